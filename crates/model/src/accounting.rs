@@ -1,0 +1,115 @@
+//! Where every message ended. Each has exactly one fate, and the sum closes.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Where a message ended.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Fate {
+    /// It reached the application.
+    Delivered,
+    /// The socket's receive buffer was full.
+    SocketBufferFull,
+    /// The queue between driver and stack was full.
+    BacklogFull,
+    /// The driver or its queue dropped it.
+    DeviceDrop,
+    /// The kernel dropped it for another reason, which it names.
+    KernelDrop(String),
+    /// Nobody saw where it went: a gap in the accounting.
+    Unexplained,
+}
+
+impl Fate {
+    /// As it is written in tables.
+    #[must_use]
+    pub fn name(&self) -> String {
+        match self {
+            Self::Delivered => "delivered".into(),
+            Self::SocketBufferFull => "socket buffer full".into(),
+            Self::BacklogFull => "backlog full".into(),
+            Self::DeviceDrop => "device drop".into(),
+            Self::KernelDrop(reason) => format!("kernel drop: {reason}"),
+            Self::Unexplained => "unexplained".into(),
+        }
+    }
+}
+
+/// How many messages ended in one way.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct FateCount {
+    /// Where they ended.
+    pub fate: Fate,
+    /// How many.
+    pub count: u64,
+}
+
+/// A count that something other than the measurement kept.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct CounterCheck {
+    /// Which counter, such as `lab sender: device packets out`.
+    pub counter: String,
+    /// What it should have gained, by our own count.
+    pub expected: u64,
+    /// What it gained.
+    pub observed: u64,
+    /// Whether strangers may move it too; then it may only be too high.
+    pub shared: bool,
+}
+
+impl CounterCheck {
+    /// Whether counter and count tell the same story.
+    #[must_use]
+    pub fn agrees(&self) -> bool {
+        self.observed == self.expected || (self.shared && self.observed > self.expected)
+    }
+}
+
+/// What one hook saw of a trial.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct HookCount {
+    /// The tracepoint or stamp.
+    pub hook: String,
+    /// Our messages that it saw.
+    pub events: u64,
+    /// Those it saw but could not keep: the slot was taken by another message.
+    pub lost: u64,
+}
+
+/// The accounting of one trial.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Accounting {
+    /// Messages that the operating system accepted.
+    pub sent: u64,
+    /// Where they ended, in order of [`Fate`]; the counts add up to `sent`.
+    pub fates: Vec<FateCount>,
+    /// Received more than once.
+    pub duplicates: u64,
+    /// Received after a later one.
+    pub reordered: u64,
+    /// Received, but not of this trial.
+    pub foreign: u64,
+    /// Measured messages whose outgoing time could not be taken.
+    pub unjoined_tx: u64,
+    /// Delivered messages whose incoming time could not be taken.
+    pub unjoined_rx: u64,
+    /// What each hook saw.
+    pub hooks: Vec<HookCount>,
+    /// What others counted.
+    pub counters: Vec<CounterCheck>,
+}
+
+impl Accounting {
+    /// How many ended in that way.
+    #[must_use]
+    pub fn count(&self, fate: &Fate) -> u64 {
+        self.fates.iter().filter(|f| f.fate == *fate).map(|f| f.count).sum()
+    }
+
+    /// `sent` minus the sum over all fates: 0 when the sum closes.
+    #[must_use]
+    pub fn gap(&self) -> i64 {
+        self.sent as i64 - self.fates.iter().map(|f| f.count as i64).sum::<i64>()
+    }
+}

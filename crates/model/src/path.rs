@@ -1,0 +1,164 @@
+//! The way of a message through the stack: hooks, and the stages between them.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Which way a message goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Direction {
+    /// Out: application to link layer.
+    Tx,
+    /// In: link layer to application.
+    Rx,
+}
+
+impl Direction {
+    /// As it is written in tables.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Tx => "tx",
+            Self::Rx => "rx",
+        }
+    }
+
+    /// The stages of this direction, in the order in which a message passes them.
+    #[must_use]
+    pub fn stages(self) -> &'static [Stage] {
+        match self {
+            Self::Tx => &[Stage::Socket, Stage::Qdisc, Stage::Device, Stage::Driver],
+            Self::Rx => &[
+                Stage::Backlog,
+                Stage::Protocol,
+                Stage::Wakeup,
+                Stage::Runqueue,
+                Stage::Sockqueue,
+                Stage::Read,
+                Stage::Return,
+            ],
+        }
+    }
+}
+
+/// The span between two neighbouring hooks of a path.
+///
+/// The stages that are [inside](Stage::is_inside) add up to the stack time of each message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Stage {
+    /// Out: the application's stamp to `net_dev_queue`.
+    Socket,
+    /// Out: `qdisc_enqueue` to `qdisc_dequeue`.
+    Qdisc,
+    /// Out: the rest from `net_dev_queue` to `net_dev_start_xmit`.
+    Device,
+    /// Out, below the link layer: `net_dev_start_xmit` to `net_dev_xmit`.
+    Driver,
+    /// In, below the link layer: `netif_rx` or `napi_gro_receive_entry` to `netif_receive_skb`.
+    Backlog,
+    /// In: `netif_receive_skb` to `sk_data_ready`.
+    Protocol,
+    /// In, where the reader slept: `sk_data_ready` to `sched_wakeup`.
+    Wakeup,
+    /// In, where the reader was not running: until `sched_switch` to it.
+    Runqueue,
+    /// In, where the reader was busy with earlier messages: until its receive call.
+    Sockqueue,
+    /// In: the receive call itself, until `sock_recv_length`.
+    Read,
+    /// In: `sock_recv_length` to the application's stamp.
+    Return,
+}
+
+impl Stage {
+    /// As it is written in tables, flags and files.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Socket => "socket",
+            Self::Qdisc => "qdisc",
+            Self::Device => "device",
+            Self::Driver => "driver",
+            Self::Backlog => "backlog",
+            Self::Protocol => "protocol",
+            Self::Wakeup => "wakeup",
+            Self::Runqueue => "runqueue",
+            Self::Sockqueue => "sockqueue",
+            Self::Read => "read",
+            Self::Return => "return",
+        }
+    }
+
+    /// What happens there, for a reader who does not know the kernel by heart.
+    #[must_use]
+    pub fn meaning(self) -> &'static str {
+        match self {
+            Self::Socket => "system call, socket, UDP, IP and routing, up to the device queue",
+            Self::Qdisc => "waiting in the queueing discipline",
+            Self::Device => "device queue and lock, up to the link layer",
+            Self::Driver => "the driver's transmit call (below the link layer)",
+            Self::Backlog => "waiting for the receive softirq (below the link layer)",
+            Self::Protocol => "IP and UDP, up to the socket's receive buffer",
+            Self::Wakeup => "waking the sleeping reader",
+            Self::Runqueue => "waiting for a processor",
+            Self::Sockqueue => "waiting in the socket while the reader was busy",
+            Self::Read => "the receive call: taking and copying the message",
+            Self::Return => "back from the receive call to the application",
+        }
+    }
+
+    /// The direction that it belongs to.
+    #[must_use]
+    pub fn direction(self) -> Direction {
+        if Direction::Tx.stages().contains(&self) { Direction::Tx } else { Direction::Rx }
+    }
+
+    /// Whether it lies between application and link layer; the others are shown beside
+    /// the total, not in it.
+    #[must_use]
+    pub fn is_inside(self) -> bool {
+        !matches!(self, Self::Driver | Self::Backlog)
+    }
+
+    /// Its place among the stages of its direction.
+    #[must_use]
+    pub fn index(self) -> usize {
+        self.direction().stages().iter().position(|&s| s == self).unwrap_or(0)
+    }
+}
+
+/// How a link-layer time is taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Tap {
+    /// Tracepoint programs in the kernel.
+    Bpf,
+    /// Stamps that the kernel gives to a socket, SO_TIMESTAMPING.
+    Timestamping,
+}
+
+impl Tap {
+    /// As it is written in tables and flags.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Bpf => "bpf",
+            Self::Timestamping => "timestamping",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_stage_knows_its_direction_and_place() {
+        for direction in [Direction::Tx, Direction::Rx] {
+            for (i, stage) in direction.stages().iter().enumerate() {
+                assert_eq!((stage.direction(), stage.index()), (direction, i));
+            }
+        }
+    }
+}

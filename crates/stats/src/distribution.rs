@@ -1,0 +1,52 @@
+//! Moments and histogram of the same values, kept together.
+
+use crate::{Histogram, Moments};
+
+/// What is kept of a set of values: exact moments and a histogram.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Distribution {
+    /// Exact count, sums and extremes.
+    pub moments: Moments,
+    /// The shape.
+    pub histogram: Histogram,
+}
+
+impl Distribution {
+    /// An empty distribution whose histogram has `2^grain` buckets an octave.
+    #[must_use]
+    pub fn new(grain: u32) -> Self {
+        Self { moments: Moments::default(), histogram: Histogram::new(grain) }
+    }
+
+    /// Adds one value.
+    #[inline]
+    pub fn add(&mut self, value: i64) {
+        self.moments.add(value);
+        self.histogram.add(value);
+    }
+
+    /// Adds every value of another distribution.
+    pub fn merge(&mut self, other: &Self) {
+        self.moments.merge(&other.moments);
+        self.histogram.merge(&other.histogram);
+    }
+
+    /// A quantile that never leaves the exact extremes; `None` of an empty distribution.
+    #[must_use]
+    pub fn quantile(&self, q: f64) -> Option<i64> {
+        let value = self.histogram.quantile(q)?;
+        Some(value.clamp(self.moments.min, self.moments.max))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quantiles_stay_within_the_extremes() {
+        let mut d = Distribution::new(3);
+        d.add(1000);
+        assert_eq!((d.quantile(0.0), d.quantile(1.0)), (Some(1000), Some(1000)));
+    }
+}

@@ -1,0 +1,101 @@
+//! Intervals at the level of trials: Student's t over the trial means.
+
+use statrs::distribution::{ContinuousCDF, StudentsT};
+
+/// An estimate with its 95 % interval.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Estimate {
+    /// The estimate itself.
+    pub value: f64,
+    /// Half the width of the 95 % interval.
+    pub half_width: f64,
+}
+
+impl Estimate {
+    /// Whether the interval holds `x`.
+    #[must_use]
+    pub fn holds(&self, x: f64) -> bool {
+        (self.value - x).abs() <= self.half_width
+    }
+}
+
+/// Quantile 0.975 of Student's t: 2.262 for nine degrees of freedom.
+fn t_975(degrees: f64) -> f64 {
+    StudentsT::new(0.0, 1.0, degrees).map_or(f64::NAN, |t| t.inverse_cdf(0.975))
+}
+
+/// Mean and sample variance.
+fn mean_variance(values: &[f64]) -> (f64, f64) {
+    let k = values.len() as f64;
+    let mean = values.iter().sum::<f64>() / k;
+    (mean, values.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / (k - 1.0))
+}
+
+/// Mean over k trials with `t(0.975, k-1) * s / sqrt(k)`, the between-trial error of
+/// Borodin 2014. `None` below two trials.
+#[must_use]
+pub fn between_trials(means: &[f64]) -> Option<Estimate> {
+    if means.len() < 2 {
+        return None;
+    }
+    let (value, variance) = mean_variance(means);
+    let k = means.len() as f64;
+    Some(Estimate { value, half_width: t_975(k - 1.0) * (variance / k).sqrt() })
+}
+
+/// Difference `mean(a) - mean(b)` of two independent groups of trials, Welch's interval.
+/// `None` below two trials in either.
+#[must_use]
+pub fn difference(a: &[f64], b: &[f64]) -> Option<Estimate> {
+    if a.len() < 2 || b.len() < 2 {
+        return None;
+    }
+    let ((mean_a, var_a), (mean_b, var_b)) = (mean_variance(a), mean_variance(b));
+    let (na, nb) = (a.len() as f64, b.len() as f64);
+    let (ea, eb) = (var_a / na, var_b / nb);
+    let spread = ea + eb;
+    if spread == 0.0 {
+        return Some(Estimate { value: mean_a - mean_b, half_width: 0.0 });
+    }
+    // Welch-Satterthwaite degrees of freedom.
+    let degrees = spread.powi(2) / (ea.powi(2) / (na - 1.0) + eb.powi(2) / (nb - 1.0));
+    Some(Estimate { value: mean_a - mean_b, half_width: t_975(degrees) * spread.sqrt() })
+}
+
+/// Ratio `mean(a) / mean(b)`: the difference of the logarithms, put back, with the wider
+/// half of the interval. `None` below two trials in either, or where a value is not positive.
+#[must_use]
+pub fn ratio(a: &[f64], b: &[f64]) -> Option<Estimate> {
+    let logs = |v: &[f64]| v.iter().map(|&x| (x > 0.0).then(|| x.ln())).collect::<Option<Vec<_>>>();
+    let d = difference(&logs(a)?, &logs(b)?)?;
+    let value = d.value.exp();
+    Some(Estimate { value, half_width: value * (d.half_width.exp() - 1.0) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ten_trials_use_the_papers_factor() {
+        assert!((t_975(9.0) - 2.262).abs() < 5e-4);
+    }
+
+    #[test]
+    fn one_trial_has_no_interval() {
+        assert_eq!(between_trials(&[1.0]), None);
+        assert_eq!(difference(&[1.0], &[1.0, 2.0]), None);
+    }
+
+    #[test]
+    fn equal_groups_do_not_differ() {
+        let d = difference(&[1.0, 2.0, 3.0], &[2.0, 1.0, 3.0]).unwrap();
+        assert!(d.holds(0.0) && d.value == 0.0);
+    }
+
+    #[test]
+    fn a_clear_ratio_is_found() {
+        let r = ratio(&[2.0, 2.02, 1.98], &[1.0, 1.01, 0.99]).unwrap();
+        assert!((r.value - 2.0).abs() < 0.01 && !r.holds(1.0));
+    }
+}

@@ -1,0 +1,47 @@
+//! Borodin 2014: the summary tables follow from the trial tables, to the printed digits.
+
+use netfathom_stats::between_trials;
+
+type Row = Vec<String>;
+
+fn rows(name: &str) -> Vec<Row> {
+    let path = format!("{}/tests/reference/{name}", env!("CARGO_MANIFEST_DIR"));
+    let text = std::fs::read_to_string(&path).unwrap_or_else(|e| panic!("{path}: {e}"));
+    text.lines().skip(1).map(|l| l.split(',').map(String::from).collect()).collect()
+}
+
+/// Half a unit of the last printed digit, and a hair for the binary fraction.
+fn printed_to(text: &str) -> f64 {
+    let digits = text.split_once('.').map_or(0, |(_, d)| d.len());
+    0.5000001 * 10f64.powi(-(digits as i32))
+}
+
+fn check(trials: &str, summary: &[Row], mean_column: usize) {
+    let trials = rows(trials);
+    for row in summary {
+        let platform = &row[mean_column - 2];
+        let means: Vec<f64> =
+            trials.iter().filter(|t| &t[0] == platform).map(|t| t[3].parse().unwrap()).collect();
+        assert_eq!(means.len(), 10);
+        let ours = between_trials(&means).unwrap();
+        for (text, value) in [(&row[mean_column], ours.value), (&row[mean_column + 3], ours.half_width)] {
+            let printed: f64 = text.parse().unwrap();
+            // The trial means are printed to two digits themselves, and the paper reads
+            // t(0.975, 9) as 2.26 where it is 2.262: 0.1 % of the interval.
+            let room = printed_to(text).max(0.0051).max(0.001 * printed);
+            assert!((printed - value).abs() <= room, "platform {platform}: paper {text}, ours {value}");
+        }
+    }
+}
+
+#[test]
+fn outgoing() {
+    let summary = rows("borodin_tx_summary.csv");
+    let overall: Vec<Row> = summary.into_iter().filter(|r| r[0] == "overall").collect();
+    check("borodin_tx_trials.csv", &overall, 3);
+}
+
+#[test]
+fn incoming() {
+    check("borodin_rx_trials.csv", &rows("borodin_rx_summary.csv"), 2);
+}
