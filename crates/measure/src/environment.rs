@@ -1,0 +1,1 @@
+//! The machine a record is taken on.

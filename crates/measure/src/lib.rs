@@ -1,0 +1,4 @@
+//! The measurements: each is a folder that turns a plan into a record.
+
+pub mod environment;
+pub mod lab;

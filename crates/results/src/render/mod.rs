@@ -1,0 +1,4 @@
+//! Pictures of a record, drawn from the record alone.
+
+pub mod html;
+pub mod terminal;
