@@ -1,1 +1,123 @@
-//! (in work)
+//! What the calling thread is allowed to do, and giving it up.
+
+use std::collections::BTreeSet;
+use std::fmt;
+
+use caps::{CapSet, errors::CapsError};
+
+/// A privilege that some part of netfathom needs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Capability {
+    /// Devices, addresses, XDP and tc programs.
+    NetAdmin,
+    /// Raw and packet sockets.
+    NetRaw,
+    /// Network namespaces.
+    SysAdmin,
+    /// Kernel programs and their maps (since Linux 5.8; before, [`Self::SysAdmin`]).
+    Bpf,
+    /// Programs on tracepoints (since Linux 5.8; before, [`Self::SysAdmin`]).
+    Perfmon,
+}
+
+impl Capability {
+    /// All that netfathom ever needs.
+    pub const ALL: [Self; 5] = [Self::NetAdmin, Self::NetRaw, Self::SysAdmin, Self::Bpf, Self::Perfmon];
+
+    /// As the kernel's manual writes it.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::NetAdmin => "CAP_NET_ADMIN",
+            Self::NetRaw => "CAP_NET_RAW",
+            Self::SysAdmin => "CAP_SYS_ADMIN",
+            Self::Bpf => "CAP_BPF",
+            Self::Perfmon => "CAP_PERFMON",
+        }
+    }
+
+    fn raw(self) -> caps::Capability {
+        match self {
+            Self::NetAdmin => caps::Capability::CAP_NET_ADMIN,
+            Self::NetRaw => caps::Capability::CAP_NET_RAW,
+            Self::SysAdmin => caps::Capability::CAP_SYS_ADMIN,
+            Self::Bpf => caps::Capability::CAP_BPF,
+            Self::Perfmon => caps::Capability::CAP_PERFMON,
+        }
+    }
+}
+
+impl fmt::Display for Capability {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// What could not be done with capabilities, and why.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot {action}: {source}")]
+pub struct CapabilityError {
+    /// What was tried.
+    pub action: &'static str,
+    /// What the system said.
+    #[source]
+    pub source: CapsError,
+}
+
+impl CapabilityError {
+    fn new(action: &'static str) -> impl FnOnce(CapsError) -> Self {
+        move |source| Self { action, source }
+    }
+}
+
+/// The capabilities that are in effect for the calling thread, of those that netfathom uses.
+/// Holding one does not promise that the kernel, or what confines us, allows what it is for.
+///
+/// # Errors
+/// When the kernel does not tell.
+pub fn effective() -> Result<BTreeSet<Capability>, CapabilityError> {
+    let held = caps::read(None, CapSet::Effective).map_err(CapabilityError::new("read the capabilities"))?;
+    Ok(Capability::ALL.into_iter().filter(|c| held.contains(&c.raw())).collect())
+}
+
+/// Gives up every capability for good.
+///
+/// Limits: it holds for the calling thread, the threads it starts later and the programs
+/// they run, since capabilities belong to threads; threads that run already keep theirs.
+/// Descriptors that are open stay usable. A thread of user 0 still owns the files of root.
+///
+/// # Errors
+/// When the kernel refuses; giving up what is not there is no error.
+pub fn drop_all() -> Result<(), CapabilityError> {
+    let give_up = |set| caps::clear(None, set).map_err(CapabilityError::new("give up the capabilities"));
+    // The bounding set keeps a program of user 0 from getting them back. It comes first, for
+    // it can only be changed with CAP_SETPCAP, which the next lines give up.
+    let may = caps::has_cap(None, CapSet::Effective, caps::Capability::CAP_SETPCAP)
+        .map_err(CapabilityError::new("read the capabilities"))?;
+    if may {
+        give_up(CapSet::Bounding)?;
+    }
+    // No effective or ambient capability can stay that is not permitted or inheritable.
+    give_up(CapSet::Inheritable)?;
+    give_up(CapSet::Effective)?;
+    give_up(CapSet::Permitted)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_given_up_is_gone_for_later_threads_too() {
+        let before = effective().unwrap();
+        // A thread of its own: the others of this test program keep theirs.
+        let after = std::thread::spawn(|| {
+            drop_all().unwrap();
+            drop_all().unwrap();
+            let heirs = std::thread::spawn(|| effective().unwrap()).join().unwrap();
+            (effective().unwrap(), heirs, caps::read(None, CapSet::Permitted).unwrap().len())
+        });
+        assert_eq!(after.join().unwrap(), (BTreeSet::new(), BTreeSet::new(), 0));
+        assert_eq!(effective().unwrap(), before);
+    }
+}

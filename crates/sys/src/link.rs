@@ -1,1 +1,284 @@
-//! (in work)
+//! Network devices of the calling thread's namespace, through rtnetlink.
+
+mod request;
+
+use std::io;
+use std::net::IpAddr;
+use std::os::fd::{AsFd, AsRawFd};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use netlink_packet_core::{NLM_F_CREATE, NLM_F_EXCL, NLM_F_REPLACE};
+use netlink_packet_route::address::{AddressAttribute, AddressFlags, AddressMessage};
+use netlink_packet_route::link::{
+    AfSpecInet6, AfSpecUnspec, In6AddrGenMode, InfoData, InfoKind, InfoVeth, LinkAttribute, LinkExtentMask,
+    LinkFlags, LinkInfo, LinkMessage, State,
+};
+use netlink_packet_route::neighbour::{
+    NeighbourAddress, NeighbourAttribute, NeighbourMessage, NeighbourState,
+};
+use netlink_packet_route::route::RouteType;
+use netlink_packet_route::{AddressFamily, RouteNetlinkMessage};
+
+use crate::netns::Namespace;
+
+/// What could not be done with a network device, why, and what to do.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot {action}: {source}{}", remedy(.source))]
+pub struct LinkError {
+    /// What was tried and on what, such as `set device veth0 up`.
+    pub action: String,
+    /// What the kernel said.
+    #[source]
+    pub source: io::Error,
+}
+
+impl LinkError {
+    fn new(action: impl Into<String>) -> impl FnOnce(io::Error) -> Self {
+        let action = action.into();
+        move |source| Self { action, source }
+    }
+}
+
+fn remedy(source: &io::Error) -> &'static str {
+    match source.raw_os_error() {
+        Some(libc::EPERM) => "; this needs CAP_NET_ADMIN: run as root, or measure over loopback",
+        Some(libc::EOPNOTSUPP) => "; this kernel lacks it: load the module veth, or measure over loopback",
+        Some(libc::EEXIST) => "; it is there already",
+        _ => "",
+    }
+}
+
+/// A network device.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Link {
+    /// Its name within its namespace.
+    pub name: String,
+    /// Its number within its namespace.
+    pub index: u32,
+    /// Largest packet, in bytes, without the link-layer header.
+    pub mtu: u32,
+    /// Kind of its root queueing discipline, such as `noqueue`.
+    pub qdisc: String,
+    /// Its hardware address; all zero for `lo`.
+    pub mac: [u8; 6],
+    /// Whether packets can pass: administratively up, with a carrier, its queues active.
+    pub running: bool,
+}
+
+/// One end of a veth pair that is to be made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct VethEnd<'a> {
+    /// Its name.
+    pub name: &'a str,
+    /// Its number; 0 leaves the choice to the kernel.
+    pub index: u32,
+}
+
+/// Makes a veth pair, both ends down: `near` in the calling thread's namespace, `far` in
+/// `far_namespace`.
+///
+/// # Errors
+/// Without CAP_NET_ADMIN in both namespaces, when a name or number is taken, or when the
+/// kernel has no veth.
+pub fn create_veth(near: VethEnd<'_>, far: VethEnd<'_>, far_namespace: &Namespace) -> Result<(), LinkError> {
+    let mut peer = LinkMessage::default();
+    peer.header.index = far.index;
+    peer.attributes = vec![
+        LinkAttribute::IfName(far.name.into()),
+        LinkAttribute::NetNsFd(far_namespace.as_fd().as_raw_fd()),
+    ];
+    let mut pair = LinkMessage::default();
+    pair.header.index = near.index;
+    pair.attributes = vec![
+        LinkAttribute::IfName(near.name.into()),
+        LinkAttribute::LinkInfo(vec![
+            LinkInfo::Kind(InfoKind::Veth),
+            LinkInfo::Data(InfoData::Veth(InfoVeth::Peer(peer))),
+        ]),
+    ];
+    request::change(RouteNetlinkMessage::NewLink(pair), NLM_F_CREATE | NLM_F_EXCL)
+        .map_err(LinkError::new(format!("create the veth pair {} and {}", near.name, far.name)))
+}
+
+/// Reads a device by its name.
+///
+/// # Errors
+/// When there is no such device.
+pub fn read(name: &str) -> Result<Link, LinkError> {
+    let mut question = LinkMessage::default();
+    question.attributes =
+        vec![LinkAttribute::IfName(name.into()), LinkAttribute::ExtMask(vec![LinkExtentMask::SkipStats])];
+    let found = match request::read(RouteNetlinkMessage::GetLink(question)) {
+        Ok(RouteNetlinkMessage::NewLink(found)) => Ok(parse(found)),
+        Ok(other) => Err(io::Error::new(io::ErrorKind::InvalidData, format!("unexpected answer {other:?}"))),
+        Err(error) => Err(error),
+    };
+    found.map_err(LinkError::new(format!("read device {name}")))
+}
+
+fn parse(message: LinkMessage) -> Link {
+    let up = message.header.flags.contains(LinkFlags::Up);
+    let mut link = Link {
+        name: String::new(),
+        index: message.header.index,
+        mtu: 0,
+        qdisc: String::new(),
+        mac: [0; 6],
+        running: false,
+    };
+    for attribute in message.attributes {
+        match attribute {
+            LinkAttribute::IfName(name) => link.name = name,
+            LinkAttribute::Mtu(mtu) => link.mtu = mtu,
+            LinkAttribute::Qdisc(kind) => link.qdisc = kind,
+            LinkAttribute::Address(mac) => link.mac = mac.try_into().unwrap_or_default(),
+            // The loopback device is forever in state `unknown`.
+            LinkAttribute::OperState(state) => {
+                link.running = up && matches!(state, State::Up | State::Unknown)
+            }
+            _ => {}
+        }
+    }
+    link
+}
+
+/// Sets the largest packet of a device, in bytes.
+///
+/// # Errors
+/// Without CAP_NET_ADMIN, or when the device does not take that size.
+pub fn set_mtu(link: &Link, mtu: u32) -> Result<(), LinkError> {
+    let mut message = LinkMessage::default();
+    message.header.index = link.index;
+    message.attributes = vec![LinkAttribute::Mtu(mtu)];
+    request::change(RouteNetlinkMessage::SetLink(message), 0)
+        .map_err(LinkError::new(format!("set the MTU of device {} to {mtu}", link.name)))
+}
+
+/// Makes a device send nothing of its own accord: no ARP, no neighbour discovery, no
+/// duplicate address detection, no multicast listener reports, no router solicitations.
+/// What its neighbours' hardware addresses are must then be said by [`add_neighbour`].
+///
+/// # Errors
+/// Without CAP_NET_ADMIN.
+pub fn set_silent(link: &Link) -> Result<(), LinkError> {
+    // Without ARP the kernel joins no solicited-node group either, whose listener reports
+    // would come seconds after the device is up, in the middle of a measurement.
+    set_flag(link, LinkFlags::Noarp, "silent")?;
+    if !ipv6_available() {
+        return Ok(());
+    }
+    // No link-local address: nothing to solicit routers from. This must come before `up`.
+    let mut message = LinkMessage::default();
+    message.header.index = link.index;
+    message.attributes =
+        vec![LinkAttribute::AfSpecUnspec(vec![AfSpecUnspec::Inet6(vec![AfSpecInet6::AddrGenMode(
+            In6AddrGenMode::None,
+        )])])];
+    request::change(RouteNetlinkMessage::SetLink(message), 0)
+        .map_err(LinkError::new(format!("keep device {} from choosing an IPv6 address", link.name)))
+}
+
+/// Whether this kernel runs with IPv6; booted with `ipv6.disable=1` it does not.
+#[must_use]
+pub fn ipv6_available() -> bool {
+    std::path::Path::new("/proc/thread-self/net/if_inet6").exists()
+}
+
+/// Sets a device up, without waiting until it runs.
+///
+/// # Errors
+/// Without CAP_NET_ADMIN.
+pub fn set_up(link: &Link) -> Result<(), LinkError> {
+    set_flag(link, LinkFlags::Up, "up")
+}
+
+fn set_flag(link: &Link, flag: LinkFlags, what: &str) -> Result<(), LinkError> {
+    let mut message = LinkMessage::default();
+    message.header.index = link.index;
+    message.header.flags = flag;
+    message.header.change_mask = flag;
+    request::change(RouteNetlinkMessage::SetLink(message), 0)
+        .map_err(LinkError::new(format!("set device {} {what}", link.name)))
+}
+
+/// Waits until packets can pass a device: the kernel activates the queues of a veth whose
+/// peer came up later in a worker of its own.
+///
+/// # Errors
+/// When it does not run after `most`, or is gone.
+pub fn await_running(name: &str, most: Duration) -> Result<Link, LinkError> {
+    let deadline = Instant::now() + most;
+    loop {
+        let link = read(name)?;
+        if link.running {
+            return Ok(link);
+        }
+        if Instant::now() >= deadline {
+            let source = io::Error::new(io::ErrorKind::TimedOut, format!("still down after {most:?}"));
+            return Err(LinkError::new(format!("bring device {name} into service"))(source));
+        }
+        thread::sleep(Duration::from_millis(1));
+    }
+}
+
+/// Gives a device an address, usable at once: without duplicate address detection.
+///
+/// # Errors
+/// Without CAP_NET_ADMIN, or when the device has the address already.
+pub fn add_address(link: &Link, address: IpAddr, prefix_bits: u8) -> Result<(), LinkError> {
+    let mut message = AddressMessage::default();
+    message.header.family = family(address);
+    message.header.prefix_len = prefix_bits;
+    message.header.index = link.index;
+    message.attributes = vec![AddressAttribute::Local(address), AddressAttribute::Address(address)];
+    if address.is_ipv6() {
+        message.attributes.push(AddressAttribute::Flags(AddressFlags::Nodad));
+    }
+    request::change(RouteNetlinkMessage::NewAddress(message), NLM_F_CREATE | NLM_F_EXCL)
+        .map_err(LinkError::new(format!("give device {} the address {address}/{prefix_bits}", link.name)))
+}
+
+/// States for good which hardware address a neighbour has, so that nobody needs to ask.
+///
+/// # Errors
+/// Without CAP_NET_ADMIN.
+pub fn add_neighbour(link: &Link, address: IpAddr, mac: [u8; 6]) -> Result<(), LinkError> {
+    let mut message = NeighbourMessage::default();
+    message.header.family = family(address);
+    message.header.ifindex = link.index;
+    message.header.state = NeighbourState::Permanent;
+    message.header.kind = RouteType::Unicast;
+    let destination = match address {
+        IpAddr::V4(v4) => NeighbourAddress::Inet(v4),
+        IpAddr::V6(v6) => NeighbourAddress::Inet6(v6),
+    };
+    message.attributes = vec![
+        NeighbourAttribute::Destination(destination),
+        NeighbourAttribute::LinkLayerAddress(mac.to_vec()),
+    ];
+    request::change(RouteNetlinkMessage::NewNeighbour(message), NLM_F_CREATE | NLM_F_REPLACE)
+        .map_err(LinkError::new(format!("tell device {} where its neighbour {address} is", link.name)))
+}
+
+fn family(address: IpAddr) -> AddressFamily {
+    if address.is_ipv4() { AddressFamily::Inet } else { AddressFamily::Inet6 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_loopback_device_is_read() {
+        let lo = read("lo").unwrap();
+        assert_eq!((lo.name.as_str(), lo.index, lo.mac), ("lo", 1, [0; 6]));
+        assert!(lo.mtu >= 1500 && !lo.qdisc.is_empty());
+    }
+
+    #[test]
+    fn a_missing_device_is_named() {
+        let error = read("no-such-dev").unwrap_err();
+        assert!(error.to_string().starts_with("cannot read device no-such-dev: No such device"), "{error}");
+    }
+}
