@@ -1,0 +1,219 @@
+//! The lab does what it promises: traffic at once, silence otherwise, nothing left behind.
+//!
+//! Whether a namespace is gone is asked of the kernel by a canary: a veth pair between the
+//! lab's namespace and one of the test's own. It vanishes from the test's namespace when,
+//! and only when, the kernel removes the lab's.
+
+use std::io::{BufRead, BufReader, Read};
+use std::net::{SocketAddr, UdpSocket};
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use netfathom_measure::lab::{Lab, Role};
+use netfathom_model::plan::Family;
+use netfathom_sys::capability::{self, Capability};
+use netfathom_sys::link::{self, VethEnd};
+use netfathom_sys::netns::Namespace;
+
+/// Set in the child that makes a lab and waits to be killed.
+const VICTIM: &str = "NETFATHOM_TEST_VICTIM";
+/// The kernel removes namespaces asynchronously.
+const REMOVAL: Duration = Duration::from_secs(2);
+
+fn skipped(test: &str) -> bool {
+    let held = capability::effective().expect("read the capabilities");
+    let skip = ![Capability::NetAdmin, Capability::SysAdmin].iter().all(|c| held.contains(c));
+    if skip {
+        println!("skipped: {test} needs root (CAP_NET_ADMIN and CAP_SYS_ADMIN)");
+    }
+    skip
+}
+
+fn families(lab: &Lab) -> impl Iterator<Item = Family> + '_ {
+    [Family::Ipv4, Family::Ipv6].into_iter().filter(|f| lab.supports(*f))
+}
+
+/// One datagram each way; panics when one does not arrive at once.
+fn exchange(lab: &Lab, family: Family, word: &[u8]) {
+    let socket = |namespace: &Namespace, address| {
+        let socket = namespace.run(|| UdpSocket::bind(SocketAddr::new(address, 0))).unwrap().unwrap();
+        socket.set_read_timeout(Some(Duration::from_millis(500))).unwrap();
+        socket
+    };
+    let sender = socket(&lab.sender, lab.sender_addr(family));
+    let reader = socket(&lab.reader, lab.reader_addr(family));
+    let mut heard = [0; 16];
+    for (from, to) in [(&sender, &reader), (&reader, &sender)] {
+        from.send_to(word, to.local_addr().unwrap()).unwrap();
+        let (count, origin) = to.recv_from(&mut heard).expect("a datagram within half a second");
+        assert_eq!((&heard[..count], origin), (word, from.local_addr().unwrap()));
+    }
+}
+
+#[test]
+fn traffic_crosses_at_once_in_two_labs_with_the_same_addresses() {
+    if skipped("two labs") {
+        return;
+    }
+    let labs = [Lab::create().unwrap(), Lab::create().unwrap()];
+    assert_eq!(labs[0].sender_addr(Family::Ipv4), labs[1].sender_addr(Family::Ipv4));
+    let namespaces: std::collections::BTreeSet<u64> =
+        labs.iter().flat_map(|lab| [lab.sender.inode(), lab.reader.inode()]).collect();
+    assert_eq!(namespaces.len(), 4);
+    for (lab, word) in labs.iter().zip([b"one", b"two"]) {
+        for family in families(lab) {
+            exchange(lab, family, word);
+        }
+    }
+}
+
+#[test]
+fn many_labs_can_be_made_at_the_same_time() {
+    if skipped("labs made at the same time") {
+        return;
+    }
+    thread::scope(|scope| {
+        for _ in 0..8 {
+            scope.spawn(|| {
+                let lab = Lab::create().unwrap();
+                families(&lab).for_each(|family| exchange(&lab, family, b"at once"));
+            });
+        }
+    });
+}
+
+#[test]
+fn devices_are_described() {
+    if skipped("the devices of a lab") {
+        return;
+    }
+    let lab = Lab::create().unwrap();
+    for (role, name) in [(Role::Sender, "sender"), (Role::Reader, "reader")] {
+        let device = lab.device(role);
+        assert_eq!((device.role.as_str(), device.name.as_str(), device.mtu), (name, "veth0", 1500));
+        assert_eq!(device.qdisc, "noqueue");
+        assert!(lab.link(role).running);
+    }
+    assert_ne!(lab.link(Role::Sender).index, lab.link(Role::Reader).index);
+    assert_ne!(lab.link(Role::Sender).mac, lab.link(Role::Reader).mac);
+}
+
+/// Listener reports and solicitations would come within two seconds, and would move the
+/// counters that a trial is checked against.
+#[test]
+fn a_lab_at_rest_is_silent() {
+    if skipped("a lab at rest") {
+        return;
+    }
+    let lab = Lab::create().unwrap();
+    thread::sleep(Duration::from_millis(2500));
+    for namespace in [&lab.sender, &lab.reader] {
+        let text = namespace.run(|| std::fs::read_to_string("/proc/thread-self/net/dev")).unwrap().unwrap();
+        let line = text.lines().find(|l| l.trim_start().starts_with("veth0:")).expect("a line for veth0");
+        let numbers: Vec<&str> = line.split_whitespace().skip(1).collect();
+        assert_eq!(numbers, ["0"; 16], "{text}");
+    }
+}
+
+#[test]
+fn nothing_is_left_of_a_dropped_lab() {
+    if skipped("a dropped lab") {
+        return;
+    }
+    let lab = Lab::create().unwrap();
+    let witness = Namespace::create().unwrap();
+    put_canary(&witness, "canary0", &lab.sender);
+    put_canary(&witness, "canary1", &lab.reader);
+    assert!(lives(&witness, "canary0") && lives(&witness, "canary1"));
+    drop(lab);
+    assert_gone(&witness, "canary0");
+    assert_gone(&witness, "canary1");
+}
+
+#[test]
+fn nothing_is_left_of_a_killed_program() {
+    if skipped("a killed program") {
+        return;
+    }
+    let mut victim = Victim::start();
+    let witness = Namespace::create().unwrap();
+    let descriptors = format!("/proc/{}/fd", victim.child.id());
+    let mut found = 0;
+    for number in &victim.descriptors {
+        let file = std::fs::File::open(format!("{descriptors}/{number}")).unwrap();
+        put_canary(&witness, &format!("canary{found}"), &Namespace::from_fd(file.into()).unwrap());
+        found += 1;
+    }
+    assert_eq!(found, 2);
+    assert!(lives(&witness, "canary0") && lives(&witness, "canary1"));
+    victim.child.kill().unwrap(); // SIGKILL
+    victim.child.wait().unwrap();
+    assert_gone(&witness, "canary0");
+    assert_gone(&witness, "canary1");
+}
+
+/// Not a test of its own: the program that `nothing_is_left_of_a_killed_program` kills.
+#[test]
+fn victim() {
+    if std::env::var_os(VICTIM).is_none() {
+        return;
+    }
+    use std::os::fd::{AsFd, AsRawFd};
+    let lab = Lab::create().unwrap();
+    let numbers = [&lab.sender, &lab.reader].map(|n| n.as_fd().as_raw_fd());
+    println!("\nvictim {} {}", numbers[0], numbers[1]);
+    // Ends when the parent does, killed or not.
+    let _ = std::io::stdin().read(&mut [0]);
+}
+
+struct Victim {
+    child: Child,
+    descriptors: Vec<u32>,
+}
+
+impl Victim {
+    fn start() -> Self {
+        let mut child = Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", "victim", "--nocapture", "--test-threads=1"])
+            .env(VICTIM, "1")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        let descriptors = lines
+            .map_while(Result::ok)
+            .find_map(|line| {
+                Some(line.strip_prefix("victim ")?.split(' ').map(|n| n.parse().unwrap()).collect())
+            })
+            .expect("the victim says which descriptors hold its lab");
+        Self { child, descriptors }
+    }
+}
+
+impl Drop for Victim {
+    fn drop(&mut self) {
+        // Already done unless the test failed before.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn put_canary(witness: &Namespace, name: &str, lab: &Namespace) {
+    let near = VethEnd { name, index: 0 };
+    let far = VethEnd { name: "canary", index: 0 };
+    witness.run(|| link::create_veth(near, far, lab)).unwrap().unwrap();
+}
+
+fn lives(witness: &Namespace, name: &str) -> bool {
+    witness.run(|| link::read(name).is_ok()).unwrap()
+}
+
+fn assert_gone(witness: &Namespace, name: &str) {
+    let deadline = Instant::now() + REMOVAL;
+    while lives(witness, name) {
+        assert!(Instant::now() < deadline, "{name} still lives after {REMOVAL:?}: so does the lab");
+        thread::sleep(Duration::from_millis(10));
+    }
+}
