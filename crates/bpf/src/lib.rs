@@ -1,0 +1,5 @@
+//! Kernel programs and their loading: one folder a program set, with `NAME.bpf.c`, the
+//! `abi.h` that both sides know, and the Rust that loads it.
+#![allow(unsafe_code)]
+
+pub mod stack;

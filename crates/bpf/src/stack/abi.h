@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* What stack.bpf.c and shared.rs both know. Change both or neither. */
+#ifndef NETFATHOM_STACK_ABI_H
+#define NETFATHOM_STACK_ABI_H
+
+/* Messages under way at once; a power of two. A receive buffer of 8 MiB holds fewer. */
+#define SLOTS 16384
+/* Windows of time over a trial. */
+#define WINDOWS 128
+/* kernel/include/net/dropreason-core.h has about 130 in 6.18. */
+#define REASONS 256
+
+/* The spans of the way out. */
+enum tx_span { TX_SOCKET, TX_QDISC, TX_DEVICE, TX_DRIVER, TX_TOTAL, TX_SPANS };
+
+/* The hooks that join a message to its slot, for counting what they could not. */
+enum join {
+	JOIN_QDISC_ENQUEUE,
+	JOIN_QDISC_DEQUEUE,
+	JOIN_NET_DEV_START_XMIT,
+	JOIN_SK_DATA_READY,
+	JOINS
+};
+
+/*
+ * A message on its way out. `owner` is its sequence + 1, so that 0 is nobody. One cache
+ * line, written by the processor that sends.
+ */
+struct tx_slot {
+	__u64 owner;
+	__u64 sent;
+	__u64 net_dev_queue;
+	__u64 qdisc_enqueue;
+	__u64 qdisc_dequeue;
+	__u64 net_dev_start_xmit;
+	__u64 net_dev_xmit;
+	__u64 unused;
+};
+
+/* A message on its way in, until it is in the socket's receive buffer. */
+struct rx_slot {
+	__u64 owner;
+	__u64 arrival;
+	__u64 netif_receive_skb;
+	__u64 sk_data_ready;
+};
+
+/* One successful receive of the reader's socket, by its number. */
+struct reception {
+	__u64 number; /* + 1 */
+	__u64 sock_recv_length;
+	__u64 sched_wakeup;
+	__u64 sched_switch;
+};
+
+/* Shared with user space by mmap. */
+struct shared {
+	/* Set by user space for each trial. */
+	__u64 start_ns;
+	__u64 reader_cookie;
+	__u32 flow;
+	__u32 window_shift;
+
+	/* The reader's last wake-up and its last way onto a processor. */
+	__u64 reader_wakeup;
+	__u64 reader_switch;
+	__u64 receptions_n;
+	__u32 reader_tid;
+	__u32 unused[11];
+
+	struct tx_slot tx[SLOTS];
+	struct rx_slot rx[SLOTS];
+	struct reception receptions[SLOTS];
+};
+
+/* Sums of one processor over the way out. */
+struct tx_sums {
+	__u32 buckets[TX_SPANS][BUCKETS];
+	__u64 negative[TX_SPANS];
+};
+
+struct tx_windows {
+	struct moments span[TX_SPANS][WINDOWS];
+};
+
+/* What one processor is at, and what it could not join. */
+struct cpu_state {
+	__u64 tx_owner; /* between net_dev_start_xmit and net_dev_xmit */
+	__u64 tx_skb;
+	__u64 rx_owner; /* between netif_receive_skb and sk_data_ready */
+	__u64 lost[JOINS];
+	__u64 drops[REASONS];
+};
+
+#endif

@@ -1,0 +1,243 @@
+//! The bpf tap of `netfathom stack`: the time of each message at each hook.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::os::fd::AsFd;
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+
+use libbpf_rs::btf::types::Enum;
+use libbpf_rs::{Link, MapCore, MapFlags, Object, ObjectBuilder};
+use netfathom_model::path::{Direction, Stage};
+use netfathom_stats::{Distribution, Histogram, Moments};
+
+mod shared;
+mod view;
+
+use shared::{CpuState, Mapping, Shared, TxSums, TxWindows, plain};
+pub use shared::{GRAIN, WINDOWS};
+pub use view::{Reception, RxStamps, TxStamps, View};
+
+const OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/stack.bpf.o"));
+
+/// The spans that the kernel sums, in the order of `enum tx_span` in abi.h; the last is
+/// the stack time itself.
+const SPANS: [Option<Stage>; shared::TX_SPANS] =
+    [Some(Stage::Socket), Some(Stage::Qdisc), Some(Stage::Device), Some(Stage::Driver), None];
+
+/// The hooks that join, in the order of `enum join` in abi.h.
+const JOIN_HOOKS: [&str; shared::JOINS] =
+    ["qdisc_enqueue", "qdisc_dequeue", "net_dev_start_xmit", "sk_data_ready"];
+
+/// The programs of each direction, by name; `on_kfree_skb` serves both.
+const TX_PROGRAMS: [&str; 5] =
+    ["on_net_dev_queue", "on_qdisc_enqueue", "on_qdisc_dequeue", "on_net_dev_start_xmit", "on_net_dev_xmit"];
+const RX_PROGRAMS: [&str; 7] = [
+    "on_netif_rx",
+    "on_napi_gro_receive_entry",
+    "on_netif_receive_skb",
+    "on_sk_data_ready",
+    "on_sched_wakeup",
+    "on_sched_switch",
+    "on_sock_recv_length",
+];
+
+/// Why the programs could not be loaded.
+#[derive(Debug, thiserror::Error)]
+pub enum LoadError {
+    /// A step of loading failed.
+    #[error("cannot {step} the kernel programs: {source}")]
+    Step {
+        /// What was tried.
+        step: &'static str,
+        /// Why it failed.
+        source: libbpf_rs::Error,
+    },
+    /// The shared memory could not be mapped.
+    #[error("cannot map the kernel programs' memory: {0}")]
+    Map(#[from] io::Error),
+    /// The object is not the one this build was made with.
+    #[error("the kernel programs and this build disagree about {0}")]
+    Abi(&'static str),
+}
+
+fn step(step: &'static str) -> impl Fn(libbpf_rs::Error) -> LoadError {
+    move |source| LoadError::Step { step, source }
+}
+
+/// What the programs look for.
+#[derive(Clone, Copy, Debug)]
+pub struct Target {
+    /// The trial's flow, as the messages carry it.
+    pub flow: u32,
+    /// SO_COOKIE of the reader's socket.
+    pub reader_cookie: u64,
+    /// Windows of time are `2^window_shift` ns long.
+    pub window_shift: u32,
+}
+
+/// Loaded and attached programs; dropping them detaches everything.
+pub struct StackTap {
+    object: Object,
+    links: Vec<Link>,
+    mapping: Arc<Mapping>,
+}
+
+impl StackTap {
+    /// Loads and attaches the programs of the directions.
+    ///
+    /// # Errors
+    /// What the kernel refused. Needs CAP_BPF and CAP_PERFMON, and BTF.
+    pub fn load(directions: &[Direction], target: Target) -> Result<Self, LoadError> {
+        let mut open = ObjectBuilder::default().open_memory(OBJECT).map_err(step("open"))?;
+        for mut program in open.progs_mut() {
+            let name = program.name().to_string_lossy().into_owned();
+            let wanted = |d, names: &[&str]| directions.contains(&d) && names.contains(&name.as_str());
+            let autoload = name == "on_kfree_skb"
+                || wanted(Direction::Tx, &TX_PROGRAMS)
+                || wanted(Direction::Rx, &RX_PROGRAMS);
+            program.set_autoload(autoload);
+        }
+        let object = open.load().map_err(step("load"))?;
+        let mapping = Arc::new(map_shared(&object)?);
+        let shared = mapping.get();
+        shared.flow.store(target.flow, Relaxed);
+        shared.reader_cookie.store(target.reader_cookie, Relaxed);
+        shared.window_shift.store(target.window_shift, Relaxed);
+        let links = object
+            .progs_mut()
+            .filter(|p| p.autoload())
+            .map(|p| p.attach())
+            .collect::<Result<Vec<_>, _>>()
+            .map_err(step("attach"))?;
+        Ok(Self { object, links, mapping })
+    }
+
+    /// How many programs are attached.
+    #[must_use]
+    pub fn programs(&self) -> usize {
+        self.links.len()
+    }
+
+    /// Says when the trial starts, CLOCK_MONOTONIC; windows of time count from here.
+    pub fn start(&self, start_ns: u64) {
+        self.mapping.get().start_ns.store(start_ns, Relaxed);
+    }
+
+    /// A view of each message's times, for the reader's thread.
+    #[must_use]
+    pub fn view(&self) -> View {
+        View::new(Arc::clone(&self.mapping))
+    }
+
+    /// What the kernel summed of the way out: stack time, then each stage.
+    ///
+    /// # Errors
+    /// If a map cannot be read.
+    pub fn tx_sums(&self) -> Result<TxResult, LoadError> {
+        let sums: Vec<TxSums> = self.per_cpu("tx_sums")?;
+        let windows: Vec<TxWindows> = self.per_cpu("tx_windows")?;
+        let span = |i: usize| merge_span(&sums, &windows, i);
+        let stages = SPANS.iter().enumerate().filter_map(|(i, stage)| stage.map(|s| (s, span(i)))).collect();
+        Ok(TxResult { total: span(SPANS.len() - 1), stages })
+    }
+
+    /// Packets of ours that the kernel dropped, by the kernel's own names.
+    ///
+    /// # Errors
+    /// If a map cannot be read.
+    pub fn drops(&self) -> Result<BTreeMap<String, u64>, LoadError> {
+        let names = drop_reasons();
+        let mut drops = BTreeMap::new();
+        for cpu in self.per_cpu::<CpuState>("cpu_states")? {
+            for (reason, &count) in cpu.drops.iter().enumerate().filter(|&(_, &count)| count > 0) {
+                let name = names.get(&reason).cloned().unwrap_or_else(|| format!("reason {reason}"));
+                *drops.entry(name).or_default() += count;
+            }
+        }
+        Ok(drops)
+    }
+
+    /// Messages that a hook saw and could not join, by hook.
+    ///
+    /// # Errors
+    /// If a map cannot be read.
+    pub fn lost(&self) -> Result<BTreeMap<&'static str, u64>, LoadError> {
+        let mut lost: BTreeMap<_, _> = JOIN_HOOKS.iter().map(|&h| (h, 0)).collect();
+        for cpu in self.per_cpu::<CpuState>("cpu_states")? {
+            for (hook, count) in JOIN_HOOKS.iter().zip(cpu.lost) {
+                *lost.entry(hook).or_default() += count;
+            }
+        }
+        Ok(lost)
+    }
+
+    fn per_cpu<T: Copy>(&self, name: &'static str) -> Result<Vec<T>, LoadError> {
+        let map = self.object.maps().find(|m| m.name() == name).ok_or(LoadError::Abi(name))?;
+        let values = map.lookup_percpu(&0u32.to_ne_bytes(), MapFlags::ANY).map_err(step("read"))?;
+        let values = values.ok_or(LoadError::Abi(name))?;
+        values.iter().map(|bytes| plain(bytes).ok_or(LoadError::Abi(name))).collect()
+    }
+}
+
+fn map_shared(object: &Object) -> Result<Mapping, LoadError> {
+    let bss = object
+        .maps()
+        .find(|m| m.name().to_string_lossy().ends_with(".bss"))
+        .ok_or(LoadError::Abi("the shared memory"))?;
+    if bss.value_size() as usize != size_of::<Shared>() {
+        return Err(LoadError::Abi("the size of the shared memory"));
+    }
+    Ok(Mapping::new(bss.as_fd())?)
+}
+
+/// One span over all processors: the whole, and window by window.
+#[derive(Clone, Debug)]
+pub struct Span {
+    /// The whole trial.
+    pub distribution: Distribution,
+    /// Window by window.
+    pub windows: Vec<Moments>,
+}
+
+/// The way out, as summed in the kernel.
+#[derive(Clone, Debug)]
+pub struct TxResult {
+    /// Application to link layer.
+    pub total: Span,
+    /// Stage by stage.
+    pub stages: Vec<(Stage, Span)>,
+}
+
+fn merge_span(sums: &[TxSums], windows: &[TxWindows], span: usize) -> Span {
+    let mut merged = vec![Moments::default(); WINDOWS];
+    for cpu in windows {
+        for (window, of_cpu) in merged.iter_mut().zip(&cpu.span[span]) {
+            window.merge(&Moments::from(of_cpu));
+        }
+    }
+    let mut histogram = Histogram::new(GRAIN);
+    for cpu in sums {
+        histogram.add_negative(cpu.negative[span]);
+        let filled = cpu.buckets[span].iter().enumerate().filter(|&(_, &count)| count > 0);
+        filled.for_each(|(index, &count)| histogram.add_bucket(index, count.into()));
+    }
+    let mut moments = Moments::default();
+    merged.iter().for_each(|w| moments.merge(w));
+    Span { distribution: Distribution { moments, histogram }, windows: merged }
+}
+
+/// The kernel's names of its drop reasons, without their prefix. They differ from kernel
+/// to kernel, so they are read from BTF.
+fn drop_reasons() -> BTreeMap<usize, String> {
+    let read = || {
+        let btf = libbpf_rs::btf::Btf::from_vmlinux().ok()?;
+        let reasons = btf.type_by_name::<Enum<'_>>("skb_drop_reason")?;
+        let name = |m: &libbpf_rs::btf::types::EnumMember<'_>| {
+            let name = m.name?.to_string_lossy();
+            Some((m.value as usize, name.trim_start_matches("SKB_DROP_REASON_").to_owned()))
+        };
+        Some(reasons.iter().filter_map(|m| name(&m)).collect())
+    };
+    read().unwrap_or_default()
+}

@@ -1,0 +1,172 @@
+//! The memory that the kernel programs and user space share; the Rust side of `abi.h`.
+
+use std::cell::UnsafeCell;
+use std::io;
+use std::os::fd::{AsFd, AsRawFd};
+use std::ptr::NonNull;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
+
+use netfathom_stats::Moments;
+
+/// `log2` of the buckets an octave in the kernel's histograms.
+pub const GRAIN: u32 = 5;
+/// Windows of time over a trial.
+pub const WINDOWS: usize = 128;
+pub(super) const SLOTS: usize = 16384;
+pub(super) const BUCKETS: usize = (40 - GRAIN as usize + 1) << GRAIN;
+pub(super) const TX_SPANS: usize = 5;
+pub(super) const JOINS: usize = 4;
+pub(super) const REASONS: usize = 256;
+
+#[repr(C)]
+pub(super) struct TxSlot {
+    pub owner: AtomicU64,
+    pub sent: AtomicU64,
+    pub net_dev_queue: AtomicU64,
+    pub qdisc_enqueue: AtomicU64,
+    pub qdisc_dequeue: AtomicU64,
+    pub net_dev_start_xmit: AtomicU64,
+    pub net_dev_xmit: AtomicU64,
+    unused: u64,
+}
+
+#[repr(C)]
+pub(super) struct RxSlot {
+    pub owner: AtomicU64,
+    pub arrival: AtomicU64,
+    pub netif_receive_skb: AtomicU64,
+    pub sk_data_ready: AtomicU64,
+}
+
+#[repr(C)]
+pub(super) struct Reception {
+    pub number: AtomicU64,
+    pub sock_recv_length: AtomicU64,
+    pub sched_wakeup: AtomicU64,
+    pub sched_switch: AtomicU64,
+}
+
+#[repr(C)]
+pub(super) struct Shared {
+    pub start_ns: AtomicU64,
+    pub reader_cookie: AtomicU64,
+    pub flow: AtomicU32,
+    pub window_shift: AtomicU32,
+    pub reader_wakeup: AtomicU64,
+    pub reader_switch: AtomicU64,
+    pub receptions_n: AtomicU64,
+    pub reader_tid: AtomicU32,
+    unused: [u32; 11],
+    pub tx: [TxSlot; SLOTS],
+    pub rx: [RxSlot; SLOTS],
+    pub receptions: [Reception; SLOTS],
+}
+
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub(super) struct KernelMoments {
+    n: u64,
+    sum: i64,
+    sum_sq_low: u64,
+    sum_sq_high: u64,
+    min: i64,
+    max: i64,
+}
+
+impl From<&KernelMoments> for Moments {
+    fn from(m: &KernelMoments) -> Self {
+        if m.n == 0 {
+            return Self::default();
+        }
+        let sum_sq = u128::from(m.sum_sq_high) << 64 | u128::from(m.sum_sq_low);
+        Self { n: m.n, sum: m.sum.into(), sum_sq, min: m.min, max: m.max }
+    }
+}
+
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub(super) struct TxSums {
+    pub buckets: [[u32; BUCKETS]; TX_SPANS],
+    pub negative: [u64; TX_SPANS],
+}
+
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub(super) struct TxWindows {
+    pub span: [[KernelMoments; WINDOWS]; TX_SPANS],
+}
+
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub(super) struct CpuState {
+    tx_owner: u64,
+    tx_skb: u64,
+    rx_owner: u64,
+    pub lost: [u64; JOINS],
+    pub drops: [u64; REASONS],
+}
+
+/// Reads a value as the kernel wrote it; `None` if the lengths differ.
+///
+/// Only for the plain `repr(C)` types of integers above, of which every bit pattern is one.
+pub(super) fn plain<T: Copy>(bytes: &[u8]) -> Option<T> {
+    (bytes.len() >= size_of::<T>()).then(|| {
+        // SAFETY: the length was checked, the read may be unaligned, and every bit
+        // pattern is a value of the integer-only types that this module passes.
+        unsafe { bytes.as_ptr().cast::<T>().read_unaligned() }
+    })
+}
+
+/// The map behind the programs' global variables, mapped into this process.
+pub(super) struct Mapping {
+    shared: NonNull<UnsafeCell<Shared>>,
+}
+
+// SAFETY: all access goes through atomics.
+unsafe impl Send for Mapping {}
+// SAFETY: as above.
+unsafe impl Sync for Mapping {}
+
+impl Mapping {
+    /// Maps the map whose descriptor is given; its value must be a [`Shared`].
+    pub fn new(map: impl AsFd) -> io::Result<Self> {
+        // SAFETY: a new mapping at an address of the kernel's choice touches no memory
+        // of ours; the result is checked.
+        let address = unsafe {
+            libc::mmap(
+                std::ptr::null_mut(),
+                size_of::<Shared>(),
+                libc::PROT_READ | libc::PROT_WRITE,
+                libc::MAP_SHARED,
+                map.as_fd().as_raw_fd(),
+                0,
+            )
+        };
+        if address == libc::MAP_FAILED {
+            return Err(io::Error::last_os_error());
+        }
+        NonNull::new(address.cast())
+            .map(|shared| Self { shared })
+            .ok_or_else(|| io::Error::other("mapped at 0"))
+    }
+
+    /// The shared memory.
+    pub fn get(&self) -> &Shared {
+        // SAFETY: the mapping lives as long as self, is as long as Shared (its caller
+        // has checked the map's value size), and Shared consists of atomics, which may
+        // change under a shared reference. The kernel is the other writer.
+        unsafe { &*self.shared.as_ref().get() }
+    }
+}
+
+impl Drop for Mapping {
+    fn drop(&mut self) {
+        // SAFETY: this is the mapping made in `new`, and no reference outlives self.
+        unsafe { libc::munmap(self.shared.as_ptr().cast(), size_of::<Shared>()) };
+    }
+}
+
+/// A time, or `None` where the hook did not see the message.
+pub(super) fn stamp(cell: &AtomicU64) -> Option<u64> {
+    Some(cell.load(Relaxed)).filter(|&t| t != 0)
+}

@@ -1,0 +1,94 @@
+//! What the hooks saw of one message, for the thread that reads it.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+
+use super::shared::{Mapping, SLOTS, stamp};
+
+/// Times of a message on its way out, CLOCK_MONOTONIC ns; `None` where a hook did not see it.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct TxStamps {
+    /// The device queue.
+    pub net_dev_queue: Option<u64>,
+    /// Into the queueing discipline.
+    pub qdisc_enqueue: Option<u64>,
+    /// Out of it.
+    pub qdisc_dequeue: Option<u64>,
+    /// The link layer.
+    pub net_dev_start_xmit: Option<u64>,
+    /// Back from the driver.
+    pub net_dev_xmit: Option<u64>,
+}
+
+/// Times of a message on its way in, CLOCK_MONOTONIC ns; `None` where a hook did not see it.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct RxStamps {
+    /// From the driver into the stack's queue.
+    pub arrival: Option<u64>,
+    /// The link layer.
+    pub netif_receive_skb: Option<u64>,
+    /// Into the socket's receive buffer.
+    pub sk_data_ready: Option<u64>,
+}
+
+/// The reader's side of one successful receive, CLOCK_MONOTONIC ns.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Reception {
+    /// The receive call has the message.
+    pub sock_recv_length: Option<u64>,
+    /// The reader's last wake-up before that.
+    pub sched_wakeup: Option<u64>,
+    /// The reader's last way onto a processor before that.
+    pub sched_switch: Option<u64>,
+}
+
+/// Reads the shared memory. Cheap to clone and to send to a thread.
+#[derive(Clone)]
+pub struct View {
+    mapping: Arc<Mapping>,
+}
+
+impl View {
+    pub(super) fn new(mapping: Arc<Mapping>) -> Self {
+        Self { mapping }
+    }
+
+    /// The way out of a message; `None` if its slot holds another by now.
+    #[inline]
+    #[must_use]
+    pub fn tx(&self, sequence: u64) -> Option<TxStamps> {
+        let slot = &self.mapping.get().tx[(sequence + 1) as usize & (SLOTS - 1)];
+        (slot.owner.load(Relaxed) == sequence + 1).then(|| TxStamps {
+            net_dev_queue: stamp(&slot.net_dev_queue),
+            qdisc_enqueue: stamp(&slot.qdisc_enqueue),
+            qdisc_dequeue: stamp(&slot.qdisc_dequeue),
+            net_dev_start_xmit: stamp(&slot.net_dev_start_xmit),
+            net_dev_xmit: stamp(&slot.net_dev_xmit),
+        })
+    }
+
+    /// The way in of a message; `None` if its slot holds another by now.
+    #[inline]
+    #[must_use]
+    pub fn rx(&self, sequence: u64) -> Option<RxStamps> {
+        let slot = &self.mapping.get().rx[(sequence + 1) as usize & (SLOTS - 1)];
+        (slot.owner.load(Relaxed) == sequence + 1).then(|| RxStamps {
+            arrival: stamp(&slot.arrival),
+            netif_receive_skb: stamp(&slot.netif_receive_skb),
+            sk_data_ready: stamp(&slot.sk_data_ready),
+        })
+    }
+
+    /// The reader's receive with that number, counted from 0 since the programs were
+    /// loaded; `None` if the hook did not see it or its place was taken since.
+    #[inline]
+    #[must_use]
+    pub fn reception(&self, number: u64) -> Option<Reception> {
+        let slot = &self.mapping.get().receptions[number as usize & (SLOTS - 1)];
+        (slot.number.load(Relaxed) == number + 1).then(|| Reception {
+            sock_recv_length: stamp(&slot.sock_recv_length),
+            sched_wakeup: stamp(&slot.sched_wakeup),
+            sched_switch: stamp(&slot.sched_switch),
+        })
+    }
+}

@@ -1,0 +1,266 @@
+//! SO_TIMESTAMPING: times that the kernel gives to each packet of a socket.
+//! CLOCK_REALTIME, software only. See Documentation/networking/timestamping.rst.
+
+use std::io;
+use std::mem::{MaybeUninit, zeroed};
+use std::net::UdpSocket;
+use std::os::fd::AsRawFd;
+use std::ptr;
+
+use super::set_option;
+
+const SO_TIMESTAMPING: i32 = 37;
+const SCM_TIMESTAMPING: i32 = SO_TIMESTAMPING;
+const TX_SOFTWARE: u32 = 1 << 1;
+const RX_SOFTWARE: u32 = 1 << 3;
+const SOFTWARE: u32 = 1 << 4;
+const OPT_ID: u32 = 1 << 7;
+const TX_SCHED: u32 = 1 << 8;
+const OPT_CMSG: u32 = 1 << 10;
+const OPT_TSONLY: u32 = 1 << 11;
+
+/// Room for a `scm_timestamping` and a `sock_extended_err` with the offender's address.
+const CONTROL_BYTES: usize = 256;
+/// Stamps read by one system call.
+const BATCH: usize = 8;
+
+/// Where the kernel took a stamp on the way out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StampKind {
+    /// Before the queueing discipline.
+    Sched,
+    /// In the driver, before the packet goes out.
+    Software,
+}
+
+/// A stamp on the way out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TxStamp {
+    /// The number of the send call since the stamps were enabled, modulo 2^32.
+    pub number: u32,
+    /// Where it was taken.
+    pub kind: StampKind,
+    /// CLOCK_REALTIME, ns.
+    pub realtime_ns: u64,
+}
+
+/// A received message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Received {
+    /// Bytes in the buffer.
+    pub bytes: usize,
+    /// When the kernel took the packet in, CLOCK_REALTIME ns; `None` without a stamp.
+    pub realtime_ns: Option<u64>,
+}
+
+/// Asks for stamps of what the socket sends; read them through a [`TxStampQueue`].
+///
+/// # Errors
+/// If the kernel refuses.
+pub fn enable_tx_stamps(socket: &UdpSocket) -> io::Result<()> {
+    let flags = TX_SCHED | TX_SOFTWARE | SOFTWARE | OPT_ID | OPT_TSONLY | OPT_CMSG;
+    set_option(socket, libc::SOL_SOCKET, SO_TIMESTAMPING, &flags)
+}
+
+/// Asks for stamps of what the socket receives; [`receive`] returns them.
+///
+/// Where no other socket of the machine wants stamps, the kernel begins to take them a
+/// little later, from a worker (net_enable_timestamp): the first messages may have none.
+///
+/// # Errors
+/// If the kernel refuses.
+pub fn enable_rx_stamps(socket: &UdpSocket) -> io::Result<()> {
+    set_option(socket, libc::SOL_SOCKET, SO_TIMESTAMPING, &(RX_SOFTWARE | SOFTWARE))
+}
+
+#[repr(C, align(8))]
+#[derive(Clone, Copy)]
+struct Control([u8; CONTROL_BYTES]);
+
+/// Receives one message with its stamp. Blocks as the socket does.
+///
+/// # Errors
+/// Those of recvmsg(2).
+pub fn receive(socket: &UdpSocket, buffer: &mut [u8]) -> io::Result<Received> {
+    let mut control = MaybeUninit::<Control>::uninit();
+    let mut part = libc::iovec { iov_base: buffer.as_mut_ptr().cast(), iov_len: buffer.len() };
+    // SAFETY: all-zero is a msghdr without buffers.
+    let mut message: libc::msghdr = unsafe { zeroed() };
+    message.msg_iov = &raw mut part;
+    message.msg_iovlen = 1;
+    message.msg_control = control.as_mut_ptr().cast();
+    message.msg_controllen = CONTROL_BYTES as _;
+    // SAFETY: the message points to `buffer` and `control`, with their own lengths.
+    let bytes = unsafe { libc::recvmsg(socket.as_raw_fd(), &raw mut message, 0) };
+    if bytes < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    Ok(Received { bytes: bytes as usize, realtime_ns: parse(&message).realtime_ns })
+}
+
+#[derive(Default)]
+struct Parsed {
+    realtime_ns: Option<u64>,
+    origin: Option<(u32, u32)>,
+}
+
+/// Walks the control messages that the kernel has filled in.
+fn parse(message: &libc::msghdr) -> Parsed {
+    let mut parsed = Parsed::default();
+    // SAFETY: the kernel has set msg_controllen to what it wrote into the control buffer,
+    // and the CMSG macros stay within it; each payload is read at its own type only
+    // after level and kind were checked, unaligned.
+    unsafe {
+        let mut header = libc::CMSG_FIRSTHDR(message);
+        while let Some(control) = header.as_ref() {
+            let data = libc::CMSG_DATA(header);
+            match (control.cmsg_level, control.cmsg_type) {
+                (libc::SOL_SOCKET, SCM_TIMESTAMPING) => {
+                    // The first of three is the software stamp.
+                    let time = ptr::read_unaligned(data.cast::<libc::timespec>());
+                    let ns = time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64;
+                    parsed.realtime_ns = Some(ns).filter(|&ns| ns != 0);
+                }
+                (libc::SOL_IP, libc::IP_RECVERR) | (libc::SOL_IPV6, libc::IPV6_RECVERR) => {
+                    let error = ptr::read_unaligned(data.cast::<libc::sock_extended_err>());
+                    if error.ee_origin == libc::SO_EE_ORIGIN_TIMESTAMPING {
+                        parsed.origin = Some((error.ee_info, error.ee_data));
+                    }
+                }
+                _ => {}
+            }
+            header = libc::CMSG_NXTHDR(message, header);
+        }
+    }
+    parsed
+}
+
+/// The buffers to read stamps of sent messages with, several at a time.
+pub struct TxStampQueue {
+    controls: Box<[Control; BATCH]>,
+    messages: Box<[libc::mmsghdr; BATCH]>,
+}
+
+// SAFETY: the pointers in `messages` lead only into `controls`, which moves along with
+// them since both are boxed.
+unsafe impl Send for TxStampQueue {}
+
+impl Default for TxStampQueue {
+    fn default() -> Self {
+        Self {
+            controls: Box::new([Control([0; CONTROL_BYTES]); BATCH]),
+            // SAFETY: all-zero is a message header without buffers.
+            messages: Box::new(unsafe { zeroed() }),
+        }
+    }
+}
+
+impl TxStampQueue {
+    /// Hands every stamp that is there to `each`. Never blocks.
+    ///
+    /// # Errors
+    /// Those of recvmmsg(2), except that there is nothing.
+    pub fn drain(&mut self, socket: &UdpSocket, mut each: impl FnMut(TxStamp)) -> io::Result<usize> {
+        let mut total = 0;
+        loop {
+            let n = self.read(socket)?;
+            for message in &self.messages[..n] {
+                if let Some(stamp) = tx_stamp(&message.msg_hdr) {
+                    each(stamp);
+                    total += 1;
+                }
+            }
+            if n < BATCH {
+                return Ok(total);
+            }
+        }
+    }
+
+    fn read(&mut self, socket: &UdpSocket) -> io::Result<usize> {
+        for (message, control) in self.messages.iter_mut().zip(self.controls.iter_mut()) {
+            message.msg_hdr.msg_control = control.0.as_mut_ptr().cast();
+            message.msg_hdr.msg_controllen = CONTROL_BYTES as _;
+        }
+        // SAFETY: every header points to a control buffer of its own, with its length,
+        // and to no payload, which OPT_TSONLY leaves out.
+        let n = unsafe {
+            libc::recvmmsg(
+                socket.as_raw_fd(),
+                self.messages.as_mut_ptr(),
+                BATCH as u32,
+                libc::MSG_ERRQUEUE | libc::MSG_DONTWAIT,
+                ptr::null_mut(),
+            )
+        };
+        if n >= 0 {
+            return Ok(n as usize);
+        }
+        match io::Error::last_os_error() {
+            e if e.kind() == io::ErrorKind::WouldBlock => Ok(0),
+            e => Err(e),
+        }
+    }
+}
+
+fn tx_stamp(message: &libc::msghdr) -> Option<TxStamp> {
+    const SCM_TSTAMP_SND: u32 = 0;
+    const SCM_TSTAMP_SCHED: u32 = 1;
+    let parsed = parse(message);
+    let (info, number) = parsed.origin?;
+    let kind = match info {
+        SCM_TSTAMP_SND => StampKind::Software,
+        SCM_TSTAMP_SCHED => StampKind::Sched,
+        _ => return None,
+    };
+    Some(TxStamp { number, kind, realtime_ns: parsed.realtime_ns? })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::clock::{monotonic_ns, realtime_ahead_ns};
+
+    fn stamps_of(bind: &str) {
+        let reader = UdpSocket::bind(bind).unwrap();
+        let sender = UdpSocket::bind(bind).unwrap();
+        sender.connect(reader.local_addr().unwrap()).unwrap();
+        enable_tx_stamps(&sender).unwrap();
+        enable_rx_stamps(&reader).unwrap();
+        // Receive stamps begin a little later, from a kernel worker.
+        std::thread::sleep(std::time::Duration::from_millis(200));
+        let ahead = realtime_ahead_ns();
+        let mut queue = TxStampQueue::default();
+        for number in 0..20 {
+            let before = monotonic_ns() as i64 + ahead;
+            sender.send(&[7; 64]).unwrap();
+            let mut stamps = Vec::new();
+            queue.drain(&sender, |s| stamps.push(s)).unwrap();
+            let got = receive(&reader, &mut [0; 64]).unwrap();
+            let after = monotonic_ns() as i64 + ahead;
+            assert_eq!(
+                stamps.iter().map(|s| (s.number, s.kind)).collect::<Vec<_>>(),
+                [(number, StampKind::Sched), (number, StampKind::Software)]
+            );
+            let times = [stamps[0].realtime_ns, stamps[1].realtime_ns, got.realtime_ns.unwrap()];
+            // The bracket of the offset is good to well under 10 us.
+            assert!(times.iter().all(|&t| (before - 10_000..after + 10_000).contains(&(t as i64))));
+            assert_eq!(got.bytes, 64);
+        }
+    }
+
+    #[test]
+    fn every_message_gets_its_stamps_over_ipv4() {
+        stamps_of("127.0.0.1:0");
+    }
+
+    #[test]
+    fn every_message_gets_its_stamps_over_ipv6() {
+        stamps_of("[::1]:0");
+    }
+
+    #[test]
+    fn an_empty_queue_is_no_error() {
+        let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+        assert_eq!(TxStampQueue::default().drain(&socket, |_| ()).unwrap(), 0);
+    }
+}
