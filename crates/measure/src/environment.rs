@@ -1,1 +1,176 @@
 //! The machine a record is taken on.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::hint::black_box;
+use std::path::Path;
+use std::time::Instant;
+
+use netfathom_model::environment::{Device, Environment, ThreadPlace};
+use netfathom_sys::cpu;
+
+/// The settings that move a measurement of the network stack. All hold for the whole
+/// machine, not for one network namespace. Those that a kernel does not have are left out.
+const SYSCTLS: [&str; 20] = [
+    "kernel/perf_event_paranoid",
+    "kernel/timer_migration",
+    "kernel/unprivileged_bpf_disabled",
+    "net/core/bpf_jit_enable",
+    "net/core/bpf_jit_harden",
+    "net/core/busy_poll",
+    "net/core/busy_read",
+    "net/core/default_qdisc",
+    "net/core/dev_weight",
+    "net/core/netdev_budget",
+    "net/core/netdev_budget_usecs",
+    "net/core/netdev_max_backlog",
+    "net/core/netdev_tstamp_prequeue",
+    "net/core/rmem_default",
+    "net/core/rmem_max",
+    "net/core/rps_sock_flow_entries",
+    "net/core/skb_defer_max",
+    "net/core/tstamp_allow_data",
+    "net/core/wmem_default",
+    "net/core/wmem_max",
+];
+/// Readings of the clock in a batch: enough that the clock's own resolution is nothing.
+const CLOCK_BATCH: u32 = 1000;
+/// Batches; an interruption spoils few of them, and the median none.
+const CLOCK_BATCHES: usize = 31;
+
+/// Describes this machine, with the threads and devices that the measurement uses.
+/// It takes about a millisecond, most of it to time the clock.
+#[must_use]
+pub fn read(threads: Vec<ThreadPlace>, devices: Vec<Device>) -> Environment {
+    let cpuinfo = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    // The processor of the first thread; on most machines all have the same governor.
+    let cpu = threads.first().map_or(0, |thread| thread.cpu);
+    Environment {
+        kernel: kernel(),
+        cpu_model: cpu_model(&cpuinfo),
+        cpus: cpu::allowed().map_or(0, |cpus| cpus.len()),
+        clocksource: line("/sys/devices/system/clocksource/clocksource0/current_clocksource"),
+        governor: line(format!("/sys/devices/system/cpu/cpu{cpu}/cpufreq/scaling_governor")),
+        virtualised: has_hypervisor_flag(&cpuinfo) || runs_under_hypervisor(),
+        clock_read_ns: clock_read_ns(),
+        mitigations: lines_of(Path::new("/sys/devices/system/cpu/vulnerabilities")),
+        sysctls: sysctls(Path::new("/proc/sys")),
+        devices,
+        threads,
+    }
+}
+
+/// Release and build, as `uname -rv` prints them.
+fn kernel() -> String {
+    let parts = ["/proc/sys/kernel/osrelease", "/proc/sys/kernel/version"];
+    parts.into_iter().filter_map(line).collect::<Vec<_>>().join(" ")
+}
+
+/// x86 writes a name; Arm leaves it to others to know its numbers.
+fn cpu_model(cpuinfo: &str) -> String {
+    let find = |key: &str| field(cpuinfo, key).map(str::to_owned);
+    let arm = || Some(format!("implementer {} part {}", find("CPU implementer")?, find("CPU part")?));
+    find("model name").or_else(arm).unwrap_or_default()
+}
+
+fn has_hypervisor_flag(cpuinfo: &str) -> bool {
+    field(cpuinfo, "flags").is_some_and(|flags| flags.split_ascii_whitespace().any(|f| f == "hypervisor"))
+}
+
+/// Where processors have no flag for it: Xen, and the device trees of Arm and RISC-V.
+fn runs_under_hypervisor() -> bool {
+    ["/sys/hypervisor/type", "/proc/device-tree/hypervisor"].into_iter().any(|path| Path::new(path).exists())
+}
+
+/// The first value of a key in the form of /proc/cpuinfo.
+fn field<'a>(text: &'a str, key: &str) -> Option<&'a str> {
+    let pairs = text.lines().filter_map(|line| line.split_once(':'));
+    pairs
+        .filter(|(name, _)| name.trim() == key)
+        .map(|(_, value)| value.trim())
+        .find(|value| !value.is_empty())
+}
+
+/// What one reading of CLOCK_MONOTONIC, which is what [`Instant`] reads, costs: the median
+/// of several batches, in nanoseconds.
+fn clock_read_ns() -> f64 {
+    let mut batches = [0.0; CLOCK_BATCHES];
+    for cost in &mut batches {
+        let start = Instant::now();
+        for _ in 0..CLOCK_BATCH {
+            black_box(Instant::now());
+        }
+        *cost = start.elapsed().as_nanos() as f64 / f64::from(CLOCK_BATCH);
+    }
+    batches.sort_by(f64::total_cmp);
+    batches[CLOCK_BATCHES / 2]
+}
+
+fn sysctls(root: &Path) -> BTreeMap<String, String> {
+    let kernel = fs::read_dir(root.join("kernel")).into_iter().flatten().flatten();
+    let names = kernel.filter_map(|entry| entry.file_name().into_string().ok());
+    // Those of the scheduler come and go; most moved to debugfs in Linux 5.13.
+    let scheduler = names.filter(|name| name.starts_with("sched_")).map(|name| format!("kernel/{name}"));
+    SYSCTLS
+        .into_iter()
+        .map(str::to_owned)
+        .chain(scheduler)
+        .filter_map(|path| Some((path.replace('/', "."), line(root.join(&path))?)))
+        .collect()
+}
+
+/// The first line of every file in a folder, by the name of the file.
+fn lines_of(folder: &Path) -> BTreeMap<String, String> {
+    let files = fs::read_dir(folder).into_iter().flatten().flatten();
+    files.filter_map(|file| Some((file.file_name().into_string().ok()?, line(file.path())?))).collect()
+}
+
+/// The first line of a file, in single spaces; `None` when it cannot be read or is empty.
+fn line(path: impl AsRef<Path>) -> Option<String> {
+    let text = fs::read_to_string(path).ok()?;
+    let words: Vec<&str> = text.lines().next()?.split_whitespace().collect();
+    if words.is_empty() { None } else { Some(words.join(" ")) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const X86: &str =
+        "processor\t: 0\nmodel\t\t: 1\nmodel name\t: AMD EPYC\nflags\t\t: fpu hypervisor lahf_lm\n";
+    const ARM: &str = "processor\t: 0\nFeatures\t: fp\nCPU implementer\t: 0x41\nCPU part\t: 0xd0c\n";
+
+    #[test]
+    fn processors_are_named() {
+        assert_eq!(cpu_model(X86), "AMD EPYC");
+        assert_eq!(cpu_model(ARM), "implementer 0x41 part 0xd0c");
+        assert_eq!(cpu_model(""), "");
+    }
+
+    #[test]
+    fn a_hypervisor_is_a_flag_of_its_own() {
+        assert!(has_hypervisor_flag(X86));
+        assert!(!has_hypervisor_flag(&X86.replace("hypervisor", "nohypervisor")));
+        assert!(!has_hypervisor_flag(ARM));
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_missing() {
+        let nowhere = Path::new("/nonexistent");
+        assert!(sysctls(nowhere).is_empty() && lines_of(nowhere).is_empty());
+        assert_eq!(line(nowhere), None);
+        assert_eq!(line("/dev/null"), None);
+    }
+
+    #[test]
+    fn this_machine_is_described() {
+        let threads = vec![ThreadPlace { role: "sender".into(), cpu: 0 }];
+        let here = read(threads.clone(), Vec::new());
+        assert!(here.kernel.starts_with(|c: char| c.is_ascii_digit()), "{}", here.kernel);
+        assert!(here.cpus >= 1);
+        assert!(here.clock_read_ns > 0.0 && here.clock_read_ns < 100_000.0, "{}", here.clock_read_ns);
+        assert!(here.sysctls.keys().all(|name| name.starts_with("net.core.") || name.starts_with("kernel.")));
+        assert!(here.sysctls.contains_key("net.core.rmem_max") || !Path::new("/proc/sys/net/core").exists());
+        assert_eq!(here.threads, threads);
+    }
+}

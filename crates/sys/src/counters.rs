@@ -1,1 +1,258 @@
-//! (in work)
+//! What the kernel itself counts: the witness that no measurement can argue with.
+
+use std::collections::BTreeMap;
+use std::{fs, io};
+
+/// What could not be read of the kernel's counters, and why.
+#[derive(Debug, thiserror::Error)]
+pub enum CountersError {
+    /// A file of /proc could not be read.
+    #[error("cannot read {path}: {source}; is /proc mounted?")]
+    Read {
+        /// Which file.
+        path: &'static str,
+        /// What the system said.
+        #[source]
+        source: io::Error,
+    },
+    /// A file of /proc does not look as it should.
+    #[error("cannot read {path}: no {what} in it; this kernel writes it in a way not known here")]
+    Format {
+        /// Which file.
+        path: &'static str,
+        /// What was looked for.
+        what: String,
+    },
+    /// A counter went backwards, or what it counts for is gone.
+    #[error("the counter {counter} went backwards: the device was replaced during the measurement")]
+    Backwards {
+        /// Which counter, such as `veth0 rx_packets`.
+        counter: String,
+    },
+}
+
+/// A struct of counters, and the difference of two of it.
+macro_rules! counters {
+    ($(#[$doc:meta])* $name:ident { $($(#[$field_doc:meta])* $field:ident,)* }) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+        pub struct $name { $($(#[$field_doc])* pub $field: u64,)* }
+
+        impl $name {
+            fn since(&self, earlier: &Self, whose: &str) -> Result<Self, CountersError> {
+                Ok(Self { $($field: gain(self.$field, earlier.$field, whose, stringify!($field))?,)* })
+            }
+        }
+    };
+}
+
+counters! {
+    /// Of one network device, from `/proc/net/dev`.
+    DeviceCounters {
+        /// Bytes in.
+        rx_bytes,
+        /// Packets in.
+        rx_packets,
+        /// Packets in that were damaged.
+        rx_errors,
+        /// Packets in that the driver dropped, for want of room too.
+        rx_dropped,
+        /// Bytes out.
+        tx_bytes,
+        /// Packets out. A packet that the device will still split counts once.
+        tx_packets,
+        /// Packets out that failed.
+        tx_errors,
+        /// Packets out that the driver dropped.
+        tx_dropped,
+    }
+}
+
+counters! {
+    /// Of UDP over one version of IP, from `/proc/net/snmp` and `/proc/net/snmp6`.
+    UdpCounters {
+        /// Datagrams that an application read: not those that still wait in a socket.
+        in_datagrams,
+        /// Datagrams in for ports that nobody listens on.
+        no_ports,
+        /// Datagrams in that were lost, for any reason: the next two are parts of it.
+        in_errors,
+        /// Datagrams in that found the receive buffer of the socket full.
+        rcvbuf_errors,
+        /// Datagrams in with a wrong checksum.
+        in_csum_errors,
+        /// Datagrams out.
+        out_datagrams,
+        /// Datagrams out that found the send buffer full or no memory.
+        sndbuf_errors,
+    }
+}
+
+/// The counters of one network namespace at one time, or what they gained between two times.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Counters {
+    /// By name of the device.
+    pub devices: BTreeMap<String, DeviceCounters>,
+    /// UDP over IPv4.
+    pub udp4: UdpCounters,
+    /// UDP over IPv6; `None` where the kernel runs without.
+    pub udp6: Option<UdpCounters>,
+    /// Packets that found the queue between driver and stack full: on the whole machine,
+    /// for the kernel does not count them by namespace.
+    pub backlog_dropped: u64,
+}
+
+const DEV: &str = "/proc/thread-self/net/dev";
+const SNMP: &str = "/proc/thread-self/net/snmp";
+const SNMP6: &str = "/proc/thread-self/net/snmp6";
+const SOFTNET: &str = "/proc/thread-self/net/softnet_stat";
+
+/// Reads the counters of the calling thread's namespace.
+///
+/// # Errors
+/// When /proc is not there or not as expected.
+pub fn read() -> Result<Counters, CountersError> {
+    let udp6 = match text(SNMP6) {
+        Ok(snmp6) => Some(parse_snmp6(&snmp6)?),
+        Err(CountersError::Read { source, .. }) if source.kind() == io::ErrorKind::NotFound => None,
+        Err(error) => return Err(error),
+    };
+    Ok(Counters {
+        devices: parse_dev(&text(DEV)?)?,
+        udp4: parse_snmp(&text(SNMP)?)?,
+        udp6,
+        backlog_dropped: parse_softnet(&text(SOFTNET)?)?,
+    })
+}
+
+impl Counters {
+    /// What was gained since an earlier reading. A device that appeared since counts in full.
+    ///
+    /// # Errors
+    /// When a counter went backwards: the difference would be a number that looks fine.
+    pub fn since(&self, earlier: &Self) -> Result<Self, CountersError> {
+        let mut devices = BTreeMap::new();
+        for (name, now) in &self.devices {
+            let before = earlier.devices.get(name).copied().unwrap_or_default();
+            devices.insert(name.clone(), now.since(&before, name)?);
+        }
+        let udp6 = match (&self.udp6, &earlier.udp6) {
+            (Some(now), Some(before)) => Some(now.since(before, "udp6")?),
+            _ => None,
+        };
+        Ok(Self {
+            devices,
+            udp4: self.udp4.since(&earlier.udp4, "udp4")?,
+            udp6,
+            backlog_dropped: gain(self.backlog_dropped, earlier.backlog_dropped, "backlog", "dropped")?,
+        })
+    }
+}
+
+fn gain(now: u64, before: u64, whose: &str, field: &str) -> Result<u64, CountersError> {
+    now.checked_sub(before).ok_or_else(|| CountersError::Backwards { counter: format!("{whose} {field}") })
+}
+
+fn text(path: &'static str) -> Result<String, CountersError> {
+    fs::read_to_string(path).map_err(|source| CountersError::Read { path, source })
+}
+
+fn missing(path: &'static str, what: impl Into<String>) -> CountersError {
+    CountersError::Format { path, what: what.into() }
+}
+
+/// Parses the text of `/proc/net/dev`.
+///
+/// # Errors
+/// When a line has not the sixteen numbers that it has since Linux 2.2.
+pub fn parse_dev(text: &str) -> Result<BTreeMap<String, DeviceCounters>, CountersError> {
+    text.lines().skip(2).map(parse_device).collect()
+}
+
+fn parse_device(line: &str) -> Result<(String, DeviceCounters), CountersError> {
+    // A name may hold a colon itself (an alias), and long numbers follow it without a space.
+    let (name, numbers) = line.rsplit_once(':').ok_or_else(|| missing(DEV, "device name"))?;
+    let n: Vec<u64> = numbers.split_ascii_whitespace().map_while(|number| number.parse().ok()).collect();
+    let [
+        rx_bytes,
+        rx_packets,
+        rx_errors,
+        rx_dropped,
+        _,
+        _,
+        _,
+        _,
+        tx_bytes,
+        tx_packets,
+        tx_errors,
+        tx_dropped,
+        ..,
+    ] = n[..]
+    else {
+        return Err(missing(DEV, format!("line of 16 numbers for {}", name.trim())));
+    };
+    let counters = DeviceCounters {
+        rx_bytes,
+        rx_packets,
+        rx_errors,
+        rx_dropped,
+        tx_bytes,
+        tx_packets,
+        tx_errors,
+        tx_dropped,
+    };
+    Ok((name.trim().to_owned(), counters))
+}
+
+/// Parses UDP from the text of `/proc/net/snmp`: a line of names above a line of numbers.
+///
+/// # Errors
+/// When one of the counters is not in it.
+pub fn parse_snmp(text: &str) -> Result<UdpCounters, CountersError> {
+    let mut lines = text.lines().filter_map(|line| line.strip_prefix("Udp:"));
+    let names = lines.next().unwrap_or_default().split_ascii_whitespace();
+    let numbers = lines.next().unwrap_or_default().split_ascii_whitespace();
+    udp(SNMP, &names.zip(numbers).collect())
+}
+
+/// Parses UDP from the text of `/proc/net/snmp6`: a name and a number a line.
+///
+/// # Errors
+/// When one of the counters is not in it.
+pub fn parse_snmp6(text: &str) -> Result<UdpCounters, CountersError> {
+    let pair = |line| str::split_once(line, char::is_whitespace);
+    let udp6 = text.lines().filter_map(|line| pair(line.strip_prefix("Udp6")?));
+    udp(SNMP6, &udp6.map(|(name, number)| (name, number.trim())).collect())
+}
+
+fn udp(path: &'static str, by_name: &BTreeMap<&str, &str>) -> Result<UdpCounters, CountersError> {
+    let read = |name: &str| {
+        let number = by_name.get(name).and_then(|number| number.parse().ok());
+        number.ok_or_else(|| missing(path, format!("counter {name} of UDP")))
+    };
+    Ok(UdpCounters {
+        in_datagrams: read("InDatagrams")?,
+        no_ports: read("NoPorts")?,
+        in_errors: read("InErrors")?,
+        rcvbuf_errors: read("RcvbufErrors")?,
+        in_csum_errors: read("InCsumErrors")?,
+        out_datagrams: read("OutDatagrams")?,
+        sndbuf_errors: read("SndbufErrors")?,
+    })
+}
+
+/// Parses the packets dropped, all processors together, from the text of
+/// `/proc/net/softnet_stat`: hexadecimal, a line for each processor, drops in the second column.
+///
+/// # Errors
+/// When a line has no second column.
+pub fn parse_softnet(text: &str) -> Result<u64, CountersError> {
+    let dropped = |line: &str| {
+        let column = line.split_ascii_whitespace().nth(1)?;
+        u64::from_str_radix(column, 16).ok()
+    };
+    text.lines().map(|line| dropped(line).ok_or_else(|| missing(SOFTNET, "column of drops"))).sum()
+}
+
+#[cfg(test)]
+mod tests;
