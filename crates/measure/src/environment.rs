@@ -39,7 +39,8 @@ const CLOCK_BATCH: u32 = 1000;
 const CLOCK_BATCHES: usize = 31;
 
 /// Describes this machine, with the threads and devices that the measurement uses.
-/// It takes about a millisecond, most of it to time the clock.
+/// It takes about a millisecond, most of it to time the clock. Call it from a thread that is
+/// not bound to one processor, for the processors counted are those that it may use.
 #[must_use]
 pub fn read(threads: Vec<ThreadPlace>, devices: Vec<Device>) -> Environment {
     let cpuinfo = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();

@@ -58,7 +58,8 @@ impl Role {
     }
 }
 
-/// Two hosts, removed when this value is dropped or the process ends.
+/// Two hosts, removed when this value is dropped and the sockets made in them are closed, or
+/// when the process ends.
 #[derive(Debug)]
 pub struct Lab {
     /// The host that sends the load.

@@ -42,7 +42,8 @@ fn remedy(source: &io::Error) -> &'static str {
     }
 }
 
-/// A network namespace, kept alive by this value.
+/// A network namespace, kept alive by this value, by threads inside it and by sockets made
+/// inside it: the kernel removes it some milliseconds after the last of them.
 #[derive(Debug)]
 pub struct Namespace {
     file: File,
