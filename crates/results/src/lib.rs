@@ -2,4 +2,7 @@
 //! measured.
 
 pub mod render;
+mod schema;
 pub mod store;
+
+pub use schema::schema;

@@ -1,0 +1,118 @@
+//! What can go wrong with a run on disk: what was tried, on what, why it failed, what to do.
+
+use std::io;
+use std::path::PathBuf;
+
+use netfathom_model::record::SCHEMA_VERSION;
+
+/// Why something could not be written.
+#[derive(Debug, thiserror::Error)]
+pub enum WriteError {
+    /// A run of that name is there already; two runs never share a directory.
+    #[error("cannot make the run directory {path}: it is there already; start again for a new run id", path = .path.display())]
+    AlreadyThere {
+        /// The directory.
+        path: PathBuf,
+    },
+    /// The operating system refused.
+    #[error("cannot {action} {path}: {source}; {remedy}{kept}", path = .path.display(), remedy = remedy_of(.source), kept = unharmed(*.kept))]
+    Io {
+        /// What was tried, as `write`.
+        action: &'static str,
+        /// On what.
+        path: PathBuf,
+        /// Why it failed.
+        source: io::Error,
+        /// Whether an earlier version of the file stands as it was.
+        kept: bool,
+    },
+    /// The record cannot be put into JSON so that it can be read again.
+    #[error("the record of {path} cannot be written: {why}; this is a defect of netfathom, please report it", path = .path.display())]
+    Unwritable {
+        /// Where it was to go.
+        path: PathBuf,
+        /// What JSON cannot hold, such as a number that is not finite.
+        why: String,
+    },
+    /// The raw samples could not be encoded.
+    #[error("cannot encode the samples for {path}: {source}; this is a defect of netfathom, please report it", path = .path.display())]
+    Encode {
+        /// Where they were to go.
+        path: PathBuf,
+        /// Why it failed.
+        source: parquet::errors::ParquetError,
+    },
+}
+
+/// What to do about a refusal of the operating system.
+fn remedy_of(source: &io::Error) -> &'static str {
+    match source.kind() {
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
+            "free some space there or choose another disk with --out DIR"
+        }
+        io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
+            "choose a directory that you may write to with --out DIR"
+        }
+        io::ErrorKind::NotADirectory | io::ErrorKind::AlreadyExists => {
+            "a file stands where a directory should be: choose another with --out DIR"
+        }
+        _ => "choose another directory with --out DIR",
+    }
+}
+
+fn unharmed(kept: bool) -> &'static str {
+    if kept { " (what was written before is unharmed)" } else { "" }
+}
+
+/// Why a record could not be read.
+#[derive(Debug, thiserror::Error)]
+pub enum ReadError {
+    /// Nothing has that name.
+    #[error("{path}: there is no such run; name a run directory, its record.json, or - for standard input", path = .path.display())]
+    NotFound {
+        /// As given.
+        path: PathBuf,
+    },
+    /// A directory without a record, or a file that holds something else.
+    #[error("{path} is not a run: {why}", path = .path.display())]
+    NotARun {
+        /// As given.
+        path: PathBuf,
+        /// What it is instead, and what to name.
+        why: String,
+    },
+    /// The operating system refused.
+    #[error("cannot read {path}: {source}", path = .path.display())]
+    Io {
+        /// What was read.
+        path: PathBuf,
+        /// Why it failed.
+        source: io::Error,
+    },
+    /// No JSON, cut off, or not the fields of a record.
+    #[error("{path} is damaged at line {line}, column {column}: {why}; netfathom never leaves a record half written, so look for a copy from before it was changed", path = .path.display())]
+    Damaged {
+        /// What was read.
+        path: PathBuf,
+        /// Line, from 1.
+        line: usize,
+        /// Column in bytes, from 1.
+        column: usize,
+        /// What is wrong there.
+        why: String,
+    },
+    /// JSON, but it does not say which schema.
+    #[error("{path} has no schema_version, which every record starts with: it is not a record of netfathom", path = .path.display())]
+    MissingVersion {
+        /// What was read.
+        path: PathBuf,
+    },
+    /// From the future.
+    #[error("{path} was written by a newer netfathom, schema {found}; this build reads up to {SCHEMA_VERSION}: upgrade netfathom to read it", path = .path.display())]
+    Newer {
+        /// What was read.
+        path: PathBuf,
+        /// Its schema version.
+        found: u64,
+    },
+}

@@ -1,0 +1,85 @@
+//! Reading a record back.
+
+use std::fs;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+use netfathom_model::record::{Record, SCHEMA_VERSION};
+use serde::Deserialize;
+
+use super::{RECORD_FILE, ReadError};
+
+/// The one field that every schema version has.
+#[derive(Deserialize)]
+struct Version {
+    #[serde(default)]
+    schema_version: Option<serde_json::Value>,
+}
+
+/// Reads a record from a run directory, from a `record.json`, or from standard input if
+/// the path is `-`.
+///
+/// # Errors
+/// If there is none, it is damaged (with the place), or it comes from a newer netfathom.
+pub fn read(path: &Path) -> Result<Record, ReadError> {
+    if path == Path::new("-") {
+        let path = PathBuf::from("standard input");
+        let mut json = Vec::new();
+        return match io::stdin().lock().read_to_end(&mut json) {
+            Ok(_) => parse(&path, &json),
+            Err(source) => Err(ReadError::Io { path, source }),
+        };
+    }
+    if path.is_dir() {
+        let record = path.join(RECORD_FILE);
+        return if record.exists() { read_file(&record) } else { Err(without_record(path)) };
+    }
+    read_file(path)
+}
+
+fn read_file(path: &Path) -> Result<Record, ReadError> {
+    match fs::read(path) {
+        Ok(json) => parse(path, &json),
+        Err(e) if matches!(e.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
+            Err(ReadError::NotFound { path: path.to_owned() })
+        }
+        Err(source) => Err(ReadError::Io { path: path.to_owned(), source }),
+    }
+}
+
+/// Says what a directory without a record is instead.
+fn without_record(path: &Path) -> ReadError {
+    let names = fs::read_dir(path).into_iter().flatten().flatten();
+    let mut runs: Vec<_> = names.map(|e| e.path()).filter(|p| p.join(RECORD_FILE).is_file()).collect();
+    runs.sort();
+    let why = match runs.last() {
+        Some(newest) => {
+            format!("it is a directory of runs; name one of them, such as the newest, {}", newest.display())
+        }
+        None => format!("it holds no {RECORD_FILE}; a run that is killed in its first trial leaves none"),
+    };
+    ReadError::NotARun { path: path.to_owned(), why }
+}
+
+fn parse(path: &Path, json: &[u8]) -> Result<Record, ReadError> {
+    let path = path.to_owned();
+    let version = match serde_json::from_slice::<Version>(json) {
+        Ok(v) => v.schema_version,
+        Err(e) if e.is_data() => {
+            return Err(ReadError::NotARun { path, why: "it holds JSON, but not that of a record".into() });
+        }
+        Err(e) => return Err(damaged(path, &e)),
+    };
+    match version.as_ref().and_then(serde_json::Value::as_u64) {
+        None | Some(0) => Err(ReadError::MissingVersion { path }),
+        Some(found) if found > u64::from(SCHEMA_VERSION) => Err(ReadError::Newer { path, found }),
+        Some(_) => serde_json::from_slice(json).map_err(|e| damaged(path, &e)),
+    }
+}
+
+fn damaged(path: PathBuf, e: &serde_json::Error) -> ReadError {
+    let text = e.to_string();
+    // serde_json appends the place that the fields already say.
+    let why = text.split(" at line ").next().unwrap_or(&text).to_owned();
+    ReadError::Damaged { path, line: e.line(), column: e.column(), why }
+}

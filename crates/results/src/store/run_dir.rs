@@ -1,0 +1,128 @@
+//! The directory of one run, and writing into it by rename.
+
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use netfathom_model::record::Record;
+
+use super::{RECORD_FILE, WriteError};
+
+/// The directory of one run. Every file in it is either whole or not there.
+#[derive(Clone, Debug)]
+pub struct RunDir {
+    path: PathBuf,
+}
+
+impl RunDir {
+    /// Makes `<out>/<record_id>/`, and `out` where it is not there yet.
+    ///
+    /// # Errors
+    /// If a run of that name is there already, or the directory cannot be made.
+    pub fn create(out: &Path, record_id: &str) -> Result<Self, WriteError> {
+        let refused = |path: &Path, source| WriteError::Io {
+            action: "make the directory",
+            path: path.to_owned(),
+            source,
+            kept: false,
+        };
+        fs::create_dir_all(out).map_err(|e| refused(out, e))?;
+        let path = out.join(record_id);
+        match fs::create_dir(&path) {
+            Ok(()) => {}
+            Err(e) if e.kind() == io::ErrorKind::AlreadyExists => {
+                return Err(WriteError::AlreadyThere { path });
+            }
+            Err(e) => return Err(refused(&path, e)),
+        }
+        // The name itself must survive a crash of the machine.
+        sync_dir(out).map_err(|e| refused(out, e))?;
+        Ok(Self { path })
+    }
+
+    /// Where it is.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Replaces `record.json` by this record.
+    ///
+    /// # Errors
+    /// If the disk refuses, or the record holds what JSON cannot (such as a number that is
+    /// not finite); the record before it then stands unharmed.
+    pub fn write_record(&self, record: &Record) -> Result<(), WriteError> {
+        let unwritable =
+            |e: serde_json::Error| WriteError::Unwritable { path: self.path.clone(), why: e.to_string() };
+        let mut json = serde_json::to_vec(record).map_err(unwritable)?;
+        json.push(b'\n');
+        // JSON turns numbers that are not finite into null, silently; only reading shows it.
+        serde_json::from_slice::<Record>(&json).map_err(unwritable)?;
+        self.write_file(RECORD_FILE, &json)
+    }
+
+    /// Writes or replaces a file of the run, such as `report.html`.
+    ///
+    /// # Errors
+    /// If the disk refuses; a file of that name from before then stands unharmed.
+    pub fn write_file(&self, name: &str, content: &[u8]) -> Result<(), WriteError> {
+        replace(&self.path.join(name), |file| file.write_all(content).map_err(Into::into))
+    }
+}
+
+/// Why the content of a file could not be written.
+pub(super) enum ContentError {
+    /// The disk refused.
+    Io(io::Error),
+    /// The content refused.
+    Encode(parquet::errors::ParquetError),
+}
+
+impl From<io::Error> for ContentError {
+    fn from(e: io::Error) -> Self {
+        Self::Io(e)
+    }
+}
+
+/// Writes a file beside its place and moves it there once it is on the disk.
+///
+/// The name beside it carries our process id, for [`super::sweep`]; the lock says the same
+/// to processes that do not see our ids.
+pub(super) fn replace(
+    path: &Path,
+    write: impl FnOnce(&mut File) -> Result<(), ContentError>,
+) -> Result<(), WriteError> {
+    let temporary = temporary(path);
+    let written = (|| {
+        let mut file = File::create(&temporary)?;
+        // Not every file system has locks; the process id alone does there.
+        let _ = file.try_lock();
+        write(&mut file)?;
+        file.sync_all()?;
+        fs::rename(&temporary, path)?;
+        sync_dir(path.parent().unwrap_or(Path::new(".")))?;
+        Ok(())
+    })();
+    written.map_err(|e| {
+        let _ = fs::remove_file(&temporary);
+        match e {
+            ContentError::Io(source) => {
+                WriteError::Io { action: "write", path: path.to_owned(), source, kept: path.exists() }
+            }
+            ContentError::Encode(source) => WriteError::Encode { path: path.to_owned(), source },
+        }
+    })
+}
+
+/// `record.json.4711.tmp` for `record.json` and process 4711.
+fn temporary(path: &Path) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(format!(".{}.tmp", std::process::id()));
+    name.into()
+}
+
+fn sync_dir(path: &Path) -> io::Result<()> {
+    // `a` has the parent ``, which cannot be opened.
+    let path = if path.as_os_str().is_empty() { Path::new(".") } else { path };
+    File::open(path)?.sync_all()
+}
