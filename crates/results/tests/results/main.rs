@@ -4,3 +4,13 @@
 mod contract;
 #[path = "../fixture/mod.rs"]
 mod fixture;
+mod samples;
+mod store;
+mod terminal;
+
+/// Says on standard error that a test could not run, and why: skipped is not passed.
+/// Written past the capture of the test harness, which would hide it.
+fn skip(test: &str, why: &str) {
+    use std::io::Write;
+    let _ = writeln!(std::io::stderr(), "SKIPPED {test}: {why}");
+}

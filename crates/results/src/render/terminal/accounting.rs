@@ -1,0 +1,109 @@
+//! Where every message ended, and what others counted.
+
+use std::collections::BTreeMap;
+
+use netfathom_model::record::{StackResult, Trial};
+
+use super::number::count;
+use super::page::Page;
+
+pub(super) fn draw(page: &mut Page, result: &StackResult) {
+    if result.trials.is_empty() {
+        return;
+    }
+    page.heading("Accounting, all trials");
+    identity(page, &result.trials);
+    beside(page, &result.trials);
+    counters(page, &result.trials);
+    hooks(page, &result.trials);
+}
+
+/// `sent = delivered + …`, and whether it closes.
+fn identity(page: &mut Page, trials: &[Trial]) {
+    let sent: u64 = trials.iter().map(|t| t.accounting.sent).sum();
+    let mut fates = BTreeMap::new();
+    for fate in trials.iter().flat_map(|t| &t.accounting.fates) {
+        *fates.entry(&fate.fate).or_insert(0) += fate.count;
+    }
+    let parts: Vec<String> = fates.iter().map(|(f, &n)| format!("{} {}", f.name(), count(n))).collect();
+    let gaps: Vec<&Trial> = trials.iter().filter(|t| t.accounting.gap() != 0).collect();
+    let relation = if gaps.is_empty() { "=" } else { "≠" };
+    let sum = if parts.is_empty() { "nothing accounted for".to_owned() } else { parts.join(" + ") };
+    page.text(&format!("sent {} {relation} {sum}", count(sent)));
+    if gaps.is_empty() {
+        let trials =
+            if trials.len() == 1 { "the trial".into() } else { format!("all {} trials", trials.len()) };
+        page.text(&format!("the sum closes in {trials}"));
+    }
+    for trial in gaps {
+        let gap = trial.accounting.gap();
+        let what = if gap > 0 { "without a fate" } else { "with more than one fate" };
+        page.bullet(&format!(
+            "GAP in trial {}: {} messages {what}",
+            super::number_of(trial),
+            count(gap.unsigned_abs())
+        ));
+    }
+}
+
+/// What the identity does not show; only what is there.
+fn beside(page: &mut Page, trials: &[Trial]) {
+    let sum = |value: fn(&Trial) -> u64| trials.iter().map(value).sum::<u64>();
+    let counts = [
+        ("never tried", sum(|t| t.load.unsent)),
+        ("out without a time", sum(|t| t.accounting.unjoined_tx)),
+        ("in without a time", sum(|t| t.accounting.unjoined_rx)),
+        ("received twice", sum(|t| t.accounting.duplicates)),
+        ("out of order", sum(|t| t.accounting.reordered)),
+        ("foreign", sum(|t| t.accounting.foreign)),
+    ];
+    let mut refused = BTreeMap::new();
+    for r in trials.iter().flat_map(|t| &t.load.refused) {
+        *refused.entry(format!("refused with {}", r.error)).or_insert(0) += r.count;
+    }
+    let refused = refused.iter().map(|(name, &n)| (name.as_str(), n));
+    let there: Vec<String> =
+        refused.chain(counts).filter(|c| c.1 > 0).map(|(name, n)| format!("{name} {}", count(n))).collect();
+    if !there.is_empty() {
+        page.text(&format!("beside it: {}", there.join(", ")));
+    }
+}
+
+fn counters(page: &mut Page, trials: &[Trial]) {
+    let all = || trials.iter().flat_map(|t| t.accounting.counters.iter().map(move |c| (t, c)));
+    let (total, agreeing) = (all().count(), all().filter(|(_, c)| c.agrees()).count());
+    if total == 0 {
+        page.text("no counter but our own was read");
+        return;
+    }
+    page.text(&format!("{agreeing} of {total} readings of the system's own counters agree"));
+    for (trial, c) in all().filter(|(_, c)| !c.agrees()) {
+        page.bullet(&format!(
+            "DISAGREES in trial {}: {}: {} expected, {} observed",
+            super::number_of(trial),
+            c.counter,
+            count(c.expected),
+            count(c.observed)
+        ));
+    }
+}
+
+fn hooks(page: &mut Page, trials: &[Trial]) {
+    let seen = trials.iter().any(|t| !t.accounting.hooks.is_empty());
+    let mut losses = trials.iter().flat_map(|t| t.accounting.hooks.iter().map(move |h| (t, h)));
+    if seen && losses.all(|(_, h)| h.lost == 0) {
+        page.text("no hook lost an event");
+        return;
+    }
+    for (trial, h) in trials.iter().flat_map(|t| t.accounting.hooks.iter().map(move |h| (t, h))) {
+        if h.lost > 0 {
+            page.bullet(&format!(
+                "hook {} lost {} of {} events in trial {}",
+                h.hook,
+                count(h.lost),
+                count(h.events),
+                super::number_of(trial)
+            ));
+        }
+    }
+}

@@ -1,0 +1,127 @@
+//! Numbers as people read them. Times are microseconds unless they are below one.
+
+use netfathom_model::record::Distribution;
+use netfathom_model::units::format_rate;
+
+/// A time that is the mean of others: `1.18 µs`, `841 ns`, `0.34 ns`.
+pub(super) fn mean(ns: f64) -> String {
+    if ns.abs() >= 999.5 {
+        return format!("{} µs", grouped(ns / 1e3, decimals(ns / 1e3)));
+    }
+    format!("{ns:.*} ns", if ns == 0.0 { 0 } else { decimals(ns).min(2) })
+}
+
+/// A single time, whole nanoseconds.
+pub(super) fn time(ns: i64) -> String {
+    if ns.abs() < 1000 { format!("{ns} ns") } else { mean(ns as f64) }
+}
+
+/// A smallest time in the papers' way: `<0` where it is negative.
+pub(super) fn least(ns: i64) -> String {
+    if ns < 0 { "<0".into() } else { time(ns) }
+}
+
+/// A time with half its interval in the same unit: `1.18 µs ± 0.04`.
+pub(super) fn interval(ns: f64, half_width_ns: Option<f64>) -> String {
+    let Some(half_width_ns) = half_width_ns else { return mean(ns) };
+    let (unit, scale) = if ns.abs() >= 999.5 { ("µs", 1e3) } else { ("ns", 1.0) };
+    let (value, half) = (ns / scale, half_width_ns / scale);
+    // As many digits as the interval deserves, and not so few that it becomes nothing.
+    let digits = decimals(value).max(if half > 0.0 { (-half.log10()).ceil() as usize } else { 0 }).min(3);
+    format!("{} {unit} ± {}", grouped(value, digits), grouped(half, digits))
+}
+
+/// Half an interval alone: `± 0.04 µs`; a dash where there is none.
+pub(super) fn half_width(ns: Option<f64>) -> String {
+    ns.map_or_else(|| "-".into(), |ns| format!("± {}", mean(ns)))
+}
+
+/// A time behind which stands a quantile; `<0` where it fell among the negative ones.
+pub(super) fn quantile(d: &Distribution, ns: i64) -> String {
+    if d.n == 0 { "-".into() } else { least(ns) }
+}
+
+/// A count with a separator at every thousand.
+pub(super) fn count(n: u64) -> String {
+    grouped(n as f64, 0)
+}
+
+/// A count in three or four digits: `3.015M`.
+pub(super) fn short_count(n: u64) -> String {
+    if n < 100_000 { count(n) } else { format_rate(rounded(n as f64, 4)) }
+}
+
+/// Messages a second in three or four digits: `190k/s`.
+pub(super) fn rate(per_s: f64) -> String {
+    format!("{}/s", format_rate(rounded(per_s, 3)))
+}
+
+/// A share of 0 to 1 in percent: `94.1 %`.
+pub(super) fn percent(share: f64) -> String {
+    format!("{:.1} %", share * 100.0)
+}
+
+/// Decimals that show three digits.
+fn decimals(value: f64) -> usize {
+    match value.abs() {
+        v if v >= 99.95 => 0,
+        v if v >= 9.995 => 1,
+        _ => 2,
+    }
+}
+
+/// The number in that many significant digits.
+fn rounded(value: f64, digits: i32) -> f64 {
+    if value == 0.0 || !value.is_finite() {
+        return value;
+    }
+    let unit = 10f64.powi(value.abs().log10().floor() as i32 + 1 - digits);
+    if unit < 1.0 { (value / unit).round() / (1.0 / unit).round() } else { (value / unit).round() * unit }
+}
+
+fn grouped(value: f64, decimals: usize) -> String {
+    let text = format!("{value:.decimals$}");
+    let whole = text.find('.').unwrap_or(text.len());
+    let first = text.find(|c: char| c.is_ascii_digit()).unwrap_or(0);
+    let mut out = String::with_capacity(text.len() + 4);
+    for (i, c) in text.char_indices() {
+        if i > first && i < whole && (whole - i).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(c);
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_microseconds_unless_below_one() {
+        let times = [0, -119, 999, 1000, 1184, 12_345, 855_355, 12_345_678].map(time);
+        assert_eq!(
+            times,
+            ["0 ns", "-119 ns", "999 ns", "1.00 µs", "1.18 µs", "12.3 µs", "855 µs", "12,346 µs"]
+        );
+        assert_eq!([0.213, 43.44, 999.6].map(mean), ["0.21 ns", "43.4 ns", "1.00 µs"]);
+        assert_eq!((least(-1), least(0)), ("<0".into(), "0 ns".into()));
+    }
+
+    #[test]
+    fn an_interval_shares_the_unit_and_digits_of_its_value() {
+        assert_eq!(interval(1184.7, Some(39.6)), "1.18 µs ± 0.04");
+        assert_eq!(interval(1184.7, Some(0.6)), "1.185 µs ± 0.001");
+        assert_eq!(interval(225.7, Some(7.8)), "226 ns ± 8");
+        assert_eq!(interval(225.7, None), "226 ns");
+        assert_eq!(interval(0.0, Some(0.0)), "0.00 ns ± 0.00");
+    }
+
+    #[test]
+    fn counts_and_rates_are_short() {
+        assert_eq!(count(1_005_000), "1,005,000");
+        assert_eq!((short_count(3_015_000), short_count(99_999)), ("3.015M".into(), "99,999".into()));
+        assert_eq!([909_771.9, 190_049.0, 12.345, 0.0].map(rate), ["910k/s", "190k/s", "12.3/s", "0/s"]);
+        assert_eq!(grouped(-1_234_567.0, 0), "-1,234,567");
+    }
+}
