@@ -147,6 +147,13 @@ impl Profile {
         Schedule { pieces: self.pieces(), index: 0, before: 0.0, next: 0, total: self.messages() }
     }
 
+    /// When the message with that number is due, from the start of the trial; `None` of
+    /// one that the profile does not hold.
+    #[must_use]
+    pub fn due_ns(&self, number: u64) -> Option<u64> {
+        Schedule { next: number, ..self.schedule() }.next()
+    }
+
     fn validated(self) -> Result<Self, ProfileError> {
         let duration_ns = self.duration_ns();
         if !(MIN_DURATION_NS..=MAX_DURATION_NS).contains(&duration_ns) {

@@ -7,8 +7,10 @@ mod distribution;
 mod histogram;
 mod interval;
 mod moments;
+mod windowed;
 
 pub use distribution::Distribution;
 pub use histogram::{Histogram, bucket_bounds, bucket_index};
 pub use interval::{Estimate, between_trials, difference, ratio};
 pub use moments::Moments;
+pub use windowed::Windowed;

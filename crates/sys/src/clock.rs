@@ -48,12 +48,6 @@ pub fn realtime_ahead_ns() -> i64 {
     (0..64).map(|_| bracket()).min().map_or(0, |(_, ahead)| ahead)
 }
 
-/// Processor time of the calling thread, in nanoseconds.
-#[must_use]
-pub fn thread_cpu_ns() -> u64 {
-    read_ns(libc::CLOCK_THREAD_CPUTIME_ID)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -89,7 +89,7 @@ counters! {
 }
 
 /// The counters of one network namespace at one time, or what they gained between two times.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
     /// By name of the device.
     pub devices: BTreeMap<String, DeviceCounters>,

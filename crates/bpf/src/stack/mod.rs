@@ -9,7 +9,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use libbpf_rs::btf::types::Enum;
 use libbpf_rs::{Link, MapCore, MapFlags, Object, ObjectBuilder};
 use netfathom_model::path::{Direction, Stage};
-use netfathom_stats::{Distribution, Histogram, Moments};
+use netfathom_stats::{Distribution, Histogram, Moments, Windowed};
 
 mod shared;
 mod view;
@@ -191,25 +191,16 @@ fn map_shared(object: &Object) -> Result<Mapping, LoadError> {
     Ok(Mapping::new(bss.as_fd())?)
 }
 
-/// One span over all processors: the whole, and window by window.
-#[derive(Clone, Debug)]
-pub struct Span {
-    /// The whole trial.
-    pub distribution: Distribution,
-    /// Window by window.
-    pub windows: Vec<Moments>,
-}
-
 /// The way out, as summed in the kernel.
 #[derive(Clone, Debug)]
 pub struct TxResult {
     /// Application to link layer.
-    pub total: Span,
+    pub total: Windowed,
     /// Stage by stage.
-    pub stages: Vec<(Stage, Span)>,
+    pub stages: Vec<(Stage, Windowed)>,
 }
 
-fn merge_span(sums: &[TxSums], windows: &[TxWindows], span: usize) -> Span {
+fn merge_span(sums: &[TxSums], windows: &[TxWindows], span: usize) -> Windowed {
     let mut merged = vec![Moments::default(); WINDOWS];
     for cpu in windows {
         for (window, of_cpu) in merged.iter_mut().zip(&cpu.span[span]) {
@@ -224,7 +215,7 @@ fn merge_span(sums: &[TxSums], windows: &[TxWindows], span: usize) -> Span {
     }
     let mut moments = Moments::default();
     merged.iter().for_each(|w| moments.merge(w));
-    Span { distribution: Distribution { moments, histogram }, windows: merged }
+    Windowed { distribution: Distribution { moments, histogram }, windows: merged }
 }
 
 /// The kernel's names of its drop reasons, without their prefix. They differ from kernel

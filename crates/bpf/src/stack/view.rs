@@ -8,6 +8,8 @@ use super::shared::{Mapping, SLOTS, stamp};
 /// Times of a message on its way out, CLOCK_MONOTONIC ns; `None` where a hook did not see it.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct TxStamps {
+    /// The application's stamp, as the message carries it.
+    pub sent: Option<u64>,
     /// The device queue.
     pub net_dev_queue: Option<u64>,
     /// Into the queueing discipline.
@@ -59,6 +61,7 @@ impl View {
     pub fn tx(&self, sequence: u64) -> Option<TxStamps> {
         let slot = &self.mapping.get().tx[(sequence + 1) as usize & (SLOTS - 1)];
         (slot.owner.load(Relaxed) == sequence + 1).then(|| TxStamps {
+            sent: stamp(&slot.sent),
             net_dev_queue: stamp(&slot.net_dev_queue),
             qdisc_enqueue: stamp(&slot.qdisc_enqueue),
             qdisc_dequeue: stamp(&slot.qdisc_dequeue),

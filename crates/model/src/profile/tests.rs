@@ -35,6 +35,15 @@ fn steps_are_equally_long() {
 }
 
 #[test]
+fn any_message_finds_its_time() {
+    let p: Profile = "triangle:1k..9k/200ms".parse().unwrap();
+    for (n, due) in p.schedule().enumerate() {
+        assert_eq!(p.due_ns(n as u64), Some(due));
+    }
+    assert_eq!(p.due_ns(p.messages()), None);
+}
+
+#[test]
 fn nonsense_is_refused_with_a_reason() {
     for (text, part) in [
         ("ramp", "is not a profile"),

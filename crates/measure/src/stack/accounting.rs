@@ -1,0 +1,176 @@
+//! Where every message of a trial ended, checked against what others counted.
+
+use std::collections::BTreeMap;
+
+use netfathom_model::accounting::{Accounting, CounterCheck, Fate, FateCount, HookCount};
+use netfathom_model::plan::Family;
+use netfathom_sys::counters::{Counters, UdpCounters};
+
+use super::reader::Read;
+use super::rig::Counted;
+
+/// What is known of a trial's messages, from every side.
+pub struct Evidence<'a> {
+    /// Accepted by the operating system.
+    pub sent: u64,
+    /// The reader's own counts.
+    pub read: &'a Read,
+    /// Packets that the kernel dropped, by its own names; `None` if nobody watched.
+    pub drops: Option<&'a BTreeMap<String, u64>>,
+    /// Messages that the reader's socket dropped, by its own counter.
+    pub socket_drops: u64,
+    /// What others counted during the trial.
+    pub counted: &'a Counted,
+    /// Names of the sender's and the reader's device.
+    pub devices: &'a (String, String),
+    /// Whether others may move the counters too.
+    pub shared: bool,
+    /// Which protocol's counters.
+    pub family: Family,
+}
+
+impl Evidence<'_> {
+    /// Adds up the fates and checks the counters.
+    #[must_use]
+    pub fn account(&self) -> Accounting {
+        let mut losses = self.losses();
+        let known: u64 = self.read.delivered + losses.values().sum::<u64>();
+        if known < self.sent {
+            *losses.entry(Fate::Unexplained).or_default() += self.sent - known;
+        }
+        let mut fates = vec![FateCount { fate: Fate::Delivered, count: self.read.delivered }];
+        fates.extend(losses.into_iter().map(|(fate, count)| FateCount { fate, count }));
+        Accounting {
+            sent: self.sent,
+            duplicates: self.read.duplicates,
+            reordered: self.read.reordered,
+            foreign: self.read.foreign,
+            counters: self.counters(fates.iter().find(|f| f.fate == Fate::SocketBufferFull)),
+            fates,
+            ..Accounting::default()
+        }
+    }
+
+    /// The losses that somebody saw. Without the kernel's own reasons the socket's counter
+    /// and the backlog's stand in.
+    fn losses(&self) -> BTreeMap<Fate, u64> {
+        let mut losses = BTreeMap::new();
+        if let Some(drops) = self.drops {
+            for (reason, &count) in drops {
+                if let Some(fate) = fate_of(reason) {
+                    *losses.entry(fate).or_default() += count;
+                }
+            }
+            return losses;
+        }
+        let missing = self.sent.saturating_sub(self.read.delivered);
+        let in_socket = self.socket_drops.min(missing);
+        let in_backlog = self.counted.reader.backlog_dropped.min(missing - in_socket);
+        losses.extend(
+            [(Fate::SocketBufferFull, in_socket), (Fate::BacklogFull, in_backlog)]
+                .into_iter()
+                .filter(|f| f.1 > 0),
+        );
+        losses
+    }
+
+    fn counters(&self, buffer_full: Option<&FateCount>) -> Vec<CounterCheck> {
+        let Counted { sender, reader } = self.counted;
+        let received = self.read.delivered + self.read.duplicates + self.read.foreign;
+        let udp = |c: &Counters| -> UdpCounters {
+            match self.family {
+                Family::Ipv4 => c.udp4,
+                Family::Ipv6 => c.udp6.unwrap_or_default(),
+            }
+        };
+        let packets = |c: &Counters, name: &str, out: bool| {
+            c.devices.get(name).map_or(0, |d| if out { d.tx_packets } else { d.rx_packets })
+        };
+        let check = |counter: &str, expected, observed| CounterCheck {
+            counter: counter.into(),
+            expected,
+            observed,
+            shared: self.shared,
+        };
+        vec![
+            check("sender: UDP datagrams out", self.sent, udp(sender).out_datagrams),
+            check("sender: device packets out", self.sent, packets(sender, &self.devices.0, true)),
+            check("reader: device packets in", self.sent, packets(reader, &self.devices.1, false)),
+            check("reader: UDP datagrams in", received, udp(reader).in_datagrams),
+            check(
+                "reader: UDP receive buffer errors",
+                buffer_full.map_or(0, |f| f.count),
+                udp(reader).rcvbuf_errors,
+            ),
+        ]
+    }
+}
+
+/// The fate behind one of the kernel's drop reasons (include/net/dropreason-core.h);
+/// `None` of a copy that a bystander lost, such as a capture.
+fn fate_of(reason: &str) -> Option<Fate> {
+    Some(match reason {
+        "SOCKET_RCVBUFF" => Fate::SocketBufferFull,
+        "CPU_BACKLOG" => Fate::BacklogFull,
+        "DEV_READY" | "DEV_HDR" | "FULL_RING" | "NOMEM" => Fate::DeviceDrop,
+        r if r.starts_with("QDISC") => Fate::DeviceDrop,
+        r if r.starts_with("PACKET_SOCK") => return None,
+        r => Fate::KernelDrop(r.to_owned()),
+    })
+}
+
+/// What the hooks saw, for the record: `seen` by name, and what they could not join.
+#[must_use]
+pub fn hook_counts(seen: &[(&str, u64)], lost: &BTreeMap<&'static str, u64>) -> Vec<HookCount> {
+    let count = |hook: &str| lost.get(hook).copied().unwrap_or(0);
+    let known = seen.iter().map(|&(hook, events)| HookCount { hook: hook.into(), events, lost: count(hook) });
+    let others = lost.iter().filter(|&(hook, &n)| n > 0 && seen.iter().all(|(h, _)| h != hook));
+    known.chain(others.map(|(&hook, &lost)| HookCount { hook: hook.into(), events: 0, lost })).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn account(sent: u64, delivered: u64, socket_drops: u64, drops: Option<&[(&str, u64)]>) -> Accounting {
+        let read = Read { delivered, ..Read::default() };
+        let drops = drops.map(|d| d.iter().map(|&(r, n)| (r.to_owned(), n)).collect::<BTreeMap<_, _>>());
+        Evidence {
+            sent,
+            read: &read,
+            drops: drops.as_ref(),
+            socket_drops,
+            counted: &Counted::default(),
+            devices: &("a".into(), "b".into()),
+            shared: false,
+            family: Family::Ipv4,
+        }
+        .account()
+    }
+
+    #[test]
+    fn every_message_has_one_fate() {
+        let a =
+            account(100, 90, 0, Some(&[("SOCKET_RCVBUFF", 7), ("CPU_BACKLOG", 2), ("NETFILTER_DROP", 1)]));
+        assert_eq!(a.gap(), 0);
+        assert_eq!((a.count(&Fate::SocketBufferFull), a.count(&Fate::BacklogFull)), (7, 2));
+        assert_eq!(a.count(&Fate::KernelDrop("NETFILTER_DROP".into())), 1);
+        assert_eq!(a.count(&Fate::Unexplained), 0);
+    }
+
+    #[test]
+    fn what_nobody_saw_is_unexplained() {
+        assert_eq!(account(100, 90, 0, Some(&[("SOCKET_RCVBUFF", 7)])).count(&Fate::Unexplained), 3);
+        assert_eq!(account(100, 90, 4, None).count(&Fate::Unexplained), 6);
+    }
+
+    #[test]
+    fn more_losses_than_messages_leave_a_gap() {
+        assert_eq!(account(100, 95, 0, Some(&[("SOCKET_RCVBUFF", 7)])).gap(), -2);
+    }
+
+    #[test]
+    fn a_capture_that_loses_its_copy_loses_no_message() {
+        assert_eq!(account(100, 100, 0, Some(&[("PACKET_SOCK_ERROR", 40)])).gap(), 0);
+    }
+}

@@ -1,0 +1,121 @@
+//! The raw stream: every n-th message from a seeded offset, with all its times.
+
+use std::ops::Range;
+
+use netfathom_bpf::stack::{Reception, RxStamps, TxStamps, View};
+use netfathom_model::message::Header;
+use netfathom_model::sample::Sample;
+
+/// Which messages of a trial are kept, and those that were.
+///
+/// A message is chosen by its number alone, so that fast and slow, delivered and lost ones
+/// have the same chance.
+pub struct Sampling {
+    trial: u32,
+    stride: u64,
+    offset: u64,
+    most: usize,
+    samples: Vec<Sample>,
+}
+
+impl Sampling {
+    /// About `most` of `planned` messages, and never more; none if `most` is 0.
+    #[must_use]
+    pub fn new(trial: u32, planned: u64, most: usize, seed: u64) -> Self {
+        let stride = planned.div_ceil(most.max(1) as u64).max(1);
+        Self { trial, stride, offset: seed % stride, most, samples: Vec::with_capacity(most) }
+    }
+
+    /// What was kept.
+    #[must_use]
+    pub fn into_samples(self) -> Vec<Sample> {
+        self.samples
+    }
+
+    /// Whether a message is to be kept.
+    #[inline]
+    #[must_use]
+    pub fn wants(&self, sequence: u64) -> bool {
+        self.samples.len() < self.most && sequence % self.stride == self.offset
+    }
+
+    /// Keeps a delivered message.
+    pub fn delivered(
+        &mut self,
+        view: &View,
+        header: &Header,
+        call_ns: u64,
+        reception: Option<Reception>,
+        received_ns: u64,
+    ) {
+        let mut sample = self.seen(view, header.sequence);
+        sample.intended_ns = header.intended_ns;
+        sample.sent_ns = header.sent_ns;
+        sample.receive_call_ns = Some(call_ns);
+        if let Some(reception) = reception {
+            let after_ready = |time: Option<u64>| time.filter(|&t| Some(t) > sample.sk_data_ready_ns);
+            sample.sched_wakeup_ns = after_ready(reception.sched_wakeup);
+            sample.sched_switch_ns = after_ready(reception.sched_switch);
+            sample.sock_recv_length_ns = reception.sock_recv_length;
+        }
+        sample.received_ns = Some(received_ns);
+        self.samples.push(sample);
+    }
+
+    /// Keeps the chosen ones among messages that have not come. Their intended departure is
+    /// filled in later, from the plan.
+    pub fn lost(&mut self, view: &View, sequences: Range<u64>) {
+        let behind = (sequences.start + self.stride - self.offset) % self.stride;
+        let first = if behind == 0 { sequences.start } else { sequences.start + self.stride - behind };
+        let mut sequence = first;
+        while sequence < sequences.end && self.wants(sequence) {
+            let sample = self.seen(view, sequence);
+            self.samples.push(sample);
+            sequence += self.stride;
+        }
+    }
+
+    /// What the hooks saw of a message.
+    fn seen(&self, view: &View, sequence: u64) -> Sample {
+        let tx: TxStamps = view.tx(sequence).unwrap_or_default();
+        let rx: RxStamps = view.rx(sequence).unwrap_or_default();
+        Sample {
+            trial: self.trial,
+            sequence,
+            sent_ns: tx.sent.unwrap_or(0),
+            net_dev_queue_ns: tx.net_dev_queue,
+            qdisc_enqueue_ns: tx.qdisc_enqueue,
+            qdisc_dequeue_ns: tx.qdisc_dequeue,
+            net_dev_start_xmit_ns: tx.net_dev_start_xmit,
+            net_dev_xmit_ns: tx.net_dev_xmit,
+            arrival_ns: rx.arrival,
+            netif_receive_skb_ns: rx.netif_receive_skb,
+            sk_data_ready_ns: rx.sk_data_ready,
+            ..Sample::default()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_choice_is_even_and_bounded() {
+        for (planned, most) in [(1000, 10), (1000, 1000), (7, 100), (1001, 10)] {
+            for seed in 0..20 {
+                let s = Sampling::new(0, planned, most, seed);
+                let chosen = (0..planned).filter(|&n| s.wants(n)).count();
+                assert!(
+                    chosen <= most && chosen + 1 >= most.min(planned as usize) / 2,
+                    "{planned} {most} {seed}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn none_are_kept_when_none_are_wanted() {
+        assert!((0..100).all(|n| !Sampling::new(0, 100, 0, 5).wants(n)));
+    }
+}

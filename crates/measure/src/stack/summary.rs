@@ -1,0 +1,76 @@
+//! From trials to the papers' tables.
+
+use netfathom_model::path::{Direction, Stage};
+use netfathom_model::record::{
+    Indicator, PathSummary, PathTimes, StageSummary, StageSummaryTimes, Trial, TrialKind,
+};
+use netfathom_stats::{Distribution, between_trials};
+
+/// One direction over all measured trials; `None` if no trial has a time of it.
+#[must_use]
+pub fn of(direction: Direction, trials: &[Trial]) -> Option<PathSummary> {
+    let paths: Vec<&PathTimes> = trials
+        .iter()
+        .filter(|t| t.kind == TrialKind::Measured)
+        .flat_map(|t| &t.paths)
+        .filter(|p| p.direction == direction && p.total.n > 0)
+        .collect();
+    let overall = indicator(paths.iter().map(|p| (p.total.mean_ns, p.total.min_ns, p.total.max_ns)))?;
+    let peaks: Vec<_> = paths.iter().filter_map(|p| p.peak).collect();
+    let peak = indicator(peaks.iter().map(|p| (p.mean_ns, p.min_ns, p.max_ns)));
+    let reached = peaks.iter().map(|p| p.reached_per_s).sum::<f64>() / peaks.len() as f64;
+    let total = merged(paths.iter().map(|p| &p.total))?;
+    let stages = direction.stages().iter().map(|&stage| stage_summary(stage, &paths, &total)).collect();
+    Some(PathSummary {
+        direction,
+        overall,
+        peak,
+        theoretical_per_s: peak.filter(|p| p.mean_ns > 0.0).map(|p| 1e9 / p.mean_ns),
+        reached_per_s: Some(reached).filter(|r| r.is_finite()),
+        total: (&total).into(),
+        stages,
+    })
+}
+
+/// A row of the papers' summary, from each trial's mean, min and max.
+fn indicator(trials: impl Iterator<Item = (f64, i64, i64)>) -> Option<Indicator> {
+    let rows: Vec<_> = trials.collect();
+    let means: Vec<f64> = rows.iter().map(|r| r.0).collect();
+    Some(Indicator {
+        trials: rows.len() as u32,
+        mean_ns: means.iter().sum::<f64>() / means.len() as f64,
+        min_ns: rows.iter().map(|r| r.1).min()?,
+        max_ns: rows.iter().map(|r| r.2).max()?,
+        between_trials_ns: between_trials(&means).map(|e| e.half_width),
+    })
+}
+
+fn merged<'a>(
+    parts: impl Iterator<Item = &'a netfathom_model::record::Distribution>,
+) -> Option<Distribution> {
+    parts.map(Distribution::from).reduce(|mut sum, part| {
+        sum.merge(&part);
+        sum
+    })
+}
+
+fn stage_summary(stage: Stage, paths: &[&PathTimes], total: &Distribution) -> StageSummary {
+    let of_stage = || paths.iter().flat_map(|p| &p.stages).filter(|s| s.stage == stage).map(|s| &s.times);
+    let distribution = merged(of_stage().filter_map(|t| t.distribution()));
+    let whole = total.moments.sum as f64;
+    let share = distribution.as_ref().map(|d| d.moments.sum as f64 / whole).filter(|s| s.is_finite());
+    let times = match &distribution {
+        Some(d) => StageSummaryTimes::Measured(Box::new(d.into())),
+        None => StageSummaryTimes::Unavailable(
+            of_stage().find_map(reason).unwrap_or_else(|| "no trial has it".into()),
+        ),
+    };
+    StageSummary { stage, inside: stage.is_inside(), share, times }
+}
+
+fn reason(times: &netfathom_model::record::StageOutcome) -> Option<String> {
+    match times {
+        netfathom_model::record::StageOutcome::Unavailable(reason) => Some(reason.clone()),
+        netfathom_model::record::StageOutcome::Measured { .. } => None,
+    }
+}

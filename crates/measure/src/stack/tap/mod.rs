@@ -1,0 +1,67 @@
+//! The two ends of a tap that run in the sender's and in the reader's thread. `()` is the
+//! tap of a control trial: nothing.
+
+use std::io;
+use std::net::UdpSocket;
+
+use netfathom_model::message::Header;
+use netfathom_model::path::Stage;
+use netfathom_stats::Windowed;
+
+pub mod bpf;
+pub mod timestamping;
+
+/// Stack times of one direction of one trial, as a tap collects them.
+#[derive(Clone, Debug)]
+pub struct Collected {
+    /// Application to link layer or back.
+    pub total: Windowed,
+    /// The stages that the tap saw.
+    pub stages: Vec<(Stage, Windowed)>,
+}
+
+impl Collected {
+    /// Empty, with room for the stages.
+    #[must_use]
+    pub fn new(stages: &[Stage], grain: u32, windows: usize) -> Self {
+        let empty = || Windowed::new(grain, windows);
+        Self { total: empty(), stages: stages.iter().map(|&s| (s, empty())).collect() }
+    }
+}
+
+/// The sender's end.
+pub trait SendTap {
+    /// A message was handed to the operating system; `sent_ns` is its own stamp.
+    fn sent(&mut self, socket: &UdpSocket, sequence: u64, sent_ns: u64);
+    /// The last one was.
+    fn finish(&mut self, socket: &UdpSocket);
+}
+
+/// The reader's end.
+pub trait ReceiveTap {
+    /// Receives the next message; blocks as the socket does.
+    ///
+    /// # Errors
+    /// Those of recv(2).
+    fn receive(&mut self, socket: &UdpSocket, buffer: &mut [u8]) -> io::Result<usize>;
+    /// What was received was a new message of this trial, and is with the application.
+    fn delivered(&mut self, header: &Header, received_ns: u64);
+    /// The messages before `sequence`, `gap` of them, have not come.
+    fn skipped(&mut self, sequence: u64, gap: u64);
+}
+
+impl SendTap for () {
+    #[inline]
+    fn sent(&mut self, _: &UdpSocket, _: u64, _: u64) {}
+    fn finish(&mut self, _: &UdpSocket) {}
+}
+
+impl ReceiveTap for () {
+    #[inline]
+    fn receive(&mut self, socket: &UdpSocket, buffer: &mut [u8]) -> io::Result<usize> {
+        socket.recv(buffer)
+    }
+    #[inline]
+    fn delivered(&mut self, _: &Header, _: u64) {}
+    fn skipped(&mut self, _: u64, _: u64) {}
+}

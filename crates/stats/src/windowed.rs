@@ -1,0 +1,60 @@
+//! A distribution whose moments are also kept window by window.
+
+use crate::{Distribution, Moments};
+
+/// Values over time: the whole, and the moments of each window.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Windowed {
+    /// Everything.
+    pub distribution: Distribution,
+    /// Window by window.
+    pub windows: Vec<Moments>,
+}
+
+impl Windowed {
+    /// Empty, with that many windows and `2^grain` buckets an octave.
+    #[must_use]
+    pub fn new(grain: u32, windows: usize) -> Self {
+        Self { distribution: Distribution::new(grain), windows: vec![Moments::default(); windows] }
+    }
+
+    /// Adds a value to the whole and to a window; the last window also takes what comes later.
+    #[inline]
+    pub fn add(&mut self, window: usize, value: i64) {
+        self.distribution.add(value);
+        let last = self.windows.len().saturating_sub(1);
+        if let Some(moments) = self.windows.get_mut(window.min(last)) {
+            moments.add(value);
+        }
+    }
+
+    /// The windows without the empty ones at the end.
+    #[must_use]
+    pub fn filled(&self) -> &[Moments] {
+        let end = self.windows.iter().rposition(|m| m.n > 0).map_or(0, |last| last + 1);
+        &self.windows[..end]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn windows_add_up_to_the_whole() {
+        let mut w = Windowed::new(5, 3);
+        [(0, 5), (1, -2), (9, 7)].iter().for_each(|&(window, value)| w.add(window, value));
+        let mut sum = Moments::default();
+        w.windows.iter().for_each(|m| sum.merge(m));
+        assert_eq!(sum, w.distribution.moments);
+        assert_eq!(w.windows[2].n, 1);
+    }
+
+    #[test]
+    fn empty_windows_at_the_end_are_left_out() {
+        let mut w = Windowed::new(5, 8);
+        assert!(w.filled().is_empty());
+        w.add(2, 1);
+        assert_eq!(w.filled().len(), 3);
+    }
+}
