@@ -2,4 +2,5 @@
 //! `abi.h` that both sides know, and the Rust that loads it.
 #![allow(unsafe_code)]
 
+pub mod delay;
 pub mod stack;

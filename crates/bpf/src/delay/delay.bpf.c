@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * Idles on each packet that carries a message of ours, then lets it pass: a known delay
+ * at a known place, to prove that the stages find it there and nowhere else.
+ */
+#include "../include/kernel.h"
+#include "../include/message.h"
+#include "abi.h"
+
+/* Leaves the packet to whoever comes next (TC_ACT_UNSPEC, which is also TCX_NEXT). */
+#define PASS (-1)
+/* Offsets count from the IP header, whatever the link layer's header is (since 4.18). */
+#define FROM_IP 1
+/* More readings of the clock than fit into the longest delay, 1 ms. */
+#define MOST_READINGS (1 << 20)
+
+/* The start of the kernel's view of a packet for such programs; its layout is fixed. */
+struct __sk_buff {
+	__u32 len;
+	__u32 pkt_type;
+	__u32 mark;
+	__u32 queue_mapping;
+	__u32 protocol;
+};
+
+struct control control;
+
+static __always_inline int load(struct __sk_buff *skb, __u32 offset, void *to, __u32 bytes)
+{
+	return bpf_skb_load_bytes_relative(skb, offset, to, bytes, FROM_IP);
+}
+
+/* Where the payload of a UDP packet starts, counted from its IP header; 0 if it is none. */
+static __always_inline __u32 payload_offset(struct __sk_buff *skb)
+{
+	struct iphdr_wire header;
+	__u8 next;
+
+	if (skb->protocol == PROTOCOL_IPV4) {
+		if (load(skb, 0, &header, sizeof(header)) || header.protocol != PROTOCOL_UDP)
+			return 0;
+		return (header.ihl_version & 0x0f) * 4 + UDP_HEADER;
+	}
+	if (skb->protocol == PROTOCOL_IPV6) {
+		if (load(skb, 6, &next, sizeof(next)) || next != PROTOCOL_UDP)
+			return 0;
+		return 40 + UDP_HEADER;
+	}
+	return 0;
+}
+
+static __always_inline bool carries_message(struct __sk_buff *skb)
+{
+	__u32 offset = payload_offset(skb);
+	__be32 magic;
+
+	return offset && !load(skb, offset, &magic, sizeof(magic)) && magic == bpf_htonl(MAGIC);
+}
+
+/* One reading of the clock; ends the loop when the time is over. */
+static long read_clock(__u32 reading, __u64 *end_ns)
+{
+	return bpf_ktime_get_ns() >= *end_ns;
+}
+
+static __always_inline int idle(struct __sk_buff *skb)
+{
+	__u64 end_ns = bpf_ktime_get_ns() + control.delay_ns;
+
+	if (!control.delay_ns || !carries_message(skb))
+		return PASS;
+	bpf_loop(MOST_READINGS, read_clock, &end_ns, 0);
+	__sync_fetch_and_add(&control.delayed, 1);
+	return PASS;
+}
+
+SEC("tcx/egress")
+int on_egress(struct __sk_buff *skb)
+{
+	return idle(skb);
+}
+
+SEC("tcx/ingress")
+int on_ingress(struct __sk_buff *skb)
+{
+	return idle(skb);
+}
+
+char LICENSE[] SEC("license") = "Dual BSD/GPL";
