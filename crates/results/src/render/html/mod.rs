@@ -1,1 +1,112 @@
-//! One self-contained HTML file.
+//! One self-contained HTML file, drawn from the record alone.
+//!
+//! The verdict and the answer are written here, so that they stand even where scripts are
+//! off; everything else is drawn in the browser from the record, which the file carries.
+
+mod answer;
+mod embed;
+mod facts;
+
+use askama::Template;
+use netfathom_model::record::{Measurement, Record};
+use netfathom_model::verdict::Reason;
+
+use embed::{json_for_script, sha256_source};
+use facts::Facts;
+
+const STYLE: &str = concat!(
+    include_str!("vendor/uplot/uPlot.min.css"),
+    include_str!("style/base.css"),
+    include_str!("style/parts.css"),
+    include_str!("style/charts.css"),
+    include_str!("style/media.css"),
+);
+
+const UPLOT: &str = include_str!("vendor/uplot/uPlot.iife.min.js");
+
+/// Concatenated in this order into one function scope; there is no other build step.
+const SCRIPT: &str = concat!(
+    "(function () {\n'use strict';\n",
+    include_str!("script/format.js"),
+    include_str!("script/dom.js"),
+    include_str!("script/palette.js"),
+    include_str!("script/windows.js"),
+    include_str!("script/axes.js"),
+    include_str!("script/legend.js"),
+    include_str!("script/chart.js"),
+    include_str!("script/glance.js"),
+    include_str!("script/waterfall.js"),
+    include_str!("script/run.js"),
+    include_str!("script/percentiles.js"),
+    include_str!("script/trials.js"),
+    include_str!("script/accounting.js"),
+    include_str!("script/ruler.js"),
+    include_str!("script/about.js"),
+    include_str!("script/main.js"),
+    "})();\n",
+);
+
+/// Why a record could not be drawn.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// A part of it could not be written as JSON.
+    #[error("cannot write the record into the report: {0}")]
+    Json(#[from] serde_json::Error),
+    /// The page around it could not be filled.
+    #[error("cannot fill the page of the report: {0}")]
+    Page(#[from] askama::Error),
+}
+
+#[derive(Template)]
+#[template(path = "report.html", config = "src/render/html/askama.toml")]
+struct Page<'a> {
+    policy: String,
+    style: &'a str,
+    uplot: &'a str,
+    script: &'a str,
+    record_json: String,
+    facts_json: String,
+    id: &'a str,
+    measurement: &'a str,
+    level: &'a str,
+    trust: &'a str,
+    reasons: &'a [Reason],
+    answer: String,
+    state: Option<String>,
+    circumstances: Vec<String>,
+}
+
+/// Draws a record as one HTML file that needs nothing beside itself.
+///
+/// # Errors
+/// Where the record cannot be written as JSON, or the page cannot be filled.
+pub fn render(record: &Record) -> Result<String, Error> {
+    let Measurement::Stack(stack) = &record.measurement;
+    let page = Page {
+        policy: policy(),
+        style: STYLE,
+        uplot: UPLOT,
+        script: SCRIPT,
+        record_json: json_for_script(record)?,
+        facts_json: json_for_script(&Facts::of(stack))?,
+        id: &record.id,
+        measurement: record.measurement.name(),
+        level: record.verdict.level.name(),
+        trust: answer::trust(record.verdict.level),
+        reasons: &record.verdict.reasons,
+        answer: answer::sentence(stack),
+        state: answer::state(record.state, stack),
+        circumstances: answer::circumstances(record, stack),
+    };
+    Ok(page.render()?)
+}
+
+/// Nothing is allowed but the very scripts and the very style of this file.
+fn policy() -> String {
+    format!(
+        "default-src 'none'; script-src {} {}; style-src {}; base-uri 'none'; form-action 'none'",
+        sha256_source(UPLOT),
+        sha256_source(SCRIPT),
+        sha256_source(STYLE),
+    )
+}

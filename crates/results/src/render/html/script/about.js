@@ -1,0 +1,65 @@
+// What was noticed, what was left out, and where it all was taken.
+
+function findings({ record }) {
+  if (!record.findings.length) return [note('Nothing needed an explanation.')];
+  return record.findings.map((f) => el('article', { class: 'finding' }, subtitle(f.seen),
+    pairs([['cause', f.cause], ['evidence', f.evidence], ['remedy', f.remedy]])));
+}
+
+function leftOut({ stack }) {
+  if (!stack.left_out.length) return [note('Nothing was left out.')];
+  return [table('Taps that were left out', [
+    { head: 'what', text: true, cell: (l) => l.what },
+    { head: 'why', text: true, cell: (l) => l.reason },
+    { head: 'what would make it work', text: true, cell: (l) => l.remedy },
+  ], stack.left_out)];
+}
+
+function environment({ record, facts }) {
+  const e = record.environment;
+  const unread = 'could not be read';
+  return [
+    columnsOf([
+      el('div', {}, subtitle('Machine'), pairs([
+        ['kernel', e.kernel || unread],
+        ['processor', e.cpu_model || unread],
+        ['processors', count(e.cpus)],
+        ['clock source', e.clocksource || unread],
+        ['reading the clock', time(e.clock_read_ns)],
+        ['governor', e.governor || 'none'],
+        ['virtual machine', e.virtualised ? 'yes' : 'no'],
+        ...e.threads.map((t) => [t.role, 'on processor ' + t.cpu]),
+        ...e.devices.map((d) => ['device of the ' + d.role, d.name + ', MTU ' + d.mtu + ', qdisc ' + d.qdisc]),
+        ['written by', record.tool],
+      ])),
+      el('div', {}, subtitle('Plan'), pairs(facts.plan)),
+    ]),
+    lazyDetails('kernel settings that matter here', () => namedValues('Kernel settings', e.sysctls)),
+    lazyDetails('processor vulnerabilities', () => namedValues('Processor vulnerabilities', e.mitigations)),
+  ];
+}
+
+function namedValues(caption, map) {
+  const rows = Object.entries(map);
+  if (!rows.length) return note('None were recorded.');
+  return table(caption, [
+    { head: 'name', text: true, cell: (r) => el('code', {}, r[0]) },
+    { head: 'value', text: true, cell: (r) => r[1] },
+  ], rows);
+}
+
+// The text of the record as it was written: numbers that JavaScript would round stay whole.
+function rawRecord({ record, recordText }) {
+  const button = el('button', { type: 'button', class: 'download', id: 'download', onclick: () => save(record.id, recordText) },
+    'Save the record as JSON');
+  return [el('p', {}, button, ' ', el('small', {}, count(Math.ceil(recordText.length / 1024)) + ' KiB, schema version '
+    + record.schema_version)), note('Everything above was drawn from it; ', el('code', {}, 'netfathom report'),
+    ' and ', el('code', {}, 'netfathom export'), ' read it too.')];
+}
+
+function save(id, text) {
+  const address = URL.createObjectURL(new Blob([text], { type: 'application/json' }));
+  const link = el('a', { href: address, download: String(id).replace(/[^\w.-]+/g, '_') + '.json' });
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(address), 10000);
+}

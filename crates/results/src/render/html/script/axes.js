@@ -1,0 +1,112 @@
+// Axes and scales of the charts.
+
+const FONT = '11px ui-sans-serif, system-ui, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif';
+
+function baseAxis(more) {
+  return {
+    stroke: () => colour('muted'),
+    grid: { stroke: () => colour('grid'), width: 1 },
+    ticks: { show: false },
+    font: FONT,
+    labelFont: FONT,
+    ...more,
+  };
+}
+
+// What each kind of quantity looks like on an axis and in a reading.
+function quantity(kind, most) {
+  if (kind === 'rate') {
+    return { label: 'messages a second', tick: shortRate, read: rate, zero: true };
+  }
+  if (kind === 'log-time') {
+    return { label: 'time, logarithmic', tick: tickTime, read: time, log: true };
+  }
+  const micro = most >= 1000;
+  return {
+    label: micro ? 'µs' : 'ns',
+    tick: (v) => trueMinus(trimZeros(micro ? v / 1000 : v)),
+    read: time,
+    zero: true,
+  };
+}
+
+function yScale(q) {
+  if (q.log) return { distr: 3, log: 10, range: logRange };
+  return { range: (u, low, high) => zeroRange(low, high) };
+}
+
+// Charts of times start at zero: a cut axis would make noise look like a cliff.
+function zeroRange(low, high) {
+  if (!isNumber(high)) return [0, 1];
+  const bottom = Math.min(0, low * 1.08);
+  const top = Math.max(high * 1.08, 0);
+  return bottom === top ? [0, 1] : [bottom, top];
+}
+
+function logRange(u, low, high) {
+  if (!isNumber(low) || !isNumber(high) || low <= 0) return [1, 10];
+  return [low / 1.25, high * 1.25];
+}
+
+function yAxis(q) {
+  return baseAxis({
+    size: q.log ? 58 : 46,
+    gap: 4,
+    values: (u, splits) => splits.map((v) => (v === null ? '' : q.tick(v))),
+    splits: q.log ? (u) => decades(u.scales.y.min, u.scales.y.max) : undefined,
+    filter: q.log ? (u, splits) => splits : undefined,
+  });
+}
+
+// 1, 10, 100 ... and what lies between them where there are only few.
+function decades(min, max) {
+  const wide = Math.log10(max / min);
+  const steps = wide > 3 ? [1] : wide > 1.5 ? [1, 3] : [1, 2, 3, 5, 7];
+  const found = [];
+  for (let e = Math.floor(Math.log10(min)); e <= Math.ceil(Math.log10(max)); e += 1) {
+    for (const step of steps) {
+      const v = step * 10 ** e;
+      if (v >= min && v <= max) found.push(v);
+    }
+  }
+  return found;
+}
+
+const TIME_X = {
+  tick: (v) => trimZeros(v) + ' s',
+  read: (v) => 'at ' + seconds(v),
+  head: 'time',
+  cell: seconds,
+};
+
+const RATE_X = {
+  tick: (v) => shortRate(v),
+  read: (v) => 'at ' + rate(v),
+  head: 'rate',
+  cell: rate,
+};
+
+// Percentiles are laid out by their nines: 90, 99 and 99.9 % are equally far apart.
+const NINES = [0, 0.5, 0.9, 0.99, 0.999, 0.9999];
+
+function ninesOf(q) {
+  return -Math.log10(1 - q);
+}
+
+const PERCENTILE_X = {
+  tick: (v) => quantileName(1 - 10 ** -v).replace('\u00a0%', ''),
+  read: (v) => quantileName(1 - 10 ** -v) + ' are faster than',
+  head: 'percentile',
+  cell: (v) => quantileName(1 - 10 ** -v),
+  splits: (u) => NINES.map(ninesOf).filter((v) => v >= u.scales.x.min - 1e-9 && v <= u.scales.x.max + 1e-9),
+};
+
+function xAxis(x) {
+  return baseAxis({
+    size: 30,
+    gap: 5,
+    space: 56,
+    values: (u, splits) => splits.map((v) => x.tick(v)),
+    splits: x.splits,
+  });
+}

@@ -1,0 +1,94 @@
+// Numbers as readers want them. Times are microseconds unless they are below one.
+
+const NOT_KNOWN = 'n/a';
+
+function isNumber(value) {
+  return typeof value === 'number' && Number.isFinite(value);
+}
+
+function grouped(value, digits) {
+  return value.toLocaleString('en-US', { minimumFractionDigits: digits, maximumFractionDigits: digits });
+}
+
+// As many digits as three significant ones need, never less than the whole number.
+function digitsFor(value) {
+  const size = Math.abs(value);
+  if (size < 10) return 2;
+  return size < 100 ? 1 : 0;
+}
+
+function trueMinus(text) {
+  return text.replace('-', '\u2212');
+}
+
+function time(ns) {
+  if (!isNumber(ns)) return NOT_KNOWN;
+  if (ns === 0) return '0 ns';
+  if (Math.abs(ns) < 1000) {
+    const digits = Number.isInteger(ns) || Math.abs(ns) >= 10 ? 0 : 2;
+    return trueMinus(grouped(ns, digits)) + '\u00a0ns';
+  }
+  const us = ns / 1000;
+  return trueMinus(grouped(us, digitsFor(us))) + '\u00a0µs';
+}
+
+// A round time, as it stands beside a tick.
+function tickTime(ns) {
+  const micro = Math.abs(ns) >= 1000;
+  return trueMinus(trimZeros(micro ? ns / 1000 : ns)) + (micro ? '\u00a0µs' : '\u00a0ns');
+}
+
+function plusMinus(halfNs) {
+  return isNumber(halfNs) ? '±\u00a0' + time(halfNs) : NOT_KNOWN;
+}
+
+function count(value) {
+  return isNumber(value) ? trueMinus(grouped(value, 0)) : NOT_KNOWN;
+}
+
+function percent(share, digits) {
+  if (!isNumber(share)) return NOT_KNOWN;
+  const value = share * 100;
+  const places = digits === undefined ? (Math.abs(value) < 10 ? 1 : 0) : digits;
+  return trueMinus(grouped(value, places)) + '\u00a0%';
+}
+
+function rate(perS) {
+  return isNumber(perS) ? grouped(perS, perS < 100 ? 1 : 0) + '\u00a0/s' : NOT_KNOWN;
+}
+
+function shortRate(perS) {
+  if (!isNumber(perS)) return NOT_KNOWN;
+  if (perS >= 1e6) return trimZeros(perS / 1e6) + 'M';
+  return perS >= 1e3 ? trimZeros(perS / 1e3) + 'k' : trimZeros(perS);
+}
+
+function seconds(s) {
+  if (!isNumber(s)) return NOT_KNOWN;
+  return s < 1 ? grouped(s * 1000, s < 0.1 ? 1 : 0) + '\u00a0ms' : grouped(s, 2) + '\u00a0s';
+}
+
+function trimZeros(value) {
+  return String(Number(value.toPrecision(4)));
+}
+
+// 0.999 is written 99.9 %, with as many digits as it has.
+function quantileName(q) {
+  return String(Number((q * 100).toFixed(4))) + '\u00a0%';
+}
+
+// A name that serde wrote in snake_case, as it is said.
+function words(name) {
+  return String(name).replaceAll('_', ' ');
+}
+
+function fateName(fate) {
+  if (typeof fate === 'string') return words(fate);
+  const kind = Object.keys(fate || {})[0];
+  return kind === undefined ? NOT_KNOWN : words(kind) + ': ' + fate[kind];
+}
+
+const WAYS = {
+  tx: { name: 'tx', from: 'application', to: 'link layer', title: 'Out (tx): application to link layer' },
+  rx: { name: 'rx', from: 'link layer', to: 'application', title: 'In (rx): link layer to application' },
+};

@@ -1,0 +1,50 @@
+// The order a reader needs.
+
+const SECTIONS = [
+  ['glance', 'At a glance', glance],
+  ['stages', 'Where the time goes', waterfalls],
+  ['run', 'Rate and stack time over the run', overTheRun],
+  ['layers', 'Stages over the run', stagesOverTheRun],
+  ['percentiles-section', 'Percentiles', percentiles],
+  ['tables', 'The papers’ tables', papersTables],
+  ['stage-table', 'Stage by stage', stageTables],
+  ['accounting', 'Accounting', accounting],
+  ['self-cost', 'Self-cost of the tap', selfCost],
+  ['witness', 'Witness', witness],
+  ['lag-section', 'Lag', lagSection],
+  ['findings', 'Findings', findings],
+  ['left-out', 'Left out', leftOut],
+  ['environment', 'Environment and plan', environment],
+  ['record-section', 'The record', rawRecord],
+];
+
+// A part that cannot be drawn says so and leaves the others alone.
+function section(context, [id, title, build]) {
+  const node = el('section', { id, 'aria-labelledby': id + '-title' }, el('h2', { id: id + '-title' }, title));
+  try {
+    append(node, build(context));
+  } catch (error) {
+    append(node, [note('This part could not be drawn: ' + error.message)]);
+    console.error(error);
+  }
+  return node;
+}
+
+function start() {
+  const recordText = document.getElementById('record').textContent;
+  const record = JSON.parse(recordText);
+  const facts = JSON.parse(document.getElementById('facts').textContent);
+  const context = { record, facts, recordText, stack: record.measurement };
+  const report = document.getElementById('report');
+  const contents = document.getElementById('contents');
+  for (const part of SECTIONS) {
+    report.append(section(context, part));
+    contents.append(el('a', { href: '#' + part[0] }, part[1]));
+  }
+  drawAll();
+  // For tests and for the curious: the charts and what they were drawn from.
+  window.netfathom = { charts, record, facts };
+  document.documentElement.dataset.drawn = 'yes';
+}
+
+start();

@@ -1,0 +1,46 @@
+//! The report in a real browser: it stays silent, asks for nothing, shows the record's own
+//! values, and runs nothing that stands in the record.
+//!
+//! With `NETFATHOM_KEEP_REPORTS=DIR` the drawn reports are left in DIR, to be looked at.
+
+#[path = "browser/charts.rs"]
+mod charts;
+#[path = "browser/chromium.rs"]
+mod chromium;
+#[path = "browser/layout.rs"]
+mod layout;
+#[path = "browser/records.rs"]
+mod records;
+#[path = "browser/safety.rs"]
+mod safety;
+
+use chromium::Page;
+use netfathom_model::record::Record;
+use netfathom_results::render::html::render;
+
+/// Opens every table and list of the page.
+const OPEN_ALL: &str = "document.querySelectorAll('details').forEach((d) => { d.open = true; })";
+
+/// A report that is open in a browser.
+pub struct Shown {
+    page: Page,
+    file: std::path::PathBuf,
+    directory: tempfile::TempDir,
+}
+
+/// Draws a record and opens it; `None` where there is no browser.
+fn show(test: &str, record: &Record) -> Option<Shown> {
+    let html = render(record).expect("a record can be drawn");
+    if let Some(keep) = std::env::var_os("NETFATHOM_KEEP_REPORTS") {
+        let name = format!("{}.html", test.replace(' ', "-"));
+        std::fs::write(std::path::Path::new(&keep).join(name), &html).expect("a report to keep");
+    }
+    let directory = tempfile::tempdir().expect("a directory");
+    let file = directory.path().join("report.html");
+    std::fs::write(&file, html).expect("a report");
+    let mut page = Page::start(test)?;
+    page.open(&file);
+    page.wait_for("document.documentElement.dataset.drawn === 'yes'");
+    page.settle();
+    Some(Shown { page, file, directory })
+}

@@ -1,0 +1,139 @@
+//! The report on a telephone and on a wide screen, in the dark and in the light.
+
+use serde_json::{Value, json};
+
+use crate::records::{fixture, hostile};
+use crate::{OPEN_ALL, show};
+
+/// How often each colour, as `#rrggbb`, occurs among a chart's pixels.
+pub const COLOURS: &str = "((id) => {
+    const canvas = document.querySelector('#chart-' + id + ' canvas');
+    const { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
+    const seen = {};
+    for (let i = 0; i < data.length; i += 4) {
+        if (data[i + 3] < 255) continue;
+        const hex = '#' + [0, 1, 2].map((k) => data[i + k].toString(16).padStart(2, '0')).join('');
+        seen[hex] = (seen[hex] || 0) + 1;
+    }
+    return seen;
+})";
+
+/// Whether a curve of that colour is really to be seen.
+pub fn has(colours: &Value, wanted: &str) -> bool {
+    colours[wanted].as_u64() >= Some(200)
+}
+
+#[test]
+fn the_page_never_scrolls_sideways() {
+    for record in [fixture(), hostile()] {
+        let Some(mut shown) = show("layout", &record) else { return };
+        shown.page.eval(OPEN_ALL);
+        for (width, mobile) in [(360, false), (360, true), (800, false), (1600, false)] {
+            shown.page.resize(width, 900, mobile);
+            let wide = shown.page.eval("document.documentElement.scrollWidth");
+            assert!(wide.as_u64() <= Some(u64::from(width)), "{wide} at {width}");
+            assert_eq!(shown.page.eval("innerWidth"), json!(width), "the page is shrunk to fit");
+        }
+    }
+}
+
+#[test]
+fn charts_follow_the_width() {
+    let Some(mut shown) = show("width", &fixture()) else { return };
+    for width in [1600, 360] {
+        shown.page.resize(width, 900, false);
+        let misfits = shown.page.eval(
+            "Object.values(netfathom.charts).filter(({ plot }) =>
+                Math.abs(plot.root.parentElement.clientWidth - plot.width) > 1).map((c) => c.spec.id)",
+        );
+        assert_eq!(misfits, json!([]), "at {width}");
+    }
+}
+
+#[test]
+fn the_dark_is_dark_in_page_and_charts() {
+    let Some(mut shown) = show("dark", &fixture()) else { return };
+    let ground = "getComputedStyle(document.body).backgroundColor";
+    let drawn = format!("{COLOURS}('time-tx')");
+
+    shown.page.prefer("light");
+    let light = shown.page.eval(&drawn);
+    assert_eq!(shown.page.eval(ground), json!("rgb(255, 255, 255)"));
+    assert!(has(&light, "#0072b2") && !has(&light, "#56b4e9"), "{light}");
+
+    shown.page.prefer("dark");
+    let dark = shown.page.eval(&drawn);
+    assert_eq!(shown.page.eval(ground), json!("rgb(17, 20, 24)"));
+    assert!(has(&dark, "#56b4e9") && !has(&dark, "#0072b2"), "{dark}");
+}
+
+#[test]
+fn paper_is_white_even_in_the_dark() {
+    let Some(mut shown) = show("print", &fixture()) else { return };
+    shown.page.prefer("dark");
+    shown.page.eval("window.dispatchEvent(new Event('beforeprint'))");
+    shown.page.settle();
+    let drawn = shown.page.eval(&format!("{COLOURS}('time-tx')"));
+    assert!(has(&drawn, "#0072b2"), "{drawn}");
+}
+
+#[test]
+fn a_switched_off_curve_leaves_the_picture() {
+    let Some(mut shown) = show("toggle", &fixture()) else { return };
+    shown.page.prefer("light");
+    let drawn = format!("{COLOURS}('time-tx')");
+    let button = "document.querySelector('#chart-time-tx button[data-group=\"all trials\"]')";
+    assert!(has(&shown.page.eval(&drawn), "#0072b2"));
+
+    shown.page.eval(&format!("{button}.click()"));
+    shown.page.settle();
+    assert_eq!(shown.page.eval(&format!("{button}.getAttribute('aria-pressed')")), json!("false"));
+    assert!(!has(&shown.page.eval(&drawn), "#0072b2"), "still drawn");
+
+    shown.page.eval(&format!("{button}.click()"));
+    shown.page.settle();
+    assert!(has(&shown.page.eval(&drawn), "#0072b2"), "not drawn again");
+}
+
+#[test]
+fn a_switched_off_layer_lowers_the_others() {
+    let Some(mut shown) = show("layer toggle", &fixture()) else { return };
+    let top = "Math.max(...netfathom.charts['stages-rx'].plot.data[1])";
+    let before = shown.page.eval(top).as_f64().unwrap();
+    shown.page.eval("document.querySelector('#chart-stages-rx button[data-group=sockqueue]').click()");
+    shown.page.settle();
+    let after = shown.page.eval(top).as_f64().unwrap();
+    assert!(after < before * 0.9, "{after} of {before}");
+}
+
+#[test]
+fn a_chart_is_reached_and_used_by_keyboard() {
+    let Some(mut shown) = show("keyboard", &fixture()) else { return };
+    // The rate is another chart: they zoom together.
+    let view = "(() => { const { min, max } = netfathom.charts['rate'].plot.scales.x; return max - min; })()";
+    let whole = shown.page.eval(view).as_f64().unwrap();
+    let plot = "document.querySelector('#chart-time-tx .plot')";
+    shown.page.eval(&format!("{plot}.focus()"));
+    assert_eq!(shown.page.eval(&format!("document.activeElement === {plot}")), json!(true));
+    shown.page.press("ArrowRight");
+    shown.page.settle();
+    let value =
+        "document.querySelector('#chart-time-tx button[data-group=\"all trials\"] .value').textContent";
+    assert!(shown.page.eval(value).as_str().unwrap().contains("µs"), "the reading has no value");
+
+    shown.page.press("+");
+    shown.page.settle();
+    let zoomed = shown.page.eval(view).as_f64().unwrap();
+    assert!(zoomed < whole * 0.6, "{zoomed} of {whole}");
+    shown.page.press("0");
+    shown.page.settle();
+    assert!((shown.page.eval(view).as_f64().unwrap() - whole).abs() < 1e-9, "not the whole range again");
+}
+
+#[test]
+fn everything_that_acts_can_be_reached_and_has_a_name() {
+    let Some(mut shown) = show("names", &fixture()) else { return };
+    let unnamed = "[...document.querySelectorAll('button, a, summary, .plot, .scroll')].filter((n) =>
+        n.tabIndex < 0 || !(n.getAttribute('aria-label') || n.textContent.trim())).map((n) => n.outerHTML)";
+    assert_eq!(shown.page.eval(unnamed), json!([]));
+}

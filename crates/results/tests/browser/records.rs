@@ -1,0 +1,135 @@
+//! The records that the tests draw: the fixture, and what can happen to it.
+
+use netfathom_model::accounting::{Fate, FateCount};
+use netfathom_model::path::Direction;
+use netfathom_model::record::{Measurement, Record, StackResult, State, TrialKind};
+use serde_json::Value;
+
+/// What no report may ever run or obey.
+pub const HOSTILE: &str = "</script></style></title><img src=x onerror=\"window.pwned=1\">\
+    <script>window.pwned=1</script><!-- \u{2028} {{ 7*7 }} ' \" ` ${window.pwned=1} javascript:window.pwned=1";
+
+pub fn fixture() -> Record {
+    serde_json::from_str(include_str!("../fixtures/stack.json")).expect("the fixture is a record")
+}
+
+pub fn stack(record: &Record) -> &StackResult {
+    let Measurement::Stack(stack) = &record.measurement;
+    stack
+}
+
+pub fn stack_mut(record: &mut Record) -> &mut StackResult {
+    let Measurement::Stack(stack) = &mut record.measurement;
+    stack
+}
+
+/// A full measurement: ten trials with the tap and ten controls.
+pub fn ten_trials() -> Record {
+    let mut record = fixture();
+    let stack = stack_mut(&mut record);
+    let some = stack.trials.clone();
+    let of = |kind| some.iter().filter(move |t| t.kind == kind).cycle().take(10).cloned();
+    stack.trials = of(TrialKind::Measured).chain(of(TrialKind::Control)).collect();
+    (0..).zip(&mut stack.trials).for_each(|(i, t)| t.index = i);
+    record
+}
+
+/// Records with something missing, each with its name.
+pub fn sparse() -> Vec<(&'static str, Record)> {
+    let with = |edit: fn(&mut StackResult)| {
+        let mut record = fixture();
+        edit(stack_mut(&mut record));
+        record
+    };
+    let mut nothing = with(no_trials);
+    nothing.state = State::Partial;
+    nothing.findings.clear();
+    vec![
+        ("one trial", with(only_the_first)),
+        ("no controls", with(no_controls)),
+        ("no peak", with(no_peak)),
+        ("one direction", with(only_out)),
+        ("only controls", with(only_controls)),
+        ("no trials", nothing),
+    ]
+}
+
+fn only_the_first(stack: &mut StackResult) {
+    stack.trials.truncate(1);
+    stack.self_cost = None;
+    stack.witnesses.clear();
+    for summary in &mut stack.summaries {
+        summary.overall.trials = 1;
+        summary.overall.between_trials_ns = None;
+    }
+}
+
+fn no_controls(stack: &mut StackResult) {
+    stack.trials.retain(|t| t.kind != TrialKind::Control);
+    stack.self_cost = None;
+}
+
+fn no_peak(stack: &mut StackResult) {
+    for s in &mut stack.summaries {
+        (s.peak, s.theoretical_per_s, s.reached_per_s) = (None, None, None);
+    }
+    stack.trials.iter_mut().flat_map(|t| &mut t.paths).for_each(|p| p.peak = None);
+}
+
+fn only_out(stack: &mut StackResult) {
+    stack.summaries.retain(|p| p.direction == Direction::Tx);
+    stack.trials.iter_mut().for_each(|t| t.paths.retain(|p| p.direction == Direction::Tx));
+}
+
+fn only_controls(stack: &mut StackResult) {
+    stack.trials.retain(|t| t.kind == TrialKind::Control);
+    stack.summaries.clear();
+}
+
+fn no_trials(stack: &mut StackResult) {
+    stack.trials.clear();
+    stack.summaries.clear();
+    stack.witnesses.clear();
+    stack.self_cost = None;
+}
+
+/// The fixture with [`HOSTILE`] in every string that may hold any text.
+///
+/// Strings are found by trying: under each name, all at once, as long as it stays a record.
+/// So a field that is added to the record later is poisoned too.
+pub fn hostile() -> Record {
+    let mut record = fixture();
+    for trial in &mut stack_mut(&mut record).trials {
+        trial.accounting.fates.push(FateCount { fate: Fate::KernelDrop("x".into()), count: 0 });
+    }
+    record.environment.sysctls.insert(HOSTILE.into(), HOSTILE.into());
+    let mut value = serde_json::to_value(&record).expect("a record is JSON");
+    let mut names = Vec::new();
+    names_of_strings(&value, "", &mut names);
+    for name in names {
+        let mut tried = value.clone();
+        poison(&mut tried, "", &name);
+        if serde_json::from_value::<Record>(tried.clone()).is_ok() {
+            value = tried;
+        }
+    }
+    serde_json::from_value(value).expect("each step was a record")
+}
+
+fn names_of_strings(value: &Value, name: &str, found: &mut Vec<String>) {
+    match value {
+        Value::String(_) if !found.iter().any(|f| f == name) => found.push(name.into()),
+        Value::Array(all) => all.iter().for_each(|v| names_of_strings(v, name, found)),
+        Value::Object(all) => all.iter().for_each(|(k, v)| names_of_strings(v, k, found)),
+        _ => {}
+    }
+}
+
+fn poison(value: &mut Value, name: &str, wanted: &str) {
+    match value {
+        Value::String(text) if name == wanted => *text = HOSTILE.into(),
+        Value::Array(all) => all.iter_mut().for_each(|v| poison(v, name, wanted)),
+        Value::Object(all) => all.iter_mut().for_each(|(k, v)| poison(v, k, wanted)),
+        _ => {}
+    }
+}

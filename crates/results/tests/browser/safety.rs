@@ -1,0 +1,89 @@
+//! The report is silent, asks for nothing, and obeys nothing that stands in the record.
+
+use std::time::{Duration, Instant};
+
+use netfathom_model::record::Record;
+use netfathom_results::render::html::render;
+use serde_json::json;
+
+use crate::chromium::address;
+use crate::records::{HOSTILE, fixture, hostile, sparse, stack, ten_trials};
+use crate::{OPEN_ALL, show};
+
+#[test]
+fn a_report_complains_of_nothing_and_asks_for_nothing() {
+    let Some(mut shown) = show("silent", &fixture()) else { return };
+    shown.page.eval(OPEN_ALL);
+    assert_eq!(shown.page.complaints(), Vec::<String>::new());
+    assert_eq!(shown.page.requests(), vec![address(&shown.file)]);
+}
+
+#[test]
+fn a_foreign_script_is_refused_by_the_policy() {
+    let Some(mut shown) = show("policy", &fixture()) else { return };
+    shown.page.eval(
+        "document.body.append(Object.assign(document.createElement('script'), { textContent: 'window.pwned = 1' }))",
+    );
+    assert_eq!(shown.page.eval("window.pwned === undefined"), json!(true));
+    assert!(!shown.page.complaints().is_empty(), "the refusal is not noticed, so neither would be another");
+}
+
+#[test]
+fn hostile_strings_are_shown_and_not_run() {
+    let record = hostile();
+    assert_eq!(record.environment.kernel, HOSTILE);
+    assert_eq!(stack(&record).left_out[0].reason, HOSTILE);
+    let Some(mut shown) = show("hostile", &record) else { return };
+    shown.page.eval(OPEN_ALL);
+    assert_eq!(shown.page.complaints(), Vec::<String>::new());
+    assert_eq!(shown.page.requests(), vec![address(&shown.file)]);
+    assert_eq!(shown.page.eval("window.pwned === undefined"), json!(true));
+    assert_eq!(shown.page.eval("document.querySelectorAll('img').length"), json!(0));
+    assert_eq!(shown.page.eval("document.scripts.length"), json!(4));
+    assert_eq!(shown.page.eval("document.querySelector('#environment dd').textContent"), json!(HOSTILE));
+    assert_eq!(shown.page.eval("document.querySelector('.id').textContent"), json!(HOSTILE));
+}
+
+#[test]
+fn the_record_can_be_saved_as_it_was() {
+    let record = fixture();
+    let Some(mut shown) = show("download", &record) else { return };
+    let behaviour = json!({"behavior": "allow", "downloadPath": shown.directory.path()});
+    shown.page.call("Browser.setDownloadBehavior", behaviour);
+    shown.page.eval("document.getElementById('download').click()");
+    let file = shown.directory.path().join(format!("{}.json", record.id));
+    let start = Instant::now();
+    while !file.exists() {
+        assert!(start.elapsed() < Duration::from_secs(30), "nothing was saved");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    let text = std::fs::read_to_string(file).expect("the saved record");
+    let saved: Record = serde_json::from_str(&text).expect("what is saved is a record");
+    assert_eq!(serde_json::to_value(saved).unwrap(), serde_json::to_value(record).unwrap());
+}
+
+#[test]
+fn what_is_missing_is_said_and_breaks_nothing() {
+    for (name, record) in sparse() {
+        let Some(mut shown) = show(name, &record) else { return };
+        shown.page.eval(OPEN_ALL);
+        assert_eq!(shown.page.complaints(), Vec::<String>::new(), "{name}");
+        let text = shown.page.eval("document.body.innerText").to_string();
+        for nonsense in ["NaN", "undefined", "Infinity", "[object", "could not be drawn"] {
+            assert!(!text.contains(nonsense), "{name}: {nonsense}");
+        }
+        let empty =
+            "[...document.querySelectorAll('main > section')].filter((s) => s.children.length < 2).length";
+        assert_eq!(shown.page.eval(empty), json!(0), "{name}: a section says nothing");
+    }
+}
+
+#[test]
+fn a_full_measurement_stays_small() {
+    let record = ten_trials();
+    let html = render(&record).unwrap();
+    assert!(html.len() < 3_000_000, "{} bytes", html.len());
+    let Some(mut shown) = show("ten trials", &record) else { return };
+    let curves = "netfathom.charts['time-tx'].plot.series.length";
+    assert_eq!(shown.page.eval(curves), json!(1 + 10 + 1), "windows, trials, and all of them");
+}
