@@ -3,4 +3,6 @@
 #![allow(unsafe_code)]
 
 pub mod delay;
+pub mod probe;
 pub mod stack;
+mod tcx;

@@ -110,6 +110,7 @@ impl Accounting {
     /// `sent` minus the sum over all fates: 0 when the sum closes.
     #[must_use]
     pub fn gap(&self) -> i64 {
-        self.sent as i64 - self.fates.iter().map(|f| f.count as i64).sum::<i64>()
+        let ended = self.fates.iter().fold(0u64, |sum, f| sum.saturating_add(f.count));
+        self.sent.saturating_sub(ended) as i64 - ended.saturating_sub(self.sent) as i64
     }
 }

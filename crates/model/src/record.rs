@@ -348,7 +348,10 @@ impl From<&Distribution> for stats::Distribution {
     fn from(d: &Distribution) -> Self {
         let mut histogram = stats::Histogram::new(d.grain.min(16));
         histogram.add_negative(d.negative);
-        d.buckets.iter().for_each(|&(i, c)| histogram.add_bucket(i as usize, c));
+        // A bucket that no value has can only come from a foreign record.
+        let last = stats::bucket_index(u64::MAX, histogram.grain()) as u32;
+        let known = d.buckets.iter().filter(|b| b.0 <= last);
+        known.for_each(|&(i, c)| histogram.add_bucket(i as usize, c));
         let moments = if d.n == 0 {
             stats::Moments::default()
         } else {

@@ -30,31 +30,12 @@ static __always_inline int load(struct __sk_buff *skb, __u32 offset, void *to, _
 	return bpf_skb_load_bytes_relative(skb, offset, to, bytes, FROM_IP);
 }
 
-/* Where the payload of a UDP packet starts, counted from its IP header; 0 if it is none. */
-static __always_inline __u32 payload_offset(struct __sk_buff *skb)
-{
-	struct iphdr_wire header;
-	__u8 next;
-
-	if (skb->protocol == PROTOCOL_IPV4) {
-		if (load(skb, 0, &header, sizeof(header)) || header.protocol != PROTOCOL_UDP)
-			return 0;
-		return (header.ihl_version & 0x0f) * 4 + UDP_HEADER;
-	}
-	if (skb->protocol == PROTOCOL_IPV6) {
-		if (load(skb, 6, &next, sizeof(next)) || next != PROTOCOL_UDP)
-			return 0;
-		return 40 + UDP_HEADER;
-	}
-	return 0;
-}
-
 static __always_inline bool carries_message(struct __sk_buff *skb)
 {
-	__u32 offset = payload_offset(skb);
+	__u32 udp = udp_offset(skb->protocol);
 	__be32 magic;
 
-	return offset && !load(skb, offset, &magic, sizeof(magic)) && magic == bpf_htonl(MAGIC);
+	return udp && !load(skb, udp + UDP_HEADER, &magic, sizeof(magic)) && magic == bpf_htonl(MAGIC);
 }
 
 /* One reading of the clock; ends the loop when the time is over. */

@@ -13,10 +13,11 @@
 use std::os::fd::AsFd;
 
 use libbpf_rs::{
-    ErrorKind, Link, MapCore, MapFlags, Object, ObjectBuilder, ProgramMut, TC_EGRESS, TC_INGRESS,
-    TcHookBuilder, libbpf_sys,
+    ErrorKind, Link, MapCore, MapFlags, Object, ObjectBuilder, TC_EGRESS, TC_INGRESS, TcHookBuilder,
 };
 use netfathom_model::path::Direction;
+
+use crate::tcx;
 
 #[cfg(test)]
 mod tests;
@@ -70,7 +71,7 @@ impl Delay {
     /// CAP_NET_ADMIN, and Linux 5.17 (`bpf_loop`).
     pub fn attach(ifindex: u32, direction: Direction, delay_ns: u32) -> Result<Self, DelayError> {
         let object = load(direction, delay_ns)?;
-        match attach_tcx(&object, ifindex) {
+        match tcx::attach(&object, ifindex) {
             // Linux before 6.6 does not know that kind of attachment.
             Err(e) if e.kind() == ErrorKind::InvalidInput => {
                 Self::attach_to_device(object, ifindex, direction, delay_ns)
@@ -144,35 +145,10 @@ fn load(direction: Direction, delay_ns: u32) -> Result<Object, DelayError> {
     open.load().map_err(step("load"))
 }
 
-fn program(object: &Object) -> Result<ProgramMut<'_>, libbpf_rs::Error> {
-    let loaded = object.progs_mut().find(|p| p.autoload());
-    loaded.ok_or_else(|| libbpf_rs::Error::from_raw_os_error(libc::ENOENT))
-}
-
-/// Attaches to the namespace of the calling thread; the direction is the program's own.
-fn attach_tcx(object: &Object, ifindex: u32) -> Result<Link, libbpf_rs::Error> {
-    use libbpf_rs::AsRawLibbpf;
-
-    let program = program(object)?;
-    // SAFETY: the program is loaded and outlives the call; without options the kernel
-    // appends it to what is attached already.
-    let link = unsafe {
-        libbpf_sys::bpf_program__attach_tcx(
-            program.as_libbpf_object().as_ptr(),
-            ifindex as i32,
-            std::ptr::null(),
-        )
-    };
-    std::ptr::NonNull::new(link).map_or_else(
-        || Err(std::io::Error::last_os_error().into()),
-        // SAFETY: libbpf has just made this link and nobody else has its pointer.
-        |link| Ok(unsafe { Link::from_ptr(link) }),
-    )
-}
-
 /// A queueing discipline of its own kind, with the program as a filter.
 fn attach_clsact(object: &Object, ifindex: u32, direction: Direction) -> Result<(), libbpf_rs::Error> {
-    let program = program(object)?;
+    let loaded = object.progs_mut().find(|p| p.autoload());
+    let program = loaded.ok_or_else(|| libbpf_rs::Error::from_raw_os_error(libc::ENOENT))?;
     let mut builder = TcHookBuilder::new(program.as_fd());
     builder.ifindex(ifindex as i32).replace(true).handle(1).priority(1);
     let mut hook = builder.hook(match direction {

@@ -63,18 +63,4 @@ struct bpf_raw_tracepoint_args {
 	__u64 args[0];
 };
 
-/* The layouts below are protocols, not kernel internals: nothing to relocate. */
-struct iphdr_wire {
-	__u8 ihl_version;
-	__u8 tos;
-	__be16 tot_len;
-	__be16 id;
-	__be16 frag_off;
-	__u8 ttl;
-	__u8 protocol;
-	__be16 check;
-	__be32 saddr;
-	__be32 daddr;
-};
-
 #endif

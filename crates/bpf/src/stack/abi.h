@@ -58,7 +58,7 @@ struct shared {
 	/* Set by user space for each trial. */
 	__u64 start_ns;
 	__u64 reader_cookie;
-	__u32 flow;
+	__u32 flow_be; /* as on the wire */
 	__u32 window_shift;
 
 	/* The reader's last wake-up and its last way onto a processor. */

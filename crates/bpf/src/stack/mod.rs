@@ -101,7 +101,7 @@ impl StackTap {
         let object = open.load().map_err(step("load"))?;
         let mapping = Arc::new(map_shared(&object)?);
         let shared = mapping.get();
-        shared.flow.store(target.flow, Relaxed);
+        shared.flow_be.store(target.flow.to_be(), Relaxed);
         shared.reader_cookie.store(target.reader_cookie, Relaxed);
         shared.window_shift.store(target.window_shift, Relaxed);
         let links = object

@@ -50,7 +50,7 @@ pub(super) struct Reception {
 pub(super) struct Shared {
     pub start_ns: AtomicU64,
     pub reader_cookie: AtomicU64,
-    pub flow: AtomicU32,
+    pub flow_be: AtomicU32,
     pub window_shift: AtomicU32,
     pub reader_wakeup: AtomicU64,
     pub reader_switch: AtomicU64,

@@ -53,9 +53,9 @@ static __always_inline void count_lost(enum join at)
 static __always_inline __u64 owner_at(const struct sk_buff *skb, const unsigned char *ip,
 				      struct message *message)
 {
-	if (read_message(skb, ip, message) || message->flow != bpf_htonl(shared.flow))
+	if (read_message(skb, ip, shared.flow_be, message))
 		return 0;
-	return bpf_be64_to_cpu(message->sequence) + 1;
+	return message->sequence + 1;
 }
 
 /* On the way out `data` is at the link layer's header; the IP header has its own mark. */
@@ -115,7 +115,7 @@ int BPF_PROG(on_net_dev_queue, struct sk_buff *skb)
 	if (slot->owner == owner)
 		return 0;
 	slot->owner = owner;
-	slot->sent = bpf_be64_to_cpu(message.sent_ns);
+	slot->sent = message.sent_ns;
 	slot->net_dev_queue = now;
 	slot->qdisc_enqueue = 0;
 	slot->qdisc_dequeue = 0;

@@ -40,11 +40,21 @@ impl BpfReader {
         (self.collected, self.sampling.into_samples())
     }
 
-    /// The times of a delivered message on its way in, if every hook saw it.
-    fn join(&self, sequence: u64, received_ns: u64) -> Option<Arrived> {
-        let rx = self.view.rx(sequence)?;
-        let reception = self.view.reception(self.number.checked_sub(1)?)?;
-        Arrived::new(&rx, &reception, self.call_ns, received_ns)
+    /// Adds the times of a delivered message on its way in.
+    ///
+    /// Its stack time needs the link layer's hook only. Its stages need all: a reader that
+    /// is awake may take a message before `sk_data_ready` has told of it, and then nobody
+    /// knows where the one stage ended and the next began.
+    fn join(&mut self, header: &Header, received_ns: u64) {
+        let Some(rx) = self.view.rx(header.sequence) else { return };
+        let Some(link) = rx.netif_receive_skb else { return };
+        let window = self.windows.of(header.sent_ns);
+        let Collected { total, stages } = &mut self.collected;
+        total.add(window, span(link, received_ns));
+        let reception = self.number.checked_sub(1).and_then(|n| self.view.reception(n));
+        if let Some(arrived) = reception.and_then(|r| Arrived::new(&rx, &r, self.call_ns, received_ns)) {
+            arrived.stages(|stage, ns| stages[stage.index()].1.add(window, ns));
+        }
     }
 }
 
@@ -114,13 +124,8 @@ impl ReceiveTap for BpfReader {
 
     #[inline]
     fn delivered(&mut self, header: &Header, received_ns: u64) {
-        if self.rx
-            && let Some(arrived) = self.join(header.sequence, received_ns)
-        {
-            let window = self.windows.of(header.sent_ns);
-            let Collected { total, stages } = &mut self.collected;
-            total.add(window, span(arrived.link, received_ns));
-            arrived.stages(|stage, ns| stages[stage.index()].1.add(window, ns));
+        if self.rx {
+            self.join(header, received_ns);
         }
         if self.sampling.wants(header.sequence) {
             let reception = self.number.checked_sub(1).and_then(|n| self.view.reception(n));

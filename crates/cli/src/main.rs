@@ -1,0 +1,35 @@
+//! The binary `netfathom`: arguments in, a measurement run, a record and its pictures out.
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+mod args;
+mod output;
+mod progress;
+mod report;
+mod stack;
+mod stop;
+
+use args::{Args, Command};
+
+fn main() -> ExitCode {
+    let outcome = match Args::parse().command {
+        Command::Stack(args) => stack::run(&args),
+        Command::Report(args) => report::run(&args),
+    };
+    outcome.unwrap_or_else(|error| {
+        eprintln!("netfathom: {error:#}");
+        exit::FAILED.into()
+    })
+}
+
+/// Exit statuses, the same for every command.
+mod exit {
+    /// The measurement could not be made.
+    pub const FAILED: u8 = 1;
+    /// Wrong usage; also clap's own.
+    pub const USAGE: u8 = 2;
+    /// The result is VOID.
+    pub const VOID: u8 = 3;
+}

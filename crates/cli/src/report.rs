@@ -1,0 +1,44 @@
+//! `netfathom report`: a picture of a run, from its record alone.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::{Context, Result};
+use netfathom_model::record::Record;
+use netfathom_results::render::{html, terminal};
+use netfathom_results::store;
+
+use crate::args::{Format, ReportArgs};
+use crate::output;
+
+/// Runs the command.
+pub fn run(args: &ReportArgs) -> Result<ExitCode> {
+    let record = store::read(&args.run)?;
+    let text = match args.format {
+        Format::Html => html::render(&record)?,
+        Format::Txt => terminal::render(&record, output::width(), output::color()),
+    };
+    match target(args, &record) {
+        None => output::print(&text)?,
+        Some(path) => {
+            std::fs::write(&path, text).with_context(|| {
+                format!("cannot write {}: choose another file with --output", path.display())
+            })?;
+            output::print(&format!("report: {}", path.display()))?;
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The file to write; `None` is standard output.
+fn target(args: &ReportArgs, record: &Record) -> Option<PathBuf> {
+    let is_dash = |p: &Path| p.as_os_str() == "-";
+    match (&args.output, args.format) {
+        (Some(path), _) if is_dash(path) => None,
+        (Some(path), _) => Some(path.clone()),
+        (None, Format::Txt) => None,
+        (None, Format::Html) if is_dash(&args.run) => Some(format!("{}.html", record.id).into()),
+        (None, Format::Html) if args.run.is_dir() => Some(args.run.join("report.html")),
+        (None, Format::Html) => Some(args.run.with_file_name("report.html")),
+    }
+}
