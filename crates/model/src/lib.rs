@@ -8,6 +8,7 @@
 
 pub mod accounting;
 pub mod environment;
+pub mod host;
 pub mod message;
 pub mod path;
 pub mod plan;

@@ -10,4 +10,5 @@ pub mod counters;
 pub mod cpu;
 pub mod link;
 pub mod netns;
+pub mod probe;
 pub mod socket;
