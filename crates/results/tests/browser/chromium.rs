@@ -141,6 +141,31 @@ impl Page {
         }
     }
 
+    /// Moves the mouse to the middle of an element and then on by steps; `held` with the button.
+    pub fn drag(&mut self, element: &str, steps: &[f64], held: bool) {
+        let corner = format!(
+            "(() => {{ const e = {element}; e.scrollIntoView({{ block: 'center', behavior: 'instant' }});
+                const b = e.getBoundingClientRect(); return [b.x + b.width / 2, b.y + b.height / 2]; }})()"
+        );
+        let middle = self.eval(&corner);
+        let (x, y) = (middle[0].as_f64().expect("x"), middle[1].as_f64().expect("y"));
+        let mut mouse = |kind: &str, dx: f64| {
+            let button = if held { "left" } else { "none" };
+            let params =
+                json!({"type": kind, "x": x + dx, "y": y, "button": button, "clickCount": u8::from(held)});
+            self.call("Input.dispatchMouseEvent", params);
+        };
+        mouse("mouseMoved", 0.0);
+        if held {
+            mouse("mousePressed", 0.0);
+        }
+        steps.iter().for_each(|&dx| mouse("mouseMoved", dx));
+        if held {
+            mouse("mouseReleased", steps.last().copied().unwrap_or(0.0));
+        }
+        self.settle();
+    }
+
     /// Gives the page a window of that size.
     pub fn resize(&mut self, width: u32, height: u32, mobile: bool) {
         let size = json!({"width": width, "height": height, "deviceScaleFactor": 1, "mobile": mobile});

@@ -68,13 +68,16 @@ fn the_dark_is_dark_in_page_and_charts() {
 }
 
 #[test]
-fn paper_is_white_even_in_the_dark() {
+fn paper_is_white_and_narrow() {
     let Some(mut shown) = show("print", &fixture()) else { return };
+    shown.page.resize(1600, 900, false);
     shown.page.prefer("dark");
     shown.page.eval("window.dispatchEvent(new Event('beforeprint'))");
     shown.page.settle();
     let drawn = shown.page.eval(&format!("{COLOURS}('time-tx')"));
     assert!(has(&drawn, "#0072b2"), "{drawn}");
+    let wide = "Object.values(netfathom.charts).filter((c) => c.plot.width > 700).map((c) => c.spec.id)";
+    assert_eq!(shown.page.eval(wide), json!([]), "beyond the sheet");
 }
 
 #[test]
@@ -128,6 +131,30 @@ fn a_chart_is_reached_and_used_by_keyboard() {
     shown.page.press("0");
     shown.page.settle();
     assert!((shown.page.eval(view).as_f64().unwrap() - whole).abs() < 1e-9, "not the whole range again");
+}
+
+#[test]
+fn the_mouse_reads_values_and_zooms() {
+    let Some(mut shown) = show("mouse", &fixture()) else { return };
+    shown.page.resize(1600, 900, false);
+    let over = "document.querySelector('#chart-time-tx .u-over')";
+    let reading = |chart: &str, group: &str| {
+        format!("document.querySelector('#chart-{chart} button[data-group=\"{group}\"] .value').textContent")
+    };
+    shown.page.drag(over, &[1.0], false);
+    let wanted = "((c) => { const i = c.plot.cursor.idx;
+        return (c.spec.series.at(-1).values[i] / 1000).toFixed(2) + '\\u00a0µs'; })(netfathom.charts['time-tx'])";
+    assert_eq!(shown.page.eval(&reading("time-tx", "all trials")), shown.page.eval(wanted));
+    // The charts of one run read the same moment.
+    assert!(shown.page.eval(&reading("rate", "planned")).as_str().unwrap().contains("/s"));
+
+    shown.page.drag(over, &[20.0, 60.0, 100.0], true);
+    let view = "(() => { const { min, max } = netfathom.charts['rate'].plot.scales.x; return max - min; })()";
+    let zoomed = shown.page.eval(view).as_f64().unwrap();
+    assert!(zoomed < 4.0, "{zoomed} of 10 s");
+    shown.page.eval("document.querySelector('#chart-time-tx .reset').click()");
+    shown.page.settle();
+    assert!(shown.page.eval(view).as_f64().unwrap() > 9.0, "not the whole range again");
 }
 
 #[test]

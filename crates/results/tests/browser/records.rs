@@ -2,7 +2,9 @@
 
 use netfathom_model::accounting::{Fate, FateCount};
 use netfathom_model::path::Direction;
-use netfathom_model::record::{Measurement, Record, StackResult, State, TrialKind};
+use netfathom_model::record::{
+    Measurement, Record, Series, StackResult, StageOutcome, StageSummaryTimes, State, TrialKind,
+};
 use serde_json::Value;
 
 /// What no report may ever run or obey.
@@ -50,6 +52,8 @@ pub fn sparse() -> Vec<(&'static str, Record)> {
         ("no peak", with(no_peak)),
         ("one direction", with(only_out)),
         ("only controls", with(only_controls)),
+        ("no windows", with(no_windows)),
+        ("no stages", with(no_stages)),
         ("no trials", nothing),
     ]
 }
@@ -84,6 +88,25 @@ fn only_out(stack: &mut StackResult) {
 fn only_controls(stack: &mut StackResult) {
     stack.trials.retain(|t| t.kind == TrialKind::Control);
     stack.summaries.clear();
+}
+
+/// As of a trial in which nothing left.
+fn no_windows(stack: &mut StackResult) {
+    for trial in &mut stack.trials {
+        trial.load.series = Series::default();
+        trial.paths.iter_mut().for_each(|p| p.series = Series::default());
+    }
+}
+
+/// As the timestamping tap leaves them.
+fn no_stages(stack: &mut StackResult) {
+    let why = || "this tap sees the link layer alone".to_owned();
+    for stage in stack.trials.iter_mut().flat_map(|t| &mut t.paths).flat_map(|p| &mut p.stages) {
+        stage.times = StageOutcome::Unavailable(why());
+    }
+    for stage in stack.summaries.iter_mut().flat_map(|s| &mut s.stages) {
+        (stage.share, stage.times) = (None, StageSummaryTimes::Unavailable(why()));
+    }
 }
 
 fn no_trials(stack: &mut StackResult) {

@@ -7,7 +7,9 @@
 const charts = {};
 
 function chart(spec) {
-  const most = Math.max(0, ...spec.series.flatMap((s) => s.values.filter(isNumber).map(Math.abs)));
+  const values = spec.series.flatMap((s) => s.values.filter(isNumber));
+  if (!values.length) return note(spec.title + ': there is no value to draw.');
+  const most = values.reduce((top, v) => Math.max(top, Math.abs(v)), 0);
   const q = quantity(spec.kind, most);
   const state = { plot: null, hidden: new Set() };
   const legend = makeLegend(spec, (group, shown) => toggle(state, spec, group, shown));
@@ -54,6 +56,16 @@ function draw({ state, spec, q, legend, reset, canvas }) {
   canvas.addEventListener('keydown', (event) => onKey(event, plot, legend, spec));
   new ResizeObserver(() => fit(plot, canvas)).observe(canvas);
 }
+
+// A sheet of paper is narrower than most screens, and does not tell before it is printed.
+const PAPER_WIDTH = 680;
+
+window.addEventListener('beforeprint', () => {
+  Object.values(charts).forEach(({ plot }) => plot.setSize({ width: PAPER_WIDTH, height: plot.height }));
+});
+window.addEventListener('afterprint', () => {
+  Object.values(charts).forEach(({ plot }) => fit(plot, plot.root.parentElement));
+});
 
 function fit(plot, canvas) {
   const width = canvas.clientWidth;

@@ -12,15 +12,22 @@ function waterfall({ facts }, summary) {
   const way = WAYS[summary.direction];
   const bars = layBars(summary, facts);
   const scale = scaleOf(bars, summary);
-  const rows = bars.map((bar) => barRow(bar, scale, summary));
-  rows.push(totalRow(summary, scale));
-  const link = el('li', { class: 'link' }, el('span', {}, 'link layer'));
-  const firstInside = bars.findIndex((b) => b.inside);
-  const lastInside = bars.findLastIndex((b) => b.inside);
-  if (summary.direction === 'tx') rows.splice(lastInside + 1, 0, link);
-  else rows.splice(Math.max(firstInside, 0), 0, link);
+  const rows = [...stageRows(bars, scale, summary), totalRow(summary, scale)];
   return el('section', { class: 'waterfall ' + summary.direction, 'aria-label': 'Stages, ' + way.title },
     subtitle(way.title), el('ol', {}, rows), ruler(scale));
+}
+
+// A tap that sees no stage at all has one reason for all of them.
+function stageRows(bars, scale, summary) {
+  const reasons = new Set(bars.map((b) => (b.d ? null : b.reason)));
+  if (reasons.size === 1 && !reasons.has(null)) {
+    return [barRow({ name: 'all stages', reason: bars[0].reason, meaning: bars.map((b) => words(b.name)).join(', ') })];
+  }
+  const rows = bars.map((bar) => barRow(bar, scale, summary));
+  const link = el('li', { class: 'link' }, el('span', {}, 'link layer'));
+  const at = summary.direction === 'tx' ? bars.findLastIndex((b) => b.inside) + 1 : bars.findIndex((b) => b.inside);
+  rows.splice(Math.max(at, 0), 0, link);
+  return rows;
 }
 
 function layBars(summary, facts) {
