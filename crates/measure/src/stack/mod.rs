@@ -8,6 +8,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
+use netfathom_bpf::delay::DelayError;
 use netfathom_bpf::stack::{LoadError, StackTap, Target};
 use netfathom_model::environment::{Environment, ThreadPlace};
 use netfathom_model::path::{Direction, Tap};
@@ -90,6 +91,9 @@ pub enum StackError {
         /// What would help.
         remedy: String,
     },
+    /// The delay that was to be found could not be inserted.
+    #[error("{0}")]
+    Delay(#[from] DelayError),
     /// The tap failed in the middle of a run.
     #[error("the bpf tap failed: {0}")]
     Bpf(#[from] LoadError),

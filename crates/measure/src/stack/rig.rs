@@ -4,8 +4,10 @@ use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 use std::time::Duration;
 
+use netfathom_bpf::delay::Delay;
 use netfathom_model::environment::Device;
-use netfathom_model::plan::{Family, Place, StackPlan};
+use netfathom_model::path::Direction;
+use netfathom_model::plan::{Family, InsertedDelay, Place, StackPlan};
 use netfathom_sys::counters::{self, Counters};
 use netfathom_sys::link;
 use netfathom_sys::netns::Namespace;
@@ -23,6 +25,8 @@ const STAMPS_BEGIN: Duration = Duration::from_millis(50);
 
 /// The two ends of a measurement.
 pub struct Rig {
+    /// Before the lab, so that it goes first.
+    _delay: Option<Delay>,
     lab: Option<Lab>,
     family: Family,
     port: u16,
@@ -55,13 +59,8 @@ impl Rig {
         if lab.as_ref().is_some_and(|lab| !lab.supports(plan.family)) {
             return Err(StackError::NoIpv6);
         }
-        Ok(Self { lab, family: plan.family, port: plan.port })
-    }
-
-    /// The lab, where there is one.
-    #[must_use]
-    pub fn lab(&self) -> Option<&Lab> {
-        self.lab.as_ref()
+        let delay = lab.as_ref().zip(plan.inserted_delay).map(|(lab, delay)| insert(lab, delay)).transpose()?;
+        Ok(Self { _delay: delay, lab, family: plan.family, port: plan.port })
     }
 
     /// The devices on the path.
@@ -157,6 +156,17 @@ impl Rig {
     fn reader_addr(&self) -> IpAddr {
         self.lab.as_ref().map_or_else(|| loopback(self.family), |lab| lab.reader_addr(self.family))
     }
+}
+
+/// Puts the delay on the device that its direction passes.
+fn insert(lab: &Lab, delay: InsertedDelay) -> Result<Delay, StackError> {
+    let (namespace, role) = match delay.direction {
+        Direction::Tx => (&lab.sender, Role::Sender),
+        Direction::Rx => (&lab.reader, Role::Reader),
+    };
+    let index = lab.link(role).index;
+    let attached = namespace.run(|| Delay::attach(index, delay.direction, delay.delay_ns));
+    Ok(attached.map_err(crate::lab::LabError::from)??)
 }
 
 fn loopback(family: Family) -> IpAddr {

@@ -1,0 +1,303 @@
+//! `stack` against truths that it did not produce: counters of the interface, a delay that
+//! the test inserted, a second tap.
+
+use std::io;
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use netfathom_measure::stack::{Live, Observer, Progressed, run};
+use netfathom_model::accounting::Fate;
+use netfathom_model::path::{Direction, Stage, Tap};
+use netfathom_model::plan::{Family, InsertedDelay, Place, StackPlan, TapChoice};
+use netfathom_model::record::{StageSummaryTimes, TrialKind};
+use netfathom_testkit::privileged;
+
+/// Measurements do not share their processors with each other.
+fn alone() -> MutexGuard<'static, ()> {
+    static ONE: Mutex<()> = Mutex::new(());
+    ONE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A machine that others use too may disturb one run, but hardly three.
+const ATTEMPTS: usize = 3;
+
+#[derive(Default)]
+struct Watcher {
+    begun: Vec<TrialKind>,
+    ended: usize,
+}
+
+impl Observer for Watcher {
+    fn begins(&mut self, kind: TrialKind, _: usize, _: usize, _: &Arc<Live>) {
+        self.begun.push(kind);
+    }
+    fn ended(&mut self, so_far: &Progressed) -> io::Result<()> {
+        self.ended += 1;
+        assert_eq!(so_far.result.trials.len(), self.ended);
+        Ok(())
+    }
+}
+
+fn plan(profile: &str) -> StackPlan {
+    StackPlan {
+        directions: vec![Direction::Tx, Direction::Rx],
+        place: Place::Lab,
+        family: Family::Ipv4,
+        profile: profile.parse().unwrap(),
+        trials: 1,
+        controls: 0,
+        witnesses: 0,
+        tap: TapChoice::Only(Tap::Bpf),
+        size_bytes: 64,
+        samples: 0,
+        seed: 1,
+        cpus: None,
+        port: 0,
+        reader_delay_ns: 0,
+        inserted_delay: None,
+    }
+    .validated()
+    .unwrap()
+}
+
+fn measure(plan: &StackPlan) -> Progressed {
+    run(plan, &mut Watcher::default(), &AtomicBool::new(false)).unwrap()
+}
+
+/// Everything that must hold of any run, whatever the machine did meanwhile.
+fn assert_accounted(p: &Progressed) {
+    for trial in &p.result.trials {
+        let a = &trial.accounting;
+        assert_eq!((a.gap(), a.count(&Fate::Unexplained)), (0, 0), "{a:?}");
+        assert!(a.counters.iter().all(|c| c.agrees()), "{:?}", a.counters);
+        for path in &trial.paths {
+            let inside: i64 = path
+                .stages
+                .iter()
+                .filter(|s| s.stage.is_inside())
+                .filter_map(|s| s.times.distribution())
+                .map(|d| d.sum_ns)
+                .sum();
+            let staged = path.stages.iter().filter_map(|s| s.times.distribution()).map(|d| d.n).max();
+            if staged == Some(path.total.n) {
+                assert_eq!(inside, path.total.sum_ns, "the stages add up to the whole");
+            }
+        }
+    }
+}
+
+fn median_ns(p: &Progressed, stage: Stage) -> Option<i64> {
+    let summary = p.result.summaries.iter().find(|s| s.direction == stage.direction())?;
+    match &summary.stages[stage.index()].times {
+        StageSummaryTimes::Measured(d) => Some(d.p50_ns),
+        StageSummaryTimes::Unavailable(_) => None,
+    }
+}
+
+#[test]
+fn every_message_is_accounted_for_and_the_interfaces_counters_agree() {
+    if !privileged("accounting in the lab") {
+        return;
+    }
+    let _alone = alone();
+    for family in [Family::Ipv4, Family::Ipv6] {
+        let mut plan = plan("ramp:1k..20k/500ms");
+        plan.family = family;
+        plan.controls = 1;
+        plan.samples = 100;
+        let p = measure(&plan);
+        assert_accounted(&p);
+        let measured = p.result.trials.iter().find(|t| t.kind == TrialKind::Measured).unwrap();
+        assert_eq!(measured.accounting.sent, plan.profile.messages());
+        for path in &measured.paths {
+            assert_eq!(path.total.n, measured.accounting.count(&Fate::Delivered), "nothing is unjoined");
+            assert_eq!(path.series.n.iter().sum::<u64>(), path.total.n, "windows add up");
+        }
+        assert!((50..=100).contains(&p.samples.len()), "{}", p.samples.len());
+        for s in &p.samples {
+            let way = [
+                Some(s.intended_ns),
+                Some(s.sent_ns),
+                s.net_dev_queue_ns,
+                s.net_dev_start_xmit_ns,
+                s.arrival_ns,
+                s.netif_receive_skb_ns,
+                s.sock_recv_length_ns,
+                s.received_ns,
+            ];
+            let times: Vec<u64> = way.into_iter().map(|t| t.expect("every hook saw it")).collect();
+            assert!(times.is_sorted(), "{s:?}");
+        }
+    }
+}
+
+#[test]
+fn bpf_and_timestamping_agree_on_the_way_out() {
+    if !privileged("agreement of the taps") {
+        return;
+    }
+    let _alone = alone();
+    let mut plan = plan("constant:5k/400ms");
+    plan.trials = 4;
+    plan.witnesses = 4;
+    let mut seen = Vec::new();
+    for _ in 0..ATTEMPTS {
+        let p = measure(&plan);
+        assert_accounted(&p);
+        let tx = p.result.witnesses.iter().find(|w| w.direction == Direction::Tx).unwrap();
+        assert_eq!(tx.tap, Tap::Timestamping);
+        let bound = (0.15 * tx.mean_ns).max(300.0);
+        assert_eq!(tx.agrees, tx.difference_ns.abs() <= bound);
+        if tx.agrees {
+            return;
+        }
+        seen.push((tx.mean_ns, tx.difference_ns));
+    }
+    panic!("mean and difference in ns: {seen:?}");
+}
+
+/// The delay shows in one stage and in no other: by the medians, which a machine that
+/// others use too does not move by half of it.
+fn assert_found(without: &Progressed, with: &Progressed, where_: Stage, delay_ns: i64) -> Result<(), String> {
+    for direction in [Direction::Tx, Direction::Rx] {
+        for &stage in direction.stages() {
+            let (Some(a), Some(b)) = (median_ns(without, stage), median_ns(with, stage)) else { continue };
+            let grown = b - a;
+            if stage == where_ {
+                // The clock guarantees the delay; a histogram's bucket is 3 % wide.
+                assert!(grown >= delay_ns * 9 / 10, "{stage:?} grew by {grown} ns only");
+            }
+            let wrong = if stage == where_ { grown > delay_ns * 3 / 2 } else { grown > delay_ns / 2 };
+            if wrong {
+                return Err(format!("{stage:?} grew by {grown} ns, from {a} to {b}"));
+            }
+        }
+    }
+    Ok(())
+}
+
+fn find_inserted(direction: Direction, where_: Stage) {
+    if !privileged("an inserted delay") {
+        return;
+    }
+    let _alone = alone();
+    const DELAY_NS: u32 = 60_000;
+    let plain = plan("constant:1k/400ms");
+    let mut delayed = plain.clone();
+    delayed.inserted_delay = Some(InsertedDelay { direction, delay_ns: DELAY_NS });
+    let mut errors = Vec::new();
+    for _ in 0..ATTEMPTS {
+        let (without, with) = (measure(&plain), measure(&delayed));
+        assert_accounted(&with);
+        match assert_found(&without, &with, where_, DELAY_NS.into()) {
+            Ok(()) => return,
+            Err(e) => errors.push(e),
+        }
+    }
+    panic!("{errors:?}");
+}
+
+#[test]
+fn a_delay_on_the_way_out_is_found_before_the_device_queue() {
+    find_inserted(Direction::Tx, Stage::Socket);
+}
+
+#[test]
+fn a_delay_on_the_way_in_is_found_between_link_layer_and_socket() {
+    find_inserted(Direction::Rx, Stage::Protocol);
+}
+
+#[test]
+fn a_slow_reader_is_found_in_the_socket() {
+    if !privileged("a slow reader") {
+        return;
+    }
+    let _alone = alone();
+    // 200 us a message is 5,000 a second; the load is twice that, for a moment.
+    let plain = plan("constant:10k/200ms");
+    let mut slow = plain.clone();
+    slow.reader_delay_ns = 200_000;
+    let (without, with) = (measure(&plain), measure(&slow));
+    assert_accounted(&with);
+    let rx = with.result.summaries.iter().find(|s| s.direction == Direction::Rx).unwrap();
+    let share = |stage: Stage| rx.stages[stage.index()].share.unwrap_or(0.0);
+    assert!(share(Stage::Sockqueue) > 0.9, "{:?}", rx.stages);
+    for stage in [Stage::Protocol, Stage::Read, Stage::Return] {
+        let grown = median_ns(&with, stage).unwrap() - median_ns(&without, stage).unwrap();
+        assert!(grown < 100_000, "{stage:?} grew by {grown} ns");
+    }
+}
+
+#[test]
+fn a_full_receive_buffer_is_a_fate_of_its_own() {
+    if !privileged("a full receive buffer") {
+        return;
+    }
+    let _alone = alone();
+    for tap in [Tap::Bpf, Tap::Timestamping] {
+        let mut plan = plan("constant:100k/250ms");
+        plan.tap = TapChoice::Only(tap);
+        plan.reader_delay_ns = 1_000_000;
+        plan.samples = 1000;
+        let p = measure(&plan);
+        assert_accounted(&p);
+        let a = &p.result.trials[0].accounting;
+        assert!(a.count(&Fate::SocketBufferFull) > 1000, "{a:?}");
+        assert_eq!(a.sent, a.count(&Fate::Delivered) + a.count(&Fate::SocketBufferFull));
+        assert!(p.findings.iter().any(|f| f.seen.contains("dropped at the reader's socket")));
+        if tap == Tap::Bpf {
+            let lost = p.samples.iter().filter(|s| s.received_ns.is_none()).count();
+            assert!(lost > 0, "lost messages are sampled too");
+        }
+    }
+}
+
+#[test]
+fn loopback_needs_no_lab_and_timestamping_no_privilege() {
+    let _alone = alone();
+    for family in [Family::Ipv4, Family::Ipv6] {
+        let mut plan = plan("steps:1k,5k/300ms");
+        plan.place = Place::Loopback;
+        plan.family = family;
+        plan.tap = TapChoice::Only(Tap::Timestamping);
+        let p = measure(&plan);
+        assert_accounted(&p);
+        let trial = &p.result.trials[0];
+        assert_eq!(trial.accounting.unjoined_tx + trial.accounting.unjoined_rx, 0, "no stamp is lost");
+        assert_eq!(p.result.summaries.len(), 2);
+    }
+}
+
+#[test]
+fn the_bpf_tap_sees_the_loopback_device_too() {
+    if !privileged("bpf on loopback") {
+        return;
+    }
+    let _alone = alone();
+    let mut plan = plan("constant:5k/200ms");
+    plan.place = Place::Loopback;
+    let p = measure(&plan);
+    assert_accounted(&p);
+    assert_eq!(p.result.trials[0].accounting.unjoined_tx, 0);
+}
+
+#[test]
+fn a_stop_keeps_the_finished_trials() {
+    let _alone = alone();
+    struct Stopper<'a>(&'a AtomicBool);
+    impl Observer for Stopper<'_> {
+        fn begins(&mut self, _: TrialKind, _: usize, _: usize, _: &Arc<Live>) {}
+        fn ended(&mut self, _: &Progressed) -> io::Result<()> {
+            self.0.store(true, std::sync::atomic::Ordering::Relaxed);
+            Ok(())
+        }
+    }
+    let mut plan = plan("constant:1k/100ms");
+    plan.place = Place::Loopback;
+    plan.tap = TapChoice::Only(Tap::Timestamping);
+    plan.trials = 5;
+    let stop = AtomicBool::new(false);
+    let p = run(&plan, &mut Stopper(&stop), &stop).unwrap();
+    assert_eq!(p.result.trials.len(), 1);
+    assert!(p.verdict.reasons.iter().any(|r| r.text.contains("1 of 5")), "{:?}", p.verdict);
+}
