@@ -9,8 +9,8 @@ use netfathom_measure::lab::{Lab, Role};
 use netfathom_model::message::{HEADER_BYTES, Header};
 use netfathom_model::path::Direction;
 use netfathom_model::plan::Family;
-use netfathom_sys::capability::{Capability, effective};
 use netfathom_sys::netns::Namespace;
+use netfathom_testkit::privileged;
 
 const DELAY_NS: u32 = 200_000;
 const DELAY: Duration = Duration::from_nanos(DELAY_NS as u64);
@@ -61,9 +61,7 @@ fn assert_delayed(without: Duration, with: Duration) {
 
 #[test]
 fn a_delay_shows_where_it_was_put() {
-    let held = effective().unwrap();
-    if ![Capability::NetAdmin, Capability::SysAdmin, Capability::Bpf].iter().all(|c| held.contains(c)) {
-        println!("skipped: a delay in a lab needs root (CAP_NET_ADMIN, CAP_SYS_ADMIN and CAP_BPF)");
+    if !privileged("a delay in a lab") {
         return;
     }
     let lab = Lab::create().unwrap();

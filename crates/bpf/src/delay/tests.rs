@@ -5,25 +5,15 @@ use std::net::UdpSocket;
 use std::time::{Duration, Instant};
 
 use netfathom_model::message::{HEADER_BYTES, Header};
-use netfathom_sys::capability::{Capability, effective};
 use netfathom_sys::link;
 use netfathom_sys::netns::Namespace;
+use netfathom_testkit::privileged;
 
 use super::*;
 
 const DELAY_NS: u32 = 300_000;
 const DELAY: Duration = Duration::from_nanos(DELAY_NS as u64);
 const LO: u32 = 1;
-
-fn skipped(test: &str) -> bool {
-    let held = effective().unwrap();
-    let needed = [Capability::NetAdmin, Capability::SysAdmin, Capability::Bpf];
-    let skip = !needed.iter().all(|c| held.contains(c));
-    if skip {
-        println!("skipped: {test} needs root (CAP_NET_ADMIN, CAP_SYS_ADMIN and CAP_BPF)");
-    }
-    skip
-}
 
 /// A socket that sends to itself, and the shortest of some of its send calls.
 struct Echo(UdpSocket);
@@ -79,7 +69,7 @@ fn delays_ours_alone(address: &str, delay: impl FnOnce() -> Delay) {
 
 #[test]
 fn our_messages_alone_are_delayed_until_it_is_dropped() {
-    if skipped("a delay on a device") {
+    if !privileged("a delay on a device") {
         return;
     }
     for direction in [Direction::Tx, Direction::Rx] {
@@ -92,7 +82,7 @@ fn our_messages_alone_are_delayed_until_it_is_dropped() {
 
 #[test]
 fn the_way_of_older_kernels_does_the_same() {
-    if skipped("a delay on a device") {
+    if !privileged("a delay on a device") {
         return;
     }
     for direction in [Direction::Tx, Direction::Rx] {
@@ -107,7 +97,7 @@ fn the_way_of_older_kernels_does_the_same() {
 #[test]
 fn what_cannot_be_is_refused() {
     assert!(matches!(Delay::attach(LO, Direction::Tx, MOST_NS + 1), Err(DelayError::TooLong(_))));
-    if skipped("a delay on no device") {
+    if !privileged("a delay on no device") {
         return;
     }
     let error = Delay::attach(4_000_000, Direction::Tx, DELAY_NS).err().unwrap().to_string();

@@ -1,0 +1,129 @@
+//! The clock and the processors.
+
+use std::time::{Duration, Instant, SystemTime};
+
+use netfathom_model::environment::Environment;
+use netfathom_model::host::HostRow;
+
+use super::{limited, missing, works};
+
+/// Above it a reading of the clock is a system call or worse: vDSO readings take 15 to 60 ns.
+const DEAR_READING_NS: f64 = 200.0;
+/// Above it converted stamps lose what they are for: a stage takes a few hundred ns.
+const WIDE_BRACKET_NS: u128 = 2_000;
+
+pub(super) fn clock(environment: &Environment) -> Vec<HostRow> {
+    vec![source(environment), reading(environment.clock_read_ns), offset(bracket())]
+}
+
+fn source(environment: &Environment) -> HostRow {
+    match &environment.clocksource {
+        Some(source) => works("clocksource", source.as_str()),
+        None => limited(
+            "clocksource",
+            "measurements work, their records do not name it",
+            "the kernel does not tell which it is",
+            "mount /sys",
+        ),
+    }
+}
+
+fn reading(cost_ns: f64) -> HostRow {
+    let detail = format!("{cost_ns:.0} ns for each reading of CLOCK_MONOTONIC");
+    if cost_ns <= DEAR_READING_NS {
+        return works("reading", detail);
+    }
+    let reason = "the clock is read through the kernel, which disturbs what is measured";
+    limited("reading", &detail, reason, "boot with clocksource=tsc where the processor's counter is stable")
+}
+
+/// The narrowest span within which CLOCK_REALTIME could be read between two readings of
+/// CLOCK_MONOTONIC: what the offset between the two is good to.
+fn bracket() -> Duration {
+    let once = |_| {
+        let before = Instant::now();
+        std::hint::black_box(SystemTime::now());
+        before.elapsed()
+    };
+    (0..64).map(once).min().unwrap_or_default()
+}
+
+fn offset(bracket: Duration) -> HostRow {
+    let detail = format!("CLOCK_REALTIME is placed on CLOCK_MONOTONIC within {} ns", bracket.as_nanos());
+    if bracket.as_nanos() <= WIDE_BRACKET_NS {
+        return works("offset", detail);
+    }
+    let reason = "the timestamping tap's times are uncertain by as much";
+    limited("offset", &detail, reason, "use the bpf tap, which needs no conversion")
+}
+
+pub(super) fn processors(environment: &Environment) -> Vec<HostRow> {
+    let mut rows = vec![count(environment.cpus), sharing(environment.virtualised)];
+    rows.extend(environment.governor.as_deref().map(governor));
+    rows
+}
+
+fn count(cpus: usize) -> HostRow {
+    match cpus {
+        0 => missing(
+            "processors",
+            "sender and reader are bound to one each",
+            "the kernel does not tell which may be used",
+            "lift the filter on sched_getaffinity",
+        ),
+        1 => limited(
+            "processors",
+            "1 may be used",
+            "sender and reader take turns on it: waits are in every time, and rates are those of half a machine",
+            "give this machine a second processor, or this process a wider taskset",
+        ),
+        n => works("processors", format!("{n} may be used; sender and reader take one each")),
+    }
+}
+
+fn sharing(virtualised: bool) -> HostRow {
+    if !virtualised {
+        return works("hypervisor", "none seen: the machine is ours alone");
+    }
+    limited(
+        "hypervisor",
+        "compare ratios and orders rather than absolute times",
+        "a hypervisor shares the processors with others, whose work shows as outliers",
+        "measure on bare metal, or on processors reserved for this machine",
+    )
+}
+
+fn governor(name: &str) -> HostRow {
+    if name == "performance" {
+        return works("governor", name);
+    }
+    let reason = "the clock rate follows the load, so slow rates look dearer than they are";
+    limited("governor", name, reason, "cpupower frequency-set --governor performance")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn status(row: &HostRow) -> &'static str {
+        row.status.name()
+    }
+
+    #[test]
+    fn a_single_processor_is_a_drawback() {
+        assert_eq!([0, 1, 2].map(|n| status(&count(n))), ["missing", "limited", "works"]);
+    }
+
+    #[test]
+    fn what_disturbs_is_said() {
+        assert_eq!([30.0, 900.0].map(|ns| status(&reading(ns))), ["works", "limited"]);
+        assert_eq!([60, 9000].map(|ns| status(&offset(Duration::from_nanos(ns)))), ["works", "limited"]);
+        assert_eq!([false, true].map(|v| status(&sharing(v))), ["works", "limited"]);
+        assert_eq!(["performance", "powersave"].map(|g| status(&governor(g))), ["works", "limited"]);
+    }
+
+    #[test]
+    fn the_bracket_is_not_nothing() {
+        assert!(bracket() < Duration::from_millis(1));
+    }
+}

@@ -1,0 +1,86 @@
+//! `netfathom host`: what can be measured on this machine, and what is missing for the rest.
+//!
+//! Everything is tried rather than concluded from a version, in a second or so: traffic goes
+//! over the loopback device and a lab of its own only, programs do nothing and are gone again
+//! at once. Nothing here fails: what cannot be tried is missing, with the reason.
+
+use netfathom_model::host::{HostGroup, HostReport, HostRow, HostStatus, Topic};
+use netfathom_model::plan::Family;
+
+use crate::environment;
+use crate::lab::Lab;
+
+mod exchange;
+mod kernel;
+mod machine;
+mod places;
+mod privileges;
+mod programs;
+mod reason;
+mod taps;
+
+/// Tries everything. It keeps libbpf silent meanwhile, in the whole process.
+#[must_use]
+pub fn probe() -> HostReport {
+    netfathom_bpf::probe::quietly(probe_all)
+}
+
+fn probe_all() -> HostReport {
+    let environment = environment::read(Vec::new(), Vec::new());
+    let lab = Lab::create();
+    let groups = Topic::ALL.map(|topic| HostGroup {
+        topic,
+        rows: match topic {
+            Topic::Taps => vec![taps::bpf(), taps::timestamping()],
+            Topic::Places => places::rows(&lab),
+            Topic::Privileges => privileges::rows(),
+            Topic::Kernel => [programs::rows(&lab), kernel::rows()].concat(),
+            Topic::Clock => machine::clock(&environment),
+            Topic::Processors => machine::processors(&environment),
+        },
+    });
+    let mut report = HostReport {
+        kernel: environment.kernel,
+        cpu_model: environment.cpu_model,
+        stack: String::new(),
+        groups: groups.into(),
+    };
+    report.stack = stack_sentence(&report);
+    report
+}
+
+/// What `netfathom stack` does here unless told otherwise.
+fn stack_sentence(report: &HostReport) -> String {
+    let works = |topic, name| report.row(topic, name).is_some_and(is_usable);
+    let tap = match (works(Topic::Taps, taps::BPF), works(Topic::Taps, taps::TIMESTAMPING)) {
+        (true, _) => "the bpf tap: every stage, both directions",
+        (false, true) => "the timestamping tap: fewer stages, no kernel programs",
+        (false, false) => return "netfathom stack cannot measure here: no tap works".into(),
+    };
+    if works(Topic::Places, &places::lab_name(Family::Ipv4)) {
+        format!("netfathom stack measures in a lab, with {tap}")
+    } else {
+        format!("netfathom stack --loopback measures here, with {tap}")
+    }
+}
+
+fn is_usable(row: &HostRow) -> bool {
+    !matches!(row.status, HostStatus::Missing { .. })
+}
+
+/// A row of something that works.
+fn works(name: &str, detail: impl Into<String>) -> HostRow {
+    HostRow { name: name.into(), status: HostStatus::Works, detail: detail.into() }
+}
+
+/// A row of something that works with a drawback.
+fn limited(name: &str, detail: &str, reason: impl Into<String>, remedy: impl Into<String>) -> HostRow {
+    let status = HostStatus::Limited { reason: reason.into(), remedy: remedy.into() };
+    HostRow { name: name.into(), status, detail: detail.into() }
+}
+
+/// A row of something that does not work.
+fn missing(name: &str, detail: &str, reason: impl Into<String>, remedy: impl Into<String>) -> HostRow {
+    let status = HostStatus::Missing { reason: reason.into(), remedy: remedy.into() };
+    HostRow { name: name.into(), status, detail: detail.into() }
+}

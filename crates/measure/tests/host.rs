@@ -1,0 +1,119 @@
+//! The probe as root and as nobody: it never fails, says of each missing thing why and what
+//! to do, and leaves nothing behind.
+
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt;
+use std::process::Command;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use netfathom_measure::host::probe;
+use netfathom_measure::lab::Lab;
+use netfathom_model::host::{HostReport, HostStatus, Topic};
+use netfathom_sys::capability::{Capability, effective};
+use netfathom_sys::probe::effective_user;
+use netfathom_testkit::skipped;
+
+/// Set in the child that probes without privilege.
+const NOBODY: &str = "NETFATHOM_TEST_NOBODY";
+
+/// The tests count what the whole process has open, so they take turns.
+fn alone() -> MutexGuard<'static, ()> {
+    static TURN: Mutex<()> = Mutex::new(());
+    TURN.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn check(report: &HostReport) {
+    assert!(!report.kernel.is_empty() && report.stack.starts_with("netfathom stack"), "{report:?}");
+    assert_eq!(report.groups.iter().map(|g| g.topic).collect::<Vec<_>>(), Topic::ALL);
+    for row in report.groups.iter().flat_map(|g| &g.rows) {
+        assert!(!row.name.is_empty() && !row.detail.is_empty(), "{row:?}");
+        if let Some((reason, remedy)) = row.status.shortcoming() {
+            assert!(!reason.is_empty() && !remedy.is_empty(), "{row:?}");
+            assert!(!format!("{reason}{remedy}").contains("os error"), "{row:?}");
+        }
+    }
+}
+
+fn status<'a>(report: &'a HostReport, topic: Topic, name: &str) -> &'a str {
+    report.row(topic, name).unwrap_or_else(|| panic!("no row {name}")).status.name()
+}
+
+#[test]
+fn everything_is_tried_and_undone() {
+    let _turn = alone();
+    let open = || std::fs::read_dir("/proc/self/fd").unwrap().count();
+    // The first may leave what the standard library keeps.
+    check(&probe());
+    let before = open();
+    (0..3).for_each(|_| check(&probe()));
+    assert_eq!(open(), before);
+}
+
+/// What other ways show of this machine, the probe must show too.
+#[test]
+fn the_probe_agrees_with_others() {
+    let _turn = alone();
+    let report = probe();
+    let held = effective().unwrap();
+    for capability in Capability::ALL {
+        let works = status(&report, Topic::Privileges, capability.name()) == "works";
+        assert_eq!(works, held.contains(&capability), "{capability}");
+    }
+    assert_eq!(status(&report, Topic::Places, "lab, IPv4") == "works", Lab::create().is_ok());
+    let bpf = netfathom_measure::stack::probe_bpf().is_ok();
+    assert_eq!(status(&report, Topic::Taps, "bpf") == "works", bpf);
+    // The tap stands on both, so it cannot work without them.
+    for program in ["tp_btf", "raw_tp"] {
+        assert!(!bpf || status(&report, Topic::Kernel, program) == "works", "{program}");
+    }
+}
+
+/// Runs the test below as user 65534, without groups and capabilities.
+#[test]
+fn nobody_is_told_what_is_missing() {
+    const TEST: &str = "nobody_is_told_what_is_missing";
+    let _turn = alone();
+    if effective_user() != 0 {
+        return skipped(TEST, "to become nobody needs root; the other tests ran without privilege");
+    }
+    // Nobody may not enter root's folders: the program goes where everybody may.
+    let folder = tempfile::Builder::new().permissions(Permissions::from_mode(0o755)).tempdir().unwrap();
+    let program = folder.path().join("program");
+    std::fs::copy(std::env::current_exe().unwrap(), &program).unwrap();
+    let ran = Command::new("setpriv")
+        .args(["--reuid", "65534", "--regid", "65534", "--clear-groups", "--no-new-privs", "--"])
+        .arg(&program)
+        .args(["--exact", "as_nobody", "--nocapture", "--test-threads=1"])
+        .env(NOBODY, "1")
+        .current_dir("/")
+        .output();
+    let Ok(output) = ran else {
+        return skipped(TEST, "there is no setpriv here (Debian package util-linux)");
+    };
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{said}{}", String::from_utf8_lossy(&output.stderr));
+    assert!(said.contains("nobody was told"), "{said}");
+}
+
+/// Not a test of its own: what `nobody_is_told_what_is_missing` runs.
+#[test]
+fn as_nobody() {
+    if std::env::var_os(NOBODY).is_none() {
+        return;
+    }
+    let report = probe();
+    check(&report);
+    let lacks = [
+        (Topic::Taps, "bpf"),
+        (Topic::Places, "lab, IPv4"),
+        (Topic::Privileges, "CAP_BPF"),
+        (Topic::Kernel, "packet socket"),
+        (Topic::Kernel, "tcx"),
+    ];
+    lacks.iter().for_each(|(topic, name)| assert_eq!(status(&report, *topic, name), "missing", "{name}"));
+    assert_eq!(status(&report, Topic::Places, "loopback, IPv4"), "works");
+    assert_ne!(status(&report, Topic::Taps, "timestamping"), "missing");
+    let root = &report.row(Topic::Privileges, "root").unwrap().status;
+    assert!(matches!(root, HostStatus::Limited { reason, .. } if reason.contains("65534")), "{root:?}");
+    println!("nobody was told: {report:#?}");
+}
