@@ -4,6 +4,7 @@
 mod contract;
 #[path = "../fixture/mod.rs"]
 mod fixture;
+mod host;
 mod samples;
 mod store;
 mod terminal;

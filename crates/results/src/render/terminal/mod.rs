@@ -4,6 +4,7 @@
 mod accounting;
 mod cost;
 mod headline;
+pub mod host;
 mod lag;
 mod notes;
 mod number;

@@ -1,0 +1,63 @@
+//! The table of `netfathom host`, over a made-up report.
+
+use netfathom_model::host::{HostGroup, HostReport, HostRow, HostStatus, Topic};
+use netfathom_results::render::terminal::host::render;
+
+fn row(name: &str, detail: &str, status: HostStatus) -> HostRow {
+    HostRow { name: name.into(), status, detail: detail.into() }
+}
+
+fn report() -> HostReport {
+    let limited = HostStatus::Limited {
+        reason: "a hypervisor shares the processors with others, whose work shows as outliers".into(),
+        remedy: "measure on bare metal, or on processors reserved for this machine".into(),
+    };
+    let missing = HostStatus::Missing {
+        reason: "cannot load: Operation not permitted".into(),
+        remedy: "use a kernel that allows it to root, as distributions' do; netfathom measures without it"
+            .into(),
+    };
+    let group = |topic, rows| HostGroup { topic, rows };
+    HostReport {
+        kernel: "6.12.48 #1 SMP".into(),
+        cpu_model: "Example Processor 9000".into(),
+        stack: "netfathom stack measures in a lab, with the bpf tap: every stage, both directions".into(),
+        groups: vec![
+            group(
+                Topic::Taps,
+                vec![
+                    row(
+                        "bpf",
+                        "tracepoint programs: every stage, both directions, summed in the kernel",
+                        HostStatus::Works,
+                    ),
+                    row("timestamping", "SO_TIMESTAMPING", HostStatus::Works),
+                ],
+            ),
+            group(Topic::Kernel, vec![row("fentry", "entries of kernel functions; optional", missing)]),
+            group(Topic::Processors, vec![row("hypervisor", "compare ratios and orders", limited)]),
+        ],
+    }
+}
+
+#[test]
+fn eighty_columns_of_host() {
+    insta::assert_snapshot!(render(&report(), 80, false));
+}
+
+#[test]
+fn no_line_of_host_is_wider_than_the_page() {
+    for width in [0, 80, 100, 200] {
+        let text = render(&report(), width, false);
+        assert!(text.lines().all(|l| l.chars().count() <= width.max(80)), "{width}: {text}");
+    }
+}
+
+#[test]
+fn host_has_escapes_with_color_only() {
+    let mut hostile = report();
+    hostile.groups[0].rows[0].name = "\x1b[2Jbpf\n".into();
+    hostile.stack = "\x1b[2J".into();
+    assert!(!render(&hostile, 80, false).contains(|c: char| c.is_control() && c != '\n'));
+    assert!(render(&report(), 80, true).contains("\x1b[1;31m  fentry"));
+}
