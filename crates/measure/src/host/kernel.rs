@@ -73,7 +73,7 @@ fn row(feature: &Feature) -> HostRow {
 
 fn perf_counters() -> HostRow {
     const NAME: &str = "perf counters";
-    const DETAIL: &str = "cycles and instructions, counted by the processor";
+    const DETAIL: &str = "cycles, counted by the processor itself";
     const ALLOW: &str = "run as root, grant CAP_PERFMON, or: sysctl kernel.perf_event_paranoid=1";
     const VIRTUAL: &str = "let the hypervisor pass the processor's counters on; bare metal has them";
     match probe::hardware_cycles() {
