@@ -37,6 +37,8 @@ pub struct Args {
 /// The commands.
 #[derive(Debug, Subcommand)]
 pub enum Command {
+    /// What can be measured on this machine, and what is missing for the rest
+    Host(HostArgs),
     /// Time in the stack, message by message and stage by stage, as the rate rises
     #[command(after_help = format!("{STACK_EXAMPLES}\n\n{EXIT_STATUS}"))]
     Stack(Box<StackArgs>),
@@ -147,6 +149,14 @@ pub struct OutputArgs {
     /// No progress, no tables: files only
     #[arg(long)]
     pub quiet: bool,
+}
+
+/// `netfathom host`.
+#[derive(Debug, ClapArgs)]
+pub struct HostArgs {
+    /// Write the findings as JSON
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// `netfathom report`.

@@ -5,6 +5,7 @@ use std::process::ExitCode;
 use clap::Parser;
 
 mod args;
+mod host;
 mod output;
 mod progress;
 mod report;
@@ -15,6 +16,7 @@ use args::{Args, Command};
 
 fn main() -> ExitCode {
     let outcome = match Args::parse().command {
+        Command::Host(args) => host::run(&args),
         Command::Stack(args) => stack::run(&args),
         Command::Report(args) => report::run(&args),
     };

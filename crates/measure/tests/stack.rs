@@ -221,7 +221,10 @@ fn a_slow_reader_is_found_in_the_socket() {
     assert_accounted(&with);
     let rx = with.result.summaries.iter().find(|s| s.direction == Direction::Rx).unwrap();
     let share = |stage: Stage| rx.stages[stage.index()].share.unwrap_or(0.0);
-    assert!(share(Stage::Sockqueue) > 0.9, "{:?}", rx.stages);
+    let shares: Vec<_> = rx.stages.iter().map(|s| (s.stage, s.share)).collect();
+    // A reader that others keep from its processor waits there instead.
+    assert!(share(Stage::Sockqueue) + share(Stage::Runqueue) > 0.9, "{shares:?}");
+    assert!(share(Stage::Sockqueue) > 0.3, "{shares:?}");
     for stage in [Stage::Protocol, Stage::Read, Stage::Return] {
         let grown = median_ns(&with, stage).unwrap() - median_ns(&without, stage).unwrap();
         assert!(grown < 100_000, "{stage:?} grew by {grown} ns");
@@ -237,12 +240,13 @@ fn a_full_receive_buffer_is_a_fate_of_its_own() {
     for tap in [Tap::Bpf, Tap::Timestamping] {
         let mut plan = plan("constant:100k/250ms");
         plan.tap = TapChoice::Only(tap);
-        plan.reader_delay_ns = 1_000_000;
+        plan.reader_delay_ns = 300_000;
         plan.samples = 1000;
         let p = measure(&plan);
         assert_accounted(&p);
         let a = &p.result.trials[0].accounting;
-        assert!(a.count(&Fate::SocketBufferFull) > 1000, "{a:?}");
+        let full = a.count(&Fate::SocketBufferFull);
+        assert!(full > 1000, "{full} of {}", a.sent);
         assert_eq!(a.sent, a.count(&Fate::Delivered) + a.count(&Fate::SocketBufferFull));
         assert!(p.findings.iter().any(|f| f.seen.contains("dropped at the reader's socket")));
         if tap == Tap::Bpf {

@@ -53,6 +53,7 @@ struct sock {
 
 struct task_struct {
 	int pid;
+	unsigned int __state; /* since 5.14 */
 } relocated;
 
 struct net_device;

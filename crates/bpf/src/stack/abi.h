@@ -37,12 +37,24 @@ struct tx_slot {
 	__u64 unused;
 };
 
+/*
+ * What the reader's thread did since the programs were loaded, up to some moment: how long
+ * it waited for a processor although it could run, and how long it slept, ns. Differences
+ * of two such readings tell where a message waited in between.
+ */
+struct idle {
+	__u64 waited;
+	__u64 slept;
+};
+
 /* A message on its way in, until it is in the socket's receive buffer. */
 struct rx_slot {
 	__u64 owner;
 	__u64 arrival;
 	__u64 netif_receive_skb;
 	__u64 sk_data_ready;
+	struct idle idle; /* of the reader, at sk_data_ready */
+	__u64 unused[2];
 };
 
 /* One successful receive of the reader's socket, by its number. */
@@ -51,6 +63,22 @@ struct reception {
 	__u64 sock_recv_length;
 	__u64 sched_wakeup;
 	__u64 sched_switch;
+	struct idle idle; /* of the reader, at sock_recv_length */
+	__u64 unused[2];
+};
+
+enum reader_state { RUNNING, WAITING, SLEEPING };
+
+/* The reader's thread. Odd versions are being written. */
+struct reader {
+	__u64 version;
+	__u64 since; /* in this state */
+	struct idle idle; /* up to then */
+	__u64 sched_wakeup;
+	__u64 sched_switch;
+	__u32 state;
+	__u32 tid;
+	__u64 receptions_n;
 };
 
 /* Shared with user space by mmap. */
@@ -61,13 +89,9 @@ struct shared {
 	__u32 flow_be; /* as on the wire */
 	__u32 window_shift;
 
-	/* The reader's last wake-up and its last way onto a processor. */
-	__u64 reader_wakeup;
-	__u64 reader_switch;
-	__u64 receptions_n;
-	__u32 reader_tid;
-	__u32 unused[11];
+	__u64 unused[5];
 
+	struct reader reader;
 	struct tx_slot tx[SLOTS];
 	struct rx_slot rx[SLOTS];
 	struct reception receptions[SLOTS];

@@ -16,7 +16,7 @@ mod view;
 
 use shared::{CpuState, Mapping, Shared, TxSums, TxWindows, plain};
 pub use shared::{GRAIN, WINDOWS};
-pub use view::{Reception, RxStamps, TxStamps, View};
+pub use view::{Idle, Reception, RxStamps, TxStamps, View};
 
 const OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/stack.bpf.o"));
 
@@ -46,7 +46,7 @@ const RX_PROGRAMS: [&str; 7] = [
 #[derive(Debug, thiserror::Error)]
 pub enum LoadError {
     /// A step of loading failed.
-    #[error("cannot {step} the kernel programs: {source}")]
+    #[error("cannot {step} the kernel programs: {source:#}")]
     Step {
         /// What was tried.
         step: &'static str,

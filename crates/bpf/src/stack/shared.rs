@@ -31,11 +31,19 @@ pub(super) struct TxSlot {
 }
 
 #[repr(C)]
+pub(super) struct Idle {
+    pub waited: AtomicU64,
+    pub slept: AtomicU64,
+}
+
+#[repr(C)]
 pub(super) struct RxSlot {
     pub owner: AtomicU64,
     pub arrival: AtomicU64,
     pub netif_receive_skb: AtomicU64,
     pub sk_data_ready: AtomicU64,
+    pub idle: Idle,
+    unused: [u64; 2],
 }
 
 #[repr(C)]
@@ -44,6 +52,20 @@ pub(super) struct Reception {
     pub sock_recv_length: AtomicU64,
     pub sched_wakeup: AtomicU64,
     pub sched_switch: AtomicU64,
+    pub idle: Idle,
+    unused: [u64; 2],
+}
+
+#[repr(C)]
+pub(super) struct Reader {
+    version: AtomicU64,
+    since: AtomicU64,
+    pub idle: Idle,
+    sched_wakeup: AtomicU64,
+    sched_switch: AtomicU64,
+    state: AtomicU32,
+    tid: AtomicU32,
+    receptions_n: AtomicU64,
 }
 
 #[repr(C)]
@@ -52,11 +74,8 @@ pub(super) struct Shared {
     pub reader_cookie: AtomicU64,
     pub flow_be: AtomicU32,
     pub window_shift: AtomicU32,
-    pub reader_wakeup: AtomicU64,
-    pub reader_switch: AtomicU64,
-    pub receptions_n: AtomicU64,
-    pub reader_tid: AtomicU32,
-    unused: [u32; 11],
+    unused: [u64; 5],
+    pub reader: Reader,
     pub tx: [TxSlot; SLOTS],
     pub rx: [RxSlot; SLOTS],
     pub receptions: [Reception; SLOTS],

@@ -11,6 +11,9 @@
 #include "../include/message.h"
 #include "abi.h"
 
+#define READ_ONCE(x) (*(volatile typeof(x) *)&(x))
+#define WRITE_ONCE(x, value) (*(volatile typeof(x) *)&(x) = (value))
+
 struct shared shared;
 
 struct {
@@ -279,6 +282,32 @@ int BPF_PROG(on_netif_receive_skb, struct sk_buff *skb)
 	return 0;
 }
 
+/* Bounded, since the writer's processor may be slow or stopped. */
+#define READ_ATTEMPTS 8
+
+/* What the reader's thread has waited and slept until now, seen from any processor. */
+static __always_inline struct idle idle_until(__u64 now)
+{
+	const struct reader *reader = &shared.reader;
+	struct idle idle = {};
+
+	for (int i = 0; i < READ_ATTEMPTS; i++) {
+		__u64 version = READ_ONCE(reader->version);
+		__u64 since = READ_ONCE(reader->since);
+		__u32 state = READ_ONCE(reader->state);
+
+		idle.waited = READ_ONCE(reader->idle.waited);
+		idle.slept = READ_ONCE(reader->idle.slept);
+		if (state == WAITING)
+			idle.waited += now - since;
+		else if (state == SLEEPING)
+			idle.slept += now - since;
+		if (!(version & 1) && version == READ_ONCE(reader->version))
+			break;
+	}
+	return idle;
+}
+
 /*
  * The event has the socket, not the packet. IP and UDP run to completion on one
  * processor, so the packet is the last one that this processor took from the link layer;
@@ -300,26 +329,61 @@ int BPF_PROG(on_sk_data_ready, struct sock *sk)
 	owner = cpu->rx_owner;
 	cpu->rx_owner = 0;
 	slot = rx_slot(owner);
-	if (owner && slot->owner == owner)
-		slot->sk_data_ready = now;
-	else
+	if (!owner || slot->owner != owner) {
 		cpu->lost[JOIN_SK_DATA_READY]++;
+		return 0;
+	}
+	slot->idle = idle_until(now);
+	slot->sk_data_ready = now;
 	return 0;
+}
+
+/* The reader's thread passes into another state. Only its own processor says so. */
+static __always_inline void pass_into(enum reader_state state, __u64 now)
+{
+	struct reader *reader = &shared.reader;
+	__u64 spent = now - reader->since;
+
+	WRITE_ONCE(reader->version, reader->version + 1);
+	barrier();
+	if (reader->state == WAITING)
+		reader->idle.waited += spent;
+	else if (reader->state == SLEEPING)
+		reader->idle.slept += spent;
+	reader->state = state;
+	reader->since = now;
+	barrier();
+	WRITE_ONCE(reader->version, reader->version + 1);
 }
 
 SEC("tp_btf/sched_wakeup")
 int BPF_PROG(on_sched_wakeup, struct task_struct *task)
 {
-	if (task->pid == shared.reader_tid)
-		shared.reader_wakeup = bpf_ktime_get_ns();
+	__u64 now;
+
+	if (task->pid != shared.reader.tid)
+		return 0;
+	now = bpf_ktime_get_ns();
+	shared.reader.sched_wakeup = now;
+	/* One that was only about to sleep goes on running. */
+	if (shared.reader.state == SLEEPING)
+		pass_into(WAITING, now);
 	return 0;
 }
 
 SEC("tp_btf/sched_switch")
 int BPF_PROG(on_sched_switch, bool preempt, struct task_struct *prev, struct task_struct *next)
 {
-	if (next->pid == shared.reader_tid)
-		shared.reader_switch = bpf_ktime_get_ns();
+	__u64 now;
+
+	if (next->pid == shared.reader.tid) {
+		now = bpf_ktime_get_ns();
+		shared.reader.sched_switch = now;
+		pass_into(RUNNING, now);
+	} else if (prev->pid == shared.reader.tid) {
+		now = bpf_ktime_get_ns();
+		pass_into(preempt || !prev->__state ? WAITING : SLEEPING, now);
+	}
 	return 0;
 }
 
@@ -332,18 +396,21 @@ SEC("tp_btf/sock_recv_length")
 int BPF_PROG(on_sock_recv_length, struct sock *sk, int ret, int flags)
 {
 	__u64 now = bpf_ktime_get_ns();
+	struct reader *reader = &shared.reader;
 	struct reception *reception;
 	__u64 number;
 
 	if (sk->__sk_common.skc_cookie.counter != shared.reader_cookie || ret < 0)
 		return 0;
-	number = shared.receptions_n++;
+	number = reader->receptions_n++;
 	reception = &shared.receptions[number & (SLOTS - 1)];
 	reception->sock_recv_length = now;
-	reception->sched_wakeup = shared.reader_wakeup;
-	reception->sched_switch = shared.reader_switch;
+	reception->sched_wakeup = reader->sched_wakeup;
+	reception->sched_switch = reader->sched_switch;
+	/* It is running, so nothing is to be added to the sums. */
+	reception->idle = reader->idle;
 	reception->number = number + 1;
-	shared.reader_tid = bpf_get_current_pid_tgid();
+	reader->tid = bpf_get_current_pid_tgid();
 	return 0;
 }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
-use super::shared::{Mapping, SLOTS, stamp};
+use super::shared::{self, Mapping, SLOTS, stamp};
 
 /// Times of a message on its way out, CLOCK_MONOTONIC ns; `None` where a hook did not see it.
 #[derive(Clone, Copy, Debug, Default)]
@@ -31,6 +31,24 @@ pub struct RxStamps {
     pub netif_receive_skb: Option<u64>,
     /// Into the socket's receive buffer.
     pub sk_data_ready: Option<u64>,
+    /// What the reader had waited and slept by then.
+    pub idle: Idle,
+}
+
+/// How long the reader's thread has not run, ns since the programs were loaded. The
+/// difference of two readings tells where a message waited in between.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Idle {
+    /// It could run but had no processor.
+    pub waited: u64,
+    /// It slept.
+    pub slept: u64,
+}
+
+impl From<&shared::Idle> for Idle {
+    fn from(idle: &shared::Idle) -> Self {
+        Self { waited: idle.waited.load(Relaxed), slept: idle.slept.load(Relaxed) }
+    }
 }
 
 /// The reader's side of one successful receive, CLOCK_MONOTONIC ns.
@@ -42,6 +60,8 @@ pub struct Reception {
     pub sched_wakeup: Option<u64>,
     /// The reader's last way onto a processor before that.
     pub sched_switch: Option<u64>,
+    /// What the reader had waited and slept by then.
+    pub idle: Idle,
 }
 
 /// Reads the shared memory. Cheap to clone and to send to a thread.
@@ -79,6 +99,7 @@ impl View {
             arrival: stamp(&slot.arrival),
             netif_receive_skb: stamp(&slot.netif_receive_skb),
             sk_data_ready: stamp(&slot.sk_data_ready),
+            idle: (&slot.idle).into(),
         })
     }
 
@@ -92,6 +113,14 @@ impl View {
             sock_recv_length: stamp(&slot.sock_recv_length),
             sched_wakeup: stamp(&slot.sched_wakeup),
             sched_switch: stamp(&slot.sched_switch),
+            idle: (&slot.idle).into(),
         })
+    }
+
+    /// What the calling thread, if it is the reader, has waited and slept so far.
+    #[inline]
+    #[must_use]
+    pub fn idle(&self) -> Idle {
+        (&self.mapping.get().reader.idle).into()
     }
 }

@@ -40,6 +40,8 @@ pub struct Read {
     pub reordered: u64,
     /// Not of this trial.
     pub foreign: u64,
+    /// One more than the highest sequence that came.
+    pub next: u64,
     /// Processor time of the reader's thread.
     pub cpu_ns: u64,
 }
@@ -67,6 +69,7 @@ pub fn read_all<T: ReceiveTap>(task: &Task<'_>, tap: &mut T) -> io::Result<Read>
         task.received.store(read.delivered, Relaxed);
         idle(task.delay_ns);
     }
+    read.next = seen.next();
     read.cpu_ns = thread_time_ns() - cpu_before_ns;
     Ok(read)
 }

@@ -59,7 +59,8 @@ impl Rig {
         if lab.as_ref().is_some_and(|lab| !lab.supports(plan.family)) {
             return Err(StackError::NoIpv6);
         }
-        let delay = lab.as_ref().zip(plan.inserted_delay).map(|(lab, delay)| insert(lab, delay)).transpose()?;
+        let delay =
+            lab.as_ref().zip(plan.inserted_delay).map(|(lab, delay)| insert(lab, delay)).transpose()?;
         Ok(Self { _delay: delay, lab, family: plan.family, port: plan.port })
     }
 

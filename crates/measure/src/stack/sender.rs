@@ -86,6 +86,12 @@ impl Sent {
         }
     }
 
+    /// Messages that were tried, whatever came of it: one more than the highest sequence.
+    #[must_use]
+    pub fn tried(&self) -> u64 {
+        self.accepted + self.refused.values().sum::<u64>()
+    }
+
     /// 99th percentile of the lag, in wanted intervals.
     #[must_use]
     pub fn lag_p99_of_interval(&self) -> f64 {

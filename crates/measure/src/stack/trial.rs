@@ -188,6 +188,7 @@ impl Task<'_> {
         };
         let (sent, read) =
             both_ends(&self, &load, &sockets.reader, departures, &mut send_tap, &mut receive_tap)?;
+        receive_tap.skipped(sent.tried(), sent.tried().saturating_sub(read.next));
         let tapped = collect(send_tap, receive_tap)?;
         let counted = self.rig.counted_since(&before)?;
         let evidence = Evidence {

@@ -4,7 +4,7 @@
 use std::io;
 use std::net::UdpSocket;
 
-use netfathom_bpf::stack::{Reception, RxStamps, View};
+use netfathom_bpf::stack::{Idle, Reception, RxStamps, View};
 use netfathom_model::message::Header;
 use netfathom_model::path::{Direction, Stage};
 use netfathom_model::sample::Sample;
@@ -21,7 +21,7 @@ pub struct BpfReader {
     windows: Windows,
     rx: bool,
     number: u64,
-    call_ns: u64,
+    call: Call,
     collected: Collected,
     sampling: Sampling,
 }
@@ -31,7 +31,7 @@ impl BpfReader {
     #[must_use]
     pub fn new(view: View, windows: Windows, window_count: usize, rx: bool, sampling: Sampling) -> Self {
         let collected = Collected::new(Direction::Rx.stages(), GRAIN, window_count);
-        Self { view, windows, rx, number: 0, call_ns: 0, collected, sampling }
+        Self { view, windows, rx, number: 0, call: Call::default(), collected, sampling }
     }
 
     /// What was collected, and the samples.
@@ -52,10 +52,17 @@ impl BpfReader {
         let Collected { total, stages } = &mut self.collected;
         total.add(window, span(link, received_ns));
         let reception = self.number.checked_sub(1).and_then(|n| self.view.reception(n));
-        if let Some(arrived) = reception.and_then(|r| Arrived::new(&rx, &r, self.call_ns, received_ns)) {
+        if let Some(arrived) = reception.and_then(|r| Arrived::new(&rx, &r, self.call, received_ns)) {
             arrived.stages(|stage, ns| stages[stage.index()].1.add(window, ns));
         }
     }
+}
+
+/// The reader's call that received a message.
+#[derive(Clone, Copy, Debug, Default)]
+struct Call {
+    ns: u64,
+    idle: Idle,
 }
 
 /// The times of one message on its way in.
@@ -64,48 +71,58 @@ struct Arrived {
     arrival: Option<u64>,
     link: u64,
     ready: u64,
-    wakeup: u64,
-    switch: u64,
-    call: u64,
+    ready_idle: Idle,
+    call: Call,
     length: u64,
+    length_idle: Idle,
     received: u64,
 }
 
 impl Arrived {
-    fn new(rx: &RxStamps, reception: &Reception, call: u64, received: u64) -> Option<Self> {
+    fn new(rx: &RxStamps, reception: &Reception, call: Call, received: u64) -> Option<Self> {
         Some(Self {
             arrival: rx.arrival,
             link: rx.netif_receive_skb?,
             ready: rx.sk_data_ready?,
-            wakeup: reception.sched_wakeup.unwrap_or(0),
-            switch: reception.sched_switch.unwrap_or(0),
+            ready_idle: rx.idle,
             call,
             length: reception.sock_recv_length?,
+            length_idle: reception.idle,
             received,
         })
     }
 
-    /// Cuts the way in into its stages. Those inside add up to `received - link` for every
-    /// message, whichever of them it passed: from the socket's buffer on, each is the step
-    /// from where the last ended to its own mark, if that came later.
+    /// Cuts the way in into its stages; those inside add up to `received - link` for every
+    /// message, whichever of them it passed.
+    ///
+    /// From the socket's buffer on, what the reader slept is its wake-up, what it waited for
+    /// a processor is the run queue, and what it ran before its receive call is the socket's
+    /// queue; the rest is the call itself.
     fn stages(&self, mut each: impl FnMut(Stage, i64)) {
         if let Some(arrival) = self.arrival {
             each(Stage::Backlog, span(arrival, self.link));
         }
         each(Stage::Protocol, span(self.link, self.ready));
-        let mut cursor = self.ready;
-        // A wake-up counts if the reader then came onto a processor because of it.
-        let woken = if self.wakeup < self.switch { self.wakeup } else { 0 };
-        for (stage, mark) in
-            [(Stage::Wakeup, woken), (Stage::Runqueue, self.switch), (Stage::Sockqueue, self.call)]
-        {
-            if mark > cursor {
-                each(stage, span(cursor, mark));
-                cursor = mark;
+        let slept = span(self.ready_idle.slept, self.length_idle.slept);
+        let waited = span(self.ready_idle.waited, self.length_idle.waited);
+        let busy = self.busy();
+        for (stage, ns) in [(Stage::Wakeup, slept), (Stage::Runqueue, waited), (Stage::Sockqueue, busy)] {
+            if ns != 0 {
+                each(stage, ns);
             }
         }
-        each(Stage::Read, span(cursor, self.length));
+        each(Stage::Read, span(self.ready, self.length) - slept - waited - busy);
         each(Stage::Return, span(self.length, self.received));
+    }
+
+    /// How long the reader ran from the message's arrival in the socket to its receive call.
+    fn busy(&self) -> i64 {
+        if self.call.ns <= self.ready {
+            return 0;
+        }
+        let idle = span(self.ready_idle.slept, self.call.idle.slept)
+            + span(self.ready_idle.waited, self.call.idle.waited);
+        span(self.ready, self.call.ns) - idle
     }
 }
 
@@ -116,7 +133,7 @@ fn span(from_ns: u64, to_ns: u64) -> i64 {
 impl ReceiveTap for BpfReader {
     #[inline]
     fn receive(&mut self, socket: &UdpSocket, buffer: &mut [u8]) -> io::Result<usize> {
-        self.call_ns = monotonic_ns();
+        self.call = Call { ns: monotonic_ns(), idle: self.view.idle() };
         let bytes = socket.recv(buffer)?;
         self.number += 1;
         Ok(bytes)
@@ -129,7 +146,7 @@ impl ReceiveTap for BpfReader {
         }
         if self.sampling.wants(header.sequence) {
             let reception = self.number.checked_sub(1).and_then(|n| self.view.reception(n));
-            self.sampling.delivered(&self.view, header, self.call_ns, reception, received_ns);
+            self.sampling.delivered(&self.view, header, self.call.ns, reception, received_ns);
         }
     }
 
@@ -154,16 +171,16 @@ mod tests {
         arrival: Some(90),
         link: 100,
         ready: 150,
-        wakeup: 0,
-        switch: 0,
-        call: 10,
+        ready_idle: Idle { waited: 1000, slept: 5000 },
+        call: Call { ns: 10, idle: Idle { waited: 1000, slept: 4900 } },
         length: 400,
+        length_idle: Idle { waited: 1000, slept: 5000 },
         received: 450,
     };
 
     #[test]
     fn a_sleeping_reader_is_woken_and_waits_for_a_processor() {
-        let a = Arrived { wakeup: 180, switch: 230, ..BASE };
+        let a = Arrived { length_idle: Idle { waited: 1050, slept: 5030 }, ..BASE };
         let want = [
             (Stage::Backlog, 10),
             (Stage::Protocol, 50),
@@ -177,7 +194,7 @@ mod tests {
 
     #[test]
     fn a_busy_reader_lets_the_message_wait_in_the_socket() {
-        let a = Arrived { wakeup: 20, switch: 30, call: 300, ..BASE };
+        let a = Arrived { call: Call { ns: 300, idle: BASE.ready_idle }, ..BASE };
         let want = [
             (Stage::Backlog, 10),
             (Stage::Protocol, 50),
@@ -189,18 +206,28 @@ mod tests {
     }
 
     #[test]
-    fn a_preempted_reader_waits_for_a_processor_without_a_wakeup() {
-        let a = Arrived { wakeup: 20, switch: 350, ..BASE };
-        assert!(passed(a).contains(&(Stage::Runqueue, 200)));
-        assert!(passed(a).iter().all(|(s, _)| *s != Stage::Wakeup));
+    fn a_busy_reader_that_is_preempted_is_not_busy_meanwhile() {
+        let idle = Idle { waited: 1040, slept: 5000 };
+        let a = Arrived { call: Call { ns: 300, idle }, length_idle: idle, ..BASE };
+        let stages = passed(a);
+        assert!(stages.contains(&(Stage::Runqueue, 40)) && stages.contains(&(Stage::Sockqueue, 110)));
     }
 
     proptest! {
         #[test]
-        fn the_stages_inside_always_add_up(times in prop::array::uniform7(1u64..1000)) {
-            let [link, ready, wakeup, switch, call, length, received] = times;
-            let a = Arrived { arrival: None, link, ready, wakeup, switch, call, length, received };
-            let sum: i64 = passed(a).iter().filter(|(s, _)| s.is_inside()).map(|(_, ns)| ns).sum();
+        fn the_stages_inside_always_add_up(t in prop::array::uniform10(1u64..1000)) {
+            let [link, ready, call, length, received, a, b, c, d, e] = t;
+            let arrived = Arrived {
+                arrival: None,
+                link,
+                ready,
+                ready_idle: Idle { waited: a, slept: b },
+                call: Call { ns: call, idle: Idle { waited: c, slept: d } },
+                length,
+                length_idle: Idle { waited: e, slept: a },
+                received,
+            };
+            let sum: i64 = passed(arrived).iter().filter(|(s, _)| s.is_inside()).map(|(_, ns)| ns).sum();
             prop_assert_eq!(sum, received as i64 - link as i64);
         }
     }

@@ -1,0 +1,21 @@
+//! `netfathom host`: what can be measured on this machine.
+
+use std::process::ExitCode;
+
+use anyhow::Result;
+use netfathom_measure::host;
+use netfathom_results::render::terminal;
+
+use crate::args::HostArgs;
+use crate::output;
+
+/// Runs the command.
+pub fn run(args: &HostArgs) -> Result<ExitCode> {
+    let report = host::probe();
+    output::print(&if args.json {
+        serde_json::to_string(&report)?
+    } else {
+        terminal::host::render(&report, output::width(), output::color())
+    })?;
+    Ok(ExitCode::SUCCESS)
+}
