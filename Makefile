@@ -1,0 +1,35 @@
+# Every way in. The work itself is done by cargo and by scripts/.
+
+PREFIX ?= /usr/local
+BINARY = $(or $(CARGO_TARGET_DIR),target)/release/netfathom
+
+# rustup puts cargo there; a shell that was open before does not know yet.
+export PATH := $(PATH):$(HOME)/.cargo/bin
+
+.PHONY: help demo test build install clean
+
+help:
+	@echo 'make demo      build, measure this machine for a minute, write a report'
+	@echo 'make test      run every test that this machine can run, say what was skipped and why'
+	@echo 'make build     build $(BINARY)'
+	@echo 'make install   copy it to $(PREFIX)/bin (PREFIX=DIR: elsewhere)'
+	@echo 'make clean     remove what was built'
+	@echo
+	@echo 'As root, demo, test and build install the Debian packages that they miss.'
+
+demo:
+	@scripts/demo
+
+test:
+	@scripts/test
+
+build:
+	@scripts/prepare build
+	cargo build --release --locked -p netfathom
+
+install:
+	@test -x $(BINARY) || { echo 'There is no $(BINARY) yet: run make build first.' >&2; exit 1; }
+	install -D -m 755 $(BINARY) $(DESTDIR)$(PREFIX)/bin/netfathom
+
+clean:
+	cargo clean
