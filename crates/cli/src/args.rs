@@ -127,6 +127,10 @@ pub struct StackArgs {
     /// Makes a run repeat its choices [default: drawn anew]
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
+    /// The reader polls its socket instead of sleeping until a message comes: no wake-ups,
+    /// at the price of a processor
+    #[arg(long)]
+    pub poll: bool,
     /// Prove the stages: the reader idles so long after each message, such as 50us
     #[arg(long, value_name = "TIME", value_parser = parse_duration_ns, default_value = "0ns", hide_default_value = true)]
     pub reader_delay: u64,

@@ -127,6 +127,7 @@ fn plan(args: &StackArgs) -> Result<StackPlan> {
         seed: args.seed.unwrap_or_else(fresh_seed),
         cpus: args.cpu,
         port: args.port,
+        reader_polls: args.poll,
         reader_delay_ns: args.reader_delay,
         inserted_delay: args.insert_delay,
     };

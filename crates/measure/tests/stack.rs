@@ -53,6 +53,7 @@ fn plan(profile: &str) -> StackPlan {
         seed: 1,
         cpus: None,
         port: 0,
+        reader_polls: false,
         reader_delay_ns: 0,
         inserted_delay: None,
     }

@@ -99,6 +99,10 @@ pub struct StackPlan {
     pub cpus: Option<(usize, usize)>,
     /// UDP port of the reader; 0 takes a free one.
     pub port: u16,
+    /// Whether the reader polls its socket without pause instead of sleeping in its receive
+    /// call: no wake-ups, at the price of a processor.
+    #[serde(default)]
+    pub reader_polls: bool,
     /// What the reader idles after each message: a known delay, to prove the stages.
     pub reader_delay_ns: u64,
     /// What a kernel program idles on each message, to prove the stages.
@@ -212,6 +216,7 @@ mod tests {
             seed: 0,
             cpus: None,
             port: 0,
+            reader_polls: false,
             reader_delay_ns: 0,
             inserted_delay: None,
         }

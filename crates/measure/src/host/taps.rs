@@ -73,7 +73,7 @@ fn judge(stamps: Stamps, detail: &str) -> HostRow {
 fn try_stamps() -> io::Result<Stamps> {
     let (sender, reader) = (bind(Ipv4Addr::LOCALHOST.into())?, bind(Ipv4Addr::LOCALHOST.into())?);
     sender.connect(reader.local_addr()?)?;
-    enable_tx_stamps(&sender)?;
+    enable_tx_stamps(&sender, true)?;
     enable_rx_stamps(&reader)?;
     let deadline = Instant::now() + STAMPS_BEGIN;
     loop {

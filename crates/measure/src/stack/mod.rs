@@ -145,15 +145,15 @@ pub fn run(
     observer: &mut impl Observer,
     stop: &AtomicBool,
 ) -> Result<Progressed, RunError> {
-    let (tap, left_out) = choose_tap(plan)?;
+    let taps = choose_taps(plan)?;
     let cpus = choose_cpus(plan)?;
     let rig = Rig::build(plan)?;
     let mut progressed = Progressed {
         environment: environment::read(thread_places(cpus), rig.devices()),
         result: StackResult {
             plan: plan.clone(),
-            tap,
-            left_out,
+            tap: taps.main,
+            left_out: taps.left_out.clone(),
             trials: Vec::new(),
             summaries: Vec::new(),
             self_cost: None,
@@ -165,14 +165,14 @@ pub fn run(
     };
     let bench = Bench { plan, rig: &rig, cpus, stop, started_ns: monotonic_ns() };
     bench.flat_out(0, None)?;
-    let order = order::interleaved(plan.trials, plan.controls, plan.witnesses);
+    let order = order::interleaved(plan.trials, plan.controls, taps.other.map_or(0, |_| plan.witnesses));
     for (index, &kind) in order.iter().enumerate() {
         if stop.load(Relaxed) {
             break;
         }
         let live = Arc::new(Live::default());
         observer.begins(kind, index + 1, order.len(), &live);
-        let (trial, samples) = bench.trial(index as u32, kind, tap_of(kind, tap), &live)?;
+        let (trial, samples) = bench.trial(index as u32, kind, taps.of(kind), &live)?;
         if stop.load(Relaxed) {
             break;
         }
@@ -195,13 +195,24 @@ fn conclude(p: &mut Progressed) {
     p.findings = report::findings(&p.result);
 }
 
-/// The tap of a trial: the run's own, none, or the other one.
-fn tap_of(kind: TrialKind, tap: Tap) -> Option<Tap> {
-    match (kind, tap) {
-        (TrialKind::Measured, tap) => Some(tap),
-        (TrialKind::Control, _) => None,
-        (TrialKind::Witness, Tap::Bpf) => Some(Tap::Timestamping),
-        (TrialKind::Witness, Tap::Timestamping) => Some(Tap::Bpf),
+/// The taps of a run.
+struct Taps {
+    /// The run's own.
+    main: Tap,
+    /// The second witness, if it works here.
+    other: Option<Tap>,
+    /// What does not work.
+    left_out: Vec<LeftOut>,
+}
+
+impl Taps {
+    /// The tap of a trial: the run's own, none, or the other one.
+    fn of(&self, kind: TrialKind) -> Option<Tap> {
+        match kind {
+            TrialKind::Measured => Some(self.main),
+            TrialKind::Control => None,
+            TrialKind::Witness => self.other,
+        }
     }
 }
 
@@ -229,11 +240,14 @@ fn bpf_remedy() -> String {
     "see what this kernel has with `netfathom host`".into()
 }
 
-fn choose_tap(plan: &StackPlan) -> Result<(Tap, Vec<LeftOut>), StackError> {
+fn choose_taps(plan: &StackPlan) -> Result<Taps, StackError> {
+    let timestamping = |other, left_out| Taps { main: Tap::Timestamping, other, left_out };
     match (plan.tap, probe_bpf()) {
-        (TapChoice::Only(Tap::Timestamping), _) => Ok((Tap::Timestamping, Vec::new())),
-        (_, Ok(())) => Ok((Tap::Bpf, Vec::new())),
-        (TapChoice::Auto, Err(left_out)) => Ok((Tap::Timestamping, vec![left_out])),
+        (TapChoice::Only(Tap::Timestamping), Ok(())) => Ok(timestamping(Some(Tap::Bpf), Vec::new())),
+        (TapChoice::Only(Tap::Timestamping) | TapChoice::Auto, Err(left_out)) => {
+            Ok(timestamping(None, vec![left_out]))
+        }
+        (_, Ok(())) => Ok(Taps { main: Tap::Bpf, other: Some(Tap::Timestamping), left_out: Vec::new() }),
         (TapChoice::Only(Tap::Bpf), Err(LeftOut { reason, remedy, .. })) => {
             Err(StackError::NoBpf { reason, remedy })
         }
@@ -278,7 +292,8 @@ impl Bench<'_> {
         let profile = &self.plan.profile;
         let most = if kind == TrialKind::Measured { self.plan.samples.div_ceil(self.plan.trials) } else { 0 };
         let sampling = Sampling::new(index, profile.messages(), most as usize, self.plan.seed);
-        let task = self.task(2 * index + 1, tap, sampling, live);
+        let stages = kind == TrialKind::Measured;
+        let task = self.task(2 * index + 1, tap, stages, sampling, live);
         let mut outcome = task.run(profile.duration_ns(), profile.schedule())?;
         let samples = std::mem::take(&mut outcome.samples);
         let flat_out_per_s = match kind {
@@ -293,7 +308,7 @@ impl Bench<'_> {
     /// Sends without pauses for a moment; the rate that it reached.
     fn flat_out(&self, number: u32, tap: Option<Tap>) -> Result<f64, StackError> {
         let live = Live::default();
-        let task = self.task(number, tap, Sampling::new(0, 0, 0, 0), &live);
+        let task = self.task(number, tap, true, Sampling::new(0, 0, 0, 0), &live);
         let sent = task.run(BURST_NS, FlatOut { start_ns: None, left: BURST_MESSAGES })?.sent;
         Ok(sent.accepted as f64 * 1e9 / sent.span_ns.max(1) as f64)
     }
@@ -302,6 +317,7 @@ impl Bench<'_> {
         &'a self,
         number: u32,
         tap: Option<Tap>,
+        stages: bool,
         sampling: Sampling,
         live: &'a Live,
     ) -> trial::Task<'a> {
@@ -311,6 +327,7 @@ impl Bench<'_> {
             plan: self.plan,
             rig: self.rig,
             tap,
+            stages,
             flow,
             sampling,
             cpus: self.cpus,

@@ -58,7 +58,9 @@ pub fn read_all<T: ReceiveTap>(task: &Task<'_>, tap: &mut T) -> io::Result<Read>
     loop {
         let bytes = match tap.receive(task.socket, &mut buffer) {
             Ok(0) if task.ended.load(Relaxed) => break,
-            Err(e) if e.kind() == io::ErrorKind::Interrupted => continue,
+            Err(e) if e.kind() == io::ErrorKind::WouldBlock && task.ended.load(Relaxed) => break,
+            // A reader that polls, or that a signal has woken.
+            Err(e) if matches!(e.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted) => continue,
             outcome => outcome?,
         };
         let received_ns = monotonic_ns();

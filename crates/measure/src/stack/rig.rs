@@ -30,6 +30,7 @@ pub struct Rig {
     lab: Option<Lab>,
     family: Family,
     port: u16,
+    polls: bool,
 }
 
 /// The sockets of one trial.
@@ -61,7 +62,7 @@ impl Rig {
         }
         let delay =
             lab.as_ref().zip(plan.inserted_delay).map(|(lab, delay)| insert(lab, delay)).transpose()?;
-        Ok(Self { _delay: delay, lab, family: plan.family, port: plan.port })
+        Ok(Self { _delay: delay, lab, family: plan.family, port: plan.port, polls: plan.reader_polls })
     }
 
     /// The devices on the path.
@@ -114,6 +115,7 @@ impl Rig {
             std::thread::sleep(STAMPS_BEGIN);
         }
         sockets.warm_up()?;
+        sockets.reader.set_nonblocking(self.polls).map_err(StackError::Socket)?;
         Ok(sockets)
     }
 

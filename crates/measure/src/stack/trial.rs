@@ -41,6 +41,8 @@ pub struct Task<'a> {
     pub rig: &'a Rig,
     /// The tap; none in a control.
     pub tap: Option<Tap>,
+    /// Whether stages are wanted, or only the stack time.
+    pub stages: bool,
     /// The trial's number among the messages.
     pub flow: u32,
     /// Which messages are kept raw.
@@ -142,12 +144,16 @@ impl Task<'_> {
         departures: impl ExactSizeIterator<Item = u64> + Send,
         window_shift: u32,
     ) -> Result<Outcome, StackError> {
-        enable_tx_stamps(&sockets.sender).map_err(StackError::Socket)?;
+        enable_tx_stamps(&sockets.sender, self.stages).map_err(StackError::Socket)?;
         let ahead_ns = realtime_ahead_ns();
         let directions = self.plan.directions.clone();
+        let stages = self.stages;
         let make = |windows: Windows| {
             let count = netfathom_bpf::stack::WINDOWS;
-            Ok((SendStamps::new(ahead_ns, windows, count), ReceiveStamps::new(ahead_ns, windows, count)))
+            Ok((
+                SendStamps::new(ahead_ns, stages, windows, count),
+                ReceiveStamps::new(ahead_ns, windows, count),
+            ))
         };
         let collect = |sender: SendStamps, reader: ReceiveStamps| {
             let (tx, rx) = (sender.into_collected(), reader.into_collected());

@@ -55,10 +55,14 @@ pub struct Received {
 
 /// Asks for stamps of what the socket sends; read them through a [`TxStampQueue`].
 ///
+/// With `sched` there are two a message: the one before the queueing discipline costs time
+/// on the way to the one in the driver.
+///
 /// # Errors
 /// If the kernel refuses.
-pub fn enable_tx_stamps(socket: &UdpSocket) -> io::Result<()> {
-    let flags = TX_SCHED | TX_SOFTWARE | SOFTWARE | OPT_ID | OPT_TSONLY | OPT_CMSG;
+pub fn enable_tx_stamps(socket: &UdpSocket, sched: bool) -> io::Result<()> {
+    let kinds = if sched { TX_SCHED | TX_SOFTWARE } else { TX_SOFTWARE };
+    let flags = kinds | SOFTWARE | OPT_ID | OPT_TSONLY | OPT_CMSG;
     set_option(socket, libc::SOL_SOCKET, SO_TIMESTAMPING, &flags)
 }
 
@@ -224,7 +228,7 @@ mod tests {
         let reader = UdpSocket::bind(bind).unwrap();
         let sender = UdpSocket::bind(bind).unwrap();
         sender.connect(reader.local_addr().unwrap()).unwrap();
-        enable_tx_stamps(&sender).unwrap();
+        enable_tx_stamps(&sender, true).unwrap();
         enable_rx_stamps(&reader).unwrap();
         // Receive stamps begin a little later, from a kernel worker.
         std::thread::sleep(std::time::Duration::from_millis(200));

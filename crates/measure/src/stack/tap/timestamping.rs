@@ -37,21 +37,21 @@ pub struct SendStamps {
     windows: Windows,
     collected: Collected,
     next: u64,
-    failed: bool,
 }
 
 impl SendStamps {
-    /// `ahead_ns` is what CLOCK_REALTIME is ahead of CLOCK_MONOTONIC.
+    /// `ahead_ns` is what CLOCK_REALTIME is ahead of CLOCK_MONOTONIC; `stages` tells whether
+    /// the socket takes the stamp that parts the stages.
     #[must_use]
-    pub fn new(ahead_ns: i64, windows: Windows, window_count: usize) -> Self {
+    pub fn new(ahead_ns: i64, stages: bool, windows: Windows, window_count: usize) -> Self {
+        let stages: &[Stage] = if stages { &[Stage::Socket, Stage::Device] } else { &[] };
         Self {
             queue: TxStampQueue::default(),
             pending: vec![Pending::default(); PENDING],
             ahead_ns,
             windows,
-            collected: Collected::new(&[Stage::Socket, Stage::Device], GRAIN, window_count),
+            collected: Collected::new(stages, GRAIN, window_count),
             next: 0,
-            failed: false,
         }
     }
 
@@ -62,19 +62,19 @@ impl SendStamps {
     }
 
     fn drain(&mut self, socket: &UdpSocket) {
-        let Self { queue, pending, ahead_ns, windows, collected, next, failed } = self;
-        let drained = queue.drain(socket, |stamp| {
-            let slot = take(stamp, pending, *next, *ahead_ns);
-            if let Some(done) = slot {
+        let Self { queue, pending, ahead_ns, windows, collected, next } = self;
+        let parted = !collected.stages.is_empty();
+        // A queue that cannot be read shows as messages without a time.
+        let _ = queue.drain(socket, |stamp| {
+            if let Some(done) = take(stamp, pending, *next, *ahead_ns, parted) {
                 add(collected, windows, &done);
             }
         });
-        *failed |= drained.is_err();
     }
 }
 
-/// Puts a stamp to its message; returns the message once it has both.
-fn take(stamp: TxStamp, pending: &mut [Pending], next: u64, ahead_ns: i64) -> Option<Pending> {
+/// Puts a stamp to its message; returns the message once it has all that it will get.
+fn take(stamp: TxStamp, pending: &mut [Pending], next: u64, ahead_ns: i64, parted: bool) -> Option<Pending> {
     // The kernel counts modulo 2^32; the message is the last sent with that number.
     let behind = (next as u32).wrapping_sub(stamp.number);
     let owner = next.checked_sub(u64::from(behind))?;
@@ -87,7 +87,7 @@ fn take(stamp: TxStamp, pending: &mut [Pending], next: u64, ahead_ns: i64) -> Op
         StampKind::Sched => slot.sched_ns = time_ns,
         StampKind::Software => slot.software_ns = time_ns,
     }
-    let whole = slot.sched_ns != 0 && slot.software_ns != 0;
+    let whole = slot.software_ns != 0 && (slot.sched_ns != 0 || !parted);
     whole.then(|| std::mem::take(slot))
 }
 
