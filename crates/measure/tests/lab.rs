@@ -12,24 +12,15 @@ use std::time::{Duration, Instant};
 
 use netfathom_measure::lab::{Lab, Role};
 use netfathom_model::plan::Family;
-use netfathom_sys::capability::{self, Capability};
 use netfathom_sys::counters::{self, Counters, DeviceCounters};
 use netfathom_sys::link::{self, VethEnd};
 use netfathom_sys::netns::Namespace;
+use netfathom_testkit::privileged;
 
 /// Set in the child that makes a lab and waits to be killed.
 const VICTIM: &str = "NETFATHOM_TEST_VICTIM";
 /// The kernel removes namespaces asynchronously.
 const REMOVAL: Duration = Duration::from_secs(2);
-
-fn skipped(test: &str) -> bool {
-    let held = capability::effective().expect("read the capabilities");
-    let skip = ![Capability::NetAdmin, Capability::SysAdmin].iter().all(|c| held.contains(c));
-    if skip {
-        println!("skipped: {test} needs root (CAP_NET_ADMIN and CAP_SYS_ADMIN)");
-    }
-    skip
-}
 
 fn families(lab: &Lab) -> impl Iterator<Item = Family> + '_ {
     [Family::Ipv4, Family::Ipv6].into_iter().filter(|f| lab.supports(*f))
@@ -54,7 +45,7 @@ fn exchange(lab: &Lab, family: Family, word: &[u8]) {
 
 #[test]
 fn traffic_crosses_at_once_in_two_labs_with_the_same_addresses() {
-    if skipped("two labs") {
+    if !privileged("two labs") {
         return;
     }
     let labs = [Lab::create().unwrap(), Lab::create().unwrap()];
@@ -71,7 +62,7 @@ fn traffic_crosses_at_once_in_two_labs_with_the_same_addresses() {
 
 #[test]
 fn many_labs_can_be_made_at_the_same_time() {
-    if skipped("labs made at the same time") {
+    if !privileged("labs made at the same time") {
         return;
     }
     thread::scope(|scope| {
@@ -86,7 +77,7 @@ fn many_labs_can_be_made_at_the_same_time() {
 
 #[test]
 fn devices_are_described() {
-    if skipped("the devices of a lab") {
+    if !privileged("the devices of a lab") {
         return;
     }
     let lab = Lab::create().unwrap();
@@ -104,7 +95,7 @@ fn devices_are_described() {
 /// counters that a trial is checked against.
 #[test]
 fn a_lab_at_rest_is_silent() {
-    if skipped("a lab at rest") {
+    if !privileged("a lab at rest") {
         return;
     }
     let lab = Lab::create().unwrap();
@@ -117,7 +108,7 @@ fn a_lab_at_rest_is_silent() {
 /// No address resolution, no chatter: the kernel counts the datagrams of the test alone.
 #[test]
 fn counters_move_by_the_traffic_alone() {
-    if skipped("the counters of a lab") {
+    if !privileged("the counters of a lab") {
         return;
     }
     let lab = Lab::create().unwrap();
@@ -134,7 +125,7 @@ fn counters_move_by_the_traffic_alone() {
 /// A trial must be able to name the loss of a socket that nobody drains.
 #[test]
 fn a_full_socket_is_counted() {
-    if skipped("a full socket") {
+    if !privileged("a full socket") {
         return;
     }
     let lab = Lab::create().unwrap();
@@ -166,7 +157,7 @@ fn counted(namespace: &Namespace) -> Counters {
 
 #[test]
 fn nothing_is_left_of_a_dropped_lab() {
-    if skipped("a dropped lab") {
+    if !privileged("a dropped lab") {
         return;
     }
     let lab = Lab::create().unwrap();
@@ -181,7 +172,7 @@ fn nothing_is_left_of_a_dropped_lab() {
 
 #[test]
 fn nothing_is_left_of_a_killed_program() {
-    if skipped("a killed program") {
+    if !privileged("a killed program") {
         return;
     }
     let mut victim = Victim::start();

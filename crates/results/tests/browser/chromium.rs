@@ -9,6 +9,7 @@ use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
+use netfathom_testkit::skipped;
 use serde_json::{Value, json};
 
 const PROGRAM: &str = "/usr/bin/chromium";
@@ -42,9 +43,7 @@ impl Page {
     /// Starts a browser; `None`, with the reason on standard error, where there is none.
     pub fn start(test: &str) -> Option<Self> {
         if !Path::new(PROGRAM).exists() {
-            // Written past the test harness, which would swallow it.
-            let why = "is not installed; install Debian's package chromium";
-            writeln!(std::io::stderr(), "skipped: {test}: {PROGRAM} {why}").expect("standard error");
+            skipped(test, &format!("{PROGRAM} is not installed; install Debian's package chromium"));
             return None;
         }
         let mut page = Self::launch();
