@@ -72,9 +72,45 @@ pub fn ratio(a: &[f64], b: &[f64]) -> Option<Estimate> {
     Some(Estimate { value, half_width: value * (d.half_width.exp() - 1.0) })
 }
 
+/// A median with the order statistics that enclose it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Median {
+    /// The median of the values.
+    pub value: f64,
+    /// Lower end of the interval.
+    pub low: f64,
+    /// Upper end of the interval.
+    pub high: f64,
+}
+
+/// Median with its 95 % interval by the sign test (normal approximation of the binomial),
+/// which a few wild values do not move. `None` below six values, where no such interval exists.
+#[must_use]
+pub fn median(values: &[f64]) -> Option<Median> {
+    let n = values.len();
+    if n < 6 {
+        return None;
+    }
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let half = 0.98 * (n as f64).sqrt();
+    let low = (n as f64 / 2.0 - half).floor().max(0.0) as usize;
+    let value = (sorted[(n - 1) / 2] + sorted[n / 2]) / 2.0;
+    Some(Median { value, low: sorted[low], high: sorted[n - 1 - low] })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_median_is_not_moved_by_wild_values() {
+        let mut values: Vec<f64> = (0..41).map(f64::from).collect();
+        values[40] = 1e12;
+        let m = median(&values).unwrap();
+        assert_eq!((m.value, m.low, m.high), (20.0, 14.0, 26.0));
+        assert_eq!(median(&values[..5]), None);
+    }
 
     #[test]
     fn ten_trials_use_the_papers_factor() {

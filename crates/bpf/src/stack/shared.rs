@@ -156,7 +156,8 @@ impl Mapping {
                 std::ptr::null_mut(),
                 size_of::<Shared>(),
                 libc::PROT_READ | libc::PROT_WRITE,
-                libc::MAP_SHARED,
+                // Faults would fall into the first messages.
+                libc::MAP_SHARED | libc::MAP_POPULATE,
                 map.as_fd().as_raw_fd(),
                 0,
             )

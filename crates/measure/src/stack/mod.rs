@@ -30,13 +30,13 @@ mod order;
 mod reader;
 mod report;
 mod rig;
-mod sampling;
+pub mod sampling;
 mod seen;
 mod sender;
 mod summary;
-mod tap;
+pub mod tap;
 mod trial;
-mod window;
+pub mod window;
 
 pub use sender::Live;
 
