@@ -6,22 +6,26 @@ BINARY = $(or $(CARGO_TARGET_DIR),target)/release/netfathom
 # rustup puts cargo there; a shell that was open before does not know yet.
 export PATH := $(PATH):$(HOME)/.cargo/bin
 
-.PHONY: help demo test build install clean
+.PHONY: help demo test bench build install clean
 
 help:
 	@echo 'make demo      build, measure this machine for a minute, write a report'
 	@echo 'make test      run every test that this machine can run, say what was skipped and why'
+	@echo 'make bench     what the tap costs, as ratios within one run; as root, on a machine at rest'
 	@echo 'make build     build $(BINARY)'
 	@echo 'make install   copy it to $(PREFIX)/bin (PREFIX=DIR: elsewhere)'
 	@echo 'make clean     remove what was built'
 	@echo
-	@echo 'As root, demo, test and build install the Debian packages that they miss.'
+	@echo 'As root, demo, test, bench and build install the Debian packages that they miss.'
 
 demo:
 	@scripts/demo
 
 test:
 	@scripts/test
+
+bench:
+	@scripts/bench
 
 build:
 	@scripts/prepare build
