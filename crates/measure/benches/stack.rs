@@ -152,7 +152,7 @@ struct Silent;
 
 impl Observer for Silent {
     fn begins(&mut self, _: TrialKind, _: usize, _: usize, _: &Arc<Live>) {}
-    fn ended(&mut self, _: &Progressed) -> io::Result<()> {
+    fn keep(&mut self, _: &Progressed) -> io::Result<()> {
         Ok(())
     }
 }

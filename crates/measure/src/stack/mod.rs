@@ -118,11 +118,11 @@ pub struct Progressed {
 pub trait Observer {
     /// A trial begins; `live` moves while it runs.
     fn begins(&mut self, kind: TrialKind, number: usize, of: usize, live: &Arc<Live>);
-    /// A trial has ended; this is all there is so far.
+    /// This is all there is so far: before the first trial, and after each.
     ///
     /// # Errors
     /// Whatever keeps the observer from going on ends the run.
-    fn ended(&mut self, so_far: &Progressed) -> io::Result<()>;
+    fn keep(&mut self, so_far: &Progressed) -> io::Result<()>;
 }
 
 /// Why a run ended without a result.
@@ -164,6 +164,8 @@ pub fn run(
         samples: Vec::new(),
     };
     let bench = Bench { plan, rig: &rig, cpus, stop, started_ns: monotonic_ns() };
+    conclude(&mut progressed);
+    observer.keep(&progressed)?;
     bench.flat_out(0, None)?;
     let order = order::interleaved(plan.trials, plan.controls, taps.other.map_or(0, |_| plan.witnesses));
     for (index, &kind) in order.iter().enumerate() {
@@ -179,7 +181,7 @@ pub fn run(
         progressed.result.trials.push(trial);
         progressed.samples.extend(samples);
         conclude(&mut progressed);
-        observer.ended(&progressed)?;
+        observer.keep(&progressed)?;
     }
     conclude(&mut progressed);
     Ok(progressed)

@@ -15,8 +15,10 @@ use netfathom_sys::clock::{monotonic_ns, sleep_until_ns};
 use super::tap::SendTap;
 use super::window::Windows;
 
-/// Three digits.
+/// Three digits, for what a run is about: stack time and lag.
 pub const GRAIN: u32 = 10;
+/// Buckets of at most 0.8 %, for its parts: they are many, and each goes into the record.
+pub const PART_GRAIN: u32 = 7;
 /// Before a departure the last stretch is spun, not slept: a wake-up alone is late by
 /// tens of microseconds.
 const SPIN_NS: u64 = 200_000;
@@ -82,7 +84,7 @@ impl Sent {
             span_ns: 0,
             lag: Windowed::new(GRAIN, windows),
             lag_of_interval: Histogram::new(GRAIN),
-            send_call: Windowed::new(GRAIN, windows),
+            send_call: Windowed::new(PART_GRAIN, windows),
         }
     }
 

@@ -12,7 +12,6 @@ use netfathom_sys::clock::monotonic_ns;
 
 use super::{Collected, ReceiveTap};
 use crate::stack::sampling::Sampling;
-use crate::stack::sender::GRAIN;
 use crate::stack::window::Windows;
 
 /// Joins and sums the way in.
@@ -30,7 +29,7 @@ impl BpfReader {
     /// `rx` tells whether the way in is measured; samples are taken either way.
     #[must_use]
     pub fn new(view: View, windows: Windows, window_count: usize, rx: bool, sampling: Sampling) -> Self {
-        let collected = Collected::new(Direction::Rx.stages(), GRAIN, window_count);
+        let collected = Collected::new(Direction::Rx.stages(), window_count);
         Self { view, windows, rx, number: 0, call: Call::default(), collected, sampling }
     }
 

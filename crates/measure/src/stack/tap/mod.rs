@@ -8,6 +8,8 @@ use netfathom_model::message::Header;
 use netfathom_model::path::Stage;
 use netfathom_stats::Windowed;
 
+use super::sender::{GRAIN, PART_GRAIN};
+
 pub mod bpf;
 pub mod timestamping;
 
@@ -23,9 +25,9 @@ pub struct Collected {
 impl Collected {
     /// Empty, with room for the stages.
     #[must_use]
-    pub fn new(stages: &[Stage], grain: u32, windows: usize) -> Self {
-        let empty = || Windowed::new(grain, windows);
-        Self { total: empty(), stages: stages.iter().map(|&s| (s, empty())).collect() }
+    pub fn new(stages: &[Stage], windows: usize) -> Self {
+        let part = |&stage| (stage, Windowed::new(PART_GRAIN, windows));
+        Self { total: Windowed::new(GRAIN, windows), stages: stages.iter().map(part).collect() }
     }
 }
 

@@ -11,7 +11,6 @@ use netfathom_sys::clock::{monotonic_ns, sleep_until_ns};
 use netfathom_sys::socket::{StampKind, TxStamp, TxStampQueue, receive};
 
 use super::{Collected, ReceiveTap, SendTap};
-use crate::stack::sender::GRAIN;
 use crate::stack::window::Windows;
 
 /// Sent messages whose stamps may still be outstanding; real drivers stamp after the call.
@@ -50,7 +49,7 @@ impl SendStamps {
             pending: vec![Pending::default(); PENDING],
             ahead_ns,
             windows,
-            collected: Collected::new(stages, GRAIN, window_count),
+            collected: Collected::new(stages, window_count),
             next: 0,
         }
     }
@@ -130,7 +129,7 @@ impl ReceiveStamps {
     /// `ahead_ns` is what CLOCK_REALTIME is ahead of CLOCK_MONOTONIC.
     #[must_use]
     pub fn new(ahead_ns: i64, windows: Windows, window_count: usize) -> Self {
-        let collected = Collected::new(&[], GRAIN, window_count);
+        let collected = Collected::new(&[], window_count);
         Self { ahead_ns, windows, stamp_ns: None, collected }
     }
 
