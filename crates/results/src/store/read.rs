@@ -63,6 +63,15 @@ fn without_record(path: &Path) -> ReadError {
 
 fn parse(path: &Path, json: &[u8]) -> Result<Record, ReadError> {
     let path = path.to_owned();
+    // What never was a record is not a damaged one.
+    let never = match json.trim_ascii_start().first() {
+        Some(b'[') => Some("it holds JSON, but not that of a record"),
+        Some(b'<') => Some("it holds HTML, such as that of a report; name the record.json beside it"),
+        _ => None,
+    };
+    if let Some(why) = never {
+        return Err(ReadError::NotARun { path, why: why.into() });
+    }
     let version = match serde_json::from_slice::<Version>(json) {
         Ok(v) => v.schema_version,
         Err(e) if e.is_data() => {
