@@ -21,7 +21,7 @@ fn main() -> ExitCode {
         Command::Report(args) => report::run(&args),
     };
     outcome.unwrap_or_else(|error| {
-        eprintln!("netfathom: {error:#}");
+        output::complain(&error);
         exit::FAILED.into()
     })
 }

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use anyhow::{Context, Result};
+use anyhow::{Result, anyhow};
 use netfathom_model::record::Record;
 use netfathom_results::render::{html, terminal};
 use netfathom_results::store;
@@ -21,8 +21,8 @@ pub fn run(args: &ReportArgs) -> Result<ExitCode> {
     match target(args, &record) {
         None => output::print(&text)?,
         Some(path) => {
-            std::fs::write(&path, text).with_context(|| {
-                format!("cannot write {}: choose another file with --output", path.display())
+            std::fs::write(&path, text).map_err(|why| {
+                anyhow!("cannot write {}: {why}; choose another file with --output", path.display())
             })?;
             output::print(&format!("report: {}", path.display()))?;
         }
