@@ -1,22 +1,44 @@
 //! Ctrl-C: the first ends the run after what it has, the second at once.
 
-use std::io;
+use std::ffi::c_int;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::time::{Duration, Instant};
+use std::{fs, io, thread};
 
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
-use signal_hook::flag;
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
+use signal_hook::iterator::Signals;
+use signal_hook::{flag, low_level};
 
 /// The shell's status of a program that ended by SIGINT.
 const BY_SIGNAL: i32 = 130;
+/// Signals so close together are one wish: timeout(1) signals its child and then the whole
+/// group, so that its child gets two.
+const ONE_WISH: Duration = Duration::from_millis(100);
 
 /// A flag that the signals set which ask a program to end.
 pub fn on_signals() -> io::Result<Arc<AtomicBool>> {
     let stop = Arc::new(AtomicBool::new(false));
-    for signal in [SIGINT, SIGTERM, SIGHUP] {
-        // In this order: the second signal finds the flag set and exits.
-        flag::register_conditional_shutdown(signal, BY_SIGNAL, Arc::clone(&stop))?;
-        flag::register(signal, Arc::clone(&stop))?;
-    }
+    let mut signals = Signals::new([SIGINT, SIGTERM].into_iter().chain(hangup()))?;
+    let asked = Arc::clone(&stop);
+    thread::Builder::new().name("signals".into()).spawn(move || {
+        let mut first = None;
+        for _ in signals.forever() {
+            asked.store(true, Relaxed);
+            if first.get_or_insert_with(Instant::now).elapsed() > ONE_WISH {
+                low_level::exit(BY_SIGNAL);
+            }
+        }
+    })?;
+    // A file beyond `ulimit -f` is then an error that can be told, instead of the end.
+    flag::register(SIGXFSZ, Arc::default())?;
     Ok(stop)
+}
+
+/// The end of the terminal, unless nohup(1) has made it of no account.
+fn hangup() -> Option<c_int> {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let ignored = status.lines().find_map(|l| l.strip_prefix("SigIgn:"));
+    let mask = ignored.and_then(|hex| u64::from_str_radix(hex.trim(), 16).ok()).unwrap_or(0);
+    (mask & (1 << (SIGHUP - 1)) == 0).then_some(SIGHUP)
 }
