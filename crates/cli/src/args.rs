@@ -40,6 +40,8 @@ pub enum Command {
     /// What can be measured on this machine, and what is missing for the rest
     Host(HostArgs),
     /// Time in the stack, message by message and stage by stage, as the rate rises
+    // So that --trials -1 is told as a bad number, not as an option that there is not.
+    #[command(allow_negative_numbers = true)]
     #[command(after_help = format!("{STACK_EXAMPLES}\n\n{EXIT_STATUS}"))]
     Stack(Box<StackArgs>),
     /// Draws the report of a run from its record
@@ -96,43 +98,43 @@ pub struct StackArgs {
     #[arg(long, default_value = "ramp:1k..200k/10s")]
     pub profile: Profile,
     /// Trials with the tap
-    #[arg(long, default_value_t = 10, value_name = "N")]
+    #[arg(long, default_value_t = 10, value_name = "N", value_parser = parse_whole::<u32>)]
     pub trials: u32,
     /// Trials without the tap, interleaved with the others, for the tap's own cost
     /// [default: half of the trials]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = parse_whole::<u32>)]
     pub controls: Option<u32>,
     /// Trials with the other tap, interleaved with the others, as a second opinion
     /// [default: 2 of 10]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = parse_whole::<u32>)]
     pub witnesses: Option<u32>,
     /// How link-layer times are taken
     #[arg(long, value_enum, default_value = "auto")]
     pub tap: TapArg,
     /// UDP payload in bytes
-    #[arg(long, default_value_t = 64, value_name = "BYTES")]
+    #[arg(long, default_value_t = 64, value_name = "BYTES", value_parser = parse_whole::<usize>)]
     pub size: usize,
     /// IPv6 instead of IPv4
     #[arg(long)]
     pub ipv6: bool,
     /// Keep the raw times of up to N messages, spread evenly, in samples.parquet
-    #[arg(long, default_value_t = 0, value_name = "N")]
+    #[arg(long, default_value_t = 0, value_name = "N", value_parser = parse_whole::<u32>)]
     pub samples: u32,
     /// Processors of the sender and of the reader [default: the last two]
     #[arg(long, value_name = "SENDER,READER", value_parser = parse_cpus)]
     pub cpu: Option<(usize, usize)>,
     /// UDP port of the reader; 0 takes a free one
-    #[arg(long, default_value_t = 0)]
+    #[arg(long, default_value_t = 0, value_parser = parse_whole::<u16>)]
     pub port: u16,
     /// Makes a run repeat its choices [default: drawn anew]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = parse_whole::<u64>)]
     pub seed: Option<u64>,
     /// The reader polls its socket instead of sleeping until a message comes: no wake-ups,
     /// at the price of a processor
     #[arg(long)]
     pub poll: bool,
     /// Prove the stages: the reader idles so long after each message, such as 50us
-    #[arg(long, value_name = "TIME", value_parser = parse_duration_ns, default_value = "0ns", hide_default_value = true)]
+    #[arg(long, value_name = "TIME", value_parser = parse_reader_delay, default_value = "0ns", hide_default_value = true)]
     pub reader_delay: u64,
     /// Prove the stages: a kernel program idles on each message, such as tx:20us or rx:20us
     #[arg(long, value_name = "WAY:TIME", value_parser = parse_delay)]
@@ -185,11 +187,23 @@ pub enum Format {
     Txt,
 }
 
+fn parse_whole<T: TryFrom<u64>>(text: &str) -> Result<T, String> {
+    let most = u64::MAX >> (u64::BITS - 8 * size_of::<T>() as u32);
+    let number = text.parse().ok().and_then(|n: u64| T::try_from(n).ok());
+    number.ok_or_else(|| format!("write a whole number from 0 to {most}"))
+}
+
 fn parse_cpus(text: &str) -> Result<(usize, usize), String> {
     let number = |t: &str| t.parse().ok();
     text.split_once(',')
         .and_then(|(a, b)| Some((number(a)?, number(b)?)))
         .ok_or_else(|| "write two processors such as 2,3: the sender's and the reader's".into())
+}
+
+// In the unit that was typed; the plan checks the same in nanoseconds.
+fn parse_reader_delay(text: &str) -> Result<u64, String> {
+    let delay_ns = parse_duration_ns(text)?;
+    if delay_ns <= 100_000_000 { Ok(delay_ns) } else { Err("choose from 0ns to 100ms".into()) }
 }
 
 fn parse_delay(text: &str) -> Result<InsertedDelay, String> {
@@ -200,6 +214,8 @@ fn parse_delay(text: &str) -> Result<InsertedDelay, String> {
         "rx" => Direction::Rx,
         _ => return Err(form.into()),
     };
-    let delay_ns = u32::try_from(parse_duration_ns(time)?).map_err(|_| "at most 1ms")?;
-    Ok(InsertedDelay { direction, delay_ns })
+    match u32::try_from(parse_duration_ns(time)?) {
+        Ok(delay_ns @ 1_000..=1_000_000) => Ok(InsertedDelay { direction, delay_ns }),
+        _ => Err("choose a time from 1us to 1ms".into()),
+    }
 }
