@@ -35,10 +35,11 @@ impl Progress {
         let ended = Arc::new(AtomicBool::new(false));
         let started = Instant::now();
         let draws = !quiet && io::stderr().is_terminal();
-        let drawer = draws.then(|| {
-            let (current, ended) = (Arc::clone(&current), Arc::clone(&ended));
-            thread::spawn(move || draw(&current, &ended, started, expected))
-        });
+        let drawn = (Arc::clone(&current), Arc::clone(&ended));
+        let drawing = move || draw(&drawn.0, &drawn.1, started, expected);
+        // A machine that has no thread to spare goes without the line.
+        let drawer =
+            draws.then(|| thread::Builder::new().name("progress".into()).spawn(drawing).ok()).flatten();
         Self { current, ended, drawer }
     }
 
