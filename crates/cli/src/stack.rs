@@ -1,13 +1,13 @@
 //! `netfathom stack`: arguments to plan, plan to record, record to disk and screen.
 
-use std::io;
 use std::process::{self, ExitCode};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::{fs, io};
 
 use anyhow::{Context, Result};
-use netfathom_measure::stack::{self, Live, Observer, Progressed};
+use netfathom_measure::stack::{self, Live, Observer, Progressed, RunError, StackError};
 use netfathom_model::path::Tap;
 use netfathom_model::plan::{Family, Place, StackPlan, TapChoice};
 use netfathom_model::record::{Measurement, Record, SCHEMA_VERSION, State, TrialKind};
@@ -27,7 +27,7 @@ pub fn run(args: &StackArgs) -> Result<ExitCode> {
     let plan = match plan(args) {
         Ok(plan) => plan,
         Err(error) => {
-            eprintln!("netfathom: {error}");
+            output::complain(&error);
             return Ok(exit::USAGE.into());
         }
     };
@@ -42,12 +42,40 @@ pub fn run(args: &StackArgs) -> Result<ExitCode> {
         header: &header,
         run_dir: &run_dir,
         progress: Progress::new(args.output.quiet || args.output.json, expected),
+        trials: 0,
     };
-    let progressed = stack::run(&plan, &mut keeper, &stop)?;
+    let progressed = stack::run(&plan, &mut keeper, &stop);
+    let kept = keeper.trials;
     drop(keeper);
+    let progressed = match progressed {
+        Ok(progressed) => progressed,
+        Err(error) => {
+            if kept == 0 && matches!(error, RunError::Measure(_)) {
+                discard(&run_dir);
+            }
+            return refused(args, error);
+        }
+    };
     let state = if stop.load(Relaxed) { State::Interrupted } else { State::Complete };
     let record = header.record(&progressed, state);
     finish(args, &run_dir, &record, &progressed)
+}
+
+/// Removes what there is of a run without a single trial: nobody can learn from it.
+fn discard(run_dir: &RunDir) {
+    let _ = fs::remove_file(run_dir.path().join(store::RECORD_FILE));
+    // Goes only if there is nothing else in it.
+    let _ = fs::remove_dir(run_dir.path());
+}
+
+/// A run that could not be made. Processors that are not here were mistyped.
+fn refused(args: &StackArgs, error: RunError) -> Result<ExitCode> {
+    let mistyped = args.cpu.is_some() && matches!(error, RunError::Measure(StackError::Cpu(_)));
+    if mistyped {
+        output::complain(&error.into());
+        return Ok(exit::USAGE.into());
+    }
+    Err(error.into())
 }
 
 fn finish(args: &StackArgs, run_dir: &RunDir, record: &Record, progressed: &Progressed) -> Result<ExitCode> {
@@ -93,6 +121,8 @@ struct Keeper<'a> {
     header: &'a Header,
     run_dir: &'a RunDir,
     progress: Progress,
+    /// How many trials are on disk.
+    trials: usize,
 }
 
 impl Observer for Keeper<'_> {
@@ -100,9 +130,11 @@ impl Observer for Keeper<'_> {
         self.progress.begins(kind, number, of, live);
     }
 
-    fn ended(&mut self, so_far: &Progressed) -> io::Result<()> {
+    fn keep(&mut self, so_far: &Progressed) -> io::Result<()> {
         let record = self.header.record(so_far, State::Partial);
-        self.run_dir.write_record(&record).map_err(io::Error::other)
+        self.run_dir.write_record(&record).map_err(io::Error::other)?;
+        self.trials = so_far.result.trials.len();
+        Ok(())
     }
 }
 
