@@ -1,0 +1,177 @@
+//! Runs the binary: never for ever, never with what the tester's own shell has set.
+
+use std::io::Read;
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::OnceLock;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use netfathom_model::record::{Measurement, Record, StackResult};
+use netfathom_results::store;
+use tempfile::TempDir;
+
+/// Far beyond what any run here takes, on a busy machine too: whoever needs it hangs.
+const HANGS: Duration = Duration::from_secs(40);
+/// Who has no privilege.
+const NOBODY: u32 = 65_534;
+/// Short, and no privilege needed.
+pub const LOOPBACK: &str = "stack --loopback --tap timestamping --profile constant:1k/100ms";
+/// Short, in the lab.
+pub const LAB: &str = "stack --lab --tap bpf --profile constant:1k/100ms";
+
+/// How a run ended.
+pub struct Ended {
+    /// Exit status; 128 and the signal where one ended it, as shells say it.
+    pub status: i32,
+    pub out: String,
+    pub err: String,
+}
+
+impl Ended {
+    /// A measurement was made, whatever its verdict on this machine.
+    pub fn measured(self) -> Self {
+        assert!(matches!(self.status, 0 | 3), "exit status {}: {}", self.status, self.err);
+        self
+    }
+}
+
+/// The binary with arguments that hold no blanks.
+pub fn netfathom(args: &str) -> Command {
+    let mut command = clean(Path::new(env!("CARGO_BIN_EXE_netfathom")));
+    command.args(args.split_whitespace());
+    command
+}
+
+/// A shell, in which `$0` is the binary.
+pub fn shell(script: &str) -> Command {
+    let mut command = clean(Path::new("/bin/sh"));
+    command.args(["-c", script, env!("CARGO_BIN_EXE_netfathom")]);
+    command
+}
+
+fn clean(program: &Path) -> Command {
+    let mut command = Command::new(program);
+    command.env_remove("NO_COLOR").env_remove("LINES").env("COLUMNS", "100").stdin(Stdio::null());
+    command
+}
+
+/// The binary without any privilege, also where the tests have them all.
+pub fn unprivileged(args: &str) -> Command {
+    // By descriptor: the path may lead through a home that only root may enter.
+    static BINARY: OnceLock<std::fs::File> = OnceLock::new();
+    let binary = BINARY.get_or_init(|| std::fs::File::open(env!("CARGO_BIN_EXE_netfathom")).unwrap());
+    let mut command = clean(&PathBuf::from(format!("/proc/self/fd/{}", binary.as_raw_fd())));
+    command.arg0("netfathom").args(args.split_whitespace()).env("HOME", "/nonexistent").current_dir("/");
+    if is_root() {
+        command.uid(NOBODY).gid(NOBODY);
+    }
+    command
+}
+
+pub fn is_root() -> bool {
+    std::fs::metadata("/proc/self").unwrap().uid() == 0
+}
+
+/// Starts it with both outputs in pipes.
+pub fn start(command: &mut Command) -> Child {
+    command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+}
+
+/// Waits for the end of what [`start`] has started.
+pub fn end(child: Child) -> Ended {
+    end_within(child, HANGS)
+}
+
+/// Waits for the end, but not longer.
+pub fn end_within(mut child: Child, limit: Duration) -> Ended {
+    let out = child.stdout.take().map(drain);
+    let err = child.stderr.take().map(drain);
+    let deadline = Instant::now() + limit;
+    let status = loop {
+        if let Some(status) = child.try_wait().unwrap() {
+            break status;
+        }
+        if Instant::now() > deadline {
+            child.kill().unwrap();
+            child.wait().unwrap();
+            panic!("still there after {limit:?}");
+        }
+        thread::sleep(Duration::from_millis(5));
+    };
+    let text = |pipe: Option<thread::JoinHandle<String>>| pipe.map(|p| p.join().unwrap()).unwrap_or_default();
+    use std::os::unix::process::ExitStatusExt;
+    let status = status.code().unwrap_or_else(|| 128 + status.signal().unwrap());
+    Ended { status, out: text(out), err: text(err) }
+}
+
+/// Runs it to its end.
+pub fn run(command: &mut Command) -> Ended {
+    end(start(command))
+}
+
+fn drain(mut pipe: impl Read + Send + 'static) -> thread::JoinHandle<String> {
+    thread::spawn(move || {
+        let mut text = String::new();
+        pipe.read_to_string(&mut text).unwrap();
+        text
+    })
+}
+
+/// Sends a signal by its name, to a process that the test has started.
+pub fn signal(name: &str, child: &Child) {
+    let script = format!("kill -{name} {}", child.id());
+    assert!(shell(&script).status().unwrap().success(), "{script}");
+}
+
+/// Waits until something is there.
+pub fn until<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
+    let deadline = Instant::now() + HANGS;
+    loop {
+        if let Some(found) = look() {
+            return found;
+        }
+        assert!(Instant::now() < deadline, "waited in vain for {what}");
+        thread::sleep(Duration::from_millis(10));
+    }
+}
+
+/// A directory for runs, which nobody may write to as well.
+pub fn out() -> TempDir {
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::set_permissions(dir.path(), std::fs::Permissions::from_mode(0o777)).unwrap();
+    dir
+}
+
+/// The run directories in it.
+pub fn runs(out: &Path) -> Vec<PathBuf> {
+    let mut runs: Vec<_> = std::fs::read_dir(out).unwrap().map(|e| e.unwrap().path()).collect();
+    runs.sort();
+    runs
+}
+
+/// The only run in it.
+pub fn only_run(out: &Path) -> PathBuf {
+    let runs = runs(out);
+    assert_eq!(runs.len(), 1, "{runs:?}");
+    runs.into_iter().next().unwrap()
+}
+
+/// The record of the only run in it, once there is one.
+pub fn record(out: &Path) -> Option<Record> {
+    let run = runs(out).into_iter().next()?;
+    run.join(store::RECORD_FILE).exists().then(|| store::read(&run).unwrap())
+}
+
+/// Waits until a trial has ended and is on disk.
+pub fn first_trial(out: &Path) -> Record {
+    until("the first trial", || record(out).filter(|r| !result(r).trials.is_empty()))
+}
+
+pub fn result(record: &Record) -> &StackResult {
+    let Measurement::Stack(result) = &record.measurement;
+    result
+}

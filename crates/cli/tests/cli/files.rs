@@ -1,0 +1,92 @@
+//! Where runs are kept, and where they cannot be.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+
+use netfathom_testkit::skipped;
+use tempfile::TempDir;
+
+use crate::child::{LOOPBACK, is_root, netfathom, only_run, out, run, runs, shell, unprivileged};
+use crate::refusals::refused;
+
+#[test]
+fn directories_that_cannot_be_written() {
+    let dir = out();
+    let at = dir.path().to_str().unwrap();
+    fs::write(dir.path().join("file"), "").unwrap();
+    fs::create_dir(dir.path().join("locked")).unwrap();
+    fs::set_permissions(dir.path().join("locked"), fs::Permissions::from_mode(0o555)).unwrap();
+    let said: String = ["file", "file/below", "locked/below"]
+        .map(|to| refused(unprivileged(LOOPBACK).arg("--out").arg(dir.path().join(to)), 1))
+        .concat();
+    let said = said.replace(at, "DIR");
+    insta::assert_snapshot!(said);
+}
+
+#[test]
+fn names_as_people_choose_them() {
+    let dir = out();
+    for name in ["with blanks/and a slash/", "-", "ünïcode"] {
+        let to = dir.path().join(name);
+        run(netfathom(LOOPBACK).args(["--trials", "1", "--quiet"]).arg("--out").arg(&to)).measured();
+        assert!(only_run(&to).join("report.html").exists(), "{name}");
+    }
+    let long = "x".repeat(300);
+    let said = refused(netfathom(LOOPBACK).arg("--out").arg(dir.path().join(&long)), 1);
+    assert!(said.contains("File name too long") && said.contains("choose another directory"), "{said}");
+}
+
+/// Runs on a tmpfs of that many KiB, which goes with its mount namespace; copies to `to`
+/// what was left on it.
+fn on_small_disk(kib: u32, to: &std::path::Path) -> Option<String> {
+    let test = "cli::files::a_disk_that_is_full";
+    if !is_root() {
+        skipped(test, "needs root to mount a small disk");
+        return None;
+    }
+    let script = format!(
+        "mount -t tmpfs -o size={kib}k none /mnt || exit 77
+         \"$0\" {LOOPBACK} --trials 1 --out /mnt/runs; status=$?
+         cp -r /mnt/runs {} && exit $status",
+        to.display()
+    );
+    let mut command = shell(&script);
+    let mut inner = std::process::Command::new("unshare");
+    inner.arg("-m").arg(command.get_program()).args(command.get_args());
+    std::mem::swap(&mut command, &mut inner);
+    let ended = run(&mut command);
+    if ended.status == 77 {
+        skipped(test, "no tmpfs can be mounted here");
+        return None;
+    }
+    assert_eq!((ended.status, ended.out.as_str()), (1, ""), "{}", ended.err);
+    let (before, rest) = ended.err.split_once("/mnt/runs/")?;
+    Some(format!("{before}DIR{}", &rest[rest.find('/')?..]))
+}
+
+#[test]
+fn a_disk_that_is_full() {
+    let dir = out();
+    let left = |dir: &TempDir| {
+        let run = only_run(&dir.path().join("runs"));
+        netfathom_results::store::read(&run).expect("the record from before the disk was full");
+        runs(&run).iter().map(|f| f.file_name().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    // Room for the record, none for the report.
+    let Some(said) = on_small_disk(64, dir.path()) else { return };
+    assert_eq!(left(&dir), ["record.json"]);
+    // Room for the record before the first trial, none for that after it.
+    let dir = out();
+    let nothing = on_small_disk(12, dir.path()).unwrap();
+    assert_eq!(left(&dir), ["record.json"]);
+    let said = said + &nothing;
+    insta::assert_snapshot!(said);
+}
+
+#[test]
+fn files_that_may_not_grow() {
+    let dir = out();
+    let script = format!("ulimit -f 16; exec \"$0\" {LOOPBACK} --trials 1 --out {}", dir.path().display());
+    let said = refused(&mut shell(&script), 1);
+    assert!(said.contains("File too large") && said.contains("--out DIR"), "{said}");
+}

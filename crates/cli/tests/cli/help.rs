@@ -1,0 +1,36 @@
+//! The help pages: what a user reads first.
+
+use crate::child::{netfathom, run};
+
+const PAGES: [&str; 4] = ["--help", "stack --help", "report --help", "host --help"];
+
+fn page(args: &str, columns: &str) -> String {
+    let ended = run(netfathom(args).env("COLUMNS", columns));
+    assert_eq!((ended.status, ended.err.as_str()), (0, ""));
+    ended.out
+}
+
+#[test]
+fn the_help_pages_are_these() {
+    for args in PAGES {
+        let name = format!("help_{}", args.split(' ').next().unwrap().trim_start_matches('-'));
+        let page = page(args, "100");
+        insta::assert_snapshot!(name, page);
+    }
+}
+
+#[test]
+fn the_help_fits_on_a_narrow_terminal() {
+    for args in PAGES {
+        for line in page(args, "80").lines() {
+            assert!(line.chars().count() <= 80, "{args}: {line}");
+        }
+    }
+}
+
+#[test]
+fn no_command_is_wrong_usage_and_shows_the_commands() {
+    let ended = run(&mut netfathom(""));
+    assert_eq!((ended.status, ended.out.as_str()), (2, ""));
+    assert!(ended.err.contains("Usage: netfathom <COMMAND>"), "{}", ended.err);
+}

@@ -1,0 +1,130 @@
+//! What a run prints and what it keeps.
+
+use std::path::Path;
+use std::process::Command;
+
+use netfathom_model::record::State;
+
+use crate::child::{LOOPBACK, netfathom, only_run, out, record, result, run, shell};
+
+fn to(args: &str, out: &Path) -> Command {
+    let mut command = netfathom(&format!("{LOOPBACK} {args}"));
+    command.arg("--out").arg(out);
+    command
+}
+
+fn complaints_of_the_schema(record: &serde_json::Value) -> Vec<String> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../results/schema/record-v1.schema.json");
+    let schema: serde_json::Value = serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap();
+    let validator = jsonschema::validator_for(&schema).unwrap();
+    validator.iter_errors(record).map(|e| format!("{}: {e}", e.instance_path())).collect()
+}
+
+#[test]
+fn json_is_the_record_and_nothing_else() {
+    let dir = out();
+    let ended = run(&mut to("--trials 2 --json --samples 50", dir.path())).measured();
+    assert_eq!(ended.out.lines().count(), 1, "one document, one line");
+    let record: serde_json::Value = serde_json::from_str(&ended.out).unwrap();
+    assert_eq!(complaints_of_the_schema(&record), Vec::<String>::new());
+    let mut broken = record.clone();
+    broken["measurement"]["trials"][0]["accounting"]["sent"] = "many".into();
+    assert_ne!(complaints_of_the_schema(&broken), Vec::<String>::new(), "the schema sees nothing");
+    let run = only_run(dir.path());
+    assert_eq!(std::fs::read_to_string(run.join("record.json")).unwrap(), ended.out);
+    assert!(run.join("report.html").exists());
+    assert!(said(&ended.err).is_empty(), "{}", ended.err);
+}
+
+/// What is left of standard error without the C library of the kernel programs.
+fn said(err: &str) -> Vec<&str> {
+    err.lines().filter(|l| !l.starts_with("libbpf: ")).collect()
+}
+
+#[test]
+fn samples_are_kept_when_they_were_asked_for() {
+    if !netfathom_testkit::privileged("cli::outputs::samples_are_kept_when_they_were_asked_for") {
+        return;
+    }
+    let dir = out();
+    let lab = format!("{} --trials 1 --samples 50", crate::child::LAB);
+    run(netfathom(&lab).arg("--out").arg(dir.path())).measured();
+    let samples = std::fs::read(only_run(dir.path()).join("samples.parquet")).unwrap();
+    assert!(samples.starts_with(b"PAR1") && samples.ends_with(b"PAR1"));
+}
+
+#[test]
+fn quiet_prints_nothing() {
+    let dir = out();
+    let ended = run(&mut to("--trials 1 --quiet", dir.path())).measured();
+    assert_eq!((ended.out.as_str(), said(&ended.err)), ("", vec![]));
+    assert_eq!(record(dir.path()).unwrap().state, State::Complete);
+}
+
+#[test]
+fn tables_name_the_report_and_have_no_colours_in_a_pipe() {
+    let dir = out();
+    let ended = run(&mut to("--trials 1", dir.path())).measured();
+    let report = only_run(dir.path()).join("report.html");
+    assert!(ended.out.ends_with(&format!("report: {}\n", report.display())), "{}", ended.out);
+    assert!(!ended.out.contains('\x1b'));
+    assert!(said(&ended.err).is_empty(), "{}", ended.err);
+}
+
+#[test]
+fn a_reader_that_has_had_enough_is_no_error() {
+    let dir = out();
+    let run_of = |tail: &str| {
+        // The shell tells the status of the binary, not that of the reader.
+        let to = dir.path().display();
+        run(&mut shell(&format!("{{ \"$0\" {LOOPBACK} --trials 1 --out {to}; echo $? >&3; }} 3>&2 | {tail}")))
+    };
+    for tail in ["head -1 >/dev/null", "true"] {
+        let ended = run_of(tail);
+        let told = said(&ended.err);
+        assert!(told == ["0"] || told == ["3"], "{tail}: {told:?}");
+    }
+}
+
+#[test]
+fn a_full_standard_output_is_told_and_the_run_is_kept() {
+    let dir = out();
+    let script = format!("exec \"$0\" {LOOPBACK} --trials 1 --out {} >/dev/full", dir.path().display());
+    let ended = run(&mut shell(&script));
+    assert_eq!(ended.status, 1);
+    assert_eq!(
+        said(&ended.err),
+        ["netfathom: cannot write to standard output: No space left on device (os error 28)"]
+    );
+    assert_eq!(record(dir.path()).unwrap().state, State::Complete);
+}
+
+#[test]
+fn closed_descriptors_are_no_error() {
+    let dir = out();
+    let script = format!("exec \"$0\" {LOOPBACK} --trials 1 --out {} <&- >&- 2>&-", dir.path().display());
+    run(&mut shell(&script)).measured();
+    assert_eq!(record(dir.path()).unwrap().state, State::Complete);
+}
+
+#[test]
+fn the_plan_is_what_was_asked_for() {
+    let dir = out();
+    run(&mut to("tx --trials 1 --size 500 --seed 18446744073709551615 --quiet --cpu 0,0", dir.path()))
+        .measured();
+    let record = record(dir.path()).unwrap();
+    let plan = &result(&record).plan;
+    assert_eq!((plan.size_bytes, plan.seed, plan.cpus), (500, u64::MAX, Some((0, 0))));
+    assert_eq!(plan.directions.len(), 1);
+}
+
+#[test]
+fn host_tells_as_json_and_as_a_table() {
+    let json = run(&mut netfathom("host --json"));
+    assert_eq!(json.status, 0, "{}", json.err);
+    let host: serde_json::Value = serde_json::from_str(&json.out).unwrap();
+    assert!(host.to_string().contains("timestamping"), "{host}");
+    let table = run(&mut netfathom("host"));
+    assert_eq!((table.status, said(&table.err)), (0, vec![]));
+    assert!(table.out.starts_with("netfathom host"), "{}", table.out);
+}

@@ -1,0 +1,157 @@
+//! Bad input: each is refused with a message that names what, why and what to do.
+
+use std::net::UdpSocket;
+use std::process::Command;
+
+use netfathom_testkit::privileged;
+
+use crate::child::{LAB, LOOPBACK, netfathom, out, run, runs, shell, unprivileged};
+
+/// Refused with this status and nothing on standard output; returns what was said.
+pub fn refused(command: &mut Command, status: i32) -> String {
+    let ended = run(command);
+    assert_eq!((ended.status, ended.out.as_str()), (status, ""), "{command:?}: {}", ended.err);
+    assert!(!ended.err.contains("panicked"), "{}", ended.err);
+    // The C library of the kernel programs has its own say where it may not load them.
+    ended.err.lines().filter(|l| !l.starts_with("libbpf: ")).map(|l| format!("{l}\n")).collect()
+}
+
+fn wrong(args: &str) -> String {
+    // Where it is not refused it must not measure for minutes, nor into the source tree.
+    let dir = out();
+    let said = refused(netfathom(args).current_dir(dir.path()), 2);
+    assert!(!dir.path().join("runs").is_dir() || runs(&dir.path().join("runs")).is_empty(), "a run was left");
+    format!("$ netfathom {args}\n{said}\n")
+}
+
+fn all_wrong(args: &[&str]) -> String {
+    args.iter().map(|a| wrong(a)).collect()
+}
+
+#[test]
+fn numbers_out_of_range() {
+    let said = all_wrong(&[
+        "stack --trials 0",
+        "stack --trials 1001",
+        "stack --trials -1",
+        "stack --trials many",
+        "stack --controls 1001",
+        "stack --witnesses 1001",
+        "stack --samples 10000001",
+        "stack --port 65536",
+        "stack --seed 18446744073709551616",
+        "stack --reader-delay 101ms",
+        "stack --reader-delay 5",
+        "stack --insert-delay rx:2ms",
+        "stack --insert-delay tx:10s",
+        "stack --insert-delay up:1us",
+        "stack --loopback --insert-delay rx:20us",
+    ]);
+    insta::assert_snapshot!(said);
+}
+
+#[test]
+fn profiles_that_cannot_be() {
+    let said = all_wrong(&[
+        "stack --profile ramp",
+        "stack --profile wave:1k/1s",
+        "stack --profile ramp:1k/1s",
+        "stack --profile ramp:2k..1k/1s",
+        "stack --profile ramp:1k..1k/1s",
+        "stack --profile ramp:0..1k/1s",
+        "stack --profile triangle:9k..1k/1s",
+        "stack --profile constant:51M/1s",
+        "stack --profile constant:-5/1s",
+        "stack --profile constant:NaN/1s",
+        "stack --profile constant:1k/9ms",
+        "stack --profile constant:1k/25h",
+        "stack --profile constant:1k/1441m",
+        "stack --profile constant:1/10ms",
+        "stack --profile steps:/1s",
+        "stack --profile steps:1k,,2k/1s",
+    ]);
+    insta::assert_snapshot!(said);
+}
+
+#[test]
+fn sizes_that_cannot_be() {
+    let said = all_wrong(&[
+        "stack --lab --size 31",
+        "stack --lab --size 1473",
+        "stack --lab --ipv6 --size 1453",
+        "stack --size 0",
+        "stack --size -1",
+        "stack --size 99999999999999999999",
+    ]);
+    insta::assert_snapshot!(said);
+    let loopback = wrong("stack --loopback --size 65536");
+    assert!(loopback.contains("beyond the MTU of the loopback"), "{loopback}");
+}
+
+#[test]
+fn words_that_are_none() {
+    let said = all_wrong(&[
+        "staack",
+        "stack sideways",
+        "stack --lab --loopback",
+        "stack --tap tcpdump",
+        "stack --cpu 0",
+        "stack --cpu a,b",
+        "stack --cpu 0,1,2",
+        "stack --cpu 0,99999999999999999999",
+        "report",
+        "report x --format pdf",
+    ]);
+    insta::assert_snapshot!(said);
+}
+
+#[test]
+fn processors_that_are_not_there() {
+    let said = wrong(&format!("{LOOPBACK} --trials 1 --cpu 0,8191"));
+    let (before, after) = said.split_once("may use [").unwrap();
+    let (_, after) = after.split_once(']').unwrap();
+    let said = format!("{before}may use [..]{after}");
+    insta::assert_snapshot!(said);
+    wrong(&format!("{LOOPBACK} --trials 1 --cpu 18446744073709551615,0"));
+}
+
+#[test]
+fn a_port_in_use() {
+    let dir = out();
+    let taken = UdpSocket::bind("127.0.0.1:0").unwrap();
+    let port = taken.local_addr().unwrap().port().to_string();
+    let mut command = netfathom(LOOPBACK);
+    let said = refused(command.args(["--port", &port, "--out"]).arg(dir.path()), 1);
+    let said = said.replace(&port, "PORT");
+    insta::assert_snapshot!(said);
+    assert!(runs(dir.path()).is_empty(), "a run was left");
+}
+
+#[test]
+fn a_tap_or_a_lab_without_privilege() {
+    let dir = out();
+    let refused = |args: &str| refused(unprivileged(args).arg("--out").arg(dir.path()), 1);
+    let bpf = refused("stack --loopback --tap bpf --profile constant:1k/100ms --trials 1");
+    let said = bpf + &refused(&LAB.replace("bpf", "auto"));
+    insta::assert_snapshot!(said);
+    assert!(runs(dir.path()).is_empty(), "a run was left");
+}
+
+#[test]
+fn a_refusal_that_nobody_can_be_told_is_no_panic() {
+    for (script, status) in [("exec $0 stack --trials 0 2>/dev/full", 2), ("exec $0 report /none 2>&-", 1)] {
+        assert_eq!(run(&mut shell(script)).status, status, "{script}");
+    }
+}
+
+#[test]
+fn the_lab_has_the_sizes_that_the_refusals_name() {
+    if privileged("cli::refusals::the_lab_has_the_sizes_that_the_refusals_name") {
+        for most in ["--size 1472", "--size 1452 --ipv6", "--size 32"] {
+            let dir = out();
+            let mut command = netfathom(&format!("{LAB} --trials 1 --json {most}"));
+            let record = run(command.arg("--out").arg(dir.path())).measured().out;
+            assert!(record.contains(r#""fate":"delivered""#), "{most}: {record}");
+        }
+    }
+}

@@ -1,0 +1,108 @@
+//! Ctrl-C, once and twice, and its relatives.
+
+use std::io::{Write, pipe};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use netfathom_model::record::State;
+use netfathom_testkit::privileged;
+
+use crate::child::{
+    LAB, LOOPBACK, end, end_within, first_trial, netfathom, out, record, result, runs, shell, signal, start,
+    until,
+};
+
+/// What a user waits for after Ctrl-C.
+const PROMPT: Duration = Duration::from_secs(2);
+
+fn long(args: &str, out: &Path) -> Command {
+    let mut command = netfathom(&format!("{args} --trials 100"));
+    command.arg("--out").arg(out);
+    command
+}
+
+fn ends_at_once(args: &str, end_it: impl Fn(&Child)) {
+    let dir = out();
+    let child = start(&mut long(args, dir.path()));
+    let before = result(&first_trial(dir.path())).trials.len();
+    end_it(&child);
+    let ended = end_within(child, PROMPT).measured();
+    let record = record(dir.path()).unwrap();
+    assert_eq!(record.state, State::Interrupted);
+    assert!(result(&record).trials.len() >= before);
+    assert!(ended.out.contains("the run was ended early"), "{}", ended.out);
+    let run = &runs(dir.path())[0];
+    let left: Vec<_> = runs(run).iter().map(|f| f.file_name().unwrap().to_owned()).collect();
+    assert_eq!(left, ["record.json", "report.html"]);
+}
+
+#[test]
+fn an_interrupted_run_keeps_its_finished_trials() {
+    ends_at_once(LOOPBACK, |child| signal("INT", child));
+}
+
+#[test]
+fn an_interrupted_lab_keeps_its_finished_trials() {
+    if privileged("cli::signals::an_interrupted_lab_keeps_its_finished_trials") {
+        ends_at_once(LAB, |child| signal("INT", child));
+    }
+}
+
+#[test]
+fn sigterm_is_an_interrupt_too() {
+    ends_at_once(LOOPBACK, |child| signal("TERM", child));
+}
+
+#[test]
+fn two_signals_at_the_same_time_are_one_wish() {
+    // As timeout(1) does, which signals its child and then its group.
+    ends_at_once(LOOPBACK, |child| {
+        let script = format!("kill -INT {0}; kill -INT {0}", child.id());
+        assert!(shell(&script).status().unwrap().success());
+    });
+}
+
+#[test]
+fn an_interrupt_does_not_wait_for_the_next_message() {
+    let dir = out();
+    let slow = LOOPBACK.replace("constant:1k/100ms", "constant:0.1/60m");
+    let child = start(&mut long(&slow, dir.path()));
+    // Nothing tells that the first trial runs; whenever it comes, the signal must do.
+    until("the run directory", || (!runs(dir.path()).is_empty()).then_some(()));
+    std::thread::sleep(Duration::from_millis(600));
+    signal("INT", &child);
+    end_within(child, PROMPT).measured();
+    assert_eq!(record(dir.path()).unwrap().state, State::Interrupted);
+}
+
+#[test]
+fn a_second_interrupt_ends_at_once() {
+    let dir = out();
+    // The output is full, so that the run cannot end by itself after the first.
+    let (reader, mut writer) = pipe().unwrap();
+    writer.write_all(&[b' '; 65_536]).unwrap();
+    let mut command = long(LOOPBACK, dir.path());
+    let child = command.stdout(writer).stderr(Stdio::null()).spawn().unwrap();
+    drop(command);
+    first_trial(dir.path());
+    signal("INT", &child);
+    let interrupted = || record(dir.path()).filter(|r| r.state == State::Interrupted);
+    until("the interrupted record", interrupted);
+    std::thread::sleep(Duration::from_millis(150));
+    signal("INT", &child);
+    assert_eq!(end_within(child, PROMPT).status, 130);
+    drop(reader);
+}
+
+#[test]
+fn nohup_is_obeyed() {
+    let dir = out();
+    let to = dir.path().display();
+    let child = start(&mut shell(&format!("trap '' HUP; exec \"$0\" {LOOPBACK} --trials 3 --out {to}")));
+    first_trial(dir.path());
+    signal("HUP", &child);
+    end(child).measured();
+    let record = record(dir.path()).unwrap();
+    assert_eq!(record.state, State::Complete);
+}

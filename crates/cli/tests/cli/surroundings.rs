@@ -1,0 +1,86 @@
+//! Machines that are poor, shared or strange.
+
+use netfathom_model::path::Tap;
+use netfathom_model::plan::Place;
+use netfathom_testkit::{privileged, skipped};
+
+use crate::child::{LAB, LOOPBACK, end, netfathom, out, record, result, run, shell, start, unprivileged};
+
+#[test]
+fn without_privilege_it_measures_and_says_what_is_left_out() {
+    let dir = out();
+    let mut command = unprivileged("stack both --profile constant:1k/100ms --trials 2");
+    let ended = run(command.arg("--out").arg(dir.path())).measured();
+    let record = record(dir.path()).unwrap();
+    let result = result(&record);
+    assert_eq!((result.tap, result.plan.place), (Tap::Timestamping, Place::Loopback));
+    let [left_out] = &result.left_out[..] else { panic!("{:?}", result.left_out) };
+    assert_eq!(left_out.what, "bpf tap");
+    let table = ended.out.split_whitespace().collect::<Vec<_>>().join(" ");
+    for part in [&left_out.reason, &left_out.remedy] {
+        assert!(!part.is_empty() && table.contains(part), "{part} is not in {}", ended.out);
+    }
+}
+
+#[test]
+fn two_labs_at_once_do_not_meet() {
+    if !privileged("cli::surroundings::two_labs_at_once_do_not_meet") {
+        return;
+    }
+    let dirs = [out(), out()];
+    let labs = dirs.each_ref().map(|dir| {
+        // The same port and the same seed: were it one network, they would meet.
+        let args = format!("{LAB} --trials 2 --port 7007 --seed 1");
+        start(netfathom(&args).arg("--out").arg(dir.path()))
+    });
+    for lab in labs {
+        end(lab).measured();
+    }
+    for dir in dirs {
+        let record = record(dir.path()).unwrap();
+        for trial in &result(&record).trials {
+            let accounting = &trial.accounting;
+            assert_eq!(
+                accounting.fates.iter().map(|f| f.count).sum::<u64>(),
+                accounting.sent,
+                "{accounting:?}"
+            );
+            assert_eq!((accounting.gap(), accounting.foreign), (0, 0), "{accounting:?}");
+            assert!(accounting.counters.iter().all(|c| c.agrees()), "{accounting:?}");
+        }
+    }
+}
+
+#[test]
+fn little_of_everything_is_enough_or_is_told() {
+    for limits in ["-n 16", "-v 500000", "-l 0", "-c 0 -s 1024"] {
+        let dir = out();
+        let to = dir.path().display();
+        let script = format!("ulimit {limits} && exec \"$0\" {LOOPBACK} --trials 1 --quiet --out {to}");
+        let ended = run(&mut shell(&script.replace("-c 0 -s", "-c 0 && ulimit -s")));
+        assert!(matches!(ended.status, 0 | 1 | 3), "ulimit {limits}: {} {}", ended.status, ended.err);
+        assert!(!ended.err.contains("panicked"), "ulimit {limits}: {}", ended.err);
+    }
+}
+
+#[test]
+fn an_empty_environment_is_enough() {
+    let dir = out();
+    let ended =
+        run(netfathom(LOOPBACK).args(["--trials", "1", "--out"]).arg(dir.path()).env_clear()).measured();
+    assert!(ended.out.contains("Accounting"), "{}", ended.out);
+}
+
+#[test]
+fn one_processor_is_enough() {
+    let dir = out();
+    let script = "command -v taskset >/dev/null || exit 77; \
+                  first=$(sed -n 's/^Cpus_allowed_list:[^0-9]*\\([0-9]*\\).*/\\1/p' /proc/self/status); \
+                  exec taskset -c $first \"$0\" ";
+    let to = dir.path().display();
+    let ended = run(&mut shell(&format!("{script}{LOOPBACK} --trials 1 --quiet --out {to}")));
+    if ended.status == 77 {
+        return skipped("cli::surroundings::one_processor_is_enough", "there is no taskset");
+    }
+    ended.measured();
+}

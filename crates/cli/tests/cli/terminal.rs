@@ -1,0 +1,23 @@
+//! The line that shows how a run goes on, on a terminal that script(1) makes.
+
+use netfathom_testkit::skipped;
+
+use crate::child::{LOOPBACK, out, run, shell};
+
+#[test]
+fn a_terminal_shows_how_the_run_goes_on() {
+    let dir = out();
+    let run_in = format!("\\\"$0\\\" {LOOPBACK} --trials 2 --out {}", dir.path().display());
+    let script = format!("command -v script >/dev/null || exit 77; script -qec \"{run_in}\" /dev/null");
+    let ended = run(shell(&script).env("TERM", "xterm"));
+    if ended.status == 77 {
+        return skipped("cli::terminal::a_terminal_shows_how_the_run_goes_on", "there is no script(1)");
+    }
+    let shown = ended.measured().out;
+    for part in ["trial 1/", "(measured)", "k/s, lag ", " s left"] {
+        assert!(shown.contains(part), "no {part:?} in {shown:?}");
+    }
+    // Its tables have colours there, and the line is gone before they come.
+    let (_, tables) = shown.split_once("netfathom stack").expect("tables");
+    assert!(tables.contains('\x1b') && !tables.contains("s left"), "{tables:?}");
+}
