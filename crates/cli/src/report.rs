@@ -21,6 +21,7 @@ pub fn run(args: &ReportArgs) -> Result<ExitCode> {
     match target(args, &record) {
         None => output::print(&text)?,
         Some(path) => {
+            spare_record(&args.run, &path)?;
             std::fs::write(&path, text).map_err(|why| {
                 anyhow!("cannot write {}: {why}; choose another file with --output", path.display())
             })?;
@@ -28,6 +29,17 @@ pub fn run(args: &ReportArgs) -> Result<ExitCode> {
         }
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Refuses to write a picture over the record that it is drawn from.
+fn spare_record(run: &Path, to: &Path) -> Result<()> {
+    let record = if run.is_dir() { run.join(store::RECORD_FILE) } else { run.to_owned() };
+    match (record.canonicalize(), to.canonicalize()) {
+        (Ok(record), Ok(to)) if record == to => {
+            Err(anyhow!("{} is the record itself; choose another file with --output", to.display()))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// The file to write; `None` is standard output.

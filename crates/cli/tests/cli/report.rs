@@ -55,6 +55,16 @@ fn the_report_stands_beside_its_record() {
 }
 
 #[test]
+fn a_report_never_replaces_its_record() {
+    let dir = out();
+    let record = dir.path().join("record.json");
+    fs::copy(fixture(), &record).unwrap();
+    let said = refused(netfathom("report").arg(dir.path()).arg("-o").arg(&record), 1);
+    assert!(said.contains("is the record itself; choose another file"), "{said}");
+    assert!(fs::read(&record).unwrap() == fs::read(fixture()).unwrap());
+}
+
+#[test]
 fn a_report_that_cannot_be_written() {
     let command = |to: &str| {
         let mut command = netfathom("report");
