@@ -5,8 +5,8 @@ use std::io::Write;
 use netfathom_sys::capability::{Capability, effective};
 
 /// Says that a test is skipped and why, past the test harness, which keeps the output of
-/// tests that pass to itself. `scripts/test` counts these lines, equal ones once: skipped is
-/// not passed. So `test` names one test and no other.
+/// tests that pass to itself. `scripts/test` counts these lines, so a test says it once:
+/// skipped is not passed.
 pub fn skipped(test: &str, why: &str) {
     // At once, so that no other output gets in between.
     let line = format!("skipped: {test}: {why}\n");
