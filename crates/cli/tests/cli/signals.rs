@@ -56,9 +56,10 @@ fn sigterm_is_an_interrupt_too() {
 
 #[test]
 fn two_signals_at_the_same_time_are_one_wish() {
-    // As timeout(1) does, which signals its child and then its group.
+    // As timeout(1) does, which signals its child and then its group; with a pause, as
+    // otherwise they may come as one.
     ends_at_once(LOOPBACK, |child| {
-        let script = format!("kill -INT {0}; kill -INT {0}", child.id());
+        let script = format!("kill -INT {0}; sleep 0.02; kill -INT {0}", child.id());
         assert!(shell(&script).status().unwrap().success());
     });
 }
