@@ -9,7 +9,7 @@ use netfathom_measure::stack::{Live, Observer, Progressed, run};
 use netfathom_model::accounting::Fate;
 use netfathom_model::path::{Direction, Stage, Tap};
 use netfathom_model::plan::{Family, InsertedDelay, Place, StackPlan, TapChoice};
-use netfathom_model::record::{StageSummaryTimes, TrialKind};
+use netfathom_model::record::{Agreement, StageSummaryTimes, TrialKind};
 use netfathom_testkit::privileged;
 
 /// Measurements do not share their processors with each other.
@@ -146,8 +146,8 @@ fn bpf_and_timestamping_agree_on_the_way_out() {
         let tx = p.result.witnesses.iter().find(|w| w.direction == Direction::Tx).unwrap();
         assert_eq!(tx.tap, Tap::Timestamping);
         let bound = (0.15 * tx.mean_ns).max(300.0);
-        assert_eq!(tx.agrees, tx.difference_ns.abs() <= bound);
-        if tx.agrees {
+        assert_eq!(tx.agreement == Agreement::Agree, tx.difference_ns.abs() <= bound);
+        if tx.agreement == Agreement::Agree {
             return;
         }
         seen.push((tx.mean_ns, tx.difference_ns));

@@ -470,6 +470,20 @@ pub struct Witness {
     pub mean_ns: f64,
     /// The main tap's mean minus its own.
     pub difference_ns: f64,
-    /// Whether they agree within the larger of 15 % and 300 ns.
-    pub agrees: bool,
+    /// Half the 95 % interval of that difference between trials; `None` below two of either.
+    pub half_width_ns: Option<f64>,
+    /// Whether they agree.
+    pub agreement: Agreement,
+}
+
+/// Whether two taps agree.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Agreement {
+    /// Within the larger of 15 % and 300 ns.
+    Agree,
+    /// Beyond that, and beyond what the trials of one tap differ among themselves.
+    Disagree,
+    /// Beyond that, but the trials of one tap differ as much among themselves.
+    CannotTell,
 }

@@ -1,7 +1,7 @@
 //! The ruler measured: what the tap costs, and what another tap says.
 
 use netfathom_model::path::{Direction, Stage, Tap};
-use netfathom_model::record::{PathTimes, SelfCost, Trial, TrialKind, Witness};
+use netfathom_model::record::{Agreement, PathTimes, SelfCost, Trial, TrialKind, Witness};
 use netfathom_stats::{Estimate, difference, ratio};
 
 /// Two taps agree within the larger of these.
@@ -34,16 +34,22 @@ pub fn witnesses(trials: &[Trial], directions: &[Direction]) -> Vec<Witness> {
 }
 
 fn witness(trials: &[Trial], direction: Direction) -> Option<Witness> {
-    let mean_of = |kind| {
-        let means =
-            values(trials, kind, |t| t.paths.iter().find(|p| p.direction == direction).map(comparable_ns));
-        (!means.is_empty()).then(|| means.iter().sum::<f64>() / means.len() as f64)
-    };
+    let means =
+        |kind| values(trials, kind, |t| t.paths.iter().find(|p| p.direction == direction).map(comparable_ns));
+    let (main, other) = (means(TrialKind::Measured), means(TrialKind::Witness));
+    let mean = |v: &[f64]| (!v.is_empty()).then(|| v.iter().sum::<f64>() / v.len() as f64);
     let tap: Tap = trials.iter().find(|t| t.kind == TrialKind::Witness)?.tap?;
-    let mean_ns = mean_of(TrialKind::Witness)?;
-    let difference_ns = mean_of(TrialKind::Measured)? - mean_ns;
-    let agrees = difference_ns.abs() <= (AGREE_SHARE * mean_ns).max(AGREE_NS);
-    Some(Witness { direction, tap, mean_ns, difference_ns, agrees })
+    let mean_ns = mean(&other)?;
+    let difference_ns = mean(&main)? - mean_ns;
+    let half_width_ns = difference(&main, &other).map(|d| d.half_width);
+    let agreement = if difference_ns.abs() <= (AGREE_SHARE * mean_ns).max(AGREE_NS) {
+        Agreement::Agree
+    } else if half_width_ns.is_some_and(|h| difference_ns.abs() <= h) {
+        Agreement::CannotTell
+    } else {
+        Agreement::Disagree
+    };
+    Some(Witness { direction, tap, mean_ns, difference_ns, half_width_ns, agreement })
 }
 
 /// The mean time that the two taps have in common. On the way in SO_TIMESTAMPING stamps

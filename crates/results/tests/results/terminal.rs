@@ -1,7 +1,7 @@
 //! The tables on a terminal, over the fixture and over records that lack things.
 
 use netfathom_model::accounting::Fate;
-use netfathom_model::record::{Measurement, Record, Refused, StackResult, State, TrialKind};
+use netfathom_model::record::{Agreement, Measurement, Record, Refused, StackResult, State, TrialKind};
 use netfathom_model::verdict::Verdict;
 use netfathom_results::render::terminal::render;
 use netfathom_stats as stats;
@@ -113,9 +113,9 @@ fn a_gap_and_a_disagreeing_counter_are_loud() {
 fn a_witness_that_disagrees_is_loud() {
     let record = changed(|r| {
         let witness = &mut result(r).witnesses[0];
-        (witness.difference_ns, witness.agrees) = (812.0, false);
+        (witness.difference_ns, witness.agreement) = (812.0, Agreement::Disagree);
     });
-    assert!(render(&record, 120, false).contains("812 ns more, which is BEYOND"));
+    assert!(render(&record, 120, false).contains("812 ns more: they DISAGREE"));
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! What stands for the ruler: its own cost, and what the other tap says.
 
-use netfathom_model::record::{Estimate, StackResult, TrialKind};
+use netfathom_model::record::{Agreement, Estimate, StackResult, TrialKind};
 
 use super::number;
 use super::page::Page;
@@ -48,15 +48,18 @@ pub(super) fn witnesses(page: &mut Page, result: &StackResult) {
     }
     for w in &result.witnesses {
         let relation = if w.difference_ns < 0.0 { "less" } else { "more" };
+        let verdict = match w.agreement {
+            Agreement::Agree => "they agree within the larger of 15 % and 300 ns",
+            Agreement::CannotTell => "more than 15 % and 300 ns, but no more than trials of one tap differ",
+            Agreement::Disagree => "they DISAGREE, by more than 15 % and 300 ns",
+        };
         page.text(&format!(
-            "{}   {} {}: the {} tap has {} {relation}, which is {} the larger of 15 % and 300 ns{}",
+            "{}   {} {}: the {} tap has {} {relation}: {verdict}",
             w.direction.name(),
             w.tap.name(),
             number::mean(w.mean_ns),
             result.tap.name(),
-            number::mean(w.difference_ns.abs()),
-            if w.agrees { "within" } else { "BEYOND" },
-            if w.agrees { "" } else { ": they do not agree" }
+            number::interval(w.difference_ns.abs(), w.half_width_ns),
         ));
     }
     let moved = result.trials.iter().filter_map(|t| t.clock_moved_ns).max_by_key(|m| m.unsigned_abs());

@@ -56,7 +56,17 @@ function witness({ stack }) {
     { head: 'other tap', text: true, cell: (w) => words(w.tap) },
     { head: 'its mean', cell: (w) => time(w.mean_ns) },
     { head: 'main tap minus it', cell: (w) => time(w.difference_ns) },
-    { head: '', text: true, cell: (w) => (w.agrees ? 'agrees within the larger of 15 % and 300 ns'
-      : el('span', { class: 'mark degraded' }, 'disagrees by more than the larger of 15 % and 300 ns')) },
+    { head: '95 % between trials', cell: (w) => (isNumber(w.half_width_ns) ? '± ' + time(w.half_width_ns) : NOT_KNOWN) },
+    { head: '', text: true, cell: (w) => agreement(w.agreement) },
   ], stack.witnesses)];
+}
+
+function agreement(outcome) {
+  const texts = {
+    agree: 'agrees within the larger of 15 % and 300 ns',
+    cannot_tell: 'more than 15 % and 300 ns, but no more than trials of one tap differ',
+    disagree: 'disagrees by more than the larger of 15 % and 300 ns',
+  };
+  const text = texts[outcome] || words(outcome);
+  return outcome === 'agree' ? text : el('span', { class: 'mark degraded' }, text);
 }
