@@ -176,9 +176,9 @@ impl StackPlan {
         range("controls", self.controls.into(), 0, 1000)?;
         range("witnesses", self.witnesses.into(), 0, 1000)?;
         range("samples", self.samples.into(), 0, 10_000_000)?;
-        range("reader-delay in ns", self.reader_delay_ns, 0, 100_000_000)?;
+        range("reader-delay (ns)", self.reader_delay_ns, 0, 100_000_000)?;
         if let Some(delay) = self.inserted_delay {
-            range("insert-delay in ns", delay.delay_ns.into(), 1_000, 1_000_000)?;
+            range("insert-delay (ns)", delay.delay_ns.into(), 1_000, 1_000_000)?;
             if self.place != Place::Lab {
                 return Err(PlanError::DelayOutsideLab);
             }

@@ -232,10 +232,10 @@ pub enum ProfileError {
     #[error("a rate of {0} messages a second cannot be: choose from {MIN_RATE_PER_S} to 50M")]
     Rate(String),
     /// A ramp that does not rise.
-    #[error("a ramp from {0} to {1} does not rise: the first rate must be below the second")]
+    #[error("from {0} to {1} the rate does not rise: the first must be below the second")]
     Backward(String, String),
     /// A trial too short or too long.
-    #[error("a trial of {0} cannot be: choose from 10ms to 1440m")]
+    #[error("a trial of {0} cannot be: choose from 10ms to 86400s, a day")]
     Duration(String),
     /// Less than two messages.
     #[error("the profile holds less than two messages: raise its rate or its duration")]

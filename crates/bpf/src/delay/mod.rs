@@ -142,7 +142,7 @@ fn load(direction: Direction, delay_ns: u32) -> Result<Object, DelayError> {
         let load = program.name() == wanted;
         program.set_autoload(load);
     });
-    open.load().map_err(step("load"))
+    crate::probe::quietly(|| open.load()).map_err(step("load"))
 }
 
 /// A queueing discipline of its own kind, with the program as a filter.

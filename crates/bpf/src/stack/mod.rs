@@ -98,7 +98,7 @@ impl StackTap {
                 || wanted(Direction::Rx, &RX_PROGRAMS);
             program.set_autoload(autoload);
         }
-        let object = open.load().map_err(step("load"))?;
+        let object = crate::probe::quietly(|| open.load()).map_err(step("load"))?;
         let mapping = Arc::new(map_shared(&object)?);
         let shared = mapping.get();
         shared.flow_be.store(target.flow.to_be(), Relaxed);

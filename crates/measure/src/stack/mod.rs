@@ -66,7 +66,7 @@ pub enum StackError {
         source: io::Error,
     },
     /// A socket call failed.
-    #[error("a socket failed: {0}")]
+    #[error("a socket failed: {0}{remedy}", remedy = socket_remedy(.0))]
     Socket(io::Error),
     /// The reader failed.
     #[error("the reader failed while receiving: {0}; the trial is lost")]
@@ -80,6 +80,14 @@ pub enum StackError {
     /// A thread could not be bound to its processor.
     #[error("{0}; choose others with --cpu SENDER,READER")]
     Cpu(#[from] CpuError),
+    /// The machine has no thread left for us.
+    #[error("cannot start the {name} thread: {source}; raise the limit of processes (ulimit -u)")]
+    NoThread {
+        /// Which.
+        name: &'static str,
+        /// Why not.
+        source: io::Error,
+    },
     /// A thread of ours panicked.
     #[error("the {0} thread died: this is a bug in netfathom")]
     Thread(&'static str),
@@ -97,6 +105,20 @@ pub enum StackError {
     /// The tap failed in the middle of a run.
     #[error("the bpf tap failed: {0}")]
     Bpf(#[from] LoadError),
+}
+
+/// Too many open files (errno(3)).
+const EMFILE: i32 = 24;
+
+/// What helps against the failures that users meet.
+fn socket_remedy(error: &io::Error) -> &'static str {
+    match error.kind() {
+        io::ErrorKind::NetworkUnreachable | io::ErrorKind::AddrNotAvailable => {
+            "; is the loopback device up? (ip link set lo up)"
+        }
+        _ if error.raw_os_error() == Some(EMFILE) => "; raise the limit of open files (ulimit -n)",
+        _ => "",
+    }
 }
 
 /// What a run has produced so far.

@@ -20,11 +20,13 @@ pub struct Task<'a> {
     pub socket: &'a UdpSocket,
     /// The trial; messages of others are foreign.
     pub flow: u32,
-    /// Idle for so long after each message.
+    /// Idle for so long after each message, until the end is told.
     pub delay_ns: u64,
     /// Set before [`netfathom_sys::socket::end_receiving`], so that an empty message is not
     /// taken for the end.
     pub ended: &'a AtomicBool,
+    /// The user wants an end: what is still queued is left.
+    pub stop: &'a AtomicBool,
     /// Messages of the trial received so far, for the thread that waits for the last.
     pub received: &'a AtomicU64,
 }
@@ -69,7 +71,12 @@ pub fn read_all<T: ReceiveTap>(task: &Task<'_>, tap: &mut T) -> io::Result<Read>
             None => read.foreign += 1,
         }
         task.received.store(read.delivered, Relaxed);
-        idle(task.delay_ns);
+        if task.stop.load(Relaxed) && task.ended.load(Relaxed) {
+            break;
+        }
+        if !task.ended.load(Relaxed) {
+            idle(task.delay_ns);
+        }
     }
     read.next = seen.next();
     read.cpu_ns = thread_time_ns() - cpu_before_ns;
@@ -129,8 +136,9 @@ mod tests {
         ];
         datagrams.iter().for_each(|d| assert_eq!(sender.send(d).unwrap(), d.len()));
         let ended = AtomicBool::new(false);
+        let (stop, received) = (AtomicBool::new(false), AtomicU64::new(0));
         let task =
-            Task { socket: &socket, flow: 5, delay_ns: 0, ended: &ended, received: &AtomicU64::new(0) };
+            Task { socket: &socket, flow: 5, delay_ns: 0, ended: &ended, stop: &stop, received: &received };
         let read = std::thread::scope(|s| {
             let reader = s.spawn(|| read_all(&task, &mut ()).unwrap());
             std::thread::sleep(std::time::Duration::from_millis(100));

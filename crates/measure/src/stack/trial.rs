@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::net::UdpSocket;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
-use std::thread;
-use std::time::Duration;
+use std::thread::{self, Scope, ScopedJoinHandle};
+use std::time::{Duration, Instant};
 
 use netfathom_bpf::stack::{StackTap, Target};
 use netfathom_model::accounting::Accounting;
@@ -32,6 +32,8 @@ const LEAD_IN_NS: u64 = 10_000_000;
 const LEAST_OVERRUN_NS: u64 = 100_000_000;
 /// The reader is given up on when nothing has come for so long after the last departure.
 const SILENCE: Duration = Duration::from_millis(200);
+/// A reader that is told to idle may have thousands of messages queued.
+const LONGEST_DRAIN: Duration = Duration::from_secs(5);
 
 /// What a trial is to do.
 pub struct Task<'a> {
@@ -257,21 +259,22 @@ fn both_ends<S: SendTap + Send, R: ReceiveTap + Send>(
         flow: task.flow,
         delay_ns: task.plan.reader_delay_ns,
         ended: &ended,
+        stop: task.stop,
         received: &received,
     };
     let (sender_cpu, reader_cpu) = task.cpus;
     thread::scope(|scope| {
-        let reader = scope.spawn(|| {
+        let reader = spawn(scope, "reader", || {
             cpu::pin(reader_cpu)?;
             reader::read_all(&reading, receive_tap).map_err(StackError::Receive)
-        });
-        let sender = scope.spawn(|| {
+        })?;
+        let sent = spawn(scope, "sender", || {
             cpu::pin(sender_cpu)?;
             Ok(sender::send_all(load, departures, send_tap))
-        });
-        let sent = sender.join().unwrap_or(Err(StackError::Thread("sender")));
+        })
+        .and_then(|sender| sender.join().unwrap_or(Err(StackError::Thread("sender"))));
         if let Ok(sent) = &sent {
-            await_last(sent.accepted, &received, || reader.is_finished());
+            await_last(sent.accepted, &received, || reader.is_finished() || task.stop.load(Relaxed));
         }
         ended.store(true, Relaxed);
         end_receiving(socket);
@@ -280,15 +283,29 @@ fn both_ends<S: SendTap + Send, R: ReceiveTap + Send>(
     })
 }
 
-/// Waits until everything has arrived or nothing comes any more.
+/// A thread by name; a machine that has no more to give is told, not panicked at.
+fn spawn<'scope, T: Send + 'scope>(
+    scope: &'scope Scope<'scope, '_>,
+    name: &'static str,
+    work: impl FnOnce() -> Result<T, StackError> + Send + 'scope,
+) -> Result<ScopedJoinHandle<'scope, Result<T, StackError>>, StackError> {
+    let spawned = thread::Builder::new().name(name.into()).spawn_scoped(scope, work);
+    spawned.map_err(|source| StackError::NoThread { name, source })
+}
+
+/// Waits until everything has arrived, nothing comes any more, or it takes too long: then
+/// the reader idles no more and takes what is left at once.
 fn await_last(sent: u64, received: &AtomicU64, gone: impl Fn() -> bool) {
-    let step = Duration::from_millis(1);
-    let (mut last, mut quiet) = (0, Duration::ZERO);
-    while received.load(Relaxed) < sent && quiet < SILENCE && !gone() {
-        thread::sleep(step);
+    let deadline = Instant::now() + LONGEST_DRAIN;
+    let (mut last, mut since) = (0, Instant::now());
+    while received.load(Relaxed) < sent && !gone() && Instant::now() < deadline {
+        thread::sleep(Duration::from_millis(1));
         let now = received.load(Relaxed);
-        quiet = if now == last { quiet + step } else { Duration::ZERO };
-        last = now;
+        if now != last {
+            (last, since) = (now, Instant::now());
+        } else if since.elapsed() > SILENCE {
+            break;
+        }
     }
 }
 

@@ -50,6 +50,7 @@ fn remedy_of(source: &io::Error) -> &'static str {
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
             "free some space there or choose another disk with --out DIR"
         }
+        io::ErrorKind::FileTooLarge => "raise the limit of file sizes (ulimit -f)",
         io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
             "choose a directory that you may write to with --out DIR"
         }

@@ -56,7 +56,9 @@ fn without_record(path: &Path) -> ReadError {
         Some(newest) => {
             format!("it is a directory of runs; name one of them, such as the newest, {}", newest.display())
         }
-        None => format!("it holds no {RECORD_FILE}; a run that is killed in its first trial leaves none"),
+        None => {
+            format!("it holds no {RECORD_FILE}; a run that was killed before its first trial leaves none")
+        }
     };
     ReadError::NotARun { path: path.to_owned(), why }
 }
