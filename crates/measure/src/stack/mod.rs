@@ -4,27 +4,23 @@
 //! [`run`] is the map: build the rig, run the trials in their order, say what came of them.
 
 use std::io;
-use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
-use netfathom_bpf::delay::DelayError;
-use netfathom_bpf::stack::{LoadError, StackTap, Target};
-use netfathom_model::environment::{Environment, ThreadPlace};
-use netfathom_model::path::{Direction, Tap};
-use netfathom_model::plan::{StackPlan, TapChoice};
-use netfathom_model::record::{LeftOut, StackResult, Trial, TrialKind};
+use netfathom_model::environment::Environment;
+use netfathom_model::path::Tap;
+use netfathom_model::plan::StackPlan;
+use netfathom_model::record::{StackResult, Trial, TrialKind};
 use netfathom_model::sample::Sample;
 use netfathom_model::verdict::{Finding, Verdict};
 use netfathom_sys::clock::monotonic_ns;
-use netfathom_sys::counters::CountersError;
-use netfathom_sys::cpu::{self, CpuError};
 
 use crate::environment;
-use crate::lab::LabError;
 
 mod accounting;
+mod choice;
 mod cost;
+mod error;
 mod judge;
 mod order;
 mod reader;
@@ -38,8 +34,11 @@ pub mod tap;
 mod trial;
 pub mod window;
 
+pub use choice::probe_bpf;
+pub use error::{RunError, StackError};
 pub use sender::Live;
 
+use choice::{choose_cpus, choose_taps, thread_places};
 use rig::Rig;
 use sampling::Sampling;
 
@@ -47,79 +46,6 @@ use sampling::Sampling;
 const BURST_NS: u64 = 200_000_000;
 /// No machine sends more in one burst.
 const BURST_MESSAGES: u64 = 10_000_000;
-
-/// Why a measurement could not be made.
-#[derive(Debug, thiserror::Error)]
-pub enum StackError {
-    /// There can be no lab here.
-    #[error("{0}; without root choose --loopback")]
-    Lab(#[from] LabError),
-    /// The kernel runs without IPv6.
-    #[error("no IPv6 in the lab: the kernel runs without it; leave --ipv6 out")]
-    NoIpv6,
-    /// The reader's port is taken.
-    #[error("cannot listen on {address}: {source}; choose another --port, or none to take a free one")]
-    Bind {
-        /// Where.
-        address: SocketAddr,
-        /// Why not.
-        source: io::Error,
-    },
-    /// A socket call failed.
-    #[error("a socket failed: {0}{remedy}", remedy = socket_remedy(.0))]
-    Socket(io::Error),
-    /// The reader failed.
-    #[error("the reader failed while receiving: {0}; the trial is lost")]
-    Receive(io::Error),
-    /// No message gets from one end to the other.
-    #[error("no message gets from the sender to the reader: is a firewall in between? (nft list ruleset)")]
-    NothingCrosses,
-    /// The system's own counters could not be read.
-    #[error("{0}")]
-    Counters(CountersError),
-    /// A thread could not be bound to its processor.
-    #[error("{0}; choose others with --cpu SENDER,READER")]
-    Cpu(#[from] CpuError),
-    /// The machine has no thread left for us.
-    #[error("cannot start the {name} thread: {source}; raise the limit of processes (ulimit -u)")]
-    NoThread {
-        /// Which.
-        name: &'static str,
-        /// Why not.
-        source: io::Error,
-    },
-    /// A thread of ours panicked.
-    #[error("the {0} thread died: this is a bug in netfathom")]
-    Thread(&'static str),
-    /// The tap that was asked for does not work here.
-    #[error("the bpf tap does not work here: {reason}; {remedy}")]
-    NoBpf {
-        /// Why.
-        reason: String,
-        /// What would help.
-        remedy: String,
-    },
-    /// The delay that was to be found could not be inserted.
-    #[error("{0}")]
-    Delay(#[from] DelayError),
-    /// The tap failed in the middle of a run.
-    #[error("the bpf tap failed: {0}")]
-    Bpf(#[from] LoadError),
-}
-
-/// Too many open files (errno(3)).
-const EMFILE: i32 = 24;
-
-/// What helps against the failures that users meet.
-fn socket_remedy(error: &io::Error) -> &'static str {
-    match error.kind() {
-        io::ErrorKind::NetworkUnreachable | io::ErrorKind::AddrNotAvailable => {
-            "; is the loopback device up? (ip link set lo up)"
-        }
-        _ if error.raw_os_error() == Some(EMFILE) => "; raise the limit of open files (ulimit -n)",
-        _ => "",
-    }
-}
 
 /// What a run has produced so far.
 #[derive(Clone, Debug)]
@@ -145,17 +71,6 @@ pub trait Observer {
     /// # Errors
     /// Whatever keeps the observer from going on ends the run.
     fn keep(&mut self, so_far: &Progressed) -> io::Result<()>;
-}
-
-/// Why a run ended without a result.
-#[derive(Debug, thiserror::Error)]
-pub enum RunError {
-    /// The measurement failed.
-    #[error(transparent)]
-    Measure(#[from] StackError),
-    /// The observer could not keep what was measured.
-    #[error(transparent)]
-    Observer(#[from] io::Error),
 }
 
 /// Measures. Ends early, keeping the finished trials, once `stop` is set.
@@ -217,82 +132,6 @@ fn conclude(p: &mut Progressed) {
     *witnesses = cost::witnesses(trials, &plan.directions);
     p.verdict = judge::run(trials, plan.trials);
     p.findings = report::findings(&p.result);
-}
-
-/// The taps of a run.
-struct Taps {
-    /// The run's own.
-    main: Tap,
-    /// The second witness, if it works here.
-    other: Option<Tap>,
-    /// What does not work.
-    left_out: Vec<LeftOut>,
-}
-
-impl Taps {
-    /// The tap of a trial: the run's own, none, or the other one.
-    fn of(&self, kind: TrialKind) -> Option<Tap> {
-        match kind {
-            TrialKind::Measured => Some(self.main),
-            TrialKind::Control => None,
-            TrialKind::Witness => self.other,
-        }
-    }
-}
-
-/// Whether the bpf tap works here, found out by loading it.
-///
-/// # Errors
-/// Why not, and what would help.
-pub fn probe_bpf() -> Result<(), LeftOut> {
-    let target = Target { flow: 0, reader_cookie: 0, window_shift: 30 };
-    match StackTap::load(&[Direction::Tx, Direction::Rx], target) {
-        Ok(_) => Ok(()),
-        Err(e) => Err(LeftOut { what: "bpf tap".into(), reason: e.to_string(), remedy: bpf_remedy() }),
-    }
-}
-
-fn bpf_remedy() -> String {
-    use netfathom_sys::capability::{Capability, effective};
-    let has = |c| effective().is_ok_and(|all| all.contains(&c));
-    if !(has(Capability::SysAdmin) || has(Capability::Bpf) && has(Capability::Perfmon)) {
-        return "run as root, or give the program CAP_BPF and CAP_PERFMON".into();
-    }
-    if !std::path::Path::new("/sys/kernel/btf/vmlinux").exists() {
-        return "use a kernel built with CONFIG_DEBUG_INFO_BTF".into();
-    }
-    "see what this kernel has with `netfathom host`".into()
-}
-
-fn choose_taps(plan: &StackPlan) -> Result<Taps, StackError> {
-    let timestamping = |other, left_out| Taps { main: Tap::Timestamping, other, left_out };
-    match (plan.tap, probe_bpf()) {
-        (TapChoice::Only(Tap::Timestamping), Ok(())) => Ok(timestamping(Some(Tap::Bpf), Vec::new())),
-        (TapChoice::Only(Tap::Timestamping) | TapChoice::Auto, Err(left_out)) => {
-            Ok(timestamping(None, vec![left_out]))
-        }
-        (_, Ok(())) => Ok(Taps { main: Tap::Bpf, other: Some(Tap::Timestamping), left_out: Vec::new() }),
-        (TapChoice::Only(Tap::Bpf), Err(LeftOut { reason, remedy, .. })) => {
-            Err(StackError::NoBpf { reason, remedy })
-        }
-    }
-}
-
-/// Sender and reader on the last two processors; the first one has most interrupts.
-fn choose_cpus(plan: &StackPlan) -> Result<(usize, usize), StackError> {
-    if let Some(cpus) = plan.cpus {
-        return Ok(cpus);
-    }
-    let allowed = cpu::allowed()?;
-    let last = allowed.last().copied().unwrap_or(0);
-    Ok((last, allowed.iter().rev().nth(1).copied().unwrap_or(last)))
-}
-
-fn thread_places((sender, reader): (usize, usize)) -> Vec<ThreadPlace> {
-    vec![
-        ThreadPlace { role: "sender".into(), cpu: sender },
-        ThreadPlace { role: "reader".into(), cpu: reader },
-    ]
 }
 
 /// What all trials of a run share.

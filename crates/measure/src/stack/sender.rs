@@ -12,13 +12,9 @@ use netfathom_model::message::Header;
 use netfathom_stats::{Histogram, Windowed};
 use netfathom_sys::clock::{monotonic_ns, sleep_until_ns};
 
-use super::tap::SendTap;
+use super::tap::{GRAIN, PART_GRAIN, SendTap};
 use super::window::Windows;
 
-/// Three digits, for what a run is about: stack time and lag.
-pub const GRAIN: u32 = 10;
-/// Buckets of at most 0.8 %, for its parts: they are many, and each goes into the record.
-pub const PART_GRAIN: u32 = 7;
 /// Before a departure the last stretch is spun, not slept: a wake-up alone is late by
 /// tens of microseconds.
 const SPIN_NS: u64 = 200_000;

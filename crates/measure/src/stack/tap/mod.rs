@@ -8,10 +8,13 @@ use netfathom_model::message::Header;
 use netfathom_model::path::Stage;
 use netfathom_stats::Windowed;
 
-use super::sender::{GRAIN, PART_GRAIN};
-
 pub mod bpf;
 pub mod timestamping;
+
+/// Three digits, for what a run is about: stack time and lag.
+pub const GRAIN: u32 = 10;
+/// Buckets of at most 0.8 %, for its parts: they are many, and each goes into the record.
+pub const PART_GRAIN: u32 = 7;
 
 /// Stack times of one direction of one trial, as a tap collects them.
 #[derive(Clone, Debug)]

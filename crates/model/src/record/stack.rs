@@ -1,0 +1,280 @@
+//! What `netfathom stack` produces: trials, and what follows from them.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{Distribution, Estimate, Series};
+use crate::accounting::Accounting;
+use crate::path::{Direction, Stage, Tap};
+use crate::plan::StackPlan;
+use crate::verdict::Verdict;
+
+/// What `netfathom stack` produced.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct StackResult {
+    /// What was asked for.
+    pub plan: StackPlan,
+    /// The tap that was used.
+    pub tap: Tap,
+    /// Taps that were left out, each with its reason.
+    pub left_out: Vec<LeftOut>,
+    /// Every trial, in the order in which they ran.
+    pub trials: Vec<Trial>,
+    /// One a direction.
+    pub summaries: Vec<PathSummary>,
+    /// The ruler's own cost; `None` where too few control trials were run.
+    pub self_cost: Option<SelfCost>,
+    /// What the other tap says; empty where there was none.
+    pub witnesses: Vec<Witness>,
+}
+
+/// Something that could not be used, and why.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct LeftOut {
+    /// What.
+    pub what: String,
+    /// Why.
+    pub reason: String,
+    /// What would make it work.
+    pub remedy: String,
+}
+
+/// What a trial is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum TrialKind {
+    /// With the tap: the measurement itself.
+    Measured,
+    /// Without any tap: what the ruler costs.
+    Control,
+    /// With the other tap: a second opinion.
+    Witness,
+}
+
+/// One run of the plan's load.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct Trial {
+    /// Its place in the run, from 0.
+    pub index: u32,
+    /// What it is for.
+    pub kind: TrialKind,
+    /// The tap that was on; `None` in a control.
+    pub tap: Option<Tap>,
+    /// Start, from the start of the run.
+    pub started_after_ns: u64,
+    /// What the generator did.
+    pub load: Load,
+    /// One a direction that was measured; empty in a control.
+    pub paths: Vec<PathTimes>,
+    /// Where every message ended.
+    pub accounting: Accounting,
+    /// What the reader's thread took of its processor, per delivered message.
+    pub reader_cpu_ns_per_message: Option<f64>,
+    /// The highest rate that a short burst without pauses reached under the same tap.
+    pub flat_out_per_s: Option<f64>,
+    /// How far CLOCK_REALTIME moved against CLOCK_MONOTONIC during the trial; only where
+    /// stamps had to be converted.
+    pub clock_moved_ns: Option<i64>,
+    /// How far this trial can be trusted.
+    pub verdict: Verdict,
+}
+
+/// What the generator did in one trial.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct Load {
+    /// Messages in the plan.
+    pub planned: u64,
+    /// Messages that the operating system accepted.
+    pub sent: u64,
+    /// Messages that it refused, by error.
+    pub refused: Vec<Refused>,
+    /// Messages that were never tried, since the time was over or the run was stopped.
+    pub unsent: u64,
+    /// Messages that left after the next one was due.
+    pub missed_slots: u64,
+    /// From the first departure to the last.
+    pub span_ns: u64,
+    /// Actual minus intended departure.
+    pub lag: Distribution,
+    /// Lag in units of the wanted interval at that moment, 99th percentile.
+    pub lag_p99_of_interval: f64,
+    /// Time that the send call took.
+    pub send_call: Distribution,
+    /// Lag and departures over the trial.
+    pub series: Series,
+}
+
+/// Messages that the operating system refused with one error.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Refused {
+    /// The error, such as `ECONNREFUSED`.
+    pub error: String,
+    /// How many.
+    pub count: u64,
+}
+
+/// What one direction of one trial took.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct PathTimes {
+    /// Which way.
+    pub direction: Direction,
+    /// Stack time: application to link layer or back.
+    pub total: Distribution,
+    /// The same over the windows of highest intensity; `None` if no message left there.
+    pub peak: Option<PeakTimes>,
+    /// Every stage of the direction, in order.
+    pub stages: Vec<StageTimes>,
+    /// Stack time over the trial.
+    pub series: Series,
+}
+
+/// The papers' peak indicators of one trial: the windows in which the plan wanted at least
+/// 90 % of its highest rate.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct PeakTimes {
+    /// Messages in those windows.
+    pub count: u64,
+    /// Mean stack time there.
+    pub mean_ns: f64,
+    /// Smallest.
+    pub min_ns: i64,
+    /// Largest.
+    pub max_ns: i64,
+    /// The papers' S, which assumes independent messages.
+    pub mean_error_ns: Option<f64>,
+    /// Messages a second that really left in those windows.
+    pub reached_per_s: f64,
+}
+
+/// What one stage took, or why that is not known.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct StageTimes {
+    /// Which.
+    pub stage: Stage,
+    /// The times, or why there are none.
+    pub times: StageOutcome,
+}
+
+/// The times of a stage, or why there are none.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum StageOutcome {
+    /// Over the messages that passed the stage.
+    Measured {
+        /// All of the trial.
+        distribution: Box<Distribution>,
+        /// Over the trial.
+        series: Series,
+    },
+    /// Not measured, with the reason.
+    Unavailable(String),
+}
+
+impl StageOutcome {
+    /// The times, if there are any.
+    #[must_use]
+    pub fn distribution(&self) -> Option<&Distribution> {
+        match self {
+            Self::Measured { distribution, .. } => Some(distribution),
+            Self::Unavailable(_) => None,
+        }
+    }
+}
+
+/// A row of the papers' summary table.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Indicator {
+    /// Trials behind it.
+    pub trials: u32,
+    /// Mean of the trial means.
+    pub mean_ns: f64,
+    /// Smallest time of all trials.
+    pub min_ns: i64,
+    /// Largest time of all trials.
+    pub max_ns: i64,
+    /// Half the 95 % interval between trials, Student's t; `None` of a single trial.
+    pub between_trials_ns: Option<f64>,
+}
+
+/// One direction over all measured trials.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct PathSummary {
+    /// Which way.
+    pub direction: Direction,
+    /// Over everything.
+    pub overall: Indicator,
+    /// Over the windows of highest intensity.
+    pub peak: Option<Indicator>,
+    /// 1 / mean time at peak: the load that the paper infers (Borodin 2014).
+    pub theoretical_per_s: Option<f64>,
+    /// The highest rate that really left, mean over trials, in the same windows.
+    pub reached_per_s: Option<f64>,
+    /// All trials merged.
+    pub total: Distribution,
+    /// All trials merged, stage by stage.
+    pub stages: Vec<StageSummary>,
+}
+
+/// One stage over all measured trials.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct StageSummary {
+    /// Which.
+    pub stage: Stage,
+    /// Whether it is part of the stack time.
+    pub inside: bool,
+    /// Its part of the stack time, 0 to 1; of a stage outside, in the same unit.
+    pub share: Option<f64>,
+    /// The times of the messages that passed it, or why there are none.
+    pub times: StageSummaryTimes,
+}
+
+/// The merged times of a stage, or why there are none.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum StageSummaryTimes {
+    /// Over the messages that passed the stage.
+    Measured(Box<Distribution>),
+    /// Not measured, with the reason.
+    Unavailable(String),
+}
+
+/// The ruler's own cost: trials with the tap against trials without.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct SelfCost {
+    /// Longer send calls, per message. On one machine the receiver's kernel half runs
+    /// inside them.
+    pub send_call_ns: Estimate,
+    /// More processor time of the reader, per message.
+    pub reader_cpu_ns: Option<Estimate>,
+    /// Share of the flat-out rate that the tap takes, 0 to 1.
+    pub rate_lost: Option<Estimate>,
+}
+
+/// What the other tap says of the same quantity.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Witness {
+    /// Which way.
+    pub direction: Direction,
+    /// The other tap.
+    pub tap: Tap,
+    /// Its mean stack time over its trials.
+    pub mean_ns: f64,
+    /// The main tap's mean minus its own.
+    pub difference_ns: f64,
+    /// Half the 95 % interval of that difference between trials; `None` below two of either.
+    pub half_width_ns: Option<f64>,
+    /// Whether they agree.
+    pub agreement: Agreement,
+}
+
+/// Whether two taps agree.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Agreement {
+    /// Within the larger of 15 % and 300 ns.
+    Agree,
+    /// Beyond that, and beyond what the trials of one tap differ among themselves.
+    Disagree,
+    /// Beyond that, but the trials of one tap differ as much among themselves.
+    CannotTell,
+}
