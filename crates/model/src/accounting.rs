@@ -71,7 +71,7 @@ impl CounterCheck {
 pub struct HookCount {
     /// The tracepoint or stamp.
     pub hook: String,
-    /// Our messages that it saw.
+    /// Our messages that it timed.
     pub events: u64,
     /// Those it saw but could not keep: the slot was taken by another message.
     pub lost: u64,
@@ -94,6 +94,10 @@ pub struct Accounting {
     pub unjoined_tx: u64,
     /// Delivered messages whose incoming time could not be taken.
     pub unjoined_rx: u64,
+    /// Delivered messages whose incoming time could not be cut into stages: a reader that is
+    /// awake may take a message before the kernel has told of it.
+    #[serde(default)]
+    pub unstaged_rx: u64,
     /// What each hook saw.
     pub hooks: Vec<HookCount>,
     /// What others counted.

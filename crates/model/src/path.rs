@@ -59,11 +59,11 @@ pub enum Stage {
     Backlog,
     /// In: `netif_receive_skb` to `sk_data_ready`.
     Protocol,
-    /// In, where the reader slept: `sk_data_ready` to `sched_wakeup`.
+    /// In: what the reader slept after `sk_data_ready`, until `sched_wakeup`.
     Wakeup,
-    /// In, where the reader was not running: until `sched_switch` to it.
+    /// In: what the reader waited for a processor after `sk_data_ready`, until `sched_switch`.
     Runqueue,
-    /// In, where the reader was busy with earlier messages: until its receive call.
+    /// In: what the reader ran for earlier messages after `sk_data_ready`, until its receive call.
     Sockqueue,
     /// In: the receive call itself, until `sock_recv_length`.
     Read,

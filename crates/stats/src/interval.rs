@@ -83,8 +83,8 @@ pub struct Median {
     pub high: f64,
 }
 
-/// Median with its 95 % interval by the sign test (normal approximation of the binomial),
-/// which a few wild values do not move. `None` below six values, where no such interval exists.
+/// Median with its interval of at least 95 % by the sign test, which a few wild values do not
+/// move. `None` below six values, where no such interval exists.
 #[must_use]
 pub fn median(values: &[f64]) -> Option<Median> {
     let n = values.len();
@@ -93,10 +93,23 @@ pub fn median(values: &[f64]) -> Option<Median> {
     }
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
-    let half = 0.98 * (n as f64).sqrt();
-    let low = (n as f64 / 2.0 - half).floor().max(0.0) as usize;
+    let low = outside(n);
     let value = (sorted[(n - 1) / 2] + sorted[n / 2]) / 2.0;
     Some(Median { value, low: sorted[low], high: sorted[n - 1 - low] })
+}
+
+/// How many of n sorted values to leave out on either side: as many as keep the probability
+/// of the median lying beyond them, Binomial(n, 1/2), within 2.5 %.
+fn outside(n: usize) -> usize {
+    let mut term = 0.5f64.powi(n as i32);
+    let mut beyond = term;
+    let mut k = 0;
+    while beyond <= 0.025 {
+        term *= (n - k) as f64 / (k + 1) as f64;
+        k += 1;
+        beyond += term;
+    }
+    k.saturating_sub(1)
 }
 
 #[cfg(test)]
@@ -108,7 +121,7 @@ mod tests {
         let mut values: Vec<f64> = (0..41).map(f64::from).collect();
         values[40] = 1e12;
         let m = median(&values).unwrap();
-        assert_eq!((m.value, m.low, m.high), (20.0, 14.0, 26.0));
+        assert_eq!((m.value, m.low, m.high), (20.0, 13.0, 27.0));
         assert_eq!(median(&values[..5]), None);
     }
 

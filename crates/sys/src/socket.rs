@@ -72,6 +72,14 @@ pub fn drops(socket: &UdpSocket) -> io::Result<u32> {
     Ok(memory[SK_MEMINFO_DROPS])
 }
 
+/// Calls receive once without waiting for, or taking, a message: who watches the socket then
+/// knows the thread that reads it.
+pub fn show_reader(socket: &UdpSocket) {
+    let flags = libc::MSG_PEEK | libc::MSG_DONTWAIT;
+    // SAFETY: a buffer of no bytes is never written to; whatever the call answers is fine.
+    unsafe { libc::recv(socket.as_raw_fd(), std::ptr::null_mut(), 0, flags) };
+}
+
 /// Ends a blocked receive call of another thread: it returns 0 once the buffer is empty.
 pub fn end_receiving(socket: &UdpSocket) {
     // SAFETY: a system call on an open descriptor, without memory. An unconnected UDP

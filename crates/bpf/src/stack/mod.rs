@@ -151,7 +151,14 @@ impl StackTap {
         let mut drops = BTreeMap::new();
         for cpu in self.per_cpu::<CpuState>("cpu_states")? {
             for (reason, &count) in cpu.drops.iter().enumerate().filter(|&(_, &count)| count > 0) {
-                let name = names.get(&reason).cloned().unwrap_or_else(|| format!("reason {reason}"));
+                let other = || {
+                    if reason + 1 == shared::REASONS {
+                        "other subsystem".into()
+                    } else {
+                        format!("reason {reason}")
+                    }
+                };
+                let name = names.get(&reason).cloned().unwrap_or_else(other);
                 *drops.entry(name).or_default() += count;
             }
         }

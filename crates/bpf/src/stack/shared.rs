@@ -65,7 +65,7 @@ pub(super) struct Reader {
     sched_switch: AtomicU64,
     state: AtomicU32,
     tid: AtomicU32,
-    receptions_n: AtomicU64,
+    pub receptions_n: AtomicU64,
 }
 
 #[repr(C)]

@@ -1,7 +1,8 @@
 //! What the hooks saw of one message, for the thread that reads it.
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::Ordering::{Acquire, Relaxed};
+use std::sync::atomic::{AtomicU64, fence};
 
 use super::shared::{self, Mapping, SLOTS, stamp};
 
@@ -80,7 +81,7 @@ impl View {
     #[must_use]
     pub fn tx(&self, sequence: u64) -> Option<TxStamps> {
         let slot = &self.mapping.get().tx[(sequence + 1) as usize & (SLOTS - 1)];
-        (slot.owner.load(Relaxed) == sequence + 1).then(|| TxStamps {
+        whole(&slot.owner, sequence + 1, || TxStamps {
             sent: stamp(&slot.sent),
             net_dev_queue: stamp(&slot.net_dev_queue),
             qdisc_enqueue: stamp(&slot.qdisc_enqueue),
@@ -95,7 +96,7 @@ impl View {
     #[must_use]
     pub fn rx(&self, sequence: u64) -> Option<RxStamps> {
         let slot = &self.mapping.get().rx[(sequence + 1) as usize & (SLOTS - 1)];
-        (slot.owner.load(Relaxed) == sequence + 1).then(|| RxStamps {
+        whole(&slot.owner, sequence + 1, || RxStamps {
             arrival: stamp(&slot.arrival),
             netif_receive_skb: stamp(&slot.netif_receive_skb),
             sk_data_ready: stamp(&slot.sk_data_ready),
@@ -109,12 +110,19 @@ impl View {
     #[must_use]
     pub fn reception(&self, number: u64) -> Option<Reception> {
         let slot = &self.mapping.get().receptions[number as usize & (SLOTS - 1)];
-        (slot.number.load(Relaxed) == number + 1).then(|| Reception {
+        whole(&slot.number, number + 1, || Reception {
             sock_recv_length: stamp(&slot.sock_recv_length),
             sched_wakeup: stamp(&slot.sched_wakeup),
             sched_switch: stamp(&slot.sched_switch),
             idle: (&slot.idle).into(),
         })
+    }
+
+    /// Successful receives of the reader that the hook has seen.
+    #[inline]
+    #[must_use]
+    pub fn receptions(&self) -> u64 {
+        self.mapping.get().reader.receptions_n.load(Relaxed)
     }
 
     /// What the calling thread, if it is the reader, has waited and slept so far.
@@ -123,4 +131,15 @@ impl View {
     pub fn idle(&self) -> Idle {
         (&self.mapping.get().reader.idle).into()
     }
+}
+
+/// Reads a slot; `None` if it has, or meanwhile got, another owner.
+#[inline]
+fn whole<T>(owner: &AtomicU64, wanted: u64, read: impl FnOnce() -> T) -> Option<T> {
+    if owner.load(Acquire) != wanted {
+        return None;
+    }
+    let value = read();
+    fence(Acquire);
+    (owner.load(Relaxed) == wanted).then_some(value)
 }

@@ -1,7 +1,8 @@
 //! When a trial can be trusted: a table of rules, used for each trial and for the run.
 
 use netfathom_model::accounting::Fate;
-use netfathom_model::record::{Trial, TrialKind};
+use netfathom_model::path::Tap;
+use netfathom_model::record::{Agreement, Trial, TrialKind, Witness};
 use netfathom_model::verdict::{Level, Verdict};
 
 /// A rule: a number of a trial, and what it means beyond its limit.
@@ -23,7 +24,7 @@ fn percent(x: f64) -> String {
     format!("{:.2} %", 100.0 * x)
 }
 
-const RULES: [Rule; 11] = [
+const RULES: [Rule; 14] = [
     Rule {
         level: Level::Void,
         limit: 0.0,
@@ -60,6 +61,27 @@ const RULES: [Rule; 11] = [
         strict: true,
     },
     Rule {
+        level: Level::Degraded,
+        limit: 0.001,
+        value: |t| share(t.accounting.unstaged_rx, t.load.sent),
+        text: |v| format!("the tap could not cut {} of the incoming times into stages", percent(v)),
+        strict: false,
+    },
+    Rule {
+        level: Level::Void,
+        limit: 0.0,
+        value: |t| {
+            let refused: u64 = t.load.refused.iter().map(|r| r.count).sum();
+            if t.tap == Some(Tap::Timestamping) { refused as f64 } else { 0.0 }
+        },
+        text: |v| {
+            format!(
+                "{v:.0} messages were refused, and the stamps of later ones may belong to others: use the bpf tap"
+            )
+        },
+        strict: true,
+    },
+    Rule {
         level: Level::Void,
         limit: 0.01,
         value: |t| share(t.load.missed_slots + t.load.unsent, t.load.planned),
@@ -88,6 +110,13 @@ const RULES: [Rule; 11] = [
         limit: 0.001,
         value: |t| share(t.load.refused.iter().map(|r| r.count).sum(), t.load.planned),
         text: |v| format!("the operating system refused {} of the messages", percent(v)),
+        strict: false,
+    },
+    Rule {
+        level: Level::Void,
+        limit: 0.5,
+        value: |t| 1.0 - share(t.accounting.count(&Fate::Delivered), t.load.sent.max(1)),
+        text: |v| format!("{} of the messages were lost: lower the rate", percent(v)),
         strict: false,
     },
     Rule {
@@ -137,7 +166,7 @@ pub fn trial(trial: &Trial) -> Verdict {
 /// broke it, and to DEGRADED otherwise: one disturbed trial in ten widens the interval
 /// already.
 #[must_use]
-pub fn run(trials: &[Trial], planned: u32) -> Verdict {
+pub fn run(trials: &[Trial], planned: u32, witnesses: &[Witness]) -> Verdict {
     let measured: Vec<&Trial> = trials.iter().filter(|t| t.kind == TrialKind::Measured).collect();
     let mut verdict = Verdict::default();
     if measured.is_empty() {
@@ -155,9 +184,32 @@ pub fn run(trials: &[Trial], planned: u32) -> Verdict {
         };
         verdict.lower(level, format!("{whose}{}", (rule.text)(worst)));
     }
+    judge_others(&mut verdict, trials, witnesses);
     if measured.len() < planned as usize {
         let text = format!("only {} of {planned} trials were finished", measured.len());
         verdict.lower(Level::Degraded, text);
     }
     verdict
+}
+
+/// What controls and witnesses say does not make a result VOID, but it must be told.
+fn judge_others(verdict: &mut Verdict, trials: &[Trial], witnesses: &[Witness]) {
+    for (kind, name) in [(TrialKind::Control, "control"), (TrialKind::Witness, "witness")] {
+        let void = |t: &&Trial| t.kind == kind && t.verdict.level == Level::Void;
+        let (bad, all) =
+            (trials.iter().filter(void).count(), trials.iter().filter(|t| t.kind == kind).count());
+        if bad > 0 {
+            let text = format!("{bad} of {all} {name} trials are VOID: what rests on them is doubtful");
+            verdict.lower(Level::Degraded, text);
+        }
+    }
+    for w in witnesses.iter().filter(|w| w.agreement == Agreement::Disagree) {
+        let text = format!(
+            "the {} tap disagrees on {} by {:.0} ns: see the second witness",
+            w.tap.name(),
+            w.direction.name(),
+            w.difference_ns.abs()
+        );
+        verdict.lower(Level::Degraded, text);
+    }
 }

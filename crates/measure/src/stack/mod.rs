@@ -130,7 +130,7 @@ fn conclude(p: &mut Progressed) {
     *summaries = plan.directions.iter().filter_map(|&d| summary::of(d, trials)).collect();
     *self_cost = cost::of_tap(trials);
     *witnesses = cost::witnesses(trials, &plan.directions);
-    p.verdict = judge::run(trials, plan.trials);
+    p.verdict = judge::run(trials, plan.trials, witnesses);
     p.findings = report::findings(&p.result);
 }
 
@@ -160,7 +160,8 @@ impl Bench<'_> {
         let mut outcome = task.run(profile.duration_ns(), profile.schedule())?;
         let samples = std::mem::take(&mut outcome.samples);
         let flat_out_per_s = match kind {
-            TrialKind::Measured | TrialKind::Control => Some(self.flat_out(2 * index + 2, tap)?),
+            // A burst that fails takes nothing from the trial before it.
+            TrialKind::Measured | TrialKind::Control => self.flat_out(2 * index + 2, tap).ok(),
             TrialKind::Witness => None,
         };
         let trial = report::Facts { index, kind, tap, started_after_ns, flat_out_per_s, outcome: &outcome }

@@ -14,6 +14,9 @@ use super::tap::ReceiveTap;
 /// Larger than any message; a longer one is foreign and cut off.
 const BUFFER_BYTES: usize = 65_536;
 
+/// Strangers may keep the socket filled for ever.
+const LONGEST_REST_NS: u64 = 5_000_000_000;
+
 /// What is to be read.
 pub struct Task<'a> {
     /// Bound to the reader's address.
@@ -57,6 +60,8 @@ pub fn read_all<T: ReceiveTap>(task: &Task<'_>, tap: &mut T) -> io::Result<Read>
     let mut seen = Seen::default();
     let mut buffer = vec![0; BUFFER_BYTES];
     let cpu_before_ns = thread_time_ns();
+    let mut ended_ns = None;
+    tap.begin(task.socket);
     loop {
         let bytes = match tap.receive(task.socket, &mut buffer) {
             Ok(0) if task.ended.load(Relaxed) => break,
@@ -71,11 +76,12 @@ pub fn read_all<T: ReceiveTap>(task: &Task<'_>, tap: &mut T) -> io::Result<Read>
             None => read.foreign += 1,
         }
         task.received.store(read.delivered, Relaxed);
-        if task.stop.load(Relaxed) && task.ended.load(Relaxed) {
-            break;
-        }
         if !task.ended.load(Relaxed) {
             idle(task.delay_ns);
+        } else if task.stop.load(Relaxed)
+            || received_ns > *ended_ns.get_or_insert(received_ns) + LONGEST_REST_NS
+        {
+            break;
         }
     }
     read.next = seen.next();

@@ -89,7 +89,9 @@ impl Facts<'_> {
         peak.iter().filter_map(|&i| total.windows.get(i)).for_each(|m| moments.merge(m));
         let departures: u64 =
             peak.iter().filter_map(|&i| self.outcome.sent.lag.windows.get(i)).map(|m| m.n).sum();
-        let time_s: f64 = peak.iter().map(|&i| windows.within_plan_s(i, profile.duration_ns())).sum();
+        // A sender that fell behind goes on after the plan's end.
+        let end_ns = profile.duration_ns().max(self.outcome.sent.end_ns);
+        let time_s: f64 = peak.iter().map(|&i| windows.within_s(i, end_ns)).sum();
         Some(PeakTimes {
             count: moments.n,
             mean_ns: moments.mean()?,

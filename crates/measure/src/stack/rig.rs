@@ -16,7 +16,7 @@ use netfathom_sys::socket::{enable_rx_stamps, set_receive_buffer};
 use super::StackError;
 use crate::lab::{Lab, Role};
 
-/// Room for about 5,000 small messages: 25 ms at 200,000 a second.
+/// Room for about 10,000 small messages: 50 ms at 200,000 a second.
 const RECEIVE_BUFFER_BYTES: i32 = 8 << 20;
 /// Messages that find routes and warm caches before a trial; no trial's own.
 const WARM_UP_MESSAGES: usize = 64;

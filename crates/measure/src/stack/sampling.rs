@@ -69,8 +69,11 @@ impl Sampling {
         let first = if behind == 0 { sequences.start } else { sequences.start + self.stride - behind };
         let mut sequence = first;
         while sequence < sequences.end && self.wants(sequence) {
+            // Of a message that no hook saw leave there is nothing to keep.
             let sample = self.seen(view, sequence);
-            self.samples.push(sample);
+            if sample.sent_ns != 0 {
+                self.samples.push(sample);
+            }
             sequence += self.stride;
         }
     }

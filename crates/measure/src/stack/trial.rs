@@ -128,7 +128,7 @@ impl Task<'_> {
                     match direction {
                         Direction::Tx => {
                             let sums = tap.tx_sums()?;
-                            Collected { total: sums.total, stages: sums.stages }
+                            Collected { total: sums.total, stages: sums.stages, unstaged: 0 }
                         }
                         Direction::Rx => incoming.clone(),
                     },
@@ -201,6 +201,7 @@ impl Task<'_> {
         let counted = self.rig.counted_since(&before)?;
         let evidence = Evidence {
             sent: sent.accepted,
+            refused: sent.refused.values().sum(),
             read: &read,
             drops: tapped.drops.as_ref(),
             socket_drops: drops(&sockets.reader).map_err(StackError::Socket)?.into(),
@@ -231,14 +232,15 @@ impl Tapped {
         let joined = |d| self.paths.iter().find(|p| p.0 == d).map(|p| p.1.total.distribution.moments.n);
         let mut seen = Vec::new();
         if let Some(n) = joined(Direction::Tx) {
-            accounting.unjoined_tx = accounting.sent.saturating_sub(n);
+            accounting.unjoined_tx = accounting.sent.abs_diff(n);
             seen.push((if self.drops.is_some() { "net_dev_start_xmit" } else { "TX_SOFTWARE" }, n));
         }
         if let Some(n) = joined(Direction::Rx) {
             let delivered = accounting.count(&netfathom_model::accounting::Fate::Delivered);
-            accounting.unjoined_rx = delivered.saturating_sub(n);
+            accounting.unjoined_rx = delivered.abs_diff(n);
             seen.push((if self.drops.is_some() { "netif_receive_skb" } else { "RX_SOFTWARE" }, n));
         }
+        accounting.unstaged_rx = self.paths.iter().map(|p| p.1.unstaged).sum();
         accounting.hooks = hook_counts(&seen, &self.lost);
         accounting
     }

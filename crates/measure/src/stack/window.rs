@@ -45,11 +45,11 @@ impl Windows {
         (0..WINDOWS).filter(|&i| wanted(i) >= threshold).collect()
     }
 
-    /// How much of a window lies within the plan, in seconds.
+    /// How much of a window lies before an end, given from the start of the trial; in seconds.
     #[must_use]
-    pub fn within_plan_s(&self, window: usize, duration_ns: u64) -> f64 {
+    pub fn within_s(&self, window: usize, end_ns: u64) -> f64 {
         let start = window as u64 * self.length_ns();
-        duration_ns.saturating_sub(start).min(self.length_ns()) as f64 / 1e9
+        end_ns.saturating_sub(start).min(self.length_ns()) as f64 / 1e9
     }
 }
 
@@ -77,14 +77,14 @@ mod tests {
         let peak = w.peak(&profile);
         let start_s = peak[0] as f64 * w.length_ns() as f64 / 1e9;
         assert!((8.8..9.2).contains(&start_s));
-        assert!(peak.iter().all(|&i| w.within_plan_s(i, profile.duration_ns()) > 0.0));
+        assert!(peak.iter().all(|&i| w.within_s(i, profile.duration_ns()) > 0.0));
     }
 
     #[test]
     fn a_constant_rate_is_peak_throughout() {
         let profile: Profile = "constant:5k/2s".parse().unwrap();
         let w = windows(&profile);
-        let covered: f64 = w.peak(&profile).iter().map(|&i| w.within_plan_s(i, profile.duration_ns())).sum();
+        let covered: f64 = w.peak(&profile).iter().map(|&i| w.within_s(i, profile.duration_ns())).sum();
         assert!((covered - 2.0).abs() < 0.02);
     }
 }

@@ -9,6 +9,7 @@ use netfathom_model::message::Header;
 use netfathom_model::path::{Direction, Stage};
 use netfathom_model::sample::Sample;
 use netfathom_sys::clock::monotonic_ns;
+use netfathom_sys::socket::show_reader;
 
 use super::{Collected, ReceiveTap};
 use crate::stack::sampling::Sampling;
@@ -48,11 +49,13 @@ impl BpfReader {
         let Some(rx) = self.view.rx(header.sequence) else { return };
         let Some(link) = rx.netif_receive_skb else { return };
         let window = self.windows.of(header.sent_ns);
-        let Collected { total, stages } = &mut self.collected;
+        let Collected { total, stages, unstaged } = &mut self.collected;
         total.add(window, span(link, received_ns));
         let reception = self.number.checked_sub(1).and_then(|n| self.view.reception(n));
         if let Some(arrived) = reception.and_then(|r| Arrived::new(&rx, &r, self.call, received_ns)) {
             arrived.stages(|stage, ns| stages[stage.index()].1.add(window, ns));
+        } else {
+            *unstaged += 1;
         }
     }
 }
@@ -130,11 +133,16 @@ fn span(from_ns: u64, to_ns: u64) -> i64 {
 }
 
 impl ReceiveTap for BpfReader {
+    fn begin(&mut self, socket: &UdpSocket) {
+        show_reader(socket);
+    }
+
     #[inline]
     fn receive(&mut self, socket: &UdpSocket, buffer: &mut [u8]) -> io::Result<usize> {
         self.call = Call { ns: monotonic_ns(), idle: self.view.idle() };
         let bytes = socket.recv(buffer)?;
-        self.number += 1;
+        // What the hook missed must not shift the numbers of all that follow.
+        self.number = self.view.receptions();
         Ok(bytes)
     }
 

@@ -23,6 +23,8 @@ pub struct Collected {
     pub total: Windowed,
     /// The stages that the tap saw.
     pub stages: Vec<(Stage, Windowed)>,
+    /// Messages whose stack time could not be cut into stages.
+    pub unstaged: u64,
 }
 
 impl Collected {
@@ -30,7 +32,7 @@ impl Collected {
     #[must_use]
     pub fn new(stages: &[Stage], windows: usize) -> Self {
         let part = |&stage| (stage, Windowed::new(PART_GRAIN, windows));
-        Self { total: Windowed::new(GRAIN, windows), stages: stages.iter().map(part).collect() }
+        Self { total: Windowed::new(GRAIN, windows), stages: stages.iter().map(part).collect(), unstaged: 0 }
     }
 }
 
@@ -44,6 +46,8 @@ pub trait SendTap {
 
 /// The reader's end.
 pub trait ReceiveTap {
+    /// The reader's thread is about to begin.
+    fn begin(&mut self, _: &UdpSocket) {}
     /// Receives the next message; blocks as the socket does.
     ///
     /// # Errors

@@ -53,6 +53,7 @@ fn beside(page: &mut Page, trials: &[Trial]) {
         ("never tried", sum(|t| t.load.unsent)),
         ("out without a time", sum(|t| t.accounting.unjoined_tx)),
         ("in without a time", sum(|t| t.accounting.unjoined_rx)),
+        ("in without stages", sum(|t| t.accounting.unstaged_rx)),
         ("received twice", sum(|t| t.accounting.duplicates)),
         ("out of order", sum(|t| t.accounting.reordered)),
         ("foreign", sum(|t| t.accounting.foreign)),
