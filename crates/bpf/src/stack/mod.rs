@@ -12,6 +12,8 @@ use netfathom_model::path::{Direction, Stage};
 use netfathom_stats::{Distribution, Histogram, Moments, Windowed};
 
 mod shared;
+#[cfg(test)]
+mod tests;
 mod view;
 
 use shared::{CpuState, Mapping, Shared, TxSums, TxWindows, plain};
