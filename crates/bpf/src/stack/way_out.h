@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* The hooks of the way out. It ends in net_dev_xmit, where its spans are summed. */
+
+/* The slot of an outgoing message that net_dev_queue has opened. */
+static __always_inline struct tx_slot *joined(const struct sk_buff *skb, __u64 *owner, enum join at)
+{
+	struct message message;
+	struct tx_slot *slot;
+
+	*owner = outgoing(skb, &message);
+	if (!*owner)
+		return NULL;
+	slot = tx_slot(*owner);
+	if (slot->owner == *owner)
+		return slot;
+	count_lost(at);
+	return NULL;
+}
+
+SEC("tp_btf/net_dev_queue")
+int BPF_PROG(on_net_dev_queue, struct sk_buff *skb)
+{
+	__u64 now = bpf_ktime_get_ns();
+	struct message message;
+	struct tx_slot *slot;
+	__u64 owner = outgoing(skb, &message);
+
+	if (!owner)
+		return 0;
+	slot = tx_slot(owner);
+	/* A second device on the way (a bridge, a tunnel) does not open the slot anew. */
+	if (slot->owner == owner)
+		return 0;
+	slot->owner = owner;
+	slot->sent = message.sent_ns;
+	slot->net_dev_queue = now;
+	slot->qdisc_enqueue = 0;
+	slot->qdisc_dequeue = 0;
+	slot->net_dev_start_xmit = 0;
+	slot->net_dev_xmit = 0;
+	return 0;
+}
+
+SEC("tp_btf/qdisc_enqueue")
+int BPF_PROG(on_qdisc_enqueue, struct Qdisc *qdisc, struct netdev_queue *txq, struct sk_buff *skb)
+{
+	__u64 now = bpf_ktime_get_ns(), owner;
+	struct tx_slot *slot = joined(skb, &owner, JOIN_QDISC_ENQUEUE);
+
+	if (slot)
+		slot->qdisc_enqueue = now;
+	return 0;
+}
+
+SEC("tp_btf/qdisc_dequeue")
+int BPF_PROG(on_qdisc_dequeue, struct Qdisc *qdisc, struct netdev_queue *txq, int packets,
+	     struct sk_buff *skb)
+{
+	__u64 now = bpf_ktime_get_ns(), owner;
+	struct tx_slot *slot;
+
+	/* The event fires for an empty queue too, without a packet. */
+	if (!skb)
+		return 0;
+	slot = joined(skb, &owner, JOIN_QDISC_DEQUEUE);
+	if (slot)
+		slot->qdisc_dequeue = now;
+	return 0;
+}
+
+/* The link layer on the way out. */
+SEC("tp_btf/net_dev_start_xmit")
+int BPF_PROG(on_net_dev_start_xmit, struct sk_buff *skb, struct net_device *dev)
+{
+	__u64 now = bpf_ktime_get_ns(), owner;
+	struct tx_slot *slot = joined(skb, &owner, JOIN_NET_DEV_START_XMIT);
+	struct cpu_state *cpu;
+
+	if (!slot)
+		return 0;
+	/* A second device below one that has sent it on does not count again. */
+	if (slot->net_dev_xmit)
+		return 0;
+	slot->net_dev_start_xmit = now;
+	cpu = this_cpu();
+	if (cpu) {
+		cpu->tx_owner = owner;
+		cpu->tx_skb = ctx[0];
+	}
+	return 0;
+}
+
+static __always_inline void add_span(struct tx_sums *sums, struct tx_windows *windows, enum tx_span span,
+				     __u32 window, __s64 value)
+{
+	if (value < 0)
+		sums->negative[span]++;
+	else
+		sums->buckets[span][bucket_index(value)]++;
+	add_moments(&windows->span[span][window & (WINDOWS - 1)], value);
+}
+
+/* The way out has ended: sums up its spans. */
+static __always_inline void sum_up(const struct tx_slot *slot)
+{
+	struct tx_sums *sums = bpf_map_lookup_elem(&tx_sums, &zero);
+	struct tx_windows *windows = bpf_map_lookup_elem(&tx_windows, &zero);
+	__u64 window = (slot->sent - shared.start_ns) >> (shared.window_shift & 63);
+	__s64 queued = 0;
+
+	if (!sums || !windows)
+		return;
+	/* What leaves after the plan's end belongs to the last window. */
+	if (window >= WINDOWS)
+		window = WINDOWS - 1;
+	if (slot->qdisc_enqueue && slot->qdisc_dequeue) {
+		queued = slot->qdisc_dequeue - slot->qdisc_enqueue;
+		add_span(sums, windows, TX_QDISC, window, queued);
+	}
+	add_span(sums, windows, TX_SOCKET, window, slot->net_dev_queue - slot->sent);
+	add_span(sums, windows, TX_DEVICE, window, slot->net_dev_start_xmit - slot->net_dev_queue - queued);
+	add_span(sums, windows, TX_DRIVER, window, slot->net_dev_xmit - slot->net_dev_start_xmit);
+	add_span(sums, windows, TX_TOTAL, window, slot->net_dev_start_xmit - slot->sent);
+}
+
+/* The driver may have freed the packet by now: its address is compared, never followed. */
+SEC("raw_tp/net_dev_xmit")
+int on_net_dev_xmit(struct bpf_raw_tracepoint_args *args)
+{
+	__u64 now = bpf_ktime_get_ns(), owner;
+	struct cpu_state *cpu = this_cpu();
+	struct tx_slot *slot;
+
+	if (!cpu || !cpu->tx_owner || cpu->tx_skb != args->args[0])
+		return 0;
+	owner = cpu->tx_owner;
+	cpu->tx_owner = 0;
+	/*
+	 * A busy driver gets the packet again later: the way has not ended. It has after an
+	 * error or a drop behind the driver, as of a full backlog (dev_xmit_complete).
+	 */
+	if ((int)args->args[1] >= NET_XMIT_MASK)
+		return 0;
+	slot = tx_slot(owner);
+	if (slot->owner != owner)
+		return 0;
+	slot->net_dev_xmit = now;
+	sum_up(slot);
+	return 0;
+}
