@@ -60,27 +60,33 @@ int BPF_PROG(on_netif_receive_skb, struct sk_buff *skb)
 /* Bounded, since the writer's processor may be slow or stopped. */
 #define READ_ATTEMPTS 8
 
-/* What the reader's thread has waited and slept until now, seen from any processor. */
-static __always_inline struct idle idle_until(__u64 now)
+/*
+ * The time, and what the reader's thread has waited and slept until then, seen from any
+ * processor. Both are of one moment: a hypervisor may stop this processor for milliseconds
+ * between any two instructions. Returns 0, or -1 if no attempt was undisturbed.
+ */
+static __always_inline int read_idle(struct idle *idle, __u64 *now)
 {
 	const struct reader *reader = &shared.reader;
-	struct idle idle = {};
 
 	for (int i = 0; i < READ_ATTEMPTS; i++) {
 		__u64 version = READ_ONCE(reader->version);
-		__u64 since = READ_ONCE(reader->since);
-		__u32 state = READ_ONCE(reader->state);
+		__u64 since;
+		__u32 state;
 
-		idle.waited = READ_ONCE(reader->idle.waited);
-		idle.slept = READ_ONCE(reader->idle.slept);
+		*now = bpf_ktime_get_ns();
+		since = READ_ONCE(reader->since);
+		state = READ_ONCE(reader->state);
+		idle->waited = READ_ONCE(reader->idle.waited);
+		idle->slept = READ_ONCE(reader->idle.slept);
 		if (state == WAITING)
-			idle.waited += now - since;
+			idle->waited += *now - since;
 		else if (state == SLEEPING)
-			idle.slept += now - since;
+			idle->slept += *now - since;
 		if (!(version & 1) && version == READ_ONCE(reader->version))
-			break;
+			return 0;
 	}
-	return idle;
+	return -1;
 }
 
 /*
@@ -91,10 +97,10 @@ static __always_inline struct idle idle_until(__u64 now)
 SEC("tp_btf/sk_data_ready")
 int BPF_PROG(on_sk_data_ready, struct sock *sk)
 {
-	__u64 now = bpf_ktime_get_ns();
 	struct cpu_state *cpu;
 	struct rx_slot *slot;
-	__u64 owner;
+	struct idle idle;
+	__u64 owner, now;
 
 	if (sk->__sk_common.skc_cookie.counter != shared.reader_cookie)
 		return 0;
@@ -104,26 +110,30 @@ int BPF_PROG(on_sk_data_ready, struct sock *sk)
 	owner = cpu->rx_owner;
 	cpu->rx_owner = 0;
 	slot = rx_slot(owner);
-	if (!owner || slot->owner != owner) {
+	if (!owner || slot->owner != owner || read_idle(&idle, &now)) {
 		cpu->lost[JOIN_SK_DATA_READY]++;
 		return 0;
 	}
-	slot->idle = idle_until(now);
+	slot->idle = idle;
 	slot->sk_data_ready = now;
 	return 0;
 }
 
 /*
- * The reader's thread passes into another state. It is bound to one processor, whose run
- * queue is locked around both events, so there is one writer.
+ * The reader's thread passes into another state; returns when. It is bound to one processor,
+ * whose run queue is locked around both events, so there is one writer. The clock is read
+ * while the version is odd: whoever reads until then tries again, and never sees an old state
+ * at a time when the new one had begun.
  */
-static __always_inline void pass_into(enum reader_state state, __u64 now)
+static __always_inline __u64 pass_into(enum reader_state state)
 {
 	struct reader *reader = &shared.reader;
-	__u64 spent = now - reader->since;
+	__u64 now, spent;
 
 	WRITE_ONCE(reader->version, reader->version + 1);
 	barrier();
+	now = bpf_ktime_get_ns();
+	spent = now - reader->since;
 	if (reader->state == WAITING)
 		reader->idle.waited += spent;
 	else if (reader->state == SLEEPING)
@@ -132,22 +142,20 @@ static __always_inline void pass_into(enum reader_state state, __u64 now)
 	reader->since = now;
 	barrier();
 	WRITE_ONCE(reader->version, reader->version + 1);
+	return now;
 }
 
 SEC("tp_btf/sched_wakeup")
 int BPF_PROG(on_sched_wakeup, struct task_struct *task)
 {
 	__u32 tid = shared.reader.tid;
-	__u64 now;
 
 	/* Before the reader is known: 0 is the idle task of every processor. */
 	if (!tid || task->pid != tid)
 		return 0;
-	now = bpf_ktime_get_ns();
-	shared.reader.sched_wakeup = now;
 	/* One that was only about to sleep goes on running. */
 	if (shared.reader.state == SLEEPING)
-		pass_into(WAITING, now);
+		shared.reader.sched_wakeup = pass_into(WAITING);
 	return 0;
 }
 
@@ -155,18 +163,13 @@ SEC("tp_btf/sched_switch")
 int BPF_PROG(on_sched_switch, bool preempt, struct task_struct *prev, struct task_struct *next)
 {
 	__u32 tid = shared.reader.tid;
-	__u64 now;
 
 	if (!tid)
 		return 0;
-	if (next->pid == tid) {
-		now = bpf_ktime_get_ns();
-		shared.reader.sched_switch = now;
-		pass_into(RUNNING, now);
-	} else if (prev->pid == tid) {
-		now = bpf_ktime_get_ns();
-		pass_into(preempt || !prev->__state ? WAITING : SLEEPING, now);
-	}
+	if (next->pid == tid)
+		shared.reader.sched_switch = pass_into(RUNNING);
+	else if (prev->pid == tid)
+		pass_into(preempt || !prev->__state ? WAITING : SLEEPING);
 	return 0;
 }
 

@@ -62,7 +62,7 @@ const RULES: [Rule; 14] = [
     },
     Rule {
         level: Level::Degraded,
-        limit: 0.001,
+        limit: 0.01,
         value: |t| share(t.accounting.unstaged_rx, t.load.sent),
         text: |v| format!("the tap could not cut {} of the incoming times into stages", percent(v)),
         strict: false,

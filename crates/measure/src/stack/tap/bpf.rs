@@ -67,6 +67,23 @@ struct Call {
     idle: Idle,
 }
 
+impl Call {
+    /// Time and idleness of one moment: a thread that was taken off its processor between
+    /// the two readings, as the second idleness shows, reads again.
+    #[inline]
+    fn now(view: &View) -> Self {
+        let mut idle = view.idle();
+        loop {
+            let ns = monotonic_ns();
+            let after = view.idle();
+            if after == idle {
+                return Self { ns, idle };
+            }
+            idle = after;
+        }
+    }
+}
+
 /// The times of one message on its way in.
 #[derive(Clone, Copy, Debug)]
 struct Arrived {
@@ -81,7 +98,12 @@ struct Arrived {
 }
 
 impl Arrived {
+    /// `None` if a hook did not see it, or told of it only after the reader had it: what lay
+    /// between link layer and receive call can then not be parted.
     fn new(rx: &RxStamps, reception: &Reception, call: Call, received: u64) -> Option<Self> {
+        if rx.sk_data_ready? > reception.sock_recv_length? {
+            return None;
+        }
         Some(Self {
             arrival: rx.arrival,
             link: rx.netif_receive_skb?,
@@ -139,7 +161,7 @@ impl ReceiveTap for BpfReader {
 
     #[inline]
     fn receive(&mut self, socket: &UdpSocket, buffer: &mut [u8]) -> io::Result<usize> {
-        self.call = Call { ns: monotonic_ns(), idle: self.view.idle() };
+        self.call = Call::now(&self.view);
         let bytes = socket.recv(buffer)?;
         // What the hook missed must not shift the numbers of all that follow.
         self.number = self.view.receptions();
