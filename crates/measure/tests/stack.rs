@@ -206,13 +206,18 @@ fn a_delay_on_the_way_in_is_found_between_link_layer_and_socket() {
     find_inserted(Direction::Rx, Stage::Protocol);
 }
 
-/// Rare negative times in `runqueue` are known (see ARCHITECTURE.md, open ends) and kept; a
-/// reader whose state is followed wrongly from the start has them throughout.
+/// Rare negative times in `runqueue` are a known defect (see ARCHITECTURE.md, open ends): once
+/// it is mended, the bound of the other stages is to hold there too.
 fn assert_hardly_any_stage_is_negative(p: &Progressed) {
     for path in p.result.trials.iter().flat_map(|t| &t.paths) {
         for stage in &path.stages {
             let Some(d) = stage.times.distribution() else { continue };
-            assert!(d.negative * 4 < path.total.n, "{:?}: {} of {} below zero", stage.stage, d.negative, d.n);
+            let told = format!("{:?}: {} ns, {} of {} below zero", stage.stage, d.min_ns, d.negative, d.n);
+            if stage.stage == Stage::Runqueue {
+                assert!(d.negative * 4 < path.total.n, "{told}");
+            } else {
+                assert!(d.min_ns > -2_000, "{told}");
+            }
         }
     }
 }

@@ -54,7 +54,7 @@ function rawRecord({ record, recordText }) {
     'Save the record as JSON');
   return [el('p', {}, button, ' ', el('small', {}, count(Math.ceil(recordText.length / 1024)) + ' KiB, schema version '
     + record.schema_version)), note('Everything above was drawn from it; ', el('code', {}, 'netfathom report'),
-    ' and ', el('code', {}, 'netfathom export'), ' read it too.')];
+    ' reads it too.')];
 }
 
 function save(id, text) {
