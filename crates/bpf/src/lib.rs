@@ -3,6 +3,12 @@
 #![allow(unsafe_code)]
 
 pub mod delay;
+pub mod generator;
+#[cfg(test)]
+mod lab;
+mod mapping;
 pub mod probe;
+pub mod sink;
 pub mod stack;
 mod tcx;
+pub mod xdp;

@@ -5,10 +5,16 @@ use std::process::ExitCode;
 use clap::Parser;
 
 mod args;
+mod capacity;
 mod host;
+mod keep;
+mod load;
 mod output;
+mod plans;
 mod progress;
 mod report;
+mod reverse;
+mod sink_events;
 mod stack;
 mod stop;
 
@@ -18,6 +24,9 @@ fn main() -> ExitCode {
     let outcome = match Args::parse().command {
         Command::Host(args) => host::run(&args),
         Command::Stack(args) => stack::run(&args),
+        Command::Load(command) => load::run(&command),
+        Command::Capacity(args) => capacity::run(&args),
+        Command::Reverse(args) => reverse::run(&args),
         Command::Report(args) => report::run(&args),
     };
     outcome.unwrap_or_else(|error| {

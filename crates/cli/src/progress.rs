@@ -7,8 +7,8 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use netfathom_measure::stack::Live;
-use netfathom_model::record::TrialKind;
+use netfathom_measure::load::sender::Live;
+use netfathom_measure::observer::Step;
 
 /// Seldom, since drawing takes a processor that the measurement may want.
 const REDRAW: Duration = Duration::from_millis(500);
@@ -43,15 +43,9 @@ impl Progress {
         Self { current, ended, drawer }
     }
 
-    /// A trial begins.
-    pub fn begins(&self, kind: TrialKind, number: usize, of: usize, live: &Arc<Live>) {
-        let what = match kind {
-            TrialKind::Measured => "measured",
-            TrialKind::Control => "control, no tap",
-            TrialKind::Witness => "witness, other tap",
-        };
-        let label = format!("trial {number}/{of} ({what})");
-        let current = Current { label, live: Arc::clone(live), sent: 0, at: Instant::now() };
+    /// A step begins.
+    pub fn begins(&self, step: Step, live: &Arc<Live>) {
+        let current = Current { label: step.name, live: Arc::clone(live), sent: 0, at: Instant::now() };
         *self.current.lock().unwrap_or_else(PoisonError::into_inner) = Some(current);
     }
 }

@@ -10,16 +10,18 @@ use std::sync::atomic::AtomicBool;
 
 use netfathom_bpf::stack::{StackTap, Target, WINDOWS};
 use netfathom_measure::lab::Lab;
+use netfathom_measure::load::sender::Live;
+use netfathom_measure::load::window::Windows;
+use netfathom_measure::observer::{Observer, Progressed, Step};
+use netfathom_measure::stack::run;
 use netfathom_measure::stack::sampling::Sampling;
 use netfathom_measure::stack::tap::ReceiveTap;
 use netfathom_measure::stack::tap::bpf::BpfReader;
-use netfathom_measure::stack::window::Windows;
-use netfathom_measure::stack::{Live, Observer, Progressed, run};
 use netfathom_model::accounting::Fate;
 use netfathom_model::message::Header;
-use netfathom_model::path::{Direction, Tap};
-use netfathom_model::plan::{Family, Place, StackPlan, TapChoice};
-use netfathom_model::record::TrialKind;
+use netfathom_model::path::Direction;
+use netfathom_model::plan::{Family, StackPlan};
+use netfathom_model::record::StackResult;
 use netfathom_stats::{Median, median};
 use netfathom_sys::clock::monotonic_ns;
 use netfathom_sys::cpu;
@@ -153,32 +155,15 @@ impl Bench {
 
 struct Silent;
 
-impl Observer for Silent {
-    fn begins(&mut self, _: TrialKind, _: usize, _: usize, _: &Arc<Live>) {}
-    fn keep(&mut self, _: &Progressed) -> io::Result<()> {
+impl Observer<StackResult> for Silent {
+    fn begins(&mut self, _: Step, _: &Arc<Live>) {}
+    fn keep(&mut self, _: &Progressed<StackResult>) -> io::Result<()> {
         Ok(())
     }
 }
 
-fn measure(profile: &str) -> Result<Progressed, Failure> {
-    let plan = StackPlan {
-        directions: BOTH.to_vec(),
-        place: Place::Lab,
-        family: Family::Ipv4,
-        profile: profile.parse()?,
-        trials: 1,
-        controls: 0,
-        witnesses: 0,
-        tap: TapChoice::Only(Tap::Bpf),
-        size_bytes: 64,
-        samples: 0,
-        seed: 1,
-        cpus: None,
-        port: 0,
-        reader_polls: false,
-        reader_delay_ns: 0,
-        inserted_delay: None,
-    };
+fn measure(profile: &str) -> Result<Progressed<StackResult>, Failure> {
+    let plan = StackPlan::one_trial(profile.parse()?);
     Ok(run(&plan.validated()?, &mut Silent, &AtomicBool::new(false))?)
 }
 

@@ -5,11 +5,13 @@ use std::io;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use netfathom_measure::stack::{Live, Observer, Progressed, run};
+use netfathom_measure::load::sender::Live;
+use netfathom_measure::observer::{Observer, Progressed, Step};
+use netfathom_measure::stack::run;
 use netfathom_model::accounting::Fate;
 use netfathom_model::path::{Direction, Stage, Tap};
 use netfathom_model::plan::{Family, InsertedDelay, Place, StackPlan, TapChoice};
-use netfathom_model::record::{Agreement, StageSummaryTimes, TrialKind};
+use netfathom_model::record::{Agreement, StackResult, StageSummaryTimes, TrialKind};
 use netfathom_testkit::privileged;
 
 /// Measurements do not share their processors with each other.
@@ -27,9 +29,9 @@ struct Watcher {
     kept: usize,
 }
 
-impl Observer for Watcher {
-    fn begins(&mut self, _: TrialKind, _: usize, _: usize, _: &Arc<Live>) {}
-    fn keep(&mut self, so_far: &Progressed) -> io::Result<()> {
+impl Observer<StackResult> for Watcher {
+    fn begins(&mut self, _: Step, _: &Arc<Live>) {}
+    fn keep(&mut self, so_far: &Progressed<StackResult>) -> io::Result<()> {
         assert_eq!(so_far.result.trials.len(), self.kept);
         self.kept += 1;
         Ok(())
@@ -37,34 +39,15 @@ impl Observer for Watcher {
 }
 
 fn plan(profile: &str) -> StackPlan {
-    StackPlan {
-        directions: vec![Direction::Tx, Direction::Rx],
-        place: Place::Lab,
-        family: Family::Ipv4,
-        profile: profile.parse().unwrap(),
-        trials: 1,
-        controls: 0,
-        witnesses: 0,
-        tap: TapChoice::Only(Tap::Bpf),
-        size_bytes: 64,
-        samples: 0,
-        seed: 1,
-        cpus: None,
-        port: 0,
-        reader_polls: false,
-        reader_delay_ns: 0,
-        inserted_delay: None,
-    }
-    .validated()
-    .unwrap()
+    StackPlan::one_trial(profile.parse().unwrap()).validated().unwrap()
 }
 
-fn measure(plan: &StackPlan) -> Progressed {
+fn measure(plan: &StackPlan) -> Progressed<StackResult> {
     run(plan, &mut Watcher::default(), &AtomicBool::new(false)).unwrap()
 }
 
 /// Everything that must hold of any run, whatever the machine did meanwhile.
-fn assert_accounted(p: &Progressed) {
+fn assert_accounted(p: &Progressed<StackResult>) {
     for trial in &p.result.trials {
         let a = &trial.accounting;
         assert_eq!((a.gap(), a.count(&Fate::Unexplained)), (0, 0), "{a:?}");
@@ -85,7 +68,7 @@ fn assert_accounted(p: &Progressed) {
     }
 }
 
-fn median_ns(p: &Progressed, stage: Stage) -> Option<i64> {
+fn median_ns(p: &Progressed<StackResult>, stage: Stage) -> Option<i64> {
     let summary = p.result.summaries.iter().find(|s| s.direction == stage.direction())?;
     match &summary.stages[stage.index()].times {
         StageSummaryTimes::Measured(d) => Some(d.p50_ns),
@@ -157,7 +140,12 @@ fn bpf_and_timestamping_agree_on_the_way_out() {
 
 /// The delay shows in one stage and in no other: by the medians, which a machine that
 /// others use too does not move by half of it.
-fn assert_found(without: &Progressed, with: &Progressed, where_: Stage, delay_ns: i64) -> Result<(), String> {
+fn assert_found(
+    without: &Progressed<StackResult>,
+    with: &Progressed<StackResult>,
+    where_: Stage,
+    delay_ns: i64,
+) -> Result<(), String> {
     for direction in [Direction::Tx, Direction::Rx] {
         for &stage in direction.stages() {
             let (Some(a), Some(b)) = (median_ns(without, stage), median_ns(with, stage)) else { continue };
@@ -208,7 +196,7 @@ fn a_delay_on_the_way_in_is_found_between_link_layer_and_socket() {
 
 /// Rare negative times in `runqueue` are a known defect (see ARCHITECTURE.md, open ends): once
 /// it is mended, the bound of the other stages is to hold there too.
-fn assert_hardly_any_stage_is_negative(p: &Progressed) {
+fn assert_hardly_any_stage_is_negative(p: &Progressed<StackResult>) {
     for path in p.result.trials.iter().flat_map(|t| &t.paths) {
         for stage in &path.stages {
             let Some(d) = stage.times.distribution() else { continue };
@@ -326,9 +314,9 @@ fn the_bpf_tap_sees_the_loopback_device_too() {
 fn a_stop_keeps_the_finished_trials() {
     let _alone = alone();
     struct Stopper<'a>(&'a AtomicBool);
-    impl Observer for Stopper<'_> {
-        fn begins(&mut self, _: TrialKind, _: usize, _: usize, _: &Arc<Live>) {}
-        fn keep(&mut self, so_far: &Progressed) -> io::Result<()> {
+    impl Observer<StackResult> for Stopper<'_> {
+        fn begins(&mut self, _: Step, _: &Arc<Live>) {}
+        fn keep(&mut self, so_far: &Progressed<StackResult>) -> io::Result<()> {
             self.0.store(!so_far.result.trials.is_empty(), std::sync::atomic::Ordering::Relaxed);
             Ok(())
         }

@@ -15,8 +15,12 @@ pub enum Fate {
     BacklogFull,
     /// The driver or its queue dropped it.
     DeviceDrop,
+    /// It left this host and did not reach the other one.
+    OnTheWay,
     /// The kernel dropped it for another reason, which it names.
     KernelDrop(String),
+    /// Nobody was there to tell whether it arrived.
+    Untold,
     /// Nobody saw where it went: a gap in the accounting.
     Unexplained,
 }
@@ -30,7 +34,9 @@ impl Fate {
             Self::SocketBufferFull => "socket buffer full".into(),
             Self::BacklogFull => "backlog full".into(),
             Self::DeviceDrop => "device drop".into(),
+            Self::OnTheWay => "lost on the way".into(),
             Self::KernelDrop(reason) => format!("kernel drop: {reason}"),
+            Self::Untold => "not told".into(),
             Self::Unexplained => "unexplained".into(),
         }
     }
@@ -90,6 +96,12 @@ pub struct Accounting {
     pub reordered: u64,
     /// Received, but not of this trial.
     pub foreign: u64,
+    /// Received, ours by its first bytes, but cut off before its end.
+    #[serde(default)]
+    pub truncated: u64,
+    /// Received, and no message at all.
+    #[serde(default)]
+    pub garbage: u64,
     /// Measured messages whose outgoing time could not be taken.
     pub unjoined_tx: u64,
     /// Delivered messages whose incoming time could not be taken.

@@ -7,6 +7,7 @@
 //! unit.
 
 pub mod accounting;
+pub mod engine;
 pub mod environment;
 pub mod host;
 pub mod message;

@@ -1,12 +1,21 @@
-//! Rate over time. Every profile is a row of linear pieces, so one schedule serves all.
-
-use std::fmt;
-use std::str::FromStr;
+//! Rate over time. Every profile is a row of linear pieces, so one schedule serves all; only
+//! the departures of a poisson profile are drawn.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::units::{format_duration, format_rate, parse_duration_ns, parse_number};
+use crate::units::{format_duration, format_rate};
+
+mod piece;
+mod random;
+mod schedule;
+mod table;
+mod text;
+
+pub use piece::Piece;
+pub use schedule::Schedule;
+pub use table::MAX_POINTS;
+pub use text::ProfileError;
 
 /// The highest rate a plan may ask for; no engine of one machine reaches it.
 pub const MAX_RATE_PER_S: f64 = 50e6;
@@ -37,12 +46,16 @@ pub enum Profile {
         /// Length of a trial.
         duration_ns: u64,
     },
-    /// `triangle:1k..200k/10s`: up in the first half, down in the second.
+    /// `triangle:1k..200k/10s`: up in the first half, down in the second;
+    /// `triangle:1k..200k,cap=90k/10s`: on the same slopes, but nowhere above the cap.
     Triangle {
         /// Rate at both ends.
         from_per_s: f64,
-        /// Rate in the middle.
+        /// Rate in the middle, if there is no cap.
         to_per_s: f64,
+        /// The highest rate, which is then held between the slopes.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        cap_per_s: Option<f64>,
         /// Length of a trial.
         duration_ns: u64,
     },
@@ -53,36 +66,19 @@ pub enum Profile {
         /// Length of a trial, all steps together.
         duration_ns: u64,
     },
-}
-
-/// A stretch in which the rate changes evenly.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Piece {
-    /// Start, from the start of the trial.
-    pub start_s: f64,
-    /// Length.
-    pub length_s: f64,
-    /// Rate at the start.
-    pub from_per_s: f64,
-    /// Rate at the end.
-    pub to_per_s: f64,
-}
-
-impl Piece {
-    /// Messages due within the piece, with a fraction.
-    fn messages(&self) -> f64 {
-        (self.from_per_s + self.to_per_s) / 2.0 * self.length_s
-    }
-
-    /// When the message with that (fractional) number within the piece is due.
-    ///
-    /// The inverse of `n(t) = from t + (to - from) t^2 / 2 length`, in the form that
-    /// does not cancel when the slope is small.
-    fn due_s(&self, n: f64) -> f64 {
-        let slope = (self.to_per_s - self.from_per_s) / self.length_s;
-        let root = (self.from_per_s * self.from_per_s + 2.0 * slope * n).max(0.0).sqrt();
-        self.start_s + 2.0 * n / (self.from_per_s + root)
-    }
+    /// `poisson:50k/10s`: so many messages as a constant rate has, at random times that do
+    /// not know of each other.
+    Poisson {
+        /// Messages a second, on average.
+        rate_per_s: f64,
+        /// Length of a trial.
+        duration_ns: u64,
+    },
+    /// `csv:FILE`: from point to point the rate runs evenly.
+    Table {
+        /// Seconds from the start of the trial, and messages a second; from second 0 on.
+        points: Vec<(f64, f64)>,
+    },
 }
 
 impl Profile {
@@ -93,30 +89,48 @@ impl Profile {
             Self::Constant { duration_ns, .. }
             | Self::Ramp { duration_ns, .. }
             | Self::Triangle { duration_ns, .. }
-            | Self::Steps { duration_ns, .. } => *duration_ns,
+            | Self::Steps { duration_ns, .. }
+            | Self::Poisson { duration_ns, .. } => *duration_ns,
+            Self::Table { points } => points.last().map_or(0, |(end_s, _)| (end_s * 1e9).round() as u64),
         }
     }
 
     /// The linear pieces, in order of time.
     #[must_use]
     pub fn pieces(&self) -> Vec<Piece> {
+        let between = |ends: &[(f64, f64)]| Piece {
+            start_s: ends[0].0,
+            length_s: ends[1].0 - ends[0].0,
+            from_per_s: ends[0].1,
+            to_per_s: ends[1].1,
+        };
         let total_s = self.duration_ns() as f64 / 1e9;
-        let ends: Vec<(f64, f64)> = match self {
-            Self::Constant { rate_per_s, .. } => vec![(*rate_per_s, *rate_per_s)],
-            Self::Ramp { from_per_s, to_per_s, .. } => vec![(*from_per_s, *to_per_s)],
-            Self::Triangle { from_per_s, to_per_s, .. } => {
-                vec![(*from_per_s, *to_per_s), (*to_per_s, *from_per_s)]
+        match self {
+            Self::Constant { rate_per_s, .. } | Self::Poisson { rate_per_s, .. } => {
+                vec![between(&[(0.0, *rate_per_s), (total_s, *rate_per_s)])]
             }
-            Self::Steps { rates_per_s, .. } => rates_per_s.iter().map(|&r| (r, r)).collect(),
-        };
-        let length_s = total_s / ends.len() as f64;
-        let piece = |(i, (from_per_s, to_per_s))| Piece {
-            start_s: i as f64 * length_s,
-            length_s,
-            from_per_s,
-            to_per_s,
-        };
-        ends.into_iter().enumerate().map(piece).collect()
+            Self::Ramp { from_per_s, to_per_s, .. } => {
+                vec![between(&[(0.0, *from_per_s), (total_s, *to_per_s)])]
+            }
+            Self::Triangle { from_per_s: from, to_per_s: to, cap_per_s, .. } => {
+                let top = cap_per_s.unwrap_or(*to);
+                let rise_s = total_s / 2.0 * (top - from) / (to - from);
+                let points = [(0.0, *from), (rise_s, top), (total_s - rise_s, top), (total_s, *from)];
+                // Without a cap the third of them repeats the second.
+                points.windows(2).map(between).filter(|piece| piece.length_s > 0.0).collect()
+            }
+            Self::Steps { rates_per_s, .. } => {
+                let length_s = total_s / rates_per_s.len() as f64;
+                let step = |(i, &rate): (usize, &f64)| Piece {
+                    start_s: i as f64 * length_s,
+                    length_s,
+                    from_per_s: rate,
+                    to_per_s: rate,
+                };
+                rates_per_s.iter().enumerate().map(step).collect()
+            }
+            Self::Table { points } => points.windows(2).map(between).collect(),
+        }
     }
 
     /// The highest rate of the profile.
@@ -141,17 +155,32 @@ impl Profile {
         self.pieces().iter().map(Piece::messages).sum::<f64>().round() as u64
     }
 
-    /// The intended departures, from the start of the trial.
+    /// The intended departures, from the start of the trial. The seed decides those of a
+    /// poisson profile; the others need none.
     #[must_use]
-    pub fn schedule(&self) -> Schedule {
-        Schedule { pieces: self.pieces(), index: 0, before: 0.0, next: 0, total: self.messages() }
+    pub fn schedule(&self, seed: u64) -> Schedule {
+        Schedule::new(self, seed)
     }
 
-    /// When the message with that number is due, from the start of the trial; `None` of
-    /// one that the profile does not hold.
+    /// When the messages with these numbers are due, from the start of the trial; `None` of
+    /// one that the profile does not hold. Numbers that rise are found in one walk over the
+    /// schedule; one that falls begins another.
     #[must_use]
-    pub fn due_ns(&self, number: u64) -> Option<u64> {
-        Schedule { next: number, ..self.schedule() }.next()
+    pub fn due_of(&self, seed: u64, numbers: impl IntoIterator<Item = u64>) -> Vec<Option<u64>> {
+        let mut schedule = self.schedule(seed);
+        let mut next = 0;
+        let mut last = (u64::MAX, None);
+        let mut due_of = |number: u64| {
+            if number != last.0 {
+                if number < next {
+                    (schedule, next) = (self.schedule(seed), 0);
+                }
+                last = (number, schedule.nth((number - next) as usize));
+                next = number.saturating_add(1);
+            }
+            last.1
+        };
+        numbers.into_iter().map(&mut due_of).collect()
     }
 
     fn validated(self) -> Result<Self, ProfileError> {
@@ -159,139 +188,44 @@ impl Profile {
         if !(MIN_DURATION_NS..=MAX_DURATION_NS).contains(&duration_ns) {
             return Err(ProfileError::Duration(format_duration(duration_ns)));
         }
-        for piece in self.pieces() {
-            for rate in [piece.from_per_s, piece.to_per_s] {
-                if !(MIN_RATE_PER_S..=MAX_RATE_PER_S).contains(&rate) {
-                    return Err(ProfileError::Rate(format_rate(rate)));
-                }
-            }
-        }
-        if let Self::Ramp { from_per_s, to_per_s, .. } | Self::Triangle { from_per_s, to_per_s, .. } = self
-            && from_per_s >= to_per_s
-        {
-            return Err(ProfileError::Backward(format_rate(from_per_s), format_rate(to_per_s)));
-        }
+        self.rates_fit()?;
         if self.messages() < 2 {
             return Err(ProfileError::Empty);
         }
         Ok(self)
     }
-}
 
-/// The intended departures of a profile, in nanoseconds from the start of the trial.
-///
-/// Computed from the message's number each time, so errors do not add up.
-#[derive(Clone, Debug)]
-pub struct Schedule {
-    pieces: Vec<Piece>,
-    index: usize,
-    before: f64,
-    next: u64,
-    total: u64,
-}
-
-impl Iterator for Schedule {
-    type Item = u64;
-
-    #[inline]
-    fn next(&mut self) -> Option<u64> {
-        if self.next >= self.total {
-            return None;
+    fn rates_fit(&self) -> Result<(), ProfileError> {
+        // A table may pause.
+        let least = if matches!(self, Self::Table { .. }) { 0.0 } else { MIN_RATE_PER_S };
+        if let Some(&rate) = self.rates().iter().find(|rate| !(least..=MAX_RATE_PER_S).contains(*rate)) {
+            return Err(ProfileError::Rate(format_rate(rate)));
         }
-        let mut piece = &self.pieces[self.index];
-        while self.next as f64 - self.before >= piece.messages() && self.index + 1 < self.pieces.len() {
-            self.before += piece.messages();
-            self.index += 1;
-            piece = &self.pieces[self.index];
+        if let Self::Ramp { from_per_s: from, to_per_s: to, .. }
+        | Self::Triangle { from_per_s: from, to_per_s: to, .. } = self
+            && from >= to
+        {
+            return Err(ProfileError::Backward(format_rate(*from), format_rate(*to)));
         }
-        let due = piece.due_s(self.next as f64 - self.before);
-        self.next += 1;
-        Some((due * 1e9) as u64)
+        if let Self::Triangle { from_per_s: from, to_per_s: to, cap_per_s: Some(cap), .. } = self
+            && !(cap > from && cap < to)
+        {
+            let [cap, from, to] = [cap, from, to].map(|&rate| format_rate(rate));
+            return Err(ProfileError::Cap { cap, from, to });
+        }
+        Ok(())
     }
 
-    fn size_hint(&self) -> (usize, Option<usize>) {
-        let left = (self.total - self.next) as usize;
-        (left, Some(left))
-    }
-}
-
-impl ExactSizeIterator for Schedule {}
-
-/// Why a text is no profile.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum ProfileError {
-    /// Not of the form `kind:rates/duration`.
-    #[error(
-        "`{0}` is not a profile: write constant:50k/10s, ramp:1k..200k/10s, triangle:1k..200k/10s or steps:1k,10k,100k/10s"
-    )]
-    Form(String),
-    /// A number or a time that cannot be read.
-    #[error("{0}")]
-    Number(String),
-    /// A rate beyond what any machine does, or none.
-    #[error("a rate of {0} messages a second cannot be: choose from {MIN_RATE_PER_S} to 50M")]
-    Rate(String),
-    /// A ramp that does not rise.
-    #[error("from {0} to {1} the rate does not rise: the first must be below the second")]
-    Backward(String, String),
-    /// A trial too short or too long.
-    #[error("a trial of {0} cannot be: choose from 10ms to 86400s, a day")]
-    Duration(String),
-    /// Less than two messages.
-    #[error("the profile holds less than two messages: raise its rate or its duration")]
-    Empty,
-}
-
-impl FromStr for Profile {
-    type Err = ProfileError;
-
-    fn from_str(text: &str) -> Result<Self, ProfileError> {
-        let form = || ProfileError::Form(text.to_owned());
-        let (kind, rest) = text.split_once(':').ok_or_else(form)?;
-        let (rates, duration) = rest.rsplit_once('/').ok_or_else(form)?;
-        let duration_ns = parse_duration_ns(duration).map_err(ProfileError::Number)?;
-        let number = |t: &str| parse_number(t).map_err(ProfileError::Number);
-        let pair = || -> Result<(f64, f64), ProfileError> {
-            let (from, to) = rates.split_once("..").ok_or_else(form)?;
-            Ok((number(from)?, number(to)?))
-        };
-        let profile = match kind {
-            "constant" => Self::Constant { rate_per_s: number(rates)?, duration_ns },
-            "ramp" => {
-                let (from_per_s, to_per_s) = pair()?;
-                Self::Ramp { from_per_s, to_per_s, duration_ns }
-            }
-            "triangle" => {
-                let (from_per_s, to_per_s) = pair()?;
-                Self::Triangle { from_per_s, to_per_s, duration_ns }
-            }
-            "steps" => Self::Steps {
-                rates_per_s: rates.split(',').map(number).collect::<Result<_, _>>()?,
-                duration_ns,
-            },
-            _ => return Err(form()),
-        };
-        profile.validated()
-    }
-}
-
-impl fmt::Display for Profile {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let duration = format_duration(self.duration_ns());
+    /// Every rate that was written down.
+    fn rates(&self) -> Vec<f64> {
         match self {
-            Self::Constant { rate_per_s, .. } => {
-                write!(f, "constant:{}/{duration}", format_rate(*rate_per_s))
+            Self::Constant { rate_per_s, .. } | Self::Poisson { rate_per_s, .. } => vec![*rate_per_s],
+            Self::Ramp { from_per_s, to_per_s, .. } => vec![*from_per_s, *to_per_s],
+            Self::Triangle { from_per_s, to_per_s, cap_per_s, .. } => {
+                [Some(*from_per_s), Some(*to_per_s), *cap_per_s].into_iter().flatten().collect()
             }
-            Self::Ramp { from_per_s, to_per_s, .. } => {
-                write!(f, "ramp:{}..{}/{duration}", format_rate(*from_per_s), format_rate(*to_per_s))
-            }
-            Self::Triangle { from_per_s, to_per_s, .. } => {
-                write!(f, "triangle:{}..{}/{duration}", format_rate(*from_per_s), format_rate(*to_per_s))
-            }
-            Self::Steps { rates_per_s, .. } => {
-                let rates: Vec<String> = rates_per_s.iter().map(|&r| format_rate(r)).collect();
-                write!(f, "steps:{}/{duration}", rates.join(","))
-            }
+            Self::Steps { rates_per_s, .. } => rates_per_s.clone(),
+            Self::Table { points } => points.iter().map(|point| point.1).collect(),
         }
     }
 }

@@ -6,10 +6,19 @@ use serde::{Deserialize, Serialize};
 use crate::environment::Environment;
 use crate::verdict::{Finding, Verdict};
 
+mod capacity;
 mod distribution;
+mod load;
+mod reverse;
 mod stack;
 
+pub use capacity::{Bounded, CapacityResult, CapacityRow, Inferred, Probe, Search};
 pub use distribution::{Distribution, Estimate, Series};
+pub use load::{Echo, LadderStep, LagWindows, LoadResult, LoadSummary, LoadTrial, LoadTrialKind, Worker};
+pub use reverse::{
+    Phase, PhaseTimes, ProcessorShares, ReverseResult, ReverseSummary, ReverseTrial, StageChange, StageMean,
+    VariantResult,
+};
 pub use stack::{
     Agreement, Indicator, LeftOut, Load, PathSummary, PathTimes, PeakTimes, Refused, SelfCost, StackResult,
     StageOutcome, StageSummary, StageSummaryTimes, StageTimes, Trial, TrialKind, Witness,
@@ -60,6 +69,12 @@ pub enum State {
 pub enum Measurement {
     /// `netfathom stack`
     Stack(Box<StackResult>),
+    /// `netfathom load send`
+    Load(Box<LoadResult>),
+    /// `netfathom capacity`
+    Capacity(Box<CapacityResult>),
+    /// `netfathom reverse`
+    Reverse(Box<ReverseResult>),
 }
 
 impl Measurement {
@@ -68,6 +83,26 @@ impl Measurement {
     pub fn name(&self) -> &'static str {
         match self {
             Self::Stack(_) => "stack",
+            Self::Load(_) => "load",
+            Self::Capacity(_) => "capacity",
+            Self::Reverse(_) => "reverse",
         }
     }
+}
+
+macro_rules! measurement_from {
+    ($($variant:ident: $result:ty,)*) => {
+        $(impl From<$result> for Measurement {
+            fn from(result: $result) -> Self {
+                Self::$variant(Box::new(result))
+            }
+        })*
+    };
+}
+
+measurement_from! {
+    Stack: StackResult,
+    Load: LoadResult,
+    Capacity: CapacityResult,
+    Reverse: ReverseResult,
 }

@@ -3,7 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 /// Every time that was taken of one message, CLOCK_MONOTONIC ns; `None` where the hook did
-/// not see it.
+/// not see it. Of a message that another host sent, `intended_ns` and `sent_ns` are by that
+/// host's clock: their difference is its lag, but nothing else can be held against them.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sample {
     /// The trial's place in the record.
@@ -38,6 +39,7 @@ pub struct Sample {
     pub receive_call_ns: Option<u64>,
     /// `sock_recv_length`.
     pub sock_recv_length_ns: Option<u64>,
-    /// The application's stamp after the receive call; `None` if the message was lost.
+    /// The application's stamp after the receive call; `None` if the message was lost,
+    /// or went to another host.
     pub received_ns: Option<u64>,
 }

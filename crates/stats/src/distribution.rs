@@ -25,6 +25,13 @@ impl Distribution {
         self.histogram.add(value);
     }
 
+    /// Adds one value `count` times.
+    #[inline]
+    pub fn add_many(&mut self, value: i64, count: u64) {
+        self.moments.add_many(value, count);
+        self.histogram.add_many(value, count);
+    }
+
     /// Adds every value of another distribution.
     pub fn merge(&mut self, other: &Self) {
         self.moments.merge(&other.moments);

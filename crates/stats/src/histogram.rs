@@ -65,9 +65,15 @@ impl Histogram {
     /// Adds one value.
     #[inline]
     pub fn add(&mut self, value: i64) {
+        self.add_many(value, 1);
+    }
+
+    /// Adds one value `count` times.
+    #[inline]
+    pub fn add_many(&mut self, value: i64, count: u64) {
         match u64::try_from(value) {
-            Ok(v) => self.add_bucket(bucket_index(v, self.grain), 1),
-            Err(_) => self.negative += 1,
+            Ok(v) => self.add_bucket(bucket_index(v, self.grain), count),
+            Err(_) => self.negative += count,
         }
     }
 

@@ -34,6 +34,18 @@ impl Moments {
         self.max = self.max.max(value);
     }
 
+    /// Adds one value `count` times.
+    #[inline]
+    pub fn add_many(&mut self, value: i64, count: u64) {
+        if count > 0 {
+            self.n += count;
+            self.sum += i128::from(value) * i128::from(count);
+            self.sum_sq += u128::from(value.unsigned_abs()).pow(2) * u128::from(count);
+            self.min = self.min.min(value);
+            self.max = self.max.max(value);
+        }
+    }
+
     /// Adds every value of another set.
     pub fn merge(&mut self, other: &Self) {
         self.n += other.n;

@@ -2,6 +2,10 @@
 
 use std::{io, mem};
 
+mod usage;
+
+pub use usage::{ProcessorTimes, Scheduling, processor_times, scheduling, thread_id};
+
 /// What could not be done with processors, and why.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot {action}: {source}{hint}")]

@@ -8,7 +8,14 @@ pub mod capability;
 pub mod clock;
 pub mod counters;
 pub mod cpu;
+#[cfg(test)]
+mod lab;
 pub mod link;
 pub mod netns;
+pub mod offload;
 pub mod probe;
+pub mod route;
+mod rtnetlink;
 pub mod socket;
+pub mod steer;
+pub mod xsk;

@@ -1,7 +1,5 @@
 //! Network devices of the calling thread's namespace, through rtnetlink.
 
-mod request;
-
 use std::io;
 use std::net::IpAddr;
 use std::os::fd::{AsFd, AsRawFd};
@@ -21,6 +19,7 @@ use netlink_packet_route::route::RouteType;
 use netlink_packet_route::{AddressFamily, RouteNetlinkMessage};
 
 use crate::netns::Namespace;
+use crate::rtnetlink;
 
 /// What could not be done with a network device, why, and what to do.
 #[derive(Debug, thiserror::Error)]
@@ -97,7 +96,7 @@ pub fn create_veth(near: VethEnd<'_>, far: VethEnd<'_>, far_namespace: &Namespac
             LinkInfo::Data(InfoData::Veth(InfoVeth::Peer(peer))),
         ]),
     ];
-    request::change(RouteNetlinkMessage::NewLink(pair), NLM_F_CREATE | NLM_F_EXCL)
+    rtnetlink::change(RouteNetlinkMessage::NewLink(pair), NLM_F_CREATE | NLM_F_EXCL)
         .map_err(LinkError::new(format!("create the veth pair {} and {}", near.name, far.name)))
 }
 
@@ -109,12 +108,46 @@ pub fn read(name: &str) -> Result<Link, LinkError> {
     let mut question = LinkMessage::default();
     question.attributes =
         vec![LinkAttribute::IfName(name.into()), LinkAttribute::ExtMask(vec![LinkExtentMask::SkipStats])];
-    let found = match request::read(RouteNetlinkMessage::GetLink(question)) {
-        Ok(RouteNetlinkMessage::NewLink(found)) => Ok(parse(found)),
-        Ok(other) => Err(io::Error::new(io::ErrorKind::InvalidData, format!("unexpected answer {other:?}"))),
-        Err(error) => Err(error),
+    ask(question).map_err(LinkError::new(format!("read device {name}")))
+}
+
+/// Reads a device by its number.
+///
+/// # Errors
+/// When there is no such device.
+pub fn read_index(index: u32) -> Result<Link, LinkError> {
+    let mut question = LinkMessage::default();
+    question.header.index = index;
+    question.attributes = vec![LinkAttribute::ExtMask(vec![LinkExtentMask::SkipStats])];
+    ask(question).map_err(LinkError::new(format!("read device number {index}")))
+}
+
+/// The device of the calling thread's namespace that has an address; `None` if none has.
+///
+/// # Errors
+/// When the kernel does not tell.
+pub fn with_address(address: IpAddr) -> Result<Option<Link>, LinkError> {
+    let mut question = AddressMessage::default();
+    question.header.family = family(address);
+    let answers = rtnetlink::list(RouteNetlinkMessage::GetAddress(question))
+        .map_err(LinkError::new(format!("find the device that has the address {address}")))?;
+    let has = |message: &AddressMessage| {
+        message.attributes.iter().any(
+            |a| matches!(a, AddressAttribute::Address(own) | AddressAttribute::Local(own) if *own == address),
+        )
     };
-    found.map_err(LinkError::new(format!("read device {name}")))
+    let index = answers.into_iter().find_map(|answer| match answer {
+        RouteNetlinkMessage::NewAddress(found) if has(&found) => Some(found.header.index),
+        _ => None,
+    });
+    index.map(read_index).transpose()
+}
+
+fn ask(question: LinkMessage) -> io::Result<Link> {
+    match rtnetlink::read(RouteNetlinkMessage::GetLink(question))? {
+        RouteNetlinkMessage::NewLink(found) => Ok(parse(found)),
+        other => Err(rtnetlink::unexpected(&other)),
+    }
 }
 
 fn parse(message: LinkMessage) -> Link {
@@ -151,7 +184,7 @@ pub fn set_mtu(link: &Link, mtu: u32) -> Result<(), LinkError> {
     let mut message = LinkMessage::default();
     message.header.index = link.index;
     message.attributes = vec![LinkAttribute::Mtu(mtu)];
-    request::change(RouteNetlinkMessage::SetLink(message), 0)
+    rtnetlink::change(RouteNetlinkMessage::SetLink(message), 0)
         .map_err(LinkError::new(format!("set the MTU of device {} to {mtu}", link.name)))
 }
 
@@ -175,7 +208,7 @@ pub fn set_silent(link: &Link) -> Result<(), LinkError> {
         vec![LinkAttribute::AfSpecUnspec(vec![AfSpecUnspec::Inet6(vec![AfSpecInet6::AddrGenMode(
             In6AddrGenMode::None,
         )])])];
-    request::change(RouteNetlinkMessage::SetLink(message), 0)
+    rtnetlink::change(RouteNetlinkMessage::SetLink(message), 0)
         .map_err(LinkError::new(format!("keep device {} from choosing an IPv6 address", link.name)))
 }
 
@@ -198,7 +231,7 @@ fn set_flag(link: &Link, flag: LinkFlags, what: &str) -> Result<(), LinkError> {
     message.header.index = link.index;
     message.header.flags = flag;
     message.header.change_mask = flag;
-    request::change(RouteNetlinkMessage::SetLink(message), 0)
+    rtnetlink::change(RouteNetlinkMessage::SetLink(message), 0)
         .map_err(LinkError::new(format!("set device {} {what}", link.name)))
 }
 
@@ -235,7 +268,7 @@ pub fn add_address(link: &Link, address: IpAddr, prefix_bits: u8) -> Result<(), 
     if address.is_ipv6() {
         message.attributes.push(AddressAttribute::Flags(AddressFlags::Nodad));
     }
-    request::change(RouteNetlinkMessage::NewAddress(message), NLM_F_CREATE | NLM_F_EXCL)
+    rtnetlink::change(RouteNetlinkMessage::NewAddress(message), NLM_F_CREATE | NLM_F_EXCL)
         .map_err(LinkError::new(format!("give device {} the address {address}/{prefix_bits}", link.name)))
 }
 
@@ -257,11 +290,11 @@ pub fn add_neighbour(link: &Link, address: IpAddr, mac: [u8; 6]) -> Result<(), L
         NeighbourAttribute::Destination(destination),
         NeighbourAttribute::LinkLayerAddress(mac.to_vec()),
     ];
-    request::change(RouteNetlinkMessage::NewNeighbour(message), NLM_F_CREATE | NLM_F_REPLACE)
+    rtnetlink::change(RouteNetlinkMessage::NewNeighbour(message), NLM_F_CREATE | NLM_F_REPLACE)
         .map_err(LinkError::new(format!("tell device {} where its neighbour {address} is", link.name)))
 }
 
-fn family(address: IpAddr) -> AddressFamily {
+pub(crate) fn family(address: IpAddr) -> AddressFamily {
     if address.is_ipv4() { AddressFamily::Inet } else { AddressFamily::Inet6 }
 }
 
@@ -274,6 +307,7 @@ mod tests {
         let lo = read("lo").unwrap();
         assert_eq!((lo.name.as_str(), lo.index, lo.mac), ("lo", 1, [0; 6]));
         assert!(lo.mtu >= 1500 && !lo.qdisc.is_empty());
+        assert_eq!(read_index(1).unwrap(), lo);
     }
 
     #[test]

@@ -1,11 +1,16 @@
-//! What `std::net::UdpSocket` leaves out: buffer sizes, identity, drop counters, time stamps.
+//! What `std::net::UdpSocket` leaves out: buffer sizes, identity, drop counters, time stamps,
+//! and many messages a system call.
 
 use std::io;
-use std::net::UdpSocket;
+use std::net::{SocketAddr, UdpSocket};
 use std::os::fd::AsRawFd;
 
+mod batch;
+mod segments;
 mod stamps;
 
+pub use batch::{Datagram, ReceiveBatch, SendBatch, Wait};
+pub use segments::{Coalesced, MOST_SEGMENTS, enable_gro, receive_coalesced, set_segment_size};
 pub use stamps::{Received, StampKind, TxStamp, TxStampQueue, enable_rx_stamps, enable_tx_stamps, receive};
 
 fn set_option<T>(socket: &UdpSocket, level: i32, name: i32, value: &T) -> io::Result<()> {
@@ -33,6 +38,19 @@ fn get_option<T>(socket: &UdpSocket, level: i32, name: i32, value: &mut T) -> io
     if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
+/// Repeats a system call while a signal interrupts it; what it returns, or its error.
+fn retried(mut call: impl FnMut() -> isize) -> io::Result<usize> {
+    loop {
+        match usize::try_from(call()) {
+            Ok(done) => return Ok(done),
+            Err(_) => match io::Error::last_os_error() {
+                error if error.kind() == io::ErrorKind::Interrupted => {}
+                error => return Err(error),
+            },
+        }
+    }
+}
+
 /// Asks for a receive buffer and returns what was granted, in bytes as the kernel counts
 /// them (the packet's whole memory, not the payload).
 ///
@@ -48,6 +66,39 @@ pub fn set_receive_buffer(socket: &UdpSocket, bytes: i32) -> io::Result<i32> {
     let mut granted = 0i32;
     get_option(socket, libc::SOL_SOCKET, libc::SO_RCVBUF, &mut granted)?;
     Ok(granted)
+}
+
+/// Asks for a send buffer and returns what was granted, in bytes as the kernel counts them
+/// (the packet's whole memory, not the payload).
+///
+/// With CAP_NET_ADMIN the limit `net.core.wmem_max` does not hold.
+///
+/// # Errors
+/// If the socket is none.
+pub fn set_send_buffer(socket: &UdpSocket, bytes: i32) -> io::Result<i32> {
+    let half = bytes / 2;
+    set_option(socket, libc::SOL_SOCKET, libc::SO_SNDBUFFORCE, &half)
+        .or_else(|_| set_option(socket, libc::SOL_SOCKET, libc::SO_SNDBUF, &half))?;
+    let mut granted = 0i32;
+    get_option(socket, libc::SOL_SOCKET, libc::SO_SNDBUF, &mut granted)?;
+    Ok(granted)
+}
+
+/// Sets how many routers a packet of this socket may pass: the time to live of IPv4, the hop
+/// limit of IPv6, whichever the socket speaks. With 1 it does not leave the own network.
+///
+/// # Errors
+/// With 0, which no packet could live with.
+pub fn set_hop_limit(socket: &UdpSocket, hops: u8) -> io::Result<()> {
+    let (level, name) = match socket.local_addr()? {
+        SocketAddr::V4(_) => (libc::IPPROTO_IP, libc::IP_TTL),
+        SocketAddr::V6(_) => (libc::IPPROTO_IPV6, libc::IPV6_UNICAST_HOPS),
+    };
+    // IPv6 would take 0 and send packets that the next host throws away.
+    if hops == 0 {
+        return Err(io::Error::from_raw_os_error(libc::EINVAL));
+    }
+    set_option(socket, level, name, &i32::from(hops))
 }
 
 /// The socket's number in the kernel, unique while the machine runs (SO_COOKIE).
@@ -113,6 +164,26 @@ mod tests {
         let received = (0..1000).filter(|_| reader.recv(&mut [0; 64]).is_ok()).count();
         assert!(received < 1000);
         assert_eq!(drops(&reader).unwrap() as usize, 1000 - received);
+    }
+
+    #[test]
+    fn a_send_buffer_is_granted() {
+        let (sender, _reader) = pair();
+        assert_eq!(set_send_buffer(&sender, 65_536).unwrap(), 65_536);
+    }
+
+    #[test]
+    fn the_hop_limit_is_that_of_the_family() {
+        let (v4, _reader) = pair();
+        set_hop_limit(&v4, 7).unwrap();
+        assert_eq!(v4.ttl().unwrap(), 7);
+        assert!(set_hop_limit(&v4, 0).is_err());
+        let Ok(v6) = UdpSocket::bind("[::1]:0") else { return };
+        set_hop_limit(&v6, 9).unwrap();
+        let mut hops = 0i32;
+        get_option(&v6, libc::IPPROTO_IPV6, libc::IPV6_UNICAST_HOPS, &mut hops).unwrap();
+        assert_eq!(hops, 9);
+        assert!(set_hop_limit(&v6, 0).is_err());
     }
 
     #[test]

@@ -20,9 +20,16 @@ typedef __u64 __be64;
 typedef __u32 __wsum;
 typedef _Bool bool;
 
+enum {
+	false,
+	true,
+};
+
 /* Needed before bpf_helpers.h, which declares helpers over them. */
 enum {
 	BPF_MAP_TYPE_PERCPU_ARRAY = 6,
+	BPF_MAP_TYPE_DEVMAP = 14,
+	BPF_MAP_TYPE_XSKMAP = 17,
 };
 
 #include <bpf/bpf_helpers.h>

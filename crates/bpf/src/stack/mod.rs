@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::io;
-use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -16,7 +15,7 @@ mod shared;
 mod tests;
 mod view;
 
-use shared::{CpuState, Mapping, Shared, TxSums, TxWindows, plain};
+use shared::{CpuState, Mapping, TxSums, TxWindows, plain};
 pub use shared::{GRAIN, WINDOWS};
 pub use view::{Idle, Reception, RxStamps, TxStamps, View};
 
@@ -101,7 +100,7 @@ impl StackTap {
             program.set_autoload(autoload);
         }
         let object = crate::probe::quietly(|| open.load()).map_err(step("load"))?;
-        let mapping = Arc::new(map_shared(&object)?);
+        let mapping = Arc::new(Mapping::of_globals(&object)?);
         let shared = mapping.get();
         shared.flow_be.store(target.flow.to_be(), Relaxed);
         shared.reader_cookie.store(target.reader_cookie, Relaxed);
@@ -187,17 +186,6 @@ impl StackTap {
         let values = values.ok_or(LoadError::Abi(name))?;
         values.iter().map(|bytes| plain(bytes).ok_or(LoadError::Abi(name))).collect()
     }
-}
-
-fn map_shared(object: &Object) -> Result<Mapping, LoadError> {
-    let bss = object
-        .maps()
-        .find(|m| m.name().to_string_lossy().ends_with(".bss"))
-        .ok_or(LoadError::Abi("the shared memory"))?;
-    if bss.value_size() as usize != size_of::<Shared>() {
-        return Err(LoadError::Abi("the size of the shared memory"));
-    }
-    Ok(Mapping::new(bss.as_fd())?)
 }
 
 /// The way out, as summed in the kernel.

@@ -1,12 +1,10 @@
 //! The memory that the kernel programs and user space share; the Rust side of `abi.h`.
 
-use std::cell::UnsafeCell;
-use std::io;
-use std::os::fd::{AsFd, AsRawFd};
-use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 
 use netfathom_stats::Moments;
+
+use crate::mapping::Atomics;
 
 /// `log2` of the buckets an octave in the kernel's histograms.
 pub const GRAIN: u32 = 5;
@@ -136,55 +134,11 @@ pub(super) fn plain<T: Copy>(bytes: &[u8]) -> Option<T> {
     })
 }
 
-/// The map behind the programs' global variables, mapped into this process.
-pub(super) struct Mapping {
-    shared: NonNull<UnsafeCell<Shared>>,
-}
+/// The programs' memory, mapped into this process.
+pub(super) type Mapping = crate::mapping::Mapping<Shared>;
 
-// SAFETY: all access goes through atomics.
-unsafe impl Send for Mapping {}
-// SAFETY: as above.
-unsafe impl Sync for Mapping {}
-
-impl Mapping {
-    /// Maps the map whose descriptor is given; its value must be a [`Shared`].
-    pub fn new(map: impl AsFd) -> io::Result<Self> {
-        // SAFETY: a new mapping at an address of the kernel's choice touches no memory
-        // of ours; the result is checked.
-        let address = unsafe {
-            libc::mmap(
-                std::ptr::null_mut(),
-                size_of::<Shared>(),
-                libc::PROT_READ | libc::PROT_WRITE,
-                // Faults would fall into the first messages.
-                libc::MAP_SHARED | libc::MAP_POPULATE,
-                map.as_fd().as_raw_fd(),
-                0,
-            )
-        };
-        if address == libc::MAP_FAILED {
-            return Err(io::Error::last_os_error());
-        }
-        NonNull::new(address.cast())
-            .map(|shared| Self { shared })
-            .ok_or_else(|| io::Error::other("mapped at 0"))
-    }
-
-    /// The shared memory.
-    pub fn get(&self) -> &Shared {
-        // SAFETY: the mapping lives as long as self, is as long as Shared (its caller
-        // has checked the map's value size), and Shared consists of atomics, which may
-        // change under a shared reference. The kernel is the other writer.
-        unsafe { &*self.shared.as_ref().get() }
-    }
-}
-
-impl Drop for Mapping {
-    fn drop(&mut self) {
-        // SAFETY: this is the mapping made in `new`, and no reference outlives self.
-        unsafe { libc::munmap(self.shared.as_ptr().cast(), size_of::<Shared>()) };
-    }
-}
+// SAFETY: integers and atomics throughout; those that are not atomic are never read.
+unsafe impl Atomics for Shared {}
 
 /// A time, or `None` where the hook did not see the message.
 pub(super) fn stamp(cell: &AtomicU64) -> Option<u64> {

@@ -172,6 +172,6 @@ pub fn first_trial(out: &Path) -> Record {
 }
 
 pub fn result(record: &Record) -> &StackResult {
-    let Measurement::Stack(result) = &record.measurement;
+    let Measurement::Stack(result) = &record.measurement else { panic!("another measurement") };
     result
 }

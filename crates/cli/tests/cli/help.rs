@@ -2,7 +2,17 @@
 
 use crate::child::{netfathom, run};
 
-const PAGES: [&str; 4] = ["--help", "stack --help", "report --help", "host --help"];
+const PAGES: [&str; 9] = [
+    "--help",
+    "stack --help",
+    "load --help",
+    "load send --help",
+    "load sink --help",
+    "capacity --help",
+    "reverse --help",
+    "report --help",
+    "host --help",
+];
 
 fn page(args: &str, columns: &str) -> String {
     let ended = run(netfathom(args).env("COLUMNS", columns));
@@ -13,7 +23,8 @@ fn page(args: &str, columns: &str) -> String {
 #[test]
 fn the_help_pages_are_these() {
     for args in PAGES {
-        let name = format!("help_{}", args.split(' ').next().unwrap().trim_start_matches('-'));
+        let words: Vec<&str> = args.split(' ').filter(|&word| word != "--help").collect();
+        let name = format!("help_{}", if words.is_empty() { "help".into() } else { words.join("_") });
         let page = page(args, "100");
         insta::assert_snapshot!(name, page);
     }

@@ -4,6 +4,8 @@ mod child;
 mod files;
 mod help;
 mod killed;
+mod load;
+mod load_sink;
 mod outputs;
 mod refusals;
 mod report;

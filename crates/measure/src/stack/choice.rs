@@ -3,12 +3,12 @@
 use netfathom_bpf::stack::{StackTap, Target};
 use netfathom_model::environment::ThreadPlace;
 use netfathom_model::path::{Direction, Tap};
-use netfathom_model::plan::{StackPlan, TapChoice};
+use netfathom_model::plan::{Place, StackPlan, TapChoice};
 use netfathom_model::record::{LeftOut, TrialKind};
 use netfathom_sys::capability::{Capability, effective};
 use netfathom_sys::cpu;
 
-use super::StackError;
+use crate::error::MeasureError;
 
 /// The taps of a run.
 pub struct Taps {
@@ -59,7 +59,7 @@ fn bpf_remedy() -> String {
 ///
 /// # Errors
 /// If the plan names one that does not.
-pub fn choose_taps(plan: &StackPlan) -> Result<Taps, StackError> {
+pub fn choose_taps(plan: &StackPlan) -> Result<Taps, MeasureError> {
     let timestamping = |other, left_out| Taps { main: Tap::Timestamping, other, left_out };
     match (plan.tap, probe_bpf()) {
         (TapChoice::Only(Tap::Timestamping), Ok(())) => Ok(timestamping(Some(Tap::Bpf), Vec::new())),
@@ -68,29 +68,74 @@ pub fn choose_taps(plan: &StackPlan) -> Result<Taps, StackError> {
         }
         (_, Ok(())) => Ok(Taps { main: Tap::Bpf, other: Some(Tap::Timestamping), left_out: Vec::new() }),
         (TapChoice::Only(Tap::Bpf), Err(LeftOut { reason, remedy, .. })) => {
-            Err(StackError::NoBpf { reason, remedy })
+            Err(MeasureError::NoBpf { reason, remedy })
         }
     }
 }
 
-/// Sender and reader on the last two processors; the first one has most interrupts.
+/// The processors of a run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Cpus {
+    /// One a sender.
+    pub senders: Vec<usize>,
+    /// The reader's.
+    pub reader: usize,
+}
+
+/// Senders and reader from the last processor down; the first one has most interrupts.
 ///
 /// # Errors
 /// If the system does not say which may be used.
-pub fn choose_cpus(plan: &StackPlan) -> Result<(usize, usize), StackError> {
-    if let Some(cpus) = plan.cpus {
-        return Ok(cpus);
+pub fn choose_cpus(plan: &StackPlan) -> Result<Cpus, MeasureError> {
+    // Senders on another host need none of this one's.
+    let workers = if matches!(plan.place, Place::Listen(_)) { 0 } else { plan.workers as usize };
+    if let Some((sender, reader)) = plan.cpus {
+        return Ok(Cpus { senders: vec![sender; workers], reader });
     }
-    let allowed = cpu::allowed()?;
-    let last = allowed.last().copied().unwrap_or(0);
-    Ok((last, allowed.iter().rev().nth(1).copied().unwrap_or(last)))
+    spread(workers)
+}
+
+/// Each of the senders and the reader on a processor of its own, as far as there are any:
+/// then the senders share those that the reader does not have.
+///
+/// # Errors
+/// If the system does not say which may be used.
+pub fn spread(workers: usize) -> Result<Cpus, MeasureError> {
+    let mut down = cpu::allowed()?;
+    down.reverse();
+    let first = down.first().copied().unwrap_or(0);
+    // The reader comes after the senders, or takes the last.
+    let reader = down.get(workers).or(down.last()).copied().unwrap_or(first);
+    let others: Vec<usize> = down.into_iter().filter(|&cpu| cpu != reader).collect();
+    let of = |n: usize| if others.is_empty() { first } else { others[n % others.len()] };
+    Ok(Cpus { senders: (0..workers).map(of).collect(), reader })
+}
+
+/// The processors of this host's threads, as records have it.
+#[must_use]
+pub fn places(place: Place, cpus: &Cpus) -> Vec<ThreadPlace> {
+    let mut places = thread_places(cpus);
+    if matches!(place, Place::To(_)) {
+        places.retain(|p| p.role != "reader");
+    }
+    places
+}
+
+/// As [`spread`], with the reader on another host: the senders have all processors.
+///
+/// # Errors
+/// If the system does not say which may be used.
+pub fn spread_senders(workers: usize) -> Result<Cpus, MeasureError> {
+    let mut down = cpu::allowed()?;
+    down.reverse();
+    let of = |n: usize| down.get(n % down.len().max(1)).copied().unwrap_or(0);
+    Ok(Cpus { senders: (0..workers).map(of).collect(), reader: of(0) })
 }
 
 /// The same, as records have it.
 #[must_use]
-pub fn thread_places((sender, reader): (usize, usize)) -> Vec<ThreadPlace> {
-    vec![
-        ThreadPlace { role: "sender".into(), cpu: sender },
-        ThreadPlace { role: "reader".into(), cpu: reader },
-    ]
+pub fn thread_places(cpus: &Cpus) -> Vec<ThreadPlace> {
+    let place = |role: &str, cpu| ThreadPlace { role: role.into(), cpu };
+    let senders = cpus.senders.iter().map(|&cpu| place("sender", cpu));
+    senders.chain([place("reader", cpus.reader)]).collect()
 }

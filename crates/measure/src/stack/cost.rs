@@ -18,7 +18,8 @@ pub fn of_tap(trials: &[Trial]) -> Option<SelfCost> {
     let both = |value: fn(&Trial) -> Option<f64>| {
         (values(trials, TrialKind::Measured, value), values(trials, TrialKind::Control, value))
     };
-    let (tapped, bare) = both(|t| Some(t.load.send_call.mean_ns));
+    // Of a sender on another host nobody knows how long its calls took.
+    let (tapped, bare) = both(|t| (t.load.send_call.n > 0).then_some(t.load.send_call.mean_ns));
     let send_call_ns = difference(&tapped, &bare)?.into();
     let (tapped, bare) = both(|t| t.reader_cpu_ns_per_message);
     let reader_cpu_ns = difference(&tapped, &bare).map(Into::into);

@@ -3,19 +3,20 @@
 use netfathom_model::accounting::Fate;
 use netfathom_model::environment::Device;
 use netfathom_model::path::{Direction, Tap};
-use netfathom_model::plan::StackPlan;
+use netfathom_model::plan::{Place, StackPlan};
 use netfathom_model::profile::Profile;
 use netfathom_model::record::{
-    Load, PathTimes, PeakTimes, Refused, Series, StackResult, StageOutcome, StageTimes, Trial, TrialKind,
+    PathTimes, PeakTimes, StackResult, StageOutcome, StageTimes, Trial, TrialKind,
 };
 use netfathom_model::sample::Sample;
 use netfathom_model::verdict::{Finding, Verdict};
 use netfathom_stats::{Moments, Windowed};
 
 use super::judge;
-use super::sender::Sent;
 use super::tap::Collected;
-use super::trial::{Outcome, unavailable};
+use super::tapped::unavailable;
+use super::trial::Outcome;
+use crate::load::report::{load, series};
 
 /// What is known of a trial.
 pub struct Facts<'a> {
@@ -41,13 +42,14 @@ impl Facts<'_> {
         let qdisc = devices.first().map_or("noqueue", |d| d.qdisc.as_str());
         let path =
             |(direction, collected): &(Direction, Collected)| self.path(*direction, collected, plan, qdisc);
-        let delivered = outcome.read.delivered;
+        // What a reader on another host takes is none of this tap's doing.
+        let delivered = if matches!(plan.place, Place::To(_)) { 0 } else { outcome.read.delivered };
         let mut trial = Trial {
             index: self.index,
             kind: self.kind,
             tap: self.tap,
             started_after_ns: self.started_after_ns,
-            load: load(&outcome.sent, plan, outcome.windows.length_ns()),
+            load: load(&outcome.sent, plan.profile.messages()),
             paths: outcome.paths.iter().map(path).collect(),
             accounting: outcome.accounting.clone(),
             reader_cpu_ns_per_message: (delivered > 0).then(|| outcome.read.cpu_ns as f64 / delivered as f64),
@@ -90,7 +92,7 @@ impl Facts<'_> {
         let departures: u64 =
             peak.iter().filter_map(|&i| self.outcome.sent.lag.windows.get(i)).map(|m| m.n).sum();
         // A sender that fell behind goes on after the plan's end.
-        let end_ns = profile.duration_ns().max(self.outcome.sent.end_ns);
+        let end_ns = profile.duration_ns().max(self.outcome.sent.end_ns());
         let time_s: f64 = peak.iter().map(|&i| windows.within_s(i, end_ns)).sum();
         Some(PeakTimes {
             count: moments.n,
@@ -103,34 +105,14 @@ impl Facts<'_> {
     }
 }
 
-fn series(windowed: &Windowed, window_ns: u64) -> Series {
-    Series::of(window_ns, windowed.filled())
-}
-
-fn load(sent: &Sent, plan: &StackPlan, window_ns: u64) -> Load {
-    Load {
-        planned: plan.profile.messages(),
-        sent: sent.accepted,
-        refused: sent.refused.iter().map(|(&errno, &count)| refused(errno, count)).collect(),
-        unsent: sent.unsent,
-        missed_slots: sent.missed_slots,
-        span_ns: sent.span_ns,
-        lag: (&sent.lag.distribution).into(),
-        lag_p99_of_interval: sent.lag_p99_of_interval(),
-        send_call: (&sent.send_call.distribution).into(),
-        series: series(&sent.lag, window_ns),
-    }
-}
-
-fn refused(errno: i32, count: u64) -> Refused {
-    Refused { error: std::io::Error::from_raw_os_error(errno).to_string(), count }
-}
-
 /// Fills in the intended departure of samples that never arrived, from the plan.
 #[must_use]
-pub fn completed(mut samples: Vec<Sample>, profile: &Profile, start_ns: u64) -> Vec<Sample> {
-    for sample in samples.iter_mut().filter(|s| s.received_ns.is_none()) {
-        sample.intended_ns = profile.due_ns(sample.sequence).map_or(0, |due| start_ns + due);
+pub fn completed(mut samples: Vec<Sample>, plan: &StackPlan, start_ns: u64) -> Vec<Sample> {
+    let mut lost: Vec<&mut Sample> = samples.iter_mut().filter(|s| s.received_ns.is_none()).collect();
+    lost.sort_by_key(|s| s.sequence);
+    let numbers: Vec<u64> = lost.iter().map(|s| s.sequence).collect();
+    for (sample, due) in lost.into_iter().zip(plan.profile.due_of(plan.seed, numbers)) {
+        sample.intended_ns = due.map_or(0, |due| start_ns + due);
     }
     samples
 }

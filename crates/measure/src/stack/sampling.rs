@@ -1,7 +1,5 @@
 //! The raw stream: every n-th message from a seeded offset, with all its times.
 
-use std::ops::Range;
-
 use netfathom_bpf::stack::{Reception, RxStamps, TxStamps, View};
 use netfathom_model::message::Header;
 use netfathom_model::sample::Sample;
@@ -24,6 +22,18 @@ impl Sampling {
     pub fn new(trial: u32, planned: u64, most: usize, seed: u64) -> Self {
         let stride = planned.div_ceil(most.max(1) as u64).max(1);
         Self { trial, stride, offset: seed % stride, most, samples: Vec::with_capacity(most) }
+    }
+
+    /// None.
+    #[must_use]
+    pub fn none() -> Self {
+        Self::new(0, 0, 0, 0)
+    }
+
+    /// The same choice, with nothing kept yet: for another thread that sees other messages.
+    #[must_use]
+    pub fn again(&self) -> Self {
+        Self { samples: Vec::with_capacity(self.most), ..*self }
     }
 
     /// What was kept.
@@ -62,19 +72,16 @@ impl Sampling {
         self.samples.push(sample);
     }
 
-    /// Keeps the chosen ones among messages that have not come. Their intended departure is
-    /// filled in later, from the plan.
-    pub fn lost(&mut self, view: &View, sequences: Range<u64>) {
-        let behind = (sequences.start + self.stride - self.offset) % self.stride;
-        let first = if behind == 0 { sequences.start } else { sequences.start + self.stride - behind };
-        let mut sequence = first;
-        while sequence < sequences.end && self.wants(sequence) {
-            // Of a message that no hook saw leave there is nothing to keep.
-            let sample = self.seen(view, sequence);
-            if sample.sent_ns != 0 {
-                self.samples.push(sample);
-            }
-            sequence += self.stride;
+    /// Keeps a message that was not read here, if it is a chosen one: it was lost, or another
+    /// host has it. Its intended departure is filled in later, from the plan.
+    pub fn unread(&mut self, view: &View, sequence: u64) {
+        if !self.wants(sequence) {
+            return;
+        }
+        // Of a message that no hook saw leave there is nothing to keep.
+        let sample = self.seen(view, sequence);
+        if sample.sent_ns != 0 {
+            self.samples.push(sample);
         }
     }
 

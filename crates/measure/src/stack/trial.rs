@@ -1,39 +1,31 @@
-//! One trial: the load, a tap, and what came of both.
+//! One trial: the two ends, a tap on them, and what came of both.
 
-use std::collections::BTreeMap;
 use std::net::UdpSocket;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
-use std::thread::{self, Scope, ScopedJoinHandle};
-use std::time::{Duration, Instant};
+use std::sync::atomic::AtomicBool;
 
-use netfathom_bpf::stack::{StackTap, Target};
+use netfathom_bpf::stack::{StackTap, Target, WINDOWS};
 use netfathom_model::accounting::Accounting;
-use netfathom_model::path::{Direction, Stage, Tap};
+use netfathom_model::path::{Direction, Tap};
 use netfathom_model::plan::StackPlan;
 use netfathom_model::sample::Sample;
-use netfathom_sys::clock::{monotonic_ns, realtime_ahead_ns};
-use netfathom_sys::cpu;
-use netfathom_sys::socket::{cookie, drops, enable_tx_stamps, end_receiving};
+use netfathom_sys::clock::realtime_ahead_ns;
+use netfathom_sys::socket::{cookie, enable_rx_stamps, enable_tx_stamps};
 
-use super::StackError;
-use super::accounting::{Evidence, hook_counts};
-use super::reader::{self, Read};
-use super::rig::{Rig, Sockets};
+use super::choice::Cpus;
+use super::ends::{Ends, Landed, Load};
 use super::sampling::Sampling;
-use super::sender::{self, Live, Sent};
 use super::tap::bpf::BpfReader;
-use super::tap::timestamping::{ReceiveStamps, SendStamps};
+use super::tap::departed::Departed;
+use super::tap::timestamping::{ReceiveStamps, STAMPS_BEGIN, SendStamps};
 use super::tap::{Collected, ReceiveTap, SendTap};
-use super::window::Windows;
-
-/// Between the start of the threads and the first departure.
-const LEAD_IN_NS: u64 = 10_000_000;
-/// What a sender that fell behind may overrun the plan, at least.
-const LEAST_OVERRUN_NS: u64 = 100_000_000;
-/// The reader is given up on when nothing has come for so long after the last departure.
-const SILENCE: Duration = Duration::from_millis(200);
-/// A reader that is told to idle may have thousands of messages queued.
-const LONGEST_DRAIN: Duration = Duration::from_secs(5);
+use super::tapped::Tapped;
+use crate::accounting::Evidence;
+use crate::error::MeasureError;
+use crate::load::sender::Live;
+use crate::load::sent::Sent;
+use crate::load::tally::Read;
+use crate::load::window::Windows;
+use crate::rig::Rig;
 
 /// What a trial is to do.
 pub struct Task<'a> {
@@ -45,12 +37,10 @@ pub struct Task<'a> {
     pub tap: Option<Tap>,
     /// Whether stages are wanted, or only the stack time.
     pub stages: bool,
-    /// The trial's number among the messages.
-    pub flow: u32,
     /// Which messages are kept raw.
     pub sampling: Sampling,
-    /// Processors of sender and reader.
-    pub cpus: (usize, usize),
+    /// Processors of the senders and of the reader.
+    pub cpus: &'a Cpus,
     /// The user wants an end.
     pub stop: &'a AtomicBool,
     /// For those who watch.
@@ -76,250 +66,116 @@ pub struct Outcome {
 }
 
 impl Task<'_> {
-    /// Runs the trial with these departures, in nanoseconds from its start.
+    /// Runs the trial between these ends.
     ///
     /// # Errors
     /// If a socket or a tap fails. What the messages suffer is no error but accounted for.
-    pub fn run(
-        self,
-        duration_ns: u64,
-        departures: impl ExactSizeIterator<Item = u64> + Send,
-    ) -> Result<Outcome, StackError> {
-        let sockets = self.rig.sockets(self.tap == Some(Tap::Timestamping))?;
-        let shift = Windows::shift_for(duration_ns);
+    pub fn run(&self, ends: impl Ends, load: Load<'_>) -> Result<Outcome, MeasureError> {
         match self.tap {
             None => self.run_with(
-                sockets,
-                duration_ns,
-                departures,
-                shift,
-                |_| Ok(((), ())),
-                |_, _| Ok(Tapped::default()),
+                ends,
+                load,
+                |_, senders| Ok((vec![(); senders.len()], ())),
+                |_, ()| Ok(Tapped::default()),
             ),
-            Some(Tap::Bpf) => self.run_bpf(sockets, duration_ns, departures, shift),
-            Some(Tap::Timestamping) => self.run_timestamping(sockets, duration_ns, departures, shift),
+            Some(Tap::Bpf) => self.run_bpf(ends, load),
+            Some(Tap::Timestamping) => self.run_timestamping(ends, load),
         }
     }
 
-    fn run_bpf(
-        mut self,
-        sockets: Sockets,
-        duration_ns: u64,
-        departures: impl ExactSizeIterator<Item = u64> + Send,
-        window_shift: u32,
-    ) -> Result<Outcome, StackError> {
-        let reader_cookie = cookie(&sockets.reader).map_err(StackError::Socket)?;
-        let target = Target { flow: self.flow, reader_cookie, window_shift };
+    fn run_bpf(&self, ends: impl Ends, load: Load<'_>) -> Result<Outcome, MeasureError> {
+        let reader_cookie = ends.reader().map_or(Ok(0), cookie).map_err(MeasureError::Socket)?;
+        let window_shift = Windows::shift_for(load.duration_ns);
+        let target = Target { flow: ends.flow(), reader_cookie, window_shift };
         let tap = StackTap::load(&self.plan.directions, target)?;
-        let none = Sampling::new(0, 0, 0, 0);
-        let sampling = std::mem::replace(&mut self.sampling, none);
-        let rx = self.plan.measures(Direction::Rx);
-        let directions = self.plan.directions.clone();
-        let make = |windows: Windows| {
-            tap.start(windows.start_ns);
-            Ok(((), BpfReader::new(tap.view(), windows, netfathom_bpf::stack::WINDOWS, rx, sampling)))
+        // Whoever sees a message last keeps it.
+        let (at_senders, at_reader) = match ends.reader() {
+            Some(_) => (Sampling::none(), self.sampling.again()),
+            None => (self.sampling.again(), Sampling::none()),
         };
-        let collect = |(), reader: BpfReader| {
-            let (incoming, samples) = reader.into_parts();
-            let mut paths = Vec::new();
-            for direction in directions {
-                paths.push((
-                    direction,
-                    match direction {
-                        Direction::Tx => {
-                            let sums = tap.tx_sums()?;
-                            Collected { total: sums.total, stages: sums.stages, unstaged: 0 }
-                        }
-                        Direction::Rx => incoming.clone(),
-                    },
-                ));
-            }
+        let rx = self.plan.measures(Direction::Rx);
+        let make = |windows: Windows, senders: &[_]| {
+            tap.start(windows.start_ns);
+            let reader = BpfReader::new(tap.view(), windows, WINDOWS, rx, at_reader);
+            let senders = senders.iter().map(|_| Departed::new(tap.view(), at_senders.again()));
+            Ok((senders.collect(), reader))
+        };
+        let directions = &self.plan.directions;
+        let collect = |senders: Vec<Departed>, reader: BpfReader| {
+            let (incoming, mut samples) = reader.into_parts();
+            samples.extend(senders.into_iter().flat_map(Departed::into_samples));
+            let of = |&direction: &Direction| {
+                Ok(match direction {
+                    Direction::Tx => {
+                        let sums = tap.tx_sums()?;
+                        (direction, Collected { total: sums.total, stages: sums.stages, unstaged: 0 })
+                    }
+                    Direction::Rx => (direction, incoming.clone()),
+                })
+            };
+            let paths = directions.iter().map(of).collect::<Result<_, MeasureError>>()?;
             Ok(Tapped { paths, samples, drops: Some(tap.drops()?), lost: tap.lost()?, clock_moved_ns: None })
         };
-        self.run_with(sockets, duration_ns, departures, window_shift, make, collect)
+        self.run_with(ends, load, make, collect)
     }
 
-    fn run_timestamping(
-        self,
-        sockets: Sockets,
-        duration_ns: u64,
-        departures: impl ExactSizeIterator<Item = u64> + Send,
-        window_shift: u32,
-    ) -> Result<Outcome, StackError> {
-        enable_tx_stamps(&sockets.sender, self.stages).map_err(StackError::Socket)?;
+    fn run_timestamping(&self, ends: impl Ends, load: Load<'_>) -> Result<Outcome, MeasureError> {
+        if let Some(reader) = ends.reader() {
+            enable_rx_stamps(reader).map_err(MeasureError::Socket)?;
+            std::thread::sleep(STAMPS_BEGIN);
+        }
+        for sender in ends.senders() {
+            enable_tx_stamps(sender, self.stages).map_err(MeasureError::Socket)?;
+        }
         let ahead_ns = realtime_ahead_ns();
-        let directions = self.plan.directions.clone();
         let stages = self.stages;
-        let make = |windows: Windows| {
-            let count = netfathom_bpf::stack::WINDOWS;
-            Ok((
-                SendStamps::new(ahead_ns, stages, windows, count),
-                ReceiveStamps::new(ahead_ns, windows, count),
-            ))
+        let make = |windows: Windows, senders: &[UdpSocket]| {
+            let stamps = |sender: &UdpSocket| {
+                Ok(SendStamps::new(sender.try_clone()?, ahead_ns, stages, windows, WINDOWS))
+            };
+            let senders = senders.iter().map(stamps).collect::<std::io::Result<Vec<_>>>();
+            Ok((senders.map_err(MeasureError::Socket)?, ReceiveStamps::new(ahead_ns, windows, WINDOWS)))
         };
-        let collect = |sender: SendStamps, reader: ReceiveStamps| {
-            let (tx, rx) = (sender.into_collected(), reader.into_collected());
-            let of = |d| (d, if d == Direction::Tx { tx.clone() } else { rx.clone() });
+        let directions = &self.plan.directions;
+        let collect = |senders: Vec<SendStamps>, reader: ReceiveStamps| {
+            let mut outgoing = senders.into_iter().map(SendStamps::into_collected);
+            let mut tx = outgoing.next().unwrap_or_else(|| Collected::new(&[], WINDOWS));
+            outgoing.for_each(|other| tx.merge(&other));
+            let rx = reader.into_collected();
+            let of = |&d: &Direction| (d, if d == Direction::Tx { tx.clone() } else { rx.clone() });
             let clock_moved_ns = Some(realtime_ahead_ns() - ahead_ns);
-            Ok(Tapped {
-                paths: directions.into_iter().map(of).collect(),
-                clock_moved_ns,
-                ..Tapped::default()
-            })
+            Ok(Tapped { paths: directions.iter().map(of).collect(), clock_moved_ns, ..Tapped::default() })
         };
-        self.run_with(sockets, duration_ns, departures, window_shift, make, collect)
+        self.run_with(ends, load, make, collect)
     }
 
-    /// The part that is the same with every tap.
+    /// The part that is the same with every tap, between any two ends.
     fn run_with<S: SendTap + Send, R: ReceiveTap + Send>(
-        self,
-        sockets: Sockets,
-        duration_ns: u64,
-        departures: impl ExactSizeIterator<Item = u64> + Send,
-        shift: u32,
-        make: impl FnOnce(Windows) -> Result<(S, R), StackError>,
-        collect: impl FnOnce(S, R) -> Result<Tapped, StackError>,
-    ) -> Result<Outcome, StackError> {
+        &self,
+        ends: impl Ends,
+        load: Load<'_>,
+        make: impl FnOnce(Windows, &[UdpSocket]) -> Result<(Vec<S>, R), MeasureError>,
+        collect: impl FnOnce(Vec<S>, R) -> Result<Tapped, MeasureError>,
+    ) -> Result<Outcome, MeasureError> {
         let before = self.rig.counters()?;
-        let windows = Windows { start_ns: monotonic_ns() + LEAD_IN_NS, shift };
-        let (mut send_tap, mut receive_tap) = make(windows)?;
-        let overrun_ns = (duration_ns / 10).max(LEAST_OVERRUN_NS);
-        let load = sender::Task {
-            socket: &sockets.sender,
-            flow: self.flow,
-            size: self.plan.size_bytes,
-            windows,
-            window_count: netfathom_bpf::stack::WINDOWS,
-            deadline_ns: windows.start_ns + duration_ns + overrun_ns,
-            stop: self.stop,
-            live: self.live,
-        };
-        let (sent, read) =
-            both_ends(&self, &load, &sockets.reader, departures, &mut send_tap, &mut receive_tap)?;
-        receive_tap.skipped(sent.tried(), sent.tried().saturating_sub(read.next));
-        let tapped = collect(send_tap, receive_tap)?;
+        let landed = ends.fly(self, load, make)?;
+        let Landed { windows, sent, read, send_taps, receive_tap, ways, checks } = landed;
+        let tapped = collect(send_taps, receive_tap)?;
         let counted = self.rig.counted_since(&before)?;
         let evidence = Evidence {
             sent: sent.accepted,
             refused: sent.refused.values().sum(),
             read: &read,
             drops: tapped.drops.as_ref(),
-            socket_drops: drops(&sockets.reader).map_err(StackError::Socket)?.into(),
             counted: &counted,
-            devices: &self.rig.device_names(),
-            shared: self.rig.is_shared(),
+            ways,
+            place: self.rig.place(),
+            devices: self.rig.device_names(),
             family: self.plan.family,
         };
-        let accounting = tapped.complete(evidence.account());
+        let mut accounting = tapped.complete(evidence.account());
+        accounting.counters.extend(checks);
         let Tapped { paths, clock_moved_ns, samples, .. } = tapped;
         Ok(Outcome { windows, sent, read, paths, accounting, clock_moved_ns, samples })
-    }
-}
-
-/// What a tap has to say after a trial.
-#[derive(Default)]
-struct Tapped {
-    paths: Vec<(Direction, Collected)>,
-    samples: Vec<Sample>,
-    drops: Option<BTreeMap<String, u64>>,
-    lost: BTreeMap<&'static str, u64>,
-    clock_moved_ns: Option<i64>,
-}
-
-impl Tapped {
-    /// Adds to the accounting what the tap joined and what it could not.
-    fn complete(&self, mut accounting: Accounting) -> Accounting {
-        let joined = |d| self.paths.iter().find(|p| p.0 == d).map(|p| p.1.total.distribution.moments.n);
-        let mut seen = Vec::new();
-        if let Some(n) = joined(Direction::Tx) {
-            accounting.unjoined_tx = accounting.sent.abs_diff(n);
-            seen.push((if self.drops.is_some() { "net_dev_start_xmit" } else { "TX_SOFTWARE" }, n));
-        }
-        if let Some(n) = joined(Direction::Rx) {
-            let delivered = accounting.count(&netfathom_model::accounting::Fate::Delivered);
-            accounting.unjoined_rx = delivered.abs_diff(n);
-            seen.push((if self.drops.is_some() { "netif_receive_skb" } else { "RX_SOFTWARE" }, n));
-        }
-        accounting.unstaged_rx = self.paths.iter().map(|p| p.1.unstaged).sum();
-        accounting.hooks = hook_counts(&seen, &self.lost);
-        accounting
-    }
-}
-
-/// Runs sender and reader, each in a thread on its own processor.
-fn both_ends<S: SendTap + Send, R: ReceiveTap + Send>(
-    task: &Task<'_>,
-    load: &sender::Task<'_>,
-    socket: &UdpSocket,
-    departures: impl ExactSizeIterator<Item = u64> + Send,
-    send_tap: &mut S,
-    receive_tap: &mut R,
-) -> Result<(Sent, Read), StackError> {
-    let (ended, received) = (AtomicBool::new(false), AtomicU64::new(0));
-    let reading = reader::Task {
-        socket,
-        flow: task.flow,
-        delay_ns: task.plan.reader_delay_ns,
-        ended: &ended,
-        stop: task.stop,
-        received: &received,
-    };
-    let (sender_cpu, reader_cpu) = task.cpus;
-    thread::scope(|scope| {
-        let reader = spawn(scope, "reader", || {
-            cpu::pin(reader_cpu)?;
-            reader::read_all(&reading, receive_tap).map_err(StackError::Receive)
-        })?;
-        let sent = spawn(scope, "sender", || {
-            cpu::pin(sender_cpu)?;
-            Ok(sender::send_all(load, departures, send_tap))
-        })
-        .and_then(|sender| sender.join().unwrap_or(Err(StackError::Thread("sender"))));
-        if let Ok(sent) = &sent {
-            await_last(sent.accepted, &received, || reader.is_finished() || task.stop.load(Relaxed));
-        }
-        ended.store(true, Relaxed);
-        end_receiving(socket);
-        let read = reader.join().unwrap_or(Err(StackError::Thread("reader")));
-        Ok((sent?, read?))
-    })
-}
-
-/// A thread by name; a machine that has no more to give is told, not panicked at.
-fn spawn<'scope, T: Send + 'scope>(
-    scope: &'scope Scope<'scope, '_>,
-    name: &'static str,
-    work: impl FnOnce() -> Result<T, StackError> + Send + 'scope,
-) -> Result<ScopedJoinHandle<'scope, Result<T, StackError>>, StackError> {
-    let spawned = thread::Builder::new().name(name.into()).spawn_scoped(scope, work);
-    spawned.map_err(|source| StackError::NoThread { name, source })
-}
-
-/// Waits until everything has arrived, nothing comes any more, or it takes too long: then
-/// the reader idles no more and takes what is left at once.
-fn await_last(sent: u64, received: &AtomicU64, gone: impl Fn() -> bool) {
-    let deadline = Instant::now() + LONGEST_DRAIN;
-    let (mut last, mut since) = (0, Instant::now());
-    while received.load(Relaxed) < sent && !gone() && Instant::now() < deadline {
-        thread::sleep(Duration::from_millis(1));
-        let now = received.load(Relaxed);
-        if now != last {
-            (last, since) = (now, Instant::now());
-        } else if since.elapsed() > SILENCE {
-            break;
-        }
-    }
-}
-
-/// Why the tap has no times of a stage.
-#[must_use]
-pub fn unavailable(tap: Tap, stage: Stage, qdisc: &str) -> String {
-    match (tap, stage) {
-        (Tap::Bpf, Stage::Qdisc) => format!("the device has no queue of its own ({qdisc})"),
-        (Tap::Bpf, _) => "no message passed it".into(),
-        (Tap::Timestamping, s) if s.direction() == Direction::Rx => {
-            "SO_TIMESTAMPING has a single stamp on the way in".into()
-        }
-        (Tap::Timestamping, _) => "SO_TIMESTAMPING has no stamp there".into(),
     }
 }

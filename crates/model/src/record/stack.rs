@@ -96,7 +96,8 @@ pub struct Load {
     pub span_ns: u64,
     /// Actual minus intended departure.
     pub lag: Distribution,
-    /// Lag in units of the wanted interval at that moment, 99th percentile.
+    /// Lag in slots, 99th percentile: a slot is the wanted interval at that moment, times the
+    /// messages that the engine sends together.
     pub lag_p99_of_interval: f64,
     /// Time that the send call took.
     pub send_call: Distribution,

@@ -16,12 +16,16 @@ pub fn fixture() -> Record {
 }
 
 pub fn stack(record: &Record) -> &StackResult {
-    let Measurement::Stack(stack) = &record.measurement;
+    let Measurement::Stack(stack) = &record.measurement else {
+        panic!("the fixture is of another measurement")
+    };
     stack
 }
 
 pub fn stack_mut(record: &mut Record) -> &mut StackResult {
-    let Measurement::Stack(stack) = &mut record.measurement;
+    let Measurement::Stack(stack) = &mut record.measurement else {
+        panic!("the fixture is of another measurement")
+    };
     stack
 }
 
@@ -116,15 +120,20 @@ fn no_trials(stack: &mut StackResult) {
     stack.self_cost = None;
 }
 
-/// The fixture with [`HOSTILE`] in every string that may hold any text.
-///
-/// Strings are found by trying: under each name, all at once, as long as it stays a record.
-/// So a field that is added to the record later is poisoned too.
+/// The fixture, [`poisoned`].
 pub fn hostile() -> Record {
     let mut record = fixture();
     for trial in &mut stack_mut(&mut record).trials {
         trial.accounting.fates.push(FateCount { fate: Fate::KernelDrop("x".into()), count: 0 });
     }
+    poisoned(record)
+}
+
+/// A record with [`HOSTILE`] in every string that may hold any text.
+///
+/// Strings are found by trying: under each name, all at once, as long as it stays a record.
+/// So a field that is added to the record later is poisoned too.
+pub fn poisoned(mut record: Record) -> Record {
     record.environment.sysctls.insert(HOSTILE.into(), HOSTILE.into());
     let mut value = serde_json::to_value(&record).expect("a record is JSON");
     let mut names = Vec::new();

@@ -18,7 +18,9 @@ fn out() -> TempDir {
 /// A small record: what matters here is how it is written.
 fn record() -> Record {
     let mut record = stack_fixture();
-    let netfathom_model::record::Measurement::Stack(result) = &mut record.measurement;
+    let netfathom_model::record::Measurement::Stack(result) = &mut record.measurement else {
+        panic!("the fixture is of another measurement")
+    };
     result.trials.truncate(1);
     record
 }
@@ -168,7 +170,9 @@ fn a_full_disk_keeps_the_earlier_record_and_says_what_to_do() {
     let Some(disk) = tiny_disk() else { return };
     let run = RunDir::create(disk.0.path(), "r1").expect("a run directory");
     let mut small = record();
-    let netfathom_model::record::Measurement::Stack(result) = &mut small.measurement;
+    let netfathom_model::record::Measurement::Stack(result) = &mut small.measurement else {
+        panic!("the fixture is of another measurement")
+    };
     (result.trials, result.summaries) = (Vec::new(), Vec::new());
     run.write_record(&small).expect("written");
     let text = run.write_record(&stack_fixture()).expect_err("a full disk").to_string();

@@ -6,7 +6,7 @@ use netfathom_model::verdict::Verdict;
 use netfathom_results::render::terminal::render;
 use netfathom_stats as stats;
 
-use crate::contract::stack_fixture;
+use crate::contract::{read_fixture, stack_fixture};
 
 /// The fixture with something changed.
 fn changed(change: impl FnOnce(&mut Record)) -> Record {
@@ -16,7 +16,9 @@ fn changed(change: impl FnOnce(&mut Record)) -> Record {
 }
 
 fn result(record: &mut Record) -> &mut StackResult {
-    let Measurement::Stack(result) = &mut record.measurement;
+    let Measurement::Stack(result) = &mut record.measurement else {
+        panic!("the fixture is of another measurement")
+    };
     result
 }
 
@@ -110,6 +112,15 @@ fn a_gap_and_a_disagreeing_counter_are_loud() {
 }
 
 #[test]
+fn what_came_in_broken_stands_beside_the_sum() {
+    let record = changed(|r| {
+        let accounting = &mut result(r).trials[0].accounting;
+        (accounting.truncated, accounting.garbage) = (2, 41);
+    });
+    assert!(render(&record, 120, false).contains("cut off 2, no message at all 41"));
+}
+
+#[test]
 fn a_witness_that_disagrees_is_loud() {
     let record = changed(|r| {
         let witness = &mut result(r).witnesses[0];
@@ -134,4 +145,78 @@ fn a_direction_without_messages_is_not_zero() {
     assert!(text.contains("n/a: no message was measured in this trial"), "{text}");
     assert!(text.contains("refused with ECONNREFUSED 21"), "{text}");
     assert!(!text.contains(" 0 ns"), "{text}");
+}
+
+#[test]
+fn eighty_columns_of_load() {
+    insta::assert_snapshot!(render(&read_fixture("load"), 80, false));
+}
+
+#[test]
+fn eighty_columns_of_capacity() {
+    insta::assert_snapshot!(render(&read_fixture("capacity"), 80, false));
+}
+
+#[test]
+fn eighty_columns_of_reverse() {
+    insta::assert_snapshot!(render(&read_fixture("reverse"), 80, false));
+}
+
+#[test]
+fn no_line_of_any_measurement_is_wider_than_the_page() {
+    for name in ["load", "capacity", "reverse"] {
+        for width in [80, 120] {
+            let text = render(&read_fixture(name), width, false);
+            let wide: Vec<&str> = text.lines().filter(|l| l.chars().count() > width).collect();
+            assert!(wide.is_empty(), "{name} at {width}: {wide:?}");
+        }
+    }
+}
+
+/// What a run leaves that was stopped before anything was finished.
+#[test]
+fn nothing_finished_of_any_measurement_is_said() {
+    for name in ["load", "capacity", "reverse"] {
+        let mut record = read_fixture(name);
+        record.state = State::Interrupted;
+        match &mut record.measurement {
+            Measurement::Load(l) => {
+                l.trials.clear();
+                l.ladder.clear();
+                (l.summary, l.receive) = (None, None);
+            }
+            Measurement::Capacity(c) => {
+                c.rows.clear();
+                c.inferred = None;
+            }
+            Measurement::Reverse(r) => {
+                r.variants.iter_mut().for_each(|v| (v.trials, v.summary) = Default::default());
+            }
+            Measurement::Stack(_) => panic!("the fixture is of another measurement"),
+        }
+        let text = render(&record, 80, false);
+        assert!(text.contains("there is no answer yet"), "{name}: {text}");
+        assert!(text.contains("NOT WHOLE  0 of "), "{name}: {text}");
+        assert!(!text.contains("NaN") && !text.contains("inf/s"), "{name}: {text}");
+    }
+}
+
+#[test]
+fn an_engine_without_capacity_says_why() {
+    let text = render(&read_fixture("capacity"), 80, false);
+    assert!(text.contains("gso, 2 workers: capacity: no rate left in time"), "{text}");
+    assert!(text.contains("xdp, 1 worker: of inferred: the engine goes past the stack"), "{text}");
+}
+
+#[test]
+fn losses_that_nobody_told_are_not_none() {
+    let mut record = read_fixture("load");
+    let Measurement::Load(l) = &mut record.measurement else { panic!("another measurement") };
+    l.receive = None;
+    if let Some(summary) = &mut l.summary {
+        summary.lost = None;
+    }
+    let text = render(&record, 80, false);
+    assert!(text.contains("losses unknown") && text.contains("nobody told how many arrived"), "{text}");
+    assert!(!text.contains("0.024 %"), "{text}");
 }

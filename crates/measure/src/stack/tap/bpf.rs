@@ -12,8 +12,8 @@ use netfathom_sys::clock::monotonic_ns;
 use netfathom_sys::socket::show_reader;
 
 use super::{Collected, ReceiveTap};
+use crate::load::window::Windows;
 use crate::stack::sampling::Sampling;
-use crate::stack::window::Windows;
 
 /// Joins and sums the way in.
 pub struct BpfReader {
@@ -179,8 +179,8 @@ impl ReceiveTap for BpfReader {
         }
     }
 
-    fn skipped(&mut self, sequence: u64, gap: u64) {
-        self.sampling.lost(&self.view, sequence - gap..sequence);
+    fn skipped(&mut self, sequence: u64) {
+        self.sampling.unread(&self.view, sequence);
     }
 }
 

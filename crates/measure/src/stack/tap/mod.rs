@@ -9,6 +9,7 @@ use netfathom_model::path::Stage;
 use netfathom_stats::Windowed;
 
 pub mod bpf;
+pub mod departed;
 pub mod timestamping;
 
 /// Three digits, for what a run is about: stack time and lag.
@@ -34,14 +35,21 @@ impl Collected {
         let part = |&stage| (stage, Windowed::new(PART_GRAIN, windows));
         Self { total: Windowed::new(GRAIN, windows), stages: stages.iter().map(part).collect(), unstaged: 0 }
     }
+
+    /// Adds what another tap of the same stages collected.
+    pub fn merge(&mut self, other: &Self) {
+        self.total.merge(&other.total);
+        self.stages.iter_mut().zip(&other.stages).for_each(|(a, b)| a.1.merge(&b.1));
+        self.unstaged += other.unstaged;
+    }
 }
 
 /// The sender's end.
 pub trait SendTap {
     /// A message was handed to the operating system; `sent_ns` is its own stamp.
-    fn sent(&mut self, socket: &UdpSocket, sequence: u64, sent_ns: u64);
+    fn sent(&mut self, sequence: u64, sent_ns: u64);
     /// The last one was.
-    fn finish(&mut self, socket: &UdpSocket);
+    fn finish(&mut self);
 }
 
 /// The reader's end.
@@ -55,14 +63,14 @@ pub trait ReceiveTap {
     fn receive(&mut self, socket: &UdpSocket, buffer: &mut [u8]) -> io::Result<usize>;
     /// What was received was a new message of this trial, and is with the application.
     fn delivered(&mut self, header: &Header, received_ns: u64);
-    /// The messages before `sequence`, `gap` of them, have not come.
-    fn skipped(&mut self, sequence: u64, gap: u64);
+    /// A message before this one has not come.
+    fn skipped(&mut self, sequence: u64);
 }
 
 impl SendTap for () {
     #[inline]
-    fn sent(&mut self, _: &UdpSocket, _: u64, _: u64) {}
-    fn finish(&mut self, _: &UdpSocket) {}
+    fn sent(&mut self, _: u64, _: u64) {}
+    fn finish(&mut self) {}
 }
 
 impl ReceiveTap for () {
@@ -72,5 +80,5 @@ impl ReceiveTap for () {
     }
     #[inline]
     fn delivered(&mut self, _: &Header, _: u64) {}
-    fn skipped(&mut self, _: u64, _: u64) {}
+    fn skipped(&mut self, _: u64) {}
 }

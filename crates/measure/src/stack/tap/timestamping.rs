@@ -4,6 +4,7 @@
 
 use std::io;
 use std::net::UdpSocket;
+use std::time::Duration;
 
 use netfathom_model::message::Header;
 use netfathom_model::path::Stage;
@@ -11,10 +12,12 @@ use netfathom_sys::clock::{monotonic_ns, sleep_until_ns};
 use netfathom_sys::socket::{StampKind, TxStamp, TxStampQueue, receive};
 
 use super::{Collected, ReceiveTap, SendTap};
-use crate::stack::window::Windows;
+use crate::load::window::Windows;
 
 /// Sent messages whose stamps may still be outstanding; real drivers stamp after the call.
 const PENDING: usize = 4096;
+/// Receive stamps begin a little after they were asked for.
+pub const STAMPS_BEGIN: Duration = Duration::from_millis(50);
 /// How long to wait for the last stamps.
 const LAST_STAMPS_NS: u64 = 100_000_000;
 
@@ -30,6 +33,7 @@ struct Pending {
 ///
 /// Drained after every send none is lost; left alone, the socket's buffer overflows silently.
 pub struct SendStamps {
+    socket: UdpSocket,
     queue: TxStampQueue,
     pending: Vec<Pending>,
     ahead_ns: i64,
@@ -39,12 +43,20 @@ pub struct SendStamps {
 }
 
 impl SendStamps {
-    /// `ahead_ns` is what CLOCK_REALTIME is ahead of CLOCK_MONOTONIC; `stages` tells whether
+    /// `socket` is the sender's own, which has the stamps enabled. `ahead_ns` is what
+    /// CLOCK_REALTIME is ahead of CLOCK_MONOTONIC; `stages` tells whether
     /// the socket takes the stamp that parts the stages.
     #[must_use]
-    pub fn new(ahead_ns: i64, stages: bool, windows: Windows, window_count: usize) -> Self {
+    pub fn new(
+        socket: UdpSocket,
+        ahead_ns: i64,
+        stages: bool,
+        windows: Windows,
+        window_count: usize,
+    ) -> Self {
         let stages: &[Stage] = if stages { &[Stage::Socket, Stage::Device] } else { &[] };
         Self {
+            socket,
             queue: TxStampQueue::default(),
             pending: vec![Pending::default(); PENDING],
             ahead_ns,
@@ -60,8 +72,8 @@ impl SendStamps {
         self.collected
     }
 
-    fn drain(&mut self, socket: &UdpSocket) {
-        let Self { queue, pending, ahead_ns, windows, collected, next } = self;
+    fn drain(&mut self) {
+        let Self { socket, queue, pending, ahead_ns, windows, collected, next } = self;
         let parted = !collected.stages.is_empty();
         // A queue that cannot be read shows as messages without a time.
         let _ = queue.drain(socket, |stamp| {
@@ -101,18 +113,18 @@ fn add(collected: &mut Collected, windows: &Windows, m: &Pending) {
 
 impl SendTap for SendStamps {
     #[inline]
-    fn sent(&mut self, socket: &UdpSocket, _: u64, sent_ns: u64) {
+    fn sent(&mut self, _: u64, sent_ns: u64) {
         self.pending[self.next as usize % PENDING] =
             Pending { owner: self.next + 1, sent_ns, sched_ns: 0, software_ns: 0 };
-        self.drain(socket);
+        self.drain();
         self.next += 1;
     }
 
-    fn finish(&mut self, socket: &UdpSocket) {
+    fn finish(&mut self) {
         let deadline = monotonic_ns() + LAST_STAMPS_NS;
         while self.collected.total.distribution.moments.n < self.next && monotonic_ns() < deadline {
             sleep_until_ns(monotonic_ns() + 1_000_000);
-            self.drain(socket);
+            self.drain();
         }
     }
 }
@@ -156,5 +168,5 @@ impl ReceiveTap for ReceiveStamps {
         }
     }
 
-    fn skipped(&mut self, _: u64, _: u64) {}
+    fn skipped(&mut self, _: u64) {}
 }

@@ -8,9 +8,10 @@ mod embed;
 mod facts;
 
 use askama::Template;
-use netfathom_model::record::{Measurement, Record};
+use netfathom_model::record::Record;
 use netfathom_model::verdict::Reason;
 
+use answer::Words;
 use embed::{json_for_script, sha256_source};
 use facts::Facts;
 
@@ -19,6 +20,7 @@ const STYLE: &str = concat!(
     include_str!("style/base.css"),
     include_str!("style/parts.css"),
     include_str!("style/charts.css"),
+    include_str!("style/boxes.css"),
     include_str!("style/media.css"),
 );
 
@@ -34,14 +36,24 @@ const SCRIPT: &str = concat!(
     include_str!("script/axes.js"),
     include_str!("script/legend.js"),
     include_str!("script/chart.js"),
-    include_str!("script/glance.js"),
-    include_str!("script/waterfall.js"),
-    include_str!("script/run.js"),
+    include_str!("script/curves.js"),
     include_str!("script/percentiles.js"),
-    include_str!("script/trials.js"),
     include_str!("script/accounting.js"),
-    include_str!("script/ruler.js"),
     include_str!("script/about.js"),
+    include_str!("script/stack/glance.js"),
+    include_str!("script/stack/waterfall.js"),
+    include_str!("script/stack/run.js"),
+    include_str!("script/stack/percentiles.js"),
+    include_str!("script/stack/trials.js"),
+    include_str!("script/stack/ruler.js"),
+    include_str!("script/load/overview.js"),
+    include_str!("script/load/run.js"),
+    include_str!("script/load/echo.js"),
+    include_str!("script/capacity/bars.js"),
+    include_str!("script/capacity/tables.js"),
+    include_str!("script/reverse/overview.js"),
+    include_str!("script/reverse/run.js"),
+    include_str!("script/reverse/shares.js"),
     include_str!("script/main.js"),
     "})();\n",
 );
@@ -71,6 +83,7 @@ struct Page<'a> {
     level: &'a str,
     trust: &'a str,
     reasons: &'a [Reason],
+    title: &'static str,
     answer: String,
     state: Option<String>,
     circumstances: Vec<String>,
@@ -81,22 +94,23 @@ struct Page<'a> {
 /// # Errors
 /// Where the record cannot be written as JSON, or the page cannot be filled.
 pub fn render(record: &Record) -> Result<String, Error> {
-    let Measurement::Stack(stack) = &record.measurement;
+    let words = Words::of(record);
     let page = Page {
         policy: policy(),
         style: STYLE,
         uplot: UPLOT,
         script: SCRIPT,
         record_json: json_for_script(record)?,
-        facts_json: json_for_script(&Facts::of(stack))?,
+        facts_json: json_for_script(&Facts::of(record))?,
         id: &record.id,
         measurement: record.measurement.name(),
         level: record.verdict.level.name(),
         trust: answer::trust(record.verdict.level),
         reasons: &record.verdict.reasons,
-        answer: answer::sentence(stack),
-        state: answer::state(record.state, stack),
-        circumstances: answer::circumstances(record, stack),
+        title: words.title,
+        state: words.state(record.state),
+        answer: words.sentence,
+        circumstances: words.circumstances,
     };
     Ok(page.render()?)
 }

@@ -2,31 +2,41 @@
 
 use std::collections::BTreeMap;
 
-use netfathom_model::record::{StackResult, Trial};
+use netfathom_model::accounting::Accounting;
+use netfathom_model::record::Load;
 
 use super::number::count;
 use super::page::Page;
+use super::trial_number;
 
-pub(super) fn draw(page: &mut Page, result: &StackResult) {
-    if result.trials.is_empty() {
+/// What is asked of a trial of any measurement.
+pub(super) struct Kept<'a> {
+    /// Its place in the run, from 0.
+    pub index: u32,
+    pub load: &'a Load,
+    pub accounting: &'a Accounting,
+}
+
+pub(super) fn draw(page: &mut Page, trials: &[Kept]) {
+    if trials.is_empty() {
         return;
     }
     page.heading("Accounting, all trials");
-    identity(page, &result.trials);
-    beside(page, &result.trials);
-    counters(page, &result.trials);
-    hooks(page, &result.trials);
+    identity(page, trials);
+    beside(page, trials);
+    counters(page, trials);
+    hooks(page, trials);
 }
 
 /// `sent = delivered + …`, and whether it closes.
-fn identity(page: &mut Page, trials: &[Trial]) {
+fn identity(page: &mut Page, trials: &[Kept]) {
     let sent: u64 = trials.iter().map(|t| t.accounting.sent).sum();
     let mut fates = BTreeMap::new();
     for fate in trials.iter().flat_map(|t| &t.accounting.fates) {
         *fates.entry(&fate.fate).or_insert(0) += fate.count;
     }
     let parts: Vec<String> = fates.iter().map(|(f, &n)| format!("{} {}", f.name(), count(n))).collect();
-    let gaps: Vec<&Trial> = trials.iter().filter(|t| t.accounting.gap() != 0).collect();
+    let gaps: Vec<&Kept> = trials.iter().filter(|t| t.accounting.gap() != 0).collect();
     let relation = if gaps.is_empty() { "=" } else { "≠" };
     let sum = if parts.is_empty() { "nothing accounted for".to_owned() } else { parts.join(" + ") };
     page.text(&format!("sent {} {relation} {sum}", count(sent)));
@@ -40,15 +50,15 @@ fn identity(page: &mut Page, trials: &[Trial]) {
         let what = if gap > 0 { "without a fate" } else { "with more than one fate" };
         page.bullet(&format!(
             "GAP in trial {}: {} messages {what}",
-            super::number_of(trial),
+            trial_number(trial.index),
             count(gap.unsigned_abs())
         ));
     }
 }
 
 /// What the identity does not show; only what is there.
-fn beside(page: &mut Page, trials: &[Trial]) {
-    let sum = |value: fn(&Trial) -> u64| trials.iter().map(value).sum::<u64>();
+fn beside(page: &mut Page, trials: &[Kept]) {
+    let sum = |value: fn(&Kept) -> u64| trials.iter().map(value).sum::<u64>();
     let counts = [
         ("never tried", sum(|t| t.load.unsent)),
         ("out without a time", sum(|t| t.accounting.unjoined_tx)),
@@ -57,6 +67,8 @@ fn beside(page: &mut Page, trials: &[Trial]) {
         ("received twice", sum(|t| t.accounting.duplicates)),
         ("out of order", sum(|t| t.accounting.reordered)),
         ("foreign", sum(|t| t.accounting.foreign)),
+        ("cut off", sum(|t| t.accounting.truncated)),
+        ("no message at all", sum(|t| t.accounting.garbage)),
     ];
     let mut refused = BTreeMap::new();
     for r in trials.iter().flat_map(|t| &t.load.refused) {
@@ -70,7 +82,7 @@ fn beside(page: &mut Page, trials: &[Trial]) {
     }
 }
 
-fn counters(page: &mut Page, trials: &[Trial]) {
+fn counters(page: &mut Page, trials: &[Kept]) {
     let all = || trials.iter().flat_map(|t| t.accounting.counters.iter().map(move |c| (t, c)));
     let (total, agreeing) = (all().count(), all().filter(|(_, c)| c.agrees()).count());
     if total == 0 {
@@ -81,7 +93,7 @@ fn counters(page: &mut Page, trials: &[Trial]) {
     for (trial, c) in all().filter(|(_, c)| !c.agrees()) {
         page.bullet(&format!(
             "DISAGREES in trial {}: {}: {} expected, {} observed",
-            super::number_of(trial),
+            trial_number(trial.index),
             c.counter,
             count(c.expected),
             count(c.observed)
@@ -89,7 +101,7 @@ fn counters(page: &mut Page, trials: &[Trial]) {
     }
 }
 
-fn hooks(page: &mut Page, trials: &[Trial]) {
+fn hooks(page: &mut Page, trials: &[Kept]) {
     let seen = trials.iter().any(|t| !t.accounting.hooks.is_empty());
     let mut losses = trials.iter().flat_map(|t| t.accounting.hooks.iter().map(move |h| (t, h)));
     if seen && losses.all(|(_, h)| h.lost == 0) {
@@ -103,7 +115,7 @@ fn hooks(page: &mut Page, trials: &[Trial]) {
                 h.hook,
                 count(h.lost),
                 count(h.events),
-                super::number_of(trial)
+                trial_number(trial.index)
             ));
         }
     }

@@ -1,25 +1,27 @@
-//! Tables for a terminal: the two tables of the papers, the stages, and what stands for
-//! the numbers.
+//! Tables for a terminal: the answer, the tables behind it, and what stands for the numbers.
 
 mod accounting;
-mod cost;
+mod capacity;
 mod headline;
 pub mod host;
-mod lag;
+mod load;
 mod notes;
 mod number;
 mod page;
-mod stages;
-mod summary;
+mod reverse;
+mod stack;
 mod table;
-mod trials;
 
-use netfathom_model::record::{Measurement, Record, StackResult, Trial, TrialKind};
+use netfathom_model::plan::Place;
+use netfathom_model::record::{Measurement, Record};
 
 use page::Page;
 
 /// The narrowest page that the tables fit on.
 const LEAST_WIDTH: usize = 80;
+
+/// Rows beyond which a table is cut: the record has them all.
+const MOST_ROWS: usize = 40;
 
 /// Draws a record as text of at most `width` columns (80 where it is less), each line ended
 /// by a newline. With `color` it has ANSI escapes; without, none at all, whatever the
@@ -28,34 +30,30 @@ const LEAST_WIDTH: usize = 80;
 pub fn render(record: &Record, width: usize, color: bool) -> String {
     let mut page = Page::new(width.max(LEAST_WIDTH), color);
     match &record.measurement {
-        Measurement::Stack(result) => stack(&mut page, record, result),
+        Measurement::Stack(result) => stack::draw(&mut page, record, result),
+        Measurement::Load(result) => load::draw(&mut page, record, result),
+        Measurement::Capacity(result) => capacity::draw(&mut page, record, result),
+        Measurement::Reverse(result) => reverse::draw(&mut page, record, result),
     }
     page.finish()
 }
 
-fn stack(page: &mut Page, record: &Record, result: &StackResult) {
-    headline::draw(page, record, result);
-    for summary in &result.summaries {
-        page.heading(summary::title(summary.direction));
-        trials::draw(page, result, summary.direction);
-        summary::draw(page, summary);
-        stages::draw(page, summary);
-    }
-    stages::percentiles(page, &result.summaries);
-    accounting::draw(page, result);
-    cost::self_cost(page, result);
-    cost::witnesses(page, result);
-    lag::draw(page, result);
-    notes::findings(page, record);
-    notes::left_out(page, result);
-}
-
-/// The trials of one kind.
-fn of_kind(result: &StackResult, kind: TrialKind) -> impl Iterator<Item = &Trial> {
-    result.trials.iter().filter(move |t| t.kind == kind)
-}
-
 /// How a trial is called in print: its place in the run, from 1.
-fn number_of(trial: &Trial) -> String {
-    (trial.index + 1).to_string()
+fn trial_number(index: u32) -> String {
+    (u64::from(index) + 1).to_string()
+}
+
+/// Where it was measured, with the address of the other host.
+fn place(place: Place) -> String {
+    match place {
+        Place::Lab | Place::Loopback => place.name().into(),
+        Place::To(address) => format!("to {address}"),
+        Place::Listen(address) => format!("from another host, at {address}"),
+    }
+}
+
+/// `1 trial`, `2 trials`, `3 searches`.
+fn counted(count: u32, what: &str) -> String {
+    let plural = if what.ends_with("ch") { "es" } else { "s" };
+    format!("{count} {what}{}", if count == 1 { "" } else { plural })
 }

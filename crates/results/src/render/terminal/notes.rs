@@ -1,6 +1,6 @@
 //! What was noticed, and what was left out.
 
-use netfathom_model::record::{Record, StackResult};
+use netfathom_model::record::{LeftOut, Record};
 
 use super::page::Page;
 
@@ -19,12 +19,12 @@ pub(super) fn findings(page: &mut Page, record: &Record) {
 }
 
 /// What could not be used, with its remedy.
-pub(super) fn left_out(page: &mut Page, result: &StackResult) {
-    if result.left_out.is_empty() {
+pub(super) fn left_out(page: &mut Page, left_out: &[LeftOut]) {
+    if left_out.is_empty() {
         return;
     }
     page.heading("Left out");
-    for l in &result.left_out {
+    for l in left_out {
         page.bullet(&format!("{}: {}", l.what, l.reason));
         page.detail(&format!("remedy: {}", l.remedy));
     }

@@ -61,6 +61,40 @@ pub(super) fn percent(share: f64) -> String {
     format!("{:.1} %", share * 100.0)
 }
 
+/// A rate with half its interval in the same unit: `452k/s ± 6`.
+pub(super) fn rate_interval(per_s: f64, half_width_per_s: Option<f64>) -> String {
+    let Some(half) = half_width_per_s else { return rate(per_s) };
+    let (scale, unit) = match per_s.abs() {
+        r if r >= 999_500.0 => (1e6, "M"),
+        r if r >= 999.5 => (1e3, "k"),
+        _ => (1.0, ""),
+    };
+    let (value, half) = (per_s / scale, half / scale);
+    // An interval that three decimals do not show is as good as none, but not none.
+    if half > 0.0 && half < 0.0005 {
+        return format!("{}{unit}/s ± <0.001", grouped(value, decimals(value)));
+    }
+    let needed = if half > 0.0 { (-half.log10()).ceil().max(0.0) as usize } else { 0 };
+    let digits = decimals(value).max(needed).min(3);
+    format!("{}{unit}/s ± {}", grouped(value, digits), grouped(half, digits))
+}
+
+/// A small share in percent with as many digits as it needs: `0.034 %`, `0 %`.
+pub(super) fn fine_percent(share: f64) -> String {
+    let percent = share * 100.0;
+    match percent.abs() {
+        0.0 => "0 %".into(),
+        p if p >= 9.995 => format!("{percent:.1} %"),
+        p if p >= 0.0005 => format!("{percent:.*} %", if p >= 0.0995 { 2 } else { 3 }),
+        _ => "<0.001 %".into(),
+    }
+}
+
+/// A share of a whole, rounded down: what is not all must not read as 100 %.
+pub(super) fn percent_down(share: f64) -> String {
+    if share >= 1.0 { percent(share) } else { format!("{:.2} %", (share * 1e4).floor() / 100.0) }
+}
+
 /// Decimals that show three digits.
 fn decimals(value: f64) -> usize {
     match value.abs() {
@@ -115,6 +149,23 @@ mod tests {
         assert_eq!(interval(225.7, Some(7.8)), "226 ns ± 8");
         assert_eq!(interval(225.7, None), "226 ns");
         assert_eq!(interval(0.0, Some(0.0)), "0.00 ns ± 0.00");
+    }
+
+    #[test]
+    fn shares_near_nothing_and_near_all_stay_what_they_are() {
+        assert_eq!(
+            [0.0, 2e-6, 3.4e-4, 0.02, 0.5].map(fine_percent),
+            ["0 %", "<0.001 %", "0.034 %", "2.00 %", "50.0 %"]
+        );
+        assert_eq!([1.0, 0.99999, 0.5].map(percent_down), ["100.0 %", "99.99 %", "50.00 %"]);
+    }
+
+    #[test]
+    fn a_rate_shares_unit_and_digits_with_its_interval() {
+        assert_eq!(rate_interval(452_345.0, Some(6_123.0)), "452k/s ± 6");
+        assert_eq!(rate_interval(1_234_567.0, Some(4_000.0)), "1.235M/s ± 0.004");
+        assert_eq!(rate_interval(452_345.0, None), "452k/s");
+        assert_eq!(rate_interval(210_000.0, Some(0.016)), "210k/s ± <0.001");
     }
 
     #[test]

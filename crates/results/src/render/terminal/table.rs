@@ -45,6 +45,12 @@ impl Table {
         self.rows.push(Row { cells: vec![printable(first)], across: Some(printable(text)) });
     }
 
+    /// Adds a row whose last column is a text that is wrapped under itself.
+    pub fn row_open<S: AsRef<str>>(&mut self, cells: &[S], text: &str) {
+        let cells = cells.iter().map(|c| printable(c.as_ref())).collect();
+        self.rows.push(Row { cells, across: Some(printable(text)) });
+    }
+
     /// The columns that a last, open column may take on a page of that width.
     pub fn room(&self, width: usize) -> usize {
         width.saturating_sub(self.widths().iter().map(|w| w + GAP).sum::<usize>() + GAP)

@@ -6,13 +6,13 @@ function findings({ record }) {
     pairs([['cause', f.cause], ['evidence', f.evidence], ['remedy', f.remedy]])));
 }
 
-function leftOut({ stack }) {
-  if (!stack.left_out.length) return [note('Nothing was left out.')];
-  return [table('Taps that were left out', [
+function leftOut({ result }) {
+  if (!result.left_out.length) return [note('Nothing was left out.')];
+  return [table('What was left out', [
     { head: 'what', text: true, cell: (l) => l.what },
     { head: 'why', text: true, cell: (l) => l.reason },
     { head: 'what would make it work', text: true, cell: (l) => l.remedy },
-  ], stack.left_out)];
+  ], result.left_out)];
 }
 
 function environment({ record, facts }) {

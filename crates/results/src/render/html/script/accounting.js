@@ -1,11 +1,11 @@
 // Every message has one fate: sent = delivered + each named loss.
 
-function accounting({ stack, facts }) {
-  if (!stack.trials.length) return [note('No trial was finished, so no message is accounted for.')];
+function accounting({ result, facts }) {
+  if (!result.trials.length) return [note('No trial was finished, so no message is accounted for.')];
   return [
-    identity(stack, facts), fateTable(stack, facts),
-    lazyDetails('what each hook saw', () => hookTable(stack.trials)),
-    lazyDetails('what other counters say', () => counterTable(stack.trials, facts)),
+    identity(result, facts), fateTable(result, facts),
+    lazyDetails('what each hook saw', () => hookTable(result.trials)),
+    lazyDetails('what other counters say', () => counterTable(result.trials, facts)),
   ];
 }
 
@@ -17,8 +17,8 @@ function fateCount(trial, name) {
   return trial.accounting.fates.filter((f) => fateName(f.fate) === name).reduce((sum, f) => sum + f.count, 0);
 }
 
-function identity(stack, facts) {
-  const { trials } = stack;
+function identity(result, facts) {
+  const { trials } = result;
   const sum = (read) => trials.reduce((total, t) => total + read(t), 0);
   const terms = fatesOf(trials).map((name) => [name, sum((t) => fateCount(t, name))]);
   const gap = facts.accounting.reduce((total, a) => total + Math.abs(a.gap), 0);
@@ -30,8 +30,8 @@ function identity(stack, facts) {
       wrong === 0 ? 'Every counter tells the same story.' : count(wrong) + ' counters disagree.'));
 }
 
-function fateTable(stack, facts) {
-  const names = fatesOf(stack.trials);
+function fateTable(result, facts) {
+  const names = fatesOf(result.trials);
   const a = (t) => t.accounting;
   return table('Accounting of every trial', [
     { head: 'trial', cell: (t) => t.index + 1 },
@@ -39,15 +39,17 @@ function fateTable(stack, facts) {
     { head: 'planned', cell: (t) => count(t.load.planned) },
     { head: 'sent', cell: (t) => count(a(t).sent) },
     ...names.map((name) => ({ head: name, cell: (t) => count(fateCount(t, name)) })),
-    { head: 'gap', cell: (t) => gapMark(facts.accounting[stack.trials.indexOf(t)]) },
+    { head: 'gap', cell: (t) => gapMark(facts.accounting[result.trials.indexOf(t)]) },
     { head: 'refused', cell: (t) => refusedOf(t) },
     { head: 'duplicates', cell: (t) => count(a(t).duplicates) },
     { head: 'reordered', cell: (t) => count(a(t).reordered) },
     { head: 'foreign', cell: (t) => count(a(t).foreign) },
+    { head: 'cut off', title: 'received, ours by its first bytes, but cut off before its end', cell: (t) => count(a(t).truncated) },
+    { head: 'garbage', title: 'received, and no message at all', cell: (t) => count(a(t).garbage) },
     { head: 'unjoined tx', cell: (t) => count(a(t).unjoined_tx) },
     { head: 'unjoined rx', cell: (t) => count(a(t).unjoined_rx) },
     { head: 'verdict', text: true, cell: (t) => verdictMark(t.verdict) },
-  ], stack.trials);
+  ], result.trials);
 }
 
 function gapMark(closing) {

@@ -21,6 +21,9 @@ function quantity(kind, most) {
   if (kind === 'log-time') {
     return { label: 'time, logarithmic', tick: tickTime, read: time, log: true };
   }
+  if (kind === 'share') {
+    return { label: '% of the messages', tick: (v) => trimZeros(v * 100), read: finePercent, zero: true };
+  }
   const micro = most >= 1000;
   return {
     label: micro ? 'µs' : 'ns',
@@ -30,9 +33,10 @@ function quantity(kind, most) {
   };
 }
 
-function yScale(q) {
+// Names at the top of a chart need a place that no curve crosses.
+function yScale(q, named) {
   if (q.log) return { distr: 3, log: 10, range: logRange };
-  return { range: (u, low, high) => zeroRange(low, high) };
+  return { range: (u, low, high) => zeroRange(low, named ? high * 1.16 : high) };
 }
 
 // Charts of times start at zero: a cut axis would make noise look like a cliff.
@@ -100,6 +104,19 @@ const PERCENTILE_X = {
   cell: (v) => quantileName(1 - 10 ** -v),
   splits: (u) => NINES.map(ninesOf).filter((v) => v >= u.scales.x.min - 1e-9 && v <= u.scales.x.max + 1e-9),
 };
+
+// What spans decades lies by its logarithm.
+function logX(tick, read, head) {
+  return {
+    tick: (v) => tick(10 ** v),
+    read: (v) => 'at ' + read(10 ** v),
+    head,
+    cell: (v) => read(10 ** v),
+    splits: (u) => decades(10 ** u.scales.x.min, 10 ** u.scales.x.max).map(Math.log10),
+  };
+}
+
+const LOG_TIME_X = logX(tickTime, time, 'time');
 
 function xAxis(x) {
   return baseAxis({

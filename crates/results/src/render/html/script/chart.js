@@ -2,7 +2,8 @@
 // switched, and a table of the same values.
 //
 // spec: {id, title, about, x, xs, kind, series: [{label, group, colour, look, values, joined}],
-//        height, sync, stacked}; look: strong, faint, broad, points, layer; joined: across gaps.
+//        height, sync, stacked, bands: [{from, to, label, shaded}]};
+// look: strong, dashed, thin, faint, broad, points, dots, layer, area, steps; joined: across gaps.
 
 const charts = {};
 
@@ -39,12 +40,14 @@ function draw({ state, spec, q, legend, reset, canvas }) {
     width: Math.max(canvas.clientWidth, 200),
     height: spec.height || 240,
     legend: { show: false },
-    scales: { x: { time: false }, y: yScale(q) },
+    scales: { x: { time: false }, y: yScale(q, Boolean(spec.bands)) },
     axes: [xAxis(spec.x), yAxis(q)],
     series: [{}, ...spec.series.map((s) => lineOf(s))],
     cursor: { points: { size: 6 }, drag: { x: true, y: false },
       sync: spec.sync ? { key: spec.sync, scales: ['x', null] } : undefined },
     hooks: {
+      drawClear: [(u) => drawBands(u, spec.bands || [])],
+      drawAxes: [(u) => nameBands(u, spec.bands || [])],
       setCursor: [(u) => showReading(legend, spec, u.cursor.idx, q)],
       setScale: [(u, key) => key === 'x' && zoomed(u, spec, reset)],
     },
@@ -72,10 +75,51 @@ function fit(plot, canvas) {
   if (width > 0 && Math.abs(width - plot.width) > 1) plot.setSize({ width, height: plot.height });
 }
 
+// Stretches of the x axis: shaded under everything else, named above the grid.
+function drawBands(u, bands) {
+  within(u, () => {
+    for (const band of bands.filter((b) => b.shaded)) {
+      const from = u.valToPos(band.from, 'x', true);
+      u.ctx.fillStyle = colour('band');
+      u.ctx.fillRect(from, u.bbox.top, u.valToPos(band.to, 'x', true) - from, u.bbox.height);
+    }
+  });
+}
+
+function nameBands(u, bands) {
+  within(u, () => {
+    u.ctx.font = FONT.replace('11px', 11 * devicePixelRatio + 'px');
+    u.ctx.textBaseline = 'top';
+    u.ctx.textAlign = 'center';
+    u.ctx.fillStyle = colour('muted');
+    for (const band of bands) {
+      const middle = u.valToPos((band.from + band.to) / 2, 'x', true);
+      u.ctx.fillText(band.label, middle, u.bbox.top + 3 * devicePixelRatio);
+    }
+  });
+}
+
+// Draws on a chart without reaching out of its plot.
+function within(u, paint) {
+  const { ctx, bbox } = u;
+  ctx.save();
+  ctx.beginPath();
+  ctx.rect(bbox.left, bbox.top, bbox.width, bbox.height);
+  ctx.clip();
+  paint();
+  ctx.restore();
+}
+
 function lineOf(s) {
   const line = { label: s.label, scale: 'y', spanGaps: Boolean(s.joined), points: { show: false } };
   const plain = () => colour(s.colour);
   switch (s.look) {
+    case 'thin': return { ...line, width: 1, stroke: plain };
+    case 'dashed': return { ...line, width: 2, dash: [6, 4], stroke: plain };
+    case 'dots': return { ...line, paths: () => null, stroke: plain, points: { show: true, size: 8, width: 0, fill: plain } };
+    // A bar of a histogram reaches from its place to the next.
+    case 'area': return { ...line, width: 1.5, stroke: plain, fill: () => faint(s.colour), paths: uPlot.paths.stepped({ align: 1 }) };
+    case 'steps': return { ...line, width: 2, stroke: plain, paths: uPlot.paths.stepped({ align: 1 }) };
     case 'faint': return { ...line, width: 1, stroke: () => faint(s.colour) };
     case 'broad': return { ...line, width: 7, stroke: () => faint(s.colour) };
     case 'layer': return { ...line, width: 1, stroke: () => colour('ground'), fill: plain };

@@ -20,7 +20,7 @@ function append(node, children) {
   }
 }
 
-// A column is {head, cell(row), text: true for words, title: what the head means}.
+// A column is {head, cell(row), text: true for words, wide: true for sentences, title: what the head means}.
 // Wide tables scroll in a box of their own, which the keyboard can reach.
 function table(caption, columns, rows) {
   const head = columns.map((c) => el('th', { scope: 'col', class: c.text && 'text', title: c.title }, c.head));
@@ -33,7 +33,7 @@ function table(caption, columns, rows) {
 
 function tableCell(column, index, row) {
   const content = column.cell(row);
-  const kind = { class: column.text && 'text' };
+  const kind = { class: column.text && (column.wide ? 'text wide' : 'text') };
   return index === 0 ? el('th', { scope: 'row', ...kind }, content) : el('td', kind, content);
 }
 
@@ -61,4 +61,50 @@ function subtitle(text) {
 
 function columnsOf(parts) {
   return el('div', { class: parts.length > 1 ? 'beside' : 'alone' }, parts);
+}
+
+function verdictMark(verdict) {
+  const why = verdict.reasons.map((r) => r.text).join('\n');
+  return el('span', { class: 'mark ' + verdict.level.toLowerCase(), title: why || null }, verdict.level);
+}
+
+// One large figure with what stands around it.
+function card({ kind, title, big, aside, small, rows }) {
+  return el('div', { class: 'glance ' + kind }, subtitle(title),
+    el('p', { class: 'big' }, el('b', {}, big), aside && el('span', {}, ' ' + aside)),
+    el('p', { class: 'small' }, small), pairs(rows));
+}
+
+function cardsOf(cards) {
+  return el('div', { class: 'cards' }, cards);
+}
+
+// A rate as a card wants it: the figure, and beside it half its interval.
+function bigAndHalf(perS, half) {
+  return isNumber(half) ? roughRate(perS, half).split(/\u00a0(?=±)/) : [roughRate(perS), null];
+}
+
+// One of several pictures at a time; each is built when it is first asked for.
+// An option is {name, build}.
+function choice(label, options) {
+  const panels = options.map(() => el('div', { hidden: true }));
+  const buttons = options.map((o, i) => el('button', { type: 'button', 'aria-pressed': 'false',
+    onclick: () => { pick(i); drawAll(); } }, o.name));
+  const pick = (chosen) => {
+    if (!panels[chosen].children.length) append(panels[chosen], [options[chosen].build()]);
+    panels.forEach((p, i) => { p.hidden = i !== chosen; });
+    buttons.forEach((b, i) => b.setAttribute('aria-pressed', String(i === chosen)));
+  };
+  pick(0);
+  const row = options.length > 1 && el('div', { class: 'choice', role: 'group', 'aria-label': label }, buttons);
+  return el('div', {}, row, panels);
+}
+
+// What the colours of a picture of boxes mean: [name, colour].
+function colourKey(entries) {
+  return el('ul', { class: 'key' }, entries.map(([name, paint, look]) => {
+    const swatch = el('span', { class: 'swatch ' + (look || 'layer') });
+    swatch.style.setProperty('--c', 'var(--' + paint + ')');
+    return el('li', {}, swatch, name);
+  }));
 }

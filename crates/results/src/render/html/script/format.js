@@ -53,6 +53,36 @@ function percent(share, digits) {
   return trueMinus(grouped(value, places)) + '\u00a0%';
 }
 
+// A small share with as many digits as it needs.
+function finePercent(share) {
+  if (!isNumber(share)) return NOT_KNOWN;
+  const value = Math.abs(share * 100);
+  if (value === 0) return '0\u00a0%';
+  if (value < 0.0005) return '<0.001\u00a0%';
+  return percent(share, value >= 9.995 ? 1 : value >= 0.0995 ? 2 : 3);
+}
+
+// Rounded down: what is not all must not read as 100 %.
+function percentDown(share) {
+  if (!isNumber(share)) return NOT_KNOWN;
+  return share >= 1 ? percent(share, 0) : percent(Math.floor(share * 1e4) / 1e4, 2);
+}
+
+// A rate in three digits, and beside it half its interval in the same unit.
+function roughRate(perS, half) {
+  if (!isNumber(perS)) return NOT_KNOWN;
+  const [size, unit] = perS >= 999500 ? [1e6, 'M'] : perS >= 999.5 ? [1e3, 'k'] : [1, ''];
+  const digits = unit ? digitsFor(perS / size) : 0;
+  if (!isNumber(half)) return grouped(perS / size, digits) + unit + '/s';
+  return grouped(perS / size, digits) + unit + '/s\u00a0' + halfOf(half / size, digits);
+}
+
+// An interval that three decimals do not show is as good as none, but not none.
+function halfOf(half, digits) {
+  if (half > 0 && half < 0.0005) return '±\u00a0<0.001';
+  return '±\u00a0' + grouped(half, Math.min(3, Math.max(digits, half > 0 ? Math.ceil(-Math.log10(half)) : 0)));
+}
+
 function rate(perS) {
   return isNumber(perS) ? grouped(perS, perS < 100 ? 1 : 0) + '\u00a0/s' : NOT_KNOWN;
 }
@@ -70,6 +100,12 @@ function seconds(s) {
 
 function trimZeros(value) {
   return String(Number(value.toPrecision(4)));
+}
+
+// One thing, two things.
+function counted(n, what) {
+  const plural = what.endsWith('ch') ? what + 'es' : what + 's';
+  return count(n) + '\u00a0' + (n === 1 ? what : plural);
 }
 
 // 0.999 is written 99.9 %, with as many digits as it has.

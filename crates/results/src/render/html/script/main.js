@@ -1,22 +1,51 @@
 // The order a reader needs.
 
-const SECTIONS = [
-  ['glance', 'At a glance', glance],
-  ['stages', 'Where the time goes', waterfalls],
-  ['run', 'Rate and stack time over the run', overTheRun],
-  ['layers', 'Stages over the run', stagesOverTheRun],
-  ['percentiles-section', 'Percentiles', percentiles],
-  ['tables', 'The papers’ tables', papersTables],
-  ['stage-table', 'Stage by stage', stageTables],
-  ['accounting', 'Accounting', accounting],
-  ['self-cost', 'Self-cost of the tap', selfCost],
-  ['witness', 'Witness', witness],
-  ['lag-section', 'Lag', lagSection],
+const CLOSING = [
   ['findings', 'Findings', findings],
   ['left-out', 'Left out', leftOut],
   ['environment', 'Environment and plan', environment],
   ['record-section', 'The record', rawRecord],
 ];
+
+const SECTIONS = {
+  stack: [
+    ['glance', 'At a glance', glance],
+    ['stages', 'Where the time goes', waterfalls],
+    ['run', 'Rate and stack time over the run', overTheRun],
+    ['layers', 'Stages over the run', stagesOverTheRun],
+    ['percentiles-section', 'Percentiles', percentiles],
+    ['tables', 'The papers’ tables', papersTables],
+    ['stage-table', 'Stage by stage', stageTables],
+    ['accounting', 'Accounting', accounting],
+    ['self-cost', 'Self-cost of the tap', selfCost],
+    ['witness', 'Witness', witness],
+    ['lag-section', 'Lag', lagSection],
+  ],
+  load: [
+    ['glance', 'At a glance', loadGlance],
+    ['engine', 'The engine', ladder],
+    ['run', 'Rate and lag over the run', loadOverTheRun],
+    ['echo-section', 'What answers took', echoSection],
+    ['intervals-section', 'Intervals', intervalsSection],
+    ['lag-section', 'Lag', loadLag],
+    ['tables', 'Trials and workers', loadTrials],
+    ['accounting', 'Accounting', accounting],
+  ],
+  capacity: [
+    ['glance', 'At a glance', capacityGlance],
+    ['bars', 'By engine and workers', capacityBars],
+    ['tables', 'The numbers', capacityTable],
+    ['probes', 'The rates that were tried', probesSection],
+    ['inferred', 'Inferred from the stack time', inferredSection],
+  ],
+  reverse: [
+    ['glance', 'At a glance', reverseGlance],
+    ['run', 'Rate and stack time over the run', reverseOverTime],
+    ['phases', 'Phases', phaseTables],
+    ['processor', 'The sender’s processor', processorShares],
+    ['stage-table', 'Stages before and at the peak', stageChanges],
+  ],
+};
 
 // A part that cannot be drawn says so and leaves the others alone.
 function section(context, [id, title, build]) {
@@ -34,10 +63,10 @@ function start() {
   const recordText = document.getElementById('record').textContent;
   const record = JSON.parse(recordText);
   const facts = JSON.parse(document.getElementById('facts').textContent);
-  const context = { record, facts, recordText, stack: record.measurement };
+  const context = { record, facts, recordText, result: record.measurement };
   const report = document.getElementById('report');
   const contents = document.getElementById('contents');
-  for (const part of SECTIONS) {
+  for (const part of [...(SECTIONS[record.measurement.kind] || []), ...CLOSING]) {
     report.append(section(context, part));
     contents.append(el('a', { href: '#' + part[0] }, part[1]));
   }

@@ -1,18 +1,4 @@
-// Percentile curves, drawn from the merged histograms.
-
-function percentiles({ facts }) {
-  const totals = facts.totals.filter((c) => c.values.some(isNumber));
-  if (!totals.length) return [note('Too few messages for percentiles.')];
-  const series = totals.flatMap((total) => {
-    const single = facts.trials.filter((t) => t.direction === total.direction);
-    const each = single.length < 2 ? [] : single.map((t) => percentileCurve(total.direction + ' trial ' + (t.trial + 1),
-      total.direction, 'faint', t.values, total.direction + ' single trials'));
-    return [...each, percentileCurve(total.direction, total.direction, 'strong', total.values)];
-  });
-  return [percentileChart('percentiles', 'Stack time by percentile', facts, series),
-    note('A percentile with fewer than ten messages beyond it is not drawn. Times at or below zero have no place on a '
-      + 'logarithmic axis; they stand in the table.')];
-}
+// Percentile curves, drawn from the merged histograms, and the lag.
 
 function percentileCurve(label, colourName, look, values, group) {
   return { label, group, colour: colourName, look, values };
@@ -27,8 +13,8 @@ function percentileChart(id, title, facts, series) {
 }
 
 // The generator's own fault, and what its call took.
-function lagSection({ facts, stack }) {
-  const trials = stack.trials;
+function lagSection({ facts, result }) {
+  const trials = result.trials;
   if (!trials.length) return [note('No trial was finished.')];
   const parts = [];
   const series = [percentileCurve('lag', 'lag', 'strong', facts.lag), percentileCurve('send call', 'call', 'strong', facts.send_call)];
@@ -37,7 +23,7 @@ function lagSection({ facts, stack }) {
   }
   parts.push(lagTable(trials));
   parts.push(note('Lag is actual minus intended departure: the generator’s own fault, kept apart from the stack’s. '
-    + 'Curves: trials with the tap.'));
+    + (result.plan.controls === undefined ? '' : 'Curves: trials with the tap.')));
   return parts;
 }
 
@@ -48,7 +34,7 @@ function lagTable(trials) {
     { head: 'lag mean', cell: (t) => time(t.load.lag.mean_ns) },
     { head: 'p99', cell: (t) => time(t.load.lag.p99_ns) },
     { head: 'max', cell: (t) => time(t.load.lag.max_ns) },
-    { head: 'p99 of interval', title: 'lag in units of the wanted interval, 99th percentile; DEGRADED beyond 10 %',
+    { head: 'p99 of slot', title: 'lag in slots (the wanted interval, times the messages that the engine sends together), 99th percentile; DEGRADED beyond 10 %',
       cell: (t) => percent(t.load.lag_p99_of_interval) },
     { head: 'missed slots', title: 'messages that left after the next one was due', cell: (t) => count(t.load.missed_slots) },
     { head: 'send call mean', cell: (t) => time(t.load.send_call.mean_ns) },

@@ -1,8 +1,8 @@
 // Arithmetic over windows of time. Merging is addition: sums and counts are added over the
 // trials first, and divided last.
 
-function measuredTrials(stack) {
-  return stack.trials.filter((t) => t.kind === 'measured');
+function measuredTrials(result) {
+  return result.trials.filter((t) => t.kind === 'measured');
 }
 
 function pathOf(trial, direction) {

@@ -1,0 +1,253 @@
+//! Over a veth pair whose other end counts, or reads with a socket.
+
+use std::net::UdpSocket;
+use std::process::Command;
+use std::time::Duration;
+
+use netfathom_model::message::HEADER_BYTES;
+use netfathom_sys::clock::monotonic_ns;
+use netfathom_sys::{counters, link};
+use netfathom_testkit::{privileged, skipped};
+
+use super::*;
+use crate::lab::{PORT, Pair, await_that, families, far_address, messages};
+use crate::sink::{Counted, SinkCounts, XdpPass, XdpSink};
+use crate::xdp::Mode;
+
+const FLOW: u32 = 0xf10a_11ff;
+
+fn generator(pair: &Pair, ipv6: bool, payload: usize) -> Generator {
+    let frame = pair.frame(ipv6, payload);
+    pair.near.run(|| Generator::load(&frame, pair.near_link.index)).unwrap().unwrap()
+}
+
+fn sink(pair: &Pair) -> XdpSink {
+    let sink = pair.far.run(|| XdpSink::attach(pair.far_link.index, PORT, Mode::Native)).unwrap().unwrap();
+    sink.begin(Counted { flow: FLOW, lanes: 1, planned: 1 << 40 }).unwrap();
+    sink
+}
+
+fn receiver(pair: &Pair, ipv6: bool) -> UdpSocket {
+    let socket = pair.far.run(|| UdpSocket::bind(far_address(ipv6))).unwrap().unwrap();
+    socket.set_read_timeout(Some(Duration::from_secs(5))).unwrap();
+    socket
+}
+
+#[test]
+fn frames_that_cannot_carry_messages_are_refused() {
+    if !privileged("frames of a generator") {
+        return;
+    }
+    let pair = Pair::new();
+    let refused = |change: &dyn Fn(&mut Vec<u8>)| {
+        let mut frame = pair.frame(false, 64);
+        change(&mut frame);
+        Frame::parse(&frame).unwrap_err()
+    };
+    assert_eq!(refused(&|f| f[12] = 9), FrameError::Network);
+    assert_eq!(refused(&|f| f.truncate(12)), FrameError::Network);
+    assert_eq!(refused(&|f| f[14] = 0x46), FrameError::Transport);
+    assert_eq!(refused(&|f| f[23] = 6), FrameError::Transport);
+    assert_eq!(refused(&|f| f.truncate(42 + 31)), FrameError::Short);
+    assert_eq!(refused(&|f| f.push(0)), FrameError::Lengths);
+    assert_eq!(refused(&|f| f[39] += 1), FrameError::Lengths);
+    // What the test's own code says of checksums is what ours says.
+    let bare = [pair.frame(false, 64), pair.frame(true, 47)].map(|f| (Frame::parse(&f).unwrap(), f));
+    assert_eq!(bare[0].0.bytes[..40], bare[0].1[..40]);
+    assert_eq!(bare[1].0.bytes[..60], bare[1].1[..60]);
+}
+
+#[test]
+fn every_message_arrives_once_with_a_right_checksum() {
+    if !privileged("a generator") {
+        return;
+    }
+    let pair = Pair::new();
+    let sink = sink(&pair);
+    sink.verify_checksums(true);
+    for &ipv6 in families() {
+        for payload in [HEADER_BYTES, 47, 1400] {
+            sink.begin(Counted { flow: FLOW, lanes: 1, planned: 1 << 40 }).unwrap();
+            let mut generator = generator(&pair, ipv6, payload);
+            let mut at = 0;
+            for length in [1, 2, 17, 64, 65, 300, MOST_BATCH, MOST_BATCH] {
+                let mut batch = messages(FLOW, at..at + length as u64);
+                assert_eq!(generator.send(&mut batch).unwrap(), length);
+                at += length as u64;
+            }
+            let expected = SinkCounts { delivered: at, bytes: at * payload as u64, ..Default::default() };
+            assert!(await_that(|| sink.counts().unwrap().delivered == at), "{:?}", sink.counts());
+            assert_eq!(SinkCounts { passed: 0, ..sink.counts().unwrap() }, expected);
+        }
+    }
+}
+
+#[test]
+fn the_stack_takes_the_messages_in_order_as_they_were_meant() {
+    if !privileged("a generator and a socket") {
+        return;
+    }
+    let pair = Pair::new();
+    let _pass = pair.far.run(|| XdpPass::attach(pair.far_link.index)).unwrap().unwrap();
+    for &ipv6 in families() {
+        let socket = receiver(&pair, ipv6);
+        let mut generator = generator(&pair, ipv6, 47);
+        let mut received = [0; 2048];
+        // Rounds that fit into the socket's buffer, so that nothing is lost there.
+        for round in 0..40 {
+            let mut batch = messages(FLOW, round * 50..(round + 1) * 50);
+            let before_ns = monotonic_ns();
+            assert_eq!(generator.send(&mut batch).unwrap(), batch.len());
+            let after_ns = monotonic_ns();
+            let mut earlier_ns = before_ns;
+            for sent in &batch {
+                let length = socket.recv(&mut received).unwrap();
+                assert_eq!(Header::read(&received[..length]), Some(*sent));
+                let tail: Vec<u8> = (HEADER_BYTES as u8..47).collect();
+                assert_eq!(received[HEADER_BYTES..length], tail);
+                assert!((earlier_ns..=after_ns).contains(&sent.sent_ns), "{sent:?}");
+                earlier_ns = sent.sent_ns;
+            }
+        }
+        let counters = pair.far.run(counters::read).unwrap().unwrap();
+        let udp = if ipv6 { counters.udp6.unwrap() } else { counters.udp4 };
+        assert_eq!((udp.in_datagrams, udp.in_errors, udp.in_csum_errors), (2000, 0, 0));
+        // That counter would have moved: one frame with a wrong checksum moves it.
+        let mut wrong = pair.frame(ipv6, 47);
+        *wrong.last_mut().unwrap() ^= 1;
+        pair.raw().send(&wrong);
+        socket.set_read_timeout(Some(Duration::from_millis(100))).unwrap();
+        assert!(socket.recv(&mut received).is_err());
+        let counters = pair.far.run(counters::read).unwrap().unwrap();
+        let udp = if ipv6 { counters.udp6.unwrap() } else { counters.udp4 };
+        assert_eq!(udp.in_csum_errors, 1);
+    }
+}
+
+#[test]
+fn the_devices_count_its_frames() {
+    if !privileged("counters of a generator's devices") {
+        return;
+    }
+    let pair = Pair::new();
+    let _sink = sink(&pair);
+    let mut generator = generator(&pair, false, 64);
+    assert_eq!(generator.send(&mut messages(FLOW, 0..100)).unwrap(), 100);
+    let count = |of: fn(&counters::DeviceCounters) -> u64, name: &str| {
+        let namespace = if name == "near" { &pair.near } else { &pair.far };
+        of(&namespace.run(counters::read).unwrap().unwrap().devices[name])
+    };
+    assert!(await_that(|| count(|d| d.rx_packets, "far") >= 100));
+    assert_eq!(count(|d| d.tx_packets, "near"), 100);
+}
+
+#[test]
+fn why_nothing_leaves_is_said() {
+    if !privileged("a generator without a receiver") {
+        return;
+    }
+    let pair = Pair::new();
+    let mut generator = generator(&pair, false, 1400);
+    let mut batch = messages(FLOW, 0..40);
+    let error = generator.send(&mut batch).unwrap_err().to_string();
+    assert!(error.contains("attach a native XDP program"), "{error}");
+    assert!(batch.iter().all(|m| m.sent_ns == 0));
+    let sink = sink(&pair);
+    // Frames that the other end finds too long are dropped without a reason.
+    pair.far.run(|| link::set_mtu(&pair.far_link, 1000).unwrap()).unwrap();
+    assert_eq!(generator.send(&mut batch).unwrap(), 0);
+    assert!(batch.iter().all(|m| m.sent_ns == 0));
+    pair.near.run(|| link::set_mtu(&pair.near_link, 1000).unwrap()).unwrap();
+    let error = generator.send(&mut batch).unwrap_err().to_string();
+    assert!(error.contains("longer than its MTU"), "{error}");
+    assert_eq!(sink.counts().unwrap().delivered, 0);
+    let mut long = messages(FLOW, 0..MOST_BATCH as u64 + 1);
+    assert_eq!(generator.send(&mut long).unwrap_err().kind(), io::ErrorKind::InvalidInput);
+    drop(sink);
+    drop(pair);
+    assert!(await_that(|| generator.send(&mut batch).unwrap_err().to_string().contains("device is gone")));
+}
+
+#[test]
+fn messages_that_the_device_drops_are_the_ones_without_a_time() {
+    if !privileged("a generator that is too fast") {
+        return;
+    }
+    let pair = Pair::new();
+    let sink = sink(&pair);
+    // A kernel thread that empties the ring later: it holds 256 frames.
+    let script = "mount -t sysfs sysfs /sys && echo 1 > /sys/class/net/far/threaded";
+    let threaded = || Command::new("unshare").args(["-m", "sh", "-c", script]).status();
+    if !pair.far.run(threaded).unwrap().is_ok_and(|s| s.success()) {
+        skipped("a generator that is too fast", "threaded NAPI cannot be set");
+        return;
+    }
+    let mut generator = generator(&pair, false, 64);
+    let (mut left, mut offered) = (0, 0);
+    while left == offered && offered < 1_000_000 {
+        let mut batch = messages(FLOW, offered..offered + MOST_BATCH as u64);
+        let taken = generator.send(&mut batch).unwrap() as u64;
+        assert_eq!(batch.iter().filter(|m| m.sent_ns != 0).count() as u64, taken);
+        left += taken;
+        offered += batch.len() as u64;
+    }
+    assert!(left < offered, "the ring was never full");
+    let near = pair.near.run(counters::read).unwrap().unwrap().devices["near"];
+    assert_eq!((near.tx_packets, near.tx_dropped), (left, offered - left));
+    assert!(
+        await_that(|| sink.counts().unwrap().delivered == left),
+        "{left} of {offered}: {:?}",
+        sink.counts()
+    );
+}
+
+/// What the thread has had of its processor: the machine may have more to do than this.
+fn busy() -> Duration {
+    // SAFETY: integers alone, for which 0 is a value.
+    let mut time: libc::timespec = unsafe { std::mem::zeroed() };
+    // SAFETY: writes to the value alone.
+    assert_eq!(unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &mut time) }, 0);
+    Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
+}
+
+/// Millions of messages a second of the thread's processor time, and microseconds a call,
+/// over half a second of calls that return how many were sent.
+fn rate(mut send: impl FnMut() -> usize) -> (f64, f64) {
+    let start = busy();
+    let (mut sent, mut calls) = (0, 0);
+    while busy() - start < Duration::from_millis(500) {
+        sent += send();
+        calls += 1;
+    }
+    let seconds = (busy() - start).as_secs_f64();
+    (sent as f64 / seconds / 1e6, seconds * 1e6 / f64::from(calls))
+}
+
+/// `cargo test --release -p netfathom-bpf figures -- --ignored --nocapture`
+#[test]
+#[ignore = "figures, not a test"]
+fn figures() {
+    if !privileged("figures of the generator") {
+        return;
+    }
+    let pair = Pair::new();
+    let unread = receiver(&pair, false);
+    let socket = pair.near.run(|| UdpSocket::bind("0.0.0.0:0").unwrap()).unwrap();
+    socket.connect(far_address(false)).unwrap();
+    let plain = || rate(|| (0..100).filter(|_| socket.send(&[7; 64]).is_ok()).count()).0;
+    println!("connected send: {:.2} M/s", plain());
+    let sink = sink(&pair);
+    let mut generator = generator(&pair, false, 64);
+    for length in [1, 16, 64, 256, 1024, MOST_BATCH] {
+        sink.begin(Counted { flow: FLOW, lanes: 1, planned: 1 << 40 }).unwrap();
+        let mut batch = messages(FLOW, 0..length as u64);
+        let (millions, us) = rate(|| {
+            batch.iter_mut().for_each(|m| m.sequence += length as u64);
+            generator.send(&mut batch).unwrap()
+        });
+        println!("batches of {length}: {millions:.2} M/s, {us:.1} us a call, {:?}", sink.counts().unwrap());
+    }
+    drop(sink);
+    println!("connected send again: {:.2} M/s", plain());
+    drop(unread);
+}

@@ -1,0 +1,71 @@
+//! The global variables of kernel programs, mapped into this process.
+
+use std::cell::UnsafeCell;
+use std::io;
+use std::os::fd::{AsFd, AsRawFd};
+use std::ptr::NonNull;
+
+use libbpf_rs::{MapCore, Object};
+
+/// A type that may lie in memory which the kernel writes at any time.
+///
+/// # Safety
+/// Every field that safe code reads must be an atomic, every bit pattern a value, and the
+/// layout (`repr(C)`) that of the object's only global variable without initial value.
+pub(crate) unsafe trait Atomics {}
+
+/// The map behind an object's global variables (`.bss`), mapped into this process.
+pub(crate) struct Mapping<T> {
+    shared: NonNull<UnsafeCell<T>>,
+}
+
+// SAFETY: all access goes through atomics.
+unsafe impl<T: Atomics> Send for Mapping<T> {}
+// SAFETY: as above.
+unsafe impl<T: Atomics> Sync for Mapping<T> {}
+
+impl<T: Atomics> Mapping<T> {
+    /// Maps the global variables of a loaded object.
+    ///
+    /// # Errors
+    /// When they are not as long as a `T`, which then is not their type, or cannot be mapped.
+    pub fn of_globals(object: &Object) -> io::Result<Self> {
+        let bss = object.maps().find(|m| m.name().to_string_lossy().ends_with(".bss"));
+        let bss = bss.filter(|m| m.value_size() as usize == size_of::<T>());
+        let bss = bss.ok_or_else(|| io::Error::other("this build was made with another object"))?;
+        // SAFETY: a new mapping at an address of the kernel's choice touches no memory
+        // of ours; the result is checked.
+        let address = unsafe {
+            libc::mmap(
+                std::ptr::null_mut(),
+                size_of::<T>(),
+                libc::PROT_READ | libc::PROT_WRITE,
+                // Faults would fall into the first messages.
+                libc::MAP_SHARED | libc::MAP_POPULATE,
+                bss.as_fd().as_raw_fd(),
+                0,
+            )
+        };
+        if address == libc::MAP_FAILED {
+            return Err(io::Error::last_os_error());
+        }
+        NonNull::new(address.cast())
+            .map(|shared| Self { shared })
+            .ok_or_else(|| io::Error::other("mapped at 0"))
+    }
+
+    /// The shared memory.
+    pub fn get(&self) -> &T {
+        // SAFETY: the mapping lives as long as self, is as long as T (checked when it was
+        // made), and T consists of atomics, which may change under a shared reference.
+        // The kernel is the other writer.
+        unsafe { &*self.shared.as_ref().get() }
+    }
+}
+
+impl<T> Drop for Mapping<T> {
+    fn drop(&mut self) {
+        // SAFETY: this is the mapping made in `of_globals`, and no reference outlives self.
+        unsafe { libc::munmap(self.shared.as_ptr().cast(), size_of::<T>()) };
+    }
+}

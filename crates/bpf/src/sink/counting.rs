@@ -1,0 +1,174 @@
+//! Counts the messages of a flow and drops them.
+
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::thread::sleep;
+use std::time::Duration;
+
+use libbpf_rs::{MapCore, MapFlags, Object};
+
+use super::{SinkError, load, step};
+use crate::mapping::{Atomics, Mapping};
+use crate::xdp::{AttachError, Attachment, Mode};
+
+/// Sequences whose presence is remembered.
+pub(super) const SLOTS: usize = 65536;
+const COUNTS: usize = 9;
+/// Senders of one flow.
+pub const MOST_LANES: usize = 256;
+
+/// Whose messages are counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Counted {
+    /// The flow.
+    pub flow: u32,
+    /// Its senders, from 1 to [`MOST_LANES`]; each sends every so many-th sequence.
+    pub lanes: u32,
+    /// Its messages, at most: a sequence beyond them is damaged.
+    pub planned: u64,
+}
+
+#[repr(C)]
+struct Shared {
+    flow_plus_1: AtomicU64,
+    lanes: AtomicU64,
+    lane_slots: AtomicU64,
+    planned: AtomicU64,
+    verify: AtomicU64,
+    next: [AtomicU64; MOST_LANES],
+    slots: [AtomicU64; SLOTS],
+}
+
+// SAFETY: atomics throughout, laid out as `struct shared` in abi.h.
+unsafe impl Atomics for Shared {}
+
+/// What became of the packets that came in since [`XdpSink::begin`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SinkCounts {
+    /// Packets that were none of the flow's messages and went on to the stack.
+    pub passed: u64,
+    /// Messages that came for the first time, those out of order included.
+    pub delivered: u64,
+    /// Messages that had come before.
+    pub duplicates: u64,
+    /// Of those delivered, the ones that came after a higher sequence of the same sender.
+    pub reordered: u64,
+    /// Messages 65,536 or more behind the highest sequence (all senders together): whether
+    /// they had come before is not known, so they are neither delivered nor duplicates.
+    pub too_late: u64,
+    /// Datagrams that begin as a message and are shorter than its header, of any flow.
+    pub truncated: u64,
+    /// Messages with a wrong UDP checksum, where that is verified; not counted elsewhere.
+    pub bad_checksum: u64,
+    /// Payload bytes of those delivered.
+    pub bytes: u64,
+    /// Messages with a sequence that the flow does not have.
+    pub damaged: u64,
+}
+
+/// A program that counts and drops, attached until this is dropped.
+pub struct XdpSink {
+    attachment: Attachment,
+    mapping: Mapping<Shared>,
+    object: Object,
+}
+
+impl XdpSink {
+    /// Attaches the program to a device of the calling thread's network namespace, for the
+    /// messages to a UDP port over IPv4 or IPv6 without extension headers. Before
+    /// [`Self::begin`] everything passes.
+    ///
+    /// # Errors
+    /// What the kernel refused. Needs CAP_BPF and CAP_NET_ADMIN, and Linux 5.18
+    /// (`bpf_xdp_load_bytes`); no other XDP program may be attached.
+    pub fn attach(ifindex: u32, port: u16, mode: Mode) -> Result<Self, SinkError> {
+        let (object, attachment) = load("count_and_drop", ifindex, port, mode)?;
+        let mapping = Mapping::of_globals(&object)?;
+        Ok(Self { attachment, mapping, object })
+    }
+
+    /// Native or generic.
+    #[must_use]
+    pub fn mode(&self) -> Mode {
+        self.attachment.mode
+    }
+
+    /// Why it is in generic mode, if [`Mode::Auto`] was asked for.
+    #[must_use]
+    pub fn native_refused(&self) -> Option<&AttachError> {
+        self.attachment.native_refused.as_ref()
+    }
+
+    /// Says whether the UDP checksum of messages is verified (at first it is not). Messages
+    /// that a local socket sends over veth or loopback carry no whole checksum unless the
+    /// sender's device has its checksum offload off: they all would count as bad.
+    pub fn verify_checksums(&self, verify: bool) {
+        self.mapping.get().verify.store(verify.into(), Relaxed);
+    }
+
+    /// Counts the messages of a flow from now on, and everything from 0.
+    ///
+    /// # Errors
+    /// If the kernel's memory cannot be written.
+    ///
+    /// # Panics
+    /// With no sender, or more than [`MOST_LANES`].
+    pub fn begin(&self, counted: Counted) -> Result<(), SinkError> {
+        let lanes = counted.lanes as usize;
+        assert!((1..=MOST_LANES).contains(&lanes), "{lanes} senders; from 1 to {MOST_LANES}");
+        let shared = self.mapping.get();
+        shared.flow_plus_1.store(0, Relaxed);
+        await_running_programs();
+        shared.slots.iter().chain(&shared.next).for_each(|slot| slot.store(0, Relaxed));
+        let lane_slots = SLOTS / lanes.next_power_of_two();
+        shared.lanes.store(lanes as u64, Relaxed);
+        shared.lane_slots.store(lane_slots as u64, Relaxed);
+        shared.planned.store(counted.planned, Relaxed);
+        let processors = libbpf_rs::num_possible_cpus().map_err(step("count processors for"))?;
+        let zeros = vec![vec![0; COUNTS * 8]; processors];
+        self.map()?.update_percpu(&[0; 4], &zeros, MapFlags::ANY).map_err(step("reset"))?;
+        shared.flow_plus_1.store(u64::from(counted.flow) + 1, Relaxed);
+        Ok(())
+    }
+
+    /// What was counted so far.
+    ///
+    /// # Errors
+    /// If the kernel's memory cannot be read.
+    pub fn counts(&self) -> Result<SinkCounts, SinkError> {
+        let values = self.map()?.lookup_percpu(&[0; 4], MapFlags::ANY).map_err(step("read"))?;
+        let mut sums = [0; COUNTS];
+        for value in values.ok_or(SinkError::Abi("its counts"))? {
+            let (words, _) = value.as_chunks::<8>();
+            sums.iter_mut().zip(words).for_each(|(sum, &word)| *sum += u64::from_ne_bytes(word));
+        }
+        let [passed, delivered, duplicates, reordered, too_late, truncated, bad_checksum, bytes, damaged] =
+            sums;
+        Ok(SinkCounts {
+            passed,
+            delivered,
+            duplicates,
+            reordered,
+            too_late,
+            truncated,
+            bad_checksum,
+            bytes,
+            damaged,
+        })
+    }
+
+    fn map(&self) -> Result<impl MapCore, SinkError> {
+        let map = self.object.maps().find(|m| m.name() == "counts");
+        map.filter(|m| m.value_size() as usize == COUNTS * 8).ok_or(SinkError::Abi("its counts"))
+    }
+}
+
+/// Waits until no program runs that still saw the flow of before.
+fn await_running_programs() {
+    // SAFETY: no pointers. MEMBARRIER_CMD_GLOBAL waits for all that runs under RCU, as
+    // programs do (synchronize_rcu, since Linux 4.3).
+    let waited = unsafe { libc::syscall(libc::SYS_membarrier, libc::MEMBARRIER_CMD_GLOBAL, 0, 0) };
+    if waited != 0 {
+        // With nohz_full the kernel does not offer it; a program runs for microseconds.
+        sleep(Duration::from_millis(10));
+    }
+}

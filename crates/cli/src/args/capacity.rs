@@ -1,0 +1,58 @@
+//! Arguments of `netfathom capacity`.
+
+use std::net::SocketAddr;
+
+use clap::Args as ClapArgs;
+use netfathom_measure::load::allow::Prefix;
+
+use super::{EngineArg, OutputArgs, parse_time, parse_whole};
+
+pub const EXAMPLES: &str = "\
+Examples:
+  netfathom capacity
+      every engine in the built-in lab, one worker
+  netfathom capacity --engine send,sendmmsg --workers 1,2,4 --hold 2s
+      what more senders add";
+
+/// `netfathom capacity`.
+#[derive(Debug, ClapArgs)]
+pub struct CapacityArgs {
+    /// To a sink on another host: `netfathom load sink` there
+    #[arg(long, value_name = "ADDR:PORT", conflicts_with_all = ["lab", "loopback"])]
+    pub to: Option<SocketAddr>,
+    /// Between two network namespaces that netfathom makes and removes (default as root)
+    #[arg(long, conflicts_with = "loopback")]
+    pub lab: bool,
+    /// Over this host's loopback device (default without root)
+    #[arg(long)]
+    pub loopback: bool,
+    /// Engines to search with [default: all that work here]
+    #[arg(long, value_enum, value_delimiter = ',', value_name = "ENGINE,...")]
+    pub engine: Vec<EngineArg>,
+    /// Numbers of senders to search with, each with each engine
+    #[arg(long, value_delimiter = ',', default_value = "1", value_name = "N,...", value_parser = parse_whole::<u32>)]
+    pub workers: Vec<u32>,
+    /// How long each rate is held
+    #[arg(long, default_value = "500ms", value_name = "TIME", value_parser = parse_time)]
+    pub hold: u64,
+    /// Searches, for the interval
+    #[arg(long, default_value_t = 3, value_name = "N", value_parser = parse_whole::<u32>)]
+    pub trials: u32,
+    /// UDP payload in bytes
+    #[arg(long, default_value_t = 64, value_name = "BYTES", value_parser = parse_whole::<usize>)]
+    pub size: usize,
+    /// IPv6 instead of IPv4
+    #[arg(long, conflicts_with = "to")]
+    pub ipv6: bool,
+    /// Allows to send to these addresses too, besides private ones
+    #[arg(long, value_name = "ADDR/LEN", requires = "to")]
+    pub allow: Vec<Prefix>,
+    /// Processors of the workers, then of the receiver [default: from the last one down]
+    #[arg(long, value_name = "N,N,...", value_delimiter = ',', value_parser = parse_whole::<usize>)]
+    pub cpu: Vec<usize>,
+    /// Makes a run repeat its choices [default: drawn anew]
+    #[arg(long, value_name = "N", value_parser = parse_whole::<u64>)]
+    pub seed: Option<u64>,
+    #[command(flatten)]
+    pub output: OutputArgs,
+}

@@ -1,0 +1,209 @@
+//! Arguments of `netfathom load`.
+
+use std::net::SocketAddr;
+
+use clap::{Args as ClapArgs, Subcommand, ValueEnum};
+use netfathom_measure::load::allow::Prefix;
+use netfathom_model::engine::{Engine, Receive};
+use netfathom_model::plan::{EngineChoice, ReceiveChoice, Spin};
+
+use super::{EXIT_STATUS, OutputArgs, parse_profile, parse_whole};
+
+const SEND_EXAMPLES: &str = "\
+Examples:
+  netfathom load send --profile constant:100k/10s
+      in the built-in lab, one send call a message
+  netfathom load send --to 10.0.0.2:9000 --engine auto --profile ramp:10k..1M/20s
+      to a host where `netfathom load sink --listen 10.0.0.2:9000` runs
+  netfathom load send --echo --profile constant:50k/5s
+      what an answer takes, at rest and under the load";
+
+const SINK_EXAMPLES: &str = "\
+Examples:
+  netfathom load sink --listen 0.0.0.0:9000
+      takes what `netfathom load send --to THIS_HOST:9000` sends, and counts all else
+  netfathom load sink --listen 10.0.0.2:9000 --receive xdp
+      counts in the driver, before the stack";
+
+/// `netfathom load`.
+#[derive(Debug, Subcommand)]
+pub enum LoadCommand {
+    /// Sends numbered, stamped messages, each at its own time, and checks what became of them
+    #[command(allow_negative_numbers = true)]
+    #[command(after_help = format!("{SEND_EXAMPLES}\n\n{EXIT_STATUS}"))]
+    Send(Box<SendArgs>),
+    /// Takes messages, tells their sender what arrived, and answers them where asked to
+    #[command(after_help = format!("{SINK_EXAMPLES}\n\n{EXIT_STATUS}"))]
+    Sink(SinkArgs),
+}
+
+/// The engines by name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum EngineArg {
+    /// The lowest of the others that reaches the profile's highest rate in time
+    Auto,
+    /// One send call a message, as most programs do
+    Send,
+    /// One system call for what is due
+    Sendmmsg,
+    /// One buffer for what is due, which the kernel splits (UDP_SEGMENT)
+    Gso,
+    /// Whole frames, past the stack; needs root
+    #[value(name = "af_xdp", alias = "af-xdp")]
+    AfXdp,
+    /// Frames written by a kernel program; needs root, and XDP at the receiving device
+    Xdp,
+}
+
+impl EngineArg {
+    /// As a plan has it.
+    pub fn choice(self) -> EngineChoice {
+        self.engine().map_or(EngineChoice::Auto, EngineChoice::Only)
+    }
+
+    /// The engine; `None` of `auto`.
+    pub fn engine(self) -> Option<Engine> {
+        Some(match self {
+            Self::Auto => return None,
+            Self::Send => Engine::Send,
+            Self::Sendmmsg => Engine::Sendmmsg,
+            Self::Gso => Engine::Gso,
+            Self::AfXdp => Engine::AfXdp,
+            Self::Xdp => Engine::Xdp,
+        })
+    }
+}
+
+/// The ways to receive by name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ReceiveArg {
+    /// The one that matches the engine
+    Auto,
+    /// One receive call a message
+    Recv,
+    /// One system call for what is there
+    Recvmmsg,
+    /// What the kernel has joined, in one buffer (UDP_GRO)
+    Gro,
+    /// Whole frames, before the stack; needs root
+    #[value(name = "af_xdp", alias = "af-xdp")]
+    AfXdp,
+    /// Counted and dropped in the driver; needs root
+    Xdp,
+}
+
+impl ReceiveArg {
+    /// As a plan has it.
+    pub fn choice(self) -> ReceiveChoice {
+        self.receive().map_or(ReceiveChoice::Auto, ReceiveChoice::Only)
+    }
+
+    /// The way; `None` of `auto`.
+    pub fn receive(self) -> Option<Receive> {
+        Some(match self {
+            Self::Auto => return None,
+            Self::Recv => Receive::Recv,
+            Self::Recvmmsg => Receive::Recvmmsg,
+            Self::Gro => Receive::Gro,
+            Self::AfXdp => Receive::AfXdp,
+            Self::Xdp => Receive::Xdp,
+        })
+    }
+}
+
+/// How a sender waits.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub enum SpinArg {
+    /// Sleeps while the next message is far, and spins the last 200 us
+    Auto,
+    /// Only sleeps: late by some 50 us, and leaves the processor to others
+    Never,
+}
+
+impl SpinArg {
+    /// As a plan has it.
+    pub fn spin(self) -> Spin {
+        match self {
+            Self::Auto => Spin::Auto,
+            Self::Never => Spin::Never,
+        }
+    }
+}
+
+/// `netfathom load send`.
+#[derive(Debug, ClapArgs)]
+pub struct SendArgs {
+    /// To a sink on another host: `netfathom load sink` there
+    #[arg(long, value_name = "ADDR:PORT", conflicts_with_all = ["lab", "loopback", "port"])]
+    pub to: Option<SocketAddr>,
+    /// Between two network namespaces that netfathom makes and removes (default as root)
+    #[arg(long, conflicts_with = "loopback")]
+    pub lab: bool,
+    /// Over this host's loopback device (default without root)
+    #[arg(long)]
+    pub loopback: bool,
+    /// Messages a second over one trial: constant:RATE/TIME, ramp:FROM..TO/TIME,
+    /// triangle:FROM..TO[,cap=RATE]/TIME, steps:RATE,RATE,.../TIME, poisson:RATE/TIME
+    /// or csv:FILE (two columns: seconds, rate)
+    #[arg(long, default_value = "constant:50k/5s", value_parser = parse_profile)]
+    pub profile: String,
+    /// How messages reach the wire
+    #[arg(long, value_enum, default_value = "send")]
+    pub engine: EngineArg,
+    /// How they are taken from it, in the lab and over loopback
+    #[arg(long, value_enum, default_value = "auto")]
+    pub receive: ReceiveArg,
+    /// Senders at the same time, each on its own processor where there are any; they share
+    /// the profile message by message
+    #[arg(long, default_value_t = 1, value_name = "N", value_parser = parse_whole::<u32>)]
+    pub workers: u32,
+    /// Trials
+    #[arg(long, default_value_t = 1, value_name = "N", value_parser = parse_whole::<u32>)]
+    pub trials: u32,
+    /// UDP payload in bytes
+    #[arg(long, default_value_t = 64, value_name = "BYTES", value_parser = parse_whole::<usize>)]
+    pub size: usize,
+    /// IPv6 instead of IPv4
+    #[arg(long, conflicts_with = "to")]
+    pub ipv6: bool,
+    /// How a sender waits for the next message's time
+    #[arg(long, value_enum, default_value = "auto")]
+    pub spin: SpinArg,
+    /// The far end sends each message back; times the answers, idle and loaded
+    #[arg(long)]
+    pub echo: bool,
+    /// Sends although nobody tells what arrives; the address must be named by --allow
+    #[arg(long, requires = "to")]
+    pub one_way: bool,
+    /// Allows to send to these addresses too, besides private ones
+    #[arg(long, value_name = "ADDR/LEN", requires = "to")]
+    pub allow: Vec<Prefix>,
+    /// Processors of the workers, then of the receiver [default: from the last one down]
+    #[arg(long, value_name = "N,N,...", value_delimiter = ',', value_parser = parse_whole::<usize>)]
+    pub cpu: Vec<usize>,
+    /// UDP port of the receiver; 0 takes a free one
+    #[arg(long, default_value_t = 0, value_parser = parse_whole::<u16>)]
+    pub port: u16,
+    /// Makes a run repeat its choices [default: drawn anew]
+    #[arg(long, value_name = "N", value_parser = parse_whole::<u64>)]
+    pub seed: Option<u64>,
+    #[command(flatten)]
+    pub output: OutputArgs,
+}
+
+/// `netfathom load sink`.
+#[derive(Debug, ClapArgs)]
+pub struct SinkArgs {
+    /// Where to listen, UDP and TCP; port 0 takes a free one
+    #[arg(long, value_name = "ADDR:PORT", default_value = "0.0.0.0:9000")]
+    pub listen: SocketAddr,
+    /// How messages are taken; auto is recvmmsg
+    #[arg(long, value_enum, default_value = "recvmmsg")]
+    pub receive: ReceiveArg,
+    /// Ends after so many loads [default: goes on until Ctrl-C]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub loads: Option<u32>,
+    /// One JSON object a line instead of text
+    #[arg(long)]
+    pub json: bool,
+}

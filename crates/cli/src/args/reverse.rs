@@ -1,0 +1,74 @@
+//! Arguments of `netfathom reverse`.
+
+use clap::{Args as ClapArgs, ValueEnum};
+use netfathom_model::plan::Variant;
+
+use super::stack::parse_cpus;
+use super::{OutputArgs, parse_rates, parse_time, parse_whole};
+
+pub const EXAMPLES: &str = "\
+Examples:
+  netfathom reverse
+      all four variants in the built-in lab
+  netfathom reverse --variant echo --inbound 1k..50k --trials 5
+      the answers are echoes of the load";
+
+/// The variants by name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum VariantArg {
+    /// Nobody reads what comes in
+    Ignored,
+    /// Another thread reads it
+    OtherThread,
+    /// The sending thread reads it between its messages
+    SameThread,
+    /// It is the load itself, sent back
+    Echo,
+}
+
+impl VariantArg {
+    /// As a plan has it.
+    pub fn variant(self) -> Variant {
+        match self {
+            Self::Ignored => Variant::Ignored,
+            Self::OtherThread => Variant::OtherThread,
+            Self::SameThread => Variant::SameThread,
+            Self::Echo => Variant::Echo,
+        }
+    }
+}
+
+/// `netfathom reverse`.
+#[derive(Debug, ClapArgs)]
+pub struct ReverseArgs {
+    /// What becomes of the incoming messages [default: all four]
+    #[arg(long, value_enum, value_delimiter = ',', value_name = "VARIANT,...")]
+    pub variant: Vec<VariantArg>,
+    /// Length of a trial: a quarter each before, rising, at the peak, after
+    #[arg(long, default_value = "4s", value_name = "TIME", value_parser = parse_time)]
+    pub time: u64,
+    /// The inbound load: where it begins to rise, and its peak
+    #[arg(long, default_value = "1k..100k", value_name = "FROM..TO", value_parser = parse_rates)]
+    pub inbound: (f64, f64),
+    /// Trials of each variant
+    #[arg(long, default_value_t = 5, value_name = "N", value_parser = parse_whole::<u32>)]
+    pub trials: u32,
+    /// Leaves the stack times out, which cost rate
+    #[arg(long)]
+    pub no_tap: bool,
+    /// UDP payload in bytes
+    #[arg(long, default_value_t = 64, value_name = "BYTES", value_parser = parse_whole::<usize>)]
+    pub size: usize,
+    /// IPv6 instead of IPv4
+    #[arg(long)]
+    pub ipv6: bool,
+    /// Processors of the sender, where packets come in too, and of the far end
+    /// [default: the last two]
+    #[arg(long, value_name = "SENDER,FAR", value_parser = parse_cpus)]
+    pub cpu: Option<(usize, usize)>,
+    /// Makes a run repeat its choices [default: drawn anew]
+    #[arg(long, value_name = "N", value_parser = parse_whole::<u64>)]
+    pub seed: Option<u64>,
+    #[command(flatten)]
+    pub output: OutputArgs,
+}

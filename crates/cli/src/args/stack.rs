@@ -1,0 +1,159 @@
+//! Arguments of `netfathom stack`.
+
+use std::net::SocketAddr;
+
+use clap::{Args as ClapArgs, ValueEnum};
+use netfathom_measure::load::allow::Prefix;
+use netfathom_model::path::Direction;
+use netfathom_model::plan::InsertedDelay;
+use netfathom_model::units::parse_duration_ns;
+
+use super::{OutputArgs, parse_profile, parse_whole};
+
+pub const EXAMPLES: &str = "\
+Examples:
+  netfathom stack both
+      both directions in the built-in lab, 1,000 to 200,000 messages a second
+  netfathom stack tx --profile triangle:1k..50k/20s --trials 5
+      the way out, up and down again
+  netfathom stack rx --loopback --tap timestamping
+      the way in, without any privilege
+  netfathom stack tx --to 10.0.0.2:9000
+      the way out to another host, where `netfathom load sink --listen 0.0.0.0:9000` runs
+  netfathom stack both --samples 10000 --json | jq .verdict
+      keep 10,000 messages with all their times as Parquet, look at the verdict";
+
+/// `tx`, `rx` or `both`.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub enum Directions {
+    /// Out: application to link layer
+    Tx,
+    /// In: link layer to application
+    Rx,
+    /// Out and in
+    Both,
+}
+
+impl Directions {
+    /// As the plan has them.
+    pub fn list(self) -> Vec<Direction> {
+        match self {
+            Self::Tx => vec![Direction::Tx],
+            Self::Rx => vec![Direction::Rx],
+            Self::Both => vec![Direction::Tx, Direction::Rx],
+        }
+    }
+}
+
+/// The taps by name.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub enum TapArg {
+    /// The best that works here
+    Auto,
+    /// Tracepoint programs in the kernel: every stage; needs root
+    Bpf,
+    /// SO_TIMESTAMPING: fewer stages, no privilege
+    Timestamping,
+}
+
+/// `netfathom stack`.
+#[derive(Debug, ClapArgs)]
+pub struct StackArgs {
+    /// Which way to measure [default: both; tx with --to, rx with --listen]
+    #[arg(value_enum)]
+    pub directions: Option<Directions>,
+    /// The way out to another host, where `netfathom load sink` runs
+    #[arg(long, value_name = "ADDR:PORT", conflicts_with_all = ["lab", "loopback", "listen", "port", "ipv6"])]
+    pub to: Option<SocketAddr>,
+    /// The way in from another host, where `netfathom load send --to THIS_HOST:PORT` runs
+    #[arg(long, value_name = "ADDR:PORT", conflicts_with_all = ["lab", "loopback", "port", "ipv6"])]
+    pub listen: Option<SocketAddr>,
+    /// Allows to send to these addresses too, besides private ones
+    #[arg(long, value_name = "ADDR/LEN", requires = "to")]
+    pub allow: Vec<Prefix>,
+    /// Between two network namespaces that netfathom makes and removes (default as root)
+    #[arg(long, conflicts_with = "loopback")]
+    pub lab: bool,
+    /// Over this host's loopback device (default without root)
+    #[arg(long)]
+    pub loopback: bool,
+    /// Messages a second over one trial: constant:RATE/TIME, ramp:FROM..TO/TIME,
+    /// triangle:FROM..TO[,cap=RATE]/TIME, steps:RATE,RATE,.../TIME, poisson:RATE/TIME
+    /// or csv:FILE
+    #[arg(long, default_value = "ramp:1k..200k/10s", value_parser = parse_profile)]
+    pub profile: String,
+    /// Trials with the tap
+    #[arg(long, default_value_t = 10, value_name = "N", value_parser = parse_whole::<u32>)]
+    pub trials: u32,
+    /// Trials without the tap, interleaved with the others, for the tap's own cost
+    /// [default: half of the trials]
+    #[arg(long, value_name = "N", value_parser = parse_whole::<u32>)]
+    pub controls: Option<u32>,
+    /// Trials with the other tap, interleaved with the others, as a second opinion
+    /// [default: 2 of 10]
+    #[arg(long, value_name = "N", value_parser = parse_whole::<u32>)]
+    pub witnesses: Option<u32>,
+    /// How link-layer times are taken
+    #[arg(long, value_enum, default_value = "auto")]
+    pub tap: TapArg,
+    /// UDP payload in bytes
+    #[arg(long, default_value_t = 64, value_name = "BYTES", value_parser = parse_whole::<usize>)]
+    pub size: usize,
+    /// IPv6 instead of IPv4
+    #[arg(long)]
+    pub ipv6: bool,
+    /// Keep the raw times of up to N messages, spread evenly, in samples.parquet
+    #[arg(long, default_value_t = 0, value_name = "N", value_parser = parse_whole::<u32>)]
+    pub samples: u32,
+    /// Senders at the same time, each on its own processor where there are any
+    #[arg(long, default_value_t = 1, value_name = "N", value_parser = parse_whole::<u32>)]
+    pub workers: u32,
+    /// Processors of the sender and of the reader [default: the last two]
+    #[arg(long, value_name = "SENDER,READER", value_parser = parse_cpus)]
+    pub cpu: Option<(usize, usize)>,
+    /// UDP port of the reader; 0 takes a free one
+    #[arg(long, default_value_t = 0, value_parser = parse_whole::<u16>)]
+    pub port: u16,
+    /// Makes a run repeat its choices [default: drawn anew]
+    #[arg(long, value_name = "N", value_parser = parse_whole::<u64>)]
+    pub seed: Option<u64>,
+    /// The reader polls its socket instead of sleeping until a message comes: no wake-ups,
+    /// at the price of a processor
+    #[arg(long)]
+    pub poll: bool,
+    /// Prove the stages: the reader idles so long after each message, such as 50us
+    #[arg(long, value_name = "TIME", value_parser = parse_reader_delay, default_value = "0ns", hide_default_value = true)]
+    pub reader_delay: u64,
+    /// Prove the stages: a kernel program idles on each message, such as tx:20us or rx:20us
+    #[arg(long, value_name = "WAY:TIME", value_parser = parse_delay)]
+    pub insert_delay: Option<InsertedDelay>,
+    #[command(flatten)]
+    pub output: OutputArgs,
+}
+
+pub fn parse_cpus(text: &str) -> Result<(usize, usize), String> {
+    let number = |t: &str| t.parse().ok();
+    text.split_once(',')
+        .and_then(|(a, b)| Some((number(a)?, number(b)?)))
+        .ok_or_else(|| "write two processors such as 2,3: the sender's and the reader's".into())
+}
+
+// In the unit that was typed; the plan checks the same in nanoseconds.
+fn parse_reader_delay(text: &str) -> Result<u64, String> {
+    let delay_ns = parse_duration_ns(text)?;
+    if delay_ns <= 100_000_000 { Ok(delay_ns) } else { Err("choose from 0ns to 100ms".into()) }
+}
+
+fn parse_delay(text: &str) -> Result<InsertedDelay, String> {
+    let form = "write tx:TIME or rx:TIME, such as tx:20us";
+    let (way, time) = text.split_once(':').ok_or(form)?;
+    let direction = match way {
+        "tx" => Direction::Tx,
+        "rx" => Direction::Rx,
+        _ => return Err(form.into()),
+    };
+    match u32::try_from(parse_duration_ns(time)?) {
+        Ok(delay_ns @ 1_000..=1_000_000) => Ok(InsertedDelay { direction, delay_ns }),
+        _ => Err("choose a time from 1us to 1ms".into()),
+    }
+}

@@ -1,0 +1,70 @@
+//! `netfathom capacity`: arguments to plan, plan to run.
+
+use std::process::ExitCode;
+use std::time::Duration;
+
+use anyhow::{Result, bail};
+use netfathom_measure::capacity;
+use netfathom_model::engine::Engine;
+use netfathom_model::plan::{CapacityPlan, Place};
+
+use crate::args::CapacityArgs;
+use crate::keep::Run;
+use crate::{exit, output, plans};
+
+/// Rates that a search tries, about.
+const PROBES: u32 = 16;
+/// What a probe takes besides its rate.
+const PROBE_OVERHEAD: Duration = Duration::from_millis(150);
+
+/// Runs the command.
+pub fn run(args: &CapacityArgs) -> Result<ExitCode> {
+    let plan = match plan(args) {
+        Ok(plan) => plan,
+        Err(error) => {
+            output::complain(&error);
+            return Ok(exit::USAGE.into());
+        }
+    };
+    let run = Run {
+        name: "capacity",
+        seed: plan.seed,
+        output: &args.output,
+        expected: expected(&plan),
+        named_cpus: !args.cpu.is_empty(),
+    };
+    run.make(|observer, stop| capacity::run(&plan, observer, stop))
+}
+
+fn plan(args: &CapacityArgs) -> Result<CapacityPlan> {
+    let place = match args.to {
+        Some(to) => Place::To(plans::plain(to)),
+        None => plans::place(args.lab, args.loopback),
+    };
+    let named: Option<Vec<Engine>> = args.engine.iter().map(|e| e.engine()).collect();
+    let Some(named) = named else {
+        bail!("--engine auto: a search is made with each engine that is named; leave it out for all of them");
+    };
+    // lo is no wire that frames could be put on.
+    let here = |e: &Engine| place != Place::Loopback || e.passes_stack();
+    let engines = if named.is_empty() { Engine::LADDER.into_iter().filter(here).collect() } else { named };
+    plans::permit(place, &args.allow, false)?;
+    let plan = CapacityPlan {
+        place,
+        family: plans::family(args.ipv6, place),
+        engines,
+        workers: args.workers.clone(),
+        hold_ns: args.hold,
+        trials: args.trials,
+        size_bytes: args.size,
+        seed: args.seed.unwrap_or_else(plans::fresh_seed),
+        cpus: args.cpu.clone(),
+        allow: args.allow.iter().map(ToString::to_string).collect(),
+    };
+    Ok(plan.validated()?)
+}
+
+fn expected(plan: &CapacityPlan) -> Duration {
+    let rows = (plan.engines.len() * plan.workers.len()) as u32;
+    (Duration::from_nanos(plan.hold_ns) + PROBE_OVERHEAD) * PROBES * plan.trials * rows
+}

@@ -1,0 +1,160 @@
+//! What every measurement does with its result: a directory, a record after each step, a
+//! report and tables at the end.
+
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::time::{Duration, SystemTime};
+use std::{fs, io};
+
+use anyhow::{Context, Result};
+use netfathom_measure::error::{MeasureError, RunError};
+use netfathom_measure::load::sender::Live;
+use netfathom_measure::observer::{Observer, Progressed, Step};
+use netfathom_model::record::{Measurement, Record, SCHEMA_VERSION, State};
+use netfathom_model::verdict::Level;
+use netfathom_results::render::{html, terminal};
+use netfathom_results::store::{self, RunDir};
+
+use crate::args::OutputArgs;
+use crate::progress::Progress;
+use crate::{exit, output, stop};
+
+/// What a command knows of its run before it is made.
+pub struct Run<'a> {
+    /// Its measurement's name, part of the directory's.
+    pub name: &'static str,
+    /// The short id is made of it.
+    pub seed: u64,
+    /// Where results go.
+    pub output: &'a OutputArgs,
+    /// How long it will take.
+    pub expected: Duration,
+    /// Whether the user named processors, so that wrong ones are wrong usage.
+    pub named_cpus: bool,
+}
+
+impl Run<'_> {
+    /// Measures with `work`, and keeps what comes of it.
+    pub fn make<R>(
+        &self,
+        work: impl FnOnce(&mut Keeper<'_>, &AtomicBool) -> Result<Progressed<R>, RunError>,
+    ) -> Result<ExitCode>
+    where
+        R: Clone + Into<Measurement>,
+    {
+        let stop = stop::on_signals().context("cannot listen for signals")?;
+        store::sweep(&self.output.out);
+        let started = SystemTime::now();
+        let id = store::new_id(started, self.name, &format!("{:08x}", self.seed as u32));
+        let run_dir = RunDir::create(&self.output.out, &id)?;
+        let header = Header { id, started };
+        let progress = Progress::new(self.output.quiet || self.output.json, self.expected);
+        let mut keeper = Keeper { header: &header, run_dir: &run_dir, progress, kept: 0, last: None };
+        let progressed = work(&mut keeper, &stop);
+        let (kept, last) = (keeper.kept, keeper.last.take());
+        drop(keeper);
+        let progressed = match progressed {
+            Ok(progressed) => progressed,
+            Err(error) => {
+                // What is kept before the first step has nothing in it.
+                if matches!(error, RunError::Measure(_)) {
+                    match last.filter(|_| kept > 1) {
+                        // What was finished before is told all the same.
+                        Some(record) => {
+                            self.finish(&run_dir, &Record { state: State::Interrupted, ..record })?;
+                        }
+                        None => discard(&run_dir),
+                    }
+                }
+                return self.refused(error);
+            }
+        };
+        let state = if stop.load(Relaxed) { State::Interrupted } else { State::Complete };
+        if !progressed.samples.is_empty() {
+            store::samples::write(run_dir.path(), &progressed.samples)?;
+        }
+        self.finish(&run_dir, &header.record(progressed, state))
+    }
+
+    /// A run that could not be made. What the user named wrongly is wrong usage.
+    fn refused(&self, error: RunError) -> Result<ExitCode> {
+        let mistyped = match &error {
+            RunError::Measure(MeasureError::Cpu(_)) => self.named_cpus,
+            RunError::Measure(MeasureError::NotAllowed(_)) => true,
+            _ => false,
+        };
+        if mistyped {
+            output::complain(&error.into());
+            return Ok(exit::USAGE.into());
+        }
+        Err(error.into())
+    }
+
+    fn finish(&self, run_dir: &RunDir, record: &Record) -> Result<ExitCode> {
+        run_dir.write_record(record)?;
+        run_dir.write_file("report.html", html::render(record)?.as_bytes())?;
+        if self.output.json {
+            output::print(&serde_json::to_string(record)?)?;
+        } else if !self.output.quiet {
+            output::print(&terminal::render(record, output::width(), output::color()))?;
+            output::print(&format!("\nreport: {}", run_dir.path().join("report.html").display()))?;
+        }
+        Ok(if record.verdict.level == Level::Void { exit::VOID.into() } else { ExitCode::SUCCESS })
+    }
+}
+
+/// Removes what there is of a run without a single result: nobody can learn from it.
+fn discard(run_dir: &RunDir) {
+    let _ = fs::remove_file(run_dir.path().join(store::RECORD_FILE));
+    // Goes only if there is nothing else in it.
+    let _ = fs::remove_dir(run_dir.path());
+}
+
+/// What is known of a record before it is measured.
+struct Header {
+    id: String,
+    started: SystemTime,
+}
+
+impl Header {
+    fn record<R: Into<Measurement>>(&self, progressed: Progressed<R>, state: State) -> Record {
+        let Progressed { environment, result, verdict, findings, .. } = progressed;
+        Record {
+            schema_version: SCHEMA_VERSION,
+            id: self.id.clone(),
+            tool: concat!("netfathom ", env!("CARGO_PKG_VERSION")).into(),
+            started_utc: store::rfc3339(self.started),
+            state,
+            environment,
+            measurement: result.into(),
+            verdict,
+            findings,
+        }
+    }
+}
+
+/// Keeps what is measured after each step, so that a killed run loses at most one.
+pub struct Keeper<'a> {
+    header: &'a Header,
+    run_dir: &'a RunDir,
+    progress: Progress,
+    /// How often something was kept; the first time there is nothing yet.
+    kept: usize,
+    /// What was.
+    last: Option<Record>,
+}
+
+impl<R: Clone + Into<Measurement>> Observer<R> for Keeper<'_> {
+    fn begins(&mut self, step: Step, live: &Arc<Live>) {
+        self.progress.begins(step, live);
+    }
+
+    fn keep(&mut self, so_far: &Progressed<R>) -> io::Result<()> {
+        let record = self.header.record(so_far.clone(), State::Partial);
+        self.run_dir.write_record(&record).map_err(io::Error::other)?;
+        self.kept += 1;
+        self.last = Some(record);
+        Ok(())
+    }
+}

@@ -1,0 +1,93 @@
+//! `netfathom load`: the generator and its counterpart alone.
+
+use std::process::ExitCode;
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use netfathom_measure::load;
+use netfathom_measure::load::sink::{self, Event, SinkPlan};
+use netfathom_model::engine::Receive;
+use netfathom_model::plan::{EngineChoice, LoadPlan, Place};
+
+use crate::args::{LoadCommand, SendArgs, SinkArgs};
+use crate::keep::Run;
+use crate::{exit, output, plans, sink_events, stop};
+
+/// What a trial takes besides its profile.
+const TRIAL_OVERHEAD: Duration = Duration::from_millis(400);
+/// What it takes to find out which engine.
+const LADDER: Duration = Duration::from_secs(4);
+/// An idle trial, before each loaded one where answers are timed.
+const IDLE: Duration = Duration::from_secs(2);
+
+/// Runs the command.
+pub fn run(command: &LoadCommand) -> Result<ExitCode> {
+    match command {
+        LoadCommand::Send(args) => send(args),
+        LoadCommand::Sink(args) => sink(args),
+    }
+}
+
+fn send(args: &SendArgs) -> Result<ExitCode> {
+    let plan = match plan(args) {
+        Ok(plan) => plan,
+        Err(error) => {
+            output::complain(&error);
+            return Ok(exit::USAGE.into());
+        }
+    };
+    let run = Run {
+        name: "load",
+        seed: plan.seed,
+        output: &args.output,
+        expected: expected(&plan),
+        named_cpus: !args.cpu.is_empty(),
+    };
+    run.make(|observer, stop| load::run(&plan, observer, stop))
+}
+
+fn plan(args: &SendArgs) -> Result<LoadPlan> {
+    let place = match args.to {
+        Some(to) => Place::To(plans::plain(to)),
+        None => plans::place(args.lab, args.loopback),
+    };
+    plans::permit(place, &args.allow, args.one_way)?;
+    let plan = LoadPlan {
+        place,
+        family: plans::family(args.ipv6, place),
+        profile: plans::profile(&args.profile)?,
+        trials: args.trials,
+        engine: args.engine.choice(),
+        receive: args.receive.choice(),
+        workers: args.workers,
+        size_bytes: args.size,
+        seed: args.seed.unwrap_or_else(plans::fresh_seed),
+        cpus: args.cpu.clone(),
+        port: args.port,
+        spin: args.spin.spin(),
+        echo: args.echo,
+        one_way: args.one_way,
+        allow: args.allow.iter().map(ToString::to_string).collect(),
+    };
+    Ok(plan.validated()?)
+}
+
+fn expected(plan: &LoadPlan) -> Duration {
+    let idle = if plan.echo { IDLE + TRIAL_OVERHEAD } else { Duration::ZERO };
+    let trial = Duration::from_nanos(plan.profile.duration_ns()) + TRIAL_OVERHEAD + idle;
+    trial * plan.trials + if plan.engine == EngineChoice::Auto { LADDER } else { Duration::ZERO }
+}
+
+fn sink(args: &SinkArgs) -> Result<ExitCode> {
+    let stop = stop::on_signals().context("cannot listen for signals")?;
+    let receive = args.receive.receive().unwrap_or(Receive::Recvmmsg);
+    let plan = SinkPlan { listen: args.listen, receive, most_loads: args.loads };
+    let mut lost = false;
+    let mut tell = |event| {
+        lost |= matches!(event, Event::Lost { .. });
+        sink_events::tell(&event, args.json);
+    };
+    sink::serve(&plan, &mut tell, &stop)?;
+    // Who asked for so many loads wants to know that one did not come through.
+    Ok(if lost && args.loads.is_some() { exit::FAILED.into() } else { ExitCode::SUCCESS })
+}

@@ -1,0 +1,52 @@
+//! `netfathom reverse`: arguments to plan, plan to run.
+
+use std::process::ExitCode;
+use std::time::Duration;
+
+use anyhow::Result;
+use netfathom_measure::reverse;
+use netfathom_model::plan::{Family, ReversePlan, Variant};
+
+use crate::args::ReverseArgs;
+use crate::keep::Run;
+use crate::{exit, output, plans};
+
+/// What a trial takes besides its time.
+const TRIAL_OVERHEAD: Duration = Duration::from_millis(800);
+
+/// Runs the command.
+pub fn run(args: &ReverseArgs) -> Result<ExitCode> {
+    let plan = match plan(args) {
+        Ok(plan) => plan,
+        Err(error) => {
+            output::complain(&error);
+            return Ok(exit::USAGE.into());
+        }
+    };
+    let trials = plan.trials * plan.variants.len() as u32;
+    let run = Run {
+        name: "reverse",
+        seed: plan.seed,
+        output: &args.output,
+        expected: (Duration::from_nanos(plan.duration_ns) + TRIAL_OVERHEAD) * trials,
+        named_cpus: args.cpu.is_some(),
+    };
+    run.make(|observer, stop| reverse::run(&plan, observer, stop))
+}
+
+fn plan(args: &ReverseArgs) -> Result<ReversePlan> {
+    let named: Vec<Variant> = args.variant.iter().map(|v| v.variant()).collect();
+    let plan = ReversePlan {
+        family: if args.ipv6 { Family::Ipv6 } else { Family::Ipv4 },
+        variants: if named.is_empty() { Variant::ALL.to_vec() } else { named },
+        trials: args.trials,
+        duration_ns: args.time,
+        inbound_from_per_s: args.inbound.0,
+        inbound_peak_per_s: args.inbound.1,
+        size_bytes: args.size,
+        seed: args.seed.unwrap_or_else(plans::fresh_seed),
+        tapped: !args.no_tap,
+        cpus: args.cpu,
+    };
+    Ok(plan.validated()?)
+}

@@ -1,0 +1,114 @@
+//! What a sink tells, as lines of text or of JSON.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use netfathom_measure::load::sink::Event;
+use netfathom_measure::load::tally::Read;
+use netfathom_model::units::{format_duration, format_rate};
+use serde_json::{Value, json};
+
+use crate::output;
+
+/// Tells one event on standard output.
+pub fn tell(event: &Event, as_json: bool) {
+    let line = if as_json { json(event).to_string() } else { text(event) };
+    // A reader that has gone is no reason to stop counting.
+    let _ = output::print(&line);
+}
+
+fn text(event: &Event) -> String {
+    match event {
+        Event::Listening(address) => format!(
+            "listening on {address}, UDP and TCP; on another host: netfathom load send --to {}; Ctrl-C ends",
+            reachable(*address)
+        ),
+        Event::Begins { peer, hello } => format!(
+            "{peer}: {} of {} bytes over {}{}",
+            if hello.planned < 1 << 32 {
+                format!("{} messages", hello.planned)
+            } else {
+                "as many messages as it can".into()
+            },
+            hello.size_bytes,
+            format_duration(hello.duration_ns),
+            if hello.echo { ", each to be answered" } else { "" }
+        ),
+        Event::Ended { peer, sent, read, took } => {
+            let lost = sent.accepted.saturating_sub(read.delivered);
+            format!(
+                "{peer}: {} of {} arrived, {lost} lost{}",
+                read.delivered,
+                sent.accepted,
+                rest(read, *took)
+            )
+        }
+        Event::Lost { peer, why, read } => {
+            format!("{peer}: lost after {} messages: {why}", read.delivered)
+        }
+        Event::Strays { flow, from, read, took } => {
+            let from = from.map_or_else(String::new, |from| format!(" from {from}"));
+            let what = match flow {
+                Some(flow) => format!("flow {flow:08x}"),
+                None => "no messages of netfathom".into(),
+            };
+            format!("not announced{from}, {what}: {} datagrams{}", read.datagrams(), rest(read, *took))
+        }
+    }
+}
+
+/// How others write the address; that of all devices is none to send to.
+fn reachable(address: SocketAddr) -> String {
+    match address.ip().is_unspecified() {
+        true => format!("ADDR:{}", address.port()),
+        false => address.to_string(),
+    }
+}
+
+/// The counts that are not zero, and the rate.
+fn rest(read: &Read, took: Duration) -> String {
+    let kinds = [
+        ("duplicates", read.duplicates),
+        ("reordered", read.reordered),
+        ("foreign", read.foreign),
+        ("truncated", read.truncated),
+        ("garbage", read.garbage),
+        ("found the socket full", read.dropped),
+    ];
+    let mut text: String =
+        kinds.iter().filter(|k| k.1 > 0).map(|(kind, count)| format!(", {count} {kind}")).collect();
+    if took > Duration::from_millis(1) {
+        let rate = read.datagrams() as f64 / took.as_secs_f64();
+        text.push_str(&format!("; {} a second", format_rate(rate.round())));
+    }
+    text
+}
+
+fn json(event: &Event) -> Value {
+    match event {
+        Event::Listening(address) => json!({"event": "listening", "address": address}),
+        Event::Begins { peer, hello } => json!({"event": "begins", "peer": peer, "hello": hello}),
+        Event::Ended { peer, sent, read, took } => json!({
+            "event": "ended", "peer": peer, "sent": sent, "read": counts(read), "seconds": took.as_secs_f64(),
+        }),
+        Event::Lost { peer, why, read } => {
+            json!({"event": "lost", "peer": peer, "why": why, "read": counts(read)})
+        }
+        Event::Strays { flow, from, read, took } => json!({
+            "event": "strays", "flow": flow, "from": from, "read": counts(read), "seconds": took.as_secs_f64(),
+        }),
+    }
+}
+
+fn counts(read: &Read) -> Value {
+    json!({
+        "delivered": read.delivered,
+        "duplicates": read.duplicates,
+        "reordered": read.reordered,
+        "foreign": read.foreign,
+        "truncated": read.truncated,
+        "garbage": read.garbage,
+        "socket_full": read.dropped,
+        "cpu_ns": read.cpu_ns,
+    })
+}

@@ -1,0 +1,239 @@
+//! `load send` alone, `capacity` and `reverse`: what they refuse, what they keep.
+
+use std::fs;
+use std::path::Path;
+
+use netfathom_model::accounting::{Accounting, Fate};
+use netfathom_model::record::{LoadResult, Measurement, Record, State};
+use netfathom_testkit::privileged;
+
+use crate::child::{Ended, end_within, netfathom, only_run, out, record, run, runs, signal, start, until};
+use crate::refusals::refused;
+
+/// Short, and no privilege needed.
+const SHORT: &str = "load send --loopback --profile constant:1k/100ms";
+/// What a user waits for after Ctrl-C.
+const PROMPT: std::time::Duration = std::time::Duration::from_secs(3);
+
+/// The loads of a record.
+pub fn result(record: &Record) -> LoadResult {
+    let Measurement::Load(result) = &record.measurement else { panic!("another measurement") };
+    (**result).clone()
+}
+
+/// Messages that arrived.
+pub fn delivered(accounting: &Accounting) -> u64 {
+    accounting.fates.iter().filter(|f| f.fate == Fate::Delivered).map(|f| f.count).sum()
+}
+
+fn measured(args: &str, out: &Path) -> (Ended, Record) {
+    let ended = run(netfathom(args).arg("--out").arg(out)).measured();
+    (ended, record(out).unwrap())
+}
+
+/// Each is wrong usage, and what is said names what is meant.
+fn all_refused(cases: &[(&str, &str)]) {
+    for (args, named) in cases {
+        let dir = out();
+        let said = refused(netfathom(args).current_dir(dir.path()), 2);
+        assert!(said.contains(named), "{args}: `{named}` is not in {said}");
+        let kept = dir.path().join("runs");
+        assert!(!kept.is_dir() || runs(&kept).is_empty(), "{args}: a run was left");
+    }
+}
+
+#[test]
+fn numbers_and_words_that_cannot_be() {
+    all_refused(&[
+        ("load send --workers 0", "--workers 0"),
+        ("load send --workers 257", "--workers 257"),
+        ("load send --trials 1001", "--trials 1001"),
+        ("load send --size 31", "--size 31"),
+        ("load send --engine fast", "--engine"),
+        ("load send --echo --engine xdp", "--echo"),
+        ("load send --profile poisson:0/1s", "a rate of 0"),
+        ("load send --profile poisson:NaN/1s", "NaN"),
+        ("load send --profile triangle:1k..5k,cap=9k/1s", "cap=9k"),
+        ("load send --profile triangle:1k..5k,cap=/1s", "not a number"),
+        ("load send --to 127.0.0.1:9 --lab", "--lab"),
+        ("load send --to 127.0.0.1:9 --receive gro", "--receive"),
+        ("load send --to nowhere", "--to"),
+        ("load sink --listen nowhere", "--listen"),
+        ("capacity --engine auto", "--engine auto"),
+        ("capacity --workers 1,0", "--workers 0"),
+        ("capacity --hold 1ms", "--hold"),
+        ("capacity --trials 0", "--trials 0"),
+        ("reverse --inbound 5k..1k", "--inbound"),
+        ("reverse --inbound NaN..1k", "NaN"),
+        ("reverse --time 1ms", "--time"),
+        ("reverse --variant none", "--variant"),
+        ("stack rx --to 127.0.0.1:9", "stack tx"),
+        ("stack tx --listen 127.0.0.1:9", "stack rx"),
+    ]);
+}
+
+#[test]
+fn addresses_that_load_must_not_go_to() {
+    let allowed = "--one-way --allow 224.0.0.0/4";
+    all_refused(&[
+        ("load send --to 8.8.8.8:9", "--allow 8.8.8.8/32"),
+        ("load send --to [::ffff:8.8.8.8]:9", "--allow 8.8.8.8/32"),
+        ("load send --to [2001:db8::1]:9", "--allow 2001:db8::1/128"),
+        ("capacity --to 8.8.8.8:9", "--allow 8.8.8.8/32"),
+        ("stack tx --to 8.8.8.8:9", "--allow 8.8.8.8/32"),
+        ("load send --to 0.0.0.0:9", "unspecified"),
+        (&format!("load send --to 224.0.0.1:9 {allowed}"), "multicast"),
+        ("load send --to 255.255.255.255:9 --one-way --allow 255.255.255.255", "broadcast"),
+        ("load send --to 127.255.255.255:9", "broadcast"),
+        ("load send --to 127.0.0.1:9 --one-way", "--allow"),
+        ("load send --to 127.0.0.1:9 --one-way --echo --allow 127.0.0.1", "--echo"),
+        ("load send --to 127.0.0.1:9 --allow 0.0.0.0/0", "every address"),
+    ]);
+}
+
+#[test]
+fn tables_that_are_none() {
+    let dir = out();
+    let tables: [(&str, &[u8], &str); 8] = [
+        ("empty", b"", "two lines"),
+        ("binary", &[0xff; 1000], "cannot read"),
+        ("one", b"0,1k\n", "cannot"),
+        ("back", b"0,100\n1,100\n0.5,100\n", "line 3"),
+        ("nan", b"0,100\n1,NaN\n", "line 2"),
+        ("zero", b"0,0\n1,0\n", "less than two messages"),
+        ("fast", b"0,100\n1,99000000\n", "line 2"),
+        ("long", b"0,100\n1e9,100\n", "line 2"),
+    ];
+    for (name, bytes, _) in tables {
+        fs::write(dir.path().join(name), bytes).unwrap();
+    }
+    fs::create_dir(dir.path().join("directory")).unwrap();
+    let told = tables.map(|t| (t.0, t.2));
+    for (name, named) in told.into_iter().chain([("directory", "directory"), ("none", "No such file")]) {
+        let path = dir.path().join(name);
+        let said =
+            refused(&mut netfathom(&format!("load send --loopback --profile csv:{}", path.display())), 2);
+        let named = if named == "cannot" { name } else { named };
+        assert!(said.contains(name) && said.contains(named), "{name}: {said}");
+    }
+}
+
+#[test]
+fn a_table_is_a_profile() {
+    let dir = out();
+    let table = dir.path().join("rates.csv");
+    fs::write(&table, "seconds,rate\n0,1000\n0.2,3000\n").unwrap();
+    let kept = out();
+    let (_, record) =
+        measured(&format!("load send --loopback --profile csv:{} --quiet", table.display()), kept.path());
+    let trial = &result(&record).trials[0];
+    // The area below the line: 0.2 s at 2,000 a second on average.
+    assert!(trial.load.planned.abs_diff(400) <= 1, "{}", trial.load.planned);
+    assert_eq!(delivered(&trial.accounting), trial.load.planned);
+}
+
+#[test]
+fn every_message_of_a_load_is_accounted_for() {
+    let mut cases =
+        vec!["--loopback --engine send", "--loopback --engine sendmmsg --workers 2", "--loopback --ipv6"];
+    if privileged("cli::load::every_message_of_a_load_is_accounted_for") {
+        cases.extend(["--lab --engine gso", "--lab --engine af_xdp", "--lab --engine xdp", "--lab --echo"]);
+    }
+    for case in cases {
+        let dir = out();
+        let (ended, record) =
+            measured(&format!("load send --profile constant:2k/100ms --json {case}"), dir.path());
+        let told: serde_json::Value = serde_json::from_str(&ended.out).unwrap();
+        assert_eq!(told["id"], record.id.as_str(), "{case}");
+        let trial = result(&record).trials.pop().unwrap();
+        assert_eq!(trial.load.planned, 200, "{case}");
+        assert_eq!((trial.accounting.gap(), delivered(&trial.accounting)), (0, 200), "{case}: {trial:?}");
+        assert_eq!(trial.workers.iter().map(|w| w.sent).sum::<u64>(), 200, "{case}");
+    }
+}
+
+#[test]
+fn one_way_claims_nothing_of_what_arrives() {
+    let dir = out();
+    let taken = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
+    let to = taken.local_addr().unwrap();
+    let args = format!("load send --to {to} --one-way --allow 127.0.0.1 --profile constant:1k/100ms");
+    let (ended, record) = measured(&args, dir.path());
+    assert!(ended.out.contains("losses unknown"), "{}", ended.out);
+    let result = result(&record);
+    assert_eq!((delivered(&result.trials[0].accounting), result.summary.unwrap().lost), (0, None));
+}
+
+#[test]
+fn an_interrupted_load_keeps_its_finished_trials() {
+    let dir = out();
+    let child = start(netfathom(&format!("{SHORT} --trials 100")).arg("--out").arg(dir.path()));
+    let trials = || record(dir.path()).map(|r| result(&r).trials.len()).filter(|n| *n > 0);
+    let before = until("the first trial", trials);
+    signal("INT", &child);
+    let ended = end_within(child, PROMPT).measured();
+    assert!(ended.out.contains("the run was ended early"), "{}", ended.out);
+    let record = record(dir.path()).unwrap();
+    let after = result(&record).trials.len();
+    assert_eq!(record.state, State::Interrupted);
+    assert!(before <= after && after < 100, "{before} {after}");
+    assert!(only_run(dir.path()).join("report.html").exists());
+}
+
+#[test]
+fn a_capacity_is_a_record_and_a_report() {
+    let dir = out();
+    let args = "capacity --loopback --engine send --hold 50ms --trials 1";
+    let (ended, record) = measured(args, dir.path());
+    let Measurement::Capacity(result) = &record.measurement else { panic!("another measurement") };
+    let [row] = &result.rows[..] else { panic!("{:?}", result.rows) };
+    assert_eq!((row.searches.len(), record.state), (1, State::Complete));
+    let search = &row.searches[0];
+    // What is claimed was tried, and kept up there.
+    let tried = |claimed: f64| search.probes.iter().any(|p| p.sustained && p.wanted_per_s == claimed);
+    assert!(search.sustained_per_s.is_none_or(tried), "{search:?}");
+    assert!(search.capacity_per_s <= search.sustained_per_s, "{search:?}");
+    reported(&ended, dir.path());
+}
+
+#[test]
+fn an_interrupted_capacity_ends_soon() {
+    let dir = out();
+    let args = "capacity --loopback --engine send --hold 1s --trials 100 --out";
+    let child = start(netfathom(args).arg(dir.path()));
+    until("the run directory", || (!runs(dir.path()).is_empty()).then_some(()));
+    std::thread::sleep(std::time::Duration::from_millis(500));
+    signal("INT", &child);
+    end_within(child, PROMPT).measured();
+    assert_eq!(record(dir.path()).unwrap().state, State::Interrupted);
+}
+
+#[test]
+fn a_reverse_is_a_record_and_a_report() {
+    if !privileged("cli::load::a_reverse_is_a_record_and_a_report") {
+        return;
+    }
+    let dir = out();
+    let args = "reverse --time 400ms --trials 1 --inbound 1k..5k --variant ignored,same-thread";
+    let (ended, record) = measured(args, dir.path());
+    let Measurement::Reverse(result) = &record.measurement else { panic!("another measurement") };
+    let [ignored, same_thread] = &result.variants[..] else { panic!("{:?}", result.variants) };
+    let trial = &ignored.trials[0];
+    assert!(trial.sent > 0 && trial.inbound_sent > 0 && trial.inbound_read == 0, "{trial:?}");
+    let trial = &same_thread.trials[0];
+    assert_eq!(trial.inbound_read, trial.inbound_sent);
+    reported(&ended, dir.path());
+}
+
+/// The tables name the report, and both can be drawn again from the record.
+fn reported(ended: &Ended, out: &Path) {
+    let run_dir = only_run(out);
+    let report = run_dir.join("report.html");
+    assert!(ended.out.ends_with(&format!("report: {}\n", report.display())), "{}", ended.out);
+    fs::remove_file(&report).unwrap();
+    assert_eq!(run(netfathom("report").arg(&run_dir)).status, 0);
+    assert!(report.exists());
+    let again = run(netfathom("report --format txt").arg(&run_dir));
+    let tables = ended.out.split("\nreport: ").next().unwrap();
+    assert_eq!(again.out.trim_end(), tables.trim_end());
+}

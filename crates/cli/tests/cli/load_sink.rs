@@ -1,0 +1,279 @@
+//! A sender and a sink as two processes: they agree, outlive each other, and strangers.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{SocketAddr, TcpStream, UdpSocket};
+use std::path::Path;
+use std::process::{Child, Command};
+use std::sync::mpsc::{Receiver, channel};
+use std::thread;
+use std::time::Duration;
+
+use netfathom_model::record::State;
+use serde_json::{Value, json};
+
+use crate::child::{Ended, end, end_within, netfathom, only_run, out, record, run, signal, start, until};
+use crate::load::{delivered, result};
+
+/// In which one side notices that the other is gone: after a second without a sign of life,
+/// and what a busy machine adds.
+const NOTICES: Duration = Duration::from_secs(4);
+/// Beyond what any event here takes.
+const IN_VAIN: Duration = Duration::from_secs(20);
+
+/// A sink in a process of its own.
+struct Sink {
+    child: Option<Child>,
+    events: Receiver<Value>,
+    address: SocketAddr,
+}
+
+impl Sink {
+    fn start(args: &str) -> Self {
+        let mut child = start(&mut netfathom(&format!("load sink --listen 127.0.0.1:0 --json {args}")));
+        let lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        let (told, events) = channel();
+        thread::spawn(move || {
+            for line in lines.map_while(Result::ok) {
+                let _ = told.send(serde_json::from_str(&line).unwrap());
+            }
+        });
+        let mut sink = Self { child: Some(child), events, address: ([0, 0, 0, 0], 0).into() };
+        sink.address = sink.next("listening")["address"].as_str().unwrap().parse().unwrap();
+        sink
+    }
+
+    /// The next event of a kind.
+    fn next(&self, kind: &str) -> Value {
+        loop {
+            let event = self.events.recv_timeout(IN_VAIN).unwrap_or_else(|e| panic!("no {kind}: {e}"));
+            if event["event"] == kind {
+                return event;
+            }
+        }
+    }
+
+    fn end(mut self) -> Ended {
+        let child = self.child.take().unwrap();
+        signal("INT", &child);
+        end_within(child, NOTICES)
+    }
+
+    fn talk(&self, first: &str) -> TcpStream {
+        let mut stream = TcpStream::connect(self.address).unwrap();
+        stream.set_read_timeout(Some(IN_VAIN)).unwrap();
+        stream.write_all(first.as_bytes()).unwrap();
+        stream
+    }
+}
+
+impl Drop for Sink {
+    fn drop(&mut self) {
+        if let Some(child) = &mut self.child {
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
+}
+
+fn send(sink: &Sink, args: &str, out: &Path) -> Command {
+    let mut command = netfathom(&format!("load send --to {} --quiet {args} --out", sink.address));
+    command.arg(out);
+    command
+}
+
+fn hello(lanes: u64, planned: u64, duration_ns: u64) -> String {
+    let hello = json!({"say": "hello", "version": 1, "size_bytes": 64, "lanes": lanes, "echo": false,
+        "planned": planned, "duration_ns": duration_ns});
+    format!("{hello}\n")
+}
+
+/// A short load that must come through; returns how many messages were not its own.
+fn still_serves(sink: &Sink) -> u64 {
+    let dir = out();
+    run(&mut send(sink, "--profile constant:1k/200ms", dir.path())).measured();
+    let accounting = &result(&record(dir.path()).unwrap()).trials[0].accounting;
+    assert_eq!(delivered(accounting), 200, "{accounting:?}");
+    accounting.foreign + accounting.garbage + accounting.truncated
+}
+
+#[test]
+fn both_tell_the_same() {
+    for args in
+        ["--workers 2 --profile poisson:5k/300ms", "--engine gso --profile triangle:1k..5k,cap=3k/300ms"]
+    {
+        let (mut sink, dir) = (Sink::start("--loads 1"), out());
+        run(&mut send(&sink, args, dir.path())).measured();
+        let trial = result(&record(dir.path()).unwrap()).trials.remove(0);
+        let told = sink.next("ended");
+        assert_eq!(told["sent"]["accepted"], trial.load.sent, "{told}");
+        assert_eq!(told["read"]["delivered"], delivered(&trial.accounting), "{told}");
+        assert_eq!((trial.accounting.gap(), trial.load.sent), (0, trial.load.planned), "{args}");
+        assert_eq!(end(sink.child.take().unwrap()).status, 0);
+    }
+}
+
+#[test]
+fn answers_are_timed() {
+    let (sink, dir) = (Sink::start(""), out());
+    run(&mut send(&sink, "--echo --profile constant:2k/200ms", dir.path())).measured();
+    let result = result(&record(dir.path()).unwrap());
+    let echo = result.trials.last().unwrap().echo.as_ref().unwrap();
+    assert!(echo.answered > 0 && echo.response.n == echo.answered, "{echo:?}");
+    assert_eq!(sink.end().status, 0);
+}
+
+#[test]
+fn a_sender_whose_sink_is_killed_ends_and_keeps_its_finished_trials() {
+    for kill in ["KILL", "STOP"] {
+        let (sink, dir) = (Sink::start(""), out());
+        let sender = start(&mut send(&sink, "--trials 100 --profile constant:1k/1s", dir.path()));
+        sink.next("ended");
+        sink.next("begins");
+        // Past the agreement, in which an answer may take longer.
+        thread::sleep(Duration::from_millis(500));
+        signal(kill, sink.child.as_ref().unwrap());
+        let ended = end_within(sender, NOTICES);
+        assert_eq!(ended.status, 1, "{kill}: {}", ended.err);
+        assert!(ended.err.starts_with("netfathom: ") && !ended.err.contains("panicked"), "{}", ended.err);
+        let record = record(dir.path()).unwrap();
+        assert_ne!(record.state, State::Complete);
+        let trials = result(&record).trials;
+        assert!(!trials.is_empty() && trials.len() < 100, "{kill}: {}", trials.len());
+    }
+}
+
+#[test]
+fn a_sender_does_not_send_to_the_end_of_its_trial_where_nobody_is() {
+    let (sink, dir) = (Sink::start(""), out());
+    let sender = start(&mut send(&sink, "--profile constant:1k/60s", dir.path()));
+    sink.next("begins");
+    thread::sleep(Duration::from_millis(700));
+    signal("KILL", sink.child.as_ref().unwrap());
+    let ended = end_within(sender, NOTICES);
+    assert_eq!(ended.status, 1, "{}", ended.err);
+    assert!(ended.err.contains("the sink was lost"), "{}", ended.err);
+}
+
+#[test]
+fn a_sink_whose_sender_is_killed_tells_it_and_takes_the_next() {
+    let (sink, dir) = (Sink::start(""), out());
+    let mut sender = start(&mut send(&sink, "--profile constant:2k/30s", dir.path()));
+    sink.next("begins");
+    thread::sleep(Duration::from_millis(500));
+    sender.kill().unwrap();
+    end(sender);
+    let lost = sink.next("lost");
+    assert!(lost["read"]["delivered"].as_u64().unwrap() > 0, "{lost}");
+    still_serves(&sink);
+    assert_eq!(sink.end().status, 0);
+}
+
+#[test]
+fn a_second_sender_is_told_that_there_is_one() {
+    let (sink, dirs) = (Sink::start(""), [out(), out()]);
+    let first = start(&mut send(&sink, "--profile constant:1k/1s", dirs[0].path()));
+    sink.next("begins");
+    let second = run(&mut send(&sink, "--profile constant:1k/1s", dirs[1].path()));
+    assert_eq!(second.status, 1);
+    assert!(second.err.contains("another sender"), "{}", second.err);
+    end(first).measured();
+    assert_eq!(delivered(&result(&record(dirs[0].path()).unwrap()).trials[0].accounting), 1000);
+}
+
+#[test]
+fn a_sink_survives_what_is_no_sender() {
+    let sink = Sink::start("");
+    let long = "x".repeat(1_000_000);
+    let deep = format!("{}\n", "[".repeat(4000));
+    for words in ["GET / HTTP/1.0\r\n\r\n", "\n\n\n", "{}\n", "{\"say\":\"begin\",\"start_ns\":1}\n", &deep] {
+        let mut answer = Vec::new();
+        // Reset or closed, yet not left open.
+        let ended = sink.talk(words).read_to_end(&mut answer);
+        assert!(ended.map_or_else(|e| e.kind() == std::io::ErrorKind::ConnectionReset, |_| true), "{words}");
+    }
+    // It may hang up before all of it is written.
+    let _ = TcpStream::connect(sink.address).unwrap().write_all(long.as_bytes());
+    let udp = UdpSocket::bind("127.0.0.1:0").unwrap();
+    udp.connect(sink.address).unwrap();
+    for payload in [&b""[..], b"nfth", &[0xff; 31], &[0; 1400], &long.as_bytes()[..65_000]] {
+        udp.send(payload).unwrap();
+    }
+    assert_eq!(sink.next("strays")["read"]["delivered"], 0);
+    still_serves(&sink);
+    assert_eq!(sink.end().status, 0);
+}
+
+#[test]
+fn strays_during_a_load_are_not_counted_as_its() {
+    let (sink, dir) = (Sink::start(""), out());
+    let sender = start(&mut send(&sink, "--profile constant:1k/1s", dir.path()));
+    sink.next("begins");
+    let udp = UdpSocket::bind("127.0.0.1:0").unwrap();
+    let mut ours = [0; 64];
+    ours[..4].copy_from_slice(b"nfth");
+    for _ in 0..20 {
+        thread::sleep(Duration::from_millis(20));
+        udp.send_to(&ours, sink.address).unwrap();
+        udp.send_to(b"what?", sink.address).unwrap();
+    }
+    end(sender).measured();
+    let accounting = &result(&record(dir.path()).unwrap()).trials[0].accounting;
+    assert_eq!((delivered(accounting), accounting.duplicates), (1000, 0), "{accounting:?}");
+    assert!(accounting.foreign > 0 && accounting.garbage > 0, "{accounting:?}");
+    assert_eq!(sink.end().status, 0);
+}
+
+#[test]
+fn absurd_announcements_are_refused_or_harmless() {
+    let sink = Sink::start("");
+    let absurd = [
+        (hello(4_000_000_000, 1000, 1_000_000_000), "refused"),
+        (hello(1, 1000, 1 << 63), "refused"),
+        (hello(1, 1 << 63, 1_000_000_000), "welcome"),
+        (hello(256, u64::MAX, 0), "welcome"),
+        (hello(0, 0, 0), ""),
+    ];
+    for (words, answer) in absurd {
+        let mut line = String::new();
+        BufReader::new(sink.talk(&words)).read_line(&mut line).unwrap();
+        assert!(line.contains(answer), "{words}: {line}");
+    }
+    assert_eq!(still_serves(&sink), 0);
+    assert_eq!(sink.end().status, 0);
+}
+
+#[test]
+fn a_sink_that_is_not_there_or_cannot_be() {
+    let dir = out();
+    let taken = UdpSocket::bind("127.0.0.1:0").unwrap();
+    let at = taken.local_addr().unwrap();
+    let sink = run(&mut netfathom(&format!("load sink --listen {at}")));
+    assert_eq!(sink.status, 1);
+    assert!(sink.err.contains("in use"), "{}", sink.err);
+    for command in ["load send", "capacity --engine send", "stack tx"] {
+        let ended = run(netfathom(&format!("{command} --to {at} --out")).arg(dir.path()));
+        assert_eq!((ended.status, ended.out.as_str()), (1, ""), "{command}: {}", ended.err);
+        assert!(ended.err.contains("load sink"), "{command}: {}", ended.err);
+    }
+}
+
+#[test]
+fn the_way_in_from_another_process() {
+    if !netfathom_testkit::privileged("cli::load_sink::the_way_in_from_another_process") {
+        return;
+    }
+    // A free port: it is told by nobody here, as the table comes at the end.
+    let port = UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let dirs = [out(), out()];
+    let way_in = format!("stack rx --listen 127.0.0.1:{port} --profile constant:1k/200ms --trials 1 --quiet");
+    let reader = start(netfathom(&way_in).arg("--out").arg(dirs[0].path()));
+    let way_out = format!("load send --to 127.0.0.1:{port} --profile constant:1k/200ms --quiet");
+    until("the reader to listen", || {
+        let tried = run(netfathom(&way_out).arg("--out").arg(dirs[1].path()));
+        matches!(tried.status, 0 | 3).then_some(())
+    });
+    end(reader).measured();
+    let record = netfathom_results::store::read(&only_run(dirs[0].path())).unwrap();
+    assert_eq!(record.state, State::Complete);
+    assert_eq!(crate::child::result(&record).trials[0].accounting.gap(), 0);
+}

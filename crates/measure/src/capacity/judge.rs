@@ -1,0 +1,181 @@
+//! How far a row can be trusted, and the run.
+
+use netfathom_model::accounting::Fate;
+use netfathom_model::record::{Bounded, CapacityRow, Probe, Search};
+use netfathom_model::units::format_rate;
+use netfathom_model::verdict::{Level, Verdict};
+
+use super::report;
+use super::search::{FLOOR_PER_S, ceiling_per_s};
+use crate::accounting::DEVICE_OUT;
+use crate::judge::percent;
+use crate::load::shot::Outcome;
+
+/// Searches whose interval is wider than this part of their mean disagree.
+const AGREED: f64 = 0.2;
+/// A rate that failed so far below one that held is no matter of the bracket.
+const BY_FAR: f64 = 1.1;
+
+/// What was wrong with the flights of a row, added up.
+#[derive(Clone, Debug, Default)]
+pub struct Wrongs {
+    gap: u64,
+    unexplained: u64,
+    disagreeing: u32,
+    messages_a_packet: f64,
+}
+
+impl Wrongs {
+    /// Looks at one flight more.
+    pub fn note(&mut self, outcome: &Outcome) {
+        let a = &outcome.accounting;
+        self.gap += a.gap().unsigned_abs();
+        self.unexplained += a.count(&Fate::Unexplained);
+        self.disagreeing += u32::from(a.counters.iter().any(|c| !c.agrees()));
+        let out = a.counters.iter().find(|c| c.counter == DEVICE_OUT);
+        let whole = out.map_or(0.0, |c| c.expected as f64 / c.observed.max(1) as f64);
+        self.messages_a_packet = self.messages_a_packet.max(whole);
+    }
+
+    fn lower(&self, verdict: &mut Verdict) {
+        if self.gap > 0 {
+            let text = format!(
+                "the accounting does not close: {} messages have more than one fate or none",
+                self.gap
+            );
+            verdict.lower(Level::Void, text);
+        }
+        if self.unexplained > 0 {
+            let text = format!("{} messages vanished and nobody saw where", self.unexplained);
+            verdict.lower(Level::Void, text);
+        }
+        if self.disagreeing > 0 {
+            let text = format!(
+                "the system's counters disagree with our own count in {} of its flights",
+                self.disagreeing
+            );
+            verdict.lower(Level::Degraded, text);
+        }
+        if self.messages_a_packet > 2.0 {
+            let text = format!(
+                "GSO super-packets: the device counted one packet for {:.0} messages, so no wire has carried them singly; turn the offload off: ethtool -K DEVICE tx-udp-segmentation off",
+                self.messages_a_packet
+            );
+            verdict.lower(Level::Degraded, text);
+        }
+    }
+}
+
+/// How far one row can be trusted, of which so many searches were planned.
+#[must_use]
+pub fn row(row: &CapacityRow, planned: u32, wrongs: &Wrongs) -> Verdict {
+    let mut verdict = Verdict::default();
+    wrongs.lower(&mut verdict);
+    let mut degraded = |text: String| verdict.lower(Level::Degraded, text);
+    let all = row.searches.len();
+    if all < planned as usize {
+        degraded(format!("only {all} of {planned} searches were finished"));
+    }
+    let lacking = |of: fn(&Search) -> Option<f64>| row.searches.iter().filter(|s| of(s).is_none()).count();
+    let unsustained = lacking(|s| s.sustained_per_s);
+    if unsustained > 0 {
+        degraded(format!("{}no rate was kept up, down to {}/s", whose(unsustained, all), floor()));
+    }
+    let late = lacking(|s| s.capacity_per_s);
+    if late > unsustained {
+        degraded(format!(
+            "{}no rate left in time, down to {}/s ({}): free the sender's processor",
+            whose(late, all),
+            floor(),
+            how_late(row)
+        ));
+    }
+    if let Some((failed, held)) = row.searches.iter().find_map(contradiction) {
+        degraded(format!(
+            "the searches contradict themselves: {}/s failed every time and {}/s held; something else took the processors for a while",
+            format_rate(failed),
+            format_rate(held)
+        ));
+    }
+    for (what, bounded) in [("kept up", row.sustained_per_s), ("in time", row.capacity_per_s)] {
+        if let Some(spread) = bounded.and_then(spread).filter(|&s| s > AGREED) {
+            degraded(format!(
+                "the searches disagree on what is {what}: the interval is {:.0} % of the mean on either side; more trials narrow it",
+                100.0 * spread
+            ));
+        }
+    }
+    if let Some((flat_out, sustained)) = row.flat_out_per_s.zip(row.sustained_per_s)
+        && sustained.mean_per_s >= ceiling_per_s(flat_out.mean_per_s)
+    {
+        degraded(format!("the search gave up at {}/s, which still held", format_rate(sustained.mean_per_s)));
+    }
+    verdict
+}
+
+fn whose(n: usize, all: usize) -> String {
+    if n == all { String::new() } else { format!("in {n} of {all} searches ") }
+}
+
+fn floor() -> String {
+    format_rate(FLOOR_PER_S)
+}
+
+fn spread(b: Bounded) -> Option<f64> {
+    b.half_width_per_s.map(|half| half / b.mean_per_s.max(1.0))
+}
+
+/// The least late of the probes at the lowest rate.
+fn how_late(row: &CapacityRow) -> String {
+    let probes = || row.searches.iter().filter(|s| s.capacity_per_s.is_none()).flat_map(|s| &s.probes);
+    let lowest = probes().map(|p| p.wanted_per_s).fold(f64::INFINITY, f64::min);
+    let at_lowest = probes().filter(|p| p.wanted_per_s == lowest);
+    at_lowest.min_by(|a, b| a.lag_p99_of_slot.total_cmp(&b.lag_p99_of_slot)).map_or_else(String::new, |p| {
+        format!(
+            "at {}/s the p99 lag is {:.0} % of a slot, 10 % are allowed, and {} of the slots were missed",
+            format_rate(p.wanted_per_s),
+            100.0 * p.lag_p99_of_slot,
+            percent(p.missed)
+        )
+    })
+}
+
+/// A rate at which every probe failed, far below one that held.
+fn contradiction(search: &Search) -> Option<(f64, f64)> {
+    let against = |good: fn(&Probe) -> bool, highest: Option<f64>| {
+        let held = |rate: f64| search.probes.iter().any(|p| p.wanted_per_s == rate && good(p));
+        let below = search.probes.iter().map(|p| p.wanted_per_s);
+        let highest = highest?;
+        Some((below.filter(|&r| r * BY_FAR < highest).find(|&r| !held(r))?, highest))
+    };
+    against(|p| p.sustained, search.sustained_per_s).or_else(|| against(|p| p.in_time, search.capacity_per_s))
+}
+
+/// How far the run can be trusted: a row that cannot does not spoil the others.
+#[must_use]
+pub fn run(rows: &[CapacityRow], wanted: usize, left_out: usize) -> Verdict {
+    let mut verdict = Verdict::default();
+    if rows.is_empty() {
+        verdict.lower(Level::Void, "no search was finished");
+        return verdict;
+    }
+    let all_void = rows.iter().all(|r| r.verdict.level == Level::Void);
+    for row in rows {
+        let name = report::name(row.engine, row.workers);
+        for reason in &row.verdict.reasons {
+            let level = if all_void { reason.level } else { reason.level.min(Level::Degraded) };
+            let mark = if reason.level == Level::Void { " (VOID)" } else { "" };
+            verdict.lower(level, format!("{name}{mark}: {}", reason.text));
+        }
+    }
+    let done = rows.len() + left_out;
+    if done < wanted {
+        let text =
+            format!("only {} of {wanted} combinations of engine and workers were finished", rows.len());
+        verdict.lower(Level::Degraded, text);
+    }
+    verdict
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,191 @@
+//! When a trial can be trusted: tables of rules, used for a trial and for a run.
+
+use netfathom_model::accounting::{Accounting, Fate};
+use netfathom_model::record::Load;
+use netfathom_model::verdict::{Level, Verdict};
+
+/// A rule: a number of a trial, and what it means beyond its limit.
+pub struct Rule<T> {
+    /// How far down it takes the verdict.
+    pub level: Level,
+    /// What the number may be at most.
+    pub limit: f64,
+    /// The number.
+    pub value: fn(&T) -> f64,
+    /// What it means beyond the limit.
+    pub text: fn(f64) -> String,
+    /// Whether one bad trial is enough to say so of the whole run. What a busy machine does
+    /// to a single trial is not; a hole in the accounting is.
+    pub strict: bool,
+}
+
+/// A trial that has a load and an account of it.
+pub trait Judged {
+    /// What the generator did.
+    fn load(&self) -> &Load;
+    /// Where every message ended.
+    fn accounting(&self) -> &Accounting;
+    /// Whether anybody told what arrived.
+    fn is_told(&self) -> bool {
+        true
+    }
+}
+
+/// A part of a whole.
+#[must_use]
+pub fn share(part: u64, whole: u64) -> f64 {
+    part as f64 / whole.max(1) as f64
+}
+
+/// A share in print.
+#[must_use]
+pub fn percent(x: f64) -> String {
+    format!("{:.2} %", 100.0 * x)
+}
+
+/// Messages that did not arrive, of those that left, 0 to 1.
+#[must_use]
+pub fn lost(trial: &impl Judged) -> f64 {
+    if !trial.is_told() {
+        return 0.0;
+    }
+    let delivered = trial.accounting().count(&Fate::Delivered);
+    1.0 - share(delivered, trial.load().sent.max(1))
+}
+
+fn refused(load: &Load) -> u64 {
+    load.refused.iter().map(|r| r.count).sum()
+}
+
+/// What holds of every load, whatever is measured with it.
+#[must_use]
+pub fn load_rules<T: Judged>() -> Vec<Rule<T>> {
+    vec![
+        Rule {
+            level: Level::Void,
+            limit: 0.0,
+            value: |t| if t.load().sent == 0 { 1.0 } else { 0.0 },
+            text: |_| "the operating system accepted no message".into(),
+            strict: true,
+        },
+        Rule {
+            level: Level::Void,
+            limit: 0.0,
+            value: |t| t.accounting().gap().unsigned_abs() as f64,
+            text: |v| {
+                format!("the accounting does not close: {v:.0} messages have more than one fate or none")
+            },
+            strict: true,
+        },
+        Rule {
+            level: Level::Void,
+            limit: 0.0,
+            value: |t| t.accounting().count(&Fate::Unexplained) as f64,
+            text: |v| format!("{v:.0} messages vanished and nobody saw where"),
+            strict: true,
+        },
+        Rule {
+            level: Level::Void,
+            limit: 0.01,
+            value: |t| share(t.load().missed_slots + t.load().unsent, t.load().planned),
+            text: |v| {
+                format!(
+                    "the generator missed {} of its slots (1 % allowed): lower the rate, or free the sender's processor",
+                    percent(v)
+                )
+            },
+            strict: false,
+        },
+        Rule {
+            level: Level::Degraded,
+            limit: 0.1,
+            value: |t| t.load().lag_p99_of_interval,
+            text: |v| {
+                format!(
+                    "the generator was late: its p99 lag is {:.0} % of a slot (10 % allowed), so the load was less even than planned",
+                    100.0 * v
+                )
+            },
+            strict: false,
+        },
+        Rule {
+            level: Level::Degraded,
+            limit: 0.001,
+            value: |t| share(refused(t.load()), t.load().planned),
+            text: |v| format!("the operating system refused {} of the messages", percent(v)),
+            strict: false,
+        },
+        Rule {
+            level: Level::Void,
+            limit: 0.5,
+            value: lost,
+            text: |v| format!("{} of the messages were lost: lower the rate", percent(v)),
+            strict: false,
+        },
+        Rule {
+            level: Level::Degraded,
+            limit: 0.001,
+            value: lost,
+            text: |v| {
+                format!(
+                    "{} of the messages were lost; incoming times are those of the others only",
+                    percent(v)
+                )
+            },
+            strict: false,
+        },
+        Rule {
+            level: Level::Degraded,
+            limit: 0.0,
+            value: |t| t.accounting().counters.iter().filter(|c| !c.agrees()).count() as f64,
+            text: |v| {
+                format!("{v:.0} of the system's counters disagree with our own count: see the accounting")
+            },
+            strict: true,
+        },
+    ]
+}
+
+/// How far one trial can be trusted.
+#[must_use]
+pub fn trial<T>(rules: &[Rule<T>], trial: &T) -> Verdict {
+    let mut verdict = Verdict::default();
+    for rule in rules {
+        let value = (rule.value)(trial);
+        if value > rule.limit {
+            verdict.lower(rule.level, (rule.text)(value));
+        }
+    }
+    verdict
+}
+
+/// How far a run can be trusted: each rule that its trials broke, with how many of them did
+/// and the worst of it.
+///
+/// A rule that is not strict lowers the run by its full level if at least half of the trials
+/// broke it, and to DEGRADED otherwise: one disturbed trial in ten widens the interval
+/// already.
+#[must_use]
+pub fn run<T>(rules: &[Rule<T>], trials: &[&T], planned: u32) -> Verdict {
+    let mut verdict = Verdict::default();
+    if trials.is_empty() {
+        verdict.lower(Level::Void, "no trial was finished");
+        return verdict;
+    }
+    for rule in rules {
+        let broken: Vec<f64> = trials.iter().map(|t| (rule.value)(t)).filter(|&v| v > rule.limit).collect();
+        let Some(worst) = broken.iter().copied().reduce(f64::max) else { continue };
+        let most = 2 * broken.len() >= trials.len();
+        let level = if rule.strict || most { rule.level } else { rule.level.min(Level::Degraded) };
+        let whose = match (broken.len(), trials.len()) {
+            (1, 1) => String::new(),
+            (n, all) => format!("in {n} of {all} trials, at worst: "),
+        };
+        verdict.lower(level, format!("{whose}{}", (rule.text)(worst)));
+    }
+    if trials.len() < planned as usize {
+        let text = format!("only {} of {planned} trials were finished", trials.len());
+        verdict.lower(Level::Degraded, text);
+    }
+    verdict
+}

@@ -1,0 +1,138 @@
+//! The conversation between a sender and a sink on another host: who is there, how it
+//! receives, that it still lives, and what it counted.
+//!
+//! It runs over TCP, on the same port number as the UDP load: TCP's handshake proves that the
+//! sender's address is its own, and its packets have a queue of their own, which the load
+//! cannot fill. Each side writes lines of JSON ([`words`]):
+//!
+//! | sender | sink | |
+//! |---|---|---|
+//! | `hello` | `welcome` or `refused` | what is to come, and with which flow number |
+//! | `begin` | `ready` | the sink receives |
+//! | `alive` | `seen` | every 200 ms, until the sender ends |
+//! | `end` | `tally` | what was sent, and what arrived |
+//!
+//! A line has at most 4 KiB and a time to come in, so a peer that is silent, slow or no
+//! netfathom at all costs neither memory nor more than that time.
+
+use std::io;
+use std::net::SocketAddr;
+use std::time::Duration;
+
+mod client;
+mod line;
+mod server;
+pub mod words;
+
+pub use client::{Peer, Session};
+pub use server::{Begun, Ended, Incoming, Listener, Running, Welcomed, draw_flow};
+
+use words::Why;
+
+/// How often the sink says how many messages it has seen.
+pub const SEEN_EVERY: Duration = Duration::from_millis(200);
+/// A peer without a sign of life for so long is lost.
+pub const LOST_AFTER: Duration = Duration::from_secs(1);
+/// After the sender's end the sink waits so long for another message.
+pub const QUIET_FOR: Duration = Duration::from_millis(200);
+/// And no longer than this, however many come.
+pub const DRAIN_MOST: Duration = Duration::from_secs(5);
+
+/// How long a connection may take.
+const CONNECT_WITHIN: Duration = Duration::from_secs(3);
+/// How long an answer may take for which the peer has to make sockets or load programs.
+const ANSWER_WITHIN: Duration = Duration::from_secs(5);
+/// How long a line may take that the peer had ready.
+const LINE_WITHIN: Duration = Duration::from_secs(1);
+/// How long the sender may take between its welcome and its begin: it makes its sockets, and
+/// meanwhile keeps all others out.
+pub const BEGIN_WITHIN: Duration = Duration::from_secs(5);
+
+/// Why a conversation did not come about, or ended.
+#[derive(Debug, thiserror::Error)]
+pub enum ControlError {
+    /// The port cannot be had.
+    #[error("cannot listen on {address}: {source}; choose another port, or an address of this host")]
+    Listen {
+        /// As asked for.
+        address: SocketAddr,
+        /// What the kernel said.
+        source: io::Error,
+    },
+    /// Nobody is there.
+    #[error(
+        "cannot reach a sink at {address} (TCP): {source}; start `netfathom load sink` there, or have `load send` go on \
+         without one by --one-way"
+    )]
+    Connect {
+        /// Where.
+        address: SocketAddr,
+        /// What the kernel said.
+        source: io::Error,
+    },
+    /// The sink does not want the load.
+    #[error("the sink at {peer} refuses: {why}")]
+    Refused {
+        /// The sink.
+        peer: SocketAddr,
+        /// Why, and what to do.
+        why: Why,
+    },
+    /// The peer is there no more, or never was netfathom.
+    #[error("{peer} said nothing for {}, where {awaited} was due: it has ended, is cut off or is overloaded",
+        netfathom_model::units::format_duration(.within.as_nanos() as u64))]
+    Silent {
+        /// The peer.
+        peer: SocketAddr,
+        /// What it should have said.
+        awaited: &'static str,
+        /// The time that it had.
+        within: Duration,
+    },
+    /// The peer goes on for longer than it said.
+    #[error("{peer} has not ended its load in the time that it announced: it is let go")]
+    Overdue {
+        /// The peer.
+        peer: SocketAddr,
+    },
+    /// The peer has ended the connection.
+    #[error("{peer} has closed the connection where {awaited} was due: see what it says on its own side")]
+    Closed {
+        /// The peer.
+        peer: SocketAddr,
+        /// What it should have said.
+        awaited: &'static str,
+    },
+    /// The peer says something else than it should.
+    #[error("{peer} is no netfathom, or one of another version: {awaited} was due, but {what}")]
+    Garbage {
+        /// The peer.
+        peer: SocketAddr,
+        /// What it should have said.
+        awaited: &'static str,
+        /// What it said.
+        what: String,
+    },
+    /// The connection failed.
+    #[error("the connection with {peer} failed: {source}")]
+    Connection {
+        /// The peer.
+        peer: SocketAddr,
+        /// What the kernel said.
+        source: io::Error,
+    },
+    /// What this side needs for the conversation is not there.
+    #[error("cannot {action}: {source}")]
+    Here {
+        /// What was tried.
+        action: &'static str,
+        /// What the kernel said.
+        source: io::Error,
+    },
+    /// This side was told to stop.
+    #[error("stopped")]
+    Stopped,
+}
+
+#[cfg(test)]
+mod tests;

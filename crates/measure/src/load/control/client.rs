@@ -1,0 +1,194 @@
+//! The sender's side of the conversation.
+
+use std::net::{SocketAddr, TcpStream};
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::{AtomicBool, AtomicU64};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use super::line::{Lines, Writer, open, printable};
+use super::words::{Begin, End, FromSender, FromSink, Hello, Tally, Welcome, Why};
+use super::{ANSWER_WITHIN, CONNECT_WITHIN, ControlError, DRAIN_MOST, LOST_AFTER};
+
+/// A conversation with a sink. Dropped before its end, it hangs up.
+#[derive(Debug)]
+pub struct Session {
+    welcome: Welcome,
+    peer: Arc<Peer>,
+    writer: Arc<Mutex<Writer>>,
+    stage: Stage,
+}
+
+/// What is known of the sink while the load runs.
+#[derive(Debug, Default)]
+pub struct Peer {
+    /// Whether it is lost; a sender that polls it stops within a message.
+    pub lost: AtomicBool,
+    /// Messages that it has seen, as it last said.
+    pub delivered: AtomicU64,
+    ended: AtomicBool,
+}
+
+/// Who reads what the sink says.
+#[derive(Debug)]
+enum Stage {
+    Opened(Lines),
+    Watched(JoinHandle<Result<Tally, ControlError>>),
+    Over,
+}
+
+impl Session {
+    /// Greets the sink at an address, which is that of its UDP socket too.
+    ///
+    /// # Errors
+    /// Nobody answers in time, or not as a sink does, or it refuses.
+    pub fn open(to: SocketAddr, hello: Hello) -> Result<Self, ControlError> {
+        let stream = TcpStream::connect_timeout(&to, CONNECT_WITHIN)
+            .map_err(|source| ControlError::Connect { address: to, source })?;
+        let (mut lines, mut writer) = open(stream, to)?;
+        // A sink that refuses at once may have closed already: what it said still counts.
+        let said = writer.say(&FromSender::Hello(hello));
+        let answer = lines.next(ANSWER_WITHIN, "a welcome");
+        let mut welcome = match (said, answer) {
+            (_, Ok(FromSink::Welcome(welcome))) => welcome,
+            (_, Ok(FromSink::Refused { why })) => {
+                return Err(ControlError::Refused { peer: to, why: harmless(why) });
+            }
+            (_, Ok(other)) => return Err(out_of_turn(&lines, "a welcome", &other)),
+            (Err(e), Err(_)) | (Ok(()), Err(e)) => return Err(e),
+        };
+        welcome.tool = printable(&welcome.tool);
+        let writer = Arc::new(Mutex::new(writer));
+        Ok(Self { welcome, peer: Arc::default(), writer, stage: Stage::Opened(lines) })
+    }
+
+    /// What the sink answered.
+    #[must_use]
+    pub fn welcome(&self) -> &Welcome {
+        &self.welcome
+    }
+
+    /// The sink's state, for the sender's loop to poll.
+    #[must_use]
+    pub fn peer(&self) -> &Arc<Peer> {
+        &self.peer
+    }
+
+    /// Says that the load is about to begin and waits until the sink receives. From then on a
+    /// thread of its own watches the sink, on the processors of the calling thread: call it
+    /// before that one is bound to the sender's.
+    ///
+    /// # Errors
+    /// The sink is not ready in time, or no thread can be had.
+    ///
+    /// # Panics
+    /// If the load has begun before.
+    pub fn begin(&mut self, start_ns: u64) -> Result<(), ControlError> {
+        let Stage::Opened(mut lines) = std::mem::replace(&mut self.stage, Stage::Over) else {
+            panic!("a session begins once");
+        };
+        say(&self.writer, &FromSender::Begin(Begin { start_ns }))?;
+        match lines.next(ANSWER_WITHIN, "that it is ready")? {
+            FromSink::Ready => {}
+            other => return Err(out_of_turn(&lines, "that it is ready", &other)),
+        }
+        let (writer, peer) = (Arc::clone(&self.writer), Arc::clone(&self.peer));
+        let watch = move || {
+            let heard = watch(&mut lines, &writer, &peer);
+            peer.lost.store(heard.is_err(), Relaxed);
+            heard
+        };
+        let thread = thread::Builder::new().name("nf-control".to_owned()).spawn(watch);
+        let here = |source| ControlError::Here { action: "start the thread that watches the sink", source };
+        self.stage = Stage::Watched(thread.map_err(here)?);
+        Ok(())
+    }
+
+    /// Says what was sent and waits for what arrived.
+    ///
+    /// # Errors
+    /// The sink was lost meanwhile, or is now: why.
+    ///
+    /// # Panics
+    /// If the load has not begun.
+    pub fn end(mut self, sent: End) -> Result<Tally, ControlError> {
+        let Stage::Watched(watcher) = std::mem::replace(&mut self.stage, Stage::Over) else {
+            panic!("a session ends after its begin");
+        };
+        // Before it is said: the tally may be here at once.
+        self.peer.ended.store(true, Relaxed);
+        let said = say(&self.writer, &FromSender::End(sent));
+        if said.is_err() {
+            locked(&self.writer).hang_up();
+        }
+        // Why the watcher lost the sink says more than that nothing can be written to it.
+        let heard = watcher.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        heard.and_then(|tally| said.map(|()| tally))
+    }
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        locked(&self.writer).hang_up();
+        if let Stage::Watched(watcher) = std::mem::replace(&mut self.stage, Stage::Over) {
+            // It has nothing more to tell.
+            let _ = watcher.join();
+        }
+    }
+}
+
+/// Hears the sink until its tally, and answers each sign of life with one.
+fn watch(lines: &mut Lines, writer: &Mutex<Writer>, peer: &Peer) -> Result<Tally, ControlError> {
+    let mut ended = None;
+    loop {
+        let awaited = if ended.is_some() { "its tally" } else { "a sign of life" };
+        match lines.next(LOST_AFTER, awaited)? {
+            FromSink::Seen(seen) => {
+                peer.delivered.store(seen.delivered, Relaxed);
+                // A sink that has closed says nothing more, which the next read finds out.
+                let _ = say(writer, &FromSender::Alive);
+            }
+            FromSink::Tally(tally) if peer.ended.load(Relaxed) => {
+                peer.delivered.store(tally.delivered, Relaxed);
+                return Ok(tally);
+            }
+            other => return Err(out_of_turn(lines, awaited, &other)),
+        }
+        if ended.is_none() && peer.ended.load(Relaxed) {
+            ended = Some(Instant::now());
+        }
+        // It may live and still never come to its end.
+        let within: Duration = DRAIN_MOST + ANSWER_WITHIN;
+        if ended.is_some_and(|at| at.elapsed() > within) {
+            return Err(ControlError::Silent { peer: lines.peer(), awaited: "its tally", within });
+        }
+    }
+}
+
+fn say(writer: &Mutex<Writer>, word: &FromSender) -> Result<(), ControlError> {
+    locked(writer).say(word)
+}
+
+/// A thread that died while it wrote leaves a writer that is as good as before.
+fn locked(writer: &Mutex<Writer>) -> MutexGuard<'_, Writer> {
+    writer.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn harmless(why: Why) -> Why {
+    match why {
+        Why::Limit { text } => Why::Limit { text: printable(&text) },
+        other => other,
+    }
+}
+
+fn out_of_turn(lines: &Lines, awaited: &'static str, word: &FromSink) -> ControlError {
+    let name = match word {
+        FromSink::Welcome(_) => "a welcome",
+        FromSink::Refused { .. } => "a refusal",
+        FromSink::Ready => "`ready`",
+        FromSink::Seen(_) => "a sign of life",
+        FromSink::Tally(_) => "a tally",
+    };
+    lines.garbage(awaited, format!("{name} came"))
+}

@@ -1,0 +1,316 @@
+//! The sink's side of the conversation: a door, and behind it one sender at a time, step by
+//! step. Each step is a type, so none can be left out.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use std::time::{Duration, Instant};
+
+use netfathom_model::engine::Receive;
+
+use super::line::{Lines, Writer};
+use super::words::{End, FromSender, FromSink, Hello, Seen, Tally, Welcome, Why};
+use super::{BEGIN_WITHIN, ControlError, DRAIN_MOST, LINE_WITHIN, LOST_AFTER, QUIET_FOR, SEEN_EVERY};
+
+mod door;
+
+pub use door::Listener;
+
+/// How soon a wait notices that it is to stop, or that the last message came.
+const POLL_EVERY: Duration = Duration::from_millis(10);
+
+/// The connection with the sender, and the right to be the only one. Fields go in order:
+/// the next sender is let in when the connection is closed.
+#[derive(Debug)]
+struct Link {
+    lines: Lines,
+    writer: Writer,
+    _only: Only,
+}
+
+/// Keeps others out as long as it lives.
+#[derive(Debug)]
+struct Only(Arc<AtomicBool>);
+
+impl Only {
+    /// `None` while another one lives.
+    fn claim(busy: &Arc<AtomicBool>) -> Option<Self> {
+        (!busy.swap(true, Acquire)).then(|| Self(Arc::clone(busy)))
+    }
+}
+
+impl Drop for Only {
+    fn drop(&mut self) {
+        self.0.store(false, Release);
+    }
+}
+
+impl Link {
+    fn out_of_turn(&self, awaited: &'static str, word: &FromSender) -> ControlError {
+        let name = match word {
+            FromSender::Hello(_) => "a hello",
+            FromSender::Begin(_) => "a begin",
+            FromSender::Alive => "a sign of life",
+            FromSender::End(_) => "an end",
+        };
+        self.lines.garbage(awaited, format!("{name} came"))
+    }
+}
+
+/// A sender that has said what is to come.
+#[derive(Debug)]
+pub struct Incoming {
+    link: Link,
+    hello: Hello,
+}
+
+impl Incoming {
+    /// Its address; its messages come from there too, from other ports.
+    #[must_use]
+    pub fn peer(&self) -> SocketAddr {
+        self.link.lines.peer()
+    }
+
+    /// What is to come.
+    #[must_use]
+    pub fn hello(&self) -> &Hello {
+        &self.hello
+    }
+
+    /// Sends it away.
+    ///
+    /// # Errors
+    /// It has gone already.
+    pub fn refuse(mut self, why: Why) -> Result<(), ControlError> {
+        self.link.writer.say(&FromSink::Refused { why })?;
+        self.link.writer.finish();
+        self.link.lines.linger(LINE_WITHIN);
+        Ok(())
+    }
+
+    /// Lets it in, with a flow number that nobody else can know.
+    ///
+    /// # Errors
+    /// It has gone, or this host has no random numbers.
+    pub fn welcome(self, receive: Receive, tool: &str) -> Result<Welcomed, ControlError> {
+        let flow = draw_flow()?;
+        self.welcome_as(flow, receive, tool)
+    }
+
+    /// Lets it in with a flow number that was drawn before: for who needs the number to get
+    /// ready, which a sender has more time for before its welcome than after its begin.
+    ///
+    /// # Errors
+    /// It has gone.
+    pub fn welcome_as(mut self, flow: u32, receive: Receive, tool: &str) -> Result<Welcomed, ControlError> {
+        self.link.writer.say(&FromSink::Welcome(Welcome { flow, receive, tool: tool.to_owned() }))?;
+        Ok(Welcomed { link: self.link, hello: self.hello, flow })
+    }
+}
+
+/// A flow number that nobody else can know.
+///
+/// # Errors
+/// This host has no random numbers.
+pub fn draw_flow() -> Result<u32, ControlError> {
+    random_u32().map_err(|source| ControlError::Here { action: "read /dev/urandom", source })
+}
+
+fn random_u32() -> io::Result<u32> {
+    let mut bytes = [0; 4];
+    File::open("/dev/urandom")?.read_exact(&mut bytes)?;
+    Ok(u32::from_ne_bytes(bytes))
+}
+
+/// A sender that knows its flow number and prepares itself.
+#[derive(Debug)]
+pub struct Welcomed {
+    link: Link,
+    hello: Hello,
+    flow: u32,
+}
+
+impl Welcomed {
+    /// The number that its messages must carry.
+    #[must_use]
+    pub fn flow(&self) -> u32 {
+        self.flow
+    }
+
+    /// What is to come.
+    #[must_use]
+    pub fn hello(&self) -> &Hello {
+        &self.hello
+    }
+
+    /// Waits until the load is about to begin.
+    ///
+    /// # Errors
+    /// The sender has gone or takes longer than [`BEGIN_WITHIN`], or this side was told to stop.
+    pub fn await_begin(mut self, stop: &AtomicBool) -> Result<Begun, ControlError> {
+        let awaited = "its begin";
+        let deadline = Instant::now() + BEGIN_WITHIN;
+        while Instant::now() < deadline {
+            if stop.load(Relaxed) {
+                return Err(ControlError::Stopped);
+            }
+            match self.link.lines.poll(SEEN_EVERY, awaited)? {
+                Some(FromSender::Begin(begin)) => {
+                    return Ok(Begun { link: self.link, start_ns: begin.start_ns });
+                }
+                Some(other) => return Err(self.link.out_of_turn(awaited, &other)),
+                None => {}
+            }
+        }
+        Err(ControlError::Silent { peer: self.link.lines.peer(), awaited, within: BEGIN_WITHIN })
+    }
+}
+
+/// A sender that waits until the sink receives.
+#[derive(Debug)]
+pub struct Begun {
+    link: Link,
+    start_ns: u64,
+}
+
+impl Begun {
+    /// First departure, by the sender's CLOCK_MONOTONIC.
+    #[must_use]
+    pub fn start_ns(&self) -> u64 {
+        self.start_ns
+    }
+
+    /// Says that the sink receives; it must.
+    ///
+    /// # Errors
+    /// The sender has gone.
+    pub fn ready(mut self) -> Result<Running, ControlError> {
+        self.link.writer.say(&FromSink::Ready)?;
+        Ok(Running { link: self.link, deadline: None })
+    }
+}
+
+/// A sender that sends.
+#[derive(Debug)]
+pub struct Running {
+    link: Link,
+    deadline: Option<Instant>,
+}
+
+impl Running {
+    /// Holds the sender to the length that it announced, with a tenth and some seconds more.
+    #[must_use]
+    pub fn held_to(self, announced: Duration) -> Self {
+        let most = announced.saturating_add(announced / 10).saturating_add(DRAIN_MOST);
+        Self { deadline: Instant::now().checked_add(most), ..self }
+    }
+
+    /// Tells the sender what has arrived so far, again and again, until it ends.
+    ///
+    /// # Errors
+    /// The sender has gone or gives no sign of life, or this side was told to stop.
+    pub fn watch(
+        mut self,
+        mut delivered: impl FnMut() -> u64,
+        stop: &AtomicBool,
+    ) -> Result<Ended, ControlError> {
+        let awaited = "a sign of life";
+        let mut seen = Ticks::default();
+        let mut alive = Instant::now();
+        while !stop.load(Relaxed) {
+            if self.deadline.is_some_and(|deadline| Instant::now() > deadline) {
+                return Err(ControlError::Overdue { peer: self.link.lines.peer() });
+            }
+            seen.tell(&mut self.link, &mut delivered)?;
+            match self.link.lines.poll(seen.next_in(), awaited)? {
+                Some(FromSender::Alive) => alive = Instant::now(),
+                Some(FromSender::End(sent)) => return Ok(Ended { link: self.link, seen, sent }),
+                Some(other) => return Err(self.link.out_of_turn(awaited, &other)),
+                None if alive.elapsed() > LOST_AFTER => {
+                    let peer = self.link.lines.peer();
+                    return Err(ControlError::Silent { peer, awaited, within: LOST_AFTER });
+                }
+                None => {}
+            }
+        }
+        Err(ControlError::Stopped)
+    }
+}
+
+/// When the next sign of life is due.
+#[derive(Debug, Default)]
+struct Ticks {
+    last: Option<Instant>,
+}
+
+impl Ticks {
+    fn next_in(&self) -> Duration {
+        self.last.map_or(Duration::ZERO, |last| SEEN_EVERY.saturating_sub(last.elapsed()))
+    }
+
+    fn tell(&mut self, link: &mut Link, delivered: impl FnOnce() -> u64) -> Result<(), ControlError> {
+        if self.next_in().is_zero() {
+            self.last = Some(Instant::now());
+            link.writer.say(&FromSink::Seen(Seen { delivered: delivered() }))?;
+        }
+        Ok(())
+    }
+}
+
+/// A sender that has sent all and waits for what arrived.
+#[derive(Debug)]
+pub struct Ended {
+    link: Link,
+    seen: Ticks,
+    sent: End,
+}
+
+impl Ended {
+    /// What it sent.
+    #[must_use]
+    pub fn sent(&self) -> End {
+        self.sent
+    }
+
+    /// Waits until everything has arrived, or nothing has for a while; the receivers must go
+    /// on meanwhile.
+    ///
+    /// # Errors
+    /// The sender has gone.
+    pub fn drain(&mut self, mut delivered: impl FnMut() -> u64) -> Result<(), ControlError> {
+        let awaited = "a sign of life";
+        let started = Instant::now();
+        let (mut last, mut last_at) = (0, started);
+        loop {
+            // Counted before the time is judged: a sink that did not run for a while has missed
+            // nothing.
+            let now = delivered();
+            if now != last {
+                (last, last_at) = (now, Instant::now());
+            }
+            let quiet = last_at.elapsed() >= QUIET_FOR;
+            if now >= self.sent.accepted || quiet || started.elapsed() >= DRAIN_MOST {
+                return Ok(());
+            }
+            self.seen.tell(&mut self.link, &mut delivered)?;
+            match self.link.lines.poll(POLL_EVERY, awaited)? {
+                None | Some(FromSender::Alive) => {}
+                Some(other) => return Err(self.link.out_of_turn(awaited, &other)),
+            }
+        }
+    }
+
+    /// Says what arrived, which ends the conversation.
+    ///
+    /// # Errors
+    /// The sender has gone.
+    pub fn tally(mut self, tally: Tally) -> Result<(), ControlError> {
+        self.link.writer.say(&FromSink::Tally(tally))?;
+        self.link.writer.finish();
+        self.link.lines.linger(LINE_WITHIN);
+        Ok(())
+    }
+}

@@ -1,0 +1,198 @@
+//! Where senders knock: a thread of its own greets them, so that a second one hears at once
+//! that the sink is taken, whatever that does meanwhile.
+
+use std::io::{self, ErrorKind};
+use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::os::fd::OwnedFd;
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::{AtomicBool, AtomicUsize};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use super::{Incoming, Link, Only};
+use crate::load::control::line::{Lines, Writer, open};
+use crate::load::control::words::{FromSender, FromSink, VERSION, Why};
+use crate::load::control::{ControlError, LINE_WITHIN};
+
+/// Connections that may make up their minds at the same time.
+const MOST_GREETED: usize = 32;
+/// How many ports the kernel may offer of which the other protocol's is taken.
+const PORT_ATTEMPTS: u32 = 32;
+/// So long the one before may take to be gone.
+const PARTING: Duration = Duration::from_millis(100);
+/// So long may one that is refused take to close; others wait behind it.
+const REFUSED_LINGER: Duration = Duration::from_millis(250);
+/// What the kernel lacks now (descriptors, memory) it may have then.
+const ACCEPT_AGAIN: Duration = Duration::from_millis(50);
+
+/// Listens for senders. One is let in at a time; the others are told so.
+#[derive(Debug)]
+pub struct Listener {
+    address: SocketAddr,
+    /// Behind a lock only so that threads may share the listener.
+    arrivals: Mutex<Receiver<Incoming>>,
+    door: Arc<Door>,
+    /// The listening socket, as what can be shut down.
+    socket: TcpStream,
+    thread: Option<JoinHandle<()>>,
+}
+
+#[derive(Debug, Default)]
+struct Door {
+    closing: AtomicBool,
+    busy: Arc<AtomicBool>,
+    /// Connections that have not said yet what they want.
+    greeting: AtomicUsize,
+}
+
+impl Listener {
+    /// Listens on an address; port 0 takes a free one.
+    ///
+    /// # Errors
+    /// The address cannot be had.
+    pub fn bind(address: SocketAddr) -> Result<Self, ControlError> {
+        Self::bind_with(address, |_| Ok(())).map(|(listener, ())| listener)
+    }
+
+    /// Listens on an address and has the sockets of the load bound to the same one: of port 0
+    /// a port that is free for both.
+    ///
+    /// # Errors
+    /// The address cannot be had, here or by `others`.
+    pub fn bind_with<T>(
+        address: SocketAddr,
+        mut others: impl FnMut(SocketAddr) -> io::Result<T>,
+    ) -> Result<(Self, T), ControlError> {
+        let failed = |source| ControlError::Listen { address, source };
+        let mut attempts = if address.port() == 0 { PORT_ATTEMPTS } else { 1 };
+        loop {
+            let listener = TcpListener::bind(address).map_err(failed)?;
+            attempts -= 1;
+            match others(listener.local_addr().map_err(failed)?) {
+                Ok(bound) => return Ok((Self::start(listener).map_err(failed)?, bound)),
+                Err(e) if e.kind() == ErrorKind::AddrInUse && attempts > 0 => {}
+                Err(e) => return Err(failed(e)),
+            }
+        }
+    }
+
+    fn start(listener: TcpListener) -> io::Result<Self> {
+        let address = listener.local_addr()?;
+        let socket = TcpStream::from(OwnedFd::from(listener.try_clone()?));
+        let (sender, arrivals) = channel();
+        let door = Arc::new(Door::default());
+        let greeting = Arc::clone(&door);
+        let greet = move || greeting.greet_all(&listener, &sender);
+        let thread = thread::Builder::new().name("nf-door".to_owned()).spawn(greet)?;
+        Ok(Self { address, arrivals: Mutex::new(arrivals), door, socket, thread: Some(thread) })
+    }
+
+    /// Where it listens.
+    #[must_use]
+    pub fn local_addr(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// The next sender; `None` if none comes in time.
+    ///
+    /// # Errors
+    /// The listening thread has died.
+    pub fn accept(&self, within: Duration) -> Result<Option<Incoming>, ControlError> {
+        let arrivals = self.arrivals.lock().unwrap_or_else(PoisonError::into_inner);
+        match arrivals.recv_timeout(within) {
+            Ok(incoming) => Ok(Some(incoming)),
+            Err(RecvTimeoutError::Timeout) => Ok(None),
+            Err(RecvTimeoutError::Disconnected) => {
+                let source = io::Error::other("its thread has died");
+                Err(ControlError::Listen { address: self.address, source })
+            }
+        }
+    }
+}
+
+impl Drop for Listener {
+    fn drop(&mut self) {
+        self.door.closing.store(true, Relaxed);
+        // Linux wakes accept(2) with EINVAL when its socket is shut down (inet_shutdown).
+        let _ = self.socket.shutdown(Shutdown::Both);
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+impl Door {
+    /// Each in a thread of its own, so that one who says nothing keeps nobody waiting; those
+    /// beyond a number are hung up on.
+    fn greet_all(self: &Arc<Self>, listener: &TcpListener, arrivals: &Sender<Incoming>) {
+        loop {
+            let accepted = listener.accept();
+            if self.closing.load(Relaxed) {
+                return;
+            }
+            match accepted {
+                Ok((stream, peer)) if self.greeting.fetch_add(1, Relaxed) < MOST_GREETED => {
+                    let (door, arrivals) = (Arc::clone(self), arrivals.clone());
+                    let greet = move || {
+                        // Whoever is no netfathom gets no answer, and nobody here an error: the
+                        // port is open to all.
+                        if let Ok(Some(incoming)) = door.greet(stream, peer) {
+                            // Nobody listens any more: hung up on with the door.
+                            let _ = arrivals.send(incoming);
+                        }
+                        door.greeting.fetch_sub(1, Relaxed);
+                    };
+                    if thread::Builder::new().name("nf-greeting".to_owned()).spawn(greet).is_err() {
+                        self.greeting.fetch_sub(1, Relaxed);
+                    }
+                }
+                Ok(_) => {
+                    self.greeting.fetch_sub(1, Relaxed);
+                }
+                Err(_) => thread::sleep(ACCEPT_AGAIN),
+            }
+        }
+    }
+
+    /// A sender of several trials comes back at once: that its last conversation is over may
+    /// be known there some moments before it is here.
+    fn claim(&self) -> Option<Only> {
+        let deadline = Instant::now() + PARTING;
+        loop {
+            let only = Only::claim(&self.busy);
+            if only.is_some() || Instant::now() >= deadline {
+                return only;
+            }
+            thread::sleep(PARTING / 20);
+        }
+    }
+
+    fn greet(&self, stream: TcpStream, peer: SocketAddr) -> Result<Option<Incoming>, ControlError> {
+        let (mut lines, mut writer) = open(stream, peer)?;
+        let awaited = "a hello";
+        let said: Value = lines.next(LINE_WITHIN, awaited)?;
+        // Of another version nothing but this can be relied on.
+        let version = said.get("version").and_then(Value::as_u64);
+        if version.is_some_and(|version| version != u64::from(VERSION)) {
+            return refuse(&mut lines, &mut writer, Why::Version { speaks: VERSION });
+        }
+        let Ok(FromSender::Hello(hello)) = serde_json::from_value(said) else {
+            return Err(lines.garbage(awaited, "another word came".to_owned()));
+        };
+        let Some(only) = self.claim() else {
+            return refuse(&mut lines, &mut writer, Why::Busy);
+        };
+        Ok(Some(Incoming { link: Link { lines, writer, _only: only }, hello }))
+    }
+}
+
+fn refuse(lines: &mut Lines, writer: &mut Writer, why: Why) -> Result<Option<Incoming>, ControlError> {
+    writer.say(&FromSink::Refused { why })?;
+    writer.finish();
+    lines.linger(REFUSED_LINGER);
+    Ok(None)
+}

@@ -1,0 +1,159 @@
+//! What sender and sink say to each other, and how: one JSON object a line.
+
+use std::fmt;
+
+use netfathom_model::engine::Receive;
+use serde::{Deserialize, Serialize};
+
+/// The version of the conversation. Both sides must speak the same one: a count that one of
+/// them understands otherwise would be a wrong measurement.
+pub const VERSION: u32 = 1;
+
+/// What the sender says.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "say", rename_all = "snake_case")]
+pub enum FromSender {
+    /// What is to come.
+    Hello(Hello),
+    /// The load is about to begin.
+    Begin(Begin),
+    /// A sign of life, the answer to each [`Seen`].
+    Alive,
+    /// The load has ended.
+    End(End),
+}
+
+/// What the sink says.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "say", rename_all = "snake_case")]
+pub enum FromSink {
+    /// The load may come.
+    Welcome(Welcome),
+    /// It may not.
+    Refused {
+        /// Why.
+        why: Why,
+    },
+    /// The sink receives.
+    Ready,
+    /// A sign of life.
+    Seen(Seen),
+    /// What arrived.
+    Tally(Tally),
+}
+
+/// What is to come.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Hello {
+    /// [`VERSION`] of the sender.
+    pub version: u32,
+    /// UDP payload.
+    pub size_bytes: usize,
+    /// Senders at the same time.
+    pub lanes: u32,
+    /// Whether each message is to be answered with itself.
+    pub echo: bool,
+    /// Messages, all lanes together.
+    pub planned: u64,
+    /// Length of the trial.
+    pub duration_ns: u64,
+}
+
+/// The load may come.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Welcome {
+    /// The sink's cookie, random: only messages that carry it, and come from the address of
+    /// this conversation's sender, are counted as its or answered.
+    pub flow: u32,
+    /// How it receives.
+    pub receive: Receive,
+    /// The build, such as `netfathom 0.1.0`.
+    pub tool: String,
+}
+
+/// The load is about to begin.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Begin {
+    /// First departure, by the sender's CLOCK_MONOTONIC.
+    pub start_ns: u64,
+}
+
+/// A sign of life.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Seen {
+    /// Messages of this conversation that have arrived so far.
+    pub delivered: u64,
+}
+
+/// What was sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct End {
+    /// Messages that were tried.
+    pub tried: u64,
+    /// Those that the operating system accepted.
+    pub accepted: u64,
+    /// Those that it refused.
+    pub refused: u64,
+}
+
+/// What arrived, and what the sink's host counted; all of this conversation alone, except
+/// where a counter is the host's.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Tally {
+    /// Messages that reached the application.
+    pub delivered: u64,
+    /// Received more than once.
+    pub duplicates: u64,
+    /// Received after a later one.
+    pub reordered: u64,
+    /// Received, but of another flow or address.
+    pub foreign: u64,
+    /// Received, ours by its first bytes, but cut off before its end.
+    pub truncated: u64,
+    /// Received, and no message at all.
+    pub garbage: u64,
+    /// Messages that found the socket's buffer full.
+    pub socket_drops: u64,
+    /// What the receiving threads took of their processors.
+    pub cpu_ns: u64,
+    /// Packets that came in on the device; `None` where that cannot be told.
+    pub device_packets: Option<u64>,
+    /// Datagrams that UDP delivered; `None` where that cannot be told.
+    pub udp_in: Option<u64>,
+}
+
+/// Why a sink does not want a load.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "reason", rename_all = "snake_case")]
+pub enum Why {
+    /// It has another sender.
+    Busy,
+    /// It speaks another version.
+    Version {
+        /// The sink's.
+        speaks: u32,
+    },
+    /// It is more, or something else, than this sink allows.
+    Limit {
+        /// What, and what would be allowed.
+        text: String,
+    },
+    /// Said by a later version.
+    #[serde(other)]
+    Unknown,
+}
+
+impl fmt::Display for Why {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Busy => f.write_str("it takes the load of another sender; try again when that has ended"),
+            Self::Version { speaks } => write!(
+                f,
+                "it speaks version {speaks} of the conversation and this netfathom version {VERSION}; use the \
+                 same netfathom on both hosts"
+            ),
+            Self::Limit { text } => f.write_str(text),
+            Self::Unknown => f.write_str("for a reason that this version of netfathom does not know"),
+        }
+    }
+}

@@ -1,0 +1,57 @@
+//! How messages reach the wire: one trait, an engine a file.
+
+use netfathom_model::engine;
+use netfathom_model::message::Header;
+
+mod af_xdp;
+mod gso;
+mod send;
+mod sendmmsg;
+mod xdp;
+
+pub use af_xdp::AfXdp;
+pub use gso::Gso;
+pub use send::Send;
+pub use sendmmsg::Sendmmsg;
+pub use xdp::Xdp;
+
+/// What became of the messages that an engine tried: the first of its batch. What comes
+/// after them is still to be tried.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Outcome {
+    /// How many the operating system took.
+    pub accepted: usize,
+    /// How many it did not take.
+    pub refused: usize,
+    /// Why not (errno(3)); 0 where it does not say.
+    pub errno: i32,
+}
+
+impl Outcome {
+    /// All were taken.
+    #[must_use]
+    pub fn taken(accepted: usize) -> Self {
+        Self { accepted, refused: 0, errno: 0 }
+    }
+
+    /// The first one was not.
+    #[must_use]
+    pub fn refused(error: &std::io::Error) -> Self {
+        Self { accepted: 0, refused: 1, errno: error.raw_os_error().unwrap_or(0) }
+    }
+}
+
+/// A way to send messages to one address.
+pub trait Engine: std::marker::Send {
+    /// Which one it is.
+    fn kind(&self) -> engine::Engine;
+
+    /// The most messages that leave together; fewer than of its kind where they are large.
+    fn most(&self) -> usize {
+        self.kind().batch()
+    }
+
+    /// Hands messages to the system, in order, at most `most()` of them; stamps each
+    /// that it tries just before it hands it over. It takes or refuses at least one.
+    fn send(&mut self, batch: &mut [Header]) -> Outcome;
+}

@@ -1,0 +1,44 @@
+//! One send(2) a message on a connected socket: what most programs do.
+
+use std::io;
+use std::net::UdpSocket;
+
+use netfathom_model::engine;
+use netfathom_model::message::Header;
+use netfathom_sys::clock::monotonic_ns;
+
+use super::{Engine, Outcome};
+
+/// One send(2) a message.
+pub struct Send {
+    socket: UdpSocket,
+    payload: Vec<u8>,
+}
+
+impl Send {
+    /// Over a connected socket, with so many bytes a message.
+    #[must_use]
+    pub fn new(socket: UdpSocket, size: usize) -> Self {
+        Self { socket, payload: vec![0; size] }
+    }
+}
+
+impl Engine for Send {
+    fn kind(&self) -> engine::Engine {
+        engine::Engine::Send
+    }
+
+    #[inline]
+    fn send(&mut self, batch: &mut [Header]) -> Outcome {
+        let header = &mut batch[0];
+        header.sent_ns = monotonic_ns();
+        header.write(&mut self.payload);
+        loop {
+            match self.socket.send(&self.payload) {
+                Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+                Err(e) => return Outcome::refused(&e),
+                Ok(_) => return Outcome::taken(1),
+            }
+        }
+    }
+}

@@ -1,0 +1,56 @@
+//! XDP live frames: a kernel program writes each frame, and no packet passes the stack.
+
+use netfathom_bpf::generator::{Generator, GeneratorError};
+use netfathom_model::engine;
+use netfathom_model::message::Header;
+use netfathom_sys::clock::monotonic_ns;
+
+use super::{Engine, Outcome};
+use crate::load::frame::Frame;
+
+/// One BPF_PROG_RUN a batch.
+pub struct Xdp {
+    generator: Generator,
+}
+
+impl Xdp {
+    /// Out of a device of the calling thread's namespace.
+    ///
+    /// # Errors
+    /// Without privilege, before Linux 5.18, or where the driver has no XDP.
+    pub fn load(frame: &Frame, ifindex: u32) -> Result<Self, GeneratorError> {
+        Ok(Self { generator: Generator::load(frame.bytes(), ifindex)? })
+    }
+}
+
+impl Engine for Xdp {
+    fn kind(&self) -> engine::Engine {
+        engine::Engine::Xdp
+    }
+
+    #[inline]
+    fn send(&mut self, batch: &mut [Header]) -> Outcome {
+        match self.generator.send(batch) {
+            Ok(accepted) if accepted == batch.len() => Outcome::taken(accepted),
+            Ok(accepted) => {
+                dropped_to_the_end(batch);
+                Outcome { accepted, refused: batch.len() - accepted, errno: ENOBUFS }
+            }
+            Err(e) => {
+                dropped_to_the_end(batch);
+                Outcome { refused: batch.len(), ..Outcome::refused(&e) }
+            }
+        }
+    }
+}
+
+/// The driver's queue was full (errno(3)).
+const ENOBUFS: i32 = 105;
+
+/// Messages that the device did not take have no time. They were tried all the same, so they
+/// get that of the moment, behind those that left.
+fn dropped_to_the_end(batch: &mut [Header]) {
+    let now_ns = monotonic_ns();
+    batch.sort_by_key(|header| header.sent_ns == 0);
+    batch.iter_mut().filter(|h| h.sent_ns == 0).for_each(|h| h.sent_ns = now_ns);
+}

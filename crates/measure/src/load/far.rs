@@ -1,0 +1,120 @@
+//! The far end of a flight on this machine: a bound socket, and whatever takes the messages
+//! that come to its port.
+
+use std::net::{IpAddr, SocketAddr};
+
+use netfathom_bpf::sink::{Counted, XdpPass, XdpRedirect, XdpSink};
+use netfathom_bpf::xdp::Mode;
+use netfathom_model::engine::{Engine, Receive};
+use netfathom_model::plan::Spin;
+use netfathom_sys::link;
+use netfathom_sys::xsk::XskReceiver;
+
+use super::flight::FarEnd;
+use super::receive::{AfXdp, Echo, Gro, Kernel, Receiver, Recv, Recvmmsg, Source};
+use super::tally::Tally;
+use crate::error::MeasureError;
+use crate::lab::Role;
+use crate::rig::Rig;
+
+/// Frames for AF_XDP, a power of two: 10 ms at 400,000 a second.
+const FRAMES: u32 = 4096;
+/// The queue that a veth has.
+const QUEUE: u32 = 0;
+
+/// Whose messages are to be taken.
+#[derive(Clone, Copy, Debug)]
+pub struct Whose {
+    /// The trial.
+    pub flow: u32,
+    /// Its senders.
+    pub lanes: u32,
+    /// Its messages, at most.
+    pub planned: u64,
+    /// Whether the receiver may spin before it sleeps.
+    pub spin: Spin,
+}
+
+/// A far end that is ready, and what must stay while it is.
+pub struct Local {
+    /// Takes the messages.
+    pub end: Box<dyn FarEnd>,
+    /// Where to send to.
+    pub address: SocketAddr,
+    _stays: Stays,
+}
+
+/// Held as long as the far end is needed.
+enum Stays {
+    Nothing,
+    /// Lets frames in that were put straight into the driver's queue.
+    Pass {
+        _program: XdpPass,
+    },
+    /// Takes messages from the driver to the socket.
+    Redirect {
+        _program: XdpRedirect,
+    },
+}
+
+/// Makes a far end in the reader's place of a rig.
+///
+/// `echo` answers that address. `engine` is that of the sender: frames of the xdp engine
+/// arrive only at a device with a program on it.
+///
+/// # Errors
+/// If the port is taken, or the way to receive does not work here.
+pub fn local(
+    rig: &Rig,
+    port: u16,
+    receive: Receive,
+    engine: Engine,
+    whose: Whose,
+    echo: Option<IpAddr>,
+) -> Result<Local, MeasureError> {
+    let socket = rig.reader_socket(port)?;
+    let address = socket.local_addr().map_err(MeasureError::Socket)?;
+    let tally = Tally::new(whose.flow, whose.lanes, whose.planned);
+    let echo = echo
+        .map(|to| Ok(Echo { socket: socket.try_clone()?, to }))
+        .transpose()
+        .map_err(MeasureError::Socket)?;
+    let counted = |source: Box<dyn Source>| -> Box<dyn FarEnd> { Box::new(Receiver { source, tally, echo }) };
+    let device = || -> Result<u32, MeasureError> {
+        let (_, name) = rig.device_names();
+        let name = name.ok_or(MeasureError::NoDevice(address.ip()))?;
+        Ok(rig.at(Role::Reader, || link::read(&name))?.map_err(crate::lab::LabError::from)?.index)
+    };
+    let mut stays = Stays::Nothing;
+    let end = match receive {
+        Receive::Recv => counted(Box::new(Recv::new(socket).map_err(MeasureError::Socket)?)),
+        Receive::Recvmmsg => {
+            counted(Box::new(Recvmmsg::new(socket, whose.spin).map_err(MeasureError::Socket)?))
+        }
+        Receive::Gro => counted(Box::new(Gro::new(socket, whose.spin).map_err(MeasureError::Socket)?)),
+        Receive::AfXdp => {
+            let index = device()?;
+            let (redirect, receiver) = rig.at(Role::Reader, || -> Result<_, MeasureError> {
+                let redirect = XdpRedirect::attach(index, address.port())?;
+                let receiver = XskReceiver::open(index, QUEUE, FRAMES)?;
+                redirect.insert(QUEUE, std::os::fd::AsFd::as_fd(&receiver))?;
+                Ok((redirect, receiver))
+            })??;
+            stays = Stays::Redirect { _program: redirect };
+            counted(Box::new(AfXdp::new(receiver)))
+        }
+        Receive::Xdp => {
+            let index = device()?;
+            let sink = rig.at(Role::Reader, || XdpSink::attach(index, address.port(), Mode::Native))??;
+            // Before the first message leaves: it takes some milliseconds.
+            sink.begin(Counted { flow: whose.flow, lanes: whose.lanes, planned: whose.planned })?;
+            // The socket stays: a port that nobody has would answer by ICMP.
+            Box::new(Kernel { sink, _port: socket })
+        }
+    };
+    if engine == Engine::Xdp && !matches!(receive, Receive::AfXdp | Receive::Xdp) {
+        let index = device()?;
+        stays = Stays::Pass { _program: rig.at(Role::Reader, || XdpPass::attach(index))?? };
+    }
+    Ok(Local { end, address, _stays: stays })
+}

@@ -1,0 +1,142 @@
+//! A far end on another host: a sink that tells over TCP what arrived, or nobody.
+
+use std::net::SocketAddr;
+use std::sync::atomic::Ordering::{Acquire, Relaxed};
+use std::thread;
+use std::time::Duration;
+
+use netfathom_model::accounting::CounterCheck;
+use netfathom_model::engine::Receive;
+use netfathom_sys::clock::monotonic_ns;
+
+use super::control::words::{self, Hello, Tally, VERSION};
+use super::control::{ControlError, Session};
+use super::flight::{Departures, FarEnd};
+use super::reader::End;
+use super::shot::{Outcome, Shot};
+use super::tally::Read;
+use crate::accounting::Ways;
+use crate::error::MeasureError;
+
+/// Between two looks at what the sink says.
+const LOOK: Duration = Duration::from_millis(20);
+/// From the agreement with the sink to the first departure: longer than a round trip.
+pub(crate) const AGREEMENT_NS: u64 = 300_000_000;
+
+/// Makes a flight to a sink on another host; with `one_way`, to whoever is there.
+///
+/// # Errors
+/// If there is no sink, it refuses or is lost, or the engine does not work here.
+pub fn fly(
+    shot: &Shot<'_>,
+    to: SocketAddr,
+    one_way: bool,
+    duration_ns: u64,
+    departures: Departures<'_>,
+) -> Result<Outcome, MeasureError> {
+    if one_way {
+        let ways = Ways { engine: shot.engine, receive: None };
+        return shot.fly_to(to, &mut Nobody, ways, duration_ns, departures);
+    }
+    let session = Session::open(
+        to,
+        Hello {
+            version: VERSION,
+            size_bytes: shot.size,
+            lanes: shot.lanes(),
+            echo: shot.echo,
+            planned: departures.messages(),
+            duration_ns,
+        },
+    )?;
+    let welcome = session.welcome().clone();
+    let ways = Ways { engine: shot.engine, receive: Some(welcome.receive) };
+    let shot = Shot { flow: welcome.flow, ..*shot };
+    let mut sink = Sink { session: Some(session), tally: None };
+    let mut outcome = shot.fly_to(to, &mut sink, ways, duration_ns, departures)?;
+    if let Some(tally) = &sink.tally {
+        outcome.accounting.counters.extend(counters(tally, welcome.receive));
+    }
+    Ok(outcome)
+}
+
+/// What the sink's host counted, which others may move too.
+pub(crate) fn counters(tally: &Tally, receive: Receive) -> Vec<CounterCheck> {
+    let check = |counter: &str, observed: Option<u64>| {
+        let expected = tally.delivered;
+        Some(CounterCheck { counter: counter.into(), expected, observed: observed?, shared: true })
+    };
+    // UDP counts what it handed to the application in one piece.
+    let singly = matches!(receive, Receive::Recv | Receive::Recvmmsg);
+    let udp_in = tally.udp_in.filter(|_| singly);
+    let checks =
+        [check("sink: device packets in", tally.device_packets), check("sink: UDP datagrams in", udp_in)];
+    checks.into_iter().flatten().collect()
+}
+
+/// Nobody tells what arrives.
+struct Nobody;
+
+impl FarEnd for Nobody {
+    fn take(&mut self, end: &End<'_>) -> Result<Read, MeasureError> {
+        while !end.told.load(Relaxed) {
+            // There is nothing to wait for.
+            end.received.store(u64::MAX, Relaxed);
+            thread::sleep(LOOK);
+        }
+        Ok(Read { untold: true, ..Read::default() })
+    }
+}
+
+/// A sink that tells.
+pub(crate) struct Sink {
+    /// The conversation, until it is over.
+    pub(crate) session: Option<Session>,
+    /// What it said at its end.
+    pub(crate) tally: Option<Tally>,
+}
+
+impl FarEnd for Sink {
+    fn begin(&mut self) -> Result<u64, MeasureError> {
+        let start_ns = monotonic_ns() + AGREEMENT_NS;
+        if let Some(session) = &mut self.session {
+            session.begin(start_ns)?;
+        }
+        Ok(start_ns)
+    }
+
+    fn take(&mut self, end: &End<'_>) -> Result<Read, MeasureError> {
+        let Some(session) = self.session.take() else { return Ok(Read { untold: true, ..Read::default() }) };
+        while !end.told.load(Acquire) {
+            let peer = session.peer();
+            end.received.store(peer.delivered.load(Relaxed), Relaxed);
+            end.gone.store(peer.lost.load(Relaxed), Relaxed);
+            thread::sleep(LOOK);
+        }
+        let (tried, accepted) = (end.tried.load(Relaxed), end.accepted.load(Relaxed));
+        match session.end(words::End { tried, accepted, refused: tried.saturating_sub(accepted) }) {
+            Ok(tally) => Ok(read(self.tally.insert(tally))),
+            // The user's own end may come before the sink's answer.
+            Err(_) if end.stop.load(Relaxed) => Ok(Read { untold: true, ..Read::default() }),
+            Err(e) => Err(lost(e)),
+        }
+    }
+}
+
+fn lost(error: ControlError) -> MeasureError {
+    MeasureError::PeerLost(error)
+}
+
+fn read(tally: &Tally) -> Read {
+    Read {
+        delivered: tally.delivered,
+        duplicates: tally.duplicates,
+        reordered: tally.reordered,
+        foreign: tally.foreign,
+        truncated: tally.truncated,
+        garbage: tally.garbage,
+        dropped: tally.socket_drops,
+        cpu_ns: tally.cpu_ns,
+        untold: false,
+    }
+}

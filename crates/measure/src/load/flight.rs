@@ -1,0 +1,262 @@
+//! One flight of messages: senders in their threads, the far end in its own, and the wait
+//! for the last message between them.
+
+use std::net::UdpSocket;
+use std::sync::atomic::Ordering::{Relaxed, Release};
+use std::sync::atomic::{AtomicBool, AtomicU64};
+use std::thread::{self, Scope, ScopedJoinHandle};
+use std::time::{Duration, Instant};
+
+use netfathom_model::plan::Spin;
+use netfathom_model::profile::Profile;
+use netfathom_sys::clock::monotonic_ns;
+use netfathom_sys::cpu;
+use netfathom_sys::socket::end_receiving;
+
+use super::engine::Engine;
+use super::reader::End;
+use super::sender::{self, Live, send_all};
+use super::sent::Sent;
+use super::tally::Read;
+use super::window::Windows;
+use crate::error::MeasureError;
+use crate::stack::tap::SendTap;
+
+/// Between the start of the threads and the first departure.
+pub const LEAD_IN_NS: u64 = 10_000_000;
+/// What a sender that fell behind may overrun the plan, at least.
+const LEAST_OVERRUN_NS: u64 = 100_000_000;
+/// The reader is given up on when nothing has come for so long after the last departure.
+const SILENCE: Duration = Duration::from_millis(200);
+/// A reader that is told to idle may have thousands of messages queued.
+const LONGEST_DRAIN: Duration = Duration::from_secs(5);
+/// No machine sends more in one flight without pauses.
+const FLAT_OUT_MESSAGES: u64 = 1 << 32;
+
+/// When the messages are to leave.
+#[derive(Clone, Copy)]
+pub enum Departures<'a> {
+    /// As a profile wants it; the seed is that of its chance.
+    Planned(&'a Profile, u64),
+    /// Always due, until the time is over.
+    FlatOut,
+}
+
+impl Departures<'_> {
+    /// The mean time between two messages of one of so many senders, where it is all that the
+    /// plan says: the next interval of a Poisson process is no measure of lateness.
+    #[must_use]
+    pub fn mean_interval_ns(&self, lanes: u32) -> Option<i64> {
+        match self {
+            Self::Planned(Profile::Poisson { rate_per_s, .. }, _) => {
+                Some((1e9 * f64::from(lanes) / rate_per_s) as i64)
+            }
+            _ => None,
+        }
+    }
+
+    /// Messages, at most.
+    #[must_use]
+    pub fn messages(&self) -> u64 {
+        match self {
+            Self::Planned(profile, _) => profile.messages(),
+            Self::FlatOut => FLAT_OUT_MESSAGES,
+        }
+    }
+}
+
+/// What all threads of a flight share.
+pub struct Flight<'a> {
+    /// The trial's number among the messages.
+    pub flow: u32,
+    /// Length of the plan.
+    pub duration_ns: u64,
+    /// When messages leave.
+    pub departures: Departures<'a>,
+    /// How senders wait.
+    pub spin: Spin,
+    /// Where its windows lie; they begin with the flight.
+    pub windows: Windows,
+    /// The user wants an end.
+    pub stop: &'a AtomicBool,
+    /// For those who watch.
+    pub live: &'a Live,
+}
+
+/// One sender: its engine, its processor, its end of the tap.
+pub struct Sender<'a, S> {
+    /// How it sends.
+    pub engine: Box<dyn Engine + 'a>,
+    /// Where it runs.
+    pub cpu: usize,
+    /// What it tells the tap.
+    pub tap: S,
+}
+
+/// Who takes the messages.
+pub trait FarEnd: Send {
+    /// A socket whose blocked receive call ends when the flight is over; `None` of one that
+    /// never sleeps for long.
+    fn sleeps_on(&self) -> Option<UdpSocket> {
+        None
+    }
+
+    /// Agrees on when the first message is to leave, CLOCK_MONOTONIC: everything else is ready.
+    ///
+    /// # Errors
+    /// If the far end is not.
+    fn begin(&mut self) -> Result<u64, MeasureError> {
+        Ok(monotonic_ns() + LEAD_IN_NS)
+    }
+
+    /// Takes messages until the end is told and nothing is left; runs in a thread of its own.
+    ///
+    /// # Errors
+    /// If it cannot go on; the trial is lost then.
+    fn take(&mut self, end: &End<'_>) -> Result<Read, MeasureError>;
+}
+
+/// What came of a flight.
+pub struct Landed<S> {
+    /// What each sender did, and its tap.
+    pub sent: Vec<(Sent, S)>,
+    /// What was read.
+    pub read: Read,
+}
+
+impl Flight<'_> {
+    /// Runs it. The far end's thread is there before the first message leaves.
+    ///
+    /// # Errors
+    /// If a thread cannot be had, or the far end fails.
+    pub fn run<S: SendTap + Send>(
+        &self,
+        senders: Vec<Sender<'_, S>>,
+        far: &mut dyn FarEnd,
+        far_cpu: Option<usize>,
+    ) -> Result<Landed<S>, MeasureError> {
+        let [told, gone] = [const { AtomicBool::new(false) }; 2];
+        let [received, tried, accepted] = [const { AtomicU64::new(0) }; 3];
+        let end = End {
+            told: &told,
+            stop: self.stop,
+            gone: &gone,
+            received: &received,
+            tried: &tried,
+            accepted: &accepted,
+        };
+        let sleeping = far.sleeps_on();
+        thread::scope(|scope| {
+            let reader = spawn(scope, "reader", || {
+                let read = far_cpu.map_or(Ok(()), cpu::pin).map_err(Into::into).and_then(|()| far.take(&end));
+                // Without a receiver there is nothing to send for.
+                gone.fetch_or(read.is_err(), Relaxed);
+                read
+            })?;
+            let sent = self.send(scope, senders, &end);
+            if let Ok(sent) = &sent {
+                tried.store(sent.iter().map(|s| s.0.tried()).sum(), Relaxed);
+                let total = sent.iter().map(|s| s.0.accepted).sum();
+                accepted.store(total, Relaxed);
+                await_last(total, &end, || reader.is_finished());
+            }
+            // What was stored before is seen by who sees this.
+            told.store(true, Release);
+            sleeping.iter().for_each(end_receiving);
+            let read = reader.join().unwrap_or(Err(MeasureError::Thread("reader")));
+            Ok(Landed { sent: sent?, read: read? })
+        })
+    }
+
+    /// Runs the senders side by side.
+    fn send<'scope, 'env: 'scope, S: SendTap + Send + 'scope>(
+        &'scope self,
+        scope: &'scope Scope<'scope, 'env>,
+        senders: Vec<Sender<'scope, S>>,
+        end: &'scope End<'scope>,
+    ) -> Result<Vec<(Sent, S)>, MeasureError> {
+        let lanes = senders.len() as u32;
+        let threads: Vec<_> = senders
+            .into_iter()
+            .zip(0..)
+            .map(|(sender, lane)| spawn(scope, "sender", move || self.send_lane(sender, lane, lanes, end)))
+            .collect();
+        // Those that run are waited for even if one could not be started.
+        let joined: Vec<_> = threads
+            .into_iter()
+            .map(|t| t.and_then(|t| t.join().unwrap_or(Err(MeasureError::Thread("sender")))))
+            .collect();
+        joined.into_iter().collect()
+    }
+
+    fn send_lane<S: SendTap>(
+        &self,
+        mut sender: Sender<'_, S>,
+        lane: u32,
+        lanes: u32,
+        end: &End<'_>,
+    ) -> Result<(Sent, S), MeasureError> {
+        cpu::pin(sender.cpu)?;
+        let overrun_ns = match self.departures {
+            Departures::Planned(..) => (self.duration_ns / 10).max(LEAST_OVERRUN_NS),
+            Departures::FlatOut => 0,
+        };
+        let task = sender::Task {
+            flow: self.flow,
+            lane,
+            lanes,
+            mean_interval_ns: self.departures.mean_interval_ns(lanes),
+            windows: self.windows,
+            deadline_ns: self.windows.start_ns + self.duration_ns + overrun_ns,
+            spin: self.spin,
+            stop: self.stop,
+            gone: end.gone,
+            live: self.live,
+        };
+        let (first, step) = (u64::from(lane), u64::from(lanes));
+        let sent = match self.departures {
+            Departures::Planned(profile, seed) => {
+                let departures = profile.schedule(seed).lane(first, step);
+                send_all(&task, departures, &mut *sender.engine, &mut sender.tap)
+            }
+            Departures::FlatOut => {
+                let departures = std::iter::repeat_n(0, FLAT_OUT_MESSAGES as usize);
+                send_all(&task, departures, &mut *sender.engine, &mut sender.tap)
+            }
+        };
+        Ok((sent, sender.tap))
+    }
+}
+
+/// A thread by name; a machine that has no more to give is told, not panicked at.
+pub fn spawn<'scope, T: Send + 'scope>(
+    scope: &'scope Scope<'scope, '_>,
+    name: &'static str,
+    work: impl FnOnce() -> Result<T, MeasureError> + Send + 'scope,
+) -> Result<ScopedJoinHandle<'scope, Result<T, MeasureError>>, MeasureError> {
+    let spawned = thread::Builder::new().name(name.into()).spawn_scoped(scope, work);
+    spawned.map_err(|source| MeasureError::NoThread { name, source })
+}
+
+/// Waits until everything has arrived, nothing comes any more, or it takes too long: then
+/// the reader idles no more and takes what is left at once.
+fn await_last(sent: u64, end: &End<'_>, finished: impl Fn() -> bool) {
+    let deadline = Instant::now() + LONGEST_DRAIN;
+    let (mut last, mut since) = (0, Instant::now());
+    let over = || finished() || end.stop.load(Relaxed) || end.gone.load(Relaxed);
+    while end.received.load(Relaxed) < sent && !over() && Instant::now() < deadline {
+        thread::sleep(Duration::from_millis(1));
+        let now = end.received.load(Relaxed);
+        if now != last {
+            (last, since) = (now, Instant::now());
+        } else if since.elapsed() > SILENCE {
+            break;
+        }
+    }
+}
+
+/// Windows that begin shortly from now, over so long a time.
+#[must_use]
+pub fn windows_from_now(duration_ns: u64) -> Windows {
+    Windows { start_ns: monotonic_ns() + LEAD_IN_NS, shift: Windows::shift_for(duration_ns) }
+}

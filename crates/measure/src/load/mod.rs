@@ -1,0 +1,30 @@
+//! The load: messages that leave at their time, whatever became of those before.
+//!
+//! From the inside out: a `sender` follows a schedule through an `engine`; a `flight` is
+//! several of them with a far end; a `shot` is a flight with everything that is known of it
+//! afterwards; `run` makes a measurement of shots.
+
+pub mod allow;
+mod answers;
+pub mod control;
+pub mod engine;
+pub mod far;
+pub mod far_off;
+pub mod flight;
+pub mod frame;
+mod judge;
+mod ladder;
+pub mod reader;
+pub mod receive;
+pub mod report;
+mod run;
+pub mod seen;
+pub mod sender;
+pub mod sent;
+pub mod shot;
+pub mod sink;
+pub mod tally;
+mod trial;
+pub mod window;
+
+pub use run::run;

@@ -1,0 +1,144 @@
+//! The application at the far end: receives messages, tells whose they are, and stamps them.
+
+use std::io;
+use std::net::UdpSocket;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+
+use netfathom_sys::clock::monotonic_ns;
+use netfathom_sys::cpu::thread_time_ns;
+
+use super::tally::Tally;
+use crate::stack::tap::ReceiveTap;
+
+/// Larger than any message; a longer one is foreign and cut off.
+const BUFFER_BYTES: usize = 65_536;
+
+/// Strangers may keep the socket filled for ever.
+const LONGEST_REST_NS: u64 = 5_000_000_000;
+
+/// What is to be read.
+pub struct Task<'a> {
+    /// Bound to the reader's address.
+    pub socket: &'a UdpSocket,
+    /// The trial; messages of others are foreign.
+    pub flow: u32,
+    /// Senders of the trial.
+    pub lanes: u32,
+    /// Its messages.
+    pub planned: u64,
+    /// Idle for so long after each message, until the end is told.
+    pub delay_ns: u64,
+    /// When to end, and how far it is.
+    pub end: &'a End<'a>,
+}
+
+/// What the reader and those who wait for it tell each other.
+pub struct End<'a> {
+    /// Set before the last receive call is woken, so that an empty message is not taken for
+    /// the end.
+    pub told: &'a AtomicBool,
+    /// The user wants an end: what is still queued is left.
+    pub stop: &'a AtomicBool,
+    /// The far end is lost: senders stop.
+    pub gone: &'a AtomicBool,
+    /// Messages of the trial received so far, for the thread that waits for the last.
+    pub received: &'a AtomicU64,
+    /// Messages that the senders tried, once the end is told.
+    pub tried: &'a AtomicU64,
+    /// Of those, the ones that the operating system accepted.
+    pub accepted: &'a AtomicU64,
+}
+
+impl End<'_> {
+    /// Whether to read no further, once the end was told; `since_ns` keeps when that was seen.
+    pub fn is_over(&self, now_ns: u64, since_ns: &mut Option<u64>) -> bool {
+        self.told.load(Relaxed)
+            && (self.stop.load(Relaxed) || now_ns > *since_ns.get_or_insert(now_ns) + LONGEST_REST_NS)
+    }
+}
+
+/// Reads until the end is told and the socket is empty.
+///
+/// # Errors
+/// If receiving fails; what was read until then is lost with the trial.
+pub fn read_all<T: ReceiveTap>(task: &Task<'_>, tap: &mut T) -> io::Result<Tally> {
+    let mut tally = Tally::new(task.flow, task.lanes, task.planned);
+    let mut buffer = vec![0; BUFFER_BYTES];
+    let cpu_before_ns = thread_time_ns();
+    let mut ended_ns = None;
+    let told = || task.end.told.load(Relaxed);
+    tap.begin(task.socket);
+    loop {
+        let bytes = match tap.receive(task.socket, &mut buffer) {
+            Ok(0) if told() => break,
+            Err(e) if e.kind() == io::ErrorKind::WouldBlock && told() => break,
+            // A reader that polls, or that a signal has woken.
+            Err(e) if matches!(e.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted) => continue,
+            outcome => outcome?,
+        };
+        let received_ns = monotonic_ns();
+        if let Some(new) = tally.take(&buffer[..bytes], false) {
+            tally.missing_before(&new).for_each(|sequence| tap.skipped(sequence));
+            tap.delivered(&new.header, received_ns);
+        }
+        task.end.received.store(tally.read.delivered, Relaxed);
+        if !told() {
+            idle(task.delay_ns);
+        }
+        if task.end.is_over(received_ns, &mut ended_ns) {
+            break;
+        }
+    }
+    tally.read.cpu_ns = thread_time_ns() - cpu_before_ns;
+    Ok(tally)
+}
+
+/// Keeps the processor busy: a slow application, for proving the stages.
+fn idle(delay_ns: u64) {
+    if delay_ns > 0 {
+        let until = monotonic_ns() + delay_ns;
+        while monotonic_ns() < until {
+            std::hint::spin_loop();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use netfathom_model::message::Header;
+    use netfathom_sys::socket::end_receiving;
+
+    #[test]
+    fn what_was_there_before_the_end_is_read() {
+        let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+        let sender = UdpSocket::bind("127.0.0.1:0").unwrap();
+        sender.connect(socket.local_addr().unwrap()).unwrap();
+        let mut payload = [0; 64];
+        for sequence in 0..3 {
+            Header { flow: 5, sequence, intended_ns: 1, sent_ns: 2 }.write(&mut payload);
+            assert_eq!(sender.send(&payload).unwrap(), 64);
+            // An empty datagram is not the end.
+            assert_eq!(sender.send(&[]).unwrap(), 0);
+        }
+        let [told, stop, gone] = [const { AtomicBool::new(false) }; 3];
+        let [received, tried, accepted] = [const { AtomicU64::new(0) }; 3];
+        let end = End {
+            told: &told,
+            stop: &stop,
+            gone: &gone,
+            received: &received,
+            tried: &tried,
+            accepted: &accepted,
+        };
+        let task = Task { socket: &socket, flow: 5, lanes: 1, planned: 9, delay_ns: 0, end: &end };
+        let read = std::thread::scope(|s| {
+            let reader = s.spawn(|| read_all(&task, &mut ()).unwrap().read);
+            std::thread::sleep(std::time::Duration::from_millis(100));
+            told.store(true, Relaxed);
+            end_receiving(&socket);
+            reader.join().unwrap()
+        });
+        assert_eq!((read.delivered, read.garbage), (3, 3));
+    }
+}

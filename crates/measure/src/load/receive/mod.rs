@@ -1,0 +1,112 @@
+//! How messages are taken from the wire: one loop, a source of datagrams a file.
+
+use std::io;
+use std::net::{IpAddr, SocketAddr, UdpSocket};
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::Duration;
+
+use netfathom_sys::clock::monotonic_ns;
+use netfathom_sys::cpu::thread_time_ns;
+
+use super::flight::FarEnd;
+use super::reader::End;
+use super::tally::{Read, Tally};
+use crate::error::MeasureError;
+
+mod af_xdp;
+mod kernel;
+mod sockets;
+
+pub use af_xdp::AfXdp;
+pub use kernel::{Kernel, read as kernel_read};
+pub use sockets::{Gro, Recv, Recvmmsg};
+
+/// How long a source waits for the first datagram before it looks whether to end.
+pub const PATIENCE: Duration = Duration::from_millis(20);
+
+/// A datagram as a source hands it over.
+#[derive(Clone, Copy, Debug)]
+pub struct Datagram<'a> {
+    /// Its payload.
+    pub payload: &'a [u8],
+    /// Whether there was more of it than was received.
+    pub cut: bool,
+    /// Who sent it, where the source tells.
+    pub from: Option<SocketAddr>,
+}
+
+/// Where datagrams come from.
+pub trait Source: Send {
+    /// Hands over the datagrams that are there; waits [`PATIENCE`] for the first. Returns how
+    /// many they were.
+    ///
+    /// # Errors
+    /// If it cannot go on. That nothing came is none.
+    fn receive(&mut self, each: &mut dyn FnMut(Datagram<'_>)) -> io::Result<usize>;
+
+    /// Datagrams that it had no room for so far.
+    ///
+    /// # Errors
+    /// If the system does not tell.
+    fn dropped(&self) -> io::Result<u64>;
+}
+
+/// Sends each message back to where it came from, once, as long as it is: never more than
+/// was received, and only to the address whose trial it is.
+pub struct Echo {
+    /// The socket that receives.
+    pub socket: UdpSocket,
+    /// Nobody else is answered.
+    pub to: IpAddr,
+}
+
+impl Echo {
+    /// Answers a message that came from there.
+    #[inline]
+    pub fn answer(&self, payload: &[u8], from: SocketAddr) {
+        if from.ip().to_canonical() == self.to.to_canonical() {
+            // An answer that cannot be sent is one that does not come: the sender counts it.
+            let _ = self.socket.send_to(payload, from);
+        }
+    }
+}
+
+/// Counts what a source hands over.
+pub struct Receiver {
+    /// Where datagrams come from.
+    pub source: Box<dyn Source>,
+    /// Tells each datagram's kind.
+    pub tally: Tally,
+    /// Whether messages are sent back.
+    pub echo: Option<Echo>,
+}
+
+impl FarEnd for Receiver {
+    fn take(&mut self, end: &End<'_>) -> Result<Read, MeasureError> {
+        let before = self.source.dropped().map_err(MeasureError::Receive)?;
+        let cpu_before_ns = thread_time_ns();
+        let mut ended_ns = None;
+        loop {
+            let told = end.told.load(Relaxed);
+            let Self { source, tally, echo } = self;
+            let received = source.receive(&mut |datagram| take(tally, echo.as_ref(), &datagram));
+            let received = received.map_err(MeasureError::Receive)?;
+            end.received.store(self.tally.read.delivered, Relaxed);
+            if told && received == 0 || end.is_over(monotonic_ns(), &mut ended_ns) {
+                break;
+            }
+        }
+        let read = &mut self.tally.read;
+        read.cpu_ns = thread_time_ns() - cpu_before_ns;
+        read.dropped = self.source.dropped().map_err(MeasureError::Receive)? - before;
+        Ok(read.clone())
+    }
+}
+
+#[inline]
+fn take(tally: &mut Tally, echo: Option<&Echo>, datagram: &Datagram<'_>) {
+    let new = tally.take(datagram.payload, datagram.cut);
+    if let (Some(_), Some(echo), Some(from)) = (new, echo, datagram.from) {
+        echo.answer(datagram.payload, from);
+    }
+}

@@ -1,0 +1,42 @@
+//! From what senders did to what records say of it.
+
+use netfathom_model::record::{LagWindows, Load, Refused, Series};
+use netfathom_stats::Windowed;
+
+use super::sent::Sent;
+
+/// What the generator did in one trial of so many planned messages.
+#[must_use]
+pub fn load(sent: &Sent, planned: u64) -> Load {
+    Load {
+        planned,
+        sent: sent.accepted,
+        refused: sent.refused.iter().map(|(&errno, &count)| refused(errno, count)).collect(),
+        unsent: sent.unsent,
+        missed_slots: sent.missed_slots,
+        span_ns: sent.span_ns(),
+        lag: (&sent.lag.distribution).into(),
+        lag_p99_of_interval: sent.lag_p99_of_slot(),
+        send_call: (&sent.send_call.distribution).into(),
+        series: series(&sent.lag, sent.windows().length_ns()),
+    }
+}
+
+/// Windows of moments, as records keep them.
+#[must_use]
+pub fn series(windowed: &Windowed, window_ns: u64) -> Series {
+    Series::of(window_ns, windowed.filled())
+}
+
+/// Histograms of lag over the trial.
+#[must_use]
+pub fn lag_windows(sent: &Sent) -> LagWindows {
+    LagWindows { window_ns: sent.second_ns, windows: sent.lag_by_second.iter().map(Into::into).collect() }
+}
+
+fn refused(errno: i32, count: u64) -> Refused {
+    // A sender on another host says how many were refused, not why.
+    let error =
+        if errno == 0 { "not told".into() } else { std::io::Error::from_raw_os_error(errno).to_string() };
+    Refused { error, count }
+}

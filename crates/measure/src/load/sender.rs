@@ -1,0 +1,168 @@
+//! The load: open loop, each message at its own time, whatever became of those before it.
+//!
+//! A message that is late is sent at once; none is skipped, and none is moved because
+//! another was late. What the generator could not keep up with is its lag. An engine that
+//! batches gets all that is due in one call, so it catches up in fewer calls, not by leaving
+//! anything out.
+
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering::Relaxed};
+
+use netfathom_model::engine::Engine as Kind;
+use netfathom_model::message::Header;
+use netfathom_model::plan::Spin;
+use netfathom_sys::clock::{monotonic_ns, sleep_until_ns};
+use netfathom_sys::cpu::thread_time_ns;
+
+use super::engine::Engine;
+use super::sent::Sent;
+use super::window::Windows;
+use crate::stack::tap::SendTap;
+
+/// Before a departure the last stretch is spun, not slept: a wake-up alone is late by
+/// tens of microseconds.
+const SPIN_NS: u64 = 200_000;
+/// The longest nap, so that a slow profile still ends when it is told to.
+const NAP_NS: u64 = 50_000_000;
+
+/// What a running trial shows to those who watch.
+#[derive(Debug, Default)]
+pub struct Live {
+    /// Messages sent so far.
+    pub sent: AtomicU64,
+    /// Lag of the last one.
+    pub lag_ns: AtomicI64,
+}
+
+/// What one sender is to do.
+pub struct Task<'a> {
+    /// The trial.
+    pub flow: u32,
+    /// Its number among the senders, from 0; it sends every `lanes`-th message from this one on.
+    pub lane: u32,
+    /// How many senders there are.
+    pub lanes: u32,
+    /// Where chance decides when messages are due: the mean time between two of this sender.
+    pub mean_interval_ns: Option<i64>,
+    /// Where the windows begin: the start of the trial.
+    pub windows: Windows,
+    /// When the sender gives up on what is still unsent, CLOCK_MONOTONIC.
+    pub deadline_ns: u64,
+    /// How it waits.
+    pub spin: Spin,
+    /// The user wants an end.
+    pub stop: &'a AtomicBool,
+    /// Nobody is there any more to receive.
+    pub gone: &'a AtomicBool,
+    /// For those who watch.
+    pub live: &'a Live,
+}
+
+impl Task<'_> {
+    #[inline]
+    fn is_over(&self) -> bool {
+        self.stop.load(Relaxed) || self.gone.load(Relaxed)
+    }
+}
+
+/// Sends a message at each of the departures of this lane, given from the start of the trial.
+pub fn send_all<T: SendTap>(
+    task: &Task<'_>,
+    departures: impl ExactSizeIterator<Item = u64>,
+    engine: &mut dyn Engine,
+    tap: &mut T,
+) -> Sent {
+    let most = engine.most();
+    let mut sent = Sent::new(task.windows, most, task.lanes, task.mean_interval_ns);
+    let mut batch: Vec<Header> = Vec::with_capacity(most);
+    let start_ns = task.windows.start_ns;
+    let mut sequence = u64::from(task.lane);
+    let mut header = |due_ns: u64| {
+        let header = Header { flow: task.flow, sequence, intended_ns: start_ns + due_ns, sent_ns: 0 };
+        sequence += u64::from(task.lanes);
+        header
+    };
+    let cpu_before_ns = thread_time_ns();
+    let mut departures = departures.peekable();
+    while let Some(due_ns) = departures.next() {
+        let first = header(due_ns);
+        let Some(now_ns) = wait(first.intended_ns, task) else {
+            sent.unsent += departures.len() as u64 + 1;
+            break;
+        };
+        batch.clear();
+        batch.push(first);
+        while batch.len() < most
+            && let Some(due_ns) = departures.next_if(|due_ns| start_ns + due_ns <= now_ns)
+        {
+            batch.push(header(due_ns));
+        }
+        let next_ns = departures.peek().map(|due_ns| start_ns + due_ns);
+        hand_over(task, &mut batch, next_ns, engine, tap, &mut sent);
+        task.live.sent.fetch_add(batch.len() as u64, Relaxed);
+        task.live.lag_ns.store(batch.last().map_or(0, lag_ns), Relaxed);
+    }
+    sent.cpu_ns = thread_time_ns() - cpu_before_ns;
+    tap.finish();
+    sent
+}
+
+/// How late a message left.
+fn lag_ns(header: &Header) -> i64 {
+    header.sent_ns.wrapping_sub(header.intended_ns) as i64
+}
+
+/// Gives a batch to the engine until each of its messages is accepted or refused. `next_ns`
+/// is when the message after the batch is due.
+#[inline]
+fn hand_over<T: SendTap>(
+    task: &Task<'_>,
+    batch: &mut Vec<Header>,
+    next_ns: Option<u64>,
+    engine: &mut dyn Engine,
+    tap: &mut T,
+    sent: &mut Sent,
+) {
+    let mut from = 0;
+    while from < batch.len() {
+        let rest = &mut batch[from..];
+        // That of the first message, unless the kernel stamps it.
+        let called_ns = if engine.kind() == Kind::Xdp { monotonic_ns() } else { 0 };
+        let outcome = engine.send(rest);
+        let done_ns = monotonic_ns();
+        let tried = (outcome.accepted + outcome.refused).clamp(1, rest.len());
+        sent.call(tried, if called_ns == 0 { rest[0].sent_ns } else { called_ns }, done_ns);
+        if outcome.refused > 0 {
+            *sent.refused.entry(outcome.errno).or_default() += outcome.refused as u64;
+        }
+        sent.accepted += outcome.accepted as u64;
+        rest[..tried].iter().for_each(|h| tap.sent(h.sequence, h.sent_ns));
+        from += tried;
+        if from < batch.len() && task.is_over() {
+            sent.unsent += (batch.len() - from) as u64;
+            batch.truncate(from);
+        }
+    }
+    sent.departed(batch, next_ns);
+}
+
+/// Waits for the departure; returns the time it is, or `None` if there is to be no more.
+#[inline]
+fn wait(intended_ns: u64, task: &Task<'_>) -> Option<u64> {
+    let ahead_ns = if task.spin == Spin::Auto { SPIN_NS } else { 0 };
+    let mut now = monotonic_ns();
+    while now + ahead_ns < intended_ns {
+        sleep_until_ns((intended_ns - ahead_ns).min(now + NAP_NS));
+        now = monotonic_ns();
+        if task.is_over() {
+            return None;
+        }
+    }
+    while now < intended_ns {
+        std::hint::spin_loop();
+        now = monotonic_ns();
+    }
+    (now < task.deadline_ns && !task.is_over()).then_some(now)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,280 @@
+//! One flight with the engine and the receiver of choice, and everything that is known of it
+//! afterwards. What all measurements of the load are made of.
+
+use std::net::{SocketAddr, UdpSocket};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use netfathom_model::accounting::Accounting;
+use netfathom_model::engine::{Engine, Receive};
+use netfathom_model::plan::{Place, Spin};
+use netfathom_sys::offload;
+use netfathom_sys::route;
+use netfathom_sys::socket::set_receive_buffer;
+
+use super::answers::{self, Answers};
+use super::engine;
+use super::far::{self, Whose};
+use super::flight::{Departures, FarEnd, Flight, Sender, spawn};
+use super::frame::{Ends, Frame};
+use super::sender::Live;
+use super::sent::Sent;
+use super::tally::Read;
+use super::window::Windows;
+use crate::accounting::{Evidence, Ways};
+use crate::error::MeasureError;
+use crate::lab::Role;
+use crate::rig::Rig;
+use crate::stack::choice::Cpus;
+
+/// The feature of a device that leaves the splitting of UDP_SEGMENT to it.
+const SPLIT_BY_DEVICE: &str = "tx-udp-segmentation";
+/// Routers between hosts, and one more; in the lab there is none.
+const HOPS: u8 = 64;
+/// Room for a burst of answers.
+const ANSWERS_BYTES: i32 = 4 << 20;
+/// The last answers are given up on when none has come for so long.
+const SILENCE: Duration = Duration::from_millis(200);
+
+/// A flight that is to be made.
+#[derive(Clone, Copy)]
+pub struct Shot<'a> {
+    /// Where.
+    pub rig: &'a Rig,
+    /// How messages leave.
+    pub engine: Engine,
+    /// How they are taken, where that is on this machine.
+    pub receive: Receive,
+    /// Processors of the senders, of which there are as many, and of the receiver.
+    pub cpus: &'a Cpus,
+    /// UDP payload.
+    pub size: usize,
+    /// UDP port of the receiver; 0 takes a free one.
+    pub port: u16,
+    /// How senders wait.
+    pub spin: Spin,
+    /// Whether messages are answered.
+    pub echo: bool,
+    /// The trial's number among the messages.
+    pub flow: u32,
+    /// The user wants an end.
+    pub stop: &'a AtomicBool,
+    /// For those who watch.
+    pub live: &'a Live,
+}
+
+/// What came of it.
+pub struct Outcome {
+    /// Where its windows lie.
+    pub windows: Windows,
+    /// What each sender did.
+    pub senders: Vec<Sent>,
+    /// The same together.
+    pub sent: Sent,
+    /// What was read.
+    pub read: Read,
+    /// How they left and how they were taken.
+    pub ways: Ways,
+    /// Where every message ended.
+    pub accounting: Accounting,
+    /// What the answers took.
+    pub answers: Option<Answers>,
+}
+
+impl Outcome {
+    /// Messages that did not arrive, of those that left, 0 to 1.
+    #[must_use]
+    pub fn lost(&self) -> f64 {
+        1.0 - self.read.delivered as f64 / self.sent.accepted.max(1) as f64
+    }
+}
+
+impl Shot<'_> {
+    /// Makes the flight to a far end on this machine.
+    ///
+    /// # Errors
+    /// If engine or receiver do not work here. What messages suffer is no error but accounted for.
+    pub fn fly(&self, duration_ns: u64, departures: Departures<'_>) -> Result<Outcome, MeasureError> {
+        let whose =
+            Whose { flow: self.flow, lanes: self.lanes(), planned: departures.messages(), spin: self.spin };
+        let echo = self.echo.then(|| self.rig.answers_go_to());
+        let mut far = far::local(self.rig, self.port, self.receive, self.engine, whose, echo)?;
+        let ways = Ways { engine: self.engine, receive: Some(self.receive) };
+        self.fly_to(far.address, &mut *far.end, ways, duration_ns, departures)
+    }
+
+    /// Makes the flight to any far end.
+    ///
+    /// # Errors
+    /// As [`Shot::fly`].
+    pub fn fly_to(
+        &self,
+        to: SocketAddr,
+        far: &mut dyn FarEnd,
+        ways: Ways,
+        duration_ns: u64,
+        departures: Departures<'_>,
+    ) -> Result<Outcome, MeasureError> {
+        let sockets: Vec<UdpSocket> =
+            (0..self.lanes()).map(|_| self.rig.sender_socket(to)).collect::<Result<_, _>>()?;
+        let answered = if self.echo { &sockets[..] } else { &[] };
+        for socket in answered {
+            set_receive_buffer(socket, ANSWERS_BYTES).map_err(MeasureError::Socket)?;
+        }
+        let senders = self.senders(&sockets, to)?;
+        let before = self.rig.counters()?;
+        // Last: some engines take longer to load than the first message is away.
+        let windows = Windows { start_ns: far.begin()?, shift: Windows::shift_for(duration_ns) };
+        let flight = Flight {
+            flow: self.flow,
+            duration_ns,
+            departures,
+            spin: self.spin,
+            windows,
+            stop: self.stop,
+            live: self.live,
+        };
+        let far_cpu = (!matches!(self.rig.place(), Place::To(_))).then_some(self.cpus.reader);
+        let (landed, answers) = self.with_answers(
+            answered,
+            || flight.run(senders, far, far_cpu),
+            |landed| landed.read.delivered,
+        )?;
+        let senders: Vec<Sent> = landed.sent.into_iter().map(|(sent, ())| sent).collect();
+        let sent = Sent::merged(senders.iter().cloned(), windows);
+        let counted = self.rig.counted_since(&before)?;
+        let evidence = Evidence {
+            sent: sent.accepted,
+            refused: sent.refused.values().sum(),
+            read: &landed.read,
+            drops: None,
+            counted: &counted,
+            ways,
+            place: self.rig.place(),
+            devices: self.rig.device_names(),
+            family: self.rig.family(),
+        };
+        let accounting = evidence.account();
+        let answers = self.echo.then_some(answers);
+        Ok(Outcome { windows, senders, sent, read: landed.read, ways, accounting, answers })
+    }
+
+    /// How many senders there are.
+    #[must_use]
+    pub fn lanes(&self) -> u32 {
+        self.cpus.senders.len() as u32
+    }
+
+    /// Reads the answers on these sockets while `work` runs, and until as many have come as
+    /// messages arrived, or none comes any more.
+    fn with_answers<T>(
+        &self,
+        sockets: &[UdpSocket],
+        work: impl FnOnce() -> Result<T, MeasureError>,
+        arrived: impl Fn(&T) -> u64,
+    ) -> Result<(T, Answers), MeasureError> {
+        let (over, count) = (AtomicBool::new(false), AtomicU64::new(0));
+        thread::scope(|scope| {
+            let read = |socket| {
+                let (over, count) = (&over, &count);
+                let lanes = self.lanes();
+                spawn(scope, "answers", move || {
+                    answers::read(socket, self.flow, lanes, count, over).map_err(MeasureError::Receive)
+                })
+            };
+            let readers = sockets.iter().map(read).collect::<Result<Vec<_>, _>>();
+            let done = work();
+            if let (Ok(done), false) = (&done, sockets.is_empty()) {
+                await_answers(arrived(done), &count, self.stop);
+            }
+            over.store(true, Relaxed);
+            let mut all = Answers::default();
+            for reader in readers? {
+                all.merge(&reader.join().unwrap_or(Err(MeasureError::Thread("answers")))?);
+            }
+            Ok((done?, all))
+        })
+    }
+
+    /// One engine a worker.
+    fn senders(
+        &self,
+        sockets: &[UdpSocket],
+        to: SocketAddr,
+    ) -> Result<Vec<Sender<'static, ()>>, MeasureError> {
+        let sender = |(lane, (socket, &cpu)): (u32, (&UdpSocket, &usize))| {
+            Ok(Sender { engine: self.engine(lane, socket, to)?, cpu, tap: () })
+        };
+        (0..).zip(sockets.iter().zip(&self.cpus.senders)).map(sender).collect()
+    }
+
+    /// The engine of one worker, over its socket or in its name.
+    ///
+    /// # Errors
+    /// If it does not work here.
+    pub fn engine(
+        &self,
+        lane: u32,
+        socket: &UdpSocket,
+        to: SocketAddr,
+    ) -> Result<Box<dyn engine::Engine>, MeasureError> {
+        let own = || socket.try_clone().map_err(MeasureError::Socket);
+        Ok(match self.engine {
+            Engine::Send => Box::new(engine::Send::new(own()?, self.size)),
+            Engine::Sendmmsg => Box::new(engine::Sendmmsg::new(own()?, self.size)),
+            Engine::Gso => {
+                self.split_in_lab()?;
+                Box::new(engine::Gso::new(own()?, self.size).map_err(MeasureError::Socket)?)
+            }
+            Engine::AfXdp => {
+                let (index, frame) = self.frame(socket, to)?;
+                Box::new(self.rig.at(Role::Sender, || engine::AfXdp::open(index, lane, frame))??)
+            }
+            Engine::Xdp => {
+                let (index, frame) = self.frame(socket, to)?;
+                Box::new(self.rig.at(Role::Sender, || engine::Xdp::load(&frame, index))??)
+            }
+        })
+    }
+
+    /// The lab's devices must not leave buffers whole that are to be split: a veth never
+    /// does it, and counts a buffer as one packet.
+    fn split_in_lab(&self) -> Result<(), MeasureError> {
+        let Some(lab) = self.rig.lab() else { return Ok(()) };
+        let name = &lab.link(Role::Sender).name;
+        Ok(self.rig.at(Role::Sender, || offload::set_feature(name, SPLIT_BY_DEVICE, false))??)
+    }
+
+    /// The device of the sender, and a message as a whole frame from its socket to there.
+    fn frame(&self, socket: &UdpSocket, to: SocketAddr) -> Result<(u32, Frame), MeasureError> {
+        let source = socket.local_addr().map_err(MeasureError::Socket)?;
+        let (index, ends) = match self.rig.lab() {
+            Some(lab) => {
+                let (near, far) = (lab.link(Role::Sender), lab.link(Role::Reader));
+                let (source_mac, destination_mac) = (near.mac, far.mac);
+                (near.index, Ends { source_mac, destination_mac, source, destination: to, hop_limit: 1 })
+            }
+            None => {
+                let way = route::to(to.ip())?;
+                let (source_mac, destination_mac) = (way.source_mac, way.destination_mac);
+                let source = SocketAddr::new(way.source, source.port());
+                (way.index, Ends { source_mac, destination_mac, source, destination: to, hop_limit: HOPS })
+            }
+        };
+        Ok((index, Frame::new(&ends, self.flow, self.size)))
+    }
+}
+
+fn await_answers(arrived: u64, count: &AtomicU64, stop: &AtomicBool) {
+    let (mut last, mut since) = (0, Instant::now());
+    while count.load(Relaxed) < arrived && !stop.load(Relaxed) {
+        thread::sleep(Duration::from_millis(5));
+        let now = count.load(Relaxed);
+        if now != last {
+            (last, since) = (now, Instant::now());
+        } else if since.elapsed() > SILENCE {
+            break;
+        }
+    }
+}

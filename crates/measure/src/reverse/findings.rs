@@ -1,0 +1,185 @@
+//! What the trials of a variant show, in words.
+
+use netfathom_model::plan::Variant;
+use netfathom_model::record::{Estimate, Phase, ReverseResult, ReverseSummary, VariantResult};
+use netfathom_model::units::format_rate;
+use netfathom_model::verdict::Finding;
+
+/// Of a single trial, which has no interval, less than this is taken for chance.
+const CHANCE: f64 = 0.05;
+
+/// What each variant shows.
+#[must_use]
+pub fn of(result: &ReverseResult) -> Vec<Finding> {
+    let variants = result.variants.iter();
+    variants.filter_map(|v| Some(finding(v, v.summary.as_ref()?))).collect()
+}
+
+fn finding(variant: &VariantResult, s: &ReverseSummary) -> Finding {
+    let inbound = inbound_name(variant.variant);
+    let drop = with_interval(s.drop, s.drop_interval);
+    let (seen, cause, remedy) = match can_tell(s.drop, s.drop_interval, 0.0) {
+        true if s.drop > 0.0 => (
+            format!("{inbound} take {drop} of the sending rate"),
+            cause(variant.variant, s),
+            remedy(variant.variant),
+        ),
+        true => (
+            format!("{inbound} take nothing of the sending rate, which rises while they come ({drop})"),
+            "something else that took from it before took less at the peak: a far end with more to do sleeps less, and need not be woken by the sender; or other programs ended".into(),
+            "see whether it comes back when they end, and repeat it when the machine is quiet",
+        ),
+        false => (
+            format!("{inbound} take nothing of the sending rate that can be told ({drop})"),
+            "the load in is too small, or too few trials were made to tell it from chance".into(),
+            "raise the peak of --inbound, or --trials",
+        ),
+    };
+    Finding { seen, cause, evidence: evidence(variant, s), remedy: remedy.into() }
+}
+
+/// Whether a value differs from another, as far as that can be told.
+fn can_tell(value: f64, interval: Option<Estimate>, from: f64) -> bool {
+    interval.map_or((value - from).abs() > CHANCE, |interval| !interval.holds(from))
+}
+
+fn with_interval(value: f64, interval: Option<Estimate>) -> String {
+    match interval {
+        Some(interval) => format!("{} ± {}", percent(value), percent(interval.half_width)),
+        None => percent(value),
+    }
+}
+
+fn percent(share: f64) -> String {
+    format!("{:.1} %", 100.0 * share)
+}
+
+fn inbound_name(variant: Variant) -> &'static str {
+    match variant {
+        Variant::Ignored => "incoming messages that nobody reads",
+        Variant::OtherThread => "incoming messages that another thread reads",
+        Variant::SameThread => "incoming messages that the sending thread reads",
+        Variant::Echo => "the answers to its own messages, which another thread reads,",
+    }
+}
+
+/// What the processor did instead.
+fn cause(variant: Variant, s: &ReverseSummary) -> String {
+    let [before, .., peak, _] = s.processor;
+    let [waited_before, .., waited_peak, _] = s.sender_waited;
+    let mut cause = format!(
+        "the sender's processor takes what comes in through the protocols before the sender goes on: soft interrupts had {} of it before and {} at the peak, the kernel for threads {} and {}, programs {} and {}; the sender waited for it {} of the time before and {} at the peak",
+        percent(before.softirq),
+        percent(peak.softirq),
+        percent(before.system),
+        percent(peak.system),
+        percent(before.user),
+        percent(peak.user),
+        percent(waited_before),
+        percent(waited_peak),
+    );
+    if variant == Variant::SameThread {
+        cause.push_str(", and its own receive calls take from it what is left");
+    }
+    // Both hosts of a lab are on one machine.
+    cause.push_str(" (on a lab's veth the sender's processor also carries its own messages to the far end's socket, in soft interrupts)");
+    cause
+}
+
+fn evidence(variant: &VariantResult, s: &ReverseSummary) -> String {
+    let rate = |phase: Phase| format_rate(s.outgoing_per_s[phase as usize].round());
+    let read: u64 = variant.trials.iter().map(|t| t.inbound_read).sum();
+    let sent: u64 = variant.trials.iter().map(|t| t.inbound_sent).sum();
+    let back = if can_tell(s.recovery, s.recovery_interval, 1.0) {
+        if s.recovery < 1.0 { "it did not come back in full" } else { "it came back higher" }
+    } else {
+        "it came back in full"
+    };
+    let mut evidence = format!(
+        "{} messages a second out before, {} at the peak with {} coming in, {} after: {back} ({}); {read} of {sent} incoming messages were read",
+        rate(Phase::Before),
+        rate(Phase::Peak),
+        format_rate(s.inbound_per_s[Phase::Peak as usize].round()),
+        rate(Phase::After),
+        with_interval(s.recovery, s.recovery_interval),
+    );
+    if let Some([before, _, peak, _]) = s.stack_mean_ns {
+        evidence.push_str(&format!("; mean stack time {before:.0} ns before and {peak:.0} ns at the peak"));
+    }
+    evidence
+}
+
+fn remedy(variant: Variant) -> &'static str {
+    match variant {
+        Variant::Ignored => {
+            "have them dropped before the protocols (XDP, or no such messages at all), or handled on another processor: interrupt affinity, receive queues, RPS"
+        }
+        Variant::OtherThread | Variant::Echo => {
+            "have incoming packets handled on a processor other than the sender's: interrupt affinity, receive queues, RPS"
+        }
+        Variant::SameThread => {
+            "let another thread on another processor read them, and have incoming packets handled there: interrupt affinity, receive queues, RPS"
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use netfathom_model::record::ProcessorShares;
+
+    use super::*;
+
+    fn variant(drop: f64, half_width: Option<f64>) -> VariantResult {
+        let interval = |value| half_width.map(|half_width| Estimate { value, half_width });
+        let summary = ReverseSummary {
+            trials: 5,
+            outgoing_per_s: [800e3, 600e3, 400e3, 796e3],
+            inbound_per_s: [0.0, 100e3, 200e3, 0.0],
+            drop,
+            drop_interval: interval(drop),
+            recovery: 0.995,
+            recovery_interval: interval(0.995),
+            stack_mean_ns: Some([500.0, 550.0, 600.0, 500.0]),
+            stages: Vec::new(),
+            processor: [0.1, 0.2, 0.37, 0.1].map(|softirq| ProcessorShares { softirq, ..Default::default() }),
+            sender_waited: [0.0, 0.1, 0.2, 0.0],
+        };
+        VariantResult { variant: Variant::Ignored, trials: Vec::new(), summary: Some(summary) }
+    }
+
+    fn of_variant(variant: &VariantResult) -> Finding {
+        finding(variant, variant.summary.as_ref().unwrap())
+    }
+
+    #[test]
+    fn what_answers_take_is_told_with_numbers() {
+        let f = of_variant(&variant(0.5, Some(0.02)));
+        assert!(f.seen.contains("nobody reads take 50.0 % ± 2.0 % of the sending rate"), "{}", f.seen);
+        assert!(f.cause.contains("10.0 % of it before and 37.0 % at the peak"), "{}", f.cause);
+        assert!(
+            f.evidence.contains("800k messages a second out before, 400k at the peak with 200k coming in")
+        );
+        assert!(f.evidence.contains("it came back in full (99.5 % ± 2.0 %)"), "{}", f.evidence);
+        assert!(f.evidence.contains("500 ns before and 600 ns at the peak"));
+    }
+
+    #[test]
+    fn what_cannot_be_told_is_not() {
+        for v in [variant(0.03, Some(0.04)), variant(0.03, None)] {
+            assert!(of_variant(&v).seen.contains("nothing of the sending rate that can be told"));
+        }
+        assert!(of_variant(&variant(0.06, None)).seen.contains("take 6.0 %"));
+        assert!(
+            of_variant(&variant(-0.2, Some(0.1))).seen.contains("rises while they come (-20.0 % ± 10.0 %)")
+        );
+    }
+
+    #[test]
+    fn what_did_not_come_back_is_told() {
+        let mut v = variant(0.5, Some(0.02));
+        let summary = v.summary.as_mut().unwrap();
+        summary.recovery = 0.9;
+        summary.recovery_interval = Some(Estimate { value: 0.9, half_width: 0.05 });
+        assert!(of_variant(&v).evidence.contains("did not come back in full (90.0 % ± 5.0 %)"));
+    }
+}

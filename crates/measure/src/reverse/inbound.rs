@@ -1,0 +1,247 @@
+//! What comes in while the load goes out: who reads it, and the far end that answers.
+
+use std::io;
+use std::net::UdpSocket;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+
+use netfathom_model::engine::Engine as Kind;
+use netfathom_model::message::Header;
+use netfathom_sys::clock::monotonic_ns;
+use netfathom_sys::socket::{ReceiveBatch, SendBatch, Wait};
+
+use super::phases::Phases;
+use crate::load::engine::{Engine, Outcome, Send};
+use crate::load::receive::PATIENCE;
+
+/// Datagrams a call, and room for each: more than the lab's MTU.
+const BATCH: usize = 64;
+const BATCH_BYTES: usize = 2048;
+
+/// Messages of one flow that an application read, by window of time.
+#[derive(Clone, Debug)]
+pub struct Counts {
+    phases: Phases,
+    flow: u32,
+    /// A count a window; the last takes what comes after the trial.
+    pub windows: Vec<u64>,
+}
+
+impl Counts {
+    /// None yet.
+    #[must_use]
+    pub fn new(phases: Phases, flow: u32) -> Self {
+        Self { phases, flow, windows: vec![0; phases.window_count()] }
+    }
+
+    /// Counts those of a batch that are of the flow.
+    fn take(&mut self, batch: &ReceiveBatch) {
+        let ours = |payload| Header::read(payload).is_some_and(|header| header.flow == self.flow);
+        let count = batch.datagrams().filter(|datagram| ours(datagram.payload)).count() as u64;
+        let last = self.windows.len().saturating_sub(1);
+        let window = self.phases.windows.of(monotonic_ns()).min(last);
+        if let Some(of_window) = self.windows.get_mut(window) {
+            *of_window += count;
+        }
+    }
+
+    /// All of them.
+    #[must_use]
+    pub fn total(&self) -> u64 {
+        self.windows.iter().sum()
+    }
+}
+
+fn batch() -> ReceiveBatch {
+    ReceiveBatch::new(BATCH, BATCH_BYTES)
+}
+
+/// Nothing there in time, or a signal, is no failure.
+fn receive(batch: &mut ReceiveBatch, socket: &UdpSocket, wait: Wait) -> io::Result<usize> {
+    match batch.receive(socket, wait) {
+        Err(e) if matches!(e.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted) => Ok(0),
+        outcome => outcome,
+    }
+}
+
+/// Reads and counts until `ended` is set and nothing is left.
+///
+/// # Errors
+/// If receiving fails.
+pub fn read(socket: &UdpSocket, mut counts: Counts, ended: &AtomicBool) -> io::Result<Counts> {
+    socket.set_read_timeout(Some(PATIENCE))?;
+    let mut batch = batch();
+    loop {
+        let last = ended.load(Relaxed);
+        let received = receive(&mut batch, socket, Wait::ForOne)?;
+        counts.take(&batch);
+        if last && received == 0 {
+            return Ok(counts);
+        }
+    }
+}
+
+/// The far end of an echo.
+pub struct Echo<'a> {
+    /// Connected to the sender.
+    pub socket: &'a UdpSocket,
+    /// The messages of this flow are answered.
+    pub flow: u32,
+    /// The answers' own flow, so that nothing that follows a message out takes them for it.
+    pub answer_flow: u32,
+    /// UDP payload of an answer: that of the message.
+    pub size: usize,
+    /// When to answer.
+    pub phases: Phases,
+}
+
+impl Echo<'_> {
+    /// Reads throughout the trial and answers the part of the messages that the time is for,
+    /// evenly among them, until `ended` is set and nothing is left. That it reads where it
+    /// does not answer keeps everything but the answers the same in all parts of the trial.
+    /// Returns how many answers the system took.
+    ///
+    /// # Errors
+    /// If receiving fails. An answer that cannot be sent is one that does not come.
+    pub fn answer(&self, ended: &AtomicBool) -> io::Result<u64> {
+        self.socket.set_read_timeout(Some(PATIENCE))?;
+        let (mut batch, mut answers) = (batch(), SendBatch::new(BATCH, self.size));
+        let (mut sent, mut due) = (0, 0.0);
+        loop {
+            let last = ended.load(Relaxed);
+            let received = receive(&mut batch, self.socket, Wait::ForOne)?;
+            if last && received == 0 {
+                return Ok(sent);
+            }
+            let share = self.phases.answered_share(monotonic_ns());
+            if share == 0.0 {
+                due = 0.0;
+                continue;
+            }
+            let mut filled = 0;
+            let headers = batch.datagrams().filter_map(|datagram| Header::read(datagram.payload));
+            for header in headers.filter(|header| header.flow == self.flow) {
+                due += share;
+                if due >= 1.0 {
+                    due -= 1.0;
+                    Header { flow: self.answer_flow, ..header }.write(answers.payload(filled));
+                    filled += 1;
+                }
+            }
+            sent += send(&mut answers, self.socket, filled);
+        }
+    }
+}
+
+/// Sends so many of a batch; leaves out each that is refused. Returns how many were taken.
+fn send(batch: &mut SendBatch, socket: &UdpSocket, count: usize) -> u64 {
+    let (mut from, mut sent) = (0, 0);
+    while from < count {
+        // One that is refused is left out, as a program would that has the next to answer.
+        let taken = batch.send(socket, from..count).unwrap_or(0);
+        sent += taken as u64;
+        from += taken.max(1);
+    }
+    sent
+}
+
+/// An engine that first reads everything that has come in: the sending thread of a program
+/// that does both.
+pub struct Draining<'a> {
+    engine: Send,
+    socket: &'a UdpSocket,
+    batch: ReceiveBatch,
+    /// What it read.
+    pub counts: Counts,
+}
+
+impl<'a> Draining<'a> {
+    /// Sends by the engine, and reads the socket before each message.
+    #[must_use]
+    pub fn new(engine: Send, socket: &'a UdpSocket, counts: Counts) -> Self {
+        Self { engine, socket, batch: batch(), counts }
+    }
+}
+
+impl Engine for Draining<'_> {
+    fn kind(&self) -> Kind {
+        self.engine.kind()
+    }
+
+    fn send(&mut self, messages: &mut [Header]) -> Outcome {
+        // An error of the socket would be that of an earlier answer; a later call reads on.
+        while let Ok(received @ 1..) = receive(&mut self.batch, self.socket, Wait::No) {
+            self.counts.take(&self.batch);
+            if received < BATCH {
+                break;
+            }
+        }
+        self.engine.send(messages)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::load::window::Windows;
+
+    fn phases() -> Phases {
+        let windows = Windows { start_ns: monotonic_ns(), shift: Windows::shift_for(60_000_000_000) };
+        Phases { duration_ns: 60_000_000_000, windows }
+    }
+
+    fn pair() -> (UdpSocket, UdpSocket) {
+        let [one, other] = [const { "127.0.0.1:0" }; 2].map(|address| UdpSocket::bind(address).unwrap());
+        one.connect(other.local_addr().unwrap()).unwrap();
+        other.connect(one.local_addr().unwrap()).unwrap();
+        (one, other)
+    }
+
+    fn send_numbered(socket: &UdpSocket, flow: u32, count: u64) {
+        let mut payload = [0; 64];
+        for sequence in 0..count {
+            Header { flow, sequence, intended_ns: 1, sent_ns: 2 }.write(&mut payload);
+            socket.send(&payload).unwrap();
+        }
+    }
+
+    #[test]
+    fn only_the_flow_is_counted_and_nothing_is_left() {
+        let (one, other) = pair();
+        send_numbered(&one, 7, 100);
+        send_numbered(&one, 8, 3);
+        let counts = read(&other, Counts::new(phases(), 7), &AtomicBool::new(true)).unwrap();
+        assert_eq!(counts.total(), 100);
+    }
+
+    #[test]
+    fn an_engine_reads_everything_before_it_sends() {
+        let ((sender, _far), (inbound_far, inbound)) = (pair(), pair());
+        let mut engine = Draining::new(Send::new(sender, 64), &inbound, Counts::new(phases(), 7));
+        let mut messages = [Header { flow: 1, sequence: 0, intended_ns: 0, sent_ns: 0 }];
+        for (there, total) in
+            [(0, 0), (200, 200), (BATCH as u64, 200 + BATCH as u64), (1, 201 + BATCH as u64)]
+        {
+            send_numbered(&inbound_far, 7, there);
+            assert_eq!(engine.send(&mut messages).accepted, 1);
+            assert_eq!(engine.counts.total(), total);
+        }
+    }
+
+    /// With so many messages in the rise, about half of them are answered in its middle, each
+    /// once and with a flow of their own.
+    #[test]
+    fn an_echo_answers_its_share() {
+        let (sender, far) = pair();
+        let now_ns = monotonic_ns();
+        // In the middle of the rise, for seconds.
+        let windows = Windows { start_ns: now_ns - 150_000_000_000, shift: 33 };
+        let phases = Phases { duration_ns: 400_000_000_000, windows };
+        send_numbered(&sender, 7, 100);
+        send_numbered(&sender, 9, 10);
+        let echo = Echo { socket: &far, flow: 7, answer_flow: 8, size: 64, phases };
+        let answered = echo.answer(&AtomicBool::new(true)).unwrap();
+        assert!((48..=52).contains(&answered), "{answered}");
+        let counts = read(&sender, Counts::new(phases, 8), &AtomicBool::new(true)).unwrap();
+        assert_eq!(counts.total(), answered);
+    }
+}

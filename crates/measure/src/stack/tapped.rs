@@ -1,0 +1,59 @@
+//! What a tap has to say after a trial.
+
+use std::collections::BTreeMap;
+
+use netfathom_model::accounting::{Accounting, Fate};
+use netfathom_model::path::{Direction, Stage, Tap};
+use netfathom_model::sample::Sample;
+
+use super::tap::Collected;
+use crate::accounting::hook_counts;
+
+/// What a tap has to say after a trial.
+#[derive(Default)]
+pub struct Tapped {
+    /// Times, direction by direction.
+    pub paths: Vec<(Direction, Collected)>,
+    /// The raw stream.
+    pub samples: Vec<Sample>,
+    /// Packets that the kernel dropped, by its own names; `None` if the tap does not watch that.
+    pub drops: Option<BTreeMap<String, u64>>,
+    /// Messages that a hook saw and could not join.
+    pub lost: BTreeMap<&'static str, u64>,
+    /// How far the wall clock moved, where stamps were converted.
+    pub clock_moved_ns: Option<i64>,
+}
+
+impl Tapped {
+    /// Adds to the accounting what the tap joined and what it could not.
+    #[must_use]
+    pub fn complete(&self, mut accounting: Accounting) -> Accounting {
+        let joined = |d| self.paths.iter().find(|p| p.0 == d).map(|p| p.1.total.distribution.moments.n);
+        let mut seen = Vec::new();
+        if let Some(n) = joined(Direction::Tx) {
+            accounting.unjoined_tx = accounting.sent.abs_diff(n);
+            seen.push((if self.drops.is_some() { "net_dev_start_xmit" } else { "TX_SOFTWARE" }, n));
+        }
+        if let Some(n) = joined(Direction::Rx) {
+            let delivered = accounting.count(&Fate::Delivered);
+            accounting.unjoined_rx = delivered.abs_diff(n);
+            seen.push((if self.drops.is_some() { "netif_receive_skb" } else { "RX_SOFTWARE" }, n));
+        }
+        accounting.unstaged_rx = self.paths.iter().map(|p| p.1.unstaged).sum();
+        accounting.hooks = hook_counts(&seen, &self.lost);
+        accounting
+    }
+}
+
+/// Why the tap has no times of a stage.
+#[must_use]
+pub fn unavailable(tap: Tap, stage: Stage, qdisc: &str) -> String {
+    match (tap, stage) {
+        (Tap::Bpf, Stage::Qdisc) => format!("the device has no queue of its own ({qdisc})"),
+        (Tap::Bpf, _) => "no message passed it".into(),
+        (Tap::Timestamping, s) if s.direction() == Direction::Rx => {
+            "SO_TIMESTAMPING has a single stamp on the way in".into()
+        }
+        (Tap::Timestamping, _) => "SO_TIMESTAMPING has no stamp there".into(),
+    }
+}

@@ -1,0 +1,226 @@
+//! `capacity` against truths that it did not produce: counters of the kernel, and the order
+//! that its own numbers must have.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use netfathom_measure::capacity::run;
+use netfathom_measure::load::sender::Live;
+use netfathom_measure::observer::{Observer, Progressed, Step};
+use netfathom_model::engine::Engine;
+use netfathom_model::plan::{CapacityPlan, Family, Place};
+use netfathom_model::record::{Bounded, CapacityResult, CapacityRow};
+use netfathom_model::units::format_rate;
+use netfathom_model::verdict::Level;
+use netfathom_testkit::privileged;
+
+/// Measurements do not share their processors with each other.
+fn alone() -> MutexGuard<'static, ()> {
+    static ONE: Mutex<()> = Mutex::new(());
+    ONE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Keeps the steps' names and the number of rows at each record.
+#[derive(Default)]
+struct Watcher {
+    steps: Vec<String>,
+    rows: Vec<usize>,
+}
+
+impl Observer<CapacityResult> for Watcher {
+    fn begins(&mut self, step: Step, _: &Arc<Live>) {
+        self.steps.push(step.name);
+    }
+    fn keep(&mut self, so_far: &Progressed<CapacityResult>) -> io::Result<()> {
+        self.rows.push(so_far.result.rows.len());
+        Ok(())
+    }
+}
+
+fn plan(engines: &[Engine], workers: &[u32]) -> CapacityPlan {
+    CapacityPlan {
+        place: Place::Lab,
+        family: Family::Ipv4,
+        engines: engines.to_vec(),
+        workers: workers.to_vec(),
+        hold_ns: 100_000_000,
+        trials: 2,
+        size_bytes: 64,
+        seed: 1,
+        cpus: Vec::new(),
+        allow: vec![],
+    }
+}
+
+fn measure(plan: CapacityPlan, watcher: &mut Watcher) -> Progressed<CapacityResult> {
+    run(&plan.validated().unwrap(), watcher, &AtomicBool::new(false)).unwrap()
+}
+
+/// What must hold of any row, whatever the machine did meanwhile.
+fn assert_sound(row: &CapacityRow) {
+    let name = row.engine.name();
+    assert_ne!(row.verdict.level, Level::Void, "{name}: {:?}", row.verdict);
+    let reasons = || row.verdict.reasons.iter().map(|r| r.text.as_str());
+    assert!(!reasons().any(|r| r.contains("counters disagree")), "{name}: {:?}", row.verdict);
+    for search in &row.searches {
+        let sustained = search.sustained_per_s.unwrap_or(0.0);
+        assert!(search.capacity_per_s.unwrap_or(0.0) <= sustained, "{name}");
+        for probe in &search.probes {
+            // What is in time is kept up as well, and what is kept up is what was found.
+            assert!(!probe.in_time || probe.sustained, "{name}: {probe:?}");
+            assert!(!probe.sustained || probe.wanted_per_s <= sustained, "{name}: {probe:?}");
+            // No schedule lets more leave than was wanted.
+            assert!(probe.reached_per_s <= 1.001 * probe.wanted_per_s, "{name}: {probe:?}");
+        }
+        let failed = search.probes.iter().filter(|p| !p.sustained && p.wanted_per_s < sustained);
+        let mut times: BTreeMap<u64, usize> = BTreeMap::new();
+        failed.for_each(|p| *times.entry(p.wanted_per_s as u64).or_default() += 1);
+        // A rate below what held was tried until it held, or failed as often as is allowed.
+        for (rate, n) in times {
+            let held = search.probes.iter().any(|p| p.sustained && p.wanted_per_s as u64 == rate);
+            assert!(held || n >= 3, "{name}: {rate} failed {n} times");
+        }
+    }
+}
+
+#[test]
+fn two_engines_are_searched_and_held_against_the_stack_time() {
+    if !privileged("a search in the lab") {
+        return;
+    }
+    let _alone = alone();
+    let mut watcher = Watcher::default();
+    let p = measure(plan(&[Engine::Send, Engine::Sendmmsg], &[1]), &mut watcher);
+    print(&p);
+    assert_eq!(watcher.rows, [0, 1, 2, 2]);
+    assert!(
+        watcher.steps.iter().any(|s| s.starts_with("sendmmsg, 1 worker, search 2/2: ") && s.ends_with("/s"))
+    );
+    assert_eq!(p.result.rows.len(), 2);
+    for row in &p.result.rows {
+        assert_sound(row);
+        assert_eq!(row.searches.len(), 2);
+        let (flat_out, sustained) = (row.flat_out_per_s.unwrap(), row.sustained_per_s.unwrap());
+        assert_eq!((flat_out.n, sustained.n), (2, 2));
+        // The search goes up to four times the first upper end, if a burst was disturbed.
+        assert!(sustained.mean_per_s <= 4.0 * 1.1 * flat_out.mean_per_s * 1.1);
+    }
+    let inferred = p.result.inferred.as_ref().unwrap();
+    let of = (inferred.theoretical_per_s * inferred.peak.mean_ns / 1e9 - 1.0).abs();
+    assert!(of < 1e-9, "{inferred:?}");
+    assert!(p.result.rows.iter().all(|r| r.of_inferred.is_some()));
+}
+
+/// The kernel's count of datagrams that were handed to sockets, over all of this machine.
+fn datagrams_in() -> u64 {
+    let text = fs::read_to_string("/proc/net/snmp").unwrap();
+    let udp: Vec<&str> = text.lines().filter(|l| l.starts_with("Udp:")).collect();
+    let column = udp[0].split_whitespace().position(|c| c == "InDatagrams").unwrap();
+    udp[1].split_whitespace().nth(column).unwrap().parse().unwrap()
+}
+
+/// Needs no privilege: every message that a probe claims was handed to a socket by the kernel.
+#[test]
+fn what_was_kept_up_was_delivered_by_the_kernels_own_count() {
+    let _alone = alone();
+    let plan = CapacityPlan { place: Place::Loopback, trials: 1, ..plan(&[Engine::Sendmmsg], &[1]) };
+    let hold_s = plan.hold_ns as f64 / 1e9;
+    let before = datagrams_in();
+    let p = measure(plan, &mut Watcher::default());
+    let counted = (datagrams_in() - before) as f64;
+    assert_sound(&p.result.rows[0]);
+    let kept_up = p.result.rows[0].searches[0].probes.iter().filter(|p| p.sustained);
+    let claimed: f64 = kept_up.map(|p| p.wanted_per_s * hold_s * (1.0 - p.lost.unwrap())).sum();
+    assert!(claimed > 0.0 && counted >= 0.998 * claimed, "{claimed} claimed, {counted} counted");
+    // One that cannot be compared says so.
+    assert!(p.result.inferred.is_none());
+    assert!(p.result.left_out.iter().any(|l| l.what == "what the paper infers"), "{:?}", p.result.left_out);
+}
+
+#[test]
+fn an_engine_that_does_not_work_here_is_left_out_and_the_rest_goes_on() {
+    if !privileged("an engine without a queue") {
+        return;
+    }
+    let _alone = alone();
+    let plan = CapacityPlan { trials: 1, ..plan(&[Engine::AfXdp, Engine::Sendmmsg], &[2]) };
+    let p = measure(plan, &mut Watcher::default());
+    print(&p);
+    assert_eq!(p.result.left_out[0].what, "af_xdp, 2 workers");
+    assert!(p.result.left_out[0].remedy.contains("queue of its own"), "{:?}", p.result.left_out);
+    assert_eq!(p.result.rows.len(), 1);
+    assert_sound(&p.result.rows[0]);
+    assert!(!p.verdict.reasons.iter().any(|r| r.text.contains("combinations")), "{:?}", p.verdict);
+}
+
+#[test]
+fn a_stop_keeps_the_finished_rows() {
+    let _alone = alone();
+    struct Stopper<'a> {
+        stop: &'a AtomicBool,
+        at: &'a str,
+    }
+    impl Observer<CapacityResult> for Stopper<'_> {
+        fn begins(&mut self, step: Step, _: &Arc<Live>) {
+            if step.name.starts_with(self.at) {
+                self.stop.store(true, Relaxed);
+            }
+        }
+        fn keep(&mut self, _: &Progressed<CapacityResult>) -> io::Result<()> {
+            Ok(())
+        }
+    }
+    let plan = CapacityPlan { place: Place::Loopback, ..plan(&[Engine::Send, Engine::Sendmmsg], &[1]) };
+    // In the first search of the second row, and in the second of the first.
+    for (at, searches) in
+        [("sendmmsg, 1 worker, search 1/2: flat", 2), ("send, 1 worker, search 2/2: flat", 1)]
+    {
+        let stop = AtomicBool::new(false);
+        let p = run(&plan, &mut Stopper { stop: &stop, at }, &stop).unwrap();
+        assert_eq!(p.result.rows.len(), 1, "{at}");
+        assert_eq!((p.result.rows[0].engine, p.result.rows[0].searches.len()), (Engine::Send, searches));
+        assert_sound(&p.result.rows[0]);
+        assert!(p.verdict.reasons.iter().any(|r| r.text.contains("1 of 2")), "{:?}", p.verdict);
+    }
+}
+
+/// The table of this machine: `cargo test --release --test capacity -- --ignored --nocapture`.
+#[test]
+#[ignore = "takes minutes: every engine, three searches of half a second a rate"]
+fn table_of_this_machine() {
+    if !privileged("the table of this machine") {
+        return;
+    }
+    let _alone = alone();
+    let plan = CapacityPlan { hold_ns: 500_000_000, trials: 3, ..plan(&Engine::LADDER, &[1]) };
+    let p = measure(plan, &mut Watcher::default());
+    print(&p);
+    p.result.rows.iter().for_each(assert_sound);
+}
+
+fn print(p: &Progressed<CapacityResult>) {
+    let text = |b: Option<Bounded>| {
+        b.map_or_else(
+            || "none".into(),
+            |b| {
+                let half =
+                    b.half_width_per_s.map_or_else(String::new, |h| format!(" ± {}", format_rate(h.round())));
+                format!("{}{half}", format_rate(b.mean_per_s.round()))
+            },
+        )
+    };
+    for r in &p.result.rows {
+        let (flat, kept, in_time) = (text(r.flat_out_per_s), text(r.sustained_per_s), text(r.capacity_per_s));
+        let probes: Vec<usize> = r.searches.iter().map(|s| s.probes.len()).collect();
+        let of = r.of_inferred.map(|e| format!("{:.2} ± {:.2}", e.value, e.half_width));
+        eprintln!(
+            "{} x{}: flat out {flat}, kept up {kept}, in time {in_time}, of inferred {of:?}, probes {probes:?}",
+            r.engine.name(),
+            r.workers
+        );
+    }
+    eprintln!("{:?}\n{:#?}\n{:#?}\n{:#?}", p.result.inferred, p.result.left_out, p.verdict, p.findings);
+}

@@ -1,0 +1,190 @@
+//! `load` against truths that it did not produce: counters of the interface, a receiver that
+//! is not netfathom, devices that it did not make.
+
+mod capture;
+mod far;
+mod sink;
+
+use std::io;
+use std::net::SocketAddr;
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use netfathom_measure::load::run;
+use netfathom_measure::load::sender::Live;
+use netfathom_measure::observer::{Observer, Progressed, Step};
+use netfathom_model::accounting::Fate;
+use netfathom_model::engine::{Engine, Receive};
+use netfathom_model::plan::{EngineChoice, LoadPlan, Place, ReceiveChoice, Spin};
+use netfathom_model::record::{LoadResult, LoadTrialKind};
+use netfathom_model::verdict::Level;
+use netfathom_sys::offload;
+use netfathom_testkit::{DEVICE, TwoHosts, privileged, skipped};
+
+use capture::Capture;
+use far::Far;
+
+/// Measurements do not share their processors with each other.
+fn alone() -> MutexGuard<'static, ()> {
+    static ONE: Mutex<()> = Mutex::new(());
+    ONE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+struct Silent;
+
+impl Observer<LoadResult> for Silent {
+    fn begins(&mut self, _: Step, _: &Arc<Live>) {}
+    fn keep(&mut self, _: &Progressed<LoadResult>) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+fn plan(profile: &str, engine: Engine) -> LoadPlan {
+    LoadPlan { engine: EngineChoice::Only(engine), ..LoadPlan::one_trial(profile.parse().unwrap()) }
+}
+
+fn measure(plan: LoadPlan) -> Progressed<LoadResult> {
+    run(&plan.validated().unwrap(), &mut Silent, &AtomicBool::new(false)).unwrap()
+}
+
+/// Whatever way in is chosen, what left by any engine is accounted for, and the counters of
+/// the devices say the same.
+#[test]
+fn every_engine_reaches_every_receiver() {
+    if !privileged("every_engine_reaches_every_receiver") {
+        return;
+    }
+    let _alone = alone();
+    let receivers = [Receive::Recv, Receive::Recvmmsg, Receive::Gro, Receive::AfXdp, Receive::Xdp];
+    for engine in Engine::LADDER {
+        for receive in receivers {
+            let plan =
+                LoadPlan { receive: ReceiveChoice::Only(receive), ..plan("constant:5k/200ms", engine) };
+            let p = measure(plan);
+            let a = &p.result.trials[0].accounting;
+            let pair = format!("{} to {}", engine.name(), receive.name());
+            assert_eq!(a.sent, 1000, "{pair}");
+            assert_eq!((a.gap(), a.count(&Fate::Unexplained)), (0, 0), "{pair}: {:?}", a.fates);
+            assert!(a.count(&Fate::Delivered) > 0, "{pair}: {:?}", a.fates);
+            assert_eq!((a.truncated, a.garbage, a.duplicates), (0, 0, 0), "{pair}");
+        }
+    }
+}
+
+/// A capture by somebody else holds the same messages, in order, each whole and with right
+/// checksums, whatever engine sent them.
+#[test]
+fn a_foreign_receiver_reads_what_every_engine_sends() {
+    let test = "a_foreign_receiver_reads_what_every_engine_sends";
+    if !privileged(test) {
+        return;
+    }
+    if std::process::Command::new("tcpdump").arg("--version").output().is_err() {
+        return skipped(test, "needs tcpdump (apt-get install tcpdump)");
+    }
+    let _alone = alone();
+    for engine in Engine::LADDER {
+        let hosts = TwoHosts::create();
+        let far = Far::open(&hosts, engine);
+        // The kernel leaves checksums and splitting to a device that offers it, and a veth
+        // does neither: the capture would see them undone.
+        let alone = || {
+            for feature in ["tx-checksum-ip-generic", "tx-udp-segmentation"] {
+                offload::set_feature(DEVICE, feature, false).unwrap();
+            }
+        };
+        hosts.near.run(alone).unwrap();
+        let capture = Capture::begin(&hosts.far, far.address.port()).unwrap();
+        let p = hosts.near.run(|| measure(to(far.address, "constant:5k/200ms", engine))).unwrap();
+        let captured = capture.end().unwrap();
+        let name = engine.name();
+        assert_eq!(p.result.trials[0].load.sent, 1000, "{name}");
+        let ours = captured.iter().filter(|c| c.header.intended_ns != 0);
+        let sequences: Vec<u64> = ours.clone().map(|c| c.header.sequence).collect();
+        assert_eq!(sequences, (0..1000).collect::<Vec<_>>(), "{name}");
+        let wrong = ours.clone().filter(|c| !c.checksums_are_right).count();
+        assert_eq!(wrong, 0, "{name}: wrong checksums");
+        assert!(ours.into_iter().all(|c| c.header.sent_ns >= c.header.intended_ns), "{name}");
+    }
+}
+
+/// A veth says that it splits buffers and does not: what seems to leave never does so singly.
+#[test]
+fn unsplit_buffers_are_caught() {
+    if !privileged("unsplit_buffers_are_caught") {
+        return;
+    }
+    let _alone = alone();
+    let verdict = |split: bool| {
+        let hosts = TwoHosts::create();
+        let far = Far::open(&hosts, Engine::Gso);
+        let prepare = || offload::set_feature(DEVICE, "tx-udp-segmentation", !split).unwrap();
+        hosts.near.run(prepare).unwrap();
+        // Far faster than one message at a time can be sent, so that buffers hold several.
+        let p = hosts.near.run(|| measure(to(far.address, "constant:2M/200ms", Engine::Gso))).unwrap();
+        let caught = p.verdict.reasons.iter().any(|r| r.text.contains("GSO super-packets"));
+        (caught, p.verdict.level)
+    };
+    let (caught, level) = verdict(false);
+    assert!(caught && level >= Level::Degraded);
+    assert!(!verdict(true).0);
+}
+
+/// The plan of a load to another host that nobody there tells about.
+fn to(address: SocketAddr, profile: &str, engine: Engine) -> LoadPlan {
+    LoadPlan {
+        place: Place::To(address),
+        one_way: true,
+        allow: vec![address.ip().to_string()],
+        ..plan(profile, engine)
+    }
+}
+
+#[test]
+fn several_senders_share_the_profile() {
+    if !privileged("several_senders_share_the_profile") {
+        return;
+    }
+    let _alone = alone();
+    let p = measure(LoadPlan { workers: 3, ..plan("ramp:1k..9k/300ms", Engine::Send) });
+    let trial = &p.result.trials[0];
+    let shares: Vec<u64> = trial.workers.iter().map(|w| w.sent).collect();
+    assert_eq!(shares, [500, 500, 500]);
+    let a = &trial.accounting;
+    assert_eq!((a.count(&Fate::Delivered), a.reordered, a.duplicates), (1500, 0, 0));
+}
+
+/// Response begins at the intended departure, so it is never below service; at rest they
+/// hardly differ, and under a load that cannot be kept up they do.
+#[test]
+fn an_echo_shows_what_a_closed_loop_would_omit() {
+    if !privileged("an_echo_shows_what_a_closed_loop_would_omit") {
+        return;
+    }
+    let _alone = alone();
+    let p = measure(LoadPlan { echo: true, ..plan("constant:1M/300ms", Engine::Send) });
+    let kinds: Vec<LoadTrialKind> = p.result.trials.iter().map(|t| t.kind).collect();
+    assert_eq!(kinds, [LoadTrialKind::Idle, LoadTrialKind::Loaded]);
+    let summary = p.result.summary.unwrap();
+    let (idle, loaded) = (summary.echo_idle.unwrap(), summary.echo_loaded.unwrap());
+    assert!(idle.answered > 0 && loaded.answered > 0);
+    for echo in [&idle, &loaded] {
+        assert_eq!((echo.response.n, echo.service.n), (echo.answered, echo.answered));
+        assert!(echo.response.mean_ns >= echo.service.mean_ns && echo.service.min_ns > 0);
+    }
+    let omitted = loaded.response.mean_ns - loaded.service.mean_ns;
+    assert!(omitted > 10.0 * (idle.response.mean_ns - idle.service.mean_ns), "{omitted}");
+}
+
+#[test]
+fn a_sender_that_may_not_spin_only_sleeps() {
+    let _alone = alone();
+    let run = |spin| {
+        let plan = LoadPlan { place: Place::Loopback, spin, ..plan("constant:2k/1s", Engine::Send) };
+        let trial = measure(plan).result.trials.remove(0);
+        assert_eq!(trial.accounting.count(&Fate::Delivered), 2000);
+        trial.workers[0].cpu_ns
+    };
+    let (spun, slept) = (run(Spin::Auto), run(Spin::Never));
+    assert!(slept * 2 < spun, "{slept} {spun}");
+}

@@ -1,0 +1,161 @@
+//! A sink: what it counts, what it tells, and what it does not let itself be used for.
+
+use std::net::{SocketAddr, UdpSocket};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::mpsc::{Receiver, channel};
+use std::sync::{Arc, Mutex};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use netfathom_measure::error::{MeasureError, RunError};
+use netfathom_measure::load::run;
+use netfathom_measure::load::sink::{Event, SinkPlan, serve};
+use netfathom_model::accounting::Fate;
+use netfathom_model::engine::{Engine, Receive};
+use netfathom_model::message::Header;
+use netfathom_model::plan::{LoadPlan, Place};
+
+use super::{Silent, alone, measure, plan};
+
+/// A sink that runs in a thread, over loopback.
+struct Running {
+    address: SocketAddr,
+    events: Receiver<Event>,
+    stop: Arc<AtomicBool>,
+    thread: Option<JoinHandle<Result<(), MeasureError>>>,
+}
+
+impl Running {
+    fn start() -> Self {
+        let (sender, events) = channel();
+        let stop = Arc::new(AtomicBool::new(false));
+        let stopped = Arc::clone(&stop);
+        let sender = Mutex::new(sender);
+        let thread = thread::spawn(move || {
+            let listen = "127.0.0.1:0".parse().unwrap();
+            let plan = SinkPlan { listen, receive: Receive::Recvmmsg, most_loads: None };
+            // A test that has seen enough listens no more.
+            serve(&plan, &mut |event| drop(sender.lock().unwrap().send(event)), &stopped)
+        });
+        let Ok(Event::Listening(address)) = events.recv() else { panic!("it does not listen") };
+        Self { address, events, stop, thread: Some(thread) }
+    }
+
+    fn to(&self, profile: &str) -> LoadPlan {
+        LoadPlan { place: Place::To(self.address), ..plan(profile, Engine::Send) }
+    }
+
+    fn stop(&mut self) {
+        self.stop.store(true, Relaxed);
+        if let Some(thread) = self.thread.take() {
+            thread.join().unwrap().unwrap();
+        }
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.stop.store(true, Relaxed);
+    }
+}
+
+#[test]
+fn a_sink_tells_what_arrived() {
+    let _alone = alone();
+    let sink = Running::start();
+    let p = measure(LoadPlan { trials: 2, ..sink.to("constant:2k/200ms") });
+    for trial in &p.result.trials {
+        let a = &trial.accounting;
+        assert_eq!((a.sent, a.count(&Fate::Delivered), a.gap()), (400, 400, 0));
+        assert!(
+            a.counters.iter().any(|c| c.counter.starts_with("sink: "))
+                && a.counters.iter().all(|c| c.agrees())
+        );
+    }
+    assert_eq!(p.result.receive, Some(Receive::Recvmmsg));
+}
+
+#[test]
+fn a_sink_answers_only_where_it_was_asked_to() {
+    let _alone = alone();
+    let sink = Running::start();
+    let p = measure(LoadPlan { echo: true, ..sink.to("constant:1k/200ms") });
+    assert_eq!(p.result.summary.unwrap().echo_loaded.unwrap().answered, 200);
+    // A message that nobody announced is not answered, however whole it is.
+    let stranger = UdpSocket::bind("127.0.0.1:0").unwrap();
+    stranger.set_read_timeout(Some(Duration::from_millis(300))).unwrap();
+    stranger.send_to(&message(9, 0), sink.address).unwrap();
+    assert!(stranger.recv(&mut [0; 64]).is_err());
+}
+
+#[test]
+fn whatever_comes_is_counted_as_what_it_is() {
+    let mut sink = Running::start();
+    let stranger = UdpSocket::bind("127.0.0.1:0").unwrap();
+    stranger.connect(sink.address).unwrap();
+    let datagrams = [
+        message(9, 0),
+        message(9, 2),
+        message(9, 2),
+        message(9, 1),
+        message(9, 3)[..20].to_vec(),
+        vec![],
+        vec![0xff; 60_000],
+        b"GET / HTTP/1.0\r\n\r\n".to_vec(),
+    ];
+    datagrams.iter().for_each(|d| assert_eq!(stranger.send(d).unwrap(), d.len()));
+    thread::sleep(Duration::from_millis(100));
+    sink.stop();
+    let strays: Vec<_> = sink
+        .events
+        .try_iter()
+        .filter_map(|e| if let Event::Strays { flow, read, .. } = e { Some((flow, read)) } else { None })
+        .collect();
+    let of = |flow| strays.iter().find(|s| s.0 == flow).map(|s| s.1.clone()).unwrap();
+    let flow = of(Some(9));
+    assert_eq!((flow.delivered, flow.duplicates, flow.reordered), (3, 1, 1));
+    let none = of(None);
+    assert_eq!((none.truncated, none.garbage), (1, 3));
+}
+
+#[test]
+fn a_sender_that_loses_its_sink_stops() {
+    let _alone = alone();
+    let mut sink = Running::start();
+    let plan = sink.to("constant:1k/20s");
+    let started = Instant::now();
+    let sending =
+        thread::spawn(move || run(&plan.validated().unwrap(), &mut Silent, &AtomicBool::new(false)));
+    while !matches!(sink.events.recv(), Ok(Event::Begins { .. })) {}
+    thread::sleep(Duration::from_millis(500));
+    sink.stop();
+    let outcome = sending.join().unwrap();
+    assert!(matches!(outcome, Err(RunError::Measure(MeasureError::PeerLost(_)))), "{:?}", outcome.err());
+    assert!(started.elapsed() < Duration::from_secs(10));
+}
+
+#[test]
+fn load_goes_only_where_it_may() {
+    for (address, one_way, allow, part) in [
+        ("8.8.8.8:9", true, "10.0.0.0/8", "--allow 8.8.8.8"),
+        ("224.0.0.1:9", true, "224.0.0.0/4", "multicast"),
+        ("255.255.255.255:9", true, "255.255.255.255", "broadcast"),
+        ("127.0.0.1:9", true, "10.0.0.0/8", "--one-way"),
+    ] {
+        let plan = LoadPlan {
+            place: Place::To(address.parse().unwrap()),
+            one_way,
+            allow: vec![allow.into()],
+            ..plan("constant:1k/100ms", Engine::Send)
+        };
+        let error =
+            run(&plan.validated().unwrap(), &mut Silent, &AtomicBool::new(false)).unwrap_err().to_string();
+        assert!(error.contains(part), "{address}: {error}");
+    }
+}
+
+fn message(flow: u32, sequence: u64) -> Vec<u8> {
+    let mut payload = vec![0; 64];
+    Header { flow, sequence, intended_ns: 1, sent_ns: 2 }.write(&mut payload);
+    payload
+}

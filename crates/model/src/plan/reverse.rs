@@ -1,0 +1,83 @@
+//! The plan of `netfathom reverse`.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{Family, PlanError, range, size};
+
+/// What becomes of the messages that come in while others go out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Variant {
+    /// Nobody reads them: the socket's buffer overflows.
+    Ignored,
+    /// Another thread reads them.
+    OtherThread,
+    /// The sending thread reads them between its messages.
+    SameThread,
+    /// They are the load itself, sent back by the far end, and another thread reads them.
+    Echo,
+}
+
+impl Variant {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::Ignored, Self::OtherThread, Self::SameThread, Self::Echo];
+
+    /// As it is written in flags and tables.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Ignored => "ignored",
+            Self::OtherThread => "other-thread",
+            Self::SameThread => "same-thread",
+            Self::Echo => "echo",
+        }
+    }
+}
+
+/// The plan of `netfathom reverse`: full load out of this host, and in the middle of it
+/// load into it, which rises to its peak and is switched off again.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ReversePlan {
+    /// IPv4 or IPv6.
+    pub family: Family,
+    /// The variants, in order.
+    pub variants: Vec<Variant>,
+    /// Trials of each variant.
+    pub trials: u32,
+    /// Length of a trial; a quarter each for: before, rise, peak, after.
+    pub duration_ns: u64,
+    /// Rate at which the inbound load begins to rise.
+    pub inbound_from_per_s: f64,
+    /// Its peak.
+    pub inbound_peak_per_s: f64,
+    /// UDP payload.
+    pub size_bytes: usize,
+    /// Seeds the flow numbers.
+    pub seed: u64,
+    /// Whether stack times are taken as well, which costs rate.
+    pub tapped: bool,
+    /// The sender's processor, on which incoming packets are handled too, and the far end's;
+    /// `None` leaves the choice to netfathom.
+    pub cpus: Option<(usize, usize)>,
+}
+
+impl ReversePlan {
+    /// Checks what the types do not.
+    ///
+    /// # Errors
+    /// The first thing that is wrong, with the range that would be right.
+    pub fn validated(self) -> Result<Self, PlanError> {
+        size(self.size_bytes, super::Place::Lab, self.family)?;
+        range("trials", self.trials.into(), 1, 1000)?;
+        range("time (ms)", self.duration_ns / 1_000_000, 400, 3_600_000)?;
+        let (from, to) = (self.inbound_from_per_s, self.inbound_peak_per_s);
+        range("inbound", to as u64, 1, crate::profile::MAX_RATE_PER_S as u64)?;
+        if from < 1.0 || from >= to {
+            return Err(PlanError::Conflict(format!(
+                "--inbound {from}..{to}: the rate must rise, from at least 1 a second"
+            )));
+        }
+        Ok(self)
+    }
+}

@@ -1,0 +1,242 @@
+//! The plan of `netfathom stack`.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::load::MOST_WORKERS;
+use super::{Family, Place, PlanError, range, size};
+use crate::path::{Direction, Tap};
+use crate::profile::Profile;
+
+/// Which tap was asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum TapChoice {
+    /// The best that works here; what was left out is said.
+    Auto,
+    /// This one or none.
+    Only(Tap),
+}
+
+/// The plan of `netfathom stack`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct StackPlan {
+    /// The directions to measure, in order.
+    pub directions: Vec<Direction>,
+    /// Where.
+    pub place: Place,
+    /// IPv4 or IPv6.
+    pub family: Family,
+    /// The rate over one trial.
+    pub profile: Profile,
+    /// Trials with the tap.
+    pub trials: u32,
+    /// Trials without any tap, interleaved: the ruler's own cost.
+    pub controls: u32,
+    /// Trials with the other tap, interleaved: the second witness.
+    pub witnesses: u32,
+    /// The tap asked for.
+    pub tap: TapChoice,
+    /// UDP payload.
+    pub size_bytes: usize,
+    /// Messages to keep raw, all trials together; 0 for none.
+    pub samples: u32,
+    /// Seeds the flow numbers and the choice of samples.
+    pub seed: u64,
+    /// Senders at the same time; they share the profile message by message.
+    #[serde(default = "one")]
+    pub workers: u32,
+    /// The processor of the sender and of the reader; `None` leaves the choice to netfathom.
+    pub cpus: Option<(usize, usize)>,
+    /// UDP port of the reader; 0 takes a free one.
+    pub port: u16,
+    /// Whether the reader polls its socket without pause instead of sleeping in its receive
+    /// call: no wake-ups, at the price of a processor.
+    #[serde(default)]
+    pub reader_polls: bool,
+    /// What the reader idles after each message: a known delay, to prove the stages.
+    pub reader_delay_ns: u64,
+    /// What a kernel program idles on each message, to prove the stages.
+    pub inserted_delay: Option<InsertedDelay>,
+    /// Addresses and ranges (`ADDR/LEN`) that load may go to beside private and test networks.
+    #[serde(default)]
+    pub allow: Vec<String>,
+}
+
+/// A delay that a tc program inserts on the path, to prove that it is found where it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct InsertedDelay {
+    /// Out: on the egress of the sender's device. In: on the ingress of the reader's.
+    pub direction: Direction,
+    /// How long, per message.
+    pub delay_ns: u32,
+}
+
+impl StackPlan {
+    /// The smallest plan: one trial in the lab, both ways, with the bpf tap. Others are
+    /// made from it by changing what is to be different.
+    #[must_use]
+    pub fn one_trial(profile: Profile) -> Self {
+        Self {
+            directions: vec![Direction::Tx, Direction::Rx],
+            place: Place::Lab,
+            family: Family::Ipv4,
+            profile,
+            trials: 1,
+            controls: 0,
+            witnesses: 0,
+            tap: TapChoice::Only(Tap::Bpf),
+            size_bytes: 64,
+            samples: 0,
+            seed: 1,
+            workers: 1,
+            cpus: None,
+            port: 0,
+            reader_polls: false,
+            reader_delay_ns: 0,
+            inserted_delay: None,
+            allow: Vec::new(),
+        }
+    }
+
+    /// Checks what the types do not; every other method may rely on it.
+    ///
+    /// # Errors
+    /// The first thing that is wrong, with the range that would be right.
+    pub fn validated(self) -> Result<Self, PlanError> {
+        size(self.size_bytes, self.place, self.family)?;
+        range("workers", self.workers.into(), 1, MOST_WORKERS.into())?;
+        range("trials", self.trials.into(), 1, 1000)?;
+        range("controls", self.controls.into(), 0, 1000)?;
+        range("witnesses", self.witnesses.into(), 0, 1000)?;
+        range("samples", self.samples.into(), 0, 10_000_000)?;
+        range("reader-delay (ns)", self.reader_delay_ns, 0, 100_000_000)?;
+        if let Some(delay) = self.inserted_delay {
+            range("insert-delay (ns)", delay.delay_ns.into(), 1_000, 1_000_000)?;
+            if self.place != Place::Lab {
+                return Err(PlanError::DelayOutsideLab);
+            }
+        }
+        self.fits_its_place()?;
+        Ok(self)
+    }
+
+    /// Of two hosts only one is this one: nothing can be asked of the other.
+    fn fits_its_place(&self) -> Result<(), PlanError> {
+        let conflict = |text: &str| Err(PlanError::Conflict(text.into()));
+        let (address, sees) = match self.place {
+            Place::Lab | Place::Loopback => return Ok(()),
+            Place::To(address) => (address, Direction::Tx),
+            Place::Listen(address) => (address, Direction::Rx),
+        };
+        if self.directions != [sees] {
+            return conflict(match sees {
+                Direction::Tx => {
+                    "--to measures the way out of this host alone: use `netfathom stack tx --to ADDR:PORT`, and \
+                     `netfathom stack rx --listen ADDR:PORT` for the way in"
+                }
+                Direction::Rx => {
+                    "--listen measures the way into this host alone: use `netfathom stack rx --listen ADDR:PORT`, \
+                     and `netfathom stack tx --to ADDR:PORT` for the way out"
+                }
+            });
+        }
+        if address.is_ipv6() != (self.family == Family::Ipv6) {
+            return conflict(match self.family {
+                Family::Ipv4 => "the address is one of IPv6: add --ipv6",
+                Family::Ipv6 => "--ipv6 needs an address of IPv6, such as [fd00::1]:7000",
+            });
+        }
+        if sees == Direction::Tx && (self.reader_polls || self.reader_delay_ns > 0) {
+            return conflict(
+                "--poll and --reader-delay are for a reader on this host: leave them out with --to",
+            );
+        }
+        Ok(())
+    }
+
+    /// Whether a direction is to be measured.
+    #[must_use]
+    pub fn measures(&self, direction: Direction) -> bool {
+        self.directions.contains(&direction)
+    }
+}
+
+fn one() -> u32 {
+    1
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn plan() -> StackPlan {
+        StackPlan::one_trial("ramp:1k..2k/1s".parse().unwrap())
+    }
+
+    fn refusal(change: impl Fn(&mut StackPlan)) -> String {
+        let mut p = plan();
+        change(&mut p);
+        p.validated().unwrap_err().to_string()
+    }
+
+    #[test]
+    fn a_sane_plan_stands() {
+        assert_eq!(plan().validated(), Ok(plan()));
+    }
+
+    #[test]
+    fn sizes_are_bounded_by_header_and_mtu() {
+        assert!(refusal(|p| p.size_bytes = 31).contains("at least 32"));
+        assert!(refusal(|p| p.size_bytes = 1473).contains("1472"));
+        assert!(
+            refusal(|p| {
+                p.family = Family::Ipv6;
+                p.size_bytes = 1453;
+            })
+            .contains("1452")
+        );
+    }
+
+    #[test]
+    fn counts_are_bounded() {
+        assert!(refusal(|p| p.trials = 0).contains("1 to 1000"));
+        assert!(
+            refusal(|p| {
+                p.place = Place::Loopback;
+                p.inserted_delay = Some(InsertedDelay { direction: Direction::Tx, delay_ns: 20_000 });
+            })
+            .contains("--lab")
+        );
+    }
+
+    #[test]
+    fn of_two_hosts_only_this_one_is_measured() {
+        let address = "10.0.0.1:7000".parse().unwrap();
+        for (place, way, flag) in [
+            (Place::To(address), Direction::Tx, "stack tx --to"),
+            (Place::Listen(address), Direction::Rx, "stack rx --listen"),
+        ] {
+            let at = |p: &mut StackPlan| p.place = place;
+            assert!(refusal(at).contains(flag));
+            let one_way = |p: &mut StackPlan| {
+                at(p);
+                p.directions = vec![way];
+            };
+            let mut sane = plan();
+            one_way(&mut sane);
+            assert!(sane.validated().is_ok());
+            let ipv6 = |p: &mut StackPlan| {
+                one_way(p);
+                p.family = Family::Ipv6;
+            };
+            assert!(refusal(ipv6).contains("--ipv6"));
+        }
+        let idles = |p: &mut StackPlan| {
+            p.place = Place::To(address);
+            p.directions = vec![Direction::Tx];
+            p.reader_delay_ns = 1000;
+        };
+        assert!(refusal(idles).contains("--reader-delay"));
+    }
+}

@@ -1,0 +1,105 @@
+//! What `netfathom capacity` produced.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{Estimate, Indicator, LeftOut};
+use crate::engine::{Engine, Receive};
+use crate::path::Tap;
+use crate::plan::CapacityPlan;
+use crate::verdict::Verdict;
+
+/// The plan and everything that came of it.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct CapacityResult {
+    /// What was asked for.
+    pub plan: CapacityPlan,
+    /// Engines that do not work here.
+    pub left_out: Vec<LeftOut>,
+    /// One an engine and number of workers.
+    pub rows: Vec<CapacityRow>,
+    /// What the paper infers from the stack time; `None` where it could not be taken.
+    pub inferred: Option<Inferred>,
+}
+
+/// What one engine with so many workers can do.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct CapacityRow {
+    /// How messages left.
+    pub engine: Engine,
+    /// How they were taken; `None` where nobody told.
+    pub receive: Option<Receive>,
+    /// Senders.
+    pub workers: u32,
+    /// Without a schedule: messages a second that left in bursts, whatever became of them.
+    pub flat_out_per_s: Option<Bounded>,
+    /// The capacity: VALID lag and under 0.1 % lost. `None` where no rate of the search was.
+    pub capacity_per_s: Option<Bounded>,
+    /// The highest rate that was kept up, under 0.1 % lost and within 0.1 % of the plan,
+    /// however unevenly the messages left.
+    pub sustained_per_s: Option<Bounded>,
+    /// Sustained over inferred; `None` where nothing was inferred for it.
+    pub of_inferred: Option<Estimate>,
+    /// The searches behind it.
+    pub searches: Vec<Search>,
+    /// How far it can be trusted.
+    pub verdict: Verdict,
+}
+
+/// A mean over searches or bursts with its spread.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Bounded {
+    /// Mean, messages a second.
+    pub mean_per_s: f64,
+    /// Half its 95 % interval, Student's t; `None` of a single one.
+    pub half_width_per_s: Option<f64>,
+    /// How many are behind it.
+    pub n: u32,
+}
+
+/// One search: rates that were held, in the order in which they were tried.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Search {
+    /// Every rate that was tried.
+    pub probes: Vec<Probe>,
+    /// The highest that was in time; `None` if none was.
+    pub capacity_per_s: Option<f64>,
+    /// The highest that was kept up; `None` if none was.
+    pub sustained_per_s: Option<f64>,
+}
+
+/// One rate, held.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Probe {
+    /// As planned.
+    pub wanted_per_s: f64,
+    /// As it left.
+    pub reached_per_s: f64,
+    /// Messages that did not arrive, of those that left; `None` where nobody told.
+    pub lost: Option<f64>,
+    /// Messages that left after a whole slot of the engine had passed, of all.
+    pub missed: f64,
+    /// Lag in units of a slot, 99th percentile.
+    pub lag_p99_of_slot: f64,
+    /// Lag, 99th percentile.
+    pub lag_p99_ns: i64,
+    /// Whether the rate was kept up and the messages arrived.
+    pub sustained: bool,
+    /// Whether they left in time as well.
+    pub in_time: bool,
+}
+
+/// The paper's theoretical load capability.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Inferred {
+    /// How link-layer times were taken.
+    pub tap: Tap,
+    /// Stack time out at the highest rate.
+    pub peak: Indicator,
+    /// The rate at which that was, as really reached.
+    pub at_per_s: f64,
+    /// 1 / mean time at peak (Borodin 2014).
+    pub theoretical_per_s: f64,
+    /// How far the stack times behind it can be trusted.
+    pub verdict: Verdict,
+}

@@ -1,0 +1,179 @@
+//! What `netfathom reverse` produced.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{Estimate, LeftOut, Series};
+use crate::path::{Stage, Tap};
+use crate::plan::{ReversePlan, Variant};
+use crate::verdict::Verdict;
+
+/// The plan and everything that came of it.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct ReverseResult {
+    /// What was asked for.
+    pub plan: ReversePlan,
+    /// How stack times were taken, if they were.
+    pub tap: Option<Tap>,
+    /// What does not work here.
+    pub left_out: Vec<LeftOut>,
+    /// Whether incoming packets were handled on the sender's processor.
+    pub steered: bool,
+    /// One a variant, in the plan's order.
+    pub variants: Vec<VariantResult>,
+}
+
+/// One variant: its trials and what they say together.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct VariantResult {
+    /// What became of the incoming messages.
+    pub variant: Variant,
+    /// Every trial.
+    pub trials: Vec<ReverseTrial>,
+    /// Over the trials; `None` before the first.
+    pub summary: Option<ReverseSummary>,
+}
+
+/// The four parts of a trial.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Phase {
+    /// Nothing comes in.
+    Before,
+    /// The inbound load rises.
+    Rise,
+    /// It is at its peak.
+    Peak,
+    /// It is off again.
+    After,
+}
+
+impl Phase {
+    /// All of them, in order.
+    pub const ALL: [Self; 4] = [Self::Before, Self::Rise, Self::Peak, Self::After];
+
+    /// As it is written in tables.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Before => "before",
+            Self::Rise => "rise",
+            Self::Peak => "peak",
+            Self::After => "after",
+        }
+    }
+}
+
+/// One trial.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct ReverseTrial {
+    /// Its place among the trials of its variant, from 0.
+    pub index: u32,
+    /// Length of a window of the series below.
+    pub window_ns: u64,
+    /// Messages that left in each window.
+    pub outgoing: Vec<u64>,
+    /// Messages that came in from the far end, in each window.
+    pub inbound: Vec<u64>,
+    /// Stack time of the outgoing messages over the trial; `None` without a tap.
+    pub stack: Option<Series>,
+    /// The four parts, in order.
+    pub phases: Vec<PhaseTimes>,
+    /// Outgoing messages that the operating system accepted.
+    pub sent: u64,
+    /// Those that the device of the far end counted.
+    pub arrived: u64,
+    /// Messages that the far end sent in.
+    pub inbound_sent: u64,
+    /// Those that an application of this host read.
+    pub inbound_read: u64,
+    /// How far this trial can be trusted.
+    pub verdict: Verdict,
+}
+
+/// One part of a trial.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct PhaseTimes {
+    /// Which.
+    pub phase: Phase,
+    /// Start, from the start of the trial.
+    pub start_ns: u64,
+    /// End.
+    pub end_ns: u64,
+    /// Messages a second that left.
+    pub outgoing_per_s: f64,
+    /// Messages a second that came in.
+    pub inbound_per_s: f64,
+    /// Mean stack time of the outgoing messages.
+    pub stack_mean_ns: Option<f64>,
+    /// The same by stage.
+    pub stages: Vec<StageMean>,
+    /// What the sender's processor did.
+    pub processor: ProcessorShares,
+    /// The part of the time in which the sender's thread was ready but did not run.
+    pub sender_waited: f64,
+}
+
+/// The mean of one stage.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct StageMean {
+    /// Which.
+    pub stage: Stage,
+    /// Mean over the messages that passed it.
+    pub mean_ns: f64,
+}
+
+/// What a processor did, as parts of the time, 0 to 1 (/proc/stat).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ProcessorShares {
+    /// In user space.
+    pub user: f64,
+    /// In the kernel, for a thread.
+    pub system: f64,
+    /// In hardware interrupts.
+    pub irq: f64,
+    /// In soft interrupts: where packets come in.
+    pub softirq: f64,
+    /// Nothing to do.
+    pub idle: f64,
+    /// The hypervisor gave it to others.
+    pub steal: f64,
+}
+
+/// One variant over its trials.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ReverseSummary {
+    /// Trials behind it.
+    pub trials: u32,
+    /// Outgoing messages a second, mean of the trials, in each phase.
+    pub outgoing_per_s: [f64; 4],
+    /// Inbound messages a second, mean of the trials, in each phase.
+    pub inbound_per_s: [f64; 4],
+    /// The part of the outgoing rate that the inbound load took: 1 - peak / before.
+    pub drop: f64,
+    /// Its 95 % interval between trials; `None` of a single trial.
+    pub drop_interval: Option<Estimate>,
+    /// What came back when it was off: after / before.
+    pub recovery: f64,
+    /// Its 95 % interval between trials; `None` of a single trial.
+    pub recovery_interval: Option<Estimate>,
+    /// Mean stack time in each phase, where it was taken.
+    pub stack_mean_ns: Option<[f64; 4]>,
+    /// Each stage before and at the peak.
+    pub stages: Vec<StageChange>,
+    /// What the sender's processor did in each phase, mean of the trials.
+    pub processor: [ProcessorShares; 4],
+    /// The part of the time in which the sender waited for its processor, in each phase.
+    pub sender_waited: [f64; 4],
+}
+
+/// A stage without and with the inbound load.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct StageChange {
+    /// Which.
+    pub stage: Stage,
+    /// Mean before.
+    pub before_ns: f64,
+    /// Mean at the peak.
+    pub peak_ns: f64,
+}

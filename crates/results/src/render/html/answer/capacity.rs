@@ -1,0 +1,73 @@
+//! The answer of `netfathom capacity`.
+
+use netfathom_model::record::{Bounded, CapacityResult, CapacityRow};
+use netfathom_model::units::format_duration;
+
+use super::{Words, family, place, rate, rate_interval};
+
+pub fn words(capacity: &CapacityResult) -> Words {
+    let plan = &capacity.plan;
+    let engines: Vec<&str> = plan.engines.iter().map(|e| e.name()).collect();
+    let wanted = plan.engines.len() * plan.workers.len();
+    Words {
+        title: "The load that this machine can make",
+        sentence: sentence(capacity),
+        there: format!("{} of {wanted} pairs of engine and workers are here.", capacity.rows.len()),
+        circumstances: vec![
+            place(plan.place),
+            engines.join(", "),
+            format!("each rate held for {}", format_duration(plan.hold_ns)),
+            if plan.trials == 1 { "1 search".into() } else { format!("{} searches", plan.trials) },
+            format!("{} bytes over UDP, {}", plan.size_bytes, family(plan.family)),
+        ],
+    }
+}
+
+fn sentence(capacity: &CapacityResult) -> String {
+    let inferred = capacity.inferred.as_ref().map_or(String::new(), |i| {
+        format!(" From the stack time alone one would infer {}.", rate(i.theoretical_per_s))
+    });
+    if let Some((row, most)) = best(capacity, |r| r.capacity_per_s) {
+        return format!(
+            "Up to {} messages a second leave in time and arrive, {}.{}{inferred}",
+            bounded(&most),
+            how(row),
+            beside(row)
+        );
+    }
+    if let Some((row, most)) = best(capacity, |r| r.sustained_per_s) {
+        return format!(
+            "No rate that was tried left in time; up to {} messages a second are kept up unevenly, {}.{inferred}",
+            bounded(&most),
+            how(row)
+        );
+    }
+    format!("No rate was kept up, so there is no capacity to tell.{inferred}")
+}
+
+/// What the same engine does beyond.
+fn beside(row: &CapacityRow) -> String {
+    let sustained =
+        row.sustained_per_s.map(|b| format!("{} are kept up, however unevenly", rate(b.mean_per_s)));
+    let flat_out =
+        row.flat_out_per_s.map(|b| format!("{} leave in bursts without a schedule", rate(b.mean_per_s)));
+    let parts: Vec<String> = sustained.into_iter().chain(flat_out).collect();
+    if parts.is_empty() { String::new() } else { format!(" By the same engine {}.", parts.join(", ")) }
+}
+
+fn best(
+    capacity: &CapacityResult,
+    of: impl Fn(&CapacityRow) -> Option<Bounded>,
+) -> Option<(&CapacityRow, Bounded)> {
+    let known = capacity.rows.iter().filter_map(|r| of(r).map(|b| (r, b)));
+    known.max_by(|a, b| a.1.mean_per_s.total_cmp(&b.1.mean_per_s))
+}
+
+fn bounded(b: &Bounded) -> String {
+    rate_interval(b.mean_per_s, b.half_width_per_s)
+}
+
+fn how(row: &CapacityRow) -> String {
+    let workers = if row.workers == 1 { "1 worker".into() } else { format!("{} workers", row.workers) };
+    format!("by {} with {workers}", row.engine.name())
+}

@@ -1,0 +1,51 @@
+//! The answer of `netfathom stack`.
+
+use netfathom_model::path::Direction;
+use netfathom_model::record::{PathSummary, StackResult, StageSummary, TrialKind};
+use netfathom_model::units::format_duration;
+
+use super::{Words, family, place, time};
+
+pub fn words(stack: &StackResult) -> Words {
+    let done = stack.trials.iter().filter(|t| t.kind == TrialKind::Measured).count();
+    let plan = &stack.plan;
+    Words {
+        title: "Time in the network stack",
+        sentence: sentence(stack),
+        there: format!("{done} of {} trials with the tap are here.", plan.trials),
+        circumstances: vec![
+            place(plan.place),
+            plan.profile.to_string(),
+            format!("{} trials of {}", plan.trials, format_duration(plan.profile.duration_ns())),
+            format!("{} bytes over UDP, {}", plan.size_bytes, family(plan.family)),
+            format!("tap {}", stack.tap.name()),
+        ],
+    }
+}
+
+/// The answer of the measurement in one sentence.
+fn sentence(stack: &StackResult) -> String {
+    let parts: Vec<String> = stack.summaries.iter().filter(|s| s.total.n > 0).map(one_way).collect();
+    if parts.is_empty() {
+        return "No trial was finished, so there is no answer yet.".into();
+    }
+    format!("A message spends {}.", parts.join(", and "))
+}
+
+fn one_way(summary: &PathSummary) -> String {
+    let (way, ends) = match summary.direction {
+        Direction::Tx => ("out", "from application to link layer"),
+        Direction::Rx => ("in", "from link layer to application"),
+    };
+    let interval =
+        summary.overall.between_trials_ns.map_or(String::new(), |half| format!(" ±\u{a0}{}", time(half)));
+    let largest = summary.stages.iter().filter(|s| s.inside).max_by(|a, b| share(a).total_cmp(&share(b)));
+    let most = largest.filter(|s| share(s) > 0.0).map_or(String::new(), |s| {
+        format!(", {:.0}\u{a0}% of it in the stage {}", share(s) * 100.0, s.stage.name())
+    });
+    format!("{}{interval} on its way {way} ({ends}{most})", time(summary.overall.mean_ns))
+}
+
+fn share(stage: &StageSummary) -> f64 {
+    stage.share.unwrap_or(0.0)
+}

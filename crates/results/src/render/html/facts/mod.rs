@@ -1,0 +1,140 @@
+//! What follows from a record by the rules of the model and the arithmetic of stats, so
+//! that the script in the page repeats neither.
+
+mod capacity;
+mod histogram;
+mod load;
+mod reverse;
+mod stack;
+
+use std::collections::BTreeMap;
+
+use netfathom_model::accounting::Accounting;
+use netfathom_model::path::{Direction, Stage};
+use netfathom_model::profile::Profile;
+use netfathom_model::record::{Distribution, Measurement, Record};
+use netfathom_stats as stats;
+use serde::Serialize;
+
+/// The facts of each kind of measurement.
+#[derive(Serialize)]
+#[serde(untagged)]
+pub enum Facts {
+    Stack(stack::StackFacts),
+    Load(load::LoadFacts),
+    Capacity(capacity::CapacityFacts),
+    Reverse(reverse::ReverseFacts),
+}
+
+impl Facts {
+    pub fn of(record: &Record) -> Self {
+        match &record.measurement {
+            Measurement::Stack(result) => Self::Stack(stack::StackFacts::of(result)),
+            Measurement::Load(result) => Self::Load(load::LoadFacts::of(result)),
+            Measurement::Capacity(result) => Self::Capacity(capacity::CapacityFacts::of(result)),
+            Measurement::Reverse(result) => Self::Reverse(reverse::ReverseFacts::of(result)),
+        }
+    }
+}
+
+/// A plan in words. A seed may not fit a number of JavaScript.
+type PlanWords = Vec<(&'static str, String)>;
+
+#[derive(Serialize)]
+pub struct StageWords {
+    meaning: &'static str,
+    inside: bool,
+}
+
+#[derive(Serialize)]
+pub struct Piece {
+    start_s: f64,
+    length_s: f64,
+    from_per_s: f64,
+    to_per_s: f64,
+}
+
+#[derive(Serialize)]
+pub struct Closing {
+    gap: i64,
+    agrees: Vec<bool>,
+}
+
+fn processors(cpus: &[usize]) -> String {
+    if cpus.is_empty() {
+        return "chosen by netfathom".into();
+    }
+    cpus.iter().map(usize::to_string).collect::<Vec<_>>().join(", ")
+}
+
+impl Closing {
+    fn of(accounting: &Accounting) -> Self {
+        Self { gap: accounting.gap(), agrees: accounting.counters.iter().map(|c| c.agrees()).collect() }
+    }
+}
+
+/// 0, 10, ... 80, 85 %, and the same again within the last tenth, hundredth and thousandth.
+fn quantiles() -> Vec<f64> {
+    let above = [10_000u32, 1_000, 100, 10];
+    let within = |unit: u32| [10, 9, 8, 7, 6, 5, 4, 3, 2].map(|m| m * unit).into_iter().chain([unit * 3 / 2]);
+    above.into_iter().flat_map(within).chain([10]).map(|rest| f64::from(100_000 - rest) / 1e5).collect()
+}
+
+/// A quantile with fewer than ten values beyond it says nothing and is left out.
+fn values(d: &stats::Distribution, quantiles: &[f64]) -> Vec<Option<i64>> {
+    let beyond = |q: f64| d.moments.n as f64 * (1.0 - q);
+    quantiles.iter().map(|&q| if beyond(q) < 10.0 { None } else { d.quantile(q) }).collect()
+}
+
+/// A damaged record may name buckets that no value has; such a histogram is not drawn.
+fn read(d: &Distribution) -> stats::Distribution {
+    let last = stats::bucket_index(u64::MAX, d.grain.min(16)) as u64;
+    if d.grain > 16 || d.buckets.iter().any(|&(i, _)| u64::from(i) > last) {
+        return stats::Distribution::new(0);
+    }
+    d.into()
+}
+
+fn merged<'a>(mut parts: impl Iterator<Item = &'a Distribution>) -> stats::Distribution {
+    let Some(first) = parts.next() else { return stats::Distribution::new(0) };
+    let mut all = read(first);
+    // Histograms of another grain cannot be added bucket by bucket.
+    parts.filter(|d| d.grain == first.grain).for_each(|d| all.merge(&read(d)));
+    all
+}
+
+fn stage_words() -> BTreeMap<&'static str, StageWords> {
+    let words = |s: &Stage| (s.name(), StageWords { meaning: s.meaning(), inside: s.is_inside() });
+    [Direction::Tx, Direction::Rx].iter().flat_map(|d| d.stages()).map(words).collect()
+}
+
+fn pieces(profile: &Profile) -> Vec<Piece> {
+    let piece = |p: netfathom_model::profile::Piece| Piece {
+        start_s: p.start_s,
+        length_s: p.length_s,
+        from_per_s: p.from_per_s,
+        to_per_s: p.to_per_s,
+    };
+    profile.pieces().into_iter().map(piece).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quantiles_rise_and_hold_the_usual_ones() {
+        let all = quantiles();
+        assert!(all.is_sorted_by(|a, b| a < b), "{all:?}");
+        for q in [0.0, 0.5, 0.9, 0.99, 0.999, 0.9999] {
+            assert!(all.contains(&q), "{q}");
+        }
+    }
+
+    #[test]
+    fn a_bucket_that_no_value_has_is_not_allocated() {
+        let mut d = Distribution::from(&stats::Distribution::new(5));
+        d.buckets = vec![(u32::MAX, 1)];
+        assert_eq!(read(&d).moments.n, 0);
+    }
+}

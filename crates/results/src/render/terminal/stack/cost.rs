@@ -1,0 +1,72 @@
+//! What stands for the ruler: its own cost, and what the other tap says.
+
+use netfathom_model::record::{Agreement, Estimate, StackResult, TrialKind};
+
+use crate::render::terminal::number;
+use crate::render::terminal::page::Page;
+
+/// The tap's own cost.
+pub(super) fn self_cost(page: &mut Page, result: &StackResult) {
+    page.heading("Self-cost of the tap, against trials without it");
+    let Some(cost) = &result.self_cost else {
+        let controls = super::of_kind(result, TrialKind::Control).count();
+        page.text(&format!(
+            "n/a: it takes at least two measured trials and two controls; here {} and {controls}",
+            super::of_kind(result, TrialKind::Measured).count()
+        ));
+        return;
+    };
+    page.text(&format!("send call    {}", per_message(&cost.send_call_ns)));
+    if let Some(reader) = &cost.reader_cpu_ns {
+        page.text(&format!("reader CPU   {}", per_message(reader)));
+    }
+    if let Some(lost) = &cost.rate_lost {
+        page.text(&format!(
+            "rate lost    {:+.1} % ± {:.1} of the flat-out rate{}",
+            lost.value * 100.0,
+            lost.half_width * 100.0,
+            doubt(lost)
+        ));
+    }
+}
+
+fn per_message(e: &Estimate) -> String {
+    let sign = if e.value > 0.0 { "+" } else { "" };
+    format!("{sign}{} per message{}", number::interval(e.value, Some(e.half_width)), doubt(e))
+}
+
+/// Says so where the interval holds 0.
+fn doubt(e: &Estimate) -> &'static str {
+    if e.holds(0.0) { ": cannot be told from nothing" } else { "" }
+}
+
+/// What the other tap says.
+pub(super) fn witnesses(page: &mut Page, result: &StackResult) {
+    page.heading("Second witness");
+    if result.witnesses.is_empty() {
+        page.text("n/a: no trial was run with another tap");
+    }
+    for w in &result.witnesses {
+        let relation = if w.difference_ns < 0.0 { "less" } else { "more" };
+        let verdict = match w.agreement {
+            Agreement::Agree => "they agree within the larger of 15 % and 300 ns",
+            Agreement::CannotTell => "more than 15 % and 300 ns, but no more than trials of one tap differ",
+            Agreement::Disagree => "they DISAGREE, by more than 15 % and 300 ns",
+        };
+        page.text(&format!(
+            "{}   {} {}: the {} tap has {} {relation}: {verdict}",
+            w.direction.name(),
+            w.tap.name(),
+            number::mean(w.mean_ns),
+            result.tap.name(),
+            number::interval(w.difference_ns.abs(), w.half_width_ns),
+        ));
+    }
+    let moved = result.trials.iter().filter_map(|t| t.clock_moved_ns).max_by_key(|m| m.unsigned_abs());
+    if let Some(moved) = moved {
+        page.note(&format!(
+            "stamps were converted from CLOCK_REALTIME, which moved by at most {} during a trial",
+            number::time(moved.saturating_abs())
+        ));
+    }
+}

@@ -1,0 +1,123 @@
+//! Where the time goes: stage by stage, and the percentiles of the whole.
+
+use netfathom_model::record::{Distribution, PathSummary, StageSummary, StageSummaryTimes};
+
+use crate::render::terminal::number;
+use crate::render::terminal::page::Page;
+use crate::render::terminal::table::{Align, Table};
+
+/// The longest bar; more would not be read more closely.
+const LONGEST_BAR: usize = 24;
+
+pub(super) fn draw(page: &mut Page, summary: &PathSummary) {
+    if summary.stages.is_empty() {
+        return;
+    }
+    page.blank();
+    let most = summary.stages.iter().filter_map(|s| s.share).fold(1.0, f64::max);
+    let mut table = build(summary, |_| String::new());
+    let room = table.room(page.width()).min(LONGEST_BAR);
+    if room > 1 {
+        table = build(summary, |share| bar(share / most, room));
+    }
+    page.table(&table);
+    let outside = summary.stages.iter().any(|s| !s.inside && measured(s).is_some());
+    if outside {
+        page.note("* below the link layer: beside the total, not in it");
+    }
+    let partly =
+        summary.stages.iter().filter(|s| s.inside).filter_map(measured).any(|d| d.n < summary.total.n);
+    if partly {
+        page.note("n below that of the total: not every message passes the stage; share counts all messages");
+    }
+}
+
+fn build(summary: &PathSummary, bar: impl Fn(f64) -> String) -> Table {
+    let mut table = Table::new(&[
+        ("stage", Align::Left),
+        ("n", Align::Right),
+        ("mean", Align::Right),
+        ("p50", Align::Right),
+        ("p99", Align::Right),
+        ("p99.9", Align::Right),
+        ("share", Align::Right),
+        ("", Align::Left),
+    ]);
+    let (inside, outside): (Vec<_>, Vec<_>) = summary.stages.iter().partition(|s| s.inside);
+    for stage in inside {
+        stage_row(&mut table, stage, stage.stage.name(), &bar);
+    }
+    row(&mut table, "total", &summary.total, (summary.total.n > 0).then_some(1.0), &bar);
+    for stage in outside {
+        stage_row(&mut table, stage, &format!("{} *", stage.stage.name()), &bar);
+    }
+    table
+}
+
+fn measured(stage: &StageSummary) -> Option<&Distribution> {
+    match &stage.times {
+        StageSummaryTimes::Measured(d) => Some(d),
+        StageSummaryTimes::Unavailable(_) => None,
+    }
+}
+
+fn stage_row(table: &mut Table, stage: &StageSummary, name: &str, bar: impl Fn(f64) -> String) {
+    match &stage.times {
+        StageSummaryTimes::Measured(d) => row(table, name, d, stage.share, bar),
+        StageSummaryTimes::Unavailable(reason) => table.row_across(name, &format!("n/a: {reason}")),
+    }
+}
+
+fn row(table: &mut Table, name: &str, d: &Distribution, share: Option<f64>, bar: impl Fn(f64) -> String) {
+    let q = |ns| number::quantile(d, ns);
+    table.row(&[
+        name.to_owned(),
+        number::short_count(d.n),
+        if d.n > 0 { number::mean(d.mean_ns) } else { "-".into() },
+        q(d.p50_ns),
+        q(d.p99_ns),
+        q(d.p999_ns),
+        share.map_or_else(|| "-".into(), number::percent),
+        share.map(bar).unwrap_or_default(),
+    ]);
+}
+
+/// A bar in eighths of a column. A mean below zero has none.
+fn bar(part: f64, room: usize) -> String {
+    let eighths = (part.clamp(0.0, 1.0) * room as f64 * 8.0).round() as usize;
+    let rest = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"][eighths % 8];
+    format!("{}{rest}", "█".repeat(eighths / 8))
+}
+
+/// The percentiles of the stack time, a row a direction.
+pub(super) fn percentiles(page: &mut Page, summaries: &[PathSummary]) {
+    if summaries.is_empty() {
+        return;
+    }
+    page.heading("Percentiles of the stack time");
+    let mut table = Table::new(&[
+        ("", Align::Left),
+        ("n", Align::Right),
+        ("min", Align::Right),
+        ("p50", Align::Right),
+        ("p90", Align::Right),
+        ("p99", Align::Right),
+        ("p99.9", Align::Right),
+        ("max", Align::Right),
+    ]);
+    for summary in summaries {
+        let t = &summary.total;
+        let q = |ns| number::quantile(t, ns);
+        table.row(&[
+            summary.direction.name().to_owned(),
+            number::count(t.n),
+            q(t.min_ns),
+            q(t.p50_ns),
+            q(t.p90_ns),
+            q(t.p99_ns),
+            q(t.p999_ns),
+            q(t.max_ns),
+        ]);
+    }
+    page.table(&table);
+}

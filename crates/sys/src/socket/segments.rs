@@ -1,0 +1,167 @@
+//! Many messages in one buffer: the kernel splits it on the way out (UDP_SEGMENT, since
+//! Linux 4.18) and joins what arrives on the way in (UDP_GRO, since 5.0).
+
+use std::io;
+use std::mem::{MaybeUninit, zeroed};
+use std::net::UdpSocket;
+use std::os::fd::AsRawFd;
+use std::ptr;
+use std::slice::Chunks;
+
+use super::{Wait, set_option};
+
+/// The most messages that every kernel takes in one buffer; since 6.11 it is twice as many.
+pub const MOST_SEGMENTS: usize = 64;
+
+/// Lets the kernel split what is sent through this socket into messages of `bytes` each, the
+/// last one perhaps shorter; 0 sends whole buffers again.
+///
+/// One send call then takes up to [`MOST_SEGMENTS`] messages, of 65,507 bytes in all (65,487
+/// with IPv6). It is set for the socket: a control message with each call, which could say
+/// the same, is not measurably faster or slower, and is one more thing to build.
+///
+/// Where they are split depends on the device: one that says it splits them itself
+/// (tx-udp-segmentation, see [`crate::offload`]) gets the buffer whole, and a veth that says
+/// so never splits it.
+///
+/// # Errors
+/// ENOPROTOOPT before Linux 4.18. A message larger than the MTU is refused when it is sent.
+pub fn set_segment_size(socket: &UdpSocket, bytes: u16) -> io::Result<()> {
+    set_option(socket, libc::SOL_UDP, libc::UDP_SEGMENT, &i32::from(bytes))
+}
+
+/// Lets this socket receive several messages of one sender as one buffer; from then on read
+/// it by [`receive_coalesced`] only, for a plain receive call cannot tell them apart.
+///
+/// # Errors
+/// ENOPROTOOPT before Linux 5.0.
+pub fn enable_gro(socket: &UdpSocket) -> io::Result<()> {
+    set_option(socket, libc::SOL_UDP, libc::UDP_GRO, &1_i32)
+}
+
+/// What [`receive_coalesced`] left in the buffer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Coalesced {
+    /// Bytes in the buffer.
+    pub bytes: usize,
+    /// Bytes a message; the last may be shorter.
+    pub segment_bytes: usize,
+    /// Whether there was more than fits: messages are missing at the end.
+    pub truncated: bool,
+}
+
+impl Coalesced {
+    /// The messages, from the buffer that they were received into. A message of no bytes
+    /// gives none.
+    ///
+    /// # Panics
+    /// With a buffer shorter than that.
+    pub fn messages<'a>(&self, buffer: &'a [u8]) -> Chunks<'a, u8> {
+        buffer[..self.bytes].chunks(self.segment_bytes.max(1))
+    }
+}
+
+/// Room for the size of a segment, an int, with its header, and for a neighbour of its.
+const CONTROL_BYTES: usize = 64;
+
+#[repr(C, align(8))]
+struct Control([u8; CONTROL_BYTES]);
+
+/// Receives one buffer of one or more messages. 65,535 bytes are always enough.
+///
+/// # Errors
+/// Those of recvmsg(2).
+pub fn receive_coalesced(socket: &UdpSocket, buffer: &mut [u8], wait: Wait) -> io::Result<Coalesced> {
+    let mut control = MaybeUninit::<Control>::uninit();
+    let mut part = libc::iovec { iov_base: buffer.as_mut_ptr().cast(), iov_len: buffer.len() };
+    // SAFETY: all-zero is a msghdr without buffers.
+    let mut message: libc::msghdr = unsafe { zeroed() };
+    message.msg_iov = &raw mut part;
+    message.msg_iovlen = 1;
+    message.msg_control = control.as_mut_ptr().cast();
+    message.msg_controllen = CONTROL_BYTES as _;
+    let flags = match wait {
+        Wait::ForOne => 0,
+        Wait::No => libc::MSG_DONTWAIT,
+    };
+    // SAFETY: the message points to `buffer` and `control`, with their own lengths.
+    let received = unsafe { libc::recvmsg(socket.as_raw_fd(), &raw mut message, flags) };
+    let bytes = usize::try_from(received).map_err(|_| io::Error::last_os_error())?;
+    let truncated = message.msg_flags & libc::MSG_TRUNC != 0;
+    // A message that came alone has no size beside it.
+    Ok(Coalesced { bytes, segment_bytes: segment_bytes(&message).unwrap_or(bytes), truncated })
+}
+
+fn segment_bytes(message: &libc::msghdr) -> Option<usize> {
+    // SAFETY: the kernel has set msg_controllen to what it wrote into the control buffer, and
+    // the CMSG macros stay within it; the payload is read as what it is, an int, only after
+    // level and kind were checked, unaligned.
+    unsafe {
+        let mut header = libc::CMSG_FIRSTHDR(message);
+        while let Some(control) = header.as_ref() {
+            if (control.cmsg_level, control.cmsg_type) == (libc::SOL_UDP, libc::UDP_GRO) {
+                let size = ptr::read_unaligned(libc::CMSG_DATA(header).cast::<i32>());
+                return usize::try_from(size).ok();
+            }
+            header = libc::CMSG_NXTHDR(message, header);
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    fn pair() -> (UdpSocket, UdpSocket) {
+        let reader = UdpSocket::bind("127.0.0.1:0").unwrap();
+        let sender = UdpSocket::bind("127.0.0.1:0").unwrap();
+        sender.connect(reader.local_addr().unwrap()).unwrap();
+        reader.set_read_timeout(Some(Duration::from_secs(2))).unwrap();
+        (sender, reader)
+    }
+
+    #[test]
+    fn one_buffer_becomes_many_messages() {
+        let (sender, reader) = pair();
+        set_segment_size(&sender, 8).unwrap();
+        let numbered: Vec<u8> = (0..MOST_SEGMENTS * 8).map(|byte| (byte / 8) as u8).collect();
+        assert_eq!(sender.send(&numbered).unwrap(), numbered.len());
+        for message in 0..MOST_SEGMENTS as u8 {
+            let mut buffer = [0; 64];
+            assert_eq!(reader.recv(&mut buffer).unwrap(), 8);
+            assert_eq!(buffer[..8], [message; 8]);
+        }
+        set_segment_size(&sender, 0).unwrap();
+        sender.send(&[0; 24]).unwrap();
+        assert_eq!(reader.recv(&mut [0; 64]).unwrap(), 24);
+    }
+
+    /// Over the loopback device the buffer is never split where the reader takes it whole.
+    #[test]
+    fn what_was_joined_is_told_apart() {
+        let (sender, reader) = pair();
+        enable_gro(&reader).unwrap();
+        set_segment_size(&sender, 8).unwrap();
+        sender.send(&[[1; 8], [2; 8], [3; 8]].as_flattened()[..20]).unwrap();
+        let mut buffer = [0; 64];
+        let got = receive_coalesced(&reader, &mut buffer, Wait::ForOne).unwrap();
+        assert_eq!(got, Coalesced { bytes: 20, segment_bytes: 8, truncated: false });
+        let messages: Vec<&[u8]> = got.messages(&buffer).collect();
+        assert_eq!(messages, [&[1_u8; 8][..], &[2; 8], &[3; 4]]);
+    }
+
+    #[test]
+    fn a_message_alone_is_one_and_a_short_buffer_says_so() {
+        let (sender, reader) = pair();
+        enable_gro(&reader).unwrap();
+        sender.send(&[9; 20]).unwrap();
+        sender.send(&[9; 20]).unwrap();
+        let mut buffer = [0; 64];
+        let got = receive_coalesced(&reader, &mut buffer, Wait::ForOne).unwrap();
+        assert_eq!((got.segment_bytes, got.messages(&buffer).count()), (20, 1));
+        assert!(receive_coalesced(&reader, &mut buffer[..10], Wait::ForOne).unwrap().truncated);
+    }
+}

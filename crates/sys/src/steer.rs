@@ -1,0 +1,193 @@
+//! Steering (RPS): which processor takes the packets that arrive on a device through the
+//! protocols. Without it that is the processor they arrive on, which for a veth is the one
+//! that sent them: sender and stack then share it.
+
+use std::ffi::CStr;
+use std::panic::resume_unwind;
+use std::{fs, io, ptr, thread};
+
+/// What could not be done, why, and what to do.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot {action}: {source}{}", remedy(.source))]
+pub struct SteerError {
+    /// What was tried, such as `steer what arrives on device veth0 to processor 1`.
+    pub action: String,
+    /// What the system said.
+    #[source]
+    pub source: io::Error,
+}
+
+fn remedy(source: &io::Error) -> &'static str {
+    match source.raw_os_error() {
+        Some(libc::EPERM | libc::EACCES) => "; this needs CAP_SYS_ADMIN and CAP_NET_ADMIN: run as root",
+        Some(libc::ENOENT) => {
+            "; no such device is in this network namespace, or this kernel has no CONFIG_RPS"
+        }
+        Some(libc::EINVAL | libc::EOVERFLOW) => "; is there such a processor, and is it not isolated?",
+        _ => "",
+    }
+}
+
+/// Where sysfs is mounted for a moment, for one thread alone: on what every host has, so that
+/// no directory has to be made, and none is left behind however the program ends.
+const MOUNT_POINT: &CStr = c"/sys";
+
+/// Lets packets that arrive on the first queue of a device of the calling thread's namespace
+/// pass the protocols on this processor, whichever they arrive on; `None` lets them stay.
+///
+/// It is for devices of our own, a veth of a lab: the setting is not undone, it goes with the
+/// device. Frames for XDP and AF_XDP are not steered, for they never get that far.
+///
+/// # Errors
+/// Without CAP_SYS_ADMIN, when there is no such device or processor, or when the kernel was
+/// built without CONFIG_RPS.
+pub fn to_processor(device: &str, cpu: Option<usize>) -> Result<(), SteerError> {
+    let write = || {
+        // A name is one part of a path, and no way out of it.
+        if device.is_empty() || device.contains('/') || device.starts_with('.') {
+            return Err(io::Error::from_raw_os_error(libc::ENOENT));
+        }
+        let sysfs = mount_sysfs()?;
+        fs::write(format!("{sysfs}/class/net/{device}/queues/rx-0/rps_cpus"), mask(cpu))
+    };
+    in_new_thread(write).map_err(|source| SteerError {
+        action: match cpu {
+            Some(cpu) => format!("steer what arrives on device {device} to processor {cpu}"),
+            None => format!("leave what arrives on device {device} where it is"),
+        },
+        source,
+    })
+}
+
+/// A mask as the kernel reads it: words of 32 bits in hexadecimal, the highest first.
+fn mask(cpu: Option<usize>) -> String {
+    const BITS: usize = u32::BITS as usize;
+    match cpu {
+        Some(cpu) => format!("{:x}{}", 1_u32 << (cpu % BITS), ",00000000".repeat(cpu / BITS)),
+        None => "0".into(),
+    }
+}
+
+/// Gives the calling thread a file system tree of its own, where sysfs shows the network
+/// namespace that the thread is in: /sys shows that of whoever mounted it.
+fn mount_sysfs() -> io::Result<&'static str> {
+    let done = |result: i32| if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) };
+    // SAFETY: no pointers; it concerns the calling thread alone.
+    done(unsafe { libc::unshare(libc::CLONE_NEWNS) })?;
+    // Private first: in a shared tree the mount would appear in everybody's.
+    let private = libc::MS_PRIVATE | libc::MS_REC;
+    // SAFETY: the strings end with a zero; null stands for what this call does not use.
+    done(unsafe { libc::mount(ptr::null(), c"/".as_ptr(), ptr::null(), private, ptr::null()) })?;
+    let sysfs = c"sysfs".as_ptr();
+    let flags = libc::MS_NOSUID | libc::MS_NODEV | libc::MS_NOEXEC;
+    // SAFETY: as before; sysfs takes no data.
+    done(unsafe { libc::mount(sysfs, MOUNT_POINT.as_ptr(), sysfs, flags, ptr::null()) })?;
+    MOUNT_POINT.to_str().map_err(io::Error::other)
+}
+
+/// Runs `work` in a thread that ends after it: with it end the mounts that it made.
+fn in_new_thread<T: Send>(work: impl FnOnce() -> io::Result<T> + Send) -> io::Result<T> {
+    thread::scope(|scope| {
+        let thread = thread::Builder::new().name("steer".into()).spawn_scoped(scope, work)?;
+        thread.join().unwrap_or_else(|panic| resume_unwind(panic))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use netfathom_testkit::{privileged, skipped};
+
+    use super::*;
+    use crate::cpu;
+    use crate::lab::{DEVICE, Lab};
+
+    #[test]
+    fn a_mask_has_one_bit() {
+        let masks = [Some(0), Some(5), Some(31), Some(32), Some(70), None].map(mask);
+        assert_eq!(masks, ["1", "20", "80000000", "1,00000000", "40,00000000,00000000", "0"]);
+    }
+
+    #[test]
+    fn what_cannot_be_steered_says_so_and_leaves_no_mount() {
+        if !privileged("what_cannot_be_steered_says_so_and_leaves_no_mount") {
+            return;
+        }
+        thread::spawn(|| {
+            share_mounts();
+            let mounts = || fs::read_to_string("/proc/thread-self/mountinfo").unwrap();
+            let before = mounts();
+            let lab = Lab::create();
+            let errors = lab.hosts[1].run(|| {
+                [("no-such-dev", 0), ("../lo", 0), (DEVICE, 8191)]
+                    .map(|(device, cpu)| to_processor(device, Some(cpu)).unwrap_err().to_string())
+            });
+            let [missing, path, processor] = errors.unwrap();
+            assert!(
+                missing.contains("no such device") && path.contains("no such device"),
+                "{missing} {path}"
+            );
+            assert!(processor.contains("to processor 8191"), "{processor}");
+            assert_eq!(mounts(), before);
+        })
+        .join()
+        .unwrap();
+    }
+
+    /// Makes the calling thread's tree one whose mounts appear in those made from it, and the
+    /// other way round, as systemd does with that of a host.
+    fn share_mounts() {
+        let shared = libc::MS_SHARED | libc::MS_REC;
+        let private = libc::MS_PRIVATE | libc::MS_REC;
+        // SAFETY: no pointers; it concerns the calling thread alone.
+        assert_eq!(unsafe { libc::unshare(libc::CLONE_NEWNS) }, 0);
+        for how in [private, shared] {
+            // SAFETY: the string ends with a zero; null stands for what is not used.
+            let result = unsafe { libc::mount(ptr::null(), c"/".as_ptr(), ptr::null(), how, ptr::null()) };
+            assert_eq!(result, 0, "{}", io::Error::last_os_error());
+        }
+    }
+
+    /// Packets that a processor took through the protocols because another steered them there.
+    fn steered(cpu: usize) -> u64 {
+        let text = fs::read_to_string("/proc/net/softnet_stat").unwrap();
+        let column = |line: &str, at: usize| {
+            u64::from_str_radix(line.split_ascii_whitespace().nth(at).unwrap(), 16).unwrap()
+        };
+        // Column 9 counts the interrupts that carried them, 12 says which processor it is.
+        text.lines().find(|line| column(line, 12) == cpu as u64).map(|line| column(line, 9)).unwrap()
+    }
+
+    #[test]
+    fn packets_pass_the_protocols_where_they_were_steered() {
+        if !privileged("packets_pass_the_protocols_where_they_were_steered") {
+            return;
+        }
+        let [here, there] = match cpu::allowed().unwrap()[..] {
+            [first, .., last] => [first, last],
+            _ => {
+                return skipped("packets_pass_the_protocols_where_they_were_steered", "needs two processors");
+            }
+        };
+        let lab = Lab::create();
+        let (sender, reader) = lab.pair();
+        let send = |steer: Option<usize>| {
+            lab.hosts[1].run(|| to_processor(DEVICE, steer).unwrap()).unwrap();
+            let before = steered(there);
+            for number in 0..2000_u32 {
+                sender.send(&number.to_ne_bytes()).unwrap();
+                reader.recv(&mut [0; 64]).unwrap();
+            }
+            steered(there) - before
+        };
+        let gained = thread::scope(|scope| {
+            let pinned = scope.spawn(|| {
+                cpu::pin(here).unwrap();
+                [send(None), send(Some(there)), send(None)]
+            });
+            pinned.join().unwrap()
+        });
+        // One interrupt carries what has come until it is served: here a message at a time.
+        // Other tests may steer a little at the same time; none sends this much.
+        assert!(gained[1] > 1000 && gained[0] < 500 && gained[2] < 500, "{gained:?}");
+    }
+}
