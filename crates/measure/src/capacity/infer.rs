@@ -19,7 +19,7 @@ use crate::observer::{Observer, Progressed, Step};
 use crate::stack;
 
 /// The stack is watched at this part of what was kept up: the tap itself takes some.
-const BELOW_SUSTAINED: f64 = 0.9;
+const BELOW_SUSTAINED: f64 = 0.7;
 /// The fewest that have an interval worth its name.
 const TRIALS: u32 = 3;
 
