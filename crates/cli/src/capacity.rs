@@ -19,13 +19,7 @@ const PROBE_OVERHEAD: Duration = Duration::from_millis(150);
 
 /// Runs the command.
 pub fn run(args: &CapacityArgs) -> Result<ExitCode> {
-    let plan = match plan(args) {
-        Ok(plan) => plan,
-        Err(error) => {
-            output::complain(&error);
-            return Ok(exit::USAGE.into());
-        }
-    };
+    let Some(plan) = output::understood(plan(args)) else { return Ok(exit::USAGE.into()) };
     let run = Run {
         name: "capacity",
         seed: plan.seed,

@@ -29,13 +29,7 @@ pub fn run(command: &LoadCommand) -> Result<ExitCode> {
 }
 
 fn send(args: &SendArgs) -> Result<ExitCode> {
-    let plan = match plan(args) {
-        Ok(plan) => plan,
-        Err(error) => {
-            output::complain(&error);
-            return Ok(exit::USAGE.into());
-        }
-    };
+    let Some(plan) = output::understood(plan(args)) else { return Ok(exit::USAGE.into()) };
     let run = Run {
         name: "load",
         seed: plan.seed,

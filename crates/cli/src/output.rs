@@ -21,6 +21,11 @@ pub fn complain(error: &Error) {
     let _ = writeln!(io::stderr(), "netfathom: {}", chain(error));
 }
 
+/// A plan, or `None` after saying what is wrong with it: wrong usage.
+pub fn understood<P>(plan: Result<P>) -> Option<P> {
+    plan.inspect_err(complain).ok()
+}
+
 /// An error and its causes, without those that it has already named itself.
 fn chain(error: &Error) -> String {
     error.chain().map(ToString::to_string).fold(String::new(), |told, cause| {

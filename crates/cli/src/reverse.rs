@@ -16,13 +16,7 @@ const TRIAL_OVERHEAD: Duration = Duration::from_millis(800);
 
 /// Runs the command.
 pub fn run(args: &ReverseArgs) -> Result<ExitCode> {
-    let plan = match plan(args) {
-        Ok(plan) => plan,
-        Err(error) => {
-            output::complain(&error);
-            return Ok(exit::USAGE.into());
-        }
-    };
+    let Some(plan) = output::understood(plan(args)) else { return Ok(exit::USAGE.into()) };
     let trials = plan.trials * plan.variants.len() as u32;
     let run = Run {
         name: "reverse",

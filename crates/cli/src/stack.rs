@@ -17,13 +17,7 @@ const TRIAL_OVERHEAD: Duration = Duration::from_millis(1200);
 
 /// Runs the command.
 pub fn run(args: &StackArgs) -> Result<ExitCode> {
-    let plan = match plan(args) {
-        Ok(plan) => plan,
-        Err(error) => {
-            output::complain(&error);
-            return Ok(exit::USAGE.into());
-        }
-    };
+    let Some(plan) = output::understood(plan(args)) else { return Ok(exit::USAGE.into()) };
     let run = Run {
         name: "stack",
         seed: plan.seed,

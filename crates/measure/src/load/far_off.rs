@@ -115,7 +115,7 @@ impl FarEnd for Sink {
         }
         let (tried, accepted) = (end.tried.load(Relaxed), end.accepted.load(Relaxed));
         match session.end(words::End { tried, accepted, refused: tried.saturating_sub(accepted) }) {
-            Ok(tally) => Ok(read(self.tally.insert(tally))),
+            Ok(tally) => Ok(Read::from(&*self.tally.insert(tally))),
             // The user's own end may come before the sink's answer.
             Err(_) if end.stop.load(Relaxed) => Ok(Read { untold: true, ..Read::default() }),
             Err(e) => Err(lost(e)),
@@ -125,18 +125,4 @@ impl FarEnd for Sink {
 
 fn lost(error: ControlError) -> MeasureError {
     MeasureError::PeerLost(error)
-}
-
-fn read(tally: &Tally) -> Read {
-    Read {
-        delivered: tally.delivered,
-        duplicates: tally.duplicates,
-        reordered: tally.reordered,
-        foreign: tally.foreign,
-        truncated: tally.truncated,
-        garbage: tally.garbage,
-        dropped: tally.socket_drops,
-        cpu_ns: tally.cpu_ns,
-        untold: false,
-    }
 }

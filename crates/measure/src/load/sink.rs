@@ -228,15 +228,8 @@ fn tally(read: &Read, counted: &Counters, peer: IpAddr) -> words::Tally {
     let device = route::device_to(peer).ok().and_then(|name| counted.devices.get(&name).copied());
     let udp = if peer.is_ipv6() { counted.udp6 } else { Some(counted.udp4) };
     words::Tally {
-        delivered: read.delivered,
-        duplicates: read.duplicates,
-        reordered: read.reordered,
-        foreign: read.foreign,
-        truncated: read.truncated,
-        garbage: read.garbage,
-        socket_drops: read.dropped,
-        cpu_ns: read.cpu_ns,
         device_packets: device.map(|d| d.rx_packets),
         udp_in: udp.map(|u| u.in_datagrams),
+        ..read.into()
     }
 }

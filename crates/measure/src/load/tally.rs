@@ -2,6 +2,7 @@
 
 use netfathom_model::message::{HEADER_BYTES, Header, MAGIC};
 
+use super::control::words;
 use super::seen::{Arrival, SPAN, Seen};
 
 /// What was read, counted by kind. Each datagram is of exactly one.
@@ -46,6 +47,40 @@ impl Read {
         self.garbage += other.garbage;
         self.dropped += other.dropped;
         self.cpu_ns += other.cpu_ns;
+    }
+}
+
+/// What one host tells another of it.
+impl From<&Read> for words::Tally {
+    fn from(read: &Read) -> Self {
+        Self {
+            delivered: read.delivered,
+            duplicates: read.duplicates,
+            reordered: read.reordered,
+            foreign: read.foreign,
+            truncated: read.truncated,
+            garbage: read.garbage,
+            socket_drops: read.dropped,
+            cpu_ns: read.cpu_ns,
+            ..Self::default()
+        }
+    }
+}
+
+/// What another host told.
+impl From<&words::Tally> for Read {
+    fn from(tally: &words::Tally) -> Self {
+        Self {
+            delivered: tally.delivered,
+            duplicates: tally.duplicates,
+            reordered: tally.reordered,
+            foreign: tally.foreign,
+            truncated: tally.truncated,
+            garbage: tally.garbage,
+            dropped: tally.socket_drops,
+            cpu_ns: tally.cpu_ns,
+            untold: false,
+        }
     }
 }
 

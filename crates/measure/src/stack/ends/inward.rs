@@ -13,7 +13,7 @@ use super::rebuilt::Rebuilt;
 use super::{Ends, Landed, Load};
 use crate::accounting::Ways;
 use crate::error::MeasureError;
-use crate::load::control::{Begun, ControlError, Ended, Incoming, draw_flow, words};
+use crate::load::control::{Begun, ControlError, Ended, Incoming, draw_flow};
 use crate::load::flight::spawn;
 use crate::load::reader::{self, End, read_all};
 use crate::load::tally::Read;
@@ -76,7 +76,7 @@ impl Ends for Inward {
         let (ended, read) = reading.run(begun, &mut tap)?;
         let told = ended.sent();
         // It is of no consequence here if the sender does not wait for this.
-        let _ = ended.tally(tally(&read));
+        let _ = ended.tally((&read).into());
         let (receive_tap, sent) = tap.finish(told, planned);
         if sent.unsent > 0 && sent.end_ns() < load.duration_ns {
             // One that only fell behind goes on until after the plan's end.
@@ -93,20 +93,6 @@ fn lost(error: ControlError) -> MeasureError {
     match error {
         ControlError::Here { .. } => error.into(),
         other => MeasureError::SenderLost(other.to_string()),
-    }
-}
-
-fn tally(read: &Read) -> words::Tally {
-    words::Tally {
-        delivered: read.delivered,
-        duplicates: read.duplicates,
-        reordered: read.reordered,
-        foreign: read.foreign,
-        truncated: read.truncated,
-        garbage: read.garbage,
-        socket_drops: read.dropped,
-        cpu_ns: read.cpu_ns,
-        ..words::Tally::default()
     }
 }
 
