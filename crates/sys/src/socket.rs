@@ -68,22 +68,6 @@ pub fn set_receive_buffer(socket: &UdpSocket, bytes: i32) -> io::Result<i32> {
     Ok(granted)
 }
 
-/// Asks for a send buffer and returns what was granted, in bytes as the kernel counts them
-/// (the packet's whole memory, not the payload).
-///
-/// With CAP_NET_ADMIN the limit `net.core.wmem_max` does not hold.
-///
-/// # Errors
-/// If the socket is none.
-pub fn set_send_buffer(socket: &UdpSocket, bytes: i32) -> io::Result<i32> {
-    let half = bytes / 2;
-    set_option(socket, libc::SOL_SOCKET, libc::SO_SNDBUFFORCE, &half)
-        .or_else(|_| set_option(socket, libc::SOL_SOCKET, libc::SO_SNDBUF, &half))?;
-    let mut granted = 0i32;
-    get_option(socket, libc::SOL_SOCKET, libc::SO_SNDBUF, &mut granted)?;
-    Ok(granted)
-}
-
 /// Sets how many routers a packet of this socket may pass: the time to live of IPv4, the hop
 /// limit of IPv6, whichever the socket speaks. With 1 it does not leave the own network.
 ///
@@ -164,12 +148,6 @@ mod tests {
         let received = (0..1000).filter(|_| reader.recv(&mut [0; 64]).is_ok()).count();
         assert!(received < 1000);
         assert_eq!(drops(&reader).unwrap() as usize, 1000 - received);
-    }
-
-    #[test]
-    fn a_send_buffer_is_granted() {
-        let (sender, _reader) = pair();
-        assert_eq!(set_send_buffer(&sender, 65_536).unwrap(), 65_536);
     }
 
     #[test]

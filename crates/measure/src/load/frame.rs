@@ -73,12 +73,6 @@ impl Frame {
         &self.bytes
     }
 
-    /// Where the message begins.
-    #[must_use]
-    pub fn message_at(&self) -> usize {
-        self.message_at
-    }
-
     /// Writes what changes into a frame that began as [`Frame::bytes`].
     ///
     /// # Panics

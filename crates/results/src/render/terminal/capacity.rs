@@ -74,7 +74,9 @@ fn rows(page: &mut Page, result: &CapacityResult) {
         ("capacity", Align::Right),
         ("of inferred", Align::Right),
     ]);
-    let cell = |b: &Option<Bounded>| b.as_ref().map_or_else(|| "-".into(), bounded);
+    let cell = |b: &Option<Bounded>| {
+        b.map_or_else(|| "-".into(), |b| number::bare_rate_interval(b.mean_per_s, b.half_width_per_s))
+    };
     for row in &result.rows {
         let of_inferred =
             row.of_inferred.map_or_else(|| "-".into(), |e| format!("{:.2} ± {:.2}", e.value, e.half_width));

@@ -61,9 +61,18 @@ pub(super) fn percent(share: f64) -> String {
     format!("{:.1} %", share * 100.0)
 }
 
-/// A rate with half its interval in the same unit: `452k/s ± 6`.
+/// A rate with half its interval, the unit with both, for a bare number would be read as
+/// messages: `452k/s ± 6k`.
 pub(super) fn rate_interval(per_s: f64, half_width_per_s: Option<f64>) -> String {
-    let Some(half) = half_width_per_s else { return rate(per_s) };
+    half_width_per_s.map_or_else(|| rate(per_s), |half| with_half(per_s, half, "/s"))
+}
+
+/// The same below a heading that says that it is a second.
+pub(super) fn bare_rate_interval(per_s: f64, half_width_per_s: Option<f64>) -> String {
+    half_width_per_s.map_or_else(|| format_rate(rounded(per_s, 3)), |half| with_half(per_s, half, ""))
+}
+
+fn with_half(per_s: f64, half: f64, a_second: &str) -> String {
     let (scale, unit) = match per_s.abs() {
         r if r >= 999_500.0 => (1e6, "M"),
         r if r >= 999.5 => (1e3, "k"),
@@ -72,11 +81,11 @@ pub(super) fn rate_interval(per_s: f64, half_width_per_s: Option<f64>) -> String
     let (value, half) = (per_s / scale, half / scale);
     // An interval that three decimals do not show is as good as none, but not none.
     if half > 0.0 && half < 0.0005 {
-        return format!("{}{unit}/s ± <0.001", grouped(value, decimals(value)));
+        return format!("{}{unit}{a_second} ± <0.001{unit}", grouped(value, decimals(value)));
     }
     let needed = if half > 0.0 { (-half.log10()).ceil().max(0.0) as usize } else { 0 };
     let digits = decimals(value).max(needed).min(3);
-    format!("{}{unit}/s ± {}", grouped(value, digits), grouped(half, digits))
+    format!("{}{unit}{a_second} ± {}{unit}", grouped(value, digits), grouped(half, digits))
 }
 
 /// A small share in percent with as many digits as it needs: `0.034 %`, `0 %`.
@@ -162,10 +171,10 @@ mod tests {
 
     #[test]
     fn a_rate_shares_unit_and_digits_with_its_interval() {
-        assert_eq!(rate_interval(452_345.0, Some(6_123.0)), "452k/s ± 6");
-        assert_eq!(rate_interval(1_234_567.0, Some(4_000.0)), "1.235M/s ± 0.004");
+        assert_eq!(rate_interval(452_345.0, Some(6_123.0)), "452k/s ± 6k");
+        assert_eq!(rate_interval(1_234_567.0, Some(4_000.0)), "1.235M/s ± 0.004M");
         assert_eq!(rate_interval(452_345.0, None), "452k/s");
-        assert_eq!(rate_interval(210_000.0, Some(0.016)), "210k/s ± <0.001");
+        assert_eq!(rate_interval(210_000.0, Some(0.016)), "210k/s ± <0.001k");
     }
 
     #[test]

@@ -3,6 +3,8 @@
 use netfathom_model::record::{Bounded, CapacityResult, CapacityRow};
 use netfathom_model::units::format_duration;
 
+use netfathom_model::verdict::Level;
+
 use super::{Words, family, place, rate, rate_interval};
 
 pub fn words(capacity: &CapacityResult) -> Words {
@@ -25,7 +27,8 @@ pub fn words(capacity: &CapacityResult) -> Words {
 
 fn sentence(capacity: &CapacityResult) -> String {
     let inferred = capacity.inferred.as_ref().map_or(String::new(), |i| {
-        format!(" From the stack time alone one would infer {}.", rate(i.theoretical_per_s))
+        let doubt = if i.verdict.level == Level::Void { ", but that measurement is VOID" } else { "" };
+        format!(" From the stack time alone one would infer {}{doubt}.", rate(i.theoretical_per_s))
     });
     if let Some((row, most)) = best(capacity, |r| r.capacity_per_s) {
         return format!(

@@ -79,7 +79,7 @@ fn rate(per_s: f64) -> String {
     rate_interval(per_s, None)
 }
 
-/// The same with half its interval in the same unit: `1.24M ± 0.02`.
+/// The same with half its interval and the unit with both: `1.24M ± 0.02M`.
 fn rate_interval(per_s: f64, half_width_per_s: Option<f64>) -> String {
     let (scale, unit) = match per_s.abs() {
         r if r >= 999_500.0 => (1e6, "M"),
@@ -100,7 +100,7 @@ fn rate_interval(per_s: f64, half_width_per_s: Option<f64>) -> String {
         }
         Some(half) => format!("{half:.digits$}"),
     };
-    format!("{value:.digits$}{unit}\u{a0}±\u{a0}{half}")
+    format!("{value:.digits$}{unit}\u{a0}±\u{a0}{half}{unit}")
 }
 
 /// A share of 0 to 1 in percent, small ones with more digits.

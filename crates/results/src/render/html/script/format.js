@@ -68,13 +68,13 @@ function percentDown(share) {
   return share >= 1 ? percent(share, 0) : percent(Math.floor(share * 1e4) / 1e4, 2);
 }
 
-// A rate in three digits, and beside it half its interval in the same unit.
+// A rate in three digits, and beside it half its interval, the unit with both.
 function roughRate(perS, half) {
   if (!isNumber(perS)) return NOT_KNOWN;
   const [size, unit] = perS >= 999500 ? [1e6, 'M'] : perS >= 999.5 ? [1e3, 'k'] : [1, ''];
   const digits = unit ? digitsFor(perS / size) : 0;
   if (!isNumber(half)) return grouped(perS / size, digits) + unit + '/s';
-  return grouped(perS / size, digits) + unit + '/s\u00a0' + halfOf(half / size, digits);
+  return grouped(perS / size, digits) + unit + '/s\u00a0' + halfOf(half / size, digits) + unit;
 }
 
 // An interval that three decimals do not show is as good as none, but not none.

@@ -32,7 +32,7 @@ function capacityGlance({ result }) {
 
 function inferredCard(inferred) {
   return card({ kind: 'lag', title: 'Inferred', big: roughRate(inferred.theoretical_per_s), aside: '1 / stack time',
-    small: 'what the paper would say of this machine',
+    small: 'what the paper would say of this machine' + (inferred.verdict.level === 'VOID' ? '; that measurement is VOID' : ''),
     rows: [['mean at peak', time(inferred.peak.mean_ns)], ['at', roughRate(inferred.at_per_s)], ['tap', words(inferred.tap)]] });
 }
 
