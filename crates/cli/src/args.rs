@@ -8,12 +8,16 @@ use netfathom_model::profile::{Profile, ProfileError};
 use netfathom_model::units::{parse_duration_ns, parse_number};
 
 mod capacity;
+mod join;
 mod load;
+mod reproduce;
 mod reverse;
 mod stack;
 
 pub use capacity::CapacityArgs;
+pub use join::JoinArgs;
 pub use load::{EngineArg, LoadCommand, SendArgs, SinkArgs};
+pub use reproduce::ReproduceArgs;
 pub use reverse::ReverseArgs;
 pub use stack::{Directions, StackArgs, TapArg};
 
@@ -52,6 +56,13 @@ pub enum Command {
     #[command(allow_negative_numbers = true)]
     #[command(after_help = format!("{}\n\n{EXIT_STATUS}", reverse::EXAMPLES))]
     Reverse(Box<ReverseArgs>),
+    /// Stack time from captures and message logs, offline
+    #[command(after_help = format!("{}\n\n{EXIT_STATUS}", join::EXAMPLES))]
+    Join(Box<JoinArgs>),
+    /// An experiment of the papers, its table beside the original
+    #[command(allow_negative_numbers = true)]
+    #[command(after_help = format!("{}\n\n{EXIT_STATUS}", reproduce::EXAMPLES))]
+    Reproduce(Box<ReproduceArgs>),
     /// Draws the report of a run from its record
     Report(ReportArgs),
 }

@@ -26,6 +26,7 @@ pub fn run(args: &CapacityArgs) -> Result<ExitCode> {
         output: &args.output,
         expected: expected(&plan),
         named_cpus: !args.cpu.is_empty(),
+        capture: false,
     };
     run.make(|observer, stop| capacity::run(&plan, observer, stop))
 }

@@ -1,18 +1,21 @@
 //! What every measurement does with its result: a directory, a record after each step, a
 //! report and tables at the end.
 
+use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, SystemTime};
 use std::{fs, io};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, anyhow};
 use netfathom_measure::error::{MeasureError, RunError};
 use netfathom_measure::load::sender::Live;
 use netfathom_measure::observer::{Observer, Progressed, Step};
 use netfathom_model::record::{Measurement, Record, SCHEMA_VERSION, State};
+use netfathom_model::sample::Sample;
 use netfathom_model::verdict::Level;
+use netfathom_results::export;
 use netfathom_results::render::{html, terminal};
 use netfathom_results::store::{self, RunDir};
 
@@ -32,6 +35,8 @@ pub struct Run<'a> {
     pub expected: Duration,
     /// Whether the user named processors, so that wrong ones are wrong usage.
     pub named_cpus: bool,
+    /// Whether samples are written as a capture too.
+    pub capture: bool,
 }
 
 impl Run<'_> {
@@ -71,17 +76,33 @@ impl Run<'_> {
             }
         };
         let state = if stop.load(Relaxed) { State::Interrupted } else { State::Complete };
-        if !progressed.samples.is_empty() {
-            store::samples::write(run_dir.path(), &progressed.samples)?;
+        let samples = progressed.samples.clone();
+        let record = header.record(progressed, state);
+        self.write_samples(&run_dir, &record, &samples)?;
+        self.finish(&run_dir, &record)
+    }
+
+    fn write_samples(&self, run_dir: &RunDir, record: &Record, samples: &[Sample]) -> Result<()> {
+        if samples.is_empty() {
+            if self.capture {
+                output::complain(&anyhow!(
+                    "nothing was exported: only the bpf tap keeps the times of single messages, and it kept none"
+                ));
+            }
+            return Ok(());
         }
-        self.finish(&run_dir, &header.record(progressed, state))
+        store::samples::write(run_dir.path(), samples)?;
+        if let (Measurement::Stack(stack), true) = (&record.measurement, self.capture) {
+            export::pcapng::write(run_dir.path(), record, stack, samples)?;
+        }
+        Ok(())
     }
 
     /// A run that could not be made. What the user named wrongly is wrong usage.
     fn refused(&self, error: RunError) -> Result<ExitCode> {
         let mistyped = match &error {
             RunError::Measure(MeasureError::Cpu(_)) => self.named_cpus,
-            RunError::Measure(MeasureError::NotAllowed(_)) => true,
+            RunError::Measure(MeasureError::NotAllowed(_) | MeasureError::Join(_)) => true,
             _ => false,
         };
         if mistyped {
@@ -148,6 +169,10 @@ pub struct Keeper<'a> {
 impl<R: Clone + Into<Measurement>> Observer<R> for Keeper<'_> {
     fn begins(&mut self, step: Step, live: &Arc<Live>) {
         self.progress.begins(step, live);
+    }
+
+    fn directory(&self) -> Option<&Path> {
+        Some(self.run_dir.path())
     }
 
     fn keep(&mut self, so_far: &Progressed<R>) -> io::Result<()> {

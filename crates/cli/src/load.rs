@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 use std::time::Duration;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, anyhow};
 use netfathom_measure::load;
 use netfathom_measure::load::sink::{self, Event, SinkPlan};
 use netfathom_model::engine::Receive;
@@ -36,6 +36,7 @@ fn send(args: &SendArgs) -> Result<ExitCode> {
         output: &args.output,
         expected: expected(&plan),
         named_cpus: !args.cpu.is_empty(),
+        capture: false,
     };
     run.make(|observer, stop| load::run(&plan, observer, stop))
 }
@@ -61,6 +62,7 @@ fn plan(args: &SendArgs) -> Result<LoadPlan> {
         spin: args.spin.spin(),
         echo: args.echo,
         one_way: args.one_way,
+        log: args.log.clone(),
         allow: args.allow.iter().map(ToString::to_string).collect(),
     };
     Ok(plan.validated()?)
@@ -73,9 +75,16 @@ fn expected(plan: &LoadPlan) -> Duration {
 }
 
 fn sink(args: &SinkArgs) -> Result<ExitCode> {
+    if args.log.is_some() && args.receive.receive() == Some(Receive::Xdp) {
+        output::complain(&anyhow!(
+            "--log writes down what comes to this program, and with --receive xdp the driver keeps the messages: \
+             choose another --receive"
+        ));
+        return Ok(exit::USAGE.into());
+    }
     let stop = stop::on_signals().context("cannot listen for signals")?;
     let receive = args.receive.receive().unwrap_or(Receive::Recvmmsg);
-    let plan = SinkPlan { listen: args.listen, receive, most_loads: args.loads };
+    let plan = SinkPlan { listen: args.listen, receive, most_loads: args.loads, log: args.log.clone() };
     let mut lost = false;
     let mut tell = |event| {
         lost |= matches!(event, Event::Lost { .. });

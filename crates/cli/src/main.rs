@@ -7,12 +7,14 @@ use clap::Parser;
 mod args;
 mod capacity;
 mod host;
+mod join;
 mod keep;
 mod load;
 mod output;
 mod plans;
 mod progress;
 mod report;
+mod reproduce;
 mod reverse;
 mod sink_events;
 mod stack;
@@ -27,6 +29,8 @@ fn main() -> ExitCode {
         Command::Load(command) => load::run(&command),
         Command::Capacity(args) => capacity::run(&args),
         Command::Reverse(args) => reverse::run(&args),
+        Command::Join(args) => join::run(&args),
+        Command::Reproduce(args) => reproduce::run(&args),
         Command::Report(args) => report::run(&args),
     };
     outcome.unwrap_or_else(|error| {

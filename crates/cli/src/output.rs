@@ -18,12 +18,18 @@ pub fn print(text: &str) -> Result<()> {
 /// Says on standard error what went wrong.
 pub fn complain(error: &Error) {
     // Not by eprintln, which panics where nobody can be told, such as on a full disk.
-    let _ = writeln!(io::stderr(), "netfathom: {}", chain(error));
+    let _ = writeln!(io::stderr(), "netfathom: {}", harmless(&chain(error)));
 }
 
 /// A plan, or `None` after saying what is wrong with it: wrong usage.
 pub fn understood<P>(plan: Result<P>) -> Option<P> {
     plan.inspect_err(complain).ok()
+}
+
+/// Without the control characters that a name, or what another program said, may hold: a
+/// terminal would obey them.
+fn harmless(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() && c != '\n' { '\u{fffd}' } else { c }).collect()
 }
 
 /// An error and its causes, without those that it has already named itself.

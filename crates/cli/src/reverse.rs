@@ -24,6 +24,7 @@ pub fn run(args: &ReverseArgs) -> Result<ExitCode> {
         output: &args.output,
         expected: (Duration::from_nanos(plan.duration_ns) + TRIAL_OVERHEAD) * trials,
         named_cpus: args.cpu.is_some(),
+        capture: false,
     };
     run.make(|observer, stop| reverse::run(&plan, observer, stop))
 }

@@ -3,15 +3,17 @@
 use std::process::ExitCode;
 use std::time::Duration;
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 use netfathom_measure::stack;
 use netfathom_model::path::Tap;
-use netfathom_model::plan::{Place, StackPlan, TapChoice};
+use netfathom_model::plan::{PcapPlan, Place, StackPlan, TapChoice};
 
 use crate::args::{Directions, StackArgs, TapArg};
 use crate::keep::Run;
 use crate::{exit, output, plans};
 
+/// Messages that an export holds, unless the user wants another number.
+const EXPORTED: u32 = 10_000;
 /// What a trial takes besides its profile: sockets, programs, the burst.
 const TRIAL_OVERHEAD: Duration = Duration::from_millis(1200);
 
@@ -24,6 +26,7 @@ pub fn run(args: &StackArgs) -> Result<ExitCode> {
         output: &args.output,
         expected: expected(&plan),
         named_cpus: args.cpu.is_some(),
+        capture: args.export.is_some(),
     };
     run.make(|observer, stop| stack::run(&plan, observer, stop))
 }
@@ -35,6 +38,9 @@ fn plan(args: &StackArgs) -> Result<StackPlan> {
         (None, None) => (plans::place(args.lab, args.loopback), Directions::Both),
     };
     let several = args.trials >= 2;
+    if args.export.is_some() && matches!(args.tap, TapArg::Timestamping | TapArg::Pcap) {
+        bail!("--export writes the times of single messages, which only the bpf tap keeps: leave --tap out");
+    }
     plans::permit(place, &args.allow, false)?;
     let plan = StackPlan {
         directions: args.directions.unwrap_or(usual).list(),
@@ -43,14 +49,17 @@ fn plan(args: &StackArgs) -> Result<StackPlan> {
         profile: plans::profile(&args.profile)?,
         trials: args.trials,
         controls: args.controls.unwrap_or(if several { args.trials.div_ceil(2).max(2) } else { 0 }),
-        witnesses: args.witnesses.unwrap_or(if several { args.trials.div_ceil(5).max(2) } else { 0 }),
+        witnesses: args.witnesses.unwrap_or(witnesses(args)),
         tap: match args.tap {
             TapArg::Auto => TapChoice::Auto,
             TapArg::Bpf => TapChoice::Only(Tap::Bpf),
             TapArg::Timestamping => TapChoice::Only(Tap::Timestamping),
+            TapArg::Pcap => TapChoice::Only(Tap::Pcap),
+            TapArg::All => TapChoice::All,
         },
+        pcap: PcapPlan { tcpdump: args.tcpdump, keep: args.keep_captures },
         size_bytes: args.size,
-        samples: args.samples,
+        samples: args.samples.unwrap_or(if args.export.is_some() { EXPORTED } else { 0 }),
         seed: args.seed.unwrap_or_else(plans::fresh_seed),
         workers: args.workers,
         cpus: args.cpu,
@@ -63,7 +72,17 @@ fn plan(args: &StackArgs) -> Result<StackPlan> {
     Ok(plan.validated()?)
 }
 
+/// Of taps that are compared each has half as many trials as the run's own.
+fn witnesses(args: &StackArgs) -> u32 {
+    let part = match args.tap {
+        TapArg::All => 2,
+        _ => 5,
+    };
+    if args.trials >= 2 { args.trials.div_ceil(part).max(2) } else { 0 }
+}
+
 fn expected(plan: &StackPlan) -> Duration {
     let trial = Duration::from_nanos(plan.profile.duration_ns()) + TRIAL_OVERHEAD;
-    trial * (plan.trials + plan.controls + plan.witnesses)
+    let others = if plan.tap == TapChoice::All { 2 } else { 1 };
+    trial * (plan.trials + plan.controls + others * plan.witnesses)
 }

@@ -333,6 +333,7 @@ impl Bench {
             flow: 7,
             stop,
             live,
+            log: None,
         }
     }
 }

@@ -7,6 +7,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use netfathom_model::environment::{Device, Environment, ThreadPlace};
+use netfathom_sys::clock::realtime_ahead_ns;
 use netfathom_sys::cpu;
 
 /// The settings that move a measurement of the network stack. All hold for the whole
@@ -47,6 +48,7 @@ pub fn read(threads: Vec<ThreadPlace>, devices: Vec<Device>) -> Environment {
     // The processor of the first thread; on most machines all have the same governor.
     let cpu = threads.first().map_or(0, |thread| thread.cpu);
     Environment {
+        realtime_ahead_ns: realtime_ahead_ns(),
         kernel: kernel(),
         cpu_model: cpu_model(&cpuinfo),
         cpus: cpu::allowed().map_or(0, |cpus| cpus.len()),

@@ -2,6 +2,7 @@
 
 use std::io;
 use std::net::SocketAddr;
+use std::path::PathBuf;
 
 use netfathom_bpf::delay::DelayError;
 use netfathom_bpf::stack::LoadError;
@@ -54,8 +55,10 @@ pub enum MeasureError {
     #[error("the {0} thread died: this is a bug in netfathom")]
     Thread(&'static str),
     /// The tap that was asked for does not work here.
-    #[error("the bpf tap does not work here: {reason}; {remedy}")]
-    NoBpf {
+    #[error("the {what} does not work here: {reason}; {remedy}")]
+    NoTap {
+        /// Which.
+        what: String,
         /// Why.
         reason: String,
         /// What would help.
@@ -70,6 +73,28 @@ pub enum MeasureError {
     /// Frames can be taken only from a device that is named by its address.
     #[error("no device has the address {0}: listen on the address that the messages come to")]
     NoOwnDevice(std::net::IpAddr),
+    /// Packets could not be captured.
+    #[error("{0}")]
+    Capture(#[from] crate::capture::CaptureTapError),
+    /// What was captured or logged cannot be read back.
+    #[error("cannot read {path} back: {source}; was it changed while the trial ran?", path = .path.display())]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// Why not.
+        source: netfathom_capture::error::CaptureError,
+    },
+    /// What was captured cannot stay.
+    #[error("cannot keep the capture as {path}: {source}", path = .path.display())]
+    NotKept {
+        /// Its name.
+        path: PathBuf,
+        /// Why not.
+        source: io::Error,
+    },
+    /// There is no device known that could be captured at.
+    #[error("cannot tell at which device to capture: name the address of one with --listen, or use the lab")]
+    NoCaptureDevice,
     /// A device could not be read or changed.
     #[error("{0}")]
     Link(#[from] netfathom_sys::link::LinkError),
@@ -100,6 +125,12 @@ pub enum MeasureError {
     /// It is not one of those that may be sent to.
     #[error("{0}")]
     NotAllowed(#[from] crate::load::allow::Refusal),
+    /// What was sent and received could not be written down.
+    #[error("{0}")]
+    Log(#[from] crate::message_log::LogError),
+    /// There is nothing to join.
+    #[error("{0}")]
+    Join(#[from] crate::join::JoinError),
     /// The tap failed in the middle of a run.
     #[error("the bpf tap failed: {0}")]
     Bpf(#[from] LoadError),

@@ -2,13 +2,17 @@
 
 pub mod accounting;
 pub mod capacity;
+pub mod capture;
 pub mod environment;
 pub mod error;
 pub mod host;
+pub mod join;
 mod judge;
 pub mod lab;
 pub mod load;
+pub mod message_log;
 pub mod observer;
+pub mod reproduce;
 pub mod reverse;
 pub mod rig;
 pub mod stack;

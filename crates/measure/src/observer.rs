@@ -1,6 +1,7 @@
 //! What a run tells while it goes on.
 
 use std::io;
+use std::path::Path;
 use std::sync::Arc;
 
 use netfathom_model::environment::Environment;
@@ -53,6 +54,10 @@ impl Step {
 
 /// Somebody who wants to know how a run goes on.
 pub trait Observer<R> {
+    /// Where files that belong to the run may lie; `None` of an observer that keeps none.
+    fn directory(&self) -> Option<&Path> {
+        None
+    }
     /// A step begins; `live` moves while it runs.
     fn begins(&mut self, step: Step, live: &Arc<Live>);
     /// This is all there is so far: before the first step, and after each.

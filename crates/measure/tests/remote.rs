@@ -393,7 +393,12 @@ fn the_way_out_to_another_host() {
     let over = AtomicBool::new(false);
     let (told, events) = channel();
     let (p, events) = thread::scope(|scope| {
-        let sink = SinkPlan { listen: SocketAddr::new(FAR, PORT), receive: Receive::Recv, most_loads: None };
+        let sink = SinkPlan {
+            listen: SocketAddr::new(FAR, PORT),
+            receive: Receive::Recv,
+            most_loads: None,
+            log: None,
+        };
         let (far, over) = (&hosts.far, &over);
         scope.spawn(move || {
             far.run(|| serve(&sink, &mut |event| drop(told.send(event)), over)).unwrap().unwrap();

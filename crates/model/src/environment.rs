@@ -44,6 +44,10 @@ pub struct Environment {
     pub virtualised: bool,
     /// What one reading of CLOCK_MONOTONIC costs, in nanoseconds.
     pub clock_read_ns: f64,
+    /// What CLOCK_REALTIME was ahead of CLOCK_MONOTONIC when the run began; 0 of records that do
+    /// not tell.
+    #[serde(default)]
+    pub realtime_ahead_ns: i64,
     /// Processor vulnerabilities and what the kernel does about them.
     pub mitigations: BTreeMap<String, String>,
     /// Kernel settings that matter here.

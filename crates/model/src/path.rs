@@ -136,15 +136,22 @@ pub enum Tap {
     Bpf,
     /// Stamps that the kernel gives to a socket, SO_TIMESTAMPING.
     Timestamping,
+    /// Packets captured at the device and joined with the application's log afterwards: the
+    /// papers' own method.
+    Pcap,
 }
 
 impl Tap {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Bpf, Self::Timestamping, Self::Pcap];
+
     /// As it is written in tables and flags.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::Bpf => "bpf",
             Self::Timestamping => "timestamping",
+            Self::Pcap => "pcap",
         }
     }
 }

@@ -8,14 +8,18 @@ use serde::{Deserialize, Serialize};
 use crate::message::HEADER_BYTES;
 
 mod capacity;
+mod join;
 mod load;
+mod reproduce;
 mod reverse;
 mod stack;
 
 pub use capacity::CapacityPlan;
+pub use join::{ClockChoice, JoinPlan, Numbering};
 pub use load::{EngineChoice, LoadPlan, ReceiveChoice, Spin};
+pub use reproduce::ReproducePlan;
 pub use reverse::{ReversePlan, Variant};
-pub use stack::{InsertedDelay, StackPlan, TapChoice};
+pub use stack::{InsertedDelay, PcapPlan, StackPlan, TapChoice};
 
 /// Where the two ends of a measurement stand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -8,20 +8,28 @@ use crate::verdict::{Finding, Verdict};
 
 mod capacity;
 mod distribution;
+mod join;
 mod load;
+mod reproduce;
 mod reverse;
 mod stack;
 
 pub use capacity::{Bounded, CapacityResult, CapacityRow, Inferred, Probe, Search};
 pub use distribution::{Distribution, Estimate, Series};
+pub use join::{CaptureFile, ClockOffset, JoinResult, JoinedSpan, KindCount, LogFile, LogKinds, PacketKind};
 pub use load::{Echo, LadderStep, LagWindows, LoadResult, LoadSummary, LoadTrial, LoadTrialKind, Worker};
+pub use reproduce::{
+    BesideRow, BesideTable, Cell, Claim, Figure, FigureKind, FigurePoint, FigureSeries, Holds,
+    ReproduceResult, ReproducedRun,
+};
 pub use reverse::{
     Phase, PhaseTimes, ProcessorShares, ReverseResult, ReverseSummary, ReverseTrial, StageChange, StageMean,
     VariantResult,
 };
 pub use stack::{
-    Agreement, Indicator, LeftOut, Load, PathSummary, PathTimes, PeakTimes, Refused, SelfCost, StackResult,
-    StageOutcome, StageSummary, StageSummaryTimes, StageTimes, Trial, TrialKind, Witness,
+    Agreement, Captured, DISTORTION, Distorts, Indicator, LeftOut, Load, PathSummary, PathTimes, PeakTimes,
+    Refused, SelfCost, StackResult, StageOutcome, StageSummary, StageSummaryTimes, StageTimes, TapRow, Trial,
+    TrialKind, Witness,
 };
 
 /// The version this build writes. It rises when a field changes its meaning or goes;
@@ -75,6 +83,10 @@ pub enum Measurement {
     Capacity(Box<CapacityResult>),
     /// `netfathom reverse`
     Reverse(Box<ReverseResult>),
+    /// `netfathom join`
+    Join(Box<JoinResult>),
+    /// `netfathom reproduce`
+    Reproduce(Box<ReproduceResult>),
 }
 
 impl Measurement {
@@ -86,6 +98,8 @@ impl Measurement {
             Self::Load(_) => "load",
             Self::Capacity(_) => "capacity",
             Self::Reverse(_) => "reverse",
+            Self::Join(_) => "join",
+            Self::Reproduce(_) => "reproduce",
         }
     }
 }
@@ -105,4 +119,6 @@ measurement_from! {
     Load: LoadResult,
     Capacity: CapacityResult,
     Reverse: ReverseResult,
+    Join: JoinResult,
+    Reproduce: ReproduceResult,
 }

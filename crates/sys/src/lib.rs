@@ -5,14 +5,17 @@
 #![allow(unsafe_code)]
 
 pub mod capability;
+pub mod child;
 pub mod clock;
 pub mod counters;
 pub mod cpu;
+pub mod file;
 #[cfg(test)]
 mod lab;
 pub mod link;
 pub mod netns;
 pub mod offload;
+pub mod packet_ring;
 pub mod probe;
 pub mod route;
 mod rtnetlink;

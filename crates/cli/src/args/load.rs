@@ -1,6 +1,7 @@
 //! Arguments of `netfathom load`.
 
 use std::net::SocketAddr;
+use std::path::PathBuf;
 
 use clap::{Args as ClapArgs, Subcommand, ValueEnum};
 use netfathom_measure::load::allow::Prefix;
@@ -178,6 +179,9 @@ pub struct SendArgs {
     /// Allows to send to these addresses too, besides private ones
     #[arg(long, value_name = "ADDR/LEN", requires = "to")]
     pub allow: Vec<Prefix>,
+    /// Write down what was sent, message by message, for netfathom join
+    #[arg(long, value_name = "FILE")]
+    pub log: Option<PathBuf>,
     /// Processors of the workers, then of the receiver [default: from the last one down]
     #[arg(long, value_name = "N,N,...", value_delimiter = ',', value_parser = parse_whole::<usize>)]
     pub cpu: Vec<usize>,
@@ -203,6 +207,9 @@ pub struct SinkArgs {
     /// Ends after so many loads [default: goes on until Ctrl-C]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub loads: Option<u32>,
+    /// Write down what was received, message by message, for netfathom join
+    #[arg(long, value_name = "FILE")]
+    pub log: Option<PathBuf>,
     /// One JSON object a line instead of text
     #[arg(long)]
     pub json: bool,

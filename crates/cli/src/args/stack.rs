@@ -54,6 +54,17 @@ pub enum TapArg {
     Bpf,
     /// SO_TIMESTAMPING: fewer stages, no privilege
     Timestamping,
+    /// A capture at the device, joined with the application's log; needs root
+    Pcap,
+    /// The best, and every other that works here beside it on the same load
+    All,
+}
+
+/// The formats of exported samples.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub enum ExportArg {
+    /// A capture that Wireshark and tshark read
+    Pcapng,
 }
 
 /// `netfathom stack`.
@@ -89,13 +100,19 @@ pub struct StackArgs {
     /// [default: half of the trials]
     #[arg(long, value_name = "N", value_parser = parse_whole::<u32>)]
     pub controls: Option<u32>,
-    /// Trials with the other tap, interleaved with the others, as a second opinion
-    /// [default: 2 of 10]
+    /// Trials with the other tap, interleaved with the others, as a second opinion; with
+    /// --tap all of each other tap [default: 2 of 10; with --tap all half of the trials]
     #[arg(long, value_name = "N", value_parser = parse_whole::<u32>)]
     pub witnesses: Option<u32>,
     /// How link-layer times are taken
     #[arg(long, value_enum, default_value = "auto")]
     pub tap: TapArg,
+    /// The pcap tap captures by tcpdump instead of netfathom's own reader of the packet ring
+    #[arg(long)]
+    pub tcpdump: bool,
+    /// The pcap tap leaves its captures and logs in the run's directory, for netfathom join
+    #[arg(long)]
+    pub keep_captures: bool,
     /// UDP payload in bytes
     #[arg(long, default_value_t = 64, value_name = "BYTES", value_parser = parse_whole::<usize>)]
     pub size: usize,
@@ -103,8 +120,12 @@ pub struct StackArgs {
     #[arg(long)]
     pub ipv6: bool,
     /// Keep the raw times of up to N messages, spread evenly, in samples.parquet
-    #[arg(long, default_value_t = 0, value_name = "N", value_parser = parse_whole::<u32>)]
-    pub samples: u32,
+    #[arg(long, value_name = "N", value_parser = parse_whole::<u32>)]
+    pub samples: Option<u32>,
+    /// Write the sampled messages for other programs too: pcapng is a capture for Wireshark, each
+    /// packet with its stages as a comment [samples 10,000 messages unless --samples says else]
+    #[arg(long, value_enum, value_name = "FORMAT")]
+    pub export: Option<ExportArg>,
     /// Senders at the same time, each on its own processor where there are any
     #[arg(long, default_value_t = 1, value_name = "N", value_parser = parse_whole::<u32>)]
     pub workers: u32,

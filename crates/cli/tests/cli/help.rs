@@ -2,7 +2,7 @@
 
 use crate::child::{netfathom, run};
 
-const PAGES: [&str; 9] = [
+const PAGES: [&str; 11] = [
     "--help",
     "stack --help",
     "load --help",
@@ -10,6 +10,8 @@ const PAGES: [&str; 9] = [
     "load sink --help",
     "capacity --help",
     "reverse --help",
+    "join --help",
+    "reproduce --help",
     "report --help",
     "host --help",
 ];

@@ -21,14 +21,14 @@ const NOTICES: Duration = Duration::from_secs(4);
 const IN_VAIN: Duration = Duration::from_secs(20);
 
 /// A sink in a process of its own.
-struct Sink {
+pub struct Sink {
     child: Option<Child>,
     events: Receiver<Value>,
-    address: SocketAddr,
+    pub address: SocketAddr,
 }
 
 impl Sink {
-    fn start(args: &str) -> Self {
+    pub fn start(args: &str) -> Self {
         let mut child = start(&mut netfathom(&format!("load sink --listen 127.0.0.1:0 --json {args}")));
         let lines = BufReader::new(child.stdout.take().unwrap()).lines();
         let (told, events) = channel();
@@ -50,6 +50,11 @@ impl Sink {
                 return event;
             }
         }
+    }
+
+    /// Its own end, after as many loads as it was told.
+    pub fn wait(mut self) -> Ended {
+        end_within(self.child.take().unwrap(), NOTICES)
     }
 
     fn end(mut self) -> Ended {

@@ -1,14 +1,19 @@
 //! The binary as its users meet it: what it prints, what it keeps, how it ends.
 
+mod capture_attacks;
+mod captures;
 mod child;
 mod files;
 mod help;
+mod join;
+mod join_attacks;
 mod killed;
 mod load;
 mod load_sink;
 mod outputs;
 mod refusals;
 mod report;
+mod reproduce;
 mod signals;
 mod surroundings;
 mod terminal;

@@ -174,6 +174,7 @@ impl Lane<'_, '_> {
             flow: (plan.seed as u32).wrapping_mul(0x9e37_79b9).wrapping_add(self.bench.flights),
             stop: self.bench.stop,
             live,
+            log: None,
         };
         let outcome = match plan.place {
             Place::To(to) => far_off::fly(&shot, to, false, duration_ns, departures),

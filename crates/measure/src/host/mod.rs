@@ -31,7 +31,7 @@ fn probe_all() -> HostReport {
     let groups = Topic::ALL.map(|topic| HostGroup {
         topic,
         rows: match topic {
-            Topic::Taps => vec![taps::bpf(), taps::timestamping()],
+            Topic::Taps => vec![taps::bpf(), taps::timestamping(), taps::pcap()],
             Topic::Places => places::rows(&lab),
             Topic::Privileges => privileges::rows(),
             Topic::Kernel => [programs::rows(&lab), kernel::rows()].concat(),

@@ -11,12 +11,15 @@ use netfathom_sys::socket::{StampKind, TxStampQueue, enable_rx_stamps, enable_tx
 use super::exchange::bind;
 use super::reason::{plain, words};
 use super::{limited, missing, works};
-use crate::stack::probe_bpf;
+use crate::stack::{probe_bpf, probe_pcap};
 
 /// The name of the row of the bpf tap.
 pub(super) const BPF: &str = "bpf";
 /// The name of the row of the timestamping tap.
 pub(super) const TIMESTAMPING: &str = "timestamping";
+
+/// The name of the row of the pcap tap.
+const PCAP: &str = "pcap";
 
 /// The kernel begins to take receive stamps some time after they were asked for.
 const STAMPS_BEGIN: Duration = Duration::from_millis(500);
@@ -27,6 +30,15 @@ pub(super) fn bpf() -> HostRow {
     match probe_bpf() {
         Ok(()) => works(BPF, detail),
         Err(left_out) => missing(BPF, detail, plain(&left_out.reason), left_out.remedy),
+    }
+}
+
+/// Opens a packet ring at the loopback device.
+pub(super) fn pcap() -> HostRow {
+    let detail = "packets captured at the device and joined with the log: one time each way";
+    match probe_pcap(false, false) {
+        Ok(()) => works(PCAP, detail),
+        Err(left_out) => missing(PCAP, detail, plain(&left_out.reason), left_out.remedy),
     }
 }
 

@@ -97,8 +97,11 @@ pub struct Sender<'a, S> {
 pub trait FarEnd: Send {
     /// A socket whose blocked receive call ends when the flight is over; `None` of one that
     /// never sleeps for long.
-    fn sleeps_on(&self) -> Option<UdpSocket> {
-        None
+    ///
+    /// # Errors
+    /// If the system has no descriptor left for it: nobody could end the flight then.
+    fn sleeps_on(&self) -> Result<Option<UdpSocket>, MeasureError> {
+        Ok(None)
     }
 
     /// Agrees on when the first message is to leave, CLOCK_MONOTONIC: everything else is ready.
@@ -145,7 +148,7 @@ impl Flight<'_> {
             tried: &tried,
             accepted: &accepted,
         };
-        let sleeping = far.sleeps_on();
+        let sleeping = far.sleeps_on()?;
         thread::scope(|scope| {
             let reader = spawn(scope, "reader", || {
                 let read = far_cpu.map_or(Ok(()), cpu::pin).map_err(Into::into).and_then(|()| far.take(&end));

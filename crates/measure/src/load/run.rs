@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
+use netfathom_capture::log::Columns;
 use netfathom_model::engine::Engine;
 use netfathom_model::plan::{EngineChoice, LoadPlan, Place, ReceiveChoice};
 use netfathom_model::profile::Profile;
@@ -15,6 +16,7 @@ use super::shot::{Outcome, Shot};
 use super::{allow, far_off, judge, ladder, trial};
 use crate::environment;
 use crate::error::{MeasureError, RunError};
+use crate::message_log::MessageLog;
 use crate::observer::{Observer, Progressed, Step};
 use crate::rig::Rig;
 use crate::stack::choice::{Cpus, spread, spread_senders, thread_places};
@@ -42,6 +44,7 @@ pub fn run(
     let mut p = Progressed::new(environment, bench.choose(observer)?);
     conclude(&mut p);
     observer.keep(&p)?;
+    let log = plan.log.as_deref().map(|path| MessageLog::create(path, Columns::SENT)).transpose()?;
     let started_ns = monotonic_ns();
     let order = order(plan);
     for (index, &kind) in order.iter().enumerate() {
@@ -51,7 +54,7 @@ pub fn run(
         let live = Arc::new(Live::default());
         observer.begins(Step::trial(name(kind), index + 1, order.len()), &live);
         let started_after_ns = monotonic_ns() - started_ns;
-        let outcome = bench.trial(kind, index as u64, p.result.engine, &live)?;
+        let outcome = bench.trial(kind, index as u64, p.result.engine, log.as_ref(), &live)?;
         if stop.load(Relaxed) {
             break;
         }
@@ -61,6 +64,9 @@ pub fn run(
         p.result.trials.push(facts.trial(plan));
         conclude(&mut p);
         observer.keep(&p)?;
+    }
+    if let Some(log) = log {
+        log.finish()?;
     }
     conclude(&mut p);
     Ok(p)
@@ -143,7 +149,7 @@ impl Bench<'_> {
         let bursts = !matches!(self.plan.place, Place::To(_));
         let (steps, stop) = (self.steps(), self.stop);
         let climbed = ladder::climb(&steps, peak, bursts, stop, |engine, duration_ns, departures| {
-            self.fly(engine, duration_ns, departures, false, &live)
+            self.fly(engine, duration_ns, departures, false, None, &live)
         })?;
         Ok(LoadResult { engine: climbed.engine, ladder: climbed.steps, left_out: climbed.left_out, ..result })
     }
@@ -159,11 +165,13 @@ impl Bench<'_> {
         kind: LoadTrialKind,
         index: u64,
         engine: Engine,
+        log: Option<&MessageLog>,
         live: &Live,
     ) -> Result<Outcome, MeasureError> {
         let (profile, seed) = of_trial(self.plan, kind, index);
         let departures = Departures::Planned(&profile, seed);
-        self.fly(engine, profile.duration_ns(), departures, self.plan.echo, live)
+        let log = if kind == LoadTrialKind::Loaded { log } else { None };
+        self.fly(engine, profile.duration_ns(), departures, self.plan.echo, log, live)
     }
 
     fn fly(
@@ -172,6 +180,7 @@ impl Bench<'_> {
         duration_ns: u64,
         departures: Departures<'_>,
         echo: bool,
+        log: Option<&MessageLog>,
         live: &Live,
     ) -> Result<Outcome, MeasureError> {
         self.flights += 1;
@@ -188,6 +197,7 @@ impl Bench<'_> {
             flow: (self.plan.seed as u32).wrapping_mul(0x9e37_79b9).wrapping_add(self.flights),
             stop: self.stop,
             live,
+            log,
         };
         match self.plan.place {
             Place::To(to) => far_off::fly(&shot, to, self.plan.one_way, duration_ns, departures),

@@ -135,7 +135,9 @@ fn hand_over<T: SendTap>(
             *sent.refused.entry(outcome.errno).or_default() += outcome.refused as u64;
         }
         sent.accepted += outcome.accepted as u64;
-        rest[..tried].iter().for_each(|h| tap.sent(h.sequence, h.sent_ns));
+        for (i, header) in rest[..tried].iter().enumerate() {
+            tap.sent(header, i < outcome.accepted);
+        }
         from += tried;
         if from < batch.len() && task.is_over() {
             sent.unsent += (batch.len() - from) as u64;

@@ -25,6 +25,7 @@ use super::window::Windows;
 use crate::accounting::{Evidence, Ways};
 use crate::error::MeasureError;
 use crate::lab::Role;
+use crate::message_log::{Lane, MessageLog};
 use crate::rig::Rig;
 use crate::stack::choice::Cpus;
 
@@ -62,6 +63,8 @@ pub struct Shot<'a> {
     pub stop: &'a AtomicBool,
     /// For those who watch.
     pub live: &'a Live,
+    /// Where the senders write down what they sent.
+    pub log: Option<&'a MessageLog>,
 }
 
 /// What came of it.
@@ -141,7 +144,7 @@ impl Shot<'_> {
             || flight.run(senders, far, far_cpu),
             |landed| landed.read.delivered,
         )?;
-        let senders: Vec<Sent> = landed.sent.into_iter().map(|(sent, ())| sent).collect();
+        let senders: Vec<Sent> = landed.sent.into_iter().map(|(sent, _)| sent).collect();
         let sent = Sent::merged(senders.iter().cloned(), windows);
         let counted = self.rig.counted_since(&before)?;
         let evidence = Evidence {
@@ -202,9 +205,10 @@ impl Shot<'_> {
         &self,
         sockets: &[UdpSocket],
         to: SocketAddr,
-    ) -> Result<Vec<Sender<'static, ()>>, MeasureError> {
+    ) -> Result<Vec<Sender<'static, Option<Lane>>>, MeasureError> {
         let sender = |(lane, (socket, &cpu)): (u32, (&UdpSocket, &usize))| {
-            Ok(Sender { engine: self.engine(lane, socket, to)?, cpu, tap: () })
+            let tap = self.log.map(|log| log.lane(self.flow, self.lanes()));
+            Ok(Sender { engine: self.engine(lane, socket, to)?, cpu, tap })
         };
         (0..).zip(sockets.iter().zip(&self.cpus.senders)).map(sender).collect()
     }

@@ -5,12 +5,14 @@
 //! each. Another one holds the conversation with one sender after the other.
 
 use std::net::{IpAddr, SocketAddr};
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread;
 use std::time::Duration;
 
 use netfathom_bpf::sink::{Counted, XdpSink};
 use netfathom_bpf::xdp::Mode;
+use netfathom_capture::log::Columns;
 use netfathom_model::engine::Receive;
 use netfathom_sys::counters::{self, Counters};
 use netfathom_sys::link;
@@ -21,6 +23,7 @@ use super::control::{ControlError, Incoming, Listener, draw_flow};
 use super::flight::spawn;
 use super::tally::Read;
 use crate::error::MeasureError;
+use crate::message_log::MessageLog;
 
 mod desk;
 
@@ -34,7 +37,7 @@ const MOST_LANES: u32 = 256;
 const MOST_SECONDS: u64 = 24 * 3600;
 
 /// What a sink is to do.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct SinkPlan {
     /// Where to listen; port 0 takes a free one.
     pub listen: SocketAddr,
@@ -42,6 +45,9 @@ pub struct SinkPlan {
     pub receive: Receive,
     /// Ends after so many loads; `None` goes on until it is stopped.
     pub most_loads: Option<u32>,
+    /// Where it writes down what it received, message by message: not where the driver counts
+    /// them.
+    pub log: Option<PathBuf>,
 }
 
 /// What happened at a sink.
@@ -101,95 +107,109 @@ pub fn serve(
     let (listener, socket) = Listener::bind_with(plan.listen, std::net::UdpSocket::bind)?;
     let address = listener.local_addr();
     let desk = Desk::new(&socket).map_err(MeasureError::Socket)?;
+    let log = plan.log.as_deref().map(|path| MessageLog::create(path, Columns::RECEIVED)).transpose()?;
     told(Event::Listening(address));
     let over = AtomicBool::new(false);
     thread::scope(|scope| {
         let reader = spawn(scope, "sink", || desk.read(plan.receive, address, &over, stop))?;
-        let served = attend(plan, &listener, &desk, told, stop, || reader.is_finished());
+        let at = Attended { plan, listener: &listener, desk: &desk, log: log.as_ref() };
+        let served = at.attend(told, stop, || reader.is_finished());
         over.store(true, Relaxed);
         let read = reader.join().unwrap_or(Err(MeasureError::Thread("sink")));
         desk.strays(Duration::ZERO).into_iter().for_each(told);
         read.and(served)
-    })
+    })?;
+    log.map_or(Ok(()), MessageLog::finish)
 }
 
-/// Takes one sender after the other.
-fn attend(
-    plan: &SinkPlan,
-    listener: &Listener,
-    desk: &Desk,
-    told: &mut (dyn FnMut(Event) + Send),
-    stop: &AtomicBool,
-    reader_died: impl Fn() -> bool,
-) -> Result<(), MeasureError> {
-    let mut loads = 0;
-    while !stop.load(Relaxed) && !reader_died() && plan.most_loads.is_none_or(|most| loads < most) {
-        desk.strays(Duration::from_secs(1)).into_iter().for_each(&mut *told);
-        let Some(incoming) = listener.accept(PATIENCE)? else { continue };
-        let peer = plain(incoming.peer());
-        match load(plan, incoming, desk, listener.local_addr(), told, stop) {
-            Ok(event) => {
-                loads += 1;
-                told(event);
+/// What senders are attended with.
+struct Attended<'a> {
+    plan: &'a SinkPlan,
+    listener: &'a Listener,
+    desk: &'a Desk,
+    log: Option<&'a MessageLog>,
+}
+
+impl Attended<'_> {
+    /// Takes one sender after the other.
+    fn attend(
+        &self,
+        told: &mut (dyn FnMut(Event) + Send),
+        stop: &AtomicBool,
+        reader_died: impl Fn() -> bool,
+    ) -> Result<(), MeasureError> {
+        let Self { plan, listener, desk, .. } = self;
+        let mut loads = 0;
+        while !stop.load(Relaxed) && !reader_died() && plan.most_loads.is_none_or(|most| loads < most) {
+            desk.strays(Duration::from_secs(1)).into_iter().for_each(&mut *told);
+            let Some(incoming) = listener.accept(PATIENCE)? else { continue };
+            let peer = plain(incoming.peer());
+            match self.load(incoming, told, stop) {
+                Ok(event) => {
+                    loads += 1;
+                    told(event);
+                }
+                Err(e) => {
+                    // Whoever was sent away does not count as a load.
+                    let refused = matches!(e, MeasureError::Control(ControlError::Refused { .. }));
+                    loads += u32::from(!refused);
+                    told(Event::Lost { peer, why: e.to_string(), read: desk.dismiss().0 });
+                }
             }
+        }
+        Ok(())
+    }
+
+    /// One load, from its announcement to its tally.
+    fn load(
+        &self,
+        incoming: Incoming,
+        told: &mut (dyn FnMut(Event) + Send),
+        stop: &AtomicBool,
+    ) -> Result<Event, MeasureError> {
+        let Self { plan, desk, .. } = self;
+        let address = self.listener.local_addr();
+        let (peer, hello) = (plain(incoming.peer()), incoming.hello().clone());
+        if let Some(text) = refusal(plan, &hello) {
+            let why = Why::Limit { text };
+            incoming.refuse(why.clone())?;
+            return Err(ControlError::Refused { peer, why }.into());
+        }
+        told(Event::Begins { peer, hello: hello.clone() });
+        let flow = draw_flow()?;
+        let kernel =
+            (plan.receive == Receive::Xdp).then(|| count(address, peer.ip(), flow, &hello)).transpose();
+        let kernel = match kernel {
+            Ok(kernel) => kernel,
             Err(e) => {
-                // Whoever was sent away does not count as a load.
-                let refused = matches!(e, MeasureError::Control(ControlError::Refused { .. }));
-                loads += u32::from(!refused);
-                told(Event::Lost { peer, why: e.to_string(), read: desk.dismiss().0 });
+                // The sender is told why, not only hung up on.
+                incoming.refuse(Why::Limit { text: e.to_string() })?;
+                return Err(e);
             }
+        };
+        let tool = concat!("netfathom ", env!("CARGO_PKG_VERSION"));
+        let welcomed = incoming.welcome_as(flow, plan.receive, tool)?;
+        let log = self.log.map(|log| log.lane(flow, 1));
+        desk.expect(&welcomed, peer.ip(), &hello, log).map_err(MeasureError::Socket)?;
+        let begun = welcomed.await_begin(stop)?;
+        let before = counters::read().map_err(MeasureError::Counters)?;
+        let running = begun.ready()?.held_to(Duration::from_nanos(hello.duration_ns));
+        let delivered = || match &kernel {
+            // What comes in by another device passes the program, and is the desk's.
+            Some(sink) => sink.counts().map_or(0, |c| c.delivered) + desk.delivered(),
+            None => desk.delivered(),
+        };
+        let mut ended = running.watch(delivered, stop)?;
+        ended.drain(delivered)?;
+        let sent = ended.sent();
+        let (mut read, took) = desk.dismiss();
+        if let Some(sink) = &kernel {
+            read.merge(&super::receive::kernel_read(&sink.counts()?));
         }
+        let counted = counters::read().and_then(|now| now.since(&before)).map_err(MeasureError::Counters)?;
+        ended.tally(tally(&read, &counted, peer.ip()))?;
+        Ok(Event::Ended { peer, sent, read, took })
     }
-    Ok(())
-}
-
-/// One load, from its announcement to its tally.
-fn load(
-    plan: &SinkPlan,
-    incoming: Incoming,
-    desk: &Desk,
-    address: SocketAddr,
-    told: &mut (dyn FnMut(Event) + Send),
-    stop: &AtomicBool,
-) -> Result<Event, MeasureError> {
-    let (peer, hello) = (plain(incoming.peer()), incoming.hello().clone());
-    if let Some(text) = refusal(plan, &hello) {
-        let why = Why::Limit { text };
-        incoming.refuse(why.clone())?;
-        return Err(ControlError::Refused { peer, why }.into());
-    }
-    told(Event::Begins { peer, hello: hello.clone() });
-    let flow = draw_flow()?;
-    let kernel = (plan.receive == Receive::Xdp).then(|| count(address, peer.ip(), flow, &hello)).transpose();
-    let kernel = match kernel {
-        Ok(kernel) => kernel,
-        Err(e) => {
-            // The sender is told why, not only hung up on.
-            incoming.refuse(Why::Limit { text: e.to_string() })?;
-            return Err(e);
-        }
-    };
-    let tool = concat!("netfathom ", env!("CARGO_PKG_VERSION"));
-    let welcomed = incoming.welcome_as(flow, plan.receive, tool)?;
-    desk.expect(&welcomed, peer.ip(), &hello).map_err(MeasureError::Socket)?;
-    let begun = welcomed.await_begin(stop)?;
-    let before = counters::read().map_err(MeasureError::Counters)?;
-    let running = begun.ready()?.held_to(Duration::from_nanos(hello.duration_ns));
-    let delivered = || match &kernel {
-        // What comes in by another device passes the program, and is the desk's.
-        Some(sink) => sink.counts().map_or(0, |c| c.delivered) + desk.delivered(),
-        None => desk.delivered(),
-    };
-    let mut ended = running.watch(delivered, stop)?;
-    ended.drain(delivered)?;
-    let sent = ended.sent();
-    let (mut read, took) = desk.dismiss();
-    if let Some(sink) = &kernel {
-        read.merge(&super::receive::kernel_read(&sink.counts()?));
-    }
-    let counted = counters::read().and_then(|now| now.since(&before)).map_err(MeasureError::Counters)?;
-    ended.tally(tally(&read, &counted, peer.ip()))?;
-    Ok(Event::Ended { peer, sent, read, took })
 }
 
 /// Why this sink does not take such a load on.

@@ -1,11 +1,12 @@
 //! What all trials of a run share, and how each of them is set up where it is to run.
 
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use netfathom_model::path::Tap;
-use netfathom_model::plan::{Place, StackPlan};
+use netfathom_model::plan::{Place, StackPlan, TapChoice};
 use netfathom_model::record::{StackResult, Trial, TrialKind};
 use netfathom_model::sample::Sample;
 use netfathom_sys::clock::monotonic_ns;
@@ -15,6 +16,7 @@ use super::ends::{Here, Inward, Load, Outward};
 use super::listening::Listening;
 use super::report;
 use super::sampling::Sampling;
+use super::tap::pcap::Files;
 use super::trial::{Outcome, Task};
 use crate::error::MeasureError;
 use crate::load::flight::Departures;
@@ -39,6 +41,8 @@ pub struct Bench<'a> {
     pub stop: &'a AtomicBool,
     /// Start of the run.
     pub started_ns: u64,
+    /// Where captures lie.
+    pub directory: PathBuf,
 }
 
 /// Which trial it is.
@@ -54,11 +58,16 @@ pub struct Turn {
 }
 
 impl Turn {
+    /// Witnesses are asked for the whole only.
+    fn wants_stages(&self) -> bool {
+        self.kind == TrialKind::Measured
+    }
+
     fn step(&self) -> Step {
         let kind = match self.kind {
             TrialKind::Measured => "measured",
             TrialKind::Control => "control, no tap",
-            TrialKind::Witness => "witness, other tap",
+            TrialKind::Witness => &format!("witness, {} tap", self.tap.map_or("no", Tap::name)),
         };
         Step::trial(kind, self.index + 1, self.of)
     }
@@ -76,7 +85,8 @@ impl Bench<'_> {
             duration_ns: self.plan.profile.duration_ns(),
             departures: Departures::Planned(&self.plan.profile, self.plan.seed),
         };
-        let task = self.task(turn.tap, turn.kind == TrialKind::Measured, self.sampling(turn), &live);
+        let files = Files::of_trial(&self.directory, turn.index as u32, self.plan.pcap.keep);
+        let task = self.task(turn.tap, turn.wants_stages(), self.sampling(turn), files, &live);
         let flown = match (self.plan.place, self.listening) {
             (Place::To(to), _) => self.outward(&task, to, load, turn, observer, &live)?,
             (_, Some(listening)) => self.inward(&task, listening, load, turn, observer, &live)?,
@@ -140,8 +150,8 @@ impl Bench<'_> {
         let index = turn.index as u32;
         let flat_out_per_s = match turn.kind {
             // A burst that fails takes nothing from the trial before it.
-            TrialKind::Measured | TrialKind::Control => self.flat_out(2 * index + 2, turn.tap),
-            TrialKind::Witness => None,
+            TrialKind::Witness if self.plan.tap != TapChoice::All => None,
+            _ => self.flat_out(2 * index + 2, turn),
         };
         let facts = report::Facts {
             index,
@@ -161,22 +171,23 @@ impl Bench<'_> {
     /// If nothing can be measured here at all.
     pub fn warm_up(&self) -> Result<(), MeasureError> {
         if self.is_within() {
-            self.burst(0, None)?;
+            self.burst(0, None, false)?;
         }
         Ok(())
     }
 
     /// The rate that a burst without pauses reaches; `None` if there was none.
-    fn flat_out(&self, number: u32, tap: Option<Tap>) -> Option<f64> {
+    fn flat_out(&self, number: u32, turn: &Turn) -> Option<f64> {
         if !self.is_within() {
             return None;
         }
-        Some(self.burst(number, tap).ok()?.sent.per_s())
+        Some(self.burst(number, turn.tap, turn.wants_stages()).ok()?.sent.per_s())
     }
 
-    fn burst(&self, number: u32, tap: Option<Tap>) -> Result<Outcome, MeasureError> {
+    fn burst(&self, number: u32, tap: Option<Tap>, stages: bool) -> Result<Outcome, MeasureError> {
         let live = Live::default();
-        let task = self.task(tap, true, Sampling::none(), &live);
+        let files = Files::of_burst(&self.directory);
+        let task = self.task(tap, stages, Sampling::none(), files, &live);
         let here = Here::open(&task, self.flow(number))?;
         task.run(here, BURST)
     }
@@ -202,8 +213,15 @@ impl Bench<'_> {
         Sampling::new(turn.index as u32, self.plan.profile.messages(), most as usize, self.plan.seed)
     }
 
-    fn task<'a>(&'a self, tap: Option<Tap>, stages: bool, sampling: Sampling, live: &'a Live) -> Task<'a> {
+    fn task<'a>(
+        &'a self,
+        tap: Option<Tap>,
+        stages: bool,
+        sampling: Sampling,
+        files: Files,
+        live: &'a Live,
+    ) -> Task<'a> {
         let Self { plan, rig, cpus, stop, .. } = *self;
-        Task { plan, rig, tap, stages, sampling, cpus, stop, live }
+        Task { plan, rig, tap, stages, sampling, cpus, stop, live, files }
     }
 }

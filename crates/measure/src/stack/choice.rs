@@ -8,27 +8,30 @@ use netfathom_model::record::{LeftOut, TrialKind};
 use netfathom_sys::capability::{Capability, effective};
 use netfathom_sys::cpu;
 
+use super::order::{Kind, interleaved};
+use crate::capture::{self, By};
 use crate::error::MeasureError;
 
 /// The taps of a run.
 pub struct Taps {
     /// The run's own.
     pub main: Tap,
-    /// The second witness, if it works here.
-    pub other: Option<Tap>,
+    /// Those that are put beside it.
+    pub others: Vec<Tap>,
     /// What does not work.
     pub left_out: Vec<LeftOut>,
 }
 
 impl Taps {
-    /// The tap of a trial: the run's own, none, or the other one.
+    /// The trials of a run, in the order in which they run.
     #[must_use]
-    pub fn of(&self, kind: TrialKind) -> Option<Tap> {
-        match kind {
-            TrialKind::Measured => Some(self.main),
-            TrialKind::Control => None,
-            TrialKind::Witness => self.other,
-        }
+    pub fn order(&self, plan: &StackPlan) -> Vec<Kind> {
+        let own = [
+            ((TrialKind::Measured, Some(self.main)), plan.trials),
+            ((TrialKind::Control, None), plan.controls),
+        ];
+        let others = self.others.iter().map(|&tap| ((TrialKind::Witness, Some(tap)), plan.witnesses));
+        interleaved(&own.into_iter().chain(others).collect::<Vec<_>>())
     }
 }
 
@@ -55,22 +58,53 @@ fn bpf_remedy() -> String {
     "see what this kernel has with `netfathom host`".into()
 }
 
+/// Whether a tap works here.
+fn probe(tap: Tap, plan: &StackPlan) -> Result<(), LeftOut> {
+    match tap {
+        Tap::Bpf => probe_bpf(),
+        Tap::Timestamping => Ok(()),
+        Tap::Pcap => {
+            let out_at_lo = plan.place == Place::Loopback && plan.measures(Direction::Tx);
+            probe_pcap(plan.pcap.tcpdump, out_at_lo)
+        }
+    }
+}
+
+/// Whether the pcap tap works here: whether packets may be captured, and by tcpdump if it is
+/// to be that; `out_at_lo` where they go out at the loopback device.
+///
+/// # Errors
+/// Why not, and what would help.
+pub fn probe_pcap(tcpdump: bool, out_at_lo: bool) -> Result<(), LeftOut> {
+    capture::probe(&By::of(tcpdump), out_at_lo).map_err(|e| {
+        let told = e.to_string();
+        // What to do comes last.
+        let (reason, remedy) = told.rsplit_once("; ").unwrap_or((&told, "use another tap"));
+        LeftOut { what: "pcap tap".into(), reason: reason.into(), remedy: remedy.into() }
+    })
+}
+
 /// The taps that the plan asks for, as far as they work here.
 ///
 /// # Errors
 /// If the plan names one that does not.
 pub fn choose_taps(plan: &StackPlan) -> Result<Taps, MeasureError> {
-    let timestamping = |other, left_out| Taps { main: Tap::Timestamping, other, left_out };
-    match (plan.tap, probe_bpf()) {
-        (TapChoice::Only(Tap::Timestamping), Ok(())) => Ok(timestamping(Some(Tap::Bpf), Vec::new())),
-        (TapChoice::Only(Tap::Timestamping) | TapChoice::Auto, Err(left_out)) => {
-            Ok(timestamping(None, vec![left_out]))
-        }
-        (_, Ok(())) => Ok(Taps { main: Tap::Bpf, other: Some(Tap::Timestamping), left_out: Vec::new() }),
-        (TapChoice::Only(Tap::Bpf), Err(LeftOut { reason, remedy, .. })) => {
-            Err(MeasureError::NoBpf { reason, remedy })
-        }
-    }
+    // The best first; what stands beside the one that was asked for comes after it.
+    let (asked, beside): (Vec<Tap>, &[Tap]) = match plan.tap {
+        TapChoice::Auto => (vec![Tap::Bpf, Tap::Timestamping], &[Tap::Timestamping]),
+        TapChoice::All => (vec![Tap::Bpf, Tap::Timestamping], &[Tap::Timestamping, Tap::Pcap]),
+        TapChoice::Only(Tap::Bpf) => (vec![Tap::Bpf], &[Tap::Timestamping]),
+        TapChoice::Only(tap) => (vec![tap], &[Tap::Bpf]),
+    };
+    let mut left_out = Vec::new();
+    let mut works = |&tap: &Tap| probe(tap, plan).map_err(|reason| left_out.push(reason)).is_ok();
+    let main = asked.iter().copied().find(&mut works);
+    let Some(main) = main else {
+        let LeftOut { what, reason, remedy } = left_out.swap_remove(0);
+        return Err(MeasureError::NoTap { what, reason, remedy });
+    };
+    let others = beside.iter().copied().filter(|&tap| tap != main).filter(&mut works).collect();
+    Ok(Taps { main, others, left_out })
 }
 
 /// The processors of a run.

@@ -1,51 +1,106 @@
-//! The ruler measured: what the tap costs, and what another tap says.
+//! The ruler measured: what a tap costs, and what other taps say.
 
 use netfathom_model::path::{Direction, Stage, Tap};
-use netfathom_model::record::{Agreement, PathTimes, SelfCost, Trial, TrialKind, Witness};
-use netfathom_stats::{Estimate, difference, ratio};
+use netfathom_model::record::{Agreement, SelfCost, TapRow, Trial, TrialKind, Witness};
+use netfathom_stats::{Estimate, between_trials, difference, ratio};
+
+use crate::judge::share;
 
 /// Two taps agree within the larger of these.
 const AGREE_SHARE: f64 = 0.15;
 const AGREE_NS: f64 = 300.0;
 
-fn values(trials: &[Trial], kind: TrialKind, value: impl Fn(&Trial) -> Option<f64>) -> Vec<f64> {
-    trials.iter().filter(|t| t.kind == kind).filter_map(value).collect()
+/// The values of the trials of a kind, and with a tap.
+fn values(trials: &[Trial], is: impl Fn(&Trial) -> bool, value: impl Fn(&Trial) -> Option<f64>) -> Vec<f64> {
+    trials.iter().filter(|t| is(t)).filter_map(value).collect()
 }
 
-/// Trials with the tap against trials without; `None` where either are less than two.
+fn is_control(trial: &Trial) -> bool {
+    trial.kind == TrialKind::Control
+}
+
+/// Trials with a tap against trials without; `None` where either are less than two.
 #[must_use]
-pub fn of_tap(trials: &[Trial]) -> Option<SelfCost> {
+pub fn of_tap(trials: &[Trial], tap: Tap) -> Option<SelfCost> {
     let both = |value: fn(&Trial) -> Option<f64>| {
-        (values(trials, TrialKind::Measured, value), values(trials, TrialKind::Control, value))
+        (values(trials, |t| t.tap == Some(tap), value), values(trials, is_control, value))
     };
     // Of a sender on another host nobody knows how long its calls took.
     let (tapped, bare) = both(|t| (t.load.send_call.n > 0).then_some(t.load.send_call.mean_ns));
     let send_call_ns = difference(&tapped, &bare)?.into();
+    let longer = |r: Estimate| Estimate { value: r.value - 1.0, half_width: r.half_width };
+    let send_call_share = ratio(&tapped, &bare).map(|r| longer(r).into());
     let (tapped, bare) = both(|t| t.reader_cpu_ns_per_message);
     let reader_cpu_ns = difference(&tapped, &bare).map(Into::into);
     let (tapped, bare) = both(|t| t.flat_out_per_s);
     let lost = |r: Estimate| Estimate { value: 1.0 - r.value, half_width: r.half_width };
-    Some(SelfCost { send_call_ns, reader_cpu_ns, rate_lost: ratio(&tapped, &bare).map(|r| lost(r).into()) })
+    let rate_lost = ratio(&tapped, &bare).map(|r| lost(r).into());
+    Some(SelfCost { send_call_ns, send_call_share, reader_cpu_ns, rate_lost })
 }
 
-/// What the witness trials say beside the measured ones.
+/// Every tap that ran, the run's own first.
+#[must_use]
+pub fn beside_each_other(trials: &[Trial]) -> Vec<TapRow> {
+    let mut taps: Vec<Tap> = Vec::new();
+    let own = trials.iter().filter(|t| t.kind == TrialKind::Measured);
+    for tap in own.chain(trials).filter_map(|t| t.tap) {
+        if !taps.contains(&tap) {
+            taps.push(tap);
+        }
+    }
+    let first = taps.first().copied();
+    taps.iter().map(|&tap| row(trials, tap, first.filter(|&first| first != tap))).collect()
+}
+
+fn row(trials: &[Trial], tap: Tap, first: Option<Tap>) -> TapRow {
+    let means =
+        |tap, direction, begin| values(trials, |t| t.tap == Some(tap), |t| mean_of(t, direction, begin));
+    let mean = |direction| between_trials(&means(tap, direction, Begin::LinkLayer)).map(Into::into);
+    let bias = |direction| {
+        let begin = Begin::common(tap, first?, direction)?;
+        difference(&means(tap, direction, begin), &means(first?, direction, begin)).map(Into::into)
+    };
+    let mine = || trials.iter().filter(|t| t.tap == Some(tap));
+    let total = |count: fn(&Trial) -> u64| mine().map(count).sum::<u64>();
+    let ways = mine().map(|t| t.paths.len() as u64 * t.load.sent).sum();
+    TapRow {
+        tap,
+        trials: mine().count() as u32,
+        tx_ns: mean(Direction::Tx),
+        rx_ns: mean(Direction::Rx),
+        tx_bias_ns: bias(Direction::Tx),
+        rx_bias_ns: bias(Direction::Rx),
+        lost: share(total(|t| t.accounting.unjoined_tx + t.accounting.unjoined_rx), ways),
+        cost: of_tap(trials, tap),
+    }
+}
+
+/// What the witness trials say beside the measured ones, tap by tap.
 #[must_use]
 pub fn witnesses(trials: &[Trial], directions: &[Direction]) -> Vec<Witness> {
-    directions.iter().filter_map(|&d| witness(trials, d)).collect()
+    let mut taps: Vec<Tap> = Vec::new();
+    for tap in trials.iter().filter(|t| t.kind == TrialKind::Witness).filter_map(|t| t.tap) {
+        if !taps.contains(&tap) {
+            taps.push(tap);
+        }
+    }
+    let pairs = taps.iter().flat_map(|&tap| directions.iter().map(move |&d| (tap, d)));
+    pairs.filter_map(|(tap, direction)| witness(trials, tap, direction)).collect()
 }
 
-fn witness(trials: &[Trial], direction: Direction) -> Option<Witness> {
-    let means =
-        |kind| values(trials, kind, |t| t.paths.iter().find(|p| p.direction == direction).map(comparable_ns));
-    let (main, other) = (means(TrialKind::Measured), means(TrialKind::Witness));
+fn witness(trials: &[Trial], tap: Tap, direction: Direction) -> Option<Witness> {
+    let own = trials.iter().find(|t| t.kind == TrialKind::Measured)?.tap?;
+    let begin = Begin::common(own, tap, direction)?;
+    let means = |is: &dyn Fn(&Trial) -> bool| values(trials, is, |t| mean_of(t, direction, begin));
+    let main = means(&|t| t.kind == TrialKind::Measured);
+    let other = means(&|t| t.kind == TrialKind::Witness && t.tap == Some(tap));
     let mean = |v: &[f64]| (!v.is_empty()).then(|| v.iter().sum::<f64>() / v.len() as f64);
-    let tap: Tap = trials.iter().find(|t| t.kind == TrialKind::Witness)?.tap?;
     let mean_ns = mean(&other)?;
     let difference_ns = mean(&main)? - mean_ns;
     let half_width_ns = difference(&main, &other).map(|d| d.half_width);
     let agreement = if difference_ns.abs() <= (AGREE_SHARE * mean_ns).max(AGREE_NS) {
         Agreement::Agree
-    } else if half_width_ns.is_some_and(|h| difference_ns.abs() <= h) {
+    } else if half_width_ns.is_none_or(|h| difference_ns.abs() <= h) {
         Agreement::CannotTell
     } else {
         Agreement::Disagree
@@ -53,10 +108,34 @@ fn witness(trials: &[Trial], direction: Direction) -> Option<Witness> {
     Some(Witness { direction, tap, mean_ns, difference_ns, half_width_ns, agreement })
 }
 
-/// The mean time that the two taps have in common. On the way in SO_TIMESTAMPING stamps
-/// before the backlog (net.core.netdev_tstamp_prequeue, on by default), so the backlog is
-/// added where the other tap knows it.
-fn comparable_ns(path: &PathTimes) -> f64 {
+/// Where the way in begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Begin {
+    /// As the tap has it, which is the link layer of all but SO_TIMESTAMPING.
+    LinkLayer,
+    /// The arrival from the driver: SO_TIMESTAMPING stamps before the backlog
+    /// (net.core.netdev_tstamp_prequeue, on by default).
+    Arrival,
+}
+
+impl Begin {
+    /// Where both taps see a message; `None` if there is no such place. On the way out all see it
+    /// at the link layer.
+    fn common(a: Tap, b: Tap, direction: Direction) -> Option<Self> {
+        match (a, b) {
+            _ if direction == Direction::Tx => Some(Self::LinkLayer),
+            (Tap::Timestamping, Tap::Pcap) | (Tap::Pcap, Tap::Timestamping) => None,
+            (Tap::Timestamping, _) | (_, Tap::Timestamping) => Some(Self::Arrival),
+            _ => Some(Self::LinkLayer),
+        }
+    }
+}
+
+/// The mean of a way of a trial. The backlog is added where the tap knows it and it is part
+/// of the way.
+fn mean_of(trial: &Trial, direction: Direction, begin: Begin) -> Option<f64> {
+    let path = trial.paths.iter().find(|p| p.direction == direction)?;
     let backlog = path.stages.iter().find(|s| s.stage == Stage::Backlog).and_then(|s| s.times.distribution());
-    path.total.mean_ns + backlog.map_or(0.0, |b| b.mean_ns)
+    let before_ns = if begin == Begin::Arrival { backlog.map_or(0.0, |b| b.mean_ns) } else { 0.0 };
+    Some(path.total.mean_ns + before_ns)
 }

@@ -2,9 +2,12 @@
 
 use std::sync::LazyLock;
 
-use netfathom_model::accounting::Accounting;
+use netfathom_model::accounting::{Accounting, Fate};
 use netfathom_model::path::Tap;
-use netfathom_model::record::{Agreement, Load, Trial, TrialKind, Witness};
+use netfathom_model::plan::{Place, StackPlan};
+use netfathom_model::record::{
+    Agreement, DISTORTION, Distorts, Load, SelfCost, StackResult, Trial, TrialKind, Witness,
+};
 use netfathom_model::verdict::{Level, Verdict};
 
 use crate::judge::{self, Judged, Rule, load_rules, percent, share};
@@ -22,19 +25,48 @@ impl Judged for Trial {
 static RULES: LazyLock<Vec<Rule<Trial>>> =
     LazyLock::new(|| load_rules().into_iter().chain(tap_rules()).collect());
 
-fn tap_rules() -> [Rule<Trial>; 5] {
+/// Messages that the tap could not time, on the way where they are more.
+fn unjoined(t: &Trial) -> f64 {
+    let a = &t.accounting;
+    share(a.unjoined_tx, t.load.sent).max(share(a.unjoined_rx, a.count(&Fate::Delivered)))
+}
+
+fn tap_rules() -> [Rule<Trial>; 7] {
     [
+        Rule {
+            level: Level::Degraded,
+            limit: 0.0,
+            value: |t| t.captured.iter().filter_map(|c| c.stamped_early).sum::<u64>() as f64,
+            text: |v| {
+                format!(
+                    "{v:.0} captured packets carry an earlier time than that of the capture, for a program on this host asks for time stamps (SO_TIMESTAMP, such as ping and ntp daemons do): times out are some hundred ns short, times in long"
+                )
+            },
+            strict: false,
+        },
+        Rule {
+            level: Level::Void,
+            limit: 0.05,
+            value: |t| if t.tap == Some(Tap::Pcap) { unjoined(t) } else { 0.0 },
+            text: |v| {
+                format!(
+                    "the capture lost {} of the messages (5 % allowed, Borodin 2014): lower the rate",
+                    percent(v)
+                )
+            },
+            strict: false,
+        },
         Rule {
             level: Level::Void,
             limit: 0.01,
-            value: |t| share(t.accounting.unjoined_tx + t.accounting.unjoined_rx, t.load.sent),
+            value: |t| if t.tap == Some(Tap::Pcap) { 0.0 } else { unjoined(t) },
             text: |v| format!("the tap could not time {} of the messages: lower the rate", percent(v)),
             strict: false,
         },
         Rule {
             level: Level::Degraded,
             limit: 0.0,
-            value: |t| share(t.accounting.unjoined_tx + t.accounting.unjoined_rx, t.load.sent),
+            value: unjoined,
             text: |v| format!("the tap could not time {} of the messages", percent(v)),
             strict: true,
         },
@@ -79,13 +111,47 @@ pub fn trial(trial: &Trial) -> Verdict {
 
 /// How far the run can be trusted: its measured trials, and what others say of them.
 #[must_use]
-pub fn run(trials: &[Trial], planned: u32, witnesses: &[Witness]) -> Verdict {
+pub fn run(result: &StackResult) -> Verdict {
+    let StackResult { plan, trials, witnesses, .. } = result;
     let measured: Vec<&Trial> = trials.iter().filter(|t| t.kind == TrialKind::Measured).collect();
-    let mut verdict = judge::run(&RULES, &measured, planned);
+    let mut verdict = judge::run(&RULES, &measured, plan.trials);
     if !measured.is_empty() {
         judge_others(&mut verdict, trials, witnesses);
+        if result.tap == Tap::Pcap {
+            judge_capture(&mut verdict, plan, result.self_cost);
+        }
     }
     verdict
+}
+
+/// A capture that loses nothing but slows the sender is still a distortion.
+fn judge_capture(verdict: &mut Verdict, plan: &StackPlan, cost: Option<SelfCost>) {
+    if matches!(plan.place, Place::Listen(_)) {
+        // The sender is on another host: it does not feel this capture.
+        return;
+    }
+    let Some(cost) = cost else {
+        let text = "nobody knows what the capture makes of the sender: let two control trials or more run, of \
+                    two trials or more (--controls 2 --trials 2)";
+        return verdict.lower(Level::Degraded, text);
+    };
+    let allowed = percent(DISTORTION);
+    let parts =
+        [("the time of the send calls", cost.send_call_share), ("the sender's highest rate", cost.rate_lost)];
+    for (what, share) in parts {
+        let Some(share) = share else { continue };
+        let by = format!("{} ± {}", percent(share.value), percent(share.half_width));
+        let text = match Distorts::of(share) {
+            Distorts::No => continue,
+            Distorts::Yes => format!(
+                "the capture changes {what} by {by} ({allowed} allowed): use the bpf tap, or a lower rate"
+            ),
+            Distorts::CannotTell => format!(
+                "nobody can tell whether the capture changes {what} by more than the {allowed} allowed, for it is {by}: let more trials and controls run"
+            ),
+        };
+        verdict.lower(Level::Degraded, text);
+    }
 }
 
 /// What controls and witnesses say does not make a result VOID, but it must be told.

@@ -3,9 +3,11 @@
 //!
 //! [`run`] is the map: build the rig, run the trials in their order, say what came of them.
 
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
-use netfathom_model::plan::{Place, StackPlan};
+use netfathom_model::path::Tap;
+use netfathom_model::plan::{Place, StackPlan, TapChoice};
 use netfathom_model::record::StackResult;
 use netfathom_sys::clock::monotonic_ns;
 
@@ -30,7 +32,7 @@ pub mod tap;
 mod tapped;
 mod trial;
 
-pub use choice::probe_bpf;
+pub use choice::{probe_bpf, probe_pcap};
 
 use bench::{Bench, Turn};
 use choice::{choose_cpus, choose_taps};
@@ -51,6 +53,9 @@ pub fn run(
     let taps = choose_taps(plan)?;
     let cpus = choose_cpus(plan)?;
     let rig = Rig::build(plan.place, plan.family)?;
+    if plan.tap == TapChoice::All || taps.main == Tap::Pcap {
+        tap::pcap::devices(plan, &rig)?;
+    }
     let _delay = rig.lab().zip(plan.inserted_delay).map(|(lab, d)| delay::insert(lab, d)).transpose()?;
     let listening = match plan.place {
         Place::Listen(address) => Some(Listening::at(address)?),
@@ -64,20 +69,23 @@ pub fn run(
         summaries: Vec::new(),
         self_cost: None,
         witnesses: Vec::new(),
+        taps: Vec::new(),
     };
     let environment = environment::read(choice::places(plan.place, &cpus), rig.devices());
     let mut progressed = Progressed::new(environment, result);
     let listening = listening.as_ref();
-    let bench = Bench { plan, rig: &rig, cpus: &cpus, listening, stop, started_ns: monotonic_ns() };
+    let directory = observer.directory().map_or_else(std::env::temp_dir, Path::to_path_buf);
+    let started_ns = monotonic_ns();
+    let bench = Bench { plan, rig: &rig, cpus: &cpus, listening, stop, started_ns, directory };
     conclude(&mut progressed, listening);
     observer.keep(&progressed)?;
     bench.warm_up()?;
-    let order = order::interleaved(plan.trials, plan.controls, taps.other.map_or(0, |_| plan.witnesses));
-    for (index, &kind) in order.iter().enumerate() {
+    let order = taps.order(plan);
+    for (index, &(kind, tap)) in order.iter().enumerate() {
         if stop.load(Relaxed) {
             break;
         }
-        let turn = Turn { index, of: order.len(), kind, tap: taps.of(kind) };
+        let turn = Turn { index, of: order.len(), kind, tap };
         let Some((trial, samples)) = bench.trial(&turn, observer)? else { break };
         progressed.result.trials.push(trial);
         progressed.samples.extend(samples);
@@ -90,13 +98,14 @@ pub fn run(
 
 /// Draws every conclusion from the trials that are there.
 fn conclude(p: &mut Progressed<StackResult>, listening: Option<&Listening>) {
-    let StackResult { plan, trials, summaries, self_cost, witnesses, .. } = &mut p.result;
+    let StackResult { plan, tap, trials, summaries, self_cost, witnesses, taps, .. } = &mut p.result;
     // Only the sender knows how many it is.
     plan.workers = listening.and_then(Listening::lanes).unwrap_or(plan.workers);
     *summaries = plan.directions.iter().filter_map(|&d| summary::of(d, trials)).collect();
-    *self_cost = cost::of_tap(trials);
+    *self_cost = cost::of_tap(trials, *tap);
     *witnesses = cost::witnesses(trials, &plan.directions);
-    p.verdict = judge::run(trials, plan.trials, witnesses);
+    *taps = cost::beside_each_other(trials);
+    p.verdict = judge::run(&p.result);
     p.findings = report::findings(&p.result);
     p.findings.extend(listening.and_then(Listening::finding));
 }

@@ -54,6 +54,10 @@ impl Facts<'_> {
             accounting: outcome.accounting.clone(),
             reader_cpu_ns_per_message: (delivered > 0).then(|| outcome.read.cpu_ns as f64 / delivered as f64),
             flat_out_per_s: self.flat_out_per_s,
+            captured: outcome.captured.clone(),
+            flow: outcome.flow,
+            from: outcome.from.clone(),
+            to: outcome.to,
             clock_moved_ns: outcome.clock_moved_ns,
             verdict: Verdict::default(),
         };

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use netfathom_model::accounting::{Accounting, Fate};
 use netfathom_model::path::{Direction, Stage, Tap};
+use netfathom_model::record::Captured;
 use netfathom_model::sample::Sample;
 
 use super::tap::Collected;
@@ -22,26 +23,42 @@ pub struct Tapped {
     pub lost: BTreeMap<&'static str, u64>,
     /// How far the wall clock moved, where stamps were converted.
     pub clock_moved_ns: Option<i64>,
+    /// What was captured, where the tap is a capture.
+    pub captured: Vec<Captured>,
 }
 
 impl Tapped {
     /// Adds to the accounting what the tap joined and what it could not.
     #[must_use]
-    pub fn complete(&self, mut accounting: Accounting) -> Accounting {
+    pub fn complete(&self, tap: Option<Tap>, mut accounting: Accounting) -> Accounting {
+        let Some(tap) = tap else { return accounting };
         let joined = |d| self.paths.iter().find(|p| p.0 == d).map(|p| p.1.total.distribution.moments.n);
         let mut seen = Vec::new();
         if let Some(n) = joined(Direction::Tx) {
             accounting.unjoined_tx = accounting.sent.abs_diff(n);
-            seen.push((if self.drops.is_some() { "net_dev_start_xmit" } else { "TX_SOFTWARE" }, n));
+            seen.push((link_layer(tap, Direction::Tx), n));
         }
         if let Some(n) = joined(Direction::Rx) {
             let delivered = accounting.count(&Fate::Delivered);
             accounting.unjoined_rx = delivered.abs_diff(n);
-            seen.push((if self.drops.is_some() { "netif_receive_skb" } else { "RX_SOFTWARE" }, n));
+            seen.push((link_layer(tap, Direction::Rx), n));
         }
         accounting.unstaged_rx = self.paths.iter().map(|p| p.1.unstaged).sum();
         accounting.hooks = hook_counts(&seen, &self.lost);
         accounting
+    }
+}
+
+/// Where a tap takes the time of the link layer.
+#[must_use]
+pub fn link_layer(tap: Tap, direction: Direction) -> &'static str {
+    match (tap, direction) {
+        (Tap::Bpf, Direction::Tx) => "net_dev_start_xmit",
+        (Tap::Bpf, Direction::Rx) => "netif_receive_skb",
+        (Tap::Timestamping, Direction::Tx) => "TX_SOFTWARE",
+        (Tap::Timestamping, Direction::Rx) => "RX_SOFTWARE",
+        (Tap::Pcap, Direction::Tx) => "capture out",
+        (Tap::Pcap, Direction::Rx) => "capture in",
     }
 }
 
@@ -54,6 +71,7 @@ pub fn unavailable(tap: Tap, stage: Stage, qdisc: &str) -> String {
         (Tap::Timestamping, s) if s.direction() == Direction::Rx => {
             "SO_TIMESTAMPING has a single stamp on the way in".into()
         }
+        (Tap::Pcap, _) => "a capture has a single time at the device".into(),
         (Tap::Timestamping, _) => "SO_TIMESTAMPING has no stamp there".into(),
     }
 }

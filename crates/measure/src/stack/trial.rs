@@ -1,12 +1,14 @@
 //! One trial: the two ends, a tap on them, and what came of both.
 
-use std::net::UdpSocket;
+use std::cell::Cell;
+use std::net::{SocketAddr, UdpSocket};
 use std::sync::atomic::AtomicBool;
 
 use netfathom_bpf::stack::{StackTap, Target, WINDOWS};
 use netfathom_model::accounting::Accounting;
 use netfathom_model::path::{Direction, Tap};
 use netfathom_model::plan::StackPlan;
+use netfathom_model::record::Captured;
 use netfathom_model::sample::Sample;
 use netfathom_sys::clock::realtime_ahead_ns;
 use netfathom_sys::socket::{cookie, enable_rx_stamps, enable_tx_stamps};
@@ -16,6 +18,7 @@ use super::ends::{Ends, Landed, Load};
 use super::sampling::Sampling;
 use super::tap::bpf::BpfReader;
 use super::tap::departed::Departed;
+use super::tap::pcap::{Files, PcapTap};
 use super::tap::timestamping::{ReceiveStamps, STAMPS_BEGIN, SendStamps};
 use super::tap::{Collected, ReceiveTap, SendTap};
 use super::tapped::Tapped;
@@ -25,6 +28,7 @@ use crate::load::sender::Live;
 use crate::load::sent::Sent;
 use crate::load::tally::Read;
 use crate::load::window::Windows;
+use crate::message_log::Lane;
 use crate::rig::Rig;
 
 /// What a trial is to do.
@@ -45,10 +49,18 @@ pub struct Task<'a> {
     pub stop: &'a AtomicBool,
     /// For those who watch.
     pub live: &'a Live,
+    /// Where a capture lies while the trial runs, and afterwards if the plan says so.
+    pub files: Files,
 }
 
 /// What came of a trial, before anything is said about it.
 pub struct Outcome {
+    /// The trial's number among the messages.
+    pub flow: u32,
+    /// From which socket of each sender, and to where.
+    pub from: Vec<SocketAddr>,
+    /// See `from`.
+    pub to: Option<SocketAddr>,
     /// Where its windows lie.
     pub windows: Windows,
     /// What was sent.
@@ -61,6 +73,8 @@ pub struct Outcome {
     pub accounting: Accounting,
     /// How far the wall clock moved, where stamps were converted.
     pub clock_moved_ns: Option<i64>,
+    /// What was captured, where the tap is a capture.
+    pub captured: Vec<Captured>,
     /// The raw stream.
     pub samples: Vec<Sample>,
 }
@@ -80,6 +94,7 @@ impl Task<'_> {
             ),
             Some(Tap::Bpf) => self.run_bpf(ends, load),
             Some(Tap::Timestamping) => self.run_timestamping(ends, load),
+            Some(Tap::Pcap) => self.run_pcap(ends, load),
         }
     }
 
@@ -114,7 +129,8 @@ impl Task<'_> {
                 })
             };
             let paths = directions.iter().map(of).collect::<Result<_, MeasureError>>()?;
-            Ok(Tapped { paths, samples, drops: Some(tap.drops()?), lost: tap.lost()?, clock_moved_ns: None })
+            let (drops, lost) = (Some(tap.drops()?), tap.lost()?);
+            Ok(Tapped { paths, samples, drops, lost, ..Tapped::default() })
         };
         self.run_with(ends, load, make, collect)
     }
@@ -149,6 +165,28 @@ impl Task<'_> {
         self.run_with(ends, load, make, collect)
     }
 
+    fn run_pcap(&self, ends: impl Ends, load: Load<'_>) -> Result<Outcome, MeasureError> {
+        let flow = ends.flow();
+        let port = destination(&ends).ok_or(MeasureError::NoCaptureDevice)?.port();
+        let tap = PcapTap::begin(self.plan, self.rig, port, self.files.clone())?;
+        // Where the reader is here, its messages tell when they were sent.
+        let here = ends.reader().is_some();
+        let count = ends.senders().len() as u32;
+        let senders: Vec<_> = (0..count).map(|_| (!here).then(|| tap.lane(flow, count))).collect();
+        let reader = here.then(|| tap.lane(flow, 1));
+        let start = Cell::new(None);
+        let make = |windows: Windows, _: &[UdpSocket]| {
+            start.set(Some(windows));
+            Ok((senders, reader))
+        };
+        let collect = |senders: Vec<Option<Lane>>, reader: Option<Lane>| {
+            drop((senders, reader));
+            let windows = start.get().unwrap_or_else(|| load.windows(0));
+            tap.finish(flow, windows)
+        };
+        self.run_with(ends, load, make, collect)
+    }
+
     /// The part that is the same with every tap, between any two ends.
     fn run_with<S: SendTap + Send, R: ReceiveTap + Send>(
         &self,
@@ -157,6 +195,8 @@ impl Task<'_> {
         make: impl FnOnce(Windows, &[UdpSocket]) -> Result<(Vec<S>, R), MeasureError>,
         collect: impl FnOnce(Vec<S>, R) -> Result<Tapped, MeasureError>,
     ) -> Result<Outcome, MeasureError> {
+        let flow = ends.flow();
+        let (from, to) = (addresses(&ends), destination(&ends));
         let before = self.rig.counters()?;
         let landed = ends.fly(self, load, make)?;
         let Landed { windows, sent, read, send_taps, receive_tap, ways, checks } = landed;
@@ -173,9 +213,35 @@ impl Task<'_> {
             devices: self.rig.device_names(),
             family: self.plan.family,
         };
-        let mut accounting = tapped.complete(evidence.account());
+        let mut accounting = tapped.complete(self.tap, evidence.account());
         accounting.counters.extend(checks);
-        let Tapped { paths, clock_moved_ns, samples, .. } = tapped;
-        Ok(Outcome { windows, sent, read, paths, accounting, clock_moved_ns, samples })
+        let Tapped { paths, clock_moved_ns, samples, captured, .. } = tapped;
+        Ok(Outcome {
+            flow,
+            from,
+            to,
+            windows,
+            sent,
+            read,
+            paths,
+            accounting,
+            clock_moved_ns,
+            captured,
+            samples,
+        })
+    }
+}
+
+/// The senders' own, as far as they are on this host.
+fn addresses(ends: &impl Ends) -> Vec<SocketAddr> {
+    ends.senders().iter().filter_map(|sender| sender.local_addr().ok()).collect()
+}
+
+/// Where the trial's messages go to.
+fn destination(ends: &impl Ends) -> Option<SocketAddr> {
+    match (ends.reader(), ends.senders().first()) {
+        (Some(reader), _) => reader.local_addr().ok(),
+        (None, Some(sender)) => sender.peer_addr().ok(),
+        (None, None) => None,
     }
 }

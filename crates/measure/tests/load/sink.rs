@@ -33,7 +33,7 @@ impl Running {
         let sender = Mutex::new(sender);
         let thread = thread::spawn(move || {
             let listen = "127.0.0.1:0".parse().unwrap();
-            let plan = SinkPlan { listen, receive: Receive::Recvmmsg, most_loads: None };
+            let plan = SinkPlan { listen, receive: Receive::Recvmmsg, most_loads: None, log: None };
             // A test that has seen enough listens no more.
             serve(&plan, &mut |event| drop(sender.lock().unwrap().send(event)), &stopped)
         });

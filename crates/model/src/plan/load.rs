@@ -1,5 +1,7 @@
 //! The plan of `netfathom load send`.
 
+use std::path::PathBuf;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -74,6 +76,9 @@ pub struct LoadPlan {
     pub echo: bool,
     /// Whether it goes on without a peer that tells what it got.
     pub one_way: bool,
+    /// Where the senders write down what they sent, message by message.
+    #[serde(default)]
+    pub log: Option<PathBuf>,
     /// Networks that may be sent to besides private ones, as `ADDR/LEN`.
     #[serde(default)]
     pub allow: Vec<String>,
@@ -99,6 +104,7 @@ impl LoadPlan {
             spin: Spin::Auto,
             echo: false,
             one_way: false,
+            log: None,
             allow: Vec::new(),
         }
     }

@@ -16,6 +16,17 @@ pub enum TapChoice {
     Auto,
     /// This one or none.
     Only(Tap),
+    /// The best that works here, and all others beside it on the same load.
+    All,
+}
+
+/// How the pcap tap captures.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct PcapPlan {
+    /// By Debian's tcpdump instead of netfathom's own reader of the packet ring.
+    pub tcpdump: bool,
+    /// Whether captures and logs stay in the run's directory.
+    pub keep: bool,
 }
 
 /// The plan of `netfathom stack`.
@@ -37,6 +48,9 @@ pub struct StackPlan {
     pub witnesses: u32,
     /// The tap asked for.
     pub tap: TapChoice,
+    /// How the pcap tap captures.
+    #[serde(default)]
+    pub pcap: PcapPlan,
     /// UDP payload.
     pub size_bytes: usize,
     /// Messages to keep raw, all trials together; 0 for none.
@@ -86,6 +100,7 @@ impl StackPlan {
             controls: 0,
             witnesses: 0,
             tap: TapChoice::Only(Tap::Bpf),
+            pcap: PcapPlan::default(),
             size_bytes: 64,
             samples: 0,
             seed: 1,
@@ -111,6 +126,19 @@ impl StackPlan {
         range("witnesses", self.witnesses.into(), 0, 1000)?;
         range("samples", self.samples.into(), 0, 10_000_000)?;
         range("reader-delay (ns)", self.reader_delay_ns, 0, 100_000_000)?;
+        if self.pcap != PcapPlan::default()
+            && !matches!(self.tap, TapChoice::Only(Tap::Pcap) | TapChoice::All)
+        {
+            return Err(PlanError::Conflict(
+                "--tcpdump and --keep-captures are for the pcap tap: add --tap pcap, or --tap all".into(),
+            ));
+        }
+        if self.samples > 0 && matches!(self.tap, TapChoice::Only(Tap::Timestamping | Tap::Pcap)) {
+            return Err(PlanError::Conflict(
+                "--samples keeps the times of single messages, which only the bpf tap has: leave --tap out"
+                    .into(),
+            ));
+        }
         if let Some(delay) = self.inserted_delay {
             range("insert-delay (ns)", delay.delay_ns.into(), 1_000, 1_000_000)?;
             if self.place != Place::Lab {

@@ -1,5 +1,7 @@
 //! What `netfathom stack` produces: trials, and what follows from them.
 
+use std::net::SocketAddr;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -26,6 +28,9 @@ pub struct StackResult {
     pub self_cost: Option<SelfCost>,
     /// What the other tap says; empty where there was none.
     pub witnesses: Vec<Witness>,
+    /// Every tap that ran, beside each other; empty of records before they were compared.
+    #[serde(default)]
+    pub taps: Vec<TapRow>,
 }
 
 /// Something that could not be used, and why.
@@ -72,11 +77,52 @@ pub struct Trial {
     pub reader_cpu_ns_per_message: Option<f64>,
     /// The highest rate that a short burst without pauses reached under the same tap.
     pub flat_out_per_s: Option<f64>,
+    /// What the pcap tap captured, one a device; empty of other taps.
+    #[serde(default)]
+    pub captured: Vec<Captured>,
+    /// The number of this trial in its messages' headers.
+    #[serde(default)]
+    pub flow: u32,
+    /// Where its messages came from, a socket a sender; empty where the senders are on another
+    /// host.
+    #[serde(default)]
+    pub from: Vec<SocketAddr>,
+    /// Where they went.
+    #[serde(default)]
+    pub to: Option<SocketAddr>,
     /// How far CLOCK_REALTIME moved against CLOCK_MONOTONIC during the trial; only where
     /// stamps had to be converted.
     pub clock_moved_ns: Option<i64>,
     /// How far this trial can be trusted.
     pub verdict: Verdict,
+}
+
+/// What a capture of one trial held.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Captured {
+    /// The way that was captured.
+    pub direction: Direction,
+    /// The device.
+    pub device: String,
+    /// What captured, such as `packet ring` or `tcpdump 4.99.3`.
+    pub by: String,
+    /// Packets in the capture.
+    pub packets: u64,
+    /// Packets that the kernel dropped because the capture had no room (PACKET_STATISTICS).
+    pub dropped: u64,
+    /// Packets that the device itself dropped, where that is told.
+    #[serde(default)]
+    pub dropped_by_device: Option<u64>,
+    /// Packets whose time is an earlier one than that of the capture, since somebody on the host
+    /// asked for time stamps of packets (SO_TIMESTAMP); `None` where that is not known.
+    #[serde(default)]
+    pub stamped_early: Option<u64>,
+    /// Messages of the trial that were captured more than once.
+    pub duplicates: u64,
+    /// Packets that were none of the trial's messages.
+    pub others: u64,
+    /// The file within the run's directory, where it was kept.
+    pub file: Option<String>,
 }
 
 /// What the generator did in one trial.
@@ -245,10 +291,65 @@ pub struct SelfCost {
     /// Longer send calls, per message. On one machine the receiver's kernel half runs
     /// inside them.
     pub send_call_ns: Estimate,
+    /// The same as a part of the send call without a tap: 0.1 is a tenth longer.
+    #[serde(default)]
+    pub send_call_share: Option<Estimate>,
     /// More processor time of the reader, per message.
     pub reader_cpu_ns: Option<Estimate>,
     /// Share of the flat-out rate that the tap takes, 0 to 1.
     pub rate_lost: Option<Estimate>,
+}
+
+/// What a tap may make of the sender, as a part of its send calls or of its highest rate. The
+/// paper asked only for lost packets; a capture of today loses none and slows the sender instead.
+pub const DISTORTION: f64 = 0.1;
+
+/// Whether a tap makes more of the sender than [`DISTORTION`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Distorts {
+    /// More, and it is not chance.
+    Yes,
+    /// Less, with all of the interval.
+    No,
+    /// The trials differ too much among themselves.
+    CannotTell,
+}
+
+impl Distorts {
+    /// From a part of the send call, or of the rate, and its interval.
+    #[must_use]
+    pub fn of(share: Estimate) -> Self {
+        if share.value.abs() > DISTORTION && !share.holds(0.0) {
+            Self::Yes
+        } else if share.value.abs() + share.half_width <= DISTORTION {
+            Self::No
+        } else {
+            Self::CannotTell
+        }
+    }
+}
+
+/// One tap beside the others, on the same load.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct TapRow {
+    /// Which.
+    pub tap: Tap,
+    /// Trials behind it.
+    pub trials: u32,
+    /// Mean time on the way out over its trials, with the interval between them where there are
+    /// two; `None` where that was not measured.
+    pub tx_ns: Option<Estimate>,
+    /// The same on the way in: of timestamping from the arrival from the driver, of the others
+    /// from the link layer.
+    pub rx_ns: Option<Estimate>,
+    /// Its mean on the way out minus that of the first tap of the table; `None` of the first.
+    pub tx_bias_ns: Option<Estimate>,
+    /// The same on the way in, over the span that both of them see; `None` where there is none.
+    pub rx_bias_ns: Option<Estimate>,
+    /// Messages that it could not time, 0 to 1.
+    pub lost: f64,
+    /// What it costs against the trials without any tap; `None` of too few.
+    pub cost: Option<SelfCost>,
 }
 
 /// What the other tap says of the same quantity.
@@ -276,6 +377,6 @@ pub enum Agreement {
     Agree,
     /// Beyond that, and beyond what the trials of one tap differ among themselves.
     Disagree,
-    /// Beyond that, but the trials of one tap differ as much among themselves.
+    /// Beyond that, but the trials of one tap differ as much among themselves, or are too few.
     CannotTell,
 }

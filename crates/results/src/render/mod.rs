@@ -1,4 +1,8 @@
 //! Pictures of a record, drawn from the record alone.
 
+mod beside;
+mod digits;
 pub mod html;
+mod joined;
+mod standing;
 pub mod terminal;

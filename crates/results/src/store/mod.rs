@@ -4,7 +4,7 @@
 mod error;
 mod id;
 mod read;
-mod run_dir;
+pub(crate) mod run_dir;
 pub mod samples;
 mod sweep;
 
@@ -20,3 +20,5 @@ pub const RECORD_FILE: &str = "record.json";
 pub const REPORT_FILE: &str = "report.html";
 /// The name of the raw stream within its directory.
 pub const SAMPLES_FILE: &str = "samples.parquet";
+/// The name of the raw stream as a capture.
+pub const CAPTURE_FILE: &str = "samples.pcapng";

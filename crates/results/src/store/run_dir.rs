@@ -71,7 +71,7 @@ impl RunDir {
 }
 
 /// Why the content of a file could not be written.
-pub(super) enum ContentError {
+pub(crate) enum ContentError {
     /// The disk refused.
     Io(io::Error),
     /// The content refused.
@@ -88,7 +88,7 @@ impl From<io::Error> for ContentError {
 ///
 /// The name beside it carries our process id, for [`super::sweep`]; the lock says the same
 /// to processes that do not see our ids.
-pub(super) fn replace(
+pub(crate) fn replace(
     path: &Path,
     write: impl FnOnce(&mut File) -> Result<(), ContentError>,
 ) -> Result<(), WriteError> {

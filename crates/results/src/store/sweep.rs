@@ -23,8 +23,14 @@ fn entries(dir: &Path) -> impl Iterator<Item = PathBuf> {
 fn writer(file: &Path) -> Option<u32> {
     let name = file.file_name()?.to_str()?;
     let (of, pid) = name.strip_suffix(".tmp")?.rsplit_once('.')?;
-    let ours = [super::RECORD_FILE, super::REPORT_FILE, super::SAMPLES_FILE];
-    ours.contains(&of).then(|| pid.parse().ok())?
+    let ours = [super::RECORD_FILE, super::REPORT_FILE, super::SAMPLES_FILE, super::CAPTURE_FILE];
+    (ours.contains(&of) || is_of_capture(of)).then(|| pid.parse().ok())?
+}
+
+/// Whether it is what the pcap tap captures or logs during a trial or a burst.
+fn is_of_capture(name: &str) -> bool {
+    (name.starts_with("trial-") || name.starts_with("burst-"))
+        && (name.ends_with(".pcap") || name.ends_with(".nflog"))
 }
 
 fn is_alive(pid: u32) -> bool {

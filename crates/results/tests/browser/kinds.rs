@@ -1,4 +1,4 @@
-//! The reports of load, capacity and reverse: silent, as wide as the page, with every chart
+//! The reports of all measurements but stack alone: silent, as wide as the page, with every chart
 //! drawn, the record's own values, and no nonsense where something is missing.
 
 use netfathom_model::record::{Distribution, LoadTrialKind, Measurement, Record, State};
@@ -9,23 +9,33 @@ use crate::layout::{COLOURS, has};
 use crate::records::{HOSTILE, poisoned};
 use crate::{OPEN_ALL, Shown, show};
 
-fn of(kind: &str) -> Record {
+/// The fixtures that are drawn here.
+const KINDS: [&str; 6] = ["load", "capacity", "reverse", "join", "reproduce", "taps"];
+
+pub fn of(kind: &str) -> Record {
     let text = match kind {
         "load" => include_str!("../fixtures/load.json"),
         "capacity" => include_str!("../fixtures/capacity.json"),
+        "join" => include_str!("../fixtures/join.json"),
+        "reproduce" => include_str!("../fixtures/reproduce.json"),
+        "taps" => include_str!("../fixtures/taps.json"),
         _ => include_str!("../fixtures/reverse.json"),
     };
     serde_json::from_str(text).expect("the fixture is a record")
 }
 
 /// Opens everything there is to open and to choose.
-fn open_all(shown: &mut Shown) {
+pub fn open_all(shown: &mut Shown) {
     shown.page.eval("document.querySelectorAll('.choice button').forEach((b) => b.click())");
+    shown.page.eval(OPEN_ALL);
+    shown.page.settle();
+    // What was opened may hold more of both: the runs of an experiment.
+    shown.page.eval("document.querySelectorAll('details .choice button').forEach((b) => b.click())");
     shown.page.eval(OPEN_ALL);
     shown.page.settle();
 }
 
-fn stays_quiet(name: &str, record: &Record) {
+pub fn stays_quiet(name: &str, record: &Record) {
     let Some(mut shown) = show(name, record) else { return };
     open_all(&mut shown);
     assert_eq!(shown.page.eval("window.pwned === undefined"), json!(true), "{name}");
@@ -47,19 +57,17 @@ fn stays_quiet(name: &str, record: &Record) {
 
 #[test]
 fn reports_are_silent_and_fit_the_page() {
-    for kind in ["load", "capacity", "reverse"] {
+    for kind in KINDS {
         stays_quiet(kind, &of(kind));
     }
 }
 
 #[test]
 fn hostile_strings_are_shown_and_not_run() {
-    for (kind, name) in
-        [("load", "hostile load"), ("capacity", "hostile capacity"), ("reverse", "hostile reverse")]
-    {
+    for kind in KINDS {
         let record = poisoned(of(kind));
-        assert_eq!(record.findings[0].seen, HOSTILE);
-        stays_quiet(name, &record);
+        assert_eq!(record.environment.kernel, HOSTILE);
+        stays_quiet(&format!("hostile {kind}"), &record);
     }
 }
 
@@ -69,10 +77,13 @@ fn every_chart_is_drawn() {
         ("load", vec!["rate", "lag-run", "echo", "intervals", "lags", "lag"]),
         ("capacity", vec!["probes-0"]),
         ("reverse", vec!["reverse-ignored", "reverse-stack-ignored", "reverse-other_thread", "reverse-echo"]),
+        ("join", vec!["span-0", "span-max-0", "span-1", "span-2", "percentiles"]),
+        ("reproduce", vec!["figure-0", "run-0-time-tx", "run-0-rate", "run-1-reverse-ignored"]),
     ];
     for (kind, ids) in charts {
         let Some(mut shown) = show(&format!("{kind} charts"), &of(kind)) else { return };
         shown.page.prefer("light");
+        open_all(&mut shown);
         for id in ids {
             let colours = shown.page.eval(&format!("{COLOURS}('{id}')"));
             // Axes and bands are grey; a curve is not.

@@ -1,7 +1,9 @@
 //! The tables on a terminal, over the fixture and over records that lack things.
 
 use netfathom_model::accounting::Fate;
-use netfathom_model::record::{Agreement, Measurement, Record, Refused, StackResult, State, TrialKind};
+use netfathom_model::record::{
+    Agreement, Measurement, Record, Refused, StackResult, StageSummaryTimes, State, TrialKind,
+};
 use netfathom_model::verdict::Verdict;
 use netfathom_results::render::terminal::render;
 use netfathom_stats as stats;
@@ -163,8 +165,23 @@ fn eighty_columns_of_reverse() {
 }
 
 #[test]
+fn eighty_columns_of_join() {
+    insta::assert_snapshot!(render(&read_fixture("join"), 80, false));
+}
+
+#[test]
+fn eighty_columns_of_reproduce() {
+    insta::assert_snapshot!(render(&read_fixture("reproduce"), 80, false));
+}
+
+#[test]
+fn eighty_columns_of_taps() {
+    insta::assert_snapshot!(render(&read_fixture("taps"), 80, false));
+}
+
+#[test]
 fn no_line_of_any_measurement_is_wider_than_the_page() {
-    for name in ["load", "capacity", "reverse"] {
+    for name in ["load", "capacity", "reverse", "join", "reproduce", "taps"] {
         for width in [80, 120] {
             let text = render(&read_fixture(name), width, false);
             let wide: Vec<&str> = text.lines().filter(|l| l.chars().count() > width).collect();
@@ -192,7 +209,7 @@ fn nothing_finished_of_any_measurement_is_said() {
             Measurement::Reverse(r) => {
                 r.variants.iter_mut().for_each(|v| (v.trials, v.summary) = Default::default());
             }
-            Measurement::Stack(_) => panic!("the fixture is of another measurement"),
+            _ => panic!("the fixture is of another measurement"),
         }
         let text = render(&record, 80, false);
         assert!(text.contains("there is no answer yet"), "{name}: {text}");
@@ -219,4 +236,18 @@ fn losses_that_nobody_told_are_not_none() {
     let text = render(&record, 80, false);
     assert!(text.contains("losses unknown") && text.contains("nobody told how many arrived"), "{text}");
     assert!(!text.contains("0.024 %"), "{text}");
+}
+
+/// A capture, say, has one time each way.
+#[test]
+fn a_tap_without_stages_says_so_once() {
+    let mut record = read_fixture("stack");
+    let Measurement::Stack(stack) = &mut record.measurement else { panic!("another measurement") };
+    for stage in stack.summaries.iter_mut().flat_map(|s| &mut s.stages) {
+        stage.times = StageSummaryTimes::Unavailable("a single time".into());
+    }
+    let text = render(&record, 80, false);
+    assert_eq!(text.matches("all stages").count(), 2, "{text}");
+    assert_eq!(text.matches("n/a: a single time").count(), 2, "{text}");
+    assert!(text.contains("total"), "{text}");
 }

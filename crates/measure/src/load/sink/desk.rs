@@ -12,6 +12,7 @@ use netfathom_bpf::sink::XdpRedirect;
 use netfathom_model::engine::Receive;
 use netfathom_model::message::Header;
 use netfathom_model::plan::Spin;
+use netfathom_sys::clock::monotonic_ns;
 use netfathom_sys::cpu::thread_time_ns;
 use netfathom_sys::link;
 use netfathom_sys::socket::{drops, set_receive_buffer};
@@ -23,6 +24,7 @@ use super::super::receive::{AfXdp, Datagram, Echo, Gro, Recv, Recvmmsg, Source};
 use super::super::tally::{Read, Tally};
 use super::Event;
 use crate::error::MeasureError;
+use crate::message_log::Lane;
 
 /// Room for a burst.
 const RECEIVE_BUFFER_BYTES: i32 = 8 << 20;
@@ -51,6 +53,7 @@ struct Served {
     peer: IpAddr,
     tally: Tally,
     echo: Option<Echo>,
+    log: Option<Lane>,
     drops_before: u64,
     cpu_ns: u64,
     /// When the first messages came, and the last.
@@ -125,13 +128,20 @@ impl Desk {
     ///
     /// # Errors
     /// If the socket cannot be shared.
-    pub fn expect(&self, sender: &Welcomed, peer: IpAddr, hello: &Hello) -> io::Result<()> {
+    pub fn expect(
+        &self,
+        sender: &Welcomed,
+        peer: IpAddr,
+        hello: &Hello,
+        log: Option<Lane>,
+    ) -> io::Result<()> {
         let echo = hello.echo.then(|| self.socket.try_clone()).transpose()?;
         let served = Served {
             flow: sender.flow(),
             peer,
             tally: Tally::new(sender.flow(), hello.lanes, hello.planned),
             echo: echo.map(|socket| Echo { socket, to: peer }),
+            log,
             drops_before: drops(&self.socket)?.into(),
             cpu_ns: 0,
             came: None,
@@ -193,6 +203,9 @@ impl State {
             let new = served.tally.take(datagram.payload, datagram.cut);
             if let (Some(_), Some(echo), Some(from)) = (new, &served.echo, datagram.from) {
                 echo.answer(datagram.payload, from);
+            }
+            if let (Some(new), Some(log)) = (new, served.log.as_mut()) {
+                log.received(&new.header, monotonic_ns());
             }
             return;
         }

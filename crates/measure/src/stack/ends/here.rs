@@ -96,8 +96,8 @@ struct Reader<'a, R> {
 }
 
 impl<R: ReceiveTap + Send> FarEnd for Reader<'_, R> {
-    fn sleeps_on(&self) -> Option<UdpSocket> {
-        self.ends.reader.try_clone().ok()
+    fn sleeps_on(&self) -> Result<Option<UdpSocket>, MeasureError> {
+        self.ends.reader.try_clone().map(Some).map_err(MeasureError::Socket)
     }
 
     fn take(&mut self, end: &End<'_>) -> Result<Read, MeasureError> {

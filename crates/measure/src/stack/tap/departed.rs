@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use std::time::Duration;
 
 use netfathom_bpf::stack::View;
+use netfathom_model::message::Header;
 use netfathom_model::sample::Sample;
 
 use super::SendTap;
@@ -39,7 +40,8 @@ impl Departed {
 
 impl SendTap for Departed {
     #[inline]
-    fn sent(&mut self, sequence: u64, _: u64) {
+    fn sent(&mut self, header: &Header, _: bool) {
+        let sequence = header.sequence;
         if self.sampling.wants(sequence) {
             self.chosen.push_back(sequence);
         }

@@ -10,6 +10,7 @@ use netfathom_stats::Windowed;
 
 pub mod bpf;
 pub mod departed;
+pub mod pcap;
 pub mod timestamping;
 
 /// Three digits, for what a run is about: stack time and lag.
@@ -46,8 +47,8 @@ impl Collected {
 
 /// The sender's end.
 pub trait SendTap {
-    /// A message was handed to the operating system; `sent_ns` is its own stamp.
-    fn sent(&mut self, sequence: u64, sent_ns: u64);
+    /// A message was handed to the operating system, which accepted or refused it.
+    fn sent(&mut self, header: &Header, accepted: bool);
     /// The last one was.
     fn finish(&mut self);
 }
@@ -69,7 +70,7 @@ pub trait ReceiveTap {
 
 impl SendTap for () {
     #[inline]
-    fn sent(&mut self, _: u64, _: u64) {}
+    fn sent(&mut self, _: &Header, _: bool) {}
     fn finish(&mut self) {}
 }
 

@@ -113,9 +113,9 @@ fn add(collected: &mut Collected, windows: &Windows, m: &Pending) {
 
 impl SendTap for SendStamps {
     #[inline]
-    fn sent(&mut self, _: u64, sent_ns: u64) {
+    fn sent(&mut self, header: &Header, _: bool) {
         self.pending[self.next as usize % PENDING] =
-            Pending { owner: self.next + 1, sent_ns, sched_ns: 0, software_ns: 0 };
+            Pending { owner: self.next + 1, sent_ns: header.sent_ns, sched_ns: 0, software_ns: 0 };
         self.drain();
         self.next += 1;
     }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use netfathom_model::accounting::Accounting;
-use netfathom_model::record::Load;
+use netfathom_model::record::{Captured, Load};
 
 use super::number::count;
 use super::page::Page;
@@ -15,6 +15,7 @@ pub(super) struct Kept<'a> {
     pub index: u32,
     pub load: &'a Load,
     pub accounting: &'a Accounting,
+    pub captured: &'a [Captured],
 }
 
 pub(super) fn draw(page: &mut Page, trials: &[Kept]) {
@@ -26,6 +27,7 @@ pub(super) fn draw(page: &mut Page, trials: &[Kept]) {
     beside(page, trials);
     counters(page, trials);
     hooks(page, trials);
+    captured(page, trials);
 }
 
 /// `sent = delivered + …`, and whether it closes.
@@ -110,12 +112,43 @@ fn hooks(page: &mut Page, trials: &[Kept]) {
     }
     for (trial, h) in trials.iter().flat_map(|t| t.accounting.hooks.iter().map(move |h| (t, h))) {
         if h.lost > 0 {
+            // One that times nothing by itself has no count of its own.
+            let of = if h.events > 0 { format!(" of {}", count(h.events)) } else { String::new() };
+            let trial = trial_number(trial.index);
+            page.bullet(&format!("hook {} lost {}{of} events in trial {trial}", h.hook, count(h.lost)));
+        }
+    }
+}
+
+/// What the pcap tap captured, the trials of one device and one way of capturing added up.
+fn captured(page: &mut Page, trials: &[Kept]) {
+    let mut sums = BTreeMap::new();
+    for c in trials.iter().flat_map(|t| t.captured) {
+        let sum = sums.entry((c.direction, &c.device, &c.by)).or_insert([0u64; 5]);
+        let by_device = c.dropped_by_device.unwrap_or(0);
+        for (total, part) in sum.iter_mut().zip([c.packets, c.dropped, by_device, c.duplicates, c.others]) {
+            *total += part;
+        }
+    }
+    for ((direction, device, by), [packets, dropped, by_device, duplicates, others]) in sums {
+        let by_device =
+            if by_device > 0 { format!("{} by the device, ", count(by_device)) } else { String::new() };
+        page.text(&format!(
+            "captured {} at {device} by {by}: {} packets, {} dropped for want of room, {by_device}{} duplicates, {} others",
+            direction.name(),
+            count(packets),
+            count(dropped),
+            count(duplicates),
+            count(others)
+        ));
+    }
+    for (trial, c) in trials.iter().flat_map(|t| t.captured.iter().map(move |c| (t, c))) {
+        if c.dropped > 0 {
             page.bullet(&format!(
-                "hook {} lost {} of {} events in trial {}",
-                h.hook,
-                count(h.lost),
-                count(h.events),
-                trial_number(trial.index)
+                "DROPPED in trial {}: {} of the packets at {}, for the capture had no room",
+                trial_number(trial.index),
+                count(c.dropped),
+                c.device
             ));
         }
     }

@@ -23,7 +23,7 @@ fn there(result: &CapacityResult) -> String {
 }
 
 /// Such as `452k/s ± 6k in time (sendmmsg, 2 workers), 610k/s kept up …`.
-fn answer(result: &CapacityResult) -> String {
+pub(super) fn answer(result: &CapacityResult) -> String {
     let plan = &result.plan;
     let how = format!("{}, {} B, {}", place(plan.place), plan.size_bytes, counted(plan.trials, "search"));
     if result.rows.is_empty() {

@@ -4,10 +4,12 @@ mod accounting;
 mod capacity;
 mod headline;
 pub mod host;
+mod join;
 mod load;
 mod notes;
 mod number;
 mod page;
+mod reproduce;
 mod reverse;
 mod stack;
 mod table;
@@ -34,8 +36,22 @@ pub fn render(record: &Record, width: usize, color: bool) -> String {
         Measurement::Load(result) => load::draw(&mut page, record, result),
         Measurement::Capacity(result) => capacity::draw(&mut page, record, result),
         Measurement::Reverse(result) => reverse::draw(&mut page, record, result),
+        Measurement::Join(result) => join::draw(&mut page, record, result),
+        Measurement::Reproduce(result) => reproduce::draw(&mut page, record, result),
     }
     page.finish()
+}
+
+/// The answer of a measurement in one sentence.
+fn answer(measurement: &Measurement) -> String {
+    match measurement {
+        Measurement::Stack(result) => stack::answer(result),
+        Measurement::Load(result) => load::answer(result),
+        Measurement::Capacity(result) => capacity::answer(result),
+        Measurement::Reverse(result) => reverse::answer(result),
+        Measurement::Join(result) => join::answer(result),
+        Measurement::Reproduce(result) => reproduce::answer(result),
+    }
 }
 
 /// How a trial is called in print: its place in the run, from 1.

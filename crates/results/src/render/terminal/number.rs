@@ -3,6 +3,8 @@
 use netfathom_model::record::Distribution;
 use netfathom_model::units::format_rate;
 
+use crate::render::digits::grouped;
+
 /// A time that is the mean of others: `1.18 µs`, `841 ns`, `0.34 ns`.
 pub(super) fn mean(ns: f64) -> String {
     if ns.abs() >= 999.5 {
@@ -44,6 +46,24 @@ pub(super) fn quantile(d: &Distribution, ns: i64) -> String {
 /// A count with a separator at every thousand.
 pub(super) fn count(n: u64) -> String {
     grouped(n as f64, 0)
+}
+
+/// A difference of two clocks, whole, with its sign.
+pub(super) fn signed(ns: i64) -> String {
+    let digits = ns.unsigned_abs().to_string();
+    let mut out = String::from(if ns < 0 { "-" } else { "+" });
+    for (i, c) in digits.char_indices() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(c);
+    }
+    out
+}
+
+/// A length of time in seconds: `9.961`.
+pub(super) fn seconds(ns: u64) -> String {
+    grouped(ns as f64 / 1e9, 3)
 }
 
 /// A count in three or four digits: `3.015M`.
@@ -120,20 +140,6 @@ fn rounded(value: f64, digits: i32) -> f64 {
     }
     let unit = 10f64.powi(value.abs().log10().floor() as i32 + 1 - digits);
     if unit < 1.0 { (value / unit).round() / (1.0 / unit).round() } else { (value / unit).round() * unit }
-}
-
-fn grouped(value: f64, decimals: usize) -> String {
-    let text = format!("{value:.decimals$}");
-    let whole = text.find('.').unwrap_or(text.len());
-    let first = text.find(|c: char| c.is_ascii_digit()).unwrap_or(0);
-    let mut out = String::with_capacity(text.len() + 4);
-    for (i, c) in text.char_indices() {
-        if i > first && i < whole && (whole - i).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(c);
-    }
-    out
 }
 
 #[cfg(test)]

@@ -51,7 +51,7 @@ impl Page {
     /// A heading, with an empty line before it.
     pub fn heading(&mut self, text: &str) {
         self.blank();
-        self.line(Style::Strong, text);
+        self.wrapped(Style::Strong, "", "  ", text);
     }
 
     /// An empty line, unless the page starts here or has one already.
@@ -81,6 +81,13 @@ impl Page {
         self.wrapped(Style::Plain, "    ", "      ", text);
     }
 
+    /// A named text under an entry whose label is as wide as that of a claim.
+    pub fn aside(&mut self, name: &str, text: &str) {
+        let first = format!("{:17}{name:<5}  ", "");
+        let rest = " ".repeat(first.chars().count());
+        self.wrapped(Style::Faint, &first, &rest, text);
+    }
+
     /// Wrapped text behind a label that stands out.
     pub fn labelled(&mut self, style: Style, label: &str, text: &str) {
         let inset = " ".repeat(label.chars().count() + 2);
@@ -95,10 +102,10 @@ impl Page {
         }
     }
 
-    /// A table; its header is set off.
+    /// A table; its header is set off, and the rows that are to be.
     pub fn table(&mut self, table: &Table) {
-        for (i, line) in table.lines(self.width).iter().enumerate() {
-            self.line(if i == 0 { Style::Strong } else { Style::Plain }, line);
+        for (line, strong) in table.lines(self.width) {
+            self.line(if strong { Style::Strong } else { Style::Plain }, &line);
         }
     }
 

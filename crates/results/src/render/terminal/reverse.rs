@@ -32,7 +32,7 @@ fn summaries(result: &ReverseResult) -> impl Iterator<Item = (Variant, &ReverseS
 }
 
 /// Such as `at 200k/s inbound the outgoing rate drops by 41.2 % ± 1.1 (ignored), …`.
-fn answer(result: &ReverseResult) -> String {
+pub(super) fn answer(result: &ReverseResult) -> String {
     let plan = &result.plan;
     let tap = result.tap.map_or("no tap".into(), |t| format!("{} tap", t.name()));
     let how = format!("{} of each, {} B, {tap}", counted(plan.trials, "trial"), plan.size_bytes);

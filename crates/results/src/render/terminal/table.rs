@@ -13,11 +13,12 @@ pub(super) enum Align {
 struct Row {
     cells: Vec<String>,
     across: Option<String>,
+    strong: bool,
 }
 
 /// A table with a header.
 pub(super) struct Table {
-    header: Vec<&'static str>,
+    header: Vec<String>,
     align: Vec<Align>,
     rows: Vec<Row>,
 }
@@ -25,10 +26,10 @@ pub(super) struct Table {
 const GAP: usize = 2;
 
 impl Table {
-    /// A table with these columns.
-    pub fn new(columns: &[(&'static str, Align)]) -> Self {
+    /// A table with these columns. A line break in a heading makes it stand on several lines.
+    pub fn new<S: AsRef<str>>(columns: &[(S, Align)]) -> Self {
         Self {
-            header: columns.iter().map(|c| c.0).collect(),
+            header: columns.iter().map(|c| c.0.as_ref().to_owned()).collect(),
             align: columns.iter().map(|c| c.1).collect(),
             rows: Vec::new(),
         }
@@ -36,19 +37,32 @@ impl Table {
 
     /// Adds a row with a cell for each column.
     pub fn row<S: AsRef<str>>(&mut self, cells: &[S]) {
-        let cells = cells.iter().map(|c| printable(c.as_ref())).collect();
-        self.rows.push(Row { cells, across: None });
+        self.push(cells, None, false);
+    }
+
+    /// Adds a row that is set off from the others.
+    pub fn row_strong<S: AsRef<str>>(&mut self, cells: &[S]) {
+        self.push(cells, None, true);
     }
 
     /// Adds a row whose text runs on across the columns after the first.
     pub fn row_across(&mut self, first: &str, text: &str) {
-        self.rows.push(Row { cells: vec![printable(first)], across: Some(printable(text)) });
+        self.push(&[first], Some(text), false);
     }
 
     /// Adds a row whose last column is a text that is wrapped under itself.
     pub fn row_open<S: AsRef<str>>(&mut self, cells: &[S], text: &str) {
+        self.push(cells, Some(text), false);
+    }
+
+    fn push<S: AsRef<str>>(&mut self, cells: &[S], across: Option<&str>, strong: bool) {
         let cells = cells.iter().map(|c| printable(c.as_ref())).collect();
-        self.rows.push(Row { cells, across: Some(printable(text)) });
+        self.rows.push(Row { cells, across: across.map(printable), strong });
+    }
+
+    /// The columns of the page that the table takes; texts that run across do not count.
+    pub fn width(&self) -> usize {
+        self.widths().iter().map(|w| w + GAP).sum()
     }
 
     /// The columns that a last, open column may take on a page of that width.
@@ -56,33 +70,35 @@ impl Table {
         width.saturating_sub(self.widths().iter().map(|w| w + GAP).sum::<usize>() + GAP)
     }
 
-    /// The table line by line, two columns in; the first line is the header.
-    pub fn lines(&self, width: usize) -> Vec<String> {
+    /// The table line by line, two columns in, each with whether it is set off, as its header is.
+    pub fn lines(&self, width: usize) -> Vec<(String, bool)> {
         let widths = self.widths();
-        let header: Vec<String> = self.header.iter().map(|&h| h.to_owned()).collect();
-        let mut lines = vec![self.set(&header, &widths)];
+        let mut lines: Vec<(String, bool)> =
+            self.header_lines().iter().map(|cells| (self.set(cells, &widths), true)).collect();
         for row in &self.rows {
             let line = self.set(&row.cells, &widths);
             match &row.across {
-                None => lines.push(line),
-                Some(text) => {
-                    let inset = " ".repeat(line.chars().count() + GAP);
-                    let options =
-                        textwrap::Options::new(width).initial_indent(&inset).subsequent_indent(&inset);
-                    for (i, part) in textwrap::wrap(text, options).iter().enumerate() {
-                        let part = part.get(inset.len()..).unwrap_or_default();
-                        let head = if i == 0 { format!("{line}{}", " ".repeat(GAP)) } else { inset.clone() };
-                        lines.push(head + part);
-                    }
-                }
+                None => lines.push((line, row.strong)),
+                Some(text) => lines.extend(run_on(&line, text, width).into_iter().map(|l| (l, row.strong))),
             }
         }
         lines
     }
 
+    /// The headings line by line; a shorter one stands at the bottom, next to its numbers.
+    fn header_lines(&self) -> Vec<Vec<String>> {
+        let headings: Vec<Vec<&str>> = self.header.iter().map(|h| h.split('\n').collect()).collect();
+        let height = headings.iter().map(Vec::len).max().unwrap_or(1);
+        let at = |heading: &Vec<&str>, line: usize| {
+            (line + heading.len()).checked_sub(height).map_or_else(String::new, |i| printable(heading[i]))
+        };
+        (0..height).map(|line| headings.iter().map(|h| at(h, line)).collect()).collect()
+    }
+
     /// The width of each column; texts that run across do not count.
     fn widths(&self) -> Vec<usize> {
-        let mut widths: Vec<usize> = self.header.iter().map(|h| h.chars().count()).collect();
+        let widest = |h: &String| h.split('\n').map(|l| l.chars().count()).max().unwrap_or(0);
+        let mut widths: Vec<usize> = self.header.iter().map(widest).collect();
         for row in &self.rows {
             for (width, cell) in widths.iter_mut().zip(&row.cells) {
                 *width = (*width).max(cell.chars().count());
@@ -104,6 +120,15 @@ impl Table {
     }
 }
 
+/// A text behind the cells of a line, wrapped under itself.
+fn run_on(line: &str, text: &str, width: usize) -> Vec<String> {
+    let inset = " ".repeat(line.chars().count() + GAP);
+    let options = textwrap::Options::new(width).initial_indent(&inset).subsequent_indent(&inset);
+    let parts = textwrap::wrap(text, options);
+    let head = |i| if i == 0 { format!("{line}{}", " ".repeat(GAP)) } else { inset.clone() };
+    parts.iter().enumerate().map(|(i, p)| head(i) + p.get(inset.len()..).unwrap_or_default()).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -115,6 +140,18 @@ mod tests {
         table.row_across("qdisc", "n/a: one two three four");
         let expected =
             ["  stage    n", "  socket  12", "  qdisc   n/a: one", "          two three", "          four"];
-        assert_eq!(table.lines(20), expected);
+        assert_eq!(text(&table), expected);
+    }
+
+    #[test]
+    fn a_short_heading_stands_next_to_its_numbers() {
+        let mut table = Table::new(&[("who", Align::Left), ("mean,\nµs", Align::Right)]);
+        table.row_strong(&["here", "1.2"]);
+        assert_eq!(text(&table), ["        mean,", "  who      µs", "  here    1.2"]);
+        assert!(table.lines(20).iter().all(|l| l.1));
+    }
+
+    fn text(table: &Table) -> Vec<String> {
+        table.lines(20).into_iter().map(|l| l.0).collect()
     }
 }

@@ -12,7 +12,7 @@ pub fn words(capacity: &CapacityResult) -> Words {
     let engines: Vec<&str> = plan.engines.iter().map(|e| e.name()).collect();
     let wanted = plan.engines.len() * plan.workers.len();
     Words {
-        title: "The load that this machine can make",
+        title: "The load that this machine can make".into(),
         sentence: sentence(capacity),
         there: format!("{} of {wanted} pairs of engine and workers are here.", capacity.rows.len()),
         circumstances: vec![

@@ -20,7 +20,7 @@ pub fn words(load: &LoadResult) -> Words {
         circumstances.push(format!("received by {}", receive.name()));
     }
     Words {
-        title: "The load that was made",
+        title: "The load that was made".into(),
         sentence: load.summary.as_ref().map_or_else(
             || "No loaded trial was finished, so there is no answer yet.".into(),
             |s| sentence(load, s),

@@ -1,7 +1,9 @@
 //! What a reader needs first, in words.
 
 mod capacity;
+mod join;
 mod load;
+mod reproduce;
 mod reverse;
 mod stack;
 
@@ -12,7 +14,7 @@ use netfathom_model::verdict::Level;
 /// What stands at the head of a report.
 pub struct Words {
     /// What it is about.
-    pub title: &'static str,
+    pub title: String,
     /// The answer of the measurement in one sentence.
     pub sentence: String,
     /// How much of the plan is done.
@@ -23,14 +25,21 @@ pub struct Words {
 
 impl Words {
     pub fn of(record: &Record) -> Self {
-        let mut words = match &record.measurement {
+        let mut words = Self::of_measurement(&record.measurement);
+        words.circumstances.push(record.started_utc.clone());
+        words
+    }
+
+    /// The same of a measurement alone, which may be a run of an experiment.
+    pub fn of_measurement(measurement: &Measurement) -> Self {
+        match measurement {
             Measurement::Stack(result) => stack::words(result),
             Measurement::Load(result) => load::words(result),
             Measurement::Capacity(result) => capacity::words(result),
             Measurement::Reverse(result) => reverse::words(result),
-        };
-        words.circumstances.push(record.started_utc.clone());
-        words
+            Measurement::Join(result) => join::words(result),
+            Measurement::Reproduce(result) => reproduce::words(result),
+        }
     }
 
     /// What is missing of a record that is not whole.

@@ -10,7 +10,7 @@ pub fn words(reverse: &ReverseResult) -> Words {
     let done: usize = reverse.variants.iter().map(|v| v.trials.len()).sum();
     let wanted = plan.variants.len() * plan.trials as usize;
     Words {
-        title: "What incoming load takes from outgoing",
+        title: "What incoming load takes from outgoing".into(),
         sentence: sentence(reverse),
         there: format!("{done} of {wanted} trials are here."),
         circumstances: vec![

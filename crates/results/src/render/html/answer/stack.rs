@@ -10,7 +10,7 @@ pub fn words(stack: &StackResult) -> Words {
     let done = stack.trials.iter().filter(|t| t.kind == TrialKind::Measured).count();
     let plan = &stack.plan;
     Words {
-        title: "Time in the network stack",
+        title: "Time in the network stack".into(),
         sentence: sentence(stack),
         there: format!("{done} of {} trials with the tap are here.", plan.trials),
         circumstances: vec![
@@ -18,8 +18,16 @@ pub fn words(stack: &StackResult) -> Words {
             plan.profile.to_string(),
             format!("{} trials of {}", plan.trials, format_duration(plan.profile.duration_ns())),
             format!("{} bytes over UDP, {}", plan.size_bytes, family(plan.family)),
-            format!("tap {}", stack.tap.name()),
+            taps(stack),
         ],
+    }
+}
+
+/// The tap, or all that were compared, the one that measured first.
+fn taps(stack: &StackResult) -> String {
+    match stack.taps.as_slice() {
+        [] | [_] => format!("tap {}", stack.tap.name()),
+        taps => format!("taps {}", taps.iter().map(|t| t.tap.name()).collect::<Vec<_>>().join(", ")),
     }
 }
 

@@ -3,7 +3,9 @@
 
 mod capacity;
 mod histogram;
+mod join;
 mod load;
+mod reproduce;
 mod reverse;
 mod stack;
 
@@ -12,7 +14,7 @@ use std::collections::BTreeMap;
 use netfathom_model::accounting::Accounting;
 use netfathom_model::path::{Direction, Stage};
 use netfathom_model::profile::Profile;
-use netfathom_model::record::{Distribution, Measurement, Record};
+use netfathom_model::record::{Distribution, Measurement};
 use netfathom_stats as stats;
 use serde::Serialize;
 
@@ -24,15 +26,21 @@ pub enum Facts {
     Load(load::LoadFacts),
     Capacity(capacity::CapacityFacts),
     Reverse(reverse::ReverseFacts),
+    Join(join::JoinFacts),
+    Reproduce(reproduce::ReproduceFacts),
+    /// Of what is not drawn.
+    Nothing(()),
 }
 
 impl Facts {
-    pub fn of(record: &Record) -> Self {
-        match &record.measurement {
+    pub fn of(measurement: &Measurement) -> Self {
+        match measurement {
             Measurement::Stack(result) => Self::Stack(stack::StackFacts::of(result)),
             Measurement::Load(result) => Self::Load(load::LoadFacts::of(result)),
             Measurement::Capacity(result) => Self::Capacity(capacity::CapacityFacts::of(result)),
             Measurement::Reverse(result) => Self::Reverse(reverse::ReverseFacts::of(result)),
+            Measurement::Join(result) => Self::Join(join::JoinFacts::of(result)),
+            Measurement::Reproduce(result) => Self::Reproduce(reproduce::ReproduceFacts::of(result)),
         }
     }
 }

@@ -2,14 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use netfathom_model::path::Direction;
+use netfathom_model::path::{Direction, Tap};
 use netfathom_model::plan::{StackPlan, TapChoice};
-use netfathom_model::record::{Distribution, Estimate, StackResult, TrialKind};
+use netfathom_model::record::{Distribution, Estimate, StackResult, TapRow, TrialKind};
 use netfathom_model::units::format_duration;
 use serde::Serialize;
 
 use super::{Closing, Piece, PlanWords, StageWords, merged, pieces, quantiles, read, stage_words, values};
 use crate::render::html::answer::place;
+use crate::render::standing::distorts;
 
 #[derive(Serialize)]
 pub struct StackFacts {
@@ -33,6 +34,8 @@ pub struct StackFacts {
     accounting: Vec<Closing>,
     /// Which parts of the self-cost cannot be told from nothing.
     nothing: Option<Nothing>,
+    /// What must be said of each tap of the comparison.
+    taps: Vec<TapFacts>,
 }
 
 #[derive(Serialize)]
@@ -45,8 +48,41 @@ struct Curve {
 #[derive(Serialize)]
 struct Nothing {
     send_call_ns: bool,
+    send_call_share: Option<bool>,
     reader_cpu_ns: Option<bool>,
     rate_lost: Option<bool>,
+}
+
+/// Where an interval holds zero; `None` where there is none.
+#[derive(Serialize)]
+struct TapFacts {
+    tx_bias_ns: Option<bool>,
+    rx_bias_ns: Option<bool>,
+    send_call_ns: Option<bool>,
+    send_call_share: Option<bool>,
+    reader_cpu_ns: Option<bool>,
+    rate_lost: Option<bool>,
+    /// Whether the tap takes so much of the send call that it distorts.
+    send_distorts: bool,
+    /// The same of the flat-out rate.
+    rate_distorts: bool,
+}
+
+impl TapFacts {
+    fn of(row: &TapRow) -> Self {
+        let zero = |e: Option<Estimate>| e.map(|e| e.holds(0.0));
+        let (share, rate) = row.cost.map_or((None, None), |c| (c.send_call_share, c.rate_lost));
+        Self {
+            tx_bias_ns: zero(row.tx_bias_ns),
+            rx_bias_ns: zero(row.rx_bias_ns),
+            send_call_ns: zero(row.cost.map(|c| c.send_call_ns)),
+            send_call_share: zero(share),
+            reader_cpu_ns: zero(row.cost.and_then(|c| c.reader_cpu_ns)),
+            rate_lost: zero(rate),
+            send_distorts: distorts(share),
+            rate_distorts: distorts(rate),
+        }
+    }
 }
 
 impl StackFacts {
@@ -71,10 +107,12 @@ impl StackFacts {
             lag: values(&merged(measured().map(|t| &t.load.lag)), &quantiles),
             send_call: values(&merged(measured().map(|t| &t.load.send_call)), &quantiles),
             accounting: stack.trials.iter().map(|t| Closing::of(&t.accounting)).collect(),
+            taps: stack.taps.iter().map(TapFacts::of).collect(),
             nothing: stack.self_cost.map(|c| {
                 let zero = |e: Estimate| e.holds(0.0);
                 Nothing {
                     send_call_ns: zero(c.send_call_ns),
+                    send_call_share: c.send_call_share.map(zero),
                     reader_cpu_ns: c.reader_cpu_ns.map(zero),
                     rate_lost: c.rate_lost.map(zero),
                 }
@@ -87,6 +125,7 @@ impl StackFacts {
 fn plan_words(plan: &StackPlan) -> PlanWords {
     let tap = match plan.tap {
         TapChoice::Auto => "auto".to_owned(),
+        TapChoice::All => "all, beside each other on the same load".to_owned(),
         TapChoice::Only(tap) => tap.name().to_owned(),
     };
     let directions: Vec<&str> = plan.directions.iter().map(|d| d.name()).collect();
@@ -107,6 +146,12 @@ fn plan_words(plan: &StackPlan) -> PlanWords {
         ("port", port),
         ("seed", plan.seed.to_string()),
     ];
+    if matches!(plan.tap, TapChoice::All | TapChoice::Only(Tap::Pcap)) {
+        let by =
+            if plan.pcap.tcpdump { "Debian's tcpdump" } else { "netfathom's own reader of the packet ring" };
+        let kept = if plan.pcap.keep { "in the run's directory" } else { "no" };
+        rows.extend([("the pcap tap captures by", by.into()), ("captures and logs kept", kept.into())]);
+    }
     if plan.reader_delay_ns > 0 {
         rows.push(("reader's delay", format_duration(plan.reader_delay_ns)));
     }

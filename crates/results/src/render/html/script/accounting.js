@@ -3,7 +3,7 @@
 function accounting({ result, facts }) {
   if (!result.trials.length) return [note('No trial was finished, so no message is accounted for.')];
   return [
-    identity(result, facts), fateTable(result, facts),
+    identity(result, facts), fateTable(result, facts), capturedTable(result.trials),
     lazyDetails('what each hook saw', () => hookTable(result.trials)),
     lazyDetails('what other counters say', () => counterTable(result.trials, facts)),
   ];
@@ -82,4 +82,24 @@ function counterTable(trials, facts) {
     { head: '', text: true, cell: (r) => (r.ok ? 'agrees' : el('span', { class: 'mark void' }, 'disagrees'))},
     { head: '', text: true, cell: (r) => (r.c.shared ? 'strangers may move it too' : '') },
   ], rows);
+}
+
+// What the pcap tap captured; other taps capture nothing.
+function capturedTable(trials) {
+  const rows = trials.flatMap((t) => (t.captured || []).map((c) => ({ t, c })));
+  if (!rows.length) return null;
+  return el('div', {}, subtitle('What was captured'), table('What was captured in every trial', [
+    { head: 'trial', cell: (r) => r.t.index + 1 },
+    { head: 'way', text: true, cell: (r) => r.c.direction },
+    { head: 'device', text: true, cell: (r) => r.c.device },
+    { head: 'by', text: true, cell: (r) => r.c.by },
+    { head: 'packets', cell: (r) => count(r.c.packets) },
+    { head: 'dropped', title: 'by the kernel, because the capture had no room',
+      cell: (r) => (r.c.dropped > 0 ? el('span', { class: 'mark degraded' }, count(r.c.dropped)) : count(r.c.dropped)) },
+    { head: 'stamped early', title: 'packets whose time is an earlier one, since a program on the host asks for time stamps',
+      cell: (r) => (r.c.stamped_early === null || r.c.stamped_early === undefined ? 'not known' : count(r.c.stamped_early)) },
+    { head: 'duplicates', title: 'messages that were captured more than once', cell: (r) => count(r.c.duplicates) },
+    { head: 'others', title: 'packets that were none of the trial’s messages', cell: (r) => count(r.c.others) },
+    { head: 'file', text: true, wide: true, cell: (r) => r.c.file || 'not kept' },
+  ], rows));
 }

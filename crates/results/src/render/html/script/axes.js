@@ -34,9 +34,10 @@ function quantity(kind, most) {
 }
 
 // Names at the top of a chart need a place that no curve crosses.
-function yScale(q, named) {
+function yScale(q, named, reach) {
   if (q.log) return { distr: 3, log: 10, range: logRange };
-  return { range: (u, low, high) => zeroRange(low, named ? high * 1.16 : high) };
+  const [least, most] = reach || [Infinity, -Infinity];
+  return { range: (u, low, high) => zeroRange(Math.min(low, least), Math.max(named ? high * 1.16 : high, most)) };
 }
 
 // Charts of times start at zero: a cut axis would make noise look like a cliff.
@@ -125,5 +126,6 @@ function xAxis(x) {
     space: 56,
     values: (u, splits) => splits.map((v) => x.tick(v)),
     splits: x.splits,
+    ...(x.label ? { label: x.label, labelSize: 18, labelGap: 0 } : {}),
   });
 }

@@ -2,16 +2,18 @@
 // switched, and a table of the same values.
 //
 // spec: {id, title, about, x, xs, kind, series: [{label, group, colour, look, values, joined}],
-//        height, sync, stacked, bands: [{from, to, label, shaded}]};
-// look: strong, dashed, thin, faint, broad, points, dots, layer, area, steps; joined: across gaps.
+//        height, sync, stacked, bands: [{from, to, label, shaded}],
+//        quantity: instead of kind, reach: [low, high] beyond the values, over: draws on top};
+// look: strong, dashed, thin, faint, broad, points, dots, layer, area, steps, quiet...; joined: across gaps.
 
 const charts = {};
 
-function chart(spec) {
+function chart(wanted) {
+  const spec = { ...wanted, id: scope + wanted.id, sync: wanted.sync && scope + wanted.sync };
   const values = spec.series.flatMap((s) => s.values.filter(isNumber));
   if (!values.length) return note(spec.title + ': there is no value to draw.');
   const most = values.reduce((top, v) => Math.max(top, Math.abs(v)), 0);
-  const q = quantity(spec.kind, most);
+  const q = spec.quantity || quantity(spec.kind, most);
   const state = { plot: null, hidden: new Set() };
   const legend = makeLegend(spec, (group, shown) => toggle(state, spec, group, shown));
   const reset = el('button', { type: 'button', class: 'reset', hidden: true, onclick: () => resetZoom(state) },
@@ -40,7 +42,7 @@ function draw({ state, spec, q, legend, reset, canvas }) {
     width: Math.max(canvas.clientWidth, 200),
     height: spec.height || 240,
     legend: { show: false },
-    scales: { x: { time: false }, y: yScale(q, Boolean(spec.bands)) },
+    scales: { x: { time: false }, y: yScale(q, Boolean(spec.bands), spec.reach) },
     axes: [xAxis(spec.x), yAxis(q)],
     series: [{}, ...spec.series.map((s) => lineOf(s))],
     cursor: { points: { size: 6 }, drag: { x: true, y: false },
@@ -48,6 +50,7 @@ function draw({ state, spec, q, legend, reset, canvas }) {
     hooks: {
       drawClear: [(u) => drawBands(u, spec.bands || [])],
       drawAxes: [(u) => nameBands(u, spec.bands || [])],
+      draw: [(u) => spec.over && spec.over(u)],
       setCursor: [(u) => showReading(legend, spec, u.cursor.idx, q)],
       setScale: [(u, key) => key === 'x' && zoomed(u, spec, reset)],
     },
@@ -110,9 +113,16 @@ function within(u, paint) {
   ctx.restore();
 }
 
+// Lines of others, told apart by their dashes.
+const QUIET_DASHES = { quiet: [], 'quiet-dashed': [7, 4], 'quiet-dotted': [2, 3], 'quiet-dashdot': [9, 3, 2, 3] };
+
 function lineOf(s) {
   const line = { label: s.label, scale: 'y', spanGaps: Boolean(s.joined), points: { show: false } };
   const plain = () => colour(s.colour);
+  if (s.look in QUIET_DASHES) {
+    return { ...line, width: 1.5, dash: QUIET_DASHES[s.look], stroke: plain,
+      points: { show: Boolean(s.marked), size: 4, width: 0, fill: plain } };
+  }
   switch (s.look) {
     case 'thin': return { ...line, width: 1, stroke: plain };
     case 'dashed': return { ...line, width: 2, dash: [6, 4], stroke: plain };
@@ -127,7 +137,7 @@ function lineOf(s) {
       points: { show: true, size: 5, width: 0, fill: () => faint(s.colour) } };
     // A line of one value has no length; only a point shows it.
     default: return { ...line, width: 2, stroke: plain,
-      points: { show: s.values.filter(isNumber).length < 2, size: 8, fill: plain } };
+      points: { show: Boolean(s.marked) || s.values.filter(isNumber).length < 2, size: s.marked ? 6 : 8, fill: plain } };
   }
 }
 

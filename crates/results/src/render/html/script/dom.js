@@ -37,11 +37,28 @@ function tableCell(column, index, row) {
   return index === 0 ? el('th', { scope: 'row', ...kind }, content) : el('td', kind, content);
 }
 
+// Names of charts and sections begin with this: empty on the page itself, another for each run
+// of an experiment, which draws what the page has drawn already.
+let scope = '';
+
+function inScope(name, build) {
+  const outer = scope;
+  scope = name;
+  try {
+    return build();
+  } finally {
+    scope = outer;
+  }
+}
+
 // Details that are built when they are first opened: most never are.
 function lazyDetails(summary, build) {
+  const here = scope;
   const box = el('details', {}, el('summary', {}, summary));
   box.addEventListener('toggle', () => {
-    if (box.open && box.children.length === 1) append(box, [build()]);
+    if (!box.open || box.children.length !== 1) return;
+    append(box, [inScope(here, build)]);
+    drawAll();
   });
   return box;
 }
@@ -87,11 +104,12 @@ function bigAndHalf(perS, half) {
 // One of several pictures at a time; each is built when it is first asked for.
 // An option is {name, build}.
 function choice(label, options) {
+  const here = scope;
   const panels = options.map(() => el('div', { hidden: true }));
   const buttons = options.map((o, i) => el('button', { type: 'button', 'aria-pressed': 'false',
     onclick: () => { pick(i); drawAll(); } }, o.name));
   const pick = (chosen) => {
-    if (!panels[chosen].children.length) append(panels[chosen], [options[chosen].build()]);
+    if (!panels[chosen].children.length) append(panels[chosen], [inScope(here, options[chosen].build)]);
     panels.forEach((p, i) => { p.hidden = i !== chosen; });
     buttons.forEach((b, i) => b.setAttribute('aria-pressed', String(i === chosen)));
   };

@@ -1,8 +1,8 @@
-// The order a reader needs.
+// The order a reader needs: id, title, what builds it, and where it is not for all, for whom.
 
 const CLOSING = [
   ['findings', 'Findings', findings],
-  ['left-out', 'Left out', leftOut],
+  ['left-out', 'Left out', leftOut, ({ result }) => Boolean(result.left_out)],
   ['environment', 'Environment and plan', environment],
   ['record-section', 'The record', rawRecord],
 ];
@@ -17,6 +17,7 @@ const SECTIONS = {
     ['tables', 'The papers’ tables', papersTables],
     ['stage-table', 'Stage by stage', stageTables],
     ['accounting', 'Accounting', accounting],
+    ['taps', 'The taps beside each other', tapsBeside, tapsCompared],
     ['self-cost', 'Self-cost of the tap', selfCost],
     ['witness', 'Witness', witness],
     ['lag-section', 'Lag', lagSection],
@@ -45,11 +46,28 @@ const SECTIONS = {
     ['processor', 'The sender’s processor', processorShares],
     ['stage-table', 'Stages before and at the peak', stageChanges],
   ],
+  join: [
+    ['glance', 'At a glance', joinGlance],
+    ['run', 'Over time', joinOverTime],
+    ['percentiles-section', 'Percentiles', joinPercentiles],
+    ['tables', 'The numbers', joinTable],
+    ['captures', 'Captures', joinCaptures],
+    ['logs', 'Logs', joinLogs],
+    ['clocks', 'Clocks', joinClocks],
+  ],
+  reproduce: [
+    ['claims', 'What the source says', claimList],
+    ['tables', 'Its tables, and ours beside them', besideTables],
+    ['figures', 'Its figures', figureSections],
+    ['differences', 'What differs from the original', differencesSection],
+    ['runs', 'Runs', runList],
+  ],
 };
 
 // A part that cannot be drawn says so and leaves the others alone.
-function section(context, [id, title, build]) {
-  const node = el('section', { id, 'aria-labelledby': id + '-title' }, el('h2', { id: id + '-title' }, title));
+function section(context, [name, title, build], heading) {
+  const id = scope + name;
+  const node = el('section', { id, 'aria-labelledby': id + '-title' }, el(heading || 'h2', { id: id + '-title' }, title));
   try {
     append(node, build(context));
   } catch (error) {
@@ -59,6 +77,10 @@ function section(context, [id, title, build]) {
   return node;
 }
 
+function partsFor(context, parts) {
+  return parts.filter(([, , , wanted]) => !wanted || wanted(context));
+}
+
 function start() {
   const recordText = document.getElementById('record').textContent;
   const record = JSON.parse(recordText);
@@ -66,7 +88,7 @@ function start() {
   const context = { record, facts, recordText, result: record.measurement };
   const report = document.getElementById('report');
   const contents = document.getElementById('contents');
-  for (const part of [...(SECTIONS[record.measurement.kind] || []), ...CLOSING]) {
+  for (const part of partsFor(context, [...(SECTIONS[record.measurement.kind] || []), ...CLOSING])) {
     report.append(section(context, part));
     contents.append(el('a', { href: '#' + part[0] }, part[1]));
   }

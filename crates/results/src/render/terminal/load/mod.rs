@@ -19,8 +19,12 @@ pub(super) fn draw(page: &mut Page, record: &Record, result: &LoadResult) {
     times::intervals(page, result);
     times::lag(page, result);
     echo::draw(page, result);
-    let kept =
-        result.trials.iter().map(|t| Kept { index: t.index, load: &t.load, accounting: &t.accounting });
+    let kept = result.trials.iter().map(|t| Kept {
+        index: t.index,
+        load: &t.load,
+        accounting: &t.accounting,
+        captured: &[],
+    });
     accounting::draw(page, &kept.collect::<Vec<_>>());
     notes::findings(page, record);
     notes::left_out(page, &result.left_out);
@@ -36,7 +40,7 @@ fn there(result: &LoadResult) -> String {
 }
 
 /// Such as `205k/s ± 0.3k left, 99.9 % of the plan, none lost, lag p99 1.2 µs, over 3 trials, …`.
-fn answer(result: &LoadResult) -> String {
+pub(super) fn answer(result: &LoadResult) -> String {
     let plan = &result.plan;
     let how = format!(
         "{}, {}, {} B, {}, {}",

@@ -17,6 +17,14 @@ pub(super) fn self_cost(page: &mut Page, result: &StackResult) {
         return;
     };
     page.text(&format!("send call    {}", per_message(&cost.send_call_ns)));
+    if let Some(share) = &cost.send_call_share {
+        page.text(&format!(
+            "of the call  {:+.1} % ± {:.1}{}",
+            share.value * 100.0,
+            share.half_width * 100.0,
+            doubt(share)
+        ));
+    }
     if let Some(reader) = &cost.reader_cpu_ns {
         page.text(&format!("reader CPU   {}", per_message(reader)));
     }
@@ -50,6 +58,9 @@ pub(super) fn witnesses(page: &mut Page, result: &StackResult) {
         let relation = if w.difference_ns < 0.0 { "less" } else { "more" };
         let verdict = match w.agreement {
             Agreement::Agree => "they agree within the larger of 15 % and 300 ns",
+            Agreement::CannotTell if w.half_width_ns.is_none() => {
+                "more than 15 % and 300 ns, but of too few trials to tell"
+            }
             Agreement::CannotTell => "more than 15 % and 300 ns, but no more than trials of one tap differ",
             Agreement::Disagree => "they DISAGREE, by more than 15 % and 300 ns",
         };

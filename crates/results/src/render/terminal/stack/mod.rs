@@ -5,6 +5,7 @@ mod cost;
 mod lag;
 mod stages;
 mod summary;
+mod taps;
 mod trials;
 
 use netfathom_model::record::{Record, StackResult, Trial, TrialKind};
@@ -22,9 +23,14 @@ pub(super) fn draw(page: &mut Page, record: &Record, result: &StackResult) {
         stages::draw(page, summary);
     }
     stages::percentiles(page, &result.summaries);
-    let kept =
-        result.trials.iter().map(|t| Kept { index: t.index, load: &t.load, accounting: &t.accounting });
+    let kept = result.trials.iter().map(|t| Kept {
+        index: t.index,
+        load: &t.load,
+        accounting: &t.accounting,
+        captured: &t.captured,
+    });
     accounting::draw(page, &kept.collect::<Vec<_>>());
+    taps::draw(page, result);
     cost::self_cost(page, result);
     cost::witnesses(page, result);
     lag::draw(page, result);
@@ -43,7 +49,7 @@ fn there(result: &StackResult) -> String {
 }
 
 /// Such as `tx 1.21 µs ± 0.04, rx 8.4 µs ± 0.3 per message over 10 trials, lab, …`.
-fn answer(result: &StackResult) -> String {
+pub(super) fn answer(result: &StackResult) -> String {
     let plan = &result.plan;
     let how =
         format!("{}, {}, {} B, {} tap", place(plan.place), plan.profile, plan.size_bytes, result.tap.name());

@@ -43,6 +43,11 @@ fn build(summary: &PathSummary, bar: impl Fn(f64) -> String) -> Table {
         ("share", Align::Right),
         ("", Align::Left),
     ]);
+    if let Some(reason) = one_reason(&summary.stages) {
+        table.row_across("all stages", &format!("n/a: {reason}"));
+        row(&mut table, "total", &summary.total, (summary.total.n > 0).then_some(1.0), &bar);
+        return table;
+    }
     let (inside, outside): (Vec<_>, Vec<_>) = summary.stages.iter().partition(|s| s.inside);
     for stage in inside {
         stage_row(&mut table, stage, stage.stage.name(), &bar);
@@ -52,6 +57,13 @@ fn build(summary: &PathSummary, bar: impl Fn(f64) -> String) -> Table {
         stage_row(&mut table, stage, &format!("{} *", stage.stage.name()), &bar);
     }
     table
+}
+
+/// Why a tap that sees no stage at all has none of them.
+fn one_reason(stages: &[StageSummary]) -> Option<&str> {
+    let StageSummaryTimes::Unavailable(first) = &stages.first()?.times else { return None };
+    let same = |s: &StageSummary| matches!(&s.times, StageSummaryTimes::Unavailable(r) if r == first);
+    stages.iter().all(same).then_some(first)
 }
 
 fn measured(stage: &StageSummary) -> Option<&Distribution> {

@@ -17,6 +17,8 @@ function selfCost({ result, facts }) {
 function estimates(cost, nothing) {
   const rows = [
     estimateRow('send call', 'longer, per message', cost.send_call_ns, nothing.send_call_ns, time),
+    ...(cost.send_call_share ? [estimateRow('of the send call', 'of its time without a tap', cost.send_call_share, nothing.send_call_share,
+      (v) => percent(v, 1))] : []),
     estimateRow('reader’s processor', 'more time, per message', cost.reader_cpu_ns, nothing.reader_cpu_ns, time),
     estimateRow('flat-out rate', 'share that the tap takes', cost.rate_lost, nothing.rate_lost, (v) => percent(v, 1)),
   ];
@@ -57,14 +59,15 @@ function witness({ result }) {
     { head: 'its mean', cell: (w) => time(w.mean_ns) },
     { head: 'main tap minus it', cell: (w) => time(w.difference_ns) },
     { head: '95 % between trials', cell: (w) => (isNumber(w.half_width_ns) ? '± ' + time(w.half_width_ns) : NOT_KNOWN) },
-    { head: '', text: true, cell: (w) => agreement(w.agreement) },
+    { head: '', text: true, cell: (w) => agreement(w) },
   ], result.witnesses)];
 }
 
-function agreement(outcome) {
+function agreement({ agreement: outcome, half_width_ns: half }) {
   const texts = {
     agree: 'agrees within the larger of 15 % and 300 ns',
-    cannot_tell: 'more than 15 % and 300 ns, but no more than trials of one tap differ',
+    cannot_tell: isNumber(half) ? 'more than 15 % and 300 ns, but no more than trials of one tap differ'
+      : 'more than 15 % and 300 ns, but of too few trials to tell',
     disagree: 'disagrees by more than the larger of 15 % and 300 ns',
   };
   const text = texts[outcome] || words(outcome);

@@ -1,0 +1,287 @@
+//! A capture and a log put together, message by message.
+//!
+//! Both are read once, side by side: a packet whose message the log has not told yet makes the
+//! log be read on, as far as that message should be. What one of the two has and the other has
+//! not yet waits in a table of a fixed size; what must leave it to make room was missing from
+//! the other. So memory is bounded whatever the files hold, and what is in order costs one
+//! step each.
+
+use netfathom_model::plan::Numbering;
+use netfathom_model::record::PacketKind;
+
+use crate::decode::{self, Skipped};
+use crate::error::CaptureError;
+use crate::log::{Clock, Messages};
+use crate::packet::{LinkType, Packets, Way};
+
+mod captured;
+mod clock;
+mod flows;
+mod joiner;
+mod number;
+mod table;
+#[cfg(test)]
+mod tests;
+
+pub use captured::Captured;
+pub use clock::{ClockFit, Fit, Fitted};
+
+use joiner::Joiner;
+use number::{Number, number};
+
+/// How to join.
+#[derive(Clone, Copy, Debug)]
+pub struct Options {
+    /// Where the number of a message lies.
+    pub numbering: Numbering,
+    /// Only packets from or to this UDP port; all others are foreign.
+    pub port: Option<u16>,
+    /// Only packets that went this way, where the capture says which; all others are foreign.
+    pub way: Option<Way>,
+    /// Messages that log and capture may be apart, or out of order.
+    pub window: u32,
+    /// Puts the clocks together instead of what the log states.
+    pub fitted: Option<Fitted>,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { numbering: Numbering::Netfathom, port: None, way: None, window: 65_536, fitted: None }
+    }
+}
+
+/// A message that was captured. All times are on the clock of the log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sighting {
+    /// Whose message it is; 0 where messages are numbered otherwise than by netfathom.
+    pub flow: u32,
+    /// Its number.
+    pub sequence: u64,
+    /// When it was sent: as the log has it. Of a message that is not in it, or has no time there,
+    /// as the message itself says; but never of a log that has no sending times at all, for who
+    /// received a message mostly has another clock than who sent it.
+    pub sent_ns: Option<u64>,
+    /// When it was sent as the message itself says, by the clock of its sender, which need not be
+    /// that of the log.
+    pub stamped_ns: Option<u64>,
+    /// When it was received, as the log has it.
+    pub received_ns: Option<u64>,
+    /// When it was captured, where the capture says so.
+    pub captured_ns: Option<i64>,
+    /// Which way it went, where the capture says so.
+    pub way: Option<Way>,
+    /// Whether this is the first sight of it. The other one is of the same message on its other
+    /// way through the same host, and comes only where the capture says which way it went.
+    pub first: bool,
+    /// Whether the log has it.
+    pub in_log: bool,
+}
+
+impl Sighting {
+    /// From the application to the capture.
+    #[inline]
+    #[must_use]
+    pub fn out_ns(&self) -> Option<i64> {
+        Some(self.captured_ns?.wrapping_sub(self.sent_ns? as i64))
+    }
+
+    /// From the capture to the application.
+    #[inline]
+    #[must_use]
+    pub fn in_ns(&self) -> Option<i64> {
+        Some((self.received_ns? as i64).wrapping_sub(self.captured_ns?))
+    }
+}
+
+/// What came of a join.
+#[derive(Debug, Default)]
+pub struct Joined {
+    /// Packets that were read.
+    pub packets: u64,
+    /// Their captured bytes.
+    pub bytes: u64,
+    /// When the earliest was captured, since 1970.
+    pub first_ns: i64,
+    /// When the latest was.
+    pub last_ns: i64,
+    /// Packets captured before the one before them.
+    pub backwards: u64,
+    /// Packets of which the capture does not say when they were captured.
+    pub untimed: u64,
+    /// The link types, in the order of their first packets; the first eight of them.
+    pub links: Vec<LinkType>,
+    /// Packets by kind.
+    pub kinds: Kinds,
+    /// Of [`PacketKind::NotInLog`], those of flows that the log knows: it should have had them.
+    pub unlogged: u64,
+    /// Messages that the log has, those that are there twice included.
+    pub messages: u64,
+    /// Of those, the ones that were there before: `messages` = joined + `missing` + `unusable`.
+    pub unusable: u64,
+    /// Of those, the ones that the capture has not.
+    pub missing: u64,
+    /// Joined messages that were captured after a later one.
+    pub reordered: u64,
+    /// Messages of which the log says when they were received.
+    pub received: u64,
+    /// What the log said of its clock.
+    pub clock: Clock,
+    /// Why the capture could not be read to its end.
+    pub capture_damage: Option<CaptureError>,
+    /// Why the log could not.
+    pub log_damage: Option<CaptureError>,
+}
+
+/// Packets by what they were to the join.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Kinds([u64; 9]);
+
+impl Kinds {
+    /// All kinds, in the order of [`Kinds::counts`].
+    pub const ALL: [PacketKind; 9] = [
+        PacketKind::Joined,
+        PacketKind::Duplicate,
+        PacketKind::NotInLog,
+        PacketKind::Foreign,
+        PacketKind::NotUdp,
+        PacketKind::Fragment,
+        PacketKind::CutOff,
+        PacketKind::Malformed,
+        PacketKind::UnknownLink,
+    ];
+
+    /// How many packets were of a kind.
+    #[must_use]
+    pub fn of(&self, kind: PacketKind) -> u64 {
+        self.0[kind as usize]
+    }
+
+    /// Every kind and its number.
+    pub fn counts(&self) -> impl Iterator<Item = (PacketKind, u64)> + '_ {
+        Self::ALL.into_iter().zip(self.0)
+    }
+
+    /// All packets.
+    #[must_use]
+    pub fn sum(&self) -> u64 {
+        self.0.iter().sum()
+    }
+
+    #[inline]
+    fn add(&mut self, kind: PacketKind) {
+        self.0[kind as usize] += 1;
+    }
+}
+
+/// Joins a capture with a log, both from where they are to their ends, and tells each message
+/// that was captured. What is damaged is joined as far as it can be read.
+pub fn join(
+    packets: &mut impl Packets,
+    log: &mut impl Messages,
+    options: &Options,
+    each: impl FnMut(&Sighting),
+) -> Joined {
+    let mut joiner = Joiner::new(log, options, each);
+    let mut seen = Seen::default();
+    let damage = loop {
+        match packets.next_packet() {
+            Ok(Some(packet)) => {
+                let (time_ns, link, bytes) = (packet.time_ns, packet.link, packet.data.len());
+                let found = message(&packet, options);
+                let is_timed = packets.without_time() == seen.untimed;
+                let time_ns = is_timed.then_some(time_ns);
+                seen.add(time_ns, link, bytes);
+                match found {
+                    Ok((number, way)) => joiner.packet(number, time_ns, way),
+                    Err(kind) => joiner.kinds.add(kind),
+                }
+            }
+            Ok(None) => break None,
+            Err(error) => break Some(error),
+        }
+    };
+    let joined = Joined { capture_damage: damage, ..joiner.finish() };
+    seen.told(joined)
+}
+
+/// The number of the message in a packet, and its way; or what kind of packet it is otherwise.
+#[inline]
+fn message(
+    packet: &crate::packet::Packet<'_>,
+    options: &Options,
+) -> Result<(Number, Option<Way>), PacketKind> {
+    let datagram = decode::udp(packet.link, packet.data).map_err(|skipped| match skipped {
+        Skipped::NotUdp => PacketKind::NotUdp,
+        Skipped::Fragment => PacketKind::Fragment,
+        Skipped::CutOff => PacketKind::CutOff,
+        Skipped::Malformed => PacketKind::Malformed,
+        Skipped::UnknownLink => PacketKind::UnknownLink,
+    })?;
+    let way = packet.way.or(datagram.way);
+    let is_port = |port| datagram.source.port() == port || datagram.destination.port() == port;
+    if options.port.is_some_and(|port| !is_port(port))
+        || options.way.zip(way).is_some_and(|(wanted, way)| wanted != way)
+    {
+        return Err(PacketKind::Foreign);
+    }
+    number(options.numbering, datagram.payload).map(|number| (number, way)).ok_or(if datagram.cut {
+        PacketKind::CutOff
+    } else {
+        PacketKind::Foreign
+    })
+}
+
+/// What is told of packets whatever they hold.
+#[derive(Debug, Default)]
+struct Seen {
+    packets: u64,
+    bytes: u64,
+    first_ns: i64,
+    latest_ns: i64,
+    previous_ns: i64,
+    backwards: u64,
+    untimed: u64,
+    links: Vec<LinkType>,
+}
+
+/// Link types beyond these are not listed: a file may name any number of them.
+const MOST_LINKS: usize = 8;
+
+impl Seen {
+    #[inline]
+    fn add(&mut self, time_ns: Option<i64>, link: LinkType, bytes: usize) {
+        match time_ns {
+            Some(time_ns) => self.time(time_ns),
+            None => self.untimed += 1,
+        }
+        self.packets += 1;
+        self.bytes += bytes as u64;
+        if self.links.last() != Some(&link) && self.links.len() < MOST_LINKS && !self.links.contains(&link) {
+            self.links.push(link);
+        }
+    }
+
+    #[inline]
+    fn time(&mut self, time_ns: i64) {
+        if self.packets == self.untimed {
+            (self.first_ns, self.latest_ns, self.previous_ns) = (time_ns, time_ns, time_ns);
+        }
+        self.backwards += u64::from(time_ns < self.previous_ns);
+        self.previous_ns = time_ns;
+        self.first_ns = self.first_ns.min(time_ns);
+        self.latest_ns = self.latest_ns.max(time_ns);
+    }
+
+    fn told(self, joined: Joined) -> Joined {
+        Joined {
+            packets: self.packets,
+            bytes: self.bytes,
+            first_ns: self.first_ns,
+            last_ns: self.latest_ns,
+            backwards: self.backwards,
+            untimed: self.untimed,
+            links: self.links,
+            ..joined
+        }
+    }
+}

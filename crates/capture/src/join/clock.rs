@@ -1,0 +1,132 @@
+//! The clocks of two hosts put together by what lies between them.
+//!
+//! A message takes at least some time, and often hardly more: the shortest ways of many windows
+//! of time lie on a line, whose slope is what the clocks drift apart. The line that lies below
+//! all of them and is nearest to them on the whole is an edge of their lower convex hull: the
+//! one above or below the middle of their times (Moon, Skelly, Towsley 1999).
+
+/// Windows that the minima are taken of.
+const WINDOWS: usize = 512;
+/// Shorter ones would be full of noise.
+const SHORTEST_WINDOW_NS: i64 = 10_000_000;
+/// Fewer minima have no slope, and shorter stretches of time neither.
+const FEWEST_WINDOWS: usize = 16;
+const SHORTEST_NS: f64 = 2e9;
+/// Clocks drift less: NTP corrects at most so much, and a quartz is off by less.
+const MOST_DRIFT: f64 = 500e-6;
+
+/// How the clock of the capture is ahead of the log's.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Fitted {
+    /// At `at_ns`.
+    pub offset_ns: i64,
+    /// When that holds, on the clock of the capture.
+    pub at_ns: i64,
+    /// How much it changes, ns each ns; 0 where that cannot be told.
+    pub drift: f64,
+}
+
+impl Fitted {
+    /// How much the clock of the capture is ahead at a moment of it.
+    #[inline]
+    #[must_use]
+    pub fn ahead_ns(&self, captured_ns: i64) -> i64 {
+        let since = captured_ns.wrapping_sub(self.at_ns) as f64;
+        self.offset_ns.wrapping_add((self.drift * since).round() as i64)
+    }
+}
+
+/// Collects what a [`Fitted`] is made of.
+#[derive(Clone, Debug)]
+pub struct ClockFit {
+    windows: Vec<Option<(i64, i64)>>,
+    window_ns: i64,
+    start_ns: Option<i64>,
+}
+
+/// A fit, and how it moved over the capture.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Fit {
+    /// The line.
+    pub fitted: Fitted,
+    /// How much it rose from the first to the last message; `None` without a slope.
+    pub moved_ns: Option<i64>,
+}
+
+impl Default for ClockFit {
+    fn default() -> Self {
+        Self { windows: Vec::new(), window_ns: SHORTEST_WINDOW_NS, start_ns: None }
+    }
+}
+
+impl ClockFit {
+    /// Adds a message: when it was captured, by the capture, and how much later that is than
+    /// when it was sent, by the log. Of received ones take the captured time less the received
+    /// one, both with the opposite sign.
+    #[inline]
+    pub fn add(&mut self, captured_ns: i64, difference_ns: i64) {
+        let start = *self.start_ns.get_or_insert(captured_ns);
+        let mut at = captured_ns.saturating_sub(start).max(0) / self.window_ns;
+        while at >= WINDOWS as i64 {
+            self.halve();
+            at /= 2;
+        }
+        let at = at as usize;
+        if at >= self.windows.len() {
+            self.windows.resize(at + 1, None);
+        }
+        let window = &mut self.windows[at];
+        if window.is_none_or(|(_, least)| difference_ns < least) {
+            *window = Some((captured_ns, difference_ns));
+        }
+    }
+
+    fn halve(&mut self) {
+        let lower = |pair: &[Option<(i64, i64)>]| pair.iter().flatten().min_by_key(|(_, d)| *d).copied();
+        self.windows = self.windows.chunks(2).map(lower).collect();
+        self.window_ns = self.window_ns.saturating_mul(2);
+    }
+
+    /// The line below all; `None` without a message.
+    #[must_use]
+    pub fn fit(&self) -> Option<Fit> {
+        let points: Vec<(i64, i64)> = self.windows.iter().flatten().copied().collect();
+        let &(at_ns, least) = points.iter().min_by_key(|(_, d)| *d)?;
+        let flat = Fit { fitted: Fitted { offset_ns: least, at_ns, drift: 0.0 }, moved_ns: None };
+        let (first, last) = (points[0].0, points[points.len() - 1].0);
+        // Relative to the least, for a difference since 1970 has no digits left in an f64.
+        let near: Vec<(f64, f64)> = points
+            .iter()
+            .map(|&(t, d)| (t.wrapping_sub(first) as f64, d.wrapping_sub(least) as f64))
+            .collect();
+        let length = last.wrapping_sub(first) as f64;
+        if points.len() < FEWEST_WINDOWS || length < SHORTEST_NS {
+            return Some(flat);
+        }
+        let Some(((t0, d0), drift)) = edge(&near) else { return Some(flat) };
+        if drift.abs() > MOST_DRIFT {
+            return Some(flat);
+        }
+        let offset_ns = least.wrapping_add((d0 - drift * t0).floor() as i64);
+        let fitted = Fitted { offset_ns, at_ns: first, drift };
+        Some(Fit { fitted, moved_ns: Some((drift * length).round() as i64) })
+    }
+}
+
+/// The edge of the lower hull over the mean of the times: where it begins, and its slope.
+fn edge(points: &[(f64, f64)]) -> Option<((f64, f64), f64)> {
+    let mean = points.iter().map(|p| p.0).sum::<f64>() / points.len() as f64;
+    let mut hull: Vec<(f64, f64)> = Vec::new();
+    for &p in points {
+        while let [.., a, b] = hull[..] {
+            let turns_left = (b.0 - a.0) * (p.1 - a.1) - (b.1 - a.1) * (p.0 - a.0) > 0.0;
+            if turns_left {
+                break;
+            }
+            hull.pop();
+        }
+        hull.push(p);
+    }
+    let pair = hull.windows(2).find(|w| w[0].0 <= mean && mean <= w[1].0 && w[0].0 < w[1].0)?;
+    Some((pair[0], (pair[1].1 - pair[0].1) / (pair[1].0 - pair[0].0)))
+}

@@ -1,0 +1,148 @@
+//! Where messages wait for their other half.
+
+use crate::packet::Way;
+
+/// What is known of the message in a slot.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum State {
+    /// There is none.
+    #[default]
+    Empty,
+    /// Both halves have come.
+    Joined,
+    /// The log has it, the capture not yet: `sent_ns`, `received_ns`, `ahead_ns`.
+    Listed,
+    /// The capture has it, the log not yet: `sent_ns` of the message itself, `captured_ns`, and
+    /// `again_ns` of its other way.
+    Sighted,
+}
+
+/// Which way a message was seen, and what else is to be kept of the sight.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Marks(u8);
+
+impl Marks {
+    /// Went into the host.
+    pub const IN: u8 = 1;
+    /// Went out of the host.
+    pub const OUT: u8 = 2;
+    /// Was seen both ways.
+    pub const AGAIN: u8 = 4;
+    /// Was captured after a later one.
+    pub const REORDERED: u8 = 8;
+    /// Nobody says when it was captured.
+    pub const UNTIMED: u8 = 16;
+
+    /// Notes one.
+    #[inline]
+    pub fn set(&mut self, mark: u8) {
+        self.0 |= mark;
+    }
+
+    /// Notes the way.
+    #[inline]
+    pub fn set_way(&mut self, way: Way) {
+        self.set(match way {
+            Way::In => Self::IN,
+            Way::Out => Self::OUT,
+        });
+    }
+
+    /// The way, where one was noted.
+    pub fn way(self) -> Option<Way> {
+        match (self.has(Self::IN), self.has(Self::OUT)) {
+            (true, _) => Some(Way::In),
+            (_, true) => Some(Way::Out),
+            _ => None,
+        }
+    }
+
+    /// Whether it was noted.
+    #[inline]
+    pub fn has(self, mark: u8) -> bool {
+        self.0 & mark != 0
+    }
+}
+
+/// One message.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Slot {
+    pub flow: u32,
+    pub state: State,
+    pub marks: Marks,
+    pub sequence: u64,
+    /// When it was sent; 0 where nobody says.
+    pub sent_ns: u64,
+    /// When it was received; 0 where nobody says. Of a [`State::Sighted`] one, when it was captured.
+    pub second: u64,
+    /// What CLOCK_REALTIME was ahead of the log. Of a [`State::Sighted`] one, when it was
+    /// captured on its other way.
+    pub third: i64,
+}
+
+impl Slot {
+    /// A sighted message and the same of the log as one. Its own stamp may stand in for a
+    /// sending time that the log has not, where both are by one clock.
+    #[inline]
+    pub fn joined(&self, listed: &Self, stamp_stands_in: bool) -> Self {
+        let sent_ns = if listed.sent_ns == 0 && stamp_stands_in { self.sent_ns } else { listed.sent_ns };
+        Self { state: State::Joined, marks: self.marks, sent_ns, ..*listed }
+    }
+
+    #[inline]
+    fn is(&self, flow: u32, sequence: u64) -> bool {
+        self.sequence == sequence && self.flow == flow && self.state != State::Empty
+    }
+}
+
+/// A table of as many sets of two slots as messages may be apart.
+#[derive(Debug)]
+pub struct Table {
+    slots: Box<[Slot]>,
+    mask: u64,
+}
+
+impl Table {
+    /// For messages that are at most so far apart.
+    pub fn new(window: u32) -> Self {
+        let sets = (window.max(1) as usize).next_power_of_two();
+        Self { slots: vec![Slot::default(); 2 * sets].into(), mask: sets as u64 - 1 }
+    }
+
+    /// Flows begin at different places, for most begin with the same numbers.
+    #[inline]
+    fn set(&self, flow: u32, sequence: u64) -> usize {
+        let begin = u64::from(flow).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 24;
+        2 * (sequence.wrapping_add(begin) & self.mask) as usize
+    }
+
+    /// The slot that has a message.
+    #[inline]
+    pub fn find(&mut self, flow: u32, sequence: u64) -> Option<&mut Slot> {
+        let set = self.set(flow, sequence);
+        self.slots[set..set + 2].iter_mut().find(|slot| slot.is(flow, sequence))
+    }
+
+    /// Puts a message that is not there into its place, and returns the one that had to go.
+    #[inline]
+    pub fn put(&mut self, new: Slot) -> Slot {
+        let set = self.set(new.flow, new.sequence);
+        let [a, b] = [&self.slots[set], &self.slots[set + 1]];
+        let waits = |slot: &Slot| matches!(slot.state, State::Listed | State::Sighted);
+        // What nobody waits for goes first. Of two that wait, one of the same flow is farther off
+        // than the window, while one of another flow may be of now.
+        let b_is_older = a.flow == b.flow && b.sequence < a.sequence;
+        let second = match (waits(a), waits(b)) {
+            (true, false) => true,
+            (false, true) => false,
+            (false, false) => a.state != State::Empty && (b.state == State::Empty || b_is_older),
+            (true, true) => b_is_older || a.flow != new.flow && b.flow == new.flow,
+        };
+        std::mem::replace(&mut self.slots[set + usize::from(second)], new)
+    }
+
+    /// Everything that is left.
+    pub fn drain(&mut self) -> impl Iterator<Item = Slot> + '_ {
+        self.slots.iter_mut().map(std::mem::take).filter(|slot| slot.state != State::Empty)
+    }
+}

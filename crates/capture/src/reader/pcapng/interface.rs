@@ -1,0 +1,90 @@
+//! Interfaces of a section: what its packets begin with, and what their times count.
+
+use super::super::Order;
+use super::options::Options;
+use crate::packet::LinkType;
+
+const TIME_RESOLUTION: u16 = 9;
+const TIME_OFFSET: u16 = 14;
+
+/// An interface, as a section describes it.
+#[derive(Debug)]
+pub struct Interface {
+    pub link: LinkType,
+    /// The most that is captured of a packet, where there is a bound.
+    pub snaplen: Option<u32>,
+    unit: Unit,
+    /// Added to every time.
+    offset_ns: i64,
+}
+
+/// What a tick of a time is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Unit {
+    /// So many nanoseconds.
+    Nanoseconds(u64),
+    /// One nanosecond over so many; `None` if there is no room for the number.
+    PartOfNanosecond(Option<u64>),
+    /// A second over two to so many.
+    Binary(u8),
+}
+
+impl Interface {
+    pub fn read(order: Order, body: &[u8]) -> Result<Self, String> {
+        let Some((head, options)) = body.split_at_checked(8) else {
+            return Err(format!("an interface's description has {} bytes of 8", body.len()));
+        };
+        let link = LinkType::of(u32::from(order.u16_at(head, 0)));
+        let snaplen = Some(order.u32_at(head, 4)).filter(|snaplen| *snaplen != 0);
+        let mut interface = Self { link, snaplen, unit: Unit::Nanoseconds(1000), offset_ns: 0 };
+        for option in Options::new(order, options) {
+            let (code, value) = option?;
+            match code {
+                TIME_RESOLUTION => interface.unit = unit(value)?,
+                TIME_OFFSET => interface.offset_ns = offset_ns(order, value)?,
+                _ => {}
+            }
+        }
+        Ok(interface)
+    }
+
+    /// The time that a packet has by so many ticks, rounded down.
+    #[inline]
+    pub fn time_ns(&self, ticks: u64) -> Result<i64, String> {
+        let since_offset = match self.unit {
+            Unit::Nanoseconds(many) => ticks.checked_mul(many).and_then(|ns| i64::try_from(ns).ok()),
+            Unit::PartOfNanosecond(over) => i64::try_from(over.map_or(0, |over| ticks / over)).ok(),
+            Unit::Binary(power) => i64::try_from((u128::from(ticks) * 1_000_000_000) >> power).ok(),
+        };
+        since_offset
+            .and_then(|ns| ns.checked_add(self.offset_ns))
+            .ok_or_else(|| format!("a packet's time, {ticks} ticks, is not within the years 1677 to 2262"))
+    }
+}
+
+fn unit(value: &[u8]) -> Result<Unit, String> {
+    let &[resolution] = value else {
+        return Err(format!("a resolution of times has {} bytes instead of 1", value.len()));
+    };
+    let power = resolution & 0x7f;
+    if resolution & 0x80 != 0 {
+        return Ok(Unit::Binary(power));
+    }
+    Ok(match power.checked_sub(9) {
+        None | Some(0) => Unit::Nanoseconds(10u64.pow(u32::from(9 - power))),
+        Some(finer) => Unit::PartOfNanosecond(10u64.checked_pow(u32::from(finer))),
+    })
+}
+
+fn offset_ns(order: Order, value: &[u8]) -> Result<i64, String> {
+    let Ok(bytes) = value.try_into() else {
+        return Err(format!("an offset of times has {} bytes instead of 8", value.len()));
+    };
+    let seconds = match order {
+        Order::Little => i64::from_le_bytes(bytes),
+        Order::Big => i64::from_be_bytes(bytes),
+    };
+    seconds
+        .checked_mul(1_000_000_000)
+        .ok_or_else(|| format!("an offset of times of {seconds} s is beyond 292 years"))
+}

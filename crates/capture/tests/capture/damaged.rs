@@ -1,0 +1,330 @@
+//! What is wrong with a file, and where, to the word.
+
+use std::io::{Cursor, Write};
+
+use netfathom_capture::decode::{self, Skipped};
+use netfathom_capture::input::Input;
+
+use crate::made::*;
+
+/// A name, a file, how many packets are read of it, and the error after them.
+struct Case(&'static str, Vec<u8>, usize, &'static str);
+
+fn le() -> Bytes {
+    Bytes::new(false)
+}
+
+fn pcap() -> Bytes {
+    le().pcap(MICROSECONDS, 1)
+}
+
+fn pcapng() -> Bytes {
+    le().section().interface(1, 0, None)
+}
+
+fn check(cases: Vec<Case>) {
+    for Case(name, file, count, expected) in cases {
+        let (packets, error) = match Input::new(Cursor::new(file)) {
+            Ok(input) => read(input),
+            Err(error) => (Vec::new(), Some(error)),
+        };
+        let said = error.map(|error| error.to_string()).unwrap_or_default();
+        assert_eq!((packets.len(), said.as_str()), (count, expected), "{name}");
+    }
+}
+
+#[test]
+fn no_capture() {
+    check(vec![
+        Case("empty", vec![], 0, "it is empty: not even the header of a capture is there"),
+        Case("3 bytes", vec![0xd4, 0xc3, 0xb2], 0, "it is no capture: it has only 3 bytes, d4 c3 b2"),
+        Case(
+            "text",
+            b"sequence,sent_ns\n".to_vec(),
+            0,
+            "it is no capture: it begins with 73 65 71 75, which is neither pcap nor pcapng",
+        ),
+        Case(
+            "old pcap",
+            le().u32(MICROSECONDS).u16(2).u16(2).raw(&[0; 16]).bytes,
+            0,
+            "it is pcap of version 2.2, and only 2.4 can be read; `editcap -F pcap OLD NEW` may convert it",
+        ),
+    ]);
+}
+
+#[test]
+fn damaged_pcap() {
+    let second = 24 + 16 + 10;
+    let cut = |bytes: usize| {
+        let mut file = pcap().record(1, 0, &[7; 10]).record(2, 0, &[7; 10]).bytes;
+        file.truncate(bytes);
+        file
+    };
+    check(vec![
+        Case(
+            "half a header",
+            cut(12),
+            0,
+            "damaged at byte 0: the file ends within its header: 12 of 24 bytes",
+        ),
+        Case("no packet", cut(24), 0, ""),
+        Case(
+            "a header cut",
+            cut(second + 15),
+            1,
+            "damaged at byte 50: the file ends within a packet: 15 of 16 bytes of its header",
+        ),
+        Case(
+            "no data",
+            cut(second + 16),
+            1,
+            "damaged at byte 50: the file ends within a packet: 0 of 10 bytes of its captured bytes",
+        ),
+        Case(
+            "a packet cut",
+            cut(second + 25),
+            1,
+            "damaged at byte 50: the file ends within a packet: 9 of 10 bytes of its captured bytes",
+        ),
+        Case("whole", cut(second + 26), 2, ""),
+        Case(
+            "absurd length",
+            pcap().record(1, 0, b"x").u32(1).u32(0).u32(u32::MAX).u32(u32::MAX).bytes,
+            1,
+            "damaged at byte 41: a packet claims 4294967295 captured bytes; there can be 262144",
+        ),
+        Case(
+            "more than there was",
+            pcap().u32(1).u32(0).u32(5).u32(4).raw(b"12345").bytes,
+            0,
+            "damaged at byte 24: a packet claims 5 captured bytes of the 4 that it had",
+        ),
+        Case(
+            "a whole second of microseconds",
+            pcap().record(1, 999_999, b"").record(1, 1_000_000, b"").bytes,
+            1,
+            "damaged at byte 40: a packet's time has 1000000 of 1000000 parts of a second",
+        ),
+        Case(
+            "a whole second of nanoseconds",
+            le().pcap(NANOSECONDS, 1).record(1, 999_999_999, b"").record(1, 1_000_000_000, b"").bytes,
+            1,
+            "damaged at byte 40: a packet's time has 1000000000 of 1000000000 parts of a second",
+        ),
+    ]);
+}
+
+#[test]
+fn damaged_pcapng() {
+    let interface = 28;
+    let packet = interface + le().interface(1, 0, None).bytes.len();
+    assert_eq!(packet, 60);
+    let with = |at: usize, value: u32| {
+        let mut file = pcapng().enhanced(0, 1, b"1234").enhanced(0, 2, b"1234").bytes;
+        file[at..at + 4].copy_from_slice(&value.to_le_bytes());
+        file
+    };
+    let cut = |bytes: usize| with(0, SECTION)[..bytes].to_vec();
+    check(vec![
+        Case("4 bytes", cut(4), 0, "damaged at byte 0: the file ends within a section header"),
+        Case("half a header", cut(20), 0, "damaged at byte 0: the file ends within a block: 20 of 28 bytes"),
+        Case(
+            "no byte order",
+            with(8, 0),
+            0,
+            "damaged at byte 0: a section header has no byte order: [00, 00, 00, 00]",
+        ),
+        Case("version 2", with(12, 2), 0, "damaged at byte 0: a section of pcapng 2.0; only 1.0 is known"),
+        Case(
+            "section too short",
+            with(4, 24),
+            0,
+            "damaged at byte 0: a section header claims 24 bytes; it has 28 or more",
+        ),
+        Case(
+            "length 0",
+            with(packet + 4, 0),
+            0,
+            "damaged at byte 60: a block claims 0 bytes; it has 12 or more",
+        ),
+        Case(
+            "length 37",
+            with(packet + 4, 37),
+            0,
+            "damaged at byte 60: a block claims 37 bytes, which is not a multiple of 4",
+        ),
+        Case(
+            "length behind",
+            with(packet + 32, 40),
+            0,
+            "damaged at byte 60: a block has 36 bytes by the length before it, 40 by the one behind it",
+        ),
+        Case(
+            "length of 4 GiB",
+            with(packet + 4, 0xffff_fffc),
+            0,
+            "damaged at byte 60: a block claims 4294967292 bytes; one of type 0x6 can have 524288",
+        ),
+        Case(
+            "unknown block of 4 GiB",
+            pcapng().u32(99).u32(0xffff_fffc).raw(&[0; 100]).bytes,
+            0,
+            "damaged at byte 60: the file ends within a block: 108 of 4294967292 bytes",
+        ),
+        Case(
+            "unknown block, length behind",
+            pcapng().u32(99).u32(16).raw(&[0; 4]).u32(12).bytes,
+            0,
+            "damaged at byte 60: a block has 16 bytes by the length before it, 12 by the one behind it",
+        ),
+        Case(
+            "6 bytes of a block",
+            cut(packet + 6),
+            0,
+            "damaged at byte 60: the file ends within a block, 6 bytes into it",
+        ),
+        Case(
+            "block cut",
+            cut(packet + 71),
+            1,
+            "damaged at byte 96: the file ends within a block: 35 of 36 bytes",
+        ),
+        Case(
+            "unknown interface",
+            with(packet + 36 + 8, 3),
+            1,
+            "damaged at byte 96: a packet of interface 3, of which nothing is said before; 1 are described",
+        ),
+        Case(
+            "more than the block",
+            pcapng().enhanced_of(0, 1, 5, 5, b"1234").bytes,
+            0,
+            "damaged at byte 60: a packet claims 5 captured bytes; its block has room for 4",
+        ),
+        Case(
+            "absurd length",
+            pcapng().enhanced_of(0, 1, u32::MAX, u32::MAX, b"1234").bytes,
+            0,
+            "damaged at byte 60: a packet claims 4294967295 captured bytes; there can be 262144",
+        ),
+        Case(
+            "packet too short",
+            pcapng().block(ENHANCED_PACKET, |body| body.raw(&[0; 16])).bytes,
+            0,
+            "damaged at byte 60: a packet's block has 16 bytes of the 20 before its data",
+        ),
+        Case(
+            "beyond all years",
+            le().section().interface(1, 0, Some(9)).enhanced(0, u64::MAX, b"").bytes,
+            0,
+            "damaged at byte 68: a packet's time, 18446744073709551615 ticks, is not within the years 1677 to 2262",
+        ),
+    ]);
+}
+
+#[test]
+fn damaged_options() {
+    let described = |options: fn(Bytes) -> Bytes| {
+        le().section().block(INTERFACE, |body| options(body.u16(1).u16(0).u32(0))).bytes
+    };
+    check(vec![
+        Case(
+            "option beyond its block",
+            described(|body| body.u16(2).u16(9).raw(b"eth0")),
+            0,
+            "damaged at byte 28: option 2 claims 9 bytes; its block has room for 4",
+        ),
+        Case(
+            "resolution of two bytes",
+            described(|body| body.option(9, &[9, 9])),
+            0,
+            "damaged at byte 28: a resolution of times has 2 bytes instead of 1",
+        ),
+        Case(
+            "offset of four bytes",
+            described(|body| body.option(14, &[0; 4])),
+            0,
+            "damaged at byte 28: an offset of times has 4 bytes instead of 8",
+        ),
+        Case(
+            "offset beyond all years",
+            described(|body| body.option(14, &i64::MIN.to_le_bytes())),
+            0,
+            "damaged at byte 28: an offset of times of -9223372036854775808 s is beyond 292 years",
+        ),
+        Case(
+            "flags of two bytes",
+            pcapng().block(ENHANCED_PACKET, |body| body.raw(&[0; 20]).option(2, &[1, 0])).bytes,
+            0,
+            "damaged at byte 60: a packet's flags have 2 bytes instead of 4",
+        ),
+    ]);
+}
+
+#[test]
+fn damaged_packing() {
+    let file = pcap().record(1, 0, &frame(&[1; 400])).record(2, 0, &frame(&[2; 400])).bytes;
+    let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::none());
+    gzip.write_all(&file).expect("memory");
+    let gzip = gzip.finish().expect("memory");
+    let zstd = zstd::encode_all(&file[..], 0).expect("memory");
+    let changed = |packed: &[u8], at: usize| {
+        let mut packed = packed.to_vec();
+        packed[at] ^= 0xff;
+        packed
+    };
+    check(vec![
+        Case("gzip cut off", gzip[..600].to_vec(), 1, "cannot read on at byte 585: the gzip file is cut off"),
+        Case(
+            "gzip without its end",
+            gzip[..gzip.len() - 1].to_vec(),
+            2,
+            "cannot read on at byte 940: the gzip file is cut off",
+        ),
+        Case(
+            "gzip damaged",
+            changed(&gzip, gzip.len() - 8),
+            2,
+            "cannot read on at byte 940: the gzip file is damaged: corrupt gzip stream does not have a matching checksum",
+        ),
+        Case(
+            "zstd cut off",
+            zstd[..zstd.len() - 1].to_vec(),
+            0,
+            "cannot read on at byte 0: the zstd file is cut off",
+        ),
+        Case(
+            "zstd damaged",
+            changed(&zstd, 8),
+            0,
+            "cannot read on at byte 0: the zstd file is damaged: Data corruption detected",
+        ),
+    ]);
+}
+
+#[test]
+fn odd_but_right() {
+    let packets =
+        read_whole(&pcap().record(5, 0, b"").record(3, 1, b"").record(u32::MAX, 999_999, b"").bytes[..]);
+    let times: Vec<_> = packets.iter().map(|packet| packet.time_ns).collect();
+    assert_eq!(times, [5_000_000_000, 3_000_001_000, 4_294_967_295_999_999_000]);
+    assert!(packets.iter().all(|packet| packet.data.is_empty()));
+}
+
+#[test]
+fn headers_that_were_not_captured() {
+    let whole = frame(&[0; 64]);
+    let snapped = pcap().u32(1).u32(0).u32(40).u32(whole.len() as u32).raw(&whole[..40]).bytes;
+    let packets = read_whole(&snapped[..]);
+    assert_eq!((packets[0].data.len(), packets[0].original_bytes), (40, 106));
+    assert_eq!(decode::udp(packets[0].link, &packets[0].data), Err(Skipped::CutOff));
+}
+
+#[test]
+fn no_such_file() {
+    let error = Input::open("/nonexistent/x.pcap").expect_err("it is not there").to_string();
+    assert_eq!(error, "cannot open /nonexistent/x.pcap: No such file or directory (os error 2)");
+    let error = Input::open("/").expect_err("a directory").to_string();
+    assert_eq!(error, "cannot open /: it is a directory");
+}

@@ -1,0 +1,49 @@
+//! `netfathom join`: files to plan, plan to run.
+
+use std::fs;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use anyhow::Result;
+use netfathom_measure::join;
+use netfathom_model::plan::JoinPlan;
+
+use crate::args::JoinArgs;
+use crate::keep::Run;
+use crate::{exit, output, plans};
+
+/// Bytes of captures and logs that are read in a second, roughly.
+const BYTES_PER_S: u64 = 500_000_000;
+
+/// Runs the command.
+pub fn run(args: &JoinArgs) -> Result<ExitCode> {
+    let Some(plan) = output::understood(plan(args)) else { return Ok(exit::USAGE.into()) };
+    let run = Run {
+        name: "join",
+        seed: plans::fresh_seed(),
+        output: &args.output,
+        expected: expected(&plan),
+        named_cpus: false,
+        capture: false,
+    };
+    run.make(|observer, stop| join::run(&plan, observer, stop))
+}
+
+fn plan(args: &JoinArgs) -> Result<JoinPlan> {
+    let (captures, logs) = join::sort(&args.files)?;
+    let plan = JoinPlan {
+        captures,
+        logs,
+        numbering: args.number,
+        port: args.port,
+        clock: args.clock.choice(),
+        window: args.window,
+    };
+    Ok(plan.validated()?)
+}
+
+fn expected(plan: &JoinPlan) -> Duration {
+    let bytes = |name: &String| fs::metadata(name).map_or(0, |m| m.len());
+    let all: u64 = plan.captures.iter().chain(&plan.logs).map(bytes).sum();
+    Duration::from_secs(1 + all / BYTES_PER_S)
+}

@@ -1,0 +1,121 @@
+//! `netfathom reproduce`: the catalogue, or one of its experiments.
+
+use std::process::ExitCode;
+use std::time::Duration;
+
+use anyhow::{Result, anyhow};
+use netfathom_measure::reproduce::{self, Experiment, catalogue};
+use netfathom_model::plan::ReproducePlan;
+
+use crate::args::ReproduceArgs;
+use crate::keep::Run;
+use crate::{exit, output, plans};
+
+/// Runs the command.
+pub fn run(args: &ReproduceArgs) -> Result<ExitCode> {
+    let Some(name) = &args.name else { return list(args.output.json) };
+    let Some((experiment, plan)) = output::understood(understand(name, args)) else {
+        return Ok(exit::USAGE.into());
+    };
+    let run = Run {
+        name: "reproduce",
+        seed: plan.seed,
+        output: &args.output,
+        expected: experiment.expected(plan.quick),
+        named_cpus: false,
+        capture: false,
+    };
+    run.make(|observer, stop| reproduce::run(experiment, &plan, observer, stop))
+}
+
+fn understand(name: &str, args: &ReproduceArgs) -> Result<(&'static Experiment, ReproducePlan)> {
+    let experiment = reproduce::find(name).ok_or_else(|| unknown(name))?;
+    let plan = ReproducePlan {
+        name: name.into(),
+        quick: args.quick,
+        tap: args.tap.choice(),
+        seed: args.seed.unwrap_or_else(plans::fresh_seed),
+    };
+    experiment.accepts(&plan)?;
+    Ok((experiment, plan))
+}
+
+/// Names all that there are, those that are written most alike first.
+fn unknown(name: &str) -> anyhow::Error {
+    let mut names: Vec<&str> = catalogue().map(|experiment| experiment.name).collect();
+    names.sort_by_key(|known| distance(name, known));
+    anyhow!("there is no experiment `{name}`; choose one of: {}", names.join(", "))
+}
+
+/// How many letters must be put in, taken out or changed to make one text of the other.
+fn distance(a: &str, b: &str) -> usize {
+    let b: Vec<char> = b.chars().collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, of_a) in a.chars().enumerate() {
+        let mut diagonal = std::mem::replace(&mut row[0], i + 1);
+        for (j, &of_b) in b.iter().enumerate() {
+            let changed = diagonal + usize::from(of_a != of_b);
+            diagonal = row[j + 1];
+            row[j + 1] = changed.min(diagonal + 1).min(row[j] + 1);
+        }
+    }
+    row[b.len()]
+}
+
+fn list(json: bool) -> Result<ExitCode> {
+    if json {
+        let all: Vec<_> = catalogue().map(as_json).collect();
+        output::print(&serde_json::to_string(&all)?)?;
+    } else {
+        let all: Vec<String> = catalogue().map(in_words).collect();
+        let end = "Run one with: netfathom reproduce NAME [--quick]";
+        output::print(&format!("{}\n\n{end}", all.join("\n\n")))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn as_json(e: &Experiment) -> serde_json::Value {
+    serde_json::json!({
+        "name": e.name, "title": e.title, "source": e.source, "shows": e.shows,
+        "quick_s": e.quick.as_secs(), "full_s": e.full.as_secs(), "needs": e.needs.name(),
+    })
+}
+
+fn in_words(e: &Experiment) -> String {
+    let (quick, full) = (about(e.quick), about(e.full));
+    format!(
+        "{}\n  {}\n  shows:  {}\n  source: {}\n  takes:  about {full}, with --quick {quick}; needs {}",
+        e.name,
+        e.title,
+        e.shows,
+        e.source,
+        e.needs.name()
+    )
+}
+
+fn about(time: Duration) -> String {
+    match time.as_secs() {
+        s if s < 120 => format!("{s} s"),
+        s => format!("{} min", s.div_ceil(60)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_written_alike_is_near() {
+        assert_eq!(distance("", "abc"), 3);
+        assert_eq!(distance("borodin-tx", "borodin-tx"), 0);
+        assert_eq!(distance("borodin-xt", "borodin-tx"), 2);
+        assert_eq!(distance("kitten", "sitting"), 3);
+    }
+
+    #[test]
+    fn the_nearest_name_comes_first() {
+        let said = unknown("borodin-revers").to_string();
+        assert!(said.contains("choose one of: borodin-reverse, "), "{said}");
+        assert!(catalogue().all(|e| said.contains(e.name)), "{said}");
+    }
+}

@@ -1,0 +1,63 @@
+//! Captures and logs where something is in their way.
+
+use netfathom_testkit::privileged;
+
+use crate::child::{netfathom, only_run, out, run, shell};
+
+/// Samples are of no tap but those that time message by message; what was asked for and cannot
+/// be must be said, not left out.
+#[test]
+fn samples_of_the_pcap_tap_are_there_or_refused() {
+    if !privileged("samples of the pcap tap") {
+        return;
+    }
+    for wanted in ["--samples=100", "--export=pcapng"] {
+        let dir = out();
+        let args = "stack tx --tap pcap --trials 1 --controls 0 --witnesses 0 --profile constant:1k/100ms";
+        let ended = run(netfathom(args).arg(wanted).arg("--out").arg(dir.path()));
+        let there = ended.status != 2 && only_run(dir.path()).join("samples.parquet").exists();
+        let said = ended.err.contains("--samples") || ended.err.contains("--export");
+        assert!(there || said, "{wanted}: exit status {}, and not a word: {}", ended.status, ended.err);
+    }
+}
+
+/// A FIFO that nobody reads: the request to end must be heard while it is opened.
+#[test]
+fn a_log_into_a_fifo_without_a_reader_can_be_ended() {
+    let dir = out();
+    let script = "mkfifo f; timeout -s TERM -k 5 1 $0 load send --loopback --profile constant:1k/100ms --log f; exit $?";
+    let ended = run(shell(script).current_dir(dir.path()));
+    assert_ne!(ended.status, 137, "SIGTERM was not heard: {}", ended.err);
+}
+
+/// Too few descriptors must fail, not wait for a thread that never came.
+#[test]
+fn too_few_descriptors_end_the_run() {
+    if !privileged("the pcap tap with few descriptors") {
+        return;
+    }
+    let dir = out();
+    let script = "ulimit -n 10; timeout -s KILL 20 $0 stack both --tap pcap --trials 1 --controls 0 \
+                  --witnesses 0 --profile constant:1k/100ms; exit $?";
+    let ended = run(shell(script).current_dir(dir.path()));
+    assert_eq!(ended.status, 1, "{}", ended.err);
+    assert!(ended.err.contains("open files"), "{}", ended.err);
+}
+
+/// A tcpdump that never says that it listens: the run waits for it, but not for ever.
+#[test]
+fn a_tcpdump_that_says_nothing_is_given_up() {
+    use std::os::unix::fs::PermissionsExt;
+    if !privileged("a tcpdump that says nothing") {
+        return;
+    }
+    let dir = out();
+    let fake = dir.path().join("tcpdump");
+    std::fs::write(&fake, "#!/bin/sh\nexec sleep 100\n").unwrap();
+    std::fs::set_permissions(&fake, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let script = "PATH=$PWD:$PATH; timeout -s KILL 30 $0 stack tx --tap pcap --tcpdump --trials 1 \
+                  --controls 0 --witnesses 0 --profile constant:1k/100ms; exit $?";
+    let ended = run(shell(script).current_dir(dir.path()));
+    assert_eq!(ended.status, 1, "{}", ended.err);
+    assert!(ended.err.contains("tcpdump"), "{}", ended.err);
+}

@@ -1,0 +1,362 @@
+//! `netfathom join`: captures and logs of every dress, and a real exchange between two hosts.
+
+use std::fs::{self, File};
+use std::io::{Read, Write};
+use std::net::UdpSocket;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use netfathom_capture::log::{Columns, Entry, LogFormat, LogWriter};
+use netfathom_capture::packet::LinkType;
+use netfathom_capture::write::PcapWriter;
+use netfathom_model::message::{HEADER_BYTES, Header};
+use netfathom_model::record::{JoinResult, Measurement, PacketKind, Record};
+use netfathom_model::verdict::Level;
+use netfathom_sys::clock::monotonic_ns;
+use netfathom_testkit::{DEVICE, TwoHosts, privileged};
+use tempfile::TempDir;
+
+use crate::child::{Ended, netfathom, out, record, run, shell, unprivileged};
+use crate::refusals::refused;
+
+mod told;
+
+const AHEAD_NS: i64 = 1_763_000_000_000_000_000;
+const MESSAGES: u64 = 5000;
+const FLOW: u32 = 77;
+
+/// Messages of which each takes 3 us out and 40 us in, and every hundredth is not captured.
+struct Files {
+    dir: TempDir,
+}
+
+impl Files {
+    fn new() -> Self {
+        let dir = out();
+        let mut pcap = PcapWriter::new(Vec::new(), LinkType::Raw, 256).unwrap();
+        let mut log = LogWriter::new(Vec::new(), LogFormat::Binary, Columns::ALL).unwrap();
+        let mut csv = String::from("sequence,sent_s\n");
+        log.write_clock(1, AHEAD_NS).unwrap();
+        for sequence in 0..MESSAGES {
+            let sent_ns = 1_000_000_000 + 10_000 * sequence;
+            let header = Header { flow: FLOW, sequence, intended_ns: sent_ns, sent_ns };
+            if sequence % 100 != 0 {
+                let at = sent_ns + AHEAD_NS as u64 + 3_000;
+                pcap.packet(at, 60, &udp(&header)).unwrap();
+            }
+            let entry = Entry { sequence, intended_ns: sent_ns, sent_ns, received_ns: sent_ns + 43_000 };
+            log.write_block(FLOW, &[entry]).unwrap();
+            let since = sent_ns + AHEAD_NS as u64;
+            csv += &format!("{sequence},{}.{:09}\n", since / 1_000_000_000, since % 1_000_000_000);
+        }
+        let files = Self { dir };
+        files.write("a.pcap", &pcap.finish().unwrap());
+        files.write("a.log", &log.finish().unwrap());
+        files.write("a.csv", csv.as_bytes());
+        files
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.dir.path().join(name)
+    }
+
+    fn write(&self, name: &str, bytes: &[u8]) {
+        fs::write(self.path(name), bytes).unwrap();
+    }
+
+    /// Runs a join in the directory of the files.
+    fn join(&self, args: &str) -> (Ended, Record) {
+        let kept = out();
+        let ended = run(netfathom(&format!("join {args}"))
+            .current_dir(self.dir.path())
+            .arg("--out")
+            .arg(kept.path()));
+        let ended = ended.measured();
+        let record = record(kept.path()).unwrap();
+        (ended, record)
+    }
+}
+
+pub fn udp(header: &Header) -> Vec<u8> {
+    let mut data = vec![0x45, 0, 0, 60, 0, 0, 0x40, 0, 64, 17, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2];
+    data.extend([0x10, 0, 0x23, 0x28, 0, 40, 0, 0]);
+    let mut payload = [0; HEADER_BYTES];
+    header.write(&mut payload);
+    data.extend(payload);
+    data
+}
+
+pub fn result(record: &Record) -> &JoinResult {
+    let Measurement::Join(result) = &record.measurement else { panic!("another measurement") };
+    result
+}
+
+fn count(result: &JoinResult, capture: usize, kind: PacketKind) -> u64 {
+    result.captures[capture].kinds.iter().filter(|k| k.kind == kind).map(|k| k.count).sum()
+}
+
+/// Everything that must hold of [`Files`], from wherever it was read.
+fn is_joined(record: &Record) {
+    let result = result(record);
+    let there = MESSAGES - MESSAGES / 100;
+    assert_eq!((count(result, 0, PacketKind::Joined), result.captures[0].packets), (there, there));
+    assert_eq!((result.logs[0].messages, &result.logs[0].missing[..]), (MESSAGES, &[MESSAGES / 100][..]));
+    let times = &result.spans[0].times;
+    assert_eq!((times.n, times.min_ns, times.max_ns), (there, 3_000, 3_000), "{:?}", result.spans);
+    if result.logs[0].has_received {
+        let times = &result.spans[1].times;
+        assert_eq!((times.n, times.min_ns, times.max_ns), (there, 40_000, 40_000));
+    }
+    assert_eq!(result.spans.len(), if result.logs[0].has_received { 2 } else { 1 });
+    assert_eq!(record.verdict.level, Level::Degraded, "{:?}", record.verdict);
+    assert!(record.verdict.reasons[0].text.contains("1.00 % of the messages in"), "{:?}", record.verdict);
+}
+
+#[test]
+fn files_of_every_dress_are_joined() {
+    let files = Files::new();
+    let number = "--number u64be@8 --port 9000";
+    for (pack, cases) in [
+        (
+            "true",
+            vec![
+                "a.pcap a.log",
+                "a.log a.pcap",
+                &format!("a.csv a.pcap {number}"),
+                "a.pcap a.log --port 4096",
+            ],
+        ),
+        ("gzip -k a.pcap a.log a.csv", vec!["a.pcap.gz a.log.gz", &format!("a.pcap.gz a.csv.gz {number}")]),
+        ("zstd -qk a.pcap a.log", vec!["a.pcap.zst a.log.zst", "a.pcap a.log.zst"]),
+    ] {
+        assert!(shell(pack).current_dir(files.dir.path()).status().unwrap().success(), "{pack}");
+        for case in cases {
+            let (ended, record) = files.join(case);
+            is_joined(&record);
+            assert!(ended.out.contains("report: "), "{case}: {}", ended.out);
+        }
+    }
+    let (_, record) = files.join("a.pcap.gz a.log.zst");
+    let formats = (&*result(&record).captures[0].format, &*result(&record).logs[0].format);
+    assert_eq!(formats, ("pcap, nanoseconds, gzip", "netfathom log, zstd"));
+}
+
+#[test]
+fn either_may_come_through_standard_input() {
+    let files = Files::new();
+    for script in [
+        "gzip -c a.pcap | $0 join - a.log",
+        "$0 join a.pcap - < a.log",
+        "$0 join /dev/stdin a.log < a.pcap",
+        "zstd -c a.log | $0 join a.pcap -",
+    ] {
+        let kept = out();
+        let ended =
+            run(shell(&format!("{script} --out {}", kept.path().display())).current_dir(files.dir.path()));
+        ended.measured();
+        is_joined(&record(kept.path()).unwrap());
+    }
+}
+
+#[test]
+fn a_join_needs_no_privilege() {
+    let files = Files::new();
+    let kept = out();
+    for name in ["a.pcap", "a.log"] {
+        use std::os::unix::fs::PermissionsExt;
+        fs::set_permissions(files.path(name), fs::Permissions::from_mode(0o644)).unwrap();
+    }
+    let mut command = unprivileged("join --quiet");
+    run(command.args([files.path("a.pcap"), files.path("a.log")]).arg("--out").arg(kept.path())).measured();
+    is_joined(&record(kept.path()).unwrap());
+}
+
+#[test]
+fn clocks_of_two_hosts_are_fitted() {
+    let files = Files::new();
+    let (_, record) = files.join("a.pcap a.log --clock fitted");
+    let result = result(&record);
+    assert_eq!((result.spans[0].times.min_ns, result.spans[0].times.max_ns), (0, 0));
+    assert_eq!(result.clocks[0].offset_ns, AHEAD_NS + 3_000);
+}
+
+#[test]
+fn a_clock_that_is_not_the_captures_makes_it_void() {
+    let files = Files::new();
+    let text = "flow,sequence,sent_ns\n".to_owned()
+        + &(1..MESSAGES).map(|s| format!("{FLOW},{s},{}\n", 1_000_000_000 + 10_000 * s)).collect::<String>();
+    files.write("unstated.csv", text.as_bytes());
+    let (ended, record) = files.join("a.pcap unstated.csv");
+    assert_eq!((ended.status, record.verdict.level), (3, Level::Void));
+    let said = &record.findings[0];
+    assert!(said.cause.contains("unstated.csv does not state its clock"), "{said:?}");
+    assert!(said.remedy.contains("--clock fitted"), "{said:?}");
+}
+
+#[test]
+fn damaged_files_are_read_as_far_as_they_go() {
+    let files = Files::new();
+    let cut = |from: &str, to: &str, part: usize| {
+        let bytes = fs::read(files.path(from)).unwrap();
+        files.write(to, &bytes[..bytes.len() / 2 + part]);
+    };
+    cut("a.pcap", "cut.pcap", 3);
+    cut("a.log", "cut.log", 3);
+    let (ended, record) = files.join("cut.pcap a.log");
+    assert!(result(&record).captures[0].damage.as_ref().unwrap().contains("damaged at byte"));
+    assert!(count(result(&record), 0, PacketKind::Joined) > 2000 && ended.status == 3);
+    let (_, record) = files.join("a.pcap cut.log");
+    assert!(result(&record).logs[0].damage.as_ref().unwrap().contains("damaged at byte"));
+    assert!(count(result(&record), 0, PacketKind::Joined) > 2000);
+    // What is not in the half of the log was sent all the same, as the messages themselves say.
+    assert_eq!(result(&record).spans[0].times.n, MESSAGES - MESSAGES / 100);
+}
+
+#[test]
+fn what_cannot_be_understood_is_refused() {
+    let files = Files::new();
+    files.write("empty", b"");
+    files.write("text", b"hello\n");
+    files.write("half.log", b"nfmsglog\x01");
+    files.write("future.log", b"nfmsglog\x09\0\0\0\x02\0\0\0");
+    fs::create_dir(files.path("directory")).unwrap();
+    for (args, named) in [
+        ("a.pcap", "FILE"),
+        ("a.pcap none.log", "none.log"),
+        ("a.pcap a.pcap", "no message log among a.pcap, a.pcap"),
+        ("a.log a.csv", "no capture (pcap or pcapng) among a.log, a.csv"),
+        ("a.pcap empty", "empty: no message log: it is empty"),
+        ("a.pcap text", "text: no message log"),
+        ("a.pcap half.log", "half.log: damaged at byte 9"),
+        ("a.pcap future.log", "version 9"),
+        ("a.pcap directory", "directory"),
+        ("a.pcap - -", "standard input"),
+        ("a.pcap - --clock fitted", "--clock fitted"),
+        ("a.pcap a.log --number u24be@0", "--number"),
+        ("a.pcap a.log --number u32be@70000", "number's offset"),
+        ("a.pcap a.log --window 3", "window"),
+        ("a.pcap a.log --port 65536", "--port"),
+        ("a.pcap a.log --clock guessed", "--clock"),
+    ] {
+        let said = refused(netfathom(&format!("join {args}")).current_dir(files.dir.path()), 2);
+        assert!(said.contains(named), "{args}: `{named}` is not in {said}");
+    }
+}
+
+/// A tcpdump that captures what passes the device of a host.
+struct Tcpdump(Child);
+
+impl Tcpdump {
+    fn begin(host: &netfathom_sys::netns::Namespace, way: &str, file: &Path) -> Self {
+        let start = || {
+            Command::new("tcpdump")
+                .args(["-i", DEVICE, "-Q", way, "-n", "-U", "-s", "128", "-B", "16384", "-Z", "root"])
+                .args(["--time-stamp-precision", "nano", "-w"])
+                .arg(file)
+                .arg("udp")
+                .stdin(Stdio::null())
+                .stderr(Stdio::piped())
+                .spawn()
+        };
+        let mut child = host.run(start).unwrap().expect("tcpdump");
+        let mut stderr = child.stderr.take().unwrap();
+        let (mut said, mut byte) = (Vec::new(), [0]);
+        while !String::from_utf8_lossy(&said).contains("listening on") {
+            assert!(stderr.read(&mut byte).unwrap() > 0, "{}", String::from_utf8_lossy(&said));
+            said.push(byte[0]);
+        }
+        std::thread::spawn(move || std::io::copy(&mut stderr, &mut std::io::sink()));
+        Self(child)
+    }
+
+    fn end(mut self) {
+        // What is still on its way through the packet ring.
+        std::thread::sleep(Duration::from_millis(1200));
+        Command::new("kill").args(["-INT", &self.0.id().to_string()]).status().unwrap();
+        self.0.wait().unwrap();
+    }
+}
+
+impl Drop for Tcpdump {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// Messages between two hosts, with a capture at either and one log of both ends.
+fn exchange(dir: &Path) -> Vec<Entry> {
+    const SENT: u64 = 3000;
+    let hosts = TwoHosts::create();
+    let far = hosts.far.run(|| UdpSocket::bind((hosts.far_address(), 0)).unwrap()).unwrap();
+    far.set_read_timeout(Some(Duration::from_secs(5))).unwrap();
+    let near = hosts.near.run(|| UdpSocket::bind("0.0.0.0:0").unwrap()).unwrap();
+    near.connect(far.local_addr().unwrap()).unwrap();
+    let captures = [("out", "near.pcap", &hosts.near), ("in", "far.pcap", &hosts.far)]
+        .map(|(way, file, host)| Tcpdump::begin(host, way, &dir.join(file)));
+    let receiver = std::thread::spawn(move || {
+        let mut payload = [0; 256];
+        let mut received = vec![0; SENT as usize];
+        for _ in 0..SENT {
+            let bytes = far.recv(&mut payload).unwrap();
+            let header = Header::read(&payload[..bytes]).unwrap();
+            received[header.sequence as usize] = monotonic_ns();
+        }
+        received
+    });
+    let mut entries = Vec::new();
+    for sequence in 0..SENT {
+        let sent_ns = monotonic_ns();
+        let mut payload = [0; 64];
+        Header { flow: FLOW, sequence, intended_ns: sent_ns, sent_ns }.write(&mut payload);
+        near.send(&payload).unwrap();
+        entries.push(Entry { sequence, intended_ns: sent_ns, sent_ns, received_ns: 0 });
+        std::thread::sleep(Duration::from_micros(50));
+    }
+    let received = receiver.join().unwrap();
+    captures.into_iter().for_each(Tcpdump::end);
+    entries.iter_mut().zip(received).for_each(|(entry, at)| entry.received_ns = at);
+    entries
+}
+
+#[test]
+fn what_tcpdump_captured_adds_up_to_what_the_applications_saw() {
+    if !privileged("cli::join::what_tcpdump_captured_adds_up_to_what_the_applications_saw") {
+        return;
+    }
+    let files = Files::new();
+    let realtime = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_nanos() as i64;
+    let ahead = realtime - monotonic_ns() as i64;
+    let entries = exchange(files.dir.path());
+    for (name, format) in [("both.log", LogFormat::Binary), ("both.csv", LogFormat::Csv)] {
+        let mut log = LogWriter::new(File::create(files.path(name)).unwrap(), format, Columns::ALL).unwrap();
+        log.write_clock(1, ahead).unwrap();
+        log.write_block(FLOW, &entries).unwrap();
+        log.finish().unwrap().flush().unwrap();
+    }
+    for log in ["both.log", "both.csv"] {
+        let (_, record) = files.join(&format!("near.pcap far.pcap {log}"));
+        let result = result(&record);
+        let n = entries.len() as u64;
+        assert_eq!(result.logs[0].missing, [0, 0], "{:?}", record.verdict);
+        let [tx, between, rx] = &result.spans[..] else { panic!("{:?}", result.spans) };
+        for span in [tx, between, rx] {
+            // Both ends read one clock, so that none of the three can be below zero, but for
+            // the two clocks' readings here that are some us apart.
+            assert!(span.times.n == n && span.times.min_ns > -100_000, "{:?}", span.times);
+        }
+        // Message by message, what lies between the three places adds up.
+        let whole: i64 = entries.iter().map(|e| (e.received_ns - e.sent_ns) as i64).sum();
+        assert_eq!(tx.times.sum_ns + between.times.sum_ns + rx.times.sum_ns, whole);
+        assert!(tx.times.sum_ns > 0 && rx.times.sum_ns > tx.times.sum_ns / 100);
+    }
+    let (_, record) = files.join("near.pcap far.pcap both.log --clock fitted");
+    assert!(
+        result(&record)
+            .spans
+            .iter()
+            .take(2)
+            .all(|s| s.times.min_ns >= -1 && s.times.negative <= s.times.n / 100)
+    );
+}

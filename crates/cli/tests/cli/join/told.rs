@@ -1,0 +1,183 @@
+//! What `netfathom join` says of files of several hosts, flows and logs, and once it is ended.
+
+use std::ops::Range;
+use std::os::unix::process::CommandExt;
+use std::process::Child;
+use std::time::Instant;
+
+use super::*;
+
+/// How the clock of the sender is behind all others here.
+const BEHIND_NS: u64 = 20_000_000_000;
+/// When a message is sent, on the clock of the log.
+const BEGIN_NS: u64 = 1_000_000_000_000;
+const EACH: u64 = 6000;
+
+/// A capture of flows one after the other, each message so long after it was sent.
+fn capture(flows: Range<u32>, after_ns: u64, there: impl Fn(u64) -> bool) -> Vec<u8> {
+    let mut pcap = PcapWriter::new(Vec::new(), LinkType::Raw, 256).unwrap();
+    for (flow, sequence, sent_ns) in messages(flows).filter(|(_, sequence, _)| there(*sequence)) {
+        let stamp = sent_ns - BEHIND_NS;
+        let header = Header { flow, sequence, intended_ns: stamp, sent_ns: stamp };
+        pcap.packet(sent_ns + AHEAD_NS as u64 + after_ns, 60, &udp(&header)).unwrap();
+    }
+    pcap.finish().unwrap()
+}
+
+fn messages(flows: Range<u32>) -> impl Iterator<Item = (u32, u64, u64)> {
+    let at = |flow: u32, sequence| BEGIN_NS + 100_000_000_000 * u64::from(flow) + 10_000 * sequence;
+    flows.flat_map(move |flow| (0..EACH).map(move |sequence| (flow, sequence, at(flow, sequence))))
+}
+
+/// A log of one kind of times, 40 us after messages were sent if they are of receiving.
+fn log(flows: Range<u32>, columns: Columns) -> Vec<u8> {
+    let mut log = LogWriter::new(Vec::new(), LogFormat::Binary, columns).unwrap();
+    log.write_clock(1, AHEAD_NS).unwrap();
+    for (flow, sequence, sent_ns) in messages(flows) {
+        let entry = Entry { sequence, intended_ns: sent_ns, sent_ns, received_ns: sent_ns + 40_000 };
+        log.write_block(flow, &[entry]).unwrap();
+    }
+    log.finish().unwrap()
+}
+
+fn files(of: &[(&str, Vec<u8>)]) -> Files {
+    let files = Files { dir: out() };
+    of.iter().for_each(|(name, bytes)| files.write(name, bytes));
+    files
+}
+
+fn reasons(record: &Record) -> String {
+    record.verdict.reasons.iter().map(|reason| reason.text.as_str()).collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn who_only_received_tells_no_way_out() {
+    let files =
+        files(&[("in.pcap", capture(0..2, 1000, |_| true)), ("in.log", log(0..2, Columns::RECEIVED))]);
+    let (_, record) = files.join("in.pcap in.log --window 1024");
+    assert_eq!(record.verdict.level, Level::Valid, "{:?}", record.verdict);
+    let [rx] = &result(&record).spans[..] else { panic!("{:?}", result(&record).spans) };
+    assert_eq!(rx.direction, Some(netfathom_model::path::Direction::Rx));
+    assert_eq!((rx.times.n, rx.times.min_ns, rx.times.max_ns), (2 * EACH, 39_000, 39_000));
+}
+
+#[test]
+fn the_way_between_two_captures_has_every_flow_and_is_judged() {
+    let files = files(&[
+        ("first.pcap", capture(0..2, 1000, |_| true)),
+        ("second.pcap", capture(0..2, 31_000, |_| true)),
+        ("gaps.pcap", capture(0..2, 31_000, |sequence| sequence % 10 != 0)),
+        ("sent.log", log(0..2, Columns::SENT)),
+    ]);
+    let (_, record) = files.join("first.pcap sent.log second.pcap --window 1024");
+    assert_eq!(record.verdict.level, Level::Valid, "{:?}", record.verdict);
+    let between = &result(&record).spans[1];
+    let times = &between.times;
+    assert_eq!((between.direction, times.n, times.min_ns, times.max_ns), (None, 2 * EACH, 30_000, 30_000));
+    let (_, record) = files.join("first.pcap sent.log gaps.pcap --window 1024");
+    assert_eq!(result(&record).spans[1].times.n, 2 * EACH - EACH / 5);
+    let said = reasons(&record);
+    assert!(said.contains("10.00 % of the messages in first.pcap are not in gaps.pcap"), "{said}");
+    // What was in no capture before came from somewhere else.
+    let (_, record) = files.join("gaps.pcap sent.log second.pcap --window 1024");
+    let said = reasons(&record);
+    assert!(said.contains("10.00 % of the messages in second.pcap are not in gaps.pcap"), "{said}");
+}
+
+#[test]
+fn what_one_log_has_not_is_told_of_that_log() {
+    let files = files(&[
+        ("both.pcap", capture(0..2, 1000, |_| true)),
+        ("first.log", log(0..1, Columns::SENT)),
+        ("second.log", log(1..2, Columns::SENT)),
+    ]);
+    let (ended, record) = files.join("both.pcap first.log second.log");
+    let by_log = &result(&record).captures[0].by_log;
+    for (log, of_log) in by_log.iter().enumerate() {
+        let count = |kind| of_log.kinds.iter().filter(|k| k.kind == kind).map(|k| k.count).sum::<u64>();
+        assert_eq!(of_log.log as usize, log);
+        assert_eq!((count(PacketKind::Joined), count(PacketKind::NotInLog)), (EACH, EACH));
+    }
+    assert_eq!(by_log.len(), 2);
+    for log in ["first.log", "second.log"] {
+        assert!(ended.out.contains(&format!("with {log}: 12,000 = joined 6,000")), "{}", ended.out);
+    }
+    let (_, record) = files.join("both.pcap first.log");
+    assert_eq!(result(&record).captures[0].by_log, []);
+}
+
+/// A block of pcapng.
+fn block(kind: u32, body: &[u8]) -> Vec<u8> {
+    let length = (12 + body.len() as u32).to_le_bytes();
+    [&kind.to_le_bytes(), &length, body, &length].concat()
+}
+
+#[test]
+fn packets_without_a_time_are_joined_and_make_none() {
+    let mut simple =
+        block(0x0a0d_0d0a, &[&0x1a2b_3c4du32.to_le_bytes()[..], &[1, 0, 0, 0], &[0xff; 8]].concat());
+    // Raw IP, without a bound.
+    simple.extend(block(1, &[101, 0, 0, 0, 0, 0, 0, 0]));
+    for (flow, sequence, sent_ns) in messages(0..1) {
+        let packet = udp(&Header { flow, sequence, intended_ns: sent_ns, sent_ns });
+        simple.extend(block(3, &[&(packet.len() as u32).to_le_bytes(), &packet[..]].concat()));
+    }
+    let files = files(&[("simple.pcapng", simple), ("sent.log", log(0..1, Columns::SENT))]);
+    let (ended, record) = files.join("simple.pcapng sent.log");
+    assert_eq!((ended.status, record.verdict.level), (3, Level::Void));
+    assert_eq!(
+        reasons(&record),
+        "100.00 % of the packets in simple.pcapng have no time, so that no times come of them"
+    );
+    let result = result(&record);
+    assert_eq!((count(result, 0, PacketKind::Joined), result.captures[0].untimed), (EACH, EACH));
+    assert!(result.spans.is_empty() && result.captures[0].span_ns == 0);
+    let [said] = &record.findings[..] else { panic!("{:?}", record.findings) };
+    assert!(said.cause.contains("simple packets of pcapng"), "{said:?}");
+}
+
+/// Begins a join, lets it come as far as it can, and asks it to end.
+fn interrupted(mut join: Command, feed: impl FnOnce(&mut Child)) -> (Child, Instant) {
+    let mut child = join.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    feed(&mut child);
+    std::thread::sleep(Duration::from_millis(700));
+    assert!(child.try_wait().unwrap().is_none(), "it ended before it was asked to");
+    Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    (child, Instant::now())
+}
+
+/// Waits for the end, which must not take until somebody writes.
+fn ends(child: &mut Child, asked: Instant) {
+    while child.try_wait().unwrap().is_none() {
+        if asked.elapsed() > Duration::from_secs(20) {
+            let _ = child.kill();
+            panic!("it did not end");
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+#[test]
+fn ctrl_c_ends_what_waits_for_a_pipe_and_keeps_no_part_of_a_pair() {
+    let files = Files::new();
+    let half = fs::read(files.path("a.pcap")).unwrap();
+    for (args, bytes) in [
+        ("- a.log", &half[..half.len() / 2]),
+        ("- a.log", &[]),
+        ("a.pcap -", &fs::read(files.path("a.log")).unwrap()[..5000]),
+        ("fifo a.log", &[]),
+    ] {
+        let _ = Command::new("mkfifo").arg(files.path("fifo")).stderr(Stdio::null()).status();
+        let kept = out();
+        let mut command = netfathom(&format!("join {args}"));
+        command.current_dir(files.dir.path()).arg("--out").arg(kept.path()).process_group(0);
+        command.stdin(Stdio::piped());
+        let (mut child, asked) = interrupted(command, |child| {
+            child.stdin.as_mut().unwrap().write_all(bytes).unwrap();
+        });
+        ends(&mut child, asked);
+        let record = record(kept.path()).unwrap();
+        assert_eq!(reasons(&record), "nothing was joined: the run was ended before", "{args}");
+        assert!(result(&record).captures.is_empty() && record.findings.is_empty(), "{args}");
+    }
+}

@@ -1,0 +1,59 @@
+//! The experiments of the papers: their list, their names, and an end in the middle of one.
+
+use netfathom_model::record::{Measurement, State};
+
+use crate::child::{end, netfathom, out, record, run, signal, start, until};
+use crate::refusals::refused;
+
+const NAMES: [&str; 5] =
+    ["borodin-tx", "borodin-rx", "borodin-rx-triangle", "borodin-reverse", "borodin-asymmetry"];
+
+#[test]
+fn without_a_name_the_experiments_are_listed() {
+    let ended = run(&mut netfathom("reproduce"));
+    assert_eq!((ended.status, ended.err.as_str()), (0, ""));
+    for name in NAMES {
+        assert!(ended.out.lines().any(|line| line == name), "{name}: {}", ended.out);
+    }
+    assert!(ended.out.contains("needs root") && ended.out.contains("with --quick"), "{}", ended.out);
+}
+
+#[test]
+fn the_list_is_there_as_json_too() {
+    let ended = run(&mut netfathom("reproduce --json"));
+    let all: Vec<serde_json::Value> = serde_json::from_str(&ended.out).unwrap();
+    for name in NAMES {
+        let entry = all.iter().find(|entry| entry["name"] == name).unwrap();
+        assert!(entry["quick_s"].as_u64().unwrap() <= 120, "{entry}");
+        assert!(["root", "nothing"].contains(&entry["needs"].as_str().unwrap()), "{entry}");
+    }
+}
+
+#[test]
+fn an_unknown_name_is_wrong_usage_and_the_nearest_is_named_first() {
+    let said = refused(&mut netfathom("reproduce borodin-revers"), 2);
+    assert!(said.contains("no experiment `borodin-revers`; choose one of: borodin-reverse, "), "{said}");
+    assert!(NAMES.iter().all(|name| said.contains(name)), "{said}");
+}
+
+#[test]
+fn a_tap_without_a_use_is_wrong_usage() {
+    let said = refused(&mut netfathom("reproduce borodin-reverse --quick --tap timestamping"), 2);
+    assert!(said.contains("--tap timestamping") && said.contains("choose from auto, bpf"), "{said}");
+}
+
+#[test]
+fn an_end_in_the_middle_keeps_what_there_is() {
+    let dir = out();
+    let mut command = netfathom("reproduce borodin-rx-triangle --quick --tap timestamping --quiet");
+    let child = start(command.arg("--out").arg(dir.path()));
+    until("the plan on disk", || record(dir.path()));
+    signal("INT", &child);
+    // Not a single trial was finished.
+    assert_eq!(end(child).status, 3);
+    let record = record(dir.path()).unwrap();
+    assert_eq!(record.state, State::Interrupted);
+    let Measurement::Reproduce(result) = record.measurement else { panic!("another measurement") };
+    assert_eq!((result.plan.name.as_str(), result.runs.len()), ("borodin-rx-triangle", 1));
+    assert!(result.tables.iter().all(|table| !table.rows.is_empty()), "the source's rows are there");
+}

@@ -1,0 +1,118 @@
+//! Why nothing could be captured, or not all.
+
+use std::io;
+use std::path::PathBuf;
+
+use netfathom_sys::cpu::CpuError;
+use netfathom_sys::link::LinkError;
+use netfathom_sys::packet_ring::PacketRingError;
+
+/// Why nothing could be captured, or not all.
+#[derive(Debug, thiserror::Error)]
+pub enum CaptureTapError {
+    /// The namespace of the device cannot be entered.
+    #[error("cannot capture: {0}")]
+    Place(String),
+    /// There is no such device.
+    #[error("cannot capture: {0}")]
+    Link(#[from] LinkError),
+    /// The ring could not be had.
+    #[error("{0}")]
+    Ring(#[from] PacketRingError),
+    /// The ring failed while it was read.
+    #[error("the capture at {device} failed: {source}; keep the device up while the trial runs")]
+    Reading {
+        /// Which device.
+        device: String,
+        /// Why.
+        source: io::Error,
+    },
+    /// The file cannot be written, or not to its end.
+    #[error("cannot write the capture {}: {source}{}", .file.display(), file_remedy(.source))]
+    File {
+        /// Which.
+        file: PathBuf,
+        /// Why not.
+        source: io::Error,
+    },
+    /// Something was still in the ring when the time for it was up.
+    #[error(
+        "the capture at {device} did not come to its end: {missing} packets were not read in time; \
+         give it a processor of its own, or lower the rate"
+    )]
+    Unfinished {
+        /// Which device.
+        device: String,
+        /// Packets that are known to be missing.
+        missing: u64,
+    },
+    /// A thread could not be bound to its processor.
+    #[error("{0}; choose others with --cpu")]
+    Cpu(#[from] CpuError),
+    /// There is no thread left.
+    #[error("cannot start the capture thread: {0}; raise the limit of processes (ulimit -u)")]
+    NoThread(io::Error),
+    /// A thread of ours panicked.
+    #[error("the capture thread died: this is a bug in netfathom")]
+    Thread,
+    /// The program is not there.
+    #[error(
+        "cannot run {}: {source}; install Debian's tcpdump or leave --tcpdump out", .program.display()
+    )]
+    NoProgram {
+        /// Which.
+        program: PathBuf,
+        /// Why not.
+        source: io::Error,
+    },
+    /// The program does not see outgoing packets of the loopback device.
+    #[error(
+        "tcpdump cannot capture what goes out at lo: libpcap leaves it away, because everything comes in \
+         there again; leave --tcpdump out or measure in the lab"
+    )]
+    OutAtLoopback,
+    /// The program did not begin to capture.
+    #[error("{} does not capture at {device}: {said}; try it by hand, or leave --tcpdump out", .program.display())]
+    DoesNotBegin {
+        /// Which program.
+        program: PathBuf,
+        /// At which device.
+        device: String,
+        /// Its own words.
+        said: String,
+    },
+    /// The program ended before its time, or did not end well.
+    #[error("{} ended without its counts: {said}; the trial has no capture", .program.display())]
+    NoCounts {
+        /// Which program.
+        program: PathBuf,
+        /// Its own words.
+        said: String,
+    },
+    /// The program says that it captured more than is in the file: it does not look whether
+    /// its writing succeeds.
+    #[error(
+        "{} holds {kept} of the {captured} packets that tcpdump captured: is the disk full? \
+         (df {})", .file.display(), .file.display()
+    )]
+    FileTooShort {
+        /// The file.
+        file: PathBuf,
+        /// Packets in it.
+        kept: u64,
+        /// Packets that should be.
+        captured: u64,
+    },
+}
+
+fn file_remedy(source: &io::Error) -> &'static str {
+    match source.kind() {
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
+            "; make room, or write elsewhere with --out"
+        }
+        io::ErrorKind::PermissionDenied | io::ErrorKind::NotFound | io::ErrorKind::ReadOnlyFilesystem => {
+            "; choose another place with --out"
+        }
+        _ => "",
+    }
+}

@@ -1,0 +1,316 @@
+//! tcpdump, as the papers used it.
+//!
+//! It must not be ended at once: libpcap gets packets block by block, a block that is not
+//! full comes after a second, and SIGINT makes tcpdump leave its loop without looking for
+//! more (4.99.3 with libpcap 1.10.3). A burst right before the signal is lost that way, and only
+//! `received by filter` tells. So it is asked for its counts (SIGUSR1) until it has captured
+//! all that the filter let through, and then interrupted.
+
+use std::io::{self, BufRead, BufReader};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStderr, Command, Stdio};
+use std::sync::mpsc::{self, Receiver, Sender};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use netfathom_sys::netns::Namespace;
+use netfathom_sys::{child, cpu};
+
+use super::{BUFFER_BYTES, CaptureTapError, Captured, SNAPLEN, Task, Way, kept};
+
+/// It takes some milliseconds; a machine that swaps may need more.
+const BEGINS_WITHIN: Duration = Duration::from_secs(10);
+/// A block that is not full comes after one second; writing takes its time too.
+const DRAINS_WITHIN: Duration = Duration::from_secs(20);
+/// Whatever is still in its ring comes within two of its seconds.
+const STANDS_STILL: Duration = Duration::from_millis(2500);
+/// Between two questions for its counts.
+const LOOK: Duration = Duration::from_millis(100);
+const ENDS_WITHIN: Duration = Duration::from_secs(5);
+
+/// A tcpdump that runs.
+pub(super) struct Running {
+    program: PathBuf,
+    device: String,
+    version: String,
+    file: PathBuf,
+    child: Child,
+    /// What it says on standard error, line by line; ends with it.
+    lines: Receiver<String>,
+    said: Vec<String>,
+    watcher: Option<JoinHandle<()>>,
+}
+
+/// Starts it, and waits until it captures.
+pub(super) fn begin(task: &Task<'_>, program: &Path, place: Namespace) -> Result<Running, CaptureTapError> {
+    if task.device == "lo" && task.way != Way::In {
+        return Err(CaptureTapError::OutAtLoopback);
+    }
+    let version = version(program)?;
+    let (started, child) = mpsc::channel();
+    let (say, lines) = mpsc::channel();
+    let (command, bind_to, name) = (command(task, program), task.cpu, program.to_owned());
+    // The kernel ends it together with the thread that started it, so that thread stays.
+    let work = move || {
+        let child = start(command, &place, bind_to, name);
+        // A namespace lives as long as a descriptor of it.
+        drop(place);
+        watch(child, &started, &say);
+    };
+    let watcher = thread::Builder::new().name("tcpdump".into()).spawn(work);
+    let watcher = watcher.map_err(CaptureTapError::NoThread)?;
+    let child = child.recv().map_err(|_| CaptureTapError::Thread)??;
+    let mut running = Running {
+        program: program.into(),
+        device: task.device.into(),
+        version,
+        file: task.file.into(),
+        child,
+        lines,
+        said: Vec::new(),
+        watcher: Some(watcher),
+    };
+    if running.listen_for("listening on", BEGINS_WITHIN).is_none() {
+        let said = running.words();
+        return Err(CaptureTapError::DoesNotBegin {
+            program: program.into(),
+            device: task.device.into(),
+            said,
+        });
+    }
+    Ok(running)
+}
+
+fn command(task: &Task<'_>, program: &Path) -> Command {
+    let mut command = Command::new(program);
+    // `-Z root`: as another user it may not write the file, and it would outlive us.
+    command.args(["-i", task.device, "-n", "-p", "-Z", "root", "--time-stamp-precision=nano"]);
+    command.args(["-s", &SNAPLEN.to_string(), "-B", &(BUFFER_BYTES >> 10).to_string()]);
+    match task.way {
+        Way::Out => command.args(["-Q", "out"]),
+        Way::In => command.args(["-Q", "in"]),
+        Way::Both => &mut command,
+    };
+    command.arg("-w").arg(task.file);
+    // Not `inbound` or `outbound` in the filter: libpcap runs it on the first blocks once more
+    // itself, without knowing the way then, and throws everything away (1.10.3).
+    command.arg("udp");
+    if let Some(port) = task.port {
+        command.args(["and", "dst", "port", &port.to_string()]);
+    }
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+    // Ctrl-C in the terminal is ours to handle.
+    command.process_group(0);
+    child::end_with_this_thread(&mut command);
+    command
+}
+
+fn start(
+    mut command: Command,
+    place: &Namespace,
+    bind_to: Option<usize>,
+    program: PathBuf,
+) -> Result<Child, CaptureTapError> {
+    place.enter().map_err(|e| CaptureTapError::Place(e.to_string()))?;
+    bind_to.map_or(Ok(()), cpu::pin)?;
+    command.spawn().map_err(|source| CaptureTapError::NoProgram { program, source })
+}
+
+/// Hands the child over and passes on what it says, until it has ended.
+fn watch(
+    child: Result<Child, CaptureTapError>,
+    started: &Sender<Result<Child, CaptureTapError>>,
+    say: &Sender<String>,
+) {
+    let mut child = child;
+    let stderr: Option<ChildStderr> = child.as_mut().ok().and_then(|child| child.stderr.take());
+    // Nobody is there to take it only after a panic, and then nobody needs it.
+    let _ = started.send(child);
+    let lines = stderr.into_iter().flat_map(|stderr| BufReader::new(stderr).split(b'\n'));
+    for line in lines.map_while(Result::ok) {
+        let _ = say.send(String::from_utf8_lossy(&line).into_owned());
+    }
+}
+
+/// `tcpdump 4.99.3`.
+pub(super) fn version(program: &Path) -> Result<String, CaptureTapError> {
+    let no_program = |source| CaptureTapError::NoProgram { program: program.into(), source };
+    let mut command = Command::new(program);
+    command.arg("--version").stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().map_err(no_program)?;
+    let deadline = Instant::now() + BEGINS_WITHIN;
+    // What it says is less than a pipe holds.
+    while matches!(child.try_wait(), Ok(None)) {
+        if Instant::now() > deadline {
+            let _ = child.kill();
+            let _ = child.wait();
+            let source = io::Error::new(io::ErrorKind::TimedOut, "it does not even tell its version");
+            return Err(no_program(source));
+        }
+        thread::sleep(Duration::from_millis(1));
+    }
+    let output = child.wait_with_output().map_err(no_program)?;
+    // Some versions say it on the one, some on the other.
+    let said = [output.stdout, output.stderr].concat();
+    let said = String::from_utf8_lossy(&said);
+    Ok(said.lines().next().unwrap_or("tcpdump").replacen(" version", "", 1))
+}
+
+impl Running {
+    pub(super) fn finish(mut self) -> Result<Captured, CaptureTapError> {
+        self.drain()?;
+        let _ = child::interrupt(&mut self.child);
+        let counts = self.counts(ENDS_WITHIN)?;
+        self.await_end();
+        let kept = kept::packets(&self.file)
+            .map_err(|source| CaptureTapError::File { file: self.file.clone(), source })?;
+        if kept != counts.captured {
+            let file = self.file.clone();
+            return Err(CaptureTapError::FileTooShort { file, kept, captured: counts.captured });
+        }
+        Ok(Captured {
+            by: self.version.clone(),
+            packets: kept,
+            dropped: counts.dropped,
+            dropped_by_interface: counts.dropped_by_interface,
+            stamped_early: None,
+            file: self.file.clone(),
+        })
+    }
+
+    /// Waits until it has captured all that was there when this began: until the counts agree,
+    /// or stand still. The kernel counts more as received than is ever captured where packets
+    /// go the other way (`-Q` is done by libpcap; on lo that is every second one) or where
+    /// foreign ones came before the socket had its filter. A tcpdump that cannot write does not
+    /// stand still but does not answer.
+    fn drain(&mut self) -> Result<(), CaptureTapError> {
+        let begun = Instant::now();
+        let mut counts = self.report()?;
+        let target = counts.received.saturating_sub(counts.dropped);
+        let mut changed = Instant::now();
+        while counts.captured < target {
+            let missing = target - counts.captured;
+            if changed.elapsed() > STANDS_STILL {
+                return Ok(());
+            }
+            if begun.elapsed() > DRAINS_WITHIN {
+                return Err(CaptureTapError::Unfinished { device: self.device.clone(), missing });
+            }
+            thread::sleep(LOOK);
+            let now = self.report()?;
+            if now.captured != counts.captured {
+                changed = Instant::now();
+            }
+            counts = now;
+        }
+        Ok(())
+    }
+
+    fn report(&mut self) -> Result<Counts, CaptureTapError> {
+        if child::ask_for_report(&mut self.child).is_err() {
+            return Err(self.no_counts());
+        }
+        self.counts(ENDS_WITHIN)
+    }
+
+    /// The counts that it says next.
+    fn counts(&mut self, most: Duration) -> Result<Counts, CaptureTapError> {
+        let from = self.said.len();
+        // The last of them that it always says.
+        if self.listen_for("dropped by kernel", most).is_none() {
+            return Err(self.no_counts());
+        }
+        // The very last one follows at once, if at all.
+        self.listen_for("dropped by interface", Duration::from_millis(20));
+        let said = self.said[from..].join(", ");
+        Counts::parse(&said).ok_or_else(|| self.no_counts())
+    }
+
+    fn listen_for(&mut self, words: &str, most: Duration) -> Option<()> {
+        let deadline = Instant::now() + most;
+        loop {
+            let line = self.lines.recv_timeout(deadline.saturating_duration_since(Instant::now())).ok()?;
+            let found = line.contains(words);
+            self.said.push(line);
+            if found {
+                return Some(());
+            }
+        }
+    }
+
+    fn no_counts(&self) -> CaptureTapError {
+        CaptureTapError::NoCounts { program: self.program.clone(), said: self.words() }
+    }
+
+    /// The last that it said.
+    fn words(&self) -> String {
+        self.said.last().cloned().unwrap_or_else(|| "it says nothing".into())
+    }
+
+    /// Waits for its end, or makes it.
+    fn await_end(&mut self) {
+        let deadline = Instant::now() + ENDS_WITHIN;
+        while matches!(self.child.try_wait(), Ok(None)) && Instant::now() < deadline {
+            thread::sleep(Duration::from_millis(2));
+        }
+        self.end();
+    }
+
+    fn end(&mut self) {
+        // It fails when the program has ended, which is what is wanted.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+        if let Some(watcher) = self.watcher.take() {
+            let _ = watcher.join();
+        }
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+#[derive(Debug, PartialEq, Eq)]
+struct Counts {
+    captured: u64,
+    received: u64,
+    dropped: u64,
+    dropped_by_interface: Option<u64>,
+}
+
+impl Counts {
+    /// From `12 packets captured, 12 packets received by filter, 0 packets dropped by kernel`.
+    fn parse(said: &str) -> Option<Self> {
+        let count = |what: &str| {
+            let before = said[..said.find(what)?].trim_end();
+            let before = before.strip_suffix("packets").or_else(|| before.strip_suffix("packet"))?;
+            before.trim_end().rsplit(|c: char| !c.is_ascii_digit()).next()?.parse().ok()
+        };
+        Some(Self {
+            captured: count("captured")?,
+            received: count("received by filter")?,
+            dropped: count("dropped by kernel")?,
+            dropped_by_interface: count("dropped by interface"),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_are_read_in_either_form() {
+        let lines = "1 packet captured, 3 packets received by filter, 2 packets dropped by kernel";
+        let counts = Counts { captured: 1, received: 3, dropped: 2, dropped_by_interface: None };
+        assert_eq!(Counts::parse(lines), Some(counts));
+        let one = "tcpdump: 10 packets captured, 30 packets received by filter, 20 packets dropped by \
+                   kernel, 4 packets dropped by interface";
+        let counts = Counts { captured: 10, received: 30, dropped: 20, dropped_by_interface: Some(4) };
+        assert_eq!(Counts::parse(one), Some(counts));
+        assert_eq!(Counts::parse("tcpdump: cannot"), None);
+    }
+}

@@ -1,0 +1,126 @@
+//! The same as pictures.
+
+use netfathom_model::path::Direction;
+use netfathom_model::record::{Figure, FigureKind, FigurePoint, FigureSeries, Indicator, StackResult};
+use netfathom_stats::Estimate;
+
+use super::originals::{self, PLATFORMS, SummaryRow, who};
+use super::ours;
+use super::tables::way;
+
+const MEAN: &str = "mean time, µs";
+const HERE: &str = "here";
+
+/// Bars of the means over everything and at peak.
+pub fn overall_and_peak(ours: Option<&StackResult>) -> Figure {
+    let summary = ours.and_then(|o| ours::summary(o, Direction::Tx));
+    let series = [
+        ("overall", originals::overall(Direction::Tx), summary.map(|s| s.overall)),
+        ("at peak", originals::peak(), summary.and_then(|s| s.peak)),
+    ];
+    let series = series.into_iter().flat_map(|(name, rows, here)| both(name, &rows, here));
+    by_platform("Time of outgoing messages, overall and at peak", series.collect())
+}
+
+/// Bars of the means over everything.
+pub fn overall(direction: Direction, ours: Option<&StackResult>) -> Figure {
+    let here = ours.and_then(|o| ours::summary(o, direction)).map(|s| s.overall);
+    let title = format!("Time of {} messages", way(direction));
+    by_platform(&title, both("overall", &originals::overall(direction), here))
+}
+
+/// Bars of both ways.
+pub fn both_ways(ours: Option<&StackResult>) -> Figure {
+    let series = [Direction::Tx, Direction::Rx].into_iter().flat_map(|direction| {
+        let here = ours.and_then(|o| ours::summary(o, direction)).map(|s| s.overall);
+        both(way(direction), &originals::overall(direction), here)
+    });
+    by_platform("Outgoing and incoming messages", series.collect())
+}
+
+fn by_platform(title: &str, series: Vec<FigureSeries>) -> Figure {
+    Figure { title: title.into(), x: "platform".into(), y: MEAN.into(), kind: FigureKind::Bars, series }
+}
+
+/// The papers' bars and ours, which come after them.
+fn both(name: &str, rows: &[SummaryRow], here: Option<Indicator>) -> Vec<FigureSeries> {
+    let bar = |x: usize, mean: Estimate, label: String| FigurePoint {
+        x: x as f64,
+        y: mean.value,
+        half_width: Some(mean.half_width),
+        label: Some(label),
+    };
+    let theirs = rows.iter().enumerate().map(|(x, r)| bar(x, r.mean_us, format!("platform {}", r.platform)));
+    let ours = here.map(|i| FigurePoint {
+        x: rows.len() as f64,
+        y: i.mean_ns / 1e3,
+        half_width: i.between_trials_ns.map(|ns| ns / 1e3),
+        label: Some(HERE.into()),
+    });
+    let theirs = FigureSeries { name: format!("Borodin, {name}"), here: false, points: theirs.collect() };
+    let ours =
+        ours.map(|bar| FigureSeries { name: format!("{HERE}, {name}"), here: true, points: vec![bar] });
+    [Some(theirs), ours].into_iter().flatten().collect()
+}
+
+/// Bars of the trial means beside each other.
+pub fn trials(direction: Direction, ours: Option<&StackResult>) -> Figure {
+    let rows = originals::trials(direction);
+    let theirs = PLATFORMS.iter().map(|platform| {
+        let means = rows.iter().filter(|row| row.platform == *platform).map(|row| row.mean_us);
+        FigureSeries { name: who(platform), here: false, points: numbered(means) }
+    });
+    let means: Vec<f64> = ours
+        .map(|o| ours::paths(o, direction).iter().map(|path| path.total.mean_ns / 1e3).collect())
+        .unwrap_or_default();
+    let here = (!means.is_empty()).then(|| FigureSeries {
+        name: HERE.into(),
+        here: true,
+        points: numbered(means.into_iter()),
+    });
+    Figure {
+        title: format!("Means of the trials, {} messages", way(direction)),
+        x: "trial".into(),
+        y: MEAN.into(),
+        kind: FigureKind::Bars,
+        series: theirs.chain(here).collect(),
+    }
+}
+
+fn numbered(values: impl Iterator<Item = f64>) -> Vec<FigurePoint> {
+    let point = |(i, y): (usize, f64)| {
+        let number = i + 1;
+        FigurePoint { x: number as f64, y, half_width: None, label: Some(number.to_string()) }
+    };
+    values.enumerate().map(point).collect()
+}
+
+/// Lines of the mean time over the rate; none before the first trial, for the papers print no
+/// numbers of theirs.
+pub fn over_rate(directions: &[Direction], ours: Option<&StackResult>) -> Vec<Figure> {
+    let line = |&direction: &Direction| {
+        let points = ours::over_rate(ours?, direction).into_iter().map(|p| FigurePoint {
+            x: p.rate_per_s,
+            y: p.mean_us,
+            half_width: p.half_width_us,
+            label: None,
+        });
+        let points: Vec<FigurePoint> = points.collect();
+        (!points.is_empty()).then(|| FigureSeries {
+            name: format!("{HERE}, {}", way(direction)),
+            here: true,
+            points,
+        })
+    };
+    let series: Vec<FigureSeries> = directions.iter().filter_map(line).collect();
+    if series.is_empty() {
+        return Vec::new();
+    }
+    vec![Figure {
+        title: "Mean time over the rate, all trials here".into(),
+        x: "offered rate, messages/s".into(),
+        y: MEAN.into(),
+        kind: FigureKind::Lines,
+        series,
+    }]
+}

@@ -1,0 +1,285 @@
+//! The papers' tables with rows of this machine.
+
+use netfathom_model::path::Direction;
+use netfathom_model::record::{BesideRow, BesideTable, Cell, Indicator, PathTimes, StackResult};
+use netfathom_stats::{Estimate, between_trials};
+
+use super::originals::{self, PLATFORMS, SummaryRow, who};
+use super::ours;
+
+/// How this machine's rows are called.
+const HERE: &str = "here";
+const SUMMARY_COLUMNS: [&str; 5] = ["trials", "mean, µs", "min, µs", "max, µs", "between-trial error, µs"];
+const TRIAL_COLUMNS: [&str; 5] = ["packets", "mean, µs", "min, µs", "max, µs", "error of the mean S, µs"];
+
+/// The words for a way.
+pub fn way(direction: Direction) -> &'static str {
+    match direction {
+        Direction::Tx => "outgoing",
+        Direction::Rx => "incoming",
+    }
+}
+
+/// The summary over everything.
+pub fn overall(direction: Direction, ours: Option<&StackResult>) -> BesideTable {
+    let here = ours.and_then(|o| ours::summary(o, direction)).map(|s| s.overall);
+    summary(format!("Time of {} messages", way(direction)), originals::overall(direction), here)
+}
+
+/// The same at the highest intensity, which only outgoing messages have in the paper.
+pub fn peak(ours: Option<&StackResult>) -> BesideTable {
+    let here = ours.and_then(|o| ours::summary(o, Direction::Tx)).and_then(|s| s.peak);
+    let mut table = summary("Time of outgoing messages at peak".into(), originals::peak(), here);
+    table.note = Some(
+        "Peak: the part of a trial with the highest intensity; here the windows in which the plan wants at \
+         least 90 % of its highest rate."
+            .into(),
+    );
+    table
+}
+
+fn summary(title: String, originals: Vec<SummaryRow>, here: Option<Indicator>) -> BesideTable {
+    let original = |row: SummaryRow| source(who(row.platform), row.cells.into_iter().map(Some).collect());
+    let rows = originals.into_iter().map(original).chain(here.map(|i| own(HERE.into(), indicator(i))));
+    BesideTable {
+        title,
+        columns: SUMMARY_COLUMNS.map(Into::into).into(),
+        rows: rows.collect(),
+        note: Some(
+            "Mean of the trial means; between-trial error: half the 95 % interval, Student's t.".into(),
+        ),
+    }
+}
+
+fn indicator(i: Indicator) -> Vec<Option<Cell>> {
+    vec![
+        Some(plain(f64::from(i.trials))),
+        Some(plain(i.mean_ns / 1e3)),
+        Some(least(i.min_ns)),
+        Some(plain(i.max_ns as f64 / 1e3)),
+        i.between_trials_ns.map(|ns| plain(ns / 1e3)),
+    ]
+}
+
+/// Every trial, platform by platform, and those made here.
+pub fn trials(direction: Direction, ours: Option<&StackResult>) -> BesideTable {
+    let original = |row: originals::TrialRow| {
+        source(
+            format!("platform {}, trial {}", row.platform, row.trial),
+            row.cells.into_iter().map(Some).collect(),
+        )
+    };
+    let paths = ours.map(|o| ours::paths(o, direction)).unwrap_or_default();
+    let here = paths.iter().enumerate().map(|(i, p)| own(format!("{HERE}, trial {}", i + 1), trial(p)));
+    BesideTable {
+        title: format!("Time of {} messages, trial by trial", way(direction)),
+        columns: TRIAL_COLUMNS.map(Into::into).into(),
+        rows: originals::trials(direction).into_iter().map(original).chain(here).collect(),
+        note: Some(
+            "S assumes that the messages of a trial do not depend on each other. Those in one queue do: what \
+             trials differ by is more than their S."
+                .into(),
+        ),
+    }
+}
+
+fn trial(path: &PathTimes) -> Vec<Option<Cell>> {
+    let total = &path.total;
+    vec![
+        Some(plain(total.n as f64)),
+        Some(plain(total.mean_ns / 1e3)),
+        Some(least(total.min_ns)),
+        Some(plain(total.max_ns as f64 / 1e3)),
+        total.mean_error_ns.map(|ns| plain(ns / 1e3)),
+    ]
+}
+
+/// The load that follows from the time at peak, beside the load that was really made.
+pub fn capability(ours: Option<&StackResult>) -> BesideTable {
+    let original = |row: SummaryRow| {
+        let cells = [Some(row.mean_us), Some(originals::capability_per_s(row.mean_us)), None];
+        source(who(row.platform), cells.map(|e| e.map(estimate)).into())
+    };
+    let here = ours.and_then(here_capability).map(|cells| own(HERE.into(), cells));
+    BesideTable {
+        title: "Theoretical load capability".into(),
+        columns: ["mean at peak, µs", "1 / mean at peak, messages/s", "really reached at peak, messages/s"]
+            .map(Into::into)
+            .into(),
+        rows: originals::peak().into_iter().map(original).chain(here).collect(),
+        note: Some(
+            "The capability is no rate that was ever made: it says how many messages would pass one after the \
+             other if a sender did nothing but wait for them to reach the link layer. What a profile reaches \
+             is what it asks for, as long as the machine keeps up."
+                .into(),
+        ),
+    }
+}
+
+fn here_capability(ours: &StackResult) -> Option<Vec<Option<Cell>>> {
+    let summary = ours::summary(ours, Direction::Tx)?;
+    let peak = summary.peak?;
+    let mean_us = peak.mean_ns / 1e3;
+    let error_us = peak.between_trials_ns.map(|ns| ns / 1e3);
+    let inferred = |half_width| originals::capability_per_s(Estimate { value: mean_us, half_width });
+    let inferred = Cell {
+        half_width: error_us.map(|error_us| inferred(error_us).half_width),
+        ..plain(inferred(0.0).value)
+    };
+    let mean = Cell { half_width: error_us, ..plain(mean_us) };
+    Some(vec![Some(mean), (mean_us > 0.0).then_some(inferred), summary.reached_per_s.map(plain)])
+}
+
+/// How much more a message takes on its way in.
+pub fn growth(ours: Option<&StackResult>) -> BesideTable {
+    let original = |platform: &&str| {
+        let mean = |direction| originals::mean_us(direction, platform);
+        let growth = originals::growth(platform);
+        let cells = [mean(Direction::Tx), mean(Direction::Rx), growth, growth.map(percent_more)];
+        source(who(platform), cells.map(|e| e.map(estimate)).into())
+    };
+    let here = ours.and_then(here_growth).map(|cells| own(HERE.into(), cells));
+    BesideTable {
+        title: "Growth of incoming over outgoing time".into(),
+        columns: ["outgoing mean, µs", "incoming mean, µs", "incoming / outgoing", "growth, %"].map(Into::into).into(),
+        rows: PLATFORMS.iter().map(original).chain(here).collect(),
+        note: Some(
+            "In the papers the two ways were measured in trials of their own: the interval of their quotient \
+             is that of two independent means. Here both ways are of the same messages, and the interval is \
+             that of the trials' quotients."
+                .into(),
+        ),
+    }
+}
+
+fn here_growth(ours: &StackResult) -> Option<Vec<Option<Cell>>> {
+    let growths = ours::growths(ours);
+    let interval = between_trials(&growths);
+    let value = interval.map_or(*growths.first()?, |e| e.value);
+    let half_width = interval.map(|e| e.half_width);
+    let mean = |direction| {
+        let overall = ours::summary(ours, direction)?.overall;
+        let half_width = overall.between_trials_ns.map(|ns| ns / 1e3);
+        Some(Cell { half_width, ..plain(overall.mean_ns / 1e3) })
+    };
+    let percent = plain(100.0 * (value - 1.0));
+    Some(vec![
+        mean(Direction::Tx),
+        mean(Direction::Rx),
+        Some(Cell { half_width, ..plain(value) }),
+        Some(Cell { half_width: half_width.map(|h| 100.0 * h), ..percent }),
+    ])
+}
+
+/// The same, trial by trial; only here, where both ways are of the same messages.
+pub fn growth_trials(ours: Option<&StackResult>) -> BesideTable {
+    let pairs = ours.map(ours::pairs_us).unwrap_or_default();
+    let row = |(i, &(out, into)): (usize, &(f64, f64))| {
+        let growth = (out > 0.0).then(|| into / out);
+        let cells = [Some(out), Some(into), growth, growth.map(|g| 100.0 * (g - 1.0))].map(|v| v.map(plain));
+        own(format!("{HERE}, trial {}", i + 1), cells.into())
+    };
+    BesideTable {
+        title: "Growth of incoming over outgoing time, trial by trial".into(),
+        columns: ["outgoing mean, µs", "incoming mean, µs", "incoming / outgoing", "growth, %"]
+            .map(Into::into)
+            .into(),
+        rows: pairs.iter().enumerate().map(row).collect(),
+        note: None,
+    }
+}
+
+fn percent_more(ratio: Estimate) -> Estimate {
+    Estimate { value: 100.0 * (ratio.value - 1.0), half_width: 100.0 * ratio.half_width }
+}
+
+/// A number without an interval.
+pub fn plain(value: f64) -> Cell {
+    Cell { value, half_width: None, printed: None }
+}
+
+/// A number with its interval.
+pub fn estimate(e: Estimate) -> Cell {
+    Cell { value: e.value, half_width: Some(e.half_width), printed: None }
+}
+
+/// A smallest time; below zero as the paper prints it.
+fn least(min_ns: i64) -> Cell {
+    Cell { printed: (min_ns < 0).then(|| "<0".into()), ..plain(min_ns as f64 / 1e3) }
+}
+
+fn source(who: String, cells: Vec<Option<Cell>>) -> BesideRow {
+    BesideRow { who, here: false, cells }
+}
+
+/// A row of this machine.
+pub fn own(who: String, cells: Vec<Option<Cell>>) -> BesideRow {
+    BesideRow { who, here: true, cells }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::made_up::stack;
+    use super::*;
+
+    fn checked(table: &BesideTable) -> &BesideTable {
+        assert!(table.rows.iter().all(|row| row.cells.len() == table.columns.len()), "{}", table.title);
+        table
+    }
+
+    fn here(table: &BesideTable) -> Vec<f64> {
+        let row = table.rows.iter().find(|row| row.here).unwrap();
+        row.cells.iter().flatten().map(|cell| cell.value).collect()
+    }
+
+    #[test]
+    fn ours_stands_below_every_row_of_the_source() {
+        let ours = stack(&[(Direction::Tx, &[(9000, 3000), (9000, 3000)])]);
+        let overall = overall(Direction::Tx, Some(&ours));
+        let whose: Vec<(&str, bool)> = checked(&overall).rows.iter().map(|r| (&*r.who, r.here)).collect();
+        let theirs = ["Borodin, platform 1", "Borodin, platform 2", "Borodin, platform 3"];
+        assert_eq!(whose, [(theirs[0], false), (theirs[1], false), (theirs[2], false), ("here", true)]);
+        assert_eq!(here(&overall)[..1], [2.0]);
+        assert_eq!(here(&overall)[2..], [3.0, 9.0, 0.0]);
+        assert_eq!(overall.rows[2].cells[2].as_ref().unwrap().printed.as_deref(), Some("<0"));
+        let trials = trials(Direction::Tx, Some(&ours));
+        assert_eq!(checked(&trials).rows.len(), 30 + 2);
+        assert_eq!(here(&trials)[0], 550.0);
+    }
+
+    #[test]
+    fn a_negative_time_is_printed_as_the_paper_does() {
+        let ours = stack(&[(Direction::Tx, &[(-500, 3000)])]);
+        let row = overall(Direction::Tx, Some(&ours)).rows.pop().unwrap();
+        let min = row.cells[2].clone().unwrap();
+        assert_eq!((min.value, min.printed.as_deref()), (-0.5, Some("<0")));
+        assert_eq!(row.cells[4], None, "one trial has no error between trials");
+    }
+
+    #[test]
+    fn the_capability_is_one_over_the_mean_at_peak() {
+        let ours = stack(&[(Direction::Tx, &[(9000, 4000), (9000, 4000)])]);
+        assert_eq!(here(checked(&capability(Some(&ours)))), [4.0, 250_000.0, 95.0]);
+        let peak = peak(Some(&ours));
+        assert_eq!(here(checked(&peak))[1], 4.0);
+    }
+
+    #[test]
+    fn the_growth_is_the_mean_of_the_trials_own() {
+        let ours = stack(&[
+            (Direction::Tx, &[(1000, 1000), (2000, 2000)]),
+            (Direction::Rx, &[(3000, 3000), (4000, 4000)]),
+        ]);
+        assert_eq!(here(checked(&growth(Some(&ours)))), [1.5, 3.5, 2.5, 150.0]);
+        let trials = growth_trials(Some(&ours));
+        assert_eq!(here(checked(&trials)), [1.0, 3.0, 3.0, 200.0]);
+    }
+
+    #[test]
+    fn without_a_measurement_the_source_stands_alone() {
+        for table in [overall(Direction::Rx, None), peak(None), capability(None), growth(None)] {
+            assert_eq!(checked(&table).rows.len(), 3, "{}", table.title);
+            assert!(table.rows.iter().all(|row| !row.here));
+        }
+    }
+}

@@ -1,0 +1,37 @@
+//! Whether a claim holds: decided by an interval between trials, never by two bare numbers.
+
+use netfathom_model::record::Holds;
+use netfathom_stats::Estimate;
+
+/// Whether something is above a bound: `Yes` and `No` only where the whole interval says so.
+/// Without an interval nobody can tell.
+pub fn above(estimate: Option<Estimate>, bound: f64) -> Holds {
+    match estimate {
+        Some(e) if e.value - e.half_width > bound => Holds::Yes,
+        Some(e) if e.value + e.half_width < bound => Holds::No,
+        _ => Holds::CannotTell,
+    }
+}
+
+/// An estimate as it is written in a sentence; of a single trial the number alone.
+pub fn written(estimate: Option<Estimate>, digits: usize) -> String {
+    match estimate {
+        Some(e) => format!("{:.digits$} ± {:.digits$}", e.value, e.half_width),
+        None => "unknown".into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_whole_interval_decides() {
+        let of = |value, half_width| above(Some(Estimate { value, half_width }), 1.0);
+        assert_eq!(of(2.0, 0.5), Holds::Yes);
+        assert_eq!(of(0.2, 0.5), Holds::No);
+        assert_eq!(of(1.4, 0.5), Holds::CannotTell);
+        assert_eq!(of(0.6, 0.5), Holds::CannotTell);
+        assert_eq!(above(None, 1.0), Holds::CannotTell);
+    }
+}

@@ -1,0 +1,3 @@
+//! Results in formats that other programs read.
+
+pub mod pcapng;

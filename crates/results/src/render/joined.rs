@@ -1,0 +1,57 @@
+//! What both pictures say of a join: how many messages were put together, and of how many.
+
+use netfathom_model::path::Direction;
+use netfathom_model::plan::{ClockChoice, JoinPlan, Numbering};
+use netfathom_model::record::{JoinResult, JoinedSpan};
+
+/// One way of the stack, as the answer needs it.
+pub(crate) struct Way<'a> {
+    pub direction: Direction,
+    pub span: &'a JoinedSpan,
+    /// Messages in the logs that have a time at its end.
+    pub logged: u64,
+}
+
+/// The ways that were measured and have times.
+pub(crate) fn ways(result: &JoinResult) -> Vec<Way<'_>> {
+    let logged = |direction| {
+        let has = |l: &&netfathom_model::record::LogFile| match direction {
+            Direction::Tx => l.has_sent,
+            Direction::Rx => l.has_received,
+        };
+        result.logs.iter().filter(has).map(|l| l.messages).sum()
+    };
+    let way = |span: &'_ JoinedSpan| span.direction.map(|d| (d, logged(d)));
+    let known = result.spans.iter().filter(|s| s.times.n > 0);
+    known.filter_map(|span| way(span).map(|(direction, logged)| Way { direction, span, logged })).collect()
+}
+
+/// What a time is where the clocks were fitted; nothing otherwise. They are fitted by the way
+/// out where a log tells of it, and what that took from it is in the way in.
+pub(crate) fn above_shortest(result: &JoinResult, direction: Direction) -> &'static str {
+    let by_way_out = result.logs.iter().any(|log| log.has_sent);
+    match (result.plan.clock, direction) {
+        (ClockChoice::Stated, _) => "",
+        (ClockChoice::Fitted, Direction::Rx) if by_way_out => ", the shortest way out included,",
+        (ClockChoice::Fitted, _) => " above the shortest",
+    }
+}
+
+/// Where a message's number lies.
+pub(crate) fn numbering(plan: &JoinPlan) -> String {
+    match plan.numbering {
+        Numbering::Netfathom => "the header of netfathom's own messages".into(),
+        Numbering::Field { offset, width, little_endian } => format!(
+            "{width} bytes at {offset} of the payload, {} byte first",
+            if little_endian { "lowest" } else { "highest" }
+        ),
+    }
+}
+
+/// How the clocks were put together.
+pub(crate) fn clock(plan: &JoinPlan) -> &'static str {
+    match plan.clock {
+        ClockChoice::Stated => "as the logs state them",
+        ClockChoice::Fitted => "fitted, so that the shortest way takes no time",
+    }
+}

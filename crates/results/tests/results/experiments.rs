@@ -1,0 +1,183 @@
+//! Joins of files, experiments beside their originals, and taps beside each other, on a
+//! terminal: what is missing, what is hostile, and what is too wide.
+
+use netfathom_model::plan::ClockChoice;
+use netfathom_model::record::{
+    BesideRow, Cell, JoinResult, Measurement, Record, ReproduceResult, ReproducedRun, StackResult,
+};
+use netfathom_results::render::terminal::render;
+
+use crate::contract::read_fixture;
+
+const HOSTILE: &str =
+    "\x1b[2Ja/very/long/name/of/a/capture/that/no/table/has/room/for/\r\nand/an/escape.pcap";
+
+fn join(change: impl FnOnce(&mut JoinResult)) -> Record {
+    let mut record = read_fixture("join");
+    let Measurement::Join(join) = &mut record.measurement else { panic!("another measurement") };
+    change(join);
+    record
+}
+
+fn reproduce(change: impl FnOnce(&mut ReproduceResult)) -> Record {
+    let mut record = read_fixture("reproduce");
+    let Measurement::Reproduce(reproduce) = &mut record.measurement else { panic!("another measurement") };
+    change(reproduce);
+    record
+}
+
+fn taps(change: impl FnOnce(&mut StackResult)) -> Record {
+    let mut record = read_fixture("taps");
+    let Measurement::Stack(stack) = &mut record.measurement else { panic!("another measurement") };
+    change(stack);
+    record
+}
+
+/// The text of a page that fits, and steers no terminal.
+fn sane(record: &Record) -> String {
+    let text = render(record, 80, false);
+    let wide: Vec<&str> = text.lines().filter(|l| l.chars().count() > 80).collect();
+    assert!(wide.is_empty(), "{wide:#?}");
+    assert!(!text.contains(|c: char| c.is_control() && c != '\n'), "{text}");
+    assert!(!text.contains("NaN") && !text.contains("inf/s"), "{text}");
+    text
+}
+
+#[test]
+fn hostile_names_of_files_are_wrapped_and_steer_nothing() {
+    let text = sane(&join(|j| {
+        j.captures[1].name = HOSTILE.into();
+        j.captures[1].links = vec![HOSTILE.into()];
+        j.logs[0].name = HOSTILE.into();
+        j.spans[1].to = HOSTILE.into();
+        j.clocks[0].how = HOSTILE.repeat(3);
+    }));
+    assert!(text.contains("very/long/name"), "{text}");
+}
+
+#[test]
+fn a_join_of_nothing_says_so() {
+    let text = sane(&join(|j| {
+        j.spans.clear();
+        j.captures.clear();
+        j.clocks[0].log = 9;
+    }));
+    assert!(text.contains("there is no answer yet"), "{text}");
+    assert!(text.contains("n/a: no message was seen at two places"), "{text}");
+    assert!(text.contains("n/a: none was read"), "{text}");
+}
+
+#[test]
+fn what_was_joined_is_said_once_where_it_is_the_same_both_ways() {
+    let text = sane(&join(|j| {
+        for (i, n) in [(0, 99_000), (2, 99_000)] {
+            j.spans[i].times.n = n;
+        }
+        j.logs.iter_mut().for_each(|l| l.messages = 99_004);
+    }));
+    let answer = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let wanted = "4.27 µs on its way out and 12.5 µs on its way in, by 99,000 messages joined of 99,004;";
+    assert!(answer.contains(wanted), "{answer}");
+}
+
+#[test]
+fn fitted_clocks_tell_only_what_lies_above_the_shortest() {
+    let text = sane(&join(|j| j.plan.clock = ClockChoice::Fitted));
+    assert!(text.contains("4.27 µs above the shortest on its way out"), "{text}");
+}
+
+#[test]
+fn packets_that_do_not_add_up_are_not_said_to() {
+    let text = sane(&join(|j| j.captures[0].packets += 1));
+    assert!(text.contains("100,015 ≠ joined 100,000"), "{text}");
+}
+
+#[test]
+fn a_table_of_many_columns_is_drawn_in_parts() {
+    let text = sane(&reproduce(|r| {
+        let table = &mut r.tables[0];
+        for i in 0..9 {
+            table.columns.push(format!("column {i}, microseconds"));
+        }
+        for row in &mut table.rows {
+            row.cells
+                .extend((0..9).map(|i| {
+                    Some(Cell { value: 1e6 + f64::from(i), half_width: Some(12.0), printed: None })
+                }));
+        }
+    }));
+    assert!(text.contains("1,000,008 ± 12"), "{text}");
+    assert!(text.matches("Borodin, platform 3").count() > 1, "{text}");
+}
+
+#[test]
+fn hostile_and_ragged_rows_keep_to_the_page() {
+    let text = sane(&reproduce(|r| {
+        r.title = HOSTILE.into();
+        r.claims[0].says = HOSTILE.into();
+        r.claims[1].here = HOSTILE.repeat(2);
+        let table = &mut r.tables[0];
+        table.columns[1] = HOSTILE.into();
+        let cell = Some(Cell { value: 0.0, half_width: None, printed: Some(HOSTILE.into()) });
+        table.rows.push(BesideRow { who: HOSTILE.into(), here: false, cells: vec![cell] });
+        r.runs[0].name = HOSTILE.into();
+    }));
+    assert!(text.contains("very/long/name"), "{text}");
+}
+
+#[test]
+fn an_experiment_without_anything_says_so() {
+    let text = sane(&reproduce(|r| {
+        r.claims.clear();
+        r.tables.truncate(1);
+        r.tables[0].rows.clear();
+        r.runs.clear();
+    }));
+    assert!(text.contains("there is no answer yet") && text.contains("n/a: it has no rows"), "{text}");
+    assert!(text.contains("n/a: none is finished"), "{text}");
+}
+
+#[test]
+fn an_experiment_within_itself_is_a_line() {
+    let text = sane(&reproduce(|r| {
+        let itself = Measurement::Reproduce(Box::new(r.clone()));
+        r.runs.push(ReproducedRun { name: "itself".into(), measurement: itself });
+    }));
+    assert!(text.contains("itself: netfathom reproduce: borodin-tx: of 3 claims"), "{text}");
+}
+
+#[test]
+fn our_rows_are_the_last_to_be_folded() {
+    let text = sane(&reproduce(|_| {}));
+    assert_eq!(text.lines().filter(|l| l.trim_start().starts_with("here, trial")).count(), 12);
+    assert!(text.contains("… and 2 more rows in the record"), "{text}");
+}
+
+#[test]
+fn a_tap_without_costs_or_a_way_has_none() {
+    let text = sane(&taps(|s| {
+        for tap in &mut s.taps {
+            (tap.cost, tap.rx_ns, tap.rx_bias_ns) = (None, None, None);
+        }
+    }));
+    assert!(!text.contains("DISTORTS"), "{text}");
+    assert!(text.lines().any(|l| l.split_whitespace().eq(["mean", "in", "-", "-", "-"])), "{text}");
+}
+
+#[test]
+fn a_distortion_needs_an_interval_without_zero() {
+    let text = sane(&taps(|s| {
+        for cost in s.taps.iter_mut().filter_map(|t| t.cost.as_mut()) {
+            for share in [&mut cost.send_call_share, &mut cost.rate_lost].into_iter().flatten() {
+                share.half_width = share.value.abs() + 0.01;
+            }
+        }
+    }));
+    assert!(!text.contains("DISTORTS"), "{text}");
+}
+
+#[test]
+fn one_tap_alone_is_beside_nothing() {
+    let text = sane(&taps(|s| s.taps.clear()));
+    assert!(!text.contains("beside each other"), "{text}");
+}

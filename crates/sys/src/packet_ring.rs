@@ -1,0 +1,275 @@
+//! Packets as they pass a device: an AF_PACKET socket whose receive ring (TPACKET_V3) is
+//! shared with the kernel, which fills it block by block without a system call of ours.
+//!
+//! See Documentation/networking/packet_mmap.rst.
+
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::time::Duration;
+
+mod block;
+mod filter;
+mod memory;
+
+pub use block::{Block, Packet, PacketsOf};
+
+use memory::{Memory, Shape};
+
+/// How long a block that is not full stays with the kernel. Whoever ends a capture waits
+/// for about twice as long; a shorter time would have the timer disturb what is measured.
+const RETIRE_MS: u32 = 10;
+
+/// What could not be done with a packet ring, why, and what to do.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot {action}: {source}{}", remedy(.source))]
+pub struct PacketRingError {
+    /// What was tried, such as `capture packets at device number 3`.
+    pub action: String,
+    /// What the kernel said.
+    #[source]
+    pub source: io::Error,
+}
+
+impl PacketRingError {
+    fn new(action: impl Into<String>) -> impl FnOnce(io::Error) -> Self {
+        let action = action.into();
+        move |source| Self { action, source }
+    }
+}
+
+fn remedy(source: &io::Error) -> &'static str {
+    match source.raw_os_error() {
+        Some(libc::EPERM) => "; this needs CAP_NET_RAW: run as root",
+        Some(libc::EAFNOSUPPORT) => "; this kernel has no packet sockets (CONFIG_PACKET)",
+        Some(libc::ENODEV) => "; no such device is in the network namespace of this thread",
+        Some(libc::ENETDOWN) => "; the device is down or gone: set it up and capture again",
+        Some(libc::ENOBUFS | libc::ENOMEM) => "; ask for a smaller ring",
+        _ => "",
+    }
+}
+
+/// Which packets, by the way they go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Way {
+    /// Those that this host sends.
+    Out,
+    /// Those that come to it.
+    In,
+    /// All. On `lo` every packet is there twice then: first on its way out, then in.
+    Both,
+}
+
+/// What is captured: UDP datagrams, IPv4 or IPv6, in Ethernet frames. Of a datagram in
+/// fragments the first one over IPv4, none over IPv6; none behind IPv6 extension headers.
+#[derive(Clone, Copy, Debug)]
+pub struct Options {
+    /// Which way they go.
+    pub way: Way,
+    /// To which port; `None`: to any.
+    pub port: Option<u16>,
+    /// How many bytes of each are kept, link-layer header included; at least 1.
+    pub snaplen: u32,
+    /// How large the ring is: rounded down to whole blocks, and never below 128 KiB. A packet
+    /// takes its kept bytes and about 90 more.
+    pub bytes: usize,
+}
+
+/// What the kernel counted since the ring was opened.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Statistics {
+    /// Packets that passed the filter, those that were dropped included.
+    pub packets: u64,
+    /// Those of them that the ring had no room for.
+    pub dropped: u64,
+    /// How often the ring was found full: a time of drops each.
+    pub freezes: u64,
+}
+
+impl Statistics {
+    /// Packets that came into the ring.
+    #[must_use]
+    pub fn captured(&self) -> u64 {
+        self.packets - self.dropped
+    }
+}
+
+/// A capture at one device.
+///
+/// The times of packets are CLOCK_REALTIME, taken by `tpacket_rcv` as it writes the packet
+/// into the ring: on the way out in `dev_queue_xmit_nit`, in the sender's context behind the
+/// queueing discipline and just before the driver; on the way in next to the tracepoint
+/// `netif_receive_skb`. This is what tcpdump's times are, too. It holds as long as nobody on
+/// the host asks for time stamps of received packets (SO_TIMESTAMP and its kin): then every
+/// packet has one already, which the ring takes over ([`Packet::stamped_before`]). Out it is
+/// a few hundred nanoseconds earlier, in it dates from `netif_rx`, before the packet waited
+/// for its softirq (Linux 6.18). So the ring does not ask for any itself.
+pub struct PacketRing {
+    // In this order: the memory is unmapped before the socket is closed.
+    memory: Memory,
+    fd: OwnedFd,
+    /// The number of the block that the kernel fills next for us.
+    next: usize,
+    handed_out: u64,
+    counted: Statistics,
+}
+
+impl PacketRing {
+    /// Begins to capture at a device of the calling thread's namespace. The ring can be used
+    /// in any thread from then on.
+    ///
+    /// # Errors
+    /// Without CAP_NET_RAW, when there is no such device or it is down, when there is no
+    /// memory for the ring, or when nothing is to be kept of a packet.
+    pub fn open(ifindex: u32, options: &Options) -> Result<Self, PacketRingError> {
+        let action = format!("capture packets at device number {ifindex}");
+        Self::try_open(ifindex, options).map_err(PacketRingError::new(action))
+    }
+
+    fn try_open(ifindex: u32, options: &Options) -> io::Result<Self> {
+        if options.snaplen == 0 {
+            let why = "no byte of a packet is to be kept; keep at least one";
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, why));
+        }
+        // Without a protocol nothing comes in until the socket is bound: the filter and the
+        // ring are there before the first packet.
+        let kind = libc::SOCK_RAW | libc::SOCK_CLOEXEC | libc::SOCK_NONBLOCK;
+        // SAFETY: no pointers.
+        let fd = unsafe { libc::socket(libc::AF_PACKET, kind, 0) };
+        if fd < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        // SAFETY: the kernel has just returned this descriptor to us alone.
+        let fd = unsafe { OwnedFd::from_raw_fd(fd) };
+        filter::attach(&fd, options)?;
+        if options.way == Way::In {
+            // Spares those who send the copy for a filter that would refuse it. Since Linux
+            // 4.20; on an older kernel the filter alone does it.
+            let _ = set_option(&fd, libc::SOL_PACKET, libc::PACKET_IGNORE_OUTGOING, &1_i32);
+        }
+        set_option(
+            &fd,
+            libc::SOL_PACKET,
+            libc::PACKET_VERSION,
+            &(libc::tpacket_versions::TPACKET_V3 as i32),
+        )?;
+        let shape = Shape::of(options.bytes);
+        set_option(&fd, libc::SOL_PACKET, libc::PACKET_RX_RING, &shape.request(RETIRE_MS))?;
+        let memory = Memory::map(&fd, shape)?;
+        bind(&fd, ifindex)?;
+        let ring = Self { memory, fd, next: 0, handed_out: 0, counted: Statistics::default() };
+        // A device that is down can be bound to; it is told by the socket's error alone.
+        ring.error()?;
+        Ok(ring)
+    }
+
+    /// The next block of packets, if the kernel is done with one; it goes back to the kernel
+    /// when it is dropped. The kernel is done with a block when it is full, or some
+    /// milliseconds after its first packet.
+    pub fn next_block(&mut self) -> Option<Block<'_>> {
+        let block = Block::take(&self.memory, self.next)?;
+        self.next = (self.next + 1) % self.memory.blocks();
+        self.handed_out += u64::from(block.packets());
+        Some(block)
+    }
+
+    /// Waits until a block is there, for `timeout` at most; a signal ends it, too. Look with
+    /// [`Self::next_block`] whatever it returns.
+    ///
+    /// # Errors
+    /// `NetworkDown` when the device was set down or is gone, and others of poll(2).
+    pub fn wait(&self, timeout: Duration) -> io::Result<()> {
+        let mut poll = libc::pollfd { fd: self.fd.as_raw_fd(), events: libc::POLLIN, revents: 0 };
+        let time = libc::timespec {
+            tv_sec: timeout.as_secs() as libc::time_t,
+            tv_nsec: timeout.subsec_nanos().into(),
+        };
+        // SAFETY: one pollfd and one timespec, which live during the call; no signal mask.
+        let result = unsafe { libc::ppoll(&raw mut poll, 1, &raw const time, std::ptr::null()) };
+        if result < 0 {
+            let error = io::Error::last_os_error();
+            return if error.kind() == io::ErrorKind::Interrupted { Ok(()) } else { Err(error) };
+        }
+        if poll.revents & libc::POLLERR != 0 { self.error() } else { Ok(()) }
+    }
+
+    /// What the kernel counted so far.
+    ///
+    /// # Errors
+    /// Never on a socket that is open.
+    pub fn statistics(&mut self) -> io::Result<Statistics> {
+        // SAFETY: made of integers alone, for which zero is a value.
+        let mut counted: libc::tpacket_stats_v3 = unsafe { std::mem::zeroed() };
+        get_option(&self.fd, libc::SOL_PACKET, libc::PACKET_STATISTICS, &mut counted)?;
+        // The kernel begins anew with every reading. `tp_packets` includes the drops: it adds
+        // them for this very call (packet_getsockopt, 6.18).
+        self.counted.packets += u64::from(counted.tp_packets);
+        self.counted.dropped += u64::from(counted.tp_drops);
+        self.counted.freezes += u64::from(counted.tp_freeze_q_cnt);
+        Ok(self.counted)
+    }
+
+    /// Packets of all blocks that were handed out. All that were captured until
+    /// [`Self::statistics`] was called have been, once this is its
+    /// [`captured`](Statistics::captured) or more.
+    #[must_use]
+    pub fn handed_out(&self) -> u64 {
+        self.handed_out
+    }
+
+    /// Whether everything that was captured until now has been handed out.
+    ///
+    /// # Errors
+    /// Never on a socket that is open.
+    pub fn is_drained(&mut self) -> io::Result<bool> {
+        Ok(self.statistics()?.captured() == self.handed_out)
+    }
+
+    fn error(&self) -> io::Result<()> {
+        let mut error = 0;
+        get_option(&self.fd, libc::SOL_SOCKET, libc::SO_ERROR, &mut error)?;
+        if error == 0 { Ok(()) } else { Err(io::Error::from_raw_os_error(error)) }
+    }
+}
+
+impl AsFd for PacketRing {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.fd.as_fd()
+    }
+}
+
+/// Lets packets of all protocols in, from one device.
+fn bind(fd: &OwnedFd, ifindex: u32) -> io::Result<()> {
+    // Number 0 would be every device.
+    let index = i32::try_from(ifindex).ok().filter(|&index| index > 0);
+    // SAFETY: made of integers alone, for which zero is a value.
+    let mut address: libc::sockaddr_ll = unsafe { std::mem::zeroed() };
+    address.sll_family = libc::AF_PACKET as u16;
+    address.sll_protocol = (libc::ETH_P_ALL as u16).to_be();
+    address.sll_ifindex = index.ok_or_else(|| io::Error::from_raw_os_error(libc::ENODEV))?;
+    let length = size_of_val(&address) as libc::socklen_t;
+    // SAFETY: the pointer and the length are those of `address`.
+    let result = unsafe { libc::bind(fd.as_raw_fd(), (&raw const address).cast(), length) };
+    if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+fn set_option<T>(fd: &OwnedFd, level: i32, name: i32, value: &T) -> io::Result<()> {
+    let length = size_of::<T>() as libc::socklen_t;
+    // SAFETY: the pointer and the length are those of `value`, which the kernel only reads;
+    // what it points to in turn (the filter) the kernel copies during the call.
+    let result =
+        unsafe { libc::setsockopt(fd.as_raw_fd(), level, name, std::ptr::from_ref(value).cast(), length) };
+    if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+/// Reads an option made of integers only, into `value`.
+fn get_option<T>(fd: &OwnedFd, level: i32, name: i32, value: &mut T) -> io::Result<()> {
+    let mut length = size_of::<T>() as libc::socklen_t;
+    let pointer = std::ptr::from_mut(value).cast();
+    // SAFETY: the pointer and the length are those of `value`, of which the kernel writes at
+    // most that many bytes; callers pass structs of integers.
+    let result = unsafe { libc::getsockopt(fd.as_raw_fd(), level, name, pointer, &raw mut length) };
+    if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+#[cfg(test)]
+mod tests;
