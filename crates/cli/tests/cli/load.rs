@@ -214,7 +214,7 @@ fn a_reverse_is_a_record_and_a_report() {
         return;
     }
     let dir = out();
-    let args = "reverse --time 400ms --trials 1 --inbound 1k..5k --variant ignored,same-thread";
+    let args = "reverse --time 1s --trials 1 --inbound 1k..5k --variant ignored,same-thread";
     let (ended, record) = measured(args, dir.path());
     let Measurement::Reverse(result) = &record.measurement else { panic!("another measurement") };
     let [ignored, same_thread] = &result.variants[..] else { panic!("{:?}", result.variants) };
