@@ -13,6 +13,7 @@ mod load;
 mod reproduce;
 mod reverse;
 mod stack;
+mod ttcp;
 
 pub use capacity::CapacityArgs;
 pub use join::JoinArgs;
@@ -20,6 +21,7 @@ pub use load::{EngineArg, LoadCommand, SendArgs, SinkArgs};
 pub use reproduce::ReproduceArgs;
 pub use reverse::ReverseArgs;
 pub use stack::{Directions, StackArgs, TapArg};
+pub use ttcp::{RateFormat, TtcpArgs, as_called};
 
 const EXIT_STATUS: &str = "\
 Exit status:
@@ -63,6 +65,10 @@ pub enum Command {
     #[command(allow_negative_numbers = true)]
     #[command(after_help = format!("{}\n\n{EXIT_STATUS}", reproduce::EXAMPLES))]
     Reproduce(Box<ReproduceArgs>),
+    /// Transfers bytes between two hosts, option for option as the classic ttcp
+    #[command(allow_negative_numbers = true)]
+    #[command(after_help = format!("{}\n\n{}", ttcp::NOTES, ttcp::EXIT_STATUS))]
+    Ttcp(Box<TtcpArgs>),
     /// Draws the report of a run from its record
     Report(ReportArgs),
 }

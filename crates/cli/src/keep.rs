@@ -133,13 +133,16 @@ fn discard(run_dir: &RunDir) {
 }
 
 /// What is known of a record before it is measured.
-struct Header {
-    id: String,
-    started: SystemTime,
+pub struct Header {
+    /// Name of the record and of its directory.
+    pub id: String,
+    /// When it began.
+    pub started: SystemTime,
 }
 
 impl Header {
-    fn record<R: Into<Measurement>>(&self, progressed: Progressed<R>, state: State) -> Record {
+    /// The record of what was measured.
+    pub fn record<R: Into<Measurement>>(&self, progressed: Progressed<R>, state: State) -> Record {
         let Progressed { environment, result, verdict, findings, .. } = progressed;
         Record {
             schema_version: SCHEMA_VERSION,

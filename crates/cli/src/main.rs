@@ -19,11 +19,12 @@ mod reverse;
 mod sink_events;
 mod stack;
 mod stop;
+mod ttcp;
 
 use args::{Args, Command};
 
 fn main() -> ExitCode {
-    let outcome = match Args::parse().command {
+    let outcome = match Args::parse_from(args::as_called(std::env::args_os())).command {
         Command::Host(args) => host::run(&args),
         Command::Stack(args) => stack::run(&args),
         Command::Load(command) => load::run(&command),
@@ -31,6 +32,7 @@ fn main() -> ExitCode {
         Command::Reverse(args) => reverse::run(&args),
         Command::Join(args) => join::run(&args),
         Command::Reproduce(args) => reproduce::run(&args),
+        Command::Ttcp(args) => ttcp::run(&args),
         Command::Report(args) => report::run(&args),
     };
     outcome.unwrap_or_else(|error| {

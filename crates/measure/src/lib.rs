@@ -16,3 +16,4 @@ pub mod reproduce;
 pub mod reverse;
 pub mod rig;
 pub mod stack;
+pub mod transfer;

@@ -13,6 +13,7 @@ mod load;
 mod reproduce;
 mod reverse;
 mod stack;
+mod transfer;
 
 pub use capacity::CapacityPlan;
 pub use join::{ClockChoice, JoinPlan, Numbering};
@@ -20,6 +21,10 @@ pub use load::{EngineChoice, LoadPlan, ReceiveChoice, Spin};
 pub use reproduce::ReproducePlan;
 pub use reverse::{ReversePlan, Variant};
 pub use stack::{InsertedDelay, PcapPlan, StackPlan, TapChoice};
+pub use transfer::{
+    DEFAULT_ALIGN, DEFAULT_BUFFER_BYTES, DEFAULT_BUFFERS, DEFAULT_IDLE_NS, DEFAULT_PORT, MARK_BYTES,
+    Protocol, Role, TransferPlan,
+};
 
 /// Where the two ends of a measurement stand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

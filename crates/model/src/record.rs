@@ -13,6 +13,7 @@ mod load;
 mod reproduce;
 mod reverse;
 mod stack;
+mod transfer;
 
 pub use capacity::{Bounded, CapacityResult, CapacityRow, Inferred, Probe, Search};
 pub use distribution::{Distribution, Estimate, Series};
@@ -31,6 +32,7 @@ pub use stack::{
     Refused, SelfCost, StackResult, StageOutcome, StageSummary, StageSummaryTimes, StageTimes, TapRow, Trial,
     TrialKind, Witness,
 };
+pub use transfer::{Checksum, TcpState, TransferEnd, TransferResult, TransferStream, UdpCounts, Way};
 
 /// The version this build writes. It rises when a field changes its meaning or goes;
 /// a new field that old readers may ignore does not raise it.
@@ -87,6 +89,8 @@ pub enum Measurement {
     Join(Box<JoinResult>),
     /// `netfathom reproduce`
     Reproduce(Box<ReproduceResult>),
+    /// `netfathom ttcp`
+    Transfer(Box<TransferResult>),
 }
 
 impl Measurement {
@@ -100,6 +104,8 @@ impl Measurement {
             Self::Reverse(_) => "reverse",
             Self::Join(_) => "join",
             Self::Reproduce(_) => "reproduce",
+            // The measurement is a transfer, ttcp is the command's name.
+            Self::Transfer(_) => "ttcp",
         }
     }
 }
@@ -121,4 +127,5 @@ measurement_from! {
     Reverse: ReverseResult,
     Join: JoinResult,
     Reproduce: ReproduceResult,
+    Transfer: TransferResult,
 }

@@ -1,6 +1,7 @@
 //! Programs that this one starts: what the standard library leaves out.
 
 use std::io;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command};
 
@@ -41,6 +42,30 @@ pub fn ask_for_report(child: &mut Child) -> io::Result<()> {
     signal(child, libc::SIGUSR1)
 }
 
+/// A descriptor of a program, as one of ours: so a test can look at the very socket that the
+/// program uses (pidfd_getfd(2), since Linux 5.6).
+///
+/// # Errors
+/// If it has ended or has no such descriptor, or the kernel is older.
+pub fn descriptor(child: &mut Child, number: RawFd) -> io::Result<OwnedFd> {
+    if child.try_wait()?.is_some() {
+        return Err(io::Error::from_raw_os_error(libc::ESRCH));
+    }
+    // SAFETY: no pointers; the child was not waited for, so the number is its own.
+    let program = owned(unsafe { libc::syscall(libc::SYS_pidfd_open, child.id(), 0) })?;
+    // SAFETY: no pointers.
+    owned(unsafe { libc::syscall(libc::SYS_pidfd_getfd, program.as_raw_fd(), number, 0) })
+}
+
+/// A descriptor that a system call has just made, or its error.
+fn owned(result: libc::c_long) -> io::Result<OwnedFd> {
+    if result < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: the callers pass what the kernel has just made, which nobody else has.
+    Ok(unsafe { OwnedFd::from_raw_fd(result as RawFd) })
+}
+
 fn signal(child: &mut Child, signal: i32) -> io::Result<()> {
     // One that was waited for may have left its number to somebody else.
     if child.try_wait()?.is_some() {
@@ -73,6 +98,20 @@ mod tests {
         };
         let mut child = thread::spawn(start).join().unwrap();
         assert_eq!(child.wait().unwrap().signal(), Some(libc::SIGKILL));
+    }
+
+    #[test]
+    fn a_descriptor_of_a_program_is_the_same_file() {
+        let mut child = sleeper().stdin(std::process::Stdio::piped()).spawn().unwrap();
+        let into = child.stdin.take().unwrap();
+        let mut read = std::fs::File::from(descriptor(&mut child, 0).unwrap());
+        io::Write::write_all(&mut &into, b"seen").unwrap();
+        let mut text = [0; 4];
+        io::Read::read_exact(&mut read, &mut text).unwrap();
+        assert_eq!(&text, b"seen");
+        assert_eq!(descriptor(&mut child, 9_999).unwrap_err().raw_os_error(), Some(libc::EBADF));
+        interrupt(&mut child).unwrap();
+        child.wait().unwrap();
     }
 
     #[test]

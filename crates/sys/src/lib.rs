@@ -9,7 +9,9 @@ pub mod child;
 pub mod clock;
 pub mod counters;
 pub mod cpu;
+pub mod endpoint;
 pub mod file;
+pub mod interrupt;
 #[cfg(test)]
 mod lab;
 pub mod link;
@@ -20,5 +22,8 @@ pub mod probe;
 pub mod route;
 mod rtnetlink;
 pub mod socket;
+pub mod splice;
+pub mod stdio;
 pub mod steer;
+pub mod tcp_info;
 pub mod xsk;

@@ -13,7 +13,7 @@ pub use batch::{Datagram, ReceiveBatch, SendBatch, Wait};
 pub use segments::{Coalesced, MOST_SEGMENTS, enable_gro, receive_coalesced, set_segment_size};
 pub use stamps::{Received, StampKind, TxStamp, TxStampQueue, enable_rx_stamps, enable_tx_stamps, receive};
 
-fn set_option<T>(socket: &UdpSocket, level: i32, name: i32, value: &T) -> io::Result<()> {
+pub(crate) fn set_option<T>(socket: &impl AsRawFd, level: i32, name: i32, value: &T) -> io::Result<()> {
     // SAFETY: the pointer and the length are those of `value`, which the kernel only reads.
     let result = unsafe {
         libc::setsockopt(
@@ -28,7 +28,7 @@ fn set_option<T>(socket: &UdpSocket, level: i32, name: i32, value: &T) -> io::Re
 }
 
 /// Reads an option made of integers only, into `value`.
-fn get_option<T>(socket: &UdpSocket, level: i32, name: i32, value: &mut T) -> io::Result<()> {
+pub(crate) fn get_option<T>(socket: &impl AsRawFd, level: i32, name: i32, value: &mut T) -> io::Result<()> {
     let mut length = size_of::<T>() as libc::socklen_t;
     // SAFETY: the pointer and the length are those of `value`, of which the kernel writes
     // at most that many bytes; callers pass integers or arrays of them.

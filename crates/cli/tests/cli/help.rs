@@ -2,7 +2,7 @@
 
 use crate::child::{netfathom, run};
 
-const PAGES: [&str; 11] = [
+const PAGES: [&str; 12] = [
     "--help",
     "stack --help",
     "load --help",
@@ -12,6 +12,7 @@ const PAGES: [&str; 11] = [
     "reverse --help",
     "join --help",
     "reproduce --help",
+    "ttcp --help",
     "report --help",
     "host --help",
 ];

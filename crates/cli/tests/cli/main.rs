@@ -17,3 +17,4 @@ mod reproduce;
 mod signals;
 mod surroundings;
 mod terminal;
+mod ttcp;

@@ -1,6 +1,7 @@
 //! Pictures of a record, drawn from the record alone.
 
 mod beside;
+mod carried;
 mod digits;
 pub mod html;
 mod joined;

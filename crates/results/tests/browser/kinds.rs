@@ -10,7 +10,7 @@ use crate::records::{HOSTILE, poisoned};
 use crate::{OPEN_ALL, Shown, show};
 
 /// The fixtures that are drawn here.
-const KINDS: [&str; 6] = ["load", "capacity", "reverse", "join", "reproduce", "taps"];
+const KINDS: [&str; 7] = ["load", "capacity", "reverse", "join", "reproduce", "taps", "ttcp"];
 
 pub fn of(kind: &str) -> Record {
     let text = match kind {
@@ -19,6 +19,7 @@ pub fn of(kind: &str) -> Record {
         "join" => include_str!("../fixtures/join.json"),
         "reproduce" => include_str!("../fixtures/reproduce.json"),
         "taps" => include_str!("../fixtures/taps.json"),
+        "ttcp" => include_str!("../fixtures/ttcp.json"),
         _ => include_str!("../fixtures/reverse.json"),
     };
     serde_json::from_str(text).expect("the fixture is a record")
@@ -109,6 +110,14 @@ fn sparse() -> Vec<(&'static str, Record)> {
         record
     };
     vec![
+        (
+            "transfer with nobody",
+            with("ttcp", |m| {
+                let Measurement::Transfer(t) = m else { return };
+                t.streams.clear();
+                (t.peer, t.plan.host) = (None, None);
+            }),
+        ),
         (
             "load without trials",
             with("load", |m| {

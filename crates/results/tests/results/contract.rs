@@ -20,7 +20,7 @@ fn blessing(what: &str) -> bool {
 type Make = fn() -> Record;
 
 /// The fixtures, each with what makes it.
-const FIXTURES: [(&str, Make); 7] = [
+const FIXTURES: [(&str, Make); 8] = [
     ("stack", fixture::stack),
     ("load", fixture::load),
     ("capacity", fixture::capacity),
@@ -28,6 +28,7 @@ const FIXTURES: [(&str, Make); 7] = [
     ("join", fixture::join),
     ("reproduce", fixture::reproduce),
     ("taps", fixture::taps),
+    ("ttcp", fixture::ttcp),
 ];
 
 #[test]
@@ -134,6 +135,7 @@ fn the_fixtures_are_valid_under_the_schema() {
         ("join", "/measurement/spans/0/times/n"),
         ("reproduce", "/measurement/runs/0/measurement/trials/0/load/sent"),
         ("taps", "/measurement/taps/1/lost"),
+        ("ttcp", "/measurement/streams/0/tcp/retransmits"),
     ] {
         let mut record: Value = serde_json::from_str(&fixture_text(name)).expect("JSON");
         *record.pointer_mut(spoilt).expect("the fixture has it") = "many".into();

@@ -180,8 +180,13 @@ fn eighty_columns_of_taps() {
 }
 
 #[test]
+fn eighty_columns_of_ttcp() {
+    insta::assert_snapshot!(render(&read_fixture("ttcp"), 80, false));
+}
+
+#[test]
 fn no_line_of_any_measurement_is_wider_than_the_page() {
-    for name in ["load", "capacity", "reverse", "join", "reproduce", "taps"] {
+    for name in ["load", "capacity", "reverse", "join", "reproduce", "taps", "ttcp"] {
         for width in [80, 120] {
             let text = render(&read_fixture(name), width, false);
             let wide: Vec<&str> = text.lines().filter(|l| l.chars().count() > width).collect();

@@ -62,6 +62,7 @@ const SCRIPT: &str = concat!(
     include_str!("script/reproduce/lines.js"),
     include_str!("script/reproduce/bars.js"),
     include_str!("script/reproduce/runs.js"),
+    include_str!("script/transfer/streams.js"),
     include_str!("script/main.js"),
     "})();\n",
 );

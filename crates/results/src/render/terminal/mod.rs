@@ -13,6 +13,7 @@ mod reproduce;
 mod reverse;
 mod stack;
 mod table;
+mod transfer;
 
 use netfathom_model::plan::Place;
 use netfathom_model::record::{Measurement, Record};
@@ -38,6 +39,7 @@ pub fn render(record: &Record, width: usize, color: bool) -> String {
         Measurement::Reverse(result) => reverse::draw(&mut page, record, result),
         Measurement::Join(result) => join::draw(&mut page, record, result),
         Measurement::Reproduce(result) => reproduce::draw(&mut page, record, result),
+        Measurement::Transfer(result) => transfer::draw(&mut page, record, result),
     }
     page.finish()
 }
@@ -51,6 +53,7 @@ fn answer(measurement: &Measurement) -> String {
         Measurement::Reverse(result) => reverse::answer(result),
         Measurement::Join(result) => join::answer(result),
         Measurement::Reproduce(result) => reproduce::answer(result),
+        Measurement::Transfer(result) => transfer::answer(result),
     }
 }
 

@@ -6,6 +6,7 @@ mod load;
 mod reproduce;
 mod reverse;
 mod stack;
+mod transfer;
 
 use netfathom_model::plan::{Family, Place};
 use netfathom_model::record::{Measurement, Record, State};
@@ -39,6 +40,7 @@ impl Words {
             Measurement::Reverse(result) => reverse::words(result),
             Measurement::Join(result) => join::words(result),
             Measurement::Reproduce(result) => reproduce::words(result),
+            Measurement::Transfer(result) => transfer::words(result),
         }
     }
 

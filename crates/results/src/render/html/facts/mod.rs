@@ -8,6 +8,7 @@ mod load;
 mod reproduce;
 mod reverse;
 mod stack;
+mod transfer;
 
 use std::collections::BTreeMap;
 
@@ -28,6 +29,7 @@ pub enum Facts {
     Reverse(reverse::ReverseFacts),
     Join(join::JoinFacts),
     Reproduce(reproduce::ReproduceFacts),
+    Transfer(transfer::TransferFacts),
     /// Of what is not drawn.
     Nothing(()),
 }
@@ -41,6 +43,7 @@ impl Facts {
             Measurement::Reverse(result) => Self::Reverse(reverse::ReverseFacts::of(result)),
             Measurement::Join(result) => Self::Join(join::JoinFacts::of(result)),
             Measurement::Reproduce(result) => Self::Reproduce(reproduce::ReproduceFacts::of(result)),
+            Measurement::Transfer(result) => Self::Transfer(transfer::TransferFacts::of(result)),
         }
     }
 }

@@ -62,6 +62,11 @@ const SECTIONS = {
     ['differences', 'What differs from the original', differencesSection],
     ['runs', 'Runs', runList],
   ],
+  transfer: [
+    ['glance', 'At a glance', transferGlance],
+    ['tables', 'Streams', transferStreams],
+    ['connections', 'What the kernel said', transferConnections],
+  ],
 };
 
 // A part that cannot be drawn says so and leaves the others alone.

@@ -1,0 +1,218 @@
+//! Arguments of `netfathom ttcp`, also when called by the name `ttcp`.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use clap::{Args as ClapArgs, ValueEnum};
+use netfathom_model::plan::{
+    DEFAULT_ALIGN, DEFAULT_BUFFER_BYTES, DEFAULT_BUFFERS, DEFAULT_PORT, Protocol, Role, TransferPlan,
+};
+
+use super::{parse_time, parse_whole};
+
+pub const NOTES: &str = "\
+Examples:
+  netfathom ttcp -rs
+      receives at port 5001 and throws it away; then on the other host:
+  netfathom ttcp -tsv bsd
+      sends 2048 buffers of 8192 bytes to the host bsd
+  netfathom ttcp -tsvb 1448 bsd
+      the same with a small send buffer
+  netfathom ttcp -rB | tar xpf -
+      receives a tree of files; then on the other host:
+  tar cf - DIR | netfathom ttcp -t bsd
+      sends it
+
+Either end may be a classic ttcp. The figures are printed on standard error, as the
+classic does: KB are 1024 bytes, Mb 2^20 bits, and msec/call is 1024 x seconds / calls.
+
+Ends that do not come: a TCP sender that is ended early, by whatever way, cuts the
+connection, and the receiver fails; one whose input ends early (a tar that was killed)
+cannot know that. After the last byte the sender waits until the receiver has closed,
+or for --idle once all is acknowledged and nothing moves. A UDP receiver ends when no
+data has come for --idle since the first, and says so; what UDP lost it cannot know.";
+
+pub const EXIT_STATUS: &str = "\
+Exit status:
+  0  done        1  failed, or not whole        2  wrong usage";
+
+/// `netfathom ttcp`.
+#[derive(Debug, ClapArgs)]
+pub struct TtcpArgs {
+    /// Send to HOST
+    #[arg(short, long, conflicts_with = "receive", required_unless_present = "receive", requires = "host")]
+    pub transmit: bool,
+    /// Receive
+    #[arg(short, long)]
+    pub receive: bool,
+    /// Whom to send to, by name or address; of a receiver, which own address to listen on
+    #[arg(value_name = "HOST")]
+    pub host: Option<String>,
+    /// Bytes of a write or read; a datagram over UDP [default: 8192; where bytes are moved
+    /// without a buffer, whatever is there]
+    #[arg(short = 'l', long, value_name = "BYTES", value_parser = parse_size)]
+    pub buffer_size: Option<u64>,
+    /// UDP instead of TCP
+    #[arg(short, long)]
+    pub udp: bool,
+    /// Port of the receiver
+    #[arg(short, long, default_value_t = DEFAULT_PORT, value_name = "PORT", value_parser = parse_whole::<u16>)]
+    pub port: u16,
+    /// Make the data up and throw it away, instead of standard input and output
+    #[arg(short, long)]
+    pub source_sink: bool,
+    /// The buffer begins at a multiple of this power of two; 0 leaves it where it is
+    #[arg(short = 'A', long, default_value_t = DEFAULT_ALIGN, value_name = "BYTES", value_parser = parse_size)]
+    pub align: u64,
+    /// And so many bytes behind it
+    #[arg(short = 'O', long, default_value_t = 0, value_name = "BYTES", value_parser = parse_size)]
+    pub offset: u64,
+    /// Print processor time and the buffer's address too
+    #[arg(short, long)]
+    pub verbose: bool,
+    /// Set SO_DEBUG; needs CAP_NET_ADMIN
+    #[arg(short, long)]
+    pub debug: bool,
+    /// Size of the socket's send or receive buffer; 0 leaves it to the kernel
+    #[arg(short = 'b', long, default_value_t = 0, value_name = "BYTES", value_parser = parse_socket_buffer)]
+    pub socket_buffer: u32,
+    /// Unit of the rate: k, m, g for bits, K, M, G for bytes
+    #[arg(short, long, value_enum, default_value = "K", value_name = "UNIT")]
+    pub format: RateFormat,
+    /// How many buffers to send, with -s
+    #[arg(short = 'n', long, default_value_t = DEFAULT_BUFFERS, value_name = "N", value_parser = parse_whole::<u64>)]
+    pub count: u64,
+    /// Send for so long instead, with -s
+    #[arg(long, conflicts_with = "count", value_name = "TIME", value_parser = parse_time)]
+    pub time: Option<u64>,
+    /// Set TCP_NODELAY: a write goes at once
+    #[arg(short = 'D', long)]
+    pub no_delay: bool,
+    /// Receiver: write whole buffers only, except for the last
+    #[arg(short = 'B', long)]
+    pub full_blocks: bool,
+    /// Look at each byte received
+    #[arg(short = 'T', long)]
+    pub touch: bool,
+    /// Receiver, with -s: leave the data in the kernel instead of copying it (MSG_TRUNC)
+    #[arg(long)]
+    pub discard: bool,
+    /// Verify the data end to end by its SHA-256; both ends need this, and TCP
+    #[arg(long)]
+    pub checksum: bool,
+    /// How long nothing has to come or move before the end is taken for lost
+    #[arg(long, default_value = "5s", value_name = "TIME", value_parser = parse_time)]
+    pub idle: u64,
+    /// Keep the record and a report in a directory of their own below this one
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// Write the record to standard output instead of the figures
+    #[arg(long)]
+    pub json: bool,
+    /// No figures, no progress: errors only
+    #[arg(long)]
+    pub quiet: bool,
+}
+
+impl TtcpArgs {
+    /// What is asked for, not yet validated.
+    pub fn plan(&self) -> TransferPlan {
+        TransferPlan {
+            role: if self.transmit { Role::Transmit } else { Role::Receive },
+            protocol: if self.udp { Protocol::Udp } else { Protocol::Tcp },
+            host: self.host.clone(),
+            port: self.port,
+            buffer_bytes: self.buffer_size.unwrap_or(DEFAULT_BUFFER_BYTES),
+            buffer_named: self.buffer_size.is_some(),
+            buffers: self.count,
+            time_ns: self.time,
+            made_up: self.source_sink,
+            align: self.align,
+            offset: self.offset,
+            socket_buffer_bytes: Some(self.socket_buffer).filter(|&bytes| bytes > 0),
+            no_delay: self.no_delay,
+            debug: self.debug,
+            full_blocks: self.full_blocks,
+            touch: self.touch,
+            discard: self.discard,
+            checksum: self.checksum,
+            idle_ns: self.idle,
+        }
+    }
+}
+
+/// The unit of a printed rate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum RateFormat {
+    /// Kbit/sec
+    #[value(name = "k")]
+    Kbit,
+    /// KB/sec
+    #[value(name = "K")]
+    KByte,
+    /// Mbit/sec
+    #[value(name = "m")]
+    Mbit,
+    /// MB/sec
+    #[value(name = "M")]
+    MByte,
+    /// Gbit/sec
+    #[value(name = "g")]
+    Gbit,
+    /// GB/sec
+    #[value(name = "G")]
+    GByte,
+}
+
+/// The arguments as if the command had been written out: called by the name `ttcp`, the program
+/// is that command.
+pub fn as_called(args: impl Iterator<Item = OsString>) -> Vec<OsString> {
+    let mut args: Vec<OsString> = args.collect();
+    let name = args.first().and_then(|first| Path::new(first).file_name());
+    if name.is_some_and(|name| name == "ttcp") {
+        args.splice(0..1, ["netfathom".into(), "ttcp".into()]);
+    }
+    args
+}
+
+/// Bytes, or so many times 1024 with k, 1024 x 1024 with m.
+fn parse_size(text: &str) -> Result<u64, String> {
+    let (digits, unit) = match text.char_indices().last() {
+        Some((at, 'k' | 'K')) => (&text[..at], 1_u64 << 10),
+        Some((at, 'm' | 'M')) => (&text[..at], 1 << 20),
+        Some((at, 'g' | 'G')) => (&text[..at], 1 << 30),
+        _ => (text, 1),
+    };
+    let number: Option<u64> = digits.parse().ok().filter(|_| !digits.starts_with('+'));
+    let bytes = number.and_then(|n| n.checked_mul(unit));
+    bytes.ok_or_else(|| "write a number of bytes such as 1448, 64k or 1m".into())
+}
+
+fn parse_socket_buffer(text: &str) -> Result<u32, String> {
+    let bytes = parse_size(text)?;
+    u32::try_from(bytes)
+        .ok()
+        .filter(|&bytes| bytes <= 1 << 30)
+        .ok_or_else(|| "no system grants more than 1g (sysctl net.core.wmem_max, rmem_max)".into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_are_read_as_people_write_them() {
+        assert_eq!(["0", "1448", "64k", "1M"].map(|t| parse_size(t).unwrap()), [0, 1448, 65_536, 1 << 20]);
+        for text in ["", "k", "-1", "+1", "1.5k", "64kb", "99999999999999999999", "9999999999999g"] {
+            assert!(parse_size(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn the_name_is_the_command() {
+        let called = |name: &str| as_called([name.into(), "-rs".into()].into_iter());
+        assert_eq!(called("/usr/local/bin/ttcp"), ["netfathom", "ttcp", "-rs"]);
+        assert_eq!(called("netfathom"), ["netfathom", "-rs"]);
+        assert!(as_called(std::iter::empty()).is_empty());
+    }
+}

@@ -1,0 +1,127 @@
+//! `netfathom ttcp`: arguments to plan, plan to transfer, and what became of it.
+
+use std::io;
+use std::os::fd::AsFd;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use anyhow::{Context, Result, anyhow};
+use netfathom_measure::observer::Progressed;
+use netfathom_measure::transfer::{self, Around, Event, Live, Standard};
+use netfathom_model::plan::{Role, TransferPlan};
+use netfathom_model::record::{Measurement, Record, State, TransferEnd, TransferResult};
+use netfathom_results::render::html;
+use netfathom_results::store::{self, RunDir};
+
+use crate::args::TtcpArgs;
+use crate::keep::Header;
+use crate::{exit, output, plans, stop};
+
+mod classic;
+mod progress;
+
+use classic::Classic;
+use progress::Progress;
+
+/// Runs the command.
+pub fn run(args: &TtcpArgs) -> Result<ExitCode> {
+    let Some(plan) = output::understood(plan(args)) else { return Ok(exit::USAGE.into()) };
+    let stop = stop::on_signals().context("cannot listen for signals")?;
+    let started = SystemTime::now();
+    let header = Header {
+        id: store::new_id(started, "ttcp", &format!("{:08x}", plans::fresh_seed() as u32)),
+        started,
+    };
+    // Before anything goes: it would be a pity to learn of it afterwards.
+    let run_dir = args.out.as_ref().map(|out| RunDir::create(out, &header.id)).transpose()?;
+    let speaks = !args.json && !args.quiet;
+    let classic = Classic { plan: &plan, format: args.format, verbose: args.verbose };
+    if speaks {
+        classic.header();
+    }
+    let live = Arc::new(Live::default());
+    let mut progress = None;
+    let mut tell = |event: Event| {
+        if !speaks {
+            return;
+        }
+        classic.event(event);
+        if matches!(event, Event::Connect(_) | Event::Accept(_)) {
+            progress = Progress::start(&live);
+        }
+    };
+    let (input, output) = (io::stdin(), io::stdout());
+    let standard = Standard { input: input.as_fd(), output: output.as_fd() };
+    let outcome = transfer::run(&plan, Around { standard, live: &live, stop: &stop }, &mut tell);
+    drop(progress);
+    let progressed = outcome.inspect_err(|_| discard(run_dir.as_ref()))?;
+    if speaks {
+        classic.figures(&progressed);
+    }
+    finish(args, &header, run_dir.as_ref(), progressed)
+}
+
+fn plan(args: &TtcpArgs) -> Result<TransferPlan> {
+    let plan = args.plan().validated()?;
+    if args.json && plan.role == Role::Receive && !plan.made_up {
+        return Err(anyhow!(
+            "--json: standard output is where the data goes: add -s to throw it away, or keep the record with --out DIR"
+        ));
+    }
+    Ok(plan)
+}
+
+/// Removes the directory of a transfer that did not come about.
+fn discard(run_dir: Option<&RunDir>) {
+    // Goes only if there is nothing in it.
+    run_dir.map(|dir| std::fs::remove_dir(dir.path()));
+}
+
+fn finish(
+    args: &TtcpArgs,
+    header: &Header,
+    run_dir: Option<&RunDir>,
+    progressed: Progressed<TransferResult>,
+) -> Result<ExitCode> {
+    let interrupted = progressed.result.end == TransferEnd::Interrupted;
+    let state = if interrupted { State::Interrupted } else { State::Complete };
+    let record = header.record(progressed, state);
+    let failure = failure(&record);
+    if let Some(why) = &failure {
+        output::complain(&anyhow!("{why}"));
+    }
+    if let Some(dir) = run_dir {
+        dir.write_record(&record)?;
+        dir.write_file("report.html", html::render(&record)?.as_bytes())?;
+    }
+    if args.json {
+        output::print(&serde_json::to_string(&record)?)?;
+    }
+    Ok(if failure.is_some() { exit::FAILED.into() } else { ExitCode::SUCCESS })
+}
+
+/// Why the transfer is not what it was to be, with how much of it went.
+fn failure(record: &Record) -> Option<String> {
+    let Measurement::Transfer(result) = &record.measurement else { return None };
+    let what = match result.plan.role {
+        Role::Transmit => "sent",
+        Role::Receive => "received",
+    };
+    let calls: u64 = result.streams.iter().map(|s| s.calls).sum();
+    let went = format!(
+        "{what} {} bytes in {calls} calls and {:.3} s, not the whole",
+        result.bytes(),
+        result.duration_ns() as f64 / 1e9
+    );
+    match &result.end {
+        TransferEnd::Interrupted => Some(format!("ended by a signal: {went}")),
+        TransferEnd::Broken { why } => Some(format!("{went}: {why}")),
+        TransferEnd::Idle if !result.plan.made_up => Some(format!(
+            "received {} bytes, but no mark of the end: it was lost, or the sender was ended; what is there may not be \
+             the whole",
+            result.bytes()
+        )),
+        _ => None,
+    }
+}

@@ -1,0 +1,150 @@
+//! What the classic ttcp prints, line for line, on standard error.
+
+use std::fmt::Display;
+use std::io::{self, Write};
+
+use netfathom_measure::observer::Progressed;
+use netfathom_measure::transfer::Event;
+use netfathom_model::plan::{Role, TransferPlan};
+use netfathom_model::record::{TransferEnd, TransferResult};
+
+use crate::args::RateFormat;
+
+const KB: f64 = 1024.0;
+const BITS: f64 = 8.0;
+
+/// The classic's voice.
+pub struct Classic<'a> {
+    pub plan: &'a TransferPlan,
+    pub format: RateFormat,
+    pub verbose: bool,
+}
+
+impl Classic<'_> {
+    fn say(&self, line: impl Display) {
+        let end = match self.plan.role {
+            Role::Transmit => 't',
+            Role::Receive => 'r',
+        };
+        // In one piece, for both ends may write to one terminal; and not by eprintln, which panics
+        // where nobody can be told.
+        let _ = io::stderr().write_all(format!("ttcp-{end}: {line}\n").as_bytes());
+    }
+
+    /// The options, before anything happens.
+    pub fn header(&self) {
+        let plan = self.plan;
+        let socket_buffer =
+            plan.socket_buffer_bytes.map_or_else(String::new, |bytes| format!(", sockbufsize={bytes}"));
+        let to = match (plan.role, &plan.host) {
+            (Role::Transmit, Some(host)) => format!(" -> {host}"),
+            _ => String::new(),
+        };
+        self.say(format_args!(
+            "buflen={}, nbuf={}, align={}/{}, port={}{socket_buffer} {}{to}",
+            plan.buffer_bytes,
+            plan.buffers,
+            plan.align,
+            plan.offset,
+            plan.port,
+            plan.protocol.name()
+        ));
+    }
+
+    /// What happens before bytes go.
+    pub fn event(&self, event: Event) {
+        match event {
+            Event::Socket => self.say("socket"),
+            Event::SocketBuffer { sends: true, .. } => self.say("sndbuf"),
+            Event::SocketBuffer { sends: false, .. } => self.say("rcvbuf"),
+            Event::NoDelay => self.say("nodelay"),
+            Event::Debug => self.say("debug"),
+            Event::Connect(_) => self.say("connect"),
+            Event::Accept(from) => self.say(format_args!("accept from {}", from.ip())),
+            Event::Buffer { .. } | Event::Listening(_) => {}
+        }
+    }
+
+    /// The figures of a transfer that came to its end, and then what the classic knows nothing of.
+    pub fn figures(&self, progressed: &Progressed<TransferResult>) {
+        let result = &progressed.result;
+        if matches!(result.end, TransferEnd::Interrupted | TransferEnd::Broken { .. }) {
+            return;
+        }
+        let calls: u64 = result.streams.iter().map(|s| s.calls).sum();
+        let real = seconds(result.duration_ns());
+        self.say(self.real(result.bytes(), real));
+        if self.verbose {
+            let cpu = seconds(result.streams.iter().map(|s| s.user_ns + s.system_ns).sum());
+            self.say(self.cpu(result.bytes(), cpu));
+        }
+        self.say(calls_line(calls, real));
+        if self.verbose {
+            self.say(format_args!("buffer address {:#x}", result.buffer_address));
+        }
+        if let Some(checksum) = &result.checksum {
+            self.say(format_args!("sha256 {}, the same at both ends", checksum.sha256));
+        }
+        for finding in &progressed.findings {
+            self.say(format_args!("{}: {}; {}", finding.seen, finding.cause, finding.remedy));
+        }
+        // That nobody confirms a datagram is no news.
+        if result.end != TransferEnd::Unconfirmed {
+            progressed.verdict.reasons.iter().for_each(|reason| self.say(&reason.text));
+        }
+    }
+
+    fn real(&self, bytes: u64, real: f64) -> String {
+        let per_s = bytes as f64 / real;
+        let (rate, unit) = self.rate(per_s);
+        let mb = per_s * BITS / (KB * KB);
+        format!("{bytes} bytes in {real:.6} real seconds = {rate:.6} {unit}/sec ({mb:.6} Mb/sec)")
+    }
+
+    fn cpu(&self, bytes: u64, cpu: f64) -> String {
+        let (rate, unit) = self.rate(bytes as f64 / cpu);
+        format!("{bytes} bytes in {cpu:.6} CPU seconds = {rate:.6} {unit}/cpu sec")
+    }
+
+    fn rate(&self, bytes_per_s: f64) -> (f64, &'static str) {
+        match self.format {
+            RateFormat::Kbit => (bytes_per_s * BITS / KB, "Kbit"),
+            RateFormat::KByte => (bytes_per_s / KB, "KB"),
+            RateFormat::Mbit => (bytes_per_s * BITS / (KB * KB), "Mbit"),
+            RateFormat::MByte => (bytes_per_s / (KB * KB), "MB"),
+            RateFormat::Gbit => (bytes_per_s * BITS / (KB * KB * KB), "Gbit"),
+            RateFormat::GByte => (bytes_per_s / (KB * KB * KB), "GB"),
+        }
+    }
+}
+
+/// With the classic's quirk: its milliseconds are 1024 to the second.
+fn calls_line(calls: u64, real: f64) -> String {
+    let (each, rate) =
+        if calls == 0 { (0.0, 0.0) } else { (1024.0 * real / calls as f64, calls as f64 / real) };
+    format!("{calls} I/O calls, msec/call = {each:.2}, calls/sec = {rate:.2}")
+}
+
+/// Never nothing, for it is divided by.
+fn seconds(ns: u64) -> f64 {
+    (ns as f64 / 1e9).max(1e-6)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What the book prints of its transfer.
+    #[test]
+    fn the_books_figures_come_out_to_the_printed_digit() {
+        let plan = TransferPlan::classic(Role::Transmit);
+        let line = |format| Classic { plan: &plan, format, verbose: true }.real(16_777_216, 1.341_030);
+        assert_eq!(
+            line(RateFormat::KByte),
+            "16777216 bytes in 1.341030 real seconds = 12217.474628 KB/sec (95.449021 Mb/sec)"
+        );
+        assert!(line(RateFormat::Mbit).contains("= 95.449021 Mbit/sec (95.449021 Mb/sec)"));
+        assert_eq!(calls_line(2048, 1.341_030), "2048 I/O calls, msec/call = 0.67, calls/sec = 1527.18");
+        assert_eq!(calls_line(0, 1.0), "0 I/O calls, msec/call = 0.00, calls/sec = 0.00");
+    }
+}

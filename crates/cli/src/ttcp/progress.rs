@@ -1,0 +1,89 @@
+//! A line on the terminal while a transfer runs: bytes, rate, and the time left where the size
+//! is known.
+
+use std::io::{self, IsTerminal, Write};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use netfathom_measure::transfer::Live;
+
+/// Seldom, since drawing takes a processor that the transfer may want.
+const REDRAW: Duration = Duration::from_millis(500);
+
+/// Draws until it is dropped.
+pub struct Progress {
+    ended: Arc<AtomicBool>,
+    drawer: Option<JoinHandle<()>>,
+}
+
+impl Progress {
+    /// `None` where standard error is no terminal, or there is no thread to spare.
+    pub fn start(live: &Arc<Live>) -> Option<Self> {
+        if !io::stderr().is_terminal() {
+            return None;
+        }
+        let ended = Arc::new(AtomicBool::new(false));
+        let (live, until) = (Arc::clone(live), Arc::clone(&ended));
+        let drawer =
+            thread::Builder::new().name("progress".into()).spawn(move || draw(&live, &until)).ok()?;
+        Some(Self { ended, drawer: Some(drawer) })
+    }
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        self.ended.store(true, Relaxed);
+        if let Some(drawer) = self.drawer.take() {
+            drawer.thread().unpark();
+            // A drawer that panicked has nothing more to tell.
+            let _ = drawer.join();
+        }
+    }
+}
+
+fn draw(live: &Live, ended: &AtomicBool) {
+    let (mut before, mut at) = (0, Instant::now());
+    thread::park_timeout(REDRAW);
+    while !ended.load(Relaxed) {
+        let (bytes, now) = (live.bytes.load(Relaxed), Instant::now());
+        let rate = bytes.saturating_sub(before) as f64 / now.duration_since(at).as_secs_f64().max(1e-3);
+        // Erased to its end, so that a shorter line leaves nothing of the one before.
+        let _ = write!(io::stderr(), "\r{}\x1b[K", line(bytes, live.planned.load(Relaxed), rate));
+        (before, at) = (bytes, now);
+        thread::park_timeout(REDRAW);
+    }
+    let _ = write!(io::stderr(), "\r\x1b[K");
+}
+
+fn line(bytes: u64, planned: u64, rate: f64) -> String {
+    let so_far = format!("{}, {}/s", amount(bytes as f64), amount(rate));
+    match planned.checked_sub(bytes) {
+        Some(left) if planned > 0 && rate > 0.0 => {
+            let share = 100.0 * bytes as f64 / planned as f64;
+            format!("{so_far}, {share:.0} % of {}, {:.0} s left", amount(planned as f64), left as f64 / rate)
+        }
+        _ => so_far,
+    }
+}
+
+fn amount(bytes: f64) -> String {
+    match bytes {
+        b if b >= 1024.0 * 1024.0 * 1024.0 => format!("{:.2} GiB", b / (1024.0 * 1024.0 * 1024.0)),
+        b if b >= 1024.0 * 1024.0 => format!("{:.1} MiB", b / (1024.0 * 1024.0)),
+        b => format!("{:.0} KiB", b / 1024.0),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_time_left_is_told_where_the_size_is_known() {
+        assert_eq!(line(1 << 20, 0, 1024.0 * 1024.0), "1.0 MiB, 1.0 MiB/s");
+        assert_eq!(line(1 << 20, 4 << 20, 524_288.0), "1.0 MiB, 512 KiB/s, 25 % of 4.0 MiB, 6 s left");
+        assert_eq!(line(5 << 20, 4 << 20, 0.0), "5.0 MiB, 0 KiB/s");
+    }
+}

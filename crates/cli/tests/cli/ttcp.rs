@@ -1,0 +1,54 @@
+//! `netfathom ttcp`, and the same by the name `ttcp`, as scripts meet it.
+
+mod lines;
+mod options;
+mod pipelines;
+mod refused;
+
+use std::net::TcpListener;
+use std::process::{Child, Command, Stdio};
+
+use netfathom_model::record::{Measurement, Record, TransferResult};
+
+use crate::child::{netfathom, until};
+
+/// The command with arguments that hold no blanks.
+fn ttcp(args: &str) -> Command {
+    let mut command = netfathom("ttcp");
+    command.args(args.split_whitespace());
+    command
+}
+
+/// A port that was free just now.
+fn free_port() -> u16 {
+    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
+}
+
+/// Starts a receiver and waits until it listens.
+fn receiver(command: &mut Command, port: u16) -> Child {
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    listens(&child, port);
+    child
+}
+
+/// Waits until a program has bound the port, TCP or UDP, in its own network namespace.
+fn listens(child: &Child, port: u16) {
+    let ending = format!(":{port:04X} ");
+    until("a receiver", || {
+        ["tcp", "tcp6", "udp", "udp6"].into_iter().find(|table| {
+            let path = format!("/proc/{}/net/{table}", child.id());
+            let text = std::fs::read_to_string(path).unwrap_or_default();
+            let own = |line: &str| line.split_ascii_whitespace().nth(1).map(|a| format!("{a} "));
+            text.lines().filter_map(own).any(|own| own.ends_with(&ending))
+        })
+    });
+}
+
+/// The record on standard output.
+fn result(json: &str) -> TransferResult {
+    let record: Record = serde_json::from_str(json).unwrap_or_else(|e| panic!("{e}: {json}"));
+    match record.measurement {
+        Measurement::Transfer(result) => *result,
+        other => panic!("another measurement: {}", other.name()),
+    }
+}

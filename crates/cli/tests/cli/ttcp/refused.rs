@@ -1,0 +1,157 @@
+//! What cannot be: a clear message, and the right exit status.
+
+use std::net::TcpListener;
+use std::process::Stdio;
+
+use netfathom_testkit::{TwoHosts, privileged};
+
+use super::{free_port, receiver, ttcp};
+use crate::child::{end, run, shell, signal, start, until};
+
+/// Arguments, exit status, and what is said.
+const CASES: [(&str, i32, &str); 32] = [
+    ("-ts", 2, "<HOST>"),
+    ("-s host", 2, "--transmit"),
+    ("-ts -r host", 2, "cannot be used with"),
+    ("-ts -p 0 127.0.0.1", 2, "--port 0: choose from 1 to 65535"),
+    ("-ts -p 65536 127.0.0.1", 2, "whole number from 0 to 65535"),
+    ("-ts -l 0 127.0.0.1", 2, "--buffer-size 0: choose from 1"),
+    ("-ts -l 2g 127.0.0.1", 2, "--buffer-size 2147483648: choose from 1 to 1073741824"),
+    ("-ts -l 2147483648 127.0.0.1", 2, "--buffer-size 2147483648"),
+    ("-ts -l -5 127.0.0.1", 2, "number of bytes such as"),
+    ("-ts -l many 127.0.0.1", 2, "number of bytes such as"),
+    ("-ts -A 3 127.0.0.1", 2, "choose 2 or 4"),
+    ("-ts -A 8 -O 8 127.0.0.1", 2, "--offset 8"),
+    ("-ts -O 20000 127.0.0.1", 2, "choose less than that"),
+    ("-ts -b 4g 127.0.0.1", 2, "wmem_max"),
+    ("-ts -n 0 127.0.0.1", 2, "--count 0"),
+    ("-ts -n -1 127.0.0.1", 2, "whole number"),
+    ("-ts -f q 127.0.0.1", 2, "possible values: k, K, m, M, g, G"),
+    ("-ts -B 127.0.0.1", 2, "--full-blocks is for the receiver"),
+    ("-ts --discard 127.0.0.1", 2, "--discard is for the receiver"),
+    ("-r --discard", 2, "needs --source-sink"),
+    ("-rs --discard -T", 2, "cannot --touch"),
+    ("-tsu -l 4 127.0.0.1", 2, "choose at least 5"),
+    ("-tsu --checksum 127.0.0.1", 2, "--checksum is for TCP"),
+    ("-tsu -l 70000 127.0.0.1", 2, "at most 65507"),
+    ("-tsuD 127.0.0.1", 2, "--no-delay is for TCP"),
+    ("-r --json", 2, "standard output is where the data goes"),
+    ("-rs --idle 0s", 2, "--idle"),
+    ("-ts --time 0s 127.0.0.1", 2, "--time 0"),
+    ("-t --time 1s 127.0.0.1", 2, "--source-sink"),
+    // No name can be like that: no server is asked.
+    ("-ts no..such..host", 1, "cannot find the host `no..such..host`"),
+    ("-rs 203.0.113.1", 1, "on an address of its own host"),
+    ("-tsu -l 65520 127.0.0.1", 1, "a datagram does not fit"),
+];
+
+#[test]
+fn what_cannot_be_is_told() {
+    for (args, status, said) in CASES {
+        let ended = run(&mut ttcp(args));
+        assert!(ended.status == status && ended.err.contains(said), "{args}: {} {}", ended.status, ended.err);
+        assert_eq!(ended.out, "", "{args}");
+    }
+}
+
+#[test]
+fn a_receiver_that_is_not_there_is_named_with_what_to_do() {
+    let port = free_port();
+    let ended = run(&mut ttcp(&format!("-ts -p {port} 127.0.0.1")));
+    let said = format!("cannot connect to 127.0.0.1:{port}: Connection refused");
+    assert!(ended.status == 1 && ended.err.contains(&said), "{}", ended.err);
+    assert!(ended.err.contains(&format!("netfathom ttcp -r -p {port}")), "{}", ended.err);
+}
+
+#[test]
+fn a_host_without_a_way_to_it_is_named() {
+    if !privileged("cli::ttcp::refused::a_host_without_a_way_to_it_is_named") {
+        return;
+    }
+    let hosts = TwoHosts::create();
+    // One is routed nowhere, the other's wire has nobody there.
+    for (host, said) in [("10.78.0.1", "Network is unreachable"), ("10.77.0.9", "No route to host")] {
+        let ended = hosts.near.run(|| run(&mut ttcp(&format!("-ts {host}")))).unwrap();
+        let told = ended.err.contains(said) && ended.err.contains(&format!("ip route get {host}"));
+        assert!(ended.status == 1 && told, "{} {}", ended.status, ended.err);
+    }
+}
+
+#[test]
+fn a_port_in_use_is_told() {
+    let taken = TcpListener::bind("[::]:0").or_else(|_| TcpListener::bind("0.0.0.0:0")).unwrap();
+    let ended = run(&mut ttcp(&format!("-rs -p {}", taken.local_addr().unwrap().port())));
+    assert!(ended.status == 1 && ended.err.contains("another program has the port"), "{}", ended.err);
+}
+
+#[test]
+fn a_buffer_beyond_the_limit_is_granted_as_far_as_it_goes_and_told() {
+    let limit: u64 = std::fs::read_to_string("/proc/sys/net/core/wmem_max").unwrap().trim().parse().unwrap();
+    let port = free_port();
+    let to = receiver(&mut ttcp(&format!("-rs -p {port}")), port);
+    let from = run(&mut ttcp(&format!("-ts -b 1g -p {port} 127.0.0.1")));
+    assert_eq!((from.status, end(to).status), (0, 0));
+    if limit < 1 << 30 {
+        let said = format!("of 1073741824 bytes was asked for, and {limit} were granted");
+        assert!(from.err.contains(&said) && from.err.contains("sysctl -w"), "{}", from.err);
+    }
+}
+
+#[test]
+fn debugging_without_privilege_is_told() {
+    let port = free_port();
+    let _listener = TcpListener::bind(("127.0.0.1", port)).unwrap();
+    let mut command = crate::child::unprivileged("ttcp -tsd 127.0.0.1");
+    let ended = run(command.args(["-p", &port.to_string()]));
+    assert!(ended.status == 1 && ended.err.contains("CAP_NET_ADMIN"), "{} {}", ended.status, ended.err);
+}
+
+#[test]
+fn closed_and_impossible_standard_streams_are_told_before_anything_goes() {
+    for (script, said) in [
+        ("exec $0 ttcp -r >&-", "standard output is closed"),
+        ("exec $0 ttcp -t 127.0.0.1 <&-", "standard input is closed"),
+        ("exec $0 ttcp -t 127.0.0.1 < /", "standard input is a directory"),
+    ] {
+        let ended = run(&mut shell(script));
+        assert!(ended.status == 1 && ended.err.contains(said), "{script}: {} {}", ended.status, ended.err);
+    }
+}
+
+#[test]
+fn a_full_disk_at_the_receiver_fails_both_ends_with_how_much_went() {
+    let port = free_port();
+    let mut command = shell(&format!("exec $0 ttcp -r -p {port} >/dev/full"));
+    let to = command.stderr(Stdio::piped()).spawn().unwrap();
+    super::listens(&to, port);
+    let from = run(&mut ttcp(&format!("-ts -n 100000 -p {port} 127.0.0.1")));
+    let to = end(to);
+    assert!(to.status == 1 && to.err.contains("free some space"), "{} {}", to.status, to.err);
+    assert!(to.err.contains("received ") && to.err.contains("not the whole"), "{}", to.err);
+    assert!(from.status == 1 && from.err.contains("sent "), "{} {}", from.status, from.err);
+    assert!(!from.err.contains("I/O calls"), "figures of what failed: {}", from.err);
+}
+
+/// The receiver must not take what came for the whole, however the sender ended.
+#[test]
+fn a_sender_that_is_ended_by_any_signal_fails_both_ends() {
+    for name in ["INT", "TERM", "KILL"] {
+        let port = free_port();
+        let to = receiver(&mut ttcp(&format!("-r -p {port}")), port);
+        let mut from = ttcp(&format!("-t -p {port} 127.0.0.1"));
+        let mut from = start(from.stdin(Stdio::piped()));
+        std::io::Write::write_all(from.stdin.as_mut().unwrap(), b"half of it").unwrap();
+        let connected = format!("/proc/{}/net/tcp", to.id());
+        until("a connection", || {
+            let text = std::fs::read_to_string(&connected).unwrap();
+            text.contains(&format!(":{port:04X} 01 ")).then_some(())
+        });
+        std::thread::sleep(std::time::Duration::from_millis(100));
+        signal(name, &from);
+        let status = end(from).status;
+        assert!(if name == "KILL" { status == 137 } else { status == 1 }, "{name}: {status}");
+        let to = end(to);
+        assert!(to.status == 1 && to.err.contains("cut the connection"), "{name}: {} {}", to.status, to.err);
+        assert_eq!(to.out, "half of it");
+    }
+}

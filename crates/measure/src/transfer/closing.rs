@@ -1,0 +1,111 @@
+//! The end of a TCP connection: how either side learns whether all of it arrived.
+//!
+//! From the start the socket is set to cut the connection when it is closed, by whatever way:
+//! a transfer that ends early, kill -9 included, reaches the peer as a reset and not as the end
+//! of the stream, which it could not tell from a whole one. Only who has come to the end takes
+//! that back. A transmitter then waits for the receiver to close, which says that its program
+//! has read everything; the classic does not, and learns of no loss.
+
+use std::io::ErrorKind;
+use std::os::fd::BorrowedFd;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use netfathom_model::record::TransferEnd;
+use netfathom_sys::endpoint;
+use netfathom_sys::tcp_info::{self, TcpInfo};
+
+use super::{Around, Broken};
+
+/// How often it is looked whether anything moves.
+const LOOK: Duration = Duration::from_millis(20);
+/// Between two looks once the peer has closed and only an acknowledgement is missing.
+const SHORT: Duration = Duration::from_millis(1);
+
+/// Of what a peer says, so much is kept.
+const MOST_SAID: usize = 4096;
+
+/// From now on, closing tells the peer that something went wrong.
+pub(super) fn guard(socket: BorrowedFd<'_>) -> Result<(), Broken> {
+    endpoint::cut_on_close(socket, true).map_err(Broken::Network)
+}
+
+/// From now on, closing is the end.
+pub(super) fn release(socket: BorrowedFd<'_>) -> Result<(), Broken> {
+    endpoint::cut_on_close(socket, false).map_err(Broken::Network)
+}
+
+/// Ends the sending half and waits until it is known what became of it; also what the peer
+/// said, of which the beginning is kept.
+pub(super) fn end(
+    socket: BorrowedFd<'_>,
+    idle: Duration,
+    around: Around<'_>,
+) -> Result<(TransferEnd, Vec<u8>), Broken> {
+    // A peer that has ended its own half before says nothing by it about ours.
+    let mut said = Vec::new();
+    let early = has_ended(socket, &mut said)?;
+    endpoint::end_sending(socket).map_err(Broken::Network)?;
+    let mut peer = Peer { socket, said, ended: early, moved: Instant::now(), last: (0, 0, 0) };
+    loop {
+        if around.stopped() {
+            return Err(Broken::Interrupted);
+        }
+        let info = peer.look()?;
+        if info.end_acknowledged && peer.ended && !early {
+            return Ok((TransferEnd::Whole, peer.said));
+        }
+        if info.end_acknowledged && (early || peer.moved.elapsed() > idle) {
+            return Ok((TransferEnd::Acknowledged, peer.said));
+        }
+    }
+}
+
+/// What is seen of the peer.
+struct Peer<'a> {
+    socket: BorrowedFd<'a>,
+    said: Vec<u8>,
+    ended: bool,
+    /// When its kernel or its program last did something.
+    moved: Instant,
+    last: (u32, u32, u32),
+}
+
+impl Peer<'_> {
+    fn look(&mut self) -> Result<TcpInfo, Broken> {
+        if self.ended {
+            thread::sleep(SHORT);
+        } else if readable(self.socket, LOOK)? {
+            self.ended = has_ended(self.socket, &mut self.said)?;
+        }
+        let info = tcp_info::read(self.socket).map_err(Broken::Network)?;
+        // A program that reads opens the window.
+        let now = (info.unacknowledged, info.unsent_bytes.unwrap_or(0), info.peer_window_bytes.unwrap_or(0));
+        if now != self.last {
+            (self.last, self.moved) = (now, Instant::now());
+        }
+        Ok(info)
+    }
+}
+
+fn readable(socket: BorrowedFd<'_>, most: Duration) -> Result<bool, Broken> {
+    match endpoint::readable(socket, most) {
+        Err(e) if e.kind() == ErrorKind::Interrupted => Ok(false),
+        outcome => outcome.map_err(Broken::Network),
+    }
+}
+
+/// Whether the peer has ended its half. Of what it says the beginning is kept in `said`, and the
+/// rest thrown away.
+fn has_ended(socket: BorrowedFd<'_>, said: &mut Vec<u8>) -> Result<bool, Broken> {
+    let mut some = [0; MOST_SAID];
+    while readable(socket, Duration::ZERO)? {
+        match endpoint::receive(socket, &mut some) {
+            Ok(0) => return Ok(true),
+            Ok(bytes) => said.extend(&some[..bytes.min(MOST_SAID - said.len())]),
+            Err(e) if e.kind() == ErrorKind::Interrupted => {}
+            Err(e) => return Err(Broken::Network(e)),
+        }
+    }
+    Ok(false)
+}

@@ -1,0 +1,170 @@
+//! What can go wrong with a transfer, what it means, and what to do.
+
+use std::io::{self, ErrorKind};
+use std::net::SocketAddr;
+
+use netfathom_model::record::TransferEnd;
+
+/// Why a transfer could not begin.
+#[derive(Debug, thiserror::Error)]
+pub enum TransferError {
+    /// The name leads to no address.
+    #[error("cannot find the host `{host}`: {source}; check its spelling, or give its address")]
+    UnknownHost {
+        /// As given.
+        host: String,
+        /// Why not.
+        source: io::Error,
+    },
+    /// The name leads to no address at all.
+    #[error("the host `{0}` has no address; give one")]
+    NoAddress(String),
+    /// There is no connection.
+    #[error("cannot connect to {address}: {source}{}", connect_remedy(.source, .address))]
+    Connect {
+        /// Where to.
+        address: SocketAddr,
+        /// Why not.
+        source: io::Error,
+    },
+    /// The port or the address cannot be had.
+    #[error("cannot listen on {address}: {source}{}", bind_remedy(.source))]
+    Bind {
+        /// Where.
+        address: SocketAddr,
+        /// Why not.
+        source: io::Error,
+    },
+    /// An option of the socket was refused.
+    #[error("cannot set {option}: {source}{}", option_remedy(.source))]
+    Option {
+        /// Which, as it is asked for.
+        option: &'static str,
+        /// Why not.
+        source: io::Error,
+    },
+    /// A socket call failed.
+    #[error("cannot {action}: {source}")]
+    Socket {
+        /// What was tried.
+        action: &'static str,
+        /// Why not.
+        source: io::Error,
+    },
+    /// There is nothing to read or to write to.
+    #[error("standard {which} is closed: {remedy}")]
+    Closed {
+        /// `input` or `output`.
+        which: &'static str,
+        /// What to do.
+        remedy: &'static str,
+    },
+    /// A directory has no bytes.
+    #[error(
+        "standard input is a directory, which has no bytes to send: pack it first: tar cf - DIR | netfathom ttcp -t \
+         HOST"
+    )]
+    Directory,
+    /// The user ended it before it began.
+    #[error("ended before anybody came: nothing was transferred")]
+    Interrupted,
+    /// Signals cannot be had.
+    #[error("cannot take a signal for ending the transfer: {0}")]
+    Signals(io::Error),
+    /// The machine has no thread left for us.
+    #[error("cannot start a thread: {0}; raise the limit of processes (ulimit -u)")]
+    NoThread(io::Error),
+}
+
+fn connect_remedy(error: &io::Error, address: &SocketAddr) -> String {
+    match error.kind() {
+        ErrorKind::ConnectionRefused => {
+            format!("; start the receiver there first: netfathom ttcp -r -p {}", address.port())
+        }
+        ErrorKind::NetworkUnreachable | ErrorKind::HostUnreachable => {
+            format!("; is there a route, and the host up? (ip route get {})", address.ip())
+        }
+        ErrorKind::TimedOut => "; nothing answers: is the host up, or a firewall in between?".into(),
+        _ => String::new(),
+    }
+}
+
+fn bind_remedy(error: &io::Error) -> &'static str {
+    match error.kind() {
+        ErrorKind::AddrInUse => "; another program has the port (ss -lp): choose another one with -p",
+        ErrorKind::PermissionDenied => "; ports below 1024 need root: choose another one with -p",
+        ErrorKind::AddrNotAvailable => {
+            "; a receiver listens on an address of its own host: leave it out for all"
+        }
+        _ => "",
+    }
+}
+
+fn option_remedy(error: &io::Error) -> &'static str {
+    match error.kind() {
+        ErrorKind::PermissionDenied => "; it needs CAP_NET_ADMIN: run as root, or leave it out",
+        _ => "",
+    }
+}
+
+/// Why a transfer that had begun did not come to its end.
+#[derive(Debug)]
+pub(super) enum Broken {
+    /// The user ended it.
+    Interrupted,
+    /// The connection failed.
+    Network(io::Error),
+    /// Standard input did.
+    Input(io::Error),
+    /// Standard output did.
+    Output(io::Error),
+    /// The data is not what the other end has, or it does not say so.
+    Checksum(&'static str),
+}
+
+impl Broken {
+    pub fn end(&self) -> TransferEnd {
+        match self {
+            Self::Interrupted => TransferEnd::Interrupted,
+            Self::Network(e) => TransferEnd::Broken { why: network(e) },
+            Self::Input(e) => TransferEnd::Broken { why: format!("cannot read standard input: {e}") },
+            Self::Checksum(why) => TransferEnd::Broken { why: (*why).into() },
+            Self::Output(e) => TransferEnd::Broken { why: output(e) },
+        }
+    }
+}
+
+fn network(error: &io::Error) -> String {
+    let what = match error.kind() {
+        ErrorKind::ConnectionReset => {
+            "the other end cut the connection: its program was ended, or could not go on; look there"
+        }
+        ErrorKind::BrokenPipe => "the other end is gone: its program has ended; look there",
+        ErrorKind::TimedOut => "the other end answers no more: is its host up, and the way to it?",
+        ErrorKind::ConnectionRefused => {
+            "nobody receives there (any more): start the receiver first: netfathom ttcp -r -u"
+        }
+        _ if error.raw_os_error() == Some(EMSGSIZE) => {
+            "a datagram does not fit: choose a smaller --buffer-size (65507 at most over IPv4)"
+        }
+        _ => return format!("the network failed: {error}"),
+    };
+    format!("{what} ({error})")
+}
+
+/// Message too long (errno(3)).
+const EMSGSIZE: i32 = 90;
+
+fn output(error: &io::Error) -> String {
+    match error.kind() {
+        ErrorKind::BrokenPipe => {
+            format!("the program that reads standard output has ended; see why it did ({error})")
+        }
+        ErrorKind::StorageFull | ErrorKind::QuotaExceeded => {
+            format!(
+                "cannot write to standard output: {error}; free some space, what is there is not the whole"
+            )
+        }
+        _ => format!("cannot write to standard output: {error}"),
+    }
+}

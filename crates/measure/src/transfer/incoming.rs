@@ -1,0 +1,111 @@
+//! Bytes that come in over TCP: to standard output, or thrown away.
+
+use std::hint::black_box;
+use std::io::{self, ErrorKind};
+use std::os::fd::BorrowedFd;
+
+use netfathom_model::plan::TransferPlan;
+use netfathom_model::record::Way;
+use netfathom_sys::endpoint;
+use netfathom_sys::splice::{Leads, enlarge_pipe, leads, splice};
+
+use super::account::Meter;
+use super::tcp::{LARGE, at_once, file, pump, write_all};
+use super::{Around, Broken};
+
+/// How what comes can be taken.
+pub(super) fn way_in(plan: &TransferPlan, around: Around<'_>) -> Way {
+    if plan.checksum {
+        return Way::Copied;
+    }
+    if plan.made_up {
+        return if plan.discard { Way::Discarded } else { Way::Copied };
+    }
+    let pipe = leads(around.standard.output).is_ok_and(|to| to == Leads::Pipe);
+    if !pipe || plan.full_blocks || plan.touch {
+        return Way::Copied;
+    }
+    let _ = enlarge_pipe(around.standard.output, LARGE);
+    Way::Spliced
+}
+
+/// Receives to the end of the stream.
+pub(super) fn receive_by(
+    way: &mut Way,
+    plan: &TransferPlan,
+    around: Around<'_>,
+    socket: BorrowedFd<'_>,
+    buffer: &mut [u8],
+    meter: &mut Meter<'_>,
+) -> Result<(), Broken> {
+    let (output, most) = (around.standard.output, at_once(plan));
+    match way {
+        Way::Spliced => {
+            let broken = |e: io::Error| match e.kind() {
+                ErrorKind::BrokenPipe => Broken::Output(e),
+                _ => Broken::Network(e),
+            };
+            pump(around, meter, broken, || splice(socket, output, most))
+        }
+        Way::Discarded => {
+            let most = plan.buffer_bytes as usize;
+            pump(around, meter, Broken::Network, || endpoint::discard(socket, most))
+        }
+        Way::Copied | Way::SentAsFile if plan.made_up && plan.touch => {
+            pump(around, meter, Broken::Network, || {
+                endpoint::receive(socket, buffer).inspect(|&bytes| touch(&buffer[..bytes]))
+            })
+        }
+        Way::Copied | Way::SentAsFile if plan.made_up => {
+            pump(around, meter, Broken::Network, || endpoint::receive(socket, buffer))
+        }
+        Way::Copied | Way::SentAsFile => copy_in(plan, around, socket, buffer, meter),
+    }
+}
+
+/// Looks at each byte, as a program would that uses them: the sum of all needs every one.
+pub(super) fn touch(bytes: &[u8]) {
+    black_box(bytes.iter().fold(0_u8, |sum, byte| sum.wrapping_add(*byte)));
+}
+
+fn copy_in(
+    plan: &TransferPlan,
+    around: Around<'_>,
+    socket: BorrowedFd<'_>,
+    buffer: &mut [u8],
+    meter: &mut Meter<'_>,
+) -> Result<(), Broken> {
+    let mut output = file(around.standard.output).map_err(Broken::Output)?;
+    // A block is full, or whatever came, or at the end the rest.
+    let least = if plan.full_blocks { buffer.len() } else { 1 };
+    let mut held = 0;
+    loop {
+        if around.stopped() {
+            return Err(Broken::Interrupted);
+        }
+        match endpoint::receive(socket, &mut buffer[held..]) {
+            Ok(bytes) => {
+                if bytes > 0 {
+                    meter.moved(bytes);
+                }
+                if plan.touch {
+                    touch(&buffer[held..held + bytes]);
+                }
+                held += bytes;
+                if held >= least || bytes == 0 {
+                    write_all(around, &mut output, &buffer[..held])?;
+                    held = 0;
+                }
+                if bytes == 0 {
+                    return Ok(());
+                }
+            }
+            Err(e) if e.kind() == ErrorKind::Interrupted => {}
+            Err(e) => {
+                // What came before is the user's, whole or not.
+                write_all(around, &mut output, &buffer[..held])?;
+                return Err(Broken::Network(e));
+            }
+        }
+    }
+}

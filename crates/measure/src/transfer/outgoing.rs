@@ -1,0 +1,148 @@
+//! Bytes that go out over TCP: made up, or from standard input.
+
+use std::io::{ErrorKind, Read};
+use std::os::fd::BorrowedFd;
+use std::sync::atomic::Ordering::Relaxed;
+
+use netfathom_model::plan::TransferPlan;
+use netfathom_model::record::Way;
+use netfathom_sys::endpoint;
+use netfathom_sys::splice::{Leads, enlarge_pipe, leads, send_file, splice};
+
+use super::account::Meter;
+use super::tcp::{LARGE, at_once, file, pump};
+use super::{Around, Broken};
+
+/// Sends the same buffer over and over.
+pub(super) fn send_made_up(
+    plan: &TransferPlan,
+    around: Around<'_>,
+    socket: BorrowedFd<'_>,
+    bytes: &[u8],
+    meter: &mut Meter<'_>,
+) -> Result<(), Broken> {
+    let buffers = plan.time_ns.map_or(plan.buffers, |_| u64::MAX);
+    for _ in 0..buffers {
+        if around.expired() {
+            break;
+        }
+        send_some(around, socket, bytes, meter)?;
+    }
+    Ok(())
+}
+
+/// One buffer: a single call, unless a signal comes between.
+#[inline]
+pub(super) fn send_all(
+    around: Around<'_>,
+    socket: BorrowedFd<'_>,
+    bytes: &[u8],
+    meter: &mut Meter<'_>,
+) -> Result<(), Broken> {
+    send_unless(&|| false, around, socket, bytes, meter)
+}
+
+/// The same of a buffer that was made up: what is left of it when the time is over, nobody misses.
+#[inline]
+fn send_some(
+    around: Around<'_>,
+    socket: BorrowedFd<'_>,
+    bytes: &[u8],
+    meter: &mut Meter<'_>,
+) -> Result<(), Broken> {
+    send_unless(&|| around.expired(), around, socket, bytes, meter)
+}
+
+#[inline]
+fn send_unless(
+    over: &impl Fn() -> bool,
+    around: Around<'_>,
+    socket: BorrowedFd<'_>,
+    bytes: &[u8],
+    meter: &mut Meter<'_>,
+) -> Result<(), Broken> {
+    let mut rest = bytes;
+    while !rest.is_empty() {
+        if around.stopped() {
+            return Err(Broken::Interrupted);
+        }
+        match endpoint::send(socket, rest) {
+            Ok(sent) => {
+                if rest.len() == bytes.len() {
+                    meter.moved(sent)
+                } else {
+                    meter.moved_rest(sent)
+                }
+                rest = &rest[sent..];
+            }
+            Err(e) if e.kind() == ErrorKind::Interrupted => {}
+            Err(e) => return Err(Broken::Network(e)),
+        }
+        if over() {
+            break;
+        }
+    }
+    Ok(())
+}
+
+/// How standard input can go out.
+pub(super) fn way_out(around: Around<'_>) -> Way {
+    match leads(around.standard.input) {
+        Ok(Leads::Pipe) => {
+            // A pipe that must stay small works too.
+            let _ = enlarge_pipe(around.standard.input, LARGE);
+            Way::Spliced
+        }
+        // Files of no length, such as those of /proc, say only by reading what they hold.
+        Ok(Leads::File { bytes, at }) if bytes > at => {
+            around.live.planned.store(bytes - at, Relaxed);
+            Way::SentAsFile
+        }
+        _ => Way::Copied,
+    }
+}
+
+/// Sends standard input to its end.
+pub(super) fn send_input(
+    plan: &TransferPlan,
+    around: Around<'_>,
+    socket: BorrowedFd<'_>,
+    buffer: &mut [u8],
+    meter: &mut Meter<'_>,
+    way: &mut Way,
+) -> Result<(), Broken> {
+    let (input, most) = (around.standard.input, at_once(plan));
+    let moved = match way {
+        Way::Spliced => pump(around, meter, Broken::Network, || splice(input, socket, most)),
+        Way::SentAsFile => pump(around, meter, Broken::Network, || send_file(input, socket, most)),
+        Way::Copied | Way::Discarded => return copy_out(around, socket, buffer, meter),
+    };
+    match moved {
+        // Not every file system can do it; then nothing has gone yet.
+        Err(Broken::Network(e)) if e.kind() == ErrorKind::InvalidInput && meter.bytes == 0 => {
+            *way = Way::Copied;
+            copy_out(around, socket, buffer, meter)
+        }
+        moved => moved,
+    }
+}
+
+fn copy_out(
+    around: Around<'_>,
+    socket: BorrowedFd<'_>,
+    buffer: &mut [u8],
+    meter: &mut Meter<'_>,
+) -> Result<(), Broken> {
+    let mut input = file(around.standard.input).map_err(Broken::Input)?;
+    loop {
+        if around.stopped() {
+            return Err(Broken::Interrupted);
+        }
+        match input.read(buffer) {
+            Ok(0) => return Ok(()),
+            Ok(bytes) => send_all(around, socket, &buffer[..bytes], meter)?,
+            Err(e) if e.kind() == ErrorKind::Interrupted => {}
+            Err(e) => return Err(Broken::Input(e)),
+        }
+    }
+}

@@ -1,0 +1,280 @@
+//! Datagrams and the marks around them.
+//!
+//! With made-up data at both ends, datagrams of 4 bytes or fewer are marks, as the classic has
+//! them: one before the data starts the receiver's clock, one behind it stops it, and four more
+//! follow in case that one is lost. Data from standard input may be as short as that, so that
+//! there the end is a datagram of no bytes; nothing marks the start.
+
+use std::fs::File;
+use std::io::{ErrorKind, Read};
+use std::net::{SocketAddr, UdpSocket};
+use std::os::fd::{AsFd, BorrowedFd};
+use std::thread;
+use std::time::Duration;
+
+use netfathom_model::plan::{MARK_BYTES, TransferPlan};
+use netfathom_model::record::{TransferEnd, TransferResult, UdpCounts, Way};
+use netfathom_sys::clock::monotonic_ns;
+use netfathom_sys::{endpoint, socket};
+
+use super::account::{Meter, nothing};
+use super::ends::{self, Event};
+use super::incoming::touch;
+use super::tcp::{file, write_all};
+use super::{Around, Broken, Buffer, TransferError};
+
+/// Marks of the end after the one that stops the clock.
+const MORE_MARKS: u32 = 4;
+/// Before a datagram is tried again that the device had no room for; the classic waits 18 ms.
+const NO_ROOM: Duration = Duration::from_millis(1);
+
+/// Sends to a host, which need not be there: nobody confirms what goes.
+pub(super) fn transmit(
+    plan: &TransferPlan,
+    around: Around<'_>,
+    mut buffer: Buffer,
+    tell: &mut dyn FnMut(Event),
+) -> Result<TransferResult, TransferError> {
+    let (end, peer) = ends::connect(plan, around, tell)?;
+    let mut sender = Sender { around, socket: end.socket.as_fd(), counts: UdpCounts::default() };
+    let mut meter = Meter::start(around.live);
+    let sent = if plan.made_up {
+        sender.made_up(plan, buffer.bytes(), &mut meter)
+    } else {
+        sender.input(buffer.bytes_mut(), &mut meter)
+    };
+    let mut stream = meter.stop(0);
+    if sent.is_ok() {
+        sender.more_marks(plan);
+    }
+    sender.counts.datagrams = meter.calls;
+    stream.udp = Some(sender.counts);
+    Ok(TransferResult {
+        plan: plan.clone(),
+        local: end.local.to_string(),
+        peer: Some(peer.to_string()),
+        buffer_address: buffer.address(),
+        granted_buffer_bytes: end.granted_bytes,
+        way: Way::Copied,
+        checksum: None,
+        end: sent.map_or_else(|broken| broken.end(), |()| TransferEnd::Unconfirmed),
+        streams: vec![stream],
+    })
+}
+
+struct Sender<'a> {
+    around: Around<'a>,
+    socket: BorrowedFd<'a>,
+    counts: UdpCounts,
+}
+
+impl Sender<'_> {
+    fn made_up(&mut self, plan: &TransferPlan, bytes: &[u8], meter: &mut Meter<'_>) -> Result<(), Broken> {
+        let mark = &bytes[..MARK_BYTES as usize];
+        self.send(mark)?;
+        meter.restart();
+        for _ in 0..plan.time_ns.map_or(plan.buffers, |_| u64::MAX) {
+            if self.around.expired() {
+                break;
+            }
+            self.send(bytes)?;
+            meter.moved(bytes.len());
+        }
+        self.counts.marks = 1;
+        self.mark_end(mark)
+    }
+
+    fn input(&mut self, buffer: &mut [u8], meter: &mut Meter<'_>) -> Result<(), Broken> {
+        let mut input = file(self.around.standard.input).map_err(Broken::Input)?;
+        loop {
+            match input.read(buffer) {
+                Ok(0) => return self.mark_end(&[]),
+                Ok(bytes) => {
+                    self.send(&buffer[..bytes])?;
+                    meter.moved(bytes);
+                }
+                Err(e) if e.kind() == ErrorKind::Interrupted && self.around.stopped() => {
+                    return Err(Broken::Interrupted);
+                }
+                Err(e) if e.kind() == ErrorKind::Interrupted => {}
+                Err(e) => return Err(Broken::Input(e)),
+            }
+        }
+    }
+
+    fn mark_end(&mut self, mark: &[u8]) -> Result<(), Broken> {
+        self.send(mark)?;
+        self.counts.marks += 1;
+        Ok(())
+    }
+
+    /// In case that the first was lost. A receiver that had it is gone by now, which is fine.
+    fn more_marks(&mut self, plan: &TransferPlan) {
+        let mark: &[u8] = if plan.made_up { &[0; MARK_BYTES as usize] } else { &[] };
+        for _ in 0..MORE_MARKS {
+            if self.send(mark).is_ok() {
+                self.counts.marks += 1;
+            }
+        }
+    }
+
+    #[inline]
+    fn send(&mut self, bytes: &[u8]) -> Result<(), Broken> {
+        loop {
+            if self.around.stopped() {
+                return Err(Broken::Interrupted);
+            }
+            match endpoint::send(self.socket, bytes) {
+                Ok(_) => return Ok(()),
+                Err(e) if e.kind() == ErrorKind::Interrupted => {}
+                Err(e) if e.raw_os_error() == Some(ENOBUFS) => {
+                    self.counts.retried += 1;
+                    thread::sleep(NO_ROOM);
+                }
+                Err(e) => return Err(Broken::Network(e)),
+            }
+        }
+    }
+}
+
+/// No buffer space available (errno(3)): the device's queue is full.
+const ENOBUFS: i32 = 105;
+
+/// Receives what the first sender sends, until its mark of the end.
+pub(super) fn receive(
+    plan: &TransferPlan,
+    around: Around<'_>,
+    mut buffer: Buffer,
+    tell: &mut dyn FnMut(Event),
+) -> Result<TransferResult, TransferError> {
+    let end = ends::listen(plan, tell)?;
+    let socket = UdpSocket::from(end.socket);
+    let address = buffer.address();
+    let output = (!plan.made_up).then(|| file(around.standard.output)).transpose();
+    let output = output.map_err(|source| TransferError::Socket { action: "use standard output", source })?;
+    let mut receiver = Receiver {
+        plan,
+        around,
+        output,
+        meter: Meter::start(around.live),
+        counts: UdpCounts::default(),
+        peer: None,
+        foreign_since: None,
+    };
+    let received = receiver.run(socket.as_fd(), buffer.bytes_mut(), tell);
+    if matches!(received, Err(Broken::Interrupted)) && receiver.peer.is_none() {
+        return Err(TransferError::Interrupted);
+    }
+    receiver.counts.dropped = socket::drops(&socket).map_or(0, u64::from);
+    let idle = if matches!(received, Ok(TransferEnd::Idle)) { plan.idle_ns } else { 0 };
+    let counts = Some(receiver.counts);
+    let mut stream = if receiver.peer.is_some() { receiver.meter.stop(idle) } else { nothing(counts) };
+    stream.udp = counts;
+    Ok(TransferResult {
+        plan: plan.clone(),
+        local: end.local.to_string(),
+        peer: receiver.peer.map(|peer| peer.to_string()),
+        buffer_address: address,
+        granted_buffer_bytes: end.granted_bytes,
+        way: Way::Copied,
+        checksum: None,
+        end: received.unwrap_or_else(|broken| broken.end()),
+        streams: vec![stream],
+    })
+}
+
+struct Receiver<'a> {
+    plan: &'a TransferPlan,
+    around: Around<'a>,
+    /// Where the data goes; `None` throws it away.
+    output: Option<File>,
+    meter: Meter<'a>,
+    counts: UdpCounts,
+    /// Who sent the first data: the others are left out.
+    peer: Option<SocketAddr>,
+    /// Since when there came nothing but what others sent.
+    foreign_since: Option<u64>,
+}
+
+impl Receiver<'_> {
+    fn run(
+        &mut self,
+        socket: BorrowedFd<'_>,
+        buffer: &mut [u8],
+        tell: &mut dyn FnMut(Event),
+    ) -> Result<TransferEnd, Broken> {
+        loop {
+            if self.around.stopped() {
+                return Err(Broken::Interrupted);
+            }
+            let (length, from) = match endpoint::receive_from(socket, buffer) {
+                Ok(datagram) => datagram,
+                Err(e) if e.kind() == ErrorKind::Interrupted => continue,
+                Err(e) if e.kind() == ErrorKind::WouldBlock => return Ok(TransferEnd::Idle),
+                Err(e) => return Err(Broken::Network(e)),
+            };
+            if self.peer.is_some_and(|peer| peer != from) {
+                if self.others_only() {
+                    return Ok(TransferEnd::Idle);
+                }
+                continue;
+            }
+            self.foreign_since = None;
+            if self.is_mark(length) {
+                self.counts.marks += 1;
+                if self.peer.is_some() {
+                    return Ok(TransferEnd::Whole);
+                }
+                // Before any data a mark is that of the start, or one that was left over from a
+                // transfer before this one: the last of them counts.
+                self.meter.restart();
+                continue;
+            }
+            if self.peer.is_none() {
+                self.begin(socket, from, tell)?;
+            }
+            self.take(length, buffer)?;
+        }
+    }
+
+    /// The first data: from now on silence means that the end was lost.
+    fn begin(
+        &mut self,
+        socket: BorrowedFd<'_>,
+        from: SocketAddr,
+        tell: &mut dyn FnMut(Event),
+    ) -> Result<(), Broken> {
+        self.peer = Some(from);
+        if self.counts.marks == 0 {
+            self.meter.restart();
+        }
+        tell(Event::Accept(from));
+        endpoint::set_receive_limit(socket, Duration::from_nanos(self.plan.idle_ns)).map_err(Broken::Network)
+    }
+
+    fn is_mark(&self, length: usize) -> bool {
+        length as u64 <= if self.plan.made_up { MARK_BYTES } else { 0 }
+    }
+
+    fn take(&mut self, length: usize, buffer: &[u8]) -> Result<(), Broken> {
+        let bytes = &buffer[..length.min(buffer.len())];
+        self.counts.truncated += u64::from(length > buffer.len());
+        self.counts.datagrams += 1;
+        self.meter.moved(bytes.len());
+        if self.plan.touch {
+            touch(bytes);
+        }
+        match &mut self.output {
+            Some(output) => write_all(self.around, output, bytes),
+            None => Ok(()),
+        }
+    }
+
+    /// Counts a datagram of somebody else; whether nothing but such came for the idle time.
+    /// Only here the clock is read, so that it costs nothing where there is one sender.
+    fn others_only(&mut self) -> bool {
+        self.counts.foreign += 1;
+        let now = monotonic_ns();
+        now - *self.foreign_since.get_or_insert(now) > self.plan.idle_ns
+    }
+}

@@ -1,0 +1,102 @@
+//! An end of ours, in a thread of this test.
+
+use std::io::{PipeReader, PipeWriter, pipe};
+use std::net::SocketAddr;
+use std::os::fd::AsFd;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use netfathom_measure::transfer::{self, Around, Event, Live, Standard, TransferError};
+use netfathom_model::plan::{Protocol, Role, TransferPlan};
+use netfathom_model::record::{TransferEnd, TransferResult};
+use netfathom_model::verdict::Verdict;
+
+/// Far beyond what anything here takes.
+pub const HANGS: Duration = Duration::from_secs(30);
+
+/// An end that runs.
+pub struct Here {
+    pub stop: Arc<AtomicBool>,
+    /// Read by the end, unless its data is made up.
+    pub input: Option<PipeWriter>,
+    /// Written by it.
+    pub output: Option<PipeReader>,
+    events: Receiver<Event>,
+    running: JoinHandle<Result<(TransferResult, Verdict), TransferError>>,
+}
+
+/// A receiver at a free port, which throws its data away.
+pub fn receiver(protocol: Protocol) -> TransferPlan {
+    let mut plan = TransferPlan::classic(Role::Receive);
+    // 0, which no user may ask for, takes a free port.
+    (plan.protocol, plan.host, plan.port, plan.made_up) = (protocol, Some("127.0.0.1".into()), 0, true);
+    plan
+}
+
+/// A sender that makes its data up.
+pub fn sender(protocol: Protocol, to: SocketAddr) -> TransferPlan {
+    let mut plan = TransferPlan::classic(Role::Transmit);
+    (plan.protocol, plan.host, plan.port, plan.made_up) =
+        (protocol, Some(to.ip().to_string()), to.port(), true);
+    plan
+}
+
+impl Here {
+    pub fn start(plan: TransferPlan) -> Self {
+        let (input, into) = pipe().unwrap();
+        let (out, output) = pipe().unwrap();
+        let stop = Arc::new(AtomicBool::new(false));
+        let (tell, events) = channel();
+        let stopped = Arc::clone(&stop);
+        let running = thread::spawn(move || run(&plan, &input, &output, &stopped, &tell));
+        Self { stop, input: Some(into), output: Some(out), events, running }
+    }
+
+    /// Where it listens.
+    pub fn address(&self) -> SocketAddr {
+        loop {
+            match self.events.recv_timeout(HANGS).expect("a receiver that listens") {
+                Event::Listening(at) => return at,
+                _ => continue,
+            }
+        }
+    }
+
+    /// Waits for its end.
+    pub fn end(self) -> Result<(TransferResult, Verdict), TransferError> {
+        self.running.join().unwrap()
+    }
+
+    /// Waits for its end, which is a result.
+    pub fn result(self) -> TransferResult {
+        self.end().unwrap().0
+    }
+}
+
+fn run(
+    plan: &TransferPlan,
+    input: &PipeReader,
+    output: &PipeWriter,
+    stop: &AtomicBool,
+    tell: &Sender<Event>,
+) -> Result<(TransferResult, Verdict), TransferError> {
+    let live = Live::default();
+    let standard = Standard { input: input.as_fd(), output: output.as_fd() };
+    let around = Around { standard, live: &live, stop };
+    // Who does not listen does not want to know.
+    let mut tell = |event| {
+        let _ = tell.send(event);
+    };
+    transfer::run(plan, around, &mut tell).map(|p| (p.result, p.verdict))
+}
+
+/// Why it broke off.
+pub fn why(result: &TransferResult) -> &str {
+    match &result.end {
+        TransferEnd::Broken { why } => why,
+        other => panic!("it did not break off: {other:?}"),
+    }
+}

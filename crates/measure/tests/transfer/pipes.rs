@@ -1,0 +1,138 @@
+//! Standard input and output that are pipes, byte by byte.
+
+use std::io::{Read, Write};
+use std::net::{Shutdown, TcpListener, TcpStream};
+use std::os::fd::AsFd;
+use std::thread;
+
+use netfathom_model::plan::Protocol::Tcp;
+use netfathom_model::record::{TransferEnd, TransferResult, Way};
+use netfathom_sys::endpoint;
+
+use crate::here::{Here, receiver, sender, why};
+
+/// Bytes that betray any that is missing, doubled or out of place.
+fn telling(length: usize) -> Vec<u8> {
+    let mut state = 0x2545_f491_4f6c_dd1d_u64;
+    let mut next = move || {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        state as u8
+    };
+    (0..length).map(|_| next()).collect()
+}
+
+fn through(length: usize, full_blocks: bool, buffer_named: bool) -> (Vec<u8>, [TransferResult; 2]) {
+    transferred(length, full_blocks, buffer_named, [false; 2])
+}
+
+/// `checksum` is of the sender and of the receiver.
+fn transferred(
+    length: usize,
+    full_blocks: bool,
+    buffer_named: bool,
+    checksum: [bool; 2],
+) -> (Vec<u8>, [TransferResult; 2]) {
+    let mut plan = receiver(Tcp);
+    (plan.made_up, plan.full_blocks, plan.checksum) = (false, full_blocks, checksum[1]);
+    let mut to = Here::start(plan);
+    let mut plan = sender(Tcp, to.address());
+    (plan.made_up, plan.buffer_bytes, plan.buffer_named) = (false, 4000, buffer_named);
+    plan.checksum = checksum[0];
+    let mut from = Here::start(plan);
+    let mut input = from.input.take().unwrap();
+    let feeding =
+        thread::spawn(move || telling(length).chunks(7777).for_each(|c| input.write_all(c).unwrap()));
+    let mut output = to.output.take().unwrap();
+    let reading = thread::spawn(move || {
+        let mut bytes = Vec::new();
+        output.read_to_end(&mut bytes).unwrap();
+        bytes
+    });
+    feeding.join().unwrap();
+    let results = [from.result(), to.result()];
+    (reading.join().unwrap(), results)
+}
+
+#[test]
+fn every_byte_arrives_of_any_length_spliced_and_copied() {
+    for length in [0, 1, 8191, 8192, 65_537, 3_000_001] {
+        for full_blocks in [false, true] {
+            let (bytes, [from, to]) = through(length, full_blocks, length % 2 == 1);
+            assert!(bytes == telling(length), "{length} bytes are not what they were");
+            assert_eq!([&from.end, &to.end], [&TransferEnd::Whole; 2]);
+            assert_eq!([from.bytes(), to.bytes()], [length as u64; 2]);
+            assert_eq!(
+                (from.way, to.way),
+                (Way::Spliced, if full_blocks { Way::Copied } else { Way::Spliced })
+            );
+        }
+    }
+}
+
+#[test]
+fn who_reads_the_output_no_more_is_told_to_both_ends() {
+    for full_blocks in [false, true] {
+        let mut plan = receiver(Tcp);
+        (plan.made_up, plan.full_blocks) = (false, full_blocks);
+        let mut to = Here::start(plan);
+        let mut plan = sender(Tcp, to.address());
+        plan.buffers = 100_000;
+        let from = Here::start(plan);
+        let mut output = to.output.take().unwrap();
+        output.read_exact(&mut [0; 10_000]).unwrap();
+        drop(output);
+        let (from, to) = (from.result(), to.result());
+        assert!(why(&to).contains("reads standard output has ended"), "{to:?}");
+        assert!(why(&from).contains("other end"), "{from:?}");
+    }
+}
+
+#[test]
+fn a_checksum_is_compared_and_confirmed_and_no_part_of_the_data() {
+    for length in [0, 1, 39, 40, 41, 8192, 1_000_001] {
+        for full_blocks in [false, true] {
+            let (bytes, [from, to]) = transferred(length, full_blocks, true, [true; 2]);
+            assert!(bytes == telling(length), "{length} bytes are not what they were");
+            assert_eq!([from.bytes(), to.bytes()], [length as u64; 2]);
+            let sums = [from.checksum.unwrap(), to.checksum.unwrap()];
+            assert!(sums[0].agrees && sums[0] == sums[1]);
+        }
+    }
+    // That of no bytes at all is known.
+    let none = transferred(0, false, false, [true; 2]).1[0].checksum.clone().unwrap();
+    assert_eq!(none.sha256, "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
+}
+
+#[test]
+fn a_checksum_that_one_end_alone_knows_of_fails_that_end() {
+    let (bytes, [from, to]) = transferred(5000, false, true, [false, true]);
+    assert!(why(&to).contains("give the sender --checksum too"), "{to:?}");
+    assert!(!why(&from).is_empty() && bytes == telling(5000), "what came is kept");
+    let (_, [from, _]) = transferred(5000, false, true, [true, false]);
+    assert!(why(&from).contains("give it --checksum too"), "{from:?}");
+}
+
+#[test]
+fn data_that_was_changed_on_its_way_fails_both_ends() {
+    let mut plan = receiver(Tcp);
+    plan.checksum = true;
+    let to = Here::start(plan);
+    let relay = TcpListener::bind("127.0.0.1:0").unwrap();
+    let mut plan = sender(Tcp, relay.local_addr().unwrap());
+    (plan.checksum, plan.buffers) = (true, 3);
+    let from = Here::start(plan);
+    let (mut near, mut far) = (relay.accept().unwrap().0, TcpStream::connect(to.address()).unwrap());
+    let mut bytes = Vec::new();
+    near.read_to_end(&mut bytes).unwrap();
+    bytes[12_345] ^= 1;
+    far.write_all(&bytes).unwrap();
+    far.shutdown(Shutdown::Write).unwrap();
+    assert!(why(&to.result()).contains("changed on its way"));
+    // A relay passes on what it saw: that the connection was cut.
+    assert!(far.read(&mut [0; 40]).is_err());
+    endpoint::cut_on_close(near.as_fd(), true).unwrap();
+    drop(near);
+    assert!(why(&from.result()).contains("cut the connection"));
+}

@@ -1,0 +1,172 @@
+use std::io::{ErrorKind, Read, Write};
+use std::net::{Shutdown, TcpListener, TcpStream};
+use std::os::fd::AsFd;
+use std::sync::atomic::Ordering::Relaxed;
+use std::thread;
+use std::time::Duration;
+
+use netfathom_measure::transfer::TransferError;
+use netfathom_model::plan::Protocol::Tcp;
+use netfathom_model::record::{TransferEnd, Way};
+use netfathom_model::verdict::Level;
+use netfathom_sys::endpoint;
+
+use crate::here::{HANGS, Here, receiver, sender, why};
+
+fn listener() -> TcpListener {
+    TcpListener::bind("127.0.0.1:0").unwrap()
+}
+
+#[test]
+fn a_classic_receiver_gets_every_byte_and_the_end() {
+    let listener = listener();
+    let mut plan = sender(Tcp, listener.local_addr().unwrap());
+    (plan.buffer_bytes, plan.buffers) = (1000, 77);
+    let here = Here::start(plan);
+    let mut bytes = Vec::new();
+    listener.accept().unwrap().0.read_to_end(&mut bytes).unwrap();
+    let result = here.result();
+    assert_eq!(bytes.len(), 77_000);
+    assert_eq!((result.bytes(), result.streams[0].calls), (77_000, 77));
+    assert_eq!(result.end, TransferEnd::Whole);
+    let stream = &result.streams[0];
+    assert!(stream.closed_ns.unwrap() >= stream.duration_ns && stream.duration_ns > 0);
+    let tcp = stream.tcp.unwrap();
+    assert!(tcp.mss_bytes > 0 && tcp.cwnd > 0 && tcp.busy_us.is_some(), "{tcp:?}");
+}
+
+#[test]
+fn a_classic_sender_is_received_to_its_end_in_each_way() {
+    for (discard, touch, way) in
+        [(false, false, Way::Copied), (true, false, Way::Discarded), (false, true, Way::Copied)]
+    {
+        let mut plan = receiver(Tcp);
+        (plan.discard, plan.touch) = (discard, touch);
+        let here = Here::start(plan);
+        let mut to = TcpStream::connect(here.address()).unwrap();
+        (0..50).for_each(|_| to.write_all(&[7; 3001]).unwrap());
+        drop(to);
+        let result = here.result();
+        assert_eq!((result.bytes(), &result.end, result.way), (150_050, &TransferEnd::Whole, way));
+        assert!(result.streams[0].calls >= 150_050 / 8192);
+    }
+}
+
+#[test]
+fn a_sender_that_only_ends_its_half_is_whole() {
+    let here = Here::start(receiver(Tcp));
+    let mut to = TcpStream::connect(here.address()).unwrap();
+    to.write_all(&[1; 500]).unwrap();
+    to.shutdown(Shutdown::Write).unwrap();
+    let result = here.result();
+    assert_eq!((result.bytes(), &result.end), (500, &TransferEnd::Whole));
+    assert_eq!(to.read(&mut [0; 8]).unwrap(), 0, "the receiver closes as well");
+}
+
+#[test]
+fn a_sender_that_is_ended_is_not_whole() {
+    let here = Here::start(receiver(Tcp));
+    let mut to = TcpStream::connect(here.address()).unwrap();
+    to.write_all(&[1; 500]).unwrap();
+    endpoint::cut_on_close(to.as_fd(), true).unwrap();
+    drop(to);
+    let (result, verdict) = here.end().unwrap();
+    assert!(why(&result).contains("cut the connection"), "{result:?}");
+    assert_eq!(verdict.level, Level::Void);
+}
+
+#[test]
+fn a_second_sender_is_refused_at_once() {
+    let here = Here::start(receiver(Tcp));
+    let at = here.address();
+    let mut first = TcpStream::connect(at).unwrap();
+    first.write_all(&[1; 10]).unwrap();
+    // Taken, and so the door is shut: perhaps only after the second has knocked.
+    let second = TcpStream::connect_timeout(&at, HANGS).and_then(|mut second| {
+        second.set_read_timeout(Some(HANGS))?;
+        second.read(&mut [0; 1])
+    });
+    // Not by our own patience: by its kernel.
+    let refused = [ErrorKind::ConnectionRefused, ErrorKind::ConnectionReset];
+    assert!(second.as_ref().is_err_and(|e| refused.contains(&e.kind())), "{second:?}");
+    drop(first);
+    assert_eq!(here.result().bytes(), 10);
+}
+
+#[test]
+fn a_receiver_that_is_ended_reaches_the_sender() {
+    let listener = listener();
+    let mut plan = sender(Tcp, listener.local_addr().unwrap());
+    plan.buffers = 1_000_000;
+    let here = Here::start(plan);
+    let mut from = listener.accept().unwrap().0;
+    from.read_exact(&mut [0; 100_000]).unwrap();
+    // What lies unread in a socket that is closed makes the kernel cut the connection.
+    drop(from);
+    let result = here.result();
+    assert!(result.bytes() >= 100_000 && !why(&result).is_empty());
+}
+
+/// All is in the kernels' buffers when the receiver ends: the classic would call that done.
+#[test]
+fn a_receiver_that_never_reads_reaches_the_sender_too() {
+    let listener = listener();
+    let mut plan = sender(Tcp, listener.local_addr().unwrap());
+    (plan.buffer_bytes, plan.buffers) = (100, 3);
+    let here = Here::start(plan);
+    let from = listener.accept().unwrap().0;
+    thread::sleep(Duration::from_millis(200));
+    drop(from);
+    assert!(why(&here.result()).contains("other end"));
+}
+
+#[test]
+fn a_receiver_that_does_not_close_is_waited_for_no_longer_than_the_idle_time() {
+    let listener = listener();
+    let mut plan = sender(Tcp, listener.local_addr().unwrap());
+    plan.idle_ns = 200_000_000;
+    let here = Here::start(plan);
+    let mut from = listener.accept().unwrap().0;
+    from.read_to_end(&mut Vec::new()).unwrap();
+    let (result, verdict) = here.end().unwrap();
+    assert_eq!((result.end, verdict.level), (TransferEnd::Acknowledged, Level::Degraded));
+    drop(from);
+}
+
+/// Its end, said before, is no sign that it has read.
+#[test]
+fn a_receiver_that_ended_its_own_half_first_confirms_nothing() {
+    let listener = listener();
+    let mut plan = sender(Tcp, listener.local_addr().unwrap());
+    plan.made_up = false;
+    let mut here = Here::start(plan);
+    let mut from = listener.accept().unwrap().0;
+    from.shutdown(Shutdown::Write).unwrap();
+    thread::sleep(Duration::from_millis(50));
+    drop(here.input.take());
+    from.read_to_end(&mut Vec::new()).unwrap();
+    assert_eq!(here.result().end, TransferEnd::Acknowledged);
+}
+
+#[test]
+fn who_is_ended_by_its_user_cuts_the_connection() {
+    let listener = listener();
+    let mut plan = sender(Tcp, listener.local_addr().unwrap());
+    plan.buffers = 1_000_000;
+    let here = Here::start(plan);
+    let mut from = listener.accept().unwrap().0;
+    // The sender is blocked by then, for nobody reads.
+    thread::sleep(Duration::from_millis(300));
+    here.stop.store(true, Relaxed);
+    assert_eq!(here.result().end, TransferEnd::Interrupted);
+    assert!(from.read_to_end(&mut Vec::new()).is_err(), "the receiver saw an end");
+}
+
+#[test]
+fn who_waits_for_nobody_can_be_ended() {
+    let here = Here::start(receiver(Tcp));
+    here.address();
+    thread::sleep(Duration::from_millis(100));
+    here.stop.store(true, Relaxed);
+    assert!(matches!(here.end(), Err(TransferError::Interrupted)));
+}

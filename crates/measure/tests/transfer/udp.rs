@@ -1,0 +1,173 @@
+use std::net::{SocketAddr, UdpSocket};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use netfathom_model::plan::Protocol::Udp;
+use netfathom_model::record::{TransferEnd, TransferResult, UdpCounts};
+use netfathom_model::verdict::Level;
+
+use crate::here::{HANGS, Here, receiver, sender};
+
+fn socket() -> UdpSocket {
+    let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+    socket.set_read_timeout(Some(HANGS)).unwrap();
+    socket
+}
+
+/// The lengths of the datagrams that come.
+fn lengths(socket: &UdpSocket, count: usize) -> Vec<usize> {
+    (0..count).map(|_| socket.recv(&mut [0; 65_536]).unwrap()).collect()
+}
+
+fn send(from: &UdpSocket, to: SocketAddr, lengths: &[usize]) {
+    for &length in lengths {
+        assert_eq!(from.send_to(&[9; 2000][..length], to).unwrap(), length);
+    }
+}
+
+fn counts(result: &TransferResult) -> UdpCounts {
+    result.streams[0].udp.unwrap()
+}
+
+#[test]
+fn a_sender_marks_start_and_end_as_the_classic_does() {
+    let classic = socket();
+    let mut plan = sender(Udp, classic.local_addr().unwrap());
+    (plan.buffer_bytes, plan.buffers) = (1470, 3);
+    let here = Here::start(plan);
+    assert_eq!(lengths(&classic, 9), [4, 1470, 1470, 1470, 4, 4, 4, 4, 4]);
+    let result = here.result();
+    assert_eq!((result.bytes(), result.streams[0].calls), (4410, 3));
+    assert_eq!((counts(&result).marks, result.end), (6, TransferEnd::Unconfirmed));
+}
+
+/// The classic receiver is gone after the first mark: what follows is refused, and no error.
+#[test]
+fn a_receiver_that_goes_at_the_first_mark_is_fine() {
+    let classic = socket();
+    let mut plan = sender(Udp, classic.local_addr().unwrap());
+    plan.buffers = 2;
+    let here = Here::start(plan);
+    assert_eq!(lengths(&classic, 4), [4, 8192, 8192, 4]);
+    drop(classic);
+    assert_eq!(here.result().end, TransferEnd::Unconfirmed);
+}
+
+#[test]
+fn where_nobody_receives_the_sender_says_so() {
+    let nobody = socket().local_addr().unwrap();
+    let mut plan = sender(Udp, nobody);
+    plan.buffers = 1000;
+    let result = Here::start(plan).result();
+    assert!(crate::here::why(&result).contains("nobody receives there"), "{result:?}");
+}
+
+#[test]
+fn a_classic_sender_is_received_from_mark_to_mark() {
+    let here = Here::start(receiver(Udp));
+    let (to, classic) = (here.address(), socket());
+    send(&classic, to, &[4, 1000, 1000, 5, 4, 4, 4, 4, 4]);
+    let result = here.result();
+    assert_eq!((result.bytes(), &result.end), (2005, &TransferEnd::Whole));
+    assert_eq!((counts(&result).datagrams, counts(&result).marks), (3, 2));
+    assert_eq!(result.peer, Some(classic.local_addr().unwrap().to_string()));
+}
+
+/// Datagrams of any length up to four are marks; those left over from a transfer before this
+/// one neither begin it nor end it.
+#[test]
+fn marks_of_no_bytes_or_one_and_left_over_ones_do_no_harm() {
+    let here = Here::start(receiver(Udp));
+    let (to, classic, before) = (here.address(), socket(), socket());
+    send(&before, to, &[4, 4, 4, 4]);
+    send(&classic, to, &[1, 500, 500, 0]);
+    let result = here.result();
+    assert_eq!((result.bytes(), &result.end), (1000, &TransferEnd::Whole));
+}
+
+#[test]
+fn a_lost_end_is_told_after_the_idle_time_which_does_not_count() {
+    let mut plan = receiver(Udp);
+    plan.idle_ns = 400_000_000;
+    let here = Here::start(plan);
+    send(&socket(), here.address(), &[4, 100, 100]);
+    let (result, verdict) = here.end().unwrap();
+    assert_eq!((result.bytes(), &result.end), (200, &TransferEnd::Idle));
+    assert!(result.duration_ns() < 400_000_000, "{}", result.duration_ns());
+    assert!(verdict.reasons[0].text.contains("no mark of the end came, and nothing else for 400ms"));
+}
+
+#[test]
+fn a_lost_start_begins_with_the_data() {
+    let here = Here::start(receiver(Udp));
+    send(&socket(), here.address(), &[100, 4]);
+    let result = here.result();
+    assert_eq!((result.bytes(), &result.end), (100, &TransferEnd::Whole));
+}
+
+#[test]
+fn a_second_sender_is_left_out_and_told() {
+    let here = Here::start(receiver(Udp));
+    let (to, first, second) = (here.address(), socket(), socket());
+    send(&first, to, &[4, 100]);
+    send(&second, to, &[4, 1999, 4]);
+    send(&first, to, &[100, 4]);
+    let (result, verdict) = here.end().unwrap();
+    assert_eq!((result.bytes(), counts(&result).foreign), (200, 3));
+    assert_eq!(verdict.level, Level::Degraded);
+}
+
+/// What others send does not keep a receiver whose own sender is gone.
+#[test]
+fn a_second_sender_does_not_keep_it_for_ever() {
+    let mut plan = receiver(Udp);
+    plan.idle_ns = 200_000_000;
+    let here = Here::start(plan);
+    let (to, second) = (here.address(), socket());
+    send(&socket(), to, &[4, 100]);
+    let (ended, started) = (AtomicBool::new(false), Instant::now());
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            while !ended.load(Relaxed) && started.elapsed() < HANGS {
+                let _ = second.send_to(&[1; 50], to);
+                thread::sleep(Duration::from_millis(20));
+            }
+        });
+        let result = here.result();
+        ended.store(true, Relaxed);
+        assert_eq!((result.bytes(), &result.end), (100, &TransferEnd::Idle));
+        assert!(started.elapsed() < HANGS, "it ended only when the others did");
+    });
+}
+
+#[test]
+fn what_is_longer_than_the_buffer_is_counted() {
+    let mut plan = receiver(Udp);
+    plan.buffer_bytes = 1000;
+    let here = Here::start(plan);
+    send(&socket(), here.address(), &[4, 1500, 1000, 4]);
+    let (result, verdict) = here.end().unwrap();
+    assert_eq!((result.bytes(), counts(&result).truncated), (2000, 1));
+    assert!(verdict.reasons[0].text.contains("longer than the buffer"));
+}
+
+/// From standard input any length may come, so that only no bytes at all are the end.
+#[test]
+fn short_data_is_no_mark_where_it_is_not_made_up() {
+    use std::io::{Read, Write};
+    let mut plan = receiver(Udp);
+    plan.made_up = false;
+    let mut to_here = Here::start(plan);
+    let mut plan = sender(Udp, to_here.address());
+    plan.made_up = false;
+    let mut from_here = Here::start(plan);
+    let mut input = from_here.input.take().unwrap();
+    input.write_all(b"end").unwrap();
+    drop(input);
+    from_here.result();
+    let mut output = to_here.output.take().unwrap();
+    let (result, mut text) = (to_here.result(), String::new());
+    output.read_to_string(&mut text).unwrap();
+    assert_eq!((text.as_str(), &result.end), ("end", &TransferEnd::Whole));
+}

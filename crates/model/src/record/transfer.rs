@@ -1,0 +1,172 @@
+//! What `netfathom ttcp` has transferred.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::plan::TransferPlan;
+
+/// What `netfathom ttcp` has transferred.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct TransferResult {
+    /// What was asked for.
+    pub plan: TransferPlan,
+    /// This end, `ADDRESS:PORT`.
+    pub local: String,
+    /// The other end; `None` where nobody came.
+    pub peer: Option<String>,
+    /// Where the buffer begins in memory.
+    pub buffer_address: u64,
+    /// What the socket's buffer was granted, where one was asked for, in the measure of the plan.
+    pub granted_buffer_bytes: Option<u32>,
+    /// How the bytes went.
+    pub way: Way,
+    /// How it came to its end.
+    pub end: TransferEnd,
+    /// What the ends made of the checksum, where one was asked for and the data came to its end.
+    #[serde(default)]
+    pub checksum: Option<Checksum>,
+    /// Each stream; one unless more were asked for.
+    pub streams: Vec<TransferStream>,
+}
+
+impl TransferResult {
+    /// Bytes of all streams.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        self.streams.iter().map(|s| s.bytes).sum()
+    }
+
+    /// The longest time of a stream.
+    #[must_use]
+    pub fn duration_ns(&self) -> u64 {
+        self.streams.iter().map(|s| s.duration_ns).max().unwrap_or(0)
+    }
+
+    /// Bytes a second of all streams; `None` where no time passed.
+    #[must_use]
+    pub fn bytes_per_s(&self) -> Option<f64> {
+        let ns = self.duration_ns();
+        (ns > 0).then(|| self.bytes() as f64 / (ns as f64 / 1e9))
+    }
+}
+
+/// A checksum over all the data of a stream.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Checksum {
+    /// SHA-256 of what this end sent or received, in hexadecimal digits.
+    pub sha256: String,
+    /// Whether the other end has the same; a transmitter knows by its answer.
+    pub agrees: bool,
+}
+
+/// How bytes came from where they were to where they went.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Way {
+    /// Through a buffer of the program.
+    Copied,
+    /// From pipe to socket or back, without one (splice).
+    Spliced,
+    /// From a file, without one (sendfile).
+    SentAsFile,
+    /// Never out of the kernel (MSG_TRUNC).
+    Discarded,
+}
+
+impl Way {
+    /// As it is written in tables.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Copied => "copied through a buffer",
+            Self::Spliced => "spliced between pipe and socket",
+            Self::SentAsFile => "sent from a file by sendfile",
+            Self::Discarded => "discarded in the kernel",
+        }
+    }
+}
+
+/// How a transfer came to its end.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case", tag = "how")]
+pub enum TransferEnd {
+    /// All that was to go went, and the other end has said so: it closed, or its mark came.
+    Whole,
+    /// The peer's kernel has acknowledged everything, but its program did not close: whether it
+    /// has read all of it cannot be known.
+    Acknowledged,
+    /// Nobody confirms what goes over UDP.
+    Unconfirmed,
+    /// No mark of the end came, and nothing else did for the idle time.
+    Idle,
+    /// The user ended it.
+    Interrupted,
+    /// It broke off.
+    Broken {
+        /// What happened, and what to do.
+        why: String,
+    },
+}
+
+/// One stream of a transfer.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct TransferStream {
+    /// Payload that was handed to the kernel, or taken from it.
+    pub bytes: u64,
+    /// System calls on the socket that moved some.
+    pub calls: u64,
+    /// From the connection, or the mark of the start, to the last call.
+    pub duration_ns: u64,
+    /// Until the peer had closed, where a transmitter waited for that.
+    pub closed_ns: Option<u64>,
+    /// Processor time of its thread in the program.
+    pub user_ns: u64,
+    /// In the kernel, in its name: over loopback much of the peer's receive path too.
+    pub system_ns: u64,
+    /// What the kernel said of the connection at the end.
+    pub tcp: Option<TcpState>,
+    /// What came over UDP besides the data.
+    pub udp: Option<UdpCounts>,
+}
+
+/// What the kernel said of a connection at its end; `None` where it was too old to say.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct TcpState {
+    /// Largest segment.
+    pub mss_bytes: u32,
+    /// Segments sent again.
+    pub retransmits: u32,
+    /// Smoothed round trip.
+    pub rtt_us: u32,
+    /// Its variation.
+    pub rttvar_us: u32,
+    /// Shortest round trip.
+    pub min_rtt_us: Option<u32>,
+    /// Congestion window, in segments.
+    pub cwnd: u32,
+    /// The window that the peer offered.
+    pub peer_window_bytes: Option<u32>,
+    /// Time in which there was something to send.
+    pub busy_us: Option<u64>,
+    /// Of that, the time in which the peer's window was full.
+    pub window_limited_us: Option<u64>,
+    /// Of that, the time in which the send buffer was too small.
+    pub buffer_limited_us: Option<u64>,
+}
+
+/// What a UDP end counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct UdpCounts {
+    /// Datagrams of data.
+    pub datagrams: u64,
+    /// Marks of start and end.
+    pub marks: u64,
+    /// Datagrams of other senders than the first, which were left out.
+    pub foreign: u64,
+    /// Datagrams longer than the buffer, which lost their rest.
+    pub truncated: u64,
+    /// What the socket's buffer had no room for.
+    pub dropped: u64,
+    /// How often the device had no room, and the datagram was tried again.
+    pub retried: u64,
+}

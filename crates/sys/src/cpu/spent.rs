@@ -1,0 +1,53 @@
+//! What a thread took of the processors.
+
+use std::mem;
+
+/// Processor time, in nanoseconds; the kernel splits what it knows exactly by sampling, so that
+/// the sum is exact and the two parts of a short time are not.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Spent {
+    /// In the program.
+    pub user_ns: u64,
+    /// In the kernel, in the program's name.
+    pub system_ns: u64,
+}
+
+impl Spent {
+    /// What was added since an earlier reading.
+    #[must_use]
+    pub fn since(&self, earlier: &Self) -> Self {
+        Self {
+            user_ns: self.user_ns.saturating_sub(earlier.user_ns),
+            system_ns: self.system_ns.saturating_sub(earlier.system_ns),
+        }
+    }
+}
+
+/// What the calling thread took so far (getrusage(2), since Linux 2.6.26 for a thread).
+///
+/// # Panics
+/// Never: the call cannot fail with these arguments.
+#[must_use]
+pub fn spent_by_thread() -> Spent {
+    // SAFETY: rusage is made of integers alone, for which zero is a value.
+    let mut usage: libc::rusage = unsafe { mem::zeroed() };
+    // SAFETY: the pointer is valid for the one rusage that is written.
+    let result = unsafe { libc::getrusage(libc::RUSAGE_THREAD, &raw mut usage) };
+    assert_eq!(result, 0, "RUSAGE_THREAD");
+    let ns = |t: libc::timeval| t.tv_sec as u64 * 1_000_000_000 + t.tv_usec as u64 * 1_000;
+    Spent { user_ns: ns(usage.ru_utime), system_ns: ns(usage.ru_stime) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn work_is_counted_once() {
+        let (before, clock) = (spent_by_thread(), crate::cpu::thread_time_ns());
+        while crate::cpu::thread_time_ns() < clock + 40_000_000 {}
+        let spent = spent_by_thread().since(&before);
+        let sum = spent.user_ns + spent.system_ns;
+        assert!((30_000_000..400_000_000).contains(&sum), "{spent:?}");
+    }
+}

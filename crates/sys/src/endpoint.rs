@@ -1,0 +1,158 @@
+//! One end of a transfer: a TCP or UDP socket whose options are set before it is connected or
+//! listens, for the window that TCP offers is decided then.
+//!
+//! What blocks here returns EINTR when a signal comes, so that [`crate::interrupt`] can end it.
+
+use std::io;
+use std::net::SocketAddr;
+use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::time::Duration;
+
+mod address;
+mod flow;
+mod options;
+
+pub use flow::{discard, receive, receive_from, send};
+pub use options::{
+    Buffer, buffer_bytes, cut_on_close, is_debug, set_address_reuse, set_both_families, set_buffer,
+    set_debug, set_no_delay, set_receive_limit,
+};
+
+use crate::socket::get_option;
+use address::Encoded;
+
+/// What a socket carries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// TCP
+    Stream,
+    /// UDP
+    Datagram,
+}
+
+fn done(result: i32) -> io::Result<()> {
+    if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+/// Makes a socket for addresses of this family; no program that is started inherits it.
+///
+/// # Errors
+/// If the kernel runs without the family, or too many files are open.
+pub fn open(kind: Kind, family_of: SocketAddr) -> io::Result<OwnedFd> {
+    let family = if family_of.is_ipv6() { libc::AF_INET6 } else { libc::AF_INET };
+    let kind = match kind {
+        Kind::Stream => libc::SOCK_STREAM,
+        Kind::Datagram => libc::SOCK_DGRAM,
+    };
+    // SAFETY: no pointers.
+    let fd = unsafe { libc::socket(family, kind | libc::SOCK_CLOEXEC, 0) };
+    if fd < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: the descriptor was just made and belongs to nobody else.
+    Ok(unsafe { OwnedFd::from_raw_fd(fd) })
+}
+
+/// Gives the socket its own address.
+///
+/// # Errors
+/// Those of bind(2): the port is taken, or the address is not one of this host.
+pub fn bind(socket: BorrowedFd<'_>, to: SocketAddr) -> io::Result<()> {
+    let address = Encoded::of(to);
+    // SAFETY: pointer and length are those of an address that lives through the call.
+    done(unsafe { libc::bind(socket.as_raw_fd(), address.pointer(), address.length()) })
+}
+
+/// Lets a TCP socket take connections.
+///
+/// # Errors
+/// Those of listen(2).
+pub fn listen(socket: BorrowedFd<'_>, backlog: i32) -> io::Result<()> {
+    // SAFETY: no pointers.
+    done(unsafe { libc::listen(socket.as_raw_fd(), backlog) })
+}
+
+/// Connects the socket.
+///
+/// # Errors
+/// Those of connect(2); after EINTR the attempt goes on, and [`connected`] waits for it.
+pub fn connect(socket: BorrowedFd<'_>, to: SocketAddr) -> io::Result<()> {
+    let address = Encoded::of(to);
+    // SAFETY: pointer and length are those of an address that lives through the call.
+    done(unsafe { libc::connect(socket.as_raw_fd(), address.pointer(), address.length()) })
+}
+
+/// Waits for the end of an attempt to connect that a signal has interrupted.
+///
+/// # Errors
+/// Why there is no connection, or EINTR.
+pub fn connected(socket: BorrowedFd<'_>) -> io::Result<()> {
+    poll(socket, libc::POLLOUT, -1)?;
+    let mut error = 0_i32;
+    get_option(&socket, libc::SOL_SOCKET, libc::SO_ERROR, &mut error)?;
+    if error == 0 { Ok(()) } else { Err(io::Error::from_raw_os_error(error)) }
+}
+
+/// Waits for a connection and takes it.
+///
+/// # Errors
+/// Those of accept(2), EINTR among them.
+pub fn accept(socket: BorrowedFd<'_>) -> io::Result<(OwnedFd, SocketAddr)> {
+    let mut from = Encoded::room();
+    // SAFETY: pointer and length are those of the room for an address, which the kernel fills.
+    let fd = unsafe {
+        let (address, length) = from.parts_mut();
+        libc::accept4(socket.as_raw_fd(), address, length, libc::SOCK_CLOEXEC)
+    };
+    if fd < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: the descriptor was just made and belongs to nobody else.
+    let accepted = unsafe { OwnedFd::from_raw_fd(fd) };
+    Ok((accepted, from.decoded()?))
+}
+
+/// The address of this end.
+///
+/// # Errors
+/// Those of getsockname(2).
+pub fn local_address(socket: BorrowedFd<'_>) -> io::Result<SocketAddr> {
+    let mut own = Encoded::room();
+    // SAFETY: pointer and length are those of the room for an address, which the kernel fills.
+    let result = unsafe {
+        let (address, length) = own.parts_mut();
+        libc::getsockname(socket.as_raw_fd(), address, length)
+    };
+    done(result)?;
+    own.decoded()
+}
+
+/// Ends the sending half: the peer reads the end of the stream after what was sent before.
+///
+/// # Errors
+/// If the connection is there no more.
+pub fn end_sending(socket: BorrowedFd<'_>) -> io::Result<()> {
+    // SAFETY: no pointers.
+    done(unsafe { libc::shutdown(socket.as_raw_fd(), libc::SHUT_WR) })
+}
+
+/// Waits until there is something to read, the end or an error included; `false` after `most`.
+///
+/// # Errors
+/// EINTR.
+pub fn readable(fd: BorrowedFd<'_>, most: Duration) -> io::Result<bool> {
+    poll(fd, libc::POLLIN, i32::try_from(most.as_millis()).unwrap_or(i32::MAX))
+}
+
+fn poll(fd: BorrowedFd<'_>, events: i16, most_ms: i32) -> io::Result<bool> {
+    let mut one = libc::pollfd { fd: fd.as_raw_fd(), events, revents: 0 };
+    // SAFETY: the pointer is that of one pollfd, and the count says one.
+    match unsafe { libc::poll(&raw mut one, 1, most_ms) } {
+        0 => Ok(false),
+        n if n > 0 => Ok(true),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
+#[cfg(test)]
+mod tests;

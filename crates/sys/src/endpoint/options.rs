@@ -1,0 +1,110 @@
+//! Options of a socket.
+
+use std::io;
+use std::os::fd::BorrowedFd;
+use std::time::Duration;
+
+use crate::socket::{get_option, set_option};
+
+/// The two buffers of a socket.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Buffer {
+    /// What was sent and is not acknowledged yet.
+    Send,
+    /// What was received and is not read yet.
+    Receive,
+}
+
+impl Buffer {
+    fn option(self) -> i32 {
+        match self {
+            Self::Send => libc::SO_SNDBUF,
+            Self::Receive => libc::SO_RCVBUF,
+        }
+    }
+}
+
+/// Asks for a buffer of that size and returns what was granted, in the same measure: the
+/// kernel doubles what it is asked for, to have room for its own data, and this is half of that.
+///
+/// # Errors
+/// Those of setsockopt(2).
+pub fn set_buffer(socket: BorrowedFd<'_>, which: Buffer, bytes: u32) -> io::Result<u32> {
+    let asked = i32::try_from(bytes).unwrap_or(i32::MAX);
+    set_option(&socket, libc::SOL_SOCKET, which.option(), &asked)?;
+    Ok(buffer_bytes(socket, which)? / 2)
+}
+
+/// The size of a buffer now, as the kernel counts it: the memory of packets, not only payload.
+///
+/// # Errors
+/// Those of getsockopt(2).
+pub fn buffer_bytes(socket: BorrowedFd<'_>, which: Buffer) -> io::Result<u32> {
+    let mut bytes = 0_i32;
+    get_option(&socket, libc::SOL_SOCKET, which.option(), &mut bytes)?;
+    Ok(bytes.unsigned_abs())
+}
+
+/// Sends each write at once, without waiting for the acknowledgement of the last (TCP_NODELAY).
+///
+/// # Errors
+/// Those of setsockopt(2).
+pub fn set_no_delay(socket: BorrowedFd<'_>) -> io::Result<()> {
+    set_option(&socket, libc::IPPROTO_TCP, libc::TCP_NODELAY, &1_i32)
+}
+
+/// Marks the socket for debugging (SO_DEBUG).
+///
+/// # Errors
+/// EACCES without CAP_NET_ADMIN.
+pub fn set_debug(socket: BorrowedFd<'_>) -> io::Result<()> {
+    set_option(&socket, libc::SOL_SOCKET, libc::SO_DEBUG, &1_i32)
+}
+
+/// Whether the socket is marked for debugging.
+///
+/// # Errors
+/// Those of getsockopt(2).
+pub fn is_debug(socket: BorrowedFd<'_>) -> io::Result<bool> {
+    let mut on = 0_i32;
+    get_option(&socket, libc::SOL_SOCKET, libc::SO_DEBUG, &mut on)?;
+    Ok(on != 0)
+}
+
+/// Lets a port be used again while old connections of it still linger.
+///
+/// # Errors
+/// Those of setsockopt(2).
+pub fn set_address_reuse(socket: BorrowedFd<'_>) -> io::Result<()> {
+    set_option(&socket, libc::SOL_SOCKET, libc::SO_REUSEADDR, &1_i32)
+}
+
+/// Lets a socket of IPv6 take what comes by IPv4 as well, whatever the system's default is.
+///
+/// # Errors
+/// Those of setsockopt(2).
+pub fn set_both_families(socket: BorrowedFd<'_>) -> io::Result<()> {
+    set_option(&socket, libc::IPPROTO_IPV6, libc::IPV6_V6ONLY, &0_i32)
+}
+
+/// Ends a receive call that waited so long with EAGAIN.
+///
+/// # Errors
+/// Those of setsockopt(2).
+pub fn set_receive_limit(socket: BorrowedFd<'_>, most: Duration) -> io::Result<()> {
+    let time = libc::timeval {
+        tv_sec: most.as_secs() as libc::time_t,
+        tv_usec: most.subsec_micros() as libc::suseconds_t,
+    };
+    set_option(&socket, libc::SOL_SOCKET, libc::SO_RCVTIMEO, &time)
+}
+
+/// Whether closing the socket, by whatever way this process ends, cuts the connection: the peer
+/// then reads ECONNRESET, and not the end of the stream (SO_LINGER of no time).
+///
+/// # Errors
+/// Those of setsockopt(2).
+pub fn cut_on_close(socket: BorrowedFd<'_>, cut: bool) -> io::Result<()> {
+    let linger = libc::linger { l_onoff: i32::from(cut), l_linger: 0 };
+    set_option(&socket, libc::SOL_SOCKET, libc::SO_LINGER, &linger)
+}

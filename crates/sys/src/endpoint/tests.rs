@@ -1,0 +1,67 @@
+use std::net::{TcpListener, TcpStream};
+use std::os::fd::AsFd;
+
+use super::*;
+
+fn pair() -> (OwnedFd, TcpStream) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    let socket = open(Kind::Stream, address).unwrap();
+    connect(socket.as_fd(), address).unwrap();
+    (socket, listener.accept().unwrap().0)
+}
+
+#[test]
+fn what_is_discarded_is_counted_and_the_end_is_seen() {
+    use std::io::Write;
+    let (socket, mut peer) = pair();
+    peer.write_all(&[7; 1000]).unwrap();
+    assert!(readable(socket.as_fd(), Duration::from_secs(5)).unwrap());
+    assert_eq!(discard(socket.as_fd(), 600).unwrap(), 600);
+    assert_eq!(discard(socket.as_fd(), 600).unwrap(), 400);
+    assert!(!readable(socket.as_fd(), Duration::from_millis(1)).unwrap());
+    drop(peer);
+    assert_eq!(discard(socket.as_fd(), 600).unwrap(), 0);
+}
+
+#[test]
+fn closing_cuts_the_connection_only_where_it_is_to() {
+    for cut in [true, false] {
+        let (socket, peer) = pair();
+        cut_on_close(socket.as_fd(), cut).unwrap();
+        drop(socket);
+        let read = receive(peer.as_fd(), &mut [0; 8]);
+        assert_eq!(read.is_err(), cut, "{read:?}");
+    }
+}
+
+#[test]
+fn a_buffer_is_granted_in_the_measure_it_was_asked_for() {
+    let (socket, _peer) = pair();
+    assert_eq!(set_buffer(socket.as_fd(), Buffer::Send, 20_000).unwrap(), 20_000);
+    assert_eq!(buffer_bytes(socket.as_fd(), Buffer::Send).unwrap(), 40_000);
+    assert!(set_buffer(socket.as_fd(), Buffer::Receive, u32::MAX).unwrap() < i32::MAX.unsigned_abs());
+}
+
+#[test]
+fn a_datagram_tells_its_whole_length_and_its_sender() {
+    let any = "127.0.0.1:0".parse().unwrap();
+    let ends = [(); 2].map(|()| open(Kind::Datagram, any).unwrap());
+    ends.iter().for_each(|end| bind(end.as_fd(), any).unwrap());
+    let [from, to] = ends.each_ref().map(|end| local_address(end.as_fd()).unwrap());
+    connect(ends[0].as_fd(), to).unwrap();
+    for length in [0, 1, 100] {
+        assert_eq!(send(ends[0].as_fd(), &vec![1; length]).unwrap(), length);
+        assert_eq!(receive_from(ends[1].as_fd(), &mut [0; 8]).unwrap(), (length, from));
+    }
+    set_receive_limit(ends[1].as_fd(), Duration::from_millis(10)).unwrap();
+    let waited = receive_from(ends[1].as_fd(), &mut [0; 8]).unwrap_err();
+    assert_eq!(waited.kind(), io::ErrorKind::WouldBlock);
+}
+
+#[test]
+fn a_refusal_is_told() {
+    let gone = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let socket = open(Kind::Stream, gone).unwrap();
+    assert_eq!(connect(socket.as_fd(), gone).unwrap_err().kind(), io::ErrorKind::ConnectionRefused);
+}

@@ -1,0 +1,77 @@
+//! Ending a system call that another thread is blocked in.
+
+use std::io;
+use std::mem::zeroed;
+use std::ptr::null_mut;
+
+use crate::cpu::thread_id;
+
+/// A thread whose blocking system calls can be ended from another: they return EINTR, or what
+/// they had done so far.
+#[derive(Clone, Copy, Debug)]
+pub struct Interruptible {
+    thread: libc::c_long,
+}
+
+/// Does nothing: that it runs at all is what ends a system call.
+extern "C" fn nothing(_signal: i32) {}
+
+impl Interruptible {
+    /// The calling thread. It takes the second real-time signal of the process for this.
+    ///
+    /// # Errors
+    /// Those of sigaction(2).
+    pub fn this_thread() -> io::Result<Self> {
+        // SAFETY: all-zero is an action without flags (above all without SA_RESTART, which would
+        // have the kernel begin the call again), with an empty mask.
+        let mut action: libc::sigaction = unsafe { zeroed() };
+        action.sa_sigaction = nothing as *const () as usize;
+        // SAFETY: the action is valid, its handler touches nothing, and the old one is not asked for.
+        let result = unsafe { libc::sigaction(signal(), &raw const action, null_mut()) };
+        if result != 0 {
+            return Err(io::Error::last_os_error());
+        }
+        Ok(Self { thread: thread_id().into() })
+    }
+
+    /// Ends the system call that the thread is in. One that it is only about to make is not
+    /// ended: repeat this until the thread has noticed.
+    pub fn interrupt(&self) {
+        // SAFETY: no pointers. A number of a thread that is gone is refused; this process has a
+        // handler for the signal since `self` was made.
+        unsafe {
+            libc::syscall(libc::SYS_tgkill, libc::getpid(), self.thread, signal());
+        }
+    }
+}
+
+fn signal() -> i32 {
+    libc::SIGRTMIN() + 1
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::fd::AsFd;
+    use std::sync::mpsc;
+    use std::thread;
+    use std::time::Duration;
+
+    use super::*;
+    use crate::endpoint;
+
+    #[test]
+    fn a_blocked_call_ends() {
+        let (read, _write) = io::pipe().unwrap();
+        let (tell, told) = mpsc::channel();
+        let blocked = thread::spawn(move || {
+            tell.send(Interruptible::this_thread().unwrap()).unwrap();
+            endpoint::readable(read.as_fd(), Duration::from_secs(60))
+        });
+        let target = told.recv().unwrap();
+        while !blocked.is_finished() {
+            target.interrupt();
+            thread::sleep(Duration::from_millis(1));
+        }
+        assert_eq!(blocked.join().unwrap().unwrap_err().kind(), io::ErrorKind::Interrupted);
+    }
+}

@@ -1,0 +1,121 @@
+//! Bytes that go from one descriptor to another without passing through this process.
+
+use std::fs::File;
+use std::io;
+use std::os::fd::{AsRawFd, BorrowedFd};
+use std::os::unix::fs::FileTypeExt;
+use std::ptr::null_mut;
+
+fn counted(result: isize) -> io::Result<usize> {
+    usize::try_from(result).map_err(|_| io::Error::last_os_error())
+}
+
+/// Moves up to `most` bytes, where one of both is a pipe; 0 at the end of `from`. The kernel
+/// hands its pages over, and waits where there is nothing to move or no room (splice(2)).
+///
+/// # Errors
+/// Those of splice(2); a pipe without a reader is EPIPE.
+#[inline]
+pub fn splice(from: BorrowedFd<'_>, to: BorrowedFd<'_>, most: usize) -> io::Result<usize> {
+    // SAFETY: no offsets are given, so that no pointer is followed.
+    counted(unsafe {
+        let (from, to) = (from.as_raw_fd(), to.as_raw_fd());
+        libc::splice(from, null_mut(), to, null_mut(), most, libc::SPLICE_F_MOVE)
+    })
+}
+
+/// Sends up to `most` bytes of a file, from where it stands; 0 at its end (sendfile(2)).
+///
+/// # Errors
+/// Those of sendfile(2).
+#[inline]
+pub fn send_file(from: BorrowedFd<'_>, to: BorrowedFd<'_>, most: usize) -> io::Result<usize> {
+    // SAFETY: no offset is given, so that no pointer is followed.
+    counted(unsafe { libc::sendfile(to.as_raw_fd(), from.as_raw_fd(), null_mut(), most) })
+}
+
+/// What a descriptor leads to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Leads {
+    /// A pipe.
+    Pipe,
+    /// A file of so many bytes, of which the first so many are behind its position.
+    File {
+        /// Its length.
+        bytes: u64,
+        /// Its position.
+        at: u64,
+    },
+    /// A directory.
+    Directory,
+    /// A device, a socket, a terminal.
+    Else,
+}
+
+/// What the descriptor leads to.
+///
+/// # Errors
+/// If it is not open.
+pub fn leads(fd: BorrowedFd<'_>) -> io::Result<Leads> {
+    let file = File::from(fd.try_clone_to_owned()?);
+    let about = file.metadata()?;
+    Ok(if about.file_type().is_fifo() {
+        Leads::Pipe
+    } else if about.is_dir() {
+        Leads::Directory
+    } else if about.is_file() {
+        use std::io::Seek;
+        // A clone has the position of what it was made from.
+        let at = (&file).stream_position()?;
+        Leads::File { bytes: about.len(), at }
+    } else {
+        Leads::Else
+    })
+}
+
+/// Makes a pipe hold that many bytes, so that more goes with each call; what it holds then.
+///
+/// # Errors
+/// EPERM beyond `fs.pipe-max-size` without CAP_SYS_RESOURCE, or beyond the user's pages.
+pub fn enlarge_pipe(pipe: BorrowedFd<'_>, bytes: usize) -> io::Result<usize> {
+    let bytes = i32::try_from(bytes).unwrap_or(i32::MAX);
+    // SAFETY: no pointers.
+    let result = unsafe { libc::fcntl(pipe.as_raw_fd(), libc::F_SETPIPE_SZ, bytes) };
+    counted(result as isize)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Read, Write, pipe};
+    use std::os::fd::AsFd;
+
+    use super::*;
+
+    #[test]
+    fn bytes_move_between_pipes() {
+        let ((out, mut into), (mut last, next)) = (pipe().unwrap(), pipe().unwrap());
+        into.write_all(b"through").unwrap();
+        drop(into);
+        assert_eq!(splice(out.as_fd(), next.as_fd(), 100).unwrap(), 7);
+        assert_eq!(splice(out.as_fd(), next.as_fd(), 100).unwrap(), 0);
+        drop(next);
+        let mut text = String::new();
+        last.read_to_string(&mut text).unwrap();
+        assert_eq!(text, "through");
+    }
+
+    #[test]
+    fn a_descriptor_tells_what_it_leads_to() {
+        let (out, _into) = pipe().unwrap();
+        assert_eq!(leads(out.as_fd()).unwrap(), Leads::Pipe);
+        assert!(enlarge_pipe(out.as_fd(), 128 << 10).unwrap() >= 128 << 10);
+        let directory = File::open("/").unwrap();
+        assert_eq!(leads(directory.as_fd()).unwrap(), Leads::Directory);
+        let null = File::open("/dev/null").unwrap();
+        assert_eq!(leads(null.as_fd()).unwrap(), Leads::Else);
+        let own = std::env::current_exe().unwrap();
+        let (mut file, bytes) = (File::open(&own).unwrap(), own.metadata().unwrap().len());
+        file.read_exact(&mut [0; 10]).unwrap();
+        assert_eq!(leads(file.as_fd()).unwrap(), Leads::File { bytes, at: 10 });
+    }
+}

@@ -1,0 +1,30 @@
+//! Standard input and output as they were when the program started.
+//!
+//! Rust's runtime opens /dev/null in place of a standard descriptor that is closed, so that
+//! what is written there vanishes without an error. Who asks here learns of it.
+
+use std::os::fd::RawFd;
+use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
+
+/// One bit a descriptor.
+static CLOSED: AtomicU8 = AtomicU8::new(0);
+
+/// The C library calls what stands in this section before `main`, and so before the runtime.
+#[used]
+#[unsafe(link_section = ".init_array")]
+static LOOK: extern "C" fn() = look;
+
+extern "C" fn look() {
+    for fd in 0..3 {
+        // SAFETY: no pointers; the call asks only, and any number may be asked for.
+        if unsafe { libc::fcntl(fd, libc::F_GETFD) } < 0 {
+            CLOSED.fetch_or(1 << fd, Relaxed);
+        }
+    }
+}
+
+/// Whether standard input (0), output (1) or error (2) was closed when the program started.
+#[must_use]
+pub fn was_closed(fd: RawFd) -> bool {
+    (0..3).contains(&fd) && CLOSED.load(Relaxed) & (1 << fd) != 0
+}
