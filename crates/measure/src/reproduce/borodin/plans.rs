@@ -19,6 +19,9 @@ const RAMP_S: f64 = 10.0;
 const QUICK_RAMP_S: f64 = 8.0;
 /// A ramp up to the rate of a burst would end in nothing but lag: the burst waits for nobody.
 const SHARE_OF_LIMIT: f64 = 0.7;
+/// The same where a reader keeps up as well: on a machine of two processors its wake-ups take
+/// the sender's time.
+const SHARE_WITH_READER: f64 = 0.5;
 /// The cap of the paper's triangle.
 const CAP_PER_S: f64 = 9000.0;
 /// The slopes aim at twice the cap: then half of the trial lies on them, half at the cap.
@@ -34,7 +37,8 @@ pub fn ramp(
     directions: &[Direction],
 ) -> Result<Vec<Part>, RunError> {
     let mut plan = stack(ground, directions, Profile::Constant { rate_per_s: 1.0, duration_ns: 0 });
-    let Some(highest) = ground.highest_rate(&plan, SHARE_OF_LIMIT)? else { return Ok(Vec::new()) };
+    let share = if directions.contains(&Direction::Rx) { SHARE_WITH_READER } else { SHARE_OF_LIMIT };
+    let Some(highest) = ground.highest_rate(&plan, share)? else { return Ok(Vec::new()) };
     plan.profile = ramp_to(highest, ground.length_ns(QUICK_RAMP_S, full_ramp_s(highest)));
     if !ground.plan.quick {
         // The ruler's own cost, and a second opinion.
