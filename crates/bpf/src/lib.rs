@@ -9,6 +9,7 @@ mod lab;
 mod mapping;
 pub mod probe;
 pub mod sink;
+pub mod softirq;
 pub mod stack;
 mod tcx;
 pub mod xdp;

@@ -13,6 +13,7 @@ mod load;
 mod reproduce;
 mod reverse;
 mod stack;
+mod sweep;
 mod ttcp;
 
 pub use capacity::CapacityArgs;
@@ -21,7 +22,8 @@ pub use load::{EngineArg, LoadCommand, SendArgs, SinkArgs};
 pub use reproduce::ReproduceArgs;
 pub use reverse::ReverseArgs;
 pub use stack::{Directions, StackArgs, TapArg};
-pub use ttcp::{RateFormat, TtcpArgs, as_called};
+pub use sweep::{Here, SweepArgs};
+pub use ttcp::{RateFormat, TtcpArgs, TtcpCommand, as_called};
 
 const EXIT_STATUS: &str = "\
 Exit status:

@@ -83,6 +83,10 @@ impl Current {
         let rate =
             sent.saturating_sub(self.sent) as f64 / now.duration_since(self.at).as_secs_f64().max(1e-3);
         (self.sent, self.at) = (sent, now);
+        if sent == 0 {
+            // Nothing is sent message by message.
+            return self.label.clone();
+        }
         let lag_us = self.live.lag_ns.load(Relaxed) as f64 / 1e3;
         format!("{}: {:.1}k/s, lag {lag_us:.1} µs", self.label, rate / 1e3)
     }

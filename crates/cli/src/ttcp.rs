@@ -3,7 +3,7 @@
 use std::io;
 use std::os::fd::AsFd;
 use std::process::ExitCode;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::SystemTime;
 
 use anyhow::{Context, Result, anyhow};
@@ -14,18 +14,22 @@ use netfathom_model::record::{Measurement, Record, State, TransferEnd, TransferR
 use netfathom_results::render::html;
 use netfathom_results::store::{self, RunDir};
 
-use crate::args::TtcpArgs;
+use crate::args::{TtcpArgs, TtcpCommand};
 use crate::keep::Header;
 use crate::{exit, output, plans, stop};
 
 mod classic;
 mod progress;
+mod sweep;
 
 use classic::Classic;
 use progress::Progress;
 
 /// Runs the command.
 pub fn run(args: &TtcpArgs) -> Result<ExitCode> {
+    if let Some(TtcpCommand::Sweep(args)) = &args.command {
+        return sweep::run(args);
+    }
     let Some(plan) = output::understood(plan(args)) else { return Ok(exit::USAGE.into()) };
     let stop = stop::on_signals().context("cannot listen for signals")?;
     let started = SystemTime::now();
@@ -41,19 +45,21 @@ pub fn run(args: &TtcpArgs) -> Result<ExitCode> {
         classic.header();
     }
     let live = Arc::new(Live::default());
-    let mut progress = None;
-    let mut tell = |event: Event| {
+    let progress = OnceLock::new();
+    let tell = |event: Event| {
         if !speaks {
             return;
         }
+        let begins = matches!(event, Event::Connect(_) | Event::Accept(_))
+            || (plan.serve.is_some() && matches!(event, Event::Listening(_)));
         classic.event(event);
-        if matches!(event, Event::Connect(_) | Event::Accept(_)) {
-            progress = Progress::start(&live);
+        if begins {
+            progress.get_or_init(|| Progress::start(&live, plan.serve.is_some()));
         }
     };
     let (input, output) = (io::stdin(), io::stdout());
     let standard = Standard { input: input.as_fd(), output: output.as_fd() };
-    let outcome = transfer::run(&plan, Around { standard, live: &live, stop: &stop }, &mut tell);
+    let outcome = transfer::run(&plan, Around { standard, live: &live, stop: &stop, tell: &tell });
     drop(progress);
     let progressed = outcome.inspect_err(|_| discard(run_dir.as_ref()))?;
     if speaks {

@@ -10,6 +10,8 @@ use netfathom_sys::counters::CountersError;
 use netfathom_sys::cpu::CpuError;
 
 use crate::lab::LabError;
+use crate::transfer::TransferError;
+use crate::wire::WireError;
 
 /// Why a measurement could not be made.
 #[derive(Debug, thiserror::Error)]
@@ -17,6 +19,17 @@ pub enum MeasureError {
     /// There can be no lab here.
     #[error("{0}; without root `stack`, `load` and `capacity` can use --loopback")]
     Lab(#[from] LabError),
+    /// There can be no lab for a sweep here.
+    #[error("{0}; without root a sweep can use --here loopback")]
+    NoSweepLab(#[from] WireError),
+    /// A transfer could not be made.
+    #[error("{source}{remedy}")]
+    Transfer {
+        /// Why not.
+        source: TransferError,
+        /// What to do, where the transfer itself does not know.
+        remedy: &'static str,
+    },
     /// The kernel runs without IPv6.
     #[error("no IPv6 in the lab: the kernel runs without it; leave --ipv6 out")]
     NoIpv6,

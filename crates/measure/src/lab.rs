@@ -1,4 +1,5 @@
-//! Two hosts on one machine: two network namespaces joined by a veth pair.
+//! Two hosts on one machine: two network namespaces joined by a veth pair, or by a path whose
+//! delay, loss and rate are chosen.
 //!
 //! Neither namespace has a name, so labs at the same time never collide, and nothing is left
 //! of a lab whose program ended, however it ended.
@@ -7,9 +8,12 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::time::Duration;
 
 use netfathom_model::environment::Device;
-use netfathom_model::plan::Family;
+use netfathom_model::plan::{Family, Wire};
 use netfathom_sys::link::{self, Link, LinkError, VethEnd};
 use netfathom_sys::netns::{Namespace, NamespaceError};
+use netfathom_sys::tun::{Packets, Tun};
+
+use crate::wire::{self, Relay, WireCounts, WireError};
 
 /// The network that RFC 2544 keeps for benchmarks: 198.18.0.0/15.
 const IPV4: [Ipv4Addr; 2] = [Ipv4Addr::new(198, 18, 0, 1), Ipv4Addr::new(198, 18, 0, 2)];
@@ -20,6 +24,8 @@ const IPV6: [Ipv6Addr; 2] =
 const IPV6_PREFIX_BITS: u8 = 64;
 /// The name of the device, on either host.
 const DEVICE: &str = "veth0";
+/// The same, over a path whose properties are chosen.
+const WIRED_DEVICE: &str = "tun0";
 /// Their numbers. They differ, so that a hook that sees both hosts can tell them apart, and
 /// lie above those of the tunnel devices that some kernels put into every namespace.
 const INDEX: [u32; 2] = [1001, 1002];
@@ -68,6 +74,7 @@ pub struct Lab {
     pub reader: Namespace,
     links: [Link; 2],
     ipv6: bool,
+    relay: Option<Relay>,
 }
 
 impl Lab {
@@ -83,13 +90,41 @@ impl Lab {
             link::create_veth(near, far, &ends[1])
         })??;
         // Both must be up before either has a carrier.
-        let links = [ends[0].run(start)??, ends[1].run(start)??];
-        ends[0].run(|| settle(0, links[1].mac))??;
-        ends[1].run(|| settle(1, links[0].mac))??;
-        // Read again: only a running device shows the queueing discipline it has.
-        let links = [ends[0].run(|| link::read(DEVICE))??, ends[1].run(|| link::read(DEVICE))??];
+        let links = [ends[0].run(|| start(DEVICE))??, ends[1].run(|| start(DEVICE))??];
+        ends[0].run(|| settle(DEVICE, 0, Some(links[1].mac)))??;
+        ends[1].run(|| settle(DEVICE, 1, Some(links[0].mac)))??;
+        Self::of(ends, DEVICE, None)
+    }
+
+    /// Makes the two hosts with a path of these properties between them. Packets of it pass
+    /// this process: its threads take processor time, more of it where packets are lost or
+    /// have a rate, for then they pass one by one. Devices are TUN, without hardware addresses
+    /// and without a link-layer header. The plan is a validated one; the seed decides which
+    /// packets are lost.
+    ///
+    /// # Errors
+    /// As [`Lab::create`], or when the kernel has no TUN.
+    pub fn over(wire: &Wire, seed: u64) -> Result<Self, WireError> {
+        let ends = [new_host()?, new_host()?];
+        let packets = wire::packets(wire);
+        let devices = [wired_end(&ends[0], 0, packets)?, wired_end(&ends[1], 1, packets)?];
+        let relay = Relay::start(devices, wire, seed).map_err(WireError::Thread)?;
+        Ok(Self::of(ends, WIRED_DEVICE, Some(relay))?)
+    }
+
+    fn of(ends: [Namespace; 2], device: &str, relay: Option<Relay>) -> Result<Self, LabError> {
+        // Read anew: only a running device shows the queueing discipline it has.
+        let links = [ends[0].run(|| link::read(device))??, ends[1].run(|| link::read(device))??];
         let [sender, reader] = ends;
-        Ok(Self { sender, reader, links, ipv6: link::ipv6_available() })
+        Ok(Self { sender, reader, links, ipv6: link::ipv6_available(), relay })
+    }
+
+    /// What became of the packets so far that this host sent; `None` over a veth pair, which
+    /// loses none. A device whose relay does not keep up drops packets of its own, which its
+    /// `tx_dropped` counts.
+    #[must_use]
+    pub fn wire_counts(&self, from: Role) -> Option<WireCounts> {
+        self.relay.as_ref().map(|relay| relay.counts()[from as usize])
     }
 
     /// Whether the lab has addresses of this family: not IPv6 where the kernel runs without.
@@ -131,24 +166,42 @@ fn address(end: usize, family: Family) -> IpAddr {
     }
 }
 
-/// In the namespace of one end: sets its devices up and returns the veth.
-fn start() -> Result<Link, LinkError> {
-    link::set_up(&link::read("lo")?)?;
-    let veth = link::read(DEVICE)?;
-    link::set_mtu(&veth, MTU)?;
-    link::set_silent(&veth)?;
-    link::set_up(&veth)?;
-    Ok(veth)
+fn new_host() -> Result<Namespace, LabError> {
+    Ok(Namespace::create()?)
 }
 
-/// In the namespace of one end, with both ends up: addresses and the way to the other end.
-fn settle(end: usize, far_mac: [u8; 6]) -> Result<(), LinkError> {
-    let veth = link::await_running(DEVICE, IN_SERVICE)?;
-    link::add_address(&veth, address(end, Family::Ipv4), IPV4_PREFIX_BITS)?;
-    link::add_neighbour(&veth, address(1 - end, Family::Ipv4), far_mac)?;
-    if link::ipv6_available() {
-        link::add_address(&veth, address(end, Family::Ipv6), IPV6_PREFIX_BITS)?;
-        link::add_neighbour(&veth, address(1 - end, Family::Ipv6), far_mac)?;
+/// Makes the device of one end of a path, ready for traffic.
+fn wired_end(host: &Namespace, end: usize, packets: Packets) -> Result<Tun, WireError> {
+    let make = || Tun::create(WIRED_DEVICE, INDEX[end], packets);
+    let device = host.run(make).map_err(LabError::from)??;
+    let ready = || start(WIRED_DEVICE).and_then(|_| settle(WIRED_DEVICE, end, None));
+    host.run(ready).map_err(LabError::from)?.map_err(LabError::from)?;
+    Ok(device)
+}
+
+/// In the namespace of one end: sets its devices up and returns the one that leads to the other.
+fn start(device: &str) -> Result<Link, LinkError> {
+    link::set_up(&link::read("lo")?)?;
+    let link = link::read(device)?;
+    link::set_mtu(&link, MTU)?;
+    link::set_silent(&link)?;
+    link::set_up(&link)?;
+    Ok(link)
+}
+
+/// In the namespace of one end, with both ends up: addresses and the way to the other end,
+/// which has no hardware address where there is no link layer.
+fn settle(device: &str, end: usize, far_mac: Option<[u8; 6]>) -> Result<(), LinkError> {
+    let link = link::await_running(device, IN_SERVICE)?;
+    let families = [(Family::Ipv4, IPV4_PREFIX_BITS), (Family::Ipv6, IPV6_PREFIX_BITS)];
+    for (family, prefix_bits) in families {
+        if family == Family::Ipv6 && !link::ipv6_available() {
+            continue;
+        }
+        link::add_address(&link, address(end, family), prefix_bits)?;
+        if let Some(mac) = far_mac {
+            link::add_neighbour(&link, address(1 - end, family), mac)?;
+        }
     }
     Ok(())
 }

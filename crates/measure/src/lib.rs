@@ -16,4 +16,6 @@ pub mod reproduce;
 pub mod reverse;
 pub mod rig;
 pub mod stack;
+pub mod sweep;
 pub mod transfer;
+pub mod wire;

@@ -22,7 +22,7 @@ use crate::stack::tap::{ReceiveTap, SendTap};
 const TOGETHER: usize = 4096;
 /// Smaller blocks would be more work than the messages.
 const LEAST_BLOCK: usize = 64;
-/// Blocks that may wait for the disk, all ends together: 10 MB. Then whoever measures waits,
+/// Blocks that may wait for the disk, all ends together: 8 MB. Then whoever measures waits,
 /// which shows as lag.
 const WAITING: usize = 64;
 /// Between two statements of the clocks.
@@ -194,6 +194,8 @@ impl ReceiveTap for Option<Lane> {
 
 #[cfg(test)]
 mod tests {
+    use std::os::fd::AsRawFd;
+
     use super::*;
 
     /// The join looks for a message within 65,536 others by default.
@@ -220,15 +222,25 @@ mod tests {
     }
 
     #[test]
-    fn a_disk_that_is_full_is_told_at_the_end() {
-        let log = MessageLog::create(Path::new("/dev/full"), Columns::SENT);
-        let Ok(log) = log else { return };
+    fn a_disk_that_is_full_is_told_at_once() {
+        let told =
+            MessageLog::create(Path::new("/dev/full"), Columns::SENT).map(drop).unwrap_err().to_string();
+        assert!(told.contains("/dev/full") && told.contains("free some space"), "{told}");
+    }
+
+    #[test]
+    fn what_cannot_be_written_later_is_told_at_the_end() {
+        // A pipe, for its reader can go in the middle.
+        let (reader, writer) = io::pipe().unwrap();
+        let path = PathBuf::from(format!("/proc/self/fd/{}", writer.as_raw_fd()));
+        let log = MessageLog::create(&path, Columns::SENT).unwrap();
+        drop(reader);
         let mut lane = log.lane(7, 1);
         for sequence in 0..10_000 {
             lane.add(Entry { sequence, intended_ns: 1, sent_ns: 2, received_ns: 0 });
         }
         drop(lane);
         let told = log.finish().unwrap_err().to_string();
-        assert!(told.contains("/dev/full") && told.contains("free some space"), "{told}");
+        assert!(told.contains(&path.display().to_string()) && told.contains("Broken pipe"), "{told}");
     }
 }

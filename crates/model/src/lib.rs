@@ -14,6 +14,7 @@ pub mod message;
 pub mod path;
 pub mod plan;
 pub mod profile;
+pub mod random;
 pub mod record;
 pub mod sample;
 pub mod units;

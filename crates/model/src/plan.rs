@@ -13,7 +13,9 @@ mod load;
 mod reproduce;
 mod reverse;
 mod stack;
+mod sweep;
 mod transfer;
+mod wire;
 
 pub use capacity::CapacityPlan;
 pub use join::{ClockChoice, JoinPlan, Numbering};
@@ -21,10 +23,12 @@ pub use load::{EngineChoice, LoadPlan, ReceiveChoice, Spin};
 pub use reproduce::ReproducePlan;
 pub use reverse::{ReversePlan, Variant};
 pub use stack::{InsertedDelay, PcapPlan, StackPlan, TapChoice};
+pub use sweep::{Combination, SweepEnds, SweepPlan};
 pub use transfer::{
     DEFAULT_ALIGN, DEFAULT_BUFFER_BYTES, DEFAULT_BUFFERS, DEFAULT_IDLE_NS, DEFAULT_PORT, MARK_BYTES,
-    Protocol, Role, TransferPlan,
+    Protocol, Role, Service, TransferPlan,
 };
+pub use wire::{DEFAULT_QUEUE_BYTES, Wire};
 
 /// Where the two ends of a measurement stand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

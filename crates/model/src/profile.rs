@@ -7,7 +7,6 @@ use serde::{Deserialize, Serialize};
 use crate::units::{format_duration, format_rate};
 
 mod piece;
-mod random;
 mod schedule;
 mod table;
 mod text;

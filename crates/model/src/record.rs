@@ -13,6 +13,7 @@ mod load;
 mod reproduce;
 mod reverse;
 mod stack;
+mod sweep;
 mod transfer;
 
 pub use capacity::{Bounded, CapacityResult, CapacityRow, Inferred, Probe, Search};
@@ -32,7 +33,11 @@ pub use stack::{
     Refused, SelfCost, StackResult, StageOutcome, StageSummary, StageSummaryTimes, StageTimes, TapRow, Trial,
     TrialKind, Witness,
 };
-pub use transfer::{Checksum, TcpState, TransferEnd, TransferResult, TransferStream, UdpCounts, Way};
+pub use sweep::{SweepPoint, SweepRate, SweepResult, SweepTrial};
+pub use transfer::{
+    CallTimes, Cause, Checksum, Explanation, Served, TcpState, TransferCost, TransferEnd, TransferResult,
+    TransferSample, TransferStream, UdpCounts, Way, ZeroCopied,
+};
 
 /// The version this build writes. It rises when a field changes its meaning or goes;
 /// a new field that old readers may ignore does not raise it.
@@ -91,10 +96,12 @@ pub enum Measurement {
     Reproduce(Box<ReproduceResult>),
     /// `netfathom ttcp`
     Transfer(Box<TransferResult>),
+    /// `netfathom ttcp sweep`
+    Sweep(Box<SweepResult>),
 }
 
 impl Measurement {
-    /// The name of the command that made it.
+    /// Its name, as it stands in the names of records.
     #[must_use]
     pub fn name(&self) -> &'static str {
         match self {
@@ -106,6 +113,16 @@ impl Measurement {
             Self::Reproduce(_) => "reproduce",
             // The measurement is a transfer, ttcp is the command's name.
             Self::Transfer(_) => "ttcp",
+            Self::Sweep(_) => "sweep",
+        }
+    }
+
+    /// The command that made it, as it is typed.
+    #[must_use]
+    pub fn command(&self) -> &'static str {
+        match self {
+            Self::Sweep(_) => "ttcp sweep",
+            _ => self.name(),
         }
     }
 }
@@ -128,4 +145,5 @@ measurement_from! {
     Join: JoinResult,
     Reproduce: ReproduceResult,
     Transfer: TransferResult,
+    Sweep: SweepResult,
 }

@@ -5,7 +5,7 @@ use std::{io, mem};
 mod spent;
 mod usage;
 
-pub use spent::{Spent, spent_by_thread};
+pub use spent::{Spent, spent_by_process, spent_by_thread};
 pub use usage::{ProcessorTimes, Scheduling, processor_times, scheduling, thread_id};
 
 /// What could not be done with processors, and why.

@@ -9,14 +9,21 @@ use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::time::Duration;
 
 mod address;
+mod errors;
 mod flow;
 mod options;
+mod pace;
+mod queue;
 
-pub use flow::{discard, receive, receive_from, send};
+pub use errors::{befell_the_sender, has_no_room, is_shortage, is_too_long};
+pub use flow::{discard, more_comes, receive, receive_from, send};
 pub use options::{
-    Buffer, buffer_bytes, cut_on_close, is_debug, set_address_reuse, set_both_families, set_buffer,
-    set_debug, set_no_delay, set_receive_limit,
+    Buffer, buffer_bytes, cut_on_close, is_debug, is_no_delay, put_off_acknowledgements, set_address_reuse,
+    set_both_families, set_buffer, set_debug, set_keep_alive, set_no_delay, set_receive_limit,
 };
+
+pub use pace::{available_congestion_controls, congestion, pacing, set_congestion, set_pacing};
+pub use queue::{queued_in, queued_out, queued_unsent};
 
 use crate::socket::get_option;
 use address::Encoded;
@@ -142,6 +149,14 @@ pub fn end_sending(socket: BorrowedFd<'_>) -> io::Result<()> {
 /// EINTR.
 pub fn readable(fd: BorrowedFd<'_>, most: Duration) -> io::Result<bool> {
     poll(fd, libc::POLLIN, i32::try_from(most.as_millis()).unwrap_or(i32::MAX))
+}
+
+/// Waits until there is room to write, or nobody to read it; `false` after `most`.
+///
+/// # Errors
+/// EINTR.
+pub fn writable(fd: BorrowedFd<'_>, most: Duration) -> io::Result<bool> {
+    poll(fd, libc::POLLOUT, i32::try_from(most.as_millis()).unwrap_or(i32::MAX))
 }
 
 fn poll(fd: BorrowedFd<'_>, events: i16, most_ms: i32) -> io::Result<bool> {

@@ -26,4 +26,6 @@ pub mod splice;
 pub mod stdio;
 pub mod steer;
 pub mod tcp_info;
+pub mod tun;
 pub mod xsk;
+pub mod zero_copy;

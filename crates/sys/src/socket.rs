@@ -3,7 +3,7 @@
 
 use std::io;
 use std::net::{SocketAddr, UdpSocket};
-use std::os::fd::AsRawFd;
+use std::os::fd::{AsFd, AsRawFd};
 
 mod batch;
 mod segments;
@@ -99,11 +99,11 @@ pub fn cookie(socket: &UdpSocket) -> io::Result<u64> {
 ///
 /// # Errors
 /// If the kernel has no such counter; it came with 4.12.
-pub fn drops(socket: &UdpSocket) -> io::Result<u32> {
+pub fn drops(socket: impl AsFd) -> io::Result<u32> {
     const SO_MEMINFO: i32 = 55;
     const SK_MEMINFO_DROPS: usize = 8;
     let mut memory = [0u32; SK_MEMINFO_DROPS + 1];
-    get_option(socket, libc::SOL_SOCKET, SO_MEMINFO, &mut memory)?;
+    get_option(&socket.as_fd(), libc::SOL_SOCKET, SO_MEMINFO, &mut memory)?;
     Ok(memory[SK_MEMINFO_DROPS])
 }
 

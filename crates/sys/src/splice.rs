@@ -13,6 +13,9 @@ fn counted(result: isize) -> io::Result<usize> {
 /// Moves up to `most` bytes, where one of both is a pipe; 0 at the end of `from`. The kernel
 /// hands its pages over, and waits where there is nothing to move or no room (splice(2)).
 ///
+/// While it waits for a socket it holds the lock of the pipe that it writes to, whose reader then
+/// gets nothing of what is in it (seen with 6.18, SPLICE_F_NONBLOCK or not): wait beforehand.
+///
 /// # Errors
 /// Those of splice(2); a pipe without a reader is EPIPE.
 #[inline]

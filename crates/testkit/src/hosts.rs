@@ -1,4 +1,4 @@
-//! Two hosts that netfathom's lab has nothing to do with: as another program, or a wire,
+//! Hosts that netfathom's lab has nothing to do with: as another program, or a wire,
 //! would have made them.
 
 use std::net::{IpAddr, Ipv4Addr};
@@ -9,10 +9,37 @@ use netfathom_sys::netns::Namespace;
 
 /// The name of the device on either host.
 pub const DEVICE: &str = "wire0";
-const ADDRESSES: [Ipv4Addr; 2] = [Ipv4Addr::new(10, 77, 0, 1), Ipv4Addr::new(10, 77, 0, 2)];
+/// That of the second wire, which three hosts have.
+const SECOND_DEVICE: &str = "wire1";
 const PREFIX_BITS: u8 = 24;
 /// A machine that swaps may need more than the usual millisecond.
 const IN_SERVICE: Duration = Duration::from_secs(2);
+
+/// The two ends of a wire.
+const fn addresses(wire: u8) -> [Ipv4Addr; 2] {
+    [Ipv4Addr::new(10, 77, wire, 1), Ipv4Addr::new(10, 77, wire, 2)]
+}
+
+fn host() -> Namespace {
+    let host = Namespace::create().expect("a namespace");
+    host.run(|| link::set_up(&link::read("lo").expect("lo")).expect("lo up")).expect("a host");
+    host
+}
+
+/// Joins two hosts by a veth pair with all its offloads on.
+fn join(hosts: [&Namespace; 2], device: &str, addresses: [Ipv4Addr; 2]) {
+    let end = VethEnd { name: device, index: 0 };
+    hosts[0].run(|| link::create_veth(end, end, hosts[1]).expect("a veth pair")).expect("the near host");
+    let up = || link::set_up(&link::read(device).expect("the device")).expect("the device up");
+    hosts.iter().for_each(|host| host.run(up).expect("a host"));
+    for (host, address) in hosts.iter().zip(addresses) {
+        let settle = || {
+            let device = link::await_running(device, IN_SERVICE).expect("a device in service");
+            link::add_address(&device, address.into(), PREFIX_BITS).expect("an address");
+        };
+        host.run(settle).expect("a host");
+    }
+}
 
 /// Two hosts, joined by a veth pair with all its offloads on, that find each other by ARP.
 /// They are gone with this value.
@@ -30,29 +57,51 @@ impl TwoHosts {
     /// Without root; ask [`crate::privileged`] first.
     #[must_use]
     pub fn create() -> Self {
-        let hosts = [0, 1].map(|_| Namespace::create().expect("a namespace"));
-        let end = |index| VethEnd { name: DEVICE, index };
-        let make = || link::create_veth(end(0), end(0), &hosts[1]).expect("a veth pair");
-        hosts[0].run(make).expect("the near host");
-        let up = || {
-            link::set_up(&link::read("lo").expect("lo")).expect("lo up");
-            link::set_up(&link::read(DEVICE).expect("the device")).expect("the device up");
-        };
-        hosts.iter().for_each(|host| host.run(up).expect("a host"));
-        for (host, address) in hosts.iter().zip(ADDRESSES) {
-            let settle = || {
-                let device = link::await_running(DEVICE, IN_SERVICE).expect("a device in service");
-                link::add_address(&device, address.into(), PREFIX_BITS).expect("an address");
-            };
-            host.run(settle).expect("a host");
-        }
-        let [near, far] = hosts;
+        let (near, far) = (host(), host());
+        join([&near, &far], DEVICE, addresses(0));
         Self { near, far }
     }
 
     /// The address of the far host.
     #[must_use]
     pub fn far_address(&self) -> IpAddr {
-        ADDRESSES[1].into()
+        addresses(0)[1].into()
+    }
+}
+
+/// Three hosts in a row. None forwards packets: what is to go from the first to the last, a
+/// program in the middle must pass on.
+pub struct ThreeHosts {
+    /// It has a wire to the middle alone.
+    pub first: Namespace,
+    /// 10.77.0.2 to the first, 10.77.1.1 to the last.
+    pub middle: Namespace,
+    /// It has a wire to the middle alone.
+    pub last: Namespace,
+}
+
+impl ThreeHosts {
+    /// Makes them.
+    ///
+    /// # Panics
+    /// Without root; ask [`crate::privileged`] first.
+    #[must_use]
+    pub fn create() -> Self {
+        let (first, middle, last) = (host(), host(), host());
+        join([&first, &middle], DEVICE, addresses(0));
+        join([&middle, &last], SECOND_DEVICE, addresses(1));
+        Self { first, middle, last }
+    }
+
+    /// The address of the middle host, as the first sees it.
+    #[must_use]
+    pub fn middle_address(&self) -> IpAddr {
+        addresses(0)[1].into()
+    }
+
+    /// The address of the last host, as the middle one sees it.
+    #[must_use]
+    pub fn last_address(&self) -> IpAddr {
+        addresses(1)[1].into()
     }
 }

@@ -6,7 +6,7 @@ use netfathom_sys::capability::{Capability, effective};
 
 mod hosts;
 
-pub use hosts::{DEVICE, TwoHosts};
+pub use hosts::{DEVICE, ThreeHosts, TwoHosts};
 
 /// Says that a test is skipped and why, past the test harness, which keeps the output of
 /// tests that pass to itself. `scripts/test` counts these lines, so a test says it once:

@@ -3,11 +3,12 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use clap::{Args as ClapArgs, ValueEnum};
+use clap::{Args as ClapArgs, Subcommand, ValueEnum};
 use netfathom_model::plan::{
-    DEFAULT_ALIGN, DEFAULT_BUFFER_BYTES, DEFAULT_BUFFERS, DEFAULT_PORT, Protocol, Role, TransferPlan,
+    DEFAULT_ALIGN, DEFAULT_BUFFER_BYTES, DEFAULT_BUFFERS, DEFAULT_PORT, Protocol, Role, Service, TransferPlan,
 };
 
+use super::sweep::{self, SweepArgs};
 use super::{parse_time, parse_whole};
 
 pub const NOTES: &str = "\
@@ -22,6 +23,12 @@ Examples:
       receives a tree of files; then on the other host:
   tar cf - DIR | netfathom ttcp -t bsd
       sends it
+  netfathom ttcp -rs --serve --max-clients 10 --timeout 1m
+      receives from whoever comes, ten at once, until Ctrl-C
+  netfathom ttcp -ts -P 4 --time 10s bsd
+      sends over four connections for ten seconds; the receiver needs -P 4 too, or --serve
+  netfathom ttcp -ts -Z -l 64k --cost bsd
+      sends without copying, and tells how much was copied after all and what it cost
 
 Either end may be a classic ttcp. The figures are printed on standard error, as the
 classic does: KB are 1024 bytes, Mb 2^20 bits, and msec/call is 1024 x seconds / calls.
@@ -36,9 +43,24 @@ pub const EXIT_STATUS: &str = "\
 Exit status:
   0  done        1  failed, or not whole        2  wrong usage";
 
+/// What there is beside the classic.
+#[derive(Debug, Subcommand)]
+pub enum TtcpCommand {
+    /// How fast a transfer is with each send buffer, and what limits it
+    #[command(allow_negative_numbers = true)]
+    #[command(after_help = format!("{}\n\n{}", sweep::EXAMPLES, super::EXIT_STATUS))]
+    Sweep(Box<SweepArgs>),
+}
+
 /// `netfathom ttcp`.
+// Behind any option of the classic, a word is a host, so that one may be called as a command is.
 #[derive(Debug, ClapArgs)]
+#[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
+#[command(disable_help_subcommand = true)]
 pub struct TtcpArgs {
+    /// Beside the classic
+    #[command(subcommand)]
+    pub command: Option<TtcpCommand>,
     /// Send to HOST
     #[arg(short, long, conflicts_with = "receive", required_unless_present = "receive", requires = "host")]
     pub transmit: bool,
@@ -100,9 +122,45 @@ pub struct TtcpArgs {
     /// Verify the data end to end by its SHA-256; both ends need this, and TCP
     #[arg(long)]
     pub checksum: bool,
-    /// How long nothing has to come or move before the end is taken for lost
+    /// Sender: how long nothing has to move, behind the last byte, before it waits no longer for the
+    /// receiver; receiver of UDP, or with -P: how long nothing has to come
     #[arg(long, default_value = "5s", value_name = "TIME", value_parser = parse_time)]
     pub idle: u64,
+    /// So many connections at once, with -s; the receiver needs the same number, or --serve
+    #[arg(short = 'P', long, default_value_t = 1, value_name = "N", value_parser = parse_whole::<u16>)]
+    pub parallel: u16,
+    /// Tell every so often how far it is
+    #[arg(short, long, value_name = "TIME", value_parser = parse_time)]
+    pub interval: Option<u64>,
+    /// Watch the connection, and tell what held the transfer up and what to do
+    #[arg(long)]
+    pub explain: bool,
+    /// Move the data without copying it, and tell how much really went so: MSG_ZEROCOPY for
+    /// data that is made up, sendfile, splice; at a receiver with -s as --discard
+    #[arg(short = 'Z', long)]
+    pub zero_copy: bool,
+    /// Send no faster than so many bits a second, each stream: 500k, 10m, 1g (powers of 1000)
+    #[arg(long, value_name = "RATE", value_parser = parse_bits)]
+    pub pace: Option<u64>,
+    /// Congestion control of TCP by its name, such as cubic or bbr [default: the system's]
+    #[arg(short = 'C', long, value_name = "NAME")]
+    pub congestion: Option<String>,
+    /// Tell the processor time for each KiB: of the threads, and, as root, of the softirqs that
+    /// others are charged with; what other traffic of this host causes is within that
+    #[arg(long)]
+    pub cost: bool,
+    /// Receiver, with -s: take sender after sender, several at once, until Ctrl-C
+    #[arg(long)]
+    pub serve: bool,
+    /// With --serve: so many connections at once; who comes beyond is cut off
+    #[arg(long, default_value_t = 64, value_name = "N", value_parser = parse_whole::<u32>, requires = "serve")]
+    pub max_clients: u32,
+    /// With --serve: cut a connection off that sends more bytes than that
+    #[arg(long, value_name = "BYTES", value_parser = parse_size, requires = "serve")]
+    pub max_bytes: Option<u64>,
+    /// With --serve: cut a sender off that sends nothing for so long
+    #[arg(long, default_value = "30s", value_name = "TIME", value_parser = parse_time, requires = "serve")]
+    pub timeout: u64,
     /// Keep the record and a report in a directory of their own below this one
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
@@ -134,9 +192,22 @@ impl TtcpArgs {
             debug: self.debug,
             full_blocks: self.full_blocks,
             touch: self.touch,
-            discard: self.discard,
+            // What is thrown away need not be copied for that.
+            discard: self.discard || (self.zero_copy && self.receive && self.source_sink),
             checksum: self.checksum,
             idle_ns: self.idle,
+            streams: self.parallel,
+            interval_ns: self.interval,
+            explain: self.explain,
+            zero_copy: self.zero_copy,
+            pace_bits_per_s: self.pace,
+            congestion: self.congestion.clone(),
+            cost: self.cost,
+            serve: self.serve.then_some(Service {
+                most_clients: self.max_clients,
+                most_bytes: self.max_bytes,
+                timeout_ns: self.timeout,
+            }),
         }
     }
 }
@@ -176,16 +247,25 @@ pub fn as_called(args: impl Iterator<Item = OsString>) -> Vec<OsString> {
 }
 
 /// Bytes, or so many times 1024 with k, 1024 x 1024 with m.
-fn parse_size(text: &str) -> Result<u64, String> {
-    let (digits, unit) = match text.char_indices().last() {
-        Some((at, 'k' | 'K')) => (&text[..at], 1_u64 << 10),
-        Some((at, 'm' | 'M')) => (&text[..at], 1 << 20),
-        Some((at, 'g' | 'G')) => (&text[..at], 1 << 30),
+pub(super) fn parse_size(text: &str) -> Result<u64, String> {
+    scaled(text, 1024).ok_or_else(|| "write a number of bytes such as 1448, 64k or 1m".into())
+}
+
+/// Bits a second, or so many times 1000 with k, and so on, as networks count.
+pub(super) fn parse_bits(text: &str) -> Result<u64, String> {
+    scaled(text, 1000).ok_or_else(|| "write a number of bits a second such as 500k, 10m or 1g".into())
+}
+
+/// A whole number, and perhaps a letter for the first, second or third power of `thousand`.
+fn scaled(text: &str, thousand: u64) -> Option<u64> {
+    let (digits, unit) = match text.char_indices().last()? {
+        (at, 'k' | 'K') => (&text[..at], thousand),
+        (at, 'm' | 'M') => (&text[..at], thousand.pow(2)),
+        (at, 'g' | 'G') => (&text[..at], thousand.pow(3)),
         _ => (text, 1),
     };
-    let number: Option<u64> = digits.parse().ok().filter(|_| !digits.starts_with('+'));
-    let bytes = number.and_then(|n| n.checked_mul(unit));
-    bytes.ok_or_else(|| "write a number of bytes such as 1448, 64k or 1m".into())
+    let number: u64 = digits.parse().ok().filter(|_| !digits.starts_with('+'))?;
+    number.checked_mul(unit)
 }
 
 fn parse_socket_buffer(text: &str) -> Result<u32, String> {

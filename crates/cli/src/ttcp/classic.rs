@@ -1,14 +1,19 @@
 //! What the classic ttcp prints, line for line, on standard error.
 
 use std::fmt::Display;
-use std::io::{self, Write};
+use std::io::{self, IsTerminal, Write};
 
 use netfathom_measure::observer::Progressed;
-use netfathom_measure::transfer::Event;
-use netfathom_model::plan::{Role, TransferPlan};
+use netfathom_measure::transfer::{Event, Step};
+use netfathom_model::plan::{Protocol, Role, TransferPlan};
 use netfathom_model::record::{TransferEnd, TransferResult};
 
 use crate::args::RateFormat;
+
+mod cost;
+mod service;
+mod streams;
+mod told;
 
 const KB: f64 = 1024.0;
 const BITS: f64 = 8.0;
@@ -22,13 +27,17 @@ pub struct Classic<'a> {
 
 impl Classic<'_> {
     fn say(&self, line: impl Display) {
+        // In one piece, for both ends may write to one terminal; and not by eprintln, which panics
+        // where nobody can be told.
+        let _ = io::stderr().write_all(self.line(line).as_bytes());
+    }
+
+    fn line(&self, line: impl Display) -> String {
         let end = match self.plan.role {
             Role::Transmit => 't',
             Role::Receive => 'r',
         };
-        // In one piece, for both ends may write to one terminal; and not by eprintln, which panics
-        // where nobody can be told.
-        let _ = io::stderr().write_all(format!("ttcp-{end}: {line}\n").as_bytes());
+        format!("ttcp-{end}: {line}\n")
     }
 
     /// The options, before anything happens.
@@ -60,9 +69,45 @@ impl Classic<'_> {
             Event::NoDelay => self.say("nodelay"),
             Event::Debug => self.say("debug"),
             Event::Connect(_) => self.say("connect"),
-            Event::Accept(from) => self.say(format_args!("accept from {}", from.ip())),
-            Event::Buffer { .. } | Event::Listening(_) => {}
+            // Of several streams the first has begun when the last comes, and so has the progress.
+            Event::Accept(from) => self.say_over(format_args!("accept from {}", from.ip())),
+            Event::Left(left) => self.left(&left),
+            Event::TurnedAway { turned_away, most_clients } => self.turned_away(turned_away, most_clients),
+            Event::Listening(_) => {}
+            Event::Interval(step) => self.say_over(self.step(&step)),
         }
+    }
+
+    /// A line where the progress may be drawn, which is erased.
+    fn say_over(&self, line: impl Display) {
+        let erased = if io::stderr().is_terminal() { "\r\x1b[K" } else { "" };
+        let _ = io::stderr().write_all(format!("{erased}{}", self.line(line)).as_bytes());
+    }
+
+    /// How far a stream came in an interval.
+    fn step(&self, step: &Step) -> String {
+        let [from, to] = [step.from_ns, step.to_ns].map(|ns| ns as f64 / 1e9);
+        let (rate, unit) = self.rate(step.bytes as f64 / (to - from).max(1e-6));
+        let which = match step.stream {
+            Some(_) if self.plan.streams == 1 && self.plan.serve.is_none() => String::new(),
+            // As the figures count them.
+            Some(number) => format!("[{:>3}] ", number + 1),
+            None => "[sum] ".into(),
+        };
+        format!("{which}{from:6.2}-{to:<6.2} s {rate:10.2} {unit}/sec{}", self.of_tcp(step))
+    }
+
+    /// What this end knows of the connection: only a sender sends again, or has a congestion window
+    /// that counts, and UDP has none of it.
+    fn of_tcp(&self, step: &Step) -> String {
+        if self.plan.protocol == Protocol::Udp {
+            return String::new();
+        }
+        let sends = self.plan.role == Role::Transmit;
+        let again = sends.then(|| format!(", retr {}", step.retransmits));
+        let rtt = step.rtt_us.map(|us| format!(", rtt {:.2} ms", f64::from(us) / 1e3));
+        let cwnd = step.cwnd.filter(|_| sends).map(|segments| format!(", cwnd {segments}"));
+        [again, rtt, cwnd].into_iter().flatten().collect()
     }
 
     /// The figures of a transfer that came to its end, and then what the classic knows nothing of.
@@ -71,6 +116,13 @@ impl Classic<'_> {
         if matches!(result.end, TransferEnd::Interrupted | TransferEnd::Broken { .. }) {
             return;
         }
+        if let Some(served) = &result.served {
+            self.served(served);
+            self.cost(result);
+            self.found(progressed);
+            return;
+        }
+        self.each_stream(result);
         let calls: u64 = result.streams.iter().map(|s| s.calls).sum();
         let real = seconds(result.duration_ns());
         self.say(self.real(result.bytes(), real));
@@ -82,15 +134,15 @@ impl Classic<'_> {
         if self.verbose {
             self.say(format_args!("buffer address {:#x}", result.buffer_address));
         }
-        if let Some(checksum) = &result.checksum {
+        for checksum in result.streams.iter().filter_map(|stream| stream.checksum.as_ref()) {
             self.say(format_args!("sha256 {}, the same at both ends", checksum.sha256));
         }
-        for finding in &progressed.findings {
-            self.say(format_args!("{}: {}; {}", finding.seen, finding.cause, finding.remedy));
-        }
+        self.uncopied(result);
+        self.cost(result);
+        self.found(progressed);
         // That nobody confirms a datagram is no news.
         if result.end != TransferEnd::Unconfirmed {
-            progressed.verdict.reasons.iter().for_each(|reason| self.say(&reason.text));
+            progressed.verdict.reasons.iter().for_each(|reason| self.tell(&reason.text));
         }
     }
 

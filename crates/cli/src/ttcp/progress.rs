@@ -20,14 +20,15 @@ pub struct Progress {
 
 impl Progress {
     /// `None` where standard error is no terminal, or there is no thread to spare.
-    pub fn start(live: &Arc<Live>) -> Option<Self> {
+    /// A service has clients, which are counted.
+    pub fn start(live: &Arc<Live>, serves: bool) -> Option<Self> {
         if !io::stderr().is_terminal() {
             return None;
         }
         let ended = Arc::new(AtomicBool::new(false));
         let (live, until) = (Arc::clone(live), Arc::clone(&ended));
         let drawer =
-            thread::Builder::new().name("progress".into()).spawn(move || draw(&live, &until)).ok()?;
+            thread::Builder::new().name("progress".into()).spawn(move || draw(&live, serves, &until)).ok()?;
         Some(Self { ended, drawer: Some(drawer) })
     }
 }
@@ -43,24 +44,29 @@ impl Drop for Progress {
     }
 }
 
-fn draw(live: &Live, ended: &AtomicBool) {
+fn draw(live: &Live, serves: bool, ended: &AtomicBool) {
     let (mut before, mut at) = (0, Instant::now());
     thread::park_timeout(REDRAW);
     while !ended.load(Relaxed) {
-        let (bytes, now) = (live.bytes.load(Relaxed), Instant::now());
+        let (bytes, now) = (live.bytes(), Instant::now());
         let rate = bytes.saturating_sub(before) as f64 / now.duration_since(at).as_secs_f64().max(1e-3);
         // Erased to its end, so that a shorter line leaves nothing of the one before.
-        let _ = write!(io::stderr(), "\r{}\x1b[K", line(bytes, live.planned.load(Relaxed), rate));
+        let clients = if serves { clients(live.streams()) } else { String::new() };
+        let _ = write!(io::stderr(), "\r{clients}{}\x1b[K", line(bytes, live.planned(), rate));
         (before, at) = (bytes, now);
         thread::park_timeout(REDRAW);
     }
     let _ = write!(io::stderr(), "\r\x1b[K");
 }
 
-fn line(bytes: u64, planned: u64, rate: f64) -> String {
+fn clients(count: usize) -> String {
+    format!("{count} {}, ", if count == 1 { "client" } else { "clients" })
+}
+
+fn line(bytes: u64, planned: Option<u64>, rate: f64) -> String {
     let so_far = format!("{}, {}/s", amount(bytes as f64), amount(rate));
-    match planned.checked_sub(bytes) {
-        Some(left) if planned > 0 && rate > 0.0 => {
+    match planned.and_then(|planned| Some((planned, planned.checked_sub(bytes)?))) {
+        Some((planned, left)) if rate > 0.0 => {
             let share = 100.0 * bytes as f64 / planned as f64;
             format!("{so_far}, {share:.0} % of {}, {:.0} s left", amount(planned as f64), left as f64 / rate)
         }
@@ -82,8 +88,8 @@ mod tests {
 
     #[test]
     fn the_time_left_is_told_where_the_size_is_known() {
-        assert_eq!(line(1 << 20, 0, 1024.0 * 1024.0), "1.0 MiB, 1.0 MiB/s");
-        assert_eq!(line(1 << 20, 4 << 20, 524_288.0), "1.0 MiB, 512 KiB/s, 25 % of 4.0 MiB, 6 s left");
-        assert_eq!(line(5 << 20, 4 << 20, 0.0), "5.0 MiB, 0 KiB/s");
+        assert_eq!(line(1 << 20, None, 1024.0 * 1024.0), "1.0 MiB, 1.0 MiB/s");
+        assert_eq!(line(1 << 20, Some(4 << 20), 524_288.0), "1.0 MiB, 512 KiB/s, 25 % of 4.0 MiB, 6 s left");
+        assert_eq!(line(5 << 20, Some(4 << 20), 0.0), "5.0 MiB, 0 KiB/s");
     }
 }

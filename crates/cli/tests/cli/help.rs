@@ -2,7 +2,7 @@
 
 use crate::child::{netfathom, run};
 
-const PAGES: [&str; 12] = [
+const PAGES: [&str; 13] = [
     "--help",
     "stack --help",
     "load --help",
@@ -13,6 +13,7 @@ const PAGES: [&str; 12] = [
     "join --help",
     "reproduce --help",
     "ttcp --help",
+    "ttcp sweep --help",
     "report --help",
     "host --help",
 ];

@@ -5,8 +5,14 @@ use netfathom_model::record::{Measurement, State};
 use crate::child::{end, netfathom, out, record, run, signal, start, until};
 use crate::refusals::refused;
 
-const NAMES: [&str; 5] =
-    ["borodin-tx", "borodin-rx", "borodin-rx-triangle", "borodin-reverse", "borodin-asymmetry"];
+const NAMES: [&str; 6] = [
+    "borodin-tx",
+    "borodin-rx",
+    "borodin-rx-triangle",
+    "borodin-reverse",
+    "borodin-asymmetry",
+    "ttcp-sndbuf",
+];
 
 #[test]
 fn without_a_name_the_experiments_are_listed() {

@@ -1,9 +1,14 @@
 //! `netfathom ttcp`, and the same by the name `ttcp`, as scripts meet it.
 
+mod attacks;
+mod beyond;
+mod intervals;
 mod lines;
 mod options;
 mod pipelines;
 mod refused;
+mod serve;
+mod sweep;
 
 use std::net::TcpListener;
 use std::process::{Child, Command, Stdio};

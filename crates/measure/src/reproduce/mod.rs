@@ -19,6 +19,7 @@ mod claim;
 mod ground;
 mod part;
 mod reference;
+mod snader;
 mod whole;
 
 use ground::{Ground, Size};
@@ -26,7 +27,7 @@ use part::{Part, PartObserver};
 use whole::Whole;
 
 /// The experiments, a line a source: a new one is a folder and its line.
-static SOURCES: [&[Experiment]; 1] = [&borodin::EXPERIMENTS];
+static SOURCES: [&[Experiment]; 2] = [&borodin::EXPERIMENTS, &snader::EXPERIMENTS];
 
 /// One experiment of a source.
 pub struct Experiment {

@@ -5,14 +5,14 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use netfathom_model::plan::{ReversePlan, StackPlan};
+use netfathom_model::plan::{ReversePlan, StackPlan, SweepPlan};
 use netfathom_model::record::{Measurement, ReproduceResult};
 
 use super::whole::Whole;
 use crate::error::RunError;
 use crate::load::sender::Live;
 use crate::observer::{Observer, Progressed, Step};
-use crate::{reverse, stack};
+use crate::{reverse, stack, sweep};
 
 /// One measurement of an experiment.
 pub struct Part {
@@ -59,6 +59,16 @@ impl Work for ReversePlan {
         stop: &AtomicBool,
     ) -> Result<Progressed<Measurement>, RunError> {
         reverse::run(self, observer, stop).map(measured)
+    }
+}
+
+impl Work for SweepPlan {
+    fn run(
+        &self,
+        observer: &mut PartObserver<'_>,
+        stop: &AtomicBool,
+    ) -> Result<Progressed<Measurement>, RunError> {
+        sweep::run(self, observer, stop).map(measured)
     }
 }
 

@@ -85,6 +85,7 @@ fn trials(measurement: &Measurement) -> usize {
     match measurement {
         Measurement::Stack(result) => result.trials.len(),
         Measurement::Reverse(result) => result.variants.iter().map(|of| of.trials.len()).sum(),
+        Measurement::Sweep(result) => result.points.iter().map(|of| of.trials.len()).sum(),
         _ => 0,
     }
 }
@@ -105,6 +106,20 @@ fn every_experiment_of_borodin_can_be_made() {
             assert!(result.trials.iter().all(|t| t.accounting.gap() == 0), "{}", experiment.name);
         }
     }
+}
+
+#[test]
+fn the_book_on_ttcp_can_be_made() {
+    if !privileged("the experiment on send buffers") {
+        return;
+    }
+    let _alone = alone();
+    let made = made("ttcp-sndbuf");
+    let names: Vec<&str> = made.result.runs.iter().map(|run| run.name.as_str()).collect();
+    assert_eq!(names, ["lab", "loopback", "path"]);
+    assert_eq!(made.result.runs.iter().map(|run| trials(&run.measurement)).sum::<usize>(), 2 * (4 + 6 + 8));
+    let derived = &made.result.tables[0].rows[1];
+    assert!(!derived.here && derived.who.contains("not printed"), "{derived:?}");
 }
 
 #[test]

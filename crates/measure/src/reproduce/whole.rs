@@ -35,7 +35,7 @@ impl<'a> Whole<'a> {
         self.runs.push(ReproducedRun { name: part.name.into(), measurement: result });
         self.verdicts.push((part.name, verdict));
         // Their remedies name options that this command has not.
-        let command = self.runs.last().map_or("", |run| run.measurement.name());
+        let command = self.runs.last().map_or("", |run| run.measurement.command());
         let aside = |f: Finding| Finding {
             remedy: format!("measured by itself, with `netfathom {command}`: {}", f.remedy),
             ..f

@@ -1,60 +1,80 @@
 //! What a stream took: bytes, calls, time, processor.
 
+use std::net::SocketAddr;
 use std::sync::atomic::Ordering::Relaxed;
 
-use netfathom_model::record::{TcpState, TransferStream, UdpCounts};
+use netfathom_model::record::{TcpState, TransferEnd, TransferSample, TransferStream};
 use netfathom_sys::clock::monotonic_ns;
 use netfathom_sys::cpu::{Spent, spent_by_thread};
 use netfathom_sys::tcp_info::TcpInfo;
 
 use super::Live;
+use super::ends::End;
+use super::live::OnLane;
+use super::timing::{Timing, Untimed};
 
 /// Counts one stream, in the thread that moves it.
-pub(super) struct Meter<'a> {
-    live: &'a Live,
+pub(super) struct Meter<'a, T = Untimed> {
+    on: OnLane<'a>,
+    /// Takes the times of its calls, or not.
+    pub timing: T,
+    peer: Option<SocketAddr>,
     started_ns: u64,
     spent: Spent,
     pub bytes: u64,
     pub calls: u64,
 }
 
-impl<'a> Meter<'a> {
-    /// Begins now.
-    pub fn start(live: &'a Live) -> Self {
+impl<'a, T: Timing> Meter<'a, T> {
+    /// Begins now, with a stream of this number over this socket.
+    pub fn start(live: &'a Live, stream: usize, end: &End) -> Self {
+        let on = live.begin(stream, &end.socket);
         let started_ns = monotonic_ns();
-        live.started_ns.store(started_ns, Relaxed);
-        Self { live, started_ns, spent: spent_by_thread(), bytes: 0, calls: 0 }
+        live.started(started_ns);
+        let (timing, spent) = (T::default(), spent_by_thread());
+        Self { on, timing, peer: end.peer, started_ns, spent, bytes: 0, calls: 0 }
     }
 
     /// Begins anew.
     pub fn restart(&mut self) {
-        *self = Self::start(self.live);
+        self.started_ns = monotonic_ns();
+        (self.spent, self.bytes, self.calls) = (spent_by_thread(), 0, 0);
+        self.on.live.restarted(self.started_ns);
     }
 
     /// One call has moved so many bytes.
     #[inline]
     pub fn moved(&mut self, bytes: usize) {
-        self.bytes += bytes as u64;
         self.calls += 1;
-        // Another thread looks seldom, and a store without order costs nothing.
-        self.live.bytes.store(self.bytes, Relaxed);
+        self.moved_rest(bytes);
     }
 
     /// A call moved the rest of what another had begun.
     #[inline]
     pub fn moved_rest(&mut self, bytes: usize) {
-        self.moved(bytes);
-        self.calls -= 1;
+        self.bytes += bytes as u64;
+        // Another thread looks seldom, and a store without order costs nothing.
+        self.on.lane.bytes.store(self.bytes, Relaxed);
+        self.on.lane.calls.store(self.calls, Relaxed);
     }
 
     pub fn elapsed_ns(&self) -> u64 {
         monotonic_ns() - self.started_ns
     }
 
+    /// What others saw of it until now.
+    pub fn seen(&self) -> Vec<TransferSample> {
+        self.on.lane.seen().samples().to_vec()
+    }
+
     /// What it was, when it ended so long ago.
     pub fn stop(&self, ago_ns: u64) -> TransferStream {
         let spent = spent_by_thread().since(&self.spent);
         TransferStream {
+            peer: self.peer.map(|peer| peer.to_string()),
+            began_ns: self.started_ns.saturating_sub(self.on.live.started_ns()),
+            end: TransferEnd::Whole,
+            checksum: None,
             bytes: self.bytes,
             calls: self.calls,
             duration_ns: self.elapsed_ns().saturating_sub(ago_ns),
@@ -63,13 +83,11 @@ impl<'a> Meter<'a> {
             system_ns: spent.system_ns,
             tcp: None,
             udp: None,
+            zero_copy: None,
+            calls_took: self.timing.took(),
+            samples: self.seen(),
         }
     }
-}
-
-/// A stream over which nothing went.
-pub(super) fn nothing(udp: Option<UdpCounts>) -> TransferStream {
-    TransferStream { udp, ..Meter::start(&Live::default()).stop(u64::MAX) }
 }
 
 /// As a record has it.

@@ -18,7 +18,9 @@ use sha2::{Digest, Sha256};
 use super::account::Meter;
 use super::incoming::touch;
 use super::outgoing::send_all;
+use super::pace::Pace;
 use super::tcp::{file, write_all};
+use super::timing::Timing;
 use super::{Around, Broken};
 
 /// What no data ends with by chance, together with a checksum that fits.
@@ -46,23 +48,27 @@ pub(super) fn send(
     around: Around<'_>,
     socket: BorrowedFd<'_>,
     buffer: &mut [u8],
-    meter: &mut Meter<'_>,
+    meter: &mut Meter<'_, impl Timing>,
 ) -> Result<Trailer, Broken> {
     let mut hash = Sha256::new();
     let mut input =
         if plan.made_up { None } else { Some(file(around.standard.input).map_err(Broken::Input)?) };
     let mut buffers = plan.time_ns.map_or(plan.buffers, |_| u64::MAX);
+    let mut pace = Pace::start(plan);
     loop {
         let bytes = match &mut input {
             // Whole buffers only: what was hashed must have gone.
             None if buffers == 0 || around.expired() => 0,
             None => buffer.len(),
-            Some(input) => read(around, input, buffer)?,
+            Some(input) => meter.timing.on_standard(|| read(around, input, buffer))?,
         };
         if bytes == 0 {
             break;
         }
         buffers = buffers.saturating_sub(1);
+        if let Some(pace) = &mut pace {
+            pace.wait(bytes, around);
+        }
         hash.update(&buffer[..bytes]);
         send_all(around, socket, &buffer[..bytes], meter)?;
     }
@@ -105,21 +111,25 @@ pub(super) fn receive(
     around: Around<'_>,
     socket: BorrowedFd<'_>,
     buffer: &mut [u8],
-    meter: &mut Meter<'_>,
+    meter: &mut Meter<'_, impl Timing>,
 ) -> Result<Checksum, Broken> {
     let mut taken = Taken::new(plan, around)?;
+    let most = plan.serve.and_then(|service| service.most_bytes).unwrap_or(u64::MAX);
     loop {
         if around.stopped() {
             return Err(Broken::Interrupted);
         }
-        match endpoint::receive(socket, buffer) {
+        match meter.timing.on_socket(|| endpoint::receive(socket, buffer)) {
             Ok(0) => break,
             Ok(bytes) => {
                 meter.moved(bytes);
+                if meter.bytes.saturating_sub(TRAILER as u64) > most {
+                    return Err(Broken::Network(ErrorKind::FileTooLarge.into()));
+                }
                 if plan.touch {
                     touch(&buffer[..bytes]);
                 }
-                taken.take(&buffer[..bytes])?;
+                meter.timing.on_standard(|| taken.take(&buffer[..bytes]))?;
             }
             Err(e) if e.kind() == ErrorKind::Interrupted => {}
             Err(e) => {

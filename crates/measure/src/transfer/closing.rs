@@ -25,9 +25,14 @@ const SHORT: Duration = Duration::from_millis(1);
 /// Of what a peer says, so much is kept.
 const MOST_SAID: usize = 4096;
 
-/// From now on, closing tells the peer that something went wrong.
+/// A peer whose host is gone says nothing for ever; one that is asked so often is given up after a
+/// minute of silence.
+const ASK_EVERY: Duration = Duration::from_secs(15);
+
+/// From now on, closing tells the peer that something went wrong, and a peer that is gone is missed.
 pub(super) fn guard(socket: BorrowedFd<'_>) -> Result<(), Broken> {
-    endpoint::cut_on_close(socket, true).map_err(Broken::Network)
+    let asks = endpoint::set_keep_alive(socket, ASK_EVERY);
+    asks.and_then(|()| endpoint::cut_on_close(socket, true)).map_err(Broken::Network)
 }
 
 /// From now on, closing is the end.
@@ -104,6 +109,8 @@ fn has_ended(socket: BorrowedFd<'_>, said: &mut Vec<u8>) -> Result<bool, Broken>
             Ok(0) => return Ok(true),
             Ok(bytes) => said.extend(&some[..bytes.min(MOST_SAID - said.len())]),
             Err(e) if e.kind() == ErrorKind::Interrupted => {}
+            // What looked readable was news of data that went without a copy.
+            Err(e) if e.kind() == ErrorKind::WouldBlock => return Ok(false),
             Err(e) => return Err(Broken::Network(e)),
         }
     }

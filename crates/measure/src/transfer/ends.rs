@@ -3,22 +3,24 @@
 use std::io::{self, ErrorKind};
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::Arc;
 
 use netfathom_model::plan::{Protocol, Role, TransferPlan};
 use netfathom_sys::endpoint::{self, Buffer, Kind};
 use netfathom_sys::splice::{Leads, leads};
 use netfathom_sys::stdio;
+use netfathom_sys::zero_copy;
 
+use super::serve::Left;
+use super::watch::Step;
 use super::{Around, Standard, TransferError};
 
-/// What happens before bytes go.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// Senders that may wait to be taken by a service; the kernel has a limit of its own.
+const MOST_KNOCKING: i32 = 1024;
+
+/// What happens.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event {
-    /// The buffer was made.
-    Buffer {
-        /// Where it begins in memory.
-        address: u64,
-    },
     /// A socket was made.
     Socket,
     /// Its buffer was set.
@@ -40,12 +42,26 @@ pub enum Event {
     Connect(SocketAddr),
     /// A sender has connected.
     Accept(SocketAddr),
+    /// A client of a service has ended.
+    Left(Left),
+    /// A service has as many clients as it may have, or no thread or descriptor for another one.
+    TurnedAway {
+        /// How many so far.
+        turned_away: u64,
+        /// So many may be there at once.
+        most_clients: u32,
+    },
+    /// An interval is over.
+    Interval(Step),
 }
 
 /// A socket that is ready.
 pub(super) struct End {
-    pub socket: OwnedFd,
+    /// Whoever looks at a stream from another thread may hold it open for a moment.
+    pub socket: Arc<OwnedFd>,
     pub local: SocketAddr,
+    /// Of one that is connected.
+    pub peer: Option<SocketAddr>,
     pub granted_bytes: Option<u32>,
 }
 
@@ -85,23 +101,45 @@ fn kind(plan: &TransferPlan) -> Kind {
     }
 }
 
-/// Connects to the host of the plan: to the first of its addresses that answers.
-pub(super) fn connect(
-    plan: &TransferPlan,
-    around: Around<'_>,
-    tell: &mut dyn FnMut(Event),
-) -> Result<(End, SocketAddr), TransferError> {
+/// Connects all streams of the plan to the host: to the first of its addresses that answers.
+pub(super) fn connect(plan: &TransferPlan, around: Around<'_>) -> Result<Vec<End>, TransferError> {
+    let first = connect_to_any(plan, around)?;
+    let to = first.peer;
+    let mut ends = vec![first];
+    for _ in 1..plan.streams {
+        // What is the same for all is told once.
+        match to.map(|to| connect_to(plan, to, around.silent())).transpose() {
+            Ok(end) => ends.extend(end),
+            Err(error) => {
+                // Those that are there end as what they are: streams that came to nothing.
+                ends.iter().for_each(|end| drop(endpoint::cut_on_close(end.socket.as_fd(), true)));
+                return Err(fewer(plan, ends.len(), error));
+            }
+        }
+    }
+    Ok(ends)
+}
+
+/// A receiver that took some streams and refuses another one wants no more.
+fn fewer(plan: &TransferPlan, taken: usize, error: TransferError) -> TransferError {
+    match error {
+        TransferError::Connect { address, source } if source.kind() == ErrorKind::ConnectionRefused => {
+            TransferError::FewerStreams { address, taken, streams: plan.streams, source }
+        }
+        error => error,
+    }
+}
+
+fn connect_to_any(plan: &TransferPlan, around: Around<'_>) -> Result<End, TransferError> {
     let host = plan.host.as_deref().unwrap_or_default();
     let mut failed = TransferError::NoAddress(host.into());
-    for (nth, to) in resolve(host, plan.port)?.into_iter().enumerate() {
-        // A host of many addresses is told of once.
-        let silent = &mut |_| {};
-        let tell: &mut dyn FnMut(Event) = if nth == 0 { tell } else { silent };
-        match connect_to(plan, to, around, tell) {
-            Ok(end) => return Ok((end, to)),
+    let mut around = around;
+    for to in resolve(host, plan.port)? {
+        match connect_to(plan, to, around) {
             Err(error @ TransferError::Connect { .. }) => failed = error,
-            Err(error) => return Err(error),
+            outcome => return outcome,
         }
+        around = around.silent();
     }
     Err(failed)
 }
@@ -115,16 +153,11 @@ fn resolve(host: &str, port: u16) -> Result<Vec<SocketAddr>, TransferError> {
     Ok(all)
 }
 
-fn connect_to(
-    plan: &TransferPlan,
-    to: SocketAddr,
-    around: Around<'_>,
-    tell: &mut dyn FnMut(Event),
-) -> Result<End, TransferError> {
+fn connect_to(plan: &TransferPlan, to: SocketAddr, around: Around<'_>) -> Result<End, TransferError> {
     let refused = |source| TransferError::Connect { address: to, source };
     let socket = endpoint::open(kind(plan), to).map_err(refused)?;
-    tell(Event::Socket);
-    let granted_bytes = set_options(plan, socket.as_fd(), tell)?;
+    around.tell(Event::Socket);
+    let granted_bytes = set_options(plan, socket.as_fd(), around)?;
     let mut attempt = endpoint::connect(socket.as_fd(), to);
     while attempt.as_ref().is_err_and(|e| e.kind() == ErrorKind::Interrupted) {
         if around.stopped() {
@@ -134,12 +167,12 @@ fn connect_to(
     }
     attempt.map_err(refused)?;
     let local = local(socket.as_fd())?;
-    tell(Event::Connect(to));
-    Ok(End { socket, local, granted_bytes })
+    around.tell(Event::Connect(to));
+    Ok(End { socket: Arc::new(socket), local, peer: Some(to), granted_bytes })
 }
 
 /// Makes a socket that others can send to: of the address in the plan, or of all there are.
-pub(super) fn listen(plan: &TransferPlan, tell: &mut dyn FnMut(Event)) -> Result<End, TransferError> {
+pub(super) fn listen(plan: &TransferPlan, around: Around<'_>) -> Result<End, TransferError> {
     let at = match &plan.host {
         Some(host) => {
             *resolve(host, plan.port)?.first().ok_or_else(|| TransferError::NoAddress(host.clone()))?
@@ -159,18 +192,18 @@ pub(super) fn listen(plan: &TransferPlan, tell: &mut dyn FnMut(Event)) -> Result
         }
         Err(source) => return Err(TransferError::Bind { address: at, source }),
     };
-    bind(plan, opened, tell)
+    bind(plan, opened, around)
 }
 
 fn bind(
     plan: &TransferPlan,
     (socket, at): (OwnedFd, SocketAddr),
-    tell: &mut dyn FnMut(Event),
+    around: Around<'_>,
 ) -> Result<End, TransferError> {
-    tell(Event::Socket);
+    around.tell(Event::Socket);
     let fd = socket.as_fd();
     let refused = |source| TransferError::Bind { address: at, source };
-    let granted_bytes = set_options(plan, fd, tell)?;
+    let granted_bytes = set_options(plan, fd, around)?;
     if at.is_ipv6() && plan.host.is_none() {
         endpoint::set_both_families(fd).map_err(refused)?;
     }
@@ -180,36 +213,19 @@ fn bind(
     }
     endpoint::bind(fd, at).map_err(refused)?;
     if plan.protocol == Protocol::Tcp {
-        endpoint::listen(fd, 1).map_err(refused)?;
+        endpoint::listen(fd, backlog(plan)).map_err(refused)?;
     }
     let local = local(fd)?;
-    tell(Event::Listening(local));
-    Ok(End { socket, local, granted_bytes })
+    around.tell(Event::Listening(local));
+    Ok(End { socket: Arc::new(socket), local, peer: None, granted_bytes })
 }
 
-/// Waits for a sender. The door is shut behind it: a second one is refused at once, instead of
-/// waiting for a turn that never comes.
-pub(super) fn accept(
-    listening: End,
-    around: Around<'_>,
-    tell: &mut dyn FnMut(Event),
-) -> Result<(End, SocketAddr), TransferError> {
-    loop {
-        match endpoint::accept(listening.socket.as_fd()) {
-            Ok((socket, from)) => {
-                tell(Event::Accept(from));
-                let local = local(socket.as_fd())?;
-                return Ok((End { socket, local, granted_bytes: listening.granted_bytes }, from));
-            }
-            Err(_) if around.stopped() => return Err(TransferError::Interrupted),
-            // A sender that was gone before it was its turn is none.
-            Err(e) if matches!(e.kind(), ErrorKind::Interrupted | ErrorKind::ConnectionAborted) => {}
-            Err(source) => return Err(TransferError::Socket { action: "take a connection", source }),
-        }
-    }
+/// How many senders may knock at once.
+fn backlog(plan: &TransferPlan) -> i32 {
+    if plan.serve.is_some() { MOST_KNOCKING } else { i32::from(plan.streams) }
 }
 
-fn local(socket: BorrowedFd<'_>) -> Result<SocketAddr, TransferError> {
+pub(super) fn local(socket: BorrowedFd<'_>) -> Result<SocketAddr, TransferError> {
     let failed = |source| TransferError::Socket { action: "read the own address of the socket", source };
     endpoint::local_address(socket).map_err(failed)
 }
@@ -218,7 +234,7 @@ fn local(socket: BorrowedFd<'_>) -> Result<SocketAddr, TransferError> {
 fn set_options(
     plan: &TransferPlan,
     socket: BorrowedFd<'_>,
-    tell: &mut dyn FnMut(Event),
+    around: Around<'_>,
 ) -> Result<Option<u32>, TransferError> {
     let refused = |option| move |source| TransferError::Option { option, source };
     let mut granted = None;
@@ -227,16 +243,39 @@ fn set_options(
         let which = if sends { Buffer::Send } else { Buffer::Receive };
         let granted_bytes =
             endpoint::set_buffer(socket, which, asked_bytes).map_err(refused("--socket-buffer"))?;
-        tell(Event::SocketBuffer { sends, asked_bytes, granted_bytes });
+        around.tell(Event::SocketBuffer { sends, asked_bytes, granted_bytes });
         granted = Some(granted_bytes);
     }
     if plan.debug {
         endpoint::set_debug(socket).map_err(refused("--debug"))?;
-        tell(Event::Debug);
+        around.tell(Event::Debug);
     }
     if plan.no_delay {
         endpoint::set_no_delay(socket).map_err(refused("--no-delay"))?;
-        tell(Event::NoDelay);
+        around.tell(Event::NoDelay);
+    }
+    if plan.protocol == Protocol::Tcp {
+        set_flow(plan, socket)?;
     }
     Ok(granted)
+}
+
+/// Sets what decides how fast TCP sends; it is inherited by what a listening socket takes.
+fn set_flow(plan: &TransferPlan, socket: BorrowedFd<'_>) -> Result<(), TransferError> {
+    if let Some(name) = &plan.congestion {
+        endpoint::set_congestion(socket, name).map_err(|source| TransferError::Congestion {
+            name: name.clone(),
+            available: endpoint::available_congestion_controls().unwrap_or_default().join(", "),
+            source,
+        })?;
+    }
+    if let Some(bits_per_s) = plan.pace_bits_per_s {
+        let set = endpoint::set_pacing(socket, bits_per_s / 8);
+        set.map_err(|source| TransferError::Option { option: "--pace", source })?;
+    }
+    if plan.zero_copy && plan.made_up && plan.role == Role::Transmit {
+        let set = zero_copy::enable(socket);
+        set.map_err(|source| TransferError::Option { option: "--zero-copy", source })?;
+    }
+    Ok(())
 }

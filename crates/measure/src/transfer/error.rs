@@ -4,6 +4,7 @@ use std::io::{self, ErrorKind};
 use std::net::SocketAddr;
 
 use netfathom_model::record::TransferEnd;
+use netfathom_sys::endpoint;
 
 /// Why a transfer could not begin.
 #[derive(Debug, thiserror::Error)]
@@ -27,6 +28,21 @@ pub enum TransferError {
         /// Why not.
         source: io::Error,
     },
+    /// The receiver takes fewer streams than this end sends.
+    #[error(
+        "{address} took {taken} of {streams} streams and no more: {source}; give the receiver --parallel {streams} too, \
+         or --serve, which takes any number"
+    )]
+    FewerStreams {
+        /// Where to.
+        address: SocketAddr,
+        /// How many it took.
+        taken: usize,
+        /// How many there are.
+        streams: u16,
+        /// Why not another one.
+        source: io::Error,
+    },
     /// The port or the address cannot be had.
     #[error("cannot listen on {address}: {source}{}", bind_remedy(.source))]
     Bind {
@@ -40,6 +56,16 @@ pub enum TransferError {
     Option {
         /// Which, as it is asked for.
         option: &'static str,
+        /// Why not.
+        source: io::Error,
+    },
+    /// The kernel does not give the congestion control that was asked for.
+    #[error("cannot use the congestion control `{name}`: {source}; there is: {available}{}", congestion_remedy(.source, .name))]
+    Congestion {
+        /// As given.
+        name: String,
+        /// The names of those that are loaded.
+        available: String,
         /// Why not.
         source: io::Error,
     },
@@ -65,6 +91,9 @@ pub enum TransferError {
          HOST"
     )]
     Directory,
+    /// Nobody came for as long as there was patience.
+    #[error("no further sender came")]
+    NobodyCame,
     /// The user ended it before it began.
     #[error("ended before anybody came: nothing was transferred")]
     Interrupted,
@@ -79,7 +108,10 @@ pub enum TransferError {
 fn connect_remedy(error: &io::Error, address: &SocketAddr) -> String {
     match error.kind() {
         ErrorKind::ConnectionRefused => {
-            format!("; start the receiver there first: netfathom ttcp -r -p {}", address.port())
+            format!(
+                "; start the receiver there first: netfathom ttcp -r -p {}, with -s and -P as here",
+                address.port()
+            )
         }
         ErrorKind::NetworkUnreachable | ErrorKind::HostUnreachable => {
             format!("; is there a route, and the host up? (ip route get {})", address.ip())
@@ -97,6 +129,18 @@ fn bind_remedy(error: &io::Error) -> &'static str {
             "; a receiver listens on an address of its own host: leave it out for all"
         }
         _ => "",
+    }
+}
+
+fn congestion_remedy(error: &io::Error, name: &str) -> String {
+    match error.kind() {
+        ErrorKind::NotFound => format!("; if it is a module: modprobe tcp_{name}, as root"),
+        ErrorKind::PermissionDenied => {
+            "; without CAP_NET_ADMIN only those of sysctl net.ipv4.tcp_allowed_congestion_control: add it there, or \
+             run as root"
+                .into()
+        }
+        _ => String::new(),
     }
 }
 
@@ -120,6 +164,8 @@ pub(super) enum Broken {
     Output(io::Error),
     /// The data is not what the other end has, or it does not say so.
     Checksum(&'static str),
+    /// The other end cut one of several streams: perhaps it is not to take so many.
+    OneOf(u16, io::Error),
 }
 
 impl Broken {
@@ -130,6 +176,26 @@ impl Broken {
             Self::Input(e) => TransferEnd::Broken { why: format!("cannot read standard input: {e}") },
             Self::Checksum(why) => TransferEnd::Broken { why: (*why).into() },
             Self::Output(e) => TransferEnd::Broken { why: output(e) },
+            Self::OneOf(streams, e) => TransferEnd::Broken {
+                why: format!(
+                    "{}; if it took fewer than {streams} streams, give it --parallel {streams} too, or --serve",
+                    network(e)
+                ),
+            },
+        }
+    }
+}
+
+impl Broken {
+    /// The same of a stream that was sent beside others.
+    pub fn beside(self, streams: u16) -> Self {
+        match self {
+            Self::Network(e)
+                if streams > 1 && matches!(e.kind(), ErrorKind::ConnectionReset | ErrorKind::BrokenPipe) =>
+            {
+                Self::OneOf(streams, e)
+            }
+            broken => broken,
         }
     }
 }
@@ -144,16 +210,13 @@ fn network(error: &io::Error) -> String {
         ErrorKind::ConnectionRefused => {
             "nobody receives there (any more): start the receiver first: netfathom ttcp -r -u"
         }
-        _ if error.raw_os_error() == Some(EMSGSIZE) => {
+        _ if endpoint::is_too_long(error) => {
             "a datagram does not fit: choose a smaller --buffer-size (65507 at most over IPv4)"
         }
         _ => return format!("the network failed: {error}"),
     };
     format!("{what} ({error})")
 }
-
-/// Message too long (errno(3)).
-const EMSGSIZE: i32 = 90;
 
 fn output(error: &io::Error) -> String {
     match error.kind() {

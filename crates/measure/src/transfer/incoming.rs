@@ -11,6 +11,7 @@ use netfathom_sys::splice::{Leads, enlarge_pipe, leads, splice};
 
 use super::account::Meter;
 use super::tcp::{LARGE, at_once, file, pump, write_all};
+use super::timing::Timing;
 use super::{Around, Broken};
 
 /// How what comes can be taken.
@@ -36,7 +37,7 @@ pub(super) fn receive_by(
     around: Around<'_>,
     socket: BorrowedFd<'_>,
     buffer: &mut [u8],
-    meter: &mut Meter<'_>,
+    meter: &mut Meter<'_, impl Timing>,
 ) -> Result<(), Broken> {
     let (output, most) = (around.standard.output, at_once(plan));
     match way {
@@ -45,22 +46,36 @@ pub(super) fn receive_by(
                 ErrorKind::BrokenPipe => Broken::Output(e),
                 _ => Broken::Network(e),
             };
-            pump(around, meter, broken, || splice(socket, output, most))
+            pump(around, meter, broken, |timing| {
+                timing.wait_for_output(output);
+                timing.on_socket(|| splice_what_came(socket, output, most))
+            })
         }
         Way::Discarded => {
             let most = plan.buffer_bytes as usize;
-            pump(around, meter, Broken::Network, || endpoint::discard(socket, most))
-        }
-        Way::Copied | Way::SentAsFile if plan.made_up && plan.touch => {
-            pump(around, meter, Broken::Network, || {
-                endpoint::receive(socket, buffer).inspect(|&bytes| touch(&buffer[..bytes]))
+            pump(around, meter, Broken::Network, |timing| {
+                timing.on_socket(|| endpoint::discard(socket, most))
             })
         }
-        Way::Copied | Way::SentAsFile if plan.made_up => {
-            pump(around, meter, Broken::Network, || endpoint::receive(socket, buffer))
+        Way::Copied | Way::SentAsFile if plan.made_up && plan.touch => {
+            pump(around, meter, Broken::Network, |timing| {
+                let came = timing.on_socket(|| endpoint::receive(socket, buffer));
+                came.inspect(|&bytes| touch(&buffer[..bytes]))
+            })
         }
+        Way::Copied | Way::SentAsFile if plan.made_up => pump(around, meter, Broken::Network, |timing| {
+            timing.on_socket(|| endpoint::receive(socket, buffer))
+        }),
         Way::Copied | Way::SentAsFile => copy_in(plan, around, socket, buffer, meter),
     }
+}
+
+/// Waits outside of splice: the kernel would hold the pipe's lock while it waits for the socket
+/// (splice_file_to_pipe, 6.18), so that its reader could neither read what is there nor end. It
+/// would also take a reader that has ended before the end of the stream for a failure, although
+/// nothing was left to read.
+fn splice_what_came(socket: BorrowedFd<'_>, output: BorrowedFd<'_>, most: usize) -> io::Result<usize> {
+    if endpoint::more_comes(socket)? { splice(socket, output, most) } else { Ok(0) }
 }
 
 /// Looks at each byte, as a program would that uses them: the sum of all needs every one.
@@ -73,7 +88,7 @@ fn copy_in(
     around: Around<'_>,
     socket: BorrowedFd<'_>,
     buffer: &mut [u8],
-    meter: &mut Meter<'_>,
+    meter: &mut Meter<'_, impl Timing>,
 ) -> Result<(), Broken> {
     let mut output = file(around.standard.output).map_err(Broken::Output)?;
     // A block is full, or whatever came, or at the end the rest.
@@ -83,7 +98,7 @@ fn copy_in(
         if around.stopped() {
             return Err(Broken::Interrupted);
         }
-        match endpoint::receive(socket, &mut buffer[held..]) {
+        match meter.timing.on_socket(|| endpoint::receive(socket, &mut buffer[held..])) {
             Ok(bytes) => {
                 if bytes > 0 {
                     meter.moved(bytes);
@@ -93,7 +108,7 @@ fn copy_in(
                 }
                 held += bytes;
                 if held >= least || bytes == 0 {
-                    write_all(around, &mut output, &buffer[..held])?;
+                    meter.timing.on_standard(|| write_all(around, &mut output, &buffer[..held]))?;
                     held = 0;
                 }
                 if bytes == 0 {

@@ -5,7 +5,7 @@
 //! or `udp`, `closing` finds out whether all of it arrived, and `report` says what it was worth.
 
 use std::os::fd::BorrowedFd;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::thread;
 use std::time::Duration;
@@ -21,20 +21,36 @@ use crate::observer::Progressed;
 mod account;
 mod buffer;
 mod checksum;
+mod client;
 mod closing;
+mod cost;
+mod door;
 mod ends;
 mod error;
+mod explain;
 mod incoming;
+mod live;
 mod outgoing;
+mod pace;
 mod report;
+mod seen;
+mod serve;
+mod streams;
 mod tcp;
+mod timing;
 mod udp;
+mod watch;
+mod zero_copy;
 
 pub use ends::Event;
 pub use error::TransferError;
+pub use live::Live;
+pub use serve::Left;
+pub use watch::Step;
 
 use buffer::Buffer;
 use error::Broken;
+use watch::Watch;
 
 /// How often it is looked whether to end; also how often a blocked call is then interrupted.
 const LOOK: Duration = Duration::from_millis(50);
@@ -50,19 +66,6 @@ pub struct Standard<'a> {
     pub output: BorrowedFd<'a>,
 }
 
-/// How far a transfer is: others may look while it runs.
-#[derive(Debug, Default)]
-pub struct Live {
-    /// Bytes that went.
-    pub bytes: AtomicU64,
-    /// Bytes that there are, 0 where nobody knows.
-    pub planned: AtomicU64,
-    /// When bytes began to go, on the one clock; 0 before.
-    started_ns: AtomicU64,
-    /// The time is over that it was to take.
-    expired: AtomicBool,
-}
-
 /// What a transfer runs with besides its plan.
 #[derive(Clone, Copy)]
 pub struct Around<'a> {
@@ -72,11 +75,27 @@ pub struct Around<'a> {
     pub live: &'a Live,
     /// Ends it.
     pub stop: &'a AtomicBool,
+    /// Hears what happens, from whichever thread it happens in.
+    pub tell: &'a (dyn Fn(Event) + Sync),
 }
 
 impl Around<'_> {
     fn stopped(&self) -> bool {
         self.stop.load(Relaxed)
+    }
+
+    fn tell(&self, event: Event) {
+        (self.tell)(event);
+    }
+
+    /// The same with nobody who listens.
+    fn silent(self) -> Self {
+        Self { tell: &|_| {}, ..self }
+    }
+
+    /// Ends all streams: one of them cannot be, and the others are not to go on alone.
+    fn end(&self) {
+        self.stop.store(true, Relaxed);
     }
 
     /// Whether the time of the plan is over, which is no reason to end but that of the data.
@@ -85,21 +104,17 @@ impl Around<'_> {
     }
 }
 
-/// Transfers. What broke off after it had begun is a result too, which says so; `tell` hears
-/// what happens until then.
+/// Transfers. What broke off after it had begun is a result too, which says so.
 ///
 /// # Errors
 /// If there was nobody to transfer to or from.
-pub fn run(
-    plan: &TransferPlan,
-    around: Around<'_>,
-    tell: &mut dyn FnMut(Event),
-) -> Result<Progressed<TransferResult>, TransferError> {
+pub fn run(plan: &TransferPlan, around: Around<'_>) -> Result<Progressed<TransferResult>, TransferError> {
     let this = Interruptible::this_thread().map_err(TransferError::Signals)?;
     let environment = environment::read(Vec::new(), Vec::new());
     ends::check_standard(plan, around.standard)?;
     around.live.planned.store(plan.planned_bytes().unwrap_or(0), Relaxed);
-    let result = thread::scope(|scope| {
+    around.live.cost.prepare(plan);
+    let mut result = thread::scope(|scope| {
         let (running, ended) = channel::<()>();
         let interrupt = move || {
             while ended.recv_timeout(until_end(plan, around.live)) == Err(RecvTimeoutError::Timeout) {
@@ -107,6 +122,7 @@ pub fn run(
                 around.live.expired.store(over, Relaxed);
                 if around.stopped() || over {
                     this.interrupt();
+                    around.live.lanes().iter().for_each(|lane| lane.interrupt());
                     thread::sleep(NOTICE);
                 }
             }
@@ -115,16 +131,19 @@ pub fn run(
             .name("interrupt".into())
             .spawn_scoped(scope, interrupt)
             .map_err(TransferError::NoThread)?;
-        let result = transfer(plan, around, tell);
+        let watch = Watch::start(scope, plan, around)?;
+        let result = transfer(plan, around);
+        drop(watch);
         drop(running);
         result
     })?;
+    result.cost = around.live.cost.end(&result);
     Ok(report::conclude(environment, result))
 }
 
 /// How long to sleep before the next look: nothing once the time of the plan is over.
 fn until_end(plan: &TransferPlan, live: &Live) -> Duration {
-    let started_ns = live.started_ns.load(Relaxed);
+    let started_ns = live.started_ns();
     match plan.time_ns {
         Some(time_ns) if started_ns > 0 => {
             let end_ns = started_ns.saturating_add(time_ns);
@@ -134,17 +153,14 @@ fn until_end(plan: &TransferPlan, live: &Live) -> Duration {
     }
 }
 
-fn transfer(
-    plan: &TransferPlan,
-    around: Around<'_>,
-    tell: &mut dyn FnMut(Event),
-) -> Result<TransferResult, TransferError> {
-    let buffer = Buffer::new(plan);
-    tell(Event::Buffer { address: buffer.address() });
+fn transfer(plan: &TransferPlan, around: Around<'_>) -> Result<TransferResult, TransferError> {
     match (plan.protocol, plan.role) {
-        (Protocol::Tcp, Role::Transmit) => tcp::transmit(plan, around, buffer, tell),
-        (Protocol::Tcp, Role::Receive) => tcp::receive(plan, around, buffer, tell),
-        (Protocol::Udp, Role::Transmit) => udp::transmit(plan, around, buffer, tell),
-        (Protocol::Udp, Role::Receive) => udp::receive(plan, around, buffer, tell),
+        (Protocol::Tcp, Role::Transmit) => streams::transmit(plan, around, tcp::sending(plan)),
+        (Protocol::Tcp, Role::Receive) => match &plan.serve {
+            Some(service) => serve::serve(plan, service, around),
+            None => tcp::receive(plan, around),
+        },
+        (Protocol::Udp, Role::Transmit) => streams::transmit(plan, around, udp::send),
+        (Protocol::Udp, Role::Receive) => udp::receive(plan, around),
     }
 }

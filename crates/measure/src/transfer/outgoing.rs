@@ -10,7 +10,9 @@ use netfathom_sys::endpoint;
 use netfathom_sys::splice::{Leads, enlarge_pipe, leads, send_file, splice};
 
 use super::account::Meter;
+use super::pace::Pace;
 use super::tcp::{LARGE, at_once, file, pump};
+use super::timing::Timing;
 use super::{Around, Broken};
 
 /// Sends the same buffer over and over.
@@ -19,10 +21,14 @@ pub(super) fn send_made_up(
     around: Around<'_>,
     socket: BorrowedFd<'_>,
     bytes: &[u8],
-    meter: &mut Meter<'_>,
+    meter: &mut Meter<'_, impl Timing>,
 ) -> Result<(), Broken> {
     let buffers = plan.time_ns.map_or(plan.buffers, |_| u64::MAX);
+    let mut pace = Pace::start(plan);
     for _ in 0..buffers {
+        if let Some(pace) = &mut pace {
+            pace.wait(bytes.len(), around);
+        }
         if around.expired() {
             break;
         }
@@ -37,7 +43,7 @@ pub(super) fn send_all(
     around: Around<'_>,
     socket: BorrowedFd<'_>,
     bytes: &[u8],
-    meter: &mut Meter<'_>,
+    meter: &mut Meter<'_, impl Timing>,
 ) -> Result<(), Broken> {
     send_unless(&|| false, around, socket, bytes, meter)
 }
@@ -48,7 +54,7 @@ fn send_some(
     around: Around<'_>,
     socket: BorrowedFd<'_>,
     bytes: &[u8],
-    meter: &mut Meter<'_>,
+    meter: &mut Meter<'_, impl Timing>,
 ) -> Result<(), Broken> {
     send_unless(&|| around.expired(), around, socket, bytes, meter)
 }
@@ -59,14 +65,14 @@ fn send_unless(
     around: Around<'_>,
     socket: BorrowedFd<'_>,
     bytes: &[u8],
-    meter: &mut Meter<'_>,
+    meter: &mut Meter<'_, impl Timing>,
 ) -> Result<(), Broken> {
     let mut rest = bytes;
     while !rest.is_empty() {
         if around.stopped() {
             return Err(Broken::Interrupted);
         }
-        match endpoint::send(socket, rest) {
+        match meter.timing.on_socket(|| endpoint::send(socket, rest)) {
             Ok(sent) => {
                 if rest.len() == bytes.len() {
                     meter.moved(sent)
@@ -108,13 +114,18 @@ pub(super) fn send_input(
     around: Around<'_>,
     socket: BorrowedFd<'_>,
     buffer: &mut [u8],
-    meter: &mut Meter<'_>,
+    meter: &mut Meter<'_, impl Timing>,
     way: &mut Way,
 ) -> Result<(), Broken> {
     let (input, most) = (around.standard.input, at_once(plan));
     let moved = match way {
-        Way::Spliced => pump(around, meter, Broken::Network, || splice(input, socket, most)),
-        Way::SentAsFile => pump(around, meter, Broken::Network, || send_file(input, socket, most)),
+        Way::Spliced => pump(around, meter, Broken::Network, |timing| {
+            timing.wait_for_input(input);
+            timing.on_socket(|| splice(input, socket, most))
+        }),
+        Way::SentAsFile => {
+            pump(around, meter, Broken::Network, |timing| timing.on_socket(|| send_file(input, socket, most)))
+        }
         Way::Copied | Way::Discarded => return copy_out(around, socket, buffer, meter),
     };
     match moved {
@@ -131,14 +142,14 @@ fn copy_out(
     around: Around<'_>,
     socket: BorrowedFd<'_>,
     buffer: &mut [u8],
-    meter: &mut Meter<'_>,
+    meter: &mut Meter<'_, impl Timing>,
 ) -> Result<(), Broken> {
     let mut input = file(around.standard.input).map_err(Broken::Input)?;
     loop {
         if around.stopped() {
             return Err(Broken::Interrupted);
         }
-        match input.read(buffer) {
+        match meter.timing.on_standard(|| input.read(buffer)) {
             Ok(0) => return Ok(()),
             Ok(bytes) => send_all(around, socket, &buffer[..bytes], meter)?,
             Err(e) if e.kind() == ErrorKind::Interrupted => {}

@@ -1,23 +1,44 @@
 //! What a transfer was worth, and what was noticed.
 
+use std::fs;
+
 use netfathom_model::environment::Environment;
 use netfathom_model::plan::{Role, TransferPlan};
 use netfathom_model::record::{TransferEnd, TransferResult, UdpCounts};
 use netfathom_model::units::format_duration;
 use netfathom_model::verdict::{Finding, Level, Verdict};
 
+use super::explain::{Host, explain_all};
+use super::zero_copy;
 use crate::observer::Progressed;
 
-pub(super) fn conclude(environment: Environment, result: TransferResult) -> Progressed<TransferResult> {
+pub(super) fn conclude(environment: Environment, mut result: TransferResult) -> Progressed<TransferResult> {
+    if result.plan.explain {
+        result.explanation = explain_all(&result.plan, &result.streams, &host(&result));
+    }
     let verdict = judge(&result);
     let findings = findings(&result);
     Progressed { verdict, findings, ..Progressed::new(environment, result) }
 }
 
+/// What an explanation may go by beside the streams, of this host as it is now.
+fn host(result: &TransferResult) -> Host {
+    let limits = match result.plan.role {
+        Role::Transmit => "/proc/sys/net/ipv4/tcp_wmem",
+        Role::Receive => "/proc/sys/net/ipv4/tcp_rmem",
+    };
+    Host {
+        granted_buffer_bytes: result.granted_buffer_bytes,
+        congestion: result.congestion.clone(),
+        // Without /proc a limit is named without its value.
+        buffer_limits: fs::read_to_string(limits).ok().as_deref().and_then(Host::limits),
+    }
+}
+
 fn judge(result: &TransferResult) -> Verdict {
     let mut verdict = Verdict::default();
     match &result.end {
-        TransferEnd::Whole => {}
+        TransferEnd::Whole | TransferEnd::Stopped => {}
         TransferEnd::Acknowledged => verdict.lower(
             Level::Degraded,
             "the receiving host has acknowledged everything, but its program did not close: whether it has read all \
@@ -37,6 +58,13 @@ fn judge(result: &TransferResult) -> Verdict {
         ),
         TransferEnd::Interrupted => verdict.lower(Level::Void, "it was ended before it was whole"),
         TransferEnd::Broken { why } => verdict.lower(Level::Void, format!("it broke off: {why}")),
+    }
+    let (there, expected) = (result.streams.len(), usize::from(result.plan.streams));
+    if result.plan.serve.is_none() && there < expected {
+        verdict.lower(
+            Level::Degraded,
+            format!("{there} of {expected} streams came: give both ends the same --parallel"),
+        );
     }
     for counts in result.streams.iter().filter_map(|s| s.udp.as_ref()) {
         judge_datagrams(&mut verdict, counts);
@@ -59,7 +87,8 @@ fn judge_datagrams(verdict: &mut Verdict, counts: &UdpCounts) {
 }
 
 fn findings(result: &TransferResult) -> Vec<Finding> {
-    granted(&result.plan, result.granted_buffer_bytes).into_iter().collect()
+    let granted = granted(&result.plan, result.granted_buffer_bytes);
+    granted.into_iter().chain(zero_copy::finding(result)).collect()
 }
 
 /// What the kernel made of the wish for a buffer.

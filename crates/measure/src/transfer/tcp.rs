@@ -4,38 +4,74 @@
 use std::fs::File;
 use std::io::{self, ErrorKind, Write};
 use std::os::fd::{AsFd, BorrowedFd};
+use std::thread;
 use std::time::Duration;
 
 use netfathom_model::plan::TransferPlan;
-use netfathom_model::record::{Checksum, TransferEnd, TransferResult, TransferStream, Way};
+use netfathom_model::record::{TransferEnd, TransferResult, Way};
 use netfathom_sys::tcp_info;
 
 use super::account::{Meter, state};
-use super::ends::{self, End, Event};
+use super::door::Door;
+use super::ends::End;
 use super::incoming::{receive_by, way_in};
 use super::outgoing::{send_input, send_made_up, way_out};
+use super::streams::{Moved, Moving, Streams};
+use super::timing::{Timed, Timing, Untimed};
+use super::zero_copy::{ZeroCopy, by_way};
 use super::{Around, Broken, Buffer, TransferError, checksum, closing};
 
 /// What one call moves where there is no buffer that could be too small; also the largest pipe
 /// that an ordinary user may have (`fs.pipe-max-size`).
 pub(super) const LARGE: usize = 1 << 20;
 
-/// Connects and sends.
-pub(super) fn transmit(
-    plan: &TransferPlan,
-    around: Around<'_>,
-    mut buffer: Buffer,
-    tell: &mut dyn FnMut(Event),
-) -> Result<TransferResult, TransferError> {
-    let (end, peer) = ends::connect(plan, around, tell)?;
+/// How one stream is sent.
+pub(super) fn sending(plan: &TransferPlan) -> Moving {
+    if plan.explain { send::<Timed> } else { send::<Untimed> }
+}
+
+/// Waits for as many streams as the plan has, and receives until all have ended.
+pub(super) fn receive(plan: &TransferPlan, around: Around<'_>) -> Result<TransferResult, TransferError> {
+    let taking = if plan.explain { take::<Timed> } else { take::<Untimed> };
+    let mut door = Door::open(plan, around)?;
+    thread::scope(|scope| {
+        let mut streams = Streams::new(scope, plan);
+        let mut interrupted = false;
+        for number in 0..plan.streams {
+            let end = match door.next() {
+                // What has come by then is told.
+                Err(TransferError::Interrupted) if number > 0 => {
+                    interrupted = true;
+                    break;
+                }
+                end => end.inspect_err(|_| around.end())?,
+            };
+            let Some(end) = end else { break };
+            streams.start(end, around, taking)?;
+        }
+        drop(door);
+        let mut result = streams.result();
+        if interrupted && !matches!(result.end, TransferEnd::Broken { .. }) {
+            result.end = TransferEnd::Interrupted;
+        }
+        Ok(result)
+    })
+}
+
+/// One stream out.
+fn send<T: Timing>(plan: &TransferPlan, around: Around<'_>, number: usize, end: &End) -> Moved {
     let socket = end.socket.as_fd();
-    let mut meter = Meter::start(around.live);
+    let mut buffer = Buffer::new(plan);
+    let mut meter = Meter::<T>::start(around.live, number, end);
     let mut way = Way::Copied;
+    let mut zero_copy = ZeroCopy::of(plan);
     let sent = closing::guard(socket).and_then(|()| {
         if plan.checksum {
             return checksum::send(plan, around, socket, buffer.bytes_mut(), &mut meter).map(Some);
         }
-        if plan.made_up {
+        if let Some(zero_copy) = &mut zero_copy {
+            zero_copy.send_made_up(plan, around, socket, buffer.bytes(), &mut meter)?;
+        } else if plan.made_up {
             send_made_up(plan, around, socket, buffer.bytes(), &mut meter)?;
         } else {
             way = way_out(around);
@@ -44,27 +80,36 @@ pub(super) fn transmit(
         Ok(None)
     });
     let mut stream = meter.stop(0);
+    let idle = Duration::from_nanos(plan.idle_ns);
     let closed = sent.and_then(|trailer| {
-        let (how, said) = closing::end(socket, Duration::from_nanos(plan.idle_ns), around)?;
+        zero_copy.as_mut().map_or(Ok(()), |zero_copy| zero_copy.finish(around, socket, idle))?;
+        let (how, said) = closing::end(socket, idle, around)?;
         stream.closed_ns = Some(meter.elapsed_ns());
-        let checksum = trailer.map(|sent| checksum::answered(&sent, &said)).transpose()?;
-        Ok((how, checksum))
+        stream.checksum = trailer.map(|sent| checksum::answered(&sent, &said)).transpose()?;
+        Ok(how)
     });
+    // What the kernel still had to send is a part of it.
+    stream.samples = meter.seen();
     stream.tcp = tcp_info::read(socket).ok().map(|info| state(&info));
-    let ended = closed.and_then(|ended| closing::release(socket).map(|()| ended));
-    Ok(result(plan, &end, peer.to_string(), buffer.address(), way, ended, stream))
+    let ended = closed.and_then(|how| closing::release(socket).map(|()| how));
+    stream.end = ended.unwrap_or_else(|broken| broken.beside(plan.streams).end());
+    stream.zero_copy = by_way(plan, way, end.peer, &stream);
+    let buffer_address = buffer.address();
+    if let Some((zero_copied, under_way)) = zero_copy.map(|mut zero_copy| zero_copy.counted(socket)) {
+        stream.zero_copy = Some(zero_copied);
+        if under_way {
+            // The kernel still sends from it: what comes to lie there next would go in its place.
+            std::mem::forget(buffer);
+        }
+    }
+    Moved { stream, way, buffer_address }
 }
 
-/// Waits for a sender and receives until it ends.
-pub(super) fn receive(
-    plan: &TransferPlan,
-    around: Around<'_>,
-    mut buffer: Buffer,
-    tell: &mut dyn FnMut(Event),
-) -> Result<TransferResult, TransferError> {
-    let (end, peer) = ends::accept(ends::listen(plan, tell)?, around, tell)?;
+/// One stream in.
+fn take<T: Timing>(plan: &TransferPlan, around: Around<'_>, number: usize, end: &End) -> Moved {
     let socket = end.socket.as_fd();
-    let mut meter = Meter::start(around.live);
+    let mut buffer = Buffer::new(plan);
+    let mut meter = Meter::<T>::start(around.live, number, end);
     let mut way = way_in(plan, around);
     let received = closing::guard(socket).and_then(|()| {
         if plan.checksum {
@@ -74,31 +119,13 @@ pub(super) fn receive(
     });
     let mut stream = meter.stop(0);
     stream.tcp = tcp_info::read(socket).ok().map(|info| state(&info));
-    let ended = received.and_then(|sum| closing::release(socket).map(|()| (TransferEnd::Whole, sum)));
-    Ok(result(plan, &end, peer.to_string(), buffer.address(), way, ended, stream))
-}
-
-fn result(
-    plan: &TransferPlan,
-    end: &End,
-    peer: String,
-    buffer_address: u64,
-    way: Way,
-    ended: Result<(TransferEnd, Option<Checksum>), Broken>,
-    stream: TransferStream,
-) -> TransferResult {
-    let (how, checksum) = ended.unwrap_or_else(|broken| (broken.end(), None));
-    TransferResult {
-        plan: plan.clone(),
-        local: end.local.to_string(),
-        peer: Some(peer),
-        buffer_address,
-        granted_buffer_bytes: end.granted_bytes,
-        way,
-        end: how,
-        checksum,
-        streams: vec![stream],
+    let ended = received.and_then(|sum| closing::release(socket).map(|()| sum));
+    match ended {
+        Ok(checksum) => stream.checksum = checksum,
+        Err(broken) => stream.end = broken.end(),
     }
+    stream.zero_copy = by_way(plan, way, end.peer, &stream);
+    Moved { stream, way, buffer_address: buffer.address() }
 }
 
 /// Bytes of one call that has no buffer.
@@ -108,17 +135,17 @@ pub(super) fn at_once(plan: &TransferPlan) -> usize {
 
 /// Repeats a call that moves bytes until there are no more.
 #[inline]
-pub(super) fn pump(
+pub(super) fn pump<T: Timing>(
     around: Around<'_>,
-    meter: &mut Meter<'_>,
+    meter: &mut Meter<'_, T>,
     broken: impl Fn(io::Error) -> Broken,
-    mut call: impl FnMut() -> io::Result<usize>,
+    mut call: impl FnMut(&mut T) -> io::Result<usize>,
 ) -> Result<(), Broken> {
     loop {
         if around.stopped() {
             return Err(Broken::Interrupted);
         }
-        match call() {
+        match call(&mut meter.timing) {
             Ok(0) => return Ok(()),
             Ok(bytes) => meter.moved(bytes),
             Err(e) if e.kind() == ErrorKind::Interrupted => {}

@@ -7,7 +7,7 @@
 
 use std::fs::File;
 use std::io::{ErrorKind, Read};
-use std::net::{SocketAddr, UdpSocket};
+use std::net::SocketAddr;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::thread;
 use std::time::Duration;
@@ -17,9 +17,11 @@ use netfathom_model::record::{TransferEnd, TransferResult, UdpCounts, Way};
 use netfathom_sys::clock::monotonic_ns;
 use netfathom_sys::{endpoint, socket};
 
-use super::account::{Meter, nothing};
-use super::ends::{self, Event};
+use super::account::Meter;
+use super::ends::{self, End, Event};
 use super::incoming::touch;
+use super::pace::Pace;
+use super::streams::{self, Moved};
 use super::tcp::{file, write_all};
 use super::{Around, Broken, Buffer, TransferError};
 
@@ -29,19 +31,14 @@ const MORE_MARKS: u32 = 4;
 const NO_ROOM: Duration = Duration::from_millis(1);
 
 /// Sends to a host, which need not be there: nobody confirms what goes.
-pub(super) fn transmit(
-    plan: &TransferPlan,
-    around: Around<'_>,
-    mut buffer: Buffer,
-    tell: &mut dyn FnMut(Event),
-) -> Result<TransferResult, TransferError> {
-    let (end, peer) = ends::connect(plan, around, tell)?;
+pub(super) fn send(plan: &TransferPlan, around: Around<'_>, number: usize, end: &End) -> Moved {
+    let mut buffer = Buffer::new(plan);
     let mut sender = Sender { around, socket: end.socket.as_fd(), counts: UdpCounts::default() };
-    let mut meter = Meter::start(around.live);
+    let mut meter = Meter::start(around.live, number, end);
     let sent = if plan.made_up {
         sender.made_up(plan, buffer.bytes(), &mut meter)
     } else {
-        sender.input(buffer.bytes_mut(), &mut meter)
+        sender.input(plan, buffer.bytes_mut(), &mut meter)
     };
     let mut stream = meter.stop(0);
     if sent.is_ok() {
@@ -49,17 +46,8 @@ pub(super) fn transmit(
     }
     sender.counts.datagrams = meter.calls;
     stream.udp = Some(sender.counts);
-    Ok(TransferResult {
-        plan: plan.clone(),
-        local: end.local.to_string(),
-        peer: Some(peer.to_string()),
-        buffer_address: buffer.address(),
-        granted_buffer_bytes: end.granted_bytes,
-        way: Way::Copied,
-        checksum: None,
-        end: sent.map_or_else(|broken| broken.end(), |()| TransferEnd::Unconfirmed),
-        streams: vec![stream],
-    })
+    stream.end = sent.map_or_else(|broken| broken.end(), |()| TransferEnd::Unconfirmed);
+    Moved { stream, way: Way::Copied, buffer_address: buffer.address() }
 }
 
 struct Sender<'a> {
@@ -73,7 +61,11 @@ impl Sender<'_> {
         let mark = &bytes[..MARK_BYTES as usize];
         self.send(mark)?;
         meter.restart();
+        let mut pace = Pace::start(plan);
         for _ in 0..plan.time_ns.map_or(plan.buffers, |_| u64::MAX) {
+            if let Some(pace) = &mut pace {
+                pace.wait(bytes.len(), self.around);
+            }
             if self.around.expired() {
                 break;
             }
@@ -84,12 +76,16 @@ impl Sender<'_> {
         self.mark_end(mark)
     }
 
-    fn input(&mut self, buffer: &mut [u8], meter: &mut Meter<'_>) -> Result<(), Broken> {
+    fn input(&mut self, plan: &TransferPlan, buffer: &mut [u8], meter: &mut Meter<'_>) -> Result<(), Broken> {
         let mut input = file(self.around.standard.input).map_err(Broken::Input)?;
+        let mut pace = Pace::start(plan);
         loop {
             match input.read(buffer) {
                 Ok(0) => return self.mark_end(&[]),
                 Ok(bytes) => {
+                    if let Some(pace) = &mut pace {
+                        pace.wait(bytes, self.around);
+                    }
                     self.send(&buffer[..bytes])?;
                     meter.moved(bytes);
                 }
@@ -127,7 +123,7 @@ impl Sender<'_> {
             match endpoint::send(self.socket, bytes) {
                 Ok(_) => return Ok(()),
                 Err(e) if e.kind() == ErrorKind::Interrupted => {}
-                Err(e) if e.raw_os_error() == Some(ENOBUFS) => {
+                Err(e) if endpoint::has_no_room(&e) => {
                     self.counts.retried += 1;
                     thread::sleep(NO_ROOM);
                 }
@@ -137,50 +133,38 @@ impl Sender<'_> {
     }
 }
 
-/// No buffer space available (errno(3)): the device's queue is full.
-const ENOBUFS: i32 = 105;
-
 /// Receives what the first sender sends, until its mark of the end.
-pub(super) fn receive(
-    plan: &TransferPlan,
-    around: Around<'_>,
-    mut buffer: Buffer,
-    tell: &mut dyn FnMut(Event),
-) -> Result<TransferResult, TransferError> {
-    let end = ends::listen(plan, tell)?;
-    let socket = UdpSocket::from(end.socket);
-    let address = buffer.address();
+pub(super) fn receive(plan: &TransferPlan, around: Around<'_>) -> Result<TransferResult, TransferError> {
+    let end = ends::listen(plan, around)?;
+    let mut buffer = Buffer::new(plan);
     let output = (!plan.made_up).then(|| file(around.standard.output)).transpose();
     let output = output.map_err(|source| TransferError::Socket { action: "use standard output", source })?;
     let mut receiver = Receiver {
         plan,
         around,
         output,
-        meter: Meter::start(around.live),
+        meter: Meter::start(around.live, 0, &end),
         counts: UdpCounts::default(),
         peer: None,
         foreign_since: None,
     };
-    let received = receiver.run(socket.as_fd(), buffer.bytes_mut(), tell);
+    let received = receiver.run(end.socket.as_fd(), buffer.bytes_mut());
     if matches!(received, Err(Broken::Interrupted)) && receiver.peer.is_none() {
         return Err(TransferError::Interrupted);
     }
-    receiver.counts.dropped = socket::drops(&socket).map_or(0, u64::from);
-    let idle = if matches!(received, Ok(TransferEnd::Idle)) { plan.idle_ns } else { 0 };
-    let counts = Some(receiver.counts);
-    let mut stream = if receiver.peer.is_some() { receiver.meter.stop(idle) } else { nothing(counts) };
-    stream.udp = counts;
-    Ok(TransferResult {
-        plan: plan.clone(),
-        local: end.local.to_string(),
-        peer: receiver.peer.map(|peer| peer.to_string()),
-        buffer_address: address,
-        granted_buffer_bytes: end.granted_bytes,
-        way: Way::Copied,
-        checksum: None,
-        end: received.unwrap_or_else(|broken| broken.end()),
-        streams: vec![stream],
-    })
+    receiver.counts.dropped = socket::drops(end.socket.as_fd()).map_or(0, u64::from);
+    // The time in which nothing came, or nobody did, is none of the transfer's.
+    let ago_ns = match received {
+        _ if receiver.peer.is_none() => u64::MAX,
+        Ok(TransferEnd::Idle) => plan.idle_ns,
+        _ => 0,
+    };
+    let mut stream = receiver.meter.stop(ago_ns);
+    stream.peer = receiver.peer.map(|peer| peer.to_string());
+    stream.udp = Some(receiver.counts);
+    stream.end = received.unwrap_or_else(|broken| broken.end());
+    let moved = Moved { stream, way: Way::Copied, buffer_address: buffer.address() };
+    Ok(streams::result(plan, end.local.to_string(), end.granted_bytes, vec![moved]))
 }
 
 struct Receiver<'a> {
@@ -197,12 +181,7 @@ struct Receiver<'a> {
 }
 
 impl Receiver<'_> {
-    fn run(
-        &mut self,
-        socket: BorrowedFd<'_>,
-        buffer: &mut [u8],
-        tell: &mut dyn FnMut(Event),
-    ) -> Result<TransferEnd, Broken> {
+    fn run(&mut self, socket: BorrowedFd<'_>, buffer: &mut [u8]) -> Result<TransferEnd, Broken> {
         loop {
             if self.around.stopped() {
                 return Err(Broken::Interrupted);
@@ -231,24 +210,19 @@ impl Receiver<'_> {
                 continue;
             }
             if self.peer.is_none() {
-                self.begin(socket, from, tell)?;
+                self.begin(socket, from)?;
             }
             self.take(length, buffer)?;
         }
     }
 
     /// The first data: from now on silence means that the end was lost.
-    fn begin(
-        &mut self,
-        socket: BorrowedFd<'_>,
-        from: SocketAddr,
-        tell: &mut dyn FnMut(Event),
-    ) -> Result<(), Broken> {
+    fn begin(&mut self, socket: BorrowedFd<'_>, from: SocketAddr) -> Result<(), Broken> {
         self.peer = Some(from);
         if self.counts.marks == 0 {
             self.meter.restart();
         }
-        tell(Event::Accept(from));
+        self.around.tell(Event::Accept(from));
         endpoint::set_receive_limit(socket, Duration::from_nanos(self.plan.idle_ns)).map_err(Broken::Network)
     }
 

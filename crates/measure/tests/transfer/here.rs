@@ -85,12 +85,11 @@ fn run(
 ) -> Result<(TransferResult, Verdict), TransferError> {
     let live = Live::default();
     let standard = Standard { input: input.as_fd(), output: output.as_fd() };
-    let around = Around { standard, live: &live, stop };
     // Who does not listen does not want to know.
-    let mut tell = |event| {
+    let tell = |event| {
         let _ = tell.send(event);
     };
-    transfer::run(plan, around, &mut tell).map(|p| (p.result, p.verdict))
+    transfer::run(plan, Around { standard, live: &live, stop, tell: &tell }).map(|p| (p.result, p.verdict))
 }
 
 /// Why it broke off.

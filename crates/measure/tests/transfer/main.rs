@@ -2,6 +2,10 @@
 //! standard library.
 
 mod here;
+mod pace;
+mod parallel;
 mod pipes;
+mod serve;
 mod tcp;
 mod udp;
+mod zero_copy;

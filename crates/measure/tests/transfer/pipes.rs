@@ -3,13 +3,14 @@
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
 use std::os::fd::AsFd;
+use std::sync::mpsc::channel;
 use std::thread;
 
 use netfathom_model::plan::Protocol::Tcp;
 use netfathom_model::record::{TransferEnd, TransferResult, Way};
 use netfathom_sys::endpoint;
 
-use crate::here::{Here, receiver, sender, why};
+use crate::here::{HANGS, Here, receiver, sender, why};
 
 /// Bytes that betray any that is missing, doubled or out of place.
 fn telling(length: usize) -> Vec<u8> {
@@ -90,18 +91,42 @@ fn who_reads_the_output_no_more_is_told_to_both_ends() {
 }
 
 #[test]
+fn the_output_can_be_read_while_nothing_comes_and_left_before_the_end() {
+    for full_blocks in [false, true] {
+        let mut plan = receiver(Tcp);
+        (plan.made_up, plan.full_blocks, plan.buffer_bytes) = (false, full_blocks, 5);
+        let mut to = Here::start(plan);
+        let mut peer = TcpStream::connect(to.address()).unwrap();
+        peer.write_all(b"first").unwrap();
+        let mut output = to.output.take().unwrap();
+        // Read and closed in a thread, as a pipe whose lock is held blocks both.
+        let (tell, told) = channel();
+        thread::spawn(move || {
+            let mut some = [0; 5];
+            output.read_exact(&mut some).unwrap();
+            drop(output);
+            tell.send(some).unwrap();
+        });
+        assert_eq!(told.recv_timeout(HANGS).expect("what came is there to be read"), *b"first");
+        peer.shutdown(Shutdown::Write).unwrap();
+        let to = to.result();
+        assert_eq!((&to.end, to.bytes()), (&TransferEnd::Whole, 5), "nothing was left for who had ended");
+    }
+}
+
+#[test]
 fn a_checksum_is_compared_and_confirmed_and_no_part_of_the_data() {
     for length in [0, 1, 39, 40, 41, 8192, 1_000_001] {
         for full_blocks in [false, true] {
             let (bytes, [from, to]) = transferred(length, full_blocks, true, [true; 2]);
             assert!(bytes == telling(length), "{length} bytes are not what they were");
             assert_eq!([from.bytes(), to.bytes()], [length as u64; 2]);
-            let sums = [from.checksum.unwrap(), to.checksum.unwrap()];
+            let sums = [&from, &to].map(|result| result.streams[0].checksum.clone().unwrap());
             assert!(sums[0].agrees && sums[0] == sums[1]);
         }
     }
     // That of no bytes at all is known.
-    let none = transferred(0, false, false, [true; 2]).1[0].checksum.clone().unwrap();
+    let none = transferred(0, false, false, [true; 2]).1[0].streams[0].checksum.clone().unwrap();
     assert_eq!(none.sha256, "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
 }
 

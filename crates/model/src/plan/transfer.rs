@@ -24,6 +24,8 @@ const MOST_BUFFER_BYTES: u64 = 1 << 30;
 const MOST_DATAGRAM_BYTES: u64 = 65_527;
 /// Larger than the largest page there is.
 const MOST_ALIGN: u64 = 1 << 30;
+/// Each takes a thread and a buffer.
+const MOST_STREAMS: u64 = 1024;
 
 /// Which end of a transfer this is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -102,6 +104,46 @@ pub struct TransferPlan {
     /// How long nothing must come over UDP, or move over TCP once all is acknowledged, before
     /// the end is taken for lost.
     pub idle_ns: u64,
+    /// How many connections at once.
+    #[serde(default = "one")]
+    pub streams: u16,
+    /// How often it is told how far the transfer is.
+    #[serde(default)]
+    pub interval_ns: Option<u64>,
+    /// Whether the connection is watched, so that it can be told what held it up.
+    #[serde(default)]
+    pub explain: bool,
+    /// Whether data that is made up goes without a copy (MSG_ZEROCOPY), and it is told how much
+    /// of any data did.
+    #[serde(default)]
+    pub zero_copy: bool,
+    /// The most that goes, of each stream; `None` for all there is.
+    #[serde(default)]
+    pub pace_bits_per_s: Option<u64>,
+    /// The name of the congestion control (TCP_CONGESTION); `None` for the system's.
+    #[serde(default)]
+    pub congestion: Option<String>,
+    /// Whether the processor time of softirqs is taken too.
+    #[serde(default)]
+    pub cost: bool,
+    /// A receiver that takes sender after sender, until it is ended.
+    #[serde(default)]
+    pub serve: Option<Service>,
+}
+
+/// What a receiver grants that takes one sender after the other, and several at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Service {
+    /// How many senders at once; those beyond are cut off.
+    pub most_clients: u32,
+    /// Bytes of one connection, after which it is cut; `None` for no limit.
+    pub most_bytes: Option<u64>,
+    /// How long a sender may send nothing before it is cut off.
+    pub timeout_ns: u64,
+}
+
+fn one() -> u16 {
+    1
 }
 
 impl TransferPlan {
@@ -129,14 +171,22 @@ impl TransferPlan {
             discard: false,
             checksum: false,
             idle_ns: DEFAULT_IDLE_NS,
+            streams: 1,
+            interval_ns: None,
+            explain: false,
+            zero_copy: false,
+            pace_bits_per_s: None,
+            congestion: None,
+            cost: false,
+            serve: None,
         }
     }
 
-    /// Bytes that a transmitter sends which makes its data itself.
+    /// Bytes that a transmitter sends which makes its data itself, over all its streams.
     #[must_use]
     pub fn planned_bytes(&self) -> Option<u64> {
         let known = self.role == Role::Transmit && self.made_up && self.time_ns.is_none();
-        known.then(|| self.buffer_bytes.saturating_mul(self.buffers))
+        known.then(|| self.buffer_bytes.saturating_mul(self.buffers).saturating_mul(self.streams.into()))
     }
 
     /// Checks what the types do not.
@@ -153,6 +203,8 @@ impl TransferPlan {
         range("idle", self.idle_ns / 1_000_000, 1, 86_400_000)?;
         self.buffer_place()?;
         self.ends()?;
+        self.streams()?;
+        self.watched()?;
         match self.protocol {
             Protocol::Tcp => {}
             Protocol::Udp => self.datagrams()?,
@@ -197,7 +249,9 @@ impl TransferPlan {
             let flag = if self.discard { "discard" } else { "full-blocks" };
             return conflict(format!("--{flag} is for the receiver: give it with -r"));
         }
-        if self.discard && (!self.made_up || self.touch || self.checksum || self.protocol == Protocol::Udp) {
+        let sees = self.touch || self.checksum || self.protocol == Protocol::Udp;
+        // That --zero-copy cannot either is told by its own name.
+        if self.discard && (!self.made_up || (sees && !self.zero_copy)) {
             return conflict(
                 "--discard leaves the data in the kernel: it needs --source-sink and TCP, and cannot --touch or --checksum"
                     .into(),
@@ -206,7 +260,74 @@ impl TransferPlan {
         Ok(())
     }
 
+    fn streams(&self) -> Result<(), PlanError> {
+        range("parallel", self.streams.into(), 1, MOST_STREAMS)?;
+        if self.streams > 1 && !self.made_up {
+            return conflict(
+                "--parallel: standard input and output are one stream each: add --source-sink, or leave it out".into(),
+            );
+        }
+        let Some(service) = &self.serve else { return Ok(()) };
+        range("max-clients", service.most_clients.into(), 1, MOST_STREAMS)?;
+        range("max-bytes", service.most_bytes.unwrap_or(1), 1, u64::MAX)?;
+        range("timeout", service.timeout_ns / 1_000_000, 1, 86_400_000)?;
+        if self.role == Role::Transmit {
+            return conflict("--serve is for the receiver: give it with -r".into());
+        }
+        if !self.made_up {
+            return conflict(
+                "--serve: several senders cannot share standard output: add --source-sink to throw the data away".into(),
+            );
+        }
+        if self.explain || self.cost {
+            let flag = if self.explain { "explain" } else { "cost" };
+            return conflict(format!(
+                "--{flag} is for one transfer: a service has many, and waits between them: leave --serve out"
+            ));
+        }
+        if self.streams > 1 {
+            return conflict(
+                "--parallel: a receiver that serves takes any number of streams: leave it out, --max-clients is the limit"
+                    .into(),
+            );
+        }
+        Ok(())
+    }
+
+    fn watched(&self) -> Result<(), PlanError> {
+        if let Some(ns) = self.interval_ns {
+            range("interval", ns / 1_000_000, 10, 86_400_000)?;
+        }
+        if let Some(bits) = self.pace_bits_per_s {
+            range("pace", bits, 8_000, 1_000_000_000_000)?;
+            if self.role == Role::Receive {
+                return conflict("--pace is for the transmitter: give it with -t".into());
+            }
+        }
+        if self.zero_copy && self.checksum {
+            return conflict("--zero-copy: a checksum needs to see the bytes: leave --checksum out".into());
+        }
+        if self.zero_copy && self.role == Role::Receive && (self.full_blocks || self.touch) {
+            return conflict(
+                "--zero-copy: whole blocks are put together in a buffer, and bytes that are looked at are copied: \
+                 leave --full-blocks and --touch out"
+                    .into(),
+            );
+        }
+        Ok(())
+    }
+
     fn datagrams(&self) -> Result<(), PlanError> {
+        let for_tcp = [
+            (self.streams > 1, "parallel"),
+            (self.serve.is_some(), "serve"),
+            (self.explain, "explain"),
+            (self.zero_copy, "zero-copy"),
+            (self.congestion.is_some(), "congestion"),
+        ];
+        if let Some((_, flag)) = for_tcp.iter().find(|(on, _)| *on) {
+            return conflict(format!("--{flag} is for TCP: leave it out, or --udp"));
+        }
         if self.checksum {
             return conflict(
                 "--checksum is for TCP: what UDP loses is missing anyway; leave one of them out".into(),
@@ -239,44 +360,4 @@ fn conflict(text: String) -> Result<(), PlanError> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn to(change: impl FnOnce(&mut TransferPlan)) -> Result<TransferPlan, PlanError> {
-        let mut plan = TransferPlan::classic(Role::Transmit);
-        plan.host = Some("localhost".into());
-        change(&mut plan);
-        plan.validated()
-    }
-
-    #[test]
-    fn the_classic_defaults_are_a_plan() {
-        let plan = to(|p| p.made_up = true).unwrap();
-        assert_eq!((plan.planned_bytes(), plan.port, plan.align), (Some(16 << 20), 5001, 16_384));
-        assert!(TransferPlan::classic(Role::Receive).validated().is_ok());
-        assert!(to(|p| (p.align, p.offset) = (4096, 4095)).is_ok());
-        assert!(to(|p| p.align = 0).is_ok());
-    }
-
-    #[test]
-    fn what_cannot_be_is_refused_with_what_could() {
-        type Change = fn(&mut TransferPlan);
-        let cases: [(Change, &str); 11] = [
-            (|p| p.buffer_bytes = 0, "from 1 to 1073741824"),
-            (|p| p.buffer_bytes = 2 << 30, "from 1 to 1073741824"),
-            (|p| p.buffers = 0, "--count 0"),
-            (|p| p.port = 0, "from 1 to 65535"),
-            (|p| p.align = 3, "choose 2 or 4"),
-            (|p| p.offset = 16_384, "choose less"),
-            (|p| p.full_blocks = true, "give it with -r"),
-            (|p| p.host = None, "needs the host"),
-            (|p| (p.protocol, p.made_up, p.buffer_bytes) = (Protocol::Udp, true, 4), "at least 5"),
-            (|p| (p.protocol, p.buffer_bytes) = (Protocol::Udp, 65_528), "at most 65507"),
-            (|p| p.socket_buffer_bytes = Some(0), "--socket-buffer 0"),
-        ];
-        for (change, said) in cases {
-            let error = to(change).unwrap_err().to_string();
-            assert!(error.contains(said), "{error}");
-        }
-    }
-}
+mod tests;

@@ -4,7 +4,7 @@ use std::vec;
 
 use super::Profile;
 use super::piece::{Course, Piece};
-use super::random::SplitMix64;
+use crate::random::SplitMix64;
 
 /// The intended departures of a profile, in nanoseconds from the start of the trial and in
 /// order: all of them, or every n-th ([`Schedule::lane`]).

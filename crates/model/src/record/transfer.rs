@@ -20,13 +20,22 @@ pub struct TransferResult {
     pub granted_buffer_bytes: Option<u32>,
     /// How the bytes went.
     pub way: Way,
-    /// How it came to its end.
+    /// How it came to its end: of several streams, the worst.
     pub end: TransferEnd,
-    /// What the ends made of the checksum, where one was asked for and the data came to its end.
-    #[serde(default)]
-    pub checksum: Option<Checksum>,
-    /// Each stream; one unless more were asked for.
+    /// Each stream; one unless more were asked for. Of a service, the last ones that ended.
     pub streams: Vec<TransferStream>,
+    /// The congestion control that the kernel used.
+    #[serde(default)]
+    pub congestion: Option<String>,
+    /// What a receiver did that served.
+    #[serde(default)]
+    pub served: Option<Served>,
+    /// What it cost the processors of this host, where that was asked for.
+    #[serde(default)]
+    pub cost: Option<TransferCost>,
+    /// What held it up, where that was asked for.
+    #[serde(default)]
+    pub explanation: Option<Explanation>,
 }
 
 impl TransferResult {
@@ -36,10 +45,10 @@ impl TransferResult {
         self.streams.iter().map(|s| s.bytes).sum()
     }
 
-    /// The longest time of a stream.
+    /// From the beginning of the first stream to the end of the last.
     #[must_use]
     pub fn duration_ns(&self) -> u64 {
-        self.streams.iter().map(|s| s.duration_ns).max().unwrap_or(0)
+        self.streams.iter().map(|s| s.began_ns + s.duration_ns).max().unwrap_or(0)
     }
 
     /// Bytes a second of all streams; `None` where no time passed.
@@ -99,6 +108,8 @@ pub enum TransferEnd {
     Unconfirmed,
     /// No mark of the end came, and nothing else did for the idle time.
     Idle,
+    /// A service was ended by its user, which is how it ends.
+    Stopped,
     /// The user ended it.
     Interrupted,
     /// It broke off.
@@ -111,6 +122,17 @@ pub enum TransferEnd {
 /// One stream of a transfer.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct TransferStream {
+    /// The other end, `ADDRESS:PORT`; `None` where nobody came.
+    #[serde(default)]
+    pub peer: Option<String>,
+    /// When it began, after the first.
+    #[serde(default)]
+    pub began_ns: u64,
+    /// How it came to its end.
+    pub end: TransferEnd,
+    /// What the ends made of the checksum, where one was asked for and the data came to its end.
+    #[serde(default)]
+    pub checksum: Option<Checksum>,
     /// Payload that was handed to the kernel, or taken from it.
     pub bytes: u64,
     /// System calls on the socket that moved some.
@@ -127,6 +149,186 @@ pub struct TransferStream {
     pub tcp: Option<TcpState>,
     /// What came over UDP besides the data.
     pub udp: Option<UdpCounts>,
+    /// How much went without a copy, where that was asked for.
+    #[serde(default)]
+    pub zero_copy: Option<ZeroCopied>,
+    /// Where its time went, where it was watched.
+    #[serde(default)]
+    pub calls_took: Option<CallTimes>,
+    /// How it went on, where it was watched: at most 1024 looks, evenly spread.
+    #[serde(default)]
+    pub samples: Vec<TransferSample>,
+}
+
+/// How many bytes the kernel took without a copy.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ZeroCopied {
+    /// It said so, or it cannot do otherwise.
+    pub uncopied_bytes: u64,
+    /// It said that it had to copy after all.
+    pub copied_bytes: u64,
+    /// Nobody can tell.
+    pub unknown_bytes: u64,
+}
+
+/// Where the time of a stream's thread went, taken around each call.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct CallTimes {
+    /// In calls on the socket.
+    pub socket_ns: u64,
+    /// Waiting for standard input, or for whoever reads standard output.
+    pub standard_ns: u64,
+    /// Ready to run, and waiting for a processor, in calls and between them.
+    #[serde(default)]
+    pub runqueue_ns: u64,
+    /// The median of a call on the socket.
+    pub p50_ns: u64,
+    /// 99 of 100 calls were shorter.
+    pub p99_ns: u64,
+    /// The longest.
+    pub longest_ns: u64,
+    /// Calls that took 30 to 60 ms: as long as Linux may put off an acknowledgement (40 ms).
+    pub delayed_calls: u64,
+}
+
+/// One look at a stream. Bytes and counts are those since its beginning.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct TransferSample {
+    /// Since the first stream began.
+    pub at_ns: u64,
+    /// Bytes moved so far.
+    pub bytes: u64,
+    /// Calls so far.
+    pub calls: u64,
+    /// What waits in the kernel: of a transmitter what is not acknowledged, of a receiver what
+    /// is not read.
+    pub queued_bytes: u32,
+    /// Of a transmitter, what waits and was not sent yet.
+    pub unsent_bytes: u32,
+    /// Segments in flight.
+    pub in_flight: u32,
+    /// Segments sent again so far.
+    pub retransmits: u32,
+    /// Smoothed round trip; of a receiver as it estimates it from the data.
+    pub rtt_us: u32,
+    /// Congestion window, in segments.
+    pub cwnd: u32,
+    /// The window that the peer offers.
+    pub peer_window_bytes: u32,
+    /// The window that this end offers.
+    #[serde(default)]
+    pub window_bytes: u32,
+    /// Whether something was lost that is being made good.
+    #[serde(default)]
+    pub recovering: bool,
+    /// Time so far in which there was something to send.
+    pub busy_us: u64,
+    /// Of that, the peer's window was full.
+    pub window_limited_us: u64,
+    /// Of that, the send buffer was too small.
+    pub buffer_limited_us: u64,
+}
+
+/// What a receiver did that serves.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Served {
+    /// Streams that came to their end.
+    pub whole: u64,
+    /// Streams that broke off, or had sent nothing for too long.
+    pub broken: u64,
+    /// Streams that were cut after as many bytes as one may send.
+    pub too_long: u64,
+    /// Senders that found as many others there as there may be.
+    pub turned_away: u64,
+    /// The most at once.
+    pub most_at_once: u32,
+    /// Bytes of all of them.
+    pub bytes: u64,
+}
+
+/// Processor time that a transfer took on this host.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct TransferCost {
+    /// Of this process, from the beginning of the first stream until all is closed.
+    pub process_ns: u64,
+    /// Of network softirqs that others were charged with, who happened to run: another process,
+    /// ksoftirqd, or nobody. It holds what other traffic of the host caused at the time.
+    pub softirq_ns: Option<u64>,
+    /// Of network softirqs that ran on top of this process. It is part of
+    /// `process_ns`, unless the kernel counts interrupts apart (CONFIG_IRQ_TIME_ACCOUNTING).
+    pub own_softirq_ns: Option<u64>,
+    /// All of it for 1024 bytes.
+    pub ns_per_kib: f64,
+    /// Why softirqs could not be counted.
+    pub left_out: Option<String>,
+}
+
+/// What held a transfer up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Cause {
+    /// Nothing that could be mended: the processors were the limit.
+    Nothing,
+    /// The send buffer is smaller than a write, or than what is in flight at the full rate.
+    SendBuffer,
+    /// The sender waits for acknowledgements that the receiver puts off.
+    DelayedAcknowledgement,
+    /// The sender holds a small segment back until what was sent before is acknowledged.
+    Nagle,
+    /// The receiver's window is smaller than what the path holds.
+    ReceiveWindow,
+    /// The program at the sending end has nothing to send.
+    SlowSender,
+    /// The program at the receiving end does not read what is there.
+    SlowReceiver,
+    /// Segments were lost.
+    Loss,
+    /// The path is full: its bottleneck, or the congestion window.
+    Path,
+    /// It went as slowly as it was told to.
+    Pace,
+    /// Of a receiver: data came no faster, and its own window was not the reason.
+    Elsewhere,
+    /// It was over before anything could be told.
+    TooShort,
+}
+
+impl Cause {
+    /// As it is written in tables.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Nothing => "nothing wrong",
+            Self::SendBuffer => "send buffer",
+            Self::DelayedAcknowledgement => "delayed acknowledgements",
+            Self::Nagle => "Nagle",
+            Self::ReceiveWindow => "receiver's window",
+            Self::SlowSender => "slow program at the sender",
+            Self::SlowReceiver => "slow program at the receiver",
+            Self::Loss => "loss",
+            Self::Path => "path",
+            Self::Pace => "pace asked for",
+            Self::Elsewhere => "sender or path",
+            Self::TooShort => "too short to tell",
+        }
+    }
+}
+
+/// What held a transfer up, with what makes us think so.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Explanation {
+    /// The one thing that matters most.
+    pub cause: Cause,
+    /// The share of the time that it took, 0 to 1.
+    pub share: f64,
+    /// In a sentence.
+    pub said: String,
+    /// What was seen.
+    pub evidence: Vec<String>,
+    /// What to do.
+    pub remedy: String,
+    /// What else took time: cause and share, the largest first.
+    pub others: Vec<(Cause, f64)>,
 }
 
 /// What the kernel said of a connection at its end; `None` where it was too old to say.

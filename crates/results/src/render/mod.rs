@@ -6,4 +6,5 @@ mod digits;
 pub mod html;
 mod joined;
 mod standing;
+mod swept;
 pub mod terminal;

@@ -44,7 +44,10 @@ fn verdicts(measurement: &Measurement) -> Vec<&Verdict> {
         Measurement::Load(r) => r.trials.iter().map(|t| &t.verdict).collect(),
         Measurement::Capacity(r) => r.rows.iter().map(|t| &t.verdict).collect(),
         Measurement::Reverse(r) => r.variants.iter().flat_map(|v| &v.trials).map(|t| &t.verdict).collect(),
-        Measurement::Join(_) | Measurement::Reproduce(_) | Measurement::Transfer(_) => Vec::new(),
+        Measurement::Join(_)
+        | Measurement::Reproduce(_)
+        | Measurement::Transfer(_)
+        | Measurement::Sweep(_) => Vec::new(),
     }
 }
 

@@ -10,7 +10,7 @@ use crate::records::{HOSTILE, poisoned};
 use crate::{OPEN_ALL, Shown, show};
 
 /// The fixtures that are drawn here.
-const KINDS: [&str; 7] = ["load", "capacity", "reverse", "join", "reproduce", "taps", "ttcp"];
+const KINDS: [&str; 8] = ["load", "capacity", "reverse", "join", "reproduce", "taps", "ttcp", "sweep"];
 
 pub fn of(kind: &str) -> Record {
     let text = match kind {
@@ -20,6 +20,7 @@ pub fn of(kind: &str) -> Record {
         "reproduce" => include_str!("../fixtures/reproduce.json"),
         "taps" => include_str!("../fixtures/taps.json"),
         "ttcp" => include_str!("../fixtures/ttcp.json"),
+        "sweep" => include_str!("../fixtures/sweep.json"),
         _ => include_str!("../fixtures/reverse.json"),
     };
     serde_json::from_str(text).expect("the fixture is a record")
@@ -79,6 +80,8 @@ fn every_chart_is_drawn() {
         ("capacity", vec!["probes-0"]),
         ("reverse", vec!["reverse-ignored", "reverse-stack-ignored", "reverse-other_thread", "reverse-echo"]),
         ("join", vec!["span-0", "span-max-0", "span-1", "span-2", "percentiles"]),
+        ("ttcp", vec!["transfer-rate", "transfer-lay-0"]),
+        ("sweep", vec!["sweep"]),
         ("reproduce", vec!["figure-0", "run-0-time-tx", "run-0-rate", "run-1-reverse-ignored"]),
     ];
     for (kind, ids) in charts {
@@ -116,6 +119,45 @@ fn sparse() -> Vec<(&'static str, Record)> {
                 let Measurement::Transfer(t) = m else { return };
                 t.streams.clear();
                 (t.peer, t.plan.host) = (None, None);
+            }),
+        ),
+        (
+            "transfer that nobody looked at",
+            with("ttcp", |m| {
+                let Measurement::Transfer(t) = m else { return };
+                (t.explanation, t.cost, t.congestion) = (None, None, None);
+                for s in &mut t.streams {
+                    (s.peer, s.tcp, s.udp, s.zero_copy, s.calls_took) = Default::default();
+                    s.samples.truncate(1);
+                }
+            }),
+        ),
+        (
+            "service without senders",
+            with("ttcp", |m| {
+                let Measurement::Transfer(t) = m else { return };
+                t.streams.clear();
+                (t.served, t.explanation) = (Some(Default::default()), None);
+            }),
+        ),
+        (
+            "sweep without points",
+            with("sweep", |m| {
+                let Measurement::Sweep(s) = m else { return };
+                s.points.clear();
+            }),
+        ),
+        (
+            "sweep without causes, of which one transfer alone came to its end",
+            with("sweep", |m| {
+                let Measurement::Sweep(s) = m else { return };
+                for (i, p) in s.points.iter_mut().enumerate() {
+                    p.cause = None;
+                    p.rate = p.rate.filter(|_| i == 0);
+                    p.trials
+                        .iter_mut()
+                        .for_each(|t| (t.explanation, t.tcp, t.calls_took, t.closed_ns) = Default::default());
+                }
             }),
         ),
         (

@@ -20,7 +20,7 @@ fn blessing(what: &str) -> bool {
 type Make = fn() -> Record;
 
 /// The fixtures, each with what makes it.
-const FIXTURES: [(&str, Make); 8] = [
+const FIXTURES: [(&str, Make); 9] = [
     ("stack", fixture::stack),
     ("load", fixture::load),
     ("capacity", fixture::capacity),
@@ -29,6 +29,7 @@ const FIXTURES: [(&str, Make); 8] = [
     ("reproduce", fixture::reproduce),
     ("taps", fixture::taps),
     ("ttcp", fixture::ttcp),
+    ("sweep", fixture::sweep),
 ];
 
 #[test]
@@ -136,6 +137,7 @@ fn the_fixtures_are_valid_under_the_schema() {
         ("reproduce", "/measurement/runs/0/measurement/trials/0/load/sent"),
         ("taps", "/measurement/taps/1/lost"),
         ("ttcp", "/measurement/streams/0/tcp/retransmits"),
+        ("sweep", "/measurement/points/1/rate/median_bytes_per_s"),
     ] {
         let mut record: Value = serde_json::from_str(&fixture_text(name)).expect("JSON");
         *record.pointer_mut(spoilt).expect("the fixture has it") = "many".into();

@@ -2,7 +2,7 @@
 
 use netfathom_model::accounting::Fate;
 use netfathom_model::record::{
-    Agreement, Measurement, Record, Refused, StackResult, StageSummaryTimes, State, TrialKind,
+    Agreement, Measurement, Record, Refused, Served, StackResult, StageSummaryTimes, State, TrialKind,
 };
 use netfathom_model::verdict::Verdict;
 use netfathom_results::render::terminal::render;
@@ -180,13 +180,40 @@ fn eighty_columns_of_taps() {
 }
 
 #[test]
+fn eighty_columns_of_sweep() {
+    insta::assert_snapshot!(render(&read_fixture("sweep"), 80, false));
+}
+
+#[test]
 fn eighty_columns_of_ttcp() {
     insta::assert_snapshot!(render(&read_fixture("ttcp"), 80, false));
 }
 
 #[test]
+fn a_long_address_leaves_its_table_and_not_the_page() {
+    let mut record = read_fixture("ttcp");
+    let Measurement::Transfer(transfer) = &mut record.measurement else { panic!("another measurement") };
+    let long = "[2001:db8:1111:2222:3333:4444:5555:6666]:50001";
+    transfer.streams[1].peer = Some(long.into());
+    let text = render(&record, 80, false);
+    assert!(widest(&text) <= 80 && text.contains(&format!("- stream 2: {long}")), "{text}");
+}
+
+#[test]
+fn a_service_is_told_by_its_senders() {
+    let mut record = read_fixture("ttcp");
+    let Measurement::Transfer(transfer) = &mut record.measurement else { panic!("another measurement") };
+    let served =
+        Served { whole: 5, broken: 1, too_long: 2, turned_away: 3, most_at_once: 4, bytes: 1_234_567 };
+    transfer.served = Some(served);
+    let text = render(&record, 80, false);
+    assert!(text.contains("1,234,567 bytes sent over tcp from 8 streams, at most 4 at once"), "{text}");
+    assert!(text.contains("- turned away, too many being there: 3"), "{text}");
+}
+
+#[test]
 fn no_line_of_any_measurement_is_wider_than_the_page() {
-    for name in ["load", "capacity", "reverse", "join", "reproduce", "taps", "ttcp"] {
+    for name in ["load", "capacity", "reverse", "join", "reproduce", "taps", "ttcp", "sweep"] {
         for width in [80, 120] {
             let text = render(&read_fixture(name), width, false);
             let wide: Vec<&str> = text.lines().filter(|l| l.chars().count() > width).collect();

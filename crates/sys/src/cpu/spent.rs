@@ -24,16 +24,23 @@ impl Spent {
 }
 
 /// What the calling thread took so far (getrusage(2), since Linux 2.6.26 for a thread).
-///
-/// # Panics
-/// Never: the call cannot fail with these arguments.
 #[must_use]
 pub fn spent_by_thread() -> Spent {
+    spent_by(libc::RUSAGE_THREAD)
+}
+
+/// What all threads of this process took so far, those that have ended among them.
+#[must_use]
+pub fn spent_by_process() -> Spent {
+    spent_by(libc::RUSAGE_SELF)
+}
+
+fn spent_by(who: i32) -> Spent {
     // SAFETY: rusage is made of integers alone, for which zero is a value.
     let mut usage: libc::rusage = unsafe { mem::zeroed() };
     // SAFETY: the pointer is valid for the one rusage that is written.
-    let result = unsafe { libc::getrusage(libc::RUSAGE_THREAD, &raw mut usage) };
-    assert_eq!(result, 0, "RUSAGE_THREAD");
+    let result = unsafe { libc::getrusage(who, &raw mut usage) };
+    assert_eq!(result, 0, "the call cannot fail with these arguments");
     let ns = |t: libc::timeval| t.tv_sec as u64 * 1_000_000_000 + t.tv_usec as u64 * 1_000;
     Spent { user_ns: ns(usage.ru_utime), system_ns: ns(usage.ru_stime) }
 }
@@ -49,5 +56,7 @@ mod tests {
         let spent = spent_by_thread().since(&before);
         let sum = spent.user_ns + spent.system_ns;
         assert!((30_000_000..400_000_000).contains(&sum), "{spent:?}");
+        let all = spent_by_process();
+        assert!(all.user_ns + all.system_ns >= sum, "{all:?} {spent:?}");
     }
 }

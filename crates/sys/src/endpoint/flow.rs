@@ -43,6 +43,18 @@ pub fn discard(socket: BorrowedFd<'_>, most: usize) -> io::Result<usize> {
     counted(unsafe { libc::recv(socket.as_raw_fd(), null_mut(), most, libc::MSG_TRUNC) })
 }
 
+/// Waits until there is something to receive and leaves it there; `false` at the end of the stream.
+///
+/// # Errors
+/// Those of recv(2).
+#[inline]
+pub fn more_comes(socket: BorrowedFd<'_>) -> io::Result<bool> {
+    let mut byte = 0_u8;
+    // SAFETY: the pointer is that of one byte, and the length says one.
+    let seen = unsafe { libc::recv(socket.as_raw_fd(), (&raw mut byte).cast(), 1, libc::MSG_PEEK) };
+    Ok(counted(seen)? > 0)
+}
+
 /// Receives a datagram: its whole length, even where the buffer is shorter, and who sent it.
 ///
 /// # Errors

@@ -45,12 +45,31 @@ pub fn buffer_bytes(socket: BorrowedFd<'_>, which: Buffer) -> io::Result<u32> {
     Ok(bytes.unsigned_abs())
 }
 
+/// Has the kernel put acknowledgements off for as long as it may (TCP_QUICKACK 0), until it finds
+/// that they are needed sooner.
+///
+/// # Errors
+/// If the socket is none of TCP.
+pub fn put_off_acknowledgements(socket: BorrowedFd<'_>) -> io::Result<()> {
+    set_option(&socket, libc::IPPROTO_TCP, libc::TCP_QUICKACK, &0_i32)
+}
+
 /// Sends each write at once, without waiting for the acknowledgement of the last (TCP_NODELAY).
 ///
 /// # Errors
 /// Those of setsockopt(2).
 pub fn set_no_delay(socket: BorrowedFd<'_>) -> io::Result<()> {
     set_option(&socket, libc::IPPROTO_TCP, libc::TCP_NODELAY, &1_i32)
+}
+
+/// Whether each write is sent at once.
+///
+/// # Errors
+/// If the socket is none of TCP.
+pub fn is_no_delay(socket: BorrowedFd<'_>) -> io::Result<bool> {
+    let mut on = 0_i32;
+    get_option(&socket, libc::IPPROTO_TCP, libc::TCP_NODELAY, &mut on)?;
+    Ok(on != 0)
 }
 
 /// Marks the socket for debugging (SO_DEBUG).
@@ -69,6 +88,22 @@ pub fn is_debug(socket: BorrowedFd<'_>) -> io::Result<bool> {
     let mut on = 0_i32;
     get_option(&socket, libc::SOL_SOCKET, libc::SO_DEBUG, &mut on)?;
     Ok(on != 0)
+}
+
+/// Has the kernel ask a peer that says nothing whether it is still there, after so long and as
+/// often as that again; the connection fails (ETIMEDOUT) when four questions had no answer
+/// (tcp(7)). A program there that is slow has a kernel that answers.
+///
+/// # Errors
+/// If the socket is none of TCP.
+pub fn set_keep_alive(socket: BorrowedFd<'_>, after: Duration) -> io::Result<()> {
+    let seconds = i32::try_from(after.as_secs().max(1)).unwrap_or(i32::MAX);
+    for (name, value) in
+        [(libc::TCP_KEEPIDLE, seconds), (libc::TCP_KEEPINTVL, seconds), (libc::TCP_KEEPCNT, 4)]
+    {
+        set_option(&socket, libc::IPPROTO_TCP, name, &value)?;
+    }
+    set_option(&socket, libc::SOL_SOCKET, libc::SO_KEEPALIVE, &1_i32)
 }
 
 /// Lets a port be used again while old connections of it still linger.

@@ -25,6 +25,17 @@ fn what_is_discarded_is_counted_and_the_end_is_seen() {
 }
 
 #[test]
+fn what_comes_is_seen_and_left_and_so_is_the_end() {
+    use std::io::Write;
+    let (socket, mut peer) = pair();
+    peer.write_all(&[7; 10]).unwrap();
+    assert!(more_comes(socket.as_fd()).unwrap());
+    assert_eq!(receive(socket.as_fd(), &mut [0; 20]).unwrap(), 10);
+    drop(peer);
+    assert!(!more_comes(socket.as_fd()).unwrap());
+}
+
+#[test]
 fn closing_cuts_the_connection_only_where_it_is_to() {
     for cut in [true, false] {
         let (socket, peer) = pair();
@@ -64,4 +75,26 @@ fn a_refusal_is_told() {
     let gone = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let socket = open(Kind::Stream, gone).unwrap();
     assert_eq!(connect(socket.as_fd(), gone).unwrap_err().kind(), io::ErrorKind::ConnectionRefused);
+}
+
+#[test]
+fn writes_are_sent_at_once_only_when_asked_for() {
+    let (socket, _peer) = pair();
+    assert!(!is_no_delay(socket.as_fd()).unwrap());
+    set_no_delay(socket.as_fd()).unwrap();
+    assert!(is_no_delay(socket.as_fd()).unwrap());
+}
+
+#[test]
+fn a_silent_peer_is_asked_as_often_as_told() {
+    let (socket, _peer) = pair();
+    set_keep_alive(socket.as_fd(), Duration::from_secs(15)).unwrap();
+    let read = |level, name| {
+        let mut value = 0_i32;
+        get_option(&socket.as_fd(), level, name, &mut value).unwrap();
+        value
+    };
+    assert_eq!(read(libc::SOL_SOCKET, libc::SO_KEEPALIVE), 1);
+    let times = [libc::TCP_KEEPIDLE, libc::TCP_KEEPINTVL, libc::TCP_KEEPCNT];
+    assert_eq!(times.map(|name| read(libc::IPPROTO_TCP, name)), [15, 15, 4]);
 }

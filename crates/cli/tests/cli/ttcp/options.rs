@@ -72,6 +72,37 @@ fn options_of_the_socket_are_those_that_the_kernel_has() {
 }
 
 #[test]
+fn congestion_control_and_pace_are_those_that_the_kernel_has() {
+    let congestion = |fd: OwnedFd| endpoint::congestion(fd.as_fd()).unwrap();
+    for name in endpoint::available_congestion_controls().unwrap() {
+        // Others than those need root.
+        if is_root() || name == "reno" {
+            assert_eq!(seen(&format!("-C {name}"), congestion), name);
+            let ends = transferred(&format!("--congestion {name}"), &format!("-C {name}"));
+            assert_eq!(ends.map(|end| end.congestion.unwrap()), [name.clone(), name]);
+        }
+    }
+    let usual = std::fs::read_to_string("/proc/sys/net/ipv4/tcp_congestion_control").unwrap();
+    assert_eq!(transferred("", "").map(|end| end.congestion.unwrap()), [usual.trim(); 2]);
+    let pacing = |fd: OwnedFd| endpoint::pacing(fd.as_fd()).unwrap();
+    assert_eq!(seen("", pacing), None);
+    for (options, bytes_per_s) in [("--pace 800m", 100_000_000), ("--pace 1G", 125_000_000)] {
+        assert_eq!(seen(options, pacing), Some(bytes_per_s), "{options}");
+    }
+}
+
+#[test]
+fn a_receiver_has_its_congestion_control_before_it_listens() {
+    let port = free_port();
+    let mut child = receiver(&mut ttcp(&format!("-rs -C reno -p {port}")), port);
+    let socket = socket_of(&mut child);
+    assert_eq!(endpoint::congestion(socket.as_fd()).unwrap(), "reno");
+    drop(socket);
+    drop(TcpStream::connect(("127.0.0.1", port)).unwrap());
+    assert_eq!(end(child).status, 0);
+}
+
+#[test]
 fn a_receiver_has_its_buffer_before_it_listens() {
     let port = free_port();
     let mut child = receiver(&mut ttcp(&format!("-rs -b 30k -p {port}")), port);

@@ -9,7 +9,7 @@ use super::{free_port, receiver, ttcp};
 use crate::child::{end, run, shell, signal, start, until};
 
 /// Arguments, exit status, and what is said.
-const CASES: [(&str, i32, &str); 32] = [
+const CASES: [(&str, i32, &str); 58] = [
     ("-ts", 2, "<HOST>"),
     ("-s host", 2, "--transmit"),
     ("-ts -r host", 2, "cannot be used with"),
@@ -39,6 +39,32 @@ const CASES: [(&str, i32, &str); 32] = [
     ("-rs --idle 0s", 2, "--idle"),
     ("-ts --time 0s 127.0.0.1", 2, "--time 0"),
     ("-t --time 1s 127.0.0.1", 2, "--source-sink"),
+    ("-ts -P 0 127.0.0.1", 2, "--parallel 0: choose from 1 to 1024"),
+    ("-ts -P 1025 127.0.0.1", 2, "--parallel 1025: choose from 1 to 1024"),
+    ("-ts -P 70000 127.0.0.1", 2, "whole number from 0 to 65535"),
+    ("-t -P 2 127.0.0.1", 2, "standard input and output are one stream each"),
+    ("-tsu -P 2 127.0.0.1", 2, "--parallel is for TCP"),
+    ("-ts --serve 127.0.0.1", 2, "--serve is for the receiver"),
+    ("-r --serve", 2, "several senders cannot share standard output"),
+    ("-rsu --serve", 2, "--serve is for TCP"),
+    ("-rs --serve -P 2", 2, "takes any number of streams"),
+    ("-rs --serve --time 1s", 2, "--time is for a transmitter"),
+    ("-rs --serve --max-clients 0", 2, "--max-clients 0: choose from 1 to 1024"),
+    ("-rs --serve --max-clients 4294967296", 2, "whole number"),
+    ("-rs --serve --max-bytes 0", 2, "--max-bytes 0: choose from 1"),
+    ("-rs --serve --timeout 0s", 2, "--timeout 0: choose from 1"),
+    ("-rs --max-clients 2", 2, "--serve"),
+    ("-rs --max-bytes 2", 2, "--serve"),
+    ("-rs --timeout 2s", 2, "--serve"),
+    ("-ts --pace 0 127.0.0.1", 2, "--pace 0: choose from 8000"),
+    ("-ts --pace fast 127.0.0.1", 2, "bits a second such as 500k"),
+    ("-ts --pace 2000g 127.0.0.1", 2, "to 1000000000000"),
+    ("-rs --pace 1m", 2, "--pace is for the transmitter"),
+    ("-tsu -C cubic 127.0.0.1", 2, "--congestion is for TCP"),
+    ("-tsu -Z 127.0.0.1", 2, "--zero-copy is for TCP"),
+    ("-ts -Z --checksum 127.0.0.1", 2, "leave --checksum out"),
+    ("-rs -Z -T", 2, "leave --full-blocks and --touch out"),
+    ("-r -Z -B", 2, "leave --full-blocks and --touch out"),
     // No name can be like that: no server is asked.
     ("-ts no..such..host", 1, "cannot find the host `no..such..host`"),
     ("-rs 203.0.113.1", 1, "on an address of its own host"),
@@ -94,6 +120,27 @@ fn a_buffer_beyond_the_limit_is_granted_as_far_as_it_goes_and_told() {
     if limit < 1 << 30 {
         let said = format!("of 1073741824 bytes was asked for, and {limit} were granted");
         assert!(from.err.contains(&said) && from.err.contains("sysctl -w"), "{}", from.err);
+    }
+}
+
+#[test]
+fn a_congestion_control_that_cannot_be_had_is_told_with_those_that_can() {
+    for args in ["-ts -C no_such 127.0.0.1", "-rs -C no_such"] {
+        let ended = run(&mut ttcp(&format!("{args} -p {}", free_port())));
+        assert!(ended.status == 1 && ended.err.contains("control `no_such`: No such file"), "{}", ended.err);
+        assert!(ended.err.contains("reno") && ended.err.contains("modprobe tcp_no_such"), "{}", ended.err);
+    }
+    let ended = run(&mut ttcp("-ts -C a_name_that_is_too_long 127.0.0.1"));
+    assert!(ended.status == 1 && ended.err.contains("there is: "), "{}", ended.err);
+    let names = |which| {
+        let path = format!("/proc/sys/net/ipv4/tcp_{which}_congestion_control");
+        let text = std::fs::read_to_string(path).unwrap();
+        text.split_whitespace().map(String::from).collect::<Vec<_>>()
+    };
+    let allowed = names("allowed");
+    if let Some(name) = names("available").iter().find(|name| !allowed.contains(name)) {
+        let ended = run(&mut crate::child::unprivileged(&format!("ttcp -ts -C {name} 127.0.0.1")));
+        assert!(ended.status == 1 && ended.err.contains("tcp_allowed_congestion_control"), "{}", ended.err);
     }
 }
 

@@ -22,6 +22,7 @@ const STYLE: &str = concat!(
     include_str!("style/charts.css"),
     include_str!("style/boxes.css"),
     include_str!("style/experiment.css"),
+    include_str!("style/transfer.css"),
     include_str!("style/media.css"),
 );
 
@@ -62,7 +63,11 @@ const SCRIPT: &str = concat!(
     include_str!("script/reproduce/lines.js"),
     include_str!("script/reproduce/bars.js"),
     include_str!("script/reproduce/runs.js"),
+    include_str!("script/transfer/held_up.js"),
+    include_str!("script/transfer/run.js"),
     include_str!("script/transfer/streams.js"),
+    include_str!("script/sweep/rates.js"),
+    include_str!("script/sweep/tables.js"),
     include_str!("script/main.js"),
     "})();\n",
 );

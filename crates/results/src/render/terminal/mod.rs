@@ -1,6 +1,7 @@
 //! Tables for a terminal: the answer, the tables behind it, and what stands for the numbers.
 
 mod accounting;
+mod bar;
 mod capacity;
 mod headline;
 pub mod host;
@@ -12,6 +13,7 @@ mod page;
 mod reproduce;
 mod reverse;
 mod stack;
+mod sweep;
 mod table;
 mod transfer;
 
@@ -40,6 +42,7 @@ pub fn render(record: &Record, width: usize, color: bool) -> String {
         Measurement::Join(result) => join::draw(&mut page, record, result),
         Measurement::Reproduce(result) => reproduce::draw(&mut page, record, result),
         Measurement::Transfer(result) => transfer::draw(&mut page, record, result),
+        Measurement::Sweep(result) => sweep::draw(&mut page, record, result),
     }
     page.finish()
 }
@@ -54,6 +57,7 @@ fn answer(measurement: &Measurement) -> String {
         Measurement::Join(result) => join::answer(result),
         Measurement::Reproduce(result) => reproduce::answer(result),
         Measurement::Transfer(result) => transfer::answer(result),
+        Measurement::Sweep(result) => sweep::answer(result),
     }
 }
 

@@ -1,25 +1,31 @@
-//! `netfathom ttcp`: what went, how fast, and what the kernel said of it.
+//! `netfathom ttcp`: what went, how fast, what held it up, and what the kernel said of it.
 
 use netfathom_model::plan::Role;
-use netfathom_model::record::{Record, TcpState, TransferResult, TransferStream, UdpCounts};
+use netfathom_model::record::{Explanation, Record, TransferResult, TransferStream};
 
+use super::bar::bar;
 use super::page::Page;
 use super::table::{Align, Table};
-use super::{headline, notes, number};
+use super::{MOST_ROWS, headline, notes, number};
 use crate::render::carried;
+
+/// Columns of a bar that stands for all of the time.
+const BAR: usize = 24;
+/// Streams beyond which only the first are told in detail.
+const MOST_DETAILED: usize = 8;
 
 pub(super) fn draw(page: &mut Page, record: &Record, result: &TransferResult) {
     headline::draw(page, record, &answer(result), &carried::there(result));
+    if let Some(explanation) = &result.explanation {
+        explain(page, explanation);
+    }
     plan(page, result);
     streams(page, result);
-    for (i, stream) in result.streams.iter().enumerate() {
-        if let Some(tcp) = &stream.tcp {
-            connection(page, i, tcp);
-        }
-        if let Some(udp) = &stream.udp {
-            datagrams(page, i, udp);
-        }
+    for (i, stream) in result.streams.iter().enumerate().take(MOST_DETAILED) {
+        detail(page, i, stream);
     }
+    words(page, "What it took of the processors", result.cost.as_ref().map(carried::cost_words));
+    words(page, "Senders that were served", result.served.as_ref().map(carried::served_words));
     notes::findings(page, record);
 }
 
@@ -29,14 +35,39 @@ pub(super) fn answer(result: &TransferResult) -> String {
         Role::Transmit => ("sent", "to"),
         Role::Receive => ("received", "from"),
     };
+    let over = result.plan.protocol.name();
+    if let Some(served) = &result.served {
+        return format!(
+            "{} bytes {what} over {over} from {} streams, at most {} at once",
+            number::count(served.bytes),
+            number::count(served.whole + served.broken + served.too_long),
+            served.most_at_once
+        );
+    }
     let peer = result.peer.as_ref().map_or_else(|| "nobody".into(), |peer| format!("{to} {peer}"));
     format!(
-        "{} bytes {what} {peer} over {} in {} s: {}",
+        "{} bytes {what} {peer} over {over} in {} s: {}",
         number::count(result.bytes()),
-        result.plan.protocol.name(),
         number::seconds(result.duration_ns()),
         carried::rate(result)
     )
+}
+
+/// The one thing that matters most, with what makes us think so.
+fn explain(page: &mut Page, e: &Explanation) {
+    page.heading(&format!("What held it up: {}", carried::cause_words(e.cause, e.share)));
+    page.text(&e.said);
+    e.evidence.iter().for_each(|seen| page.bullet(seen));
+    page.text(&format!("What to do: {}", e.remedy));
+    if e.others.is_empty() {
+        return;
+    }
+    page.blank();
+    let mut table = Table::new(&[("cause", Align::Left), ("of the time", Align::Right), ("", Align::Left)]);
+    for &(cause, share) in [(e.cause, e.share)].iter().chain(&e.others) {
+        table.row(&[cause.name().to_owned(), number::percent(share), bar(share, BAR)]);
+    }
+    page.table(&table);
 }
 
 fn plan(page: &mut Page, result: &TransferResult) {
@@ -47,23 +78,13 @@ fn plan(page: &mut Page, result: &TransferResult) {
 }
 
 fn streams(page: &mut Page, result: &TransferResult) {
-    page.heading("Streams");
-    let heads = ["stream", "bytes", "calls", "seconds", "user s", "system s", "ns per KiB"];
-    let mut table = Table::new(&heads.map(|h| (h, Align::Right)));
-    for (i, s) in result.streams.iter().enumerate() {
-        table.row(&[
-            (i + 1).to_string(),
-            number::count(s.bytes),
-            number::count(s.calls),
-            number::seconds(s.duration_ns),
-            number::seconds(s.user_ns),
-            number::seconds(s.system_ns),
-            per_kib(s),
-        ]);
-    }
-    page.table(&table);
+    page.heading(if result.served.is_some() { "Streams, the last ones that ended" } else { "Streams" });
+    table(page, result);
     page.note(&format!("the bytes were {}; times of the processor are those of this end", result.way.name()));
-    if let Some(text) = carried::checksum(result) {
+    if let Some(name) = &result.congestion {
+        page.note(&format!("congestion control: {name}"));
+    }
+    for text in result.streams.iter().filter_map(carried::checksum) {
         page.note(&text);
     }
     if let Some(closed) = result.streams.iter().filter_map(|s| s.closed_ns).max() {
@@ -71,20 +92,68 @@ fn streams(page: &mut Page, result: &TransferResult) {
     }
 }
 
-fn per_kib(stream: &TransferStream) -> String {
-    carried::cpu_per_kib(stream).map_or_else(|| "n/a".into(), |ns| format!("{ns:.0}"))
-}
-
-fn connection(page: &mut Page, index: usize, tcp: &TcpState) {
-    page.heading(&format!("Connection of stream {} at its end", index + 1));
-    for (name, value) in carried::connection_words(tcp) {
-        page.bullet(&format!("{name}: {value}"));
+fn table(page: &mut Page, result: &TransferResult) {
+    let [with_peers, without_peers] = [true, false].map(|peers| stream_table(result, peers));
+    // Addresses of IPv6 may leave no room for the numbers.
+    let fits = with_peers.width() <= page.width();
+    page.table(if fits { &with_peers } else { &without_peers });
+    if !fits {
+        for (i, peer) in
+            result.streams.iter().enumerate().take(MOST_ROWS).filter_map(|(i, s)| Some((i, s.peer.as_ref()?)))
+        {
+            page.bullet(&format!("stream {}: {peer}", i + 1));
+        }
+    }
+    if result.streams.len() > MOST_ROWS {
+        page.note(&format!("… and {} more streams in the record", result.streams.len() - MOST_ROWS));
+    }
+    for (i, s) in result.streams.iter().enumerate() {
+        if let Some(how) = carried::ended(&s.end) {
+            page.bullet(&format!("stream {}: {how}", i + 1));
+        }
     }
 }
 
-fn datagrams(page: &mut Page, index: usize, udp: &UdpCounts) {
-    page.heading(&format!("Datagrams of stream {}", index + 1));
-    for (name, value) in carried::datagram_words(udp) {
+fn stream_table(result: &TransferResult, peers: bool) -> Table {
+    let heads = ["stream", "peer", "bytes", "calls", "seconds", "user s", "system s", "ns/KiB"];
+    let shown = |i: usize| peers || i != 1;
+    let align = |head| if head == "peer" { Align::Left } else { Align::Right };
+    let columns: Vec<(&str, Align)> =
+        heads.iter().enumerate().filter(|(i, _)| shown(*i)).map(|(_, &h)| (h, align(h))).collect();
+    let mut table = Table::new(&columns);
+    for (i, s) in result.streams.iter().enumerate().take(MOST_ROWS) {
+        let cells = [
+            (i + 1).to_string(),
+            s.peer.clone().unwrap_or_else(|| "-".into()),
+            number::short_count(s.bytes),
+            number::short_count(s.calls),
+            number::seconds(s.duration_ns),
+            number::seconds(s.user_ns),
+            number::seconds(s.system_ns),
+            carried::cpu_per_kib(s).map_or_else(|| "n/a".into(), |ns| format!("{ns:.0}")),
+        ];
+        let cells: Vec<String> =
+            cells.into_iter().enumerate().filter(|(i, _)| shown(*i)).map(|(_, cell)| cell).collect();
+        table.row(&cells);
+    }
+    table
+}
+
+/// What there is to say of one stream.
+fn detail(page: &mut Page, index: usize, stream: &TransferStream) {
+    let titled = |title: &str| format!("{title} of stream {}", index + 1);
+    let zero = stream.zero_copy.as_ref();
+    words(page, &titled("Copies"), zero.map(|z| vec![("of the bytes", carried::zero_copied(z))]));
+    words(page, &titled("Calls"), stream.calls_took.as_ref().map(carried::call_words));
+    let connection = stream.tcp.as_ref().map(carried::connection_words);
+    words(page, &(titled("Connection") + " at its end"), connection);
+    words(page, &titled("Datagrams"), stream.udp.as_ref().map(carried::datagram_words));
+}
+
+fn words(page: &mut Page, heading: &str, words: Option<carried::Words>) {
+    let Some(words) = words else { return };
+    page.heading(heading);
+    for (name, value) in words {
         page.bullet(&format!("{name}: {value}"));
     }
 }

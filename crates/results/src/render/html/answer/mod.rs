@@ -6,6 +6,7 @@ mod load;
 mod reproduce;
 mod reverse;
 mod stack;
+mod sweep;
 mod transfer;
 
 use netfathom_model::plan::{Family, Place};
@@ -41,6 +42,7 @@ impl Words {
             Measurement::Join(result) => join::words(result),
             Measurement::Reproduce(result) => reproduce::words(result),
             Measurement::Transfer(result) => transfer::words(result),
+            Measurement::Sweep(result) => sweep::words(result),
         }
     }
 

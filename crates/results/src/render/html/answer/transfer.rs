@@ -11,12 +11,25 @@ pub fn words(result: &TransferResult) -> Words {
         Role::Transmit => ("sent", "to"),
         Role::Receive => ("received", "from"),
     };
-    let peer = result.peer.as_ref().map_or_else(|| "nobody".into(), |peer| format!("{to} {peer}"));
-    let bytes = crate::render::beside::number(result.bytes() as f64, None);
-    let seconds = result.duration_ns() as f64 / 1e9;
+    let number = |n: u64| crate::render::beside::number(n as f64, None);
+    let sentence = match (&result.served, &result.peer) {
+        (Some(served), _) => format!(
+            "{} bytes {what} from {} streams, at most {} at once.",
+            number(served.bytes),
+            number(served.whole + served.broken + served.too_long),
+            served.most_at_once
+        ),
+        (None, peer) => format!(
+            "{} bytes {what} {} in {:.3}\u{a0}s: {}.",
+            number(result.bytes()),
+            peer.as_ref().map_or_else(|| "nobody".into(), |peer| format!("{to} {peer}")),
+            result.duration_ns() as f64 / 1e9,
+            carried::rate(result)
+        ),
+    };
     Words {
         title: "A transfer between two hosts".into(),
-        sentence: format!("{bytes} bytes {what} {peer} in {seconds:.3}\u{a0}s: {}.", carried::rate(result)),
+        sentence: sentence + &held_up(result),
         there: format!("{}.", carried::there(result)),
         circumstances: vec![
             result.plan.protocol.name().into(),
@@ -24,4 +37,11 @@ pub fn words(result: &TransferResult) -> Words {
             result.way.name().into(),
         ],
     }
+}
+
+fn held_up(result: &TransferResult) -> String {
+    let said = |e: &netfathom_model::record::Explanation| {
+        format!(" What held it up: {}.", carried::cause_words(e.cause, e.share))
+    };
+    result.explanation.as_ref().map_or_else(String::new, said)
 }

@@ -8,6 +8,7 @@ mod load;
 mod reproduce;
 mod reverse;
 mod stack;
+mod sweep;
 mod transfer;
 
 use std::collections::BTreeMap;
@@ -30,6 +31,7 @@ pub enum Facts {
     Join(join::JoinFacts),
     Reproduce(reproduce::ReproduceFacts),
     Transfer(transfer::TransferFacts),
+    Sweep(sweep::SweepFacts),
     /// Of what is not drawn.
     Nothing(()),
 }
@@ -44,6 +46,7 @@ impl Facts {
             Measurement::Join(result) => Self::Join(join::JoinFacts::of(result)),
             Measurement::Reproduce(result) => Self::Reproduce(reproduce::ReproduceFacts::of(result)),
             Measurement::Transfer(result) => Self::Transfer(transfer::TransferFacts::of(result)),
+            Measurement::Sweep(result) => Self::Sweep(sweep::SweepFacts::of(result)),
         }
     }
 }

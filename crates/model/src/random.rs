@@ -1,23 +1,24 @@
-//! A small generator of random numbers, so that a seed means the same departures in every
-//! build and on every machine.
+//! A small generator of random numbers, so that a seed means the same in every build and on
+//! every machine: the same departures, the same losses.
 
 /// SplitMix64: G. L. Steele, D. Lea, C. H. Flood, "Fast splittable pseudorandom number
 /// generators", OOPSLA 2014, with the constants of S. Vigna's public-domain version. One
 /// word of state, passes BigCrush; not for secrets.
 #[derive(Clone, Debug)]
-pub(super) struct SplitMix64 {
+pub struct SplitMix64 {
     state: u64,
 }
 
 impl SplitMix64 {
     /// Any seed is as good as any other.
-    pub(super) fn new(seed: u64) -> Self {
+    #[must_use]
+    pub fn new(seed: u64) -> Self {
         Self { state: seed }
     }
 
     /// 64 random bits.
     #[inline]
-    pub(super) fn next_u64(&mut self) -> u64 {
+    pub fn next_u64(&mut self) -> u64 {
         self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.state;
         z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -27,7 +28,7 @@ impl SplitMix64 {
 
     /// Evenly from above 0 up to 1: its logarithm is finite.
     #[inline]
-    pub(super) fn next_unit(&mut self) -> f64 {
+    pub fn next_unit(&mut self) -> f64 {
         ((self.next_u64() >> 11) + 1) as f64 / (1u64 << 53) as f64
     }
 }

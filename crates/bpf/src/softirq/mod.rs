@@ -1,0 +1,172 @@
+//! The processor time of the network's soft interrupts (NET_RX and NET_TX), by whom it is
+//! charged to.
+//!
+//! What arrives is worked on in a soft interrupt, on top of whatever the processor was at: of a
+//! thread that has just sent something (on the loopback device and over veth that is the receiver's
+//! part), of one that has nothing to do with it, of none, or in ksoftirqd. On most kernels
+//! the time of it goes to the thread it ran on top of. The cost of a transfer is then
+//! the time of its threads and what ran on top of others; see [`accounting_splits_softirq`].
+//!
+//! Hardware interrupts that come in between are within the time. Not within it is what threads of
+//! NAPI do (`/sys/class/net/*/threaded`) and what a reader polls itself (SO_BUSY_POLL): neither is a
+//! soft interrupt. Soft interrupts that do other work, timers of TCP above all, are not counted. On a
+//! kernel with PREEMPT_RT they can be preempted, and the time of whoever did so is within.
+
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::MetadataExt;
+
+use libbpf_rs::{Link, MapCore, MapFlags, Object, ObjectBuilder};
+
+mod accounting;
+#[cfg(test)]
+mod tests;
+
+pub use accounting::accounting_splits_softirq;
+
+const OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/softirq.bpf.o"));
+
+/// Where the kernel shows the PID namespace of this process (since 3.8).
+const OWN_NAMESPACE: &str = "/proc/self/ns/pid";
+/// PROC_PID_INIT_INO of linux/proc_ns.h: the PID namespace that all others are in.
+const FIRST_NAMESPACE: u64 = 0xefff_fffc;
+
+/// Why soft interrupts cannot be timed.
+#[derive(Debug, thiserror::Error)]
+pub enum SoftirqError {
+    /// The kernel refused a step.
+    #[error("cannot {step} the programs that time soft interrupts: {source:#}")]
+    Step {
+        /// What was tried.
+        step: &'static str,
+        /// Why it failed.
+        source: libbpf_rs::Error,
+    },
+    /// Nobody knows whose number the process has.
+    #[error("cannot find out the PID namespace of this process from {OWN_NAMESPACE}: {0}; is /proc mounted?")]
+    Namespace(io::Error),
+    /// The object is not the one this build was made with.
+    #[error("the programs that time soft interrupts and this build disagree about {0}")]
+    Abi(&'static str),
+}
+
+fn step(step: &'static str) -> impl Fn(libbpf_rs::Error) -> SoftirqError {
+    move |source| SoftirqError::Step { step, source }
+}
+
+/// Time in soft interrupts of the network since [`Softirq::attach`], all processors together.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SoftirqTimes {
+    /// On top of threads of the process, in nanoseconds.
+    pub own_ns: u64,
+    /// On top of anything else: other processes, none, ksoftirqd; in nanoseconds.
+    pub others_ns: u64,
+    /// How many ran to their end.
+    pub count: u64,
+}
+
+impl SoftirqTimes {
+    /// What was added since an earlier reading.
+    #[must_use]
+    pub fn since(&self, earlier: &Self) -> Self {
+        Self {
+            own_ns: self.own_ns - earlier.own_ns,
+            others_ns: self.others_ns - earlier.others_ns,
+            count: self.count - earlier.count,
+        }
+    }
+}
+
+/// Programs that time soft interrupts; dropping them detaches them, and so does the end of
+/// this process. They cost some 200 ns each soft interrupt, which is charged as it is itself but not
+/// within what they tell.
+pub struct Softirq {
+    object: Object,
+    _links: Vec<Link>,
+}
+
+impl Softirq {
+    /// Begins to time soft interrupts on all processors. The process is told by its number in the
+    /// PID namespace of the caller, as [`std::process::id`] has it.
+    ///
+    /// # Errors
+    /// What the kernel refused. Needs CAP_BPF and CAP_PERFMON, BTF, and Linux 5.7
+    /// (`bpf_get_ns_current_pid_tgid`).
+    pub fn attach(process: u32) -> Result<Self, SoftirqError> {
+        Self::attach_to(process, false)
+    }
+
+    /// The same with one thread as the own: what runs on top of others of its process is the others'.
+    ///
+    /// # Errors
+    /// As those of [`Softirq::attach`].
+    pub fn attach_to_thread(thread: u32) -> Result<Self, SoftirqError> {
+        Self::attach_to(thread, true)
+    }
+
+    fn attach_to(number: u32, one_thread: bool) -> Result<Self, SoftirqError> {
+        let open = ObjectBuilder::default().open_memory(OBJECT).map_err(step("open"))?;
+        let object = crate::probe::quietly(|| open.load()).map_err(step("load"))?;
+        set(&object, &control(number, one_thread)?)?;
+        // The exit first: an entry without one would wait in its processor's state.
+        let mut programs: Vec<_> = object.progs_mut().collect();
+        programs.sort_by_key(|program| program.name() != "on_softirq_exit");
+        let links = programs.iter_mut().map(|program| program.attach()).collect::<Result<_, _>>();
+        let links = links.map_err(step("attach"))?;
+        Ok(Self { object, _links: links })
+    }
+
+    /// The sums so far; a soft interrupt that runs just now is not in them, which takes up to
+    /// some 10 ms under load.
+    ///
+    /// # Errors
+    /// If the kernel's memory cannot be read.
+    pub fn read(&self) -> Result<SoftirqTimes, SoftirqError> {
+        const MAP: &str = "cpus";
+        let map = self.object.maps().find(|map| map.name() == MAP).ok_or(SoftirqError::Abi(MAP))?;
+        let cpus = map.lookup_percpu(&0u32.to_ne_bytes(), MapFlags::ANY).map_err(step("ask"))?;
+        let mut times = SoftirqTimes::default();
+        for cpu in cpus.ok_or(SoftirqError::Abi(MAP))? {
+            let [own_ns, others_ns, own_n, others_n] = words(&cpu).ok_or(SoftirqError::Abi(MAP))?;
+            times.own_ns += own_ns;
+            times.others_ns += others_ns;
+            times.count += own_n + others_n;
+        }
+        Ok(times)
+    }
+}
+
+/// The first words of a `struct cpu` of abi.h.
+fn words<const N: usize>(bytes: &[u8]) -> Option<[u64; N]> {
+    let mut words = [0; N];
+    for (word, bytes) in words.iter_mut().zip(bytes.as_chunks().0) {
+        *word = u64::from_ne_bytes(*bytes);
+    }
+    (bytes.len() == 6 * size_of::<u64>()).then_some(words)
+}
+
+/// A `struct control` of abi.h.
+fn control(number: u32, one_thread: bool) -> Result<Vec<u8>, SoftirqError> {
+    let namespace = File::open(OWN_NAMESPACE).and_then(|file| file.metadata());
+    let namespace = namespace.map_err(SoftirqError::Namespace)?;
+    // From the first namespace every process is seen, those in a container's too; from another
+    // only those of the very same are told apart.
+    let (device, inode) = match namespace.ino() {
+        FIRST_NAMESPACE => (0, 0),
+        inode => (kernel_device(namespace.dev()), inode),
+    };
+    let last = [number, u32::from(one_thread)].map(u32::to_ne_bytes);
+    Ok([device.to_ne_bytes(), inode.to_ne_bytes()].concat().into_iter().chain(last.concat()).collect())
+}
+
+/// The number of a device as the kernel has it within, which stat(2) shows in another order.
+fn kernel_device(device: u64) -> u64 {
+    u64::from(libc::major(device)) << 20 | u64::from(libc::minor(device))
+}
+
+fn set(object: &Object, control: &[u8]) -> Result<(), SoftirqError> {
+    let bss = object.maps().find(|map| map.name().to_string_lossy().ends_with(".bss"));
+    let bss = bss.filter(|map| map.value_size() as usize == control.len());
+    let bss = bss.ok_or(SoftirqError::Abi("their memory"))?;
+    bss.update(&0u32.to_ne_bytes(), control, MapFlags::ANY).map_err(step("set"))
+}

@@ -1,0 +1,115 @@
+//! What somebody met who had never seen the program: intervals, explanations, terminals.
+
+use std::net::TcpStream;
+use std::time::Duration;
+
+use super::{free_port, receiver, ttcp};
+use crate::child::{Ended, end, run, shell, start, until};
+
+/// Both ends of a whole transfer over loopback, the transmitter's first.
+fn both(transmit: &str, receive: &str) -> [Ended; 2] {
+    let port = free_port();
+    let to = receiver(&mut ttcp(&format!("{receive} -p {port}")), port);
+    let from = run(&mut ttcp(&format!("{transmit} -p {port} 127.0.0.1")));
+    let to = end(to);
+    assert_eq!((from.status, to.status), (0, 0), "{}{}", from.err, to.err);
+    [from, to]
+}
+
+/// The lines of intervals: the only ones that tell a time from and to.
+fn intervals(ended: &Ended) -> Vec<&str> {
+    ended.err.lines().filter(|line| line.contains(" s ") && line.contains("-0.")).collect()
+}
+
+/// The clock of a UDP receiver begins with the data: before, there is nothing to tell, and the
+/// first interval is not told with the bytes of two.
+#[test]
+fn intervals_of_a_udp_receiver_begin_with_the_data() {
+    let port = free_port();
+    let to = receiver(&mut ttcp(&format!("-rus -i 50ms -p {port}")), port);
+    std::thread::sleep(Duration::from_millis(300));
+    let from = run(&mut ttcp(&format!("-tus -l 1000 --pace 8m --time 300ms -i 50ms -p {port} 127.0.0.1")));
+    let to = end(to);
+    assert_eq!((from.status, to.status), (0, 0), "{}{}", from.err, to.err);
+    let accepted = to.err.find("accept from").unwrap();
+    let first = intervals(&to)[0];
+    assert!(to.err.find(first).unwrap() > accepted, "{}", to.err);
+    assert!(first.starts_with("ttcp-r:   0.00-"), "{}", to.err);
+    for ended in [&from, &to] {
+        assert!(!ended.err.contains("again"), "UDP sends nothing again: {}", ended.err);
+    }
+}
+
+/// A stream has one number, in its intervals and in its figures.
+#[test]
+fn intervals_count_streams_as_the_figures_do() {
+    let [from, to] = both("-ts -P 2 --pace 80m --time 250ms -i 100ms", "-rs -P 2 -i 100ms");
+    for ended in [&from, &to] {
+        for number in [1, 2] {
+            assert!(ended.err.contains(&format!("[{number:>3}] ")), "{}", ended.err);
+            assert!(ended.err.contains(&format!("stream {number}: ")), "{}", ended.err);
+        }
+        assert!(!ended.err.contains("[  0] "), "{}", ended.err);
+    }
+    let [from, to] = [&from, &to].map(|ended| intervals(ended).join("\n"));
+    assert!(from.contains(", retr ") && from.contains("cwnd"), "{from}");
+    assert!(!to.contains(", retr ") && !to.contains("cwnd"), "a receiver sends nothing again: {to}");
+}
+
+/// A service waits between its senders: what it would tell is of no transfer.
+#[test]
+fn a_service_refuses_what_is_of_one_transfer() {
+    for flag in ["explain", "cost"] {
+        let ended = run(&mut ttcp(&format!("-rs --serve --{flag}")));
+        assert_eq!(ended.status, 2, "{}", ended.err);
+        assert!(ended.err.contains(&format!("--{flag} is for one transfer")), "{}", ended.err);
+    }
+}
+
+/// The kernel's own limit is larger than what a small window is to be enlarged to: a command that
+/// sets that would make things worse.
+#[test]
+fn a_remedy_does_not_lower_the_kernels_limit() {
+    let [from, _] = both("-ts --time 300ms --explain", "-rs -b 2k");
+    assert!(!from.err.contains("sysctl -w net.ipv4.tcp_"), "{}", from.err);
+}
+
+/// What went is told under the name of the option that was given.
+#[test]
+fn a_refused_zero_copy_is_not_told_as_discard() {
+    for args in ["-rs -Z --touch", "-rs -Z --checksum", "-rsu -Z"] {
+        let ended = run(&mut ttcp(args));
+        assert_eq!(ended.status, 2, "{}", ended.err);
+        assert!(ended.err.contains("--zero-copy") && !ended.err.contains("--discard"), "{}", ended.err);
+    }
+}
+
+/// Lines of clients are not glued to the progress that is drawn meanwhile.
+#[test]
+fn a_terminal_has_a_clients_line_for_itself() {
+    let name = "cli::ttcp::attacks::a_terminal_has_a_clients_line_for_itself";
+    if !shell("command -v script >/dev/null").status().unwrap().success() {
+        return netfathom_testkit::skipped(name, "there is no script(1)");
+    }
+    let port = free_port();
+    let inner = format!("timeout -s INT 3 \\\"$0\\\" ttcp -rs --serve -p {port}");
+    let service = start(shell(&format!("script -qec \"{inner}\" /dev/null")).env("TERM", "xterm"));
+    let there = until("a service", || TcpStream::connect(("127.0.0.1", port)).ok());
+    // Longer than it takes until the progress is drawn for the first time.
+    std::thread::sleep(Duration::from_millis(1200));
+    drop(there);
+    let ended = end(service);
+    assert!(ended.out.contains("/s\x1b[K"), "{:?}", ended.out);
+    assert!(ended.out.contains("\r\x1b[Kttcp-r: client 1 from"), "{:?}", ended.out);
+}
+
+#[test]
+fn a_sweep_of_one_point_tells_it_once() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut sweep = ttcp("sweep --here loopback --sndbuf 64k --time 50ms --trials 1");
+    let ended = run(sweep.arg("--out").arg(dir.path()));
+    assert_eq!(ended.status, 0, "{}", ended.err);
+    let answer = ended.out.split("\n\n").nth(1).unwrap();
+    let answer = answer.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert_eq!(answer.matches("limited by:").count(), 1, "{answer}");
+}

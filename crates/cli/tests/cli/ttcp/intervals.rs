@@ -1,0 +1,69 @@
+//! What is told while a transfer runs.
+
+use super::{free_port, receiver, result, ttcp};
+use crate::child::{end, run};
+
+/// One line: which stream, from, to, rate.
+fn interval(line: &str) -> Option<(String, f64, f64, f64)> {
+    let line = line.strip_prefix("ttcp-t: ")?;
+    let (which, rest) = match line.strip_prefix('[') {
+        Some(rest) => rest.split_once(']')?,
+        None => ("", line),
+    };
+    let (times, rest) = rest.split_once(" s ")?;
+    let (from, to) = times.split_once('-')?;
+    let (rate, rest) = rest.split_once(" KB/sec, retr ")?;
+    assert!((rest.contains(", rtt ") || which == "sum") && line.len() <= 72, "{line}");
+    let number = |text: &str| text.trim().parse::<f64>().ok();
+    Some((which.trim().into(), number(from)?, number(to)?, number(rate)?))
+}
+
+fn told(options: &str) -> Vec<(String, f64, f64, f64)> {
+    let port = free_port();
+    let receiving = receiver(&mut ttcp(&format!("-rs --serve --quiet -p {port}")), port);
+    let ended = run(&mut ttcp(&format!("-ts {options} -p {port} 127.0.0.1")));
+    crate::child::signal("INT", &receiving);
+    assert_eq!((ended.status, end(receiving).status), (0, 0), "{}", ended.err);
+    ended.err.lines().filter_map(interval).collect()
+}
+
+#[test]
+fn intervals_follow_each_other_without_a_gap() {
+    let told = told("--time 900ms --interval 200ms");
+    assert!(told.len() >= 3, "{told:?}");
+    assert_eq!(told[0].1, 0.0);
+    assert!(told.windows(2).all(|two| two[0].2 == two[1].1), "{told:?}");
+    assert!(told.iter().all(|(which, .., rate)| which.is_empty() && *rate > 0.0), "{told:?}");
+}
+
+#[test]
+fn of_several_streams_each_is_told_and_their_sum() {
+    let told = told("-P 2 --time 700ms --interval 200ms");
+    let three = told.first_chunk::<3>().expect("an interval");
+    assert_eq!(three.clone().map(|(which, ..)| which), ["1", "2", "sum"]);
+    let [one, two, sum] = three.clone().map(|(.., rate)| rate);
+    assert!((one + two - sum).abs() < 0.1, "{three:?}");
+}
+
+#[test]
+fn a_record_has_the_looks_and_nothing_is_printed() {
+    let port = free_port();
+    let receiving = receiver(&mut ttcp(&format!("-rs -p {port}")), port);
+    let ended = run(&mut ttcp(&format!("-ts --json --time 300ms --interval 100ms -p {port} 127.0.0.1")));
+    assert_eq!((ended.status, end(receiving).status, ended.err.as_str()), (0, 0, ""));
+    let result = result(&ended.out);
+    let looks = &result.streams[0].samples;
+    assert!(looks.len() > 10 && looks.is_sorted_by_key(|look| (look.at_ns, look.bytes)), "{}", looks.len());
+    assert!(looks.last().unwrap().bytes <= result.bytes() && looks.last().unwrap().bytes > 0);
+}
+
+#[test]
+fn an_explanation_is_told_behind_the_figures() {
+    let port = free_port();
+    let receiving = receiver(&mut ttcp(&format!("-rs -p {port}")), port);
+    let ended = run(&mut ttcp(&format!("-ts --explain -n 1 -p {port} 127.0.0.1")));
+    assert_eq!((ended.status, end(receiving).status), (0, 0), "{}", ended.err);
+    let (_, told) = ended.err.split_once("I/O calls").expect("figures");
+    assert!(told.contains("ttcp-t: explanation: it was over before anything could be told"), "{told}");
+    assert!(told.contains("  seen: ") && told.contains("  to do: send more"), "{told}");
+}

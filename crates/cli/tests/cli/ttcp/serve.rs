@@ -1,0 +1,173 @@
+//! `--serve` as its users and its clients meet it, those with bad intentions among them.
+
+use std::io::{Read, Write};
+use std::net::{Shutdown, TcpStream};
+use std::process::{Child, Stdio};
+use std::time::Duration;
+
+use netfathom_model::record::{Record, State, TransferEnd};
+
+use super::{free_port, receiver, result, ttcp};
+use crate::child::{Ended, end, run, shell, signal, start, until};
+
+fn serving(options: &str) -> (Child, u16) {
+    let port = free_port();
+    (receiver(&mut ttcp(&format!("-rs --serve {options} -p {port}")), port), port)
+}
+
+fn stopped(child: Child) -> Ended {
+    signal("INT", &child);
+    let ended = end(child);
+    assert_eq!(ended.status, 0, "{}", ended.err);
+    ended
+}
+
+fn connect(port: u16) -> TcpStream {
+    let socket = TcpStream::connect(("127.0.0.1", port)).unwrap();
+    socket.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
+    socket
+}
+
+/// Sends and waits until the service has closed.
+fn client(port: u16, bytes: usize) {
+    let mut socket = connect(port);
+    socket.write_all(&vec![1; bytes]).unwrap();
+    socket.shutdown(Shutdown::Write).unwrap();
+    assert_eq!(socket.read(&mut [0; 1]).unwrap(), 0);
+}
+
+#[test]
+fn senders_at_once_are_served_until_ctrl_c_and_each_has_its_line() {
+    let (service, port) = serving("");
+    let senders: Vec<Child> =
+        (0..2).map(|_| start(&mut ttcp(&format!("-ts -n 1000 -p {port} 127.0.0.1")))).collect();
+    for sender in senders {
+        let ended = end(sender);
+        assert_eq!(ended.status, 0, "{}", ended.err);
+    }
+    let ended = stopped(service);
+    assert_eq!(ended.out, "");
+    for number in [1, 2] {
+        let start = format!("ttcp-r: client {number} from ");
+        let line = ended.err.lines().find(|line| line.starts_with(&start));
+        let line = line.unwrap_or_else(|| panic!("{}", ended.err));
+        assert!(line.contains(": 8192000 bytes in ") && line.ends_with(", whole"), "{line}");
+    }
+    let sums = "16384000 bytes of 2 clients: 2 whole, 0 broken, 0 too long; 0 turned away, at most ";
+    assert!(ended.err.contains(sums), "{}", ended.err);
+}
+
+#[test]
+fn the_record_is_complete_and_counts_all() {
+    let (service, port) = serving("--json --max-bytes 1k");
+    client(port, 10);
+    let mut long = connect(port);
+    let _ = long.write_all(&[1; 5000]);
+    assert!(long.read(&mut [0; 1]).is_err());
+    let ended = stopped(service);
+    let record: Record = serde_json::from_str(&ended.out).unwrap();
+    assert_eq!(record.state, State::Complete);
+    let result = result(&ended.out);
+    let served = result.served.unwrap();
+    assert_eq!((served.whole, served.too_long, served.bytes), (1, 1, 1034));
+    assert_eq!((result.end, result.streams.len()), (TransferEnd::Stopped, 2));
+}
+
+#[test]
+fn an_end_by_sigterm_with_clients_still_there_is_an_end_like_any() {
+    let (service, port) = serving("");
+    let mut there = connect(port);
+    there.write_all(b"half").unwrap();
+    client(port, 10);
+    signal("TERM", &service);
+    let ended = end(service);
+    assert_eq!(ended.status, 0, "{}", ended.err);
+    assert!(there.read(&mut [0; 1]).is_err(), "it was cut");
+    assert!(ended.err.contains("cut: it was still sending when the service was ended"), "{}", ended.err);
+    assert!(ended.err.contains("2 clients: 1 whole, 1 broken"), "{}", ended.err);
+}
+
+#[test]
+fn a_sender_that_is_killed_is_told_and_the_next_is_served() {
+    let (service, port) = serving("");
+    let mut sender = start(&mut ttcp(&format!("-ts --time 60s -p {port} 127.0.0.1")));
+    let connected = format!(":{port:04X} 01 ");
+    until("a connection", || {
+        let text = std::fs::read_to_string(format!("/proc/{}/net/tcp", sender.id())).unwrap();
+        text.contains(&connected).then_some(())
+    });
+    std::thread::sleep(Duration::from_millis(100));
+    sender.kill().unwrap();
+    sender.wait().unwrap();
+    client(port, 10);
+    let ended = stopped(service);
+    assert!(ended.err.contains("cut: the other end cut the connection"), "{}", ended.err);
+    assert!(ended.err.contains("2 clients: 1 whole, 1 broken"), "{}", ended.err);
+}
+
+#[test]
+fn limits_cut_clients_off_with_their_reason() {
+    let (service, port) = serving("--max-clients 1 --timeout 500ms");
+    let mut silent = connect(port);
+    let beyond = run(&mut ttcp(&format!("-ts -p {port} 127.0.0.1")));
+    assert!(beyond.status == 1 && beyond.err.contains("cut the connection"), "{}", beyond.err);
+    assert!(silent.read(&mut [0; 1]).is_err());
+    client(port, 10);
+    let ended = stopped(service);
+    assert!(
+        ended.err.contains("0 bytes in ") && ended.err.contains("sent nothing for 500ms"),
+        "{}",
+        ended.err
+    );
+    assert!(ended.err.contains("1 turned away so far: 1 clients may be there"), "{}", ended.err);
+    assert!(ended.err.contains("1 whole, 1 broken, 0 too long; 1 turned away"), "{}", ended.err);
+}
+
+/// Processor time of a child, in ticks of the kernel.
+fn ticks(child: &Child) -> u64 {
+    let stat = std::fs::read_to_string(format!("/proc/{}/stat", child.id())).unwrap();
+    let after = stat.rsplit_once(") ").unwrap().1;
+    after.split(' ').skip(11).take(2).map(|n| n.parse::<u64>().unwrap()).sum()
+}
+
+/// More connections than it may have descriptors: those beyond are cut off, it does not spin on
+/// them, and serves again when there is room.
+#[test]
+fn a_service_without_descriptors_left_goes_on() {
+    let port = free_port();
+    let mut command = shell(&format!("ulimit -n 24; exec \"$0\" ttcp -rs --serve -p {port}"));
+    let service = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    super::listens(&service, port);
+    let mut many: Vec<TcpStream> = (0..60).map(|_| connect(port)).collect();
+    // The last came beyond, and knows it.
+    let last = many.last_mut().unwrap();
+    assert!(last.read(&mut [0; 1]).is_err());
+    let before = ticks(&service);
+    std::thread::sleep(Duration::from_secs(1));
+    let spent = ticks(&service) - before;
+    assert!(spent < 50, "{spent} ticks in a second");
+    drop(many);
+    until("room", || {
+        let mut socket = connect(port);
+        let sent = socket.write_all(b"x").and_then(|()| socket.shutdown(Shutdown::Write));
+        sent.and_then(|()| socket.read(&mut [0; 1])).ok().filter(|&n| n == 0)
+    });
+    let ended = stopped(service);
+    assert!(!ended.err.contains(" 0 turned away"), "{}", ended.err);
+}
+
+#[test]
+fn a_terminal_shows_how_many_clients_there_are() {
+    let name = "cli::ttcp::serve::a_terminal_shows_how_many_clients_there_are";
+    if !shell("command -v script >/dev/null").status().unwrap().success() {
+        return netfathom_testkit::skipped(name, "there is no script(1)");
+    }
+    let port = free_port();
+    let inner = format!("timeout -s INT 3 \\\"$0\\\" ttcp -rs --serve -p {port}");
+    let service = start(shell(&format!("script -qec \"{inner}\" /dev/null")).env("TERM", "xterm"));
+    let there = until("a service", || TcpStream::connect(("127.0.0.1", port)).ok());
+    let ended = end(service);
+    drop(there);
+    assert!(ended.out.contains("\r1 client, 0 KiB, "), "{:?}", ended.out);
+    assert!(ended.out.contains("1 clients: 0 whole, 1 broken"), "{:?}", ended.out);
+}

@@ -1,0 +1,124 @@
+//! `netfathom ttcp sweep`, as its user meets it.
+
+use netfathom_model::record::{Measurement, Record, State, SweepResult};
+use netfathom_testkit::privileged;
+
+use super::{free_port, receiver, ttcp};
+use crate::child::{end, out, record, run, runs, signal, start, until};
+
+const TINY: &str = "sweep --here loopback --sndbuf 4096,auto --time 50ms --trials 2";
+
+fn swept(record: &Record) -> &SweepResult {
+    match &record.measurement {
+        Measurement::Sweep(result) => result,
+        other => panic!("another measurement: {}", other.name()),
+    }
+}
+
+#[test]
+fn a_sweep_leaves_its_record_and_its_tables() {
+    let dir = out();
+    let ended = run(ttcp(TINY).arg("--out").arg(dir.path())).measured();
+    let record = record(dir.path()).unwrap();
+    let result = swept(&record);
+    assert_eq!((record.state, result.points.len()), (State::Complete, 2));
+    for point in &result.points {
+        assert_eq!(point.trials.len(), 2);
+        let rate = point.rate.unwrap();
+        assert!(rate.lowest_bytes_per_s > 0.0 && rate.lowest_bytes_per_s <= rate.highest_bytes_per_s);
+    }
+    assert_eq!(result.points[0].socket_buffer_bytes, Some(4096));
+    assert!(
+        result.points[0].granted_buffer_bytes.is_some() && result.points[1].granted_buffer_bytes.is_none()
+    );
+    let mut order: Vec<u32> = result.points.iter().flat_map(|p| &p.trials).map(|t| t.index).collect();
+    order.sort_unstable();
+    assert_eq!(order, [0, 1, 2, 3]);
+    assert!(ended.out.contains("Rate over the send buffer, writes of 8,192 bytes"), "{}", ended.out);
+    assert!(ended.out.lines().any(|l| l.trim_start().starts_with("auto ")), "{}", ended.out);
+    let files: Vec<_> =
+        runs(&runs(dir.path())[0]).iter().map(|f| f.file_name().unwrap().to_owned()).collect();
+    assert_eq!(files, ["record.json", "report.html"]);
+}
+
+#[test]
+fn json_is_the_record_and_nothing_else() {
+    let dir = out();
+    let ended = run(ttcp(TINY).args(["--json", "-D", "both"]).arg("--out").arg(dir.path())).measured();
+    let record: Record = serde_json::from_str(&ended.out).unwrap();
+    let settings: Vec<bool> = swept(&record).points.iter().map(|p| p.no_delay).collect();
+    assert_eq!((settings, ended.err.as_str()), (vec![false, false, true, true], ""));
+}
+
+#[test]
+fn an_interrupted_sweep_keeps_its_finished_trials() {
+    let dir = out();
+    let mut command = ttcp("sweep --here loopback --sndbuf auto --time 100ms --trials 100 --quiet");
+    let child = start(command.arg("--out").arg(dir.path()));
+    let trials = |record: &Record| swept(record).points.iter().map(|p| p.trials.len()).sum::<usize>();
+    until("a trial on disk", || record(dir.path()).filter(|r| trials(r) > 0));
+    signal("INT", &child);
+    end(child).measured();
+    let record = record(dir.path()).unwrap();
+    assert_eq!(record.state, State::Interrupted);
+    assert!((1..100).contains(&trials(&record)));
+    assert!(record.verdict.reasons.iter().any(|r| r.text.contains("of 100 trials were finished")));
+}
+
+#[test]
+fn over_a_path_there_is_its_delay() {
+    if !privileged("cli::ttcp::sweep::over_a_path_there_is_its_delay") {
+        return;
+    }
+    let dir = out();
+    let mut command = ttcp("sweep --delay 5ms --sndbuf auto --time 100ms --trials 1 --quiet");
+    run(command.arg("--out").arg(dir.path())).measured();
+    let record = record(dir.path()).unwrap();
+    let tcp = swept(&record).points[0].trials[0].tcp.unwrap();
+    assert!(tcp.min_rtt_us.unwrap() >= 10_000, "{tcp:?}");
+}
+
+/// A receiver that takes one sender and goes is none for a sweep.
+#[test]
+fn a_receiver_that_does_not_serve_is_named_with_what_to_do() {
+    let port = free_port();
+    let single = receiver(&mut ttcp(&format!("-rs -p {port}")), port);
+    let dir = out();
+    let mut command = ttcp(&format!("sweep -p {port} --sndbuf auto --time 50ms --trials 2 127.0.0.1"));
+    let ended = run(command.arg("--out").arg(dir.path()));
+    assert_eq!(ended.status, 1, "{}", ended.err);
+    assert!(ended.err.contains("netfathom ttcp -rs --serve"), "{}", ended.err);
+    assert_eq!(end(single).status, 0);
+    // What was finished before is kept and told.
+    let record = record(dir.path()).unwrap();
+    assert_eq!((record.state, swept(&record).points[0].trials.len()), (State::Interrupted, 1));
+}
+
+#[test]
+fn what_cannot_be_is_told() {
+    let cases = [
+        ("sweep --sndbuf many", "or auto"),
+        ("sweep --sndbuf 0", "--sndbuf 0: choose from 1"),
+        ("sweep --write 0", "--write 0: choose from 1"),
+        ("sweep --loss 100%", "below 100"),
+        ("sweep --time 1ms", "--time (ms) 1: choose from 20"),
+        ("sweep --trials 0", "--trials 0: choose from 1"),
+        ("sweep --here loopback --delay 1ms", "--here lab"),
+        ("sweep --here lab bsd", "cannot be used with"),
+        ("sweep --delay 1ms bsd", "cannot be used with"),
+        ("sweep --port 5002", "<HOST>"),
+        ("sweep --queue 1m", "--rate"),
+        ("sweep --no-delay perhaps", "possible values: off, on, both"),
+    ];
+    for (args, said) in cases {
+        let ended = run(&mut ttcp(args));
+        assert!(ended.status == 2 && ended.err.contains(said), "{args}: {} {}", ended.status, ended.err);
+    }
+}
+
+/// Behind an option of the classic the word is a host, as it has always been.
+#[test]
+fn a_host_may_be_called_sweep() {
+    let ended = run(&mut ttcp("-ts -n 1 sweep"));
+    assert!(ended.status == 1 && ended.err.contains("the host `sweep`"), "{} {}", ended.status, ended.err);
+}

@@ -1,0 +1,73 @@
+//! The same as pictures.
+
+use netfathom_model::plan::SweepEnds;
+use netfathom_model::record::{Figure, FigureKind, FigurePoint, FigureSeries, SweepPoint};
+
+use super::claims::times_as_slow;
+use super::ours::{Ours, mean, named};
+use super::plans::PATH;
+
+/// Megabits of 10^6 bits.
+fn megabits(bytes_per_s: f64) -> f64 {
+    bytes_per_s * 8.0 / 1e6
+}
+
+/// Over the path: the rate, and beside it what the buffer alone would let through.
+pub fn over_buffer(ours: &[Ours<'_>]) -> Option<Figure> {
+    let path = named(ours, PATH)?;
+    let SweepEnds::Lab { wire: Some(wire) } = &path.result.plan.ends else { return None };
+    let trip_s = 2.0 * wire.delay_ns as f64 / 1e9;
+    let with = |no_delay: bool| path.result.points.iter().filter(move |p| p.no_delay == no_delay);
+    let line = |name: &str, no_delay| {
+        let points = with(no_delay).filter_map(measured).collect();
+        FigureSeries { name: name.into(), here: true, points }
+    };
+    let bound = |p: &SweepPoint| {
+        let bytes = f64::from(p.granted_buffer_bytes?);
+        Some(FigurePoint { x: bytes / 1024.0, y: megabits(bytes / trip_s), half_width: None, label: None })
+    };
+    let derived = with(false).filter_map(bound).collect();
+    Some(Figure {
+        title: "Rate over the send buffer, over the path".into(),
+        x: "send buffer granted, KiB".into(),
+        y: "Mb/s".into(),
+        kind: FigureKind::Lines,
+        series: vec![
+            FigureSeries { name: "derived: buffer / round trip".into(), here: false, points: derived },
+            line("here", false),
+            line("here, -D", true),
+        ],
+    })
+}
+
+fn measured(p: &SweepPoint) -> Option<FigurePoint> {
+    let x = f64::from(p.granted_buffer_bytes?) / 1024.0;
+    let (y, half_width) = mean(p, |t| t.bytes_per_s().map(megabits))?;
+    Some(FigurePoint { x, y, half_width, label: None })
+}
+
+/// How many times as fast the system's buffer is, place by place.
+pub fn slower(ours: &[Ours<'_>]) -> Option<Figure> {
+    let bar = |(i, o): (usize, &Ours<'_>), no_delay| {
+        let times = times_as_slow(o, no_delay)?;
+        Some(FigurePoint {
+            x: i as f64,
+            y: times.value,
+            half_width: Some(times.half_width),
+            label: Some(o.name.into()),
+        })
+    };
+    let series = |name: &str, no_delay| FigureSeries {
+        name: name.into(),
+        here: true,
+        points: ours.iter().enumerate().filter_map(|of| bar(of, no_delay)).collect(),
+    };
+    let series = vec![series("here", false), series("here, -D", true)];
+    series.iter().any(|s| !s.points.is_empty()).then(|| Figure {
+        title: "Times as fast with the system's send buffer as with one of 1448 bytes".into(),
+        x: "where".into(),
+        y: "times".into(),
+        kind: FigureKind::Bars,
+        series,
+    })
+}

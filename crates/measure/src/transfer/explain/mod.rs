@@ -1,0 +1,113 @@
+//! What held a transfer up, from what was seen of it: no system calls, so that it can be asked of
+//! any record.
+//!
+//! `facts` makes shares of the time out of the looks, `sender` and `receiver` make reasons out of
+//! the shares, `network` those of the way between. The largest is the cause. What is particular to
+//! this host, `host` has, as far as it is known.
+
+use netfathom_model::plan::{Role, TransferPlan};
+use netfathom_model::record::{Cause, Explanation, TransferStream};
+
+mod facts;
+mod host;
+mod network;
+mod queue;
+mod receiver;
+mod remedy;
+mod said;
+mod sender;
+#[cfg(test)]
+mod tests;
+
+use facts::Facts;
+pub(super) use host::Host;
+
+/// Of fewer looks, chance makes the shares.
+const LEAST_LOOKS: usize = 16;
+/// What took a smaller share of the time is not worth mending.
+const LEAST_SHARE: f64 = 0.1;
+/// What took less is not told.
+const TOLD_SHARE: f64 = 0.02;
+/// Of a program that takes so much in a second no other is slow: 2 Gbit/s.
+const FAST_BYTES_PER_S: f64 = 250e6;
+
+/// One thing that may have held it up.
+struct Reason {
+    cause: Cause,
+    share: f64,
+    said: String,
+    evidence: Vec<String>,
+    remedy: String,
+}
+
+/// What held the stream up, as seen from the end that has the plan.
+fn explain(plan: &TransferPlan, stream: &TransferStream, host: &Host) -> Explanation {
+    let facts = Facts::of(plan, stream);
+    if facts.looks < LEAST_LOOKS {
+        return too_short(&facts);
+    }
+    let reasons = match plan.role {
+        Role::Transmit => sender::reasons(plan, stream, host, &facts),
+        Role::Receive => receiver::reasons(plan, stream, host, &facts),
+    };
+    choose(reasons)
+}
+
+/// What held most of the streams up. It is that of the stream of them that it took longest.
+pub(super) fn explain_all(
+    plan: &TransferPlan,
+    streams: &[TransferStream],
+    host: &Host,
+) -> Option<Explanation> {
+    let all: Vec<Explanation> = streams.iter().map(|s| explain(plan, s, host)).collect();
+    let same = |cause: Cause| all.iter().filter(|e| e.cause == cause).count();
+    let often = all.iter().map(|e| e.cause).max_by_key(|&cause| (same(cause), cause))?;
+    let of_it = all.iter().filter(|e| e.cause == often);
+    let mut explanation = of_it.max_by(|a, b| a.share.total_cmp(&b.share))?.clone();
+    if all.len() > 1 {
+        let seen = format!("so with {} of {} streams; the figures are of one", same(often), all.len());
+        explanation.evidence.insert(0, seen);
+    }
+    Some(explanation)
+}
+
+fn too_short(facts: &Facts) -> Explanation {
+    Explanation {
+        cause: Cause::TooShort,
+        share: 1.0,
+        said: "it was over before anything could be told".into(),
+        evidence: vec![format!("{} looks at the connection, {LEAST_LOOKS} are needed", facts.looks)],
+        remedy: "send more, or for a time: -n or --time 2s".into(),
+        others: Vec::new(),
+    }
+}
+
+fn choose(mut reasons: Vec<Reason>) -> Explanation {
+    // Equals stay in their order: the first of them is told.
+    reasons.sort_by(|a, b| b.share.total_cmp(&a.share));
+    let mended = |reason: &Reason| reason.cause != Cause::Nothing;
+    if reasons.first().is_none_or(|largest| largest.share < LEAST_SHARE) {
+        return nothing_seen();
+    }
+    let chosen = reasons.remove(0);
+    let others = reasons.iter().filter(|r| mended(r) && r.share >= TOLD_SHARE);
+    Explanation {
+        cause: chosen.cause,
+        share: chosen.share.min(1.0),
+        said: chosen.said,
+        evidence: chosen.evidence,
+        remedy: chosen.remedy,
+        others: others.map(|r| (r.cause, r.share.min(1.0))).collect(),
+    }
+}
+
+fn nothing_seen() -> Explanation {
+    Explanation {
+        cause: Cause::Nothing,
+        share: 1.0,
+        said: "nothing held it up that could be seen".into(),
+        evidence: Vec::new(),
+        remedy: "none is needed".into(),
+        others: Vec::new(),
+    }
+}

@@ -1,0 +1,88 @@
+//! What a sender's queue was in at each look, and for how long.
+
+use netfathom_model::record::TransferSample;
+
+use super::facts::{acknowledged, sent, under_way};
+
+/// Of the two windows, one that is this share of the other is as large.
+const MET: f64 = 0.8;
+
+/// What a sender's queue is in at a look.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum State {
+    Empty,
+    AllSent,
+    /// More is under way than waits, and nothing known keeps that back: bbr spreads it over the
+    /// round trip. A path that is full leaves more waiting, as the kernel has buffers hold it.
+    MostSent,
+    WindowFull,
+    WindowClosed,
+    Congested,
+    /// Less than a segment waits while another is under way.
+    Remainder,
+    Ready,
+}
+
+impl State {
+    /// Of a look, where the peer's window was that wide before.
+    pub fn of(look: &TransferSample, mss: u32, widest: u32) -> Self {
+        let segment = u64::from(mss.min(widest / 2));
+        if look.queued_bytes == 0 {
+            return Self::Empty;
+        }
+        if look.unsent_bytes == 0 {
+            return Self::AllSent;
+        }
+        if under_way(look) + segment > u64::from(look.peer_window_bytes) {
+            return if look.peer_window_bytes < widest / 2 { Self::WindowClosed } else { Self::WindowFull };
+        }
+        if look.in_flight >= look.cwnd {
+            // Where the peer's window is hardly larger, a larger congestion window would meet it.
+            let met = under_way(look) as f64 >= MET * f64::from(look.peer_window_bytes);
+            return if met { Self::WindowFull } else { Self::Congested };
+        }
+        if look.unsent_bytes < mss && look.in_flight > 0 {
+            return Self::Remainder;
+        }
+        if u64::from(look.unsent_bytes) <= under_way(look) { Self::MostSent } else { Self::Ready }
+    }
+}
+
+/// For each look, whether a piece waited for an acknowledgement, and the program for the piece: it
+/// gave nothing more until it went, and it went when all before it was acknowledged.
+///
+/// One look cannot tell that a piece waited: with looks further apart than half a round trip each
+/// is of another piece, which may just be on its way out.
+pub(super) fn waiting(looks: &[TransferSample], states: &[State]) -> Vec<bool> {
+    let mut within = vec![false; looks.len()];
+    let mut from = 0;
+    while from < looks.len() {
+        let same = |at: usize| states[at] == State::Remainder && looks[at].bytes == looks[from].bytes;
+        let until = (from..looks.len()).find(|&at| !same(at)).unwrap_or(looks.len());
+        // Where more came first, it went because it then was a whole segment.
+        let released = looks.get(until).is_none_or(|next| acknowledged(next) >= sent(&looks[from]));
+        within[from..until].fill(released && until - from > 1);
+        from = until.max(from + 1);
+    }
+    within
+}
+
+/// For each look, how long nothing moved around it: neither program nor acknowledgement. A single
+/// look stands for no time, and what ends with a segment sent again was no acknowledgement that was
+/// put off, but one that was lost, or what it was for.
+pub(super) fn standing(looks: &[TransferSample], states: &[State]) -> Vec<u64> {
+    let mut stands = vec![0; looks.len()];
+    let key = |at: usize| (looks[at].bytes, looks[at].queued_bytes, looks[at].retransmits, states[at]);
+    let mut from = 0;
+    while from < looks.len() {
+        let until = (from..looks.len()).find(|&at| key(at) != key(from)).unwrap_or(looks.len());
+        let sent_again = |next: &TransferSample| next.retransmits > looks[from].retransmits;
+        let lost =
+            looks[from..looks.len().min(until + 1)].iter().any(|look| look.recovering || sent_again(look));
+        if !lost {
+            stands[from..until].fill(looks[until - 1].at_ns - looks[from].at_ns);
+        }
+        from = until;
+    }
+    stands
+}

@@ -1,0 +1,110 @@
+//! Reasons that a receiver sees.
+
+use netfathom_model::plan::TransferPlan;
+use netfathom_model::record::{Cause, TransferStream};
+
+use super::facts::Facts;
+use super::said::{bytes, ms, percent, rate};
+use super::{FAST_BYTES_PER_S, Host, Reason, remedy};
+
+/// A buffer is to be so many times as large before it is looked at again.
+const LARGER: u64 = 8;
+
+pub(super) fn reasons(
+    plan: &TransferPlan,
+    stream: &TransferStream,
+    host: &Host,
+    facts: &Facts,
+) -> Vec<Reason> {
+    let fast = facts.bytes_per_s >= FAST_BYTES_PER_S;
+    let small = facts.fills(facts.window_bytes);
+    let waits = facts.empty.min(facts.blocked);
+    // Of equals the first is told.
+    vec![
+        processor(stream, facts, if fast && !small { waits } else { 0.0 }),
+        slow_program(facts),
+        window(plan, host, facts, if small { waits } else { 0.0 }),
+        elsewhere(facts, if small || fast { 0.0 } else { waits }),
+    ]
+}
+
+fn slow_program(facts: &Facts) -> Reason {
+    Reason {
+        cause: Cause::SlowReceiver,
+        share: facts.standard,
+        said: "whoever reads standard output does not take what is there".into(),
+        evidence: vec![
+            format!("{} of the time waiting for standard output", percent(facts.standard)),
+            format!("{} of the time something was there to be read", percent(1.0 - facts.empty)),
+        ],
+        remedy: "make it faster, or write to something faster; for the network alone measure with -s, which throws the \
+                 data away"
+            .into(),
+    }
+}
+
+fn window(plan: &TransferPlan, host: &Host, facts: &Facts, share: f64) -> Reason {
+    let present = host.granted_buffer_bytes.unwrap_or(facts.window_bytes);
+    Reason {
+        cause: Cause::ReceiveWindow,
+        share,
+        said: "this end's window is smaller than what the path holds".into(),
+        evidence: vec![
+            format!("{} of the time nothing was there to be read", percent(facts.empty)),
+            format!(
+                "in a round trip of {} about as much comes as the window holds, {} at most",
+                ms(facts.min_rtt_us),
+                bytes(facts.window_bytes)
+            ),
+        ],
+        remedy: remedy::here(plan, host, u64::from(present).saturating_mul(LARGER)),
+    }
+}
+
+fn processor(stream: &TransferStream, facts: &Facts, waits: f64) -> Reason {
+    let ns = stream.duration_ns.max(1) as f64;
+    let ran = (stream.user_ns + stream.system_ns) as f64 / ns;
+    let mut evidence = vec![format!(
+        "{} of the time this end ran, {} it waited for a processor",
+        percent(ran),
+        percent(facts.processor - ran)
+    )];
+    if waits > 0.0 {
+        evidence.push(format!(
+            "{} of the time nothing was there to be read, at {}",
+            percent(waits),
+            rate(facts.bytes_per_s)
+        ));
+    }
+    // As long as something is there to be read, nothing but a processor is missing.
+    let behind = (1.0 - facts.empty - facts.standard).max(0.0);
+    let busy = facts.processor.max(behind);
+    Reason {
+        cause: Cause::Nothing,
+        share: busy + waits,
+        said: if busy >= waits {
+            "nothing is wrong: the processors are the limit".into()
+        } else {
+            "nothing is wrong: it comes as fast as the sender gives it, which is fast".into()
+        },
+        evidence,
+        remedy: "none is needed; larger reads (-l 128k) or --discard take less processor time".into(),
+    }
+}
+
+fn elsewhere(facts: &Facts, share: f64) -> Reason {
+    Reason {
+        cause: Cause::Elsewhere,
+        share,
+        said: "nothing is wrong here: this end waited for the sender or the path".into(),
+        evidence: vec![
+            format!("{} of the time nothing was there to be read", percent(facts.empty)),
+            format!(
+                "the window, up to {}, holds more than comes in a round trip of {}",
+                bytes(facts.window_bytes),
+                ms(facts.min_rtt_us)
+            ),
+        ],
+        remedy: "ask the sender: netfathom ttcp -t --explain there".into(),
+    }
+}

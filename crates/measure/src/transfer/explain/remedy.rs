@@ -1,0 +1,44 @@
+//! How a buffer becomes larger.
+
+use netfathom_model::plan::{Role, TransferPlan};
+
+use super::Host;
+
+/// The kernel keeps sizes in an `int`.
+const LARGEST: u64 = 1 << 30;
+
+/// At this end, to so many bytes. Where `-b` made it small, nothing else needs to change; a limit is
+/// only ever raised, and what is beside it stays.
+pub(super) fn here(plan: &TransferPlan, host: &Host, enough_bytes: u64) -> String {
+    let (sysctl, most) = match plan.role {
+        Role::Transmit => ("net.ipv4.tcp_wmem", "net.core.wmem_max"),
+        Role::Receive => ("net.ipv4.tcp_rmem", "net.core.rmem_max"),
+    };
+    let enough = size(enough_bytes);
+    if plan.socket_buffer_bytes.is_some() {
+        return format!(
+            "leave -b out, so that the kernel sizes the buffer, or enlarge it: -b {enough} (no more is granted than \
+             {most})"
+        );
+    }
+    match host.buffer_limits {
+        Some([least, default, largest]) => {
+            let largest = enough.max(largest.saturating_mul(2)).min(i32::MAX as u64);
+            format!("let the kernel use more: sysctl -w {sysctl}='{least} {default} {largest}'")
+        }
+        None => format!("let the kernel use more: raise the last of the three numbers of {sysctl}"),
+    }
+}
+
+/// At the receiver, whose limits are not known here.
+pub(super) fn there(enough_bytes: u64) -> String {
+    format!(
+        "at the receiver leave -b out, or enlarge it: -b {} (no more is granted than its net.core.rmem_max); where \
+         there is no -b, raise the last of the three numbers of net.ipv4.tcp_rmem there",
+        size(enough_bytes)
+    )
+}
+
+fn size(bytes: u64) -> u64 {
+    bytes.min(LARGEST).next_power_of_two()
+}

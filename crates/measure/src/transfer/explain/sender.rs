@@ -1,0 +1,228 @@
+//! Reasons that a sender sees.
+
+use netfathom_model::plan::TransferPlan;
+use netfathom_model::record::{Cause, TransferStream};
+
+use super::facts::Facts;
+use super::said::{bytes, ms, percent, rate};
+use super::{FAST_BYTES_PER_S, Host, Reason, network, remedy};
+
+/// A buffer is to hold so many times what fits into the present one before it is looked at again.
+const LARGER: u64 = 8;
+
+pub(super) fn reasons(
+    plan: &TransferPlan,
+    stream: &TransferStream,
+    host: &Host,
+    facts: &Facts,
+) -> Vec<Reason> {
+    // Of equals the first is told.
+    let mut all = vec![processor(stream, facts)];
+    all.extend(network::reasons(plan, stream, host, facts));
+    all.extend([
+        slow_program(plan, facts),
+        send_buffer(plan, host, facts),
+        put_off(plan, stream, host, facts),
+        nagle(stream, facts),
+        receive_window(facts),
+        slow_reader(facts),
+    ]);
+    all
+}
+
+fn slow_program(plan: &TransferPlan, facts: &Facts) -> Reason {
+    if facts.of_file {
+        return slow_file(facts);
+    }
+    let mut evidence = vec![
+        format!("{} of the time waiting for standard input", percent(facts.standard)),
+        format!("{} of the time with nothing to send or all sent", percent(facts.empty + facts.all_sent)),
+    ];
+    if facts.far_apart() && !facts.sees_pieces(plan) && !plan.no_delay {
+        evidence.push(format!(
+            "looks {} apart cannot see whether it waits for small pieces that are held back (Nagle): -D tells",
+            ms(facts.period_ns as f64 / 1000.0)
+        ));
+    }
+    Reason {
+        cause: Cause::SlowSender,
+        // A program that waits for what is held back is not slow. What goes at last takes about as
+        // long again until it has arrived, and the program hears of it.
+        share: facts.standard - 2.0 * facts.held,
+        said: "the program that feeds standard input has nothing to send".into(),
+        evidence,
+        remedy:
+            "make it faster, or put a buffer between that it fills while this sends; for the network alone \
+                 measure with -s, which makes the data up"
+                .into(),
+    }
+}
+
+fn slow_file(facts: &Facts) -> Reason {
+    Reason {
+        cause: Cause::SlowSender,
+        share: facts.empty.min(facts.blocked),
+        said: "the file that is sent does not come from its disk fast enough".into(),
+        evidence: vec![
+            format!("{} of the time all was sent and the send buffer had room", percent(facts.empty)),
+            format!("{} of the time in calls that wait, which read the file too", percent(facts.blocked)),
+        ],
+        remedy: "find out how fast the disk is; what is in memory already is not waited for; for the network alone \
+                 measure with -s, which makes the data up"
+            .into(),
+    }
+}
+
+/// All that fits into the buffer is under way, and the program waits for room in it.
+fn send_buffer(plan: &TransferPlan, host: &Host, facts: &Facts) -> Reason {
+    let mut evidence = vec![
+        format!(
+            "{} of the time all or most that the send buffer held was under way, and {} of it a write waited for room",
+            percent(facts.all_sent),
+            percent(facts.blocked)
+        ),
+        format!("{} under way, a round trip of {}", bytes(facts.in_flight_bytes), ms(facts.rtt_us)),
+    ];
+    if let Some(granted) = host.granted_buffer_bytes.filter(|&granted| u64::from(granted) < plan.buffer_bytes)
+    {
+        evidence.push(format!(
+            "the send buffer, {} bytes, is smaller than a write, {} bytes",
+            granted, plan.buffer_bytes
+        ));
+    }
+    Reason {
+        cause: Cause::SendBuffer,
+        share: facts.all_sent.min(facts.blocked) - facts.put_off,
+        said: "the send buffer is smaller than what the path holds, or than a write".into(),
+        evidence,
+        remedy: larger_buffer(plan, host, facts),
+    }
+}
+
+fn larger_buffer(plan: &TransferPlan, host: &Host, facts: &Facts) -> String {
+    let present = facts.in_flight_bytes.max(host.granted_buffer_bytes.unwrap_or(0).into());
+    let write = plan.buffer_bytes.saturating_mul(2);
+    remedy::here(plan, host, present.saturating_mul(LARGER).max(write))
+}
+
+fn put_off(plan: &TransferPlan, stream: &TransferStream, host: &Host, facts: &Facts) -> Reason {
+    let took = stream.calls_took.unwrap_or_default();
+    Reason {
+        cause: Cause::DelayedAcknowledgement,
+        share: facts.put_off,
+        said: "the sender waits for acknowledgements that the receiver puts off".into(),
+        evidence: vec![
+            format!(
+                "{} of the time everything was sent and nothing came back for 30 ms or more, while a round trip takes \
+                 {}",
+                percent(facts.put_off),
+                ms(facts.min_rtt_us)
+            ),
+            format!("{} of {} calls took 30 to 60 ms", took.delayed_calls, stream.calls),
+            format!(
+                "{} under way: a receiver acknowledges two segments at once",
+                bytes(facts.in_flight_bytes)
+            ),
+        ],
+        remedy: format!("have more than two segments under way: {}", larger_buffer(plan, host, facts)),
+    }
+}
+
+fn nagle(stream: &TransferStream, facts: &Facts) -> Reason {
+    let mss = stream.tcp.map_or(0, |tcp| tcp.mss_bytes);
+    Reason {
+        cause: Cause::Nagle,
+        share: facts.held,
+        said: "a small piece was held back until what went before it was acknowledged (Nagle)".into(),
+        evidence: vec![
+            format!(
+                "{} of the time less than a segment ({mss} bytes) was held back, and the program gave nothing more \
+                 until it had gone",
+                percent(facts.held)
+            ),
+            format!("a round trip takes {} at least, and {} here", ms(facts.min_rtt_us), ms(facts.rtt_us)),
+        ],
+        remedy: "set TCP_NODELAY: -D; or let the program write what belongs together at once".into(),
+    }
+}
+
+fn receive_window(facts: &Facts) -> Reason {
+    let most = f64::from(facts.window_bytes) / (f64::from(facts.min_rtt_us.max(1)) / 1e6);
+    Reason {
+        cause: Cause::ReceiveWindow,
+        share: if takes_less(facts) { 0.0 } else { facts.window_full },
+        said: "the receiver's window is smaller than what the path holds".into(),
+        evidence: vec![
+            format!(
+                "{} of the time the window was full, though the receiver reads",
+                percent(facts.window_full)
+            ),
+            format!(
+                "a window of {} at most, and a round trip of {}: no more than {}",
+                bytes(facts.window_bytes),
+                ms(facts.min_rtt_us),
+                rate(most)
+            ),
+        ],
+        remedy: remedy::there(u64::from(facts.window_bytes).saturating_mul(LARGER)),
+    }
+}
+
+/// A reader that is fast is only slower than this end: no fault of it.
+fn fast(facts: &Facts) -> bool {
+    facts.bytes_per_s >= FAST_BYTES_PER_S
+}
+
+/// Its window is full, and holds more than comes in a round trip: a larger one would be as full.
+fn takes_less(facts: &Facts) -> bool {
+    fast(facts) && !facts.fills(facts.window_bytes)
+}
+
+fn slow_reader(facts: &Facts) -> Reason {
+    let share = if fast(facts) { 0.0 } else { facts.window_closed };
+    Reason {
+        cause: Cause::SlowReceiver,
+        share,
+        said: "the program at the receiver does not read what is there".into(),
+        evidence: vec![
+            format!(
+                "{} of the time the receiver's window was all but closed, though it had been {}",
+                percent(facts.window_closed),
+                bytes(facts.window_bytes)
+            ),
+            format!("what its program takes: {}", rate(facts.bytes_per_s)),
+        ],
+        remedy: "make the program there faster; netfathom ttcp -r --explain there tells what it waits for"
+            .into(),
+    }
+}
+
+fn processor(stream: &TransferStream, facts: &Facts) -> Reason {
+    let closed = if fast(facts) { facts.window_closed } else { 0.0 };
+    let there = closed + if takes_less(facts) { facts.window_full } else { 0.0 };
+    let ns = stream.duration_ns.max(1) as f64;
+    let ran = (stream.user_ns + stream.system_ns) as f64 / ns;
+    let mut evidence = vec![format!(
+        "{} of the time this end ran, {} it waited for a processor",
+        percent(ran),
+        percent(facts.processor - ran)
+    )];
+    if there > 0.0 {
+        evidence.push(format!(
+            "{} of the time the receiver's window was full, of which it takes {}",
+            percent(there),
+            rate(facts.bytes_per_s)
+        ));
+    }
+    Reason {
+        cause: Cause::Nothing,
+        share: facts.processor + there,
+        said: if facts.processor >= there {
+            "nothing is wrong: the processors are the limit".into()
+        } else {
+            "nothing is wrong: it goes as fast as the receiver takes it, which is fast".into()
+        },
+        evidence,
+        remedy: "none is needed; larger writes (-l 128k) or --zero-copy take less processor time".into(),
+    }
+}

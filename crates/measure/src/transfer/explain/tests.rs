@@ -1,0 +1,207 @@
+use netfathom_model::plan::{Role, TransferPlan};
+use netfathom_model::record::{
+    CallTimes, Cause, Explanation, TcpState, TransferEnd, TransferSample, TransferStream,
+};
+
+use super::{Host, explain, explain_all};
+
+mod between;
+mod far_apart;
+mod held_up;
+
+const MSS: u32 = 1448;
+const LOOKS: u64 = 200;
+
+fn plan(role: Role) -> TransferPlan {
+    TransferPlan { explain: true, made_up: true, ..TransferPlan::classic(role) }
+}
+
+/// A stream of 200 ms, looked at each millisecond, of which 90 ms went into blocked calls.
+fn stream(look: impl Fn(u64, &mut TransferSample)) -> TransferStream {
+    let sample = |tick: u64| {
+        let mut sample = TransferSample {
+            at_ns: tick * 1_000_000,
+            bytes: 1_000_000 + tick * 10_000,
+            rtt_us: 10_000,
+            cwnd: 100,
+            peer_window_bytes: 1_000_000,
+            ..TransferSample::default()
+        };
+        look(tick, &mut sample);
+        sample
+    };
+    TransferStream {
+        peer: None,
+        began_ns: 0,
+        end: TransferEnd::Whole,
+        checksum: None,
+        bytes: 3_000_000,
+        calls: 300,
+        duration_ns: LOOKS * 1_000_000,
+        closed_ns: None,
+        user_ns: 1_000_000,
+        system_ns: 1_000_000,
+        tcp: Some(TcpState {
+            mss_bytes: MSS,
+            retransmits: 0,
+            rtt_us: 10_000,
+            rttvar_us: 0,
+            min_rtt_us: Some(10_000),
+            cwnd: 100,
+            peer_window_bytes: None,
+            busy_us: None,
+            window_limited_us: None,
+            buffer_limited_us: None,
+        }),
+        udp: None,
+        zero_copy: None,
+        calls_took: Some(CallTimes { socket_ns: 190_000_000, ..CallTimes::default() }),
+        samples: (0..LOOKS).map(sample).collect(),
+    }
+}
+
+fn sender(stream: &TransferStream) -> Cause {
+    explain(&plan(Role::Transmit), stream, &Host::default()).cause
+}
+
+fn queue(sample: &mut TransferSample, queued: u32, unsent: u32, in_flight: u32) {
+    (sample.queued_bytes, sample.unsent_bytes, sample.in_flight) = (queued, unsent, in_flight);
+}
+
+#[test]
+fn a_buffer_of_which_all_is_under_way_is_too_small() {
+    let all_sent = stream(|_, s| queue(s, 40_000, 0, 28));
+    let granted = Host { granted_buffer_bytes: Some(4096), ..Host::default() };
+    let told = explain(&plan(Role::Transmit), &all_sent, &granted);
+    assert_eq!(told.cause, Cause::SendBuffer);
+    assert!(told.evidence.iter().any(|e| e.contains("smaller than a write")), "{told:?}");
+    assert!(told.remedy.contains("tcp_wmem"), "{told:?}");
+    let mut own = plan(Role::Transmit);
+    own.socket_buffer_bytes = Some(4096);
+    assert!(explain(&own, &all_sent, &granted).remedy.contains("-b 524288"));
+}
+
+#[test]
+fn what_stands_still_for_so_long_waits_for_an_acknowledgement() {
+    let stands = |ms: u64| {
+        let mut stands = stream(|tick, s| {
+            s.bytes = 1_000_000 + tick / ms * 8192;
+            queue(s, 8192, 0, 1);
+        });
+        stands.tcp.as_mut().unwrap().min_rtt_us = Some(100);
+        stands
+    };
+    assert_eq!(sender(&stands(40)), Cause::DelayedAcknowledgement);
+    assert_eq!(sender(&stands(10)), Cause::SendBuffer);
+    let mut far = stands(40);
+    far.tcp.as_mut().unwrap().min_rtt_us = Some(39_000);
+    assert_eq!(sender(&far), Cause::SendBuffer, "a round trip is no delay of the receiver");
+}
+
+/// A piece is held for 10 ms each time, until the one before is acknowledged, or more comes.
+fn pieces(acknowledged: bool) -> TransferStream {
+    let mut held = stream(|tick, s| {
+        s.bytes = 1000 + tick / 10 * 440;
+        queue(s, 440, 400, 1);
+        if !acknowledged {
+            s.queued_bytes = s.bytes as u32;
+        }
+    });
+    held.calls_took = Some(CallTimes { standard_ns: 195_000_000, ..CallTimes::default() });
+    held
+}
+
+#[test]
+fn a_piece_that_is_held_is_nagles_only_if_the_program_waits_for_it() {
+    assert_eq!(sender(&pieces(true)), Cause::Nagle);
+    assert_eq!(sender(&pieces(false)), Cause::SlowSender);
+    let mut at_once = plan(Role::Transmit);
+    at_once.no_delay = true;
+    assert_eq!(explain(&at_once, &pieces(true), &Host::default()).cause, Cause::SlowSender);
+}
+
+#[test]
+fn a_window_that_is_full_is_small_and_one_that_closes_is_not_read() {
+    let small = stream(|_, s| {
+        s.peer_window_bytes = 16_000;
+        queue(s, 100_000, 84_000, 11);
+    });
+    let told = explain(&plan(Role::Transmit), &small, &Host::default());
+    assert_eq!(told.cause, Cause::ReceiveWindow);
+    // The kernel's limit is likely larger than that: a line that sets it would lower it.
+    assert!(told.remedy.contains("net.ipv4.tcp_rmem") && !told.remedy.contains("-w"), "{told:?}");
+    let closes = stream(|tick, s| {
+        s.peer_window_bytes = if tick == 0 { 64_000 } else { 0 };
+        queue(s, 100_000, 100_000, 0);
+    });
+    assert_eq!(sender(&closes), Cause::SlowReceiver);
+}
+
+fn congested(rtt_us: u32, retransmits: u32) -> TransferStream {
+    stream(|_, s| {
+        (s.rtt_us, s.retransmits, s.cwnd) = (rtt_us, retransmits, 10);
+        queue(s, 100_000, 85_520, 10);
+    })
+}
+
+#[test]
+fn loss_without_a_queue_is_loss_and_with_one_the_path_is_full() {
+    assert_eq!(sender(&congested(10_500, 40)), Cause::Loss);
+    assert_eq!(sender(&congested(30_000, 40)), Cause::Path);
+    assert_eq!(sender(&congested(10_500, 0)), Cause::Path);
+}
+
+/// bbr fills a path without a queue and without loss: only the rate tells whether there is more.
+#[test]
+fn a_longer_transfer_is_advised_only_while_the_rate_grows() {
+    let mut full = congested(10_500, 0);
+    let remedy = |stream: &TransferStream| explain(&plan(Role::Transmit), stream, &Host::default()).remedy;
+    assert!(remedy(&full).contains("bottleneck"), "{}", remedy(&full));
+    for (tick, look) in (0..).zip(&mut full.samples) {
+        look.bytes = 1_000_000 + tick * tick * 100;
+    }
+    assert!(remedy(&full).contains("longer"), "{}", remedy(&full));
+}
+
+#[test]
+fn a_pace_is_the_limit_only_where_it_was_reached() {
+    let mut paced = plan(Role::Transmit);
+    // The stream goes at 80 Mbit/s.
+    paced.pace_bits_per_s = Some(100_000_000);
+    assert_eq!(explain(&paced, &congested(10_500, 0), &Host::default()).cause, Cause::Pace);
+    paced.pace_bits_per_s = Some(1_000_000_000);
+    assert_eq!(explain(&paced, &congested(10_500, 0), &Host::default()).cause, Cause::Path);
+}
+
+#[test]
+fn who_runs_all_the_time_is_not_held_up() {
+    let mut runs = stream(|_, s| queue(s, 40_000, 0, 28));
+    runs.system_ns = 150_000_000;
+    assert_eq!(sender(&runs), Cause::Nothing);
+    let mut short = runs.clone();
+    short.samples.truncate(10);
+    assert_eq!(sender(&short), Cause::TooShort);
+}
+
+#[test]
+fn a_receiver_tells_its_own_program_and_window_from_the_rest() {
+    let receiver = |s: &TransferStream| explain(&plan(Role::Receive), s, &Host::default()).cause;
+    let of =
+        |window: u32, queued: u32| stream(move |_, s| (s.window_bytes, s.queued_bytes) = (window, queued));
+    // 15 MB/s and 10 ms: 150 KB come in a round trip.
+    assert_eq!(receiver(&of(160_000, 0)), Cause::ReceiveWindow);
+    assert_eq!(receiver(&of(1_600_000, 0)), Cause::Elsewhere);
+    assert_eq!(receiver(&of(160_000, 5000)), Cause::Nothing);
+    let mut slow = of(160_000, 5000);
+    slow.calls_took = Some(CallTimes { standard_ns: 190_000_000, ..CallTimes::default() });
+    assert_eq!(receiver(&slow), Cause::SlowReceiver);
+}
+
+#[test]
+fn of_several_streams_the_cause_of_most_is_told() {
+    let (lossy, full) = (congested(10_500, 40), congested(30_000, 0));
+    let told = explain_all(&plan(Role::Transmit), &[full.clone(), lossy, full], &Host::default()).unwrap();
+    assert_eq!(told.cause, Cause::Path);
+    assert!(told.evidence[0].contains("2 of 3"), "{told:?}");
+    assert!(explain_all(&plan(Role::Transmit), &[], &Host::default()).is_none());
+}

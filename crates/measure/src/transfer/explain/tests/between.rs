@@ -1,0 +1,82 @@
+//! What is between the ends: loss, a queue, or a pace.
+
+use super::*;
+
+/// Looks at a full congestion window, so many bytes in a millisecond.
+fn full(min_rtt_us: u32, rtt_us: u32, bytes_per_ms: u64, lost: f64) -> TransferStream {
+    let all = bytes_per_ms * LOOKS;
+    let again = (lost * all as f64 / f64::from(MSS)).round() as u32;
+    let mut full = stream(|tick, s| {
+        (s.bytes, s.rtt_us, s.cwnd, s.retransmits) = (1_000_000 + tick * bytes_per_ms, rtt_us, 10, again);
+        s.peer_window_bytes = 100_000_000;
+        s.recovering = tick % 10 < 3;
+        queue(s, 100_000, 85_520, 10);
+    });
+    full.bytes = all;
+    let tcp = full.tcp.as_mut().unwrap();
+    (tcp.min_rtt_us, tcp.retransmits) = (Some(min_rtt_us), again);
+    full
+}
+
+fn told(stream: &TransferStream) -> Explanation {
+    explain(&plan(Role::Transmit), stream, &Host::default())
+}
+
+#[test]
+fn a_busy_host_is_no_queue() {
+    // 1 ms becomes 2, and of 80 Mbit/s 2 % are lost.
+    assert_eq!(told(&full(1000, 2000, 10_000, 0.02)).cause, Cause::Loss);
+    assert_eq!(told(&full(1000, 20_000, 10_000, 0.02)).cause, Cause::Path);
+}
+
+#[test]
+fn a_few_that_are_lost_matter_on_a_long_path_only() {
+    // 57 Mbit/s.
+    let mut long = full(80_000, 80_500, 7_100, 0.0);
+    // As if it had gone on for longer: 0.02 % of it.
+    (long.bytes, long.samples.last_mut().unwrap().retransmits) = (36_000_000, 5);
+    assert_eq!(told(&long).cause, Cause::Loss);
+    let bbr = Host { congestion: Some("bbr".into()), ..Host::default() };
+    assert_eq!(explain(&plan(Role::Transmit), &long, &bbr).cause, Cause::Path);
+    // As many would permit a hundred times as much on a short one.
+    let mut short = full(200, 210, 7_100, 0.0);
+    (short.bytes, short.samples.last_mut().unwrap().retransmits) = (72_000_000, 5);
+    assert_eq!(told(&short).cause, Cause::Path);
+}
+
+#[test]
+fn a_path_is_full_only_where_a_queue_was_seen() {
+    let without = told(&full(10_000, 10_500, 10_000, 0.0));
+    assert!(without.cause == Cause::Path && without.said.contains("no queue"), "{without:?}");
+    let with = told(&full(10_000, 30_000, 10_000, 0.0));
+    assert_eq!((with.cause, with.said.as_str()), (Cause::Path, "the path is full"));
+}
+
+#[test]
+fn many_that_are_lost_are_told_of_beside_a_queue() {
+    let lossy = told(&full(10_000, 30_000, 10_000, 0.01));
+    assert_eq!(lossy.cause, Cause::Path);
+    assert!(lossy.others.iter().any(|(cause, share)| *cause == Cause::Loss && *share > 0.2), "{lossy:?}");
+    assert!(lossy.evidence.iter().any(|e| e.contains("faulty link")), "{lossy:?}");
+    let few = told(&full(10_000, 30_000, 10_000, 0.002));
+    assert!(few.others.iter().all(|(cause, _)| *cause != Cause::Loss), "{few:?}");
+}
+
+#[test]
+fn what_a_short_queue_drops_is_not_put_down_to_cables_alone() {
+    let lossy = told(&full(100_000, 104_000, 5000, 0.01));
+    assert_eq!(lossy.cause, Cause::Loss);
+    assert!(lossy.remedy.contains("queue") && lossy.remedy.contains("policer"), "{lossy:?}");
+}
+
+#[test]
+fn a_low_pace_leaves_the_queue_empty() {
+    let mut paced = plan(Role::Transmit);
+    paced.pace_bits_per_s = Some(80_000_000);
+    let empty = stream(|_, s| queue(s, 0, 0, 0));
+    assert_eq!(explain(&paced, &empty, &Host::default()).cause, Cause::Pace);
+    // Nor is it the pace where the program has nothing to send.
+    let mut slow = empty;
+    slow.calls_took = Some(CallTimes { standard_ns: 190_000_000, ..CallTimes::default() });
+    assert_eq!(explain(&paced, &slow, &Host::default()).cause, Cause::SlowSender);
+}

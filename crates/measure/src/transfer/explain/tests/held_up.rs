@@ -1,0 +1,92 @@
+//! What else holds a transfer up, and what is proposed.
+
+use super::*;
+
+/// 333 MB/s against a window of 2 MB that is full.
+fn fast(rtt_us: u32) -> TransferStream {
+    let mut fast = stream(|tick, s| {
+        (s.bytes, s.rtt_us) = (10_000_000 + tick * 333_000, rtt_us);
+        (s.peer_window_bytes, s.window_bytes) = (2_000_000, 2_000_000);
+        queue(s, 4_000_000, 2_000_500, 1380);
+    });
+    fast.bytes = LOOKS * 333_000;
+    fast.tcp.as_mut().unwrap().min_rtt_us = Some(rtt_us);
+    fast
+}
+
+#[test]
+fn a_window_may_be_too_small_for_a_fast_transfer() {
+    for rtt_us in [80, 6000] {
+        let sends = explain(&plan(Role::Transmit), &fast(rtt_us), &Host::default());
+        let mut there = fast(rtt_us);
+        there.samples.iter_mut().for_each(|look| look.queued_bytes = 0);
+        // As long as it waits to be read, a receiver's estimate grows.
+        there.samples.iter_mut().for_each(|look| look.rtt_us = 6000);
+        let receives = explain(&plan(Role::Receive), &there, &Host::default());
+        let expected = if rtt_us == 80 { Cause::Nothing } else { Cause::ReceiveWindow };
+        assert_eq!((sends.cause, receives.cause), (expected, expected), "{rtt_us} us");
+        for told in [sends, receives] {
+            assert!(!told.said.contains("processors"), "which hardly ran: {told:?}");
+            assert!(!told.evidence.iter().any(|e| e.contains("busy")), "nobody looked: {told:?}");
+        }
+    }
+}
+
+#[test]
+fn of_two_windows_of_one_size_the_receivers_is_told() {
+    let equal = |window: u32| {
+        sender(&stream(|_, s| {
+            (s.cwnd, s.peer_window_bytes) = (100, window);
+            queue(s, 300_000, 155_200, 100);
+        }))
+    };
+    assert_eq!(equal(160_000), Cause::ReceiveWindow);
+    assert_eq!(equal(320_000), Cause::Path);
+}
+
+#[test]
+fn processors_that_hardly_ran_are_not_the_limit() {
+    let mut idle = stream(|_, s| queue(s, 0, 0, 0));
+    idle.calls_took = Some(CallTimes::default());
+    let told = explain(&plan(Role::Transmit), &idle, &Host::default());
+    assert_eq!(told.cause, Cause::Nothing);
+    assert!(!told.said.contains("processors"), "{told:?}");
+}
+
+#[test]
+fn a_file_that_is_waited_for_is_no_small_buffer() {
+    // Most of the time less is under way than the buffer has held.
+    let slow = stream(|tick, s| match tick % 10 {
+        0 => queue(s, 100_000, 0, 70),
+        1..9 => queue(s, 20_000, 0, 14),
+        _ => queue(s, 0, 0, 0),
+    });
+    let mut file = plan(Role::Transmit);
+    file.made_up = false;
+    let cause = |stream: &TransferStream, plan: &TransferPlan| explain(plan, stream, &Host::default()).cause;
+    assert_eq!(cause(&slow, &file), Cause::SlowSender);
+    assert_ne!(cause(&slow, &plan(Role::Transmit)), Cause::SlowSender, "it is made up");
+    let mut small = stream(|_, s| queue(s, 40_000, 0, 28));
+    assert_eq!(cause(&small, &file), Cause::SendBuffer, "the buffer never held more");
+    // A pipe's program is waited for elsewhere.
+    small.calls_took.as_mut().unwrap().standard_ns = 1;
+    assert_eq!(cause(&small, &file), Cause::SendBuffer);
+}
+
+#[test]
+fn a_limit_is_only_raised_and_only_where_it_is_one() {
+    let small = stream(|_, s| queue(s, 40_000, 0, 28));
+    let mut host = Host { buffer_limits: Host::limits("4096\t16384\t4194304\n"), ..Host::default() };
+    let remedy = |plan: &TransferPlan, host: &Host| explain(plan, &small, host).remedy;
+    let plan = plan(Role::Transmit);
+    assert!(remedy(&plan, &host).contains("tcp_wmem='4096 16384 8388608'"), "{}", remedy(&plan, &host));
+    host.buffer_limits = Some([1, 2, 3]);
+    assert!(remedy(&plan, &host).contains("tcp_wmem='1 2 524288'"), "{}", remedy(&plan, &host));
+    host.buffer_limits = None;
+    assert!(!remedy(&plan, &host).contains("-w"), "{}", remedy(&plan, &host));
+    host.buffer_limits = Some([1, 2, 3]);
+    let asked = TransferPlan { socket_buffer_bytes: Some(16_384), ..plan };
+    let told = remedy(&asked, &host);
+    assert!(told.contains("-b 524288") && told.contains("wmem_max") && !told.contains("sysctl -w"), "{told}");
+    assert_eq!(Host::limits("4096 1"), None);
+}

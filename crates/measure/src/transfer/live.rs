@@ -1,0 +1,136 @@
+//! What can be seen of a transfer while it runs, from other threads.
+
+use std::os::fd::OwnedFd;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
+use std::thread::{self, Thread};
+
+use netfathom_sys::interrupt::Interruptible;
+
+use super::cost::Cost;
+use super::seen::Seen;
+
+/// How far a transfer is: others may look while it runs.
+#[derive(Debug, Default)]
+pub struct Live {
+    /// The streams that run.
+    lanes: Mutex<Vec<Arc<Lane>>>,
+    /// Bytes of those that are over.
+    past_bytes: AtomicU64,
+    /// Bytes that there are, 0 where nobody knows.
+    pub(super) planned: AtomicU64,
+    /// When the first stream began, on the one clock; 0 before.
+    started_ns: AtomicU64,
+    /// The time is over that it was to take.
+    pub(super) expired: AtomicBool,
+    /// What it costs, from its first stream on.
+    pub(super) cost: Cost,
+    /// Who is to know of new streams at once.
+    watcher: OnceLock<Thread>,
+}
+
+impl Live {
+    /// Bytes that went.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        // The past first: a stream that ends in between is then counted less, not twice.
+        let past = self.past_bytes.load(Relaxed);
+        past + self.lanes().iter().map(|lane| lane.bytes.load(Relaxed)).sum::<u64>()
+    }
+
+    /// Bytes that there are to go; `None` where nobody knows.
+    #[must_use]
+    pub fn planned(&self) -> Option<u64> {
+        Some(self.planned.load(Relaxed)).filter(|&bytes| bytes > 0)
+    }
+
+    /// How many streams run.
+    #[must_use]
+    pub fn streams(&self) -> usize {
+        self.lanes.lock().unwrap_or_else(PoisonError::into_inner).len()
+    }
+
+    /// A stream began at that time; the first counts.
+    pub(super) fn started(&self, ns: u64) {
+        if self.started_ns.compare_exchange(0, ns, Relaxed, Relaxed).is_ok() {
+            self.cost.begin();
+        }
+    }
+
+    /// The one stream that there is began anew.
+    pub(super) fn restarted(&self, ns: u64) {
+        self.started_ns.store(ns, Relaxed);
+        self.cost.begin();
+    }
+
+    /// When the first stream began, on the one clock; 0 before.
+    pub(super) fn started_ns(&self) -> u64 {
+        self.started_ns.load(Relaxed)
+    }
+
+    /// From now on the calling thread is unparked when a stream begins.
+    pub(super) fn watched(&self) {
+        self.watcher.get_or_init(thread::current);
+    }
+
+    /// The streams that run.
+    pub(super) fn lanes(&self) -> Vec<Arc<Lane>> {
+        self.lanes.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// A stream of the calling thread begins; it is over when what is returned is dropped.
+    pub(super) fn begin(&self, stream: usize, socket: &Arc<OwnedFd>) -> OnLane<'_> {
+        let lane = Arc::new(Lane {
+            stream,
+            socket: Arc::downgrade(socket),
+            // That of the main thread worked, and so does this one.
+            thread: Interruptible::this_thread().ok(),
+            bytes: AtomicU64::new(0),
+            calls: AtomicU64::new(0),
+            seen: Mutex::default(),
+        });
+        self.lanes.lock().unwrap_or_else(PoisonError::into_inner).push(Arc::clone(&lane));
+        self.watcher.get().inspect(|watcher| watcher.unpark());
+        OnLane { live: self, lane }
+    }
+}
+
+/// One stream, as others see it.
+#[derive(Debug)]
+pub(super) struct Lane {
+    /// Its number, from 0.
+    pub stream: usize,
+    /// Open for as long as the stream is.
+    pub socket: Weak<OwnedFd>,
+    thread: Option<Interruptible>,
+    pub bytes: AtomicU64,
+    pub calls: AtomicU64,
+    seen: Mutex<Seen>,
+}
+
+impl Lane {
+    /// What was seen of it so far.
+    pub fn seen(&self) -> MutexGuard<'_, Seen> {
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Ends the system call that its thread is in.
+    pub fn interrupt(&self) {
+        self.thread.inspect(Interruptible::interrupt);
+    }
+}
+
+/// Keeps a stream among those that run.
+#[derive(Debug)]
+pub(super) struct OnLane<'a> {
+    pub live: &'a Live,
+    pub lane: Arc<Lane>,
+}
+
+impl Drop for OnLane<'_> {
+    fn drop(&mut self) {
+        let mut lanes = self.live.lanes.lock().unwrap_or_else(PoisonError::into_inner);
+        lanes.retain(|lane| !Arc::ptr_eq(lane, &self.lane));
+        self.live.past_bytes.fetch_add(self.lane.bytes.load(Relaxed), Relaxed);
+    }
+}

@@ -1,0 +1,88 @@
+//! The looks at a stream that are kept: as many as a record may hold, evenly spread.
+
+use netfathom_model::record::TransferSample;
+
+/// No more than so many are kept: an odd number, so that of every second one the last is kept.
+const MOST: usize = 1023;
+/// Between the first looks; a transfer that is over soon has them, too.
+const FIRST_PERIOD_NS: u64 = 1_000_000;
+
+/// What was seen of a stream.
+#[derive(Debug)]
+pub(super) struct Seen {
+    samples: Vec<TransferSample>,
+    period_ns: u64,
+    due_ns: u64,
+}
+
+impl Default for Seen {
+    fn default() -> Self {
+        Self { samples: Vec::new(), period_ns: FIRST_PERIOD_NS, due_ns: 0 }
+    }
+}
+
+impl Seen {
+    /// When the next look is due, on the one clock.
+    pub fn due_ns(&self) -> u64 {
+        self.due_ns
+    }
+
+    /// Keeps a look that was taken at that time. When there are too many every second one goes,
+    /// and from then on half as many come.
+    pub fn keep(&mut self, sample: TransferSample, now_ns: u64) {
+        self.samples.push(sample);
+        if self.samples.len() == MOST {
+            let mut odd = true;
+            self.samples.retain(|_| {
+                std::mem::replace(&mut odd, false) || {
+                    odd = true;
+                    false
+                }
+            });
+            self.period_ns *= 2;
+        }
+        self.skip(now_ns);
+    }
+
+    /// Lets the next look be due a period later than this one was, or than now if that is past.
+    pub fn skip(&mut self, now_ns: u64) {
+        self.due_ns += self.period_ns;
+        if self.due_ns <= now_ns {
+            self.due_ns = now_ns + self.period_ns;
+        }
+    }
+
+    pub fn samples(&self) -> &[TransferSample] {
+        &self.samples
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn however_long_it_takes_the_looks_are_few_and_even() {
+        let mut seen = Seen::default();
+        for look in 0..100_000_u64 {
+            let now_ns = 5_000_000_000 + look * FIRST_PERIOD_NS;
+            if seen.due_ns() <= now_ns {
+                seen.keep(TransferSample { at_ns: look, ..TransferSample::default() }, now_ns);
+            }
+        }
+        let kept = seen.samples();
+        assert!((MOST / 2..MOST).contains(&kept.len()), "{}", kept.len());
+        let apart: Vec<u64> = kept.windows(2).map(|two| two[1].at_ns - two[0].at_ns).collect();
+        assert!(apart.iter().all(|&ms| ms == apart[0]), "{apart:?}");
+        assert_eq!(kept[0].at_ns, 0);
+    }
+
+    #[test]
+    fn a_look_that_came_late_does_not_bring_two() {
+        let mut seen = Seen::default();
+        seen.keep(TransferSample::default(), 10 * FIRST_PERIOD_NS);
+        assert_eq!(seen.due_ns(), 11 * FIRST_PERIOD_NS);
+        seen.keep(TransferSample::default(), 11 * FIRST_PERIOD_NS + 300);
+        assert_eq!(seen.due_ns(), 12 * FIRST_PERIOD_NS, "by its deadline, not by when it came");
+    }
+}

@@ -1,0 +1,221 @@
+//! A receiver that takes sender after sender, several at once, until its user ends it.
+//!
+//! What it needs is bounded whoever comes: a thread and a buffer for each client up to the most
+//! there may be, and the last of the streams that have ended. Who comes beyond is cut off at once,
+//! which costs a call or two and leaves nobody waiting.
+
+use std::collections::VecDeque;
+use std::fs::File;
+use std::net::SocketAddr;
+use std::os::fd::AsFd;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, Builder};
+use std::time::{Duration, Instant};
+
+use netfathom_model::plan::{Service, TransferPlan};
+use netfathom_model::record::{Served, TransferEnd, TransferResult, TransferStream, Way};
+use netfathom_sys::endpoint;
+
+use super::client;
+use super::ends::{self, End, Event};
+use super::{Around, TransferError};
+
+/// Streams that a record keeps, the last ones.
+const MOST_KEPT: usize = 1000;
+/// Before another attempt to take a connection that there is no memory for.
+const PAUSE: Duration = Duration::from_millis(50);
+/// How often it is told that senders are turned away: a flood of them is one message.
+const TELL: Duration = Duration::from_secs(1);
+
+/// A client that has ended, as it is told.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Left {
+    /// The first is 1.
+    pub number: u64,
+    /// Where it came from.
+    pub peer: Option<SocketAddr>,
+    /// What it sent.
+    pub bytes: u64,
+    /// From its connection to its last byte.
+    pub duration_ns: u64,
+    /// Why it ended.
+    pub end: TransferEnd,
+}
+
+/// Serves until the user ends it.
+pub(super) fn serve(
+    plan: &TransferPlan,
+    service: &Service,
+    around: Around<'_>,
+) -> Result<TransferResult, TransferError> {
+    let house = House::default();
+    let listening = ends::listen(plan, around)?;
+    let mut porter = Porter { service, around, house: &house, came: 0, told: None, spare: spare() };
+    thread::scope(|scope| {
+        while !around.stopped() {
+            let next = porter.next(&listening).inspect_err(|_| around.end());
+            let Some(end) = next? else { continue };
+            if !house.enter(service.most_clients) {
+                porter.turn_away(&end);
+                continue;
+            }
+            porter.came += 1;
+            let (number, house) = (porter.came, &house);
+            let end = Arc::new(end);
+            let theirs = Arc::clone(&end);
+            let work =
+                move || house.leave(around, number, client::take(plan, service, around, number, &theirs));
+            if Builder::new().name(format!("client {number}")).spawn_scoped(scope, work).is_err() {
+                house.had_no_thread();
+                porter.turn_away(&end);
+            }
+        }
+        Ok::<_, TransferError>(())
+    })?;
+    Ok(house.result(plan, &listening))
+}
+
+/// Takes in who comes.
+struct Porter<'a> {
+    service: &'a Service,
+    around: Around<'a>,
+    house: &'a House,
+    /// Clients that were let in.
+    came: u64,
+    /// When it was last told that somebody was turned away.
+    told: Option<Instant>,
+    /// A descriptor to give up where there is no other: then a sender can still be cut off.
+    spare: Option<File>,
+}
+
+fn spare() -> Option<File> {
+    File::open("/dev/null").ok()
+}
+
+impl Porter<'_> {
+    /// Whoever comes next; `None` where there is only something to look at.
+    fn next(&mut self, listening: &End) -> Result<Option<End>, TransferError> {
+        match endpoint::accept(listening.socket.as_fd()) {
+            Ok((socket, peer)) => {
+                let (local, granted_bytes) = (listening.local, listening.granted_bytes);
+                Ok(Some(End { socket: Arc::new(socket), local, peer: Some(peer), granted_bytes }))
+            }
+            Err(error) if endpoint::befell_the_sender(&error) => Ok(None),
+            Err(error) if endpoint::is_shortage(&error) => {
+                self.without_descriptors(listening);
+                Ok(None)
+            }
+            Err(source) => Err(TransferError::Socket { action: "take a connection", source }),
+        }
+    }
+
+    /// The one that waits would else be found waiting again and again, and cost a processor.
+    fn without_descriptors(&mut self, listening: &End) {
+        if self.spare.take().is_none() {
+            thread::sleep(PAUSE);
+        } else if let Ok((socket, peer)) = endpoint::accept(listening.socket.as_fd()) {
+            let (local, socket) = (listening.local, Arc::new(socket));
+            self.turn_away(&End { socket, local, peer: Some(peer), granted_bytes: None });
+        }
+        self.spare = spare();
+    }
+
+    /// The kernel cuts the connection when the caller drops it.
+    fn turn_away(&mut self, end: &End) {
+        let _ = endpoint::cut_on_close(end.socket.as_fd(), true);
+        let turned_away = self.house.turned_away();
+        if self.told.is_none_or(|told| told.elapsed() >= TELL) {
+            self.told = Some(Instant::now());
+            let most_clients = self.service.most_clients;
+            self.around.tell(Event::TurnedAway { turned_away, most_clients });
+        }
+    }
+}
+
+/// Who is there, and who was.
+#[derive(Debug, Default)]
+struct House(Mutex<Counts>);
+
+#[derive(Debug, Default)]
+struct Counts {
+    inside: u32,
+    served: Served,
+    last: VecDeque<TransferStream>,
+    way: Option<Way>,
+    buffer_address: u64,
+    congestion: Option<String>,
+}
+
+impl House {
+    fn counts(&self) -> MutexGuard<'_, Counts> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether there was room for one more.
+    fn enter(&self, most: u32) -> bool {
+        let mut counts = self.counts();
+        if counts.inside >= most {
+            return false;
+        }
+        counts.inside += 1;
+        counts.served.most_at_once = counts.served.most_at_once.max(counts.inside);
+        true
+    }
+
+    fn had_no_thread(&self) {
+        self.counts().inside -= 1;
+    }
+
+    /// How many were turned away so far.
+    fn turned_away(&self) -> u64 {
+        let mut counts = self.counts();
+        counts.served.turned_away += 1;
+        counts.served.turned_away
+    }
+
+    /// A client has ended: counted before it is told, for whoever hears of it may look.
+    fn leave(&self, around: Around<'_>, number: u64, client: client::Client) {
+        let stream = &client.moved.stream;
+        let (bytes, duration_ns, end) = (stream.bytes, stream.duration_ns, stream.end.clone());
+        let left = Left { number, peer: client.peer, bytes, duration_ns, end };
+        self.book(client);
+        around.tell(Event::Left(left));
+    }
+
+    fn book(&self, client: client::Client) {
+        let mut counts = self.counts();
+        counts.inside -= 1;
+        counts.served.bytes += client.moved.stream.bytes;
+        let count = match client.outcome {
+            client::Outcome::Whole => &mut counts.served.whole,
+            client::Outcome::Broken => &mut counts.served.broken,
+            client::Outcome::TooLong => &mut counts.served.too_long,
+        };
+        *count += 1;
+        counts.way.get_or_insert(client.moved.way);
+        counts.buffer_address = client.moved.buffer_address;
+        counts.congestion = client.congestion.or(counts.congestion.take());
+        if counts.last.len() == MOST_KEPT {
+            counts.last.pop_front();
+        }
+        counts.last.push_back(client.moved.stream);
+    }
+
+    fn result(self, plan: &TransferPlan, listening: &End) -> TransferResult {
+        let counts = self.0.into_inner().unwrap_or_else(PoisonError::into_inner);
+        TransferResult {
+            plan: plan.clone(),
+            local: listening.local.to_string(),
+            peer: counts.last.front().and_then(|stream| stream.peer.clone()),
+            buffer_address: counts.buffer_address,
+            granted_buffer_bytes: listening.granted_bytes,
+            way: counts.way.unwrap_or(if plan.discard { Way::Discarded } else { Way::Copied }),
+            end: TransferEnd::Stopped,
+            streams: counts.last.into(),
+            congestion: counts.congestion,
+            served: Some(counts.served),
+            cost: None,
+            explanation: None,
+        }
+    }
+}

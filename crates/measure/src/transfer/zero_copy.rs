@@ -1,0 +1,220 @@
+//! Data that is made up goes without a copy (MSG_ZEROCOPY), and how much of any data did.
+//!
+//! The kernel sends from the pages of the buffer, which is the same for all calls and is never
+//! changed. It tells of each call when it needs the pages no more, and whether it copied them after
+//! all, which is counted here by bytes; what it has not told of in the end is unknown.
+
+use std::io::ErrorKind;
+use std::net::SocketAddr;
+use std::os::fd::BorrowedFd;
+use std::time::{Duration, Instant};
+
+use netfathom_model::plan::{Role, TransferPlan};
+use netfathom_model::record::{TransferStream, Way, ZeroCopied};
+use netfathom_sys::zero_copy::{self, Ledger};
+use netfathom_sys::{endpoint, offload, route};
+
+use super::account::Meter;
+use super::pace::Pace;
+use super::timing::Timing;
+use super::{Around, Broken};
+
+mod said;
+
+pub(super) use said::finding;
+
+/// Calls that may be under way; the kernel has a limit of its own (`net.core.optmem_max`).
+const MOST_CALLS: usize = 1024;
+/// Between two looks at what the kernel tells, so many calls are made: a look is a call too.
+const CALLS_A_LOOK: usize = 16;
+/// How long at once it is waited for the kernel to tell.
+const LOOK: Duration = Duration::from_millis(20);
+
+/// What goes without a copy over one socket, and what became of it.
+pub(super) struct ZeroCopy {
+    ledger: Ledger,
+    /// What went by calls that copy, for the kernel had no room for others.
+    copied_bytes: u64,
+    since_look: usize,
+}
+
+impl ZeroCopy {
+    /// `None` where it is not asked for, or the data is not made up.
+    pub fn of(plan: &TransferPlan) -> Option<Self> {
+        let sends = plan.zero_copy && plan.made_up && plan.role == Role::Transmit;
+        sends.then(|| Self { ledger: Ledger::new(MOST_CALLS), copied_bytes: 0, since_look: 0 })
+    }
+
+    /// Sends the same buffer over and over.
+    pub fn send_made_up(
+        &mut self,
+        plan: &TransferPlan,
+        around: Around<'_>,
+        socket: BorrowedFd<'_>,
+        bytes: &[u8],
+        meter: &mut Meter<'_, impl Timing>,
+    ) -> Result<(), Broken> {
+        let mut pace = Pace::start(plan);
+        for _ in 0..plan.time_ns.map_or(plan.buffers, |_| u64::MAX) {
+            if let Some(pace) = &mut pace {
+                pace.wait(bytes.len(), around);
+            }
+            let mut rest = bytes;
+            while !rest.is_empty() {
+                if around.expired() {
+                    return Ok(());
+                }
+                let sent = meter.timing.on_socket(|| self.send(around, socket, rest))?;
+                if sent == 0 {
+                    continue;
+                } else if rest.len() == bytes.len() {
+                    meter.moved(sent);
+                } else {
+                    meter.moved_rest(sent);
+                }
+                rest = &rest[sent..];
+            }
+        }
+        Ok(())
+    }
+
+    /// One call; 0 where the time is over before it could be made.
+    #[inline]
+    fn send(&mut self, around: Around<'_>, socket: BorrowedFd<'_>, bytes: &[u8]) -> Result<usize, Broken> {
+        self.make_room(around, socket)?;
+        loop {
+            if around.stopped() {
+                return Err(Broken::Interrupted);
+            }
+            match zero_copy::send(socket, bytes) {
+                Ok(sent) => {
+                    self.ledger.sent(sent);
+                    return Ok(sent);
+                }
+                Err(e) if e.kind() == ErrorKind::Interrupted && around.expired() => return Ok(0),
+                Err(e) if e.kind() == ErrorKind::Interrupted => {}
+                Err(e) if endpoint::has_no_room(&e) => {
+                    if self.ledger.in_flight() == 0 {
+                        return self.send_copied(socket, bytes);
+                    }
+                    self.look(around, socket, LOOK)?;
+                }
+                Err(e) => return Err(Broken::Network(e)),
+            }
+        }
+    }
+
+    /// Not even one call has room: the buffer is larger than what may be locked.
+    fn send_copied(&mut self, socket: BorrowedFd<'_>, bytes: &[u8]) -> Result<usize, Broken> {
+        let sent = endpoint::send(socket, bytes).map_err(Broken::Network)?;
+        self.copied_bytes += sent as u64;
+        Ok(sent)
+    }
+
+    fn make_room(&mut self, around: Around<'_>, socket: BorrowedFd<'_>) -> Result<(), Broken> {
+        self.since_look += 1;
+        if self.since_look >= CALLS_A_LOOK {
+            self.since_look = 0;
+            self.take(socket)?;
+        }
+        while self.ledger.full() && !around.stopped() && !around.expired() {
+            self.look(around, socket, LOOK)?;
+        }
+        Ok(())
+    }
+
+    /// Books what the kernel has told.
+    fn take(&mut self, socket: BorrowedFd<'_>) -> Result<usize, Broken> {
+        let ledger = &mut self.ledger;
+        // A completion of no call of ours cannot be: nobody else has the socket.
+        let book = |done| {
+            let _ = ledger.complete(done);
+        };
+        zero_copy::drain(socket, book).map_err(Broken::Network)
+    }
+
+    /// Waits until the kernel tells something; how much it did.
+    fn look(&mut self, around: Around<'_>, socket: BorrowedFd<'_>, most: Duration) -> Result<usize, Broken> {
+        match self.take(socket)? {
+            0 => {}
+            told => return Ok(told),
+        }
+        match zero_copy::wait(socket, most) {
+            Ok(_) => self.take(socket),
+            Err(_) if around.stopped() => Err(Broken::Interrupted),
+            Err(e) if e.kind() == ErrorKind::Interrupted => Ok(0),
+            Err(e) => {
+                self.take(socket)?;
+                Err(Broken::Network(e))
+            }
+        }
+    }
+
+    /// Waits until the kernel needs the buffer no more, but not if it tells nothing for so long.
+    pub fn finish(
+        &mut self,
+        around: Around<'_>,
+        socket: BorrowedFd<'_>,
+        idle: Duration,
+    ) -> Result<(), Broken> {
+        let mut told = Instant::now();
+        while self.ledger.in_flight() > 0 {
+            if around.stopped() {
+                return Err(Broken::Interrupted);
+            }
+            if self.look(around, socket, LOOK)? > 0 {
+                told = Instant::now();
+            } else if told.elapsed() > idle {
+                // What it tells from now on makes the socket look readable though it is not.
+                return endpoint::set_receive_limit(socket, LOOK).map_err(Broken::Network);
+            }
+        }
+        Ok(())
+    }
+
+    /// What became of the bytes, and whether the kernel still sends from the buffer.
+    pub fn counted(&mut self, socket: BorrowedFd<'_>) -> (ZeroCopied, bool) {
+        // The connection may have failed: then nothing more is told.
+        let _ = self.take(socket);
+        let ledger = &self.ledger;
+        let zero_copied = ZeroCopied {
+            uncopied_bytes: ledger.uncopied_bytes(),
+            copied_bytes: ledger.copied_bytes() + self.copied_bytes,
+            unknown_bytes: ledger.in_flight_bytes(),
+        };
+        (zero_copied, ledger.in_flight() > 0)
+    }
+}
+
+/// How much of a stream went without a copy of which the kernel tells nothing: by the way it went.
+pub(super) fn by_way(
+    plan: &TransferPlan,
+    way: Way,
+    peer: Option<SocketAddr>,
+    stream: &TransferStream,
+) -> Option<ZeroCopied> {
+    if !plan.zero_copy {
+        return None;
+    }
+    let all = stream.bytes;
+    let none = ZeroCopied::default();
+    Some(match (way, plan.role) {
+        (Way::Copied, _) => ZeroCopied { copied_bytes: all, ..none },
+        (Way::Discarded, _) => ZeroCopied { uncopied_bytes: all, ..none },
+        // The kernel hands the pages of a packet to the pipe, but copies the part of it that lies
+        // behind its headers; nothing tells how much that was (skb_splice_bits).
+        (_, Role::Receive) => ZeroCopied { unknown_bytes: all, ..none },
+        (_, Role::Transmit) => match peer.and_then(has_scatter_gather) {
+            Some(true) => ZeroCopied { uncopied_bytes: all, ..none },
+            // The kernel copies the pages into packets within the call.
+            Some(false) => ZeroCopied { copied_bytes: all, ..none },
+            None => ZeroCopied { unknown_bytes: all, ..none },
+        },
+    })
+}
+
+/// Whether the device on the way there sends from pages that lie apart.
+fn has_scatter_gather(peer: SocketAddr) -> Option<bool> {
+    let device = route::device_to(peer.ip().to_canonical()).ok()?;
+    offload::feature(&device, "tx-scatter-gather").ok()?
+}

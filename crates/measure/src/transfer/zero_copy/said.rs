@@ -1,0 +1,154 @@
+//! What is said of bytes that did not go without a copy though they were to.
+
+use netfathom_model::plan::Role;
+use netfathom_model::record::{TransferResult, Way, ZeroCopied};
+use netfathom_model::verdict::Finding;
+
+/// Why not all of it went without a copy; `None` where it did, or that was not asked for.
+pub fn finding(result: &TransferResult) -> Option<Finding> {
+    let sum = sum(result)?;
+    let ZeroCopied { uncopied_bytes, copied_bytes, unknown_bytes } = sum;
+    if copied_bytes + unknown_bytes == 0 {
+        return None;
+    }
+    let all = uncopied_bytes + copied_bytes + unknown_bytes;
+    let unknown = match unknown_bytes {
+        0 => String::new(),
+        unknown => format!(", of {unknown} nobody can tell"),
+    };
+    let (cause, evidence, remedy) = why(result, &sum);
+    Some(Finding {
+        seen: format!("{uncopied_bytes} of {all} bytes went without a copy{unknown}"),
+        cause: cause.into(),
+        evidence: evidence.into(),
+        remedy: remedy.into(),
+    })
+}
+
+/// Of all streams.
+fn sum(result: &TransferResult) -> Option<ZeroCopied> {
+    let each = result.streams.iter().filter_map(|stream| stream.zero_copy);
+    each.reduce(|a, b| ZeroCopied {
+        uncopied_bytes: a.uncopied_bytes + b.uncopied_bytes,
+        copied_bytes: a.copied_bytes + b.copied_bytes,
+        unknown_bytes: a.unknown_bytes + b.unknown_bytes,
+    })
+}
+
+/// Cause, evidence, what to do.
+fn why(result: &TransferResult, sum: &ZeroCopied) -> (&'static str, &'static str, &'static str) {
+    let sends = result.plan.role == Role::Transmit;
+    match result.way {
+        Way::Copied if sends && result.plan.made_up && sum.copied_bytes == 0 => (
+            "the kernel has not told of it yet: the other end has not acknowledged it, or its device still has it",
+            "the completions on the socket's error queue (MSG_ZEROCOPY)",
+            "give it more time with --idle",
+        ),
+        Way::Copied if sends && result.plan.made_up => (
+            "the kernel copied them, as it does over loopback/veth, for a capture, for a device without \
+             scatter-gather, and of a buffer larger than may be locked (ulimit -l)",
+            "the completions on the socket's error queue (MSG_ZEROCOPY)",
+            "send over a network card to spare the copy",
+        ),
+        Way::Copied if sends => (
+            "standard input is neither a pipe nor a file that sendfile takes: its bytes went through a buffer",
+            "the kind of standard input",
+            "let a pipe or a file be the input",
+        ),
+        Way::Copied => (
+            "standard output is no pipe, or something needs to see the bytes: they went through a buffer",
+            "the kind of standard output",
+            "let a pipe be the output, or throw the data away with -s",
+        ),
+        Way::Spliced if !sends => (
+            "of a packet the kernel passes on pages and copies what lies behind its headers, and tells nothing of \
+             either",
+            "the data was spliced from the socket to a pipe",
+            "none is needed: no byte went through this program",
+        ),
+        Way::Spliced | Way::SentAsFile | Way::Discarded if sum.copied_bytes > 0 => (
+            "the device on the way has no scatter-gather: the kernel copied them into packets",
+            "tx-scatter-gather of the device (ethtool -k)",
+            "switch it on: ethtool -K DEVICE tx-scatter-gather on",
+        ),
+        Way::Spliced | Way::SentAsFile | Way::Discarded => (
+            "the device on the way does not tell whether it has scatter-gather",
+            "tx-scatter-gather of the device (ethtool -k)",
+            "none is needed: no byte went through this program",
+        ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use netfathom_model::plan::TransferPlan;
+    use netfathom_model::record::{TransferEnd, TransferStream};
+
+    use super::*;
+
+    fn result(role: Role, way: Way, made_up: bool, zero_copy: ZeroCopied) -> TransferResult {
+        let stream = TransferStream {
+            peer: None,
+            began_ns: 0,
+            end: TransferEnd::Whole,
+            checksum: None,
+            bytes: 0,
+            calls: 0,
+            duration_ns: 0,
+            closed_ns: None,
+            user_ns: 0,
+            system_ns: 0,
+            tcp: None,
+            udp: None,
+            zero_copy: Some(zero_copy),
+            calls_took: None,
+            samples: Vec::new(),
+        };
+        TransferResult {
+            plan: TransferPlan { made_up, ..TransferPlan::classic(role) },
+            local: String::new(),
+            peer: None,
+            buffer_address: 0,
+            granted_buffer_bytes: None,
+            way,
+            end: TransferEnd::Whole,
+            streams: vec![stream.clone(), stream],
+            congestion: None,
+            served: None,
+            cost: None,
+            explanation: None,
+        }
+    }
+
+    #[test]
+    fn only_what_was_not_spared_is_told_with_the_sum_of_the_streams() {
+        let of = |uncopied_bytes, copied_bytes, unknown_bytes| ZeroCopied {
+            uncopied_bytes,
+            copied_bytes,
+            unknown_bytes,
+        };
+        let said = |zero_copy| finding(&result(Role::Transmit, Way::Copied, true, zero_copy)).map(|f| f.seen);
+        assert_eq!(said(of(5, 0, 0)), None);
+        assert_eq!(said(of(5, 3, 0)).unwrap(), "10 of 16 bytes went without a copy");
+        assert_eq!(said(of(5, 3, 1)).unwrap(), "10 of 18 bytes went without a copy, of 2 nobody can tell");
+    }
+
+    #[test]
+    fn each_way_has_its_own_cause() {
+        let copied = ZeroCopied { copied_bytes: 1, ..ZeroCopied::default() };
+        let unknown = ZeroCopied { unknown_bytes: 1, ..ZeroCopied::default() };
+        let cases = [
+            (Role::Transmit, Way::Copied, true, copied, "over loopback/veth"),
+            (Role::Transmit, Way::Copied, true, unknown, "not told of it yet"),
+            (Role::Transmit, Way::Copied, false, copied, "standard input is neither"),
+            (Role::Transmit, Way::Spliced, false, copied, "no scatter-gather"),
+            (Role::Transmit, Way::SentAsFile, false, unknown, "does not tell"),
+            (Role::Receive, Way::Copied, false, copied, "standard output is no pipe"),
+            (Role::Receive, Way::Spliced, false, unknown, "passes on pages"),
+        ];
+        for (role, way, made_up, zero_copy, said) in cases {
+            let finding = finding(&result(role, way, made_up, zero_copy)).unwrap();
+            assert!(finding.cause.contains(said), "{finding:?}");
+        }
+    }
+}

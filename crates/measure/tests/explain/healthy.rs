@@ -1,0 +1,55 @@
+//! Nothing is wrong.
+
+use netfathom_model::record::Cause::{Nothing, TooShort};
+use netfathom_model::record::TransferResult;
+use netfathom_testkit::privileged;
+
+use crate::both::{Between, Outcome, Situation};
+
+/// Panics where an end that ran most of the time says that something is wrong. An end that had to
+/// wait, because others took the processors that its peer needed, may have waited for anything.
+fn nothing_is_wrong(outcome: &Outcome) {
+    for result in [Some(&outcome.sent), outcome.received.as_ref()].into_iter().flatten() {
+        let told = result.explanation.as_ref().expect("it was asked for");
+        let (role, ran) = (result.plan.role, ran(result));
+        println!("{role:?}, which ran {:.0} % of the time: {told:?}", 100.0 * ran);
+        if told.cause != Nothing && ran < 0.5 {
+            println!("skipped: {role:?} waited for a machine that is busy with other things");
+            continue;
+        }
+        assert_eq!(told.cause, Nothing, "{role:?} ran {:.0} % of the time: {told:#?}", 100.0 * ran);
+    }
+}
+
+/// The share of the time in which the end ran or waited for a processor.
+fn ran(result: &TransferResult) -> f64 {
+    let stream = &result.streams[0];
+    let waited_ns = stream.calls_took.map_or(0, |took| took.runqueue_ns);
+    (stream.user_ns + stream.system_ns + waited_ns) as f64 / stream.duration_ns.max(1) as f64
+}
+
+#[test]
+fn at_full_speed_over_loopback_nothing_is_wrong() {
+    for buffer_bytes in [8192, 131_072] {
+        let situation = Situation::over(Between::Loopback).with(|s| {
+            (s.sends.buffer_bytes, s.receives.buffer_bytes) = (buffer_bytes, buffer_bytes);
+        });
+        nothing_is_wrong(&situation.run());
+    }
+}
+
+#[test]
+fn at_full_speed_in_a_lab_nothing_is_wrong() {
+    if !privileged("explanation of a healthy transfer in a lab") {
+        return;
+    }
+    nothing_is_wrong(&Situation::over(Between::Veth).run());
+}
+
+#[test]
+fn what_is_over_at_once_cannot_be_told() {
+    let short = Situation::over(Between::Loopback).with(|s| {
+        (s.sends.time_ns, s.sends.buffers) = (None, 2);
+    });
+    short.run().names(TooShort, TooShort);
+}

@@ -1,0 +1,71 @@
+//! What the path does.
+
+use netfathom_model::plan::Wire;
+use netfathom_model::record::Cause::{Elsewhere, Loss, Pace, Path};
+use netfathom_testkit::privileged;
+
+use crate::both::{Between, Situation};
+
+#[test]
+fn segments_that_are_lost() {
+    if !privileged("explanation of loss") {
+        return;
+    }
+    let wire = Wire { loss_per_million: 20_000, ..Wire::long(15_000_000) };
+    let lossy = Situation::over(Between::Wire(wire.clone())).with(|s| s.sends.time_ns = Some(2_000_000_000));
+    let outcome = lossy.run();
+    outcome.names(Loss, Elsewhere);
+    let sound = lossy.with(|s| s.between = Between::Wire(Wire { loss_per_million: 0, ..wire })).run();
+    assert!(sound.rate() > 3.0 * outcome.rate(), "{} {}", sound.rate(), outcome.rate());
+}
+
+#[test]
+fn segments_that_are_lost_on_a_short_path() {
+    if !privileged("explanation of loss on a short path") {
+        return;
+    }
+    let wire = Wire { loss_per_million: 20_000, ..Wire::long(500_000) };
+    Situation::over(Between::Wire(wire)).run().names(Loss, Elsewhere);
+}
+
+#[test]
+fn a_queue_that_is_too_short() {
+    if !privileged("explanation of a queue that is too short") {
+        return;
+    }
+    let wire = Wire { rate_bits_per_s: Some(50_000_000), queue_bytes: 60_000, ..Wire::long(50_000_000) };
+    let outcome = Situation::over(Between::Wire(wire)).with(|s| s.sends.time_ns = Some(4_000_000_000)).run();
+    outcome.names(Loss, Elsewhere);
+    let told = outcome.told_there();
+    assert!(told.remedy.contains("a queue that is too short"), "{told:#?}");
+}
+
+#[test]
+fn a_path_that_is_full() {
+    if !privileged("explanation of a path that is full") {
+        return;
+    }
+    for (congestion, queue_bytes) in [("cubic", 256 << 10), ("cubic", 40_000), ("bbr", 256 << 10)] {
+        let wire = Wire { rate_bits_per_s: Some(20_000_000), queue_bytes, ..Wire::long(5_000_000) };
+        let full =
+            Situation::over(Between::Wire(wire)).with(|s| s.sends.congestion = Some(congestion.into()));
+        full.run().names(Path, Elsewhere);
+    }
+}
+
+#[test]
+fn a_pace_that_was_asked_for() {
+    if !privileged("explanation of a pace") {
+        return;
+    }
+    let paced = Situation::after(1).with(|s| s.sends.pace_bits_per_s = Some(20_000_000));
+    paced.run().names(Pace, Elsewhere);
+}
+
+#[test]
+fn a_pace_so_low_that_nothing_waits() {
+    let paced = Situation::over(Between::Loopback).with(|s| {
+        (s.sends.pace_bits_per_s, s.sends.time_ns) = (Some(2_000_000), Some(3_000_000_000));
+    });
+    paced.run().names(Pace, Elsewhere);
+}

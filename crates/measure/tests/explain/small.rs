@@ -1,0 +1,120 @@
+//! Buffers and windows that are too small, and what small segments wait for.
+
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::os::fd::AsFd;
+use std::sync::mpsc::channel;
+
+use netfathom_model::record::Cause::{DelayedAcknowledgement, Elsewhere, Nagle, ReceiveWindow, SendBuffer};
+use netfathom_sys::endpoint;
+use netfathom_testkit::privileged;
+
+use crate::both::{Between, Situation, TwoPrograms};
+
+#[test]
+fn a_send_buffer_smaller_than_a_write() {
+    if !privileged("explanation of a small send buffer") {
+        return;
+    }
+    let small = Situation::after(5).with(|s| {
+        (s.sends.buffer_bytes, s.sends.socket_buffer_bytes) = (65_536, Some(4096));
+    });
+    let outcome = small.run();
+    outcome.names(SendBuffer, Elsewhere);
+    let told = outcome.told_there();
+    assert!(told.evidence.iter().any(|e| e.contains("smaller than a write")), "{told:#?}");
+    let large = small.with(|s| s.sends.socket_buffer_bytes = None).run();
+    assert!(large.rate() > 2.0 * outcome.rate(), "{} {}", large.rate(), outcome.rate());
+}
+
+#[test]
+fn a_send_buffer_smaller_than_what_the_path_holds() {
+    if !privileged("explanation of a send buffer on a long path") {
+        return;
+    }
+    // On a busy machine it takes a while until the congestion window is as large as the buffer.
+    let small = Situation::after(20).with(|s| {
+        (s.sends.socket_buffer_bytes, s.sends.time_ns) = (Some(32_768), Some(3_000_000_000));
+    });
+    let outcome = small.run();
+    outcome.names(SendBuffer, Elsewhere);
+    let large = small.with(|s| s.sends.socket_buffer_bytes = None).run();
+    assert!(large.rate() > 1.3 * outcome.rate(), "{} {}", large.rate(), outcome.rate());
+}
+
+#[test]
+fn a_receive_buffer_smaller_than_what_the_path_holds() {
+    if !privileged("explanation of a small receive buffer") {
+        return;
+    }
+    let small = Situation::after(10).with(|s| s.receives.socket_buffer_bytes = Some(16_384));
+    let outcome = small.run();
+    outcome.names(ReceiveWindow, ReceiveWindow);
+    let large = small.with(|s| s.receives.socket_buffer_bytes = None).run();
+    assert!(large.rate() > 3.0 * outcome.rate(), "{} {}", large.rate(), outcome.rate());
+}
+
+/// Reads, and has its kernel put off acknowledgements, as it does for a program that answers.
+fn puts_off(mut from: TcpStream) {
+    let mut buffer = vec![0; 65_536];
+    loop {
+        endpoint::put_off_acknowledgements(from.as_fd()).unwrap();
+        if !from.read(&mut buffer).is_ok_and(|bytes| bytes > 0) {
+            return;
+        }
+    }
+}
+
+#[test]
+fn acknowledgements_that_are_put_off() {
+    // Over loopback a write is one segment, and two do not fit into the least buffer.
+    let small = Situation::over(Between::Loopback).with(|s| {
+        s.sends.socket_buffer_bytes = Some(1);
+        s.foreign = Some(puts_off);
+    });
+    let outcome = small.run();
+    outcome.names(DelayedAcknowledgement, DelayedAcknowledgement);
+    let large = small.with(|s| s.sends.socket_buffer_bytes = None).run();
+    assert!(large.rate() > 3.0 * outcome.rate(), "{} {}", large.rate(), outcome.rate());
+}
+
+/// A header, a body, and the next only when both have arrived.
+fn converse() -> TwoPrograms {
+    const HEADER: usize = 40;
+    const BODY: usize = 400;
+    let (arrived, next) = channel();
+    let feeds = Box::new(move |mut into: std::io::PipeWriter| {
+        for _ in 0..15 {
+            into.write_all(&[1; HEADER]).unwrap();
+            // Long enough for the header to be on its way alone, on a busy machine too, and short
+            // beside the round trip.
+            std::thread::sleep(std::time::Duration::from_millis(2));
+            into.write_all(&[2; BODY]).unwrap();
+            if next.recv().is_err() {
+                return;
+            }
+        }
+    });
+    let takes = Box::new(move |mut from: std::io::PipeReader| {
+        while from.read_exact(&mut [0; HEADER + BODY]).is_ok() {
+            let _ = arrived.send(());
+        }
+    });
+    (feeds, takes)
+}
+
+#[test]
+fn small_pieces_that_wait_for_each_other() {
+    if !privileged("explanation of Nagle") {
+        return;
+    }
+    let small = Situation::after(20).with(|s| {
+        (s.sends.made_up, s.sends.time_ns, s.receives.made_up) = (false, None, false);
+        s.programs = converse;
+    });
+    let outcome = small.run();
+    outcome.names(Nagle, Elsewhere);
+    let at_once = small.with(|s| s.sends.no_delay = true).run();
+    assert!(at_once.rate() > 1.1 * outcome.rate(), "{} {}", at_once.rate(), outcome.rate());
+    assert_ne!(at_once.told_there().cause, Nagle);
+}

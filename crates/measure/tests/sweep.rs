@@ -1,0 +1,120 @@
+//! A sweep tells apart what limits transfers over a path whose delay and rate are known.
+
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+
+use netfathom_measure::load::sender::Live;
+use netfathom_measure::observer::{Observer, Progressed, Step};
+use netfathom_measure::sweep;
+use netfathom_model::plan::{SweepEnds, SweepPlan, Wire};
+use netfathom_model::record::{Cause, SweepPoint, SweepResult};
+use netfathom_model::verdict::Level;
+use netfathom_testkit::privileged;
+
+const DELAY_NS: u64 = 10_000_000;
+const RATE_BITS_PER_S: u64 = 50_000_000;
+
+#[derive(Default)]
+struct Watcher {
+    steps: Vec<String>,
+    kept: Vec<usize>,
+    /// Wants an end after so many finished trials.
+    enough: Option<(usize, Arc<AtomicBool>)>,
+}
+
+fn trials(result: &SweepResult) -> usize {
+    result.points.iter().map(|p| p.trials.len()).sum()
+}
+
+impl Observer<SweepResult> for Watcher {
+    fn begins(&mut self, step: Step, _: &Arc<Live>) {
+        self.steps.push(step.name);
+    }
+
+    fn keep(&mut self, so_far: &Progressed<SweepResult>) -> io::Result<()> {
+        let there = trials(&so_far.result);
+        self.kept.push(there);
+        if let Some((enough, stop)) = &self.enough {
+            stop.store(there >= *enough, Relaxed);
+        }
+        Ok(())
+    }
+}
+
+fn plan(ends: SweepEnds, socket_buffers_bytes: Vec<Option<u32>>, time_ns: u64) -> SweepPlan {
+    SweepPlan {
+        ends,
+        socket_buffers_bytes,
+        writes_bytes: vec![8192],
+        no_delay: vec![false],
+        time_ns,
+        trials: 2,
+        seed: 3,
+    }
+}
+
+fn over_path() -> SweepPlan {
+    let wire = Wire { rate_bits_per_s: Some(RATE_BITS_PER_S), ..Wire::long(DELAY_NS) };
+    plan(SweepEnds::Lab { wire: Some(wire) }, vec![Some(4096), None], 800_000_000)
+}
+
+fn rate(point: &SweepPoint) -> f64 {
+    point.rate.expect("a transfer came to its end").median_bytes_per_s
+}
+
+#[test]
+fn a_small_buffer_over_a_delay_is_found_and_a_large_one_is_not() {
+    if !privileged("a sweep over a path") {
+        return;
+    }
+    let (stop, mut watcher) = (AtomicBool::new(false), Watcher::default());
+    let progressed = sweep::run(&over_path().validated().unwrap(), &mut watcher, &stop).unwrap();
+    assert_eq!(progressed.verdict.level, Level::Valid, "{:?}", progressed.verdict);
+    assert_eq!((watcher.kept, watcher.steps.len()), (vec![0, 1, 2, 3, 4], 4));
+    let [small, large] = progressed.result.points.as_slice() else { panic!("two points") };
+    assert_eq!((small.granted_buffer_bytes, large.granted_buffer_bytes), (Some(4096), None));
+    // The truth is the path's: a round trip takes two delays, and no more goes than its rate.
+    for trial in small.trials.iter().chain(&large.trials) {
+        assert!(trial.tcp.unwrap().min_rtt_us.unwrap() >= 20_000);
+    }
+    assert!(rate(large) < RATE_BITS_PER_S as f64 / 8.0);
+    assert!(rate(large) > 2.0 * rate(small), "{} {}", rate(large), rate(small));
+    let cause = |p: &SweepPoint| p.cause.map(|(cause, _)| cause);
+    assert_eq!(cause(small), Some(Cause::SendBuffer), "{:?}", small.trials[0].explanation);
+    assert!(cause(large).is_some_and(|c| c != Cause::SendBuffer), "{:?}", large.trials[0].explanation);
+}
+
+#[test]
+fn loopback_needs_no_privilege() {
+    let (stop, mut watcher) = (AtomicBool::new(false), Watcher::default());
+    let plan = plan(SweepEnds::Loopback, vec![Some(16_384), None], 50_000_000);
+    let progressed = sweep::run(&plan, &mut watcher, &stop).unwrap();
+    assert_eq!(trials(&progressed.result), 4);
+    for trial in progressed.result.points.iter().flat_map(|p| &p.trials) {
+        assert!(trial.bytes > 0 && trial.closed_ns >= Some(trial.duration_ns));
+    }
+}
+
+#[test]
+fn an_end_in_between_keeps_what_is_finished() {
+    let stop = Arc::new(AtomicBool::new(false));
+    let mut watcher = Watcher { enough: Some((3, Arc::clone(&stop))), ..Watcher::default() };
+    let plan = plan(SweepEnds::Loopback, vec![Some(16_384), None], 50_000_000);
+    let progressed = sweep::run(&plan, &mut watcher, &stop).unwrap();
+    assert_eq!(trials(&progressed.result), 3);
+    assert!(
+        progressed.verdict.reasons.iter().any(|r| r.text.contains("only 3 of 4")),
+        "{:?}",
+        progressed.verdict
+    );
+}
+
+#[test]
+fn nobody_who_receives_is_an_error_with_what_to_do() {
+    let (stop, mut watcher) = (AtomicBool::new(false), Watcher::default());
+    // Of the discard port of this host's own address; nothing listens there in a test.
+    let nobody = SweepEnds::Host { name: "127.0.0.1".into(), port: 9 };
+    let error = sweep::run(&plan(nobody, vec![None], 50_000_000), &mut watcher, &stop).unwrap_err();
+    assert!(error.to_string().contains("netfathom ttcp -rs --serve"), "{error}");
+}

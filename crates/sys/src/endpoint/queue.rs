@@ -1,0 +1,108 @@
+//! What lies in the queues of a socket at a moment.
+
+use std::io;
+use std::os::fd::{AsRawFd, BorrowedFd};
+
+/// What lies in the queue of a socket's send side (SIOCOUTQ). For TCP bytes of payload that the
+/// peer has not acknowledged, those that were not sent yet among them; for UDP the memory, with
+/// the kernel's own data, of datagrams that the device has not let go.
+///
+/// # Errors
+/// EINVAL for a TCP socket that listens.
+pub fn queued_out(socket: BorrowedFd<'_>) -> io::Result<u32> {
+    asked(socket, libc::TIOCOUTQ)
+}
+
+/// Of [`queued_out`] of TCP what was not sent yet (SIOCOUTQNSD, since Linux 2.6.36); the
+/// difference is under way, or was received and its acknowledgement is.
+///
+/// # Errors
+/// EINVAL for a TCP socket that listens, ENOTTY for a socket of UDP.
+pub fn queued_unsent(socket: BorrowedFd<'_>) -> io::Result<u32> {
+    /// linux/sockios.h
+    const SIOCOUTQNSD: libc::Ioctl = 0x894b as libc::Ioctl;
+    asked(socket, SIOCOUTQNSD)
+}
+
+/// What can be read from the socket (SIOCINQ): the bytes in TCP's receive queue, the end of the
+/// stream counting as none; for UDP the bytes of the next datagram alone.
+///
+/// # Errors
+/// EINVAL for a TCP socket that listens.
+pub fn queued_in(socket: BorrowedFd<'_>) -> io::Result<u32> {
+    asked(socket, libc::FIONREAD)
+}
+
+fn asked(socket: BorrowedFd<'_>, request: libc::Ioctl) -> io::Result<u32> {
+    let mut bytes = 0_i32;
+    // SAFETY: these requests write one int, which `bytes` is.
+    let result = unsafe { libc::ioctl(socket.as_raw_fd(), request, &raw mut bytes) };
+    super::done(result)?;
+    Ok(bytes.unsigned_abs())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+    use std::net::{TcpListener, TcpStream, UdpSocket};
+    use std::os::fd::AsFd;
+    use std::time::{Duration, Instant};
+
+    use super::*;
+    use crate::socket::set_option;
+
+    fn pair() -> (TcpStream, TcpStream) {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let sender = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        (sender, listener.accept().unwrap().0)
+    }
+
+    #[test]
+    fn every_byte_that_was_sent_is_in_one_of_the_queues() {
+        let (mut sender, reader) = pair();
+        sender.set_nonblocking(true).unwrap();
+        let mut sent = 0;
+        while let Ok(n) = sender.write(&[1; 10_000]) {
+            sent += n;
+        }
+        // The peer's window is full: the rest waits here. Acknowledgements may still come.
+        let deadline = Instant::now() + Duration::from_secs(20);
+        loop {
+            let held = queued_out(sender.as_fd()).unwrap();
+            let read = queued_in(reader.as_fd()).unwrap();
+            let unsent = queued_unsent(sender.as_fd()).unwrap();
+            if held + read == u32::try_from(sent).unwrap() && unsent == held && unsent > 0 {
+                break;
+            }
+            assert!(Instant::now() < deadline, "{sent} sent, {held} held, {unsent} unsent, {read} to read");
+        }
+    }
+
+    /// From now on the socket sees nothing that comes for it.
+    fn deafen(socket: &TcpStream) {
+        let mut nothing = libc::sock_filter { code: 6, jt: 0, jf: 0, k: 0 };
+        let program = libc::sock_fprog { len: 1, filter: &raw mut nothing };
+        set_option(socket, libc::SOL_SOCKET, libc::SO_ATTACH_FILTER, &program).unwrap();
+    }
+
+    #[test]
+    fn what_is_sent_and_not_acknowledged_is_not_unsent() {
+        let (mut sender, peer) = pair();
+        deafen(&peer);
+        sender.write_all(&[1; 100]).unwrap();
+        assert_eq!(queued_out(sender.as_fd()).unwrap(), 100);
+        assert_eq!(queued_unsent(sender.as_fd()).unwrap(), 0);
+        assert_eq!(queued_in(peer.as_fd()).unwrap(), 0);
+    }
+
+    #[test]
+    fn a_datagram_is_as_long_as_it_is() {
+        let ends = [(); 2].map(|()| UdpSocket::bind("127.0.0.1:0").unwrap());
+        ends[0].connect(ends[1].local_addr().unwrap()).unwrap();
+        ends.iter().for_each(|_| assert_eq!(ends[0].send(&[0; 100]).unwrap(), 100));
+        assert_eq!(queued_in(ends[1].as_fd()).unwrap(), 100);
+        assert_eq!(queued_unsent(ends[0].as_fd()).unwrap_err().raw_os_error(), Some(libc::ENOTTY));
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        assert_eq!(queued_in(listener.as_fd()).unwrap_err().kind(), io::ErrorKind::InvalidInput);
+    }
+}

@@ -1,0 +1,181 @@
+//! Sending from a program's own memory without copying it (MSG_ZEROCOPY, TCP since Linux 4.14).
+//!
+//! The kernel sends from the pages of the buffer itself, and tells through the socket's error
+//! queue when it needs them no more, and whether it has copied them after all. It numbers the
+//! calls that sent anything, from 0 on, modulo 2^32; [`Ledger`] makes bytes of these numbers.
+//!
+//! Who copies after all (net/core/skbuff.c, net/ipv4/tcp.c; tried out on 6.18):
+//! - A packet for a socket of this host is copied where it is received (`skb_orphan_frags_rx`), so
+//!   that the sender gets its pages back at once: all of the loopback device, and of a veth pair
+//!   between two namespaces. Every call over them is told as copied.
+//! - The same where a tap (tcpdump) is handed the packet, and in TUN devices.
+//! - A device without scatter-gather (`NETIF_F_SG` of the route): copied within the call.
+//! - What is lost before it is received, or leaves through the hardware, is not copied.
+//!
+//! The other way round, not all of what is told as uncopied was not: a veth device whose peer has an
+//! XDP program copies each packet to memory of its own (`veth_convert_skb_to_xdp_buff`) and frees the
+//! original, which looks as if it had gone out. And where the kernel joins what it has to
+//! tell of several calls, the fate of the first is told of all (`skb_zerocopy_notify_extend` compares
+//! numbers alone).
+//!
+//! sendfile(2) and splice(2) tell nothing, and need not: they hand over the pages of the file or the
+//! pipe (MSG_SPLICE_PAGES since 6.5, `sendpage` before), which nobody has to get back.
+//! - Over the loopback device and over veth nobody copies these: `skb_orphan_frags_rx` passes
+//!   packets by whose pages nobody waits for. What changes in the file while it lies
+//!   in the receiver's queue is what the receiver reads. The copy to the receiver's memory remains.
+//! - A route without scatter-gather copies within the call, as above; a veth device whose peer has an
+//!   XDP program copies as above.
+//! - So does a file that is not in the page cache: open with O_DIRECT, or of /proc and /sys
+//!   (`copy_splice_read`).
+//! - A program's own pages go the same way through vmsplice(2), and nobody tells when they
+//!   may be changed.
+
+use std::io;
+use std::mem::{MaybeUninit, zeroed};
+use std::os::fd::{AsRawFd, BorrowedFd};
+use std::ptr;
+use std::time::Duration;
+
+use crate::socket::{get_option, set_option};
+
+mod ledger;
+#[cfg(test)]
+mod tests;
+
+pub use ledger::{Ledger, UnknownCall};
+
+/// linux/errqueue.h
+const SO_EE_ORIGIN_ZEROCOPY: u8 = 5;
+const SO_EE_CODE_ZEROCOPY_COPIED: u8 = 1;
+/// Room for a `sock_extended_err` with the offender's address, and for stamps beside it.
+const CONTROL_BYTES: usize = 256;
+
+/// Calls that the kernel needs the buffers of no more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Completion {
+    /// The number of the first, modulo 2^32.
+    pub first: u32,
+    /// The number of the last, modulo 2^32: less than the first's where the numbers began anew.
+    pub last: u32,
+    /// Whether the kernel has copied some of it after all.
+    pub copied: bool,
+}
+
+/// Lets the socket send without copying; calls are numbered from its making on.
+///
+/// # Errors
+/// ENOTSUPP (524) for a socket of another kind than TCP, UDP, RDS or VSOCK.
+pub fn enable(socket: BorrowedFd<'_>) -> io::Result<()> {
+    set_option(&socket, libc::SOL_SOCKET, libc::SO_ZEROCOPY, &1_i32)
+}
+
+/// Sends from the buffer without copying it; how much of it was taken, with 0 and an error of
+/// which no call is counted. What the peer gets of it is what it holds until the call is told as
+/// complete: do not change it before.
+///
+/// Where [`enable`] was not called the kernel copies, and tells nothing.
+///
+/// # Errors
+/// Those of send(2). ENOBUFS, with nothing sent, if too many calls are not complete
+/// (`net.core.optmem_max`, some 600 bytes a call) or too many pages are locked (ulimit -l,
+/// without CAP_IPC_LOCK): wait for completions and try again, and give up where none is due.
+#[inline]
+pub fn send(socket: BorrowedFd<'_>, bytes: &[u8]) -> io::Result<usize> {
+    let flags = libc::MSG_ZEROCOPY | libc::MSG_NOSIGNAL;
+    // SAFETY: pointer and length are those of `bytes`. The kernel holds the pages themselves, and
+    // only reads them, so that they may be changed or given back before it is done with them:
+    // what is sent is another matter then, yet never memory of others.
+    let sent = unsafe { libc::send(socket.as_raw_fd(), bytes.as_ptr().cast(), bytes.len(), flags) };
+    usize::try_from(sent).map_err(|_| io::Error::last_os_error())
+}
+
+/// Hands every completion that the kernel has told to `each`; how many. Never blocks.
+///
+/// What else is in the socket's error queue, stamps of packets for example, is taken from it
+/// and thrown away.
+///
+/// # Errors
+/// Those of recvmsg(2), except that there is nothing.
+pub fn drain(socket: BorrowedFd<'_>, mut each: impl FnMut(Completion)) -> io::Result<usize> {
+    let mut told = 0;
+    while let Some(entry) = next(socket)? {
+        if let Some(completion) = entry {
+            each(completion);
+            told += 1;
+        }
+    }
+    Ok(told)
+}
+
+/// Waits until [`drain`] has something to read; `false` after `most`.
+///
+/// # Errors
+/// EINTR, or what has become of the connection: the error that the kernel had for the socket's next
+/// call, which then does not get it any more. What it told before, and on account of this, can be
+/// read all the same: drain once more.
+pub fn wait(socket: BorrowedFd<'_>, most: Duration) -> io::Result<bool> {
+    let most_ms = i32::try_from(most.as_millis()).unwrap_or(i32::MAX);
+    let mut one = libc::pollfd { fd: socket.as_raw_fd(), events: 0, revents: 0 };
+    // SAFETY: the pointer is that of one pollfd, and the count says one.
+    if unsafe { libc::poll(&raw mut one, 1, most_ms) } < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    if one.revents & libc::POLLERR != 0 {
+        let mut error = 0_i32;
+        get_option(&socket, libc::SOL_SOCKET, libc::SO_ERROR, &mut error)?;
+        return if error == 0 { Ok(true) } else { Err(io::Error::from_raw_os_error(error)) };
+    }
+    if one.revents & libc::POLLHUP != 0 {
+        // Both directions are at their end, which poll(2) tells at once and for ever; what was
+        // sent may still wait to be acknowledged.
+        std::thread::sleep(most.min(Duration::from_millis(1)));
+    }
+    Ok(false)
+}
+
+#[repr(C, align(8))]
+struct Control([u8; CONTROL_BYTES]);
+
+/// The next entry of the error queue: `None` at its end, `Some(None)` for one of another kind.
+fn next(socket: BorrowedFd<'_>) -> io::Result<Option<Option<Completion>>> {
+    let mut control = MaybeUninit::<Control>::uninit();
+    // SAFETY: all-zero is a message header without buffers.
+    let mut message: libc::msghdr = unsafe { zeroed() };
+    message.msg_control = control.as_mut_ptr().cast();
+    message.msg_controllen = CONTROL_BYTES as _;
+    let flags = libc::MSG_ERRQUEUE | libc::MSG_DONTWAIT;
+    // SAFETY: the message points to `control`, with its length, and to no payload.
+    let result = unsafe { libc::recvmsg(socket.as_raw_fd(), &raw mut message, flags) };
+    if result < 0 {
+        return match io::Error::last_os_error() {
+            error if error.kind() == io::ErrorKind::WouldBlock => Ok(None),
+            error => Err(error),
+        };
+    }
+    Ok(Some(completion(&message)))
+}
+
+fn completion(message: &libc::msghdr) -> Option<Completion> {
+    // SAFETY: the kernel has set msg_controllen to what it wrote into the control buffer, and the
+    // CMSG macros stay within it; the payload is read at its own type only after level and
+    // kind were checked, unaligned.
+    unsafe {
+        let mut header = libc::CMSG_FIRSTHDR(message);
+        while let Some(control) = header.as_ref() {
+            let kind = (control.cmsg_level, control.cmsg_type);
+            if matches!(kind, (libc::SOL_IP, libc::IP_RECVERR) | (libc::SOL_IPV6, libc::IPV6_RECVERR)) {
+                return told(&ptr::read_unaligned(libc::CMSG_DATA(header).cast()));
+            }
+            header = libc::CMSG_NXTHDR(message, header);
+        }
+    }
+    None
+}
+
+fn told(error: &libc::sock_extended_err) -> Option<Completion> {
+    (error.ee_errno == 0 && error.ee_origin == SO_EE_ORIGIN_ZEROCOPY).then_some(Completion {
+        first: error.ee_info,
+        last: error.ee_data,
+        copied: error.ee_code & SO_EE_CODE_ZEROCOPY_COPIED != 0,
+    })
+}
