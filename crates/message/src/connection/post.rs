@@ -1,0 +1,56 @@
+//! Posts, sent and awaited.
+
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+
+use super::{PostCallback, Shared};
+use crate::{
+    Error,
+    strategy::{Cause, Step},
+};
+
+/// Grants wait for each other as messages do.
+const GRANTS_LATE: Duration = Duration::from_micros(50);
+
+impl Shared {
+    /// Queues a post and writes what can be; `hand_over` as in [`Shared::send_once`].
+    pub fn post(&self, channel: u16, bytes: Bytes, done: PostCallback, hand_over: bool) -> Result<(), Error> {
+        self.alive()?;
+        let mut sending = self.sending.lock();
+        if !sending.bulk {
+            sending.bulk = true;
+            self.transport.expect_bulk(self.config.unsent);
+        }
+        let (length, before) = (bytes.len(), sending.out.messages());
+        let id = sending.out.post(channel, bytes)?;
+        sending.posts.push_back((id, done));
+        if sending.out.messages() > before {
+            // Short, and a buffer waits: it leaves as a message does.
+            return match sending.step(length, false) {
+                Step::Write => self.write_out(sending, Cause::Asked, hand_over).map(drop),
+                step => {
+                    self.later(&mut sending, step);
+                    Ok(())
+                }
+            };
+        }
+        if sending.in_flight() || !sending.out.has_work() {
+            return Ok(());
+        }
+        self.write_out(sending, Cause::Behind, hand_over).map(drop)
+    }
+
+    pub fn offer(&self, channel: u16, buffer: Vec<u8>) -> Result<(), Error> {
+        self.alive()?;
+        let mut sending = self.sending.lock();
+        sending.out.grant(channel, buffer.len() as u64)?;
+        // Before the grant can be written, hence before the peer can post.
+        self.add_offer(channel, buffer);
+        if sending.out.presses() {
+            // Nobody may be about to wait: several offers in a row still leave together.
+            self.arm(&mut sending, Instant::now() + GRANTS_LATE);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,334 @@
+//! Bytes in, events out.
+
+mod pieces;
+mod stash;
+
+use std::{collections::VecDeque, ops::Range};
+
+use super::{Limits, ProtocolError, Received, buffer::Buffer, inbox::Inbox, posting::Waiting};
+use crate::wire::{Control, Header, Hello, Kind, WIDE_HEADER, WireError};
+
+/// Bytes read beside a post that is under way: enough for the next header, so that one system call
+/// brings a piece and what follows it, and few, since they are copied once more.
+const READ_AHEAD: usize = 64;
+const SMALLEST_BUFFER: usize = 128 << 10;
+
+/// What the application waits for. Everything else is kept for later.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Want {
+    /// Whatever comes first.
+    Any,
+    /// A message of this channel.
+    Message(u16),
+    /// A post of this channel.
+    Post(u16),
+    /// Nothing: only the connection's own affairs.
+    Nothing,
+}
+
+/// What came.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Event<'a> {
+    /// A message. Its bytes lie in the connection's own buffer, or in the channel's inbox.
+    Message {
+        /// The channel.
+        channel: u16,
+        /// The message.
+        body: &'a [u8],
+    },
+    /// A post has filled a buffer.
+    Post(Received),
+    /// Something of the connection's own: to be told to [`super::Outgoing::control`].
+    Control(Control),
+    /// The peer said what it is ready to take.
+    Hello(Hello),
+}
+
+/// Where the next bytes from the socket belong: the first part is filled before the second.
+#[derive(Debug)]
+pub struct Space<'a> {
+    /// The rest of a piece of a post, in the buffer that waits for it. Often empty.
+    pub posted: &'a mut [u8],
+    /// The connection's own buffer. Never empty.
+    pub buffer: &'a mut [u8],
+}
+
+#[derive(Debug, Default)]
+struct Channel {
+    /// Bytes the peer may still send.
+    allowance: u32,
+    /// Bytes the application took that the peer was not yet told of.
+    taken: u32,
+    inbox: Inbox,
+    waiting: VecDeque<Waiting>,
+    done: VecDeque<Received>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Piece {
+    channel: u16,
+    left: usize,
+    last: bool,
+}
+
+enum Found {
+    Message { channel: u16, at: Range<usize> },
+    Stashed { channel: u16, at: Range<usize> },
+    Post(Received),
+    Control(Control),
+    Hello(Hello),
+}
+
+/// The receiving half of the protocol.
+#[derive(Debug)]
+pub struct Incoming {
+    limits: Limits,
+    greeted: bool,
+    closed: bool,
+    buffer: Buffer,
+    channels: Vec<Channel>,
+    /// Messages and posts kept because they were not asked for.
+    stashed: usize,
+    piece: Option<Piece>,
+    /// The last frame was of a post, so the next one may well be.
+    posting: bool,
+    frames: u64,
+    replies: Vec<Control>,
+}
+
+impl Incoming {
+    /// A half that takes what `limits` allow, and waits for the peer's hello first.
+    pub fn new(limits: &Limits) -> Self {
+        let frame = limits.max_message as usize + WIDE_HEADER;
+        Self {
+            limits: limits.clone(),
+            greeted: false,
+            closed: false,
+            buffer: Buffer::new(SMALLEST_BUFFER.max(2 * frame)),
+            channels: Vec::new(),
+            stashed: 0,
+            piece: None,
+            posting: false,
+            frames: 0,
+            replies: Vec::new(),
+        }
+    }
+
+    /// Takes note of the peer's hello. [`Incoming::next`] does so by itself when it comes.
+    ///
+    /// # Errors
+    /// [`WireError`] if its limits cannot be kept.
+    pub fn set_peer(&mut self, hello: Hello) -> Result<(), WireError> {
+        hello.check()?;
+        self.limits.channels = self.limits.channels.min(hello.channels);
+        let window = self.limits.window;
+        let channel = || Channel { allowance: window, ..Channel::default() };
+        self.channels = (0..self.limits.channels).map(|_| channel()).collect();
+        self.greeted = true;
+        Ok(())
+    }
+
+    /// Where the next bytes from the socket belong. To be asked only when [`Incoming::next`] has
+    /// nothing more.
+    pub fn space(&mut self) -> Space<'_> {
+        if let Some(piece) = self.piece {
+            // A piece is only begun where a buffer waits, and it stays until the piece is done.
+            let waiting = &mut self.channels[usize::from(piece.channel)].waiting[0];
+            let posted = &mut waiting.buffer[waiting.filled..waiting.filled + piece.left];
+            let buffer = self.buffer.room(READ_AHEAD);
+            return Space { posted, buffer: &mut buffer[..READ_AHEAD] };
+        }
+        let missing = self.missing();
+        let room = self.buffer.room(missing);
+        let most = if self.posting { room.len().min(missing + READ_AHEAD) } else { room.len() };
+        Space { posted: &mut [], buffer: &mut room[..most] }
+    }
+
+    /// Bytes until the frame that is begun is whole, at least one.
+    fn missing(&self) -> usize {
+        let bytes = self.buffer.filled();
+        let frame = match Header::read(bytes) {
+            Ok(Some((header, size))) if header.kind == Kind::Message => size + header.length as usize,
+            _ => WIDE_HEADER * 2,
+        };
+        frame.saturating_sub(bytes.len()).max(1)
+    }
+
+    /// Takes note that so many bytes were read into [`Incoming::space`].
+    pub fn filled(&mut self, mut bytes: usize) {
+        if let Some(piece) = &mut self.piece
+            && let Some(waiting) = self.channels[usize::from(piece.channel)].waiting.front_mut()
+        {
+            let posted = bytes.min(piece.left);
+            waiting.filled += posted;
+            piece.left -= posted;
+            bytes -= posted;
+        }
+        self.buffer.add(bytes);
+    }
+
+    /// Copies bytes to where they belong, as many as there is space for, and says how many: for
+    /// who has no socket to read from.
+    pub fn feed(&mut self, bytes: &[u8]) -> usize {
+        let space = self.space();
+        let posted = bytes.len().min(space.posted.len());
+        space.posted[..posted].copy_from_slice(&bytes[..posted]);
+        let rest = (bytes.len() - posted).min(space.buffer.len());
+        // Beyond a piece that is not full nothing may follow.
+        let rest = if posted < space.posted.len() { 0 } else { rest };
+        space.buffer[..rest].copy_from_slice(&bytes[posted..posted + rest]);
+        self.filled(posted + rest);
+        posted + rest
+    }
+
+    /// What came next of what is wanted, or of the connection's own; `None` if more bytes are
+    /// needed. What is not wanted is kept, in order, within the window of its channel.
+    ///
+    /// # Errors
+    /// [`ProtocolError`]: the stream is of no use any more.
+    #[inline]
+    pub fn next(&mut self, want: Want) -> Result<Option<Event<'_>>, ProtocolError> {
+        Ok(match self.find(want)? {
+            None => None,
+            Some(Found::Message { channel, at }) => {
+                Some(Event::Message { channel, body: self.buffer.at(at) })
+            }
+            Some(Found::Stashed { channel, at }) => {
+                Some(Event::Message { channel, body: self.channels[usize::from(channel)].inbox.at(at) })
+            }
+            Some(Found::Post(received)) => Some(Event::Post(received)),
+            Some(Found::Control(control)) => Some(Event::Control(control)),
+            Some(Found::Hello(hello)) => Some(Event::Hello(hello)),
+        })
+    }
+
+    #[inline]
+    fn find(&mut self, want: Want) -> Result<Option<Found>, ProtocolError> {
+        if self.stashed > 0
+            && let Some(found) = self.unstash(want)
+        {
+            return Ok(Some(found));
+        }
+        loop {
+            if self.piece.is_some() {
+                let Some(found) = self.fill_piece(want) else {
+                    if self.piece.is_some() {
+                        return Ok(None);
+                    }
+                    continue;
+                };
+                return Ok(Some(found));
+            }
+            if !self.greeted {
+                return self.greeting();
+            }
+            let Some((header, size)) = Header::read(self.buffer.filled())? else { return Ok(None) };
+            if header.kind == Kind::Message {
+                match self.message(header, size, want)? {
+                    Taken::Not => return Ok(None),
+                    Taken::Stashed => {}
+                    Taken::Wanted(found) => return Ok(Some(found)),
+                }
+            } else if header.kind.body().is_none() {
+                self.begin_piece(header, size)?;
+            } else {
+                return self.control(header, size);
+            }
+        }
+    }
+
+    #[inline]
+    fn message(&mut self, header: Header, size: usize, want: Want) -> Result<Taken, ProtocolError> {
+        let Header { channel, length, .. } = header;
+        if length > self.limits.max_message {
+            return Err(ProtocolError::MessageTooLong { length, limit: self.limits.max_message });
+        }
+        if self.closed {
+            return Err(ProtocolError::AfterClose);
+        }
+        let limit = self.limits.channels;
+        let Some(state) = self.channels.get_mut(usize::from(channel)) else {
+            return Err(ProtocolError::UnknownChannel { channel, channels: limit });
+        };
+        let frame = size as u32 + length;
+        if frame > state.allowance {
+            return Err(ProtocolError::CreditExceeded { channel, excess: frame - state.allowance });
+        }
+        if self.buffer.filled().len() < frame as usize {
+            return Ok(Taken::Not);
+        }
+        state.allowance -= frame;
+        self.frames += 1;
+        self.posting = false;
+        let at = self.buffer.take(frame as usize);
+        let at = at.start + size..at.end;
+        if want == Want::Any || want == Want::Message(channel) {
+            self.taken(channel, frame);
+            return Ok(Taken::Wanted(Found::Message { channel, at }));
+        }
+        state.inbox.put(self.buffer.at(at));
+        self.stashed += 1;
+        Ok(Taken::Stashed)
+    }
+
+    /// Books a message as taken by the application. The peer is told of half a window at a time.
+    #[inline]
+    fn taken(&mut self, channel: u16, bytes: u32) {
+        let state = &mut self.channels[usize::from(channel)];
+        state.taken += bytes;
+        if state.taken >= self.limits.window / 2 && !self.closed {
+            state.allowance += state.taken;
+            self.replies.push(Control::Credit { channel, bytes: state.taken });
+            state.taken = 0;
+        }
+    }
+
+    fn greeting(&mut self) -> Result<Option<Found>, ProtocolError> {
+        let Some(hello) = Hello::decode(self.buffer.filled())? else { return Ok(None) };
+        self.buffer.take(crate::wire::HELLO);
+        self.set_peer(hello)?;
+        Ok(Some(Found::Hello(hello)))
+    }
+
+    fn control(&mut self, header: Header, size: usize) -> Result<Option<Found>, ProtocolError> {
+        let frame = size + header.length as usize;
+        let Some(body) = self.buffer.filled().get(size..frame) else { return Ok(None) };
+        let Some(control) = Control::read(header, body) else { return Ok(None) };
+        self.buffer.take(frame);
+        self.frames += 1;
+        if control == Control::Close {
+            if self.closed {
+                return Err(ProtocolError::AfterClose);
+            }
+            self.closed = true;
+        }
+        Ok(Some(Found::Control(control)))
+    }
+
+    /// Credit that is to be told to the peer through [`super::Outgoing::reply`].
+    #[inline]
+    pub fn replies(&mut self) -> Option<Control> {
+        self.replies.pop()
+    }
+
+    /// Frames completed so far.
+    pub fn frames(&self) -> u64 {
+        self.frames
+    }
+
+    /// Whether a frame is begun and not complete.
+    pub fn inside_frame(&self) -> bool {
+        self.piece.is_some() || !self.buffer.is_empty()
+    }
+
+    /// Whether the peer has closed.
+    pub fn closed(&self) -> bool {
+        self.closed
+    }
+}
+
+enum Taken {
+    Not,
+    Stashed,
+    Wanted(Found),
+}

@@ -1,0 +1,360 @@
+//! Messages and posts in, bytes out.
+
+mod control;
+
+use std::collections::VecDeque;
+
+use bytes::Bytes;
+use thiserror::Error;
+
+use super::{
+    Batch, Limits, MOST_POSTS, PostEnd, PostId,
+    posting::{Job, Lane},
+};
+use crate::wire::{Control, Header, Hello, Kind};
+
+/// Pieces up to this size are copied behind what is staged: the copy costs less than the system
+/// needs for one more piece of memory.
+const COPIED_PIECE: usize = 8 << 10;
+
+/// Why something cannot be sent. The connection is as it was before.
+#[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Refused {
+    /// As much waits to be written as may; try again when some of it is gone.
+    #[error("the send queue is full; try again later, or send less")]
+    Full,
+    /// The peer has not taken what was sent on this channel before.
+    #[error("the peer has not yet taken what was sent on channel {channel}; try again later")]
+    NoCredit {
+        /// The channel.
+        channel: u16,
+    },
+    /// The peer takes no message as long as this one.
+    #[error("a message of {length} bytes, but the peer takes at most {limit}; post it instead")]
+    TooLong {
+        /// Its bytes.
+        length: usize,
+        /// Bytes the peer takes.
+        limit: u32,
+    },
+    /// The channel was not agreed on.
+    #[error("channel {channel} does not exist: {channels} were agreed on, counted from 0")]
+    UnknownChannel {
+        /// The channel.
+        channel: u16,
+        /// Channels there are.
+        channels: u16,
+    },
+    /// This side has closed.
+    #[error("this side has closed the connection; open another")]
+    Closed,
+}
+
+#[derive(Debug, Default)]
+struct Channel {
+    /// Bytes of messages the peer still takes.
+    credit: u32,
+    /// Credit for the peer which is not yet written.
+    owed: u32,
+    /// Buffers announced to the peer and not filled yet.
+    offered: usize,
+    /// Those of them that the peer was not yet told of.
+    untold: usize,
+    lane: Lane,
+}
+
+impl Channel {
+    /// Whether the peer knows of fewer buffers than it might: half of them it need not know of,
+    /// since it fills the others first.
+    fn starving(&self) -> bool {
+        self.untold > self.offered / 2
+    }
+}
+
+/// The sending half of the protocol.
+#[derive(Debug)]
+pub struct Outgoing {
+    ours: Hello,
+    peer: Hello,
+    queue: usize,
+    stage: Vec<u8>,
+    spare: Vec<u8>,
+    messages: u32,
+    /// Short posts that may leave, and their bytes: strategies see them as messages.
+    posted: (u32, usize),
+    flying: usize,
+    channels: Vec<Channel>,
+    round: VecDeque<u16>,
+    ended: Vec<(PostId, PostEnd)>,
+    posts: u64,
+    owing: Vec<u16>,
+    replies: Vec<Control>,
+    pressing: bool,
+    ping: bool,
+    pong: bool,
+    ack: bool,
+    closing: bool,
+    close_sent: bool,
+    acked: bool,
+}
+
+impl Outgoing {
+    /// A half that sends nothing but its hello until [`Outgoing::set_peer`].
+    pub fn new(limits: &Limits) -> Self {
+        Self {
+            ours: limits.hello(),
+            peer: limits.hello(),
+            queue: limits.send_queue,
+            stage: Vec::new(),
+            spare: Vec::new(),
+            messages: 0,
+            posted: (0, 0),
+            flying: 0,
+            channels: Vec::new(),
+            round: VecDeque::new(),
+            ended: Vec::new(),
+            posts: 0,
+            owing: Vec::new(),
+            replies: Vec::new(),
+            pressing: false,
+            ping: false,
+            pong: false,
+            ack: false,
+            closing: false,
+            close_sent: false,
+            acked: false,
+        }
+    }
+
+    /// Takes note of what the peer is ready to take.
+    pub fn set_peer(&mut self, hello: Hello) {
+        self.peer = self.ours.agreed(&hello);
+        let credit = self.peer.window;
+        let channel = || Channel { credit, ..Channel::default() };
+        self.channels = (0..self.peer.channels).map(|_| channel()).collect();
+    }
+
+    /// What is kept to towards the peer.
+    pub fn peer(&self) -> Hello {
+        self.peer
+    }
+
+    /// Stages a message.
+    ///
+    /// # Errors
+    /// [`Refused`]; nothing was staged.
+    #[inline]
+    pub fn message(&mut self, channel: u16, body: &[u8]) -> Result<(), Refused> {
+        self.header(channel, body.len())?;
+        self.stage.extend_from_slice(body);
+        Ok(())
+    }
+
+    /// Stages the header of a message, whose body is written behind the next batch by other means.
+    ///
+    /// # Errors
+    /// [`Refused`]; nothing was staged.
+    #[inline]
+    pub fn header(&mut self, channel: u16, length: usize) -> Result<(), Refused> {
+        let Some(state) = self.channels.get_mut(usize::from(channel)) else {
+            return Err(Refused::UnknownChannel { channel, channels: self.peer.channels });
+        };
+        let limit = self.peer.max_message;
+        if length > limit as usize {
+            return Err(Refused::TooLong { length, limit });
+        }
+        let header = Header { kind: Kind::Message, channel, length: length as u32 };
+        let frame = header.frame();
+        // One message always has room, whatever its size.
+        let queued = self.stage.len() + self.flying;
+        if self.closing {
+            return Err(Refused::Closed);
+        } else if queued > 0 && queued + frame > self.queue {
+            return Err(Refused::Full);
+        } else if frame as u32 > state.credit {
+            return Err(Refused::NoCredit { channel });
+        }
+        state.credit -= frame as u32;
+        header.put(&mut self.stage);
+        self.messages += 1;
+        Ok(())
+    }
+
+    /// Stages the body whose header was staged last, after all.
+    pub fn body(&mut self, body: &[u8]) {
+        self.stage.extend_from_slice(body);
+    }
+
+    /// Queues a post, for when the peer has a buffer for it.
+    ///
+    /// # Errors
+    /// [`Refused::Full`] if 1024 posts wait on the channel, and as messages are refused.
+    pub fn post(&mut self, channel: u16, bytes: Bytes) -> Result<PostId, Refused> {
+        let channels = self.peer.channels;
+        let state = self.channels.get_mut(usize::from(channel));
+        let lane = &mut state.ok_or(Refused::UnknownChannel { channel, channels })?.lane;
+        if self.closing {
+            return Err(Refused::Closed);
+        }
+        if lane.jobs.len() >= MOST_POSTS {
+            return Err(Refused::Full);
+        }
+        self.posts += 1;
+        let id = PostId(self.posts);
+        let length = bytes.len();
+        lane.jobs.push_back(Job { id, bytes, sent: 0, begun: false });
+        self.enter_round(channel);
+        if length <= COPIED_PIECE && self.channels[usize::from(channel)].lane.ready() {
+            self.posted = (self.posted.0 + 1, self.posted.1 + length);
+        }
+        Ok(id)
+    }
+
+    /// Whether the peer would take a message of this length, or never will.
+    pub fn has_credit(&self, channel: u16, length: usize) -> bool {
+        let frame = Header { kind: Kind::Message, channel, length: length as u32 }.frame();
+        self.channels.get(usize::from(channel)).is_none_or(|state| state.credit as usize >= frame)
+    }
+
+    fn enter_round(&mut self, channel: u16) {
+        let lane = &mut self.channels[usize::from(channel)].lane;
+        if lane.ready() && !lane.queued {
+            lane.queued = true;
+            self.round.push_back(channel);
+        }
+    }
+
+    /// Refuses messages and posts from now on, and sends a close behind those it has.
+    pub fn close(&mut self) {
+        self.closing = true;
+    }
+
+    /// Drops all that is staged, and sends nothing but this abort.
+    pub fn abort(&mut self, code: u32) {
+        self.stage.clear();
+        (self.messages, self.ping, self.pong, self.ack) = (0, false, false, false);
+        self.round.clear();
+        self.owing.clear();
+        self.replies.clear();
+        (self.closing, self.close_sent) = (true, true);
+        Control::Abort { code }.put(&mut self.stage);
+    }
+
+    /// Whether the peer has read everything up to this side's close.
+    pub fn acked(&self) -> bool {
+        self.acked
+    }
+
+    /// Bytes of messages staged, and of short posts that may leave.
+    #[inline]
+    pub fn staged(&self) -> usize {
+        self.stage.len() + self.posted.1
+    }
+
+    /// Messages staged, and short posts that may leave.
+    #[inline]
+    pub fn messages(&self) -> u32 {
+        self.messages + self.posted.0
+    }
+
+    /// Bytes of messages staged and in the batch that was taken: what the send queue's bound is of.
+    pub fn queued(&self) -> usize {
+        self.stage.len() + self.flying
+    }
+
+    /// Whether there is anything to write.
+    #[inline]
+    pub fn has_work(&self) -> bool {
+        !self.stage.is_empty()
+            || !self.round.is_empty()
+            || self.has_control()
+            || (self.closing && !self.close_sent && self.posts_done())
+    }
+
+    fn posts_done(&self) -> bool {
+        self.channels.iter().all(|channel| channel.lane.jobs.is_empty())
+    }
+
+    /// Everything staged and the next piece of a post, to be written. `None` if there is nothing.
+    pub fn take(&mut self) -> Option<Batch> {
+        if !self.has_work() {
+            return None;
+        }
+        self.put_control();
+        // Those that one batch does not hold leave with the next, which follows at once.
+        self.posted = (0, 0);
+        let mut batch = self.swap();
+        self.add_pieces(&mut batch);
+        if self.closing && !self.close_sent && self.posts_done() && batch.chunk.is_empty() {
+            Control::Close.put(&mut batch.bytes);
+            self.close_sent = true;
+        }
+        self.flying = batch.bytes.len();
+        Some(batch)
+    }
+
+    /// What is staged, for a body that follows its header: no piece of a post is added.
+    #[inline]
+    pub fn take_staged(&mut self) -> Batch {
+        let batch = self.swap();
+        self.flying = batch.bytes.len();
+        batch
+    }
+
+    #[inline]
+    fn swap(&mut self) -> Batch {
+        let bytes = std::mem::replace(&mut self.stage, std::mem::take(&mut self.spare));
+        let messages = std::mem::take(&mut self.messages);
+        Batch::new(bytes, messages)
+    }
+
+    /// Adds pieces of posts, channel by channel in turn, one chunk's worth of bytes at most.
+    fn add_pieces(&mut self, batch: &mut Batch) {
+        let mut room = self.peer.max_chunk as usize;
+        while let Some(channel) = self.round.pop_front() {
+            let lane = &mut self.channels[usize::from(channel)].lane;
+            lane.queued = false;
+            let piece = lane.next(self.peer.max_chunk as usize, &mut self.ended);
+            self.enter_round(channel);
+            let Some(piece) = piece else { continue };
+            let kind = if piece.last.is_some() { Kind::LastChunk } else { Kind::Chunk };
+            Header { kind, channel, length: piece.bytes.len() as u32 }.put(&mut batch.bytes);
+            batch.posts.extend(piece.last);
+            room = room.saturating_sub(piece.bytes.len());
+            if piece.bytes.len() > COPIED_PIECE {
+                batch.chunk = piece.bytes;
+                return;
+            }
+            batch.bytes.extend_from_slice(&piece.bytes);
+            if room < COPIED_PIECE {
+                return;
+            }
+        }
+    }
+
+    /// Takes a batch back that was written to its end.
+    #[inline]
+    pub fn give_back(&mut self, mut batch: Batch) {
+        self.flying = 0;
+        for id in batch.posts.drain(..) {
+            self.ended.push((id, PostEnd::Written));
+        }
+        let memory = batch.emptied();
+        // Memory beyond the bound comes of one overlong message.
+        if memory.capacity() <= 2 * self.queue {
+            self.spare = memory;
+        }
+    }
+
+    /// Takes note that a batch was written only in part; it is kept by the caller.
+    pub fn hold(&mut self, batch: &Batch) {
+        self.flying = batch.parts()[0].len();
+    }
+
+    /// Posts that ended since this was last asked.
+    #[inline]
+    pub fn ended(&mut self) -> Vec<(PostId, PostEnd)> {
+        std::mem::take(&mut self.ended)
+    }
+}

@@ -1,0 +1,175 @@
+use std::time::{Duration, Instant};
+
+use super::{Cause, Staged, Step, Strategy};
+
+/// Writes at once while messages come singly, and together when they come faster than it pays to
+/// write them singly.
+///
+/// A write to a stream socket returns when the bytes are copied, so whether the one before is still
+/// in flight is not seen from its return. It counts as in flight while another thread makes it or
+/// the socket takes no more, and, for a caller alone, for `near` after it. `few` messages in a row
+/// that each find the one before in flight make a burst; from then on messages are staged. They
+/// leave together when `limit` bytes or `many` are staged, when the write before is done, when the caller
+/// is about to wait, and `late` after the first of them.
+#[derive(Clone, Debug)]
+pub struct Adaptive {
+    /// Bytes from which on a batch leaves.
+    pub limit: usize,
+    /// Messages from which on a batch leaves: it is full before the first of them is late.
+    pub many: u32,
+    /// Bytes from which on a message is not worth staging: it leaves at once, and what is staged
+    /// with it.
+    pub long: usize,
+    /// The longest a message waits for its neighbours.
+    pub late: Duration,
+    /// How long a write counts as in flight.
+    pub near: Duration,
+    /// Messages in a row, each within `near` of the one before, that make a burst.
+    pub few: u32,
+    row: u32,
+    burst: bool,
+    last: Option<Instant>,
+    /// Bytes staged when the clock was looked at last.
+    looked: usize,
+}
+
+impl Default for Adaptive {
+    fn default() -> Self {
+        Self {
+            limit: 64 << 10,
+            many: 2048,
+            long: 8 << 10,
+            late: Duration::from_micros(50),
+            near: Duration::from_micros(3),
+            few: 4,
+            row: 0,
+            burst: false,
+            last: None,
+            looked: 0,
+        }
+    }
+}
+
+impl Adaptive {
+    /// The first message of a batch: the only one that costs a look at the clock.
+    fn first(&mut self, now: Instant, in_flight: bool) -> Step {
+        let gap = self.last.map_or(Duration::MAX, |last| now.saturating_duration_since(last));
+        self.last = Some(now);
+        self.looked = 0;
+        if self.burst && gap > 4 * self.late {
+            self.leave_burst();
+        }
+        if in_flight {
+            return Step::Until(now + self.late);
+        }
+        if !self.burst {
+            self.row = if gap <= self.near { self.row + 1 } else { 0 };
+            self.burst = self.row >= self.few;
+        }
+        if self.burst { Step::Until(now + self.late) } else { Step::Write }
+    }
+
+    /// A caller that is busy sending writes by itself well before the deadline, so that the
+    /// connection's thread need not take the processor from it, or the write.
+    fn later(&mut self, now: Instant, bytes: usize) -> Step {
+        self.looked = bytes;
+        let waited = self.last.map_or(Duration::ZERO, |last| now.saturating_duration_since(last));
+        if waited > self.late / 2 { Step::Write } else { Step::Keep }
+    }
+
+    fn leave_burst(&mut self) {
+        self.burst = false;
+        self.row = 0;
+    }
+}
+
+impl Strategy for Adaptive {
+    fn name(&self) -> &'static str {
+        "adaptive"
+    }
+
+    #[inline]
+    fn staged(&mut self, now: Staged) -> Step {
+        let full = now.bytes >= self.limit || now.messages >= self.many || now.length >= self.long;
+        if full && !now.in_flight {
+            Step::Write
+        } else if now.messages == 1 {
+            self.first(Instant::now(), now.in_flight)
+        } else if now.in_flight || (!now.messages.is_multiple_of(64) && now.bytes < self.looked + 4096) {
+            Step::Keep
+        } else {
+            self.later(Instant::now(), now.bytes)
+        }
+    }
+
+    /// A batch that gathered little before its time was not worth waiting for.
+    fn writing(&mut self, messages: u32, cause: Cause) {
+        let alone = matches!(cause, Cause::Deadline | Cause::Waiting);
+        if self.burst && alone && messages < 4 * self.few {
+            self.leave_burst();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ONE: Staged = Staged { length: 4, bytes: 8, messages: 1, in_flight: false };
+
+    /// The steps for single messages that come `gap` apart.
+    fn steps(strategy: &mut Adaptive, from: Instant, gap: Duration, count: u32) -> Vec<bool> {
+        (0..count).map(|n| strategy.first(from + gap * n, false) == Step::Write).collect()
+    }
+
+    #[test]
+    fn messages_far_apart_are_written_at_once() {
+        let mut strategy = Adaptive::default();
+        assert!(!steps(&mut strategy, Instant::now(), Duration::from_micros(10), 100).contains(&false));
+    }
+
+    #[test]
+    fn the_fifth_near_message_begins_a_burst_and_a_pause_ends_it() {
+        let mut strategy = Adaptive::default();
+        let begin = Instant::now();
+        let near = Duration::from_micros(1);
+        assert_eq!(steps(&mut strategy, begin, near, 6), [true, true, true, true, false, false]);
+        assert!(strategy.first(begin + Duration::from_millis(1), false) == Step::Write);
+    }
+
+    #[test]
+    fn a_batch_of_few_ends_the_burst_and_a_full_one_goes_on() {
+        let mut strategy = Adaptive { burst: true, ..Adaptive::default() };
+        strategy.writing(2000, Cause::Deadline);
+        strategy.writing(2, Cause::Asked);
+        assert!(strategy.burst);
+        strategy.writing(2, Cause::Deadline);
+        assert!(!strategy.burst);
+    }
+
+    #[test]
+    fn a_full_stage_is_written_unless_a_write_is_under_way() {
+        let mut strategy = Adaptive::default();
+        let full = Staged { bytes: 70_000, messages: 2000, ..ONE };
+        assert_eq!(strategy.staged(full), Step::Write);
+        assert_eq!(strategy.staged(Staged { in_flight: true, ..full }), Step::Keep);
+        assert_eq!(strategy.staged(Staged { messages: 2048, ..ONE }), Step::Write);
+        assert_eq!(strategy.staged(Staged { length: 9000, messages: 2, ..ONE }), Step::Write);
+    }
+
+    #[test]
+    fn a_busy_caller_writes_before_the_deadline_by_itself() {
+        let begin = Instant::now();
+        let mut strategy = Adaptive { burst: true, last: Some(begin), ..Adaptive::default() };
+        assert!(matches!(strategy.first(begin, false), Step::Until(_)));
+        assert_eq!(strategy.later(begin + Duration::from_micros(20), 5000), Step::Keep);
+        assert_eq!(strategy.later(begin + Duration::from_micros(30), 10_000), Step::Write);
+    }
+
+    #[test]
+    fn behind_a_write_even_the_first_waits() {
+        let mut strategy = Adaptive::default();
+        let step = strategy.staged(Staged { in_flight: true, ..ONE });
+        assert!(matches!(step, Step::Until(_)), "{step:?}");
+    }
+}

@@ -1,0 +1,29 @@
+use super::{Staged, Step, Strategy};
+
+/// Writes when it is told to, and when `limit` bytes are staged. A caller that forgets to flush
+/// waits for an answer to something that has not left.
+#[derive(Clone, Copy, Debug)]
+pub struct Batch {
+    /// Bytes from which on it writes unasked.
+    pub limit: usize,
+}
+
+impl Default for Batch {
+    fn default() -> Self {
+        Self { limit: 64 << 10 }
+    }
+}
+
+impl Strategy for Batch {
+    fn name(&self) -> &'static str {
+        "batch"
+    }
+
+    fn staged(&mut self, now: Staged) -> Step {
+        if now.bytes >= self.limit && !now.in_flight { Step::Write } else { Step::Keep }
+    }
+
+    fn leaves_when_waiting(&self) -> bool {
+        false
+    }
+}

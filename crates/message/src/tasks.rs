@@ -1,0 +1,149 @@
+//! The same connection, awaited in tasks of tokio (feature `tokio`).
+//!
+//! ```
+//! # use netfathom_message::{Config, Connection, tasks::Tasks};
+//! # use std::os::unix::net::UnixStream;
+//! # let (here, there) = UnixStream::pair()?;
+//! # let there = std::thread::spawn(move || Connection::unix(there, &Config::default()));
+//! # let here = Connection::unix(here, &Config::default())?;
+//! # let there = there.join().expect("no panic")?;
+//! # let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build()?;
+//! # runtime.block_on(async {
+//! let (here, there) = (Tasks::new(here)?, Tasks::new(there)?);
+//! here.send(3, b"hello").await?;
+//! assert_eq!(there.receive(3).await?, b"hello");
+//! # Ok::<(), netfathom_message::Error>(()) })?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+use std::{
+    future::poll_fn,
+    os::fd::OwnedFd,
+    sync::Arc,
+    task::{Context, Poll},
+};
+
+use bytes::Bytes;
+use tokio::io::unix::AsyncFd;
+
+use crate::{
+    Connection, Error, Wait,
+    connection::Wakers,
+    protocol::{PostEnd, Received},
+};
+
+/// A connection whose calls are awaited. Clones, and the [`Connection`] it was made of, are the
+/// same connection. A call that is dropped before it is done leaves nothing half done.
+#[derive(Clone, Debug)]
+pub struct Tasks {
+    connection: Connection,
+    socket: Arc<AsyncFd<OwnedFd>>,
+}
+
+impl Tasks {
+    /// To be called within a runtime that has its I/O enabled. The hello has been said by then:
+    /// open the connection with `spawn_blocking`.
+    ///
+    /// # Errors
+    /// If the socket cannot be watched.
+    pub fn new(connection: Connection) -> Result<Self, Error> {
+        let watched = || {
+            let socket = connection.shared().transport.as_fd().try_clone_to_owned()?;
+            // Its successor is unsafe for the sake of types whose descriptor may change or close
+            // under way; an owned one does neither.
+            #[allow(deprecated)]
+            AsyncFd::with_interest(socket, tokio::io::Interest::READABLE)
+        };
+        let socket = Arc::new(watched().map_err(Error::io("watch the socket"))?);
+        Ok(Self { connection, socket })
+    }
+
+    /// The connection without the waiting.
+    pub fn connection(&self) -> &Connection {
+        &self.connection
+    }
+
+    /// Sends a message; waits for credit and for room if need be.
+    ///
+    /// # Errors
+    /// Refusals that time does not mend, and why the connection is over.
+    pub async fn send(&self, channel: u16, body: &[u8]) -> Result<(), Error> {
+        let mut attempt = || match self.connection.send(channel, body) {
+            Err(error) if error.is_full() => None,
+            other => Some(other),
+        };
+        self.until(&self.connection.shared().departures, &mut attempt).await
+    }
+
+    /// The next message of a channel.
+    ///
+    /// # Errors
+    /// [`Error::PeerClosed`], or why the connection is over.
+    pub async fn receive(&self, channel: u16) -> Result<Vec<u8>, Error> {
+        let mut attempt = || self.connection.receive(channel, Wait::No, <[u8]>::to_vec).transpose();
+        self.until(&self.connection.shared().arrivals, &mut attempt).await
+    }
+
+    /// The next buffer of a channel that a post has filled; see [`Connection::offer`].
+    ///
+    /// # Errors
+    /// As [`Tasks::receive`].
+    pub async fn receive_post(&self, channel: u16) -> Result<Received, Error> {
+        let mut attempt = || self.connection.receive_post(channel, Wait::No).transpose();
+        self.until(&self.connection.shared().arrivals, &mut attempt).await
+    }
+
+    /// Posts, and waits until all of it is written. A post whose wait is dropped goes on.
+    ///
+    /// # Errors
+    /// As [`Connection::post`].
+    pub async fn post(&self, channel: u16, bytes: impl Into<Bytes>) -> Result<PostEnd, Error> {
+        let ended = Arc::new(parking_lot::Mutex::new(None));
+        let tell = Arc::clone(&ended);
+        // Whoever ends it wakes the tasks only afterwards.
+        self.connection.post(channel, bytes, move |end| *tell.lock() = Some(end))?;
+        let mut attempt = || {
+            let end = ended.lock().take();
+            if end.is_some() {
+                return end;
+            }
+            let pumped = self.connection.shared().pump(Wait::No);
+            // The post may be done though the connection is over by now.
+            ended.lock().take().or_else(|| pumped.err().map(Err))
+        };
+        self.until(&self.connection.shared().departures, &mut attempt).await
+    }
+
+    /// Tries whenever something comes from the peer or another task or thread changes something.
+    async fn until<T>(
+        &self,
+        wakers: &Wakers,
+        attempt: &mut impl FnMut() -> Option<Result<T, Error>>,
+    ) -> Result<T, Error> {
+        poll_fn(|context| self.poll_until(context, wakers, attempt)).await
+    }
+
+    fn poll_until<T>(
+        &self,
+        context: &mut Context<'_>,
+        wakers: &Wakers,
+        attempt: &mut impl FnMut() -> Option<Result<T, Error>>,
+    ) -> Poll<Result<T, Error>> {
+        // Before the attempt: a change right behind it is not missed.
+        wakers.add(context.waker());
+        loop {
+            if let Some(result) = attempt() {
+                return Poll::Ready(result);
+            }
+            if let Err(error) = self.connection.shared().before_waiting() {
+                return Poll::Ready(Err(error));
+            }
+            match self.socket.poll_read_ready(context) {
+                Poll::Pending => return Poll::Pending,
+                Poll::Ready(Err(error)) => return Poll::Ready(Err(Error::io("watch the socket")(error))),
+                // The attempt has read until nothing was there; if something came since, the next does.
+                Poll::Ready(Ok(mut ready)) => ready.clear_ready(),
+            }
+        }
+    }
+}

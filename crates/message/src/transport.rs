@@ -1,0 +1,182 @@
+//! The sockets underneath.
+
+use std::{
+    fmt,
+    io::{self, IoSlice, IoSliceMut},
+    net::{SocketAddr, TcpStream},
+    os::{
+        fd::{AsFd, BorrowedFd},
+        unix::net::UnixStream,
+    },
+    time::Duration,
+};
+
+use rustix::{
+    event::{PollFd, PollFlags, Timespec},
+    net::{RecvAncillaryBuffer, RecvFlags, SendAncillaryBuffer, SendFlags},
+};
+
+/// What a wait ended with.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Ready {
+    /// There is something to read, or the end.
+    pub read: bool,
+    /// There is room to write, or nobody to read it.
+    pub write: bool,
+}
+
+/// A stream socket. Each call says whether it may block, so the socket's own mode does not matter.
+///
+/// The methods given here serve any stream socket; a transport of another kind brings its own.
+pub trait Transport: AsFd + Send + Sync + fmt::Debug + 'static {
+    /// Writes as much as goes without blocking.
+    ///
+    /// # Errors
+    /// `WouldBlock` if that is nothing; what the system says otherwise.
+    #[inline]
+    fn send(&self, parts: &[&[u8]]) -> io::Result<usize> {
+        let flags = SendFlags::DONTWAIT | SendFlags::NOSIGNAL;
+        let mut filled = parts.iter().filter(|part| !part.is_empty());
+        let one = (filled.next(), filled.next());
+        retry(|| match one {
+            (None, _) => Ok(0),
+            // One piece of memory is the common case, and the cheaper call.
+            (Some(part), None) => rustix::net::send(self.as_fd(), part, flags),
+            _ => {
+                let mut slices = [IoSlice::new(&[]); 4];
+                let count = parts.len().min(slices.len());
+                for (slice, part) in slices.iter_mut().zip(parts) {
+                    *slice = IoSlice::new(part);
+                }
+                let mut no_control = SendAncillaryBuffer::default();
+                rustix::net::sendmsg(self.as_fd(), &slices[..count], &mut no_control, flags)
+            }
+        })
+    }
+
+    /// Reads into `first` and, once it is full, into `second`; waits for something to come if
+    /// `block` says so. 0 is the end.
+    ///
+    /// # Errors
+    /// `WouldBlock` if nothing is there and it may not block; what the system says otherwise.
+    #[inline]
+    fn recv(&self, first: &mut [u8], second: &mut [u8], block: bool) -> io::Result<usize> {
+        let flags = if block { RecvFlags::empty() } else { RecvFlags::DONTWAIT };
+        if first.is_empty() {
+            return retry(|| rustix::net::recv(self.as_fd(), &mut *second, flags).map(|(_, count)| count));
+        }
+        retry(|| {
+            let mut slices = [IoSliceMut::new(first), IoSliceMut::new(second)];
+            let mut no_control = RecvAncillaryBuffer::default();
+            rustix::net::recvmsg(self.as_fd(), &mut slices, &mut no_control, flags).map(|got| got.bytes)
+        })
+    }
+
+    /// Waits until the socket can be read or written, as asked, or the time is over.
+    ///
+    /// # Errors
+    /// What the system says.
+    fn wait(&self, read: bool, write: bool, limit: Option<Duration>) -> io::Result<Ready> {
+        let mut flags = PollFlags::empty();
+        flags.set(PollFlags::IN, read);
+        flags.set(PollFlags::OUT, write);
+        let limit = limit.map(|limit| Timespec {
+            tv_sec: i64::try_from(limit.as_secs()).unwrap_or(i64::MAX),
+            tv_nsec: limit.subsec_nanos().into(),
+        });
+        let mut polled = [PollFd::from_borrowed_fd(self.as_fd(), flags)];
+        match rustix::event::poll(&mut polled, limit.as_ref()) {
+            // An interrupted wait is one that ended early: the caller looks again.
+            Ok(_) | Err(rustix::io::Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+        let got = polled[0].revents();
+        let broken = got.intersects(PollFlags::ERR | PollFlags::HUP | PollFlags::NVAL);
+        Ok(Ready {
+            read: broken || got.contains(PollFlags::IN),
+            write: broken || got.contains(PollFlags::OUT),
+        })
+    }
+
+    /// Ends both directions, and so any wait of any thread on this socket.
+    fn shutdown(&self) {
+        // It fails only if the connection is gone already.
+        let _ = rustix::net::shutdown(self.as_fd(), rustix::net::Shutdown::Both);
+    }
+
+    /// Is told once that bulk will be sent, of which at most so many bytes should lie in the system
+    /// unsent.
+    fn expect_bulk(&self, _unsent: usize) {}
+}
+
+fn retry<T>(mut call: impl FnMut() -> rustix::io::Result<T>) -> io::Result<T> {
+    loop {
+        match call() {
+            Err(rustix::io::Errno::INTR) => {}
+            other => return other.map_err(io::Error::from),
+        }
+    }
+}
+
+/// A TCP connection, with Nagle's algorithm off: what is written is meant to leave.
+#[derive(Debug)]
+pub struct Tcp(TcpStream);
+
+impl Tcp {
+    /// Takes a connected stream.
+    ///
+    /// # Errors
+    /// If `TCP_NODELAY` cannot be set.
+    pub fn new(stream: TcpStream) -> io::Result<Self> {
+        stream.set_nodelay(true)?;
+        stream.set_nonblocking(false)?;
+        Ok(Self(stream))
+    }
+
+    /// The address of the other end.
+    ///
+    /// # Errors
+    /// What the system says, as when the connection is gone.
+    pub fn peer(&self) -> io::Result<SocketAddr> {
+        self.0.peer_addr()
+    }
+}
+
+impl AsFd for Tcp {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
+    }
+}
+
+impl Transport for Tcp {
+    /// Bounds what waits in the system unsent, which a message would have to wait for as well; by
+    /// default that is megabytes.
+    fn expect_bulk(&self, unsent: usize) {
+        let unsent = u32::try_from(unsent).unwrap_or(u32::MAX);
+        // Without it messages wait longer behind a post; nothing else depends on it.
+        let _ = socket2::SockRef::from(&self.0).set_tcp_notsent_lowat(unsent);
+    }
+}
+
+/// A Unix stream socket.
+#[derive(Debug)]
+pub struct Unix(UnixStream);
+
+impl Unix {
+    /// Takes a connected stream.
+    ///
+    /// # Errors
+    /// If its mode cannot be set.
+    pub fn new(stream: UnixStream) -> io::Result<Self> {
+        stream.set_nonblocking(false)?;
+        Ok(Self(stream))
+    }
+}
+
+impl AsFd for Unix {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
+    }
+}
+
+impl Transport for Unix {}

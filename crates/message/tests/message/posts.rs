@@ -1,0 +1,134 @@
+//! Bulk: it goes where the receiver says, and holds up no message for longer than one chunk.
+
+use std::{sync::mpsc, thread, time::Duration};
+
+use netfathom_message::{Bytes, Error, PostEnd, Wait, strategy::Choice};
+
+use crate::rig::{Kind, LIMIT, blocking, config, pair};
+
+fn pattern(length: usize, seed: usize) -> Vec<u8> {
+    (0..length).map(|at| (at / 3 + seed) as u8).collect()
+}
+
+#[test]
+fn posts_of_every_size_arrive_in_the_buffers_they_were_offered() {
+    for kind in [Kind::Tcp, Kind::Unix] {
+        for choice in Choice::ALL {
+            let (here, there) = pair(kind, &config(choice));
+            let lengths = [0, 1, 1000, 8192, 8193, 65_536, 65_537, 1 << 20, 3_000_001];
+            let poster = thread::spawn(move || {
+                let here = blocking(here);
+                for (seed, length) in lengths.into_iter().enumerate() {
+                    assert_eq!(here.post(2, pattern(length, seed)).unwrap(), PostEnd::Written);
+                }
+                here
+            });
+            let there = blocking(there);
+            for (seed, length) in lengths.into_iter().enumerate() {
+                let buffer = vec![0; length + 5];
+                let place = buffer.as_ptr();
+                let received = there.fetch(2, buffer).unwrap();
+                assert_eq!(received.buffer.as_ptr(), place, "the very buffer comes back");
+                assert!(received.bytes() == pattern(length, seed), "{choice} {kind:?}: {length} bytes");
+            }
+            poster.join().unwrap();
+        }
+    }
+}
+
+#[test]
+fn many_small_posts_keep_their_order() {
+    const COUNT: usize = 5000;
+    let (here, there) = pair(Kind::Tcp, &config(Choice::Adaptive));
+    let poster = thread::spawn(move || {
+        let here = blocking(here);
+        for number in 0..COUNT {
+            here.post_behind(0, pattern(1024, number), |end| assert!(end.is_ok())).unwrap();
+        }
+        here.connection().close(LIMIT).unwrap();
+    });
+    let there = blocking(there);
+    for _ in 0..32 {
+        there.connection().offer(0, vec![0; 1024]).unwrap();
+    }
+    for number in 0..COUNT {
+        let received = there.receive_post(0).unwrap();
+        assert!(received.bytes() == pattern(1024, number), "post {number}");
+        there.connection().offer(0, received.buffer).unwrap();
+    }
+    there.connection().close(LIMIT).unwrap();
+    poster.join().unwrap();
+}
+
+#[test]
+fn a_post_too_long_for_its_buffer_ends_alone() {
+    let (here, there) = pair(Kind::Tcp, &config(Choice::Inline));
+    let fetcher = thread::spawn(move || blocking(there).fetch(1, vec![0; 100]).unwrap());
+    let here = blocking(here);
+    assert_eq!(here.post(1, vec![1; 101]).unwrap(), PostEnd::TooLong { capacity: 100 });
+    assert_eq!(here.post(1, vec![2; 100]).unwrap(), PostEnd::Written);
+    assert_eq!(fetcher.join().unwrap().bytes(), [2; 100]);
+}
+
+#[test]
+fn two_posts_share_the_connection() {
+    let (here, there) = pair(Kind::Tcp, &config(Choice::Adaptive));
+    let size = 8 << 20;
+    for channel in [1, 2] {
+        there.offer(channel, vec![0; size]).unwrap();
+        here.post(channel, pattern(size, channel.into()), |_| ()).unwrap();
+    }
+    let there = blocking(there);
+    let helper = thread::spawn(move || here.poll(Wait::Forever, |_| ()));
+    for channel in [2, 1] {
+        let received = there.receive_post(channel).unwrap();
+        assert!(received.bytes() == pattern(size, channel.into()));
+    }
+    drop(there);
+    assert!(helper.join().unwrap().is_err());
+}
+
+/// While 64 MiB go one way, a thousand pings go there and back beside them. That a ping waits for
+/// one chunk at most is seen in the order on the wire: between the moment it is sent and its
+/// arrival no more than what the system holds, and one chunk, can have come of the post. A bare
+/// queue would let all 64 MiB go first.
+#[test]
+fn pings_pass_a_large_post() {
+    const SIZE: usize = 64 << 20;
+    const PINGS: u32 = 1000;
+    let (here, there) = pair(Kind::Tcp, &config(Choice::Adaptive));
+    there.offer(1, vec![0; SIZE]).unwrap();
+    let (tell, told) = mpsc::channel();
+    here.post(1, Bytes::from(pattern(SIZE, 3)), move |end| drop(tell.send(end))).unwrap();
+    let echo = thread::spawn(move || {
+        let there = blocking(there);
+        for _ in 0..PINGS {
+            let ping = there.receive(2).unwrap();
+            there.send(2, &ping).unwrap();
+        }
+        let received = there.receive_post(1).unwrap();
+        assert!(received.bytes() == pattern(SIZE, 3));
+    });
+    let here = blocking(here);
+    let mut before_the_post = 0;
+    for number in 0..PINGS {
+        here.send(2, &number.to_le_bytes()).unwrap();
+        assert_eq!(here.receive(2).unwrap(), number.to_le_bytes());
+        before_the_post += u32::from(matches!(told.try_recv(), Err(mpsc::TryRecvError::Empty)));
+    }
+    // Each round trip lets some chunks pass, and there are 1024 of them: behind a whole post not
+    // even the first ping would have come back before its end.
+    assert!(before_the_post > 10, "only {before_the_post} pings came back while the post went on");
+    echo.join().unwrap();
+}
+
+#[test]
+fn posts_that_are_under_way_learn_of_the_end() {
+    let (here, there) = pair(Kind::Tcp, &config(Choice::Adaptive));
+    let (tell, told) = mpsc::channel();
+    here.post(0, vec![0; 10], move |end| drop(tell.send(end))).unwrap();
+    drop(there);
+    let ended = here.poll(Wait::within(LIMIT), |_| ()).unwrap_err();
+    assert!(matches!(ended, Error::PeerVanished { .. }), "{ended}");
+    assert!(told.recv_timeout(Duration::from_secs(10)).unwrap().is_err());
+}
