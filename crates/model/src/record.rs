@@ -8,6 +8,7 @@ use crate::verdict::{Finding, Verdict};
 
 mod capacity;
 mod distribution;
+mod explanation;
 mod join;
 mod load;
 mod reproduce;
@@ -18,6 +19,7 @@ mod transfer;
 
 pub use capacity::{Bounded, CapacityResult, CapacityRow, Inferred, Probe, Search};
 pub use distribution::{Distribution, Estimate, Series};
+pub use explanation::{CallTimes, Cause, Explanation, TransferSample};
 pub use join::{CaptureFile, ClockOffset, JoinResult, JoinedSpan, KindCount, LogFile, LogKinds, PacketKind};
 pub use load::{Echo, LadderStep, LagWindows, LoadResult, LoadSummary, LoadTrial, LoadTrialKind, Worker};
 pub use reproduce::{
@@ -35,8 +37,8 @@ pub use stack::{
 };
 pub use sweep::{SweepPoint, SweepRate, SweepResult, SweepTrial};
 pub use transfer::{
-    CallTimes, Cause, Checksum, Explanation, Served, TcpState, TransferCost, TransferEnd, TransferResult,
-    TransferSample, TransferStream, UdpCounts, Way, ZeroCopied,
+    Checksum, Served, TcpState, TransferCost, TransferEnd, TransferResult, TransferStream, UdpCounts, Way,
+    ZeroCopied,
 };
 
 /// The version this build writes. It rises when a field changes its meaning or goes;

@@ -10,12 +10,12 @@ mod refused;
 mod serve;
 mod sweep;
 
-use std::net::TcpListener;
+use std::net::{TcpListener, TcpStream};
 use std::process::{Child, Command, Stdio};
 
 use netfathom_model::record::{Measurement, Record, TransferResult};
 
-use crate::child::{netfathom, until};
+use crate::child::{netfathom, shell, start, until};
 
 /// The command with arguments that hold no blanks.
 fn ttcp(args: &str) -> Command {
@@ -47,6 +47,20 @@ fn listens(child: &Child, port: u16) {
             text.lines().filter_map(own).any(|own| own.ends_with(&ending))
         })
     });
+}
+
+/// A service on a terminal that lasts 3 s, and a connection to it; `None`, said once, where there
+/// can be no terminal.
+fn service_on_a_terminal(test: &str) -> Option<(Child, TcpStream)> {
+    if !shell("command -v script >/dev/null").status().unwrap().success() {
+        netfathom_testkit::skipped(test, "there is no script(1)");
+        return None;
+    }
+    let port = free_port();
+    let inner = format!("timeout -s INT 3 \\\"$0\\\" ttcp -rs --serve -p {port}");
+    let service = start(shell(&format!("script -qec \"{inner}\" /dev/null")).env("TERM", "xterm"));
+    let there = until("a service", || TcpStream::connect(("127.0.0.1", port)).ok());
+    Some((service, there))
 }
 
 /// The record on standard output.

@@ -15,13 +15,13 @@ use super::tcp::{LARGE, at_once, file, pump};
 use super::timing::Timing;
 use super::{Around, Broken};
 
-/// Sends the same buffer over and over.
+/// Sends the same buffer over and over, by a call that says how much of what is left it took.
 pub(super) fn send_made_up(
     plan: &TransferPlan,
     around: Around<'_>,
-    socket: BorrowedFd<'_>,
     bytes: &[u8],
     meter: &mut Meter<'_, impl Timing>,
+    mut call: impl FnMut(&[u8]) -> Result<usize, Broken>,
 ) -> Result<(), Broken> {
     let buffers = plan.time_ns.map_or(plan.buffers, |_| u64::MAX);
     let mut pace = Pace::start(plan);
@@ -32,7 +32,8 @@ pub(super) fn send_made_up(
         if around.expired() {
             break;
         }
-        send_some(around, socket, bytes, meter)?;
+        // What is left of a buffer when the time is over, nobody misses.
+        send_unless(|| around.expired(), around, bytes, meter, &mut call)?;
     }
     Ok(())
 }
@@ -45,45 +46,38 @@ pub(super) fn send_all(
     bytes: &[u8],
     meter: &mut Meter<'_, impl Timing>,
 ) -> Result<(), Broken> {
-    send_unless(&|| false, around, socket, bytes, meter)
+    send_unless(|| false, around, bytes, meter, &mut |rest: &[u8]| send_some(socket, rest))
 }
 
-/// The same of a buffer that was made up: what is left of it when the time is over, nobody misses.
+/// One call that copies; nothing where a signal came before anything went.
 #[inline]
-fn send_some(
-    around: Around<'_>,
-    socket: BorrowedFd<'_>,
-    bytes: &[u8],
-    meter: &mut Meter<'_, impl Timing>,
-) -> Result<(), Broken> {
-    send_unless(&|| around.expired(), around, socket, bytes, meter)
+pub(super) fn send_some(socket: BorrowedFd<'_>, bytes: &[u8]) -> Result<usize, Broken> {
+    match endpoint::send(socket, bytes) {
+        Err(e) if e.kind() == ErrorKind::Interrupted => Ok(0),
+        outcome => outcome.map_err(Broken::Network),
+    }
 }
 
 #[inline]
 fn send_unless(
-    over: &impl Fn() -> bool,
+    over: impl Fn() -> bool,
     around: Around<'_>,
-    socket: BorrowedFd<'_>,
     bytes: &[u8],
     meter: &mut Meter<'_, impl Timing>,
+    call: &mut impl FnMut(&[u8]) -> Result<usize, Broken>,
 ) -> Result<(), Broken> {
     let mut rest = bytes;
     while !rest.is_empty() {
         if around.stopped() {
             return Err(Broken::Interrupted);
         }
-        match meter.timing.on_socket(|| endpoint::send(socket, rest)) {
-            Ok(sent) => {
-                if rest.len() == bytes.len() {
-                    meter.moved(sent)
-                } else {
-                    meter.moved_rest(sent)
-                }
-                rest = &rest[sent..];
-            }
-            Err(e) if e.kind() == ErrorKind::Interrupted => {}
-            Err(e) => return Err(Broken::Network(e)),
+        let sent = meter.timing.on_socket(|| call(rest))?;
+        if sent > 0 && rest.len() == bytes.len() {
+            meter.moved(sent);
+        } else {
+            meter.moved_rest(sent);
         }
+        rest = &rest[sent..];
         if over() {
             break;
         }

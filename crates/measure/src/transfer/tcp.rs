@@ -15,7 +15,7 @@ use super::account::{Meter, state};
 use super::door::Door;
 use super::ends::End;
 use super::incoming::{receive_by, way_in};
-use super::outgoing::{send_input, send_made_up, way_out};
+use super::outgoing::{send_input, send_made_up, send_some, way_out};
 use super::streams::{Moved, Moving, Streams};
 use super::timing::{Timed, Timing, Untimed};
 use super::zero_copy::{ZeroCopy, by_way};
@@ -70,9 +70,10 @@ fn send<T: Timing>(plan: &TransferPlan, around: Around<'_>, number: usize, end: 
             return checksum::send(plan, around, socket, buffer.bytes_mut(), &mut meter).map(Some);
         }
         if let Some(zero_copy) = &mut zero_copy {
-            zero_copy.send_made_up(plan, around, socket, buffer.bytes(), &mut meter)?;
+            let call = |rest: &[u8]| zero_copy.send(around, socket, rest);
+            send_made_up(plan, around, buffer.bytes(), &mut meter, call)?;
         } else if plan.made_up {
-            send_made_up(plan, around, socket, buffer.bytes(), &mut meter)?;
+            send_made_up(plan, around, buffer.bytes(), &mut meter, |rest| send_some(socket, rest))?;
         } else {
             way = way_out(around);
             send_input(plan, around, socket, buffer.bytes_mut(), &mut meter, &mut way)?;

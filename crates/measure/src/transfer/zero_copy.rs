@@ -14,9 +14,7 @@ use netfathom_model::record::{TransferStream, Way, ZeroCopied};
 use netfathom_sys::zero_copy::{self, Ledger};
 use netfathom_sys::{endpoint, offload, route};
 
-use super::account::Meter;
-use super::pace::Pace;
-use super::timing::Timing;
+use super::outgoing::send_some;
 use super::{Around, Broken};
 
 mod said;
@@ -45,42 +43,14 @@ impl ZeroCopy {
         sends.then(|| Self { ledger: Ledger::new(MOST_CALLS), copied_bytes: 0, since_look: 0 })
     }
 
-    /// Sends the same buffer over and over.
-    pub fn send_made_up(
+    /// One call; nothing where a signal came before anything went.
+    #[inline]
+    pub fn send(
         &mut self,
-        plan: &TransferPlan,
         around: Around<'_>,
         socket: BorrowedFd<'_>,
         bytes: &[u8],
-        meter: &mut Meter<'_, impl Timing>,
-    ) -> Result<(), Broken> {
-        let mut pace = Pace::start(plan);
-        for _ in 0..plan.time_ns.map_or(plan.buffers, |_| u64::MAX) {
-            if let Some(pace) = &mut pace {
-                pace.wait(bytes.len(), around);
-            }
-            let mut rest = bytes;
-            while !rest.is_empty() {
-                if around.expired() {
-                    return Ok(());
-                }
-                let sent = meter.timing.on_socket(|| self.send(around, socket, rest))?;
-                if sent == 0 {
-                    continue;
-                } else if rest.len() == bytes.len() {
-                    meter.moved(sent);
-                } else {
-                    meter.moved_rest(sent);
-                }
-                rest = &rest[sent..];
-            }
-        }
-        Ok(())
-    }
-
-    /// One call; 0 where the time is over before it could be made.
-    #[inline]
-    fn send(&mut self, around: Around<'_>, socket: BorrowedFd<'_>, bytes: &[u8]) -> Result<usize, Broken> {
+    ) -> Result<usize, Broken> {
         self.make_room(around, socket)?;
         loop {
             if around.stopped() {
@@ -91,8 +61,7 @@ impl ZeroCopy {
                     self.ledger.sent(sent);
                     return Ok(sent);
                 }
-                Err(e) if e.kind() == ErrorKind::Interrupted && around.expired() => return Ok(0),
-                Err(e) if e.kind() == ErrorKind::Interrupted => {}
+                Err(e) if e.kind() == ErrorKind::Interrupted => return Ok(0),
                 Err(e) if endpoint::has_no_room(&e) => {
                     if self.ledger.in_flight() == 0 {
                         return self.send_copied(socket, bytes);
@@ -106,7 +75,7 @@ impl ZeroCopy {
 
     /// Not even one call has room: the buffer is larger than what may be locked.
     fn send_copied(&mut self, socket: BorrowedFd<'_>, bytes: &[u8]) -> Result<usize, Broken> {
-        let sent = endpoint::send(socket, bytes).map_err(Broken::Network)?;
+        let sent = send_some(socket, bytes)?;
         self.copied_bytes += sent as u64;
         Ok(sent)
     }

@@ -81,22 +81,16 @@ pub fn pacing(socket: BorrowedFd<'_>) -> io::Result<Option<u64>> {
 #[cfg(test)]
 mod tests {
     use std::io::{Read, Write};
-    use std::net::{TcpListener, TcpStream};
     use std::os::fd::AsFd;
     use std::thread;
     use std::time::{Duration, Instant};
 
     use super::*;
-
-    fn pair() -> (TcpStream, TcpStream) {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let sender = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
-        (sender, listener.accept().unwrap().0)
-    }
+    use crate::endpoint::tests::streams;
 
     #[test]
     fn the_congestion_control_is_that_asked_for() {
-        let (socket, _peer) = pair();
+        let (socket, _peer) = streams();
         let names = available_congestion_controls().unwrap();
         assert!(names.iter().any(|name| name == "reno"), "{names:?}");
         for name in &names {
@@ -115,7 +109,7 @@ mod tests {
     fn what_is_paced_takes_its_time() {
         const BYTES: usize = 4 << 20;
         const RATE: u64 = 8 << 20;
-        let (mut sender, mut reader) = pair();
+        let (mut sender, mut reader) = streams();
         assert_eq!(pacing(sender.as_fd()).unwrap(), None);
         assert!(set_pacing(sender.as_fd(), 0).is_err());
         set_pacing(sender.as_fd(), RATE).unwrap();
@@ -131,7 +125,7 @@ mod tests {
 
     #[test]
     fn a_rate_of_more_than_32_bits_is_not_cut() {
-        let (socket, _peer) = pair();
+        let (socket, _peer) = streams();
         set_pacing(socket.as_fd(), 5 << 32).unwrap();
         assert_eq!(pacing(socket.as_fd()).unwrap(), Some(5 << 32));
         set_pacing(socket.as_fd(), u64::MAX).unwrap();

@@ -49,17 +49,12 @@ mod tests {
     use std::time::{Duration, Instant};
 
     use super::*;
+    use crate::endpoint::tests::streams;
     use crate::socket::set_option;
-
-    fn pair() -> (TcpStream, TcpStream) {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let sender = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
-        (sender, listener.accept().unwrap().0)
-    }
 
     #[test]
     fn every_byte_that_was_sent_is_in_one_of_the_queues() {
-        let (mut sender, reader) = pair();
+        let (mut sender, reader) = streams();
         sender.set_nonblocking(true).unwrap();
         let mut sent = 0;
         while let Ok(n) = sender.write(&[1; 10_000]) {
@@ -87,7 +82,7 @@ mod tests {
 
     #[test]
     fn what_is_sent_and_not_acknowledged_is_not_unsent() {
-        let (mut sender, peer) = pair();
+        let (mut sender, peer) = streams();
         deafen(&peer);
         sender.write_all(&[1; 100]).unwrap();
         assert_eq!(queued_out(sender.as_fd()).unwrap(), 100);

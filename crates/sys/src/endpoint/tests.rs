@@ -3,6 +3,13 @@ use std::os::fd::AsFd;
 
 use super::*;
 
+/// Two ends of a connection.
+pub(super) fn streams() -> (TcpStream, TcpStream) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let sender = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+    (sender, listener.accept().unwrap().0)
+}
+
 fn pair() -> (OwnedFd, TcpStream) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();

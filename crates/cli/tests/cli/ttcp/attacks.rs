@@ -1,10 +1,9 @@
 //! What somebody met who had never seen the program: intervals, explanations, terminals.
 
-use std::net::TcpStream;
 use std::time::Duration;
 
-use super::{free_port, receiver, ttcp};
-use crate::child::{Ended, end, run, shell, start, until};
+use super::{free_port, receiver, service_on_a_terminal, ttcp};
+use crate::child::{Ended, end, run};
 
 /// Both ends of a whole transfer over loopback, the transmitter's first.
 fn both(transmit: &str, receive: &str) -> [Ended; 2] {
@@ -88,13 +87,7 @@ fn a_refused_zero_copy_is_not_told_as_discard() {
 #[test]
 fn a_terminal_has_a_clients_line_for_itself() {
     let name = "cli::ttcp::attacks::a_terminal_has_a_clients_line_for_itself";
-    if !shell("command -v script >/dev/null").status().unwrap().success() {
-        return netfathom_testkit::skipped(name, "there is no script(1)");
-    }
-    let port = free_port();
-    let inner = format!("timeout -s INT 3 \\\"$0\\\" ttcp -rs --serve -p {port}");
-    let service = start(shell(&format!("script -qec \"{inner}\" /dev/null")).env("TERM", "xterm"));
-    let there = until("a service", || TcpStream::connect(("127.0.0.1", port)).ok());
+    let Some((service, there)) = service_on_a_terminal(name) else { return };
     // Longer than it takes until the progress is drawn for the first time.
     std::thread::sleep(Duration::from_millis(1200));
     drop(there);

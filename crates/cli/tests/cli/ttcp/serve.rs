@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use netfathom_model::record::{Record, State, TransferEnd};
 
-use super::{free_port, receiver, result, ttcp};
+use super::{free_port, receiver, result, service_on_a_terminal, ttcp};
 use crate::child::{Ended, end, run, shell, signal, start, until};
 
 fn serving(options: &str) -> (Child, u16) {
@@ -159,13 +159,7 @@ fn a_service_without_descriptors_left_goes_on() {
 #[test]
 fn a_terminal_shows_how_many_clients_there_are() {
     let name = "cli::ttcp::serve::a_terminal_shows_how_many_clients_there_are";
-    if !shell("command -v script >/dev/null").status().unwrap().success() {
-        return netfathom_testkit::skipped(name, "there is no script(1)");
-    }
-    let port = free_port();
-    let inner = format!("timeout -s INT 3 \\\"$0\\\" ttcp -rs --serve -p {port}");
-    let service = start(shell(&format!("script -qec \"{inner}\" /dev/null")).env("TERM", "xterm"));
-    let there = until("a service", || TcpStream::connect(("127.0.0.1", port)).ok());
+    let Some((service, there)) = service_on_a_terminal(name) else { return };
     let ended = end(service);
     drop(there);
     assert!(ended.out.contains("\r1 client, 0 KiB, "), "{:?}", ended.out);

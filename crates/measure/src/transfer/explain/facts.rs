@@ -4,6 +4,7 @@ use netfathom_model::plan::{Role, TransferPlan};
 use netfathom_model::record::{CallTimes, TransferSample, TransferStream};
 
 use super::queue::{State, standing, waiting};
+use super::said::percent;
 
 /// From so long on, nothing moving is an acknowledgement that was put off, not a round trip:
 /// Linux puts off for 40 ms (TCP_DELACK_MIN), others for up to 200 ms; less would be a busy
@@ -97,6 +98,16 @@ impl Facts {
     pub fn fills(&self, window_bytes: u32) -> bool {
         let a_round_trip = self.bytes_per_s * f64::from(self.min_rtt_us) / 1e6;
         a_round_trip >= FILLS_WINDOW * f64::from(window_bytes)
+    }
+
+    /// How much of the time its thread ran, and could have run.
+    pub fn processor_words(&self, stream: &TransferStream) -> String {
+        let ran = (stream.user_ns + stream.system_ns) as f64 / stream.duration_ns.max(1) as f64;
+        format!(
+            "{} of the time this end ran, {} it waited for a processor",
+            percent(ran),
+            percent(self.processor - ran)
+        )
     }
 
     fn threads(&mut self, stream: &TransferStream) {

@@ -62,13 +62,7 @@ fn window(plan: &TransferPlan, host: &Host, facts: &Facts, share: f64) -> Reason
 }
 
 fn processor(stream: &TransferStream, facts: &Facts, waits: f64) -> Reason {
-    let ns = stream.duration_ns.max(1) as f64;
-    let ran = (stream.user_ns + stream.system_ns) as f64 / ns;
-    let mut evidence = vec![format!(
-        "{} of the time this end ran, {} it waited for a processor",
-        percent(ran),
-        percent(facts.processor - ran)
-    )];
+    let mut evidence = vec![facts.processor_words(stream)];
     if waits > 0.0 {
         evidence.push(format!(
             "{} of the time nothing was there to be read, at {}",

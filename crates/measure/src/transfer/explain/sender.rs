@@ -200,13 +200,7 @@ fn slow_reader(facts: &Facts) -> Reason {
 fn processor(stream: &TransferStream, facts: &Facts) -> Reason {
     let closed = if fast(facts) { facts.window_closed } else { 0.0 };
     let there = closed + if takes_less(facts) { facts.window_full } else { 0.0 };
-    let ns = stream.duration_ns.max(1) as f64;
-    let ran = (stream.user_ns + stream.system_ns) as f64 / ns;
-    let mut evidence = vec![format!(
-        "{} of the time this end ran, {} it waited for a processor",
-        percent(ran),
-        percent(facts.processor - ran)
-    )];
+    let mut evidence = vec![facts.processor_words(stream)];
     if there > 0.0 {
         evidence.push(format!(
             "{} of the time the receiver's window was full, of which it takes {}",

@@ -1,4 +1,5 @@
 use super::*;
+use crate::plan::PlanError;
 
 fn to(change: impl FnOnce(&mut TransferPlan)) -> Result<TransferPlan, PlanError> {
     let mut plan = TransferPlan::classic(Role::Transmit);

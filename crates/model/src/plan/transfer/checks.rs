@@ -1,0 +1,184 @@
+//! What a plan of a transfer cannot be.
+
+use super::{MARK_BYTES, Protocol, Role, TransferPlan};
+use crate::plan::{PlanError, range};
+
+/// A send call of more would be cut by the kernel at two gigabytes (MAX_RW_COUNT).
+const MOST_BUFFER_BYTES: u64 = 1 << 30;
+/// What fits into a UDP datagram over IPv6; over IPv4 it is 20 less, which the kernel tells.
+const MOST_DATAGRAM_BYTES: u64 = 65_527;
+/// Larger than the largest page there is.
+const MOST_ALIGN: u64 = 1 << 30;
+/// Each takes a thread and a buffer.
+const MOST_STREAMS: u64 = 1024;
+
+impl TransferPlan {
+    /// Checks what the types do not.
+    ///
+    /// # Errors
+    /// The first thing that is wrong, with what would be right.
+    pub fn validated(self) -> Result<Self, PlanError> {
+        range("buffer-size", self.buffer_bytes, 1, MOST_BUFFER_BYTES)?;
+        range("port", self.port.into(), 1, u16::MAX.into())?;
+        range("count", self.buffers, 1, u64::MAX / self.buffer_bytes)?;
+        if let Some(bytes) = self.socket_buffer_bytes {
+            range("socket-buffer", bytes.into(), 1, 1 << 30)?;
+        }
+        range("idle", self.idle_ns / 1_000_000, 1, 86_400_000)?;
+        self.buffer_place()?;
+        self.ends()?;
+        self.streams()?;
+        self.watched()?;
+        match self.protocol {
+            Protocol::Tcp => {}
+            Protocol::Udp => self.datagrams()?,
+        }
+        Ok(self)
+    }
+
+    fn buffer_place(&self) -> Result<(), PlanError> {
+        let (align, offset) = (self.align, self.offset);
+        range("align", align, 0, MOST_ALIGN)?;
+        if align != 0 && !align.is_power_of_two() {
+            let below = align.next_power_of_two() / 2;
+            return conflict(format!(
+                "--align {align}: a buffer is aligned to a power of two: choose {below} or {}, or 0 to leave it where \
+                 it is",
+                below * 2
+            ));
+        }
+        if offset > 0 && offset >= align {
+            return conflict(format!(
+                "--offset {offset}: the buffer begins that far behind a multiple of --align, which is {align}: choose \
+                 less than that"
+            ));
+        }
+        Ok(())
+    }
+
+    fn ends(&self) -> Result<(), PlanError> {
+        if self.role == Role::Transmit && self.host.is_none() {
+            return conflict("--transmit needs the host that receives: netfathom ttcp -t HOST".into());
+        }
+        if let Some(ns) = self.time_ns {
+            range("time", ns / 1_000_000, 1, 86_400_000)?;
+            if self.role == Role::Receive || !self.made_up {
+                return conflict(
+                    "--time is for a transmitter that makes its data up: add --transmit and --source-sink"
+                        .into(),
+                );
+            }
+        }
+        if self.role == Role::Transmit && (self.full_blocks || self.discard) {
+            let flag = if self.discard { "discard" } else { "full-blocks" };
+            return conflict(format!("--{flag} is for the receiver: give it with -r"));
+        }
+        let sees = self.touch || self.checksum || self.protocol == Protocol::Udp;
+        // That --zero-copy cannot either is told by its own name.
+        if self.discard && (!self.made_up || (sees && !self.zero_copy)) {
+            return conflict(
+                "--discard leaves the data in the kernel: it needs --source-sink and TCP, and cannot --touch or --checksum"
+                    .into(),
+            );
+        }
+        Ok(())
+    }
+
+    fn streams(&self) -> Result<(), PlanError> {
+        range("parallel", self.streams.into(), 1, MOST_STREAMS)?;
+        if self.streams > 1 && !self.made_up {
+            return conflict(
+                "--parallel: standard input and output are one stream each: add --source-sink, or leave it out".into(),
+            );
+        }
+        let Some(service) = &self.serve else { return Ok(()) };
+        range("max-clients", service.most_clients.into(), 1, MOST_STREAMS)?;
+        range("max-bytes", service.most_bytes.unwrap_or(1), 1, u64::MAX)?;
+        range("timeout", service.timeout_ns / 1_000_000, 1, 86_400_000)?;
+        if self.role == Role::Transmit {
+            return conflict("--serve is for the receiver: give it with -r".into());
+        }
+        if !self.made_up {
+            return conflict(
+                "--serve: several senders cannot share standard output: add --source-sink to throw the data away".into(),
+            );
+        }
+        if self.explain || self.cost {
+            let flag = if self.explain { "explain" } else { "cost" };
+            return conflict(format!(
+                "--{flag} is for one transfer: a service has many, and waits between them: leave --serve out"
+            ));
+        }
+        if self.streams > 1 {
+            return conflict(
+                "--parallel: a receiver that serves takes any number of streams: leave it out, --max-clients is the limit"
+                    .into(),
+            );
+        }
+        Ok(())
+    }
+
+    fn watched(&self) -> Result<(), PlanError> {
+        if let Some(ns) = self.interval_ns {
+            range("interval", ns / 1_000_000, 10, 86_400_000)?;
+        }
+        if let Some(bits) = self.pace_bits_per_s {
+            range("pace", bits, 8_000, 1_000_000_000_000)?;
+            if self.role == Role::Receive {
+                return conflict("--pace is for the transmitter: give it with -t".into());
+            }
+        }
+        if self.zero_copy && self.checksum {
+            return conflict("--zero-copy: a checksum needs to see the bytes: leave --checksum out".into());
+        }
+        if self.zero_copy && self.role == Role::Receive && (self.full_blocks || self.touch) {
+            return conflict(
+                "--zero-copy: whole blocks are put together in a buffer, and bytes that are looked at are copied: \
+                 leave --full-blocks and --touch out"
+                    .into(),
+            );
+        }
+        Ok(())
+    }
+
+    fn datagrams(&self) -> Result<(), PlanError> {
+        let for_tcp = [
+            (self.streams > 1, "parallel"),
+            (self.serve.is_some(), "serve"),
+            (self.explain, "explain"),
+            (self.zero_copy, "zero-copy"),
+            (self.congestion.is_some(), "congestion"),
+        ];
+        if let Some((_, flag)) = for_tcp.iter().find(|(on, _)| *on) {
+            return conflict(format!("--{flag} is for TCP: leave it out, or --udp"));
+        }
+        if self.checksum {
+            return conflict(
+                "--checksum is for TCP: what UDP loses is missing anyway; leave one of them out".into(),
+            );
+        }
+        if self.no_delay {
+            return conflict("--no-delay is for TCP: a datagram always goes at once; leave it out".into());
+        }
+        if self.made_up && self.buffer_bytes <= MARK_BYTES {
+            return conflict(format!(
+                "--buffer-size {}: a datagram of {MARK_BYTES} bytes or fewer marks the start or the end: choose at \
+                 least {}",
+                self.buffer_bytes,
+                MARK_BYTES + 1
+            ));
+        }
+        if self.buffer_bytes > MOST_DATAGRAM_BYTES {
+            return conflict(format!(
+                "--buffer-size {}: a UDP datagram holds at most 65507 bytes over IPv4, {MOST_DATAGRAM_BYTES} over \
+                 IPv6: choose less",
+                self.buffer_bytes
+            ));
+        }
+        Ok(())
+    }
+}
+
+fn conflict(text: String) -> Result<(), PlanError> {
+    Err(PlanError::Conflict(text))
+}
