@@ -10,6 +10,7 @@ pub mod accounting;
 pub mod engine;
 pub mod environment;
 pub mod host;
+pub mod layer;
 pub mod message;
 pub mod path;
 pub mod plan;

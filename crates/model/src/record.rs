@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::environment::Environment;
+use crate::plan::MessageTest;
 use crate::verdict::{Finding, Verdict};
 
 mod capacity;
@@ -11,6 +12,7 @@ mod distribution;
 mod explanation;
 mod join;
 mod load;
+mod message;
 mod reproduce;
 mod reverse;
 mod stack;
@@ -22,6 +24,10 @@ pub use distribution::{Distribution, Estimate, Series};
 pub use explanation::{CallTimes, Cause, Explanation, TransferSample};
 pub use join::{CaptureFile, ClockOffset, JoinResult, JoinedSpan, KindCount, LogFile, LogKinds, PacketKind};
 pub use load::{Echo, LadderStep, LagWindows, LoadResult, LoadSummary, LoadTrial, LoadTrialKind, Worker};
+pub use message::{
+    AbsentCell, CallCount, Counted, EndCost, MessageCell, MessageRate, MessageResult, MessageTrial,
+    ProcessorPair, Remedied, RemedyRow, Shares, Stall, TcpCounts,
+};
 pub use reproduce::{
     BesideRow, BesideTable, Cell, Claim, Figure, FigureKind, FigurePoint, FigureSeries, Holds,
     ReproduceResult, ReproducedRun,
@@ -100,6 +106,8 @@ pub enum Measurement {
     Transfer(Box<TransferResult>),
     /// `netfathom ttcp sweep`
     Sweep(Box<SweepResult>),
+    /// `netfathom message`
+    Message(Box<MessageResult>),
 }
 
 impl Measurement {
@@ -116,6 +124,7 @@ impl Measurement {
             // The measurement is a transfer, ttcp is the command's name.
             Self::Transfer(_) => "ttcp",
             Self::Sweep(_) => "sweep",
+            Self::Message(_) => "message",
         }
     }
 
@@ -124,6 +133,11 @@ impl Measurement {
     pub fn command(&self) -> &'static str {
         match self {
             Self::Sweep(_) => "ttcp sweep",
+            Self::Message(message) => match message.plan.test {
+                MessageTest::Oneway => "message oneway",
+                MessageTest::Pingpong => "message pingpong",
+                MessageTest::Post => "message post",
+            },
             _ => self.name(),
         }
     }
@@ -148,4 +162,5 @@ measurement_from! {
     Reproduce: ReproduceResult,
     Transfer: TransferResult,
     Sweep: SweepResult,
+    Message: MessageResult,
 }

@@ -5,6 +5,7 @@ mod carried;
 mod digits;
 pub mod html;
 mod joined;
+mod messaged;
 mod standing;
 mod swept;
 pub mod terminal;

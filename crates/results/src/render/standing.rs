@@ -47,7 +47,8 @@ fn verdicts(measurement: &Measurement) -> Vec<&Verdict> {
         Measurement::Join(_)
         | Measurement::Reproduce(_)
         | Measurement::Transfer(_)
-        | Measurement::Sweep(_) => Vec::new(),
+        | Measurement::Sweep(_)
+        | Measurement::Message(_) => Vec::new(),
     }
 }
 

@@ -7,6 +7,7 @@ mod headline;
 pub mod host;
 mod join;
 mod load;
+mod message;
 mod notes;
 mod number;
 mod page;
@@ -43,6 +44,7 @@ pub fn render(record: &Record, width: usize, color: bool) -> String {
         Measurement::Reproduce(result) => reproduce::draw(&mut page, record, result),
         Measurement::Transfer(result) => transfer::draw(&mut page, record, result),
         Measurement::Sweep(result) => sweep::draw(&mut page, record, result),
+        Measurement::Message(result) => message::draw(&mut page, record, result),
     }
     page.finish()
 }
@@ -58,6 +60,7 @@ fn answer(measurement: &Measurement) -> String {
         Measurement::Reproduce(result) => reproduce::answer(result),
         Measurement::Transfer(result) => transfer::answer(result),
         Measurement::Sweep(result) => sweep::answer(result),
+        Measurement::Message(result) => message::answer(result),
     }
 }
 

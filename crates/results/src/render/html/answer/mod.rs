@@ -3,6 +3,7 @@
 mod capacity;
 mod join;
 mod load;
+mod message;
 mod reproduce;
 mod reverse;
 mod stack;
@@ -43,6 +44,7 @@ impl Words {
             Measurement::Reproduce(result) => reproduce::words(result),
             Measurement::Transfer(result) => transfer::words(result),
             Measurement::Sweep(result) => sweep::words(result),
+            Measurement::Message(result) => message::words(result),
         }
     }
 

@@ -47,6 +47,7 @@ impl Facts {
             Measurement::Reproduce(result) => Self::Reproduce(reproduce::ReproduceFacts::of(result)),
             Measurement::Transfer(result) => Self::Transfer(transfer::TransferFacts::of(result)),
             Measurement::Sweep(result) => Self::Sweep(sweep::SweepFacts::of(result)),
+            Measurement::Message(_) => Self::Nothing(()),
         }
     }
 }

@@ -1,0 +1,263 @@
+//! Message layers: what stands between an application's messages and the socket.
+
+use std::fmt;
+use std::str::FromStr;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// What carries the messages of a benchmark. Bare sockets are the layer that is none.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case", tag = "kind")]
+pub enum Layer {
+    /// Bare sockets: a header of four bytes, the body's length, and the body.
+    Bare {
+        /// How header and body are handed to the system.
+        form: Form,
+        /// Options of the sockets; those without an end are set at both.
+        options: Vec<(SocketOption, Option<End>)>,
+    },
+    /// The message library.
+    Library {
+        /// When it writes.
+        strategy: Strategy,
+    },
+    /// Another project's library, from the system's own package.
+    Peer {
+        /// Whose.
+        name: Peer,
+    },
+}
+
+/// How bare sockets hand header and body to the system.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Form {
+    /// Both lie in one buffer: one write.
+    Write,
+    /// From two buffers in one call: writev(2), sendmsg(2).
+    Writev,
+    /// Two writes.
+    Two,
+    /// Many messages at once out of a file in memory, without a copy: sendfile(2). The nearest to
+    /// a sender in the kernel.
+    Sendfile,
+}
+
+/// An option of a bare socket.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum SocketOption {
+    /// TCP_NODELAY: what is written goes at once, without Nagle's algorithm.
+    NoDelay,
+    /// TCP_CORK around each message: nothing goes before it is whole.
+    Cork,
+    /// MSG_MORE with the header: it waits for the body.
+    More,
+    /// TCP_QUICKACK again after each read: acknowledgements are not put off.
+    QuickAck,
+}
+
+/// One end of a benchmark.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum End {
+    /// The one that connects, and sends first.
+    Client,
+    /// The one that listens.
+    Server,
+}
+
+/// When the message library writes what was sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Strategy {
+    /// At once while nothing is in flight, otherwise with its neighbours.
+    Adaptive,
+    /// At once, in the caller's context.
+    Inline,
+    /// From a thread of its own, a system call a message: the design of 2002.
+    Thread,
+    /// When the caller says so.
+    Batch,
+}
+
+/// Another project's library or program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Peer {
+    /// libzmq, by PAIR sockets.
+    Zmq,
+    /// nng, by pair sockets.
+    Nng,
+    /// The program sockperf, round trips only.
+    Sockperf,
+}
+
+impl Layer {
+    /// Bare sockets with one write a message and without Nagle's algorithm: what the others are
+    /// compared with.
+    #[must_use]
+    pub fn reference() -> Self {
+        Self::Bare { form: Form::Write, options: vec![(SocketOption::NoDelay, None)] }
+    }
+
+    /// Whether an option of a bare socket is set at an end.
+    #[must_use]
+    pub fn has(&self, wanted: SocketOption, at: End) -> bool {
+        let Self::Bare { options, .. } = self else { return false };
+        options.iter().any(|&(option, end)| option == wanted && end.is_none_or(|end| end == at))
+    }
+
+    /// Whether it is bare sockets.
+    #[must_use]
+    pub fn is_bare(&self) -> bool {
+        matches!(self, Self::Bare { .. })
+    }
+}
+
+/// A word for each value, both ways.
+macro_rules! words {
+    ($type:ty: $($value:path = $word:literal,)*) => {
+        impl $type {
+            /// As it is written in flags and tables.
+            #[must_use]
+            pub fn name(self) -> &'static str {
+                match self { $($value => $word,)* }
+            }
+
+            /// All of them.
+            pub const ALL: &'static [Self] = &[$($value,)*];
+
+            fn of(word: &str) -> Option<Self> {
+                Self::ALL.iter().copied().find(|value| value.name() == word)
+            }
+        }
+    };
+}
+
+words! { Form:
+    Form::Write = "write",
+    Form::Writev = "writev",
+    Form::Two = "two",
+    Form::Sendfile = "sendfile",
+}
+words! { SocketOption:
+    SocketOption::NoDelay = "nodelay",
+    SocketOption::Cork = "cork",
+    SocketOption::More = "more",
+    SocketOption::QuickAck = "quickack",
+}
+words! { End:
+    End::Client = "client",
+    End::Server = "server",
+}
+words! { Strategy:
+    Strategy::Adaptive = "adaptive",
+    Strategy::Inline = "inline",
+    Strategy::Thread = "thread",
+    Strategy::Batch = "batch",
+}
+words! { Peer:
+    Peer::Zmq = "zmq",
+    Peer::Nng = "nng",
+    Peer::Sockperf = "sockperf",
+}
+
+/// As it is typed: `write+nodelay`, `two+nodelay@client`, `adaptive`, `zmq`.
+impl fmt::Display for Layer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Bare { form, options } => {
+                f.write_str(form.name())?;
+                for (option, end) in options {
+                    write!(f, "+{}", option.name())?;
+                    if let Some(end) = end {
+                        write!(f, "@{}", end.name())?;
+                    }
+                }
+                Ok(())
+            }
+            Self::Library { strategy } => f.write_str(strategy.name()),
+            Self::Peer { name } => f.write_str(name.name()),
+        }
+    }
+}
+
+/// Why a text is no layer.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "`{text}` is no layer: write a form of bare sockets (write, writev, two, sendfile) with its options \
+     (+nodelay, +cork, +more, +quickack, each for one end with @client or @server), a strategy of the library \
+     (adaptive, inline, thread, batch), or zmq, nng, sockperf"
+)]
+pub struct LayerError {
+    text: String,
+}
+
+impl FromStr for Layer {
+    type Err = LayerError;
+
+    fn from_str(text: &str) -> Result<Self, LayerError> {
+        let error = || LayerError { text: text.into() };
+        if let Some(strategy) = Strategy::of(text) {
+            return Ok(Self::Library { strategy });
+        }
+        if let Some(name) = Peer::of(text) {
+            return Ok(Self::Peer { name });
+        }
+        let mut parts = text.split('+');
+        let form = parts.next().and_then(Form::of).ok_or_else(error)?;
+        let options = parts.map(option).collect::<Option<Vec<_>>>().ok_or_else(error)?;
+        Ok(Self::Bare { form, options })
+    }
+}
+
+/// `nodelay` or `nodelay@client`.
+fn option(text: &str) -> Option<(SocketOption, Option<End>)> {
+    match text.split_once('@') {
+        Some((option, end)) => Some((SocketOption::of(option)?, Some(End::of(end)?))),
+        None => Some((SocketOption::of(text)?, None)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_typed_is_what_is_written() {
+        for text in [
+            "write",
+            "write+nodelay",
+            "writev+cork",
+            "two+nodelay@client+quickack@server",
+            "two+more",
+            "sendfile",
+            "adaptive",
+            "inline",
+            "thread",
+            "batch",
+            "zmq",
+            "nng",
+            "sockperf",
+        ] {
+            assert_eq!(text.parse::<Layer>().unwrap().to_string(), text);
+        }
+        for wrong in ["", "write+", "three", "write+nodelay@peer", "adaptive+nodelay", "Write"] {
+            assert!(wrong.parse::<Layer>().unwrap_err().to_string().contains("is no layer"), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn an_option_is_set_at_both_ends_or_at_one() {
+        let layer: Layer = "two+nodelay@client+quickack".parse().unwrap();
+        assert!(
+            layer.has(SocketOption::NoDelay, End::Client) && !layer.has(SocketOption::NoDelay, End::Server)
+        );
+        assert!(
+            layer.has(SocketOption::QuickAck, End::Client) && layer.has(SocketOption::QuickAck, End::Server)
+        );
+        assert_eq!(Layer::reference().to_string(), "write+nodelay");
+    }
+}

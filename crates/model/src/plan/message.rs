@@ -1,0 +1,359 @@
+//! The plan of `netfathom message`.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{Place, PlanError, range};
+use crate::layer::{Form, Layer, Peer, SocketOption};
+
+/// The longest message of the library, and of what it is compared with.
+const MOST_BYTES: u64 = 16 << 20;
+/// The largest payload of a UDP datagram (IPv4), less the header of bare messages.
+const MOST_DATAGRAM_BYTES: u64 = 65_507 - 4;
+/// Each is a connection of its own, in each trial.
+const MOST_CELLS: u64 = 2000;
+
+/// What the two ends do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum MessageTest {
+    /// The client sends, the server reads.
+    Oneway,
+    /// The server sends each message back; the next one leaves when it is there.
+    Pingpong,
+    /// The server answers each small request with a bulk reply, to where the client wants it.
+    Post,
+}
+
+/// What is under the messages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Carrier {
+    /// TCP.
+    Tcp,
+    /// UDP: a datagram a message.
+    Udp,
+    /// Unix stream sockets.
+    Unix,
+}
+
+/// Which end runs in user space and which in the kernel, the client first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+pub enum Placement {
+    /// Both in user space.
+    UU,
+    /// The client in the kernel.
+    KU,
+    /// The server in the kernel.
+    UK,
+    /// Both in the kernel.
+    KK,
+}
+
+/// On which processors the ends run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ProcessorChoice {
+    /// Both on one.
+    Same,
+    /// Each on one of its own.
+    Cross,
+    /// Every kind of pair that this machine has: the same, siblings of a core, neighbours that
+    /// share a cache, and those that share nothing.
+    Sweep,
+}
+
+/// The plan of `netfathom message`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct MessagePlan {
+    /// What the ends do.
+    pub test: MessageTest,
+    /// Where they stand: the lab or loopback.
+    pub place: Place,
+    /// What is under the messages.
+    pub carrier: Carrier,
+    /// Bytes of a message's body; of the reply, where the test is `post`.
+    pub sizes_bytes: Vec<u64>,
+    /// What carries the messages; the first one is what the others are compared with.
+    pub layers: Vec<Layer>,
+    /// Which ends are in the kernel.
+    pub placements: Vec<Placement>,
+    /// On which processors the ends run.
+    pub processors: ProcessorChoice,
+    /// Processors to choose the pairs from; all that may be used if empty.
+    pub cpus: Vec<usize>,
+    /// Messages, round trips or replies of a trial, at least.
+    pub messages: u64,
+    /// A trial takes at least as long,
+    pub least_ns: u64,
+    /// and at most, even if it has not come to its messages.
+    pub most_ns: u64,
+    /// Open loop: messages leave at this rate, whatever becomes of those before; `None` for as fast
+    /// as they go.
+    pub rate_per_s: Option<f64>,
+    /// Trials of each cell.
+    pub trials: u32,
+    /// Decides the order of the cells.
+    pub seed: u64,
+    /// Whether remedies are measured where a stall is recognised.
+    pub remedies: bool,
+}
+
+impl MessageTest {
+    /// As it is written in commands and tables.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Oneway => "oneway",
+            Self::Pingpong => "pingpong",
+            Self::Post => "post",
+        }
+    }
+
+    /// What is counted.
+    #[must_use]
+    pub fn counts(self) -> &'static str {
+        match self {
+            Self::Oneway => "messages",
+            Self::Pingpong => "round trips",
+            Self::Post => "replies",
+        }
+    }
+
+    /// The paper's number of them (Lichota 2002, chapter 7).
+    #[must_use]
+    pub fn messages(self) -> u64 {
+        match self {
+            Self::Oneway => 50_000,
+            Self::Pingpong => 5_000,
+            Self::Post => 1_000,
+        }
+    }
+
+    /// The paper's sizes in bytes (Lichota 2002, chapter 7).
+    #[must_use]
+    pub fn sizes_bytes(self) -> Vec<u64> {
+        match self {
+            Self::Oneway | Self::Pingpong => (2..=10).map(|n| 1 << n).collect(),
+            Self::Post => (10..=16).map(|n| 1 << n).collect(),
+        }
+    }
+}
+
+impl Carrier {
+    /// As it is written in flags and tables.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Tcp => "tcp",
+            Self::Udp => "udp",
+            Self::Unix => "unix",
+        }
+    }
+}
+
+impl Placement {
+    /// As it is written in flags and tables.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::UU => "UU",
+            Self::KU => "KU",
+            Self::UK => "UK",
+            Self::KK => "KK",
+        }
+    }
+
+    /// Whether the client is in the kernel.
+    #[must_use]
+    pub fn kernel_client(self) -> bool {
+        matches!(self, Self::KU | Self::KK)
+    }
+
+    /// Whether the server is in the kernel.
+    #[must_use]
+    pub fn kernel_server(self) -> bool {
+        matches!(self, Self::UK | Self::KK)
+    }
+}
+
+impl MessagePlan {
+    /// The paper's test over TCP, both ends in user space, on every kind of pair of processors.
+    #[must_use]
+    pub fn paper(test: MessageTest, place: Place) -> Self {
+        Self {
+            test,
+            place,
+            carrier: Carrier::Tcp,
+            sizes_bytes: test.sizes_bytes(),
+            layers: Self::usual_layers(Carrier::Tcp),
+            placements: vec![Placement::UU],
+            processors: ProcessorChoice::Sweep,
+            cpus: Vec::new(),
+            messages: test.messages(),
+            least_ns: 100_000_000,
+            most_ns: 2_000_000_000,
+            rate_per_s: None,
+            trials: 5,
+            seed: 0,
+            remedies: true,
+        }
+    }
+
+    /// Bare sockets in their three forms, and the library, as far as the carrier has them.
+    #[must_use]
+    pub fn usual_layers(carrier: Carrier) -> Vec<Layer> {
+        let bare = |form, no_delay: bool| {
+            let options = if no_delay { vec![(SocketOption::NoDelay, None)] } else { Vec::new() };
+            Layer::Bare { form, options }
+        };
+        if carrier == Carrier::Udp {
+            return vec![bare(Form::Write, false), bare(Form::Writev, false)];
+        }
+        let tcp = carrier == Carrier::Tcp;
+        let mut layers: Vec<Layer> =
+            [Form::Write, Form::Writev, Form::Two].into_iter().map(|form| bare(form, tcp)).collect();
+        use crate::layer::Strategy::{Adaptive, Inline, Thread};
+        layers.extend([Adaptive, Inline, Thread].map(|strategy| Layer::Library { strategy }));
+        layers
+    }
+
+    /// Checks what the types do not.
+    ///
+    /// # Errors
+    /// The first thing that is wrong, with what would be right.
+    pub fn validated(self) -> Result<Self, PlanError> {
+        let most = if self.carrier == Carrier::Udp { MOST_DATAGRAM_BYTES } else { MOST_BYTES };
+        for &bytes in &self.sizes_bytes {
+            range("sizes", bytes, 1, most)?;
+        }
+        range("messages", self.messages, 1, 1_000_000_000)?;
+        range("trials", self.trials.into(), 1, 100)?;
+        range("least (ms)", self.least_ns / 1_000_000, 0, 600_000)?;
+        range("most (ms)", self.most_ns / 1_000_000, 10, 600_000)?;
+        if self.most_ns < self.least_ns {
+            return Err(conflict("--most is shorter than --least: a trial cannot take both"));
+        }
+        if let Some(rate) = self.rate_per_s
+            && !(1.0..=100e6).contains(&rate)
+        {
+            return Err(conflict("--rate: choose from 1 to 100m messages a second"));
+        }
+        let cells = self.sizes_bytes.len() * self.layers.len() * self.placements.len();
+        range("sizes: times --layers and --placement,", cells as u64, 1, MOST_CELLS)?;
+        self.goes_together()?;
+        Ok(self)
+    }
+
+    fn goes_together(&self) -> Result<(), PlanError> {
+        if !matches!(self.place, Place::Lab | Place::Loopback) {
+            return Err(conflict("both ends are on this host: in the lab, or over loopback"));
+        }
+        if self.test == MessageTest::Post && self.carrier == Carrier::Udp {
+            return Err(conflict("--over udp: a bulk reply is longer than a datagram; choose tcp or unix"));
+        }
+        if self.test == MessageTest::Post && self.rate_per_s.is_some() {
+            return Err(conflict(
+                "--rate: a reply is asked for when the last one is there; open loop is for oneway and pingpong",
+            ));
+        }
+        if self.carrier == Carrier::Unix && self.placements.iter().any(|&p| p != Placement::UU) {
+            return Err(conflict("--placement: an end in the kernel needs --over tcp or udp"));
+        }
+        if self.rate_per_s.is_some() && self.placements.iter().any(|p| p.kernel_client()) {
+            return Err(conflict(
+                "--rate: a client in the kernel keeps no rate; choose --placement UU or UK",
+            ));
+        }
+        for (index, layer) in self.layers.iter().enumerate() {
+            if self.layers[..index].contains(layer) {
+                return Err(conflict(&format!("--layers: {layer} is there twice")));
+            }
+            self.carries(layer)?;
+        }
+        Ok(())
+    }
+
+    fn carries(&self, layer: &Layer) -> Result<(), PlanError> {
+        let tcp = self.carrier == Carrier::Tcp;
+        match layer {
+            Layer::Bare { form: Form::Two, .. } if self.carrier == Carrier::Udp => Err(conflict(
+                "--layers two: a datagram is written whole; choose write or writev, or --over tcp",
+            )),
+            Layer::Bare { form: Form::Sendfile, .. } if self.test != MessageTest::Oneway || !tcp => Err(
+                conflict("--layers sendfile: many messages leave at once, which is for oneway over tcp only"),
+            ),
+            Layer::Bare { options, .. } if !tcp && !options.is_empty() => Err(conflict(&format!(
+                "--layers {layer}: these are options of TCP; leave them out, or choose --over tcp"
+            ))),
+            Layer::Library { .. } if self.carrier == Carrier::Udp => Err(conflict(&format!(
+                "--layers {layer}: the library needs a stream; choose --over tcp or unix"
+            ))),
+            Layer::Peer { .. } if !tcp => {
+                Err(conflict(&format!("--layers {layer}: it is compared over TCP; choose --over tcp")))
+            }
+            Layer::Peer { name: Peer::Sockperf }
+                if self.test != MessageTest::Pingpong || self.rate_per_s.is_some() =>
+            {
+                Err(conflict("--layers sockperf: it is for pingpong, without --rate"))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+fn conflict(text: &str) -> PlanError {
+    PlanError::Conflict(text.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn plan() -> MessagePlan {
+        MessagePlan::paper(MessageTest::Oneway, Place::Loopback)
+    }
+
+    #[test]
+    fn the_papers_tests_are_plans() {
+        for test in [MessageTest::Oneway, MessageTest::Pingpong, MessageTest::Post] {
+            assert!(MessagePlan::paper(test, Place::Lab).validated().is_ok(), "{test:?}");
+        }
+        assert_eq!(MessageTest::Oneway.sizes_bytes(), [4, 8, 16, 32, 64, 128, 256, 512, 1024]);
+        assert_eq!(MessageTest::Post.sizes_bytes(), [1024, 2048, 4096, 8192, 16_384, 32_768, 65_536]);
+    }
+
+    #[test]
+    fn what_cannot_be_is_refused_with_what_could() {
+        type Change = fn(&mut MessagePlan);
+        let layer = |p: &mut MessagePlan, text: &str| p.layers.push(text.parse().unwrap());
+        let cases: [(Change, &str); 14] = [
+            (|p| p.sizes_bytes.push(0), "--sizes 0"),
+            (|p| p.sizes_bytes.clear(), "--sizes: times"),
+            (|p| p.messages = 0, "--messages 0"),
+            (|p| p.trials = 0, "--trials 0"),
+            (|p| p.most_ns = 1, "--most (ms) 0"),
+            (|p| p.least_ns = p.most_ns + 1, "--most is shorter"),
+            (|p| p.rate_per_s = Some(f64::NAN), "--rate"),
+            (
+                |p| (p.carrier, p.layers) = (Carrier::Udp, vec!["two".parse().unwrap()]),
+                "choose write or writev",
+            ),
+            (|p| (p.carrier, p.layers) = (Carrier::Unix, vec![Layer::reference()]), "options of TCP"),
+            (|p| (p.test, p.carrier) = (MessageTest::Post, Carrier::Udp), "datagram"),
+            (|p| (p.test, p.rate_per_s) = (MessageTest::Post, Some(1e3)), "open loop"),
+            (|p| (p.placements, p.rate_per_s) = (vec![Placement::KU], Some(1e3)), "keeps no rate"),
+            (|p| p.layers.push(p.layers[0].clone()), "there twice"),
+            (|p| p.place = Place::To(([127, 0, 0, 1], 1).into()), "on this host"),
+        ];
+        for (change, said) in cases {
+            let mut wrong = plan();
+            change(&mut wrong);
+            let error = wrong.validated().unwrap_err().to_string();
+            assert!(error.contains(said), "{error}");
+        }
+        let mut wrong = plan();
+        layer(&mut wrong, "sockperf");
+        assert!(wrong.validated().unwrap_err().to_string().contains("for pingpong"));
+    }
+}

@@ -1,0 +1,256 @@
+//! What `netfathom message` found.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{Distribution, Estimate};
+use crate::layer::{End, Layer};
+use crate::plan::{MessagePlan, Placement};
+
+/// What `netfathom message` found.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct MessageResult {
+    /// What was asked for.
+    pub plan: MessagePlan,
+    /// The pairs of processors that the ends were on, in order.
+    pub pairs: Vec<ProcessorPair>,
+    /// One a combination of placement, processors, size and layer that has a trial.
+    pub cells: Vec<MessageCell>,
+    /// What was asked for and cannot be, with what is nearest to it.
+    pub absent: Vec<AbsentCell>,
+    /// The remedies of stalls that were recognised, side by side with what they remedy.
+    pub remedies: Vec<Remedied>,
+}
+
+/// The processors of the two ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ProcessorPair {
+    /// What they share.
+    pub shares: Shares,
+    /// The client's.
+    pub client: usize,
+    /// The server's.
+    pub server: usize,
+}
+
+/// What two processors share, from most to least.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Shares {
+    /// They are one.
+    Same,
+    /// A core.
+    Core,
+    /// The last level of cache.
+    Cache,
+    /// No more than the machine.
+    Nothing,
+}
+
+impl Shares {
+    /// As it is written in tables.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Same => "same processor",
+            Self::Core => "same core",
+            Self::Cache => "same cache",
+            Self::Nothing => "apart",
+        }
+    }
+}
+
+/// One layer with one size, one placement and one pair of processors.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct MessageCell {
+    /// What carried the messages.
+    pub layer: Layer,
+    /// Bytes of a body, or of a reply.
+    pub bytes: u64,
+    /// Which ends were in the kernel.
+    pub placement: Placement,
+    /// Its place among the pairs.
+    pub pair: usize,
+    /// The trials, in the order in which they ran.
+    pub trials: Vec<MessageTrial>,
+    /// Messages, round trips or replies a second, over the trials.
+    pub rate: Option<MessageRate>,
+    /// Rate as a multiple of the first layer's in the same trials, with its 95 % interval between
+    /// trials; `None` of that layer itself, and below two trials.
+    pub ratio: Option<Estimate>,
+    /// Of all trials together: the time of a round trip, from request to whole reply, or from send
+    /// to arrival of a sample of the messages. Open loop: from the intended departure.
+    pub times: Distribution,
+    /// How late messages left (open loop).
+    pub lag: Option<Distribution>,
+    /// System calls a message at each end, counted in a trial of its own; or why they were not.
+    pub calls: Counted,
+}
+
+/// System calls, counted by the kernel.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Counted {
+    /// Of the client and of the server, by name: calls a message, most frequent first.
+    Calls(Vec<CallCount>),
+    /// They could not be, and why.
+    Not(String),
+}
+
+/// How often one system call was made.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct CallCount {
+    /// By which end.
+    pub end: End,
+    /// The call.
+    pub name: String,
+    /// Calls a message.
+    pub per_message: f64,
+}
+
+/// How fast the trials of a cell were.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct MessageRate {
+    /// The median of the trials, in messages a second.
+    pub median_per_s: f64,
+    /// The slowest trial.
+    pub lowest_per_s: f64,
+    /// The fastest trial.
+    pub highest_per_s: f64,
+    /// Mean of the trials with its 95 % interval; `None` below two trials.
+    pub mean_per_s: Option<Estimate>,
+}
+
+/// One trial of a cell.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct MessageTrial {
+    /// Its place among all trials of the run, from 0.
+    pub index: u32,
+    /// Which round of trials it was in, from 0: trials of a round are compared with each other.
+    pub round: u32,
+    /// Messages, round trips or replies that were whole.
+    pub messages: u64,
+    /// Messages that were sent and did not come (UDP).
+    pub lost: u64,
+    /// From the first send to the last arrival.
+    pub duration_ns: u64,
+    /// Whether it ran out of time before it had its messages.
+    pub cut_short: bool,
+    /// Median of its times.
+    pub p50_ns: i64,
+    /// 99th percentile of its times.
+    pub p99_ns: i64,
+    /// What the client took.
+    pub client: EndCost,
+    /// What the server took.
+    pub server: EndCost,
+    /// Processor time of the kernel's own workers (kworker, ksoftirqd) while it ran, whoever they
+    /// worked for; `None` where it could not be read.
+    pub kernel_workers_ns: Option<u64>,
+    /// What the kernel counted of TCP in both hosts while it ran.
+    pub tcp: Option<TcpCounts>,
+}
+
+/// What an end took. Of an end in the kernel there is no thread, and all is `None`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct EndCost {
+    /// Processor time of its threads, kernel work in their name included.
+    pub cpu_ns: Option<u64>,
+    /// How often its threads gave their processor up to wait.
+    pub waits: Option<u64>,
+    /// How often it was taken from them.
+    pub preemptions: Option<u64>,
+    /// How long its threads were ready and waited for a processor.
+    pub run_delay_ns: Option<u64>,
+    /// TCP segments that it sent, with data or without.
+    pub segments: Option<u64>,
+}
+
+/// What the kernel counted of TCP (/proc/net/netstat, /proc/net/snmp).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct TcpCounts {
+    /// Acknowledgements that were put off until their timer ran out.
+    pub delayed_acks: u64,
+    /// Retransmission time-outs.
+    pub timeouts: u64,
+    /// Segments that were sent again.
+    pub retransmitted: u64,
+}
+
+/// What was asked for and cannot be.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct AbsentCell {
+    /// Where.
+    pub placement: Placement,
+    /// Of which layer; `None` of all.
+    pub layer: Option<Layer>,
+    /// Why not.
+    pub why: String,
+    /// What is nearest to it; empty where nothing is.
+    pub nearest: String,
+}
+
+/// A stall that was recognised, and what helps against it, measured in the same run.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct Remedied {
+    /// The layer that stalled.
+    pub layer: Layer,
+    /// Bytes of a body.
+    pub bytes: u64,
+    /// What it was recognised as.
+    pub stall: Stall,
+    /// The stalled one first, then each remedy.
+    pub rows: Vec<RemedyRow>,
+}
+
+/// What keeps messages waiting.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Stall {
+    /// Two writes a message, Nagle's algorithm at both ends and delayed acknowledgements: twice
+    /// 40 ms a round trip.
+    NagleBoth,
+    /// The same at one end: 40 ms.
+    NagleOne,
+    /// Retransmission time-outs: 200 ms and more.
+    Timeouts,
+    /// A thread that is ready and gets no processor.
+    WakeUps,
+}
+
+impl Stall {
+    /// As it is written in tables.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::NagleBoth => "delayed acknowledgements, both ends",
+            Self::NagleOne => "delayed acknowledgements, one end",
+            Self::Timeouts => "retransmission time-outs",
+            Self::WakeUps => "wake-up spikes",
+        }
+    }
+}
+
+/// One way of sending beside the others.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct RemedyRow {
+    /// How messages were sent.
+    pub layer: Layer,
+    /// What is done about it, such as `TCP_NODELAY at both ends`; `as it was` of the stalled one.
+    pub remedy: String,
+    /// Its times.
+    pub times: Distribution,
+    /// Acknowledgements that were put off, a message.
+    pub delayed_acks_per_message: Option<f64>,
+    /// Whether the stall is gone.
+    pub gone: bool,
+}
+
+impl MessageTrial {
+    /// Messages, round trips or replies a second.
+    #[must_use]
+    pub fn per_s(&self) -> Option<f64> {
+        (self.duration_ns > 0 && self.messages > 0)
+            .then(|| self.messages as f64 / (self.duration_ns as f64 / 1e9))
+    }
+}
