@@ -10,6 +10,7 @@ use netfathom_model::units::{parse_duration_ns, parse_number};
 mod capacity;
 mod join;
 mod load;
+mod message;
 mod reproduce;
 mod reverse;
 mod stack;
@@ -19,6 +20,7 @@ mod ttcp;
 pub use capacity::CapacityArgs;
 pub use join::JoinArgs;
 pub use load::{EngineArg, LoadCommand, SendArgs, SinkArgs};
+pub use message::{MessageArgs, MessageCommand};
 pub use reproduce::ReproduceArgs;
 pub use reverse::ReverseArgs;
 pub use stack::{Directions, StackArgs, TapArg};
@@ -71,6 +73,9 @@ pub enum Command {
     #[command(allow_negative_numbers = true)]
     #[command(after_help = format!("{}\n\n{}", ttcp::NOTES, ttcp::EXIT_STATUS))]
     Ttcp(Box<TtcpArgs>),
+    /// A message layer beside bare sockets: one way, there and back, bulk replies
+    #[command(subcommand)]
+    Message(MessageCommand),
     /// Draws the report of a run from its record
     Report(ReportArgs),
 }

@@ -10,6 +10,7 @@ mod host;
 mod join;
 mod keep;
 mod load;
+mod message;
 mod output;
 mod plans;
 mod progress;
@@ -33,6 +34,7 @@ fn main() -> ExitCode {
         Command::Join(args) => join::run(&args),
         Command::Reproduce(args) => reproduce::run(&args),
         Command::Ttcp(args) => ttcp::run(&args),
+        Command::Message(command) => message::run(&command),
         Command::Report(args) => report::run(&args),
     };
     outcome.unwrap_or_else(|error| {

@@ -22,6 +22,9 @@ pub enum MeasureError {
     /// There can be no lab for a sweep here.
     #[error("{0}; without root a sweep can use --here loopback")]
     NoSweepLab(#[from] WireError),
+    /// Messages could not be measured.
+    #[error("{0}")]
+    Message(#[from] crate::message::MessageError),
     /// A transfer could not be made.
     #[error("{source}{remedy}")]
     Transfer {

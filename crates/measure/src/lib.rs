@@ -10,6 +10,7 @@ pub mod join;
 mod judge;
 pub mod lab;
 pub mod load;
+pub mod message;
 pub mod message_log;
 pub mod observer;
 pub mod reproduce;

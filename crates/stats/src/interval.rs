@@ -82,6 +82,17 @@ pub fn ratio(a: &[f64], b: &[f64]) -> Option<Estimate> {
     Some(Estimate { value, half_width: value * (d.half_width.exp() - 1.0) })
 }
 
+/// Ratio of pairs that were taken together: the mean of the logarithms of their ratios, put
+/// back, with the wider half of the interval. What drifts for both does not widen it. `None` below
+/// two pairs, or where a value is not positive.
+#[must_use]
+pub fn paired_ratio(pairs: &[(f64, f64)]) -> Option<Estimate> {
+    let log = |&(a, b): &(f64, f64)| (a > 0.0 && b > 0.0).then(|| (a / b).ln());
+    let mean = between_trials(&pairs.iter().map(log).collect::<Option<Vec<_>>>()?)?;
+    let value = mean.value.exp();
+    Some(Estimate { value, half_width: value * (mean.half_width.exp() - 1.0) })
+}
+
 /// A median with the order statistics that enclose it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Median {
@@ -125,6 +136,17 @@ fn outside(n: usize) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_drifts_for_both_of_a_pair_does_not_widen_their_ratio() {
+        let pairs = [(20.0, 10.0), (4.2, 2.0), (190.0, 100.0)];
+        let paired = paired_ratio(&pairs).unwrap();
+        assert!((paired.value - (2.0f64 * 2.1 * 1.9).cbrt()).abs() < 1e-12);
+        let (a, b): (Vec<f64>, Vec<f64>) = pairs.iter().copied().unzip();
+        assert!(paired.half_width < 0.1 * ratio(&a, &b).unwrap().half_width, "{paired:?}");
+        assert_eq!(paired_ratio(&pairs[..1]), None);
+        assert_eq!(paired_ratio(&[(1.0, 1.0), (0.0, 1.0)]), None);
+    }
 
     #[test]
     fn a_median_is_not_moved_by_wild_values() {

@@ -11,6 +11,6 @@ mod windowed;
 
 pub use distribution::Distribution;
 pub use histogram::{Histogram, bucket_bounds, bucket_index};
-pub use interval::{Estimate, Median, between_trials, difference, median, ratio};
+pub use interval::{Estimate, Median, between_trials, difference, median, paired_ratio, ratio};
 pub use moments::Moments;
 pub use windowed::Windowed;

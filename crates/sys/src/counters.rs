@@ -3,6 +3,10 @@
 use std::collections::BTreeMap;
 use std::{fs, io};
 
+mod tcp;
+
+pub use tcp::TcpCounters;
+
 /// What could not be read of the kernel's counters, and why.
 #[derive(Debug, thiserror::Error)]
 pub enum CountersError {

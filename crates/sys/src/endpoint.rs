@@ -16,10 +16,11 @@ mod pace;
 mod queue;
 
 pub use errors::{befell_the_sender, has_no_room, is_shortage, is_too_long};
-pub use flow::{discard, more_comes, receive, receive_from, send};
+pub use flow::{discard, more_comes, receive, receive_from, receive_parts, send, send_more, send_parts};
 pub use options::{
-    Buffer, buffer_bytes, cut_on_close, is_debug, is_no_delay, put_off_acknowledgements, set_address_reuse,
-    set_both_families, set_buffer, set_debug, set_keep_alive, set_no_delay, set_receive_limit,
+    Buffer, acknowledge_at_once, buffer_bytes, cut_on_close, is_debug, is_no_delay, put_off_acknowledgements,
+    set_address_reuse, set_both_families, set_buffer, set_cork, set_debug, set_keep_alive, set_no_delay,
+    set_receive_limit,
 };
 
 pub use pace::{available_congestion_controls, congestion, pacing, set_congestion, set_pacing};

@@ -1,8 +1,8 @@
 //! Bytes that go from one descriptor to another without passing through this process.
 
 use std::fs::File;
-use std::io;
-use std::os::fd::{AsRawFd, BorrowedFd};
+use std::io::{self, Seek, Write};
+use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd};
 use std::os::unix::fs::FileTypeExt;
 use std::ptr::null_mut;
 
@@ -35,6 +35,23 @@ pub fn splice(from: BorrowedFd<'_>, to: BorrowedFd<'_>, most: usize) -> io::Resu
 pub fn send_file(from: BorrowedFd<'_>, to: BorrowedFd<'_>, most: usize) -> io::Result<usize> {
     // SAFETY: no offset is given, so that no pointer is followed.
     counted(unsafe { libc::sendfile(to.as_raw_fd(), from.as_raw_fd(), null_mut(), most) })
+}
+
+/// A file in memory with this content, at its beginning; it goes when it is closed.
+///
+/// # Errors
+/// Those of memfd_create(2) and of writing.
+pub fn memory_file(content: &[u8]) -> io::Result<File> {
+    // SAFETY: the name is a string that lives through the call.
+    let fd = unsafe { libc::memfd_create(c"netfathom".as_ptr(), libc::MFD_CLOEXEC) };
+    if fd < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: the descriptor was just made and belongs to nobody else.
+    let mut file = unsafe { File::from_raw_fd(fd) };
+    file.write_all(content)?;
+    file.rewind()?;
+    Ok(file)
 }
 
 /// What a descriptor leads to.

@@ -91,6 +91,8 @@ pub struct TcpInfo {
     pub sent_bytes: Option<u64>,
     /// Payload that was sent again, in bytes; since 4.19.
     pub retransmitted_bytes: Option<u64>,
+    /// Segments that were sent, bare acknowledgements included; since 4.2.
+    pub segments_out: Option<u32>,
     /// Segments with payload that were sent, repetitions included; since 4.6.
     pub data_segments_out: Option<u32>,
     /// Segments with payload that were received; since 4.6.
@@ -215,6 +217,7 @@ fn told(raw: &Raw, length: usize) -> TcpInfo {
         received_bytes: written!(raw, length, bytes_received),
         sent_bytes: written!(raw, length, bytes_sent),
         retransmitted_bytes: written!(raw, length, bytes_retrans),
+        segments_out: written!(raw, length, segs_out),
         data_segments_out: written!(raw, length, data_segs_out),
         data_segments_in: written!(raw, length, data_segs_in),
         duplicates: written!(raw, length, dsack_dups),

@@ -1,6 +1,7 @@
 //! Bytes and datagrams, one system call each.
 
-use std::io;
+use std::io::{self, IoSlice, IoSliceMut};
+use std::mem::zeroed;
 use std::net::SocketAddr;
 use std::os::fd::{AsRawFd, BorrowedFd};
 use std::ptr::null_mut;
@@ -21,6 +22,17 @@ pub fn send(socket: BorrowedFd<'_>, bytes: &[u8]) -> io::Result<usize> {
     counted(unsafe { libc::send(socket.as_raw_fd(), bytes.as_ptr().cast(), bytes.len(), libc::MSG_NOSIGNAL) })
 }
 
+/// As [`send`], with word that more follows soon (MSG_MORE): what is not a full segment waits for it.
+///
+/// # Errors
+/// Those of send(2).
+#[inline]
+pub fn send_more(socket: BorrowedFd<'_>, bytes: &[u8]) -> io::Result<usize> {
+    let flags = libc::MSG_NOSIGNAL | libc::MSG_MORE;
+    // SAFETY: pointer and length are those of `bytes`, which the kernel only reads.
+    counted(unsafe { libc::send(socket.as_raw_fd(), bytes.as_ptr().cast(), bytes.len(), flags) })
+}
+
 /// Receives into the buffer; 0 at the end of a stream.
 ///
 /// # Errors
@@ -29,6 +41,34 @@ pub fn send(socket: BorrowedFd<'_>, bytes: &[u8]) -> io::Result<usize> {
 pub fn receive(socket: BorrowedFd<'_>, into: &mut [u8]) -> io::Result<usize> {
     // SAFETY: pointer and length are those of `into`, which the kernel writes within.
     counted(unsafe { libc::recv(socket.as_raw_fd(), into.as_mut_ptr().cast(), into.len(), 0) })
+}
+
+/// Sends from several buffers in one call, as far as they are taken.
+///
+/// # Errors
+/// Those of sendmsg(2). A peer that is gone is EPIPE, never a signal.
+#[inline]
+pub fn send_parts(socket: BorrowedFd<'_>, parts: &[IoSlice<'_>]) -> io::Result<usize> {
+    // SAFETY: msghdr is made of integers and pointers alone, for which zero is a value.
+    let mut message: libc::msghdr = unsafe { zeroed() };
+    // IoSlice has the layout of iovec, as the standard library guarantees; the kernel only reads.
+    (message.msg_iov, message.msg_iovlen) = (parts.as_ptr().cast_mut().cast(), parts.len());
+    // SAFETY: the header points to buffers that live through the call.
+    counted(unsafe { libc::sendmsg(socket.as_raw_fd(), &raw const message, libc::MSG_NOSIGNAL) })
+}
+
+/// Receives into several buffers in one call, one after the other; 0 at the end of a stream.
+///
+/// # Errors
+/// Those of recvmsg(2).
+#[inline]
+pub fn receive_parts(socket: BorrowedFd<'_>, parts: &mut [IoSliceMut<'_>]) -> io::Result<usize> {
+    // SAFETY: msghdr is made of integers and pointers alone, for which zero is a value.
+    let mut message: libc::msghdr = unsafe { zeroed() };
+    // IoSliceMut has the layout of iovec, as the standard library guarantees.
+    (message.msg_iov, message.msg_iovlen) = (parts.as_mut_ptr().cast(), parts.len());
+    // SAFETY: the header points to buffers that live through the call, which writes within them.
+    counted(unsafe { libc::recvmsg(socket.as_raw_fd(), &raw mut message, 0) })
 }
 
 /// Takes up to `most` bytes from a TCP socket without copying them anywhere (MSG_TRUNC, which

@@ -62,6 +62,25 @@ pub fn set_no_delay(socket: BorrowedFd<'_>) -> io::Result<()> {
     set_option(&socket, libc::IPPROTO_TCP, libc::TCP_NODELAY, &1_i32)
 }
 
+/// Has the kernel send acknowledgements at once for now (TCP_QUICKACK 1): it goes back to putting
+/// them off by itself, so that it is set again after each read.
+///
+/// # Errors
+/// If the socket is none of TCP.
+#[inline]
+pub fn acknowledge_at_once(socket: BorrowedFd<'_>) -> io::Result<()> {
+    set_option(&socket, libc::IPPROTO_TCP, libc::TCP_QUICKACK, &1_i32)
+}
+
+/// Holds back what is not a full segment (TCP_CORK), or lets it go; for 200 ms at most.
+///
+/// # Errors
+/// If the socket is none of TCP.
+#[inline]
+pub fn set_cork(socket: BorrowedFd<'_>, on: bool) -> io::Result<()> {
+    set_option(&socket, libc::IPPROTO_TCP, libc::TCP_CORK, &i32::from(on))
+}
+
 /// Whether each write is sent at once.
 ///
 /// # Errors

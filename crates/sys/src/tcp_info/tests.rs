@@ -49,6 +49,7 @@ fn what_one_end_counts_is_what_the_other_does() {
     assert_eq!((out.sent_bytes, out.retransmitted_bytes, out.timeouts), (Some(100_000), Some(0), Some(0)));
     assert_eq!((there.received_bytes, there.sent_bytes), (Some(100_000), Some(0)));
     assert_eq!(out.data_segments_out, there.data_segments_in);
+    assert!(out.segments_out >= out.data_segments_out);
     assert!(out.data_segments_out.is_some_and(|n| n >= 10), "{out:?}");
     assert_eq!((out.congestion, out.ssthresh, out.lost), (Congestion::Open, None, 0));
     assert!(out.delivery_bytes_per_s.is_some() && out.application_limited == Some(true), "{out:?}");

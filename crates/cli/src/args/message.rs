@@ -1,0 +1,181 @@
+//! Arguments of `netfathom message`.
+
+use clap::{Args as ClapArgs, Subcommand, ValueEnum};
+use netfathom_model::layer::{Layer, LayerError};
+use netfathom_model::plan::{Carrier, MessageTest, Placement, ProcessorChoice};
+use netfathom_model::units::parse_number;
+
+use super::ttcp::parse_size;
+use super::{OutputArgs, parse_time, parse_whole};
+
+const EXAMPLES: &str = "\
+Examples:
+  netfathom message oneway
+      the message library beside bare sockets, 4 to 1024 bytes
+  netfathom message pingpong --sizes 64 --layers two,two+nodelay,writev,adaptive
+      two writes a message, with Nagle's algorithm and without, against one
+  netfathom message pingpong --placement UU,UK,KU,KK
+      round trips with either end, or both, in the kernel
+  netfathom message oneway --rate 20k
+      how late messages come that leave at a rate of their own
+
+Layers: bare sockets are write (header and body in one write), writev, two (two
+writes) or sendfile, with the options +nodelay, +cork, +more and +quickack, each
+also for one end alone (two+nodelay@client). The library is named by when it
+writes: adaptive, inline, thread or batch. Others are zmq, nng and sockperf,
+where they are installed. The first layer is what the rest is compared with.";
+
+/// `netfathom message`.
+#[derive(Debug, Subcommand)]
+pub enum MessageCommand {
+    /// How many messages a second go one way
+    #[command(allow_negative_numbers = true, after_help = EXAMPLES)]
+    Oneway(Box<MessageArgs>),
+    /// How long a message takes there and back
+    #[command(allow_negative_numbers = true, after_help = EXAMPLES)]
+    Pingpong(Box<MessageArgs>),
+    /// How fast bulk replies come that a small request asks for
+    #[command(allow_negative_numbers = true, after_help = EXAMPLES)]
+    Post(Box<MessageArgs>),
+}
+
+impl MessageCommand {
+    /// What the ends do, and the rest.
+    pub fn parts(&self) -> (MessageTest, &MessageArgs) {
+        match self {
+            Self::Oneway(args) => (MessageTest::Oneway, args),
+            Self::Pingpong(args) => (MessageTest::Pingpong, args),
+            Self::Post(args) => (MessageTest::Post, args),
+        }
+    }
+}
+
+/// What the three tests have in common.
+#[derive(Debug, ClapArgs)]
+pub struct MessageArgs {
+    /// Bytes of a message, or of a reply [default: 4 to 1024; of replies 1k to 64k]
+    #[arg(long, value_delimiter = ',', value_name = "BYTES,...", value_parser = parse_size)]
+    pub sizes: Vec<u64>,
+    /// What carries them, the first being what the rest is compared with
+    /// [default: write, writev and two, each +nodelay over TCP, and adaptive, inline, thread]
+    #[arg(long, value_delimiter = ',', value_name = "LAYER,...", value_parser = parse_layer)]
+    pub layers: Vec<Layer>,
+    /// What is under them
+    #[arg(long, value_enum, default_value = "tcp", value_name = "WHAT")]
+    pub over: Over,
+    /// Which end runs in user space (U) and which in the kernel (K), the client first
+    #[arg(long, value_enum, value_delimiter = ',', default_value = "UU", value_name = "PLACEMENT,...")]
+    pub placement: Vec<PlacementArg>,
+    /// Processors of the ends: both on one, each on its own, or every kind of pair there is
+    #[arg(long, value_enum, default_value = "sweep", value_name = "WHICH")]
+    pub cpus: Cpus,
+    /// Processors to choose from [default: all that this process may use]
+    #[arg(long, value_delimiter = ',', value_name = "CPU,...", value_parser = parse_whole::<usize>)]
+    pub cpu: Vec<usize>,
+    /// Messages, round trips or replies of a trial, at least [default: 50000, 5000, 1000]
+    #[arg(long, value_name = "N", value_parser = parse_whole::<u64>)]
+    pub messages: Option<u64>,
+    /// A trial takes at least as long
+    #[arg(long, value_name = "TIME", default_value = "100ms", default_value_if("quick", "true", "30ms"), value_parser = parse_time)]
+    pub least: u64,
+    /// A trial takes at most as long, even if it has not come to its messages
+    #[arg(long, value_name = "TIME", default_value = "2s", default_value_if("quick", "true", "500ms"), value_parser = parse_time)]
+    pub most: u64,
+    /// Open loop: messages leave at this rate a second, and times count from when they were to leave
+    #[arg(long, value_name = "RATE", value_parser = parse_number)]
+    pub rate: Option<f64>,
+    /// Trials of each combination, all layers in turn
+    #[arg(long, value_name = "N", default_value_t = 5, default_value_if("quick", "true", "3"), value_parser = parse_whole::<u32>)]
+    pub trials: u32,
+    /// Between two network namespaces that netfathom makes and removes; needs root, whose default it is
+    #[arg(long, conflicts_with = "loopback")]
+    pub lab: bool,
+    /// Over this host's loopback device
+    #[arg(long)]
+    pub loopback: bool,
+    /// Does not measure remedies where a stall is recognised
+    #[arg(long)]
+    pub no_remedies: bool,
+    /// Fewer sizes, fewer and shorter trials, where nothing else is said
+    #[arg(long)]
+    pub quick: bool,
+    /// Makes a run repeat its order [default: drawn anew]
+    #[arg(long, value_name = "N", value_parser = parse_whole::<u64>)]
+    pub seed: Option<u64>,
+    #[command(flatten)]
+    pub output: OutputArgs,
+}
+
+/// What is under the messages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Over {
+    /// TCP
+    Tcp,
+    /// UDP, a datagram a message; bare sockets only
+    Udp,
+    /// Unix stream sockets
+    Unix,
+}
+
+impl Over {
+    /// As a plan has it.
+    pub fn carrier(self) -> Carrier {
+        match self {
+            Self::Tcp => Carrier::Tcp,
+            Self::Udp => Carrier::Udp,
+            Self::Unix => Carrier::Unix,
+        }
+    }
+}
+
+/// Which ends are in the kernel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[value(rename_all = "UPPER")]
+pub enum PlacementArg {
+    /// Both in user space
+    Uu,
+    /// The client in the kernel
+    Ku,
+    /// The server in the kernel
+    Uk,
+    /// Both in the kernel
+    Kk,
+}
+
+impl PlacementArg {
+    /// As a plan has it.
+    pub fn placement(self) -> Placement {
+        match self {
+            Self::Uu => Placement::UU,
+            Self::Ku => Placement::KU,
+            Self::Uk => Placement::UK,
+            Self::Kk => Placement::KK,
+        }
+    }
+}
+
+/// On which processors the ends run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Cpus {
+    /// Both on one
+    Same,
+    /// Each on one of its own
+    Cross,
+    /// Every kind of pair that this machine has
+    Sweep,
+}
+
+impl Cpus {
+    /// As a plan has it.
+    pub fn choice(self) -> ProcessorChoice {
+        match self {
+            Self::Same => ProcessorChoice::Same,
+            Self::Cross => ProcessorChoice::Cross,
+            Self::Sweep => ProcessorChoice::Sweep,
+        }
+    }
+}
+
+fn parse_layer(text: &str) -> Result<Layer, LayerError> {
+    text.parse()
+}

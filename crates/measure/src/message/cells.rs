@@ -1,0 +1,117 @@
+//! Trials put together.
+
+use netfathom_model::plan::MessageTest;
+use netfathom_model::record::{Counted, Distribution, MessageCell, MessageRate, MessageResult, MessageTrial};
+use netfathom_stats::{self as stats, between_trials, paired_ratio};
+
+use super::order::Cell;
+use super::shot::Shot;
+use super::task::GRAIN;
+
+/// Puts a trial to its cell, which is made with the first.
+pub fn add(result: &mut MessageResult, cell: &Cell, index: u32, round: u32, shot: Shot) {
+    let is = |c: &MessageCell| {
+        (&c.layer, c.bytes, c.placement, c.pair) == (&cell.layer, cell.bytes, cell.placement, cell.pair)
+    };
+    let at = result.cells.iter().position(is).unwrap_or_else(|| {
+        result.cells.push(empty(cell));
+        result.cells.len() - 1
+    });
+    let test = result.plan.test;
+    let (times, lag) = (times(test, &shot).clone(), shot.client.lag.clone());
+    let known = &mut result.cells[at];
+    known.times = merged(&known.times, &times);
+    known.lag = lag.map(|lag| known.lag.as_ref().map_or_else(|| (&lag).into(), |old| merged(old, &lag)));
+    known.trials.push(trial(test, index, round, &times, shot));
+    known.rate = rate(&known.trials);
+}
+
+fn empty(cell: &Cell) -> MessageCell {
+    MessageCell {
+        layer: cell.layer.clone(),
+        bytes: cell.bytes,
+        placement: cell.placement,
+        pair: cell.pair,
+        trials: Vec::new(),
+        rate: None,
+        ratio: None,
+        times: (&stats::Distribution::new(GRAIN)).into(),
+        lag: None,
+        calls: Counted::Not("not counted".into()),
+    }
+}
+
+/// One way, the server takes the times.
+fn times(test: MessageTest, shot: &Shot) -> &stats::Distribution {
+    match test {
+        MessageTest::Oneway => &shot.server.times,
+        MessageTest::Pingpong | MessageTest::Post => &shot.client.times,
+    }
+}
+
+fn merged(old: &Distribution, new: &stats::Distribution) -> Distribution {
+    let mut all: stats::Distribution = old.into();
+    all.merge(new);
+    (&all).into()
+}
+
+fn trial(test: MessageTest, index: u32, round: u32, times: &stats::Distribution, shot: Shot) -> MessageTrial {
+    let Shot { client, server, client_cost, server_cost, tcp } = shot;
+    let (timed, last_ns) = match test {
+        MessageTest::Oneway => (server.timed, server.last_ns),
+        MessageTest::Pingpong | MessageTest::Post => (client.timed, client.last_ns),
+    };
+    let quantile = |q| times.quantile(q).unwrap_or(0);
+    MessageTrial {
+        index,
+        round,
+        messages: timed,
+        lost: client.messages.saturating_sub(server.messages),
+        duration_ns: last_ns.saturating_sub(client.first_ns),
+        cut_short: client.cut_short,
+        p50_ns: quantile(0.5),
+        p99_ns: quantile(0.99),
+        client: client_cost,
+        server: server_cost,
+        kernel_workers_ns: None,
+        tcp,
+    }
+}
+
+fn rate(trials: &[MessageTrial]) -> Option<MessageRate> {
+    let mut rates: Vec<f64> = trials.iter().filter_map(MessageTrial::per_s).collect();
+    let mean_per_s = between_trials(&rates).map(Into::into);
+    rates.sort_by(f64::total_cmp);
+    let n = rates.len();
+    Some(MessageRate {
+        median_per_s: (rates.get(n.checked_sub(1)? / 2)? + rates.get(n / 2)?) / 2.0,
+        lowest_per_s: *rates.first()?,
+        highest_per_s: *rates.last()?,
+        mean_per_s,
+    })
+}
+
+/// Holds each cell against the first layer of its point, round by round.
+pub fn compare(result: &mut MessageResult) {
+    let Some(first) = result.plan.layers.first().cloned() else { return };
+    let ratios: Vec<_> = result.cells.iter().map(|cell| ratio(&result.cells, cell, &first)).collect();
+    for (cell, ratio) in result.cells.iter_mut().zip(ratios) {
+        cell.ratio = ratio;
+    }
+}
+
+fn ratio(
+    cells: &[MessageCell],
+    cell: &MessageCell,
+    first: &netfathom_model::layer::Layer,
+) -> Option<netfathom_model::record::Estimate> {
+    if cell.layer == *first {
+        return None;
+    }
+    let point = |c: &&MessageCell| (c.bytes, c.placement, c.pair) == (cell.bytes, cell.placement, cell.pair);
+    let reference = cells.iter().filter(point).find(|c| c.layer == *first)?;
+    let of_round = |round| reference.trials.iter().find(|t| t.round == round).and_then(MessageTrial::per_s);
+    let pairs: Vec<(f64, f64)> =
+        cell.trials.iter().filter_map(|trial| Some((trial.per_s()?, of_round(trial.round)?))).collect();
+    paired_ratio(&pairs).map(Into::into)
+}

@@ -1,0 +1,93 @@
+//! An end of a connection: a message layer over a socket.
+
+use netfathom_model::layer::{End as Whose, Form, Layer};
+
+use super::error::EndError;
+use super::ground::Socket;
+
+mod bare;
+mod datagram;
+mod library;
+mod sendfile;
+
+/// Bytes of the header of bare messages: the body's length, little-endian.
+pub const HEADER_BYTES: usize = 4;
+
+/// A message layer at one end of a connection.
+pub trait End: Send {
+    /// Hands a message over, or as many as go in one call; how many.
+    fn send(&mut self) -> Result<u64, EndError>;
+
+    /// How many messages go in one call.
+    fn burst(&self) -> u64 {
+        1
+    }
+
+    /// Waits until the system has taken everything.
+    fn drain(&mut self) -> Result<(), EndError> {
+        Ok(())
+    }
+
+    /// Has everything leave that is held back on purpose.
+    fn flush(&mut self) -> Result<(), EndError> {
+        Ok(())
+    }
+
+    /// Waits for messages; how many have come whole. 0 when the other end has finished.
+    fn receive(&mut self) -> Result<u64, EndError>;
+
+    /// Sends the bulk, once it was asked for.
+    fn post(&mut self) -> Result<(), EndError>;
+
+    /// Asks for the bulk, and waits until it is there.
+    fn fetch(&mut self) -> Result<(), EndError>;
+
+    /// Tells the other end that nothing more comes.
+    fn finish(&mut self) -> Result<(), EndError>;
+
+    /// Threads of its own, beside the one that calls it.
+    fn threads(&self) -> Vec<u32> {
+        Vec::new()
+    }
+}
+
+/// What an end is to carry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Load {
+    /// Bytes of a message's body.
+    pub message_bytes: usize,
+    /// Bytes of a bulk reply; 0 where there are none.
+    pub bulk_bytes: usize,
+}
+
+/// Puts a layer upon a socket. The other end is made at the same time, in another thread.
+pub fn make(layer: &Layer, whose: Whose, socket: Socket, load: Load) -> Result<Box<dyn End>, EndError> {
+    match (layer, socket) {
+        (Layer::Bare { form, .. }, Socket::Udp(socket)) => {
+            Ok(Box::new(datagram::Datagram::new(*form, socket, load)))
+        }
+        (Layer::Bare { form: Form::Sendfile, .. }, socket) => {
+            Ok(Box::new(sendfile::Sendfile::new(layer, whose, socket, load)?))
+        }
+        (Layer::Bare { form, .. }, socket) => {
+            Ok(Box::new(bare::Bare::new(*form, layer, whose, socket, load)?))
+        }
+        (Layer::Library { strategy }, socket) => {
+            Ok(Box::new(library::Library::new(*strategy, whose, socket, load)?))
+        }
+        (Layer::Peer { name }, _) => {
+            Err(EndError::Unexpected(format!("{} is not built into this program", name.name())))
+        }
+    }
+}
+
+/// A body that is not all zeros.
+fn pattern(bytes: usize) -> Vec<u8> {
+    (0..bytes).map(|n| (n % 251) as u8 + 1).collect()
+}
+
+/// Header and body, one behind the other.
+fn frame(body_bytes: usize) -> Vec<u8> {
+    let length = u32::try_from(body_bytes).unwrap_or(u32::MAX);
+    [&length.to_le_bytes()[..], &pattern(body_bytes)].concat()
+}

@@ -1,0 +1,59 @@
+//! Why messages could not be measured.
+
+use std::io;
+
+use netfathom_model::layer::{End, Layer};
+use netfathom_sys::cpu::CpuError;
+
+use crate::lab::LabError;
+
+/// Why messages could not be measured.
+#[derive(Debug, thiserror::Error)]
+pub enum MessageError {
+    /// There can be no lab here.
+    #[error("{0}; without root choose --loopback")]
+    Lab(#[from] LabError),
+    /// The processors asked for cannot be had.
+    #[error("{0}")]
+    Cpu(#[from] CpuError),
+    /// There are too few processors.
+    #[error("--cpus cross: this process may use one processor only; choose --cpus same")]
+    OneProcessor,
+    /// A connection between the ends could not be made.
+    #[error("cannot {action}: {source}")]
+    Connect {
+        /// What was tried.
+        action: &'static str,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// An end could not be made, or broke off.
+    #[error("{layer}: the {end} {what}: {source}", end = .end.name())]
+    End {
+        /// The layer.
+        layer: Layer,
+        /// Which end.
+        end: End,
+        /// What it could not do.
+        what: &'static str,
+        /// Why not.
+        source: EndError,
+    },
+    /// A thread could not be started.
+    #[error("cannot start a thread for an end: {0}; see the limit of processes (ulimit -u)")]
+    Thread(io::Error),
+}
+
+/// What an end says when it cannot go on.
+#[derive(Debug, thiserror::Error)]
+pub enum EndError {
+    /// The system said so.
+    #[error(transparent)]
+    Io(#[from] io::Error),
+    /// The message library said so.
+    #[error(transparent)]
+    Library(#[from] netfathom_message::Error),
+    /// It came to something that cannot be.
+    #[error("{0}")]
+    Unexpected(String),
+}

@@ -1,0 +1,63 @@
+//! The server sends each message back; the next one leaves when it is there.
+
+use netfathom_model::plan::Carrier;
+use netfathom_sys::clock::monotonic_ns;
+
+use super::end::End;
+use super::error::EndError;
+use super::pace::Pace;
+use super::task::{Done, Next, Task};
+
+/// Sends and waits until there were enough round trips, or time is over. With a rate a message
+/// leaves when it is to, and the answer to the last one is there: its time counts from when it was
+/// to leave.
+pub fn client(end: &mut dyn End, task: &Task<'_>) -> Result<Done, EndError> {
+    let mut pace = Pace::new(task.plan.rate_per_s, task.shared_processor);
+    let mut done = Done::nothing();
+    let mut next = Next::Go;
+    while next == Next::Go {
+        let (intended_ns, now) = pace.wait(done.messages);
+        if done.first_ns == 0 {
+            done.first_ns = now;
+        }
+        next = task.next(done.messages, now - done.first_ns);
+        if next != Next::Go {
+            task.announce(done.messages + 1);
+        }
+        end.send()?;
+        end.flush()?;
+        done.messages += 1;
+        if end.receive()? == 0 {
+            if task.plan.carrier == Carrier::Udp {
+                // A datagram was lost: it counts as sent.
+                continue;
+            }
+            return Err(EndError::Unexpected("the server has closed the connection".into()));
+        }
+        let arrived_ns = monotonic_ns();
+        done.times.add(arrived_ns as i64 - intended_ns as i64);
+        done.timed += 1;
+        done.last_ns = arrived_ns;
+    }
+    done.cut_short = next == Next::CutShort;
+    done.lag = pace.lag;
+    Ok(done)
+}
+
+/// Sends back what comes.
+pub fn server(end: &mut dyn End, task: &Task<'_>) -> Result<Done, EndError> {
+    let mut done = Done::nothing();
+    while !task.is_all(done.messages) {
+        let came = end.receive()?;
+        if came == 0 {
+            break;
+        }
+        for _ in 0..came {
+            end.send()?;
+        }
+        end.flush()?;
+        done.messages += came;
+    }
+    end.drain()?;
+    Ok(done)
+}

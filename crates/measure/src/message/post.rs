@@ -1,0 +1,49 @@
+//! The server answers each small request with a bulk reply, to where the client wants it.
+
+use netfathom_sys::clock::monotonic_ns;
+
+use super::end::End;
+use super::error::EndError;
+use super::task::{Done, Next, Task};
+
+/// Bytes of a request.
+pub const REQUEST_BYTES: usize = 4;
+
+/// Fetches until there were enough replies, or time is over.
+pub fn client(end: &mut dyn End, task: &Task<'_>) -> Result<Done, EndError> {
+    let mut done = Done::nothing();
+    let mut now = monotonic_ns();
+    (done.first_ns, done.last_ns) = (now, now);
+    let mut next = Next::Go;
+    while next == Next::Go {
+        next = task.next(done.messages, now - done.first_ns);
+        if next != Next::Go {
+            task.announce(done.messages + 1);
+        }
+        end.fetch()?;
+        now = monotonic_ns();
+        done.times.add(now as i64 - done.last_ns as i64);
+        done.last_ns = now;
+        done.messages += 1;
+    }
+    done.timed = done.messages;
+    done.cut_short = next == Next::CutShort;
+    Ok(done)
+}
+
+/// Sends a reply for each request.
+pub fn server(end: &mut dyn End, task: &Task<'_>) -> Result<Done, EndError> {
+    let mut done = Done::nothing();
+    while !task.is_all(done.messages) {
+        let came = end.receive()?;
+        if came == 0 {
+            break;
+        }
+        for _ in 0..came {
+            end.post()?;
+        }
+        done.messages += came;
+    }
+    end.drain()?;
+    Ok(done)
+}

@@ -1,0 +1,205 @@
+//! One trial of one cell: two ends, each in a thread on its processor.
+
+use std::io;
+use std::sync::atomic::{
+    AtomicBool, AtomicU32, Ordering::AcqRel, Ordering::Acquire, Ordering::Relaxed, Ordering::Release,
+};
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::thread::{self, Scope, ScopedJoinHandle};
+use std::time::{Duration, Instant};
+
+use netfathom_model::layer::End as Whose;
+use netfathom_model::plan::{MessagePlan, MessageTest};
+use netfathom_model::record::{EndCost, ProcessorPair, TcpCounts};
+use netfathom_sys::cpu;
+
+use super::costs::Meter;
+use super::end::{self, End, Load};
+use super::error::{EndError, MessageError};
+use super::ground::{Ground, Socket, counts};
+use super::order::Cell;
+use super::task::{Done, Task};
+use super::{oneway, pingpong, post};
+
+/// What a trial may take beyond its time before its connection is cut.
+const OVERRUN: Duration = Duration::from_secs(5);
+/// How often is looked whether the user wants an end.
+const LOOK: Duration = Duration::from_millis(100);
+/// Looks at whether the other end is ready.
+const NAP: Duration = Duration::from_micros(20);
+
+/// What a trial came to.
+pub struct Shot {
+    /// What the client tells.
+    pub client: Done,
+    /// What the server tells.
+    pub server: Done,
+    /// What the client took.
+    pub client_cost: EndCost,
+    /// What the server took.
+    pub server_cost: EndCost,
+    /// What the kernel counted of TCP.
+    pub tcp: Option<TcpCounts>,
+}
+
+/// Where the two ends wait for each other.
+#[derive(Default)]
+struct Meeting {
+    ready: AtomicU32,
+    failed: AtomicBool,
+}
+
+impl Meeting {
+    /// Waits for the other end; `false` if it will not come.
+    fn wait(&self) -> bool {
+        self.ready.fetch_add(1, AcqRel);
+        while self.ready.load(Acquire) < 2 {
+            if self.failed.load(Acquire) {
+                return false;
+            }
+            thread::sleep(NAP);
+        }
+        true
+    }
+}
+
+/// Makes a trial; `None` where the user ended it.
+pub fn make(
+    plan: &MessagePlan,
+    cell: &Cell,
+    pair: ProcessorPair,
+    ground: &Ground,
+    stop: &AtomicBool,
+) -> Result<Option<Shot>, MessageError> {
+    let (client, server) = ground.connect()?;
+    let task = Task::new(plan, pair.client == pair.server, stop);
+    let meeting = Meeting::default();
+    let before = ground.tcp_counts();
+    let place = |whose, cpu, socket| Place { whose, cpu, socket, cell, task: &task, meeting: &meeting };
+    let places = [place(Whose::Client, pair.client, &client), place(Whose::Server, pair.server, &server)];
+    let [client_end, server_end] = thread::scope(|scope| {
+        let (ended, ends) = channel();
+        let [a, b] = places.map(|place| start(scope, place, ended.clone()));
+        drop(ended);
+        watch(&ends, Duration::from_nanos(plan.most_ns) + OVERRUN, stop, || {
+            client.cut();
+            server.cut();
+        });
+        [a, b].map(|thread| {
+            let thread = thread.map_err(MessageError::Thread)?;
+            thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        })
+    });
+    if stop.load(Relaxed) {
+        return Ok(None);
+    }
+    // Who has failed first is told: the other end only lost its peer.
+    let (client_end, server_end) = (client_end?, server_end?);
+    let (Some((client, client_cost)), Some((server, server_cost))) = (client_end, server_end) else {
+        return Ok(None);
+    };
+    let tcp = before.zip(ground.tcp_counts()).map(|(then, now)| counts(now.since(&then)));
+    Ok(Some(Shot { client, server, client_cost, server_cost, tcp }))
+}
+
+/// Waits until both ends have ended; cuts their connection when it takes too long, or the user wants
+/// an end and they do not come to it by themselves.
+fn watch(ends: &std::sync::mpsc::Receiver<()>, most: Duration, stop: &AtomicBool, cut: impl Fn()) {
+    let begin = Instant::now();
+    let mut stopped = 0;
+    loop {
+        match ends.recv_timeout(LOOK) {
+            Ok(()) => {}
+            Err(RecvTimeoutError::Disconnected) => return,
+            Err(RecvTimeoutError::Timeout) => {
+                stopped += u32::from(stop.load(Relaxed));
+                if begin.elapsed() > most || stopped > 3 {
+                    cut();
+                }
+            }
+        }
+    }
+}
+
+/// What an end needs.
+struct Place<'a> {
+    whose: Whose,
+    cpu: usize,
+    socket: &'a Socket,
+    cell: &'a Cell,
+    task: &'a Task<'a>,
+    meeting: &'a Meeting,
+}
+
+type Outcome = Result<Option<(Done, EndCost)>, MessageError>;
+
+fn start<'s, 'e: 's>(
+    scope: &'s Scope<'s, 'e>,
+    place: Place<'e>,
+    ended: Sender<()>,
+) -> io::Result<ScopedJoinHandle<'s, Outcome>> {
+    let name = place.whose.name().to_owned();
+    thread::Builder::new().name(name).spawn_scoped(scope, move || {
+        let outcome = place.run();
+        if outcome.is_err() {
+            place.meeting.failed.store(true, Release);
+            place.socket.cut();
+        }
+        // Nobody waits for it where the other one could not even start.
+        let _ = ended.send(());
+        outcome
+    })
+}
+
+impl Place<'_> {
+    fn run(&self) -> Outcome {
+        cpu::pin(self.cpu)?;
+        let told = |what| {
+            move |source| MessageError::End { layer: self.cell.layer.clone(), end: self.whose, what, source }
+        };
+        let mut end = self.make().map_err(told("could not be made"))?;
+        if !self.meeting.wait() {
+            return Ok(None);
+        }
+        let meter = Meter::start(&*end, self.socket);
+        let done = self.work(&mut *end).map_err(told("broke off"))?;
+        let cost = meter.stop();
+        self.close(&mut *end).map_err(told("could not close"))?;
+        Ok(Some((done, cost)))
+    }
+
+    fn make(&self) -> Result<Box<dyn End>, EndError> {
+        let bytes = self.cell.bytes as usize;
+        let load = match self.task.plan.test {
+            MessageTest::Post => Load { message_bytes: post::REQUEST_BYTES, bulk_bytes: bytes },
+            _ => Load { message_bytes: bytes, bulk_bytes: 0 },
+        };
+        end::make(&self.cell.layer, self.whose, self.socket.again()?, load)
+    }
+
+    fn work(&self, end: &mut dyn End) -> Result<Done, EndError> {
+        match (self.task.plan.test, self.whose) {
+            (MessageTest::Oneway, Whose::Client) => oneway::client(end, self.task),
+            (MessageTest::Oneway, Whose::Server) => oneway::server(end, self.task),
+            (MessageTest::Pingpong, Whose::Client) => pingpong::client(end, self.task),
+            (MessageTest::Pingpong, Whose::Server) => pingpong::server(end, self.task),
+            (MessageTest::Post, Whose::Client) => post::client(end, self.task),
+            (MessageTest::Post, Whose::Server) => post::server(end, self.task),
+        }
+    }
+
+    /// The client closes once the server has read its meters, and the server when it sees that.
+    fn close(&self, end: &mut dyn End) -> Result<(), EndError> {
+        match self.whose {
+            Whose::Client => {
+                self.task.await_counted();
+                end.finish()
+            }
+            Whose::Server => {
+                self.task.has_counted();
+                while end.receive()? > 0 {}
+                Ok(())
+            }
+        }
+    }
+}

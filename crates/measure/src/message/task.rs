@@ -1,0 +1,121 @@
+//! What the two ends of a trial share.
+
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use std::sync::atomic::{AtomicBool, AtomicU64};
+use std::time::{Duration, Instant};
+
+use netfathom_model::plan::MessagePlan;
+use netfathom_stats::Distribution;
+
+use super::samples::Samples;
+
+/// Resolution of times: a bucket is less than one percent wide.
+pub const GRAIN: u32 = 7;
+/// Closed loop, one way: the clock is read once in so many messages, which costs a small message
+/// about a nanosecond at either end.
+const EVERY: u64 = 16;
+/// How long the client waits for the server to have counted what it took.
+const COUNTED: Duration = Duration::from_secs(1);
+
+/// What the two ends of a trial share.
+pub struct Task<'a> {
+    /// What was asked for.
+    pub plan: &'a MessagePlan,
+    /// Whether both ends are on one processor.
+    pub shared_processor: bool,
+    /// When messages left.
+    pub samples: Samples,
+    /// The user wants an end.
+    stop: &'a AtomicBool,
+    /// How many messages there will have been; known when the last one leaves.
+    total: AtomicU64,
+    counted: AtomicBool,
+}
+
+/// What an end has to tell.
+#[derive(Debug)]
+pub struct Done {
+    /// Messages that it sent, or that came.
+    pub messages: u64,
+    /// When the first one left or came, CLOCK_MONOTONIC.
+    pub first_ns: u64,
+    /// When the last one did of which the time is known.
+    pub last_ns: u64,
+    /// Messages until then.
+    pub timed: u64,
+    /// Whether time was over before there were enough.
+    pub cut_short: bool,
+    /// Times that this end took.
+    pub times: Distribution,
+    /// How late messages left.
+    pub lag: Option<Distribution>,
+}
+
+impl Done {
+    /// Nothing yet.
+    pub fn nothing() -> Self {
+        let times = Distribution::new(GRAIN);
+        Self { messages: 0, first_ns: 0, last_ns: 0, timed: 0, cut_short: false, times, lag: None }
+    }
+}
+
+/// What is to be done when it is so late.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Next {
+    /// Another one.
+    Go,
+    /// The last one.
+    Last,
+    /// The last one, though there are too few.
+    CutShort,
+}
+
+impl<'a> Task<'a> {
+    /// Of one trial.
+    pub fn new(plan: &'a MessagePlan, shared_processor: bool, stop: &'a AtomicBool) -> Self {
+        let all = plan.rate_per_s.is_some() || plan.messages < 64 * EVERY;
+        Self {
+            plan,
+            shared_processor,
+            samples: Samples::new(if all { 1 } else { EVERY }),
+            stop,
+            total: AtomicU64::new(u64::MAX),
+            counted: AtomicBool::new(false),
+        }
+    }
+
+    /// What is to be done after so many, so long after the first.
+    pub fn next(&self, messages: u64, elapsed_ns: u64) -> Next {
+        if messages + 1 >= self.plan.messages && elapsed_ns >= self.plan.least_ns {
+            Next::Last
+        } else if elapsed_ns >= self.plan.most_ns || self.stop.load(Relaxed) {
+            Next::CutShort
+        } else {
+            Next::Go
+        }
+    }
+
+    /// The client is about to send the last of so many.
+    pub fn announce(&self, total: u64) {
+        self.total.store(total, Release);
+    }
+
+    /// Whether the server has them all.
+    #[inline]
+    pub fn is_all(&self, messages: u64) -> bool {
+        messages >= self.total.load(Acquire)
+    }
+
+    /// The server has counted what it took.
+    pub fn has_counted(&self) {
+        self.counted.store(true, Release);
+    }
+
+    /// Waits until it has, so that what the close takes is in neither count; not for ever.
+    pub fn await_counted(&self) {
+        let begin = Instant::now();
+        while !self.counted.load(Acquire) && begin.elapsed() < COUNTED {
+            std::thread::sleep(Duration::from_micros(50));
+        }
+    }
+}

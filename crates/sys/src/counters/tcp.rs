@@ -1,0 +1,85 @@
+//! What the kernel counts of TCP in a network namespace.
+
+use std::collections::BTreeMap;
+
+use super::{CountersError, SNMP, missing, text};
+
+const NETSTAT: &str = "/proc/thread-self/net/netstat";
+
+/// Counts since the namespace was made.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TcpCounters {
+    /// Acknowledgements that were put off until their timer ran out (TcpExt DelayedACKs).
+    pub delayed_acks: u64,
+    /// Retransmission time-outs (TcpExt TCPTimeouts).
+    pub timeouts: u64,
+    /// Segments sent again (Tcp RetransSegs).
+    pub retransmitted: u64,
+}
+
+impl TcpCounters {
+    /// Reads those of the calling thread's namespace.
+    ///
+    /// # Errors
+    /// If /proc cannot be read, or a counter is not in it.
+    pub fn read() -> Result<Self, CountersError> {
+        Self::parse(&text(NETSTAT)?, &text(SNMP)?)
+    }
+
+    fn parse(netstat: &str, snmp: &str) -> Result<Self, CountersError> {
+        let (extended, plain) = (named(netstat, "TcpExt:"), named(snmp, "Tcp:"));
+        let number = |path, of: &BTreeMap<&str, &str>, name: &str| {
+            let number = of.get(name).and_then(|number| number.parse().ok());
+            number.ok_or_else(|| missing(path, format!("counter {name} of TCP")))
+        };
+        Ok(Self {
+            delayed_acks: number(NETSTAT, &extended, "DelayedACKs")?,
+            timeouts: number(NETSTAT, &extended, "TCPTimeouts")?,
+            retransmitted: number(SNMP, &plain, "RetransSegs")?,
+        })
+    }
+
+    /// What was added since an earlier reading; a counter that went backwards adds nothing.
+    #[must_use]
+    pub fn since(&self, earlier: &Self) -> Self {
+        Self {
+            delayed_acks: self.delayed_acks.saturating_sub(earlier.delayed_acks),
+            timeouts: self.timeouts.saturating_sub(earlier.timeouts),
+            retransmitted: self.retransmitted.saturating_sub(earlier.retransmitted),
+        }
+    }
+
+    /// Those of two namespaces together.
+    #[must_use]
+    pub fn plus(&self, other: &Self) -> Self {
+        Self {
+            delayed_acks: self.delayed_acks + other.delayed_acks,
+            timeouts: self.timeouts + other.timeouts,
+            retransmitted: self.retransmitted + other.retransmitted,
+        }
+    }
+}
+
+/// A line of names above a line of numbers, both after the same word.
+fn named<'a>(text: &'a str, word: &str) -> BTreeMap<&'a str, &'a str> {
+    let mut lines = text.lines().filter_map(|line| line.strip_prefix(word));
+    let names = lines.next().unwrap_or_default().split_ascii_whitespace();
+    let numbers = lines.next().unwrap_or_default().split_ascii_whitespace();
+    names.zip(numbers).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counters_are_found_by_name() {
+        let netstat = "TcpExt: A DelayedACKs TCPTimeouts\nTcpExt: 1 22 3\nIpExt: DelayedACKs\nIpExt: 9\n";
+        let snmp = "Ip: RetransSegs\nIp: 7\nTcp: MaxConn RetransSegs\nTcp: -1 44\n";
+        let expected = TcpCounters { delayed_acks: 22, timeouts: 3, retransmitted: 44 };
+        assert_eq!(TcpCounters::parse(netstat, snmp).unwrap(), expected);
+        assert!(TcpCounters::parse("", snmp).unwrap_err().to_string().contains("DelayedACKs"));
+        assert_eq!(expected.plus(&expected).since(&expected), expected);
+        assert!(TcpCounters::read().is_ok());
+    }
+}
