@@ -198,7 +198,7 @@ impl Place<'_> {
             Whose::Server => {
                 self.task.has_counted();
                 while end.receive()? > 0 {}
-                Ok(())
+                end.finish()
             }
         }
     }
