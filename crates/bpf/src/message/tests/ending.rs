@@ -1,0 +1,3 @@
+//! Beginning too early, and ending in all ways.
+
+use super::*;
