@@ -4,9 +4,11 @@ use std::{io, mem};
 
 mod spent;
 mod usage;
+mod workers;
 
 pub use spent::{Spent, spent_by_process, spent_by_thread};
 pub use usage::{ProcessorTimes, Scheduling, processor_times, scheduling, thread_id};
+pub use workers::{KernelWorkers, WorkersRan};
 
 /// What could not be done with processors, and why.
 #[derive(Debug, thiserror::Error)]

@@ -126,7 +126,10 @@ impl Calls {
     pub fn counts(&self) -> [Vec<CallCount>; ENDS] {
         self.mapping.get().counts.each_ref().map(|of_end| {
             let counts = of_end.iter().map(|cell| cell.load(Relaxed)).zip(0..);
-            counts.filter(|&(count, _)| count > 0).map(|(count, number)| CallCount { number, count }).collect()
+            counts
+                .filter(|&(count, _)| count > 0)
+                .map(|(count, number)| CallCount { number, count })
+                .collect()
         })
     }
 

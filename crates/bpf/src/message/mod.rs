@@ -10,8 +10,9 @@
 //!
 //! 1. [`Programs::load`], before there is a socket: what the kernel refuses is known early.
 //! 2. The sockets are connected, and nobody has sent anything yet.
-//! 3. [`Programs::attach`] gives the socket to the kernel. What came before would not be looked at
-//!    until more comes: it is refused ([`MessageError::Early`]).
+//! 3. [`Programs::attach`] gives the socket to the kernel. What came before is not looked at until
+//!    something else happens: of TCP it is worked on now by newer kernels, of UDP, and by older ones, it
+//!    is refused ([`MessageError::Early`]).
 //! 4. Now the other end may send. In a bounce, where both ends are echoes, the
 //!    first message is written into one of the two sockets.
 //! 5. [`KernelEnd::stop`], or an echo's `until`, ends it: what comes from then on is counted and
@@ -171,21 +172,24 @@ impl Programs {
         Ok(Self { object, mapping })
     }
 
-    /// Gives a socket to the kernel: of TCP an established one, of UDP a connected one (a sink's need
-    /// not be). It stays the caller's, who may close it at any time; the counts outlive it.
+    /// Gives a socket to the kernel: of TCP an established one, of UDP a connected one. It stays the
+    /// caller's, who may close it at any time; the counts outlive it. A socket of UDP that is bound only
+    /// can be a sink; of an echo all packets would be [`EndReport::refused`].
     ///
     /// # Errors
     /// [`MessageError::Early`] if something came before, and the socket is as it was; what the kernel
-    /// refused, such as a socket that another map has.
+    /// refused, such as a socket that has an end already.
     pub fn attach(self, socket: BorrowedFd<'_>) -> Result<KernelEnd, MessageError> {
         let datagrams = socket::is_of_datagrams(socket);
         let datagrams = datagrams.map_err(|source| MessageError::Socket { unknown: "is", source })?;
         self.mapping.get().datagrams.store(datagrams.into(), Relaxed);
         let fd = u64::from(socket.as_raw_fd().unsigned_abs()).to_ne_bytes();
         let map = sockets(&self.object)?;
-        map.update(&KEY, &fd[..map.value_size() as usize], MapFlags::ANY).map_err(step("give a socket to"))?;
+        map.update(&KEY, &fd[..map.value_size() as usize], MapFlags::ANY)
+            .map_err(step("give a socket to"))?;
         let end = KernelEnd { object: self.object, mapping: self.mapping };
-        // Whatever comes from here on is asked about, so that what lies there came before.
+        // Whatever comes from here on is asked about, so that what lies there came before. Looking for it
+        // makes newer kernels work on what TCP has.
         let waiting = socket::has_something_waiting(socket, datagrams);
         match waiting.map_err(|source| MessageError::Socket { unknown: "holds", source })? {
             true => Err(MessageError::Early),

@@ -12,9 +12,9 @@ use netfathom_testkit::privileged;
 use super::*;
 use crate::lab::await_that;
 
-mod stream;
 mod datagram;
 mod ending;
+mod stream;
 
 const ECHO: Work = Work::Echo { until: None };
 
