@@ -3,6 +3,11 @@
 #ifndef NETFATHOM_MESSAGE_ABI_H
 #define NETFATHOM_MESSAGE_ABI_H
 
+/* The only socket of the map. */
+#define THIS 0
+/* What a packet can be made to have: the kernel takes 16,064 bytes at most (4 pages). */
+#define MOST_GROWN 16000
+
 /* One end's, shared with user space by mmap. */
 struct shared {
 	/* Set by user space before the socket is given. */
@@ -11,8 +16,16 @@ struct shared {
 	__u64 datagrams;
 	/* The message from which on nothing goes back; 0 of none. */
 	__u64 until;
+	/* Of a post: what each message is answered by, and the pieces that it is made of. */
+	__u64 answer_bytes;
+	__u64 pieces;
 	/* Set by user space at any time: nothing goes back from here on. */
 	__u64 stopped;
+
+	/* Of a post over a stream: how much of a message has come, and of its answer has gone. */
+	__u64 position;
+	__u64 grown;
+	__u64 grown_bytes;
 
 	/* Verdicts, but for those on the end of a stream. */
 	__u64 calls;

@@ -1,115 +1,44 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
  * The kernel's end of a conversation: what comes to a socket goes back where it came from, or
- * goes nowhere. Verdicts on a socket in a map; nobody has to read or write it.
+ * goes nowhere, or is answered by more or less of it. Verdicts on a socket in a map; nobody has to
+ * read or write it.
  */
 #include "../include/kernel.h"
 #include "../include/histogram.h"
 #include "abi.h"
+#include "book.h"
+#include "post.h"
 
-/* enum sk_action of include/uapi/linux/bpf.h */
-#define SK_DROP 0
-#define SK_PASS 1
-
-struct __sk_buff {
-	__u32 len;
-};
-
-struct shared shared;
-
-struct {
-	__uint(type, BPF_MAP_TYPE_SOCKMAP);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, __u32);
-} sockets SEC(".maps");
-
-/* Packets of UDP may be at this on several processors at once, so that all sums are atomic. */
-static __always_inline __u64 add(__u64 *sum, __u64 value)
+/* The end of a stream, which whoever has the socket may see. */
+static __always_inline bool is_end(const struct __sk_buff *skb)
 {
-	return __sync_fetch_and_add(sum, value);
-}
-
-static __always_inline void book_interval(__u64 now)
-{
-	__u64 before = __sync_lock_test_and_set(&shared.last_message_ns, now);
-	__s64 interval = now - before;
-	__u32 index;
-
-	if (!before) {
-		shared.first_message_ns = now;
-		return;
-	}
-	if (interval < 0) {
-		add(&shared.negative, 1);
-		return;
-	}
-	index = bucket_index(interval);
-	if (index < BUCKETS)
-		add(&shared.buckets[index], 1);
-}
-
-/* How many messages these bytes make whole. */
-static __always_inline __u64 completed(__u64 bytes_before, __u32 bytes)
-{
-	if (shared.datagrams || !shared.message_bytes)
-		return 1;
-	return (bytes_before + bytes) / shared.message_bytes - bytes_before / shared.message_bytes;
-}
-
-/* Returns the number of the message that these bytes begin in, from 1. */
-static __always_inline __u64 book(__u32 bytes)
-{
-	__u64 now = bpf_ktime_get_ns();
-	__u64 whole = completed(add(&shared.bytes, bytes), bytes);
-	__u64 number = add(&shared.messages, whole) + 1;
-
-	if (!add(&shared.calls, 1))
-		shared.first_ns = now;
-	shared.last_ns = now;
-	if (whole) {
-		book_interval(now);
-		add(&shared.together, whole - 1);
-	}
-	return number;
+	return !skb->len && !shared.datagrams;
 }
 
 static __always_inline int send_back(struct __sk_buff *skb)
 {
-	__u32 bytes = skb->len;
-	int verdict = SK_DROP;
-
 	/*
 	 * A datagram in several pieces of memory would be sent as several datagrams, an empty
 	 * one not at all.
 	 */
-	if (!shared.datagrams || (bytes && !bpf_skb_pull_data(skb, bytes)))
-		verdict = bpf_sk_redirect_map(skb, &sockets, 0, 0);
-	if (verdict == SK_PASS)
-		add(&shared.returned_bytes, bytes);
-	else
-		add(&shared.refused, 1);
-	return verdict;
+	if (shared.datagrams && (!skb->len || bpf_skb_pull_data(skb, skb->len)))
+		return refuse();
+	return send_to(skb, &sockets, THIS, skb->len);
 }
 
 SEC("sk_skb/verdict")
 int message_echo(struct __sk_buff *skb)
 {
-	__u64 number;
-
-	/* The end of a stream, which whoever has the socket may see. */
-	if (!skb->len && !shared.datagrams)
+	if (is_end(skb))
 		return SK_PASS;
-	number = book(skb->len);
-	if (shared.stopped || (shared.until && number >= shared.until))
-		return SK_DROP;
-	return send_back(skb);
+	return is_answered(book(skb->len)) ? send_back(skb) : SK_DROP;
 }
 
 SEC("sk_skb/verdict")
 int message_sink(struct __sk_buff *skb)
 {
-	if (!skb->len && !shared.datagrams)
+	if (is_end(skb))
 		return SK_PASS;
 	book(skb->len);
 	return SK_DROP;

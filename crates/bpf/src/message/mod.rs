@@ -1,4 +1,5 @@
-//! Ends of a conversation that are in the kernel: an echo, or a sink, for one connected socket.
+//! Ends of a conversation that are in the kernel, for one connected socket each: an echo, a sink, or
+//! an end of a post ([`Work`]).
 //!
 //! The socket stands in a map (sockmap), and a verdict is asked about each packet that comes to it,
 //! in the soft interrupt that brings it. An echo's verdict sends the packet out of the same socket, which
@@ -25,25 +26,30 @@
 use std::io;
 use std::num::NonZeroU32;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
+use std::os::unix::net::UnixDatagram;
 use std::sync::atomic::Ordering::Relaxed;
 
 use libbpf_rs::{MapCore, MapFlags, Object, ObjectBuilder};
-use netfathom_stats::Histogram;
 
+mod report;
 mod shared;
 mod socket;
 #[cfg(test)]
 mod tests;
+mod work;
 
+pub use report::EndReport;
 pub use shared::GRAIN;
 use shared::Shared;
+use work::{HOP, SOCKETS};
+pub use work::{MOST_GROWN, Work};
 
 use crate::mapping::Mapping;
 
 const OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/message.bpf.o"));
 
-/// The only socket of the map.
-const KEY: [u8; 4] = [0; 4];
+/// The place of the socket in its map.
+const THIS: u32 = 0;
 
 /// Why there is no end in the kernel.
 #[derive(Debug, thiserror::Error)]
@@ -64,6 +70,12 @@ pub enum MessageError {
         /// Why.
         source: io::Error,
     },
+    /// It cannot answer such messages like that.
+    #[error("this is more than the kernel's end of a message can do: {0}")]
+    Unfit(String),
+    /// The pair of sockets that replies grow between could not be made.
+    #[error("cannot make the sockets that the kernel's replies go through: {0}")]
+    Hop(io::Error),
     /// Somebody was too early.
     #[error(
         "something came to the socket before it was given to the kernel, which would leave it there; \
@@ -82,112 +94,60 @@ fn step(step: &'static str) -> impl Fn(libbpf_rs::Error) -> MessageError {
     move |source| MessageError::Step { step, source }
 }
 
-/// What an end does with what comes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Work {
-    /// Sends it back.
-    Echo {
-        /// The message that does not go back, counted from 1, and none after it. It is exact where
-        /// no more than one message is under way.
-        until: Option<u64>,
-    },
-    /// Counts and drops it.
-    Sink,
-}
-
-impl Work {
-    fn program(self) -> &'static str {
-        match self {
-            Self::Echo { .. } => "message_echo",
-            Self::Sink => "message_sink",
-        }
-    }
-}
-
-/// What an end in the kernel saw; times are CLOCK_MONOTONIC, in nanoseconds.
-#[derive(Clone, Debug)]
-pub struct EndReport {
-    /// Verdicts: packets, as they came to the socket.
-    pub calls: u64,
-    /// Bytes in them.
-    pub bytes: u64,
-    /// Messages that came whole.
-    pub messages: u64,
-    /// Bytes that an echo gave to be sent back.
-    pub returned_bytes: u64,
-    /// Packets that should have gone back, and that the kernel would not take.
-    pub refused: u64,
-    /// Messages that were whole at the same moment as another, and have no interval of their own.
-    pub together: u64,
-    /// The first verdict.
-    pub first_ns: Option<u64>,
-    /// The last one.
-    pub last_ns: Option<u64>,
-    /// When the first message was whole.
-    pub first_message_ns: Option<u64>,
-    /// When the last one was.
-    pub last_message_ns: Option<u64>,
-    /// Time from one message to the next, both whole. Where one message at a time goes to and
-    /// fro, they are round-trip times, one fewer than messages.
-    pub intervals: Histogram,
-}
-
-impl EndReport {
-    /// The mean of the intervals, in nanoseconds, exactly; `None` without any.
-    #[must_use]
-    pub fn mean_interval_ns(&self) -> Option<f64> {
-        let ns = self.last_message_ns?.checked_sub(self.first_message_ns?)?;
-        let count = self.intervals.count();
-        (count > 0).then(|| ns as f64 / count as f64)
-    }
-}
-
-/// A program for an end, loaded and not attached to anything.
+/// The programs of an end, loaded and not attached to anything.
 pub struct Programs {
     object: Object,
     mapping: Mapping<Shared>,
+    work: Work,
+    message_bytes: u32,
 }
 
 impl Programs {
-    /// Loads the program of one end, for messages of so many bytes. Of datagrams each is a
+    /// Loads the programs of one end, for messages of so many bytes. Of datagrams each is a
     /// message, however long.
     ///
     /// # Errors
     /// What the kernel refused. Needs CAP_BPF and CAP_NET_ADMIN, and Linux 5.13 for TCP and UDP.
     pub fn load(work: Work, message_bytes: NonZeroU32) -> Result<Self, MessageError> {
         let mut open = ObjectBuilder::default().open_memory(OBJECT).map_err(step("open"))?;
+        let wanted = [false, true].map(|datagrams| work.programs(datagrams)).concat();
         open.progs_mut().for_each(|mut program| {
-            let load = program.name() == work.program();
+            let load = wanted.iter().any(|&(name, _)| program.name() == name);
             program.set_autoload(load);
         });
         let object = crate::probe::quietly(|| open.load()).map_err(step("load"))?;
         let mapping: Mapping<Shared> = Mapping::of_globals(&object)?;
-        mapping.get().message_bytes.store(message_bytes.get().into(), Relaxed);
-        if let Work::Echo { until: Some(until) } = work {
-            mapping.get().until.store(until, Relaxed);
-        }
-        let program = object.progs_mut().find(|p| p.name() == work.program());
-        let program = program.ok_or(MessageError::Abi("its name"))?;
-        program.attach_sockmap(sockets(&object)?.as_fd().as_raw_fd()).map_err(step("attach"))?;
-        Ok(Self { object, mapping })
+        let message_bytes = message_bytes.get();
+        let shared = mapping.get();
+        shared.message_bytes.store(message_bytes.into(), Relaxed);
+        shared.until.store(work.until().unwrap_or(0), Relaxed);
+        shared.answer_bytes.store(work.answer_bytes().unwrap_or(0).into(), Relaxed);
+        shared.pieces.store(work.pieces().into(), Relaxed);
+        Ok(Self { object, mapping, work, message_bytes })
     }
 
     /// Gives a socket to the kernel: of TCP an established one, of UDP a connected one. It stays the
     /// caller's, who may close it at any time; the counts outlive it. A socket of UDP that is bound only
-    /// can be a sink; of an echo all packets would be [`EndReport::refused`].
+    /// can be a sink; of other ends all packets would be [`EndReport::refused`].
     ///
     /// # Errors
-    /// [`MessageError::Early`] if something came before, and the socket is as it was; what the kernel
-    /// refused, such as a socket that has an end already.
+    /// [`MessageError::Early`] if something came before, and the socket is as it was;
+    /// [`MessageError::Unfit`] if the kernel cannot make such answers; what it refused, such as a
+    /// socket that has an end already.
     pub fn attach(self, socket: BorrowedFd<'_>) -> Result<KernelEnd, MessageError> {
         let datagrams = socket::is_of_datagrams(socket);
         let datagrams = datagrams.map_err(|source| MessageError::Socket { unknown: "is", source })?;
+        self.work.check(self.message_bytes, datagrams)?;
         self.mapping.get().datagrams.store(datagrams.into(), Relaxed);
-        let fd = u64::from(socket.as_raw_fd().unsigned_abs()).to_ne_bytes();
-        let map = sockets(&self.object)?;
-        map.update(&KEY, &fd[..map.value_size() as usize], MapFlags::ANY)
-            .map_err(step("give a socket to"))?;
-        let end = KernelEnd { object: self.object, mapping: self.mapping };
+        let programs = self.work.programs(datagrams);
+        for &(name, to) in programs {
+            let program = self.object.progs_mut().find(|program| program.name() == name);
+            let program = program.ok_or(MessageError::Abi("its programs"))?;
+            program.attach_sockmap(map(&self.object, to)?.as_fd().as_raw_fd()).map_err(step("attach"))?;
+        }
+        let hop = programs.iter().any(|&(_, map)| map == HOP).then(|| make_hop(&self.object)).transpose()?;
+        put(&map(&self.object, SOCKETS)?, THIS, socket)?;
+        let end = KernelEnd { object: self.object, mapping: self.mapping, _hop: hop };
         // Whatever comes from here on is asked about, so that what lies there came before. Looking for it
         // makes newer kernels work on what TCP has.
         let waiting = socket::has_something_waiting(socket, datagrams);
@@ -198,10 +158,30 @@ impl Programs {
     }
 }
 
+/// The sockets that replies grow between, at their places in `enum hop`: what goes out of the second comes
+/// in at the first.
+fn make_hop(object: &Object) -> Result<[UnixDatagram; 2], MessageError> {
+    let (comes_in, goes_out) = UnixDatagram::pair().map_err(MessageError::Hop)?;
+    let hop = map(object, HOP)?;
+    put(&hop, 0, comes_in.as_fd())?;
+    put(&hop, 1, goes_out.as_fd())?;
+    Ok([comes_in, goes_out])
+}
+
+fn put(map: &impl MapCore, key: u32, socket: BorrowedFd<'_>) -> Result<(), MessageError> {
+    let fd = socket.as_raw_fd().to_ne_bytes();
+    map.update(&key.to_ne_bytes(), &fd, MapFlags::ANY).map_err(step("give a socket to"))
+}
+
+fn map<'a>(object: &'a Object, name: &'static str) -> Result<libbpf_rs::Map<'a>, MessageError> {
+    object.maps().find(|map| map.name() == name).ok_or(MessageError::Abi(name))
+}
+
 /// A socket's end in the kernel, until this is dropped or the socket closed.
 pub struct KernelEnd {
     object: Object,
     mapping: Mapping<Shared>,
+    _hop: Option<[UnixDatagram; 2]>,
 }
 
 impl KernelEnd {
@@ -242,7 +222,7 @@ impl Drop for KernelEnd {
 }
 
 fn take_back(object: &Object) -> Result<(), MessageError> {
-    match sockets(object)?.delete(&KEY) {
+    match map(object, SOCKETS)?.delete(&THIS.to_ne_bytes()) {
         // Closed meanwhile: a closed socket leaves the map.
         Err(e) if is_absent(&e) => Ok(()),
         other => other.map_err(step("take the socket back from")),
@@ -251,8 +231,4 @@ fn take_back(object: &Object) -> Result<(), MessageError> {
 
 fn is_absent(error: &libbpf_rs::Error) -> bool {
     matches!(error.kind(), libbpf_rs::ErrorKind::NotFound | libbpf_rs::ErrorKind::InvalidInput)
-}
-
-fn sockets(object: &Object) -> Result<libbpf_rs::Map<'_>, MessageError> {
-    object.maps().find(|map| map.name() == "sockets").ok_or(MessageError::Abi("its sockets"))
 }

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use netfathom_stats::Histogram;
 
-use super::EndReport;
+use super::report::EndReport;
 use crate::mapping::Atomics;
 
 /// `log2` of the buckets an octave in the kernel's histogram.
@@ -16,7 +16,12 @@ pub(super) struct Shared {
     pub message_bytes: AtomicU64,
     pub datagrams: AtomicU64,
     pub until: AtomicU64,
+    pub answer_bytes: AtomicU64,
+    pub pieces: AtomicU64,
     pub stopped: AtomicU64,
+    position: AtomicU64,
+    grown: AtomicU64,
+    grown_bytes: AtomicU64,
     pub calls: AtomicU64,
     pub bytes: AtomicU64,
     pub messages: AtomicU64,

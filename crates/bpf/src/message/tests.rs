@@ -14,6 +14,7 @@ use crate::lab::await_that;
 
 mod datagram;
 mod ending;
+mod post;
 mod stream;
 
 const ECHO: Work = Work::Echo { until: None };

@@ -186,7 +186,7 @@ const VICTIM: &str = "NETFATHOM_TEST_MESSAGE_VICTIM";
 /// The numbers of its program and its map.
 fn loaded(end: &KernelEnd) -> [u32; 2] {
     let program = end.object.progs().find(|p| p.autoload()).unwrap();
-    let map = sockets(&end.object).unwrap();
+    let map = map(&end.object, SOCKETS).unwrap();
     [Program::id_from_fd(program.as_fd()).unwrap(), map.info().unwrap().info.id]
 }
 
