@@ -8,6 +8,9 @@
 /* What a packet can be made to have: the kernel takes 16,064 bytes at most (4 pages). */
 #define MOST_GROWN 16000
 
+/* Bytes that may be sent back and not be acknowledged. */
+#define MOST_UNREAD (64 << 20)
+
 /* One end's, shared with user space by mmap. */
 struct shared {
 	/* Set by user space before the socket is given. */
@@ -26,6 +29,8 @@ struct shared {
 	__u64 position;
 	__u64 grown;
 	__u64 grown_bytes;
+	/* What a stream's other end had acknowledged before the first answer. */
+	__u64 acked_before;
 
 	/* Verdicts, but for those on the end of a stream. */
 	__u64 calls;

@@ -7,9 +7,17 @@
 #define SK_DROP 0
 #define SK_PASS 1
 
+/* The fields of include/uapi/linux/bpf.h that are needed, at their places. */
 struct __sk_buff {
 	__u32 len;
+	__u8 unused[164];
+	/* A struct bpf_sock, which the kernel alone reads. */
+	__u64 sk;
 };
+
+struct tcp_sock {
+	__u64 bytes_acked;
+} relocated;
 
 struct shared shared;
 
@@ -79,6 +87,28 @@ static __always_inline int refuse(void)
 {
 	add(&shared.refused, 1);
 	return SK_DROP;
+}
+
+/*
+ * Whether the other end of a stream takes too little of what is sent back. It waits for its worker
+ * without any limit of the kernel's.
+ */
+static __always_inline bool is_clogged(struct __sk_buff *skb)
+{
+	struct tcp_sock *tcp;
+	void *sk;
+
+	if (shared.datagrams)
+		return false;
+	sk = (void *)skb->sk;
+	if (!sk)
+		return false;
+	tcp = bpf_skc_to_tcp_sock(sk);
+	if (!tcp)
+		return false;
+	if (!shared.returned_bytes)
+		shared.acked_before = tcp->bytes_acked;
+	return shared.returned_bytes > MOST_UNREAD + tcp->bytes_acked - shared.acked_before;
 }
 
 /* Sends so many bytes out of a socket of a map. */

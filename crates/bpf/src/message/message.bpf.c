@@ -32,7 +32,9 @@ int message_echo(struct __sk_buff *skb)
 {
 	if (is_end(skb))
 		return SK_PASS;
-	return is_answered(book(skb->len)) ? send_back(skb) : SK_DROP;
+	if (!is_answered(book(skb->len)))
+		return SK_DROP;
+	return is_clogged(skb) ? refuse() : send_back(skb);
 }
 
 SEC("sk_skb/verdict")

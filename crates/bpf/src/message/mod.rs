@@ -21,6 +21,9 @@
 //! 6. [`KernelEnd::detach`], or a drop: from here on the socket is like any other. So it is when
 //!    the process ends for whatever reason: programs and maps hang on its descriptors.
 //!
+//! What an answer waits for is memory of the kernel's that nobody is charged for: an end of TCP refuses to send
+//! more than 64 MiB that the other end has not acknowledged ([`EndReport::refused`]).
+//!
 //! A message is so many bytes of a stream, however many packets they come in, or a datagram.
 
 use std::io;
@@ -107,7 +110,7 @@ impl Programs {
     /// message, however long.
     ///
     /// # Errors
-    /// What the kernel refused. Needs CAP_BPF and CAP_NET_ADMIN, and Linux 5.13 for TCP and UDP.
+    /// What the kernel refused. Needs CAP_BPF, CAP_PERFMON, CAP_NET_ADMIN, and Linux 5.13 for TCP and UDP.
     pub fn load(work: Work, message_bytes: NonZeroU32) -> Result<Self, MessageError> {
         let mut open = ObjectBuilder::default().open_memory(OBJECT).map_err(step("open"))?;
         let wanted = [false, true].map(|datagrams| work.programs(datagrams)).concat();

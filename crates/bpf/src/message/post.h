@@ -79,7 +79,9 @@ int message_reply(struct __sk_buff *skb)
 	move_on(bytes);
 	if (!is_answered(number))
 		return SK_DROP;
-	return bpf_sk_redirect_map(skb, &hop, HOP_OUT, 0) == SK_PASS ? SK_PASS : refuse();
+	if (is_clogged(skb) || bpf_sk_redirect_map(skb, &hop, HOP_OUT, 0) != SK_PASS)
+		return refuse();
+	return SK_PASS;
 }
 
 /* One after the other: a single worker sends them. */

@@ -13,7 +13,8 @@ pub struct EndReport {
     pub messages: u64,
     /// Bytes that an echo gave to be sent back.
     pub returned_bytes: u64,
-    /// Packets that should have gone back, and that the kernel would not take.
+    /// Packets that should have gone back, and that the kernel would not take, or that would have waited
+    /// behind too many others. A stream is not whole from then on.
     pub refused: u64,
     /// Messages that were whole at the same moment as another, and have no interval of their own.
     pub together: u64,

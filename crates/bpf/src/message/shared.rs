@@ -22,6 +22,7 @@ pub(super) struct Shared {
     position: AtomicU64,
     grown: AtomicU64,
     grown_bytes: AtomicU64,
+    acked_before: AtomicU64,
     pub calls: AtomicU64,
     pub bytes: AtomicU64,
     pub messages: AtomicU64,

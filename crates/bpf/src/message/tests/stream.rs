@@ -128,3 +128,27 @@ fn the_kernels_client_times_the_server_of_user_space() {
     assert!(report.mean_interval_ns().unwrap() > 5e6);
     adds_up(&report);
 }
+
+#[test]
+fn what_a_client_does_not_read_is_refused_in_the_end() {
+    if !privileged("a client that does not read") {
+        return;
+    }
+    const MOST_UNREAD: u64 = 64 << 20;
+    let [mut client, server] = tcp_pair();
+    let end = attach(&server, ECHO, 1 << 16);
+    client.set_write_timeout(Some(Duration::from_secs(10))).unwrap();
+    let block = pattern(1 << 16, 1);
+    let mut written = 0;
+    while end.report().refused == 0 && written < 4 * MOST_UNREAD {
+        client.write_all(&block).unwrap();
+        written += block.len() as u64;
+    }
+    let report = end.report();
+    assert!(report.refused > 0 && report.returned_bytes >= MOST_UNREAD, "{report:?}");
+    // What was not refused is there, every byte.
+    end.stop();
+    thread::sleep(Duration::from_millis(20));
+    let returned = end.report().returned_bytes;
+    assert_eq!(io::copy(&mut (&client).take(returned), &mut io::sink()).unwrap(), returned);
+}
