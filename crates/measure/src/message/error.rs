@@ -53,6 +53,9 @@ pub enum EndError {
     /// The message library said so.
     #[error(transparent)]
     Library(#[from] netfathom_message::Error),
+    /// The kernel cannot be that end.
+    #[error(transparent)]
+    Kernel(#[from] netfathom_bpf::message::MessageError),
     /// It came to something that cannot be.
     #[error("{0}")]
     Unexpected(String),
