@@ -5,7 +5,7 @@
 
 /* The only socket of the map. */
 #define THIS 0
-/* What a packet can be made to have: the kernel takes 16,064 bytes at most (4 pages). */
+/* Bytes that a packet can be made to have: four pages less what the kernel needs of them. */
 #define MOST_GROWN 16000
 
 /* Bytes that may be sent back and not be acknowledged. */

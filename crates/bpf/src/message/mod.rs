@@ -110,7 +110,8 @@ impl Programs {
     /// message, however long.
     ///
     /// # Errors
-    /// What the kernel refused. Needs CAP_BPF, CAP_PERFMON, CAP_NET_ADMIN, and Linux 5.13 for TCP and UDP.
+    /// What the kernel refused. Needs CAP_BPF, CAP_PERFMON, CAP_NET_ADMIN, and Linux 5.13 for TCP and UDP,
+    /// 5.15 for [`Work::Reply`] over a stream.
     pub fn load(work: Work, message_bytes: NonZeroU32) -> Result<Self, MessageError> {
         let mut open = ObjectBuilder::default().open_memory(OBJECT).map_err(step("open"))?;
         let wanted = [false, true].map(|datagrams| work.programs(datagrams)).concat();

@@ -155,11 +155,18 @@ fn a_bounce_is_stopped() {
     client.write_all(&[7; 8]).unwrap();
     assert!(await_that(|| near.messages() > 100));
     near.stop();
-    thread::sleep(Duration::from_millis(20));
+    // The one that came last did not go back.
+    assert!(await_that(|| near.report().bytes == near.report().returned_bytes + 8));
     let at_rest = (near.messages(), far.messages());
     assert_eq!(at_rest.0, at_rest.1);
     thread::sleep(Duration::from_millis(20));
     assert_eq!((near.messages(), far.messages()), at_rest);
+}
+
+/// What the two ends of a conversation do, and the length of the messages of each.
+fn conversations() -> [[(Work, u32); 2]; 2] {
+    let post = |bytes| Work::Reply { bytes };
+    [[(ECHO, 8), (ECHO, 8)], [(Work::Ask { bytes: bytes(8), until: None }, 40_000), (post(bytes(40_000)), 8)]]
 }
 
 #[test]
@@ -167,9 +174,9 @@ fn sockets_are_closed_in_the_midst_of_a_bounce() {
     if !privileged("closing sockets while a message bounces") {
         return;
     }
-    for first in [0, 1] {
+    for (first, works) in [0, 1].into_iter().flat_map(|first| conversations().map(|works| (first, works))) {
         let mut pair = tcp_pair().map(Some);
-        let ends = pair.each_ref().map(|socket| attach(socket.as_ref().unwrap(), ECHO, 8));
+        let ends = [0, 1].map(|i| attach(pair[i].as_ref().unwrap(), works[i].0, works[i].1));
         pair[0].as_mut().unwrap().write_all(&[7; 8]).unwrap();
         assert!(await_that(|| ends[0].messages() > 100));
         pair[first] = None;
@@ -180,18 +187,37 @@ fn sockets_are_closed_in_the_midst_of_a_bounce() {
     }
 }
 
+#[test]
+fn ends_are_taken_away_in_the_midst_of_a_bounce() {
+    if !privileged("taking ends away while a message bounces") {
+        return;
+    }
+    for (first, works) in [0, 1].into_iter().flat_map(|first| conversations().map(|works| (first, works))) {
+        let mut pair = tcp_pair();
+        let mut ends = [0, 1].map(|i| Some(attach(&pair[i], works[i].0, works[i].1)));
+        pair[0].write_all(&[7; 8]).unwrap();
+        assert!(await_that(|| ends[0].as_ref().unwrap().messages() > 100));
+        for which in [first, 1 - first] {
+            assert!(ends[which].take().unwrap().detach().unwrap().messages > 0);
+        }
+    }
+}
+
 /// What is said to a process of this test program that is to be killed.
 const VICTIM: &str = "NETFATHOM_TEST_MESSAGE_VICTIM";
 
-/// The numbers of its program and its map.
+/// The numbers of a program and a map of it.
 fn loaded(end: &KernelEnd) -> [u32; 2] {
     let program = end.object.progs().find(|p| p.autoload()).unwrap();
     let map = map(&end.object, SOCKETS).unwrap();
     [Program::id_from_fd(program.as_fd()).unwrap(), map.info().unwrap().info.id]
 }
 
-fn is_there([program, map]: [u32; 2]) -> bool {
-    ProgInfoIter::default().any(|p| p.id == program) || MapInfoIter::default().any(|m| m.id == map)
+/// How many of those are there.
+fn present(ids: &[[u32; 2]]) -> usize {
+    let programs = ProgInfoIter::default().filter(|p| ids.iter().any(|id| id[0] == p.id));
+    let maps = MapInfoIter::default().filter(|m| ids.iter().any(|id| id[1] == m.id));
+    programs.count() + maps.count()
 }
 
 #[test]
@@ -213,23 +239,27 @@ fn a_process_that_is_killed_leaves_nothing() {
         assert!(std::io::BufRead::read_line(&mut said, &mut line).unwrap() > 0, "no numbers");
         ids = line.rsplit_once("bouncing ").map(|(_, ids)| {
             let ids: Vec<u32> = ids.split_whitespace().map(|id| id.parse().unwrap()).collect();
-            <[u32; 2]>::try_from(ids).unwrap()
+            ids.as_chunks::<2>().0.to_vec()
         });
     }
-    let was_there = is_there(ids.unwrap());
+    let ids = ids.unwrap();
+    let before = present(&ids);
     victim.kill().unwrap();
     victim.wait().unwrap();
-    assert!(was_there);
-    assert!(await_that(|| !is_there(ids.unwrap())));
+    assert_eq!((ids.len(), before), (4, 8));
+    assert!(await_that(|| present(&ids) == 0));
 }
 
 fn bounce_until_killed() {
-    let [mut client, server] = tcp_pair();
-    let (near, _far) = (attach(&client, ECHO, 8), attach(&server, ECHO, 8));
-    client.write_all(&[7; 8]).unwrap();
-    assert!(await_that(|| near.messages() > 100));
-    let [program, map] = loaded(&near);
-    println!("bouncing {program} {map}");
+    let conversations = conversations().map(|works| {
+        let mut pair = tcp_pair();
+        let ends = [0, 1].map(|i| attach(&pair[i], works[i].0, works[i].1));
+        pair[0].write_all(&[7; 8]).unwrap();
+        assert!(await_that(|| ends[0].messages() > 100));
+        (pair, ends)
+    });
+    let ids = conversations.iter().flat_map(|(_, ends)| ends).flat_map(loaded);
+    println!("bouncing {}", ids.map(|id| id.to_string()).collect::<Vec<_>>().join(" "));
     thread::sleep(Duration::from_secs(60));
 }
 
