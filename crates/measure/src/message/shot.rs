@@ -211,8 +211,11 @@ impl Place<'_> {
     fn make(&self) -> Result<Box<dyn End>, EndError> {
         let bytes = self.cell.bytes as usize;
         let load = match self.task.plan.test {
-            MessageTest::Post => Load { message_bytes: post::REQUEST_BYTES, bulk_bytes: bytes },
-            _ => Load { message_bytes: bytes, bulk_bytes: 0 },
+            MessageTest::Post => {
+                let grown = self.cell.placement.kernel_server();
+                Load { message_bytes: post::REQUEST_BYTES, bulk_bytes: bytes, grown }
+            }
+            _ => Load { message_bytes: bytes, bulk_bytes: 0, grown: false },
         };
         end::make(&self.cell.layer, self.whose, self.socket.again()?, load)
     }

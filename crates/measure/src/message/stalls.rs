@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use netfathom_model::layer::{End, Form, Layer, SocketOption};
 use netfathom_model::plan::MessageTest;
-use netfathom_model::record::{Distribution, MessageCell, MessageResult, Stall};
+use netfathom_model::record::{Distribution, MessageCell, MessageResult, MessageTrial, Stall};
 use netfathom_model::verdict::Finding;
 use netfathom_stats::bucket_bounds;
 
@@ -39,7 +39,7 @@ pub fn stall(test: MessageTest, cell: &MessageCell) -> Option<Stall> {
             return Some(Stall::Timeouts);
         }
         let (median, tail) = (cell.times.p50_ns, cell.times.p99_ns);
-        let waits = waited_share(cell).is_some_and(|share| share >= 0.5);
+        let waits = waited_and_beyond(cell).is_some_and(|(waited, beyond)| waited as f64 >= 0.5 * beyond);
         if tail > SPIKE_NS && tail > SPIKE.saturating_mul(median) && waits {
             return Some(Stall::WakeUps);
         }
@@ -70,14 +70,13 @@ pub fn share_within(times: &Distribution, range: Range<u64>) -> f64 {
     within as f64 / times.n.max(1) as f64
 }
 
-/// Part of the time beyond the median that the ends' threads were ready and waited for a processor.
-fn waited_share(cell: &MessageCell) -> Option<f64> {
-    let run_delay = |t: &netfathom_model::record::MessageTrial| {
-        Some(t.client.run_delay_ns.unwrap_or(0) + t.server.run_delay_ns?)
-    };
-    let waited: u64 = cell.trials.iter().map(run_delay).collect::<Option<Vec<_>>>()?.iter().sum();
+/// How long the ends' threads were ready and waited for a processor, and what the times are
+/// longer than the median, all together; nanoseconds.
+fn waited_and_beyond(cell: &MessageCell) -> Option<(u64, f64)> {
+    let waited = |t: &MessageTrial| t.client.run_delay_ns.unwrap_or(0) + t.server.run_delay_ns.unwrap_or(0);
+    let waited: u64 = cell.trials.iter().map(waited).sum();
     let beyond = cell.times.sum_ns as f64 - cell.times.p50_ns as f64 * cell.times.n as f64;
-    (beyond > 0.0).then(|| waited as f64 / beyond)
+    (beyond > 0.0).then_some((waited, beyond))
 }
 
 /// Whether small writes wait at an end until what was sent before is acknowledged.
@@ -118,10 +117,14 @@ fn finding(stall: Stall, cell: &MessageCell) -> Finding {
         ),
         Stall::WakeUps => (
             "an end was ready and had no processor: another thread had it".into(),
-            format!(
-                "by the scheduler's count the ends waited for a processor for {:.0} % of the time beyond the median",
-                100.0 * waited_share(cell).unwrap_or(0.0)
-            ),
+            waited_and_beyond(cell).map_or_else(String::new, |(waited, beyond)| {
+                format!(
+                    "by the scheduler's count the ends waited for a processor for {:.1} ms in all; what the times are \
+                     longer than their median adds up to {:.1} ms",
+                    waited as f64 / 1e6,
+                    beyond / 1e6
+                )
+            }),
             "keep other work off these processors, or put both ends on one (--cpus same)".into(),
         ),
     };

@@ -30,6 +30,8 @@ pub struct Bare {
     message: Vec<u8>,
     /// Header and body of a bulk reply.
     bulk: Vec<u8>,
+    /// Whether it comes from the kernel, without a header.
+    grown: bool,
     buffer: Vec<u8>,
     /// Bytes of a message that has not come whole.
     pending: usize,
@@ -49,6 +51,7 @@ impl Bare {
             quick_ack: has(SocketOption::QuickAck),
             message: frame(load.message_bytes),
             bulk: frame(load.bulk_bytes),
+            grown: load.grown,
             buffer: vec![0; READ_BYTES.max(load.bulk_bytes)],
             pending: 0,
             socket,
@@ -137,7 +140,7 @@ impl End for Bare {
             got += bytes;
             self.has_read()?;
         }
-        if header[..] != self.bulk[..HEADER_BYTES] {
+        if !self.grown && header[..] != self.bulk[..HEADER_BYTES] {
             return Err(EndError::Unexpected(format!("a reply came with the header {header:?}")));
         }
         Ok(())

@@ -58,6 +58,8 @@ pub struct Load {
     pub message_bytes: usize,
     /// Bytes of a bulk reply; 0 where there are none.
     pub bulk_bytes: usize,
+    /// Whether replies come from the kernel, which makes them of the request's bytes and zeros.
+    pub grown: bool,
 }
 
 /// Puts a layer upon a socket. The other end is made at the same time, in another thread.
