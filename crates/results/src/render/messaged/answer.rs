@@ -1,0 +1,151 @@
+//! The answer of a message benchmark in one sentence.
+
+use netfathom_model::layer::{Layer, Strategy};
+use netfathom_model::plan::MessageTest;
+use netfathom_model::record::{MessageCell, MessageResult, Remedied};
+
+use super::{Group, Quantity, as_it_was, best_remedy, ends, groups, pair, ratio, time};
+use crate::render::digits::grouped;
+
+/// The answer in one sentence, without its end. Stalls come first: nothing else is so slow.
+pub(crate) fn answer(result: &MessageResult) -> String {
+    let how = format!("{} trials, {}", result.plan.trials, ends(result));
+    let mut parts: Vec<String> = result.remedies.iter().map(stall).collect();
+    let home = home(result);
+    parts.extend(home.as_ref().and_then(|home| compared(result, home)));
+    parts.extend(processors(result));
+    if parts.is_empty() {
+        return format!("nothing was measured, so there is no answer yet; {how}");
+    }
+    format!("{}; {how}", parts.join("; "))
+}
+
+fn stall(remedied: &Remedied) -> String {
+    let median = |row: Option<&netfathom_model::record::RemedyRow>| {
+        row.filter(|row| row.times.n > 0).map_or_else(|| "n/a".into(), |row| time(row.times.p50_ns as f64))
+    };
+    let ended = match best_remedy(remedied) {
+        None => "and no remedy that was tried ends it".into(),
+        Some(best) => format!("with {} ({}) it is {}", best.remedy, best.layer, median(Some(best))),
+    };
+    format!(
+        "{} stalls with {} bytes, median {}, by {}; {ended}",
+        remedied.layer,
+        grouped(remedied.bytes as f64, 0),
+        median(as_it_was(remedied)),
+        remedied.stall.name(),
+    )
+}
+
+/// The pair of the first placement on which the first layer does best.
+fn home(result: &MessageResult) -> Option<Group<'_>> {
+    let quantity = Quantity::of(&result.plan);
+    let all = groups(result);
+    let first = all.first()?.placement;
+    let score = |group: &Group<'_>| {
+        let at = group.sizes().first().copied()?;
+        let value = quantity.of_cell(group.reference(&result.plan, at)?)?.value;
+        Some(if quantity == Quantity::Time { -value } else { value })
+    };
+    let known = all.into_iter().filter(|group| group.placement == first);
+    known.max_by(|a, b| {
+        score(a).unwrap_or(f64::NEG_INFINITY).total_cmp(&score(b).unwrap_or(f64::NEG_INFINITY))
+    })
+}
+
+/// The library's adaptive strategy, or the second layer, against the first.
+fn compared(result: &MessageResult, home: &Group<'_>) -> Option<String> {
+    let plan = &result.plan;
+    let adaptive = Layer::Library { strategy: Strategy::Adaptive };
+    let layers = home.layers(plan);
+    let others = || layers.iter().copied().filter(|layer| Some(*layer) != plan.layers.first());
+    let layer = others().find(|layer| **layer == adaptive).or_else(|| others().next());
+    let Some(layer) = layer else { return alone(result, home) };
+    let both = |bytes: &u64| Some((*bytes, home.cell(layer, *bytes)?, home.reference(plan, *bytes)?));
+    let sizes: Vec<(u64, &MessageCell, &MessageCell)> = home.sizes().iter().filter_map(both).collect();
+    let (small, large) = (sizes.first()?, sizes.last()?);
+    let text = match plan.test {
+        MessageTest::Post => one(result, large)?,
+        _ if small.0 == large.0 => one(result, small)?,
+        _ => format!("{}, and {} times with {}", one(result, small)?, times(result, large), bytes(large.0)),
+    };
+    Some(format!("{text} ({}, {})", home.placement.name(), pair(result, home.pair)))
+}
+
+type Beside<'a> = (u64, &'a MessageCell, &'a MessageCell);
+
+fn one(result: &MessageResult, beside: &Beside<'_>) -> Option<String> {
+    let quantity = Quantity::of(&result.plan);
+    let (size, cell, reference) = beside;
+    let absolute = format!(
+        "{} against {}",
+        quantity.value(quantity.of_cell(cell)?.value),
+        quantity.value(quantity.of_cell(reference)?.value)
+    );
+    let (layer, first, size) = (&cell.layer, &reference.layer, bytes(*size));
+    let times = times(result, beside);
+    Some(match (quantity, result.plan.test) {
+        (Quantity::Messages, _) => {
+            format!("{layer} sends {times} times as many messages a second as {first} with {size} ({absolute})")
+        }
+        (Quantity::Bytes, _) => {
+            format!("{layer} brings replies of {size} {times} times as fast as {first} ({absolute})")
+        }
+        (Quantity::Time, test) => {
+            let what = if test == MessageTest::Oneway { "a message" } else { "a round trip" };
+            format!("{what} with {layer} takes {times} times as long as with {first} with {size} ({absolute})")
+        }
+    })
+}
+
+/// The multiple; where its interval holds 1 this is said.
+fn times(result: &MessageResult, (_, cell, reference): &Beside<'_>) -> String {
+    let figure = Quantity::of(&result.plan).ratio(cell, reference);
+    let text = ratio(figure);
+    match figure {
+        Some(figure) if figure.half_width.is_some() && figure.holds(1.0) => format!("{text} (no difference)"),
+        _ => text,
+    }
+}
+
+/// There is nothing to compare the only layer with.
+fn alone(result: &MessageResult, home: &Group<'_>) -> Option<String> {
+    let quantity = Quantity::of(&result.plan);
+    let size = home.sizes().first().copied()?;
+    let cell = home.reference(&result.plan, size)?;
+    Some(format!(
+        "{}: {}, {}, with {} ({}, {})",
+        cell.layer,
+        quantity.name(&result.plan),
+        quantity.text(quantity.of_cell(cell)?),
+        bytes(size),
+        home.placement.name(),
+        pair(result, home.pair)
+    ))
+}
+
+/// What the processors alone make of a round trip: the nearest pair against the furthest.
+fn processors(result: &MessageResult) -> Option<String> {
+    let (plan, quantity) = (&result.plan, Quantity::of(&result.plan));
+    let all = groups(result);
+    let of_first: Vec<&Group<'_>> = all.iter().filter(|g| g.placement == all[0].placement).collect();
+    let (near, far) = (of_first.first()?, of_first.last()?);
+    if quantity != Quantity::Time || near.pair == far.pair {
+        return None;
+    }
+    let size = near.sizes().into_iter().find(|&size| far.reference(plan, size).is_some())?;
+    let (a, b) = (near.reference(plan, size)?, far.reference(plan, size)?);
+    Some(format!(
+        "the processors alone ({} against {}) make that of {} {} times as long ({} against {})",
+        pair(result, far.pair),
+        pair(result, near.pair),
+        a.layer,
+        ratio(quantity.ratio(b, a)),
+        quantity.value(quantity.of_cell(b)?.value),
+        quantity.value(quantity.of_cell(a)?.value),
+    ))
+}
+
+fn bytes(bytes: u64) -> String {
+    format!("{} byte{}", grouped(bytes as f64, 0), if bytes == 1 { "" } else { "s" })
+}

@@ -1,0 +1,60 @@
+//! The placements beside each other, and what cannot be.
+
+use netfathom_model::record::{AbsentCell, MessageResult};
+
+use super::columns::Columns;
+use super::chosen;
+use crate::render::messaged::{self, Group, Quantity};
+use crate::render::terminal::number;
+use crate::render::terminal::page::Page;
+use crate::render::terminal::table::Align;
+
+pub(super) fn draw(page: &mut Page, result: &MessageResult) {
+    let groups = messaged::groups(result);
+    if result.plan.placements.len() > 1 && !groups.is_empty() {
+        let quantity = Quantity::of(&result.plan);
+        page.heading(&format!("The placements beside each other: {}", quantity.name(&result.plan)));
+        table(page, result, &groups, quantity);
+        for (number, group) in (1..).zip(&groups) {
+            page.note(&format!(
+                "{number}: {} ({}), {}",
+                group.placement.name(),
+                messaged::placement(group.placement),
+                messaged::pair(result, group.pair)
+            ));
+        }
+    }
+    absent(page, &result.absent);
+}
+
+fn table(page: &mut Page, result: &MessageResult, groups: &[Group<'_>], quantity: Quantity) {
+    let mut columns = Columns::new("layer", Align::Left);
+    for (number, group) in (1..).zip(groups) {
+        columns.column(format!("{}\n{number}", group.placement.name()));
+    }
+    for bytes in chosen(&messaged::all_sizes(result)) {
+        columns.row_across(&number::count(bytes), messaged::size_name(&result.plan));
+        for layer in &result.plan.layers {
+            let value = |group: &Group<'_>| {
+                let figure = group.cell(layer, bytes).and_then(|cell| quantity.of_cell(cell));
+                figure.map_or_else(|| "-".into(), |figure| quantity.value(figure.value))
+            };
+            columns.row([layer.to_string()].into_iter().chain(groups.iter().map(value)).collect());
+        }
+    }
+    columns.draw(page);
+}
+
+fn absent(page: &mut Page, absent: &[AbsentCell]) {
+    if absent.is_empty() {
+        return;
+    }
+    page.heading("What was asked for and cannot be");
+    for cell in absent {
+        let of = cell.layer.as_ref().map_or_else(|| "every layer".into(), ToString::to_string);
+        page.bullet(&format!("{}, {of}: {}", cell.placement.name(), cell.why));
+        if !cell.nearest.is_empty() {
+            page.detail(&format!("nearest: {}", cell.nearest));
+        }
+    }
+}
