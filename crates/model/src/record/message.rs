@@ -301,6 +301,12 @@ impl MessageCell {
         self.median_of(|trial| trial.per_message(trial.kernel_workers_ns))
     }
 
+    /// Acknowledgements that were put off at either end, a message, the median of the trials.
+    #[must_use]
+    pub fn delayed_acks_per_message(&self) -> Option<f64> {
+        self.median_of(|trial| trial.per_message(trial.tcp.map(|tcp| tcp.delayed_acks)))
+    }
+
     /// System calls of an end a message; `None` where they were not counted.
     #[must_use]
     pub fn calls_per_message(&self, end: End) -> Option<f64> {

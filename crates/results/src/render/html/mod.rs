@@ -23,6 +23,7 @@ const STYLE: &str = concat!(
     include_str!("style/boxes.css"),
     include_str!("style/experiment.css"),
     include_str!("style/transfer.css"),
+    include_str!("style/message.css"),
     include_str!("style/media.css"),
 );
 
@@ -68,6 +69,14 @@ const SCRIPT: &str = concat!(
     include_str!("script/transfer/streams.js"),
     include_str!("script/sweep/rates.js"),
     include_str!("script/sweep/tables.js"),
+    include_str!("script/message/words.js"),
+    include_str!("script/message/bars.js"),
+    include_str!("script/message/remedies.js"),
+    include_str!("script/message/picture.js"),
+    include_str!("script/message/placements.js"),
+    include_str!("script/message/times.js"),
+    include_str!("script/message/numbers.js"),
+    include_str!("script/message/trials.js"),
     include_str!("script/main.js"),
     "})();\n",
 );

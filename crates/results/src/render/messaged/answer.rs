@@ -2,7 +2,7 @@
 
 use netfathom_model::layer::{Layer, Strategy};
 use netfathom_model::plan::MessageTest;
-use netfathom_model::record::{MessageCell, MessageResult, Remedied};
+use netfathom_model::record::{MessageCell, MessageResult, Remedied, RemedyRow};
 
 use super::{Group, Quantity, as_it_was, best_remedy, ends, groups, pair, ratio, time};
 use crate::render::digits::grouped;
@@ -21,17 +21,17 @@ pub(crate) fn answer(result: &MessageResult) -> String {
 }
 
 fn stall(remedied: &Remedied) -> String {
-    let median = |row: Option<&netfathom_model::record::RemedyRow>| {
+    let median = |row: Option<&RemedyRow>| {
         row.filter(|row| row.times.n > 0).map_or_else(|| "n/a".into(), |row| time(row.times.p50_ns as f64))
     };
     let ended = match best_remedy(remedied) {
         None => "and no remedy that was tried ends it".into(),
-        Some(best) => format!("with {} ({}) it is {}", best.remedy, best.layer, median(Some(best))),
+        Some(best) => format!("by {} it is {}", quoted(&best.layer), median(Some(best))),
     };
     format!(
-        "{} stalls with {} bytes, median {}, by {}; {ended}",
-        remedied.layer,
-        grouped(remedied.bytes as f64, 0),
+        "{} stalls with {}, at a median of {}: {}; {ended}",
+        quoted(&remedied.layer),
+        bytes(remedied.bytes),
         median(as_it_was(remedied)),
         remedied.stall.name(),
     )
@@ -67,45 +67,46 @@ fn compared(result: &MessageResult, home: &Group<'_>) -> Option<String> {
     let text = match plan.test {
         MessageTest::Post => one(result, large)?,
         _ if small.0 == large.0 => one(result, small)?,
-        _ => format!("{}, and {} times with {}", one(result, small)?, times(result, large), bytes(large.0)),
+        _ => {
+            let (times, aside) = times(result, large)?;
+            format!("{}, with {} {times} times ({aside})", one(result, small)?, bytes(large.0))
+        }
     };
-    Some(format!("{text} ({}, {})", home.placement.name(), pair(result, home.pair)))
+    Some(format!("{text}; that is {} on {}", home.placement.name(), pair(result, home.pair)))
 }
 
 type Beside<'a> = (u64, &'a MessageCell, &'a MessageCell);
 
 fn one(result: &MessageResult, beside: &Beside<'_>) -> Option<String> {
-    let quantity = Quantity::of(&result.plan);
     let (size, cell, reference) = beside;
-    let absolute = format!(
-        "{} against {}",
-        quantity.value(quantity.of_cell(cell)?.value),
-        quantity.value(quantity.of_cell(reference)?.value)
-    );
-    let (layer, first, size) = (&cell.layer, &reference.layer, bytes(*size));
-    let times = times(result, beside);
-    Some(match (quantity, result.plan.test) {
+    let (layer, first, size) = (quoted(&cell.layer), quoted(&reference.layer), bytes(*size));
+    let (times, aside) = times(result, beside)?;
+    Some(match (Quantity::of(&result.plan), result.plan.test) {
         (Quantity::Messages, _) => {
-            format!("{layer} sends {times} times as many messages a second as {first} with {size} ({absolute})")
+            format!("with {size} {layer} sends {times} times as many messages a second as {first} ({aside})")
         }
         (Quantity::Bytes, _) => {
-            format!("{layer} brings replies of {size} {times} times as fast as {first} ({absolute})")
+            format!("with replies of {size} {layer} is {times} times as fast as {first} ({aside})")
         }
         (Quantity::Time, test) => {
-            let what = if test == MessageTest::Oneway { "a message" } else { "a round trip" };
-            format!("{what} with {layer} takes {times} times as long as with {first} with {size} ({absolute})")
+            let what = if test == MessageTest::Oneway { "message" } else { "round trip" };
+            format!("with {size} a {what} by {layer} takes {times} times as long as by {first} ({aside})")
         }
     })
 }
 
-/// The multiple; where its interval holds 1 this is said.
-fn times(result: &MessageResult, (_, cell, reference): &Beside<'_>) -> String {
-    let figure = Quantity::of(&result.plan).ratio(cell, reference);
-    let text = ratio(figure);
-    match figure {
-        Some(figure) if figure.half_width.is_some() && figure.holds(1.0) => format!("{text} (no difference)"),
-        _ => text,
-    }
+/// The multiple, and what it is of; where its interval holds 1 this is said.
+fn times(result: &MessageResult, (_, cell, reference): &Beside<'_>) -> Option<(String, String)> {
+    let quantity = Quantity::of(&result.plan);
+    let figure = quantity.ratio(cell, reference)?;
+    let same = figure.half_width.is_some() && figure.holds(1.0);
+    let aside = format!(
+        "{} against {}{}",
+        quantity.value(quantity.of_cell(cell)?.value),
+        quantity.value(quantity.of_cell(reference)?.value),
+        if same { ": no difference can be told" } else { "" }
+    );
+    Some((ratio(Some(figure)), aside))
 }
 
 /// There is nothing to compare the only layer with.
@@ -114,8 +115,8 @@ fn alone(result: &MessageResult, home: &Group<'_>) -> Option<String> {
     let size = home.sizes().first().copied()?;
     let cell = home.reference(&result.plan, size)?;
     Some(format!(
-        "{}: {}, {}, with {} ({}, {})",
-        cell.layer,
+        "{}: {}, {}, with {} ({} on {})",
+        quoted(&cell.layer),
         quantity.name(&result.plan),
         quantity.text(quantity.of_cell(cell)?),
         bytes(size),
@@ -135,15 +136,21 @@ fn processors(result: &MessageResult) -> Option<String> {
     }
     let size = near.sizes().into_iter().find(|&size| far.reference(plan, size).is_some())?;
     let (a, b) = (near.reference(plan, size)?, far.reference(plan, size)?);
+    let what = if plan.test == MessageTest::Oneway { "a message" } else { "a round trip" };
     Some(format!(
-        "the processors alone ({} against {}) make that of {} {} times as long ({} against {})",
+        "on {} instead of {} {what} by {} takes {} times as long ({} against {})",
         pair(result, far.pair),
         pair(result, near.pair),
-        a.layer,
+        quoted(&a.layer),
         ratio(quantity.ratio(b, a)),
         quantity.value(quantity.of_cell(b)?.value),
         quantity.value(quantity.of_cell(a)?.value),
     ))
+}
+
+/// A layer in a sentence: `two` is also a number.
+fn quoted(layer: &Layer) -> String {
+    format!("“{layer}”")
 }
 
 fn bytes(bytes: u64) -> String {

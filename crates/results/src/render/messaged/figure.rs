@@ -79,14 +79,15 @@ impl Quantity {
     /// As a multiple of the first layer's. Of times it is worked out from the medians of the trials
     /// in the rounds that both have.
     pub fn ratio(self, cell: &MessageCell, reference: &MessageCell) -> Option<Figure> {
-        let known = if self == Self::Time { ratio_of_times(cell, reference) } else { cell.ratio.map(Into::into) };
+        let known =
+            if self == Self::Time { ratio_of_times(cell, reference) } else { cell.ratio.map(Into::into) };
         known.or_else(|| {
             let (ours, theirs) = (self.of_cell(cell)?.value, self.of_cell(reference)?.value);
             (theirs > 0.0).then_some(Figure { value: ours / theirs, half_width: None })
         })
     }
 
-    /// With half its interval, and the unit once: `1.74M ± 0.02M`, `4.60 µs ± 0.05`.
+    /// With half its interval: `1.74M ± 0.02M`, `4.60 µs ± 0.05`.
     pub fn text(self, figure: Figure) -> String {
         let (scale, unit) = self.unit(figure.value);
         let value = figure.value / scale;
@@ -95,7 +96,9 @@ impl Quantity {
             return format!("{}{unit}", grouped(value, digits));
         };
         let (digits, half) = with_half(digits, half);
-        format!("{}{unit} ± {half}", grouped(value, digits))
+        // A multiple belongs to both; a unit stands once.
+        let multiple = if self == Self::Messages { unit } else { "" };
+        format!("{}{unit} ± {half}{multiple}", grouped(value, digits))
     }
 
     /// The value alone.
@@ -152,11 +155,6 @@ pub(crate) fn time(ns: f64) -> String {
     Quantity::Time.value(ns)
 }
 
-/// Bytes a second: `412 MB/s`.
-pub(crate) fn bytes_per_s(bytes: f64) -> String {
-    Quantity::Bytes.value(bytes)
-}
-
 /// How much of something a message took: `1.00`, `0.034`, `1.74k`; `n/a` where it is not known.
 pub(crate) fn each(value: Option<f64>) -> String {
     match value {
@@ -199,7 +197,7 @@ mod tests {
 
     #[test]
     fn units_are_those_of_the_value() {
-        assert_eq!(Quantity::Messages.text(figure(1_740_000.0, 21_000.0)), "1.74M ± 0.02");
+        assert_eq!(Quantity::Messages.text(figure(1_740_000.0, 21_000.0)), "1.74M ± 0.02M");
         assert_eq!(Quantity::Messages.value(523.0), "523");
         assert_eq!(Quantity::Bytes.value(4.12e9), "4,120 MB/s");
         assert_eq!(

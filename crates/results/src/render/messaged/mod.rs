@@ -13,7 +13,7 @@ use super::carried::Words;
 use super::digits::grouped;
 
 pub(crate) use answer::answer;
-pub(crate) use figure::{Figure, Quantity, bytes_per_s, each, ratio, time};
+pub(crate) use figure::{Figure, Quantity, each, ratio, time};
 pub(crate) use remedies::{as_it_was, best_remedy};
 
 /// How much of it is there.
@@ -88,17 +88,20 @@ fn sizes<'a>(cells: impl Iterator<Item = &'a MessageCell>) -> Vec<u64> {
     all
 }
 
-/// The processors of the ends: `apart, 0 and 1`.
+/// The processors of the ends: `processors 0 and 1 (apart)`.
 pub(crate) fn pair(result: &MessageResult, place: usize) -> String {
     match result.pairs.get(place) {
-        None => "on processors that the record does not name".into(),
-        Some(ProcessorPair { shares, client, server }) if client == server => {
-            format!("{}, {client}", shares.name())
-        }
+        None => "processors that the record does not name".into(),
+        Some(ProcessorPair { client, server, .. }) if client == server => format!("processor {client} alone"),
         Some(ProcessorPair { shares, client, server }) => {
-            format!("{}, {client} and {server}", shares.name())
+            format!("processors {client} and {server} ({})", shares.name())
         }
     }
+}
+
+/// A layer's name, or that all are meant.
+pub(crate) fn layer_or_all(layer: Option<&Layer>) -> String {
+    layer.map_or_else(|| "every layer".into(), ToString::to_string)
 }
 
 /// Which ends are in the kernel, in words.
@@ -132,10 +135,7 @@ pub(crate) fn plan_words(plan: &MessagePlan) -> Words {
         ("placements", listed(plan.placements.iter().map(|p| p.name().into()).collect())),
         ("processors", format!("{processors}{from}")),
         ("a trial has at least", format!("{} {}", grouped(plan.messages as f64, 0), plan.test.counts())),
-        (
-            "and takes",
-            format!("{} to {}", format_duration(plan.least_ns), format_duration(plan.most_ns)),
-        ),
+        ("and takes", format!("{} to {}", format_duration(plan.least_ns), format_duration(plan.most_ns))),
         (
             "departures",
             plan.rate_per_s.map_or_else(

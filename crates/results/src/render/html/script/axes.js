@@ -35,8 +35,8 @@ function quantity(kind, most) {
 
 // Names at the top of a chart need a place that no curve crosses.
 function yScale(q, named, reach) {
-  if (q.log) return { distr: 3, log: 10, range: logRange };
   const [least, most] = reach || [Infinity, -Infinity];
+  if (q.log) return { distr: 3, log: 10, range: (u, low, high) => logRange(u, Math.min(low, least), Math.max(high, most)) };
   return { range: (u, low, high) => zeroRange(Math.min(low, least), Math.max(named ? high * 1.16 : high, most)) };
 }
 

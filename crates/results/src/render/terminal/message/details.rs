@@ -18,7 +18,11 @@ pub(super) fn draw(page: &mut Page, result: &MessageResult) {
     for &bytes in &shown {
         page.heading(&format!("{} {}: times", number::count(bytes), messaged::size_name(&result.plan)));
         times(page, result, bytes);
-        page.heading(&format!("{} {}: cost of each", number::count(bytes), messaged::size_name(&result.plan)));
+        page.heading(&format!(
+            "{} {}: cost of each",
+            number::count(bytes),
+            messaged::size_name(&result.plan)
+        ));
         costs(page, result, bytes);
     }
     if shown.is_empty() {
@@ -62,8 +66,7 @@ fn times(page: &mut Page, result: &MessageResult, bytes: u64) {
 
 fn costs(page: &mut Page, result: &MessageResult, bytes: u64) {
     let mut columns = Columns::new("layer", Align::Left);
-    let heads =
-        ["cpu\nc", "cpu\ns", "kern", "calls\nc", "calls\ns", "sw\nc", "sw\ns", "seg\nc", "seg\ns"];
+    let heads = ["cpu\nc", "cpu\ns", "kern", "calls\nc", "calls\ns", "sw\nc", "sw\ns", "seg\nc", "seg\ns"];
     heads.iter().for_each(|&head| columns.column(head));
     each_cell(result, bytes, &mut columns, |_, cell| {
         let whole = |ns: Option<f64>| ns.map_or_else(|| "n/a".into(), |ns| number::count(ns.round() as u64));

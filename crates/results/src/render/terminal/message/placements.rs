@@ -2,8 +2,8 @@
 
 use netfathom_model::record::{AbsentCell, MessageResult};
 
-use super::columns::Columns;
 use super::chosen;
+use super::columns::Columns;
 use crate::render::messaged::{self, Group, Quantity};
 use crate::render::terminal::number;
 use crate::render::terminal::page::Page;
@@ -17,7 +17,7 @@ pub(super) fn draw(page: &mut Page, result: &MessageResult) {
         table(page, result, &groups, quantity);
         for (number, group) in (1..).zip(&groups) {
             page.note(&format!(
-                "{number}: {} ({}), {}",
+                "{number}: {} ({}), on {}",
                 group.placement.name(),
                 messaged::placement(group.placement),
                 messaged::pair(result, group.pair)
@@ -51,7 +51,7 @@ fn absent(page: &mut Page, absent: &[AbsentCell]) {
     }
     page.heading("What was asked for and cannot be");
     for cell in absent {
-        let of = cell.layer.as_ref().map_or_else(|| "every layer".into(), ToString::to_string);
+        let of = messaged::layer_or_all(cell.layer.as_ref());
         page.bullet(&format!("{}, {of}: {}", cell.placement.name(), cell.why));
         if !cell.nearest.is_empty() {
             page.detail(&format!("nearest: {}", cell.nearest));

@@ -14,7 +14,7 @@ const BAR: usize = 12;
 pub(super) fn draw(page: &mut Page, result: &MessageResult) {
     for remedied in &result.remedies {
         page.heading(&format!(
-            "{} with {} bytes stalls: {}",
+            "“{}” stalls with {} bytes: {}",
             remedied.layer,
             number::count(remedied.bytes),
             remedied.stall.name()

@@ -15,7 +15,7 @@ pub(super) fn draw(page: &mut Page, result: &MessageResult) {
     let groups = messaged::groups(result);
     for group in &groups {
         page.heading(&format!(
-            "{}, {}: {}",
+            "{} on {}: {}",
             group.placement.name(),
             messaged::pair(result, group.pair),
             quantity.name(plan)
