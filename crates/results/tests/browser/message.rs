@@ -94,6 +94,13 @@ fn a_layer_can_be_switched_off() {
     shown.page.eval(&format!("{button}.click()"));
     shown.page.settle();
     assert!(!has(&shown.page.eval(&drawn), "#0072b2"), "still drawn");
+
+    // Without what is ten thousand times as slow the others can be told apart.
+    let span = "(() => { const { min, max } = netfathom.charts['message-ratio-UU-0'].plot.scales.y; return max / min; })()";
+    assert!(shown.page.eval(span).as_f64() > Some(1e4));
+    shown.page.eval("document.querySelector('#chart-message-ratio-UU-0 button[data-group=\"two\"]').click()");
+    shown.page.settle();
+    assert!(shown.page.eval(span).as_f64() < Some(20.0), "the axis stays as it was");
 }
 
 #[test]

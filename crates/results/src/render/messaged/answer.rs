@@ -4,20 +4,19 @@ use netfathom_model::layer::{Layer, Strategy};
 use netfathom_model::plan::MessageTest;
 use netfathom_model::record::{MessageCell, MessageResult, Remedied, RemedyRow};
 
-use super::{Group, Quantity, as_it_was, best_remedy, ends, groups, pair, ratio, time};
+use super::{Group, Quantity, as_it_was, best_remedy, groups, pair, ratio, time};
 use crate::render::digits::grouped;
 
 /// The answer in one sentence, without its end. Stalls come first: nothing else is so slow.
 pub(crate) fn answer(result: &MessageResult) -> String {
-    let how = format!("{} trials, {}", result.plan.trials, ends(result));
     let mut parts: Vec<String> = result.remedies.iter().map(stall).collect();
     let home = home(result);
     parts.extend(home.as_ref().and_then(|home| compared(result, home)));
     parts.extend(processors(result));
     if parts.is_empty() {
-        return format!("nothing was measured, so there is no answer yet; {how}");
+        return "nothing was measured, so there is no answer yet".into();
     }
-    format!("{}; {how}", parts.join("; "))
+    parts.join("; ")
 }
 
 fn stall(remedied: &Remedied) -> String {
@@ -25,11 +24,11 @@ fn stall(remedied: &Remedied) -> String {
         row.filter(|row| row.times.n > 0).map_or_else(|| "n/a".into(), |row| time(row.times.p50_ns as f64))
     };
     let ended = match best_remedy(remedied) {
-        None => "and no remedy that was tried ends it".into(),
-        Some(best) => format!("by {} it is {}", quoted(&best.layer), median(Some(best))),
+        None => "no remedy that was tried ends it".into(),
+        Some(best) => format!("{} takes {}", quoted(&best.layer), median(Some(best))),
     };
     format!(
-        "{} stalls with {}, at a median of {}: {}; {ended}",
+        "{} stalls with {}, {} at the median ({}), where {ended}",
         quoted(&remedied.layer),
         bytes(remedied.bytes),
         median(as_it_was(remedied)),
@@ -67,12 +66,9 @@ fn compared(result: &MessageResult, home: &Group<'_>) -> Option<String> {
     let text = match plan.test {
         MessageTest::Post => one(result, large)?,
         _ if small.0 == large.0 => one(result, small)?,
-        _ => {
-            let (times, aside) = times(result, large)?;
-            format!("{}, with {} {times} times ({aside})", one(result, small)?, bytes(large.0))
-        }
+        _ => format!("{}, with {} {}", one(result, small)?, bytes(large.0), times(result, large)?),
     };
-    Some(format!("{text}; that is {} on {}", home.placement.name(), pair(result, home.pair)))
+    Some(format!("{text}: {} on {}", home.placement.name(), pair(result, home.pair)))
 }
 
 type Beside<'a> = (u64, &'a MessageCell, &'a MessageCell);
@@ -80,33 +76,27 @@ type Beside<'a> = (u64, &'a MessageCell, &'a MessageCell);
 fn one(result: &MessageResult, beside: &Beside<'_>) -> Option<String> {
     let (size, cell, reference) = beside;
     let (layer, first, size) = (quoted(&cell.layer), quoted(&reference.layer), bytes(*size));
-    let (times, aside) = times(result, beside)?;
-    Some(match (Quantity::of(&result.plan), result.plan.test) {
+    let quantity = Quantity::of(&result.plan);
+    let (value, times) = (quantity.value(quantity.of_cell(cell)?.value), times(result, beside)?);
+    Some(match (quantity, result.plan.test) {
         (Quantity::Messages, _) => {
-            format!("with {size} {layer} sends {times} times as many messages a second as {first} ({aside})")
+            format!("{layer} sends {value} messages of {size} a second, {times} times as many as {first}")
         }
         (Quantity::Bytes, _) => {
-            format!("with replies of {size} {layer} is {times} times as fast as {first} ({aside})")
+            format!("{layer} brings replies of {size} at {value}, {times} times as fast as {first}")
         }
         (Quantity::Time, test) => {
-            let what = if test == MessageTest::Oneway { "message" } else { "round trip" };
-            format!("with {size} a {what} by {layer} takes {times} times as long as by {first} ({aside})")
+            let what = if test == MessageTest::Oneway { "a message" } else { "a round trip" };
+            format!("{what} of {size} by {layer} takes {value}, {times} times as long as by {first}")
         }
     })
 }
 
-/// The multiple, and what it is of; where its interval holds 1 this is said.
-fn times(result: &MessageResult, (_, cell, reference): &Beside<'_>) -> Option<(String, String)> {
-    let quantity = Quantity::of(&result.plan);
-    let figure = quantity.ratio(cell, reference)?;
+/// The multiple; where its interval holds 1 this is said.
+fn times(result: &MessageResult, (_, cell, reference): &Beside<'_>) -> Option<String> {
+    let figure = Quantity::of(&result.plan).ratio(cell, reference)?;
     let same = figure.half_width.is_some() && figure.holds(1.0);
-    let aside = format!(
-        "{} against {}{}",
-        quantity.value(quantity.of_cell(cell)?.value),
-        quantity.value(quantity.of_cell(reference)?.value),
-        if same { ": no difference can be told" } else { "" }
-    );
-    Some((ratio(Some(figure)), aside))
+    Some(format!("{}{}", ratio(Some(figure)), if same { " (no difference)" } else { "" }))
 }
 
 /// There is nothing to compare the only layer with.
@@ -136,13 +126,12 @@ fn processors(result: &MessageResult) -> Option<String> {
     }
     let size = near.sizes().into_iter().find(|&size| far.reference(plan, size).is_some())?;
     let (a, b) = (near.reference(plan, size)?, far.reference(plan, size)?);
-    let what = if plan.test == MessageTest::Oneway { "a message" } else { "a round trip" };
     Some(format!(
-        "on {} instead of {} {what} by {} takes {} times as long ({} against {})",
+        "on {} that of {} takes {} times as long as on {}: {} against {}",
         pair(result, far.pair),
-        pair(result, near.pair),
         quoted(&a.layer),
         ratio(quantity.ratio(b, a)),
+        pair(result, near.pair),
         quantity.value(quantity.of_cell(b)?.value),
         quantity.value(quantity.of_cell(a)?.value),
     ))

@@ -29,7 +29,8 @@ pub(super) fn draw(page: &mut Page, record: &Record, result: &MessageResult) {
 }
 
 pub(super) fn answer(result: &MessageResult) -> String {
-    messaged::answer(result)
+    let how = format!("{} trials, {}", result.plan.trials, messaged::ends(result));
+    format!("{}; {how}", messaged::answer(result))
 }
 
 /// A layer as a heading: each option in a line of its own.

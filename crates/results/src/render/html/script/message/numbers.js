@@ -6,7 +6,7 @@ function messageNumbers(context) {
   const groups = messageGroups(context);
   if (!groups.length) return [note('No trial was finished.')];
   const spots = groups.flatMap((p) => p.pairs.map((g) => ({ name: p.name + ' on ' + g.name, cells: g.cells })));
-  return [choice('placement and processors', spots.map((s) => ({ name: s.name, build: () => el('div', {}, numbersTable(context, s.cells)) }))),
+  return [choice('placement and processors', spots.map((s) => ({ name: s.name, build: () => el('div', { class: 'costs' }, numbersTable(context, s.cells)) }))),
     note('Cost is that of a message, as the median of the trials. Ratio: of the ' + context.facts.quantity_name + ' to that of ',
       el('code', {}, context.facts.layers[0] || ''), '.'),
     reasonsOf(context.result),

@@ -9,7 +9,7 @@ function messagePicture(context) {
   const { facts } = context;
   const quantity = messageQuantity(facts);
   const all = facts.cells;
-  const shared = { quantity, facts, reach: reachOf(all.map((c) => c.figure)), ratios: ratioScale(all) };
+  const shared = { quantity, facts, reach: reachOfShown(all, (c) => c.figure), ratios: ratioScale(all) };
   return [choice('placement', groups.map((p) => ({ name: p.name + ': ' + p.words, build: () =>
     el('div', {}, p.pairs.map((g) => sizeCharts(p, g, shared))) }))),
   note('Whiskers are 95 % intervals between trials. All pictures have the same scale. Ratios are multiples of ',
@@ -25,15 +25,23 @@ function reachOf(figures) {
   return ends.length ? [Math.min(...ends), Math.max(...ends)] : null;
 }
 
+// All pictures have one scale, which a layer that is switched off leaves.
+function reachOfShown(cells, pick, more) {
+  return (u) => {
+    const shown = new Set(u.series.filter((s) => s.show).map((s) => s.label));
+    return reachOf([...cells.filter((c) => shown.has(c.layer)).map(pick), ...(more || [])]);
+  };
+}
+
 // Ratios begin at zero, unless they span so much that the small ones would be one line.
 const MOST_LINEAR = 12;
 
 function ratioScale(cells) {
-  const reach = reachOf([...cells.map((c) => c.ratio), { value: 1 }]);
-  const log = reach[1] > MOST_LINEAR;
+  const one = [{ value: 1 }];
+  const log = reachOf([...cells.map((c) => c.ratio), ...one])[1] > MOST_LINEAR;
   const quantity = { label: log ? 'times, logarithmic' : 'times', tick: (v) => '\u00d7\u00a0' + (v >= 1e4 ? shortRate(v) : trimZeros(v)),
     read: (v) => '\u00d7\u00a0' + eachText(v), log, zero: !log, gap: log ? 6 : 4 };
-  return { quantity, reach: log ? reach : [0, reach[1]] };
+  return { quantity, reach: reachOfShown(cells, (c) => c.ratio, one) };
 }
 
 function sizeCharts(placement, group, { quantity, facts, reach, ratios }) {

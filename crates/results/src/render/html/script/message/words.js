@@ -3,8 +3,10 @@
 const LIBRARY_COLOURS = { adaptive: 'tx', inline: 'call', thread: 'rx', batch: 'lag' };
 const PEERS = ['zmq', 'nng', 'sockperf'];
 
-// A layer has the same look in every picture: bare sockets are grey, told apart by their dashes, the
-// library has a colour a strategy, what others made is brown.
+const BARE_COLOURS = ['rate', 'cpu-steal', 'cpu-system', 'cpu-irq'];
+
+// A layer has the same look in every picture: the library has a strong colour a strategy, bare sockets
+// are told apart by colour and dashes, what others made is brown.
 function messageLooks(layers) {
   const dashes = (place) => QUIET_LOOKS[place % QUIET_LOOKS.length];
   let bare = 0;
@@ -12,7 +14,8 @@ function messageLooks(layers) {
     if (LIBRARY_COLOURS[layer]) return [layer, { colour: LIBRARY_COLOURS[layer], look: 'strong' }];
     if (PEERS.includes(layer)) return [layer, { colour: 'planned', look: dashes(PEERS.indexOf(layer)) }];
     const place = bare++;
-    return [layer, { colour: place < QUIET_LOOKS.length ? 'rate' : 'muted', look: dashes(place) }];
+    const again = Math.floor(place / QUIET_LOOKS.length);
+    return [layer, { colour: BARE_COLOURS[(place + again) % BARE_COLOURS.length], look: dashes(place) }];
   }));
 }
 
@@ -31,10 +34,12 @@ function megabytes(bytesPerS) {
   return grouped(bytesPerS / 1e6, digitsFor(bytesPerS / 1e6)) + '\u00a0MB/s';
 }
 
+const MESSAGE_TIME = { tick: messageTick, read: messageTime, log: true, gap: 6, unit: timeUnit };
+
 // What a benchmark is read by: on axes, in readings, and with half its interval.
 function messageQuantity(facts) {
-  const label = facts.quantity_name + ', logarithmic';
-  if (facts.quantity === 'time') return { label, tick: messageTick, read: messageTime, log: true, gap: 6, unit: timeUnit };
+  const label = 'logarithmic';
+  if (facts.quantity === 'time') return { ...MESSAGE_TIME, label };
   if (facts.quantity === 'bytes') {
     return { label, tick: (v) => trimZeros(v / 1e6) + '\u00a0MB', read: megabytes, log: true, gap: 6, unit: () => [1e6, '\u00a0MB/s', ''] };
   }
