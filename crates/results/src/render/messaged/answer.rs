@@ -4,7 +4,7 @@ use netfathom_model::layer::{Layer, Strategy};
 use netfathom_model::plan::MessageTest;
 use netfathom_model::record::{MessageCell, MessageResult, Remedied, RemedyRow};
 
-use super::{Group, Quantity, as_it_was, best_remedy, groups, pair, ratio, time};
+use super::{Group, Quantity, as_it_was, best_remedy, groups, pair, placement, ratio, time};
 use crate::render::digits::grouped;
 
 /// The answer in one sentence, without its end. Stalls come first: nothing else is so slow.
@@ -66,9 +66,12 @@ fn compared(result: &MessageResult, home: &Group<'_>) -> Option<String> {
     let text = match plan.test {
         MessageTest::Post => one(result, large)?,
         _ if small.0 == large.0 => one(result, small)?,
-        _ => format!("{}, with {} {}", one(result, small)?, bytes(large.0), times(result, large)?),
+        _ => {
+            let (times, told) = times(result, large)?;
+            format!("{}, with {} {times} times{told}", one(result, small)?, bytes(large.0))
+        }
     };
-    Some(format!("{text}: {} on {}", home.placement.name(), pair(result, home.pair)))
+    Some(format!("{text}, {}", place(result, home)))
 }
 
 type Beside<'a> = (u64, &'a MessageCell, &'a MessageCell);
@@ -77,26 +80,34 @@ fn one(result: &MessageResult, beside: &Beside<'_>) -> Option<String> {
     let (size, cell, reference) = beside;
     let (layer, first, size) = (quoted(&cell.layer), quoted(&reference.layer), bytes(*size));
     let quantity = Quantity::of(&result.plan);
-    let (value, times) = (quantity.value(quantity.of_cell(cell)?.value), times(result, beside)?);
+    let value = quantity.value(quantity.of_cell(cell)?.value);
+    let (times, told) = times(result, beside)?;
     Some(match (quantity, result.plan.test) {
         (Quantity::Messages, _) => {
-            format!("{layer} sends {value} messages of {size} a second, {times} times as many as {first}")
+            format!(
+                "{layer} sends {value} messages of {size} a second, {times} times as many as {first}{told}"
+            )
         }
         (Quantity::Bytes, _) => {
-            format!("{layer} brings replies of {size} at {value}, {times} times as fast as {first}")
+            format!("{layer} brings replies of {size} at {value}, {times} times as fast as {first}{told}")
         }
         (Quantity::Time, test) => {
             let what = if test == MessageTest::Oneway { "a message" } else { "a round trip" };
-            format!("{what} of {size} by {layer} takes {value}, {times} times as long as by {first}")
+            format!("{what} of {size} by {layer} takes {value}, {times} times as long as by {first}{told}")
         }
     })
 }
 
-/// The multiple; where its interval holds 1 this is said.
-fn times(result: &MessageResult, (_, cell, reference): &Beside<'_>) -> Option<String> {
+/// The multiple; and where its interval holds 1, that it says nothing.
+fn times(result: &MessageResult, (_, cell, reference): &Beside<'_>) -> Option<(String, &'static str)> {
     let figure = Quantity::of(&result.plan).ratio(cell, reference)?;
     let same = figure.half_width.is_some() && figure.holds(1.0);
-    Some(format!("{}{}", ratio(Some(figure)), if same { " (no difference)" } else { "" }))
+    Some((ratio(Some(figure)), if same { " (no difference)" } else { "" }))
+}
+
+/// Where the ends of a group are: `both ends in user space on processor 1 alone`.
+fn place(result: &MessageResult, group: &Group<'_>) -> String {
+    format!("{} on {}", placement(group.placement), pair(result, group.pair))
 }
 
 /// There is nothing to compare the only layer with.
@@ -105,13 +116,12 @@ fn alone(result: &MessageResult, home: &Group<'_>) -> Option<String> {
     let size = home.sizes().first().copied()?;
     let cell = home.reference(&result.plan, size)?;
     Some(format!(
-        "{}: {}, {}, with {} ({} on {})",
+        "{}: {}, {}, with {}, {}",
         quoted(&cell.layer),
         quantity.name(&result.plan),
         quantity.text(quantity.of_cell(cell)?),
         bytes(size),
-        home.placement.name(),
-        pair(result, home.pair)
+        place(result, home),
     ))
 }
 

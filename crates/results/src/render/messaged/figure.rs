@@ -111,7 +111,9 @@ impl Quantity {
             (Self::Messages, v) if v >= 999_500.0 => (1e6, "M"),
             (Self::Messages, v) if v >= 999.5 => (1e3, "k"),
             (Self::Messages, _) => (1.0, ""),
-            (Self::Bytes, _) => (1e6, " MB/s"),
+            // A stalled connection brings a few kilobytes.
+            (Self::Bytes, v) if v >= 1e5 => (1e6, " MB/s"),
+            (Self::Bytes, _) => (1e3, " kB/s"),
             (Self::Time, v) if v >= 1e7 => (1e6, " ms"),
             (Self::Time, v) if v >= 999.5 => (1e3, " µs"),
             (Self::Time, _) => (1.0, " ns"),
@@ -144,7 +146,10 @@ fn ratio_of_times(cell: &MessageCell, reference: &MessageCell) -> Option<Figure>
 /// A multiple with half its interval: `2.31 ± 0.05`; `n/a` where there is none.
 pub(crate) fn ratio(figure: Option<Figure>) -> String {
     let Some(Figure { value, half_width }) = figure else { return "n/a".into() };
-    let digits = decimals(value);
+    if value.abs() < 0.0005 {
+        return each(Some(value));
+    }
+    let digits = if value.abs() < 0.0995 { 3 } else { decimals(value) };
     let Some(half) = half_width else { return grouped(value, digits) };
     let (digits, half) = with_half(digits, half);
     format!("{} ± {half}", grouped(value, digits))
@@ -199,7 +204,7 @@ mod tests {
     fn units_are_those_of_the_value() {
         assert_eq!(Quantity::Messages.text(figure(1_740_000.0, 21_000.0)), "1.74M ± 0.02M");
         assert_eq!(Quantity::Messages.value(523.0), "523");
-        assert_eq!(Quantity::Bytes.value(4.12e9), "4,120 MB/s");
+        assert_eq!([4.12e9, 1234.0].map(|v| Quantity::Bytes.value(v)), ["4,120 MB/s", "1.23 kB/s"]);
         assert_eq!(
             [841.0, 4600.0, 9_999_000.0, 86_200_000.0].map(time),
             ["841 ns", "4.60 µs", "9,999 µs", "86.2 ms"]
@@ -211,6 +216,7 @@ mod tests {
         assert_eq!(ratio(Some(figure(2.314, 0.0004))), "2.31 ± <0.001");
         assert_eq!(ratio(Some(figure(2.314, 0.004))), "2.314 ± 0.004");
         assert_eq!(ratio(Some(figure(9123.0, 45.0))), "9,123 ± 45");
+        assert_eq!([0.0342, 0.00005].map(|v| ratio(Some(figure(v, 0.002)))), ["0.034 ± 0.002", "<0.001"]);
         assert_eq!(ratio(None), "n/a");
     }
 

@@ -21,7 +21,7 @@ function numbersTable({ facts, result }, cells) {
     { head: 'size', cell: (c) => sizeText(c.bytes) },
     { head: 'layer', text: true, cell: (c) => el('code', {}, c.fact.layer) },
     { head: facts.counts + ' a second', cell: (c) => el('b', {}, messageFigure(c.rate && rateFigure(c.rate), rateUnit)) },
-    ...(bytes ? [{ head: 'bytes a second', cell: (c) => el('b', {}, messageFigure(c.fact.figure, () => [1e6, '\u00a0MB/s', ''])) }] : []),
+    ...(bytes ? [{ head: 'bytes a second', cell: (c) => el('b', {}, messageFigure(c.fact.figure, bytesUnit)) }] : []),
     { head: 'ratio', cell: (c) => (c.fact.layer === facts.layers[0] ? '1' : timesText(c.fact.ratio)) },
     { head: 'median', cell: (c) => quantile(c, c.times.p50_ns) },
     { head: '99\u00a0%', cell: (c) => quantile(c, c.times.p99_ns) },

@@ -29,9 +29,14 @@ function messageTick(ns) {
   return Math.abs(ns) >= 1e6 ? trueMinus(trimZeros(ns / 1e6)) + '\u00a0ms' : tickTime(ns);
 }
 
-function megabytes(bytesPerS) {
-  if (!isNumber(bytesPerS)) return NOT_KNOWN;
-  return grouped(bytesPerS / 1e6, digitsFor(bytesPerS / 1e6)) + '\u00a0MB/s';
+// Megabytes, unless it stalls.
+function bytesUnit(bytesPerS) {
+  return bytesPerS >= 1e5 ? [1e6, '\u00a0MB/s', ''] : [1e3, '\u00a0kB/s', ''];
+}
+
+function tickBytes(bytesPerS) {
+  const [size, name] = bytesPerS >= 1e6 ? [1e6, 'MB'] : bytesPerS >= 1e3 ? [1e3, 'kB'] : [1, 'B'];
+  return trimZeros(bytesPerS / size) + '\u00a0' + name;
 }
 
 const MESSAGE_TIME = { tick: messageTick, read: messageTime, log: true, gap: 6, unit: timeUnit };
@@ -41,7 +46,7 @@ function messageQuantity(facts) {
   const label = 'logarithmic';
   if (facts.quantity === 'time') return { ...MESSAGE_TIME, label };
   if (facts.quantity === 'bytes') {
-    return { label, tick: (v) => trimZeros(v / 1e6) + '\u00a0MB', read: megabytes, log: true, gap: 6, unit: () => [1e6, '\u00a0MB/s', ''] };
+    return { label, tick: tickBytes, read: (v) => messageFigure({ value: v }, bytesUnit), log: true, gap: 6, unit: bytesUnit };
   }
   return { label, tick: shortRate, read: (v) => roughRate(v), log: true, gap: 6, unit: rateUnit };
 }
@@ -66,7 +71,11 @@ function messageFigure(figure, unit) {
 }
 
 function timesText(figure) {
-  return messageFigure(figure, () => [1, '', '']);
+  if (!figure) return NOT_KNOWN;
+  const size = Math.abs(figure.value);
+  if (size < 0.0005 || !isNumber(figure.half)) return eachText(figure.value);
+  const digits = size < 0.0995 ? 3 : digitsFor(figure.value);
+  return trueMinus(grouped(figure.value, digits)) + '\u00a0' + halfOf(figure.half, digits);
 }
 
 // So much of something a message took.
