@@ -1,5 +1,7 @@
 //! What `netfathom message` found.
 
+mod per_message;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -252,77 +254,5 @@ impl MessageTrial {
     pub fn per_s(&self) -> Option<f64> {
         (self.duration_ns > 0 && self.messages > 0)
             .then(|| self.messages as f64 / (self.duration_ns as f64 / 1e9))
-    }
-
-    /// What one end took.
-    #[must_use]
-    pub fn end(&self, end: End) -> &EndCost {
-        match end {
-            End::Client => &self.client,
-            End::Server => &self.server,
-        }
-    }
-
-    fn per_message(&self, of_all: Option<u64>) -> Option<f64> {
-        of_all.filter(|_| self.messages > 0).map(|all| all as f64 / self.messages as f64)
-    }
-}
-
-impl EndCost {
-    /// How often its threads were switched away from: waits and preemptions together.
-    #[must_use]
-    pub fn switches(&self) -> Option<u64> {
-        Some(self.waits? + self.preemptions?)
-    }
-}
-
-impl MessageCell {
-    /// Processor time of an end in nanoseconds a message, the median of the trials.
-    #[must_use]
-    pub fn cpu_ns_per_message(&self, end: End) -> Option<f64> {
-        self.median_of(|trial| trial.per_message(trial.end(end).cpu_ns))
-    }
-
-    /// Waits and preemptions of an end's threads a message, the median of the trials.
-    #[must_use]
-    pub fn switches_per_message(&self, end: End) -> Option<f64> {
-        self.median_of(|trial| trial.per_message(trial.end(end).switches()))
-    }
-
-    /// Segments that an end sent a message, the median of the trials.
-    #[must_use]
-    pub fn segments_per_message(&self, end: End) -> Option<f64> {
-        self.median_of(|trial| trial.per_message(trial.end(end).segments))
-    }
-
-    /// Processor time of the kernel's own workers in nanoseconds a message, the median of the trials.
-    #[must_use]
-    pub fn kernel_workers_ns_per_message(&self) -> Option<f64> {
-        self.median_of(|trial| trial.per_message(trial.kernel_workers_ns))
-    }
-
-    /// Acknowledgements that were put off at either end, a message, the median of the trials.
-    #[must_use]
-    pub fn delayed_acks_per_message(&self) -> Option<f64> {
-        self.median_of(|trial| trial.per_message(trial.tcp.map(|tcp| tcp.delayed_acks)))
-    }
-
-    /// System calls of an end a message; `None` where they were not counted.
-    #[must_use]
-    pub fn calls_per_message(&self, end: End) -> Option<f64> {
-        let Counted::Calls(calls) = &self.calls else { return None };
-        Some(calls.iter().filter(|call| call.end == end).map(|call| call.per_message).sum())
-    }
-
-    /// Of the trials that know it; between the two in the middle where they are even in number.
-    fn median_of(&self, value: impl Fn(&MessageTrial) -> Option<f64>) -> Option<f64> {
-        let mut all: Vec<f64> = self.trials.iter().filter_map(value).collect();
-        all.sort_by(f64::total_cmp);
-        let middle = all.len() / 2;
-        match all.len() {
-            0 => None,
-            n if n.is_multiple_of(2) => Some((all[middle - 1] + all[middle]) / 2.0),
-            _ => Some(all[middle]),
-        }
     }
 }
