@@ -84,16 +84,7 @@ fn every_chart_is_drawn() {
         ("join", vec!["span-0", "span-max-0", "span-1", "span-2", "percentiles"]),
         ("ttcp", vec!["transfer-rate", "transfer-lay-0"]),
         ("sweep", vec!["sweep"]),
-        (
-            "message",
-            vec![
-                "message-UU-0",
-                "message-ratio-UU-1",
-                "message-UK-1",
-                "message-times-UU-0-64",
-                "message-rounds-UK-1-1024",
-            ],
-        ),
+        ("message", vec!["message-UU-0", "message-ratio-UU-1", "message-UK-1", "message-rounds-UU-0-4"]),
         ("reproduce", vec!["figure-0", "run-0-time-tx", "run-0-rate", "run-1-reverse-ignored"]),
     ];
     for (kind, ids) in charts {

@@ -147,3 +147,22 @@ fn policy() -> String {
         sha256_source(STYLE),
     )
 }
+
+#[cfg(test)]
+mod tests {
+    use super::SCRIPT;
+
+    /// All parts share one scope, and of two functions of one name the latter would silently win.
+    #[test]
+    fn no_two_parts_of_the_script_have_a_name_in_common() {
+        let name = |line: &'static str| {
+            let rest = ["function ", "const ", "let "].iter().find_map(|word| line.strip_prefix(word))?;
+            rest.split(|c: char| !c.is_alphanumeric() && c != '_').next().filter(|name| !name.is_empty())
+        };
+        let mut names: Vec<&str> = SCRIPT.lines().filter_map(name).collect();
+        names.sort_unstable();
+        let twice: Vec<&str> = names.windows(2).filter(|two| two[0] == two[1]).map(|two| two[0]).collect();
+        assert!(names.len() > 100, "the script is not read");
+        assert_eq!(twice, Vec::<&str>::new());
+    }
+}

@@ -11,35 +11,35 @@ use crate::render::terminal::table::Align;
 
 pub(super) fn draw(page: &mut Page, result: &MessageResult) {
     let groups = messaged::groups(result);
-    if result.plan.placements.len() > 1 && !groups.is_empty() {
-        let quantity = Quantity::of(&result.plan);
-        page.heading(&format!("The placements beside each other: {}", quantity.name(&result.plan)));
-        table(page, result, &groups, quantity);
-        for (number, group) in (1..).zip(&groups) {
-            page.note(&format!(
-                "{number}: {} ({}), on {}",
-                group.placement.name(),
-                messaged::placement(group.placement),
-                messaged::pair(result, group.pair)
-            ));
+    if result.plan.placements.len() > 1 {
+        let mut pairs: Vec<usize> = groups.iter().map(|group| group.pair).collect();
+        pairs.sort_unstable();
+        pairs.dedup();
+        for pair in pairs {
+            let name = Quantity::of(&result.plan).name(&result.plan);
+            page.heading(&format!("The placements on {}: {name}", messaged::pair(result, pair)));
+            table(page, result, &groups.iter().filter(|group| group.pair == pair).collect::<Vec<_>>());
         }
     }
     absent(page, &result.absent);
 }
 
-fn table(page: &mut Page, result: &MessageResult, groups: &[Group<'_>], quantity: Quantity) {
+/// A column a placement.
+fn table(page: &mut Page, result: &MessageResult, groups: &[&Group<'_>]) {
+    let quantity = Quantity::of(&result.plan);
     let mut columns = Columns::new("layer", Align::Left);
-    for (number, group) in (1..).zip(groups) {
-        columns.column(format!("{}\n{number}", group.placement.name()));
-    }
+    groups.iter().for_each(|group| columns.column(group.placement.name()));
     for bytes in chosen(&messaged::all_sizes(result)) {
         columns.row_across(&number::count(bytes), messaged::size_name(&result.plan));
         for layer in &result.plan.layers {
-            let value = |group: &Group<'_>| {
+            let value = |group: &&Group<'_>| {
                 let figure = group.cell(layer, bytes).and_then(|cell| quantity.of_cell(cell));
-                figure.map_or_else(|| "-".into(), |figure| quantity.value(figure.value))
+                figure.map_or_else(|| "-".into(), |figure| quantity.text(figure))
             };
-            columns.row([layer.to_string()].into_iter().chain(groups.iter().map(value)).collect());
+            let cells: Vec<String> = groups.iter().map(value).collect();
+            if cells.iter().any(|cell| cell != "-") {
+                columns.row([layer.to_string()].into_iter().chain(cells).collect());
+            }
         }
     }
     columns.draw(page);

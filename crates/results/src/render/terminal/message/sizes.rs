@@ -50,7 +50,10 @@ fn cell(result: &MessageResult, group: &Group<'_>, layer: &Layer, bytes: u64) ->
     let absolute =
         |cell: &MessageCell| quantity.of_cell(cell).map_or_else(|| "n/a".into(), |f| quantity.text(f));
     match group.reference(&result.plan, bytes) {
-        Some(reference) if !std::ptr::eq(cell, reference) => messaged::ratio(quantity.ratio(cell, reference)),
+        Some(reference) if !std::ptr::eq(cell, reference) => {
+            // Close together, so that the usual six layers have room beside each other.
+            messaged::ratio(quantity.ratio(cell, reference)).replace(" ± ", "±")
+        }
         // Without the first layer there is nothing to compare with.
         _ => absolute(cell),
     }

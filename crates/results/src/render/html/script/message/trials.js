@@ -11,7 +11,7 @@ function messageTrials(context) {
     empty > 0 && note(counted(empty, 'trial') + ' had nothing that was whole.'),
     eachSpot(context, (cells, id, name) => roundChart(facts, cells, id, name)),
     lagTableOf(result, facts),
-    lazyDetails('each trial', () => trialTable(all.sort((a, b) => a.t.index - b.t.index), result)),
+    lazyDetails('each trial', () => messageTrialTable(all.sort((a, b) => a.t.index - b.t.index), result)),
   ];
 }
 
@@ -49,7 +49,7 @@ function lagTableOf(result, facts) {
   ], rows));
 }
 
-function trialTable(rows, result) {
+function messageTrialTable(rows, result) {
   const ran = (cost) => (isNumber(cost.run_delay_ns) ? messageTime(cost.run_delay_ns) : NOT_KNOWN);
   return table('Trials', [
     { head: 'trial', cell: (r) => count(r.t.index + 1) },
