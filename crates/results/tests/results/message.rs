@@ -109,6 +109,9 @@ fn layers_without_room_go_on_below() {
     let table = text.split("\n\n").filter(|part| part.contains("quickack") && part.contains("bytes")).count();
     assert!(table >= 4, "a part with it for each placement and pair: {text}");
     assert!(text.matches(long).count() > 12, "a row for each cell of it");
+    let ends = |line: &&str| line.starts_with("  bytes ") && line.ends_with("batch");
+    let last = text.lines().filter(ends).count();
+    assert_eq!(last, 4, "the last layer has a column for each placement and pair: {text}");
 }
 
 #[test]
