@@ -1,6 +1,6 @@
 //! What a connection is opened with.
 
-use std::time::Duration;
+use std::{borrow::Cow, thread, time::Duration};
 
 use crate::{protocol::Limits, strategy::Choice};
 
@@ -12,6 +12,10 @@ use crate::{protocol::Limits, strategy::Choice};
 /// ```
 #[derive(Clone, Debug)]
 pub struct Config {
+    /// What the connection's own threads are called by: `NAME-mover`, and `NAME-listener` of
+    /// [`crate::Connection::listen`]. The system shows 15 bytes; of a name too long for that the
+    /// end is left out, so that the thread's part is seen: 9 bytes stay beside `mover`.
+    pub name: Cow<'static, str>,
     /// The bounds of this side; each side keeps to those of the other.
     pub limits: Limits,
     /// When messages leave.
@@ -34,6 +38,7 @@ pub struct Config {
 impl Default for Config {
     fn default() -> Self {
         Self {
+            name: "message".into(),
             limits: Limits::default(),
             strategy: Choice::default(),
             unsent: 512 << 10,
@@ -42,5 +47,38 @@ impl Default for Config {
             silent_after: Duration::from_secs(30),
             frame_within: Duration::from_secs(30),
         }
+    }
+}
+
+/// Bytes of a thread's name that the system keeps.
+const SHOWN: usize = 15;
+
+impl Config {
+    /// A thread of the connection, not yet started.
+    pub(crate) fn thread(&self, part: &str) -> thread::Builder {
+        thread::Builder::new().name(thread_name(&self.name, part))
+    }
+}
+
+fn thread_name(name: &str, part: &str) -> String {
+    let most = SHOWN.saturating_sub(part.len() + 1);
+    let end = name.char_indices().map(|(at, letter)| at + letter.len_utf8()).take_while(|end| *end <= most);
+    // A thread's name may hold no zero byte.
+    let name = name[..end.last().unwrap_or(0)].replace('\0', "");
+    format!("{name}-{part}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::thread_name;
+
+    #[test]
+    fn names_of_threads_keep_their_part_and_fit() {
+        assert_eq!(thread_name("message", "mover"), "message-mover");
+        assert_eq!(thread_name("message", "listener"), "messag-listener");
+        assert_eq!(thread_name("twelve-bytes", "mover"), "twelve-by-mover");
+        assert_eq!(thread_name("zürich-höfe", "listener"), "züric-listener");
+        assert_eq!(thread_name("a\0b", "mover"), "ab-mover");
+        assert_eq!(thread_name("", "mover"), "-mover");
     }
 }

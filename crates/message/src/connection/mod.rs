@@ -213,7 +213,7 @@ impl Connection {
                 }
             }
         };
-        let thread = std::thread::Builder::new().name("message-listener".into());
+        let thread = self.shared().config.thread("listener");
         thread.spawn(listen).map_err(Error::io("start the listener's thread"))
     }
 

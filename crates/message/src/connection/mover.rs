@@ -25,7 +25,7 @@ const LOOK_UP: Duration = Duration::from_millis(100);
 /// Starts the thread.
 pub(super) fn start(shared: &Arc<Shared>) -> Result<(), Error> {
     let shared = Arc::clone(shared);
-    let thread = std::thread::Builder::new().name("message-mover".into());
+    let thread = shared.config.thread("mover");
     thread
         .spawn(move || {
             let watched = Watched(shared);

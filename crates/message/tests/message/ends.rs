@@ -9,7 +9,7 @@ use netfathom_message::{
     wire::{Control, Header, Kind as Frame},
 };
 
-use crate::rig::{Kind, LIMIT, against_bare, blocking, config, pair, streams};
+use crate::rig::{Kind, LIMIT, against_bare, blocking, config, pair, streams, unequal};
 
 #[test]
 fn a_close_waits_until_all_is_read() {
@@ -192,4 +192,31 @@ fn a_callback_that_panics_ends_the_connection_and_not_in_silence() {
         Err(_) => true,
     };
     assert!(failed);
+}
+
+/// The names of this process's threads, as `top` shows them.
+fn thread_names() -> Vec<String> {
+    let threads = std::fs::read_dir("/proc/self/task").unwrap();
+    // A thread may end while they are looked through.
+    threads.filter_map(|one| std::fs::read_to_string(one.ok()?.path().join("comm")).ok()).collect()
+}
+
+#[test]
+fn a_connection_s_threads_bear_its_name() {
+    let named = Config { name: "parcels".into(), ..Config::default() };
+    let (here, _there) = unequal(Kind::Unix, &named, &Config::default());
+    let listener = here.listen(|_| (), |_| ()).unwrap();
+    let (mover, listening) = ("parcels-mover\n".to_owned(), "parcel-listener\n".to_owned());
+    // A thread takes its name itself, once it runs.
+    let mut names = thread_names();
+    for _ in 0..1000 {
+        if names.contains(&mover) && names.contains(&listening) {
+            break;
+        }
+        thread::sleep(Duration::from_millis(10));
+        names = thread_names();
+    }
+    assert!(names.contains(&mover) && names.contains(&listening), "{names:?}");
+    here.abort(0);
+    listener.join().unwrap();
 }
