@@ -16,9 +16,6 @@ use crate::{
     strategy::Cause,
 };
 
-/// After a deadline the thread waits this long for the next before it sleeps for long: in a burst
-/// there is one for each batch, and none of them needs to wake it.
-const LINGER: Duration = Duration::from_micros(50);
 /// A write that cannot go on is tried again this often, so that the watch goes on as well.
 const LOOK_UP: Duration = Duration::from_millis(100);
 
@@ -55,7 +52,6 @@ impl Shared {
         let mut watch = KeepAlive::new(config.ping_after, config.silent_after, config.frame_within);
         let begin = Instant::now();
         let mut look = begin;
-        let mut seen = 0;
         let mut sending = self.sending.lock();
         while !sending.stop && self.alive().is_ok() {
             let now = Instant::now();
@@ -70,16 +66,16 @@ impl Shared {
                 sending.deadline = None;
                 MutexGuard::unlocked(&mut sending, || self.work(Cause::Deadline, look));
             } else {
-                self.sleep(&mut sending, now, look, &mut seen);
+                self.sleep(&mut sending, now, look);
             }
         }
     }
 
-    fn sleep(&self, sending: &mut MutexGuard<'_, Sending>, now: Instant, look: Instant, seen: &mut u64) {
+    /// After a deadline it waits for the next before it sleeps for long.
+    fn sleep(&self, sending: &mut MutexGuard<'_, Sending>, now: Instant, look: Instant) {
         let mut until = sending.deadline.map_or(look, |deadline| deadline.min(look));
-        if sending.stagings != *seen {
-            *seen = sending.stagings;
-            until = until.min(now + LINGER);
+        if let Some(linger) = sending.linger.take() {
+            until = until.min(now + linger);
         }
         sending.asleep = Some(until);
         self.mover.wait_until(sending, until);

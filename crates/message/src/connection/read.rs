@@ -74,7 +74,7 @@ impl Shared {
                     handler(Arrival::Post(received));
                 }
                 Ok(Some(Event::Control(control))) => {
-                    urgent |= matches!(control, Control::Ping | Control::Close | Control::Grant { .. });
+                    urgent |= presses(control);
                     if let Err(error) = self.heard(control) {
                         break Some(error);
                     }
@@ -86,6 +86,7 @@ impl Shared {
             }
             count += 1;
             if !many {
+                urgent |= self.hear_behind(role);
                 break None;
             }
         };
@@ -102,6 +103,22 @@ impl Shared {
             let _ = self.flush(Cause::Behind);
         }
         Ok(count)
+    }
+
+    /// Takes in what the peer allows right behind what was handed out: a buffer that came with a
+    /// request is known when the request is answered. Says whether something may leave now.
+    #[inline]
+    fn hear_behind(&self, role: &mut Role<'_>) -> bool {
+        let mut urgent = false;
+        while let Some(control) = role.incoming().allowance_at_hand() {
+            urgent |= presses(control);
+            if let Err(error) = self.heard(control) {
+                // The next call says so: what was handed out by this one came before.
+                self.fail(error);
+                return false;
+            }
+        }
+        urgent
     }
 
     /// Tells the sending half what the peer said of the connection.
@@ -196,6 +213,11 @@ impl Shared {
         }
         self.write_out(sending, Cause::Waiting, true).map(drop)
     }
+}
+
+/// Whether it may have an answer, or let something leave.
+fn presses(control: Control) -> bool {
+    matches!(control, Control::Ping | Control::Close | Control::Grant { .. })
 }
 
 /// What the system says when the peer is gone, in all the ways it has.

@@ -87,10 +87,14 @@ fn this_thread() -> usize {
 }
 
 impl Shared {
-    /// Has the buffer wait for a post, whoever has the role.
-    pub fn add_offer(&self, channel: u16, buffer: Vec<u8>) {
-        self.receiving.lock().offers.push((channel, buffer));
+    /// Has the buffer wait for a post, whoever has the role. Says whether others wait for something
+    /// to come, perhaps for this very post.
+    pub fn add_offer(&self, channel: u16, buffer: Vec<u8>) -> bool {
+        let mut receiving = self.receiving.lock();
+        receiving.offers.push((channel, buffer));
         self.offers.store(true, Ordering::SeqCst);
+        let taken = receiving.incoming.is_none() && receiving.holder != this_thread();
+        taken || self.arrivals.any()
     }
 
     /// The role, if it is free.

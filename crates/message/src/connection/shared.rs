@@ -6,7 +6,7 @@ use std::{
         OnceLock,
         atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering},
     },
-    time::Instant,
+    time::{Duration, Instant},
 };
 
 use parking_lot::{Condvar, Mutex};
@@ -60,8 +60,8 @@ pub(crate) struct Sending {
     pub held: Option<Batch>,
     /// When what is staged is to be written by the connection's thread.
     pub deadline: Option<Instant>,
-    /// Deadlines set so far.
-    pub stagings: u64,
+    /// How soon the next deadline is expected, if one was set since the connection's thread looked.
+    pub linger: Option<Duration>,
     /// There is something for the connection's thread to write.
     pub work: bool,
     /// Until when the connection's thread sleeps, if it does.
@@ -97,7 +97,7 @@ impl Shared {
             writing: false,
             held: None,
             deadline: None,
-            stagings: 0,
+            linger: None,
             work: false,
             asleep: None,
             crowd: 0,

@@ -25,6 +25,11 @@ impl Wakers {
         self.any.store(true, Ordering::SeqCst);
     }
 
+    /// Whether any waits.
+    pub fn any(&self) -> bool {
+        self.any.load(Ordering::SeqCst)
+    }
+
     /// Wakes them all.
     #[inline]
     pub fn wake(&self) {

@@ -20,6 +20,8 @@ const DIRECT: usize = 8 << 10;
 /// Batches written in one go before the connection's thread takes over: a caller is not kept for
 /// what others send, or for a whole post.
 const ROUNDS: u32 = 16;
+/// In a burst of messages there is a deadline for each batch.
+const LINGER: Duration = Duration::from_micros(50);
 
 /// What a write came to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -93,18 +95,19 @@ impl Shared {
 
     pub(super) fn later(&self, sending: &mut Sending, step: Step) {
         match step {
-            Step::Until(moment) => self.arm(sending, moment),
+            Step::Until(moment) => self.arm(sending, moment, LINGER),
             Step::HandOver => self.give_work(sending),
             Step::Keep | Step::Write => {}
         }
     }
 
     /// Sets the moment at which the connection's thread writes, and wakes it only if it would
-    /// oversleep: in a burst it is awake once per batch anyway.
-    pub(super) fn arm(&self, sending: &mut Sending, moment: Instant) {
-        if sending.deadline.is_none() {
+    /// oversleep. It expects the next such moment within `linger` and sleeps no longer at first, so
+    /// that those that come often need not wake it.
+    pub(super) fn arm(&self, sending: &mut Sending, moment: Instant, linger: Duration) {
+        if sending.deadline.is_none_or(|before| moment < before) {
             sending.deadline = Some(moment);
-            sending.stagings += 1;
+            sending.linger = Some(sending.linger.map_or(linger, |before| before.min(linger)));
             if sending.asleep.is_some_and(|until| until > moment) {
                 self.mover.notify_one();
             }

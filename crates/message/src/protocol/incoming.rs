@@ -232,7 +232,7 @@ impl Incoming {
             } else if header.kind.body().is_none() {
                 self.begin_piece(header, size)?;
             } else {
-                return self.control(header, size);
+                return Ok(self.control(header, size)?.map(Found::Control));
             }
         }
     }
@@ -290,7 +290,22 @@ impl Incoming {
         Ok(Some(Found::Hello(hello)))
     }
 
-    fn control(&mut self, header: Header, size: usize) -> Result<Option<Found>, ProtocolError> {
+    /// Credit or a buffer of the peer, if that is what comes next and all of it is here.
+    #[inline]
+    pub fn allowance_at_hand(&mut self) -> Option<Control> {
+        if self.piece.is_some() || !self.greeted {
+            return None;
+        }
+        match Header::read(self.buffer.filled()) {
+            Ok(Some((header, size))) if matches!(header.kind, Kind::Credit | Kind::Grant) => {
+                // Neither of them can be wrong by itself.
+                self.control(header, size).ok()?
+            }
+            _ => None,
+        }
+    }
+
+    fn control(&mut self, header: Header, size: usize) -> Result<Option<Control>, ProtocolError> {
         let frame = size + header.length as usize;
         let Some(body) = self.buffer.filled().get(size..frame) else { return Ok(None) };
         let Some(control) = Control::read(header, body) else { return Ok(None) };
@@ -302,7 +317,7 @@ impl Incoming {
             }
             self.closed = true;
         }
-        Ok(Some(Found::Control(control)))
+        Ok(Some(control))
     }
 
     /// Credit that is to be told to the peer through [`super::Outgoing::reply`].
