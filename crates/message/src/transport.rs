@@ -36,6 +36,9 @@ pub trait Transport: AsFd + Send + Sync + fmt::Debug + 'static {
     #[inline]
     fn send(&self, parts: &[&[u8]]) -> io::Result<usize> {
         let flags = SendFlags::DONTWAIT | SendFlags::NOSIGNAL;
+        if let [part] = parts {
+            return retry(|| rustix::net::send(self.as_fd(), part, flags));
+        }
         let mut filled = parts.iter().filter(|part| !part.is_empty());
         let one = (filled.next(), filled.next());
         retry(|| match one {

@@ -74,7 +74,8 @@ pub struct Rates {
 pub fn rounds(count: usize, mut bare: impl FnMut() -> Run, mut here: impl FnMut() -> Run) -> Rates {
     let mut rates = Rates::default();
     // What has never run yet is slow.
-    (bare(), here());
+    bare();
+    here();
     for _ in 0..count {
         let [a, b, c, d] = [bare(), here(), here(), bare()];
         rates.bare.push((a.per_s + d.per_s) / 2.0);

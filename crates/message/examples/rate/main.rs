@@ -20,6 +20,7 @@ mod place;
 use std::time::Duration;
 
 use compare::{cpu_time, rounds};
+use counted::Calls;
 use netfathom_message::strategy::Choice;
 use place::Place;
 
@@ -69,7 +70,7 @@ impl Plan {
 fn one_ways(plan: &Plan, place: Place) {
     println!("\none way, {}: rate library/bare, CPU time a message library/bare", place.name);
     for size in plan.sizes(&[4, 16, 64, 256, 1024, 4096, 16_384, 65_536]) {
-        let calls = counted::Calls::default();
+        let calls = Calls::default();
         let run = rounds(
             plan.rounds,
             || bare::one_way(place, size),
@@ -79,9 +80,16 @@ fn one_ways(plan: &Plan, place: Place) {
     }
 }
 
-/// Trips of both kinds in turn, in blocks so small that what disturbs the one disturbs the other.
-fn interleaved(plan: &Plan, blocks: usize, mut bare: impl FnMut(), mut here: impl FnMut()) -> compare::Trips {
-    const BLOCK: usize = 50;
+/// Trips of both kinds in turn, in blocks so small that what disturbs the one disturbs the other, and
+/// so large that the first of each, which finds the caches filled by the other kind, are no percent.
+fn interleaved(
+    plan: &Plan,
+    blocks: usize,
+    calls: &Calls,
+    mut bare: impl FnMut(),
+    mut here: impl FnMut(),
+) -> compare::Trips {
+    const BLOCK: usize = 250;
     let mut trips = compare::Trips::default();
     for once in [&mut bare as &mut dyn FnMut(), &mut here] {
         (0..BLOCK).for_each(|_| once());
@@ -97,33 +105,34 @@ fn interleaved(plan: &Plan, blocks: usize, mut bare: impl FnMut(), mut here: imp
         }
         trips.add(round, spent);
     }
+    calls.units((BLOCK + plan.rounds * 2 * blocks * BLOCK) as u64);
     trips
 }
 
 fn trips(plan: &Plan, place: Place) {
     println!("\nthere and back, {}: time library/bare at p50 and p99, CPU time library/bare", place.name);
     for size in plan.sizes(&[4, 16, 64, 256, 1024, 16_384]) {
-        let calls = counted::Calls::default();
+        let calls = Calls::default();
         let bare = bare::trips(place, size);
         let here = library::trips(place, size, plan.choice, &calls);
-        println!("{size:>8} B {}", interleaved(plan, 20, bare, here).show(&calls));
+        println!("{size:>8} B {}", interleaved(plan, 5, &calls, bare, here).show(&calls));
     }
 }
 
 fn requests(plan: &Plan, place: Place) {
     println!("\nposts on request, {}: time library/bare at p50 and p99, rate, CPU time", place.name);
     for size in plan.sizes(&[1024, 4096, 8192, 16_384, 32_768, 65_536]) {
-        let calls = counted::Calls::default();
+        let calls = Calls::default();
         let bare = bare::requests(place, size);
         let here = library::requests(place, size, plan.choice, &calls);
-        println!("{size:>8} B {}", interleaved(plan, 5, bare, here).show(&calls));
+        println!("{size:>8} B {}", interleaved(plan, 2, &calls, bare, here).show(&calls));
     }
 }
 
 fn bulk(plan: &Plan, place: Place) {
     println!("\nposts one after another, {}: rate library/bare, CPU time library/bare", place.name);
     for size in plan.sizes(&[1024, 8192, 16_384, 65_536, 1 << 20]) {
-        let calls = counted::Calls::default();
+        let calls = Calls::default();
         let run = rounds(
             plan.rounds,
             || bare::bulk(place, size),

@@ -2,7 +2,10 @@
 
 use std::{io, sync::atomic::Ordering, time::Instant};
 
-use super::{Arrival, Shared, Wait, role::Role};
+use super::{
+    Arrival, Shared, Wait,
+    role::{Role, this_thread},
+};
 use crate::{
     Error,
     protocol::{Event, Want},
@@ -156,7 +159,8 @@ impl Shared {
             Ok(0) => Err(self.fail(self.end_of_stream(role))),
             Ok(bytes) => {
                 incoming.filled(bytes);
-                self.reads.fetch_add(1, Ordering::Relaxed);
+                // Who has the role writes these alone.
+                self.reads.store(self.reads.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
                 self.frames.store(incoming.frames(), Ordering::Relaxed);
                 self.inside_frame.store(incoming.inside_frame(), Ordering::Relaxed);
                 role.news = true;
@@ -206,7 +210,8 @@ impl Shared {
 
     /// Writes what would otherwise wait for the end of the wait that begins.
     pub fn before_waiting(&self) -> Result<(), Error> {
-        let sending = self.sending.lock();
+        let mut sending = self.sending.lock();
+        sending.waited = this_thread();
         let leaves = sending.out.messages() > 0 && sending.strategy.leaves_when_waiting();
         if sending.in_flight() || !(leaves || sending.out.presses()) {
             return Ok(());

@@ -50,7 +50,8 @@ impl Role<'_> {
     /// just read may be the post for one of them.
     #[inline]
     pub fn take_offers(&mut self) {
-        if self.shared.offers.swap(false, Ordering::SeqCst) {
+        let offers = &self.shared.offers;
+        if offers.load(Ordering::SeqCst) && offers.swap(false, Ordering::SeqCst) {
             let offers = std::mem::take(&mut self.shared.receiving.lock().offers);
             for (channel, buffer) in offers {
                 self.incoming().wait_with(channel, buffer);
@@ -82,7 +83,7 @@ thread_local! {
 
 /// A number of this thread that no other living one has; never 0.
 #[inline]
-fn this_thread() -> usize {
+pub(super) fn this_thread() -> usize {
     HERE.with(|here| std::ptr::from_ref(here) as usize)
 }
 

@@ -66,6 +66,8 @@ pub(crate) struct Sending {
     pub work: bool,
     /// Until when the connection's thread sleeps, if it does.
     pub asleep: Option<Instant>,
+    /// The thread that waited for the peer last, if nothing was sent since.
+    pub waited: usize,
     /// Threads that wait for `room`.
     pub crowd: usize,
     pub stop: bool,
@@ -100,6 +102,7 @@ impl Shared {
             linger: None,
             work: false,
             asleep: None,
+            waited: 0,
             crowd: 0,
             stop: false,
             bulk: false,

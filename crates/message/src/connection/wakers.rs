@@ -26,6 +26,7 @@ impl Wakers {
     }
 
     /// Whether any waits.
+    #[inline]
     pub fn any(&self) -> bool {
         self.any.load(Ordering::SeqCst)
     }
@@ -33,7 +34,7 @@ impl Wakers {
     /// Wakes them all.
     #[inline]
     pub fn wake(&self) {
-        if self.any.swap(false, Ordering::SeqCst) {
+        if self.any() && self.any.swap(false, Ordering::SeqCst) {
             let list = std::mem::take(&mut *self.list.lock());
             for waker in list {
                 waker.wake();

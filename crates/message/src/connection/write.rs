@@ -7,7 +7,7 @@ use std::{
 
 use parking_lot::MutexGuard;
 
-use super::{Shared, Wait, read::gone, shared::Sending};
+use super::{Shared, Wait, read::gone, role::this_thread, shared::Sending};
 use crate::{
     Error,
     protocol::{Batch, Want},
@@ -83,7 +83,7 @@ impl Shared {
             sending.strategy.writing(messages, Cause::Asked);
             sending.deadline = None;
             let batch = sending.out.take_staged();
-            return self.write_batch(sending, batch, body, hand_over);
+            return self.write_batch(sending, batch, body, hand_over).map(|(_, flow)| flow);
         }
         sending.out.body(body);
         if step == Step::Write {
@@ -148,13 +148,11 @@ impl Shared {
                     batch
                 }
             };
-            if self.write_batch(sending, batch, &[], hand_over)? == Flow::Blocked {
-                return Ok(Flow::Blocked);
+            let (back, flow) = self.write_batch(sending, batch, &[], hand_over)?;
+            if flow == Flow::Blocked || !back.out.has_work() {
+                return Ok(flow);
             }
-            sending = self.sending.lock();
-            if !sending.out.has_work() {
-                return Ok(Flow::Done);
-            }
+            sending = back;
             cause = Cause::Behind;
         }
         if hand_over {
@@ -170,7 +168,7 @@ impl Shared {
         mut batch: Batch,
         body: &[u8],
         hand_over: bool,
-    ) -> Result<Flow, Error> {
+    ) -> Result<(MutexGuard<'a, Sending>, Flow), Error> {
         sending.writing = true;
         let one_by_one = sending.one_by_one;
         let written = MutexGuard::unlocked(&mut sending, || self.push(&mut batch, body, one_by_one));
@@ -193,6 +191,15 @@ impl Shared {
                 return Err(self.write_failed(error));
             }
         };
+        if sending.crowd > 0 || sending.out.any_ended() || self.departures.any() {
+            self.tell_written(&mut sending);
+        }
+        Ok((sending, flow))
+    }
+
+    /// Tells who waits that something was written, without the lock.
+    #[cold]
+    fn tell_written(&self, sending: &mut MutexGuard<'_, Sending>) {
         let ended = sending.out.ended();
         let crowded = sending.crowd > 0;
         let posts = &mut sending.posts;
@@ -202,15 +209,15 @@ impl Shared {
             Some((posts.remove(at)?.1, end))
         };
         let done: Vec<_> = ended.into_iter().filter_map(found).collect();
-        drop(sending);
-        if crowded {
-            self.room.notify_all();
-        }
-        for (done, end) in done {
-            done(Ok(end));
-        }
-        self.departures.wake();
-        Ok(flow)
+        MutexGuard::unlocked(sending, || {
+            if crowded {
+                self.room.notify_all();
+            }
+            for (done, end) in done {
+                done(Ok(end));
+            }
+            self.departures.wake();
+        });
     }
 
     /// Writes until all is written (`true`) or the socket takes no more.
@@ -222,8 +229,10 @@ impl Shared {
             let sent = if one_by_one && body.is_empty() {
                 self.transport.send(&batch.one_frame())
             } else {
-                let [bytes, chunk] = batch.parts();
-                self.transport.send(&[bytes, chunk, rest])
+                match batch.parts() {
+                    [bytes, []] if rest.is_empty() => self.transport.send(&[bytes]),
+                    [bytes, chunk] => self.transport.send(&[bytes, chunk, rest]),
+                }
             };
             match sent {
                 Ok(count) => {
@@ -272,6 +281,8 @@ impl Sending {
         let bytes = self.out.staged() + if long { length } else { 0 };
         let messages = self.out.messages();
         let in_flight = self.in_flight();
-        self.strategy.staged(Staged { length, bytes, messages, in_flight })
+        let waited = self.waited == this_thread();
+        self.waited = 0;
+        self.strategy.staged(Staged { length, bytes, messages, in_flight, waited })
     }
 }

@@ -277,10 +277,16 @@ impl Outgoing {
     }
 
     /// Everything staged and the next piece of a post, to be written. `None` if there is nothing.
+    #[inline]
     pub fn take(&mut self) -> Option<Batch> {
-        if !self.has_work() {
-            return None;
+        if self.round.is_empty() && !self.has_control() && !self.closing {
+            // Messages only, the common case.
+            return (!self.stage.is_empty()).then(|| self.take_staged());
         }
+        if self.has_work() { Some(self.take_all()) } else { None }
+    }
+
+    fn take_all(&mut self) -> Batch {
         self.put_control();
         // Those that one batch does not hold leave with the next, which follows at once.
         self.posted = (0, 0);
@@ -291,7 +297,7 @@ impl Outgoing {
             self.close_sent = true;
         }
         self.flying = batch.bytes.len();
-        Some(batch)
+        batch
     }
 
     /// What is staged, for a body that follows its header: no piece of a post is added.
@@ -350,6 +356,12 @@ impl Outgoing {
     /// Takes note that a batch was written only in part; it is kept by the caller.
     pub fn hold(&mut self, batch: &Batch) {
         self.flying = batch.parts()[0].len();
+    }
+
+    /// Whether posts ended since they were last asked for.
+    #[inline]
+    pub fn any_ended(&self) -> bool {
+        !self.ended.is_empty()
     }
 
     /// Posts that ended since this was last asked.

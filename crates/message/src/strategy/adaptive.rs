@@ -94,6 +94,10 @@ impl Strategy for Adaptive {
         if full && !now.in_flight {
             Step::Write
         } else if now.messages == 1 {
+            if now.waited && !now.in_flight && !self.burst {
+                (self.row, self.last) = (0, None);
+                return Step::Write;
+            }
             self.first(Instant::now(), now.in_flight)
         } else if now.in_flight || (!now.messages.is_multiple_of(64) && now.bytes < self.looked + 4096) {
             Step::Keep
@@ -115,7 +119,7 @@ impl Strategy for Adaptive {
 mod tests {
     use super::*;
 
-    const ONE: Staged = Staged { length: 4, bytes: 8, messages: 1, in_flight: false };
+    const ONE: Staged = Staged { length: 4, bytes: 8, messages: 1, in_flight: false, waited: false };
 
     /// The steps for single messages that come `gap` apart.
     fn steps(strategy: &mut Adaptive, from: Instant, gap: Duration, count: u32) -> Vec<bool> {
@@ -164,6 +168,17 @@ mod tests {
         assert!(matches!(strategy.first(begin, false), Step::Until(_)));
         assert_eq!(strategy.later(begin + Duration::from_micros(20), 5000), Step::Keep);
         assert_eq!(strategy.later(begin + Duration::from_micros(30), 10_000), Step::Write);
+    }
+
+    #[test]
+    fn who_waited_before_is_in_no_burst_but_ends_none_either() {
+        let mut strategy = Adaptive { row: 4, last: Some(Instant::now()), ..Adaptive::default() };
+        assert_eq!(strategy.staged(Staged { waited: true, ..ONE }), Step::Write);
+        assert_eq!((strategy.row, strategy.last), (0, None));
+        let step = strategy.staged(Staged { waited: true, in_flight: true, ..ONE });
+        assert!(matches!(step, Step::Until(_)), "{step:?}");
+        let mut strategy = Adaptive { burst: true, last: Some(Instant::now()), ..Adaptive::default() };
+        assert!(matches!(strategy.staged(Staged { waited: true, ..ONE }), Step::Until(_)));
     }
 
     #[test]

@@ -34,6 +34,9 @@ pub struct Staged {
     /// Whether a write is being made by another thread, or waits for the socket. What is staged is
     /// then written after it.
     pub in_flight: bool,
+    /// Whether the caller has waited for the peer since its message before: so much time has passed
+    /// that no clock is needed to see it.
+    pub waited: bool,
 }
 
 /// What is to happen with what is staged.
