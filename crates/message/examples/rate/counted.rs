@@ -67,9 +67,9 @@ impl Transport for Counted {
         self.0.send(parts)
     }
 
-    fn recv(&self, first: &mut [u8], second: &mut [u8], block: bool) -> io::Result<usize> {
+    fn recv(&self, parts: [&mut [u8]; 3], block: bool) -> io::Result<usize> {
         self.1.0.reads.fetch_add(1, Relaxed);
-        self.0.recv(first, second, block)
+        self.0.recv(parts, block)
     }
 
     fn wait(&self, read: bool, write: bool, limit: Option<Duration>) -> io::Result<Ready> {

@@ -155,7 +155,7 @@ impl Shared {
         };
         let incoming = role.incoming();
         let space = incoming.space();
-        match self.transport.recv(space.posted, space.buffer, block) {
+        match self.transport.recv([space.header, space.posted, space.buffer], block) {
             Ok(0) => Err(self.fail(self.end_of_stream(role))),
             Ok(bytes) => {
                 incoming.filled(bytes);
