@@ -74,12 +74,15 @@ impl Shared {
     /// After a deadline it waits for the next before it sleeps for long.
     fn sleep(&self, sending: &mut MutexGuard<'_, Sending>, now: Instant, look: Instant) {
         let mut until = sending.deadline.map_or(look, |deadline| deadline.min(look));
-        if let Some(linger) = sending.linger.take() {
+        let linger = sending.linger.take();
+        if let Some(linger) = linger {
             until = until.min(now + linger);
         }
+        sending.lingers = linger.is_some();
         sending.asleep = Some(until);
-        self.mover.wait_until(sending, until);
+        let woken = !self.mover.wait_until(sending, until).timed_out();
         sending.asleep = None;
+        sending.work |= !woken && sending.lingers && sending.out.presses();
     }
 
     /// Writes; if the socket takes no more, waits until it does or something else is due.

@@ -1,6 +1,6 @@
 //! Posts, sent and awaited.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use bytes::Bytes;
 
@@ -10,10 +10,10 @@ use crate::{
     strategy::{Cause, Step},
 };
 
-/// Offers that nobody waits behind are announced this late at most. Who offers goes on to send or
+/// Offers that nobody waits behind are announced twice this late at most. Who offers goes on to send or
 /// to wait, almost always, and takes them along: to wake the connection's thread for each would
 /// cost more than the post.
-const OFFERS_LATE: Duration = Duration::from_millis(1);
+const OFFERS_LATE: Duration = Duration::from_millis(4);
 
 impl Shared {
     /// Queues a post and writes what can be; `hand_over` as in [`Shared::send_once`].
@@ -56,7 +56,7 @@ impl Shared {
             return self.write_out(sending, Cause::Waiting, true).map(drop);
         }
         // Nobody may be about to wait: several offers in a row leave together.
-        self.arm(&mut sending, Instant::now() + OFFERS_LATE, OFFERS_LATE);
+        self.look_soon(&mut sending, OFFERS_LATE);
         Ok(())
     }
 }

@@ -25,9 +25,12 @@ impl Shared {
     ) -> Result<usize, Error> {
         let Some(mut role) = self.role(wait)? else { return Ok(0) };
         loop {
-            let count = self.hand_out(&mut role, want, many, handler)?;
-            if count > 0 {
-                return Ok(count);
+            role.take_offers();
+            if !role.incoming().has_nothing() {
+                let count = self.hand_out(&mut role, want, many, handler)?;
+                if count > 0 {
+                    return Ok(count);
+                }
             }
             if role.incoming().closed() {
                 return Err(self.failure().unwrap_or(Error::PeerClosed));
@@ -77,9 +80,9 @@ impl Shared {
                     handler(Arrival::Post(received));
                 }
                 Ok(Some(Event::Control(control))) => {
-                    urgent |= presses(control);
-                    if let Err(error) = self.heard(control) {
-                        break Some(error);
+                    match self.heard(control) {
+                        Ok(leaves) => urgent |= leaves,
+                        Err(error) => break Some(error),
                     }
                     continue;
                 }
@@ -114,29 +117,33 @@ impl Shared {
     fn hear_behind(&self, role: &mut Role<'_>) -> bool {
         let mut urgent = false;
         while let Some(control) = role.incoming().allowance_at_hand() {
-            urgent |= presses(control);
-            if let Err(error) = self.heard(control) {
-                // The next call says so: what was handed out by this one came before.
-                self.fail(error);
-                return false;
+            match self.heard(control) {
+                Ok(leaves) => urgent |= leaves,
+                Err(error) => {
+                    // The next call says so: what was handed out by this one came before.
+                    self.fail(error);
+                    return false;
+                }
             }
         }
         urgent
     }
 
-    /// Tells the sending half what the peer said of the connection.
-    fn heard(&self, control: Control) -> Result<(), Error> {
+    /// Tells the sending half what the peer said of the connection. Gives whether something may
+    /// leave because of it, an answer or a post.
+    fn heard(&self, control: Control) -> Result<bool, Error> {
         if let Control::Abort { code } = control {
             return Err(Error::Aborted { code });
         }
         let mut sending = self.sending.lock();
         sending.out.control(control)?;
+        let leaves = presses(control) && sending.out.has_work();
         drop(sending);
         if control == Control::Close {
             self.peer_closed.store(true, Ordering::SeqCst);
         }
         self.changed();
-        Ok(())
+        Ok(leaves)
     }
 
     /// Reads once; says whether anything came in time.

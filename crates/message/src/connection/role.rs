@@ -52,8 +52,7 @@ impl Role<'_> {
     pub fn take_offers(&mut self) {
         let offers = &self.shared.offers;
         if offers.load(Ordering::SeqCst) && offers.swap(false, Ordering::SeqCst) {
-            let offers = std::mem::take(&mut self.shared.receiving.lock().offers);
-            for (channel, buffer) in offers {
+            for (channel, buffer) in self.shared.receiving.lock().offers.drain(..) {
                 self.incoming().wait_with(channel, buffer);
             }
         }

@@ -62,6 +62,8 @@ pub(crate) struct Sending {
     pub deadline: Option<Instant>,
     /// How soon the next deadline is expected, if one was set since the connection's thread looked.
     pub linger: Option<Duration>,
+    /// The connection's thread sleeps for such a while only.
+    pub lingers: bool,
     /// There is something for the connection's thread to write.
     pub work: bool,
     /// Until when the connection's thread sleeps, if it does.
@@ -73,6 +75,8 @@ pub(crate) struct Sending {
     pub stop: bool,
     pub bulk: bool,
     pub posts: VecDeque<(PostId, PostCallback)>,
+    /// Memory for those of them that ended.
+    pub done: Vec<(PostCallback, PostEnd)>,
 }
 
 impl Sending {
@@ -100,6 +104,7 @@ impl Shared {
             held: None,
             deadline: None,
             linger: None,
+            lingers: false,
             work: false,
             asleep: None,
             waited: 0,
@@ -107,6 +112,7 @@ impl Shared {
             stop: false,
             bulk: false,
             posts: VecDeque::new(),
+            done: Vec::new(),
         };
         Self {
             transport,

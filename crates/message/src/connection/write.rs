@@ -7,10 +7,15 @@ use std::{
 
 use parking_lot::MutexGuard;
 
-use super::{Shared, Wait, read::gone, role::this_thread, shared::Sending};
+use super::{
+    Shared, Wait,
+    read::gone,
+    role::this_thread,
+    shared::{PostCallback, Sending},
+};
 use crate::{
     Error,
-    protocol::{Batch, Want},
+    protocol::{Batch, PostEnd, Want},
     strategy::{Cause, Staged, Step, Strategy},
 };
 
@@ -95,22 +100,30 @@ impl Shared {
 
     pub(super) fn later(&self, sending: &mut Sending, step: Step) {
         match step {
-            Step::Until(moment) => self.arm(sending, moment, LINGER),
+            Step::Until(moment) => self.arm(sending, moment),
             Step::HandOver => self.give_work(sending),
             Step::Keep | Step::Write => {}
         }
     }
 
     /// Sets the moment at which the connection's thread writes, and wakes it only if it would
-    /// oversleep. It expects the next such moment within `linger` and sleeps no longer at first, so
-    /// that those that come often need not wake it.
-    pub(super) fn arm(&self, sending: &mut Sending, moment: Instant, linger: Duration) {
+    /// oversleep: in a burst it is awake once per batch anyway.
+    fn arm(&self, sending: &mut Sending, moment: Instant) {
         if sending.deadline.is_none_or(|before| moment < before) {
             sending.deadline = Some(moment);
-            sending.linger = Some(sending.linger.map_or(linger, |before| before.min(linger)));
+            sending.expect(LINGER);
             if sending.asleep.is_some_and(|until| until > moment) {
                 self.mover.notify_one();
             }
+        }
+    }
+
+    /// Has the connection's thread look within twice this time whether something presses. It is woken
+    /// only if it sleeps for long: where this comes often it looks every so often by itself.
+    pub(super) fn look_soon(&self, sending: &mut Sending, within: Duration) {
+        sending.expect(within);
+        if sending.asleep.is_some() && !sending.lingers {
+            self.mover.notify_one();
         }
     }
 
@@ -198,26 +211,19 @@ impl Shared {
     }
 
     /// Tells who waits that something was written, without the lock.
-    #[cold]
     fn tell_written(&self, sending: &mut MutexGuard<'_, Sending>) {
-        let ended = sending.out.ended();
         let crowded = sending.crowd > 0;
-        let posts = &mut sending.posts;
-        let found = |(id, end)| {
-            // Most end in the order in which they were queued.
-            let at = posts.iter().position(|(queued, _)| *queued == id)?;
-            Some((posts.remove(at)?.1, end))
-        };
-        let done: Vec<_> = ended.into_iter().filter_map(found).collect();
+        let mut done = sending.take_done();
         MutexGuard::unlocked(sending, || {
             if crowded {
                 self.room.notify_all();
             }
-            for (done, end) in done {
+            for (done, end) in done.drain(..) {
                 done(Ok(end));
             }
             self.departures.wake();
         });
+        sending.done = done;
     }
 
     /// Writes until all is written (`true`) or the socket takes no more.
@@ -274,6 +280,21 @@ impl Shared {
 }
 
 impl Sending {
+    fn expect(&mut self, within: Duration) {
+        self.linger = Some(self.linger.map_or(within, |before| before.min(within)));
+    }
+
+    /// Those who are to be told of posts that ended.
+    fn take_done(&mut self) -> Vec<(PostCallback, PostEnd)> {
+        let mut done = std::mem::take(&mut self.done);
+        for (id, end) in self.out.ended() {
+            // Most end in the order in which they were queued.
+            let at = self.posts.iter().position(|(queued, _)| *queued == id);
+            done.extend(at.and_then(|at| self.posts.remove(at)).map(|(_, callback)| (callback, end)));
+        }
+        done
+    }
+
     /// What the strategy says to a message of this length, which is staged or, if it is long, to
     /// be written from where it is.
     #[inline]

@@ -274,6 +274,12 @@ impl Incoming {
         self.frames
     }
 
+    /// Whether [`Incoming::next`] can have nothing, whatever is wanted, until more was read.
+    #[inline]
+    pub fn has_nothing(&self) -> bool {
+        self.buffer.is_empty() && self.piece.is_none() && self.stashed == 0 && self.replies.is_empty()
+    }
+
     /// Whether a frame is begun and not complete.
     pub fn inside_frame(&self) -> bool {
         self.piece.is_some() || !self.buffer.is_empty()

@@ -13,9 +13,12 @@ use super::{
 };
 use crate::wire::{Control, Header, Hello, Kind};
 
-/// Pieces up to this size are copied behind what is staged: the copy costs less than the system
-/// needs for one more piece of memory.
+/// Pieces up to this size are copied behind what is staged if more pieces follow them: the copy
+/// costs less than another write.
 const COPIED_PIECE: usize = 8 << 10;
+/// Pieces up to this size are copied in any case: that costs less than the system needs for one more
+/// piece of memory.
+const COPIED_LAST: usize = 2 << 10;
 
 /// Why something cannot be sent. The connection is as it was before.
 #[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
@@ -80,6 +83,7 @@ pub struct Outgoing {
     queue: usize,
     stage: Vec<u8>,
     spare: Vec<u8>,
+    spare_posts: Vec<PostId>,
     messages: u32,
     /// Short posts that may leave, and their bytes: strategies see them as messages.
     posted: (u32, usize),
@@ -108,6 +112,7 @@ impl Outgoing {
             queue: limits.send_queue,
             stage: Vec::new(),
             spare: Vec::new(),
+            spare_posts: Vec::new(),
             messages: 0,
             posted: (0, 0),
             flying: 0,
@@ -291,6 +296,7 @@ impl Outgoing {
         // Those that one batch does not hold leave with the next, which follows at once.
         self.posted = (0, 0);
         let mut batch = self.swap();
+        batch.posts = std::mem::take(&mut self.spare_posts);
         self.add_pieces(&mut batch);
         if self.closing && !self.close_sent && self.posts_done() && batch.chunk.is_empty() {
             Control::Close.put(&mut batch.bytes);
@@ -328,7 +334,8 @@ impl Outgoing {
             Header { kind, channel, length: piece.bytes.len() as u32 }.put(&mut batch.bytes);
             batch.posts.extend(piece.last);
             room = room.saturating_sub(piece.bytes.len());
-            if piece.bytes.len() > COPIED_PIECE {
+            let copied = if self.round.is_empty() { COPIED_LAST } else { COPIED_PIECE };
+            if piece.bytes.len() > copied {
                 batch.chunk = piece.bytes;
                 return;
             }
@@ -343,8 +350,9 @@ impl Outgoing {
     #[inline]
     pub fn give_back(&mut self, mut batch: Batch) {
         self.flying = 0;
-        for id in batch.posts.drain(..) {
-            self.ended.push((id, PostEnd::Written));
+        self.ended.extend(batch.posts.drain(..).map(|id| (id, PostEnd::Written)));
+        if batch.posts.capacity() > 0 {
+            self.spare_posts = std::mem::take(&mut batch.posts);
         }
         let memory = batch.emptied();
         // Memory beyond the bound comes of one overlong message.
@@ -366,7 +374,7 @@ impl Outgoing {
 
     /// Posts that ended since this was last asked.
     #[inline]
-    pub fn ended(&mut self) -> Vec<(PostId, PostEnd)> {
-        std::mem::take(&mut self.ended)
+    pub fn ended(&mut self) -> impl Iterator<Item = (PostId, PostEnd)> {
+        self.ended.drain(..)
     }
 }
