@@ -98,7 +98,7 @@ pub fn bulk(place: Place, size: usize, choice: Choice, calls: &Calls) -> Run {
     let (here, server) = ends(place, choice, calls, move |there| {
         let there = Blocking::from(there);
         // As much memory as bare sockets cycle through, so that caches matter as much.
-        for _ in 0..((512 << 10) / size).clamp(2, 256) {
+        for _ in 0..((4 << 20) / size).clamp(4, 256) {
             there.connection().offer(1, vec![0; size])?;
         }
         loop {

@@ -186,6 +186,7 @@ impl Shared {
         let one_by_one = sending.one_by_one;
         let written = MutexGuard::unlocked(&mut sending, || self.push(&mut batch, body, one_by_one));
         sending.writing = false;
+        sending.strategy.written();
         let flow = match written {
             Ok(true) => {
                 sending.out.give_back(batch);

@@ -7,7 +7,7 @@ use super::{Cause, Staged, Step, Strategy};
 ///
 /// A write to a stream socket returns when the bytes are copied, so whether the one before is still
 /// in flight is not seen from its return. It counts as in flight while another thread makes it or
-/// the socket takes no more, and, for a caller alone, for `near` after it. `few` messages in a row
+/// the socket takes no more, and, for a caller alone, for `near` after it has returned. `few` messages in a row
 /// that each find the one before in flight make a burst; from then on messages are staged. They
 /// leave together when `limit` bytes or `many` are staged, when the write before is done, when the caller
 /// is about to wait, and `late` after the first of them.
@@ -22,7 +22,7 @@ pub struct Adaptive {
     pub long: usize,
     /// The longest a message waits for its neighbours.
     pub late: Duration,
-    /// How long a write counts as in flight.
+    /// How long a write counts as in flight after it has returned.
     pub near: Duration,
     /// Messages in a row, each within `near` of the one before, that make a burst.
     pub few: u32,
@@ -106,6 +106,14 @@ impl Strategy for Adaptive {
         }
     }
 
+    /// How long the write took says nothing about the caller. In a burst nobody asks, and who waits
+    /// between its messages is known without a clock.
+    fn written(&mut self) {
+        if !self.burst && self.last.is_some() {
+            self.last = Some(Instant::now());
+        }
+    }
+
     /// A batch that gathered little before its time was not worth waiting for.
     fn writing(&mut self, messages: u32, cause: Cause) {
         let alone = matches!(cause, Cause::Deadline | Cause::Waiting);
@@ -139,6 +147,21 @@ mod tests {
         let near = Duration::from_micros(1);
         assert_eq!(steps(&mut strategy, begin, near, 6), [true, true, true, true, false, false]);
         assert!(strategy.first(begin + Duration::from_millis(1), false) == Step::Write);
+    }
+
+    #[test]
+    fn slow_writes_hide_no_burst() {
+        let mut strategy = Adaptive { near: Duration::from_millis(100), ..Adaptive::default() };
+        let mut now = Instant::now();
+        assert_eq!(strategy.first(now, false), Step::Write);
+        for _ in 0..4 {
+            // Each write takes longer than what counts as near, the caller nothing.
+            std::thread::sleep(Duration::from_millis(120));
+            strategy.written();
+            now = strategy.last.unwrap();
+            strategy.first(now, false);
+        }
+        assert!(strategy.burst);
     }
 
     #[test]

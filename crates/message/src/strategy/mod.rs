@@ -79,6 +79,9 @@ pub trait Strategy: Send + std::fmt::Debug {
     /// So many messages are about to be written.
     fn writing(&mut self, _messages: u32, _cause: Cause) {}
 
+    /// A write has returned, whichever way it went.
+    fn written(&mut self) {}
+
     /// Whether what is staged leaves when the caller is about to wait for something to come.
     fn leaves_when_waiting(&self) -> bool {
         true
