@@ -49,10 +49,15 @@ pub fn one_way(place: Place, size: usize) -> Run {
     run(|| (&here).write_all(&frame).expect("write"), || end(&here)).0
 }
 
+/// Buffers that bulk is received in, one after another, with the library and without: caches matter.
+pub fn buffers(size: usize) -> usize {
+    ((1 << 20) / size).clamp(4, 256)
+}
+
 pub fn bulk(place: Place, size: usize) -> Run {
     let here = ends(place, move |mut there| {
-        let mut buffer = vec![0; size + HEADER];
-        while there.read_exact(&mut buffer).is_ok() {}
+        let mut buffers = vec![vec![0; size + HEADER]; buffers(size)];
+        while buffers.iter_mut().all(|buffer| there.read_exact(buffer).is_ok()) {}
     });
     let frame = vec![1; HEADER + size];
     run(|| (&here).write_all(&frame).expect("write"), || end(&here)).0

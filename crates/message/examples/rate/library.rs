@@ -12,7 +12,7 @@ use std::{
 use netfathom_message::{Blocking, Bytes, Config, Connection, Error, Wait, strategy::Choice};
 
 use crate::{
-    bare::{REQUEST, streams},
+    bare::{REQUEST, buffers, streams},
     compare::{Run, run},
     counted::Calls,
     place::{Place, pin},
@@ -97,8 +97,7 @@ pub fn requests(place: Place, size: usize, choice: Choice, calls: &Calls) -> imp
 pub fn bulk(place: Place, size: usize, choice: Choice, calls: &Calls) -> Run {
     let (here, server) = ends(place, choice, calls, move |there| {
         let there = Blocking::from(there);
-        // As much memory as bare sockets cycle through, so that caches matter as much.
-        for _ in 0..((4 << 20) / size).clamp(4, 256) {
+        for _ in 0..buffers(size) {
             there.connection().offer(1, vec![0; size])?;
         }
         loop {
