@@ -1,24 +1,14 @@
 //! Messages and posts in, bytes out.
 
 mod control;
+mod posts;
 
 use std::collections::VecDeque;
 
-use bytes::Bytes;
 use thiserror::Error;
 
-use super::{
-    Batch, Limits, MOST_POSTS, PostEnd, PostId,
-    posting::{Job, Lane},
-};
+use super::{Batch, Limits, PostEnd, PostId, posting::Lane};
 use crate::wire::{Control, Header, Hello, Kind};
-
-/// Pieces up to this size are copied behind what is staged if more pieces follow them: the copy
-/// costs less than another write.
-const COPIED_PIECE: usize = 8 << 10;
-/// Pieces up to this size are copied in any case: that costs less than the system needs for one more
-/// piece of memory.
-const COPIED_LAST: usize = 2 << 10;
 
 /// Why something cannot be sent. The connection is as it was before.
 #[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
@@ -191,43 +181,10 @@ impl Outgoing {
         self.stage.extend_from_slice(body);
     }
 
-    /// Queues a post, for when the peer has a buffer for it.
-    ///
-    /// # Errors
-    /// [`Refused::Full`] if 1024 posts wait on the channel, and as messages are refused.
-    pub fn post(&mut self, channel: u16, bytes: Bytes) -> Result<PostId, Refused> {
-        let channels = self.peer.channels;
-        let state = self.channels.get_mut(usize::from(channel));
-        let lane = &mut state.ok_or(Refused::UnknownChannel { channel, channels })?.lane;
-        if self.closing {
-            return Err(Refused::Closed);
-        }
-        if lane.jobs.len() >= MOST_POSTS {
-            return Err(Refused::Full);
-        }
-        self.posts += 1;
-        let id = PostId(self.posts);
-        let length = bytes.len();
-        lane.jobs.push_back(Job { id, bytes, sent: 0, begun: false });
-        self.enter_round(channel);
-        if length <= COPIED_PIECE && self.channels[usize::from(channel)].lane.ready() {
-            self.posted = (self.posted.0 + 1, self.posted.1 + length);
-        }
-        Ok(id)
-    }
-
     /// Whether the peer would take a message of this length, or never will.
     pub fn has_credit(&self, channel: u16, length: usize) -> bool {
         let frame = Header { kind: Kind::Message, channel, length: length as u32 }.frame();
         self.channels.get(usize::from(channel)).is_none_or(|state| state.credit as usize >= frame)
-    }
-
-    fn enter_round(&mut self, channel: u16) {
-        let lane = &mut self.channels[usize::from(channel)].lane;
-        if lane.ready() && !lane.queued {
-            lane.queued = true;
-            self.round.push_back(channel);
-        }
     }
 
     /// Refuses messages and posts from now on, and sends a close behind those it has.
@@ -277,10 +234,6 @@ impl Outgoing {
             || (self.closing && !self.close_sent && self.posts_done())
     }
 
-    fn posts_done(&self) -> bool {
-        self.channels.iter().all(|channel| channel.lane.jobs.is_empty())
-    }
-
     /// Everything staged and the next piece of a post, to be written. `None` if there is nothing.
     #[inline]
     pub fn take(&mut self) -> Option<Batch> {
@@ -321,31 +274,6 @@ impl Outgoing {
         Batch::new(bytes, messages)
     }
 
-    /// Adds pieces of posts, channel by channel in turn, one chunk's worth of bytes at most.
-    fn add_pieces(&mut self, batch: &mut Batch) {
-        let mut room = self.peer.max_chunk as usize;
-        while let Some(channel) = self.round.pop_front() {
-            let lane = &mut self.channels[usize::from(channel)].lane;
-            lane.queued = false;
-            let piece = lane.next(self.peer.max_chunk as usize, &mut self.ended);
-            self.enter_round(channel);
-            let Some(piece) = piece else { continue };
-            let kind = if piece.last.is_some() { Kind::LastChunk } else { Kind::Chunk };
-            Header { kind, channel, length: piece.bytes.len() as u32 }.put(&mut batch.bytes);
-            batch.posts.extend(piece.last);
-            room = room.saturating_sub(piece.bytes.len());
-            let copied = if self.round.is_empty() { COPIED_LAST } else { COPIED_PIECE };
-            if piece.bytes.len() > copied {
-                batch.chunk = piece.bytes;
-                return;
-            }
-            batch.bytes.extend_from_slice(&piece.bytes);
-            if room < COPIED_PIECE {
-                return;
-            }
-        }
-    }
-
     /// Takes a batch back that was written to its end.
     #[inline]
     pub fn give_back(&mut self, mut batch: Batch) {
@@ -364,17 +292,5 @@ impl Outgoing {
     /// Takes note that a batch was written only in part; it is kept by the caller.
     pub fn hold(&mut self, batch: &Batch) {
         self.flying = batch.parts()[0].len();
-    }
-
-    /// Whether posts ended since they were last asked for.
-    #[inline]
-    pub fn any_ended(&self) -> bool {
-        !self.ended.is_empty()
-    }
-
-    /// Posts that ended since this was last asked.
-    #[inline]
-    pub fn ended(&mut self) -> impl Iterator<Item = (PostId, PostEnd)> {
-        self.ended.drain(..)
     }
 }

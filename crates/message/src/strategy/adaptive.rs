@@ -51,6 +51,25 @@ impl Default for Adaptive {
 }
 
 impl Adaptive {
+    /// What to do with a message, by a clock that is looked at only where it matters.
+    #[inline]
+    fn decide(&mut self, now: Staged, clock: impl FnOnce() -> Instant) -> Step {
+        let full = now.bytes >= self.limit || now.messages >= self.many || now.length >= self.long;
+        if full && !now.in_flight {
+            Step::Write
+        } else if now.messages == 1 {
+            if now.waited && !now.in_flight && !self.burst {
+                (self.row, self.last) = (0, None);
+                return Step::Write;
+            }
+            self.first(clock(), now.in_flight)
+        } else if now.in_flight || (!now.messages.is_multiple_of(64) && now.bytes < self.looked + 4096) {
+            Step::Keep
+        } else {
+            self.later(clock(), now.bytes)
+        }
+    }
+
     /// The first message of a batch: the only one that costs a look at the clock.
     fn first(&mut self, now: Instant, in_flight: bool) -> Step {
         let gap = self.last.map_or(Duration::MAX, |last| now.saturating_duration_since(last));
@@ -90,20 +109,7 @@ impl Strategy for Adaptive {
 
     #[inline]
     fn staged(&mut self, now: Staged) -> Step {
-        let full = now.bytes >= self.limit || now.messages >= self.many || now.length >= self.long;
-        if full && !now.in_flight {
-            Step::Write
-        } else if now.messages == 1 {
-            if now.waited && !now.in_flight && !self.burst {
-                (self.row, self.last) = (0, None);
-                return Step::Write;
-            }
-            self.first(Instant::now(), now.in_flight)
-        } else if now.in_flight || (!now.messages.is_multiple_of(64) && now.bytes < self.looked + 4096) {
-            Step::Keep
-        } else {
-            self.later(Instant::now(), now.bytes)
-        }
+        self.decide(now, Instant::now)
     }
 
     /// How long the write took says nothing about the caller. In a burst nobody asks, and who waits
@@ -122,7 +128,6 @@ impl Strategy for Adaptive {
         }
     }
 }
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -202,6 +207,64 @@ mod tests {
         assert!(matches!(step, Step::Until(_)), "{step:?}");
         let mut strategy = Adaptive { burst: true, last: Some(Instant::now()), ..Adaptive::default() };
         assert!(matches!(strategy.staged(Staged { waited: true, ..ONE }), Step::Until(_)));
+    }
+
+    /// Messages at moments of a clock of the test's own, through the strategy and what a connection
+    /// makes of its answers: gives how long each was staged.
+    fn staged_for(gaps: impl Iterator<Item = Duration>) -> Vec<Duration> {
+        let mut strategy = Adaptive::default();
+        let (mut now, mut waits) = (Instant::now(), Vec::new());
+        let (mut staged, mut deadline) = (Vec::new(), None);
+        for gap in gaps {
+            now += gap;
+            if let Some(moment) = deadline.take_if(|moment| *moment <= now) {
+                strategy.writing(staged.len() as u32, Cause::Deadline);
+                waits.extend(staged.drain(..).map(|since| moment - since));
+            }
+            staged.push(now);
+            let messages = staged.len() as u32;
+            let step = strategy.decide(Staged { bytes: staged.len() * 8, messages, ..ONE }, || now);
+            match step {
+                Step::Write => {
+                    deadline = None;
+                    strategy.writing(messages, Cause::Asked);
+                    waits.extend(staged.drain(..).map(|since| now - since));
+                    if !strategy.burst && strategy.last.is_some() {
+                        now += Duration::from_micros(2);
+                        strategy.last = Some(now);
+                    }
+                }
+                Step::Until(moment) => deadline = Some(deadline.map_or(moment, |before| moment.min(before))),
+                Step::Keep => assert!(deadline.is_some(), "a message is left to nobody"),
+                Step::HandOver => panic!("adaptive hands nothing over"),
+            }
+        }
+        waits
+    }
+
+    #[test]
+    fn no_message_is_staged_for_longer_than_was_promised() {
+        let mut seed = 1_u64;
+        let gaps = (0..200_000).map(|_| {
+            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            // From 1 ns to 0.5 ms, all magnitudes alike, and each kept up for a while.
+            Duration::from_nanos((seed >> 45) >> (seed >> 32 & 15))
+        });
+        let waits = staged_for(gaps.flat_map(|gap| [gap; 12]));
+        let most = waits.iter().max().unwrap();
+        assert!(*most <= Adaptive::default().late, "{most:?}");
+        assert!(waits.iter().any(|wait| *wait > Duration::from_micros(20)), "none was staged at all");
+    }
+
+    #[test]
+    fn at_low_rates_and_in_twos_and_threes_all_leave_at_once() {
+        for (gap, few) in [(1000, 1), (1000, 2), (1000, 3), (50, 1), (100, 2), (150, 3)] {
+            let gaps = (0..10_000).map(|number| match number % few {
+                0 => Duration::from_micros(gap),
+                _ => Duration::from_nanos(100),
+            });
+            assert!(staged_for(gaps).iter().all(Duration::is_zero), "{few} every {gap} us");
+        }
     }
 
     #[test]
