@@ -66,22 +66,19 @@ fn many_small_posts_keep_their_order() {
 }
 
 #[test]
-fn posts_are_written_to_their_end_though_the_sender_does_nothing_more() {
+fn a_post_is_written_to_its_end_though_the_sender_does_nothing_more() {
     const SIZE: usize = 24 << 20;
-    // No ping takes them along.
+    // No ping takes it along.
     let config = Config { ping_after: None, ..config(Choice::Adaptive) };
     let (here, there) = pair(Kind::Tcp, &config);
     there.offer(3, vec![0; SIZE]).unwrap();
-    there.offer(3, vec![0; 1]).unwrap();
     let here = blocking(here);
-    // The peer's offers have been heard by the time of its answer.
+    // The peer's offer has been heard by the time of its answer.
     there.send(0, b"offered").unwrap();
     here.receive(0).unwrap();
     here.post_behind(3, pattern(SIZE, 5), |_| ()).unwrap();
-    here.post_behind(3, vec![1], |_| ()).unwrap();
-    let there = blocking(there);
+    let there = blocking(there).with_limit(Some(Duration::from_secs(20)));
     assert!(there.receive_post(3).unwrap().bytes() == pattern(SIZE, 5));
-    assert_eq!(there.receive_post(3).unwrap().bytes(), [1]);
 }
 
 #[test]
