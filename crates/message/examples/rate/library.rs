@@ -115,7 +115,7 @@ pub fn bulk(place: Place, size: usize, choice: Choice, calls: &Calls) -> Run {
         };
         here.post_behind(1, body.clone(), done).expect("post");
     };
-    let (run, count) = run(post, || here.connection().close(Duration::from_secs(5)).expect("close"));
+    let (run, count) = run(post, || here.connection().close(Duration::from_secs(60)).expect("close"));
     assert_eq!(written.load(Ordering::Relaxed), count, "all posts were written");
     assert!(server.join().expect("no panic").is_err());
     calls.units(count);
