@@ -2,7 +2,7 @@
 
 use crate::child::{netfathom, run};
 
-const PAGES: [&str; 13] = [
+const PAGES: [&str; 15] = [
     "--help",
     "stack --help",
     "load --help",
@@ -14,6 +14,8 @@ const PAGES: [&str; 13] = [
     "reproduce --help",
     "ttcp --help",
     "ttcp sweep --help",
+    "message --help",
+    "message oneway --help",
     "report --help",
     "host --help",
 ];

@@ -105,6 +105,32 @@ fn words_that_are_none() {
 }
 
 #[test]
+fn messages_that_cannot_be() {
+    let said = all_wrong(&[
+        "message",
+        "message sideways",
+        "message oneway --layers three",
+        "message oneway --layers write,write",
+        "message oneway --layers write+fast",
+        "message oneway --layers adaptive --over udp",
+        "message oneway --layers write+nodelay --over unix",
+        "message pingpong --layers sendfile",
+        "message oneway --sizes 0",
+        "message oneway --sizes 17m",
+        "message oneway --messages 0",
+        "message oneway --rate 0",
+        "message post --rate 1k",
+        "message post --over udp",
+        "message pingpong --placement UK --over unix",
+        "message pingpong --placement UX",
+        "message pingpong --rate 1k --placement KU",
+        "message oneway --least 3s --most 1s",
+        "message oneway --lab --loopback",
+    ]);
+    insta::assert_snapshot!(said);
+}
+
+#[test]
 fn processors_that_are_not_there() {
     let said = wrong(&format!("{LOOPBACK} --trials 1 --cpu 0,8191"));
     let (before, after) = said.split_once("may use [").unwrap();

@@ -43,7 +43,7 @@ fn empty(cell: &Cell) -> MessageCell {
         ratio: None,
         times: (&stats::Distribution::new(GRAIN)).into(),
         lag: None,
-        calls: Counted::Not("not counted".into()),
+        calls: Counted::Not("the run ended before it came to that".into()),
     }
 }
 

@@ -223,6 +223,7 @@ impl MessagePlan {
     /// # Errors
     /// The first thing that is wrong, with what would be right.
     pub fn validated(self) -> Result<Self, PlanError> {
+        self.goes_together()?;
         let most = if self.carrier == Carrier::Udp { MOST_DATAGRAM_BYTES } else { MOST_BYTES };
         for &bytes in &self.sizes_bytes {
             range("sizes", bytes, 1, most)?;
@@ -241,7 +242,6 @@ impl MessagePlan {
         }
         let cells = self.sizes_bytes.len() * self.layers.len() * self.placements.len();
         range("sizes: times --layers and --placement,", cells as u64, 1, MOST_CELLS)?;
-        self.goes_together()?;
         Ok(self)
     }
 

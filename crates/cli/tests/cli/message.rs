@@ -1,0 +1,99 @@
+//! `netfathom message` as its users meet it.
+
+use std::process::Command;
+
+use netfathom_model::record::{Measurement, MessageResult, Record, State};
+use netfathom_model::verdict::Level;
+use netfathom_testkit::privileged;
+
+use crate::child::{end, netfathom, out, record, run, runs, shell, signal, start, unprivileged, until};
+
+/// Short, and no privilege needed.
+const SHORT: &str =
+    "message pingpong --loopback --sizes 64 --layers write,adaptive --cpus same --trials 2 --messages 50 --least 0s";
+/// Would take minutes.
+const LONG: &str = "message pingpong --loopback --sizes 64 --layers write,two --trials 100 --least 200ms";
+
+fn messages(record: &Record) -> &MessageResult {
+    match &record.measurement {
+        Measurement::Message(result) => result,
+        other => panic!("{}", other.name()),
+    }
+}
+
+fn into(command: &mut Command, dir: &std::path::Path) -> Command {
+    let mut with = Command::new(command.get_program());
+    with.args(command.get_args()).arg("--out").arg(dir).stdin(std::process::Stdio::null());
+    with
+}
+
+#[test]
+fn nobody_measures_over_loopback_and_is_told_what_is_missing() {
+    let dir = out();
+    std::fs::set_permissions(dir.path(), std::os::unix::fs::PermissionsExt::from_mode(0o777)).unwrap();
+    let mut command = unprivileged(SHORT);
+    command.arg("--out").arg(dir.path());
+    let ended = run(&mut command).measured();
+    assert!(ended.out.contains("write") && ended.out.contains("adaptive"), "{}", ended.out);
+    let record = record(dir.path()).unwrap();
+    let result = messages(&record);
+    assert_eq!((record.state, result.cells.len()), (State::Complete, 2));
+    assert_ne!(record.verdict.level, Level::Void, "{:?}", record.verdict);
+    // System calls are counted by a program, for which it takes privilege: said, not zero.
+    assert!(ended.out.contains("n/a"), "{}", ended.out);
+    let mut kernel = unprivileged(&SHORT.replace("--cpus same", "--cpus same --placement UK"));
+    kernel.arg("--out").arg(dir.path());
+    let refused = run(&mut kernel);
+    assert_eq!(refused.status, 1);
+    assert!(refused.err.contains("in the kernel") && !refused.err.contains("panicked"), "{}", refused.err);
+}
+
+#[test]
+fn json_is_the_record_and_nothing_else() {
+    let dir = out();
+    let mut command = into(&mut netfathom(&format!("{SHORT} --json")), dir.path());
+    let ended = run(&mut command).measured();
+    let record: Record = serde_json::from_str(&ended.out).unwrap();
+    assert_eq!(messages(&record).plan.layers.len(), 2);
+}
+
+#[test]
+fn an_interrupted_run_keeps_its_rounds() {
+    let dir = out();
+    let child = start(&mut into(&mut netfathom(LONG), dir.path()));
+    until("a round", || record(dir.path()).filter(|r| !messages(r).cells.is_empty()));
+    signal("INT", &child);
+    let ended = end(child).measured();
+    let record = record(dir.path()).unwrap();
+    assert_eq!(record.state, State::Interrupted);
+    assert!(ended.out.contains("NOT WHOLE"), "{}", ended.out);
+    assert_eq!(runs(&runs(dir.path())[0]).len(), 2);
+}
+
+#[test]
+fn a_killed_run_leaves_its_rounds_and_no_program_in_the_kernel() {
+    if !privileged("cli::message::a_killed_run_leaves_its_rounds_and_no_program_in_the_kernel") {
+        return;
+    }
+    let dir = out();
+    let args = "message pingpong --lab --sizes 64 --layers write --placement UK,KK --trials 100 --cpus same";
+    let child = start(&mut into(&mut netfathom(args), dir.path()));
+    until("a round", || record(dir.path()).filter(|r| !messages(r).cells.is_empty()));
+    signal("KILL", &child);
+    assert_eq!(end(child).status, 128 + 9);
+    let left = record(dir.path()).unwrap();
+    assert_eq!(left.state, State::Partial);
+    assert!(!messages(&left).cells.is_empty());
+    until("the programs to be gone", || {
+        let programs = libbpf_rs::query::ProgInfoIter::default();
+        let ours = programs.filter(|p| p.name.to_string_lossy().starts_with("message_")).count();
+        (ours == 0).then_some(())
+    });
+}
+
+#[test]
+fn a_full_disk_is_told() {
+    let script = format!("$0 {SHORT} --out /proc/nowhere");
+    let ended = run(&mut shell(&script));
+    assert!(ended.status == 1 && ended.err.contains("/proc/nowhere"), "{}", ended.err);
+}
