@@ -199,6 +199,8 @@ pub struct Remedied {
     pub layer: Layer,
     /// Bytes of a body.
     pub bytes: u64,
+    /// On which pair of processors, by its place among them; both ends are in user space.
+    pub pair: usize,
     /// What it was recognised as.
     pub stall: Stall,
     /// The stalled one first, then each remedy.

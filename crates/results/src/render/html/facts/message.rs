@@ -72,6 +72,7 @@ struct FigureFacts {
 struct RemedyFacts {
     layer: String,
     stall: &'static str,
+    pair: String,
     /// The layer of each row.
     layers: Vec<String>,
 }
@@ -100,7 +101,7 @@ impl MessageFacts {
             placements: placements(&result.plan.placements),
             pairs: (0..result.pairs.len()).map(|pair| messaged::pair(result, pair)).collect(),
             cells: result.cells.iter().map(cell).collect(),
-            remedies: result.remedies.iter().map(RemedyFacts::of).collect(),
+            remedies: result.remedies.iter().map(|r| RemedyFacts::of(result, r)).collect(),
             absent: result
                 .absent
                 .iter()
@@ -162,10 +163,11 @@ impl From<Figure> for FigureFacts {
 }
 
 impl RemedyFacts {
-    fn of(remedied: &Remedied) -> Self {
+    fn of(result: &MessageResult, remedied: &Remedied) -> Self {
         Self {
             layer: remedied.layer.to_string(),
             stall: remedied.stall.name(),
+            pair: messaged::pair(result, remedied.pair),
             layers: remedied.rows.iter().map(|row| row.layer.to_string()).collect(),
         }
     }

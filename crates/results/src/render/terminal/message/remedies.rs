@@ -14,9 +14,10 @@ const BAR: usize = 12;
 pub(super) fn draw(page: &mut Page, result: &MessageResult) {
     for remedied in &result.remedies {
         page.heading(&format!(
-            "“{}” stalls with {} bytes: {}",
+            "“{}” stalls with {} bytes on {}: {}",
             remedied.layer,
             number::count(remedied.bytes),
+            messaged::pair(result, remedied.pair),
             remedied.stall.name()
         ));
         table(page, remedied);

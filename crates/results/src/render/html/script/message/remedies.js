@@ -6,7 +6,7 @@ function messageRemedies({ result, facts }) {
 
 function remedied(stall, fact) {
   const rows = stall.rows.map((row, i) => ({ ...row, name: fact.layers[i], there: row.times.n > 0 }));
-  const head = el('h3', {}, el('code', {}, fact.layer), ' with ' + sizeText(stall.bytes) + ': ' + fact.stall);
+  const head = el('h3', {}, el('code', {}, fact.layer), ' with ' + sizeText(stall.bytes) + ' on ' + fact.pair + ': ' + fact.stall);
   const scale = logScale(rows.filter((r) => r.there).flatMap((r) => [r.times.p50_ns, r.times.p99_ns]));
   const picture = scale ? [colourKey([['median', 'tx'], ['99\u00a0%', 'planned']]),
     el('ol', { class: 'bars' }, rows.map((r) => remedyBars(r, scale))), logRuler(scale, messageTick),
