@@ -10,6 +10,9 @@ use crate::observer::Progressed;
 /// Part of an interval that the 99th percentile of the lag may take.
 const LAG: f64 = 0.1;
 
+/// Trials of bare sockets differ by less where a machine is left alone.
+const RESTLESS: f64 = 2.0;
+
 /// Ratios, verdict and findings of what is there.
 pub fn conclude(p: &mut Progressed<MessageResult>, planned: usize) {
     cells::compare(&mut p.result);
@@ -41,6 +44,9 @@ fn judge(result: &MessageResult, planned: usize) -> Verdict {
     {
         verdict.lower(Level::Degraded, text);
     }
+    if let Some(text) = restless(result) {
+        verdict.lower(Level::Degraded, text);
+    }
     if let Some(text) = short(&result.plan, &result.cells) {
         verdict.lower(Level::Degraded, text);
     }
@@ -62,6 +68,22 @@ fn late(result: &MessageResult, rate_per_s: f64) -> Option<String> {
         worst.layer,
         worst.bytes
     ))
+}
+
+/// What is the same each time, and takes twice as long at times, is disturbed.
+fn restless(result: &MessageResult) -> Option<String> {
+    let first = result.plan.layers.first()?;
+    let spread = |cell: &MessageCell| Some((cell.rate?.highest_per_s / cell.rate?.lowest_per_s, cell.bytes));
+    let cells = || result.cells.iter().filter(|cell| cell.layer == *first).filter_map(spread);
+    let restless = cells().filter(|&(spread, _)| spread > RESTLESS).count();
+    let (most, bytes) = cells().max_by(|a, b| a.0.total_cmp(&b.0))?;
+    (restless > 0).then(|| {
+        format!(
+            "trials of {first} differ by more than a factor of {RESTLESS} in {restless} of {} places, by {most:.1} with \
+             {bytes} bytes: something else uses this machine; trust no ratio without its interval",
+            cells().count()
+        )
+    })
 }
 
 /// Too few of them tell nothing of their tail.

@@ -48,7 +48,13 @@ pub fn measure<O: Observer<MessageResult>>(
             let times = &cells::timing(plan.test, cell.placement, &shot).times;
             rows.push(row(cell.layer, remedy, times, shot.tcp.map(|tcp| tcp.delayed_acks)));
         }
-        p.result.remedies.push(Remedied { layer: cell.layer, bytes: cell.bytes, pair: cell.pair, stall, rows });
+        p.result.remedies.push(Remedied {
+            layer: cell.layer,
+            bytes: cell.bytes,
+            pair: cell.pair,
+            stall,
+            rows,
+        });
     }
     Ok(())
 }
