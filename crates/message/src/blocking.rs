@@ -149,7 +149,7 @@ impl Blocking {
     ) -> Result<(), Error> {
         let (bytes, wait) = (bytes.into(), self.wait());
         loop {
-            let queued = self.connection.shared().post(channel, bytes.clone(), Box::new(done.clone()), false);
+            let queued = self.connection.shared().post(channel, bytes.clone(), Box::new(done.clone()), true);
             match queued {
                 Err(error) if error.is_full() && wait.over() => return Err(self.timed_out()),
                 Err(error) if error.is_full() => self.connection.shared().help(wait)?,

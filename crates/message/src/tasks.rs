@@ -1,15 +1,13 @@
 //! The same connection, awaited in tasks of tokio (feature `tokio`).
 //!
 //! ```
-//! # use netfathom_message::{Config, Connection, tasks::Tasks};
+//! # use netfathom_message::{Config, tasks::Tasks};
 //! # use std::os::unix::net::UnixStream;
-//! # let (here, there) = UnixStream::pair()?;
-//! # let there = std::thread::spawn(move || Connection::unix(there, &Config::default()));
-//! # let here = Connection::unix(here, &Config::default())?;
-//! # let there = there.join().expect("no panic")?;
 //! # let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build()?;
 //! # runtime.block_on(async {
-//! let (here, there) = (Tasks::new(here)?, Tasks::new(there)?);
+//! # let (here, there) = UnixStream::pair().expect("a pair of sockets");
+//! let (here, there) = (Tasks::unix(here, Config::default()), Tasks::unix(there, Config::default()));
+//! let (here, there) = tokio::try_join!(here, there)?;
 //! here.send(3, b"hello").await?;
 //! assert_eq!(there.receive(3).await?, b"hello");
 //! # Ok::<(), netfathom_message::Error>(()) })?;
@@ -18,7 +16,8 @@
 
 use std::{
     future::poll_fn,
-    os::fd::OwnedFd,
+    net::TcpStream,
+    os::{fd::OwnedFd, unix::net::UnixStream},
     sync::Arc,
     task::{Context, Poll},
 };
@@ -27,7 +26,7 @@ use bytes::Bytes;
 use tokio::io::unix::AsyncFd;
 
 use crate::{
-    Connection, Error, Wait,
+    Config, Connection, Error, Wait,
     connection::Wakers,
     protocol::{PostEnd, Received},
 };
@@ -41,8 +40,34 @@ pub struct Tasks {
 }
 
 impl Tasks {
-    /// To be called within a runtime that has its I/O enabled. The hello has been said by then:
-    /// open the connection with `spawn_blocking`.
+    /// Makes a connection of a TCP stream, accepted or connected; the peer's hello is awaited.
+    ///
+    /// # Errors
+    /// As [`Connection::tcp`].
+    pub async fn tcp(stream: TcpStream, config: Config) -> Result<Self, Error> {
+        Self::open(move || Connection::tcp(stream, &config)).await
+    }
+
+    /// Makes a connection of a Unix stream, accepted or connected; the peer's hello is awaited.
+    ///
+    /// # Errors
+    /// As [`Connection::tcp`].
+    pub async fn unix(stream: UnixStream, config: Config) -> Result<Self, Error> {
+        Self::open(move || Connection::unix(stream, &config)).await
+    }
+
+    /// The wait for the hello has a thread of its own, so that tasks of this one go on.
+    async fn open(open: impl FnOnce() -> Result<Connection, Error> + Send + 'static) -> Result<Self, Error> {
+        match tokio::task::spawn_blocking(open).await {
+            Ok(connection) => Self::new(connection?),
+            Err(error) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),
+            // The runtime ends.
+            Err(_) => Err(Error::Ended),
+        }
+    }
+
+    /// Of a connection that is open already. To be called within a runtime that has its I/O
+    /// enabled.
     ///
     /// # Errors
     /// If the socket cannot be watched.

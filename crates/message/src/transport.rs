@@ -36,6 +36,9 @@ pub trait Transport: AsFd + Send + Sync + fmt::Debug + 'static {
     #[inline]
     fn send(&self, parts: &[&[u8]]) -> io::Result<usize> {
         let flags = SendFlags::DONTWAIT | SendFlags::NOSIGNAL;
+        if let [part] = parts {
+            return retry(|| rustix::net::send(self.as_fd(), part, flags));
+        }
         let mut filled = parts.iter().filter(|part| !part.is_empty());
         let one = (filled.next(), filled.next());
         retry(|| match one {
@@ -54,22 +57,28 @@ pub trait Transport: AsFd + Send + Sync + fmt::Debug + 'static {
         })
     }
 
-    /// Reads into `first` and, once it is full, into `second`; waits for something to come if
-    /// `block` says so. 0 is the end.
+    /// Reads into the parts, each filled before the next; waits for something to come if `block`
+    /// says so. 0 is the end.
     ///
     /// # Errors
     /// `WouldBlock` if nothing is there and it may not block; what the system says otherwise.
     #[inline]
-    fn recv(&self, first: &mut [u8], second: &mut [u8], block: bool) -> io::Result<usize> {
+    fn recv(&self, parts: [&mut [u8]; 3], block: bool) -> io::Result<usize> {
         let flags = if block { RecvFlags::empty() } else { RecvFlags::DONTWAIT };
-        if first.is_empty() {
-            return retry(|| rustix::net::recv(self.as_fd(), &mut *second, flags).map(|(_, count)| count));
+        match parts {
+            // One piece of memory is the common case, and the cheaper call.
+            [[], [], part] => {
+                retry(|| rustix::net::recv(self.as_fd(), &mut *part, flags).map(|(_, count)| count))
+            }
+            parts => {
+                let mut slices = parts.map(IoSliceMut::new);
+                let mut no_control = RecvAncillaryBuffer::default();
+                retry(|| {
+                    rustix::net::recvmsg(self.as_fd(), &mut slices, &mut no_control, flags)
+                        .map(|got| got.bytes)
+                })
+            }
         }
-        retry(|| {
-            let mut slices = [IoSliceMut::new(first), IoSliceMut::new(second)];
-            let mut no_control = RecvAncillaryBuffer::default();
-            rustix::net::recvmsg(self.as_fd(), &mut slices, &mut no_control, flags).map(|got| got.bytes)
-        })
     }
 
     /// Waits until the socket can be read or written, as asked, or the time is over.

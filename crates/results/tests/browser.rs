@@ -13,6 +13,8 @@ mod experiments;
 mod kinds;
 #[path = "browser/layout.rs"]
 mod layout;
+#[path = "browser/message.rs"]
+mod message;
 #[path = "browser/records.rs"]
 mod records;
 #[path = "browser/safety.rs"]

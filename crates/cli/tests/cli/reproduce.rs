@@ -5,13 +5,18 @@ use netfathom_model::record::{Measurement, State};
 use crate::child::{end, netfathom, out, record, run, signal, start, until};
 use crate::refusals::refused;
 
-const NAMES: [&str; 6] = [
+const NAMES: [&str; 11] = [
     "borodin-tx",
     "borodin-rx",
     "borodin-rx-triangle",
     "borodin-reverse",
     "borodin-asymmetry",
     "ttcp-sndbuf",
+    "zccl-1",
+    "zccl-2",
+    "zccl-3",
+    "zccl-4",
+    "zccl-anomaly",
 ];
 
 #[test]

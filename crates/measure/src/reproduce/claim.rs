@@ -13,6 +13,11 @@ pub fn above(estimate: Option<Estimate>, bound: f64) -> Holds {
     }
 }
 
+/// The same of what is to be below a bound.
+pub fn below(estimate: Option<Estimate>, bound: f64) -> Holds {
+    above(estimate.map(|e| Estimate { value: -e.value, ..e }), -bound)
+}
+
 /// An estimate as it is written in a sentence; of a single trial the number alone.
 pub fn written(estimate: Option<Estimate>, digits: usize) -> String {
     match estimate {
@@ -33,5 +38,7 @@ mod tests {
         assert_eq!(of(1.4, 0.5), Holds::CannotTell);
         assert_eq!(of(0.6, 0.5), Holds::CannotTell);
         assert_eq!(above(None, 1.0), Holds::CannotTell);
+        let of = |value, half_width| below(Some(Estimate { value, half_width }), 1.0);
+        assert_eq!((of(0.2, 0.5), of(2.0, 0.5), of(0.6, 0.5)), (Holds::Yes, Holds::No, Holds::CannotTell));
     }
 }

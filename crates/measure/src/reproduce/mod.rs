@@ -21,13 +21,14 @@ mod part;
 mod reference;
 mod snader;
 mod whole;
+mod zccl;
 
 use ground::{Ground, Size};
 use part::{Part, PartObserver};
 use whole::Whole;
 
 /// The experiments, a line a source: a new one is a folder and its line.
-static SOURCES: [&[Experiment]; 2] = [&borodin::EXPERIMENTS, &snader::EXPERIMENTS];
+static SOURCES: [&[Experiment]; 3] = [&borodin::EXPERIMENTS, &snader::EXPERIMENTS, &zccl::EXPERIMENTS];
 
 /// One experiment of a source.
 pub struct Experiment {

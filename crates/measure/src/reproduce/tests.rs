@@ -86,6 +86,7 @@ fn trials(measurement: &Measurement) -> usize {
         Measurement::Stack(result) => result.trials.len(),
         Measurement::Reverse(result) => result.variants.iter().map(|of| of.trials.len()).sum(),
         Measurement::Sweep(result) => result.points.iter().map(|of| of.trials.len()).sum(),
+        Measurement::Message(result) => result.cells.iter().map(|of| of.trials.len()).sum(),
         _ => 0,
     }
 }
@@ -120,6 +121,35 @@ fn the_book_on_ttcp_can_be_made() {
     assert_eq!(made.result.runs.iter().map(|run| trials(&run.measurement)).sum::<usize>(), 2 * (4 + 6 + 8));
     let derived = &made.result.tables[0].rows[1];
     assert!(!derived.here && derived.who.contains("not printed"), "{derived:?}");
+}
+
+#[test]
+fn the_tables_of_messages_can_be_made() {
+    if !privileged("the experiments on messages") {
+        return;
+    }
+    let _alone = alone();
+    for experiment in catalogue().filter(|e| e.name.starts_with("zccl")) {
+        let made = made(experiment.name);
+        for run in &made.result.runs {
+            let Measurement::Message(result) = &run.measurement else { panic!("another measurement") };
+            let plan = &result.plan;
+            assert_eq!(
+                trials(&run.measurement),
+                plan.trials as usize * result.cells.len(),
+                "{}",
+                experiment.name
+            );
+            let asked =
+                plan.sizes_bytes.len() * plan.layers.len() * plan.placements.len() * result.pairs.len();
+            let placed = experiment.name == "zccl-2";
+            assert!(
+                result.cells.len() == asked || placed && !result.absent.is_empty(),
+                "{}",
+                experiment.name
+            );
+        }
+    }
 }
 
 #[test]

@@ -16,9 +16,6 @@ use crate::{
     strategy::Cause,
 };
 
-/// After a deadline the thread waits this long for the next before it sleeps for long: in a burst
-/// there is one for each batch, and none of them needs to wake it.
-const LINGER: Duration = Duration::from_micros(50);
 /// A write that cannot go on is tried again this often, so that the watch goes on as well.
 const LOOK_UP: Duration = Duration::from_millis(100);
 
@@ -55,7 +52,6 @@ impl Shared {
         let mut watch = KeepAlive::new(config.ping_after, config.silent_after, config.frame_within);
         let begin = Instant::now();
         let mut look = begin;
-        let mut seen = 0;
         let mut sending = self.sending.lock();
         while !sending.stop && self.alive().is_ok() {
             let now = Instant::now();
@@ -70,20 +66,23 @@ impl Shared {
                 sending.deadline = None;
                 MutexGuard::unlocked(&mut sending, || self.work(Cause::Deadline, look));
             } else {
-                self.sleep(&mut sending, now, look, &mut seen);
+                self.sleep(&mut sending, now, look);
             }
         }
     }
 
-    fn sleep(&self, sending: &mut MutexGuard<'_, Sending>, now: Instant, look: Instant, seen: &mut u64) {
+    /// After a deadline it waits for the next before it sleeps for long.
+    fn sleep(&self, sending: &mut MutexGuard<'_, Sending>, now: Instant, look: Instant) {
         let mut until = sending.deadline.map_or(look, |deadline| deadline.min(look));
-        if sending.stagings != *seen {
-            *seen = sending.stagings;
-            until = until.min(now + LINGER);
+        let linger = sending.linger.take();
+        if let Some(linger) = linger {
+            until = until.min(now + linger);
         }
+        sending.lingers = linger.is_some();
         sending.asleep = Some(until);
-        self.mover.wait_until(sending, until);
+        let woken = !self.mover.wait_until(sending, until).timed_out();
         sending.asleep = None;
+        sending.work |= !woken && sending.lingers && sending.out.presses();
     }
 
     /// Writes; if the socket takes no more, waits until it does or something else is due.

@@ -92,7 +92,7 @@ fn greet(
             continue;
         }
         let space = incoming.space();
-        match transport.recv(space.posted, space.buffer, false) {
+        match transport.recv([space.header, space.posted, space.buffer], false) {
             Ok(0) => return Err(Error::PeerVanished { inside_frame: incoming.inside_frame() }),
             Ok(bytes) => incoming.filled(bytes),
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}

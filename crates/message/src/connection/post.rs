@@ -1,6 +1,6 @@
 //! Posts, sent and awaited.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use bytes::Bytes;
 
@@ -10,8 +10,10 @@ use crate::{
     strategy::{Cause, Step},
 };
 
-/// Grants wait for each other as messages do.
-const GRANTS_LATE: Duration = Duration::from_micros(50);
+/// Offers that nobody waits behind are announced twice this late at most. Who offers goes on to send or
+/// to wait, almost always, and takes them along: to wake the connection's thread for each would
+/// cost more than the post.
+const OFFERS_LATE: Duration = Duration::from_millis(4);
 
 impl Shared {
     /// Queues a post and writes what can be; `hand_over` as in [`Shared::send_once`].
@@ -46,11 +48,15 @@ impl Shared {
         let mut sending = self.sending.lock();
         sending.out.grant(channel, buffer.len() as u64)?;
         // Before the grant can be written, hence before the peer can post.
-        self.add_offer(channel, buffer);
-        if sending.out.presses() {
-            // Nobody may be about to wait: several offers in a row still leave together.
-            self.arm(&mut sending, Instant::now() + GRANTS_LATE);
+        let awaited = self.add_offer(channel, buffer);
+        if !sending.out.presses() {
+            return Ok(());
         }
+        if awaited {
+            return self.write_out(sending, Cause::Waiting, true).map(drop);
+        }
+        // Nobody may be about to wait: several offers in a row leave together.
+        self.look_soon(&mut sending, OFFERS_LATE);
         Ok(())
     }
 }

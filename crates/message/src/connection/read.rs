@@ -2,7 +2,10 @@
 
 use std::{io, sync::atomic::Ordering, time::Instant};
 
-use super::{Arrival, Shared, Wait, role::Role};
+use super::{
+    Arrival, Shared, Wait,
+    role::{Role, this_thread},
+};
 use crate::{
     Error,
     protocol::{Event, Want},
@@ -22,9 +25,12 @@ impl Shared {
     ) -> Result<usize, Error> {
         let Some(mut role) = self.role(wait)? else { return Ok(0) };
         loop {
-            let count = self.hand_out(&mut role, want, many, handler)?;
-            if count > 0 {
-                return Ok(count);
+            role.take_offers();
+            if !role.incoming().has_nothing() {
+                let count = self.hand_out(&mut role, want, many, handler)?;
+                if count > 0 {
+                    return Ok(count);
+                }
             }
             if role.incoming().closed() {
                 return Err(self.failure().unwrap_or(Error::PeerClosed));
@@ -74,9 +80,9 @@ impl Shared {
                     handler(Arrival::Post(received));
                 }
                 Ok(Some(Event::Control(control))) => {
-                    urgent |= matches!(control, Control::Ping | Control::Close | Control::Grant { .. });
-                    if let Err(error) = self.heard(control) {
-                        break Some(error);
+                    match self.heard(control) {
+                        Ok(leaves) => urgent |= leaves,
+                        Err(error) => break Some(error),
                     }
                     continue;
                 }
@@ -86,6 +92,7 @@ impl Shared {
             }
             count += 1;
             if !many {
+                urgent |= self.hear_behind(role);
                 break None;
             }
         };
@@ -104,19 +111,39 @@ impl Shared {
         Ok(count)
     }
 
-    /// Tells the sending half what the peer said of the connection.
-    fn heard(&self, control: Control) -> Result<(), Error> {
+    /// Takes in what the peer allows right behind what was handed out: a buffer that came with a
+    /// request is known when the request is answered. Says whether something may leave now.
+    #[inline]
+    fn hear_behind(&self, role: &mut Role<'_>) -> bool {
+        let mut urgent = false;
+        while let Some(control) = role.incoming().allowance_at_hand() {
+            match self.heard(control) {
+                Ok(leaves) => urgent |= leaves,
+                Err(error) => {
+                    // The next call says so: what was handed out by this one came before.
+                    self.fail(error);
+                    return false;
+                }
+            }
+        }
+        urgent
+    }
+
+    /// Tells the sending half what the peer said of the connection. Gives whether something may
+    /// leave because of it, an answer or a post.
+    fn heard(&self, control: Control) -> Result<bool, Error> {
         if let Control::Abort { code } = control {
             return Err(Error::Aborted { code });
         }
         let mut sending = self.sending.lock();
         sending.out.control(control)?;
+        let leaves = presses(control) && sending.out.has_work();
         drop(sending);
         if control == Control::Close {
             self.peer_closed.store(true, Ordering::SeqCst);
         }
         self.changed();
-        Ok(())
+        Ok(leaves)
     }
 
     /// Reads once; says whether anything came in time.
@@ -135,11 +162,12 @@ impl Shared {
         };
         let incoming = role.incoming();
         let space = incoming.space();
-        match self.transport.recv(space.posted, space.buffer, block) {
+        match self.transport.recv([space.header, space.posted, space.buffer], block) {
             Ok(0) => Err(self.fail(self.end_of_stream(role))),
             Ok(bytes) => {
                 incoming.filled(bytes);
-                self.reads.fetch_add(1, Ordering::Relaxed);
+                // Who has the role writes these alone.
+                self.reads.store(self.reads.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
                 self.frames.store(incoming.frames(), Ordering::Relaxed);
                 self.inside_frame.store(incoming.inside_frame(), Ordering::Relaxed);
                 role.news = true;
@@ -189,13 +217,19 @@ impl Shared {
 
     /// Writes what would otherwise wait for the end of the wait that begins.
     pub fn before_waiting(&self) -> Result<(), Error> {
-        let sending = self.sending.lock();
+        let mut sending = self.sending.lock();
+        sending.waited = this_thread();
         let leaves = sending.out.messages() > 0 && sending.strategy.leaves_when_waiting();
         if sending.in_flight() || !(leaves || sending.out.presses()) {
             return Ok(());
         }
         self.write_out(sending, Cause::Waiting, true).map(drop)
     }
+}
+
+/// Whether it may have an answer, or let something leave.
+fn presses(control: Control) -> bool {
+    matches!(control, Control::Ping | Control::Close | Control::Grant { .. })
 }
 
 /// What the system says when the peer is gone, in all the ways it has.

@@ -50,9 +50,9 @@ impl Role<'_> {
     /// just read may be the post for one of them.
     #[inline]
     pub fn take_offers(&mut self) {
-        if self.shared.offers.swap(false, Ordering::SeqCst) {
-            let offers = std::mem::take(&mut self.shared.receiving.lock().offers);
-            for (channel, buffer) in offers {
+        let offers = &self.shared.offers;
+        if offers.load(Ordering::SeqCst) && offers.swap(false, Ordering::SeqCst) {
+            for (channel, buffer) in self.shared.receiving.lock().offers.drain(..) {
                 self.incoming().wait_with(channel, buffer);
             }
         }
@@ -82,15 +82,19 @@ thread_local! {
 
 /// A number of this thread that no other living one has; never 0.
 #[inline]
-fn this_thread() -> usize {
+pub(super) fn this_thread() -> usize {
     HERE.with(|here| std::ptr::from_ref(here) as usize)
 }
 
 impl Shared {
-    /// Has the buffer wait for a post, whoever has the role.
-    pub fn add_offer(&self, channel: u16, buffer: Vec<u8>) {
-        self.receiving.lock().offers.push((channel, buffer));
+    /// Has the buffer wait for a post, whoever has the role. Says whether others wait for something
+    /// to come, perhaps for this very post.
+    pub fn add_offer(&self, channel: u16, buffer: Vec<u8>) -> bool {
+        let mut receiving = self.receiving.lock();
+        receiving.offers.push((channel, buffer));
         self.offers.store(true, Ordering::SeqCst);
+        let taken = receiving.incoming.is_none() && receiving.holder != this_thread();
+        taken || self.arrivals.any()
     }
 
     /// The role, if it is free.

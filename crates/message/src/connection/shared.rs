@@ -6,7 +6,7 @@ use std::{
         OnceLock,
         atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering},
     },
-    time::Instant,
+    time::{Duration, Instant},
 };
 
 use parking_lot::{Condvar, Mutex};
@@ -60,17 +60,23 @@ pub(crate) struct Sending {
     pub held: Option<Batch>,
     /// When what is staged is to be written by the connection's thread.
     pub deadline: Option<Instant>,
-    /// Deadlines set so far.
-    pub stagings: u64,
+    /// How soon the next deadline is expected, if one was set since the connection's thread looked.
+    pub linger: Option<Duration>,
+    /// The connection's thread sleeps for such a while only.
+    pub lingers: bool,
     /// There is something for the connection's thread to write.
     pub work: bool,
     /// Until when the connection's thread sleeps, if it does.
     pub asleep: Option<Instant>,
+    /// The thread that waited for the peer last, if nothing was sent since.
+    pub waited: usize,
     /// Threads that wait for `room`.
     pub crowd: usize,
     pub stop: bool,
     pub bulk: bool,
     pub posts: VecDeque<(PostId, PostCallback)>,
+    /// Memory for those of them that ended.
+    pub done: Vec<(PostCallback, PostEnd)>,
 }
 
 impl Sending {
@@ -97,13 +103,16 @@ impl Shared {
             writing: false,
             held: None,
             deadline: None,
-            stagings: 0,
+            linger: None,
+            lingers: false,
             work: false,
             asleep: None,
+            waited: 0,
             crowd: 0,
             stop: false,
             bulk: false,
             posts: VecDeque::new(),
+            done: Vec::new(),
         };
         Self {
             transport,

@@ -25,10 +25,16 @@ impl Wakers {
         self.any.store(true, Ordering::SeqCst);
     }
 
+    /// Whether any waits.
+    #[inline]
+    pub fn any(&self) -> bool {
+        self.any.load(Ordering::SeqCst)
+    }
+
     /// Wakes them all.
     #[inline]
     pub fn wake(&self) {
-        if self.any.swap(false, Ordering::SeqCst) {
+        if self.any() && self.any.swap(false, Ordering::SeqCst) {
             let list = std::mem::take(&mut *self.list.lock());
             for waker in list {
                 waker.wake();

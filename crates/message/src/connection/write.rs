@@ -7,10 +7,15 @@ use std::{
 
 use parking_lot::MutexGuard;
 
-use super::{Shared, Wait, read::gone, shared::Sending};
+use super::{
+    Shared, Wait,
+    read::gone,
+    role::this_thread,
+    shared::{PostCallback, Sending},
+};
 use crate::{
     Error,
-    protocol::{Batch, Want},
+    protocol::{Batch, PostEnd, Want},
     strategy::{Cause, Staged, Step, Strategy},
 };
 
@@ -20,6 +25,8 @@ const DIRECT: usize = 8 << 10;
 /// Batches written in one go before the connection's thread takes over: a caller is not kept for
 /// what others send, or for a whole post.
 const ROUNDS: u32 = 16;
+/// In a burst of messages there is a deadline for each batch.
+const LINGER: Duration = Duration::from_micros(50);
 
 /// What a write came to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -81,7 +88,7 @@ impl Shared {
             sending.strategy.writing(messages, Cause::Asked);
             sending.deadline = None;
             let batch = sending.out.take_staged();
-            return self.write_batch(sending, batch, body, hand_over);
+            return self.write_batch(sending, batch, body, hand_over).map(|(_, flow)| flow);
         }
         sending.out.body(body);
         if step == Step::Write {
@@ -101,13 +108,22 @@ impl Shared {
 
     /// Sets the moment at which the connection's thread writes, and wakes it only if it would
     /// oversleep: in a burst it is awake once per batch anyway.
-    pub(super) fn arm(&self, sending: &mut Sending, moment: Instant) {
-        if sending.deadline.is_none() {
+    fn arm(&self, sending: &mut Sending, moment: Instant) {
+        if sending.deadline.is_none_or(|before| moment < before) {
             sending.deadline = Some(moment);
-            sending.stagings += 1;
+            sending.expect(LINGER);
             if sending.asleep.is_some_and(|until| until > moment) {
                 self.mover.notify_one();
             }
+        }
+    }
+
+    /// Has the connection's thread look within twice this time whether something presses. It is woken
+    /// only if it sleeps for long: where this comes often it looks every so often by itself.
+    pub(super) fn look_soon(&self, sending: &mut Sending, within: Duration) {
+        sending.expect(within);
+        if sending.asleep.is_some() && !sending.lingers {
+            self.mover.notify_one();
         }
     }
 
@@ -145,13 +161,11 @@ impl Shared {
                     batch
                 }
             };
-            if self.write_batch(sending, batch, &[], hand_over)? == Flow::Blocked {
-                return Ok(Flow::Blocked);
+            let (back, flow) = self.write_batch(sending, batch, &[], hand_over)?;
+            if flow == Flow::Blocked || !back.out.has_work() {
+                return Ok(flow);
             }
-            sending = self.sending.lock();
-            if !sending.out.has_work() {
-                return Ok(Flow::Done);
-            }
+            sending = back;
             cause = Cause::Behind;
         }
         if hand_over {
@@ -167,11 +181,12 @@ impl Shared {
         mut batch: Batch,
         body: &[u8],
         hand_over: bool,
-    ) -> Result<Flow, Error> {
+    ) -> Result<(MutexGuard<'a, Sending>, Flow), Error> {
         sending.writing = true;
         let one_by_one = sending.one_by_one;
         let written = MutexGuard::unlocked(&mut sending, || self.push(&mut batch, body, one_by_one));
         sending.writing = false;
+        sending.strategy.written();
         let flow = match written {
             Ok(true) => {
                 sending.out.give_back(batch);
@@ -190,24 +205,26 @@ impl Shared {
                 return Err(self.write_failed(error));
             }
         };
-        let ended = sending.out.ended();
+        if sending.crowd > 0 || sending.out.any_ended() || self.departures.any() {
+            self.tell_written(&mut sending);
+        }
+        Ok((sending, flow))
+    }
+
+    /// Tells who waits that something was written, without the lock.
+    fn tell_written(&self, sending: &mut MutexGuard<'_, Sending>) {
         let crowded = sending.crowd > 0;
-        let posts = &mut sending.posts;
-        let found = |(id, end)| {
-            // Most end in the order in which they were queued.
-            let at = posts.iter().position(|(queued, _)| *queued == id)?;
-            Some((posts.remove(at)?.1, end))
-        };
-        let done: Vec<_> = ended.into_iter().filter_map(found).collect();
-        drop(sending);
-        if crowded {
-            self.room.notify_all();
-        }
-        for (done, end) in done {
-            done(Ok(end));
-        }
-        self.departures.wake();
-        Ok(flow)
+        let mut done = sending.take_done();
+        MutexGuard::unlocked(sending, || {
+            if crowded {
+                self.room.notify_all();
+            }
+            for (done, end) in done.drain(..) {
+                done(Ok(end));
+            }
+            self.departures.wake();
+        });
+        sending.done = done;
     }
 
     /// Writes until all is written (`true`) or the socket takes no more.
@@ -219,8 +236,10 @@ impl Shared {
             let sent = if one_by_one && body.is_empty() {
                 self.transport.send(&batch.one_frame())
             } else {
-                let [bytes, chunk] = batch.parts();
-                self.transport.send(&[bytes, chunk, rest])
+                match batch.parts() {
+                    [bytes, []] if rest.is_empty() => self.transport.send(&[bytes]),
+                    [bytes, chunk] => self.transport.send(&[bytes, chunk, rest]),
+                }
             };
             match sent {
                 Ok(count) => {
@@ -262,6 +281,21 @@ impl Shared {
 }
 
 impl Sending {
+    fn expect(&mut self, within: Duration) {
+        self.linger = Some(self.linger.map_or(within, |before| before.min(within)));
+    }
+
+    /// Those who are to be told of posts that ended.
+    fn take_done(&mut self) -> Vec<(PostCallback, PostEnd)> {
+        let mut done = std::mem::take(&mut self.done);
+        for (id, end) in self.out.ended() {
+            // Most end in the order in which they were queued.
+            let at = self.posts.iter().position(|(queued, _)| *queued == id);
+            done.extend(at.and_then(|at| self.posts.remove(at)).map(|(_, callback)| (callback, end)));
+        }
+        done
+    }
+
     /// What the strategy says to a message of this length, which is staged or, if it is long, to
     /// be written from where it is.
     #[inline]
@@ -269,6 +303,8 @@ impl Sending {
         let bytes = self.out.staged() + if long { length } else { 0 };
         let messages = self.out.messages();
         let in_flight = self.in_flight();
-        self.strategy.staged(Staged { length, bytes, messages, in_flight })
+        let waited = self.waited == this_thread();
+        self.waited = 0;
+        self.strategy.staged(Staged { length, bytes, messages, in_flight, waited })
     }
 }

@@ -20,6 +20,10 @@ impl Buffer {
         &self.bytes[self.start..self.end]
     }
 
+    pub fn capacity(&self) -> usize {
+        self.bytes.len()
+    }
+
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.start == self.end
@@ -54,5 +58,14 @@ impl Buffer {
     pub fn add(&mut self, bytes: usize) {
         self.end += bytes;
         debug_assert!(self.end <= self.bytes.len());
+    }
+
+    /// Adds bytes at the end, before `behind` bytes that were put right there already.
+    pub fn insert(&mut self, bytes: &[u8], behind: usize) {
+        if !bytes.is_empty() {
+            self.bytes.copy_within(self.end..self.end + behind, self.end + bytes.len());
+            self.bytes[self.end..self.end + bytes.len()].copy_from_slice(bytes);
+        }
+        self.add(bytes.len() + behind);
     }
 }

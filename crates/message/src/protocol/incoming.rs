@@ -1,16 +1,17 @@
 //! Bytes in, events out.
 
 mod pieces;
+mod space;
 mod stash;
 
 use std::{collections::VecDeque, ops::Range};
 
+use space::Guess;
+pub use space::Space;
+
 use super::{Limits, ProtocolError, Received, buffer::Buffer, inbox::Inbox, posting::Waiting};
 use crate::wire::{Control, Header, Hello, Kind, WIDE_HEADER, WireError};
 
-/// Bytes read beside a post that is under way: enough for the next header, so that one system call
-/// brings a piece and what follows it, and few, since they are copied once more.
-const READ_AHEAD: usize = 64;
 const SMALLEST_BUFFER: usize = 128 << 10;
 
 /// What the application waits for. Everything else is kept for later.
@@ -44,15 +45,6 @@ pub enum Event<'a> {
     Hello(Hello),
 }
 
-/// Where the next bytes from the socket belong: the first part is filled before the second.
-#[derive(Debug)]
-pub struct Space<'a> {
-    /// The rest of a piece of a post, in the buffer that waits for it. Often empty.
-    pub posted: &'a mut [u8],
-    /// The connection's own buffer. Never empty.
-    pub buffer: &'a mut [u8],
-}
-
 #[derive(Debug, Default)]
 struct Channel {
     /// Bytes the peer may still send.
@@ -67,6 +59,7 @@ struct Channel {
 #[derive(Clone, Copy, Debug)]
 struct Piece {
     channel: u16,
+    length: usize,
     left: usize,
     last: bool,
 }
@@ -90,8 +83,10 @@ pub struct Incoming {
     /// Messages and posts kept because they were not asked for.
     stashed: usize,
     piece: Option<Piece>,
-    /// The last frame was of a post, so the next one may well be.
-    posting: bool,
+    /// The last frame was of a post, so the next one may well be like it.
+    expected: Option<Guess>,
+    /// The space that was given last is for this guess.
+    guessed: Option<Guess>,
     frames: u64,
     replies: Vec<Control>,
 }
@@ -108,7 +103,8 @@ impl Incoming {
             channels: Vec::new(),
             stashed: 0,
             piece: None,
-            posting: false,
+            expected: None,
+            guessed: None,
             frames: 0,
             replies: Vec::new(),
         }
@@ -126,59 +122,6 @@ impl Incoming {
         self.channels = (0..self.limits.channels).map(|_| channel()).collect();
         self.greeted = true;
         Ok(())
-    }
-
-    /// Where the next bytes from the socket belong. To be asked only when [`Incoming::next`] has
-    /// nothing more.
-    pub fn space(&mut self) -> Space<'_> {
-        if let Some(piece) = self.piece {
-            // A piece is only begun where a buffer waits, and it stays until the piece is done.
-            let waiting = &mut self.channels[usize::from(piece.channel)].waiting[0];
-            let posted = &mut waiting.buffer[waiting.filled..waiting.filled + piece.left];
-            let buffer = self.buffer.room(READ_AHEAD);
-            return Space { posted, buffer: &mut buffer[..READ_AHEAD] };
-        }
-        let missing = self.missing();
-        let room = self.buffer.room(missing);
-        let most = if self.posting { room.len().min(missing + READ_AHEAD) } else { room.len() };
-        Space { posted: &mut [], buffer: &mut room[..most] }
-    }
-
-    /// Bytes until the frame that is begun is whole, at least one.
-    fn missing(&self) -> usize {
-        let bytes = self.buffer.filled();
-        let frame = match Header::read(bytes) {
-            Ok(Some((header, size))) if header.kind == Kind::Message => size + header.length as usize,
-            _ => WIDE_HEADER * 2,
-        };
-        frame.saturating_sub(bytes.len()).max(1)
-    }
-
-    /// Takes note that so many bytes were read into [`Incoming::space`].
-    pub fn filled(&mut self, mut bytes: usize) {
-        if let Some(piece) = &mut self.piece
-            && let Some(waiting) = self.channels[usize::from(piece.channel)].waiting.front_mut()
-        {
-            let posted = bytes.min(piece.left);
-            waiting.filled += posted;
-            piece.left -= posted;
-            bytes -= posted;
-        }
-        self.buffer.add(bytes);
-    }
-
-    /// Copies bytes to where they belong, as many as there is space for, and says how many: for
-    /// who has no socket to read from.
-    pub fn feed(&mut self, bytes: &[u8]) -> usize {
-        let space = self.space();
-        let posted = bytes.len().min(space.posted.len());
-        space.posted[..posted].copy_from_slice(&bytes[..posted]);
-        let rest = (bytes.len() - posted).min(space.buffer.len());
-        // Beyond a piece that is not full nothing may follow.
-        let rest = if posted < space.posted.len() { 0 } else { rest };
-        space.buffer[..rest].copy_from_slice(&bytes[posted..posted + rest]);
-        self.filled(posted + rest);
-        posted + rest
     }
 
     /// What came next of what is wanted, or of the connection's own; `None` if more bytes are
@@ -232,7 +175,7 @@ impl Incoming {
             } else if header.kind.body().is_none() {
                 self.begin_piece(header, size)?;
             } else {
-                return self.control(header, size);
+                return Ok(self.control(header, size)?.map(Found::Control));
             }
         }
     }
@@ -259,7 +202,7 @@ impl Incoming {
         }
         state.allowance -= frame;
         self.frames += 1;
-        self.posting = false;
+        self.expected = None;
         let at = self.buffer.take(frame as usize);
         let at = at.start + size..at.end;
         if want == Want::Any || want == Want::Message(channel) {
@@ -290,7 +233,22 @@ impl Incoming {
         Ok(Some(Found::Hello(hello)))
     }
 
-    fn control(&mut self, header: Header, size: usize) -> Result<Option<Found>, ProtocolError> {
+    /// Credit or a buffer of the peer, if that is what comes next and all of it is here.
+    #[inline]
+    pub fn allowance_at_hand(&mut self) -> Option<Control> {
+        if self.piece.is_some() || !self.greeted {
+            return None;
+        }
+        match Header::read(self.buffer.filled()) {
+            Ok(Some((header, size))) if matches!(header.kind, Kind::Credit | Kind::Grant) => {
+                // Neither of them can be wrong by itself.
+                self.control(header, size).ok()?
+            }
+            _ => None,
+        }
+    }
+
+    fn control(&mut self, header: Header, size: usize) -> Result<Option<Control>, ProtocolError> {
         let frame = size + header.length as usize;
         let Some(body) = self.buffer.filled().get(size..frame) else { return Ok(None) };
         let Some(control) = Control::read(header, body) else { return Ok(None) };
@@ -302,7 +260,7 @@ impl Incoming {
             }
             self.closed = true;
         }
-        Ok(Some(Found::Control(control)))
+        Ok(Some(control))
     }
 
     /// Credit that is to be told to the peer through [`super::Outgoing::reply`].
@@ -314,6 +272,12 @@ impl Incoming {
     /// Frames completed so far.
     pub fn frames(&self) -> u64 {
         self.frames
+    }
+
+    /// Whether [`Incoming::next`] can have nothing, whatever is wanted, until more was read.
+    #[inline]
+    pub fn has_nothing(&self) -> bool {
+        self.buffer.is_empty() && self.piece.is_none() && self.stashed == 0 && self.replies.is_empty()
     }
 
     /// Whether a frame is begun and not complete.

@@ -1,21 +1,14 @@
 //! Messages and posts in, bytes out.
 
 mod control;
+mod posts;
 
 use std::collections::VecDeque;
 
-use bytes::Bytes;
 use thiserror::Error;
 
-use super::{
-    Batch, Limits, MOST_POSTS, PostEnd, PostId,
-    posting::{Job, Lane},
-};
+use super::{Batch, Limits, PostEnd, PostId, posting::Lane};
 use crate::wire::{Control, Header, Hello, Kind};
-
-/// Pieces up to this size are copied behind what is staged: the copy costs less than the system
-/// needs for one more piece of memory.
-const COPIED_PIECE: usize = 8 << 10;
 
 /// Why something cannot be sent. The connection is as it was before.
 #[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
@@ -80,6 +73,7 @@ pub struct Outgoing {
     queue: usize,
     stage: Vec<u8>,
     spare: Vec<u8>,
+    spare_posts: Vec<PostId>,
     messages: u32,
     /// Short posts that may leave, and their bytes: strategies see them as messages.
     posted: (u32, usize),
@@ -108,6 +102,7 @@ impl Outgoing {
             queue: limits.send_queue,
             stage: Vec::new(),
             spare: Vec::new(),
+            spare_posts: Vec::new(),
             messages: 0,
             posted: (0, 0),
             flying: 0,
@@ -186,43 +181,10 @@ impl Outgoing {
         self.stage.extend_from_slice(body);
     }
 
-    /// Queues a post, for when the peer has a buffer for it.
-    ///
-    /// # Errors
-    /// [`Refused::Full`] if 1024 posts wait on the channel, and as messages are refused.
-    pub fn post(&mut self, channel: u16, bytes: Bytes) -> Result<PostId, Refused> {
-        let channels = self.peer.channels;
-        let state = self.channels.get_mut(usize::from(channel));
-        let lane = &mut state.ok_or(Refused::UnknownChannel { channel, channels })?.lane;
-        if self.closing {
-            return Err(Refused::Closed);
-        }
-        if lane.jobs.len() >= MOST_POSTS {
-            return Err(Refused::Full);
-        }
-        self.posts += 1;
-        let id = PostId(self.posts);
-        let length = bytes.len();
-        lane.jobs.push_back(Job { id, bytes, sent: 0, begun: false });
-        self.enter_round(channel);
-        if length <= COPIED_PIECE && self.channels[usize::from(channel)].lane.ready() {
-            self.posted = (self.posted.0 + 1, self.posted.1 + length);
-        }
-        Ok(id)
-    }
-
     /// Whether the peer would take a message of this length, or never will.
     pub fn has_credit(&self, channel: u16, length: usize) -> bool {
         let frame = Header { kind: Kind::Message, channel, length: length as u32 }.frame();
         self.channels.get(usize::from(channel)).is_none_or(|state| state.credit as usize >= frame)
-    }
-
-    fn enter_round(&mut self, channel: u16) {
-        let lane = &mut self.channels[usize::from(channel)].lane;
-        if lane.ready() && !lane.queued {
-            lane.queued = true;
-            self.round.push_back(channel);
-        }
     }
 
     /// Refuses messages and posts from now on, and sends a close behind those it has.
@@ -272,26 +234,29 @@ impl Outgoing {
             || (self.closing && !self.close_sent && self.posts_done())
     }
 
-    fn posts_done(&self) -> bool {
-        self.channels.iter().all(|channel| channel.lane.jobs.is_empty())
+    /// Everything staged and the next piece of a post, to be written. `None` if there is nothing.
+    #[inline]
+    pub fn take(&mut self) -> Option<Batch> {
+        if self.round.is_empty() && !self.has_control() && !self.closing {
+            // Messages only, the common case.
+            return (!self.stage.is_empty()).then(|| self.take_staged());
+        }
+        if self.has_work() { Some(self.take_all()) } else { None }
     }
 
-    /// Everything staged and the next piece of a post, to be written. `None` if there is nothing.
-    pub fn take(&mut self) -> Option<Batch> {
-        if !self.has_work() {
-            return None;
-        }
+    fn take_all(&mut self) -> Batch {
         self.put_control();
         // Those that one batch does not hold leave with the next, which follows at once.
         self.posted = (0, 0);
         let mut batch = self.swap();
+        batch.posts = std::mem::take(&mut self.spare_posts);
         self.add_pieces(&mut batch);
         if self.closing && !self.close_sent && self.posts_done() && batch.chunk.is_empty() {
             Control::Close.put(&mut batch.bytes);
             self.close_sent = true;
         }
         self.flying = batch.bytes.len();
-        Some(batch)
+        batch
     }
 
     /// What is staged, for a body that follows its header: no piece of a post is added.
@@ -309,36 +274,13 @@ impl Outgoing {
         Batch::new(bytes, messages)
     }
 
-    /// Adds pieces of posts, channel by channel in turn, one chunk's worth of bytes at most.
-    fn add_pieces(&mut self, batch: &mut Batch) {
-        let mut room = self.peer.max_chunk as usize;
-        while let Some(channel) = self.round.pop_front() {
-            let lane = &mut self.channels[usize::from(channel)].lane;
-            lane.queued = false;
-            let piece = lane.next(self.peer.max_chunk as usize, &mut self.ended);
-            self.enter_round(channel);
-            let Some(piece) = piece else { continue };
-            let kind = if piece.last.is_some() { Kind::LastChunk } else { Kind::Chunk };
-            Header { kind, channel, length: piece.bytes.len() as u32 }.put(&mut batch.bytes);
-            batch.posts.extend(piece.last);
-            room = room.saturating_sub(piece.bytes.len());
-            if piece.bytes.len() > COPIED_PIECE {
-                batch.chunk = piece.bytes;
-                return;
-            }
-            batch.bytes.extend_from_slice(&piece.bytes);
-            if room < COPIED_PIECE {
-                return;
-            }
-        }
-    }
-
     /// Takes a batch back that was written to its end.
     #[inline]
     pub fn give_back(&mut self, mut batch: Batch) {
         self.flying = 0;
-        for id in batch.posts.drain(..) {
-            self.ended.push((id, PostEnd::Written));
+        self.ended.extend(batch.posts.drain(..).map(|id| (id, PostEnd::Written)));
+        if batch.posts.capacity() > 0 {
+            self.spare_posts = std::mem::take(&mut batch.posts);
         }
         let memory = batch.emptied();
         // Memory beyond the bound comes of one overlong message.
@@ -350,11 +292,5 @@ impl Outgoing {
     /// Takes note that a batch was written only in part; it is kept by the caller.
     pub fn hold(&mut self, batch: &Batch) {
         self.flying = batch.parts()[0].len();
-    }
-
-    /// Posts that ended since this was last asked.
-    #[inline]
-    pub fn ended(&mut self) -> Vec<(PostId, PostEnd)> {
-        std::mem::take(&mut self.ended)
     }
 }

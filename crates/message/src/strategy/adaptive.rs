@@ -7,7 +7,7 @@ use super::{Cause, Staged, Step, Strategy};
 ///
 /// A write to a stream socket returns when the bytes are copied, so whether the one before is still
 /// in flight is not seen from its return. It counts as in flight while another thread makes it or
-/// the socket takes no more, and, for a caller alone, for `near` after it. `few` messages in a row
+/// the socket takes no more, and, for a caller alone, for `near` after it has returned. `few` messages in a row
 /// that each find the one before in flight make a burst; from then on messages are staged. They
 /// leave together when `limit` bytes or `many` are staged, when the write before is done, when the caller
 /// is about to wait, and `late` after the first of them.
@@ -22,7 +22,7 @@ pub struct Adaptive {
     pub long: usize,
     /// The longest a message waits for its neighbours.
     pub late: Duration,
-    /// How long a write counts as in flight.
+    /// How long a write counts as in flight after it has returned.
     pub near: Duration,
     /// Messages in a row, each within `near` of the one before, that make a burst.
     pub few: u32,
@@ -51,6 +51,25 @@ impl Default for Adaptive {
 }
 
 impl Adaptive {
+    /// What to do with a message, by a clock that is looked at only where it matters.
+    #[inline]
+    fn decide(&mut self, now: Staged, clock: impl FnOnce() -> Instant) -> Step {
+        let full = now.bytes >= self.limit || now.messages >= self.many || now.length >= self.long;
+        if full && !now.in_flight {
+            Step::Write
+        } else if now.messages == 1 {
+            if now.waited && !now.in_flight && !self.burst {
+                (self.row, self.last) = (0, None);
+                return Step::Write;
+            }
+            self.first(clock(), now.in_flight)
+        } else if now.in_flight || (!now.messages.is_multiple_of(64) && now.bytes < self.looked + 4096) {
+            Step::Keep
+        } else {
+            self.later(clock(), now.bytes)
+        }
+    }
+
     /// The first message of a batch: the only one that costs a look at the clock.
     fn first(&mut self, now: Instant, in_flight: bool) -> Step {
         let gap = self.last.map_or(Duration::MAX, |last| now.saturating_duration_since(last));
@@ -90,15 +109,14 @@ impl Strategy for Adaptive {
 
     #[inline]
     fn staged(&mut self, now: Staged) -> Step {
-        let full = now.bytes >= self.limit || now.messages >= self.many || now.length >= self.long;
-        if full && !now.in_flight {
-            Step::Write
-        } else if now.messages == 1 {
-            self.first(Instant::now(), now.in_flight)
-        } else if now.in_flight || (!now.messages.is_multiple_of(64) && now.bytes < self.looked + 4096) {
-            Step::Keep
-        } else {
-            self.later(Instant::now(), now.bytes)
+        self.decide(now, Instant::now)
+    }
+
+    /// How long the write took says nothing about the caller. In a burst nobody asks, and who waits
+    /// between its messages is known without a clock.
+    fn written(&mut self) {
+        if !self.burst && self.last.is_some() {
+            self.last = Some(Instant::now());
         }
     }
 
@@ -110,12 +128,11 @@ impl Strategy for Adaptive {
         }
     }
 }
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    const ONE: Staged = Staged { length: 4, bytes: 8, messages: 1, in_flight: false };
+    const ONE: Staged = Staged { length: 4, bytes: 8, messages: 1, in_flight: false, waited: false };
 
     /// The steps for single messages that come `gap` apart.
     fn steps(strategy: &mut Adaptive, from: Instant, gap: Duration, count: u32) -> Vec<bool> {
@@ -135,6 +152,21 @@ mod tests {
         let near = Duration::from_micros(1);
         assert_eq!(steps(&mut strategy, begin, near, 6), [true, true, true, true, false, false]);
         assert!(strategy.first(begin + Duration::from_millis(1), false) == Step::Write);
+    }
+
+    #[test]
+    fn slow_writes_hide_no_burst() {
+        let mut strategy = Adaptive { near: Duration::from_millis(100), ..Adaptive::default() };
+        let mut now = Instant::now();
+        assert_eq!(strategy.first(now, false), Step::Write);
+        for _ in 0..4 {
+            // Each write takes longer than what counts as near, the caller nothing.
+            std::thread::sleep(Duration::from_millis(120));
+            strategy.written();
+            now = strategy.last.unwrap();
+            strategy.first(now, false);
+        }
+        assert!(strategy.burst);
     }
 
     #[test]
@@ -164,6 +196,75 @@ mod tests {
         assert!(matches!(strategy.first(begin, false), Step::Until(_)));
         assert_eq!(strategy.later(begin + Duration::from_micros(20), 5000), Step::Keep);
         assert_eq!(strategy.later(begin + Duration::from_micros(30), 10_000), Step::Write);
+    }
+
+    #[test]
+    fn who_waited_before_is_in_no_burst_but_ends_none_either() {
+        let mut strategy = Adaptive { row: 4, last: Some(Instant::now()), ..Adaptive::default() };
+        assert_eq!(strategy.staged(Staged { waited: true, ..ONE }), Step::Write);
+        assert_eq!((strategy.row, strategy.last), (0, None));
+        let step = strategy.staged(Staged { waited: true, in_flight: true, ..ONE });
+        assert!(matches!(step, Step::Until(_)), "{step:?}");
+        let mut strategy = Adaptive { burst: true, last: Some(Instant::now()), ..Adaptive::default() };
+        assert!(matches!(strategy.staged(Staged { waited: true, ..ONE }), Step::Until(_)));
+    }
+
+    /// Messages at moments of a clock of the test's own, through the strategy and what a connection
+    /// makes of its answers: gives how long each was staged.
+    fn staged_for(gaps: impl Iterator<Item = Duration>) -> Vec<Duration> {
+        let mut strategy = Adaptive::default();
+        let (mut now, mut waits) = (Instant::now(), Vec::new());
+        let (mut staged, mut deadline) = (Vec::new(), None);
+        for gap in gaps {
+            now += gap;
+            if let Some(moment) = deadline.take_if(|moment| *moment <= now) {
+                strategy.writing(staged.len() as u32, Cause::Deadline);
+                waits.extend(staged.drain(..).map(|since| moment - since));
+            }
+            staged.push(now);
+            let messages = staged.len() as u32;
+            let step = strategy.decide(Staged { bytes: staged.len() * 8, messages, ..ONE }, || now);
+            match step {
+                Step::Write => {
+                    deadline = None;
+                    strategy.writing(messages, Cause::Asked);
+                    waits.extend(staged.drain(..).map(|since| now - since));
+                    if !strategy.burst && strategy.last.is_some() {
+                        now += Duration::from_micros(2);
+                        strategy.last = Some(now);
+                    }
+                }
+                Step::Until(moment) => deadline = Some(deadline.map_or(moment, |before| moment.min(before))),
+                Step::Keep => assert!(deadline.is_some(), "a message is left to nobody"),
+                Step::HandOver => panic!("adaptive hands nothing over"),
+            }
+        }
+        waits
+    }
+
+    #[test]
+    fn no_message_is_staged_for_longer_than_was_promised() {
+        let mut seed = 1_u64;
+        let gaps = (0..200_000).map(|_| {
+            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            // From 1 ns to 0.5 ms, all magnitudes alike, and each kept up for a while.
+            Duration::from_nanos((seed >> 45) >> (seed >> 32 & 15))
+        });
+        let waits = staged_for(gaps.flat_map(|gap| [gap; 12]));
+        let most = waits.iter().max().unwrap();
+        assert!(*most <= Adaptive::default().late, "{most:?}");
+        assert!(waits.iter().any(|wait| *wait > Duration::from_micros(20)), "none was staged at all");
+    }
+
+    #[test]
+    fn at_low_rates_and_in_twos_and_threes_all_leave_at_once() {
+        for (gap, few) in [(1000, 1), (1000, 2), (1000, 3), (50, 1), (100, 2), (150, 3)] {
+            let gaps = (0..10_000).map(|number| match number % few {
+                0 => Duration::from_micros(gap),
+                _ => Duration::from_nanos(100),
+            });
+            assert!(staged_for(gaps).iter().all(Duration::is_zero), "{few} every {gap} us");
+        }
     }
 
     #[test]

@@ -34,6 +34,9 @@ pub struct Staged {
     /// Whether a write is being made by another thread, or waits for the socket. What is staged is
     /// then written after it.
     pub in_flight: bool,
+    /// Whether the caller has waited for the peer since its message before: so much time has passed
+    /// that no clock is needed to see it.
+    pub waited: bool,
 }
 
 /// What is to happen with what is staged.
@@ -75,6 +78,9 @@ pub trait Strategy: Send + std::fmt::Debug {
 
     /// So many messages are about to be written.
     fn writing(&mut self, _messages: u32, _cause: Cause) {}
+
+    /// A write has returned, whichever way it went.
+    fn written(&mut self) {}
 
     /// Whether what is staged leaves when the caller is about to wait for something to come.
     fn leaves_when_waiting(&self) -> bool {

@@ -96,7 +96,7 @@ fn write(end: &mut End) {
         batch.wrote(bytes.len());
     }
     end.out.give_back(batch);
-    end.out.ended();
+    end.out.ended().for_each(drop);
 }
 
 /// No more than one chunk's worth of posts leaves before the next message may.

@@ -3,6 +3,7 @@
 mod bounds;
 mod delivery;
 mod ends;
+mod fairness;
 mod hostile;
 mod posts;
 mod property;

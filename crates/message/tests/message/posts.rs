@@ -1,10 +1,15 @@
 //! Bulk: it goes where the receiver says, and holds up no message for longer than one chunk.
 
-use std::{sync::mpsc, thread, time::Duration};
+use std::{
+    fs,
+    sync::mpsc,
+    thread,
+    time::{Duration, Instant},
+};
 
-use netfathom_message::{Bytes, Error, PostEnd, Wait, strategy::Choice};
+use netfathom_message::{Bytes, Config, Error, PostEnd, Wait, strategy::Choice};
 
-use crate::rig::{Kind, LIMIT, blocking, config, pair};
+use crate::rig::{Kind, LIMIT, blocking, config, pair, unequal};
 
 fn pattern(length: usize, seed: usize) -> Vec<u8> {
     (0..length).map(|at| (at / 3 + seed) as u8).collect()
@@ -58,6 +63,22 @@ fn many_small_posts_keep_their_order() {
     }
     there.connection().close(LIMIT).unwrap();
     poster.join().unwrap();
+}
+
+#[test]
+fn a_post_is_written_to_its_end_though_the_sender_does_nothing_more() {
+    const SIZE: usize = 24 << 20;
+    // No ping takes it along.
+    let config = Config { ping_after: None, ..config(Choice::Adaptive) };
+    let (here, there) = pair(Kind::Tcp, &config);
+    there.offer(3, vec![0; SIZE]).unwrap();
+    let here = blocking(here);
+    // The peer's offer has been heard by the time of its answer.
+    there.send(0, b"offered").unwrap();
+    here.receive(0).unwrap();
+    here.post_behind(3, pattern(SIZE, 5), |_| ()).unwrap();
+    let there = blocking(there).with_limit(Some(Duration::from_secs(20)));
+    assert!(there.receive_post(3).unwrap().bytes() == pattern(SIZE, 5));
 }
 
 #[test]
@@ -131,4 +152,41 @@ fn posts_that_are_under_way_learn_of_the_end() {
     let ended = here.poll(Wait::within(LIMIT), |_| ()).unwrap_err();
     assert!(matches!(ended, Error::PeerVanished { .. }), "{ended}");
     assert!(told.recv_timeout(Duration::from_secs(10)).unwrap().is_err());
+}
+
+/// How often the thread of this name has gone to sleep.
+fn sleeps(name: &str) -> u64 {
+    let threads = fs::read_dir("/proc/self/task").unwrap();
+    let mut statuses = threads.filter_map(|one| fs::read_to_string(one.ok()?.path().join("status")).ok());
+    let status = statuses.find(|status| status.starts_with(&format!("Name:\t{name}\n"))).expect(name);
+    let line = status.lines().find_map(|line| line.strip_prefix("voluntary_ctxt_switches:"));
+    line.unwrap().trim().parse().unwrap()
+}
+
+/// Who offers and then sends takes the offer along; the connection's own thread looks up once in a
+/// millisecond at most, however many posts come.
+#[test]
+fn offers_do_not_wake_the_connection_s_thread_each() {
+    const POSTS: u32 = 2000;
+    let named = Config { name: "offering".into(), ..Config::default() };
+    let (here, there) = unequal(Kind::Tcp, &named, &Config::default());
+    let server = thread::spawn(move || {
+        let there = blocking(there);
+        while there.receive(0).is_ok() {
+            there.connection().post(1, &[7; 100][..], |_| ()).unwrap();
+        }
+    });
+    let here = blocking(here);
+    let fetch = || {
+        here.connection().offer(1, vec![0; 100]).unwrap();
+        here.send(0, b"please").unwrap();
+        assert_eq!(here.receive_post(1).unwrap().bytes(), [7; 100]);
+    };
+    fetch();
+    let (begin, before) = (Instant::now(), sleeps("offering-mover"));
+    (0..POSTS).for_each(|_| fetch());
+    let (sleeps, most) = (sleeps("offering-mover") - before, 4 * begin.elapsed().as_millis() as u64 + 10);
+    assert!(sleeps <= most, "{sleeps} times, {most} would be many");
+    drop(here);
+    server.join().unwrap();
 }

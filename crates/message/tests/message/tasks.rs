@@ -1,8 +1,8 @@
 //! Tasks of tokio, on one thread and on several connections' own.
 
-use std::time::Duration;
+use std::{os::unix::net::UnixStream, time::Duration};
 
-use netfathom_message::{Connection, Error, PostEnd, strategy::Choice, tasks::Tasks};
+use netfathom_message::{Config, Connection, Error, PostEnd, strategy::Choice, tasks::Tasks};
 use tokio::{runtime::Builder, time::timeout};
 
 use crate::rig::{Kind, LIMIT, config, pair, small};
@@ -84,5 +84,20 @@ fn a_wait_that_is_given_up_loses_nothing() {
         assert!(timeout(Duration::from_millis(5), there.receive(1)).await.is_err());
         here.send(1, b"late").await.unwrap();
         assert_eq!(there.receive(1).await.unwrap(), b"late");
+    });
+}
+
+/// On one thread: if it stood still for the one hello, the other would never be said.
+#[test]
+fn both_ends_open_in_tasks_of_one_thread() {
+    let runtime = Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(async {
+        let (here, there) = UnixStream::pair().unwrap();
+        let both = async {
+            tokio::try_join!(Tasks::unix(here, Config::default()), Tasks::unix(there, Config::default()))
+        };
+        let (here, there) = timeout(LIMIT, both).await.unwrap().unwrap();
+        here.send(0, b"opened").await.unwrap();
+        assert_eq!(there.receive(0).await.unwrap(), b"opened");
     });
 }

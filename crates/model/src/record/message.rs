@@ -1,5 +1,7 @@
 //! What `netfathom message` found.
 
+mod per_message;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

@@ -10,7 +10,8 @@ use crate::records::{HOSTILE, poisoned};
 use crate::{OPEN_ALL, Shown, show};
 
 /// The fixtures that are drawn here.
-const KINDS: [&str; 8] = ["load", "capacity", "reverse", "join", "reproduce", "taps", "ttcp", "sweep"];
+const KINDS: [&str; 9] =
+    ["load", "capacity", "reverse", "join", "reproduce", "taps", "ttcp", "sweep", "message"];
 
 pub fn of(kind: &str) -> Record {
     let text = match kind {
@@ -21,6 +22,7 @@ pub fn of(kind: &str) -> Record {
         "taps" => include_str!("../fixtures/taps.json"),
         "ttcp" => include_str!("../fixtures/ttcp.json"),
         "sweep" => include_str!("../fixtures/sweep.json"),
+        "message" => include_str!("../fixtures/message.json"),
         _ => include_str!("../fixtures/reverse.json"),
     };
     serde_json::from_str(text).expect("the fixture is a record")
@@ -82,6 +84,7 @@ fn every_chart_is_drawn() {
         ("join", vec!["span-0", "span-max-0", "span-1", "span-2", "percentiles"]),
         ("ttcp", vec!["transfer-rate", "transfer-lay-0"]),
         ("sweep", vec!["sweep"]),
+        ("message", vec!["message-UU-0", "message-ratio-UU-1", "message-UK-1", "message-rounds-UU-0-4"]),
         ("reproduce", vec!["figure-0", "run-0-time-tx", "run-0-rate", "run-1-reverse-ignored"]),
     ];
     for (kind, ids) in charts {

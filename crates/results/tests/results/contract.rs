@@ -20,7 +20,7 @@ fn blessing(what: &str) -> bool {
 type Make = fn() -> Record;
 
 /// The fixtures, each with what makes it.
-const FIXTURES: [(&str, Make); 9] = [
+const FIXTURES: [(&str, Make); 10] = [
     ("stack", fixture::stack),
     ("load", fixture::load),
     ("capacity", fixture::capacity),
@@ -30,6 +30,7 @@ const FIXTURES: [(&str, Make); 9] = [
     ("taps", fixture::taps),
     ("ttcp", fixture::ttcp),
     ("sweep", fixture::sweep),
+    ("message", fixture::message),
 ];
 
 #[test]
@@ -138,6 +139,7 @@ fn the_fixtures_are_valid_under_the_schema() {
         ("taps", "/measurement/taps/1/lost"),
         ("ttcp", "/measurement/streams/0/tcp/retransmits"),
         ("sweep", "/measurement/points/1/rate/median_bytes_per_s"),
+        ("message", "/measurement/cells/1/ratio/half_width"),
     ] {
         let mut record: Value = serde_json::from_str(&fixture_text(name)).expect("JSON");
         *record.pointer_mut(spoilt).expect("the fixture has it") = "many".into();

@@ -8,6 +8,7 @@ mod experiments;
 #[path = "../fixture/mod.rs"]
 mod fixture;
 mod host;
+mod message;
 mod samples;
 mod store;
 mod terminal;

@@ -190,6 +190,11 @@ fn eighty_columns_of_ttcp() {
 }
 
 #[test]
+fn eighty_columns_of_message() {
+    insta::assert_snapshot!(render(&read_fixture("message"), 80, false));
+}
+
+#[test]
 fn a_long_address_leaves_its_table_and_not_the_page() {
     let mut record = read_fixture("ttcp");
     let Measurement::Transfer(transfer) = &mut record.measurement else { panic!("another measurement") };
@@ -213,7 +218,7 @@ fn a_service_is_told_by_its_senders() {
 
 #[test]
 fn no_line_of_any_measurement_is_wider_than_the_page() {
-    for name in ["load", "capacity", "reverse", "join", "reproduce", "taps", "ttcp", "sweep"] {
+    for name in ["load", "capacity", "reverse", "join", "reproduce", "taps", "ttcp", "sweep", "message"] {
         for width in [80, 120] {
             let text = render(&read_fixture(name), width, false);
             let wide: Vec<&str> = text.lines().filter(|l| l.chars().count() > width).collect();

@@ -1,6 +1,6 @@
 //! Pieces of posts, into the buffers that wait for them.
 
-use super::{Found, Incoming, Piece, Want};
+use super::{Found, Guess, Incoming, Piece, Want};
 use crate::{
     protocol::{ProtocolError, Received, posting::Waiting},
     wire::{Header, Kind},
@@ -28,7 +28,8 @@ impl Incoming {
             return Err(ProtocolError::EmptyChunk { channel });
         }
         self.buffer.take(size);
-        self.piece = Some(Piece { channel, left: length as usize, last: kind == Kind::LastChunk });
+        let length = length as usize;
+        self.piece = Some(Piece { channel, length, left: length, last: kind == Kind::LastChunk });
         Ok(())
     }
 
@@ -48,7 +49,7 @@ impl Incoming {
             return None;
         }
         self.piece = None;
-        self.posting = true;
+        self.expected = Some(Guess::like(piece));
         self.frames += 1;
         if !piece.last {
             return None;

@@ -66,8 +66,9 @@ impl Outgoing {
         self.pressing || !self.owing.is_empty() || self.ping || self.pong || self.ack
     }
 
+    #[inline]
     pub(super) fn has_control(&self) -> bool {
-        !self.replies.is_empty() || !self.owing.is_empty() || self.ping || self.pong || self.ack
+        !self.replies.is_empty() | !self.owing.is_empty() | self.ping | self.pong | self.ack
     }
 
     pub(super) fn put_control(&mut self) {

@@ -23,6 +23,7 @@ const STYLE: &str = concat!(
     include_str!("style/boxes.css"),
     include_str!("style/experiment.css"),
     include_str!("style/transfer.css"),
+    include_str!("style/message.css"),
     include_str!("style/media.css"),
 );
 
@@ -68,6 +69,14 @@ const SCRIPT: &str = concat!(
     include_str!("script/transfer/streams.js"),
     include_str!("script/sweep/rates.js"),
     include_str!("script/sweep/tables.js"),
+    include_str!("script/message/words.js"),
+    include_str!("script/message/bars.js"),
+    include_str!("script/message/remedies.js"),
+    include_str!("script/message/picture.js"),
+    include_str!("script/message/placements.js"),
+    include_str!("script/message/times.js"),
+    include_str!("script/message/numbers.js"),
+    include_str!("script/message/trials.js"),
     include_str!("script/main.js"),
     "})();\n",
 );
@@ -137,4 +146,23 @@ fn policy() -> String {
         sha256_source(SCRIPT),
         sha256_source(STYLE),
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::SCRIPT;
+
+    /// All parts share one scope, and of two functions of one name the latter would silently win.
+    #[test]
+    fn no_two_parts_of_the_script_have_a_name_in_common() {
+        let name = |line: &'static str| {
+            let rest = ["function ", "const ", "let "].iter().find_map(|word| line.strip_prefix(word))?;
+            rest.split(|c: char| !c.is_alphanumeric() && c != '_').next().filter(|name| !name.is_empty())
+        };
+        let mut names: Vec<&str> = SCRIPT.lines().filter_map(name).collect();
+        names.sort_unstable();
+        let twice: Vec<&str> = names.windows(2).filter(|two| two[0] == two[1]).map(|two| two[0]).collect();
+        assert!(names.len() > 100, "the script is not read");
+        assert_eq!(twice, Vec::<&str>::new());
+    }
 }

@@ -5,6 +5,7 @@ mod capacity;
 mod histogram;
 mod join;
 mod load;
+mod message;
 mod reproduce;
 mod reverse;
 mod stack;
@@ -32,6 +33,7 @@ pub enum Facts {
     Reproduce(reproduce::ReproduceFacts),
     Transfer(transfer::TransferFacts),
     Sweep(sweep::SweepFacts),
+    Message(message::MessageFacts),
     /// Of what is not drawn.
     Nothing(()),
 }
@@ -47,7 +49,7 @@ impl Facts {
             Measurement::Reproduce(result) => Self::Reproduce(reproduce::ReproduceFacts::of(result)),
             Measurement::Transfer(result) => Self::Transfer(transfer::TransferFacts::of(result)),
             Measurement::Sweep(result) => Self::Sweep(sweep::SweepFacts::of(result)),
-            Measurement::Message(_) => Self::Nothing(()),
+            Measurement::Message(result) => Self::Message(message::MessageFacts::of(result)),
         }
     }
 }

@@ -33,11 +33,16 @@ function quantity(kind, most) {
   };
 }
 
-// Names at the top of a chart need a place that no curve crosses.
+// Names at the top of a chart need a place that no curve crosses. What it reaches beyond the curves
+// may depend on which of them are shown.
 function yScale(q, named, reach) {
-  if (q.log) return { distr: 3, log: 10, range: logRange };
-  const [least, most] = reach || [Infinity, -Infinity];
-  return { range: (u, low, high) => zeroRange(Math.min(low, least), Math.max(named ? high * 1.16 : high, most)) };
+  const beyond = (u) => (typeof reach === 'function' ? reach(u) : reach) || [Infinity, -Infinity];
+  const range = (u, low, high) => {
+    const [least, most] = beyond(u);
+    if (q.log) return logRange(u, Math.min(low, least), Math.max(high, most));
+    return zeroRange(Math.min(low, least), Math.max(named ? high * 1.16 : high, most));
+  };
+  return q.log ? { distr: 3, log: 10, range } : { range };
 }
 
 // Charts of times start at zero: a cut axis would make noise look like a cliff.
@@ -66,6 +71,7 @@ function yAxis(q) {
 // 1, 10, 100 ... and what lies between them where there are only few.
 function decades(min, max) {
   const wide = Math.log10(max / min);
+  if (wide < 0.45) return evenly(min, max);
   const steps = wide > 3 ? [1] : wide > 1.5 ? [1, 3] : [1, 2, 3, 5, 7];
   const found = [];
   for (let e = Math.floor(Math.log10(min)); e <= Math.ceil(Math.log10(max)); e += 1) {
@@ -74,6 +80,14 @@ function decades(min, max) {
       if (v >= min && v <= max) found.push(v);
     }
   }
+  return found;
+}
+
+// Where a logarithmic axis is shorter than from 1 to 3, it is nearly a linear one.
+function evenly(min, max) {
+  const step = niceStep((max - min) / 4);
+  const found = [];
+  for (let v = Math.ceil(min / step) * step; v <= max; v += step) found.push(Number(v.toPrecision(6)));
   return found;
 }
 

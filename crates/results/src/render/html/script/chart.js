@@ -3,7 +3,7 @@
 //
 // spec: {id, title, about, x, xs, kind, series: [{label, group, colour, look, values, joined}],
 //        height, sync, stacked, bands: [{from, to, label, shaded}],
-//        quantity: instead of kind, reach: [low, high] beyond the values, over: draws on top};
+//        quantity: instead of kind, reach: [low, high] beyond the values, or what tells it of a plot, over: draws on top};
 // look: strong, dashed, thin, faint, broad, points, dots, layer, area, steps, quiet...; joined: across gaps.
 
 const charts = {};

@@ -76,6 +76,15 @@ const SECTIONS = {
     ['meaning', 'What limited it', sweepMeaning],
     ['tables', 'The numbers', sweepNumbers],
   ],
+  message: [
+    ['remedies', 'Stalls, and what ends them', messageRemedies, ({ result }) => result.remedies.length],
+    ['picture', 'By size and layer', messagePicture],
+    ['placements', 'The placements beside each other', messagePlacements,
+      ({ result }) => result.plan.placements.length > 1 || result.absent.length],
+    ['times', 'Distribution of the times', messageTimes],
+    ['tables', 'The numbers', messageNumbers],
+    ['trials', 'Trials', messageTrials],
+  ],
 };
 
 // A part that cannot be drawn says so and leaves the others alone.

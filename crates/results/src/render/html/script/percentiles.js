@@ -4,11 +4,11 @@ function percentileCurve(label, colourName, look, values, group) {
   return { label, group, colour: colourName, look, values };
 }
 
-function percentileChart(id, title, facts, series) {
+function percentileChart(id, title, facts, series, quantity) {
   const last = facts.quantiles.findLastIndex((_, i) => series.some((s) => isNumber(s.values[i])));
   const xs = facts.quantiles.slice(0, last + 1).map(ninesOf);
   const cut = (s) => ({ ...s, values: s.values.slice(0, last + 1) });
-  return chart({ id, title, kind: 'log-time', x: PERCENTILE_X, xs, height: 280, series: series.map(cut),
+  return chart({ id, title, kind: 'log-time', quantity, x: PERCENTILE_X, xs, height: 280, series: series.map(cut),
     about: 'Time by percentile, from 0 to the nines.' });
 }
 

@@ -1,0 +1,92 @@
+//! Records of messages that never were, for the tests of what is told of them.
+
+use netfathom_model::layer::Layer;
+use netfathom_model::plan::{MessagePlan, MessageTest, Place, Placement};
+use netfathom_model::record::{
+    Counted, Distribution, EndCost, MessageCell, MessageResult, MessageTrial, ProcessorPair, Shares,
+};
+
+/// Both ends on one processor, and on two that share nothing.
+pub const PAIRS: [ProcessorPair; 2] = [
+    ProcessorPair { shares: Shares::Same, client: 0, server: 0 },
+    ProcessorPair { shares: Shares::Nothing, client: 0, server: 1 },
+];
+
+const MESSAGES: u64 = 1000;
+
+/// What to make up of a cell: µs a message, a number a round, and processor time of both ends together.
+pub struct Told {
+    us: Vec<f64>,
+    cpu_us: f64,
+}
+
+impl Told {
+    pub fn each(us: &[f64], cpu_us: f64) -> Self {
+        Self { us: us.to_vec(), cpu_us }
+    }
+}
+
+/// A cell that something may be made up of.
+pub struct Asked {
+    pub placement: Placement,
+    pub pair: usize,
+    pub bytes: u64,
+    pub layer: Layer,
+}
+
+/// A test in the paper's sizes, both ends in user space.
+pub fn result(test: MessageTest, layers: &[Layer], told: impl Fn(&Asked) -> Option<Told>) -> MessageResult {
+    let plan = MessagePlan { layers: layers.to_vec(), ..MessagePlan::paper(test, Place::Lab) };
+    planned(plan, told)
+}
+
+/// The cells of a plan; those without a word of them are not there.
+pub fn planned(plan: MessagePlan, told: impl Fn(&Asked) -> Option<Told>) -> MessageResult {
+    let mut cells = Vec::new();
+    for &placement in &plan.placements {
+        for (pair, &bytes) in
+            (0..PAIRS.len()).flat_map(|pair| plan.sizes_bytes.iter().map(move |b| (pair, b)))
+        {
+            for layer in &plan.layers {
+                let asked = Asked { placement, pair, bytes, layer: layer.clone() };
+                cells.extend(told(&asked).map(|told| cell(asked, &told)));
+            }
+        }
+    }
+    MessageResult { plan, pairs: PAIRS.to_vec(), cells, absent: Vec::new(), remedies: Vec::new() }
+}
+
+fn cell(asked: Asked, told: &Told) -> MessageCell {
+    let trials = told.us.iter().enumerate().map(|(round, &us)| trial(round as u32, us, told.cpu_us));
+    MessageCell {
+        layer: asked.layer,
+        bytes: asked.bytes,
+        placement: asked.placement,
+        pair: asked.pair,
+        trials: trials.collect(),
+        rate: None,
+        ratio: None,
+        times: Distribution::from(&netfathom_stats::Distribution::new(5)),
+        lag: None,
+        calls: Counted::Not("made up".into()),
+    }
+}
+
+fn trial(round: u32, us: f64, cpu_us: f64) -> MessageTrial {
+    let total = |us: f64| (us * 1e3 * MESSAGES as f64).round() as u64;
+    let end = EndCost { cpu_ns: Some(total(cpu_us / 2.0)), ..EndCost::default() };
+    MessageTrial {
+        index: round,
+        round,
+        messages: MESSAGES,
+        lost: 0,
+        duration_ns: total(us),
+        cut_short: false,
+        p50_ns: (us * 1e3).round() as i64,
+        p99_ns: (us * 2e3).round() as i64,
+        client: end,
+        server: end,
+        kernel_workers_ns: Some(total(1.0)),
+        tcp: None,
+    }
+}

@@ -1,0 +1,297 @@
+//! Test 2: the ends in user space and in the kernel.
+
+use netfathom_model::layer::Layer;
+use netfathom_model::plan::Placement;
+use netfathom_model::record::{
+    AbsentCell, BesideRow, BesideTable, Claim, Figure, FigureKind, FigurePoint, FigureSeries, MessageTrial,
+};
+
+use super::originals::{Placed, WHO, placed, source};
+use super::ours::{Ours, Value, a_message_us, named, per_s, sockets, thread};
+use super::plans::{ONEWAY, PINGPONG, PLACED_BYTES, PLACEMENTS, sendfile};
+use super::rounds::Rounds;
+
+/// A client gains nothing if it surely gains less.
+const NOTHING: f64 = 1.05;
+
+const PARTS: [(&str, &str); 2] = [(ONEWAY, "one way"), (PINGPONG, "round trips")];
+
+/// One of the two parts.
+#[derive(Clone, Copy)]
+struct Part<'a> {
+    ours: Option<Ours<'a>>,
+    words: &'static str,
+}
+
+fn parts<'a>(ours: &[Ours<'a>]) -> [Part<'a>; 2] {
+    PARTS.map(|(name, words)| Part { ours: named(ours, name), words })
+}
+
+impl Part<'_> {
+    fn rounds(&self, placement: Placement, pair: usize, layer: &Layer, value: Value) -> Rounds {
+        Rounds::of(self.ours.and_then(|o| o.cell(placement, pair, PLACED_BYTES, layer)), value)
+    }
+
+    /// The rate as a multiple of that with both ends in user space.
+    fn gain(&self, placement: Placement, pair: usize, layer: &Layer) -> Rounds {
+        let of = |placement| self.rounds(placement, pair, layer, per_s);
+        of(placement).over(&of(Placement::UU))
+    }
+
+    fn pairs(&self) -> Vec<usize> {
+        self.ours.map(|o| o.pairs()).unwrap_or_default()
+    }
+
+    fn on(&self, pair: usize) -> &'static str {
+        self.ours.map_or("", |o| o.on(pair))
+    }
+
+    /// Which cells there are not, why, and what is nearest; those of one reason together.
+    fn absent(&self) -> String {
+        let mut reasons: Vec<(&AbsentCell, Vec<String>)> = Vec::new();
+        for cell in self.ours.map_or(&[][..], |o| &o.result.absent) {
+            let layer = cell.layer.as_ref().map_or_else(String::new, |layer| format!(" by {layer}"));
+            let which = format!("{}{layer}", cell.placement.name());
+            match reasons.iter_mut().find(|(one, _)| (&one.why, &one.nearest) == (&cell.why, &cell.nearest)) {
+                Some((_, cells)) => cells.push(which),
+                None => reasons.push((cell, vec![which])),
+            }
+        }
+        let said = reasons.into_iter().map(|(cell, which)| {
+            let nearest =
+                if cell.nearest.is_empty() { String::new() } else { format!(" (nearest: {})", cell.nearest) };
+            format!(" Not there: {}, because {}{nearest}.", which.join(", "), cell.why)
+        });
+        said.collect()
+    }
+}
+
+/// Both parts with the paper's columns, the nearest to a client in the kernel, and processor time.
+pub fn tables(ours: &[Ours<'_>]) -> Vec<BesideTable> {
+    let parts = parts(ours);
+    let beside = parts.iter().map(beside);
+    beside.chain([near_client(&parts[0])]).chain(parts.iter().map(processor_time)).collect()
+}
+
+fn beside(part: &Part<'_>) -> BesideTable {
+    let here = |placement: Placement| {
+        let kb = |pair, layer: &Layer| {
+            part.rounds(placement, pair, layer, per_s).times(PLACED_BYTES as f64 / 1e3).cell()
+        };
+        let gain = |pair, layer: &Layer| part.gain(placement, pair, layer).percent_cell();
+        let row = |pair| BesideRow {
+            who: format!("here, {}, {}", placement.name(), part.on(pair)),
+            here: true,
+            cells: vec![
+                kb(pair, &sockets()),
+                kb(pair, &thread()),
+                gain(pair, &sockets()),
+                gain(pair, &thread()),
+            ],
+        };
+        let rows = part.pairs().into_iter().map(row);
+        rows.filter(|row| row.cells.iter().any(Option::is_some)).collect::<Vec<_>>()
+    };
+    let there = |row: &Placed| source(row.placement.name(), row.cells.iter().cloned().map(Some).collect());
+    BesideTable {
+        title: format!("User space and kernel, {}", part.words),
+        columns: ["sockets, kB/s", "ZCCL; here thread, kB/s", "gain of sockets, %", "gain of ZCCL, %"]
+            .map(Into::into)
+            .into(),
+        rows: placed().iter().flat_map(|row| [vec![there(row)], here(row.placement)].concat()).collect(),
+        note: Some(format!(
+            "U user space, K kernel, the client first; gain: over UU. Ours: {PLACED_BYTES} B, kB of 1000 bytes.{}",
+            part.absent()
+        )),
+    }
+}
+
+fn near_client(part: &Part<'_>) -> BesideTable {
+    let row = |placement: Placement, pair| {
+        let rate = part.rounds(placement, pair, &sendfile(), per_s);
+        let of_sockets = rate.over(&part.rounds(placement, pair, &sockets(), per_s));
+        BesideRow {
+            who: format!("here, {}, {}", placement.name(), part.on(pair)),
+            here: true,
+            cells: vec![rate.times(PLACED_BYTES as f64 / 1e3).cell(), of_sockets.cell()],
+        }
+    };
+    let all =
+        PLACEMENTS.into_iter().flat_map(|placement| part.pairs().into_iter().map(move |p| (placement, p)));
+    BesideTable {
+        title: "The nearest to a client in the kernel, one way: sendfile".into(),
+        columns: ["sendfile, kB/s", "times the sockets"].map(Into::into).into(),
+        rows: all.map(|(p, pair)| row(p, pair)).filter(|r| r.cells.iter().any(Option::is_some)).collect(),
+        note: Some(
+            "Many messages leave with one call, out of a file in memory and without a copy: the loop is in the kernel, \
+             but so is the gain of a call for many. The paper's client in the kernel made a call a message."
+                .into(),
+        ),
+    }
+}
+
+fn processor_time(part: &Part<'_>) -> BesideTable {
+    let client = |t: &MessageTrial| a_message_us(t, t.client.cpu_ns?);
+    let server = |t: &MessageTrial| a_message_us(t, t.server.cpu_ns?);
+    let workers = |t: &MessageTrial| a_message_us(t, t.kernel_workers_ns?);
+    let row = |placement: Placement, pair, layer: &Layer| BesideRow {
+        who: format!("here, {}, {layer}, {}", placement.name(), part.on(pair)),
+        here: true,
+        cells: [client as Value, server, workers]
+            .map(|value| part.rounds(placement, pair, layer, value).cell())
+            .into(),
+    };
+    let all = PLACEMENTS.into_iter().flat_map(|placement| {
+        let of_pair = |pair| [sockets(), thread()].map(|layer| row(placement, pair, &layer));
+        part.pairs().into_iter().flat_map(of_pair).collect::<Vec<_>>()
+    });
+    BesideTable {
+        title: format!("Processor time, {}", part.words),
+        columns: ["client, µs", "server, µs", "kernel's workers, µs"].map(Into::into).into(),
+        rows: all.filter(|row| row.cells.iter().any(Option::is_some)).collect(),
+        note: Some(
+            "A message, or a round trip. An end in the kernel is in no thread's name: an echo is sent by the kernel's \
+             workers, whose time is that of all they did meanwhile, and a sink runs where its packets arrive."
+                .into(),
+        ),
+    }
+}
+
+/// Gains beside each other.
+pub fn figures(ours: &[Ours<'_>]) -> Vec<Figure> {
+    parts(ours).iter().filter_map(gains).collect()
+}
+
+fn gains(part: &Part<'_>) -> Option<Figure> {
+    let there = |name: &str, column: usize| {
+        let bar = |(x, row): (usize, &Placed)| {
+            let cell = row.cells.get(column)?;
+            Some(bar(x, row.placement, cell.value, None))
+        };
+        let points = placed().iter().enumerate().filter_map(bar).collect();
+        FigureSeries { name: format!("{WHO}, {name}"), here: false, points }
+    };
+    let here = |pair: usize, layer: &Layer| {
+        let bar = |(x, &placement): (usize, &Placement)| {
+            let cell = part.gain(placement, pair, layer).percent_cell()?;
+            Some(bar(x, placement, cell.value, cell.half_width))
+        };
+        let points = PLACEMENTS.iter().enumerate().filter_map(bar).collect();
+        let name = if *layer == sockets() { "sockets" } else { "thread" };
+        FigureSeries { name: format!("here, {name}, {}", part.on(pair)), here: true, points }
+    };
+    let pairs = part.ours.map(|o| o.extremes()).unwrap_or_default();
+    let ours = pairs.into_iter().flat_map(|pair| [here(pair, &sockets()), here(pair, &thread())]);
+    let ours: Vec<FigureSeries> = ours.filter(|s| !s.points.is_empty()).collect();
+    (!ours.is_empty()).then(|| Figure {
+        title: format!("Rate with ends in the kernel, {}", part.words),
+        x: "client and server".into(),
+        y: "% of the rate with both in user space".into(),
+        kind: FigureKind::Bars,
+        series: [vec![there("sockets", 2), there("ZCCL", 3)], ours].concat(),
+    })
+}
+
+fn bar(x: usize, placement: Placement, y: f64, half_width: Option<f64>) -> FigurePoint {
+    FigurePoint { x: x as f64, y, half_width, label: Some(placement.name().into()) }
+}
+
+/// Decided where the ends share least: an end in the kernel beside one on the same processor is
+/// further from two machines.
+pub fn claims(ours: &[Ours<'_>]) -> Vec<Claim> {
+    let of_part = |part: &Part<'_>| {
+        let Some(pair) = part.ours.and_then(|o| o.extremes().last().copied()) else { return Vec::new() };
+        let of = |(layer, theirs): &(Layer, Theirs)| {
+            [server_gains(part, pair, layer, theirs), client_gains_nothing(part, pair, layer, theirs)]
+        };
+        both().iter().flat_map(of).collect()
+    };
+    parts(ours).iter().flat_map(of_part).collect()
+}
+
+/// What the paper has of a layer.
+struct Theirs {
+    name: &'static str,
+    server: &'static str,
+    client: &'static str,
+}
+
+fn both() -> [(Layer, Theirs); 2] {
+    [
+        (
+            sockets(),
+            Theirs { name: "sockets", server: "UK 128.92 %, KK 128.97 % of UU", client: "KU 99.93 % of UU" },
+        ),
+        (
+            thread(),
+            Theirs {
+                name: "the library",
+                server: "UK 223.98 %, KK 234.65 % of UU",
+                client: "KU 98.73 % of UU",
+            },
+        ),
+    ]
+}
+
+fn server_gains(part: &Part<'_>, pair: usize, layer: &Layer, theirs: &Theirs) -> Claim {
+    let gain = |placement| part.gain(placement, pair, layer).ratio();
+    claim(
+        part,
+        pair,
+        &format!("With {} a server in the kernel is faster", theirs.name),
+        theirs.server,
+        format!(
+            "UK {} % of UU, on which this is decided; KK {} %",
+            gain(Placement::UK).written(100.0, 1),
+            gain(Placement::KK).written(100.0, 1)
+        ),
+        gain(Placement::UK).above(1.0),
+    )
+}
+
+fn client_gains_nothing(part: &Part<'_>, pair: usize, layer: &Layer, theirs: &Theirs) -> Claim {
+    let gain = part.gain(Placement::KU, pair, layer);
+    let near = part.rounds(Placement::UU, pair, &sendfile(), per_s);
+    let near = near.over(&part.rounds(Placement::UU, pair, &sockets(), per_s));
+    let instead = if gain.is_empty() && !near.is_empty() {
+        format!(
+            "; the nearest, sendfile, is {} times as fast as sockets, but with many messages a call, so it decides \
+             nothing",
+            near.ratio().written(1.0, 1)
+        )
+    } else {
+        String::new()
+    };
+    let gain = gain.ratio();
+    claim(
+        part,
+        pair,
+        &format!("With {} a client in the kernel gains nothing", theirs.name),
+        theirs.client,
+        format!(
+            "KU {} % of UU; nothing is surely below {:.0} %{instead}",
+            gain.written(100.0, 1),
+            100.0 * NOTHING
+        ),
+        gain.below(NOTHING),
+    )
+}
+
+fn claim(
+    part: &Part<'_>,
+    pair: usize,
+    says: &str,
+    there: &str,
+    here: String,
+    holds: netfathom_model::record::Holds,
+) -> Claim {
+    Claim {
+        says: format!("{says} ({})", part.words),
+        there: format!("{there} (test 2)"),
+        here: format!("{here} ({}; 95 % intervals between rounds of trials)", part.on(pair)),
+        holds,
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,110 @@
+//! Placements with times that say yes, that say no, and that are not there.
+
+use netfathom_model::plan::{MessagePlan, MessageTest, Place};
+use netfathom_model::record::{AbsentCell, Holds, MessageResult};
+
+use super::super::made_up::{Told, planned};
+use super::*;
+
+/// µs a message of each placement; none where there is no such cell.
+type Times = fn(Placement) -> Option<f64>;
+
+fn made(test: MessageTest, times: Times, noise: f64) -> MessageResult {
+    let plan = MessagePlan {
+        layers: vec![sockets(), thread(), sendfile()],
+        sizes_bytes: vec![PLACED_BYTES],
+        placements: PLACEMENTS.to_vec(),
+        ..MessagePlan::paper(test, Place::Lab)
+    };
+    planned(plan, |cell| {
+        if cell.layer == sendfile() {
+            return (cell.placement == Placement::UU).then(|| Told::each(&[1.0, 7.0, 1.0], 1.0));
+        }
+        let us = times(cell.placement)?;
+        let own = if cell.placement == Placement::UU { 1.0 } else { 1.0 + noise };
+        Some(Told::each(&[us, 7.0 * us * own, us / own], 4.0))
+    })
+}
+
+fn ours(result: &MessageResult) -> [Ours<'_>; 1] {
+    [Ours { name: ONEWAY, result }]
+}
+
+fn holds(times: Times, noise: f64) -> (Holds, Holds) {
+    let made = made(MessageTest::Oneway, times, noise);
+    let claims = claims(&ours(&made));
+    assert_eq!(claims.len(), 4, "two layers, one part");
+    assert_eq!(claims[0].holds, claims[2].holds);
+    (claims[0].holds, claims[1].holds)
+}
+
+fn as_there(placement: Placement) -> Option<f64> {
+    Some(if placement.kernel_server() { 50.0 } else { 100.0 })
+}
+
+fn the_other_way(placement: Placement) -> Option<f64> {
+    Some(if placement.kernel_client() {
+        50.0
+    } else if placement.kernel_server() {
+        200.0
+    } else {
+        100.0
+    })
+}
+
+#[test]
+fn placements_come_out_either_way() {
+    assert_eq!(holds(as_there, 0.0), (Holds::Yes, Holds::Yes));
+    assert_eq!(holds(the_other_way, 0.0), (Holds::No, Holds::No));
+    assert_eq!(holds(as_there, 20.0), (Holds::CannotTell, Holds::CannotTell));
+}
+
+#[test]
+fn what_is_absent_is_said_with_what_is_nearest() {
+    let without: Times = |p| as_there(p).filter(|_| !p.kernel_client());
+    let mut made = made(MessageTest::Oneway, without, 0.0);
+    for layer in [sockets(), thread()] {
+        made.absent.push(AbsentCell {
+            placement: Placement::KU,
+            layer: Some(layer),
+            why: "nothing in the kernel sends".into(),
+            nearest: "sendfile".into(),
+        });
+    }
+    let ours = ours(&made);
+    let note = tables(&ours)[0].note.clone().unwrap();
+    let said = "Not there: KU by write+nodelay, KU by thread, because nothing in the kernel sends (nearest: sendfile).";
+    assert!(note.ends_with(said), "{note}");
+    let client = &claims(&ours)[1];
+    assert_eq!(client.holds, Holds::CannotTell);
+    assert!(
+        client.here.contains("KU unknown %") && client.here.contains("sendfile, is 100.0 (100.0 to 100.0)"),
+        "{client:?}"
+    );
+    assert_eq!(claims(&ours)[0].holds, Holds::Yes);
+}
+
+#[test]
+fn the_tables_have_the_papers_columns() {
+    let made = made(MessageTest::Oneway, as_there, 0.0);
+    let all = tables(&ours(&made));
+    for table in &all {
+        assert!(table.rows.iter().all(|row| row.cells.len() == table.columns.len()), "{table:?}");
+    }
+    let here: Vec<&str> = all[0].rows.iter().map(|row| &*row.who).take(6).collect();
+    let rows = ["Lichota, UU", "here, UU, same processor", "here, UU, apart", "Lichota, KU"];
+    assert_eq!(here[..4], rows);
+    let uk = all[0].rows.iter().find(|row| row.who == "here, UK, apart").unwrap();
+    let gains: Vec<f64> = uk.cells[2..].iter().flatten().map(|c| c.value.round()).collect();
+    assert_eq!(gains, [200.0, 200.0]);
+    // 32 B in 50 µs, in 350 µs and in 50 µs again.
+    let kb = uk.cells[0].as_ref().unwrap().value;
+    assert!((kb - (640.0 + 640.0 / 7.0 + 640.0) / 3.0).abs() < 0.1, "{kb}");
+    let near = &all[2].rows;
+    assert_eq!(near.len(), 2, "{near:?}");
+    let time = &all[3].rows[0].cells;
+    let time: Vec<f64> = time.iter().flatten().map(|c| c.value).collect();
+    assert_eq!(time, [2.0, 2.0, 1.0]);
+    assert!(all[1].rows.iter().chain(&all[4].rows).all(|row| !row.here), "round trips were not measured");
+    assert_eq!(figures(&ours(&made)).len(), 1);
+}

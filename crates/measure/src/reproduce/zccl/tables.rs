@@ -1,0 +1,255 @@
+//! The paper's tables over sizes with rows of this machine, and what it does not have.
+
+use netfathom_model::layer::{Layer, Strategy};
+use netfathom_model::plan::{MessageTest, Placement};
+use netfathom_model::record::{BesideRow, BesideTable, Cell};
+
+use super::originals::{self, Sized, source};
+use super::ours::{Ours, Value, cpu_us, library, mean_us, median_us, per_s, size, sockets, thread};
+use super::rounds::Rounds;
+
+/// What stands beside the paper's library.
+pub const INSTEAD: [Strategy; 3] = [Strategy::Thread, Strategy::Inline, Strategy::Adaptive];
+
+/// The paper's own columns of a test.
+pub fn beside(test: MessageTest, ours: Option<&Ours<'_>>) -> BesideTable {
+    let (title, columns, note): (_, &[&str], _) = match test {
+        MessageTest::Oneway => (
+            "One way",
+            &["sockets, messages/s", "ZCCL; here thread, messages/s", "ratio, %"],
+            "The printed ratio of 16 bytes is not that of its rates, which is 28.41 %. From 32 bytes on the \
+             sockets of the paper carried 1130 to 1133 kB/s with a header of four bytes: what the network let \
+             through.",
+        ),
+        MessageTest::Pingpong => (
+            "Round trips",
+            &["sockets, µs", "ZCCL; here thread, µs", "slowdown, %", "difference, µs"],
+            "Slowdown: (library - sockets) / sockets; the paper's formula has a further - 1, its table has not. \
+             Ours are medians of a trial, which do not count how long others kept the processor; means, as the \
+             paper has them, stand below.",
+        ),
+        MessageTest::Post => (
+            "Posts: replies to where the client wants them",
+            &["sockets, kB/s", "ZCCL; here thread, kB/s", "ratio, %"],
+            "Ours: kB of 1000 bytes, of the replies' bodies.",
+        ),
+    };
+    let here = |ours: &Ours<'_>, pair, bytes| {
+        let of = |layer: &Layer| ours.rounds(pair, bytes, layer, quantity(test));
+        let (sockets, thread) = (of(&sockets()), of(&thread()));
+        match test {
+            MessageTest::Oneway => rates(&sockets, &thread, 1.0),
+            MessageTest::Pingpong => slowdown(&sockets, &thread),
+            MessageTest::Post => rates(&sockets, &thread, bytes as f64 / 1e3),
+        }
+    };
+    BesideTable {
+        title: title.into(),
+        columns: columns.iter().map(|&c| c.into()).collect(),
+        rows: rows(test, ours, Sized::row, here),
+        note: Some(note.into()),
+    }
+}
+
+/// What a test compares.
+pub fn quantity(test: MessageTest) -> Value {
+    match test {
+        MessageTest::Oneway | MessageTest::Post => per_s,
+        MessageTest::Pingpong => median_us,
+    }
+}
+
+fn rates(sockets: &Rounds, thread: &Rounds, unit: f64) -> Vec<Option<Cell>> {
+    vec![sockets.times(unit).cell(), thread.times(unit).cell(), thread.over(sockets).percent_cell()]
+}
+
+fn slowdown(sockets: &Rounds, thread: &Rounds) -> Vec<Option<Cell>> {
+    let less = thread.less(sockets);
+    vec![sockets.cell(), thread.cell(), less.over(sockets).times(100.0).cell(), less.cell()]
+}
+
+/// Round trips in the mean: time over number, the paper's own.
+pub fn means(ours: Option<&Ours<'_>>) -> BesideTable {
+    let here = |ours: &Ours<'_>, pair, bytes| {
+        let of = |layer: &Layer| ours.rounds(pair, bytes, layer, mean_us);
+        slowdown(&of(&sockets()), &of(&thread()))
+    };
+    let mut table = beside(MessageTest::Pingpong, None);
+    table.title = "Round trips in the mean".into();
+    table.rows = rows(MessageTest::Pingpong, ours, Sized::row, here);
+    table.note = Some("The time of all round trips over their number.".into());
+    table
+}
+
+/// What a sender without a thread of its own makes of it.
+pub fn instead(test: MessageTest, ours: Option<&Ours<'_>>) -> BesideTable {
+    let slower = test == MessageTest::Pingpong;
+    let here = |ours: &Ours<'_>, pair, bytes| {
+        let of = |layer: &Layer| ours.rounds(pair, bytes, layer, quantity(test));
+        let sockets = of(&sockets());
+        let percent = |strategy: &Strategy| {
+            let own = of(&library(*strategy));
+            match slower {
+                true => own.less(&sockets).over(&sockets).times(100.0).cell(),
+                false => own.over(&sockets).percent_cell(),
+            }
+        };
+        INSTEAD.iter().map(percent).collect()
+    };
+    let there = |row: &Sized| source(&size(row.bytes), vec![row.cells.get(2).cloned(), None, None]);
+    let what = if slower { "slowdown" } else { "of sockets" };
+    BesideTable {
+        title: format!("With and without a sender thread: {what}, %"),
+        columns: ["ZCCL; here thread, %", "inline, %", "adaptive, %"].map(Into::into).into(),
+        rows: rows(test, ours, there, here),
+        note: Some(format!(
+            "inline: the caller writes, as the paper advises in the end; adaptive: the caller writes while \
+             nothing is in flight, otherwise messages leave together. {} bare sockets with one write a message.",
+            if slower { "Compared with" } else { "100 % are" }
+        )),
+    }
+}
+
+/// What a message takes of the processors.
+pub fn processor_time(test: MessageTest, ours: Option<&Ours<'_>>) -> BesideTable {
+    let here = |ours: &Ours<'_>, pair, bytes| {
+        let layers = [sockets()].into_iter().chain(INSTEAD.map(library));
+        layers.map(|layer| ours.rounds(pair, bytes, &layer, cpu_us).cell()).collect()
+    };
+    let rows = rows(test, ours, Sized::row, here);
+    BesideTable {
+        title: "Processor time of both ends".into(),
+        columns: ["sockets, µs", "thread, µs", "inline, µs", "adaptive, µs"].map(Into::into).into(),
+        rows: rows.into_iter().filter(|row| row.here).collect(),
+        note: Some(format!(
+            "A {}: of the threads of both ends, kernel work in their name included. The paper has no such table.",
+            match test {
+                MessageTest::Oneway => "message",
+                MessageTest::Pingpong => "round trip",
+                MessageTest::Post => "request and its reply",
+            }
+        )),
+    }
+}
+
+/// Size by size the source's row, and below it a row of ours for each pair of processors.
+fn rows(
+    test: MessageTest,
+    ours: Option<&Ours<'_>>,
+    there: impl Fn(&Sized) -> BesideRow,
+    here: impl Fn(&Ours<'_>, usize, u64) -> Vec<Option<Cell>>,
+) -> Vec<BesideRow> {
+    let below = |bytes: u64| {
+        let measured = |ours: &&Ours<'_>, pair: usize| {
+            let layers = &ours.result.plan.layers;
+            layers.iter().any(|layer| ours.cell(Placement::UU, pair, bytes, layer).is_some())
+        };
+        let of = |ours: &Ours<'_>| {
+            let pairs = ours.pairs().into_iter().filter(|&pair| measured(&ours, pair));
+            let row = |pair| BesideRow {
+                who: format!("here, {}, {}", size(bytes), ours.on(pair)),
+                here: true,
+                cells: here(ours, pair, bytes),
+            };
+            pairs.map(row).collect::<Vec<_>>()
+        };
+        ours.map(of).unwrap_or_default()
+    };
+    let all = originals::sized(test);
+    all.iter().flat_map(|row| [vec![there(row)], below(row.bytes)].concat()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::made_up::{Told, result};
+    use super::*;
+
+    const TESTS: [MessageTest; 3] = [MessageTest::Oneway, MessageTest::Pingpong, MessageTest::Post];
+
+    fn values(table: &BesideTable, who: &str) -> Vec<f64> {
+        let row = table.rows.iter().find(|row| row.who == who).unwrap_or_else(|| panic!("{who}: {table:?}"));
+        row.cells.iter().flatten().map(|cell| cell.value).collect()
+    }
+
+    fn near(found: &[f64], expected: &[f64]) {
+        assert_eq!(found.len(), expected.len(), "{found:?}");
+        let close = |(a, b): (&f64, &f64)| (a - b).abs() < 1e-6 * b.abs().max(1.0);
+        assert!(found.iter().zip(expected).all(close), "{found:?} is not {expected:?}");
+    }
+
+    /// Sockets take 10 µs, the thread 30, inline 12.
+    fn told(bytes: u64, layer: &Layer) -> Option<Told> {
+        let us = match layer.to_string().as_str() {
+            "write+nodelay" => 10.0,
+            "thread" => 30.0,
+            "inline" => 12.0,
+            _ => return None,
+        };
+        (bytes != 8).then(|| Told::each(&[us, us + 1.0], 2.0 * us))
+    }
+
+    #[test]
+    fn ours_stands_below_each_row_of_the_source() {
+        let layers = [sockets(), thread(), library(Strategy::Inline)];
+        for test in TESTS {
+            let made = result(test, &layers, |cell| told(cell.bytes, &cell.layer));
+            let ours = Ours { name: "it", result: &made };
+            for table in
+                [beside(test, Some(&ours)), instead(test, Some(&ours)), processor_time(test, Some(&ours))]
+            {
+                assert!(table.rows.iter().all(|row| row.cells.len() == table.columns.len()), "{table:?}");
+            }
+            let whose: Vec<String> =
+                beside(test, Some(&ours)).rows.into_iter().map(|r| r.who).take(3).collect();
+            let first = size(test.sizes_bytes()[0]);
+            let expected = [
+                format!("Lichota, {first}"),
+                format!("here, {first}, same processor"),
+                format!("here, {first}, apart"),
+            ];
+            assert_eq!(whose, expected);
+            let of_8 = beside(test, Some(&ours)).rows.iter().filter(|r| r.who.contains(", 8 B")).count();
+            assert_eq!(of_8, usize::from(test != MessageTest::Post), "what was not measured has no row");
+        }
+    }
+
+    #[test]
+    fn the_columns_are_the_papers() {
+        let layers = [sockets(), thread(), library(Strategy::Inline)];
+        let table = |test, make: fn(MessageTest, Option<&Ours<'_>>) -> BesideTable| {
+            let made = result(test, &layers, |cell| {
+                let us = match cell.layer.to_string().as_str() {
+                    "write+nodelay" => 10.0,
+                    "thread" => 40.0,
+                    _ => 20.0,
+                };
+                Some(Told::each(&[us, us], 2.0 * us))
+            });
+            make(test, Some(&Ours { name: "it", result: &made }))
+        };
+        near(&values(&table(MessageTest::Oneway, beside), "here, 4 B, apart"), &[1e5, 25e3, 25.0]);
+        near(&values(&table(MessageTest::Pingpong, beside), "here, 4 B, apart"), &[10.0, 40.0, 300.0, 30.0]);
+        near(&values(&table(MessageTest::Post, beside), "here, 2 KiB, apart"), &[204_800.0, 51_200.0, 25.0]);
+        near(&values(&table(MessageTest::Oneway, instead), "here, 4 B, apart"), &[25.0, 50.0]);
+        near(&values(&table(MessageTest::Pingpong, instead), "here, 4 B, apart"), &[300.0, 100.0]);
+        near(&values(&table(MessageTest::Oneway, processor_time), "here, 4 B, apart"), &[20.0, 80.0, 40.0]);
+        near(
+            &values(&table(MessageTest::Pingpong, |_, ours| means(ours)), "here, 4 B, apart"),
+            &[10.0, 40.0, 300.0, 30.0],
+        );
+    }
+
+    #[test]
+    fn without_a_measurement_the_source_stands_alone() {
+        for test in TESTS {
+            for table in [beside(test, None), instead(test, None)] {
+                assert_eq!(table.rows.len(), test.sizes_bytes().len());
+                assert!(table.rows.iter().all(|row| !row.here && row.cells.len() == table.columns.len()));
+            }
+        }
+        assert_eq!(
+            values(&beside(MessageTest::Pingpong, None), "Lichota, 1024 B"),
+            [2566.0, 2921.0, 13.84, 355.0]
+        );
+    }
+}

@@ -1,0 +1,8 @@
+//! Messages are held against what their benchmark did not make up: the system calls and segments
+//! that each way of sending must take, the kernel's own counts, stalls that Linux makes by rule.
+
+mod bench;
+mod kernel;
+mod layers;
+mod rates;
+mod stalls;

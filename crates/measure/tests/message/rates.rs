@@ -1,0 +1,32 @@
+//! An open loop leaves when it is to, and counts from there.
+
+use netfathom_model::plan::{Carrier, MessagePlan, MessageTest, Place};
+
+use crate::bench::{alone, plan, run};
+
+const RATE_PER_S: f64 = 2000.0;
+
+#[test]
+fn an_open_loop_takes_as_long_as_it_is_to() {
+    let _alone = alone();
+    for (test, carrier, names) in [
+        (MessageTest::Oneway, Carrier::Tcp, "write+nodelay,adaptive,batch"),
+        (MessageTest::Oneway, Carrier::Udp, "write"),
+        (MessageTest::Pingpong, Carrier::Tcp, "write+nodelay,adaptive"),
+    ] {
+        let plan =
+            MessagePlan { carrier, rate_per_s: Some(RATE_PER_S), ..plan(test, Place::Loopback, names) };
+        let (messages, rate) = (plan.messages, RATE_PER_S);
+        for c in run(plan).result.cells {
+            for t in &c.trials {
+                // The last message is not to leave before then.
+                let least_ns = (1e9 * (messages - 1) as f64 / rate) as u64;
+                assert!(t.messages >= messages && t.duration_ns >= least_ns, "{} {t:?}", c.layer);
+            }
+            // Of every message it is known when it left and when it came.
+            assert_eq!(c.times.n, c.trials.iter().map(|t| t.messages).sum::<u64>(), "{}", c.layer);
+            let lag = c.lag.unwrap();
+            assert!(lag.n >= c.times.n && lag.min_ns >= 0, "{} {}", c.layer, lag.min_ns);
+        }
+    }
+}

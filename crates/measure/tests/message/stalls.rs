@@ -1,0 +1,60 @@
+//! Linux stalls a conversation of two writes a message by rule; with each remedy it does not.
+
+use netfathom_model::plan::{MessagePlan, MessageTest, Place};
+use netfathom_model::record::Stall;
+use netfathom_testkit::privileged;
+
+use crate::bench::{alone, cell, plan, run};
+
+/// Linux puts an acknowledgement off for at least as long (TCP_DELACK_MIN), a tick less.
+const PUT_OFF_NS: i64 = 36_000_000;
+
+fn stalling(names: &str) -> MessagePlan {
+    MessagePlan { messages: 12, trials: 1, ..plan(MessageTest::Pingpong, Place::Lab, names) }
+}
+
+#[test]
+fn two_writes_stall_and_each_remedy_ends_it() {
+    if !privileged("two_writes_stall_and_each_remedy_ends_it") {
+        return;
+    }
+    let _alone = alone();
+    let p = run(stalling("two,two+nodelay@client,two+nodelay"));
+    let p50 = |layer| cell(&p.result, layer).times.p50_ns;
+    assert!(p50("two") > 2 * PUT_OFF_NS && p50("two+nodelay@client") > PUT_OFF_NS, "{}", p50("two"));
+    assert!(p50("two+nodelay@client") < 2 * PUT_OFF_NS && p50("two+nodelay") < PUT_OFF_NS / 4);
+    let stalls: Vec<(String, Stall)> =
+        p.result.remedies.iter().map(|r| (r.layer.to_string(), r.stall)).collect();
+    assert_eq!(
+        stalls,
+        [("two".to_owned(), Stall::NagleBoth), ("two+nodelay@client".to_owned(), Stall::NagleOne)]
+    );
+    for remedied in &p.result.remedies {
+        let (first, rest) = remedied.rows.split_first().unwrap();
+        assert_eq!((&first.layer, first.gone), (&remedied.layer, false));
+        assert!(first.delayed_acks_per_message.unwrap() > 0.5, "{first:?}");
+        assert_eq!(rest.len(), 7);
+        for row in rest {
+            assert!(
+                row.gone && row.times.p99_ns < first.times.p50_ns,
+                "{}: {}",
+                row.remedy,
+                row.times.p99_ns
+            );
+        }
+    }
+    let told: Vec<&str> = p.findings.iter().map(|f| f.cause.as_str()).collect();
+    assert!(told.iter().any(|t| t.contains("the client and the server writes")), "{told:?}");
+    assert!(told.iter().any(|t| t.contains("the server writes")), "{told:?}");
+}
+
+#[test]
+fn what_does_not_stall_is_not_remedied() {
+    let _alone = alone();
+    let p = run(MessagePlan {
+        trials: 1,
+        ..plan(MessageTest::Pingpong, Place::Loopback, "write,two+nodelay,adaptive")
+    });
+    assert!(p.result.remedies.is_empty());
+    assert!(p.findings.iter().all(|f| !f.cause.contains("Nagle")), "{:?}", p.findings);
+}

@@ -1,0 +1,147 @@
+//! What a message took, out of what the trials of a cell took.
+
+use super::{Counted, EndCost, MessageCell, MessageTrial};
+use crate::layer::End;
+
+impl MessageTrial {
+    /// What one end took.
+    #[must_use]
+    pub fn end(&self, end: End) -> &EndCost {
+        match end {
+            End::Client => &self.client,
+            End::Server => &self.server,
+        }
+    }
+
+    fn per_message(&self, of_all: Option<u64>) -> Option<f64> {
+        of_all.filter(|_| self.messages > 0).map(|all| all as f64 / self.messages as f64)
+    }
+}
+
+impl EndCost {
+    /// How often its threads were switched away from: waits and preemptions together.
+    #[must_use]
+    pub fn switches(&self) -> Option<u64> {
+        Some(self.waits? + self.preemptions?)
+    }
+}
+
+impl MessageCell {
+    /// Processor time of an end in nanoseconds a message, the median of the trials.
+    #[must_use]
+    pub fn cpu_ns_per_message(&self, end: End) -> Option<f64> {
+        self.median_of(|trial| trial.per_message(trial.end(end).cpu_ns))
+    }
+
+    /// Waits and preemptions of an end's threads a message, the median of the trials.
+    #[must_use]
+    pub fn switches_per_message(&self, end: End) -> Option<f64> {
+        self.median_of(|trial| trial.per_message(trial.end(end).switches()))
+    }
+
+    /// Segments that an end sent a message, the median of the trials.
+    #[must_use]
+    pub fn segments_per_message(&self, end: End) -> Option<f64> {
+        self.median_of(|trial| trial.per_message(trial.end(end).segments))
+    }
+
+    /// Processor time of the kernel's own workers in nanoseconds a message, the median of the trials.
+    #[must_use]
+    pub fn kernel_workers_ns_per_message(&self) -> Option<f64> {
+        self.median_of(|trial| trial.per_message(trial.kernel_workers_ns))
+    }
+
+    /// Acknowledgements that were put off at either end, a message, the median of the trials.
+    #[must_use]
+    pub fn delayed_acks_per_message(&self) -> Option<f64> {
+        self.median_of(|trial| trial.per_message(trial.tcp.map(|tcp| tcp.delayed_acks)))
+    }
+
+    /// System calls of an end a message; `None` where they were not counted.
+    #[must_use]
+    pub fn calls_per_message(&self, end: End) -> Option<f64> {
+        let Counted::Calls(calls) = &self.calls else { return None };
+        Some(calls.iter().filter(|call| call.end == end).map(|call| call.per_message).sum())
+    }
+
+    /// Of the trials that know it; between the two in the middle where they are even in number.
+    fn median_of(&self, value: impl Fn(&MessageTrial) -> Option<f64>) -> Option<f64> {
+        let mut all: Vec<f64> = self.trials.iter().filter_map(value).collect();
+        all.sort_by(f64::total_cmp);
+        let middle = all.len() / 2;
+        match all.len() {
+            0 => None,
+            n if n.is_multiple_of(2) => Some((all[middle - 1] + all[middle]) / 2.0),
+            _ => Some(all[middle]),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::layer::Layer;
+    use crate::plan::Placement;
+    use crate::record::{CallCount, Distribution};
+
+    fn cell(trials: &[(u64, Option<u64>)]) -> MessageCell {
+        let trial = |&(messages, cpu_ns): &(u64, Option<u64>)| MessageTrial {
+            index: 0,
+            round: 0,
+            messages,
+            lost: 0,
+            duration_ns: 1,
+            cut_short: false,
+            p50_ns: 0,
+            p99_ns: 0,
+            client: EndCost { cpu_ns, ..EndCost::default() },
+            server: EndCost { waits: Some(3 * messages), ..EndCost::default() },
+            kernel_workers_ns: None,
+            tcp: None,
+        };
+        let call = |end, per_message| CallCount { end, name: "read".into(), per_message };
+        MessageCell {
+            layer: Layer::reference(),
+            bytes: 4,
+            placement: Placement::UU,
+            pair: 0,
+            trials: trials.iter().map(trial).collect(),
+            rate: None,
+            ratio: None,
+            times: Distribution::from(&netfathom_stats::Distribution::new(5)),
+            lag: None,
+            calls: Counted::Calls(vec![
+                call(End::Client, 1.0),
+                call(End::Client, 0.5),
+                call(End::Server, 4.0),
+            ]),
+        }
+    }
+
+    #[test]
+    fn the_median_is_that_of_the_trials_that_know() {
+        let odd = cell(&[(10, Some(500)), (10, Some(100)), (100, Some(2000))]);
+        assert_eq!(odd.cpu_ns_per_message(End::Client), Some(20.0));
+        let even = cell(&[(10, Some(500)), (10, None), (10, Some(100))]);
+        assert_eq!(even.cpu_ns_per_message(End::Client), Some(30.0));
+    }
+
+    #[test]
+    fn what_nobody_knows_is_not_zero() {
+        let cell = cell(&[(0, Some(500)), (10, None)]);
+        assert_eq!(cell.cpu_ns_per_message(End::Client), None);
+        assert_eq!(cell.cpu_ns_per_message(End::Server), None);
+        // Of waits without preemptions the sum is not known.
+        assert_eq!(cell.switches_per_message(End::Server), None);
+        assert_eq!(cell.kernel_workers_ns_per_message(), None);
+        assert_eq!(MessageCell { trials: Vec::new(), ..cell }.delayed_acks_per_message(), None);
+    }
+
+    #[test]
+    fn calls_are_those_of_one_end() {
+        let mut cell = cell(&[]);
+        assert_eq!([End::Client, End::Server].map(|end| cell.calls_per_message(end)), [Some(1.5), Some(4.0)]);
+        cell.calls = Counted::Not("no tracepoint".into());
+        assert_eq!(cell.calls_per_message(End::Client), None);
+    }
+}

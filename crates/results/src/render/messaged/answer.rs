@@ -1,0 +1,157 @@
+//! The answer of a message benchmark in one sentence.
+
+use netfathom_model::layer::{Layer, Strategy};
+use netfathom_model::plan::MessageTest;
+use netfathom_model::record::{MessageCell, MessageResult, Remedied, RemedyRow};
+
+use super::{Group, Quantity, as_it_was, best_remedy, groups, pair, placement, ratio, time};
+use crate::render::digits::grouped;
+
+/// The answer in one sentence, without its end. Stalls come first: nothing else is so slow.
+pub(crate) fn answer(result: &MessageResult) -> String {
+    let mut parts: Vec<String> = result.remedies.iter().map(stall).collect();
+    let home = home(result);
+    parts.extend(home.as_ref().and_then(|home| compared(result, home)));
+    parts.extend(processors(result));
+    if parts.is_empty() {
+        return "nothing was measured, so there is no answer yet".into();
+    }
+    parts.join("; ")
+}
+
+fn stall(remedied: &Remedied) -> String {
+    let median = |row: Option<&RemedyRow>| {
+        row.filter(|row| row.times.n > 0).map_or_else(|| "n/a".into(), |row| time(row.times.p50_ns as f64))
+    };
+    let ended = match best_remedy(remedied) {
+        None => "no remedy that was tried ends it".into(),
+        Some(best) => format!("{} takes {}", quoted(&best.layer), median(Some(best))),
+    };
+    format!(
+        "{} stalls with {}, {} at the median ({}), where {ended}",
+        quoted(&remedied.layer),
+        bytes(remedied.bytes),
+        median(as_it_was(remedied)),
+        remedied.stall.name(),
+    )
+}
+
+/// The pair of the first placement on which the first layer does best.
+fn home(result: &MessageResult) -> Option<Group<'_>> {
+    let quantity = Quantity::of(&result.plan);
+    let all = groups(result);
+    let first = all.first()?.placement;
+    let score = |group: &Group<'_>| {
+        let at = group.sizes().first().copied()?;
+        let value = quantity.of_cell(group.reference(&result.plan, at)?)?.value;
+        Some(if quantity == Quantity::Time { -value } else { value })
+    };
+    let known = all.into_iter().filter(|group| group.placement == first);
+    known.max_by(|a, b| {
+        score(a).unwrap_or(f64::NEG_INFINITY).total_cmp(&score(b).unwrap_or(f64::NEG_INFINITY))
+    })
+}
+
+/// The library's adaptive strategy, or the second layer, against the first.
+fn compared(result: &MessageResult, home: &Group<'_>) -> Option<String> {
+    let plan = &result.plan;
+    let adaptive = Layer::Library { strategy: Strategy::Adaptive };
+    let layers = home.layers(plan);
+    let others = || layers.iter().copied().filter(|layer| Some(*layer) != plan.layers.first());
+    let layer = others().find(|layer| **layer == adaptive).or_else(|| others().next());
+    let Some(layer) = layer else { return alone(result, home) };
+    let both = |bytes: &u64| Some((*bytes, home.cell(layer, *bytes)?, home.reference(plan, *bytes)?));
+    let sizes: Vec<(u64, &MessageCell, &MessageCell)> = home.sizes().iter().filter_map(both).collect();
+    let (small, large) = (sizes.first()?, sizes.last()?);
+    let text = match plan.test {
+        MessageTest::Post => one(result, large)?,
+        _ if small.0 == large.0 => one(result, small)?,
+        _ => {
+            let (times, told) = times(result, large)?;
+            format!("{}, with {} {times} times{told}", one(result, small)?, bytes(large.0))
+        }
+    };
+    Some(format!("{text}, {}", place(result, home)))
+}
+
+type Beside<'a> = (u64, &'a MessageCell, &'a MessageCell);
+
+fn one(result: &MessageResult, beside: &Beside<'_>) -> Option<String> {
+    let (size, cell, reference) = beside;
+    let (layer, first, size) = (quoted(&cell.layer), quoted(&reference.layer), bytes(*size));
+    let quantity = Quantity::of(&result.plan);
+    let value = quantity.value(quantity.of_cell(cell)?.value);
+    let (times, told) = times(result, beside)?;
+    Some(match (quantity, result.plan.test) {
+        (Quantity::Messages, _) => {
+            format!(
+                "{layer} sends {value} messages of {size} a second, {times} times as many as {first}{told}"
+            )
+        }
+        (Quantity::Bytes, _) => {
+            format!("{layer} brings replies of {size} at {value}, {times} times as fast as {first}{told}")
+        }
+        (Quantity::Time, test) => {
+            let what = if test == MessageTest::Oneway { "a message" } else { "a round trip" };
+            format!("{what} of {size} by {layer} takes {value}, {times} times as long as by {first}{told}")
+        }
+    })
+}
+
+/// The multiple; and where its interval holds 1, that it says nothing.
+fn times(result: &MessageResult, (_, cell, reference): &Beside<'_>) -> Option<(String, &'static str)> {
+    let figure = Quantity::of(&result.plan).ratio(cell, reference)?;
+    let same = figure.half_width.is_some() && figure.holds(1.0);
+    Some((ratio(Some(figure)), if same { " (no difference)" } else { "" }))
+}
+
+/// Where the ends of a group are: `both ends in user space on processor 1 alone`.
+fn place(result: &MessageResult, group: &Group<'_>) -> String {
+    format!("{} on {}", placement(group.placement), pair(result, group.pair))
+}
+
+/// There is nothing to compare the only layer with.
+fn alone(result: &MessageResult, home: &Group<'_>) -> Option<String> {
+    let quantity = Quantity::of(&result.plan);
+    let size = home.sizes().first().copied()?;
+    let cell = home.reference(&result.plan, size)?;
+    Some(format!(
+        "{}: {}, {}, with {}, {}",
+        quoted(&cell.layer),
+        quantity.name(&result.plan),
+        quantity.text(quantity.of_cell(cell)?),
+        bytes(size),
+        place(result, home),
+    ))
+}
+
+/// What the processors alone make of a round trip: the nearest pair against the furthest.
+fn processors(result: &MessageResult) -> Option<String> {
+    let (plan, quantity) = (&result.plan, Quantity::of(&result.plan));
+    let all = groups(result);
+    let of_first: Vec<&Group<'_>> = all.iter().filter(|g| g.placement == all[0].placement).collect();
+    let (near, far) = (of_first.first()?, of_first.last()?);
+    if quantity != Quantity::Time || near.pair == far.pair {
+        return None;
+    }
+    let size = near.sizes().into_iter().find(|&size| far.reference(plan, size).is_some())?;
+    let (a, b) = (near.reference(plan, size)?, far.reference(plan, size)?);
+    Some(format!(
+        "on {} that of {} takes {} times as long as on {}: {} against {}",
+        pair(result, far.pair),
+        quoted(&a.layer),
+        ratio(quantity.ratio(b, a)),
+        pair(result, near.pair),
+        quantity.value(quantity.of_cell(b)?.value),
+        quantity.value(quantity.of_cell(a)?.value),
+    ))
+}
+
+/// A layer in a sentence: `two` is also a number.
+fn quoted(layer: &Layer) -> String {
+    format!("“{layer}”")
+}
+
+fn bytes(bytes: u64) -> String {
+    format!("{} byte{}", grouped(bytes as f64, 0), if bytes == 1 { "" } else { "s" })
+}

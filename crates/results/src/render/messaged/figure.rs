@@ -1,0 +1,229 @@
+//! What a benchmark is read by, and how it is written.
+
+use netfathom_model::plan::{MessagePlan, MessageTest};
+use netfathom_model::record::{Estimate, MessageCell, MessageTrial};
+use netfathom_model::units::format_rate;
+use netfathom_stats as stats;
+
+use crate::render::digits::grouped;
+
+/// What a benchmark is read by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Quantity {
+    /// Messages a second.
+    Messages,
+    /// Bytes of replies a second.
+    Bytes,
+    /// The median of the times in nanoseconds: of a round trip, or until arrival.
+    Time,
+}
+
+/// A value, and half its 95 % interval between trials; `None` below two trials.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Figure {
+    pub value: f64,
+    pub half_width: Option<f64>,
+}
+
+impl Figure {
+    /// Whether the interval holds `x`. One that is not known tells nothing apart.
+    pub fn holds(self, x: f64) -> bool {
+        self.half_width.is_none_or(|half| (self.value - x).abs() <= half)
+    }
+}
+
+impl From<Estimate> for Figure {
+    fn from(e: Estimate) -> Self {
+        Self { value: e.value, half_width: Some(e.half_width) }
+    }
+}
+
+impl From<stats::Estimate> for Figure {
+    fn from(e: stats::Estimate) -> Self {
+        Estimate::from(e).into()
+    }
+}
+
+impl Quantity {
+    /// Rates say nothing where the round trip is what is asked for, or where they were given.
+    pub fn of(plan: &MessagePlan) -> Self {
+        match (plan.test, plan.rate_per_s) {
+            (MessageTest::Post, _) => Self::Bytes,
+            (MessageTest::Oneway, None) => Self::Messages,
+            _ => Self::Time,
+        }
+    }
+
+    /// As it stands over a picture.
+    pub fn name(self, plan: &MessagePlan) -> &'static str {
+        match (self, plan.test) {
+            (Self::Messages, _) => "messages a second",
+            (Self::Bytes, _) => "bytes a second",
+            (Self::Time, MessageTest::Oneway) => "median time to arrival",
+            (Self::Time, _) => "median round trip",
+        }
+    }
+
+    /// Of the trials of a cell: the mean with its interval, or what there is of a single one.
+    pub fn of_cell(self, cell: &MessageCell) -> Option<Figure> {
+        match self {
+            Self::Messages => rate(cell),
+            Self::Bytes => rate(cell).map(|rate| Figure {
+                value: rate.value * cell.bytes as f64,
+                half_width: rate.half_width.map(|half| half * cell.bytes as f64),
+            }),
+            Self::Time => median_time(cell),
+        }
+    }
+
+    /// As a multiple of the first layer's. Of times it is worked out from the medians of the trials
+    /// in the rounds that both have.
+    pub fn ratio(self, cell: &MessageCell, reference: &MessageCell) -> Option<Figure> {
+        let known =
+            if self == Self::Time { ratio_of_times(cell, reference) } else { cell.ratio.map(Into::into) };
+        known.or_else(|| {
+            let (ours, theirs) = (self.of_cell(cell)?.value, self.of_cell(reference)?.value);
+            (theirs > 0.0).then_some(Figure { value: ours / theirs, half_width: None })
+        })
+    }
+
+    /// With half its interval: `1.74M ± 0.02M`, `4.60 µs ± 0.05`.
+    pub fn text(self, figure: Figure) -> String {
+        let (scale, unit) = self.unit(figure.value);
+        let value = figure.value / scale;
+        let digits = decimals(value);
+        let Some(half) = figure.half_width.map(|half| half / scale) else {
+            return format!("{}{unit}", grouped(value, digits));
+        };
+        let (digits, half) = with_half(digits, half);
+        // A multiple belongs to both; a unit stands once.
+        let multiple = if self == Self::Messages { unit } else { "" };
+        format!("{}{unit} ± {half}{multiple}", grouped(value, digits))
+    }
+
+    /// The value alone.
+    pub fn value(self, value: f64) -> String {
+        self.text(Figure { value, half_width: None })
+    }
+
+    fn unit(self, value: f64) -> (f64, &'static str) {
+        match (self, value.abs()) {
+            (Self::Messages, v) if v >= 999_500.0 => (1e6, "M"),
+            (Self::Messages, v) if v >= 999.5 => (1e3, "k"),
+            (Self::Messages, _) => (1.0, ""),
+            // A stalled connection brings a few kilobytes.
+            (Self::Bytes, v) if v >= 1e5 => (1e6, " MB/s"),
+            (Self::Bytes, _) => (1e3, " kB/s"),
+            (Self::Time, v) if v >= 1e7 => (1e6, " ms"),
+            (Self::Time, v) if v >= 999.5 => (1e3, " µs"),
+            (Self::Time, _) => (1.0, " ns"),
+        }
+    }
+}
+
+fn rate(cell: &MessageCell) -> Option<Figure> {
+    let rate = cell.rate?;
+    let mean = rate.mean_per_s.map(Figure::from);
+    Some(mean.unwrap_or(Figure { value: rate.median_per_s, half_width: None }))
+}
+
+fn median_time(cell: &MessageCell) -> Option<Figure> {
+    let medians: Vec<f64> = cell.trials.iter().filter(|t| t.messages > 0).map(|t| t.p50_ns as f64).collect();
+    let single = (cell.times.n > 0).then_some(Figure { value: cell.times.p50_ns as f64, half_width: None });
+    stats::between_trials(&medians).map(Figure::from).or(single)
+}
+
+fn ratio_of_times(cell: &MessageCell, reference: &MessageCell) -> Option<Figure> {
+    let medians = |of: &MessageCell, other: &MessageCell| -> Vec<f64> {
+        let there = |t: &&MessageTrial| {
+            t.messages > 0 && other.trials.iter().any(|o| o.round == t.round && o.messages > 0)
+        };
+        of.trials.iter().filter(there).map(|t| t.p50_ns as f64).collect()
+    };
+    stats::ratio(&medians(cell, reference), &medians(reference, cell)).map(Into::into)
+}
+
+/// A multiple with half its interval: `2.31 ± 0.05`; `n/a` where there is none.
+pub(crate) fn ratio(figure: Option<Figure>) -> String {
+    let Some(Figure { value, half_width }) = figure else { return "n/a".into() };
+    if value.abs() < 0.0005 {
+        return each(Some(value));
+    }
+    let digits = if value.abs() < 0.0995 { 3 } else { decimals(value) };
+    let Some(half) = half_width else { return grouped(value, digits) };
+    let (digits, half) = with_half(digits, half);
+    format!("{} ± {half}", grouped(value, digits))
+}
+
+/// A time: microseconds, unless it is below one or from ten milliseconds on.
+pub(crate) fn time(ns: f64) -> String {
+    Quantity::Time.value(ns)
+}
+
+/// How much of something a message took: `1.00`, `0.034`, `1.74k`; `n/a` where it is not known.
+pub(crate) fn each(value: Option<f64>) -> String {
+    match value {
+        None => "n/a".into(),
+        Some(0.0) => "0".into(),
+        Some(v) if v.abs() < 0.0005 => "<0.001".into(),
+        Some(v) if v.abs() < 0.0995 => format!("{v:.3}"),
+        Some(v) if v.abs() < 99_950.0 => grouped(v, decimals(v)),
+        Some(v) => format_rate((v / 1e3).round() * 1e3),
+    }
+}
+
+/// As many decimals as half an interval deserves, and that half. One that three decimals do not
+/// show is as good as none, but not none.
+fn with_half(digits: usize, half: f64) -> (usize, String) {
+    if half > 0.0 && half < 0.0005 {
+        return (digits, "<0.001".into());
+    }
+    let needed = if half > 0.0 { (-half.log10()).ceil().max(0.0) as usize } else { 0 };
+    let digits = digits.max(needed).min(3);
+    (digits, grouped(half, digits))
+}
+
+/// Decimals that show three digits.
+fn decimals(value: f64) -> usize {
+    match value.abs() {
+        v if v >= 99.95 => 0,
+        v if v >= 9.995 => 1,
+        _ => 2,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn figure(value: f64, half: f64) -> Figure {
+        Figure { value, half_width: Some(half) }
+    }
+
+    #[test]
+    fn units_are_those_of_the_value() {
+        assert_eq!(Quantity::Messages.text(figure(1_740_000.0, 21_000.0)), "1.74M ± 0.02M");
+        assert_eq!(Quantity::Messages.value(523.0), "523");
+        assert_eq!([4.12e9, 1234.0].map(|v| Quantity::Bytes.value(v)), ["4,120 MB/s", "1.23 kB/s"]);
+        assert_eq!(
+            [841.0, 4600.0, 9_999_000.0, 86_200_000.0].map(time),
+            ["841 ns", "4.60 µs", "9,999 µs", "86.2 ms"]
+        );
+    }
+
+    #[test]
+    fn an_interval_is_never_written_as_none() {
+        assert_eq!(ratio(Some(figure(2.314, 0.0004))), "2.31 ± <0.001");
+        assert_eq!(ratio(Some(figure(2.314, 0.004))), "2.314 ± 0.004");
+        assert_eq!(ratio(Some(figure(9123.0, 45.0))), "9,123 ± 45");
+        assert_eq!([0.0342, 0.00005].map(|v| ratio(Some(figure(v, 0.002)))), ["0.034 ± 0.002", "<0.001"]);
+        assert_eq!(ratio(None), "n/a");
+    }
+
+    #[test]
+    fn little_is_not_nothing() {
+        let written = [0.0, 0.0001, 0.034, 1.0, 20_412.4, 1_234_567.0].map(|v| each(Some(v)));
+        assert_eq!(written, ["0", "<0.001", "0.034", "1.00", "20,412", "1.235M"]);
+        assert_eq!(each(None), "n/a");
+    }
+}

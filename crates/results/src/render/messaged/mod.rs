@@ -1,0 +1,163 @@
+//! What both pictures say of a message benchmark, in words and figures.
+
+mod answer;
+mod figure;
+mod remedies;
+
+use netfathom_model::layer::Layer;
+use netfathom_model::plan::{MessagePlan, MessageTest, Place, Placement, ProcessorChoice};
+use netfathom_model::record::{MessageCell, MessageResult, ProcessorPair};
+use netfathom_model::units::{format_duration, format_rate};
+
+use super::carried::Words;
+use super::digits::grouped;
+
+pub(crate) use answer::answer;
+pub(crate) use figure::{Figure, Quantity, each, ratio, time};
+pub(crate) use remedies::{as_it_was, best_remedy};
+
+/// How much of it is there.
+pub(crate) fn there(result: &MessageResult) -> String {
+    let trials: usize = result.cells.iter().map(|cell| cell.trials.len()).sum();
+    let each = result.plan.trials;
+    format!("{trials} trials of {} cells are there, {each} of each cell were asked for", result.cells.len())
+}
+
+/// Where the two ends are.
+pub(crate) fn ends(result: &MessageResult) -> String {
+    let place = if result.plan.place == Place::Lab { "lab" } else { "loopback" };
+    format!("{} over {}", place, result.plan.carrier.name())
+}
+
+/// Cells of one placement on one pair of processors.
+pub(crate) struct Group<'a> {
+    pub placement: Placement,
+    /// Its place among the pairs.
+    pub pair: usize,
+    cells: Vec<&'a MessageCell>,
+}
+
+impl<'a> Group<'a> {
+    pub fn cell(&self, layer: &Layer, bytes: u64) -> Option<&'a MessageCell> {
+        self.cells.iter().copied().find(|cell| cell.layer == *layer && cell.bytes == bytes)
+    }
+
+    /// That of the first layer, which the others are compared with.
+    pub fn reference(&self, plan: &MessagePlan, bytes: u64) -> Option<&'a MessageCell> {
+        self.cell(plan.layers.first()?, bytes)
+    }
+
+    /// The layers of which something is there, in the order of the plan.
+    pub fn layers(&self, plan: &'a MessagePlan) -> Vec<&'a Layer> {
+        plan.layers.iter().filter(|layer| self.cells.iter().any(|cell| cell.layer == **layer)).collect()
+    }
+
+    /// The sizes of which something is there, from the smallest.
+    pub fn sizes(&self) -> Vec<u64> {
+        sizes(self.cells.iter().copied())
+    }
+}
+
+/// The groups of which something is there: placements in the order of the plan, and in each the
+/// pairs in theirs.
+pub(crate) fn groups(result: &MessageResult) -> Vec<Group<'_>> {
+    let mut all: Vec<Group<'_>> = Vec::new();
+    for &placement in &result.plan.placements {
+        // A pair that a damaged record does not name is drawn as well.
+        let last = result.cells.iter().map(|cell| cell.pair).max().unwrap_or(0);
+        for pair in 0..=last.min(result.cells.len()) {
+            let of_it = |cell: &&MessageCell| cell.placement == placement && cell.pair == pair;
+            let cells: Vec<&MessageCell> = result.cells.iter().filter(of_it).collect();
+            if !cells.is_empty() {
+                all.push(Group { placement, pair, cells });
+            }
+        }
+    }
+    all
+}
+
+/// All sizes of which something is there, from the smallest.
+pub(crate) fn all_sizes(result: &MessageResult) -> Vec<u64> {
+    sizes(result.cells.iter())
+}
+
+fn sizes<'a>(cells: impl Iterator<Item = &'a MessageCell>) -> Vec<u64> {
+    let mut all: Vec<u64> = cells.map(|cell| cell.bytes).collect();
+    all.sort_unstable();
+    all.dedup();
+    all
+}
+
+/// The processors of the ends: `processors 0 and 1 (apart)`.
+pub(crate) fn pair(result: &MessageResult, place: usize) -> String {
+    match result.pairs.get(place) {
+        None => "processors that the record does not name".into(),
+        Some(ProcessorPair { client, server, .. }) if client == server => format!("processor {client} alone"),
+        Some(ProcessorPair { shares, client, server }) => {
+            format!("processors {client} and {server} ({})", shares.name())
+        }
+    }
+}
+
+/// A layer's name, or that all are meant.
+pub(crate) fn layer_or_all(layer: Option<&Layer>) -> String {
+    layer.map_or_else(|| "every layer".into(), ToString::to_string)
+}
+
+/// Which ends are in the kernel, in words.
+pub(crate) fn placement(placement: Placement) -> &'static str {
+    match placement {
+        Placement::UU => "both ends in user space",
+        Placement::KU => "client in the kernel",
+        Placement::UK => "server in the kernel",
+        Placement::KK => "both ends in the kernel",
+    }
+}
+
+/// What was asked for.
+pub(crate) fn plan_words(plan: &MessagePlan) -> Words {
+    let listed = |all: Vec<String>| all.join(", ");
+    let processors = match plan.processors {
+        ProcessorChoice::Same => "both ends on one",
+        ProcessorChoice::Cross => "each end on one of its own",
+        ProcessorChoice::Sweep => "every kind of pair that the machine has",
+    };
+    let from = if plan.cpus.is_empty() {
+        String::new()
+    } else {
+        format!(", out of {}", listed(plan.cpus.iter().map(usize::to_string).collect()))
+    };
+    vec![
+        ("test", test(plan.test).into()),
+        ("ends", format!("{} over {}", plan.place.name(), plan.carrier.name())),
+        (size_name(plan), listed(plan.sizes_bytes.iter().map(|&b| grouped(b as f64, 0)).collect())),
+        ("layers", listed(plan.layers.iter().map(ToString::to_string).collect())),
+        ("placements", listed(plan.placements.iter().map(|p| p.name().into()).collect())),
+        ("processors", format!("{processors}{from}")),
+        ("a trial has at least", format!("{} {}", grouped(plan.messages as f64, 0), plan.test.counts())),
+        ("and takes", format!("{} to {}", format_duration(plan.least_ns), format_duration(plan.most_ns))),
+        (
+            "departures",
+            plan.rate_per_s.map_or_else(
+                || "as fast as they go".into(),
+                |rate| format!("open loop, {} a second", format_rate(rate)),
+            ),
+        ),
+        ("trials of each cell", plan.trials.to_string()),
+        ("remedies of stalls", if plan.remedies { "measured" } else { "not measured" }.into()),
+        ("seed", plan.seed.to_string()),
+    ]
+}
+
+/// What the sizes are those of.
+pub(crate) fn size_name(plan: &MessagePlan) -> &'static str {
+    if plan.test == MessageTest::Post { "bytes of a reply" } else { "bytes of a message" }
+}
+
+fn test(test: MessageTest) -> &'static str {
+    match test {
+        MessageTest::Oneway => "one way: the client sends, the server reads",
+        MessageTest::Pingpong => "round trips: the server sends each message back",
+        MessageTest::Post => "bulk replies to small requests",
+    }
+}

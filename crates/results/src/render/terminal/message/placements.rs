@@ -1,0 +1,60 @@
+//! The placements beside each other, and what cannot be.
+
+use netfathom_model::record::{AbsentCell, MessageResult};
+
+use super::chosen;
+use super::columns::Columns;
+use crate::render::messaged::{self, Group, Quantity};
+use crate::render::terminal::number;
+use crate::render::terminal::page::Page;
+use crate::render::terminal::table::Align;
+
+pub(super) fn draw(page: &mut Page, result: &MessageResult) {
+    let groups = messaged::groups(result);
+    if result.plan.placements.len() > 1 {
+        let mut pairs: Vec<usize> = groups.iter().map(|group| group.pair).collect();
+        pairs.sort_unstable();
+        pairs.dedup();
+        for pair in pairs {
+            let name = Quantity::of(&result.plan).name(&result.plan);
+            page.heading(&format!("The placements on {}: {name}", messaged::pair(result, pair)));
+            table(page, result, &groups.iter().filter(|group| group.pair == pair).collect::<Vec<_>>());
+        }
+    }
+    absent(page, &result.absent);
+}
+
+/// A column a placement.
+fn table(page: &mut Page, result: &MessageResult, groups: &[&Group<'_>]) {
+    let quantity = Quantity::of(&result.plan);
+    let mut columns = Columns::new("layer", Align::Left);
+    groups.iter().for_each(|group| columns.column(group.placement.name()));
+    for bytes in chosen(&messaged::all_sizes(result)) {
+        columns.row_across(&number::count(bytes), messaged::size_name(&result.plan));
+        for layer in &result.plan.layers {
+            let value = |group: &&Group<'_>| {
+                let figure = group.cell(layer, bytes).and_then(|cell| quantity.of_cell(cell));
+                figure.map_or_else(|| "-".into(), |figure| quantity.text(figure))
+            };
+            let cells: Vec<String> = groups.iter().map(value).collect();
+            if cells.iter().any(|cell| cell != "-") {
+                columns.row([layer.to_string()].into_iter().chain(cells).collect());
+            }
+        }
+    }
+    columns.draw(page);
+}
+
+fn absent(page: &mut Page, absent: &[AbsentCell]) {
+    if absent.is_empty() {
+        return;
+    }
+    page.heading("What was asked for and cannot be");
+    for cell in absent {
+        let of = messaged::layer_or_all(cell.layer.as_ref());
+        page.bullet(&format!("{}, {of}: {}", cell.placement.name(), cell.why));
+        if !cell.nearest.is_empty() {
+            page.detail(&format!("nearest: {}", cell.nearest));
+        }
+    }
+}

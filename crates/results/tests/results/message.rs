@@ -1,0 +1,161 @@
+//! Message benchmarks on a terminal: the answer of each test, what is missing, what is hostile, and
+//! what is too wide.
+
+use netfathom_model::layer::Layer;
+use netfathom_model::plan::MessageTest;
+use netfathom_model::record::{Counted, Distribution, EndCost, Measurement, MessageResult, Record, State};
+use netfathom_results::render::terminal::render;
+
+use crate::contract::read_fixture;
+
+fn message(change: impl FnOnce(&mut MessageResult)) -> Record {
+    let mut record = read_fixture("message");
+    let Measurement::Message(message) = &mut record.measurement else { panic!("another measurement") };
+    change(message);
+    record
+}
+
+/// The text of a page that fits, and steers no terminal.
+fn sane(record: &Record) -> String {
+    let text = render(record, 80, false);
+    let wide: Vec<&str> = text.lines().filter(|l| l.chars().count() > 80).collect();
+    assert!(wide.is_empty(), "{wide:#?}");
+    assert!(!text.contains(|c: char| c.is_control() && c != '\n'), "{text}");
+    assert!(!text.contains("NaN") && !text.contains("inf"), "{text}");
+    text
+}
+
+/// As one line, so that it may be looked into wherever it was wrapped.
+fn flat(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn each_test_is_answered_by_what_it_is_about() {
+    let answers: [(MessageTest, &[&str]); 3] = [
+        (
+            MessageTest::Pingpong,
+            &[
+                "a round trip of 4 bytes by “adaptive” takes 4.54 µs, 1.04 ± 0.10 times as long as by “write+nodelay” (no difference), with 1,024 bytes 1.04 ± 0.09 times (no difference), both ends in user space on processor 1 alone",
+                "on processors 0 and 1 (apart) that of “write+nodelay” takes 9.49 ± 0.92 times as long",
+            ],
+        ),
+        (
+            MessageTest::Oneway,
+            &["“adaptive” sends 214k messages of 4 bytes a second, 0.95", "with 1,024 bytes 0.96 ± 0.07"],
+        ),
+        (MessageTest::Post, &["“adaptive” brings replies of 1,024 bytes at 198 MB/s, 0.96"]),
+    ];
+    for (test, said) in answers {
+        let text = flat(&sane(&message(|m| m.plan.test = test)));
+        assert!(text.contains("“two” stalls with 64 bytes, 84.9 ms at the median"), "{text}");
+        for part in said {
+            assert!(text.contains(part), "{part}: {text}");
+        }
+    }
+}
+
+#[test]
+fn a_stall_that_nothing_ends_is_one() {
+    let record = message(|m| m.remedies[0].rows.iter_mut().for_each(|row| row.gone = false));
+    let text = flat(&sane(&record));
+    assert!(text.contains("where no remedy that was tried ends it"), "{text}");
+}
+
+#[test]
+fn the_only_layer_is_told_by_itself() {
+    let record = message(|m| {
+        m.remedies.clear();
+        m.cells.retain(|c| c.layer == Layer::reference() && c.pair == 0);
+    });
+    let text = flat(&sane(&record));
+    assert!(
+        text.contains(
+            "“write+nodelay”: median round trip, 4.37 µs ± 0.49, with 4 bytes, both ends in user space"
+        ),
+        "{text}"
+    );
+}
+
+#[test]
+fn nothing_measured_is_said() {
+    let mut record = message(|m| {
+        m.cells.clear();
+        m.remedies.clear();
+        m.absent.clear();
+    });
+    record.state = State::Interrupted;
+    let text = sane(&record);
+    assert!(text.contains("there is no answer yet"), "{text}");
+    assert!(text.contains("NOT WHOLE  0 trials of 0 cells"), "{text}");
+}
+
+/// A figure for each cell, in whichever part of the table.
+#[test]
+fn layers_without_room_go_on_below() {
+    let long = "writev+nodelay@client+quickack@server";
+    let record = message(|m| {
+        let like: Vec<_> = m.cells.iter().filter(|c| c.layer.to_string() == "adaptive").cloned().collect();
+        for name in [long, "two+cork@client+quickack@server", "inline", "thread", "batch"] {
+            let layer: Layer = name.parse().expect("a layer");
+            m.plan.layers.push(layer.clone());
+            m.cells.extend(like.iter().cloned().map(|mut cell| {
+                cell.layer = layer.clone();
+                cell
+            }));
+        }
+    });
+    let text = sane(&record);
+    let table = text.split("\n\n").filter(|part| part.contains("quickack") && part.contains("bytes")).count();
+    assert!(table >= 4, "a part with it for each placement and pair: {text}");
+    assert!(text.matches(long).count() > 12, "a row for each cell of it");
+    let ends = |line: &&str| line.starts_with("  bytes ") && line.ends_with("batch");
+    let last = text.lines().filter(ends).count();
+    assert_eq!(last, 4, "the last layer has a column for each placement and pair: {text}");
+}
+
+#[test]
+fn what_was_not_counted_is_not_none() {
+    let record = message(|m| {
+        for cell in &mut m.cells {
+            cell.calls = Counted::Not("\x1b[2Jthe kernel has no such\ntracepoint".into());
+            for trial in &mut cell.trials {
+                (trial.client, trial.server) = (EndCost::default(), EndCost::default());
+                (trial.kernel_workers_ns, trial.tcp) = (None, None);
+            }
+        }
+        m.remedies[0].rows[0].delayed_acks_per_message = None;
+    });
+    let text = sane(&record);
+    assert!(flat(&text).contains("system calls of 42 cells were not counted"), "{text}");
+    let row = text.lines().find(|l| l.matches("n/a").count() == 9);
+    assert!(row.is_some(), "a row of which nothing is known: {text}");
+}
+
+#[test]
+fn open_loop_is_read_by_times_and_says_how_late_it_was() {
+    let record = message(|m| {
+        (m.plan.test, m.plan.rate_per_s) = (MessageTest::Oneway, Some(1e4));
+        m.cells.iter_mut().for_each(|c| c.lag = Some(c.times.clone()));
+        m.cells[0].trials[0].lost = 7;
+    });
+    let text = sane(&record);
+    assert!(text.contains("median time to arrival"), "{text}");
+    assert!(text.contains("How late messages left") && text.contains("… and 2 more in the record"), "{text}");
+    assert!(text.contains("messages that did not come: 7"), "{text}");
+}
+
+#[test]
+fn trials_without_a_whole_message_have_no_times() {
+    let nothing = Distribution::from(&netfathom_stats::Distribution::new(5));
+    let record = message(|m| {
+        for cell in &mut m.cells {
+            (cell.rate, cell.ratio, cell.times) = (None, None, nothing.clone());
+            cell.trials.iter_mut().for_each(|t| (t.messages, t.p50_ns, t.p99_ns) = (0, 0, 0));
+        }
+        m.remedies[0].rows.iter_mut().for_each(|row| row.times = nothing.clone());
+    });
+    let text = sane(&record);
+    assert!(text.contains("126 trials: without a single whole message"), "{text}");
+    assert!(!text.contains(" 0 ns"), "{text}");
+}
