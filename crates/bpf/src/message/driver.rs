@@ -5,8 +5,8 @@
 //! host was never made. A veth device takes such frames only while it polls (NAPI), which a native
 //! XDP program makes it do: an end of this kind, or [`crate::sink::XdpPass`] where the other end is a socket.
 //!
-//! Between two echoes the frame stays in soft interrupts, on the processor of whoever sent it
-//! first, and in the kernel's thread for them (ksoftirqd) when they take too long.
+//! Between two echoes the frame stays on the processor of whoever sent it first: in soft interrupts on top of what
+//! runs there, and, for they have no end, in the kernel's thread for them (ksoftirqd).
 
 use std::net::SocketAddrV4;
 use std::os::fd::AsFd;
