@@ -48,7 +48,7 @@ fn plan(test: MessageTest, args: &MessageArgs) -> Result<MessagePlan> {
         ..MessagePlan::paper(test, plans::place(args.lab, args.loopback))
     };
     if plan.layers.is_empty() {
-        plan.layers = MessagePlan::usual_layers(carrier);
+        plan.layers = MessagePlan::usual_layers(carrier, plan.place, &plan.placements);
     }
     match args.messages {
         Some(messages) => plan.messages = messages,

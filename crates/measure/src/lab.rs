@@ -29,7 +29,8 @@ const WIRED_DEVICE: &str = "tun0";
 /// Their numbers. They differ, so that a hook that sees both hosts can tell them apart, and
 /// lie above those of the tunnel devices that some kernels put into every namespace.
 const INDEX: [u32; 2] = [1001, 1002];
-const MTU: u32 = 1500;
+/// Bytes of the longest packet between them.
+pub const MTU: u32 = 1500;
 /// It takes well under a millisecond; a machine that swaps may need more.
 const IN_SERVICE: Duration = Duration::from_secs(2);
 

@@ -42,6 +42,9 @@ pub enum Form {
     /// Many messages at once out of a file in memory, without a copy: sendfile(2). The nearest to
     /// a sender in the kernel.
     Sendfile,
+    /// Datagrams: ends in the kernel are programs in the driver (XDP); an end in user space is an
+    /// ordinary socket, written as `Write` is.
+    Xdp,
 }
 
 /// An option of a bare socket.
@@ -141,6 +144,7 @@ words! { Form:
     Form::Writev = "writev",
     Form::Two = "two",
     Form::Sendfile = "sendfile",
+    Form::Xdp = "xdp",
 }
 words! { SocketOption:
     SocketOption::NoDelay = "nodelay",
@@ -187,7 +191,7 @@ impl fmt::Display for Layer {
 /// Why a text is no layer.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "`{text}` is no layer: write a form of bare sockets (write, writev, two, sendfile) with its options \
+    "`{text}` is no layer: write a form of bare sockets (write, writev, two, sendfile, xdp) with its options \
      (+nodelay, +cork, +more, +quickack, each for one end with @client or @server), a strategy of the library \
      (adaptive, inline, thread, batch), or zmq, nng, sockperf"
 )]
@@ -234,6 +238,7 @@ mod tests {
             "two+nodelay@client+quickack@server",
             "two+more",
             "sendfile",
+            "xdp",
             "adaptive",
             "inline",
             "thread",

@@ -6,6 +6,7 @@
 enum xdp_action {
 	XDP_DROP = 1,
 	XDP_PASS = 2,
+	XDP_TX = 3,
 	XDP_REDIRECT = 4,
 };
 

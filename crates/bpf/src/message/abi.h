@@ -22,6 +22,11 @@ struct shared {
 	/* Of a post: what each message is answered by, and the pieces that it is made of. */
 	__u64 answer_bytes;
 	__u64 pieces;
+	/* Of an end in the driver: whose datagrams are its own, as they lie in a packet (IPv4). */
+	__u64 here;
+	__u64 there;
+	__u64 port_here;
+	__u64 port_there;
 	/* Set by user space at any time: nothing goes back from here on. */
 	__u64 stopped;
 

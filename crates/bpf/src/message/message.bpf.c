@@ -2,13 +2,14 @@
 /*
  * The kernel's end of a conversation: what comes to a socket goes back where it came from, or
  * goes nowhere, or is answered by more or less of it. Verdicts on a socket in a map; nobody has to
- * read or write it.
+ * read or write it. Or, of datagrams, programs in the driver, which no socket hears of.
  */
 #include "../include/kernel.h"
 #include "../include/histogram.h"
 #include "abi.h"
 #include "book.h"
 #include "post.h"
+#include "driver.h"
 
 /* The end of a stream, which whoever has the socket may see. */
 static __always_inline bool is_end(const struct __sk_buff *skb)

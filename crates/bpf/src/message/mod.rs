@@ -1,5 +1,6 @@
 //! Ends of a conversation that are in the kernel, for one connected socket each: an echo, a sink, or
-//! an end of a post ([`Work`]).
+//! an end of a post ([`Work`]). With UDP an echo or a sink can also be in a device's driver
+//! ([`KernelEnd::at_driver`]), which is another way to the same counts.
 //!
 //! The socket stands in a map (sockmap), and a verdict is asked about each packet that comes to it,
 //! in the soft interrupt that brings it. An echo's verdict sends the packet out of the same socket, which
@@ -34,6 +35,7 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use libbpf_rs::{MapCore, MapFlags, Object, ObjectBuilder};
 
+mod driver;
 mod report;
 mod shared;
 mod socket;
@@ -41,6 +43,7 @@ mod socket;
 mod tests;
 mod work;
 
+pub use driver::Flow;
 pub use report::EndReport;
 pub use shared::GRAIN;
 use shared::Shared;
@@ -48,6 +51,7 @@ use work::{HOP, SOCKETS};
 pub use work::{MOST_GROWN, Work};
 
 use crate::mapping::Mapping;
+use crate::xdp::{AttachError, Attachment};
 
 const OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/message.bpf.o"));
 
@@ -85,6 +89,9 @@ pub enum MessageError {
          attach the kernel's end before the other end sends"
     )]
     Early,
+    /// It could not be attached to the device.
+    #[error(transparent)]
+    Device(#[from] AttachError),
     /// The memory shared with the program could not be mapped.
     #[error("cannot map the memory of the program that is a message's end in the kernel: {0}")]
     Map(#[from] io::Error),
@@ -113,20 +120,11 @@ impl Programs {
     /// What the kernel refused. Needs CAP_BPF, CAP_PERFMON, CAP_NET_ADMIN, and Linux 5.13 for TCP and UDP,
     /// 5.15 for [`Work::Reply`] over a stream.
     pub fn load(work: Work, message_bytes: NonZeroU32) -> Result<Self, MessageError> {
-        let mut open = ObjectBuilder::default().open_memory(OBJECT).map_err(step("open"))?;
         let wanted = [false, true].map(|datagrams| work.programs(datagrams)).concat();
-        open.progs_mut().for_each(|mut program| {
-            let load = wanted.iter().any(|&(name, _)| program.name() == name);
-            program.set_autoload(load);
-        });
-        let object = crate::probe::quietly(|| open.load()).map_err(step("load"))?;
-        let mapping: Mapping<Shared> = Mapping::of_globals(&object)?;
+        let names: Vec<&str> = wanted.iter().map(|&(name, _)| name).collect();
+        let (object, mapping) = load(&names, work)?;
         let message_bytes = message_bytes.get();
-        let shared = mapping.get();
-        shared.message_bytes.store(message_bytes.into(), Relaxed);
-        shared.until.store(work.until().unwrap_or(0), Relaxed);
-        shared.answer_bytes.store(work.answer_bytes().unwrap_or(0).into(), Relaxed);
-        shared.pieces.store(work.pieces().into(), Relaxed);
+        mapping.get().message_bytes.store(message_bytes.into(), Relaxed);
         Ok(Self { object, mapping, work, message_bytes })
     }
 
@@ -151,7 +149,7 @@ impl Programs {
         }
         let hop = programs.iter().any(|&(_, map)| map == HOP).then(|| make_hop(&self.object)).transpose()?;
         put(&map(&self.object, SOCKETS)?, THIS, socket)?;
-        let end = KernelEnd { object: self.object, mapping: self.mapping, _hop: hop };
+        let end = KernelEnd { object: self.object, mapping: self.mapping, _hop: hop, device: None };
         // Whatever comes from here on is asked about, so that what lies there came before. Looking for it
         // makes newer kernels work on what TCP has.
         let waiting = socket::has_something_waiting(socket, datagrams);
@@ -160,6 +158,22 @@ impl Programs {
             false => Ok(end),
         }
     }
+}
+
+/// Loads the programs of these names alone, and tells them their work.
+fn load(names: &[&str], work: Work) -> Result<(Object, Mapping<Shared>), MessageError> {
+    let mut open = ObjectBuilder::default().open_memory(OBJECT).map_err(step("open"))?;
+    open.progs_mut().for_each(|mut program| {
+        let load = names.iter().any(|&name| program.name() == name);
+        program.set_autoload(load);
+    });
+    let object = crate::probe::quietly(|| open.load()).map_err(step("load"))?;
+    let mapping: Mapping<Shared> = Mapping::of_globals(&object)?;
+    let shared = mapping.get();
+    shared.until.store(work.until().unwrap_or(0), Relaxed);
+    shared.answer_bytes.store(work.answer_bytes().unwrap_or(0).into(), Relaxed);
+    shared.pieces.store(work.pieces().into(), Relaxed);
+    Ok((object, mapping))
 }
 
 /// The sockets that replies grow between, at their places in `enum hop`: what goes out of the second comes
@@ -181,11 +195,13 @@ fn map<'a>(object: &'a Object, name: &'static str) -> Result<libbpf_rs::Map<'a>,
     object.maps().find(|map| map.name() == name).ok_or(MessageError::Abi(name))
 }
 
-/// A socket's end in the kernel, until this is dropped or the socket closed.
+/// A socket's end in the kernel, until this is dropped or the socket closed; or one in a driver,
+/// until this is dropped.
 pub struct KernelEnd {
     object: Object,
     mapping: Mapping<Shared>,
     _hop: Option<[UnixDatagram; 2]>,
+    device: Option<Attachment>,
 }
 
 impl KernelEnd {
@@ -211,7 +227,8 @@ impl KernelEnd {
     ///
     /// # Errors
     /// If the kernel does not give it back.
-    pub fn detach(self) -> Result<EndReport, MessageError> {
+    pub fn detach(mut self) -> Result<EndReport, MessageError> {
+        self.device = None;
         take_back(&self.object)?;
         Ok(self.report())
     }

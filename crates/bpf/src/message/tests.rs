@@ -13,6 +13,7 @@ use super::*;
 use crate::lab::await_that;
 
 mod datagram;
+mod driver;
 mod ending;
 mod post;
 mod stream;

@@ -54,6 +54,15 @@ impl Work {
         }
     }
 
+    /// The program in a driver; `None` where there is none that does it.
+    pub(super) fn driver_program(self) -> Option<&'static str> {
+        match self {
+            Self::Echo { .. } => Some("driver_echo"),
+            Self::Sink => Some("driver_sink"),
+            Self::Reply { .. } | Self::Ask { .. } => None,
+        }
+    }
+
     pub(super) fn until(self) -> Option<u64> {
         match self {
             Self::Echo { until } | Self::Ask { until, .. } => until,

@@ -16,14 +16,18 @@ Examples:
       two writes a message, with Nagle's algorithm and without, against one
   netfathom message pingpong --placement UU,UK,KU,KK
       round trips with either end, or both, in the kernel
+  netfathom message pingpong --over udp --placement UK,KK --layers write,xdp
+      with UDP: ends at the sockets (sockmap) beside ends in the driver (XDP)
   netfathom message oneway --rate 20k
       how late messages come that leave at a rate of their own
 
 Layers: bare sockets are write (header and body in one write), writev, two (two
 writes) or sendfile, with the options +nodelay, +cork, +more and +quickack, each
-also for one end alone (two+nodelay@client). The library is named by when it
-writes: adaptive, inline, thread or batch. Others are zmq, nng and sockperf,
-where they are installed. The first layer is what the rest is compared with.";
+also for one end alone (two+nodelay@client). With xdp, over UDP in the lab, ends
+in the kernel are programs in the driver, otherwise programs at the socket. The
+library is named by when it writes: adaptive, inline, thread or batch. Others are
+zmq, nng and sockperf, where they are installed. The first layer is what the rest
+is compared with.";
 
 /// `netfathom message`.
 #[derive(Debug, Subcommand)]
@@ -57,7 +61,8 @@ pub struct MessageArgs {
     #[arg(long, value_delimiter = ',', value_name = "BYTES,...", value_parser = parse_size)]
     pub sizes: Vec<u64>,
     /// What carries them, the first being what the rest is compared with
-    /// [default: write, writev and two, each +nodelay over TCP, and adaptive, inline, thread]
+    /// [default: write, writev and two, each +nodelay over TCP, and adaptive, inline, thread; over UDP write and writev, and
+    /// xdp in the lab if an end is in the kernel]
     #[arg(long, value_delimiter = ',', value_name = "LAYER,...", value_parser = parse_layer)]
     pub layers: Vec<Layer>,
     /// What is under them

@@ -7,11 +7,13 @@ use netfathom_model::record::{CallCount as Named, Counted};
 use netfathom_sys::cpu::thread_id;
 
 use super::cells::timing;
+use super::driver;
 use super::end::End;
 use super::order::Cell;
 use super::shot::Shot;
 
-/// What tells the kernel to stop counting is a call itself.
+/// What tells the kernel to stop counting is a call itself. Of a client that writes frames by such calls they
+/// are counted all the same: it is one too many for all its messages.
 const OURS: &str = "bpf";
 /// Short: calls a message do not change with time.
 const MOST_NS: u64 = 300_000_000;
@@ -61,11 +63,16 @@ pub fn per_message(plan: &MessagePlan, cell: &Cell, shot: &Shot) -> Counted {
     let messages = timing(plan.test, cell.placement, shot).messages;
     let Some(calls) = &shot.calls else { return Counted::Not("they were not counted".into()) };
     let ends = [Whose::Client, Whose::Server];
+    let writes_frames = driver::writes_frames(plan.test, cell);
     let named = ends.into_iter().zip(calls).flat_map(|(end, calls)| {
         calls.iter().filter_map(move |call| {
             let name = call.name().map_or_else(|| format!("number {}", call.number), Into::into);
             let per_message = call.count as f64 / messages.max(1) as f64;
-            (name != OURS).then_some(Named { end, name, per_message })
+            (name != OURS || writes_frames && end == Whose::Client).then_some(Named {
+                end,
+                name,
+                per_message,
+            })
         })
     });
     let mut named: Vec<Named> = named.collect();

@@ -56,6 +56,15 @@ pub enum EndError {
     /// The kernel cannot be that end.
     #[error(transparent)]
     Kernel(#[from] netfathom_bpf::message::MessageError),
+    /// No program in the driver can be that end.
+    #[error(transparent)]
+    Generator(#[from] netfathom_bpf::generator::GeneratorError),
+    /// Its device cannot be made to take what a program sends.
+    #[error(transparent)]
+    Device(#[from] netfathom_bpf::sink::SinkError),
+    /// The host that its device is of is not there.
+    #[error(transparent)]
+    Lab(#[from] LabError),
     /// It came to something that cannot be.
     #[error("{0}")]
     Unexpected(String),

@@ -7,9 +7,11 @@ use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
 use netfathom_model::environment::Device;
+use netfathom_model::layer::End as Whose;
 use netfathom_model::plan::{Carrier, Family, MessagePlan, Place};
 use netfathom_model::record::TcpCounts;
 use netfathom_sys::counters::TcpCounters;
+use netfathom_sys::link::Link;
 
 use super::error::MessageError;
 use crate::lab::{self, Lab, LabError};
@@ -89,6 +91,23 @@ impl Ground {
             Some(lab) => Ok(lab.reader.run(work)?),
             None => Ok(work()),
         }
+    }
+
+    /// Runs `work` where that end stands.
+    pub fn at<T: Send>(&self, whose: Whose, work: impl FnOnce() -> T + Send) -> Result<T, LabError> {
+        match whose {
+            Whose::Client => self.at_client(work),
+            Whose::Server => self.at_server(work),
+        }
+    }
+
+    /// The device of that end; `None` over loopback.
+    pub fn link(&self, whose: Whose) -> Option<&Link> {
+        let role = match whose {
+            Whose::Client => lab::Role::Sender,
+            Whose::Server => lab::Role::Reader,
+        };
+        self.lab.as_ref().map(|lab| lab.link(role))
     }
 
     /// The address of the server, as the client sees it.

@@ -1,7 +1,7 @@
 //! `netfathom message`: a message layer beside bare sockets, in the same run.
 //!
 //! [`run`] is the map: `order` has the cells and their turns, `ground` the two hosts and their
-//! connections, `shot` makes one trial of a cell out of two `end`s and a test (`oneway`,
+//! connections, `kernel` and `driver` the ends that are in the kernel, `shot` makes one trial of a cell out of two `end`s and a test (`oneway`,
 //! `pingpong`, `post`), `cells` puts the trials together, `judge` says what they are worth, `stalls`
 //! recognises what keeps messages waiting, and `remedies` measures what helps.
 
@@ -20,6 +20,7 @@ use crate::observer::{Observer, Progressed, Step};
 mod calls;
 mod cells;
 mod costs;
+mod driver;
 mod end;
 mod error;
 mod ground;

@@ -5,7 +5,7 @@ use netfathom_model::plan::{Carrier, MessagePlan, MessageTest, Placement};
 use netfathom_model::random::SplitMix64;
 use netfathom_model::record::{AbsentCell, ProcessorPair};
 
-use super::kernel;
+use super::{driver, kernel};
 
 /// One layer with one size, one placement and one pair of processors.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -37,7 +37,7 @@ pub fn of(plan: &MessagePlan, pairs: &[ProcessorPair]) -> (Vec<Turn>, Vec<Absent
     let absent = absent(plan);
     for round in 0..plan.trials {
         for (placement, pair, bytes) in points(plan, pairs.len()) {
-            let mut layers = layers(plan, placement);
+            let mut layers = layers(plan, placement, bytes);
             shuffle(&mut layers, &mut random);
             let cell = |layer| Cell { layer, bytes, placement, pair };
             turns.extend(layers.into_iter().map(|layer| Turn { cell: cell(layer), round }));
@@ -68,9 +68,9 @@ fn shuffle<T>(items: &mut [T], random: &mut SplitMix64) {
     }
 }
 
-/// The layers that there can be in a placement, and what is nearest where there can be none.
-fn layers(plan: &MessagePlan, placement: Placement) -> Vec<Layer> {
-    let can = |layer: &&Layer| why_not(plan, placement, layer).is_none();
+/// The layers that there can be of a point, and what is nearest where there can be none.
+fn layers(plan: &MessagePlan, placement: Placement, bytes: u64) -> Vec<Layer> {
+    let can = |layer: &&Layer| why_not(plan, placement, bytes, layer).is_none();
     let mut layers: Vec<Layer> = plan.layers.iter().filter(can).cloned().collect();
     if layers.is_empty() && sends_over_tcp(plan, placement) {
         layers.push(Layer::Bare { form: Form::Sendfile, options: Vec::new() });
@@ -84,22 +84,39 @@ fn sends_over_tcp(plan: &MessagePlan, placement: Placement) -> bool {
 }
 
 fn absent(plan: &MessagePlan) -> Vec<AbsentCell> {
-    let of = |&placement: &Placement| {
-        plan.layers.iter().filter_map(move |layer| {
-            let (why, nearest) = why_not(plan, placement, layer)?;
-            Some(AbsentCell {
-                placement,
-                layer: Some(layer.clone()),
-                why: why.into(),
-                nearest: nearest.into(),
-            })
-        })
-    };
+    let of =
+        |&placement: &Placement| plan.layers.iter().flat_map(move |layer| absent_of(plan, placement, layer));
     plan.placements.iter().flat_map(of).collect()
 }
 
+/// Each reason once, with the sizes that it is one for if there are others.
+fn absent_of(plan: &MessagePlan, placement: Placement, layer: &Layer) -> Vec<AbsentCell> {
+    let mut reasons: Vec<((&str, &str), Vec<String>)> = Vec::new();
+    for &bytes in &plan.sizes_bytes {
+        let Some(reason) = why_not(plan, placement, bytes, layer) else { continue };
+        match reasons.iter_mut().find(|(known, _)| *known == reason) {
+            Some((_, sizes)) => sizes.push(bytes.to_string()),
+            None => reasons.push((reason, vec![bytes.to_string()])),
+        }
+    }
+    let cell = |((why, nearest), sizes): ((&str, &str), Vec<String>)| {
+        let of_all = sizes.len() == plan.sizes_bytes.len();
+        let why = if of_all { why.into() } else { format!("with {} bytes: {why}", sizes.join(", ")) };
+        AbsentCell { placement, layer: Some(layer.clone()), why, nearest: nearest.into() }
+    };
+    reasons.into_iter().map(cell).collect()
+}
+
 /// Why there is no such cell, and what is nearest to it.
-fn why_not(plan: &MessagePlan, placement: Placement, layer: &Layer) -> Option<(&'static str, &'static str)> {
+fn why_not(
+    plan: &MessagePlan,
+    placement: Placement,
+    bytes: u64,
+    layer: &Layer,
+) -> Option<(&'static str, &'static str)> {
+    if driver::has(layer) {
+        return driver::why_not(plan.test, placement, bytes);
+    }
     if placement == Placement::UU {
         return None;
     }
@@ -113,8 +130,46 @@ fn why_not(plan: &MessagePlan, placement: Placement, layer: &Layer) -> Option<(&
     if plan.test == MessageTest::Oneway && placement.kernel_client() {
         return Some((
             "no program that a socket can be given to sends datagrams by itself",
-            "netfathom load send --engine xdp: frames that a program writes in the driver",
+            "xdp: frames that a program writes in the driver, in the lab",
         ));
     }
     kernel::why_not(plan.test, layer, placement == Placement::KK)
+}
+
+#[cfg(test)]
+mod tests {
+    use netfathom_model::plan::Place;
+    use netfathom_model::record::Shares;
+
+    use super::*;
+
+    #[test]
+    fn sizes_that_frames_cannot_have_are_absent_with_their_reason() {
+        let plan = MessagePlan {
+            carrier: Carrier::Udp,
+            layers: vec!["write".parse().unwrap(), "xdp".parse().unwrap()],
+            placements: vec![Placement::UU, Placement::KU],
+            sizes_bytes: vec![4, 16, 28, 1468, 1469],
+            trials: 1,
+            ..MessagePlan::paper(MessageTest::Oneway, Place::Lab)
+        };
+        let pairs = [ProcessorPair { shares: Shares::Same, client: 0, server: 0 }];
+        let (turns, absent) = of(&plan, &pairs);
+        let sizes = |layer: &str, placement| -> Vec<u64> {
+            let is = |t: &&Turn| t.cell.layer.to_string() == layer && t.cell.placement == placement;
+            turns.iter().filter(is).map(|t| t.cell.bytes).collect()
+        };
+        assert_eq!(sizes("write", Placement::UU), plan.sizes_bytes);
+        assert_eq!(sizes("write", Placement::KU), [0; 0]);
+        assert_eq!(sizes("xdp", Placement::KU), [28, 1468]);
+        let why: Vec<(Placement, String)> =
+            absent.into_iter().map(|a| (a.placement, a.why.chars().take(24).collect())).collect();
+        let expected = [
+            (Placement::UU, "no end is in the driver"),
+            (Placement::KU, "no program that a socket"),
+            (Placement::KU, "with 4, 16 bytes: the fr"),
+            (Placement::KU, "with 1469 bytes: a progr"),
+        ];
+        assert_eq!(why, expected.map(|(placement, why)| (placement, why.to_owned())));
+    }
 }

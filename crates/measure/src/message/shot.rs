@@ -18,10 +18,10 @@ use netfathom_sys::cpu::{self, KernelWorkers};
 use super::costs::Meter;
 use super::end::{self, End, Load};
 use super::error::{EndError, MessageError};
-use super::ground::{Socket, counts};
+use super::ground::{Ground, Socket, counts};
 use super::order::Cell;
 use super::task::{Done, Task};
-use super::{Around, calls, kernel, oneway, pingpong, post};
+use super::{Around, calls, driver, kernel, oneway, pingpong, post};
 
 /// What a trial may take beyond its time before its connection is cut.
 const OVERRUN: Duration = Duration::from_secs(5);
@@ -82,8 +82,16 @@ pub fn make(
     let meeting = Meeting::default();
     let (before, workers) = (ground.tcp_counts(), KernelWorkers::read().ok());
     let calls_before = calls.map(Calls::counts);
-    let place =
-        |whose, cpu, socket| Place { whose, cpu, socket, cell, task: &task, meeting: &meeting, calls };
+    let place = |whose, cpu, socket| Place {
+        whose,
+        cpu,
+        ground,
+        socket,
+        cell,
+        task: &task,
+        meeting: &meeting,
+        calls,
+    };
     let places = [place(Whose::Client, pair.client, &client), place(Whose::Server, pair.server, &server)];
     let [client_end, server_end] = thread::scope(|scope| {
         let (ended, ends) = channel();
@@ -136,6 +144,7 @@ fn watch(ends: &std::sync::mpsc::Receiver<()>, most: Duration, stop: &AtomicBool
 struct Place<'a> {
     whose: Whose,
     cpu: usize,
+    ground: &'a Ground,
     socket: &'a Socket,
     cell: &'a Cell,
     task: &'a Task<'a>,
@@ -171,6 +180,11 @@ impl Place<'_> {
         };
         let mut end = self.make().map_err(told("could not be made"))?;
         let kernel = self.attach().map_err(told("cannot be in the kernel"))?;
+        let takes_frames = driver::takes_frames(self.task.plan.test, self.whose, self.cell);
+        let _taken = takes_frames
+            .then(|| driver::have_taken(self.ground, self.whose))
+            .transpose()
+            .map_err(told("cannot take frames from the driver"))?;
         if !self.meeting.wait() {
             return Ok(None);
         }
@@ -188,15 +202,19 @@ impl Place<'_> {
         Ok(Some((done, cost)))
     }
 
-    /// Gives the socket to the kernel where this end is to be there. A client that sends one way is
-    /// not: what is nearest to it is a call of user space.
+    /// Gives the socket to the kernel, or its flow to the driver, where this end is to be there. A client that
+    /// sends one way is not: what is nearest to it is a call of user space.
     fn attach(&self) -> Result<Option<KernelEnd>, EndError> {
         let (test, placement) = (self.task.plan.test, self.cell.placement);
         let in_kernel = match self.whose {
             Whose::Client => placement.kernel_client() && test != MessageTest::Oneway,
             Whose::Server => placement.kernel_server(),
         };
-        in_kernel.then(|| kernel::attach(test, self.whose, self.cell, self.socket)).transpose()
+        let attach = || match driver::has(&self.cell.layer) {
+            true => driver::attach(self.ground, test, self.whose, self.socket),
+            false => kernel::attach(test, self.whose, self.cell, self.socket),
+        };
+        in_kernel.then(attach).transpose()
     }
 
     fn peer_in_kernel(&self) -> bool {
@@ -217,6 +235,9 @@ impl Place<'_> {
             }
             _ => Load { message_bytes: bytes, bulk_bytes: 0, grown: false },
         };
+        if self.whose == Whose::Client && driver::writes_frames(self.task.plan.test, self.cell) {
+            return Ok(Box::new(driver::frames(self.ground, self.socket, load)?));
+        }
         end::make(&self.cell.layer, self.whose, self.socket.again()?, load)
     }
 
@@ -226,7 +247,13 @@ impl Place<'_> {
             (MessageTest::Pingpong, Whose::Server) if counts => pingpong::counting_server(end, self.task),
             (MessageTest::Post, Whose::Server) if counts => post::counting_server(end, self.task),
             (MessageTest::Oneway, Whose::Client) => oneway::client(end, self.task),
-            (MessageTest::Oneway, Whose::Server) => oneway::server(end, self.task),
+            (test @ MessageTest::Oneway, Whose::Server) => {
+                let done = oneway::server(end, self.task)?;
+                // Which of them were lost is not known, so neither is which time is whose.
+                let times =
+                    if driver::writes_frames(test, self.cell) { Done::nothing().times } else { done.times };
+                Ok(Done { times, ..done })
+            }
             (MessageTest::Pingpong, Whose::Client) => pingpong::client(end, self.task),
             (MessageTest::Pingpong, Whose::Server) => pingpong::server(end, self.task),
             (MessageTest::Post, Whose::Client) => post::client(end, self.task),

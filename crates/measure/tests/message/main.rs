@@ -2,6 +2,7 @@
 //! that each way of sending must take, the kernel's own counts, stalls that Linux makes by rule.
 
 mod bench;
+mod driver;
 mod kernel;
 mod layers;
 mod rates;

@@ -186,7 +186,7 @@ impl MessagePlan {
             place,
             carrier: Carrier::Tcp,
             sizes_bytes: test.sizes_bytes(),
-            layers: Self::usual_layers(Carrier::Tcp),
+            layers: Self::usual_layers(Carrier::Tcp, place, &[Placement::UU]),
             placements: vec![Placement::UU],
             processors: ProcessorChoice::Sweep,
             cpus: Vec::new(),
@@ -200,15 +200,18 @@ impl MessagePlan {
         }
     }
 
-    /// Bare sockets in their three forms, and the library, as far as the carrier has them.
+    /// Bare sockets in their three forms, and the library, as far as the carrier has them; in the
+    /// lab both ways into the kernel, as far as ends are there.
     #[must_use]
-    pub fn usual_layers(carrier: Carrier) -> Vec<Layer> {
+    pub fn usual_layers(carrier: Carrier, place: Place, placements: &[Placement]) -> Vec<Layer> {
         let bare = |form, no_delay: bool| {
             let options = if no_delay { vec![(SocketOption::NoDelay, None)] } else { Vec::new() };
             Layer::Bare { form, options }
         };
         if carrier == Carrier::Udp {
-            return vec![bare(Form::Write, false), bare(Form::Writev, false)];
+            let in_driver = place == Place::Lab && placements.iter().any(|&p| p != Placement::UU);
+            let xdp = in_driver.then(|| bare(Form::Xdp, false));
+            return [bare(Form::Write, false), bare(Form::Writev, false)].into_iter().chain(xdp).collect();
         }
         let tcp = carrier == Carrier::Tcp;
         let mut layers: Vec<Layer> =
@@ -257,7 +260,7 @@ impl MessagePlan {
                 "--rate: a reply is asked for when the last one is there; open loop is for oneway and pingpong",
             ));
         }
-        if self.carrier == Carrier::Unix && self.placements.iter().any(|&p| p != Placement::UU) {
+        if self.carrier == Carrier::Unix && !self.is_all_user_space() {
             return Err(conflict("--placement: an end in the kernel needs --over tcp or udp"));
         }
         if self.rate_per_s.is_some() && self.placements.iter().any(|p| p.kernel_client()) {
@@ -274,6 +277,10 @@ impl MessagePlan {
         Ok(())
     }
 
+    fn is_all_user_space(&self) -> bool {
+        self.placements.iter().all(|&placement| placement == Placement::UU)
+    }
+
     fn carries(&self, layer: &Layer) -> Result<(), PlanError> {
         let tcp = self.carrier == Carrier::Tcp;
         match layer {
@@ -283,6 +290,14 @@ impl MessagePlan {
             Layer::Bare { form: Form::Sendfile, .. } if self.test != MessageTest::Oneway || !tcp => Err(
                 conflict("--layers sendfile: many messages leave at once, which is for oneway over tcp only"),
             ),
+            Layer::Bare { form: Form::Xdp, .. }
+                if self.carrier != Carrier::Udp || self.place != Place::Lab || self.is_all_user_space() =>
+            {
+                Err(conflict(
+                    "--layers xdp: ends in the driver take datagrams, in the lab; choose --over udp --lab, and a \
+                     --placement with an end in the kernel (KU, UK, KK)",
+                ))
+            }
             Layer::Bare { options, .. } if !tcp && !options.is_empty() => Err(conflict(&format!(
                 "--layers {layer}: these are options of TCP; leave them out, or choose --over tcp"
             ))),
@@ -355,5 +370,34 @@ mod tests {
         let mut wrong = plan();
         layer(&mut wrong, "sockperf");
         assert!(wrong.validated().unwrap_err().to_string().contains("for pingpong"));
+    }
+
+    #[test]
+    fn ends_in_the_driver_are_for_datagrams_in_the_lab() {
+        let with = |carrier, place, placement| MessagePlan {
+            carrier,
+            layers: vec!["xdp".parse().unwrap()],
+            placements: vec![placement],
+            ..MessagePlan::paper(MessageTest::Pingpong, place)
+        };
+        use Carrier::{Tcp, Udp};
+        use Placement::{KK, UU};
+        assert!(with(Udp, Place::Lab, KK).validated().is_ok());
+        for wrong in [(Tcp, Place::Lab, KK), (Udp, Place::Loopback, KK), (Udp, Place::Lab, UU)] {
+            let error = with(wrong.0, wrong.1, wrong.2).validated().unwrap_err().to_string();
+            assert!(error.contains("--over udp --lab"), "{wrong:?}: {error}");
+        }
+    }
+
+    #[test]
+    fn both_ways_into_the_kernel_are_usual_where_they_are() {
+        let usual = |carrier, place, placement| {
+            let layers = MessagePlan::usual_layers(carrier, place, &[Placement::UU, placement]);
+            layers.iter().any(|layer| layer.to_string() == "xdp")
+        };
+        assert!(usual(Carrier::Udp, Place::Lab, Placement::UK));
+        assert!(!usual(Carrier::Udp, Place::Lab, Placement::UU));
+        assert!(!usual(Carrier::Udp, Place::Loopback, Placement::UK));
+        assert!(!usual(Carrier::Tcp, Place::Lab, Placement::UK));
     }
 }

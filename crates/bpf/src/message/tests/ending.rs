@@ -9,6 +9,7 @@ use libbpf_rs::query::{MapInfoIter, ProgInfoIter};
 use netfathom_sys::cpu::KernelWorkers;
 use netfathom_sys::endpoint::{self, Kind};
 
+use super::driver::Conversation;
 use super::*;
 
 #[test]
@@ -246,7 +247,7 @@ fn a_process_that_is_killed_leaves_nothing() {
     let before = present(&ids);
     victim.kill().unwrap();
     victim.wait().unwrap();
-    assert_eq!((ids.len(), before), (4, 8));
+    assert_eq!((ids.len(), before), (6, 12));
     assert!(await_that(|| present(&ids) == 0));
 }
 
@@ -258,7 +259,11 @@ fn bounce_until_killed() {
         assert!(await_that(|| ends[0].messages() > 100));
         (pair, ends)
     });
-    let ids = conversations.iter().flat_map(|(_, ends)| ends).flat_map(loaded);
+    let in_driver = Conversation::new();
+    let driver_ends = [in_driver.near_end(ECHO), in_driver.far_end(ECHO)];
+    in_driver.near.send(&[7; 8]).unwrap();
+    assert!(await_that(|| driver_ends[0].messages() > 100));
+    let ids = conversations.iter().flat_map(|(_, ends)| ends).chain(&driver_ends).flat_map(loaded);
     println!("bouncing {}", ids.map(|id| id.to_string()).collect::<Vec<_>>().join(" "));
     thread::sleep(Duration::from_secs(60));
 }

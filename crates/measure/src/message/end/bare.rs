@@ -69,7 +69,7 @@ impl Bare {
         }
         let (header, body) = frame.split_at(HEADER_BYTES);
         match self.form {
-            Form::Write | Form::Sendfile => all(socket, frame, send)?,
+            Form::Write | Form::Sendfile | Form::Xdp => all(socket, frame, send)?,
             Form::Writev => {
                 let sent = send_parts(socket, &[IoSlice::new(header), IoSlice::new(body)])?;
                 all(socket, &frame[sent..], send)?;

@@ -7,8 +7,11 @@ use super::ground::Socket;
 
 mod bare;
 mod datagram;
+mod frames;
 mod library;
 mod sendfile;
+
+pub use frames::Frames;
 
 /// Bytes of the header of bare messages: the body's length, little-endian.
 pub const HEADER_BYTES: usize = 4;
