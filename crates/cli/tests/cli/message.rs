@@ -9,8 +9,7 @@ use netfathom_testkit::privileged;
 use crate::child::{end, netfathom, out, record, run, runs, shell, signal, start, unprivileged, until};
 
 /// Short, and no privilege needed.
-const SHORT: &str =
-    "message pingpong --loopback --sizes 64 --layers write,adaptive --cpus same --trials 2 --messages 50 --least 0s";
+const SHORT: &str = "message pingpong --loopback --sizes 64 --layers write,adaptive --cpus same --trials 2 --messages 50 --least 0s";
 /// Would take minutes.
 const LONG: &str = "message pingpong --loopback --sizes 64 --layers write,two --trials 100 --least 200ms";
 
