@@ -4,6 +4,7 @@ use std::io;
 
 use netfathom_model::layer::{End, Layer};
 use netfathom_sys::cpu::CpuError;
+use netfathom_sys::peer::PeerError;
 
 use crate::lab::LabError;
 
@@ -19,6 +20,9 @@ pub enum MessageError {
     /// There are too few processors.
     #[error("--cpus cross: this process may use one processor only; choose --cpus same")]
     OneProcessor,
+    /// A library that was asked for by name is not here.
+    #[error(transparent)]
+    Peer(#[from] PeerError),
     /// A connection between the ends could not be made.
     #[error("cannot {action}: {source}")]
     Connect {
@@ -53,6 +57,15 @@ pub enum EndError {
     /// The message library said so.
     #[error(transparent)]
     Library(#[from] netfathom_message::Error),
+    /// Another project's library said so.
+    #[error(transparent)]
+    Peer(#[from] PeerError),
+    /// It cannot stand where it is to.
+    #[error(transparent)]
+    Place(#[from] LabError),
+    /// Nor run there.
+    #[error(transparent)]
+    Cpu(#[from] CpuError),
     /// It came to something that cannot be.
     #[error("{0}")]
     Unexpected(String),

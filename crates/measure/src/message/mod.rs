@@ -2,7 +2,7 @@
 //!
 //! [`run`] is the map: `order` has the cells and their turns, `ground` the two hosts and their
 //! connections, `shot` makes one trial of a cell out of two `end`s and a test (`oneway`,
-//! `pingpong`, `post`), `cells` puts the trials together, `judge` says what they are worth.
+//! `pingpong`, `post`), `peers` are other projects' libraries, `cells` puts the trials together, `judge` says what they are worth.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -25,8 +25,10 @@ mod oneway;
 mod order;
 mod pace;
 mod pairs;
+mod peers;
 mod pingpong;
 mod post;
+mod rendezvous;
 mod samples;
 mod shot;
 mod task;
@@ -35,6 +37,7 @@ pub use error::MessageError;
 
 use ground::Ground;
 use order::Cell;
+use peers::Peers;
 
 /// Measures. Ends early, keeping the finished trials, once `stop` is set.
 ///
@@ -46,10 +49,13 @@ pub fn run(
     observer: &mut impl Observer<MessageResult>,
     stop: &AtomicBool,
 ) -> Result<Progressed<MessageResult>, RunError> {
-    let ground = Ground::build(plan).map_err(MeasureError::from)?;
-    let pairs = pairs::choose(plan).map_err(MeasureError::from)?;
+    let mut plan = plan.clone();
+    let (peers, missing) = Peers::load(&mut plan).map_err(MessageError::from).map_err(MeasureError::from)?;
+    let ground = Ground::build(&plan, peers).map_err(MeasureError::from)?;
+    let pairs = pairs::choose(&plan).map_err(MeasureError::from)?;
     let environment = environment::read(Vec::new(), ground.devices());
-    let (order, absent) = order::of(plan, &pairs);
+    let (order, mut absent) = order::of(&plan, &pairs);
+    absent.extend(missing);
     let result = MessageResult { plan: plan.clone(), pairs, cells: Vec::new(), absent, remedies: Vec::new() };
     let mut p = Progressed::new(environment, result);
     judge::conclude(&mut p, order.len());
@@ -61,7 +67,7 @@ pub fn run(
         let step = Step { name: name(&turn.cell, index, order.len()), number: index + 1, of: order.len() };
         observer.begins(step, &Arc::new(Live::default()));
         let pair = p.result.pairs[turn.cell.pair];
-        let shot = shot::make(plan, &turn.cell, pair, &ground, stop).map_err(MeasureError::from)?;
+        let shot = shot::make(&plan, &turn.cell, pair, &ground, stop).map_err(MeasureError::from)?;
         let Some(shot) = shot else { break };
         cells::add(&mut p.result, &turn.cell, index as u32, turn.round, shot);
         // A record after each round: within one there are hundreds of short trials.

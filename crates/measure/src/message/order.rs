@@ -86,6 +86,12 @@ fn why_not(plan: &MessagePlan, placement: Placement, layer: &Layer) -> Option<(&
     if placement == Placement::UU {
         return None;
     }
+    if let Layer::Peer { .. } = layer {
+        return Some((
+            "both its ends speak a protocol of their own, which no program of the kernel does",
+            "bare sockets or the library at the user's end",
+        ));
+    }
     let sendfile = matches!(layer, Layer::Bare { form: Form::Sendfile, .. });
     match (plan.test, plan.carrier) {
         (MessageTest::Post, _) => Some((

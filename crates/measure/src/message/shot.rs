@@ -14,9 +14,9 @@ use netfathom_model::record::{EndCost, ProcessorPair, TcpCounts};
 use netfathom_sys::cpu;
 
 use super::costs::Meter;
-use super::end::{self, End, Load};
+use super::end::{self, End, Load, Peer};
 use super::error::{EndError, MessageError};
-use super::ground::{Ground, Socket, counts};
+use super::ground::{Ground, Link, counts};
 use super::order::Cell;
 use super::task::{Done, Task};
 use super::{oneway, pingpong, post};
@@ -71,11 +71,11 @@ pub fn make(
     ground: &Ground,
     stop: &AtomicBool,
 ) -> Result<Option<Shot>, MessageError> {
-    let (client, server) = ground.connect()?;
+    let (client, server) = ground.link(&cell.layer)?;
     let task = Task::new(plan, pair.client == pair.server, stop);
     let meeting = Meeting::default();
     let before = ground.tcp_counts();
-    let place = |whose, cpu, socket| Place { whose, cpu, socket, cell, task: &task, meeting: &meeting };
+    let place = |whose, cpu, link| Place { whose, cpu, link, ground, cell, task: &task, meeting: &meeting };
     let places = [place(Whose::Client, pair.client, &client), place(Whose::Server, pair.server, &server)];
     let [client_end, server_end] = thread::scope(|scope| {
         let (ended, ends) = channel();
@@ -125,7 +125,8 @@ fn watch(ends: &std::sync::mpsc::Receiver<()>, most: Duration, stop: &AtomicBool
 struct Place<'a> {
     whose: Whose,
     cpu: usize,
-    socket: &'a Socket,
+    link: &'a Link,
+    ground: &'a Ground,
     cell: &'a Cell,
     task: &'a Task<'a>,
     meeting: &'a Meeting,
@@ -143,7 +144,7 @@ fn start<'s, 'e: 's>(
         let outcome = place.run();
         if outcome.is_err() {
             place.meeting.failed.store(true, Release);
-            place.socket.cut();
+            place.link.cut();
         }
         // Nobody waits for it where the other one could not even start.
         let _ = ended.send(());
@@ -161,7 +162,7 @@ impl Place<'_> {
         if !self.meeting.wait() {
             return Ok(None);
         }
-        let meter = Meter::start(&*end, self.socket);
+        let meter = Meter::start(&*end, self.link);
         let done = self.work(&mut *end).map_err(told("broke off"))?;
         let cost = meter.stop();
         self.close(&mut *end).map_err(told("could not close"))?;
@@ -174,7 +175,14 @@ impl Place<'_> {
             MessageTest::Post => Load { message_bytes: post::REQUEST_BYTES, bulk_bytes: bytes },
             _ => Load { message_bytes: bytes, bulk_bytes: 0 },
         };
-        end::make(&self.cell.layer, self.whose, self.socket.again()?, load)
+        match self.link {
+            Link::Socket(socket) => end::make(&self.cell.layer, self.whose, socket.again()?, load),
+            // Its threads begin where the one is that makes it.
+            Link::Own(library, meeting) => self.ground.at(self.whose, || {
+                cpu::pin(self.cpu)?;
+                Ok(Box::new(Peer::new(&**library, meeting, self.whose, load)?) as Box<dyn End>)
+            })?,
+        }
     }
 
     fn work(&self, end: &mut dyn End) -> Result<Done, EndError> {

@@ -39,6 +39,7 @@ calls! {
     nng_close: fn(Id) -> c_int;
     nng_fini: fn();
     nng_socket_set_int: fn(Id, *const c_char, c_int) -> c_int;
+    nng_socket_set_size: fn(Id, *const c_char, usize) -> c_int;
     nng_socket_set_ms: fn(Id, *const c_char, i32) -> c_int;
     nng_listen: fn(Id, *const c_char, *mut Id, c_int) -> c_int;
     nng_listener_get_int: fn(Id, *const c_char, *mut c_int) -> c_int;
@@ -125,6 +126,12 @@ impl Library for Nng {
             let result = unsafe { (socket.calls.nng_socket_set_ms)(socket.id, name.as_ptr(), patience_ms) };
             socket.done(result, "limit how long it waits")?;
         }
+        // None: what it takes by itself is a mebibyte at most.
+        let no_limit = 0;
+        // SAFETY: the socket is open, the name ends with a zero.
+        let result =
+            unsafe { (socket.calls.nng_socket_set_size)(socket.id, c"recv-size-max".as_ptr(), no_limit) };
+        socket.done(result, "take messages of any length")?;
         // TCP_NODELAY is what it sets by itself.
         Ok(Box::new(End { socket, made }))
     }

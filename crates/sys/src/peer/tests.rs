@@ -35,7 +35,7 @@ fn pair(library: &dyn Library, bytes: usize) -> [Box<dyn Pair>; 2] {
 fn messages_come_whole_and_in_order_of_every_length() {
     for library in installed("messages_come_whole_and_in_order_of_every_length") {
         let [mut client, mut server] = pair(&*library, 100_000);
-        for length in [1, 0, 33, 34, 255, 256, 100_000] {
+        for length in [1, 0, 33, 34, 255, 256, 3 << 20] {
             let message: Vec<u8> = (0..length).map(|n| (n % 251) as u8).collect();
             assert!(client.send(&message).unwrap());
             assert_eq!(text(&mut *server), Some(message.clone()), "{length}");

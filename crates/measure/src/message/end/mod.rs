@@ -8,7 +8,10 @@ use super::ground::Socket;
 mod bare;
 mod datagram;
 mod library;
+mod peer;
 mod sendfile;
+
+pub use peer::Peer;
 
 /// Bytes of the header of bare messages: the body's length, little-endian.
 pub const HEADER_BYTES: usize = 4;
@@ -76,7 +79,7 @@ pub fn make(layer: &Layer, whose: Whose, socket: Socket, load: Load) -> Result<B
             Ok(Box::new(library::Library::new(*strategy, whose, socket, load)?))
         }
         (Layer::Peer { name }, _) => {
-            Err(EndError::Unexpected(format!("{} is not built into this program", name.name())))
+            Err(EndError::Unexpected(format!("{} makes its own sockets", name.name())))
         }
     }
 }
