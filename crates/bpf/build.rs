@@ -6,7 +6,7 @@ use std::{env, fs};
 use libbpf_cargo::SkeletonBuilder;
 
 /// A folder in `src/` with `NAME.bpf.c`.
-const SETS: [&str; 6] = ["delay", "generator", "probe", "sink", "softirq", "stack"];
+const SETS: [&str; 8] = ["calls", "delay", "generator", "message", "probe", "sink", "softirq", "stack"];
 
 fn main() {
     let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets OUT_DIR"));

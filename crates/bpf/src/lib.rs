@@ -2,11 +2,14 @@
 //! `abi.h` that both sides know, and the Rust that loads it.
 #![allow(unsafe_code)]
 
+pub mod calls;
 pub mod delay;
 pub mod generator;
 #[cfg(test)]
 mod lab;
 mod mapping;
+pub mod message;
+mod pid_namespace;
 pub mod probe;
 pub mod sink;
 pub mod softirq;

@@ -110,6 +110,7 @@ fn as_nobody() {
         (Topic::Privileges, "CAP_BPF"),
         (Topic::Kernel, "packet socket"),
         (Topic::Kernel, "tcx"),
+        (Topic::Kernel, "socket verdict"),
     ];
     lacks.iter().for_each(|(topic, name)| assert_eq!(status(&report, *topic, name), "missing", "{name}"));
     assert_eq!(status(&report, Topic::Places, "loopback, IPv4"), "works");

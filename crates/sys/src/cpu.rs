@@ -5,10 +5,12 @@ use std::{io, mem};
 mod spent;
 mod threads;
 mod usage;
+mod workers;
 
 pub use spent::{Spent, spent_by_process, spent_by_thread};
 pub use threads::{ThreadUsage, thread_usage, threads, threads_named};
 pub use usage::{ProcessorTimes, Scheduling, processor_times, scheduling, thread_id};
+pub use workers::{KernelWorkers, WorkersRan};
 
 /// What could not be done with processors, and why.
 #[derive(Debug, thiserror::Error)]

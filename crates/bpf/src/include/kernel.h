@@ -27,8 +27,10 @@ enum {
 
 /* Needed before bpf_helpers.h, which declares helpers over them. */
 enum {
+	BPF_MAP_TYPE_HASH = 1,
 	BPF_MAP_TYPE_PERCPU_ARRAY = 6,
 	BPF_MAP_TYPE_DEVMAP = 14,
+	BPF_MAP_TYPE_SOCKMAP = 15,
 	BPF_MAP_TYPE_XSKMAP = 17,
 };
 

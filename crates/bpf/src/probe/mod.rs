@@ -1,10 +1,10 @@
 //! Which kinds of kernel programs work here, found out by loading and attaching one that
 //! does nothing. Each is gone again when its function returns.
 
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, AsRawFd};
 
 use libbpf_rs::btf::Btf;
-use libbpf_rs::{ErrorKind, Object, ObjectBuilder, Xdp, XdpFlags};
+use libbpf_rs::{ErrorKind, MapCore, Object, ObjectBuilder, Xdp, XdpFlags};
 
 use crate::tcx;
 
@@ -94,6 +94,20 @@ pub fn xdp_native(ifindex: u32) -> Result<(), ProbeError> {
     let xdp = Xdp::new(program.as_fd());
     xdp.attach(ifindex as i32, flags).map_err(ProbeError::at("attach"))?;
     xdp.detach(ifindex as i32, XdpFlags::DRV_MODE).map_err(ProbeError::at("detach"))
+}
+
+/// Gives a map of sockets a program that says where their packets go, since Linux 5.13 for TCP
+/// and UDP. No socket is put in.
+///
+/// # Errors
+/// What the kernel refused. Needs CAP_BPF and CAP_NET_ADMIN.
+pub fn socket_verdict() -> Result<(), ProbeError> {
+    let object = load("on_verdict")?;
+    let program = object.progs_mut().find(|p| p.autoload());
+    let (Some(program), Some(sockets)) = (program, object.maps().find(|m| m.name() == "sockets")) else {
+        return Ok(());
+    };
+    program.attach_sockmap(sockets.as_fd().as_raw_fd()).map_err(ProbeError::at("attach"))
 }
 
 /// Loads one program alone.

@@ -5,9 +5,8 @@
 
 /* Set by user space before the programs are attached. */
 struct control {
-	/* Whose PID namespace `number` is of, as the kernel numbers them; 0 for the first one. */
-	__u64 namespace_device;
-	__u64 namespace_inode;
+	/* That `number` is of. */
+	struct pid_namespace namespace;
 	/* The process, or one thread of it. */
 	__u32 number;
 	__u32 one_thread;

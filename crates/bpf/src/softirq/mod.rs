@@ -12,9 +12,7 @@
 //! soft interrupt. Soft interrupts that do other work, timers of TCP above all, are not counted. On a
 //! kernel with PREEMPT_RT they can be preempted, and the time of whoever did so is within.
 
-use std::fs::File;
 use std::io;
-use std::os::unix::fs::MetadataExt;
 
 use libbpf_rs::{Link, MapCore, MapFlags, Object, ObjectBuilder};
 
@@ -24,12 +22,9 @@ mod tests;
 
 pub use accounting::accounting_splits_softirq;
 
-const OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/softirq.bpf.o"));
+use crate::pid_namespace::{self, OWN};
 
-/// Where the kernel shows the PID namespace of this process (since 3.8).
-const OWN_NAMESPACE: &str = "/proc/self/ns/pid";
-/// PROC_PID_INIT_INO of linux/proc_ns.h: the PID namespace that all others are in.
-const FIRST_NAMESPACE: u64 = 0xefff_fffc;
+const OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/softirq.bpf.o"));
 
 /// Why soft interrupts cannot be timed.
 #[derive(Debug, thiserror::Error)]
@@ -43,7 +38,7 @@ pub enum SoftirqError {
         source: libbpf_rs::Error,
     },
     /// Nobody knows whose number the process has.
-    #[error("cannot find out the PID namespace of this process from {OWN_NAMESPACE}: {0}; is /proc mounted?")]
+    #[error("cannot find out the PID namespace of this process from {OWN}: {0}; is /proc mounted?")]
     Namespace(io::Error),
     /// The object is not the one this build was made with.
     #[error("the programs that time soft interrupts and this build disagree about {0}")]
@@ -147,21 +142,9 @@ fn words<const N: usize>(bytes: &[u8]) -> Option<[u64; N]> {
 
 /// A `struct control` of abi.h.
 fn control(number: u32, one_thread: bool) -> Result<Vec<u8>, SoftirqError> {
-    let namespace = File::open(OWN_NAMESPACE).and_then(|file| file.metadata());
-    let namespace = namespace.map_err(SoftirqError::Namespace)?;
-    // From the first namespace every process is seen, those in a container's too; from another
-    // only those of the very same are told apart.
-    let (device, inode) = match namespace.ino() {
-        FIRST_NAMESPACE => (0, 0),
-        inode => (kernel_device(namespace.dev()), inode),
-    };
+    let namespace = pid_namespace::own().map_err(SoftirqError::Namespace)?;
     let last = [number, u32::from(one_thread)].map(u32::to_ne_bytes);
-    Ok([device.to_ne_bytes(), inode.to_ne_bytes()].concat().into_iter().chain(last.concat()).collect())
-}
-
-/// The number of a device as the kernel has it within, which stat(2) shows in another order.
-fn kernel_device(device: u64) -> u64 {
-    u64::from(libc::major(device)) << 20 | u64::from(libc::minor(device))
+    Ok(namespace.map(u64::to_ne_bytes).concat().into_iter().chain(last.concat()).collect())
 }
 
 fn set(object: &Object, control: &[u8]) -> Result<(), SoftirqError> {

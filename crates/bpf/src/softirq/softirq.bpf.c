@@ -4,16 +4,12 @@
  * top of. They do not nest, and stay on their processor from entry to exit.
  */
 #include "../include/kernel.h"
+#include "../include/who.h"
 #include "abi.h"
 
 /* include/linux/interrupt.h */
 #define NET_TX_SOFTIRQ 2
 #define NET_RX_SOFTIRQ 3
-
-struct bpf_pidns_info {
-	__u32 pid;
-	__u32 tgid;
-};
 
 struct control control;
 
@@ -35,17 +31,9 @@ static __always_inline bool is_network(unsigned int vector)
 static __always_inline bool is_own(void)
 {
 	struct bpf_pidns_info current = {};
-	__u64 both;
 
-	if (!control.namespace_inode) {
-		both = bpf_get_current_pid_tgid();
-		current.pid = (__u32)both;
-		current.tgid = both >> 32;
-	} else if (bpf_get_ns_current_pid_tgid(control.namespace_device, control.namespace_inode,
-					       &current, sizeof(current))) {
-		/* One of another namespace. */
+	if (!who_runs(&control.namespace, &current))
 		return false;
-	}
 	return control.number == (control.one_thread ? current.pid : current.tgid);
 }
 

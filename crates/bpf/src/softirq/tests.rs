@@ -217,9 +217,3 @@ fn what_is_missing_from_the_account_decides() {
     let [good, stolen] = [window(990, 400), window(300, 400)];
     assert_eq!(judged(&[good, stolen, good, stolen, good]), Some(false));
 }
-
-#[test]
-fn devices_are_numbered_as_in_the_kernel() {
-    assert_eq!(kernel_device(4), 4);
-    assert_eq!(kernel_device(libc::makedev(8, 300)), 8 << 20 | 300);
-}

@@ -14,6 +14,9 @@ const TCX_USE: &str = "delays that prove the stages, gone with their process";
 const XDP: &str = "XDP, native";
 const XDP_USE: &str = "programs in the driver, before any stack; tried on veth";
 
+const VERDICT: &str = "socket verdict";
+const VERDICT_USE: &str = "programs that answer messages at a socket, in the kernel";
+
 pub(super) fn rows(lab: &Result<Lab, LabError>) -> Vec<HostRow> {
     vec![
         btf(),
@@ -22,6 +25,7 @@ pub(super) fn rows(lab: &Result<Lab, LabError>) -> Vec<HostRow> {
         tracing(Tracing::Fentry, "fentry", "entries of kernel functions; optional, nothing needs it"),
         on_device(lab, TCX, TCX_USE, "use Linux 6.6 or later; before, clsact does the same", probe::tcx),
         on_device(lab, XDP, XDP_USE, "use a kernel whose veth has XDP", probe::xdp_native),
+        socket_verdict(),
     ]
 }
 
@@ -59,6 +63,20 @@ fn may_trace() -> bool {
     let held = effective().unwrap_or_default();
     held.contains(&Capability::SysAdmin)
         || held.contains(&Capability::Bpf) && held.contains(&Capability::Perfmon)
+}
+
+fn socket_verdict() -> HostRow {
+    match probe::socket_verdict() {
+        Ok(()) => works(VERDICT, VERDICT_USE),
+        Err(e) => {
+            let remedy = if e.is_denied() {
+                "run as root, or grant CAP_BPF and CAP_NET_ADMIN to the program"
+            } else {
+                "use Linux 5.13 or later, built with CONFIG_BPF_STREAM_PARSER"
+            };
+            missing(VERDICT, VERDICT_USE, plain(&e.to_string()), remedy)
+        }
+    }
 }
 
 /// Tries a program on the reader's device of the lab.

@@ -1,12 +1,12 @@
 //! Trials put together.
 
-use netfathom_model::plan::MessageTest;
+use netfathom_model::plan::{MessageTest, Placement};
 use netfathom_model::record::{Counted, Distribution, MessageCell, MessageRate, MessageResult, MessageTrial};
 use netfathom_stats::{self as stats, between_trials, paired_ratio};
 
 use super::order::Cell;
 use super::shot::Shot;
-use super::task::GRAIN;
+use super::task::{Done, GRAIN};
 
 /// Puts a trial to its cell, which is made with the first.
 pub fn add(result: &mut MessageResult, cell: &Cell, index: u32, round: u32, shot: Shot) {
@@ -18,12 +18,18 @@ pub fn add(result: &mut MessageResult, cell: &Cell, index: u32, round: u32, shot
         result.cells.len() - 1
     });
     let test = result.plan.test;
-    let (times, lag) = (times(test, &shot).clone(), shot.client.lag.clone());
+    let (times, lag) = (timing(test, cell.placement, &shot).times.clone(), shot.client.lag.clone());
     let known = &mut result.cells[at];
     known.times = merged(&known.times, &times);
     known.lag = lag.map(|lag| known.lag.as_ref().map_or_else(|| (&lag).into(), |old| merged(old, &lag)));
-    known.trials.push(trial(test, index, round, &times, shot));
+    known.trials.push(trial(test, cell.placement, index, round, shot));
     known.rate = rate(&known.trials);
+}
+
+/// The cell that a record has.
+pub fn key(of: &MessageCell) -> Cell {
+    let MessageCell { layer, bytes, placement, pair, .. } = of;
+    Cell { layer: layer.clone(), bytes: *bytes, placement: *placement, pair: *pair }
 }
 
 fn empty(cell: &Cell) -> MessageCell {
@@ -41,40 +47,43 @@ fn empty(cell: &Cell) -> MessageCell {
     }
 }
 
-/// One way, the server takes the times.
-fn times(test: MessageTest, shot: &Shot) -> &stats::Distribution {
-    match test {
-        MessageTest::Oneway => &shot.server.times,
-        MessageTest::Pingpong | MessageTest::Post => &shot.client.times,
-    }
+/// The end that takes the times: one way it is the server, otherwise the client, unless that is in
+/// the kernel and the server is not.
+pub fn timing(test: MessageTest, placement: Placement, shot: &Shot) -> &Done {
+    if test == MessageTest::Oneway || placement == Placement::KU { &shot.server } else { &shot.client }
 }
 
 fn merged(old: &Distribution, new: &stats::Distribution) -> Distribution {
+    if old.n == 0 {
+        // Those of the kernel have a grain of their own.
+        return new.into();
+    }
     let mut all: stats::Distribution = old.into();
     all.merge(new);
     (&all).into()
 }
 
-fn trial(test: MessageTest, index: u32, round: u32, times: &stats::Distribution, shot: Shot) -> MessageTrial {
-    let Shot { client, server, client_cost, server_cost, tcp } = shot;
-    let (timed, last_ns) = match test {
-        MessageTest::Oneway => (server.timed, server.last_ns),
-        MessageTest::Pingpong | MessageTest::Post => (client.timed, client.last_ns),
-    };
-    let quantile = |q| times.quantile(q).unwrap_or(0);
+fn trial(test: MessageTest, placement: Placement, index: u32, round: u32, shot: Shot) -> MessageTrial {
+    let timing = timing(test, placement, &shot);
+    let oneway = test == MessageTest::Oneway;
+    let first_ns = if oneway { shot.client.first_ns } else { timing.first_ns };
+    let quantile = |q| timing.times.quantile(q).unwrap_or(0);
+    // Of a message that goes to and fro in the kernel one is always under way.
+    let lost = (oneway || placement == Placement::UU)
+        .then(|| shot.client.messages.saturating_sub(shot.server.messages));
     MessageTrial {
         index,
         round,
-        messages: timed,
-        lost: client.messages.saturating_sub(server.messages),
-        duration_ns: last_ns.saturating_sub(client.first_ns),
-        cut_short: client.cut_short,
+        messages: timing.timed,
+        lost: lost.unwrap_or(0),
+        duration_ns: timing.last_ns.saturating_sub(first_ns),
+        cut_short: shot.client.cut_short || shot.server.cut_short,
         p50_ns: quantile(0.5),
         p99_ns: quantile(0.99),
-        client: client_cost,
-        server: server_cost,
-        kernel_workers_ns: None,
-        tcp,
+        client: shot.client_cost,
+        server: shot.server_cost,
+        kernel_workers_ns: shot.kernel_workers_ns,
+        tcp: shot.tcp,
     }
 }
 

@@ -57,6 +57,9 @@ pub enum EndError {
     /// The message library said so.
     #[error(transparent)]
     Library(#[from] netfathom_message::Error),
+    /// The kernel cannot be that end.
+    #[error(transparent)]
+    Kernel(#[from] netfathom_bpf::message::MessageError),
     /// Another project's library said so.
     #[error(transparent)]
     Peer(#[from] PeerError),

@@ -4,7 +4,7 @@ use netfathom_model::plan::{Carrier, MessagePlan};
 use netfathom_model::record::{MessageCell, MessageResult, MessageTrial};
 use netfathom_model::verdict::{Level, Verdict};
 
-use super::cells;
+use super::{cells, stalls};
 use crate::observer::Progressed;
 
 /// Part of an interval that the 99th percentile of the lag may take.
@@ -14,6 +14,7 @@ const LAG: f64 = 0.1;
 pub fn conclude(p: &mut Progressed<MessageResult>, planned: usize) {
     cells::compare(&mut p.result);
     p.verdict = judge(&p.result, planned);
+    p.findings = stalls::findings(&p.result);
 }
 
 fn judge(result: &MessageResult, planned: usize) -> Verdict {

@@ -2,25 +2,30 @@
 //!
 //! [`run`] is the map: `order` has the cells and their turns, `ground` the two hosts and their
 //! connections, `shot` makes one trial of a cell out of two `end`s and a test (`oneway`,
-//! `pingpong`, `post`), `peers` are other projects' libraries, `cells` puts the trials together, `judge` says what they are worth.
+//! `pingpong`, `post`), `peers` are other projects' libraries, `cells` puts the trials together,
+//! `judge` says what they are worth, `stalls` recognises what keeps messages waiting, and `remedies`
+//! measures what helps.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
+use netfathom_bpf::calls::Calls;
 use netfathom_model::plan::MessagePlan;
-use netfathom_model::record::MessageResult;
+use netfathom_model::record::{Counted, MessageResult, ProcessorPair};
 
 use crate::environment;
 use crate::error::{MeasureError, RunError};
 use crate::load::sender::Live;
 use crate::observer::{Observer, Progressed, Step};
 
+mod calls;
 mod cells;
 mod costs;
 mod end;
 mod error;
 mod ground;
 mod judge;
+mod kernel;
 mod oneway;
 mod order;
 mod pace;
@@ -28,16 +33,19 @@ mod pairs;
 mod peers;
 mod pingpong;
 mod post;
+mod remedies;
 mod rendezvous;
 mod samples;
 mod shot;
+mod stalls;
 mod task;
 
 pub use error::MessageError;
 
 use ground::Ground;
-use order::Cell;
+use order::{Cell, Turn};
 use peers::Peers;
+use shot::Shot;
 
 /// Measures. Ends early, keeping the finished trials, once `stop` is set.
 ///
@@ -54,33 +62,108 @@ pub fn run(
     let ground = Ground::build(&plan, peers).map_err(MeasureError::from)?;
     let pairs = pairs::choose(&plan).map_err(MeasureError::from)?;
     let environment = environment::read(Vec::new(), ground.devices());
-    let (order, mut absent) = order::of(&plan, &pairs);
+    let (turns, mut absent) = order::of(&plan, &pairs);
     absent.extend(missing);
     let result = MessageResult { plan: plan.clone(), pairs, cells: Vec::new(), absent, remedies: Vec::new() };
     let mut p = Progressed::new(environment, result);
-    judge::conclude(&mut p, order.len());
-    observer.keep(&p)?;
-    for (index, turn) in order.iter().enumerate() {
-        if stop.load(Relaxed) {
-            break;
-        }
-        let step = Step { name: name(&turn.cell, index, order.len()), number: index + 1, of: order.len() };
-        observer.begins(step, &Arc::new(Live::default()));
-        let pair = p.result.pairs[turn.cell.pair];
-        let shot = shot::make(&plan, &turn.cell, pair, &ground, stop).map_err(MeasureError::from)?;
-        let Some(shot) = shot else { break };
-        cells::add(&mut p.result, &turn.cell, index as u32, turn.round, shot);
-        // A record after each round: within one there are hundreds of short trials.
-        if order.get(index + 1).is_none_or(|next| next.round != turn.round) {
-            judge::conclude(&mut p, order.len());
-            observer.keep(&p)?;
-        }
-    }
-    judge::conclude(&mut p, order.len());
+    let mut steps =
+        Steps { observer, done: 0, all: turns.len() + order::cells(&turns), planned: turns.len() };
+    steps.keep(&mut p)?;
+    let around = Around { ground: &ground, stop };
+    take_turns(&plan, &turns, around, &mut steps, &mut p)?;
+    count_calls(&plan, around, &mut steps, &mut p)?;
+    remedies::measure(&plan, around, &mut steps, &mut p)?;
+    steps.keep(&mut p)?;
     Ok(p)
 }
 
-/// Such as `trial 5/90: write+nodelay, 64 bytes, UU`.
-fn name(cell: &Cell, index: usize, of: usize) -> String {
-    format!("trial {}/{of}: {}, {} bytes, {}", index + 1, cell.layer, cell.bytes, cell.placement.name())
+/// What every trial has.
+#[derive(Clone, Copy)]
+struct Around<'a> {
+    ground: &'a Ground,
+    stop: &'a AtomicBool,
+}
+
+impl Around<'_> {
+    fn shot(
+        self,
+        plan: &MessagePlan,
+        cell: &Cell,
+        pairs: &[ProcessorPair],
+        calls: Option<&Calls>,
+    ) -> Result<Option<Shot>, MeasureError> {
+        if self.stop.load(Relaxed) {
+            return Ok(None);
+        }
+        Ok(shot::make(plan, cell, pairs[cell.pair], self, calls)?)
+    }
+}
+
+/// Those who watch, and how far it is.
+struct Steps<'a, O> {
+    observer: &'a mut O,
+    done: usize,
+    all: usize,
+    planned: usize,
+}
+
+impl<O: Observer<MessageResult>> Steps<'_, O> {
+    /// A trial begins, such as `trial 5/90: write+nodelay, 64 bytes, UU`.
+    fn begins(&mut self, what: &str, cell: &Cell) {
+        self.done += 1;
+        let Cell { layer, bytes, placement, .. } = cell;
+        let (number, of) = (self.done, self.all.max(self.done));
+        let name = format!("{what} {number}/{of}: {layer}, {bytes} bytes, {}", placement.name());
+        self.observer.begins(Step { name, number, of }, &Arc::new(Live::default()));
+    }
+
+    fn keep(&mut self, p: &mut Progressed<MessageResult>) -> Result<(), RunError> {
+        judge::conclude(p, self.planned);
+        Ok(self.observer.keep(p)?)
+    }
+}
+
+/// The trials that count.
+fn take_turns<O: Observer<MessageResult>>(
+    plan: &MessagePlan,
+    turns: &[Turn],
+    around: Around<'_>,
+    steps: &mut Steps<'_, O>,
+    p: &mut Progressed<MessageResult>,
+) -> Result<(), RunError> {
+    for (index, turn) in turns.iter().enumerate() {
+        steps.begins("trial", &turn.cell);
+        let Some(shot) = around.shot(plan, &turn.cell, &p.result.pairs, None)? else { break };
+        cells::add(&mut p.result, &turn.cell, index as u32, turn.round, shot);
+        // A record after each round: within one there are hundreds of short trials.
+        if turns.get(index + 1).is_none_or(|next| next.round != turn.round) {
+            steps.keep(p)?;
+        }
+    }
+    Ok(())
+}
+
+/// One more trial of each cell, in which its system calls are counted.
+fn count_calls<O: Observer<MessageResult>>(
+    plan: &MessagePlan,
+    around: Around<'_>,
+    steps: &mut Steps<'_, O>,
+    p: &mut Progressed<MessageResult>,
+) -> Result<(), RunError> {
+    let plan = calls::plan(plan);
+    let calls = match Calls::attach() {
+        Ok(calls) => calls,
+        Err(error) => {
+            let why = Counted::Not(error.to_string());
+            p.result.cells.iter_mut().for_each(|cell| cell.calls = why.clone());
+            return Ok(());
+        }
+    };
+    for at in 0..p.result.cells.len() {
+        let cell = cells::key(&p.result.cells[at]);
+        steps.begins("counting calls", &cell);
+        let Some(shot) = around.shot(&plan, &cell, &p.result.pairs, Some(&calls))? else { break };
+        p.result.cells[at].calls = calls::per_message(&plan, &cell, &shot);
+    }
+    Ok(())
 }

@@ -5,6 +5,8 @@ use netfathom_model::plan::{Carrier, MessagePlan, MessageTest, Placement};
 use netfathom_model::random::SplitMix64;
 use netfathom_model::record::{AbsentCell, ProcessorPair};
 
+use super::kernel;
+
 /// One layer with one size, one placement and one pair of processors.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cell {
@@ -44,6 +46,11 @@ pub fn of(plan: &MessagePlan, pairs: &[ProcessorPair]) -> (Vec<Turn>, Vec<Absent
     (turns, absent)
 }
 
+/// How many cells there are.
+pub fn cells(turns: &[Turn]) -> usize {
+    turns.iter().filter(|turn| turn.round == 0).count()
+}
+
 fn points(plan: &MessagePlan, pairs: usize) -> Vec<(Placement, usize, u64)> {
     let mut points = Vec::new();
     for &placement in &plan.placements {
@@ -61,9 +68,19 @@ fn shuffle<T>(items: &mut [T], random: &mut SplitMix64) {
     }
 }
 
-/// The layers that there can be in a placement.
+/// The layers that there can be in a placement, and what is nearest where there can be none.
 fn layers(plan: &MessagePlan, placement: Placement) -> Vec<Layer> {
-    plan.layers.iter().filter(|layer| why_not(plan, placement, layer).is_none()).cloned().collect()
+    let can = |layer: &&Layer| why_not(plan, placement, layer).is_none();
+    let mut layers: Vec<Layer> = plan.layers.iter().filter(can).cloned().collect();
+    if layers.is_empty() && sends_over_tcp(plan, placement) {
+        layers.push(Layer::Bare { form: Form::Sendfile, options: Vec::new() });
+    }
+    layers
+}
+
+/// Whether a client in the kernel is to send over TCP by itself, which there is not.
+fn sends_over_tcp(plan: &MessagePlan, placement: Placement) -> bool {
+    plan.test == MessageTest::Oneway && plan.carrier == Carrier::Tcp && placement.kernel_client()
 }
 
 fn absent(plan: &MessagePlan) -> Vec<AbsentCell> {
@@ -86,22 +103,18 @@ fn why_not(plan: &MessagePlan, placement: Placement, layer: &Layer) -> Option<(&
     if placement == Placement::UU {
         return None;
     }
-    if let Layer::Peer { .. } = layer {
-        return Some((
-            "both its ends speak a protocol of their own, which no program of the kernel does",
-            "bare sockets or the library at the user's end",
-        ));
-    }
     let sendfile = matches!(layer, Layer::Bare { form: Form::Sendfile, .. });
-    match (plan.test, plan.carrier) {
-        (MessageTest::Post, _) => Some((
-            "no program of the kernel makes a bulk reply out of a request, or a request out of a reply",
-            "pingpong with --sizes of the reply: the kernel sends as much back as came",
-        )),
-        (MessageTest::Oneway, Carrier::Tcp) if placement.kernel_client() && !sendfile => Some((
+    if sends_over_tcp(plan, placement) {
+        return (!sendfile).then_some((
             "nothing in the kernel sends messages over TCP by itself",
             "sendfile: many messages a call, out of a file in memory without a copy",
-        )),
-        _ => None,
+        ));
     }
+    if plan.test == MessageTest::Oneway && placement.kernel_client() {
+        return Some((
+            "no program that a socket can be given to sends datagrams by itself",
+            "netfathom load send --engine xdp: frames that a program writes in the driver",
+        ));
+    }
+    kernel::why_not(plan.test, layer, placement == Placement::KK)
 }

@@ -44,6 +44,25 @@ pub fn client(end: &mut dyn End, task: &Task<'_>) -> Result<Done, EndError> {
     Ok(done)
 }
 
+/// The server counts, for the client is in the kernel: a round trip is the time from one message to
+/// the next.
+pub fn counting_server(end: &mut dyn End, task: &Task<'_>) -> Result<Done, EndError> {
+    let mut done = Done::nothing();
+    let mut next = Next::Go;
+    while next == Next::Go {
+        if end.receive()? == 0 {
+            return Err(EndError::Unexpected("nothing comes back from the client in the kernel".into()));
+        }
+        next = done.arrived(task);
+        if next == Next::Go {
+            end.send()?;
+            end.flush()?;
+        }
+    }
+    done.cut_short = next == Next::CutShort;
+    Ok(done)
+}
+
 /// Sends back what comes.
 pub fn server(end: &mut dyn End, task: &Task<'_>) -> Result<Done, EndError> {
     let mut done = Done::nothing();

@@ -31,6 +31,23 @@ pub fn client(end: &mut dyn End, task: &Task<'_>) -> Result<Done, EndError> {
     Ok(done)
 }
 
+/// The server counts, for the client is in the kernel: a reply takes from one request to the next.
+pub fn counting_server(end: &mut dyn End, task: &Task<'_>) -> Result<Done, EndError> {
+    let mut done = Done::nothing();
+    let mut next = Next::Go;
+    while next == Next::Go {
+        if end.receive()? == 0 {
+            return Err(EndError::Unexpected("nothing comes from the client in the kernel".into()));
+        }
+        next = done.arrived(task);
+        if next == Next::Go {
+            end.post()?;
+        }
+    }
+    done.cut_short = next == Next::CutShort;
+    Ok(done)
+}
+
 /// Sends a reply for each request.
 pub fn server(end: &mut dyn End, task: &Task<'_>) -> Result<Done, EndError> {
     let mut done = Done::nothing();

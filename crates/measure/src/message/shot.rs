@@ -8,10 +8,12 @@ use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread::{self, Scope, ScopedJoinHandle};
 use std::time::{Duration, Instant};
 
+use netfathom_bpf::calls::{CallCount, Calls};
+use netfathom_bpf::message::KernelEnd;
 use netfathom_model::layer::End as Whose;
-use netfathom_model::plan::{MessagePlan, MessageTest};
+use netfathom_model::plan::{MessagePlan, MessageTest, Placement};
 use netfathom_model::record::{EndCost, ProcessorPair, TcpCounts};
-use netfathom_sys::cpu;
+use netfathom_sys::cpu::{self, KernelWorkers};
 
 use super::costs::Meter;
 use super::end::{self, End, Load, Peer};
@@ -19,7 +21,7 @@ use super::error::{EndError, MessageError};
 use super::ground::{Ground, Link, counts};
 use super::order::Cell;
 use super::task::{Done, Task};
-use super::{oneway, pingpong, post};
+use super::{Around, calls, kernel, oneway, pingpong, post};
 
 /// What a trial may take beyond its time before its connection is cut.
 const OVERRUN: Duration = Duration::from_secs(5);
@@ -40,6 +42,10 @@ pub struct Shot {
     pub server_cost: EndCost,
     /// What the kernel counted of TCP.
     pub tcp: Option<TcpCounts>,
+    /// What the kernel's workers ran meanwhile, in nanoseconds.
+    pub kernel_workers_ns: Option<u64>,
+    /// System calls of the two ends, where they were to be counted.
+    pub calls: Option<[Vec<CallCount>; 2]>,
 }
 
 /// Where the two ends wait for each other.
@@ -68,14 +74,15 @@ pub fn make(
     plan: &MessagePlan,
     cell: &Cell,
     pair: ProcessorPair,
-    ground: &Ground,
-    stop: &AtomicBool,
+    Around { ground, stop }: Around<'_>,
+    calls: Option<&Calls>,
 ) -> Result<Option<Shot>, MessageError> {
     let (client, server) = ground.link(&cell.layer)?;
-    let task = Task::new(plan, pair.client == pair.server, stop);
+    let task = &Task::new(plan, pair.client == pair.server, stop);
     let meeting = Meeting::default();
-    let before = ground.tcp_counts();
-    let place = |whose, cpu, link| Place { whose, cpu, link, ground, cell, task: &task, meeting: &meeting };
+    let (before, workers) = (ground.tcp_counts(), KernelWorkers::read().ok());
+    let calls_before = calls.map(Calls::counts);
+    let place = |whose, cpu, link| Place { whose, cpu, link, ground, cell, task, meeting: &meeting, calls };
     let places = [place(Whose::Client, pair.client, &client), place(Whose::Server, pair.server, &server)];
     let [client_end, server_end] = thread::scope(|scope| {
         let (ended, ends) = channel();
@@ -99,7 +106,10 @@ pub fn make(
         return Ok(None);
     };
     let tcp = before.zip(ground.tcp_counts()).map(|(then, now)| counts(now.since(&then)));
-    Ok(Some(Shot { client, server, client_cost, server_cost, tcp }))
+    let workers = workers.zip(KernelWorkers::read().ok());
+    let kernel_workers_ns = workers.map(|(then, now)| now.since(&then).ran_ns);
+    let calls = calls.zip(calls_before).map(|(calls, then)| calls::since(&calls.counts(), &then));
+    Ok(Some(Shot { client, server, client_cost, server_cost, tcp, kernel_workers_ns, calls }))
 }
 
 /// Waits until both ends have ended; cuts their connection when it takes too long, or the user wants
@@ -130,6 +140,7 @@ struct Place<'a> {
     cell: &'a Cell,
     task: &'a Task<'a>,
     meeting: &'a Meeting,
+    calls: Option<&'a Calls>,
 }
 
 type Outcome = Result<Option<(Done, EndCost)>, MessageError>;
@@ -159,14 +170,47 @@ impl Place<'_> {
             move |source| MessageError::End { layer: self.cell.layer.clone(), end: self.whose, what, source }
         };
         let mut end = self.make().map_err(told("could not be made"))?;
+        let kernel = self.attach().map_err(told("cannot be in the kernel"))?;
         if !self.meeting.wait() {
             return Ok(None);
         }
+        if let Some(kernel) = kernel {
+            let done = kernel::run(kernel, &mut *end, self.whose, self.cell, self.task);
+            self.task.finish(self.whose);
+            return Ok(Some((done.map_err(told("broke off"))?, EndCost::default())));
+        }
         let meter = Meter::start(&*end, self.link);
+        let followed = self.calls.map(|calls| calls::Followed::begin(calls, &*end, self.whose));
         let done = self.work(&mut *end).map_err(told("broke off"))?;
+        drop(followed);
         let cost = meter.stop();
         self.close(&mut *end).map_err(told("could not close"))?;
         Ok(Some((done, cost)))
+    }
+
+    /// Gives the socket to the kernel where this end is to be there. A client that sends one way is
+    /// not: what is nearest to it is a call of user space.
+    fn attach(&self) -> Result<Option<KernelEnd>, EndError> {
+        let (test, placement) = (self.task.plan.test, self.cell.placement);
+        let in_kernel = match self.whose {
+            Whose::Client => placement.kernel_client() && test != MessageTest::Oneway,
+            Whose::Server => placement.kernel_server(),
+        };
+        match self.link {
+            Link::Socket(socket) if in_kernel => {
+                kernel::attach(test, self.whose, self.cell, socket).map(Some)
+            }
+            _ => Ok(None),
+        }
+    }
+
+    fn peer_in_kernel(&self) -> bool {
+        match self.whose {
+            Whose::Client => self.cell.placement.kernel_server(),
+            Whose::Server => {
+                self.cell.placement == Placement::KU && self.task.plan.test != MessageTest::Oneway
+            }
+        }
     }
 
     fn make(&self) -> Result<Box<dyn End>, EndError> {
@@ -186,7 +230,10 @@ impl Place<'_> {
     }
 
     fn work(&self, end: &mut dyn End) -> Result<Done, EndError> {
+        let counts = self.cell.placement == Placement::KU;
         match (self.task.plan.test, self.whose) {
+            (MessageTest::Pingpong, Whose::Server) if counts => pingpong::counting_server(end, self.task),
+            (MessageTest::Post, Whose::Server) if counts => post::counting_server(end, self.task),
             (MessageTest::Oneway, Whose::Client) => oneway::client(end, self.task),
             (MessageTest::Oneway, Whose::Server) => oneway::server(end, self.task),
             (MessageTest::Pingpong, Whose::Client) => pingpong::client(end, self.task),
@@ -198,13 +245,17 @@ impl Place<'_> {
 
     /// The client closes once the server has read its meters, and the server when it sees that.
     fn close(&self, end: &mut dyn End) -> Result<(), EndError> {
+        self.task.finish(self.whose);
+        if self.peer_in_kernel() {
+            // It understands no close.
+            return Ok(());
+        }
         match self.whose {
             Whose::Client => {
-                self.task.await_counted();
+                self.task.await_finished(Whose::Server);
                 end.finish()
             }
             Whose::Server => {
-                self.task.has_counted();
                 while end.receive()? > 0 {}
                 end.finish()
             }

@@ -4,8 +4,10 @@ use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::time::{Duration, Instant};
 
+use netfathom_model::layer::End;
 use netfathom_model::plan::MessagePlan;
 use netfathom_stats::Distribution;
+use netfathom_sys::clock::monotonic_ns;
 
 use super::samples::Samples;
 
@@ -14,8 +16,10 @@ pub const GRAIN: u32 = 7;
 /// Closed loop, one way: the clock is read once in so many messages, which costs a small message
 /// about a nanosecond at either end.
 const EVERY: u64 = 16;
-/// How long the client waits for the server to have counted what it took.
-const COUNTED: Duration = Duration::from_secs(1);
+/// How much longer than its time an end may take before the other one goes on without it.
+const PATIENCE: Duration = Duration::from_secs(2);
+/// Between two looks at whether it has finished.
+const NAP: Duration = Duration::from_millis(1);
 
 /// What the two ends of a trial share.
 pub struct Task<'a> {
@@ -29,7 +33,7 @@ pub struct Task<'a> {
     stop: &'a AtomicBool,
     /// How many messages there will have been; known when the last one leaves.
     total: AtomicU64,
-    counted: AtomicBool,
+    finished: [AtomicBool; 2],
 }
 
 /// What an end has to tell.
@@ -57,6 +61,20 @@ impl Done {
         let times = Distribution::new(GRAIN);
         Self { messages: 0, first_ns: 0, last_ns: 0, timed: 0, cut_short: false, times, lag: None }
     }
+
+    /// A message is here: from the last one to this it took one round, but for the first.
+    pub fn arrived(&mut self, task: &Task<'_>) -> Next {
+        let now = monotonic_ns();
+        if self.messages == 0 {
+            self.first_ns = now;
+        } else {
+            self.times.add(now as i64 - self.last_ns as i64);
+            self.timed += 1;
+        }
+        self.messages += 1;
+        self.last_ns = now;
+        task.next(self.timed, now - self.first_ns)
+    }
 }
 
 /// What is to be done when it is so late.
@@ -80,7 +98,7 @@ impl<'a> Task<'a> {
             samples: Samples::new(if all { 1 } else { EVERY }),
             stop,
             total: AtomicU64::new(u64::MAX),
-            counted: AtomicBool::new(false),
+            finished: Default::default(),
         }
     }
 
@@ -106,16 +124,17 @@ impl<'a> Task<'a> {
         messages >= self.total.load(Acquire)
     }
 
-    /// The server has counted what it took.
-    pub fn has_counted(&self) {
-        self.counted.store(true, Release);
+    /// An end has done its work, and knows what it took.
+    pub fn finish(&self, end: End) {
+        self.finished[end as usize].store(true, Release);
     }
 
-    /// Waits until it has, so that what the close takes is in neither count; not for ever.
-    pub fn await_counted(&self) {
+    /// Waits until it has; not for ever.
+    pub fn await_finished(&self, end: End) {
         let begin = Instant::now();
-        while !self.counted.load(Acquire) && begin.elapsed() < COUNTED {
-            std::thread::sleep(Duration::from_micros(50));
+        let most = Duration::from_nanos(self.plan.most_ns) + PATIENCE;
+        while !self.finished[end as usize].load(Acquire) && begin.elapsed() < most {
+            std::thread::sleep(NAP);
         }
     }
 }

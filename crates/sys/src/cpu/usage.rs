@@ -122,7 +122,7 @@ pub fn scheduling(thread: u32) -> Result<Scheduling, CpuError> {
     })
 }
 
-fn parse_scheduling(text: &str) -> io::Result<Scheduling> {
+pub(super) fn parse_scheduling(text: &str) -> io::Result<Scheduling> {
     let numbers: Vec<u64> = text.split_ascii_whitespace().map_while(|word| word.parse().ok()).collect();
     match numbers[..] {
         [on_cpu_ns, run_delay_ns, timeslices] => Ok(Scheduling { on_cpu_ns, run_delay_ns, timeslices }),

@@ -1,0 +1,139 @@
+//! The system calls of some threads of this process, by what they work for.
+//!
+//! Every call that any thread of the machine makes passes the program; one of another process costs a
+//! comparison there, one of this process a look-up.
+
+use std::io;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+use libbpf_rs::{Link, MapCore, MapFlags, Object, ObjectBuilder};
+
+#[cfg(test)]
+mod tests;
+
+use crate::mapping::{Atomics, Mapping};
+use crate::pid_namespace::{self, OWN};
+
+const OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/calls.bpf.o"));
+
+/// What threads are told apart by: the ends of a conversation.
+pub const ENDS: usize = 2;
+const NUMBERS: usize = 512;
+
+/// Why system calls cannot be counted.
+#[derive(Debug, thiserror::Error)]
+pub enum CallsError {
+    /// The kernel refused a step.
+    #[error("cannot {step} the program that counts system calls: {source:#}")]
+    Step {
+        /// What was tried.
+        step: &'static str,
+        /// Why it failed.
+        source: libbpf_rs::Error,
+    },
+    /// Nobody knows whose number the process has.
+    #[error("cannot find out the PID namespace of this process from {OWN}: {0}; is /proc mounted?")]
+    Namespace(io::Error),
+    /// The memory shared with the program could not be mapped.
+    #[error("cannot map the memory of the program that counts system calls: {0}")]
+    Map(#[from] io::Error),
+    /// The object is not the one this build was made with.
+    #[error("the program that counts system calls and this build disagree about {0}")]
+    Abi(&'static str),
+}
+
+fn step(step: &'static str) -> impl Fn(libbpf_rs::Error) -> CallsError {
+    move |source| CallsError::Step { step, source }
+}
+
+#[repr(C)]
+struct Shared {
+    namespace: [AtomicU64; 2],
+    process: AtomicU64,
+    counts: [[AtomicU64; NUMBERS]; ENDS],
+}
+
+// SAFETY: atomics throughout, laid out as `struct shared` in abi.h.
+unsafe impl Atomics for Shared {}
+
+/// How often one system call was made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CallCount {
+    /// Its number on this architecture. A number from 511 on counts as 511, which no call has.
+    pub number: u32,
+    /// Entries into it.
+    pub count: u64,
+}
+
+impl CallCount {
+    /// Its name, such as `sendto`; `None` of a number that has none here.
+    #[must_use]
+    pub fn name(&self) -> Option<&'static str> {
+        syscalls::Sysno::new(self.number as usize).map(|call| call.name())
+    }
+}
+
+/// Counts system calls until it is dropped, or the process ends.
+pub struct Calls {
+    object: Object,
+    mapping: Mapping<Shared>,
+    _link: Link,
+}
+
+impl Calls {
+    /// Begins to count, as yet of no thread.
+    ///
+    /// # Errors
+    /// What the kernel refused. Needs CAP_BPF and CAP_PERFMON, and Linux 5.7.
+    pub fn attach() -> Result<Self, CallsError> {
+        let open = ObjectBuilder::default().open_memory(OBJECT).map_err(step("open"))?;
+        let object = crate::probe::quietly(|| open.load()).map_err(step("load"))?;
+        let mapping: Mapping<Shared> = Mapping::of_globals(&object)?;
+        let shared = mapping.get();
+        let namespace = pid_namespace::own().map_err(CallsError::Namespace)?;
+        shared.namespace.iter().zip(namespace).for_each(|(cell, number)| cell.store(number, Relaxed));
+        shared.process.store(std::process::id().into(), Relaxed);
+        let program = object.progs_mut().next().ok_or(CallsError::Abi("its name"))?;
+        let link = program.attach().map_err(step("attach"))?;
+        Ok(Self { object, mapping, _link: link })
+    }
+
+    /// Counts the calls of a thread of this process for an end from now on, up to 4096 of them. Its number
+    /// is that of gettid(2).
+    ///
+    /// # Errors
+    /// If there are too many.
+    ///
+    /// # Panics
+    /// With an end that is not below [`ENDS`].
+    pub fn follow(&self, thread: u32, end: usize) -> Result<(), CallsError> {
+        assert!(end < ENDS, "end {end}; there are {ENDS}");
+        let end = (end as u32).to_ne_bytes();
+        self.threads()?.update(&thread.to_ne_bytes(), &end, MapFlags::ANY).map_err(step("add a thread to"))
+    }
+
+    /// Counts no more of a thread's calls; what was counted stays. A thread should not end before it is let
+    /// go: another may get its number.
+    ///
+    /// # Errors
+    /// If it was not followed.
+    pub fn let_go(&self, thread: u32) -> Result<(), CallsError> {
+        self.threads()?.delete(&thread.to_ne_bytes()).map_err(step("take a thread from"))
+    }
+
+    /// What was called so far, by end, in the order of numbers, without what was never called.
+    #[must_use]
+    pub fn counts(&self) -> [Vec<CallCount>; ENDS] {
+        self.mapping.get().counts.each_ref().map(|of_end| {
+            let counts = of_end.iter().map(|cell| cell.load(Relaxed)).zip(0..);
+            counts
+                .filter(|&(count, _)| count > 0)
+                .map(|(count, number)| CallCount { number, count })
+                .collect()
+        })
+    }
+
+    fn threads(&self) -> Result<libbpf_rs::Map<'_>, CallsError> {
+        self.object.maps().find(|map| map.name() == "threads").ok_or(CallsError::Abi("its threads"))
+    }
+}

@@ -1,0 +1,238 @@
+//! Ends of a conversation that are in the kernel, for one connected socket each: an echo, a sink, or
+//! an end of a post ([`Work`]).
+//!
+//! The socket stands in a map (sockmap), and a verdict is asked about each packet that comes to it,
+//! in the soft interrupt that brings it. An echo's verdict sends the packet out of the same socket, which
+//! a worker of the kernel does (kworker), in nobody's name: what that takes is in no process's processor time
+//! (`netfathom_sys::cpu::KernelWorkers` has it). A sink's verdict drops the packet. The
+//! counts and times are the kernel's own.
+//!
+//! # The order
+//!
+//! 1. [`Programs::load`], before there is a socket: what the kernel refuses is known early.
+//! 2. The sockets are connected, and nobody has sent anything yet.
+//! 3. [`Programs::attach`] gives the socket to the kernel. What came before is not looked at until
+//!    something else happens: of TCP it is worked on now by newer kernels, of UDP, and by older ones, it
+//!    is refused ([`MessageError::Early`]).
+//! 4. Now the other end may send. In a bounce, where both ends are echoes, the
+//!    first message is written into one of the two sockets.
+//! 5. [`KernelEnd::stop`], or an echo's `until`, ends it: what comes from then on is counted and
+//!    dropped. What an echo has not sent back yet when it is detached is lost.
+//! 6. [`KernelEnd::detach`], or a drop: from here on the socket is like any other. So it is when
+//!    the process ends for whatever reason: programs and maps hang on its descriptors.
+//!
+//! What an answer waits for is memory of the kernel's that nobody is charged for: an end of TCP refuses to send
+//! more than 64 MiB that the other end has not acknowledged ([`EndReport::refused`]).
+//!
+//! A message is so many bytes of a stream, however many packets they come in, or a datagram.
+
+use std::io;
+use std::num::NonZeroU32;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
+use std::os::unix::net::UnixDatagram;
+use std::sync::atomic::Ordering::Relaxed;
+
+use libbpf_rs::{MapCore, MapFlags, Object, ObjectBuilder};
+
+mod report;
+mod shared;
+mod socket;
+#[cfg(test)]
+mod tests;
+mod work;
+
+pub use report::EndReport;
+pub use shared::GRAIN;
+use shared::Shared;
+use work::{HOP, SOCKETS};
+pub use work::{MOST_GROWN, Work};
+
+use crate::mapping::Mapping;
+
+const OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/message.bpf.o"));
+
+/// The place of the socket in its map.
+const THIS: u32 = 0;
+
+/// Why there is no end in the kernel.
+#[derive(Debug, thiserror::Error)]
+pub enum MessageError {
+    /// The kernel refused a step.
+    #[error("cannot {step} the program that is a message's end in the kernel: {source:#}")]
+    Step {
+        /// What was tried.
+        step: &'static str,
+        /// Why it failed.
+        source: libbpf_rs::Error,
+    },
+    /// The socket does not tell what it is.
+    #[error("cannot find out what the socket for the kernel's end {unknown}: {source}")]
+    Socket {
+        /// What is not known of it.
+        unknown: &'static str,
+        /// Why.
+        source: io::Error,
+    },
+    /// It cannot answer such messages like that.
+    #[error("this is more than the kernel's end of a message can do: {0}")]
+    Unfit(String),
+    /// The pair of sockets that replies grow between could not be made.
+    #[error("cannot make the sockets that the kernel's replies go through: {0}")]
+    Hop(io::Error),
+    /// Somebody was too early.
+    #[error(
+        "something came to the socket before it was given to the kernel, which would leave it there; \
+         attach the kernel's end before the other end sends"
+    )]
+    Early,
+    /// The memory shared with the program could not be mapped.
+    #[error("cannot map the memory of the program that is a message's end in the kernel: {0}")]
+    Map(#[from] io::Error),
+    /// The object is not the one this build was made with.
+    #[error("the program that is a message's end in the kernel and this build disagree about {0}")]
+    Abi(&'static str),
+}
+
+fn step(step: &'static str) -> impl Fn(libbpf_rs::Error) -> MessageError {
+    move |source| MessageError::Step { step, source }
+}
+
+/// The programs of an end, loaded and not attached to anything.
+pub struct Programs {
+    object: Object,
+    mapping: Mapping<Shared>,
+    work: Work,
+    message_bytes: u32,
+}
+
+impl Programs {
+    /// Loads the programs of one end, for messages of so many bytes. Of datagrams each is a
+    /// message, however long.
+    ///
+    /// # Errors
+    /// What the kernel refused. Needs CAP_BPF, CAP_PERFMON, CAP_NET_ADMIN, and Linux 5.13 for TCP and UDP,
+    /// 5.15 for [`Work::Reply`] over a stream.
+    pub fn load(work: Work, message_bytes: NonZeroU32) -> Result<Self, MessageError> {
+        let mut open = ObjectBuilder::default().open_memory(OBJECT).map_err(step("open"))?;
+        let wanted = [false, true].map(|datagrams| work.programs(datagrams)).concat();
+        open.progs_mut().for_each(|mut program| {
+            let load = wanted.iter().any(|&(name, _)| program.name() == name);
+            program.set_autoload(load);
+        });
+        let object = crate::probe::quietly(|| open.load()).map_err(step("load"))?;
+        let mapping: Mapping<Shared> = Mapping::of_globals(&object)?;
+        let message_bytes = message_bytes.get();
+        let shared = mapping.get();
+        shared.message_bytes.store(message_bytes.into(), Relaxed);
+        shared.until.store(work.until().unwrap_or(0), Relaxed);
+        shared.answer_bytes.store(work.answer_bytes().unwrap_or(0).into(), Relaxed);
+        shared.pieces.store(work.pieces().into(), Relaxed);
+        Ok(Self { object, mapping, work, message_bytes })
+    }
+
+    /// Gives a socket to the kernel: of TCP an established one, of UDP a connected one. It stays the
+    /// caller's, who may close it at any time; the counts outlive it. A socket of UDP that is bound only
+    /// can be a sink; of other ends all packets would be [`EndReport::refused`].
+    ///
+    /// # Errors
+    /// [`MessageError::Early`] if something came before, and the socket is as it was;
+    /// [`MessageError::Unfit`] if the kernel cannot make such answers; what it refused, such as a
+    /// socket that has an end already.
+    pub fn attach(self, socket: BorrowedFd<'_>) -> Result<KernelEnd, MessageError> {
+        let datagrams = socket::is_of_datagrams(socket);
+        let datagrams = datagrams.map_err(|source| MessageError::Socket { unknown: "is", source })?;
+        self.work.check(self.message_bytes, datagrams)?;
+        self.mapping.get().datagrams.store(datagrams.into(), Relaxed);
+        let programs = self.work.programs(datagrams);
+        for &(name, to) in programs {
+            let program = self.object.progs_mut().find(|program| program.name() == name);
+            let program = program.ok_or(MessageError::Abi("its programs"))?;
+            program.attach_sockmap(map(&self.object, to)?.as_fd().as_raw_fd()).map_err(step("attach"))?;
+        }
+        let hop = programs.iter().any(|&(_, map)| map == HOP).then(|| make_hop(&self.object)).transpose()?;
+        put(&map(&self.object, SOCKETS)?, THIS, socket)?;
+        let end = KernelEnd { object: self.object, mapping: self.mapping, _hop: hop };
+        // Whatever comes from here on is asked about, so that what lies there came before. Looking for it
+        // makes newer kernels work on what TCP has.
+        let waiting = socket::has_something_waiting(socket, datagrams);
+        match waiting.map_err(|source| MessageError::Socket { unknown: "holds", source })? {
+            true => Err(MessageError::Early),
+            false => Ok(end),
+        }
+    }
+}
+
+/// The sockets that replies grow between, at their places in `enum hop`: what goes out of the second comes
+/// in at the first.
+fn make_hop(object: &Object) -> Result<[UnixDatagram; 2], MessageError> {
+    let (comes_in, goes_out) = UnixDatagram::pair().map_err(MessageError::Hop)?;
+    let hop = map(object, HOP)?;
+    put(&hop, 0, comes_in.as_fd())?;
+    put(&hop, 1, goes_out.as_fd())?;
+    Ok([comes_in, goes_out])
+}
+
+fn put(map: &impl MapCore, key: u32, socket: BorrowedFd<'_>) -> Result<(), MessageError> {
+    let fd = socket.as_raw_fd().to_ne_bytes();
+    map.update(&key.to_ne_bytes(), &fd, MapFlags::ANY).map_err(step("give a socket to"))
+}
+
+fn map<'a>(object: &'a Object, name: &'static str) -> Result<libbpf_rs::Map<'a>, MessageError> {
+    object.maps().find(|map| map.name() == name).ok_or(MessageError::Abi(name))
+}
+
+/// A socket's end in the kernel, until this is dropped or the socket closed.
+pub struct KernelEnd {
+    object: Object,
+    mapping: Mapping<Shared>,
+    _hop: Option<[UnixDatagram; 2]>,
+}
+
+impl KernelEnd {
+    /// Messages that came whole so far; reading it costs no system call.
+    #[must_use]
+    pub fn messages(&self) -> u64 {
+        self.mapping.get().messages.load(Relaxed)
+    }
+
+    /// Lets nothing go back from here on. What has been given to be sent goes out yet.
+    pub fn stop(&self) {
+        self.mapping.get().stopped.store(1, Relaxed);
+    }
+
+    /// What was counted so far, each count for itself: while messages come, one of them may be
+    /// in some of the counts and not in others.
+    #[must_use]
+    pub fn report(&self) -> EndReport {
+        self.mapping.get().report()
+    }
+
+    /// Takes the socket back, and returns what was counted. It is then like any other.
+    ///
+    /// # Errors
+    /// If the kernel does not give it back.
+    pub fn detach(self) -> Result<EndReport, MessageError> {
+        take_back(&self.object)?;
+        Ok(self.report())
+    }
+}
+
+impl Drop for KernelEnd {
+    fn drop(&mut self) {
+        // The map goes with its last descriptor, but some time later, and until then would have the
+        // socket. One that was closed is in it no longer.
+        let _ = take_back(&self.object);
+    }
+}
+
+fn take_back(object: &Object) -> Result<(), MessageError> {
+    match map(object, SOCKETS)?.delete(&THIS.to_ne_bytes()) {
+        // Closed meanwhile: a closed socket leaves the map.
+        Err(e) if is_absent(&e) => Ok(()),
+        other => other.map_err(step("take the socket back from")),
+    }
+}
+
+fn is_absent(error: &libbpf_rs::Error) -> bool {
+    matches!(error.kind(), libbpf_rs::ErrorKind::NotFound | libbpf_rs::ErrorKind::InvalidInput)
+}

@@ -1,0 +1,301 @@
+//! Beginning too early, and ending in all ways.
+
+use std::env;
+use std::process::{Command, Stdio};
+use std::time::Instant;
+
+use libbpf_rs::Program;
+use libbpf_rs::query::{MapInfoIter, ProgInfoIter};
+use netfathom_sys::cpu::KernelWorkers;
+use netfathom_sys::endpoint::{self, Kind};
+
+use super::*;
+
+#[test]
+fn bytes_that_came_too_early_are_worked_on_or_refused() {
+    if !privileged("bytes that come too early") {
+        return;
+    }
+    let [mut client, mut server] = tcp_pair();
+    client.write_all(b"early").unwrap();
+    server.peek(&mut [0]).unwrap();
+    let mut message = [0; 5];
+    match Programs::load(ECHO, bytes(5)).unwrap().attach(server.as_fd()) {
+        Ok(end) => {
+            assert_eq!(end.messages(), 1);
+            client.read_exact(&mut message).unwrap();
+        }
+        Err(refused) => {
+            assert!(matches!(refused, MessageError::Early), "{refused}");
+            server.read_exact(&mut message).unwrap();
+        }
+    }
+    assert_eq!(&message, b"early");
+}
+
+#[test]
+fn a_datagram_that_came_too_early_is_refused_and_left_to_its_reader() {
+    if !privileged("a datagram that comes too early") {
+        return;
+    }
+    for early in [&b"early"[..], b""] {
+        let [client, server] = udp_pair();
+        client.send(early).unwrap();
+        assert!(await_that(|| server.peek(&mut [0]).is_ok()));
+        let refused = Programs::load(ECHO, bytes(5)).unwrap().attach(server.as_fd()).err().unwrap();
+        assert!(matches!(refused, MessageError::Early), "{refused}");
+        assert_eq!(server.recv(&mut [0; 9]).unwrap(), early.len());
+    }
+}
+
+#[test]
+fn a_socket_has_one_end() {
+    if !privileged("a socket that is given twice") {
+        return;
+    }
+    let [_client, server] = tcp_pair();
+    let _first = attach(&server, ECHO, 5);
+    let second = Programs::load(Work::Sink, bytes(5)).unwrap().attach(server.as_fd()).err().unwrap();
+    assert!(second.to_string().contains("give a socket to"), "{second}");
+}
+
+#[test]
+fn a_socket_that_cannot_have_an_end_is_refused() {
+    if !privileged("a socket that is not connected") {
+        return;
+    }
+    let to = "127.0.0.1:1".parse().unwrap();
+    for kind in [Kind::Stream, Kind::Datagram] {
+        let socket = endpoint::open(kind, to).unwrap();
+        let refused = Programs::load(ECHO, bytes(5)).unwrap().attach(socket.as_fd()).err().unwrap();
+        assert!(refused.to_string().contains("give a socket to"), "{refused}");
+    }
+}
+
+#[test]
+fn a_datagram_socket_that_has_no_peer_can_be_a_sink_only() {
+    if !privileged("datagrams of many senders to the kernel") {
+        return;
+    }
+    for (work, refused) in [(Work::Sink, 0), (ECHO, 1)] {
+        let server = UdpSocket::bind("127.0.0.1:0").unwrap();
+        let end = attach(&server, work, 1);
+        let client = UdpSocket::bind("127.0.0.1:0").unwrap();
+        client.send_to(b"hello", server.local_addr().unwrap()).unwrap();
+        assert!(await_that(|| end.messages() == 1));
+        let report = end.report();
+        assert_eq!((report.refused, report.returned_bytes), (refused, 0), "{report:?}");
+    }
+}
+
+#[test]
+fn a_socket_that_was_taken_back_is_like_any_other() {
+    if !privileged("a socket that comes back from the kernel") {
+        return;
+    }
+    let [mut client, mut server] = tcp_pair();
+    let mut message = [0; 6];
+    for way in 0..3 {
+        let end = attach(&server, ECHO, 6);
+        client.write_all(b"kernel").unwrap();
+        client.read_exact(&mut message).unwrap();
+        match way {
+            0 => assert_eq!(end.detach().unwrap().messages, 1),
+            _ => drop(end),
+        }
+        client.write_all(b"reader").unwrap();
+        server.read_exact(&mut message).unwrap();
+        assert_eq!(&message, b"reader");
+        server.write_all(b"writer").unwrap();
+        client.read_exact(&mut message).unwrap();
+        assert_eq!(&message, b"writer");
+    }
+    // The end of the stream as well.
+    drop(client);
+    assert_eq!(server.read(&mut message).unwrap(), 0);
+}
+
+#[test]
+fn whoever_has_the_socket_sees_the_end_of_the_stream() {
+    if !privileged("the end of a stream to the kernel") {
+        return;
+    }
+    for work in [ECHO, Work::Sink] {
+        let [mut client, mut server] = tcp_pair();
+        let end = attach(&server, work, 4);
+        client.write_all(b"last").unwrap();
+        assert!(await_that(|| end.messages() == 1));
+        drop(client);
+        assert_eq!(server.read(&mut [0]).map_err(|e| e.kind()).unwrap_or(0), 0);
+        assert_eq!((end.report().calls, end.report().bytes), (1, 4));
+    }
+}
+
+#[test]
+fn the_counts_outlive_their_socket() {
+    if !privileged("a socket that is closed under the kernel's end") {
+        return;
+    }
+    let [mut client, server] = tcp_pair();
+    let end = attach(&server, ECHO, 4);
+    client.write_all(b"last").unwrap();
+    client.read_exact(&mut [0; 4]).unwrap();
+    drop(server);
+    assert_eq!(client.read(&mut [0]).unwrap(), 0);
+    assert_eq!(end.detach().unwrap().messages, 1);
+}
+
+#[test]
+fn a_bounce_is_stopped() {
+    if !privileged("stopping a bounce") {
+        return;
+    }
+    let [mut client, server] = tcp_pair();
+    let (near, far) = (attach(&client, ECHO, 8), attach(&server, ECHO, 8));
+    client.write_all(&[7; 8]).unwrap();
+    assert!(await_that(|| near.messages() > 100));
+    near.stop();
+    // The one that came last did not go back.
+    assert!(await_that(|| near.report().bytes == near.report().returned_bytes + 8));
+    let at_rest = (near.messages(), far.messages());
+    assert_eq!(at_rest.0, at_rest.1);
+    thread::sleep(Duration::from_millis(20));
+    assert_eq!((near.messages(), far.messages()), at_rest);
+}
+
+/// What the two ends of a conversation do, and the length of the messages of each.
+fn conversations() -> [[(Work, u32); 2]; 2] {
+    let post = |bytes| Work::Reply { bytes };
+    [[(ECHO, 8), (ECHO, 8)], [(Work::Ask { bytes: bytes(8), until: None }, 40_000), (post(bytes(40_000)), 8)]]
+}
+
+#[test]
+fn sockets_are_closed_in_the_midst_of_a_bounce() {
+    if !privileged("closing sockets while a message bounces") {
+        return;
+    }
+    for (first, works) in [0, 1].into_iter().flat_map(|first| conversations().map(|works| (first, works))) {
+        let mut pair = tcp_pair().map(Some);
+        let ends = [0, 1].map(|i| attach(pair[i].as_ref().unwrap(), works[i].0, works[i].1));
+        pair[0].as_mut().unwrap().write_all(&[7; 8]).unwrap();
+        assert!(await_that(|| ends[0].messages() > 100));
+        pair[first] = None;
+        pair[1 - first] = None;
+        for end in ends {
+            assert!(end.detach().unwrap().messages > 0);
+        }
+    }
+}
+
+#[test]
+fn ends_are_taken_away_in_the_midst_of_a_bounce() {
+    if !privileged("taking ends away while a message bounces") {
+        return;
+    }
+    for (first, works) in [0, 1].into_iter().flat_map(|first| conversations().map(|works| (first, works))) {
+        let mut pair = tcp_pair();
+        let mut ends = [0, 1].map(|i| Some(attach(&pair[i], works[i].0, works[i].1)));
+        pair[0].write_all(&[7; 8]).unwrap();
+        assert!(await_that(|| ends[0].as_ref().unwrap().messages() > 100));
+        for which in [first, 1 - first] {
+            assert!(ends[which].take().unwrap().detach().unwrap().messages > 0);
+        }
+    }
+}
+
+/// What is said to a process of this test program that is to be killed.
+const VICTIM: &str = "NETFATHOM_TEST_MESSAGE_VICTIM";
+
+/// The numbers of a program and a map of it.
+fn loaded(end: &KernelEnd) -> [u32; 2] {
+    let program = end.object.progs().find(|p| p.autoload()).unwrap();
+    let map = map(&end.object, SOCKETS).unwrap();
+    [Program::id_from_fd(program.as_fd()).unwrap(), map.info().unwrap().info.id]
+}
+
+/// How many of those are there.
+fn present(ids: &[[u32; 2]]) -> usize {
+    let programs = ProgInfoIter::default().filter(|p| ids.iter().any(|id| id[0] == p.id));
+    let maps = MapInfoIter::default().filter(|m| ids.iter().any(|id| id[1] == m.id));
+    programs.count() + maps.count()
+}
+
+#[test]
+fn a_process_that_is_killed_leaves_nothing() {
+    const SAME: &str = "message::tests::ending::a_process_that_is_killed_leaves_nothing";
+    if !privileged("kill -9 of a process with ends in the kernel") {
+        return;
+    }
+    if env::var_os(VICTIM).is_some() {
+        return bounce_until_killed();
+    }
+    let mut victim = Command::new(env::current_exe().unwrap());
+    victim.args([SAME, "--exact", "--nocapture"]).env(VICTIM, "1").stdout(Stdio::piped());
+    let mut victim = victim.spawn().unwrap();
+    let mut said = std::io::BufReader::new(victim.stdout.take().unwrap());
+    let mut ids = None;
+    while ids.is_none() {
+        let mut line = String::new();
+        assert!(std::io::BufRead::read_line(&mut said, &mut line).unwrap() > 0, "no numbers");
+        ids = line.rsplit_once("bouncing ").map(|(_, ids)| {
+            let ids: Vec<u32> = ids.split_whitespace().map(|id| id.parse().unwrap()).collect();
+            ids.as_chunks::<2>().0.to_vec()
+        });
+    }
+    let ids = ids.unwrap();
+    let before = present(&ids);
+    victim.kill().unwrap();
+    victim.wait().unwrap();
+    assert_eq!((ids.len(), before), (4, 8));
+    assert!(await_that(|| present(&ids) == 0));
+}
+
+fn bounce_until_killed() {
+    let conversations = conversations().map(|works| {
+        let mut pair = tcp_pair();
+        let ends = [0, 1].map(|i| attach(&pair[i], works[i].0, works[i].1));
+        pair[0].write_all(&[7; 8]).unwrap();
+        assert!(await_that(|| ends[0].messages() > 100));
+        (pair, ends)
+    });
+    let ids = conversations.iter().flat_map(|(_, ends)| ends).flat_map(loaded);
+    println!("bouncing {}", ids.map(|id| id.to_string()).collect::<Vec<_>>().join(" "));
+    thread::sleep(Duration::from_secs(60));
+}
+
+/// The part of the time that the kernel's workers ran while something was done.
+fn workers_share(work: impl FnOnce()) -> f64 {
+    let before = KernelWorkers::read().unwrap();
+    let start = Instant::now();
+    work();
+    let passed = start.elapsed();
+    let ran = KernelWorkers::read().unwrap().since(&before);
+    println!("{ran:?} in {passed:?}");
+    ran.ran_ns as f64 / passed.as_nanos() as f64
+}
+
+#[test]
+fn a_bounce_is_worked_on_by_the_kernels_workers() {
+    if !privileged("the kernel's workers during a bounce") {
+        return;
+    }
+    let bounce = || {
+        let [mut client, server] = tcp_pair();
+        let near = attach(&client, Work::Echo { until: Some(200_000) }, 8);
+        let _far = attach(&server, ECHO, 8);
+        client.write_all(&[7; 8]).unwrap();
+        let start = Instant::now();
+        while near.messages() < 200_000 && start.elapsed() < Duration::from_secs(60) {
+            thread::sleep(Duration::from_millis(10));
+        }
+        assert_eq!(near.messages(), 200_000);
+        let report = near.report();
+        let q = |q| report.intervals.quantile(q);
+        println!("mean {:?} p50 {:?} p99 {:?}", report.mean_interval_ns(), q(0.5), q(0.99));
+    };
+    let busy = workers_share(bounce);
+    // Other tests bounce too.
+    let rests = [(); 10].map(|()| workers_share(|| thread::sleep(Duration::from_millis(100))));
+    let rest = rests.into_iter().fold(f64::MAX, f64::min);
+    assert!(busy > 0.2 && busy > 4.0 * rest, "{busy} of the time, at rest {rest}");
+}

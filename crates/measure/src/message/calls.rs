@@ -1,0 +1,74 @@
+//! System calls of the ends, counted by the kernel in trials of their own: counting takes time.
+
+use netfathom_bpf::calls::{CallCount, Calls, ENDS};
+use netfathom_model::layer::End as Whose;
+use netfathom_model::plan::MessagePlan;
+use netfathom_model::record::{CallCount as Named, Counted};
+use netfathom_sys::cpu::thread_id;
+
+use super::cells::timing;
+use super::end::End;
+use super::order::Cell;
+use super::shot::Shot;
+
+/// What tells the kernel to stop counting is a call itself.
+const OURS: &str = "bpf";
+/// Short: calls a message do not change with time.
+const MOST_NS: u64 = 300_000_000;
+
+/// The threads of an end, while their calls are counted.
+pub struct Followed<'a> {
+    calls: &'a Calls,
+    /// The calling thread is the last one.
+    threads: Vec<u32>,
+}
+
+impl<'a> Followed<'a> {
+    /// Counts those of the calling thread and of its end's own ones.
+    pub fn begin(calls: &'a Calls, end: &dyn End, whose: Whose) -> Self {
+        let followed = |&thread: &u32| calls.follow(thread, whose as usize).is_ok();
+        let threads = end.threads().into_iter().chain([thread_id()]).filter(followed).collect();
+        Self { calls, threads }
+    }
+}
+
+impl Drop for Followed<'_> {
+    fn drop(&mut self) {
+        for &thread in self.threads.iter().rev() {
+            // It is followed.
+            let _ = self.calls.let_go(thread);
+        }
+    }
+}
+
+/// What was added since.
+pub fn since(now: &[Vec<CallCount>; ENDS], then: &[Vec<CallCount>; ENDS]) -> [Vec<CallCount>; ENDS] {
+    std::array::from_fn(|end| {
+        let before = |number| then[end].iter().find(|c| c.number == number).map_or(0, |c| c.count);
+        let added =
+            now[end].iter().map(|c| CallCount { number: c.number, count: c.count - before(c.number) });
+        added.filter(|c| c.count > 0).collect()
+    })
+}
+
+/// The plan of a trial in which they are counted.
+pub fn plan(of: &MessagePlan) -> MessagePlan {
+    MessagePlan { least_ns: 0, most_ns: of.most_ns.min(MOST_NS), ..of.clone() }
+}
+
+/// Calls a message, as a record has them.
+pub fn per_message(plan: &MessagePlan, cell: &Cell, shot: &Shot) -> Counted {
+    let messages = timing(plan.test, cell.placement, shot).messages;
+    let Some(calls) = &shot.calls else { return Counted::Not("they were not counted".into()) };
+    let ends = [Whose::Client, Whose::Server];
+    let named = ends.into_iter().zip(calls).flat_map(|(end, calls)| {
+        calls.iter().filter_map(move |call| {
+            let name = call.name().map_or_else(|| format!("number {}", call.number), Into::into);
+            let per_message = call.count as f64 / messages.max(1) as f64;
+            (name != OURS).then_some(Named { end, name, per_message })
+        })
+    });
+    let mut named: Vec<Named> = named.collect();
+    named.sort_by(|a, b| a.end.cmp(&b.end).then(b.per_message.total_cmp(&a.per_message)));
+    Counted::Calls(named)
+}

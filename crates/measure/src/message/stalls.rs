@@ -1,0 +1,224 @@
+//! What keeps messages waiting, recognised by its times and by what the kernel counted.
+
+use std::ops::Range;
+
+use netfathom_model::layer::{End, Form, Layer, SocketOption};
+use netfathom_model::plan::MessageTest;
+use netfathom_model::record::{Distribution, MessageCell, MessageResult, Stall};
+use netfathom_model::verdict::Finding;
+use netfathom_stats::bucket_bounds;
+
+/// As long as Linux puts an acknowledgement off at first, and what a busy machine adds
+/// (TCP_DELACK_MIN, 40 ms).
+const DELAYED_NS: Range<u64> = 36_000_000..60_000_000;
+/// One at each end, one after the other.
+const DELAYED_TWICE_NS: Range<u64> = 72_000_000..120_000_000;
+/// The shortest retransmission time-out (TCP_RTO_MIN, 200 ms).
+const TIMEOUT_NS: u64 = 190_000_000;
+/// A stall is what so many of the messages meet.
+const COMB: f64 = 0.1;
+/// Acknowledgements that were put off, a message: a stalled round trip has one at least.
+const PUT_OFF: f64 = 0.05;
+/// The tail is made of waits for a processor if it is so many times as long as the median,
+const SPIKE: i64 = 20;
+/// and longer than this.
+const SPIKE_NS: i64 = 500_000;
+
+/// What stalls a cell; `None` where nothing does, or it cannot be told.
+pub fn stall(test: MessageTest, cell: &MessageCell) -> Option<Stall> {
+    if test != MessageTest::Oneway {
+        if put_off_per_message(cell).is_some_and(|n| n >= PUT_OFF) {
+            if share_within(&cell.times, DELAYED_TWICE_NS) >= COMB {
+                return Some(Stall::NagleBoth);
+            }
+            if share_within(&cell.times, DELAYED_NS) >= COMB {
+                return Some(Stall::NagleOne);
+            }
+        }
+        if timeouts(cell) > 0 && share_within(&cell.times, TIMEOUT_NS..u64::MAX) > 0.0 {
+            return Some(Stall::Timeouts);
+        }
+        let (median, tail) = (cell.times.p50_ns, cell.times.p99_ns);
+        let waits = waited_share(cell).is_some_and(|share| share >= 0.5);
+        if tail > SPIKE_NS && tail > SPIKE.saturating_mul(median) && waits {
+            return Some(Stall::WakeUps);
+        }
+    }
+    None
+}
+
+/// Acknowledgements that were put off until their timer ran out, a message.
+pub fn put_off_per_message(cell: &MessageCell) -> Option<f64> {
+    let counted = cell.trials.iter().map(|t| Some((t.tcp?.delayed_acks, t.messages)));
+    let (put_off, messages) =
+        counted.collect::<Option<Vec<_>>>()?.into_iter().fold((0, 0), |(a, n), (b, m)| (a + b, n + m));
+    (messages > 0).then(|| put_off as f64 / messages as f64)
+}
+
+fn timeouts(cell: &MessageCell) -> u64 {
+    cell.trials.iter().filter_map(|t| Some(t.tcp?.timeouts)).sum()
+}
+
+/// Part of the times within a range, by the middles of their buckets.
+pub fn share_within(times: &Distribution, range: Range<u64>) -> f64 {
+    let middle = |index: u32| {
+        let (low, high) = bucket_bounds(index as usize, times.grain);
+        low + (high - low) / 2
+    };
+    let within: u64 =
+        times.buckets.iter().filter(|&&(i, _)| range.contains(&middle(i))).map(|&(_, count)| count).sum();
+    within as f64 / times.n.max(1) as f64
+}
+
+/// Part of the time beyond the median that the ends' threads were ready and waited for a processor.
+fn waited_share(cell: &MessageCell) -> Option<f64> {
+    let run_delay = |t: &netfathom_model::record::MessageTrial| {
+        Some(t.client.run_delay_ns.unwrap_or(0) + t.server.run_delay_ns?)
+    };
+    let waited: u64 = cell.trials.iter().map(run_delay).collect::<Option<Vec<_>>>()?.iter().sum();
+    let beyond = cell.times.sum_ns as f64 - cell.times.p50_ns as f64 * cell.times.n as f64;
+    (beyond > 0.0).then(|| waited as f64 / beyond)
+}
+
+/// Whether small writes wait at an end until what was sent before is acknowledged.
+fn nagles(layer: &Layer, end: End) -> bool {
+    matches!(layer, Layer::Bare { form: Form::Two, .. })
+        && ![SocketOption::NoDelay, SocketOption::Cork, SocketOption::More]
+            .iter()
+            .any(|&option| layer.has(option, end))
+}
+
+/// Each kind of stall once, of the cell that it is worst in.
+pub fn findings(result: &MessageResult) -> Vec<Finding> {
+    let mut worst: Vec<(Stall, &MessageCell)> = Vec::new();
+    for cell in &result.cells {
+        let Some(stall) = stall(result.plan.test, cell) else { continue };
+        match worst.iter_mut().find(|known| known.0 == stall) {
+            None => worst.push((stall, cell)),
+            Some(known) if known.1.times.p99_ns < cell.times.p99_ns => known.1 = cell,
+            Some(_) => {}
+        }
+    }
+    worst.into_iter().map(|(stall, cell)| finding(stall, cell)).collect()
+}
+
+fn finding(stall: Stall, cell: &MessageCell) -> Finding {
+    let ms = |ns: i64| ns as f64 / 1e6;
+    let (p50, p99) = (ms(cell.times.p50_ns), ms(cell.times.p99_ns));
+    let seen = format!(
+        "{} with {} bytes: the median takes {p50:.2} ms, the 99th percentile {p99:.2} ms",
+        cell.layer, cell.bytes
+    );
+    let (cause, evidence, remedy) = match stall {
+        Stall::NagleBoth | Stall::NagleOne => nagle(stall, cell),
+        Stall::Timeouts => (
+            "segments were lost, and sent again when their time was out (200 ms at least)".into(),
+            format!("the kernel counted {} time-outs", timeouts(cell)),
+            "look where they are dropped (netfathom host, ip -s link)".into(),
+        ),
+        Stall::WakeUps => (
+            "an end was ready and had no processor: another thread had it".into(),
+            format!(
+                "by the scheduler's count the ends waited for a processor for {:.0} % of the time beyond the median",
+                100.0 * waited_share(cell).unwrap_or(0.0)
+            ),
+            "keep other work off these processors, or put both ends on one (--cpus same)".into(),
+        ),
+    };
+    Finding { seen, cause, evidence, remedy }
+}
+
+fn nagle(stall: Stall, cell: &MessageCell) -> (String, String, String) {
+    let which: Vec<&str> = [End::Client, End::Server]
+        .into_iter()
+        .filter(|&end| nagles(&cell.layer, end))
+        .map(End::name)
+        .collect();
+    let which = if which.is_empty() { "an end".into() } else { format!("the {}", which.join(" and the ")) };
+    let cause = format!(
+        "{which} writes header and body apart, and Nagle's algorithm keeps the body back until the header is \
+         acknowledged, which the other end puts off for 40 ms, as it has nothing to send yet{}",
+        if stall == Stall::NagleBoth { "; the answer meets the same" } else { "" }
+    );
+    let evidence = format!(
+        "{:.0} % of the times are between 36 and 60 ms, {:.0} % between 72 and 120 ms; the kernel counted {:.2} \
+         acknowledgements a message whose timer ran out",
+        100.0 * share_within(&cell.times, DELAYED_NS),
+        100.0 * share_within(&cell.times, DELAYED_TWICE_NS),
+        put_off_per_message(cell).unwrap_or(0.0)
+    );
+    (
+        cause,
+        evidence,
+        "write a message in one call, or set TCP_NODELAY at both ends; others are compared below".into(),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use netfathom_model::plan::Placement;
+    use netfathom_model::record::{Counted, EndCost, MessageTrial, TcpCounts};
+    use netfathom_stats as stats;
+
+    use super::*;
+
+    fn cell(
+        layer: &str,
+        times_ns: &[(i64, u64)],
+        delayed_acks: u64,
+        timeouts: u64,
+        waited_ns: u64,
+    ) -> MessageCell {
+        let mut times = stats::Distribution::new(7);
+        times_ns.iter().for_each(|&(ns, count)| times.add_many(ns, count));
+        let end = EndCost { run_delay_ns: Some(waited_ns), ..EndCost::default() };
+        let trial = MessageTrial {
+            index: 0,
+            round: 0,
+            messages: times.moments.n,
+            lost: 0,
+            duration_ns: 1,
+            cut_short: false,
+            p50_ns: 0,
+            p99_ns: 0,
+            client: end,
+            server: end,
+            kernel_workers_ns: None,
+            tcp: Some(TcpCounts { delayed_acks, timeouts, retransmitted: 0 }),
+        };
+        MessageCell {
+            layer: layer.parse().unwrap(),
+            bytes: 64,
+            placement: Placement::UU,
+            pair: 0,
+            trials: vec![trial],
+            rate: None,
+            ratio: None,
+            times: (&times).into(),
+            lag: None,
+            calls: Counted::Not(String::new()),
+        }
+    }
+
+    #[test]
+    fn stalls_are_told_apart() {
+        let told = |cell: &MessageCell| stall(MessageTest::Pingpong, cell);
+        assert_eq!(told(&cell("two", &[(88_000_000, 20)], 40, 0, 0)), Some(Stall::NagleBoth));
+        assert_eq!(told(&cell("two+nodelay@client", &[(44_000_000, 20)], 20, 0, 0)), Some(Stall::NagleOne));
+        // A path of 44 ms has the same times, and no acknowledgement is put off.
+        assert_eq!(told(&cell("two", &[(44_000_000, 20)], 0, 0, 0)), None);
+        assert_eq!(told(&cell("write", &[(20_000, 99), (210_000_000, 1)], 0, 1, 0)), Some(Stall::Timeouts));
+        let spikes = [(20_000, 900), (3_000_000, 100)];
+        assert_eq!(told(&cell("write", &spikes, 0, 0, 150_000_000)), Some(Stall::WakeUps));
+        assert_eq!(told(&cell("write", &spikes, 0, 0, 1_000_000)), None);
+        assert_eq!(told(&cell("write", &[(20_000, 1000)], 0, 0, 0)), None);
+    }
+
+    #[test]
+    fn a_finding_names_the_ends_that_hold_back() {
+        let both = finding(Stall::NagleBoth, &cell("two", &[(88_000_000, 20)], 40, 0, 0));
+        assert!(both.cause.starts_with("the client and the server writes"), "{}", both.cause);
+        let one = finding(Stall::NagleOne, &cell("two+nodelay@client", &[(44_000_000, 20)], 20, 0, 0));
+        assert!(one.cause.starts_with("the server writes") && one.evidence.contains("100 % of the times"));
+    }
+}
