@@ -4,8 +4,8 @@ use std::thread;
 use netfathom_testkit::{privileged, skipped};
 
 use super::*;
-use crate::counters;
 use crate::lab::{DEVICE, Lab};
+use crate::{counters, cpu};
 
 type Load = fn() -> Result<Box<dyn Library>, PeerError>;
 
@@ -117,6 +117,24 @@ fn an_end_stands_where_it_is_made() {
             assert_eq!(text(&mut *server), Some(vec![7; 1000]));
         }
         assert!(came() - before > 100 * 1000, "they do not meet over the device");
+    }
+}
+
+#[test]
+fn an_ends_threads_are_on_the_processor_of_the_one_that_made_it() {
+    let cpu = *cpu::allowed().unwrap().last().unwrap();
+    for library in installed("an_ends_threads_are_on_the_processor_of_the_one_that_made_it") {
+        let made = thread::scope(|scope| {
+            let make = || {
+                cpu::pin(cpu).unwrap();
+                pair(&*library, 4)
+            };
+            scope.spawn(make).join().unwrap()
+        });
+        for thread in made.iter().flat_map(|end| end.threads()) {
+            let status = std::fs::read_to_string(format!("/proc/self/task/{thread}/status")).unwrap();
+            assert!(status.contains(&format!("Cpus_allowed_list:\t{cpu}\n")), "{status}");
+        }
     }
 }
 
