@@ -11,8 +11,8 @@ export PATH := $(PATH):$(HOME)/.cargo/bin
 help:
 	@echo 'make demo      build, measure this machine for a minute, write a report'
 	@echo 'make test      run every test that this machine can run, say what was skipped and why'
-	@echo 'make bench     what the tap costs, and how fast load, join and transfers are beside other programs,'
-	@echo '               as ratios; as root, on a machine at rest'
+	@echo 'make bench     what the tap costs, and how fast load, join, transfers and messages are beside other'
+	@echo '               programs, as ratios; as root, on a machine at rest'
 	@echo 'make build     build $(BINARY)'
 	@echo 'make install   copy it to $(PREFIX)/bin (PREFIX=DIR: elsewhere)'
 	@echo 'make clean     remove what was built'

@@ -85,7 +85,7 @@ pub enum Strategy {
     Batch,
 }
 
-/// Another project's library or program.
+/// Another project's library.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Peer {
@@ -93,8 +93,6 @@ pub enum Peer {
     Zmq,
     /// nng, by pair sockets.
     Nng,
-    /// The program sockperf, round trips only.
-    Sockperf,
 }
 
 impl Layer {
@@ -165,7 +163,6 @@ words! { Strategy:
 words! { Peer:
     Peer::Zmq = "zmq",
     Peer::Nng = "nng",
-    Peer::Sockperf = "sockperf",
 }
 
 /// As it is typed: `write+nodelay`, `two+nodelay@client`, `adaptive`, `zmq`.
@@ -193,7 +190,7 @@ impl fmt::Display for Layer {
 #[error(
     "`{text}` is no layer: write a form of bare sockets (write, writev, two, sendfile, xdp) with its options \
      (+nodelay, +cork, +more, +quickack, each for one end with @client or @server), a strategy of the library \
-     (adaptive, inline, thread, batch), or zmq, nng, sockperf"
+     (adaptive, inline, thread, batch), or another project's library (zmq, nng)"
 )]
 pub struct LayerError {
     text: String,
@@ -245,7 +242,6 @@ mod tests {
             "batch",
             "zmq",
             "nng",
-            "sockperf",
         ] {
             assert_eq!(text.parse::<Layer>().unwrap().to_string(), text);
         }

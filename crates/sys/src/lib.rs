@@ -18,6 +18,7 @@ pub mod link;
 pub mod netns;
 pub mod offload;
 pub mod packet_ring;
+pub mod peer;
 pub mod probe;
 pub mod route;
 mod rtnetlink;

@@ -63,19 +63,24 @@ fn merged(old: &Distribution, new: &stats::Distribution) -> Distribution {
     (&all).into()
 }
 
+/// Messages that did not come.
+fn lost(test: MessageTest, shot: &Shot) -> u64 {
+    match test {
+        MessageTest::Oneway => shot.client.messages.saturating_sub(shot.server.messages),
+        MessageTest::Pingpong | MessageTest::Post => shot.client.lost + shot.server.lost,
+    }
+}
+
 fn trial(test: MessageTest, placement: Placement, index: u32, round: u32, shot: Shot) -> MessageTrial {
     let timing = timing(test, placement, &shot);
     let oneway = test == MessageTest::Oneway;
     let first_ns = if oneway { shot.client.first_ns } else { timing.first_ns };
     let quantile = |q| timing.times.quantile(q).unwrap_or(0);
-    // Of a message that goes to and fro in the kernel one is always under way.
-    let lost = (oneway || placement == Placement::UU)
-        .then(|| shot.client.messages.saturating_sub(shot.server.messages));
     MessageTrial {
         index,
         round,
         messages: timing.timed,
-        lost: lost.unwrap_or(0),
+        lost: lost(test, &shot),
         duration_ns: timing.last_ns.saturating_sub(first_ns),
         cut_short: shot.client.cut_short || shot.server.cut_short,
         p50_ns: quantile(0.5),

@@ -1,27 +1,27 @@
 //! What an end takes: processor time, switches, segments.
 
-use std::os::fd::{AsFd, BorrowedFd};
+use std::os::fd::AsFd;
 
 use netfathom_model::record::EndCost;
 use netfathom_sys::cpu::{ThreadUsage, thread_id, thread_usage};
 use netfathom_sys::tcp_info;
 
 use super::end::End;
-use super::ground::Socket;
+use super::ground::Link;
 
 /// Readings of an end at the beginning of a trial.
 pub struct Meter<'a> {
-    socket: &'a Socket,
+    link: &'a Link,
     threads: Vec<(u32, ThreadUsage)>,
     segments: Option<u32>,
 }
 
 impl<'a> Meter<'a> {
     /// Reads what the calling thread and those of its end took so far.
-    pub fn start(end: &dyn End, socket: &'a Socket) -> Self {
+    pub fn start(end: &dyn End, link: &'a Link) -> Self {
         let all = end.threads().into_iter().chain([thread_id()]);
         let threads = all.filter_map(|thread| Some((thread, thread_usage(thread).ok()?))).collect();
-        Self { socket, threads, segments: segments(socket.as_fd()) }
+        Self { link, threads, segments: segments(link) }
     }
 
     /// What they took since; the threads are still there.
@@ -31,7 +31,7 @@ impl<'a> Meter<'a> {
             waits: Some(0),
             preemptions: Some(0),
             run_delay_ns: Some(0),
-            segments: segments(self.socket.as_fd()).zip(self.segments).map(|(now, then)| (now - then).into()),
+            segments: segments(self.link).zip(self.segments).map(|(now, then)| (now - then).into()),
         };
         for (thread, before) in self.threads {
             let now = thread_usage(thread).ok();
@@ -47,7 +47,8 @@ impl<'a> Meter<'a> {
     }
 }
 
-/// Segments that a socket of TCP has sent.
-fn segments(socket: BorrowedFd<'_>) -> Option<u32> {
-    tcp_info::read(socket).ok()?.segments_out
+/// Segments that a socket of TCP has sent; those of other projects' libraries are out of reach.
+fn segments(link: &Link) -> Option<u32> {
+    let Link::Socket(socket) = link else { return None };
+    tcp_info::read(socket.as_fd()).ok()?.segments_out
 }

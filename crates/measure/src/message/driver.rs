@@ -60,13 +60,13 @@ pub fn attach(
 ) -> Result<KernelEnd, EndError> {
     let work = if test == MessageTest::Oneway { Work::Sink } else { Work::Echo { until: None } };
     let [here, there] = addresses(datagrams(socket)?)?;
-    let index = link(ground, whose)?.index;
+    let index = device(ground, whose)?.index;
     Ok(ground.at(whose, || KernelEnd::at_driver(work, Flow { here, there }, index))??)
 }
 
 /// Makes the device of an end take frames of XDP, until what it returns is dropped.
 pub fn have_taken(ground: &Ground, whose: Whose) -> Result<XdpPass, EndError> {
-    let index = link(ground, whose)?.index;
+    let index = device(ground, whose)?.index;
     Ok(ground.at(whose, || XdpPass::attach(index))??)
 }
 
@@ -74,7 +74,7 @@ pub fn have_taken(ground: &Ground, whose: Whose) -> Result<XdpPass, EndError> {
 pub fn frames(ground: &Ground, socket: &Socket, load: Load) -> Result<Frames, EndError> {
     let socket = datagrams(socket)?;
     let [source, destination] = addresses(socket)?.map(SocketAddr::from);
-    let (near, far) = (link(ground, Whose::Client)?, link(ground, Whose::Server)?);
+    let (near, far) = (device(ground, Whose::Client)?, device(ground, Whose::Server)?);
     let ends =
         Ends { source_mac: near.mac, destination_mac: far.mac, source, destination, hop_limit: HOP_LIMIT };
     let frame = Frame::new(&ends, FLOW, HEADER_BYTES + load.message_bytes);
@@ -89,8 +89,8 @@ fn datagrams(socket: &Socket) -> Result<&UdpSocket, EndError> {
     }
 }
 
-fn link(ground: &Ground, whose: Whose) -> Result<&Link, EndError> {
-    ground.link(whose).ok_or_else(|| EndError::Unexpected("an end in the driver needs the lab".into()))
+fn device(ground: &Ground, whose: Whose) -> Result<&Link, EndError> {
+    ground.device(whose).ok_or_else(|| EndError::Unexpected("an end in the driver needs the lab".into()))
 }
 
 /// Where a connected socket is, and its peer.

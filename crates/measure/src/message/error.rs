@@ -4,6 +4,7 @@ use std::io;
 
 use netfathom_model::layer::{End, Layer};
 use netfathom_sys::cpu::CpuError;
+use netfathom_sys::peer::PeerError;
 
 use crate::lab::LabError;
 
@@ -19,6 +20,9 @@ pub enum MessageError {
     /// There are too few processors.
     #[error("--cpus cross: this process may use one processor only; choose --cpus same")]
     OneProcessor,
+    /// A library that was asked for by name is not here.
+    #[error(transparent)]
+    Peer(#[from] PeerError),
     /// A connection between the ends could not be made.
     #[error("cannot {action}: {source}")]
     Connect {
@@ -62,9 +66,15 @@ pub enum EndError {
     /// Its device cannot be made to take what a program sends.
     #[error(transparent)]
     Device(#[from] netfathom_bpf::sink::SinkError),
-    /// The host that its device is of is not there.
+    /// Another project's library said so.
+    #[error(transparent)]
+    Peer(#[from] PeerError),
+    /// The host that it is to stand on is not there.
     #[error(transparent)]
     Lab(#[from] LabError),
+    /// It cannot run on its processor.
+    #[error(transparent)]
+    Cpu(#[from] CpuError),
     /// It came to something that cannot be.
     #[error("{0}")]
     Unexpected(String),

@@ -59,7 +59,7 @@ pub fn run(
         let text = format!("the kernel would not send {} packets back", report.refused);
         return Err(EndError::Unexpected(text));
     }
-    let mut told = told(&report, done.cut_short);
+    let mut told = told(&report, done);
     if task.plan.test == MessageTest::Oneway {
         // What lies between arrivals is no time of a message.
         (told.timed, told.times) = (report.messages, Distribution::new(GRAIN));
@@ -93,27 +93,36 @@ fn begin(end: &mut dyn End, task: &Task<'_>) -> Result<Done, EndError> {
 /// Both in the kernel: the first message, and then it goes to and fro by itself.
 fn bounce(kernel: &KernelEnd, end: &mut dyn End, task: &Task<'_>) -> Result<Done, EndError> {
     let begin_ns = monotonic_ns();
+    let mut done = Done::nothing();
+    let (mut seen, mut since) = (0, Instant::now());
     end.send()?;
     end.flush()?;
     let mut next = Next::Go;
     while next == Next::Go {
         std::thread::sleep(NAP);
+        let now = kernel.messages();
+        if now > seen {
+            (seen, since) = (now, Instant::now());
+        } else if since.elapsed() > SILENCE {
+            done.has_lost(task)?;
+            end.send()?;
+            since = Instant::now();
+        }
         // The first message is no round trip, and what is asked is whether another one is the last.
         next = task.next(kernel.messages().saturating_sub(2), monotonic_ns() - begin_ns);
     }
-    Ok(Done { cut_short: next == Next::CutShort, ..Done::nothing() })
+    done.cut_short = next == Next::CutShort;
+    Ok(done)
 }
 
-fn told(report: &EndReport, cut_short: bool) -> Done {
-    let intervals = report.intervals.count();
+fn told(report: &EndReport, waited: Done) -> Done {
     Done {
         messages: report.messages,
         first_ns: report.first_message_ns.unwrap_or(0),
         last_ns: report.last_message_ns.unwrap_or(0),
-        timed: intervals,
-        cut_short,
+        timed: report.intervals.count(),
         times: distribution(&report.intervals, report),
-        lag: None,
+        ..waited
     }
 }
 

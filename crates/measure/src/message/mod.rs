@@ -1,9 +1,10 @@
 //! `netfathom message`: a message layer beside bare sockets, in the same run.
 //!
 //! [`run`] is the map: `order` has the cells and their turns, `ground` the two hosts and their
-//! connections, `kernel` and `driver` the ends that are in the kernel, `shot` makes one trial of a cell out of two `end`s and a test (`oneway`,
-//! `pingpong`, `post`), `cells` puts the trials together, `judge` says what they are worth, `stalls`
-//! recognises what keeps messages waiting, and `remedies` measures what helps.
+//! connections, `kernel` and `driver` the ends that are in the kernel, `peers` other projects'
+//! libraries, `shot` makes one trial of a cell out of two `end`s and a test (`oneway`, `pingpong`,
+//! `post`), `cells` puts the trials together, `judge` says what they are worth, `stalls` recognises
+//! what keeps messages waiting, and `remedies` measures what helps.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -30,9 +31,11 @@ mod oneway;
 mod order;
 mod pace;
 mod pairs;
+mod peers;
 mod pingpong;
 mod post;
 mod remedies;
+mod rendezvous;
 mod samples;
 mod shot;
 mod stalls;
@@ -42,6 +45,7 @@ pub use error::MessageError;
 
 use ground::Ground;
 use order::{Cell, Turn};
+use peers::Peers;
 use shot::Shot;
 
 /// Measures. Ends early, keeping the finished trials, once `stop` is set.
@@ -54,19 +58,22 @@ pub fn run(
     observer: &mut impl Observer<MessageResult>,
     stop: &AtomicBool,
 ) -> Result<Progressed<MessageResult>, RunError> {
-    let ground = Ground::build(plan).map_err(MeasureError::from)?;
-    let pairs = pairs::choose(plan).map_err(MeasureError::from)?;
+    let mut plan = plan.clone();
+    let (peers, missing) = Peers::load(&mut plan).map_err(MessageError::from).map_err(MeasureError::from)?;
+    let ground = Ground::build(&plan, peers).map_err(MeasureError::from)?;
+    let pairs = pairs::choose(&plan).map_err(MeasureError::from)?;
     let environment = environment::read(Vec::new(), ground.devices());
-    let (turns, absent) = order::of(plan, &pairs);
+    let (turns, mut absent) = order::of(&plan, &pairs);
+    absent.extend(missing);
     let result = MessageResult { plan: plan.clone(), pairs, cells: Vec::new(), absent, remedies: Vec::new() };
     let mut p = Progressed::new(environment, result);
     let mut steps =
         Steps { observer, done: 0, all: turns.len() + order::cells(&turns), planned: turns.len() };
     steps.keep(&mut p)?;
     let around = Around { ground: &ground, stop };
-    take_turns(plan, &turns, around, &mut steps, &mut p)?;
-    count_calls(plan, around, &mut steps, &mut p)?;
-    remedies::measure(plan, around, &mut steps, &mut p)?;
+    take_turns(&plan, &turns, around, &mut steps, &mut p)?;
+    count_calls(&plan, around, &mut steps, &mut p)?;
+    remedies::measure(&plan, around, &mut steps, &mut p)?;
     steps.keep(&mut p)?;
     Ok(p)
 }

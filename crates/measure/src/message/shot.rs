@@ -16,9 +16,9 @@ use netfathom_model::record::{EndCost, ProcessorPair, TcpCounts};
 use netfathom_sys::cpu::{self, KernelWorkers};
 
 use super::costs::Meter;
-use super::end::{self, End, Load};
+use super::end::{self, End, Load, Peer};
 use super::error::{EndError, MessageError};
-use super::ground::{Ground, Socket, counts};
+use super::ground::{Ground, Link, counts};
 use super::order::Cell;
 use super::task::{Done, Task};
 use super::{Around, calls, driver, kernel, oneway, pingpong, post};
@@ -77,21 +77,12 @@ pub fn make(
     Around { ground, stop }: Around<'_>,
     calls: Option<&Calls>,
 ) -> Result<Option<Shot>, MessageError> {
-    let (client, server) = ground.connect()?;
-    let task = Task::new(plan, pair.client == pair.server, stop);
+    let (client, server) = ground.link(&cell.layer)?;
+    let task = &Task::new(plan, pair.client == pair.server, stop);
     let meeting = Meeting::default();
     let (before, workers) = (ground.tcp_counts(), KernelWorkers::read().ok());
     let calls_before = calls.map(Calls::counts);
-    let place = |whose, cpu, socket| Place {
-        whose,
-        cpu,
-        ground,
-        socket,
-        cell,
-        task: &task,
-        meeting: &meeting,
-        calls,
-    };
+    let place = |whose, cpu, link| Place { whose, cpu, link, ground, cell, task, meeting: &meeting, calls };
     let places = [place(Whose::Client, pair.client, &client), place(Whose::Server, pair.server, &server)];
     let [client_end, server_end] = thread::scope(|scope| {
         let (ended, ends) = channel();
@@ -114,6 +105,11 @@ pub fn make(
     let (Some((client, client_cost)), Some((server, server_cost))) = (client_end, server_end) else {
         return Ok(None);
     };
+    let mut server = server;
+    if plan.test == MessageTest::Oneway && server.messages < client.messages {
+        // A message is known by its place among those that came: with gaps it is another one's time.
+        server.times = Done::nothing().times;
+    }
     let tcp = before.zip(ground.tcp_counts()).map(|(then, now)| counts(now.since(&then)));
     let workers = workers.zip(KernelWorkers::read().ok());
     let kernel_workers_ns = workers.map(|(then, now)| now.since(&then).ran_ns);
@@ -144,8 +140,8 @@ fn watch(ends: &std::sync::mpsc::Receiver<()>, most: Duration, stop: &AtomicBool
 struct Place<'a> {
     whose: Whose,
     cpu: usize,
+    link: &'a Link,
     ground: &'a Ground,
-    socket: &'a Socket,
     cell: &'a Cell,
     task: &'a Task<'a>,
     meeting: &'a Meeting,
@@ -164,7 +160,7 @@ fn start<'s, 'e: 's>(
         let outcome = place.run();
         if outcome.is_err() {
             place.meeting.failed.store(true, Release);
-            place.socket.cut();
+            place.link.cut();
         }
         // Nobody waits for it where the other one could not even start.
         let _ = ended.send(());
@@ -193,7 +189,7 @@ impl Place<'_> {
             self.task.finish(self.whose);
             return Ok(Some((done.map_err(told("broke off"))?, EndCost::default())));
         }
-        let meter = Meter::start(&*end, self.socket);
+        let meter = Meter::start(&*end, self.link);
         let followed = self.calls.map(|calls| calls::Followed::begin(calls, &*end, self.whose));
         let done = self.work(&mut *end).map_err(told("broke off"))?;
         drop(followed);
@@ -210,9 +206,10 @@ impl Place<'_> {
             Whose::Client => placement.kernel_client() && test != MessageTest::Oneway,
             Whose::Server => placement.kernel_server(),
         };
+        let Link::Socket(socket) = self.link else { return Ok(None) };
         let attach = || match driver::has(&self.cell.layer) {
-            true => driver::attach(self.ground, test, self.whose, self.socket),
-            false => kernel::attach(test, self.whose, self.cell, self.socket),
+            true => driver::attach(self.ground, test, self.whose, socket),
+            false => kernel::attach(test, self.whose, self.cell, socket),
         };
         in_kernel.then(attach).transpose()
     }
@@ -235,10 +232,19 @@ impl Place<'_> {
             }
             _ => Load { message_bytes: bytes, bulk_bytes: 0, grown: false },
         };
-        if self.whose == Whose::Client && driver::writes_frames(self.task.plan.test, self.cell) {
-            return Ok(Box::new(driver::frames(self.ground, self.socket, load)?));
+        match self.link {
+            Link::Socket(socket)
+                if self.whose == Whose::Client && driver::writes_frames(self.task.plan.test, self.cell) =>
+            {
+                Ok(Box::new(driver::frames(self.ground, socket, load)?))
+            }
+            Link::Socket(socket) => end::make(&self.cell.layer, self.whose, socket.again()?, load),
+            // Its threads begin where the one is that makes it.
+            Link::Own(library, meeting) => self.ground.at(self.whose, || {
+                cpu::pin(self.cpu)?;
+                Ok(Box::new(Peer::new(&**library, meeting, self.whose, load)?) as Box<dyn End>)
+            })?,
         }
-        end::make(&self.cell.layer, self.whose, self.socket.again()?, load)
     }
 
     fn work(&self, end: &mut dyn End) -> Result<Done, EndError> {

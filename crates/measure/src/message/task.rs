@@ -5,10 +5,11 @@ use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::time::{Duration, Instant};
 
 use netfathom_model::layer::End;
-use netfathom_model::plan::MessagePlan;
+use netfathom_model::plan::{Carrier, MessagePlan};
 use netfathom_stats::Distribution;
 use netfathom_sys::clock::monotonic_ns;
 
+use super::error::EndError;
 use super::samples::Samples;
 
 /// Resolution of times: a bucket is less than one percent wide.
@@ -18,6 +19,8 @@ pub const GRAIN: u32 = 7;
 const EVERY: u64 = 16;
 /// How much longer than its time an end may take before the other one goes on without it.
 const PATIENCE: Duration = Duration::from_secs(2);
+/// Messages in a row, at the beginning, of which nothing comes back.
+const MOST_LOST: u64 = 5;
 /// Between two looks at whether it has finished.
 const NAP: Duration = Duration::from_millis(1);
 
@@ -47,6 +50,8 @@ pub struct Done {
     pub last_ns: u64,
     /// Messages until then.
     pub timed: u64,
+    /// Messages of which nothing came back, so that another one was sent (UDP).
+    pub lost: u64,
     /// Whether time was over before there were enough.
     pub cut_short: bool,
     /// Times that this end took.
@@ -59,7 +64,20 @@ impl Done {
     /// Nothing yet.
     pub fn nothing() -> Self {
         let times = Distribution::new(GRAIN);
-        Self { messages: 0, first_ns: 0, last_ns: 0, timed: 0, cut_short: false, times, lag: None }
+        Self { messages: 0, first_ns: 0, last_ns: 0, timed: 0, lost: 0, cut_short: false, times, lag: None }
+    }
+
+    /// Nothing comes any more: over UDP a message was lost, which another one can stand for, if this
+    /// does not go on for ever.
+    ///
+    /// # Errors
+    /// If nothing can have been lost, or nearly everything is.
+    pub fn has_lost(&mut self, task: &Task<'_>) -> Result<(), EndError> {
+        self.lost += 1;
+        if task.plan.carrier == Carrier::Udp && self.lost <= MOST_LOST + self.timed {
+            return Ok(());
+        }
+        Err(EndError::Unexpected("nothing comes back from the other end".into()))
     }
 
     /// A message is here: from the last one to this it took one round, but for the first.

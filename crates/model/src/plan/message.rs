@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Place, PlanError, range};
-use crate::layer::{Form, Layer, Peer, SocketOption};
+use crate::layer::{Form, Layer, SocketOption};
 
 /// The longest message of the library, and of what it is compared with.
 const MOST_BYTES: u64 = 16 << 20;
@@ -76,6 +76,8 @@ pub struct MessagePlan {
     pub sizes_bytes: Vec<u64>,
     /// What carries the messages; the first one is what the others are compared with.
     pub layers: Vec<Layer>,
+    /// Whether other projects' libraries take part as well, as far as they are installed.
+    pub peers: bool,
     /// Which ends are in the kernel.
     pub placements: Vec<Placement>,
     /// On which processors the ends run.
@@ -187,6 +189,7 @@ impl MessagePlan {
             carrier: Carrier::Tcp,
             sizes_bytes: test.sizes_bytes(),
             layers: Self::usual_layers(Carrier::Tcp, place, &[Placement::UU]),
+            peers: false,
             placements: vec![Placement::UU],
             processors: ProcessorChoice::Sweep,
             cpus: Vec::new(),
@@ -268,6 +271,9 @@ impl MessagePlan {
                 "--rate: a client in the kernel keeps no rate; choose --placement UU or UK",
             ));
         }
+        if self.peers && self.carrier != Carrier::Tcp {
+            return Err(conflict("--peers: they are compared over TCP; choose --over tcp"));
+        }
         for (index, layer) in self.layers.iter().enumerate() {
             if self.layers[..index].contains(layer) {
                 return Err(conflict(&format!("--layers: {layer} is there twice")));
@@ -307,11 +313,6 @@ impl MessagePlan {
             Layer::Peer { .. } if !tcp => {
                 Err(conflict(&format!("--layers {layer}: it is compared over TCP; choose --over tcp")))
             }
-            Layer::Peer { name: Peer::Sockperf }
-                if self.test != MessageTest::Pingpong || self.rate_per_s.is_some() =>
-            {
-                Err(conflict("--layers sockperf: it is for pingpong, without --rate"))
-            }
             _ => Ok(()),
         }
     }
@@ -341,8 +342,7 @@ mod tests {
     #[test]
     fn what_cannot_be_is_refused_with_what_could() {
         type Change = fn(&mut MessagePlan);
-        let layer = |p: &mut MessagePlan, text: &str| p.layers.push(text.parse().unwrap());
-        let cases: [(Change, &str); 14] = [
+        let cases: [(Change, &str); 16] = [
             (|p| p.sizes_bytes.push(0), "--sizes 0"),
             (|p| p.sizes_bytes.clear(), "--sizes: times"),
             (|p| p.messages = 0, "--messages 0"),
@@ -359,6 +359,11 @@ mod tests {
             (|p| (p.test, p.rate_per_s) = (MessageTest::Post, Some(1e3)), "open loop"),
             (|p| (p.placements, p.rate_per_s) = (vec![Placement::KU], Some(1e3)), "keeps no rate"),
             (|p| p.layers.push(p.layers[0].clone()), "there twice"),
+            (|p| (p.carrier, p.layers) = (Carrier::Unix, vec!["zmq".parse().unwrap()]), "compared over TCP"),
+            (
+                |p| (p.carrier, p.layers, p.peers) = (Carrier::Unix, vec!["write".parse().unwrap()], true),
+                "--peers: they are compared",
+            ),
             (|p| p.place = Place::To(([127, 0, 0, 1], 1).into()), "on this host"),
         ];
         for (change, said) in cases {
@@ -367,9 +372,6 @@ mod tests {
             let error = wrong.validated().unwrap_err().to_string();
             assert!(error.contains(said), "{error}");
         }
-        let mut wrong = plan();
-        layer(&mut wrong, "sockperf");
-        assert!(wrong.validated().unwrap_err().to_string().contains("for pingpong"));
     }
 
     #[test]

@@ -9,9 +9,11 @@ mod bare;
 mod datagram;
 mod frames;
 mod library;
+mod peer;
 mod sendfile;
 
 pub use frames::Frames;
+pub use peer::Peer;
 
 /// Bytes of the header of bare messages: the body's length, little-endian.
 pub const HEADER_BYTES: usize = 4;
@@ -81,7 +83,7 @@ pub fn make(layer: &Layer, whose: Whose, socket: Socket, load: Load) -> Result<B
             Ok(Box::new(library::Library::new(*strategy, whose, socket, load)?))
         }
         (Layer::Peer { name }, _) => {
-            Err(EndError::Unexpected(format!("{} is not built into this program", name.name())))
+            Err(EndError::Unexpected(format!("{} makes its own sockets", name.name())))
         }
     }
 }

@@ -1,0 +1,109 @@
+//! sockperf, a program that measures round trips: it and the library take turns.
+
+use std::io::ErrorKind;
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::Duration;
+
+use netfathom_measure::stack::choice::spread;
+use netfathom_model::plan::MessageTest;
+use netfathom_stats::median;
+use netfathom_sys::cpu;
+
+use super::{AS_GOOD, Failure, run};
+
+const PORT: &str = "19871";
+const HOST: &str = "127.0.0.1";
+/// Its shortest message has 14 bytes. As with bare sockets, four are the header of a body.
+const SIZES: [u32; 3] = [64, 256, 1024];
+const HEADER_BYTES: u32 = 4;
+/// Its server says nothing when it listens.
+const SETTLE: Duration = Duration::from_millis(500);
+
+/// A program that runs, ended with this value.
+struct Server(Child);
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        // It may have ended by itself.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// Prints the library's times beside sockperf's, each end on a processor of its own.
+pub fn compare(rounds: u32) -> Result<(), Failure> {
+    let cpus = spread(1)?;
+    let server = start(cpus.reader, &["server", "--tcp", "-i", HOST, "-p", PORT]);
+    let server = match server {
+        Ok(child) => Server(child),
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            eprintln!("without sockperf: it is not installed (apt install sockperf)");
+            return Ok(());
+        }
+        Err(error) => return Err(error.into()),
+    };
+    thread::sleep(SETTLE);
+    for bytes in SIZES {
+        let (mut middle, mut tail) = (Vec::new(), Vec::new());
+        for round in 0..rounds {
+            // Who comes first takes turns as well.
+            let theirs_first = (round % 2 == 1).then(|| theirs(cpus.senders[0], bytes)).transpose()?;
+            let ours = ours(bytes)?;
+            let theirs = theirs_first.map_or_else(|| theirs(cpus.senders[0], bytes), Ok)?;
+            middle.push(ours[0] / theirs[0]);
+            tail.push(ours[1] / theirs[1]);
+        }
+        for (name, ratios) in [("median", middle), ("p99", tail)] {
+            let ratio = median(&ratios).ok_or("too few rounds")?;
+            println!(
+                "| pingpong, {bytes} B, each end on a processor of its own: {name} | {:.2} times sockperf ({:.2} to {:.2}) | at most {AS_GOOD:.1} |",
+                ratio.value, ratio.low, ratio.high
+            );
+        }
+    }
+    drop(server);
+    Ok(())
+}
+
+/// Starts sockperf on a processor, which it inherits.
+fn start(processor: usize, words: &[&str]) -> std::io::Result<Child> {
+    thread::scope(|scope| {
+        let start = || {
+            cpu::pin(processor).map_err(std::io::Error::other)?;
+            Command::new("sockperf")
+                .args(words)
+                .stdin(Stdio::null())
+                .stdout(Stdio::piped())
+                .stderr(Stdio::null())
+                .spawn()
+        };
+        scope.spawn(start).join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    })
+}
+
+/// Median and 99th percentile of a round trip with the library, in microseconds.
+fn ours(bytes: u32) -> Result<[f64; 2], Failure> {
+    let bytes = bytes.to_string();
+    let options =
+        ["--layers", "adaptive", "--sizes", &bytes, "--trials", "1", "--least", "500ms", "--cpus", "cross"];
+    let result = run::message(MessageTest::Pingpong, &options)?;
+    let trial = result.cells.first().and_then(|cell| cell.trials.first()).ok_or("no trial")?;
+    Ok([trial.p50_ns, trial.p99_ns].map(|ns| ns as f64 / 1e3))
+}
+
+/// The same with sockperf, which by itself halves them: --full-rtt has it not.
+fn theirs(processor: usize, bytes: u32) -> Result<[f64; 2], Failure> {
+    let size = (bytes + HEADER_BYTES).to_string();
+    let words = ["ping-pong", "--tcp", "--full-rtt", "-i", HOST, "-p", PORT, "-t", "1", "-m", &size];
+    let output = start(processor, &words)?.wait_with_output()?;
+    let text = String::from_utf8_lossy(&output.stdout);
+    let percentile = |name: &str| -> Result<f64, Failure> {
+        let line = text
+            .lines()
+            .find(|line| line.contains(name))
+            .ok_or_else(|| format!("sockperf says no {name}"))?;
+        Ok(line.rsplit('=').next().unwrap_or_default().trim().parse()?)
+    };
+    Ok([percentile("percentile 50.000")?, percentile("percentile 99.000")?])
+}
