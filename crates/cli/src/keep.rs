@@ -11,6 +11,7 @@ use std::{fs, io};
 use anyhow::{Context, Result, anyhow};
 use netfathom_measure::error::{MeasureError, RunError};
 use netfathom_measure::load::sender::Live;
+use netfathom_measure::message::MessageError;
 use netfathom_measure::observer::{Observer, Progressed, Step};
 use netfathom_model::record::{Measurement, Record, SCHEMA_VERSION, State};
 use netfathom_model::sample::Sample;
@@ -101,7 +102,9 @@ impl Run<'_> {
     /// A run that could not be made. What the user named wrongly is wrong usage.
     fn refused(&self, error: RunError) -> Result<ExitCode> {
         let mistyped = match &error {
-            RunError::Measure(MeasureError::Cpu(_)) => self.named_cpus,
+            RunError::Measure(MeasureError::Cpu(_) | MeasureError::Message(MessageError::Cpu(_))) => {
+                self.named_cpus
+            }
             RunError::Measure(MeasureError::NotAllowed(_) | MeasureError::Join(_)) => true,
             _ => false,
         };

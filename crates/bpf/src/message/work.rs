@@ -87,7 +87,7 @@ impl Work {
     ///
     /// # Errors
     /// What would have to be different.
-    pub(super) fn check(self, message_bytes: u32, datagrams: bool) -> Result<(), MessageError> {
+    pub fn check(self, message_bytes: u32, datagrams: bool) -> Result<(), MessageError> {
         let answer = self.answer_bytes().unwrap_or(0);
         let pieces = self.pieces();
         let unfit = |why: String| Err(MessageError::Unfit(why));

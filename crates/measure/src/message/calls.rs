@@ -6,7 +6,6 @@ use netfathom_model::plan::MessagePlan;
 use netfathom_model::record::{CallCount as Named, Counted};
 use netfathom_sys::cpu::thread_id;
 
-use super::cells::timing;
 use super::driver;
 use super::end::End;
 use super::order::Cell;
@@ -15,8 +14,8 @@ use super::shot::Shot;
 /// What tells the kernel to stop counting is a call itself. Of a client that writes frames by such calls they
 /// are counted all the same: it is one too many for all its messages.
 const OURS: &str = "bpf";
-/// Short: calls a message do not change with time.
-const MOST_NS: u64 = 300_000_000;
+/// How the ends wait for each other, and a client for its time; no layer waits like that.
+const WAITING: &str = "clock_nanosleep";
 
 /// The threads of an end, while their calls are counted.
 pub struct Followed<'a> {
@@ -29,7 +28,7 @@ impl<'a> Followed<'a> {
     /// Counts those of the calling thread and of its end's own ones.
     pub fn begin(calls: &'a Calls, end: &dyn End, whose: Whose) -> Self {
         let followed = |&thread: &u32| calls.follow(thread, whose as usize).is_ok();
-        let threads = end.threads().into_iter().chain([thread_id()]).filter(followed).collect();
+        let threads = end.threads().into_iter().flatten().chain([thread_id()]).filter(followed).collect();
         Self { calls, threads }
     }
 }
@@ -53,26 +52,18 @@ pub fn since(now: &[Vec<CallCount>; ENDS], then: &[Vec<CallCount>; ENDS]) -> [Ve
     })
 }
 
-/// The plan of a trial in which they are counted.
-pub fn plan(of: &MessagePlan) -> MessagePlan {
-    MessagePlan { least_ns: 0, most_ns: of.most_ns.min(MOST_NS), ..of.clone() }
-}
-
 /// Calls a message, as a record has them.
 pub fn per_message(plan: &MessagePlan, cell: &Cell, shot: &Shot) -> Counted {
-    let messages = timing(plan.test, cell.placement, shot).messages;
     let Some(calls) = &shot.calls else { return Counted::Not("they were not counted".into()) };
     let ends = [Whose::Client, Whose::Server];
     let writes_frames = driver::writes_frames(plan.test, cell);
     let named = ends.into_iter().zip(calls).flat_map(|(end, calls)| {
         calls.iter().filter_map(move |call| {
             let name = call.name().map_or_else(|| format!("number {}", call.number), Into::into);
-            let per_message = call.count as f64 / messages.max(1) as f64;
-            (name != OURS || writes_frames && end == Whose::Client).then_some(Named {
-                end,
-                name,
-                per_message,
-            })
+            let own = if end == Whose::Client { &shot.client } else { &shot.server };
+            let per_message = call.count as f64 / own.messages.max(1) as f64;
+            let ours = name == WAITING || name == OURS && !(writes_frames && end == Whose::Client);
+            (!ours).then_some(Named { end, name, per_message })
         })
     });
     let mut named: Vec<Named> = named.collect();

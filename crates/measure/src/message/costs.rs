@@ -12,30 +12,32 @@ use super::ground::Link;
 /// Readings of an end at the beginning of a trial.
 pub struct Meter<'a> {
     link: &'a Link,
-    threads: Vec<(u32, ThreadUsage)>,
+    /// `None` where it is not known which threads there are, or of one what it took.
+    threads: Option<Vec<(u32, ThreadUsage)>>,
     segments: Option<u32>,
 }
 
 impl<'a> Meter<'a> {
     /// Reads what the calling thread and those of its end took so far.
     pub fn start(end: &dyn End, link: &'a Link) -> Self {
-        let all = end.threads().into_iter().chain([thread_id()]);
-        let threads = all.filter_map(|thread| Some((thread, thread_usage(thread).ok()?))).collect();
+        let usage = |thread| Some((thread, thread_usage(thread).ok()?));
+        let threads = end.threads().and_then(|own| own.into_iter().chain([thread_id()]).map(usage).collect());
         Self { link, threads, segments: segments(link) }
     }
 
-    /// What they took since; the threads are still there.
-    pub fn stop(self) -> EndCost {
+    /// What the threads took since; they are still there.
+    pub fn stop(&self) -> EndCost {
+        let Some(threads) = &self.threads else { return EndCost::default() };
         let mut cost = EndCost {
             cpu_ns: Some(0),
             waits: Some(0),
             preemptions: Some(0),
             run_delay_ns: Some(0),
-            segments: segments(self.link).zip(self.segments).map(|(now, then)| (now - then).into()),
+            segments: None,
         };
-        for (thread, before) in self.threads {
-            let now = thread_usage(thread).ok();
-            let gained = |of: fn(&ThreadUsage) -> Option<u64>| of(now.as_ref()?)?.checked_sub(of(&before)?);
+        for (thread, before) in threads {
+            let now = thread_usage(*thread).ok();
+            let gained = |of: fn(&ThreadUsage) -> Option<u64>| of(now.as_ref()?)?.checked_sub(of(before)?);
             // Without one of its threads an end's sum would be a number that looks fine.
             let add = |sum: Option<u64>, of| sum.zip(gained(of)).map(|(a, b)| a + b);
             cost.cpu_ns = add(cost.cpu_ns, |u| Some(u.cpu_ns));
@@ -44,6 +46,11 @@ impl<'a> Meter<'a> {
             cost.run_delay_ns = add(cost.run_delay_ns, |u| u.run_delay_ns);
         }
         cost
+    }
+
+    /// Segments that its socket has sent since.
+    pub fn segments(&self) -> Option<u64> {
+        segments(self.link).zip(self.segments).map(|(now, then)| (now - then).into())
     }
 }
 

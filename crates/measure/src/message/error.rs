@@ -18,11 +18,14 @@ pub enum MessageError {
     #[error("{0}")]
     Cpu(#[from] CpuError),
     /// There are too few processors.
-    #[error("--cpus cross: this process may use one processor only; choose --cpus same")]
+    #[error("--cpus cross: it takes two processors; name two with --cpu, or choose --cpus same")]
     OneProcessor,
     /// A library that was asked for by name is not here.
     #[error(transparent)]
     Peer(#[from] PeerError),
+    /// Nothing that was asked for can be.
+    #[error("there is nothing to measure: {0}")]
+    Nothing(String),
     /// A connection between the ends could not be made.
     #[error("cannot {action}: {source}")]
     Connect {

@@ -6,14 +6,14 @@ use std::time::{Duration, Instant};
 
 use netfathom_bpf::message::{EndReport, KernelEnd, Programs, Work};
 use netfathom_model::layer::{End as Whose, Layer};
-use netfathom_model::plan::MessageTest;
+use netfathom_model::plan::{Carrier, MessagePlan, MessageTest, Placement};
 use netfathom_stats::{Distribution, Histogram, Moments, bucket_bounds};
 use netfathom_sys::clock::monotonic_ns;
 
 use super::end::{End, HEADER_BYTES};
 use super::error::EndError;
 use super::ground::Socket;
-use super::order::Cell;
+use super::order::{Cell, Reason};
 use super::post::REQUEST_BYTES;
 use super::task::{Done, GRAIN, Next, Task};
 
@@ -24,16 +24,21 @@ const SILENCE: Duration = Duration::from_millis(300);
 
 /// Gives a connected socket to the kernel, before anything was sent.
 pub fn attach(test: MessageTest, whose: Whose, cell: &Cell, socket: &Socket) -> Result<KernelEnd, EndError> {
+    let (work, comes) = work(test, whose, cell.bytes);
+    Ok(Programs::load(work, comes)?.attach(socket.as_fd())?)
+}
+
+/// What it does with messages of this test, and how long those are that come to it.
+fn work(test: MessageTest, whose: Whose, bytes: u64) -> (Work, NonZeroU32) {
     // The library's messages have a header of four bytes too, as long as they are short.
     let framed = |body: usize| u32::try_from(body + HEADER_BYTES).unwrap_or(u32::MAX);
-    let (body, request) = (framed(cell.bytes as usize), framed(REQUEST_BYTES));
-    let (work, comes) = match (test, whose) {
+    let (body, request) = (positive(framed(bytes as usize)), positive(framed(REQUEST_BYTES)));
+    match (test, whose) {
         (MessageTest::Oneway, _) => (Work::Sink, body),
         (MessageTest::Pingpong, _) => (Work::Echo { until: None }, body),
-        (MessageTest::Post, Whose::Client) => (Work::Ask { bytes: positive(request), until: None }, body),
-        (MessageTest::Post, Whose::Server) => (Work::Reply { bytes: positive(body) }, request),
-    };
-    Ok(Programs::load(work, positive(comes))?.attach(socket.as_fd())?)
+        (MessageTest::Post, Whose::Client) => (Work::Ask { bytes: request, until: None }, body),
+        (MessageTest::Post, Whose::Server) => (Work::Reply { bytes: body }, request),
+    }
 }
 
 fn positive(bytes: u32) -> NonZeroU32 {
@@ -103,7 +108,7 @@ fn bounce(kernel: &KernelEnd, end: &mut dyn End, task: &Task<'_>) -> Result<Done
         let now = kernel.messages();
         if now > seen {
             (seen, since) = (now, Instant::now());
-        } else if since.elapsed() > SILENCE {
+        } else if task.plan.carrier == Carrier::Udp && since.elapsed() > SILENCE {
             done.has_lost(task)?;
             end.send()?;
             since = Instant::now();
@@ -149,21 +154,46 @@ fn distribution(histogram: &Histogram, report: &EndReport) -> Distribution {
     Distribution { moments, histogram: histogram.clone() }
 }
 
+/// What the kernel says to ends of its own, if they are asked for and it refuses them.
+pub fn refusal(plan: &MessagePlan) -> Option<String> {
+    if plan.placements.iter().all(|&p| p == Placement::UU) {
+        return None;
+    }
+    let error = Programs::load(Work::Sink, NonZeroU32::MIN).err()?;
+    Some(format!("{error}; an end in the kernel needs CAP_BPF, CAP_PERFMON and CAP_NET_ADMIN"))
+}
+
 /// Why the kernel can be no end of such messages; `None` where it can.
-pub fn why_not(test: MessageTest, layer: &Layer, both: bool) -> Option<(&'static str, &'static str)> {
-    match layer {
-        Layer::Bare { .. } => None,
-        Layer::Library { .. } if test == MessageTest::Post => Some((
+pub fn why_not(plan: &MessagePlan, placement: Placement, layer: &Layer, bytes: u64) -> Option<Reason> {
+    let said = match layer {
+        Layer::Bare { .. } => return fits(plan, placement, bytes),
+        Layer::Library { .. } if plan.test == MessageTest::Post => (
             "the library announces buffers before a post, which no program of the kernel understands",
             "write: the same bytes without the library",
-        )),
-        Layer::Library { .. } if both => Some((
+        ),
+        Layer::Library { .. } if placement == Placement::KK => (
             "the library runs in user space, and both ends are in the kernel",
             "write: a message of the library has as many bytes",
-        )),
-        Layer::Library { .. } => None,
+        ),
+        Layer::Library { .. } if plan.test == MessageTest::Oneway => (
+            "the library sends as much as the other end has room for, which a sink in the kernel never tells",
+            "write: the same bytes without the library",
+        ),
+        Layer::Library { .. } => return None,
         Layer::Peer { .. } => {
-            Some(("it makes its own connections", "write: what the kernel does with messages as long"))
+            ("it makes its own connections", "write: what the kernel does with messages as long")
         }
-    }
+    };
+    Some(said.into())
+}
+
+/// Whether its programs can make such answers.
+fn fits(plan: &MessagePlan, placement: Placement, bytes: u64) -> Option<Reason> {
+    let ends = [(Whose::Client, placement.kernel_client()), (Whose::Server, placement.kernel_server())];
+    let unfit = |&(whose, _): &(Whose, bool)| {
+        let (work, comes) = work(plan.test, whose, bytes);
+        work.check(comes.get(), plan.carrier == Carrier::Udp).err()
+    };
+    let error = ends.iter().filter(|(_, in_kernel)| *in_kernel).find_map(unfit)?;
+    Some(Reason { why: error.to_string(), nearest: "the other sizes" })
 }

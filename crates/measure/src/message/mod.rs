@@ -8,6 +8,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::time::{Duration, Instant};
 
 use netfathom_bpf::calls::Calls;
 use netfathom_model::plan::MessagePlan;
@@ -48,6 +49,9 @@ use order::{Cell, Turn};
 use peers::Peers;
 use shot::Shot;
 
+/// A killed run loses no more than this, or a round if that is shorter.
+const KEEP: Duration = Duration::from_secs(5);
+
 /// Measures. Ends early, keeping the finished trials, once `stop` is set.
 ///
 /// # Errors
@@ -63,19 +67,28 @@ pub fn run(
     let ground = Ground::build(&plan, peers).map_err(MeasureError::from)?;
     let pairs = pairs::choose(&plan).map_err(MeasureError::from)?;
     let environment = environment::read(Vec::new(), ground.devices());
-    let (turns, mut absent) = order::of(&plan, &pairs);
+    let (turns, mut absent) = order::of(&plan, &pairs, kernel::refusal(&plan).as_deref());
+    if let (true, Some(cell)) = (turns.is_empty(), absent.first()) {
+        return Err(MeasureError::from(MessageError::Nothing(cell.why.clone())).into());
+    }
     absent.extend(missing);
     let result = MessageResult { plan: plan.clone(), pairs, cells: Vec::new(), absent, remedies: Vec::new() };
     let mut p = Progressed::new(environment, result);
-    let mut steps =
-        Steps { observer, done: 0, all: turns.len() + order::cells(&turns), planned: turns.len() };
+    let mut steps = Steps {
+        observer,
+        done: 0,
+        all: turns.len() + order::cells(&turns),
+        planned: turns.len(),
+        kept: Instant::now(),
+    };
     steps.keep(&mut p)?;
     let around = Around { ground: &ground, stop };
-    take_turns(&plan, &turns, around, &mut steps, &mut p)?;
-    count_calls(&plan, around, &mut steps, &mut p)?;
-    remedies::measure(&plan, around, &mut steps, &mut p)?;
+    let measured = take_turns(&plan, &turns, around, &mut steps, &mut p)
+        .and_then(|()| count_calls(&plan, around, &mut steps, &mut p))
+        .and_then(|()| remedies::measure(&plan, around, &mut steps, &mut p));
+    // What was finished is kept, however it ended.
     steps.keep(&mut p)?;
-    Ok(p)
+    measured.map(|()| p)
 }
 
 /// What every trial has.
@@ -106,6 +119,8 @@ struct Steps<'a, O> {
     done: usize,
     all: usize,
     planned: usize,
+    /// When the record was last written.
+    kept: Instant,
 }
 
 impl<O: Observer<MessageResult>> Steps<'_, O> {
@@ -120,6 +135,7 @@ impl<O: Observer<MessageResult>> Steps<'_, O> {
 
     fn keep(&mut self, p: &mut Progressed<MessageResult>) -> Result<(), RunError> {
         judge::conclude(p, self.planned);
+        self.kept = Instant::now();
         Ok(self.observer.keep(p)?)
     }
 }
@@ -136,8 +152,9 @@ fn take_turns<O: Observer<MessageResult>>(
         steps.begins("trial", &turn.cell);
         let Some(shot) = around.shot(plan, &turn.cell, &p.result.pairs, None)? else { break };
         cells::add(&mut p.result, &turn.cell, index as u32, turn.round, shot);
-        // A record after each round: within one there are hundreds of short trials.
-        if turns.get(index + 1).is_none_or(|next| next.round != turn.round) {
+        // Not after each of hundreds of short trials: writing takes a processor.
+        let ends_round = turns.get(index + 1).is_none_or(|next| next.round != turn.round);
+        if ends_round || steps.kept.elapsed() > KEEP {
             steps.keep(p)?;
         }
     }
@@ -151,7 +168,6 @@ fn count_calls<O: Observer<MessageResult>>(
     steps: &mut Steps<'_, O>,
     p: &mut Progressed<MessageResult>,
 ) -> Result<(), RunError> {
-    let plan = calls::plan(plan);
     let calls = match Calls::attach() {
         Ok(calls) => calls,
         Err(error) => {
@@ -163,8 +179,8 @@ fn count_calls<O: Observer<MessageResult>>(
     for at in 0..p.result.cells.len() {
         let cell = cells::key(&p.result.cells[at]);
         steps.begins("counting calls", &cell);
-        let Some(shot) = around.shot(&plan, &cell, &p.result.pairs, Some(&calls))? else { break };
-        p.result.cells[at].calls = calls::per_message(&plan, &cell, &shot);
+        let Some(shot) = around.shot(plan, &cell, &p.result.pairs, Some(&calls))? else { break };
+        p.result.cells[at].calls = calls::per_message(plan, &cell, &shot);
     }
     Ok(())
 }

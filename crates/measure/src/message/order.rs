@@ -30,14 +30,19 @@ pub struct Turn {
 }
 
 /// All trials: the layers of a point follow each other, in an order that each round shuffles anew,
-/// so that what drifts on the machine drifts for all of them; and what there can be none of.
-pub fn of(plan: &MessagePlan, pairs: &[ProcessorPair]) -> (Vec<Turn>, Vec<AbsentCell>) {
+/// so that what drifts on the machine drifts for all of them; and what there can be none
+/// of. `refusal` is what the kernel says to ends of its own at all.
+pub fn of(
+    plan: &MessagePlan,
+    pairs: &[ProcessorPair],
+    refusal: Option<&str>,
+) -> (Vec<Turn>, Vec<AbsentCell>) {
     let mut random = SplitMix64::new(plan.seed);
     let mut turns = Vec::new();
-    let absent = absent(plan);
+    let absent = absent(plan, refusal);
     for round in 0..plan.trials {
         for (placement, pair, bytes) in points(plan, pairs.len()) {
-            let mut layers = layers(plan, placement, bytes);
+            let mut layers = layers(plan, placement, bytes, refusal);
             shuffle(&mut layers, &mut random);
             let cell = |layer| Cell { layer, bytes, placement, pair };
             turns.extend(layers.into_iter().map(|layer| Turn { cell: cell(layer), round }));
@@ -69,8 +74,8 @@ fn shuffle<T>(items: &mut [T], random: &mut SplitMix64) {
 }
 
 /// The layers that there can be of a point, and what is nearest where there can be none.
-fn layers(plan: &MessagePlan, placement: Placement, bytes: u64) -> Vec<Layer> {
-    let can = |layer: &&Layer| why_not(plan, placement, bytes, layer).is_none();
+fn layers(plan: &MessagePlan, placement: Placement, bytes: u64, refusal: Option<&str>) -> Vec<Layer> {
+    let can = |layer: &&Layer| why_not(plan, placement, bytes, layer, refusal).is_none();
     let mut layers: Vec<Layer> = plan.layers.iter().filter(can).cloned().collect();
     if layers.is_empty() && sends_over_tcp(plan, placement) {
         layers.push(Layer::Bare { form: Form::Sendfile, options: Vec::new() });
@@ -83,57 +88,80 @@ fn sends_over_tcp(plan: &MessagePlan, placement: Placement) -> bool {
     plan.test == MessageTest::Oneway && plan.carrier == Carrier::Tcp && placement.kernel_client()
 }
 
-fn absent(plan: &MessagePlan) -> Vec<AbsentCell> {
-    let of =
-        |&placement: &Placement| plan.layers.iter().flat_map(move |layer| absent_of(plan, placement, layer));
+fn absent(plan: &MessagePlan, refusal: Option<&str>) -> Vec<AbsentCell> {
+    let of = |&placement: &Placement| {
+        plan.layers.iter().flat_map(move |layer| absent_of(plan, placement, layer, refusal))
+    };
     plan.placements.iter().flat_map(of).collect()
 }
 
 /// Each reason once, with the sizes that it is one for if there are others.
-fn absent_of(plan: &MessagePlan, placement: Placement, layer: &Layer) -> Vec<AbsentCell> {
-    let mut reasons: Vec<((&str, &str), Vec<String>)> = Vec::new();
+fn absent_of(
+    plan: &MessagePlan,
+    placement: Placement,
+    layer: &Layer,
+    refusal: Option<&str>,
+) -> Vec<AbsentCell> {
+    let mut reasons: Vec<(Reason, Vec<String>)> = Vec::new();
     for &bytes in &plan.sizes_bytes {
-        let Some(reason) = why_not(plan, placement, bytes, layer) else { continue };
+        let Some(reason) = why_not(plan, placement, bytes, layer, refusal) else { continue };
         match reasons.iter_mut().find(|(known, _)| *known == reason) {
             Some((_, sizes)) => sizes.push(bytes.to_string()),
             None => reasons.push((reason, vec![bytes.to_string()])),
         }
     }
-    let cell = |((why, nearest), sizes): ((&str, &str), Vec<String>)| {
+    let cell = |(Reason { why, nearest }, sizes): (Reason, Vec<String>)| {
         let of_all = sizes.len() == plan.sizes_bytes.len();
-        let why = if of_all { why.into() } else { format!("with {} bytes: {why}", sizes.join(", ")) };
+        let why = if of_all { why } else { format!("with {} bytes: {why}", sizes.join(", ")) };
         AbsentCell { placement, layer: Some(layer.clone()), why, nearest: nearest.into() }
     };
     reasons.into_iter().map(cell).collect()
 }
 
-/// Why there is no such cell, and what is nearest to it.
+/// Why there is no such cell.
 fn why_not(
     plan: &MessagePlan,
     placement: Placement,
     bytes: u64,
     layer: &Layer,
-) -> Option<(&'static str, &'static str)> {
+    refusal: Option<&str>,
+) -> Option<Reason> {
     if driver::has(layer) {
-        return driver::why_not(plan.test, placement, bytes);
+        return driver::why_not(plan.test, placement, bytes).map(Reason::from);
     }
     if placement == Placement::UU {
         return None;
     }
     let sendfile = matches!(layer, Layer::Bare { form: Form::Sendfile, .. });
     if sends_over_tcp(plan, placement) {
-        return (!sendfile).then_some((
+        return (!sendfile).then_some(Reason::from((
             "nothing in the kernel sends messages over TCP by itself",
             "sendfile: many messages a call, out of a file in memory without a copy",
-        ));
+        )));
     }
     if plan.test == MessageTest::Oneway && placement.kernel_client() {
-        return Some((
+        return Some(Reason::from((
             "no program that a socket can be given to sends datagrams by itself",
             "xdp: frames that a program writes in the driver, in the lab",
-        ));
+        )));
     }
-    kernel::why_not(plan.test, layer, placement == Placement::KK)
+    kernel::why_not(plan, placement, layer, bytes)
+        .or_else(|| Some(Reason { why: refusal?.into(), nearest: "both ends in user space" }))
+}
+
+/// Why there is no such cell, and what is nearest to it.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Reason {
+    /// Why not.
+    pub why: String,
+    /// What is nearest; empty where nothing is.
+    pub nearest: &'static str,
+}
+
+impl From<(&str, &'static str)> for Reason {
+    fn from((why, nearest): (&str, &'static str)) -> Self {
+        Self { why: why.into(), nearest }
+    }
 }
 
 #[cfg(test)]
@@ -154,7 +182,7 @@ mod tests {
             ..MessagePlan::paper(MessageTest::Oneway, Place::Lab)
         };
         let pairs = [ProcessorPair { shares: Shares::Same, client: 0, server: 0 }];
-        let (turns, absent) = of(&plan, &pairs);
+        let (turns, absent) = of(&plan, &pairs, None);
         let sizes = |layer: &str, placement| -> Vec<u64> {
             let is = |t: &&Turn| t.cell.layer.to_string() == layer && t.cell.placement == placement;
             turns.iter().filter(is).map(|t| t.cell.bytes).collect()

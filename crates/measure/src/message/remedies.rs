@@ -64,7 +64,7 @@ pub fn measure<O: Observer<MessageResult>>(
 fn stalled(result: &MessageResult) -> Vec<(Stall, Cell)> {
     let mut found: Vec<(Stall, Cell)> = Vec::new();
     for cell in result.cells.iter().filter(|cell| cell.placement == Placement::UU) {
-        let stall = stall(result.plan.test, cell);
+        let stall = result.pairs.get(cell.pair).and_then(|p| stall(result.plan.test, cell, p.shares));
         let Some(stall @ (Stall::NagleBoth | Stall::NagleOne)) = stall else { continue };
         if found.iter().all(|(_, known)| known.layer != cell.layer) {
             found.push((stall, cells::key(cell)));

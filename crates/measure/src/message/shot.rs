@@ -51,15 +51,21 @@ pub struct Shot {
 /// Where the two ends wait for each other.
 #[derive(Default)]
 struct Meeting {
+    /// How often an end was ready for something.
     ready: AtomicU32,
     failed: AtomicBool,
 }
 
+/// Both ends are made: each may be looked at.
+const MADE: u32 = 2;
+/// Both know what they took so far: messages may go.
+const METERED: u32 = 4;
+
 impl Meeting {
-    /// Waits for the other end; `false` if it will not come.
-    fn wait(&self) -> bool {
+    /// Waits until the other end is as far; `false` if it will not come.
+    fn wait(&self, until: u32) -> bool {
         self.ready.fetch_add(1, AcqRel);
-        while self.ready.load(Acquire) < 2 {
+        while self.ready.load(Acquire) < until {
             if self.failed.load(Acquire) {
                 return false;
             }
@@ -88,15 +94,20 @@ pub fn make(
         let (ended, ends) = channel();
         let [a, b] = places.map(|place| start(scope, place, ended.clone()));
         drop(ended);
+        if a.is_err() || b.is_err() {
+            meeting.failed.store(true, Release);
+        }
         watch(&ends, Duration::from_nanos(plan.most_ns) + OVERRUN, stop, || {
             client.cut();
             server.cut();
         });
-        [a, b].map(|thread| {
-            let thread = thread.map_err(MessageError::Thread)?;
+        let join = |thread: ScopedJoinHandle<'_, Outcome>| {
             thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-        })
-    });
+        };
+        // That there is no thread is told before what the other end made of it.
+        let (a, b) = (a.map(join), b.map(join));
+        Ok::<_, MessageError>([a.map_err(MessageError::Thread)?, b.map_err(MessageError::Thread)?])
+    })?;
     if stop.load(Relaxed) {
         return Ok(None);
     }
@@ -157,15 +168,31 @@ fn start<'s, 'e: 's>(
 ) -> io::Result<ScopedJoinHandle<'s, Outcome>> {
     let name = place.whose.name().to_owned();
     thread::Builder::new().name(name).spawn_scoped(scope, move || {
+        let mut leaving = Leaving { place: &place, ended, well: false };
         let outcome = place.run();
-        if outcome.is_err() {
-            place.meeting.failed.store(true, Release);
-            place.link.cut();
-        }
-        // Nobody waits for it where the other one could not even start.
-        let _ = ended.send(());
+        leaving.well = outcome.is_ok();
         outcome
     })
+}
+
+/// Tells the other end that this one is no longer there, however it left.
+struct Leaving<'a> {
+    place: &'a Place<'a>,
+    ended: Sender<()>,
+    well: bool,
+}
+
+impl Drop for Leaving<'_> {
+    fn drop(&mut self) {
+        let Place { meeting, task, link, whose, .. } = self.place;
+        meeting.failed.store(true, Release);
+        task.finish(*whose);
+        if !self.well {
+            link.cut();
+        }
+        // Nobody waits for it where the other one could not even start.
+        let _ = self.ended.send(());
+    }
 }
 
 impl Place<'_> {
@@ -181,19 +208,30 @@ impl Place<'_> {
             .then(|| driver::have_taken(self.ground, self.whose))
             .transpose()
             .map_err(told("cannot take frames from the driver"))?;
-        if !self.meeting.wait() {
+        if !self.meeting.wait(MADE) {
             return Ok(None);
         }
         if let Some(kernel) = kernel {
+            if !self.meeting.wait(METERED) {
+                return Ok(None);
+            }
             let done = kernel::run(kernel, &mut *end, self.whose, self.cell, self.task);
-            self.task.finish(self.whose);
             return Ok(Some((done.map_err(told("broke off"))?, EndCost::default())));
         }
         let meter = Meter::start(&*end, self.link);
         let followed = self.calls.map(|calls| calls::Followed::begin(calls, &*end, self.whose));
+        if !self.meeting.wait(METERED) {
+            return Ok(None);
+        }
         let done = self.work(&mut *end).map_err(told("broke off"))?;
         drop(followed);
         let cost = meter.stop();
+        self.task.finish(self.whose);
+        if self.whose == Whose::Client {
+            // What lies in its buffer has gone then.
+            self.task.await_finished(Whose::Server);
+        }
+        let cost = EndCost { segments: meter.segments(), ..cost };
         self.close(&mut *end).map_err(told("could not close"))?;
         Ok(Some((done, cost)))
     }
@@ -269,16 +307,12 @@ impl Place<'_> {
 
     /// The client closes once the server has read its meters, and the server when it sees that.
     fn close(&self, end: &mut dyn End) -> Result<(), EndError> {
-        self.task.finish(self.whose);
         if self.peer_in_kernel() {
             // It understands no close.
             return Ok(());
         }
         match self.whose {
-            Whose::Client => {
-                self.task.await_finished(Whose::Server);
-                end.finish()
-            }
+            Whose::Client => end.finish(),
             Whose::Server => {
                 while end.receive()? > 0 {}
                 end.finish()

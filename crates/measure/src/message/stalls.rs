@@ -4,7 +4,9 @@ use std::ops::Range;
 
 use netfathom_model::layer::{End, Form, Layer, SocketOption};
 use netfathom_model::plan::MessageTest;
-use netfathom_model::record::{Distribution, MessageCell, MessageResult, MessageTrial, Stall};
+use netfathom_model::record::{
+    Distribution, MessageCell, MessageResult, MessageTrial, ProcessorPair, Shares, Stall,
+};
 use netfathom_model::verdict::Finding;
 use netfathom_stats::bucket_bounds;
 
@@ -25,7 +27,7 @@ const SPIKE: i64 = 20;
 const SPIKE_NS: i64 = 500_000;
 
 /// What stalls a cell; `None` where nothing does, or it cannot be told.
-pub fn stall(test: MessageTest, cell: &MessageCell) -> Option<Stall> {
+pub fn stall(test: MessageTest, cell: &MessageCell, shares: Shares) -> Option<Stall> {
     if test != MessageTest::Oneway {
         if put_off_per_message(cell).is_some_and(|n| n >= PUT_OFF) {
             if share_within(&cell.times, DELAYED_TWICE_NS) >= COMB {
@@ -40,7 +42,8 @@ pub fn stall(test: MessageTest, cell: &MessageCell) -> Option<Stall> {
         }
         let (median, tail) = (cell.times.p50_ns, cell.times.p99_ns);
         let waits = waited_and_beyond(cell).is_some_and(|(waited, beyond)| waited as f64 >= 0.5 * beyond);
-        if tail > SPIKE_NS && tail > SPIKE.saturating_mul(median) && waits {
+        // On one processor an end waits for it each time that it is the other one's turn.
+        if shares != Shares::Same && tail > SPIKE_NS && tail > SPIKE.saturating_mul(median) && waits {
             return Some(Stall::WakeUps);
         }
     }
@@ -91,22 +94,27 @@ fn nagles(layer: &Layer, end: End) -> bool {
 pub fn findings(result: &MessageResult) -> Vec<Finding> {
     let mut worst: Vec<(Stall, &MessageCell)> = Vec::new();
     for cell in &result.cells {
-        let Some(stall) = stall(result.plan.test, cell) else { continue };
+        let Some(pair) = result.pairs.get(cell.pair) else { continue };
+        let Some(stall) = stall(result.plan.test, cell, pair.shares) else { continue };
         match worst.iter_mut().find(|known| known.0 == stall) {
             None => worst.push((stall, cell)),
             Some(known) if known.1.times.p99_ns < cell.times.p99_ns => known.1 = cell,
             Some(_) => {}
         }
     }
-    worst.into_iter().map(|(stall, cell)| finding(stall, cell)).collect()
+    worst.into_iter().map(|(stall, cell)| finding(stall, cell, result.pairs[cell.pair])).collect()
 }
 
-fn finding(stall: Stall, cell: &MessageCell) -> Finding {
+fn finding(stall: Stall, cell: &MessageCell, pair: ProcessorPair) -> Finding {
     let ms = |ns: i64| ns as f64 / 1e6;
     let (p50, p99) = (ms(cell.times.p50_ns), ms(cell.times.p99_ns));
     let seen = format!(
-        "{} with {} bytes: the median takes {p50:.2} ms, the 99th percentile {p99:.2} ms",
-        cell.layer, cell.bytes
+        "{} with {} bytes, {} on processors {} and {}: the median takes {p50:.2} ms, the 99th percentile {p99:.2} ms",
+        cell.layer,
+        cell.bytes,
+        cell.placement.name(),
+        pair.client,
+        pair.server
     );
     let (cause, evidence, remedy) = match stall {
         Stall::NagleBoth | Stall::NagleOne => nagle(stall, cell),
@@ -203,9 +211,11 @@ mod tests {
         }
     }
 
+    const PAIR: ProcessorPair = ProcessorPair { shares: Shares::Cache, client: 1, server: 0 };
+
     #[test]
     fn stalls_are_told_apart() {
-        let told = |cell: &MessageCell| stall(MessageTest::Pingpong, cell);
+        let told = |cell: &MessageCell| stall(MessageTest::Pingpong, cell, Shares::Cache);
         assert_eq!(told(&cell("two", &[(88_000_000, 20)], 40, 0, 0)), Some(Stall::NagleBoth));
         assert_eq!(told(&cell("two+nodelay@client", &[(44_000_000, 20)], 20, 0, 0)), Some(Stall::NagleOne));
         // A path of 44 ms has the same times, and no acknowledgement is put off.
@@ -214,14 +224,16 @@ mod tests {
         let spikes = [(20_000, 900), (3_000_000, 100)];
         assert_eq!(told(&cell("write", &spikes, 0, 0, 150_000_000)), Some(Stall::WakeUps));
         assert_eq!(told(&cell("write", &spikes, 0, 0, 1_000_000)), None);
+        let taking_turns = cell("write", &spikes, 0, 0, 150_000_000);
+        assert_eq!(stall(MessageTest::Pingpong, &taking_turns, Shares::Same), None);
         assert_eq!(told(&cell("write", &[(20_000, 1000)], 0, 0, 0)), None);
     }
 
     #[test]
     fn a_finding_names_the_ends_that_hold_back() {
-        let both = finding(Stall::NagleBoth, &cell("two", &[(88_000_000, 20)], 40, 0, 0));
+        let both = finding(Stall::NagleBoth, &cell("two", &[(88_000_000, 20)], 40, 0, 0), PAIR);
         assert!(both.cause.starts_with("the client and the server writes"), "{}", both.cause);
-        let one = finding(Stall::NagleOne, &cell("two+nodelay@client", &[(44_000_000, 20)], 20, 0, 0));
+        let one = finding(Stall::NagleOne, &cell("two+nodelay@client", &[(44_000_000, 20)], 20, 0, 0), PAIR);
         assert!(one.cause.starts_with("the server writes") && one.evidence.contains("100 % of the times"));
     }
 }

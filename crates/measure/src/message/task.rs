@@ -148,11 +148,12 @@ impl<'a> Task<'a> {
         self.finished[end as usize].store(true, Release);
     }
 
-    /// Waits until it has; not for ever.
+    /// Waits until it has, or the user wants an end; not for ever.
     pub fn await_finished(&self, end: End) {
         let begin = Instant::now();
         let most = Duration::from_nanos(self.plan.most_ns) + PATIENCE;
-        while !self.finished[end as usize].load(Acquire) && begin.elapsed() < most {
+        while !self.finished[end as usize].load(Acquire) && !self.stop.load(Relaxed) && begin.elapsed() < most
+        {
             std::thread::sleep(NAP);
         }
     }

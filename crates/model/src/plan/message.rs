@@ -234,6 +234,8 @@ impl MessagePlan {
         for &bytes in &self.sizes_bytes {
             range("sizes", bytes, 1, most)?;
         }
+        once("sizes", &self.sizes_bytes, u64::to_string)?;
+        once("placement", &self.placements, |p| p.name().into())?;
         range("messages", self.messages, 1, 1_000_000_000)?;
         range("trials", self.trials.into(), 1, 100)?;
         range("least (ms)", self.least_ns / 1_000_000, 0, 600_000)?;
@@ -274,12 +276,8 @@ impl MessagePlan {
         if self.peers && self.carrier != Carrier::Tcp {
             return Err(conflict("--peers: they are compared over TCP; choose --over tcp"));
         }
-        for (index, layer) in self.layers.iter().enumerate() {
-            if self.layers[..index].contains(layer) {
-                return Err(conflict(&format!("--layers: {layer} is there twice")));
-            }
-            self.carries(layer)?;
-        }
+        once("layers", &self.layers, ToString::to_string)?;
+        self.layers.iter().try_for_each(|layer| self.carries(layer))?;
         Ok(())
     }
 
@@ -316,6 +314,12 @@ impl MessagePlan {
             _ => Ok(()),
         }
     }
+}
+
+/// Two of the same would be one cell with twice the trials.
+fn once<T: PartialEq>(flag: &str, all: &[T], name: impl Fn(&T) -> String) -> Result<(), PlanError> {
+    let twice = all.iter().enumerate().find(|(index, value)| all[..*index].contains(value));
+    twice.map_or(Ok(()), |(_, value)| Err(conflict(&format!("--{flag}: {} is there twice", name(value)))))
 }
 
 fn conflict(text: &str) -> PlanError {

@@ -13,6 +13,8 @@ use crate::message::ground::Socket;
 
 /// A benchmark has one channel.
 const CHANNEL: u16 = 0;
+/// Looks for a thread that has just begun, a millisecond apart.
+const NAMING_LOOKS: u32 = 200;
 /// For the close: what is under way is small.
 const CLOSING: Duration = Duration::from_secs(2);
 
@@ -118,8 +120,15 @@ impl End for Library {
         Ok(self.connection.connection().close(CLOSING)?)
     }
 
-    fn threads(&self) -> Vec<u32> {
-        // Without /proc there is nothing to attribute.
-        threads_named(&self.name).unwrap_or_default()
+    fn threads(&self) -> Option<Vec<u32>> {
+        // A connection has one at least, which gives itself its name when it first runs.
+        for _ in 0..NAMING_LOOKS {
+            let found = threads_named(&self.name).ok()?;
+            if !found.is_empty() {
+                return Some(found);
+            }
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        None
     }
 }

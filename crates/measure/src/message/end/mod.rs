@@ -50,9 +50,9 @@ pub trait End: Send {
     /// Tells the other end that nothing more comes.
     fn finish(&mut self) -> Result<(), EndError>;
 
-    /// Threads of its own, beside the one that calls it.
-    fn threads(&self) -> Vec<u32> {
-        Vec::new()
+    /// Threads of its own, beside the one that calls it; `None` where the system does not tell.
+    fn threads(&self) -> Option<Vec<u32>> {
+        Some(Vec::new())
     }
 }
 

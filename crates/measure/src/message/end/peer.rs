@@ -158,7 +158,7 @@ impl End for Peer {
         Err(EndError::Unexpected("the server has not heard the end of it".into()))
     }
 
-    fn threads(&self) -> Vec<u32> {
-        self.pair.threads()
+    fn threads(&self) -> Option<Vec<u32>> {
+        Some(self.pair.threads())
     }
 }
