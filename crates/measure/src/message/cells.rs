@@ -63,6 +63,14 @@ fn merged(old: &Distribution, new: &stats::Distribution) -> Distribution {
     (&all).into()
 }
 
+/// Messages or requests that left. Where the server counts round trips nobody else knows of them.
+fn sent(test: MessageTest, shot: &Shot, timing: &Done) -> u64 {
+    match test {
+        MessageTest::Oneway => shot.client.messages,
+        MessageTest::Pingpong | MessageTest::Post => timing.timed + lost(test, shot),
+    }
+}
+
 /// Messages that did not come.
 fn lost(test: MessageTest, shot: &Shot) -> u64 {
     match test {
@@ -80,6 +88,7 @@ fn trial(test: MessageTest, placement: Placement, index: u32, round: u32, shot: 
         index,
         round,
         messages: timing.timed,
+        sent: Some(sent(test, &shot, timing)),
         lost: lost(test, &shot),
         duration_ns: timing.last_ns.saturating_sub(first_ns),
         cut_short: shot.client.cut_short || shot.server.cut_short,

@@ -179,6 +179,7 @@ mod tests {
             index: 0,
             round: 0,
             messages: times.moments.n,
+            sent: None,
             lost: 0,
             duration_ns: 1,
             cut_short: false,

@@ -13,9 +13,22 @@ impl MessageTrial {
         }
     }
 
-    fn per_message(&self, of_all: Option<u64>) -> Option<f64> {
-        of_all.filter(|_| self.messages > 0).map(|all| all as f64 / self.messages as f64)
+    /// Of what an end took: the client worked for what it sent, whether it came or not, the server for
+    /// what came.
+    fn per_message_of(&self, end: End, cost: Option<u64>) -> Option<f64> {
+        match end {
+            End::Client => share(cost, self.sent.unwrap_or(self.messages)),
+            End::Server => self.per_message(cost),
+        }
     }
+
+    fn per_message(&self, of_all: Option<u64>) -> Option<f64> {
+        share(of_all, self.messages)
+    }
+}
+
+fn share(of_all: Option<u64>, messages: u64) -> Option<f64> {
+    of_all.filter(|_| messages > 0).map(|all| all as f64 / messages as f64)
 }
 
 impl EndCost {
@@ -30,19 +43,19 @@ impl MessageCell {
     /// Processor time of an end in nanoseconds a message, the median of the trials.
     #[must_use]
     pub fn cpu_ns_per_message(&self, end: End) -> Option<f64> {
-        self.median_of(|trial| trial.per_message(trial.end(end).cpu_ns))
+        self.median_of(|trial| trial.per_message_of(end, trial.end(end).cpu_ns))
     }
 
     /// Waits and preemptions of an end's threads a message, the median of the trials.
     #[must_use]
     pub fn switches_per_message(&self, end: End) -> Option<f64> {
-        self.median_of(|trial| trial.per_message(trial.end(end).switches()))
+        self.median_of(|trial| trial.per_message_of(end, trial.end(end).switches()))
     }
 
     /// Segments that an end sent a message, the median of the trials.
     #[must_use]
     pub fn segments_per_message(&self, end: End) -> Option<f64> {
-        self.median_of(|trial| trial.per_message(trial.end(end).segments))
+        self.median_of(|trial| trial.per_message_of(end, trial.end(end).segments))
     }
 
     /// Processor time of the kernel's own workers in nanoseconds a message, the median of the trials.
@@ -89,6 +102,7 @@ mod tests {
             index: 0,
             round: 0,
             messages,
+            sent: None,
             lost: 0,
             duration_ns: 1,
             cut_short: false,
@@ -124,6 +138,15 @@ mod tests {
         assert_eq!(odd.cpu_ns_per_message(End::Client), Some(20.0));
         let even = cell(&[(10, Some(500)), (10, None), (10, Some(100))]);
         assert_eq!(even.cpu_ns_per_message(End::Client), Some(30.0));
+    }
+
+    #[test]
+    fn a_client_worked_for_what_was_lost_as_well() {
+        let mut cell = cell(&[(10, Some(500))]);
+        cell.trials[0].sent = Some(50);
+        assert_eq!(cell.cpu_ns_per_message(End::Client), Some(10.0));
+        cell.trials[0].server.cpu_ns = Some(500);
+        assert_eq!(cell.cpu_ns_per_message(End::Server), Some(50.0));
     }
 
     #[test]
