@@ -67,7 +67,7 @@ pub fn counting_server(end: &mut dyn End, task: &Task<'_>) -> Result<Done, EndEr
 pub fn server(end: &mut dyn End, task: &Task<'_>) -> Result<Done, EndError> {
     let mut done = Done::nothing();
     while !task.is_all(done.messages) {
-        let came = end.receive()?;
+        let came = task.receive(end)?;
         if came == 0 {
             break;
         }

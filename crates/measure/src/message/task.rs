@@ -143,6 +143,29 @@ impl<'a> Task<'a> {
         messages >= self.total.load(Acquire)
     }
 
+    /// Waits for messages of the client, through silences, until it has finished and what it sent is
+    /// there or lost; how many. 0 in the end.
+    pub fn receive(&self, end: &mut dyn super::end::End) -> Result<u64, EndError> {
+        loop {
+            // What comes before it has finished may be followed by the last one.
+            let finished = self.has_finished(End::Client);
+            let came = end.receive()?;
+            if came > 0 || finished || !end.is_silent() {
+                return Ok(came);
+            }
+        }
+    }
+
+    /// Whether all that was announced was more than this.
+    pub fn lacks(&self, messages: u64) -> bool {
+        let total = self.total.load(Acquire);
+        total != u64::MAX && messages < total
+    }
+
+    fn has_finished(&self, end: End) -> bool {
+        self.finished[end as usize].load(Acquire)
+    }
+
     /// An end has done its work, and knows what it took.
     pub fn finish(&self, end: End) {
         self.finished[end as usize].store(true, Release);
@@ -152,7 +175,7 @@ impl<'a> Task<'a> {
     pub fn await_finished(&self, end: End) {
         let begin = Instant::now();
         let most = Duration::from_nanos(self.plan.most_ns) + PATIENCE;
-        while !self.finished[end as usize].load(Acquire) && begin.elapsed() < most {
+        while !self.has_finished(end) && begin.elapsed() < most {
             std::thread::sleep(NAP);
         }
     }

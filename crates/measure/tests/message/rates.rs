@@ -30,3 +30,21 @@ fn an_open_loop_takes_as_long_as_it_is_to() {
         }
     }
 }
+
+/// The longest silence that an end waits through at once is shorter than the time between two.
+#[test]
+fn datagrams_that_leave_seldom_are_waited_for() {
+    let _alone = alone();
+    for test in [MessageTest::Oneway, MessageTest::Pingpong] {
+        let plan = MessagePlan {
+            carrier: Carrier::Udp,
+            rate_per_s: Some(2.0),
+            messages: 3,
+            trials: 1,
+            ..plan(test, Place::Loopback, "write")
+        };
+        for t in run(plan).result.cells.iter().flat_map(|c| &c.trials) {
+            assert!(t.messages == 3 && t.lost == 0 && t.duration_ns >= 1_000_000_000, "{test:?} {t:?}");
+        }
+    }
+}
