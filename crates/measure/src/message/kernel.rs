@@ -118,7 +118,7 @@ fn bounce(kernel: &KernelEnd, end: &mut dyn End, task: &Task<'_>) -> Result<Done
 fn told(report: &EndReport, waited: Done) -> Done {
     Done {
         messages: report.messages,
-        first_ns: report.first_message_ns.unwrap_or(0),
+        first_ns: report.first_message_ns,
         last_ns: report.last_message_ns.unwrap_or(0),
         timed: report.intervals.count(),
         times: distribution(&report.intervals, report),

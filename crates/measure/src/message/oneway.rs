@@ -9,19 +9,20 @@ use super::task::{Done, Next, Task};
 
 /// Sends until there were enough, or time is over.
 pub fn client(end: &mut dyn End, task: &Task<'_>) -> Result<Done, EndError> {
-    let mut pace = Pace::new(task.plan.rate_per_s, task.shared_processor);
+    let mut pace = Pace::new(task);
     let mut done = Done::nothing();
     let (every, mut sampled) = (task.samples.every(), 0);
     let mut next = Next::Go;
     while next == Next::Go {
-        if done.messages >= sampled {
+        let is_sampled = done.messages >= sampled;
+        if is_sampled || pace.lag.is_some() {
             let (intended_ns, now) = pace.wait(done.messages);
-            if done.first_ns == 0 {
-                done.first_ns = now;
+            let first_ns = *done.first_ns.get_or_insert(now);
+            if is_sampled {
+                task.samples.departs(done.messages, intended_ns);
+                sampled += every;
             }
-            task.samples.departs(done.messages, intended_ns);
-            sampled += every;
-            next = task.next(done.messages, now - done.first_ns);
+            next = task.next(done.messages, now - first_ns);
             if next != Next::Go {
                 task.announce(done.messages + end.burst());
             }
@@ -32,7 +33,7 @@ pub fn client(end: &mut dyn End, task: &Task<'_>) -> Result<Done, EndError> {
         }
     }
     done.cut_short = next == Next::CutShort;
-    done.lag = pace.lag;
+    (done.lag, done.waiting_ns) = (pace.lag, pace.waiting_ns);
     end.drain()?;
     Ok(done)
 }

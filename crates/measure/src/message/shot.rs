@@ -188,7 +188,8 @@ impl Place<'_> {
         let followed = self.calls.map(|calls| calls::Followed::begin(calls, &*end, self.whose));
         let done = self.work(&mut *end).map_err(told("broke off"))?;
         drop(followed);
-        let cost = meter.stop();
+        let mut cost = meter.stop();
+        cost.cpu_ns = cost.cpu_ns.and_then(|ns| ns.checked_sub(done.waiting_ns));
         self.close(&mut *end).map_err(told("could not close"))?;
         Ok(Some((done, cost)))
     }

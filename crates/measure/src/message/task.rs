@@ -10,7 +10,7 @@ use netfathom_stats::Distribution;
 use netfathom_sys::clock::monotonic_ns;
 
 use super::error::EndError;
-use super::samples::Samples;
+use super::samples::{MOST, Samples};
 
 /// Resolution of times: a bucket is less than one percent wide.
 pub const GRAIN: u32 = 7;
@@ -33,7 +33,7 @@ pub struct Task<'a> {
     /// When messages left.
     pub samples: Samples,
     /// The user wants an end.
-    stop: &'a AtomicBool,
+    pub stop: &'a AtomicBool,
     /// How many messages there will have been; known when the last one leaves.
     total: AtomicU64,
     finished: [AtomicBool; 2],
@@ -44,8 +44,8 @@ pub struct Task<'a> {
 pub struct Done {
     /// Messages that it sent, or that came.
     pub messages: u64,
-    /// When the first one left or came, CLOCK_MONOTONIC.
-    pub first_ns: u64,
+    /// When the first one left or came, CLOCK_MONOTONIC; `None` before.
+    pub first_ns: Option<u64>,
     /// When the last one did of which the time is known.
     pub last_ns: u64,
     /// Messages until then.
@@ -56,15 +56,30 @@ pub struct Done {
     pub cut_short: bool,
     /// Times that this end took.
     pub times: Distribution,
+    /// With a rate: times from when messages left, not from when they were to.
+    pub service: Option<Distribution>,
     /// How late messages left.
     pub lag: Option<Distribution>,
+    /// Processor time that its thread took to wait until messages were to leave: no cost of theirs.
+    pub waiting_ns: u64,
 }
 
 impl Done {
     /// Nothing yet.
     pub fn nothing() -> Self {
         let times = Distribution::new(GRAIN);
-        Self { messages: 0, first_ns: 0, last_ns: 0, timed: 0, lost: 0, cut_short: false, times, lag: None }
+        Self {
+            messages: 0,
+            first_ns: None,
+            last_ns: 0,
+            timed: 0,
+            lost: 0,
+            cut_short: false,
+            times,
+            service: None,
+            lag: None,
+            waiting_ns: 0,
+        }
     }
 
     /// Nothing comes any more: over UDP a message was lost, which another one can stand for, if this
@@ -83,16 +98,15 @@ impl Done {
     /// A message is here: from the last one to this it took one round, but for the first.
     pub fn arrived(&mut self, task: &Task<'_>) -> Next {
         let now = monotonic_ns();
-        if self.messages == 0 {
-            self.first_ns = now;
-        } else {
+        let first_ns = *self.first_ns.get_or_insert(now);
+        if self.messages > 0 {
             self.times.add(now as i64 - self.last_ns as i64);
             self.timed += 1;
         }
         self.messages += 1;
         self.last_ns = now;
         // What is asked is whether another one is the last.
-        task.next(self.timed.saturating_sub(1), now - self.first_ns)
+        task.next(self.timed.saturating_sub(1), now - first_ns)
     }
 }
 
@@ -110,11 +124,10 @@ pub enum Next {
 impl<'a> Task<'a> {
     /// Of one trial.
     pub fn new(plan: &'a MessagePlan, shared_processor: bool, stop: &'a AtomicBool) -> Self {
-        let all = plan.rate_per_s.is_some() || plan.messages < 64 * EVERY;
         Self {
             plan,
             shared_processor,
-            samples: Samples::new(if all { 1 } else { EVERY }),
+            samples: Samples::new(every(plan)),
             stop,
             total: AtomicU64::new(u64::MAX),
             finished: Default::default(),
@@ -178,5 +191,31 @@ impl<'a> Task<'a> {
         while !self.has_finished(end) && begin.elapsed() < most {
             std::thread::sleep(NAP);
         }
+    }
+}
+
+/// How many messages there are for one whose time is taken. With a rate they are as many as can be
+/// under way at once, so that none of them is forgotten while it waits.
+fn every(plan: &MessagePlan) -> u64 {
+    match plan.rate_per_s {
+        Some(rate) => ((rate * plan.most_ns as f64 / 1e9) as u64).div_ceil(MOST as u64).max(1),
+        None if plan.messages < 64 * EVERY => 1,
+        None => EVERY,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use netfathom_model::plan::{MessageTest, Place};
+
+    use super::*;
+
+    #[test]
+    fn with_a_rate_all_that_can_be_under_way_fits() {
+        let paper = MessagePlan::paper(MessageTest::Oneway, Place::Loopback);
+        let every = |rate_per_s, most_ns| super::every(&MessagePlan { rate_per_s, most_ns, ..paper.clone() });
+        assert_eq!(every(Some(20_000.0), 2_000_000_000), 1);
+        assert_eq!(every(Some(131_072.0), 10_000_000_000), 10);
+        assert_eq!(every(None, 2_000_000_000), EVERY);
     }
 }

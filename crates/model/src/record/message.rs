@@ -83,6 +83,9 @@ pub struct MessageCell {
     /// Of all trials together: the time of a round trip, from request to whole reply, or from send
     /// to arrival of a sample of the messages. Open loop: from the intended departure.
     pub times: Distribution,
+    /// Round trips at a rate: from when messages left, not from when they were to. How long a message
+    /// takes is seen here, and in `times` how long one who needs it waits.
+    pub service: Option<Distribution>,
     /// How late messages left (open loop).
     pub lag: Option<Distribution>,
     /// System calls a message at each end, counted in a trial of its own; or why they were not.

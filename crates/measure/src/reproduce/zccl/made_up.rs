@@ -67,6 +67,7 @@ fn cell(asked: Asked, told: &Told) -> MessageCell {
         rate: None,
         ratio: None,
         times: Distribution::from(&netfathom_stats::Distribution::new(5)),
+        service: None,
         lag: None,
         calls: Counted::Not("made up".into()),
     }

@@ -1,6 +1,6 @@
 //! What a message took, out of what the trials of a cell took.
 
-use super::{Counted, EndCost, MessageCell, MessageTrial};
+use super::{Counted, Distribution, EndCost, MessageCell, MessageTrial};
 use crate::layer::End;
 
 impl MessageTrial {
@@ -70,6 +70,12 @@ impl MessageCell {
         self.median_of(|trial| trial.per_message(trial.tcp.map(|tcp| tcp.delayed_acks)))
     }
 
+    /// Times from when messages left, with a rate as without.
+    #[must_use]
+    pub fn service_times(&self) -> &Distribution {
+        self.service.as_ref().unwrap_or(&self.times)
+    }
+
     /// System calls of an end a message; `None` where they were not counted.
     #[must_use]
     pub fn calls_per_message(&self, end: End) -> Option<f64> {
@@ -95,7 +101,7 @@ mod tests {
     use super::*;
     use crate::layer::Layer;
     use crate::plan::Placement;
-    use crate::record::{CallCount, Distribution};
+    use crate::record::CallCount;
 
     fn cell(trials: &[(u64, Option<u64>)]) -> MessageCell {
         let trial = |&(messages, cpu_ns): &(u64, Option<u64>)| MessageTrial {
@@ -123,6 +129,7 @@ mod tests {
             rate: None,
             ratio: None,
             times: Distribution::from(&netfathom_stats::Distribution::new(5)),
+            service: None,
             lag: None,
             calls: Counted::Calls(vec![
                 call(End::Client, 1.0),
