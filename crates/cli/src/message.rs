@@ -16,6 +16,13 @@ const TRIAL_OVERHEAD: Duration = Duration::from_millis(6);
 /// Of the paper's sizes in the short form: every so manieth.
 const QUICK_SIZES: usize = 4;
 
+/// How long a trial of the short form takes at most.
+const QUICK_MOST_NS: u64 = 500_000_000;
+/// Messages of which the 99th percentile is not one of the longest few.
+const FOR_TAIL: u64 = 1000;
+/// What a trial with a rate may take, as a multiple of the time in which its messages are to leave.
+const SPARE: f64 = 1.5;
+
 /// Runs the command.
 pub fn run(command: &MessageCommand) -> Result<ExitCode> {
     let (test, args) = command.parts();
@@ -33,6 +40,7 @@ pub fn run(command: &MessageCommand) -> Result<ExitCode> {
 
 fn plan(test: MessageTest, args: &MessageArgs) -> Result<MessagePlan> {
     let carrier = args.over.carrier();
+    let usual = MessagePlan::paper(test, plans::place(args.lab, args.loopback));
     let mut plan = MessagePlan {
         carrier,
         layers: args.layers.clone(),
@@ -41,20 +49,24 @@ fn plan(test: MessageTest, args: &MessageArgs) -> Result<MessagePlan> {
         processors: args.cpus.choice(),
         cpus: args.cpu.clone(),
         least_ns: args.least,
-        most_ns: args.most,
+        most_ns: args.most.unwrap_or(if args.quick { QUICK_MOST_NS } else { usual.most_ns }),
         rate_per_s: args.rate,
         trials: args.trials,
         seed: args.seed.unwrap_or_else(plans::fresh_seed),
         remedies: !args.no_remedies,
-        ..MessagePlan::paper(test, plans::place(args.lab, args.loopback))
+        ..usual
     };
     if plan.layers.is_empty() {
         plan.layers = MessagePlan::usual_layers(carrier, plan.place, &plan.placements);
     }
     match args.messages {
         Some(messages) => plan.messages = messages,
+        None if args.rate.is_some() => plan.messages = at_rate(&plan),
         None if args.quick => plan.messages = (plan.messages / 10).max(100),
         None => {}
+    }
+    if args.most.is_none() {
+        plan.most_ns = plan.most_ns.max((SPARE * leaving_ns(&plan)) as u64);
     }
     if !args.sizes.is_empty() {
         plan.sizes_bytes.clone_from(&args.sizes);
@@ -64,9 +76,61 @@ fn plan(test: MessageTest, args: &MessageArgs) -> Result<MessagePlan> {
     Ok(plan.validated()?)
 }
 
+/// What leaves in the least time; more, if there is time for what a tail needs.
+fn at_rate(plan: &MessagePlan) -> u64 {
+    let within = |ns: u64| (plan.rate_per_s.unwrap_or(0.0) * ns as f64 / 1e9) as u64;
+    within(plan.least_ns).max(within(plan.most_ns).min(FOR_TAIL)).max(1)
+}
+
+/// How long it takes until all messages have left; 0 if they leave as fast as they go.
+fn leaving_ns(plan: &MessagePlan) -> f64 {
+    plan.rate_per_s.map_or(0.0, |rate| plan.messages as f64 / rate * 1e9)
+}
+
 /// About: a trial ends with its messages, whose time nobody knows yet.
 fn expected(plan: &MessagePlan) -> Duration {
     let cells = plan.sizes_bytes.len() * plan.layers.len() * plan.placements.len() * 2;
-    let trial = Duration::from_nanos(plan.least_ns) + TRIAL_OVERHEAD;
+    let leaving_ns = (leaving_ns(plan) as u64).min(plan.most_ns);
+    let trial = Duration::from_nanos(plan.least_ns.max(leaving_ns)) + TRIAL_OVERHEAD;
     trial * plan.trials * cells as u32
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+
+    #[derive(Parser)]
+    struct Line {
+        #[command(subcommand)]
+        command: MessageCommand,
+    }
+
+    fn planned(line: &str) -> MessagePlan {
+        let line = Line::try_parse_from(["message"].into_iter().chain(line.split(' '))).unwrap();
+        let (test, args) = line.command.parts();
+        plan(test, args).unwrap()
+    }
+
+    #[test]
+    fn with_a_rate_a_trial_has_time_for_its_messages() {
+        let figures = |line: &str| {
+            let plan = planned(line);
+            (plan.messages, plan.most_ns / 1_000_000)
+        };
+        assert_eq!(figures("oneway --loopback"), (50_000, 2000));
+        assert_eq!(figures("oneway --loopback --quick"), (5000, 500));
+        assert_eq!(figures("oneway --loopback --rate 20k"), (2000, 2000));
+        assert_eq!(figures("oneway --loopback --rate 100"), (200, 3000));
+        assert_eq!(figures("oneway --loopback --rate 20k --messages 50000"), (50_000, 3750));
+        assert_eq!(figures("oneway --loopback --rate 20k --messages 50000 --most 1s"), (50_000, 1000));
+    }
+
+    #[test]
+    fn what_is_expected_knows_how_long_messages_take_to_leave() {
+        let fast = planned("oneway --loopback --rate 20k");
+        let slow = planned("oneway --loopback --rate 100");
+        assert!(expected(&slow) > 10 * expected(&fast), "{:?} {:?}", expected(&slow), expected(&fast));
+    }
 }

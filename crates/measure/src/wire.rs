@@ -12,7 +12,8 @@ use std::thread::{self, JoinHandle};
 
 use netfathom_model::plan::Wire;
 use netfathom_sys::clock::monotonic_ns;
-use netfathom_sys::tun::{MOST_BYTES, Packets, Tun, TunError, wait_punctually};
+use netfathom_sys::clock::wait_punctually;
+use netfathom_sys::tun::{MOST_BYTES, Packets, Tun, TunError};
 
 use crate::lab::LabError;
 

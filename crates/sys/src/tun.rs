@@ -115,7 +115,7 @@ impl Tun {
 
     /// Waits until a packet can be read, the other end of `stop` is closed, or CLOCK_MONOTONIC
     /// comes near `until_ns`: call it again until that is reached, which it then is as
-    /// punctually as a wake-up can be ([`wait_punctually`]). Whether to go on: not once `stop`
+    /// punctually as a wake-up can be ([`clock::wait_punctually`]). Whether to go on: not once `stop`
     /// is closed.
     ///
     /// # Errors
@@ -142,13 +142,6 @@ impl Tun {
         }
         Ok(files[1].revents == 0)
     }
-}
-
-/// Lets the calling thread's waits end at their time: the kernel otherwise allows itself
-/// 50 us more, to end several at once.
-pub fn wait_punctually() {
-    // SAFETY: no pointers; 1 ns is the least, as 0 means the default. It cannot fail.
-    unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1_u64, 0_u64, 0_u64, 0_u64) };
 }
 
 fn done(result: i32) -> io::Result<()> {

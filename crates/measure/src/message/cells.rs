@@ -18,10 +18,15 @@ pub fn add(result: &mut MessageResult, cell: &Cell, index: u32, round: u32, shot
         result.cells.len() - 1
     });
     let test = result.plan.test;
-    let (times, lag) = (timing(test, cell.placement, &shot).times.clone(), shot.client.lag.clone());
+    let times = timing(test, cell.placement, &shot).times.clone();
+    let (service, lag) = (shot.client.service.clone(), shot.client.lag.clone());
     let known = &mut result.cells[at];
     known.times = merged(&known.times, &times);
-    known.lag = lag.map(|lag| known.lag.as_ref().map_or_else(|| (&lag).into(), |old| merged(old, &lag)));
+    let more = |old: &Option<Distribution>, new: &stats::Distribution| {
+        old.as_ref().map_or_else(|| new.into(), |old| merged(old, new))
+    };
+    known.service = service.map(|service| more(&known.service, &service));
+    known.lag = lag.map(|lag| more(&known.lag, &lag));
     known.trials.push(trial(test, cell.placement, index, round, shot));
     known.rate = rate(&known.trials);
 }
@@ -42,6 +47,7 @@ fn empty(cell: &Cell) -> MessageCell {
         rate: None,
         ratio: None,
         times: (&stats::Distribution::new(GRAIN)).into(),
+        service: None,
         lag: None,
         calls: Counted::Not("the run ended before it came to that".into()),
     }
@@ -63,6 +69,14 @@ fn merged(old: &Distribution, new: &stats::Distribution) -> Distribution {
     (&all).into()
 }
 
+/// Messages or requests that left. Where the server counts round trips nobody else knows of them.
+fn sent(test: MessageTest, shot: &Shot, timing: &Done) -> u64 {
+    match test {
+        MessageTest::Oneway => shot.client.messages,
+        MessageTest::Pingpong | MessageTest::Post => timing.timed + lost(test, shot),
+    }
+}
+
 /// Messages that did not come.
 fn lost(test: MessageTest, shot: &Shot) -> u64 {
     match test {
@@ -80,8 +94,9 @@ fn trial(test: MessageTest, placement: Placement, index: u32, round: u32, shot: 
         index,
         round,
         messages: timing.timed,
+        sent: Some(sent(test, &shot, timing)),
         lost: lost(test, &shot),
-        duration_ns: timing.last_ns.saturating_sub(first_ns),
+        duration_ns: first_ns.map_or(0, |first_ns| timing.last_ns.saturating_sub(first_ns)),
         cut_short: shot.client.cut_short || shot.server.cut_short,
         p50_ns: quantile(0.5),
         p99_ns: quantile(0.99),

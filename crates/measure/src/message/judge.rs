@@ -1,7 +1,7 @@
 //! What the trials are worth.
 
-use netfathom_model::plan::{Carrier, MessagePlan};
-use netfathom_model::record::{MessageCell, MessageResult, MessageTrial};
+use netfathom_model::plan::Carrier;
+use netfathom_model::record::{MessageCell, MessageResult};
 use netfathom_model::verdict::{Level, Verdict};
 
 use super::{cells, stalls};
@@ -12,6 +12,12 @@ const LAG: f64 = 0.1;
 
 /// Trials of bare sockets differ by less where a machine is left alone.
 const RESTLESS: f64 = 2.0;
+
+/// Part of the datagrams that may be lost.
+const LOST: f64 = 0.01;
+
+/// A 99th percentile of fewer times is the longest of them.
+const TAIL: u64 = 100;
 
 /// Ratios, verdict and findings of what is there.
 pub fn conclude(p: &mut Progressed<MessageResult>, planned: usize) {
@@ -47,7 +53,12 @@ fn judge(result: &MessageResult, planned: usize) -> Verdict {
     if let Some(text) = restless(result) {
         verdict.lower(Level::Degraded, text);
     }
-    if let Some(text) = short(&result.plan, &result.cells) {
+    if result.plan.carrier == Carrier::Udp
+        && let Some(text) = lossy(&result.cells)
+    {
+        verdict.lower(Level::Degraded, text);
+    }
+    if let Some(text) = short(&result.cells) {
         verdict.lower(Level::Degraded, text);
     }
     verdict
@@ -86,16 +97,117 @@ fn restless(result: &MessageResult) -> Option<String> {
     })
 }
 
-/// Too few of them tell nothing of their tail.
-fn short(plan: &MessagePlan, cells: &[MessageCell]) -> Option<String> {
-    const TAIL: u64 = 100;
-    let few = |t: &MessageTrial| t.cut_short && t.messages < TAIL.min(plan.messages);
-    let cell = cells.iter().find(|cell| cell.trials.iter().any(few))?;
+/// Datagrams of which too many were lost: the times are those of the rest.
+fn lossy(cells: &[MessageCell]) -> Option<String> {
+    let share = |cell: &MessageCell| {
+        let lost: u64 = cell.trials.iter().map(|t| t.lost).sum();
+        let sent: u64 = cell.trials.iter().map(|t| t.sent.unwrap_or(t.messages + t.lost)).sum();
+        lost as f64 / sent.max(1) as f64
+    };
+    let lossy: Vec<_> = cells.iter().map(|cell| (cell, share(cell))).filter(|c| c.1 > LOST).collect();
+    let (worst, share) = lossy.iter().max_by(|a, b| a.1.total_cmp(&b.1))?;
     Some(format!(
-        "trials ran out of time before they had {TAIL} {}, such as those of {} with {} bytes: their 99th percentile is \
-         the longest; choose a longer --most",
-        plan.test.counts(),
-        cell.layer,
-        cell.bytes
+        "more than {:.0} % of the messages were lost in {} of {} cells, most with {} and {} bytes: {:.1} %; rates and \
+         times are those of the rest",
+        100.0 * LOST,
+        lossy.len(),
+        cells.len(),
+        worst.layer,
+        worst.bytes,
+        100.0 * share
     ))
+}
+
+/// Too few of them tell nothing of their tail.
+fn short(cells: &[MessageCell]) -> Option<String> {
+    let short: Vec<_> = cells.iter().filter(|cell| (1..TAIL).contains(&cell.times.n)).collect();
+    let least = short.iter().min_by_key(|cell| cell.times.n)?;
+    let remedy = match least.trials.iter().any(|trial| trial.cut_short) {
+        true => "its trials ran out of time; choose a longer --most",
+        false => "choose more --messages",
+    };
+    Some(format!(
+        "{} of {} cells have fewer than {TAIL} times, and their 99th percentile is the longest one; least have {} with \
+         {} bytes: {}; {remedy}",
+        short.len(),
+        cells.len(),
+        least.layer,
+        least.bytes,
+        least.times.n
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use netfathom_model::plan::{MessagePlan, MessageTest, Place, Placement};
+    use netfathom_model::record::{Counted, EndCost, MessageTrial};
+    use netfathom_stats as stats;
+
+    use super::*;
+
+    /// A cell of one trial.
+    fn cell(layer: &str, times: u64, sent: u64, lost: u64) -> MessageCell {
+        let mut all = stats::Distribution::new(7);
+        all.add_many(1000, times);
+        let trial = MessageTrial {
+            index: 0,
+            round: 0,
+            messages: sent - lost,
+            sent: Some(sent),
+            lost,
+            duration_ns: 1,
+            cut_short: false,
+            p50_ns: 0,
+            p99_ns: 0,
+            client: EndCost::default(),
+            server: EndCost::default(),
+            kernel_workers_ns: None,
+            tcp: None,
+        };
+        MessageCell {
+            layer: layer.parse().unwrap(),
+            bytes: 64,
+            placement: Placement::UU,
+            pair: 0,
+            trials: vec![trial],
+            rate: None,
+            ratio: None,
+            times: (&all).into(),
+            service: None,
+            lag: None,
+            calls: Counted::Not(String::new()),
+        }
+    }
+
+    fn judged(cells: Vec<MessageCell>) -> Verdict {
+        let plan = MessagePlan {
+            carrier: Carrier::Udp,
+            ..MessagePlan::paper(MessageTest::Pingpong, Place::Loopback)
+        };
+        let planned = cells.len();
+        let result =
+            MessageResult { plan, pairs: Vec::new(), cells, absent: Vec::new(), remedies: Vec::new() };
+        judge(&result, planned)
+    }
+
+    #[test]
+    fn losses_are_told_with_the_worst_layer() {
+        let few = judged(vec![cell("write", 990, 1000, 10)]);
+        assert_eq!(few.level, Level::Valid, "{few:?}");
+        let many = judged(vec![cell("write", 980, 1000, 20), cell("writev", 700, 1000, 300)]);
+        assert_eq!(many.level, Level::Degraded);
+        let told = format!("{many:?}");
+        assert!(told.contains("in 2 of 2 cells") && told.contains("writev and 64 bytes: 30.0 %"), "{told}");
+    }
+
+    #[test]
+    fn a_tail_of_a_few_times_is_none() {
+        assert_eq!(judged(vec![cell("write", 100, 100, 0)]).level, Level::Valid);
+        // There are none at all where a sink counts.
+        assert_eq!(judged(vec![cell("write", 0, 5000, 0)]).level, Level::Valid);
+        let short = judged(vec![cell("write", 100, 100, 0), cell("writev", 20, 20, 0)]);
+        assert_eq!(short.level, Level::Degraded);
+        let told = format!("{short:?}");
+        assert!(told.contains("1 of 2 cells") && told.contains("writev with 64 bytes: 20"), "{told}");
+    }
 }

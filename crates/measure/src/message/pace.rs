@@ -1,38 +1,51 @@
 //! When messages leave: as fast as they go, or at a rate of their own.
 
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+
 use netfathom_stats::Distribution;
-use netfathom_sys::clock::{monotonic_ns, sleep_until_ns};
+use netfathom_sys::clock::{monotonic_ns, sleep_until_ns, wait_punctually};
+use netfathom_sys::cpu::thread_time_ns;
 
-use super::task::GRAIN;
+use super::task::{GRAIN, Task};
 
-/// The longest sleep, so that an end of the run is noticed.
+/// The longest sleep, after which it is looked whether the user wants an end.
 const NAP_NS: u64 = 50_000_000;
 /// A sleep ends so much late at times; what is left is waited for by looking at the clock.
 const SPIN_NS: u64 = 100_000;
 
 /// The pace of a client.
-pub struct Pace {
+pub struct Pace<'a> {
     interval_ns: Option<f64>,
     ahead_ns: u64,
     begin_ns: u64,
+    stop: &'a AtomicBool,
     /// How late each message left.
     pub lag: Option<Distribution>,
+    /// Processor time that this thread took for waiting.
+    pub waiting_ns: u64,
 }
 
-impl Pace {
-    /// That of a rate, or none. Where both ends share a processor it must not be kept from the
-    /// other one by looking at the clock.
-    pub fn new(rate_per_s: Option<f64>, shared_processor: bool) -> Self {
+impl<'a> Pace<'a> {
+    /// That of the plan: a rate, or none. With a rate the calling thread's sleeps are punctual from
+    /// now on. Where both ends share a processor it must not be kept from the other one by looking at
+    /// the clock.
+    pub fn new(task: &Task<'a>) -> Self {
+        let rate_per_s = task.plan.rate_per_s;
+        if rate_per_s.is_some() {
+            wait_punctually();
+        }
         Self {
             interval_ns: rate_per_s.map(|rate| 1e9 / rate),
-            ahead_ns: if shared_processor { 0 } else { SPIN_NS },
+            ahead_ns: if task.shared_processor { 0 } else { SPIN_NS },
             begin_ns: monotonic_ns(),
+            stop: task.stop,
             lag: rate_per_s.map(|_| Distribution::new(GRAIN)),
+            waiting_ns: 0,
         }
     }
 
-    /// Waits until a message may leave: when it is to, and what time it is then. Without a rate
-    /// both are now.
+    /// Waits until a message may leave: when it is to, and what time it is then, which is sooner if
+    /// the user wants an end. Without a rate both are now.
     #[inline]
     pub fn wait(&mut self, index: u64) -> (u64, u64) {
         match self.interval_ns {
@@ -46,7 +59,25 @@ impl Pace {
 
     fn wait_until(&mut self, intended_ns: u64) -> (u64, u64) {
         let mut now = monotonic_ns();
+        if now < intended_ns {
+            let before = thread_time_ns();
+            self.idle_until(intended_ns);
+            self.waiting_ns += thread_time_ns() - before;
+            // Reading what it took is part of the lag.
+            now = monotonic_ns();
+        }
+        if let Some(lag) = self.lag.as_mut().filter(|_| now >= intended_ns) {
+            lag.add(now as i64 - intended_ns as i64);
+        }
+        (intended_ns, now)
+    }
+
+    fn idle_until(&self, intended_ns: u64) {
+        let mut now = monotonic_ns();
         while now + self.ahead_ns < intended_ns {
+            if self.stop.load(Relaxed) {
+                return;
+            }
             sleep_until_ns((intended_ns - self.ahead_ns).min(now + NAP_NS));
             now = monotonic_ns();
         }
@@ -54,20 +85,23 @@ impl Pace {
             std::hint::spin_loop();
             now = monotonic_ns();
         }
-        if let Some(lag) = &mut self.lag {
-            lag.add(now as i64 - intended_ns as i64);
-        }
-        (intended_ns, now)
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use netfathom_model::plan::{MessagePlan, MessageTest, Place};
+
     use super::*;
+
+    fn plan(rate_per_s: Option<f64>) -> MessagePlan {
+        MessagePlan { rate_per_s, ..MessagePlan::paper(MessageTest::Oneway, Place::Loopback) }
+    }
 
     #[test]
     fn messages_leave_no_sooner_than_they_are_to() {
-        let mut pace = Pace::new(Some(1000.0), true);
+        let (at_rate, none, stop) = (plan(Some(1000.0)), plan(None), AtomicBool::new(false));
+        let mut pace = Pace::new(&Task::new(&at_rate, u64::MAX, true, &stop));
         let begin = pace.begin_ns;
         for index in 0..5 {
             let (intended, now) = pace.wait(index);
@@ -75,7 +109,29 @@ mod tests {
             assert!(now >= intended);
         }
         assert_eq!(pace.lag.unwrap().moments.n, 5);
-        let (intended, now) = Pace::new(None, true).wait(7);
+        let (intended, now) = Pace::new(&Task::new(&none, u64::MAX, true, &stop)).wait(7);
         assert_eq!(intended, now);
+    }
+
+    #[test]
+    fn what_waiting_takes_is_known() {
+        let (plan, stop) = (plan(Some(20_000.0)), AtomicBool::new(false));
+        let mut pace = Pace::new(&Task::new(&plan, u64::MAX, false, &stop));
+        let before = thread_time_ns();
+        for index in 0..200 {
+            pace.wait(index);
+        }
+        let took = thread_time_ns() - before;
+        // The time between two is spent looking at the clock, and nothing else is done.
+        assert!(pace.waiting_ns <= took && pace.waiting_ns > took / 2, "{} of {took}", pace.waiting_ns);
+    }
+
+    #[test]
+    fn an_end_that_the_user_wants_is_not_slept_through() {
+        let (plan, stop) = (plan(Some(0.01)), AtomicBool::new(true));
+        let mut pace = Pace::new(&Task::new(&plan, u64::MAX, true, &stop));
+        let (intended, now) = pace.wait(1);
+        assert!(now < intended);
+        assert_eq!(pace.lag.unwrap().moments.n, 0);
     }
 }

@@ -4,6 +4,7 @@ use netfathom_sys::clock::monotonic_ns;
 
 use super::end::End;
 use super::error::EndError;
+use super::pingpong::count;
 use super::task::{Done, Next, Task};
 
 /// Bytes of a request.
@@ -12,11 +13,12 @@ pub const REQUEST_BYTES: usize = 4;
 /// Fetches until there were enough replies, or time is over.
 pub fn client(end: &mut dyn End, task: &Task<'_>) -> Result<Done, EndError> {
     let mut done = Done::nothing();
-    let mut now = monotonic_ns();
-    (done.first_ns, done.last_ns) = (now, now);
+    let first_ns = monotonic_ns();
+    let mut now = first_ns;
+    (done.first_ns, done.last_ns) = (Some(first_ns), now);
     let mut next = Next::Go;
     while next == Next::Go {
-        next = task.next(done.messages, now - done.first_ns);
+        next = task.next(done.messages, now - first_ns);
         if next != Next::Go {
             task.announce(done.messages + 1);
         }
@@ -33,19 +35,7 @@ pub fn client(end: &mut dyn End, task: &Task<'_>) -> Result<Done, EndError> {
 
 /// The server counts, for the client is in the kernel: a reply takes from one request to the next.
 pub fn counting_server(end: &mut dyn End, task: &Task<'_>) -> Result<Done, EndError> {
-    let mut done = Done::nothing();
-    let mut next = Next::Go;
-    while next == Next::Go {
-        if end.receive()? == 0 {
-            return Err(EndError::Unexpected("nothing comes from the client in the kernel".into()));
-        }
-        next = done.arrived(task);
-        if next == Next::Go {
-            end.post()?;
-        }
-    }
-    done.cut_short = next == Next::CutShort;
-    Ok(done)
+    count(end, task, |end| end.post())
 }
 
 /// Sends a reply for each request.

@@ -1,23 +1,33 @@
 //! Departure times of a sample of the messages: the client writes them down, the server reads
 //! them when the messages arrive.
 
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use std::sync::atomic::{AtomicU64, fence};
 
-/// Two million messages of which every sixteenth is in it; what comes beyond is not sampled.
-const MOST: usize = 1 << 17;
-/// A time of which nothing is known.
-const UNKNOWN: u64 = 0;
+/// So many are known at a time, the latest: two million messages of which every sixteenth is in the
+/// sample are more than are under way.
+pub const MOST: usize = 1 << 17;
+/// Of no message.
+const NONE: u64 = u64::MAX;
 
 /// The sample.
 pub struct Samples {
     every: u64,
-    departed_ns: Vec<AtomicU64>,
+    slots: Vec<Slot>,
+}
+
+/// A message of the sample; the next one whose place falls on the slot takes it.
+struct Slot {
+    /// Its place in the sample.
+    place: AtomicU64,
+    departed_ns: AtomicU64,
 }
 
 impl Samples {
     /// Of every so manieth message.
     pub fn new(every: u64) -> Self {
-        Self { every, departed_ns: (0..MOST).map(|_| AtomicU64::new(UNKNOWN)).collect() }
+        let slot = |_| Slot { place: AtomicU64::new(NONE), departed_ns: AtomicU64::new(0) };
+        Self { every, slots: (0..MOST).map(slot).collect() }
     }
 
     /// Of every so manieth message.
@@ -28,16 +38,43 @@ impl Samples {
     /// A message of the sample leaves, by its place among all.
     #[inline]
     pub fn departs(&self, index: u64, ns: u64) {
-        if let Some(slot) = self.departed_ns.get((index / self.every) as usize) {
-            // The message itself orders this before the reading.
-            slot.store(ns, Relaxed);
-        }
+        let (place, slot) = self.slot(index);
+        // Who reads meanwhile sees that the slot has changed hands.
+        slot.place.store(NONE, Relaxed);
+        fence(Release);
+        slot.departed_ns.store(ns, Relaxed);
+        slot.place.store(place, Release);
     }
 
-    /// When that message left; `None` if it is not in the sample.
+    /// When that message left; `None` if it is not in the sample, or so many left since that it is
+    /// forgotten.
     #[inline]
     pub fn departed_ns(&self, index: u64) -> Option<u64> {
-        let ns = self.departed_ns.get((index / self.every) as usize)?.load(Relaxed);
-        (ns != UNKNOWN).then_some(ns)
+        let (place, slot) = self.slot(index);
+        let is_it = slot.place.load(Acquire) == place;
+        let ns = slot.departed_ns.load(Relaxed);
+        fence(Acquire);
+        (is_it && slot.place.load(Relaxed) == place).then_some(ns)
+    }
+
+    fn slot(&self, index: u64) -> (u64, &Slot) {
+        let place = index / self.every;
+        (place, &self.slots[place as usize % MOST])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_messages_of_a_long_run_are_known_as_well_as_the_first() {
+        let samples = Samples::new(16);
+        let far = 16 * (MOST as u64 + 5);
+        assert_eq!((samples.departed_ns(80), samples.departed_ns(far)), (None, None));
+        samples.departs(80, 7);
+        assert_eq!((samples.departed_ns(80), samples.departed_ns(far)), (Some(7), None));
+        samples.departs(far, 9);
+        assert_eq!((samples.departed_ns(80), samples.departed_ns(far)), (None, Some(9)));
     }
 }

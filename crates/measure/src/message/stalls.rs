@@ -30,17 +30,17 @@ const SPIKE_NS: i64 = 500_000;
 pub fn stall(test: MessageTest, cell: &MessageCell, shares: Shares) -> Option<Stall> {
     if test != MessageTest::Oneway {
         if put_off_per_message(cell).is_some_and(|n| n >= PUT_OFF) {
-            if share_within(&cell.times, DELAYED_TWICE_NS) >= COMB {
+            if share_within(cell.service_times(), DELAYED_TWICE_NS) >= COMB {
                 return Some(Stall::NagleBoth);
             }
-            if share_within(&cell.times, DELAYED_NS) >= COMB {
+            if share_within(cell.service_times(), DELAYED_NS) >= COMB {
                 return Some(Stall::NagleOne);
             }
         }
-        if timeouts(cell) > 0 && share_within(&cell.times, TIMEOUT_NS..u64::MAX) > 0.0 {
+        if timeouts(cell) > 0 && share_within(cell.service_times(), TIMEOUT_NS..u64::MAX) > 0.0 {
             return Some(Stall::Timeouts);
         }
-        let (median, tail) = (cell.times.p50_ns, cell.times.p99_ns);
+        let (median, tail) = (cell.service_times().p50_ns, cell.service_times().p99_ns);
         let waits = waited_and_beyond(cell).is_some_and(|(waited, beyond)| waited as f64 >= 0.5 * beyond);
         // On one processor an end waits for it each time that it is the other one's turn.
         if shares != Shares::Same && tail > SPIKE_NS && tail > SPIKE.saturating_mul(median) && waits {
@@ -77,8 +77,8 @@ pub fn share_within(times: &Distribution, range: Range<u64>) -> f64 {
 /// longer than the median, all together; nanoseconds.
 fn waited_and_beyond(cell: &MessageCell) -> Option<(u64, f64)> {
     let waited = |t: &MessageTrial| t.client.run_delay_ns.unwrap_or(0) + t.server.run_delay_ns.unwrap_or(0);
-    let waited: u64 = cell.trials.iter().map(waited).sum();
-    let beyond = cell.times.sum_ns as f64 - cell.times.p50_ns as f64 * cell.times.n as f64;
+    let (waited, times): (u64, _) = (cell.trials.iter().map(waited).sum(), cell.service_times());
+    let beyond = times.sum_ns as f64 - times.p50_ns as f64 * times.n as f64;
     (beyond > 0.0).then_some((waited, beyond))
 }
 
@@ -98,7 +98,7 @@ pub fn findings(result: &MessageResult) -> Vec<Finding> {
         let Some(stall) = stall(result.plan.test, cell, pair.shares) else { continue };
         match worst.iter_mut().find(|known| known.0 == stall) {
             None => worst.push((stall, cell)),
-            Some(known) if known.1.times.p99_ns < cell.times.p99_ns => known.1 = cell,
+            Some(known) if known.1.service_times().p99_ns < cell.service_times().p99_ns => known.1 = cell,
             Some(_) => {}
         }
     }
@@ -107,7 +107,7 @@ pub fn findings(result: &MessageResult) -> Vec<Finding> {
 
 fn finding(stall: Stall, cell: &MessageCell, pair: ProcessorPair) -> Finding {
     let ms = |ns: i64| ns as f64 / 1e6;
-    let (p50, p99) = (ms(cell.times.p50_ns), ms(cell.times.p99_ns));
+    let (p50, p99) = (ms(cell.service_times().p50_ns), ms(cell.service_times().p99_ns));
     let seen = format!(
         "{} with {} bytes, {} on processors {} and {}: the median takes {p50:.2} ms, the 99th percentile {p99:.2} ms",
         cell.layer,
@@ -154,8 +154,8 @@ fn nagle(stall: Stall, cell: &MessageCell) -> (String, String, String) {
     let evidence = format!(
         "{:.0} % of the times are between 36 and 60 ms, {:.0} % between 72 and 120 ms; the kernel counted {:.2} \
          acknowledgements a message whose timer ran out",
-        100.0 * share_within(&cell.times, DELAYED_NS),
-        100.0 * share_within(&cell.times, DELAYED_TWICE_NS),
+        100.0 * share_within(cell.service_times(), DELAYED_NS),
+        100.0 * share_within(cell.service_times(), DELAYED_TWICE_NS),
         put_off_per_message(cell).unwrap_or(0.0)
     );
     (
@@ -187,6 +187,7 @@ mod tests {
             index: 0,
             round: 0,
             messages: times.moments.n,
+            sent: None,
             lost: 0,
             duration_ns: 1,
             cut_short: false,
@@ -206,6 +207,7 @@ mod tests {
             rate: None,
             ratio: None,
             times: (&times).into(),
+            service: None,
             lag: None,
             calls: Counted::Not(String::new()),
         }
@@ -227,6 +229,16 @@ mod tests {
         let taking_turns = cell("write", &spikes, 0, 0, 150_000_000);
         assert_eq!(stall(MessageTest::Pingpong, &taking_turns, Shares::Same), None);
         assert_eq!(told(&cell("write", &[(20_000, 1000)], 0, 0, 0)), None);
+    }
+
+    #[test]
+    fn with_a_rate_a_stall_is_seen_from_when_messages_left() {
+        let mut cell = cell("two", &[(900_000_000, 20)], 40, 0, 0);
+        assert_eq!(stall(MessageTest::Pingpong, &cell, Shares::Cache), None);
+        let mut service = stats::Distribution::new(7);
+        service.add_many(88_000_000, 20);
+        cell.service = Some((&service).into());
+        assert_eq!(stall(MessageTest::Pingpong, &cell, Shares::Cache), Some(Stall::NagleBoth));
     }
 
     #[test]

@@ -10,7 +10,7 @@ use netfathom_stats::Distribution;
 use netfathom_sys::clock::monotonic_ns;
 
 use super::error::EndError;
-use super::samples::Samples;
+use super::samples::{MOST, Samples};
 
 /// Resolution of times: a bucket is less than one percent wide.
 pub const GRAIN: u32 = 7;
@@ -28,12 +28,14 @@ const NAP: Duration = Duration::from_millis(1);
 pub struct Task<'a> {
     /// What was asked for.
     pub plan: &'a MessagePlan,
+    /// No more messages than that.
+    room: u64,
     /// Whether both ends are on one processor.
     pub shared_processor: bool,
     /// When messages left.
     pub samples: Samples,
     /// The user wants an end.
-    stop: &'a AtomicBool,
+    pub stop: &'a AtomicBool,
     /// How many messages there will have been; known when the last one leaves.
     total: AtomicU64,
     finished: [AtomicBool; 2],
@@ -44,8 +46,8 @@ pub struct Task<'a> {
 pub struct Done {
     /// Messages that it sent, or that came.
     pub messages: u64,
-    /// When the first one left or came, CLOCK_MONOTONIC.
-    pub first_ns: u64,
+    /// When the first one left or came, CLOCK_MONOTONIC; `None` before.
+    pub first_ns: Option<u64>,
     /// When the last one did of which the time is known.
     pub last_ns: u64,
     /// Messages until then.
@@ -56,15 +58,30 @@ pub struct Done {
     pub cut_short: bool,
     /// Times that this end took.
     pub times: Distribution,
+    /// With a rate: times from when messages left, not from when they were to.
+    pub service: Option<Distribution>,
     /// How late messages left.
     pub lag: Option<Distribution>,
+    /// Processor time that its thread took to wait until messages were to leave: no cost of theirs.
+    pub waiting_ns: u64,
 }
 
 impl Done {
     /// Nothing yet.
     pub fn nothing() -> Self {
         let times = Distribution::new(GRAIN);
-        Self { messages: 0, first_ns: 0, last_ns: 0, timed: 0, lost: 0, cut_short: false, times, lag: None }
+        Self {
+            messages: 0,
+            first_ns: None,
+            last_ns: 0,
+            timed: 0,
+            lost: 0,
+            cut_short: false,
+            times,
+            service: None,
+            lag: None,
+            waiting_ns: 0,
+        }
     }
 
     /// Nothing comes any more: over UDP a message was lost, which another one can stand for, if this
@@ -83,16 +100,15 @@ impl Done {
     /// A message is here: from the last one to this it took one round, but for the first.
     pub fn arrived(&mut self, task: &Task<'_>) -> Next {
         let now = monotonic_ns();
-        if self.messages == 0 {
-            self.first_ns = now;
-        } else {
+        let first_ns = *self.first_ns.get_or_insert(now);
+        if self.messages > 0 {
             self.times.add(now as i64 - self.last_ns as i64);
             self.timed += 1;
         }
         self.messages += 1;
         self.last_ns = now;
         // What is asked is whether another one is the last.
-        task.next(self.timed.saturating_sub(1), now - self.first_ns)
+        task.next(self.timed.saturating_sub(1), now - first_ns)
     }
 }
 
@@ -109,12 +125,12 @@ pub enum Next {
 
 impl<'a> Task<'a> {
     /// Of one trial.
-    pub fn new(plan: &'a MessagePlan, shared_processor: bool, stop: &'a AtomicBool) -> Self {
-        let all = plan.rate_per_s.is_some() || plan.messages < 64 * EVERY;
+    pub fn new(plan: &'a MessagePlan, room: u64, shared_processor: bool, stop: &'a AtomicBool) -> Self {
         Self {
             plan,
+            room,
             shared_processor,
-            samples: Samples::new(if all { 1 } else { EVERY }),
+            samples: Samples::new(every(plan)),
             stop,
             total: AtomicU64::new(u64::MAX),
             finished: Default::default(),
@@ -125,7 +141,7 @@ impl<'a> Task<'a> {
     pub fn next(&self, messages: u64, elapsed_ns: u64) -> Next {
         if messages + 1 >= self.plan.messages && elapsed_ns >= self.plan.least_ns {
             Next::Last
-        } else if elapsed_ns >= self.plan.most_ns || self.stop.load(Relaxed) {
+        } else if messages + 1 >= self.room || elapsed_ns >= self.plan.most_ns || self.stop.load(Relaxed) {
             Next::CutShort
         } else {
             Next::Go
@@ -143,6 +159,29 @@ impl<'a> Task<'a> {
         messages >= self.total.load(Acquire)
     }
 
+    /// Waits for messages of the client, through silences, until it has finished and what it sent is
+    /// there or lost; how many. 0 in the end.
+    pub fn receive(&self, end: &mut dyn super::end::End) -> Result<u64, EndError> {
+        loop {
+            // What comes before it has finished may be followed by the last one.
+            let finished = self.has_finished(End::Client);
+            let came = end.receive()?;
+            if came > 0 || finished || !end.is_silent() {
+                return Ok(came);
+            }
+        }
+    }
+
+    /// Whether all that was announced was more than this.
+    pub fn lacks(&self, messages: u64) -> bool {
+        let total = self.total.load(Acquire);
+        total != u64::MAX && messages < total
+    }
+
+    fn has_finished(&self, end: End) -> bool {
+        self.finished[end as usize].load(Acquire)
+    }
+
     /// An end has done its work, and knows what it took.
     pub fn finish(&self, end: End) {
         self.finished[end as usize].store(true, Release);
@@ -152,9 +191,34 @@ impl<'a> Task<'a> {
     pub fn await_finished(&self, end: End) {
         let begin = Instant::now();
         let most = Duration::from_nanos(self.plan.most_ns) + PATIENCE;
-        while !self.finished[end as usize].load(Acquire) && !self.stop.load(Relaxed) && begin.elapsed() < most
-        {
+        while !self.has_finished(end) && !self.stop.load(Relaxed) && begin.elapsed() < most {
             std::thread::sleep(NAP);
         }
+    }
+}
+
+/// How many messages there are for one whose time is taken. With a rate they are as many as can be
+/// under way at once, so that none of them is forgotten while it waits.
+fn every(plan: &MessagePlan) -> u64 {
+    match plan.rate_per_s {
+        Some(rate) => ((rate * plan.most_ns as f64 / 1e9) as u64).div_ceil(MOST as u64).max(1),
+        None if plan.messages < 64 * EVERY => 1,
+        None => EVERY,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use netfathom_model::plan::{MessageTest, Place};
+
+    use super::*;
+
+    #[test]
+    fn with_a_rate_all_that_can_be_under_way_fits() {
+        let paper = MessagePlan::paper(MessageTest::Oneway, Place::Loopback);
+        let every = |rate_per_s, most_ns| super::every(&MessagePlan { rate_per_s, most_ns, ..paper.clone() });
+        assert_eq!(every(Some(20_000.0), 2_000_000_000), 1);
+        assert_eq!(every(Some(131_072.0), 10_000_000_000), 10);
+        assert_eq!(every(None, 2_000_000_000), EVERY);
     }
 }

@@ -1,6 +1,7 @@
 //! An open loop leaves when it is to, and counts from there.
 
-use netfathom_model::plan::{Carrier, MessagePlan, MessageTest, Place};
+use netfathom_model::plan::{Carrier, MessagePlan, MessageTest, Place, ProcessorChoice};
+use netfathom_testkit::skipped;
 
 use crate::bench::{alone, plan, run};
 
@@ -28,5 +29,43 @@ fn an_open_loop_takes_as_long_as_it_is_to() {
             let lag = c.lag.unwrap();
             assert!(lag.n >= c.times.n && lag.min_ns >= 0, "{} {}", c.layer, lag.min_ns);
         }
+    }
+}
+
+/// The longest silence that an end waits through at once is shorter than the time between two.
+#[test]
+fn datagrams_that_leave_seldom_are_waited_for() {
+    let _alone = alone();
+    for test in [MessageTest::Oneway, MessageTest::Pingpong] {
+        let plan = MessagePlan {
+            carrier: Carrier::Udp,
+            rate_per_s: Some(2.0),
+            messages: 3,
+            trials: 1,
+            ..plan(test, Place::Loopback, "write")
+        };
+        for t in run(plan).result.cells.iter().flat_map(|c| &c.trials) {
+            assert!(t.messages == 3 && t.lost == 0 && t.duration_ns >= 1_000_000_000, "{test:?} {t:?}");
+        }
+    }
+}
+
+/// The clock is looked at all the time between two messages, which is no work of theirs.
+#[test]
+fn what_the_pacer_takes_is_no_cost_of_the_client() {
+    let test = "what_the_pacer_takes_is_no_cost_of_the_client";
+    if std::thread::available_parallelism().map_or(1, usize::from) < 2 {
+        return skipped(test, "it needs two processors");
+    }
+    let _alone = alone();
+    let plan = MessagePlan {
+        processors: ProcessorChoice::Cross,
+        rate_per_s: Some(5.0 * RATE_PER_S),
+        messages: 2000,
+        ..plan(MessageTest::Oneway, Place::Loopback, "write+nodelay")
+    };
+    for t in run(plan).result.cells.iter().flat_map(|c| &c.trials) {
+        let cpu_ns = t.client.cpu_ns.unwrap();
+        assert!(cpu_ns > 0 && cpu_ns < t.duration_ns / 2, "{t:?}");
     }
 }

@@ -58,3 +58,17 @@ fn what_does_not_stall_is_not_remedied() {
     assert!(p.result.remedies.is_empty());
     assert!(p.findings.iter().all(|f| !f.cause.contains("Nagle")), "{:?}", p.findings);
 }
+
+#[test]
+fn a_stall_is_recognised_at_a_rate_that_it_cannot_keep() {
+    if !privileged("a_stall_is_recognised_at_a_rate_that_it_cannot_keep") {
+        return;
+    }
+    let _alone = alone();
+    let p = run(MessagePlan { rate_per_s: Some(1000.0), remedies: false, ..stalling("two") });
+    // Each waits for all before it as well; when it has left it takes what it takes without a rate.
+    let cell = cell(&p.result, "two");
+    assert!(cell.times.p99_ns > 6 * cell.service_times().p50_ns, "{}", cell.times.p99_ns);
+    let told: Vec<&str> = p.findings.iter().map(|f| f.cause.as_str()).collect();
+    assert!(told.iter().any(|t| t.contains("the client and the server writes")), "{told:?}");
+}

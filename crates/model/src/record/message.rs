@@ -83,6 +83,9 @@ pub struct MessageCell {
     /// Of all trials together: the time of a round trip, from request to whole reply, or from send
     /// to arrival of a sample of the messages. Open loop: from the intended departure.
     pub times: Distribution,
+    /// Round trips at a rate: from when messages left, not from when they were to. How long a message
+    /// takes is seen here, and in `times` how long one who needs it waits.
+    pub service: Option<Distribution>,
     /// How late messages left (open loop).
     pub lag: Option<Distribution>,
     /// System calls a message at each end, counted in a trial of its own; or why they were not.
@@ -132,6 +135,9 @@ pub struct MessageTrial {
     pub round: u32,
     /// Messages, round trips or replies that were whole.
     pub messages: u64,
+    /// Messages or requests that the client sent, those among them that did not come; `None` in
+    /// records that are older than this field.
+    pub sent: Option<u64>,
     /// Messages that were sent and did not come (UDP).
     pub lost: u64,
     /// From the first send to the last arrival.

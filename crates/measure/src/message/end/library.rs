@@ -10,6 +10,7 @@ use netfathom_sys::cpu::threads_named;
 use super::{End, Load, pattern};
 use crate::message::error::EndError;
 use crate::message::ground::Socket;
+use crate::message::kernel::SINK_ROOM;
 
 /// A benchmark has one channel.
 const CHANNEL: u16 = 0;
@@ -36,6 +37,9 @@ impl Library {
         let mut config =
             Config { strategy: choice(strategy), name: name.clone().into(), ..Config::default() };
         make_room(&mut config, load.message_bytes);
+        if load.into_sink {
+            config.limits.window = SINK_ROOM;
+        }
         let connection = match socket {
             Socket::Tcp(stream) => Connection::tcp(stream, &config)?,
             Socket::Unix(stream) => Connection::unix(stream, &config)?,

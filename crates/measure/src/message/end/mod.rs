@@ -41,6 +41,17 @@ pub trait End: Send {
     /// Waits for messages; how many have come whole. 0 when the other end has finished.
     fn receive(&mut self) -> Result<u64, EndError>;
 
+    /// The place of the last message that was received among those that were sent, from 0, where
+    /// it says so: of datagrams some may not come.
+    fn index(&self) -> Option<u64> {
+        None
+    }
+
+    /// Whether `receive` told of none because there was silence: the other end may go on.
+    fn is_silent(&self) -> bool {
+        false
+    }
+
     /// Sends the bulk, once it was asked for.
     fn post(&mut self) -> Result<(), EndError>;
 
@@ -65,6 +76,8 @@ pub struct Load {
     pub bulk_bytes: usize,
     /// Whether replies come from the kernel, which makes them of the request's bytes and zeros.
     pub grown: bool,
+    /// Whether messages go into a sink in the kernel, which never tells that there is room again.
+    pub into_sink: bool,
 }
 
 /// Puts a layer upon a socket. The other end is made at the same time, in another thread.

@@ -67,6 +67,7 @@ fn cell(asked: Asked, told: &Told) -> MessageCell {
         rate: None,
         ratio: None,
         times: Distribution::from(&netfathom_stats::Distribution::new(5)),
+        service: None,
         lag: None,
         calls: Counted::Not("made up".into()),
     }
@@ -79,6 +80,7 @@ fn trial(round: u32, us: f64, cpu_us: f64) -> MessageTrial {
         index: round,
         round,
         messages: MESSAGES,
+        sent: None,
         lost: 0,
         duration_ns: total(us),
         cut_short: false,

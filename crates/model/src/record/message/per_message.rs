@@ -1,6 +1,6 @@
 //! What a message took, out of what the trials of a cell took.
 
-use super::{Counted, EndCost, MessageCell, MessageTrial};
+use super::{Counted, Distribution, EndCost, MessageCell, MessageTrial};
 use crate::layer::End;
 
 impl MessageTrial {
@@ -13,9 +13,22 @@ impl MessageTrial {
         }
     }
 
-    fn per_message(&self, of_all: Option<u64>) -> Option<f64> {
-        of_all.filter(|_| self.messages > 0).map(|all| all as f64 / self.messages as f64)
+    /// Of what an end took: the client worked for what it sent, whether it came or not, the server for
+    /// what came.
+    fn per_message_of(&self, end: End, cost: Option<u64>) -> Option<f64> {
+        match end {
+            End::Client => share(cost, self.sent.unwrap_or(self.messages)),
+            End::Server => self.per_message(cost),
+        }
     }
+
+    fn per_message(&self, of_all: Option<u64>) -> Option<f64> {
+        share(of_all, self.messages)
+    }
+}
+
+fn share(of_all: Option<u64>, messages: u64) -> Option<f64> {
+    of_all.filter(|_| messages > 0).map(|all| all as f64 / messages as f64)
 }
 
 impl EndCost {
@@ -30,19 +43,19 @@ impl MessageCell {
     /// Processor time of an end in nanoseconds a message, the median of the trials.
     #[must_use]
     pub fn cpu_ns_per_message(&self, end: End) -> Option<f64> {
-        self.median_of(|trial| trial.per_message(trial.end(end).cpu_ns))
+        self.median_of(|trial| trial.per_message_of(end, trial.end(end).cpu_ns))
     }
 
     /// Waits and preemptions of an end's threads a message, the median of the trials.
     #[must_use]
     pub fn switches_per_message(&self, end: End) -> Option<f64> {
-        self.median_of(|trial| trial.per_message(trial.end(end).switches()))
+        self.median_of(|trial| trial.per_message_of(end, trial.end(end).switches()))
     }
 
     /// Segments that an end sent a message, the median of the trials.
     #[must_use]
     pub fn segments_per_message(&self, end: End) -> Option<f64> {
-        self.median_of(|trial| trial.per_message(trial.end(end).segments))
+        self.median_of(|trial| trial.per_message_of(end, trial.end(end).segments))
     }
 
     /// Processor time of the kernel's own workers in nanoseconds a message, the median of the trials.
@@ -55,6 +68,12 @@ impl MessageCell {
     #[must_use]
     pub fn delayed_acks_per_message(&self) -> Option<f64> {
         self.median_of(|trial| trial.per_message(trial.tcp.map(|tcp| tcp.delayed_acks)))
+    }
+
+    /// Times from when messages left, with a rate as without.
+    #[must_use]
+    pub fn service_times(&self) -> &Distribution {
+        self.service.as_ref().unwrap_or(&self.times)
     }
 
     /// System calls of an end a message; `None` where they were not counted.
@@ -82,13 +101,14 @@ mod tests {
     use super::*;
     use crate::layer::Layer;
     use crate::plan::Placement;
-    use crate::record::{CallCount, Distribution};
+    use crate::record::CallCount;
 
     fn cell(trials: &[(u64, Option<u64>)]) -> MessageCell {
         let trial = |&(messages, cpu_ns): &(u64, Option<u64>)| MessageTrial {
             index: 0,
             round: 0,
             messages,
+            sent: None,
             lost: 0,
             duration_ns: 1,
             cut_short: false,
@@ -109,6 +129,7 @@ mod tests {
             rate: None,
             ratio: None,
             times: Distribution::from(&netfathom_stats::Distribution::new(5)),
+            service: None,
             lag: None,
             calls: Counted::Calls(vec![
                 call(End::Client, 1.0),
@@ -124,6 +145,15 @@ mod tests {
         assert_eq!(odd.cpu_ns_per_message(End::Client), Some(20.0));
         let even = cell(&[(10, Some(500)), (10, None), (10, Some(100))]);
         assert_eq!(even.cpu_ns_per_message(End::Client), Some(30.0));
+    }
+
+    #[test]
+    fn a_client_worked_for_what_was_lost_as_well() {
+        let mut cell = cell(&[(10, Some(500))]);
+        cell.trials[0].sent = Some(50);
+        assert_eq!(cell.cpu_ns_per_message(End::Client), Some(10.0));
+        cell.trials[0].server.cpu_ns = Some(500);
+        assert_eq!(cell.cpu_ns_per_message(End::Server), Some(50.0));
     }
 
     #[test]
