@@ -84,7 +84,8 @@ fn at_rate(plan: &MessagePlan) -> u64 {
 
 /// How long it takes until all messages have left; 0 if they leave as fast as they go.
 fn leaving_ns(plan: &MessagePlan) -> f64 {
-    plan.rate_per_s.map_or(0.0, |rate| plan.messages as f64 / rate * 1e9)
+    // One that is out of range is refused by that, not by what follows from it.
+    plan.rate_per_s.filter(|&rate| rate >= 1.0).map_or(0.0, |rate| plan.messages as f64 / rate * 1e9)
 }
 
 /// About: a trial ends with its messages, whose time nobody knows yet.
