@@ -2,7 +2,7 @@
 //! what is too wide.
 
 use netfathom_model::layer::Layer;
-use netfathom_model::plan::MessageTest;
+use netfathom_model::plan::{MessageTest, Placement};
 use netfathom_model::record::{Counted, Distribution, EndCost, Measurement, MessageResult, Record, State};
 use netfathom_results::render::terminal::render;
 
@@ -158,4 +158,26 @@ fn trials_without_a_whole_message_have_no_times() {
     let text = sane(&record);
     assert!(text.contains("126 trials: without a single whole message"), "{text}");
     assert!(!text.contains(" 0 ns"), "{text}");
+}
+
+/// Nobody asked for it by name, and nothing else was measured.
+#[test]
+fn what_stands_in_for_a_layer_that_cannot_be_is_shown() {
+    let nearest: Layer = "sendfile".parse().expect("a layer");
+    let record = message(|m| {
+        m.plan.test = MessageTest::Oneway;
+        m.plan.placements = vec![Placement::KK, Placement::KU];
+        m.remedies.clear();
+        m.cells.retain(|c| c.layer == Layer::reference() && c.placement == Placement::UU);
+        m.cells.iter_mut().for_each(|c| (c.layer, c.placement) = (nearest.clone(), Placement::KK));
+        m.absent[0].placement = Placement::KK;
+        m.absent[0].layer = Some(Layer::reference());
+    });
+    let text = sane(&record);
+    assert!(!text.contains("nothing was measured"), "{text}");
+    let said = flat(&text);
+    assert!(said.contains("“sendfile”, the nearest to what cannot be: messages a second, 222k"), "{said}");
+    assert!(said.contains("sendfile: the nearest to what cannot be in KK: write+nodelay"), "{said}");
+    let rows = text.lines().filter(|line| line.starts_with("  sendfile ")).count();
+    assert!(rows >= 12, "a row in the table of placements, and in those of each cell: {rows}\n{text}");
 }

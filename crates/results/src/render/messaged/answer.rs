@@ -36,14 +36,14 @@ fn stall(remedied: &Remedied) -> String {
     )
 }
 
-/// The pair of the first placement on which the first layer does best.
+/// The pair of the first placement on which the first layer that is there does best.
 fn home(result: &MessageResult) -> Option<Group<'_>> {
     let quantity = Quantity::of(&result.plan);
     let all = groups(result);
     let first = all.first()?.placement;
     let score = |group: &Group<'_>| {
         let at = group.sizes().first().copied()?;
-        let value = quantity.of_cell(group.reference(&result.plan, at)?)?.value;
+        let value = quantity.of_cell(group.leading(&result.plan, at)?)?.value;
         Some(if quantity == Quantity::Time { -value } else { value })
     };
     let known = all.into_iter().filter(|group| group.placement == first);
@@ -62,7 +62,7 @@ fn compared(result: &MessageResult, home: &Group<'_>) -> Option<String> {
     let Some(layer) = layer else { return alone(result, home) };
     let both = |bytes: &u64| Some((*bytes, home.cell(layer, *bytes)?, home.reference(plan, *bytes)?));
     let sizes: Vec<(u64, &MessageCell, &MessageCell)> = home.sizes().iter().filter_map(both).collect();
-    let (small, large) = (sizes.first()?, sizes.last()?);
+    let (Some(small), Some(large)) = (sizes.first(), sizes.last()) else { return alone(result, home) };
     let text = match plan.test {
         MessageTest::Post => one(result, large)?,
         _ if small.0 == large.0 => one(result, small)?,
@@ -110,13 +110,15 @@ fn place(result: &MessageResult, group: &Group<'_>) -> String {
     format!("{} on {}", placement(group.placement), pair(result, group.pair))
 }
 
-/// There is nothing to compare the only layer with.
+/// There is nothing to compare the only layer with, or the first one cannot be.
 fn alone(result: &MessageResult, home: &Group<'_>) -> Option<String> {
     let quantity = Quantity::of(&result.plan);
     let size = home.sizes().first().copied()?;
-    let cell = home.reference(&result.plan, size)?;
+    let cell = home.leading(&result.plan, size)?;
+    let nearest =
+        if result.plan.layers.contains(&cell.layer) { "" } else { ", the nearest to what cannot be" };
     Some(format!(
-        "{}: {}, {}, with {}, {}",
+        "{}{nearest}: {}, {}, with {}, {}",
         quoted(&cell.layer),
         quantity.name(&result.plan),
         quantity.text(quantity.of_cell(cell)?),

@@ -19,7 +19,9 @@ pub struct MessageFacts {
     size_name: &'static str,
     /// What is counted: `round trips`.
     counts: &'static str,
-    /// As they are typed, in the order of the plan.
+    /// The first layer, which the others are compared with.
+    first: String,
+    /// As they are typed, in the order of the plan; behind them what stands in for one that cannot be.
     layers: Vec<String>,
     /// In the order of the plan, with their words.
     placements: Vec<(&'static str, &'static str)>,
@@ -32,6 +34,8 @@ pub struct MessageFacts {
     remedies: Vec<RemedyFacts>,
     /// The layer of each thing that cannot be.
     absent: Vec<String>,
+    /// What stands in for layers that cannot be.
+    stand_ins: Vec<String>,
 }
 
 #[derive(Serialize)]
@@ -97,7 +101,9 @@ impl MessageFacts {
             quantity_name: quantity.name(&result.plan),
             size_name: messaged::size_name(&result.plan),
             counts: result.plan.test.counts(),
-            layers: result.plan.layers.iter().map(ToString::to_string).collect(),
+            first: result.plan.layers.first().map(ToString::to_string).unwrap_or_default(),
+            layers: messaged::layers(result).into_iter().map(ToString::to_string).collect(),
+            stand_ins: messaged::stand_ins(result),
             placements: placements(&result.plan.placements),
             pairs: (0..result.pairs.len()).map(|pair| messaged::pair(result, pair)).collect(),
             cells: result.cells.iter().map(cell).collect(),

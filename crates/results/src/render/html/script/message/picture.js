@@ -13,7 +13,7 @@ function messagePicture(context) {
   return [choice('placement', groups.map((p) => ({ name: p.name + ': ' + p.words, build: () =>
     el('div', {}, p.pairs.map((g) => sizeCharts(p, g, shared))) }))),
   note('Whiskers are 95 % intervals between trials. All pictures have the same scale. Ratios are multiples of ',
-    el('code', {}, facts.layers[0] || ''), facts.quantity === 'time' ? '; below 1 is faster.' : '; above 1 is faster.')];
+    el('code', {}, facts.first), facts.quantity === 'time' ? '; below 1 is faster.' : '; above 1 is faster.')];
 }
 
 function bounds(figure) {
@@ -57,9 +57,9 @@ function sizeCharts(placement, group, { quantity, facts, reach, ratios }) {
   return el('div', { class: 'multiple' }, el('h3', {}, placement.name + ' on ' + group.name), columnsOf([
     chart({ ...common, id: 'message-' + group.id, title: capital(facts.quantity_name), quantity, series: figures, reach,
       about: facts.quantity_name + ' over the size, both logarithmic, a line for each layer.', over: (u) => drawFigures(u, figures) }),
-    multiples.length ? chart({ ...common, id: 'message-ratio-' + group.id, title: 'Ratio to ' + facts.layers[0], quantity: ratios.quantity, series: multiples,
+    multiples.length ? chart({ ...common, id: 'message-ratio-' + group.id, title: 'Ratio to ' + facts.first, quantity: ratios.quantity, series: multiples,
       reach: ratios.reach, about: 'Multiples of the first layer over the size.',
-      over: (u) => { drawOne(u); drawFigures(u, multiples); } }) : note('There is nothing to compare with ' + (facts.layers[0] || 'anything') + '.'),
+      over: (u) => { drawOne(u); drawFigures(u, multiples); } }) : note('There is nothing to compare with ' + (facts.first || 'anything') + '.'),
   ]));
 }
 

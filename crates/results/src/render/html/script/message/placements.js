@@ -12,6 +12,7 @@ function messagePlacements(context) {
     parts.push(colourKey(placed.map(([name, words]) => [name + ': ' + words, PLACEMENT_COLOURS[name]])),
       choice('size', sizes.map((bytes) => ({ name: sizeText(bytes), build: () => placementBars(facts, spots, bytes) }))));
   }
+  parts.push(...facts.stand_ins.map((text) => note(text + '.')));
   return [...parts, ...absentParts(result, facts)];
 }
 
