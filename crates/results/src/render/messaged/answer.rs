@@ -14,7 +14,8 @@ pub(crate) fn answer(result: &MessageResult) -> String {
     parts.extend(home.as_ref().and_then(|home| compared(result, home)));
     parts.extend(processors(result));
     if parts.is_empty() {
-        return "nothing was measured, so there is no answer yet".into();
+        let what = if result.cells.is_empty() { "nothing was" } else { "no time could be" };
+        return format!("{what} measured, so there is no answer yet");
     }
     parts.join("; ")
 }

@@ -1,7 +1,7 @@
 //! What a benchmark is read by, and how it is written.
 
 use netfathom_model::plan::{MessagePlan, MessageTest};
-use netfathom_model::record::{Estimate, MessageCell, MessageTrial};
+use netfathom_model::record::{Estimate, MessageCell};
 use netfathom_model::units::format_rate;
 use netfathom_stats as stats;
 
@@ -76,8 +76,17 @@ impl Quantity {
         }
     }
 
-    /// As a multiple of the first layer's. Of times it is worked out from the medians of the trials
-    /// in the rounds that both have.
+    /// What a multiple is one of.
+    pub fn ratio_name(self, test: MessageTest) -> &'static str {
+        match (self, test) {
+            (Self::Time, MessageTest::Oneway) => "ratio of median times",
+            (Self::Time, _) => "ratio of median round trips",
+            _ => "ratio of rates",
+        }
+    }
+
+    /// As a multiple of the first layer's. Of times it is worked out from the medians of the trials,
+    /// pair by pair of the rounds that both have.
     pub fn ratio(self, cell: &MessageCell, reference: &MessageCell) -> Option<Figure> {
         let known =
             if self == Self::Time { ratio_of_times(cell, reference) } else { cell.ratio.map(Into::into) };
@@ -128,19 +137,13 @@ fn rate(cell: &MessageCell) -> Option<Figure> {
 }
 
 fn median_time(cell: &MessageCell) -> Option<Figure> {
-    let medians: Vec<f64> = cell.trials.iter().filter(|t| t.messages > 0).map(|t| t.p50_ns as f64).collect();
+    let medians: Vec<f64> = cell.trials.iter().filter_map(|trial| cell.median_ns(trial)).collect();
     let single = (cell.times.n > 0).then_some(Figure { value: cell.times.p50_ns as f64, half_width: None });
     stats::between_trials(&medians).map(Figure::from).or(single)
 }
 
 fn ratio_of_times(cell: &MessageCell, reference: &MessageCell) -> Option<Figure> {
-    let medians = |of: &MessageCell, other: &MessageCell| -> Vec<f64> {
-        let there = |t: &&MessageTrial| {
-            t.messages > 0 && other.trials.iter().any(|o| o.round == t.round && o.messages > 0)
-        };
-        of.trials.iter().filter(there).map(|t| t.p50_ns as f64).collect()
-    };
-    stats::ratio(&medians(cell, reference), &medians(reference, cell)).map(Into::into)
+    stats::paired_ratio(&cell.medians_beside(reference)).map(Into::into)
 }
 
 /// A multiple with half its interval: `2.31 ± 0.05`; `n/a` where there is none.

@@ -16,6 +16,8 @@ pub struct MessageFacts {
     /// What it is read by: `messages`, `bytes` or `time`, and how that is called.
     quantity: &'static str,
     quantity_name: &'static str,
+    /// What multiples are those of.
+    ratio_name: &'static str,
     size_name: &'static str,
     /// What is counted: `round trips`.
     counts: &'static str,
@@ -99,6 +101,7 @@ impl MessageFacts {
                 Quantity::Time => "time",
             },
             quantity_name: quantity.name(&result.plan),
+            ratio_name: quantity.ratio_name(result.plan.test),
             size_name: messaged::size_name(&result.plan),
             counts: result.plan.test.counts(),
             first: result.plan.layers.first().map(ToString::to_string).unwrap_or_default(),
@@ -158,7 +161,7 @@ fn of_trial(quantity: Quantity, cell: &MessageCell, trial: &MessageTrial) -> Opt
     match quantity {
         Quantity::Messages => trial.per_s(),
         Quantity::Bytes => trial.per_s().map(|per_s| per_s * cell.bytes as f64),
-        Quantity::Time => (trial.messages > 0).then_some(trial.p50_ns as f64),
+        Quantity::Time => cell.median_ns(trial),
     }
 }
 

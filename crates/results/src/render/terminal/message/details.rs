@@ -47,7 +47,9 @@ fn times(page: &mut Page, result: &MessageResult, bytes: u64) {
     let mut columns = Columns::new("layer", Align::Left);
     let figure = if quantity == Quantity::Time { "round\ntrips/s" } else { quantity.name(&result.plan) };
     let rate = if quantity == Quantity::Bytes { Quantity::Bytes } else { Quantity::Messages };
-    for head in [figure.replace(" a second", "/s").as_str(), "ratio", "p50", "p99", "p99.9"] {
+    let ratio_head =
+        quantity.ratio_name(result.plan.test).replace("of ", "of\n").replace("median ", "median\n");
+    for head in [figure.replace(" a second", "/s").as_str(), ratio_head.as_str(), "p50", "p99", "p99.9"] {
         columns.column(head.replace("round\ntrips", result.plan.test.counts()));
     }
     each_cell(result, bytes, &mut columns, |group, cell| {

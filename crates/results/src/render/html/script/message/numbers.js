@@ -7,8 +7,8 @@ function messageNumbers(context) {
   if (!groups.length) return [note('No trial was finished.')];
   const spots = groups.flatMap((p) => p.pairs.map((g) => ({ name: p.name + ' on ' + g.name, cells: g.cells })));
   return [choice('placement and processors', spots.map((s) => ({ name: s.name, build: () => el('div', { class: 'costs' }, numbersTable(context, s.cells)) }))),
-    note('Cost is that of a message, as the median of the trials. Ratio: of the ' + context.facts.quantity_name + ' to that of ',
-      el('code', {}, context.facts.first), '.'),
+    note('Cost is that of a message, as the median of the trials. Ratios are to ',
+      el('code', {}, context.facts.first), ', of trials of the same round.'),
     reasonsOf(context.result),
     lazyDetails('system calls by name', () => callsTable(context))];
 }
@@ -22,7 +22,7 @@ function numbersTable({ facts, result }, cells) {
     { head: 'layer', text: true, cell: (c) => el('code', {}, c.fact.layer) },
     { head: facts.counts + ' a second', cell: (c) => el('b', {}, messageFigure(c.rate && rateFigure(c.rate), rateUnit)) },
     ...(bytes ? [{ head: 'bytes a second', cell: (c) => el('b', {}, messageFigure(c.fact.figure, bytesUnit)) }] : []),
-    { head: 'ratio', cell: (c) => (c.fact.layer === facts.first ? '1' : timesText(c.fact.ratio)) },
+    { head: facts.ratio_name, title: 'to that of ' + facts.first + ', of trials of the same round', cell: (c) => (c.fact.layer === facts.first ? '1' : timesText(c.fact.ratio)) },
     { head: 'median', cell: (c) => quantile(c, c.times.p50_ns) },
     { head: '99\u00a0%', cell: (c) => quantile(c, c.times.p99_ns) },
     { head: '99.9\u00a0%', cell: (c) => quantile(c, c.times.p999_ns) },

@@ -57,7 +57,7 @@ function sizeCharts(placement, group, { quantity, facts, reach, ratios }) {
   return el('div', { class: 'multiple' }, el('h3', {}, placement.name + ' on ' + group.name), columnsOf([
     chart({ ...common, id: 'message-' + group.id, title: capital(facts.quantity_name), quantity, series: figures, reach,
       about: facts.quantity_name + ' over the size, both logarithmic, a line for each layer.', over: (u) => drawFigures(u, figures) }),
-    multiples.length ? chart({ ...common, id: 'message-ratio-' + group.id, title: 'Ratio to ' + facts.first, quantity: ratios.quantity, series: multiples,
+    multiples.length ? chart({ ...common, id: 'message-ratio-' + group.id, title: capital(facts.ratio_name) + ' to ' + facts.first, quantity: ratios.quantity, series: multiples,
       reach: ratios.reach, about: 'Multiples of the first layer over the size.',
       over: (u) => { drawOne(u); drawFigures(u, multiples); } }) : note('There is nothing to compare with ' + (facts.first || 'anything') + '.'),
   ]));
