@@ -2,7 +2,7 @@
 //! what is too wide.
 
 use netfathom_model::layer::Layer;
-use netfathom_model::plan::{MessageTest, Placement};
+use netfathom_model::plan::{Carrier, MessageTest, Placement};
 use netfathom_model::record::{Counted, Distribution, EndCost, Measurement, MessageResult, Record, State};
 use netfathom_results::render::terminal::render;
 
@@ -202,4 +202,39 @@ fn times_that_nobody_took_are_not_zero() {
     let unknown =
         |line: &&str| line.starts_with("  adaptive") && line.contains("± ") && line.ends_with("n/a");
     assert!(text.lines().any(|line| unknown(&line)), "a median of UU beside none of UK: {text}");
+}
+
+#[test]
+fn where_an_end_in_the_kernel_runs_is_said() {
+    let whole = flat(&sane(&message(|_| {})));
+    let note = "an end in the kernel runs where its packets come in: mostly on the other end's processor";
+    assert_eq!(whole.matches(note).count(), 2, "below the sizes and the placements: {whole}");
+    let apart = message(|m| {
+        m.plan.placements = vec![Placement::UK];
+        m.remedies.clear();
+        m.cells.retain(|c| c.placement == Placement::UK);
+    });
+    let text = flat(&sane(&apart));
+    let far =
+        "on processors 0 and 1 (apart), though an end in the kernel runs where its packets come in, that of";
+    assert!(text.contains(far), "{text}");
+    let user = flat(&sane(&message(|m| m.cells.retain(|c| c.placement == Placement::UU))));
+    assert!(!user.contains("an end in the kernel"), "{user}");
+}
+
+#[test]
+fn what_cannot_be_known_says_why() {
+    let unix = message(|m| {
+        m.plan.carrier = Carrier::Unix;
+        for trial in m.cells.iter_mut().flat_map(|cell| &mut cell.trials) {
+            (trial.client.segments, trial.server.segments, trial.tcp) = (None, None, None);
+        }
+        m.cells[0].trials[0].kernel_workers_ns = None;
+    });
+    let text = flat(&sane(&unix));
+    assert!(text.contains("n/a: over Unix sockets there are no segments"), "{text}");
+    assert!(text.contains("could not be read: /proc of a PID namespace"), "{text}");
+    let tcp = flat(&sane(&message(|_| {})));
+    assert!(!tcp.contains("Unix") && !tcp.contains("PID namespace"), "{tcp}");
+    assert!(tcp.contains("kern: that of the kernel's own workers of the whole machine, whoever"), "{tcp}");
 }

@@ -4,7 +4,7 @@ use netfathom_model::layer::{Layer, Strategy};
 use netfathom_model::plan::MessageTest;
 use netfathom_model::record::{MessageCell, MessageResult, Remedied, RemedyRow};
 
-use super::{Group, Quantity, as_it_was, best_remedy, groups, pair, placement, ratio, time};
+use super::{Group, Quantity, as_it_was, best_remedy, groups, in_kernel, pair, placement, ratio, time};
 use crate::render::digits::grouped;
 
 /// The answer in one sentence, without its end. Stalls come first: nothing else is so slow.
@@ -108,7 +108,15 @@ fn times(result: &MessageResult, (_, cell, reference): &Beside<'_>) -> Option<(S
 
 /// Where the ends of a group are: `both ends in user space on processor 1 alone`.
 fn place(result: &MessageResult, group: &Group<'_>) -> String {
-    format!("{} on {}", placement(group.placement), pair(result, group.pair))
+    let kernel = if apart_in_kernel(result, group) { WHEREVER } else { "" };
+    format!("{} on {}{kernel}", placement(group.placement), pair(result, group.pair))
+}
+
+/// Behind a pair of two processors, one of which says little.
+const WHEREVER: &str = ", though an end in the kernel runs where its packets come in";
+
+fn apart_in_kernel(result: &MessageResult, group: &Group<'_>) -> bool {
+    in_kernel(group.placement) && result.pairs.get(group.pair).is_some_and(|pair| pair.client != pair.server)
 }
 
 /// There is nothing to compare the only layer with, or the first one cannot be.
@@ -139,8 +147,9 @@ fn processors(result: &MessageResult) -> Option<String> {
     }
     let size = near.sizes().into_iter().find(|&size| far.reference(plan, size).is_some())?;
     let (a, b) = (near.reference(plan, size)?, far.reference(plan, size)?);
+    let kernel = if apart_in_kernel(result, far) { format!("{WHEREVER},") } else { String::new() };
     Some(format!(
-        "on {} that of {} takes {} times as long as on {}: {} against {}",
+        "on {}{kernel} that of {} takes {} times as long as on {}: {} against {}",
         pair(result, far.pair),
         quoted(&a.layer),
         ratio(quantity.ratio(b, a)),

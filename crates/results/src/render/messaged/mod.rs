@@ -1,6 +1,7 @@
 //! What both pictures say of a message benchmark, in words and figures.
 
 mod answer;
+mod caveats;
 mod figure;
 mod remedies;
 
@@ -13,6 +14,7 @@ use super::carried::Words;
 use super::digits::grouped;
 
 pub(crate) use answer::answer;
+pub(crate) use caveats::{IN_KERNEL, WORKERS, in_kernel, no_segments, reasons, where_kernel_ends_run};
 pub(crate) use figure::{Figure, Quantity, each, ratio, time};
 pub(crate) use remedies::{as_it_was, best_remedy};
 

@@ -36,6 +36,15 @@ pub struct MessageFacts {
     remedies: Vec<RemedyFacts>,
     /// The layer of each thing that cannot be.
     absent: Vec<String>,
+    /// Where an end in the kernel runs, if there is one.
+    kernel_ends: Option<&'static str>,
+    /// How far the time of the kernel's workers carries.
+    workers: &'static str,
+    /// Why an end in the kernel is not known, and why segments are not.
+    in_kernel: &'static str,
+    no_segments: Option<&'static str>,
+    /// Why figures are not known.
+    reasons: Vec<String>,
     /// What stands in for layers that cannot be.
     stand_ins: Vec<String>,
 }
@@ -106,6 +115,11 @@ impl MessageFacts {
             counts: result.plan.test.counts(),
             first: result.plan.layers.first().map(ToString::to_string).unwrap_or_default(),
             layers: messaged::layers(result).into_iter().map(ToString::to_string).collect(),
+            kernel_ends: messaged::where_kernel_ends_run(result),
+            workers: messaged::WORKERS,
+            in_kernel: messaged::IN_KERNEL,
+            no_segments: messaged::no_segments(result.plan.carrier),
+            reasons: messaged::reasons(result),
             stand_ins: messaged::stand_ins(result),
             placements: placements(&result.plan.placements),
             pairs: (0..result.pairs.len()).map(|pair| messaged::pair(result, pair)).collect(),

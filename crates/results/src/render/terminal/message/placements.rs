@@ -21,6 +21,9 @@ pub(super) fn draw(page: &mut Page, result: &MessageResult) {
             table(page, result, &groups.iter().filter(|group| group.pair == pair).collect::<Vec<_>>());
         }
     }
+    if let (true, Some(said)) = (result.plan.placements.len() > 1, messaged::where_kernel_ends_run(result)) {
+        page.note(said);
+    }
     for stand_in in messaged::stand_ins(result) {
         page.note(&stand_in);
     }

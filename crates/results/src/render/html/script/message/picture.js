@@ -13,7 +13,7 @@ function messagePicture(context) {
   return [choice('placement', groups.map((p) => ({ name: p.name + ': ' + p.words, build: () =>
     el('div', {}, p.pairs.map((g) => sizeCharts(p, g, shared))) }))),
   note('Whiskers are 95 % intervals between trials. All pictures have the same scale. Ratios are multiples of ',
-    el('code', {}, facts.first), facts.quantity === 'time' ? '; below 1 is faster.' : '; above 1 is faster.')];
+    el('code', {}, facts.first), facts.quantity === 'time' ? '; below 1 is faster.' : '; above 1 is faster.'), kernelEndsOf(facts)];
 }
 
 function bounds(figure) {

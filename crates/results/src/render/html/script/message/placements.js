@@ -12,8 +12,12 @@ function messagePlacements(context) {
     parts.push(colourKey(placed.map(([name, words]) => [name + ': ' + words, PLACEMENT_COLOURS[name]])),
       choice('size', sizes.map((bytes) => ({ name: sizeText(bytes), build: () => placementBars(facts, spots, bytes) }))));
   }
-  parts.push(...facts.stand_ins.map((text) => note(text + '.')));
+  parts.push(kernelEndsOf(facts), ...facts.stand_ins.map((text) => note(text + '.')));
   return [...parts, ...absentParts(result, facts)];
+}
+
+function kernelEndsOf(facts) {
+  return facts.kernel_ends && note(capital(facts.kernel_ends) + '.');
 }
 
 function placementBars(facts, spots, bytes) {
