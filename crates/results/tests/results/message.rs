@@ -3,7 +3,9 @@
 
 use netfathom_model::layer::Layer;
 use netfathom_model::plan::{Carrier, MessageTest, Placement};
-use netfathom_model::record::{Counted, Distribution, EndCost, Measurement, MessageResult, Record, State};
+use netfathom_model::record::{
+    Counted, Distribution, EndCost, Estimate, Measurement, MessageResult, Record, State,
+};
 use netfathom_results::render::terminal::render;
 
 use crate::contract::read_fixture;
@@ -237,4 +239,21 @@ fn what_cannot_be_known_says_why() {
     let tcp = flat(&sane(&message(|_| {})));
     assert!(!tcp.contains("Unix") && !tcp.contains("PID namespace"), "{tcp}");
     assert!(tcp.contains("kern: that of the kernel's own workers of the whole machine, whoever"), "{tcp}");
+}
+
+#[test]
+fn an_interval_that_reaches_zero_tells_nothing() {
+    let record = message(|m| {
+        m.plan.test = MessageTest::Oneway;
+        m.remedies.clear();
+        let wide = Estimate { value: 306.0, half_width: 29_080_947_360_123.0 };
+        for cell in m.cells.iter_mut().filter(|c| c.ratio.is_some()) {
+            cell.ratio = Some(wide);
+        }
+    });
+    let text = sane(&record);
+    assert!(text.contains("306±>100 %") && text.contains("306 ± >100 %"), "{text}");
+    assert!(!text.contains("29,080"), "{text}");
+    let said = flat(&text);
+    assert!(said.contains("how many times as many as “write+nodelay” cannot be told"), "{said}");
 }

@@ -68,8 +68,12 @@ fn compared(result: &MessageResult, home: &Group<'_>) -> Option<String> {
         MessageTest::Post => one(result, large)?,
         _ if small.0 == large.0 => one(result, small)?,
         _ => {
-            let (times, told) = times(result, large)?;
-            format!("{}, with {} {times} times{told}", one(result, small)?, bytes(large.0))
+            let large_too = match times(result, large)? {
+                Multiple::Told(times) => format!("{times} times"),
+                Multiple::Same(times) => format!("{times} times (no difference)"),
+                Multiple::Not => "it cannot be told".into(),
+            };
+            format!("{}, with {} {large_too}", one(result, small)?, bytes(large.0))
         }
     };
     Some(format!("{text}, {}", place(result, home)))
@@ -82,28 +86,40 @@ fn one(result: &MessageResult, beside: &Beside<'_>) -> Option<String> {
     let (layer, first, size) = (quoted(&cell.layer), quoted(&reference.layer), bytes(*size));
     let quantity = Quantity::of(&result.plan);
     let value = quantity.value(quantity.of_cell(cell)?.value);
-    let (times, told) = times(result, beside)?;
-    Some(match (quantity, result.plan.test) {
+    let (did, as_it, than) = match (quantity, result.plan.test) {
         (Quantity::Messages, _) => {
-            format!(
-                "{layer} sends {value} messages of {size} a second, {times} times as many as {first}{told}"
-            )
+            (format!("{layer} sends {value} messages of {size} a second"), "as many as", first)
         }
-        (Quantity::Bytes, _) => {
-            format!("{layer} brings replies of {size} at {value}, {times} times as fast as {first}{told}")
-        }
+        (Quantity::Bytes, _) => (format!("{layer} brings replies of {size} at {value}"), "as fast as", first),
         (Quantity::Time, test) => {
             let what = if test == MessageTest::Oneway { "a message" } else { "a round trip" };
-            format!("{what} of {size} by {layer} takes {value}, {times} times as long as by {first}{told}")
+            (format!("{what} of {size} by {layer} takes {value}"), "as long as by", first)
         }
+    };
+    Some(match times(result, beside)? {
+        Multiple::Told(times) => format!("{did}, {times} times {as_it} {than}"),
+        Multiple::Same(times) => format!("{did}, {times} times {as_it} {than} (no difference)"),
+        Multiple::Not => format!("{did}; how many times {as_it} {than} cannot be told"),
     })
 }
 
-/// The multiple; and where its interval holds 1, that it says nothing.
-fn times(result: &MessageResult, (_, cell, reference): &Beside<'_>) -> Option<(String, &'static str)> {
+/// What can be said of a multiple.
+enum Multiple {
+    /// It is another than 1.
+    Told(String),
+    /// Its interval holds 1.
+    Same(String),
+    /// Its interval reaches zero.
+    Not,
+}
+
+fn times(result: &MessageResult, (_, cell, reference): &Beside<'_>) -> Option<Multiple> {
     let figure = Quantity::of(&result.plan).ratio(cell, reference)?;
-    let same = figure.half_width.is_some() && figure.holds(1.0);
-    Some((ratio(Some(figure)), if same { " (no difference)" } else { "" }))
+    Some(match figure {
+        _ if figure.too_wide() => Multiple::Not,
+        _ if figure.half_width.is_some() && figure.holds(1.0) => Multiple::Same(ratio(Some(figure))),
+        _ => Multiple::Told(ratio(Some(figure))),
+    })
 }
 
 /// Where the ends of a group are: `both ends in user space on processor 1 alone`.
@@ -148,15 +164,21 @@ fn processors(result: &MessageResult) -> Option<String> {
     let size = near.sizes().into_iter().find(|&size| far.reference(plan, size).is_some())?;
     let (a, b) = (near.reference(plan, size)?, far.reference(plan, size)?);
     let kernel = if apart_in_kernel(result, far) { format!("{WHEREVER},") } else { String::new() };
-    Some(format!(
-        "on {}{kernel} that of {} takes {} times as long as on {}: {} against {}",
-        pair(result, far.pair),
-        quoted(&a.layer),
-        ratio(quantity.ratio(b, a)),
-        pair(result, near.pair),
-        quantity.value(quantity.of_cell(b)?.value),
-        quantity.value(quantity.of_cell(a)?.value),
-    ))
+    let (here, there) = (pair(result, near.pair), pair(result, far.pair));
+    let value = |cell| Some(quantity.value(quantity.of_cell(cell)?.value));
+    let both = format!("{} against {}", value(b)?, value(a)?);
+    let layer = quoted(&a.layer);
+    Some(match times(result, &(size, b, a))? {
+        Multiple::Told(times) => {
+            format!("on {there}{kernel} that of {layer} takes {times} times as long as on {here}: {both}")
+        }
+        Multiple::Same(times) => format!(
+            "on {there}{kernel} that of {layer} takes {times} times as long as on {here} (no difference): {both}"
+        ),
+        Multiple::Not => format!(
+            "whether that of {layer} takes longer on {there}{kernel} than on {here} cannot be told: {both}"
+        ),
+    })
 }
 
 /// A layer in a sentence: `two` is also a number.

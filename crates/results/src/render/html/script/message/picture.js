@@ -12,12 +12,13 @@ function messagePicture(context) {
   const shared = { quantity, facts, reach: reachOfShown(all, (c) => c.figure), ratios: ratioScale(all) };
   return [choice('placement', groups.map((p) => ({ name: p.name + ': ' + p.words, build: () =>
     el('div', {}, p.pairs.map((g) => sizeCharts(p, g, shared))) }))),
-  note('Whiskers are 95 % intervals between trials. All pictures have the same scale. Ratios are multiples of ',
+  note('Whiskers are 95 % intervals between trials; one that leaves the picture reaches zero and tells nothing. All pictures have the same scale. Ratios are multiples of ',
     el('code', {}, facts.first), facts.quantity === 'time' ? '; below 1 is faster.' : '; above 1 is faster.'), kernelEndsOf(facts)];
 }
 
+// What is too wide widens no scale: it has no ends.
 function bounds(figure) {
-  return isNumber(figure.half) ? [figure.value - figure.half, figure.value + figure.half] : [figure.value, figure.value];
+  return isNumber(figure.half) && !tooWide(figure) ? [figure.value - figure.half, figure.value + figure.half] : [figure.value, figure.value];
 }
 
 function reachOf(figures) {
@@ -83,8 +84,8 @@ function drawFigures(u, series) {
     s.at.forEach((f, i) => {
       if (!f || !isNumber(s.values[i]) || !isNumber(f.half)) return;
       const [low, high] = bounds(f);
-      // On a logarithmic scale an interval that reaches zero has no lower end: it leaves the picture.
-      drawWhisker(u, u.valToPos(u.data[0][i], 'x', true), [low > 0 ? low : u.scales.y.min, high], s.colour);
+      // One that reaches zero leaves the picture at both ends.
+      drawWhisker(u, u.valToPos(u.data[0][i], 'x', true), tooWide(f) ? [Math.max(u.scales.y.min, Number.MIN_VALUE), u.scales.y.max] : [low, high], s.colour);
     });
   }));
 }
