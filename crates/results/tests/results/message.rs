@@ -202,8 +202,9 @@ fn times_that_nobody_took_are_not_zero() {
     let text = sane(&record);
     assert!(!text.contains("0.00 ns") && !text.contains(" 0 ns"), "{text}");
     let unknown =
-        |line: &&str| line.starts_with("  adaptive") && line.contains("± ") && line.ends_with("n/a");
+        |line: &&str| line.starts_with("  adaptive") && line.contains("µs ± ") && line.ends_with("n/a");
     assert!(text.lines().any(|line| unknown(&line)), "a median of UU beside none of UK: {text}");
+    assert!(flat(&text).contains("n/a: times of messages that the kernel took in"), "{text}");
 }
 
 #[test]

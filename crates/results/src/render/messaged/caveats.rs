@@ -27,8 +27,8 @@ pub(crate) fn in_kernel(placement: Placement) -> bool {
 pub(crate) fn no_segments(carrier: Carrier) -> Option<&'static str> {
     match carrier {
         Carrier::Tcp => None,
-        Carrier::Udp => Some("over UDP there are no segments, and nothing of TCP is counted"),
-        Carrier::Unix => Some("over Unix sockets there are no segments, and nothing of TCP is counted"),
+        Carrier::Udp => Some("over UDP there are no segments, and what TCP counts is not theirs"),
+        Carrier::Unix => Some("over Unix sockets there are no segments, and what TCP counts is not theirs"),
     }
 }
 
@@ -38,6 +38,12 @@ pub(crate) fn reasons(result: &MessageResult) -> Vec<String> {
     let mut all: Vec<String> = Vec::new();
     if result.cells.iter().any(|cell| in_kernel(cell.placement)) {
         all.push(IN_KERNEL.into());
+    }
+    if result.cells.iter().any(|cell| cell.times.n == 0 && cell.trials.iter().any(|t| t.messages > 0)) {
+        all.push(
+            "times of messages that the kernel took in or wrote: it counts them, and has no clock for each"
+                .into(),
+        );
     }
     all.extend(no_segments(result.plan.carrier).map(String::from));
     if trials().any(|trial| trial.kernel_workers_ns.is_none()) {

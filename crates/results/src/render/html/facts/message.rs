@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use netfathom_model::layer::End;
-use netfathom_model::plan::Placement;
+use netfathom_model::plan::{Carrier, Placement};
 use netfathom_model::record::{MessageCell, MessageResult, MessageTrial, Remedied};
 use serde::Serialize;
 
@@ -165,7 +165,8 @@ impl CellFacts {
                 (End::Server.name(), end(End::Server, cell.placement.kernel_server())),
             ]),
             kernel_workers_ns: cell.kernel_workers_ns_per_message(),
-            delayed_acks: cell.delayed_acks_per_message(),
+            // Over anything else they are those of other connections.
+            delayed_acks: cell.delayed_acks_per_message().filter(|_| result.plan.carrier == Carrier::Tcp),
             times: values(&read(&cell.times), quantiles),
         }
     }

@@ -39,8 +39,8 @@ fn table(page: &mut Page, result: &MessageResult, groups: &[&Group<'_>]) {
         columns.row_across(&number::count(bytes), messaged::size_name(&result.plan));
         for layer in messaged::layers(result) {
             let value = |group: &&Group<'_>| {
-                let figure = group.cell(layer, bytes).and_then(|cell| quantity.of_cell(cell));
-                figure.map_or_else(|| "-".into(), |figure| quantity.text(figure))
+                let Some(cell) = group.cell(layer, bytes) else { return "-".into() };
+                quantity.of_cell(cell).map_or_else(|| "n/a".into(), |figure| quantity.text(figure))
             };
             let cells: Vec<String> = groups.iter().map(value).collect();
             if cells.iter().any(|cell| cell != "-") {

@@ -51,6 +51,8 @@ function lagTableOf(result, facts) {
 
 function messageTrialTable(rows, result) {
   const ran = (cost) => (isNumber(cost.run_delay_ns) ? messageTime(cost.run_delay_ns) : NOT_KNOWN);
+  // Over anything but TCP they are those of other connections.
+  const tcp = (counts, what) => (counts && result.plan.carrier === 'tcp' ? count(counts[what]) : NOT_KNOWN);
   const timed = (r, ns) => (r.c.times.n > 0 && r.t.messages > 0 ? messageTime(ns) : NOT_KNOWN);
   return table('Trials', [
     { head: 'trial', cell: (r) => count(r.t.index + 1) },
@@ -66,9 +68,9 @@ function messageTrialTable(rows, result) {
     { head: '99\u00a0%', cell: (r) => timed(r, r.t.p99_ns) },
     { head: 'waited for a processor, client', cell: (r) => ran(r.t.client) },
     { head: 'waited for a processor, server', cell: (r) => ran(r.t.server) },
-    { head: 'delayed acks', cell: (r) => (r.t.tcp ? count(r.t.tcp.delayed_acks) : NOT_KNOWN) },
-    { head: 'time-outs', cell: (r) => (r.t.tcp ? count(r.t.tcp.timeouts) : NOT_KNOWN) },
-    { head: 'sent again', cell: (r) => (r.t.tcp ? count(r.t.tcp.retransmitted) : NOT_KNOWN) },
+    { head: 'delayed acks', cell: (r) => tcp(r.t.tcp, 'delayed_acks') },
+    { head: 'time-outs', cell: (r) => tcp(r.t.tcp, 'timeouts') },
+    { head: 'sent again', cell: (r) => tcp(r.t.tcp, 'retransmitted') },
     { head: '', text: true, cell: (r) => (r.t.cut_short ? 'cut short' : '') },
   ], rows);
 }

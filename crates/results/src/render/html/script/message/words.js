@@ -103,11 +103,13 @@ function sizeText(bytes) {
 // Cells with what follows from them, by placement and pair, in the order of the plan.
 function messageGroups({ result, facts }) {
   const cells = result.cells.map((c, i) => ({ ...c, fact: facts.cells[i] }));
+  const place = (c) => facts.layers.indexOf(c.fact.layer);
   return facts.placements.map(([name, words]) => {
     const here = cells.filter((c) => c.placement === name);
     const pairsHere = [...new Set(here.map((c) => c.pair))].sort((a, b) => a - b);
     return { name, words, pairs: pairsHere.map((pair) => {
-      const of = here.filter((c) => c.pair === pair);
+      // Trials were shuffled, and cells came with the first of theirs.
+      const of = here.filter((c) => c.pair === pair).sort((a, b) => a.bytes - b.bytes || place(a) - place(b));
       return { pair, id: name + '-' + pair, name: of[0].fact.pair, cells: of };
     }) };
   }).filter((p) => p.pairs.length);
