@@ -169,7 +169,7 @@ fn what_is_not_known_says_why() {
     let titles =
         "[...new Set([...document.querySelectorAll('#tables .unknown')].map((n) => n.title))].sort()";
     let titles = shown.page.eval(titles).to_string();
-    for why in ["this end is in the kernel", "its threads were there before"] {
+    for why in ["an end in the kernel has no thread", "its threads were there before"] {
         assert!(titles.contains(why), "{titles}");
     }
     let cost = "[...document.querySelectorAll('#tables td')].some((n) => n.innerText === '2.10\u{a0}µs')";

@@ -2,8 +2,10 @@
 //! what is too wide.
 
 use netfathom_model::layer::Layer;
-use netfathom_model::plan::MessageTest;
-use netfathom_model::record::{Counted, Distribution, EndCost, Measurement, MessageResult, Record, State};
+use netfathom_model::plan::{Carrier, MessageTest, Placement};
+use netfathom_model::record::{
+    Counted, Distribution, EndCost, Estimate, Measurement, MessageResult, Record, State,
+};
 use netfathom_results::render::terminal::render;
 
 use crate::contract::read_fixture;
@@ -36,8 +38,8 @@ fn each_test_is_answered_by_what_it_is_about() {
         (
             MessageTest::Pingpong,
             &[
-                "a round trip of 4 bytes by “adaptive” takes 4.54 µs, 1.04 ± 0.10 times as long as by “write+nodelay” (no difference), with 1,024 bytes 1.04 ± 0.09 times (no difference), both ends in user space on processor 1 alone",
-                "on processors 0 and 1 (apart) that of “write+nodelay” takes 9.49 ± 0.92 times as long",
+                "a round trip of 4 bytes by “adaptive” takes 4.54 µs, 1.04 ± 0.05 times as long as by “write+nodelay” (no difference), with 1,024 bytes 1.04 ± 0.04 times, both ends in user space on processor 1 alone",
+                "on processors 0 and 1 (apart) that of “write+nodelay” takes 9.49 ± 0.52 times as long",
             ],
         ),
         (
@@ -158,4 +160,101 @@ fn trials_without_a_whole_message_have_no_times() {
     let text = sane(&record);
     assert!(text.contains("126 trials: without a single whole message"), "{text}");
     assert!(!text.contains(" 0 ns"), "{text}");
+}
+
+/// Nobody asked for it by name, and nothing else was measured.
+#[test]
+fn what_stands_in_for_a_layer_that_cannot_be_is_shown() {
+    let nearest: Layer = "sendfile".parse().expect("a layer");
+    let record = message(|m| {
+        m.plan.test = MessageTest::Oneway;
+        m.plan.placements = vec![Placement::KK, Placement::KU];
+        m.remedies.clear();
+        m.cells.retain(|c| c.layer == Layer::reference() && c.placement == Placement::UU);
+        m.cells.iter_mut().for_each(|c| (c.layer, c.placement) = (nearest.clone(), Placement::KK));
+        m.absent[0].placement = Placement::KK;
+        m.absent[0].layer = Some(Layer::reference());
+    });
+    let text = sane(&record);
+    assert!(!text.contains("nothing was measured"), "{text}");
+    let said = flat(&text);
+    assert!(
+        said.contains("“sendfile”, the nearest to what cannot be: messages a second, 225k ± 17k"),
+        "{said}"
+    );
+    assert!(said.contains("sendfile: the nearest to what cannot be in KK: write+nodelay"), "{said}");
+    let rows = text.lines().filter(|line| line.starts_with("  sendfile ")).count();
+    assert!(rows >= 12, "a row in the table of placements, and in those of each cell: {rows}\n{text}");
+}
+
+/// The kernel that counts and drops has no clock: messages came, and times are not known.
+#[test]
+fn times_that_nobody_took_are_not_zero() {
+    let nothing = Distribution::from(&netfathom_stats::Distribution::new(5));
+    let record = message(|m| {
+        (m.plan.test, m.plan.rate_per_s) = (MessageTest::Oneway, Some(5e3));
+        m.remedies.clear();
+        for cell in m.cells.iter_mut().filter(|c| c.placement == Placement::UK) {
+            cell.times = nothing.clone();
+            cell.trials.iter_mut().for_each(|t| (t.p50_ns, t.p99_ns) = (0, 0));
+        }
+    });
+    let text = sane(&record);
+    assert!(!text.contains("0.00 ns") && !text.contains(" 0 ns"), "{text}");
+    let unknown =
+        |line: &&str| line.starts_with("  adaptive") && line.contains("µs ± ") && line.ends_with("n/a");
+    assert!(text.lines().any(|line| unknown(&line)), "a median of UU beside none of UK: {text}");
+    assert!(flat(&text).contains("n/a: times of messages that the kernel took in"), "{text}");
+}
+
+#[test]
+fn where_an_end_in_the_kernel_runs_is_said() {
+    let whole = flat(&sane(&message(|_| {})));
+    let note = "an end in the kernel runs where its packets come in: mostly on the other end's processor";
+    assert_eq!(whole.matches(note).count(), 2, "below the sizes and the placements: {whole}");
+    let apart = message(|m| {
+        m.plan.placements = vec![Placement::UK];
+        m.remedies.clear();
+        m.cells.retain(|c| c.placement == Placement::UK);
+    });
+    let text = flat(&sane(&apart));
+    let far =
+        "on processors 0 and 1 (apart), though an end in the kernel runs where its packets come in, that of";
+    assert!(text.contains(far), "{text}");
+    let user = flat(&sane(&message(|m| m.cells.retain(|c| c.placement == Placement::UU))));
+    assert!(!user.contains("an end in the kernel"), "{user}");
+}
+
+#[test]
+fn what_cannot_be_known_says_why() {
+    let unix = message(|m| {
+        m.plan.carrier = Carrier::Unix;
+        for trial in m.cells.iter_mut().flat_map(|cell| &mut cell.trials) {
+            (trial.client.segments, trial.server.segments, trial.tcp) = (None, None, None);
+        }
+        m.cells[0].trials[0].kernel_workers_ns = None;
+    });
+    let text = flat(&sane(&unix));
+    assert!(text.contains("n/a: over Unix sockets there are no segments"), "{text}");
+    assert!(text.contains("could not be read: /proc of a PID namespace"), "{text}");
+    let tcp = flat(&sane(&message(|_| {})));
+    assert!(!tcp.contains("Unix") && !tcp.contains("PID namespace"), "{tcp}");
+    assert!(tcp.contains("kern: that of the kernel's own workers of the whole machine, whoever"), "{tcp}");
+}
+
+#[test]
+fn an_interval_that_reaches_zero_tells_nothing() {
+    let record = message(|m| {
+        m.plan.test = MessageTest::Oneway;
+        m.remedies.clear();
+        let wide = Estimate { value: 306.0, half_width: 29_080_947_360_123.0 };
+        for cell in m.cells.iter_mut().filter(|c| c.ratio.is_some()) {
+            cell.ratio = Some(wide);
+        }
+    });
+    let text = sane(&record);
+    assert!(text.contains("306±>100 %") && text.contains("306 ± >100 %"), "{text}");
+    assert!(!text.contains("29,080"), "{text}");
+    let said = flat(&text);
+    assert!(said.contains("how many times as many as “write+nodelay” cannot be told"), "{said}");
 }

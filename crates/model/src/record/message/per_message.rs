@@ -83,6 +83,23 @@ impl MessageCell {
         Some(calls.iter().filter(|call| call.end == end).map(|call| call.per_message).sum())
     }
 
+    /// The median of a trial's times in nanoseconds; `None` where none were taken, as of a one-way test
+    /// whose server is in the kernel.
+    #[must_use]
+    pub fn median_ns(&self, trial: &MessageTrial) -> Option<f64> {
+        (self.times.n > 0 && trial.messages > 0).then_some(trial.p50_ns as f64)
+    }
+
+    /// The medians of the trials in nanoseconds, each beside another cell's of the same round.
+    #[must_use]
+    pub fn medians_beside(&self, other: &Self) -> Vec<(f64, f64)> {
+        let of_round = |round| other.trials.iter().find(|trial| trial.round == round);
+        self.trials
+            .iter()
+            .filter_map(|trial| Some((self.median_ns(trial)?, other.median_ns(of_round(trial.round)?)?)))
+            .collect()
+    }
+
     /// Of the trials that know it; between the two in the middle where they are even in number.
     fn median_of(&self, value: impl Fn(&MessageTrial) -> Option<f64>) -> Option<f64> {
         let mut all: Vec<f64> = self.trials.iter().filter_map(value).collect();
@@ -165,6 +182,25 @@ mod tests {
         assert_eq!(cell.switches_per_message(End::Server), None);
         assert_eq!(cell.kernel_workers_ns_per_message(), None);
         assert_eq!(MessageCell { trials: Vec::new(), ..cell }.delayed_acks_per_message(), None);
+    }
+
+    #[test]
+    fn medians_are_paired_by_round_and_only_where_times_were_taken() {
+        let with = |medians: &[(u32, i64)]| {
+            let mut cell = cell(&vec![(10, None); medians.len()]);
+            for (trial, &(round, p50_ns)) in cell.trials.iter_mut().zip(medians) {
+                (trial.round, trial.p50_ns) = (round, p50_ns);
+                let mut times = netfathom_stats::Distribution::new(5);
+                times.add(p50_ns);
+                cell.times = (&times).into();
+            }
+            cell
+        };
+        let (ours, theirs) = (with(&[(2, 30), (0, 10), (1, 20)]), with(&[(0, 1), (2, 3)]));
+        assert_eq!(ours.medians_beside(&theirs), [(30.0, 3.0), (10.0, 1.0)]);
+        let untimed = cell(&[(10, None)]);
+        assert_eq!(untimed.median_ns(&untimed.trials[0]), None);
+        assert_eq!(ours.medians_beside(&untimed), []);
     }
 
     #[test]

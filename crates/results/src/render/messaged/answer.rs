@@ -4,7 +4,7 @@ use netfathom_model::layer::{Layer, Strategy};
 use netfathom_model::plan::MessageTest;
 use netfathom_model::record::{MessageCell, MessageResult, Remedied, RemedyRow};
 
-use super::{Group, Quantity, as_it_was, best_remedy, groups, pair, placement, ratio, time};
+use super::{Group, Quantity, as_it_was, best_remedy, groups, in_kernel, pair, placement, ratio, time};
 use crate::render::digits::grouped;
 
 /// The answer in one sentence, without its end. Stalls come first: nothing else is so slow.
@@ -14,7 +14,8 @@ pub(crate) fn answer(result: &MessageResult) -> String {
     parts.extend(home.as_ref().and_then(|home| compared(result, home)));
     parts.extend(processors(result));
     if parts.is_empty() {
-        return "nothing was measured, so there is no answer yet".into();
+        let what = if result.cells.is_empty() { "nothing was" } else { "no time could be" };
+        return format!("{what} measured, so there is no answer yet");
     }
     parts.join("; ")
 }
@@ -36,14 +37,14 @@ fn stall(remedied: &Remedied) -> String {
     )
 }
 
-/// The pair of the first placement on which the first layer does best.
+/// The pair of the first placement on which the first layer that is there does best.
 fn home(result: &MessageResult) -> Option<Group<'_>> {
     let quantity = Quantity::of(&result.plan);
     let all = groups(result);
     let first = all.first()?.placement;
     let score = |group: &Group<'_>| {
         let at = group.sizes().first().copied()?;
-        let value = quantity.of_cell(group.reference(&result.plan, at)?)?.value;
+        let value = quantity.of_cell(group.leading(&result.plan, at)?)?.value;
         Some(if quantity == Quantity::Time { -value } else { value })
     };
     let known = all.into_iter().filter(|group| group.placement == first);
@@ -62,13 +63,17 @@ fn compared(result: &MessageResult, home: &Group<'_>) -> Option<String> {
     let Some(layer) = layer else { return alone(result, home) };
     let both = |bytes: &u64| Some((*bytes, home.cell(layer, *bytes)?, home.reference(plan, *bytes)?));
     let sizes: Vec<(u64, &MessageCell, &MessageCell)> = home.sizes().iter().filter_map(both).collect();
-    let (small, large) = (sizes.first()?, sizes.last()?);
+    let (Some(small), Some(large)) = (sizes.first(), sizes.last()) else { return alone(result, home) };
     let text = match plan.test {
         MessageTest::Post => one(result, large)?,
         _ if small.0 == large.0 => one(result, small)?,
         _ => {
-            let (times, told) = times(result, large)?;
-            format!("{}, with {} {times} times{told}", one(result, small)?, bytes(large.0))
+            let large_too = match times(result, large)? {
+                Multiple::Told(times) => format!("{times} times"),
+                Multiple::Same(times) => format!("{times} times (no difference)"),
+                Multiple::Not => "it cannot be told".into(),
+            };
+            format!("{}, with {} {large_too}", one(result, small)?, bytes(large.0))
         }
     };
     Some(format!("{text}, {}", place(result, home)))
@@ -81,42 +86,64 @@ fn one(result: &MessageResult, beside: &Beside<'_>) -> Option<String> {
     let (layer, first, size) = (quoted(&cell.layer), quoted(&reference.layer), bytes(*size));
     let quantity = Quantity::of(&result.plan);
     let value = quantity.value(quantity.of_cell(cell)?.value);
-    let (times, told) = times(result, beside)?;
-    Some(match (quantity, result.plan.test) {
+    let (did, as_it, than) = match (quantity, result.plan.test) {
         (Quantity::Messages, _) => {
-            format!(
-                "{layer} sends {value} messages of {size} a second, {times} times as many as {first}{told}"
-            )
+            (format!("{layer} sends {value} messages of {size} a second"), "as many as", first)
         }
-        (Quantity::Bytes, _) => {
-            format!("{layer} brings replies of {size} at {value}, {times} times as fast as {first}{told}")
-        }
+        (Quantity::Bytes, _) => (format!("{layer} brings replies of {size} at {value}"), "as fast as", first),
         (Quantity::Time, test) => {
             let what = if test == MessageTest::Oneway { "a message" } else { "a round trip" };
-            format!("{what} of {size} by {layer} takes {value}, {times} times as long as by {first}{told}")
+            (format!("{what} of {size} by {layer} takes {value}"), "as long as by", first)
         }
+    };
+    Some(match times(result, beside)? {
+        Multiple::Told(times) => format!("{did}, {times} times {as_it} {than}"),
+        Multiple::Same(times) => format!("{did}, {times} times {as_it} {than} (no difference)"),
+        Multiple::Not => format!("{did}; how many times {as_it} {than} cannot be told"),
     })
 }
 
-/// The multiple; and where its interval holds 1, that it says nothing.
-fn times(result: &MessageResult, (_, cell, reference): &Beside<'_>) -> Option<(String, &'static str)> {
+/// What can be said of a multiple.
+enum Multiple {
+    /// It is another than 1.
+    Told(String),
+    /// Its interval holds 1.
+    Same(String),
+    /// Its interval reaches zero.
+    Not,
+}
+
+fn times(result: &MessageResult, (_, cell, reference): &Beside<'_>) -> Option<Multiple> {
     let figure = Quantity::of(&result.plan).ratio(cell, reference)?;
-    let same = figure.half_width.is_some() && figure.holds(1.0);
-    Some((ratio(Some(figure)), if same { " (no difference)" } else { "" }))
+    Some(match figure {
+        _ if figure.too_wide() => Multiple::Not,
+        _ if figure.half_width.is_some() && figure.holds(1.0) => Multiple::Same(ratio(Some(figure))),
+        _ => Multiple::Told(ratio(Some(figure))),
+    })
 }
 
 /// Where the ends of a group are: `both ends in user space on processor 1 alone`.
 fn place(result: &MessageResult, group: &Group<'_>) -> String {
-    format!("{} on {}", placement(group.placement), pair(result, group.pair))
+    let kernel = if apart_in_kernel(result, group) { WHEREVER } else { "" };
+    format!("{} on {}{kernel}", placement(group.placement), pair(result, group.pair))
 }
 
-/// There is nothing to compare the only layer with.
+/// Behind a pair of two processors, one of which says little.
+const WHEREVER: &str = ", though an end in the kernel runs where its packets come in";
+
+fn apart_in_kernel(result: &MessageResult, group: &Group<'_>) -> bool {
+    in_kernel(group.placement) && result.pairs.get(group.pair).is_some_and(|pair| pair.client != pair.server)
+}
+
+/// There is nothing to compare the only layer with, or the first one cannot be.
 fn alone(result: &MessageResult, home: &Group<'_>) -> Option<String> {
     let quantity = Quantity::of(&result.plan);
     let size = home.sizes().first().copied()?;
-    let cell = home.reference(&result.plan, size)?;
+    let cell = home.leading(&result.plan, size)?;
+    let nearest =
+        if result.plan.layers.contains(&cell.layer) { "" } else { ", the nearest to what cannot be" };
     Some(format!(
-        "{}: {}, {}, with {}, {}",
+        "{}{nearest}: {}, {}, with {}, {}",
         quoted(&cell.layer),
         quantity.name(&result.plan),
         quantity.text(quantity.of_cell(cell)?),
@@ -136,15 +163,22 @@ fn processors(result: &MessageResult) -> Option<String> {
     }
     let size = near.sizes().into_iter().find(|&size| far.reference(plan, size).is_some())?;
     let (a, b) = (near.reference(plan, size)?, far.reference(plan, size)?);
-    Some(format!(
-        "on {} that of {} takes {} times as long as on {}: {} against {}",
-        pair(result, far.pair),
-        quoted(&a.layer),
-        ratio(quantity.ratio(b, a)),
-        pair(result, near.pair),
-        quantity.value(quantity.of_cell(b)?.value),
-        quantity.value(quantity.of_cell(a)?.value),
-    ))
+    let kernel = if apart_in_kernel(result, far) { format!("{WHEREVER},") } else { String::new() };
+    let (here, there) = (pair(result, near.pair), pair(result, far.pair));
+    let value = |cell| Some(quantity.value(quantity.of_cell(cell)?.value));
+    let both = format!("{} against {}", value(b)?, value(a)?);
+    let layer = quoted(&a.layer);
+    Some(match times(result, &(size, b, a))? {
+        Multiple::Told(times) => {
+            format!("on {there}{kernel} that of {layer} takes {times} times as long as on {here}: {both}")
+        }
+        Multiple::Same(times) => format!(
+            "on {there}{kernel} that of {layer} takes {times} times as long as on {here} (no difference): {both}"
+        ),
+        Multiple::Not => format!(
+            "whether that of {layer} takes longer on {there}{kernel} than on {here} cannot be told: {both}"
+        ),
+    })
 }
 
 /// A layer in a sentence: `two` is also a number.

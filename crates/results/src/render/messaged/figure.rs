@@ -1,7 +1,7 @@
 //! What a benchmark is read by, and how it is written.
 
 use netfathom_model::plan::{MessagePlan, MessageTest};
-use netfathom_model::record::{Estimate, MessageCell, MessageTrial};
+use netfathom_model::record::{Estimate, MessageCell};
 use netfathom_model::units::format_rate;
 use netfathom_stats as stats;
 
@@ -29,6 +29,11 @@ impl Figure {
     /// Whether the interval holds `x`. One that is not known tells nothing apart.
     pub fn holds(self, x: f64) -> bool {
         self.half_width.is_none_or(|half| (self.value - x).abs() <= half)
+    }
+
+    /// Whether the interval reaches zero: then it says nothing of a rate, a time or a multiple.
+    pub fn too_wide(self) -> bool {
+        self.half_width.is_some_and(|half| half > 0.0 && half >= self.value.abs())
     }
 }
 
@@ -76,8 +81,17 @@ impl Quantity {
         }
     }
 
-    /// As a multiple of the first layer's. Of times it is worked out from the medians of the trials
-    /// in the rounds that both have.
+    /// What a multiple is one of.
+    pub fn ratio_name(self, test: MessageTest) -> &'static str {
+        match (self, test) {
+            (Self::Time, MessageTest::Oneway) => "ratio of median times",
+            (Self::Time, _) => "ratio of median round trips",
+            _ => "ratio of rates",
+        }
+    }
+
+    /// As a multiple of the first layer's. Of times it is worked out from the medians of the trials,
+    /// pair by pair of the rounds that both have.
     pub fn ratio(self, cell: &MessageCell, reference: &MessageCell) -> Option<Figure> {
         let known =
             if self == Self::Time { ratio_of_times(cell, reference) } else { cell.ratio.map(Into::into) };
@@ -95,6 +109,9 @@ impl Quantity {
         let Some(half) = figure.half_width.map(|half| half / scale) else {
             return format!("{}{unit}", grouped(value, digits));
         };
+        if figure.too_wide() {
+            return format!("{}{unit} ± {TOO_WIDE}", grouped(value, digits));
+        }
         let (digits, half) = with_half(digits, half);
         // A multiple belongs to both; a unit stands once.
         let multiple = if self == Self::Messages { unit } else { "" };
@@ -128,29 +145,29 @@ fn rate(cell: &MessageCell) -> Option<Figure> {
 }
 
 fn median_time(cell: &MessageCell) -> Option<Figure> {
-    let medians: Vec<f64> = cell.trials.iter().filter(|t| t.messages > 0).map(|t| t.p50_ns as f64).collect();
+    let medians: Vec<f64> = cell.trials.iter().filter_map(|trial| cell.median_ns(trial)).collect();
     let single = (cell.times.n > 0).then_some(Figure { value: cell.times.p50_ns as f64, half_width: None });
     stats::between_trials(&medians).map(Figure::from).or(single)
 }
 
 fn ratio_of_times(cell: &MessageCell, reference: &MessageCell) -> Option<Figure> {
-    let medians = |of: &MessageCell, other: &MessageCell| -> Vec<f64> {
-        let there = |t: &&MessageTrial| {
-            t.messages > 0 && other.trials.iter().any(|o| o.round == t.round && o.messages > 0)
-        };
-        of.trials.iter().filter(there).map(|t| t.p50_ns as f64).collect()
-    };
-    stats::ratio(&medians(cell, reference), &medians(reference, cell)).map(Into::into)
+    stats::paired_ratio(&cell.medians_beside(reference)).map(Into::into)
 }
+
+/// Half of an interval that reaches zero: its figures would say no more, and be wide.
+const TOO_WIDE: &str = ">100 %";
 
 /// A multiple with half its interval: `2.31 ± 0.05`; `n/a` where there is none.
 pub(crate) fn ratio(figure: Option<Figure>) -> String {
-    let Some(Figure { value, half_width }) = figure else { return "n/a".into() };
+    let Some(figure @ Figure { value, half_width }) = figure else { return "n/a".into() };
     if value.abs() < 0.0005 {
         return each(Some(value));
     }
     let digits = if value.abs() < 0.0995 { 3 } else { decimals(value) };
     let Some(half) = half_width else { return grouped(value, digits) };
+    if figure.too_wide() {
+        return format!("{} ± {TOO_WIDE}", grouped(value, digits));
+    }
     let (digits, half) = with_half(digits, half);
     format!("{} ± {half}", grouped(value, digits))
 }
@@ -209,6 +226,16 @@ mod tests {
             [841.0, 4600.0, 9_999_000.0, 86_200_000.0].map(time),
             ["841 ns", "4.60 µs", "9,999 µs", "86.2 ms"]
         );
+    }
+
+    #[test]
+    fn an_interval_that_reaches_zero_is_too_wide() {
+        let wide = figure(306.0, 29_080_947_360_123.0);
+        assert!(wide.too_wide() && figure(2.0, 2.0).too_wide());
+        assert!(!figure(2.0, 1.99).too_wide() && !figure(0.0, 0.0).too_wide());
+        assert_eq!(ratio(Some(wide)), "306 ± >100 %");
+        assert_eq!(Quantity::Time.text(figure(4600.0, 5000.0)), "4.60 µs ± >100 %");
+        assert_eq!(Quantity::Messages.text(figure(1_740_000.0, 2e6)), "1.74M ± >100 %");
     }
 
     #[test]

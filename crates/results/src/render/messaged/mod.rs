@@ -1,6 +1,7 @@
 //! What both pictures say of a message benchmark, in words and figures.
 
 mod answer;
+mod caveats;
 mod figure;
 mod remedies;
 
@@ -13,6 +14,7 @@ use super::carried::Words;
 use super::digits::grouped;
 
 pub(crate) use answer::answer;
+pub(crate) use caveats::{IN_KERNEL, WORKERS, in_kernel, no_segments, reasons, where_kernel_ends_run};
 pub(crate) use figure::{Figure, Quantity, each, ratio, time};
 pub(crate) use remedies::{as_it_was, best_remedy};
 
@@ -47,9 +49,18 @@ impl<'a> Group<'a> {
         self.cell(plan.layers.first()?, bytes)
     }
 
-    /// The layers of which something is there, in the order of the plan.
-    pub fn layers(&self, plan: &'a MessagePlan) -> Vec<&'a Layer> {
-        plan.layers.iter().filter(|layer| self.cells.iter().any(|cell| cell.layer == **layer)).collect()
+    /// That of the first layer that is there.
+    pub fn leading(&self, plan: &MessagePlan, bytes: u64) -> Option<&'a MessageCell> {
+        self.layers(plan).into_iter().find_map(|layer| self.cell(layer, bytes))
+    }
+
+    /// The layers of which something is there, in the order of the plan; behind them what stands in
+    /// for a layer that cannot be.
+    pub fn layers<'p>(&self, plan: &'p MessagePlan) -> Vec<&'p Layer>
+    where
+        'a: 'p,
+    {
+        layers_of(plan, self.cells.iter().copied())
     }
 
     /// The sizes of which something is there, from the smallest.
@@ -74,6 +85,42 @@ pub(crate) fn groups(result: &MessageResult) -> Vec<Group<'_>> {
         }
     }
     all
+}
+
+/// All layers of which something is there, in the order of [`Group::layers`].
+pub(crate) fn layers(result: &MessageResult) -> Vec<&Layer> {
+    layers_of(&result.plan, result.cells.iter())
+}
+
+fn layers_of<'p>(plan: &'p MessagePlan, cells: impl Iterator<Item = &'p MessageCell>) -> Vec<&'p Layer> {
+    let there: Vec<&Layer> = cells.map(|cell| &cell.layer).collect();
+    let mut all: Vec<&Layer> = plan.layers.iter().filter(|layer| there.contains(layer)).collect();
+    for layer in there {
+        if !all.contains(&layer) {
+            all.push(layer);
+        }
+    }
+    all
+}
+
+/// What stands in for layers that cannot be, and for which: nobody asked for it by name.
+pub(crate) fn stand_ins(result: &MessageResult) -> Vec<String> {
+    let stands_in = |layer: &&Layer| !result.plan.layers.contains(layer);
+    layers(result).into_iter().filter(stands_in).map(|layer| stands_in_for(result, layer)).collect()
+}
+
+fn stands_in_for(result: &MessageResult, layer: &Layer) -> String {
+    let of_it = |p: &Placement| result.cells.iter().any(|c| c.placement == *p && c.layer == *layer);
+    let places: Vec<Placement> = result.plan.placements.iter().copied().filter(of_it).collect();
+    let mut absent: Vec<String> = Vec::new();
+    for cell in result.absent.iter().filter(|cell| places.contains(&cell.placement)) {
+        let name = layer_or_all(cell.layer.as_ref());
+        if !absent.contains(&name) {
+            absent.push(name);
+        }
+    }
+    let places: Vec<&str> = places.into_iter().map(Placement::name).collect();
+    format!("{layer}: the nearest to what cannot be in {}: {}", places.join(" and "), absent.join(", "))
 }
 
 /// All sizes of which something is there, from the smallest.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use netfathom_model::layer::End;
-use netfathom_model::plan::Placement;
+use netfathom_model::plan::{Carrier, Placement};
 use netfathom_model::record::{MessageCell, MessageResult, MessageTrial, Remedied};
 use serde::Serialize;
 
@@ -16,10 +16,14 @@ pub struct MessageFacts {
     /// What it is read by: `messages`, `bytes` or `time`, and how that is called.
     quantity: &'static str,
     quantity_name: &'static str,
+    /// What multiples are those of.
+    ratio_name: &'static str,
     size_name: &'static str,
     /// What is counted: `round trips`.
     counts: &'static str,
-    /// As they are typed, in the order of the plan.
+    /// The first layer, which the others are compared with.
+    first: String,
+    /// As they are typed, in the order of the plan; behind them what stands in for one that cannot be.
     layers: Vec<String>,
     /// In the order of the plan, with their words.
     placements: Vec<(&'static str, &'static str)>,
@@ -32,6 +36,17 @@ pub struct MessageFacts {
     remedies: Vec<RemedyFacts>,
     /// The layer of each thing that cannot be.
     absent: Vec<String>,
+    /// Where an end in the kernel runs, if there is one.
+    kernel_ends: Option<&'static str>,
+    /// How far the time of the kernel's workers carries.
+    workers: &'static str,
+    /// Why an end in the kernel is not known, and why segments are not.
+    in_kernel: &'static str,
+    no_segments: Option<&'static str>,
+    /// Why figures are not known.
+    reasons: Vec<String>,
+    /// What stands in for layers that cannot be.
+    stand_ins: Vec<String>,
 }
 
 #[derive(Serialize)]
@@ -95,9 +110,17 @@ impl MessageFacts {
                 Quantity::Time => "time",
             },
             quantity_name: quantity.name(&result.plan),
+            ratio_name: quantity.ratio_name(result.plan.test),
             size_name: messaged::size_name(&result.plan),
             counts: result.plan.test.counts(),
-            layers: result.plan.layers.iter().map(ToString::to_string).collect(),
+            first: result.plan.layers.first().map(ToString::to_string).unwrap_or_default(),
+            layers: messaged::layers(result).into_iter().map(ToString::to_string).collect(),
+            kernel_ends: messaged::where_kernel_ends_run(result),
+            workers: messaged::WORKERS,
+            in_kernel: messaged::IN_KERNEL,
+            no_segments: messaged::no_segments(result.plan.carrier),
+            reasons: messaged::reasons(result),
+            stand_ins: messaged::stand_ins(result),
             placements: placements(&result.plan.placements),
             pairs: (0..result.pairs.len()).map(|pair| messaged::pair(result, pair)).collect(),
             cells: result.cells.iter().map(cell).collect(),
@@ -142,7 +165,8 @@ impl CellFacts {
                 (End::Server.name(), end(End::Server, cell.placement.kernel_server())),
             ]),
             kernel_workers_ns: cell.kernel_workers_ns_per_message(),
-            delayed_acks: cell.delayed_acks_per_message(),
+            // Over anything else they are those of other connections.
+            delayed_acks: cell.delayed_acks_per_message().filter(|_| result.plan.carrier == Carrier::Tcp),
             times: values(&read(&cell.times), quantiles),
         }
     }
@@ -152,7 +176,7 @@ fn of_trial(quantity: Quantity, cell: &MessageCell, trial: &MessageTrial) -> Opt
     match quantity {
         Quantity::Messages => trial.per_s(),
         Quantity::Bytes => trial.per_s().map(|per_s| per_s * cell.bytes as f64),
-        Quantity::Time => (trial.messages > 0).then_some(trial.p50_ns as f64),
+        Quantity::Time => cell.median_ns(trial),
     }
 }
 

@@ -1,7 +1,7 @@
 //! What each cell took, size by size: times, and the cost of a message at both ends.
 
 use netfathom_model::layer::End;
-use netfathom_model::record::{Counted, MessageCell, MessageResult};
+use netfathom_model::record::{MessageCell, MessageResult};
 
 use super::chosen;
 use super::columns::Columns;
@@ -31,15 +31,18 @@ pub(super) fn draw(page: &mut Page, result: &MessageResult) {
     page.note("± half the 95 % interval between trials; p50, p99, p99.9: of all trials together");
     page.note(
         "a message, as the median of the trials: cpu: processor time in ns of the client (c) and the server (s), \
-         kern: of the kernel's own workers, calls: system calls, sw: context switches, seg: TCP segments",
+         calls: system calls, sw: context switches, seg: TCP segments",
     );
+    page.note(&format!("kern: that {}", messaged::WORKERS));
     if shown.len() < sizes.len() {
         page.note(&format!(
             "of {} sizes the smallest, the middle one and the largest; the report as HTML and the record have all",
             sizes.len()
         ));
     }
-    reasons(page, result);
+    for reason in messaged::reasons(result) {
+        page.note(&format!("n/a: {reason}"));
+    }
 }
 
 fn times(page: &mut Page, result: &MessageResult, bytes: u64) {
@@ -47,7 +50,9 @@ fn times(page: &mut Page, result: &MessageResult, bytes: u64) {
     let mut columns = Columns::new("layer", Align::Left);
     let figure = if quantity == Quantity::Time { "round\ntrips/s" } else { quantity.name(&result.plan) };
     let rate = if quantity == Quantity::Bytes { Quantity::Bytes } else { Quantity::Messages };
-    for head in [figure.replace(" a second", "/s").as_str(), "ratio", "p50", "p99", "p99.9"] {
+    let ratio_head =
+        quantity.ratio_name(result.plan.test).replace("of ", "of\n").replace("median ", "median\n");
+    for head in [figure.replace(" a second", "/s").as_str(), ratio_head.as_str(), "p50", "p99", "p99.9"] {
         columns.column(head.replace("round\ntrips", result.plan.test.counts()));
     }
     each_cell(result, bytes, &mut columns, |group, cell| {
@@ -101,26 +106,4 @@ fn each_cell(
             columns.row(row);
         }
     }
-}
-
-/// Why figures are not known, each reason once.
-fn reasons(page: &mut Page, result: &MessageResult) {
-    if result.cells.iter().any(|c| c.placement.kernel_client() || c.placement.kernel_server()) {
-        page.note("n/a: an end in the kernel has no thread of its own that could be told from others");
-    }
-    let mut said: Vec<(&str, u32)> = Vec::new();
-    for cell in &result.cells {
-        let Counted::Not(why) = &cell.calls else { continue };
-        match said.iter_mut().find(|(known, _)| known == why) {
-            Some((_, cells)) => *cells += 1,
-            None => said.push((why, 1)),
-        }
-    }
-    for (why, cells) in said {
-        page.note(&format!("n/a: system calls of {} were not counted: {why}", of_cells(cells)));
-    }
-}
-
-fn of_cells(cells: u32) -> String {
-    crate::render::terminal::counted(cells, "cell")
 }

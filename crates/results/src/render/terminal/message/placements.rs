@@ -21,6 +21,12 @@ pub(super) fn draw(page: &mut Page, result: &MessageResult) {
             table(page, result, &groups.iter().filter(|group| group.pair == pair).collect::<Vec<_>>());
         }
     }
+    if let (true, Some(said)) = (result.plan.placements.len() > 1, messaged::where_kernel_ends_run(result)) {
+        page.note(said);
+    }
+    for stand_in in messaged::stand_ins(result) {
+        page.note(&stand_in);
+    }
     absent(page, &result.absent);
 }
 
@@ -31,10 +37,10 @@ fn table(page: &mut Page, result: &MessageResult, groups: &[&Group<'_>]) {
     groups.iter().for_each(|group| columns.column(group.placement.name()));
     for bytes in chosen(&messaged::all_sizes(result)) {
         columns.row_across(&number::count(bytes), messaged::size_name(&result.plan));
-        for layer in &result.plan.layers {
+        for layer in messaged::layers(result) {
             let value = |group: &&Group<'_>| {
-                let figure = group.cell(layer, bytes).and_then(|cell| quantity.of_cell(cell));
-                figure.map_or_else(|| "-".into(), |figure| quantity.text(figure))
+                let Some(cell) = group.cell(layer, bytes) else { return "-".into() };
+                quantity.of_cell(cell).map_or_else(|| "n/a".into(), |figure| quantity.text(figure))
             };
             let cells: Vec<String> = groups.iter().map(value).collect();
             if cells.iter().any(|cell| cell != "-") {

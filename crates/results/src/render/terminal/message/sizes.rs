@@ -24,10 +24,15 @@ pub(super) fn draw(page: &mut Page, result: &MessageResult) {
     }
     let (false, Some(first)) = (groups.is_empty(), plan.layers.first()) else { return };
     let better = if quantity == Quantity::Time { "less is faster" } else { "more is faster" };
+    let lacks_first = |group: &Group<'_>| !group.layers(plan).contains(&first);
+    let missing = if groups.iter().any(lacks_first) { "; where it is not, all are in figures" } else { "" };
     page.note(&format!(
-        "{first} in figures, the others as multiples of it ({better}), each ± half its 95 % interval between \
+        "{first} in figures, the others as multiples of it ({better}){missing}, each ± half its 95 % interval between \
          trials; placement: U user space, K kernel, the client first"
     ));
+    if let Some(said) = messaged::where_kernel_ends_run(result) {
+        page.note(said);
+    }
 }
 
 fn table(page: &mut Page, result: &MessageResult, group: &Group<'_>) {

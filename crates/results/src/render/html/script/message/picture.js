@@ -12,12 +12,13 @@ function messagePicture(context) {
   const shared = { quantity, facts, reach: reachOfShown(all, (c) => c.figure), ratios: ratioScale(all) };
   return [choice('placement', groups.map((p) => ({ name: p.name + ': ' + p.words, build: () =>
     el('div', {}, p.pairs.map((g) => sizeCharts(p, g, shared))) }))),
-  note('Whiskers are 95 % intervals between trials. All pictures have the same scale. Ratios are multiples of ',
-    el('code', {}, facts.layers[0] || ''), facts.quantity === 'time' ? '; below 1 is faster.' : '; above 1 is faster.')];
+  note('Whiskers are 95 % intervals between trials; one that leaves the picture reaches zero and tells nothing. All pictures have the same scale. ' + capital(facts.ratio_name) + ': multiples of ',
+    el('code', {}, facts.first), facts.quantity === 'time' ? '; below 1 is faster.' : '; above 1 is faster.'), kernelEndsOf(facts)];
 }
 
+// What is too wide widens no scale: it has no ends.
 function bounds(figure) {
-  return isNumber(figure.half) ? [figure.value - figure.half, figure.value + figure.half] : [figure.value, figure.value];
+  return isNumber(figure.half) && !tooWide(figure) ? [figure.value - figure.half, figure.value + figure.half] : [figure.value, figure.value];
 }
 
 function reachOf(figures) {
@@ -33,12 +34,14 @@ function reachOfShown(cells, pick, more) {
   };
 }
 
-// Ratios begin at zero, unless they span so much that the small ones would be one line.
+// Ratios begin at zero, unless they span so much that the small ones would be one line at its edge.
 const MOST_LINEAR = 12;
 
 function ratioScale(cells) {
   const one = [{ value: 1 }];
-  const log = reachOf([...cells.map((c) => c.ratio), ...one])[1] > MOST_LINEAR;
+  const most = reachOf([...cells.map((c) => c.ratio), ...one])[1];
+  const least = Math.min(...cells.filter((c) => c.ratio).map((c) => c.ratio.value));
+  const log = most > MOST_LINEAR || least * MOST_LINEAR < 1;
   const quantity = { label: log ? 'times, logarithmic' : 'times', tick: (v) => '\u00d7\u00a0' + (v >= 1e4 ? shortRate(v) : trimZeros(v)),
     read: (v) => '\u00d7\u00a0' + eachText(v), log, zero: !log, gap: log ? 6 : 4 };
   return { quantity, reach: reachOfShown(cells, (c) => c.ratio, one) };
@@ -57,9 +60,9 @@ function sizeCharts(placement, group, { quantity, facts, reach, ratios }) {
   return el('div', { class: 'multiple' }, el('h3', {}, placement.name + ' on ' + group.name), columnsOf([
     chart({ ...common, id: 'message-' + group.id, title: capital(facts.quantity_name), quantity, series: figures, reach,
       about: facts.quantity_name + ' over the size, both logarithmic, a line for each layer.', over: (u) => drawFigures(u, figures) }),
-    multiples.length ? chart({ ...common, id: 'message-ratio-' + group.id, title: 'Ratio to ' + facts.layers[0], quantity: ratios.quantity, series: multiples,
+    multiples.length ? chart({ ...common, id: 'message-ratio-' + group.id, title: 'Ratio to ' + facts.first, quantity: ratios.quantity, series: multiples,
       reach: ratios.reach, about: 'Multiples of the first layer over the size.',
-      over: (u) => { drawOne(u); drawFigures(u, multiples); } }) : note('There is nothing to compare with ' + (facts.layers[0] || 'anything') + '.'),
+      over: (u) => { drawOne(u); drawFigures(u, multiples); } }) : note('There is nothing to compare with ' + (facts.first || 'anything') + '.'),
   ]));
 }
 
@@ -83,8 +86,8 @@ function drawFigures(u, series) {
     s.at.forEach((f, i) => {
       if (!f || !isNumber(s.values[i]) || !isNumber(f.half)) return;
       const [low, high] = bounds(f);
-      // On a logarithmic scale an interval that reaches zero has no lower end: it leaves the picture.
-      drawWhisker(u, u.valToPos(u.data[0][i], 'x', true), [low > 0 ? low : u.scales.y.min, high], s.colour);
+      // One that reaches zero leaves the picture at both ends.
+      drawWhisker(u, u.valToPos(u.data[0][i], 'x', true), tooWide(f) ? [Math.max(u.scales.y.min, Number.MIN_VALUE), u.scales.y.max] : [low, high], s.colour);
     });
   }));
 }

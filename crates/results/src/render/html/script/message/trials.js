@@ -51,6 +51,9 @@ function lagTableOf(result, facts) {
 
 function messageTrialTable(rows, result) {
   const ran = (cost) => (isNumber(cost.run_delay_ns) ? messageTime(cost.run_delay_ns) : NOT_KNOWN);
+  // Over anything but TCP they are those of other connections.
+  const tcp = (counts, what) => (counts && result.plan.carrier === 'tcp' ? count(counts[what]) : NOT_KNOWN);
+  const timed = (r, ns) => (r.c.times.n > 0 && r.t.messages > 0 ? messageTime(ns) : NOT_KNOWN);
   return table('Trials', [
     { head: 'trial', cell: (r) => count(r.t.index + 1) },
     { head: 'round', cell: (r) => count(r.t.round + 1) },
@@ -61,13 +64,13 @@ function messageTrialTable(rows, result) {
     ...(result.plan.carrier === 'udp' ? [{ head: 'lost', cell: (r) => count(r.t.lost) }] : []),
     { head: 'took', cell: (r) => seconds(r.t.duration_ns / 1e9) },
     { head: 'a second', cell: (r) => (r.t.duration_ns > 0 && r.t.messages > 0 ? roughRate(r.t.messages / r.t.duration_ns * 1e9) : NOT_KNOWN) },
-    { head: 'median', cell: (r) => (r.t.messages > 0 ? messageTime(r.t.p50_ns) : NOT_KNOWN) },
-    { head: '99\u00a0%', cell: (r) => (r.t.messages > 0 ? messageTime(r.t.p99_ns) : NOT_KNOWN) },
+    { head: 'median', cell: (r) => timed(r, r.t.p50_ns) },
+    { head: '99\u00a0%', cell: (r) => timed(r, r.t.p99_ns) },
     { head: 'waited for a processor, client', cell: (r) => ran(r.t.client) },
     { head: 'waited for a processor, server', cell: (r) => ran(r.t.server) },
-    { head: 'delayed acks', cell: (r) => (r.t.tcp ? count(r.t.tcp.delayed_acks) : NOT_KNOWN) },
-    { head: 'time-outs', cell: (r) => (r.t.tcp ? count(r.t.tcp.timeouts) : NOT_KNOWN) },
-    { head: 'sent again', cell: (r) => (r.t.tcp ? count(r.t.tcp.retransmitted) : NOT_KNOWN) },
+    { head: 'delayed acks', cell: (r) => tcp(r.t.tcp, 'delayed_acks') },
+    { head: 'time-outs', cell: (r) => tcp(r.t.tcp, 'timeouts') },
+    { head: 'sent again', cell: (r) => tcp(r.t.tcp, 'retransmitted') },
     { head: '', text: true, cell: (r) => (r.t.cut_short ? 'cut short' : '') },
   ], rows);
 }

@@ -62,11 +62,19 @@ function rateUnit(perS) {
   return perS >= 999.5 ? [1e3, 'k/s', 'k'] : [1, '/s', ''];
 }
 
+// Half of an interval that reaches zero: its figures would say no more, and be wide.
+const TOO_WIDE = '±\u00a0>100\u00a0%';
+
+function tooWide(figure) {
+  return isNumber(figure.half) && figure.half > 0 && figure.half >= Math.abs(figure.value);
+}
+
 function messageFigure(figure, unit) {
   if (!figure) return NOT_KNOWN;
   const [size, name, again] = unit(figure.value);
   const digits = digitsFor(figure.value / size);
   const value = trueMinus(grouped(figure.value / size, digits)) + name;
+  if (tooWide(figure)) return value + '\u00a0' + TOO_WIDE;
   return isNumber(figure.half) ? value + '\u00a0' + halfOf(figure.half / size, digits) + again : value;
 }
 
@@ -75,7 +83,7 @@ function timesText(figure) {
   const size = Math.abs(figure.value);
   if (size < 0.0005 || !isNumber(figure.half)) return eachText(figure.value);
   const digits = size < 0.0995 ? 3 : digitsFor(figure.value);
-  return trueMinus(grouped(figure.value, digits)) + '\u00a0' + halfOf(figure.half, digits);
+  return trueMinus(grouped(figure.value, digits)) + '\u00a0' + (tooWide(figure) ? TOO_WIDE : halfOf(figure.half, digits));
 }
 
 // So much of something a message took.
@@ -95,11 +103,13 @@ function sizeText(bytes) {
 // Cells with what follows from them, by placement and pair, in the order of the plan.
 function messageGroups({ result, facts }) {
   const cells = result.cells.map((c, i) => ({ ...c, fact: facts.cells[i] }));
+  const place = (c) => facts.layers.indexOf(c.fact.layer);
   return facts.placements.map(([name, words]) => {
     const here = cells.filter((c) => c.placement === name);
     const pairsHere = [...new Set(here.map((c) => c.pair))].sort((a, b) => a - b);
     return { name, words, pairs: pairsHere.map((pair) => {
-      const of = here.filter((c) => c.pair === pair);
+      // Trials were shuffled, and cells came with the first of theirs.
+      const of = here.filter((c) => c.pair === pair).sort((a, b) => a.bytes - b.bytes || place(a) - place(b));
       return { pair, id: name + '-' + pair, name: of[0].fact.pair, cells: of };
     }) };
   }).filter((p) => p.pairs.length);
