@@ -14,8 +14,9 @@ use super::shot::Shot;
 /// What tells the kernel to stop counting is a call itself. Of a client that writes frames by such calls they
 /// are counted all the same: it is one too many for all its messages.
 const OURS: &str = "bpf";
-/// How the ends wait for each other, and a client for its time; no layer waits like that.
-const WAITING: &str = "clock_nanosleep";
+/// How the ends wait for each other, and a client for its time, and how that is known to be no cost of
+/// the message; no layer makes such calls.
+const WAITING: [&str; 2] = ["clock_nanosleep", "clock_gettime"];
 
 /// The threads of an end, while their calls are counted.
 pub struct Followed<'a> {
@@ -59,10 +60,11 @@ pub fn per_message(plan: &MessagePlan, cell: &Cell, shot: &Shot) -> Counted {
     let writes_frames = driver::writes_frames(plan.test, cell);
     let named = ends.into_iter().zip(calls).flat_map(|(end, calls)| {
         calls.iter().filter_map(move |call| {
-            let name = call.name().map_or_else(|| format!("number {}", call.number), Into::into);
+            let name: String = call.name().map_or_else(|| format!("number {}", call.number), Into::into);
             let own = if end == Whose::Client { &shot.client } else { &shot.server };
             let per_message = call.count as f64 / own.messages.max(1) as f64;
-            let ours = name == WAITING || name == OURS && !(writes_frames && end == Whose::Client);
+            let ours =
+                WAITING.contains(&name.as_str()) || name == OURS && !(writes_frames && end == Whose::Client);
             (!ours).then_some(Named { end, name, per_message })
         })
     });
