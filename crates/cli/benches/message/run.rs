@@ -19,14 +19,19 @@ pub fn layers(test: MessageTest, sizes: &str, rounds: u32) -> Result<MessageResu
 
 /// A run over loopback, where sockperf goes as well.
 pub fn message(test: MessageTest, options: &[&str]) -> Result<MessageResult, Failure> {
+    // The record comes on standard output: what is left beside it goes.
+    let kept = tempfile::tempdir()?;
     let output = Command::new(NETFATHOM)
-        .args(["message", test.name(), "--loopback", "--json"])
+        .args(["message", test.name(), "--loopback", "--json", "--out"])
+        .arg(kept.path())
         .args(options)
         .stderr(Stdio::inherit())
         .output()?;
     // A run whose verdict is VOID has its record all the same, and says so.
     let record: Record = serde_json::from_slice(&output.stdout)?;
-    eprintln!("{}: {:?}", test.name(), record.verdict);
+    for reason in &record.verdict.reasons {
+        eprintln!("{}: {}: {}", test.name(), reason.level.name(), reason.text);
+    }
     match record.measurement {
         Measurement::Message(result) => Ok(*result),
         other => Err(format!("a record of {} came", other.name()).into()),
