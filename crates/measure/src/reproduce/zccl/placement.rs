@@ -196,11 +196,11 @@ fn bar(x: usize, placement: Placement, y: f64, half_width: Option<f64>) -> Figur
     FigurePoint { x: x as f64, y, half_width, label: Some(placement.name().into()) }
 }
 
-/// Decided where the ends share least: an end in the kernel beside one on the same processor is
-/// further from two machines.
+/// Decided where the ends share most, one processor: an end in the kernel runs where its packets come
+/// in, on the other end's processor, so that on two the comparison would be of one with two.
 pub fn claims(ours: &[Ours<'_>]) -> Vec<Claim> {
     let of_part = |part: &Part<'_>| {
-        let Some(pair) = part.ours.and_then(|o| o.extremes().last().copied()) else { return Vec::new() };
+        let Some(pair) = part.ours.and_then(|o| o.extremes().first().copied()) else { return Vec::new() };
         let of = |(layer, theirs): &(Layer, Theirs)| {
             [server_gains(part, pair, layer, theirs), client_gains_nothing(part, pair, layer, theirs)]
         };
