@@ -1,0 +1,77 @@
+//! Plans of message benchmarks that can be, and those that cannot.
+
+use super::*;
+
+fn plan() -> MessagePlan {
+    MessagePlan::paper(MessageTest::Oneway, Place::Loopback)
+}
+
+#[test]
+fn the_papers_tests_are_plans() {
+    for test in [MessageTest::Oneway, MessageTest::Pingpong, MessageTest::Post] {
+        assert!(MessagePlan::paper(test, Place::Lab).validated().is_ok(), "{test:?}");
+    }
+    assert_eq!(MessageTest::Oneway.sizes_bytes(), [4, 8, 16, 32, 64, 128, 256, 512, 1024]);
+    assert_eq!(MessageTest::Post.sizes_bytes(), [1024, 2048, 4096, 8192, 16_384, 32_768, 65_536]);
+}
+
+#[test]
+fn what_cannot_be_is_refused_with_what_could() {
+    type Change = fn(&mut MessagePlan);
+    let cases: [(Change, &str); 16] = [
+        (|p| p.sizes_bytes.push(0), "--sizes 0"),
+        (|p| p.sizes_bytes.clear(), "--sizes: times"),
+        (|p| p.messages = 0, "--messages 0"),
+        (|p| p.trials = 0, "--trials 0"),
+        (|p| p.most_ns = 1, "--most (ms) 0"),
+        (|p| p.least_ns = p.most_ns + 1, "--most is shorter"),
+        (|p| p.rate_per_s = Some(f64::NAN), "--rate"),
+        (|p| (p.carrier, p.layers) = (Carrier::Udp, vec!["two".parse().unwrap()]), "choose write or writev"),
+        (|p| (p.carrier, p.layers) = (Carrier::Unix, vec![Layer::reference()]), "options of TCP"),
+        (|p| (p.test, p.carrier) = (MessageTest::Post, Carrier::Udp), "datagram"),
+        (|p| (p.test, p.rate_per_s) = (MessageTest::Post, Some(1e3)), "open loop"),
+        (|p| (p.placements, p.rate_per_s) = (vec![Placement::KU], Some(1e3)), "keeps no rate"),
+        (|p| p.layers.push(p.layers[0].clone()), "there twice"),
+        (|p| (p.carrier, p.layers) = (Carrier::Unix, vec!["zmq".parse().unwrap()]), "compared over TCP"),
+        (
+            |p| (p.carrier, p.layers, p.peers) = (Carrier::Unix, vec!["write".parse().unwrap()], true),
+            "--peers: they are compared",
+        ),
+        (|p| p.place = Place::To(([127, 0, 0, 1], 1).into()), "on this host"),
+    ];
+    for (change, said) in cases {
+        let mut wrong = plan();
+        change(&mut wrong);
+        let error = wrong.validated().unwrap_err().to_string();
+        assert!(error.contains(said), "{error}");
+    }
+}
+
+#[test]
+fn ends_in_the_driver_are_for_datagrams_in_the_lab() {
+    let with = |carrier, place, placement| MessagePlan {
+        carrier,
+        layers: vec!["xdp".parse().unwrap()],
+        placements: vec![placement],
+        ..MessagePlan::paper(MessageTest::Pingpong, place)
+    };
+    use Carrier::{Tcp, Udp};
+    use Placement::{KK, UU};
+    assert!(with(Udp, Place::Lab, KK).validated().is_ok());
+    for wrong in [(Tcp, Place::Lab, KK), (Udp, Place::Loopback, KK), (Udp, Place::Lab, UU)] {
+        let error = with(wrong.0, wrong.1, wrong.2).validated().unwrap_err().to_string();
+        assert!(error.contains("--over udp --lab"), "{wrong:?}: {error}");
+    }
+}
+
+#[test]
+fn both_ways_into_the_kernel_are_usual_where_they_are() {
+    let usual = |carrier, place, placement| {
+        let layers = MessagePlan::usual_layers(carrier, place, &[Placement::UU, placement]);
+        layers.iter().any(|layer| layer.to_string() == "xdp")
+    };
+    assert!(usual(Carrier::Udp, Place::Lab, Placement::UK));
+    assert!(!usual(Carrier::Udp, Place::Lab, Placement::UU));
+    assert!(!usual(Carrier::Udp, Place::Loopback, Placement::UK));
+    assert!(!usual(Carrier::Tcp, Place::Lab, Placement::UK));
+}
