@@ -185,6 +185,8 @@ fn a_sender_that_may_not_spin_only_sleeps() {
         assert_eq!(trial.accounting.count(&Fate::Delivered), 2000);
         trial.workers[0].cpu_ns
     };
-    let (spun, slept) = (run(Spin::Auto), run(Spin::Never));
+    // What others do to the caches takes time of both: the least disturbed of a few counts.
+    let least = |spin| (0..3).map(|_| run(spin)).min().unwrap();
+    let (spun, slept) = (least(Spin::Auto), least(Spin::Never));
     assert!(slept * 2 < spun, "{slept} {spun}");
 }
