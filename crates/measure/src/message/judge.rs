@@ -139,44 +139,19 @@ fn short(cells: &[MessageCell]) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use netfathom_model::plan::{MessagePlan, MessageTest, Place, Placement};
-    use netfathom_model::record::{Counted, EndCost, MessageTrial};
+    use netfathom_model::plan::{MessagePlan, MessageTest, Place};
+    use netfathom_model::record::MessageTrial;
     use netfathom_stats as stats;
 
+    use super::super::made_up;
     use super::*;
 
     /// A cell of one trial.
     fn cell(layer: &str, times: u64, sent: u64, lost: u64) -> MessageCell {
         let mut all = stats::Distribution::new(7);
         all.add_many(1000, times);
-        let trial = MessageTrial {
-            index: 0,
-            round: 0,
-            messages: sent - lost,
-            sent: Some(sent),
-            lost,
-            duration_ns: 1,
-            cut_short: false,
-            p50_ns: 0,
-            p99_ns: 0,
-            client: EndCost::default(),
-            server: EndCost::default(),
-            kernel_workers_ns: None,
-            tcp: None,
-        };
-        MessageCell {
-            layer: layer.parse().unwrap(),
-            bytes: 64,
-            placement: Placement::UU,
-            pair: 0,
-            trials: vec![trial],
-            rate: None,
-            ratio: None,
-            times: (&all).into(),
-            service: None,
-            lag: None,
-            calls: Counted::Not(String::new()),
-        }
+        let trial = MessageTrial { sent: Some(sent), lost, ..made_up::trial(sent - lost) };
+        made_up::cell(layer, trial, &all)
     }
 
     fn judged(cells: Vec<MessageCell>) -> Verdict {

@@ -28,6 +28,8 @@ mod error;
 mod ground;
 mod judge;
 mod kernel;
+#[cfg(test)]
+mod made_up;
 mod oneway;
 mod order;
 mod pace;

@@ -167,10 +167,10 @@ fn nagle(stall: Stall, cell: &MessageCell) -> (String, String, String) {
 
 #[cfg(test)]
 mod tests {
-    use netfathom_model::plan::Placement;
-    use netfathom_model::record::{Counted, EndCost, MessageTrial, TcpCounts};
+    use netfathom_model::record::{EndCost, MessageTrial, TcpCounts};
     use netfathom_stats as stats;
 
+    use super::super::made_up;
     use super::*;
 
     fn cell(
@@ -183,34 +183,9 @@ mod tests {
         let mut times = stats::Distribution::new(7);
         times_ns.iter().for_each(|&(ns, count)| times.add_many(ns, count));
         let end = EndCost { run_delay_ns: Some(waited_ns), ..EndCost::default() };
-        let trial = MessageTrial {
-            index: 0,
-            round: 0,
-            messages: times.moments.n,
-            sent: None,
-            lost: 0,
-            duration_ns: 1,
-            cut_short: false,
-            p50_ns: 0,
-            p99_ns: 0,
-            client: end,
-            server: end,
-            kernel_workers_ns: None,
-            tcp: Some(TcpCounts { delayed_acks, timeouts, retransmitted: 0 }),
-        };
-        MessageCell {
-            layer: layer.parse().unwrap(),
-            bytes: 64,
-            placement: Placement::UU,
-            pair: 0,
-            trials: vec![trial],
-            rate: None,
-            ratio: None,
-            times: (&times).into(),
-            service: None,
-            lag: None,
-            calls: Counted::Not(String::new()),
-        }
+        let tcp = Some(TcpCounts { delayed_acks, timeouts, retransmitted: 0 });
+        let trial = MessageTrial { client: end, server: end, tcp, ..made_up::trial(times.moments.n) };
+        made_up::cell(layer, trial, &times)
     }
 
     const PAIR: ProcessorPair = ProcessorPair { shares: Shares::Cache, client: 1, server: 0 };

@@ -1,0 +1,41 @@
+//! Cells for tests, of which only what a test looks at is its own.
+
+use netfathom_model::plan::Placement;
+use netfathom_model::record::{Counted, EndCost, MessageCell, MessageTrial};
+use netfathom_stats::Distribution;
+
+/// So many messages that came, and nothing else.
+pub fn trial(messages: u64) -> MessageTrial {
+    MessageTrial {
+        index: 0,
+        round: 0,
+        messages,
+        sent: None,
+        lost: 0,
+        duration_ns: 1,
+        cut_short: false,
+        p50_ns: 0,
+        p99_ns: 0,
+        client: EndCost::default(),
+        server: EndCost::default(),
+        kernel_workers_ns: None,
+        tcp: None,
+    }
+}
+
+/// Both ends in user space, with one trial and these times.
+pub fn cell(layer: &str, trial: MessageTrial, times: &Distribution) -> MessageCell {
+    MessageCell {
+        layer: layer.parse().expect("a layer"),
+        bytes: 64,
+        placement: Placement::UU,
+        pair: 0,
+        trials: vec![trial],
+        rate: None,
+        ratio: None,
+        times: times.into(),
+        service: None,
+        lag: None,
+        calls: Counted::Not(String::new()),
+    }
+}
