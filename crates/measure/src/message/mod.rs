@@ -88,8 +88,11 @@ pub fn run(
     let measured = take_turns(&plan, &turns, around, &mut steps, &mut p)
         .and_then(|()| count_calls(&plan, around, &mut steps, &mut p))
         .and_then(|()| remedies::measure(&plan, around, &mut steps, &mut p));
-    // What was finished is kept, however it ended.
-    steps.keep(&mut p)?;
+    if measured.is_err() && !p.result.cells.is_empty() {
+        // What was finished is kept; of nothing nobody can learn.
+        steps.keep(&mut p)?;
+    }
+    judge::conclude(&mut p, steps.planned);
     measured.map(|()| p)
 }
 

@@ -1,6 +1,7 @@
 //! One trial of one cell: two ends, each in a thread on its processor.
 
 use std::io;
+use std::sync::OnceLock;
 use std::sync::atomic::{
     AtomicBool, AtomicU32, Ordering::AcqRel, Ordering::Acquire, Ordering::Relaxed, Ordering::Release,
 };
@@ -53,7 +54,10 @@ pub struct Shot {
 struct Meeting {
     /// How often an end was ready for something.
     ready: AtomicU32,
+    /// An end has left.
     failed: AtomicBool,
+    /// The one that failed first: the other one only lost its peer.
+    broke: OnceLock<Whose>,
 }
 
 /// Both ends are made: each may be looked at.
@@ -111,8 +115,13 @@ pub fn make(
     if stop.load(Relaxed) {
         return Ok(None);
     }
-    // Who has failed first is told: the other end only lost its peer.
-    let (client_end, server_end) = (client_end?, server_end?);
+    let (client_end, server_end) = match meeting.broke.get() {
+        Some(Whose::Server) => {
+            let server_end = server_end?;
+            (client_end?, server_end)
+        }
+        _ => (client_end?, server_end?),
+    };
     let (Some((client, client_cost)), Some((server, server_cost))) = (client_end, server_end) else {
         return Ok(None);
     };
@@ -183,6 +192,8 @@ impl Drop for Leaving<'_> {
         meeting.failed.store(true, Release);
         task.finish(*whose);
         if !self.well {
+            // Only the first one counts.
+            let _ = meeting.broke.set(*whose);
             link.cut();
         }
         // Nobody waits for it where the other one could not even start.

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::time::{Duration, Instant};
 
 use netfathom_model::layer::End;
-use netfathom_model::plan::{Carrier, MessagePlan};
+use netfathom_model::plan::{Carrier, MessagePlan, MessageTest};
 use netfathom_stats::Distribution;
 use netfathom_sys::clock::monotonic_ns;
 
@@ -130,7 +130,10 @@ impl<'a> Task<'a> {
             plan,
             room,
             shared_processor,
-            samples: Samples::new(every(plan)),
+            samples: match plan.test {
+                MessageTest::Oneway => Samples::new(every(plan)),
+                MessageTest::Pingpong | MessageTest::Post => Samples::none(),
+            },
             stop,
             total: AtomicU64::new(u64::MAX),
             finished: Default::default(),
@@ -209,7 +212,7 @@ fn every(plan: &MessagePlan) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use netfathom_model::plan::{MessageTest, Place};
+    use netfathom_model::plan::Place;
 
     use super::*;
 

@@ -8,6 +8,7 @@ use netfathom_measure::message;
 use netfathom_model::layer::End;
 use netfathom_model::plan::{Carrier, MessagePlan, MessageTest, Place, ProcessorChoice};
 use netfathom_model::verdict::Level;
+use netfathom_sys::netns::Namespace;
 use netfathom_testkit::privileged;
 
 use crate::bench::{Watcher, alone, calls, cell, layers, plan, run, trials};
@@ -157,4 +158,20 @@ fn a_record_is_kept_after_each_round() {
     message::run(&plan, &mut watcher, &AtomicBool::new(false)).unwrap();
     assert_eq!(watcher.kept[..3], [0, 3, 6]);
     assert!(watcher.steps[0].starts_with("trial 1/"), "{:?}", watcher.steps);
+}
+
+#[test]
+fn a_run_that_never_begins_keeps_nothing_but_its_plan() {
+    if !privileged("a_run_that_never_begins_keeps_nothing_but_its_plan") {
+        return;
+    }
+    let _alone = alone();
+    // Its loopback device is down: nothing can be connected.
+    let nowhere = Namespace::create().unwrap();
+    let plan = plan(MessageTest::Oneway, Place::Loopback, "write");
+    let mut watcher = Watcher::default();
+    let failed =
+        nowhere.run(|| message::run(&plan, &mut watcher, &AtomicBool::new(false)).map(drop)).unwrap();
+    assert!(failed.is_err());
+    assert_eq!(watcher.kept, [0]);
 }

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use netfathom_model::record::{Measurement, Record, TrialKind};
+use netfathom_results::render::terminal::render;
 use netfathom_results::{schema, store};
 use serde_json::Value;
 
@@ -51,6 +52,16 @@ fn fixture_text(name: &str) -> String {
 /// A fixture, read as any record is.
 pub fn read_fixture(name: &str) -> Record {
     store::read(&file(&format!("tests/fixtures/{name}.json"))).expect("the fixture")
+}
+
+/// The text of a page that fits, and steers no terminal.
+pub fn sane(record: &Record) -> String {
+    let text = render(record, 80, false);
+    let wide: Vec<&str> = text.lines().filter(|l| l.chars().count() > 80).collect();
+    assert!(wide.is_empty(), "{wide:#?}");
+    assert!(!text.contains(|c: char| c.is_control() && c != '\n'), "{text}");
+    assert!(!text.contains("NaN") && !text.contains("inf/s"), "{text}");
+    text
 }
 
 /// That of the first build.

@@ -1,13 +1,11 @@
 //! Joins of files, experiments beside their originals, and taps beside each other, on a
 //! terminal: what is missing, what is hostile, and what is too wide.
 
+use crate::contract::{read_fixture, sane};
 use netfathom_model::plan::ClockChoice;
 use netfathom_model::record::{
     BesideRow, Cell, JoinResult, Measurement, Record, ReproduceResult, ReproducedRun, StackResult,
 };
-use netfathom_results::render::terminal::render;
-
-use crate::contract::read_fixture;
 
 const HOSTILE: &str =
     "\x1b[2Ja/very/long/name/of/a/capture/that/no/table/has/room/for/\r\nand/an/escape.pcap";
@@ -31,16 +29,6 @@ fn taps(change: impl FnOnce(&mut StackResult)) -> Record {
     let Measurement::Stack(stack) = &mut record.measurement else { panic!("another measurement") };
     change(stack);
     record
-}
-
-/// The text of a page that fits, and steers no terminal.
-fn sane(record: &Record) -> String {
-    let text = render(record, 80, false);
-    let wide: Vec<&str> = text.lines().filter(|l| l.chars().count() > 80).collect();
-    assert!(wide.is_empty(), "{wide:#?}");
-    assert!(!text.contains(|c: char| c.is_control() && c != '\n'), "{text}");
-    assert!(!text.contains("NaN") && !text.contains("inf/s"), "{text}");
-    text
 }
 
 #[test]
