@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::message::HEADER_BYTES;
 
 mod capacity;
+mod cost;
 mod join;
 mod load;
 mod message;
@@ -19,6 +20,10 @@ mod transfer;
 mod wire;
 
 pub use capacity::CapacityPlan;
+pub use cost::{
+    Benchmark, BenchmarkKind, CostLevel, CostLoad, CostPlan, Interception, LEVEL_WORD, MarkMeans, MarkSource,
+    PAPER_FRAME_BYTES, Subject,
+};
 pub use join::{ClockChoice, JoinPlan, Numbering};
 pub use load::{EngineChoice, LoadPlan, ReceiveChoice, Spin};
 pub use message::{Carrier, MessagePlan, MessageTest, Placement, ProcessorChoice};

@@ -8,6 +8,7 @@ use crate::plan::MessageTest;
 use crate::verdict::{Finding, Verdict};
 
 mod capacity;
+mod cost;
 mod distribution;
 mod explanation;
 mod join;
@@ -20,6 +21,10 @@ mod sweep;
 mod transfer;
 
 pub use capacity::{Bounded, CapacityResult, CapacityRow, Inferred, Probe, Search};
+pub use cost::{
+    Amount, Comparison, Condition, CostBenchmark, CostResult, CostTrial, Effect, Outcome, Overall, OwnCall,
+    OwnTime, ProgramTrial, ProgramUse, Resource, ResourceUnit, SpanCost, Taken,
+};
 pub use distribution::{Distribution, Estimate, Series};
 pub use explanation::{CallTimes, Cause, Explanation, TransferSample};
 pub use join::{CaptureFile, ClockOffset, JoinResult, JoinedSpan, KindCount, LogFile, LogKinds, PacketKind};
@@ -108,6 +113,8 @@ pub enum Measurement {
     Sweep(Box<SweepResult>),
     /// `netfathom message`
     Message(Box<MessageResult>),
+    /// `netfathom cost`
+    Cost(Box<CostResult>),
 }
 
 impl Measurement {
@@ -125,6 +132,7 @@ impl Measurement {
             Self::Transfer(_) => "ttcp",
             Self::Sweep(_) => "sweep",
             Self::Message(_) => "message",
+            Self::Cost(_) => "cost",
         }
     }
 
@@ -163,4 +171,5 @@ measurement_from! {
     Transfer: TransferResult,
     Sweep: SweepResult,
     Message: MessageResult,
+    Cost: CostResult,
 }

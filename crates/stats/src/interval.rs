@@ -31,7 +31,12 @@ impl Estimate {
 
 /// Quantile 0.975 of Student's t: 2.262 for nine degrees of freedom.
 fn t_975(degrees: f64) -> f64 {
-    StudentsT::new(0.0, 1.0, degrees).map_or(f64::NAN, |t| t.inverse_cdf(0.975))
+    t(0.975, degrees)
+}
+
+/// A quantile of Student's t.
+fn t(quantile: f64, degrees: f64) -> f64 {
+    StudentsT::new(0.0, 1.0, degrees).map_or(f64::NAN, |t| t.inverse_cdf(quantile))
 }
 
 /// Mean and sample variance.
@@ -93,6 +98,47 @@ pub fn paired_ratio(pairs: &[(f64, f64)]) -> Option<Estimate> {
     Some(Estimate { value, half_width: value * (mean.half_width.exp() - 1.0) })
 }
 
+/// What differences of pairs say, taken together.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Decision {
+    /// Mean of the differences, as a multiple of their standard error.
+    pub t: f64,
+    /// The least multiple that is beyond chance once in a hundred times where there is no difference.
+    pub beyond: f64,
+    /// The least difference that would have been beyond chance four times in five.
+    pub smallest: f64,
+}
+
+impl Decision {
+    /// Whether the mean of the differences is above 0 beyond chance.
+    #[must_use]
+    pub fn is_above(&self) -> bool {
+        self.t > self.beyond
+    }
+
+    /// Whether it is below 0 beyond chance.
+    #[must_use]
+    pub fn is_below(&self) -> bool {
+        self.t < -self.beyond
+    }
+}
+
+/// Decides whether differences of pairs are beyond chance: Student's t at the level 0.99, two-sided, and
+/// the least difference that this would find with the power 0.8. `None` below two pairs.
+#[must_use]
+pub fn decide(differences: &[f64]) -> Option<Decision> {
+    if differences.len() < 2 {
+        return None;
+    }
+    let (mean, variance) = mean_variance(differences);
+    let k = differences.len() as f64;
+    let error = (variance / k).sqrt();
+    let beyond = t(0.995, k - 1.0);
+    let of_error = |x: f64| if error > 0.0 { x / error } else { f64::INFINITY.copysign(x) };
+    let t_value = if mean == 0.0 { 0.0 } else { of_error(mean) };
+    Some(Decision { t: t_value, beyond, smallest: error * (beyond + t(0.8, k - 1.0)) })
+}
+
 /// A median with the order statistics that enclose it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Median {
@@ -146,6 +192,22 @@ mod tests {
         assert!(paired.half_width < 0.1 * ratio(&a, &b).unwrap().half_width, "{paired:?}");
         assert_eq!(paired_ratio(&pairs[..1]), None);
         assert_eq!(paired_ratio(&[(1.0, 1.0), (0.0, 1.0)]), None);
+    }
+
+    #[test]
+    fn a_difference_is_told_from_chance() {
+        let wide = decide(&[-1.0, 0.9, -1.1, 1.0, 0.3]).unwrap();
+        assert!(!wide.is_above() && !wide.is_below() && wide.smallest > 1.0, "{wide:?}");
+        let clear = decide(&[1.0, 0.9, 1.1, 1.0, 1.05]).unwrap();
+        assert!(clear.is_above() && !clear.is_below() && clear.smallest < 0.3, "{clear:?}");
+        // t(0.995, 4) and t(0.8, 4) of the tables.
+        assert!((clear.beyond - 4.604).abs() < 1e-3);
+        let turned = decide(&[-1.0, -0.9, -1.1, -1.0, -1.05]).unwrap();
+        assert!(turned.is_below() && (turned.t + clear.t).abs() < 1e-9);
+        let same = decide(&[0.0, 0.0]).unwrap();
+        assert!(!same.is_above() && !same.is_below());
+        assert!(decide(&[0.5, 0.5]).unwrap().is_above());
+        assert_eq!(decide(&[1.0]), None);
     }
 
     #[test]

@@ -7,10 +7,14 @@ mod distribution;
 mod histogram;
 mod interval;
 mod moments;
+mod pcost;
 mod windowed;
 
 pub use distribution::Distribution;
 pub use histogram::{Histogram, bucket_bounds, bucket_index};
-pub use interval::{Estimate, Median, between_trials, difference, median, paired_ratio, ratio};
+pub use interval::{
+    Decision, Estimate, Median, between_trials, decide, difference, median, paired_ratio, ratio,
+};
 pub use moments::Moments;
+pub use pcost::pcost;
 pub use windowed::Windowed;

@@ -1,0 +1,384 @@
+//! What `netfathom cost` found: what a program takes from others.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::Estimate;
+use crate::plan::{CostLevel, CostPlan, Interception};
+
+/// What `netfathom cost` found.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct CostResult {
+    /// What was asked for; `None` where times were taken elsewhere.
+    pub plan: Option<CostPlan>,
+    /// Whose cost it is, as it was typed; the file's name where times were taken elsewhere.
+    pub subject: String,
+    /// The conditions of which trials were made. The first is the baseline.
+    pub conditions: Vec<Condition>,
+    /// The benchmarks, each with its trials.
+    pub benchmarks: Vec<CostBenchmark>,
+    /// Over the benchmarks together; empty where there is but one.
+    pub overall: Vec<Overall>,
+    /// What the program itself used, a condition each in which it was there.
+    pub program: Vec<ProgramUse>,
+}
+
+/// In what a benchmark was run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Condition {
+    /// Its name in tables.
+    pub name: String,
+    /// Whether the program under test was there.
+    pub program: bool,
+    /// The load, where there was one.
+    pub level: Option<CostLevel>,
+    /// What observed the benchmark's system calls, where that is what is compared.
+    pub way: Option<Interception>,
+    /// Whether observation points were set.
+    pub armed: bool,
+}
+
+/// One benchmark: what it is, its trials, and what they say.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct CostBenchmark {
+    /// Its name in tables.
+    pub name: String,
+    /// What it does, and what it found, such as the state of the page cache. One sentence.
+    pub about: String,
+    /// How its marks were taken.
+    pub means: String,
+    /// The names of its marks in order, the start first. Spans lie between neighbours.
+    pub marks: Vec<String>,
+    /// Which resource each span is about, by its place; empty where spans are about nothing in particular.
+    pub resources: Vec<String>,
+    /// The trials, in the order in which they ran.
+    pub trials: Vec<CostTrial>,
+    /// What they say of each condition beside another.
+    pub comparisons: Vec<Comparison>,
+    /// Its own system calls, those that take most time first; only where they were asked for.
+    pub calls: Vec<OwnCall>,
+    /// What could not be measured, and why.
+    pub absent: Vec<String>,
+}
+
+/// One run of a benchmark.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct CostTrial {
+    /// Its place among all trials, from 0.
+    pub index: u32,
+    /// The block it was in, from 0: conditions of a block are compared with each other.
+    pub block: u32,
+    /// Its place among the conditions.
+    pub condition: usize,
+    /// From mark to mark, in nanoseconds; empty if the trial failed.
+    pub spans_ns: Vec<f64>,
+    /// From the first mark to the last, in nanoseconds.
+    pub total_ns: f64,
+    /// What the benchmark used and waited for, as far as it is known.
+    pub amounts: Vec<Amount>,
+    /// What the program used meanwhile, where it was there.
+    pub program: Option<ProgramTrial>,
+    /// Why the trial does not count, where it does not.
+    pub failed: Option<String>,
+}
+
+/// How much of a resource.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Amount {
+    /// Of what.
+    pub resource: Resource,
+    /// In the unit of the resource.
+    pub value: f64,
+}
+
+/// What a benchmark can be robbed of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Resource {
+    /// Its processes were ready to run and others ran: run-queue delay.
+    RunQueue,
+    /// Its own time on processors.
+    Cpu,
+    /// It waited for block devices.
+    BlockDelay,
+    /// Soft and hard interrupts, the whole machine, by the tick.
+    Interrupts,
+    /// The hypervisor ran others, the whole machine, by the tick.
+    Steal,
+    /// Processors idle while something waited for a device, the whole machine, by the tick.
+    IoWait,
+    /// Page faults without input.
+    MinorFaults,
+    /// Page faults with input.
+    MajorFaults,
+    /// Bytes read from devices.
+    ReadBytes,
+    /// It gave a processor up.
+    VoluntarySwitches,
+    /// A processor was taken from it.
+    InvoluntarySwitches,
+    /// Processor cycles.
+    Cycles,
+    /// Instructions.
+    Instructions,
+    /// Misses of the last-level cache.
+    CacheMisses,
+    /// Some task waited for a processor (PSI), the whole machine.
+    PressureCpu,
+    /// Some task waited for memory (PSI), the whole machine.
+    PressureMemory,
+    /// Some task waited for input or output (PSI), the whole machine.
+    PressureIo,
+}
+
+/// What an amount is counted in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ResourceUnit {
+    /// Nanoseconds.
+    Time,
+    /// Events.
+    Count,
+    /// Bytes.
+    Bytes,
+}
+
+/// What the program under test did in one trial.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ProgramTrial {
+    /// How long it was there.
+    pub wall_ns: u64,
+    /// Time on processors, of all its processes; `None` where it is not known.
+    pub cpu_ns: Option<u64>,
+    /// Most memory of any of its processes.
+    pub peak_rss_bytes: Option<u64>,
+    /// Share of the benchmark's time in which it was there, 0 to 1.
+    pub present: f64,
+    /// How often it was started.
+    pub starts: u32,
+    /// Bytes it wrote to its standard output and error.
+    pub output_bytes: Option<u64>,
+    /// Whether it had to be killed.
+    pub killed: bool,
+}
+
+/// What the program itself used.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ProgramUse {
+    /// In which condition.
+    pub condition: usize,
+    /// Processors, 1 for all the time of one.
+    pub processors: Option<f64>,
+    /// Most memory of any of its processes.
+    pub peak_rss_bytes: Option<u64>,
+}
+
+/// What a comparison is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Effect {
+    /// The program, at the same load with and without it.
+    Program,
+    /// The load alone, against nothing.
+    Load,
+    /// Program and load together, against nothing.
+    Both,
+    /// The observation points themselves.
+    Observation,
+}
+
+/// What trials say of one condition beside another.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Comparison {
+    /// What it is about.
+    pub effect: Effect,
+    /// Which condition,
+    pub condition: usize,
+    /// beside which.
+    pub against: usize,
+    /// Blocks in which both were.
+    pub blocks: u32,
+    /// Time of the benchmark as a multiple, with its 95 % interval between blocks; the half width is 0 of single runs,
+    /// of which there is none.
+    pub ratio: Estimate,
+    /// Qian & Wang's PCost, 1 for 100 %, with its interval.
+    pub pcost: Estimate,
+    /// What can be said.
+    pub outcome: Outcome,
+    /// The smallest slowdown that would have been told apart, four times in five; `None` of single runs.
+    pub smallest: Option<f64>,
+    /// From mark to mark.
+    pub spans: Vec<SpanCost>,
+    /// By resource, those of which something is known.
+    pub taken: Vec<Taken>,
+}
+
+/// What can be said of a comparison.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Outcome {
+    /// It takes something, beyond chance.
+    Cost,
+    /// Nothing that could be told apart.
+    NoCost,
+    /// The benchmark was faster, beyond chance.
+    Faster,
+    /// The machine was too noisy, or there are too few runs, to tell.
+    CannotTell,
+}
+
+/// One span in two conditions.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct SpanCost {
+    /// Its mean time in what is compared with.
+    pub before_ns: f64,
+    /// Its mean time in the condition.
+    pub after_ns: f64,
+    /// Its time as a multiple, with its interval; `None` where one of them takes no time.
+    pub ratio: Option<Estimate>,
+    /// What can be said of it alone.
+    pub outcome: Outcome,
+}
+
+/// One resource in two conditions, a trial.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Taken {
+    /// Of what.
+    pub resource: Resource,
+    /// Its mean in what is compared with.
+    pub before: f64,
+    /// Its mean in the condition.
+    pub after: f64,
+    /// The difference a trial, with its interval between blocks.
+    pub difference: Estimate,
+}
+
+/// One system call of the benchmark.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct OwnCall {
+    /// Its name.
+    pub name: String,
+    /// A condition each, in their order; `None` where it was not made.
+    pub times: Vec<Option<OwnTime>>,
+    /// What a run lasts longer by it, a comparison each.
+    pub adds: Vec<Option<Estimate>>,
+}
+
+/// What a system call took in one condition, a trial.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct OwnTime {
+    /// How often it was made.
+    pub calls: f64,
+    /// How long all of them took.
+    pub total_ns: f64,
+}
+
+/// Over all benchmarks.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Overall {
+    /// What it is about.
+    pub effect: Effect,
+    /// Which condition,
+    pub condition: usize,
+    /// beside which.
+    pub against: usize,
+    /// Geometric mean of the ratios, with its interval.
+    pub ratio: Estimate,
+    /// Mean of the PCosts (Qian & Wang 2006), with its interval.
+    pub pcost: Estimate,
+}
+
+impl Resource {
+    /// As it is written in tables.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::RunQueue => "run-queue delay",
+            Self::Cpu => "own processor time",
+            Self::BlockDelay => "wait for devices",
+            Self::Interrupts => "interrupts (machine)",
+            Self::Steal => "steal (machine)",
+            Self::IoWait => "I/O wait (machine)",
+            Self::MinorFaults => "minor page faults",
+            Self::MajorFaults => "major page faults",
+            Self::ReadBytes => "read from devices",
+            Self::VoluntarySwitches => "voluntary switches",
+            Self::InvoluntarySwitches => "involuntary switches",
+            Self::Cycles => "cycles",
+            Self::Instructions => "instructions",
+            Self::CacheMisses => "cache misses",
+            Self::PressureCpu => "CPU pressure (machine)",
+            Self::PressureMemory => "memory pressure (machine)",
+            Self::PressureIo => "I/O pressure (machine)",
+        }
+    }
+
+    /// What it is counted in.
+    #[must_use]
+    pub fn unit(self) -> ResourceUnit {
+        match self {
+            Self::RunQueue
+            | Self::Cpu
+            | Self::BlockDelay
+            | Self::Interrupts
+            | Self::Steal
+            | Self::IoWait
+            | Self::PressureCpu
+            | Self::PressureMemory
+            | Self::PressureIo => ResourceUnit::Time,
+            Self::ReadBytes => ResourceUnit::Bytes,
+            Self::MinorFaults
+            | Self::MajorFaults
+            | Self::VoluntarySwitches
+            | Self::InvoluntarySwitches
+            | Self::Cycles
+            | Self::Instructions
+            | Self::CacheMisses => ResourceUnit::Count,
+        }
+    }
+}
+
+impl Outcome {
+    /// As it is written in tables.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Cost => "cost",
+            Self::NoCost => "no cost that could be told apart",
+            Self::Faster => "faster",
+            Self::CannotTell => "cannot tell",
+        }
+    }
+}
+
+impl Effect {
+    /// As it is written in tables.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Program => "the program",
+            Self::Load => "the load alone",
+            Self::Both => "program and load",
+            Self::Observation => "the observation points",
+        }
+    }
+}
+
+impl CostBenchmark {
+    /// What is said of a condition, as an effect.
+    pub fn of_effect(&self, effect: Effect) -> impl Iterator<Item = &Comparison> {
+        self.comparisons.iter().filter(move |comparison| comparison.effect == effect)
+    }
+}
+
+impl CostResult {
+    /// The comparisons that answer what was asked: of the program where there is one, of the load or the observers
+    /// otherwise.
+    #[must_use]
+    pub fn headline(&self) -> Effect {
+        let has = |effect| self.benchmarks.iter().any(|b| b.of_effect(effect).next().is_some());
+        [Effect::Program, Effect::Load, Effect::Observation]
+            .into_iter()
+            .find(|&e| has(e))
+            .unwrap_or(Effect::Program)
+    }
+}
