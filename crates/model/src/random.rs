@@ -31,11 +31,28 @@ impl SplitMix64 {
     pub fn next_unit(&mut self) -> f64 {
         ((self.next_u64() >> 11) + 1) as f64 / (1u64 << 53) as f64
     }
+
+    /// Puts items into an order of its own (Fisher and Yates). That the rest of a division is not quite even
+    /// matters to nobody here.
+    pub fn shuffle<T>(&mut self, items: &mut [T]) {
+        for last in (1..items.len()).rev() {
+            items.swap(last, (self.next_u64() % (last as u64 + 1)) as usize);
+        }
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_shuffle_keeps_every_item_and_not_their_order() {
+        let mut items: Vec<u32> = (0..50).collect();
+        SplitMix64::new(1).shuffle(&mut items);
+        assert!(!items.is_sorted());
+        items.sort_unstable();
+        assert!(items.into_iter().eq(0..50));
+    }
 
     #[test]
     fn it_is_the_published_generator() {

@@ -43,7 +43,7 @@ pub fn of(
     for round in 0..plan.trials {
         for (placement, pair, bytes) in points(plan, pairs.len()) {
             let mut layers = layers(plan, placement, bytes, refusal);
-            shuffle(&mut layers, &mut random);
+            random.shuffle(&mut layers);
             let cell = |layer| Cell { layer, bytes, placement, pair };
             turns.extend(layers.into_iter().map(|layer| Turn { cell: cell(layer), round }));
         }
@@ -64,13 +64,6 @@ fn points(plan: &MessagePlan, pairs: usize) -> Vec<(Placement, usize, u64)> {
         }
     }
     points
-}
-
-/// Fisher and Yates; that the rest of a division is not quite even matters to nobody here.
-fn shuffle<T>(items: &mut [T], random: &mut SplitMix64) {
-    for last in (1..items.len()).rev() {
-        items.swap(last, (random.next_u64() % (last as u64 + 1)) as usize);
-    }
 }
 
 /// The layers that there can be of a point, and what is nearest where there can be none.

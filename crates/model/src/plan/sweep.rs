@@ -95,10 +95,7 @@ impl SweepPlan {
         let mut order = Vec::with_capacity(points * self.trials as usize);
         for _ in 0..self.trials {
             let mut round: Vec<usize> = (0..points).collect();
-            // Fisher and Yates; that the rest of a division is not quite even matters to nobody here.
-            for last in (1..points).rev() {
-                round.swap(last, (random.next_u64() % (last as u64 + 1)) as usize);
-            }
+            random.shuffle(&mut round);
             order.extend(round);
         }
         order

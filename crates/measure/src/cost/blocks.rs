@@ -1,0 +1,70 @@
+//! Trials by block: what conditions of one block had, beside each other.
+
+use netfathom_model::record::{CostTrial, Resource};
+
+/// The trials that count of one condition in one block.
+struct OfBlock<'a>(Vec<&'a CostTrial>);
+
+/// Two conditions in one block.
+pub struct Pair<'a> {
+    after: OfBlock<'a>,
+    before: OfBlock<'a>,
+}
+
+/// The blocks in which both conditions have a trial that counts.
+pub fn pairs(trials: &[CostTrial], condition: usize, against: usize) -> Vec<Pair<'_>> {
+    let blocks = trials.iter().map(|trial| trial.block + 1).max().unwrap_or(0);
+    let of = |block, condition| {
+        let counts = |t: &&CostTrial| t.block == block && t.condition == condition && t.failed.is_none();
+        OfBlock(trials.iter().filter(counts).collect())
+    };
+    (0..blocks)
+        .map(|block| Pair { after: of(block, condition), before: of(block, against) })
+        .filter(|pair| !pair.after.0.is_empty() && !pair.before.0.is_empty())
+        .collect()
+}
+
+impl OfBlock<'_> {
+    fn mean(&self, value: impl Fn(&CostTrial) -> f64) -> f64 {
+        self.0.iter().map(|trial| value(trial)).sum::<f64>() / self.0.len() as f64
+    }
+
+    /// Geometric: of times, in which one long one is nothing unusual.
+    fn usual(&self, value: impl Fn(&CostTrial) -> f64) -> f64 {
+        self.mean(|trial| value(trial).ln()).exp()
+    }
+
+    fn spans_ns(&self) -> Vec<f64> {
+        let spans = self.0.iter().map(|trial| trial.spans_ns.len()).min().unwrap_or(0);
+        (0..spans).map(|span| self.mean(|trial| trial.spans_ns[span])).collect()
+    }
+
+    fn amount(&self, resource: Resource) -> Option<f64> {
+        let of = |trial: &&&CostTrial| trial.amounts.iter().find(|a| a.resource == resource).map(|a| a.value);
+        let known: Option<Vec<f64>> = self.0.iter().map(|trial| of(&trial)).collect();
+        known.map(|all| all.iter().sum::<f64>() / all.len() as f64)
+    }
+}
+
+impl Pair<'_> {
+    /// Time from the first mark to the last, in the condition and in what it is compared with.
+    pub fn total_ns(&self) -> (f64, f64) {
+        (self.after.usual(|trial| trial.total_ns), self.before.usual(|trial| trial.total_ns))
+    }
+
+    /// The same of one span.
+    pub fn span_ns(&self, span: usize) -> (f64, f64) {
+        let of = |trials: &OfBlock<'_>| trials.mean(|t| t.spans_ns.get(span).copied().unwrap_or(f64::NAN));
+        (of(&self.after), of(&self.before))
+    }
+
+    /// PCost of the block, 1 for 100 %.
+    pub fn pcost(&self) -> Option<f64> {
+        netfathom_stats::pcost(&self.before.spans_ns(), &self.after.spans_ns())
+    }
+
+    /// How much of a resource; `None` if it is not known of every trial.
+    pub fn amount(&self, resource: Resource) -> Option<(f64, f64)> {
+        Some((self.after.amount(resource)?, self.before.amount(resource)?))
+    }
+}

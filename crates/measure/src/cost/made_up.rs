@@ -1,0 +1,43 @@
+//! Plans and trials that tests have made up.
+
+use netfathom_model::plan::{Benchmark, BenchmarkKind, CostPlan, MarkSource, Subject};
+use netfathom_model::record::CostTrial;
+
+/// A plan of one command beside another.
+pub fn plan() -> CostPlan {
+    let kind = BenchmarkKind::Command { command: "sleep 0.01".into(), marks: MarkSource::Emitted };
+    CostPlan {
+        subject: Subject::Command { argv: vec!["sleep".into(), "60".into()] },
+        benchmarks: vec![Benchmark { name: "sleep".into(), kind }],
+        load: None,
+        levels: Vec::new(),
+        means: None,
+        own: false,
+        precision: 0.01,
+        least_blocks: 3,
+        most_blocks: 20,
+        most_ns: 30_000_000_000,
+        settle_ns: 0,
+        grace_ns: 100_000_000,
+        cpu: Vec::new(),
+        program_cpu: Vec::new(),
+        terminal: false,
+        again: false,
+        controls: false,
+        seed: 1,
+    }
+}
+
+/// A trial with these spans.
+pub fn trial(block: u32, condition: usize, spans_ns: &[f64]) -> CostTrial {
+    CostTrial {
+        index: 0,
+        block,
+        condition,
+        spans_ns: spans_ns.to_vec(),
+        total_ns: spans_ns.iter().sum(),
+        amounts: Vec::new(),
+        program: None,
+        failed: None,
+    }
+}

@@ -1,0 +1,178 @@
+//! Base sequences that were taken elsewhere: a table of the times of marks, a condition a row, the baseline first.
+
+use std::path::Path;
+
+use netfathom_model::plan::CostLevel;
+use netfathom_model::record::{Condition, CostBenchmark, CostResult, CostTrial, Effect};
+use netfathom_model::units::parse_number;
+
+use super::conditions::Compared;
+use super::summary;
+
+/// More than any table of people has.
+const MOST_ROWS: usize = 10_000;
+const MOST_BYTES: u64 = 16 << 20;
+
+/// Why a table cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum SequencesError {
+    /// It cannot be read.
+    #[error("cannot read {path}: {source}")]
+    Read {
+        /// Which.
+        path: String,
+        /// Why not.
+        source: std::io::Error,
+    },
+    /// It is no table of mark times.
+    #[error(
+        "{path}: {what}; expected a line of names such as `condition,t0_s,t1_s,t2_s`, then the baseline, then a \
+         line a condition"
+    )]
+    Table {
+        /// Which.
+        path: String,
+        /// What is wrong, and where.
+        what: String,
+    },
+}
+
+/// Reads tables, a benchmark each, and tells what they say. All have the same conditions.
+///
+/// # Errors
+/// Which file cannot be read, or what in it is no base sequence.
+pub fn read(paths: &[&Path]) -> Result<CostResult, SequencesError> {
+    let mut result = CostResult {
+        plan: None,
+        subject: String::new(),
+        conditions: Vec::new(),
+        benchmarks: Vec::new(),
+        overall: Vec::new(),
+        program: Vec::new(),
+    };
+    for path in paths {
+        let name = path.display().to_string();
+        let read = |source| SequencesError::Read { path: name.clone(), source };
+        let about = std::fs::metadata(path).map_err(read)?;
+        if !about.is_file() || about.len() > MOST_BYTES {
+            return Err(SequencesError::Table { path: name, what: "it is no file of at most 16 MB".into() });
+        }
+        let text = String::from_utf8_lossy(&std::fs::read(path).map_err(read)?).into_owned();
+        add(&mut result, path, &text).map_err(|what| SequencesError::Table { path: name, what })?;
+    }
+    let compared: Vec<Compared> = (1..result.conditions.len())
+        .map(|condition| Compared { effect: Effect::Program, condition, against: 0 })
+        .collect();
+    summary::renew(&mut result, &compared);
+    Ok(result)
+}
+
+fn add(result: &mut CostResult, path: &Path, text: &str) -> Result<(), String> {
+    let stem = path.file_stem().map_or_else(String::new, |stem| stem.to_string_lossy().into_owned());
+    let mut lines = text.lines().zip(1..).filter(|(line, _)| !line.trim().is_empty() && !line.starts_with('#'));
+    let (names, _) = lines.next().ok_or("it is empty")?;
+    let names: Vec<&str> = cells(names);
+    let unit_ns = unit_ns(&names)?;
+    let mut conditions = Vec::new();
+    let mut trials = Vec::new();
+    for (line, number) in lines {
+        let (name, trial) = row(line, &names, unit_ns, conditions.len())
+            .map_err(|what| format!("line {number}: {what}"))?;
+        if conditions.iter().any(|c: &Condition| c.name == name) {
+            return Err(format!("line {number}: {name} is there twice"));
+        }
+        conditions.push(condition(&name, conditions.is_empty()));
+        trials.push(trial);
+        if trials.len() > MOST_ROWS {
+            return Err(format!("more than {MOST_ROWS} lines"));
+        }
+    }
+    if conditions.len() < 2 {
+        return Err("no condition beside the baseline".into());
+    }
+    if result.conditions.is_empty() {
+        (result.conditions, result.subject) = (conditions, stem.clone());
+    } else if result.conditions != conditions {
+        return Err("its conditions are not those of the first table".into());
+    }
+    result.benchmarks.push(CostBenchmark {
+        name: stem,
+        about: "Times of marks that were taken elsewhere, one run a condition.".into(),
+        means: "a table".into(),
+        marks: names[1..].iter().map(|name| mark(name)).collect(),
+        resources: Vec::new(),
+        trials,
+        comparisons: Vec::new(),
+        calls: Vec::new(),
+        absent: Vec::new(),
+    });
+    Ok(())
+}
+
+fn cells(line: &str) -> Vec<&str> {
+    line.split(',').map(|cell| cell.trim().trim_matches('"')).collect()
+}
+
+/// The unit is at the end of each name, as everywhere; seconds where none has any.
+fn unit_ns(names: &[&str]) -> Result<f64, String> {
+    if names.len() < 3 {
+        return Err("line 1: fewer than two marks".into());
+    }
+    let of = |name: &&str| match name.rsplit_once('_') {
+        Some((_, "ns")) => 1.0,
+        Some((_, "us")) => 1e3,
+        Some((_, "ms")) => 1e6,
+        _ => 1e9,
+    };
+    let first = of(&names[1]);
+    if names[1..].iter().any(|name| of(name) != first) {
+        return Err("line 1: marks in different units".into());
+    }
+    Ok(first)
+}
+
+fn mark(name: &str) -> String {
+    let unit = ["_s", "_ms", "_us", "_ns"].into_iter().find(|unit| name.ends_with(unit)).unwrap_or("");
+    name.strip_suffix(unit).unwrap_or(name).into()
+}
+
+/// A row: its name, and its marks as spans.
+fn row(line: &str, names: &[&str], unit_ns: f64, condition: usize) -> Result<(String, CostTrial), String> {
+    let cells = cells(line);
+    if cells.len() != names.len() {
+        return Err(format!("{} fields, where the first line has {}", cells.len(), names.len()));
+    }
+    let time = |cell: &&str| cell.parse::<f64>().ok().filter(|t| t.is_finite()).ok_or(*cell);
+    let times: Result<Vec<f64>, &str> = cells[1..].iter().map(time).collect();
+    let times = times.map_err(|cell| format!("{cell:?} is no time"))?;
+    if let Some(at) = times.windows(2).position(|pair| pair[1] < pair[0]) {
+        return Err(format!("{} is before {}: marks are in order of time", names[at + 2], names[at + 1]));
+    }
+    let spans_ns: Vec<f64> = times.windows(2).map(|pair| (pair[1] - pair[0]) * unit_ns).collect();
+    let total_ns: f64 = spans_ns.iter().sum();
+    if total_ns <= 0.0 {
+        return Err("it takes no time at all".into());
+    }
+    let trial = CostTrial {
+        index: condition as u32,
+        block: 0,
+        condition,
+        spans_ns,
+        total_ns,
+        amounts: Vec::new(),
+        program: None,
+        failed: None,
+    };
+    Ok((cells[0].to_owned(), trial))
+}
+
+fn condition(name: &str, baseline: bool) -> Condition {
+    let level = (!baseline).then(|| CostLevel { text: name.into(), bits_per_s: bits_per_s(name) });
+    Condition { name: name.into(), program: !baseline, level, way: None, armed: true }
+}
+
+/// A load such as `800kbps` or `8Mbit/s`.
+fn bits_per_s(name: &str) -> Option<f64> {
+    let number = ["bps", "bit/s", "b/s"].into_iter().find_map(|unit| name.strip_suffix(unit))?;
+    parse_number(number.trim()).ok()
+}
