@@ -4,6 +4,11 @@ use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command};
+use std::ptr::NonNull;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+use crate::clock;
 
 /// Has the kernel kill the program when the thread that starts it ends, for whatever reason,
 /// kill -9 of this process included. So start it in a thread that outlives it. A program
@@ -24,6 +29,71 @@ pub fn end_with_this_thread(command: &mut Command) {
     };
     // SAFETY: the closure makes two system calls and allocates nothing.
     unsafe { command.pre_exec(before_exec) };
+}
+
+/// The time at which a program is put in place of our fork, taken just before.
+#[derive(Debug)]
+pub struct ExecTime(Arc<SharedWord>);
+
+impl ExecTime {
+    /// Has the time taken by each program that this command starts from now on; call it last of all that is
+    /// to happen between fork and exec. It adds to the command, so make a new command for each start.
+    ///
+    /// # Errors
+    /// If there is no memory to share.
+    pub fn note(command: &mut Command) -> io::Result<Self> {
+        let word = Arc::new(SharedWord::new()?);
+        let theirs = Arc::clone(&word);
+        // SAFETY: the closure reads a clock and writes a word; it allocates nothing and takes no lock.
+        unsafe {
+            command.pre_exec(move || {
+                theirs.get().store(clock::monotonic_ns(), Relaxed);
+                Ok(())
+            })
+        };
+        Ok(Self(word))
+    }
+
+    /// CLOCK_MONOTONIC in nanoseconds; `None` before the first start.
+    #[must_use]
+    pub fn at_ns(&self) -> Option<u64> {
+        Some(self.0.get().load(Relaxed)).filter(|&at_ns| at_ns > 0)
+    }
+}
+
+/// A number in memory that forks of this process share with it.
+#[derive(Debug)]
+struct SharedWord(NonNull<AtomicU64>);
+
+// SAFETY: all access goes through the atomic.
+unsafe impl Send for SharedWord {}
+// SAFETY: as above.
+unsafe impl Sync for SharedWord {}
+
+impl SharedWord {
+    fn new() -> io::Result<Self> {
+        let protection = libc::PROT_READ | libc::PROT_WRITE;
+        let flags = libc::MAP_SHARED | libc::MAP_ANONYMOUS;
+        // SAFETY: a new mapping at an address of the kernel's choice; the result is checked.
+        let address =
+            unsafe { libc::mmap(std::ptr::null_mut(), size_of::<AtomicU64>(), protection, flags, -1, 0) };
+        if address == libc::MAP_FAILED {
+            return Err(io::Error::last_os_error());
+        }
+        NonNull::new(address.cast()).map(Self).ok_or_else(|| io::Error::other("mapped at 0"))
+    }
+
+    fn get(&self) -> &AtomicU64 {
+        // SAFETY: the mapping lives as long as self, is aligned to a page, and zeros are a value.
+        unsafe { self.0.as_ref() }
+    }
+}
+
+impl Drop for SharedWord {
+    fn drop(&mut self) {
+        // SAFETY: the mapping made in `new`, to which no reference outlives self.
+        unsafe { libc::munmap(self.0.as_ptr().cast(), size_of::<AtomicU64>()) };
+    }
 }
 
 /// Asks a program to end, as Ctrl-C would (SIGINT).
@@ -112,6 +182,19 @@ mod tests {
         assert_eq!(descriptor(&mut child, 9_999).unwrap_err().raw_os_error(), Some(libc::EBADF));
         interrupt(&mut child).unwrap();
         child.wait().unwrap();
+    }
+
+    #[test]
+    fn the_time_of_exec_lies_between_those_around_the_start() {
+        let mut command = Command::new("true");
+        let noted = ExecTime::note(&mut command).unwrap();
+        assert_eq!(noted.at_ns(), None);
+        let before = clock::monotonic_ns();
+        let mut child = command.spawn().unwrap();
+        let after = clock::monotonic_ns();
+        child.wait().unwrap();
+        let at = noted.at_ns().unwrap();
+        assert!(before < at && at < after, "{before} {at} {after}");
     }
 
     #[test]

@@ -20,6 +20,7 @@ pub mod offload;
 pub mod packet_ring;
 pub mod peer;
 pub mod probe;
+pub mod process;
 pub mod route;
 mod rtnetlink;
 pub mod socket;

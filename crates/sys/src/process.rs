@@ -1,0 +1,260 @@
+//! Programs that run: waiting for them with a limit, what they spent, who descends from them.
+
+use std::fs;
+use std::io;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::unix::process::ExitStatusExt;
+use std::process::{Child, ExitStatus};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::time::{Duration, Instant};
+
+/// How often a wait looks whether it is to stop.
+const LOOK: Duration = Duration::from_millis(50);
+
+/// A process by a descriptor (pidfd, since Linux 5.3), which stays its own when the number is somebody else's.
+#[derive(Debug)]
+pub struct Process {
+    descriptor: OwnedFd,
+}
+
+/// How a wait came to its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Waited {
+    /// The process has ended; it may still have to be reaped.
+    Ended,
+    /// It runs, and the time is up.
+    TimeUp,
+    /// It runs, and was told not to wait on.
+    Stopped,
+}
+
+impl Process {
+    /// The process of a number, in this PID namespace.
+    ///
+    /// # Errors
+    /// If there is none, or the kernel is older.
+    pub fn open(pid: u32) -> io::Result<Self> {
+        // SAFETY: no pointers.
+        let result = unsafe { libc::syscall(libc::SYS_pidfd_open, pid, 0) };
+        if result < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        // SAFETY: the kernel has just made this descriptor for us alone.
+        Ok(Self { descriptor: unsafe { OwnedFd::from_raw_fd(result as i32) } })
+    }
+
+    /// Waits until it ends, at most for so long, or until `stop` is set, which is looked at every 50 ms.
+    /// It does not reap it.
+    ///
+    /// # Errors
+    /// What the kernel refused.
+    pub fn wait(&self, limit: Duration, stop: &AtomicBool) -> io::Result<Waited> {
+        let deadline = Instant::now().checked_add(limit);
+        loop {
+            let left = deadline.map_or(LOOK, |at| at.saturating_duration_since(Instant::now()));
+            if self.poll(left.min(LOOK))? {
+                return Ok(Waited::Ended);
+            }
+            if stop.load(Relaxed) {
+                return Ok(Waited::Stopped);
+            }
+            if left.is_zero() {
+                return Ok(Waited::TimeUp);
+            }
+        }
+    }
+
+    /// Whether it has ended, after at most so long. A signal to this thread ends it early.
+    fn poll(&self, limit: Duration) -> io::Result<bool> {
+        let mut one = libc::pollfd { fd: self.descriptor.as_raw_fd(), events: libc::POLLIN, revents: 0 };
+        let time =
+            libc::timespec { tv_sec: limit.as_secs() as i64, tv_nsec: i64::from(limit.subsec_nanos()) };
+        // SAFETY: one pollfd and one time, both of which outlive the call; no signal mask.
+        let ready = unsafe { libc::ppoll(&raw mut one, 1, &raw const time, std::ptr::null()) };
+        match ready {
+            0.. => Ok(ready > 0),
+            _ => match io::Error::last_os_error() {
+                e if e.kind() == io::ErrorKind::Interrupted => Ok(false),
+                e => Err(e),
+            },
+        }
+    }
+
+    /// Sends it a signal, such as `libc::SIGKILL`.
+    ///
+    /// # Errors
+    /// ESRCH if it has ended and was reaped; EPERM of another user's.
+    pub fn signal(&self, signal: i32) -> io::Result<()> {
+        let descriptor = self.descriptor.as_raw_fd();
+        // SAFETY: no siginfo, so no pointer is followed.
+        let result = unsafe {
+            let none = std::ptr::null::<libc::siginfo_t>();
+            libc::syscall(libc::SYS_pidfd_send_signal, descriptor, signal, none, 0)
+        };
+        if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+    }
+}
+
+/// What a process and those of its children that it waited for spent, threads included: the
+/// kernel's `struct rusage`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Usage {
+    /// Processor time in user space; to a microsecond, and divided from the kernel's by ticks.
+    pub user_ns: u64,
+    /// Processor time in the kernel, likewise.
+    pub system_ns: u64,
+    /// Page faults without input.
+    pub minor_faults: u64,
+    /// Page faults that waited for input.
+    pub major_faults: u64,
+    /// How often it let others run, to wait.
+    pub voluntary_switches: u64,
+    /// How often others were put before it.
+    pub involuntary_switches: u64,
+    /// Bytes that storage had to read for it.
+    pub read_bytes: u64,
+    /// Bytes that it caused to be written to storage.
+    pub written_bytes: u64,
+    /// The most memory that one of them had, in bytes. What its parent had when it was forked is
+    /// within: only a value above the parent's own says something of it.
+    pub peak_rss_bytes: u64,
+}
+
+/// A process that was reaped.
+#[derive(Clone, Copy, Debug)]
+pub struct Ended {
+    /// How it ended.
+    pub status: ExitStatus,
+    /// What it spent.
+    pub usage: Usage,
+}
+
+/// Waits for the end of a child and tells what it spent. Its standard input, if we have it, is closed first.
+///
+/// # Errors
+/// ECHILD if it was waited for.
+pub fn reap(mut child: Child) -> io::Result<Ended> {
+    drop(child.stdin.take());
+    loop {
+        match wait4(child.id(), 0) {
+            Ok(Some(ended)) => return Ok(ended),
+            Err(e) if e.kind() != io::ErrorKind::Interrupted => return Err(e),
+            _ => {}
+        }
+    }
+}
+
+/// Reaps a process that became a child of ours (see [`adopt_orphans`]), if it has ended.
+///
+/// # Errors
+/// ECHILD if it is no child of ours.
+pub fn reap_orphan(pid: u32) -> io::Result<Option<Ended>> {
+    wait4(pid, libc::WNOHANG)
+}
+
+fn wait4(pid: u32, options: i32) -> io::Result<Option<Ended>> {
+    let mut status = 0;
+    // SAFETY: a struct of numbers, for which zeros are values.
+    let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
+    // SAFETY: both pointers are of locals that the call writes.
+    match unsafe { libc::wait4(pid.cast_signed(), &raw mut status, options, &raw mut usage) } {
+        0 => Ok(None),
+        1.. => Ok(Some(Ended { status: ExitStatus::from_raw(status), usage: Usage::from(&usage) })),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
+impl From<&libc::rusage> for Usage {
+    fn from(usage: &libc::rusage) -> Self {
+        // Linux counts blocks of 512 bytes and memory in KiB.
+        let ns = |time: libc::timeval| time.tv_sec as u64 * 1_000_000_000 + time.tv_usec as u64 * 1000;
+        Self {
+            user_ns: ns(usage.ru_utime),
+            system_ns: ns(usage.ru_stime),
+            minor_faults: usage.ru_minflt as u64,
+            major_faults: usage.ru_majflt as u64,
+            voluntary_switches: usage.ru_nvcsw as u64,
+            involuntary_switches: usage.ru_nivcsw as u64,
+            read_bytes: usage.ru_inblock as u64 * 512,
+            written_bytes: usage.ru_oublock as u64 * 512,
+            peak_rss_bytes: usage.ru_maxrss as u64 * 1024,
+        }
+    }
+}
+
+/// What this process spent so far, all its threads, without its children.
+#[must_use]
+pub fn own_usage() -> Usage {
+    // SAFETY: a struct of numbers, for which zeros are values.
+    let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
+    // SAFETY: the pointer is of a local that the call writes; it cannot fail of ourselves.
+    unsafe { libc::getrusage(libc::RUSAGE_SELF, &raw mut usage) };
+    Usage::from(&usage)
+}
+
+/// How long a thread ran and how long it waited for a processor while it could have run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RunTimes {
+    /// On a processor, in nanoseconds.
+    pub ran_ns: u64,
+    /// In a run queue, in nanoseconds.
+    pub waited_ns: u64,
+}
+
+/// The times of a process's first thread (`/proc/PID/schedstat`), which outlive it until it is reaped.
+///
+/// # Errors
+/// If there is no such process, or the kernel does not keep them (CONFIG_SCHED_INFO).
+pub fn run_times(pid: u32) -> io::Result<RunTimes> {
+    let path = format!("/proc/{pid}/schedstat");
+    let text = fs::read_to_string(&path)?;
+    let mut words = text.split_ascii_whitespace().map_while(|word| word.parse().ok());
+    match (words.next(), words.next()) {
+        (Some(ran_ns), Some(waited_ns)) => Ok(RunTimes { ran_ns, waited_ns }),
+        _ => Err(io::Error::new(io::ErrorKind::InvalidData, format!("{path} says {text:?}"))),
+    }
+}
+
+/// Makes processes whose parent has ended children of this process, if they descend from it
+/// (PR_SET_CHILD_SUBREAPER), or no longer so. Whoever asks for it has to reap them.
+///
+/// # Errors
+/// What the kernel refused.
+pub fn adopt_orphans(adopt: bool) -> io::Result<()> {
+    // SAFETY: no pointers.
+    let result = unsafe { libc::prctl(libc::PR_SET_CHILD_SUBREAPER, libc::c_ulong::from(adopt), 0, 0, 0) };
+    if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+/// The processes that descend from one, itself not among them, each after its parent, zombies included.
+/// It is a look at `/proc`: who is forked meanwhile may be missed, so look again after ending them.
+///
+/// # Errors
+/// If `/proc` cannot be read.
+pub fn descendants(pid: u32) -> io::Result<Vec<u32>> {
+    let mut of_parent: Vec<(u32, u32)> = Vec::new();
+    for entry in fs::read_dir("/proc")? {
+        let Some(child) = entry?.file_name().to_str().and_then(|name| name.parse().ok()) else { continue };
+        // Who ended in the meantime descends from nobody.
+        of_parent.extend(parent(child).map(|parent| (parent, child)));
+    }
+    let mut found = vec![pid];
+    let mut next = 0;
+    while next < found.len() {
+        let parent = found[next];
+        found.extend(of_parent.iter().filter(|(of, _)| *of == parent).map(|&(_, child)| child));
+        next += 1;
+    }
+    Ok(found.split_off(1))
+}
+
+/// The fourth word of `/proc/PID/stat`; the second is a name that may contain anything.
+fn parent(pid: u32) -> Option<u32> {
+    let text = fs::read(format!("/proc/{pid}/stat")).ok()?;
+    let after_name = text.iter().rposition(|&byte| byte == b')')? + 1;
+    let rest = str::from_utf8(&text[after_name..]).ok()?;
+    rest.split_ascii_whitespace().nth(1)?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests;
