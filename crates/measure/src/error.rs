@@ -25,6 +25,9 @@ pub enum MeasureError {
     /// Messages could not be measured.
     #[error("{0}")]
     Message(#[from] crate::message::MessageError),
+    /// A cost could not be measured.
+    #[error("{0}")]
+    Cost(#[from] crate::cost::error::CostError),
     /// A transfer could not be made.
     #[error("{source}{remedy}")]
     Transfer {

@@ -8,6 +8,13 @@ use std::process::{Child, ExitStatus};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
+mod look;
+mod terminal;
+
+pub use libc::{SIGCONT, SIGKILL, SIGSTOP, SIGTERM};
+pub use look::{ancestors, is_stopped, lives, peak_rss_bytes, run_times_of_threads};
+pub use terminal::give_terminal;
+
 /// How often a wait looks whether it is to stop.
 const LOOK: Duration = Duration::from_millis(50);
 

@@ -1,6 +1,6 @@
 //! In what a benchmark is run, and which conditions are compared.
 
-use netfathom_model::plan::{CostLevel, CostPlan, Subject};
+use netfathom_model::plan::{CostLevel, CostPlan, Interception, Subject};
 use netfathom_model::record::{Condition, Effect};
 
 /// Two conditions that are compared.
@@ -20,13 +20,10 @@ pub fn of(plan: &CostPlan) -> Vec<Condition> {
     match &plan.subject {
         Subject::Interception { ways } => {
             // It is compared with a benchmark that nobody observes.
-            all[0].armed = false;
-            all.extend(ways.iter().map(|&way| Condition {
-                name: way.name().into(),
-                way: Some(way),
-                ..all[0].clone()
-            }));
-            return all;
+            let nobody = Condition { armed: false, ..baseline() };
+            let observed =
+                |&way: &Interception| Condition { name: way.name().into(), way: Some(way), ..nobody.clone() };
+            return std::iter::once(nobody.clone()).chain(ways.iter().map(observed)).collect();
         }
         Subject::Nothing if plan.load.is_some() => {
             all.extend(plan.levels.iter().filter(|level| !is_none(level)).map(|level| loaded(level, false)));
@@ -92,7 +89,7 @@ fn load_alone(conditions: &[Condition], of: &Condition) -> Option<usize> {
 
 #[cfg(test)]
 mod tests {
-    use netfathom_model::plan::{CostLoad, Interception};
+    use netfathom_model::plan::CostLoad;
 
     use super::super::made_up::plan;
     use super::*;

@@ -69,15 +69,16 @@ pub fn read(paths: &[&Path]) -> Result<CostResult, SequencesError> {
 
 fn add(result: &mut CostResult, path: &Path, text: &str) -> Result<(), String> {
     let stem = path.file_stem().map_or_else(String::new, |stem| stem.to_string_lossy().into_owned());
-    let mut lines = text.lines().zip(1..).filter(|(line, _)| !line.trim().is_empty() && !line.starts_with('#'));
+    let mut lines =
+        text.lines().zip(1..).filter(|(line, _)| !line.trim().is_empty() && !line.starts_with('#'));
     let (names, _) = lines.next().ok_or("it is empty")?;
     let names: Vec<&str> = cells(names);
     let unit_ns = unit_ns(&names)?;
     let mut conditions = Vec::new();
     let mut trials = Vec::new();
     for (line, number) in lines {
-        let (name, trial) = row(line, &names, unit_ns, conditions.len())
-            .map_err(|what| format!("line {number}: {what}"))?;
+        let (name, trial) =
+            row(line, &names, unit_ns, conditions.len()).map_err(|what| format!("line {number}: {what}"))?;
         if conditions.iter().any(|c: &Condition| c.name == name) {
             return Err(format!("line {number}: {name} is there twice"));
         }
@@ -142,9 +143,7 @@ fn row(line: &str, names: &[&str], unit_ns: f64, condition: usize) -> Result<(St
     if cells.len() != names.len() {
         return Err(format!("{} fields, where the first line has {}", cells.len(), names.len()));
     }
-    let time = |cell: &&str| cell.parse::<f64>().ok().filter(|t| t.is_finite()).ok_or(*cell);
-    let times: Result<Vec<f64>, &str> = cells[1..].iter().map(time).collect();
-    let times = times.map_err(|cell| format!("{cell:?} is no time"))?;
+    let times: Vec<f64> = cells[1..].iter().map(|cell| time(cell)).collect::<Result<_, _>>()?;
     if let Some(at) = times.windows(2).position(|pair| pair[1] < pair[0]) {
         return Err(format!("{} is before {}: marks are in order of time", names[at + 2], names[at + 1]));
     }
@@ -166,6 +165,11 @@ fn row(line: &str, names: &[&str], unit_ns: f64, condition: usize) -> Result<(St
     Ok((cells[0].to_owned(), trial))
 }
 
+fn time(cell: &str) -> Result<f64, String> {
+    let finite = cell.parse::<f64>().ok().filter(|time| time.is_finite());
+    finite.ok_or_else(|| format!("{cell:?} is no time"))
+}
+
 fn condition(name: &str, baseline: bool) -> Condition {
     let level = (!baseline).then(|| CostLevel { text: name.into(), bits_per_s: bits_per_s(name) });
     Condition { name: name.into(), program: !baseline, level, way: None, armed: true }
@@ -176,3 +180,6 @@ fn bits_per_s(name: &str) -> Option<f64> {
     let number = ["bps", "bit/s", "b/s"].into_iter().find_map(|unit| name.strip_suffix(unit))?;
     parse_number(number.trim()).ok()
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,94 @@
+//! Why a cost could not be measured: what was tried, why it failed, what to do.
+
+use std::io;
+
+use netfathom_sys::counters::CountersError;
+
+/// Why a cost could not be measured.
+#[derive(Debug, thiserror::Error)]
+pub enum CostError {
+    /// A program could not be started.
+    #[error("cannot start {what} `{program}`: {source}{remedy}", remedy = start_remedy(.source))]
+    Start {
+        /// Whose it is, such as `COMMAND`.
+        what: &'static str,
+        /// Its name.
+        program: String,
+        /// Why not.
+        source: io::Error,
+    },
+    /// The program under test was gone before the benchmark began.
+    #[error("{what} `{program}` ended at once ({status}){said}{remedy}")]
+    EndedAtOnce {
+        /// Whose it is.
+        what: &'static str,
+        /// Its name.
+        program: String,
+        /// How it ended.
+        status: String,
+        /// The end of what it wrote to its standard error.
+        said: String,
+        /// What to do.
+        remedy: &'static str,
+    },
+    /// Processes are still there that were killed.
+    #[error(
+        "{what} cannot be ended: process {pid} is still there {after} s after SIGKILL; is its device stuck? (ps -o stat,wchan {pid})"
+    )]
+    Stuck {
+        /// Whose it is.
+        what: &'static str,
+        /// One of them.
+        pid: u32,
+        /// How long it was waited for, in seconds.
+        after: u64,
+    },
+    /// The process to be stopped and continued cannot be.
+    #[error("--pid {pid}: {why}")]
+    Process {
+        /// Which.
+        pid: u32,
+        /// Why not, and what to do.
+        why: String,
+    },
+    /// The command that starts or stops the program failed.
+    #[error("`{command}` failed ({status}){said}; it has to end with status 0")]
+    Toggle {
+        /// Which.
+        command: String,
+        /// How it ended.
+        status: String,
+        /// The end of what it wrote to its standard error.
+        said: String,
+    },
+    /// The load could not be made.
+    #[error("cannot make the load: {0}")]
+    Load(io::Error),
+    /// What came in could not be counted.
+    #[error("cannot count what the load sent: {0}")]
+    Counters(#[from] CountersError),
+    /// The benchmark could not be run.
+    #[error("{0}")]
+    Benchmark(String),
+    /// A process could not be examined or signalled.
+    #[error("cannot {step}: {source}")]
+    Step {
+        /// What was tried.
+        step: &'static str,
+        /// Why not.
+        source: io::Error,
+    },
+}
+
+fn start_remedy(error: &io::Error) -> &'static str {
+    match error.kind() {
+        io::ErrorKind::NotFound => "; is it installed, and in PATH?",
+        io::ErrorKind::PermissionDenied => "; is it executable (chmod +x)?",
+        _ => "",
+    }
+}
+
+/// A step that failed.
+pub fn step(step: &'static str) -> impl Fn(io::Error) -> CostError {
+    move |source| CostError::Step { step, source }
+}

@@ -1,0 +1,221 @@
+//! What the program under test has to do besides being there: packets, or a command.
+
+use std::net::UdpSocket;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::thread::{self, JoinHandle};
+
+use netfathom_model::environment::Device;
+use netfathom_model::plan::{CostLevel, CostLoad, CostPlan, Family, LEVEL_WORD, Spin};
+use netfathom_model::profile::{MAX_DURATION_NS, MIN_RATE_PER_S, Profile};
+use netfathom_sys::clock::monotonic_ns;
+
+use super::conditions::is_none;
+use super::error::CostError;
+use super::program::{Command, Context, Switch};
+use crate::error::MeasureError;
+use crate::lab::{Lab, Role};
+use crate::load::engine;
+use crate::load::flight::windows_from_now;
+use crate::load::sender::{Live, Task, send_all};
+
+/// Ethernet, IPv4 and UDP: what a frame has before the message.
+const HEADER_BYTES: u32 = 14 + 20 + 8;
+/// A level that is missed by more is not the level that was asked for.
+const MISSED: f64 = 0.02;
+/// The smallest that the kernel grants: what nobody reads is to be thrown away soon.
+const LEAST_BUFFER: i32 = 1;
+
+/// What makes the load.
+pub enum Load {
+    /// There is none.
+    None,
+    /// Packets from one host of the lab to the other.
+    Udp(Box<Udp>),
+    /// A command for the shell.
+    Command {
+        /// With its `{level}`.
+        command: String,
+        /// What it starts in.
+        context: Context,
+        /// While it runs, and since when.
+        running: Option<(Command, u64)>,
+    },
+}
+
+/// Packets to a socket that nobody reads.
+pub struct Udp {
+    lab: Lab,
+    frame_bytes: u32,
+    _far: UdpSocket,
+    near: UdpSocket,
+    sending: Option<Sending>,
+}
+
+struct Sending {
+    stop: Arc<AtomicBool>,
+    thread: JoinHandle<()>,
+    bits_per_s: f64,
+    from: Moment,
+}
+
+/// Frames that came in by a moment.
+#[derive(Clone, Copy)]
+struct Moment {
+    at_ns: u64,
+    frames: u64,
+}
+
+impl Load {
+    /// Makes ready what the plan asks for, in the lab if that is where it goes.
+    ///
+    /// # Errors
+    /// If there can be no lab, or no socket in it.
+    pub fn of(plan: &CostPlan, context: &Context) -> Result<Self, MeasureError> {
+        Ok(match &plan.load {
+            None => Self::None,
+            Some(CostLoad::Udp { frame_bytes }) => Self::Udp(Box::new(Udp::new(*frame_bytes)?)),
+            Some(CostLoad::Command { command }) => {
+                Self::Command { command: command.clone(), context: context.clone(), running: None }
+            }
+        })
+    }
+
+    /// The lab, if packets go through one.
+    pub fn lab(&self) -> Option<&Lab> {
+        match self {
+            Self::Udp(udp) => Some(&udp.lab),
+            _ => None,
+        }
+    }
+
+    /// The devices that packets go through.
+    pub fn devices(&self) -> Vec<Device> {
+        let of_lab = |lab: &Lab| vec![lab.device(Role::Sender), lab.device(Role::Reader)];
+        self.lab().map(of_lab).unwrap_or_default()
+    }
+
+    /// Begins.
+    ///
+    /// # Errors
+    /// If there is no thread left for it, or the command cannot be started.
+    pub fn on(&mut self, level: &CostLevel) -> Result<(), CostError> {
+        match self {
+            _ if is_none(level) => Ok(()),
+            Self::None => Ok(()),
+            Self::Udp(udp) => udp.on(level.bits_per_s.unwrap_or(0.0)),
+            Self::Command { command, context, running } => {
+                let script = command.replace(LEVEL_WORD, &level.text);
+                let argv = ["sh", "-c", &script].map(String::from).to_vec();
+                let mut load = Command::new("the load", argv, context.clone());
+                load.on(None)?;
+                *running = Some((load, monotonic_ns()));
+                Ok(())
+            }
+        }
+    }
+
+    /// Ends. Says what was not as asked for.
+    ///
+    /// # Errors
+    /// If it cannot be ended, or what came in cannot be counted.
+    pub fn off(&mut self) -> Result<Option<String>, CostError> {
+        match self {
+            Self::None => Ok(None),
+            Self::Udp(udp) => udp.off(),
+            Self::Command { running, .. } => {
+                let Some((mut load, since_ns)) = running.take() else { return Ok(None) };
+                Ok(load.off((since_ns, monotonic_ns()))?.trouble)
+            }
+        }
+    }
+}
+
+impl Udp {
+    fn new(frame_bytes: u32) -> Result<Self, MeasureError> {
+        let lab = Lab::create()?;
+        let in_lab = |error| MeasureError::Lab(crate::lab::LabError::Namespace(error));
+        let bind = |address| move || UdpSocket::bind((address, 0));
+        let far = lab
+            .reader
+            .run(bind(lab.reader_addr(Family::Ipv4)))
+            .map_err(in_lab)?
+            .map_err(MeasureError::Socket)?;
+        let near = lab
+            .sender
+            .run(bind(lab.sender_addr(Family::Ipv4)))
+            .map_err(in_lab)?
+            .map_err(MeasureError::Socket)?;
+        netfathom_sys::socket::set_receive_buffer(&far, LEAST_BUFFER).map_err(MeasureError::Socket)?;
+        near.connect(far.local_addr().map_err(MeasureError::Socket)?).map_err(MeasureError::Socket)?;
+        Ok(Self { lab, frame_bytes, _far: far, near, sending: None })
+    }
+
+    fn on(&mut self, bits_per_s: f64) -> Result<(), CostError> {
+        let rate_per_s = bits_per_s / (8.0 * f64::from(self.frame_bytes));
+        let profile =
+            Profile::Constant { rate_per_s: rate_per_s.max(MIN_RATE_PER_S), duration_ns: MAX_DURATION_NS };
+        let socket = self.near.try_clone().map_err(CostError::Load)?;
+        let mut engine = engine::Send::new(socket, (self.frame_bytes - HEADER_BYTES) as usize);
+        let stop = Arc::new(AtomicBool::new(false));
+        let told = Arc::clone(&stop);
+        let from = self.arrived()?;
+        let send = move || {
+            let windows = windows_from_now(MAX_DURATION_NS);
+            let task = Task {
+                flow: 0,
+                lane: 0,
+                lanes: 1,
+                mean_interval_ns: None,
+                windows,
+                deadline_ns: windows.start_ns + MAX_DURATION_NS,
+                // A processor that spins would be taken from the benchmark.
+                spin: Spin::Never,
+                stop: &told,
+                gone: &AtomicBool::new(false),
+                live: &Live::default(),
+            };
+            send_all(&task, profile.schedule(0).lane(0, 1), &mut engine, &mut ());
+        };
+        let thread = thread::Builder::new().name("load".into()).spawn(send).map_err(CostError::Load)?;
+        self.sending = Some(Sending { stop, thread, bits_per_s, from });
+        Ok(())
+    }
+
+    fn off(&mut self) -> Result<Option<String>, CostError> {
+        let Some(sending) = self.sending.take() else { return Ok(None) };
+        sending.stop.store(true, Relaxed);
+        let to = self.arrived()?;
+        let ended = sending.thread.join();
+        let seconds = to.at_ns.saturating_sub(sending.from.at_ns) as f64 / 1e9;
+        let frames = to.frames.saturating_sub(sending.from.frames) as f64;
+        let reached = frames * 8.0 * f64::from(self.frame_bytes) / seconds;
+        let missed = (sending.bits_per_s - reached) / sending.bits_per_s;
+        Ok(match ended {
+            Err(_) => Some("the load's thread died: this is a bug in netfathom".into()),
+            Ok(()) if missed > MISSED => Some(format!(
+                "the load reached {:.1} % of its level: lower it, or give it a processor with --cpu and \
+                 --program-cpu",
+                100.0 * (1.0 - missed)
+            )),
+            Ok(()) => None,
+        })
+    }
+
+    /// What came in at the far end's device so far: what the wire says, not the sender.
+    fn arrived(&self) -> Result<Moment, CostError> {
+        let device = &self.lab.link(Role::Reader).name;
+        let read = || netfathom_sys::counters::read();
+        let counters = self.lab.reader.run(read).map_err(|e| CostError::Load(std::io::Error::other(e)))??;
+        let frames = counters.devices.get(device).map_or(0, |counts| counts.rx_packets);
+        Ok(Moment { at_ns: monotonic_ns(), frames })
+    }
+}
+
+impl Drop for Udp {
+    fn drop(&mut self) {
+        if let Some(sending) = &self.sending {
+            sending.stop.store(true, Relaxed);
+        }
+    }
+}

@@ -1,0 +1,313 @@
+//! A program that is started for each trial and ended after it.
+//!
+//! A thread of its own starts it and waits for it: the kernel kills the program with that thread, so nothing of
+//! it survives us, and one that ends by itself is noticed when it does.
+
+use std::process::{self, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::mpsc::{self, Receiver, Sender};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use netfathom_model::plan::{CostLevel, LEVEL_WORD};
+use netfathom_model::record::ProgramTrial;
+use netfathom_sys::clock::monotonic_ns;
+use netfathom_sys::process::{Ended, Process, give_terminal, reap};
+use netfathom_sys::{child, cpu};
+
+use super::family::{Family, WORD};
+use super::output::Output;
+use super::{Context, Ran, Switch};
+use crate::cost::error::{CostError, step};
+
+/// It counts as having been there throughout if it was for this part of the time.
+const THROUGHOUT: f64 = 0.98;
+/// One that is started again and again without doing anything is not started more often.
+const LEAST_LIFE: Duration = Duration::from_millis(20);
+/// Longer than any trial.
+const FOR_EVER: Duration = Duration::from_secs(7 * 86_400);
+
+/// A program that is started for each trial and ended after it.
+pub struct Command {
+    what: &'static str,
+    argv: Vec<String>,
+    context: Context,
+    supervised: Option<Supervised>,
+}
+
+struct Supervised {
+    thread: JoinHandle<Result<Life, CostError>>,
+    end: Arc<AtomicBool>,
+    output: Output,
+    since_ns: u64,
+}
+
+/// What the supervisor saw.
+#[derive(Debug, Default)]
+struct Life {
+    cpu_ns: u64,
+    peak_rss_bytes: Option<u64>,
+    starts: u32,
+    killed: bool,
+    /// From and to, CLOCK_MONOTONIC.
+    times: Vec<(u64, u64)>,
+    /// How the last one ended that ended by itself.
+    ended: Option<process::ExitStatus>,
+}
+
+impl Command {
+    /// Of these arguments, `{level}` in them replaced; `what` it is, for messages.
+    pub fn new(what: &'static str, argv: Vec<String>, context: Context) -> Self {
+        Self { what, argv, context, supervised: None }
+    }
+
+    fn program(&self) -> String {
+        self.argv.first().cloned().unwrap_or_default()
+    }
+
+    fn supervisor(&self, level: Option<&CostLevel>) -> Supervisor {
+        let text = level.map_or("", |level| level.text.as_str());
+        // Differs from start to start, so that what is left of an earlier one is not taken for this one's.
+        static STARTS: AtomicU64 = AtomicU64::new(0);
+        let word = format!("{}-{}", process::id(), STARTS.fetch_add(1, Relaxed));
+        Supervisor {
+            what: self.what,
+            argv: self.argv.iter().map(|word| word.replace(LEVEL_WORD, text)).collect(),
+            context: self.context.clone(),
+            word,
+            end: Arc::new(AtomicBool::new(false)),
+            output: Output::default(),
+            life: Life::default(),
+        }
+    }
+
+    /// Ended by itself before it was needed: an error, except of one that leaves its work to a child.
+    fn await_start(&self, events: &Receiver<Event>, output: &Output) -> Result<(), CostError> {
+        let deadline = Instant::now() + self.context.settle;
+        loop {
+            let left = deadline.saturating_duration_since(Instant::now());
+            match events.recv_timeout(left) {
+                Ok(Event::Ended { status, alone }) if alone && !(self.context.again && status.success()) => {
+                    let remedy = if status.success() {
+                        "; give a program that goes on, or --again to have it started again whenever it ends"
+                    } else {
+                        ""
+                    };
+                    return Err(CostError::EndedAtOnce {
+                        what: self.what,
+                        program: self.program(),
+                        status: status.to_string(),
+                        said: output.said(),
+                        remedy,
+                    });
+                }
+                Ok(_) => {}
+                // The time is up, or the supervisor is gone with an error that is told at its end.
+                Err(_) => return Ok(()),
+            }
+        }
+    }
+}
+
+impl Switch for Command {
+    fn on(&mut self, level: Option<&CostLevel>) -> Result<(), CostError> {
+        let supervisor = self.supervisor(level);
+        let (end, output) = (Arc::clone(&supervisor.end), supervisor.output.clone());
+        let (tell, events) = mpsc::channel();
+        let spawned = thread::Builder::new().name("program".into()).spawn(move || supervisor.run(&tell));
+        let thread = spawned.map_err(step("start a thread for the program"))?;
+        let supervised = Supervised { thread, end, output, since_ns: monotonic_ns() };
+        let started = match events.recv() {
+            Ok(Event::Started) => self.await_start(&events, &supervised.output),
+            // It could not be started: the thread's own result says why.
+            _ => Ok(()),
+        };
+        if started.is_err() || supervised.thread.is_finished() {
+            let life = supervised.finish();
+            started?;
+            life?;
+        } else {
+            self.supervised = Some(supervised);
+        }
+        Ok(())
+    }
+
+    fn off(&mut self, during: (u64, u64)) -> Result<Ran, CostError> {
+        let Some(supervised) = self.supervised.take() else {
+            return Err(CostError::Benchmark("the program under test is not there".into()));
+        };
+        let (output, since_ns) = (supervised.output.clone(), supervised.since_ns);
+        let life = supervised.finish()?;
+        let present = present(&life.times, during);
+        let trouble = (present < THROUGHOUT).then(|| {
+            let how = life.ended.map_or_else(String::new, |status| format!(" ({status}{})", output.said()));
+            format!("{} was there for {:.0} % of the benchmark only{how}", self.what, 100.0 * present)
+        });
+        let used = ProgramTrial {
+            wall_ns: life.times.last().map_or(0, |&(_, to_ns)| to_ns.saturating_sub(since_ns)),
+            cpu_ns: Some(life.cpu_ns),
+            peak_rss_bytes: life.peak_rss_bytes,
+            present,
+            starts: life.starts,
+            output_bytes: Some(output.bytes()),
+            killed: life.killed,
+        };
+        Ok(Ran { used, trouble })
+    }
+
+    fn restore(&mut self) -> Result<(), CostError> {
+        self.supervised.take().map_or(Ok(()), |supervised| supervised.finish().map(|_| ()))
+    }
+}
+
+impl Drop for Command {
+    fn drop(&mut self) {
+        let _ = self.restore();
+    }
+}
+
+impl Supervised {
+    fn finish(self) -> Result<Life, CostError> {
+        self.end.store(true, Relaxed);
+        self.thread.join().unwrap_or_else(|_| {
+            Err(CostError::Benchmark("the program's thread died: this is a bug in netfathom".into()))
+        })
+    }
+}
+
+/// How much of a time lies within others.
+fn present(times: &[(u64, u64)], (from_ns, to_ns): (u64, u64)) -> f64 {
+    let within = |&(from, to): &(u64, u64)| to.min(to_ns).saturating_sub(from.max(from_ns));
+    let whole = to_ns.saturating_sub(from_ns);
+    if whole == 0 { 1.0 } else { times.iter().map(within).sum::<u64>() as f64 / whole as f64 }
+}
+
+enum Event {
+    Started,
+    /// By itself; `alone` if it left nobody behind.
+    Ended {
+        status: process::ExitStatus,
+        alone: bool,
+    },
+}
+
+/// Starts the program, waits for it, and ends it.
+struct Supervisor {
+    what: &'static str,
+    argv: Vec<String>,
+    context: Context,
+    word: String,
+    end: Arc<AtomicBool>,
+    output: Output,
+    life: Life,
+}
+
+impl Supervisor {
+    fn run(mut self, tell: &Sender<Event>) -> Result<Life, CostError> {
+        if let Some(namespace) = &self.context.namespace {
+            let entered = namespace.enter();
+            entered.map_err(|e| CostError::Load(std::io::Error::other(e)))?;
+        }
+        if !self.context.cpus.is_empty() {
+            cpu::allow(&self.context.cpus).map_err(|e| CostError::Load(std::io::Error::other(e)))?;
+        }
+        loop {
+            let (started, from_ns) = (Instant::now(), monotonic_ns());
+            let root = self.start()?;
+            // Nobody who has left listens.
+            let _ = tell.send(Event::Started);
+            let ended = self.watch(root, from_ns, tell)?;
+            let again = self.context.again && ended.is_some_and(|status| status.success());
+            if self.end.load(Relaxed) || !again {
+                break;
+            }
+            thread::sleep(LEAST_LIFE.saturating_sub(started.elapsed()));
+        }
+        Ok(self.life)
+    }
+
+    fn start(&mut self) -> Result<process::Child, CostError> {
+        let program = self.argv[0].clone();
+        let mut command = process::Command::new(&program);
+        command.args(&self.argv[1..]).env(WORD, &self.word);
+        let mut terminal = None;
+        if self.context.terminal {
+            terminal = Some(give_terminal(&mut command).map_err(step("make a terminal"))?);
+        } else {
+            command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+        }
+        child::end_with_this_thread(&mut command);
+        let spawned = command.spawn();
+        // Our copies of its end would keep the terminal open.
+        drop(command);
+        let mut root = spawned.map_err(|source| CostError::Start { what: self.what, program, source })?;
+        self.life.starts += 1;
+        let thread = step("start a thread that reads what the program writes");
+        if let Some(error) = root.stderr.take() {
+            self.output.read(error).map_err(&thread)?;
+        }
+        if let Some(terminal) = terminal {
+            self.output.read(terminal).map_err(&thread)?;
+        }
+        Ok(root)
+    }
+
+    /// Waits until it ends or is to end; how it ended, if it did so by itself and left nobody behind.
+    fn watch(
+        &mut self,
+        root: process::Child,
+        from_ns: u64,
+        tell: &Sender<Event>,
+    ) -> Result<Option<process::ExitStatus>, CostError> {
+        let family = Family { what: self.what, word: self.word.clone(), root: root.id() };
+        let process = Process::open(root.id()).map_err(step("watch the program"))?;
+        process.wait(FOR_EVER, &self.end).map_err(step("wait for the program"))?;
+        let by_itself = !self.end.load(Relaxed);
+        if by_itself {
+            let ended = self.reaped(root)?;
+            let left = !family.members()?.is_empty();
+            // Nobody who has left listens.
+            let _ = tell.send(Event::Ended { status: ended.status, alone: !left });
+            if !left {
+                self.life.times.push((from_ns, monotonic_ns()));
+                self.life.ended = Some(ended.status);
+                return Ok(Some(ended.status));
+            }
+            self.await_children(&family)?;
+            self.end_family(&family, from_ns)?;
+        } else {
+            // Its memory is gone with it.
+            self.end_family(&family, from_ns)?;
+            self.reaped(root)?;
+        }
+        Ok(None)
+    }
+
+    /// Until its children are gone too, or it is to end.
+    fn await_children(&mut self, family: &Family) -> Result<(), CostError> {
+        const LOOK: Duration = Duration::from_millis(50);
+        while !self.end.load(Relaxed) && !family.members()?.is_empty() {
+            thread::sleep(LOOK);
+        }
+        Ok(())
+    }
+
+    fn end_family(&mut self, family: &Family, from_ns: u64) -> Result<(), CostError> {
+        self.life.peak_rss_bytes = self.life.peak_rss_bytes.max(family.peak_rss_bytes());
+        self.life.times.push((from_ns, monotonic_ns()));
+        let ended = family.end(self.context.grace)?;
+        self.life.killed |= ended.killed;
+        self.life.cpu_ns += ended.orphans_ns;
+        Ok(())
+    }
+
+    fn reaped(&mut self, root: process::Child) -> Result<Ended, CostError> {
+        let ended = reap(root).map_err(step("wait for the program"))?;
+        self.life.cpu_ns += ended.usage.user_ns + ended.usage.system_ns;
+        Ok(ended)
+    }
+}
+
+#[cfg(test)]
+mod tests;

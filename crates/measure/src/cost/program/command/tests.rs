@@ -1,0 +1,148 @@
+use std::fs;
+use std::path::PathBuf;
+use std::sync::Mutex;
+
+use netfathom_sys::process::{adopt_orphans, lives};
+
+use super::*;
+
+/// Processes of one test are orphans of the whole test program.
+static ALONE: Mutex<()> = Mutex::new(());
+
+fn context() -> Context {
+    Context {
+        namespace: None,
+        cpus: Vec::new(),
+        settle: Duration::from_millis(200),
+        grace: Duration::from_millis(300),
+        again: false,
+        terminal: false,
+    }
+}
+
+fn shell(script: &str, context: Context) -> Command {
+    Command::new("COMMAND", ["sh", "-c", script].map(String::from).to_vec(), context)
+}
+
+/// Switches a script on and off, with a look at it in between.
+fn there<T>(mut command: Command, look: impl FnOnce() -> T) -> (Ran, T) {
+    let _alone = ALONE.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    adopt_orphans(true).unwrap();
+    command.on(None).unwrap();
+    let from_ns = monotonic_ns();
+    let seen = look();
+    (command.off((from_ns, monotonic_ns())).unwrap(), seen)
+}
+
+fn refusal(mut command: Command) -> String {
+    let _alone = ALONE.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    command.on(None).unwrap_err().to_string()
+}
+
+fn pid_file() -> (tempfile::TempDir, PathBuf) {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("pid");
+    (dir, path)
+}
+
+fn pid_in(path: &PathBuf) -> u32 {
+    fs::read_to_string(path).unwrap().trim().parse().unwrap()
+}
+
+#[test]
+fn a_program_is_there_and_then_gone_with_its_children() {
+    let (_dir, path) = pid_file();
+    let script = format!("sleep 100 & echo $! > {}; while :; do :; done", path.display());
+    let busy = Duration::from_millis(200);
+    let (ran, child) = there(shell(&script, context()), || {
+        thread::sleep(busy);
+        let child = pid_in(&path);
+        assert!(lives(child));
+        child
+    });
+    assert!(!lives(child));
+    assert_eq!((ran.trouble, ran.used.starts, ran.used.killed), (None, 1, false));
+    assert!(ran.used.present == 1.0 && ran.used.peak_rss_bytes > Some(100_000));
+    // It did nothing but run, on a machine that may have had no more than a part of a processor for it.
+    let cpu_ns = ran.used.cpu_ns.unwrap();
+    assert!(cpu_ns > 10_000_000 && cpu_ns <= ran.used.wall_ns * 11 / 10, "{:?}", ran.used);
+}
+
+#[test]
+fn one_that_leaves_its_work_to_a_daemon_is_followed() {
+    let (_dir, path) = pid_file();
+    let script = format!("setsid sh -c 'echo $$ > {}; exec sleep 100' & ", path.display());
+    let (ran, daemon) = there(shell(&script, context()), || {
+        let daemon = pid_in(&path);
+        assert!(lives(daemon));
+        daemon
+    });
+    assert!(!lives(daemon), "{daemon} was left");
+    assert_eq!((ran.trouble, ran.used.present), (None, 1.0));
+}
+
+#[test]
+fn one_that_does_not_end_is_killed() {
+    let (ran, ()) = there(shell("trap '' TERM; while :; do sleep 0.01; done", context()), || ());
+    assert!(ran.used.killed);
+}
+
+#[test]
+fn a_flood_of_output_stops_nobody() {
+    let (ran, ()) = there(shell("yes a line that nobody reads >&2", context()), || {
+        thread::sleep(Duration::from_millis(300));
+    });
+    // Far beyond what a pipe holds.
+    assert!(ran.used.output_bytes > Some(1 << 20), "{:?}", ran.used);
+}
+
+#[test]
+fn what_cannot_be_there_is_told() {
+    let nobody = Command::new("COMMAND", vec!["no-such-program-here".into()], context());
+    assert!(refusal(nobody).contains("cannot start COMMAND `no-such-program-here`"));
+    let said = refusal(shell("echo no such device >&2; exit 3", context()));
+    assert!(said.contains("(exit status: 3)") && said.contains("it said `no such device`"), "{said}");
+    let said = refusal(shell("exit 0", context()));
+    assert!(said.contains("ended at once") && said.contains("--again"), "{said}");
+    let said = refusal(shell("test -t 0 || { echo no terminal >&2; exit 1; }; sleep 100", context()));
+    assert!(said.contains("no terminal"), "{said}");
+}
+
+#[test]
+fn one_that_wants_a_terminal_gets_one() {
+    let context = Context { terminal: true, ..context() };
+    let (ran, ()) = there(shell("test -t 0 && test -t 1 && exec yes", context), || {
+        thread::sleep(Duration::from_millis(100));
+    });
+    assert!(ran.trouble.is_none() && ran.used.output_bytes > Some(100_000), "{ran:?}");
+}
+
+#[test]
+fn one_that_ends_in_the_middle_is_told_and_may_be_started_again() {
+    let ends = "sleep 0.4; echo broken >&2; exit 4";
+    let (ran, ()) = there(shell(ends, context()), || thread::sleep(Duration::from_millis(1200)));
+    let trouble = ran.trouble.unwrap();
+    assert!(trouble.contains("of the benchmark only (exit status: 4: it said `broken`)"), "{trouble}");
+    assert!(ran.used.present < 0.9 && ran.used.starts == 1);
+    let again = Context { again: true, ..context() };
+    let (ran, ()) = there(shell("sleep 0.1", again), || thread::sleep(Duration::from_millis(600)));
+    assert!(ran.used.starts > 2, "{ran:?}");
+}
+
+#[test]
+fn a_level_stands_where_its_word_is() {
+    let (_dir, path) = pid_file();
+    let script = format!("echo {{level}} > {}; exec sleep 100", path.display());
+    let mut command = shell(&script, context());
+    let _alone = ALONE.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    command.on(Some(&CostLevel { text: "80M".into(), bits_per_s: None })).unwrap();
+    assert_eq!(fs::read_to_string(&path).unwrap(), "80M\n");
+    command.restore().unwrap();
+}
+
+#[test]
+fn the_part_of_a_time_is_what_lies_within() {
+    assert_eq!(present(&[(0, 10), (12, 30)], (5, 15)), 0.8);
+    assert_eq!(present(&[(0, 10)], (10, 20)), 0.0);
+    assert_eq!(present(&[(0, 100)], (5, 5)), 1.0);
+}

@@ -1,0 +1,138 @@
+//! The program under test: switched on before a trial and off after it, whatever it is.
+
+mod command;
+mod family;
+mod output;
+mod process;
+mod toggle;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use netfathom_model::plan::{CostLevel, CostPlan, Subject};
+use netfathom_model::record::ProgramTrial;
+use netfathom_sys::netns::Namespace;
+
+pub use command::Command;
+
+use super::error::CostError;
+use process::Stopped;
+use toggle::Toggle;
+
+/// What programs are started in.
+#[derive(Clone, Debug)]
+pub struct Context {
+    /// The network namespace; `None` for that of this process.
+    pub namespace: Option<Arc<Namespace>>,
+    /// Processors; all if empty.
+    pub cpus: Vec<usize>,
+    /// What it gets to start up.
+    pub settle: Duration,
+    /// What it gets to end by itself.
+    pub grace: Duration,
+    /// Whether it is started again when it ends by itself.
+    pub again: bool,
+    /// Whether it gets a terminal.
+    pub terminal: bool,
+}
+
+/// What came of a program in one trial.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Ran {
+    /// What it used.
+    pub used: ProgramTrial,
+    /// Why the trial does not count, where it does not.
+    pub trouble: Option<String>,
+}
+
+/// Something that can be there or not.
+pub trait Switch {
+    /// Has it there, started up.
+    ///
+    /// # Errors
+    /// If it does not come, or is gone at once.
+    fn on(&mut self, level: Option<&CostLevel>) -> Result<(), CostError>;
+
+    /// Has it gone. Of a time, CLOCK_MONOTONIC from and to, it says how much of it the program was there.
+    ///
+    /// # Errors
+    /// If it cannot be ended.
+    fn off(&mut self, during: (u64, u64)) -> Result<Ran, CostError>;
+
+    /// Puts everything as it was before the run.
+    ///
+    /// # Errors
+    /// If that cannot be done.
+    fn restore(&mut self) -> Result<(), CostError> {
+        Ok(())
+    }
+}
+
+impl Context {
+    /// That of a plan.
+    #[must_use]
+    pub fn of(plan: &CostPlan, namespace: Option<Arc<Namespace>>) -> Self {
+        Self {
+            namespace,
+            cpus: plan.program_cpu.clone(),
+            settle: Duration::from_nanos(plan.settle_ns),
+            grace: Duration::from_nanos(plan.grace_ns),
+            again: plan.again,
+            terminal: plan.terminal,
+        }
+    }
+}
+
+/// The program under test of a plan.
+///
+/// # Errors
+/// If a process that is to run does not, or may not be stopped.
+pub fn of(plan: &CostPlan, context: &Context) -> Result<Box<dyn Switch>, CostError> {
+    Ok(match &plan.subject {
+        Subject::Nothing | Subject::Interception { .. } => Box::new(Nothing),
+        Subject::Command { argv } => Box::new(Command::new("COMMAND", argv.clone(), context.clone())),
+        Subject::Process { pid } => Box::new(Stopped::new(*pid, context.settle)?),
+        Subject::Service { name } => {
+            let mut service = Toggle::service(name, context.settle)?;
+            service.clear()?;
+            Box::new(service)
+        }
+        Subject::Toggle { start, stop } => Box::new(Toggle::new(start, stop, context.settle)),
+    })
+}
+
+/// Puts everything as it was after a run that could not do so itself.
+///
+/// # Errors
+/// If that cannot be done.
+pub fn restore(subject: &Subject) -> Result<(), CostError> {
+    match subject {
+        Subject::Process { pid } => process::go_on(*pid),
+        Subject::Toggle { start, stop } => Toggle::new(start, stop, Duration::ZERO).end(),
+        // Whether it was there is not known any more; one that was stopped for good would be missed.
+        Subject::Service { name } => Toggle::service(name, Duration::ZERO)?.begin(),
+        Subject::Nothing | Subject::Command { .. } | Subject::Interception { .. } => Ok(()),
+    }
+}
+
+/// The program of an A/A run: nothing is there or not.
+struct Nothing;
+
+impl Switch for Nothing {
+    fn on(&mut self, _: Option<&CostLevel>) -> Result<(), CostError> {
+        Ok(())
+    }
+
+    fn off(&mut self, (from_ns, to_ns): (u64, u64)) -> Result<Ran, CostError> {
+        let used = ProgramTrial {
+            wall_ns: to_ns.saturating_sub(from_ns),
+            cpu_ns: Some(0),
+            peak_rss_bytes: None,
+            present: 1.0,
+            starts: 0,
+            output_bytes: None,
+            killed: false,
+        };
+        Ok(Ran { used, trouble: None })
+    }
+}

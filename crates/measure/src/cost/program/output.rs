@@ -1,0 +1,76 @@
+//! What a program writes: read so that it never waits for us, kept only as far as people want to see it.
+
+use std::collections::VecDeque;
+use std::io::{self, Read};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+
+/// The last of it, that an error message can quote.
+const KEPT_BYTES: usize = 2000;
+const BUFFER_BYTES: usize = 64 << 10;
+
+/// The end of what a program wrote, and how much it was.
+#[derive(Clone, Debug, Default)]
+pub struct Output {
+    tail: Arc<Mutex<VecDeque<u8>>>,
+    bytes: Arc<AtomicU64>,
+}
+
+impl Output {
+    /// Reads in a thread of its own until the last one who could write is gone.
+    ///
+    /// # Errors
+    /// If there is no thread left for it.
+    pub fn read(&self, mut from: impl Read + Send + 'static) -> io::Result<()> {
+        let Self { tail, bytes } = self.clone();
+        let read = move || {
+            let mut buffer = vec![0; BUFFER_BYTES];
+            // A terminal whose program is gone gives an error (EIO).
+            while let Ok(count @ 1..) = from.read(&mut buffer) {
+                bytes.fetch_add(count as u64, Relaxed);
+                let mut tail = tail.lock().unwrap_or_else(PoisonError::into_inner);
+                tail.extend(&buffer[count.saturating_sub(KEPT_BYTES)..count]);
+                let beyond = tail.len().saturating_sub(KEPT_BYTES);
+                tail.drain(..beyond);
+            }
+        };
+        thread::Builder::new().name("output".into()).spawn(read).map(|_| ())
+    }
+
+    /// How much it was so far.
+    pub fn bytes(&self) -> u64 {
+        self.bytes.load(Relaxed)
+    }
+
+    /// Its last line that says something, as a part of a sentence; empty if there is none.
+    pub fn said(&self) -> String {
+        let tail = self.tail.lock().unwrap_or_else(PoisonError::into_inner);
+        let text: Vec<u8> = tail.iter().copied().collect();
+        let text = String::from_utf8_lossy(&text);
+        let last = text.lines().map(str::trim).rfind(|line| !line.is_empty());
+        last.map_or_else(String::new, |line| format!(": it said `{line}`"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::{Duration, Instant};
+
+    use super::*;
+
+    #[test]
+    fn the_last_line_of_a_flood_is_kept() {
+        let output = Output::default();
+        let flood = io::repeat(b'x').take(1 << 20).chain(&b"\nno such device\n\n"[..]);
+        output.read(flood).unwrap();
+        let deadline = Instant::now() + Duration::from_secs(60);
+        while output.bytes() < (1 << 20) + 17 && Instant::now() < deadline {
+            thread::sleep(Duration::from_millis(1));
+        }
+        // What was counted is also kept.
+        assert_eq!(output.bytes(), (1 << 20) + 17);
+        assert_eq!(output.said(), ": it said `no such device`");
+        assert_eq!(Output::default().said(), "");
+    }
+}

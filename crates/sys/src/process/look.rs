@@ -1,0 +1,113 @@
+//! What `/proc` says of a process that may not be ours.
+
+use std::fs;
+use std::io;
+
+use super::{RunTimes, run_times};
+
+/// Whether a process is there and has not ended; one that only waits to be reaped has.
+#[must_use]
+pub fn lives(pid: u32) -> bool {
+    state(pid).is_some_and(|state| !matches!(state, 'Z' | 'X'))
+}
+
+/// Whether it was stopped by a signal, or by a debugger.
+#[must_use]
+pub fn is_stopped(pid: u32) -> bool {
+    state(pid).is_some_and(|state| matches!(state, 'T' | 't'))
+}
+
+/// The letter of proc(5); `None` if there is no such process.
+fn state(pid: u32) -> Option<char> {
+    after_name(pid)?.chars().next()
+}
+
+/// Its parent, itself, up to the first process of this PID namespace.
+#[must_use]
+pub fn ancestors(pid: u32) -> Vec<u32> {
+    let mut found = vec![pid];
+    while let Some(parent) = parent(found[found.len() - 1]).filter(|parent| !found.contains(parent)) {
+        found.push(parent);
+    }
+    found
+}
+
+fn parent(pid: u32) -> Option<u32> {
+    let parent = after_name(pid)?.split_ascii_whitespace().nth(1)?.parse().ok()?;
+    (parent > 0).then_some(parent)
+}
+
+/// `/proc/PID/stat` from the state on; the name before it may contain anything.
+fn after_name(pid: u32) -> Option<String> {
+    let text = fs::read(format!("/proc/{pid}/stat")).ok()?;
+    let from = text.iter().rposition(|&byte| byte == b')')? + 2;
+    Some(str::from_utf8(text.get(from..)?).ok()?.to_owned())
+}
+
+/// The most memory that it had since its program was started; `None` of a kernel thread, or if it has ended.
+#[must_use]
+pub fn peak_rss_bytes(pid: u32) -> Option<u64> {
+    let text = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
+    let line = text.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok().map(|kib| kib * 1024)
+}
+
+/// The times of all living threads of a process together.
+///
+/// # Errors
+/// If there is no such process, or the kernel does not keep them (CONFIG_SCHED_INFO).
+pub fn run_times_of_threads(pid: u32) -> io::Result<RunTimes> {
+    let mut sum = RunTimes { ran_ns: 0, waited_ns: 0 };
+    for entry in fs::read_dir(format!("/proc/{pid}/task"))? {
+        let Some(thread) = entry?.file_name().to_str().and_then(|name| name.parse().ok()) else { continue };
+        // A thread that ended in between ran for nobody that could be asked.
+        if let Ok(times) = run_times(thread) {
+            sum = RunTimes { ran_ns: sum.ran_ns + times.ran_ns, waited_ns: sum.waited_ns + times.waited_ns };
+        }
+    }
+    Ok(sum)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process::Command;
+
+    use super::super::{Process, SIGCONT, SIGKILL, SIGSTOP, descendants, reap};
+    use super::*;
+
+    fn until(mut holds: impl FnMut() -> bool) -> bool {
+        (0..5000).any(|_| {
+            std::thread::sleep(std::time::Duration::from_millis(1));
+            holds()
+        })
+    }
+
+    #[test]
+    fn states_are_told_apart() {
+        let child = Command::new("sleep").arg("60").spawn().unwrap();
+        let pid = child.id();
+        let process = Process::open(pid).unwrap();
+        assert!(lives(pid) && !is_stopped(pid));
+        process.signal(SIGSTOP).unwrap();
+        assert!(until(|| is_stopped(pid)) && lives(pid));
+        process.signal(SIGCONT).unwrap();
+        assert!(until(|| !is_stopped(pid)));
+        process.signal(SIGKILL).unwrap();
+        assert!(until(|| !lives(pid)));
+        // It is still to be reaped.
+        assert!(descendants(std::process::id()).unwrap().contains(&pid));
+        reap(child).unwrap();
+        assert!(!lives(pid) && peak_rss_bytes(pid).is_none());
+    }
+
+    #[test]
+    fn what_is_said_of_ourselves_is_so() {
+        let own = std::process::id();
+        let ancestors = ancestors(own);
+        assert!(ancestors.starts_with(&[own]) && ancestors.len() > 1, "{ancestors:?}");
+        assert!(descendants(ancestors[1]).unwrap().contains(&own));
+        assert!(peak_rss_bytes(own).unwrap() > 100_000);
+        let first = run_times(own).unwrap();
+        assert!(run_times_of_threads(own).unwrap().ran_ns >= first.ran_ns);
+    }
+}
