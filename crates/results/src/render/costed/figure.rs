@@ -48,8 +48,17 @@ impl Figure {
 
     /// In the unit of a resource: `12.3 ± 1.1 ms`.
     pub fn amount(self, resource: Resource) -> String {
+        self.in_unit(resource.unit())
+    }
+
+    /// Of nanoseconds: `12.3 ± 1.1 ms`.
+    pub fn time(self) -> String {
+        self.in_unit(ResourceUnit::Time)
+    }
+
+    fn in_unit(self, of: ResourceUnit) -> String {
         let known = self.half.filter(|half| half.is_finite()).unwrap_or(0.0);
-        let (unit, name) = unit(resource.unit(), self.value.abs().max(known));
+        let (unit, name) = unit(of, self.value.abs().max(known));
         self.scaled(1.0 / unit, name)
     }
 
@@ -86,8 +95,7 @@ pub(crate) fn percent(share: f64) -> String {
 
 /// A time alone: `12.3 ms`.
 pub(crate) fn time(ns: f64) -> String {
-    let (scale, name) = unit(ResourceUnit::Time, ns.abs());
-    Figure { value: ns, half: None }.scaled(1.0 / scale, name)
+    Figure { value: ns, half: None }.time()
 }
 
 /// So much of a resource: `12.3 ms`, `1,204`, `3.1 MiB`.
@@ -97,8 +105,7 @@ pub(crate) fn amount(resource: Resource, value: f64) -> String {
 
 /// Bytes, by 1024: `3.12 MiB`.
 pub(crate) fn bytes(bytes: f64) -> String {
-    let (scale, name) = unit(ResourceUnit::Bytes, bytes.abs());
-    Figure { value: bytes, half: None }.scaled(1.0 / scale, name)
+    Figure { value: bytes, half: None }.in_unit(ResourceUnit::Bytes)
 }
 
 /// The unit in which the largest of some values is read, and its name.

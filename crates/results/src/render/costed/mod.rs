@@ -2,16 +2,23 @@
 
 mod answer;
 mod figure;
+mod notes;
 mod plan;
-mod sequence;
+mod trials;
 
 use netfathom_model::plan::CostLevel;
-use netfathom_model::record::{Comparison, CostBenchmark, CostResult, CostTrial, Effect, Outcome};
+use netfathom_model::record::{
+    Comparison, CostBenchmark, CostResult, Effect, Outcome, OwnCall, SpanCost, Taken,
+};
 
 pub(crate) use answer::{answer, said, who};
 pub(crate) use figure::{Figure, NOT_KNOWN, amount, bytes, pcost, percent, slowdown, time};
+pub(crate) use notes::{benchmark_notes, failures, program_notes, slowdown_note, taken_note};
 pub(crate) use plan::plan_words;
-pub(crate) use sequence::{Sequence, sequences};
+pub(crate) use trials::{Sequence, Spread, sequences, spreads};
+
+/// Letters of a condition in a heading.
+const LONGEST_CONDITION: usize = 40;
 
 /// How much of it is there.
 pub(crate) fn there(result: &CostResult) -> String {
@@ -135,9 +142,36 @@ pub(crate) fn most_taken(benchmark: &CostBenchmark, comparison: &Comparison) -> 
     Some((span_name(benchmark, place), Figure::of(comparison, ratio).beyond_one()))
 }
 
-/// Trials of a condition that count.
-pub(crate) fn counting(benchmark: &CostBenchmark, condition: usize) -> impl Iterator<Item = &CostTrial> {
-    benchmark.trials.iter().filter(move |t| t.condition == condition && t.failed.is_none())
+/// How much longer a span takes.
+pub(crate) fn change(comparison: &Comparison, span: &SpanCost) -> Option<Figure> {
+    span.ratio.map(|ratio| Figure::of(comparison, ratio).beyond_one())
+}
+
+/// How much more of a resource is used.
+pub(crate) fn difference(comparison: &Comparison, taken: &Taken) -> Figure {
+    Figure::of(comparison, taken.difference)
+}
+
+/// What a run lasts longer by a system call, in nanoseconds.
+pub(crate) fn adds(benchmark: &CostBenchmark, comparison: &Comparison, call: &OwnCall) -> Option<Figure> {
+    let place = benchmark.comparisons.iter().position(|c| std::ptr::eq(c, comparison))?;
+    call.adds.get(place).copied().flatten().map(|adds| Figure::of(comparison, adds))
+}
+
+/// What the program takes in a condition.
+pub(crate) fn takes(benchmark: &CostBenchmark, condition: usize) -> Option<&Comparison> {
+    benchmark.of_effect(Effect::Program).find(|c| c.condition == condition)
+}
+
+/// Which condition beside which.
+pub(crate) fn beside(result: &CostResult, comparison: &Comparison) -> String {
+    beside_of(result, comparison.condition, comparison.against)
+}
+
+/// The same of what is no comparison.
+pub(crate) fn beside_of(result: &CostResult, condition: usize, against: usize) -> String {
+    let [this, that] = [condition, against].map(|c| shortened(&condition_name(result, c), LONGEST_CONDITION));
+    format!("“{this}” beside “{that}”")
 }
 
 /// The text, cut where it is longer than that many letters.
