@@ -2,6 +2,7 @@
 
 mod beside;
 mod carried;
+mod costed;
 mod digits;
 pub mod html;
 mod joined;

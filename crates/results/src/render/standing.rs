@@ -48,7 +48,8 @@ fn verdicts(measurement: &Measurement) -> Vec<&Verdict> {
         | Measurement::Reproduce(_)
         | Measurement::Transfer(_)
         | Measurement::Sweep(_)
-        | Measurement::Message(_) => Vec::new(),
+        | Measurement::Message(_)
+        | Measurement::Cost(_) => Vec::new(),
     }
 }
 

@@ -3,6 +3,7 @@
 mod accounting;
 mod bar;
 mod capacity;
+mod cost;
 mod headline;
 pub mod host;
 mod join;
@@ -45,6 +46,7 @@ pub fn render(record: &Record, width: usize, color: bool) -> String {
         Measurement::Transfer(result) => transfer::draw(&mut page, record, result),
         Measurement::Sweep(result) => sweep::draw(&mut page, record, result),
         Measurement::Message(result) => message::draw(&mut page, record, result),
+        Measurement::Cost(result) => cost::draw(&mut page, record, result),
     }
     page.finish()
 }
@@ -61,6 +63,7 @@ fn answer(measurement: &Measurement) -> String {
         Measurement::Transfer(result) => transfer::answer(result),
         Measurement::Sweep(result) => sweep::answer(result),
         Measurement::Message(result) => message::answer(result),
+        Measurement::Cost(result) => cost::answer(result),
     }
 }
 

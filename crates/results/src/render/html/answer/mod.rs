@@ -1,6 +1,7 @@
 //! What a reader needs first, in words.
 
 mod capacity;
+mod cost;
 mod join;
 mod load;
 mod message;
@@ -45,6 +46,7 @@ impl Words {
             Measurement::Transfer(result) => transfer::words(result),
             Measurement::Sweep(result) => sweep::words(result),
             Measurement::Message(result) => message::words(result),
+            Measurement::Cost(result) => cost::words(result),
         }
     }
 

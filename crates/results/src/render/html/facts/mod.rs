@@ -2,6 +2,7 @@
 //! that the script in the page repeats neither.
 
 mod capacity;
+mod cost;
 mod histogram;
 mod join;
 mod load;
@@ -34,6 +35,7 @@ pub enum Facts {
     Transfer(transfer::TransferFacts),
     Sweep(sweep::SweepFacts),
     Message(message::MessageFacts),
+    Cost(cost::CostFacts),
     /// Of what is not drawn.
     Nothing(()),
 }
@@ -50,6 +52,7 @@ impl Facts {
             Measurement::Transfer(result) => Self::Transfer(transfer::TransferFacts::of(result)),
             Measurement::Sweep(result) => Self::Sweep(sweep::SweepFacts::of(result)),
             Measurement::Message(result) => Self::Message(message::MessageFacts::of(result)),
+            Measurement::Cost(result) => Self::Cost(cost::CostFacts::of(result)),
         }
     }
 }

@@ -1,0 +1,100 @@
+//! The answer of a cost in one sentence.
+
+use netfathom_model::plan::Subject;
+use netfathom_model::record::{Comparison, CostBenchmark, CostResult, Effect, Outcome};
+
+use super::figure::{pcost, percent, slowdown};
+use super::{Figure, condition_name, leading, level, shortened};
+
+/// So many comparisons are told; the others stand in the tables.
+const MOST_TOLD: usize = 4;
+
+/// Letters of a command in a sentence.
+const LONGEST_NAME: usize = 60;
+
+/// The answer in one sentence, without its end: the slowdown with its interval comes first.
+pub(crate) fn answer(result: &CostResult) -> String {
+    let told: Vec<String> = result
+        .benchmarks
+        .iter()
+        .flat_map(|benchmark| leading(result, benchmark).into_iter().map(move |c| (benchmark, c)))
+        .map(|(benchmark, comparison)| said(result, benchmark, comparison))
+        .collect();
+    if told.is_empty() {
+        return "no benchmark was finished both with and without it, so there is no answer yet".into();
+    }
+    let more = told.len().saturating_sub(MOST_TOLD);
+    let mut parts: Vec<String> = told.into_iter().take(MOST_TOLD).collect();
+    if more > 0 {
+        parts.push(format!("{more} more below"));
+    }
+    parts.extend(overall(result));
+    parts.join("; ")
+}
+
+/// What one comparison says, in a sentence without its end.
+pub(crate) fn said(result: &CostResult, benchmark: &CostBenchmark, comparison: &Comparison) -> String {
+    let who = who(result, comparison);
+    let whom = shortened(&benchmark.name, LONGEST_NAME);
+    let at =
+        level(result, comparison).map_or_else(String::new, |l| format!(" at {}", shortened(&l.text, 30)));
+    let slow = slowdown(comparison);
+    let pcost = format!("(PCost {})", pcost(comparison).percent());
+    let seen = comparison
+        .smallest
+        .filter(|s| s.is_finite())
+        .map_or_else(String::new, |s| format!("; {} would have been seen", percent(s)));
+    match comparison.outcome {
+        Outcome::Cost => format!("{who} slows {whom} down by {}{at} {pcost}", slow.percent()),
+        Outcome::Faster => {
+            let faster = Figure { value: -slow.value, ..slow };
+            format!("{whom} takes {} less time with {who}{at} {pcost}", faster.percent())
+        }
+        Outcome::NoCost => {
+            format!("no cost of {who} to {whom}{at} that could be told apart: {}{seen}", slow.percent())
+        }
+        Outcome::CannotTell if slow.half.is_none() => {
+            let more = if slow.value < 0.0 { "less" } else { "more" };
+            let size = Figure { value: slow.value.abs(), ..slow };
+            format!(
+                "{whom} took {} {more} time with {who}{at}, in single runs that tell nothing from chance {pcost}",
+                size.percent()
+            )
+        }
+        Outcome::CannotTell => {
+            format!("whether {who} slows {whom} down{at} cannot be told: {}{seen}", slow.percent())
+        }
+    }
+}
+
+/// Who takes something.
+pub(crate) fn who(result: &CostResult, comparison: &Comparison) -> String {
+    let subject = match result.plan.as_ref().map(|plan| &plan.subject) {
+        Some(Subject::Nothing) => "nothing (A/A)".to_owned(),
+        _ => shortened(&result.subject, LONGEST_NAME),
+    };
+    match comparison.effect {
+        Effect::Program => subject,
+        Effect::Load => "the load alone".into(),
+        Effect::Both => format!("{subject} with its load"),
+        Effect::Observation => match result.conditions.get(comparison.condition).map(|c| c.way) {
+            Some(Some(way)) => way.name().into(),
+            Some(None) => "the observation points".into(),
+            None => condition_name(result, comparison.condition),
+        },
+    }
+}
+
+/// Over the benchmarks together, of what the comparisons of the answer are about.
+fn overall(result: &CostResult) -> Option<String> {
+    let first = result.benchmarks.iter().find_map(|b| leading(result, b).pop())?;
+    let of_it = result
+        .overall
+        .iter()
+        .find(|o| (o.effect, o.condition, o.against) == (first.effect, first.condition, first.against))?;
+    Some(format!(
+        "all benchmarks together {} (PCost {})",
+        Figure::alone(of_it.ratio).beyond_one().percent(),
+        Figure::alone(of_it.pcost).percent()
+    ))
+}

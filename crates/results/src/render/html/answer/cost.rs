@@ -1,0 +1,28 @@
+//! The answer of `netfathom cost`.
+
+use netfathom_model::record::CostResult;
+
+use super::Words;
+use crate::render::costed;
+
+pub fn words(result: &CostResult) -> Words {
+    let answer = costed::answer(result);
+    // A command may begin it, which is not written with a capital.
+    let own = result.subject.trim();
+    let begins = !own.is_empty() && answer.starts_with(own);
+    let mut letters = answer.chars();
+    let first = letters.next().map(|c| c.to_uppercase().to_string()).unwrap_or_default();
+    let sentence = if begins { answer.clone() } else { format!("{first}{}", letters.as_str()) };
+    let names: Vec<&str> = result.benchmarks.iter().map(|b| b.name.as_str()).collect();
+    let mut circumstances = vec![result.subject.clone()];
+    if !names.is_empty() {
+        circumstances.push(format!("benchmark: {}", names.join(", ")));
+    }
+    circumstances.extend(costed::how(result));
+    Words {
+        title: "What it takes from others".into(),
+        sentence: format!("{sentence}."),
+        there: format!("{}.", costed::there(result)),
+        circumstances,
+    }
+}

@@ -1,0 +1,44 @@
+//! From mark to mark: where the time goes.
+
+use netfathom_model::record::{Comparison, CostBenchmark, CostResult, Outcome};
+
+use super::{beside, more};
+use crate::render::costed::{self, NOT_KNOWN, shortened};
+use crate::render::terminal::MOST_ROWS;
+use crate::render::terminal::page::Page;
+use crate::render::terminal::table::{Align, Table};
+
+/// Letters of a span's name: marks may be whole paths.
+const LONGEST_NAME: usize = 120;
+
+pub(super) fn draw(page: &mut Page, result: &CostResult, benchmark: &CostBenchmark, comparison: &Comparison) {
+    if comparison.spans.is_empty() {
+        return;
+    }
+    page.heading(&format!("From mark to mark: {}", beside(result, benchmark, comparison)));
+    let right = ["before", "after", "change"].map(|head| (head, Align::Right));
+    let by_resource = !benchmark.resources.is_empty();
+    let what = if by_resource { "resource" } else { "span" };
+    let left = [("outcome", Align::Left), (what, Align::Left)];
+    let mut table = Table::new(&right.into_iter().chain(left).collect::<Vec<_>>());
+    for (place, span) in comparison.spans.iter().enumerate().take(MOST_ROWS) {
+        let cells = [
+            costed::time(span.before_ns),
+            costed::time(span.after_ns),
+            costed::change(comparison, span).map_or_else(|| NOT_KNOWN.into(), |c| c.percent()),
+            outcome(span.outcome).into(),
+        ];
+        table.row_open(&cells, &shortened(&costed::span_name(benchmark, place), LONGEST_NAME));
+    }
+    page.table(&table);
+    more(page, comparison.spans.len());
+    if let Some((name, change)) = costed::most_taken(benchmark, comparison) {
+        let of = if by_resource { "most is taken from" } else { "the span that grows most:" };
+        page.text(&format!("{of} {} ({})", shortened(&name, LONGEST_NAME), change.percent()));
+    }
+}
+
+/// A span in which nothing was seen is not worth a word.
+fn outcome(outcome: Outcome) -> &'static str {
+    if outcome == Outcome::NoCost { "-" } else { costed::outcome(outcome) }
+}
