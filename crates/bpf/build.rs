@@ -6,7 +6,8 @@ use std::{env, fs};
 use libbpf_cargo::SkeletonBuilder;
 
 /// A folder in `src/` with `NAME.bpf.c`.
-const SETS: [&str; 8] = ["calls", "delay", "generator", "message", "probe", "sink", "softirq", "stack"];
+const SETS: [&str; 9] =
+    ["calls", "delay", "generator", "message", "probe", "sink", "softirq", "stack", "tree"];
 
 fn main() {
     let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets OUT_DIR"));

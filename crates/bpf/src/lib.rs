@@ -15,4 +15,5 @@ pub mod sink;
 pub mod softirq;
 pub mod stack;
 mod tcx;
+pub mod tree;
 pub mod xdp;

@@ -28,10 +28,12 @@ enum {
 /* Needed before bpf_helpers.h, which declares helpers over them. */
 enum {
 	BPF_MAP_TYPE_HASH = 1,
+	BPF_MAP_TYPE_ARRAY = 2,
 	BPF_MAP_TYPE_PERCPU_ARRAY = 6,
 	BPF_MAP_TYPE_DEVMAP = 14,
 	BPF_MAP_TYPE_SOCKMAP = 15,
 	BPF_MAP_TYPE_XSKMAP = 17,
+	BPF_MAP_TYPE_RINGBUF = 27,
 };
 
 #include <bpf/bpf_helpers.h>
@@ -60,9 +62,77 @@ struct sock {
 	struct sock_common __sk_common;
 } relocated;
 
+struct upid {
+	int nr;
+	void *ns;
+} relocated;
+
+struct pid {
+	unsigned int level;
+	struct upid numbers[0];
+} relocated;
+
+struct percpu_counter {
+	__s64 count;
+} relocated;
+
+struct mm_struct {
+	unsigned long hiwater_rss;
+	struct percpu_counter rss_stat[4]; /* since 6.2 */
+} relocated;
+
+typedef struct {
+	int counter;
+} atomic_t;
+
+struct signal_struct {
+	atomic_t live;
+} relocated;
+
+struct sched_entity {
+	__u64 sum_exec_runtime;
+} relocated;
+
+struct sched_info {
+	unsigned long long run_delay;
+} relocated;
+
+struct task_io_accounting {
+	__u64 read_bytes;
+	__u64 write_bytes;
+} relocated;
+
+struct task_delay_info {
+	__u64 blkio_delay;
+} relocated;
+
 struct task_struct {
 	int pid;
+	int tgid;
 	unsigned int __state; /* since 5.14 */
+	struct task_struct *group_leader;
+	struct task_struct *real_parent;
+	struct pid *thread_pid; /* since 5.0 */
+	struct signal_struct *signal;
+	struct mm_struct *mm;
+	struct sched_entity se;
+	struct sched_info sched_info;
+	__u64 utime;
+	__u64 stime;
+	unsigned long min_flt;
+	unsigned long maj_flt;
+	unsigned long nvcsw;
+	unsigned long nivcsw;
+	struct task_io_accounting ioac;
+	struct task_delay_info *delays;
+} relocated;
+
+struct linux_binprm {
+	const char *filename;
+} relocated;
+
+struct bpf_iter__task {
+	struct task_struct *task;
 } relocated;
 
 struct net_device;

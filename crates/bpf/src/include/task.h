@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* The arguments of system calls, and a task's number in a PID namespace. */
+#ifndef NETFATHOM_TASK_H
+#define NETFATHOM_TASK_H
+
+#if defined(__TARGET_ARCH_x86)
+struct pt_regs {
+	unsigned long di;
+	unsigned long si;
+} relocated;
+#define ARGUMENT_0 di
+#define ARGUMENT_1 si
+#elif defined(__TARGET_ARCH_arm64)
+struct pt_regs {
+	__u64 regs[31];
+} relocated;
+#define ARGUMENT_0 regs[0]
+#define ARGUMENT_1 regs[1]
+#else
+#error "add the registers that this architecture passes the arguments of system calls in"
+#endif
+
+/* As a call begins; some architectures put the result over the first one. */
+static __always_inline __u64 first_argument(struct pt_regs *registers)
+{
+	return BPF_CORE_READ(registers, ARGUMENT_0);
+}
+
+static __always_inline __u64 second_argument(struct pt_regs *registers)
+{
+	return BPF_CORE_READ(registers, ARGUMENT_1);
+}
+
+/* In the PID namespace that is so many below the first one; 0 of a task that is not in it. */
+static __always_inline int number_at(struct task_struct *task, __u32 level)
+{
+	struct pid *pid = BPF_CORE_READ(task, thread_pid);
+	unsigned long at = bpf_core_field_offset(struct pid, numbers) + level * bpf_core_type_size(struct upid);
+	struct upid number = {};
+
+	if (level > BPF_CORE_READ(pid, level))
+		return 0;
+	bpf_probe_read_kernel(&number, sizeof(number), (void *)pid + at);
+	return number.nr;
+}
+
+#endif

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* What tree.bpf.c and shared.rs both know. Change both or neither. */
+#ifndef NETFATHOM_TREE_ABI_H
+#define NETFATHOM_TREE_ABI_H
+
+/* The benchmark, which has marks, and the program under test. */
+#define TREES 2
+#define BENCHMARK 0
+/* Linux 6.18 has system calls up to 469; the last one also takes what is beyond. */
+#define NUMBERS 512
+/* Threads of both trees, until what they spent is summed. */
+#define MOST_MEMBERS 8192
+/* Names of files, and pairs of a system call and how often. */
+#define MOST_MARKS 64
+/* System calls of a tree whose order is kept. */
+#define ORDER 65536
+#define RING_BYTES (1 << 20)
+/* The end of a path that an event carries; a name has at most 255 bytes. */
+#define PATH_BYTES 256
+
+/* shared.watched: what is to be done at a system call. */
+#define COUNTED 1
+#define OPENS_ARGUMENT_0 2
+#define OPENS_ARGUMENT_1 4
+
+/* event.kind */
+#define EXECUTED 1
+#define OPENED 2
+#define CALLED 3
+#define ENDED 4
+
+/* In the ring. `path` has `length` bytes. */
+struct event {
+	__u64 at_ns;
+	/* In the PID namespace of user space; 0 of one that has no number there. */
+	__u32 pid;
+	__u32 tid;
+	__u32 kind;
+	/* The mark; of EXECUTED whether it is the root. */
+	__u32 which;
+	__u32 length;
+	/* Whether `path` is only the end of it. */
+	__u32 cut;
+	char path[PATH_BYTES];
+};
+
+/* What a thread spent, or all that ended. */
+struct spent {
+	__u64 ran_ns;
+	__u64 waited_ns;
+	__u64 user_ns;
+	__u64 system_ns;
+	__u64 minor_faults;
+	__u64 major_faults;
+	__u64 voluntary_switches;
+	__u64 involuntary_switches;
+	__u64 read_bytes;
+	__u64 written_bytes;
+	__u64 blocked_ns;
+	/* 1 of a thread of which the kernel told it. */
+	__u64 waited_known;
+	__u64 bytes_known;
+	__u64 blocked_known;
+};
+
+struct tree {
+	/* The thread whose next child is the root, 0 if there is none to come. */
+	__u64 awaited_of;
+	/* The root's number in the first PID namespace, 0 before it is there. */
+	__u64 root;
+	/* The root is a program of its own, no longer a fork of ours. */
+	__u64 executed;
+	__u64 ended;
+	/* Threads that were seen, that ended, and whose times are final and in `spent`. */
+	__u64 begun;
+	__u64 exited;
+	__u64 settled;
+	/* Pages that its largest process had; 0 if nobody knows. */
+	__u64 peak_pages;
+	/* System calls that came, of which the first ORDER are in the map. */
+	__u64 recorded;
+	struct spent spent;
+};
+
+/* Shared with user space by mmap. */
+struct shared {
+	struct pid_namespace namespace;
+	struct tree trees[TREES];
+	/* The process that `adopt` looks for, in user space's numbers, and into which tree. */
+	__u64 sought;
+	__u64 sought_for;
+	__u64 lost_events;
+	__u64 lost_members;
+	__u64 unread_paths;
+	/* Paths that could be read only when their call was over. */
+	__u64 late_paths;
+	__u64 watched[NUMBERS];
+	__u64 counts[NUMBERS];
+};
+
+/* When the k-th call of a number is a mark. */
+struct call_key {
+	__u64 number;
+	__u64 k;
+};
+
+/* System calls of one number of one tree, on one processor. */
+struct call_sum {
+	__u64 count;
+	__u64 returned;
+	__u64 ns;
+	__u64 max_ns;
+};
+
+struct call {
+	__u64 at_ns;
+	__u64 number;
+};
+
+#endif

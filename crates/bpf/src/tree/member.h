@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* The threads of the trees, by their task: a number can be another's before its sums are taken. */
+#ifndef NETFATHOM_TREE_MEMBER_H
+#define NETFATHOM_TREE_MEMBER_H
+
+struct member {
+	__u64 tree;
+	/* What it had spent before it was followed; what is known of it is not looked at. */
+	struct spent before;
+	/* A path that could not be read when its call began. */
+	__u64 path;
+	__u64 entered_ns;
+	/* The call that is timed, 0 if there is none. */
+	__u64 call_since_ns;
+	__u64 call_number;
+};
+
+struct shared shared;
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, MOST_MEMBERS);
+	__type(key, __u64);
+	__type(value, struct member);
+} members SEC(".maps");
+
+static __always_inline struct member *member_of(__u64 task)
+{
+	return bpf_map_lookup_elem(&members, &task);
+}
+
+/* Of trees that are there only. */
+static __always_inline struct tree *tree_of(const struct member *member)
+{
+	return member->tree < TREES ? &shared.trees[member->tree] : 0;
+}
+
+static __always_inline void read_spent(struct task_struct *task, struct spent *spent)
+{
+	struct task_delay_info *delays = 0;
+
+	spent->ran_ns = BPF_CORE_READ(task, se.sum_exec_runtime);
+	if (bpf_core_field_exists(task->sched_info)) {
+		spent->waited_ns = BPF_CORE_READ(task, sched_info.run_delay);
+		spent->waited_known = 1;
+	}
+	spent->user_ns = BPF_CORE_READ(task, utime);
+	spent->system_ns = BPF_CORE_READ(task, stime);
+	spent->minor_faults = BPF_CORE_READ(task, min_flt);
+	spent->major_faults = BPF_CORE_READ(task, maj_flt);
+	spent->voluntary_switches = BPF_CORE_READ(task, nvcsw);
+	spent->involuntary_switches = BPF_CORE_READ(task, nivcsw);
+	if (bpf_core_field_exists(task->ioac.read_bytes)) {
+		spent->read_bytes = BPF_CORE_READ(task, ioac.read_bytes);
+		spent->written_bytes = BPF_CORE_READ(task, ioac.write_bytes);
+		spent->bytes_known = 1;
+	}
+	if (bpf_core_field_exists(task->delays))
+		delays = BPF_CORE_READ(task, delays);
+	if (delays) {
+		spent->blocked_ns = BPF_CORE_READ(delays, blkio_delay);
+		spent->blocked_known = 1;
+	}
+}
+
+#define add_since(field) __sync_fetch_and_add(&sum->field, now.field - before->field)
+
+static __always_inline void sum_up(struct task_struct *task, const struct spent *before, struct spent *sum)
+{
+	struct spent now = {};
+
+	read_spent(task, &now);
+	add_since(ran_ns);
+	add_since(waited_ns);
+	add_since(user_ns);
+	add_since(system_ns);
+	add_since(minor_faults);
+	add_since(major_faults);
+	add_since(voluntary_switches);
+	add_since(involuntary_switches);
+	add_since(read_bytes);
+	add_since(written_bytes);
+	add_since(blocked_ns);
+	__sync_fetch_and_add(&sum->waited_known, now.waited_known);
+	__sync_fetch_and_add(&sum->bytes_known, now.bytes_known);
+	__sync_fetch_and_add(&sum->blocked_known, now.blocked_known);
+}
+
+/* The most pages that a process that ends now had; 0 where its memory is gone already (before 6.16). */
+static __always_inline __u64 peak_pages(struct task_struct *task)
+{
+	struct mm_struct *mm = BPF_CORE_READ(task, mm);
+	__u64 peak, now = 0;
+
+	/* MM_SHMEMPAGES came as the fourth, after MM_SWAPENTS, which is no memory. */
+	if (!mm || !bpf_core_field_exists(mm->rss_stat[0].count))
+		return 0;
+	peak = BPF_CORE_READ(mm, hiwater_rss);
+	now += BPF_CORE_READ(mm, rss_stat[0].count);
+	now += BPF_CORE_READ(mm, rss_stat[1].count);
+	now += BPF_CORE_READ(mm, rss_stat[3].count);
+	return peak > now ? peak : now;
+}
+
+static __always_inline bool begin(__u64 task, __u64 tree, const struct spent *before)
+{
+	struct member member = {};
+
+	if (tree >= TREES)
+		return false;
+	member.tree = tree;
+	if (before)
+		member.before = *before;
+	if (bpf_map_update_elem(&members, &task, &member, 0)) {
+		__sync_fetch_and_add(&shared.lost_members, 1);
+		return false;
+	}
+	__sync_fetch_and_add(&shared.trees[tree].begun, 1);
+	return true;
+}
+
+#endif

@@ -1,0 +1,279 @@
+//! Two trees of processes, followed from their first process on: a benchmark and a program under test.
+//!
+//! Of both it is told what they spent; of the benchmark also when it came by its marks: a file of a name was
+//! opened, a system call was made for the k-th time, another program was put in place, its first process
+//! ended. The benchmark is not changed for it, and does not notice.
+//!
+//! What it costs: forks, programs and ends of all processes of the machine pass a program that makes one
+//! look-up. Marks at system calls put such a look-up into every system call of the machine, and are attached
+//! only if asked for. There is nothing in the scheduler.
+//!
+//! What it does not see: the calls of 32-bit programs are taken for those of the 64-bit numbers. Threads that
+//! the kernel makes for io_uring are followed.
+
+use std::io;
+use std::io::Read;
+use std::sync::atomic::Ordering::Relaxed;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use libbpf_rs::{Iter, Link, Map, MapCore, Object, ObjectBuilder, OpenObject, RingBufferBuilder};
+
+mod event;
+mod recorded;
+mod shared;
+mod spent;
+#[cfg(test)]
+mod tests;
+mod watching;
+
+pub use event::{Event, What};
+pub use recorded::{CallTimes, Called, Recorded};
+pub use spent::{Lost, Spent};
+pub use watching::Watching;
+
+use self::shared::{ORDER, OfTree, Shared, TREES};
+use crate::mapping::Mapping;
+use crate::pid_namespace::{self, OWN};
+
+const OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/tree.bpf.o"));
+/// Programs that follow the trees.
+const FOLLOWING: [&str; 4] = ["on_free", "on_exit", "on_exec", "on_new_task"];
+/// A look at all tasks finds the children of those that the last look found.
+const LOOKS: usize = 64;
+
+/// Which of the two trees.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tree {
+    /// The one that has marks.
+    Benchmark,
+    /// The one beside it.
+    UnderTest,
+}
+
+/// Why trees cannot be followed.
+#[derive(Debug, thiserror::Error)]
+pub enum TreeError {
+    /// The kernel refused a step.
+    #[error("cannot {step} the programs that follow processes: {source:#}")]
+    Step {
+        /// What was tried.
+        step: &'static str,
+        /// Why it failed.
+        source: libbpf_rs::Error,
+    },
+    /// Nobody knows whose number a process has.
+    #[error("cannot find out the PID namespace of this process from {OWN}: {0}; is /proc mounted?")]
+    Namespace(io::Error),
+    /// The memory shared with the programs could not be mapped, or the kernel's tasks not be read.
+    #[error("cannot reach the programs that follow processes: {0}")]
+    Io(#[from] io::Error),
+    /// The object is not the one this build was made with.
+    #[error("the programs that follow processes and this build disagree about {0}")]
+    Abi(&'static str),
+    /// More marks than there is room for, or one that cannot be.
+    #[error("{0}")]
+    Mark(String),
+    /// A running process that is not there.
+    #[error("there is no process {0} in this PID namespace")]
+    NoProcess(u32),
+}
+
+pub(self) fn step(step: &'static str) -> impl Fn(libbpf_rs::Error) -> TreeError {
+    move |source| TreeError::Step { step, source }
+}
+
+/// Programs that follow two trees; dropping them detaches them, and so does the end of this process.
+pub struct Trees {
+    object: Object,
+    mapping: Mapping<Shared>,
+    at_calls: Vec<&'static str>,
+    armed: Vec<Link>,
+    _following: Vec<Link>,
+}
+
+impl Trees {
+    /// Begins to follow, as yet nobody, with the marks armed.
+    ///
+    /// # Errors
+    /// What the kernel refused. Needs CAP_BPF and CAP_PERFMON, BTF, and Linux 5.8 (ring buffers).
+    pub fn attach(watching: &Watching) -> Result<Self, TreeError> {
+        watching.check()?;
+        let at_calls = watching.programs();
+        let mut open = ObjectBuilder::default().open_memory(OBJECT).map_err(step("open"))?;
+        choose(&mut open, &at_calls, watching.record_calls)?;
+        let object = crate::probe::quietly(|| open.load()).map_err(step("load"))?;
+        let mapping: Mapping<Shared> = Mapping::of_globals(&object)?;
+        let namespace = pid_namespace::own().map_err(TreeError::Namespace)?;
+        let shared = mapping.get();
+        shared.namespace.iter().zip(namespace).for_each(|(cell, number)| cell.store(number, Relaxed));
+        watching.fill(shared, &map(&object, "names")?, &map(&object, "calls")?)?;
+        let following = link(&object, &FOLLOWING)?;
+        let mut trees = Self { object, mapping, at_calls, armed: Vec::new(), _following: following };
+        trees.arm(true)?;
+        Ok(trees)
+    }
+
+    /// Attaches the programs at system calls, or takes them away again: then nothing of this is in the way of
+    /// a system call, and there are no marks but programs and ends.
+    ///
+    /// # Errors
+    /// What the kernel refused.
+    pub fn arm(&mut self, armed: bool) -> Result<(), TreeError> {
+        match (armed, self.armed.is_empty()) {
+            (true, true) => self.armed = link(&self.object, &self.at_calls)?,
+            (false, _) => self.armed.clear(),
+            (true, false) => {}
+        }
+        Ok(())
+    }
+
+    /// The next process that the calling thread makes is the first of that tree; its threads do not count.
+    pub fn adopt_next_child(&self, tree: Tree) {
+        // SAFETY: no arguments, and it cannot fail.
+        let thread = unsafe { libc::gettid() };
+        self.of(tree).awaited_of.store(u64::from(thread.cast_unsigned()), Relaxed);
+    }
+
+    /// No more waits for a process that was not made after [`Self::adopt_next_child`].
+    pub fn adopt_no_child(&self, tree: Tree) {
+        self.of(tree).awaited_of.store(0, Relaxed);
+    }
+
+    /// Takes in a process that runs, by its number in our PID namespace, and whoever descends from it; what
+    /// they spent so far does not count. Returns how many threads that were.
+    ///
+    /// # Errors
+    /// If there is no such process here, or the kernel's tasks cannot be gone through.
+    pub fn adopt_running(&self, tree: Tree, pid: u32) -> Result<u64, TreeError> {
+        let shared = self.mapping.get();
+        shared.sought_for.store(tree as u64, Relaxed);
+        shared.sought.store(pid.into(), Relaxed);
+        let begun = || self.of(tree).begun.load(Relaxed);
+        let before = begun();
+        let program = self.object.progs_mut().find(|program| program.name() == "adopt");
+        let link = program.ok_or(TreeError::Abi("adopt"))?.attach().map_err(step("attach"))?;
+        for _ in 0..LOOKS {
+            let found = begun();
+            Iter::new(&link).map_err(step("run"))?.read_to_end(&mut Vec::new())?;
+            if begun() == found {
+                break;
+            }
+        }
+        match begun() - before {
+            0 => Err(TreeError::NoProcess(pid)),
+            threads => Ok(threads),
+        }
+    }
+
+    /// What the benchmark did since the last time this was asked, in order of time.
+    ///
+    /// # Errors
+    /// If the ring cannot be read.
+    pub fn events(&self) -> Result<Vec<Event>, TreeError> {
+        let mut events: Vec<Event> = Vec::new();
+        let mut strange = false;
+        let map = map(&self.object, "ring")?;
+        let mut builder = RingBufferBuilder::new();
+        let take = |bytes: &[u8]| {
+            match event::read(bytes) {
+                Some(event) => events.push(event),
+                None => strange = true,
+            }
+            0
+        };
+        builder.add(&map, take).map_err(step("read from"))?;
+        let ring = builder.build().map_err(step("read from"))?;
+        ring.consume().map_err(step("read from"))?;
+        drop(ring);
+        // A path that was read late comes after what happened since.
+        events.sort_by_key(|event| event.at_ns);
+        if strange { Err(TreeError::Abi("events")) } else { Ok(events) }
+    }
+
+    /// Waits until what the threads of a tree spent that have ended is summed, at most for so long. It takes
+    /// some 10 ms after the last of them was reaped; one that nobody reaps is never summed. Returns whether
+    /// it is.
+    #[must_use]
+    pub fn settle(&self, tree: Tree, limit: Duration) -> bool {
+        let until = Instant::now() + limit;
+        let settled = || self.of(tree).settled.load(Relaxed) == self.of(tree).exited.load(Relaxed);
+        while !settled() && Instant::now() < until {
+            sleep(Duration::from_millis(1));
+        }
+        settled()
+    }
+
+    /// What the threads of a tree spent that are summed. Of those that run on nothing is in it: end them first.
+    #[must_use]
+    pub fn spent(&self, tree: Tree) -> Spent {
+        // SAFETY: no pointers.
+        let page_bytes = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
+        self.of(tree).spent(page_bytes.unsigned_abs())
+    }
+
+    /// All its system calls, if [`Watching::record_calls`] was set.
+    ///
+    /// # Errors
+    /// If the kernel's memory cannot be read.
+    pub fn recorded(&self, tree: Tree) -> Result<Recorded, TreeError> {
+        let calls = recorded::sums(&map(&self.object, "call_sums")?, tree as usize)?;
+        let count = self.of(tree).recorded.load(Relaxed);
+        Ok(Recorded { calls, first: recorded::first(&map(&self.object, "order")?, tree as usize, count)? })
+    }
+
+    /// What could not be told.
+    #[must_use]
+    pub fn lost(&self) -> Lost {
+        self.mapping.get().lost()
+    }
+
+    /// Forgets who was followed and all that was found out, for another trial. Who still runs is no longer
+    /// followed.
+    ///
+    /// # Errors
+    /// If the kernel's memory cannot be written.
+    pub fn reset(&self) -> Result<(), TreeError> {
+        let members = map(&self.object, "members")?;
+        for key in members.keys().collect::<Vec<_>>() {
+            // One that is gone by now was to go.
+            let _ = members.delete(&key);
+        }
+        self.mapping.get().clear();
+        if self.at_calls.contains(&watching::RECORD) {
+            recorded::clear(&map(&self.object, "call_sums")?, TREES)?;
+        }
+        self.events().map(drop)
+    }
+
+    fn of(&self, tree: Tree) -> &OfTree {
+        &self.mapping.get().trees[tree as usize]
+    }
+}
+
+/// Has only those programs loaded that are to be attached.
+fn choose(open: &mut OpenObject, at_calls: &[&str], record_calls: bool) -> Result<(), TreeError> {
+    for mut program in open.progs_mut() {
+        let name = program.name().to_string_lossy().into_owned();
+        let load = FOLLOWING.contains(&&*name) || at_calls.contains(&&*name) || name == "adopt";
+        program.set_autoload(load);
+    }
+    if record_calls {
+        let order = open.maps_mut().find(|map| map.name() == "order");
+        let mut order = order.ok_or(TreeError::Abi("the order of calls"))?;
+        order.set_max_entries((TREES * ORDER) as u32).map_err(step("enlarge the memory of"))?;
+    }
+    Ok(())
+}
+
+fn link(object: &Object, names: &[&str]) -> Result<Vec<Link>, TreeError> {
+    let attach = |name: &&str| {
+        let program = object.progs_mut().find(|program| program.name() == *name);
+        program.ok_or(TreeError::Abi("their names"))?.attach().map_err(step("attach"))
+    };
+    names.iter().map(attach).collect()
+}
+
+fn map<'a>(object: &'a Object, name: &str) -> Result<Map<'a>, TreeError> {
+    object.maps().find(|map| map.name() == name).ok_or(TreeError::Abi("their maps"))
+}

@@ -1,0 +1,86 @@
+//! All system calls of a tree.
+
+use libbpf_rs::{Map, MapCore, MapFlags};
+
+use super::shared::{NUMBERS, ORDER};
+use super::{TreeError, step};
+
+/// The system calls of a tree, from its first program on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Recorded {
+    /// By number, without those that were never made.
+    pub calls: Vec<CallTimes>,
+    /// The first 65,536 of them, by the order in which their places were taken; with several threads the
+    /// times need not quite rise.
+    pub first: Vec<Called>,
+}
+
+/// The calls of one number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CallTimes {
+    /// On this architecture. A number from 511 on counts as 511, which no call has.
+    pub number: u32,
+    /// How often it began.
+    pub count: u64,
+    /// How often it came back: exit(2) does not.
+    pub returned: u64,
+    /// Within those that came back, in nanoseconds.
+    pub total_ns: u64,
+    /// The longest of them.
+    pub max_ns: u64,
+}
+
+/// A system call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Called {
+    /// When it began, by CLOCK_MONOTONIC in nanoseconds.
+    pub at_ns: u64,
+    /// Its number on this architecture.
+    pub number: u64,
+}
+
+pub(super) fn sums(map: &Map<'_>, tree: usize) -> Result<Vec<CallTimes>, TreeError> {
+    let mut calls = Vec::new();
+    for number in 0..NUMBERS {
+        let key = (tree * NUMBERS + number) as u32;
+        let cpus = map.lookup_percpu(&key.to_ne_bytes(), MapFlags::ANY).map_err(step("ask"))?;
+        let mut sum = CallTimes { number: number as u32, count: 0, returned: 0, total_ns: 0, max_ns: 0 };
+        for cpu in cpus.unwrap_or_default() {
+            let [count, returned, ns, max_ns] = words(&cpu)?;
+            sum.count += count;
+            sum.returned += returned;
+            sum.total_ns += ns;
+            sum.max_ns = sum.max_ns.max(max_ns);
+        }
+        calls.extend(Some(sum).filter(|sum| sum.count > 0));
+    }
+    Ok(calls)
+}
+
+pub(super) fn first(map: &Map<'_>, tree: usize, recorded: u64) -> Result<Vec<Called>, TreeError> {
+    let places = tree * ORDER..tree * ORDER + ORDER.min(recorded as usize);
+    let called = places.map(|key| {
+        let value = map.lookup(&(key as u32).to_ne_bytes(), MapFlags::ANY).map_err(step("ask"))?;
+        let [at_ns, number] = words(&value.unwrap_or_default())?;
+        Ok(Called { at_ns, number })
+    });
+    called.collect()
+}
+
+/// All sums at nothing again.
+pub(super) fn clear(map: &Map<'_>, trees: usize) -> Result<(), TreeError> {
+    let cpus = libbpf_rs::num_possible_cpus().map_err(step("ask"))?;
+    let zeros = vec![vec![0; map.value_size() as usize]; cpus];
+    for key in 0..(trees * NUMBERS) as u32 {
+        map.update_percpu(&key.to_ne_bytes(), &zeros, MapFlags::ANY).map_err(step("clear"))?;
+    }
+    Ok(())
+}
+
+fn words<const N: usize>(bytes: &[u8]) -> Result<[u64; N], TreeError> {
+    let mut words = [0; N];
+    for (word, bytes) in words.iter_mut().zip(bytes.as_chunks().0) {
+        *word = u64::from_ne_bytes(*bytes);
+    }
+    if bytes.len() == size_of_val(&words) { Ok(words) } else { Err(TreeError::Abi("the sums of calls")) }
+}

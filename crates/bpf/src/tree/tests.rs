@@ -1,0 +1,383 @@
+use std::env::current_exe;
+use std::fs;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::thread;
+
+use netfathom_sys::clock::monotonic_ns;
+use netfathom_sys::process::{Ended, reap};
+use netfathom_testkit::{privileged, skipped};
+
+use super::*;
+
+const LONG: Duration = Duration::from_secs(30);
+/// Says which of the tasks below this program is started for.
+const TASK: &str = "NETFATHOM_TREE_TASK";
+
+fn shell(script: &str) -> Command {
+    let mut command = Command::new("sh");
+    command.args(["-c", script]).stdout(Stdio::null());
+    command
+}
+
+/// This program once more, for a task.
+fn ourselves(task: &str) -> Command {
+    let mut command = Command::new(current_exe().unwrap());
+    command.args(["--exact", "tree::tests::a_task_of_another_test"]).env(TASK, task).stdout(Stdio::null());
+    command
+}
+
+#[test]
+fn a_task_of_another_test() {
+    match std::env::var(TASK).as_deref() {
+        // The leader waits, and another thread becomes a program: it gets the leader's number.
+        Ok("exec in a thread") => {
+            let become_cat = || panic!("{}", Command::new("cat").arg("/dev/null").exec());
+            thread::spawn(become_cat).join().unwrap();
+        }
+        Ok("threads") => {
+            let burn =
+                || std::hint::black_box((0..3_000_000u64).fold(0, |sum, n| std::hint::black_box(sum ^ n)));
+            thread::scope(|scope| (0..4).for_each(|_| drop(scope.spawn(burn))));
+        }
+        _ => {}
+    }
+}
+
+fn start(trees: &Trees, command: &mut Command) -> Child {
+    trees.adopt_next_child(Tree::Benchmark);
+    command.spawn().unwrap()
+}
+
+fn run(trees: &Trees, command: &mut Command) -> (Ended, Spent) {
+    let ended = reap(start(trees, command)).unwrap();
+    assert!(trees.settle(Tree::Benchmark, LONG), "{:?}", trees.spent(Tree::Benchmark));
+    (ended, trees.spent(Tree::Benchmark))
+}
+
+fn opened(events: &[Event]) -> Vec<(usize, &Path)> {
+    let opened = events.iter().filter_map(|event| match &event.what {
+        What::Opened { which, path, .. } => Some((*which, path.as_path())),
+        _ => None,
+    });
+    opened.collect()
+}
+
+/// A folder that is gone at the end.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Self {
+        let path = std::env::temp_dir().join(format!("netfathom-tree-{name}-{}", std::process::id()));
+        fs::create_dir_all(&path).unwrap();
+        Self(path)
+    }
+
+    fn file(&self, name: &str) -> PathBuf {
+        let path = self.0.join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(&path, "x").unwrap();
+        path
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        fs::remove_dir_all(&self.0).unwrap();
+    }
+}
+
+#[test]
+fn of_twelve_thousand_files_the_named_ones_are_told_in_order() {
+    if !privileged("marks of a benchmark") {
+        return;
+    }
+    let folder = Folder::new("opens");
+    let long = "d".repeat(200);
+    let names: Vec<String> =
+        (0..12_000).map(|n| format!("{}/f{n}", if n == 9_000 { &long } else { "d" })).collect();
+    // Longer than what an event carries, the other one.
+    let names: Vec<String> = names.iter().map(|name| format!("{long}/{name}")).collect();
+    names.iter().for_each(|name| drop(folder.file(name)));
+    fs::write(folder.0.join("list"), names.join("\n")).unwrap();
+    let named = [40usize, 2_000, 9_000, 9_001, 11_998, 11_999];
+    let opens = named.iter().map(|n| format!("f{n}").into()).collect();
+    let trees = Trees::attach(&Watching { opens, ..Watching::default() }).unwrap();
+    let before = monotonic_ns();
+    let mut command = shell("tar -cf - -T list | cat > all; tar -tf all > told");
+    let (ended, _) = run(&trees, command.current_dir(&folder.0));
+    let after = monotonic_ns();
+    assert!(ended.status.success());
+    let events = trees.events().unwrap();
+    let expected: Vec<PathBuf> = named.iter().map(|&n| names[n].as_str().into()).collect();
+    let found = opened(&events);
+    let matches = |((which, path), (n, expected)): (&(usize, &Path), (usize, &PathBuf))| {
+        *which == n && expected.as_os_str().as_encoded_bytes().ends_with(path.as_os_str().as_encoded_bytes())
+    };
+    assert_eq!(found.len(), named.len(), "{found:?}");
+    assert!(found.iter().zip(expected.iter().enumerate()).all(matches), "{found:?}");
+    let times: Vec<u64> = events.iter().map(|event| event.at_ns).collect();
+    assert!(times.is_sorted() && times[0] > before && *times.last().unwrap() < after, "{times:?}");
+    assert_eq!(events.last().unwrap().what, What::Ended);
+    let executed = |event: &&Event| matches!(event.what, What::Executed { .. });
+    let programs: Vec<_> = events.iter().filter(executed).map(|event| &event.what).collect();
+    let is = |what: &What, is_root: bool, name: &str| matches!(what, What::Executed { root, path } if *root == is_root && path.ends_with(name));
+    assert!(
+        is(programs[0], true, "sh")
+            && programs[1..].iter().all(|p| is(p, false, "tar") || is(p, false, "cat"))
+    );
+    assert_eq!(programs.len(), 4, "{programs:?}");
+    let lost = trees.lost();
+    assert_eq!((lost.events, lost.threads, lost.unread_paths), (0, 0, 0), "{lost:?}");
+}
+
+#[test]
+fn others_opens_are_not_told_and_a_ring_that_is_full_is() {
+    if !privileged("marks of others") {
+        return;
+    }
+    let folder = Folder::new("others");
+    let file = folder.file("known");
+    let trees = Trees::attach(&Watching { opens: vec!["known".into()], ..Watching::default() }).unwrap();
+    reap(shell("cat known").current_dir(&folder.0).spawn().unwrap()).unwrap();
+    fs::read(&file).unwrap();
+    run(&trees, shell("cat unknown 2> /dev/null; cat known").current_dir(&folder.0));
+    let events = trees.events().unwrap();
+    assert_eq!(opened(&events), [(0, Path::new("known"))]);
+    assert!(events.iter().all(|event| event.pid.is_some() && event.tid.is_some()), "{events:?}");
+    // A MiB of events, of which each has more than 32 bytes.
+    trees.reset().unwrap();
+    const OPENS: usize = 40_000;
+    let script = format!("i=0; while [ $i -lt {OPENS} ]; do read x < known; i=$((i+1)); done");
+    run(&trees, shell(&script).current_dir(&folder.0));
+    let (told, lost) = (opened(&trees.events().unwrap()).len(), trees.lost().events as usize);
+    assert!(told > 1000 && told < OPENS, "{told}");
+    // The end is an event too.
+    assert!(told + lost == OPENS || told + lost == OPENS + 1, "{told} {lost}");
+    trees.reset().unwrap();
+    assert_eq!((trees.events().unwrap(), trees.lost()), (vec![], Lost::default()));
+}
+
+#[test]
+fn the_kth_call_is_that_of_the_whole_tree() {
+    if !privileged("marks at system calls") {
+        return;
+    }
+    let write = libc::SYS_write as u32;
+    let calls = [2_000, 1, 1_001, 2_001].map(|k| (write, k)).to_vec();
+    let mut trees = Trees::attach(&Watching { calls, ..Watching::default() }).unwrap();
+    let dd = "dd if=/dev/zero of=/dev/null bs=1 count=1000 status=none";
+    let called = |events: &[Event]| -> Vec<usize> {
+        let which = events.iter().filter_map(|event| match event.what {
+            What::Called { which } => Some(which),
+            _ => None,
+        });
+        which.collect()
+    };
+    let mut command = shell(&format!("{dd}; {dd}"));
+    run(&trees, &mut command);
+    assert_eq!(called(&trees.events().unwrap()), [1, 2, 0]);
+    // Counted anew, unless they are not armed.
+    trees.reset().unwrap();
+    run(&trees, &mut command);
+    assert_eq!(called(&trees.events().unwrap()), [1, 2, 0]);
+    trees.reset().unwrap();
+    trees.arm(false).unwrap();
+    run(&trees, &mut command);
+    let events = trees.events().unwrap();
+    assert!(called(&events).is_empty() && events.len() == 4, "{events:?}");
+}
+
+#[test]
+fn all_calls_are_counted_and_timed_by_tree() {
+    if !privileged("all system calls of trees") {
+        return;
+    }
+    let trees = Trees::attach(&Watching { record_calls: true, ..Watching::default() }).unwrap();
+    trees.adopt_next_child(Tree::UnderTest);
+    let mut other = shell("while :; do sleep 0.2; done").process_group(0).spawn().unwrap();
+    let dd = "dd if=/dev/zero of=/dev/null bs=1 count=1000 status=none; sleep 0.3";
+    run(&trees, &mut shell(dd));
+    let [benchmark, beside] = [Tree::Benchmark, Tree::UnderTest].map(|tree| trees.recorded(tree).unwrap());
+    other.kill().unwrap();
+    other.wait().unwrap();
+    let of = |recorded: &Recorded, number: libc::c_long| {
+        recorded.calls.iter().copied().find(|calls| i64::from(calls.number) == number)
+    };
+    let [write, slept, left] = [libc::SYS_write, libc::SYS_clock_nanosleep, libc::SYS_exit_group]
+        .map(|n| of(&benchmark, n).unwrap());
+    assert_eq!((write.count, write.returned, of(&beside, libc::SYS_write)), (1000, 1000, None));
+    assert!(slept.count == 1 && slept.max_ns >= 300_000_000 && slept.max_ns == slept.total_ns, "{slept:?}");
+    assert!(write.max_ns < write.total_ns, "{write:?}");
+    assert_eq!((left.count, left.returned), (3, 0));
+    assert!(of(&beside, libc::SYS_clock_nanosleep).is_some());
+    let count: u64 = benchmark.calls.iter().map(|calls| calls.count).sum();
+    assert_eq!(benchmark.first.len() as u64, count);
+    let place = |number: libc::c_long| {
+        benchmark.first.iter().position(|called| called.number == number as u64).unwrap()
+    };
+    assert!(place(libc::SYS_write) < place(libc::SYS_clock_nanosleep));
+    assert!(benchmark.first.windows(2).all(|two| two[0].at_ns <= two[1].at_ns));
+}
+
+/// wait4(2) adds up the same for a tree whose members all wait for their children.
+#[test]
+fn what_a_tree_spent_is_what_its_parent_is_told() {
+    if !privileged("what a tree spent") {
+        return;
+    }
+    let trees = Trees::attach(&Watching::default()).unwrap();
+    let burn = "i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done";
+    let scripts = [
+        (shell(&format!("{burn}; ({burn}) & wait; exec cat /dev/null")), 2),
+        (shell("head -c 64M /dev/zero | tail -n 1"), 3),
+        (ourselves("threads"), 6),
+        (ourselves("exec in a thread"), 3),
+    ];
+    for (mut command, threads) in scripts {
+        trees.reset().unwrap();
+        let (ended, spent) = run(&trees, &mut command);
+        assert!(ended.status.success());
+        let usage = ended.usage;
+        let told = usage.user_ns + usage.system_ns;
+        // To a microsecond each, and what a thread runs between its being reaped and its last switch.
+        let more = spent.ran_ns as f64 / told as f64;
+        assert!(more > 0.99 && more < 1.1, "{spent:?} {usage:?}");
+        assert_eq!((spent.threads, spent.running, spent.unsettled), (threads, 0, 0), "{command:?}");
+        assert_eq!((spent.minor_faults, spent.major_faults), (usage.minor_faults, usage.major_faults));
+        let switched = spent.voluntary_switches;
+        assert!(switched >= usage.voluntary_switches && switched <= usage.voluntary_switches + threads);
+        assert!(spent.waited_ns.is_some());
+    }
+}
+
+#[test]
+fn the_most_memory_is_that_of_the_largest_process() {
+    if !privileged("the memory of a tree") {
+        return;
+    }
+    let trees = Trees::attach(&Watching::default()).unwrap();
+    let (_, small) = run(&trees, &mut shell("head -c 64M /dev/zero | cat"));
+    trees.reset().unwrap();
+    let (_, large) = run(&trees, &mut shell("head -c 64M /dev/zero | tail -n 1"));
+    match (small.peak_rss_bytes, large.peak_rss_bytes) {
+        (Some(small), Some(large)) => assert!(large >= 64 << 20 && small < 32 << 20, "{small} {large}"),
+        _ => skipped("the memory of a tree", "needs Linux 6.16"),
+    }
+}
+
+#[test]
+fn two_on_one_processor_wait_for_each_other() {
+    if !privileged("waiting for a processor") {
+        return;
+    }
+    let trees = Trees::attach(&Watching::default()).unwrap();
+    let burn = || {
+        let script = "i=0; while [ $i -lt 600000 ]; do i=$((i+1)); done";
+        let mut command = Command::new("taskset");
+        command.args(["-c", "0", "sh", "-c", script]);
+        command
+    };
+    trees.adopt_next_child(Tree::UnderTest);
+    let other = burn().spawn().unwrap();
+    let before = monotonic_ns();
+    let (_, spent) = run(&trees, &mut burn());
+    let other = reap(other).unwrap();
+    let _ = trees.settle(Tree::UnderTest, LONG);
+    assert!(other.status.success() && trees.spent(Tree::UnderTest).ran_ns > 0);
+    let ended = trees.events().unwrap().last().unwrap().at_ns;
+    let lacking = (ended - before - spent.ran_ns) as f64;
+    let waited = spent.waited_ns.unwrap() as f64;
+    assert!(lacking > 0.2 * spent.ran_ns as f64, "{spent:?}");
+    assert!(waited > 0.7 * lacking && waited < 1.1 * lacking, "waited {waited}, lacks {lacking}, {spent:?}");
+}
+
+#[test]
+fn a_member_that_leaves_its_parents_stays_one() {
+    if !privileged("members that leave") {
+        return;
+    }
+    let folder = Folder::new("leaves");
+    folder.file("late");
+    let trees = Trees::attach(&Watching { opens: vec!["late".into()], ..Watching::default() }).unwrap();
+    let script = "(setsid sh -c 'while [ ! -e go ]; do sleep 0.05; done; cat late' &) ; exit 0";
+    let child = start(&trees, shell(script).current_dir(&folder.0));
+    reap(child).unwrap();
+    let _ = trees.settle(Tree::Benchmark, Duration::from_millis(200));
+    assert!(trees.spent(Tree::Benchmark).running > 0);
+    folder.file("go");
+    let until = Instant::now() + LONG;
+    while trees.spent(Tree::Benchmark).running > 0 && Instant::now() < until {
+        sleep(Duration::from_millis(5));
+    }
+    let events = trees.events().unwrap();
+    let ended = events.iter().position(|event| event.what == What::Ended).unwrap();
+    assert_eq!(opened(&events[ended..]), [(0, Path::new("late"))]);
+}
+
+#[test]
+fn a_program_that_runs_is_taken_in_with_its_threads_and_children() {
+    if !privileged("a program that runs already") {
+        return;
+    }
+    let trees = Trees::attach(&Watching::default()).unwrap();
+    let folder = Folder::new("runs");
+    // Spent before it is taken in, which does not count, and after it.
+    let burn = "i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done";
+    let script = format!("{burn}; (echo > ready; while [ ! -e go ]; do sleep 0.02; done; {burn}) & wait");
+    let child = shell(&script).current_dir(&folder.0).spawn().unwrap();
+    while !folder.0.join("ready").exists() {
+        sleep(Duration::from_millis(5));
+    }
+    assert!(trees.adopt_running(Tree::UnderTest, child.id()).unwrap() >= 2);
+    assert!(matches!(trees.adopt_running(Tree::Benchmark, 4_100_000), Err(TreeError::NoProcess(_))));
+    folder.file("go");
+    let usage = reap(child).unwrap().usage;
+    assert!(trees.settle(Tree::UnderTest, LONG));
+    let spent = trees.spent(Tree::UnderTest);
+    let part = spent.ran_ns as f64 / (usage.user_ns + usage.system_ns) as f64;
+    assert!(part > 0.2 && part < 0.8 && spent.running == 0, "{part} {spent:?} {usage:?}");
+}
+
+#[test]
+fn wrong_marks_are_refused() {
+    let opens =
+        |names: &[&str]| Watching { opens: names.iter().map(Into::into).collect(), ..Watching::default() };
+    let calls = |calls: &[(u32, u64)]| Watching { calls: calls.to_vec(), ..Watching::default() };
+    let wrong = [opens(&["a/b"]), opens(&[""]), opens(&["a"; 65]), calls(&[(1, 0)]), calls(&[(511, 1)])];
+    for watching in wrong {
+        assert!(matches!(Trees::attach(&watching), Err(TreeError::Mark(_))), "{watching:?}");
+    }
+    if privileged("a mark twice") {
+        assert!(matches!(Trees::attach(&opens(&["a", "a"])), Err(TreeError::Step { .. })));
+    }
+}
+
+#[test]
+fn trees_are_followed_in_a_pid_namespace_too() {
+    const TEST: &str = "trees in a PID namespace";
+    if !privileged(TEST) {
+        return;
+    }
+    let same = [
+        "others_opens_are_not_told_and_a_ring_that_is_full_is",
+        "a_program_that_runs_is_taken_in_with_its_threads_and_children",
+    ];
+    for test in same {
+        let mut command = Command::new("unshare");
+        command.args(["--pid", "--fork", "--mount-proc"]);
+        command.arg(current_exe().unwrap()).args([&format!("tree::tests::{test}"), "--exact", "--nocapture"]);
+        match command.output() {
+            Ok(output) => {
+                let said = String::from_utf8_lossy(&output.stdout);
+                assert!(
+                    output.status.success() && said.contains("1 passed"),
+                    "{said}{}",
+                    String::from_utf8_lossy(&output.stderr)
+                );
+            }
+            Err(e) => skipped(TEST, &format!("unshare: {e}")),
+        }
+    }
+}
