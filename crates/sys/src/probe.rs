@@ -6,6 +6,8 @@ use std::net::{Ipv4Addr, UdpSocket};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::time::Duration;
 
+use crate::perf_event;
+
 /// A datagram over the loopback device takes microseconds; a busy machine may need more.
 const PATIENCE: Duration = Duration::from_millis(500);
 
@@ -149,53 +151,9 @@ pub fn hardware_cycles() -> io::Result<Cycles> {
 }
 
 fn count_cycles(kernel_too: bool) -> io::Result<Cycles> {
-    let counter = perf_counter(kernel_too)?;
+    let counter = perf_event::running_cycles(kernel_too)?;
     std::hint::black_box((0..100_000u64).fold(0, |sum, n| std::hint::black_box(sum ^ n)));
-    let mut count = 0u64;
-    // SAFETY: the pointer and the length are those of `count`.
-    let read = unsafe { libc::read(counter.as_raw_fd(), (&raw mut count).cast(), size_of::<u64>()) };
-    match usize::try_from(read) {
-        Ok(bytes) if bytes == size_of::<u64>() => Ok(Cycles { count, kernel_too }),
-        Ok(_) => Err(io::ErrorKind::UnexpectedEof.into()),
-        Err(_) => Err(io::Error::last_os_error()),
-    }
-}
-
-/// The first form of struct perf_event_attr, PERF_ATTR_SIZE_VER0.
-#[repr(C)]
-#[derive(Default)]
-struct PerfAttributes {
-    kind: u32,
-    size: u32,
-    config: u64,
-    sample_period: u64,
-    sample_type: u64,
-    read_format: u64,
-    flags: u64,
-    wakeup_events: u32,
-    breakpoint_type: u32,
-    config1: u64,
-}
-
-/// A running counter of the calling thread's cycles, on any processor.
-fn perf_counter(kernel_too: bool) -> io::Result<OwnedFd> {
-    /// PERF_TYPE_HARDWARE and PERF_COUNT_HW_CPU_CYCLES.
-    const HARDWARE: u32 = 0;
-    const CPU_CYCLES: u64 = 0;
-    const EXCLUDE_KERNEL: u64 = 1 << 5;
-    const EXCLUDE_HYPERVISOR: u64 = 1 << 6;
-    const CLOSE_ON_EXEC: u64 = 1 << 3;
-    let attributes = PerfAttributes {
-        kind: HARDWARE,
-        size: size_of::<PerfAttributes>() as u32,
-        config: CPU_CYCLES,
-        flags: EXCLUDE_HYPERVISOR | if kernel_too { 0 } else { EXCLUDE_KERNEL },
-        ..PerfAttributes::default()
-    };
-    // SAFETY: the kernel only reads the attributes, as many bytes as `size` says.
-    owned(unsafe {
-        libc::syscall(libc::SYS_perf_event_open, &raw const attributes, 0, -1, -1, CLOSE_ON_EXEC)
-    })
+    Ok(Cycles { count: perf_event::count(&counter)?, kernel_too })
 }
 
 #[cfg(test)]

@@ -63,7 +63,7 @@ pub fn processor_times(cpu: usize) -> Result<ProcessorTimes, CpuError> {
 }
 
 /// The unit of /proc/stat: a hundredth of a second, on any machine that this was tried on.
-fn tick_ns() -> io::Result<u64> {
+pub(super) fn tick_ns() -> io::Result<u64> {
     // SAFETY: no pointers.
     match u64::try_from(unsafe { libc::sysconf(libc::_SC_CLK_TCK) }) {
         Ok(ticks) if ticks > 0 => Ok(1_000_000_000 / ticks),
@@ -72,10 +72,14 @@ fn tick_ns() -> io::Result<u64> {
 }
 
 fn parse_times(text: &str, cpu: usize, tick_ns: u64) -> io::Result<ProcessorTimes> {
-    let name = format!("cpu{cpu}");
+    parse_line(text, &format!("cpu{cpu}"), tick_ns).map(|(times, _)| times)
+}
+
+/// The times in the line of that name, and which part of the idle time waited for a disk.
+pub(super) fn parse_line(text: &str, name: &str, tick_ns: u64) -> io::Result<(ProcessorTimes, u64)> {
     let fields = text.lines().find_map(|line| {
         let mut words = line.split_ascii_whitespace();
-        (words.next() == Some(&name)).then_some(words)
+        (words.next() == Some(name)).then_some(words)
     });
     let fields = fields.ok_or_else(|| io::Error::new(io::ErrorKind::NotFound, format!("no line {name}")))?;
     let ns: Vec<u64> = fields.map_while(|word| word.parse::<u64>().ok()).map(|n| n * tick_ns).collect();
@@ -83,14 +87,15 @@ fn parse_times(text: &str, cpu: usize, tick_ns: u64) -> io::Result<ProcessorTime
     let [user, nice, system, idle, iowait, irq, softirq, steal, ..] = ns[..] else {
         return Err(io::Error::new(io::ErrorKind::InvalidData, format!("line {name} is too short")));
     };
-    Ok(ProcessorTimes {
+    let times = ProcessorTimes {
         user_ns: user + nice,
         system_ns: system,
         irq_ns: irq,
         softirq_ns: softirq,
         idle_ns: idle + iowait,
         steal_ns: steal,
-    })
+    };
+    Ok((times, iowait))
 }
 
 /// How the scheduler treated a thread since it began.

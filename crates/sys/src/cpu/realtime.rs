@@ -1,0 +1,49 @@
+//! Threads that run before all ordinary ones.
+
+use std::io;
+
+use super::CpuError;
+
+/// Has the calling thread run whenever it wants to, before every ordinary thread of its
+/// processor (SCHED_FIFO, of the lowest priority). Threads that it starts are ordinary again.
+/// It must leave the processor by itself: what stays on it keeps the kernel's own threads away.
+///
+/// # Errors
+/// Without CAP_SYS_NICE, or in a control group that has no real-time share.
+pub fn before_all_others() -> Result<(), CpuError> {
+    let parameters = libc::sched_param { sched_priority: 1 };
+    let policy = libc::SCHED_FIFO | libc::SCHED_RESET_ON_FORK;
+    // SAFETY: 0 is the calling thread; the parameters are read only.
+    if unsafe { libc::sched_setscheduler(0, policy, &raw const parameters) } == 0 {
+        return Ok(());
+    }
+    let source = io::Error::last_os_error();
+    let hint = "; run as root or grant CAP_SYS_NICE, in a control group with a real-time share";
+    Err(CpuError { action: "run before all others (SCHED_FIFO)".into(), source, hint: hint.into() })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::thread;
+
+    use super::*;
+
+    fn policy() -> i32 {
+        // SAFETY: no pointers; 0 is the calling thread.
+        unsafe { libc::sched_getscheduler(0) }
+    }
+
+    #[test]
+    fn a_thread_goes_first_and_those_it_starts_do_not() {
+        let [own, started] = thread::spawn(|| {
+            if let Err(error) = before_all_others() {
+                netfathom_testkit::skipped("sys::cpu::realtime", &error.to_string());
+                return [libc::SCHED_FIFO | libc::SCHED_RESET_ON_FORK, libc::SCHED_OTHER];
+            }
+            [policy(), thread::spawn(policy).join().unwrap()]
+        })
+        .join()
+        .unwrap();
+        assert_eq!([own, started], [libc::SCHED_FIFO | libc::SCHED_RESET_ON_FORK, libc::SCHED_OTHER]);
+    }
+}

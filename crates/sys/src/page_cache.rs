@@ -1,0 +1,127 @@
+//! What of a file lies in the machine's memory, and putting it out of there: of one's own
+//! files, without privilege, and without touching anybody else's.
+
+use std::fs::File;
+use std::io;
+use std::os::fd::AsRawFd;
+use std::ptr;
+
+/// The pages of a file.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Residency {
+    /// Those that lie in memory.
+    pub resident_pages: u64,
+    /// All of them.
+    pub pages: u64,
+}
+
+fn done(result: i32) -> io::Result<()> {
+    if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+/// Writes what was changed of the file's data to its disk. `wait` also waits for the disk; without
+/// it the writing is only begun, so that many files may be written side by side
+/// (sync_file_range(2)). Whether the file outlives a crash is not its concern.
+///
+/// # Errors
+/// What the disk said.
+pub fn write_back(file: &File, wait: bool) -> io::Result<()> {
+    let waits = libc::SYNC_FILE_RANGE_WAIT_BEFORE | libc::SYNC_FILE_RANGE_WAIT_AFTER;
+    let flags = libc::SYNC_FILE_RANGE_WRITE | if wait { waits } else { 0 };
+    // SAFETY: no pointers.
+    done(unsafe { libc::sync_file_range(file.as_raw_fd(), 0, 0, flags) })
+}
+
+/// Takes the file's data out of memory, but for what was changed and not yet written back, and
+/// what somebody has mapped (posix_fadvise(2)). The kernel keeps what it cannot spare, all of a file system
+/// in memory for one: [`residency`] tells.
+///
+/// # Errors
+/// Those of posix_fadvise(2).
+pub fn forget(file: &File) -> io::Result<()> {
+    // SAFETY: no pointers.
+    match unsafe { libc::posix_fadvise(file.as_raw_fd(), 0, 0, libc::POSIX_FADV_DONTNEED) } {
+        0 => Ok(()),
+        error => Err(io::Error::from_raw_os_error(error)),
+    }
+}
+
+/// How much of the file lies in memory (mincore(2)). Since Linux 5.2 the truth is told to those
+/// alone who own the file or may write to it; others hear that all of it does.
+///
+/// # Errors
+/// When the file cannot be mapped.
+pub fn residency(file: &File) -> io::Result<Residency> {
+    let bytes = usize::try_from(file.metadata()?.len()).map_err(io::Error::other)?;
+    if bytes == 0 {
+        return Ok(Residency::default());
+    }
+    let mapping = Mapping::of(file, bytes)?;
+    let pages = bytes.div_ceil(page_bytes());
+    let mut states = vec![0_u8; pages];
+    // SAFETY: the mapping is so long, and `states` has a byte for each of its pages.
+    done(unsafe { libc::mincore(mapping.address, bytes, states.as_mut_ptr()) })?;
+    let resident = states.iter().filter(|&&state| state & 1 != 0).count();
+    Ok(Residency { resident_pages: resident as u64, pages: pages as u64 })
+}
+
+fn page_bytes() -> usize {
+    // SAFETY: no pointers; Linux always tells it.
+    unsafe { libc::sysconf(libc::_SC_PAGESIZE) as usize }
+}
+
+/// A file as memory that nobody reads: mapping alone brings nothing in.
+struct Mapping {
+    address: *mut libc::c_void,
+    bytes: usize,
+}
+
+impl Mapping {
+    fn of(file: &File, bytes: usize) -> io::Result<Self> {
+        // SAFETY: a new mapping at an address that the kernel chooses touches no memory of ours.
+        let address = unsafe {
+            libc::mmap(ptr::null_mut(), bytes, libc::PROT_READ, libc::MAP_SHARED, file.as_raw_fd(), 0)
+        };
+        if address == libc::MAP_FAILED {
+            return Err(io::Error::last_os_error());
+        }
+        Ok(Self { address, bytes })
+    }
+}
+
+impl Drop for Mapping {
+    fn drop(&mut self) {
+        // SAFETY: the mapping was made with this address and length, and nothing refers to it.
+        unsafe { libc::munmap(self.address, self.bytes) };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::io::Write;
+
+    use super::*;
+
+    #[test]
+    fn what_was_written_is_there_until_it_is_forgotten() {
+        // Beside the program under test: /tmp may lie in memory, where nothing can be forgotten.
+        let path =
+            std::env::current_exe().unwrap().with_extension(format!("{}.page-cache", std::process::id()));
+        let mut file = File::options().read(true).write(true).create_new(true).open(&path).unwrap();
+        fs::remove_file(&path).unwrap();
+        assert_eq!(residency(&file).unwrap(), Residency::default());
+        file.write_all(&vec![1; 64 * page_bytes() + 1]).unwrap();
+        assert_eq!(residency(&file).unwrap(), Residency { resident_pages: 65, pages: 65 });
+        write_back(&file, false).unwrap();
+        write_back(&file, true).unwrap();
+        forget(&file).unwrap();
+        let left = residency(&file).unwrap();
+        assert_eq!(left.pages, 65);
+        if left.resident_pages == 65 {
+            netfathom_testkit::skipped("sys::page_cache", "the build directory lies in memory");
+        } else {
+            assert_eq!(left.resident_pages, 0);
+        }
+    }
+}

@@ -1,0 +1,105 @@
+//! As the kernel has it: linux/perf_event.h.
+
+use std::io;
+use std::os::fd::{AsRawFd, OwnedFd};
+
+use super::Count;
+
+/// PERF_FLAG_FD_CLOEXEC.
+pub const CLOSE_ON_EXEC: u64 = 1 << 3;
+
+/// PERF_TYPE_HARDWARE: counted by the processor.
+pub const HARDWARE: u32 = 0;
+/// PERF_TYPE_SOFTWARE: counted by the kernel.
+pub const SOFTWARE: u32 = 1;
+/// PERF_FORMAT_TOTAL_TIME_ENABLED and PERF_FORMAT_TOTAL_TIME_RUNNING.
+const WITH_TIMES: u64 = 1 << 0 | 1 << 1;
+
+const DISABLED: u64 = 1 << 0;
+const INHERIT: u64 = 1 << 1;
+const EXCLUDE_KERNEL: u64 = 1 << 5;
+const EXCLUDE_HYPERVISOR: u64 = 1 << 6;
+const ENABLE_ON_EXEC: u64 = 1 << 12;
+
+/// The first form of struct perf_event_attr, PERF_ATTR_SIZE_VER0.
+#[repr(C)]
+#[derive(Default)]
+pub struct Attributes {
+    kind: u32,
+    size: u32,
+    config: u64,
+    sample_period: u64,
+    sample_type: u64,
+    read_format: u64,
+    flags: u64,
+    wakeup_events: u32,
+    breakpoint_type: u32,
+    config1: u64,
+}
+
+impl Attributes {
+    /// Counts from now on.
+    pub fn running((kind, config): (u32, u64), kernel_too: bool) -> Self {
+        Self {
+            kind,
+            size: size_of::<Self>() as u32,
+            config,
+            read_format: WITH_TIMES,
+            flags: EXCLUDE_HYPERVISOR | if kernel_too { 0 } else { EXCLUDE_KERNEL },
+            ..Self::default()
+        }
+    }
+
+    /// Counts nothing before an exec, and is handed down to every thread and program that is
+    /// started.
+    pub fn for_children(event: (u32, u64), kernel_too: bool) -> Self {
+        let running = Self::running(event, kernel_too);
+        Self { flags: running.flags | DISABLED | INHERIT | ENABLE_ON_EXEC, ..running }
+    }
+}
+
+/// What read(2) gives of a counter; times in nanoseconds.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Reading {
+    pub value: u64,
+    /// So long it was to count.
+    pub enabled_ns: u64,
+    /// So long it had a counter of the processor.
+    pub running_ns: u64,
+}
+
+impl Reading {
+    pub fn of(counter: &OwnedFd) -> io::Result<Self> {
+        let mut reading = Self::default();
+        // SAFETY: the pointer and the length are those of `reading`, for which any bits are a value.
+        let read = unsafe { libc::read(counter.as_raw_fd(), (&raw mut reading).cast(), size_of::<Self>()) };
+        match usize::try_from(read) {
+            Ok(bytes) if bytes == size_of::<Self>() => Ok(reading),
+            Ok(_) => Err(io::ErrorKind::UnexpectedEof.into()),
+            Err(_) => Err(io::Error::last_os_error()),
+        }
+    }
+
+    /// What was added since; none of the three ever shrinks.
+    pub fn since(&self, earlier: &Self) -> Self {
+        Self {
+            value: self.value.saturating_sub(earlier.value),
+            enabled_ns: self.enabled_ns.saturating_sub(earlier.enabled_ns),
+            running_ns: self.running_ns.saturating_sub(earlier.running_ns),
+        }
+    }
+
+    /// For all of the time.
+    pub fn count(&self) -> Result<Count, String> {
+        match (self.enabled_ns, self.running_ns) {
+            (0, _) => Err("the program has not run".into()),
+            (_, 0) => Err("others had all counters of the processor (perf, a watchdog)".into()),
+            (enabled, running) => {
+                let counted_share = running as f64 / enabled as f64;
+                let count = u128::from(self.value) * u128::from(enabled) / u128::from(running);
+                Ok(Count { count: u64::try_from(count).unwrap_or(u64::MAX), counted_share })
+            }
+        }
+    }
+}

@@ -1,0 +1,83 @@
+use std::process::{Command, Stdio};
+
+use super::*;
+
+fn shell(script: &str) -> Command {
+    let mut command = Command::new("/bin/sh");
+    command.args(["-c", script]).stdout(Stdio::null());
+    command
+}
+
+/// A loop of so many rounds, in a program of the program that is started.
+fn work(rounds: u32) -> Command {
+    shell(&format!("(i=0; while [ $i -lt {rounds} ]; do i=$((i+1)); done); true"))
+}
+
+/// What a loop of so many rounds takes.
+fn counted(event: Event, rounds: u32) -> Result<f64, CounterError> {
+    let (mut child, counters) = ChildCounters::start(&mut work(rounds)).unwrap();
+    assert!(child.wait().unwrap().success());
+    let count = counters.read().count(event)?;
+    assert!(count.counted_share > 0.0 && count.counted_share <= 1.0, "{count:?}");
+    Ok(count.count as f64)
+}
+
+/// How often the loop of three times as many rounds takes as much, without what every program takes.
+fn growth(event: Event) -> Result<f64, CounterError> {
+    let [none, few, many] = [0, 40_000, 120_000].map(|rounds| counted(event, rounds));
+    let (none, few, many) = (none?, few?, many?);
+    Ok((many - none) / (few - none))
+}
+
+#[test]
+fn instructions_rise_with_the_work() {
+    match growth(Event::Instructions) {
+        Ok(ratio) => assert!((2.7..3.3).contains(&ratio), "{ratio}"),
+        Err(error) => netfathom_testkit::skipped("sys::perf_event", &error.to_string()),
+    }
+}
+
+#[test]
+fn time_rises_with_the_work() {
+    // Time is noisy where instructions are not: one of several tries is near enough.
+    let ratios: Vec<f64> = (0..5).map(|_| growth(Event::TaskClock).unwrap()).collect();
+    assert!(ratios.iter().any(|ratio| (2.4..3.6).contains(ratio)), "{ratios:?}");
+}
+
+#[test]
+fn only_the_program_is_counted() {
+    assert!(ChildCounters::start(&mut Command::new("/is/not/there")).is_err());
+    let (mut child, counters) = ChildCounters::start(&mut work(0)).unwrap();
+    assert!(child.wait().unwrap().success());
+    let whole = counters.read();
+    assert!(whole.count(Event::PageFaults).unwrap().count > 50, "{whole:?}");
+    // What this thread does itself is not in it, whatever pages it touches.
+    std::hint::black_box(vec![1_u8; 4 << 20]);
+    assert_eq!(whole, counters.read());
+    let since = counters.read().count_since(&whole, Event::PageFaults).unwrap_err();
+    assert!(since.reason.contains("has not run"), "{since}");
+}
+
+#[test]
+fn a_program_that_still_runs_is_counted() {
+    let (mut child, counters) = ChildCounters::start(&mut work(100_000_000)).unwrap();
+    let deadline = std::time::Instant::now() + std::time::Duration::from_secs(30);
+    let ran_ns = || counters.read().count(Event::TaskClock).map_or(0, |count| count.count);
+    while ran_ns() < 20_000_000 && std::time::Instant::now() < deadline {}
+    let seen_ns = ran_ns();
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert!(seen_ns >= 20_000_000, "{seen_ns}");
+}
+
+#[test]
+fn a_count_of_a_part_is_scaled_and_none_is_said() {
+    let reading = Reading { value: 300, enabled_ns: 1_000, running_ns: 250 };
+    assert_eq!(reading.count().unwrap(), Count { count: 1_200, counted_share: 0.25 });
+    let earlier = Reading { value: 100, enabled_ns: 800, running_ns: 150 };
+    assert_eq!(reading.since(&earlier).count().unwrap(), Count { count: 400, counted_share: 0.5 });
+    assert!(Reading { running_ns: 0, ..reading }.count().unwrap_err().contains("others had all"));
+    assert!(Reading::default().count().unwrap_err().contains("has not run"));
+    let told = |number| reason(&io::Error::from_raw_os_error(number));
+    assert!(told(libc::ENOENT).contains("no such counter") && told(libc::EACCES).contains("CAP_PERFMON"));
+}
