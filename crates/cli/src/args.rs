@@ -8,6 +8,7 @@ use netfathom_model::profile::{Profile, ProfileError};
 use netfathom_model::units::{parse_duration_ns, parse_number};
 
 mod capacity;
+mod cost;
 mod join;
 mod load;
 mod message;
@@ -18,6 +19,7 @@ mod sweep;
 mod ttcp;
 
 pub use capacity::CapacityArgs;
+pub use cost::{CostArgs, LoadArg, MeansArg};
 pub use join::JoinArgs;
 pub use load::{EngineArg, LoadCommand, SendArgs, SinkArgs};
 pub use message::{MessageArgs, MessageCommand};
@@ -76,6 +78,10 @@ pub enum Command {
     /// A message layer beside bare sockets: one way, there and back, bulk replies
     #[command(subcommand)]
     Message(MessageCommand),
+    /// What a program takes from the rest of the machine
+    #[command(allow_negative_numbers = true)]
+    #[command(after_help = format!("{}\n\n{EXIT_STATUS}", cost::EXAMPLES))]
+    Cost(Box<CostArgs>),
     /// Draws the report of a run from its record
     Report(ReportArgs),
 }

@@ -6,6 +6,8 @@ use clap::Parser;
 
 mod args;
 mod capacity;
+mod cost;
+mod guard;
 mod host;
 mod join;
 mod keep;
@@ -35,6 +37,7 @@ fn main() -> ExitCode {
         Command::Reproduce(args) => reproduce::run(&args),
         Command::Ttcp(args) => ttcp::run(&args),
         Command::Message(command) => message::run(&command),
+        Command::Cost(args) => cost::run(&args),
         Command::Report(args) => report::run(&args),
     };
     outcome.unwrap_or_else(|error| {

@@ -7,7 +7,7 @@ use anyhow::{Result, anyhow};
 use netfathom_measure::reproduce::{self, Experiment, catalogue};
 use netfathom_model::plan::ReproducePlan;
 
-use crate::args::ReproduceArgs;
+use crate::args::{OutputArgs, ReproduceArgs};
 use crate::keep::Run;
 use crate::{exit, output, plans};
 
@@ -17,15 +17,24 @@ pub fn run(args: &ReproduceArgs) -> Result<ExitCode> {
     let Some((experiment, plan)) = output::understood(understand(name, args)) else {
         return Ok(exit::USAGE.into());
     };
+    make(experiment, &plan, &args.output)
+}
+
+/// Runs the experiment that a plan names, for another command.
+pub fn run_named(plan: &ReproducePlan, output: &OutputArgs) -> Result<ExitCode> {
+    make(reproduce::find(&plan.name).ok_or_else(|| unknown(&plan.name))?, plan, output)
+}
+
+fn make(experiment: &'static Experiment, plan: &ReproducePlan, output: &OutputArgs) -> Result<ExitCode> {
     let run = Run {
         name: "reproduce",
         seed: plan.seed,
-        output: &args.output,
+        output,
         expected: experiment.expected(plan.quick),
         named_cpus: false,
         capture: false,
     };
-    run.make(|observer, stop| reproduce::run(experiment, &plan, observer, stop))
+    run.make(|observer, stop| reproduce::run(experiment, plan, observer, stop))
 }
 
 fn understand(name: &str, args: &ReproduceArgs) -> Result<(&'static Experiment, ReproducePlan)> {

@@ -22,7 +22,7 @@ mod transfer;
 
 pub use capacity::{Bounded, CapacityResult, CapacityRow, Inferred, Probe, Search};
 pub use cost::{
-    Amount, Comparison, Condition, CostBenchmark, CostResult, CostTrial, Effect, Outcome, Overall, OwnCall,
+    Amount, CallTotal, Comparison, Condition, CostBenchmark, CostResult, CostTrial, Effect, Outcome, Overall, OwnCall,
     OwnTime, ProgramTrial, ProgramUse, Resource, ResourceUnit, SpanCost, Taken,
 };
 pub use distribution::{Distribution, Estimate, Series};

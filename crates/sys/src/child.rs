@@ -14,10 +14,19 @@ use crate::clock;
 /// kill -9 of this process included. So start it in a thread that outlives it. A program
 /// that changes its user loses this (commit_creds, 6.18).
 pub fn end_with_this_thread(command: &mut Command) {
+    signal_with_this_thread(command, libc::SIGKILL);
+}
+
+/// Has the kernel ask the program to end (SIGTERM) when the thread that starts it ends, for whatever reason.
+pub fn asked_to_end_with_this_thread(command: &mut Command) {
+    signal_with_this_thread(command, libc::SIGTERM);
+}
+
+fn signal_with_this_thread(command: &mut Command, signal: i32) {
     let parent = std::process::id();
     let before_exec = move || {
         // SAFETY: no pointers. It is a plain system call, so it may be made between fork and exec.
-        if unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) } != 0 {
+        if unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, signal) } != 0 {
             return Err(io::Error::last_os_error());
         }
         // The parent may have ended before the call: then nobody would send the signal.

@@ -39,5 +39,6 @@ pub fn trial(block: u32, condition: usize, spans_ns: &[f64]) -> CostTrial {
         amounts: Vec::new(),
         program: None,
         failed: None,
+        calls: Vec::new(),
     }
 }

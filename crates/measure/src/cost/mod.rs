@@ -1,14 +1,225 @@
 //! `netfathom cost`: what a program takes from the rest of the machine.
+//!
+//! The method is that of Qian & Wang 2006: a benchmark with observation points is run without and with the program,
+//! and the times between its marks are compared. [`run`] is the map: `conditions` says in what it is run, `workload`
+//! has the benchmarks, `program` the program under test, `load` what that has to do, `order` the turns, `trial`
+//! makes one, `summary` says what all of them say, and `judge` what that is worth. `sequences` does the
+//! arithmetic alone, of times that were taken elsewhere.
 
 mod blocks;
 mod conditions;
 pub mod error;
+mod judge;
 mod load;
+mod machine;
 #[cfg(test)]
 mod made_up;
 mod order;
 pub mod program;
+mod sequence;
 mod sequences;
 mod summary;
+mod trial;
+mod workload;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::time::{Duration, Instant};
+
+use netfathom_model::plan::CostPlan;
+use netfathom_model::random::SplitMix64;
+use netfathom_model::record::{Condition, CostBenchmark, CostResult};
+use netfathom_sys::netns::Namespace;
+use netfathom_sys::process;
+
+use crate::environment;
+use crate::error::{MeasureError, RunError};
+use crate::lab::LabError;
+use crate::load::sender::Live;
+use crate::observer::{Observer, Progressed, Step};
+use conditions::Compared;
+use error::{CostError, step};
+use load::Load;
+use program::Context;
+use trial::{Place, Stage};
+use workload::Workload;
 
 pub use sequences::{SequencesError, read as sequences};
+
+/// As many failures one after the other, and there is no use in going on.
+const MOST_FAILURES: usize = 4;
+
+/// Measures. Ends early, keeping the finished trials, once `stop` is set.
+///
+/// # Errors
+/// If the benchmark or the program under test cannot be run, there can be no lab for the load, or the observer fails.
+/// What had been observed stays.
+pub fn run(
+    plan: &CostPlan,
+    observer: &mut impl Observer<CostResult>,
+    stop: &AtomicBool,
+) -> Result<Progressed<CostResult>, RunError> {
+    // Who leaves its parent is still to be found and ended.
+    process::adopt_orphans(true).map_err(step("adopt orphans")).map_err(MeasureError::from)?;
+    let mut context = Context::of(plan, None);
+    let load = Load::of(plan, &context)?;
+    context.namespace = host_of_program(&load)?;
+    let mut making = |name: String| observer.begins(Step { name, number: 0, of: 0 }, &Arc::new(Live::default()));
+    let mut workloads = workload::make(plan, &context, &mut making, stop).map_err(MeasureError::from)?;
+    let environment = environment::read(Vec::new(), load.devices());
+    let program = program::of(plan, &context).map_err(MeasureError::from)?;
+    let mut rig = Rig {
+        plan,
+        observer,
+        stage: Stage { load, program, stop },
+        progressed: Progressed::new(environment, empty(plan)),
+        compared: Vec::new(),
+        trials: 0,
+    };
+    let measured = rig.measure(&mut workloads);
+    // A process that was stopped goes on, whatever happened.
+    let restored = rig.stage.program.restore().map_err(MeasureError::from);
+    if measured.is_err() && rig.trials > 0 {
+        rig.keep()?;
+    }
+    let progressed = rig.concluded();
+    measured.and_then(|()| Ok(restored?)).map(|()| progressed)
+}
+
+/// Packets are sent to a host of their own: the program has to be there to see them.
+fn host_of_program(load: &Load) -> Result<Option<Arc<Namespace>>, MeasureError> {
+    let Some(lab) = load.lab() else { return Ok(None) };
+    let namespace = lab.reader.run(Namespace::current).and_then(|current| current).map_err(LabError::Namespace)?;
+    Ok(Some(Arc::new(namespace)))
+}
+
+fn empty(plan: &CostPlan) -> CostResult {
+    CostResult {
+        plan: Some(plan.clone()),
+        subject: plan.subject.in_words(),
+        conditions: conditions::of(plan),
+        benchmarks: Vec::new(),
+        overall: Vec::new(),
+        program: Vec::new(),
+    }
+}
+
+/// All that a run has.
+struct Rig<'a, O> {
+    plan: &'a CostPlan,
+    observer: &'a mut O,
+    stage: Stage<'a>,
+    progressed: Progressed<CostResult>,
+    compared: Vec<Compared>,
+    trials: u32,
+}
+
+impl<O: Observer<CostResult>> Rig<'_, O> {
+    fn measure(&mut self, workloads: &mut [Box<dyn Workload>]) -> Result<(), RunError> {
+        self.compared = conditions::compared(&self.progressed.result.conditions);
+        self.keep()?;
+        let began = Instant::now();
+        for workload in workloads.iter_mut() {
+            self.begins(format!("first run of {}", workload.name()));
+            workload.learn(self.stage.stop).map_err(MeasureError::from)?;
+            self.progressed.result.benchmarks.push(benchmark(workload.as_ref()));
+        }
+        let mut random = SplitMix64::new(self.plan.seed);
+        for block in 0..self.plan.most_blocks {
+            let enough = block >= self.plan.least_blocks
+                && (self.is_known() || began.elapsed() >= Duration::from_nanos(self.plan.most_ns));
+            if enough || self.stops() {
+                break;
+            }
+            for (at, workload) in workloads.iter_mut().enumerate() {
+                self.block(workload.as_mut(), at, block, &mut random)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Every condition of one benchmark, there and back.
+    fn block(
+        &mut self,
+        workload: &mut dyn Workload,
+        at: usize,
+        block: u32,
+        random: &mut SplitMix64,
+    ) -> Result<(), RunError> {
+        let conditions = self.progressed.result.conditions.clone();
+        let makes_sense = |condition: &Condition| condition.armed || condition.way.is_some() || workload.has_points();
+        let there: Vec<usize> = (0..conditions.len()).filter(|&c| c == 0 || makes_sense(&conditions[c])).collect();
+        let order = order::block(&there, random);
+        for (turn, &condition) in order.iter().enumerate() {
+            if self.stops() {
+                return Ok(());
+            }
+            let of = order.len();
+            self.begins(format!("block {}, {}/{of}: {}, {}", block + 1, turn + 1, workload.name(), conditions[condition].name));
+            let place = Place { index: self.trials, block, condition };
+            let trial = self.stage.trial(workload, &conditions[condition], place).map_err(MeasureError::from)?;
+            let Some(trial) = trial else { return Ok(()) };
+            self.trials += 1;
+            let told = &mut self.progressed.result.benchmarks[at];
+            told.trials.push(trial);
+            told.about = workload.about();
+        }
+        self.keep()
+    }
+
+    fn begins(&mut self, name: String) {
+        self.observer.begins(Step { name, number: self.trials as usize, of: 0 }, &Arc::new(Live::default()));
+    }
+
+    /// The user wants an end, or there is no use in going on.
+    fn stops(&self) -> bool {
+        let fails = |b: &CostBenchmark| {
+            b.trials.len() >= MOST_FAILURES && b.trials.iter().rev().take(MOST_FAILURES).all(|t| t.failed.is_some())
+        };
+        self.stage.stop.load(Relaxed) || self.progressed.result.benchmarks.iter().any(fails)
+    }
+
+    /// Whether what was asked is known as precisely as was asked for.
+    fn is_known(&self) -> bool {
+        let result = &self.progressed.result;
+        let headline = result.headline();
+        let precise = |benchmark: &CostBenchmark| {
+            let mut all = benchmark.of_effect(headline).peekable();
+            all.peek().is_some()
+                && all.all(|c| c.blocks >= 2 && c.ratio.half_width / c.ratio.value <= self.plan.precision)
+        };
+        result.benchmarks.iter().all(precise)
+    }
+
+    fn keep(&mut self) -> Result<(), RunError> {
+        summary::renew(&mut self.progressed.result, &self.compared);
+        judge::conclude(&mut self.progressed);
+        Ok(self.observer.keep(&self.progressed)?)
+    }
+
+    fn concluded(mut self) -> Progressed<CostResult> {
+        summary::renew(&mut self.progressed.result, &self.compared);
+        judge::conclude(&mut self.progressed);
+        self.progressed
+    }
+}
+
+fn benchmark(workload: &dyn Workload) -> CostBenchmark {
+    CostBenchmark {
+        name: workload.name().into(),
+        about: workload.about(),
+        means: workload.means(),
+        marks: workload.marks(),
+        resources: workload.resources(),
+        trials: Vec::new(),
+        comparisons: Vec::new(),
+        calls: Vec::new(),
+        absent: workload.absent(),
+    }
+}
+
+impl From<CostError> for RunError {
+    fn from(error: CostError) -> Self {
+        MeasureError::from(error).into()
+    }
+}

@@ -161,6 +161,7 @@ fn row(line: &str, names: &[&str], unit_ns: f64, condition: usize) -> Result<(St
         amounts: Vec::new(),
         program: None,
         failed: None,
+        calls: Vec::new(),
     };
     Ok((cells[0].to_owned(), trial))
 }

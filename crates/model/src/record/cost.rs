@@ -80,6 +80,19 @@ pub struct CostTrial {
     pub program: Option<ProgramTrial>,
     /// Why the trial does not count, where it does not.
     pub failed: Option<String>,
+    /// Its own system calls, where they were asked for.
+    pub calls: Vec<CallTotal>,
+}
+
+/// All calls of one system call in one trial.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct CallTotal {
+    /// Its name.
+    pub name: String,
+    /// How often it was made.
+    pub calls: u64,
+    /// How long all of them took, from entry to return, waiting included.
+    pub total_ns: u64,
 }
 
 /// How much of a resource.

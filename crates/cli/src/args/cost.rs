@@ -1,0 +1,231 @@
+//! Arguments of `netfathom cost`.
+
+use std::path::PathBuf;
+
+use clap::{Args as ClapArgs, ValueEnum};
+use netfathom_model::plan::{CostLevel, CostLoad, MarkMeans, PAPER_FRAME_BYTES};
+use netfathom_model::units::parse_number;
+
+use super::{OutputArgs, parse_time, parse_whole, ttcp::parse_size};
+
+pub const EXAMPLES: &str = "\
+Examples:
+  netfathom cost -- tcpdump -i any -w /dev/null
+      what a capture takes from others, by resource
+  netfathom cost --benchmark tar --load udp:0,8M,80M -- tcpdump -eX -s0 -i veth0
+      the same under rising network load, from somebody who reads files
+  netfathom cost --benchmark build='make -C /src/app clean all' -- my-agent
+      what my-agent takes from a build of yours
+  netfathom cost --pid $(pidof my-agent)
+      the same of one that runs already: it is stopped and continued
+  netfathom cost --self -- make -C /src/app
+      the program's own system calls, by what they add
+  netfathom cost --sequences times.csv
+      slowdown and PCost from times of marks that were taken elsewhere
+
+Benchmarks: light (short phases, each about one resource; the default), tar and
+tar-gzip (over a tree that is made for it), or NAME=COMMAND of your own.
+COMMAND gets no input; its standard output is thrown away, its standard error
+read. It runs during the trials with it, and is ended with everything that it
+started after each.";
+
+/// `netfathom cost`.
+#[derive(Debug, ClapArgs)]
+pub struct CostArgs {
+    /// The program under test, started for each trial with it and ended after that
+    #[arg(last = true, value_name = "COMMAND")]
+    pub command: Vec<String>,
+    /// From whom it takes: light, tar, tar-gzip, or NAME=COMMAND for the shell; may be repeated [default: light]
+    #[arg(long, value_name = "WHAT")]
+    pub benchmark: Vec<String>,
+    /// Files that are observation points when NAME=COMMAND opens them
+    #[arg(long, value_delimiter = ',', value_name = "FILE,...")]
+    pub marks: Vec<PathBuf>,
+    /// Observation points of NAME=COMMAND: netfathom chooses characteristic system calls
+    #[arg(long, value_enum, value_name = "HOW", conflicts_with = "marks")]
+    pub sequence: Option<SequenceArg>,
+    /// The benchmark is a program that runs already and marks itself (see netfathom marks)
+    #[arg(long, value_name = "PID|NAME", conflicts_with_all = ["benchmark", "marks", "sequence"])]
+    pub marks_from: Option<String>,
+    /// How long a trial watches the program of --marks-from
+    #[arg(long, value_name = "TIME", default_value = "1s", value_parser = parse_time)]
+    pub window: u64,
+    /// Ranks COMMAND's own system calls: by their time, and by what --load adds to them
+    #[arg(long = "self", conflicts_with_all = ["benchmark", "marks_from", "pid", "service", "toggle"])]
+    pub own: bool,
+    /// What COMMAND has to do: udp:BITS,... a second in the lab, where COMMAND then runs, or a command for the
+    /// shell with {level} in it
+    #[arg(long, value_name = "LOAD", value_parser = parse_load)]
+    pub load: Option<LoadArg>,
+    /// What {level} stands for, in COMMAND or in the command of --load
+    #[arg(long, value_delimiter = ',', value_name = "LEVEL,...")]
+    pub levels: Vec<String>,
+    /// Bytes of a frame of --load udp; the paper's is the default
+    #[arg(long, value_name = "BYTES", default_value_t = PAPER_FRAME_BYTES, value_parser = parse_whole::<u32>)]
+    pub frame: u32,
+    /// Instead of COMMAND: a process that runs, which is stopped for the baseline (SIGSTOP)
+    #[arg(long, value_name = "PID", group = "subject", value_parser = parse_whole::<u32>)]
+    pub pid: Option<u32>,
+    /// Instead of COMMAND: a service, which is left as it was
+    #[arg(long, value_name = "NAME", group = "subject")]
+    pub service: Option<String>,
+    /// Instead of COMMAND: what one shell command starts and another stops; off before and after
+    #[arg(long, num_args = 2, value_names = ["START", "STOP"], group = "subject")]
+    pub toggle: Vec<String>,
+    /// Instead of COMMAND: nothing, so that what is found is chance, or what the load takes
+    #[arg(long, group = "subject")]
+    pub nothing: bool,
+    /// Ends when the slowdown is known to so much, half the width of its 95 % interval
+    #[arg(long, value_name = "PERCENT", default_value = "1%", value_parser = parse_percent)]
+    pub precision: f64,
+    /// Ends after this time at the latest, once there are --least-blocks
+    #[arg(long, value_name = "TIME", default_value = "2m", default_value_if("quick", "true", "30s"), value_parser = parse_time)]
+    pub time: u64,
+    /// Blocks at least; a block has every condition twice, there and back (ABBA)
+    #[arg(long, value_name = "N", default_value_t = 5, default_value_if("quick", "true", "4"), value_parser = parse_whole::<u32>)]
+    pub least_blocks: u32,
+    /// Blocks at most
+    #[arg(long, value_name = "N", default_value_t = 1000, value_parser = parse_whole::<u32>)]
+    pub blocks: u32,
+    /// What COMMAND gets to start up before each trial
+    #[arg(long, value_name = "TIME", default_value = "300ms", value_parser = parse_time)]
+    pub settle: u64,
+    /// What COMMAND gets to end after SIGTERM before it is killed
+    #[arg(long, value_name = "TIME", default_value = "3s", value_parser = parse_time)]
+    pub grace: u64,
+    /// COMMAND is started again whenever it ends well
+    #[arg(long)]
+    pub again: bool,
+    /// COMMAND gets a terminal
+    #[arg(long)]
+    pub terminal: bool,
+    /// Processors of the benchmarks [default: all]
+    #[arg(long, value_delimiter = ',', value_name = "CPU,...", value_parser = parse_whole::<usize>)]
+    pub cpu: Vec<usize>,
+    /// Processors of COMMAND [default: all]
+    #[arg(long, value_delimiter = ',', value_name = "CPU,...", value_parser = parse_whole::<usize>)]
+    pub program_cpu: Vec<usize>,
+    /// How marks are taken [default: the best that works]
+    #[arg(long, value_enum, value_name = "HOW")]
+    pub means: Option<MeansArg>,
+    /// Leaves out the trials that tell what the observation points cost
+    #[arg(long)]
+    pub no_controls: bool,
+    /// Phases of light [default: all]
+    #[arg(long, value_delimiter = ',', value_name = "PHASE,...")]
+    pub phases: Vec<String>,
+    /// How long a phase of light takes on the machine at rest
+    #[arg(long, value_name = "TIME", default_value = "150ms", default_value_if("quick", "true", "60ms"), value_parser = parse_time)]
+    pub phase: u64,
+    /// Files and directories of the tree of tar
+    #[arg(long, value_name = "N", default_value_t = 12_700, default_value_if("quick", "true", "3000"), value_parser = parse_whole::<u32>)]
+    pub entries: u32,
+    /// Bytes of the tree of tar [default: in the paper's proportion to --entries, 187 MB for 12700]
+    #[arg(long, value_name = "BYTES", value_parser = parse_size)]
+    pub bytes: Option<u64>,
+    /// Where the tree of tar is made [default: the directory of temporary files]
+    #[arg(long, value_name = "DIR")]
+    pub tree: Option<PathBuf>,
+    /// The tree's files are dropped from the page cache before each trial, instead of read
+    #[arg(long)]
+    pub cold: bool,
+    /// Instead of a measurement: tables of mark times that were taken elsewhere, the baseline in the first row
+    #[arg(long, value_delimiter = ',', value_name = "FILE.csv,...", conflicts_with_all = ["subject", "command", "load", "benchmark"])]
+    pub sequences: Vec<PathBuf>,
+    /// Instead of a measurement of yours: netfathom proves its own ruler
+    #[arg(long, conflicts_with_all = ["subject", "command", "load", "benchmark", "sequences"])]
+    pub prove: bool,
+    /// Shorter trials and fewer of them, where nothing else is said
+    #[arg(long)]
+    pub quick: bool,
+    /// Makes a run repeat its order and its tree [default: drawn anew]
+    #[arg(long, value_name = "N", value_parser = parse_whole::<u64>)]
+    pub seed: Option<u64>,
+    #[command(flatten)]
+    pub output: OutputArgs,
+}
+
+/// How a sequence is found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum SequenceArg {
+    /// Characteristic system calls, chosen from two runs
+    Auto,
+}
+
+/// How marks are taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum MeansArg {
+    /// Tracepoint programs in the kernel; needs root
+    Tracepoints,
+    /// seccomp notification: no privilege, slower
+    Notification,
+    /// Start and end alone
+    Ends,
+}
+
+impl MeansArg {
+    /// As a plan has it.
+    pub fn means(self) -> MarkMeans {
+        match self {
+            Self::Tracepoints => MarkMeans::Tracepoints,
+            Self::Notification => MarkMeans::Notification,
+            Self::Ends => MarkMeans::Ends,
+        }
+    }
+}
+
+/// A load as typed.
+#[derive(Clone, Debug, PartialEq)]
+pub enum LoadArg {
+    /// Bits a second, each as typed.
+    Udp(Vec<CostLevel>),
+    /// A command with `{level}`.
+    Command(String),
+}
+
+impl LoadArg {
+    /// As a plan has it; frames of so many bytes.
+    pub fn load(&self, frame_bytes: u32) -> CostLoad {
+        match self {
+            Self::Udp(_) => CostLoad::Udp { frame_bytes },
+            Self::Command(command) => CostLoad::Command { command: command.clone() },
+        }
+    }
+}
+
+fn parse_load(text: &str) -> Result<LoadArg, String> {
+    let Some(levels) = text.strip_prefix("udp:") else { return Ok(LoadArg::Command(text.into())) };
+    let level = |text: &str| {
+        let bits_per_s = parse_number(text)?;
+        Ok(CostLevel { text: text.into(), bits_per_s: Some(bits_per_s) })
+    };
+    let levels: Result<Vec<_>, String> = levels.split(',').map(level).collect();
+    Ok(LoadArg::Udp(levels?))
+}
+
+/// `1%`, `0.5%`, or a fraction.
+fn parse_percent(text: &str) -> Result<f64, String> {
+    let (number, unit) = text.strip_suffix('%').map_or((text, 1.0), |number| (number, 100.0));
+    let value: Option<f64> = number.trim().parse().ok().filter(|value: &f64| value.is_finite());
+    value.map(|value| value / unit).ok_or_else(|| format!("`{text}` is no part: write 1% or 0.5%"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn loads_are_levels_or_a_command() {
+        let LoadArg::Udp(levels) = parse_load("udp:0,800k,80M").unwrap() else { panic!() };
+        let bits: Vec<_> = levels.iter().map(|level| level.bits_per_s.unwrap()).collect();
+        assert_eq!((bits, levels[1].text.as_str()), (vec![0.0, 800e3, 80e6], "800k"));
+        assert!(parse_load("udp:0,x").is_err());
+        assert_eq!(parse_load("ab {level}").unwrap(), LoadArg::Command("ab {level}".into()));
+    }
+
+    #[test]
+    fn parts_are_percent_or_fractions() {
+        assert_eq!((parse_percent("1%"), parse_percent("0.005")), (Ok(0.01), Ok(0.005)));
+        assert!(parse_percent("x%").is_err() && parse_percent("nan").is_err());
+    }
+}

@@ -1,0 +1,190 @@
+//! `netfathom cost`: arguments to plan, plan to run.
+
+use std::path::Path;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use anyhow::{Result, bail};
+use netfathom_measure::observer::Progressed;
+use netfathom_measure::{cost, environment};
+use netfathom_model::plan::{
+    Benchmark, BenchmarkKind, CostLevel, CostPlan, MarkSource, PlanError, ReproducePlan, Subject, TapChoice,
+};
+use netfathom_model::record::CostResult;
+
+use crate::args::{CostArgs, LoadArg};
+use crate::keep::Run;
+use crate::{exit, guard, output, plans, reproduce};
+
+/// The paper's tree: its bytes and entries (Qian & Wang 2006).
+const PAPER_BYTES_PER_ENTRY: u64 = 187_000_000 / 12_700;
+/// The experiment behind `--prove`.
+const PROOF: &str = "cost-proof";
+/// A line of it is about 50 bytes.
+const AT_ONCE: Duration = Duration::from_secs(1);
+
+/// Runs the command.
+pub fn run(args: &CostArgs) -> Result<ExitCode> {
+    if args.prove {
+        return prove(args);
+    }
+    if !args.sequences.is_empty() {
+        return offline(args);
+    }
+    let Some(plan) = output::understood(plan(args)) else { return Ok(exit::USAGE.into()) };
+    if let Some(status) = guard::watch_over(|| restore(&plan.subject))? {
+        return Ok(status);
+    }
+    let run = Run {
+        expected: Duration::from_nanos(plan.most_ns),
+        named_cpus: !(args.cpu.is_empty() && args.program_cpu.is_empty()),
+        ..kept(args, plan.seed)
+    };
+    run.make(|observer, stop| cost::run(&plan, observer, stop))
+}
+
+/// After a run that could not do so itself.
+fn restore(subject: &Subject) {
+    if let Err(error) = cost::program::restore(subject) {
+        output::complain(&error.into());
+    }
+}
+
+fn kept(args: &CostArgs, seed: u64) -> Run<'_> {
+    Run { name: "cost", seed, output: &args.output, expected: AT_ONCE, named_cpus: false, capture: false }
+}
+
+fn prove(args: &CostArgs) -> Result<ExitCode> {
+    let seed = args.seed.unwrap_or_else(plans::fresh_seed);
+    let plan = ReproducePlan { name: PROOF.into(), quick: args.quick, tap: TapChoice::Auto, seed };
+    reproduce::run_named(&plan, &args.output)
+}
+
+fn offline(args: &CostArgs) -> Result<ExitCode> {
+    let paths: Vec<&Path> = args.sequences.iter().map(AsRef::as_ref).collect();
+    let Some(result) = output::understood(cost::sequences(&paths).map_err(Into::into)) else {
+        return Ok(exit::USAGE.into());
+    };
+    let made = |_: &mut _, _: &_| Ok(offline_run(result));
+    kept(args, plans::fresh_seed()).make(made)
+}
+
+fn offline_run(result: CostResult) -> Progressed<CostResult> {
+    Progressed::new(environment::read(Vec::new(), Vec::new()), result)
+}
+
+fn plan(args: &CostArgs) -> Result<CostPlan> {
+    let levels = levels(args)?;
+    let (subject, benchmarks) = if args.own { own(args)? } else { (subject(args)?, benchmarks(args)?) };
+    let plan = CostPlan {
+        subject,
+        benchmarks,
+        load: args.load.as_ref().map(|load| load.load(args.frame)),
+        levels,
+        means: args.means.map(crate::args::MeansArg::means),
+        own: args.own,
+        precision: args.precision,
+        least_blocks: args.least_blocks.min(args.blocks),
+        most_blocks: args.blocks,
+        most_ns: args.time,
+        settle_ns: args.settle,
+        grace_ns: args.grace,
+        cpu: args.cpu.clone(),
+        program_cpu: args.program_cpu.clone(),
+        terminal: args.terminal,
+        again: args.again,
+        controls: !args.no_controls,
+        seed: args.seed.unwrap_or_else(plans::fresh_seed),
+    };
+    Ok(plan.validated()?)
+}
+
+fn levels(args: &CostArgs) -> Result<Vec<CostLevel>> {
+    let named = |text: &String| CostLevel { text: text.clone(), bits_per_s: None };
+    match &args.load {
+        Some(LoadArg::Udp(_)) if !args.levels.is_empty() => {
+            bail!("--levels: --load udp has its own levels; write udp:{}", args.levels.join(","))
+        }
+        Some(LoadArg::Udp(levels)) => Ok(levels.clone()),
+        _ => Ok(args.levels.iter().map(named).collect()),
+    }
+}
+
+fn subject(args: &CostArgs) -> Result<Subject> {
+    let other = args.pid.is_some() || args.service.is_some() || !args.toggle.is_empty() || args.nothing;
+    match (args.command.is_empty(), other) {
+        (true, false) => bail!(
+            "there is nothing whose cost is to be measured: name a program after --, or --pid, --service, --toggle \
+             (netfathom cost -- tcpdump -i any -w /dev/null)"
+        ),
+        (false, true) => bail!("both COMMAND and another subject: give one of COMMAND, --pid, --service, --toggle"),
+        (false, false) => return Ok(Subject::Command { argv: args.command.clone() }),
+        (true, true) => {}
+    }
+    Ok(match (&args.pid, &args.service, args.toggle.as_slice()) {
+        (Some(pid), ..) => Subject::Process { pid: *pid },
+        (_, Some(name), _) => Subject::Service { name: name.clone() },
+        (.., [start, stop]) => Subject::Toggle { start: start.clone(), stop: stop.clone() },
+        _ => Subject::Nothing,
+    })
+}
+
+/// The program under test is the benchmark itself.
+fn own(args: &CostArgs) -> Result<(Subject, Vec<Benchmark>)> {
+    let Some(program) = args.command.first() else { bail!("--self: name the program after --") };
+    let command = args.command.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ");
+    let marks = if args.marks.is_empty() { MarkSource::Auto } else { MarkSource::Files(args.marks.clone()) };
+    let name = Path::new(program).file_name().map_or(program.clone(), |n| n.to_string_lossy().into_owned());
+    Ok((Subject::Nothing, vec![Benchmark { name, kind: BenchmarkKind::Command { command, marks } }]))
+}
+
+/// A word as the shell reads it back.
+fn quoted(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=,@%+{}".contains(c);
+    if !word.is_empty() && word.chars().all(plain) { word.into() } else { format!("'{}'", word.replace('\'', r"'\''")) }
+}
+
+fn benchmarks(args: &CostArgs) -> Result<Vec<Benchmark>> {
+    if let Some(process) = &args.marks_from {
+        let kind = BenchmarkKind::Marking { process: process.clone(), window_ns: args.window };
+        return Ok(vec![Benchmark { name: process.clone(), kind }]);
+    }
+    if args.benchmark.is_empty() {
+        return Ok(vec![light(args)]);
+    }
+    args.benchmark.iter().map(|text| benchmark(args, text)).collect()
+}
+
+fn benchmark(args: &CostArgs, text: &str) -> Result<Benchmark> {
+    match text {
+        "light" => return Ok(light(args)),
+        "tar" | "tar-gzip" => return Ok(Benchmark { name: text.into(), kind: tar(args, text == "tar-gzip") }),
+        _ => {}
+    }
+    let Some((name, command)) = text.split_once('=').filter(|(name, _)| !name.is_empty()) else {
+        bail!("--benchmark {text}: there is none of that name; choose light, tar, tar-gzip, or write NAME=COMMAND");
+    };
+    let marks = match (args.marks.as_slice(), args.sequence) {
+        ([], None) => MarkSource::Emitted,
+        ([], Some(_)) => MarkSource::Auto,
+        (files, _) => MarkSource::Files(files.to_vec()),
+    };
+    Ok(Benchmark { name: name.into(), kind: BenchmarkKind::Command { command: command.into(), marks } })
+}
+
+fn light(args: &CostArgs) -> Benchmark {
+    Benchmark {
+        name: "light".into(),
+        kind: BenchmarkKind::Light { phases: args.phases.clone(), phase_ns: args.phase },
+    }
+}
+
+fn tar(args: &CostArgs, gzip: bool) -> BenchmarkKind {
+    BenchmarkKind::Tar {
+        gzip,
+        entries: args.entries,
+        bytes: args.bytes.unwrap_or(u64::from(args.entries) * PAPER_BYTES_PER_ENTRY),
+        cold: args.cold,
+        directory: args.tree.clone(),
+    }
+}

@@ -1,0 +1,69 @@
+//! The benchmarks, each ready to be run again and again.
+
+mod auto;
+mod intercept;
+mod make;
+mod marking;
+mod started;
+
+use std::sync::atomic::AtomicBool;
+
+use netfathom_model::record::{Amount, CallTotal, Condition};
+
+pub use make::make;
+
+use super::error::CostError;
+
+/// A benchmark made ready.
+pub trait Workload {
+    /// Its name in tables.
+    fn name(&self) -> &str;
+    /// What it does, in one sentence, and what is known of the state it finds.
+    fn about(&self) -> String;
+    /// How its marks are taken.
+    fn means(&self) -> String;
+    /// Its marks in order; known once it has run.
+    fn marks(&self) -> Vec<String>;
+    /// The resource that each span is about; empty if it is about nothing in particular.
+    fn resources(&self) -> Vec<String> {
+        Vec::new()
+    }
+    /// What cannot be measured, and why.
+    fn absent(&self) -> Vec<String> {
+        Vec::new()
+    }
+    /// Whether observation points cost something that controls can tell.
+    fn has_points(&self) -> bool;
+    /// Runs until it is known which marks there are.
+    ///
+    /// # Errors
+    /// If it fails, or has no marks that are the same twice.
+    fn learn(&mut self, stop: &AtomicBool) -> Result<(), CostError>;
+    /// Puts everything as it is to be found, before each run.
+    ///
+    /// # Errors
+    /// If that cannot be done.
+    fn prepare(&mut self) -> Result<(), CostError> {
+        Ok(())
+    }
+    /// Runs once.
+    ///
+    /// # Errors
+    /// If it cannot even be started.
+    fn run(&mut self, condition: &Condition, stop: &AtomicBool) -> Result<Outcome, CostError>;
+}
+
+/// What came of one run.
+#[derive(Debug)]
+pub struct Outcome {
+    /// From mark to mark; or why there are none.
+    pub spans_ns: Result<Vec<f64>, String>,
+    /// From and to, CLOCK_MONOTONIC.
+    pub during_ns: (u64, u64),
+    /// What it used and waited for.
+    pub amounts: Vec<Amount>,
+    /// Its own system calls, where they were recorded.
+    pub calls: Vec<CallTotal>,
+    /// Whether the user wanted an end.
+    pub stopped: bool,
+}
