@@ -1,0 +1,50 @@
+#![doc = include_str!("../README.md")]
+// Marks are made in shared memory and in signal handlers, where std has no way. Each block says
+// why it is sound.
+#![allow(unsafe_code)]
+
+#[cfg(all(target_os = "linux", target_pointer_width = "64"))]
+mod layout;
+#[cfg(all(target_os = "linux", target_pointer_width = "64"))]
+pub mod listen;
+#[cfg(all(target_os = "linux", target_pointer_width = "64"))]
+mod os;
+#[cfg(all(target_os = "linux", target_pointer_width = "64"))]
+mod process;
+#[cfg(all(target_os = "linux", target_pointer_width = "64"))]
+mod ring;
+
+#[cfg(not(all(target_os = "linux", target_pointer_width = "64")))]
+#[path = "elsewhere.rs"]
+mod process;
+
+pub use process::Status;
+
+/// Says that the program is here, now. Recorded if somebody listens.
+///
+/// Of a name at most 38 bytes are kept, and the listener sees that it was cut. It may be called in
+/// any thread and in a signal handler, takes no lock, allocates nothing and never waits.
+#[inline]
+pub fn mark(name: &str) {
+    process::mark(name, now_ns);
+}
+
+/// Says that the program was here at a time that it took itself: CLOCK_MONOTONIC, in nanoseconds.
+#[inline]
+pub fn mark_at(name: &str, at_ns: u64) {
+    process::mark(name, || at_ns);
+}
+
+/// What became of the marks so far.
+#[must_use]
+pub fn status() -> Status {
+    process::status()
+}
+
+#[cfg(all(target_os = "linux", target_pointer_width = "64"))]
+use os::monotonic_ns as now_ns;
+
+#[cfg(not(all(target_os = "linux", target_pointer_width = "64")))]
+fn now_ns() -> u64 {
+    0
+}

@@ -1,0 +1,6 @@
+//! Marks of real programs, threads and signals.
+#![allow(unsafe_code)] // Signals and forks, which std does not have.
+
+mod signals;
+mod threads;
+mod turns;
