@@ -58,9 +58,17 @@ impl Pair<'_> {
         (of(&self.after), of(&self.before))
     }
 
-    /// PCost of the block, 1 for 100 %.
+    /// PCost of the block, 1 for 100 %: over all spans, or over the whole where the two have not the same ones.
     pub fn pcost(&self) -> Option<f64> {
-        netfathom_stats::pcost(&self.before.spans_ns(), &self.after.spans_ns())
+        let of_spans = netfathom_stats::pcost(&self.before.spans_ns(), &self.after.spans_ns());
+        let (after, before) = self.total_ns();
+        of_spans.or_else(|| netfathom_stats::pcost(&[before], &[after]))
+    }
+
+    /// How many spans both have; none if they have not the same ones.
+    pub fn spans(&self) -> usize {
+        let (after, before) = (self.after.spans_ns().len(), self.before.spans_ns().len());
+        if after == before { after } else { 0 }
     }
 
     /// How much of a resource; `None` if it is not known of every trial.

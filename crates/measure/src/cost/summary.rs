@@ -62,7 +62,7 @@ pub fn comparison(trials: &[CostTrial], what: Compared) -> Option<Comparison> {
         pcost: mean(&pcosts)?,
         outcome,
         smallest,
-        spans: spans(trials, &pairs),
+        spans: spans(&pairs),
         taken: RESOURCES.iter().filter_map(|&resource| taken(&pairs, resource)).collect(),
     })
 }
@@ -105,8 +105,8 @@ fn outcome(pairs: &[(f64, f64)]) -> (Outcome, Option<f64>) {
     (outcome, smallest.is_finite().then_some(smallest))
 }
 
-fn spans(trials: &[CostTrial], pairs: &[Pair<'_>]) -> Vec<SpanCost> {
-    let spans = trials.iter().filter(|t| t.failed.is_none()).map(|t| t.spans_ns.len()).min().unwrap_or(0);
+fn spans(pairs: &[Pair<'_>]) -> Vec<SpanCost> {
+    let spans = pairs.iter().map(Pair::spans).min().unwrap_or(0);
     (0..spans)
         .map(|span| {
             let of_blocks: Vec<(f64, f64)> = pairs.iter().map(|pair| pair.span_ns(span)).collect();

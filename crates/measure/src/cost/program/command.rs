@@ -5,7 +5,7 @@
 
 use std::process::{self, Stdio};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
@@ -16,7 +16,7 @@ use netfathom_sys::clock::monotonic_ns;
 use netfathom_sys::process::{Ended, Process, give_terminal, reap};
 use netfathom_sys::{child, cpu};
 
-use super::family::{Family, WORD};
+use super::family::{Family, fresh_word};
 use super::output::Output;
 use super::{Context, Ran, Switch};
 use crate::cost::error::{CostError, step};
@@ -68,14 +68,11 @@ impl Command {
 
     fn supervisor(&self, level: Option<&CostLevel>) -> Supervisor {
         let text = level.map_or("", |level| level.text.as_str());
-        // Differs from start to start, so that what is left of an earlier one is not taken for this one's.
-        static STARTS: AtomicU64 = AtomicU64::new(0);
-        let word = format!("{}-{}", process::id(), STARTS.fetch_add(1, Relaxed));
         Supervisor {
             what: self.what,
             argv: self.argv.iter().map(|word| word.replace(LEVEL_WORD, text)).collect(),
             context: self.context.clone(),
-            word,
+            word: fresh_word(),
             end: Arc::new(AtomicBool::new(false)),
             output: Output::default(),
             life: Life::default(),
@@ -230,7 +227,7 @@ impl Supervisor {
     fn start(&mut self) -> Result<process::Child, CostError> {
         let program = self.argv[0].clone();
         let mut command = process::Command::new(&program);
-        command.args(&self.argv[1..]).env(WORD, &self.word);
+        command.args(&self.argv[1..]).env(Family::WORD, &self.word);
         let mut terminal = None;
         if self.context.terminal {
             terminal = Some(give_terminal(&mut command).map_err(step("make a terminal"))?);

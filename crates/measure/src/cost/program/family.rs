@@ -4,6 +4,7 @@
 //! children inherit, tells whose it is.
 
 use std::fs;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -11,8 +12,6 @@ use netfathom_sys::process::{self, Process, SIGCONT, SIGKILL, SIGTERM};
 
 use crate::cost::error::{CostError, step};
 
-/// The variable whose value tells families apart.
-pub const WORD: &str = "NETFATHOM_FAMILY";
 /// How often it is looked whether somebody is still there.
 const LOOK: Duration = Duration::from_millis(2);
 /// A process that does not end after SIGKILL waits in the kernel for a device.
@@ -23,7 +22,7 @@ const LONGEST: Duration = Duration::from_secs(10);
 pub struct Family {
     /// Whose it is, for messages.
     pub what: &'static str,
-    /// The value of [`WORD`].
+    /// The value of [`Family::WORD`].
     pub word: String,
     /// The first of them.
     pub root: u32,
@@ -38,7 +37,16 @@ pub struct Ended {
     pub orphans_ns: u64,
 }
 
+/// A value of [`Family::WORD`] that no other family has, nor one of an earlier start.
+pub fn fresh_word() -> String {
+    static STARTS: AtomicU64 = AtomicU64::new(0);
+    format!("{}-{}", std::process::id(), STARTS.fetch_add(1, Relaxed))
+}
+
 impl Family {
+    /// The variable of the environment whose value tells families apart.
+    pub const WORD: &str = "NETFATHOM_FAMILY";
+
     /// Those of the family who live, the root first, if it does.
     pub fn members(&self) -> Result<Vec<u32>, CostError> {
         let look = step("look at the processes in /proc");
@@ -55,7 +63,7 @@ impl Family {
     }
 
     fn has_word(&self, pid: u32) -> bool {
-        let word = format!("{WORD}={}", self.word);
+        let word = format!("{}={}", Self::WORD, self.word);
         let environment = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
         environment.split(|&byte| byte == 0).any(|entry| entry == word.as_bytes())
     }

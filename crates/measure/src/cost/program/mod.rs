@@ -14,6 +14,8 @@ use netfathom_model::record::ProgramTrial;
 use netfathom_sys::netns::Namespace;
 
 pub use command::Command;
+pub use family::{Family, fresh_word};
+pub use output::Output;
 
 use super::error::CostError;
 use process::Stopped;

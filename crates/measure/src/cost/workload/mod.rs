@@ -5,6 +5,7 @@ mod intercept;
 mod make;
 mod marking;
 mod started;
+mod state;
 
 use std::sync::atomic::AtomicBool;
 
