@@ -32,7 +32,7 @@ pub fn end_with_this_thread(command: &mut Command) {
 }
 
 /// The time at which a program is put in place of our fork, taken just before.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct ExecTime(Arc<SharedWord>);
 
 impl ExecTime {
