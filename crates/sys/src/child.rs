@@ -41,7 +41,7 @@ fn signal_with_this_thread(command: &mut Command, signal: i32) {
 }
 
 /// The time at which a program is put in place of our fork, taken just before.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct ExecTime(Arc<SharedWord>);
 
 impl ExecTime {

@@ -16,6 +16,7 @@ pub mod interrupt;
 mod lab;
 pub mod link;
 pub mod netns;
+pub mod notify;
 pub mod offload;
 pub mod packet_ring;
 pub mod page_cache;

@@ -99,8 +99,16 @@ impl ChildCounters {
     /// # Errors
     /// When the program cannot be started.
     pub fn start(command: &mut Command) -> io::Result<(Child, Self)> {
+        Self::around(|| command.spawn())
+    }
+
+    /// The same of a program that somebody else starts, in the calling thread.
+    ///
+    /// # Errors
+    /// When the program cannot be started.
+    pub fn around(start: impl FnOnce() -> io::Result<Child>) -> io::Result<(Child, Self)> {
         let counters = Self::sleeping();
-        Ok((command.spawn()?, counters))
+        Ok((start()?, counters))
     }
 
     /// Counters that the next program of the calling thread wakes.

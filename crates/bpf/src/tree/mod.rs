@@ -17,7 +17,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use libbpf_rs::{Iter, Link, Map, MapCore, Object, ObjectBuilder, OpenObject, RingBufferBuilder};
+use libbpf_rs::{Iter, Link, Map, MapCore, MapFlags, Object, ObjectBuilder, OpenObject, RingBufferBuilder};
 
 mod event;
 mod recorded;
@@ -28,7 +28,7 @@ mod tests;
 mod watching;
 
 pub use event::{Event, What};
-pub use recorded::{CallTimes, Called, Recorded};
+pub use recorded::{CallTimes, Called, Recorded, call_name};
 pub use spent::{Lost, Spent};
 pub use watching::Watching;
 
@@ -79,7 +79,7 @@ pub enum TreeError {
     NoProcess(u32),
 }
 
-pub(self) fn step(step: &'static str) -> impl Fn(libbpf_rs::Error) -> TreeError {
+fn step(step: &'static str) -> impl Fn(libbpf_rs::Error) -> TreeError {
     move |source| TreeError::Step { step, source }
 }
 
@@ -228,22 +228,29 @@ impl Trees {
         self.mapping.get().lost()
     }
 
-    /// Forgets who was followed and all that was found out, for another trial. Who still runs is no longer
-    /// followed.
+    /// Forgets whom one tree had and all that was found out about it, for another trial; with the benchmark
+    /// also its events and what was lost. Who still runs is no longer followed.
     ///
     /// # Errors
     /// If the kernel's memory cannot be written.
-    pub fn reset(&self) -> Result<(), TreeError> {
+    pub fn reset(&self, tree: Tree) -> Result<(), TreeError> {
         let members = map(&self.object, "members")?;
-        for key in members.keys().collect::<Vec<_>>() {
-            // One that is gone by now was to go.
-            let _ = members.delete(&key);
+        for member in members.keys().collect::<Vec<_>>() {
+            let value = members.lookup(&member, MapFlags::ANY).map_err(step("ask"))?;
+            // The tree comes first. One that is gone by now was to go.
+            if value.is_some_and(|value| value.starts_with(&(tree as u64).to_ne_bytes())) {
+                let _ = members.delete(&member);
+            }
         }
-        self.mapping.get().clear();
+        self.of(tree).clear();
         if self.at_calls.contains(&watching::RECORD) {
-            recorded::clear(&map(&self.object, "call_sums")?, TREES)?;
+            recorded::clear(&map(&self.object, "call_sums")?, tree as usize)?;
         }
-        self.events().map(drop)
+        if tree == Tree::Benchmark {
+            self.mapping.get().clear();
+            self.events()?;
+        }
+        Ok(())
     }
 
     fn of(&self, tree: Tree) -> &OfTree {

@@ -30,6 +30,13 @@ pub struct CallTimes {
     pub max_ns: u64,
 }
 
+/// The name of a system call by its number on this architecture.
+#[must_use]
+pub fn call_name(number: u32) -> String {
+    let known = syscalls::Sysno::new(number as usize);
+    known.map_or_else(|| format!("number {number}"), |call| call.name().into())
+}
+
 /// A system call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Called {
@@ -67,11 +74,11 @@ pub(super) fn first(map: &Map<'_>, tree: usize, recorded: u64) -> Result<Vec<Cal
     called.collect()
 }
 
-/// All sums at nothing again.
-pub(super) fn clear(map: &Map<'_>, trees: usize) -> Result<(), TreeError> {
+/// A tree's sums at nothing again.
+pub(super) fn clear(map: &Map<'_>, tree: usize) -> Result<(), TreeError> {
     let cpus = libbpf_rs::num_possible_cpus().map_err(step("ask"))?;
     let zeros = vec![vec![0; map.value_size() as usize]; cpus];
-    for key in 0..(trees * NUMBERS) as u32 {
+    for key in (tree * NUMBERS) as u32..((tree + 1) * NUMBERS) as u32 {
         map.update_percpu(&key.to_ne_bytes(), &zeros, MapFlags::ANY).map_err(step("clear"))?;
     }
     Ok(())

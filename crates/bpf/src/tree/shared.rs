@@ -73,16 +73,15 @@ impl Shared {
         }
     }
 
-    /// As it was after loading, but for what is watched.
+    /// What is not of one tree, as it was after loading but for what is watched.
     pub fn clear(&self) {
         let ours = [&self.lost_events, &self.lost_members, &self.unread_paths, &self.late_paths];
         ours.into_iter().chain(&self.counts).for_each(|cell| cell.store(0, Relaxed));
-        self.trees.iter().for_each(OfTree::clear);
     }
 }
 
 impl OfTree {
-    fn clear(&self) {
+    pub fn clear(&self) {
         let Self { awaited_of, root, executed, ended, begun, exited, settled, peak_pages, recorded, spent } =
             self;
         let own = [awaited_of, root, executed, ended, begun, exited, settled, peak_pages, recorded];

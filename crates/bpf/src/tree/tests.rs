@@ -147,7 +147,7 @@ fn others_opens_are_not_told_and_a_ring_that_is_full_is() {
     assert_eq!(opened(&events), [(0, Path::new("known"))]);
     assert!(events.iter().all(|event| event.pid.is_some() && event.tid.is_some()), "{events:?}");
     // A MiB of events, of which each has more than 32 bytes.
-    trees.reset().unwrap();
+    trees.reset(Tree::Benchmark).unwrap();
     const OPENS: usize = 40_000;
     let script = format!("i=0; while [ $i -lt {OPENS} ]; do read x < known; i=$((i+1)); done");
     run(&trees, shell(&script).current_dir(&folder.0));
@@ -155,7 +155,7 @@ fn others_opens_are_not_told_and_a_ring_that_is_full_is() {
     assert!(told > 1000 && told < OPENS, "{told}");
     // The end is an event too.
     assert!(told + lost == OPENS || told + lost == OPENS + 1, "{told} {lost}");
-    trees.reset().unwrap();
+    trees.reset(Tree::Benchmark).unwrap();
     assert_eq!((trees.events().unwrap(), trees.lost()), (vec![], Lost::default()));
 }
 
@@ -179,10 +179,10 @@ fn the_kth_call_is_that_of_the_whole_tree() {
     run(&trees, &mut command);
     assert_eq!(called(&trees.events().unwrap()), [1, 2, 0]);
     // Counted anew, unless they are not armed.
-    trees.reset().unwrap();
+    trees.reset(Tree::Benchmark).unwrap();
     run(&trees, &mut command);
     assert_eq!(called(&trees.events().unwrap()), [1, 2, 0]);
-    trees.reset().unwrap();
+    trees.reset(Tree::Benchmark).unwrap();
     trees.arm(false).unwrap();
     run(&trees, &mut command);
     let events = trees.events().unwrap();
@@ -236,7 +236,7 @@ fn what_a_tree_spent_is_what_its_parent_is_told() {
         (ourselves("exec in a thread"), 3),
     ];
     for (mut command, threads) in scripts {
-        trees.reset().unwrap();
+        trees.reset(Tree::Benchmark).unwrap();
         let (ended, spent) = run(&trees, &mut command);
         assert!(ended.status.success());
         let usage = ended.usage;
@@ -259,7 +259,7 @@ fn the_most_memory_is_that_of_the_largest_process() {
     }
     let trees = Trees::attach(&Watching::default()).unwrap();
     let (_, small) = run(&trees, &mut shell("head -c 64M /dev/zero | cat"));
-    trees.reset().unwrap();
+    trees.reset(Tree::Benchmark).unwrap();
     let (_, large) = run(&trees, &mut shell("head -c 64M /dev/zero | tail -n 1"));
     match (small.peak_rss_bytes, large.peak_rss_bytes) {
         (Some(small), Some(large)) => assert!(large >= 64 << 20 && small < 32 << 20, "{small} {large}"),

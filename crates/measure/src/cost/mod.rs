@@ -6,10 +6,12 @@
 //! makes one, `summary` says what all of them say, and `judge` what that is worth. `sequences` does the
 //! arithmetic alone, of times that were taken elsewhere.
 
+pub mod benchmark;
 mod blocks;
 mod conditions;
 pub mod error;
 mod judge;
+pub mod light;
 mod load;
 mod machine;
 #[cfg(test)]
@@ -20,6 +22,7 @@ mod sequence;
 mod sequences;
 mod summary;
 mod trial;
+pub mod watch;
 mod workload;
 
 use std::sync::Arc;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use netfathom_bpf::tree::CallTimes;
+use netfathom_bpf::tree::{CallTimes, call_name};
 use netfathom_mark::listen::Listener;
 use netfathom_model::plan::Interception;
 use netfathom_model::record::{Amount, CallTotal, Condition, Resource};
@@ -327,7 +327,7 @@ fn amounts_of_counters(counters: &ChildCounters) -> Vec<Amount> {
 
 fn totals(calls: &[CallTimes]) -> Vec<CallTotal> {
     let total = |call: &CallTimes| CallTotal {
-        name: call.name().map_or_else(|| format!("number {}", call.number), Into::into),
+        name: call_name(call.number),
         calls: call.count,
         total_ns: call.total_ns,
     };

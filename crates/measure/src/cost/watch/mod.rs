@@ -1,0 +1,311 @@
+//! How a benchmark is observed: when it came by its observation points (marks), and what its tree of
+//! processes spent. It is not changed for it.
+//!
+//! Three means, which [`Watch::choose`] tries in this order:
+//!
+//! - kernel programs at tracepoints ([`netfathom_bpf::tree`]), which need privilege. The benchmark waits for
+//!   nobody; with marks every system call of the machine takes a little longer.
+//! - notification ([`netfathom_sys::notify`]), which needs none. The benchmark waits at every call of a kind that
+//!   can be a mark until a thread of ours has looked at it, and may not gain rights by set-user-ID bits.
+//! - nothing but start and end.
+
+use std::fmt;
+use std::io;
+use std::process::{Child, Command, ExitStatus};
+use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant};
+
+use netfathom_bpf::tree::{CallTimes, TreeError};
+use netfathom_sys::child::ExecTime;
+use netfathom_sys::clock;
+use netfathom_sys::notify;
+use netfathom_sys::process::{self, Process, Waited};
+
+mod notified;
+mod points;
+mod spent;
+#[cfg(test)]
+mod tests;
+mod traced;
+
+pub use points::{CallPoint, MOST_POINTS, Points, matches};
+pub use spent::Spent;
+
+use self::notified::Notified;
+use self::traced::Traced;
+
+/// How often the kernel's memory is emptied while a benchmark runs.
+const DRAIN: Duration = Duration::from_millis(200);
+
+/// How marks are taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Means {
+    /// Kernel programs.
+    Tracepoints,
+    /// A seccomp filter that notifies.
+    Notification,
+    /// Not at all.
+    Ends,
+}
+
+impl Means {
+    /// In words.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Tracepoints => "tracepoints",
+            Self::Notification => "seccomp notification",
+            Self::Ends => "start and end only",
+        }
+    }
+}
+
+impl fmt::Display for Means {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// Why a benchmark cannot be observed as asked for.
+#[derive(Debug, thiserror::Error)]
+pub enum WatchError {
+    /// Something that cannot be an observation point.
+    #[error("{0}")]
+    Points(String),
+    /// A means that was asked for and does not work here.
+    #[error("cannot observe by {means}: {why}; without a means asked for, what works is taken")]
+    Means {
+        /// Which.
+        means: Means,
+        /// Why not.
+        why: String,
+    },
+}
+
+/// A mark that the benchmark came by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Reached {
+    /// The place of its point among those that were asked for.
+    pub index: usize,
+    /// When the call began, by CLOCK_MONOTONIC in nanoseconds; by notification when we were told of it.
+    pub at_ns: u64,
+}
+
+/// A benchmark that has ended.
+#[derive(Clone, Debug)]
+pub struct Observed {
+    /// Just before it was put in place of our fork, by CLOCK_MONOTONIC in nanoseconds.
+    pub started_ns: u64,
+    /// When it had been put in place, as the kernel says; `None` unless by tracepoints.
+    pub exec_ns: Option<u64>,
+    /// Each time that a mark was reached, in order of time. One open can be several marks.
+    pub marks: Vec<Reached>,
+    /// The end of its first process: by tracepoints when it began to end, otherwise when we were told.
+    pub ended_ns: u64,
+    /// How it ended.
+    pub status: ExitStatus,
+    /// What its tree of processes spent.
+    pub spent: Spent,
+    /// What may have been marks and could not be told: events without room, paths that could not be read,
+    /// threads beyond those that can be followed.
+    pub lost: u64,
+}
+
+enum With {
+    Tracepoints(Box<Traced>),
+    Notification,
+    Ends,
+}
+
+/// A benchmark that was started and has not been finished.
+struct Running {
+    exec: ExecTime,
+    notified: Option<Notified>,
+    ended_ns: Option<u64>,
+}
+
+/// Observes a benchmark, one start after the other.
+pub struct Watch {
+    points: Points,
+    with: With,
+    running: Option<Running>,
+}
+
+impl Watch {
+    /// Chooses how these points are observed: as asked for, or by the first means that works. What that
+    /// leaves out is returned with its reason. With `records` all its system calls are timed as well, which only
+    /// tracepoints can; it costs more than marks do.
+    ///
+    /// # Errors
+    /// If something cannot be a point at all, or what was asked for does not work here.
+    pub fn choose(
+        points: &Points,
+        asked: Option<Means>,
+        records: bool,
+    ) -> Result<(Self, Option<String>), WatchError> {
+        points.check()?;
+        let watch = |with| Self { points: points.clone(), with, running: None };
+        if let Some(means) = asked {
+            return attempt(means, points, records).map(|with| (watch(with), None));
+        }
+        let traced = match attempt(Means::Tracepoints, points, records) {
+            Err(WatchError::Means { why, .. }) => why,
+            tried => return tried.map(|with| (watch(with), None)),
+        };
+        let traced = format!("what it spent is as far as its parent is told: no tracepoints: {traced}");
+        if records {
+            return Err(WatchError::Means { means: Means::Tracepoints, why: traced });
+        }
+        if *points == Points::Ends {
+            return Ok((watch(With::Ends), Some(traced)));
+        }
+        match attempt(Means::Notification, points, records) {
+            Ok(with) => Ok((watch(with), Some(traced))),
+            Err(e) => Ok((watch(With::Ends), Some(format!("no observation points: {e}; {traced}")))),
+        }
+    }
+
+    /// How marks are taken.
+    #[must_use]
+    pub fn means(&self) -> Means {
+        match self.with {
+            With::Tracepoints(_) => Means::Tracepoints,
+            With::Notification => Means::Notification,
+            With::Ends => Means::Ends,
+        }
+    }
+
+    /// Starts the benchmark; `armed` says whether with its observation points. It adds to the command, so
+    /// make a new one for each start. A benchmark that was started before is no longer observed.
+    ///
+    /// # Errors
+    /// If it cannot be started or observed.
+    pub fn start(&mut self, command: &mut Command, armed: bool) -> io::Result<Child> {
+        let observes = armed && self.points != Points::Ends && matches!(self.with, With::Notification);
+        let notified = observes.then(|| Notified::of(command, &self.points)).transpose()?;
+        // Last of all that is done between fork and exec.
+        let exec = ExecTime::note(command)?;
+        if let Some(notified) = &notified {
+            notified.starts_at(exec.clone());
+        }
+        let child = match &mut self.with {
+            With::Tracepoints(traced) => {
+                traced.expect(armed)?;
+                command.spawn().inspect_err(|_| traced.expect_no_more())?
+            }
+            With::Notification | With::Ends => command.spawn()?,
+        };
+        self.running = Some(Running { exec, notified, ended_ns: None });
+        Ok(child)
+    }
+
+    /// Waits until the benchmark's first process ends, at most for so long or until `stop` is set, which is
+    /// looked at every 50 ms. What is to become of one that has not ended is the caller's decision.
+    ///
+    /// # Errors
+    /// What the kernel refused.
+    pub fn wait(&mut self, child: &Child, limit: Duration, stop: &AtomicBool) -> io::Result<Waited> {
+        let process = Process::open(child.id())?;
+        let began = Instant::now();
+        loop {
+            let left = limit.saturating_sub(began.elapsed());
+            let waited = process.wait(left.min(DRAIN), stop)?;
+            let now_ns = clock::monotonic_ns();
+            if let With::Tracepoints(traced) = &mut self.with {
+                traced.drain(&self.points)?;
+            }
+            match (waited, &mut self.running) {
+                (Waited::Ended, Some(running)) => {
+                    running.ended_ns.get_or_insert(now_ns);
+                }
+                (Waited::TimeUp, _) if left > DRAIN => continue,
+                _ => {}
+            }
+            return Ok(waited);
+        }
+    }
+
+    /// Reaps the benchmark and tells what was observed. It waits for the end without a limit, so call
+    /// [`Self::wait`] before. What its first process left behind should have ended and been reaped: what that
+    /// spent is missing otherwise.
+    ///
+    /// # Errors
+    /// What the kernel refused, or if the child is not the one that was started last.
+    pub fn finish(&mut self, child: Child) -> io::Result<Observed> {
+        static NEVER: AtomicBool = AtomicBool::new(false);
+        self.wait(&child, Duration::MAX, &NEVER)?;
+        let nothing = || io::Error::other("no benchmark was started");
+        let Running { exec, notified, ended_ns } = self.running.take().ok_or_else(nothing)?;
+        let first = process::run_times(child.id()).ok();
+        let ended = process::reap(child)?;
+        let parent_peak_bytes = process::own_usage().peak_rss_bytes;
+        let (marks, lost) = notified.map(|notified| notified.take()).unwrap_or_default();
+        let mut observed = Observed {
+            started_ns: exec.at_ns().ok_or_else(nothing)?,
+            exec_ns: None,
+            marks,
+            ended_ns: ended_ns.ok_or_else(nothing)?,
+            status: ended.status,
+            spent: Spent::told_to_a_parent(&ended.usage, first, parent_peak_bytes),
+            lost,
+        };
+        if let With::Tracepoints(traced) = &mut self.with {
+            let told = traced.tell(&self.points)?;
+            observed.exec_ns = told.exec_ns;
+            observed.marks = told.marks;
+            observed.ended_ns = told.ended_ns.unwrap_or(observed.ended_ns);
+            observed.spent = told.spent;
+            observed.lost = told.lost;
+        }
+        Ok(observed)
+    }
+
+    /// The system calls of the run that ended last, where they are recorded; to be asked before the next start.
+    ///
+    /// # Errors
+    /// If the kernel's memory cannot be read.
+    pub fn calls(&self) -> io::Result<Vec<CallTimes>> {
+        match &self.with {
+            With::Tracepoints(traced) => traced.calls(),
+            With::Notification | With::Ends => Ok(Vec::new()),
+        }
+    }
+
+    /// Starts the program beside the benchmark, so that what it spends can be told.
+    ///
+    /// # Errors
+    /// If it cannot be started or followed.
+    pub fn start_beside(&mut self, command: &mut Command) -> io::Result<Child> {
+        let With::Tracepoints(traced) = &self.with else { return command.spawn() };
+        traced.expect_beside()?;
+        command.spawn().inspect_err(|_| traced.expect_no_more_beside())
+    }
+
+    /// What the program beside the benchmark spent, its tree with it; to be asked after it was ended and
+    /// reaped. `None` unless by tracepoints.
+    #[must_use]
+    pub fn spent_beside(&self) -> Option<Spent> {
+        match &self.with {
+            With::Tracepoints(traced) => Some(traced.spent_beside()),
+            With::Notification | With::Ends => None,
+        }
+    }
+}
+
+/// Makes ready to observe by that means.
+fn attempt(means: Means, points: &Points, records: bool) -> Result<With, WatchError> {
+    let refused = |why: String| WatchError::Means { means, why };
+    match means {
+        Means::Tracepoints => match Traced::attach(points, records) {
+            Ok(traced) => Ok(With::Tracepoints(Box::new(traced))),
+            Err(TreeError::Mark(why)) => Err(WatchError::Points(why)),
+            Err(e) => Err(refused(e.to_string())),
+        },
+        Means::Notification => {
+            notified::numbers(points)?;
+            notify::probe().map_err(|e| refused(e.to_string()))?;
+            Ok(With::Notification)
+        }
+        Means::Ends => Ok(With::Ends),
+    }
+}

@@ -1,0 +1,108 @@
+//! Marks by notification.
+
+use std::collections::HashMap;
+use std::io;
+use std::process::Command;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+
+use netfathom_sys::child::ExecTime;
+use netfathom_sys::notify::{Call, EXECS, Notifier, OPENS};
+
+use super::points::Points;
+use super::{Reached, WatchError};
+
+/// The observation of one start of a benchmark.
+pub(super) struct Notified {
+    notes: Arc<Mutex<Notes>>,
+    started: Arc<OnceLock<ExecTime>>,
+    _notifier: Notifier,
+}
+
+/// What came so far.
+#[derive(Default)]
+struct Notes {
+    marks: Vec<Reached>,
+    unread_paths: u64,
+    counts: HashMap<u32, u64>,
+}
+
+/// Which calls have to notify.
+///
+/// # Errors
+/// If one of the points cannot be had so.
+pub(super) fn numbers(points: &Points) -> Result<Vec<u32>, WatchError> {
+    let mut numbers: Vec<u32> = match points {
+        Points::Ends => Vec::new(),
+        Points::Opens(_) => OPENS.iter().map(|&(number, _)| number).collect(),
+        Points::Calls(calls) => calls.iter().map(|call| call.number).collect(),
+    };
+    numbers.sort_unstable();
+    numbers.dedup();
+    if numbers.iter().any(|number| EXECS.contains(number)) {
+        let why = "calls of execve cannot be told from the attempts to start the benchmark by notification";
+        return Err(WatchError::Points(why.into()));
+    }
+    Ok(numbers)
+}
+
+impl Notified {
+    /// Has the benchmark that this command starts observed.
+    ///
+    /// # Errors
+    /// What the kernel refused.
+    pub fn of(command: &mut Command, points: &Points) -> io::Result<Self> {
+        let numbers = numbers(points).map_err(io::Error::other)?;
+        let notes = Arc::<Mutex<Notes>>::default();
+        let started = Arc::<OnceLock<ExecTime>>::default();
+        let (theirs, their_start, points) = (Arc::clone(&notes), Arc::clone(&started), points.clone());
+        let told = move |call: &Call<'_>| {
+            // What our own fork does before it becomes the benchmark.
+            let since = their_start.get().and_then(ExecTime::at_ns);
+            if since.is_some_and(|at_ns| call.at_ns > at_ns) {
+                lock(&theirs).note(call, &points);
+            }
+        };
+        let notifier = Notifier::of(command, &numbers, told)?;
+        Ok(Self { notes, started, _notifier: notifier })
+    }
+
+    /// When the benchmark is put in place; to be known before it starts.
+    pub fn starts_at(&self, time: ExecTime) {
+        // It is set once.
+        let _ = self.started.set(time);
+    }
+
+    /// The marks so far, and how many paths could not be read. What the benchmark left behind may go on.
+    pub fn take(&self) -> (Vec<Reached>, u64) {
+        let mut notes = lock(&self.notes);
+        (std::mem::take(&mut notes.marks), notes.unread_paths)
+    }
+}
+
+fn lock(notes: &Mutex<Notes>) -> MutexGuard<'_, Notes> {
+    // Nothing is half done if a thread panics in between.
+    notes.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Notes {
+    fn note(&mut self, call: &Call<'_>, points: &Points) {
+        let number = call.number();
+        let reached = match points {
+            Points::Ends => return,
+            Points::Opens(_) => {
+                let argument =
+                    OPENS.iter().find(|(of, _)| *of == number).map_or(0, |&(_, argument)| argument);
+                match call.path(argument) {
+                    Ok(path) => points.opened(&path, false),
+                    Err(_) => return self.unread_paths += 1,
+                }
+            }
+            Points::Calls(_) => {
+                let count = self.counts.entry(number).or_default();
+                *count += 1;
+                points.called(number, *count)
+            }
+        };
+        self.marks.extend(reached.into_iter().map(|index| Reached { index, at_ns: call.at_ns }));
+    }
+}

@@ -1,0 +1,118 @@
+//! What is to be a mark, and whether something was it.
+
+use std::ffi::{OsStr, OsString};
+use std::path::{Component, Path, PathBuf};
+
+use super::WatchError;
+
+/// The most marks of a benchmark.
+pub const MOST_POINTS: usize = 64;
+
+/// What is to be a mark.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Points {
+    /// Nothing but start and end.
+    Ends,
+    /// That one of these files begins to be opened, whether or not it is there. See [`matches`].
+    Opens(Vec<PathBuf>),
+    /// That the benchmark, its processes taken together, begins a system call for the k-th time.
+    Calls(Vec<CallPoint>),
+}
+
+/// A system call by its number on this architecture, and which of the calls, 1 being the first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CallPoint {
+    /// Its number.
+    pub number: u32,
+    /// The how manieth of the whole benchmark, from its first program on.
+    pub k: u64,
+}
+
+impl Points {
+    pub(super) fn check(&self) -> Result<(), WatchError> {
+        let refuse = |why: String| Err(WatchError::Points(why));
+        let count = match self {
+            Self::Ends => return Ok(()),
+            Self::Opens(files) => files.len(),
+            Self::Calls(calls) => calls.len(),
+        };
+        if !(1..=MOST_POINTS).contains(&count) {
+            return refuse(format!("{count} observation points; there may be 1 to {MOST_POINTS}"));
+        }
+        match self {
+            Self::Opens(files) => match files.iter().find(|file| file.file_name().is_none()) {
+                Some(file) => refuse(format!("{} names no file to observe", file.display())),
+                None => Ok(()),
+            },
+            Self::Calls(calls) if calls.iter().any(|call| call.k == 0) => {
+                refuse("no system call is made for the time number 0; the first one is 1".into())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The names of the files, each once.
+    pub(super) fn names(&self) -> Vec<OsString> {
+        let Self::Opens(files) = self else { return Vec::new() };
+        let mut names: Vec<_> =
+            files.iter().filter_map(|file| file.file_name()).map(OsStr::to_owned).collect();
+        names.sort_unstable();
+        names.dedup();
+        names
+    }
+
+    /// The pairs of number and k, each once.
+    pub(super) fn calls(&self) -> Vec<(u32, u64)> {
+        let Self::Calls(calls) = self else { return Vec::new() };
+        let mut calls: Vec<_> = calls.iter().map(|call| (call.number, call.k)).collect();
+        calls.sort_unstable();
+        calls.dedup();
+        calls
+    }
+
+    /// The places of the points that such an open is, none or several.
+    pub(super) fn opened(&self, path: &Path, cut: bool) -> Vec<usize> {
+        let Self::Opens(files) = self else { return Vec::new() };
+        let of = |(index, file): (usize, &PathBuf)| matches(file, path, cut).then_some(index);
+        files.iter().enumerate().filter_map(of).collect()
+    }
+
+    /// The places of the points that this call is.
+    pub(super) fn called(&self, number: u32, k: u64) -> Vec<usize> {
+        let Self::Calls(calls) = self else { return Vec::new() };
+        let of = |(index, call): (usize, &CallPoint)| (*call == CallPoint { number, k }).then_some(index);
+        calls.iter().enumerate().filter_map(of).collect()
+    }
+}
+
+/// Whether an opened path may be the file: one of them is the end of the other, component by component, as
+/// programs open files relative to folders. So the bare name of a file matches in whichever folder it is. Of a
+/// path that is cut the first component is not looked at.
+#[must_use]
+pub fn matches(file: &Path, opened: &Path, cut: bool) -> bool {
+    let here = |part: &Component<'_>| *part != Component::CurDir;
+    let mut opened: Vec<_> = opened.components().filter(here).collect();
+    if cut && !opened.is_empty() {
+        opened.remove(0);
+    }
+    let mut both = file.components().filter(here).rev().zip(opened.iter().rev().copied());
+    let named = opened.last().is_some_and(|name| file.file_name() == Some(name.as_os_str()));
+    named && both.all(|(file, opened)| file == opened)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_the_end_of_what_was_opened_or_the_other_way_round() {
+        let is = |file: &str, opened: &str| matches(Path::new(file), Path::new(opened), false);
+        assert!(is("a/b/c", "/root/a/b/c") && is("/root/a/b/c", "b/c") && is("a/b/c", "c") && is("c", "./c"));
+        assert!(is("./a/c", "/root/a/./c"));
+        assert!(!is("a/b/c", "a/x/c") && !is("a/b/c", "a/b/d") && !is("b/c", "xb/c"));
+        // An absolute path is the whole of it.
+        assert!(!is("/b/c", "/a/b/c") && !is("/a/b/c", "/b/c") && !is("c", "/") && !is("c", ".."));
+        let cut = |file: &str, opened: &str| matches(Path::new(file), Path::new(opened), true);
+        assert!(cut("/root/a/b/c", "oot/a/b/c") && !cut("/root/a/b/c", "oot/b/b/c"));
+    }
+}

@@ -1,0 +1,200 @@
+use std::fs;
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::thread;
+
+use netfathom_sys::capability;
+use netfathom_testkit::{privileged, skipped};
+use tempfile::TempDir;
+
+use super::*;
+
+const LONG: Duration = Duration::from_secs(60);
+static NEVER: AtomicBool = AtomicBool::new(false);
+const BURN: &str = "i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done";
+
+fn shell(script: &str, folder: &Path) -> Command {
+    let mut command = Command::new("sh");
+    command.args(["-c", script]).stdout(Stdio::null()).current_dir(folder);
+    command
+}
+
+/// By all means that work here.
+fn each(test: &str, points: &Points) -> Vec<Watch> {
+    let mut watches = Vec::new();
+    for means in [Means::Tracepoints, Means::Notification] {
+        match Watch::choose(points, Some(means), false) {
+            Ok((watch, None)) => watches.push(watch),
+            Ok((_, Some(left_out))) => panic!("{left_out}"),
+            Err(e) => skipped(test, &e.to_string()),
+        }
+    }
+    watches
+}
+
+fn observe(watch: &mut Watch, command: &mut Command, armed: bool) -> Observed {
+    let child = watch.start(command, armed).unwrap();
+    assert_eq!(watch.wait(&child, LONG, &NEVER).unwrap(), Waited::Ended);
+    let observed = watch.finish(child).unwrap();
+    let times = [observed.started_ns].into_iter().chain(observed.marks.iter().map(|mark| mark.at_ns));
+    assert!(times.chain([observed.ended_ns]).is_sorted(), "{observed:?}");
+    assert!(observed.exec_ns.is_none_or(|at_ns| at_ns > observed.started_ns && at_ns < observed.ended_ns));
+    assert_eq!(observed.exec_ns.is_some(), watch.means() == Means::Tracepoints);
+    observed
+}
+
+fn places(observed: &Observed) -> Vec<usize> {
+    observed.marks.iter().map(|mark| mark.index).collect()
+}
+
+fn files(names: impl IntoIterator<Item = String>) -> TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    for name in names {
+        let file = folder.path().join(name);
+        fs::create_dir_all(file.parent().unwrap()).unwrap();
+        fs::write(file, "x").unwrap();
+    }
+    folder
+}
+
+#[test]
+fn all_means_find_the_same_six_of_twelve_thousand_opens() {
+    let names: Vec<String> = (0..12_000).map(|n| format!("tree/f{n}")).collect();
+    let folder = files(names.iter().cloned().chain(["other/f40".into(), "other/f11999".into()]));
+    fs::write(folder.path().join("list"), format!("other/f40\n{}\nother/f11999", names.join("\n"))).unwrap();
+    let named = [11_999, 40, 2_000, 9_000, 9_001, 11_998];
+    let mut points: Vec<_> = named.iter().map(|n| PathBuf::from(format!("tree/f{n}"))).collect();
+    // Both sides of how a file may be told.
+    points[1] = folder.path().join("tree/f40");
+    let points = Points::Opens(points);
+    for mut watch in each("marks by all means", &points) {
+        let tar = || shell("tar -cf - -T list | cat > all", folder.path());
+        let observed = observe(&mut watch, &mut tar(), true);
+        assert!(observed.status.success());
+        assert_eq!((places(&observed), observed.lost), (vec![1, 2, 3, 4, 5, 0], 0), "{}", watch.means());
+        let control = observe(&mut watch, &mut tar(), false);
+        assert_eq!((places(&control), control.lost), (vec![], 0));
+        // Each again, and each time.
+        let twice = observe(&mut watch, &mut shell("cat tree/f40 tree/f2000 tree/f40", folder.path()), true);
+        assert_eq!(places(&twice), [1, 2, 1]);
+    }
+}
+
+#[test]
+fn the_kth_call_of_the_whole_benchmark_is_the_same_by_all_means() {
+    let folder = files([]);
+    // write(2)
+    let number = if cfg!(target_arch = "aarch64") { 64 } else { 1 };
+    let points = [2_000, 1, 1_001, 2_001].map(|k| CallPoint { number, k }).to_vec();
+    for mut watch in each("calls by all means", &Points::Calls(points)) {
+        let dd = "dd if=/dev/zero of=/dev/null bs=1 count=1000 status=none";
+        let observed = observe(&mut watch, &mut shell(&format!("{dd}; {dd}"), folder.path()), true);
+        assert_eq!((places(&observed), observed.lost), (vec![1, 2, 0], 0), "{}", watch.means());
+    }
+}
+
+#[test]
+fn without_privilege_there_are_marks_and_what_is_missing_is_said() {
+    let folder = files(["known".into()]);
+    let points = Points::Opens(vec!["known".into()]);
+    // Capabilities are a thread's; the others keep theirs.
+    let unprivileged = || {
+        capability::drop_all().unwrap();
+        let Err(WatchError::Means { means: Means::Tracepoints, .. }) =
+            Watch::choose(&points, Some(Means::Tracepoints), false)
+        else {
+            panic!("tracepoints without privilege");
+        };
+        let (ends, why) = Watch::choose(&Points::Ends, None, false).unwrap();
+        assert!(ends.means() == Means::Ends && why.unwrap().contains("no tracepoints"));
+        let (mut watch, why) = Watch::choose(&points, None, false).unwrap();
+        assert!(why.unwrap().contains("no tracepoints"));
+        if watch.means() == Means::Ends {
+            return skipped("marks without privilege", "seccomp does not notify here");
+        }
+        let observed = observe(&mut watch, &mut shell("cat known", folder.path()), true);
+        assert_eq!((places(&observed), observed.lost), (vec![0], 0));
+    };
+    thread::scope(|scope| scope.spawn(unprivileged).join().unwrap());
+}
+
+#[test]
+fn what_a_benchmark_leaves_behind_goes_on() {
+    let folder = files(["known".into()]);
+    for mut watch in each("what is left behind", &Points::Opens(vec!["known".into()])) {
+        let script = "(while [ ! -e go ]; do sleep 0.02; done; cat known > copy; rm go) &";
+        let observed = observe(&mut watch, &mut shell(script, folder.path()), true);
+        assert!(observed.marks.is_empty());
+        drop(watch);
+        fs::write(folder.path().join("go"), "").unwrap();
+        let until = Instant::now() + LONG;
+        while folder.path().join("go").exists() && Instant::now() < until {
+            thread::sleep(Duration::from_millis(5));
+        }
+        assert_eq!(fs::read(folder.path().join("copy")).unwrap(), b"x");
+        fs::remove_file(folder.path().join("copy")).unwrap();
+    }
+}
+
+#[test]
+fn a_benchmark_that_does_not_end_is_the_callers() {
+    let folder = files(["known".into()]);
+    let points = Points::Opens(vec!["known".into()]);
+    let ends = Watch::choose(&Points::Ends, Some(Means::Ends), false).unwrap().0;
+    for mut watch in each("what does not end", &points).into_iter().chain([ends]) {
+        let missing = watch.start(&mut Command::new("/nowhere/at/all"), true).unwrap_err();
+        assert_eq!(missing.kind(), io::ErrorKind::NotFound);
+        let child = watch.start(&mut shell("cat known; exec sleep 60", folder.path()), true).unwrap();
+        let limit = Duration::from_millis(450);
+        let began = Instant::now();
+        assert_eq!(watch.wait(&child, limit, &NEVER).unwrap(), Waited::TimeUp);
+        assert!(began.elapsed() >= limit);
+        assert_eq!(watch.wait(&child, LONG, &AtomicBool::new(true)).unwrap(), Waited::Stopped);
+        Process::open(child.id()).unwrap().signal(9).unwrap();
+        let observed = watch.finish(child).unwrap();
+        assert_eq!(observed.status.signal(), Some(9));
+        assert!(Duration::from_nanos(observed.ended_ns - observed.started_ns) >= limit);
+        assert_eq!(places(&observed).len(), usize::from(watch.means() != Means::Ends));
+    }
+}
+
+#[test]
+fn what_a_parent_is_told_is_no_more_than_it_knows() {
+    let folder = files([]);
+    let (mut watch, left_out) = Watch::choose(&Points::Ends, Some(Means::Ends), false).unwrap();
+    assert_eq!(left_out, None);
+    let alone = observe(&mut watch, &mut shell(BURN, folder.path()), true).spent;
+    assert!(alone.ran_ns.unwrap() > 0 && alone.waited_ns.is_some() && alone.threads.is_none(), "{alone:?}");
+    // The wait of another process is nowhere.
+    let two = observe(&mut watch, &mut shell(&format!("({BURN}) & {BURN}; wait"), folder.path()), true).spent;
+    assert!(two.ran_ns > alone.ran_ns && two.waited_ns.is_none(), "{two:?}");
+    // Less than what this process has itself, and more.
+    let large = "head -c 512M /dev/zero | tail -n 1";
+    let large = observe(&mut watch, &mut shell(large, folder.path()), true).spent;
+    assert!(large.peak_rss_bytes.is_some_and(|peak| peak >= 512 << 20), "{large:?}");
+    assert_eq!(alone.peak_rss_bytes, None);
+    if !privileged("what tracepoints know more") {
+        return;
+    }
+    let (mut watch, left_out) = Watch::choose(&Points::Ends, None, false).unwrap();
+    assert_eq!((watch.means(), left_out), (Means::Tracepoints, None));
+    let mut beside = watch.start_beside(&mut shell(BURN, folder.path())).unwrap();
+    let two = observe(&mut watch, &mut shell(&format!("({BURN}) & {BURN}; wait"), folder.path()), true).spent;
+    beside.wait().unwrap();
+    let beside = watch.spent_beside().unwrap();
+    assert_eq!((two.threads, two.missing_threads, beside.threads), (Some(2), Some(0), Some(1)));
+    assert!(two.waited_ns.is_some() && two.ran_ns > beside.ran_ns, "{two:?} {beside:?}");
+}
+
+#[test]
+fn points_that_cannot_be_are_refused() {
+    let call = |number, k| Points::Calls(vec![CallPoint { number, k }]);
+    let files = |files: &[&str]| Points::Opens(files.iter().map(PathBuf::from).collect());
+    for points in [files(&["a/.."]), files(&[]), files(&["a"; 65]), call(1, 0)] {
+        let refused = Watch::choose(&points, None, false);
+        assert!(matches!(refused, Err(WatchError::Points(_))), "{points:?}");
+    }
+    let execve = call(notify::EXECS[0], 1);
+    assert!(matches!(Watch::choose(&execve, Some(Means::Notification), false), Err(WatchError::Points(_))));
+}

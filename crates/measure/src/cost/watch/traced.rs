@@ -1,0 +1,114 @@
+//! Marks by tracepoints.
+
+use std::io;
+use std::time::Duration;
+
+use netfathom_bpf::tree::{CallTimes, Tree, TreeError, Trees, Watching, What};
+
+use super::points::Points;
+use super::{Reached, Spent};
+
+/// How long the kernel may take to let go of threads that have ended.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// The kernel programs, for all starts of a benchmark.
+pub(super) struct Traced {
+    trees: Trees,
+    calls: Vec<(u32, u64)>,
+    seen: Seen,
+}
+
+/// What the programs told of one start.
+#[derive(Default)]
+struct Seen {
+    exec_ns: Option<u64>,
+    marks: Vec<Reached>,
+    ended_ns: Option<u64>,
+}
+
+/// What became of a benchmark that was followed.
+pub(super) struct Told {
+    pub exec_ns: Option<u64>,
+    pub marks: Vec<Reached>,
+    pub ended_ns: Option<u64>,
+    pub spent: Spent,
+    pub lost: u64,
+}
+
+impl Traced {
+    pub fn attach(points: &Points, record_calls: bool) -> Result<Self, TreeError> {
+        let watching = Watching { opens: points.names(), calls: points.calls(), record_calls };
+        let trees = Trees::attach(&watching)?;
+        Ok(Self { trees, calls: watching.calls, seen: Seen::default() })
+    }
+
+    /// The next child of the calling thread is the benchmark.
+    pub fn expect(&mut self, armed: bool) -> io::Result<()> {
+        self.trees.reset(Tree::Benchmark).map_err(io::Error::other)?;
+        self.trees.arm(armed).map_err(io::Error::other)?;
+        self.seen = Seen::default();
+        self.trees.adopt_next_child(Tree::Benchmark);
+        Ok(())
+    }
+
+    /// Nothing came of it.
+    pub fn expect_no_more(&self) {
+        self.trees.adopt_no_child(Tree::Benchmark);
+    }
+
+    /// Takes what has come so far out of the kernel's memory, so that it does not fill.
+    pub fn drain(&mut self, points: &Points) -> io::Result<()> {
+        for event in self.trees.events().map_err(io::Error::other)? {
+            let reached = match event.what {
+                What::Executed { root: true, .. } => {
+                    self.seen.exec_ns.get_or_insert(event.at_ns);
+                    continue;
+                }
+                What::Executed { .. } => continue,
+                What::Ended => {
+                    self.seen.ended_ns = Some(event.at_ns);
+                    continue;
+                }
+                What::Opened { path, cut, .. } => points.opened(&path, cut),
+                What::Called { which } => {
+                    self.calls.get(which).map(|&(number, k)| points.called(number, k)).unwrap_or_default()
+                }
+            };
+            self.seen.marks.extend(reached.into_iter().map(|index| Reached { index, at_ns: event.at_ns }));
+        }
+        Ok(())
+    }
+
+    /// All of it, after the benchmark was reaped.
+    pub fn tell(&mut self, points: &Points) -> io::Result<Told> {
+        // What is missing after it is told with the rest.
+        let _ = self.trees.settle(Tree::Benchmark, PATIENCE);
+        self.drain(points)?;
+        let Seen { exec_ns, mut marks, ended_ns } = std::mem::take(&mut self.seen);
+        marks.sort_by_key(|mark| mark.at_ns);
+        let lost = self.trees.lost();
+        let lost = lost.events + lost.threads + lost.unread_paths;
+        Ok(Told { exec_ns, marks, ended_ns, spent: self.trees.spent(Tree::Benchmark).into(), lost })
+    }
+
+    /// The benchmark's system calls, where they are recorded.
+    pub fn calls(&self) -> io::Result<Vec<CallTimes>> {
+        Ok(self.trees.recorded(Tree::Benchmark).map_err(io::Error::other)?.calls)
+    }
+
+    /// The next child of the calling thread is the program beside the benchmark.
+    pub fn expect_beside(&self) -> io::Result<()> {
+        self.trees.reset(Tree::UnderTest).map_err(io::Error::other)?;
+        self.trees.adopt_next_child(Tree::UnderTest);
+        Ok(())
+    }
+
+    pub fn expect_no_more_beside(&self) {
+        self.trees.adopt_no_child(Tree::UnderTest);
+    }
+
+    pub fn spent_beside(&self) -> Spent {
+        let _ = self.trees.settle(Tree::UnderTest, PATIENCE);
+        self.trees.spent(Tree::UnderTest).into()
+    }
+}

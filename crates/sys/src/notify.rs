@@ -1,0 +1,188 @@
+//! Being told of some system calls of a program and of all it starts, before the kernel makes them: a
+//! seccomp filter that notifies (SECCOMP_RET_USER_NOTIF, Linux 5.5). No privilege is needed.
+//!
+//! Each such call waits until a thread of ours has looked at it and told the kernel to go on: two switches
+//! of threads ([`cost`] measures them). Other calls pass the filter, which takes some ten instructions.
+//!
+//! What it changes for the program: without CAP_SYS_ADMIN no_new_privs is set, so that programs with the
+//! set-user-ID bit (sudo, ping) do not get another user's rights; and the program cannot have a
+//! notifying filter of its own (EBUSY), as container runtimes want it. 32-bit programs are not seen. Before
+//! Linux 5.19 a signal during a notification has the call begin, and be told, once more.
+//!
+//! The thread answers until the last process with the filter has ended, also after [`Notifier`] was
+//! dropped. If this process is killed, nobody is left waiting: calls that wait and later ones fail with ENOSYS.
+
+use std::fs::File;
+use std::io;
+use std::os::fd::{AsRawFd, FromRawFd, IntoRawFd, OwnedFd};
+use std::os::unix::net::UnixStream;
+use std::os::unix::process::CommandExt;
+use std::panic::resume_unwind;
+use std::process::Command;
+use std::sync::atomic::{AtomicI32, Ordering::Acquire, Ordering::Release};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+mod filter;
+mod listener;
+mod pass;
+#[cfg(test)]
+mod tests;
+
+use self::filter::Filter;
+pub use self::listener::Call;
+use self::listener::Listener;
+use crate::clock;
+
+/// The calls of this architecture that open a file, and which argument is its path, 0 being the first. A file that
+/// io_uring opens is opened by none of them.
+pub const OPENS: &[(u32, usize)] = &[
+    #[cfg(target_arch = "x86_64")]
+    (libc::SYS_open as u32, 0),
+    #[cfg(target_arch = "x86_64")]
+    (libc::SYS_creat as u32, 0),
+    (libc::SYS_openat as u32, 1),
+    (libc::SYS_openat2 as u32, 1),
+];
+
+/// The calls that put another program in place.
+pub const EXECS: &[u32] = &[libc::SYS_execve as u32, libc::SYS_execveat as u32];
+
+/// Answers the notifications of a program and of all it starts.
+#[derive(Debug)]
+pub struct Notifier {
+    /// Ends the wait for a program that never starts.
+    receiving: UnixStream,
+    thread: JoinHandle<()>,
+}
+
+impl Notifier {
+    /// Has the programs that this command starts notify of these system calls, by their numbers on this
+    /// architecture, up to 128. `told` is called for each, in a thread of its own, while the call waits; it must
+    /// not panic. The first is the execve(2) that puts the program in place, if that is among them.
+    ///
+    /// It adds to the command: start it once. Have it done after everything else between fork and exec that
+    /// makes any of these calls.
+    ///
+    /// # Errors
+    /// What the kernel refused, numbers that cannot be notified of, or no filter for this architecture. If it is
+    /// the program's fork that cannot have the filter, starting it fails.
+    pub fn of(
+        command: &mut Command,
+        numbers: &[u32],
+        told: impl FnMut(&Call<'_>) + Send + 'static,
+    ) -> io::Result<Self> {
+        let filter = Filter::new(numbers)?;
+        let (passing, receiving) = UnixStream::pair()?;
+        let theirs = receiving.try_clone()?;
+        let answer = move || {
+            // A program that did not start passes nothing.
+            if let Ok(listener) = pass::receive(&theirs) {
+                drop(theirs);
+                Listener::new(listener).answer(told);
+            }
+        };
+        let thread = thread::Builder::new().name("notifications".into()).spawn(answer)?;
+        let before_exec = move || {
+            let listener = filter.install()?;
+            pass::send(&passing, listener.as_raw_fd(), filter.passes_by())
+        };
+        // SAFETY: the closure makes system calls and allocates nothing.
+        unsafe { command.pre_exec(before_exec) };
+        Ok(Self { receiving, thread })
+    }
+
+    /// Whether nobody is left who could notify. It is after the end of the last process that the program
+    /// started, however far from it.
+    #[must_use]
+    pub fn is_over(&self) -> bool {
+        self.thread.is_finished()
+    }
+}
+
+impl Drop for Notifier {
+    fn drop(&mut self) {
+        // The thread that waits for a listener ends by it; one that has it does not need the socket. It
+        // fails if the other end is gone, which does the same.
+        let _ = self.receiving.shutdown(std::net::Shutdown::Both);
+    }
+}
+
+/// Runs `work` in a thread whose calls of these numbers notify, and answers them here. They must not be
+/// those by which a thread ends.
+///
+/// # Errors
+/// What the kernel refused: notifications do not work here.
+pub fn in_a_thread<T: Send>(
+    numbers: &[u32],
+    told: impl FnMut(&Call<'_>),
+    work: impl FnOnce() -> T + Send,
+) -> io::Result<T> {
+    /// How often it is looked whether the filter is there: waking us may be what it notifies of.
+    const LOOK: Duration = Duration::from_micros(100);
+    let filter = Filter::new(numbers)?;
+    let passed = AtomicI32::new(-1);
+    thread::scope(|scope| {
+        let thread = scope.spawn(|| {
+            let listener = filter.install()?;
+            passed.store(listener.into_raw_fd(), Release);
+            Ok(work())
+        });
+        while passed.load(Acquire) < 0 && !thread.is_finished() {
+            thread::sleep(LOOK);
+        }
+        match passed.load(Acquire) {
+            ..0 => {}
+            // SAFETY: the thread gave the descriptor away by this number, which is taken once.
+            number => Listener::new(unsafe { OwnedFd::from_raw_fd(number) }).answer(told),
+        }
+        thread.join().unwrap_or_else(|panic| resume_unwind(panic))
+    })
+}
+
+/// What an opened file costs a program that is observed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cost {
+    /// An openat(2) and the close of what it opened, unobserved: the median, in nanoseconds.
+    pub alone_ns: u64,
+    /// The same while each openat notifies and its path is read, likewise.
+    pub observed_ns: u64,
+}
+
+/// Measures what observing costs on this machine, now: rounds of both kinds in turn, in one thread each.
+///
+/// # Errors
+/// If notifications do not work here.
+pub fn cost(rounds: usize) -> io::Result<Cost> {
+    let open = || {
+        let before = clock::monotonic_ns();
+        drop(File::open("/dev/null"));
+        clock::monotonic_ns() - before
+    };
+    let openat = libc::SYS_openat as u32;
+    let (mut alone, mut observed) = (Vec::new(), Vec::new());
+    // Turns of a hundred, so that both have the same of what else happens.
+    for _ in 0..rounds.div_ceil(100) {
+        alone.extend((0..100).map(|_| open()));
+        let read = |call: &Call<'_>| drop(call.path(1));
+        observed.extend(in_a_thread(&[openat], read, || (0..100).map(|_| open()).collect::<Vec<_>>())?);
+    }
+    let median = |times: &mut Vec<u64>| {
+        times.sort_unstable();
+        times.get(times.len() / 2).copied().unwrap_or(0)
+    };
+    Ok(Cost { alone_ns: median(&mut alone), observed_ns: median(&mut observed) })
+}
+
+/// Tries whether a thread can have its calls notified.
+///
+/// # Errors
+/// Why not: ENOSYS or EINVAL before Linux 5.5, EBUSY if something listens already, EPERM or EACCES where
+/// a filter forbids it.
+pub fn probe() -> io::Result<()> {
+    let mut seen = 0;
+    // SAFETY: no arguments, and it cannot fail.
+    let ask = || unsafe { libc::getppid() };
+    in_a_thread(&[libc::SYS_getppid as u32], |_| seen += 1, ask)?;
+    if seen == 1 { Ok(()) } else { Err(io::Error::other(format!("one call made {seen} notifications"))) }
+}
