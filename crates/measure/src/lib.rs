@@ -3,6 +3,7 @@
 pub mod accounting;
 pub mod capacity;
 pub mod capture;
+pub mod cost;
 pub mod environment;
 pub mod error;
 pub mod host;

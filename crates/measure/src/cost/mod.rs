@@ -1,0 +1,6 @@
+//! What a program takes from all others: benchmarks with marks, and a burner of known intensity
+//! that the ruler is proved with.
+
+pub mod benchmark;
+
+pub mod workplace;
