@@ -65,8 +65,7 @@ fn offline(args: &CostArgs) -> Result<ExitCode> {
     let Some(result) = output::understood(cost::sequences(&paths).map_err(Into::into)) else {
         return Ok(exit::USAGE.into());
     };
-    let made = |_: &mut _, _: &_| Ok(offline_run(result));
-    kept(args, plans::fresh_seed()).make(made)
+    kept(args, plans::fresh_seed()).make(|_, _| Ok(offline_run(result)))
 }
 
 fn offline_run(result: CostResult) -> Progressed<CostResult> {

@@ -10,6 +10,7 @@ pub mod benchmark;
 mod blocks;
 mod conditions;
 pub mod error;
+pub mod guard;
 mod judge;
 pub mod light;
 mod load;
@@ -24,6 +25,7 @@ mod summary;
 mod trial;
 pub mod watch;
 mod workload;
+pub mod workplace;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -43,6 +45,7 @@ use crate::observer::{Observer, Progressed, Step};
 use conditions::Compared;
 use error::{CostError, step};
 use load::Load;
+use machine::Machine;
 use program::Context;
 use trial::{Place, Stage};
 use workload::Workload;
@@ -217,7 +220,7 @@ fn benchmark(workload: &dyn Workload) -> CostBenchmark {
         trials: Vec::new(),
         comparisons: Vec::new(),
         calls: Vec::new(),
-        absent: workload.absent(),
+        absent: workload.absent().into_iter().chain(Machine::absent()).collect(),
     }
 }
 

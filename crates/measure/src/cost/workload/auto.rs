@@ -28,7 +28,7 @@ const MOST_CALLS: usize = 200;
 /// # Errors
 /// If it cannot be recorded, or no call is the same twice.
 pub fn choose(
-    command: &dyn Fn() -> Command,
+    command: &(dyn Fn() -> Command + Sync),
     home: Option<Arc<Namespace>>,
     cpus: &[usize],
     stop: &AtomicBool,
@@ -52,7 +52,7 @@ pub fn choose(
 
 fn record(
     trees: &Trees,
-    command: &dyn Fn() -> Command,
+    command: &(dyn Fn() -> Command + Sync),
     home: Option<&Namespace>,
     cpus: &[usize],
     stop: &AtomicBool,

@@ -87,7 +87,10 @@ impl Maker<'_> {
 
     fn light(&self, names: &[String], phase_ns: u64) -> Result<Started, CostError> {
         let phase = |name: &String| {
-            light::phase(name).ok_or_else(|| CostError::Benchmark(format!("--phases: {}", light::unknown(name))))
+            let known: Vec<&str> = light::PHASES.iter().map(|phase| phase.name).collect();
+            light::phase(name).ok_or_else(|| {
+                CostError::Benchmark(format!("--phases {name}: there is none of that name; choose from {}", known.join(", ")))
+            })
         };
         let phases: Vec<&'static Phase> = if names.is_empty() {
             light::PHASES.iter().collect()
@@ -138,7 +141,7 @@ impl Maker<'_> {
     fn started(
         &self,
         about: String,
-        command: Box<dyn Fn() -> Command>,
+        command: Box<dyn Fn() -> Command + Sync>,
         points: Points,
         names: Vec<String>,
     ) -> Result<Started, CostError> {

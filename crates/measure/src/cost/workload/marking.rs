@@ -8,12 +8,13 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use netfathom_mark::listen::{Listener, Mark, find};
+use netfathom_mark::listen::{ListenError, Listener, Mark};
 use netfathom_model::record::Condition;
 use netfathom_sys::clock::monotonic_ns;
+use netfathom_sys::process::named;
 
 use super::{Outcome, Workload};
-use crate::cost::error::CostError;
+use crate::cost::error::{CostError, step};
 
 /// How often the ring is emptied: it holds 65,536 marks.
 const DRAIN: Duration = Duration::from_millis(5);
@@ -38,8 +39,7 @@ impl Marking {
     /// # Errors
     /// If there is none, or several, or it cannot be listened to.
     pub fn new(name: &str, process: &str, window_ns: u64) -> Result<Self, CostError> {
-        let told = |error: netfathom_mark::listen::ListenError| CostError::Benchmark(format!("--marks-from: {error}"));
-        let pid = find(process).map_err(told)?;
+        let pid = one_process(process)?;
         // Whether it can be is to be known before anything else is done.
         Listener::of_process(pid).map_err(told)?;
         let window = Duration::from_nanos(window_ns);
@@ -48,7 +48,6 @@ impl Marking {
 
     /// What it does for a while: its spans by kind, and from when to when.
     fn watch(&mut self, stop: &AtomicBool) -> Result<(Spans, (u64, u64)), CostError> {
-        let told = |error: netfathom_mark::listen::ListenError| CostError::Benchmark(format!("--marks-from: {error}"));
         let mut listener = Listener::of_process(self.pid).map_err(told)?;
         let (from_ns, began) = (monotonic_ns(), Instant::now());
         let mut spans = Spans::default();
@@ -66,6 +65,24 @@ impl Marking {
     }
 }
 
+fn told(error: ListenError) -> CostError {
+    CostError::Benchmark(format!("--marks-from: {error}"))
+}
+
+/// Of a number or a name.
+fn one_process(process: &str) -> Result<u32, CostError> {
+    if let Ok(pid) = process.parse() {
+        return Ok(pid);
+    }
+    match named(process).map_err(step("look at the processes in /proc"))?.as_slice() {
+        [pid] => Ok(*pid),
+        [] => Err(CostError::Benchmark(format!("--marks-from {process}: no process has that name"))),
+        several => Err(CostError::Benchmark(format!(
+            "--marks-from {process}: several processes have that name, {several:?}: give the number of one"
+        ))),
+    }
+}
+
 /// Times from mark to mark.
 #[derive(Default)]
 struct Spans {
@@ -80,10 +97,10 @@ impl Spans {
         let Some(before) = self.last.insert(thread, mark.clone()) else { return };
         let kind = (before.name, mark.name);
         let took_ns = mark.at_ns.saturating_sub(before.at_ns);
-        match self.kinds.iter_mut().find(|(known, ..)| *known == kind) {
-            Some((_, count, sum_ns)) => (*count, *sum_ns) = (*count + 1, *sum_ns + took_ns),
-            None if self.kinds.len() < MOST_KINDS => self.kinds.push((kind, 1, took_ns)),
-            None => {}
+        if let Some((_, count, sum_ns)) = self.kinds.iter_mut().find(|(known, ..)| *known == kind) {
+            (*count, *sum_ns) = (*count + 1, *sum_ns + took_ns);
+        } else if self.kinds.len() < MOST_KINDS {
+            self.kinds.push((kind, 1, took_ns));
         }
     }
 
@@ -119,7 +136,7 @@ impl Workload for Marking {
 
     fn learn(&mut self, stop: &AtomicBool) -> Result<(), CostError> {
         let (spans, _) = self.watch(stop)?;
-        let often = |&(_, count, sum_ns): &&((String, String), u64, u64)| count >= LEAST_SPANS && sum_ns > 0;
+        let often = |(_, count, sum_ns): &&((String, String), u64, u64)| *count >= LEAST_SPANS && *sum_ns > 0;
         self.kinds = spans.kinds.iter().filter(often).map(|(kind, ..)| kind.clone()).collect();
         if self.kinds.is_empty() && !stop.load(Relaxed) {
             return Err(CostError::Benchmark(format!(

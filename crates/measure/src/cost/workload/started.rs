@@ -45,7 +45,7 @@ pub struct Started {
     /// What it does, in one sentence.
     pub about: String,
     /// Makes the command anew.
-    pub command: Box<dyn Fn() -> Command>,
+    pub command: Box<dyn Fn() -> Command + Sync>,
     /// What it finds, and what puts that as it was.
     pub state: State,
     /// Where its marks come from.
@@ -106,7 +106,7 @@ impl Started {
         // Who is left is no part of it any more; who was not done has to be ended.
         family.end(if waited == Waited::Ended { GRACE } else { Duration::ZERO })?;
         let observed = self.watches[at].1.finish(child).map_err(step("observe the benchmark"))?;
-        let marks = self.marks(marks, &observed);
+        let marks = self.named(marks, &observed);
         let calls = if self.own { self.watches[at].1.calls().map_err(step("read its system calls"))? } else { Vec::new() };
         Ok(Ran { observed, marks, counters: amounts_of_counters(&counters), calls, said: output.said(), waited })
     }
@@ -147,14 +147,14 @@ impl Started {
         Ok((waited, marks.into_iter().map(|mark| Reached { name: mark.name, at_ns: mark.at_ns }).collect()))
     }
 
-    fn marks(&self, emitted: Vec<Reached>, observed: &Observed) -> Vec<Reached> {
+    fn named(&self, emitted: Vec<Reached>, observed: &Observed) -> Vec<Reached> {
         match &self.source {
             Source::Emitted(_) => emitted,
             Source::Points(names) => {
-                let named = |mark: &crate::cost::watch::Reached| {
+                let name_of = |mark: &crate::cost::watch::Reached| {
                     Some(Reached { name: names.get(mark.index)?.clone(), at_ns: mark.at_ns })
                 };
-                observed.marks.iter().filter_map(named).collect()
+                observed.marks.iter().filter_map(name_of).collect()
             }
         }
     }

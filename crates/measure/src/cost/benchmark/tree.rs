@@ -1,0 +1,224 @@
+//! A tree of files like a source tree, for `tar` to read: with files planted in it, the opening of
+//! which is seen from outside (Qian and Wang 2006 planted six into 12,700 entries of 187 MB).
+
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+
+use netfathom_model::random::SplitMix64;
+use netfathom_sys::{file, page_cache};
+
+use super::super::workplace::Workplace;
+
+mod content;
+mod error;
+mod layout;
+
+use content::Pool;
+pub use error::TreeError;
+use layout::Entry;
+
+/// Planted files.
+pub const MARKS: usize = 6;
+/// The fewest entries that have room for the marks.
+pub const FEWEST_ENTRIES: u32 = 60;
+/// The most: what a run can make in bearable time.
+pub const MOST_ENTRIES: u32 = 10_000_000;
+/// Files that [`Tree::resident_share`] looks at.
+const SAMPLE: usize = 512;
+
+/// The kind of a tree's directory.
+const KIND: &str = "tree";
+
+/// How big a tree is, and what it is drawn from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shape {
+    /// Files and directories, without the root, from [`FEWEST_ENTRIES`] to [`MOST_ENTRIES`].
+    pub entries: u32,
+    /// Bytes of all files; at least a hundred an entry.
+    pub bytes: u64,
+    /// The same tree each time.
+    pub seed: u64,
+}
+
+impl Shape {
+    /// As big as the paper's.
+    #[must_use]
+    pub fn paper(seed: u64) -> Self {
+        Self { entries: 12_700, bytes: 187_000_000, seed }
+    }
+
+    /// A part of it, with files of the same sizes, or as small as one can be.
+    #[must_use]
+    pub fn scaled(self, share: f64) -> Self {
+        let entries = ((f64::from(self.entries) * share).round() as u32).clamp(FEWEST_ENTRIES, MOST_ENTRIES);
+        let bytes = (self.bytes as f64 * share).round() as u64;
+        Self { entries, bytes: bytes.max(100 * u64::from(entries)), ..self }
+    }
+}
+
+/// A planted file.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Mark {
+    /// Its name, which no other file of the tree has.
+    pub name: String,
+    /// Where it is.
+    pub path: PathBuf,
+    /// The share of the tree's bytes that is read before it.
+    pub bytes_before: f64,
+}
+
+/// A tree on a disk, removed when it is dropped.
+#[derive(Debug)]
+pub struct Tree {
+    place: Workplace,
+    shape: Shape,
+    entries: Vec<Entry>,
+}
+
+impl Tree {
+    /// Makes a tree in a directory of its own below `parent`, and writes it to the disk, so that no
+    /// run has to. Trees that killed runs left there are removed first.
+    ///
+    /// `progress` hears how many bytes are written, and may break off.
+    ///
+    /// # Errors
+    /// When there is not room enough, or the disk refuses: nothing stays then.
+    pub fn create(
+        parent: &Path,
+        shape: &Shape,
+        progress: &mut dyn FnMut(u64) -> ControlFlow<()>,
+    ) -> Result<Self, TreeError> {
+        let least_bytes = 100 * u64::from(shape.entries);
+        if !(FEWEST_ENTRIES..=MOST_ENTRIES).contains(&shape.entries) || shape.bytes < least_bytes {
+            return Err(TreeError::Shape(*shape));
+        }
+        let refused = |source| TreeError::Refused { path: parent.to_owned(), source };
+        let place = Workplace::create(parent, KIND).map_err(refused)?;
+        let tree = Self { entries: layout::entries(shape), shape: *shape, place };
+        tree.check_room(&file::room(parent).map_err(refused)?, parent)?;
+        tree.write(progress)?;
+        tree.settle()?;
+        Ok(tree)
+    }
+
+    fn check_room(&self, room: &file::Room, parent: &Path) -> Result<(), TreeError> {
+        // A directory takes a block, as a file's end does.
+        let blocks = |entry: &Entry| entry.bytes.unwrap_or(1).div_ceil(room.block_bytes.max(1));
+        let needed_bytes = self.entries.iter().map(blocks).sum::<u64>() * room.block_bytes;
+        let entries = self.entries.len() as u64;
+        let full = needed_bytes > room.free_bytes || room.free_entries.is_some_and(|free| entries > free);
+        if !full {
+            return Ok(());
+        }
+        Err(TreeError::NoRoom { path: parent.to_owned(), needed_bytes, entries, room: *room })
+    }
+
+    fn write(&self, progress: &mut dyn FnMut(u64) -> ControlFlow<()>) -> Result<(), TreeError> {
+        let pool = Pool::new(self.shape.seed);
+        let mut random = SplitMix64::new(self.shape.seed.rotate_left(32));
+        let mut written = 0;
+        for entry in &self.entries {
+            let path = self.root().join(&entry.path);
+            let made = match entry.bytes {
+                None => fs::create_dir(&path),
+                Some(bytes) => write_file(&path, pool.pieces(bytes, &mut random)),
+            };
+            made.map_err(|source| TreeError::Refused { path, source })?;
+            written += entry.bytes.unwrap_or(0);
+            if progress(written).is_break() {
+                return Err(TreeError::Stopped);
+            }
+        }
+        Ok(())
+    }
+
+    /// Has the disk take what was written, and reads a byte of each file: the file system may note
+    /// when a file was first read, which is not to fall into a run.
+    fn settle(&self) -> Result<(), TreeError> {
+        self.each_file(|file| page_cache::write_back(file, false))?;
+        self.each_file(|file| page_cache::write_back(file, true))?;
+        self.each_file(|mut file| io::Read::read(&mut file, &mut [0]).map(drop))
+    }
+
+    fn each_file(&self, act: impl Fn(&File) -> io::Result<()>) -> Result<(), TreeError> {
+        self.files().try_for_each(|(path, _)| {
+            let done = File::open(&path).and_then(|file| act(&file));
+            done.map_err(|source| TreeError::Refused { path, source })
+        })
+    }
+
+    fn files(&self) -> impl Iterator<Item = (PathBuf, u64)> {
+        self.entries.iter().filter_map(|entry| Some((self.root().join(&entry.path), entry.bytes?)))
+    }
+
+    /// Its root.
+    #[must_use]
+    pub fn root(&self) -> &Path {
+        self.place.path()
+    }
+
+    /// What was asked for.
+    #[must_use]
+    pub fn shape(&self) -> &Shape {
+        &self.shape
+    }
+
+    /// The planted files, in the order in which `tar --sort=name` opens them.
+    #[must_use]
+    pub fn marks(&self) -> Vec<Mark> {
+        let mut before = 0;
+        let all = self.shape.bytes as f64;
+        let mark = |entry: &Entry| {
+            let bytes_before = before as f64 / all;
+            before += entry.bytes.unwrap_or(0);
+            let name = entry.path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            let path = self.root().join(&entry.path);
+            layout::is_mark(&entry.path).then_some(Mark { name, path, bytes_before })
+        };
+        self.entries.iter().filter_map(mark).collect()
+    }
+
+    /// Reads all of it, so that as much of it lies in memory as the machine has room for.
+    ///
+    /// # Errors
+    /// What the disk said.
+    pub fn warm(&self) -> Result<(), TreeError> {
+        self.each_file(|mut file| io::copy(&mut file, &mut io::sink()).map(drop))
+    }
+
+    /// Takes the files' data out of memory; names, sizes and owners stay in it, as only root could
+    /// drop those, and everybody else's with them. A file system in memory keeps the data as well.
+    ///
+    /// # Errors
+    /// What the disk said.
+    pub fn cold(&self) -> Result<(), TreeError> {
+        self.each_file(|file| page_cache::write_back(file, true))?;
+        self.each_file(page_cache::forget)
+    }
+
+    /// The share of the files' pages that lies in memory, of some 500 files spread over the order.
+    ///
+    /// # Errors
+    /// When it cannot be found out.
+    pub fn resident_share(&self) -> Result<f64, TreeError> {
+        let step = (self.entries.len() / SAMPLE).max(1);
+        let (mut resident, mut pages) = (0, 0);
+        for (path, _) in self.files().step_by(step) {
+            let found = File::open(&path).and_then(|file| page_cache::residency(&file));
+            let found = found.map_err(|source| TreeError::Refused { path, source })?;
+            resident += found.resident_pages;
+            pages += found.pages;
+        }
+        Ok(resident as f64 / pages as f64)
+    }
+}
+
+fn write_file<'a>(path: &Path, pieces: impl Iterator<Item = &'a [u8]>) -> io::Result<()> {
+    let mut file = File::create_new(path)?;
+    pieces.into_iter().try_for_each(|piece| file.write_all(piece))
+}
+
+#[cfg(test)]
+mod tests;

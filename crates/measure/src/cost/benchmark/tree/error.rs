@@ -1,0 +1,56 @@
+//! Why there is no tree.
+
+use std::io;
+use std::path::PathBuf;
+
+use netfathom_sys::file::Room;
+
+use super::{FEWEST_ENTRIES, MOST_ENTRIES, Shape};
+
+/// Why there is no tree.
+#[derive(Debug, thiserror::Error)]
+pub enum TreeError {
+    /// There can be no such tree.
+    #[error("no tree has {} entries of {} bytes: choose {FEWEST_ENTRIES} to {MOST_ENTRIES} entries with 100 bytes each or more", .0.entries, .0.bytes)]
+    Shape(Shape),
+    /// The disk has too little room.
+    #[error("no room for the tree in {}: it takes {needed_bytes} bytes and {entries} files and directories, and there is room for {}; free some space, choose another directory or a smaller tree", .path.display(), told(.room))]
+    NoRoom {
+        /// Where it was to be.
+        path: PathBuf,
+        /// What it takes, in whole blocks.
+        needed_bytes: u64,
+        /// Files and directories of it.
+        entries: u64,
+        /// What there is.
+        room: Room,
+    },
+    /// The disk refused.
+    #[error("cannot make or read the tree at {}: {source}{}", .path.display(), remedy(.source))]
+    Refused {
+        /// On what.
+        path: PathBuf,
+        /// What it said.
+        source: io::Error,
+    },
+    /// It was broken off.
+    #[error("the tree was not finished: it was broken off")]
+    Stopped,
+}
+
+fn told(room: &Room) -> String {
+    let entries = room.free_entries.map_or(String::new(), |free| format!(" and {free}"));
+    format!("{} bytes{entries}", room.free_bytes)
+}
+
+fn remedy(source: &io::Error) -> &'static str {
+    match source.kind() {
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
+            "; free some space, choose another directory or a smaller tree"
+        }
+        io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem | io::ErrorKind::NotFound => {
+            "; choose a directory that you may write to"
+        }
+        _ => "",
+    }
+}

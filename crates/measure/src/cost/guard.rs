@@ -1,0 +1,76 @@
+//! Two processes that look after each other, so that `kill -9` of either leaves nothing behind.
+//!
+//! One waits for the other, which does the work. It adopts what that leaves behind when it is killed, and ends it.
+//! If it is killed itself, the kernel asks the other one to end (SIGTERM).
+
+use std::io;
+use std::process::{Child, Command, ExitStatus};
+use std::sync::Arc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use netfathom_sys::child::asked_to_end_with_this_thread;
+use netfathom_sys::process::{self, Process, SIGCONT, SIGKILL};
+
+/// What is killed is gone after this time, unless a device holds it.
+const LONGEST: Duration = Duration::from_secs(5);
+const LOOK: Duration = Duration::from_millis(5);
+
+/// The process that does the work.
+pub struct Ward {
+    child: Child,
+    process: Arc<Process>,
+}
+
+impl Ward {
+    /// Starts it. The calling thread must live as long as it does.
+    ///
+    /// # Errors
+    /// If it cannot be started.
+    pub fn start(mut command: Command) -> io::Result<Self> {
+        // Without it all goes on as it would, but for a kill -9.
+        let _ = process::adopt_orphans(true);
+        asked_to_end_with_this_thread(&mut command);
+        let child = command.spawn()?;
+        let process = Arc::new(Process::open(child.id())?);
+        Ok(Self { child, process })
+    }
+
+    /// Passes signals on to it, from any thread.
+    pub fn signals(&self) -> impl Fn(i32) + Send + 'static {
+        let process = Arc::clone(&self.process);
+        // One that has ended needs none.
+        move |signal| drop(process.signal(signal))
+    }
+
+    /// Waits for its end; if it was killed, what it left behind is ended.
+    ///
+    /// # Errors
+    /// If it cannot be waited for.
+    pub fn wait(mut self) -> io::Result<ExitStatus> {
+        let status = self.child.wait()?;
+        if status.code().is_none() {
+            end_what_is_left();
+        }
+        Ok(status)
+    }
+}
+
+fn end_what_is_left() {
+    let deadline = Instant::now() + LONGEST;
+    let living = || -> io::Result<Vec<u32>> {
+        let all = process::descendants(std::process::id())?;
+        Ok(all.into_iter().filter(|&pid| process::lives(pid)).collect())
+    };
+    while let Ok(left) = living()
+        && !left.is_empty()
+        && Instant::now() < deadline
+    {
+        for process in left.into_iter().filter_map(|pid| Process::open(pid).ok()) {
+            // Who has ended in the meantime needs none.
+            let _ = process.signal(SIGKILL);
+            let _ = process.signal(SIGCONT);
+        }
+        thread::sleep(LOOK);
+    }
+}

@@ -1,0 +1,153 @@
+//! A directory of ours that goes with us, and what killed runs have left of theirs.
+
+use std::fs::{self, File, TryLockError};
+use std::io;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+
+/// Before the kind, the owner's process id, its start and a number: `netfathom-tree-4711-123456-0`.
+const PREFIX: &str = "netfathom-";
+
+/// A directory of this process, removed when it is dropped.
+#[derive(Debug)]
+pub struct Workplace {
+    path: PathBuf,
+    /// Locked, which says to processes that do not see our ids that it is in use.
+    _lock: File,
+}
+
+impl Workplace {
+    /// Makes one in a directory, after it has removed those of this kind whose owner is gone.
+    ///
+    /// # Errors
+    /// When the directory cannot be made.
+    pub fn create(parent: &Path, kind: &str) -> io::Result<Self> {
+        static NUMBER: AtomicU32 = AtomicU32::new(0);
+        sweep(parent, kind);
+        let pid = std::process::id();
+        let started = started(pid).ok_or_else(|| io::Error::other("cannot read /proc/self/stat"))?;
+        let name = format!("{PREFIX}{kind}-{pid}-{started}-{}", NUMBER.fetch_add(1, Relaxed));
+        let path = parent.join(name);
+        fs::create_dir(&path)?;
+        let lock = File::open(&path)?;
+        // Not every file system has locks; the owner's id alone does there.
+        let _ = lock.try_lock();
+        Ok(Self { path, _lock: lock })
+    }
+
+    /// Where it is.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
+impl Drop for Workplace {
+    fn drop(&mut self) {
+        // What stays after all, the next start finds.
+        let _ = fs::remove_dir_all(&self.path);
+    }
+}
+
+/// Removes directories of this kind whose owner is gone, and returns them. Best effort: what
+/// cannot be read or removed stays for the next time. What another user left is not ours.
+pub fn sweep(parent: &Path, kind: &str) -> Vec<PathBuf> {
+    let entries = fs::read_dir(parent).into_iter().flatten().flatten().map(|entry| entry.path());
+    entries
+        .filter(|path| owner(path, kind).is_some_and(|(pid, start)| started(pid) != Some(start)))
+        .filter(|path| is_our_directory(path) && !is_locked(path))
+        .filter(|path| fs::remove_dir_all(path).is_ok())
+        .collect()
+}
+
+/// Process id and start of the owner, as the name has them.
+fn owner(path: &Path, kind: &str) -> Option<(u32, u64)> {
+    let name = path.file_name()?.to_str()?;
+    let mut parts = name.strip_prefix(PREFIX)?.strip_prefix(kind)?.strip_prefix('-')?.split('-');
+    let (pid, start, number) = (parts.next()?, parts.next()?, parts.next()?);
+    number.parse::<u32>().ok().filter(|_| parts.next().is_none())?;
+    Some((pid.parse().ok()?, start.parse().ok()?))
+}
+
+/// When a process started, in ticks since the machine did: ids are used again, the pair is not.
+fn started(pid: u32) -> Option<u64> {
+    let text = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    // The name of the program, in brackets, may hold blanks and brackets. Field 22 of proc(5).
+    text.rsplit_once(')')?.1.split_ascii_whitespace().nth(19)?.parse().ok()
+}
+
+fn is_our_directory(path: &Path) -> bool {
+    let user = netfathom_sys::probe::effective_user();
+    fs::symlink_metadata(path).is_ok_and(|found| found.is_dir() && found.uid() == user)
+}
+
+fn is_locked(path: &Path) -> bool {
+    File::open(path).is_ok_and(|dir| matches!(dir.try_lock(), Err(TryLockError::WouldBlock)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The id of a process that is gone, and when it started.
+    fn somebody_gone() -> (u32, u64) {
+        let mut child = std::process::Command::new("sleep").arg("60").spawn().unwrap();
+        let found = (child.id(), started(child.id()).unwrap());
+        child.kill().unwrap();
+        child.wait().unwrap();
+        found
+    }
+
+    #[test]
+    fn it_goes_with_its_value() {
+        let parent = tempfile::tempdir().unwrap();
+        let [one, other] = [0, 1].map(|_| Workplace::create(parent.path(), "tree").unwrap());
+        fs::create_dir(one.path().join("deep")).unwrap();
+        fs::write(one.path().join("deep/file"), "x").unwrap();
+        let gone = one.path().to_owned();
+        drop(one);
+        assert!(!gone.exists() && other.path().exists());
+    }
+
+    #[test]
+    fn what_the_dead_left_is_removed_and_the_rest_stays() {
+        let parent = tempfile::tempdir().unwrap();
+        let make = |name: String| {
+            let path = parent.path().join(name);
+            fs::create_dir(&path).unwrap();
+            fs::write(path.join("file"), "x").unwrap();
+            path
+        };
+        let ((gone, its_start), us) = (somebody_gone(), std::process::id());
+        let ours = started(us).unwrap();
+        let left = [
+            make(format!("netfathom-tree-{gone}-{its_start}-0")),
+            // Our number is used again: it is not our directory.
+            make(format!("netfathom-tree-{us}-{}-3", ours - 1)),
+        ];
+        let alive = Workplace::create(parent.path(), "tree").unwrap();
+        let stays = [
+            make(format!("netfathom-tree-{us}-{ours}-77")),
+            make(format!("netfathom-light-{gone}-{its_start}-0")),
+            make(format!("netfathom-tree-{gone}-{its_start}")),
+            make("netfathom-tree-mine".into()),
+            alive.path().to_owned(),
+        ];
+        assert_eq!(left.each_ref().map(|path| path.exists()), [false, false]);
+        assert_eq!(stays.each_ref().map(|path| path.exists()), [true; 5]);
+    }
+
+    #[test]
+    fn a_locked_one_is_in_use_whoever_it_names() {
+        let parent = tempfile::tempdir().unwrap();
+        let (gone, its_start) = somebody_gone();
+        let path = parent.path().join(format!("netfathom-tree-{gone}-{its_start}-0"));
+        fs::create_dir(&path).unwrap();
+        let lock = File::open(&path).unwrap();
+        lock.try_lock().unwrap();
+        assert_eq!(sweep(parent.path(), "tree"), [PathBuf::new(); 0]);
+        drop(lock);
+        assert_eq!(sweep(parent.path(), "tree"), [path]);
+    }
+}
