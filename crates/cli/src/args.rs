@@ -7,8 +7,10 @@ use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 use netfathom_model::profile::{Profile, ProfileError};
 use netfathom_model::units::{parse_duration_ns, parse_number};
 
+mod burn;
 mod capacity;
 mod join;
+mod light;
 mod load;
 mod message;
 mod reproduce;
@@ -17,8 +19,10 @@ mod stack;
 mod sweep;
 mod ttcp;
 
+pub use burn::BurnArgs;
 pub use capacity::CapacityArgs;
 pub use join::JoinArgs;
+pub use light::LightArgs;
 pub use load::{EngineArg, LoadCommand, SendArgs, SinkArgs};
 pub use message::{MessageArgs, MessageCommand};
 pub use reproduce::ReproduceArgs;
@@ -76,6 +80,12 @@ pub enum Command {
     /// A message layer beside bare sockets: one way, there and back, bulk replies
     #[command(subcommand)]
     Message(MessageCommand),
+    /// A few seconds of work, one resource after the other
+    #[command(after_help = format!("{}\n\n{EXIT_STATUS}", light::EXAMPLES))]
+    Light(Box<LightArgs>),
+    /// Takes so much of a machine and no more: what measures the cost of others is proved with it
+    #[command(hide = true)]
+    Burn(BurnArgs),
     /// Draws the report of a run from its record
     Report(ReportArgs),
 }

@@ -5,10 +5,12 @@ use std::process::ExitCode;
 use clap::Parser;
 
 mod args;
+mod burn;
 mod capacity;
 mod host;
 mod join;
 mod keep;
+mod light;
 mod load;
 mod message;
 mod output;
@@ -35,6 +37,8 @@ fn main() -> ExitCode {
         Command::Reproduce(args) => reproduce::run(&args),
         Command::Ttcp(args) => ttcp::run(&args),
         Command::Message(command) => message::run(&command),
+        Command::Light(args) => light::run(&args),
+        Command::Burn(args) => burn::run(&args),
         Command::Report(args) => report::run(&args),
     };
     outcome.unwrap_or_else(|error| {

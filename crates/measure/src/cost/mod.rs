@@ -2,5 +2,7 @@
 //! that the ruler is proved with.
 
 pub mod benchmark;
+pub mod burn;
+pub mod light;
 
 pub mod workplace;
