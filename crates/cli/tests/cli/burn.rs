@@ -47,9 +47,9 @@ fn without_privilege_it_says_what_it_cannot() {
     assert_eq!(burnt["first"], false);
     assert!(ended.err.contains("SCHED_FIFO") && ended.err.contains("CAP_SYS_NICE"), "{}", ended.err);
     assert!(burnt["not_first"].as_str().unwrap().contains("SCHED_FIFO"), "{burnt}");
-    // Whoever asks for it hears nothing.
+    // Whoever asks for it hears nothing of it; on a busy machine, that it was not enough.
     let ended = run(&mut unprivileged("burn --cpu 10% --time 50ms --ordinary"));
-    assert_eq!((ended.status, ended.err.as_str()), (0, ""));
+    assert!(ended.status == 0 && !ended.err.contains("SCHED_FIFO"), "{}", ended.err);
 }
 
 #[test]
