@@ -7,9 +7,11 @@ use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 use netfathom_model::profile::{Profile, ProfileError};
 use netfathom_model::units::{parse_duration_ns, parse_number};
 
+mod burn;
 mod capacity;
 mod cost;
 mod join;
+mod light;
 mod load;
 mod message;
 mod reproduce;
@@ -18,9 +20,11 @@ mod stack;
 mod sweep;
 mod ttcp;
 
+pub use burn::BurnArgs;
 pub use capacity::CapacityArgs;
 pub use cost::{CostArgs, LoadArg, MeansArg};
 pub use join::JoinArgs;
+pub use light::LightArgs;
 pub use load::{EngineArg, LoadCommand, SendArgs, SinkArgs};
 pub use message::{MessageArgs, MessageCommand};
 pub use reproduce::ReproduceArgs;
@@ -82,6 +86,12 @@ pub enum Command {
     #[command(allow_negative_numbers = true)]
     #[command(after_help = format!("{}\n\n{EXIT_STATUS}", cost::EXAMPLES))]
     Cost(Box<CostArgs>),
+    /// A few seconds of work, one resource after the other
+    #[command(after_help = format!("{}\n\n{EXIT_STATUS}", light::EXAMPLES))]
+    Light(Box<LightArgs>),
+    /// Takes so much of a machine and no more: what measures the cost of others is proved with it
+    #[command(hide = true)]
+    Burn(BurnArgs),
     /// Draws the report of a run from its record
     Report(ReportArgs),
 }

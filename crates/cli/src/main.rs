@@ -5,12 +5,14 @@ use std::process::ExitCode;
 use clap::Parser;
 
 mod args;
+mod burn;
 mod capacity;
 mod cost;
 mod guard;
 mod host;
 mod join;
 mod keep;
+mod light;
 mod load;
 mod message;
 mod output;
@@ -38,6 +40,8 @@ fn main() -> ExitCode {
         Command::Ttcp(args) => ttcp::run(&args),
         Command::Message(command) => message::run(&command),
         Command::Cost(args) => cost::run(&args),
+        Command::Light(args) => light::run(&args),
+        Command::Burn(args) => burn::run(&args),
         Command::Report(args) => report::run(&args),
     };
     outcome.unwrap_or_else(|error| {

@@ -1,5 +1,6 @@
 //! The binary as its users meet it: what it prints, what it keeps, how it ends.
 
+mod burn;
 mod capture_attacks;
 mod captures;
 mod child;
@@ -8,6 +9,7 @@ mod help;
 mod join;
 mod join_attacks;
 mod killed;
+mod light;
 mod load;
 mod load_sink;
 mod message;

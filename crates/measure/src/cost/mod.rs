@@ -7,6 +7,7 @@
 //! arithmetic alone, of times that were taken elsewhere.
 
 pub mod benchmark;
+pub mod burn;
 mod blocks;
 mod conditions;
 pub mod error;

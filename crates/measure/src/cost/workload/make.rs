@@ -102,7 +102,7 @@ impl Maker<'_> {
         let written = sizes.to_string();
         let command = move || {
             let mut command = Command::new(&own);
-            command.args(["light", "--sizes", &written, "--quiet"]);
+            command.args(["light", "--sizes", &written]);
             command
         };
         let about = format!("{} short phases, each about one resource, in the sizes {sizes}", phases.len());

@@ -1,0 +1,28 @@
+//! `netfathom burn`: a load of known intensity.
+
+use std::process::ExitCode;
+
+use anyhow::Result;
+use netfathom_measure::cost::burn::{BurnError, burn};
+
+use crate::args::BurnArgs;
+use crate::{exit, output, stop};
+
+/// Runs the command.
+pub fn run(args: &BurnArgs) -> Result<ExitCode> {
+    let stop = stop::on_signals()?;
+    let burnt = match burn(&args.plan(), &stop, &say) {
+        Err(error @ (BurnError::Nothing | BurnError::Range(_))) => {
+            output::complain(&error.into());
+            return Ok(exit::USAGE.into());
+        }
+        outcome => outcome?,
+    };
+    burnt.behind.iter().for_each(|what| say(&format!("could not keep up, {what}")));
+    output::print(&serde_json::to_string(&burnt)?)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn say(what: &str) {
+    output::complain(&anyhow::anyhow!("{what}"));
+}

@@ -1,0 +1,150 @@
+//! What can be burnt.
+
+use std::hint::black_box;
+
+use netfathom_sys::clock::{sleep_until_ns, wait_punctually};
+use netfathom_sys::cpu::{CpuError, before_all_others, thread_time_ns};
+use netfathom_sys::probe::effective_user;
+
+use super::super::light::cpu::thousand_steps;
+use super::super::light::memory::Stream;
+use super::pace::{Act, PERIOD_NS, Pace, Paced, Rate};
+
+/// Bytes of a step.
+const STEP_BYTES: u64 = 64 << 10;
+/// Calls of a step.
+const STEP_CALLS: u64 = 16;
+/// Fewer would be waiting alone, which is a call as well.
+const LEAST_CALLS_PER_S: f64 = 100.0;
+/// Between two bursts of what takes an unknown share of the time.
+const REST_NS: u64 = 1_000_000;
+
+/// What is burnt, and how fast.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Kind {
+    /// Time of a processor.
+    Cpu { share: f64, first: bool },
+    /// Memory that is read and written.
+    Memory { per_s: f64 },
+    /// System calls.
+    Calls { per_s: f64 },
+}
+
+impl Kind {
+    /// What is wrong with it, in words.
+    pub fn wrong(&self) -> Option<String> {
+        match *self {
+            Self::Cpu { share, .. } if !(share > 0.0 && share <= 1.0) => {
+                Some(format!("{} % of a processor: choose above 0 up to 100", 100.0 * share))
+            }
+            Self::Memory { per_s } if !(per_s > 0.0 && per_s <= 1e12) => {
+                Some(format!("{per_s} bytes a second: choose above 0 up to 1000G"))
+            }
+            Self::Calls { per_s } if !(LEAST_CALLS_PER_S..=1e12).contains(&per_s) => {
+                Some(format!("{per_s} calls a second: choose {LEAST_CALLS_PER_S} up to 1000G"))
+            }
+            _ => None,
+        }
+    }
+
+    /// With all that it needs.
+    pub fn prepare(&self) -> Work {
+        Work { kind: *self, memory: matches!(self, Self::Memory { .. }).then(Stream::new) }
+    }
+
+    /// That it could not keep up, in words.
+    pub fn behind(&self, paced: &Paced) -> Option<String> {
+        let (what, asked) = match *self {
+            Self::Cpu { share, .. } => ("cpu", format!("{} % of a processor", 100.0 * share)),
+            Self::Memory { per_s } => ("memory", format!("{per_s} bytes a second")),
+            Self::Calls { per_s } => ("calls", format!("{per_s} calls a second")),
+        };
+        let told = || format!("{what}: {:.1} % of the {asked} that were asked for", 100.0 * paced.share());
+        paced.is_behind().then(told)
+    }
+
+    fn rate(&self) -> Rate {
+        let a_second = |per_s, step| Rate { per_ns: per_s / 1e9, step, rest_ns: REST_NS, lets_in: false };
+        match *self {
+            Self::Cpu { share, first } => {
+                let rest_ns = (PERIOD_NS as f64 * (1.0 - share)) as u64;
+                Rate { per_ns: share, step: 0, rest_ns, lets_in: first }
+            }
+            Self::Memory { per_s } => a_second(per_s, STEP_BYTES),
+            Self::Calls { per_s } => a_second(per_s, STEP_CALLS),
+        }
+    }
+}
+
+/// What burns.
+pub struct Work {
+    kind: Kind,
+    memory: Option<Stream>,
+}
+
+impl Work {
+    /// Has the calling thread run before all others, if it is to.
+    pub fn go_first(&self) -> Result<(), CpuError> {
+        if matches!(self.kind, Kind::Cpu { first: true, .. }) { before_all_others() } else { Ok(()) }
+    }
+
+    /// Burns in the calling thread, which then waits punctually.
+    pub fn burn(&mut self, pace: &Pace<'_>) -> Paced {
+        wait_punctually();
+        let rate = self.kind.rate();
+        match self.kind {
+            Kind::Cpu { .. } => burn_time(pace, rate),
+            Kind::Memory { .. } => {
+                let memory = self.memory.get_or_insert_with(Stream::new);
+                burn_memory(pace, rate, memory)
+            }
+            Kind::Calls { .. } => burn_calls(pace, rate),
+        }
+    }
+}
+
+/// All of the thread's time counts, that of reading clocks included.
+fn burn_time(pace: &Pace<'_>, rate: Rate) -> Paced {
+    let (begun_ns, mut state) = (thread_time_ns(), 1);
+    pace.keep(rate, |act| {
+        match act {
+            Act::Step => state = black_box(thousand_steps(black_box(state))),
+            Act::RestUntil(ns) => sleep_until_ns(ns),
+        }
+        thread_time_ns() - begun_ns
+    })
+}
+
+fn burn_memory(pace: &Pace<'_>, rate: Rate, memory: &mut Stream) -> Paced {
+    let mut done = 0;
+    pace.keep(rate, |act| {
+        match act {
+            Act::Step => {
+                memory.go_on(STEP_BYTES as usize / 8);
+                done += STEP_BYTES;
+            }
+            Act::RestUntil(ns) => sleep_until_ns(ns),
+        }
+        done
+    })
+}
+
+/// A rest is a call as well.
+fn burn_calls(pace: &Pace<'_>, rate: Rate) -> Paced {
+    let mut done = 0;
+    pace.keep(rate, |act| {
+        done += match act {
+            Act::Step => {
+                (0..STEP_CALLS).for_each(|_| {
+                    black_box(effective_user());
+                });
+                STEP_CALLS
+            }
+            Act::RestUntil(ns) => {
+                sleep_until_ns(ns);
+                1
+            }
+        };
+        done
+    })
+}

@@ -1,0 +1,61 @@
+//! How much work takes a given time on this machine.
+
+use std::io;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+
+use netfathom_sys::clock::monotonic_ns;
+
+use super::{KIND, LightError, Phase, Sizes, Work, Workplace};
+
+/// Doubled no further, whatever the clock says.
+const LARGEST: u64 = 1 << 40;
+/// A phase this much shorter than it is to be is long enough to reckon from.
+const LONG_ENOUGH: u64 = 4;
+/// Runs of the last size, of which the fastest counts: what disturbs can only slow it down.
+const RUNS: usize = 3;
+
+/// Finds sizes with which each of the phases takes about `target_ns`. The machine should be idle.
+///
+/// # Errors
+/// When a phase cannot be made or run, or `stop` is set.
+pub fn calibrate(
+    parent: &Path,
+    phases: &[&'static Phase],
+    target_ns: u64,
+    stop: &AtomicBool,
+) -> Result<Sizes, LightError> {
+    let place = Workplace::create(parent, KIND)
+        .map_err(|source| LightError::Place { path: parent.display().to_string(), source })?;
+    let mut found: Vec<(&'static Phase, u64)> = Vec::new();
+    for &phase in phases {
+        if stop.load(Relaxed) {
+            return Err(LightError::Stopped);
+        }
+        let sized = (phase.prepare)(place.path()).and_then(|mut work| size_of(work.as_mut(), target_ns));
+        found.push((phase, sized.map_err(|source| LightError::Phase { phase: phase.name, source })?));
+    }
+    let wrong =
+        |why| LightError::Phase { phase: "list", source: io::Error::new(io::ErrorKind::InvalidInput, why) };
+    Sizes::new(found).map_err(wrong)
+}
+
+fn size_of(work: &mut dyn Work, target_ns: u64) -> io::Result<u64> {
+    let mut size = 1;
+    let mut took_ns = time_ns(work, size)?;
+    while took_ns < target_ns / LONG_ENOUGH && size < LARGEST {
+        size *= 2;
+        took_ns = time_ns(work, size)?;
+    }
+    for _ in 1..RUNS {
+        took_ns = took_ns.min(time_ns(work, size)?);
+    }
+    let scaled = u128::from(size) * u128::from(target_ns) / u128::from(took_ns.max(1));
+    Ok(u64::try_from(scaled).unwrap_or(LARGEST).clamp(1, LARGEST))
+}
+
+fn time_ns(work: &mut dyn Work, size: u64) -> io::Result<u64> {
+    let start_ns = monotonic_ns();
+    work.run(size)?;
+    Ok(monotonic_ns() - start_ns)
+}

@@ -1,0 +1,32 @@
+//! System calls that do next to nothing.
+
+use std::hint::black_box;
+use std::io;
+use std::path::Path;
+
+use netfathom_sys::probe::effective_user;
+
+use super::{Phase, Work};
+
+pub const PHASE: Phase = Phase {
+    name: "calls",
+    resource: "the way into the kernel and back: what traces or filters system calls lies on it",
+    unit: "calls",
+    constant_ns: 0,
+    prepare,
+};
+
+fn prepare(_place: &Path) -> io::Result<Box<dyn Work>> {
+    Ok(Box::new(Calls))
+}
+
+struct Calls;
+
+impl Work for Calls {
+    fn run(&mut self, size: u64) -> io::Result<()> {
+        for _ in 0..size {
+            black_box(effective_user());
+        }
+        Ok(())
+    }
+}

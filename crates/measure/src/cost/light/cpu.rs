@@ -1,0 +1,43 @@
+//! Arithmetic of integers that never leaves the registers.
+
+use std::hint::black_box;
+use std::io;
+use std::path::Path;
+
+use super::{Phase, Work};
+
+/// Steps of a unit.
+const STEPS: u64 = 1_000;
+
+pub const PHASE: Phase = Phase {
+    name: "cpu",
+    resource: "a processor's arithmetic: its time, its clock, and what a sibling thread takes",
+    unit: "thousand steps",
+    constant_ns: 0,
+    prepare,
+};
+
+fn prepare(_place: &Path) -> io::Result<Box<dyn Work>> {
+    Ok(Box::new(Steps(1)))
+}
+
+struct Steps(u64);
+
+impl Work for Steps {
+    fn run(&mut self, size: u64) -> io::Result<()> {
+        for _ in 0..size {
+            self.0 = black_box(thousand_steps(self.0));
+        }
+        Ok(())
+    }
+}
+
+/// A chain in which each step waits for the one before (xorshift64, Marsaglia 2003); not from 0.
+pub fn thousand_steps(mut state: u64) -> u64 {
+    for _ in 0..STEPS {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+    }
+    state
+}

@@ -1,0 +1,48 @@
+//! A file's data, written and read through the page cache.
+
+use std::fs::{self, File};
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+
+use super::{Phase, Work};
+
+const FILE_BYTES: u64 = 32 << 20;
+/// Bytes of a unit: one call each to write and to read.
+const BLOCK_BYTES: usize = 64 << 10;
+
+pub const PHASE: Phase = Phase {
+    name: "data",
+    resource: "reading and writing files in the page cache; the disk is not waited for",
+    unit: "blocks of 64 KiB",
+    constant_ns: 0,
+    prepare,
+};
+
+struct Data {
+    file: File,
+    block: Vec<u8>,
+    at: u64,
+}
+
+fn prepare(place: &Path) -> io::Result<Box<dyn Work>> {
+    let path = place.join("data");
+    let file = File::options().read(true).write(true).create_new(true).open(&path)?;
+    // Its space goes with its descriptor, kill -9 included.
+    fs::remove_file(&path)?;
+    let mut data = Data { file, block: vec![0x5a; BLOCK_BYTES], at: 0 };
+    // The first to write has the file system find a place for it.
+    data.run(FILE_BYTES / BLOCK_BYTES as u64)?;
+    Ok(Box::new(data))
+}
+
+impl Work for Data {
+    fn run(&mut self, size: u64) -> io::Result<()> {
+        (0..size).try_for_each(|_| {
+            self.file.write_all_at(&self.block, self.at)?;
+            self.file.read_exact_at(&mut self.block, self.at)?;
+            self.at = (self.at + BLOCK_BYTES as u64) % FILE_BYTES;
+            Ok(())
+        })
+    }
+}

@@ -1,0 +1,65 @@
+//! A small message over TCP to another thread and back.
+
+use std::io::{self, Read, Write};
+use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::path::Path;
+use std::thread::{self, JoinHandle};
+
+use super::{Phase, Work};
+
+const MESSAGE_BYTES: usize = 64;
+
+pub const PHASE: Phase = Phase {
+    name: "loopback",
+    resource: "the network stack, in system calls and in softirqs, over 127.0.0.1",
+    unit: "round trips",
+    constant_ns: 0,
+    prepare,
+};
+
+struct Loopback {
+    near: TcpStream,
+    far: Option<JoinHandle<()>>,
+}
+
+fn prepare(_place: &Path) -> io::Result<Box<dyn Work>> {
+    let (near, mut far) = pair()?;
+    let echo = move || {
+        let mut message = [0; MESSAGE_BYTES];
+        // Until the other end is closed.
+        while far.read_exact(&mut message).and_then(|()| far.write_all(&message)).is_ok() {}
+    };
+    let far = thread::Builder::new().name("light-loopback".into()).spawn(echo)?;
+    Ok(Box::new(Loopback { near, far: Some(far) }))
+}
+
+/// Two ends of one connection, which nobody else is at.
+fn pair() -> io::Result<(TcpStream, TcpStream)> {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
+    let near = TcpStream::connect(listener.local_addr()?)?;
+    let (far, from) = listener.accept()?;
+    if from != near.local_addr()? {
+        return Err(io::Error::other(format!("{from} connected instead of this program")));
+    }
+    near.set_nodelay(true)?;
+    far.set_nodelay(true)?;
+    Ok((near, far))
+}
+
+impl Work for Loopback {
+    fn run(&mut self, size: u64) -> io::Result<()> {
+        let mut message = [7; MESSAGE_BYTES];
+        (0..size).try_for_each(|_| {
+            self.near.write_all(&message)?;
+            self.near.read_exact(&mut message)
+        })
+    }
+}
+
+impl Drop for Loopback {
+    fn drop(&mut self) {
+        let _ = self.near.shutdown(std::net::Shutdown::Both);
+        // It holds nothing but its end.
+        let _ = self.far.take().map(JoinHandle::join);
+    }
+}

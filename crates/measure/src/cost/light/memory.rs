@@ -1,0 +1,70 @@
+//! Streaming through more memory than the caches hold.
+
+use std::fs;
+use std::hint::black_box;
+use std::io;
+use std::path::Path;
+
+use super::{Phase, Work};
+
+/// Words of a unit: 1 MiB.
+const BLOCK_WORDS: usize = (1 << 20) / 8;
+const LEAST_BYTES: usize = 64 << 20;
+/// Also where a cache is larger than half of it: more would be much of a small machine's memory.
+const MOST_BYTES: usize = 256 << 20;
+
+pub const PHASE: Phase = Phase {
+    name: "memory",
+    resource: "the memory's bandwidth, and the last cache that others share",
+    unit: "MiB",
+    constant_ns: 0,
+    prepare,
+};
+
+fn prepare(_place: &Path) -> io::Result<Box<dyn Work>> {
+    Ok(Box::new(Stream::new()))
+}
+
+/// Memory that is gone through again and again, each word read and written.
+pub struct Stream {
+    words: Vec<u64>,
+    at: usize,
+}
+
+impl Stream {
+    /// Twice as much as the largest cache, within bounds, and all of it touched.
+    pub fn new() -> Self {
+        let cache = largest_cache_bytes().unwrap_or(MOST_BYTES);
+        let bytes = (2 * cache).clamp(LEAST_BYTES, MOST_BYTES);
+        Self { words: vec![1; bytes.next_multiple_of(BLOCK_WORDS * 8) / 8], at: 0 }
+    }
+
+    /// Goes on through so many words, and from the beginning again.
+    pub fn go_on(&mut self, mut words: usize) {
+        while words > 0 {
+            let piece = words.min(self.words.len() - self.at);
+            let here = &mut self.words[self.at..self.at + piece];
+            here.iter_mut().for_each(|word| *word = word.wrapping_add(1));
+            black_box(here);
+            self.at = (self.at + piece) % self.words.len();
+            words -= piece;
+        }
+    }
+}
+
+impl Work for Stream {
+    fn run(&mut self, size: u64) -> io::Result<()> {
+        (0..size).for_each(|_| self.go_on(BLOCK_WORDS));
+        Ok(())
+    }
+}
+
+/// The largest cache of the first processor, as sysfs has it: `32768K`.
+fn largest_cache_bytes() -> Option<usize> {
+    let caches = fs::read_dir("/sys/devices/system/cpu/cpu0/cache").ok()?.flatten();
+    let size = |path: std::path::PathBuf| {
+        let text = fs::read_to_string(path.join("size")).ok()?;
+        text.trim().strip_suffix('K')?.parse::<usize>().ok()?.checked_mul(1024)
+    };
+    caches.filter_map(|cache| size(cache.path())).max()
+}

@@ -1,0 +1,145 @@
+//! The light benchmark: a few seconds of work, one resource after the other, so that what another
+//! program takes can be told by what it is.
+//!
+//! Each phase is a file and a row of [`PHASES`]. Its size is found once, on the idle machine
+//! ([`calibrate`]), and then kept: the same work each time.
+
+use std::io;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+
+mod calibrate;
+mod calls;
+pub(super) mod cpu;
+mod data;
+mod loopback;
+pub(super) mod memory;
+mod metadata;
+mod sizes;
+mod switches;
+mod timers;
+
+pub use calibrate::calibrate;
+pub use sizes::{Sizes, unknown};
+pub use timers::ASKED_NS;
+
+use super::workplace::Workplace;
+
+/// The mark before the first phase; the others have the names of the phases that end there.
+pub const START: &str = "start";
+/// The kind of its directory.
+const KIND: &str = "light";
+
+/// One phase: what it is about, and how it is made.
+#[derive(Debug)]
+pub struct Phase {
+    /// Its name, and that of the mark at its end.
+    pub name: &'static str,
+    /// The resource that it uses, in words.
+    pub resource: &'static str,
+    /// What its size counts.
+    pub unit: &'static str,
+    /// Nanoseconds of each unit that pass on any machine, whatever else it does: only what comes on
+    /// top is the machine's. 0 but for timers.
+    pub constant_ns: u64,
+    /// Makes what it needs, so that its own time is work alone.
+    prepare: fn(&Path) -> io::Result<Box<dyn Work>>,
+}
+
+impl PartialEq for Phase {
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name
+    }
+}
+
+/// A phase that is ready to run.
+trait Work {
+    /// Does so much of it.
+    fn run(&mut self, size: u64) -> io::Result<()>;
+}
+
+/// The phases, in their order.
+pub static PHASES: [Phase; 8] = [
+    cpu::PHASE,
+    memory::PHASE,
+    calls::PHASE,
+    switches::PHASE,
+    metadata::PHASE,
+    data::PHASE,
+    loopback::PHASE,
+    timers::PHASE,
+];
+
+/// The phase of that name.
+#[must_use]
+pub fn phase(name: &str) -> Option<&'static Phase> {
+    PHASES.iter().find(|phase| phase.name == name)
+}
+
+/// Why the benchmark ended.
+#[derive(Debug, thiserror::Error)]
+pub enum LightError {
+    /// There is no room for its files.
+    #[error("cannot make a directory in {path}: {source}; choose another with TMPDIR")]
+    Place {
+        /// Where.
+        path: String,
+        /// Why not.
+        source: io::Error,
+    },
+    /// A phase could not be made or run.
+    #[error("the phase {phase} failed: {source}; leave it out with --phases")]
+    Phase {
+        /// Which.
+        phase: &'static str,
+        /// Why.
+        source: io::Error,
+    },
+    /// It was asked to end.
+    #[error("the benchmark was not finished: it was broken off")]
+    Stopped,
+}
+
+/// The benchmark with all that its phases need, ready to run as often as is wanted.
+pub struct Light {
+    phases: Vec<(&'static Phase, u64, Box<dyn Work>)>,
+    _place: Workplace,
+}
+
+impl Light {
+    /// Makes what the phases need: memory, files below `parent`, threads, a connection.
+    ///
+    /// # Errors
+    /// When something cannot be had.
+    pub fn prepare(parent: &Path, sizes: &Sizes) -> Result<Self, LightError> {
+        let place = Workplace::create(parent, KIND)
+            .map_err(|source| LightError::Place { path: parent.display().to_string(), source })?;
+        let ready = |&(phase, size): &(&'static Phase, u64)| {
+            let work = (phase.prepare)(place.path());
+            let work = work.map_err(|source| LightError::Phase { phase: phase.name, source })?;
+            Ok((phase, size, work))
+        };
+        let phases = sizes.phases().iter().map(ready).collect::<Result<_, _>>()?;
+        Ok(Self { phases, _place: place })
+    }
+
+    /// Runs all phases once, one after the other. `mark` is called with [`START`] before the first,
+    /// and at the end of each with its name; `stop` ends it after the phase that it is in.
+    ///
+    /// # Errors
+    /// When a phase fails, or `stop` is set.
+    pub fn run(&mut self, stop: &AtomicBool, mark: &mut dyn FnMut(&str)) -> Result<(), LightError> {
+        mark(START);
+        for (phase, size, work) in &mut self.phases {
+            if stop.load(Relaxed) {
+                return Err(LightError::Stopped);
+            }
+            work.run(*size).map_err(|source| LightError::Phase { phase: phase.name, source })?;
+            mark(phase.name);
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,101 @@
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use netfathom_sys::clock::monotonic_ns;
+
+use super::*;
+
+/// Phases use the processors: one test at a time.
+fn alone() -> MutexGuard<'static, ()> {
+    static ALONE: Mutex<()> = Mutex::new(());
+    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+static GO_ON: AtomicBool = AtomicBool::new(false);
+
+/// What each phase took, in nanoseconds.
+fn times(light: &mut Light) -> Vec<u64> {
+    let mut at_ns = Vec::new();
+    light.run(&GO_ON, &mut |_| at_ns.push(monotonic_ns())).unwrap();
+    at_ns.windows(2).map(|pair| pair[1] - pair[0]).collect()
+}
+
+fn temporary() -> tempfile::TempDir {
+    tempfile::tempdir().unwrap()
+}
+
+#[test]
+fn every_phase_ends_and_is_marked_in_order() {
+    let (_alone, dir) = (alone(), temporary());
+    let all = Sizes::new(PHASES.iter().map(|phase| (phase, 3)).collect()).unwrap();
+    let mut marks = Vec::new();
+    let mut light = Light::prepare(dir.path(), &all).unwrap();
+    light.run(&GO_ON, &mut |name| marks.push(name.to_owned())).unwrap();
+    let names = ["start", "cpu", "memory", "calls", "switches", "metadata", "data", "loopback", "timers"];
+    assert_eq!(marks, names);
+    // And once more, and in another order.
+    assert_eq!(times(&mut light).len(), PHASES.len());
+    let mut marks = Vec::new();
+    let some: Sizes = "timers=2,cpu=1".parse().unwrap();
+    Light::prepare(dir.path(), &some).unwrap().run(&GO_ON, &mut |name| marks.push(name.to_owned())).unwrap();
+    assert_eq!(marks, ["start", "timers", "cpu"]);
+    drop(light);
+    assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0, "nothing may stay");
+}
+
+#[test]
+fn more_work_takes_longer_in_proportion() {
+    let (_alone, dir) = (alone(), temporary());
+    let phases: Vec<&Phase> = PHASES.iter().collect();
+    let calibrated = |target_ns| calibrate(dir.path(), &phases, target_ns, &GO_ON).unwrap();
+    let (once, longer) = (calibrated(20_000_000), calibrated(80_000_000));
+    for ((phase, size), (_, longer)) in once.phases().iter().zip(longer.phases()) {
+        let ratio = *longer as f64 / *size as f64;
+        assert!((1.5..10.0).contains(&ratio), "{}: {ratio}", phase.name);
+    }
+    let fourfold = Sizes::new(once.phases().iter().map(|&(p, size)| (p, 4 * size)).collect()).unwrap();
+    let [mut once, mut fourfold] = [once, fourfold].map(|sizes| Light::prepare(dir.path(), &sizes).unwrap());
+    let fastest = |light: &mut Light| {
+        let runs: Vec<Vec<u64>> = (0..3).map(|_| times(light)).collect();
+        (0..PHASES.len()).map(|at| runs.iter().map(|run| run[at]).min().unwrap()).collect::<Vec<u64>>()
+    };
+    let (once, fourfold) = (fastest(&mut once), fastest(&mut fourfold));
+    for ((phase, once), fourfold) in PHASES.iter().zip(once).zip(fourfold) {
+        let ratio = fourfold as f64 / once as f64;
+        assert!((2.0..8.0).contains(&ratio), "{}: {ratio}", phase.name);
+    }
+}
+
+#[test]
+fn sleeps_last_at_least_what_was_asked_for() {
+    let (_alone, dir) = (alone(), temporary());
+    let took = times(&mut Light::prepare(dir.path(), &"timers=200".parse().unwrap()).unwrap());
+    let timers = phase("timers").unwrap();
+    assert!(took[0] > 200 * timers.constant_ns && timers.constant_ns > 0, "{took:?}");
+    assert!(PHASES.iter().filter(|phase| phase.constant_ns > 0).count() == 1);
+}
+
+#[test]
+fn it_stops_between_phases() {
+    let (_alone, dir) = (alone(), temporary());
+    let stop = AtomicBool::new(false);
+    let mut marks = Vec::new();
+    let mut light = Light::prepare(dir.path(), &"cpu=1,calls=1,timers=1".parse().unwrap()).unwrap();
+    let stopped = light.run(&stop, &mut |name| {
+        marks.push(name.to_owned());
+        stop.store(name == "calls", Relaxed);
+    });
+    assert!(matches!(stopped, Err(LightError::Stopped)));
+    assert_eq!(marks, ["start", "cpu", "calls"]);
+}
+
+#[test]
+fn sizes_are_read_as_they_are_written() {
+    let text = "cpu=1200,memory=64,timers=7";
+    assert_eq!(text.parse::<Sizes>().unwrap().to_string(), text);
+    let wrong = |text: &str| text.parse::<Sizes>().unwrap_err();
+    assert!(wrong("disk=1").contains("there are cpu, memory, calls"));
+    assert!(wrong("cpu=1,cpu=2").contains("twice"));
+    assert!(wrong("cpu=0").contains("1 is the least"));
+    assert!(wrong("").contains("write such as") && wrong("cpu").contains("cpu=1200"));
+    assert!(wrong("cpu=-1").contains("`cpu=-1`"));
+}
