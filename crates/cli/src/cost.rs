@@ -8,7 +8,7 @@ use anyhow::{Result, bail};
 use netfathom_measure::observer::Progressed;
 use netfathom_measure::{cost, environment};
 use netfathom_model::plan::{
-    Benchmark, BenchmarkKind, CostLevel, CostPlan, MarkSource, PlanError, ReproducePlan, Subject, TapChoice,
+    Benchmark, BenchmarkKind, CostLevel, CostPlan, MarkSource, ReproducePlan, Subject, TapChoice, WhenEnded,
 };
 use netfathom_model::record::CostResult;
 
@@ -20,6 +20,8 @@ use crate::{exit, guard, output, plans, reproduce};
 const PAPER_BYTES_PER_ENTRY: u64 = 187_000_000 / 12_700;
 /// The experiment behind `--prove`.
 const PROOF: &str = "cost-proof";
+/// What most programs start up in.
+const SETTLE_NS: u64 = 300_000_000;
 /// A line of it is about 50 bytes.
 const AT_ONCE: Duration = Duration::from_secs(1);
 
@@ -86,16 +88,25 @@ fn plan(args: &CostArgs) -> Result<CostPlan> {
         least_blocks: args.least_blocks.min(args.blocks),
         most_blocks: args.blocks,
         most_ns: args.time,
-        settle_ns: args.settle,
+        // A job begins together with the benchmark.
+        settle_ns: args.settle.unwrap_or(if args.job { 0 } else { SETTLE_NS }),
         grace_ns: args.grace,
         cpu: args.cpu.clone(),
         program_cpu: args.program_cpu.clone(),
         terminal: args.terminal,
-        again: args.again,
+        when_ended: when_ended(args),
         controls: !args.no_controls,
         seed: args.seed.unwrap_or_else(plans::fresh_seed),
     };
     Ok(plan.validated()?)
+}
+
+fn when_ended(args: &CostArgs) -> WhenEnded {
+    match (args.again, args.job) {
+        (true, _) => WhenEnded::Again,
+        (_, true) => WhenEnded::Fine,
+        _ => WhenEnded::Trouble,
+    }
 }
 
 fn levels(args: &CostArgs) -> Result<Vec<CostLevel>> {

@@ -22,7 +22,7 @@ mod wire;
 pub use capacity::CapacityPlan;
 pub use cost::{
     Benchmark, BenchmarkKind, CostLevel, CostLoad, CostPlan, Interception, LEVEL_WORD, MarkMeans, MarkSource,
-    PAPER_FRAME_BYTES, Subject,
+    PAPER_FRAME_BYTES, Subject, WhenEnded,
 };
 pub use join::{ClockChoice, JoinPlan, Numbering};
 pub use load::{EngineChoice, LoadPlan, ReceiveChoice, Spin};

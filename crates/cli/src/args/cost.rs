@@ -87,15 +87,18 @@ pub struct CostArgs {
     /// Blocks at most
     #[arg(long, value_name = "N", default_value_t = 1000, value_parser = parse_whole::<u32>)]
     pub blocks: u32,
-    /// What COMMAND gets to start up before each trial
-    #[arg(long, value_name = "TIME", default_value = "300ms", value_parser = parse_time)]
-    pub settle: u64,
+    /// What COMMAND gets to start up before each trial [default: 300ms; with --job none]
+    #[arg(long, value_name = "TIME", value_parser = parse_time)]
+    pub settle: Option<u64>,
     /// What COMMAND gets to end after SIGTERM before it is killed
     #[arg(long, value_name = "TIME", default_value = "3s", value_parser = parse_time)]
     pub grace: u64,
     /// COMMAND is started again whenever it ends well
-    #[arg(long)]
+    #[arg(long, conflicts_with = "job")]
     pub again: bool,
+    /// COMMAND does its job and ends, maybe before the benchmark: what the job takes is measured
+    #[arg(long)]
+    pub job: bool,
     /// COMMAND gets a terminal
     #[arg(long)]
     pub terminal: bool,

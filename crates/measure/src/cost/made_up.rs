@@ -1,6 +1,6 @@
 //! Plans and trials that tests have made up.
 
-use netfathom_model::plan::{Benchmark, BenchmarkKind, CostPlan, MarkSource, Subject};
+use netfathom_model::plan::{Benchmark, BenchmarkKind, CostPlan, MarkSource, Subject, WhenEnded};
 use netfathom_model::record::CostTrial;
 
 /// A plan of one command beside another.
@@ -22,7 +22,7 @@ pub fn plan() -> CostPlan {
         cpu: Vec::new(),
         program_cpu: Vec::new(),
         terminal: false,
-        again: false,
+        when_ended: WhenEnded::Trouble,
         controls: false,
         seed: 1,
     }

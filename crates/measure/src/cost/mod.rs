@@ -131,6 +131,7 @@ impl<O: Observer<CostResult>> Rig<'_, O> {
             workload.learn(self.stage.stop).map_err(MeasureError::from)?;
             self.progressed.result.benchmarks.push(benchmark(workload.as_ref()));
         }
+        self.rehearse()?;
         let mut random = SplitMix64::new(self.plan.seed);
         for block in 0..self.plan.most_blocks {
             let enough = block >= self.plan.least_blocks
@@ -142,6 +143,16 @@ impl<O: Observer<CostResult>> Rig<'_, O> {
                 self.block(workload.as_mut(), at, block, &mut random)?;
             }
         }
+        Ok(())
+    }
+
+    /// A program that does not come is to be known before anything is measured.
+    fn rehearse(&mut self) -> Result<(), RunError> {
+        let first = self.progressed.result.conditions.iter().find(|condition| condition.program).cloned();
+        let Some(condition) = first.filter(|_| !self.stops()) else { return Ok(()) };
+        self.begins(format!("first start of {}", self.progressed.result.subject));
+        self.stage.program.on(condition.level.as_ref())?;
+        self.stage.program.off((0, 0))?;
         Ok(())
     }
 

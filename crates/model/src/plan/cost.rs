@@ -51,12 +51,24 @@ pub struct CostPlan {
     pub program_cpu: Vec<usize>,
     /// Whether the program gets a terminal.
     pub terminal: bool,
-    /// Whether the program is started again when it ends by itself.
-    pub again: bool,
+    /// What it means if the program ends by itself.
+    pub when_ended: WhenEnded,
     /// Whether trials without observation points are made too, to tell what these cost.
     pub controls: bool,
     /// Decides the order of trials and where files are planted.
     pub seed: u64,
+}
+
+/// What it means if the program under test ends by itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum WhenEnded {
+    /// It should have gone on: the trial does not count.
+    Trouble,
+    /// It is started again, if it ended well.
+    Again,
+    /// It has done its job: what the job takes is measured.
+    Fine,
 }
 
 /// Whose cost is measured.
@@ -374,7 +386,7 @@ mod tests {
             cpu: Vec::new(),
             program_cpu: Vec::new(),
             terminal: false,
-            again: false,
+            when_ended: WhenEnded::Trouble,
             controls: true,
             seed: 0,
         }

@@ -10,7 +10,7 @@ use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use netfathom_model::plan::{CostLevel, LEVEL_WORD};
+use netfathom_model::plan::{CostLevel, LEVEL_WORD, WhenEnded};
 use netfathom_model::record::ProgramTrial;
 use netfathom_sys::clock::monotonic_ns;
 use netfathom_sys::process::{Ended, Process, give_terminal, reap};
@@ -79,15 +79,20 @@ impl Command {
         }
     }
 
+    fn may_end(&self, status: process::ExitStatus) -> bool {
+        status.success() && self.context.when_ended != WhenEnded::Trouble
+    }
+
     /// Ended by itself before it was needed: an error, except of one that leaves its work to a child.
     fn await_start(&self, events: &Receiver<Event>, output: &Output) -> Result<(), CostError> {
         let deadline = Instant::now() + self.context.settle;
         loop {
             let left = deadline.saturating_duration_since(Instant::now());
             match events.recv_timeout(left) {
-                Ok(Event::Ended { status, alone }) if alone && !(self.context.again && status.success()) => {
+                Ok(Event::Ended { status, alone }) if alone && !self.may_end(status) => {
                     let remedy = if status.success() {
-                        "; give a program that goes on, or --again to have it started again whenever it ends"
+                        "; give a program that goes on, --again to have it started again whenever it ends, or --job if \
+                         that is all that it does"
                     } else {
                         ""
                     };
@@ -137,7 +142,8 @@ impl Switch for Command {
         let (output, since_ns) = (supervised.output.clone(), supervised.since_ns);
         let life = supervised.finish()?;
         let present = present(&life.times, during);
-        let trouble = (present < THROUGHOUT).then(|| {
+        let fine = self.context.when_ended == WhenEnded::Fine && life.ended.is_none_or(|status| status.success());
+        let trouble = (present < THROUGHOUT && !fine).then(|| {
             let how = life.ended.map_or_else(String::new, |status| format!(" ({status}{})", output.said()));
             format!("{} was there for {:.0} % of the benchmark only{how}", self.what, 100.0 * present)
         });
@@ -215,7 +221,7 @@ impl Supervisor {
             // Nobody who has left listens.
             let _ = tell.send(Event::Started);
             let ended = self.watch(root, from_ns, tell)?;
-            let again = self.context.again && ended.is_some_and(|status| status.success());
+            let again = self.context.when_ended == WhenEnded::Again && ended.is_some_and(|status| status.success());
             if self.end.load(Relaxed) || !again {
                 break;
             }

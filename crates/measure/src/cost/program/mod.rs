@@ -9,7 +9,7 @@ mod toggle;
 use std::sync::Arc;
 use std::time::Duration;
 
-use netfathom_model::plan::{CostLevel, CostPlan, Subject};
+use netfathom_model::plan::{CostLevel, CostPlan, Subject, WhenEnded};
 use netfathom_model::record::ProgramTrial;
 use netfathom_sys::netns::Namespace;
 
@@ -32,8 +32,8 @@ pub struct Context {
     pub settle: Duration,
     /// What it gets to end by itself.
     pub grace: Duration,
-    /// Whether it is started again when it ends by itself.
-    pub again: bool,
+    /// What it means if it ends by itself.
+    pub when_ended: WhenEnded,
     /// Whether it gets a terminal.
     pub terminal: bool,
 }
@@ -79,7 +79,7 @@ impl Context {
             cpus: plan.program_cpu.clone(),
             settle: Duration::from_nanos(plan.settle_ns),
             grace: Duration::from_nanos(plan.grace_ns),
-            again: plan.again,
+            when_ended: plan.when_ended,
             terminal: plan.terminal,
         }
     }

@@ -92,7 +92,8 @@ fn besides(plan: &CostPlan) -> String {
         (plan.own, "the benchmark's own system calls"),
         (plan.controls, "trials without observation points"),
         (plan.terminal, "a terminal for the program"),
-        (plan.again, "started again when it ends"),
+        (plan.when_ended == WhenEnded::Again, "started again when it ends"),
+        (plan.when_ended == WhenEnded::Fine, "may end when its job is done"),
     ];
     let there: Vec<&str> = asked.into_iter().filter(|(on, _)| *on).map(|(_, what)| what).collect();
     if there.is_empty() { "nothing".into() } else { there.join(", ") }

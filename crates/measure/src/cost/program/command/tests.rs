@@ -15,7 +15,7 @@ fn context() -> Context {
         cpus: Vec::new(),
         settle: Duration::from_millis(200),
         grace: Duration::from_millis(300),
-        again: false,
+        when_ended: WhenEnded::Trouble,
         terminal: false,
     }
 }
@@ -124,7 +124,12 @@ fn one_that_ends_in_the_middle_is_told_and_may_be_started_again() {
     let trouble = ran.trouble.unwrap();
     assert!(trouble.contains("of the benchmark only (exit status: 4: it said `broken`)"), "{trouble}");
     assert!(ran.used.present < 0.9 && ran.used.starts == 1);
-    let again = Context { again: true, ..context() };
+    let job = Context { when_ended: WhenEnded::Fine, ..context() };
+    let (ran, ()) = there(shell("sleep 0.3", job.clone()), || thread::sleep(Duration::from_millis(600)));
+    assert!(ran.trouble.is_none() && ran.used.present < 0.9, "{ran:?}");
+    let (ran, ()) = there(shell("sleep 0.3; exit 5", job), || thread::sleep(Duration::from_millis(600)));
+    assert!(ran.trouble.is_some(), "{ran:?}");
+    let again = Context { when_ended: WhenEnded::Again, ..context() };
     let (ran, ()) = there(shell("sleep 0.1", again), || thread::sleep(Duration::from_millis(600)));
     assert!(ran.used.starts > 2, "{ran:?}");
 }
