@@ -127,7 +127,9 @@ fn subject(args: &CostArgs) -> Result<Subject> {
             "there is nothing whose cost is to be measured: name a program after --, or --pid, --service, --toggle \
              (netfathom cost -- tcpdump -i any -w /dev/null)"
         ),
-        (false, true) => bail!("both COMMAND and another subject: give one of COMMAND, --pid, --service, --toggle"),
+        (false, true) => {
+            bail!("both COMMAND and another subject: give one of COMMAND, --pid, --service, --toggle")
+        }
         (false, false) => return Ok(Subject::Command { argv: args.command.clone() }),
         (true, true) => {}
     }
@@ -151,7 +153,11 @@ fn own(args: &CostArgs) -> Result<(Subject, Vec<Benchmark>)> {
 /// A word as the shell reads it back.
 fn quoted(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=,@%+{}".contains(c);
-    if !word.is_empty() && word.chars().all(plain) { word.into() } else { format!("'{}'", word.replace('\'', r"'\''")) }
+    if !word.is_empty() && word.chars().all(plain) {
+        word.into()
+    } else {
+        format!("'{}'", word.replace('\'', r"'\''"))
+    }
 }
 
 fn benchmarks(args: &CostArgs) -> Result<Vec<Benchmark>> {
@@ -168,11 +174,15 @@ fn benchmarks(args: &CostArgs) -> Result<Vec<Benchmark>> {
 fn benchmark(args: &CostArgs, text: &str) -> Result<Benchmark> {
     match text {
         "light" => return Ok(light(args)),
-        "tar" | "tar-gzip" => return Ok(Benchmark { name: text.into(), kind: tar(args, text == "tar-gzip") }),
+        "tar" | "tar-gzip" => {
+            return Ok(Benchmark { name: text.into(), kind: tar(args, text == "tar-gzip") });
+        }
         _ => {}
     }
     let Some((name, command)) = text.split_once('=').filter(|(name, _)| !name.is_empty()) else {
-        bail!("--benchmark {text}: there is none of that name; choose light, tar, tar-gzip, or write NAME=COMMAND");
+        bail!(
+            "--benchmark {text}: there is none of that name; choose light, tar, tar-gzip, or write NAME=COMMAND"
+        );
     };
     let marks = match (args.marks.as_slice(), args.sequence) {
         ([], None) => MarkSource::Emitted,

@@ -32,7 +32,9 @@ pub fn watch_over(restore: impl FnOnce()) -> Result<Option<ExitCode>> {
     let ward = Ward::start(again).context("cannot start netfathom once more")?;
     let (handle, pass_on) = (signals.handle(), ward.signals());
     let passing = thread::Builder::new().name("signals".into());
-    passing.spawn(move || signals.forever().for_each(pass_on)).context("cannot start a thread for signals")?;
+    passing
+        .spawn(move || signals.forever().for_each(pass_on))
+        .context("cannot start a thread for signals")?;
     let status = ward.wait().context("cannot wait for netfathom")?;
     handle.close();
     if status.signal().is_some() {

@@ -9,7 +9,7 @@ use netfathom_model::plan::ReproducePlan;
 
 use crate::args::{OutputArgs, ReproduceArgs};
 use crate::keep::Run;
-use crate::{exit, output, plans};
+use crate::{exit, guard, output, plans};
 
 /// Runs the command.
 pub fn run(args: &ReproduceArgs) -> Result<ExitCode> {
@@ -26,6 +26,10 @@ pub fn run_named(plan: &ReproducePlan, output: &OutputArgs) -> Result<ExitCode> 
 }
 
 fn make(experiment: &'static Experiment, plan: &ReproducePlan, output: &OutputArgs) -> Result<ExitCode> {
+    // Some of them start other programs.
+    if let Some(status) = guard::watch_over(|| ())? {
+        return Ok(status);
+    }
     let run = Run {
         name: "reproduce",
         seed: plan.seed,

@@ -22,8 +22,8 @@ mod transfer;
 
 pub use capacity::{Bounded, CapacityResult, CapacityRow, Inferred, Probe, Search};
 pub use cost::{
-    Amount, CallTotal, Comparison, Condition, CostBenchmark, CostResult, CostTrial, Effect, Outcome, Overall, OwnCall,
-    OwnTime, ProgramTrial, ProgramUse, Resource, ResourceUnit, SpanCost, Taken,
+    Amount, CallTotal, Comparison, Condition, CostBenchmark, CostResult, CostTrial, Effect, Outcome, Overall,
+    OwnCall, OwnTime, ProgramTrial, ProgramUse, Resource, ResourceUnit, SpanCost, Taken,
 };
 pub use distribution::{Distribution, Estimate, Series};
 pub use explanation::{CallTimes, Cause, Explanation, TransferSample};

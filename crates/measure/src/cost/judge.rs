@@ -42,7 +42,10 @@ fn told(result: &CostResult, benchmark: &CostBenchmark, verdict: &mut Verdict) {
     let all: Vec<_> = benchmark.of_effect(headline).collect();
     if all.is_empty() {
         if result.conditions.len() > 1 && !benchmark.trials.is_empty() {
-            verdict.lower(Level::Void, format!("no block of {} is whole: nothing can be compared", benchmark.name));
+            verdict.lower(
+                Level::Void,
+                format!("no block of {} is whole: nothing can be compared", benchmark.name),
+            );
         }
         return;
     }
@@ -112,7 +115,8 @@ fn findings(result: &CostResult) -> Vec<Finding> {
             seen: "the baseline is the machine with the process stopped, not without it".into(),
             cause: "SIGSTOP takes no memory from it, nor what it has asked of others".into(),
             evidence: "--pid".into(),
-            remedy: "to measure that too, have it started and stopped: --toggle, --service, or COMMAND".into(),
+            remedy: "to measure that too, have it started and stopped: --toggle, --service, or COMMAND"
+                .into(),
         });
     }
     findings

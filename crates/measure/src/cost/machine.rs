@@ -19,7 +19,8 @@ impl Machine {
     /// What was added since an earlier moment.
     pub fn since(&self, earlier: &Self) -> Vec<Amount> {
         let usage = self.usage.as_ref().zip(earlier.usage.as_ref()).map(|(now, before)| now.since(before));
-        let pressure = self.pressure.as_ref().zip(earlier.pressure.as_ref()).map(|(now, before)| now.since(before));
+        let pressure =
+            self.pressure.as_ref().zip(earlier.pressure.as_ref()).map(|(now, before)| now.since(before));
         let usage = usage.map(|usage| {
             vec![
                 (Resource::Interrupts, usage.times.irq_ns + usage.times.softirq_ns),

@@ -7,8 +7,8 @@
 //! arithmetic alone, of times that were taken elsewhere.
 
 pub mod benchmark;
-pub mod burn;
 mod blocks;
+pub mod burn;
 mod conditions;
 pub mod error;
 pub mod guard;
@@ -51,6 +51,8 @@ use program::Context;
 use trial::{Place, Stage};
 use workload::Workload;
 
+pub use workload::is_installed;
+
 pub use sequences::{SequencesError, read as sequences};
 
 /// As many failures one after the other, and there is no use in going on.
@@ -71,7 +73,8 @@ pub fn run(
     let mut context = Context::of(plan, None);
     let load = Load::of(plan, &context)?;
     context.namespace = host_of_program(&load)?;
-    let mut making = |name: String| observer.begins(Step { name, number: 0, of: 0 }, &Arc::new(Live::default()));
+    let mut making =
+        |name: String| observer.begins(Step { name, number: 0, of: 0 }, &Arc::new(Live::default()));
     let mut workloads = workload::make(plan, &context, &mut making, stop).map_err(MeasureError::from)?;
     let environment = environment::read(Vec::new(), load.devices());
     let program = program::of(plan, &context).map_err(MeasureError::from)?;
@@ -96,7 +99,8 @@ pub fn run(
 /// Packets are sent to a host of their own: the program has to be there to see them.
 fn host_of_program(load: &Load) -> Result<Option<Arc<Namespace>>, MeasureError> {
     let Some(lab) = load.lab() else { return Ok(None) };
-    let namespace = lab.reader.run(Namespace::current).and_then(|current| current).map_err(LabError::Namespace)?;
+    let namespace =
+        lab.reader.run(Namespace::current).and_then(|current| current).map_err(LabError::Namespace)?;
     Ok(Some(Arc::new(namespace)))
 }
 
@@ -165,17 +169,26 @@ impl<O: Observer<CostResult>> Rig<'_, O> {
         random: &mut SplitMix64,
     ) -> Result<(), RunError> {
         let conditions = self.progressed.result.conditions.clone();
-        let makes_sense = |condition: &Condition| condition.armed || condition.way.is_some() || workload.has_points();
-        let there: Vec<usize> = (0..conditions.len()).filter(|&c| c == 0 || makes_sense(&conditions[c])).collect();
+        let makes_sense =
+            |condition: &Condition| condition.armed || condition.way.is_some() || workload.has_points();
+        let there: Vec<usize> =
+            (0..conditions.len()).filter(|&c| c == 0 || makes_sense(&conditions[c])).collect();
         let order = order::block(&there, random);
         for (turn, &condition) in order.iter().enumerate() {
             if self.stops() {
                 return Ok(());
             }
             let of = order.len();
-            self.begins(format!("block {}, {}/{of}: {}, {}", block + 1, turn + 1, workload.name(), conditions[condition].name));
+            self.begins(format!(
+                "block {}, {}/{of}: {}, {}",
+                block + 1,
+                turn + 1,
+                workload.name(),
+                conditions[condition].name
+            ));
             let place = Place { index: self.trials, block, condition };
-            let trial = self.stage.trial(workload, &conditions[condition], place).map_err(MeasureError::from)?;
+            let trial =
+                self.stage.trial(workload, &conditions[condition], place).map_err(MeasureError::from)?;
             let Some(trial) = trial else { return Ok(()) };
             self.trials += 1;
             let told = &mut self.progressed.result.benchmarks[at];
@@ -192,7 +205,8 @@ impl<O: Observer<CostResult>> Rig<'_, O> {
     /// The user wants an end, or there is no use in going on.
     fn stops(&self) -> bool {
         let fails = |b: &CostBenchmark| {
-            b.trials.len() >= MOST_FAILURES && b.trials.iter().rev().take(MOST_FAILURES).all(|t| t.failed.is_some())
+            b.trials.len() >= MOST_FAILURES
+                && b.trials.iter().rev().take(MOST_FAILURES).all(|t| t.failed.is_some())
         };
         self.stage.stop.load(Relaxed) || self.progressed.result.benchmarks.iter().any(fails)
     }

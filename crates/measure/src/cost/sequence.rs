@@ -99,7 +99,10 @@ mod tests {
     #[test]
     fn spans_lie_between_neighbours() {
         let (sequence, notes) = Sequence::learn(&reached(&[("a", 7), ("b", 9)]), false).unwrap();
-        assert_eq!((sequence.names(), notes.len()), (["start", "a", "b", "end"].map(String::from).to_vec(), 0));
+        assert_eq!(
+            (sequence.names(), notes.len()),
+            (["start", "a", "b", "end"].map(String::from).to_vec(), 0)
+        );
         let run = reached(&[("a", 110), ("b", 140)]);
         assert_eq!(sequence.spans_ns(100, &run, 200).unwrap(), [10.0, 30.0, 60.0]);
         let (inner, _) = Sequence::learn(&run, true).unwrap();
@@ -125,7 +128,8 @@ mod tests {
 
     #[test]
     fn of_very_many_marks_the_first_of_each_name_is_used() {
-        let many: Vec<Reached> = (0..100).flat_map(|at| reached(&[("a", 2 * at), ("b", 2 * at + 1)])).collect();
+        let many: Vec<Reached> =
+            (0..100).flat_map(|at| reached(&[("a", 2 * at), ("b", 2 * at + 1)])).collect();
         let (sequence, notes) = Sequence::learn(&many, true).unwrap();
         assert_eq!((sequence.names(), notes.len()), (["a", "b"].map(String::from).to_vec(), 1));
     }

@@ -18,6 +18,8 @@ mod borodin;
 mod claim;
 mod ground;
 mod part;
+mod proof;
+mod qian;
 mod reference;
 mod snader;
 mod whole;
@@ -28,7 +30,13 @@ use part::{Part, PartObserver};
 use whole::Whole;
 
 /// The experiments, a line a source: a new one is a folder and its line.
-static SOURCES: [&[Experiment]; 3] = [&borodin::EXPERIMENTS, &snader::EXPERIMENTS, &zccl::EXPERIMENTS];
+static SOURCES: [&[Experiment]; 5] = [
+    &borodin::EXPERIMENTS,
+    &snader::EXPERIMENTS,
+    &zccl::EXPERIMENTS,
+    &qian::EXPERIMENTS,
+    &proof::EXPERIMENTS,
+];
 
 /// One experiment of a source.
 pub struct Experiment {

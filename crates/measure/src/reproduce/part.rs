@@ -5,14 +5,14 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use netfathom_model::plan::{MessagePlan, ReversePlan, StackPlan, SweepPlan};
+use netfathom_model::plan::{CostPlan, MessagePlan, ReversePlan, StackPlan, SweepPlan};
 use netfathom_model::record::{Measurement, ReproduceResult};
 
 use super::whole::Whole;
 use crate::error::RunError;
 use crate::load::sender::Live;
 use crate::observer::{Observer, Progressed, Step};
-use crate::{message, reverse, stack, sweep};
+use crate::{cost, message, reverse, stack, sweep};
 
 /// One measurement of an experiment.
 pub struct Part {
@@ -79,6 +79,16 @@ impl Work for MessagePlan {
         stop: &AtomicBool,
     ) -> Result<Progressed<Measurement>, RunError> {
         message::run(self, observer, stop).map(measured)
+    }
+}
+
+impl Work for CostPlan {
+    fn run(
+        &self,
+        observer: &mut PartObserver<'_>,
+        stop: &AtomicBool,
+    ) -> Result<Progressed<Measurement>, RunError> {
+        cost::run(self, observer, stop).map(measured)
     }
 }
 

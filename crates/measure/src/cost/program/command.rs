@@ -142,7 +142,8 @@ impl Switch for Command {
         let (output, since_ns) = (supervised.output.clone(), supervised.since_ns);
         let life = supervised.finish()?;
         let present = present(&life.times, during);
-        let fine = self.context.when_ended == WhenEnded::Fine && life.ended.is_none_or(|status| status.success());
+        let fine =
+            self.context.when_ended == WhenEnded::Fine && life.ended.is_none_or(|status| status.success());
         let trouble = (present < THROUGHOUT && !fine).then(|| {
             let how = life.ended.map_or_else(String::new, |status| format!(" ({status}{})", output.said()));
             format!("{} was there for {:.0} % of the benchmark only{how}", self.what, 100.0 * present)
@@ -221,7 +222,8 @@ impl Supervisor {
             // Nobody who has left listens.
             let _ = tell.send(Event::Started);
             let ended = self.watch(root, from_ns, tell)?;
-            let again = self.context.when_ended == WhenEnded::Again && ended.is_some_and(|status| status.success());
+            let again =
+                self.context.when_ended == WhenEnded::Again && ended.is_some_and(|status| status.success());
             if self.end.load(Relaxed) || !again {
                 break;
             }

@@ -35,14 +35,17 @@ pub fn choose(
 ) -> Result<(Points, Vec<String>), CostError> {
     let watching = Watching { record_calls: true, ..Watching::default() };
     let trees = Trees::attach(&watching).map_err(|error| {
-        CostError::Benchmark(format!("--sequence auto: cannot record system calls: {error}; name files with --marks instead"))
+        CostError::Benchmark(format!(
+            "--sequence auto: cannot record system calls: {error}; name files with --marks instead"
+        ))
     })?;
     let runs = [(); 2].map(|()| record(&trees, command, home.as_deref(), cpus, stop));
     let [first, second] = runs;
     let chosen = chosen(&first?.first, &second?.first);
     if chosen.is_empty() {
         return Err(CostError::Benchmark(
-            "--sequence auto: no system call is made equally often in two runs; name files with --marks".into(),
+            "--sequence auto: no system call is made equally often in two runs; name files with --marks"
+                .into(),
         ));
     }
     let name = |point: &CallPoint| format!("{} #{}", call_name(point.number), point.k);
@@ -73,7 +76,9 @@ fn record(
     let child = std::thread::scope(|scope| scope.spawn(start).join());
     let child = child.map_err(|_| told("its thread died".into()))?.map_err(told)?;
     let process = Process::open(child.id()).map_err(step("watch the program"))?;
-    if process.wait(FIRST_LIMIT, stop).map_err(step("wait for the program"))? != netfathom_sys::process::Waited::Ended {
+    if process.wait(FIRST_LIMIT, stop).map_err(step("wait for the program"))?
+        != netfathom_sys::process::Waited::Ended
+    {
         process.signal(netfathom_sys::process::SIGKILL).map_err(step("end the program"))?;
     }
     let ended = reap(child).map_err(step("wait for the program"))?;

@@ -1,5 +1,6 @@
 //! Other observers of system calls, around or beside a benchmark: what interception costs is measured by theirs.
 
+use std::env;
 use std::process::Command;
 
 use netfathom_model::plan::Interception;
@@ -20,6 +21,14 @@ pub fn program(way: Interception) -> Option<&'static str> {
         Interception::PerfTrace => Some("perf"),
         Interception::Bpftrace => Some("bpftrace"),
     }
+}
+
+/// Whether there is all that a way needs.
+#[must_use]
+pub fn is_installed(way: Interception) -> bool {
+    let path = env::var_os("PATH").unwrap_or_default();
+    let there = |program| env::split_paths(&path).any(|directory| directory.join(program).is_file());
+    program(way).is_none_or(there)
 }
 
 /// A command within such a program; as it is, if the way is one of ours.
@@ -66,7 +75,10 @@ mod tests {
         tar.args(["-cf", "/dev/zero", "."]).env("LC_ALL", "C").env_remove("GZIP");
         let strace = wrapped(Interception::Strace, tar);
         let words: Vec<_> = strace.get_args().map(|word| word.to_string_lossy()).collect();
-        assert_eq!((strace.get_program().to_str(), &words[6..]), (Some("strace"), &["tar", "-cf", "/dev/zero", "."].map(Into::into)[..]));
+        assert_eq!(
+            (strace.get_program().to_str(), &words[6..]),
+            (Some("strace"), &["tar", "-cf", "/dev/zero", "."].map(Into::into)[..])
+        );
         assert_eq!(strace.get_envs().count(), 2);
         let ours = wrapped(Interception::Tracepoints, Command::new("tar"));
         assert_eq!(ours.get_program(), "tar");

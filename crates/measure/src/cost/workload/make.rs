@@ -8,7 +8,9 @@ use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use netfathom_mark::listen::Listener;
-use netfathom_model::plan::{Benchmark, BenchmarkKind, CostPlan, Interception, MarkMeans, MarkSource, Subject};
+use netfathom_model::plan::{
+    Benchmark, BenchmarkKind, CostPlan, Interception, MarkMeans, MarkSource, Subject,
+};
 
 use super::marking::Marking;
 use super::started::{Source, Started};
@@ -63,7 +65,13 @@ impl Maker<'_> {
         })
     }
 
-    fn tar(&self, archive: Archive, shape: Shape, cold: bool, directory: Option<&Path>) -> Result<Started, CostError> {
+    fn tar(
+        &self,
+        archive: Archive,
+        shape: Shape,
+        cold: bool,
+        directory: Option<&Path>,
+    ) -> Result<Started, CostError> {
         archive.check().map_err(told)?;
         let parent = directory.map_or_else(env::temp_dir, Path::to_owned);
         let mut progress =
@@ -89,7 +97,10 @@ impl Maker<'_> {
         let phase = |name: &String| {
             let known: Vec<&str> = light::PHASES.iter().map(|phase| phase.name).collect();
             light::phase(name).ok_or_else(|| {
-                CostError::Benchmark(format!("--phases {name}: there is none of that name; choose from {}", known.join(", ")))
+                CostError::Benchmark(format!(
+                    "--phases {name}: there is none of that name; choose from {}",
+                    known.join(", ")
+                ))
             })
         };
         let phases: Vec<&'static Phase> = if names.is_empty() {
@@ -165,7 +176,10 @@ impl Maker<'_> {
     }
 
     /// The one that all trials have, and those of other ways to observe.
-    fn watches(&self, points: &Points) -> Result<(Vec<(Option<Interception>, Watch)>, Vec<String>), CostError> {
+    fn watches(
+        &self,
+        points: &Points,
+    ) -> Result<(Vec<(Option<Interception>, Watch)>, Vec<String>), CostError> {
         let choose = |points: &Points, means| Watch::choose(points, means, self.plan.own).map_err(told);
         let Subject::Interception { ways } = &self.plan.subject else {
             let (watch, left_out) = choose(points, self.plan.means.map(means))?;
@@ -179,8 +193,11 @@ impl Maker<'_> {
                 Interception::Notification => choose(points, Some(Means::Notification))?,
                 _ => choose(&Points::Ends, Some(Means::Ends))?,
             };
-            if let Some(program) = intercept::program(way) {
-                installed(program)?;
+            if !intercept::is_installed(way) {
+                return Err(CostError::Benchmark(format!(
+                    "{} is not installed: leave it out, or install it",
+                    way.name()
+                )));
             }
             all.push((Some(way), watch.0));
         }
@@ -204,13 +221,6 @@ fn names(files: &[PathBuf]) -> Vec<String> {
         if distinct { short.to_string_lossy().into_owned() } else { file.display().to_string() }
     };
     files.iter().zip(&short).map(name).collect()
-}
-
-fn installed(program: &str) -> Result<(), CostError> {
-    let path = env::var_os("PATH").unwrap_or_default();
-    let there = env::split_paths(&path).any(|directory| directory.join(program).is_file());
-    let missing = || CostError::Benchmark(format!("{program} is not installed: leave it out, or install it"));
-    there.then_some(()).ok_or_else(missing)
 }
 
 /// What another part says is wrong.

@@ -118,7 +118,10 @@ impl Workload for Marking {
     fn about(&self) -> String {
         let lost = if self.lost > 0 { format!("; {} marks were lost", self.lost) } else { String::new() };
         let seconds = self.window.as_secs_f64();
-        format!("process {} runs by itself; a trial is {seconds} s of it, and a span the mean of its kind{lost}", self.pid)
+        format!(
+            "process {} runs by itself; a trial is {seconds} s of it, and a span the mean of its kind{lost}",
+            self.pid
+        )
     }
 
     fn means(&self) -> String {
@@ -170,8 +173,11 @@ mod tests {
     #[test]
     fn spans_lie_between_marks_of_one_thread() {
         let mut spans = Spans::default();
-        let mark = |thread, name: &str, at_ns| Mark { name: name.into(), cut: false, at_ns, process: 1, thread };
-        for (thread, name, at_ns) in [(1, "a", 0), (2, "a", 5), (1, "b", 10), (2, "b", 35), (1, "a", 40), (1, "b", 60)] {
+        let mark =
+            |thread, name: &str, at_ns| Mark { name: name.into(), cut: false, at_ns, process: 1, thread };
+        for (thread, name, at_ns) in
+            [(1, "a", 0), (2, "a", 5), (1, "b", 10), (2, "b", 35), (1, "a", 40), (1, "b", 60)]
+        {
             spans.add(mark(thread, name, at_ns));
         }
         let kind = |from: &str, to: &str| spans.mean_ns(&(from.into(), to.into()));

@@ -11,6 +11,7 @@ use std::sync::atomic::AtomicBool;
 
 use netfathom_model::record::{Amount, CallTotal, Condition};
 
+pub use intercept::is_installed;
 pub use make::make;
 
 use super::error::CostError;

@@ -9,14 +9,14 @@ use netfathom_bpf::tree::{CallTimes, call_name};
 use netfathom_mark::listen::Listener;
 use netfathom_model::plan::Interception;
 use netfathom_model::record::{Amount, CallTotal, Condition, Resource};
+use netfathom_sys::cpu;
 use netfathom_sys::netns::Namespace;
 use netfathom_sys::perf_event::{ChildCounters, Event};
 use netfathom_sys::process::Waited;
-use netfathom_sys::cpu;
 
-use super::{Outcome, Workload};
 use super::intercept;
 use super::state::State;
+use super::{Outcome, Workload};
 use crate::cost::error::{CostError, step};
 use crate::cost::program::{Family, Output, fresh_word};
 use crate::cost::sequence::{Reached, Sequence};
@@ -107,12 +107,27 @@ impl Started {
         family.end(if waited == Waited::Ended { GRACE } else { Duration::ZERO })?;
         let observed = self.watches[at].1.finish(child).map_err(step("observe the benchmark"))?;
         let marks = self.named(marks, &observed);
-        let calls = if self.own { self.watches[at].1.calls().map_err(step("read its system calls"))? } else { Vec::new() };
-        Ok(Ran { observed, marks, counters: amounts_of_counters(&counters), calls, said: output.said(), waited })
+        let calls = if self.own {
+            self.watches[at].1.calls().map_err(step("read its system calls"))?
+        } else {
+            Vec::new()
+        };
+        Ok(Ran {
+            observed,
+            marks,
+            counters: amounts_of_counters(&counters),
+            calls,
+            said: output.said(),
+            waited,
+        })
     }
 
     /// On its processors and in its namespace, which the child inherits from the thread that starts it.
-    fn start_there<T>(&mut self, at: usize, start: impl FnOnce(&mut Watch) -> std::io::Result<T>) -> Result<T, CostError> {
+    fn start_there<T>(
+        &mut self,
+        at: usize,
+        start: impl FnOnce(&mut Watch) -> std::io::Result<T>,
+    ) -> Result<T, CostError> {
         let all = cpu::allowed().map_err(|e| CostError::Benchmark(e.to_string()))?;
         let on = |cpus: &[usize]| cpu::allow(cpus).map_err(|e| CostError::Benchmark(e.to_string()));
         if !self.cpus.is_empty() {
@@ -137,7 +152,12 @@ impl Started {
         })
     }
 
-    fn await_end(&mut self, at: usize, child: &Child, stop: &AtomicBool) -> Result<(Waited, Vec<Reached>), CostError> {
+    fn await_end(
+        &mut self,
+        at: usize,
+        child: &Child,
+        stop: &AtomicBool,
+    ) -> Result<(Waited, Vec<Reached>), CostError> {
         let failed = step("wait for the benchmark");
         let waited = self.watches[at].1.wait(child, self.limit, stop).map_err(failed)?;
         let mut marks = Vec::new();
@@ -168,7 +188,9 @@ impl Started {
     fn failure(&self, ran: &Ran) -> Option<String> {
         let name = &self.name;
         match ran.waited {
-            Waited::TimeUp => Some(format!("{name} had not ended after {} s and was ended", self.limit.as_secs())),
+            Waited::TimeUp => {
+                Some(format!("{name} had not ended after {} s and was ended", self.limit.as_secs()))
+            }
             Waited::Ended if !ran.observed.status.success() => {
                 Some(format!("{name} failed ({}){}", ran.observed.status, ran.said))
             }
@@ -217,8 +239,13 @@ impl Workload for Started {
     }
 
     fn resources(&self) -> Vec<String> {
-        let resource = |mark: &String| self.phases.iter().find(|(phase, _)| phase == mark).map(|(_, r)| r.clone());
-        if self.phases.is_empty() { Vec::new() } else { self.marks().iter().skip(1).filter_map(resource).collect() }
+        let resource =
+            |mark: &String| self.phases.iter().find(|(phase, _)| phase == mark).map(|(_, r)| r.clone());
+        if self.phases.is_empty() {
+            Vec::new()
+        } else {
+            self.marks().iter().skip(1).filter_map(resource).collect()
+        }
     }
 
     fn absent(&self) -> Vec<String> {
@@ -243,11 +270,17 @@ impl Workload for Started {
         if let Source::Points(_) = &self.source {
             // A file that is opened again was reached before.
             let mut seen = Vec::new();
-            first.retain(|mark| !seen.contains(&mark.name) && { seen.push(mark.name.clone()); true });
+            first.retain(|mark| {
+                !seen.contains(&mark.name) && {
+                    seen.push(mark.name.clone());
+                    true
+                }
+            });
         }
         let inner = !self.phases.is_empty();
         let learned = Sequence::learn(&first, inner);
-        let (sequence, notes) = learned.map_err(|why| CostError::Benchmark(format!("{}: {why}", self.name)))?;
+        let (sequence, notes) =
+            learned.map_err(|why| CostError::Benchmark(format!("{}: {why}", self.name)))?;
         self.sequence = Some(sequence);
         self.absent.extend(notes);
         let took = Duration::from_nanos(ran.observed.ended_ns.saturating_sub(ran.observed.started_ns));
@@ -269,7 +302,9 @@ impl Workload for Started {
             // Without observation points there is the time of all of it.
             (None, Some(sequence)) if armed || !self.has_points() => {
                 let spans_ns = sequence.spans_ns(during_ns.0, &ran.marks, during_ns.1);
-                spans_ns.map(|spans_ns| self.less_constants(spans_ns)).map_err(|why| self.with_lost(why, &ran))
+                spans_ns
+                    .map(|spans_ns| self.less_constants(spans_ns))
+                    .map_err(|why| self.with_lost(why, &ran))
             }
             (None, Some(_)) => Ok(vec![(during_ns.1 - during_ns.0) as f64]),
         };
@@ -288,7 +323,11 @@ impl Started {
     /// What a span takes on any machine is nothing that could be taken from it.
     fn less_constants(&self, spans_ns: Vec<f64>) -> Vec<f64> {
         let constants_ns = self.constants_ns.iter().copied().chain(std::iter::repeat(0));
-        spans_ns.into_iter().zip(constants_ns).map(|(span_ns, constant_ns)| span_ns - constant_ns as f64).collect()
+        spans_ns
+            .into_iter()
+            .zip(constants_ns)
+            .map(|(span_ns, constant_ns)| span_ns - constant_ns as f64)
+            .collect()
     }
 
     fn with_lost(&self, why: String, ran: &Ran) -> String {

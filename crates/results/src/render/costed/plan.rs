@@ -1,6 +1,6 @@
 //! What was asked for, in words.
 
-use netfathom_model::plan::{Benchmark, BenchmarkKind, CostLoad, CostPlan, MarkSource, Subject};
+use netfathom_model::plan::{Benchmark, BenchmarkKind, CostLoad, CostPlan, MarkSource, Subject, WhenEnded};
 use netfathom_model::units::format_duration;
 
 use super::figure::{bytes, percent};

@@ -1,0 +1,75 @@
+//! Whether the ruler is right.
+
+use netfathom_model::record::{Claim, Estimate, Holds, Outcome, ReproducedRun};
+use netfathom_stats as stats;
+
+use super::named;
+use super::plans::{Burner, NOTHINGS};
+use super::tables::{Recovered, findings, points};
+use crate::reproduce::claim::{below, written};
+
+/// Of the runs with nothing, so many may be false alarms.
+const FALSE_ALARMS: usize = 1;
+/// What is asked of the observation points: no more than this part.
+const NEXT_TO_NOTHING: f64 = 0.005;
+
+/// All of them.
+pub fn all(runs: &[ReproducedRun]) -> Vec<Claim> {
+    let burners = Burner::ALL.into_iter().map(|burner| recovered(runs, burner));
+    [nothing(runs)].into_iter().chain(burners).chain([next_to_nothing(runs)]).collect()
+}
+
+fn nothing(runs: &[ReproducedRun]) -> Claim {
+    let found = findings(runs);
+    let count = |outcome| found.iter().filter(|c| c.outcome == outcome).count();
+    let alarms = count(Outcome::Cost) + count(Outcome::Faster);
+    let untold = count(Outcome::CannotTell);
+    let whole = found.len() as u64 == NOTHINGS;
+    let holds = match alarms {
+        _ if alarms > FALSE_ALARMS => Holds::No,
+        _ if !whole || alarms + untold > FALSE_ALARMS => Holds::CannotTell,
+        _ => Holds::Yes,
+    };
+    Claim {
+        says: format!("where there is nothing, nothing is found: in at least 19 of {NOTHINGS} runs"),
+        there: "there is nothing".into(),
+        here: format!(
+            "no cost in {} of {} runs; {alarms} false alarms, {untold} could not tell",
+            count(Outcome::NoCost),
+            found.len()
+        ),
+        holds,
+    }
+}
+
+fn points_of(estimate: Estimate) -> String {
+    let percent = stats::Estimate { value: 100.0 * estimate.value, half_width: 100.0 * estimate.half_width };
+    format!("{} %", written(Some(percent), 2))
+}
+
+fn recovered(runs: &[ReproducedRun], burner: Burner) -> Claim {
+    let recovered = named(runs, burner.name()).first().and_then(|result| Recovered::of(result));
+    Claim {
+        says: format!("{}: what it takes is found", burner.name()),
+        there: recovered
+            .map_or("unknown".into(), |r| format!("it took {} of the processor", points_of(r.known))),
+        here: recovered.map_or("unknown".into(), |r| format!("the benchmark lacked {}", points_of(r.found))),
+        holds: match recovered.map(|r| r.agrees()) {
+            Some(true) => Holds::Yes,
+            Some(false) => Holds::No,
+            None => Holds::CannotTell,
+        },
+    }
+}
+
+fn next_to_nothing(runs: &[ReproducedRun]) -> Claim {
+    let found = points(runs).filter(|c| c.blocks >= 2);
+    let ratio = found.map(|c| stats::Estimate { value: c.ratio.value, half_width: c.ratio.half_width });
+    let slowdown = found.map(|c| Estimate { value: c.ratio.value - 1.0, ..c.ratio });
+    Claim {
+        says: format!("the observation points of a tar take less than {:.1} %", 100.0 * NEXT_TO_NOTHING),
+        there: "a tar that nobody observes".into(),
+        here: slowdown.map_or("unknown".into(), points_of),
+        holds: below(ratio, 1.0 + NEXT_TO_NOTHING),
+    }
+}

@@ -1,0 +1,64 @@
+//! The ruler of `netfathom cost` itself: where there is nothing it finds nothing, and what is known it finds.
+
+use std::time::Duration;
+
+use netfathom_model::plan::ReproducePlan;
+use netfathom_model::record::{CostResult, Measurement, ReproducedRun};
+
+use super::ground::Ground;
+use super::part::Part;
+use super::{Experiment, Needs, Told};
+
+mod claims;
+mod figures;
+mod plans;
+mod tables;
+
+/// The one experiment.
+pub static EXPERIMENTS: [Experiment; 1] = [Experiment {
+    name: "cost-proof",
+    title: "The ruler of netfathom cost, proved",
+    source: "netfathom itself: runs with nothing, a burner of known intensity, and its own observation points",
+    shows: "that nothing is found where nothing is, that a known cost is found, and what looking takes",
+    quick: Duration::from_secs(120),
+    full: Duration::from_secs(420),
+    needs: Needs::Root,
+    taps: &[],
+    parts: |ground| Ok(parts(ground)),
+    tell,
+}];
+
+fn parts(ground: &Ground<'_>) -> Vec<Part> {
+    let mut parts: Vec<Part> =
+        (0..plans::NOTHINGS).map(|n| Part::new(plans::NOTHING, plans::nothing(ground, n))).collect();
+    parts.extend(plans::Burner::ALL.map(|burner| Part::new(burner.name(), plans::burnt(ground, burner))));
+    parts.push(Part::new(plans::INTERCEPTION, plans::interception(ground)));
+    parts
+}
+
+/// The costs of the parts of a name.
+fn named<'a>(runs: &'a [ReproducedRun], name: &str) -> Vec<&'a CostResult> {
+    let of_name = runs.iter().filter(|run| run.name == name);
+    let cost = |run: &'a ReproducedRun| match &run.measurement {
+        Measurement::Cost(result) => Some(result.as_ref()),
+        _ => None,
+    };
+    of_name.filter_map(cost).collect()
+}
+
+fn tell(plan: &ReproducePlan, runs: &[ReproducedRun]) -> Told {
+    let mut differences = vec![
+        "There is no original: what stands beside the findings is known by other means, the kernel's account of the \
+         burner's processor time above all."
+            .to_owned(),
+    ];
+    if plan.quick {
+        differences.push("The short form: fewer blocks, so wider intervals.".into());
+    }
+    Told {
+        differences,
+        tables: vec![tables::nothings(runs), tables::burners(runs), tables::interception(runs)],
+        figures: vec![figures::nothings(runs)],
+        claims: claims::all(runs),
+    }
+}

@@ -1,0 +1,113 @@
+//! What was found beside what is known.
+
+use netfathom_model::record::{
+    BesideRow, BesideTable, Cell, Comparison, CostResult, Effect, Estimate, Outcome, ReproducedRun,
+};
+use netfathom_stats::between_trials;
+
+use super::named;
+use super::plans::{Burner, INTERCEPTION, NOTHING};
+
+/// What a burner took: as the kernel counted it, and as it was inferred from what the benchmark lost.
+#[derive(Clone, Copy, Debug)]
+pub struct Recovered {
+    /// Share of the processor that the burner had, by its processor time.
+    pub known: Estimate,
+    /// Share that the benchmark lacked: 1 - 1 / ratio.
+    pub found: Estimate,
+}
+
+impl Recovered {
+    /// Of a run with a burner; `None` if there are too few blocks.
+    pub fn of(result: &CostResult) -> Option<Self> {
+        let benchmark = result.benchmarks.first()?;
+        let ratio = benchmark.of_effect(Effect::Program).find(|c| c.blocks >= 2)?.ratio;
+        let share = |ratio: f64| 1.0 - 1.0 / ratio;
+        let half_width =
+            (share(ratio.value + ratio.half_width) - share(ratio.value - ratio.half_width)) / 2.0;
+        let programs = benchmark.trials.iter().filter(|t| t.failed.is_none()).filter_map(|t| t.program);
+        let shares: Vec<f64> =
+            programs.filter_map(|p| Some(p.cpu_ns? as f64 / p.wall_ns.max(1) as f64)).collect();
+        let known = between_trials(&shares)?.into();
+        Some(Self { known, found: Estimate { value: share(ratio.value), half_width } })
+    }
+
+    /// Whether the one lies within the other, with what either is uncertain by.
+    pub fn agrees(&self) -> bool {
+        let off = (self.found.value - self.known.value).abs();
+        off <= self.found.half_width.hypot(self.known.half_width)
+    }
+}
+
+/// What was found with nothing there.
+pub fn findings(runs: &[ReproducedRun]) -> Vec<&Comparison> {
+    named(runs, NOTHING)
+        .into_iter()
+        .filter_map(|result| result.benchmarks.first()?.of_effect(Effect::Program).next())
+        .collect()
+}
+
+fn percent(estimate: Estimate, less: f64) -> Option<Cell> {
+    Some(Cell {
+        value: 100.0 * (estimate.value - less),
+        half_width: Some(100.0 * estimate.half_width),
+        printed: None,
+    })
+}
+
+fn plain(value: f64) -> Option<Cell> {
+    Some(Cell { value, half_width: None, printed: None })
+}
+
+fn row(who: String, cells: Vec<Option<Cell>>) -> BesideRow {
+    BesideRow { who, here: true, cells }
+}
+
+/// A line a run with nothing.
+pub fn nothings(runs: &[ReproducedRun]) -> BesideTable {
+    let rows = findings(runs).into_iter().zip(1..).map(|(found, number)| {
+        let smallest = found.smallest.and_then(|s| plain(100.0 * s));
+        let told = if found.outcome == Outcome::NoCost { "none" } else { found.outcome.name() };
+        let told = Some(Cell { value: 0.0, half_width: None, printed: Some(told.into()) });
+        row(format!("nothing, run {number}"), vec![percent(found.ratio, 1.0), smallest, told])
+    });
+    BesideTable {
+        title: "With nothing there".into(),
+        columns: ["slowdown, %", "would have been seen from, %", "cost"].map(Into::into).into(),
+        rows: rows.collect(),
+        note: None,
+    }
+}
+
+/// A line a burner.
+pub fn burners(runs: &[ReproducedRun]) -> BesideTable {
+    let of = |burner: Burner| {
+        let recovered = Recovered::of(named(runs, burner.name()).first()?)?;
+        Some(row(burner.name().into(), vec![percent(recovered.known, 0.0), percent(recovered.found, 0.0)]))
+    };
+    BesideTable {
+        title: "A burner on the benchmark's processor".into(),
+        columns: ["it took, by the kernel's count, %", "the benchmark lacked, %"].map(Into::into).into(),
+        rows: Burner::ALL.into_iter().filter_map(of).collect(),
+        note: Some(
+            "Of one processor. What the benchmark lacked follows from its slowdown: 1 - 1 / ratio.".into(),
+        ),
+    }
+}
+
+/// What the observation points of a tar take.
+pub fn interception(runs: &[ReproducedRun]) -> BesideTable {
+    let found = points(runs)
+        .map(|found| row("tracepoints".into(), vec![percent(found.ratio, 1.0), plain(found.blocks.into())]));
+    BesideTable {
+        title: "The observation points of a tar".into(),
+        columns: ["slowdown, %", "blocks"].map(Into::into).into(),
+        rows: found.into_iter().collect(),
+        note: None,
+    }
+}
+
+/// See [`interception`].
+pub fn points(runs: &[ReproducedRun]) -> Option<&Comparison> {
+    named(runs, INTERCEPTION).first()?.benchmarks.first()?.of_effect(Effect::Observation).next()
+}

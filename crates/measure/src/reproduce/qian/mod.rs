@@ -1,0 +1,77 @@
+//! Qian & Wang 2006: base sequences. What tcpdump takes from a tar as the network's load rises, what a make takes
+//! from it, and what interception itself takes.
+
+use std::time::Duration;
+
+use netfathom_model::plan::ReproducePlan;
+use netfathom_model::record::{BesideTable, Claim, Figure};
+
+use super::ground::Ground;
+use super::part::Part;
+use super::{Experiment, Needs, Told};
+
+mod claims;
+mod differences;
+mod figures;
+mod intercept;
+mod originals;
+mod ours;
+mod plans;
+mod projects;
+mod tables;
+
+use ours::Ours;
+
+const SOURCE: &str = "Qian & Wang 2006, method for evaluating real performance costs of applications";
+
+/// The experiments of the paper.
+pub static EXPERIMENTS: [Experiment; 3] = [
+    Experiment {
+        name: "qian-tcpdump",
+        title: "What tcpdump takes from a tar as the network's load rises",
+        source: SOURCE,
+        shows: "the slowdown and PCost of a tar beside `tcpdump -eX -s0` under six loads of UDP",
+        quick: Duration::from_secs(100),
+        full: Duration::from_secs(1800),
+        needs: Needs::Root,
+        taps: &[],
+        parts: |ground| Ok(vec![Part::new(plans::TCPDUMP, plans::tcpdump(ground))]),
+        tell: |plan, runs| tell(plan, Ours::of(runs).as_ref(), &originals::TCPDUMP),
+    },
+    Experiment {
+        name: "qian-make",
+        title: "What a make takes from a tar as the project grows",
+        source: SOURCE,
+        shows: "the slowdown and PCost of a tar beside make on four C projects of rising size",
+        quick: Duration::from_secs(100),
+        full: Duration::from_secs(1200),
+        needs: Needs::Nothing,
+        taps: &[],
+        parts: |ground| Ok(vec![Part::new(plans::MAKE, plans::make(ground))]),
+        tell: |plan, runs| tell(plan, Ours::of(runs).as_ref(), &originals::MAKE),
+    },
+    Experiment {
+        name: "qian-intercept",
+        title: "What interception itself takes",
+        source: SOURCE,
+        shows: "a tar whose system calls are seen by netfathom, strace, perf trace and bpftrace, beside one that is not",
+        quick: Duration::from_secs(60),
+        full: Duration::from_secs(600),
+        needs: Needs::Root,
+        taps: &[],
+        parts: |ground| Ok(vec![Part::new(plans::INTERCEPT, plans::intercept(ground))]),
+        tell: intercept::tell,
+    },
+];
+
+fn tell(plan: &ReproducePlan, ours: Option<&Ours<'_>>, original: &originals::Original) -> Told {
+    let tables: Vec<BesideTable> = vec![tables::costs(original, ours), tables::sequences(original, ours)];
+    let figures: Vec<Figure> = figures::all(original, ours);
+    let claims: Vec<Claim> = claims::all(original, ours);
+    Told { differences: differences::of(plan, original, ours), tables, figures, claims }
+}
+
+/// What both experiments and their tests ask of a ground.
+fn short(ground: &Ground<'_>) -> bool {
+    ground.plan.quick
+}

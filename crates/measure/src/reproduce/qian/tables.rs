@@ -1,0 +1,106 @@
+//! The paper's tables with our rows beside theirs.
+
+use netfathom_model::record::{BesideRow, BesideTable, Cell, Comparison, Effect, Estimate};
+
+use super::originals::Original;
+use super::ours::Ours;
+
+fn plain(value: f64) -> Cell {
+    Cell { value, half_width: None, printed: None }
+}
+
+fn percent(estimate: Estimate, less: f64) -> Cell {
+    Cell {
+        value: 100.0 * (estimate.value - less),
+        half_width: Some(100.0 * estimate.half_width),
+        printed: None,
+    }
+}
+
+/// Slowdown and PCost at each level.
+pub fn costs(original: &Original, ours: Option<&Ours<'_>>) -> BesideTable {
+    let mut rows = Vec::new();
+    for level in original.levels {
+        let theirs = original.cost(level.theirs);
+        let cells = theirs.map_or(vec![None; 3], |cost| {
+            vec![Some(plain(100.0 * cost.slowdown)), Some(plain(100.0 * cost.pcost)), None]
+        });
+        rows.push(BesideRow { who: format!("Qian & Wang, {}", level.theirs), here: false, cells });
+        let Some(ours) = ours else { continue };
+        let effects: &[(Effect, &str)] = if ours.has_load() {
+            &[
+                (Effect::Both, "with its load"),
+                (Effect::Program, "beside its load"),
+                (Effect::Load, "the load alone"),
+            ]
+        } else {
+            &[(Effect::Program, "with it")]
+        };
+        let here = effects.iter().filter_map(|&(effect, words)| {
+            let found = ours.at(level.ours, effect)?;
+            Some(BesideRow {
+                who: format!("here, {}, {words}", level.ours),
+                here: true,
+                cells: cells_of(ours, found),
+            })
+        });
+        rows.extend(here);
+    }
+    let meaning = if ours.is_some_and(Ours::has_load) {
+        " With its load: beside a machine without program or load, as the paper's. Beside its load: what the program takes \
+         where the load is there anyway."
+    } else {
+        ""
+    };
+    BesideTable {
+        title: format!("What {} takes from a tar", original.who),
+        columns: ["slowdown, %", "PCost, %", "the program uses, % of a processor"].map(Into::into).into(),
+        rows,
+        note: Some(format!(
+            "PCost is the sum over the spans of (d' - d) / (d' + d). The paper's row is computed from the times of its \
+             marks, one run each, in whole seconds.{meaning}"
+        )),
+    }
+}
+
+fn cells_of(ours: &Ours<'_>, found: &Comparison) -> Vec<Option<Cell>> {
+    let uses = ours.result.program.iter().find(|used| used.condition == found.condition);
+    let processors = uses.and_then(|used| used.processors).map(|p| plain(100.0 * p));
+    vec![Some(percent(found.ratio, 1.0)), Some(percent(found.pcost, 0.0)), processors]
+}
+
+/// The base sequences: when each mark is reached.
+pub fn sequences(original: &Original, ours: Option<&Ours<'_>>) -> BesideTable {
+    let theirs = std::iter::once("baseline").chain(original.levels.iter().map(|level| level.theirs));
+    let most = ours.map_or(0, |o| o.tar.marks.len()).max(original.times_s("baseline").len());
+    let row = |who: String, here, times_s: Vec<f64>| {
+        let cells = (1..most).map(|at| times_s.get(at).map(|&s| plain(s))).collect();
+        BesideRow { who, here, cells }
+    };
+    let mut rows: Vec<BesideRow> =
+        theirs.map(|name| row(format!("Qian & Wang, {name}"), false, original.times_s(name))).collect();
+    if let Some(ours) = ours {
+        rows.extend(ours.result.conditions.iter().enumerate().filter_map(|(at, condition)| {
+            let of_condition = ours.tar.trials.iter().filter(|t| t.condition == at && t.failed.is_none());
+            let spans: Vec<&Vec<f64>> = of_condition.map(|trial| &trial.spans_ns).collect();
+            let first = spans.first()?;
+            let mut sum_s = 0.0;
+            let mut times_s = vec![0.0];
+            for span in 0..first.len() {
+                let all = spans.iter().filter_map(|spans| spans.get(span));
+                sum_s += all.sum::<f64>() / spans.len() as f64 / 1e9;
+                times_s.push(sum_s);
+            }
+            Some(row(format!("here, {}", condition.name), true, times_s))
+        }));
+    }
+    BesideTable {
+        title: "Base sequences: when each mark is reached, in s from the start".into(),
+        columns: (1..most).map(|at| format!("t{at}, s")).collect(),
+        rows,
+        note: Some(
+            "Ours: means of the trials; the marks are the six planted files and the end, of which the paper has no time."
+                .into(),
+        ),
+    }
+}
