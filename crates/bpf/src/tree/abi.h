@@ -63,6 +63,21 @@ struct spent {
 	__u64 blocked_known;
 };
 
+struct member {
+	__u64 tree;
+	__u64 exited;
+	/* What it had spent before it was followed; what is known of it is not looked at. */
+	struct spent before;
+	/* What it had spent when it began to end. */
+	struct spent at_exit;
+	/* A path that could not be read when its call began. */
+	__u64 path;
+	__u64 entered_ns;
+	/* The call that is timed, 0 if there is none. */
+	__u64 call_since_ns;
+	__u64 call_number;
+};
+
 struct tree {
 	/* The thread whose next child is the root, 0 if there is none to come. */
 	__u64 awaited_of;
@@ -75,6 +90,8 @@ struct tree {
 	__u64 begun;
 	__u64 exited;
 	__u64 settled;
+	/* Of those that are settled: whose times were taken at their exit, as nothing was heard of their end. */
+	__u64 early;
 	/* Pages that its largest process had; 0 if nobody knows. */
 	__u64 peak_pages;
 	/* System calls that came, of which the first ORDER are in the map. */

@@ -3,18 +3,6 @@
 #ifndef NETFATHOM_TREE_MEMBER_H
 #define NETFATHOM_TREE_MEMBER_H
 
-struct member {
-	__u64 tree;
-	/* What it had spent before it was followed; what is known of it is not looked at. */
-	struct spent before;
-	/* A path that could not be read when its call began. */
-	__u64 path;
-	__u64 entered_ns;
-	/* The call that is timed, 0 if there is none. */
-	__u64 call_since_ns;
-	__u64 call_number;
-};
-
 struct shared shared;
 
 struct {
@@ -23,6 +11,20 @@ struct {
 	__type(key, __u64);
 	__type(value, struct member);
 } members SEC(".maps");
+
+/* Where members are made, one place for each that makes some: one may come in between another's lines. */
+enum maker {
+	AT_FORK,
+	AT_ADOPTION,
+	MAKERS,
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, MAKERS);
+	__type(key, __u32);
+	__type(value, struct member);
+} blanks SEC(".maps");
 
 static __always_inline struct member *member_of(__u64 task)
 {
@@ -63,13 +65,12 @@ static __always_inline void read_spent(struct task_struct *task, struct spent *s
 	}
 }
 
-#define add_since(field) __sync_fetch_and_add(&sum->field, now.field - before->field)
+#define add_since(field) __sync_fetch_and_add(&sum->field, now->field - before->field)
 
-static __always_inline void sum_up(struct task_struct *task, const struct spent *before, struct spent *sum)
+static __always_inline void add(struct tree *tree, const struct spent *now, const struct spent *before)
 {
-	struct spent now = {};
+	struct spent *sum = &tree->spent;
 
-	read_spent(task, &now);
 	add_since(ran_ns);
 	add_since(waited_ns);
 	add_since(user_ns);
@@ -81,9 +82,10 @@ static __always_inline void sum_up(struct task_struct *task, const struct spent 
 	add_since(read_bytes);
 	add_since(written_bytes);
 	add_since(blocked_ns);
-	__sync_fetch_and_add(&sum->waited_known, now.waited_known);
-	__sync_fetch_and_add(&sum->bytes_known, now.bytes_known);
-	__sync_fetch_and_add(&sum->blocked_known, now.blocked_known);
+	__sync_fetch_and_add(&sum->waited_known, now->waited_known);
+	__sync_fetch_and_add(&sum->bytes_known, now->bytes_known);
+	__sync_fetch_and_add(&sum->blocked_known, now->blocked_known);
+	__sync_fetch_and_add(&tree->settled, 1);
 }
 
 /* The most pages that a process that ends now had; 0 where its memory is gone already (before 6.16). */
@@ -102,21 +104,31 @@ static __always_inline __u64 peak_pages(struct task_struct *task)
 	return peak > now ? peak : now;
 }
 
-static __always_inline bool begin(__u64 task, __u64 tree, const struct spent *before)
+/* One that was here before at the same place is gone, and nothing was heard of it. */
+static __always_inline void clear_place(__u64 task)
 {
-	struct member member = {};
+	struct member *old = member_of(task);
+	struct tree *tree = old ? tree_of(old) : 0;
 
-	if (tree >= TREES)
-		return false;
-	member.tree = tree;
-	if (before)
-		member.before = *before;
-	if (bpf_map_update_elem(&members, &task, &member, 0)) {
+	if (!tree || !old->exited)
+		return;
+	add(tree, &old->at_exit, &old->before);
+	__sync_fetch_and_add(&tree->early, 1);
+}
+
+static __always_inline void begin(__u64 task, __u64 tree, enum maker maker)
+{
+	__u32 key = maker;
+	struct member *member = bpf_map_lookup_elem(&blanks, &key);
+
+	if (tree >= TREES || !member)
+		return;
+	clear_place(task);
+	member->tree = tree;
+	if (bpf_map_update_elem(&members, &task, member, 0))
 		__sync_fetch_and_add(&shared.lost_members, 1);
-		return false;
-	}
-	__sync_fetch_and_add(&shared.trees[tree].begun, 1);
-	return true;
+	else
+		__sync_fetch_and_add(&shared.trees[tree].begun, 1);
 }
 
 #endif

@@ -32,7 +32,7 @@ pub use recorded::{CallTimes, Called, Recorded, call_name};
 pub use spent::{Lost, Spent};
 pub use watching::Watching;
 
-use self::shared::{ORDER, OfTree, Shared, TREES};
+use self::shared::{Member, ORDER, OfTree, Shared, TREES};
 use crate::mapping::Mapping;
 use crate::pid_namespace::{self, OWN};
 
@@ -192,16 +192,39 @@ impl Trees {
     }
 
     /// Waits until what the threads of a tree spent that have ended is summed, at most for so long. It takes
-    /// some 10 ms after the last of them was reaped; one that nobody reaps is never summed. Returns whether
-    /// it is.
-    #[must_use]
-    pub fn settle(&self, tree: Tree, limit: Duration) -> bool {
+    /// some 10 ms after the last of them was reaped. Of those of which nothing is heard until then, as nobody
+    /// has reaped them, what they had spent when they began to end is taken ([`Spent::early`]).
+    ///
+    /// # Errors
+    /// If the kernel's memory cannot be read.
+    pub fn settle(&self, tree: Tree, limit: Duration) -> Result<(), TreeError> {
         let until = Instant::now() + limit;
         let settled = || self.of(tree).settled.load(Relaxed) == self.of(tree).exited.load(Relaxed);
         while !settled() && Instant::now() < until {
             sleep(Duration::from_millis(1));
         }
-        settled()
+        if settled() {
+            return Ok(());
+        }
+        let ended = self.take_out(tree, |member| member.exited)?;
+        ended.iter().for_each(|member| self.of(tree).settle_early(member));
+        Ok(())
+    }
+
+    /// Takes those members of a tree out that are to go.
+    fn take_out(&self, tree: Tree, goes: impl Fn(&Member) -> bool) -> Result<Vec<Member>, TreeError> {
+        let members = map(&self.object, "members")?;
+        let mut taken = Vec::new();
+        for key in members.keys().collect::<Vec<_>>() {
+            // One that is gone by now was to go.
+            let Some(value) = members.lookup(&key, MapFlags::ANY).map_err(step("ask"))? else { continue };
+            let member = Member::read(&value).ok_or(TreeError::Abi("their members"))?;
+            // Whoever takes it out is the one to sum it.
+            if member.tree == tree as u64 && goes(&member) && members.delete(&key).is_ok() {
+                taken.push(member);
+            }
+        }
+        Ok(taken)
     }
 
     /// What the threads of a tree spent that are summed. Of those that run on nothing is in it: end them first.
@@ -234,14 +257,7 @@ impl Trees {
     /// # Errors
     /// If the kernel's memory cannot be written.
     pub fn reset(&self, tree: Tree) -> Result<(), TreeError> {
-        let members = map(&self.object, "members")?;
-        for member in members.keys().collect::<Vec<_>>() {
-            let value = members.lookup(&member, MapFlags::ANY).map_err(step("ask"))?;
-            // The tree comes first. One that is gone by now was to go.
-            if value.is_some_and(|value| value.starts_with(&(tree as u64).to_ne_bytes())) {
-                let _ = members.delete(&member);
-            }
-        }
+        self.take_out(tree, |_| true)?;
         self.of(tree).clear();
         if self.at_calls.contains(&watching::RECORD) {
             recorded::clear(&map(&self.object, "call_sums")?, tree as usize)?;

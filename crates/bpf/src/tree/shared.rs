@@ -32,6 +32,28 @@ pub(super) struct Sums {
     blocked_known: AtomicU64,
 }
 
+/// How many words a `struct spent` has, and how many of them at its end say what is known.
+const SUMS: usize = 14;
+const KNOWN: usize = 3;
+
+/// The first words of a `struct member`.
+pub(super) struct Member {
+    pub tree: u64,
+    pub exited: bool,
+    before: [u64; SUMS],
+    at_exit: [u64; SUMS],
+}
+
+impl Member {
+    pub fn read(bytes: &[u8]) -> Option<Self> {
+        let mut words = bytes.as_chunks().0.iter().map(|word| u64::from_ne_bytes(*word));
+        let (tree, exited) = (words.next()?, words.next()? != 0);
+        let mut spent = || std::array::from_fn(|_| words.next().unwrap_or(0));
+        let member = Self { tree, exited, before: spent(), at_exit: spent() };
+        (bytes.len() == (2 + 2 * SUMS + 4) * size_of::<u64>()).then_some(member)
+    }
+}
+
 #[repr(C)]
 pub(super) struct OfTree {
     pub awaited_of: AtomicU64,
@@ -41,6 +63,7 @@ pub(super) struct OfTree {
     pub begun: AtomicU64,
     pub exited: AtomicU64,
     pub settled: AtomicU64,
+    early: AtomicU64,
     peak_pages: AtomicU64,
     pub recorded: AtomicU64,
     spent: Sums,
@@ -82,10 +105,31 @@ impl Shared {
 
 impl OfTree {
     pub fn clear(&self) {
-        let Self { awaited_of, root, executed, ended, begun, exited, settled, peak_pages, recorded, spent } =
-            self;
-        let own = [awaited_of, root, executed, ended, begun, exited, settled, peak_pages, recorded];
+        let Self {
+            awaited_of,
+            root,
+            executed,
+            ended,
+            begun,
+            exited,
+            settled,
+            early,
+            peak_pages,
+            recorded,
+            spent,
+        } = self;
+        let own = [awaited_of, root, executed, ended, begun, exited, settled, early, peak_pages, recorded];
         own.into_iter().chain(spent.all()).for_each(|cell| cell.store(0, Relaxed));
+    }
+
+    /// Sums what a thread had spent when it began to end.
+    pub fn settle_early(&self, member: &Member) {
+        for (n, cell) in self.spent.all().into_iter().enumerate() {
+            let before = if n < SUMS - KNOWN { member.before[n] } else { 0 };
+            cell.fetch_add(member.at_exit[n] - before, Relaxed);
+        }
+        self.early.fetch_add(1, Relaxed);
+        self.settled.fetch_add(1, Relaxed);
     }
 
     pub fn spent(&self, page_bytes: u64) -> Spent {
@@ -113,12 +157,13 @@ impl OfTree {
             threads: settled,
             running: begun - exited,
             unsettled: exited - settled,
+            early: get(&self.early),
         }
     }
 }
 
 impl Sums {
-    fn all(&self) -> [&AtomicU64; 14] {
+    fn all(&self) -> [&AtomicU64; SUMS] {
         [
             &self.ran_ns,
             &self.waited_ns,

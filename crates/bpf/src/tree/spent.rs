@@ -34,6 +34,9 @@ pub struct Spent {
     pub running: u64,
     /// Threads that ended and are not summed yet (see [`super::Trees::settle`]).
     pub unsettled: u64,
+    /// Of `threads`, those whose figures are of the moment when they began to end, for want of later ones:
+    /// what they ran since the last tick of the clock is missing.
+    pub early: u64,
 }
 
 /// What could not be told.

@@ -34,7 +34,7 @@ int on_new_task(struct bpf_raw_tracepoint_args *args)
 	__u32 tree;
 
 	if (parent) {
-		begin(task, parent->tree, 0);
+		begin(task, parent->tree, AT_FORK);
 		return 0;
 	}
 	if (args->args[1] & CLONE_THREAD)
@@ -44,7 +44,7 @@ int on_new_task(struct bpf_raw_tracepoint_args *args)
 			continue;
 		shared.trees[tree].awaited_of = 0;
 		shared.trees[tree].root = BPF_CORE_READ((struct task_struct *)task, tgid);
-		begin(task, tree, 0);
+		begin(task, tree, AT_FORK);
 		return 0;
 	}
 	return 0;
@@ -87,6 +87,8 @@ int on_exit(struct bpf_raw_tracepoint_args *args)
 	if (!tree)
 		return 0;
 	__sync_fetch_and_add(&tree->exited, 1);
+	read_spent(task, &member->at_exit);
+	member->exited = 1;
 	if (member->path)
 		__sync_fetch_and_add(&shared.unread_paths, 1);
 	/* Threads that run on will come by here. */
@@ -108,7 +110,8 @@ int on_exit(struct bpf_raw_tracepoint_args *args)
 
 /*
  * Nobody has the thread any more, so its times are final: at its exit it still ran, and what it had run
- * since the last tick was in none of them.
+ * since the last tick was in none of them. Now and then nothing is heard of a thread here on a busy machine,
+ * for which there is what was read at its exit.
  */
 SEC("raw_tp/sched_process_free")
 int on_free(struct bpf_raw_tracepoint_args *args)
@@ -116,12 +119,16 @@ int on_free(struct bpf_raw_tracepoint_args *args)
 	__u64 task = args->args[0];
 	struct member *member = member_of(task);
 	struct tree *tree = member ? tree_of(member) : 0;
+	struct spent before, now = {};
 
 	if (!tree)
 		return 0;
-	sum_up((struct task_struct *)task, &member->before, &tree->spent);
-	bpf_map_delete_elem(&members, &task);
-	__sync_fetch_and_add(&tree->settled, 1);
+	before = member->before;
+	/* User space takes out those that it no longer waits for. */
+	if (bpf_map_delete_elem(&members, &task))
+		return 0;
+	read_spent((struct task_struct *)task, &now);
+	add(tree, &now, &before);
 	return 0;
 }
 
@@ -186,7 +193,8 @@ int adopt(struct bpf_iter__task *context)
 	struct task_struct *task = context->task;
 	struct task_struct *reader = (struct task_struct *)bpf_get_current_task();
 	struct task_struct *leader, *parent;
-	struct spent before = {};
+	struct member *blank;
+	__u32 key = AT_ADOPTION;
 	__u64 tree = shared.sought_for;
 	__u32 level;
 
@@ -204,8 +212,11 @@ int adopt(struct bpf_iter__task *context)
 	} else if (!member_of((__u64)leader) && !member_of((__u64)parent)) {
 		return 0;
 	}
-	read_spent(task, &before);
-	begin((__u64)task, tree, &before);
+	blank = bpf_map_lookup_elem(&blanks, &key);
+	if (!blank)
+		return 0;
+	read_spent(task, &blank->before);
+	begin((__u64)task, tree, AT_ADOPTION);
 	return 0;
 }
 

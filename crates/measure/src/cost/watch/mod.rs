@@ -283,11 +283,13 @@ impl Watch {
 
     /// What the program beside the benchmark spent, its tree with it; to be asked after it was ended and
     /// reaped. `None` unless by tracepoints.
-    #[must_use]
-    pub fn spent_beside(&self) -> Option<Spent> {
+    ///
+    /// # Errors
+    /// If the kernel's memory cannot be read.
+    pub fn spent_beside(&self) -> io::Result<Option<Spent>> {
         match &self.with {
-            With::Tracepoints(traced) => Some(traced.spent_beside()),
-            With::Notification | With::Ends => None,
+            With::Tracepoints(traced) => traced.spent_beside().map(Some),
+            With::Notification | With::Ends => Ok(None),
         }
     }
 }

@@ -35,7 +35,10 @@ pub struct Spent {
     pub peak_rss_bytes: Option<u64>,
     /// Threads within these sums.
     pub threads: Option<u64>,
-    /// Threads that are not within them, as they had not ended or were not reaped.
+    /// Of those, threads whose last moments are not in them, up to a tick of the clock each: nobody reaped
+    /// them, or the kernel did not tell in time.
+    pub early_threads: Option<u64>,
+    /// Threads that are not within them, as they had not ended.
     pub missing_threads: Option<u64>,
 }
 
@@ -55,6 +58,7 @@ impl From<tree::Spent> for Spent {
             blocked_ns: spent.blocked_ns,
             peak_rss_bytes: spent.peak_rss_bytes,
             threads: Some(spent.threads),
+            early_threads: Some(spent.early),
             missing_threads: Some(spent.running + spent.unsettled),
         }
     }

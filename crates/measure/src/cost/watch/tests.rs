@@ -84,13 +84,14 @@ fn all_means_find_the_same_six_of_twelve_thousand_opens() {
 #[test]
 fn the_kth_call_of_the_whole_benchmark_is_the_same_by_all_means() {
     let folder = files([]);
-    // write(2)
-    let number = if cfg!(target_arch = "aarch64") { 64 } else { 1 };
-    let points = [2_000, 1, 1_001, 2_001].map(|k| CallPoint { number, k }).to_vec();
+    let [write, close] = if cfg!(target_arch = "aarch64") { [64, 57] } else { [1, 3] };
+    // Our own fork closes something before it is the program, which does not count.
+    let points = [(write, 2_000), (write, 1), (write, 1_001), (write, 2_001), (close, 1)];
+    let points = points.map(|(number, k)| CallPoint { number, k }).to_vec();
     for mut watch in each("calls by all means", &Points::Calls(points)) {
         let dd = "dd if=/dev/zero of=/dev/null bs=1 count=1000 status=none";
         let observed = observe(&mut watch, &mut shell(&format!("{dd}; {dd}"), folder.path()), true);
-        assert_eq!((places(&observed), observed.lost), (vec![1, 2, 0], 0), "{}", watch.means());
+        assert_eq!((places(&observed), observed.lost), (vec![4, 1, 2, 0], 0), "{}", watch.means());
     }
 }
 
@@ -98,6 +99,9 @@ fn the_kth_call_of_the_whole_benchmark_is_the_same_by_all_means() {
 fn without_privilege_there_are_marks_and_what_is_missing_is_said() {
     let folder = files(["known".into()]);
     let points = Points::Opens(vec!["known".into()]);
+    if let Err(e) = notify::probe() {
+        return skipped("marks without privilege", &format!("seccomp does not notify here: {e}"));
+    }
     // Capabilities are a thread's; the others keep theirs.
     let unprivileged = || {
         capability::drop_all().unwrap();
@@ -110,9 +114,7 @@ fn without_privilege_there_are_marks_and_what_is_missing_is_said() {
         assert!(ends.means() == Means::Ends && why.unwrap().contains("no tracepoints"));
         let (mut watch, why) = Watch::choose(&points, None, false).unwrap();
         assert!(why.unwrap().contains("no tracepoints"));
-        if watch.means() == Means::Ends {
-            return skipped("marks without privilege", "seccomp does not notify here");
-        }
+        assert_eq!(watch.means(), Means::Notification);
         let observed = observe(&mut watch, &mut shell("cat known", folder.path()), true);
         assert_eq!((places(&observed), observed.lost), (vec![0], 0));
     };
@@ -170,9 +172,9 @@ fn what_a_parent_is_told_is_no_more_than_it_knows() {
     let two = observe(&mut watch, &mut shell(&format!("({BURN}) & {BURN}; wait"), folder.path()), true).spent;
     assert!(two.ran_ns > alone.ran_ns && two.waited_ns.is_none(), "{two:?}");
     // Less than what this process has itself, and more.
-    let large = "head -c 512M /dev/zero | tail -n 1";
+    let large = "head -c 256M /dev/zero | tail -n 1";
     let large = observe(&mut watch, &mut shell(large, folder.path()), true).spent;
-    assert!(large.peak_rss_bytes.is_some_and(|peak| peak >= 512 << 20), "{large:?}");
+    assert!(large.peak_rss_bytes.is_some_and(|peak| peak >= 256 << 20), "{large:?}");
     assert_eq!(alone.peak_rss_bytes, None);
     if !privileged("what tracepoints know more") {
         return;
@@ -182,7 +184,7 @@ fn what_a_parent_is_told_is_no_more_than_it_knows() {
     let mut beside = watch.start_beside(&mut shell(BURN, folder.path())).unwrap();
     let two = observe(&mut watch, &mut shell(&format!("({BURN}) & {BURN}; wait"), folder.path()), true).spent;
     beside.wait().unwrap();
-    let beside = watch.spent_beside().unwrap();
+    let beside = watch.spent_beside().unwrap().unwrap();
     assert_eq!((two.threads, two.missing_threads, beside.threads), (Some(2), Some(0), Some(1)));
     assert!(two.waited_ns.is_some() && two.ran_ns > beside.ran_ns, "{two:?} {beside:?}");
 }

@@ -81,8 +81,7 @@ impl Traced {
 
     /// All of it, after the benchmark was reaped.
     pub fn tell(&mut self, points: &Points) -> io::Result<Told> {
-        // What is missing after it is told with the rest.
-        let _ = self.trees.settle(Tree::Benchmark, PATIENCE);
+        self.trees.settle(Tree::Benchmark, PATIENCE).map_err(io::Error::other)?;
         self.drain(points)?;
         let Seen { exec_ns, mut marks, ended_ns } = std::mem::take(&mut self.seen);
         marks.sort_by_key(|mark| mark.at_ns);
@@ -107,8 +106,8 @@ impl Traced {
         self.trees.adopt_no_child(Tree::UnderTest);
     }
 
-    pub fn spent_beside(&self) -> Spent {
-        let _ = self.trees.settle(Tree::UnderTest, PATIENCE);
-        self.trees.spent(Tree::UnderTest).into()
+    pub fn spent_beside(&self) -> io::Result<Spent> {
+        self.trees.settle(Tree::UnderTest, PATIENCE).map_err(io::Error::other)?;
+        Ok(self.trees.spent(Tree::UnderTest).into())
     }
 }
