@@ -146,7 +146,7 @@ mod tests {
         fs::create_dir(&path).unwrap();
         let lock = File::open(&path).unwrap();
         lock.try_lock().unwrap();
-        assert_eq!(sweep(parent.path(), "tree"), [PathBuf::new(); 0]);
+        assert!(sweep(parent.path(), "tree").is_empty());
         drop(lock);
         assert_eq!(sweep(parent.path(), "tree"), [path]);
     }

@@ -30,11 +30,11 @@ impl Archive {
         }
     }
 
-    /// The tree that it is run over where nobody says otherwise.
+    /// The tree that it is run over where nobody says otherwise: a run is then to take about a second.
     #[must_use]
     pub fn default_shape(self, seed: u64) -> Shape {
         match self {
-            Self::Tar => Shape::paper(seed),
+            Self::Tar => Shape::paper(seed).scaled(2.0),
             Self::TarGzip => Shape::paper(seed).scaled(0.125),
         }
     }

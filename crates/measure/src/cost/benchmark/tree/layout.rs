@@ -104,7 +104,7 @@ fn normal(random: &mut SplitMix64) -> f64 {
 
 /// A number below another; its bias is below 2^-40 for the sizes here.
 pub fn below(random: &mut SplitMix64, end: usize) -> usize {
-    (u128::from(random.next_u64()) * end as u128 >> 64) as usize
+    ((u128::from(random.next_u64()) * end as u128) >> 64) as usize
 }
 
 /// 3 to 8 letters.
