@@ -23,6 +23,11 @@ pub fn of(kind: &str) -> Record {
         "ttcp" => include_str!("../fixtures/ttcp.json"),
         "sweep" => include_str!("../fixtures/sweep.json"),
         "message" => include_str!("../fixtures/message.json"),
+        "cost" => include_str!("../fixtures/cost.json"),
+        "cost-chance" => include_str!("../fixtures/cost-chance.json"),
+        "cost-offline" => include_str!("../fixtures/cost-offline.json"),
+        "cost-own" => include_str!("../fixtures/cost-own.json"),
+        "cost-observers" => include_str!("../fixtures/cost-observers.json"),
         _ => include_str!("../fixtures/reverse.json"),
     };
     serde_json::from_str(text).expect("the fixture is a record")
