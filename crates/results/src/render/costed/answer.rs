@@ -95,7 +95,7 @@ fn who(result: &CostResult, comparison: &Comparison) -> String {
         Effect::Load => "the load alone".into(),
         Effect::Both => format!("{subject} with its load"),
         Effect::Observation => match result.conditions.get(comparison.condition).map(|c| c.way) {
-            Some(Some(way)) => way.name().into(),
+            Some(Some(way)) => format!("“{}”", way.name()),
             Some(None) => "the observation points".into(),
             None => condition_name(result, comparison.condition),
         },

@@ -14,7 +14,7 @@ use netfathom_model::record::{
 pub(crate) use answer::{answer, said};
 pub(crate) use figure::{Figure, NOT_KNOWN, amount, bytes, pcost, percent, slowdown, time};
 pub(crate) use notes::{benchmark_notes, failures, program_notes, slowdown_note, taken_note};
-pub(crate) use plan::plan_words;
+pub(crate) use plan::{NO_PLAN, plan_words};
 pub(crate) use trials::{Sequence, Spread, sequences, spreads};
 
 /// Letters of a condition in a heading.

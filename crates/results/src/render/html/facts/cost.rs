@@ -149,7 +149,7 @@ impl CostFacts {
         let levels = levels(result);
         let known = |l: &LevelFacts| l.bits_per_s.is_some_and(|b| b.is_finite() && b >= 0.0);
         Self {
-            plan: result.plan.as_ref().map_or_else(PlanWords::new, costed::plan_words),
+            plan: plan(result),
             conditions: (0..conditions(result)).map(|c| costed::condition_name(result, c)).collect(),
             by_rate: levels.iter().all(known),
             headline: result.headline(),
@@ -160,6 +160,13 @@ impl CostFacts {
             program_notes: costed::program_notes(result),
             levels,
         }
+    }
+}
+
+fn plan(result: &CostResult) -> PlanWords {
+    match &result.plan {
+        Some(plan) => costed::plan_words(plan),
+        None => vec![("plan", format!("none: {}", costed::NO_PLAN))],
     }
 }
 

@@ -31,7 +31,7 @@ function takenParts({ c, fact }) {
   const rows = fact.taken.map((t) => ({ ...t, rowClass: t.beyond_chance ? null : 'outside' }));
   const times = rows.filter((t) => t.time);
   return el('div', {},
-    times.length > 0 && el('figure', { class: 'chart' }, el('figcaption', {}, el('b', {}, 'Times that it takes more')), forest(times.map((t) => ({ name: t.name,
+    times.length > 0 && el('figure', { class: 'chart' }, el('figcaption', {}, el('b', {}, 'More time, by resource')), forest(times.map((t) => ({ name: t.name,
       title: t.before + ' before, ' + t.after + ' after', number: t.difference, told: t.beyond_chance, paint: EFFECT_COLOURS[c.effect] })), { tick: costTick })),
     table('What was taken, by resource', [
       { head: 'resource', cell: (t) => t.name },

@@ -45,7 +45,7 @@ function forestRow({ name, title, number, seen, told, paint }, scale) {
 
 function forestTicks({ low, high, log }) {
   if (log) return LOG_SHARES.filter((v) => Math.log1p(v) >= low && Math.log1p(v) <= high);
-  const step = niceStep((high - low) / 4);
+  const step = niceStep((high - low) / 5);
   const found = [];
   for (let i = Math.ceil(low / step); i * step <= high && found.length < 12; i += 1) found.push(Number((i * step).toPrecision(6)));
   return found;

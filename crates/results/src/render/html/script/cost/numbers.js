@@ -15,14 +15,14 @@ function slowdownTable(benchmark, fact, wanted) {
   const rows = benchmark.comparisons.map((c, i) => ({ c, fact: fact.comparisons[i] })).filter(({ c }) => wanted(c));
   const several = new Set(rows.map((r) => r.c.effect)).size > 1;
   return table('Slowdown', [
-    { head: rows.some((r) => r.fact.level !== null) ? 'load' : 'condition', text: true, cell: (r) => r.fact.row },
+    { head: rows.some((r) => r.fact.level !== null && r.c.effect !== 'observation') ? 'load' : 'condition', text: true, cell: (r) => r.fact.row },
     ...(several ? [{ head: 'of what', text: true, cell: (r) => (fact.effects.find((e) => e.effect === r.c.effect) || {}).name }] : []),
     { head: 'slowdown', cell: (r) => el('b', {}, numberText(r.fact.slowdown)) },
     { head: 'PCost', title: 'Qian & Wang 2006: the sum over the spans of (d\u2032 \u2212 d) / (d\u2032 + d)', cell: (r) => numberText(r.fact.pcost) },
     { head: 'seen from', title: 'the slowdown that would have been told apart, four times in five', cell: (r) => (r.fact.smallest ? numberText(r.fact.smallest) : '\u2013') },
     { head: 'blocks', cell: (r) => count(r.c.blocks) },
     { head: 'outcome', text: true, cell: (r) => r.fact.outcome },
-    { head: 'beside', text: true, cell: (r) => r.fact.beside },
+    { head: 'beside', text: true, wide: true, cell: (r) => r.fact.beside },
   ], rows);
 }
 
@@ -31,7 +31,7 @@ function costTrials(context) {
 }
 
 function trialParts(facts, benchmark, fact, place) {
-  return el('div', {}, fact.notes.map((text) => el('p', { class: 'plain' }, text)),
+  return el('div', {}, fact.notes.map((text) => el('p', { class: 'plain' }, capital(text))),
     benchmark.trials.length > 0 ? [trialChart(facts, benchmark, fact, place), spreadTable(fact),
       lazyDetails('each trial', () => costTrialTable(facts, benchmark))] : note('No trial was finished.'),
     fact.failures.length > 0 && el('ul', { class: 'reasons degraded' }, fact.failures.map((text) => el('li', {}, capital(text)))),
@@ -46,9 +46,10 @@ function trialChart(facts, benchmark, fact, place) {
     colour: conditionColour(condition), look: 'dots', values: trials.map((t) => (t.condition === condition && isNumber(t.beyond) ? t.beyond : null)) }))
     .filter((s) => s.values.some(isNumber));
   const number = (v) => (Number.isInteger(v) && trials[v - 1] ? String(trials[v - 1].index + 1) : '');
-  return chart({ id: 'cost-trials-' + place, title: 'Each trial beside the mean of ' + conditionName(facts, used[0]), quantity: SLOWDOWN, height: 280, series,
+  return chart({ id: 'cost-trials-' + place, title: 'Each trial beside the mean of “' + conditionName(facts, used[0]) + '”', quantity: SLOWDOWN, height: 280, series,
     xs: trials.map((_, i) => i + 1), bands: blockBands(trials), over: (u) => drawLevelLine(u, 0), tabled: () => costTrialTable(facts, benchmark),
-    x: { label: 'trial', head: 'trial', tick: number, read: (v) => 'trial ' + number(v), cell: number },
+    x: { label: 'trial', head: 'trial', tick: number, read: (v) => 'trial ' + number(v), cell: number,
+      splits: (u) => spacedOut(u, trials.map((_, i) => i + 1), 'x', 34) },
     about: 'The time of each trial in the order in which they ran; blocks are shaded in turn.' });
 }
 

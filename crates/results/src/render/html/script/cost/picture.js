@@ -5,8 +5,9 @@ function costPicture(context) {
   if (!facts.benchmarks.some((b) => b.comparisons.length)) return [note('Nothing was compared: there is nothing to draw.')];
   const atLevels = (b) => b.comparisons.some((c) => c.level !== null);
   if (facts.levels.length > 1 && facts.benchmarks.some(atLevels)) {
-    return [levelCharts(context), note('Whiskers are 95 % intervals between blocks. ' + (facts.by_rate
-      ? 'The load is linear.' : 'Loads stand in the order in which they were asked for, equally far apart.'))];
+    const apart = { name: 'loads equally apart', build: () => levelCharts(context, { ...facts, by_rate: false }, 'cost-apart-') };
+    const linear = { name: 'loads as they are', build: () => levelCharts(context, facts, 'cost-') };
+    return [choice('scale of the load', facts.by_rate ? [linear, apart] : [apart]), note('Whiskers are 95 % intervals between blocks.')];
   }
   const rows = result.benchmarks.flatMap((b, i) => b.comparisons.map((c, k) => slowdownRow(b, c, facts.benchmarks[i].comparisons[k])));
   const bands = rows.some((r) => isNumber(r.seen));
@@ -21,12 +22,12 @@ function slowdownRow(benchmark, comparison, fact) {
     told: comparison.outcome === 'cost' || comparison.outcome === 'faster', paint: EFFECT_COLOURS[comparison.effect] };
 }
 
-function levelCharts({ result, facts }) {
+function levelCharts({ result }, facts, id) {
   const lines = facts.benchmarks.map((fact, i) => levelLines(result.benchmarks[i], fact, facts));
   const ends = lines.flatMap((series) => series.flatMap((s) => s.values.flatMap((v, i) => [v, v - (s.halves[i] || 0), v + (s.halves[i] || 0)]))).filter(isNumber);
   const reach = ends.length ? [Math.min(...ends), Math.max(...ends)] : null;
   const drawn = result.benchmarks.map((b, i) => ({ b, i, series: lines[i] })).filter(({ series }) => series.length);
-  return columnsOf(drawn.map(({ b, i, series }) => chart({ id: 'cost-' + i, title: 'Slowdown of ' + b.name, quantity: SLOWDOWN, height: 320, series, reach,
+  return columnsOf(drawn.map(({ b, i, series }) => chart({ id: id + i, title: 'Slowdown of ' + b.name, quantity: SLOWDOWN, height: 320, series, reach,
     xs: levelPlaces(facts), x: levelAxis(facts), about: 'How much longer the benchmark takes over the load, a line for each effect.',
     tabled: () => slowdownTable(b, facts.benchmarks[i], () => true),
     over: (u) => { drawLevelLine(u, 0); drawHalves(u, series); } })));
@@ -49,7 +50,7 @@ function levelLines(benchmark, fact, facts) {
   }).filter((s) => s.values.some(isNumber));
 }
 
-const LEVEL_APART = 40;
+const LEVEL_APART = 34;
 
 function levelAxis(facts) {
   const xs = levelPlaces(facts);
@@ -57,8 +58,6 @@ function levelAxis(facts) {
   const name = (v) => (near(v) ? near(v).text : '');
   // Names of loads are the user's own and may be long.
   const short = (v) => (name(v).length > 10 ? name(v).slice(0, 9) + '\u2026' : name(v));
-  // From the highest, whose place is the one that must not be missing.
-  const splits = (u) => xs.filter((x) => x >= u.scales.x.min && x <= u.scales.x.max).reduceRight((kept, x) =>
-    (kept.length && u.valToPos(kept[0], 'x') - u.valToPos(x, 'x') < LEVEL_APART ? kept : [x, ...kept]), []);
+  const splits = (u) => spacedOut(u, xs, 'x', LEVEL_APART);
   return { label: facts.by_rate ? 'load, bits a second' : 'load', head: 'load', tick: short, cell: name, read: (v) => 'at ' + name(v), splits };
 }

@@ -21,7 +21,7 @@ function markTimes(benchmark, sequences, look, tabled, place) {
   const mark = (v) => (Number.isInteger(v) && benchmark.marks[v] !== undefined ? benchmark.marks[v] : '');
   return chart({ id: 'cost-marks-' + place, title: 'Marks of ' + benchmark.name, height: Math.min(480, Math.max(260, benchmark.marks.length * 28)), xs, tabled,
     series: named.map(({ s, points }) => ({ ...look(s), values: laid(points, (p) => p.y) })),
-    quantity: { label: 'mark', tick: (v) => shortName(mark(v), 12), read: (v) => mark(v) || NOT_KNOWN, zero: true, size: 84 },
+    quantity: { label: 'mark', tick: (v) => shortName(mark(v), 12), read: (v) => mark(v) || NOT_KNOWN, zero: true, size: 84, splits: (u) => spacedOut(u, named[0].points.map((p) => p.y), 'y', MARK_APART.y) },
     x: { label: 'time since the first mark', head: 'time', tick: costTick, read: (v) => 'at ' + costTime(v), cell: costTime },
     about: 'Each mark at the mean time at which it was reached, a line for each condition.' });
 }
@@ -31,23 +31,19 @@ function behindFirst(facts, benchmark, sequences, look, tabled, place) {
   if (!others.length) return note('There is nothing to compare with.');
   const xs = first.marks_ns.map((_, i) => i);
   const mark = (v) => (Number.isInteger(v) && benchmark.marks[v] !== undefined ? benchmark.marks[v] : '');
-  return chart({ id: 'cost-behind-' + place, title: 'Behind ' + conditionName(facts, first.condition), height: Math.min(480, Math.max(260, benchmark.marks.length * 28)), xs, tabled,
+  return chart({ id: 'cost-behind-' + place, title: 'Behind “' + conditionName(facts, first.condition) + '”', height: Math.min(480, Math.max(260, benchmark.marks.length * 28)), xs, tabled,
     series: others.map((s) => ({ ...look(s), values: s.marks_ns.map((ns, i) => ns - first.marks_ns[i]) })), quantity: COST_TIME,
-    x: { label: 'mark', head: 'mark', tick: (v) => shortName(mark(v), 9), read: (v) => 'at ' + mark(v), cell: mark, splits: (u) => markTicks(u, xs) },
+    x: { label: 'mark', head: 'mark', tick: (v) => shortName(mark(v), 9), read: (v) => 'at ' + mark(v), cell: mark, splits: (u) => spacedOut(u, xs, 'x', MARK_APART.x) },
     about: 'How much later than in the first condition each mark was reached.', over: (u) => drawLevelLine(u, 0) });
 }
 
-const MARK_APART = 60;
+// Names of marks that are nearer to each other would touch.
+const MARK_APART = { x: 62, y: 16 };
 
-function markTicks(u, xs) {
-  return xs.filter((x) => x >= u.scales.x.min && x <= u.scales.x.max)
-    .reduce((kept, x) => (kept.length && u.valToPos(x, 'x') - u.valToPos(kept[kept.length - 1], 'x') < MARK_APART ? kept : [...kept, x]), []);
-}
-
-// The end of a path says more than its beginning.
+// The end of a name, or of a path, says more than its beginning.
 function shortName(text, longest) {
   const name = String(text).split('/').pop() || String(text);
-  return name.length > longest ? name.slice(0, longest - 1) + '\u2026' : name;
+  return name.length > longest ? '\u2026' + name.slice(1 - longest) : name;
 }
 
 function sequenceTable(facts, benchmark, sequences) {

@@ -36,6 +36,17 @@ function costTick(ns) {
 
 const COST_TIME = { label: 'time', tick: costTick, read: costTime, zero: true, size: 58 };
 
+// Of places on an axis those that have room beside each other: both ends before all.
+function spacedOut(u, all, axis, apart) {
+  const { min, max } = u.scales[axis];
+  const places = all.filter((v) => v >= min && v <= max);
+  const gap = (a, b) => Math.abs(u.valToPos(a, axis) - u.valToPos(b, axis));
+  const [first, last] = [places[0], places[places.length - 1]];
+  const between = places.slice(1, -1).reduce((kept, v) =>
+    (gap(v, kept[kept.length - 1]) < apart || gap(v, last) < apart ? kept : [...kept, v]), [first]);
+  return places.length < 2 ? places : gap(first, last) < apart ? [last] : [...between, last];
+}
+
 // What Rust has written of a number.
 function numberText(number) {
   return number ? trueMinus(number.text) : NOT_KNOWN;
