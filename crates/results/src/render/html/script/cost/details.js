@@ -10,7 +10,7 @@ function spanParts({ c, fact }, benchmark) {
   if (!fact.spans.length) return note('No span was measured.');
   const told = (i) => c.spans[i].outcome === 'cost' || c.spans[i].outcome === 'faster';
   const rows = fact.spans.map((s, i) => ({ ...s, name: benchmark.spans[i] || NOT_KNOWN, told: told(i) }));
-  return el('div', {}, shareForest(rows.map((r) => ({ name: r.name, title: r.before + ' before, ' + r.after + ' after', number: r.change, told: r.told, paint: EFFECT_COLOURS[c.effect] }))),
+  return el('div', {}, shareForest(rows.map((r) => ({ name: shortSpan(r.name), title: r.name + ': ' + r.before + ' before, ' + r.after + ' after', number: r.change, told: r.told, paint: EFFECT_COLOURS[c.effect] }))),
     fact.most_taken && el('p', {}, 'Most is taken from ', el('b', {}, fact.most_taken[0]), ' (' + fact.most_taken[1] + ').'),
     lazyDetails('as a table', () => table('From mark to mark', [
       { head: benchmark.by_resource ? 'resource' : 'span', text: true, cell: (r) => r.name },
@@ -19,6 +19,11 @@ function spanParts({ c, fact }, benchmark) {
       { head: 'change', cell: (r) => el('b', {}, numberText(r.change)) },
       { head: 'outcome', text: true, cell: (r) => r.outcome },
     ], rows)));
+}
+
+// Marks may be whole paths.
+function shortSpan(name) {
+  return name.split(' \u2192 ').map((mark) => shortName(mark, 24)).join(' \u2192 ');
 }
 
 function costTaken(context) {

@@ -11,7 +11,8 @@ function costPicture(context) {
   }
   const rows = result.benchmarks.flatMap((b, i) => b.comparisons.map((c, k) => slowdownRow(b, c, facts.benchmarks[i].comparisons[k])));
   const bands = rows.some((r) => isNumber(r.seen));
-  return [el('figure', { class: 'chart' }, el('figcaption', {}, el('b', {}, 'How much longer the benchmark takes')), shareForest(rows)),
+  return [el('figure', { class: 'chart' }, el('figcaption', {}, el('b', {}, 'How much longer the benchmark takes')), shareForest(rows),
+    lazyDetails('as a table', () => result.benchmarks.map((b, i) => [subtitle(b.name), slowdownTable(b, facts.benchmarks[i], () => true)]))),
     note(rows.some((r) => r.number && isNumber(r.number.half)) ? 'Whiskers are 95 % intervals between blocks. '
       : 'Single runs: they have no interval, and nothing is told from chance. ',
     bands && 'Within the grey band a slowdown would not have been told apart, four times in five. ', 'What is not told from chance is hatched.')];
@@ -50,14 +51,14 @@ function levelLines(benchmark, fact, facts) {
   }).filter((s) => s.values.some(isNumber));
 }
 
-const LEVEL_APART = 34;
+const LEVEL_APART = 40;
 
 function levelAxis(facts) {
   const xs = levelPlaces(facts);
   const near = (v) => facts.levels.find((l, i) => (facts.by_rate ? l.bits_per_s : i) === v);
   const name = (v) => (near(v) ? near(v).text : '');
   // Names of loads are the user's own and may be long.
-  const short = (v) => (name(v).length > 10 ? name(v).slice(0, 9) + '\u2026' : name(v));
+  const short = (v) => (name(v).length > 8 ? name(v).slice(0, 7).trim() + '\u2026' : name(v));
   const splits = (u) => spacedOut(u, xs, 'x', LEVEL_APART);
   return { label: facts.by_rate ? 'load, bits a second' : 'load', head: 'load', tick: short, cell: name, read: (v) => 'at ' + name(v), splits };
 }

@@ -33,12 +33,12 @@ function behindFirst(facts, benchmark, sequences, look, tabled, place) {
   const mark = (v) => (Number.isInteger(v) && benchmark.marks[v] !== undefined ? benchmark.marks[v] : '');
   return chart({ id: 'cost-behind-' + place, title: 'Behind “' + conditionName(facts, first.condition) + '”', height: Math.min(480, Math.max(260, benchmark.marks.length * 28)), xs, tabled,
     series: others.map((s) => ({ ...look(s), values: s.marks_ns.map((ns, i) => ns - first.marks_ns[i]) })), quantity: COST_TIME,
-    x: { label: 'mark', head: 'mark', tick: (v) => shortName(mark(v), 9), read: (v) => 'at ' + mark(v), cell: mark, splits: (u) => spacedOut(u, xs, 'x', MARK_APART.x) },
+    x: { label: 'mark', head: 'mark', tick: (v) => shortName(mark(v), 8), read: (v) => 'at ' + mark(v), cell: mark, splits: (u) => spacedOut(u, xs, 'x', MARK_APART.x) },
     about: 'How much later than in the first condition each mark was reached.', over: (u) => drawLevelLine(u, 0) });
 }
 
 // Names of marks that are nearer to each other would touch.
-const MARK_APART = { x: 62, y: 16 };
+const MARK_APART = { x: 64, y: 16 };
 
 // The end of a name, or of a path, says more than its beginning.
 function shortName(text, longest) {
