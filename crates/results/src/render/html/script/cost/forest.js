@@ -45,7 +45,7 @@ function forestRow({ name, title, number, seen, told, paint }, scale) {
 
 function forestTicks({ low, high, log }) {
   if (log) return LOG_SHARES.filter((v) => Math.log1p(v) >= low && Math.log1p(v) <= high);
-  const step = niceStep((high - low) / 5);
+  const step = niceStep((high - low) / 6);
   const found = [];
   for (let i = Math.ceil(low / step); i * step <= high && found.length < 12; i += 1) found.push(Number((i * step).toPrecision(6)));
   return found;
@@ -56,7 +56,7 @@ function forestRuler(scale, tick) {
   let last = -Infinity;
   for (const v of forestTicks(scale)) {
     // A tick at the very edge would reach out of the page, and two close ones into each other.
-    if (scale.at(v) > 96 || scale.at(v) - last < 9) continue;
+    if (scale.at(v) > 96 || (v !== 0 && scale.at(v) < 3) || scale.at(v) - last < 9) continue;
     last = scale.at(v);
     const mark = el('span', {}, tick(v));
     mark.style.left = last + '%';
