@@ -7,6 +7,8 @@
 mod charts;
 #[path = "browser/chromium.rs"]
 mod chromium;
+#[path = "browser/cost.rs"]
+mod cost;
 #[path = "browser/experiments.rs"]
 mod experiments;
 #[path = "browser/kinds.rs"]

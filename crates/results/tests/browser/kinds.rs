@@ -10,8 +10,8 @@ use crate::records::{HOSTILE, poisoned};
 use crate::{OPEN_ALL, Shown, show};
 
 /// The fixtures that are drawn here.
-const KINDS: [&str; 9] =
-    ["load", "capacity", "reverse", "join", "reproduce", "taps", "ttcp", "sweep", "message"];
+const KINDS: [&str; 10] =
+    ["load", "capacity", "reverse", "join", "reproduce", "taps", "ttcp", "sweep", "message", "cost"];
 
 pub fn of(kind: &str) -> Record {
     let text = match kind {
@@ -23,6 +23,11 @@ pub fn of(kind: &str) -> Record {
         "ttcp" => include_str!("../fixtures/ttcp.json"),
         "sweep" => include_str!("../fixtures/sweep.json"),
         "message" => include_str!("../fixtures/message.json"),
+        "cost" => include_str!("../fixtures/cost.json"),
+        "cost-chance" => include_str!("../fixtures/cost-chance.json"),
+        "cost-offline" => include_str!("../fixtures/cost-offline.json"),
+        "cost-own" => include_str!("../fixtures/cost-own.json"),
+        "cost-observers" => include_str!("../fixtures/cost-observers.json"),
         _ => include_str!("../fixtures/reverse.json"),
     };
     serde_json::from_str(text).expect("the fixture is a record")
@@ -85,6 +90,8 @@ fn every_chart_is_drawn() {
         ("ttcp", vec!["transfer-rate", "transfer-lay-0"]),
         ("sweep", vec!["sweep"]),
         ("message", vec!["message-UU-0", "message-ratio-UU-1", "message-UK-1", "message-rounds-UU-0-4"]),
+        ("cost", vec!["cost-0", "cost-1", "cost-apart-0", "cost-behind-0"]),
+        ("cost-offline", vec!["cost-marks-0", "cost-behind-0"]),
         ("reproduce", vec!["figure-0", "run-0-time-tx", "run-0-rate", "run-1-reverse-ignored"]),
     ];
     for (kind, ids) in charts {

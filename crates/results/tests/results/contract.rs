@@ -21,7 +21,7 @@ fn blessing(what: &str) -> bool {
 type Make = fn() -> Record;
 
 /// The fixtures, each with what makes it.
-const FIXTURES: [(&str, Make); 10] = [
+const FIXTURES: [(&str, Make); 15] = [
     ("stack", fixture::stack),
     ("load", fixture::load),
     ("capacity", fixture::capacity),
@@ -32,6 +32,11 @@ const FIXTURES: [(&str, Make); 10] = [
     ("ttcp", fixture::ttcp),
     ("sweep", fixture::sweep),
     ("message", fixture::message),
+    ("cost", fixture::cost),
+    ("cost-chance", fixture::cost_chance),
+    ("cost-offline", fixture::cost_offline),
+    ("cost-own", fixture::cost_own),
+    ("cost-observers", fixture::cost_observers),
 ];
 
 #[test]
@@ -94,8 +99,8 @@ fn reading_and_writing_loses_nothing() {
 #[test]
 fn each_fixture_is_of_its_measurement() {
     for (name, _) in FIXTURES {
-        // That of the taps is a second one of stack.
-        let kind = if name == "taps" { "stack" } else { name };
+        // That of the taps is a second one of stack; of costs there are several.
+        let kind = if name == "taps" { "stack" } else { name.split('-').next().unwrap_or(name) };
         assert_eq!(read_fixture(name).measurement.name(), kind);
     }
 }
@@ -151,6 +156,8 @@ fn the_fixtures_are_valid_under_the_schema() {
         ("ttcp", "/measurement/streams/0/tcp/retransmits"),
         ("sweep", "/measurement/points/1/rate/median_bytes_per_s"),
         ("message", "/measurement/cells/1/ratio/half_width"),
+        ("cost", "/measurement/benchmarks/1/comparisons/3/spans/2/before_ns"),
+        ("cost-own", "/measurement/benchmarks/0/calls/1/adds/0/value"),
     ] {
         let mut record: Value = serde_json::from_str(&fixture_text(name)).expect("JSON");
         *record.pointer_mut(spoilt).expect("the fixture has it") = "many".into();

@@ -4,6 +4,7 @@
 use netfathom_testkit::skipped as skip;
 
 mod contract;
+mod cost;
 mod experiments;
 #[path = "../fixture/mod.rs"]
 mod fixture;

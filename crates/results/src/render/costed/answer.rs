@@ -12,14 +12,25 @@ const MOST_TOLD: usize = 4;
 /// Letters of a command in a sentence.
 const LONGEST_NAME: usize = 60;
 
+/// Letters of a load in a sentence.
+const LONGEST_LEVEL: usize = 30;
+
+/// What is to be known of times without repetition.
+const SINGLE: &str = "single runs, so nothing tells it from chance";
+
 /// The answer in one sentence, without its end: the slowdown with its interval comes first.
 pub(crate) fn answer(result: &CostResult) -> String {
-    let told: Vec<String> = result
-        .benchmarks
-        .iter()
-        .flat_map(|benchmark| leading(result, benchmark).into_iter().map(move |c| (benchmark, c)))
-        .map(|(benchmark, comparison)| said(result, benchmark, comparison))
-        .collect();
+    let mut told: Vec<String> = Vec::new();
+    let mut last = None;
+    for benchmark in &result.benchmarks {
+        for comparison in leading(result, benchmark) {
+            let who = who(result, comparison);
+            // Who was just told of is not named again.
+            let again = last.as_ref() == Some(&who);
+            told.push(of_one(result, benchmark, comparison, if again { "it" } else { &who }));
+            last = Some(who);
+        }
+    }
     if told.is_empty() {
         return "no benchmark was finished both with and without it, so there is no answer yet".into();
     }
@@ -34,10 +45,11 @@ pub(crate) fn answer(result: &CostResult) -> String {
 
 /// What one comparison says, in a sentence without its end.
 pub(crate) fn said(result: &CostResult, benchmark: &CostBenchmark, comparison: &Comparison) -> String {
-    let who = who(result, comparison);
-    let whom = shortened(&benchmark.name, LONGEST_NAME);
-    let at =
-        level(result, comparison).map_or_else(String::new, |l| format!(" at {}", shortened(&l.text, 30)));
+    of_one(result, benchmark, comparison, &who(result, comparison))
+}
+
+fn of_one(result: &CostResult, benchmark: &CostBenchmark, comparison: &Comparison, who: &str) -> String {
+    let (whom, at) = (shortened(&benchmark.name, LONGEST_NAME), at(result, comparison));
     let slow = slowdown(comparison);
     let pcost = format!("(PCost {})", pcost(comparison).percent());
     let seen = comparison
@@ -53,13 +65,12 @@ pub(crate) fn said(result: &CostResult, benchmark: &CostBenchmark, comparison: &
         Outcome::NoCost => {
             format!("no cost of {who} to {whom}{at} that could be told apart: {}{seen}", slow.percent())
         }
+        Outcome::CannotTell if slow.half.is_none() && slow.value >= 0.0 => {
+            format!("{who} slows {whom} down by {}{at} {pcost}; {SINGLE}", slow.percent())
+        }
         Outcome::CannotTell if slow.half.is_none() => {
-            let more = if slow.value < 0.0 { "less" } else { "more" };
-            let size = Figure { value: slow.value.abs(), ..slow };
-            format!(
-                "{whom} took {} {more} time with {who}{at}, in single runs that tell nothing from chance {pcost}",
-                size.percent()
-            )
+            let faster = Figure { value: -slow.value, ..slow };
+            format!("{whom} takes {} less time with {who}{at} {pcost}; {SINGLE}", faster.percent())
         }
         Outcome::CannotTell => {
             format!("whether {who} slows {whom} down{at} cannot be told: {}{seen}", slow.percent())
@@ -67,8 +78,14 @@ pub(crate) fn said(result: &CostResult, benchmark: &CostBenchmark, comparison: &
     }
 }
 
+/// At which load: ` at 80M`.
+fn at(result: &CostResult, comparison: &Comparison) -> String {
+    level(result, comparison)
+        .map_or_else(String::new, |l| format!(" at {}", shortened(&l.text, LONGEST_LEVEL)))
+}
+
 /// Who takes something.
-pub(crate) fn who(result: &CostResult, comparison: &Comparison) -> String {
+fn who(result: &CostResult, comparison: &Comparison) -> String {
     let subject = match result.plan.as_ref().map(|plan| &plan.subject) {
         Some(Subject::Nothing) => "nothing (A/A)".to_owned(),
         _ => shortened(&result.subject, LONGEST_NAME),
@@ -78,7 +95,7 @@ pub(crate) fn who(result: &CostResult, comparison: &Comparison) -> String {
         Effect::Load => "the load alone".into(),
         Effect::Both => format!("{subject} with its load"),
         Effect::Observation => match result.conditions.get(comparison.condition).map(|c| c.way) {
-            Some(Some(way)) => way.name().into(),
+            Some(Some(way)) => format!("“{}”", way.name()),
             Some(None) => "the observation points".into(),
             None => condition_name(result, comparison.condition),
         },
@@ -93,7 +110,8 @@ fn overall(result: &CostResult) -> Option<String> {
         .iter()
         .find(|o| (o.effect, o.condition, o.against) == (first.effect, first.condition, first.against))?;
     Some(format!(
-        "all benchmarks together {} (PCost {})",
+        "all benchmarks together{} {} (PCost {})",
+        at(result, first),
         Figure::alone(of_it.ratio).beyond_one().percent(),
         Figure::alone(of_it.pcost).percent()
     ))

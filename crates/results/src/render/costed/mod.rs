@@ -11,10 +11,10 @@ use netfathom_model::record::{
     Comparison, CostBenchmark, CostResult, Effect, Outcome, OwnCall, SpanCost, Taken,
 };
 
-pub(crate) use answer::{answer, said, who};
+pub(crate) use answer::{answer, said};
 pub(crate) use figure::{Figure, NOT_KNOWN, amount, bytes, pcost, percent, slowdown, time};
 pub(crate) use notes::{benchmark_notes, failures, program_notes, slowdown_note, taken_note};
-pub(crate) use plan::plan_words;
+pub(crate) use plan::{NO_PLAN, plan_words};
 pub(crate) use trials::{Sequence, Spread, sequences, spreads};
 
 /// Letters of a condition in a heading.
@@ -58,8 +58,10 @@ pub(crate) fn level<'a>(result: &'a CostResult, comparison: &Comparison) -> Opti
 
 /// A comparison as the row of a table of its effect: its load where there is one, its condition otherwise.
 pub(crate) fn row_name(result: &CostResult, comparison: &Comparison) -> String {
-    level(result, comparison)
-        .map_or_else(|| condition_name(result, comparison.condition), |level| level.text.clone())
+    match (comparison.effect, level(result, comparison)) {
+        (Effect::Observation, _) | (_, None) => condition_name(result, comparison.condition),
+        (_, Some(level)) => level.text.clone(),
+    }
 }
 
 /// What a table of an effect is about.

@@ -7,6 +7,9 @@ use super::figure::{bytes, percent};
 use crate::render::carried::Words;
 use crate::render::digits::grouped;
 
+/// Why there is none.
+pub(crate) const NO_PLAN: &str = "times that were taken elsewhere were compared";
+
 /// What was asked for.
 pub(crate) fn plan_words(plan: &CostPlan) -> Words {
     let mut words: Words = vec![("program under test", subject(&plan.subject))];

@@ -49,7 +49,7 @@ pub(crate) fn spreads(result: &CostResult, benchmark: &CostBenchmark) -> Vec<Spr
             [
                 times.iter().copied().fold(f64::INFINITY, f64::min),
                 mean,
-                times.iter().copied().fold(0.0, f64::max),
+                times.iter().copied().fold(f64::NEG_INFINITY, f64::max),
             ]
         });
         Spread { condition, trials: counting(benchmark, condition).count(), failed: failed.count(), times_ns }

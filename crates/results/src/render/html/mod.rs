@@ -24,6 +24,7 @@ const STYLE: &str = concat!(
     include_str!("style/experiment.css"),
     include_str!("style/transfer.css"),
     include_str!("style/message.css"),
+    include_str!("style/cost.css"),
     include_str!("style/media.css"),
 );
 
@@ -77,6 +78,13 @@ const SCRIPT: &str = concat!(
     include_str!("script/message/times.js"),
     include_str!("script/message/numbers.js"),
     include_str!("script/message/trials.js"),
+    include_str!("script/cost/words.js"),
+    include_str!("script/cost/forest.js"),
+    include_str!("script/cost/picture.js"),
+    include_str!("script/cost/sequences.js"),
+    include_str!("script/cost/details.js"),
+    include_str!("script/cost/program.js"),
+    include_str!("script/cost/numbers.js"),
     include_str!("script/main.js"),
     "})();\n",
 );

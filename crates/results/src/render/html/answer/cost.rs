@@ -16,7 +16,11 @@ pub fn words(result: &CostResult) -> Words {
     let names: Vec<&str> = result.benchmarks.iter().map(|b| b.name.as_str()).collect();
     let mut circumstances = vec![result.subject.clone()];
     if !names.is_empty() {
-        circumstances.push(format!("benchmark: {}", names.join(", ")));
+        circumstances.push(format!(
+            "benchmark{}: {}",
+            if names.len() == 1 { "" } else { "s" },
+            names.join(", ")
+        ));
     }
     circumstances.extend(costed::how(result));
     Words {

@@ -60,10 +60,10 @@ function logRange(u, low, high) {
 
 function yAxis(q) {
   return baseAxis({
-    size: q.log ? 58 : 46,
+    size: q.size || (q.log ? 58 : 46),
     gap: q.gap || 4,
     values: (u, splits) => splits.map((v) => (v === null ? '' : q.tick(v))),
-    splits: q.log ? (u) => decades(u.scales.y.min, u.scales.y.max) : undefined,
+    splits: q.log ? (u) => decades(u.scales.y.min, u.scales.y.max) : q.splits,
     filter: q.log ? (u, splits) => splits : undefined,
   });
 }

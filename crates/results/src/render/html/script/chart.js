@@ -3,6 +3,7 @@
 //
 // spec: {id, title, about, x, xs, kind, series: [{label, group, colour, look, values, joined}],
 //        height, sync, stacked, bands: [{from, to, label, shaded}],
+//        tabled: builds another table of the same values,
 //        quantity: instead of kind, reach: [low, high] beyond the values, or what tells it of a plot, over: draws on top};
 // look: strong, dashed, thin, faint, broad, points, dots, layer, area, steps, quiet...; joined: across gaps.
 
@@ -24,7 +25,7 @@ function chart(wanted) {
   const figure = el('figure', { class: 'chart', id: 'chart-' + spec.id },
     el('figcaption', {}, el('b', {}, spec.title), el('span', { class: 'unit' }, ' ' + q.label), reset),
     legend.node, canvas,
-    lazyDetails('as a table', () => chartTable(spec, q)));
+    lazyDetails('as a table', () => (spec.tabled ? spec.tabled() : chartTable(spec, q))));
   const parts = { state, spec, q, legend, reset, canvas };
   // Its width is known once it is in the page.
   drawLater.push(() => draw(parts));
@@ -111,6 +112,20 @@ function within(u, paint) {
   ctx.clip();
   paint();
   ctx.restore();
+}
+
+// A line across the plot at one value.
+function drawLevelLine(u, value) {
+  within(u, () => {
+    const y = u.valToPos(value, 'y', true);
+    u.ctx.strokeStyle = colour('ink');
+    u.ctx.lineWidth = devicePixelRatio;
+    u.ctx.setLineDash([]);
+    u.ctx.beginPath();
+    u.ctx.moveTo(u.bbox.left, y);
+    u.ctx.lineTo(u.bbox.left + u.bbox.width, y);
+    u.ctx.stroke();
+  });
 }
 
 // Lines of others, told apart by their dashes.

@@ -103,7 +103,7 @@ function bigAndHalf(perS, half) {
 
 // One of several pictures at a time; each is built when it is first asked for.
 // An option is {name, build}.
-function choice(label, options) {
+function choice(label, options, first = 0) {
   const here = scope;
   const panels = options.map(() => el('div', { hidden: true }));
   const buttons = options.map((o, i) => el('button', { type: 'button', 'aria-pressed': 'false',
@@ -113,7 +113,7 @@ function choice(label, options) {
     panels.forEach((p, i) => { p.hidden = i !== chosen; });
     buttons.forEach((b, i) => b.setAttribute('aria-pressed', String(i === chosen)));
   };
-  pick(0);
+  pick(first);
   const row = options.length > 1 && el('div', { class: 'choice', role: 'group', 'aria-label': label }, buttons);
   return el('div', {}, row, panels);
 }

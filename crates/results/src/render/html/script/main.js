@@ -85,6 +85,16 @@ const SECTIONS = {
     ['tables', 'The numbers', messageNumbers],
     ['trials', 'Trials', messageTrials],
   ],
+  cost: [
+    ['picture', 'How much longer it takes', costPicture],
+    ['sequences', 'When each mark was reached', costSequences],
+    ['spans', 'From mark to mark', costSpans],
+    ['taken', 'What was taken, by resource', costTaken, ({ facts }) => facts.benchmarks.some((b) => b.comparisons.some((c) => c.taken.length))],
+    ['program', 'What it uses itself, and what it takes', costProgram, ({ facts }) => facts.program.length || facts.program_notes.length],
+    ['calls', 'Its own system calls', costCalls, ({ facts }) => facts.benchmarks.some((b) => b.calls.length)],
+    ['tables', 'The numbers', costNumbers],
+    ['trials', 'Trials', costTrials],
+  ],
 };
 
 // A part that cannot be drawn says so and leaves the others alone.

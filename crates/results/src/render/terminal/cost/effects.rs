@@ -37,7 +37,7 @@ fn most(result: &CostResult) -> f64 {
 
 fn table(page: &mut Page, result: &CostResult, benchmark: &CostBenchmark, effect: Effect, most: f64) {
     let rows: Vec<&Comparison> = benchmark.of_effect(effect).collect();
-    let loads = rows.iter().any(|c| costed::level(result, c).is_some());
+    let loads = effect != Effect::Observation && rows.iter().any(|c| costed::level(result, c).is_some());
     let with_bars = |bars| build(result, &rows, loads, most, bars);
     // What names the condition has room beside the numbers.
     let room = if loads { 0 } else { 16 };

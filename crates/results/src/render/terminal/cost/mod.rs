@@ -42,7 +42,7 @@ pub(super) fn answer(result: &CostResult) -> String {
 fn plan(page: &mut Page, result: &CostResult) {
     page.heading("What was asked for");
     let Some(plan) = &result.plan else {
-        page.text("times that were taken elsewhere were compared: there was no plan");
+        page.text(&format!("{}: there was no plan", costed::NO_PLAN));
         return;
     };
     for (name, value) in costed::plan_words(plan) {

@@ -32,9 +32,8 @@ pub(super) fn draw(page: &mut Page, result: &CostResult, benchmark: &CostBenchma
     }
     page.table(&table);
     more(page, comparison.spans.len());
-    if let Some((name, change)) = costed::most_taken(benchmark, comparison) {
-        let of = if by_resource { "most is taken from" } else { "the span that grows most:" };
-        page.text(&format!("{of} {} ({})", shortened(&name, LONGEST_NAME), change.percent()));
+    if let (true, Some((name, change))) = (by_resource, costed::most_taken(benchmark, comparison)) {
+        page.text(&format!("most is taken from {} ({})", shortened(&name, LONGEST_NAME), change.percent()));
     }
 }
 

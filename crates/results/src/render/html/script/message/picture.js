@@ -62,7 +62,7 @@ function sizeCharts(placement, group, { quantity, facts, reach, ratios }) {
       about: facts.quantity_name + ' over the size, both logarithmic, a line for each layer.', over: (u) => drawFigures(u, figures) }),
     multiples.length ? chart({ ...common, id: 'message-ratio-' + group.id, title: 'Ratio to ' + facts.first, quantity: ratios.quantity, series: multiples,
       reach: ratios.reach, about: 'Multiples of the first layer over the size.',
-      over: (u) => { drawOne(u); drawFigures(u, multiples); } }) : note('There is nothing to compare with ' + (facts.first || 'anything') + '.'),
+      over: (u) => { drawLevelLine(u, 1); drawFigures(u, multiples); } }) : note('There is nothing to compare with ' + (facts.first || 'anything') + '.'),
   ]));
 }
 
@@ -90,18 +90,4 @@ function drawFigures(u, series) {
       drawWhisker(u, u.valToPos(u.data[0][i], 'x', true), tooWide(f) ? [Math.max(u.scales.y.min, Number.MIN_VALUE), u.scales.y.max] : [low, high], s.colour);
     });
   }));
-}
-
-// Where layers are as fast as the first one.
-function drawOne(u) {
-  within(u, () => {
-    const y = u.valToPos(1, 'y', true);
-    u.ctx.strokeStyle = colour('ink');
-    u.ctx.lineWidth = devicePixelRatio;
-    u.ctx.setLineDash([]);
-    u.ctx.beginPath();
-    u.ctx.moveTo(u.bbox.left, y);
-    u.ctx.lineTo(u.bbox.left + u.bbox.width, y);
-    u.ctx.stroke();
-  });
 }

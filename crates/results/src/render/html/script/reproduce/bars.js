@@ -9,7 +9,7 @@ function barsFigure(figure, shown) {
   return el('figure', { class: 'chart bars-figure' },
     el('figcaption', {}, el('b', {}, figure.title), el('span', { class: 'unit' }, ' ' + figure.y + ', by ' + figure.x)), colourKey(key),
     el('ol', { class: 'bars' }, groups.map((g) => el('li', {}, el('p', {}, el('b', {}, g.name)),
-      g.bars.map((bar) => figureBar(bar, scale, styles[bar.series], paleOf(figure, bar.series)))))),
+      g.bars.map((bar) => figureBar({ ...bar, told: bar.here && figure.series.some((s) => !s.here) }, scale, styles[bar.series], paleOf(figure, bar.series)))))),
     barRuler(scale));
 }
 
@@ -37,7 +37,7 @@ function barScale(figure) {
   return { low, high, at: (v) => Math.min(100, Math.max(0, (v - low) / (high - low) * 100)) };
 }
 
-function figureBar({ name, here, point, text }, scale, style, pale) {
+function figureBar({ name, here, told, point, text }, scale, style, pale) {
   const [from, to] = [Math.min(0, point.y), Math.max(0, point.y)].map(scale.at);
   const bar = spanned(el('span', { class: here ? 'bar' : 'bar pale-' + pale }), from, to - from);
   bar.style.setProperty('--c', 'var(--' + style.colour + ')');
@@ -47,7 +47,7 @@ function figureBar({ name, here, point, text }, scale, style, pale) {
     track.append(spanned(el('span', { class: 'whisker' }), low, high - low));
   }
   const value = text ? besideCell(text) : plainNumber(point.y);
-  return el('div', { class: 'bounded named' + (here ? ' here' : '') }, el('span', { class: 'what' }, name), track,
+  return el('div', { class: 'bounded named' + (told ? ' here' : '') }, el('span', { class: 'what' }, name), track,
     el('span', { class: 'value' }, value));
 }
 

@@ -1,0 +1,208 @@
+//! Costs on a terminal: each kind of answer, what is missing, what is hostile, and what is inconsistent.
+
+use netfathom_model::record::{CostResult, Effect, Estimate, Measurement, Outcome, OwnCall, Record, State};
+use netfathom_results::render::html;
+use netfathom_results::render::terminal::render;
+
+use crate::contract::{read_fixture, sane};
+
+const ALL: [&str; 5] = ["cost", "cost-chance", "cost-offline", "cost-own", "cost-observers"];
+
+fn with(name: &str, change: impl FnOnce(&mut CostResult)) -> Record {
+    let mut record = read_fixture(name);
+    let Measurement::Cost(cost) = &mut record.measurement else { panic!("another measurement") };
+    change(cost);
+    record
+}
+
+/// As one line, so that it may be looked into wherever it was wrapped.
+fn flat(record: &Record) -> String {
+    sane(record).split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// The rows of a table, by the words with which its heading begins.
+fn under(text: &str, heading: &str) -> Vec<String> {
+    let lines = text.lines().skip_while(|line| !line.starts_with(heading)).skip(1);
+    lines.take_while(|line| line.starts_with("  ")).map(|line| line.trim().to_owned()).collect()
+}
+
+#[test]
+fn eighty_columns_of_each() {
+    for name in ALL {
+        insta::assert_snapshot!(format!("eighty_columns_of_{name}"), render(&read_fixture(name), 80, false));
+    }
+}
+
+#[test]
+fn the_slowdown_with_its_interval_comes_first() {
+    let said = |record: &Record| flat(record);
+    let text = said(&read_fixture("cost"));
+    assert!(text.contains("VALID tcpdump -eX -s0 slows tar down by 15.7 ± 0.2 % at 80M (PCost 50.8 ± 0.7 %); it slows light down by"), "{text}");
+    let text = said(&read_fixture("cost-chance"));
+    assert!(text.contains("no cost of nothing (A/A) to tar that could be told apart: 0.1 ± 0.2 %; 0.45 % would have been seen"), "{text}");
+    let text = said(&read_fixture("cost-observers"));
+    assert!(text.contains("“netfathom, tracepoints” slows opens down by 0.8 ± 0.2 %"), "{text}");
+    let outcome = |outcome| with("cost-own", |c| c.benchmarks[0].comparisons[0].outcome = outcome);
+    let text = said(&outcome(Outcome::CannotTell));
+    assert!(
+        text.contains("whether process 4711 slows tar down cannot be told: 8.1 ± 0.3 %; 0.45 % would"),
+        "{text}"
+    );
+    let faster = with("cost-own", |c| {
+        let tar = &mut c.benchmarks[0].comparisons[0];
+        (tar.outcome, tar.ratio.value) = (Outcome::Faster, 0.931);
+    });
+    let text = said(&faster);
+    assert!(text.contains("tar takes 6.9 ± 0.3 % less time with process 4711 (PCost"), "{text}");
+}
+
+#[test]
+fn at_the_highest_load_that_has_a_cost() {
+    let outcomes = |highest| {
+        with("cost", move |c| {
+            let tar = c.benchmarks[0].comparisons.iter_mut().filter(|o| o.effect == Effect::Program);
+            tar.last().expect("four levels").outcome = highest;
+        })
+    };
+    assert!(flat(&outcomes(Outcome::Cost)).contains("slows tar down by 15.7 ± 0.2 % at 80M"));
+    assert!(flat(&outcomes(Outcome::CannotTell)).contains("slows tar down by 2.8 ± 0.4 % at 8M"));
+    // Loads that are no rates stand in their order.
+    let words = with("cost", |c| {
+        c.conditions.iter_mut().filter_map(|o| o.level.as_mut()).for_each(|l| l.bits_per_s = None);
+    });
+    assert!(flat(&words).contains("at 80M (PCost"), "{}", flat(&words));
+}
+
+#[test]
+fn single_runs_have_no_intervals() {
+    let text = sane(&read_fixture("cost-offline"));
+    assert!(!text.contains('±'), "{text}");
+    let flat = flat(&read_fixture("cost-offline"));
+    for said in [
+        "loaded.csv slows times down by 11.2 % (PCost 29.0 %)",
+        "there was no plan",
+        "nothing is told from chance",
+    ] {
+        assert!(flat.contains(said), "{said}: {flat}");
+    }
+}
+
+#[test]
+fn what_is_beyond_chance_is_marked() {
+    let record = read_fixture("cost-own");
+    let rows = under(&sane(&record), "What was taken, by resource");
+    let Measurement::Cost(cost) = &record.measurement else { panic!("another measurement") };
+    for taken in &cost.benchmarks[0].comparisons[0].taken {
+        let row = rows.iter().find(|r| r.starts_with(taken.resource.name())).expect("a row");
+        assert_eq!(row.ends_with('*'), !taken.difference.holds(0.0), "{row}");
+    }
+    // Without an interval nothing is.
+    let single = with("cost-own", |c| {
+        let tar = &mut c.benchmarks[0].comparisons[0];
+        tar.smallest = None;
+        tar.taken.iter_mut().for_each(|t| t.difference.half_width = 0.0);
+    });
+    assert!(!under(&sane(&single), "What was taken").iter().any(|row| row.ends_with('*')));
+}
+
+#[test]
+fn nothing_measured_is_said() {
+    let mut none = with("cost", |c| c.benchmarks.clear());
+    none.state = State::Interrupted;
+    let text = flat(&none);
+    assert!(text.contains("so there is no answer yet"), "{text}");
+    assert!(text.contains("0 trials of 0 benchmarks in 9 conditions are there"), "{text}");
+    let text = flat(&with("cost-own", |c| c.benchmarks[0].trials.clear()));
+    assert!(text.contains("n/a: none is finished"), "{text}");
+}
+
+#[test]
+fn failed_trials_say_why() {
+    let twice = with("cost-chance", |c| {
+        for trial in &mut c.benchmarks[0].trials[4..7] {
+            trial.failed = Some("it took too long".into());
+        }
+        c.benchmarks[0].trials[9].failed = Some("it ended with status 2".into());
+    });
+    let text = flat(&twice);
+    for said in ["3 trials failed: it took too long", "trial 10 (with) failed: it ended with status 2"] {
+        assert!(text.contains(said), "{said}: {text}");
+    }
+}
+
+#[test]
+fn long_tables_are_cut() {
+    let many = with("cost-own", |c| {
+        let tar = &mut c.benchmarks[0];
+        let call = tar.calls[0].clone();
+        tar.calls = (0..60).map(|n| OwnCall { name: format!("call{n}"), ..call.clone() }).collect();
+        let span = tar.comparisons[0].spans[0].clone();
+        tar.comparisons[0].spans = vec![span; 55];
+    });
+    let text = flat(&many);
+    assert!(text.contains("… and 20 more in the record") && text.contains("… and 15 more in the record"));
+    assert!(text.contains("call39") && !text.contains("call40"));
+}
+
+#[test]
+fn hostile_texts_steer_no_terminal_and_fit_the_page() {
+    const HOSTILE: &str =
+        "\x1b[2J<script>\u{7}\u{202e}\nname that is much longer than any name has a right to be, and goes on";
+    for name in ALL {
+        let record = with(name, |c| {
+            c.subject = HOSTILE.into();
+            c.conditions.iter_mut().for_each(|o| o.name = HOSTILE.into());
+            c.conditions.iter_mut().filter_map(|o| o.level.as_mut()).for_each(|l| l.text = HOSTILE.into());
+            for b in &mut c.benchmarks {
+                (b.name, b.about, b.means) = (HOSTILE.into(), HOSTILE.into(), HOSTILE.into());
+                b.marks
+                    .iter_mut()
+                    .chain(&mut b.resources)
+                    .chain(&mut b.absent)
+                    .for_each(|m| *m = HOSTILE.into());
+                b.calls.iter_mut().for_each(|o| o.name = HOSTILE.into());
+                b.trials[0].failed = Some(HOSTILE.into());
+            }
+        });
+        sane(&record);
+    }
+}
+
+#[test]
+fn nonsense_is_drawn_without_a_panic() {
+    let record = with("cost", |c| {
+        let tar = &mut c.benchmarks[0];
+        tar.trials[0].spans_ns.truncate(2);
+        tar.trials[1].condition = usize::MAX;
+        tar.trials[2].total_ns = f64::NAN;
+        let all = &mut tar.comparisons;
+        all[0].ratio = Estimate { value: f64::NAN, half_width: f64::INFINITY };
+        all[1].ratio.half_width = f64::INFINITY;
+        (all[2].condition, all[2].against) = (99, usize::MAX);
+        all[3].pcost = Estimate { value: f64::NEG_INFINITY, half_width: f64::NAN };
+        all[3].smallest = Some(f64::INFINITY);
+        all[3].spans.truncate(1);
+        all[3].spans[0].before_ns = f64::NAN;
+        all[3].taken[0].difference = Estimate { value: 1e300, half_width: f64::NAN };
+        all[4].ratio = Estimate { value: 1e300, half_width: 1e299 };
+        tar.calls = vec![OwnCall { name: String::new(), times: Vec::new(), adds: Vec::new() }];
+        tar.marks.truncate(1);
+        c.benchmarks[1].resources.truncate(1);
+        c.program[0].condition = 1_000_000;
+        c.program[1].processors = Some(f64::NAN);
+        c.overall[0].against = usize::MAX;
+    });
+    let text = sane(&record);
+    assert!(text.contains("n/a") && text.contains("condition 100"), "{text}");
+    assert!(html::render(&record).is_ok());
+}
+
+#[test]
+fn a_part_of_an_experiment_is_a_line() {
+    let mut record = read_fixture("reproduce");
+    let cost = read_fixture("cost").measurement;
+    let Measurement::Reproduce(reproduce) = &mut record.measurement else { panic!("another measurement") };
+    reproduce.runs[0].measurement = cost;
+    let text = flat(&record);
+    assert!(text.contains("netfathom cost: tcpdump -eX -s0 slows tar down by 15.7 ± 0.2 % at 80M"), "{text}");
+}
