@@ -18,6 +18,9 @@ mod ring;
 #[path = "elsewhere.rs"]
 mod process;
 
+#[cfg(all(test, target_os = "linux", target_pointer_width = "64"))]
+mod abi;
+
 pub use process::Status;
 
 /// Says that the program is here, now. Recorded if somebody listens.
