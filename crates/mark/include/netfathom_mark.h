@@ -117,6 +117,7 @@ __attribute__((tls_model("initial-exec")))
 #endif
 static __thread uint64_t netfathom_mark_thread __attribute__((unused));
 
+/* CLOCK_MONOTONIC, in nanoseconds. */
 static inline uint64_t netfathom_mark_now_ns(void) {
     struct netfathom_mark_timespec time = {0, 0};
     netfathom_mark_clock(1 /* CLOCK_MONOTONIC */, &time);
@@ -368,6 +369,7 @@ static inline void netfathom_mark_record(const char *name, size_t length, uint64
                                     __ATOMIC_RELAXED);
 }
 
+/* Whether a mark would be recorded: for who makes its name only then. */
 static inline int netfathom_mark_is_listened(void) {
     if (__atomic_load_n(&netfathom_mark_state_v1, __ATOMIC_ACQUIRE) != NETFATHOM_MARK_READY &&
         !netfathom_mark_first())
@@ -390,16 +392,21 @@ static inline void netfathom_mark_bytes(const char *name, size_t length) {
         netfathom_mark_record(name, length, netfathom_mark_now_ns());
 }
 
-/* Says that the program is here, now. At most 38 bytes of the name are kept. */
+/* Says that the program is here, now. At most the first 38 bytes of the name are kept. */
 static inline void netfathom_mark(const char *name) {
     netfathom_mark_bytes(name, strlen(name));
 }
 
 /* Says that it was here at a time that it took itself: CLOCK_MONOTONIC, in nanoseconds. */
-static inline void netfathom_mark_at(const char *name, uint64_t at_ns) {
-    NETFATHOM_MARK_PROBE(name, strlen(name));
+static inline void netfathom_mark_bytes_at(const char *name, size_t length, uint64_t at_ns) {
+    NETFATHOM_MARK_PROBE(name, length);
     if (netfathom_mark_is_listened())
-        netfathom_mark_record(name, strlen(name), at_ns);
+        netfathom_mark_record(name, length, at_ns);
+}
+
+/* The same of a name that ends with a zero. */
+static inline void netfathom_mark_at(const char *name, uint64_t at_ns) {
+    netfathom_mark_bytes_at(name, strlen(name), at_ns);
 }
 
 /* What became of the marks so far. */
@@ -421,9 +428,14 @@ static inline struct netfathom_mark_counts netfathom_mark_status(void) {
 
 #else /* no Linux of 64 bits */
 
+static inline uint64_t netfathom_mark_now_ns(void) { return 0; }
+static inline int netfathom_mark_is_listened(void) { return 0; }
 static inline void netfathom_mark_bytes(const char *name, size_t length) { (void)name, (void)length; }
 static inline void netfathom_mark(const char *name) { (void)name; }
 static inline void netfathom_mark_at(const char *name, uint64_t at_ns) { (void)name, (void)at_ns; }
+static inline void netfathom_mark_bytes_at(const char *name, size_t length, uint64_t at_ns) {
+    (void)name, (void)length, (void)at_ns;
+}
 static inline struct netfathom_mark_counts netfathom_mark_status(void) {
     struct netfathom_mark_counts status = {0, 0, 0};
     return status;

@@ -3,6 +3,7 @@
 
 mod c;
 mod processes;
+mod python;
 mod signals;
 mod threads;
 mod turns;
