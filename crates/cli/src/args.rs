@@ -10,6 +10,7 @@ use netfathom_model::units::{parse_duration_ns, parse_number};
 mod capacity;
 mod join;
 mod load;
+mod marks;
 mod message;
 mod reproduce;
 mod reverse;
@@ -20,6 +21,7 @@ mod ttcp;
 pub use capacity::CapacityArgs;
 pub use join::JoinArgs;
 pub use load::{EngineArg, LoadCommand, SendArgs, SinkArgs};
+pub use marks::MarksArgs;
 pub use message::{MessageArgs, MessageCommand};
 pub use reproduce::ReproduceArgs;
 pub use reverse::ReverseArgs;
@@ -76,6 +78,9 @@ pub enum Command {
     /// A message layer beside bare sockets: one way, there and back, bulk replies
     #[command(subcommand)]
     Message(MessageCommand),
+    /// What a program marks by the marks API, live
+    #[command(after_help = format!("{}\n\n{EXIT_STATUS}", marks::EXAMPLES))]
+    Marks(MarksArgs),
     /// Draws the report of a run from its record
     Report(ReportArgs),
 }

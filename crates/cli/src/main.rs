@@ -10,6 +10,7 @@ mod host;
 mod join;
 mod keep;
 mod load;
+mod marks;
 mod message;
 mod output;
 mod plans;
@@ -35,6 +36,7 @@ fn main() -> ExitCode {
         Command::Reproduce(args) => reproduce::run(&args),
         Command::Ttcp(args) => ttcp::run(&args),
         Command::Message(command) => message::run(&command),
+        Command::Marks(args) => marks::run(&args),
         Command::Report(args) => report::run(&args),
     };
     outcome.unwrap_or_else(|error| {

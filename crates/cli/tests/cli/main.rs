@@ -10,6 +10,7 @@ mod join_attacks;
 mod killed;
 mod load;
 mod load_sink;
+mod marks;
 mod message;
 mod outputs;
 mod refusals;
