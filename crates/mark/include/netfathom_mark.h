@@ -160,6 +160,8 @@ __attribute__((cold, noinline)) static uint32_t netfathom_mark_examine(int fd) {
 /* The ring that whoever started this program listens to. */
 __attribute__((cold, noinline)) static struct netfathom_mark_header *netfathom_mark_inherited(uint32_t *slots) {
     const char *text = netfathom_mark_getenv("NETFATHOM_MARK_FD");
+    struct netfathom_mark_header *header;
+    size_t bytes;
     size_t digits = text ? strspn(text, "0123456789") : 0;
     int fd = 0;
     if (digits == 0 || digits > 9 || text[digits] != 0)
@@ -169,7 +171,12 @@ __attribute__((cold, noinline)) static struct netfathom_mark_header *netfathom_m
     *slots = netfathom_mark_examine(fd);
     if (*slots == 0)
         return NULL;
-    return (struct netfathom_mark_header *)netfathom_mark_map(netfathom_mark_ring_bytes(*slots), MAP_SHARED, fd);
+    bytes = netfathom_mark_ring_bytes(*slots);
+    header = (struct netfathom_mark_header *)netfathom_mark_map(bytes, MAP_SHARED, fd);
+    /* So that no page has to be fetched in the middle of a later mark. */
+    if (header)
+        netfathom_mark_call(SYS_madvise, header, (long)bytes, 23L /* MADV_POPULATE_WRITE */);
+    return header;
 }
 
 /* A ring of this process and its children. Its descriptor stays open, for the listener to find. */

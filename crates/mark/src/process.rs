@@ -139,6 +139,7 @@ fn inherited() -> Option<Ring<'static>> {
     let fd = os::number_from_environment(VARIABLE)?;
     let slots = ring::examine(fd).ok()?;
     let base = os::map(fd, ring_bytes(slots))?;
+    os::populate(base, ring_bytes(slots));
     // SAFETY: examined, mapped, and never unmapped.
     Some(unsafe { Ring::at(base, slots) })
 }

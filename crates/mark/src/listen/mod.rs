@@ -72,6 +72,7 @@ impl Listener {
         let (fd, base) = Ring::create(OWN_SLOTS).ok_or_else(failed("make a ring for marks"))?;
         // SAFETY: just made, nobody else owns it.
         let inherited = unsafe { OwnedFd::from_raw_fd(fd) };
+        os::populate(base, ring_bytes(OWN_SLOTS));
         // SAFETY: mapped there with this length, and used no more: the reader maps it anew.
         unsafe { os::unmap(base, ring_bytes(OWN_SLOTS)) };
         // Opened once more: programs inherit the first opening, so a lock on it would outlive this process.

@@ -7,3 +7,4 @@ mod python;
 mod signals;
 mod threads;
 mod turns;
+mod usdt;
