@@ -13,6 +13,7 @@ mod cost;
 mod join;
 mod light;
 mod load;
+mod marks;
 mod message;
 mod reproduce;
 mod reverse;
@@ -26,6 +27,7 @@ pub use cost::{CostArgs, LoadArg, MeansArg};
 pub use join::JoinArgs;
 pub use light::LightArgs;
 pub use load::{EngineArg, LoadCommand, SendArgs, SinkArgs};
+pub use marks::MarksArgs;
 pub use message::{MessageArgs, MessageCommand};
 pub use reproduce::ReproduceArgs;
 pub use reverse::ReverseArgs;
@@ -92,6 +94,9 @@ pub enum Command {
     /// Takes so much of a machine and no more: what measures the cost of others is proved with it
     #[command(hide = true)]
     Burn(BurnArgs),
+    /// What a program marks by the marks API, live
+    #[command(after_help = format!("{}\n\n{EXIT_STATUS}", marks::EXAMPLES))]
+    Marks(MarksArgs),
     /// Draws the report of a run from its record
     Report(ReportArgs),
 }

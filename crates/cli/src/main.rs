@@ -14,6 +14,7 @@ mod join;
 mod keep;
 mod light;
 mod load;
+mod marks;
 mod message;
 mod output;
 mod plans;
@@ -42,6 +43,7 @@ fn main() -> ExitCode {
         Command::Cost(args) => cost::run(&args),
         Command::Light(args) => light::run(&args),
         Command::Burn(args) => burn::run(&args),
+        Command::Marks(args) => marks::run(&args),
         Command::Report(args) => report::run(&args),
     };
     outcome.unwrap_or_else(|error| {

@@ -28,7 +28,7 @@ pub fn understood<P>(plan: Result<P>) -> Option<P> {
 
 /// Without the control characters that a name, or what another program said, may hold: a
 /// terminal would obey them.
-fn harmless(text: &str) -> String {
+pub fn harmless(text: &str) -> String {
     text.chars().map(|c| if c.is_control() && c != '\n' { '\u{fffd}' } else { c }).collect()
 }
 

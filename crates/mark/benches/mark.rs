@@ -3,6 +3,9 @@
 //!     cargo bench -p netfathom-mark
 
 use std::hint::black_box;
+use std::io::{self, BufRead, BufReader, Write};
+use std::path::Path;
+use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 use std::{env, process, thread};
@@ -12,6 +15,8 @@ use netfathom_mark::mark;
 
 /// Marks of a repetition: fewer than a ring has slots.
 const MARKS: u32 = 20_000;
+/// Slots of a ring.
+const RING: u32 = 65_536;
 /// Of each kind, in turns.
 const REPETITIONS: usize = 41;
 /// As the name of a point usually is.
@@ -23,7 +28,8 @@ fn main() {
         return;
     }
     mark(NAME);
-    let (mut clock, mut idle, mut recorded, mut drained) = (vec![], vec![], vec![], vec![]);
+    let (mut clock, mut idle, mut recorded) = (vec![], vec![], vec![]);
+    let (mut drained, mut full) = (vec![], vec![]);
     let mut lost = 0;
     for _ in 0..REPETITIONS {
         clock.push(each_ns(read_clock));
@@ -32,23 +38,68 @@ fn main() {
         recorded.push(each_ns(|| mark(black_box(NAME))));
         assert_eq!(listener.drain(&mut Vec::new()) as u64 + listener.lost(), MARKS.into());
         lost += listener.lost();
+        (0..RING).for_each(|_| mark(NAME));
+        full.push(each_ns(|| mark(black_box(NAME))));
         drop(listener);
         let (each, missed) = beside_a_listener();
         drained.push(each);
         lost += missed;
     }
-    let clock_ns = median(&mut clock);
     println!("median of {REPETITIONS} repetitions of {MARKS} marks, {lost} lost\n");
     println!("{:<44} {:>8} {:>8}", "", "ns", "clocks");
-    for (what, times) in [
-        ("clock_gettime, once", &mut clock),
-        ("mark, nobody listens", &mut idle),
-        ("mark, recorded", &mut recorded),
-        ("mark, recorded while a thread reads them", &mut drained),
-    ] {
-        let ns = median(times);
-        println!("{what:<44} {ns:>8.1} {:>8.2}", ns / clock_ns);
+    let clock_ns = median(&mut clock);
+    tell("clock_gettime, once", clock_ns, clock_ns);
+    tell("mark, nobody listens", median(&mut idle), clock_ns);
+    tell("mark, recorded", median(&mut recorded), clock_ns);
+    tell("mark, recorded while a thread reads them", median(&mut drained), clock_ns);
+    tell("mark, the ring is full", median(&mut full), clock_ns);
+    match in_c() {
+        Ok([clock_ns, idle_ns, recorded_ns]) => {
+            tell("in C: clock_gettime, once", clock_ns, clock_ns);
+            tell("in C: mark, nobody listens", idle_ns, clock_ns);
+            tell("in C: mark, recorded", recorded_ns, clock_ns);
+        }
+        Err(why) => println!("in C: not measured: {why}"),
     }
+}
+
+fn tell(what: &str, ns: f64, clock_ns: f64) {
+    println!("{what:<44} {ns:>8.1} {:>8.2}", ns / clock_ns);
+}
+
+/// Clock, mark that nobody listens to and mark that is recorded, medians, in a program in C.
+fn in_c() -> io::Result<[f64; 3]> {
+    let package = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let dir = tempfile::tempdir()?;
+    let program = dir.path().join("cost");
+    let mut cc = Command::new("cc");
+    cc.arg("-O2").arg("-I").arg(package.join("include")).arg(package.join("benches/cost.c"));
+    if !cc.arg("-o").arg(&program).status()?.success() {
+        return Err(io::Error::other("cc could not compile it"));
+    }
+    let mut child =
+        Command::new(&program).arg(MARKS.to_string()).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
+    let (mut told, says) = (child.stdin.take().expect("a pipe"), child.stdout.take().expect("a pipe"));
+    let mut lines = BufReader::new(says).lines();
+    let mut turn = || -> io::Result<[f64; 2]> {
+        told.write_all(b"\n")?;
+        let line = lines.next().ok_or_else(|| io::Error::other("it has ended"))??;
+        let mut words = line.split(' ').map(|word| word.parse().unwrap_or(f64::NAN));
+        Ok([words.next().unwrap_or(f64::NAN), words.next().unwrap_or(f64::NAN)])
+    };
+    turn()?;
+    let (mut clock, mut idle, mut recorded) = (vec![], vec![], vec![]);
+    for _ in 0..REPETITIONS {
+        let [clock_ns, idle_ns] = turn()?;
+        let listener = Listener::of_process(child.id()).map_err(io::Error::other)?;
+        recorded.push(turn()?[1]);
+        assert_eq!(listener.lost(), 0);
+        clock.push(clock_ns);
+        idle.push(idle_ns);
+    }
+    drop(told);
+    child.wait()?;
+    Ok([median(&mut clock), median(&mut idle), median(&mut recorded)])
 }
 
 fn listener() -> Listener {

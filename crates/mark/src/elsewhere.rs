@@ -5,7 +5,7 @@
 pub struct Status {
     /// Whether somebody listens now.
     pub listened: bool,
-    /// Marks in the ring since it was made.
+    /// Marks in the ring since it was made, and slots passed over as who wrote into them was killed.
     pub recorded: u64,
     /// Marks for which there was no room, or no ring yet.
     pub lost: u64,

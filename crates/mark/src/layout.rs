@@ -1,7 +1,7 @@
 //! The ring as it lies in memory, version 1. `docs/marks.md` describes it, the header
 //! `include/netfathom_mark.h` has the same in C, and a test compares the two.
 
-use std::mem::{offset_of, size_of};
+use std::mem::size_of;
 use std::sync::atomic::{AtomicU32, AtomicU64};
 
 /// First in every ring, of every version; also tells the order of bytes.
@@ -116,26 +116,6 @@ pub const fn ring_bytes(slots: u32) -> usize {
 pub const fn is_usable(slots: u32) -> bool {
     slots.is_power_of_two() && LEAST_SLOTS <= slots && slots <= MOST_SLOTS
 }
-
-/// Where things are, by name: what the C header is compared with.
-pub const OFFSETS: [(&str, usize); 16] = [
-    ("magic", offset_of!(Header, magic)),
-    ("version", offset_of!(Header, version)),
-    ("header_bytes", offset_of!(Header, header_bytes)),
-    ("slot_bytes", offset_of!(Header, slot_bytes)),
-    ("slots", offset_of!(Header, slots)),
-    ("name_bytes", offset_of!(Header, name_bytes)),
-    ("listener", offset_of!(Header, listener)),
-    ("head", offset_of!(Header, head)),
-    ("tail", offset_of!(Header, tail)),
-    ("lost", offset_of!(Header, lost)),
-    ("header", HEADER_BYTES),
-    ("slot.word", offset_of!(Slot, word)),
-    ("slot.at_ns", offset_of!(Slot, at_ns)),
-    ("slot.whose", offset_of!(Slot, whose)),
-    ("slot.name", offset_of!(Slot, name)),
-    ("slot", SLOT_BYTES),
-];
 
 const _: () = assert!(HEADER_BYTES == 4096 && SLOT_BYTES == 64 && size_of::<NameParts>() == 40);
 const _: () = assert!(ring_bytes(OWN_SLOTS) == 4096 + (4 << 20));

@@ -13,10 +13,15 @@ mod os;
 mod process;
 #[cfg(all(target_os = "linux", target_pointer_width = "64"))]
 mod ring;
+#[cfg(all(feature = "usdt", target_os = "linux", target_pointer_width = "64"))]
+mod usdt;
 
 #[cfg(not(all(target_os = "linux", target_pointer_width = "64")))]
 #[path = "elsewhere.rs"]
 mod process;
+
+#[cfg(all(test, target_os = "linux", target_pointer_width = "64"))]
+mod abi;
 
 pub use process::Status;
 
@@ -26,12 +31,14 @@ pub use process::Status;
 /// any thread and in a signal handler, takes no lock, allocates nothing and never waits.
 #[inline]
 pub fn mark(name: &str) {
+    probe(name);
     process::mark(name, now_ns);
 }
 
 /// Says that the program was here at a time that it took itself: CLOCK_MONOTONIC, in nanoseconds.
 #[inline]
 pub fn mark_at(name: &str, at_ns: u64) {
+    probe(name);
     process::mark(name, || at_ns);
 }
 
@@ -48,3 +55,10 @@ use os::monotonic_ns as now_ns;
 fn now_ns() -> u64 {
     0
 }
+
+#[cfg(all(feature = "usdt", target_os = "linux", target_pointer_width = "64"))]
+use usdt::probe;
+
+#[cfg(not(all(feature = "usdt", target_os = "linux", target_pointer_width = "64")))]
+#[inline(always)]
+fn probe(_: &str) {}

@@ -50,7 +50,7 @@ thread_local! {
 pub struct Status {
     /// Whether somebody listens now.
     pub listened: bool,
-    /// Marks in the ring since it was made.
+    /// Marks in the ring since it was made, and slots passed over as who wrote into them was killed.
     pub recorded: u64,
     /// Marks for which there was no room, or no ring yet. Those that nobody listened to are not lost.
     pub lost: u64,
@@ -139,6 +139,7 @@ fn inherited() -> Option<Ring<'static>> {
     let fd = os::number_from_environment(VARIABLE)?;
     let slots = ring::examine(fd).ok()?;
     let base = os::map(fd, ring_bytes(slots))?;
+    os::populate(base, ring_bytes(slots));
     // SAFETY: examined, mapped, and never unmapped.
     Some(unsafe { Ring::at(base, slots) })
 }

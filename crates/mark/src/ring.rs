@@ -154,7 +154,7 @@ impl<'m> Ring<'m> {
             if word == free {
                 if slot.word.compare_exchange(free, writing, Acquire, Relaxed).is_ok() {
                     self.advance(position);
-                    prefetch(self.slot(position + 1));
+                    prefetch(self.slot(position.wrapping_add(1)));
                     return Some((slot, lap));
                 }
             } else if word > free || self.may_be_passed(position, word) {

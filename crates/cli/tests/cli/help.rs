@@ -17,6 +17,7 @@ const PAGES: [&str; 16] = [
     "message --help",
     "message oneway --help",
     "light --help",
+    "marks --help",
     "report --help",
     "host --help",
 ];

@@ -12,6 +12,7 @@ mod killed;
 mod light;
 mod load;
 mod load_sink;
+mod marks;
 mod message;
 mod outputs;
 mod refusals;

@@ -35,6 +35,9 @@ mod reader;
 pub use error::ListenError;
 use reader::{PATIENCE, Reader};
 
+#[cfg(test)]
+mod tests;
+
 /// A point that a program passed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mark {
@@ -69,6 +72,7 @@ impl Listener {
         let (fd, base) = Ring::create(OWN_SLOTS).ok_or_else(failed("make a ring for marks"))?;
         // SAFETY: just made, nobody else owns it.
         let inherited = unsafe { OwnedFd::from_raw_fd(fd) };
+        os::populate(base, ring_bytes(OWN_SLOTS));
         // SAFETY: mapped there with this length, and used no more: the reader maps it anew.
         unsafe { os::unmap(base, ring_bytes(OWN_SLOTS)) };
         // Opened once more: programs inherit the first opening, so a lock on it would outlive this process.
@@ -77,7 +81,7 @@ impl Listener {
         let tried = "open a ring for marks through /proc/self/fd";
         let file = file.map_err(|source| ListenError::Ring { tried, source })?;
         let reader = Reader::open(file).map_err(|_| failed("map a ring for marks")())?;
-        Ok(Self { readers: vec![reader.from_the_first()], inherited: Some(inherited), stat: None })
+        Ok(Self { readers: vec![reader.of_all_times()], inherited: Some(inherited), stat: None })
     }
 
     /// The rings of a process that runs already and has made a mark. Its children that it forked
@@ -108,7 +112,7 @@ impl Listener {
     /// how many. Never waits.
     ///
     /// The order is that of each call: a thread that is interrupted while it makes a mark may
-    /// be told of in the next one. A mark that stays half written for 200 ms is given up.
+    /// be told of in the next one. A mark that stays half written for 20 ms is given up.
     /// A ring holds 65,536: call it often enough, every few milliseconds if many come.
     pub fn drain(&mut self, marks: &mut Vec<Mark>) -> usize {
         self.drain_within(marks, PATIENCE)

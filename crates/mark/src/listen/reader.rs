@@ -13,8 +13,9 @@ use crate::os;
 use crate::ring::{Ring, Unusable, examine};
 
 /// How long a mark may be half written before it is given up: writing takes nanoseconds, but its
-/// thread may have been put aside in between, or killed.
-pub const PATIENCE: Duration = Duration::from_millis(200);
+/// thread may have been put aside in between, or killed. Not longer, as the ring fills meanwhile;
+/// not shorter, as a thread that is only put aside would lose its mark.
+pub const PATIENCE: Duration = Duration::from_millis(20);
 
 /// A mapping that ends with this value.
 struct Mapping {
@@ -204,7 +205,7 @@ impl Reader {
     }
 
     /// Has marks of any age count: those of programs that this one starts.
-    pub fn from_the_first(mut self) -> Self {
+    pub fn of_all_times(mut self) -> Self {
         self.since_ns = 0;
         self
     }

@@ -46,7 +46,12 @@ impl Program {
 
     /// Lets it go on.
     pub fn go(&mut self) {
-        self.told.write_all(b"go\n").unwrap();
+        self.tell("go");
+    }
+
+    /// Has it read a line.
+    pub fn tell(&mut self, line: &str) {
+        self.told.write_all(format!("{line}\n").as_bytes()).unwrap();
     }
 
     pub fn pid(&self) -> u32 {

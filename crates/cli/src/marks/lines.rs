@@ -1,0 +1,141 @@
+//! How marks are told, as text or as lines of JSON.
+
+use netfathom_mark::listen::Mark;
+use serde_json::{Value, json};
+
+use super::seen::{Row, Seen, Times};
+use crate::output::harmless;
+
+/// One of the two.
+#[derive(Clone, Copy)]
+pub enum Form {
+    Text,
+    Json,
+}
+
+/// Width of a name: as many characters as are kept of one, and an ellipsis.
+const NAME: usize = 39;
+
+impl Form {
+    /// What stands above the lines.
+    pub fn header(self) -> Option<String> {
+        match self {
+            Self::Text => Some(format!("{:>14}  {:>12}  {:>8}  mark", "time s", "span", "thread")),
+            Self::Json => None,
+        }
+    }
+
+    /// What stands between the lines and the table.
+    pub fn gap(self) -> Option<String> {
+        self.header().map(|_| String::new())
+    }
+
+    /// The line of a mark.
+    pub fn mark(self, mark: &Mark, times: Times) -> String {
+        match self {
+            Self::Text => format!(
+                "{:>14.9}  {:>12}  {:>8}  {}",
+                times.since_first_ns as f64 / 1e9,
+                optional(times.span_ns.map(|ns| ns as f64)),
+                mark.thread,
+                one_line(&mark.name)
+            ),
+            Self::Json => json!({
+                "name": mark.name,
+                "cut": mark.cut,
+                "at_ns": mark.at_ns,
+                "since_first_ns": times.since_first_ns,
+                "span_ns": times.span_ns,
+                "process": mark.process,
+                "thread": mark.thread,
+            })
+            .to_string(),
+        }
+    }
+
+    /// What stands at the end: the table, what was lost, how the program ended.
+    pub fn summary(self, seen: &Seen, [lost, damaged]: [u64; 2], ended: Option<&str>) -> Vec<String> {
+        match self {
+            Self::Text => text(seen, lost, damaged, ended),
+            Self::Json => vec![
+                json!({
+                    "marks": seen.rows().map(|(name, row)| of_name(name, row)).collect::<Vec<_>>(),
+                    "further_names": seen.others().map(|row| row.count).unwrap_or(0),
+                    "lost": lost,
+                    "damaged": damaged,
+                    "ended": ended,
+                })
+                .to_string(),
+            ],
+        }
+    }
+}
+
+fn of_name(name: &str, row: &Row) -> Value {
+    json!({
+        "name": name,
+        "count": row.count,
+        "mean_span_ns": row.mean_ns(),
+        "least_span_ns": row.least_ns,
+        "most_span_ns": row.most_ns,
+    })
+}
+
+fn text(seen: &Seen, lost: u64, damaged: u64, ended: Option<&str>) -> Vec<String> {
+    let mut lines = Vec::new();
+    if seen.rows().next().is_some() {
+        let [mean, least, most] = ["mean span", "least", "most"];
+        lines.push(format!("{:<NAME$}  {:>9}  {mean:>10}  {least:>10}  {most:>10}", "mark", "count"));
+    }
+    lines.extend(seen.rows().map(|(name, row)| line(&one_line(name), row)));
+    lines.extend(seen.others().map(|row| line("(all further names)", row)));
+    lines.push(match seen.rows().map(|(_, row)| row.count).sum::<u64>() {
+        0 => "no marks came".into(),
+        _ => "a span is the time since the previous mark of the same thread".into(),
+    });
+    if lost > 0 {
+        lines.push(format!(
+            "{lost} marks were lost: they came faster than they were read, or who made them was killed in the middle"
+        ));
+    }
+    if damaged > 0 {
+        lines.push(format!(
+            "the ring was damaged {damaged} times: another program has written into it, and nobody knows what was lost"
+        ));
+    }
+    lines.extend(ended.map(harmless));
+    lines
+}
+
+/// A name that cannot do anything to a terminal, nor look like several lines.
+fn one_line(name: &str) -> String {
+    harmless(name).replace('\n', "\u{fffd}")
+}
+
+fn line(name: &str, row: &Row) -> String {
+    let spans = [row.mean_ns(), row.least_ns.map(|ns| ns as f64), row.most_ns.map(|ns| ns as f64)];
+    let [mean, least, most] = spans.map(optional);
+    format!("{name:<NAME$}  {:>9}  {mean:>10}  {least:>10}  {most:>10}", row.count)
+}
+
+fn optional(span_ns: Option<f64>) -> String {
+    span_ns.map_or_else(|| "-".into(), span)
+}
+
+/// Microseconds, unless it is below one.
+fn span(ns: f64) -> String {
+    if ns.abs() < 1000.0 { format!("{ns:.0} ns") } else { format!("{:.1} us", ns / 1000.0) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn spans_are_microseconds_unless_below_one() {
+        assert_eq!(
+            [0.0, -20.0, 999.0, 1000.0, -1_234_560.0].map(span),
+            ["0 ns", "-20 ns", "999 ns", "1.0 us", "-1234.6 us"]
+        );
+    }
+}
