@@ -26,8 +26,9 @@ const SLOWDOWN = { label: '%', tick: shareTick, read: sharePercent, zero: true }
 // A time from nanoseconds to seconds.
 function costTime(ns) {
   if (!isNumber(ns)) return NOT_KNOWN;
-  if (Math.abs(ns) < 999.5e6) return messageTime(ns);
-  return trueMinus(grouped(ns / 1e9, digitsFor(ns / 1e9))) + '\u00a0s';
+  const [size, unit] = Math.abs(ns) >= 999.5e6 ? [1e9, 's'] : [1e6, 'ms'];
+  if (Math.abs(ns) < 999.5e3) return time(ns);
+  return trueMinus(grouped(ns / size, digitsFor(ns / size))) + '\u00a0' + unit;
 }
 
 function costTick(ns) {
