@@ -10,6 +10,9 @@ use crate::observer::Progressed;
 const FAILURES: f64 = 0.1;
 /// Observation points that take more are a part of what is measured.
 const POINTS_COST: f64 = 0.005;
+/// A load that misses its level by this part is another one; by far more, none that was asked for.
+const MISSED: f64 = 0.02;
+const MISSED_FAR: f64 = 0.2;
 /// A program that writes more in a second takes time for that alone.
 const FLOOD_PER_S: f64 = 10e6;
 
@@ -24,6 +27,7 @@ pub fn conclude(progressed: &mut Progressed<CostResult>) {
         failures(benchmark, &mut verdict);
         told(result, benchmark, &mut verdict);
         points(benchmark, &mut verdict);
+        load(result, benchmark, &mut verdict);
     }
     progressed.findings = findings(result);
     progressed.verdict = verdict;
@@ -82,6 +86,28 @@ fn points(benchmark: &CostBenchmark, verdict: &mut Verdict) {
                 100.0 * half
             ),
         );
+    }
+}
+
+/// The level that was asked for is not the one that there was.
+fn load(result: &CostResult, benchmark: &CostBenchmark, verdict: &mut Verdict) {
+    for (at, condition) in result.conditions.iter().enumerate() {
+        let of_condition = benchmark.trials.iter().filter(|trial| trial.condition == at);
+        let reached: Vec<f64> = of_condition.filter_map(|trial| trial.load_reached).collect();
+        let mean = reached.iter().sum::<f64>() / reached.len() as f64;
+        if mean < 1.0 - MISSED {
+            let level = if mean < 1.0 - MISSED_FAR { Level::Void } else { Level::Degraded };
+            let name = &condition.name;
+            verdict.lower(
+                level,
+                format!(
+                    "{}, {name}: the load reached {:.1} % of its level: lower it, or give it room with --cpu and \
+                     --program-cpu",
+                    benchmark.name,
+                    100.0 * mean
+                ),
+            );
+        }
     }
 }
 

@@ -1,9 +1,11 @@
 //! What the program under test has to do besides being there: packets, or a command.
 
+use std::io;
 use std::net::UdpSocket;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread::{self, JoinHandle};
+use std::time::Duration;
 
 use netfathom_model::environment::Device;
 use netfathom_model::plan::{CostLevel, CostLoad, CostPlan, Family, LEVEL_WORD, Spin};
@@ -16,13 +18,11 @@ use super::program::{Command, Context, Switch};
 use crate::error::MeasureError;
 use crate::lab::{Lab, Role};
 use crate::load::engine;
-use crate::load::flight::windows_from_now;
+use crate::load::flight::{LEAD_IN_NS, windows_from_now};
 use crate::load::sender::{Live, Task, send_all};
 
 /// Ethernet, IPv4 and UDP: what a frame has before the message.
 const HEADER_BYTES: u32 = 14 + 20 + 8;
-/// A level that is missed by more is not the level that was asked for.
-const MISSED: f64 = 0.02;
 /// The smallest that the kernel grants: what nobody reads is to be thrown away soon.
 const LEAST_BUFFER: i32 = 1;
 
@@ -115,17 +115,17 @@ impl Load {
         }
     }
 
-    /// Ends. Says what was not as asked for.
+    /// Ends. Which part of its level was reached, where that is known; and why it was none at all.
     ///
     /// # Errors
     /// If it cannot be ended, or what came in cannot be counted.
-    pub fn off(&mut self) -> Result<Option<String>, CostError> {
+    pub fn off(&mut self) -> Result<(Option<f64>, Option<String>), CostError> {
         match self {
-            Self::None => Ok(None),
-            Self::Udp(udp) => udp.off(),
+            Self::None => Ok((None, None)),
+            Self::Udp(udp) => Ok((udp.off()?, None)),
             Self::Command { running, .. } => {
-                let Some((mut load, since_ns)) = running.take() else { return Ok(None) };
-                Ok(load.off((since_ns, monotonic_ns()))?.trouble)
+                let Some((mut load, since_ns)) = running.take() else { return Ok((None, None)) };
+                Ok((None, load.off((since_ns, monotonic_ns()))?.trouble))
             }
         }
     }
@@ -159,7 +159,6 @@ impl Udp {
         let mut engine = engine::Send::new(socket, (self.frame_bytes - HEADER_BYTES) as usize);
         let stop = Arc::new(AtomicBool::new(false));
         let told = Arc::clone(&stop);
-        let from = self.arrived()?;
         let send = move || {
             let windows = windows_from_now(MAX_DURATION_NS);
             let task = Task {
@@ -178,35 +177,33 @@ impl Udp {
             send_all(&task, profile.schedule(0).lane(0, 1), &mut engine, &mut ());
         };
         let thread = thread::Builder::new().name("load".into()).spawn(send).map_err(CostError::Load)?;
-        self.sending = Some(Sending { stop, thread, bits_per_s, from });
-        Ok(())
+        // Its thread is there before the first departure.
+        thread::sleep(Duration::from_nanos(LEAD_IN_NS));
+        let from = self.arrived();
+        let at = Moment { at_ns: 0, frames: 0 };
+        self.sending = Some(Sending { stop, thread, bits_per_s, from: *from.as_ref().unwrap_or(&at) });
+        from.map(|_| ())
     }
 
-    fn off(&mut self) -> Result<Option<String>, CostError> {
+    /// The part of the level that came in.
+    fn off(&mut self) -> Result<Option<f64>, CostError> {
         let Some(sending) = self.sending.take() else { return Ok(None) };
+        let to = self.arrived();
         sending.stop.store(true, Relaxed);
-        let to = self.arrived()?;
         let ended = sending.thread.join();
+        let to = to?;
+        ended
+            .map_err(|_| CostError::Load(io::Error::other("its thread died: this is a bug in netfathom")))?;
         let seconds = to.at_ns.saturating_sub(sending.from.at_ns) as f64 / 1e9;
         let frames = to.frames.saturating_sub(sending.from.frames) as f64;
-        let reached = frames * 8.0 * f64::from(self.frame_bytes) / seconds;
-        let missed = (sending.bits_per_s - reached) / sending.bits_per_s;
-        Ok(match ended {
-            Err(_) => Some("the load's thread died: this is a bug in netfathom".into()),
-            Ok(()) if missed > MISSED => Some(format!(
-                "the load reached {:.1} % of its level: lower it, or give it a processor with --cpu and \
-                 --program-cpu",
-                100.0 * (1.0 - missed)
-            )),
-            Ok(()) => None,
-        })
+        Ok(Some(frames * 8.0 * f64::from(self.frame_bytes) / seconds / sending.bits_per_s))
     }
 
     /// What came in at the far end's device so far: what the wire says, not the sender.
     fn arrived(&self) -> Result<Moment, CostError> {
         let device = &self.lab.link(Role::Reader).name;
         let read = || netfathom_sys::counters::read();
-        let counters = self.lab.reader.run(read).map_err(|e| CostError::Load(std::io::Error::other(e)))??;
+        let counters = self.lab.reader.run(read).map_err(|e| CostError::Load(io::Error::other(e)))??;
         let frames = counters.devices.get(device).map_or(0, |counts| counts.rx_packets);
         Ok(Moment { at_ns: monotonic_ns(), frames })
     }

@@ -40,5 +40,6 @@ pub fn trial(block: u32, condition: usize, spans_ns: &[f64]) -> CostTrial {
         program: None,
         failed: None,
         calls: Vec::new(),
+        load_reached: None,
     }
 }

@@ -162,6 +162,7 @@ fn row(line: &str, names: &[&str], unit_ns: f64, condition: usize) -> Result<(St
         program: None,
         failed: None,
         calls: Vec::new(),
+        load_reached: None,
     };
     Ok((cells[0].to_owned(), trial))
 }

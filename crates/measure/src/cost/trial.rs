@@ -2,7 +2,7 @@
 
 use std::sync::atomic::AtomicBool;
 
-use netfathom_model::record::{Condition, CostTrial};
+use netfathom_model::record::{Amount, Condition, CostTrial};
 
 use super::error::CostError;
 use super::load::Load;
@@ -51,14 +51,14 @@ impl Stage<'_> {
         let measured = come.and_then(|()| run(workload, condition, self.stop));
         let during = measured.as_ref().ok().map_or((0, 0), |(outcome, _)| outcome.during_ns);
         let ran = condition.program.then(|| self.program.off(during));
-        let missed = if level.is_some() { self.load.off() } else { Ok(None) };
+        let loaded = if level.is_some() { self.load.off() } else { Ok((None, None)) };
         let (outcome, machine) = measured?;
         let ran = ran.transpose()?;
-        let missed = missed?;
+        let loaded = loaded?;
         if outcome.stopped {
             return Ok(None);
         }
-        Ok(Some(told(place, outcome, machine, ran, missed)))
+        Ok(Some(told(place, outcome, machine, ran, loaded)))
     }
 }
 
@@ -66,7 +66,7 @@ fn run(
     workload: &mut dyn Workload,
     condition: &Condition,
     stop: &AtomicBool,
-) -> Result<(Outcome, Vec<netfathom_model::record::Amount>), CostError> {
+) -> Result<(Outcome, Vec<Amount>), CostError> {
     workload.prepare()?;
     let before = Machine::now();
     let outcome = workload.run(condition, stop)?;
@@ -76,16 +76,16 @@ fn run(
 fn told(
     place: Place,
     outcome: Outcome,
-    machine: Vec<netfathom_model::record::Amount>,
+    machine: Vec<Amount>,
     ran: Option<Ran>,
-    missed: Option<String>,
+    (load_reached, missed): (Option<f64>, Option<String>),
 ) -> CostTrial {
     let Outcome { spans_ns, amounts, calls, .. } = outcome;
     let (spans_ns, failed) = match spans_ns {
         Ok(spans_ns) => (spans_ns, None),
         Err(why) => (Vec::new(), Some(why)),
     };
-    // A load that was missed a little is told by the run; a program that was not there is no trial of it.
+    // A program that was not there is no trial of it.
     let absent = ran.as_ref().and_then(|ran| ran.trouble.clone());
     CostTrial {
         index: place.index,
@@ -97,5 +97,6 @@ fn told(
         program: ran.map(|ran| ran.used),
         failed: failed.or(absent).or(missed),
         calls,
+        load_reached,
     }
 }

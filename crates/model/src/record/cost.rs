@@ -82,6 +82,8 @@ pub struct CostTrial {
     pub failed: Option<String>,
     /// Its own system calls, where they were asked for.
     pub calls: Vec<CallTotal>,
+    /// The part of its level that the load reached, where it is one of packets.
+    pub load_reached: Option<f64>,
 }
 
 /// All calls of one system call in one trial.

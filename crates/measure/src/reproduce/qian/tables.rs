@@ -9,12 +9,10 @@ fn plain(value: f64) -> Cell {
     Cell { value, half_width: None, printed: None }
 }
 
-fn percent(estimate: Estimate, less: f64) -> Cell {
-    Cell {
-        value: 100.0 * (estimate.value - less),
-        half_width: Some(100.0 * estimate.half_width),
-        printed: None,
-    }
+/// Of a single block there is no interval.
+fn percent(estimate: Estimate, less: f64, blocks: u32) -> Cell {
+    let half_width = (blocks >= 2).then_some(100.0 * estimate.half_width);
+    Cell { value: 100.0 * (estimate.value - less), half_width, printed: None }
 }
 
 /// Slowdown and PCost at each level.
@@ -66,7 +64,11 @@ pub fn costs(original: &Original, ours: Option<&Ours<'_>>) -> BesideTable {
 fn cells_of(ours: &Ours<'_>, found: &Comparison) -> Vec<Option<Cell>> {
     let uses = ours.result.program.iter().find(|used| used.condition == found.condition);
     let processors = uses.and_then(|used| used.processors).map(|p| plain(100.0 * p));
-    vec![Some(percent(found.ratio, 1.0)), Some(percent(found.pcost, 0.0)), processors]
+    vec![
+        Some(percent(found.ratio, 1.0, found.blocks)),
+        Some(percent(found.pcost, 0.0, found.blocks)),
+        processors,
+    ]
 }
 
 /// The base sequences: when each mark is reached.
