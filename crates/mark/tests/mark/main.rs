@@ -5,6 +5,7 @@ mod c;
 mod processes;
 mod python;
 mod signals;
+mod strangers;
 mod threads;
 mod turns;
 mod usdt;
