@@ -6,8 +6,9 @@ use super::originals::{Original, TCPDUMP};
 use super::ours::Ours;
 
 const ALWAYS: [&str; 3] = [
-    "The paper's machine had one processor and a disk; ours has what the environment says, and reads the tree from the \
-     page cache, so that the disk's own chance is not in the figures.",
+    "The paper's machine had one processor and a disk. Ours has what the environment says: the tar and the program are \
+     kept to one processor of it, and the tree is read from the page cache, so that the disk's own chance is not in the \
+     figures.",
     "Each condition of the paper is one run, in whole seconds. Ours are several, in blocks there and back, with intervals.",
     "The paper's marks were taken by a module in the kernel that intercepted system calls; ours by programs at \
      tracepoints where that may be, otherwise by seccomp notification.",

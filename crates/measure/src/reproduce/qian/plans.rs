@@ -10,6 +10,8 @@ use netfathom_model::plan::{
 use netfathom_model::record::Measurement;
 use netfathom_model::units::parse_number;
 
+use netfathom_sys::cpu;
+
 use super::{originals, projects, short};
 use crate::cost::error::CostError;
 use crate::error::{MeasureError, RunError};
@@ -55,13 +57,18 @@ fn tar(ground: &Ground<'_>, gzip: bool) -> CostPlan {
         most_ns: ground.length_ns(60.0, 1500.0),
         settle_ns: SETTLE_NS,
         grace_ns: GRACE_NS,
-        cpu: Vec::new(),
-        program_cpu: Vec::new(),
+        // The paper's machine had one processor: on another one than the tar's the program would take little from it.
+        cpu: vec![one_processor()],
+        program_cpu: vec![one_processor()],
         terminal: false,
         when_ended: WhenEnded::Trouble,
         controls: false,
         seed: ground.plan.seed,
     }
+}
+
+fn one_processor() -> usize {
+    cpu::allowed().ok().and_then(|all| all.last().copied()).unwrap_or(0)
 }
 
 /// The paper's tcpdump, in the lab where its load is.
@@ -129,6 +136,7 @@ pub fn intercept(ground: &Ground<'_>) -> CostPlan {
         subject: Subject::Interception { ways },
         means: Some(MarkMeans::Tracepoints),
         precision: 0.002,
+        cpu: Vec::new(),
         ..tar(ground, false)
     }
 }
