@@ -1,5 +1,6 @@
 //! `netfathom cost`: arguments to plan, plan to run.
 
+use std::env;
 use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
@@ -34,7 +35,7 @@ pub fn run(args: &CostArgs) -> Result<ExitCode> {
         return offline(args);
     }
     let Some(plan) = output::understood(plan(args)) else { return Ok(exit::USAGE.into()) };
-    if let Some(status) = guard::watch_over(|| restore(&plan.subject))? {
+    if let Some(status) = guard::watch_over(|| restore(&plan))? {
         return Ok(status);
     }
     let run = Run {
@@ -46,9 +47,17 @@ pub fn run(args: &CostArgs) -> Result<ExitCode> {
 }
 
 /// After a run that could not do so itself.
-fn restore(subject: &Subject) {
-    if let Err(error) = cost::program::restore(subject) {
+fn restore(plan: &CostPlan) {
+    if let Err(error) = cost::program::restore(&plan.subject) {
         output::complain(&error.into());
+    }
+    for benchmark in &plan.benchmarks {
+        let (kind, parent) = match &benchmark.kind {
+            BenchmarkKind::Tar { directory, .. } => ("tree", directory.clone()),
+            BenchmarkKind::Light { .. } => ("light", None),
+            BenchmarkKind::Command { .. } | BenchmarkKind::Marking { .. } => continue,
+        };
+        cost::workplace::sweep(&parent.unwrap_or_else(env::temp_dir), kind);
     }
 }
 
