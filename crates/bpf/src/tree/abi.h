@@ -111,6 +111,8 @@ struct shared {
 	__u64 unread_paths;
 	/* Paths that could be read only when their call was over. */
 	__u64 late_paths;
+	/* Threads of which mark_return has a path to read. */
+	__u64 pending_paths;
 	__u64 watched[NUMBERS];
 	__u64 counts[NUMBERS];
 };

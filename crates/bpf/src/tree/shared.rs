@@ -79,6 +79,7 @@ pub(super) struct Shared {
     lost_members: AtomicU64,
     unread_paths: AtomicU64,
     late_paths: AtomicU64,
+    pending_paths: AtomicU64,
     pub watched: [AtomicU64; NUMBERS],
     counts: [AtomicU64; NUMBERS],
 }
@@ -98,7 +99,13 @@ impl Shared {
 
     /// What is not of one tree, as it was after loading but for what is watched.
     pub fn clear(&self) {
-        let ours = [&self.lost_events, &self.lost_members, &self.unread_paths, &self.late_paths];
+        let ours = [
+            &self.lost_events,
+            &self.lost_members,
+            &self.unread_paths,
+            &self.late_paths,
+            &self.pending_paths,
+        ];
         ours.into_iter().chain(&self.counts).for_each(|cell| cell.store(0, Relaxed));
     }
 }

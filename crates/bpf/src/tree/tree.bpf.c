@@ -89,8 +89,10 @@ int on_exit(struct bpf_raw_tracepoint_args *args)
 	__sync_fetch_and_add(&tree->exited, 1);
 	read_spent(task, &member->at_exit);
 	member->exited = 1;
-	if (member->path)
+	if (member->path) {
 		__sync_fetch_and_add(&shared.unread_paths, 1);
+		__sync_fetch_and_sub(&shared.pending_paths, 1);
+	}
 	/* Threads that run on will come by here. */
 	if (BPF_CORE_READ(task, signal, live.counter))
 		return 0;
@@ -135,17 +137,21 @@ int on_free(struct bpf_raw_tracepoint_args *args)
 SEC("raw_tp/sys_enter")
 int mark_enter(struct bpf_raw_tracepoint_args *args)
 {
-	struct member *member = member_of(bpf_get_current_task());
 	struct pt_regs *registers = (struct pt_regs *)args->args[0];
 	struct call_key call = { .number = args->args[1] };
+	struct member *member;
 	struct draft *draft;
-	__u64 watched;
+	__u64 watched, entered_ns, path;
 	__u32 *which;
 
-	if (!member || member->tree != BENCHMARK || !shared.trees[BENCHMARK].executed || call.number >= NUMBERS)
+	/* Most calls of a machine are none of these: they get by without a look-up. */
+	if (call.number >= NUMBERS)
 		return 0;
 	watched = shared.watched[call.number];
-	if (!watched)
+	if (!watched || !shared.trees[BENCHMARK].executed)
+		return 0;
+	member = member_of(bpf_get_current_task());
+	if (!member || member->tree != BENCHMARK)
 		return 0;
 	if (watched & COUNTED) {
 		call.k = __sync_fetch_and_add(&shared.counts[call.number], 1) + 1;
@@ -158,11 +164,14 @@ int mark_enter(struct bpf_raw_tracepoint_args *args)
 	}
 	if (!(watched & (OPENS_ARGUMENT_0 | OPENS_ARGUMENT_1)))
 		return 0;
-	member->entered_ns = bpf_ktime_get_ns();
-	member->path = watched & OPENS_ARGUMENT_0 ? first_argument(registers) : second_argument(registers);
-	draft = draft_at(AT_ENTER, member->entered_ns, OPENED);
-	if (draft && send_if_named(draft, member->path))
-		member->path = 0;
+	entered_ns = bpf_ktime_get_ns();
+	path = watched & OPENS_ARGUMENT_0 ? first_argument(registers) : second_argument(registers);
+	draft = draft_at(AT_ENTER, entered_ns, OPENED);
+	if (draft && send_if_named(draft, path))
+		return 0;
+	member->entered_ns = entered_ns;
+	member->path = path;
+	__sync_fetch_and_add(&shared.pending_paths, 1);
 	return 0;
 }
 
@@ -170,14 +179,18 @@ int mark_enter(struct bpf_raw_tracepoint_args *args)
 SEC("raw_tp/sys_exit")
 int mark_return(void *args)
 {
-	struct member *member = member_of(bpf_get_current_task());
+	struct member *member;
 	struct draft *draft;
 	__u64 path;
 
+	if (!shared.pending_paths)
+		return 0;
+	member = member_of(bpf_get_current_task());
 	if (!member || !member->path)
 		return 0;
 	path = member->path;
 	member->path = 0;
+	__sync_fetch_and_sub(&shared.pending_paths, 1);
 	draft = draft_at(AT_RETURN, member->entered_ns, OPENED);
 	if (draft && send_if_named(draft, path))
 		__sync_fetch_and_add(&shared.late_paths, 1);

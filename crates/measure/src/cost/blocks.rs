@@ -39,9 +39,8 @@ impl OfBlock<'_> {
         (0..spans).map(|span| self.mean(|trial| trial.spans_ns[span])).collect()
     }
 
-    fn amount(&self, resource: Resource) -> Option<f64> {
-        let of = |trial: &&&CostTrial| trial.amounts.iter().find(|a| a.resource == resource).map(|a| a.value);
-        let known: Option<Vec<f64>> = self.0.iter().map(|trial| of(&trial)).collect();
+    fn mean_of(&self, value: impl Fn(&CostTrial) -> Option<f64>) -> Option<f64> {
+        let known: Option<Vec<f64>> = self.0.iter().map(|trial| value(trial)).collect();
         known.map(|all| all.iter().sum::<f64>() / all.len() as f64)
     }
 }
@@ -71,8 +70,13 @@ impl Pair<'_> {
         if after == before { after } else { 0 }
     }
 
+    /// The mean of a value that every trial has; `None` if one has not.
+    pub fn means(&self, value: impl Fn(&CostTrial) -> Option<f64>) -> Option<(f64, f64)> {
+        Some((self.after.mean_of(&value)?, self.before.mean_of(&value)?))
+    }
+
     /// How much of a resource; `None` if it is not known of every trial.
     pub fn amount(&self, resource: Resource) -> Option<(f64, f64)> {
-        Some((self.after.amount(resource)?, self.before.amount(resource)?))
+        self.means(|trial| trial.amounts.iter().find(|a| a.resource == resource).map(|a| a.value))
     }
 }

@@ -1,7 +1,7 @@
 //! Plans and trials that tests have made up.
 
 use netfathom_model::plan::{Benchmark, BenchmarkKind, CostPlan, MarkSource, Subject, WhenEnded};
-use netfathom_model::record::CostTrial;
+use netfathom_model::record::{Comparison, CostBenchmark, CostTrial, Effect, Estimate, Outcome};
 
 /// A plan of one command beside another.
 pub fn plan() -> CostPlan {
@@ -41,5 +41,37 @@ pub fn trial(block: u32, condition: usize, spans_ns: &[f64]) -> CostTrial {
         failed: None,
         calls: Vec::new(),
         load_reached: None,
+    }
+}
+
+/// A benchmark with these trials.
+pub fn benchmark(trials: Vec<CostTrial>) -> CostBenchmark {
+    CostBenchmark {
+        name: "sleep".into(),
+        about: String::new(),
+        means: String::new(),
+        marks: vec!["start".into(), "end".into()],
+        spans: Vec::new(),
+        resources: Vec::new(),
+        trials,
+        comparisons: Vec::new(),
+        calls: Vec::new(),
+        absent: Vec::new(),
+    }
+}
+
+/// A comparison that says nothing but its outcome.
+pub fn comparison(effect: Effect, condition: usize, against: usize, outcome: Outcome) -> Comparison {
+    Comparison {
+        effect,
+        condition,
+        against,
+        blocks: 3,
+        ratio: Estimate { value: 1.0, half_width: 0.0 },
+        pcost: Estimate { value: 0.0, half_width: 0.0 },
+        outcome,
+        smallest: None,
+        spans: Vec::new(),
+        taken: Vec::new(),
     }
 }

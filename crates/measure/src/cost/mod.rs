@@ -19,6 +19,7 @@ mod machine;
 #[cfg(test)]
 mod made_up;
 mod order;
+mod own;
 pub mod program;
 mod sequence;
 mod sequences;
@@ -34,7 +35,7 @@ use std::time::{Duration, Instant};
 
 use netfathom_model::plan::CostPlan;
 use netfathom_model::random::SplitMix64;
-use netfathom_model::record::{Condition, CostBenchmark, CostResult};
+use netfathom_model::record::{Condition, CostBenchmark, CostResult, Effect};
 use netfathom_sys::netns::Namespace;
 use netfathom_sys::process;
 
@@ -215,6 +216,10 @@ impl<O: Observer<CostResult>> Rig<'_, O> {
     fn is_known(&self) -> bool {
         let result = &self.progressed.result;
         let headline = result.headline();
+        // Its own calls are known to no precision that was asked for.
+        if headline == Effect::Observation && self.plan.own {
+            return true;
+        }
         let precise = |benchmark: &CostBenchmark| {
             let mut all = benchmark.of_effect(headline).peekable();
             all.peek().is_some()
@@ -242,6 +247,7 @@ fn benchmark(workload: &dyn Workload) -> CostBenchmark {
         about: workload.about(),
         means: workload.means(),
         marks: workload.marks(),
+        spans: workload.spans(),
         resources: workload.resources(),
         trials: Vec::new(),
         comparisons: Vec::new(),

@@ -101,6 +101,7 @@ fn add(result: &mut CostResult, path: &Path, text: &str) -> Result<(), String> {
         about: "Times of marks that were taken elsewhere, one run a condition.".into(),
         means: "a table".into(),
         marks: names[1..].iter().map(|name| mark(name)).collect(),
+        spans: Vec::new(),
         resources: Vec::new(),
         trials,
         comparisons: Vec::new(),

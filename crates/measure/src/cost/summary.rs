@@ -8,6 +8,7 @@ use netfathom_stats as stats;
 
 use super::blocks::{self, Pair};
 use super::conditions::Compared;
+use super::own;
 
 /// A run that would not have seen so much says nothing.
 const SAYS_NOTHING: f64 = 0.5;
@@ -35,9 +36,11 @@ const RESOURCES: [Resource; 17] = [
 
 /// Tells of all benchmarks anew what their trials say.
 pub fn renew(result: &mut CostResult, compared: &[Compared]) {
+    let conditions = result.conditions.len();
     for benchmark in &mut result.benchmarks {
         benchmark.comparisons =
             compared.iter().filter_map(|what| comparison(&benchmark.trials, *what)).collect();
+        benchmark.calls = own::ranked(benchmark, conditions);
     }
     result.overall = if result.benchmarks.len() > 1 {
         compared.iter().filter_map(|what| overall(&result.benchmarks, *what)).collect()

@@ -47,9 +47,11 @@ pub struct CostBenchmark {
     pub about: String,
     /// How its marks were taken.
     pub means: String,
-    /// The names of its marks in order, the start first. Spans lie between neighbours.
+    /// The names of its marks in order, the start first. Spans lie between neighbours, if they have no names.
     pub marks: Vec<String>,
-    /// Which resource each span is about, by its place; empty where spans are about nothing in particular.
+    /// The names of its spans, where they have any.
+    pub spans: Vec<String>,
+    /// Which resource each span is about, in words; empty where spans are about nothing in particular.
     pub resources: Vec<String>,
     /// The trials, in the order in which they ran.
     pub trials: Vec<CostTrial>,

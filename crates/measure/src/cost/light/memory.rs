@@ -68,3 +68,19 @@ fn largest_cache_bytes() -> Option<usize> {
     };
     caches.filter_map(|cache| size(cache.path())).max()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_word_is_changed_once_a_turn() {
+        let mut stream = Stream::new();
+        let whole = stream.words.len();
+        assert!(whole * 8 >= LEAST_BYTES && whole * 8 <= MOST_BYTES, "{whole}");
+        stream.go_on(whole - 10);
+        stream.go_on(30);
+        assert!(stream.words[..20].iter().all(|&word| word == 3));
+        assert!(stream.words[20..].iter().all(|&word| word == 2));
+    }
+}

@@ -8,7 +8,8 @@
 
 use std::io;
 use std::path::Path;
-use std::thread;
+use std::sync::mpsc::{self, Receiver, Sender};
+use std::thread::{self, JoinHandle};
 
 use netfathom_sys::clock::{monotonic_ns, sleep_until_ns, wait_punctually};
 
@@ -25,20 +26,43 @@ pub const PHASE: Phase = Phase {
     prepare,
 };
 
-fn prepare(_place: &Path) -> io::Result<Box<dyn Work>> {
-    Ok(Box::new(Timers))
+/// The sleeper is a thread of its own, as it stays punctual.
+struct Timers {
+    /// How often to sleep; `None` once it is closed, which ends the thread.
+    sleep: Option<Sender<u64>>,
+    awake: Receiver<()>,
+    sleeper: Option<JoinHandle<()>>,
 }
 
-struct Timers;
+fn prepare(_place: &Path) -> io::Result<Box<dyn Work>> {
+    let ((sleep, asked), (say, awake)) = (mpsc::channel(), mpsc::channel());
+    let sleeper = move || {
+        wait_punctually();
+        // Until the other end is closed.
+        for times in asked {
+            (0..times).for_each(|_| sleep_until_ns(monotonic_ns() + ASKED_NS));
+            if say.send(()).is_err() {
+                break;
+            }
+        }
+    };
+    let sleeper = thread::Builder::new().name("light-timers".into()).spawn(sleeper)?;
+    Ok(Box::new(Timers { sleep: Some(sleep), awake, sleeper: Some(sleeper) }))
+}
 
 impl Work for Timers {
     fn run(&mut self, size: u64) -> io::Result<()> {
-        let sleep = move || {
-            wait_punctually();
-            (0..size).for_each(|_| sleep_until_ns(monotonic_ns() + ASKED_NS));
-        };
-        // In a thread of its own, as it stays punctual.
-        let sleeper = thread::Builder::new().name("light-timers".into()).spawn(sleep)?;
-        sleeper.join().map_err(|_| io::Error::other("the thread of the timers died"))
+        let died = || io::Error::other("the thread of the timers died");
+        let sleep = self.sleep.as_ref().ok_or_else(died)?;
+        sleep.send(size).map_err(|_| died())?;
+        self.awake.recv().map_err(|_| died())
+    }
+}
+
+impl Drop for Timers {
+    fn drop(&mut self) {
+        self.sleep = None;
+        // It holds nothing but its two ends.
+        let _ = self.sleeper.take().map(JoinHandle::join);
     }
 }

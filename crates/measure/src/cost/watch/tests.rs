@@ -44,6 +44,14 @@ fn observe(watch: &mut Watch, command: &mut Command, armed: bool) -> Observed {
     observed
 }
 
+/// Until a file is there, or no longer.
+fn wait_for(file: &Path, there: bool) {
+    let until = Instant::now() + LONG;
+    while file.exists() != there && Instant::now() < until {
+        thread::sleep(Duration::from_millis(5));
+    }
+}
+
 fn places(observed: &Observed) -> Vec<usize> {
     observed.marks.iter().map(|mark| mark.index).collect()
 }
@@ -130,10 +138,7 @@ fn what_a_benchmark_leaves_behind_goes_on() {
         assert!(observed.marks.is_empty());
         drop(watch);
         fs::write(folder.path().join("go"), "").unwrap();
-        let until = Instant::now() + LONG;
-        while folder.path().join("go").exists() && Instant::now() < until {
-            thread::sleep(Duration::from_millis(5));
-        }
+        wait_for(&folder.path().join("go"), false);
         assert_eq!(fs::read(folder.path().join("copy")).unwrap(), b"x");
         fs::remove_file(folder.path().join("copy")).unwrap();
     }
@@ -147,7 +152,9 @@ fn a_benchmark_that_does_not_end_is_the_callers() {
     for mut watch in each("what does not end", &points).into_iter().chain([ends]) {
         let missing = watch.start(&mut Command::new("/nowhere/at/all"), true).unwrap_err();
         assert_eq!(missing.kind(), io::ErrorKind::NotFound);
-        let child = watch.start(&mut shell("cat known; exec sleep 60", folder.path()), true).unwrap();
+        let script = "cat known; echo > ready; exec sleep 60";
+        let child = watch.start(&mut shell(script, folder.path()), true).unwrap();
+        wait_for(&folder.path().join("ready"), true);
         let limit = Duration::from_millis(450);
         let began = Instant::now();
         assert_eq!(watch.wait(&child, limit, &NEVER).unwrap(), Waited::TimeUp);
@@ -155,6 +162,7 @@ fn a_benchmark_that_does_not_end_is_the_callers() {
         assert_eq!(watch.wait(&child, LONG, &AtomicBool::new(true)).unwrap(), Waited::Stopped);
         Process::open(child.id()).unwrap().signal(9).unwrap();
         let observed = watch.finish(child).unwrap();
+        fs::remove_file(folder.path().join("ready")).unwrap();
         assert_eq!(observed.status.signal(), Some(9));
         assert!(Duration::from_nanos(observed.ended_ns - observed.started_ns) >= limit);
         assert_eq!(places(&observed).len(), usize::from(watch.means() != Means::Ends));

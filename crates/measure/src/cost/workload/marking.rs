@@ -129,8 +129,17 @@ impl Workload for Marking {
     }
 
     fn marks(&self) -> Vec<String> {
-        let ends = self.kinds.iter().map(|(from, to)| format!("{from} → {to}"));
-        std::iter::once("mark".into()).chain(ends).collect()
+        let mut marks: Vec<String> = Vec::new();
+        for mark in self.kinds.iter().flat_map(|(from, to)| [from, to]) {
+            if !marks.contains(mark) {
+                marks.push(mark.clone());
+            }
+        }
+        marks
+    }
+
+    fn spans(&self) -> Vec<String> {
+        self.kinds.iter().map(|(from, to)| format!("{from} → {to}")).collect()
     }
 
     fn has_points(&self) -> bool {

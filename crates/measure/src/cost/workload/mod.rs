@@ -26,6 +26,10 @@ pub trait Workload {
     fn means(&self) -> String;
     /// Its marks in order; known once it has run.
     fn marks(&self) -> Vec<String>;
+    /// The names of its spans; empty if they are named by the marks that bound them.
+    fn spans(&self) -> Vec<String> {
+        Vec::new()
+    }
     /// The resource that each span is about; empty if it is about nothing in particular.
     fn resources(&self) -> Vec<String> {
         Vec::new()

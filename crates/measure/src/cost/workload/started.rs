@@ -238,14 +238,12 @@ impl Workload for Started {
         self.sequence.as_ref().map(Sequence::names).unwrap_or_default()
     }
 
+    fn spans(&self) -> Vec<String> {
+        self.phases.iter().map(|(phase, _)| phase.clone()).collect()
+    }
+
     fn resources(&self) -> Vec<String> {
-        let resource =
-            |mark: &String| self.phases.iter().find(|(phase, _)| phase == mark).map(|(_, r)| r.clone());
-        if self.phases.is_empty() {
-            Vec::new()
-        } else {
-            self.marks().iter().skip(1).filter_map(resource).collect()
-        }
+        self.phases.iter().map(|(_, resource)| resource.clone()).collect()
     }
 
     fn absent(&self) -> Vec<String> {

@@ -1,13 +1,16 @@
 //! The answer of a cost in one sentence.
 
-use netfathom_model::plan::Subject;
-use netfathom_model::record::{Comparison, CostBenchmark, CostResult, Effect, Outcome};
+use netfathom_model::plan::{CostPlan, Subject};
+use netfathom_model::record::{Comparison, CostBenchmark, CostResult, Effect, Outcome, OwnCall};
 
-use super::figure::{pcost, percent, slowdown};
+use super::figure::{pcost, percent, slowdown, time};
 use super::{Figure, condition_name, leading, level, shortened};
 
 /// So many comparisons are told; the others stand in the tables.
 const MOST_TOLD: usize = 4;
+
+/// System calls that a sentence names.
+const MOST_CALLS: usize = 3;
 
 /// Letters of a command in a sentence.
 const LONGEST_NAME: usize = 60;
@@ -20,6 +23,9 @@ const SINGLE: &str = "single runs, so nothing tells it from chance";
 
 /// The answer in one sentence, without its end: the slowdown with its interval comes first.
 pub(crate) fn answer(result: &CostResult) -> String {
+    if let Some(own) = own(result) {
+        return own;
+    }
     let mut told: Vec<String> = Vec::new();
     let mut last = None;
     for benchmark in &result.benchmarks {
@@ -41,6 +47,40 @@ pub(crate) fn answer(result: &CostResult) -> String {
     }
     parts.extend(overall(result));
     parts.join("; ")
+}
+
+/// Whether a program was asked for its own calls, and nothing is beside it.
+pub(crate) fn own_alone(result: &CostResult) -> bool {
+    let alone = |plan: &CostPlan| plan.own && plan.load.is_none() && plan.subject == Subject::Nothing;
+    result.plan.as_ref().is_some_and(alone)
+}
+
+/// Of such a one: which of them take most.
+fn own(result: &CostResult) -> Option<String> {
+    let benchmark = result.benchmarks.first().filter(|_| own_alone(result))?;
+    let trials: Vec<f64> = benchmark
+        .trials
+        .iter()
+        .filter(|t| t.condition == 0 && t.failed.is_none())
+        .map(|t| t.total_ns)
+        .collect();
+    let mean_ns = trials.iter().sum::<f64>() / trials.len() as f64;
+    let share = |ns: f64| format!("{:.0} %", 100.0 * ns / mean_ns);
+    let of = |call: &OwnCall| Some(call.times.first().copied().flatten()?.total_ns);
+    let most: Vec<String> = benchmark
+        .calls
+        .iter()
+        .filter_map(|call| Some(format!("{} ({})", call.name, share(of(call)?))))
+        .take(MOST_CALLS)
+        .collect();
+    let name = shortened(&benchmark.name, LONGEST_NAME);
+    (!most.is_empty()).then(|| {
+        format!(
+            "{name} takes {} a run; the system calls that take most of it: {}",
+            time(mean_ns),
+            most.join(", ")
+        )
+    })
 }
 
 /// What one comparison says, in a sentence without its end.

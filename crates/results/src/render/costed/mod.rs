@@ -11,7 +11,7 @@ use netfathom_model::record::{
     Comparison, CostBenchmark, CostResult, Effect, Outcome, OwnCall, SpanCost, Taken,
 };
 
-pub(crate) use answer::{answer, said};
+pub(crate) use answer::{answer, own_alone, said};
 pub(crate) use figure::{Figure, NOT_KNOWN, amount, bytes, pcost, percent, slowdown, time};
 pub(crate) use notes::{benchmark_notes, failures, program_notes, slowdown_note, taken_note};
 pub(crate) use plan::{NO_PLAN, plan_words};
@@ -120,7 +120,7 @@ pub(crate) fn outcome(outcome: Outcome) -> &'static str {
     }
 }
 
-/// A span by the marks that bound it: `start → first`.
+/// A span by its name, or by the marks that bound it: `start → first`.
 pub(crate) fn span_name(benchmark: &CostBenchmark, span: usize) -> String {
     let mark = |place: usize| {
         benchmark
@@ -130,8 +130,8 @@ pub(crate) fn span_name(benchmark: &CostBenchmark, span: usize) -> String {
             .cloned()
             .unwrap_or_else(|| format!("mark {}", place.saturating_add(1)))
     };
-    match benchmark.resources.get(span) {
-        Some(resource) if !resource.trim().is_empty() => resource.clone(),
+    match benchmark.spans.get(span) {
+        Some(name) if !name.trim().is_empty() => name.clone(),
         _ => format!("{} → {}", mark(span), mark(span.saturating_add(1))),
     }
 }
@@ -141,7 +141,9 @@ pub(crate) fn most_taken(benchmark: &CostBenchmark, comparison: &Comparison) -> 
     let told = comparison.spans.iter().enumerate().filter(|(_, s)| s.outcome == Outcome::Cost);
     let (place, ratio) =
         told.filter_map(|(i, s)| Some((i, s.ratio?))).max_by(|a, b| a.1.value.total_cmp(&b.1.value))?;
-    Some((span_name(benchmark, place), Figure::of(comparison, ratio).beyond_one()))
+    let about = benchmark.resources.get(place).filter(|r| !r.trim().is_empty());
+    let about = about.map_or_else(String::new, |resource| format!(", {resource}"));
+    Some((format!("{}{about}", span_name(benchmark, place)), Figure::of(comparison, ratio).beyond_one()))
 }
 
 /// How much longer a span takes.

@@ -13,7 +13,7 @@ pub(super) fn draw(page: &mut Page, result: &CostResult, benchmark: &CostBenchma
     if benchmark.calls.is_empty() {
         return;
     }
-    match costed::shown(result, benchmark) {
+    match costed::shown(result, benchmark).filter(|_| !costed::own_alone(result)) {
         None => alone(page, result, benchmark),
         Some(comparison) => compared(page, result, benchmark, comparison),
     }

@@ -18,13 +18,19 @@ const LONGEST_NAME: usize = 50;
 
 pub(super) fn draw(page: &mut Page, record: &Record, result: &CostResult) {
     headline::draw(page, record, &answer(result), &costed::there(result));
+    let own = costed::own_alone(result);
+    if own {
+        result.benchmarks.iter().for_each(|benchmark| calls::draw(page, result, benchmark));
+    }
     effects::draw(page, result);
     for benchmark in &result.benchmarks {
         if let Some(comparison) = costed::shown(result, benchmark) {
             spans::draw(page, result, benchmark, comparison);
             taken::draw(page, result, benchmark, comparison);
         }
-        calls::draw(page, result, benchmark);
+        if !own {
+            calls::draw(page, result, benchmark);
+        }
     }
     program::draw(page, result);
     trials::draw(page, result);

@@ -18,8 +18,7 @@ pub(super) fn draw(page: &mut Page, result: &CostResult, benchmark: &CostBenchma
     page.heading(&format!("From mark to mark: {}", beside(result, benchmark, comparison)));
     let right = ["before", "after", "change"].map(|head| (head, Align::Right));
     let by_resource = !benchmark.resources.is_empty();
-    let what = if by_resource { "resource" } else { "span" };
-    let left = [("outcome", Align::Left), (what, Align::Left)];
+    let left = [("outcome", Align::Left), ("span", Align::Left)];
     let mut table = Table::new(&right.into_iter().chain(left).collect::<Vec<_>>());
     for (place, span) in comparison.spans.iter().enumerate().take(MOST_ROWS) {
         let cells = [
