@@ -17,7 +17,7 @@ fn packets_reach_the_host_that_the_program_is_in() {
         short.file("seen")
     );
     let args = ["--load", "udp:0,8M", "--", "sh", "-c", &script];
-    let (_, result) = measured(short.quickly("b=sleep 0.4").args(args));
+    let (_, result) = measured(short.quickly("b=sleep 0.2").args(args));
     let names: Vec<&str> = result.conditions.iter().map(|condition| condition.name.as_str()).collect();
     assert_eq!(names, ["baseline", "0", "8M, load alone", "8M"]);
     for condition in [2, 3] {
@@ -27,13 +27,13 @@ fn packets_reach_the_host_that_the_program_is_in() {
         }
     }
     assert!(trials(&result, 1).iter().all(|trial| trial.load_reached.is_none()));
-    // 8 Mbit/s are 940 packets a second: 376 in a trial. Those at level 0 and the first start see none.
+    // 8 Mbit/s are 940 packets a second: 188 in a trial. Those at level 0 and the first start see none.
     let seen: Vec<u64> = runs(short.dir.path())
         .iter()
         .filter(|path| path.to_string_lossy().contains("seen."))
         .map(|path| came_in(&std::fs::read_to_string(path).unwrap()))
         .collect();
-    let (loaded, idle): (Vec<u64>, Vec<u64>) = seen.iter().partition(|&&packets| packets > 100);
+    let (loaded, idle): (Vec<u64>, Vec<u64>) = seen.iter().partition(|&&packets| packets > 60);
     assert_eq!(loaded.len(), super::TRIALS, "{seen:?}");
     assert!(idle.len() > super::TRIALS && idle.iter().all(|&packets| packets < 20), "{seen:?}");
 }

@@ -60,10 +60,10 @@ fn a_program_that_marks_itself_is_watched() {
     let pid = marking.id().to_string();
     let args = ["--marks-from", &pid, "--window", "300ms", "--nothing"];
     let (_, result) = measured(short.command().args(args));
-    let marks = &result.benchmarks[0].marks[1..];
+    let spans = &result.benchmarks[0].spans;
     // Which is first depends on when it was found.
-    let asked = marks.iter().position(|mark| mark == "asked → answered").unwrap();
-    assert!(marks.len() == 2 && marks[1 - asked] == "answered → asked", "{marks:?}");
+    let asked = spans.iter().position(|span| span == "asked → answered").unwrap();
+    assert!(spans.len() == 2 && spans[1 - asked] == "answered → asked", "{spans:?}");
     // It slept for 2 ms in between.
     assert!(trials(&result, 1).iter().all(|trial| trial.spans_ns[asked] >= 2e6));
     marking.kill().unwrap();

@@ -4,7 +4,7 @@ use super::{CHEAP, Short, cost, lives, measured, trials};
 use crate::child::{record, run, runs};
 
 /// Long enough for a program to end in the middle of it.
-const SLOW: &str = "b=sleep 0.4";
+const SLOW: &str = "b=sleep 0.2";
 
 #[test]
 fn one_that_cannot_be_started_or_ends_at_once() {
@@ -27,7 +27,7 @@ fn one_that_cannot_be_started_or_ends_at_once() {
 #[test]
 fn one_that_ends_in_the_middle_was_not_measured() {
     let short = Short::new();
-    let script = "sleep 0.2; echo out of memory >&2; exit 3";
+    let script = "sleep 0.1; echo out of memory >&2; exit 3";
     let ended = run(short.quickly(SLOW).args(["--", "sh", "-c", script]));
     assert_eq!(ended.status, 3, "{}", ended.err);
     let result = cost(&record(&short.runs()).unwrap());
@@ -114,14 +114,14 @@ fn a_job_may_end_and_again_starts_it_anew() {
         let program = trial.program.unwrap();
         assert!(program.starts == 1 && program.present < 0.9, "{program:?}");
     }
-    let args = ["--again", "--", "sh", "-c", "sleep 0.05"];
+    let args = ["--again", "--", "sh", "-c", "sleep 0.02"];
     let (_, result) = measured(short.quickly(SLOW).args(args));
     for trial in trials(&result, 1) {
         let program = trial.program.unwrap();
         assert!(program.starts > 1 && program.present > 0.5, "{program:?}");
     }
     // A job that fails is none.
-    let ended = run(short.beside(SLOW).args(["--job", "--", "sh", "-c", "sleep 0.1; exit 5"]));
+    let ended = run(short.beside(SLOW).args(["--job", "--", "sh", "-c", "sleep 0.05; exit 5"]));
     assert_eq!(ended.status, 3, "{}", ended.err);
     assert_eq!(runs(&short.runs()).len(), 3);
 }
