@@ -18,8 +18,6 @@ use crate::{exit, guard, output, plans, reproduce};
 
 /// The paper's tree: its bytes and entries (Qian & Wang 2006).
 const PAPER_BYTES_PER_ENTRY: u64 = 187_000_000 / 12_700;
-/// The experiment behind `--prove`.
-const PROOF: &str = "cost-proof";
 /// What most programs start up in.
 const SETTLE_NS: u64 = 300_000_000;
 /// A line of it is about 50 bytes.
@@ -34,7 +32,7 @@ pub fn run(args: &CostArgs) -> Result<ExitCode> {
         return offline(args);
     }
     let Some(plan) = output::understood(plan(args)) else { return Ok(exit::USAGE.into()) };
-    if let Some(status) = guard::watch_over(|| restore(&plan.subject))? {
+    if let Some(status) = guard::watch_over(|| restore(&plan))? {
         return Ok(status);
     }
     let run = Run {
@@ -46,10 +44,11 @@ pub fn run(args: &CostArgs) -> Result<ExitCode> {
 }
 
 /// After a run that could not do so itself.
-fn restore(subject: &Subject) {
-    if let Err(error) = cost::program::restore(subject) {
+fn restore(plan: &CostPlan) {
+    if let Err(error) = cost::program::restore(&plan.subject) {
         output::complain(&error.into());
     }
+    cost::guard::remove_what_is_left(Some(plan));
 }
 
 fn kept(args: &CostArgs, seed: u64) -> Run<'_> {
@@ -58,7 +57,12 @@ fn kept(args: &CostArgs, seed: u64) -> Run<'_> {
 
 fn prove(args: &CostArgs) -> Result<ExitCode> {
     let seed = args.seed.unwrap_or_else(plans::fresh_seed);
-    let plan = ReproducePlan { name: PROOF.into(), quick: args.quick, tap: TapChoice::Auto, seed };
+    let plan = ReproducePlan {
+        name: netfathom_measure::reproduce::PROOF.into(),
+        quick: args.quick,
+        tap: TapChoice::Auto,
+        seed,
+    };
     reproduce::run_named(&plan, &args.output)
 }
 
