@@ -14,7 +14,7 @@ use netfathom_model::record::CostResult;
 
 use crate::args::{CostArgs, LoadArg};
 use crate::keep::Run;
-use crate::{exit, guard, output, plans, reproduce};
+use crate::{exit, guard, marks, output, plans, reproduce};
 
 /// The paper's tree: its bytes and entries (Qian & Wang 2006).
 const PAPER_BYTES_PER_ENTRY: u64 = 187_000_000 / 12_700;
@@ -166,7 +166,7 @@ fn quoted(word: &str) -> String {
 
 fn benchmarks(args: &CostArgs) -> Result<Vec<Benchmark>> {
     if let Some(process) = &args.marks_from {
-        let kind = BenchmarkKind::Marking { process: process.clone(), window_ns: args.window };
+        let kind = BenchmarkKind::Marking { pid: marks::process(process)?, window_ns: args.window };
         return Ok(vec![Benchmark { name: process.clone(), kind }]);
     }
     if args.benchmark.is_empty() {

@@ -2,7 +2,7 @@
 
 use crate::child::{netfathom, run};
 
-const PAGES: [&str; 16] = [
+const PAGES: [&str; 17] = [
     "--help",
     "stack --help",
     "load --help",

@@ -59,8 +59,8 @@ impl Maker<'_> {
             }
             BenchmarkKind::Light { phases, phase_ns } => Box::new(self.light(phases, *phase_ns)?),
             BenchmarkKind::Command { command, marks } => Box::new(self.command(command, marks)?),
-            BenchmarkKind::Marking { process, window_ns } => {
-                Box::new(Marking::new(&self.benchmark.name, process, *window_ns)?)
+            BenchmarkKind::Marking { pid, window_ns } => {
+                Box::new(Marking::new(&self.benchmark.name, *pid, *window_ns)?)
             }
         })
     }
