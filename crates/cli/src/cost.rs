@@ -1,6 +1,5 @@
 //! `netfathom cost`: arguments to plan, plan to run.
 
-use std::env;
 use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
@@ -15,12 +14,10 @@ use netfathom_model::record::CostResult;
 
 use crate::args::{CostArgs, LoadArg};
 use crate::keep::Run;
-use crate::{exit, guard, output, plans, reproduce};
+use crate::{exit, guard, marks, output, plans, reproduce};
 
 /// The paper's tree: its bytes and entries (Qian & Wang 2006).
 const PAPER_BYTES_PER_ENTRY: u64 = 187_000_000 / 12_700;
-/// The experiment behind `--prove`.
-const PROOF: &str = "cost-proof";
 /// What most programs start up in.
 const SETTLE_NS: u64 = 300_000_000;
 /// A line of it is about 50 bytes.
@@ -51,14 +48,7 @@ fn restore(plan: &CostPlan) {
     if let Err(error) = cost::program::restore(&plan.subject) {
         output::complain(&error.into());
     }
-    for benchmark in &plan.benchmarks {
-        let (kind, parent) = match &benchmark.kind {
-            BenchmarkKind::Tar { directory, .. } => ("tree", directory.clone()),
-            BenchmarkKind::Light { .. } => ("light", None),
-            BenchmarkKind::Command { .. } | BenchmarkKind::Marking { .. } => continue,
-        };
-        cost::workplace::sweep(&parent.unwrap_or_else(env::temp_dir), kind);
-    }
+    cost::guard::remove_what_is_left(Some(plan));
 }
 
 fn kept(args: &CostArgs, seed: u64) -> Run<'_> {
@@ -67,7 +57,12 @@ fn kept(args: &CostArgs, seed: u64) -> Run<'_> {
 
 fn prove(args: &CostArgs) -> Result<ExitCode> {
     let seed = args.seed.unwrap_or_else(plans::fresh_seed);
-    let plan = ReproducePlan { name: PROOF.into(), quick: args.quick, tap: TapChoice::Auto, seed };
+    let plan = ReproducePlan {
+        name: netfathom_measure::reproduce::PROOF.into(),
+        quick: args.quick,
+        tap: TapChoice::Auto,
+        seed,
+    };
     reproduce::run_named(&plan, &args.output)
 }
 
@@ -173,7 +168,7 @@ fn quoted(word: &str) -> String {
 
 fn benchmarks(args: &CostArgs) -> Result<Vec<Benchmark>> {
     if let Some(process) = &args.marks_from {
-        let kind = BenchmarkKind::Marking { process: process.clone(), window_ns: args.window };
+        let kind = BenchmarkKind::Marking { pid: marks::process(process)?, window_ns: args.window };
         return Ok(vec![Benchmark { name: process.clone(), kind }]);
     }
     if args.benchmark.is_empty() {

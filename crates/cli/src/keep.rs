@@ -13,7 +13,8 @@ use netfathom_measure::error::{MeasureError, RunError};
 use netfathom_measure::load::sender::Live;
 use netfathom_measure::message::MessageError;
 use netfathom_measure::observer::{Observer, Progressed, Step};
-use netfathom_model::record::{Measurement, Record, SCHEMA_VERSION, State};
+use netfathom_measure::reproduce;
+use netfathom_model::record::{Holds, Measurement, Record, ReproduceResult, SCHEMA_VERSION, State};
 use netfathom_model::sample::Sample;
 use netfathom_model::verdict::Level;
 use netfathom_results::export;
@@ -124,7 +125,19 @@ impl Run<'_> {
             output::print(&terminal::render(record, output::width(), output::color()))?;
             output::print(&format!("\nreport: {}", run_dir.path().join("report.html").display()))?;
         }
-        Ok(if record.verdict.level == Level::Void { exit::VOID.into() } else { ExitCode::SUCCESS })
+        Ok(status(record))
+    }
+}
+
+/// A proof that failed is a failure.
+fn status(record: &Record) -> ExitCode {
+    let refuted = |result: &ReproduceResult| {
+        result.plan.name == reproduce::PROOF && result.claims.iter().any(|claim| claim.holds == Holds::No)
+    };
+    match &record.measurement {
+        _ if record.verdict.level == Level::Void => exit::VOID.into(),
+        Measurement::Reproduce(result) if refuted(result) => exit::FAILED.into(),
+        _ => ExitCode::SUCCESS,
     }
 }
 

@@ -18,6 +18,7 @@ mod program;
 mod seen;
 
 use lines::Form;
+pub use name::process;
 use program::Program;
 use seen::Seen;
 
@@ -28,7 +29,7 @@ const LOOK: Duration = Duration::from_millis(5);
 pub fn run(args: &MarksArgs) -> Result<ExitCode> {
     let stop = stop::on_signals().context("cannot listen for signals")?;
     let (listener, program) = match &args.whom {
-        Some(whom) => (Listener::of_process(name::process(whom)?)?, None),
+        Some(whom) => (Listener::of_process(process(whom)?)?, None),
         None => {
             let listener = Listener::create()?;
             let program = Program::start(&args.command, &listener)?;

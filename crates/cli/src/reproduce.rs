@@ -4,6 +4,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::{Result, anyhow};
+use netfathom_measure::cost::guard::remove_what_is_left;
 use netfathom_measure::reproduce::{self, Experiment, catalogue};
 use netfathom_model::plan::ReproducePlan;
 
@@ -27,7 +28,7 @@ pub fn run_named(plan: &ReproducePlan, output: &OutputArgs) -> Result<ExitCode> 
 
 fn make(experiment: &'static Experiment, plan: &ReproducePlan, output: &OutputArgs) -> Result<ExitCode> {
     // Some of them start other programs.
-    if let Some(status) = guard::watch_over(|| ())? {
+    if let Some(status) = guard::watch_over(|| remove_what_is_left(None))? {
         return Ok(status);
     }
     let run = Run {

@@ -12,7 +12,7 @@ mod look;
 mod terminal;
 
 pub use libc::{SIGCONT, SIGKILL, SIGSTOP, SIGTERM};
-pub use look::{ancestors, is_stopped, lives, named, peak_rss_bytes, run_times_of_threads};
+pub use look::{ancestors, is_stopped, lives, peak_rss_bytes, run_times_of_threads};
 pub use terminal::give_terminal;
 
 /// How often a wait looks whether it is to stop.

@@ -133,7 +133,7 @@ impl OfTree {
     pub fn settle_early(&self, member: &Member) {
         for (n, cell) in self.spent.all().into_iter().enumerate() {
             let before = if n < SUMS - KNOWN { member.before[n] } else { 0 };
-            cell.fetch_add(member.at_exit[n] - before, Relaxed);
+            cell.fetch_add(member.at_exit[n].saturating_sub(before), Relaxed);
         }
         self.early.fetch_add(1, Relaxed);
         self.settled.fetch_add(1, Relaxed);
@@ -162,8 +162,9 @@ impl OfTree {
             blocked_ns: if_of_all(&sums.blocked_known, &sums.blocked_ns),
             peak_rss_bytes: peak_pages.map(|pages| pages * page_bytes),
             threads: settled,
-            running: begun - exited,
-            unsettled: exited - settled,
+            // One that ended while its tree was let go is in the later count alone.
+            running: begun.saturating_sub(exited),
+            unsettled: exited.saturating_sub(settled),
             early: get(&self.early),
         }
     }

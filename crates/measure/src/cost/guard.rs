@@ -3,14 +3,18 @@
 //! One waits for the other, which does the work. It adopts what that leaves behind when it is killed, and ends it.
 //! If it is killed itself, the kernel asks the other one to end (SIGTERM).
 
+use std::env;
 use std::io;
 use std::process::{Child, Command, ExitStatus};
 use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use netfathom_model::plan::{BenchmarkKind, CostPlan};
 use netfathom_sys::child::asked_to_end_with_this_thread;
 use netfathom_sys::process::{self, Process, SIGCONT, SIGKILL};
+
+use super::workplace;
 
 /// What is killed is gone after this time, unless a device holds it.
 const LONGEST: Duration = Duration::from_secs(5);
@@ -53,6 +57,18 @@ impl Ward {
             end_what_is_left();
         }
         Ok(status)
+    }
+}
+
+/// Removes what the other one had on disks, in the directory of temporary files and where else its benchmarks are.
+pub fn remove_what_is_left(plan: Option<&CostPlan>) {
+    let own =
+        plan.into_iter().flat_map(|plan| &plan.benchmarks).filter_map(|benchmark| match &benchmark.kind {
+            BenchmarkKind::Tar { directory, .. } => directory.clone(),
+            _ => None,
+        });
+    for directory in own.chain([env::temp_dir()]) {
+        workplace::KINDS.iter().for_each(|kind| drop(workplace::sweep(&directory, kind)));
     }
 }
 

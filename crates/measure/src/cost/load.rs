@@ -39,7 +39,7 @@ pub enum Load {
         /// What it starts in.
         context: Context,
         /// While it runs, and since when.
-        running: Option<(Command, u64)>,
+        running: Option<Box<(Command, u64)>>,
     },
 }
 
@@ -109,7 +109,7 @@ impl Load {
                 let argv = ["sh", "-c", &script].map(String::from).to_vec();
                 let mut load = Command::new("the load", argv, context.clone());
                 load.on(None)?;
-                *running = Some((load, monotonic_ns()));
+                *running = Some(Box::new((load, monotonic_ns())));
                 Ok(())
             }
         }
@@ -124,7 +124,8 @@ impl Load {
             Self::None => Ok((None, None)),
             Self::Udp(udp) => Ok((udp.off()?, None)),
             Self::Command { running, .. } => {
-                let Some((mut load, since_ns)) = running.take() else { return Ok((None, None)) };
+                let Some(running) = running.take() else { return Ok((None, None)) };
+                let (mut load, since_ns) = *running;
                 Ok((None, load.off((since_ns, monotonic_ns()))?.trouble))
             }
         }

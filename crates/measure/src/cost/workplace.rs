@@ -9,6 +9,15 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 /// Before the kind, the owner's process id, its start and a number: `netfathom-tree-4711-123456-0`.
 const PREFIX: &str = "netfathom-";
 
+/// What directories of ours are for: a part of their names.
+pub const KINDS: [&str; 3] = [TREE, LIGHT, PROJECTS];
+/// The tree that tar reads.
+pub const TREE: &str = "tree";
+/// What the phases of the light benchmark write.
+pub const LIGHT: &str = "light";
+/// Generated C projects.
+pub const PROJECTS: &str = "projects";
+
 /// A directory of this process, removed when it is dropped.
 #[derive(Debug)]
 pub struct Workplace {

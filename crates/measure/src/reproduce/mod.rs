@@ -29,6 +29,9 @@ use ground::{Ground, Size};
 use part::{Part, PartObserver};
 use whole::Whole;
 
+/// The experiment that proves the ruler of `netfathom cost`.
+pub const PROOF: &str = "cost-proof";
+
 /// The experiments, a line a source: a new one is a folder and its line.
 static SOURCES: [&[Experiment]; 5] = [
     &borodin::EXPERIMENTS,

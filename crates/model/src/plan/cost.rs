@@ -166,8 +166,8 @@ pub enum BenchmarkKind {
     },
     /// A program that runs already and marks itself; it is watched for a while.
     Marking {
-        /// Its process number or name.
-        process: String,
+        /// Its process number.
+        pid: u32,
         /// How long a trial watches it.
         window_ns: u64,
     },

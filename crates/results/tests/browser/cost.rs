@@ -203,7 +203,7 @@ fn a_comparison_is_chosen_and_told_apart_from_the_others() {
     shown.page.eval(&click("8M"));
     assert_eq!(shown.page.eval(said), json!("light: “with at 8M” beside “without at 8M”"));
     let rows = "[...document.querySelectorAll('#spans .forest .what')].filter((n) => n.offsetParent).map((n) => n.innerText)";
-    assert_eq!(shown.page.eval(rows), json!(["processor", "memory", "system calls", "disk"]));
+    assert_eq!(shown.page.eval(rows), json!(["cpu", "memory", "calls", "data"]));
 }
 
 #[test]

@@ -157,6 +157,7 @@ fn hostile_texts_steer_no_terminal_and_fit_the_page() {
                 (b.name, b.about, b.means) = (HOSTILE.into(), HOSTILE.into(), HOSTILE.into());
                 b.marks
                     .iter_mut()
+                    .chain(&mut b.spans)
                     .chain(&mut b.resources)
                     .chain(&mut b.absent)
                     .for_each(|m| *m = HOSTILE.into());
@@ -187,6 +188,7 @@ fn nonsense_is_drawn_without_a_panic() {
         all[4].ratio = Estimate { value: 1e300, half_width: 1e299 };
         tar.calls = vec![OwnCall { name: String::new(), times: Vec::new(), adds: Vec::new() }];
         tar.marks.truncate(1);
+        c.benchmarks[1].spans.truncate(1);
         c.benchmarks[1].resources.truncate(1);
         c.program[0].condition = 1_000_000;
         c.program[1].processors = Some(f64::NAN);

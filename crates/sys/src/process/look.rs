@@ -22,26 +22,6 @@ fn state(pid: u32) -> Option<char> {
     after_name(pid)?.chars().next()
 }
 
-/// The processes of a name: that of the kernel, of 15 bytes at most, or the last part of how it was called.
-///
-/// # Errors
-/// If `/proc` cannot be read.
-pub fn named(name: &str) -> io::Result<Vec<u32>> {
-    let mut found = Vec::new();
-    for entry in fs::read_dir("/proc")? {
-        let Some(pid) = entry?.file_name().to_str().and_then(|name| name.parse().ok()) else { continue };
-        let kernels = fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
-        let line = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
-        let called = line.split(|&byte| byte == 0).next().unwrap_or_default();
-        let last = called.rsplit(|&byte| byte == b'/').next().unwrap_or_default();
-        if kernels.trim_end() == name || last == name.as_bytes() {
-            found.push(pid);
-        }
-    }
-    found.sort_unstable();
-    Ok(found)
-}
-
 /// Its parent, itself, up to the first process of this PID namespace.
 #[must_use]
 pub fn ancestors(pid: u32) -> Vec<u32> {
@@ -127,9 +107,6 @@ mod tests {
         assert!(ancestors.starts_with(&[own]) && ancestors.len() > 1, "{ancestors:?}");
         assert!(descendants(ancestors[1]).unwrap().contains(&own));
         assert!(peak_rss_bytes(own).unwrap() > 100_000);
-        let called = std::env::current_exe().unwrap();
-        let called = called.file_name().unwrap().to_str().unwrap();
-        assert!(named(called).unwrap().contains(&own) && named("no such name").unwrap().is_empty());
         let first = run_times(own).unwrap();
         assert!(run_times_of_threads(own).unwrap().ran_ns >= first.ran_ns);
     }

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use netfathom_model::random::SplitMix64;
 use netfathom_sys::{file, page_cache};
 
-use super::super::workplace::Workplace;
+use super::super::workplace::{self, Workplace};
 
 mod content;
 mod error;
@@ -27,9 +27,6 @@ pub const FEWEST_ENTRIES: u32 = 60;
 pub const MOST_ENTRIES: u32 = 10_000_000;
 /// Files that [`Tree::resident_share`] looks at.
 const SAMPLE: usize = 512;
-
-/// The kind of a tree's directory.
-const KIND: &str = "tree";
 
 /// How big a tree is, and what it is drawn from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -95,7 +92,7 @@ impl Tree {
             return Err(TreeError::Shape(*shape));
         }
         let refused = |source| TreeError::Refused { path: parent.to_owned(), source };
-        let place = Workplace::create(parent, KIND).map_err(refused)?;
+        let place = Workplace::create(parent, workplace::TREE).map_err(refused)?;
         let tree = Self { entries: layout::entries(shape), shape: *shape, place };
         tree.check_room(&file::room(parent).map_err(refused)?, parent)?;
         tree.write(progress)?;

@@ -23,12 +23,10 @@ pub use calibrate::calibrate;
 pub use sizes::{Sizes, unknown};
 pub use timers::ASKED_NS;
 
-use super::workplace::Workplace;
+use super::workplace::{self, Workplace};
 
 /// The mark before the first phase; the others have the names of the phases that end there.
 pub const START: &str = "start";
-/// The kind of its directory.
-const KIND: &str = "light";
 
 /// One phase: what it is about, and how it is made.
 #[derive(Debug)]
@@ -112,7 +110,7 @@ impl Light {
     /// # Errors
     /// When something cannot be had.
     pub fn prepare(parent: &Path, sizes: &Sizes) -> Result<Self, LightError> {
-        let place = Workplace::create(parent, KIND)
+        let place = Workplace::create(parent, workplace::LIGHT)
             .map_err(|source| LightError::Place { path: parent.display().to_string(), source })?;
         let ready = |&(phase, size): &(&'static Phase, u64)| {
             let work = (phase.prepare)(place.path());

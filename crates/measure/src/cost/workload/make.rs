@@ -13,7 +13,7 @@ use netfathom_model::plan::{
 };
 
 use super::marking::Marking;
-use super::started::{Source, Started};
+use super::started::{Source, Started, Watches};
 use super::state::State;
 use super::{Workload, auto, intercept};
 use crate::cost::benchmark::archive::Archive;
@@ -59,8 +59,8 @@ impl Maker<'_> {
             }
             BenchmarkKind::Light { phases, phase_ns } => Box::new(self.light(phases, *phase_ns)?),
             BenchmarkKind::Command { command, marks } => Box::new(self.command(command, marks)?),
-            BenchmarkKind::Marking { process, window_ns } => {
-                Box::new(Marking::new(&self.benchmark.name, process, *window_ns)?)
+            BenchmarkKind::Marking { pid, window_ns } => {
+                Box::new(Marking::new(&self.benchmark.name, *pid, *window_ns)?)
             }
         })
     }
@@ -176,10 +176,7 @@ impl Maker<'_> {
     }
 
     /// The one that all trials have, and those of other ways to observe.
-    fn watches(
-        &self,
-        points: &Points,
-    ) -> Result<(Vec<(Option<Interception>, Watch)>, Vec<String>), CostError> {
+    fn watches(&self, points: &Points) -> Result<(Watches, Vec<String>), CostError> {
         let choose = |points: &Points, means| Watch::choose(points, means, self.plan.own).map_err(told);
         let Subject::Interception { ways } = &self.plan.subject else {
             let (watch, left_out) = choose(points, self.plan.means.map(means))?;

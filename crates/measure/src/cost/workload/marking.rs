@@ -11,10 +11,9 @@ use std::time::{Duration, Instant};
 use netfathom_mark::listen::{ListenError, Listener, Mark};
 use netfathom_model::record::Condition;
 use netfathom_sys::clock::monotonic_ns;
-use netfathom_sys::process::named;
 
 use super::{Outcome, Workload};
-use crate::cost::error::{CostError, step};
+use crate::cost::error::CostError;
 
 /// How often the ring is emptied: it holds 65,536 marks.
 const DRAIN: Duration = Duration::from_millis(5);
@@ -34,12 +33,11 @@ pub struct Marking {
 }
 
 impl Marking {
-    /// Of a process, by number or name.
+    /// Of a process.
     ///
     /// # Errors
-    /// If there is none, or several, or it cannot be listened to.
-    pub fn new(name: &str, process: &str, window_ns: u64) -> Result<Self, CostError> {
-        let pid = one_process(process)?;
+    /// If there is none, or it cannot be listened to.
+    pub fn new(name: &str, pid: u32, window_ns: u64) -> Result<Self, CostError> {
         // Whether it can be is to be known before anything else is done.
         Listener::of_process(pid).map_err(told)?;
         let window = Duration::from_nanos(window_ns);
@@ -67,20 +65,6 @@ impl Marking {
 
 fn told(error: ListenError) -> CostError {
     CostError::Benchmark(format!("--marks-from: {error}"))
-}
-
-/// Of a number or a name.
-fn one_process(process: &str) -> Result<u32, CostError> {
-    if let Ok(pid) = process.parse() {
-        return Ok(pid);
-    }
-    match named(process).map_err(step("look at the processes in /proc"))?.as_slice() {
-        [pid] => Ok(*pid),
-        [] => Err(CostError::Benchmark(format!("--marks-from {process}: no process has that name"))),
-        several => Err(CostError::Benchmark(format!(
-            "--marks-from {process}: several processes have that name, {several:?}: give the number of one"
-        ))),
-    }
 }
 
 /// Times from mark to mark.

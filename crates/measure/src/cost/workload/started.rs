@@ -30,6 +30,9 @@ const LEAST_LIMIT: Duration = Duration::from_secs(30);
 /// What is left of a benchmark that has ended, or is to end.
 const GRACE: Duration = Duration::from_millis(200);
 
+/// Who takes marks: in all trials, and in those of a way of their own.
+pub type Watches = Vec<(Option<Interception>, Watch)>;
+
 /// Where marks come from.
 pub enum Source {
     /// Calls that are seen from outside; the names of the points.
@@ -51,7 +54,7 @@ pub struct Started {
     /// Where its marks come from.
     pub source: Source,
     /// Who takes them: in all trials, and in those of a way of their own.
-    pub watches: Vec<(Option<Interception>, Watch)>,
+    pub watches: Watches,
     /// Where it runs; `None` for the namespace of this process.
     pub namespace: Option<Arc<Namespace>>,
     /// Its processors; all if empty.

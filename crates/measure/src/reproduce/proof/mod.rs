@@ -7,7 +7,7 @@ use netfathom_model::record::{CostResult, Measurement, ReproducedRun};
 
 use super::ground::Ground;
 use super::part::Part;
-use super::{Experiment, Needs, Told};
+use super::{Experiment, Needs, PROOF, Told};
 
 mod claims;
 mod figures;
@@ -16,7 +16,7 @@ mod tables;
 
 /// The one experiment.
 pub static EXPERIMENTS: [Experiment; 1] = [Experiment {
-    name: "cost-proof",
+    name: PROOF,
     title: "The ruler of netfathom cost, proved",
     source: "netfathom itself: runs with nothing, a burner of known intensity, and its own observation points",
     shows: "that nothing is found where nothing is, that a known cost is found, and what looking takes",

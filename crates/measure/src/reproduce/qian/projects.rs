@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use super::originals::Original;
-use crate::cost::workplace::Workplace;
+use crate::cost::workplace::{self, Workplace};
 
 /// Source files of the four, in the paper's size and in the short form.
 const FILES: [u32; 4] = [8, 30, 300, 900];
@@ -18,7 +18,8 @@ const FUNCTIONS: u32 = 20;
 /// # Errors
 /// What the disk refused, in words.
 pub fn generate(parent: &Path, original: &Original, short: bool) -> Result<Workplace, String> {
-    let place = Workplace::create(parent, "projects").map_err(|e| format!("cannot make C projects: {e}"))?;
+    let place =
+        Workplace::create(parent, workplace::PROJECTS).map_err(|e| format!("cannot make C projects: {e}"))?;
     let files = if short { SHORT_FILES } else { FILES };
     for (level, files) in original.levels.iter().zip(files) {
         let directory = place.path().join(level.ours);

@@ -58,8 +58,8 @@ fn benchmark(benchmark: &Benchmark) -> String {
             format!("{which}, {} each", format_duration(*phase_ns))
         }
         BenchmarkKind::Command { command, marks } => format!("{command} ({})", marks_words(marks)),
-        BenchmarkKind::Marking { process, window_ns } => {
-            format!("{process}, watched for {} a trial", format_duration(*window_ns))
+        BenchmarkKind::Marking { pid, window_ns } => {
+            format!("process {pid}, watched for {} a trial", format_duration(*window_ns))
         }
     };
     format!("{}: {what}", benchmark.name)
