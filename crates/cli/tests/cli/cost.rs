@@ -12,7 +12,7 @@ mod tables;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Child, Command, Stdio};
 
 use netfathom_model::record::{CostResult, CostTrial, Measurement, Record};
 use tempfile::TempDir;
@@ -107,6 +107,27 @@ fn trials(result: &CostResult, condition: usize) -> Vec<CostTrial> {
     let failed: Vec<_> = trials.iter().filter_map(|trial| trial.failed.as_ref()).collect();
     assert!(trials.len() == TRIALS && failed.is_empty(), "{} trials, {failed:?}", trials.len());
     trials
+}
+
+/// A process beside the run, which is gone with the test however that ends.
+struct Beside(Child);
+
+impl Beside {
+    fn start(command: &mut Command) -> Self {
+        Self(command.stdin(Stdio::null()).spawn().unwrap())
+    }
+
+    fn pid(&self) -> String {
+        self.0.id().to_string()
+    }
+}
+
+impl Drop for Beside {
+    fn drop(&mut self) {
+        // It may have been ended by the test.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
 }
 
 /// Whether a process is there and not only waits to be reaped.

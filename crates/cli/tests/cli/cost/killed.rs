@@ -3,7 +3,7 @@
 use std::fs;
 use std::process::{Child, Command};
 
-use super::{Short, lives, state};
+use super::{Beside, Short, lives, state};
 use crate::child::{end, run, shell, start, until};
 
 /// Who is killed.
@@ -70,8 +70,8 @@ fn nothing_stays_of_a_run_whose_guard_is_killed() {
 fn a_stopped_process_goes_on(whom: Whom) {
     let short = Short::new();
     let file = short.file("benchmark");
-    let mut process = Command::new("sleep").arg("1000").spawn().unwrap();
-    let pid = process.id().to_string();
+    let process = Beside::start(Command::new("sleep").arg("1000"));
+    let pid = process.pid();
     let guard = start(short.quickly(&format!("b=echo $$ >{file}; sleep 1000")).args(["--pid", &pid]));
     let benchmark = until("the benchmark", || short.lines("benchmark").first().cloned());
     assert_eq!(state(&pid), Some('T'));
@@ -80,8 +80,6 @@ fn a_stopped_process_goes_on(whom: Whom) {
     until("it to go on", || (state(&pid) != Some('T')).then_some(()));
     until("the benchmark to end", || (!lives(&benchmark)).then_some(()));
     assert!(lives(&pid));
-    process.kill().unwrap();
-    process.wait().unwrap();
 }
 
 #[test]

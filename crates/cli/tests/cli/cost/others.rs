@@ -1,34 +1,32 @@
 //! What is not started by us: a process that runs, and what commands start and stop.
 
-use std::process::{Command, Stdio};
+use std::process::Command;
 
-use super::{Short, lives, measured, state, trials};
+use super::{Beside, Short, lives, measured, state, trials};
 use crate::child::{end, start, until};
 
 #[test]
 fn a_process_is_stopped_and_goes_on() {
     let short = Short::new();
-    let mut process =
-        Command::new("sh").args(["-c", "sleep 1000 & wait"]).stdin(Stdio::null()).spawn().unwrap();
-    let pid = process.id().to_string();
-    let stopped = || state(&pid) == Some('T');
+    // Its child ends by itself soon after a test that fails.
+    let process = Beside::start(Command::new("sh").args(["-c", "sleep 60 & wait"]));
+    let pid = process.pid();
+    let child = until("its child", || child_of(&pid));
+    let stopped = || [&pid, &child].map(|pid| state(pid) == Some('T'));
     let run = start(short.quickly("b=sleep 0.2").args(["--pid", &pid]));
-    until("it to be stopped", || stopped().then_some(()));
-    until("it to go on for a trial", || (!stopped()).then_some(()));
+    until("both to be stopped", || (stopped() == [true; 2]).then_some(()));
+    until("both to go on for a trial", || (stopped() == [false; 2]).then_some(()));
     let ended = end(run).measured();
-    assert!(lives(&pid) && !stopped(), "{:?}", state(&pid));
+    assert!(lives(&pid) && stopped() == [false; 2]);
     let record = serde_json::from_str(&ended.out).unwrap();
     let result = super::cost(&record);
     assert!(trials(&result, 1).iter().all(|trial| trial.program.unwrap().wall_ns > 200_000_000));
     assert!(record.findings.iter().any(|finding| finding.seen.contains("stopped, not without it")));
-    // Its child would have kept the machine busy otherwise.
-    let child = until("its child", || child_of(&pid));
+    drop(process);
+    assert!(Command::new("kill").arg(child).status().unwrap().success());
     let gone = Short::new();
-    process.kill().unwrap();
-    process.wait().unwrap();
     let said = gone.refused(gone.beside(super::CHEAP).args(["--pid", &pid]), 1);
     assert!(said.contains(&format!("--pid {pid}: there is no such process")), "{said}");
-    assert!(Command::new("kill").arg(child).status().unwrap().success());
     let ours = std::process::id().to_string();
     let said = gone.refused(gone.beside(super::CHEAP).args(["--pid", &ours]), 1);
     assert!(said.contains("netfathom was started by it"), "{said}");

@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 
 use netfathom_testkit::privileged;
 
-use super::{Short, measured, trials};
+use super::{Beside, Short, measured, trials};
 
 /// Marks in turn until it is killed; says when it begins.
 const PROGRAM: &str = r#"
@@ -52,12 +52,12 @@ fn a_program_that_marks_itself_is_watched() {
     let include = Path::new(env!("CARGO_MANIFEST_DIR")).join("../mark/include");
     let mut cc = Command::new("cc");
     assert!(cc.arg(&source).arg("-I").arg(include).arg("-o").arg(&program).status().unwrap().success());
-    let mut marking = Command::new(&program).stdout(Stdio::piped()).spawn().unwrap();
-    let mut told = BufReader::new(marking.stdout.take().unwrap());
+    let mut marking = Beside::start(Command::new(&program).stdout(Stdio::piped()));
+    let mut told = BufReader::new(marking.0.stdout.take().unwrap());
     told.read_line(&mut String::new()).unwrap();
     // Somebody has to read it.
     let reading = std::thread::spawn(move || told.lines().count());
-    let pid = marking.id().to_string();
+    let pid = marking.pid();
     let args = ["--marks-from", &pid, "--window", "300ms", "--nothing"];
     let (_, result) = measured(short.command().args(args));
     let spans = &result.benchmarks[0].spans;
@@ -66,8 +66,7 @@ fn a_program_that_marks_itself_is_watched() {
     assert!(spans.len() == 2 && spans[1 - asked] == "answered → asked", "{spans:?}");
     // It slept for 2 ms in between.
     assert!(trials(&result, 1).iter().all(|trial| trial.spans_ns[asked] >= 2e6));
-    marking.kill().unwrap();
-    marking.wait().unwrap();
+    drop(marking);
     reading.join().unwrap();
     let said = Short::new();
     let said = said.refused(said.command().args(args), 1);
