@@ -148,7 +148,9 @@ fn subject(args: &CostArgs) -> Result<Subject> {
 /// The program under test is the benchmark itself.
 fn own(args: &CostArgs) -> Result<(Subject, Vec<Benchmark>)> {
     let Some(program) = args.command.first() else { bail!("--self: name the program after --") };
-    let command = args.command.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ");
+    let words = args.command.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ");
+    // In the place of the shell, so that it is the program that is looked at, and not one that waits for it.
+    let command = format!("exec {words}");
     let marks = if args.marks.is_empty() { MarkSource::Auto } else { MarkSource::Files(args.marks.clone()) };
     let name = Path::new(program).file_name().map_or(program.clone(), |n| n.to_string_lossy().into_owned());
     Ok((Subject::Nothing, vec![Benchmark { name, kind: BenchmarkKind::Command { command, marks } }]))

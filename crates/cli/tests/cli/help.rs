@@ -2,7 +2,7 @@
 
 use crate::child::{netfathom, run};
 
-const PAGES: [&str; 17] = [
+const PAGES: [&str; 18] = [
     "--help",
     "stack --help",
     "load --help",
@@ -16,6 +16,7 @@ const PAGES: [&str; 17] = [
     "ttcp sweep --help",
     "message --help",
     "message oneway --help",
+    "cost --help",
     "light --help",
     "marks --help",
     "report --help",

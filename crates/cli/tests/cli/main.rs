@@ -4,6 +4,7 @@ mod burn;
 mod capture_attacks;
 mod captures;
 mod child;
+mod cost;
 mod files;
 mod help;
 mod join;

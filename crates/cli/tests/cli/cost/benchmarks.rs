@@ -1,0 +1,185 @@
+//! Benchmarks and their marks.
+
+use std::fs;
+use std::process::Command;
+
+use netfathom_model::record::Outcome;
+use netfathom_testkit::{privileged, skipped};
+
+use super::{CHEAP, SHORT, Short, TRIALS, cost, measured, trials};
+use crate::child::{is_root, record, run, runs, shell, unprivileged};
+
+const NOTHING: &str = "--nothing";
+
+/// Three files, and a benchmark that reads them in turn.
+fn three_files(short: &Short) -> String {
+    for name in ["one", "two", "three"] {
+        fs::write(short.file(name), "x").unwrap();
+    }
+    let dir = short.dir.path().display();
+    format!("b=cat {dir}/one >/dev/null; cat {dir}/two >/dev/null; cat {dir}/three >/dev/null")
+}
+
+#[test]
+fn one_that_fails_says_what_it_said() {
+    let short = Short::new();
+    let said = short.refused(short.beside("b=echo broken >&2; exit 7").arg(NOTHING), 1);
+    assert!(said.contains("b failed (exit status: 7): it said `broken`"), "{said}");
+    // The first run is for getting to know it; then it fails in every trial.
+    let file = short.file("there");
+    let turns = format!("b=test -e {file} && {{ echo spoilt >&2; exit 9; }}; touch {file}");
+    let ended = run(short.beside(&turns).arg(NOTHING));
+    assert_eq!(ended.status, 3, "{}", ended.err);
+    let result = cost(&record(&short.runs()).unwrap());
+    let failed: Vec<_> =
+        result.benchmarks[0].trials.iter().map(|trial| trial.failed.as_deref().unwrap_or("fine")).collect();
+    // Nobody waits for the rest of such a run.
+    assert_eq!(failed, ["b failed (exit status: 9): it said `spoilt`"; 4]);
+}
+
+#[test]
+fn what_cannot_be_is_wrong_usage() {
+    let short = Short::new();
+    for (args, why) in [
+        ("", "there is nothing whose cost is to be measured"),
+        ("--nothing -- true", "both COMMAND and another subject"),
+        ("--pid 1 --nothing", "cannot be used with"),
+        ("--benchmark disk --nothing", "choose light, tar, tar-gzip, or write NAME=COMMAND"),
+        ("--benchmark light --benchmark light --nothing", "light is there twice"),
+        ("--load udp:0,x --nothing", "x"),
+        ("--load udp:8M --levels 1 -- true", "--load udp has its own levels"),
+        ("--load true --nothing", "{level}"),
+        ("--levels 1,2 -- true", "{level}"),
+        ("--precision 1k --nothing", "write 1% or 0.5%"),
+        ("--blocks 1 --nothing", "blocks"),
+        ("--self", "name the program after --"),
+    ] {
+        let said = short.refused(short.command().args(args.split_whitespace()), 2);
+        assert!(said.contains(why), "{args}: {said}");
+    }
+}
+
+#[test]
+fn a_mark_that_is_never_reached_is_known_before_anything_is_measured() {
+    let short = Short::new();
+    let said = short.refused(short.beside(CHEAP).args(["--marks", "/etc/hosts,/etc/nowhere", NOTHING]), 1);
+    assert!(said.contains("the mark nowhere is never reached by b"), "{said}");
+}
+
+#[test]
+fn files_are_marks_in_the_order_in_which_they_are_opened() {
+    let short = Short::new();
+    let benchmark = three_files(&short);
+    let (_, result) = measured(short.beside(&benchmark).args(["--marks", "three,one,two", NOTHING]));
+    assert_eq!(result.benchmarks[0].marks, ["start", "one", "two", "three", "end"]);
+    for trial in trials(&result, 0).iter().chain(&trials(&result, 1)) {
+        assert!(trial.spans_ns.len() == 4 && trial.spans_ns.iter().all(|&ns| ns > 0.0), "{trial:?}");
+        assert!((trial.total_ns - trial.spans_ns.iter().sum::<f64>()).abs() < 1.0, "{trial:?}");
+    }
+}
+
+#[test]
+fn where_no_mark_is_asked_for_there_are_start_and_end() {
+    let short = Short::new();
+    let (_, result) = measured(short.beside("b=sleep 0.1").arg(NOTHING));
+    assert_eq!(result.benchmarks[0].marks, ["start", "end"]);
+    assert!(trials(&result, 0).iter().all(|trial| trial.total_ns >= 1e8));
+    let comparison = &result.benchmarks[0].comparisons[0];
+    assert_eq!(comparison.blocks, 2);
+    // Nothing is compared with nothing.
+    assert!(matches!(comparison.outcome, Outcome::NoCost | Outcome::CannotTell), "{comparison:?}");
+}
+
+#[test]
+fn marks_that_are_chosen_by_themselves() {
+    if !privileged("cli::cost::benchmarks::marks_that_are_chosen_by_themselves") {
+        return;
+    }
+    let short = Short::new();
+    let args = ["--sequence", "auto", NOTHING];
+    // One process, whose calls come in one order.
+    let (_, result) = measured(short.beside("b=exec cat /etc/hosts").args(args));
+    let marks = &result.benchmarks[0].marks;
+    assert!(marks.len() > 4 && marks[1..marks.len() - 1].iter().all(|mark| mark.contains(" #")), "{marks:?}");
+    assert!(trials(&result, 0).iter().all(|trial| trial.spans_ns.len() == marks.len() - 1));
+}
+
+#[test]
+fn a_tree_is_made_read_and_removed() {
+    let short = Short::new();
+    let tree = short.file("tree");
+    fs::create_dir(&tree).unwrap();
+    let args = ["--entries", "200", "--tree", &tree, NOTHING];
+    let (_, result) = measured(short.beside("tar").args(args));
+    let marks = &result.benchmarks[0].marks;
+    assert_eq!((marks.len(), marks[0].as_str(), marks[7].as_str()), (8, "start", "end"));
+    assert_eq!(trials(&result, 1).len(), TRIALS);
+    assert_eq!(fs::read_dir(&tree).unwrap().count(), 0);
+}
+
+#[test]
+fn no_room_for_a_tree() {
+    if !is_root() {
+        skipped("cli::cost::benchmarks::no_room_for_a_tree", "needs root for a file system of its own");
+        return;
+    }
+    let short = Short::new();
+    let tree = short.file("tree");
+    fs::create_dir(&tree).unwrap();
+    // In a mount namespace, so that nothing of it stays; what is left in it is said in the end.
+    let script = format!(
+        "mount -t tmpfs -o size=1m tmpfs {tree} || exit 77
+        \"$0\" {SHORT} --out {} --benchmark tar --entries 200 --tree {tree} --nothing
+        status=$?; ls -A {tree} >&2; exit $status",
+        short.runs().display()
+    );
+    let inner = shell(&script);
+    let mut unshared = Command::new("unshare");
+    unshared.arg("-m").arg(inner.get_program()).args(inner.get_args());
+    let said = short.refused(&mut unshared, 1);
+    assert!(said.contains(&tree) && said.contains("no room for the tree"), "{said}");
+    assert!(!said.contains("netfathom-tree"), "{said}");
+}
+
+#[test]
+fn phases_of_light_are_about_resources() {
+    let short = Short::new();
+    let args = ["--phases", "cpu,calls", "--phase", "5ms", NOTHING];
+    let (_, result) = measured(short.beside("light").args(args).env("TMPDIR", short.file("")));
+    let benchmark = &result.benchmarks[0];
+    assert_eq!(benchmark.marks[1..], ["cpu", "calls"]);
+    assert_eq!(benchmark.resources.len(), 2);
+    assert!(trials(&result, 1).iter().all(|trial| trial.spans_ns.len() == 2));
+    let left: Vec<_> = runs(short.dir.path());
+    assert_eq!(left.len(), 1, "{left:?}");
+}
+
+#[test]
+fn without_privilege_marks_are_taken_another_way() {
+    let short = Short::new();
+    let benchmark = three_files(&short);
+    let mut command = unprivileged(SHORT);
+    command.arg("--out").arg(short.runs()).args([
+        "--benchmark",
+        &benchmark,
+        "--marks",
+        "one,two,three",
+        NOTHING,
+    ]);
+    let (_, result) = measured(&mut command);
+    let benchmark = &result.benchmarks[0];
+    let absent = benchmark.absent.join("; ");
+    assert!(absent.contains("no tracepoints"), "{absent}");
+    // Where the kernel has no notification either, that is said.
+    if benchmark.means == "seccomp notification" {
+        assert_eq!(benchmark.marks, ["start", "one", "two", "three", "end"]);
+        assert!(trials(&result, 0).iter().all(|trial| trial.spans_ns.len() == 4));
+    } else {
+        assert!(absent.contains("no observation points"), "{absent}");
+        assert_eq!(benchmark.marks, ["start", "end"]);
+    }
+    let short = Short::new();
+    let asked = ["--means", "tracepoints", "--marks", "one", "--benchmark", CHEAP, NOTHING, "--out"];
+    let said = short.refused(unprivileged(SHORT).args(asked).arg(short.runs()), 1);
+    assert!(said.contains("cannot observe by tracepoints"), "{said}");
+}

@@ -1,0 +1,109 @@
+//! kill -9, of the process that works and of the one that watches over it.
+
+use std::fs;
+use std::process::{Child, Command};
+
+use super::{Short, lives, state};
+use crate::child::{end, run, shell, start, until};
+
+/// Who is killed.
+#[derive(Clone, Copy, PartialEq)]
+enum Whom {
+    /// The process that the user started.
+    Guard,
+    /// The one that it started.
+    Worker,
+}
+
+fn kill(whom: Whom, guard: &Child) {
+    let pid = match whom {
+        Whom::Guard => guard.id().to_string(),
+        Whom::Worker => {
+            let guard = guard.id();
+            let children = fs::read_to_string(format!("/proc/{guard}/task/{guard}/children")).unwrap();
+            children.trim().to_owned()
+        }
+    };
+    assert!(shell(&format!("kill -9 {pid}")).status().unwrap().success());
+}
+
+/// Kills it while program, benchmark and tree are there, and waits until nothing is.
+fn nothing_stays(whom: Whom) {
+    let short = Short::new();
+    let (program, benchmark, tmp) = (short.file("program"), short.file("benchmark"), short.file("tmp"));
+    fs::create_dir(&tmp).unwrap();
+    let family = |file: &str| format!("sleep 1000 & echo $! >>{file}; setsid sleep 1000 & echo $! >>{file}");
+    let argv = format!("{}; echo $$ >>{program}; wait", family(&program));
+    // It hangs as soon as the program is there.
+    let script = format!(
+        "b=if test -s {program} && kill -0 $(tail -n 1 {program}) 2>/dev/null; \
+         then {}; echo $$ >>{benchmark}; echo hangs >>{benchmark}; wait; fi",
+        family(&benchmark)
+    );
+    let mut command = short.quickly("tar");
+    command.args(["--entries", "200", "--benchmark", &script, "--", "sh", "-c", &argv]).env("TMPDIR", &tmp);
+    let guard = start(&mut command);
+    until("the benchmark beside the program", || {
+        short.lines("benchmark").contains(&"hangs".into()).then_some(())
+    });
+    let left: Vec<String> = short.lines("program").into_iter().chain(short.lines("benchmark")).collect();
+    assert!(left.iter().filter(|pid| lives(pid)).count() == 6, "{left:?}");
+    assert_eq!(fs::read_dir(&tmp).unwrap().count(), 1);
+    kill(whom, &guard);
+    let ended = end(guard);
+    assert_eq!(ended.status, 128 + 9, "{}", ended.err);
+    until("its processes to end", || (!left.iter().any(|pid| lives(pid))).then_some(()));
+    until("its tree to be gone", || (fs::read_dir(&tmp).unwrap().count() == 0).then_some(()));
+}
+
+#[test]
+fn nothing_stays_of_a_run_whose_worker_is_killed() {
+    nothing_stays(Whom::Worker);
+}
+
+#[test]
+fn nothing_stays_of_a_run_whose_guard_is_killed() {
+    nothing_stays(Whom::Guard);
+}
+
+/// Kills it while a process is stopped for the baseline.
+fn a_stopped_process_goes_on(whom: Whom) {
+    let short = Short::new();
+    let file = short.file("benchmark");
+    let mut process = Command::new("sleep").arg("1000").spawn().unwrap();
+    let pid = process.id().to_string();
+    let guard = start(short.quickly(&format!("b=echo $$ >{file}; sleep 1000")).args(["--pid", &pid]));
+    let benchmark = until("the benchmark", || short.lines("benchmark").first().cloned());
+    assert_eq!(state(&pid), Some('T'));
+    kill(whom, &guard);
+    end(guard);
+    until("it to go on", || (state(&pid) != Some('T')).then_some(()));
+    until("the benchmark to end", || (!lives(&benchmark)).then_some(()));
+    assert!(lives(&pid));
+    process.kill().unwrap();
+    process.wait().unwrap();
+}
+
+#[test]
+fn a_process_goes_on_if_the_worker_is_killed() {
+    a_stopped_process_goes_on(Whom::Worker);
+}
+
+#[test]
+fn a_process_goes_on_if_the_guard_is_killed() {
+    a_stopped_process_goes_on(Whom::Guard);
+}
+
+#[test]
+fn what_a_command_started_is_stopped_if_the_worker_is_killed() {
+    let short = Short::new();
+    let (there, hangs) = (short.file("there"), short.file("hangs"));
+    let script = format!("b=test -e {there} && {{ touch {hangs}; sleep 1000; }}; true");
+    let (begin, stop) = (format!("touch {there}"), format!("rm {there}"));
+    let guard = start(short.quickly(&script).args(["--toggle", &begin, &stop]));
+    until("the benchmark beside it", || fs::exists(&hangs).unwrap().then_some(()));
+    kill(Whom::Worker, &guard);
+    assert_eq!(end(guard).status, 128 + 9);
+    assert!(!fs::exists(&there).unwrap());
+    assert!(run(short.beside(super::CHEAP).arg("--nothing")).measured().out.contains("\"state\""));
+}

@@ -1,0 +1,59 @@
+//! What is not started by us: a process that runs, and what commands start and stop.
+
+use std::process::{Command, Stdio};
+
+use super::{Short, lives, measured, state, trials};
+use crate::child::{end, start, until};
+
+#[test]
+fn a_process_is_stopped_and_goes_on() {
+    let short = Short::new();
+    let mut process =
+        Command::new("sh").args(["-c", "sleep 1000 & wait"]).stdin(Stdio::null()).spawn().unwrap();
+    let pid = process.id().to_string();
+    let stopped = || state(&pid) == Some('T');
+    let run = start(short.quickly("b=sleep 0.2").args(["--pid", &pid]));
+    until("it to be stopped", || stopped().then_some(()));
+    until("it to go on for a trial", || (!stopped()).then_some(()));
+    let ended = end(run).measured();
+    assert!(lives(&pid) && !stopped(), "{:?}", state(&pid));
+    let record = serde_json::from_str(&ended.out).unwrap();
+    let result = super::cost(&record);
+    assert!(trials(&result, 1).iter().all(|trial| trial.program.unwrap().wall_ns > 200_000_000));
+    assert!(record.findings.iter().any(|finding| finding.seen.contains("stopped, not without it")));
+    // Its child would have kept the machine busy otherwise.
+    let child = until("its child", || child_of(&pid));
+    let gone = Short::new();
+    process.kill().unwrap();
+    process.wait().unwrap();
+    let said = gone.refused(gone.beside(super::CHEAP).args(["--pid", &pid]), 1);
+    assert!(said.contains(&format!("--pid {pid}: there is no such process")), "{said}");
+    assert!(Command::new("kill").arg(child).status().unwrap().success());
+    let ours = std::process::id().to_string();
+    let said = gone.refused(gone.beside(super::CHEAP).args(["--pid", &ours]), 1);
+    assert!(said.contains("netfathom was started by it"), "{said}");
+}
+
+fn child_of(pid: &str) -> Option<String> {
+    let children = std::fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).ok()?;
+    children.split_whitespace().next().map(str::to_owned)
+}
+
+#[test]
+fn what_a_command_starts_another_stops() {
+    let short = Short::new();
+    let (there, log) = (short.file("there"), short.file("log"));
+    let benchmark = format!("b=if test -e {there}; then echo on; else echo off; fi >>{log}");
+    let (begin, stop) = (format!("touch {there}"), format!("rm {there}"));
+    let (_, result) = measured(short.quickly(&benchmark).args(["--toggle", &begin, &stop]));
+    let order: Vec<usize> = result.benchmarks[0].trials.iter().map(|trial| trial.condition).collect();
+    let expected: Vec<&str> = order.iter().map(|&condition| ["off", "on"][condition]).collect();
+    // Before the trials it runs once, to see how it goes.
+    assert_eq!(short.lines("log")[1..], expected);
+    assert_eq!((short.lines("log")[0].as_str(), trials(&result, 1).len()), ("off", super::TRIALS));
+    assert!(!std::path::Path::new(&there).exists());
+    let failing = ["--toggle", "echo no such service >&2; exit 6", "true"];
+    let said = Short::new();
+    let said = said.refused(said.beside(super::CHEAP).args(failing), 1);
+    assert!(said.contains("exit status: 6") && said.contains("no such service"), "{said}");
+}

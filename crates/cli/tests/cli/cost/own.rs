@@ -1,0 +1,75 @@
+//! A program that is its own benchmark, and one that marks itself.
+
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use netfathom_testkit::privileged;
+
+use super::{Short, measured, trials};
+
+/// Marks in turn until it is killed; says when it begins.
+const PROGRAM: &str = r#"
+#include <stdio.h>
+#include <unistd.h>
+#include "netfathom_mark.h"
+int main(void) {
+    for (;;) {
+        netfathom_mark("asked");
+        usleep(2000);
+        netfathom_mark("answered");
+        puts("on"); fflush(stdout);
+    }
+}
+"#;
+
+#[test]
+fn its_own_calls_are_ranked() {
+    if !privileged("cli::cost::own::its_own_calls_are_ranked") {
+        return;
+    }
+    let short = Short::new();
+    // Many calls of one kind, and two that take nearly all of the time.
+    let script = "for i in 1 2 3 4 5; do :; done; sleep 0.05; sleep 0.05";
+    let (_, result) = measured(short.command().args(["--self", "--", "sh", "-c", script]));
+    assert_eq!(result.conditions.len(), 1);
+    let counted = trials(&result, 0);
+    assert!(counted.iter().all(|trial| trial.calls.iter().any(|call| call.name == "wait4")), "{counted:?}");
+    let ranked = &result.benchmarks[0].calls;
+    let total_ns: Vec<f64> = ranked.iter().map(|call| call.times[0].unwrap().total_ns).collect();
+    assert!(total_ns.len() > 3 && total_ns.is_sorted_by(|a, b| a >= b), "{ranked:?}");
+    // The shell waits for its sleeps, and they sleep.
+    let slow: Vec<&str> = ranked[..2].iter().map(|call| call.name.as_str()).collect();
+    assert!(slow.contains(&"wait4") && slow.contains(&"clock_nanosleep"), "{slow:?}");
+    assert!(total_ns[..2].iter().all(|&ns| ns >= 1e8), "{total_ns:?}");
+}
+
+#[test]
+fn a_program_that_marks_itself_is_watched() {
+    let short = Short::new();
+    let (source, program) = (short.file("marked.c"), short.file("cost-marked"));
+    std::fs::write(&source, PROGRAM).unwrap();
+    let include = Path::new(env!("CARGO_MANIFEST_DIR")).join("../mark/include");
+    let mut cc = Command::new("cc");
+    assert!(cc.arg(&source).arg("-I").arg(include).arg("-o").arg(&program).status().unwrap().success());
+    let mut marking = Command::new(&program).stdout(Stdio::piped()).spawn().unwrap();
+    let mut told = BufReader::new(marking.stdout.take().unwrap());
+    told.read_line(&mut String::new()).unwrap();
+    // Somebody has to read it.
+    let reading = std::thread::spawn(move || told.lines().count());
+    let pid = marking.id().to_string();
+    let args = ["--marks-from", &pid, "--window", "300ms", "--nothing"];
+    let (_, result) = measured(short.command().args(args));
+    let spans = &result.benchmarks[0].spans;
+    // Which is first depends on when it was found.
+    let asked = spans.iter().position(|span| span == "asked → answered").unwrap();
+    assert!(spans.len() == 2 && spans[1 - asked] == "answered → asked", "{spans:?}");
+    // It slept for 2 ms in between.
+    assert!(trials(&result, 1).iter().all(|trial| trial.spans_ns[asked] >= 2e6));
+    marking.kill().unwrap();
+    marking.wait().unwrap();
+    reading.join().unwrap();
+    let said = Short::new();
+    let said = said.refused(said.command().args(args), 1);
+    assert!(said.contains("--marks-from"), "{said}");
+}

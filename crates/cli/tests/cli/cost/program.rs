@@ -1,0 +1,127 @@
+//! COMMAND, in all the ways in which programs come, go and misbehave.
+
+use super::{CHEAP, Short, cost, lives, measured, trials};
+use crate::child::{record, run, runs};
+
+/// Long enough for a program to end in the middle of it.
+const SLOW: &str = "b=sleep 0.2";
+
+#[test]
+fn one_that_cannot_be_started_or_ends_at_once() {
+    let short = Short::new();
+    let not_found = short.refused(short.beside(CHEAP).args(["--", "/nonexistent/program"]), 1);
+    assert!(not_found.contains("cannot start COMMAND `/nonexistent/program`"), "{not_found}");
+    assert!(not_found.contains("is it installed, and in PATH?"), "{not_found}");
+    let plain = short.file("plain");
+    std::fs::write(&plain, "x").unwrap();
+    let not_executable = short.refused(short.beside(CHEAP).args(["--", &plain]), 1);
+    assert!(not_executable.contains("chmod +x"), "{not_executable}");
+    let done = short.refused(short.beside(CHEAP).args(["--settle", "5s", "--", "true"]), 1);
+    assert!(done.contains("COMMAND `true` ended at once (exit status: 0)"), "{done}");
+    assert!(done.contains("--again") && done.contains("--job"), "{done}");
+    let script = "echo wrong >&2; echo no such device >&2; exit 4";
+    let failed = short.refused(short.beside(CHEAP).args(["--settle", "5s", "--", "sh", "-c", script]), 1);
+    assert!(failed.contains("ended at once (exit status: 4): it said `no such device`"), "{failed}");
+}
+
+#[test]
+fn one_that_ends_in_the_middle_was_not_measured() {
+    let short = Short::new();
+    let script = "sleep 0.1; echo out of memory >&2; exit 3";
+    let ended = run(short.quickly(SLOW).args(["--", "sh", "-c", script]));
+    assert_eq!(ended.status, 3, "{}", ended.err);
+    let result = cost(&record(&short.runs()).unwrap());
+    let with: Vec<_> = result.benchmarks[0].trials.iter().filter(|trial| trial.condition == 1).collect();
+    assert!(!with.is_empty());
+    for trial in with {
+        let why = trial.failed.as_ref().unwrap();
+        assert!(
+            why.starts_with("COMMAND was there for ") && why.ends_with("it said `out of memory`)"),
+            "{why}"
+        );
+        let present = trial.program.unwrap().present;
+        assert!(present > 0.0 && present < 1.0, "{present}");
+    }
+}
+
+#[test]
+fn a_daemon_is_measured_and_ended() {
+    let short = Short::new();
+    let pids = short.file("pids");
+    let daemon = format!("setsid sh -c 'echo $$ >>{pids}; exec sleep 1000' >/dev/null 2>&1 & exit 0");
+    let (_, result) = measured(short.quickly(SLOW).args(["--", "sh", "-c", &daemon]));
+    for trial in trials(&result, 1) {
+        assert!((trial.program.unwrap().present - 1.0).abs() < 1e-9, "{trial:?}");
+    }
+    let pids = short.lines("pids");
+    // Once more than there are trials: to see whether it comes.
+    assert_eq!(pids.len(), super::TRIALS + 1);
+    assert!(!pids.iter().any(|pid| lives(pid)), "{pids:?}");
+}
+
+#[test]
+fn one_that_ignores_sigterm_is_killed_and_told() {
+    let short = Short::new();
+    let script = format!("echo $$ >>{}; trap '' TERM; while :; do sleep 0.05; done", short.file("pids"));
+    let args = ["--grace", "100ms", "--", "sh", "-c", &script];
+    let (record, result) = measured(short.quickly(CHEAP).args(args));
+    assert!(trials(&result, 1).iter().all(|trial| trial.program.unwrap().killed));
+    assert!(record.findings.iter().any(|finding| finding.seen.contains("had to be killed")));
+    assert!(!short.lines("pids").iter().any(|pid| lives(pid)));
+    let (record, result) = measured(short.quickly(CHEAP).args(["--", "sleep", "1000"]));
+    assert!(!trials(&result, 1).iter().any(|trial| trial.program.unwrap().killed));
+    assert!(record.findings.is_empty(), "{:?}", record.findings);
+}
+
+#[test]
+fn one_that_floods_its_outputs_never_waits() {
+    let short = Short::new();
+    // A pipe holds 64 KiB; it says where it is only if somebody reads all the time.
+    let script = format!(
+        "while :; do head -c 1000000 /dev/zero; head -c 1000000 /dev/zero >&2; echo >>{}; done",
+        short.file("megabytes")
+    );
+    let (_, result) = measured(short.quickly(SLOW).args(["--", "sh", "-c", &script]));
+    for trial in trials(&result, 1) {
+        assert!(trial.program.unwrap().output_bytes.unwrap() >= 1_000_000, "{trial:?}");
+    }
+    assert!(short.lines("megabytes").len() > super::TRIALS);
+}
+
+#[test]
+fn one_that_wants_a_terminal_gets_one_if_asked_for() {
+    let short = Short::new();
+    let script = "test -t 0 -a -t 1 -a -t 2 || { echo no terminal >&2; exit 1; }; exec sleep 1000";
+    let said = short.refused(short.beside(CHEAP).args(["--settle", "5s", "--", "sh", "-c", script]), 1);
+    assert!(said.contains("it said `no terminal`"), "{said}");
+    let (_, result) = measured(short.quickly(CHEAP).args(["--terminal", "--", "sh", "-c", script]));
+    assert_eq!(trials(&result, 1).len(), super::TRIALS);
+}
+
+#[test]
+fn a_job_may_be_done_before_the_benchmark_begins() {
+    let short = Short::new();
+    let (_, result) = measured(short.beside(CHEAP).args(["--job", "--settle", "500ms", "--", "true"]));
+    assert!(trials(&result, 1).iter().all(|trial| trial.program.unwrap().starts == 1));
+}
+
+#[test]
+fn a_job_may_end_and_again_starts_it_anew() {
+    let short = Short::new();
+    let args = ["--job", "--", "sh", "-c", "sleep 0.05"];
+    let (_, result) = measured(short.beside(SLOW).args(args));
+    for trial in trials(&result, 1) {
+        let program = trial.program.unwrap();
+        assert!(program.starts == 1 && program.present < 0.9, "{program:?}");
+    }
+    let args = ["--again", "--", "sh", "-c", "sleep 0.02"];
+    let (_, result) = measured(short.quickly(SLOW).args(args));
+    for trial in trials(&result, 1) {
+        let program = trial.program.unwrap();
+        assert!(program.starts > 1 && program.present > 0.5, "{program:?}");
+    }
+    // A job that fails is none.
+    let ended = run(short.beside(SLOW).args(["--job", "--", "sh", "-c", "sleep 0.05; exit 5"]));
+    assert_eq!(ended.status, 3, "{}", ended.err);
+    assert_eq!(runs(&short.runs()).len(), 3);
+}

@@ -1,0 +1,106 @@
+//! Times of marks that were taken elsewhere.
+
+use std::path::{Path, PathBuf};
+
+use netfathom_model::record::Outcome;
+use netfathom_model::verdict::Level;
+
+use super::{Short, measured};
+use crate::child::{netfathom, run};
+use crate::refusals::refused;
+
+fn paper(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../measure/src/reproduce/reference").join(name)
+}
+
+/// Slowdown and PCost in percent, to a hundredth, by condition.
+fn figures(name: &str) -> Vec<(String, f64, f64)> {
+    let short = Short::new();
+    let mut command = netfathom("cost --json --sequences");
+    let (record, result) = measured(command.arg(paper(name)).arg("--out").arg(short.runs()));
+    assert_eq!(record.verdict.level, Level::Valid);
+    let percent = |part: f64| (part * 1e4).round() / 1e2;
+    let told = result.benchmarks[0].comparisons.iter().map(|c| {
+        // One run tells nothing from chance.
+        assert_eq!((c.outcome, c.blocks, c.smallest), (Outcome::CannotTell, 1, None));
+        let name = result.conditions[c.condition].name.clone();
+        (name, percent(c.ratio.value - 1.0), percent(c.pcost.value))
+    });
+    told.collect()
+}
+
+#[test]
+fn the_papers_tables_give_the_papers_figures() {
+    let told = |all: &[(&str, f64, f64)]| -> Vec<_> {
+        all.iter().map(|&(name, slowdown, pcost)| (name.to_owned(), slowdown, pcost)).collect()
+    };
+    let tcpdump = [
+        ("800kbps", 0.65, 5.91),
+        ("8Mbps", 7.1, 22.44),
+        ("24Mbps", 8.39, 32.08),
+        ("40Mbps", 12.26, 47.4),
+        ("80Mbps", 18.06, 63.16),
+    ];
+    assert_eq!(figures("qian_tcpdump_sequences.csv"), told(&tcpdump));
+    let make = [
+        ("hbench-OS", 1.94, 10.34),
+        ("httperf-0.8", 2.58, 13.33),
+        ("ltp-full", 29.03, 54.8),
+        ("OS kernel", 27.74, 58.24),
+    ];
+    assert_eq!(figures("qian_make_sequences.csv"), told(&make));
+}
+
+#[test]
+fn the_headline_is_the_slowdown_and_never_pcost_alone() {
+    let short = Short::new();
+    let mut command = netfathom("cost --sequences");
+    let ended = run(command.arg(paper("qian_tcpdump_sequences.csv")).arg("--out").arg(short.runs()));
+    assert_eq!((ended.status, ended.err.as_str()), (0, ""));
+    let headline = ended.out.split("\n\n").nth(1).unwrap();
+    let words = headline.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words.contains("down by 18.1 % at 80Mbps (PCost 63.2 %)"), "{words}");
+    assert!(words.contains("single runs, so nothing tells it from chance"), "{words}");
+}
+
+#[test]
+fn a_table_that_is_none_is_named_with_its_line() {
+    let short = Short::new();
+    for (text, what) in [
+        ("", "it is empty"),
+        ("condition,t0_s\nbaseline,0\nx,1\n", "line 1: fewer than two marks"),
+        ("condition,t0_s,t1_ms\nbaseline,0,1\nx,0,1\n", "line 1: marks in different units"),
+        ("condition,t0_s,t1_s\nbaseline,0,1\n", "no condition beside the baseline"),
+        (
+            "condition,t0_s,t1_s\n\n# half\nbaseline,0,1\nx,0\n",
+            "line 5: 2 fields, where the first line has 3",
+        ),
+        ("condition,t0_s,t1_s\nbaseline,0,1\nx,0,soon\n", "line 3: \"soon\" is no time"),
+        ("condition,t0_s,t1_s\nbaseline,0,1\nx,2,1\n", "line 3: t1_s is before t0_s"),
+        ("condition,t0_s,t1_s\nbaseline,0,0\nx,0,1\n", "line 2: it takes no time at all"),
+        ("condition,t0_s,t1_s\nbaseline,0,1\nbaseline,0,1\n", "line 3: baseline is there twice"),
+    ] {
+        let path = short.file("table.csv");
+        std::fs::write(&path, text).unwrap();
+        let mut command = netfathom("cost --sequences");
+        let said = short.refused(command.arg(&path).arg("--out").arg(short.runs()), 2);
+        assert!(said.contains(&format!("{path}: {what}")), "{said}");
+    }
+}
+
+#[test]
+fn tables_of_different_conditions_and_none_at_all() {
+    let short = Short::new();
+    let both = ["qian_tcpdump_sequences.csv", "qian_make_sequences.csv"]
+        .map(|name| paper(name).display().to_string());
+    let mut command = netfathom("cost --sequences");
+    let said = short.refused(command.arg(both.join(",")).arg("--out").arg(short.runs()), 2);
+    assert!(
+        said.contains(&both[1]) && said.contains("conditions are not those of the first table"),
+        "{said}"
+    );
+    let said = refused(netfathom("cost --sequences /nonexistent.csv --out").arg(short.runs()), 2);
+    assert!(said.contains("cannot read /nonexistent.csv"), "{said}");
+    let said = refused(netfathom("cost --sequences / --out").arg(short.runs()), 2);
+    assert!(said.contains("it is no file"), "{said}");
+}
