@@ -120,18 +120,16 @@ impl Switch for Command {
         let spawned = thread::Builder::new().name("program".into()).spawn(move || supervisor.run(&tell));
         let thread = spawned.map_err(step("start a thread for the program"))?;
         let supervised = Supervised { thread, end, output, since_ns: monotonic_ns() };
-        let started = match events.recv() {
-            Ok(Event::Started) => self.await_start(&events, &supervised.output),
+        if events.recv().is_err() {
             // It could not be started: the thread's own result says why.
-            _ => Ok(()),
-        };
-        if started.is_err() || supervised.thread.is_finished() {
-            let life = supervised.finish();
-            started?;
-            life?;
-        } else {
-            self.supervised = Some(supervised);
+            supervised.finish()?;
+            return Err(CostError::Benchmark("the program under test did not start".into()));
         }
+        if let Err(error) = self.await_start(&events, &supervised.output) {
+            supervised.finish()?;
+            return Err(error);
+        }
+        self.supervised = Some(supervised);
         Ok(())
     }
 
