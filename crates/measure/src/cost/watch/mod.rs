@@ -175,8 +175,9 @@ impl Watch {
         }
     }
 
-    /// Starts the benchmark; `armed` says whether with its observation points. It adds to the command, so
-    /// make a new one for each start. A benchmark that was started before is no longer observed.
+    /// Starts the benchmark; `armed` says whether with its observation points, which are there from now until
+    /// it is finished, and at no other time. It adds to the command, so make a new one for each start. A
+    /// benchmark that was started before is no longer observed.
     ///
     /// # Errors
     /// If it cannot be started or observed.
@@ -191,7 +192,10 @@ impl Watch {
         let child = match &mut self.with {
             With::Tracepoints(traced) => {
                 traced.expect(armed)?;
-                command.spawn().inspect_err(|_| traced.expect_no_more())?
+                match command.spawn() {
+                    Ok(child) => child,
+                    Err(e) => return traced.expect_no_more().and(Err(e)),
+                }
             }
             With::Notification | With::Ends => command.spawn()?,
         };
@@ -233,7 +237,11 @@ impl Watch {
     /// What the kernel refused, or if the child is not the one that was started last.
     pub fn finish(&mut self, child: Child) -> io::Result<Observed> {
         static NEVER: AtomicBool = AtomicBool::new(false);
-        self.wait(&child, Duration::MAX, &NEVER)?;
+        let waited = self.wait(&child, Duration::MAX, &NEVER);
+        if let With::Tracepoints(traced) = &mut self.with {
+            traced.disarm()?;
+        }
+        waited?;
         let nothing = || io::Error::other("no benchmark was started");
         let Running { exec, notified, ended_ns } = self.running.take().ok_or_else(nothing)?;
         let first = process::run_times(child.id()).ok();

@@ -42,18 +42,28 @@ impl Traced {
         Ok(Self { trees, calls: watching.calls, seen: Seen::default() })
     }
 
-    /// The next child of the calling thread is the benchmark.
+    /// The next child of the calling thread is the benchmark. Attaching takes milliseconds, which one without
+    /// marks waits too.
     pub fn expect(&mut self, armed: bool) -> io::Result<()> {
         self.trees.reset(Tree::Benchmark).map_err(io::Error::other)?;
-        self.trees.arm(armed).map_err(io::Error::other)?;
+        self.trees.arm(true).map_err(io::Error::other)?;
+        if !armed {
+            self.disarm()?;
+        }
         self.seen = Seen::default();
         self.trees.adopt_next_child(Tree::Benchmark);
         Ok(())
     }
 
     /// Nothing came of it.
-    pub fn expect_no_more(&self) {
+    pub fn expect_no_more(&mut self) -> io::Result<()> {
         self.trees.adopt_no_child(Tree::Benchmark);
+        self.disarm()
+    }
+
+    /// Takes the programs at system calls away.
+    pub fn disarm(&mut self) -> io::Result<()> {
+        self.trees.arm(false).map_err(io::Error::other)
     }
 
     /// Takes what has come so far out of the kernel's memory, so that it does not fill.
