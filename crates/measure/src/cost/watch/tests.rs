@@ -251,3 +251,20 @@ fn only_a_benchmark_that_is_armed_has_programs_at_system_calls() {
     one.start(&mut Command::new("/nowhere/at/all"), true).unwrap_err();
     assert_eq!(links_at_calls(), 0);
 }
+
+#[test]
+fn an_end_is_when_we_are_told_by_all_means() {
+    let folder = files(["known".into()]);
+    let ends = Watch::choose(&Points::Ends, Some(Means::Ends), false).unwrap().0;
+    let points = Points::Opens(vec!["known".into()]);
+    for mut watch in each("when it ended", &points).into_iter().chain([ends]) {
+        for armed in [true, false] {
+            let child = watch.start(&mut shell("cat known", folder.path()), armed).unwrap();
+            thread::sleep(Duration::from_millis(300));
+            // It has ended long ago, but nobody was told.
+            let told_ns = clock::monotonic_ns();
+            let observed = watch.finish(child).unwrap();
+            assert!(observed.ended_ns >= told_ns, "{} {armed}", watch.means());
+        }
+    }
+}

@@ -23,14 +23,12 @@ pub(super) struct Traced {
 struct Seen {
     exec_ns: Option<u64>,
     marks: Vec<Reached>,
-    ended_ns: Option<u64>,
 }
 
 /// What became of a benchmark that was followed.
 pub(super) struct Told {
     pub exec_ns: Option<u64>,
     pub marks: Vec<Reached>,
-    pub ended_ns: Option<u64>,
     pub spent: Spent,
     pub lost: u64,
 }
@@ -74,11 +72,8 @@ impl Traced {
                     self.seen.exec_ns.get_or_insert(event.at_ns);
                     continue;
                 }
-                What::Executed { .. } => continue,
-                What::Ended => {
-                    self.seen.ended_ns = Some(event.at_ns);
-                    continue;
-                }
+                // When it begins to end, only tracepoints know: no time that could be compared.
+                What::Executed { .. } | What::Ended => continue,
                 What::Opened { path, cut, .. } => points.opened(&path, cut),
                 What::Called { which } => {
                     self.calls.get(which).map(|&(number, k)| points.called(number, k)).unwrap_or_default()
@@ -93,11 +88,11 @@ impl Traced {
     pub fn tell(&mut self, points: &Points) -> io::Result<Told> {
         self.trees.settle(Tree::Benchmark, PATIENCE).map_err(io::Error::other)?;
         self.drain(points)?;
-        let Seen { exec_ns, mut marks, ended_ns } = std::mem::take(&mut self.seen);
+        let Seen { exec_ns, mut marks } = std::mem::take(&mut self.seen);
         marks.sort_by_key(|mark| mark.at_ns);
         let lost = self.trees.lost();
         let lost = lost.events + lost.threads + lost.unread_paths;
-        Ok(Told { exec_ns, marks, ended_ns, spent: self.trees.spent(Tree::Benchmark).into(), lost })
+        Ok(Told { exec_ns, marks, spent: self.trees.spent(Tree::Benchmark).into(), lost })
     }
 
     /// The benchmark's system calls, where they are recorded.
