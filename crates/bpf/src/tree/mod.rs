@@ -4,8 +4,8 @@
 //! opened, a system call was made for the k-th time, another program was put in place, its first process
 //! ended. The benchmark is not changed for it, and does not notice.
 //!
-//! What it costs: forks, programs and ends of all processes of the machine pass a program that makes one
-//! look-up. Marks at system calls put such a look-up into every system call of the machine, and are attached
+//! What it costs: forks, programs and ends of all processes of the machine pass a program that makes a look-up
+//! or two. Marks at system calls put such a look-up into every system call of the machine, and are attached
 //! only while they are armed. There is nothing in the scheduler.
 //!
 //! What it does not see: the calls of 32-bit programs are taken for those of the 64-bit numbers. Threads that

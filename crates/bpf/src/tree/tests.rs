@@ -371,6 +371,38 @@ fn of_one_that_nobody_reaps_what_it_had_spent_at_its_end_is_taken() {
 }
 
 #[test]
+fn a_stranger_at_the_place_of_a_member_does_not_count() {
+    if !privileged("strangers at the places of members") {
+        return;
+    }
+    let trees = Trees::attach(&Watching::default()).unwrap();
+    let burn = "read x; i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done";
+    // As it is left behind if nothing is heard of a thread's end, or neither of its exit.
+    for exited in [1u64, 0] {
+        trees.reset(Tree::Benchmark).unwrap();
+        let mut stranger = shell(burn).stdin(Stdio::piped()).spawn().unwrap();
+        let number = stranger.id();
+        trees.adopt_running(Tree::Benchmark, number).unwrap();
+        let members = map(&trees.object, "members").unwrap();
+        let place = members.keys().next().unwrap();
+        let value = members.lookup(&place, MapFlags::ANY).unwrap().unwrap();
+        let mut words: Vec<u64> = value.as_chunks().0.iter().map(|word| u64::from_ne_bytes(*word)).collect();
+        let (started_ns, ran_ns) = (words[2], words[3]);
+        (words[1], words[2], words[17]) = (exited, started_ns - 1, ran_ns + 5);
+        let value: Vec<u8> = words.into_iter().flat_map(u64::to_ne_bytes).collect();
+        members.update(&place, &value, MapFlags::EXIST).unwrap();
+        trees.of(Tree::Benchmark).exited.store(exited, Relaxed);
+        drop(stranger.stdin.take());
+        reap(stranger).unwrap();
+        trees.settle(Tree::Benchmark, Duration::from_millis(200)).unwrap();
+        let spent = trees.spent(Tree::Benchmark);
+        let counts = (spent.threads, spent.early, spent.running, spent.unsettled);
+        assert_eq!(counts, (exited, exited, 1 - exited, 0), "{spent:?}");
+        assert_eq!(spent.ran_ns, 5 * exited, "{spent:?}");
+    }
+}
+
+#[test]
 fn the_most_memory_is_that_of_the_largest_process() {
     if !privileged("the memory of a tree") {
         return;
