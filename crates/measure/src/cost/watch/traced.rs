@@ -91,8 +91,10 @@ impl Traced {
         let Seen { exec_ns, mut marks } = std::mem::take(&mut self.seen);
         marks.sort_by_key(|mark| mark.at_ns);
         let lost = self.trees.lost();
+        let mut spent = Spent::from(self.trees.spent(Tree::Benchmark));
+        spent.missing_threads = spent.missing_threads.map(|missing| missing + lost.threads);
         let lost = lost.events + lost.threads + lost.unread_paths;
-        Ok(Told { exec_ns, marks, spent: self.trees.spent(Tree::Benchmark).into(), lost })
+        Ok(Told { exec_ns, marks, spent, lost })
     }
 
     /// The benchmark's system calls, where they are recorded.
