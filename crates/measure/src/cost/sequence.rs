@@ -1,5 +1,7 @@
 //! Base sequences: which marks a benchmark passes, and the time between them.
 
+use std::collections::HashMap;
+
 /// A mark that was reached, CLOCK_MONOTONIC.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reached {
@@ -33,9 +35,11 @@ impl Sequence {
     /// If there are too few.
     pub fn learn(reached: &[Reached], inner: bool) -> Result<(Self, Vec<String>), String> {
         let mut marks: Vec<(String, usize)> = Vec::new();
+        let mut counts: HashMap<&str, usize> = HashMap::new();
         for mark in reached {
-            let number = marks.iter().filter(|(name, _)| *name == mark.name).count();
-            marks.push((mark.name.clone(), number));
+            let count = counts.entry(&mark.name).or_default();
+            marks.push((mark.name.clone(), *count));
+            *count += 1;
         }
         let mut notes = Vec::new();
         if marks.len() > MOST_MARKS {
@@ -64,6 +68,16 @@ impl Sequence {
         }
     }
 
+    /// How many marks of each name a run has to be known of, from its first one.
+    pub fn needed(&self) -> HashMap<String, u64> {
+        let mut needed: HashMap<String, u64> = HashMap::new();
+        for (name, number) in &self.marks {
+            let count = needed.entry(name.clone()).or_default();
+            *count = (*count).max(*number as u64 + 1);
+        }
+        needed
+    }
+
     /// The times between neighbours in one run, in nanoseconds.
     ///
     /// # Errors
@@ -71,9 +85,11 @@ impl Sequence {
     pub fn spans_ns(&self, start_ns: u64, reached: &[Reached], end_ns: u64) -> Result<Vec<f64>, String> {
         let mut times = Vec::with_capacity(self.marks.len() + 2);
         times.extend((!self.inner).then_some(start_ns));
+        let mut of_name: HashMap<&str, Vec<u64>> = HashMap::new();
+        reached.iter().for_each(|mark| of_name.entry(&mark.name).or_default().push(mark.at_ns));
         for (name, number) in &self.marks {
-            let found = reached.iter().filter(|mark| mark.name == *name).nth(*number);
-            times.push(found.ok_or_else(|| format!("the mark {name} was not reached"))?.at_ns);
+            let found = of_name.get(name.as_str()).and_then(|times| times.get(*number));
+            times.push(*found.ok_or_else(|| format!("the mark {name} was not reached"))?);
         }
         times.extend((!self.inner).then_some(end_ns));
         if let Some(at) = times.windows(2).position(|pair| pair[1] < pair[0]) {
@@ -124,6 +140,22 @@ mod tests {
         assert_eq!(missing, "the mark a was not reached");
         let turned = sequence.spans_ns(0, &reached(&[("a", 2), ("b", 1), ("a", 3)]), 9).unwrap_err();
         assert!(turned.starts_with("the mark b came before a #1"), "{turned}");
+    }
+
+    /// Some hundred thousand would take minutes if each were held against each.
+    #[test]
+    fn many_marks_take_no_longer_each() {
+        let many: Vec<Reached> = (0..300_000).map(|at| reached(&[("a", at)])[0].clone()).collect();
+        let (sequence, _) = Sequence::learn(&many[..64], true).unwrap();
+        assert_eq!(sequence.spans_ns(0, &many, 0).unwrap(), [1.0; 63]);
+        let (sequence, notes) = Sequence::learn(&many, false).unwrap();
+        assert_eq!((sequence.names().len(), notes.len()), (3, 1));
+    }
+
+    #[test]
+    fn of_each_name_as_many_are_needed_as_the_last_one_has_before_it() {
+        let (sequence, _) = Sequence::learn(&reached(&[("a", 1), ("b", 2), ("a", 3)]), false).unwrap();
+        assert_eq!(sequence.needed(), [("a".to_owned(), 2), ("b".to_owned(), 1)].into());
     }
 
     #[test]

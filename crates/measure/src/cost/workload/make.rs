@@ -7,12 +7,12 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
-use netfathom_mark::listen::Listener;
 use netfathom_model::plan::{
     Benchmark, BenchmarkKind, CostPlan, Interception, MarkMeans, MarkSource, Subject,
 };
 
-use super::amounts::Unknown;
+use super::amounts::{Counted, Unknown};
+use super::emitted::Emitted;
 use super::marking::Marking;
 use super::started::{Source, Started, Watches};
 use super::state::State;
@@ -119,7 +119,7 @@ impl Maker<'_> {
         };
         let about = format!("{} short phases, each about one resource, in the sizes {sizes}", phases.len());
         let mut started = self.started(about, Box::new(command), Points::Ends, Vec::new())?;
-        started.source = Source::Emitted(Listener::create().map_err(told)?);
+        started.source = Source::Emitted(Emitted::create().map_err(told)?);
         started.phases = phases.iter().map(|phase| (phase.name.into(), phase.resource.into())).collect();
         started.constants_ns = sizes.phases().iter().map(|(phase, size)| phase.constant_ns * size).collect();
         Ok(started)
@@ -140,7 +140,7 @@ impl Maker<'_> {
         };
         let mut started = self.started(about, Box::new(shell), points, names)?;
         if *marks == MarkSource::Emitted {
-            started.source = Source::Emitted(Listener::create().map_err(told)?);
+            started.source = Source::Emitted(Emitted::create().map_err(told)?);
         }
         Ok(started)
     }
@@ -172,6 +172,7 @@ impl Maker<'_> {
             own: self.plan.own,
             absent: left_out,
             unknown: Unknown::default(),
+            lost: Counted::default(),
             sequence: None,
             limit: super::started::FIRST_LIMIT,
         })

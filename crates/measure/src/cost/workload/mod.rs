@@ -2,6 +2,7 @@
 
 mod amounts;
 mod auto;
+mod emitted;
 mod intercept;
 mod make;
 mod marking;

@@ -6,7 +6,6 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use netfathom_bpf::tree::CallTimes;
-use netfathom_mark::listen::Listener;
 use netfathom_model::plan::Interception;
 use netfathom_model::record::{Amount, Condition};
 use netfathom_sys::cpu;
@@ -14,7 +13,8 @@ use netfathom_sys::netns::Namespace;
 use netfathom_sys::perf_event::ChildCounters;
 use netfathom_sys::process::Waited;
 
-use super::amounts::{Unknown, amounts_of, amounts_of_counters, totals};
+use super::amounts::{Counted, Unknown, amounts_of, amounts_of_counters, totals};
+use super::emitted::{Came, Emitted, Kept};
 use super::intercept;
 use super::state::State;
 use super::{Outcome, Workload};
@@ -39,7 +39,7 @@ pub enum Source {
     /// Calls that are seen from outside; the names of the points.
     Points(Vec<String>),
     /// The benchmark marks itself.
-    Emitted(Listener),
+    Emitted(Emitted),
 }
 
 /// A benchmark that is started for each run.
@@ -70,6 +70,8 @@ pub struct Started {
     pub absent: Vec<String>,
     /// What was not known of what its runs spent.
     pub unknown: Unknown,
+    /// What may have been marks and was lost, of runs that count.
+    pub lost: Counted,
     /// The marks, once they are known.
     pub sequence: Option<Sequence>,
     /// How long a run may take.
@@ -80,6 +82,9 @@ pub struct Started {
 struct Ran {
     observed: Observed,
     marks: Vec<Reached>,
+    /// Marks that were not looked at, and what may have been marks and was lost.
+    beyond: u64,
+    lost: u64,
     counters: Vec<Amount>,
     calls: Vec<CallTimes>,
     said: String,
@@ -97,9 +102,8 @@ impl Started {
         }
         let word = fresh_word();
         command.env(Family::WORD, &word).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
-        if let Source::Emitted(listener) = &mut self.source {
-            listener.attach(&mut command);
-            listener.drain_rest(&mut Vec::new());
+        if let Source::Emitted(emitted) = &mut self.source {
+            emitted.attach(&mut command);
         }
         let start = |watch: &mut Watch| ChildCounters::around(|| watch.start(&mut command, armed));
         let (mut child, counters) = self.start_there(at, start)?;
@@ -108,11 +112,12 @@ impl Started {
             output.read(error).map_err(step("start a thread that reads what the benchmark writes"))?;
         }
         let family = Family { what: "the benchmark", word, root: child.id() };
-        let (waited, marks) = self.await_end(at, &child, stop)?;
+        let (waited, came) = self.await_end(at, &child, stop)?;
         // Who is left is no part of it any more; who was not done has to be ended.
         family.end(if waited == Waited::Ended { GRACE } else { Duration::ZERO })?;
         let observed = self.watches[at].1.finish(child).map_err(step("observe the benchmark"))?;
-        let marks = self.named(marks, &observed);
+        let (beyond, lost) = (came.beyond, came.lost + observed.lost);
+        let marks = self.named(came.marks, &observed);
         let calls = if self.own {
             self.watches[at].1.calls().map_err(step("read its system calls"))?
         } else {
@@ -121,6 +126,8 @@ impl Started {
         Ok(Ran {
             observed,
             marks,
+            beyond,
+            lost,
             counters: amounts_of_counters(&counters),
             calls,
             said: output.said(),
@@ -163,14 +170,17 @@ impl Started {
         at: usize,
         child: &Child,
         stop: &AtomicBool,
-    ) -> Result<(Waited, Vec<Reached>), CostError> {
+    ) -> Result<(Waited, Came), CostError> {
         let failed = step("wait for the benchmark");
-        let waited = self.watches[at].1.wait(child, self.limit, stop).map_err(failed)?;
-        let mut marks = Vec::new();
-        if let Source::Emitted(listener) = &mut self.source {
-            listener.drain_rest(&mut marks);
-        }
-        Ok((waited, marks.into_iter().map(|mark| Reached { name: mark.name, at_ns: mark.at_ns }).collect()))
+        let mut wait = || self.watches[at].1.wait(child, self.limit, stop);
+        let (waited, came) = match &mut self.source {
+            Source::Emitted(emitted) => {
+                let kept = self.sequence.as_ref().map_or(Kept::ToLearn, |known| Kept::Of(known.needed()));
+                emitted.during(kept, wait)?
+            }
+            Source::Points(_) => (wait(), Came::default()),
+        };
+        Ok((waited.map_err(failed)?, came))
     }
 
     fn named(&self, emitted: Vec<Reached>, observed: &Observed) -> Vec<Reached> {
@@ -183,11 +193,6 @@ impl Started {
                 observed.marks.iter().filter_map(name_of).collect()
             }
         }
-    }
-
-    fn lost(&self, ran: &Ran) -> u64 {
-        let of_ring = if let Source::Emitted(listener) = &self.source { listener.lost() } else { 0 };
-        ran.observed.lost + of_ring
     }
 
     /// Why a run is none, if it is none.
@@ -253,7 +258,11 @@ impl Workload for Started {
     }
 
     fn absent(&self) -> Vec<String> {
-        self.absent.iter().cloned().chain(self.unknown.told()).collect()
+        let Counted { count, .. } = self.lost;
+        let lost = (count > 0).then(|| {
+            format!("{count} events that may have been marks were lost in {} that count", self.lost.runs())
+        });
+        self.absent.iter().cloned().chain(self.unknown.told()).chain(lost).collect()
     }
 
     fn has_points(&self) -> bool {
@@ -287,6 +296,12 @@ impl Workload for Started {
             learned.map_err(|why| CostError::Benchmark(format!("{}: {why}", self.name)))?;
         self.sequence = Some(sequence);
         self.absent.extend(notes);
+        let what = [
+            (ran.beyond, "marks came after those that its sequence is learned from"),
+            (ran.lost, "events that may have been marks were lost"),
+        ];
+        let told = what.iter().filter(|(count, _)| *count > 0);
+        self.absent.extend(told.map(|(count, what)| format!("in the first run {count} {what}")));
         let took = Duration::from_nanos(ran.observed.ended_ns.saturating_sub(ran.observed.started_ns));
         self.limit = (took * LIMIT_FACTOR).max(LEAST_LIMIT);
         Ok(())
@@ -306,12 +321,13 @@ impl Workload for Started {
             // Without observation points there is the time of all of it.
             (None, Some(sequence)) if armed || !self.has_points() => {
                 let spans_ns = sequence.spans_ns(during_ns.0, &ran.marks, during_ns.1);
-                spans_ns
-                    .map(|spans_ns| self.less_constants(spans_ns))
-                    .map_err(|why| self.with_lost(why, &ran))
+                spans_ns.map(|spans_ns| self.less_constants(spans_ns)).map_err(|why| with_lost(why, ran.lost))
             }
             (None, Some(_)) => Ok(vec![(during_ns.1 - during_ns.0) as f64]),
         };
+        if spans_ns.is_ok() {
+            self.lost.add(ran.lost);
+        }
         self.unknown.add(&ran.observed.spent);
         let spent = amounts_of(&ran.observed.spent);
         Ok(Outcome {
@@ -334,11 +350,8 @@ impl Started {
             .map(|(span_ns, constant_ns)| span_ns - constant_ns as f64)
             .collect()
     }
+}
 
-    fn with_lost(&self, why: String, ran: &Ran) -> String {
-        match self.lost(ran) {
-            0 => why,
-            lost => format!("{why}; {lost} events were lost"),
-        }
-    }
+fn with_lost(why: String, lost: u64) -> String {
+    if lost == 0 { why } else { format!("{why}; {lost} events were lost") }
 }
