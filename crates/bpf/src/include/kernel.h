@@ -119,6 +119,7 @@ struct task_struct {
 	struct sched_info sched_info;
 	__u64 utime;
 	__u64 stime;
+	__u64 start_boottime; /* since 5.5 */
 	unsigned long min_flt;
 	unsigned long maj_flt;
 	unsigned long nvcsw;

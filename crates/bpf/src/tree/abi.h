@@ -66,6 +66,8 @@ struct spent {
 struct member {
 	__u64 tree;
 	__u64 exited;
+	/* When it began, to tell it from another at the same place. */
+	__u64 started_ns;
 	/* What it had spent before it was followed; what is known of it is not looked at. */
 	struct spent before;
 	/* What it had spent when it began to end. */

@@ -104,16 +104,43 @@ static __always_inline __u64 peak_pages(struct task_struct *task)
 	return peak > now ? peak : now;
 }
 
-/* One that was here before at the same place is gone, and nothing was heard of it. */
+static __always_inline __u64 started_ns(__u64 task)
+{
+	return BPF_CORE_READ((struct task_struct *)task, start_boottime);
+}
+
+/*
+ * Takes out one that was at this place before: it is gone, and nothing was heard of it. Of one of whose exit
+ * nothing was heard either, nothing is known.
+ */
 static __always_inline void clear_place(__u64 task)
 {
 	struct member *old = member_of(task);
 	struct tree *tree = old ? tree_of(old) : 0;
+	struct spent before, at_exit;
+	__u64 exited;
 
-	if (!tree || !old->exited)
+	if (!tree)
 		return;
-	add(tree, &old->at_exit, &old->before);
+	exited = old->exited;
+	before = old->before;
+	at_exit = old->at_exit;
+	/* Whoever takes it out is the one to sum it. */
+	if (bpf_map_delete_elem(&members, &task) || !exited)
+		return;
+	add(tree, &at_exit, &before);
 	__sync_fetch_and_add(&tree->early, 1);
+}
+
+/* The member that this task is, which is about to end; another's place is cleared. */
+static __always_inline struct member *same_member(__u64 task)
+{
+	struct member *member = member_of(task);
+
+	if (!member || member->started_ns == started_ns(task))
+		return member;
+	clear_place(task);
+	return 0;
 }
 
 static __always_inline void begin(__u64 task, __u64 tree, enum maker maker)
@@ -123,8 +150,8 @@ static __always_inline void begin(__u64 task, __u64 tree, enum maker maker)
 
 	if (tree >= TREES || !member)
 		return;
-	clear_place(task);
 	member->tree = tree;
+	member->started_ns = started_ns(task);
 	if (bpf_map_update_elem(&members, &task, member, 0))
 		__sync_fetch_and_add(&shared.lost_members, 1);
 	else

@@ -4,9 +4,9 @@
 //! opened, a system call was made for the k-th time, another program was put in place, its first process
 //! ended. The benchmark is not changed for it, and does not notice.
 //!
-//! What it costs: forks, programs and ends of all processes of the machine pass a program that makes one
-//! look-up. Marks at system calls put such a look-up into every system call of the machine, and are attached
-//! only if asked for. There is nothing in the scheduler.
+//! What it costs: forks, programs and ends of all processes of the machine pass a program that makes a look-up
+//! or two. Marks at system calls put such a look-up into every system call of the machine, and are attached
+//! only while they are armed. There is nothing in the scheduler.
 //!
 //! What it does not see: the calls of 32-bit programs are taken for those of the 64-bit numbers. Threads that
 //! the kernel makes for io_uring are followed.
@@ -93,7 +93,7 @@ pub struct Trees {
 }
 
 impl Trees {
-    /// Begins to follow, as yet nobody, with the marks armed.
+    /// Begins to follow, as yet nobody, and without programs at system calls: see [`Self::arm`].
     ///
     /// # Errors
     /// What the kernel refused. Needs CAP_BPF and CAP_PERFMON, BTF, and Linux 5.8 (ring buffers).
@@ -109,13 +109,11 @@ impl Trees {
         shared.namespace.iter().zip(namespace).for_each(|(cell, number)| cell.store(number, Relaxed));
         watching.fill(shared, &map(&object, "names")?, &map(&object, "calls")?)?;
         let following = link(&object, &FOLLOWING)?;
-        let mut trees = Self { object, mapping, at_calls, armed: Vec::new(), _following: following };
-        trees.arm(true)?;
-        Ok(trees)
+        Ok(Self { object, mapping, at_calls, armed: Vec::new(), _following: following })
     }
 
     /// Attaches the programs at system calls, or takes them away again: then nothing of this is in the way of
-    /// a system call, and there are no marks but programs and ends.
+    /// a system call, and there are no marks but programs and ends. It takes some milliseconds.
     ///
     /// # Errors
     /// What the kernel refused.

@@ -47,10 +47,10 @@ pub(super) struct Member {
 impl Member {
     pub fn read(bytes: &[u8]) -> Option<Self> {
         let mut words = bytes.as_chunks().0.iter().map(|word| u64::from_ne_bytes(*word));
-        let (tree, exited) = (words.next()?, words.next()? != 0);
+        let (tree, exited, _started_ns) = (words.next()?, words.next()? != 0, words.next()?);
         let mut spent = || std::array::from_fn(|_| words.next().unwrap_or(0));
         let member = Self { tree, exited, before: spent(), at_exit: spent() };
-        (bytes.len() == (2 + 2 * SUMS + 4) * size_of::<u64>()).then_some(member)
+        (bytes.len() == (3 + 2 * SUMS + 4) * size_of::<u64>()).then_some(member)
     }
 }
 

@@ -1,6 +1,6 @@
 use std::env::current_exe;
 use std::fs;
-use std::os::fd::AsRawFd;
+use std::os::fd::{AsFd, AsRawFd};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -68,6 +68,26 @@ fn open_from_a_page_that_is_not_there() {
     assert!(open(path) >= 0 && open(16) < 0);
 }
 
+/// With its programs at system calls attached.
+fn armed(watching: &Watching) -> Trees {
+    let mut trees = Trees::attach(watching).unwrap();
+    trees.arm(true).unwrap();
+    trees
+}
+
+/// How many links the kernel has for the programs at system calls.
+fn links_at_calls(trees: &Trees) -> usize {
+    let at_calls =
+        |program: &libbpf_rs::Program<'_>| trees.at_calls.iter().any(|name| program.name() == *name);
+    let number = |program: libbpf_rs::Program<'_>| -> u32 {
+        let told = fs::read_to_string(format!("/proc/self/fdinfo/{}", program.as_fd().as_raw_fd())).unwrap();
+        let number = told.lines().find_map(|line| line.strip_prefix("prog_id:")).unwrap();
+        number.trim().parse().unwrap()
+    };
+    let numbers: Vec<u32> = trees.object.progs().filter(at_calls).map(number).collect();
+    libbpf_rs::query::LinkInfoIter::default().filter(|link| numbers.contains(&link.prog_id)).count()
+}
+
 fn start(trees: &Trees, command: &mut Command) -> Child {
     trees.adopt_next_child(Tree::Benchmark);
     // A thread is no child.
@@ -128,7 +148,7 @@ fn of_twelve_thousand_files_the_named_ones_are_told_in_order() {
     fs::write(folder.0.join("list"), names.join("\n")).unwrap();
     let named = [40usize, 2_000, 9_000, 9_001, 11_998, 11_999];
     let opens = named.iter().map(|n| format!("f{n}").into()).collect();
-    let trees = Trees::attach(&Watching { opens, ..Watching::default() }).unwrap();
+    let trees = armed(&Watching { opens, ..Watching::default() });
     let before = monotonic_ns();
     let mut command = shell("tar -cf - -T list | cat > all; tar -tf all > told");
     let (ended, _) = run(&trees, command.current_dir(&folder.0));
@@ -164,7 +184,7 @@ fn others_opens_are_not_told_and_a_ring_that_is_full_is() {
     }
     let folder = Folder::new("others");
     let file = folder.file("known");
-    let trees = Trees::attach(&Watching { opens: vec!["known".into()], ..Watching::default() }).unwrap();
+    let trees = armed(&Watching { opens: vec!["known".into()], ..Watching::default() });
     reap(shell("cat known").current_dir(&folder.0).spawn().unwrap()).unwrap();
     fs::read(&file).unwrap();
     run(&trees, shell("cat unknown 2> /dev/null; cat known").current_dir(&folder.0));
@@ -191,12 +211,27 @@ fn a_path_that_is_not_in_memory_is_read_late_and_one_that_is_nowhere_is_counted(
     }
     let folder = Folder::new("late");
     folder.file("known");
-    let trees = Trees::attach(&Watching { opens: vec!["known".into()], ..Watching::default() }).unwrap();
+    let trees = armed(&Watching { opens: vec!["known".into()], ..Watching::default() });
     let (ended, _) = run(&trees, ourselves("open what is not in memory").current_dir(&folder.0));
     assert!(ended.status.success());
     assert_eq!(opened(&trees.events().unwrap()), [(0, Path::new("./known"))]);
     let lost = trees.lost();
     assert!(lost.late_paths >= 1 && lost.unread_paths == 1, "{lost:?}");
+}
+
+#[test]
+fn nothing_is_at_system_calls_before_it_is_armed() {
+    if !privileged("when there are programs at system calls") {
+        return;
+    }
+    let watching =
+        Watching { opens: vec!["a".into()], calls: vec![(libc::SYS_write as u32, 1)], record_calls: true };
+    let mut trees = Trees::attach(&watching).unwrap();
+    assert_eq!(links_at_calls(&trees), 0);
+    for (armed, links) in [(true, 4), (true, 4), (false, 0), (false, 0)] {
+        trees.arm(armed).unwrap();
+        assert_eq!(links_at_calls(&trees), links);
+    }
 }
 
 #[test]
@@ -208,7 +243,7 @@ fn the_kth_call_is_that_of_the_whole_tree() {
     // The last one is made by our own fork before it is the program, and by nobody after.
     let mut calls = [2_000, 1, 1_001, 2_001].map(|k| (write, k)).to_vec();
     calls.push((libc::SYS_setpgid as u32, 1));
-    let mut trees = Trees::attach(&Watching { calls, ..Watching::default() }).unwrap();
+    let mut trees = armed(&Watching { calls, ..Watching::default() });
     let dd = "dd if=/dev/zero of=/dev/null bs=1 count=1000 status=none";
     let called = |events: &[Event]| -> Vec<usize> {
         let which = events.iter().filter_map(|event| match event.what {
@@ -226,8 +261,10 @@ fn the_kth_call_is_that_of_the_whole_tree() {
     run(&trees, &mut command);
     assert_eq!(called(&trees.events().unwrap()), [1, 2, 0]);
     trees.reset(Tree::Benchmark).unwrap();
+    assert_eq!(links_at_calls(&trees), 1);
     trees.arm(false).unwrap();
     run(&trees, &mut command);
+    assert_eq!(links_at_calls(&trees), 0);
     let events = trees.events().unwrap();
     assert!(called(&events).is_empty() && events.len() == 4, "{events:?}");
 }
@@ -237,7 +274,7 @@ fn all_calls_are_counted_and_timed_by_tree() {
     if !privileged("all system calls of trees") {
         return;
     }
-    let trees = Trees::attach(&Watching { record_calls: true, ..Watching::default() }).unwrap();
+    let trees = armed(&Watching { record_calls: true, ..Watching::default() });
     trees.adopt_next_child(Tree::UnderTest);
     let mut other = shell("while :; do sleep 0.2; done").process_group(0).spawn().unwrap();
     let dd = "dd if=/dev/zero of=/dev/null bs=1 count=1000 status=none; sleep 0.3";
@@ -270,7 +307,7 @@ fn what_a_tree_spent_is_what_its_parent_is_told() {
     if !privileged("what a tree spent") {
         return;
     }
-    let trees = Trees::attach(&Watching { opens: vec!["null".into()], ..Watching::default() }).unwrap();
+    let trees = armed(&Watching { opens: vec!["null".into()], ..Watching::default() });
     let burn = "i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done";
     let scripts = [
         (shell(&format!("{burn}; ({burn}) & wait; exec cat /dev/null")), 2),
@@ -334,6 +371,38 @@ fn of_one_that_nobody_reaps_what_it_had_spent_at_its_end_is_taken() {
 }
 
 #[test]
+fn a_stranger_at_the_place_of_a_member_does_not_count() {
+    if !privileged("strangers at the places of members") {
+        return;
+    }
+    let trees = Trees::attach(&Watching::default()).unwrap();
+    let burn = "read x; i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done";
+    // As it is left behind if nothing is heard of a thread's end, or neither of its exit.
+    for exited in [1u64, 0] {
+        trees.reset(Tree::Benchmark).unwrap();
+        let mut stranger = shell(burn).stdin(Stdio::piped()).spawn().unwrap();
+        let number = stranger.id();
+        trees.adopt_running(Tree::Benchmark, number).unwrap();
+        let members = map(&trees.object, "members").unwrap();
+        let place = members.keys().next().unwrap();
+        let value = members.lookup(&place, MapFlags::ANY).unwrap().unwrap();
+        let mut words: Vec<u64> = value.as_chunks().0.iter().map(|word| u64::from_ne_bytes(*word)).collect();
+        let (started_ns, ran_ns) = (words[2], words[3]);
+        (words[1], words[2], words[17]) = (exited, started_ns - 1, ran_ns + 5);
+        let value: Vec<u8> = words.into_iter().flat_map(u64::to_ne_bytes).collect();
+        members.update(&place, &value, MapFlags::EXIST).unwrap();
+        trees.of(Tree::Benchmark).exited.store(exited, Relaxed);
+        drop(stranger.stdin.take());
+        reap(stranger).unwrap();
+        trees.settle(Tree::Benchmark, Duration::from_millis(200)).unwrap();
+        let spent = trees.spent(Tree::Benchmark);
+        let counts = (spent.threads, spent.early, spent.running, spent.unsettled);
+        assert_eq!(counts, (exited, exited, 1 - exited, 0), "{spent:?}");
+        assert_eq!(spent.ran_ns, 5 * exited, "{spent:?}");
+    }
+}
+
+#[test]
 fn the_most_memory_is_that_of_the_largest_process() {
     if !privileged("the memory of a tree") {
         return;
@@ -381,7 +450,7 @@ fn a_member_that_leaves_its_parents_stays_one() {
     }
     let folder = Folder::new("leaves");
     folder.file("late");
-    let trees = Trees::attach(&Watching { opens: vec!["late".into()], ..Watching::default() }).unwrap();
+    let trees = armed(&Watching { opens: vec!["late".into()], ..Watching::default() });
     let script = "(setsid sh -c 'while [ ! -e go ]; do sleep 0.05; done; cat late' &) ; exit 0";
     let child = start(&trees, shell(script).current_dir(&folder.0));
     reap(child).unwrap();

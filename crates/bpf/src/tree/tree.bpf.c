@@ -33,6 +33,8 @@ int on_new_task(struct bpf_raw_tracepoint_args *args)
 	__u64 task = args->args[0];
 	__u32 tree;
 
+	/* Whoever was here before, also if the new one is nobody's. */
+	clear_place(task);
 	if (parent) {
 		begin(task, parent->tree, AT_FORK);
 		return 0;
@@ -62,6 +64,13 @@ int on_exec(struct bpf_raw_tracepoint_args *args)
 
 	if (!tree)
 		return 0;
+	/* A thread that becomes the program takes the place in time of its process's first one, and its number. */
+	if ((__u32)args->args[1] != BPF_CORE_READ(task, pid)) {
+		member->started_ns = started_ns((__u64)task);
+	} else if (member->started_ns != started_ns((__u64)task)) {
+		clear_place((__u64)task);
+		return 0;
+	}
 	draft = draft_at(AT_EXEC, bpf_ktime_get_ns(), EXECUTED);
 	if (BPF_CORE_READ(task, tgid) == tree->root)
 		tree->executed = 1;
@@ -79,7 +88,7 @@ SEC("raw_tp/sched_process_exit")
 int on_exit(struct bpf_raw_tracepoint_args *args)
 {
 	struct task_struct *task = (struct task_struct *)args->args[0];
-	struct member *member = member_of((__u64)task);
+	struct member *member = same_member((__u64)task);
 	struct tree *tree = member ? tree_of(member) : 0;
 	struct draft *draft;
 	__u64 pages;
@@ -119,7 +128,7 @@ SEC("raw_tp/sched_process_free")
 int on_free(struct bpf_raw_tracepoint_args *args)
 {
 	__u64 task = args->args[0];
-	struct member *member = member_of(task);
+	struct member *member = same_member(task);
 	struct tree *tree = member ? tree_of(member) : 0;
 	struct spent before, now = {};
 

@@ -210,6 +210,7 @@ impl<O: Observer<CostResult>> Rig<'_, O> {
             let told = &mut self.progressed.result.benchmarks[at];
             told.trials.push(trial);
             told.about = workload.about();
+            told.absent = absent(workload);
         }
         self.keep()
     }
@@ -270,8 +271,13 @@ fn benchmark(workload: &dyn Workload) -> CostBenchmark {
         trials: Vec::new(),
         comparisons: Vec::new(),
         calls: Vec::new(),
-        absent: workload.absent().into_iter().chain(Machine::absent()).collect(),
+        absent: absent(workload),
     }
+}
+
+/// What of it is not known so far, and what nobody knows of this machine.
+fn absent(workload: &dyn Workload) -> Vec<String> {
+    workload.absent().into_iter().chain(Machine::absent()).collect()
 }
 
 impl From<CostError> for RunError {

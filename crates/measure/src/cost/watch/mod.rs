@@ -100,7 +100,9 @@ pub struct Observed {
     pub exec_ns: Option<u64>,
     /// Each time that a mark was reached, in order of time. One open can be several marks.
     pub marks: Vec<Reached>,
-    /// The end of its first process: by tracepoints when it began to end, otherwise when we were told.
+    /// When we were told that its first process had ended, by all means in the same way: its memory is gone, and
+    /// a thread of ours has woken up, which takes microseconds and on a busy machine longer. Two runs can be
+    /// compared by it, as it comes on top of either.
     pub ended_ns: u64,
     /// How it ended.
     pub status: ExitStatus,
@@ -175,8 +177,9 @@ impl Watch {
         }
     }
 
-    /// Starts the benchmark; `armed` says whether with its observation points. It adds to the command, so
-    /// make a new one for each start. A benchmark that was started before is no longer observed.
+    /// Starts the benchmark; `armed` says whether with its observation points, which are there from now until
+    /// it is finished, and at no other time. It adds to the command, so make a new one for each start. A
+    /// benchmark that was started before is no longer observed.
     ///
     /// # Errors
     /// If it cannot be started or observed.
@@ -191,7 +194,10 @@ impl Watch {
         let child = match &mut self.with {
             With::Tracepoints(traced) => {
                 traced.expect(armed)?;
-                command.spawn().inspect_err(|_| traced.expect_no_more())?
+                match command.spawn() {
+                    Ok(child) => child,
+                    Err(e) => return traced.expect_no_more().and(Err(e)),
+                }
             }
             With::Notification | With::Ends => command.spawn()?,
         };
@@ -233,7 +239,11 @@ impl Watch {
     /// What the kernel refused, or if the child is not the one that was started last.
     pub fn finish(&mut self, child: Child) -> io::Result<Observed> {
         static NEVER: AtomicBool = AtomicBool::new(false);
-        self.wait(&child, Duration::MAX, &NEVER)?;
+        let waited = self.wait(&child, Duration::MAX, &NEVER);
+        if let With::Tracepoints(traced) = &mut self.with {
+            traced.disarm()?;
+        }
+        waited?;
         let nothing = || io::Error::other("no benchmark was started");
         let Running { exec, notified, ended_ns } = self.running.take().ok_or_else(nothing)?;
         let first = process::run_times(child.id()).ok();
@@ -253,7 +263,6 @@ impl Watch {
             let told = traced.tell(&self.points)?;
             observed.exec_ns = told.exec_ns;
             observed.marks = told.marks;
-            observed.ended_ns = told.ended_ns.unwrap_or(observed.ended_ns);
             observed.spent = told.spent;
             observed.lost = told.lost;
         }

@@ -38,7 +38,8 @@ pub struct Spent {
     /// Of those, threads whose last moments are not in them, up to a tick of the clock each: nobody reaped
     /// them, or the kernel did not tell in time.
     pub early_threads: Option<u64>,
-    /// Threads that are not within them, as they had not ended.
+    /// Threads that are not within them: they had not ended, nothing was heard of their end, or there was no room
+    /// to follow them.
     pub missing_threads: Option<u64>,
 }
 

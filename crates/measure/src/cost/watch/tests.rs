@@ -208,3 +208,63 @@ fn points_that_cannot_be_are_refused() {
     let execve = call(notify::EXECS[0], 1);
     assert!(matches!(Watch::choose(&execve, Some(Means::Notification), false), Err(WatchError::Points(_))));
 }
+
+/// Descriptors of this process that are programs at system calls.
+fn links_at_calls() -> usize {
+    let at_call = |text: &String| text.contains("sys_enter") || text.contains("sys_exit");
+    let texts = fs::read_dir("/proc/self/fdinfo").unwrap();
+    texts.filter_map(|entry| fs::read_to_string(entry.ok()?.path()).ok()).filter(at_call).count()
+}
+
+#[test]
+fn only_a_benchmark_that_is_armed_has_programs_at_system_calls() {
+    const ALONE: &str = "NETFATHOM_WATCH_ALONE";
+    if !privileged("when there are programs at system calls") {
+        return;
+    }
+    // Other tests of this process have such programs too.
+    if std::env::var_os(ALONE).is_none() {
+        let mut command = Command::new(std::env::current_exe().unwrap());
+        let test = "cost::watch::tests::only_a_benchmark_that_is_armed_has_programs_at_system_calls";
+        let output = command.args(["--exact", test]).env(ALONE, "").output().unwrap();
+        let said = String::from_utf8_lossy(&output.stdout);
+        assert!(output.status.success() && said.contains("1 passed"), "{said}");
+        return;
+    }
+    let folder = files(["known".into()]);
+    let points = Points::Opens(vec!["known".into()]);
+    let traced = || Watch::choose(&points, Some(Means::Tracepoints), false).unwrap().0;
+    let (mut one, mut other) = (traced(), traced());
+    let mut ends = Watch::choose(&Points::Ends, Some(Means::Ends), false).unwrap().0;
+    let during = |watch: &mut Watch, armed: bool| {
+        let child = watch.start(&mut shell("cat known", folder.path()), armed).unwrap();
+        let during = links_at_calls();
+        let ended = watch.finish(child).unwrap();
+        assert!(ended.status.success());
+        (during, links_at_calls())
+    };
+    assert_eq!(links_at_calls(), 0);
+    assert_eq!(during(&mut one, true), (2, 0));
+    assert_eq!(during(&mut ends, true), (0, 0));
+    assert_eq!(during(&mut other, true), (2, 0));
+    assert_eq!(during(&mut one, false), (0, 0));
+    one.start(&mut Command::new("/nowhere/at/all"), true).unwrap_err();
+    assert_eq!(links_at_calls(), 0);
+}
+
+#[test]
+fn an_end_is_when_we_are_told_by_all_means() {
+    let folder = files(["known".into()]);
+    let ends = Watch::choose(&Points::Ends, Some(Means::Ends), false).unwrap().0;
+    let points = Points::Opens(vec!["known".into()]);
+    for mut watch in each("when it ended", &points).into_iter().chain([ends]) {
+        for armed in [true, false] {
+            let child = watch.start(&mut shell("cat known", folder.path()), armed).unwrap();
+            thread::sleep(Duration::from_millis(300));
+            // It has ended long ago, but nobody was told.
+            let told_ns = clock::monotonic_ns();
+            let observed = watch.finish(child).unwrap();
+            assert!(observed.ended_ns >= told_ns, "{} {armed}", watch.means());
+        }
+    }
+}

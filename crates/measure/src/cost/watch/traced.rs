@@ -23,14 +23,12 @@ pub(super) struct Traced {
 struct Seen {
     exec_ns: Option<u64>,
     marks: Vec<Reached>,
-    ended_ns: Option<u64>,
 }
 
 /// What became of a benchmark that was followed.
 pub(super) struct Told {
     pub exec_ns: Option<u64>,
     pub marks: Vec<Reached>,
-    pub ended_ns: Option<u64>,
     pub spent: Spent,
     pub lost: u64,
 }
@@ -42,18 +40,28 @@ impl Traced {
         Ok(Self { trees, calls: watching.calls, seen: Seen::default() })
     }
 
-    /// The next child of the calling thread is the benchmark.
+    /// The next child of the calling thread is the benchmark. Attaching takes milliseconds, which one without
+    /// marks waits too.
     pub fn expect(&mut self, armed: bool) -> io::Result<()> {
         self.trees.reset(Tree::Benchmark).map_err(io::Error::other)?;
-        self.trees.arm(armed).map_err(io::Error::other)?;
+        self.trees.arm(true).map_err(io::Error::other)?;
+        if !armed {
+            self.disarm()?;
+        }
         self.seen = Seen::default();
         self.trees.adopt_next_child(Tree::Benchmark);
         Ok(())
     }
 
     /// Nothing came of it.
-    pub fn expect_no_more(&self) {
+    pub fn expect_no_more(&mut self) -> io::Result<()> {
         self.trees.adopt_no_child(Tree::Benchmark);
+        self.disarm()
+    }
+
+    /// Takes the programs at system calls away.
+    pub fn disarm(&mut self) -> io::Result<()> {
+        self.trees.arm(false).map_err(io::Error::other)
     }
 
     /// Takes what has come so far out of the kernel's memory, so that it does not fill.
@@ -64,11 +72,8 @@ impl Traced {
                     self.seen.exec_ns.get_or_insert(event.at_ns);
                     continue;
                 }
-                What::Executed { .. } => continue,
-                What::Ended => {
-                    self.seen.ended_ns = Some(event.at_ns);
-                    continue;
-                }
+                // When it begins to end, only tracepoints know: no time that could be compared.
+                What::Executed { .. } | What::Ended => continue,
                 What::Opened { path, cut, .. } => points.opened(&path, cut),
                 What::Called { which } => {
                     self.calls.get(which).map(|&(number, k)| points.called(number, k)).unwrap_or_default()
@@ -83,11 +88,13 @@ impl Traced {
     pub fn tell(&mut self, points: &Points) -> io::Result<Told> {
         self.trees.settle(Tree::Benchmark, PATIENCE).map_err(io::Error::other)?;
         self.drain(points)?;
-        let Seen { exec_ns, mut marks, ended_ns } = std::mem::take(&mut self.seen);
+        let Seen { exec_ns, mut marks } = std::mem::take(&mut self.seen);
         marks.sort_by_key(|mark| mark.at_ns);
         let lost = self.trees.lost();
+        let mut spent = Spent::from(self.trees.spent(Tree::Benchmark));
+        spent.missing_threads = spent.missing_threads.map(|missing| missing + lost.threads);
         let lost = lost.events + lost.threads + lost.unread_paths;
-        Ok(Told { exec_ns, marks, ended_ns, spent: self.trees.spent(Tree::Benchmark).into(), lost })
+        Ok(Told { exec_ns, marks, spent, lost })
     }
 
     /// The benchmark's system calls, where they are recorded.

@@ -34,7 +34,8 @@ pub fn choose(
     stop: &AtomicBool,
 ) -> Result<(Points, Vec<String>), CostError> {
     let watching = Watching { record_calls: true, ..Watching::default() };
-    let trees = Trees::attach(&watching).map_err(|error| {
+    let armed = Trees::attach(&watching).and_then(|mut trees| trees.arm(true).map(|()| trees));
+    let trees = armed.map_err(|error| {
         CostError::Benchmark(format!(
             "--sequence auto: cannot record system calls: {error}; name files with --marks instead"
         ))

@@ -12,6 +12,7 @@ use netfathom_model::plan::{
     Benchmark, BenchmarkKind, CostPlan, Interception, MarkMeans, MarkSource, Subject,
 };
 
+use super::amounts::Unknown;
 use super::marking::Marking;
 use super::started::{Source, Started, Watches};
 use super::state::State;
@@ -170,6 +171,7 @@ impl Maker<'_> {
             constants_ns: Vec::new(),
             own: self.plan.own,
             absent: left_out,
+            unknown: Unknown::default(),
             sequence: None,
             limit: super::started::FIRST_LIMIT,
         })

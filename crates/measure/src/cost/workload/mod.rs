@@ -1,5 +1,6 @@
 //! The benchmarks, each ready to be run again and again.
 
+mod amounts;
 mod auto;
 mod intercept;
 mod make;

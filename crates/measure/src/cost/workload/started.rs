@@ -5,22 +5,23 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use netfathom_bpf::tree::{CallTimes, call_name};
+use netfathom_bpf::tree::CallTimes;
 use netfathom_mark::listen::Listener;
 use netfathom_model::plan::Interception;
-use netfathom_model::record::{Amount, CallTotal, Condition, Resource};
+use netfathom_model::record::{Amount, Condition};
 use netfathom_sys::cpu;
 use netfathom_sys::netns::Namespace;
-use netfathom_sys::perf_event::{ChildCounters, Event};
+use netfathom_sys::perf_event::ChildCounters;
 use netfathom_sys::process::Waited;
 
+use super::amounts::{Unknown, amounts_of, amounts_of_counters, totals};
 use super::intercept;
 use super::state::State;
 use super::{Outcome, Workload};
 use crate::cost::error::{CostError, step};
 use crate::cost::program::{Family, Output, fresh_word};
 use crate::cost::sequence::{Reached, Sequence};
-use crate::cost::watch::{Observed, Spent, Watch};
+use crate::cost::watch::{Observed, Watch};
 
 /// Before it is known how long a run takes.
 pub const FIRST_LIMIT: Duration = Duration::from_secs(600);
@@ -67,6 +68,8 @@ pub struct Started {
     pub own: bool,
     /// What cannot be measured.
     pub absent: Vec<String>,
+    /// What was not known of what its runs spent.
+    pub unknown: Unknown,
     /// The marks, once they are known.
     pub sequence: Option<Sequence>,
     /// How long a run may take.
@@ -250,7 +253,7 @@ impl Workload for Started {
     }
 
     fn absent(&self) -> Vec<String> {
-        self.absent.clone()
+        self.absent.iter().cloned().chain(self.unknown.told()).collect()
     }
 
     fn has_points(&self) -> bool {
@@ -309,6 +312,7 @@ impl Workload for Started {
             }
             (None, Some(_)) => Ok(vec![(during_ns.1 - during_ns.0) as f64]),
         };
+        self.unknown.add(&ran.observed.spent);
         let spent = amounts_of(&ran.observed.spent);
         Ok(Outcome {
             spans_ns,
@@ -337,39 +341,4 @@ impl Started {
             lost => format!("{why}; {lost} events were lost"),
         }
     }
-}
-
-fn amounts_of(spent: &Spent) -> Vec<Amount> {
-    let all = [
-        (Resource::Cpu, spent.ran_ns),
-        (Resource::RunQueue, spent.waited_ns),
-        (Resource::BlockDelay, spent.blocked_ns),
-        (Resource::MinorFaults, spent.minor_faults),
-        (Resource::MajorFaults, spent.major_faults),
-        (Resource::ReadBytes, spent.read_bytes),
-        (Resource::VoluntarySwitches, spent.voluntary_switches),
-        (Resource::InvoluntarySwitches, spent.involuntary_switches),
-    ];
-    let known = all.into_iter().filter_map(|(resource, value)| Some((resource, value?)));
-    known.map(|(resource, value)| Amount { resource, value: value as f64 }).collect()
-}
-
-fn amounts_of_counters(counters: &ChildCounters) -> Vec<Amount> {
-    let counts = counters.read();
-    let all = [
-        (Resource::Cycles, Event::Cycles),
-        (Resource::Instructions, Event::Instructions),
-        (Resource::CacheMisses, Event::CacheMisses),
-    ];
-    let of = |(resource, event)| Some(Amount { resource, value: counts.count(event).ok()?.count as f64 });
-    all.into_iter().filter_map(of).collect()
-}
-
-fn totals(calls: &[CallTimes]) -> Vec<CallTotal> {
-    let total = |call: &CallTimes| CallTotal {
-        name: call_name(call.number),
-        calls: call.count,
-        total_ns: call.total_ns,
-    };
-    calls.iter().map(total).collect()
 }
