@@ -5,12 +5,10 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::{Result, bail};
-use netfathom_measure::observer::Progressed;
-use netfathom_measure::{cost, environment};
+use netfathom_measure::cost;
 use netfathom_model::plan::{
     Benchmark, BenchmarkKind, CostLevel, CostPlan, MarkSource, ReproducePlan, Subject, TapChoice, WhenEnded,
 };
-use netfathom_model::record::CostResult;
 
 use crate::args::{CostArgs, LoadArg};
 use crate::keep::Run;
@@ -68,14 +66,10 @@ fn prove(args: &CostArgs) -> Result<ExitCode> {
 
 fn offline(args: &CostArgs) -> Result<ExitCode> {
     let paths: Vec<&Path> = args.sequences.iter().map(AsRef::as_ref).collect();
-    let Some(result) = output::understood(cost::sequences(&paths).map_err(Into::into)) else {
+    let Some(progressed) = output::understood(cost::offline(&paths).map_err(Into::into)) else {
         return Ok(exit::USAGE.into());
     };
-    kept(args, plans::fresh_seed()).make(|_, _| Ok(offline_run(result)))
-}
-
-fn offline_run(result: CostResult) -> Progressed<CostResult> {
-    Progressed::new(environment::read(Vec::new(), Vec::new()), result)
+    kept(args, plans::fresh_seed()).make(|_, _| Ok(progressed))
 }
 
 fn plan(args: &CostArgs) -> Result<CostPlan> {

@@ -1,5 +1,7 @@
 //! Trials by block: what conditions of one block had, beside each other.
 
+use std::collections::BTreeMap;
+
 use netfathom_model::record::{CostTrial, Resource};
 
 /// The trials that count of one condition in one block.
@@ -7,20 +9,34 @@ struct OfBlock<'a>(Vec<&'a CostTrial>);
 
 /// Two conditions in one block.
 pub struct Pair<'a> {
+    /// Its number.
+    pub block: u32,
     after: OfBlock<'a>,
     before: OfBlock<'a>,
 }
 
-/// The blocks in which both conditions have a trial that counts.
+/// The blocks that both conditions have whole, there and back: half a block has the drift of the machine in it.
 pub fn pairs(trials: &[CostTrial], condition: usize, against: usize) -> Vec<Pair<'_>> {
-    let blocks = trials.iter().map(|trial| trial.block + 1).max().unwrap_or(0);
-    let of = |block, condition| {
-        let counts = |t: &&CostTrial| t.block == block && t.condition == condition && t.failed.is_none();
-        OfBlock(trials.iter().filter(counts).collect())
+    let mut blocks: BTreeMap<u32, [Vec<&CostTrial>; 2]> = BTreeMap::new();
+    for trial in trials.iter().filter(|trial| trial.failed.is_none()) {
+        let of_block = blocks.entry(trial.block).or_default();
+        if trial.condition == condition {
+            of_block[0].push(trial);
+        } else if trial.condition == against {
+            of_block[1].push(trial);
+        }
+    }
+    // One, where times were taken elsewhere.
+    let whole = blocks.values().flatten().map(Vec::len).max().unwrap_or(0);
+    let pair = |(block, [after, before]): (u32, [Vec<_>; 2])| Pair {
+        block,
+        after: OfBlock(after),
+        before: OfBlock(before),
     };
-    (0..blocks)
-        .map(|block| Pair { after: of(block, condition), before: of(block, against) })
-        .filter(|pair| !pair.after.0.is_empty() && !pair.before.0.is_empty())
+    blocks
+        .into_iter()
+        .map(pair)
+        .filter(|pair| whole > 0 && pair.after.0.len() == whole && pair.before.0.len() == whole)
         .collect()
 }
 

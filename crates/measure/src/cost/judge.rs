@@ -1,13 +1,15 @@
 //! What the trials are worth, and what should be known of them.
 
 use netfathom_model::plan::Subject;
-use netfathom_model::record::{CostBenchmark, CostResult, Effect, Outcome};
+use netfathom_model::record::{Comparison, CostBenchmark, CostResult, Effect, Outcome};
 use netfathom_model::verdict::{Finding, Level, Verdict};
 
 use crate::observer::Progressed;
 
 /// More failed trials than this part are more than bad luck.
 const FAILURES: f64 = 0.1;
+/// An interval that is this much wider than asked for is as good: how many blocks it takes is known only about.
+const ALMOST: f64 = 1.5;
 /// Observation points that take more are a part of what is measured.
 const POINTS_COST: f64 = 0.005;
 /// A load that misses its level by this part is another one; by far more, none that was asked for.
@@ -53,6 +55,12 @@ fn told(result: &CostResult, benchmark: &CostBenchmark, verdict: &mut Verdict) {
         }
         return;
     }
+    let alone = headline == Effect::Observation && result.plan.as_ref().is_some_and(|plan| plan.own);
+    if alone {
+        // Its own calls are ranked all the same.
+        return;
+    }
+    imprecise(result, benchmark, &all, verdict);
     let untold = all.iter().filter(|c| c.outcome == Outcome::CannotTell).count();
     if untold == 0 || result.plan.is_none() {
         return;
@@ -70,6 +78,28 @@ fn told(result: &CostResult, benchmark: &CostBenchmark, verdict: &mut Verdict) {
         )
     };
     verdict.lower(level, format!("{}: {why}", benchmark.name));
+}
+
+/// The time was up before the slowdown was known as it was asked for.
+fn imprecise(result: &CostResult, benchmark: &CostBenchmark, all: &[&Comparison], verdict: &mut Verdict) {
+    let Some(plan) = &result.plan else {
+        let text = format!("{}: one run a condition: nothing is told from chance", benchmark.name);
+        return verdict.lower(Level::Degraded, text);
+    };
+    let widest =
+        all.iter().filter(|c| c.blocks >= 2).map(|c| c.ratio.half_width / c.ratio.value).fold(0.0, f64::max);
+    if widest > ALMOST * plan.precision {
+        verdict.lower(
+            Level::Degraded,
+            format!(
+                "{}: the slowdown is known to ± {:.1} %, where ± {:.1} % was asked for: give it more time (--time), or a \
+                 processor of its own (--cpu)",
+                benchmark.name,
+                100.0 * widest,
+                100.0 * plan.precision
+            ),
+        );
+    }
 }
 
 fn points(benchmark: &CostBenchmark, verdict: &mut Verdict) {
@@ -95,8 +125,9 @@ fn load(result: &CostResult, benchmark: &CostBenchmark, verdict: &mut Verdict) {
         let of_condition = benchmark.trials.iter().filter(|trial| trial.condition == at);
         let reached: Vec<f64> = of_condition.filter_map(|trial| trial.load_reached).collect();
         let mean = reached.iter().sum::<f64>() / reached.len() as f64;
-        if mean < 1.0 - MISSED {
-            let level = if mean < 1.0 - MISSED_FAR { Level::Void } else { Level::Degraded };
+        let off = (mean - 1.0).abs();
+        if off > MISSED {
+            let level = if off > MISSED_FAR { Level::Void } else { Level::Degraded };
             let name = &condition.name;
             verdict.lower(
                 level,

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use netfathom_model::environment::Device;
 use netfathom_model::plan::{CostLevel, CostLoad, CostPlan, Family, LEVEL_WORD, Spin};
-use netfathom_model::profile::{MAX_DURATION_NS, MIN_RATE_PER_S, Profile};
+use netfathom_model::profile::{MAX_DURATION_NS, Profile};
 use netfathom_sys::clock::monotonic_ns;
 
 use super::conditions::is_none;
@@ -56,14 +56,13 @@ struct Sending {
     stop: Arc<AtomicBool>,
     thread: JoinHandle<()>,
     bits_per_s: f64,
-    from: Moment,
 }
 
-/// Frames that came in by a moment.
+/// Datagrams that came in by a moment.
 #[derive(Clone, Copy)]
-struct Moment {
+pub struct Moment {
     at_ns: u64,
-    frames: u64,
+    datagrams: u64,
 }
 
 impl Load {
@@ -115,18 +114,38 @@ impl Load {
         }
     }
 
-    /// Ends. Which part of its level was reached, where that is known; and why it was none at all.
+    /// What has come in so far; `None` where there are no packets.
     ///
     /// # Errors
-    /// If it cannot be ended, or what came in cannot be counted.
-    pub fn off(&mut self) -> Result<(Option<f64>, Option<String>), CostError> {
+    /// If it cannot be counted.
+    pub fn moment(&self) -> Result<Option<Moment>, CostError> {
         match self {
-            Self::None => Ok((None, None)),
-            Self::Udp(udp) => Ok((udp.off()?, None)),
+            Self::Udp(udp) if udp.sending.is_some() => udp.arrived().map(Some),
+            _ => Ok(None),
+        }
+    }
+
+    /// The part of its level that came in between two moments.
+    pub fn reached(&self, from: Option<Moment>, to: Option<Moment>) -> Option<f64> {
+        let Self::Udp(udp) = self else { return None };
+        let (from, to, sending) = (from?, to?, udp.sending.as_ref()?);
+        let seconds = to.at_ns.saturating_sub(from.at_ns) as f64 / 1e9;
+        let bits = to.datagrams.saturating_sub(from.datagrams) as f64 * 8.0 * f64::from(udp.frame_bytes);
+        Some(bits / seconds / sending.bits_per_s)
+    }
+
+    /// Ends. Why it was none, if it was none.
+    ///
+    /// # Errors
+    /// If it cannot be ended.
+    pub fn off(&mut self) -> Result<Option<String>, CostError> {
+        match self {
+            Self::None => Ok(None),
+            Self::Udp(udp) => udp.off().map(|()| None),
             Self::Command { running, .. } => {
-                let Some(running) = running.take() else { return Ok((None, None)) };
+                let Some(running) = running.take() else { return Ok(None) };
                 let (mut load, since_ns) = *running;
-                Ok((None, load.off((since_ns, monotonic_ns()))?.trouble))
+                Ok(load.off((since_ns, monotonic_ns()))?.trouble)
             }
         }
     }
@@ -154,8 +173,7 @@ impl Udp {
 
     fn on(&mut self, bits_per_s: f64) -> Result<(), CostError> {
         let rate_per_s = bits_per_s / (8.0 * f64::from(self.frame_bytes));
-        let profile =
-            Profile::Constant { rate_per_s: rate_per_s.max(MIN_RATE_PER_S), duration_ns: MAX_DURATION_NS };
+        let profile = Profile::Constant { rate_per_s, duration_ns: MAX_DURATION_NS };
         let socket = self.near.try_clone().map_err(CostError::Load)?;
         let mut engine = engine::Send::new(socket, (self.frame_bytes - HEADER_BYTES) as usize);
         let stop = Arc::new(AtomicBool::new(false));
@@ -178,35 +196,26 @@ impl Udp {
             send_all(&task, profile.schedule(0).lane(0, 1), &mut engine, &mut ());
         };
         let thread = thread::Builder::new().name("load".into()).spawn(send).map_err(CostError::Load)?;
+        self.sending = Some(Sending { stop, thread, bits_per_s });
         // Its thread is there before the first departure.
         thread::sleep(Duration::from_nanos(LEAD_IN_NS));
-        let from = self.arrived();
-        let at = Moment { at_ns: 0, frames: 0 };
-        self.sending = Some(Sending { stop, thread, bits_per_s, from: *from.as_ref().unwrap_or(&at) });
-        from.map(|_| ())
+        Ok(())
     }
 
-    /// The part of the level that came in.
-    fn off(&mut self) -> Result<Option<f64>, CostError> {
-        let Some(sending) = self.sending.take() else { return Ok(None) };
-        let to = self.arrived();
+    fn off(&mut self) -> Result<(), CostError> {
+        let Some(sending) = self.sending.take() else { return Ok(()) };
         sending.stop.store(true, Relaxed);
-        let ended = sending.thread.join();
-        let to = to?;
-        ended
-            .map_err(|_| CostError::Load(io::Error::other("its thread died: this is a bug in netfathom")))?;
-        let seconds = to.at_ns.saturating_sub(sending.from.at_ns) as f64 / 1e9;
-        let frames = to.frames.saturating_sub(sending.from.frames) as f64;
-        Ok(Some(frames * 8.0 * f64::from(self.frame_bytes) / seconds / sending.bits_per_s))
+        let died = |_| CostError::Load(io::Error::other("its thread died: this is a bug in netfathom"));
+        sending.thread.join().map_err(died)
     }
 
-    /// What came in at the far end's device so far: what the wire says, not the sender.
+    /// What came in at the far end so far, read by nobody there: what the stack says, not the sender.
     fn arrived(&self) -> Result<Moment, CostError> {
-        let device = &self.lab.link(Role::Reader).name;
         let read = || netfathom_sys::counters::read();
         let counters = self.lab.reader.run(read).map_err(|e| CostError::Load(io::Error::other(e)))??;
-        let frames = counters.devices.get(device).map_or(0, |counts| counts.rx_packets);
-        Ok(Moment { at_ns: monotonic_ns(), frames })
+        // A datagram for which the socket has no room is an error of receiving (net/ipv4/udp.c, 6.18).
+        let datagrams = counters.udp4.in_datagrams + counters.udp4.in_errors;
+        Ok(Moment { at_ns: monotonic_ns(), datagrams })
     }
 }
 

@@ -29,13 +29,14 @@ pub mod watch;
 mod workload;
 pub mod workplace;
 
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 use netfathom_model::plan::CostPlan;
 use netfathom_model::random::SplitMix64;
-use netfathom_model::record::{Condition, CostBenchmark, CostResult, Effect};
+use netfathom_model::record::{Comparison, Condition, CostBenchmark, CostResult, Effect};
 use netfathom_sys::netns::Namespace;
 use netfathom_sys::process;
 
@@ -54,7 +55,7 @@ use workload::Workload;
 
 pub use workload::is_installed;
 
-pub use sequences::{SequencesError, read as sequences};
+pub use sequences::SequencesError;
 
 /// As many failures one after the other, and there is no use in going on.
 const MOST_FAILURES: usize = 4;
@@ -82,7 +83,7 @@ pub fn run(
     let mut rig = Rig {
         plan,
         observer,
-        stage: Stage { load, program, stop },
+        stage: Stage { load, program, settle: Duration::from_nanos(plan.settle_ns), stop },
         progressed: Progressed::new(environment, empty(plan)),
         compared: Vec::new(),
         trials: 0,
@@ -95,6 +96,17 @@ pub fn run(
     }
     let progressed = rig.concluded();
     measured.and_then(|()| Ok(restored?)).map(|()| progressed)
+}
+
+/// Base sequences that were taken elsewhere: the arithmetic alone.
+///
+/// # Errors
+/// Which file cannot be read, or what in it is no base sequence.
+pub fn offline(paths: &[&Path]) -> Result<Progressed<CostResult>, SequencesError> {
+    let result = sequences::read(paths)?;
+    let mut progressed = Progressed::new(environment::read(Vec::new(), Vec::new()), result);
+    judge::conclude(&mut progressed);
+    Ok(progressed)
 }
 
 /// Packets are sent to a host of their own: the program has to be there to see them.
@@ -138,10 +150,13 @@ impl<O: Observer<CostResult>> Rig<'_, O> {
         }
         self.rehearse()?;
         let mut random = SplitMix64::new(self.plan.seed);
+        let mut wanted = self.plan.least_blocks;
         for block in 0..self.plan.most_blocks {
-            let enough = block >= self.plan.least_blocks
-                && (self.is_known() || began.elapsed() >= Duration::from_nanos(self.plan.most_ns));
-            if enough || self.stops() {
+            if block == self.plan.least_blocks {
+                wanted = self.wanted();
+            }
+            let is_over = began.elapsed() >= Duration::from_nanos(self.plan.most_ns);
+            if block >= self.plan.least_blocks && (block >= wanted || is_over) || self.stops() {
                 break;
             }
             for (at, workload) in workloads.iter_mut().enumerate() {
@@ -213,20 +228,23 @@ impl<O: Observer<CostResult>> Rig<'_, O> {
         self.stage.stop.load(Relaxed) || self.progressed.result.benchmarks.iter().any(fails)
     }
 
-    /// Whether what was asked is known as precisely as was asked for.
-    fn is_known(&self) -> bool {
+    /// How many blocks it takes until the slowdown is known as precisely as was asked for, from what the least of them
+    /// say (Stein 1945). It is decided once: who looks after each block and stops at a narrow interval finds too many
+    /// narrow ones that are wrong.
+    fn wanted(&self) -> u32 {
         let result = &self.progressed.result;
         let headline = result.headline();
+        let least = self.plan.least_blocks;
         // Its own calls are known to no precision that was asked for.
         if headline == Effect::Observation && self.plan.own {
-            return true;
+            return least;
         }
-        let precise = |benchmark: &CostBenchmark| {
-            let mut all = benchmark.of_effect(headline).peekable();
-            all.peek().is_some()
-                && all.all(|c| c.blocks >= 2 && c.ratio.half_width / c.ratio.value <= self.plan.precision)
+        let of = |comparison: &Comparison| {
+            let relative = comparison.ratio.half_width / comparison.ratio.value;
+            f64::from(comparison.blocks) * (relative / self.plan.precision).powi(2)
         };
-        result.benchmarks.iter().all(precise)
+        let all = result.benchmarks.iter().flat_map(|benchmark| benchmark.of_effect(headline)).map(of);
+        (all.fold(0.0, f64::max).ceil() as u32).max(least)
     }
 
     fn keep(&mut self) -> Result<(), RunError> {

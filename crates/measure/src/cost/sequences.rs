@@ -10,7 +10,10 @@ use super::conditions::Compared;
 use super::summary;
 
 /// More than any table of people has.
-const MOST_ROWS: usize = 10_000;
+const MOST_ROWS: usize = 1000;
+const MOST_MARKS: usize = 1000;
+/// A hundred years.
+const LONGEST_NS: f64 = 3.2e18;
 const MOST_BYTES: u64 = 16 << 20;
 
 /// Why a table cannot be used.
@@ -120,6 +123,9 @@ fn unit_ns(names: &[&str]) -> Result<f64, String> {
     if names.len() < 3 {
         return Err("line 1: fewer than two marks".into());
     }
+    if names.len() > MOST_MARKS {
+        return Err(format!("line 1: more than {MOST_MARKS} marks"));
+    }
     let of = |name: &&str| match name.rsplit_once('_') {
         Some((_, "ns")) => 1.0,
         Some((_, "us")) => 1e3,
@@ -152,6 +158,13 @@ fn row(line: &str, names: &[&str], unit_ns: f64, condition: usize) -> Result<(St
     let total_ns: f64 = spans_ns.iter().sum();
     if total_ns <= 0.0 {
         return Err("it takes no time at all".into());
+    }
+    if !total_ns.is_normal() || total_ns > LONGEST_NS {
+        return Err(format!(
+            "from {} to {} is no time that anything takes",
+            times[0],
+            times[times.len() - 1]
+        ));
     }
     let trial = CostTrial {
         index: condition as u32,

@@ -11,7 +11,7 @@ use super::conditions::Compared;
 use super::own;
 
 /// A run that would not have seen so much says nothing.
-const SAYS_NOTHING: f64 = 0.5;
+const SAYS_NOTHING: f64 = 0.25;
 
 /// Every resource, in the order of tables.
 const RESOURCES: [Resource; 17] = [
@@ -146,14 +146,16 @@ fn overall(benchmarks: &[CostBenchmark], what: Compared) -> Option<Overall> {
     }
     let all: Vec<Vec<Pair<'_>>> =
         benchmarks.iter().map(|b| blocks::pairs(&b.trials, what.condition, what.against)).collect();
-    let blocks = all.iter().map(Vec::len).min().unwrap_or(0);
     let mut ratios = Vec::new();
     let mut pcosts = Vec::new();
-    for block in 0..blocks {
-        let of_block = || all.iter().map(move |pairs| &pairs[block]);
-        let logs = of_block().map(Pair::total_ns).map(|(after, before)| (after / before).ln());
+    for first in all.first()? {
+        // A block counts if every benchmark has it whole.
+        let of_block: Option<Vec<&Pair<'_>>> =
+            all.iter().map(|pairs| pairs.iter().find(|pair| pair.block == first.block)).collect();
+        let Some(of_block) = of_block else { continue };
+        let logs = of_block.iter().map(|pair| pair.total_ns()).map(|(after, before)| (after / before).ln());
         ratios.push(((logs.sum::<f64>() / all.len() as f64).exp(), 1.0));
-        let together: Option<f64> = of_block().map(Pair::pcost).sum();
+        let together: Option<f64> = of_block.iter().map(|pair| pair.pcost()).sum();
         pcosts.extend(together.map(|sum| sum / all.len() as f64));
     }
     Some(Overall {

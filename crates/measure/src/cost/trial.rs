@@ -1,6 +1,8 @@
 //! One trial: the load and the program are there or not, and the benchmark runs.
 
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use netfathom_model::record::{Amount, Condition, CostTrial};
 
@@ -10,12 +12,17 @@ use super::machine::Machine;
 use super::program::{Ran, Switch};
 use super::workload::{Outcome, Workload};
 
+/// How often a pause looks whether it is to end.
+const LOOK: Duration = Duration::from_millis(50);
+
 /// What every trial has.
 pub struct Stage<'a> {
     /// What the program has to do.
     pub load: Load,
     /// The program.
     pub program: Box<dyn Switch>,
+    /// What the program gets to start up, and as long a rest where it is not.
+    pub settle: Duration,
     /// The user wants an end.
     pub stop: &'a AtomicBool,
 }
@@ -47,39 +54,50 @@ impl Stage<'_> {
         if let Some(level) = level {
             self.load.on(level)?;
         }
-        let come = if condition.program { self.program.on(level) } else { Ok(()) };
-        let measured = come.and_then(|()| run(workload, condition, self.stop));
-        let during = measured.as_ref().ok().map_or((0, 0), |(outcome, _)| outcome.during_ns);
+        let come = if condition.program { self.program.on(level) } else { self.pause() };
+        let measured = come.and_then(|()| self.run(workload, condition));
+        let during = measured.as_ref().ok().map_or((0, 0), |run| run.outcome.during_ns);
         let ran = condition.program.then(|| self.program.off(during));
-        let loaded = if level.is_some() { self.load.off() } else { Ok((None, None)) };
-        let (outcome, machine) = measured?;
+        let missed = if level.is_some() { self.load.off() } else { Ok(None) };
+        let run = measured?;
         let ran = ran.transpose()?;
-        let loaded = loaded?;
-        if outcome.stopped {
+        let missed = missed?;
+        if run.outcome.stopped {
             return Ok(None);
         }
-        Ok(Some(told(place, outcome, machine, ran, loaded)))
+        Ok(Some(told(place, run, ran, missed)))
+    }
+
+    /// Without the program as much time passes before the benchmark as it gets to start up: a machine that has
+    /// rested is a faster one.
+    fn pause(&self) -> Result<(), CostError> {
+        let began = Instant::now();
+        while began.elapsed() < self.settle && !self.stop.load(Relaxed) {
+            thread::sleep(self.settle.saturating_sub(began.elapsed()).min(LOOK));
+        }
+        Ok(())
+    }
+
+    fn run(&mut self, workload: &mut dyn Workload, condition: &Condition) -> Result<Run, CostError> {
+        workload.prepare()?;
+        let from = self.load.moment()?;
+        let before = Machine::now();
+        let outcome = workload.run(condition, self.stop)?;
+        let machine = Machine::now().since(&before);
+        let load_reached = self.load.reached(from, self.load.moment()?);
+        Ok(Run { outcome, machine, load_reached })
     }
 }
 
-fn run(
-    workload: &mut dyn Workload,
-    condition: &Condition,
-    stop: &AtomicBool,
-) -> Result<(Outcome, Vec<Amount>), CostError> {
-    workload.prepare()?;
-    let before = Machine::now();
-    let outcome = workload.run(condition, stop)?;
-    Ok((outcome, Machine::now().since(&before)))
-}
-
-fn told(
-    place: Place,
+/// One run of a benchmark, and what else there was.
+struct Run {
     outcome: Outcome,
     machine: Vec<Amount>,
-    ran: Option<Ran>,
-    (load_reached, missed): (Option<f64>, Option<String>),
-) -> CostTrial {
+    load_reached: Option<f64>,
+}
+
+fn told(place: Place, run: Run, ran: Option<Ran>, missed: Option<String>) -> CostTrial {
+    let Run { outcome, machine, load_reached } = run;
     let Outcome { spans_ns, amounts, calls, .. } = outcome;
     let (spans_ns, failed) = match spans_ns {
         Ok(spans_ns) => (spans_ns, None),

@@ -289,6 +289,14 @@ impl CostPlan {
                 return Err(conflict(&format!("--benchmark: {} is there twice", benchmark.name)));
             }
             benchmark.kind.check()?;
+            if let (BenchmarkKind::Marking { pid, .. }, Subject::Process { pid: stopped }) =
+                (&benchmark.kind, &self.subject)
+                && pid == stopped
+            {
+                return Err(conflict(
+                    "--pid and --marks-from are the same process: it cannot be watched while it is stopped",
+                ));
+            }
         }
         Ok(self)
     }
@@ -305,8 +313,14 @@ impl CostPlan {
         match &self.load {
             Some(CostLoad::Udp { frame_bytes }) => {
                 range("frame", u64::from(*frame_bytes), FRAME_BYTES.0, FRAME_BYTES.1)?;
-                if self.levels.iter().any(|l| l.bits_per_s.is_none_or(|b| !(0.0..=100e9).contains(&b))) {
-                    return Err(conflict("--load udp: levels are bits a second, such as udp:0,800k,8M"));
+                // A frame a second; less is nothing that anybody could count.
+                let least = 8.0 * f64::from(*frame_bytes);
+                let may_be = |bits: f64| bits == 0.0 || (least..=100e9).contains(&bits);
+                if !self.levels.iter().all(|l| l.bits_per_s.is_some_and(may_be)) {
+                    return Err(conflict(&format!(
+                        "--load udp: levels are bits a second, such as udp:0,800k,8M: 0, or {least:.0} (a frame a second) \
+                         to 100G"
+                    )));
                 }
             }
             Some(CostLoad::Command { command }) if !names_level(command) => {

@@ -79,7 +79,7 @@ fn single_runs_have_no_intervals() {
     assert!(!text.contains('±'), "{text}");
     let flat = flat(&read_fixture("cost-offline"));
     for said in [
-        "loaded.csv slows times down by 11.2 % (PCost 29.0 %)",
+        "“loaded” slows times down by 11.2 % (PCost 29.0 %)",
         "there was no plan",
         "nothing is told from chance",
     ] {

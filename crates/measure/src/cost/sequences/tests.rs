@@ -79,6 +79,8 @@ fn what_is_no_base_sequence_is_refused_with_its_line() {
     refused("c,t0,t1\nbase,0,1\nx,5,4\n", "line 3: t1 is before t0");
     refused("c,t0,t1\nbase,0,1\nbase,0,1\n", "line 3: base is there twice");
     refused("c,t0,t1\nbase,1,1\nx,0,1\n", "line 2: it takes no time at all");
+    refused("c,t0,t1\nbase,0,1e308\nx,0,1\n", "line 2: from 0 to");
+    refused("c,t0,t1\nbase,0,1\nx,0,1e-320\n", "line 3: from 0 to");
     refused("c,t0_s,t1_ms\nbase,0,1\nx,0,1\n", "marks in different units");
     assert!(
         read(&[Path::new("/no/such/table")]).unwrap_err().to_string().contains("cannot read /no/such/table")

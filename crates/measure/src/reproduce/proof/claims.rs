@@ -31,8 +31,8 @@ fn nothing(runs: &[ReproducedRun]) -> Claim {
         _ => Holds::Yes,
     };
     Claim {
-        says: format!("where there is nothing, nothing is found: in at least 19 of {NOTHINGS} runs"),
-        there: "there is nothing".into(),
+        says: format!("of a program that does nothing, nothing is found: in at least 19 of {NOTHINGS} runs"),
+        there: "a program that sleeps".into(),
         here: format!(
             "no cost in {} of {} runs; {alarms} false alarms, {untold} could not tell",
             count(Outcome::NoCost),
@@ -54,7 +54,7 @@ fn recovered(runs: &[ReproducedRun], burner: Burner) -> Claim {
         there: recovered
             .map_or("unknown".into(), |r| format!("it took {} of the processor", points_of(r.known))),
         here: recovered.map_or("unknown".into(), |r| format!("the benchmark lacked {}", points_of(r.found))),
-        holds: match recovered.map(|r| r.agrees()) {
+        holds: match recovered.and_then(|r| r.agrees()) {
             Some(true) => Holds::Yes,
             Some(false) => Holds::No,
             None => Holds::CannotTell,

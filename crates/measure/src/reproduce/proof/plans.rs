@@ -72,9 +72,15 @@ fn light(ground: &Ground<'_>, phases: &[&str], phase_ns: u64) -> CostPlan {
     }
 }
 
-/// With nothing beside it, twice.
+/// Beside a program that does nothing: all that is done for a program is done, so that it shows if it takes something.
 pub fn nothing(ground: &Ground<'_>, number: u64) -> CostPlan {
-    CostPlan { seed: ground.plan.seed.wrapping_add(number), ..light(ground, &["cpu", "calls"], 50_000_000) }
+    CostPlan {
+        subject: Subject::Command { argv: ["sleep", "100000"].map(String::from).to_vec() },
+        seed: ground.plan.seed.wrapping_add(number),
+        // What it comes to is what is asked.
+        precision: 1.0,
+        ..light(ground, &["cpu", "calls"], 50_000_000)
+    }
 }
 
 /// On one processor with a burner: what that takes, the benchmark lacks.
@@ -90,7 +96,8 @@ pub fn burnt(ground: &Ground<'_>, burner: Burner) -> CostPlan {
         cpu: vec![processor],
         program_cpu: vec![processor],
         least_blocks: ground.trials(6, 12),
-        most_blocks: ground.trials(6, 12),
+        most_blocks: ground.trials(12, 24),
+        precision: 0.03,
         ..light(ground, &["cpu"], 300_000_000)
     }
 }

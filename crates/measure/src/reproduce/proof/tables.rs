@@ -8,6 +8,9 @@ use netfathom_stats::between_trials;
 use super::named;
 use super::plans::{Burner, INTERCEPTION, NOTHING};
 
+/// A share of a processor that is known to no more than this is not found.
+const WIDEST: f64 = 0.05;
+
 /// What a burner took: as the kernel counted it, and as it was inferred from what the benchmark lost.
 #[derive(Clone, Copy, Debug)]
 pub struct Recovered {
@@ -32,10 +35,12 @@ impl Recovered {
         Some(Self { known, found: Estimate { value: share(ratio.value), half_width } })
     }
 
-    /// Whether the one lies within the other, with what either is uncertain by.
-    pub fn agrees(&self) -> bool {
+    /// Whether the one lies within the other, with what either is uncertain by; `None` where what was found is so
+    /// uncertain that almost anything would.
+    pub fn agrees(&self) -> Option<bool> {
         let off = (self.found.value - self.known.value).abs();
-        off <= self.found.half_width.hypot(self.known.half_width)
+        let wide = self.found.half_width.hypot(self.known.half_width);
+        (wide <= WIDEST).then_some(off <= wide)
     }
 }
 

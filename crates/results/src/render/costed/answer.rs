@@ -118,8 +118,11 @@ fn of_one(result: &CostResult, benchmark: &CostBenchmark, comparison: &Compariso
     }
 }
 
-/// At which load: ` at 80M`.
+/// At which load: ` at 80M`; of times that were taken elsewhere the condition has said so.
 fn at(result: &CostResult, comparison: &Comparison) -> String {
+    if result.plan.is_none() {
+        return String::new();
+    }
     level(result, comparison)
         .map_or_else(String::new, |l| format!(" at {}", shortened(&l.text, LONGEST_LEVEL)))
 }
@@ -131,6 +134,9 @@ fn who(result: &CostResult, comparison: &Comparison) -> String {
         _ => shortened(&result.subject, LONGEST_NAME),
     };
     match comparison.effect {
+        Effect::Program if result.plan.is_none() => {
+            format!("“{}”", condition_name(result, comparison.condition))
+        }
         Effect::Program => subject,
         Effect::Load => "the load alone".into(),
         Effect::Both => format!("{subject} with its load"),
