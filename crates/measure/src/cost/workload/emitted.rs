@@ -146,7 +146,7 @@ mod tests {
             netfathom_mark::mark("a");
             netfathom_mark::mark("b");
             if pair % 500 == 0 {
-                thread::sleep(Duration::from_millis(3));
+                thread::sleep(Duration::from_millis(6));
             }
         }
         netfathom_mark::mark("last");
