@@ -103,17 +103,42 @@ pub fn of(plan: &CostPlan, context: &Context) -> Result<Box<dyn Switch>, CostErr
     })
 }
 
-/// Puts everything as it was after a run that could not do so itself.
-///
-/// # Errors
-/// If that cannot be done.
-pub fn restore(subject: &Subject) -> Result<(), CostError> {
-    match subject {
-        Subject::Process { pid } => process::go_on(*pid),
-        Subject::Toggle { start, stop } => Toggle::new(start, stop, Duration::ZERO).end(),
-        // Whether it was there is not known any more; one that was stopped for good would be missed.
-        Subject::Service { name } => Toggle::service(name, Duration::ZERO)?.begin(),
-        Subject::Nothing | Subject::Command { .. } | Subject::Interception { .. } => Ok(()),
+/// How the program was found before a run, for who puts it back if the run cannot.
+pub struct Found(Before);
+
+enum Before {
+    /// It runs.
+    Process(u32),
+    /// It is there or not.
+    Toggle(Toggle),
+    /// It ends with the run.
+    Ours,
+}
+
+impl Found {
+    /// Looks, and changes nothing.
+    ///
+    /// # Errors
+    /// If a service cannot be asked for.
+    pub fn of(subject: &Subject) -> Result<Self, CostError> {
+        Ok(Self(match subject {
+            Subject::Process { pid } => Before::Process(*pid),
+            Subject::Toggle { start, stop } => Before::Toggle(Toggle::new(start, stop, Duration::ZERO)),
+            Subject::Service { name } => Before::Toggle(Toggle::service(name, Duration::ZERO)?),
+            Subject::Nothing | Subject::Command { .. } | Subject::Interception { .. } => Before::Ours,
+        }))
+    }
+
+    /// Puts it back, whatever it is now.
+    ///
+    /// # Errors
+    /// If that cannot be done.
+    pub fn restore(self) -> Result<(), CostError> {
+        match self.0 {
+            Before::Process(pid) => process::go_on(pid),
+            Before::Toggle(mut toggle) => toggle.put_back(),
+            Before::Ours => Ok(()),
+        }
     }
 }
 

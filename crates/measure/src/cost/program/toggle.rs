@@ -2,12 +2,14 @@
 
 use std::path::Path;
 use std::process::{Command, ExitStatus, Stdio};
+use std::sync::atomic::AtomicBool;
 use std::thread;
 use std::time::Duration;
 
 use netfathom_model::plan::CostLevel;
 use netfathom_model::record::ProgramTrial;
 use netfathom_sys::clock::monotonic_ns;
+use netfathom_sys::process::{Process, SIGKILL, Waited};
 
 use super::output::Output;
 use super::{Ran, Switch};
@@ -15,6 +17,9 @@ use crate::cost::error::{CostError, step};
 
 /// There where systemd runs the machine (sd_booted(3)).
 const SYSTEMD: &str = "/run/systemd/system";
+
+/// A command that takes longer hangs: systemd gives a service 90 s.
+const LONGEST: Duration = Duration::from_secs(180);
 
 /// What two shell commands start and stop.
 pub struct Toggle {
@@ -65,11 +70,19 @@ impl Toggle {
         if self.is_on { self.end() } else { Ok(()) }
     }
 
+    /// Has it as it was when this was made, whatever it is now.
+    ///
+    /// # Errors
+    /// If its command fails.
+    pub fn put_back(&mut self) -> Result<(), CostError> {
+        if self.was_on { self.begin() } else { self.end() }
+    }
+
     /// Starts it, whether it is there or not.
     ///
     /// # Errors
     /// If its command fails.
-    pub fn begin(&mut self) -> Result<(), CostError> {
+    fn begin(&mut self) -> Result<(), CostError> {
         run(&self.start)?;
         self.is_on = true;
         Ok(())
@@ -79,7 +92,7 @@ impl Toggle {
     ///
     /// # Errors
     /// If its command fails.
-    pub fn end(&mut self) -> Result<(), CostError> {
+    fn end(&mut self) -> Result<(), CostError> {
         run(&self.stop)?;
         self.is_on = false;
         Ok(())
@@ -97,8 +110,18 @@ fn shell(command: &str) -> Result<(ExitStatus, String), CostError> {
         // What it starts in the background may keep its standard error for ever: only its own end is waited for.
         output.read(error).map_err(step("start a thread that reads what a command writes"))?;
     }
+    let process = Process::open(child.id()).map_err(step("watch a command"))?;
+    let waited = process.wait(LONGEST, &AtomicBool::new(false)).map_err(step("wait for a command"))?;
+    if waited != Waited::Ended {
+        process.signal(SIGKILL).map_err(step("end a command"))?;
+    }
     let status = child.wait().map_err(step("wait for a command"))?;
-    Ok((status, output.said()))
+    let said = if waited == Waited::Ended {
+        output.said()
+    } else {
+        format!(": it had not ended after {} s", LONGEST.as_secs())
+    };
+    Ok((status, said))
 }
 
 fn run(command: &str) -> Result<(), CostError> {
