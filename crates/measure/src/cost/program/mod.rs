@@ -2,11 +2,14 @@
 
 mod command;
 mod family;
+mod kin;
 mod output;
+mod pause;
 mod process;
 mod toggle;
 
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use netfathom_model::plan::{CostLevel, CostPlan, Subject, WhenEnded};
@@ -14,10 +17,11 @@ use netfathom_model::record::ProgramTrial;
 use netfathom_sys::netns::Namespace;
 
 pub use command::Command;
-pub use family::{Family, fresh_word};
+pub use family::{Family, Starting, fresh_word};
 pub use output::Output;
 
 use super::error::CostError;
+use pause::Pause;
 use process::Stopped;
 use toggle::Toggle;
 
@@ -36,6 +40,10 @@ pub struct Context {
     pub when_ended: WhenEnded,
     /// Whether it gets a terminal.
     pub terminal: bool,
+    /// Whether those belong to it of whom nobody knows who started them.
+    pub strangers: bool,
+    /// The user wants an end: nothing is waited for any more.
+    pub stop: Arc<AtomicBool>,
 }
 
 /// What came of a program in one trial.
@@ -55,6 +63,14 @@ pub trait Switch {
     /// If it does not come, or is gone at once.
     fn on(&mut self, level: Option<&CostLevel>) -> Result<(), CostError>;
 
+    /// The benchmark begins: what it uses counts from now on.
+    ///
+    /// # Errors
+    /// If it cannot be looked at.
+    fn begins(&mut self) -> Result<(), CostError> {
+        Ok(())
+    }
+
     /// Has it gone. Of a time, CLOCK_MONOTONIC from and to, it says how much of it the program was there.
     ///
     /// # Errors
@@ -71,6 +87,23 @@ pub trait Switch {
 }
 
 impl Context {
+    /// What a program gets to start up.
+    fn pause(&self) -> Pause {
+        Pause { length: self.settle, stop: Arc::clone(&self.stop) }
+    }
+
+    /// That of a load: it is not the program under test, of which the user said how it is to be run.
+    #[must_use]
+    pub fn of_load(&self) -> Self {
+        Self {
+            cpus: Vec::new(),
+            when_ended: WhenEnded::Trouble,
+            terminal: false,
+            strangers: false,
+            ..self.clone()
+        }
+    }
+
     /// That of a plan.
     #[must_use]
     pub fn of(plan: &CostPlan, namespace: Option<Arc<Namespace>>) -> Self {
@@ -81,6 +114,8 @@ impl Context {
             grace: Duration::from_nanos(plan.grace_ns),
             when_ended: plan.when_ended,
             terminal: plan.terminal,
+            strangers: true,
+            stop: Arc::default(),
         }
     }
 }
@@ -93,13 +128,13 @@ pub fn of(plan: &CostPlan, context: &Context) -> Result<Box<dyn Switch>, CostErr
     Ok(match &plan.subject {
         Subject::Nothing | Subject::Interception { .. } => Box::new(Nothing),
         Subject::Command { argv } => Box::new(Command::new("COMMAND", argv.clone(), context.clone())),
-        Subject::Process { pid } => Box::new(Stopped::new(*pid, context.settle)?),
+        Subject::Process { pid } => Box::new(Stopped::new(*pid, context.pause())?),
         Subject::Service { name } => {
-            let mut service = Toggle::service(name, context.settle)?;
+            let mut service = Toggle::service(name, context.pause())?;
             service.clear()?;
             Box::new(service)
         }
-        Subject::Toggle { start, stop } => Box::new(Toggle::new(start, stop, context.settle)),
+        Subject::Toggle { start, stop } => Box::new(Toggle::new(start, stop, context.pause())),
     })
 }
 
@@ -123,8 +158,8 @@ impl Found {
     pub fn of(subject: &Subject) -> Result<Self, CostError> {
         Ok(Self(match subject {
             Subject::Process { pid } => Before::Process(*pid),
-            Subject::Toggle { start, stop } => Before::Toggle(Toggle::new(start, stop, Duration::ZERO)),
-            Subject::Service { name } => Before::Toggle(Toggle::service(name, Duration::ZERO)?),
+            Subject::Toggle { start, stop } => Before::Toggle(Toggle::new(start, stop, Pause::none())),
+            Subject::Service { name } => Before::Toggle(Toggle::service(name, Pause::none())?),
             Subject::Nothing | Subject::Command { .. } | Subject::Interception { .. } => Before::Ours,
         }))
     }

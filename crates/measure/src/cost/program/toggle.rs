@@ -3,7 +3,6 @@
 use std::path::Path;
 use std::process::{Command, ExitStatus, Stdio};
 use std::sync::atomic::AtomicBool;
-use std::thread;
 use std::time::Duration;
 
 use netfathom_model::plan::CostLevel;
@@ -11,7 +10,9 @@ use netfathom_model::record::ProgramTrial;
 use netfathom_sys::clock::monotonic_ns;
 use netfathom_sys::process::{Process, SIGKILL, Waited};
 
+use super::family::{Starting, fresh_word};
 use super::output::Output;
+use super::pause::Pause;
 use super::{Ran, Switch};
 use crate::cost::error::{CostError, step};
 
@@ -25,7 +26,7 @@ const LONGEST: Duration = Duration::from_secs(180);
 pub struct Toggle {
     start: String,
     stop: String,
-    settle: Duration,
+    settle: Pause,
     /// Whether it was there before the run: then it is there after it.
     was_on: bool,
     is_on: bool,
@@ -34,7 +35,7 @@ pub struct Toggle {
 
 impl Toggle {
     /// Of two commands for the shell. It is taken for off, and left so.
-    pub fn new(start: &str, stop: &str, settle: Duration) -> Self {
+    pub fn new(start: &str, stop: &str, settle: Pause) -> Self {
         Self { start: start.into(), stop: stop.into(), settle, was_on: false, is_on: false, since_ns: 0 }
     }
 
@@ -42,7 +43,7 @@ impl Toggle {
     ///
     /// # Errors
     /// If its name is none, or cannot be asked for.
-    pub fn service(name: &str, settle: Duration) -> Result<Self, CostError> {
+    pub fn service(name: &str, settle: Pause) -> Result<Self, CostError> {
         let plain = |c: char| c.is_ascii_alphanumeric() || "-_.@:\\".contains(c);
         if name.is_empty() || name.starts_with('-') || !name.chars().all(plain) {
             return Err(CostError::Benchmark(format!("--service {name}: that is no name of a service")));
@@ -104,7 +105,10 @@ fn shell(command: &str) -> Result<(ExitStatus, String), CostError> {
     let mut shell = Command::new("sh");
     shell.args(["-c", command]).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
     let start = |source| CostError::Start { what: "the command", program: command.into(), source };
+    // Nobody else reaps what is no child of theirs while this is there.
+    let starting = Starting::now();
     let mut child = shell.spawn().map_err(start)?;
+    let _family = starting.family("the command", fresh_word(), child.id(), false);
     let output = Output::default();
     if let Some(error) = child.stderr.take() {
         // What it starts in the background may keep its standard error for ever: only its own end is waited for.
@@ -137,7 +141,7 @@ impl Switch for Toggle {
     fn on(&mut self, _: Option<&CostLevel>) -> Result<(), CostError> {
         self.begin()?;
         self.since_ns = monotonic_ns();
-        thread::sleep(self.settle);
+        self.settle.make();
         Ok(())
     }
 
