@@ -30,7 +30,7 @@ pub fn run(args: &CostArgs) -> Result<ExitCode> {
         return offline(args);
     }
     let Some(plan) = output::understood(plan(args)) else { return Ok(exit::USAGE.into()) };
-    if let Some(status) = guard::watch_over(|| restore(&plan))? {
+    if let Some(status) = guard::watch_over(|| restoring(&plan))? {
         return Ok(status);
     }
     let run = Run {
@@ -41,12 +41,15 @@ pub fn run(args: &CostArgs) -> Result<ExitCode> {
     run.make(|observer, stop| cost::run(&plan, observer, stop))
 }
 
-/// After a run that could not do so itself.
-fn restore(plan: &CostPlan) {
-    if let Err(error) = cost::program::restore(&plan.subject) {
-        output::complain(&error.into());
+/// What puts everything as it is now after a run that could not do so itself.
+fn restoring(plan: &CostPlan) -> impl FnOnce() + use<'_> {
+    let found = cost::program::Found::of(&plan.subject);
+    move || {
+        if let Err(error) = found.and_then(cost::program::Found::restore) {
+            output::complain(&error.into());
+        }
+        cost::guard::remove_what_is_left(Some(plan));
     }
-    cost::guard::remove_what_is_left(Some(plan));
 }
 
 fn kept(args: &CostArgs, seed: u64) -> Run<'_> {

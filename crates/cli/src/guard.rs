@@ -5,7 +5,7 @@ use std::process::{Command, ExitCode, ExitStatus};
 use std::thread;
 
 use anyhow::{Context, Result};
-use netfathom_measure::cost::guard::Ward;
+use netfathom_measure::cost::guard::{Ward, ended_cleanly};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
@@ -14,15 +14,17 @@ const WATCHED_BY: &str = "NETFATHOM_WATCHED_BY";
 /// The shell's status of a program that ended by a signal is this and its number.
 const BY_SIGNAL: u8 = 128;
 
-/// Runs this program once more and waits for it: its exit status. `None` in the one that is watched over. If that one
-/// is killed, what it started is ended, and `restore` undoes what it did to others.
+/// Runs this program once more and waits for it: its exit status. `None` in the one that is watched over. Unless
+/// that one ends cleanly, what it started is ended, and what `before` gave, asked before it began, undoes what it did to
+/// others.
 ///
 /// # Errors
 /// If the program cannot be started again.
-pub fn watch_over(restore: impl FnOnce()) -> Result<Option<ExitCode>> {
+pub fn watch_over<R: FnOnce()>(before: impl FnOnce() -> R) -> Result<Option<ExitCode>> {
     if std::env::var(WATCHED_BY).is_ok_and(|by| by == parent_id().to_string()) {
         return Ok(None);
     }
+    let restore = before();
     let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP]).context("cannot listen for signals")?;
     let own = std::env::current_exe().context("cannot find out which program this is")?;
     let mut again = Command::new(own);
@@ -36,10 +38,10 @@ pub fn watch_over(restore: impl FnOnce()) -> Result<Option<ExitCode>> {
         .spawn(move || signals.forever().for_each(pass_on))
         .context("cannot start a thread for signals")?;
     let status = ward.wait().context("cannot wait for netfathom")?;
-    handle.close();
-    if status.signal().is_some() {
+    if !ended_cleanly(status) {
         restore();
     }
+    handle.close();
     Ok(Some(exit_code(status)))
 }
 

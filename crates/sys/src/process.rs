@@ -9,10 +9,15 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 mod look;
+mod spent;
 mod terminal;
 
 pub use libc::{SIGCONT, SIGKILL, SIGSTOP, SIGTERM};
-pub use look::{ancestors, is_stopped, lives, peak_rss_bytes, run_times_of_threads};
+pub use look::{
+    Environment, ancestors, children_of_first_thread, environment, has_ended, is_our_fork, is_stopped, lives,
+    peak_rss_bytes, run_times_of_threads,
+};
+pub use spent::{forgets_children, spent_ns};
 pub use terminal::give_terminal;
 
 /// How often a wait looks whether it is to stop.
@@ -56,35 +61,7 @@ impl Process {
     /// # Errors
     /// What the kernel refused.
     pub fn wait(&self, limit: Duration, stop: &AtomicBool) -> io::Result<Waited> {
-        let deadline = Instant::now().checked_add(limit);
-        loop {
-            let left = deadline.map_or(LOOK, |at| at.saturating_duration_since(Instant::now()));
-            if self.poll(left.min(LOOK))? {
-                return Ok(Waited::Ended);
-            }
-            if stop.load(Relaxed) {
-                return Ok(Waited::Stopped);
-            }
-            if left.is_zero() {
-                return Ok(Waited::TimeUp);
-            }
-        }
-    }
-
-    /// Whether it has ended, after at most so long. A signal to this thread ends it early.
-    fn poll(&self, limit: Duration) -> io::Result<bool> {
-        let mut one = libc::pollfd { fd: self.descriptor.as_raw_fd(), events: libc::POLLIN, revents: 0 };
-        let time =
-            libc::timespec { tv_sec: limit.as_secs() as i64, tv_nsec: i64::from(limit.subsec_nanos()) };
-        // SAFETY: one pollfd and one time, both of which outlive the call; no signal mask.
-        let ready = unsafe { libc::ppoll(&raw mut one, 1, &raw const time, std::ptr::null()) };
-        match ready {
-            0.. => Ok(ready > 0),
-            _ => match io::Error::last_os_error() {
-                e if e.kind() == io::ErrorKind::Interrupted => Ok(false),
-                e => Err(e),
-            },
-        }
+        wait_for_one(std::slice::from_ref(self), limit, stop)
     }
 
     /// Sends it a signal, such as `libc::SIGKILL`.
@@ -99,6 +76,46 @@ impl Process {
             libc::syscall(libc::SYS_pidfd_send_signal, descriptor, signal, none, 0)
         };
         if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+    }
+}
+
+/// Waits until one of them ends, as [`Process::wait`] does for one.
+///
+/// # Errors
+/// What the kernel refused.
+pub fn wait_for_one(processes: &[Process], limit: Duration, stop: &AtomicBool) -> io::Result<Waited> {
+    let deadline = Instant::now().checked_add(limit);
+    loop {
+        let left = deadline.map_or(LOOK, |at| at.saturating_duration_since(Instant::now()));
+        if poll(processes, left.min(LOOK))? {
+            return Ok(Waited::Ended);
+        }
+        if stop.load(Relaxed) {
+            return Ok(Waited::Stopped);
+        }
+        if left.is_zero() {
+            return Ok(Waited::TimeUp);
+        }
+    }
+}
+
+/// Whether one has ended, after at most so long. A signal to this thread ends it early.
+fn poll(processes: &[Process], limit: Duration) -> io::Result<bool> {
+    let of = |process: &Process| libc::pollfd {
+        fd: process.descriptor.as_raw_fd(),
+        events: libc::POLLIN,
+        revents: 0,
+    };
+    let mut all: Vec<libc::pollfd> = processes.iter().map(of).collect();
+    let time = libc::timespec { tv_sec: limit.as_secs() as i64, tv_nsec: i64::from(limit.subsec_nanos()) };
+    // SAFETY: as many pollfds as are told and one time, all of which outlive the call; no signal mask.
+    let ready = unsafe { libc::ppoll(all.as_mut_ptr(), all.len() as u64, &raw const time, std::ptr::null()) };
+    match ready {
+        0.. => Ok(ready > 0),
+        _ => match io::Error::last_os_error() {
+            e if e.kind() == io::ErrorKind::Interrupted => Ok(false),
+            e => Err(e),
+        },
     }
 }
 
@@ -239,20 +256,47 @@ pub fn adopt_orphans(adopt: bool) -> io::Result<()> {
 /// # Errors
 /// If `/proc` cannot be read.
 pub fn descendants(pid: u32) -> io::Result<Vec<u32>> {
-    let mut of_parent: Vec<(u32, u32)> = Vec::new();
-    for entry in fs::read_dir("/proc")? {
-        let Some(child) = entry?.file_name().to_str().and_then(|name| name.parse().ok()) else { continue };
-        // Who ended in the meantime descends from nobody.
-        of_parent.extend(parent(child).map(|parent| (parent, child)));
+    Ok(Parents::now()?.descendants(pid))
+}
+
+/// Whose child each process is, at one look at `/proc`.
+#[derive(Clone, Debug)]
+pub struct Parents(Vec<(u32, u32)>);
+
+impl Parents {
+    /// Looks.
+    ///
+    /// # Errors
+    /// If `/proc` cannot be read.
+    pub fn now() -> io::Result<Self> {
+        let mut of_parent: Vec<(u32, u32)> = Vec::new();
+        for entry in fs::read_dir("/proc")? {
+            let Some(child) = entry?.file_name().to_str().and_then(|name| name.parse().ok()) else {
+                continue;
+            };
+            // Who ended in the meantime descends from nobody.
+            of_parent.extend(parent(child).map(|parent| (parent, child)));
+        }
+        Ok(Self(of_parent))
     }
-    let mut found = vec![pid];
-    let mut next = 0;
-    while next < found.len() {
-        let parent = found[next];
-        found.extend(of_parent.iter().filter(|(of, _)| *of == parent).map(|&(_, child)| child));
-        next += 1;
+
+    /// The children of one, zombies included.
+    pub fn children(&self, pid: u32) -> impl Iterator<Item = u32> + '_ {
+        self.0.iter().filter(move |(of, _)| *of == pid).map(|&(_, child)| child)
     }
-    Ok(found.split_off(1))
+
+    /// As [`descendants`].
+    #[must_use]
+    pub fn descendants(&self, pid: u32) -> Vec<u32> {
+        let mut found = vec![pid];
+        let mut next = 0;
+        while next < found.len() {
+            let parent = found[next];
+            found.extend(self.children(parent));
+            next += 1;
+        }
+        found.split_off(1)
+    }
 }
 
 /// The fourth word of `/proc/PID/stat`; the second is a name that may contain anything.

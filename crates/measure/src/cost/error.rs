@@ -43,6 +43,17 @@ pub enum CostError {
         /// How long it was waited for, in seconds.
         after: u64,
     },
+    /// A process became another user's.
+    #[error(
+        "{what} cannot be ended: process {pid} belongs to another user, whom it was set to; end it by hand (sudo kill {pid}), \
+         or run netfathom as root"
+    )]
+    Foreign {
+        /// Whose it is.
+        what: &'static str,
+        /// One of them.
+        pid: u32,
+    },
     /// The process to be stopped and continued cannot be.
     #[error("--pid {pid}: {why}")]
     Process {

@@ -1,10 +1,12 @@
-//! Two processes that look after each other, so that `kill -9` of either leaves nothing behind.
+//! Two processes that look after each other, so that no end of either leaves anything behind.
 //!
-//! One waits for the other, which does the work. It adopts what that leaves behind when it is killed, and ends it.
+//! One waits for the other, which does the work. It adopts what that leaves behind when it is killed or
+//! ends in haste, and ends it.
 //! If it is killed itself, the kernel asks the other one to end (SIGTERM).
 
 use std::env;
 use std::io;
+use std::ops::RangeInclusive;
 use std::process::{Child, Command, ExitStatus};
 use std::sync::Arc;
 use std::thread;
@@ -19,6 +21,8 @@ use super::workplace;
 /// What is killed is gone after this time, unless a device holds it.
 const LONGEST: Duration = Duration::from_secs(5);
 const LOOK: Duration = Duration::from_millis(5);
+/// The exit statuses of our commands: success, failure, wrong usage, a result that is VOID.
+const CLEAN: RangeInclusive<i32> = 0..=3;
 
 /// The process that does the work.
 pub struct Ward {
@@ -47,17 +51,24 @@ impl Ward {
         move |signal| drop(process.signal(signal))
     }
 
-    /// Waits for its end; if it was killed, what it left behind is ended.
+    /// Waits for its end; unless that was [clean](ended_cleanly), what it left behind is ended.
     ///
     /// # Errors
     /// If it cannot be waited for.
     pub fn wait(mut self) -> io::Result<ExitStatus> {
         let status = self.child.wait()?;
-        if status.code().is_none() {
+        if !ended_cleanly(status) {
             end_what_is_left();
         }
         Ok(status)
     }
+}
+
+/// Whether it came to an end that lets it put everything as it was. A signal does not, nor does a second Ctrl-C (130)
+/// or a panic (101).
+#[must_use]
+pub fn ended_cleanly(status: ExitStatus) -> bool {
+    status.code().is_some_and(|code| CLEAN.contains(&code))
 }
 
 /// Removes what the other one had on disks, in the directory of temporary files and where else its benchmarks are.
@@ -88,5 +99,21 @@ fn end_what_is_left() {
             let _ = process.signal(SIGCONT);
         }
         thread::sleep(LOOK);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_who_ends_as_a_command_does_has_put_everything_back() {
+        let status = |script: &str| Command::new("sh").args(["-c", script]).status().unwrap();
+        for code in 0..=3 {
+            assert!(ended_cleanly(status(&format!("exit {code}"))));
+        }
+        for hasty in ["exit 130", "exit 101", "kill -9 $$", "kill -1 $$"] {
+            assert!(!ended_cleanly(status(hasty)), "{hasty}");
+        }
     }
 }

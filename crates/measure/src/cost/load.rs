@@ -75,7 +75,7 @@ impl Load {
             None => Self::None,
             Some(CostLoad::Udp { frame_bytes }) => Self::Udp(Box::new(Udp::new(*frame_bytes)?)),
             Some(CostLoad::Command { command }) => {
-                Self::Command { command: command.clone(), context: context.clone(), running: None }
+                Self::Command { command: command.clone(), context: context.of_load(), running: None }
             }
         })
     }

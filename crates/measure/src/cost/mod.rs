@@ -32,6 +32,7 @@ pub mod workplace;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use netfathom_model::plan::CostPlan;
@@ -57,6 +58,8 @@ pub use workload::is_installed;
 
 pub use sequences::SequencesError;
 
+/// How often it is looked whether the user wants an end.
+const LOOK: Duration = Duration::from_millis(50);
 /// As many failures one after the other, and there is no use in going on.
 const MOST_FAILURES: usize = 4;
 
@@ -88,7 +91,13 @@ pub fn run(
         compared: Vec::new(),
         trials: 0,
     };
-    let measured = rig.measure(&mut workloads);
+    let (wish, over) = (Arc::clone(&context.stop), AtomicBool::new(false));
+    let measured = thread::scope(|scope| {
+        scope.spawn(|| pass_on(stop, &wish, &over));
+        let measured = rig.measure(&mut workloads);
+        over.store(true, Relaxed);
+        measured
+    });
     // A process that was stopped goes on, whatever happened.
     let restored = rig.stage.program.restore().map_err(MeasureError::from);
     if measured.is_err() && rig.trials > 0 {
@@ -96,6 +105,14 @@ pub fn run(
     }
     let progressed = rig.concluded();
     measured.and_then(|()| Ok(restored?)).map(|()| progressed)
+}
+
+/// Has those who may rest for long know that the user wants an end.
+fn pass_on(stop: &AtomicBool, wish: &AtomicBool, over: &AtomicBool) {
+    while !over.load(Relaxed) {
+        wish.fetch_or(stop.load(Relaxed), Relaxed);
+        thread::sleep(LOOK);
+    }
 }
 
 /// Base sequences that were taken elsewhere: the arithmetic alone.

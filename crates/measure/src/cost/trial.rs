@@ -80,6 +80,9 @@ impl Stage<'_> {
 
     fn run(&mut self, workload: &mut dyn Workload, condition: &Condition) -> Result<Run, CostError> {
         workload.prepare()?;
+        if condition.program {
+            self.program.begins()?;
+        }
         let from = self.load.moment()?;
         let before = Machine::now();
         let outcome = workload.run(condition, self.stop)?;

@@ -17,9 +17,64 @@ pub fn is_stopped(pid: u32) -> bool {
     state(pid).is_some_and(|state| matches!(state, 'T' | 't'))
 }
 
+/// Whether it only waits to be reaped.
+#[must_use]
+pub fn has_ended(pid: u32) -> bool {
+    state(pid) == Some('Z')
+}
+
 /// The letter of proc(5); `None` if there is no such process.
 fn state(pid: u32) -> Option<char> {
     after_name(pid)?.chars().next()
+}
+
+/// What is to be seen of a program's environment.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Environment {
+    /// It is another's, or the process has ended.
+    Unknown,
+    /// The program is just being replaced by another one: look again.
+    Replaced,
+    /// As it was when the program was started.
+    Known(Vec<u8>),
+}
+
+/// The environment that a program was started with.
+#[must_use]
+pub fn environment(pid: u32) -> Environment {
+    match fs::read(format!("/proc/{pid}/environ")) {
+        // Whose environment is empty has it at an address all the same.
+        Ok(text) if text.is_empty() && lives(pid) && environment_address(pid) == Some(0) => {
+            Environment::Replaced
+        }
+        Ok(text) => Environment::Known(text),
+        Err(_) => Environment::Unknown,
+    }
+}
+
+/// The word `env_end` of proc(5).
+fn environment_address(pid: u32) -> Option<u64> {
+    after_name(pid)?.split_ascii_whitespace().nth(48)?.parse().ok()
+}
+
+/// The children of this process's first thread, zombies included: those that it started itself, and all that are
+/// adopted, see [`adopt_orphans`](super::adopt_orphans).
+///
+/// # Errors
+/// If the kernel does not tell (CONFIG_PROC_CHILDREN).
+pub fn children_of_first_thread() -> io::Result<Vec<u32>> {
+    let own = std::process::id();
+    let text = fs::read_to_string(format!("/proc/{own}/task/{own}/children"))?;
+    Ok(text.split_ascii_whitespace().filter_map(|word| word.parse().ok()).collect())
+}
+
+/// Whether it was forked from a program and runs that still (PF_FORKNOEXEC), and that program is ours.
+#[must_use]
+pub fn is_our_fork(pid: u32) -> bool {
+    const FORKED_ONLY: u64 = 0x40;
+    let flags = after_name(pid).and_then(|stat| stat.split_ascii_whitespace().nth(6)?.parse::<u64>().ok());
+    let program = |pid: &str| fs::read_link(format!("/proc/{pid}/exe")).ok();
+    flags.is_some_and(|flags| flags & FORKED_ONLY != 0) && program("self") == program(&pid.to_string())
 }
 
 /// Its parent, itself, up to the first process of this PID namespace.
@@ -38,7 +93,7 @@ fn parent(pid: u32) -> Option<u32> {
 }
 
 /// `/proc/PID/stat` from the state on; the name before it may contain anything.
-fn after_name(pid: u32) -> Option<String> {
+pub(super) fn after_name(pid: u32) -> Option<String> {
     let text = fs::read(format!("/proc/{pid}/stat")).ok()?;
     let from = text.iter().rposition(|&byte| byte == b')')? + 2;
     Some(str::from_utf8(text.get(from..)?).ok()?.to_owned())

@@ -4,7 +4,7 @@ use std::fs;
 use std::process::{Child, Command};
 
 use super::{Beside, Short, lives, state};
-use crate::child::{end, run, shell, start, until};
+use crate::child::{end, run, shell, signal, start, until};
 
 /// Who is killed.
 #[derive(Clone, Copy, PartialEq)]
@@ -90,6 +90,39 @@ fn a_process_goes_on_if_the_worker_is_killed() {
 #[test]
 fn a_process_goes_on_if_the_guard_is_killed() {
     a_stopped_process_goes_on(Whom::Guard);
+}
+
+#[test]
+fn nothing_stays_after_a_second_ctrl_c() {
+    let short = Short::new();
+    let (pids, tmp) = (short.file("pids"), short.file("tmp"));
+    fs::create_dir(&tmp).unwrap();
+    // The first one makes the run wait for a program that takes its time.
+    let stubborn =
+        format!("trap '' TERM; setsid sleep 1000 & echo $! >>{pids}; echo $$ >>{pids}; wait; sleep 1000");
+    let mut command = short.quickly("tar");
+    command.args([
+        "--entries",
+        "200",
+        "--grace",
+        "60s",
+        "--benchmark",
+        super::CHEAP,
+        "--",
+        "sh",
+        "-c",
+        &stubborn,
+    ]);
+    let guard = start(command.env("TMPDIR", &tmp));
+    until("the program", || (short.lines("pids").len() == 2).then_some(()));
+    signal("INT", &guard);
+    // Later than what is one wish with the first.
+    std::thread::sleep(std::time::Duration::from_millis(300));
+    signal("INT", &guard);
+    assert_eq!(end(guard).status, 130);
+    let left = short.lines("pids");
+    until("its processes to end", || (!left.iter().any(|pid| lives(pid))).then_some(()));
+    assert_eq!(fs::read_dir(&tmp).unwrap().count(), 0);
 }
 
 #[test]

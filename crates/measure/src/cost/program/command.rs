@@ -4,20 +4,21 @@
 //! it survives us, and one that ends by itself is noticed when it does.
 
 use std::process::{self, Stdio};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::sync::mpsc::{self, Receiver, Sender};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::sync::{Arc, OnceLock};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use netfathom_model::plan::{CostLevel, LEVEL_WORD, WhenEnded};
 use netfathom_model::record::ProgramTrial;
 use netfathom_sys::clock::monotonic_ns;
-use netfathom_sys::process::{Ended, Process, give_terminal, reap};
+use netfathom_sys::process::{Process, give_terminal};
 use netfathom_sys::{child, cpu};
 
-use super::family::{Family, fresh_word};
+use super::family::{Family, Starting, fresh_word};
 use super::output::Output;
+use super::pause::SLICE;
 use super::{Context, Ran, Switch};
 use crate::cost::error::{CostError, step};
 
@@ -25,8 +26,6 @@ use crate::cost::error::{CostError, step};
 const THROUGHOUT: f64 = 0.98;
 /// One that is started again and again without doing anything is not started more often.
 const LEAST_LIFE: Duration = Duration::from_millis(20);
-/// Longer than any trial.
-const FOR_EVER: Duration = Duration::from_secs(7 * 86_400);
 
 /// A program that is started for each trial and ended after it.
 pub struct Command {
@@ -40,13 +39,17 @@ struct Supervised {
     thread: JoinHandle<Result<Life, CostError>>,
     end: Arc<AtomicBool>,
     output: Output,
-    since_ns: u64,
+    family: Shared,
+    /// Since when what it uses counts, and what it had used until then, where that is known.
+    since: (u64, Option<u64>),
 }
+
+/// Its family, once it was started.
+type Shared = Arc<OnceLock<Family>>;
 
 /// What the supervisor saw.
 #[derive(Debug, Default)]
 struct Life {
-    cpu_ns: u64,
     peak_rss_bytes: Option<u64>,
     starts: u32,
     killed: bool,
@@ -73,6 +76,7 @@ impl Command {
             argv: self.argv.iter().map(|word| word.replace(LEVEL_WORD, text)).collect(),
             context: self.context.clone(),
             word: fresh_word(),
+            family: Shared::default(),
             end: Arc::new(AtomicBool::new(false)),
             output: Output::default(),
             life: Life::default(),
@@ -88,7 +92,7 @@ impl Command {
         let deadline = Instant::now() + self.context.settle;
         loop {
             let left = deadline.saturating_duration_since(Instant::now());
-            match events.recv_timeout(left) {
+            match events.recv_timeout(left.min(SLICE)) {
                 Ok(Event::Ended { status, alone }) if alone && !self.may_end(status) => {
                     let remedy = if status.success() {
                         "; give a program that goes on, --again to have it started again whenever it ends, or --job if \
@@ -105,6 +109,8 @@ impl Command {
                     });
                 }
                 Ok(_) => {}
+                Err(RecvTimeoutError::Timeout)
+                    if Instant::now() < deadline && !self.context.stop.load(Relaxed) => {}
                 // The time is up, or the supervisor is gone with an error that is told at its end.
                 Err(_) => return Ok(()),
             }
@@ -116,10 +122,12 @@ impl Switch for Command {
     fn on(&mut self, level: Option<&CostLevel>) -> Result<(), CostError> {
         let supervisor = self.supervisor(level);
         let (end, output) = (Arc::clone(&supervisor.end), supervisor.output.clone());
+        let family = Arc::clone(&supervisor.family);
         let (tell, events) = mpsc::channel();
         let spawned = thread::Builder::new().name("program".into()).spawn(move || supervisor.run(&tell));
         let thread = spawned.map_err(step("start a thread for the program"))?;
-        let supervised = Supervised { thread, end, output, since_ns: monotonic_ns() };
+        let since = (monotonic_ns(), Some(0));
+        let supervised = Supervised { thread, end, output, family, since };
         if events.recv().is_err() {
             // It could not be started: the thread's own result says why.
             supervised.finish()?;
@@ -133,11 +141,21 @@ impl Switch for Command {
         Ok(())
     }
 
+    fn begins(&mut self) -> Result<(), CostError> {
+        if let Some(supervised) = &mut self.supervised {
+            let spent_ns = supervised.spent_ns();
+            supervised.since = (monotonic_ns(), spent_ns);
+        }
+        Ok(())
+    }
+
     fn off(&mut self, during: (u64, u64)) -> Result<Ran, CostError> {
         let Some(supervised) = self.supervised.take() else {
             return Err(CostError::Benchmark("the program under test is not there".into()));
         };
-        let (output, since_ns) = (supervised.output.clone(), supervised.since_ns);
+        let (output, (from_ns, before)) = (supervised.output.clone(), supervised.since);
+        // Before anything is ended: what that takes is none of its cost.
+        let (to_ns, spent_ns) = (monotonic_ns(), supervised.spent_ns());
         let life = supervised.finish()?;
         let present = present(&life.times, during);
         let fine =
@@ -147,8 +165,9 @@ impl Switch for Command {
             format!("{} was there for {:.0} % of the benchmark only{how}", self.what, 100.0 * present)
         });
         let used = ProgramTrial {
-            wall_ns: life.times.last().map_or(0, |&(_, to_ns)| to_ns.saturating_sub(since_ns)),
-            cpu_ns: Some(life.cpu_ns),
+            wall_ns: to_ns - from_ns,
+            // Less than before: somebody took what was spent with him.
+            cpu_ns: before.zip(spent_ns).and_then(|(before, after)| after.checked_sub(before)),
             peak_rss_bytes: life.peak_rss_bytes,
             present,
             starts: life.starts,
@@ -170,6 +189,10 @@ impl Drop for Command {
 }
 
 impl Supervised {
+    fn spent_ns(&self) -> Option<u64> {
+        self.family.get()?.spent_ns()
+    }
+
     fn finish(self) -> Result<Life, CostError> {
         self.end.store(true, Relaxed);
         self.thread.join().unwrap_or_else(|_| {
@@ -200,6 +223,7 @@ struct Supervisor {
     argv: Vec<String>,
     context: Context,
     word: String,
+    family: Shared,
     end: Arc<AtomicBool>,
     output: Output,
     life: Life,
@@ -241,10 +265,20 @@ impl Supervisor {
             command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
         }
         child::end_with_this_thread(&mut command);
+        let starting = Starting::now();
         let spawned = command.spawn();
         // Our copies of its end would keep the terminal open.
         drop(command);
         let mut root = spawned.map_err(|source| CostError::Start { what: self.what, program, source })?;
+        match self.family.get() {
+            Some(family) => starting.again(family, root.id()),
+            None => drop(self.family.set(starting.family(
+                self.what,
+                self.word.clone(),
+                root.id(),
+                self.context.strangers,
+            ))),
+        }
         self.life.starts += 1;
         let thread = step("start a thread that reads what the program writes");
         if let Some(error) = root.stderr.take() {
@@ -263,12 +297,13 @@ impl Supervisor {
         from_ns: u64,
         tell: &Sender<Event>,
     ) -> Result<Option<process::ExitStatus>, CostError> {
-        let family = Family { what: self.what, word: self.word.clone(), root: root.id() };
+        let shared = Arc::clone(&self.family);
+        let Some(family) = shared.get() else { return Ok(None) };
         let process = Process::open(root.id()).map_err(step("watch the program"))?;
-        process.wait(FOR_EVER, &self.end).map_err(step("wait for the program"))?;
+        family.await_one(&[process], &self.end)?;
         let by_itself = !self.end.load(Relaxed);
         if by_itself {
-            let ended = self.reaped(root)?;
+            let ended = family.reap(root)?;
             let left = !family.members()?.is_empty();
             // Nobody who has left listens.
             let _ = tell.send(Event::Ended { status: ended.status, alone: !left });
@@ -277,21 +312,29 @@ impl Supervisor {
                 self.life.ended = Some(ended.status);
                 return Ok(Some(ended.status));
             }
-            self.await_children(&family)?;
-            self.end_family(&family, from_ns)?;
+            self.await_children(family)?;
+            self.end_family(family, from_ns)?;
         } else {
             // Its memory is gone with it.
-            self.end_family(&family, from_ns)?;
-            self.reaped(root)?;
+            self.end_family(family, from_ns)?;
+            family.reap(root)?;
         }
         Ok(None)
     }
 
-    /// Until its children are gone too, or it is to end.
+    /// Until its children are gone too, or it is to end. A look at all processes takes time from the benchmark: so
+    /// there is one only when somebody who was there has ended.
     fn await_children(&mut self, family: &Family) -> Result<(), CostError> {
-        const LOOK: Duration = Duration::from_millis(50);
-        while !self.end.load(Relaxed) && !family.members()?.is_empty() {
-            thread::sleep(LOOK);
+        while !self.end.load(Relaxed) {
+            let members = family.members()?;
+            if members.is_empty() {
+                break;
+            }
+            // Who has ended in the meantime is not there at the next look.
+            let there: Vec<Process> = members.into_iter().filter_map(|pid| Process::open(pid).ok()).collect();
+            if !there.is_empty() {
+                family.await_one(&there, &self.end)?;
+            }
         }
         Ok(())
     }
@@ -299,16 +342,8 @@ impl Supervisor {
     fn end_family(&mut self, family: &Family, from_ns: u64) -> Result<(), CostError> {
         self.life.peak_rss_bytes = self.life.peak_rss_bytes.max(family.peak_rss_bytes());
         self.life.times.push((from_ns, monotonic_ns()));
-        let ended = family.end(self.context.grace)?;
-        self.life.killed |= ended.killed;
-        self.life.cpu_ns += ended.orphans_ns;
+        self.life.killed |= family.end(self.context.grace)?;
         Ok(())
-    }
-
-    fn reaped(&mut self, root: process::Child) -> Result<Ended, CostError> {
-        let ended = reap(root).map_err(step("wait for the program"))?;
-        self.life.cpu_ns += ended.usage.user_ns + ended.usage.system_ns;
-        Ok(ended)
     }
 }
 

@@ -2,11 +2,14 @@
 
 mod command;
 mod family;
+mod kin;
 mod output;
+mod pause;
 mod process;
 mod toggle;
 
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use netfathom_model::plan::{CostLevel, CostPlan, Subject, WhenEnded};
@@ -14,10 +17,11 @@ use netfathom_model::record::ProgramTrial;
 use netfathom_sys::netns::Namespace;
 
 pub use command::Command;
-pub use family::{Family, fresh_word};
+pub use family::{Family, Starting, fresh_word};
 pub use output::Output;
 
 use super::error::CostError;
+use pause::Pause;
 use process::Stopped;
 use toggle::Toggle;
 
@@ -36,6 +40,10 @@ pub struct Context {
     pub when_ended: WhenEnded,
     /// Whether it gets a terminal.
     pub terminal: bool,
+    /// Whether those belong to it of whom nobody knows who started them.
+    pub strangers: bool,
+    /// The user wants an end: nothing is waited for any more.
+    pub stop: Arc<AtomicBool>,
 }
 
 /// What came of a program in one trial.
@@ -55,6 +63,14 @@ pub trait Switch {
     /// If it does not come, or is gone at once.
     fn on(&mut self, level: Option<&CostLevel>) -> Result<(), CostError>;
 
+    /// The benchmark begins: what it uses counts from now on.
+    ///
+    /// # Errors
+    /// If it cannot be looked at.
+    fn begins(&mut self) -> Result<(), CostError> {
+        Ok(())
+    }
+
     /// Has it gone. Of a time, CLOCK_MONOTONIC from and to, it says how much of it the program was there.
     ///
     /// # Errors
@@ -71,6 +87,23 @@ pub trait Switch {
 }
 
 impl Context {
+    /// What a program gets to start up.
+    fn pause(&self) -> Pause {
+        Pause { length: self.settle, stop: Arc::clone(&self.stop) }
+    }
+
+    /// That of a load: it is not the program under test, of which the user said how it is to be run.
+    #[must_use]
+    pub fn of_load(&self) -> Self {
+        Self {
+            cpus: Vec::new(),
+            when_ended: WhenEnded::Trouble,
+            terminal: false,
+            strangers: false,
+            ..self.clone()
+        }
+    }
+
     /// That of a plan.
     #[must_use]
     pub fn of(plan: &CostPlan, namespace: Option<Arc<Namespace>>) -> Self {
@@ -81,6 +114,8 @@ impl Context {
             grace: Duration::from_nanos(plan.grace_ns),
             when_ended: plan.when_ended,
             terminal: plan.terminal,
+            strangers: true,
+            stop: Arc::default(),
         }
     }
 }
@@ -93,27 +128,52 @@ pub fn of(plan: &CostPlan, context: &Context) -> Result<Box<dyn Switch>, CostErr
     Ok(match &plan.subject {
         Subject::Nothing | Subject::Interception { .. } => Box::new(Nothing),
         Subject::Command { argv } => Box::new(Command::new("COMMAND", argv.clone(), context.clone())),
-        Subject::Process { pid } => Box::new(Stopped::new(*pid, context.settle)?),
+        Subject::Process { pid } => Box::new(Stopped::new(*pid, context.pause())?),
         Subject::Service { name } => {
-            let mut service = Toggle::service(name, context.settle)?;
+            let mut service = Toggle::service(name, context.pause())?;
             service.clear()?;
             Box::new(service)
         }
-        Subject::Toggle { start, stop } => Box::new(Toggle::new(start, stop, context.settle)),
+        Subject::Toggle { start, stop } => Box::new(Toggle::new(start, stop, context.pause())),
     })
 }
 
-/// Puts everything as it was after a run that could not do so itself.
-///
-/// # Errors
-/// If that cannot be done.
-pub fn restore(subject: &Subject) -> Result<(), CostError> {
-    match subject {
-        Subject::Process { pid } => process::go_on(*pid),
-        Subject::Toggle { start, stop } => Toggle::new(start, stop, Duration::ZERO).end(),
-        // Whether it was there is not known any more; one that was stopped for good would be missed.
-        Subject::Service { name } => Toggle::service(name, Duration::ZERO)?.begin(),
-        Subject::Nothing | Subject::Command { .. } | Subject::Interception { .. } => Ok(()),
+/// How the program was found before a run, for who puts it back if the run cannot.
+pub struct Found(Before);
+
+enum Before {
+    /// It runs.
+    Process(u32),
+    /// It is there or not.
+    Toggle(Toggle),
+    /// It ends with the run.
+    Ours,
+}
+
+impl Found {
+    /// Looks, and changes nothing.
+    ///
+    /// # Errors
+    /// If a service cannot be asked for.
+    pub fn of(subject: &Subject) -> Result<Self, CostError> {
+        Ok(Self(match subject {
+            Subject::Process { pid } => Before::Process(*pid),
+            Subject::Toggle { start, stop } => Before::Toggle(Toggle::new(start, stop, Pause::none())),
+            Subject::Service { name } => Before::Toggle(Toggle::service(name, Pause::none())?),
+            Subject::Nothing | Subject::Command { .. } | Subject::Interception { .. } => Before::Ours,
+        }))
+    }
+
+    /// Puts it back, whatever it is now.
+    ///
+    /// # Errors
+    /// If that cannot be done.
+    pub fn restore(self) -> Result<(), CostError> {
+        match self.0 {
+            Before::Process(pid) => process::go_on(pid),
+            Before::Toggle(mut toggle) => toggle.put_back(),
+            Before::Ours => Ok(()),
+        }
     }
 }
 

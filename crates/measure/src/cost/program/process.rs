@@ -8,6 +8,8 @@ use netfathom_model::record::ProgramTrial;
 use netfathom_sys::clock::monotonic_ns;
 use netfathom_sys::process::{self, Process, SIGCONT, SIGSTOP};
 
+use super::family::spent_ns;
+use super::pause::Pause;
 use super::{Ran, Switch};
 use crate::cost::error::CostError;
 
@@ -18,9 +20,9 @@ const LOOK: Duration = Duration::from_millis(1);
 /// A process and its descendants.
 pub struct Stopped {
     pid: u32,
-    settle: Duration,
-    /// Processor time and moment of the last time it was continued.
-    since: Option<(u64, u64)>,
+    settle: Pause,
+    /// The moment at which the benchmark began, and the processor time that was spent until then, where it is known.
+    since: Option<(u64, Option<u64>)>,
 }
 
 impl Stopped {
@@ -29,7 +31,7 @@ impl Stopped {
     /// # Errors
     /// If there is no such process, it is not ours to stop, it is stopped already, or it is one of those that we
     /// depend on.
-    pub fn new(pid: u32, settle: Duration) -> Result<Self, CostError> {
+    pub fn new(pid: u32, settle: Pause) -> Result<Self, CostError> {
         let refuse = |why: &str| CostError::Process { pid, why: why.into() };
         if process::ancestors(std::process::id()).contains(&pid) {
             return Err(refuse("netfathom was started by it, and would be stopped with it: choose another"));
@@ -81,9 +83,8 @@ impl Stopped {
         Ok(())
     }
 
-    fn ran_ns(&self) -> Option<u64> {
-        let of = |pid| process::run_times_of_threads(pid).ok().map(|times| times.ran_ns);
-        self.family().ok()?.into_iter().map(of).sum()
+    fn spent_ns(&self) -> Option<u64> {
+        spent_ns(|| self.family().ok())
     }
 }
 
@@ -92,14 +93,19 @@ impl Stopped {
 /// # Errors
 /// If it is there no more, or another user's.
 pub fn go_on(pid: u32) -> Result<(), CostError> {
-    Stopped { pid, settle: Duration::ZERO, since: None }.signal(SIGCONT)
+    Stopped { pid, settle: Pause::none(), since: None }.signal(SIGCONT)
 }
 
 impl Switch for Stopped {
     fn on(&mut self, _: Option<&CostLevel>) -> Result<(), CostError> {
-        self.since = self.ran_ns().map(|ran| (ran, monotonic_ns()));
         self.signal(SIGCONT)?;
-        thread::sleep(self.settle);
+        self.settle.make();
+        self.begins()
+    }
+
+    fn begins(&mut self) -> Result<(), CostError> {
+        let spent_ns = self.spent_ns();
+        self.since = Some((monotonic_ns(), spent_ns));
         Ok(())
     }
 
@@ -107,12 +113,13 @@ impl Switch for Stopped {
         if !process::lives(self.pid) {
             return Err(CostError::Process { pid: self.pid, why: "it has ended during the run".into() });
         }
+        let (to_ns, spent_ns) = (monotonic_ns(), self.spent_ns());
         self.stop()?;
-        let now_ns = monotonic_ns();
-        // A descendant that has ended took its time with it.
-        let cpu_ns = self.since.zip(self.ran_ns()).and_then(|((before, _), after)| after.checked_sub(before));
+        let (from_ns, before) = self.since.take().unwrap_or((to_ns, None));
+        // A descendant that left its parent took its time with it.
+        let cpu_ns = before.zip(spent_ns).and_then(|(before, after)| after.checked_sub(before));
         let used = ProgramTrial {
-            wall_ns: self.since.map_or(0, |(_, since_ns)| now_ns - since_ns),
+            wall_ns: to_ns - from_ns,
             cpu_ns,
             peak_rss_bytes: process::peak_rss_bytes(self.pid),
             present: 1.0,

@@ -19,7 +19,7 @@ use super::intercept;
 use super::state::State;
 use super::{Outcome, Workload};
 use crate::cost::error::{CostError, step};
-use crate::cost::program::{Family, Output, fresh_word};
+use crate::cost::program::{Family, Output, Starting, fresh_word};
 use crate::cost::sequence::{Reached, Sequence};
 use crate::cost::watch::{Observed, Watch};
 
@@ -106,12 +106,13 @@ impl Started {
             emitted.attach(&mut command);
         }
         let start = |watch: &mut Watch| ChildCounters::around(|| watch.start(&mut command, armed));
+        let starting = Starting::now();
         let (mut child, counters) = self.start_there(at, start)?;
+        let family = starting.family("the benchmark", word, child.id(), false);
         let output = Output::default();
         if let Some(error) = child.stderr.take() {
             output.read(error).map_err(step("start a thread that reads what the benchmark writes"))?;
         }
-        let family = Family { what: "the benchmark", word, root: child.id() };
         let (waited, came) = self.await_end(at, &child, stop)?;
         // Who is left is no part of it any more; who was not done has to be ended.
         family.end(if waited == Waited::Ended { GRACE } else { Duration::ZERO })?;

@@ -17,6 +17,8 @@ fn context() -> Context {
         grace: Duration::from_millis(300),
         when_ended: WhenEnded::Trouble,
         terminal: false,
+        strangers: true,
+        stop: Arc::default(),
     }
 }
 
@@ -29,6 +31,7 @@ fn there<T>(mut command: Command, look: impl FnOnce() -> T) -> (Ran, T) {
     let _alone = ALONE.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
     adopt_orphans(true).unwrap();
     command.on(None).unwrap();
+    command.begins().unwrap();
     let from_ns = monotonic_ns();
     let seen = look();
     (command.off((from_ns, monotonic_ns())).unwrap(), seen)
@@ -150,4 +153,41 @@ fn the_part_of_a_time_is_what_lies_within() {
     assert_eq!(present(&[(0, 10), (12, 30)], (5, 15)), 0.8);
     assert_eq!(present(&[(0, 10)], (10, 20)), 0.0);
     assert_eq!(present(&[(0, 100)], (5, 5)), 1.0);
+}
+
+#[test]
+fn a_daemon_without_an_environment_is_found_and_ended() {
+    let (_dir, path) = pid_file();
+    let script = format!("env -i setsid sh -c 'echo $$ >{}; exec sleep 100' & sleep 0.1", path.display());
+    let (ran, daemon) = there(shell(&script, context()), || pid_in(&path));
+    assert!(ran.trouble.is_none() && (ran.used.present - 1.0).abs() < 1e-9, "{ran:?}");
+    assert!(!lives(daemon));
+}
+
+#[test]
+fn orphans_that_end_are_reaped_and_counted() {
+    // Each orphan spends most of what the program does.
+    let busy = "i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done";
+    let script = format!("while :; do (sh -c '{busy}' & ); sleep 0.1; done");
+    let zombies = || {
+        let children = netfathom_sys::process::children_of_first_thread().unwrap();
+        children.into_iter().filter(|&pid| netfathom_sys::process::has_ended(pid)).count()
+    };
+    let (ran, left) = there(shell(&script, context()), || {
+        thread::sleep(Duration::from_millis(2000));
+        zombies()
+    });
+    let cpu_ns = ran.used.cpu_ns.unwrap();
+    assert!(left < 8, "{left} zombies");
+    assert!(cpu_ns * 20 > ran.used.wall_ns, "{:?}", ran.used);
+}
+
+#[test]
+fn a_share_is_of_the_time_of_the_benchmark() {
+    // It is busy before that begins, and asks for time when it is to end.
+    let busy = "i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done";
+    let script = format!("trap '{busy}; exit' TERM; {busy}; while :; do sleep 0.01; done");
+    let context = Context { settle: Duration::from_millis(1500), ..context() };
+    let (ran, ()) = there(shell(&script, context), || thread::sleep(Duration::from_millis(500)));
+    assert!(ran.used.wall_ns >= 500_000_000 && ran.used.wall_ns < 1_500_000_000, "{:?}", ran.used);
 }

@@ -1,0 +1,146 @@
+//! Which of the processes that descend from us belong to whom.
+//!
+//! This process adopts orphans, so who leaves its parent becomes our child. A word in the environment, which
+//! children inherit, tells whose it is; who has cleared its environment belongs to the program under test.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+use std::{io, thread};
+
+use netfathom_sys::process::{self, Environment, Parents};
+
+/// The variable of the environment whose value tells families apart.
+pub const WORD: &str = "NETFATHOM_FAMILY";
+/// How often it is looked at a program that is just being replaced, and how long between.
+const LOOKS: usize = 100;
+const BETWEEN: Duration = Duration::from_millis(1);
+
+/// All families that are there.
+static KNOWN: Mutex<Vec<Kin>> = Mutex::new(Vec::new());
+
+/// A family that is there.
+#[derive(Debug)]
+pub struct Kin {
+    /// The value of [`WORD`].
+    pub word: String,
+    /// The first of them, until it is reaped: by who started it.
+    pub root: Option<u32>,
+    /// Processor time of those that were reaped, in nanoseconds.
+    pub reaped_ns: u64,
+    /// Whether who is in no other family belongs to it.
+    strangers: bool,
+    /// Who was there before it.
+    before: Vec<u32>,
+    /// Who was found to belong to it. Who has ended does not tell any more.
+    seen: Vec<u32>,
+}
+
+/// All families, while nobody else starts or reaps.
+pub struct Known(MutexGuard<'static, Vec<Kin>>);
+
+impl Kin {
+    /// A new one.
+    pub fn new(word: String, root: u32, strangers: bool, before: Vec<u32>) -> Self {
+        Self { word, root: Some(root), reaped_ns: 0, strangers, before, seen: Vec::new() }
+    }
+}
+
+impl Known {
+    /// Waits until nobody else starts or reaps.
+    pub fn now() -> Self {
+        Self(KNOWN.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// One more.
+    pub fn add(&mut self, kin: Kin) {
+        self.0.push(kin);
+    }
+
+    /// One less.
+    pub fn remove(&mut self, word: &str) {
+        self.0.retain(|kin| kin.word != word);
+    }
+
+    /// That of a word, if it is there.
+    pub fn of(&mut self, word: &str) -> Option<&mut Kin> {
+        self.0.iter_mut().find(|kin| kin.word == word)
+    }
+
+    /// All of a family, the root first, zombies included.
+    ///
+    /// # Errors
+    /// If `/proc` cannot be read.
+    pub fn members(&mut self, word: &str) -> io::Result<Vec<u32>> {
+        let root = self.of(word).and_then(|kin| kin.root);
+        let mut heads: Vec<u32> = root.into_iter().collect();
+        // A kernel that does not tell them apart leaves the word.
+        let adopted = process::children_of_first_thread().unwrap_or_default();
+        let parents = Parents::now()?;
+        for child in parents.children(std::process::id()) {
+            if self.0.iter().all(|kin| kin.root != Some(child)) && self.owns(word, child, &adopted) {
+                heads.push(child);
+            }
+        }
+        let mut members = Vec::new();
+        for head in heads {
+            members.push(head);
+            members.extend(parents.descendants(head));
+        }
+        if let Some(kin) = self.of(word) {
+            let new: Vec<u32> = members.iter().copied().filter(|pid| !kin.seen.contains(pid)).collect();
+            kin.seen.extend(new);
+            kin.seen.retain(|pid| members.contains(pid));
+        }
+        Ok(members)
+    }
+
+    fn owns(&self, word: &str, child: u32, adopted: &[u32]) -> bool {
+        let named = named(child);
+        if let Some(kin) = named.as_deref().and_then(|named| self.0.iter().find(|kin| kin.word == named)) {
+            return kin.word == word;
+        }
+        if let Some(kin) = self.0.iter().find(|kin| kin.seen.contains(&child)) {
+            return kin.word == word;
+        }
+        // One of an own word belongs to somebody who has not told it yet, or is over.
+        named.is_none() && adopted.contains(&child) && !process::is_our_fork(child) && {
+            let stranger = |kin: &Kin| kin.word == word && kin.strangers && !kin.before.contains(&child);
+            self.0.iter().any(stranger)
+        }
+    }
+
+    /// Reaps orphans that have ended. What they spent is their family's; that of those whose family is not known any
+    /// more is the program's.
+    pub fn reap_orphans(&mut self) {
+        for child in process::children_of_first_thread().unwrap_or_default() {
+            if self.0.iter().any(|kin| kin.root == Some(child)) || !process::has_ended(child) {
+                continue;
+            }
+            let Ok(Some(ended)) = process::reap_orphan(child) else { continue };
+            let owner = self.0.iter().position(|kin| kin.seen.contains(&child));
+            let stranger = || self.0.iter().position(|kin| kin.strangers && !kin.before.contains(&child));
+            if let Some(at) = owner.or_else(stranger) {
+                self.0[at].reaped_ns += ended.usage.user_ns + ended.usage.system_ns;
+                self.0[at].seen.retain(|&pid| pid != child);
+            }
+        }
+    }
+}
+
+/// The word in a process's environment.
+fn named(pid: u32) -> Option<String> {
+    for _ in 0..LOOKS {
+        match process::environment(pid) {
+            Environment::Replaced => thread::sleep(BETWEEN),
+            Environment::Unknown => return None,
+            Environment::Known(text) => {
+                let value = |entry: &[u8]| {
+                    let text = str::from_utf8(entry).ok()?;
+                    Some(text.strip_prefix(WORD)?.strip_prefix('=')?.to_owned())
+                };
+                return text.split(|&byte| byte == 0).find_map(value);
+            }
+        }
+    }
+    None
+}

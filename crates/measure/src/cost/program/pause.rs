@@ -1,0 +1,53 @@
+//! What a program gets to start up: a time that ends early if the user wants an end.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// How soon a wish to end is heard.
+pub const SLICE: Duration = Duration::from_millis(50);
+
+/// A time to wait.
+#[derive(Clone, Debug)]
+pub struct Pause {
+    /// How long.
+    pub length: Duration,
+    /// Set if the user wants an end.
+    pub stop: Arc<AtomicBool>,
+}
+
+impl Pause {
+    /// None at all.
+    pub fn none() -> Self {
+        Self { length: Duration::ZERO, stop: Arc::default() }
+    }
+
+    /// Waits.
+    pub fn make(&self) {
+        let deadline = Instant::now() + self.length;
+        let left = || deadline.saturating_duration_since(Instant::now());
+        while !left().is_zero() && !self.stop.load(Relaxed) {
+            thread::sleep(left().min(SLICE));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pause_is_over_when_the_user_wants_an_end() {
+        let pause = Pause { length: Duration::from_secs(3600), stop: Arc::default() };
+        thread::scope(|scope| {
+            let pausing = scope.spawn(|| pause.make());
+            thread::sleep(SLICE);
+            assert!(!pausing.is_finished());
+            pause.stop.store(true, Relaxed);
+        });
+        let began = Instant::now();
+        Pause { length: SLICE, stop: Arc::default() }.make();
+        assert!(began.elapsed() >= SLICE);
+    }
+}
