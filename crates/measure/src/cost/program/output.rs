@@ -2,12 +2,19 @@
 
 use std::collections::VecDeque;
 use std::io::{self, Read};
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{
+    AtomicU64, AtomicUsize,
+    Ordering::{Acquire, Relaxed, Release},
+};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
+use std::time::{Duration, Instant};
 
 /// The last of it, that an error message can quote.
 const KEPT_BYTES: usize = 2000;
+/// Whom a child keeps open that lives on is not waited for longer.
+const LONGEST: Duration = Duration::from_millis(200);
+const LOOK: Duration = Duration::from_millis(1);
 const BUFFER_BYTES: usize = 64 << 10;
 
 /// The end of what a program wrote, and how much it was.
@@ -15,6 +22,8 @@ const BUFFER_BYTES: usize = 64 << 10;
 pub struct Output {
     tail: Arc<Mutex<VecDeque<u8>>>,
     bytes: Arc<AtomicU64>,
+    /// Readers that have not come to the end.
+    reading: Arc<AtomicUsize>,
 }
 
 impl Output {
@@ -23,7 +32,8 @@ impl Output {
     /// # Errors
     /// If there is no thread left for it.
     pub fn read(&self, mut from: impl Read + Send + 'static) -> io::Result<()> {
-        let Self { tail, bytes } = self.clone();
+        let Self { tail, bytes, reading } = self.clone();
+        reading.fetch_add(1, Relaxed);
         let read = move || {
             let mut buffer = vec![0; BUFFER_BYTES];
             // A terminal whose program is gone gives an error (EIO).
@@ -34,6 +44,7 @@ impl Output {
                 let beyond = tail.len().saturating_sub(KEPT_BYTES);
                 tail.drain(..beyond);
             }
+            reading.fetch_sub(1, Release);
         };
         thread::Builder::new().name("output".into()).spawn(read).map(|_| ())
     }
@@ -43,8 +54,13 @@ impl Output {
         self.bytes.load(Relaxed)
     }
 
-    /// Its last line that says something, as a part of a sentence; empty if there is none.
+    /// Its last line that says something, as a part of a sentence; empty if there is none. Who has just ended may
+    /// have written what is not read yet.
     pub fn said(&self) -> String {
+        let began = Instant::now();
+        while self.reading.load(Acquire) > 0 && began.elapsed() < LONGEST {
+            thread::sleep(LOOK);
+        }
         let tail = self.tail.lock().unwrap_or_else(PoisonError::into_inner);
         let text: Vec<u8> = tail.iter().copied().collect();
         let text = String::from_utf8_lossy(&text);
@@ -55,8 +71,6 @@ impl Output {
 
 #[cfg(test)]
 mod tests {
-    use std::time::{Duration, Instant};
-
     use super::*;
 
     #[test]

@@ -5,7 +5,7 @@ use netfathom_stats as stats;
 
 use super::named;
 use super::plans::{Burner, NOTHINGS};
-use super::tables::{Recovered, findings, points};
+use super::tables::{Recovered, SWITCHING, findings, points};
 use crate::reproduce::claim::{below, written};
 
 /// Of the runs with nothing, so many may be false alarms.
@@ -50,7 +50,11 @@ fn points_of(estimate: Estimate) -> String {
 fn recovered(runs: &[ReproducedRun], burner: Burner) -> Claim {
     let recovered = named(runs, burner.name()).first().and_then(|result| Recovered::of(result));
     Claim {
-        says: format!("{}: what it takes is found", burner.name()),
+        says: format!(
+            "{}: what it takes is found, with up to {:.0} points more that are in nobody's processor time",
+            burner.name(),
+            100.0 * SWITCHING
+        ),
         there: recovered
             .map_or("unknown".into(), |r| format!("it took {} of the processor", points_of(r.known))),
         here: recovered.map_or("unknown".into(), |r| format!("the benchmark lacked {}", points_of(r.found))),
@@ -67,8 +71,11 @@ fn next_to_nothing(runs: &[ReproducedRun]) -> Claim {
     let ratio = found.map(|c| stats::Estimate { value: c.ratio.value, half_width: c.ratio.half_width });
     let slowdown = found.map(|c| Estimate { value: c.ratio.value - 1.0, ..c.ratio });
     Claim {
-        says: format!("the observation points of a tar take less than {:.1} %", 100.0 * NEXT_TO_NOTHING),
-        there: "a tar that nobody observes".into(),
+        says: format!(
+            "the observation points of a tar with gzip take less than {:.1} %",
+            100.0 * NEXT_TO_NOTHING
+        ),
+        there: "a tar with gzip that nobody observes".into(),
         here: slowdown.map_or("unknown".into(), points_of),
         holds: below(ratio, 1.0 + NEXT_TO_NOTHING),
     }

@@ -79,13 +79,21 @@ pub fn nothing(ground: &Ground<'_>, number: u64) -> CostPlan {
         seed: ground.plan.seed.wrapping_add(number),
         // What it comes to is what is asked.
         precision: 1.0,
+        cpu: vec![last_processor()],
+        least_blocks: ground.trials(7, 12),
+        most_blocks: ground.trials(7, 12),
+        settle_ns: 50_000_000,
         ..light(ground, &["cpu", "calls"], 50_000_000)
     }
 }
 
+fn last_processor() -> usize {
+    cpu::allowed().ok().and_then(|all| all.last().copied()).unwrap_or(0)
+}
+
 /// On one processor with a burner: what that takes, the benchmark lacks.
 pub fn burnt(ground: &Ground<'_>, burner: Burner) -> CostPlan {
-    let processor = cpu::allowed().ok().and_then(|all| all.last().copied()).unwrap_or(0);
+    let processor = last_processor();
     let own =
         env::current_exe().map_or_else(|_| "netfathom".into(), |path| path.to_string_lossy().into_owned());
     let on = processor.to_string();
@@ -102,10 +110,15 @@ pub fn burnt(ground: &Ground<'_>, burner: Burner) -> CostPlan {
     }
 }
 
-/// What the observation points of a tar take.
+/// What the observation points of a tar take that compresses, as the paper's did: of an eighth of its tree.
 pub fn interception(ground: &Ground<'_>) -> CostPlan {
-    let kind =
-        BenchmarkKind::Tar { gzip: false, entries: 12_700, bytes: 187_000_000, cold: false, directory: None };
+    let kind = BenchmarkKind::Tar {
+        gzip: true,
+        entries: 12_700 / 8,
+        bytes: 187_000_000 / 8,
+        cold: false,
+        directory: None,
+    };
     CostPlan {
         subject: Subject::Interception { ways: vec![Interception::Tracepoints] },
         benchmarks: vec![Benchmark { name: "tar".into(), kind }],

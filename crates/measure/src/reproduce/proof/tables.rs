@@ -11,6 +11,10 @@ use super::plans::{Burner, INTERCEPTION, NOTHING};
 /// A share of a processor that is known to no more than this is not found.
 const WIDEST: f64 = 0.05;
 
+/// Timers, switching there and back, and what a cache has lost meanwhile are in nobody's processor time, and are taken
+/// all the same.
+pub const SWITCHING: f64 = 0.03;
+
 /// What a burner took: as the kernel counted it, and as it was inferred from what the benchmark lost.
 #[derive(Clone, Copy, Debug)]
 pub struct Recovered {
@@ -35,12 +39,12 @@ impl Recovered {
         Some(Self { known, found: Estimate { value: share(ratio.value), half_width } })
     }
 
-    /// Whether the one lies within the other, with what either is uncertain by; `None` where what was found is so
-    /// uncertain that almost anything would.
+    /// Whether the one is the other, with what either is uncertain by, and up to [`SWITCHING`] more; `None` where what
+    /// was found is so uncertain that almost anything would be.
     pub fn agrees(&self) -> Option<bool> {
-        let off = (self.found.value - self.known.value).abs();
+        let more = self.found.value - self.known.value;
         let wide = self.found.half_width.hypot(self.known.half_width);
-        (wide <= WIDEST).then_some(off <= wide)
+        (wide <= WIDEST).then_some((-wide..=SWITCHING + wide).contains(&more))
     }
 }
 
@@ -115,4 +119,23 @@ pub fn interception(runs: &[ReproducedRun]) -> BesideTable {
 /// See [`interception`].
 pub fn points(runs: &[ReproducedRun]) -> Option<&Comparison> {
     named(runs, INTERCEPTION).first()?.benchmarks.first()?.of_effect(Effect::Observation).next()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn agrees(known: f64, found: f64, half_width: f64) -> Option<bool> {
+        let of = |value, half_width| Estimate { value, half_width };
+        Recovered { known: of(known, 0.001), found: of(found, half_width) }.agrees()
+    }
+
+    #[test]
+    fn what_is_found_is_what_is_known_or_a_little_more() {
+        assert_eq!(agrees(0.25, 0.25, 0.01), Some(true));
+        assert_eq!(agrees(0.25, 0.27, 0.005), Some(true));
+        assert_eq!(agrees(0.25, 0.30, 0.005), Some(false));
+        assert_eq!(agrees(0.25, 0.23, 0.005), Some(false));
+        assert_eq!(agrees(0.25, 0.25, 0.2), None);
+    }
 }
