@@ -451,7 +451,7 @@ fn a_member_that_leaves_its_parents_stays_one() {
     let folder = Folder::new("leaves");
     folder.file("late");
     let trees = armed(&Watching { opens: vec!["late".into()], ..Watching::default() });
-    let script = "(setsid sh -c 'while [ ! -e go ]; do sleep 0.05; done; cat late' &) ; exit 0";
+    let script = "(setsid sh -c 'i=0; while [ ! -e go ] && [ $i -lt 2000 ]; do sleep 0.05; i=$((i+1)); done; cat late' &) ; exit 0";
     let child = start(&trees, shell(script).current_dir(&folder.0));
     reap(child).unwrap();
     trees.settle(Tree::Benchmark, Duration::from_millis(200)).unwrap();
