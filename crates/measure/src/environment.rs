@@ -48,6 +48,7 @@ pub fn read(threads: Vec<ThreadPlace>, devices: Vec<Device>) -> Environment {
     // The processor of the first thread; on most machines all have the same governor.
     let cpu = threads.first().map_or(0, |thread| thread.cpu);
     Environment {
+        host: line("/proc/sys/kernel/hostname"),
         realtime_ahead_ns: realtime_ahead_ns(),
         kernel: kernel(),
         cpu_model: cpu_model(&cpuinfo),

@@ -30,6 +30,9 @@ pub struct Device {
 /// The machine a record was taken on. What could not be read is missing, not guessed.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Environment {
+    /// The host's own name; `None` of records that do not tell.
+    #[serde(default)]
+    pub host: Option<String>,
     /// Kernel release and build.
     pub kernel: String,
     /// Processor model.

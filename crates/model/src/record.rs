@@ -56,7 +56,8 @@ pub use transfer::{
 /// a new field that old readers may ignore does not raise it.
 pub const SCHEMA_VERSION: u32 = 1;
 
-/// Everything one measurement produced.
+/// Everything one measurement produced. What a list of runs shows stands first, so that it is found without
+/// reading the rest.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Record {
     /// [`SCHEMA_VERSION`] of the build that wrote it.
@@ -69,12 +70,12 @@ pub struct Record {
     pub started_utc: String,
     /// Whether it is whole.
     pub state: State,
+    /// How far it can be trusted.
+    pub verdict: Verdict,
     /// Where it was taken.
     pub environment: Environment,
     /// What was measured: the plan and its result.
     pub measurement: Measurement,
-    /// How far it can be trusted.
-    pub verdict: Verdict,
     /// What was noticed, explained.
     pub findings: Vec<Finding>,
 }

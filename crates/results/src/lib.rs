@@ -2,6 +2,7 @@
 //! measured.
 
 pub mod export;
+pub mod quantity;
 pub mod render;
 mod schema;
 pub mod store;

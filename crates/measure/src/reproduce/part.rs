@@ -20,12 +20,20 @@ pub struct Part {
     pub name: &'static str,
     /// What is measured.
     pub work: Box<dyn Work>,
+    /// One of many of the same: a claim counts those that could tell nothing.
+    pub counted: bool,
 }
 
 impl Part {
     /// A measurement under a name.
     pub fn new(name: &'static str, work: impl Work + 'static) -> Self {
-        Self { name, work: Box::new(work) }
+        Self { name, work: Box::new(work), counted: false }
+    }
+
+    /// One of many of the same, of which a claim counts those that could tell nothing: by itself it makes nothing VOID.
+    #[must_use]
+    pub fn counted(self) -> Self {
+        Self { counted: true, ..self }
     }
 }
 

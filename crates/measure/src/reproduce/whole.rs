@@ -29,10 +29,13 @@ impl<'a> Whole<'a> {
 
     /// A part is finished, or ended early.
     pub fn add(&mut self, part: &Part, progressed: Progressed<Measurement>) {
-        let Progressed { environment, result, verdict, findings, .. } = progressed;
+        let Progressed { environment, result, mut verdict, findings, .. } = progressed;
         // The parts run on the same machine; the first one's threads and devices stand for all.
         self.environment.get_or_insert(environment);
         self.runs.push(ReproducedRun { name: part.name.into(), measurement: result });
+        if part.counted {
+            verdict.reasons.iter_mut().for_each(|reason| reason.level = reason.level.min(Level::Degraded));
+        }
         self.verdicts.push((part.name, verdict));
         // Their remedies name options that this command has not.
         let command = self.runs.last().map_or("", |run| run.measurement.command());

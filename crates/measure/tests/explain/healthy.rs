@@ -51,5 +51,5 @@ fn what_is_over_at_once_cannot_be_told() {
     let short = Situation::over(Between::Loopback).with(|s| {
         (s.sends.time_ns, s.sends.buffers) = (None, 2);
     });
-    short.run().names(TooShort, TooShort);
+    short.shows(TooShort, TooShort);
 }

@@ -13,10 +13,8 @@ fn segments_that_are_lost() {
     }
     let wire = Wire { loss_per_million: 20_000, ..Wire::long(15_000_000) };
     let lossy = Situation::over(Between::Wire(wire.clone())).with(|s| s.sends.time_ns = Some(2_000_000_000));
-    let outcome = lossy.run();
-    outcome.names(Loss, Elsewhere);
-    let sound = lossy.with(|s| s.between = Between::Wire(Wire { loss_per_million: 0, ..wire })).run();
-    assert!(sound.rate() > 3.0 * outcome.rate(), "{} {}", sound.rate(), outcome.rate());
+    let outcome = lossy.shows(Loss, Elsewhere);
+    lossy.is_cured_by(|s| s.between = Between::Wire(Wire { loss_per_million: 0, ..wire }), 3.0, &outcome);
 }
 
 #[test]
@@ -25,7 +23,7 @@ fn segments_that_are_lost_on_a_short_path() {
         return;
     }
     let wire = Wire { loss_per_million: 20_000, ..Wire::long(500_000) };
-    Situation::over(Between::Wire(wire)).run().names(Loss, Elsewhere);
+    Situation::over(Between::Wire(wire)).shows(Loss, Elsewhere);
 }
 
 #[test]
@@ -34,8 +32,9 @@ fn a_queue_that_is_too_short() {
         return;
     }
     let wire = Wire { rate_bits_per_s: Some(50_000_000), queue_bytes: 60_000, ..Wire::long(50_000_000) };
-    let outcome = Situation::over(Between::Wire(wire)).with(|s| s.sends.time_ns = Some(4_000_000_000)).run();
-    outcome.names(Loss, Elsewhere);
+    let outcome = Situation::over(Between::Wire(wire))
+        .with(|s| s.sends.time_ns = Some(4_000_000_000))
+        .shows(Loss, Elsewhere);
     let told = outcome.told_there();
     assert!(told.remedy.contains("a queue that is too short"), "{told:#?}");
 }
@@ -49,7 +48,7 @@ fn a_path_that_is_full() {
         let wire = Wire { rate_bits_per_s: Some(20_000_000), queue_bytes, ..Wire::long(5_000_000) };
         let full =
             Situation::over(Between::Wire(wire)).with(|s| s.sends.congestion = Some(congestion.into()));
-        full.run().names(Path, Elsewhere);
+        full.shows(Path, Elsewhere);
     }
 }
 
@@ -59,7 +58,7 @@ fn a_pace_that_was_asked_for() {
         return;
     }
     let paced = Situation::after(1).with(|s| s.sends.pace_bits_per_s = Some(20_000_000));
-    paced.run().names(Pace, Elsewhere);
+    paced.shows(Pace, Elsewhere);
 }
 
 #[test]
@@ -67,5 +66,5 @@ fn a_pace_so_low_that_nothing_waits() {
     let paced = Situation::over(Between::Loopback).with(|s| {
         (s.sends.pace_bits_per_s, s.sends.time_ns) = (Some(2_000_000), Some(3_000_000_000));
     });
-    paced.run().names(Pace, Elsewhere);
+    paced.shows(Pace, Elsewhere);
 }

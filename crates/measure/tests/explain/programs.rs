@@ -27,7 +27,7 @@ fn a_program_that_takes_its_time_to_read() {
             (Box::new(drop), Box::new(takes))
         };
     });
-    slow.run().names(SlowReceiver, SlowReceiver);
+    slow.shows(SlowReceiver, SlowReceiver);
 }
 
 #[test]
@@ -47,5 +47,5 @@ fn a_program_that_takes_its_time_to_write() {
             (Box::new(feeds), Box::new(drop))
         };
     });
-    slow.run().names(SlowSender, Elsewhere);
+    slow.shows(SlowSender, Elsewhere);
 }

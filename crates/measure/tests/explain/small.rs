@@ -19,12 +19,10 @@ fn a_send_buffer_smaller_than_a_write() {
     let small = Situation::after(5).with(|s| {
         (s.sends.buffer_bytes, s.sends.socket_buffer_bytes) = (65_536, Some(4096));
     });
-    let outcome = small.run();
-    outcome.names(SendBuffer, Elsewhere);
+    let outcome = small.shows(SendBuffer, Elsewhere);
     let told = outcome.told_there();
     assert!(told.evidence.iter().any(|e| e.contains("smaller than a write")), "{told:#?}");
-    let large = small.with(|s| s.sends.socket_buffer_bytes = None).run();
-    assert!(large.rate() > 2.0 * outcome.rate(), "{} {}", large.rate(), outcome.rate());
+    small.is_cured_by(|s| s.sends.socket_buffer_bytes = None, 2.0, &outcome);
 }
 
 #[test]
@@ -36,10 +34,8 @@ fn a_send_buffer_smaller_than_what_the_path_holds() {
     let small = Situation::after(20).with(|s| {
         (s.sends.socket_buffer_bytes, s.sends.time_ns) = (Some(32_768), Some(3_000_000_000));
     });
-    let outcome = small.run();
-    outcome.names(SendBuffer, Elsewhere);
-    let large = small.with(|s| s.sends.socket_buffer_bytes = None).run();
-    assert!(large.rate() > 1.3 * outcome.rate(), "{} {}", large.rate(), outcome.rate());
+    let outcome = small.shows(SendBuffer, Elsewhere);
+    small.is_cured_by(|s| s.sends.socket_buffer_bytes = None, 1.3, &outcome);
 }
 
 #[test]
@@ -48,10 +44,8 @@ fn a_receive_buffer_smaller_than_what_the_path_holds() {
         return;
     }
     let small = Situation::after(10).with(|s| s.receives.socket_buffer_bytes = Some(16_384));
-    let outcome = small.run();
-    outcome.names(ReceiveWindow, ReceiveWindow);
-    let large = small.with(|s| s.receives.socket_buffer_bytes = None).run();
-    assert!(large.rate() > 3.0 * outcome.rate(), "{} {}", large.rate(), outcome.rate());
+    let outcome = small.shows(ReceiveWindow, ReceiveWindow);
+    small.is_cured_by(|s| s.receives.socket_buffer_bytes = None, 3.0, &outcome);
 }
 
 /// Reads, and has its kernel put off acknowledgements, as it does for a program that answers.
@@ -72,10 +66,8 @@ fn acknowledgements_that_are_put_off() {
         s.sends.socket_buffer_bytes = Some(1);
         s.foreign = Some(puts_off);
     });
-    let outcome = small.run();
-    outcome.names(DelayedAcknowledgement, DelayedAcknowledgement);
-    let large = small.with(|s| s.sends.socket_buffer_bytes = None).run();
-    assert!(large.rate() > 3.0 * outcome.rate(), "{} {}", large.rate(), outcome.rate());
+    let outcome = small.shows(DelayedAcknowledgement, DelayedAcknowledgement);
+    small.is_cured_by(|s| s.sends.socket_buffer_bytes = None, 3.0, &outcome);
 }
 
 /// A header, a body, and the next only when both have arrived.
@@ -112,9 +104,7 @@ fn small_pieces_that_wait_for_each_other() {
         (s.sends.made_up, s.sends.time_ns, s.receives.made_up) = (false, None, false);
         s.programs = converse;
     });
-    let outcome = small.run();
-    outcome.names(Nagle, Elsewhere);
-    let at_once = small.with(|s| s.sends.no_delay = true).run();
-    assert!(at_once.rate() > 1.1 * outcome.rate(), "{} {}", at_once.rate(), outcome.rate());
+    let outcome = small.shows(Nagle, Elsewhere);
+    small.is_cured_by(|s| s.sends.no_delay = true, 1.1, &outcome);
     assert_ne!(at_once.told_there().cause, Nagle);
 }

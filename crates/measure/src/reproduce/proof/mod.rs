@@ -29,8 +29,9 @@ pub static EXPERIMENTS: [Experiment; 1] = [Experiment {
 }];
 
 fn parts(ground: &Ground<'_>) -> Vec<Part> {
-    let mut parts: Vec<Part> =
-        (0..plans::NOTHINGS).map(|n| Part::new(plans::NOTHING, plans::nothing(ground, n))).collect();
+    let mut parts: Vec<Part> = (0..plans::NOTHINGS)
+        .map(|n| Part::new(plans::NOTHING, plans::nothing(ground, n)).counted())
+        .collect();
     parts.extend(plans::Burner::ALL.map(|burner| Part::new(burner.name(), plans::burnt(ground, burner))));
     parts.push(Part::new(plans::INTERCEPTION, plans::interception(ground)));
     parts

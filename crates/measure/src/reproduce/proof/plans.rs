@@ -77,11 +77,11 @@ pub fn nothing(ground: &Ground<'_>, number: u64) -> CostPlan {
     CostPlan {
         subject: Subject::Command { argv: ["sleep", "100000"].map(String::from).to_vec() },
         seed: ground.plan.seed.wrapping_add(number),
-        // What it comes to is what is asked.
-        precision: 1.0,
+        // Enough to find nothing; what it comes to is what is asked.
+        precision: 0.1,
         cpu: vec![last_processor()],
         least_blocks: ground.trials(7, 12),
-        most_blocks: ground.trials(7, 12),
+        most_blocks: ground.trials(35, 60),
         settle_ns: 50_000_000,
         ..light(ground, &["cpu", "calls"], 50_000_000)
     }
@@ -104,7 +104,7 @@ pub fn burnt(ground: &Ground<'_>, burner: Burner) -> CostPlan {
         cpu: vec![processor],
         program_cpu: vec![processor],
         least_blocks: ground.trials(6, 12),
-        most_blocks: ground.trials(12, 24),
+        most_blocks: ground.trials(36, 48),
         precision: 0.03,
         ..light(ground, &["cpu"], 300_000_000)
     }
