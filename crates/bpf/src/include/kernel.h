@@ -62,16 +62,6 @@ struct sock {
 	struct sock_common __sk_common;
 } relocated;
 
-struct upid {
-	int nr;
-	void *ns;
-} relocated;
-
-struct pid {
-	unsigned int level;
-	struct upid numbers[0];
-} relocated;
-
 struct percpu_counter {
 	__s64 count;
 } relocated;
@@ -110,9 +100,6 @@ struct task_struct {
 	int pid;
 	int tgid;
 	unsigned int __state; /* since 5.14 */
-	struct task_struct *group_leader;
-	struct task_struct *real_parent;
-	struct pid *thread_pid; /* since 5.0 */
 	struct signal_struct *signal;
 	struct mm_struct *mm;
 	struct sched_entity se;
@@ -130,10 +117,6 @@ struct task_struct {
 
 struct linux_binprm {
 	const char *filename;
-} relocated;
-
-struct bpf_iter__task {
-	struct task_struct *task;
 } relocated;
 
 struct net_device;

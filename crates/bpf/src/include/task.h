@@ -31,17 +31,4 @@ static __always_inline __u64 second_argument(struct pt_regs *registers)
 	return BPF_CORE_READ(registers, ARGUMENT_1);
 }
 
-/* In the PID namespace that is so many below the first one; 0 of a task that is not in it. */
-static __always_inline int number_at(struct task_struct *task, __u32 level)
-{
-	struct pid *pid = BPF_CORE_READ(task, thread_pid);
-	unsigned long at = bpf_core_field_offset(struct pid, numbers) + level * bpf_core_type_size(struct upid);
-	struct upid number = {};
-
-	if (level > BPF_CORE_READ(pid, level))
-		return 0;
-	bpf_probe_read_kernel(&number, sizeof(number), (void *)pid + at);
-	return number.nr;
-}
-
 #endif

@@ -3,16 +3,13 @@
 #ifndef NETFATHOM_TREE_ABI_H
 #define NETFATHOM_TREE_ABI_H
 
-/* The benchmark, which has marks, and the program under test. */
-#define TREES 2
-#define BENCHMARK 0
 /* Linux 6.18 has system calls up to 469; the last one also takes what is beyond. */
 #define NUMBERS 512
-/* Threads of both trees, until what they spent is summed. */
+/* Threads of the tree, until what they spent is summed. */
 #define MOST_MEMBERS 8192
 /* Names of files, and pairs of a system call and how often. */
 #define MOST_MARKS 64
-/* System calls of a tree whose order is kept. */
+/* System calls whose order is kept. */
 #define ORDER 65536
 #define RING_BYTES (1 << 20)
 /* The end of a path that an event carries; a name has at most 255 bytes. */
@@ -64,12 +61,9 @@ struct spent {
 };
 
 struct member {
-	__u64 tree;
 	__u64 exited;
 	/* When it began, to tell it from another at the same place. */
 	__u64 started_ns;
-	/* What it had spent before it was followed; what is known of it is not looked at. */
-	struct spent before;
 	/* What it had spent when it began to end. */
 	struct spent at_exit;
 	/* A path that could not be read when its call began. */
@@ -104,10 +98,7 @@ struct tree {
 /* Shared with user space by mmap. */
 struct shared {
 	struct pid_namespace namespace;
-	struct tree trees[TREES];
-	/* The process that `adopt` looks for, in user space's numbers, and into which tree. */
-	__u64 sought;
-	__u64 sought_for;
+	struct tree tree;
 	__u64 lost_events;
 	__u64 lost_members;
 	__u64 unread_paths;
@@ -125,7 +116,7 @@ struct call_key {
 	__u64 k;
 };
 
-/* System calls of one number of one tree, on one processor. */
+/* System calls of one number, on one processor. */
 struct call_sum {
 	__u64 count;
 	__u64 returned;

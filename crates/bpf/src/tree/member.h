@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* The threads of the trees, by their task: a number can be another's before its sums are taken. */
+/* The threads of the tree, by their task: a number can be another's before its sums are taken. */
 #ifndef NETFATHOM_TREE_MEMBER_H
 #define NETFATHOM_TREE_MEMBER_H
 
@@ -12,29 +12,17 @@ struct {
 	__type(value, struct member);
 } members SEC(".maps");
 
-/* Where members are made, one place for each that makes some: one may come in between another's lines. */
-enum maker {
-	AT_FORK,
-	AT_ADOPTION,
-	MAKERS,
-};
-
+/* Where a member is made: it is too large for a program's stack. */
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, MAKERS);
+	__uint(max_entries, 1);
 	__type(key, __u32);
 	__type(value, struct member);
-} blanks SEC(".maps");
+} blank SEC(".maps");
 
 static __always_inline struct member *member_of(__u64 task)
 {
 	return bpf_map_lookup_elem(&members, &task);
-}
-
-/* Of trees that are there only. */
-static __always_inline struct tree *tree_of(const struct member *member)
-{
-	return member->tree < TREES ? &shared.trees[member->tree] : 0;
 }
 
 static __always_inline void read_spent(struct task_struct *task, struct spent *spent)
@@ -65,27 +53,27 @@ static __always_inline void read_spent(struct task_struct *task, struct spent *s
 	}
 }
 
-#define add_since(field) __sync_fetch_and_add(&sum->field, now->field - before->field)
+#define add_to(field) __sync_fetch_and_add(&sum->field, now->field)
 
-static __always_inline void add(struct tree *tree, const struct spent *now, const struct spent *before)
+static __always_inline void add(const struct spent *now)
 {
-	struct spent *sum = &tree->spent;
+	struct spent *sum = &shared.tree.spent;
 
-	add_since(ran_ns);
-	add_since(waited_ns);
-	add_since(user_ns);
-	add_since(system_ns);
-	add_since(minor_faults);
-	add_since(major_faults);
-	add_since(voluntary_switches);
-	add_since(involuntary_switches);
-	add_since(read_bytes);
-	add_since(written_bytes);
-	add_since(blocked_ns);
-	__sync_fetch_and_add(&sum->waited_known, now->waited_known);
-	__sync_fetch_and_add(&sum->bytes_known, now->bytes_known);
-	__sync_fetch_and_add(&sum->blocked_known, now->blocked_known);
-	__sync_fetch_and_add(&tree->settled, 1);
+	add_to(ran_ns);
+	add_to(waited_ns);
+	add_to(user_ns);
+	add_to(system_ns);
+	add_to(minor_faults);
+	add_to(major_faults);
+	add_to(voluntary_switches);
+	add_to(involuntary_switches);
+	add_to(read_bytes);
+	add_to(written_bytes);
+	add_to(blocked_ns);
+	add_to(waited_known);
+	add_to(bytes_known);
+	add_to(blocked_known);
+	__sync_fetch_and_add(&shared.tree.settled, 1);
 }
 
 /* The most pages that a process that ends now had; 0 where its memory is gone already (before 6.16). */
@@ -116,20 +104,18 @@ static __always_inline __u64 started_ns(__u64 task)
 static __always_inline void clear_place(__u64 task)
 {
 	struct member *old = member_of(task);
-	struct tree *tree = old ? tree_of(old) : 0;
-	struct spent before, at_exit;
+	struct spent at_exit;
 	__u64 exited;
 
-	if (!tree)
+	if (!old)
 		return;
 	exited = old->exited;
-	before = old->before;
 	at_exit = old->at_exit;
 	/* Whoever takes it out is the one to sum it. */
 	if (bpf_map_delete_elem(&members, &task) || !exited)
 		return;
-	add(tree, &at_exit, &before);
-	__sync_fetch_and_add(&tree->early, 1);
+	add(&at_exit);
+	__sync_fetch_and_add(&shared.tree.early, 1);
 }
 
 /* The member that this task is, which is about to end; another's place is cleared. */
@@ -143,19 +129,18 @@ static __always_inline struct member *same_member(__u64 task)
 	return 0;
 }
 
-static __always_inline void begin(__u64 task, __u64 tree, enum maker maker)
+static __always_inline void begin(__u64 task)
 {
-	__u32 key = maker;
-	struct member *member = bpf_map_lookup_elem(&blanks, &key);
+	__u32 key = 0;
+	struct member *member = bpf_map_lookup_elem(&blank, &key);
 
-	if (tree >= TREES || !member)
+	if (!member)
 		return;
-	member->tree = tree;
 	member->started_ns = started_ns(task);
 	if (bpf_map_update_elem(&members, &task, member, 0))
 		__sync_fetch_and_add(&shared.lost_members, 1);
 	else
-		__sync_fetch_and_add(&shared.trees[tree].begun, 1);
+		__sync_fetch_and_add(&shared.tree.begun, 1);
 }
 
 #endif

@@ -1,8 +1,8 @@
-//! Two trees of processes, followed from their first process on: a benchmark and a program under test.
+//! A tree of processes, followed from its first process on: a benchmark.
 //!
-//! Of both it is told what they spent; of the benchmark also when it came by its marks: a file of a name was
-//! opened, a system call was made for the k-th time, another program was put in place, its first process
-//! ended. The benchmark is not changed for it, and does not notice.
+//! It is told what it spent, and when it came by its marks: a file of a name was opened, a system call was
+//! made for the k-th time, another program was put in place, its first process ended. The benchmark is not
+//! changed for it, and does not notice.
 //!
 //! What it costs: forks, programs and ends of all processes of the machine pass a program that makes a look-up
 //! or two. Marks at system calls put such a look-up into every system call of the machine, and are attached
@@ -12,12 +12,11 @@
 //! the kernel makes for io_uring are followed.
 
 use std::io;
-use std::io::Read;
 use std::sync::atomic::Ordering::Relaxed;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use libbpf_rs::{Iter, Link, Map, MapCore, MapFlags, Object, ObjectBuilder, OpenObject, RingBufferBuilder};
+use libbpf_rs::{Link, Map, MapCore, MapFlags, Object, ObjectBuilder, OpenObject, RingBufferBuilder};
 
 mod event;
 mod recorded;
@@ -32,26 +31,15 @@ pub use recorded::{CallTimes, Called, Recorded, call_name};
 pub use spent::{Lost, Spent};
 pub use watching::Watching;
 
-use self::shared::{Member, ORDER, OfTree, Shared, TREES};
+use self::shared::{Member, ORDER, OfTree, Shared};
 use crate::mapping::Mapping;
 use crate::pid_namespace::{self, OWN};
 
 const OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/tree.bpf.o"));
-/// Programs that follow the trees.
+/// Programs that follow the tree.
 const FOLLOWING: [&str; 4] = ["on_free", "on_exit", "on_exec", "on_new_task"];
-/// A look at all tasks finds the children of those that the last look found.
-const LOOKS: usize = 64;
 
-/// Which of the two trees.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Tree {
-    /// The one that has marks.
-    Benchmark,
-    /// The one beside it.
-    UnderTest,
-}
-
-/// Why trees cannot be followed.
+/// Why a tree cannot be followed.
 #[derive(Debug, thiserror::Error)]
 pub enum TreeError {
     /// The kernel refused a step.
@@ -74,17 +62,14 @@ pub enum TreeError {
     /// More marks than there is room for, or one that cannot be.
     #[error("{0}")]
     Mark(String),
-    /// A running process that is not there.
-    #[error("there is no process {0} in this PID namespace")]
-    NoProcess(u32),
 }
 
 fn step(step: &'static str) -> impl Fn(libbpf_rs::Error) -> TreeError {
     move |source| TreeError::Step { step, source }
 }
 
-/// Programs that follow two trees; dropping them detaches them, and so does the end of this process.
-pub struct Trees {
+/// Programs that follow a tree; dropping them detaches them, and so does the end of this process.
+pub struct Tree {
     object: Object,
     mapping: Mapping<Shared>,
     at_calls: Vec<&'static str>,
@@ -92,7 +77,7 @@ pub struct Trees {
     _following: Vec<Link>,
 }
 
-impl Trees {
+impl Tree {
     /// Begins to follow, as yet nobody, and without programs at system calls: see [`Self::arm`].
     ///
     /// # Errors
@@ -126,45 +111,19 @@ impl Trees {
         Ok(())
     }
 
-    /// The next process that the calling thread makes is the first of that tree; its threads do not count.
-    pub fn adopt_next_child(&self, tree: Tree) {
+    /// The next process that the calling thread makes is the first of the tree; its threads do not count.
+    pub fn adopt_next_child(&self) {
         // SAFETY: no arguments, and it cannot fail.
         let thread = unsafe { libc::gettid() };
-        self.of(tree).awaited_of.store(u64::from(thread.cast_unsigned()), Relaxed);
+        self.seen().awaited_of.store(u64::from(thread.cast_unsigned()), Relaxed);
     }
 
     /// No more waits for a process that was not made after [`Self::adopt_next_child`].
-    pub fn adopt_no_child(&self, tree: Tree) {
-        self.of(tree).awaited_of.store(0, Relaxed);
+    pub fn adopt_no_child(&self) {
+        self.seen().awaited_of.store(0, Relaxed);
     }
 
-    /// Takes in a process that runs, by its number in our PID namespace, and whoever descends from it; what
-    /// they spent so far does not count. Returns how many threads that were.
-    ///
-    /// # Errors
-    /// If there is no such process here, or the kernel's tasks cannot be gone through.
-    pub fn adopt_running(&self, tree: Tree, pid: u32) -> Result<u64, TreeError> {
-        let shared = self.mapping.get();
-        shared.sought_for.store(tree as u64, Relaxed);
-        shared.sought.store(pid.into(), Relaxed);
-        let begun = || self.of(tree).begun.load(Relaxed);
-        let before = begun();
-        let program = self.object.progs_mut().find(|program| program.name() == "adopt");
-        let link = program.ok_or(TreeError::Abi("adopt"))?.attach().map_err(step("attach"))?;
-        for _ in 0..LOOKS {
-            let found = begun();
-            Iter::new(&link).map_err(step("run"))?.read_to_end(&mut Vec::new())?;
-            if begun() == found {
-                break;
-            }
-        }
-        match begun() - before {
-            0 => Err(TreeError::NoProcess(pid)),
-            threads => Ok(threads),
-        }
-    }
-
-    /// What the benchmark did since the last time this was asked, in order of time.
+    /// What it did since the last time this was asked, in order of time.
     ///
     /// # Errors
     /// If the ring cannot be read.
@@ -189,28 +148,28 @@ impl Trees {
         if strange { Err(TreeError::Abi("events")) } else { Ok(events) }
     }
 
-    /// Waits until what the threads of a tree spent that have ended is summed, at most for so long. It takes
+    /// Waits until what those of its threads spent that have ended is summed, at most for so long. It takes
     /// some 10 ms after the last of them was reaped. Of those of which nothing is heard until then, as nobody
     /// has reaped them, what they had spent when they began to end is taken ([`Spent::early`]).
     ///
     /// # Errors
     /// If the kernel's memory cannot be read.
-    pub fn settle(&self, tree: Tree, limit: Duration) -> Result<(), TreeError> {
+    pub fn settle(&self, limit: Duration) -> Result<(), TreeError> {
         let until = Instant::now() + limit;
-        let settled = || self.of(tree).settled.load(Relaxed) == self.of(tree).exited.load(Relaxed);
+        let settled = || self.seen().settled.load(Relaxed) == self.seen().exited.load(Relaxed);
         while !settled() && Instant::now() < until {
             sleep(Duration::from_millis(1));
         }
         if settled() {
             return Ok(());
         }
-        let ended = self.take_out(tree, |member| member.exited)?;
-        ended.iter().for_each(|member| self.of(tree).settle_early(member));
+        let ended = self.take_out(|member| member.exited)?;
+        ended.iter().for_each(|member| self.seen().settle_early(member));
         Ok(())
     }
 
-    /// Takes those members of a tree out that are to go.
-    fn take_out(&self, tree: Tree, goes: impl Fn(&Member) -> bool) -> Result<Vec<Member>, TreeError> {
+    /// Takes those members out that are to go.
+    fn take_out(&self, goes: impl Fn(&Member) -> bool) -> Result<Vec<Member>, TreeError> {
         let members = map(&self.object, "members")?;
         let mut taken = Vec::new();
         for key in members.keys().collect::<Vec<_>>() {
@@ -218,29 +177,29 @@ impl Trees {
             let Some(value) = members.lookup(&key, MapFlags::ANY).map_err(step("ask"))? else { continue };
             let member = Member::read(&value).ok_or(TreeError::Abi("their members"))?;
             // Whoever takes it out is the one to sum it.
-            if member.tree == tree as u64 && goes(&member) && members.delete(&key).is_ok() {
+            if goes(&member) && members.delete(&key).is_ok() {
                 taken.push(member);
             }
         }
         Ok(taken)
     }
 
-    /// What the threads of a tree spent that are summed. Of those that run on nothing is in it: end them first.
+    /// What those threads spent that are summed. Of those that run on nothing is in it: end them first.
     #[must_use]
-    pub fn spent(&self, tree: Tree) -> Spent {
+    pub fn spent(&self) -> Spent {
         // SAFETY: no pointers.
         let page_bytes = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
-        self.of(tree).spent(page_bytes.unsigned_abs())
+        self.seen().spent(page_bytes.unsigned_abs())
     }
 
     /// All its system calls, if [`Watching::record_calls`] was set.
     ///
     /// # Errors
     /// If the kernel's memory cannot be read.
-    pub fn recorded(&self, tree: Tree) -> Result<Recorded, TreeError> {
-        let calls = recorded::sums(&map(&self.object, "call_sums")?, tree as usize)?;
-        let count = self.of(tree).recorded.load(Relaxed);
-        Ok(Recorded { calls, first: recorded::first(&map(&self.object, "order")?, tree as usize, count)? })
+    pub fn recorded(&self) -> Result<Recorded, TreeError> {
+        let calls = recorded::sums(&map(&self.object, "call_sums")?)?;
+        let count = self.seen().recorded.load(Relaxed);
+        Ok(Recorded { calls, first: recorded::first(&map(&self.object, "order")?, count)? })
     }
 
     /// What could not be told.
@@ -249,26 +208,22 @@ impl Trees {
         self.mapping.get().lost()
     }
 
-    /// Forgets whom one tree had and all that was found out about it, for another trial; with the benchmark
-    /// also its events and what was lost. Who still runs is no longer followed.
+    /// Forgets whom it had, all that was found out about it, its events and what was lost, for another trial.
+    /// Who still runs is no longer followed.
     ///
     /// # Errors
     /// If the kernel's memory cannot be written.
-    pub fn reset(&self, tree: Tree) -> Result<(), TreeError> {
-        self.take_out(tree, |_| true)?;
-        self.of(tree).clear();
+    pub fn reset(&self) -> Result<(), TreeError> {
+        self.take_out(|_| true)?;
         if self.at_calls.contains(&watching::RECORD) {
-            recorded::clear(&map(&self.object, "call_sums")?, tree as usize)?;
+            recorded::clear(&map(&self.object, "call_sums")?)?;
         }
-        if tree == Tree::Benchmark {
-            self.mapping.get().clear();
-            self.events()?;
-        }
-        Ok(())
+        self.mapping.get().clear();
+        self.events().map(drop)
     }
 
-    fn of(&self, tree: Tree) -> &OfTree {
-        &self.mapping.get().trees[tree as usize]
+    fn seen(&self) -> &OfTree {
+        &self.mapping.get().tree
     }
 }
 
@@ -276,13 +231,13 @@ impl Trees {
 fn choose(open: &mut OpenObject, at_calls: &[&str], record_calls: bool) -> Result<(), TreeError> {
     for mut program in open.progs_mut() {
         let name = program.name().to_string_lossy().into_owned();
-        let load = FOLLOWING.contains(&&*name) || at_calls.contains(&&*name) || name == "adopt";
+        let load = FOLLOWING.contains(&&*name) || at_calls.contains(&&*name);
         program.set_autoload(load);
     }
     if record_calls {
         let order = open.maps_mut().find(|map| map.name() == "order");
         let mut order = order.ok_or(TreeError::Abi("the order of calls"))?;
-        order.set_max_entries((TREES * ORDER) as u32).map_err(step("enlarge the memory of"))?;
+        order.set_max_entries(ORDER as u32).map_err(step("enlarge the memory of"))?;
     }
     Ok(())
 }

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* All system calls of the trees: how many, how long, and in which order the first of them came. */
+/* All system calls of the tree: how many, how long, and in which order the first of them came. */
 #ifndef NETFATHOM_TREE_RECORD_H
 #define NETFATHOM_TREE_RECORD_H
 
-/* By tree and number. */
+/* By number. */
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, TREES * NUMBERS);
+	__uint(max_entries, NUMBERS);
 	__type(key, __u32);
 	__type(value, struct call_sum);
 } call_sums SEC(".maps");
 
-/* By tree and place; user space makes it this long only if it is to be used. */
+/* By place; user space makes it this long only if it is to be used. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1);
@@ -19,9 +19,9 @@ struct {
 	__type(value, struct call);
 } order SEC(".maps");
 
-static __always_inline struct call_sum *call_sum(__u64 tree, __u64 number)
+static __always_inline struct call_sum *call_sum(__u64 number)
 {
-	__u32 key = tree * NUMBERS + (number < NUMBERS ? number : NUMBERS - 1);
+	__u32 key = number < NUMBERS ? number : NUMBERS - 1;
 
 	return bpf_map_lookup_elem(&call_sums, &key);
 }
@@ -30,23 +30,22 @@ SEC("raw_tp/sys_enter")
 int record_enter(struct bpf_raw_tracepoint_args *args)
 {
 	struct member *member = member_of(bpf_get_current_task());
-	struct tree *tree = member ? tree_of(member) : 0;
 	struct call_sum *sum;
 	struct call *call;
 	__u64 place;
 	__u32 key;
 
-	if (!tree || !tree->executed)
+	if (!member || !shared.tree.executed)
 		return 0;
 	member->call_number = args->args[1];
 	member->call_since_ns = bpf_ktime_get_ns();
-	sum = call_sum(member->tree, member->call_number);
+	sum = call_sum(member->call_number);
 	if (sum)
 		sum->count++;
-	place = __sync_fetch_and_add(&tree->recorded, 1);
+	place = __sync_fetch_and_add(&shared.tree.recorded, 1);
 	if (place >= ORDER)
 		return 0;
-	key = member->tree * ORDER + place;
+	key = place;
 	call = bpf_map_lookup_elem(&order, &key);
 	if (call) {
 		call->number = member->call_number;
@@ -67,7 +66,7 @@ int record_return(void *args)
 		return 0;
 	ns = bpf_ktime_get_ns() - member->call_since_ns;
 	member->call_since_ns = 0;
-	sum = call_sum(member->tree, member->call_number);
+	sum = call_sum(member->call_number);
 	if (!sum)
 		return 0;
 	sum->returned++;

@@ -46,10 +46,10 @@ pub struct Called {
     pub number: u64,
 }
 
-pub(super) fn sums(map: &Map<'_>, tree: usize) -> Result<Vec<CallTimes>, TreeError> {
+pub(super) fn sums(map: &Map<'_>) -> Result<Vec<CallTimes>, TreeError> {
     let mut calls = Vec::new();
     for number in 0..NUMBERS {
-        let key = (tree * NUMBERS + number) as u32;
+        let key = number as u32;
         let cpus = map.lookup_percpu(&key.to_ne_bytes(), MapFlags::ANY).map_err(step("ask"))?;
         let mut sum = CallTimes { number: number as u32, count: 0, returned: 0, total_ns: 0, max_ns: 0 };
         for cpu in cpus.unwrap_or_default() {
@@ -64,8 +64,8 @@ pub(super) fn sums(map: &Map<'_>, tree: usize) -> Result<Vec<CallTimes>, TreeErr
     Ok(calls)
 }
 
-pub(super) fn first(map: &Map<'_>, tree: usize, recorded: u64) -> Result<Vec<Called>, TreeError> {
-    let places = tree * ORDER..tree * ORDER + ORDER.min(recorded as usize);
+pub(super) fn first(map: &Map<'_>, recorded: u64) -> Result<Vec<Called>, TreeError> {
+    let places = 0..ORDER.min(recorded as usize);
     let called = places.map(|key| {
         let value = map.lookup(&(key as u32).to_ne_bytes(), MapFlags::ANY).map_err(step("ask"))?;
         let [at_ns, number] = words(&value.unwrap_or_default())?;
@@ -74,11 +74,11 @@ pub(super) fn first(map: &Map<'_>, tree: usize, recorded: u64) -> Result<Vec<Cal
     called.collect()
 }
 
-/// A tree's sums at nothing again.
-pub(super) fn clear(map: &Map<'_>, tree: usize) -> Result<(), TreeError> {
+/// The sums at nothing again.
+pub(super) fn clear(map: &Map<'_>) -> Result<(), TreeError> {
     let cpus = libbpf_rs::num_possible_cpus().map_err(step("ask"))?;
     let zeros = vec![vec![0; map.value_size() as usize]; cpus];
-    for key in (tree * NUMBERS) as u32..((tree + 1) * NUMBERS) as u32 {
+    for key in 0..NUMBERS as u32 {
         map.update_percpu(&key.to_ne_bytes(), &zeros, MapFlags::ANY).map_err(step("clear"))?;
     }
     Ok(())

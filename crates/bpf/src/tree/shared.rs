@@ -5,7 +5,6 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use super::{Lost, Spent};
 use crate::mapping::Atomics;
 
-pub(super) const TREES: usize = 2;
 pub(super) const NUMBERS: usize = 512;
 pub(super) const MOST_MARKS: usize = 64;
 pub(super) const ORDER: usize = 65_536;
@@ -32,25 +31,21 @@ pub(super) struct Sums {
     blocked_known: AtomicU64,
 }
 
-/// How many words a `struct spent` has, and how many of them at its end say what is known.
+/// How many words a `struct spent` has.
 const SUMS: usize = 14;
-const KNOWN: usize = 3;
 
 /// The first words of a `struct member`.
 pub(super) struct Member {
-    pub tree: u64,
     pub exited: bool,
-    before: [u64; SUMS],
     at_exit: [u64; SUMS],
 }
 
 impl Member {
     pub fn read(bytes: &[u8]) -> Option<Self> {
         let mut words = bytes.as_chunks().0.iter().map(|word| u64::from_ne_bytes(*word));
-        let (tree, exited, _started_ns) = (words.next()?, words.next()? != 0, words.next()?);
-        let mut spent = || std::array::from_fn(|_| words.next().unwrap_or(0));
-        let member = Self { tree, exited, before: spent(), at_exit: spent() };
-        (bytes.len() == (3 + 2 * SUMS + 4) * size_of::<u64>()).then_some(member)
+        let (exited, _started_ns) = (words.next()? != 0, words.next()?);
+        let member = Self { exited, at_exit: std::array::from_fn(|_| words.next().unwrap_or(0)) };
+        (bytes.len() == (2 + SUMS + 4) * size_of::<u64>()).then_some(member)
     }
 }
 
@@ -72,9 +67,7 @@ pub(super) struct OfTree {
 #[repr(C)]
 pub(super) struct Shared {
     pub namespace: [AtomicU64; 2],
-    pub trees: [OfTree; TREES],
-    pub sought: AtomicU64,
-    pub sought_for: AtomicU64,
+    pub tree: OfTree,
     lost_events: AtomicU64,
     lost_members: AtomicU64,
     unread_paths: AtomicU64,
@@ -97,8 +90,9 @@ impl Shared {
         }
     }
 
-    /// What is not of one tree, as it was after loading but for what is watched.
+    /// As it was after loading but for what is watched.
     pub fn clear(&self) {
+        self.tree.clear();
         let ours = [
             &self.lost_events,
             &self.lost_members,
@@ -111,7 +105,7 @@ impl Shared {
 }
 
 impl OfTree {
-    pub fn clear(&self) {
+    fn clear(&self) {
         let Self {
             awaited_of,
             root,
@@ -131,9 +125,8 @@ impl OfTree {
 
     /// Sums what a thread had spent when it began to end.
     pub fn settle_early(&self, member: &Member) {
-        for (n, cell) in self.spent.all().into_iter().enumerate() {
-            let before = if n < SUMS - KNOWN { member.before[n] } else { 0 };
-            cell.fetch_add(member.at_exit[n].saturating_sub(before), Relaxed);
+        for (cell, at_exit) in self.spent.all().into_iter().zip(member.at_exit) {
+            cell.fetch_add(at_exit, Relaxed);
         }
         self.early.fetch_add(1, Relaxed);
         self.settled.fetch_add(1, Relaxed);

@@ -1,4 +1,4 @@
-//! What trees spent, and what could not be told of them.
+//! What a tree spent, and what could not be told of them.
 
 /// What the threads of a tree spent that have ended. Their whole lives count, from the fork on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

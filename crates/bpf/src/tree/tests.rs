@@ -69,36 +69,36 @@ fn open_from_a_page_that_is_not_there() {
 }
 
 /// With its programs at system calls attached.
-fn armed(watching: &Watching) -> Trees {
-    let mut trees = Trees::attach(watching).unwrap();
-    trees.arm(true).unwrap();
-    trees
+fn armed(watching: &Watching) -> Tree {
+    let mut tree = Tree::attach(watching).unwrap();
+    tree.arm(true).unwrap();
+    tree
 }
 
 /// How many links the kernel has for the programs at system calls.
-fn links_at_calls(trees: &Trees) -> usize {
+fn links_at_calls(tree: &Tree) -> usize {
     let at_calls =
-        |program: &libbpf_rs::Program<'_>| trees.at_calls.iter().any(|name| program.name() == *name);
+        |program: &libbpf_rs::Program<'_>| tree.at_calls.iter().any(|name| program.name() == *name);
     let number = |program: libbpf_rs::Program<'_>| -> u32 {
         let told = fs::read_to_string(format!("/proc/self/fdinfo/{}", program.as_fd().as_raw_fd())).unwrap();
         let number = told.lines().find_map(|line| line.strip_prefix("prog_id:")).unwrap();
         number.trim().parse().unwrap()
     };
-    let numbers: Vec<u32> = trees.object.progs().filter(at_calls).map(number).collect();
+    let numbers: Vec<u32> = tree.object.progs().filter(at_calls).map(number).collect();
     libbpf_rs::query::LinkInfoIter::default().filter(|link| numbers.contains(&link.prog_id)).count()
 }
 
-fn start(trees: &Trees, command: &mut Command) -> Child {
-    trees.adopt_next_child(Tree::Benchmark);
+fn start(tree: &Tree, command: &mut Command) -> Child {
+    tree.adopt_next_child();
     // A thread is no child.
     thread::spawn(|| ()).join().unwrap();
     command.spawn().unwrap()
 }
 
-fn run(trees: &Trees, command: &mut Command) -> (Ended, Spent) {
-    let ended = reap(start(trees, command)).unwrap();
-    trees.settle(Tree::Benchmark, PATIENCE).unwrap();
-    (ended, trees.spent(Tree::Benchmark))
+fn run(tree: &Tree, command: &mut Command) -> (Ended, Spent) {
+    let ended = reap(start(tree, command)).unwrap();
+    tree.settle(PATIENCE).unwrap();
+    (ended, tree.spent())
 }
 
 fn opened(events: &[Event]) -> Vec<(usize, &Path)> {
@@ -148,13 +148,13 @@ fn of_twelve_thousand_files_the_named_ones_are_told_in_order() {
     fs::write(folder.0.join("list"), names.join("\n")).unwrap();
     let named = [40usize, 2_000, 9_000, 9_001, 11_998, 11_999];
     let opens = named.iter().map(|n| format!("f{n}").into()).collect();
-    let trees = armed(&Watching { opens, ..Watching::default() });
+    let tree = armed(&Watching { opens, ..Watching::default() });
     let before = monotonic_ns();
     let mut command = shell("tar -cf - -T list | cat > all; tar -tf all > told");
-    let (ended, _) = run(&trees, command.current_dir(&folder.0));
+    let (ended, _) = run(&tree, command.current_dir(&folder.0));
     let after = monotonic_ns();
     assert!(ended.status.success());
-    let events = trees.events().unwrap();
+    let events = tree.events().unwrap();
     let expected: Vec<PathBuf> = named.iter().map(|&n| names[n].as_str().into()).collect();
     let found = opened(&events);
     let matches = |((which, path), (n, expected)): (&(usize, &Path), (usize, &PathBuf))| {
@@ -173,7 +173,7 @@ fn of_twelve_thousand_files_the_named_ones_are_told_in_order() {
             && programs[1..].iter().all(|p| is(p, false, "tar") || is(p, false, "cat"))
     );
     assert_eq!(programs.len(), 4, "{programs:?}");
-    let lost = trees.lost();
+    let lost = tree.lost();
     assert_eq!((lost.events, lost.threads, lost.unread_paths), (0, 0, 0), "{lost:?}");
 }
 
@@ -184,24 +184,24 @@ fn others_opens_are_not_told_and_a_ring_that_is_full_is() {
     }
     let folder = Folder::new("others");
     let file = folder.file("known");
-    let trees = armed(&Watching { opens: vec!["known".into()], ..Watching::default() });
+    let tree = armed(&Watching { opens: vec!["known".into()], ..Watching::default() });
     reap(shell("cat known").current_dir(&folder.0).spawn().unwrap()).unwrap();
     fs::read(&file).unwrap();
-    run(&trees, shell("cat unknown 2> /dev/null; cat known").current_dir(&folder.0));
-    let events = trees.events().unwrap();
+    run(&tree, shell("cat unknown 2> /dev/null; cat known").current_dir(&folder.0));
+    let events = tree.events().unwrap();
     assert_eq!(opened(&events), [(0, Path::new("known"))]);
     assert!(events.iter().all(|event| event.pid.is_some() && event.tid.is_some()), "{events:?}");
     // A MiB of events, of which each has more than 32 bytes.
-    trees.reset(Tree::Benchmark).unwrap();
+    tree.reset().unwrap();
     const OPENS: usize = 40_000;
     let script = format!("i=0; while [ $i -lt {OPENS} ]; do read x < known; i=$((i+1)); done");
-    run(&trees, shell(&script).current_dir(&folder.0));
-    let (told, lost) = (opened(&trees.events().unwrap()).len(), trees.lost().events as usize);
+    run(&tree, shell(&script).current_dir(&folder.0));
+    let (told, lost) = (opened(&tree.events().unwrap()).len(), tree.lost().events as usize);
     assert!(told > 1000 && told < OPENS, "{told}");
     // The end is an event too.
     assert!(told + lost == OPENS || told + lost == OPENS + 1, "{told} {lost}");
-    trees.reset(Tree::Benchmark).unwrap();
-    assert_eq!((trees.events().unwrap(), trees.lost()), (vec![], Lost::default()));
+    tree.reset().unwrap();
+    assert_eq!((tree.events().unwrap(), tree.lost()), (vec![], Lost::default()));
 }
 
 #[test]
@@ -211,11 +211,11 @@ fn a_path_that_is_not_in_memory_is_read_late_and_one_that_is_nowhere_is_counted(
     }
     let folder = Folder::new("late");
     folder.file("known");
-    let trees = armed(&Watching { opens: vec!["known".into()], ..Watching::default() });
-    let (ended, _) = run(&trees, ourselves("open what is not in memory").current_dir(&folder.0));
+    let tree = armed(&Watching { opens: vec!["known".into()], ..Watching::default() });
+    let (ended, _) = run(&tree, ourselves("open what is not in memory").current_dir(&folder.0));
     assert!(ended.status.success());
-    assert_eq!(opened(&trees.events().unwrap()), [(0, Path::new("./known"))]);
-    let lost = trees.lost();
+    assert_eq!(opened(&tree.events().unwrap()), [(0, Path::new("./known"))]);
+    let lost = tree.lost();
     assert!(lost.late_paths >= 1 && lost.unread_paths == 1, "{lost:?}");
 }
 
@@ -226,11 +226,11 @@ fn nothing_is_at_system_calls_before_it_is_armed() {
     }
     let watching =
         Watching { opens: vec!["a".into()], calls: vec![(libc::SYS_write as u32, 1)], record_calls: true };
-    let mut trees = Trees::attach(&watching).unwrap();
-    assert_eq!(links_at_calls(&trees), 0);
+    let mut tree = Tree::attach(&watching).unwrap();
+    assert_eq!(links_at_calls(&tree), 0);
     for (armed, links) in [(true, 4), (true, 4), (false, 0), (false, 0)] {
-        trees.arm(armed).unwrap();
-        assert_eq!(links_at_calls(&trees), links);
+        tree.arm(armed).unwrap();
+        assert_eq!(links_at_calls(&tree), links);
     }
 }
 
@@ -243,7 +243,7 @@ fn the_kth_call_is_that_of_the_whole_tree() {
     // The last one is made by our own fork before it is the program, and by nobody after.
     let mut calls = [2_000, 1, 1_001, 2_001].map(|k| (write, k)).to_vec();
     calls.push((libc::SYS_setpgid as u32, 1));
-    let mut trees = armed(&Watching { calls, ..Watching::default() });
+    let mut tree = armed(&Watching { calls, ..Watching::default() });
     let dd = "dd if=/dev/zero of=/dev/null bs=1 count=1000 status=none";
     let called = |events: &[Event]| -> Vec<usize> {
         let which = events.iter().filter_map(|event| match event.what {
@@ -254,51 +254,48 @@ fn the_kth_call_is_that_of_the_whole_tree() {
     };
     let mut command = shell(&format!("{dd}; {dd}"));
     command.process_group(0);
-    run(&trees, &mut command);
-    assert_eq!(called(&trees.events().unwrap()), [1, 2, 0]);
+    run(&tree, &mut command);
+    assert_eq!(called(&tree.events().unwrap()), [1, 2, 0]);
     // Counted anew, unless they are not armed.
-    trees.reset(Tree::Benchmark).unwrap();
-    run(&trees, &mut command);
-    assert_eq!(called(&trees.events().unwrap()), [1, 2, 0]);
-    trees.reset(Tree::Benchmark).unwrap();
-    assert_eq!(links_at_calls(&trees), 1);
-    trees.arm(false).unwrap();
-    run(&trees, &mut command);
-    assert_eq!(links_at_calls(&trees), 0);
-    let events = trees.events().unwrap();
+    tree.reset().unwrap();
+    run(&tree, &mut command);
+    assert_eq!(called(&tree.events().unwrap()), [1, 2, 0]);
+    tree.reset().unwrap();
+    assert_eq!(links_at_calls(&tree), 1);
+    tree.arm(false).unwrap();
+    run(&tree, &mut command);
+    assert_eq!(links_at_calls(&tree), 0);
+    let events = tree.events().unwrap();
     assert!(called(&events).is_empty() && events.len() == 4, "{events:?}");
 }
 
 #[test]
-fn all_calls_are_counted_and_timed_by_tree() {
-    if !privileged("all system calls of trees") {
+fn all_calls_of_the_tree_are_counted_and_timed() {
+    if !privileged("all system calls of a tree") {
         return;
     }
-    let trees = armed(&Watching { record_calls: true, ..Watching::default() });
-    trees.adopt_next_child(Tree::UnderTest);
+    let tree = armed(&Watching { record_calls: true, ..Watching::default() });
     let mut other = shell("while :; do sleep 0.2; done").process_group(0).spawn().unwrap();
     let dd = "dd if=/dev/zero of=/dev/null bs=1 count=1000 status=none; sleep 0.3";
-    run(&trees, &mut shell(dd));
-    let [benchmark, beside] = [Tree::Benchmark, Tree::UnderTest].map(|tree| trees.recorded(tree).unwrap());
+    run(&tree, &mut shell(dd));
+    let recorded = tree.recorded().unwrap();
     other.kill().unwrap();
     other.wait().unwrap();
-    let of = |recorded: &Recorded, number: libc::c_long| {
-        recorded.calls.iter().copied().find(|calls| i64::from(calls.number) == number)
+    let of = |number: libc::c_long| {
+        recorded.calls.iter().copied().find(|calls| i64::from(calls.number) == number).unwrap()
     };
-    let [write, slept, left] = [libc::SYS_write, libc::SYS_clock_nanosleep, libc::SYS_exit_group]
-        .map(|n| of(&benchmark, n).unwrap());
-    assert_eq!((write.count, write.returned, of(&beside, libc::SYS_write)), (1000, 1000, None));
+    let [write, slept, left] = [libc::SYS_write, libc::SYS_clock_nanosleep, libc::SYS_exit_group].map(of);
+    assert_eq!((write.count, write.returned), (1000, 1000));
     assert!(slept.count == 1 && slept.max_ns >= 300_000_000 && slept.max_ns == slept.total_ns, "{slept:?}");
     assert!(write.max_ns < write.total_ns, "{write:?}");
     assert_eq!((left.count, left.returned), (3, 0));
-    assert!(of(&beside, libc::SYS_clock_nanosleep).is_some());
-    let count: u64 = benchmark.calls.iter().map(|calls| calls.count).sum();
-    assert_eq!(benchmark.first.len() as u64, count);
+    let count: u64 = recorded.calls.iter().map(|calls| calls.count).sum();
+    assert_eq!(recorded.first.len() as u64, count);
     let place = |number: libc::c_long| {
-        benchmark.first.iter().position(|called| called.number == number as u64).unwrap()
+        recorded.first.iter().position(|called| called.number == number as u64).unwrap()
     };
     assert!(place(libc::SYS_write) < place(libc::SYS_clock_nanosleep));
-    assert!(benchmark.first.windows(2).all(|two| two[0].at_ns <= two[1].at_ns));
+    assert!(recorded.first.windows(2).all(|two| two[0].at_ns <= two[1].at_ns));
 }
 
 /// wait4(2) adds up the same for a tree whose members all wait for their children.
@@ -307,7 +304,7 @@ fn what_a_tree_spent_is_what_its_parent_is_told() {
     if !privileged("what a tree spent") {
         return;
     }
-    let trees = armed(&Watching { opens: vec!["null".into()], ..Watching::default() });
+    let tree = armed(&Watching { opens: vec!["null".into()], ..Watching::default() });
     let burn = "i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done";
     let scripts = [
         (shell(&format!("{burn}; ({burn}) & wait; exec cat /dev/null")), 2),
@@ -318,8 +315,8 @@ fn what_a_tree_spent_is_what_its_parent_is_told() {
     for (mut command, threads) in scripts {
         // On a busy machine nothing may be heard of some threads.
         let once = |_| {
-            trees.reset(Tree::Benchmark).unwrap();
-            run(&trees, &mut command)
+            tree.reset().unwrap();
+            run(&tree, &mut command)
         };
         let (ended, spent) = (0..5).map(once).find(|(_, spent)| spent.early == 0).unwrap();
         assert!(ended.status.success());
@@ -333,7 +330,7 @@ fn what_a_tree_spent_is_what_its_parent_is_told() {
         let switched = spent.voluntary_switches;
         assert!(switched >= usage.voluntary_switches && switched <= usage.voluntary_switches + threads);
         assert!(spent.waited_ns.is_some());
-        assert_eq!(trees.events().unwrap().last().unwrap().what, What::Ended);
+        assert_eq!(tree.events().unwrap().last().unwrap().what, What::Ended);
     }
 }
 
@@ -342,10 +339,10 @@ fn more_threads_than_there_is_room_for_come_and_go() {
     if !privileged("many forks") {
         return;
     }
-    let trees = Trees::attach(&Watching::default()).unwrap();
-    let (_, spent) = run(&trees, &mut shell("i=0; while [ $i -lt 9000 ]; do (:); i=$((i+1)); done"));
+    let tree = Tree::attach(&Watching::default()).unwrap();
+    let (_, spent) = run(&tree, &mut shell("i=0; while [ $i -lt 9000 ]; do (:); i=$((i+1)); done"));
     assert_eq!((spent.threads, spent.running, spent.unsettled), (9_001, 0, 0), "{spent:?}");
-    assert_eq!(trees.lost(), Lost::default());
+    assert_eq!(tree.lost(), Lost::default());
 }
 
 #[test]
@@ -353,21 +350,21 @@ fn of_one_that_nobody_reaps_what_it_had_spent_at_its_end_is_taken() {
     if !privileged("who is not reaped") {
         return;
     }
-    let trees = Trees::attach(&Watching::default()).unwrap();
-    let child = start(&trees, &mut shell("i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done"));
+    let tree = Tree::attach(&Watching::default()).unwrap();
+    let child = start(&tree, &mut shell("i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done"));
     let until = Instant::now() + LONG;
-    while trees.spent(Tree::Benchmark).running > 0 && Instant::now() < until {
+    while tree.spent().running > 0 && Instant::now() < until {
         sleep(Duration::from_millis(5));
     }
-    trees.settle(Tree::Benchmark, Duration::from_millis(100)).unwrap();
-    let early = trees.spent(Tree::Benchmark);
+    tree.settle(Duration::from_millis(100)).unwrap();
+    let early = tree.spent();
     assert_eq!((early.threads, early.early, early.unsettled), (1, 1, 0), "{early:?}");
     let usage = reap(child).unwrap().usage;
     let part = early.ran_ns as f64 / (usage.user_ns + usage.system_ns) as f64;
     assert!(part > 0.8 && part <= 1.0 && early.minor_faults > 0, "{early:?} {usage:?}");
     // Not once more.
     sleep(Duration::from_millis(100));
-    assert_eq!(trees.spent(Tree::Benchmark), early);
+    assert_eq!(tree.spent(), early);
 }
 
 #[test]
@@ -375,27 +372,24 @@ fn a_stranger_at_the_place_of_a_member_does_not_count() {
     if !privileged("strangers at the places of members") {
         return;
     }
-    let trees = Trees::attach(&Watching::default()).unwrap();
+    let tree = Tree::attach(&Watching::default()).unwrap();
     let burn = "read x; i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done";
     // As it is left behind if nothing is heard of a thread's end, or neither of its exit.
     for exited in [1u64, 0] {
-        trees.reset(Tree::Benchmark).unwrap();
-        let mut stranger = shell(burn).stdin(Stdio::piped()).spawn().unwrap();
-        let number = stranger.id();
-        trees.adopt_running(Tree::Benchmark, number).unwrap();
-        let members = map(&trees.object, "members").unwrap();
+        tree.reset().unwrap();
+        let mut stranger = start(&tree, shell(burn).stdin(Stdio::piped()));
+        let members = map(&tree.object, "members").unwrap();
         let place = members.keys().next().unwrap();
         let value = members.lookup(&place, MapFlags::ANY).unwrap().unwrap();
         let mut words: Vec<u64> = value.as_chunks().0.iter().map(|word| u64::from_ne_bytes(*word)).collect();
-        let (started_ns, ran_ns) = (words[2], words[3]);
-        (words[1], words[2], words[17]) = (exited, started_ns - 1, ran_ns + 5);
+        (words[0], words[1], words[2]) = (exited, words[1] - 1, 5);
         let value: Vec<u8> = words.into_iter().flat_map(u64::to_ne_bytes).collect();
         members.update(&place, &value, MapFlags::EXIST).unwrap();
-        trees.of(Tree::Benchmark).exited.store(exited, Relaxed);
+        tree.seen().exited.store(exited, Relaxed);
         drop(stranger.stdin.take());
         reap(stranger).unwrap();
-        trees.settle(Tree::Benchmark, Duration::from_millis(200)).unwrap();
-        let spent = trees.spent(Tree::Benchmark);
+        tree.settle(Duration::from_millis(200)).unwrap();
+        let spent = tree.spent();
         let counts = (spent.threads, spent.early, spent.running, spent.unsettled);
         assert_eq!(counts, (exited, exited, 1 - exited, 0), "{spent:?}");
         assert_eq!(spent.ran_ns, 5 * exited, "{spent:?}");
@@ -407,10 +401,10 @@ fn the_most_memory_is_that_of_the_largest_process() {
     if !privileged("the memory of a tree") {
         return;
     }
-    let trees = Trees::attach(&Watching::default()).unwrap();
-    let (_, small) = run(&trees, &mut shell("head -c 64M /dev/zero | cat"));
-    trees.reset(Tree::Benchmark).unwrap();
-    let (_, large) = run(&trees, &mut shell("head -c 64M /dev/zero | tail -n 1"));
+    let tree = Tree::attach(&Watching::default()).unwrap();
+    let (_, small) = run(&tree, &mut shell("head -c 64M /dev/zero | cat"));
+    tree.reset().unwrap();
+    let (_, large) = run(&tree, &mut shell("head -c 64M /dev/zero | tail -n 1"));
     match (small.peak_rss_bytes, large.peak_rss_bytes) {
         (Some(small), Some(large)) => assert!(large >= 64 << 20 && small < 32 << 20, "{small} {large}"),
         _ => skipped("the memory of a tree", "needs Linux 6.16"),
@@ -422,21 +416,19 @@ fn two_on_one_processor_wait_for_each_other() {
     if !privileged("waiting for a processor") {
         return;
     }
-    let trees = Trees::attach(&Watching::default()).unwrap();
+    let tree = Tree::attach(&Watching::default()).unwrap();
     let burn = || {
         let script = "i=0; while [ $i -lt 600000 ]; do i=$((i+1)); done";
         let mut command = Command::new("taskset");
         command.args(["-c", "0", "sh", "-c", script]);
         command
     };
-    trees.adopt_next_child(Tree::UnderTest);
     let other = burn().spawn().unwrap();
     let before = monotonic_ns();
-    let (_, spent) = run(&trees, &mut burn());
+    let (_, spent) = run(&tree, &mut burn());
     let other = reap(other).unwrap();
-    trees.settle(Tree::UnderTest, PATIENCE).unwrap();
-    assert!(other.status.success() && trees.spent(Tree::UnderTest).ran_ns > 0);
-    let ended = trees.events().unwrap().last().unwrap().at_ns;
+    assert!(other.status.success());
+    let ended = tree.events().unwrap().last().unwrap().at_ns;
     let lacking = (ended - before - spent.ran_ns) as f64;
     let waited = spent.waited_ns.unwrap() as f64;
     assert!(lacking > 0.2 * spent.ran_ns as f64, "{spent:?}");
@@ -450,44 +442,20 @@ fn a_member_that_leaves_its_parents_stays_one() {
     }
     let folder = Folder::new("leaves");
     folder.file("late");
-    let trees = armed(&Watching { opens: vec!["late".into()], ..Watching::default() });
+    let tree = armed(&Watching { opens: vec!["late".into()], ..Watching::default() });
     let script = "(setsid sh -c 'i=0; while [ ! -e go ] && [ $i -lt 2000 ]; do sleep 0.05; i=$((i+1)); done; cat late' &) ; exit 0";
-    let child = start(&trees, shell(script).current_dir(&folder.0));
+    let child = start(&tree, shell(script).current_dir(&folder.0));
     reap(child).unwrap();
-    trees.settle(Tree::Benchmark, Duration::from_millis(200)).unwrap();
-    assert!(trees.spent(Tree::Benchmark).running > 0);
+    tree.settle(Duration::from_millis(200)).unwrap();
+    assert!(tree.spent().running > 0);
     folder.file("go");
     let until = Instant::now() + LONG;
-    while trees.spent(Tree::Benchmark).running > 0 && Instant::now() < until {
+    while tree.spent().running > 0 && Instant::now() < until {
         sleep(Duration::from_millis(5));
     }
-    let events = trees.events().unwrap();
+    let events = tree.events().unwrap();
     let ended = events.iter().position(|event| event.what == What::Ended).unwrap();
     assert_eq!(opened(&events[ended..]), [(0, Path::new("late"))]);
-}
-
-#[test]
-fn a_program_that_runs_is_taken_in_with_its_threads_and_children() {
-    if !privileged("a program that runs already") {
-        return;
-    }
-    let trees = Trees::attach(&Watching::default()).unwrap();
-    let folder = Folder::new("runs");
-    // Spent before it is taken in, which does not count, and after it.
-    let burn = "i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done";
-    let script = format!("{burn}; (echo > ready; while [ ! -e go ]; do sleep 0.02; done; {burn}) & wait");
-    let child = shell(&script).current_dir(&folder.0).spawn().unwrap();
-    while !folder.0.join("ready").exists() {
-        sleep(Duration::from_millis(5));
-    }
-    assert!(trees.adopt_running(Tree::UnderTest, child.id()).unwrap() >= 2);
-    assert!(matches!(trees.adopt_running(Tree::Benchmark, 4_100_000), Err(TreeError::NoProcess(_))));
-    folder.file("go");
-    let usage = reap(child).unwrap().usage;
-    trees.settle(Tree::UnderTest, PATIENCE).unwrap();
-    let spent = trees.spent(Tree::UnderTest);
-    let part = spent.ran_ns as f64 / (usage.user_ns + usage.system_ns) as f64;
-    assert!(part > 0.2 && part < 0.8 && spent.running == 0, "{part} {spent:?} {usage:?}");
 }
 
 #[test]
@@ -497,23 +465,21 @@ fn wrong_marks_are_refused() {
     let calls = |calls: &[(u32, u64)]| Watching { calls: calls.to_vec(), ..Watching::default() };
     let wrong = [opens(&["a/b"]), opens(&[""]), opens(&["a"; 65]), calls(&[(1, 0)]), calls(&[(511, 1)])];
     for watching in wrong {
-        assert!(matches!(Trees::attach(&watching), Err(TreeError::Mark(_))), "{watching:?}");
+        assert!(matches!(Tree::attach(&watching), Err(TreeError::Mark(_))), "{watching:?}");
     }
     if privileged("a mark twice") {
-        assert!(matches!(Trees::attach(&opens(&["a", "a"])), Err(TreeError::Step { .. })));
+        assert!(matches!(Tree::attach(&opens(&["a", "a"])), Err(TreeError::Step { .. })));
     }
 }
 
 #[test]
-fn trees_are_followed_in_a_pid_namespace_too() {
-    const TEST: &str = "trees in a PID namespace";
+fn a_tree_is_followed_in_a_pid_namespace_too() {
+    const TEST: &str = "tree in a PID namespace";
     if !privileged(TEST) {
         return;
     }
-    let same = [
-        "others_opens_are_not_told_and_a_ring_that_is_full_is",
-        "a_program_that_runs_is_taken_in_with_its_threads_and_children",
-    ];
+    let same =
+        ["others_opens_are_not_told_and_a_ring_that_is_full_is", "the_kth_call_is_that_of_the_whole_tree"];
     for test in same {
         let mut command = Command::new("unshare");
         command.args(["--pid", "--fork", "--mount-proc"]);

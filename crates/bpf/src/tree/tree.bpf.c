@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Follows two trees of processes: who belongs to them, at which marks the first of them comes by, and what
- * their threads spent. The scheduler has no hooks here, so a tree that runs costs nothing but its forks,
+ * Follows a tree of processes: who belongs to it, at which marks it comes by, and what its threads spent.
+ * The scheduler has no hooks here, so a tree that runs costs nothing but its forks,
  * programs and ends; the programs at system calls are loaded if they are needed.
  */
 #include "../include/kernel.h"
@@ -15,14 +15,14 @@
 /* include/uapi/linux/sched.h */
 #define CLONE_THREAD 0x00010000
 
-/* Whether the thread that runs was told to make the root of this tree now. */
-static __always_inline bool is_awaited(struct tree *tree)
+/* Whether the thread that runs was told to make the root now. */
+static __always_inline bool root_is_awaited(void)
 {
 	struct bpf_pidns_info current = {};
 
-	if (!tree->awaited_of || !who_runs(&shared.namespace, &current))
+	if (!shared.tree.awaited_of || !who_runs(&shared.namespace, &current))
 		return false;
-	return tree->awaited_of == current.pid;
+	return shared.tree.awaited_of == current.pid;
 }
 
 /* Not sched_process_fork: it leaves out the threads that the kernel makes for io_uring. */
@@ -31,24 +31,18 @@ int on_new_task(struct bpf_raw_tracepoint_args *args)
 {
 	struct member *parent = member_of(bpf_get_current_task());
 	__u64 task = args->args[0];
-	__u32 tree;
 
 	/* Whoever was here before, also if the new one is nobody's. */
 	clear_place(task);
 	if (parent) {
-		begin(task, parent->tree, AT_FORK);
+		begin(task);
 		return 0;
 	}
-	if (args->args[1] & CLONE_THREAD)
+	if (args->args[1] & CLONE_THREAD || !root_is_awaited())
 		return 0;
-	for (tree = 0; tree < TREES; tree++) {
-		if (!is_awaited(&shared.trees[tree]))
-			continue;
-		shared.trees[tree].awaited_of = 0;
-		shared.trees[tree].root = BPF_CORE_READ((struct task_struct *)task, tgid);
-		begin(task, tree, AT_FORK);
-		return 0;
-	}
+	shared.tree.awaited_of = 0;
+	shared.tree.root = BPF_CORE_READ((struct task_struct *)task, tgid);
+	begin(task);
 	return 0;
 }
 
@@ -58,11 +52,10 @@ int on_exec(struct bpf_raw_tracepoint_args *args)
 	struct task_struct *task = (struct task_struct *)args->args[0];
 	struct linux_binprm *program = (struct linux_binprm *)args->args[2];
 	struct member *member = member_of((__u64)task);
-	struct tree *tree = member ? tree_of(member) : 0;
 	struct draft *draft;
 	long bytes;
 
-	if (!tree)
+	if (!member)
 		return 0;
 	/* A thread that becomes the program takes the place in time of its process's first one, and its number. */
 	if ((__u32)args->args[1] != BPF_CORE_READ(task, pid)) {
@@ -72,11 +65,11 @@ int on_exec(struct bpf_raw_tracepoint_args *args)
 		return 0;
 	}
 	draft = draft_at(AT_EXEC, bpf_ktime_get_ns(), EXECUTED);
-	if (BPF_CORE_READ(task, tgid) == tree->root)
-		tree->executed = 1;
-	if (member->tree != BENCHMARK || !draft)
+	if (BPF_CORE_READ(task, tgid) == shared.tree.root)
+		shared.tree.executed = 1;
+	if (!draft)
 		return 0;
-	draft->event.which = BPF_CORE_READ(task, tgid) == tree->root;
+	draft->event.which = BPF_CORE_READ(task, tgid) == shared.tree.root;
 	bytes = bpf_probe_read_kernel_str(draft->whole, sizeof(draft->whole), BPF_CORE_READ(program, filename));
 	if (bytes > 0)
 		take_end(draft, bytes - 1);
@@ -89,13 +82,12 @@ int on_exit(struct bpf_raw_tracepoint_args *args)
 {
 	struct task_struct *task = (struct task_struct *)args->args[0];
 	struct member *member = same_member((__u64)task);
-	struct tree *tree = member ? tree_of(member) : 0;
 	struct draft *draft;
 	__u64 pages;
 
-	if (!tree)
+	if (!member)
 		return 0;
-	__sync_fetch_and_add(&tree->exited, 1);
+	__sync_fetch_and_add(&shared.tree.exited, 1);
 	read_spent(task, &member->at_exit);
 	member->exited = 1;
 	if (member->path) {
@@ -106,12 +98,12 @@ int on_exit(struct bpf_raw_tracepoint_args *args)
 	if (BPF_CORE_READ(task, signal, live.counter))
 		return 0;
 	pages = peak_pages(task);
-	if (pages > tree->peak_pages)
-		tree->peak_pages = pages;
-	if (BPF_CORE_READ(task, tgid) != tree->root)
+	if (pages > shared.tree.peak_pages)
+		shared.tree.peak_pages = pages;
+	if (BPF_CORE_READ(task, tgid) != shared.tree.root)
 		return 0;
 	/* Two threads that end at the same time both are the last one. */
-	if (__sync_fetch_and_add(&tree->ended, 1) || member->tree != BENCHMARK)
+	if (__sync_fetch_and_add(&shared.tree.ended, 1))
 		return 0;
 	draft = draft_at(AT_EXIT, bpf_ktime_get_ns(), ENDED);
 	if (draft)
@@ -129,17 +121,15 @@ int on_free(struct bpf_raw_tracepoint_args *args)
 {
 	__u64 task = args->args[0];
 	struct member *member = same_member(task);
-	struct tree *tree = member ? tree_of(member) : 0;
-	struct spent before, now = {};
+	struct spent now = {};
 
-	if (!tree)
+	if (!member)
 		return 0;
-	before = member->before;
 	/* User space takes out those that it no longer waits for. */
 	if (bpf_map_delete_elem(&members, &task))
 		return 0;
 	read_spent((struct task_struct *)task, &now);
-	add(tree, &now, &before);
+	add(&now);
 	return 0;
 }
 
@@ -157,10 +147,10 @@ int mark_enter(struct bpf_raw_tracepoint_args *args)
 	if (call.number >= NUMBERS)
 		return 0;
 	watched = shared.watched[call.number];
-	if (!watched || !shared.trees[BENCHMARK].executed)
+	if (!watched || !shared.tree.executed)
 		return 0;
 	member = member_of(bpf_get_current_task());
-	if (!member || member->tree != BENCHMARK)
+	if (!member)
 		return 0;
 	if (watched & COUNTED) {
 		call.k = __sync_fetch_and_add(&shared.counts[call.number], 1) + 1;
@@ -205,40 +195,6 @@ int mark_return(void *args)
 		__sync_fetch_and_add(&shared.late_paths, 1);
 	else
 		__sync_fetch_and_add(&shared.unread_paths, 1);
-	return 0;
-}
-
-/* Takes in who runs already: all threads of the process that is sought, and who descends from them. */
-SEC("iter/task")
-int adopt(struct bpf_iter__task *context)
-{
-	struct task_struct *task = context->task;
-	struct task_struct *reader = (struct task_struct *)bpf_get_current_task();
-	struct task_struct *leader, *parent;
-	struct member *blank;
-	__u32 key = AT_ADOPTION;
-	__u64 tree = shared.sought_for;
-	__u32 level;
-
-	/* The compiler would ask for it again after it was checked. */
-	barrier_var(tree);
-	if (!task || tree >= TREES || member_of((__u64)task))
-		return 0;
-	leader = BPF_CORE_READ(task, group_leader);
-	parent = BPF_CORE_READ(task, real_parent);
-	/* In the PID namespace of the one who reads. */
-	level = BPF_CORE_READ(reader, thread_pid, level);
-	if (number_at(leader, level) == shared.sought) {
-		shared.trees[tree].root = BPF_CORE_READ(leader, tgid);
-		shared.trees[tree].executed = 1;
-	} else if (!member_of((__u64)leader) && !member_of((__u64)parent)) {
-		return 0;
-	}
-	blank = bpf_map_lookup_elem(&blanks, &key);
-	if (!blank)
-		return 0;
-	read_spent(task, &blank->before);
-	begin((__u64)task, tree, AT_ADOPTION);
 	return 0;
 }
 

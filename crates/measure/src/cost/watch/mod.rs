@@ -279,28 +279,6 @@ impl Watch {
             With::Notification | With::Ends => Ok(Vec::new()),
         }
     }
-
-    /// Starts the program beside the benchmark, so that what it spends can be told.
-    ///
-    /// # Errors
-    /// If it cannot be started or followed.
-    pub fn start_beside(&mut self, command: &mut Command) -> io::Result<Child> {
-        let With::Tracepoints(traced) = &self.with else { return command.spawn() };
-        traced.expect_beside()?;
-        command.spawn().inspect_err(|_| traced.expect_no_more_beside())
-    }
-
-    /// What the program beside the benchmark spent, its tree with it; to be asked after it was ended and
-    /// reaped. `None` unless by tracepoints.
-    ///
-    /// # Errors
-    /// If the kernel's memory cannot be read.
-    pub fn spent_beside(&self) -> io::Result<Option<Spent>> {
-        match &self.with {
-            With::Tracepoints(traced) => traced.spent_beside().map(Some),
-            With::Notification | With::Ends => Ok(None),
-        }
-    }
 }
 
 /// Makes ready to observe by that means.

@@ -3,7 +3,7 @@
 use std::io;
 use std::time::Duration;
 
-use netfathom_bpf::tree::{CallTimes, Tree, TreeError, Trees, Watching, What};
+use netfathom_bpf::tree::{CallTimes, Tree, TreeError, Watching, What};
 
 use super::points::Points;
 use super::{Reached, Spent};
@@ -13,7 +13,7 @@ const PATIENCE: Duration = Duration::from_secs(1);
 
 /// The kernel programs, for all starts of a benchmark.
 pub(super) struct Traced {
-    trees: Trees,
+    tree: Tree,
     calls: Vec<(u32, u64)>,
     seen: Seen,
 }
@@ -36,37 +36,37 @@ pub(super) struct Told {
 impl Traced {
     pub fn attach(points: &Points, record_calls: bool) -> Result<Self, TreeError> {
         let watching = Watching { opens: points.names(), calls: points.calls(), record_calls };
-        let trees = Trees::attach(&watching)?;
-        Ok(Self { trees, calls: watching.calls, seen: Seen::default() })
+        let tree = Tree::attach(&watching)?;
+        Ok(Self { tree, calls: watching.calls, seen: Seen::default() })
     }
 
     /// The next child of the calling thread is the benchmark. Attaching takes milliseconds, which one without
     /// marks waits too.
     pub fn expect(&mut self, armed: bool) -> io::Result<()> {
-        self.trees.reset(Tree::Benchmark).map_err(io::Error::other)?;
-        self.trees.arm(true).map_err(io::Error::other)?;
+        self.tree.reset().map_err(io::Error::other)?;
+        self.tree.arm(true).map_err(io::Error::other)?;
         if !armed {
             self.disarm()?;
         }
         self.seen = Seen::default();
-        self.trees.adopt_next_child(Tree::Benchmark);
+        self.tree.adopt_next_child();
         Ok(())
     }
 
     /// Nothing came of it.
     pub fn expect_no_more(&mut self) -> io::Result<()> {
-        self.trees.adopt_no_child(Tree::Benchmark);
+        self.tree.adopt_no_child();
         self.disarm()
     }
 
     /// Takes the programs at system calls away.
     pub fn disarm(&mut self) -> io::Result<()> {
-        self.trees.arm(false).map_err(io::Error::other)
+        self.tree.arm(false).map_err(io::Error::other)
     }
 
     /// Takes what has come so far out of the kernel's memory, so that it does not fill.
     pub fn drain(&mut self, points: &Points) -> io::Result<()> {
-        for event in self.trees.events().map_err(io::Error::other)? {
+        for event in self.tree.events().map_err(io::Error::other)? {
             let reached = match event.what {
                 What::Executed { root: true, .. } => {
                     self.seen.exec_ns.get_or_insert(event.at_ns);
@@ -86,12 +86,12 @@ impl Traced {
 
     /// All of it, after the benchmark was reaped.
     pub fn tell(&mut self, points: &Points) -> io::Result<Told> {
-        self.trees.settle(Tree::Benchmark, PATIENCE).map_err(io::Error::other)?;
+        self.tree.settle(PATIENCE).map_err(io::Error::other)?;
         self.drain(points)?;
         let Seen { exec_ns, mut marks } = std::mem::take(&mut self.seen);
         marks.sort_by_key(|mark| mark.at_ns);
-        let lost = self.trees.lost();
-        let mut spent = Spent::from(self.trees.spent(Tree::Benchmark));
+        let lost = self.tree.lost();
+        let mut spent = Spent::from(self.tree.spent());
         spent.missing_threads = spent.missing_threads.map(|missing| missing + lost.threads);
         let lost = lost.events + lost.threads + lost.unread_paths;
         Ok(Told { exec_ns, marks, spent, lost })
@@ -99,22 +99,6 @@ impl Traced {
 
     /// The benchmark's system calls, where they are recorded.
     pub fn calls(&self) -> io::Result<Vec<CallTimes>> {
-        Ok(self.trees.recorded(Tree::Benchmark).map_err(io::Error::other)?.calls)
-    }
-
-    /// The next child of the calling thread is the program beside the benchmark.
-    pub fn expect_beside(&self) -> io::Result<()> {
-        self.trees.reset(Tree::UnderTest).map_err(io::Error::other)?;
-        self.trees.adopt_next_child(Tree::UnderTest);
-        Ok(())
-    }
-
-    pub fn expect_no_more_beside(&self) {
-        self.trees.adopt_no_child(Tree::UnderTest);
-    }
-
-    pub fn spent_beside(&self) -> io::Result<Spent> {
-        self.trees.settle(Tree::UnderTest, PATIENCE).map_err(io::Error::other)?;
-        Ok(self.trees.spent(Tree::UnderTest).into())
+        Ok(self.tree.recorded().map_err(io::Error::other)?.calls)
     }
 }

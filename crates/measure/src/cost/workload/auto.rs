@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use netfathom_bpf::tree::{Called, Recorded, Tree, Trees, Watching, call_name};
+use netfathom_bpf::tree::{Called, Recorded, Tree, Watching, call_name};
 use netfathom_sys::cpu;
 use netfathom_sys::netns::Namespace;
 use netfathom_sys::process::{Process, reap};
@@ -34,13 +34,13 @@ pub fn choose(
     stop: &AtomicBool,
 ) -> Result<(Points, Vec<String>), CostError> {
     let watching = Watching { record_calls: true, ..Watching::default() };
-    let armed = Trees::attach(&watching).and_then(|mut trees| trees.arm(true).map(|()| trees));
-    let trees = armed.map_err(|error| {
+    let armed = Tree::attach(&watching).and_then(|mut tree| tree.arm(true).map(|()| tree));
+    let tree = armed.map_err(|error| {
         CostError::Benchmark(format!(
             "--sequence auto: cannot record system calls: {error}; name files with --marks instead"
         ))
     })?;
-    let runs = [(); 2].map(|()| record(&trees, command, home.as_deref(), cpus, stop));
+    let runs = [(); 2].map(|()| record(&tree, command, home.as_deref(), cpus, stop));
     let [first, second] = runs;
     let chosen = chosen(&first?.first, &second?.first);
     if chosen.is_empty() {
@@ -55,20 +55,20 @@ pub fn choose(
 }
 
 fn record(
-    trees: &Trees,
+    tree: &Tree,
     command: &(dyn Fn() -> Command + Sync),
     home: Option<&Namespace>,
     cpus: &[usize],
     stop: &AtomicBool,
 ) -> Result<Recorded, CostError> {
     let told = |error: String| CostError::Benchmark(format!("--sequence auto: {error}"));
-    trees.reset(Tree::Benchmark).map_err(|e| told(e.to_string()))?;
+    tree.reset().map_err(|e| told(e.to_string()))?;
     let start = || -> Result<_, String> {
         if !cpus.is_empty() {
             cpu::allow(cpus).map_err(|e| e.to_string())?;
         }
         home.map_or(Ok(()), Namespace::enter).map_err(|e| e.to_string())?;
-        trees.adopt_next_child(Tree::Benchmark);
+        tree.adopt_next_child();
         let mut command = command();
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         command.spawn().map_err(|e| e.to_string())
@@ -86,7 +86,7 @@ fn record(
     if !ended.status.success() {
         return Err(told(format!("the program failed ({})", ended.status)));
     }
-    trees.recorded(Tree::Benchmark).map_err(|e| told(e.to_string()))
+    tree.recorded().map_err(|e| told(e.to_string()))
 }
 
 /// The points of the first run that are in both, nearest to even parts of its time.
