@@ -158,15 +158,6 @@ impl ChildCounts {
         let reading = self.readings[event as usize].clone()?;
         reading.count().map_err(|reason| CounterError { event: event.name(), reason })
     }
-
-    /// What was counted of an event since an earlier reading of the same counters.
-    ///
-    /// # Errors
-    /// Why nothing was.
-    pub fn count_since(&self, earlier: &Self, event: Event) -> Result<Count, CounterError> {
-        let [now, then] = [self, earlier].map(|counts| counts.readings[event as usize].clone());
-        now?.since(&then?).count().map_err(|reason| CounterError { event: event.name(), reason })
-    }
 }
 
 fn is_denied(error: &io::Error) -> bool {

@@ -1,19 +1,15 @@
 //! One trial: the load and the program are there or not, and the benchmark runs.
 
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::thread;
-use std::time::{Duration, Instant};
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
 use netfathom_model::record::{Amount, Condition, CostTrial};
 
 use super::error::CostError;
 use super::load::Load;
 use super::machine::Machine;
-use super::program::{Ran, Switch};
+use super::program::{Ran, Switch, rest};
 use super::workload::{Outcome, Workload};
-
-/// How often a pause looks whether it is to end.
-const LOOK: Duration = Duration::from_millis(50);
 
 /// What every trial has.
 pub struct Stage<'a> {
@@ -54,7 +50,8 @@ impl Stage<'_> {
         if let Some(level) = level {
             self.load.on(level)?;
         }
-        let come = if condition.program { self.program.on(level) } else { self.pause() };
+        // Without it as much time passes before the benchmark: a machine that has rested is a faster one.
+        let come = if condition.program { self.program.on(level) } else { Ok(rest(self.settle, self.stop)) };
         let measured = come.and_then(|()| self.run(workload, condition));
         let during = measured.as_ref().ok().map_or((0, 0), |run| run.outcome.during_ns);
         let ran = condition.program.then(|| self.program.off(during));
@@ -66,16 +63,6 @@ impl Stage<'_> {
             return Ok(None);
         }
         Ok(Some(told(place, run, ran, missed)))
-    }
-
-    /// Without the program as much time passes before the benchmark as it gets to start up: a machine that has
-    /// rested is a faster one.
-    fn pause(&self) -> Result<(), CostError> {
-        let began = Instant::now();
-        while began.elapsed() < self.settle && !self.stop.load(Relaxed) {
-            thread::sleep(self.settle.saturating_sub(began.elapsed()).min(LOOK));
-        }
-        Ok(())
     }
 
     fn run(&mut self, workload: &mut dyn Workload, condition: &Condition) -> Result<Run, CostError> {

@@ -81,15 +81,6 @@ impl Reading {
         }
     }
 
-    /// What was added since; none of the three ever shrinks.
-    pub fn since(&self, earlier: &Self) -> Self {
-        Self {
-            value: self.value.saturating_sub(earlier.value),
-            enabled_ns: self.enabled_ns.saturating_sub(earlier.enabled_ns),
-            running_ns: self.running_ns.saturating_sub(earlier.running_ns),
-        }
-    }
-
     /// For all of the time.
     pub fn count(&self) -> Result<Count, String> {
         match (self.enabled_ns, self.running_ns) {

@@ -4,8 +4,6 @@ use std::io;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use super::tree::Shape;
-
 /// GNU tar does not read files when its archive is /dev/null. It does for this device, which throws
 /// away what is written to it as well: no second program that reads a pipe is in the measurement.
 const NOWHERE: &str = "/dev/zero";
@@ -27,15 +25,6 @@ impl Archive {
         match self {
             Self::Tar => "tar",
             Self::TarGzip => "tar-gzip",
-        }
-    }
-
-    /// The tree that it is run over where nobody says otherwise: a run is then to take about a second.
-    #[must_use]
-    pub fn default_shape(self, seed: u64) -> Shape {
-        match self {
-            Self::Tar => Shape::paper(seed).scaled(2.0),
-            Self::TarGzip => Shape::paper(seed).scaled(0.125),
         }
     }
 

@@ -1,17 +1,18 @@
-//! A small message over TCP to another thread and back.
+//! A small message over TCP to another thread on the same processor and back.
 
 use std::io::{self, Read, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::path::Path;
 use std::thread::{self, JoinHandle};
 
+use super::together::Together;
 use super::{Phase, Work};
 
 const MESSAGE_BYTES: usize = 64;
 
 pub const PHASE: Phase = Phase {
     name: "loopback",
-    resource: "the network stack, in system calls and in softirqs, over 127.0.0.1",
+    resource: "the network stack, in system calls and in softirqs, over 127.0.0.1, on the first processor allowed",
     unit: "round trips",
     constant_ns: 0,
     prepare,
@@ -20,17 +21,21 @@ pub const PHASE: Phase = Phase {
 struct Loopback {
     near: TcpStream,
     far: Option<JoinHandle<()>>,
+    together: Together,
 }
 
 fn prepare(_place: &Path) -> io::Result<Box<dyn Work>> {
     let (near, mut far) = pair()?;
+    let together = Together::new()?;
+    let join = together.join();
     let echo = move || {
+        join();
         let mut message = [0; MESSAGE_BYTES];
         // Until the other end is closed.
         while far.read_exact(&mut message).and_then(|()| far.write_all(&message)).is_ok() {}
     };
     let far = thread::Builder::new().name("light-loopback".into()).spawn(echo)?;
-    Ok(Box::new(Loopback { near, far: Some(far) }))
+    Ok(Box::new(Loopback { near, far: Some(far), together }))
 }
 
 /// Two ends of one connection, which nobody else is at.
@@ -49,10 +54,9 @@ fn pair() -> io::Result<(TcpStream, TcpStream)> {
 impl Work for Loopback {
     fn run(&mut self, size: u64) -> io::Result<()> {
         let mut message = [7; MESSAGE_BYTES];
-        (0..size).try_for_each(|_| {
-            self.near.write_all(&message)?;
-            self.near.read_exact(&mut message)
-        })
+        let near = &mut self.near;
+        let mut round_trip = || near.write_all(&message).and_then(|()| near.read_exact(&mut message));
+        self.together.run(|| (0..size).try_for_each(|_| round_trip()))
     }
 }
 

@@ -18,6 +18,7 @@ mod metadata;
 mod sizes;
 mod switches;
 mod timers;
+mod together;
 
 pub use calibrate::calibrate;
 pub use sizes::{Sizes, unknown};

@@ -4,8 +4,7 @@ use std::io::{self, PipeReader, PipeWriter, Read, Write};
 use std::path::Path;
 use std::thread::{self, JoinHandle};
 
-use netfathom_sys::cpu;
-
+use super::together::Together;
 use super::{Phase, Work};
 
 pub const PHASE: Phase = Phase {
@@ -21,40 +20,28 @@ struct Switches {
     to: Option<PipeWriter>,
     from: PipeReader,
     other: Option<JoinHandle<()>>,
-    allowed: Vec<usize>,
+    together: Together,
 }
 
 fn prepare(_place: &Path) -> io::Result<Box<dyn Work>> {
-    let allowed = cpu::allowed().map_err(io::Error::other)?;
-    let processor = *allowed.first().ok_or(io::ErrorKind::NotFound)?;
+    let together = Together::new()?;
+    let join = together.join();
     let ((mut hears, to), (from, mut answers)) = (io::pipe()?, io::pipe()?);
     let echo = move || {
-        // It is one of those that this process may use.
-        let _ = cpu::pin(processor);
+        join();
         let mut byte = [0];
         // Until the other end is closed.
         while hears.read_exact(&mut byte).and_then(|()| answers.write_all(&byte)).is_ok() {}
     };
     let other = thread::Builder::new().name("light-switches".into()).spawn(echo)?;
-    Ok(Box::new(Switches { to: Some(to), from, other: Some(other), allowed }))
-}
-
-impl Switches {
-    fn hand_to_and_fro(&mut self, times: u64) -> io::Result<()> {
-        let mut to = self.to.as_ref().ok_or(io::ErrorKind::BrokenPipe)?;
-        (0..times).try_for_each(|_| {
-            to.write_all(&[1])?;
-            self.from.read_exact(&mut [0])
-        })
-    }
+    Ok(Box::new(Switches { to: Some(to), from, other: Some(other), together }))
 }
 
 impl Work for Switches {
     fn run(&mut self, size: u64) -> io::Result<()> {
-        cpu::pin(self.allowed[0]).map_err(io::Error::other)?;
-        let done = self.hand_to_and_fro(size);
-        cpu::allow(&self.allowed).map_err(io::Error::other)?;
-        done
+        let mut to = self.to.as_ref().ok_or(io::ErrorKind::BrokenPipe)?;
+        let mut round_trip = || to.write_all(&[1]).and_then(|()| self.from.read_exact(&mut [0]));
+        self.together.run(|| (0..size).try_for_each(|_| round_trip()))
     }
 }
 

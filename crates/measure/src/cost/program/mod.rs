@@ -22,6 +22,7 @@ pub use output::Output;
 
 use super::error::CostError;
 use pause::Pause;
+pub use pause::rest;
 use process::Stopped;
 use toggle::Toggle;
 

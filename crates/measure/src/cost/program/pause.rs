@@ -1,4 +1,4 @@
-//! What a program gets to start up: a time that ends early if the user wants an end.
+//! A time to wait that ends early if the user wants an end: what a program gets to start up, and as long a rest without it.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -25,11 +25,16 @@ impl Pause {
 
     /// Waits.
     pub fn make(&self) {
-        let deadline = Instant::now() + self.length;
-        let left = || deadline.saturating_duration_since(Instant::now());
-        while !left().is_zero() && !self.stop.load(Relaxed) {
-            thread::sleep(left().min(SLICE));
-        }
+        rest(self.length, &self.stop);
+    }
+}
+
+/// Waits so long, or until the user wants an end.
+pub fn rest(length: Duration, stop: &AtomicBool) {
+    let deadline = Instant::now() + length;
+    let left = || deadline.saturating_duration_since(Instant::now());
+    while !left().is_zero() && !stop.load(Relaxed) {
+        thread::sleep(left().min(SLICE));
     }
 }
 

@@ -1,0 +1,212 @@
+//! Marks, and who makes them.
+
+use super::*;
+
+#[test]
+fn of_twelve_thousand_files_the_named_ones_are_told_in_order() {
+    if !privileged("marks of a benchmark") {
+        return;
+    }
+    let folder = Folder::new("opens");
+    let long = "d".repeat(200);
+    let names: Vec<String> =
+        (0..12_000).map(|n| format!("{}/f{n}", if n == 9_000 { &long } else { "d" })).collect();
+    // Longer than what an event carries, the other one.
+    let names: Vec<String> = names.iter().map(|name| format!("{long}/{name}")).collect();
+    names.iter().for_each(|name| drop(folder.file(name)));
+    fs::write(folder.0.join("list"), names.join("\n")).unwrap();
+    let named = [40usize, 2_000, 9_000, 9_001, 11_998, 11_999];
+    let opens = named.iter().map(|n| format!("f{n}").into()).collect();
+    let tree = armed(&Watching { opens, ..Watching::default() });
+    let before = monotonic_ns();
+    let mut command = shell("tar -cf - -T list | cat > all; tar -tf all > told");
+    let (ended, _) = run(&tree, command.current_dir(&folder.0));
+    let after = monotonic_ns();
+    assert!(ended.status.success());
+    let events = tree.events().unwrap();
+    let expected: Vec<PathBuf> = named.iter().map(|&n| names[n].as_str().into()).collect();
+    let found = opened(&events);
+    let matches = |((which, path), (n, expected)): (&(usize, &Path), (usize, &PathBuf))| {
+        *which == n && expected.as_os_str().as_encoded_bytes().ends_with(path.as_os_str().as_encoded_bytes())
+    };
+    assert_eq!(found.len(), named.len(), "{found:?}");
+    assert!(found.iter().zip(expected.iter().enumerate()).all(matches), "{found:?}");
+    let times: Vec<u64> = events.iter().map(|event| event.at_ns).collect();
+    assert!(times.is_sorted() && times[0] > before && *times.last().unwrap() < after, "{times:?}");
+    assert_eq!(events.last().unwrap().what, What::Ended);
+    let executed = |event: &&Event| matches!(event.what, What::Executed { .. });
+    let programs: Vec<_> = events.iter().filter(executed).map(|event| &event.what).collect();
+    let is = |what: &What, is_root: bool, name: &str| matches!(what, What::Executed { root, path } if *root == is_root && path.ends_with(name));
+    assert!(
+        is(programs[0], true, "sh")
+            && programs[1..].iter().all(|p| is(p, false, "tar") || is(p, false, "cat"))
+    );
+    assert_eq!(programs.len(), 4, "{programs:?}");
+    let lost = tree.lost();
+    assert_eq!((lost.events, lost.threads, lost.unread_paths), (0, 0, 0), "{lost:?}");
+}
+
+#[test]
+fn others_opens_are_not_told_and_a_ring_that_is_full_is() {
+    if !privileged("marks of others") {
+        return;
+    }
+    let folder = Folder::new("others");
+    let file = folder.file("known");
+    let tree = armed(&Watching { opens: vec!["known".into()], ..Watching::default() });
+    reap(shell("cat known").current_dir(&folder.0).spawn().unwrap()).unwrap();
+    fs::read(&file).unwrap();
+    run(&tree, shell("cat unknown 2> /dev/null; cat known").current_dir(&folder.0));
+    let events = tree.events().unwrap();
+    assert_eq!(opened(&events), [(0, Path::new("known"))]);
+    assert!(events.iter().all(|event| event.pid.is_some() && event.tid.is_some()), "{events:?}");
+    // A MiB of events, of which each has more than 32 bytes.
+    tree.reset().unwrap();
+    const OPENS: usize = 40_000;
+    let script = format!("i=0; while [ $i -lt {OPENS} ]; do read x < known; i=$((i+1)); done");
+    run(&tree, shell(&script).current_dir(&folder.0));
+    let (told, lost) = (opened(&tree.events().unwrap()).len(), tree.lost().events as usize);
+    assert!(told > 1000 && told < OPENS, "{told}");
+    // The end is an event too.
+    assert!(told + lost == OPENS || told + lost == OPENS + 1, "{told} {lost}");
+    tree.reset().unwrap();
+    assert_eq!((tree.events().unwrap(), tree.lost()), (vec![], Lost::default()));
+}
+
+#[test]
+fn a_path_that_is_not_in_memory_is_read_late_and_one_that_is_nowhere_is_counted() {
+    if !privileged("paths that are not in memory") {
+        return;
+    }
+    let folder = Folder::new("late");
+    folder.file("known");
+    let tree = armed(&Watching { opens: vec!["known".into()], ..Watching::default() });
+    let (ended, _) = run(&tree, ourselves("open what is not in memory").current_dir(&folder.0));
+    assert!(ended.status.success());
+    assert_eq!(opened(&tree.events().unwrap()), [(0, Path::new("./known"))]);
+    let lost = tree.lost();
+    assert!(lost.late_paths >= 1 && lost.unread_paths == 1, "{lost:?}");
+}
+
+#[test]
+fn nothing_is_at_system_calls_before_it_is_armed() {
+    if !privileged("when there are programs at system calls") {
+        return;
+    }
+    let watching =
+        Watching { opens: vec!["a".into()], calls: vec![(libc::SYS_write as u32, 1)], record_calls: true };
+    let mut tree = Tree::attach(&watching).unwrap();
+    assert_eq!(links_at_calls(&tree), 0);
+    for (armed, links) in [(true, 4), (true, 4), (false, 0), (false, 0)] {
+        tree.arm(armed).unwrap();
+        assert_eq!(links_at_calls(&tree), links);
+    }
+}
+
+#[test]
+fn the_kth_call_is_that_of_the_whole_tree() {
+    if !privileged("marks at system calls") {
+        return;
+    }
+    let write = libc::SYS_write as u32;
+    // The last one is made by our own fork before it is the program, and by nobody after.
+    let mut calls = [2_000, 1, 1_001, 2_001].map(|k| (write, k)).to_vec();
+    calls.push((libc::SYS_setpgid as u32, 1));
+    let mut tree = armed(&Watching { calls, ..Watching::default() });
+    let dd = "dd if=/dev/zero of=/dev/null bs=1 count=1000 status=none";
+    let called = |events: &[Event]| -> Vec<usize> {
+        let which = events.iter().filter_map(|event| match event.what {
+            What::Called { which } => Some(which),
+            _ => None,
+        });
+        which.collect()
+    };
+    let mut command = shell(&format!("{dd}; {dd}"));
+    command.process_group(0);
+    run(&tree, &mut command);
+    assert_eq!(called(&tree.events().unwrap()), [1, 2, 0]);
+    // Counted anew, unless they are not armed.
+    tree.reset().unwrap();
+    run(&tree, &mut command);
+    assert_eq!(called(&tree.events().unwrap()), [1, 2, 0]);
+    tree.reset().unwrap();
+    assert_eq!(links_at_calls(&tree), 1);
+    tree.arm(false).unwrap();
+    run(&tree, &mut command);
+    assert_eq!(links_at_calls(&tree), 0);
+    let events = tree.events().unwrap();
+    assert!(called(&events).is_empty() && events.len() == 4, "{events:?}");
+}
+
+#[test]
+fn all_calls_of_the_tree_are_counted_and_timed() {
+    if !privileged("all system calls of a tree") {
+        return;
+    }
+    let tree = armed(&Watching { record_calls: true, ..Watching::default() });
+    let mut other = shell("while :; do sleep 0.2; done").process_group(0).spawn().unwrap();
+    let dd = "dd if=/dev/zero of=/dev/null bs=1 count=1000 status=none; sleep 0.3";
+    run(&tree, &mut shell(dd));
+    let recorded = tree.recorded().unwrap();
+    other.kill().unwrap();
+    other.wait().unwrap();
+    let of = |number: libc::c_long| {
+        recorded.calls.iter().copied().find(|calls| i64::from(calls.number) == number).unwrap()
+    };
+    let [write, slept, left] = [libc::SYS_write, libc::SYS_clock_nanosleep, libc::SYS_exit_group].map(of);
+    assert_eq!((write.count, write.returned), (1000, 1000));
+    assert!(slept.count == 1 && slept.max_ns >= 300_000_000 && slept.max_ns == slept.total_ns, "{slept:?}");
+    assert!(write.max_ns < write.total_ns, "{write:?}");
+    assert_eq!((left.count, left.returned), (3, 0));
+    let count: u64 = recorded.calls.iter().map(|calls| calls.count).sum();
+    assert_eq!(recorded.first.len() as u64, count);
+    let place = |number: libc::c_long| {
+        recorded.first.iter().position(|called| called.number == number as u64).unwrap()
+    };
+    assert!(place(libc::SYS_write) < place(libc::SYS_clock_nanosleep));
+    assert!(recorded.first.windows(2).all(|two| two[0].at_ns <= two[1].at_ns));
+}
+
+#[test]
+fn wrong_marks_are_refused() {
+    let opens =
+        |names: &[&str]| Watching { opens: names.iter().map(Into::into).collect(), ..Watching::default() };
+    let calls = |calls: &[(u32, u64)]| Watching { calls: calls.to_vec(), ..Watching::default() };
+    let wrong = [opens(&["a/b"]), opens(&[""]), opens(&["a"; 65]), calls(&[(1, 0)]), calls(&[(511, 1)])];
+    for watching in wrong {
+        assert!(matches!(Tree::attach(&watching), Err(TreeError::Mark(_))), "{watching:?}");
+    }
+    if privileged("a mark twice") {
+        assert!(matches!(Tree::attach(&opens(&["a", "a"])), Err(TreeError::Step { .. })));
+    }
+}
+
+#[test]
+fn a_tree_is_followed_in_a_pid_namespace_too() {
+    const TEST: &str = "tree in a PID namespace";
+    if !privileged(TEST) {
+        return;
+    }
+    let same =
+        ["others_opens_are_not_told_and_a_ring_that_is_full_is", "the_kth_call_is_that_of_the_whole_tree"];
+    for test in same {
+        let mut command = Command::new("unshare");
+        command.args(["--pid", "--fork", "--mount-proc"]);
+        command.arg(current_exe().unwrap()).args([
+            &format!("tree::tests::marks::{test}"),
+            "--exact",
+            "--nocapture",
+        ]);
+        match command.output() {
+            Ok(output) => {
+                let said = String::from_utf8_lossy(&output.stdout);
+                assert!(
+                    output.status.success() && said.contains("1 passed"),
+                    "{said}{}",
+                    String::from_utf8_lossy(&output.stderr)
+                );
+            }
+            Err(e) => skipped(TEST, &format!("unshare: {e}")),
+        }
+    }
+}
