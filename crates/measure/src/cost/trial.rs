@@ -50,8 +50,13 @@ impl Stage<'_> {
         if let Some(level) = level {
             self.load.on(level)?;
         }
-        // Without it as much time passes before the benchmark: a machine that has rested is a faster one.
-        let come = if condition.program { self.program.on(level) } else { Ok(rest(self.settle, self.stop)) };
+        let come = if condition.program {
+            self.program.on(level)
+        } else {
+            // As much time passes before the benchmark: a machine that has rested is a faster one.
+            rest(self.settle, self.stop);
+            Ok(())
+        };
         let measured = come.and_then(|()| self.run(workload, condition));
         let during = measured.as_ref().ok().map_or((0, 0), |run| run.outcome.during_ns);
         let ran = condition.program.then(|| self.program.off(during));

@@ -14,7 +14,7 @@ fn segments_that_are_lost() {
     let wire = Wire { loss_per_million: 20_000, ..Wire::long(15_000_000) };
     let lossy = Situation::over(Between::Wire(wire.clone())).with(|s| s.sends.time_ns = Some(2_000_000_000));
     let outcome = lossy.shows(Loss, Elsewhere);
-    lossy.is_cured_by(|s| s.between = Between::Wire(Wire { loss_per_million: 0, ..wire }), 3.0, &outcome);
+    lossy.cured_by(|s| s.between = Between::Wire(Wire { loss_per_million: 0, ..wire }), 3.0, &outcome);
 }
 
 #[test]

@@ -22,7 +22,7 @@ fn a_send_buffer_smaller_than_a_write() {
     let outcome = small.shows(SendBuffer, Elsewhere);
     let told = outcome.told_there();
     assert!(told.evidence.iter().any(|e| e.contains("smaller than a write")), "{told:#?}");
-    small.is_cured_by(|s| s.sends.socket_buffer_bytes = None, 2.0, &outcome);
+    small.cured_by(|s| s.sends.socket_buffer_bytes = None, 2.0, &outcome);
 }
 
 #[test]
@@ -35,7 +35,7 @@ fn a_send_buffer_smaller_than_what_the_path_holds() {
         (s.sends.socket_buffer_bytes, s.sends.time_ns) = (Some(32_768), Some(3_000_000_000));
     });
     let outcome = small.shows(SendBuffer, Elsewhere);
-    small.is_cured_by(|s| s.sends.socket_buffer_bytes = None, 1.3, &outcome);
+    small.cured_by(|s| s.sends.socket_buffer_bytes = None, 1.3, &outcome);
 }
 
 #[test]
@@ -45,7 +45,7 @@ fn a_receive_buffer_smaller_than_what_the_path_holds() {
     }
     let small = Situation::after(10).with(|s| s.receives.socket_buffer_bytes = Some(16_384));
     let outcome = small.shows(ReceiveWindow, ReceiveWindow);
-    small.is_cured_by(|s| s.receives.socket_buffer_bytes = None, 3.0, &outcome);
+    small.cured_by(|s| s.receives.socket_buffer_bytes = None, 3.0, &outcome);
 }
 
 /// Reads, and has its kernel put off acknowledgements, as it does for a program that answers.
@@ -67,7 +67,7 @@ fn acknowledgements_that_are_put_off() {
         s.foreign = Some(puts_off);
     });
     let outcome = small.shows(DelayedAcknowledgement, DelayedAcknowledgement);
-    small.is_cured_by(|s| s.sends.socket_buffer_bytes = None, 3.0, &outcome);
+    small.cured_by(|s| s.sends.socket_buffer_bytes = None, 3.0, &outcome);
 }
 
 /// A header, a body, and the next only when both have arrived.
@@ -105,6 +105,6 @@ fn small_pieces_that_wait_for_each_other() {
         s.programs = converse;
     });
     let outcome = small.shows(Nagle, Elsewhere);
-    small.is_cured_by(|s| s.sends.no_delay = true, 1.1, &outcome);
+    let at_once = small.cured_by(|s| s.sends.no_delay = true, 1.1, &outcome);
     assert_ne!(at_once.told_there().cause, Nagle);
 }

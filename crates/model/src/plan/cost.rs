@@ -1,11 +1,17 @@
 //! The plan of `netfathom cost`.
 
-use std::path::PathBuf;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{PlanError, range};
+
+mod benchmark;
+mod subject;
+#[cfg(test)]
+mod tests;
+
+pub use benchmark::{Benchmark, BenchmarkKind, MarkMeans, MarkSource};
+pub use subject::{Interception, Subject, WhenEnded};
 
 /// What stands for a level in a command.
 pub const LEVEL_WORD: &str = "{level}";
@@ -13,8 +19,6 @@ pub const LEVEL_WORD: &str = "{level}";
 pub const PAPER_FRAME_BYTES: u32 = 1064;
 /// The smallest frame that carries a message of ours, and the largest of the lab.
 const FRAME_BYTES: (u64, u64) = (90, 1514);
-/// Kernel programs look names up among so many.
-const MOST_FILES: usize = 64;
 /// Each is a run of the benchmark in every block.
 const MOST_LEVELS: u64 = 32;
 
@@ -59,144 +63,6 @@ pub struct CostPlan {
     pub seed: u64,
 }
 
-/// What it means if the program under test ends by itself.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum WhenEnded {
-    /// It should have gone on: the trial does not count.
-    Trouble,
-    /// It is started again, if it ended well.
-    Again,
-    /// It has done its job: what the job takes is measured.
-    Fine,
-}
-
-/// Whose cost is measured.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case", tag = "what")]
-pub enum Subject {
-    /// Nobody: what is found then is chance, or what the load takes.
-    Nothing,
-    /// A program that is started for each trial and ended after it.
-    Command {
-        /// Program and arguments.
-        argv: Vec<String>,
-    },
-    /// A process that runs already, with its descendants: stopped (SIGSTOP) for the baseline.
-    Process {
-        /// Its number.
-        pid: u32,
-    },
-    /// A service, started and stopped by the system's manager.
-    Service {
-        /// Its name.
-        name: String,
-    },
-    /// Whatever a shell command starts and another stops.
-    Toggle {
-        /// Starts it.
-        start: String,
-        /// Stops it.
-        stop: String,
-    },
-    /// Observers of system calls, around the benchmark itself.
-    Interception {
-        /// Which.
-        ways: Vec<Interception>,
-    },
-}
-
-/// A way to see a benchmark's system calls.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Interception {
-    /// Our tracepoint programs.
-    Tracepoints,
-    /// Our seccomp notification.
-    Notification,
-    /// `strace -f` of the calls that open files and start programs.
-    Strace,
-    /// `strace -f` of all calls.
-    StraceAll,
-    /// `perf trace` of all calls.
-    PerfTrace,
-    /// `bpftrace` counting the calls that open files.
-    Bpftrace,
-}
-
-/// A benchmark: a program that is run again and again, and whose times are compared.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Benchmark {
-    /// Its name in tables.
-    pub name: String,
-    /// What it does.
-    pub kind: BenchmarkKind,
-}
-
-/// What a benchmark does.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case", tag = "kind")]
-pub enum BenchmarkKind {
-    /// tar reads a tree that is made for it.
-    Tar {
-        /// Whether gzip compresses what it reads.
-        gzip: bool,
-        /// Files and directories.
-        entries: u32,
-        /// Bytes of all files.
-        bytes: u64,
-        /// Whether the files are dropped from the page cache before each trial; they are read beforehand otherwise.
-        cold: bool,
-        /// Where the tree is made; `None` for the directory of temporary files.
-        directory: Option<PathBuf>,
-    },
-    /// Short phases, one a resource.
-    Light {
-        /// Which phases, by name; all if empty.
-        phases: Vec<String>,
-        /// How long a phase takes on the machine at rest.
-        phase_ns: u64,
-    },
-    /// A command for the shell.
-    Command {
-        /// The command.
-        command: String,
-        /// What is seen of it.
-        marks: MarkSource,
-    },
-    /// A program that runs already and marks itself; it is watched for a while.
-    Marking {
-        /// Its process number.
-        pid: u32,
-        /// How long a trial watches it.
-        window_ns: u64,
-    },
-}
-
-/// Where the marks of a command come from.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum MarkSource {
-    /// It marks itself, by the marks API; its start and its end alone if it does not.
-    Emitted,
-    /// It opens these files.
-    Files(Vec<PathBuf>),
-    /// Characteristic system calls, chosen from two runs.
-    Auto,
-}
-
-/// How marks are taken.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum MarkMeans {
-    /// Programs at tracepoints, filtered in the kernel to the benchmark's processes.
-    Tracepoints,
-    /// seccomp notification: each call that opens a file waits for us.
-    Notification,
-    /// The benchmark's start and end alone.
-    Ends,
-}
-
 /// What the program under test has to do.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case", tag = "load")]
@@ -220,48 +86,6 @@ pub struct CostLevel {
     pub text: String,
     /// Bits a second, where it is a rate.
     pub bits_per_s: Option<f64>,
-}
-
-impl Interception {
-    /// As it is written in tables.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Tracepoints => "netfathom, tracepoints",
-            Self::Notification => "netfathom, notification",
-            Self::Strace => "strace -f, opens and execs",
-            Self::StraceAll => "strace -f",
-            Self::PerfTrace => "perf trace",
-            Self::Bpftrace => "bpftrace",
-        }
-    }
-}
-
-impl MarkMeans {
-    /// As it is written in flags and tables.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Tracepoints => "tracepoints",
-            Self::Notification => "notification",
-            Self::Ends => "ends",
-        }
-    }
-}
-
-impl Subject {
-    /// What was typed, in one line.
-    #[must_use]
-    pub fn in_words(&self) -> String {
-        match self {
-            Self::Nothing => "nothing".into(),
-            Self::Command { argv } => argv.join(" "),
-            Self::Process { pid } => format!("process {pid}"),
-            Self::Service { name } => format!("service {name}"),
-            Self::Toggle { start, .. } => start.clone(),
-            Self::Interception { .. } => "observers of system calls".into(),
-        }
-    }
 }
 
 impl CostPlan {
@@ -346,114 +170,6 @@ impl CostPlan {
     }
 }
 
-impl BenchmarkKind {
-    fn check(&self) -> Result<(), PlanError> {
-        match self {
-            Self::Tar { entries, bytes, .. } => {
-                range("entries", u64::from(*entries), 50, 1_000_000)?;
-                range("bytes", *bytes, 100_000, 1 << 40)
-            }
-            Self::Light { phase_ns, .. } => range("phase (ms)", phase_ns / 1_000_000, 5, 60_000),
-            Self::Command { command, .. } if command.trim().is_empty() => {
-                Err(conflict("--benchmark: give NAME=COMMAND"))
-            }
-            Self::Command { marks: MarkSource::Files(files), .. } => files_check(files),
-            Self::Command { .. } => Ok(()),
-            Self::Marking { window_ns, .. } => range("window (ms)", window_ns / 1_000_000, 10, 600_000),
-        }
-    }
-}
-
-fn files_check(files: &[PathBuf]) -> Result<(), PlanError> {
-    range("marks: their number", files.len() as u64, 1, MOST_FILES as u64)?;
-    match files.iter().find(|file| file.file_name().is_none()) {
-        Some(file) => Err(conflict(&format!("--marks: {} names no file", file.display()))),
-        None => Ok(()),
-    }
-}
-
 fn conflict(text: &str) -> PlanError {
     PlanError::Conflict(text.into())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn plan() -> CostPlan {
-        CostPlan {
-            subject: Subject::Command { argv: vec!["true".into()] },
-            benchmarks: vec![Benchmark {
-                name: "light".into(),
-                kind: BenchmarkKind::Light { phases: Vec::new(), phase_ns: 200_000_000 },
-            }],
-            load: None,
-            levels: Vec::new(),
-            means: None,
-            own: false,
-            precision: 0.01,
-            least_blocks: 3,
-            most_blocks: 50,
-            most_ns: 60_000_000_000,
-            settle_ns: 0,
-            grace_ns: 0,
-            cpu: Vec::new(),
-            program_cpu: Vec::new(),
-            terminal: false,
-            when_ended: WhenEnded::Trouble,
-            controls: true,
-            seed: 0,
-        }
-    }
-
-    fn level(text: &str, bits_per_s: Option<f64>) -> CostLevel {
-        CostLevel { text: text.into(), bits_per_s }
-    }
-
-    fn refusal(plan: CostPlan) -> String {
-        plan.validated().unwrap_err().to_string()
-    }
-
-    #[test]
-    fn what_goes_together_is_accepted() {
-        assert!(plan().validated().is_ok());
-        let load = Some(CostLoad::Udp { frame_bytes: PAPER_FRAME_BYTES });
-        let levels = vec![level("0", Some(0.0)), level("8M", Some(8e6))];
-        assert!(CostPlan { load, levels, ..plan() }.validated().is_ok());
-        let subject = Subject::Command { argv: vec!["make".into(), "-C".into(), "{level}".into()] };
-        assert!(CostPlan { subject, levels: vec![level("small", None)], ..plan() }.validated().is_ok());
-    }
-
-    #[test]
-    fn a_level_goes_somewhere_and_each_has_its_place() {
-        let levels = vec![level("1", None)];
-        assert!(
-            refusal(CostPlan { levels: levels.clone(), ..plan() }).contains("neither COMMAND nor --load")
-        );
-        let command = |text: &str| Some(CostLoad::Command { command: text.into() });
-        assert!(
-            refusal(CostPlan { load: command("sleep 1"), levels, ..plan() }).contains("no {level} in it")
-        );
-        assert!(refusal(CostPlan { load: command("sleep {level}"), ..plan() }).contains("add --levels"));
-        let twice = vec![level("1", None), level("1", None)];
-        assert!(
-            refusal(CostPlan { load: command("sleep {level}"), levels: twice, ..plan() }).contains("twice")
-        );
-        let load = Some(CostLoad::Udp { frame_bytes: PAPER_FRAME_BYTES });
-        assert!(
-            refusal(CostPlan { load, levels: vec![level("x", None)], ..plan() }).contains("bits a second")
-        );
-    }
-
-    #[test]
-    fn what_cannot_be_is_refused() {
-        let subject = Subject::Command { argv: Vec::new() };
-        assert!(refusal(CostPlan { subject, ..plan() }).contains("no COMMAND"));
-        assert!(refusal(CostPlan { precision: 0.0, ..plan() }).contains("--precision"));
-        assert!(refusal(CostPlan { least_blocks: 60, ..plan() }).contains("--least-blocks 60"));
-        let marks = MarkSource::Files(vec!["/".into()]);
-        let kind = BenchmarkKind::Command { command: "ls".into(), marks };
-        let benchmarks = vec![Benchmark { name: "ls".into(), kind }];
-        assert!(refusal(CostPlan { benchmarks, ..plan() }).contains("names no file"));
-    }
 }

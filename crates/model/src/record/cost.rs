@@ -6,6 +6,12 @@ use serde::{Deserialize, Serialize};
 use super::Estimate;
 use crate::plan::{CostLevel, CostPlan, Interception};
 
+mod comparison;
+mod resource;
+
+pub use comparison::{Comparison, Effect, Outcome, SpanCost, Taken};
+pub use resource::{Amount, Resource, ResourceUnit};
+
 /// What `netfathom cost` found.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct CostResult {
@@ -99,66 +105,6 @@ pub struct CallTotal {
     pub total_ns: u64,
 }
 
-/// How much of a resource.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Amount {
-    /// Of what.
-    pub resource: Resource,
-    /// In the unit of the resource.
-    pub value: f64,
-}
-
-/// What a benchmark can be robbed of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Resource {
-    /// Its processes were ready to run and others ran: run-queue delay.
-    RunQueue,
-    /// Its own time on processors.
-    Cpu,
-    /// It waited for block devices.
-    BlockDelay,
-    /// Soft and hard interrupts, the whole machine, by the tick.
-    Interrupts,
-    /// The hypervisor ran others, the whole machine, by the tick.
-    Steal,
-    /// Processors idle while something waited for a device, the whole machine, by the tick.
-    IoWait,
-    /// Page faults without input.
-    MinorFaults,
-    /// Page faults with input.
-    MajorFaults,
-    /// Bytes read from devices.
-    ReadBytes,
-    /// It gave a processor up.
-    VoluntarySwitches,
-    /// A processor was taken from it.
-    InvoluntarySwitches,
-    /// Processor cycles.
-    Cycles,
-    /// Instructions.
-    Instructions,
-    /// Misses of the last-level cache.
-    CacheMisses,
-    /// Some task waited for a processor (PSI), the whole machine.
-    PressureCpu,
-    /// Some task waited for memory (PSI), the whole machine.
-    PressureMemory,
-    /// Some task waited for input or output (PSI), the whole machine.
-    PressureIo,
-}
-
-/// What an amount is counted in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ResourceUnit {
-    /// Nanoseconds.
-    Time,
-    /// Events.
-    Count,
-    /// Bytes.
-    Bytes,
-}
-
 /// What the program under test did in one trial.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ProgramTrial {
@@ -187,86 +133,6 @@ pub struct ProgramUse {
     pub processors: Option<f64>,
     /// Most memory of any of its processes.
     pub peak_rss_bytes: Option<u64>,
-}
-
-/// What a comparison is about.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Effect {
-    /// The program, at the same load with and without it.
-    Program,
-    /// The load alone, against nothing.
-    Load,
-    /// Program and load together, against nothing.
-    Both,
-    /// The observation points themselves.
-    Observation,
-}
-
-/// What trials say of one condition beside another.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Comparison {
-    /// What it is about.
-    pub effect: Effect,
-    /// Which condition,
-    pub condition: usize,
-    /// beside which.
-    pub against: usize,
-    /// Blocks in which both were.
-    pub blocks: u32,
-    /// Time of the benchmark as a multiple, with its 95 % interval between blocks; the half width is 0 of single runs,
-    /// of which there is none.
-    pub ratio: Estimate,
-    /// Qian & Wang's PCost, 1 for 100 %, with its interval.
-    pub pcost: Estimate,
-    /// What can be said.
-    pub outcome: Outcome,
-    /// The smallest slowdown that would have been told apart, four times in five; `None` of single runs.
-    pub smallest: Option<f64>,
-    /// From mark to mark.
-    pub spans: Vec<SpanCost>,
-    /// By resource, those of which something is known.
-    pub taken: Vec<Taken>,
-}
-
-/// What can be said of a comparison.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Outcome {
-    /// It takes something, beyond chance.
-    Cost,
-    /// Nothing that could be told apart.
-    NoCost,
-    /// The benchmark was faster, beyond chance.
-    Faster,
-    /// The machine was too noisy, or there are too few runs, to tell.
-    CannotTell,
-}
-
-/// One span in two conditions.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct SpanCost {
-    /// Its mean time in what is compared with.
-    pub before_ns: f64,
-    /// Its mean time in the condition.
-    pub after_ns: f64,
-    /// Its time as a multiple, with its interval; `None` where one of them takes no time.
-    pub ratio: Option<Estimate>,
-    /// What can be said of it alone.
-    pub outcome: Outcome,
-}
-
-/// One resource in two conditions, a trial.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Taken {
-    /// Of what.
-    pub resource: Resource,
-    /// Its mean in what is compared with.
-    pub before: f64,
-    /// Its mean in the condition.
-    pub after: f64,
-    /// The difference a trial, with its interval between blocks.
-    pub difference: Estimate,
 }
 
 /// One system call of the benchmark.
@@ -302,82 +168,6 @@ pub struct Overall {
     pub ratio: Estimate,
     /// Mean of the PCosts (Qian & Wang 2006), with its interval.
     pub pcost: Estimate,
-}
-
-impl Resource {
-    /// As it is written in tables.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::RunQueue => "run-queue delay",
-            Self::Cpu => "own processor time",
-            Self::BlockDelay => "wait for devices",
-            Self::Interrupts => "interrupts (machine)",
-            Self::Steal => "steal (machine)",
-            Self::IoWait => "I/O wait (machine)",
-            Self::MinorFaults => "minor page faults",
-            Self::MajorFaults => "major page faults",
-            Self::ReadBytes => "read from devices",
-            Self::VoluntarySwitches => "voluntary switches",
-            Self::InvoluntarySwitches => "involuntary switches",
-            Self::Cycles => "cycles",
-            Self::Instructions => "instructions",
-            Self::CacheMisses => "cache misses",
-            Self::PressureCpu => "CPU pressure (machine)",
-            Self::PressureMemory => "memory pressure (machine)",
-            Self::PressureIo => "I/O pressure (machine)",
-        }
-    }
-
-    /// What it is counted in.
-    #[must_use]
-    pub fn unit(self) -> ResourceUnit {
-        match self {
-            Self::RunQueue
-            | Self::Cpu
-            | Self::BlockDelay
-            | Self::Interrupts
-            | Self::Steal
-            | Self::IoWait
-            | Self::PressureCpu
-            | Self::PressureMemory
-            | Self::PressureIo => ResourceUnit::Time,
-            Self::ReadBytes => ResourceUnit::Bytes,
-            Self::MinorFaults
-            | Self::MajorFaults
-            | Self::VoluntarySwitches
-            | Self::InvoluntarySwitches
-            | Self::Cycles
-            | Self::Instructions
-            | Self::CacheMisses => ResourceUnit::Count,
-        }
-    }
-}
-
-impl Outcome {
-    /// As it is written in tables.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Cost => "cost",
-            Self::NoCost => "no cost that could be told apart",
-            Self::Faster => "faster",
-            Self::CannotTell => "cannot tell",
-        }
-    }
-}
-
-impl Effect {
-    /// As it is written in tables.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Program => "the program",
-            Self::Load => "the load alone",
-            Self::Both => "program and load",
-            Self::Observation => "the observation points",
-        }
-    }
 }
 
 impl CostBenchmark {

@@ -3,30 +3,26 @@
 //! A thread of its own starts it and waits for it: the kernel kills the program with that thread, so nothing of
 //! it survives us, and one that ends by itself is noticed when it does.
 
-use std::process::{self, Stdio};
+use std::process;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
-use std::sync::{Arc, OnceLock};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::thread::{self, JoinHandle};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use netfathom_model::plan::{CostLevel, LEVEL_WORD, WhenEnded};
 use netfathom_model::record::ProgramTrial;
 use netfathom_sys::clock::monotonic_ns;
-use netfathom_sys::process::{Process, give_terminal};
-use netfathom_sys::{child, cpu};
 
-use super::family::{Family, Starting, fresh_word};
+use super::family::fresh_word;
 use super::output::Output;
 use super::pause::SLICE;
+use super::supervisor::{Event, Life, Shared, Supervisor};
 use super::{Context, Ran, Switch};
 use crate::cost::error::{CostError, step};
 
 /// It counts as having been there throughout if it was for this part of the time.
 const THROUGHOUT: f64 = 0.98;
-/// One that is started again and again without doing anything is not started more often.
-const LEAST_LIFE: Duration = Duration::from_millis(20);
-
 /// A program that is started for each trial and ended after it.
 pub struct Command {
     what: &'static str,
@@ -42,21 +38,6 @@ struct Supervised {
     family: Shared,
     /// Since when what it uses counts, and what it had used until then, where that is known.
     since: (u64, Option<u64>),
-}
-
-/// Its family, once it was started.
-type Shared = Arc<OnceLock<Family>>;
-
-/// What the supervisor saw.
-#[derive(Debug, Default)]
-struct Life {
-    peak_rss_bytes: Option<u64>,
-    starts: u32,
-    killed: bool,
-    /// From and to, CLOCK_MONOTONIC.
-    times: Vec<(u64, u64)>,
-    /// How the last one ended that ended by itself.
-    ended: Option<process::ExitStatus>,
 }
 
 impl Command {
@@ -206,145 +187,6 @@ fn present(times: &[(u64, u64)], (from_ns, to_ns): (u64, u64)) -> f64 {
     let within = |&(from, to): &(u64, u64)| to.min(to_ns).saturating_sub(from.max(from_ns));
     let whole = to_ns.saturating_sub(from_ns);
     if whole == 0 { 1.0 } else { times.iter().map(within).sum::<u64>() as f64 / whole as f64 }
-}
-
-enum Event {
-    Started,
-    /// By itself; `alone` if it left nobody behind.
-    Ended {
-        status: process::ExitStatus,
-        alone: bool,
-    },
-}
-
-/// Starts the program, waits for it, and ends it.
-struct Supervisor {
-    what: &'static str,
-    argv: Vec<String>,
-    context: Context,
-    word: String,
-    family: Shared,
-    end: Arc<AtomicBool>,
-    output: Output,
-    life: Life,
-}
-
-impl Supervisor {
-    fn run(mut self, tell: &Sender<Event>) -> Result<Life, CostError> {
-        if let Some(namespace) = &self.context.namespace {
-            let entered = namespace.enter();
-            entered.map_err(|e| CostError::Load(std::io::Error::other(e)))?;
-        }
-        if !self.context.cpus.is_empty() {
-            cpu::allow(&self.context.cpus).map_err(|e| CostError::Load(std::io::Error::other(e)))?;
-        }
-        loop {
-            let (started, from_ns) = (Instant::now(), monotonic_ns());
-            let root = self.start()?;
-            // Nobody who has left listens.
-            let _ = tell.send(Event::Started);
-            let ended = self.watch(root, from_ns, tell)?;
-            let again =
-                self.context.when_ended == WhenEnded::Again && ended.is_some_and(|status| status.success());
-            if self.end.load(Relaxed) || !again {
-                break;
-            }
-            thread::sleep(LEAST_LIFE.saturating_sub(started.elapsed()));
-        }
-        Ok(self.life)
-    }
-
-    fn start(&mut self) -> Result<process::Child, CostError> {
-        let program = self.argv[0].clone();
-        let mut command = process::Command::new(&program);
-        command.args(&self.argv[1..]).env(Family::WORD, &self.word);
-        let mut terminal = None;
-        if self.context.terminal {
-            terminal = Some(give_terminal(&mut command).map_err(step("make a terminal"))?);
-        } else {
-            command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
-        }
-        child::end_with_this_thread(&mut command);
-        let starting = Starting::now();
-        let spawned = command.spawn();
-        // Our copies of its end would keep the terminal open.
-        drop(command);
-        let mut root = spawned.map_err(|source| CostError::Start { what: self.what, program, source })?;
-        match self.family.get() {
-            Some(family) => starting.again(family, root.id()),
-            None => drop(self.family.set(starting.family(
-                self.what,
-                self.word.clone(),
-                root.id(),
-                self.context.strangers,
-            ))),
-        }
-        self.life.starts += 1;
-        let thread = step("start a thread that reads what the program writes");
-        if let Some(error) = root.stderr.take() {
-            self.output.read(error).map_err(&thread)?;
-        }
-        if let Some(terminal) = terminal {
-            self.output.read(terminal).map_err(&thread)?;
-        }
-        Ok(root)
-    }
-
-    /// Waits until it ends or is to end; how it ended, if it did so by itself and left nobody behind.
-    fn watch(
-        &mut self,
-        root: process::Child,
-        from_ns: u64,
-        tell: &Sender<Event>,
-    ) -> Result<Option<process::ExitStatus>, CostError> {
-        let shared = Arc::clone(&self.family);
-        let Some(family) = shared.get() else { return Ok(None) };
-        let process = Process::open(root.id()).map_err(step("watch the program"))?;
-        family.await_one(&[process], &self.end)?;
-        let by_itself = !self.end.load(Relaxed);
-        if by_itself {
-            let ended = family.reap(root)?;
-            let left = !family.members()?.is_empty();
-            // Nobody who has left listens.
-            let _ = tell.send(Event::Ended { status: ended.status, alone: !left });
-            if !left {
-                self.life.times.push((from_ns, monotonic_ns()));
-                self.life.ended = Some(ended.status);
-                return Ok(Some(ended.status));
-            }
-            self.await_children(family)?;
-            self.end_family(family, from_ns)?;
-        } else {
-            // Its memory is gone with it.
-            self.end_family(family, from_ns)?;
-            family.reap(root)?;
-        }
-        Ok(None)
-    }
-
-    /// Until its children are gone too, or it is to end. A look at all processes takes time from the benchmark: so
-    /// there is one only when somebody who was there has ended.
-    fn await_children(&mut self, family: &Family) -> Result<(), CostError> {
-        while !self.end.load(Relaxed) {
-            let members = family.members()?;
-            if members.is_empty() {
-                break;
-            }
-            // Who has ended in the meantime is not there at the next look.
-            let there: Vec<Process> = members.into_iter().filter_map(|pid| Process::open(pid).ok()).collect();
-            if !there.is_empty() {
-                family.await_one(&there, &self.end)?;
-            }
-        }
-        Ok(())
-    }
-
-    fn end_family(&mut self, family: &Family, from_ns: u64) -> Result<(), CostError> {
-        self.life.peak_rss_bytes = self.life.peak_rss_bytes.max(family.peak_rss_bytes());
-        self.life.times.push((from_ns, monotonic_ns()));
-        self.life.killed |= family.end(self.context.grace)?;
-        Ok(())
-    }
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@ mod kin;
 mod output;
 mod pause;
 mod process;
+mod supervisor;
 mod toggle;
 
 use std::sync::Arc;

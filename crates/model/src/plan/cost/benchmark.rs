@@ -1,0 +1,123 @@
+//! From whom it takes: benchmarks, and how their marks are taken.
+
+use std::path::PathBuf;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::conflict;
+use crate::plan::{PlanError, range};
+
+/// Kernel programs look names up among so many.
+const MOST_FILES: usize = 64;
+
+/// A benchmark: a program that is run again and again, and whose times are compared.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Benchmark {
+    /// Its name in tables.
+    pub name: String,
+    /// What it does.
+    pub kind: BenchmarkKind,
+}
+
+/// What a benchmark does.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case", tag = "kind")]
+pub enum BenchmarkKind {
+    /// tar reads a tree that is made for it.
+    Tar {
+        /// Whether gzip compresses what it reads.
+        gzip: bool,
+        /// Files and directories.
+        entries: u32,
+        /// Bytes of all files.
+        bytes: u64,
+        /// Whether the files are dropped from the page cache before each trial; they are read beforehand otherwise.
+        cold: bool,
+        /// Where the tree is made; `None` for the directory of temporary files.
+        directory: Option<PathBuf>,
+    },
+    /// Short phases, one a resource.
+    Light {
+        /// Which phases, by name; all if empty.
+        phases: Vec<String>,
+        /// How long a phase takes on the machine at rest.
+        phase_ns: u64,
+    },
+    /// A command for the shell.
+    Command {
+        /// The command.
+        command: String,
+        /// What is seen of it.
+        marks: MarkSource,
+    },
+    /// A program that runs already and marks itself; it is watched for a while.
+    Marking {
+        /// Its process number.
+        pid: u32,
+        /// How long a trial watches it.
+        window_ns: u64,
+    },
+}
+
+/// Where the marks of a command come from.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum MarkSource {
+    /// It marks itself, by the marks API; its start and its end alone if it does not.
+    Emitted,
+    /// It opens these files.
+    Files(Vec<PathBuf>),
+    /// Characteristic system calls, chosen from two runs.
+    Auto,
+}
+
+/// How marks are taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum MarkMeans {
+    /// Programs at tracepoints, filtered in the kernel to the benchmark's processes.
+    Tracepoints,
+    /// seccomp notification: each call that opens a file waits for us.
+    Notification,
+    /// The benchmark's start and end alone.
+    Ends,
+}
+
+impl MarkMeans {
+    /// As it is written in flags and tables.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Tracepoints => "tracepoints",
+            Self::Notification => "notification",
+            Self::Ends => "ends",
+        }
+    }
+}
+
+impl BenchmarkKind {
+    pub(super) fn check(&self) -> Result<(), PlanError> {
+        match self {
+            Self::Tar { entries, bytes, .. } => {
+                range("entries", u64::from(*entries), 50, 1_000_000)?;
+                range("bytes", *bytes, 100_000, 1 << 40)
+            }
+            Self::Light { phase_ns, .. } => range("phase (ms)", phase_ns / 1_000_000, 5, 60_000),
+            Self::Command { command, .. } if command.trim().is_empty() => {
+                Err(conflict("--benchmark: give NAME=COMMAND"))
+            }
+            Self::Command { marks: MarkSource::Files(files), .. } => files_check(files),
+            Self::Command { .. } => Ok(()),
+            Self::Marking { window_ns, .. } => range("window (ms)", window_ns / 1_000_000, 10, 600_000),
+        }
+    }
+}
+
+fn files_check(files: &[PathBuf]) -> Result<(), PlanError> {
+    range("marks: their number", files.len() as u64, 1, MOST_FILES as u64)?;
+    match files.iter().find(|file| file.file_name().is_none()) {
+        Some(file) => Err(conflict(&format!("--marks: {} names no file", file.display()))),
+        None => Ok(()),
+    }
+}

@@ -1,0 +1,99 @@
+//! What is done to the machine while the benchmark runs.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// What it means if the program under test ends by itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum WhenEnded {
+    /// It should have gone on: the trial does not count.
+    Trouble,
+    /// It is started again, if it ended well.
+    Again,
+    /// It has done its job: what the job takes is measured.
+    Fine,
+}
+
+/// Whose cost is measured.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case", tag = "what")]
+pub enum Subject {
+    /// Nobody: what is found then is chance, or what the load takes.
+    Nothing,
+    /// A program that is started for each trial and ended after it.
+    Command {
+        /// Program and arguments.
+        argv: Vec<String>,
+    },
+    /// A process that runs already, with its descendants: stopped (SIGSTOP) for the baseline.
+    Process {
+        /// Its number.
+        pid: u32,
+    },
+    /// A service, started and stopped by the system's manager.
+    Service {
+        /// Its name.
+        name: String,
+    },
+    /// Whatever a shell command starts and another stops.
+    Toggle {
+        /// Starts it.
+        start: String,
+        /// Stops it.
+        stop: String,
+    },
+    /// Observers of system calls, around the benchmark itself.
+    Interception {
+        /// Which.
+        ways: Vec<Interception>,
+    },
+}
+
+/// A way to see a benchmark's system calls.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Interception {
+    /// Our tracepoint programs.
+    Tracepoints,
+    /// Our seccomp notification.
+    Notification,
+    /// `strace -f` of the calls that open files and start programs.
+    Strace,
+    /// `strace -f` of all calls.
+    StraceAll,
+    /// `perf trace` of all calls.
+    PerfTrace,
+    /// `bpftrace` counting the calls that open files.
+    Bpftrace,
+}
+
+impl Interception {
+    /// As it is written in tables.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Tracepoints => "netfathom, tracepoints",
+            Self::Notification => "netfathom, notification",
+            Self::Strace => "strace -f, opens and execs",
+            Self::StraceAll => "strace -f",
+            Self::PerfTrace => "perf trace",
+            Self::Bpftrace => "bpftrace",
+        }
+    }
+}
+
+impl Subject {
+    /// What was typed, in one line.
+    #[must_use]
+    pub fn in_words(&self) -> String {
+        match self {
+            Self::Nothing => "nothing".into(),
+            Self::Command { argv } => argv.join(" "),
+            Self::Process { pid } => format!("process {pid}"),
+            Self::Service { name } => format!("service {name}"),
+            Self::Toggle { start, .. } => start.clone(),
+            Self::Interception { .. } => "observers of system calls".into(),
+        }
+    }
+}

@@ -1,0 +1,70 @@
+use super::*;
+
+fn plan() -> CostPlan {
+    CostPlan {
+        subject: Subject::Command { argv: vec!["true".into()] },
+        benchmarks: vec![Benchmark {
+            name: "light".into(),
+            kind: BenchmarkKind::Light { phases: Vec::new(), phase_ns: 200_000_000 },
+        }],
+        load: None,
+        levels: Vec::new(),
+        means: None,
+        own: false,
+        precision: 0.01,
+        least_blocks: 3,
+        most_blocks: 50,
+        most_ns: 60_000_000_000,
+        settle_ns: 0,
+        grace_ns: 0,
+        cpu: Vec::new(),
+        program_cpu: Vec::new(),
+        terminal: false,
+        when_ended: WhenEnded::Trouble,
+        controls: true,
+        seed: 0,
+    }
+}
+
+fn level(text: &str, bits_per_s: Option<f64>) -> CostLevel {
+    CostLevel { text: text.into(), bits_per_s }
+}
+
+fn refusal(plan: CostPlan) -> String {
+    plan.validated().unwrap_err().to_string()
+}
+
+#[test]
+fn what_goes_together_is_accepted() {
+    assert!(plan().validated().is_ok());
+    let load = Some(CostLoad::Udp { frame_bytes: PAPER_FRAME_BYTES });
+    let levels = vec![level("0", Some(0.0)), level("8M", Some(8e6))];
+    assert!(CostPlan { load, levels, ..plan() }.validated().is_ok());
+    let subject = Subject::Command { argv: vec!["make".into(), "-C".into(), "{level}".into()] };
+    assert!(CostPlan { subject, levels: vec![level("small", None)], ..plan() }.validated().is_ok());
+}
+
+#[test]
+fn a_level_goes_somewhere_and_each_has_its_place() {
+    let levels = vec![level("1", None)];
+    assert!(refusal(CostPlan { levels: levels.clone(), ..plan() }).contains("neither COMMAND nor --load"));
+    let command = |text: &str| Some(CostLoad::Command { command: text.into() });
+    assert!(refusal(CostPlan { load: command("sleep 1"), levels, ..plan() }).contains("no {level} in it"));
+    assert!(refusal(CostPlan { load: command("sleep {level}"), ..plan() }).contains("add --levels"));
+    let twice = vec![level("1", None), level("1", None)];
+    assert!(refusal(CostPlan { load: command("sleep {level}"), levels: twice, ..plan() }).contains("twice"));
+    let load = Some(CostLoad::Udp { frame_bytes: PAPER_FRAME_BYTES });
+    assert!(refusal(CostPlan { load, levels: vec![level("x", None)], ..plan() }).contains("bits a second"));
+}
+
+#[test]
+fn what_cannot_be_is_refused() {
+    let subject = Subject::Command { argv: Vec::new() };
+    assert!(refusal(CostPlan { subject, ..plan() }).contains("no COMMAND"));
+    assert!(refusal(CostPlan { precision: 0.0, ..plan() }).contains("--precision"));
+    assert!(refusal(CostPlan { least_blocks: 60, ..plan() }).contains("--least-blocks 60"));
+    let marks = MarkSource::Files(vec!["/".into()]);
+    let kind = BenchmarkKind::Command { command: "ls".into(), marks };
+    let benchmarks = vec![Benchmark { name: "ls".into(), kind }];
+    assert!(refusal(CostPlan { benchmarks, ..plan() }).contains("names no file"));
+}

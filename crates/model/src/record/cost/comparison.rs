@@ -1,0 +1,113 @@
+//! Conditions beside each other.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::Resource;
+use crate::record::Estimate;
+
+/// What a comparison is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Effect {
+    /// The program, at the same load with and without it.
+    Program,
+    /// The load alone, against nothing.
+    Load,
+    /// Program and load together, against nothing.
+    Both,
+    /// The observation points themselves.
+    Observation,
+}
+
+/// What trials say of one condition beside another.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Comparison {
+    /// What it is about.
+    pub effect: Effect,
+    /// Which condition,
+    pub condition: usize,
+    /// beside which.
+    pub against: usize,
+    /// Blocks in which both were.
+    pub blocks: u32,
+    /// Time of the benchmark as a multiple, with its 95 % interval between blocks; the half width is 0 of single runs,
+    /// of which there is none.
+    pub ratio: Estimate,
+    /// Qian & Wang's PCost, 1 for 100 %, with its interval.
+    pub pcost: Estimate,
+    /// What can be said.
+    pub outcome: Outcome,
+    /// The smallest slowdown that would have been told apart, four times in five; `None` of single runs.
+    pub smallest: Option<f64>,
+    /// From mark to mark.
+    pub spans: Vec<SpanCost>,
+    /// By resource, those of which something is known.
+    pub taken: Vec<Taken>,
+}
+
+/// What can be said of a comparison.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Outcome {
+    /// It takes something, beyond chance.
+    Cost,
+    /// Nothing that could be told apart.
+    NoCost,
+    /// The benchmark was faster, beyond chance.
+    Faster,
+    /// The machine was too noisy, or there are too few runs, to tell.
+    CannotTell,
+}
+
+/// One span in two conditions.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct SpanCost {
+    /// Its mean time in what is compared with.
+    pub before_ns: f64,
+    /// Its mean time in the condition.
+    pub after_ns: f64,
+    /// Its time as a multiple, with its interval; `None` where one of them takes no time.
+    pub ratio: Option<Estimate>,
+    /// What can be said of it alone.
+    pub outcome: Outcome,
+}
+
+/// One resource in two conditions, a trial.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Taken {
+    /// Of what.
+    pub resource: Resource,
+    /// Its mean in what is compared with.
+    pub before: f64,
+    /// Its mean in the condition.
+    pub after: f64,
+    /// The difference a trial, with its interval between blocks.
+    pub difference: Estimate,
+}
+
+impl Outcome {
+    /// As it is written in tables.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Cost => "cost",
+            Self::NoCost => "no cost that could be told apart",
+            Self::Faster => "faster",
+            Self::CannotTell => "cannot tell",
+        }
+    }
+}
+
+impl Effect {
+    /// As it is written in tables.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Program => "the program",
+            Self::Load => "the load alone",
+            Self::Both => "program and load",
+            Self::Observation => "the observation points",
+        }
+    }
+}
