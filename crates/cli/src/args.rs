@@ -17,6 +17,7 @@ mod marks;
 mod message;
 mod reproduce;
 mod reverse;
+mod shell;
 mod stack;
 mod sweep;
 mod ttcp;
@@ -31,6 +32,7 @@ pub use marks::MarksArgs;
 pub use message::{MessageArgs, MessageCommand};
 pub use reproduce::ReproduceArgs;
 pub use reverse::ReverseArgs;
+pub use shell::{CompletionsArgs, ManArgs, Shell};
 pub use stack::{Directions, StackArgs, TapArg};
 pub use sweep::{Here, SweepArgs};
 pub use ttcp::{RateFormat, TtcpArgs, TtcpCommand, as_called};
@@ -99,6 +101,12 @@ pub enum Command {
     Marks(MarksArgs),
     /// Draws the report of a run from its record
     Report(ReportArgs),
+    /// What a shell needs to complete netfathom's commands and options
+    #[command(after_help = format!("{}\n\n{EXIT_STATUS}", shell::EXAMPLES))]
+    Completions(CompletionsArgs),
+    /// Writes the manual pages, for whoever makes a package
+    #[command(hide = true)]
+    Man(ManArgs),
 }
 
 /// What every measurement has.
