@@ -18,6 +18,8 @@ mod message;
 mod reproduce;
 mod reverse;
 mod shell;
+#[cfg(test)]
+mod shown;
 mod stack;
 mod sweep;
 mod ttcp;
@@ -42,6 +44,22 @@ Exit status:
   0  done        1  failed       2  wrong usage
   3  the result is VOID";
 
+const HOST_EXAMPLES: &str = "\
+Examples:
+  netfathom host
+      what works here, and what to do about the rest
+  netfathom host --json | jq .
+      the same for another program";
+
+const REPORT_EXAMPLES: &str = "\
+Examples:
+  netfathom report runs/RUN
+      writes runs/RUN/report.html again, from the record alone
+  netfathom report runs/RUN --format txt
+      prints the tables that the measurement printed
+  netfathom stack both --json | netfathom report - -o stack.html
+      draws a record that was never a file";
+
 /// Measures what a host's network stack costs, and proves its own numbers.
 #[derive(Debug, Parser)]
 #[command(version, styles = Styles::plain(), after_help = EXIT_STATUS, max_term_width = 100)]
@@ -55,6 +73,7 @@ pub struct Args {
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// What can be measured on this machine, and what is missing for the rest
+    #[command(after_help = format!("{HOST_EXAMPLES}\n\n{EXIT_STATUS}"))]
     Host(HostArgs),
     /// Time in the stack, message by message and stage by stage, as the rate rises
     // So that --trials -1 is told as a bad number, not as an option that there is not.
@@ -100,6 +119,7 @@ pub enum Command {
     #[command(after_help = format!("{}\n\n{EXIT_STATUS}", marks::EXAMPLES))]
     Marks(MarksArgs),
     /// Draws the report of a run from its record
+    #[command(after_help = format!("{REPORT_EXAMPLES}\n\n{EXIT_STATUS}"))]
     Report(ReportArgs),
     /// What a shell needs to complete netfathom's commands and options
     #[command(after_help = format!("{}\n\n{EXIT_STATUS}", shell::EXAMPLES))]

@@ -176,7 +176,7 @@ pub struct SendArgs {
     /// Sends although nobody tells what arrives; the address must be named by --allow
     #[arg(long, requires = "to")]
     pub one_way: bool,
-    /// Allows to send to these addresses too, besides private ones
+    /// Sends to these addresses too, besides private ones
     #[arg(long, value_name = "ADDR/LEN", requires = "to")]
     pub allow: Vec<Prefix>,
     /// Write down what was sent, message by message, for netfathom join

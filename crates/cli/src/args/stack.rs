@@ -79,7 +79,7 @@ pub struct StackArgs {
     /// The way in from another host, where `netfathom load send --to THIS_HOST:PORT` runs
     #[arg(long, value_name = "ADDR:PORT", conflicts_with_all = ["lab", "loopback", "port", "ipv6"])]
     pub listen: Option<SocketAddr>,
-    /// Allows to send to these addresses too, besides private ones
+    /// Sends to these addresses too, besides private ones
     #[arg(long, value_name = "ADDR/LEN", requires = "to")]
     pub allow: Vec<Prefix>,
     /// Between two network namespaces that netfathom makes and removes (default as root)
