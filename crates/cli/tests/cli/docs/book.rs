@@ -47,7 +47,7 @@ fn each_page_is_in_the_table_of_contents() {
 
 #[test]
 fn each_command_has_a_page() {
-    let help = run(netfathom("--help")).out;
+    let help = run(&mut netfathom("--help")).out;
     let list = help.split_once("Commands:\n").unwrap().1.split("\n\n").next().unwrap();
     let names = list
         .lines()
