@@ -30,7 +30,8 @@ pub struct Block {
     pub not_run: Option<String>,
     /// What it needs: `root`, or the names of programs.
     pub needs: Vec<String>,
-    /// Whether it is fenced; otherwise it is indented, which no page of the book does with commands.
+    /// Whether it is fenced as `sh`; otherwise it is indented, or fenced as something else, which no page of the book
+    /// does with commands.
     pub fenced: bool,
 }
 
@@ -49,7 +50,7 @@ pub fn pages(sources: &Path) -> Vec<PathBuf> {
     pages
 }
 
-/// The blocks of commands of a page: fenced ones of the kind `sh`, and indented ones in which netfathom is called.
+/// The blocks of commands of a page: fenced ones of the kind `sh`, and all others in which netfathom is called.
 ///
 /// # Panics
 /// If it cannot be read, or a fence is not closed.
@@ -84,8 +85,9 @@ pub fn blocks(sources: &Path, page: &Path) -> Vec<Block> {
                 inner.push_str(line.get(indent..).unwrap_or(""));
                 inner.push('\n');
             }
-            if kind == "sh" {
-                blocks.push(block(inner, true, said.take()));
+            let calls = inner.lines().any(|line| line.trim_start_matches("$ ").starts_with("netfathom "));
+            if kind == "sh" || calls {
+                blocks.push(block(inner, kind == "sh", said.take()));
             }
             said = None;
         } else if line.starts_with("    ") {
@@ -121,15 +123,21 @@ mod tests {
         let dir = std::env::temp_dir().join(format!("netfathom-docs-{}", std::process::id()));
         fs::create_dir_all(&dir).unwrap();
         let text = "# A\n\n```sh\none\n```\n\n<!-- not run: no second host -->\n\n```sh\ntwo\n```\n<!-- needs: root jq -->\n\
-                    ```sh\nthree \\\n  four\n```\n```json\n{}\n```\n\n    netfathom host\n    other\n\n    just text\n";
+                    ```sh\nthree \\\n  four\n```\n```json\n{}\n```\n```bash\nnetfathom host\n```\n\n    netfathom host\n    other\n\n    just text\n";
         fs::write(dir.join("page.md"), text).unwrap();
         let found = blocks(&dir, Path::new("page.md"));
         fs::remove_dir_all(&dir).unwrap();
         let texts: Vec<&str> = found.iter().map(|block| block.text.as_str()).collect();
-        assert_eq!(texts, ["one\n", "two\n", "three \\\n  four\n", "netfathom host\nother\n"]);
+        assert_eq!(
+            texts,
+            ["one\n", "two\n", "three \\\n  four\n", "netfathom host\n", "netfathom host\nother\n"]
+        );
         assert_eq!(found[0], Block { not_run: None, needs: vec![], line: 3, ..found[0].clone() });
         assert_eq!(found[1].not_run.as_deref(), Some("no second host"));
         assert_eq!(found[2].needs, ["root", "jq"]);
-        assert_eq!(found.iter().map(|block| block.fenced).collect::<Vec<_>>(), [true, true, true, false]);
+        assert_eq!(
+            found.iter().map(|block| block.fenced).collect::<Vec<_>>(),
+            [true, true, true, false, false]
+        );
     }
 }

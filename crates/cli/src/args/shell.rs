@@ -6,10 +6,11 @@ use clap::{Args as ClapArgs, ValueEnum};
 
 pub const EXAMPLES: &str = "\
 Examples:
-  netfathom completions bash > ~/.local/share/bash-completion/completions/netfathom
-      for bash with the package bash-completion, from the next shell on
+  source <(netfathom completions bash)
+      for bash; a line for ~/.bashrc
   netfathom completions zsh > ~/.zfunc/_netfathom
-      for zsh; ~/.zshrc has: fpath=(~/.zfunc $fpath); autoload -U compinit; compinit
+      for zsh, where ~/.zshrc has:
+      fpath+=~/.zfunc; autoload -U compinit; compinit
   netfathom completions fish > ~/.config/fish/completions/netfathom.fish
       for fish
 

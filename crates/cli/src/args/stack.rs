@@ -19,7 +19,8 @@ Examples:
   netfathom stack rx --loopback --tap timestamping
       the way in, without any privilege
   netfathom stack tx --to 10.0.0.2:9000
-      the way out to another host, where `netfathom load sink --listen 0.0.0.0:9000` runs
+      the way out to another host, where this runs:
+      netfathom load sink --listen 0.0.0.0:9000
   netfathom stack both --samples 10000 --json | jq .verdict
       keep 10,000 messages with all their times as Parquet, look at the verdict";
 

@@ -3,7 +3,6 @@
 use std::collections::VecDeque;
 use std::fs;
 use std::os::unix::fs::symlink;
-use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
 use std::sync::Mutex;
 use std::thread;
@@ -14,16 +13,18 @@ use netfathom_testkit::{docs, skipped};
 use super::*;
 use crate::child::{end_within, is_root, out, start};
 
-/// Far beyond what any page takes, on a busy machine too.
-const HANGS: Duration = Duration::from_secs(240);
+/// Seconds, far beyond what any block takes, on a busy machine too.
+const HANGS: &str = "120";
+/// By then it has been ended.
+const LATEST: Duration = Duration::from_secs(150);
 /// Pages at the same time: their commands mostly wait.
 const AT_ONCE: usize = 3;
 
 /// In place of netfathom: a machine that others use makes runs VOID, which is no fault of the page.
 const STAND_IN: &str =
     "#!/bin/sh\n\"$NETFATHOM\" \"$@\"\nstatus=$?\n[ $status -eq 3 ] && exit 0\nexit $status\n";
-/// Each block is a shell of its own; what it leaves in the background is waited for.
-const AROUND: &str = "set -eu -o pipefail\n";
+/// Each block is a shell of its own; what it leaves in the background is waited for, or ended if it failed.
+const AROUND: &str = "set -eu -o pipefail; trap 'kill $(jobs -p) 2>/dev/null || :' EXIT\n";
 
 #[test]
 fn each_command_of_the_book_is_run() {
@@ -72,21 +73,13 @@ fn run_page(page: &Path) -> (Option<String>, Vec<String>) {
                 .into_iter()
                 .chain(std::env::split_paths(&std::env::var_os("PATH").unwrap_or_default())),
         );
-        let mut shell = Command::new("bash");
-        shell.args(["-c", &format!("{AROUND}{}\nwait\n", block.text)]).current_dir(&work);
-        shell
-            .env("PATH", path.unwrap())
-            .env("NETFATHOM", env!("CARGO_BIN_EXE_netfathom"))
-            .env("COLUMNS", "80");
-        let child = start(shell.env_remove("NO_COLOR").stdin(Stdio::null()).process_group(0));
-        let group = child.id();
-        let ended = end_within(child, HANGS);
+        // It ends whatever the block has begun, too.
+        let mut shell = Command::new("timeout");
+        shell.args(["--kill-after=5", HANGS, "bash", "-c", &format!("{AROUND}{}\nwait\n", block.text)]);
+        shell.current_dir(&work).env("PATH", path.unwrap()).env("NETFATHOM", env!("CARGO_BIN_EXE_netfathom"));
+        let child = start(shell.env("COLUMNS", "80").env_remove("NO_COLOR").stdin(Stdio::null()));
+        let ended = end_within(child, LATEST);
         if ended.status != 0 {
-            // What it began goes with it.
-            let _ = Command::new("kill")
-                .args(["-TERM", "--", &format!("-{group}")])
-                .stderr(Stdio::null())
-                .status();
             let told = format!("{place}: status {}\n{}{}{}", ended.status, block.text, ended.out, ended.err);
             return (Some(told), skips);
         }
