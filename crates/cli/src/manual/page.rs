@@ -42,6 +42,14 @@ pub fn render(root: &Command, command: &Command, date: &str) -> io::Result<Vec<u
     let told = command.get_after_help().map(ToString::to_string).unwrap_or_default();
     let usual = root.get_after_help().map(ToString::to_string).unwrap_or_default();
     let mut after = After::of(&told);
+    let above =
+        top(root, command).and_then(Command::get_after_help).map(ToString::to_string).unwrap_or_default();
+    if after.examples.is_empty() {
+        // The command above may have some of this one.
+        let call = name(command).replace('-', " ");
+        after.examples = After::of(&above).examples;
+        after.examples.retain(|(line, _)| line.contains(&call));
+    }
     if after.statuses.is_empty() {
         after.statuses = After::of(&usual).statuses;
     }

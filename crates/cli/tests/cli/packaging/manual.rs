@@ -69,12 +69,11 @@ fn a_page_has_what_readers_look_for() {
         for section in SECTIONS {
             assert!(sections.contains(&section), "{name} has no {section}, but {sections:?}");
         }
-        let below = pages.iter().any(|(other, _)| other.starts_with(&format!("{name}-")));
-        assert!(
-            below || sections.contains(&"EXAMPLES"),
-            "{name} has no examples: put some into its after_help"
-        );
-        let keeps = page.contains("\\-\\-out");
+        let family = |other: &str| other == name || other.starts_with(&format!("{name}-"));
+        let shown = pages.iter().any(|(other, page)| family(other) && page.contains(".SH EXAMPLES"));
+        let above = name.matches('-').count() > 1;
+        assert!(shown || above, "{name} has no examples: put some into its after_help");
+        let keeps = page.contains("\\-\\-out\\fR");
         assert_eq!(sections.contains(&"FILES"), keeps, "{name}");
         assert!(page.starts_with(".ie") && page.contains("\"netfathom "), "{name}");
         assert!(!page.contains(" burn"), "{name} tells of a hidden command");
@@ -85,7 +84,7 @@ fn a_page_has_what_readers_look_for() {
 fn a_page_says_which_page_of_the_book_it_belongs_to() {
     let (_dir, pages) = pages();
     for (name, page) in &pages {
-        let at = page.find("docs/").unwrap_or_else(|| panic!("{name}"));
+        let at = page.find("\\fIdocs/").unwrap_or_else(|| panic!("{name}")) + 3;
         let chapter = page[at..].split("\\f").next().unwrap();
         assert!(sources().join(chapter).is_file(), "{name}: there is no {chapter}");
     }
