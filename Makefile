@@ -6,7 +6,7 @@ BINARY = $(or $(CARGO_TARGET_DIR),target)/release/netfathom
 # rustup puts cargo there; a shell that was open before does not know yet.
 export PATH := $(PATH):$(HOME)/.cargo/bin
 
-.PHONY: help demo test bench build install clean
+.PHONY: help demo test bench build install deb clean
 
 help:
 	@echo 'make demo      build, measure this machine for a minute, write a report'
@@ -14,10 +14,11 @@ help:
 	@echo 'make bench     what the tap costs, and how fast load, join, transfers and messages are beside other'
 	@echo '               programs, as ratios; as root, on a machine at rest'
 	@echo 'make build     build $(BINARY)'
-	@echo 'make install   copy it to $(PREFIX)/bin (PREFIX=DIR: elsewhere)'
+	@echo 'make install   copy it, its manual pages and completions below $(PREFIX) (PREFIX=DIR: elsewhere)'
+	@echo 'make deb       build a Debian package in target/debian'
 	@echo 'make clean     remove what was built'
 	@echo
-	@echo 'As root, demo, test, bench and build install the Debian packages that they miss.'
+	@echo 'As root, demo, test, bench, build and deb install the Debian packages that they miss.'
 
 demo:
 	@scripts/demo
@@ -33,8 +34,12 @@ build:
 	cargo build --release --locked -p netfathom
 
 install:
-	@test -x $(BINARY) || { echo 'There is no $(BINARY) yet: run make build first.' >&2; exit 1; }
-	install -D -m 755 $(BINARY) $(DESTDIR)$(PREFIX)/bin/netfathom
+	@scripts/install '$(BINARY)' '$(DESTDIR)' '$(PREFIX)'
+
+deb:
+	@scripts/prepare deb
+	cargo build --release --locked -p netfathom
+	@scripts/deb '$(BINARY)'
 
 clean:
 	cargo clean

@@ -17,6 +17,9 @@ mod marks;
 mod message;
 mod reproduce;
 mod reverse;
+mod shell;
+#[cfg(test)]
+mod shown;
 mod stack;
 mod sweep;
 mod ttcp;
@@ -31,6 +34,7 @@ pub use marks::MarksArgs;
 pub use message::{MessageArgs, MessageCommand};
 pub use reproduce::ReproduceArgs;
 pub use reverse::ReverseArgs;
+pub use shell::{CompletionsArgs, ManArgs, Shell};
 pub use stack::{Directions, StackArgs, TapArg};
 pub use sweep::{Here, SweepArgs};
 pub use ttcp::{RateFormat, TtcpArgs, TtcpCommand, as_called};
@@ -40,9 +44,43 @@ Exit status:
   0  done        1  failed       2  wrong usage
   3  the result is VOID";
 
+/// Of commands that judge nothing.
+const PLAIN_EXIT_STATUS: &str = "\
+Exit status:
+  0  done        1  failed       2  wrong usage";
+
+/// What holds of all commands.
+const ALL: &str = "\
+Examples:
+  netfathom host
+      what can be measured on this machine: begin here
+  netfathom stack both
+      time in the stack; as root between two hosts that netfathom makes
+  netfathom COMMAND --help
+      the options of a command, and examples
+
+A TIME is written 500us, 20ms, 10s or 2m; a RATE 500, 20k or 1.5M a second;
+BYTES, where letters are taken, 1448, 64k or 1m (times 1024).";
+
+const HOST_EXAMPLES: &str = "\
+Examples:
+  netfathom host
+      what works here, and what to do about the rest
+  netfathom host --json | jq .
+      the same for another program";
+
+const REPORT_EXAMPLES: &str = "\
+Examples:
+  netfathom report runs/RUN
+      writes runs/RUN/report.html again, from the record alone
+  netfathom report runs/RUN --format txt
+      prints the tables that the measurement printed
+  netfathom stack both --json | netfathom report - -o stack.html
+      draws a record that was never a file";
+
 /// Measures what a host's network stack costs, and proves its own numbers.
 #[derive(Debug, Parser)]
-#[command(version, styles = Styles::plain(), after_help = EXIT_STATUS, max_term_width = 100)]
+#[command(version, styles = Styles::plain(), after_help = format!("{ALL}\n\n{EXIT_STATUS}"), max_term_width = 100)]
 pub struct Args {
     /// What to do.
     #[command(subcommand)]
@@ -53,6 +91,7 @@ pub struct Args {
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// What can be measured on this machine, and what is missing for the rest
+    #[command(after_help = format!("{HOST_EXAMPLES}\n\n{PLAIN_EXIT_STATUS}"))]
     Host(HostArgs),
     /// Time in the stack, message by message and stage by stage, as the rate rises
     // So that --trials -1 is told as a bad number, not as an option that there is not.
@@ -89,16 +128,23 @@ pub enum Command {
     #[command(after_help = format!("{}\n\n{EXIT_STATUS}", cost::EXAMPLES))]
     Cost(Box<CostArgs>),
     /// A few seconds of work, one resource after the other
-    #[command(after_help = format!("{}\n\n{EXIT_STATUS}", light::EXAMPLES))]
+    #[command(after_help = format!("{}\n\n{PLAIN_EXIT_STATUS}", light::EXAMPLES))]
     Light(Box<LightArgs>),
     /// Takes so much of a machine and no more: what measures the cost of others is proved with it
     #[command(hide = true)]
     Burn(BurnArgs),
     /// What a program marks by the marks API, live
-    #[command(after_help = format!("{}\n\n{EXIT_STATUS}", marks::EXAMPLES))]
+    #[command(after_help = format!("{}\n\n{PLAIN_EXIT_STATUS}", marks::EXAMPLES))]
     Marks(MarksArgs),
     /// Draws the report of a run from its record
+    #[command(after_help = format!("{REPORT_EXAMPLES}\n\n{PLAIN_EXIT_STATUS}"))]
     Report(ReportArgs),
+    /// Prints what bash, zsh or fish needs to complete commands and options
+    #[command(after_help = format!("{}\n\n{PLAIN_EXIT_STATUS}", shell::EXAMPLES))]
+    Completions(CompletionsArgs),
+    /// Writes the manual pages, for whoever makes a package
+    #[command(hide = true)]
+    Man(ManArgs),
 }
 
 /// What every measurement has.

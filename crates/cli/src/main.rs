@@ -7,6 +7,7 @@ use clap::Parser;
 mod args;
 mod burn;
 mod capacity;
+mod completions;
 mod cost;
 mod guard;
 mod host;
@@ -14,6 +15,7 @@ mod join;
 mod keep;
 mod light;
 mod load;
+mod manual;
 mod marks;
 mod message;
 mod output;
@@ -45,6 +47,8 @@ fn main() -> ExitCode {
         Command::Burn(args) => burn::run(&args),
         Command::Marks(args) => marks::run(&args),
         Command::Report(args) => report::run(&args),
+        Command::Completions(args) => completions::run(&args),
+        Command::Man(args) => manual::run(&args),
     };
     outcome.unwrap_or_else(|error| {
         output::complain(&error);

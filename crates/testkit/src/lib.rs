@@ -4,6 +4,7 @@ use std::io::Write;
 
 use netfathom_sys::capability::{Capability, effective};
 
+pub mod docs;
 mod hosts;
 
 pub use hosts::{DEVICE, ThreeHosts, TwoHosts};

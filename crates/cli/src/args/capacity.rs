@@ -44,7 +44,7 @@ pub struct CapacityArgs {
     /// IPv6 instead of IPv4
     #[arg(long, conflicts_with = "to")]
     pub ipv6: bool,
-    /// Allows to send to these addresses too, besides private ones
+    /// Sends to these addresses too, besides private ones
     #[arg(long, value_name = "ADDR/LEN", requires = "to")]
     pub allow: Vec<Prefix>,
     /// Processors of the workers, then of the receiver [default: from the last one down]

@@ -8,13 +8,13 @@ use netfathom_measure::load::allow::Prefix;
 use netfathom_model::engine::{Engine, Receive};
 use netfathom_model::plan::{EngineChoice, ReceiveChoice, Spin};
 
-use super::{EXIT_STATUS, OutputArgs, parse_profile, parse_whole};
+use super::{EXIT_STATUS, OutputArgs, PLAIN_EXIT_STATUS, parse_profile, parse_whole};
 
 const SEND_EXAMPLES: &str = "\
 Examples:
   netfathom load send --profile constant:100k/10s
       in the built-in lab, one send call a message
-  netfathom load send --to 10.0.0.2:9000 --engine auto --profile ramp:10k..1M/20s
+  netfathom load send --to 10.0.0.2:9000 --engine auto --profile ramp:1k..1M/9s
       to a host where `netfathom load sink --listen 10.0.0.2:9000` runs
   netfathom load send --echo --profile constant:50k/5s
       what an answer takes, at rest and under the load";
@@ -22,7 +22,8 @@ Examples:
 const SINK_EXAMPLES: &str = "\
 Examples:
   netfathom load sink --listen 0.0.0.0:9000
-      takes what `netfathom load send --to THIS_HOST:9000` sends, and counts all else
+      takes what `netfathom load send --to THIS_HOST:9000` sends, and counts
+      all else
   netfathom load sink --listen 10.0.0.2:9000 --receive xdp
       counts in the driver, before the stack";
 
@@ -34,7 +35,7 @@ pub enum LoadCommand {
     #[command(after_help = format!("{SEND_EXAMPLES}\n\n{EXIT_STATUS}"))]
     Send(Box<SendArgs>),
     /// Takes messages, tells their sender what arrived, and answers them where asked to
-    #[command(after_help = format!("{SINK_EXAMPLES}\n\n{EXIT_STATUS}"))]
+    #[command(after_help = format!("{SINK_EXAMPLES}\n\n{PLAIN_EXIT_STATUS}"))]
     Sink(SinkArgs),
 }
 
@@ -158,7 +159,7 @@ pub struct SendArgs {
     /// the profile message by message
     #[arg(long, default_value_t = 1, value_name = "N", value_parser = parse_whole::<u32>)]
     pub workers: u32,
-    /// Trials
+    /// How often the profile is sent
     #[arg(long, default_value_t = 1, value_name = "N", value_parser = parse_whole::<u32>)]
     pub trials: u32,
     /// UDP payload in bytes
@@ -176,7 +177,7 @@ pub struct SendArgs {
     /// Sends although nobody tells what arrives; the address must be named by --allow
     #[arg(long, requires = "to")]
     pub one_way: bool,
-    /// Allows to send to these addresses too, besides private ones
+    /// Sends to these addresses too, besides private ones
     #[arg(long, value_name = "ADDR/LEN", requires = "to")]
     pub allow: Vec<Prefix>,
     /// Write down what was sent, message by message, for netfathom join

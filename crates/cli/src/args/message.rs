@@ -6,7 +6,7 @@ use netfathom_model::plan::{Carrier, MessageTest, Placement, ProcessorChoice};
 use netfathom_model::units::parse_number;
 
 use super::ttcp::parse_size;
-use super::{OutputArgs, parse_time, parse_whole};
+use super::{EXIT_STATUS, OutputArgs, parse_time, parse_whole};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -34,13 +34,13 @@ is compared with.";
 #[derive(Debug, Subcommand)]
 pub enum MessageCommand {
     /// How many messages a second go one way
-    #[command(allow_negative_numbers = true, after_help = EXAMPLES)]
+    #[command(allow_negative_numbers = true, after_help = format!("{EXAMPLES}\n\n{EXIT_STATUS}"))]
     Oneway(Box<MessageArgs>),
     /// How long a message takes there and back
-    #[command(allow_negative_numbers = true, after_help = EXAMPLES)]
+    #[command(allow_negative_numbers = true, after_help = format!("{EXAMPLES}\n\n{EXIT_STATUS}"))]
     Pingpong(Box<MessageArgs>),
     /// How fast bulk replies come that a small request asks for
-    #[command(allow_negative_numbers = true, after_help = EXAMPLES)]
+    #[command(allow_negative_numbers = true, after_help = format!("{EXAMPLES}\n\n{EXIT_STATUS}"))]
     Post(Box<MessageArgs>),
 }
 

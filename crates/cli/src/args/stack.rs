@@ -19,7 +19,8 @@ Examples:
   netfathom stack rx --loopback --tap timestamping
       the way in, without any privilege
   netfathom stack tx --to 10.0.0.2:9000
-      the way out to another host, where `netfathom load sink --listen 0.0.0.0:9000` runs
+      the way out to another host, where this runs:
+      netfathom load sink --listen 0.0.0.0:9000
   netfathom stack both --samples 10000 --json | jq .verdict
       keep 10,000 messages with all their times as Parquet, look at the verdict";
 
@@ -79,7 +80,7 @@ pub struct StackArgs {
     /// The way in from another host, where `netfathom load send --to THIS_HOST:PORT` runs
     #[arg(long, value_name = "ADDR:PORT", conflicts_with_all = ["lab", "loopback", "port", "ipv6"])]
     pub listen: Option<SocketAddr>,
-    /// Allows to send to these addresses too, besides private ones
+    /// Sends to these addresses too, besides private ones
     #[arg(long, value_name = "ADDR/LEN", requires = "to")]
     pub allow: Vec<Prefix>,
     /// Between two network namespaces that netfathom makes and removes (default as root)

@@ -11,15 +11,15 @@ Examples:
   netfathom ttcp sweep --delay 10ms
       what a send buffer does to a transfer whose round trip takes 20 ms
   netfathom ttcp sweep --sndbuf 1448,16k,auto --write 512,8192 --no-delay both
-      small writes too, with and without Nagle's algorithm, between two hosts that
-      netfathom makes (as root), or over loopback
+      small writes too, with and without Nagle's algorithm, between two hosts
+      that netfathom makes (as root), or over loopback
   netfathom ttcp sweep --delay 10ms --rate 100m --loss 0.1% --trials 6
       over a path that loses packets; six trials give an interval
   netfathom ttcp sweep --time 2s bsd
       to the host bsd, where this runs: netfathom ttcp -rs --serve
 
-Each point is a transfer that is watched, so that what limits it is told beside its
-rate. The rate is that until the receiver had everything.";
+Each point is a transfer that is watched, so that what limits it is told beside
+its rate. The rate is that until the receiver had everything.";
 
 /// `netfathom ttcp sweep`.
 #[derive(Debug, ClapArgs)]

@@ -26,18 +26,22 @@ Examples:
   netfathom ttcp -rs --serve --max-clients 10 --timeout 1m
       receives from whoever comes, ten at once, until Ctrl-C
   netfathom ttcp -ts -P 4 --time 10s bsd
-      sends over four connections for ten seconds; the receiver needs -P 4 too, or --serve
+      sends over four connections for ten seconds; the receiver needs -P 4 too,
+      or --serve
   netfathom ttcp -ts -Z -l 64k --cost bsd
-      sends without copying, and tells how much was copied after all and what it cost
+      sends without copying, and tells how much was copied after all and what
+      it cost
 
-Either end may be a classic ttcp. The figures are printed on standard error, as the
-classic does: KB are 1024 bytes, Mb 2^20 bits, and msec/call is 1024 x seconds / calls.
+Either end may be a classic ttcp. The figures are printed on standard error, as
+the classic does: KB are 1024 bytes, Mb 2^20 bits, and msec/call is 1024 x
+seconds / calls.
 
-Ends that do not come: a TCP sender that is ended early, by whatever way, cuts the
-connection, and the receiver fails; one whose input ends early (a tar that was killed)
-cannot know that. After the last byte the sender waits until the receiver has closed,
-or for --idle once all is acknowledged and nothing moves. A UDP receiver ends when no
-data has come for --idle since the first, and says so; what UDP lost it cannot know.";
+Ends that do not come: a TCP sender that is ended early, by whatever way, cuts
+the connection, and the receiver fails; one whose input ends early (a tar that
+was killed) cannot know that. After the last byte the sender waits until the
+receiver has closed, or for --idle once all is acknowledged and nothing moves.
+A UDP receiver ends when no data has come for --idle since the first, and says
+so; what UDP lost it cannot know.";
 
 pub const EXIT_STATUS: &str = "\
 Exit status:
@@ -86,7 +90,7 @@ pub struct TtcpArgs {
     /// The buffer begins at a multiple of this power of two; 0 leaves it where it is
     #[arg(short = 'A', long, default_value_t = DEFAULT_ALIGN, value_name = "BYTES", value_parser = parse_size)]
     pub align: u64,
-    /// And so many bytes behind it
+    /// And so many bytes behind that multiple
     #[arg(short = 'O', long, default_value_t = 0, value_name = "BYTES", value_parser = parse_size)]
     pub offset: u64,
     /// Print processor time and the buffer's address too
@@ -152,7 +156,7 @@ pub struct TtcpArgs {
     /// Receiver, with -s: take sender after sender, several at once, until Ctrl-C
     #[arg(long)]
     pub serve: bool,
-    /// With --serve: so many connections at once; who comes beyond is cut off
+    /// With --serve: so many connections at once; whoever comes beyond that is cut off
     #[arg(long, default_value_t = 64, value_name = "N", value_parser = parse_whole::<u32>, requires = "serve")]
     pub max_clients: u32,
     /// With --serve: cut a connection off that sends more bytes than that

@@ -2,7 +2,7 @@
 
 use crate::child::{netfathom, run};
 
-const PAGES: [&str; 18] = [
+const PAGES: [&str; 21] = [
     "--help",
     "stack --help",
     "load --help",
@@ -16,11 +16,14 @@ const PAGES: [&str; 18] = [
     "ttcp sweep --help",
     "message --help",
     "message oneway --help",
+    "message pingpong --help",
+    "message post --help",
     "cost --help",
     "light --help",
     "marks --help",
     "report --help",
     "host --help",
+    "completions --help",
 ];
 
 fn page(args: &str, columns: &str) -> String {
@@ -45,6 +48,15 @@ fn the_help_fits_on_a_narrow_terminal() {
         for line in page(args, "80").lines() {
             assert!(line.chars().count() <= 80, "{args}: {line}");
         }
+    }
+}
+
+#[test]
+fn examples_and_notes_are_broken_where_they_were_written() {
+    for args in PAGES {
+        let [narrow, wide] = ["80", "100"].map(|columns| page(args, columns));
+        let end = |page: &str| page.split_once("\nExamples:\n").map(|(_, end)| end.to_owned());
+        assert_eq!(end(&narrow), end(&wide), "{args}: a line of its after_help is longer than 80");
     }
 }
 

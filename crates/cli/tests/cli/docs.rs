@@ -1,0 +1,12 @@
+//! The documentation: its commands are run, its links followed.
+
+use std::path::{Path, PathBuf};
+
+mod book;
+mod commands;
+mod links;
+
+/// The root of the sources.
+fn sources() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
+}

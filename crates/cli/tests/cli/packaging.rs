@@ -1,0 +1,77 @@
+//! Manual pages, completions and the Debian package: what others install is what the binary says of itself.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use netfathom_testkit::skipped;
+
+use crate::child::{Ended, is_root, netfathom, out, run};
+
+mod completions;
+mod debian;
+mod manual;
+
+/// The binary under test.
+const BINARY: &str = env!("CARGO_BIN_EXE_netfathom");
+
+/// The root of the sources.
+fn sources() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
+}
+
+/// Whether a program is here; says so for the test if not.
+fn here(test: &str, program: &str, package: &str) -> bool {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let found = std::env::split_paths(&path).any(|dir| dir.join(program).is_file());
+    if !found {
+        skipped(test, &format!("there is no {program}: apt-get install {package}"));
+    }
+    found
+}
+
+/// Runs another program, which has to end well.
+fn well(command: &mut Command) -> Ended {
+    let ended = run(command);
+    assert_eq!(ended.status, 0, "{command:?}: {}{}", ended.out, ended.err);
+    ended
+}
+
+/// A script, with its arguments from `$1` on, by a shell that stops at the first failure.
+fn script(shell: &str, text: &str) -> Command {
+    let mut command = Command::new(shell);
+    command.args(["-c", text, shell]).stdin(std::process::Stdio::null()).current_dir(sources());
+    command
+}
+
+#[test]
+fn make_install_puts_all_where_it_belongs() {
+    let root = out();
+    let to = root.path().join("root");
+    let mut make =
+        script("sh", r#"exec make --no-print-directory install BINARY="$1" DESTDIR="$2" PREFIX=/opt/x"#);
+    well(make.arg(BINARY).arg(&to));
+    let share = to.join("opt/x/share");
+    for file in [
+        "man/man1/netfathom-stack.1",
+        "bash-completion/completions/netfathom",
+        "zsh/site-functions/_netfathom",
+        "fish/vendor_completions.d/netfathom.fish",
+    ] {
+        assert!(share.join(file).is_file(), "{file}");
+    }
+    let installed = well(Command::new(to.join("opt/x/bin/netfathom")).arg("--version"));
+    assert_eq!(installed.out, run(&mut netfathom("--version")).out);
+    // Nothing is beside it.
+    assert_eq!(fs::read_dir(&to).unwrap().count(), 1);
+    assert_eq!(fs::read_dir(to.join("opt/x")).unwrap().count(), 2);
+}
+
+#[test]
+fn without_a_binary_nothing_is_installed() {
+    let root = out();
+    let ended = run(script("sh", r#"exec scripts/install "$1/none" "$1" /usr"#).arg(root.path()));
+    assert_eq!((ended.status, ended.out.as_str()), (1, ""));
+    assert!(ended.err.contains("make build"), "{}", ended.err);
+    assert_eq!(fs::read_dir(root.path()).unwrap().count(), 0);
+}

@@ -1,0 +1,143 @@
+//! The commands that the documentation shows, so that tests can try them.
+//!
+//! Commands stand in fenced blocks of the kind `sh`. A comment before such a block says what is special about it:
+//!
+//! - `<!-- needs: root tcpdump -->`: `root`, or programs, without which it is skipped;
+//! - `<!-- not run: why -->`: it is not run, and why; its options are looked at all the same.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+mod words;
+
+pub use words::calls;
+
+/// What a comment before a block begins and ends with.
+const NOT_RUN: &str = "<!-- not run:";
+const NEEDS: &str = "<!-- needs:";
+const END: &str = "-->";
+
+/// A block of commands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Block {
+    /// The page's path, from the root of the sources.
+    pub page: PathBuf,
+    /// The line where it begins.
+    pub line: usize,
+    /// Its lines.
+    pub text: String,
+    /// Why it is not run, where it is not.
+    pub not_run: Option<String>,
+    /// What it needs: `root`, or the names of programs.
+    pub needs: Vec<String>,
+    /// Whether it is fenced as `sh`; otherwise it is indented, or fenced as something else, which no page of the book
+    /// does with commands.
+    pub fenced: bool,
+}
+
+/// The pages of the book and what leads to them, by their paths from `sources`.
+///
+/// # Panics
+/// If they cannot be read.
+#[must_use]
+pub fn pages(sources: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(sources.join("docs")).expect("docs");
+    let names = entries.map(|entry| PathBuf::from("docs").join(entry.expect("an entry").file_name()));
+    let mut pages: Vec<PathBuf> =
+        names.filter(|path| path.extension().is_some_and(|kind| kind == "md")).collect();
+    pages.push("README.md".into());
+    pages.sort();
+    pages
+}
+
+/// The blocks of commands of a page: fenced ones of the kind `sh`, and all others in which netfathom is called.
+///
+/// # Panics
+/// If it cannot be read, or a fence is not closed.
+#[must_use]
+pub fn blocks(sources: &Path, page: &Path) -> Vec<Block> {
+    let text = fs::read_to_string(sources.join(page)).unwrap_or_else(|e| panic!("{}: {e}", page.display()));
+    let mut blocks = Vec::new();
+    let mut said: Option<&str> = None;
+    let mut lines = text.lines().enumerate().peekable();
+    while let Some((at, line)) = lines.next() {
+        let block = |text: String, fenced: bool, said: Option<&str>| Block {
+            page: page.to_owned(),
+            line: at + 1,
+            text,
+            not_run: said.and_then(|said| inside(said, NOT_RUN)),
+            needs: said
+                .and_then(|said| inside(said, NEEDS))
+                .map(|needs| needs.split_whitespace().map(Into::into).collect())
+                .unwrap_or_default(),
+            fenced,
+        };
+        if let Some(kind) = line.trim_start().strip_prefix("```") {
+            let indent = line.len() - line.trim_start().len();
+            let mut inner = String::new();
+            loop {
+                let Some((_, line)) = lines.next() else {
+                    panic!("{}:{}: a fence that is not closed", page.display(), at + 1)
+                };
+                if line.trim_start().starts_with("```") {
+                    break;
+                }
+                inner.push_str(line.get(indent..).unwrap_or(""));
+                inner.push('\n');
+            }
+            let calls = inner.lines().any(|line| line.trim_start_matches("$ ").starts_with("netfathom "));
+            if kind == "sh" || calls {
+                blocks.push(block(inner, kind == "sh", said.take()));
+            }
+            said = None;
+        } else if line.starts_with("    ") {
+            let mut inner = format!("{}\n", line.trim_start());
+            while let Some((_, line)) = lines.next_if(|(_, line)| line.starts_with("    ")) {
+                inner.push_str(line.trim_start());
+                inner.push('\n');
+            }
+            if inner.lines().any(|line| line.starts_with("netfathom ")) {
+                blocks.push(block(inner, false, said.take()));
+            }
+        } else if line.starts_with(NOT_RUN) || line.starts_with(NEEDS) {
+            said = Some(line);
+        } else if !line.trim().is_empty() {
+            said = None;
+        }
+    }
+    blocks
+}
+
+/// What a comment says.
+fn inside(comment: &str, begin: &str) -> Option<String> {
+    let said = comment.strip_prefix(begin)?.trim_end().strip_suffix(END)?.trim();
+    (!said.is_empty()).then(|| said.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn blocks_are_found_with_what_is_said_of_them() {
+        let dir = std::env::temp_dir().join(format!("netfathom-docs-{}", std::process::id()));
+        fs::create_dir_all(&dir).unwrap();
+        let text = "# A\n\n```sh\none\n```\n\n<!-- not run: no second host -->\n\n```sh\ntwo\n```\n<!-- needs: root jq -->\n\
+                    ```sh\nthree \\\n  four\n```\n```json\n{}\n```\n```bash\nnetfathom host\n```\n\n    netfathom host\n    other\n\n    just text\n";
+        fs::write(dir.join("page.md"), text).unwrap();
+        let found = blocks(&dir, Path::new("page.md"));
+        fs::remove_dir_all(&dir).unwrap();
+        let texts: Vec<&str> = found.iter().map(|block| block.text.as_str()).collect();
+        assert_eq!(
+            texts,
+            ["one\n", "two\n", "three \\\n  four\n", "netfathom host\n", "netfathom host\nother\n"]
+        );
+        assert_eq!(found[0], Block { not_run: None, needs: vec![], line: 3, ..found[0].clone() });
+        assert_eq!(found[1].not_run.as_deref(), Some("no second host"));
+        assert_eq!(found[2].needs, ["root", "jq"]);
+        assert_eq!(
+            found.iter().map(|block| block.fenced).collect::<Vec<_>>(),
+            [true, true, true, false, false]
+        );
+    }
+}
