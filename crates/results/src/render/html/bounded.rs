@@ -7,9 +7,11 @@ use netfathom_model::record::Record;
 use serde_json::Value;
 
 /// What a record may take as JSON, in bytes, before parts of it are left out.
-const MOST_BYTES: usize = 16_000_000;
+const MOST_BYTES: usize = 32_000_000;
 /// To how many entries lists are cut, and texts to as many characters: the first that does.
 const LIMITS: [usize; 4] = [10_000, 1_000, 100, 10];
+/// A list of numbers may be so many times as long: it is a curve.
+const NUMBERS: usize = 100;
 /// Lists that are named one by one.
 const MOST_NAMED: usize = 3;
 /// Characters of the answer.
@@ -50,9 +52,10 @@ type Cuts = BTreeMap<String, usize>;
 fn cut(value: &mut Value, limit: usize, name: &str, cuts: &mut Cuts) {
     match value {
         Value::Array(all) => {
-            if all.len() > limit {
+            let room = if all.first().is_some_and(Value::is_number) { limit * NUMBERS } else { limit };
+            if all.len() > room {
                 longest(cuts, name, all.len());
-                all.truncate(limit);
+                all.truncate(room);
             }
             all.iter_mut().for_each(|each| cut(each, limit, name, cuts));
         }
@@ -78,13 +81,16 @@ fn longest(cuts: &mut Cuts, name: &str, len: usize) {
 }
 
 fn said(cuts: &Cuts, limit: usize) -> String {
-    let named: Vec<String> = cuts.iter().take(MOST_NAMED).map(|(name, n)| format!("{name} (of {n})")).collect();
+    let named: Vec<String> =
+        cuts.iter().take(MOST_NAMED).map(|(name, n)| format!("{name} (of {n})")).collect();
     let more = cuts.len().saturating_sub(MOST_NAMED);
     let others = if more > 0 { format!(" and {more} more") } else { String::new() };
     format!(
-        "Too long to be shown whole: of every list only the first {limit} entries are in this file. Cut were {}{others}. \
+        "Too long to be shown whole: of every list only the first {limit} entries are in this file, or \
+         {curve} numbers. Cut were {}{others}. \
          The run's record.json has them all.",
-        named.join(", ")
+        named.join(", "),
+        curve = limit * NUMBERS
     )
 }
 
@@ -105,11 +111,11 @@ mod tests {
 
     #[test]
     fn what_is_cut_is_named_with_its_length() {
-        let mut value = json!({"a": {"b": vec![1; 30]}, "c": "x".repeat(11), "d": [1]});
+        let mut value = json!({"a": {"b": vec![""; 30]}, "c": "x".repeat(11), "d": vec![1; 1_001]});
         let mut cuts = Cuts::new();
         cut(&mut value, 10, "", &mut cuts);
-        assert_eq!(cuts, Cuts::from([("a.b".to_owned(), 30), ("c".to_owned(), 11)]));
-        assert_eq!(value, json!({"a": {"b": vec![1; 10]}, "c": "x".repeat(10), "d": [1]}));
+        assert_eq!(cuts, Cuts::from([("a.b".to_owned(), 30), ("c".to_owned(), 11), ("d".to_owned(), 1_001)]));
+        assert_eq!(value, json!({"a": {"b": vec![""; 10]}, "c": "x".repeat(10), "d": vec![1; 1_000]}));
         assert!(said(&cuts, 10).contains("a.b (of 30), c (of 11)"));
     }
 

@@ -245,7 +245,9 @@ mod tests {
     #[test]
     fn no_two_parts_of_the_script_have_a_name_in_common() {
         let name = |line: &'static str| {
-            let rest = ["function ", "const ", "let "].iter().find_map(|word| line.strip_prefix(word))?;
+            let rest = ["function ", "async function ", "const ", "let "]
+                .iter()
+                .find_map(|word| line.strip_prefix(word))?;
             rest.split(|c: char| !c.is_alphanumeric() && c != '_').next().filter(|name| !name.is_empty())
         };
         let mut names: Vec<&str> = SCRIPT.lines().filter_map(name).collect();

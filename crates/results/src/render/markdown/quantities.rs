@@ -21,7 +21,10 @@ pub fn draw(text: &mut String, record: &Record) {
     text.push_str("| :-- | :-- | --: | --: | --: | --: |\n");
     all.iter().take(MOST_ROWS).for_each(|quantity| text.push_str(&row(quantity)));
     if all.len() > MOST_ROWS {
-        text.push_str(&format!("\n{} more quantities were left out here; the record has them all\n", all.len() - MOST_ROWS));
+        text.push_str(&format!(
+            "\n{} more quantities were left out here; the record has them all\n",
+            all.len() - MOST_ROWS
+        ));
     }
 }
 

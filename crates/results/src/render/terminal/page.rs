@@ -69,7 +69,10 @@ impl Page {
 
     pub fn finish(mut self) -> String {
         if self.left_out > 0 {
-            self.text.push_str(&format!("\n{} more lines were left out here; the record has them all\n", self.left_out));
+            self.text.push_str(&format!(
+                "\n{} more lines were left out here; the record has them all\n",
+                self.left_out
+            ));
         }
         self.text
     }
@@ -221,6 +224,9 @@ impl Page {
 /// The text without control characters, and without those that turn the direction of what follows: a record may
 /// come from anywhere, and must neither steer the terminal nor deceive its reader.
 pub(in crate::render) fn printable(text: &str) -> String {
-    let steers = |c: char| c.is_control() || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{2028}' | '\u{2029}');
+    let steers = |c: char| {
+        c.is_control()
+            || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{2028}' | '\u{2029}')
+    };
     text.chars().map(|c| if steers(c) { ' ' } else { c }).collect()
 }

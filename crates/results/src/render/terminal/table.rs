@@ -90,7 +90,8 @@ impl Table {
     pub fn markdown(&self) -> Vec<String> {
         let row = |cells: &[String]| format!("| {} |", cells.join(" | "));
         let header: Vec<String> = self.header.iter().map(|h| escape::inline(&h.replace('\n', " "))).collect();
-        let marks: Vec<String> = self.align.iter().map(|a| if *a == Align::Left { ":--" } else { "--:" }.into()).collect();
+        let marks: Vec<String> =
+            self.align.iter().map(|a| if *a == Align::Left { ":--" } else { "--:" }.into()).collect();
         let mut lines = vec![row(&header), row(&marks)];
         for each in &self.rows {
             let strong = |cell: &String| match escape::inline(cell.trim()) {

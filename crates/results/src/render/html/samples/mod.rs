@@ -34,7 +34,8 @@ pub struct Samples {
 impl Samples {
     /// Whether the directory of a run has any.
     pub fn are_in(record: &Record, dir: &Path) -> bool {
-        matches!(record.measurement, Measurement::Stack(_)) && dir.join(SAMPLES_FILE).symlink_metadata().is_ok()
+        matches!(record.measurement, Measurement::Stack(_))
+            && dir.join(SAMPLES_FILE).symlink_metadata().is_ok()
     }
 
     /// Those in the directory of a run that has some. `room_bytes` is how long the text that

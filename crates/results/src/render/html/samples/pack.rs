@@ -75,13 +75,19 @@ impl Packed {
 
     fn by(resolution: Resolution, trials: &Trials, sorted: &[Vec<i64>]) -> io::Result<Self> {
         let mut raw = Vec::new();
-        let heads = trials.iter().map(|(&trial, points)| moments(&mut raw, resolution, trial, points)).collect();
+        let heads =
+            trials.iter().map(|(&trial, points)| moments(&mut raw, resolution, trial, points)).collect();
         let mut directions = Vec::new();
         for (&way, values) in WAYS.iter().zip(sorted).filter(|(_, values)| !values.is_empty()) {
             let occurring = distinct(resolution, values);
             occurring.windows(2).for_each(|two| number(&mut raw, two[1].abs_diff(two[0])));
-            directions.push(PackedTimes { direction: way.0, first_ns: occurring[0], distinct: occurring.len() });
-            let codes: Vec<u16> = trials.values().flatten().map(|p| code(resolution, &occurring, way.1(p))).collect();
+            directions.push(PackedTimes {
+                direction: way.0,
+                first_ns: occurring[0],
+                distinct: occurring.len(),
+            });
+            let codes: Vec<u16> =
+                trials.values().flatten().map(|p| code(resolution, &occurring, way.1(p))).collect();
             raw.extend(codes.iter().map(|code| code.to_le_bytes()[0]));
             raw.extend(codes.iter().map(|code| code.to_le_bytes()[1]));
         }

@@ -61,7 +61,8 @@ pub struct Stream {
 pub fn stream(path: &Path, stack: &StackResult, most: u64) -> Result<Stream, String> {
     let file = File::open(path).map_err(|e| e.to_string())?;
     let reader = SerializedFileReader::new(file).map_err(|e| e.to_string())?;
-    let rows = u64::try_from(reader.metadata().file_metadata().num_rows()).map_err(|_| "it has less than no rows")?;
+    let rows = u64::try_from(reader.metadata().file_metadata().num_rows())
+        .map_err(|_| "it has less than no rows")?;
     let places = columns(&reader)?;
     let mut gathered = Gathered::new(stack, rows.div_ceil(most).max(1));
     for group in 0..reader.num_row_groups() {

@@ -76,6 +76,8 @@ function draw(parts) {
   const data = dataOf(spec, state.shown, state.hidden);
   const plot = new uPlot(options, data, canvas);
   state.plot = plot;
+  // Bins end within the range that they are of.
+  if (dependsOnView(spec)) showWhole(parts);
   charts[spec.id] = { plot, spec, state };
   repaint.add(() => plot.redraw(false));
   canvas.addEventListener('keydown', (event) => onKey(event, parts));
@@ -108,7 +110,7 @@ function toggle(state, spec, group, shown) {
 }
 
 function chartTable(spec, q) {
-  const rows = spec.xs.slice(0, MOST_ROWS + 1).map((x, i) => ({ x, i }));
+  const rows = spec.xs.slice(0, MOST_TABLE_ROWS + 1).map((x, i) => ({ x, i }));
   const columns = [{ head: spec.x.head, cell: (r) => spec.x.cell(r.x) }];
   for (const s of spec.series) {
     columns.push({ head: s.label, cell: (r) => (isNumber(s.values[r.i]) ? q.read(s.values[r.i]) : '') });

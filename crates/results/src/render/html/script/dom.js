@@ -15,7 +15,7 @@ function el(tag, attributes, ...children) {
 
 // No list of the page is longer, whatever the record holds.
 const MOST_CHILDREN = 2000;
-const MOST_ROWS = 1000;
+const MOST_TABLE_ROWS = 1000;
 const MOST_COLUMNS = 100;
 
 function append(node, children) {
@@ -35,7 +35,7 @@ function leftOutHere(more, what) {
 // Wide tables scroll in a box of their own, which the keyboard can reach.
 // `total` is how many rows there are, where not all were handed over.
 function table(caption, allColumns, allRows, total = allRows.length) {
-  const [columns, rows] = [allColumns.slice(0, MOST_COLUMNS), allRows.slice(0, MOST_ROWS)];
+  const [columns, rows] = [allColumns.slice(0, MOST_COLUMNS), allRows.slice(0, MOST_TABLE_ROWS)];
   const cuts = [[total - rows.length, 'rows'], [allColumns.length - columns.length, 'columns']].filter(([more]) => more > 0);
   const head = columns.map((c) => el('th', { scope: 'col', class: c.text && 'text', title: c.title }, c.head));
   const body = rows.map((row) =>
