@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::builder::styling::Styles;
-use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
+use clap::{Args as ClapArgs, Parser, Subcommand};
 use netfathom_model::profile::{Profile, ProfileError};
 use netfathom_model::units::{parse_duration_ns, parse_number};
 
@@ -15,6 +15,7 @@ mod light;
 mod load;
 mod marks;
 mod message;
+mod report;
 mod reproduce;
 mod reverse;
 mod shell;
@@ -32,6 +33,7 @@ pub use light::LightArgs;
 pub use load::{EngineArg, LoadCommand, SendArgs, SinkArgs};
 pub use marks::MarksArgs;
 pub use message::{MessageArgs, MessageCommand};
+pub use report::{Format, ReportArgs};
 pub use reproduce::ReproduceArgs;
 pub use reverse::ReverseArgs;
 pub use shell::{CompletionsArgs, ManArgs, Shell};
@@ -68,15 +70,6 @@ Examples:
       what works here, and what to do about the rest
   netfathom host --json | jq .
       the same for another program";
-
-const REPORT_EXAMPLES: &str = "\
-Examples:
-  netfathom report runs/RUN
-      writes runs/RUN/report.html again, from the record alone
-  netfathom report runs/RUN --format txt
-      prints the tables that the measurement printed
-  netfathom stack both --json | netfathom report - -o stack.html
-      draws a record that was never a file";
 
 /// Measures what a host's network stack costs, and proves its own numbers.
 #[derive(Debug, Parser)]
@@ -137,7 +130,7 @@ pub enum Command {
     #[command(after_help = format!("{}\n\n{PLAIN_EXIT_STATUS}", marks::EXAMPLES))]
     Marks(MarksArgs),
     /// Draws the report of a run from its record
-    #[command(after_help = format!("{REPORT_EXAMPLES}\n\n{PLAIN_EXIT_STATUS}"))]
+    #[command(after_help = format!("{}\n\n{PLAIN_EXIT_STATUS}", report::EXAMPLES))]
     Report(ReportArgs),
     /// Prints what bash, zsh or fish needs to complete commands and options
     #[command(after_help = format!("{}\n\n{PLAIN_EXIT_STATUS}", shell::EXAMPLES))]
@@ -167,28 +160,6 @@ pub struct HostArgs {
     /// Write the findings as JSON
     #[arg(long)]
     pub json: bool,
-}
-
-/// `netfathom report`.
-#[derive(Debug, ClapArgs)]
-pub struct ReportArgs {
-    /// The run's directory or its record.json; - reads a record from standard input
-    pub run: PathBuf,
-    /// html writes report.html beside the record, txt prints the tables
-    #[arg(long, value_enum, default_value = "html")]
-    pub format: Format,
-    /// Write to this file instead; - is standard output
-    #[arg(long, short, value_name = "FILE")]
-    pub output: Option<PathBuf>,
-}
-
-/// How a report is drawn.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Format {
-    /// One interactive file
-    Html,
-    /// Tables for a terminal
-    Txt,
 }
 
 fn parse_whole<T: TryFrom<u64>>(text: &str) -> Result<T, String> {

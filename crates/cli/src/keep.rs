@@ -118,7 +118,7 @@ impl Run<'_> {
 
     fn finish(&self, run_dir: &RunDir, record: &Record) -> Result<ExitCode> {
         run_dir.write_record(record)?;
-        run_dir.write_file("report.html", html::render(record)?.as_bytes())?;
+        run_dir.write_file("report.html", html::render_run(record, run_dir.path())?.as_bytes())?;
         if self.output.json {
             output::print(&serde_json::to_string(record)?)?;
         } else if !self.output.quiet {

@@ -1,56 +1,88 @@
 //! `netfathom report`: a picture of a run, from its record alone.
 
+mod file;
+mod open;
+
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Result, anyhow};
 use netfathom_model::record::Record;
-use netfathom_results::render::{html, terminal};
+use netfathom_results::render::{html, markdown, terminal};
 use netfathom_results::store;
 
 use crate::args::{Format, ReportArgs};
-use crate::output;
+use crate::{exit, output};
 
 /// Runs the command.
 pub fn run(args: &ReportArgs) -> Result<ExitCode> {
+    if args.open && prints(args) {
+        output::complain(&anyhow!(
+            "--open shows a file, and this report goes to standard output; name a file with --output"
+        ));
+        return Ok(exit::USAGE.into());
+    }
+    file::stays_inside(&args.run)?;
     let record = store::read(&args.run)?;
     let text = match args.format {
-        Format::Html => html::render(&record)?,
+        Format::Html => html_of(args, &record)?,
+        Format::Md => markdown::render(&record),
         Format::Txt => terminal::render(&record, output::width(), output::color()),
     };
     match target(args, &record) {
-        None => output::print(&text)?,
-        Some(path) => {
-            spare_record(&args.run, &path)?;
-            std::fs::write(&path, text).map_err(|why| {
-                anyhow!("cannot write {}: {why}; choose another file with --output", path.display())
-            })?;
-            output::print(&format!("report: {}", path.display()))?;
+        Target::Output => output::print(&text)?,
+        Target::Named(path) => {
+            file::spare_record(&args.run, &path)?;
+            file::write_named(&path, &text)?;
+            written(args, &path)?;
+        }
+        Target::Beside(path) => {
+            file::write_beside(&path, &text)?;
+            written(args, &path)?;
         }
     }
     Ok(ExitCode::SUCCESS)
 }
 
-/// Refuses to write a picture over the record that it is drawn from.
-fn spare_record(run: &Path, to: &Path) -> Result<()> {
-    let record = if run.is_dir() { run.join(store::RECORD_FILE) } else { run.to_owned() };
-    match (record.canonicalize(), to.canonicalize()) {
-        (Ok(record), Ok(to)) if record == to => {
-            Err(anyhow!("{} is the record itself; choose another file with --output", to.display()))
-        }
-        _ => Ok(()),
-    }
+/// With the raw samples that stand beside a record on disk.
+fn html_of(args: &ReportArgs, record: &Record) -> Result<String> {
+    let run = if args.run.is_dir() { Some(args.run.as_path()) } else { args.run.parent() };
+    // A record that came by a pipe has no run beside it.
+    Ok(match run.filter(|_| !is_dash(&args.run)) {
+        Some(dir) => html::render_run(record, dir)?,
+        None => html::render(record)?,
+    })
 }
 
-/// The file to write; `None` is standard output.
-fn target(args: &ReportArgs, record: &Record) -> Option<PathBuf> {
-    let is_dash = |p: &Path| p.as_os_str() == "-";
-    match (&args.output, args.format) {
-        (Some(path), _) if is_dash(path) => None,
-        (Some(path), _) => Some(path.clone()),
-        (None, Format::Txt) => None,
-        (None, Format::Html) if is_dash(&args.run) => Some(format!("{}.html", record.id).into()),
-        (None, Format::Html) if args.run.is_dir() => Some(args.run.join("report.html")),
-        (None, Format::Html) => Some(args.run.with_file_name("report.html")),
+fn written(args: &ReportArgs, path: &Path) -> Result<()> {
+    output::print(&format!("report: {}", output::harmless(&path.display().to_string())))?;
+    if args.open { open::show(path) } else { Ok(()) }
+}
+
+fn is_dash(path: &Path) -> bool {
+    path.as_os_str() == "-"
+}
+
+/// Whether the report goes to standard output.
+fn prints(args: &ReportArgs) -> bool {
+    args.output.as_deref().map_or(args.format != Format::Html, is_dash)
+}
+
+/// Where a report goes.
+enum Target {
+    Output,
+    /// The user named it.
+    Named(PathBuf),
+    /// Beside the record, where a link may have been left by others.
+    Beside(PathBuf),
+}
+
+fn target(args: &ReportArgs, record: &Record) -> Target {
+    match &args.output {
+        _ if prints(args) => Target::Output,
+        Some(path) => Target::Named(path.clone()),
+        None if is_dash(&args.run) => Target::Beside(file::name_of(&record.id)),
+        None if args.run.is_dir() => Target::Beside(args.run.join(store::REPORT_FILE)),
+        None => Target::Beside(args.run.with_file_name(store::REPORT_FILE)),
     }
 }

@@ -15,16 +15,26 @@ mod experiments;
 mod kinds;
 #[path = "browser/layout.rs"]
 mod layout;
+#[path = "browser/long.rs"]
+mod long;
 #[path = "browser/message.rs"]
 mod message;
+#[path = "browser/poison.rs"]
+mod poison;
+#[path = "browser/print.rs"]
+mod print;
 #[path = "browser/records.rs"]
 mod records;
 #[path = "browser/safety.rs"]
 mod safety;
+#[path = "browser/samples.rs"]
+mod samples;
+#[path = "browser/saved.rs"]
+mod saved;
 
 use chromium::Page;
 use netfathom_model::record::Record;
-use netfathom_results::render::html::render;
+use netfathom_results::render::html::{render, render_run};
 
 /// Opens every table and list of the page.
 const OPEN_ALL: &str = "document.querySelectorAll('details').forEach((d) => { d.open = true; })";
@@ -38,10 +48,18 @@ pub struct Shown {
 
 /// Draws a record and opens it; `None` where there is no browser.
 fn show(test: &str, record: &Record) -> Option<Shown> {
-    let html = render(record).expect("a record can be drawn");
+    open(test, &render(record).expect("a record can be drawn"))
+}
+
+/// The same with the samples in a run's directory.
+fn show_run(test: &str, record: &Record, run: &std::path::Path) -> Option<Shown> {
+    open(test, &render_run(record, run).expect("a run can be drawn"))
+}
+
+fn open(test: &str, html: &str) -> Option<Shown> {
     if let Some(keep) = std::env::var_os("NETFATHOM_KEEP_REPORTS") {
         let name = format!("{}.html", test.replace(' ', "-"));
-        std::fs::write(std::path::Path::new(&keep).join(name), &html).expect("a report to keep");
+        std::fs::write(std::path::Path::new(&keep).join(name), html).expect("a report to keep");
     }
     let directory = tempfile::tempdir().expect("a directory");
     let file = directory.path().join("report.html");

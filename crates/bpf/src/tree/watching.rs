@@ -31,7 +31,7 @@ pub struct Watching {
     pub opens: Vec<OsString>,
     /// Numbers of system calls below 511, and for how manieth time; at most 64, each pair once.
     pub calls: Vec<(u32, u64)>,
-    /// Whether all calls of both trees are counted and timed, and their order is kept.
+    /// Whether all calls are counted and timed, and their order is kept.
     pub record_calls: bool,
 }
 

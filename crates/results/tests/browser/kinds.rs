@@ -13,8 +13,13 @@ use crate::{OPEN_ALL, Shown, show};
 const KINDS: [&str; 10] =
     ["load", "capacity", "reverse", "join", "reproduce", "taps", "ttcp", "sweep", "message", "cost"];
 
+/// Every kind of report there is.
+pub const ALL: [&str; 10] =
+    ["stack", "load", "capacity", "reverse", "join", "reproduce", "ttcp", "sweep", "message", "cost"];
+
 pub fn of(kind: &str) -> Record {
     let text = match kind {
+        "stack" => include_str!("../fixtures/stack.json"),
         "load" => include_str!("../fixtures/load.json"),
         "capacity" => include_str!("../fixtures/capacity.json"),
         "join" => include_str!("../fixtures/join.json"),

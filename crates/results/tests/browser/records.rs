@@ -1,15 +1,11 @@
 //! The records that the tests draw: the fixture, and what can happen to it.
 
+pub use crate::poison::{HOSTILE, poisoned};
 use netfathom_model::accounting::{Fate, FateCount};
 use netfathom_model::path::Direction;
 use netfathom_model::record::{
     Measurement, Record, Series, StackResult, StageOutcome, StageSummaryTimes, State, TrialKind,
 };
-use serde_json::Value;
-
-/// What no report may ever run or obey.
-pub const HOSTILE: &str = "</script></style></title><img src=x onerror=\"window.pwned=1\">\
-    <script>window.pwned=1</script><!-- \u{2028} {{ 7*7 }} ' \" ` ${window.pwned=1} javascript:window.pwned=1";
 
 pub fn fixture() -> Record {
     serde_json::from_str(include_str!("../fixtures/stack.json")).expect("the fixture is a record")
@@ -127,41 +123,4 @@ pub fn hostile() -> Record {
         trial.accounting.fates.push(FateCount { fate: Fate::KernelDrop("x".into()), count: 0 });
     }
     poisoned(record)
-}
-
-/// A record with [`HOSTILE`] in every string that may hold any text.
-///
-/// Strings are found by trying: under each name, all at once, as long as it stays a record.
-/// So a field that is added to the record later is poisoned too.
-pub fn poisoned(mut record: Record) -> Record {
-    record.environment.sysctls.insert(HOSTILE.into(), HOSTILE.into());
-    let mut value = serde_json::to_value(&record).expect("a record is JSON");
-    let mut names = Vec::new();
-    names_of_strings(&value, "", &mut names);
-    for name in names {
-        let mut tried = value.clone();
-        poison(&mut tried, "", &name);
-        if serde_json::from_value::<Record>(tried.clone()).is_ok() {
-            value = tried;
-        }
-    }
-    serde_json::from_value(value).expect("each step was a record")
-}
-
-fn names_of_strings(value: &Value, name: &str, found: &mut Vec<String>) {
-    match value {
-        Value::String(_) if !found.iter().any(|f| f == name) => found.push(name.into()),
-        Value::Array(all) => all.iter().for_each(|v| names_of_strings(v, name, found)),
-        Value::Object(all) => all.iter().for_each(|(k, v)| names_of_strings(v, k, found)),
-        _ => {}
-    }
-}
-
-fn poison(value: &mut Value, name: &str, wanted: &str) {
-    match value {
-        Value::String(text) if name == wanted => *text = HOSTILE.into(),
-        Value::Array(all) => all.iter_mut().for_each(|v| poison(v, name, wanted)),
-        Value::Object(all) => all.iter_mut().for_each(|(k, v)| poison(v, k, wanted)),
-        _ => {}
-    }
 }

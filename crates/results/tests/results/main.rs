@@ -9,7 +9,10 @@ mod experiments;
 #[path = "../fixture/mod.rs"]
 mod fixture;
 mod host;
+mod hostile;
 mod message;
+#[path = "../browser/poison.rs"]
+mod poison;
 mod samples;
 mod store;
 mod terminal;

@@ -1,7 +1,11 @@
 //! Putting data and code into a page without letting data become code.
 
+use std::io::{self, Write};
+
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use flate2::Compression;
+use flate2::write::DeflateEncoder;
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
@@ -15,6 +19,16 @@ pub fn json_for_script(value: &impl Serialize) -> Result<String, serde_json::Err
         .replace('&', "\\u0026")
         .replace('\u{2028}', "\\u2028")
         .replace('\u{2029}', "\\u2029"))
+}
+
+/// Deflated bytes as text: letters, digits, `+`, `/` and `=`.
+///
+/// # Errors
+/// Where the encoder refuses.
+pub fn squeezed(bytes: &[u8]) -> io::Result<String> {
+    let mut encoder = DeflateEncoder::new(Vec::new(), Compression::default());
+    encoder.write_all(bytes)?;
+    Ok(STANDARD.encode(encoder.finish()?))
 }
 
 /// The source expression of a content policy that allows exactly this text.

@@ -4,22 +4,30 @@
 //! off; everything else is drawn in the browser from the record, which the file carries.
 
 mod answer;
+mod bounded;
 mod embed;
 mod facts;
+mod samples;
+
+use std::io;
+use std::path::Path;
 
 use askama::Template;
 use netfathom_model::record::Record;
 use netfathom_model::verdict::Reason;
 
 use answer::Words;
-use embed::{json_for_script, sha256_source};
+use bounded::Bounded;
+use embed::{json_for_script, sha256_source, squeezed};
 use facts::Facts;
+use samples::Samples;
 
 const STYLE: &str = concat!(
     include_str!("vendor/uplot/uPlot.min.css"),
     include_str!("style/base.css"),
     include_str!("style/parts.css"),
     include_str!("style/charts.css"),
+    include_str!("style/tools.css"),
     include_str!("style/boxes.css"),
     include_str!("style/experiment.css"),
     include_str!("style/transfer.css"),
@@ -28,6 +36,9 @@ const STYLE: &str = concat!(
     include_str!("style/media.css"),
 );
 
+/// Reasons of a verdict that stand at the head; a reader that got so far needs the table of trials.
+const MOST_REASONS: usize = 50;
+
 const UPLOT: &str = include_str!("vendor/uplot/uPlot.iife.min.js");
 
 /// Concatenated in this order into one function scope; there is no other build step.
@@ -35,10 +46,17 @@ const SCRIPT: &str = concat!(
     "(function () {\n'use strict';\n",
     include_str!("script/format.js"),
     include_str!("script/dom.js"),
+    include_str!("script/print.js"),
+    include_str!("script/csv.js"),
+    include_str!("script/unpack.js"),
     include_str!("script/palette.js"),
     include_str!("script/windows.js"),
     include_str!("script/axes.js"),
     include_str!("script/legend.js"),
+    include_str!("script/bands.js"),
+    include_str!("script/lines.js"),
+    include_str!("script/view.js"),
+    include_str!("script/zoom.js"),
     include_str!("script/chart.js"),
     include_str!("script/curves.js"),
     include_str!("script/percentiles.js"),
@@ -48,6 +66,9 @@ const SCRIPT: &str = concat!(
     include_str!("script/stack/waterfall.js"),
     include_str!("script/stack/run.js"),
     include_str!("script/stack/percentiles.js"),
+    include_str!("script/samples/unpack.js"),
+    include_str!("script/samples/bins.js"),
+    include_str!("script/samples/picture.js"),
     include_str!("script/stack/trials.js"),
     include_str!("script/stack/ruler.js"),
     include_str!("script/load/overview.js"),
@@ -89,12 +110,20 @@ const SCRIPT: &str = concat!(
     "})();\n",
 );
 
+/// What a report with raw samples in it takes at most, in bytes, as far as its record leaves room.
+const MOST_BYTES: usize = 2_950_000;
+/// What the samples may take whatever the record is like.
+const LEAST_ROOM_BYTES: usize = 500_000;
+
 /// Why a record could not be drawn.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// A part of it could not be written as JSON.
     #[error("cannot write the record into the report: {0}")]
     Json(#[from] serde_json::Error),
+    /// A part of it could not be squeezed.
+    #[error("cannot pack the samples into the report: {0}")]
+    Pack(#[from] io::Error),
     /// The page around it could not be filled.
     #[error("cannot fill the page of the report: {0}")]
     Page(#[from] askama::Error),
@@ -107,17 +136,52 @@ struct Page<'a> {
     style: &'a str,
     uplot: &'a str,
     script: &'a str,
-    record_json: String,
-    facts_json: String,
+    carried: Carried,
     id: &'a str,
     measurement: &'a str,
     level: &'a str,
     trust: &'a str,
     reasons: &'a [Reason],
+    more_reasons: usize,
     title: String,
     answer: String,
     state: Option<String>,
+    left_out: Option<String>,
     circumstances: Vec<String>,
+}
+
+/// The data that the page holds.
+struct Carried {
+    /// As JSON; squeezed where there are samples, which need the room.
+    record: String,
+    is_squeezed: bool,
+    facts_json: String,
+    samples: Option<Samples>,
+    samples_json: String,
+}
+
+impl Carried {
+    fn of(record: &Record, facts: &Facts, run: Option<&Path>) -> Result<Self, Error> {
+        let facts_json = json_for_script(facts)?;
+        let alone = STYLE.len() + UPLOT.len() + SCRIPT.len() + facts_json.len();
+        let squeeze = || Ok::<_, Error>(squeezed(&serde_json::to_vec(record)?)?);
+        let with_samples = run.filter(|dir| Samples::are_in(record, dir));
+        let (record_text, samples) = match with_samples {
+            None => (json_for_script(record)?, None),
+            Some(dir) => {
+                let text = squeeze()?;
+                let room = MOST_BYTES.saturating_sub(alone + text.len()).max(LEAST_ROOM_BYTES);
+                (text, Some(Samples::of(record, dir, room)?))
+            }
+        };
+        Ok(Self {
+            record: record_text,
+            is_squeezed: samples.is_some(),
+            facts_json,
+            samples_json: samples.as_ref().map_or(Ok(String::new()), json_for_script)?,
+            samples,
+        })
+    }
 }
 
 /// Draws a record as one HTML file that needs nothing beside itself.
@@ -125,22 +189,39 @@ struct Page<'a> {
 /// # Errors
 /// Where the record cannot be written as JSON, or the page cannot be filled.
 pub fn render(record: &Record) -> Result<String, Error> {
-    let words = Words::of(record);
+    draw(record, None)
+}
+
+/// The same of a record in the directory of its run, with the raw samples that are kept there: up to a
+/// million, as exactly as a file of 3 MB holds them. Samples that cannot be read are no error, the report
+/// says why.
+///
+/// # Errors
+/// Where the record cannot be written as JSON, or the page cannot be filled.
+pub fn render_run(record: &Record, run: &Path) -> Result<String, Error> {
+    draw(record, Some(run))
+}
+
+fn draw(record: &Record, run: Option<&Path>) -> Result<String, Error> {
+    let Bounded { record, left_out } = Bounded::of(record)?;
+    let words = Words::of(&record);
+    let reasons = &record.verdict.reasons;
     let page = Page {
         policy: policy(),
         style: STYLE,
         uplot: UPLOT,
         script: SCRIPT,
-        record_json: json_for_script(record)?,
-        facts_json: json_for_script(&Facts::of(&record.measurement))?,
+        carried: Carried::of(&record, &Facts::of(&record.measurement), run)?,
         id: &record.id,
         measurement: record.measurement.name(),
         level: record.verdict.level.name(),
         trust: answer::trust(record.verdict.level),
-        reasons: &record.verdict.reasons,
+        reasons: &reasons[..reasons.len().min(MOST_REASONS)],
+        more_reasons: reasons.len().saturating_sub(MOST_REASONS),
         state: words.state(record.state),
+        left_out,
         title: words.title,
-        answer: words.sentence,
+        answer: bounded::sentence(words.sentence),
         circumstances: words.circumstances,
     };
     Ok(page.render()?)
@@ -164,7 +245,9 @@ mod tests {
     #[test]
     fn no_two_parts_of_the_script_have_a_name_in_common() {
         let name = |line: &'static str| {
-            let rest = ["function ", "const ", "let "].iter().find_map(|word| line.strip_prefix(word))?;
+            let rest = ["function ", "async function ", "const ", "let "]
+                .iter()
+                .find_map(|word| line.strip_prefix(word))?;
             rest.split(|c: char| !c.is_alphanumeric() && c != '_').next().filter(|name| !name.is_empty())
         };
         let mut names: Vec<&str> = SCRIPT.lines().filter_map(name).collect();

@@ -11,7 +11,7 @@ mod load;
 mod message;
 mod notes;
 mod number;
-mod page;
+pub(super) mod page;
 mod reproduce;
 mod reverse;
 mod stack;
@@ -27,6 +27,9 @@ use page::Page;
 /// The narrowest page that the tables fit on.
 const LEAST_WIDTH: usize = 80;
 
+/// What tables of Markdown have room for; a page on the web is wider than a terminal.
+const MARKDOWN_WIDTH: usize = 160;
+
 /// Rows beyond which a table is cut: the record has them all.
 const MOST_ROWS: usize = 40;
 
@@ -35,7 +38,15 @@ const MOST_ROWS: usize = 40;
 /// record says.
 #[must_use]
 pub fn render(record: &Record, width: usize, color: bool) -> String {
-    let mut page = Page::new(width.max(LEAST_WIDTH), color);
+    drawn(Page::new(width.max(LEAST_WIDTH), color), record)
+}
+
+/// The same page as Markdown.
+pub(super) fn markdown(record: &Record) -> String {
+    drawn(Page::markdown(MARKDOWN_WIDTH), record)
+}
+
+fn drawn(mut page: Page, record: &Record) -> String {
     match &record.measurement {
         Measurement::Stack(result) => stack::draw(&mut page, record, result),
         Measurement::Load(result) => load::draw(&mut page, record, result),

@@ -1,8 +1,23 @@
-//! A page that fills from the top: headings, wrapped text, tables.
+//! A page that fills from the top: headings, wrapped text, tables; for a terminal or as Markdown.
 
 use textwrap::Options;
 
 use super::table::Table;
+use crate::render::markdown::escape;
+
+/// What a page takes at most, in bytes; a record may have a million of anything.
+const MOST_BYTES: usize = 400_000;
+
+/// What a page is made for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Medium {
+    /// Wrapped at the width, without escapes.
+    Plain,
+    /// The same, with ANSI escapes.
+    Coloured,
+    /// GitHub's Markdown, which the reader's program wraps.
+    Markdown,
+}
 
 /// How a piece of text is set off.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,25 +47,46 @@ impl Style {
 pub(super) struct Page {
     text: String,
     width: usize,
-    color: bool,
+    medium: Medium,
+    /// Lines that it had no room for.
+    left_out: usize,
 }
 
 impl Page {
     pub fn new(width: usize, color: bool) -> Self {
-        Self { text: String::new(), width, color }
+        let medium = if color { Medium::Coloured } else { Medium::Plain };
+        Self { text: String::new(), width, medium, left_out: 0 }
+    }
+
+    /// A page of Markdown. Tables that choose their columns by the width have this much.
+    pub fn markdown(width: usize) -> Self {
+        Self { text: String::new(), width, medium: Medium::Markdown, left_out: 0 }
     }
 
     pub fn width(&self) -> usize {
         self.width
     }
 
-    pub fn finish(self) -> String {
+    pub fn finish(mut self) -> String {
+        if self.left_out > 0 {
+            self.text.push_str(&format!(
+                "\n{} more lines were left out here; the record has them all\n",
+                self.left_out
+            ));
+        }
         self.text
+    }
+
+    fn is_markdown(&self) -> bool {
+        self.medium == Medium::Markdown
     }
 
     /// A heading, with an empty line before it.
     pub fn heading(&mut self, text: &str) {
         self.blank();
+        if self.is_markdown() {
+            return self.paragraph("## ", text);
+        }
         self.wrapped(Style::Strong, "", "  ", text);
     }
 
@@ -63,26 +99,41 @@ impl Page {
 
     /// Wrapped text, two columns in.
     pub fn text(&mut self, text: &str) {
+        if self.is_markdown() {
+            return self.paragraph("", text);
+        }
         self.wrapped(Style::Plain, "  ", "  ", text);
     }
 
     /// Wrapped text that explains the table above it.
     pub fn note(&mut self, text: &str) {
+        if self.is_markdown() {
+            return self.paragraph("", text);
+        }
         self.wrapped(Style::Faint, "  ", "    ", text);
     }
 
     /// One entry of a list.
     pub fn bullet(&mut self, text: &str) {
+        if self.is_markdown() {
+            return self.entry("", text);
+        }
         self.wrapped(Style::Plain, "  - ", "    ", text);
     }
 
     /// A line under an entry of a list.
     pub fn detail(&mut self, text: &str) {
+        if self.is_markdown() {
+            return self.entry("  ", text);
+        }
         self.wrapped(Style::Plain, "    ", "      ", text);
     }
 
     /// A named text under an entry whose label is as wide as that of a claim.
     pub fn aside(&mut self, name: &str, text: &str) {
+        if self.is_markdown() {
+            return self.entry("", &format!("{name}: {text}"));
+        }
         let first = format!("{:17}{name:<5}  ", "");
         let rest = " ".repeat(first.chars().count());
         self.wrapped(Style::Faint, &first, &rest, text);
@@ -90,12 +141,18 @@ impl Page {
 
     /// Wrapped text behind a label that stands out.
     pub fn labelled(&mut self, style: Style, label: &str, text: &str) {
+        if self.is_markdown() {
+            let text = if text.is_empty() { String::new() } else { format!(" {}", escape::inline(text)) };
+            self.blank();
+            self.put(&format!("**{}**{text}", escape::inline(label.trim())));
+            return self.blank();
+        }
         let inset = " ".repeat(label.chars().count() + 2);
         let lines = self.wrap(&inset, &inset, text);
         for (i, line) in lines.iter().enumerate() {
             if i == 0 {
                 let painted = self.paint(style, label);
-                self.text.push_str(&format!("{painted}  {}\n", line.trim_start()));
+                self.put(&format!("{painted}  {}", line.trim_start()));
             } else {
                 self.line(Style::Plain, line);
             }
@@ -104,9 +161,30 @@ impl Page {
 
     /// A table; its header is set off, and the rows that are to be.
     pub fn table(&mut self, table: &Table) {
+        if self.is_markdown() {
+            self.blank();
+            table.markdown().iter().for_each(|line| self.put(line));
+            return self.blank();
+        }
         for (line, strong) in table.lines(self.width) {
             self.line(if strong { Style::Strong } else { Style::Plain }, &line);
         }
+    }
+
+    /// A paragraph of Markdown, or a heading.
+    fn paragraph(&mut self, mark: &str, text: &str) {
+        self.blank();
+        self.put(&format!("{mark}{}", escape::line(text)));
+        self.blank();
+    }
+
+    /// An entry of a Markdown list; a list follows on the one before it, and on text with an empty line.
+    fn entry(&mut self, inset: &str, text: &str) {
+        let last = self.text.lines().last().unwrap_or("").trim_start();
+        if !last.starts_with("- ") {
+            self.blank();
+        }
+        self.put(&format!("{inset}- {}", escape::line(text)));
     }
 
     fn wrapped(&mut self, style: Style, first: &str, rest: &str, text: &str) {
@@ -122,12 +200,20 @@ impl Page {
 
     fn line(&mut self, style: Style, text: &str) {
         let painted = self.paint(style, text.trim_end());
-        self.text.push_str(&painted);
+        self.put(&painted);
+    }
+
+    fn put(&mut self, line: &str) {
+        if self.text.len() + line.len() > MOST_BYTES {
+            self.left_out += 1;
+            return;
+        }
+        self.text.push_str(line);
         self.text.push('\n');
     }
 
     fn paint(&self, style: Style, text: &str) -> String {
-        if self.color && style != Style::Plain && !text.is_empty() {
+        if self.medium == Medium::Coloured && style != Style::Plain && !text.is_empty() {
             format!("{}{text}\x1b[0m", style.escape())
         } else {
             text.to_owned()
@@ -135,8 +221,12 @@ impl Page {
     }
 }
 
-/// The text without control characters: a record may come from anywhere, and must not
-/// steer the terminal.
-pub(super) fn printable(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
+/// The text without control characters, and without those that turn the direction of what follows: a record may
+/// come from anywhere, and must neither steer the terminal nor deceive its reader.
+pub(in crate::render) fn printable(text: &str) -> String {
+    let steers = |c: char| {
+        c.is_control()
+            || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{2028}' | '\u{2029}')
+    };
+    text.chars().map(|c| if steers(c) { ' ' } else { c }).collect()
 }

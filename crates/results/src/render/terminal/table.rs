@@ -1,6 +1,7 @@
 //! A plain table: numbers to the right, words to the left, two spaces between.
 
 use super::page::printable;
+use crate::render::markdown::escape;
 
 /// Where the text of a column stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -81,6 +82,31 @@ impl Table {
                 None => lines.push((line, row.strong)),
                 Some(text) => lines.extend(run_on(&line, text, width).into_iter().map(|l| (l, row.strong))),
             }
+        }
+        lines
+    }
+
+    /// The table as Markdown, line by line. A text that runs on stands in the cell after the last one.
+    pub fn markdown(&self) -> Vec<String> {
+        let row = |cells: &[String]| format!("| {} |", cells.join(" | "));
+        let header: Vec<String> = self.header.iter().map(|h| escape::inline(&h.replace('\n', " "))).collect();
+        let marks: Vec<String> =
+            self.align.iter().map(|a| if *a == Align::Left { ":--" } else { "--:" }.into()).collect();
+        let mut lines = vec![row(&header), row(&marks)];
+        for each in &self.rows {
+            let strong = |cell: &String| match escape::inline(cell.trim()) {
+                cell if each.strong && !cell.is_empty() => format!("**{cell}**"),
+                cell => cell,
+            };
+            let mut cells: Vec<String> = each.cells.iter().map(strong).collect();
+            let across = each.across.as_deref().map(escape::inline).unwrap_or_default();
+            let (columns, filled) = (self.header.len(), cells.len());
+            cells.resize(columns, String::new());
+            let place = filled.min(columns.saturating_sub(1));
+            if let (Some(cell), false) = (cells.get_mut(place), across.is_empty()) {
+                *cell = format!("{cell} {across}").trim_start().to_owned();
+            }
+            lines.push(row(&cells));
         }
         lines
     }

@@ -49,17 +49,22 @@ function namedValues(caption, map) {
 }
 
 // The text of the record as it was written: numbers that JavaScript would round stay whole.
-function rawRecord({ record, recordText }) {
-  const button = el('button', { type: 'button', class: 'download', id: 'download', onclick: () => save(record.id, recordText) },
-    'Save the record as JSON');
-  return [el('p', {}, button, ' ', el('small', {}, count(Math.ceil(recordText.length / 1024)) + ' KiB, schema version '
-    + record.schema_version)), note('Everything above was drawn from it; ', el('code', {}, 'netfathom report'),
-    ' reads it too.')];
+function rawData({ record, recordText, samples }) {
+  const button = el('button', { type: 'button', class: 'download', id: 'download',
+    onclick: () => save(fileName('', '.json'), 'application/json', [recordText]) }, 'Save the record as JSON');
+  const singles = samples && samples.packed && el('button', { type: 'button', class: 'download', id: 'download-samples',
+    onclick: () => saveSamples(samples) }, 'Save the single messages as CSV');
+  return [el('p', {}, button, singles, ' ', el('small', {}, 'the record: ' + count(Math.ceil(recordText.length / 1024)) + ' KiB, schema version '
+    + record.schema_version)), lazyDetails('each table as CSV', tableDownloads),
+    note('Everything above was drawn from the record; ', el('code', {}, 'netfathom report'), ' reads it too. '
+      + 'The values of a chart are saved by the button beside its title.')];
 }
 
-function save(id, text) {
-  const address = URL.createObjectURL(new Blob([text], { type: 'application/json' }));
-  const link = el('a', { href: address, download: String(id).replace(/[^\w.-]+/g, '_') + '.json' });
-  link.click();
-  setTimeout(() => URL.revokeObjectURL(address), 10000);
+// The tables that stand on the page by now; those of a chart have its own button.
+function tableDownloads() {
+  const grids = [...document.querySelectorAll('main table')].filter((grid) => !grid.closest('.chart'));
+  return el('ul', { class: 'downloads' }, grids.map((grid) => {
+    const name = grid.caption.textContent;
+    return el('li', {}, el('button', { type: 'button', onclick: () => saveCsv(name, csvOfTable(grid)) }, name));
+  }));
 }

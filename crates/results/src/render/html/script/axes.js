@@ -16,17 +16,18 @@ function baseAxis(more) {
 // What each kind of quantity looks like on an axis and in a reading.
 function quantity(kind, most) {
   if (kind === 'rate') {
-    return { label: 'messages a second', tick: shortRate, read: rate, zero: true };
+    return { label: 'messages a second', unit: 'messages a second', tick: shortRate, read: rate, zero: true };
   }
   if (kind === 'log-time') {
-    return { label: 'time, logarithmic', tick: tickTime, read: time, log: true };
+    return { label: 'time, logarithmic', unit: 'ns', tick: tickTime, read: time, log: true };
   }
   if (kind === 'share') {
-    return { label: '% of the messages', tick: (v) => trimZeros(v * 100), read: finePercent, zero: true };
+    return { label: '% of the messages', unit: 'share, 0 to 1', tick: (v) => trimZeros(v * 100), read: finePercent, zero: true };
   }
   const micro = most >= 1000;
   return {
     label: micro ? 'µs' : 'ns',
+    unit: 'ns',
     tick: (v) => trueMinus(trimZeros(micro ? v / 1000 : v)),
     read: time,
     zero: true,
@@ -95,6 +96,7 @@ const TIME_X = {
   tick: (v) => trimZeros(v) + ' s',
   read: (v) => 'at ' + seconds(v),
   head: 'time',
+  unit: 's',
   cell: seconds,
 };
 
@@ -102,6 +104,7 @@ const RATE_X = {
   tick: (v) => shortRate(v),
   read: (v) => 'at ' + rate(v),
   head: 'rate',
+  unit: 'messages a second',
   cell: rate,
 };
 
@@ -116,6 +119,7 @@ const PERCENTILE_X = {
   tick: (v) => quantileName(1 - 10 ** -v).replace('\u00a0%', ''),
   read: (v) => quantileName(1 - 10 ** -v) + ' are faster than',
   head: 'percentile',
+  raw: (v) => Number(((1 - 10 ** -v) * 100).toFixed(4)),
   cell: (v) => quantileName(1 - 10 ** -v),
   splits: (u) => NINES.map(ninesOf).filter((v) => v >= u.scales.x.min - 1e-9 && v <= u.scales.x.max + 1e-9),
 };
@@ -127,6 +131,7 @@ function logX(tick, read, head) {
     read: (v) => 'at ' + read(10 ** v),
     head,
     cell: (v) => read(10 ** v),
+    raw: (v) => Number((10 ** v).toPrecision(12)),
     splits: (u) => decades(10 ** u.scales.x.min, 10 ** u.scales.x.max).map(Math.log10),
   };
 }

@@ -13,22 +13,38 @@ function el(tag, attributes, ...children) {
   return node;
 }
 
+// No list of the page is longer, whatever the record holds.
+const MOST_CHILDREN = 2000;
+const MOST_TABLE_ROWS = 1000;
+const MOST_COLUMNS = 100;
+
 function append(node, children) {
-  for (const child of children.flat(Infinity)) {
-    if (child === null || child === undefined || child === false) continue;
+  const all = children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false);
+  for (const child of all.slice(0, MOST_CHILDREN)) {
     node.append(child instanceof Node ? child : document.createTextNode(String(child)));
   }
+  const more = all.length - MOST_CHILDREN;
+  if (more > 0) node.append(el(node.matches('ul, ol') ? 'li' : 'p', { class: 'note cut' }, leftOutHere(more, 'entries')));
+}
+
+function leftOutHere(more, what) {
+  return count(more) + ' more ' + what + ' are left out here; the record has them all.';
 }
 
 // A column is {head, cell(row), text: true for words, wide: true for sentences, title: what the head means}.
 // Wide tables scroll in a box of their own, which the keyboard can reach.
-function table(caption, columns, rows) {
+// `total` is how many rows there are, where not all were handed over.
+function table(caption, allColumns, allRows, total = allRows.length) {
+  const [columns, rows] = [allColumns.slice(0, MOST_COLUMNS), allRows.slice(0, MOST_TABLE_ROWS)];
+  const cuts = [[total - rows.length, 'rows'], [allColumns.length - columns.length, 'columns']].filter(([more]) => more > 0);
   const head = columns.map((c) => el('th', { scope: 'col', class: c.text && 'text', title: c.title }, c.head));
   const body = rows.map((row) =>
     el('tr', { class: row && row.rowClass }, columns.map((c, i) => tableCell(c, i, row))));
   const grid = el('table', {}, el('caption', { class: 'hidden' }, caption),
     el('thead', {}, el('tr', {}, head)), el('tbody', {}, body));
-  return el('div', { class: 'scroll', tabindex: 0, role: 'region', 'aria-label': caption }, grid);
+  const box = el('div', { class: 'scroll', tabindex: 0, role: 'region', 'aria-label': caption }, grid);
+  if (!cuts.length) return box;
+  return el('div', {}, box, cuts.map(([more, what]) => el('p', { class: 'note cut' }, leftOutHere(more, what))));
 }
 
 function tableCell(column, index, row) {
@@ -55,13 +71,18 @@ function inScope(name, build) {
 function lazyDetails(summary, build) {
   const here = scope;
   const box = el('details', {}, el('summary', {}, summary));
-  box.addEventListener('toggle', () => {
-    if (!box.open || box.children.length !== 1) return;
+  const fill = () => {
+    if (box.children.length !== 1) return;
     append(box, [inScope(here, build)]);
     drawAll();
-  });
+  };
+  fillings.set(box, fill);
+  box.addEventListener('toggle', () => box.open && fill());
   return box;
 }
+
+// What fills details and choices, whose parts are built when they are first asked for.
+const fillings = new WeakMap();
 
 function note(...children) {
   return el('p', { class: 'note' }, ...children);
@@ -108,14 +129,21 @@ function choice(label, options, first = 0) {
   const panels = options.map(() => el('div', { hidden: true }));
   const buttons = options.map((o, i) => el('button', { type: 'button', 'aria-pressed': 'false',
     onclick: () => { pick(i); drawAll(); } }, o.name));
+  const fill = (i) => {
+    if (panels[i].children.length) return;
+    if (options.length > 1) append(panels[i], [el('p', { class: 'printed' }, options[i].name)]);
+    append(panels[i], [inScope(here, options[i].build)]);
+  };
   const pick = (chosen) => {
-    if (!panels[chosen].children.length) append(panels[chosen], [inScope(here, options[chosen].build)]);
+    fill(chosen);
     panels.forEach((p, i) => { p.hidden = i !== chosen; });
     buttons.forEach((b, i) => b.setAttribute('aria-pressed', String(i === chosen)));
   };
   pick(first);
   const row = options.length > 1 && el('div', { class: 'choice', role: 'group', 'aria-label': label }, buttons);
-  return el('div', {}, row, panels);
+  const box = el('div', { class: 'chosen' }, row, panels);
+  fillings.set(box, () => { options.forEach((_, i) => fill(i)); drawAll(); });
+  return box;
 }
 
 // What the colours of a picture of boxes mean: [name, colour].

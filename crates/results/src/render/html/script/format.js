@@ -6,6 +6,15 @@ function isNumber(value) {
   return typeof value === 'number' && Number.isFinite(value);
 }
 
+// Of any number of values: Math.max takes only so many at once.
+function largest(values, least = -Infinity) {
+  return values.reduce((top, v) => (v > top ? v : top), least);
+}
+
+function smallest(values, top = Infinity) {
+  return values.reduce((low, v) => (v < low ? v : low), top);
+}
+
 function grouped(value, digits) {
   return value.toLocaleString('en-US', { minimumFractionDigits: digits, maximumFractionDigits: digits });
 }

@@ -34,18 +34,17 @@ function makeEntry(group, onToggle) {
 }
 
 // What the curves of a group read at a place: one value, or the range of several.
-function reading(spec, group, index, read) {
-  const values = group.indices.map((i) => spec.series[i].values[index]).filter(isNumber);
+function reading(shown, group, index, read) {
+  const values = group.indices.map((i) => shown.columns[i][index]).filter(isNumber);
   if (!values.length) return '';
-  const low = Math.min(...values);
-  const high = Math.max(...values);
+  const [low, high] = [smallest(values), largest(values)];
   return low === high ? read(low) : read(low) + ' – ' + read(high);
 }
 
-function showReading(legend, spec, index, q) {
+function showReading(legend, spec, shown, index, q) {
   const known = index !== null && index !== undefined;
-  legend.place.textContent = known ? spec.x.read(spec.xs[index]) : '';
+  legend.place.textContent = known ? spec.x.read(shown.xs[index]) : '';
   for (const { group, value } of legend.entries) {
-    value.textContent = known ? reading(spec, group, index, q.read) : '';
+    value.textContent = known ? reading(shown, group, index, q.read) : '';
   }
 }

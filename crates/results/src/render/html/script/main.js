@@ -4,7 +4,7 @@ const CLOSING = [
   ['findings', 'Findings', findings],
   ['left-out', 'Left out', leftOut, ({ result }) => Boolean(result.left_out)],
   ['environment', 'Environment and plan', environment],
-  ['record-section', 'The record', rawRecord],
+  ['record-section', 'Raw data', rawData],
 ];
 
 const SECTIONS = {
@@ -14,6 +14,7 @@ const SECTIONS = {
     ['run', 'Rate and stack time over the run', overTheRun],
     ['layers', 'Stages over the run', stagesOverTheRun],
     ['percentiles-section', 'Percentiles', percentiles],
+    ['samples-section', 'Single messages', samplesSection, ({ samples }) => Boolean(samples)],
     ['tables', 'The papers’ tables', papersTables],
     ['stage-table', 'Stage by stage', stageTables],
     ['accounting', 'Accounting', accounting],
@@ -28,9 +29,9 @@ const SECTIONS = {
     ['run', 'Rate and lag over the run', loadOverTheRun],
     ['echo-section', 'What answers took', echoSection],
     ['intervals-section', 'Intervals', intervalsSection],
-    ['lag-section', 'Lag', loadLag],
     ['tables', 'Trials and workers', loadTrials],
     ['accounting', 'Accounting', accounting],
+    ['lag-section', 'Lag', loadLag],
   ],
   capacity: [
     ['glance', 'At a glance', capacityGlance],
@@ -114,11 +115,19 @@ function partsFor(context, parts) {
   return parts.filter(([, , , wanted]) => !wanted || wanted(context));
 }
 
-function start() {
-  const recordText = document.getElementById('record').textContent;
+function dataIn(id) {
+  const node = document.getElementById(id);
+  return node && JSON.parse(node.textContent);
+}
+
+// Where there are raw samples, the record is squeezed to make room for them.
+async function start() {
+  const node = document.getElementById('record');
+  const recordText = node.type === 'application/json' ? node.textContent : new TextDecoder().decode(await unpacked('record'));
   const record = JSON.parse(recordText);
-  const facts = JSON.parse(document.getElementById('facts').textContent);
-  const context = { record, facts, recordText, result: record.measurement };
+  const [facts, samples] = [dataIn('facts'), dataIn('samples')];
+  recordId = String(record.id);
+  const context = { record, facts, samples, recordText, result: record.measurement };
   const report = document.getElementById('report');
   const contents = document.getElementById('contents');
   for (const part of partsFor(context, [...(SECTIONS[record.measurement.kind] || []), ...CLOSING])) {
@@ -127,8 +136,11 @@ function start() {
   }
   drawAll();
   // For tests and for the curious: the charts and what they were drawn from.
-  window.netfathom = { charts, record, facts };
+  window.netfathom = { charts, record, facts, drawnMs: performance.now() };
   document.documentElement.dataset.drawn = 'yes';
 }
 
-start();
+start().catch((error) => {
+  append(document.getElementById('report'), [note('The report could not be drawn: ' + error.message + '.')]);
+  console.error(error);
+});

@@ -17,7 +17,7 @@ function windowMean(series, i) {
 function pooled(all) {
   const windowNs = all.length ? all[0].window_ns : 0;
   const same = all.filter((s) => s.window_ns === windowNs);
-  const length = Math.max(0, ...same.map((s) => s.n.length));
+  const length = largest(same.map((s) => s.n.length), 0);
   const sum = { window_ns: windowNs, n: new Array(length).fill(0), sum_ns: new Array(length).fill(0) };
   for (const s of same) {
     s.n.forEach((n, i) => {
@@ -68,8 +68,8 @@ function meanOf(values) {
 // Windows of many trials gathered into bins of equal width over the rate.
 function byRate(points, bins) {
   const rates = points.map((p) => p.rate);
-  const low = Math.min(...rates);
-  const width = (Math.max(...rates) - low) / bins || 1;
+  const low = smallest(rates);
+  const width = (largest(rates) - low) / bins || 1;
   const gathered = new Map();
   for (const p of points) {
     const bin = Math.min(bins - 1, Math.floor((p.rate - low) / width));

@@ -81,8 +81,8 @@ function rateScale(result) {
     .flatMap((b) => [b.mean_per_s, b.mean_per_s + (b.half_width_per_s || 0)]).filter((v) => v > 0);
   if (!values.length) return null;
   if (result.inferred) values.push(result.inferred.theoretical_per_s);
-  const low = 10 ** Math.floor(Math.log10(Math.min(...values) / 1.5));
-  const high = Math.max(...values) * 1.1;
+  const low = 10 ** Math.floor(Math.log10(smallest(values) / 1.5));
+  const high = largest(values) * 1.1;
   return { low, high, at: (v) => Math.log10(v / low) / Math.log10(high / low) * 100 };
 }
 

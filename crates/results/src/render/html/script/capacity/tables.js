@@ -27,8 +27,8 @@ function searchTable(result) {
     { head: 'engine and workers', cell: (r) => rowName(r.row) },
     { head: 'search', cell: (r) => r.i + 1 },
     { head: 'rates tried', cell: (r) => count(r.s.probes.length) },
-    { head: 'from', cell: (r) => (r.s.probes.length ? rate(Math.min(...wanted(r))) : '') },
-    { head: 'to', cell: (r) => (r.s.probes.length ? rate(Math.max(...wanted(r))) : '') },
+    { head: 'from', cell: (r) => (r.s.probes.length ? rate(smallest(wanted(r))) : '') },
+    { head: 'to', cell: (r) => (r.s.probes.length ? rate(largest(wanted(r))) : '') },
     { head: 'sustained', cell: (r) => (isNumber(r.s.sustained_per_s) ? rate(r.s.sustained_per_s) : 'none') },
     { head: 'capacity', cell: (r) => (isNumber(r.s.capacity_per_s) ? rate(r.s.capacity_per_s) : 'none') },
   ], rows);

@@ -13,9 +13,9 @@ function forestEnds(rows) {
 // {name, title, number: {value, half, text}, seen: half of the band in which nothing would have been seen, told, paint}
 function forestScale(rows, shares) {
   const ends = [0, ...forestEnds(rows)].filter(isNumber);
-  const log = shares && Math.max(...ends) > MOST_LINEAR_SHARE;
+  const log = shares && largest(ends) > MOST_LINEAR_SHARE;
   const place = (v) => (log ? Math.log1p(Math.max(v, -0.95)) : v);
-  const [least, most] = [Math.min(...ends), Math.max(...ends)].map(place);
+  const [least, most] = [smallest(ends), largest(ends)].map(place);
   const room = (most - least) * 0.06 || 1;
   const [low, high] = [least < 0 ? least - room : least, most + room];
   if (!isNumber(high - low)) return null;

@@ -26,7 +26,7 @@ function slowdownRow(benchmark, comparison, fact) {
 function levelCharts({ result }, facts, id) {
   const lines = facts.benchmarks.map((fact, i) => levelLines(result.benchmarks[i], fact, facts));
   const ends = lines.flatMap((series) => series.flatMap((s) => s.values.flatMap((v, i) => [v, v - (s.halves[i] || 0), v + (s.halves[i] || 0)]))).filter(isNumber);
-  const reach = ends.length ? [Math.min(...ends), Math.max(...ends)] : null;
+  const reach = ends.length ? [smallest(ends), largest(ends)] : null;
   const drawn = result.benchmarks.map((b, i) => ({ b, i, series: lines[i] })).filter(({ series }) => series.length);
   return columnsOf(drawn.map(({ b, i, series }) => chart({ id: id + i, title: 'Slowdown of ' + b.name, quantity: SLOWDOWN, height: 320, series, reach,
     xs: levelPlaces(facts), x: levelAxis(facts), about: 'How much longer the benchmark takes over the load, a line for each effect.',

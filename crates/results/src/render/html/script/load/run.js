@@ -4,7 +4,7 @@ function loadOverTheRun({ result, facts }) {
   const trials = loadedTrials(result);
   if (!trials.length) return [note('No loaded trial was finished: nothing was recorded over time.')];
   const windowNs = trials[0].load.series.window_ns;
-  const xs = middles(windowNs, Math.max(0, ...trials.map((t) => t.load.series.n.length)));
+  const xs = middles(windowNs, largest(trials.map((t) => t.load.series.n.length), 0));
   if (!xs.length) return [note('No message left, so there is nothing over time.')];
   return [rateChart(facts, trials, xs), lagChart(facts, trials),
     note('Lag is actual minus intended departure. Percentiles have longer windows than mean and maximum.')];
@@ -35,8 +35,8 @@ function lagChart(facts, trials) {
 }
 
 function highest(all) {
-  const length = Math.max(0, ...all.map((s) => s.n.length));
-  return Array.from({ length }, (_, i) => Math.max(...all.map((s) => (s.n[i] > 0 ? s.max_ns[i] : -Infinity))));
+  const length = largest(all.map((s) => s.n.length), 0);
+  return Array.from({ length }, (_, i) => largest(all.map((s) => (s.n[i] > 0 ? s.max_ns[i] : -Infinity))));
 }
 
 function histogramChart(id, title, histogram, looks) {

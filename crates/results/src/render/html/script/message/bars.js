@@ -3,8 +3,8 @@
 function logScale(values) {
   const known = values.filter((v) => isNumber(v) && v > 0);
   if (!known.length) return null;
-  const low = 10 ** Math.floor(Math.log10(Math.min(...known) / 1.5));
-  const high = Math.max(...known) * 1.1;
+  const low = 10 ** Math.floor(Math.log10(smallest(known) / 1.5));
+  const high = largest(known) * 1.1;
   return { low, high, at: (v) => Math.log10(v / low) / Math.log10(high / low) * 100 };
 }
 

@@ -23,7 +23,7 @@ function bounds(figure) {
 
 function reachOf(figures) {
   const ends = figures.filter(Boolean).flatMap((f) => [f.value, ...bounds(f)]).filter((v) => v > 0);
-  return ends.length ? [Math.min(...ends), Math.max(...ends)] : null;
+  return ends.length ? [smallest(ends), largest(ends)] : null;
 }
 
 // All pictures have one scale, which a layer that is switched off leaves.
@@ -40,7 +40,7 @@ const MOST_LINEAR = 12;
 function ratioScale(cells) {
   const one = [{ value: 1 }];
   const most = reachOf([...cells.map((c) => c.ratio), ...one])[1];
-  const least = Math.min(...cells.filter((c) => c.ratio).map((c) => c.ratio.value));
+  const least = smallest(cells.filter((c) => c.ratio).map((c) => c.ratio.value));
   const log = most > MOST_LINEAR || least * MOST_LINEAR < 1;
   const quantity = { label: log ? 'times, logarithmic' : 'times', tick: (v) => '\u00d7\u00a0' + (v >= 1e4 ? shortRate(v) : trimZeros(v)),
     read: (v) => '\u00d7\u00a0' + eachText(v), log, zero: !log, gap: log ? 6 : 4 };

@@ -32,8 +32,8 @@ function barGroups(figure, shown) {
 function barScale(figure) {
   const ends = figure.series.flatMap((s) => s.points).filter((p) => isNumber(p.y))
     .flatMap((p) => [p.y - (p.half_width || 0), p.y, p.y + (p.half_width || 0)]);
-  const low = Math.min(0, ...ends.filter((_, i) => i % 3 === 1)) * 1.05;
-  const high = Math.max(...ends, 0) * 1.05 || 1;
+  const low = smallest(ends.filter((_, i) => i % 3 === 1), 0) * 1.05;
+  const high = largest(ends, 0) * 1.05 || 1;
   return { low, high, at: (v) => Math.min(100, Math.max(0, (v - low) / (high - low) * 100)) };
 }
 

@@ -63,7 +63,7 @@ function linesFigure(figure, number) {
     id: 'figure-' + number, title: figure.title, height: 320, xs, series,
     quantity: { label: figure.y, tick: figureTick, read: plainNumber, zero: true },
     x: { label: figure.x, tick: figureTick, read: (v) => 'at ' + plainNumber(v), head: figure.x, cell: plainNumber },
-    about: figure.y + ' against ' + figure.x + '.', reach: ends.length ? [Math.min(...ends), Math.max(...ends)] : null,
+    about: figure.y + ' against ' + figure.x + '.', reach: ends.length ? [smallest(ends), largest(ends)] : null,
     over: (u) => { drawHalves(u, series); nameLines(u, series); },
   });
 }

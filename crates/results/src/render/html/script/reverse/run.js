@@ -9,7 +9,7 @@ function reverseOverTime({ result }) {
 function variantFigure({ variant, trials }) {
   const windowNs = trials[0].window_ns;
   const same = trials.filter((t) => t.window_ns === windowNs);
-  const xs = middles(windowNs, Math.max(0, ...same.map((t) => Math.max(t.outgoing.length, t.inbound.length))));
+  const xs = middles(windowNs, largest(same.map((t) => Math.max(t.outgoing.length, t.inbound.length)), 0));
   const shared = { x: TIME_X, xs, sync: 'reverse-' + variant, bands: phaseBands(trials[0]) };
   const rates = chart({ ...shared, id: 'reverse-' + variant, title: 'Rate, ' + variantName(variant), kind: 'rate', height: 220,
     about: 'Outgoing and inbound messages a second in each window.',

@@ -22,7 +22,7 @@ function directionsOf(trials) {
 function commonWindows(trials) {
   const all = trials.flatMap((t) => [t.load.series, ...t.paths.map((p) => p.series)]);
   const windowNs = all[0].window_ns;
-  return middles(windowNs, Math.max(0, ...all.map((s) => s.n.length)));
+  return middles(windowNs, largest(all.map((s) => s.n.length), 0));
 }
 
 function timeChart(trials, direction, xs) {

@@ -51,8 +51,8 @@ function layBars(summary, facts) {
 
 function scaleOf(bars, summary) {
   const ends = bars.flatMap((b) => [b.from, b.to]);
-  const low = Math.min(0, ...ends);
-  const high = Math.max(summary.total.mean_ns, 1, ...ends);
+  const low = smallest(ends, 0);
+  const high = largest(ends, Math.max(summary.total.mean_ns, 1));
   return { low, high, at: (ns) => (ns - low) / (high - low) * 100 };
 }
 

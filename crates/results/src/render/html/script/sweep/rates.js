@@ -22,7 +22,7 @@ function sweepPicture({ result, facts }) {
   const points = result.points.map((p, i) => ({ ...p, fact: facts.points[i] || {} })).filter((p) => p.rate);
   if (!points.length) return [note('No transfer came to its end: there is nothing to draw.')];
   const asked = points.map((p) => p.socket_buffer_bytes).filter(isNumber);
-  const auto = asked.length ? Math.log10(Math.max(...asked)) + BESIDE : 0;
+  const auto = asked.length ? Math.log10(largest(asked)) + BESIDE : 0;
   const xs = [...new Set(points.map((p) => sweepPlace(p, auto)))].sort((a, b) => a - b);
   const names = new Map(points.map((p) => [sweepPlace(p, auto), p.fact.buffer]));
   const series = sweepLines(points, xs, auto);
@@ -31,7 +31,7 @@ function sweepPicture({ result, facts }) {
     chart({
       id: 'sweep', title: 'Median rate', quantity: LOG_BITS, xs, series, height: 380,
       about: 'The median rate of each point, logarithmic, over the send buffer that was asked for, logarithmic too.',
-      reach: ends.length ? [Math.min(...ends), Math.max(...ends)] : null, x: sweepAxis(xs, names),
+      reach: ends.length ? [smallest(ends), largest(ends)] : null, x: sweepAxis(xs, names),
       over: (u) => markCauses(u, series),
     }),
     note('Marks have the colour and the shape of what limited most of the trials. ', points.some((p) => p.rate.interval_bytes_per_s)

@@ -1,0 +1,98 @@
+//! Writing a report: never over its record, never out of its run's directory.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Result, anyhow, bail};
+use netfathom_results::store;
+
+/// Refuses a run directory whose record is a link out of it: what is written beside it would then not be its report.
+pub fn stays_inside(run: &Path) -> Result<()> {
+    let record = run.join(store::RECORD_FILE);
+    let is_link = |path: &Path| path.symlink_metadata().is_ok_and(|kind| kind.is_symlink());
+    if !run.is_dir() || !is_link(&record) {
+        return Ok(());
+    }
+    let to = fs::read_link(&record).unwrap_or_default();
+    match (run.canonicalize(), record.canonicalize()) {
+        (Ok(run), Ok(real)) if real.starts_with(&run) => Ok(()),
+        _ => bail!(
+            "{} is a symbolic link out of its run, to {}; nothing was written. Name that file itself if it is the one",
+            record.display(),
+            to.display()
+        ),
+    }
+}
+
+/// Refuses to write a picture over the record that it is drawn from.
+pub fn spare_record(run: &Path, to: &Path) -> Result<()> {
+    let record = if run.is_dir() { run.join(store::RECORD_FILE) } else { run.to_owned() };
+    match (record.canonicalize(), to.canonicalize()) {
+        (Ok(record), Ok(to)) if record == to => {
+            Err(anyhow!("{} is the record itself; choose another file with --output", to.display()))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Writes where the user said, through links and into devices if that is what was named.
+pub fn write_named(path: &Path, text: &str) -> Result<()> {
+    fs::write(path, text).map_err(|why| refused(path, &why))
+}
+
+/// Writes beside a record, whole or not at all. A link that stands there is not followed.
+pub fn write_beside(path: &Path, text: &str) -> Result<()> {
+    if let Ok(kind) = path.symlink_metadata() {
+        if kind.is_symlink() {
+            let to = fs::read_link(path).unwrap_or_default();
+            bail!(
+                "{} is a symbolic link to {}; nothing was written. Remove the link, or name a file with --output",
+                path.display(),
+                to.display()
+            );
+        }
+        if !kind.is_file() {
+            bail!("{} is no file; nothing was written. Name a file with --output", path.display());
+        }
+    }
+    let mut name = path.as_os_str().to_owned();
+    name.push(format!(".{}.tmp", std::process::id()));
+    let temporary = PathBuf::from(name);
+    let written = replace(path, &temporary, text);
+    written.map_err(|why| refused(path, &why))
+}
+
+fn replace(path: &Path, temporary: &Path, text: &str) -> io::Result<()> {
+    // A new file, or none: what stands there already is not ours.
+    let mut file: File = OpenOptions::new().write(true).create_new(true).open(temporary)?;
+    let written = file.write_all(text.as_bytes()).and_then(|()| fs::rename(temporary, path));
+    if written.is_err() {
+        // Best effort: what cannot be removed is found by its name.
+        let _ = fs::remove_file(temporary);
+    }
+    written
+}
+
+fn refused(path: &Path, why: &io::Error) -> anyhow::Error {
+    anyhow!("cannot write {}: {why}; choose another file with --output", path.display())
+}
+
+/// The file of a record that came by a pipe: its id, which may hold anything, as a name in this directory.
+pub fn name_of(id: &str) -> PathBuf {
+    let keep = |c: char| if c.is_ascii_alphanumeric() || matches!(c, '-' | '_') { c } else { '_' };
+    let name: String = id.chars().take(100).map(keep).collect();
+    PathBuf::from(format!("{}.html", if name.is_empty() { "report" } else { &name }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_id_never_leads_elsewhere() {
+        assert_eq!(name_of("20261121T031400Z-stack-1a2b3c"), Path::new("20261121T031400Z-stack-1a2b3c.html"));
+        assert_eq!(name_of("../../etc/x\u{1b}[2J"), Path::new("______etc_x__2J.html"));
+        assert_eq!(name_of(""), Path::new("report.html"));
+    }
+}

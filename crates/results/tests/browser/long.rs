@@ -1,0 +1,101 @@
+//! Records with more of everything than a screen has places for.
+
+use netfathom_model::record::Record;
+use netfathom_results::render::html::render;
+use serde_json::{Value, json};
+
+use crate::kinds::open_all;
+use crate::records::{fixture, stack, stack_mut};
+use crate::show;
+
+/// Windows of the long curve, and where it has its one peak.
+const WINDOWS: usize = 300_000;
+const PEAK: usize = 123_456;
+
+/// A trial with a window every millisecond, each with two messages of together 2,000 ns, and one peak.
+fn long() -> Record {
+    let mut record = fixture();
+    let stack = stack_mut(&mut record);
+    stack.trials.truncate(1);
+    for path in &mut stack.trials[0].paths {
+        let series = &mut path.series;
+        series.window_ns = 1_000_000;
+        (series.n, series.sum_ns) = (vec![2; WINDOWS], vec![2_000; WINDOWS]);
+        (series.min_ns, series.max_ns) = (vec![900; WINDOWS], vec![1_100; WINDOWS]);
+        series.sum_ns[PEAK] = 2_000_000;
+    }
+    record
+}
+
+#[test]
+fn a_long_curve_keeps_its_peak_and_shows_every_value_when_zoomed() {
+    let record = long();
+    assert_eq!(stack(&record).trials[0].paths[0].series.n.len(), WINDOWS);
+    let Some(mut shown) = show("long curve", &record) else { return };
+    let drawn = "netfathom.charts['time-tx'].plot.data";
+    assert!(shown.page.eval(&format!("{drawn}[0].length")).as_u64() < Some(5_000), "not binned");
+    assert_eq!(shown.page.eval(&format!("Math.max(...{drawn}[1])")), json!(1e6), "the peak is lost");
+    let told = "document.querySelector('#chart-time-tx figcaption').innerText";
+    assert!(shown.page.eval(told).as_str().unwrap().contains("lowest and highest of 300 values"));
+
+    shown.page.eval("netfathom.charts['time-tx'].plot.setScale('x', { min: 123.4, max: 123.5 })");
+    shown.page.settle();
+    let xs = shown.page.eval(&format!("[...{drawn}[0]].filter((x) => x >= 123.4 && x <= 123.5).length"));
+    assert_eq!(xs, json!(100), "a window a millisecond");
+    let peak = shown.page.eval(&format!("(({{ 0: xs, 1: ys }}) => xs[ys.indexOf(1e6)])({drawn})"));
+    assert!((peak.as_f64().unwrap() - 123.4565).abs() < 1e-9, "{peak}");
+    assert!(!shown.page.eval(told).as_str().unwrap().contains("lowest and highest"));
+
+    shown.page.eval("document.querySelector('#chart-time-tx .reset').click()");
+    shown.page.settle();
+    let view = shown.page.eval("((s) => s.max - s.min)(netfathom.charts['time-tx'].plot.scales.x)");
+    assert!((view.as_f64().unwrap() - 299.999).abs() < 1e-6, "{view}");
+    assert_eq!(shown.page.eval(&format!("Math.max(...{drawn}[1])")), json!(1e6));
+    assert_eq!(shown.page.complaints(), Vec::<String>::new());
+}
+
+#[test]
+fn the_table_of_a_long_curve_says_what_it_leaves_out() {
+    let Some(mut shown) = show("long table", &long()) else { return };
+    shown.page.eval("document.querySelector('#chart-time-tx details').open = true");
+    shown.page.wait_for("document.querySelector('#chart-time-tx table')");
+    assert_eq!(shown.page.eval("document.querySelectorAll('#chart-time-tx tbody tr').length"), json!(1_000));
+    let said = shown.page.eval("document.querySelector('#chart-time-tx .cut').innerText");
+    assert!(said.as_str().unwrap().contains("299,000 more rows are left out here"), "{said}");
+}
+
+/// The entries of a list in a record, so many times over.
+fn repeated(record: &Record, list: &str, times: usize) -> Record {
+    let mut value = serde_json::to_value(record).unwrap();
+    let all = value.pointer_mut(list).and_then(Value::as_array_mut).expect("a list");
+    *all = all.iter().cycle().take(times).cloned().collect();
+    serde_json::from_value(value).expect("a record")
+}
+
+#[test]
+fn a_million_stages_are_shown_in_part_and_named() {
+    let record = repeated(&fixture(), "/measurement/summaries/0/stages", 1_000_000);
+    let html = render(&record).unwrap();
+    assert!(html.len() < 40_000_000, "{} bytes", html.len());
+    let Some(mut shown) = show("million stages", &record) else { return };
+    open_all(&mut shown);
+    let state = shown.page.eval("[...document.querySelectorAll('.state')].map((p) => p.innerText).join()");
+    assert!(state.as_str().unwrap().contains("measurement.summaries.stages (of 1000000)"), "{state}");
+    let most = "Math.max(...[...document.querySelectorAll('main *')].map((node) => node.children.length))";
+    assert!(shown.page.eval(most).as_u64() <= Some(2_001));
+    let said = shown.page.eval("[...document.querySelectorAll('.cut')].map((p) => p.innerText).join()");
+    assert!(said.as_str().unwrap().contains("are left out here"), "{said}");
+    assert_eq!(shown.page.complaints(), Vec::<String>::new());
+}
+
+#[test]
+fn thousands_of_trials_are_shown_in_part_and_named() {
+    let record = repeated(&fixture(), "/measurement/trials", 1_500);
+    let Some(mut shown) = show("many trials", &record) else { return };
+    let said =
+        shown.page.eval("[...document.querySelectorAll('.cut, .note')].map((p) => p.textContent).join()");
+    let said = said.as_str().unwrap();
+    assert!(said.contains("more rows are left out here"), "{said}");
+    assert!(said.contains("curves are drawn"), "{said}");
+    assert_eq!(shown.page.complaints(), Vec::<String>::new());
+}

@@ -1,0 +1,180 @@
+//! Records that mean no good, in every picture that is no web page, and numbers that no measurement has.
+
+use netfathom_model::record::Record;
+use netfathom_results::render::{html, markdown, terminal};
+use pulldown_cmark::{Event, Options, Parser, Tag};
+use serde_json::{Value, json};
+
+use crate::poison::{HOSTILE, poisoned};
+
+const FIXTURES: [(&str, &str); 15] = [
+    ("stack", include_str!("../fixtures/stack.json")),
+    ("taps", include_str!("../fixtures/taps.json")),
+    ("load", include_str!("../fixtures/load.json")),
+    ("capacity", include_str!("../fixtures/capacity.json")),
+    ("reverse", include_str!("../fixtures/reverse.json")),
+    ("join", include_str!("../fixtures/join.json")),
+    ("reproduce", include_str!("../fixtures/reproduce.json")),
+    ("ttcp", include_str!("../fixtures/ttcp.json")),
+    ("sweep", include_str!("../fixtures/sweep.json")),
+    ("message", include_str!("../fixtures/message.json")),
+    ("cost", include_str!("../fixtures/cost.json")),
+    ("cost-chance", include_str!("../fixtures/cost-chance.json")),
+    ("cost-offline", include_str!("../fixtures/cost-offline.json")),
+    ("cost-observers", include_str!("../fixtures/cost-observers.json")),
+    ("cost-own", include_str!("../fixtures/cost-own.json")),
+];
+
+fn fixture(text: &str) -> Record {
+    serde_json::from_str(text).expect("the fixture is a record")
+}
+
+/// What a reader of Markdown would do beside showing text.
+fn obeyed(text: &str) -> Vec<String> {
+    let acts = |event: &Event<'_>| match event {
+        Event::Html(_)
+        | Event::InlineHtml(_)
+        | Event::Code(_)
+        | Event::Rule
+        | Event::InlineMath(_)
+        | Event::DisplayMath(_) => true,
+        Event::Start(tag) => matches!(
+            tag,
+            Tag::Link { .. }
+                | Tag::Image { .. }
+                | Tag::CodeBlock(_)
+                | Tag::HtmlBlock
+                | Tag::BlockQuote(_)
+                | Tag::Emphasis
+                | Tag::Strikethrough
+        ),
+        _ => false,
+    };
+    Parser::new_ext(text, Options::all()).filter(acts).map(|event| format!("{event:?}")).collect()
+}
+
+#[test]
+fn markdown_obeys_nothing_of_a_record() {
+    for (name, text) in FIXTURES {
+        let record = poisoned(fixture(text));
+        assert_eq!(record.environment.kernel, HOSTILE);
+        let drawn = markdown::render(&record);
+        assert_eq!(obeyed(&drawn), Vec::<String>::new(), "{name}");
+        assert!(!drawn.contains("https://") && !drawn.contains(" www."), "{name}: a link without a sign");
+        assert!(!drawn.chars().any(|c| c.is_control() && c != '\n'), "{name}");
+        assert!(drawn.contains("window.pwned"), "{name}: the test is of no use");
+    }
+}
+
+#[test]
+fn the_check_itself_notices() {
+    for bad in ["<b>x</b>", "[x](y)", "![x](y)", "`x`", "    x", "> x", "https://x [x]: y\n\n[x](<y>)"] {
+        assert!(!obeyed(bad).is_empty(), "{bad}");
+    }
+}
+
+#[test]
+fn markdown_of_honest_records_holds_their_tables() {
+    for (name, text) in FIXTURES {
+        let drawn = markdown::render(&fixture(text));
+        assert_eq!(obeyed(&drawn), Vec::<String>::new(), "{name}");
+        assert!(drawn.starts_with("# netfathom "), "{name}");
+        let parsed: Vec<Event<'_>> = Parser::new_ext(&drawn, Options::all()).collect();
+        let tables = parsed.iter().filter(|e| matches!(e, Event::Start(Tag::Table(_)))).count();
+        assert!(tables > 0, "{name}: no table:\n{drawn}");
+        // A row is a row of its table, not a text that begins with a bar.
+        assert!(
+            !parsed.iter().any(|e| matches!(e, Event::Text(t) if t.starts_with("| "))),
+            "{name}:\n{drawn}"
+        );
+    }
+}
+
+#[test]
+fn a_terminal_obeys_nothing_of_a_record() {
+    for (name, text) in FIXTURES {
+        let record = poisoned(fixture(text));
+        let plain = terminal::render(&record, 100, false);
+        assert!(!plain.chars().any(steers), "{name}");
+        assert!(plain.contains("window.pwned"), "{name}: the test is of no use");
+        // In colour there are our own marks, and no others.
+        let mut coloured = terminal::render(&record, 100, true);
+        for ours in ["\u{1b}[0m", "\u{1b}[1m", "\u{1b}[2m", "\u{1b}[1;31m", "\u{1b}[1;32m", "\u{1b}[1;33m"] {
+            coloured = coloured.replace(ours, "");
+        }
+        assert!(!coloured.chars().any(steers), "{name}");
+    }
+}
+
+fn steers(c: char) -> bool {
+    (c.is_control() && c != '\n') || ('\u{202a}'..='\u{202e}').contains(&c)
+}
+
+/// All numbers of one name, where the record still reads with them, one name after the other.
+fn with_numbers(record: &Record, number: &Value) -> Record {
+    let mut value = serde_json::to_value(record).expect("a record is JSON");
+    let mut names = Vec::new();
+    names_of_numbers(&value, "", &mut names);
+    for name in names {
+        let mut tried = value.clone();
+        set_numbers(&mut tried, "", &name, number);
+        if serde_json::from_value::<Record>(tried.clone()).is_ok() {
+            value = tried;
+        }
+    }
+    serde_json::from_value(value).expect("each step was a record")
+}
+
+fn names_of_numbers(value: &Value, name: &str, found: &mut Vec<String>) {
+    match value {
+        Value::Number(_) if !found.iter().any(|f| f == name) => found.push(name.into()),
+        Value::Array(all) => all.iter().for_each(|v| names_of_numbers(v, name, found)),
+        Value::Object(all) => all.iter().for_each(|(k, v)| names_of_numbers(v, k, found)),
+        _ => {}
+    }
+}
+
+fn set_numbers(value: &mut Value, name: &str, wanted: &str, number: &Value) {
+    match value {
+        Value::Number(_) if name == wanted && name != "schema_version" => *value = number.clone(),
+        Value::Array(all) => all.iter_mut().for_each(|v| set_numbers(v, name, wanted, number)),
+        Value::Object(all) => all.iter_mut().for_each(|(k, v)| set_numbers(v, k, wanted, number)),
+        _ => {}
+    }
+}
+
+#[test]
+fn numbers_that_no_measurement_has_break_no_picture() {
+    for (name, text) in FIXTURES {
+        for number in [
+            json!(0),
+            json!(-1),
+            json!(1e300),
+            json!(1u64 << 52),
+            json!(4_294_967_295u64),
+            json!(u64::MAX),
+            json!(i64::MIN),
+        ] {
+            let record = with_numbers(&fixture(text), &number);
+            let drawn = std::panic::catch_unwind(|| {
+                html::render(&record).expect("drawn");
+                let _ = terminal::render(&record, 100, false);
+                let _ = markdown::render(&record);
+            });
+            assert!(drawn.is_ok(), "{name} with {number}");
+        }
+    }
+}
+
+#[test]
+fn a_million_of_anything_is_a_page_with_an_end() {
+    let mut value: Value = serde_json::from_str(FIXTURES[0].1).expect("JSON");
+    let stages =
+        value.pointer_mut("/measurement/summaries/0/stages").and_then(Value::as_array_mut).expect("stages");
+    *stages = stages.iter().cycle().take(1_000_000).cloned().collect();
+    let record: Record = serde_json::from_value(value).expect("a record");
+    for drawn in [terminal::render(&record, 100, false), markdown::render(&record)] {
+        assert!(drawn.len() < 500_000, "{}", drawn.len());
+        assert!(drawn.contains("more lines were left out here; the record has them all"));
+    }
+}
