@@ -10,6 +10,7 @@ mod experiments;
 mod fixture;
 mod host;
 mod message;
+mod runs;
 mod samples;
 mod store;
 mod terminal;
