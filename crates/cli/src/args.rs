@@ -17,9 +17,11 @@ mod marks;
 mod message;
 mod reproduce;
 mod reverse;
+mod runs;
 mod stack;
 mod sweep;
 mod ttcp;
+mod view;
 
 pub use burn::BurnArgs;
 pub use capacity::CapacityArgs;
@@ -31,9 +33,11 @@ pub use marks::MarksArgs;
 pub use message::{MessageArgs, MessageCommand};
 pub use reproduce::ReproduceArgs;
 pub use reverse::ReverseArgs;
+pub use runs::{ListArgs, PruneArgs, RemoveArgs, RunsArgs, RunsCommand, ShowArgs, TagArgs};
 pub use stack::{Directions, StackArgs, TapArg};
 pub use sweep::{Here, SweepArgs};
 pub use ttcp::{RateFormat, TtcpArgs, TtcpCommand, as_called};
+pub use view::ViewArgs;
 
 const EXIT_STATUS: &str = "\
 Exit status:
@@ -99,6 +103,12 @@ pub enum Command {
     Marks(MarksArgs),
     /// Draws the report of a run from its record
     Report(ReportArgs),
+    /// The runs there are: finds, shows, tags and removes them
+    #[command(after_help = format!("{}\n\n{EXIT_STATUS}", runs::EXAMPLES))]
+    Runs(Box<RunsArgs>),
+    /// The runs as a page in a browser on this machine, until Ctrl-C
+    #[command(after_help = format!("{}\n\n{EXIT_STATUS}", view::EXAMPLES))]
+    View(ViewArgs),
 }
 
 /// What every measurement has.
@@ -124,10 +134,14 @@ pub struct HostArgs {
 }
 
 /// `netfathom report`.
-#[derive(Debug, ClapArgs)]
+#[derive(Clone, Debug, ClapArgs)]
 pub struct ReportArgs {
-    /// The run's directory or its record.json; - reads a record from standard input
+    /// The run's directory or its record.json, or its name as `netfathom runs` has it (a
+    /// beginning, a tag, last); - reads a record from standard input
     pub run: PathBuf,
+    /// Where runs are sought by their names
+    #[arg(long, default_value = "runs", value_name = "DIR")]
+    pub out: PathBuf,
     /// html writes report.html beside the record, txt prints the tables
     #[arg(long, value_enum, default_value = "html")]
     pub format: Format,

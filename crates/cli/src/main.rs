@@ -22,10 +22,12 @@ mod progress;
 mod report;
 mod reproduce;
 mod reverse;
+mod runs;
 mod sink_events;
 mod stack;
 mod stop;
 mod ttcp;
+mod view;
 
 use args::{Args, Command};
 
@@ -45,6 +47,8 @@ fn main() -> ExitCode {
         Command::Burn(args) => burn::run(&args),
         Command::Marks(args) => marks::run(&args),
         Command::Report(args) => report::run(&args),
+        Command::Runs(args) => runs::run(&args),
+        Command::View(args) => view::run(&args),
     };
     outcome.unwrap_or_else(|error| {
         output::complain(&error);

@@ -13,6 +13,7 @@ use crate::output;
 
 /// Runs the command.
 pub fn run(args: &ReportArgs) -> Result<ExitCode> {
+    let args = &ReportArgs { run: store::resolve(&args.out, &args.run)?, ..args.clone() };
     let record = store::read(&args.run)?;
     let text = match args.format {
         Format::Html => html::render(&record)?,

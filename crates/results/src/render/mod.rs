@@ -6,6 +6,7 @@ mod costed;
 mod digits;
 pub mod html;
 mod joined;
+pub mod listed;
 mod messaged;
 mod standing;
 mod swept;

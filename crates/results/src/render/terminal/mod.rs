@@ -14,6 +14,7 @@ mod number;
 mod page;
 mod reproduce;
 mod reverse;
+pub mod runs;
 mod stack;
 mod sweep;
 mod table;
@@ -52,7 +53,8 @@ pub fn render(record: &Record, width: usize, color: bool) -> String {
 }
 
 /// The answer of a measurement in one sentence.
-fn answer(measurement: &Measurement) -> String {
+#[must_use]
+pub fn answer(measurement: &Measurement) -> String {
     match measurement {
         Measurement::Stack(result) => stack::answer(result),
         Measurement::Load(result) => load::answer(result),

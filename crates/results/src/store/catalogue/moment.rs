@@ -34,8 +34,17 @@ impl Moment {
     }
 }
 
+impl std::str::FromStr for Moment {
+    type Err = MomentError;
+
+    /// Reads a time; how long ago is counted from now.
+    fn from_str(text: &str) -> Result<Self, MomentError> {
+        Self::parse(text, Timestamp::now())
+    }
+}
+
 /// How long `90s`, `30m`, `12h`, `2d` and `1w` are.
-pub(super) fn age(text: &str) -> Option<SignedDuration> {
+fn age(text: &str) -> Option<SignedDuration> {
     let unit_s = match text.chars().last()? {
         's' => 1,
         'm' => 60,

@@ -49,7 +49,7 @@ fn without_record(run: BorrowedFd<'_>) -> String {
     if is_written(run) {
         "it has only begun".into()
     } else {
-        format!("no {RECORD_FILE}: killed before its first trial, or lost")
+        "killed before its first trial, or its record is lost".into()
     }
 }
 
