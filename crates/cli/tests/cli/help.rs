@@ -2,7 +2,7 @@
 
 use crate::child::{netfathom, run};
 
-const PAGES: [&str; 18] = [
+const PAGES: [&str; 25] = [
     "--help",
     "stack --help",
     "load --help",
@@ -20,6 +20,13 @@ const PAGES: [&str; 18] = [
     "light --help",
     "marks --help",
     "report --help",
+    "runs --help",
+    "runs list --help",
+    "runs show --help",
+    "runs tag --help",
+    "runs remove --help",
+    "runs prune --help",
+    "view --help",
     "host --help",
 ];
 

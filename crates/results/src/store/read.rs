@@ -47,7 +47,7 @@ pub fn read(path: &Path) -> Result<Record, ReadError> {
 pub fn read_run(out: &Path, name: &OsStr) -> Result<Record, ReadError> {
     let path = out.join(name);
     let not_a_run = |why: String| ReadError::NotARun { path: path.clone(), why };
-    if Path::new(name).components().ne([Component::Normal(name)]) {
+    if name.as_encoded_bytes().contains(&0) || Path::new(name).components().ne([Component::Normal(name)]) {
         return Err(not_a_run("it is not the name of a directory".into()));
     }
     let io = |source: io::Error| ReadError::Io { path: path.clone(), source };
