@@ -13,6 +13,7 @@ mod sweep;
 mod transfer;
 
 use netfathom_model::record::Measurement;
+use serde::Serialize;
 
 /// One thing that a run says about what was measured.
 #[derive(Clone, Debug, PartialEq)]
@@ -32,7 +33,8 @@ pub struct Quantity {
 }
 
 /// What values are counted in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Unit {
     /// Nanoseconds.
     Nanoseconds,
@@ -49,7 +51,8 @@ pub enum Unit {
 }
 
 /// Which way of a quantity is the better one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Better {
     /// Times, losses, costs.
     Less,
