@@ -9,6 +9,7 @@ use netfathom_model::units::{parse_duration_ns, parse_number};
 
 mod burn;
 mod capacity;
+mod compare;
 mod cost;
 mod join;
 mod light;
@@ -23,6 +24,7 @@ mod ttcp;
 
 pub use burn::BurnArgs;
 pub use capacity::CapacityArgs;
+pub use compare::{CompareArgs, CompareFormat};
 pub use cost::{CostArgs, LoadArg, MeansArg};
 pub use join::JoinArgs;
 pub use light::LightArgs;
@@ -99,6 +101,9 @@ pub enum Command {
     Marks(MarksArgs),
     /// Draws the report of a run from its record
     Report(ReportArgs),
+    /// Two runs beside each other: better, worse, or cannot tell
+    #[command(after_help = format!("{}\n\n{}", compare::EXAMPLES, compare::EXIT_STATUS))]
+    Compare(Box<CompareArgs>),
 }
 
 /// What every measurement has.

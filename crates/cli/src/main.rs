@@ -7,6 +7,7 @@ use clap::Parser;
 mod args;
 mod burn;
 mod capacity;
+mod compare;
 mod cost;
 mod guard;
 mod host;
@@ -45,6 +46,7 @@ fn main() -> ExitCode {
         Command::Burn(args) => burn::run(&args),
         Command::Marks(args) => marks::run(&args),
         Command::Report(args) => report::run(&args),
+        Command::Compare(args) => compare::run(&args),
     };
     outcome.unwrap_or_else(|error| {
         output::complain(&error);
@@ -60,4 +62,6 @@ mod exit {
     pub const USAGE: u8 = 2;
     /// The result is VOID.
     pub const VOID: u8 = 3;
+    /// A comparison is beyond its threshold.
+    pub const BEYOND: u8 = 4;
 }

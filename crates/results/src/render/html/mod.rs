@@ -4,7 +4,7 @@
 //! off; everything else is drawn in the browser from the record, which the file carries.
 
 mod answer;
-mod embed;
+pub(super) mod embed;
 mod facts;
 
 use askama::Template;
