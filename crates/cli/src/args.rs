@@ -9,6 +9,7 @@ use netfathom_model::units::{parse_duration_ns, parse_number};
 
 mod burn;
 mod capacity;
+mod compare;
 mod cost;
 mod join;
 mod light;
@@ -25,6 +26,7 @@ mod view;
 
 pub use burn::BurnArgs;
 pub use capacity::CapacityArgs;
+pub use compare::{CompareArgs, CompareFormat};
 pub use cost::{CostArgs, LoadArg, MeansArg};
 pub use join::JoinArgs;
 pub use light::LightArgs;
@@ -109,6 +111,9 @@ pub enum Command {
     /// The runs as a page in a browser on this machine, until Ctrl-C
     #[command(after_help = format!("{}\n\n{EXIT_STATUS}", view::EXAMPLES))]
     View(ViewArgs),
+    /// Two runs beside each other: better, worse, or cannot tell
+    #[command(after_help = format!("{}\n\n{}", compare::EXAMPLES, compare::EXIT_STATUS))]
+    Compare(Box<CompareArgs>),
 }
 
 /// What every measurement has.

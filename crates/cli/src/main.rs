@@ -7,6 +7,7 @@ use clap::Parser;
 mod args;
 mod burn;
 mod capacity;
+mod compare;
 mod cost;
 mod guard;
 mod host;
@@ -49,6 +50,7 @@ fn main() -> ExitCode {
         Command::Report(args) => report::run(&args),
         Command::Runs(args) => runs::run(&args),
         Command::View(args) => view::run(&args),
+        Command::Compare(args) => compare::run(&args),
     };
     outcome.unwrap_or_else(|error| {
         output::complain(&error);
@@ -64,4 +66,6 @@ mod exit {
     pub const USAGE: u8 = 2;
     /// The result is VOID.
     pub const VOID: u8 = 3;
+    /// A comparison is beyond its threshold.
+    pub const BEYOND: u8 = 4;
 }

@@ -2,6 +2,7 @@
 
 mod beside;
 mod carried;
+pub mod compared;
 mod costed;
 mod digits;
 pub mod html;

@@ -3,6 +3,7 @@
 mod accounting;
 mod bar;
 mod capacity;
+pub mod compare;
 mod cost;
 mod headline;
 pub mod host;
