@@ -9,6 +9,7 @@ use netfathom_model::units::{parse_duration_ns, parse_number};
 
 mod burn;
 mod capacity;
+mod compare;
 mod cost;
 mod join;
 mod light;
@@ -18,15 +19,18 @@ mod message;
 mod report;
 mod reproduce;
 mod reverse;
+mod runs;
 mod shell;
 #[cfg(test)]
 mod shown;
 mod stack;
 mod sweep;
 mod ttcp;
+mod view;
 
 pub use burn::BurnArgs;
 pub use capacity::CapacityArgs;
+pub use compare::{CompareArgs, CompareFormat};
 pub use cost::{CostArgs, LoadArg, MeansArg};
 pub use join::JoinArgs;
 pub use light::LightArgs;
@@ -36,10 +40,12 @@ pub use message::{MessageArgs, MessageCommand};
 pub use report::{Format, ReportArgs};
 pub use reproduce::ReproduceArgs;
 pub use reverse::ReverseArgs;
+pub use runs::{ListArgs, PruneArgs, RemoveArgs, RunsArgs, RunsCommand, ShowArgs, TagArgs};
 pub use shell::{CompletionsArgs, ManArgs, Shell};
 pub use stack::{Directions, StackArgs, TapArg};
 pub use sweep::{Here, SweepArgs};
 pub use ttcp::{RateFormat, TtcpArgs, TtcpCommand, as_called};
+pub use view::ViewArgs;
 
 const EXIT_STATUS: &str = "\
 Exit status:
@@ -132,6 +138,15 @@ pub enum Command {
     /// Draws the report of a run from its record
     #[command(after_help = format!("{}\n\n{PLAIN_EXIT_STATUS}", report::EXAMPLES))]
     Report(ReportArgs),
+    /// Two runs beside each other: better, worse, or cannot tell
+    #[command(after_help = format!("{}\n\n{}", compare::EXAMPLES, compare::EXIT_STATUS))]
+    Compare(Box<CompareArgs>),
+    /// The runs there are: finds, shows, tags and removes them
+    #[command(after_help = format!("{}\n\n{PLAIN_EXIT_STATUS}", runs::EXAMPLES))]
+    Runs(Box<RunsArgs>),
+    /// The runs as a page in a browser on this machine, until Ctrl-C
+    #[command(after_help = format!("{}\n\n{PLAIN_EXIT_STATUS}", view::EXAMPLES))]
+    View(ViewArgs),
     /// Prints what bash, zsh or fish needs to complete commands and options
     #[command(after_help = format!("{}\n\n{PLAIN_EXIT_STATUS}", shell::EXAMPLES))]
     Completions(CompletionsArgs),

@@ -7,6 +7,7 @@ use clap::Parser;
 mod args;
 mod burn;
 mod capacity;
+mod compare;
 mod completions;
 mod cost;
 mod guard;
@@ -24,10 +25,12 @@ mod progress;
 mod report;
 mod reproduce;
 mod reverse;
+mod runs;
 mod sink_events;
 mod stack;
 mod stop;
 mod ttcp;
+mod view;
 
 use args::{Args, Command};
 
@@ -49,6 +52,9 @@ fn main() -> ExitCode {
         Command::Report(args) => report::run(&args),
         Command::Completions(args) => completions::run(&args),
         Command::Man(args) => manual::run(&args),
+        Command::Runs(args) => runs::run(&args),
+        Command::View(args) => view::run(&args),
+        Command::Compare(args) => compare::run(&args),
     };
     outcome.unwrap_or_else(|error| {
         output::complain(&error);
@@ -64,4 +70,6 @@ mod exit {
     pub const USAGE: u8 = 2;
     /// The result is VOID.
     pub const VOID: u8 = 3;
+    /// A comparison is beyond its threshold.
+    pub const BEYOND: u8 = 4;
 }

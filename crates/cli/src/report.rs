@@ -22,6 +22,7 @@ pub fn run(args: &ReportArgs) -> Result<ExitCode> {
         ));
         return Ok(exit::USAGE.into());
     }
+    let args = &ReportArgs { run: store::resolve(&args.out, &args.run)?, ..args.clone() };
     file::stays_inside(&args.run)?;
     let record = store::read(&args.run)?;
     let text = match args.format {

@@ -36,7 +36,7 @@ pub fn on_signals() -> io::Result<Arc<AtomicBool>> {
 }
 
 /// The end of the terminal, unless nohup(1) has made it of no account.
-fn hangup() -> Option<c_int> {
+pub fn hangup() -> Option<c_int> {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let ignored = status.lines().find_map(|l| l.strip_prefix("SigIgn:"));
     let mask = ignored.and_then(|hex| u64::from_str_radix(hex.trim(), 16).ok()).unwrap_or(0);

@@ -1,6 +1,7 @@
 //! What is done with a record: keep it, read it, draw it. Nothing here knows how it was
 //! measured.
 
+pub mod compare;
 pub mod export;
 pub mod quantity;
 pub mod render;

@@ -3,6 +3,7 @@
 //! Values are signed nanoseconds unless a name says otherwise. Negative values are kept
 //! and counted, never clamped.
 
+mod contrast;
 mod distribution;
 mod histogram;
 mod interval;
@@ -10,6 +11,7 @@ mod moments;
 mod pcost;
 mod windowed;
 
+pub use contrast::{Contrast, holm};
 pub use distribution::Distribution;
 pub use histogram::{Histogram, bucket_bounds, bucket_index};
 pub use interval::{

@@ -11,10 +11,14 @@ Examples:
   netfathom stack both --json | netfathom report - --format txt";
 
 /// `netfathom report`.
-#[derive(Debug, ClapArgs)]
+#[derive(Clone, Debug, ClapArgs)]
 pub struct ReportArgs {
-    /// The run's directory or its record.json; - reads a record from standard input
+    /// The run's directory or its record.json, or its name as `netfathom runs` has it (a
+    /// beginning, a tag, last); - reads a record from standard input
     pub run: PathBuf,
+    /// Where runs are sought by their names
+    #[arg(long, default_value = "runs", value_name = "DIR")]
+    pub out: PathBuf,
     /// html writes report.html beside the record, md and txt print the tables
     #[arg(long, value_enum, default_value = "html")]
     pub format: Format,

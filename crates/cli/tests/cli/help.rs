@@ -2,7 +2,7 @@
 
 use crate::child::{netfathom, run};
 
-const PAGES: [&str; 21] = [
+const PAGES: &[&str] = &[
     "--help",
     "stack --help",
     "load --help",
@@ -22,6 +22,13 @@ const PAGES: [&str; 21] = [
     "light --help",
     "marks --help",
     "report --help",
+    "runs --help",
+    "runs list --help",
+    "runs show --help",
+    "runs tag --help",
+    "runs remove --help",
+    "runs prune --help",
+    "view --help",
     "host --help",
     "completions --help",
 ];

@@ -2,10 +2,12 @@
 
 mod beside;
 mod carried;
+pub mod compared;
 mod costed;
 mod digits;
 pub mod html;
 mod joined;
+pub mod listed;
 pub mod markdown;
 mod messaged;
 mod standing;

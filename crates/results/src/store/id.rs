@@ -3,6 +3,13 @@
 use std::time::SystemTime;
 
 use jiff::Timestamp;
+use jiff::civil::DateTime;
+use jiff::tz::TimeZone;
+
+/// How a run's name tells its time.
+const TIME: &str = "%Y%m%dT%H%M%SZ";
+/// How long that is.
+const TIME_BYTES: usize = "20261121T031400Z".len();
 
 /// The name of a run: `<UTC time>-<measurement>-<short id>`, such as
 /// `20261121T031400Z-stack-1a2b3c`. Names sort by time.
@@ -10,13 +17,26 @@ use jiff::Timestamp;
 /// A clock outside the years that can be written down counts as 1970.
 #[must_use]
 pub fn new_id(started: SystemTime, measurement: &str, short_id: &str) -> String {
-    format!("{}-{measurement}-{short_id}", timestamp(started).strftime("%Y%m%dT%H%M%SZ"))
+    format!("{}-{measurement}-{short_id}", timestamp(started).strftime(TIME))
 }
 
 /// A time as RFC 3339 in UTC with whole seconds, such as `2026-11-21T03:14:00Z`.
 #[must_use]
 pub fn rfc3339(time: SystemTime) -> String {
-    timestamp(time).strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
+    in_seconds(timestamp(time))
+}
+
+pub(super) fn in_seconds(time: Timestamp) -> String {
+    time.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
+}
+
+/// When a run of that name began; `None` of what is not named like a run.
+pub(super) fn started_of(name: &str) -> Option<Timestamp> {
+    let (time, rest) = name.split_at_checked(TIME_BYTES)?;
+    let words = rest.strip_prefix('-').filter(|w| w.contains('-'))?;
+    let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+    let time = DateTime::strptime(TIME, time).ok().filter(|_| words.chars().all(plain))?;
+    time.to_zoned(TimeZone::UTC).ok().map(|zoned| zoned.timestamp())
 }
 
 fn timestamp(time: SystemTime) -> Timestamp {
@@ -34,6 +54,24 @@ mod tests {
         let started = SystemTime::UNIX_EPOCH + Duration::from_millis(1_795_230_840_700);
         assert_eq!(new_id(started, "stack", "1a2b3c"), "20261121T031400Z-stack-1a2b3c");
         assert_eq!(rfc3339(started), "2026-11-21T03:14:00Z");
+        let told = started_of("20261121T031400Z-stack-1a2b3c").expect("a time");
+        assert_eq!(in_seconds(told), "2026-11-21T03:14:00Z");
+    }
+
+    #[test]
+    fn what_is_not_named_like_a_run_has_no_time() {
+        for name in [
+            "",
+            "src",
+            "20261121T031400Z",
+            "20261121T031400Z-",
+            "20261121T031400Z-stack",
+            "20261321T031400Z-stack-1",
+            "20261121T031400Z-../x-1",
+            "éééééééé-a-b",
+        ] {
+            assert_eq!(started_of(name), None, "{name}");
+        }
     }
 
     #[test]

@@ -1,18 +1,27 @@
 //! Runs on disk: one directory a run, written so that a kill at any moment leaves the
 //! record before it readable.
 
+mod catalogue;
 mod error;
 mod id;
 mod read;
+mod remove;
 pub(crate) mod run_dir;
 pub mod samples;
 mod sweep;
+mod tags;
 
+pub use catalogue::{
+    Catalogue, CatalogueError, Entry, Filter, Head, Moment, MomentError, Problem, ProblemKind, ResolveError,
+    catalogue, resolve,
+};
 pub use error::{ReadError, WriteError};
 pub use id::{new_id, rfc3339};
-pub use read::read;
+pub use read::{read, read_run};
+pub use remove::{RemoveError, remove, size_bytes};
 pub use run_dir::RunDir;
 pub use sweep::sweep;
+pub use tags::{TagError, tag, untag};
 
 /// The name of the record within its directory.
 pub const RECORD_FILE: &str = "record.json";
@@ -22,3 +31,5 @@ pub const REPORT_FILE: &str = "report.html";
 pub const SAMPLES_FILE: &str = "samples.parquet";
 /// The name of the raw stream as a capture.
 pub const CAPTURE_FILE: &str = "samples.pcapng";
+/// The name of the file of tags within its directory.
+pub const TAGS_FILE: &str = "tags.json";

@@ -1,12 +1,15 @@
 //! Reading a record back.
 
+use std::ffi::OsStr;
 use std::fs;
 use std::io::{self, Read};
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use netfathom_model::record::{Record, SCHEMA_VERSION};
+use rustix::io::Errno;
 use serde::Deserialize;
 
+use super::catalogue::{directory, directory_in, record_of};
 use super::{RECORD_FILE, ReadError};
 
 /// The one field that every schema version has.
@@ -35,6 +38,28 @@ pub fn read(path: &Path) -> Result<Record, ReadError> {
         return if record.exists() { read_file(&record) } else { Err(without_record(path)) };
     }
     read_file(path)
+}
+
+/// Reads the record of a run of a directory of runs by its directory's name, and follows no link there.
+///
+/// # Errors
+/// As [`read`], and if it is a link.
+pub fn read_run(out: &Path, name: &OsStr) -> Result<Record, ReadError> {
+    let path = out.join(name);
+    let not_a_run = |why: String| ReadError::NotARun { path: path.clone(), why };
+    if name.as_encoded_bytes().contains(&0) || Path::new(name).components().ne([Component::Normal(name)]) {
+        return Err(not_a_run("it is not the name of a directory".into()));
+    }
+    let io = |source: io::Error| ReadError::Io { path: path.clone(), source };
+    let inside = directory_in(&directory(out).map_err(io)?, name).map_err(|e| match e {
+        Errno::NOENT => ReadError::NotFound { path: path.clone() },
+        Errno::LOOP | Errno::NOTDIR => not_a_run("it is a file or a symbolic link".into()),
+        e => io(e.into()),
+    })?;
+    let (mut file, _) = record_of(&inside).map_err(|problem| not_a_run(problem.why))?;
+    let mut json = Vec::new();
+    file.read_to_end(&mut json).map_err(io)?;
+    parse(&path.join(RECORD_FILE), &json)
 }
 
 fn read_file(path: &Path) -> Result<Record, ReadError> {

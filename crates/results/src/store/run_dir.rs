@@ -3,6 +3,7 @@
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use netfathom_model::record::Record;
 
@@ -12,6 +13,8 @@ use super::{RECORD_FILE, WriteError};
 #[derive(Clone, Debug)]
 pub struct RunDir {
     path: PathBuf,
+    /// Locked for as long as the run is written; `None` where the file system has no locks.
+    _written: Option<Arc<File>>,
 }
 
 impl RunDir {
@@ -37,7 +40,8 @@ impl RunDir {
         }
         // The name itself must survive a crash of the machine.
         sync_dir(out).map_err(|e| refused(out, e))?;
-        Ok(Self { path })
+        let lock = File::open(&path).ok().filter(|dir| dir.try_lock_shared().is_ok());
+        Ok(Self { path, _written: lock.map(Arc::new) })
     }
 
     /// Where it is.

@@ -23,7 +23,8 @@ fn entries(dir: &Path) -> impl Iterator<Item = PathBuf> {
 fn writer(file: &Path) -> Option<u32> {
     let name = file.file_name()?.to_str()?;
     let (of, pid) = name.strip_suffix(".tmp")?.rsplit_once('.')?;
-    let ours = [super::RECORD_FILE, super::REPORT_FILE, super::SAMPLES_FILE, super::CAPTURE_FILE];
+    let ours =
+        [super::RECORD_FILE, super::REPORT_FILE, super::SAMPLES_FILE, super::CAPTURE_FILE, super::TAGS_FILE];
     (ours.contains(&of) || is_of_capture(of)).then(|| pid.parse().ok())?
 }
 

@@ -13,6 +13,7 @@ mod hostile;
 mod message;
 #[path = "../browser/poison.rs"]
 mod poison;
+mod runs;
 mod samples;
 mod store;
 mod terminal;

@@ -5,7 +5,7 @@
 
 mod answer;
 mod bounded;
-mod embed;
+pub(super) mod embed;
 mod facts;
 mod samples;
 

@@ -3,6 +3,7 @@
 mod accounting;
 mod bar;
 mod capacity;
+pub mod compare;
 mod cost;
 mod headline;
 pub mod host;
@@ -14,6 +15,7 @@ mod number;
 pub(super) mod page;
 mod reproduce;
 mod reverse;
+pub mod runs;
 mod stack;
 mod sweep;
 mod table;
@@ -63,7 +65,8 @@ fn drawn(mut page: Page, record: &Record) -> String {
 }
 
 /// The answer of a measurement in one sentence.
-fn answer(measurement: &Measurement) -> String {
+#[must_use]
+pub fn answer(measurement: &Measurement) -> String {
     match measurement {
         Measurement::Stack(result) => stack::answer(result),
         Measurement::Load(result) => load::answer(result),

@@ -1,0 +1,86 @@
+//! `netfathom compare`.
+
+use std::path::PathBuf;
+
+use clap::{Args as ClapArgs, ValueEnum};
+
+pub const EXAMPLES: &str = "\
+Examples:
+  netfathom compare runs/BEFORE runs/AFTER
+      quantity by quantity: better, worse, or cannot tell
+  netfathom compare --run 'stack tx --trials 3' -- 'stack tx --trials 3 --workers 2'
+      both by turns, 8 rounds: what drifts for both is not taken for a change
+  netfathom compare runs/BEFORE runs/AFTER --fail-if 'tx.mean>5%' --fail-if 'rate<-3%'
+      for scripts: exit status 4 where a change is shown
+  netfathom compare runs/BEFORE runs/AFTER --format md
+      for a pull request";
+
+pub const EXIT_STATUS: &str = "\
+Exit status:
+  0  done        1  failed       2  wrong usage
+  3  the runs cannot be compared
+  4  a change is beyond --fail-if";
+
+/// `netfathom compare`.
+#[derive(Debug, ClapArgs)]
+pub struct CompareArgs {
+    /// The run to compare with (A), then each run that is compared with it (B): directories, or
+    /// their record.json
+    #[arg(value_name = "RUN")]
+    pub runs: Vec<PathBuf>,
+    /// The runs were taken by turns and are pairs: A B A B and so on
+    #[arg(long, conflicts_with = "run")]
+    pub pairs: bool,
+    /// Take the runs now, A and B by turns: the arguments of A, and after -- those of B
+    #[arg(
+        long,
+        value_name = "ARGS",
+        conflicts_with = "runs",
+        requires = "against",
+        allow_hyphen_values = true
+    )]
+    pub run: Option<String>,
+    /// Rounds of --run, each of one run of A and one of B
+    #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u32).range(2..=1000))]
+    pub rounds: u32,
+    /// The arguments of B for --run
+    #[arg(last = true, value_name = "ARGS OF B", requires = "run")]
+    pub against: Vec<String>,
+    /// Exit status 4 where this change is shown: QUANTITY>CHANGE or QUANTITY<-CHANGE, the change in
+    /// percent of A or in the unit (tx.mean>5%, rate<-3%, tx.p99>2us, lost>0.1pp); may be given
+    /// again
+    #[arg(long, value_name = "CHANGE")]
+    pub fail_if: Vec<String>,
+    /// A change of --fail-if that cannot be told to be within counts as shown
+    #[arg(long, requires = "fail_if")]
+    pub strict: bool,
+    /// Compare what cannot be compared: other work, VOID runs
+    #[arg(long)]
+    pub force: bool,
+    /// txt prints tables, md is for a pull request, html is one file with pictures
+    #[arg(long, value_enum, default_value = "txt")]
+    pub format: CompareFormat,
+    /// Write to this file; - is standard output
+    #[arg(long, short, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// Write the comparison to standard output as JSON, and nothing else
+    #[arg(long, conflicts_with_all = ["format", "output"])]
+    pub json: bool,
+    /// Directory in which --run keeps its runs
+    #[arg(long, default_value = "runs", value_name = "DIR")]
+    pub out: PathBuf,
+    /// No progress of --run
+    #[arg(long)]
+    pub quiet: bool,
+}
+
+/// How a comparison is drawn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum CompareFormat {
+    /// Tables for a terminal
+    Txt,
+    /// GitHub Markdown
+    Md,
+    /// One file with pictures
+    Html,
+}

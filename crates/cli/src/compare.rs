@@ -1,0 +1,179 @@
+//! `netfathom compare`: two runs beside each other, read or taken by turns.
+
+mod rounds;
+
+use std::io::{self, IsTerminal};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::{Result, anyhow, bail};
+use netfathom_results::compare::{self, Comparison, Gates, Run, Threshold, Wishes};
+use netfathom_results::render::compared::{html, markdown};
+use netfathom_results::render::terminal;
+use netfathom_results::store;
+
+use crate::args::{CompareArgs, CompareFormat};
+use crate::{exit, output};
+
+/// Runs the command.
+pub fn run(args: &CompareArgs) -> Result<ExitCode> {
+    let Some(wanted) = output::understood(Wanted::of(args)) else { return Ok(exit::USAGE.into()) };
+    let taken = match &wanted.what {
+        What::Rounds(sides) => {
+            let taken = rounds::take(sides, args)?;
+            if taken.pairs.is_empty() {
+                return Err(taken
+                    .failed
+                    .unwrap_or_else(|| anyhow!("ended before the first round was whole")));
+            }
+            taken
+        }
+        What::Pairs(names) => rounds::Taken { pairs: read_pairs(names)?, failed: None },
+        What::Apart(..) => rounds::Taken { pairs: Vec::new(), failed: None },
+    };
+    let comparisons = match &wanted.what {
+        What::Apart(a, others) => apart(a, others, &wanted.wishes)?,
+        What::Pairs(_) | What::Rounds(_) => vec![compare::pairs(&taken.pairs, &wanted.wishes)?],
+    };
+    let mut all = Vec::new();
+    for comparison in comparisons {
+        // Where nothing is claimed there is nothing to hold against a threshold.
+        let thresholds = if comparison.is_refused() { &[][..] } else { &wanted.thresholds };
+        match compare::gates(&comparison, thresholds) {
+            Ok(gates) => all.push((comparison, gates)),
+            Err(error) => {
+                output::complain(&error.into());
+                return Ok(exit::USAGE.into());
+            }
+        }
+    }
+    write(args, &wanted.what, &all)?;
+    match taken.failed {
+        Some(error) => Err(error),
+        None => Ok(status(args, &all)),
+    }
+}
+
+/// What is to be done, checked as far as it can be without a run.
+struct Wanted {
+    what: What,
+    wishes: Wishes,
+    thresholds: Vec<Threshold>,
+}
+
+enum What {
+    /// Each of the others with the first.
+    Apart(PathBuf, Vec<PathBuf>),
+    /// Two and two.
+    Pairs(Vec<PathBuf>),
+    /// To be taken.
+    Rounds([Vec<String>; 2]),
+}
+
+impl Wanted {
+    fn of(args: &CompareArgs) -> Result<Self> {
+        let thresholds: Vec<Threshold> =
+            args.fail_if.iter().map(|text| text.parse()).collect::<Result<_, _>>()?;
+        if args.format == CompareFormat::Html && args.output.is_none() {
+            bail!("--format html: name the file with --output FILE, or - for standard output");
+        }
+        if let (CompareFormat::Html, Some(path)) = (args.format, &args.output)
+            && is_dash(path)
+            && io::stdout().is_terminal()
+        {
+            bail!("--format html: standard output is a terminal; name a file with --output FILE");
+        }
+        let named = thresholds.iter().map(|threshold| threshold.quantity().to_owned()).collect();
+        Ok(Self { what: what(args)?, wishes: Wishes { force: args.force, named }, thresholds })
+    }
+}
+
+fn what(args: &CompareArgs) -> Result<What> {
+    if let Some(a) = &args.run {
+        return Ok(What::Rounds(rounds::sides(a, &args.against)?));
+    }
+    match args.runs.as_slice() {
+        [] => bail!(
+            "there is nothing to compare: name two runs (netfathom compare runs/BEFORE runs/AFTER), or take them by turns \
+             (netfathom compare --run 'ARGS OF A' -- 'ARGS OF B')"
+        ),
+        [one] => bail!("{}: name the run to compare with it as well", one.display()),
+        all if args.pairs && all.len() % 2 == 1 => {
+            bail!("--pairs: {} runs are no pairs; name them as A B A B and so on", all.len())
+        }
+        all if args.pairs => Ok(What::Pairs(all.to_vec())),
+        [a, others @ ..] => Ok(What::Apart(a.clone(), others.to_vec())),
+    }
+}
+
+fn read(path: &Path) -> Result<Run> {
+    Ok(Run { name: path.display().to_string(), record: store::read(path)? })
+}
+
+fn read_pairs(names: &[PathBuf]) -> Result<Vec<(Run, Run)>> {
+    names.chunks_exact(2).map(|pair| Ok((read(&pair[0])?, read(&pair[1])?))).collect()
+}
+
+fn apart(a: &Path, others: &[PathBuf], wishes: &Wishes) -> Result<Vec<Comparison>> {
+    let a = read(a)?;
+    others.iter().map(|b| Ok(compare::apart(&a, &read(b)?, wishes)?)).collect()
+}
+
+fn write(args: &CompareArgs, what: &What, all: &[(Comparison, Gates)]) -> Result<()> {
+    if args.json {
+        return output::print(&json(all)?);
+    }
+    let to_file = args.output.as_deref().filter(|path| !is_dash(path));
+    let text = match args.format {
+        CompareFormat::Txt if to_file.is_some() => terminal::compare::render(all, 80, false),
+        CompareFormat::Txt => terminal::compare::render(all, output::width(), output::color()),
+        CompareFormat::Md => markdown::render(all),
+        CompareFormat::Html => html::render(all)?,
+    };
+    let Some(path) = to_file else { return output::print(&text) };
+    spare_records(what, path)?;
+    std::fs::write(path, text).map_err(|why| {
+        anyhow!("cannot write {}: {why}; choose another file with --output", path.display())
+    })?;
+    output::print(&format!("comparison: {}", path.display()))
+}
+
+fn json(all: &[(Comparison, Gates)]) -> Result<String> {
+    let each = |(comparison, gates): &(Comparison, Gates)| {
+        let mut value = serde_json::to_value(comparison)?;
+        value["gates"] = serde_json::to_value(&gates.gates)?;
+        Ok(value)
+    };
+    let comparisons: Vec<serde_json::Value> = all.iter().map(each).collect::<Result<_>>()?;
+    Ok(serde_json::json!({ "comparisons": comparisons }).to_string())
+}
+
+/// Refuses to write over what is compared.
+fn spare_records(what: &What, to: &Path) -> Result<()> {
+    let runs: Vec<&PathBuf> = match what {
+        What::Apart(a, others) => std::iter::once(a).chain(others).collect(),
+        What::Pairs(names) => names.iter().collect(),
+        What::Rounds(_) => Vec::new(),
+    };
+    let record = |run: &PathBuf| if run.is_dir() { run.join(store::RECORD_FILE) } else { run.clone() };
+    let there = to.canonicalize().ok();
+    if there.is_some() && runs.into_iter().any(|run| record(run).canonicalize().ok() == there) {
+        bail!("{} is a record that is compared; choose another file with --output", to.display());
+    }
+    Ok(())
+}
+
+fn is_dash(path: &Path) -> bool {
+    path.as_os_str() == "-"
+}
+
+/// What is beyond a threshold is told before what could not be compared.
+fn status(args: &CompareArgs, all: &[(Comparison, Gates)]) -> ExitCode {
+    if all.iter().any(|(_, gates)| gates.fail(args.strict)) {
+        exit::BEYOND.into()
+    } else if all.iter().any(|(comparison, _)| comparison.is_refused()) {
+        exit::VOID.into()
+    } else {
+        ExitCode::SUCCESS
+    }
+}

@@ -1,0 +1,256 @@
+//! Runs of A and B by turns: A B, B A, A B and so on, each a netfathom of its own.
+
+use std::io::{self, Read, Write};
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Command, ExitStatus, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Error, Result, anyhow, bail};
+use netfathom_measure::cost::guard::Ward;
+use netfathom_model::record::Record;
+use netfathom_results::compare::Run;
+use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::iterator::Signals;
+
+use crate::args::CompareArgs;
+use crate::{exit, output, stop};
+
+/// The commands that make a run.
+const MEASUREMENTS: [&str; 9] =
+    ["stack", "load", "capacity", "reverse", "join", "reproduce", "ttcp", "message", "cost"];
+/// What is ours to say.
+const OURS: [&str; 3] = ["--out", "--json", "--quiet"];
+/// So much of what a run that failed has said is told.
+const MOST_SAID: usize = 2000;
+
+/// What was taken until the end, or until it was ended.
+pub struct Taken {
+    /// The whole rounds.
+    pub pairs: Vec<(Run, Run)>,
+    /// Why there are no more.
+    pub failed: Option<Error>,
+}
+
+/// The arguments of both, word by word.
+pub fn sides(a: &str, b: &[String]) -> Result<[Vec<String>; 2]> {
+    let b = match b {
+        [one] => words("B", one)?,
+        // Typed word by word.
+        many => many.to_vec(),
+    };
+    let sides = [words("A", a)?, b];
+    for (name, words) in ["A", "B"].into_iter().zip(&sides) {
+        check(name, words)?;
+    }
+    Ok(sides)
+}
+
+fn words(side: &str, text: &str) -> Result<Vec<String>> {
+    shlex::split(text)
+        .ok_or_else(|| anyhow!("the arguments of {side} have a quote that is not closed: {text}"))
+}
+
+fn check(side: &str, words: &[String]) -> Result<()> {
+    let first = words.first().map_or("", String::as_str);
+    if !MEASUREMENTS.contains(&first) {
+        bail!(
+            "the arguments of {side} begin with `{first}`, which makes no run; write them as after netfathom, such as \
+             'stack tx --trials 3' (one of {})",
+            MEASUREMENTS.join(", ")
+        );
+    }
+    let before_program = words.iter().take_while(|word| *word != "--");
+    for word in before_program {
+        if OURS.iter().any(|ours| word == ours || word.starts_with(&format!("{ours}="))) {
+            bail!(
+                "the arguments of {side} have {word}, which is for the whole: give --out and --quiet before --run"
+            );
+        }
+    }
+    Ok(())
+}
+
+/// Takes the rounds. What was whole before a run failed or a signal came is kept.
+pub fn take(sides: &[Vec<String>; 2], args: &CompareArgs) -> Result<Taken> {
+    let current = Current::watch()?;
+    let mut taken = Taken { pairs: Vec::new(), failed: None };
+    let began = Instant::now();
+    for round in 0..args.rounds {
+        // There and back, so that a steady drift is for both.
+        let order = if round % 2 == 0 { [0, 1] } else { [1, 0] };
+        let mut pair = [None, None];
+        for side in order {
+            tell(args, &progress(args, round, side, &sides[side], began.elapsed()));
+            match current.run(&sides[side], args) {
+                Ok(run) => {
+                    tell(args, &format!("  {} {}", run.name, run.record.verdict.level.name()));
+                    pair[side] = Some(run);
+                }
+                Err(error) => {
+                    let ended = current.stop.load(Relaxed);
+                    taken.failed = (!ended).then(|| error.context(failed(round, side, &taken)));
+                    return Ok(taken);
+                }
+            }
+            if current.stop.load(Relaxed) && pair.iter().any(Option::is_none) {
+                tell(args, "ended: the round is not whole and does not count");
+                return Ok(taken);
+            }
+        }
+        if let [Some(a), Some(b)] = pair {
+            taken.pairs.push((a, b));
+        }
+        if current.stop.load(Relaxed) {
+            break;
+        }
+    }
+    tell(args, &again(&taken));
+    Ok(taken)
+}
+
+fn failed(round: u32, side: usize, taken: &Taken) -> String {
+    format!(
+        "round {}, {}: the run failed; {} rounds are whole",
+        round + 1,
+        ["A", "B"][side],
+        taken.pairs.len()
+    )
+}
+
+fn progress(args: &CompareArgs, round: u32, side: usize, words: &[String], since: Duration) -> String {
+    let left = match round {
+        0 => String::new(),
+        done => format!(", about {} s left", (since * (args.rounds - done) / done).as_secs()),
+    };
+    let words = output::harmless(&words.join(" "));
+    format!("round {} of {}, {}: {words}{left}", round + 1, args.rounds, ["A", "B"][side])
+}
+
+/// How the same is told once more.
+fn again(taken: &Taken) -> String {
+    let names = taken.pairs.iter().flat_map(|(a, b)| [a.name.as_str(), b.name.as_str()]);
+    let quoted: Vec<String> =
+        names.map(|name| shlex::try_quote(name).map_or_else(|_| name.into(), Into::into)).collect();
+    format!("to compare them once more: netfathom compare --pairs {}", quoted.join(" "))
+}
+
+fn tell(args: &CompareArgs, line: &str) {
+    if !args.quiet {
+        // Nobody to tell is no reason to end.
+        let _ = writeln!(io::stderr(), "{line}");
+    }
+}
+
+type PassOn = Box<dyn Fn(i32) + Send>;
+
+/// The run that goes on, which gets the signals that we get.
+struct Current {
+    stop: Arc<AtomicBool>,
+    pass_on: Arc<Mutex<Option<PassOn>>>,
+}
+
+impl Current {
+    fn watch() -> Result<Self> {
+        let this = Self { stop: Arc::default(), pass_on: Arc::default() };
+        let asked = [SIGINT, SIGTERM].into_iter().chain(stop::hangup());
+        let mut signals = Signals::new(asked).context("cannot listen for signals")?;
+        let (stop, pass_on) = (Arc::clone(&this.stop), Arc::clone(&this.pass_on));
+        let passing = thread::Builder::new().name("signals".into());
+        passing
+            .spawn(move || {
+                for signal in signals.forever() {
+                    stop.store(true, Relaxed);
+                    if let Some(pass_on) = pass_on.lock().unwrap_or_else(PoisonError::into_inner).as_ref() {
+                        pass_on(signal);
+                    }
+                }
+            })
+            .context("cannot start a thread for signals")?;
+        Ok(this)
+    }
+
+    fn set(&self, pass_on: Option<PassOn>) {
+        *self.pass_on.lock().unwrap_or_else(PoisonError::into_inner) = pass_on;
+    }
+
+    /// One run to its end.
+    fn run(&self, words: &[String], args: &CompareArgs) -> Result<Run> {
+        if self.stop.load(Relaxed) {
+            bail!("ended");
+        }
+        let (said, wrote) = (io::pipe().context("no pipe")?, io::pipe().context("no pipe")?);
+        let command = command(words, &args.out, wrote.1, said.1)?;
+        let readers = [wrote.0, said.0].map(|mut pipe| {
+            thread::spawn(move || {
+                let mut all = Vec::new();
+                pipe.read_to_end(&mut all).map(|_| all)
+            })
+        });
+        let ward = Ward::start(command).context("cannot start netfathom once more")?;
+        self.set(Some(Box::new(ward.signals())));
+        if self.stop.load(Relaxed) {
+            // It came just before there was one to pass it on to.
+            ward.signals()(SIGINT);
+        }
+        let status = ward.wait().context("cannot wait for netfathom");
+        self.set(None);
+        let [wrote, said] = readers.map(|reader| {
+            reader.join().map_err(|_| anyhow!("a reader ended"))?.context("cannot read what netfathom writes")
+        });
+        record(status?, &wrote?, &said?, &args.out)
+    }
+}
+
+/// In a group of its own: Ctrl-C comes to us alone, and we pass it on once.
+fn command(words: &[String], out: &Path, to: io::PipeWriter, errors: io::PipeWriter) -> Result<Command> {
+    let own = std::env::current_exe().context("cannot find out which program this is")?;
+    let program = words.iter().position(|word| word == "--").unwrap_or(words.len());
+    let mut command = Command::new(own);
+    command.args(&words[..program]).arg("--json").arg("--out").arg(out).args(&words[program..]);
+    command.stdin(Stdio::null()).stdout(to).stderr(errors).process_group(0);
+    Ok(command)
+}
+
+fn record(status: ExitStatus, wrote: &[u8], said: &[u8], out: &Path) -> Result<Run> {
+    let void = i32::from(exit::VOID);
+    if !matches!(status.code(), Some(code) if code == 0 || code == void) {
+        let said = String::from_utf8_lossy(said);
+        let from = said.char_indices().rev().nth(MOST_SAID).map_or(0, |(place, _)| place);
+        bail!("{status}: {}", said[from..].trim());
+    }
+    let record: Record = serde_json::from_slice(wrote).context("the run has left no record")?;
+    Ok(Run { name: out.join(&record.id).display().to_string(), record })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refused(a: &str, b: &[&str]) -> String {
+        let b: Vec<String> = b.iter().map(|&word| word.into()).collect();
+        sides(a, &b).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn arguments_are_words_as_a_shell_reads_them() {
+        let b = ["stack tx --profile 'constant:1k/1s'".to_owned()];
+        let [a, b] = sides("cost -- sh -c 'exit 0' --json", &b).unwrap();
+        assert_eq!(a, ["cost", "--", "sh", "-c", "exit 0", "--json"]);
+        assert_eq!(b.last().unwrap(), "constant:1k/1s");
+        let typed = ["stack".to_owned(), "tx".to_owned()];
+        assert_eq!(sides("stack", &typed).unwrap()[1], ["stack", "tx"]);
+    }
+
+    #[test]
+    fn what_makes_no_run_is_refused() {
+        assert!(refused("report x", &["stack"]).contains("begin with `report`"));
+        assert!(refused("", &["stack"]).contains("of A begin with ``"));
+        assert!(refused("stack 'x", &["stack"]).contains("not closed"));
+        assert!(refused("stack", &["stack --json"]).contains("of B have --json"));
+        assert!(refused("stack --out=x", &["stack"]).contains("--out=x"));
+    }
+}

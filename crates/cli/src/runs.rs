@@ -1,0 +1,108 @@
+//! `netfathom runs`: finds, shows, tags and removes what earlier runs have left.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::{Result, anyhow};
+use netfathom_results::render::terminal::runs as draw;
+use netfathom_results::store::{self, Catalogue, Entry};
+
+use crate::args::{ListArgs, RunsArgs, RunsCommand, TagArgs};
+use crate::{exit, output};
+
+mod removal;
+mod show;
+
+/// How many a terminal is given unasked.
+const MOST_LINES: usize = 100;
+
+/// Runs the command.
+pub fn run(args: &RunsArgs) -> Result<ExitCode> {
+    let Some(command) = &args.command else { return list(&args.out, &args.list) };
+    if args.list != ListArgs::default() {
+        output::complain(&anyhow!(
+            "options of the list stand before another command: write them behind it, or leave them out"
+        ));
+        return Ok(exit::USAGE.into());
+    }
+    match command {
+        RunsCommand::List(list_args) => list(&args.out, list_args),
+        RunsCommand::Show(show_args) => show::run(&args.out, show_args),
+        RunsCommand::Tag(tag_args) => tag(&args.out, tag_args),
+        RunsCommand::Remove(remove_args) => removal::remove(&args.out, remove_args),
+        RunsCommand::Prune(prune_args) => removal::prune(&args.out, prune_args),
+    }
+}
+
+fn list(out: &Path, args: &ListArgs) -> Result<ExitCode> {
+    let all = store::catalogue(out)?;
+    let filter = args.filter.filter();
+    let wanted: Vec<&Entry> = all.entries.iter().filter(|e| filter.wants(e)).collect();
+    let most = match args.limit {
+        Some(0) => usize::MAX,
+        Some(limit) => limit,
+        None if args.json => usize::MAX,
+        None => MOST_LINES,
+    };
+    let shown = &wanted[..wanted.len().min(most)];
+    if args.json {
+        output::print(&serde_json::to_string(shown)?)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let notes = notes(out, &all, &wanted, shown.len());
+    output::print(&draw::list(shown, &notes, output::width(), output::color()))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// What the table does not say.
+fn notes(out: &Path, all: &Catalogue, wanted: &[&Entry], shown: usize) -> Vec<String> {
+    let mut notes = Vec::new();
+    if wanted.is_empty() {
+        let why = if all.entries.is_empty() { "" } else { " that match" };
+        notes.push(format!("no runs in {}{why}", out.display()));
+    }
+    if shown < wanted.len() {
+        notes.push(format!("{} more, older: --limit 0 lists all {}", wanted.len() - shown, wanted.len()));
+    }
+    let unread = all.entries.iter().filter(|e| e.head.is_none()).count();
+    let told = wanted.iter().filter(|e| e.head.is_none()).count();
+    if unread > told {
+        notes.push(format!("{} without a readable record cannot be matched", unread - told));
+    }
+    if all.strangers > 0 {
+        let more = if all.strangers > all.stranger_names.len() { ", …" } else { "" };
+        let names = all.stranger_names.join(", ");
+        notes.push(format!("not runs, left alone in {}: {names}{more} ({})", out.display(), all.strangers));
+    }
+    notes
+}
+
+fn tag(out: &Path, args: &TagArgs) -> Result<ExitCode> {
+    let run = inside(out, &store::catalogue(out)?, &args.run)?;
+    let tags = match args.remove {
+        true => store::untag(&run, &args.names),
+        false => store::tag(&run, &args.names),
+    }?;
+    let tags = if tags.is_empty() { "no tags".into() } else { tags.join(" ") };
+    output::print(&format!("{}: {tags}", run.display()))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The run of `out` that is called so, also where its path is typed; none elsewhere.
+fn inside(out: &Path, all: &Catalogue, name: &str) -> Result<PathBuf> {
+    let path = Path::new(name);
+    let parent = path.parent().filter(|p| !p.as_os_str().is_empty()).and_then(|p| p.canonicalize().ok());
+    let name = match (parent, path.file_name().and_then(|n| n.to_str())) {
+        // What a shell completes.
+        (Some(parent), Some(last)) if out.canonicalize().is_ok_and(|out| out == parent) => last,
+        (Some(parent), _) => {
+            return Err(anyhow!(
+                "{name} is not in {}: name its directory with --out {}",
+                out.display(),
+                parent.display()
+            ));
+        }
+        _ => name,
+    };
+    Ok(all.named(out, name)?.path.clone())
+}

@@ -1,0 +1,115 @@
+//! `netfathom runs remove` and `prune`: says what goes and what that frees, asks, removes.
+
+use std::io::{self, BufRead, IsTerminal, Write};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::{Context, Result, anyhow};
+use netfathom_model::verdict::Level;
+use netfathom_results::store::{self, Entry};
+
+use super::inside;
+use crate::args::{PruneArgs, RemoveArgs};
+use crate::{exit, output};
+
+/// Runs `netfathom runs remove`.
+pub fn remove(out: &Path, args: &RemoveArgs) -> Result<ExitCode> {
+    let all = store::catalogue(out)?;
+    // All are known before the first one goes.
+    let mut runs = args.runs.iter().map(|name| inside(out, &all, name)).collect::<Result<Vec<_>>>()?;
+    runs.sort_unstable();
+    runs.dedup();
+    go(&runs, args.yes, false)
+}
+
+/// Runs `netfathom runs prune`.
+pub fn prune(out: &Path, args: &PruneArgs) -> Result<ExitCode> {
+    let all = store::catalogue(out)?;
+    let filter = args.filter.filter();
+    let wanted = all.entries.iter().filter(|e| filter.wants(e));
+    // What cannot be read may be of a newer netfathom: it goes only by its name.
+    let (readable, unread): (Vec<&Entry>, Vec<&Entry>) = wanted.partition(|e| e.head.is_some());
+    let (old, spared): (Vec<&Entry>, Vec<&Entry>) = readable
+        .into_iter()
+        .enumerate()
+        .filter(|&(place, entry)| goes(args, place, entry))
+        .map(|(_, entry)| entry)
+        .partition(|e| args.tagged || (e.tags.is_empty() && e.tags_problem.is_none()));
+    let mut left = Vec::new();
+    if !spared.is_empty() {
+        left.push(format!("{} tagged: --tagged takes them too", spared.len()));
+    }
+    if !unread.is_empty() {
+        left.push(format!("{} without a readable record: remove them by name", unread.len()));
+    }
+    if !left.is_empty() {
+        output::print(&format!("spared: {}", left.join("; ")))?;
+    }
+    let runs: Vec<PathBuf> = old.iter().map(|e| e.path.clone()).collect();
+    go(&runs, args.yes, args.dry_run)
+}
+
+/// Whether everything that was asked for says that this run, `place` before the newest, goes.
+fn goes(args: &PruneArgs, place: usize, entry: &Entry) -> bool {
+    args.keep.is_none_or(|keep| place >= keep)
+        && args.older_than.is_none_or(|then| entry.started < then.first)
+        && (!args.void || entry.head.as_ref().is_some_and(|h| h.verdict == Level::Void))
+}
+
+fn go(runs: &[PathBuf], yes: bool, dry: bool) -> Result<ExitCode> {
+    if runs.is_empty() {
+        output::print("nothing to remove")?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let sizes: Vec<u64> = runs.iter().map(|run| store::size_bytes(run)).collect();
+    let lines = runs.iter().zip(&sizes).map(|(run, size)| format!("  {}  {}\n", run.display(), bytes(*size)));
+    let sum = format!("{} of {}", counted(runs.len()), bytes(sizes.iter().sum()));
+    output::print(&output::harmless(&lines.collect::<String>()))?;
+    if dry {
+        output::print(&format!("would remove {sum}"))?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    match yes || agreed(&sum)? {
+        true => remove_all(runs),
+        false => {
+            output::print("nothing was removed")?;
+            Ok(exit::FAILED.into())
+        }
+    }
+}
+
+/// Asks whoever sits at the terminal.
+fn agreed(sum: &str) -> Result<bool> {
+    if !io::stdin().is_terminal() {
+        return Err(anyhow!("nothing was removed: nobody can be asked here; add --yes to remove {sum}"));
+    }
+    write!(io::stderr(), "remove {sum}? [y/N] ").context("cannot ask")?;
+    let mut answer = String::new();
+    io::stdin().lock().read_line(&mut answer).context("cannot read the answer")?;
+    Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
+}
+
+fn remove_all(runs: &[PathBuf]) -> Result<ExitCode> {
+    let mut removed = 0;
+    for run in runs {
+        match store::remove(run) {
+            Ok(()) => removed += 1,
+            Err(error) => output::complain(&error.into()),
+        }
+    }
+    output::print(&format!("removed {}", counted(removed)))?;
+    Ok(if removed == runs.len() { ExitCode::SUCCESS } else { exit::FAILED.into() })
+}
+
+fn counted(runs: usize) -> String {
+    format!("{runs} run{}", if runs == 1 { "" } else { "s" })
+}
+
+/// Such as `12.3 MB`, decimal as disks are sold.
+fn bytes(bytes: u64) -> String {
+    match bytes as f64 {
+        b if b >= 1e9 => format!("{:.1} GB", b / 1e9),
+        b if b >= 1e6 => format!("{:.1} MB", b / 1e6),
+        b => format!("{:.0} kB", (b / 1e3).ceil()),
+    }
+}

@@ -1,0 +1,66 @@
+//! `netfathom view`: the runs of a directory as a page in a browser on this machine.
+//!
+//! The server binds to the loopback device, answers nothing but reading, and reads nothing but runs of that directory.
+
+use std::io;
+use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::{Context, Result, anyhow};
+use netfathom_results::store;
+
+use crate::args::ViewArgs;
+use crate::output;
+
+mod answer;
+mod browser;
+mod listing;
+mod serve;
+mod site;
+
+use site::Site;
+
+/// What drawing may take after the end was asked for.
+const FAREWELL: Duration = Duration::from_millis(200);
+
+/// Runs the command.
+pub fn run(args: &ViewArgs) -> Result<ExitCode> {
+    // Where there is nothing to show, that is said here and not in the browser.
+    store::catalogue(&args.out)?;
+    let listener = bind(args.port)?;
+    let address = format!("http://{}/", listener.local_addr()?);
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .max_blocking_threads(site::MOST_AT_WORK + 1)
+        .build()
+        .context("cannot start the server")?;
+    let site = Arc::new(Site::new(args.out.clone()));
+    output::print(&format!("{address} shows the runs in {}; Ctrl-C ends it", args.out.display()))?;
+    if args.open
+        && let Err(why) = browser::open(&address)
+    {
+        output::complain(&why);
+    }
+    let ended = runtime.block_on(serve::until_stopped(listener, site));
+    runtime.shutdown_timeout(FAREWELL);
+    ended.context("the server has ended")?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// On the loopback device and nowhere else.
+fn bind(port: u16) -> Result<TcpListener> {
+    let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
+    TcpListener::bind(address).map_err(|why| match why.kind() {
+        io::ErrorKind::AddrInUse => anyhow!(
+            "cannot listen at {address}: another program has that port; choose another with --port, or let one be \
+             chosen with --port 0"
+        ),
+        io::ErrorKind::PermissionDenied => anyhow!(
+            "cannot listen at {address}: {why}; choose a port from 1024 on with --port, or let one be chosen with \
+             --port 0"
+        ),
+        _ => anyhow!("cannot listen at {address}: {why}"),
+    })
+}

@@ -1,0 +1,70 @@
+//! Connections: how many, how long, and how much of a request.
+
+use std::collections::VecDeque;
+use std::io;
+use std::net::TcpListener;
+use std::sync::Arc;
+use std::time::Duration;
+
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::net::TcpStream;
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::task::AbortHandle;
+
+use super::answer::answer;
+use super::site::Site;
+
+/// A browser needs six. Beyond so many the oldest is cut, so that those who do nothing with theirs keep nobody out.
+const MOST_CONNECTIONS: usize = 64;
+/// What a request's line and headers may take to come, and to be.
+const HEADER_TIME: Duration = Duration::from_secs(10);
+const MOST_HEADER_BYTES: usize = 16 * 1024;
+/// What one request may take in all, drawing and slow readers included.
+const REQUEST_TIME: Duration = Duration::from_secs(120);
+/// How long nobody is let in where the system has no descriptors left.
+const BREATH: Duration = Duration::from_millis(100);
+
+/// Serves until Ctrl-C or an end that is asked for otherwise.
+pub async fn until_stopped(listener: TcpListener, site: Arc<Site>) -> io::Result<()> {
+    listener.set_nonblocking(true)?;
+    let listener = tokio::net::TcpListener::from_std(listener)?;
+    let mut interrupt = signal(SignalKind::interrupt())?;
+    let mut terminate = signal(SignalKind::terminate())?;
+    let mut open = VecDeque::new();
+    loop {
+        tokio::select! {
+            _ = interrupt.recv() => return Ok(()),
+            _ = terminate.recv() => return Ok(()),
+            came = listener.accept() => match came {
+                Ok((stream, _)) => admit(&mut open, stream, &site),
+                // A connection that is gone again, or no descriptor for it.
+                Err(_) => tokio::time::sleep(BREATH).await,
+            },
+        }
+    }
+}
+
+fn admit(open: &mut VecDeque<AbortHandle>, stream: TcpStream, site: &Arc<Site>) {
+    open.retain(|connection| !connection.is_finished());
+    if open.len() >= MOST_CONNECTIONS
+        && let Some(oldest) = open.pop_front()
+    {
+        oldest.abort();
+    }
+    let site = Arc::clone(site);
+    let connection = async move {
+        let service = service_fn(|request| answer(Arc::clone(&site), request));
+        let one = http1::Builder::new()
+            .timer(TokioTimer::new())
+            .header_read_timeout(HEADER_TIME)
+            .max_buf_size(MOST_HEADER_BYTES)
+            // A request a connection: what is open is then what is being answered.
+            .keep_alive(false)
+            .serve_connection(TokioIo::new(stream), service);
+        // Whoever breaks off or is too slow hears no more.
+        let _ = tokio::time::timeout(REQUEST_TIME, one).await;
+    };
+    open.push_back(tokio::spawn(connection).abort_handle());
+}

@@ -1,0 +1,228 @@
+//! `netfathom runs`: what is listed, shown, tagged and removed, and what never is.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+
+use netfathom_model::record::Record;
+use netfathom_model::verdict::Level;
+use netfathom_results::store::RunDir;
+use netfathom_testkit::skipped;
+use serde_json::Value;
+
+use crate::child::{Ended, netfathom, out, run, runs, shell};
+use crate::refusals::refused;
+
+/// Puts a run there that began on that day of a month, and returns its directory.
+pub fn put(out: &Path, day: u32, measurement: &str, change: impl FnOnce(&mut Record)) -> PathBuf {
+    let fixture =
+        Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../results/tests/fixtures/{measurement}.json"));
+    let mut record: Record = serde_json::from_str(&fs::read_to_string(fixture).unwrap()).unwrap();
+    record.id = format!("202610{day:02}T120000Z-{measurement}-0000{day:04x}");
+    record.started_utc = format!("2026-10-{day:02}T12:00:00Z");
+    record.environment.host = Some("anna".into());
+    record.verdict.level = Level::Valid;
+    change(&mut record);
+    let run = RunDir::create(out, &record.id).unwrap();
+    run.write_record(&record).unwrap();
+    run.path().to_owned()
+}
+
+/// Six runs on six days, one of them damaged, and what is no run.
+fn some(out: &Path) -> Vec<PathBuf> {
+    let put = |day, name, level, host: &str| {
+        put(out, day, name, |r| (r.verdict.level, r.environment.host) = (level, Some(host.into())))
+    };
+    let there = vec![
+        put(1, "ttcp", Level::Valid, "anna"),
+        put(2, "join", Level::Void, "anna"),
+        put(3, "ttcp", Level::Degraded, "berta"),
+        put(4, "join", Level::Valid, "berta"),
+        put(5, "ttcp", Level::Void, "anna"),
+        put(6, "join", Level::Valid, "anna"),
+    ];
+    fs::write(there[3].join("record.json"), "{\"schema_version\":1,").unwrap();
+    fs::create_dir(out.join("photos")).unwrap();
+    there
+}
+
+fn in_runs(out: &Path, args: &str) -> Ended {
+    run(netfathom(&format!("runs {args}")).arg("--out").arg(out))
+}
+
+/// The days of the runs that are listed.
+fn days(out: &Path, args: &str) -> Vec<u32> {
+    let ended = in_runs(out, &format!("{args} --json"));
+    assert_eq!((ended.status, ended.err.as_str()), (0, ""));
+    let listed: Value = serde_json::from_str(&ended.out).unwrap();
+    listed.as_array().unwrap().iter().map(|r| r["name"].as_str().unwrap()[6..8].parse().unwrap()).collect()
+}
+
+#[test]
+fn runs_are_found_by_what_they_are() {
+    let dir = out();
+    some(dir.path());
+    assert_eq!(days(dir.path(), ""), [6, 5, 4, 3, 2, 1]);
+    assert_eq!(days(dir.path(), "list"), [6, 5, 4, 3, 2, 1]);
+    assert_eq!(days(dir.path(), "--measurement ttcp"), [5, 3, 1]);
+    assert_eq!(days(dir.path(), "--host berta"), [3]);
+    assert_eq!(days(dir.path(), "--verdict void"), [5, 2]);
+    assert_eq!(days(dir.path(), "--verdict VOID --verdict degraded --measurement ttcp"), [5, 3]);
+    assert_eq!(days(dir.path(), "--since 2026-10-05"), [6, 5]);
+    assert_eq!(days(dir.path(), "--until 2026-10-02"), [2, 1]);
+    assert_eq!(days(dir.path(), "--until 2026-10-02T12:00:00Z"), [1]);
+    assert_eq!(days(dir.path(), "--kernel 6.12 --limit 2"), [6, 5]);
+    assert_eq!(days(dir.path(), "--kernel 6.1"), [0; 0]);
+    assert_eq!(
+        in_runs(dir.path(), "tag last~1 base").out,
+        format!("{}: base\n", runs(dir.path())[4].display())
+    );
+    assert_eq!(days(dir.path(), "--tag base"), [5]);
+}
+
+#[test]
+fn a_list_fits_eighty_columns_and_steers_no_terminal() {
+    let dir = out();
+    some(dir.path());
+    put(dir.path(), 9, "ttcp", |r| {
+        r.environment.host = Some("\x1b]0;pwned\x07a-host-with-a-very-long-name".into());
+        r.environment.kernel = "\x1b[31m6.99".into();
+    });
+    fs::create_dir(dir.path().join("evil\x1b[2J\nname")).unwrap();
+    let long = "a".repeat(90);
+    assert_eq!(in_runs(dir.path(), &format!("tag last base {long}")).status, 0);
+    let listed = run(netfathom("runs --out").arg(dir.path()).env("COLUMNS", "80"));
+    assert_eq!((listed.status, listed.err.as_str()), (0, ""));
+    assert!(!listed.out.chars().any(|c| c.is_control() && c != '\n'), "{:?}", listed.out);
+    for line in listed.out.lines() {
+        assert!(line.chars().count() <= 80 || line.contains(&long), "{line}");
+    }
+    let text = &listed.out;
+    assert!(text.contains("damaged: it is cut off"), "{text}");
+    assert!(text.contains("not runs, left alone") && text.contains("photos"), "{text}");
+    assert!(text.contains("base"), "{text}");
+}
+
+#[test]
+fn a_limit_says_what_it_leaves_out() {
+    let dir = out();
+    some(dir.path());
+    let listed = in_runs(dir.path(), "--limit 2").out;
+    assert!(listed.contains("4 more, older: --limit 0 lists all 6"), "{listed}");
+    assert!(!in_runs(dir.path(), "--limit 0").out.contains("more, older"));
+    let void = in_runs(dir.path(), "--verdict void").out;
+    assert!(void.contains("1 without a readable record cannot be matched"), "{void}");
+    let none = in_runs(dir.path(), "--host nobody").out;
+    assert!(none.contains("that match"), "{none}");
+}
+
+#[test]
+fn a_run_is_shown_and_drawn_by_any_of_its_names() {
+    let dir = out();
+    let all = some(dir.path());
+    in_runs(dir.path(), "tag 20261003 tuned/irq");
+    for name in ["tuned/irq", "last~3", "20261003", "00000003", all[2].to_str().unwrap()] {
+        let shown = in_runs(dir.path(), &format!("show {name}"));
+        assert_eq!((shown.status, shown.err.as_str()), (0, ""), "{name}");
+        assert!(shown.out.starts_with("netfathom ttcp  20261003T120000Z-ttcp-00000003"), "{}", shown.out);
+        for part in ["DEGRADED", "berta", "tags        tuned/irq", "record.json", "tags.json"] {
+            assert!(shown.out.contains(part), "{part}: {}", shown.out);
+        }
+        let drawn = run(netfathom(&format!("report {name} --format txt --out")).arg(dir.path()));
+        assert!(drawn.out.contains("20261003T120000Z-ttcp-00000003"), "{name}: {}", drawn.err);
+    }
+    let told: Value = serde_json::from_str(&in_runs(dir.path(), "show tuned/irq --json").out).unwrap();
+    assert_eq!(told["run"]["head"]["verdict"], "DEGRADED");
+    assert!(told["answer"].as_str().is_some_and(|a| !a.is_empty()));
+    assert!(in_runs(dir.path(), "show 20261004").err.contains("is damaged at line 1"));
+    assert!(in_runs(dir.path(), "show nobody").err.contains("no run in"));
+    assert!(in_runs(dir.path(), "show 202610").err.contains("is 6 runs"));
+}
+
+#[test]
+fn what_cannot_be_asked_is_refused() {
+    let dir = out();
+    some(dir.path());
+    let wrong = |args: &str| refused(netfathom(&format!("runs {args} --out")).arg(dir.path()), 2);
+    assert!(wrong("--since yesterday").contains("is no time: write how long ago"));
+    assert!(wrong("--measurement telepathy").contains("possible values"));
+    assert!(wrong("prune").contains("--keep"));
+    assert!(wrong("remove").contains("RUN"));
+    assert!(wrong("tag last").contains("NAME"));
+    assert!(wrong("--host anna show last").contains("options of the list"));
+    let failed = |args: &str| refused(netfathom(&format!("runs {args} --out")).arg(dir.path()), 1);
+    assert!(failed("tag last ../up").contains("cannot be a tag"));
+    assert!(failed("tag nobody base").contains("no run in"));
+    let nowhere = refused(&mut netfathom("runs --out /nonexistent/runs"), 1);
+    assert!(nowhere.contains("there is no directory /nonexistent/runs"), "{nowhere}");
+}
+
+#[test]
+fn only_what_is_named_is_removed() {
+    let (dir, elsewhere) = (out(), out());
+    let all = some(dir.path());
+    let outside = put(elsewhere.path(), 7, "join", |_| ());
+    symlink(&outside, dir.path().join("20261008T000000Z-join-1")).unwrap();
+    let asked = in_runs(dir.path(), "remove last");
+    assert_eq!(asked.status, 1);
+    assert!(asked.err.contains("nobody can be asked here; add --yes"), "{}", asked.err);
+    for name in ["photos", "20261008", "nobody", outside.to_str().unwrap(), "..", "/"] {
+        let refused = in_runs(dir.path(), &format!("remove last --yes {name}"));
+        assert_eq!(refused.status, 1, "{name}: {}", refused.out);
+        assert!(all[5].exists(), "{name}: a wrong name removes nothing of the others");
+    }
+    // As a shell completes it, and one that is damaged.
+    let completed = format!("{}/", all[0].display());
+    let gone = in_runs(dir.path(), &format!("remove last {completed} 20261004 --yes"));
+    assert_eq!(gone.status, 0, "{}", gone.err);
+    assert!(gone.out.contains("removed 3 runs"), "{}", gone.out);
+    assert_eq!(days(dir.path(), ""), [5, 3, 2]);
+    assert!(outside.join("record.json").exists() && dir.path().join("photos").exists());
+}
+
+#[test]
+fn pruning_takes_what_it_says_and_spares_tags() {
+    let dir = out();
+    some(dir.path());
+    in_runs(dir.path(), "tag 20261002 base");
+    let dry = in_runs(dir.path(), "prune --void --dry-run");
+    assert_eq!(dry.status, 0, "{}", dry.err);
+    assert!(dry.out.contains("would remove 1 run of ") && dry.out.contains("20261005"), "{}", dry.out);
+    assert!(dry.out.contains("spared: 1 tagged"), "{}", dry.out);
+    assert_eq!(days(dir.path(), ""), [6, 5, 4, 3, 2, 1]);
+    assert_eq!(in_runs(dir.path(), "prune --void").status, 1);
+    assert_eq!(in_runs(dir.path(), "prune --void --yes").status, 0);
+    assert_eq!(days(dir.path(), ""), [6, 4, 3, 2, 1]);
+    // Among the runs of ttcp, the newest one stays.
+    assert_eq!(in_runs(dir.path(), "prune --keep 1 --measurement ttcp --yes").status, 0);
+    assert_eq!(days(dir.path(), ""), [6, 4, 3, 2]);
+    let unread = in_runs(dir.path(), "prune --older-than 2026-10-06 --tagged --yes");
+    assert!(unread.out.contains("1 without a readable record: remove them by name"), "{}", unread.out);
+    assert_eq!(days(dir.path(), ""), [6, 4]);
+    assert_eq!(
+        in_runs(dir.path(), "prune --older-than 1000000d --yes").out,
+        "spared: 1 without a readable record: remove them by name\nnothing to remove\n"
+    );
+}
+
+#[test]
+fn who_sits_at_a_terminal_is_asked() {
+    let dir = out();
+    let all = some(dir.path());
+    let asked = |answer: &str| {
+        let remove = format!("\\\"$0\\\" runs remove last --out {}", dir.path().display());
+        let script = format!(
+            "command -v script >/dev/null || exit 77; echo {answer} | script -qec \"{remove}\" /dev/null"
+        );
+        run(&mut shell(&script))
+    };
+    let no = asked("n");
+    if no.status == 77 {
+        return skipped("cli::runs::who_sits_at_a_terminal_is_asked", "there is no script(1)");
+    }
+    assert!(no.out.contains("remove 1 run of ") && no.out.contains("nothing was removed"), "{}", no.out);
+    assert!(all[5].exists());
+    let yes = asked("y");
+    assert!(yes.out.contains("removed 1 run"), "{}", yes.out);
+    assert!(!all[5].exists());
+}

@@ -1,0 +1,131 @@
+//! `netfathom view`: who is answered, with what, and who is not.
+
+mod attacks;
+mod page;
+
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::path::Path;
+use std::process::Child;
+use std::time::Duration;
+
+use crate::child::{Ended, end, netfathom, out, run, signal, start, until};
+use crate::refusals::refused;
+use crate::runs::put;
+
+/// A server that runs, and is ended with the test.
+pub struct Viewed {
+    child: Option<Child>,
+    pub port: u16,
+}
+
+impl Viewed {
+    pub fn start(out: &Path) -> Self {
+        let mut child = start(netfathom("view --out").arg(out));
+        let mut line = Vec::new();
+        let told = child.stdout.as_mut().unwrap();
+        let mut byte = [0];
+        while line.last() != Some(&b'\n') && told.read(&mut byte).unwrap() == 1 {
+            line.push(byte[0]);
+        }
+        let line = String::from_utf8(line).unwrap();
+        let port = line.strip_prefix("http://127.0.0.1:").and_then(|rest| rest.split('/').next());
+        let port = port.unwrap_or_else(|| panic!("no address: {line}")).parse().unwrap();
+        Self { child: Some(child), port }
+    }
+
+    pub fn address(&self, path: &str) -> String {
+        format!("http://127.0.0.1:{}/{path}", self.port)
+    }
+
+    pub fn connect(&self) -> TcpStream {
+        let stream = TcpStream::connect(("127.0.0.1", self.port)).unwrap();
+        stream.set_read_timeout(Some(Duration::from_secs(40))).unwrap();
+        stream
+    }
+
+    /// What is answered to these bytes, until the server closes.
+    pub fn send(&self, request: &[u8]) -> String {
+        let mut stream = self.connect();
+        // It may close before it has read all.
+        let _ = stream.write_all(request);
+        let mut answer = Vec::new();
+        let _ = stream.read_to_end(&mut answer);
+        String::from_utf8_lossy(&answer).into_owned()
+    }
+
+    pub fn get(&self, path: &str) -> String {
+        self.send(format!("GET /{path} HTTP/1.1\r\nHost: 127.0.0.1:{}\r\n\r\n", self.port).as_bytes())
+    }
+
+    /// Asks it to end and waits for that.
+    pub fn stop(mut self, name: &str) -> Ended {
+        let child = self.child.take().unwrap();
+        signal(name, &child);
+        end(child)
+    }
+}
+
+impl Drop for Viewed {
+    fn drop(&mut self) {
+        if let Some(mut child) = self.child.take() {
+            child.kill().unwrap();
+            child.wait().unwrap();
+        }
+    }
+}
+
+/// The status of an answer.
+pub fn status(answer: &str) -> u16 {
+    answer.get(9..12).and_then(|s| s.parse().ok()).unwrap_or_else(|| panic!("no answer: {answer:?}"))
+}
+
+#[test]
+fn a_signal_ends_it_cleanly_and_its_port_is_free_again() {
+    let dir = out();
+    put(dir.path(), 1, "ttcp", |_| ());
+    for name in ["INT", "TERM"] {
+        let viewed = Viewed::start(dir.path());
+        // One who has connected and says nothing does not hold it up.
+        let idle = viewed.connect();
+        let port = viewed.port;
+        let ended = viewed.stop(name);
+        assert_eq!((ended.status, ended.err.as_str()), (0, ""), "{name}");
+        until("the end of the port", || TcpStream::connect(("127.0.0.1", port)).is_err().then_some(()));
+        drop(idle);
+    }
+}
+
+#[test]
+fn a_port_that_is_taken_and_a_directory_that_is_not_there_are_named() {
+    let dir = out();
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = taken.local_addr().unwrap().port();
+    let said = refused(netfathom(&format!("view --port {port} --out")).arg(dir.path()), 1);
+    assert!(said.contains("another program has that port; choose another with --port"), "{said}");
+    let said = refused(&mut netfathom("view --out /nonexistent/runs"), 1);
+    assert!(said.contains("there is no directory /nonexistent/runs"), "{said}");
+}
+
+#[test]
+fn it_listens_on_the_loopback_device_alone() {
+    let dir = out();
+    let viewed = Viewed::start(dir.path());
+    let hex = format!(":{:04X}", viewed.port);
+    let listening = |file: &str| -> Vec<String> {
+        let table = std::fs::read_to_string(file).unwrap();
+        let rows = table.lines().skip(1).map(|l| l.split_whitespace().collect::<Vec<_>>());
+        rows.filter(|r| r[3] == "0A" && r[1].ends_with(&hex)).map(|r| r[1].to_owned()).collect()
+    };
+    assert_eq!(listening("/proc/net/tcp"), [format!("0100007F{hex}")]);
+    assert_eq!(listening("/proc/net/tcp6"), Vec::<String>::new());
+}
+
+#[test]
+fn without_a_display_open_says_where_the_page_is() {
+    let dir = out();
+    let script = format!("timeout -s INT 3 \"$0\" view --open --out {}", dir.path().display());
+    let ended = run(crate::child::shell(&script).env_remove("DISPLAY").env_remove("WAYLAND_DISPLAY"));
+    assert!(ended.err.contains("there is no display here; open http://127.0.0.1:"), "{}", ended.err);
+    assert!(ended.out.starts_with("http://127.0.0.1:"), "{}", ended.out);
+}

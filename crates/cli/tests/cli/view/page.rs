@@ -1,0 +1,177 @@
+//! The page in a real browser.
+
+#[path = "../../../../results/tests/browser/chromium.rs"]
+#[allow(dead_code, reason = "the reports' tests need more of it")]
+mod chromium;
+
+use std::fs;
+use std::path::Path;
+
+use chromium::Page;
+use netfathom_model::verdict::Level;
+use netfathom_results::store;
+use serde_json::json;
+
+use super::Viewed;
+use crate::child::out;
+use crate::runs::put;
+
+/// What no page may run.
+const HOSTILE: &str = "</script><img src=x onerror=\"window.pwned=1\"><script>window.pwned=1</script>";
+
+/// Runs enough for several pages of the list: most of them are heads alone.
+fn many(out: &Path, runs: usize) {
+    for i in 0..runs {
+        let id = format!("202609{:02}T{:02}{:02}00Z-load-{i:08x}", 1 + i / 1440, i / 60 % 24, i % 60);
+        let started = format!("2026-09-{:02}T{:02}:{:02}:00Z", 1 + i / 1440, i / 60 % 24, i % 60);
+        let record = format!(
+            r#"{{"schema_version":1,"id":"{id}","tool":"netfathom","started_utc":"{started}","state":"complete","verdict":{{"level":"{}","reasons":[]}},"environment":{{"host":"host-{}","kernel":"6.1.0"}},"measurement":{{"kind":"load"}},"findings":[]}}"#,
+            ["VALID", "VOID"][i % 2],
+            i % 3,
+        );
+        fs::create_dir(out.join(&id)).unwrap();
+        fs::write(out.join(&id).join("record.json"), record + "\n").unwrap();
+    }
+}
+
+/// The page in a browser; `None` where there is none.
+fn show(test: &str, viewed: &Viewed) -> Option<Page> {
+    let mut page = Page::start(test)?;
+    go(&mut page, &viewed.address(""));
+    Some(page)
+}
+
+fn go(page: &mut Page, address: &str) {
+    let opened = page.call("Page.navigate", json!({"url": address}));
+    assert!(opened["errorText"].is_null(), "{opened}");
+    page.wait_for(&format!(
+        "location.href.startsWith({address:?}) && document.documentElement?.dataset.drawn === 'yes'"
+    ));
+    page.settle();
+}
+
+const NAMES: &str = "[...document.querySelectorAll('#runs td .id')].map((n) => n.textContent)";
+
+fn set(page: &mut Page, id: &str, value: &str) {
+    page.eval(&format!(
+        "(() => {{ const box = document.getElementById({id:?}); box.value = {value:?};
+            box.dispatchEvent(new Event(box.tagName === 'SELECT' ? 'change' : 'input')); }})()"
+    ));
+}
+
+#[test]
+fn runs_are_listed_filtered_and_opened() {
+    let dir = out();
+    let newest = put(dir.path(), 20, "ttcp", |r| r.verdict.level = Level::Degraded);
+    let tagged = put(dir.path(), 19, "join", |r| r.environment.host = Some(HOSTILE.into()));
+    store::tag(&tagged, &["base".into()]).unwrap();
+    fs::write(put(dir.path(), 18, "join", |_| ()).join("record.json"), HOSTILE).unwrap();
+    fs::create_dir(dir.path().join("20261017T000000Z-<img src=x onerror=alert(1)>")).unwrap();
+    let name = |run: &Path| run.file_name().unwrap().to_str().unwrap().to_owned();
+    let viewed = Viewed::start(dir.path());
+    let Some(mut page) = show("cli::view::page::runs_are_listed_filtered_and_opened", &viewed) else {
+        return;
+    };
+    let shown = page.eval(NAMES);
+    assert_eq!(shown.as_array().unwrap().len(), 3, "{shown}");
+    assert_eq!(shown[0], json!(name(&newest)));
+    assert!(page.eval("document.body.innerText").as_str().unwrap().contains(HOSTILE));
+    assert_eq!(page.eval("document.querySelectorAll('img').length"), json!(0));
+
+    set(&mut page, "tag", "base");
+    assert_eq!(page.eval(NAMES), json!([name(&tagged)]));
+    set(&mut page, "tag", "");
+    set(&mut page, "find", "damaged");
+    assert_eq!(page.eval(NAMES).as_array().unwrap().len(), 1);
+    assert_eq!(
+        page.eval("document.querySelectorAll('#runs a').length"),
+        json!(0),
+        "a damaged run has no report"
+    );
+    set(&mut page, "find", "");
+    set(&mut page, "since", "2026-10-20");
+    assert_eq!(page.eval(NAMES), json!([name(&newest)]));
+    // It survives a reload.
+    page.call("Page.reload", json!({}));
+    page.wait_for("document.querySelectorAll('#runs tbody tr').length === 1");
+    assert_eq!(page.eval(NAMES), json!([name(&newest)]));
+
+    page.drag("document.querySelector('#runs a')", &[0.0], true);
+    page.wait_for("document.querySelector('#verdict') && document.documentElement?.dataset.drawn === 'yes'");
+    assert!(page.eval("location.pathname").as_str().unwrap().starts_with("/report/"));
+    assert!(page.eval("document.title").as_str().unwrap().contains(&name(&newest)));
+    assert_eq!(page.eval("window.pwned === undefined"), json!(true));
+    assert_eq!(page.complaints(), Vec::<String>::new());
+    let own = viewed.address("");
+    assert!(page.requests().iter().all(|r| r.starts_with(&own)), "{:?}", page.requests());
+}
+
+#[test]
+fn ten_thousand_runs_are_turned_over_a_page_at_a_time() {
+    const RUNS: usize = 10_000;
+    let dir = out();
+    many(dir.path(), RUNS);
+    let viewed = Viewed::start(dir.path());
+    let test = "cli::view::page::ten_thousand_runs_are_turned_over_a_page_at_a_time";
+    let Some(mut page) = show(test, &viewed) else { return };
+    let found = "document.getElementById('found').textContent";
+    assert_eq!(page.eval(found), json!("1 to 100 of 10,000 runs"));
+    assert_eq!(page.eval("document.querySelectorAll('#runs tbody tr').length"), json!(100));
+    assert!(page.eval(NAMES)[0].as_str().unwrap().ends_with(&format!("{:08x}", RUNS - 1)));
+    page.eval("document.querySelectorAll('.pager button')[1].click()");
+    assert_eq!(page.eval(found), json!("101 to 200 of 10,000 runs"));
+    assert!(page.eval(NAMES)[0].as_str().unwrap().ends_with(&format!("{:08x}", RUNS - 101)));
+    set(&mut page, "verdict", "VOID");
+    assert_eq!(page.eval(found), json!("1 to 100 of 5,000 runs, of 10,000"));
+    set(&mut page, "host", "host-1");
+    let matching = (0..RUNS).filter(|i| i % 2 == 1 && i % 3 == 1).count();
+    assert!(
+        page.eval(found).as_str().unwrap().contains(&format!("of 1,{} runs", matching - 1000)),
+        "{matching}"
+    );
+    // A new run is there when the reader comes back.
+    put(dir.path(), 30, "ttcp", |_| ());
+    page.eval("window.dispatchEvent(new Event('focus'))");
+    page.wait_for(&format!("{found}.includes('of 10,001')"));
+    assert_eq!(page.complaints(), Vec::<String>::new());
+}
+
+#[test]
+fn the_page_holds_on_a_telephone_and_a_wide_screen_in_dark_and_light() {
+    let dir = out();
+    many(dir.path(), 150);
+    put(dir.path(), 20, "ttcp", |r| r.environment.host = Some("a-name-without-a-break".repeat(9)));
+    let viewed = Viewed::start(dir.path());
+    let test = "cli::view::page::the_page_holds_on_a_telephone_and_a_wide_screen_in_dark_and_light";
+    let Some(mut page) = show(test, &viewed) else { return };
+    for (width, mobile) in [(360, true), (360, false), (800, false), (1600, false)] {
+        page.resize(width, 900, mobile);
+        let wide = page.eval("document.documentElement.scrollWidth");
+        assert!(wide.as_u64() <= Some(u64::from(width)), "{wide} at {width}");
+    }
+    let ground = "getComputedStyle(document.body).backgroundColor";
+    for (scheme, colour) in [("light", "rgb(255, 255, 255)"), ("dark", "rgb(17, 20, 24)")] {
+        page.prefer(scheme);
+        assert_eq!(page.eval(ground), json!(colour));
+    }
+    let unnamed = "[...document.querySelectorAll('button, a, input, select, .scroll')].filter((n) => n.tabIndex < 0 && !n.disabled
+        || !(n.getAttribute('aria-label') || n.textContent.trim() || document.querySelector('label[for=' + n.id + ']'))).map((n) => n.outerHTML)";
+    assert_eq!(page.eval(unnamed), json!([]));
+    assert_eq!(page.complaints(), Vec::<String>::new());
+}
+
+#[test]
+fn a_server_that_has_ended_is_said_in_the_page() {
+    let dir = out();
+    put(dir.path(), 1, "ttcp", |_| ());
+    let viewed = Viewed::start(dir.path());
+    let Some(mut page) = show("cli::view::page::a_server_that_has_ended_is_said_in_the_page", &viewed) else {
+        return;
+    };
+    viewed.stop("INT");
+    page.eval("window.dispatchEvent(new Event('focus'))");
+    page.wait_for(
+        "document.getElementById('found').textContent.includes('Is netfathom view still running?')",
+    );
+    assert_eq!(page.eval(NAMES).as_array().unwrap().len(), 1, "what was read stays");
+}

@@ -1,0 +1,78 @@
+//! What differs between two records besides what they measured.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use netfathom_model::record::Record;
+use serde::Serialize;
+use serde_json::Value;
+
+/// One thing that differs.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Difference {
+    /// What, by its place in the record, such as `kernel` or `sysctls.net.core.rmem_max`.
+    pub what: String,
+    /// Of A.
+    pub a: String,
+    /// Of B.
+    pub b: String,
+}
+
+/// What differs from run to run by its nature.
+const OF_ITS_NATURE: [&str; 2] = ["clock_read_ns", "realtime_ahead_ns"];
+
+/// The build and the machine.
+pub(super) fn of(a: &Record, b: &Record) -> Vec<Difference> {
+    let around = |record: &Record| {
+        let mut all = flat(&serde_json::to_value(&record.environment).unwrap_or_default());
+        OF_ITS_NATURE.iter().for_each(|name| drop(all.remove(*name)));
+        all.insert("tool".into(), record.tool.clone());
+        all
+    };
+    between(&around(a), &around(b))
+}
+
+/// What is not the same in both.
+pub(super) fn between(a: &BTreeMap<String, String>, b: &BTreeMap<String, String>) -> Vec<Difference> {
+    let told = |of: &BTreeMap<String, String>, what: &str| {
+        of.get(what).cloned().unwrap_or_else(|| "not told".into())
+    };
+    let all: BTreeSet<&String> = a.keys().chain(b.keys()).collect();
+    all.into_iter()
+        .map(|what| Difference { what: what.clone(), a: told(a, what), b: told(b, what) })
+        .filter(|difference| difference.a != difference.b)
+        .collect()
+}
+
+/// Every value by its place. Lists of things with roles are named by these.
+pub(super) fn flat(value: &Value) -> BTreeMap<String, String> {
+    let mut all = BTreeMap::new();
+    flatten(String::new(), value, &mut all);
+    all
+}
+
+fn flatten(place: String, value: &Value, all: &mut BTreeMap<String, String>) {
+    let below = |name: &str| if place.is_empty() { name.to_owned() } else { format!("{place}.{name}") };
+    match value {
+        Value::Object(fields) => fields.iter().for_each(|(name, field)| flatten(below(name), field, all)),
+        Value::Array(items) if !items.is_empty() && items.iter().all(|item| role(item).is_some()) => {
+            for item in items {
+                flatten(below(role(item).unwrap_or_default()), &without_role(item), all);
+            }
+        }
+        Value::Null => drop(all.insert(place, "not told".into())),
+        Value::String(text) => drop(all.insert(place, text.clone())),
+        other => drop(all.insert(place, other.to_string())),
+    }
+}
+
+fn role(item: &Value) -> Option<&str> {
+    item.get("role")?.as_str()
+}
+
+fn without_role(item: &Value) -> Value {
+    let mut item = item.clone();
+    if let Some(fields) = item.as_object_mut() {
+        fields.remove("role");
+    }
+    item
+}

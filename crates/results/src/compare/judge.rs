@@ -1,0 +1,193 @@
+//! What the values of a quantity say: the change, its interval, and whether it is beyond chance.
+
+use std::collections::BTreeMap;
+
+use netfathom_stats::{Contrast, holm};
+
+use super::{Change, Compared, Comparison, Design, Outcome, Run, Scale};
+use crate::quantity::{self, Better, Quantity};
+
+/// The level of a decision: of all that are decided together, one false alarm in a hundred comparisons of equal runs.
+pub const LEVEL: f64 = 0.99;
+/// The level of an interval.
+pub const SHOWN: f64 = 0.95;
+/// In how many cases the smallest change would have been found.
+pub const FOUND: f64 = 0.8;
+
+/// The quantities that are decided together.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Family {
+    /// Those that the user named beforehand.
+    Named,
+    Main,
+    Other,
+}
+
+/// Fills in all quantities that both sides have.
+pub(super) fn fill(comparison: &mut Comparison, pairs: &[(&Run, &Run)], named: &[String]) {
+    let sides: Vec<(Vec<Quantity>, Vec<Quantity>)> = pairs
+        .iter()
+        .map(|(a, b)| (quantity::of(&a.record.measurement), quantity::of(&b.record.measurement)))
+        .collect();
+    let Some((first_a, first_b)) = sides.first() else { return };
+    let in_all = |name: &str| sides.iter().all(|(a, b)| find(a, name).is_some() && find(b, name).is_some());
+    let only = |of: &[Quantity]| -> Vec<String> {
+        of.iter().map(|q| q.name.clone()).filter(|name| !in_all(name)).collect()
+    };
+    (comparison.only_a, comparison.only_b) = (only(first_a), only(first_b));
+    let shared: Vec<&Quantity> = first_a.iter().filter(|quantity| in_all(&quantity.name)).collect();
+    let weighed: Vec<Weighed> =
+        shared.iter().map(|quantity| weigh(comparison.design, quantity, &sides)).collect();
+    let family = |quantity: &Quantity| match quantity {
+        q if named.contains(&q.name) => Family::Named,
+        q if q.main => Family::Main,
+        _ => Family::Other,
+    };
+    let families: Vec<Family> = shared.iter().map(|quantity| family(quantity)).collect();
+    let corrected = corrected(&weighed, &families);
+    for (((quantity, weighed), family), chance) in shared.iter().zip(weighed).zip(&families).zip(corrected) {
+        let together = families.iter().filter(|other| *other == family).count();
+        comparison.quantities.push(concluded(quantity, weighed, chance, together));
+    }
+}
+
+fn find<'a>(all: &'a [Quantity], name: &str) -> Option<&'a Quantity> {
+    all.iter().find(|quantity| quantity.name == name)
+}
+
+/// The values of a quantity and what they say alone.
+struct Weighed {
+    a: Vec<f64>,
+    b: Vec<f64>,
+    scale: Scale,
+    /// On the logarithms, of ratios.
+    contrast: Option<Contrast>,
+    /// The change itself, on the same scale.
+    value: f64,
+}
+
+fn weigh(design: Design, quantity: &Quantity, sides: &[(Vec<Quantity>, Vec<Quantity>)]) -> Weighed {
+    let values = |side: &[Quantity]| find(side, &quantity.name).map_or(&[][..], |q| &q.trials).to_vec();
+    let all: Vec<(Vec<f64>, Vec<f64>)> = sides.iter().map(|(a, b)| (values(a), values(b))).collect();
+    let positive = all.iter().all(|(a, b)| a.iter().chain(b).all(|&value| value > 0.0));
+    let scale = if positive { Scale::Ratio } else { Scale::Difference };
+    let (a, b): (Vec<f64>, Vec<f64>) = match design {
+        Design::Apart => all.into_iter().next().unwrap_or_default(),
+        Design::Pairs => all.iter().map(|(a, b)| (scale.mean(a), scale.mean(b))).unzip(),
+    };
+    let (on_a, on_b) = (scale.put(&a), scale.put(&b));
+    let contrast = match design {
+        Design::Apart => Contrast::apart(&on_a, &on_b),
+        Design::Pairs => Contrast::paired(&on_a.iter().zip(&on_b).map(|(a, b)| b - a).collect::<Vec<_>>()),
+    };
+    let value = arithmetic(&on_b) - arithmetic(&on_a);
+    Weighed { a, b, scale, contrast, value }
+}
+
+impl Scale {
+    fn put(self, values: &[f64]) -> Vec<f64> {
+        match self {
+            Self::Ratio => values.iter().map(|value| value.ln()).collect(),
+            Self::Difference => values.to_vec(),
+        }
+    }
+
+    fn mean(self, values: &[f64]) -> f64 {
+        match self {
+            Self::Ratio => arithmetic(&self.put(values)).exp(),
+            Self::Difference => arithmetic(values),
+        }
+    }
+
+    /// Back from the logarithm, of ratios.
+    fn back(self, value: f64) -> f64 {
+        match self {
+            Self::Ratio => value.exp(),
+            Self::Difference => value,
+        }
+    }
+}
+
+fn arithmetic(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len() as f64
+}
+
+/// The likelihood by chance of each, corrected within its family.
+fn corrected(weighed: &[Weighed], families: &[Family]) -> Vec<Option<f64>> {
+    let alone: Vec<Option<f64>> = weighed.iter().map(|w| w.contrast.and_then(|c| c.chance())).collect();
+    let mut members: BTreeMap<Family, Vec<usize>> = BTreeMap::new();
+    for (place, family) in families.iter().enumerate().filter(|(place, _)| alone[*place].is_some()) {
+        members.entry(*family).or_default().push(place);
+    }
+    let mut all = vec![None; weighed.len()];
+    for places in members.values() {
+        let chances: Vec<f64> = places.iter().filter_map(|&place| alone[place]).collect();
+        places.iter().zip(holm(&chances)).for_each(|(&place, chance)| all[place] = Some(chance));
+    }
+    all
+}
+
+fn concluded(quantity: &Quantity, weighed: Weighed, chance: Option<f64>, together: usize) -> Compared {
+    let Weighed { a, b, scale, contrast, value } = weighed;
+    let same = a.iter().chain(&b).all(|v| v.total_cmp(&a[0]).is_eq());
+    let outcome = outcome(quantity.better, value, chance, same);
+    let has_spread = contrast.is_some_and(|contrast| contrast.error > 0.0);
+    // Decided together with others, it is found less easily.
+    let level = 1.0 - (1.0 - LEVEL) / together.max(1) as f64;
+    let smallest = contrast.filter(|_| has_spread).map(|contrast| match scale {
+        Scale::Ratio => contrast.smallest(level, FOUND).exp() - 1.0,
+        Scale::Difference => contrast.smallest(level, FOUND),
+    });
+    let interval = contrast.filter(|_| has_spread || same).map(|contrast| contrast.interval(SHOWN));
+    Compared {
+        name: quantity.name.clone(),
+        title: quantity.title.clone(),
+        unit: quantity.unit,
+        better: quantity.better,
+        main: quantity.main,
+        a_mean: scale.mean(&a),
+        b_mean: scale.mean(&b),
+        change: Change {
+            scale,
+            value: scale.back(value),
+            interval: interval.map(|(low, high)| (scale.back(low), scale.back(high))),
+        },
+        chance,
+        smallest: smallest.filter(|smallest| smallest.is_finite()),
+        outcome,
+        note: note(&a, &b, scale, outcome, contrast),
+        a,
+        b,
+    }
+}
+
+fn outcome(better: Better, value: f64, chance: Option<f64>, same: bool) -> Outcome {
+    if same {
+        return Outcome::Same;
+    }
+    if chance.is_none_or(|chance| chance >= 1.0 - LEVEL) {
+        return Outcome::CannotTell;
+    }
+    match better {
+        Better::Less if value < 0.0 => Outcome::Better,
+        Better::More if value > 0.0 => Outcome::Better,
+        Better::Less | Better::More => Outcome::Worse,
+    }
+}
+
+fn note(a: &[f64], b: &[f64], scale: Scale, outcome: Outcome, contrast: Option<Contrast>) -> Option<String> {
+    let no_ratio = "values are zero or negative, so there is a difference and no ratio";
+    let why = match (a.len(), b.len()) {
+        _ if outcome == Outcome::Same => None,
+        (1, 1) => Some("one trial each has no interval"),
+        (1, _) => Some("one trial of A has no interval"),
+        (_, 1) => Some("one trial of B has no interval"),
+        _ if contrast.is_some_and(|contrast| contrast.error <= 0.0) => {
+            Some("the values of a side do not differ among themselves, so nothing tells chance")
+        }
+        _ => None,
+    };
+    let ratio = (scale == Scale::Difference && outcome != Outcome::Same).then_some(no_ratio);
+    let all: Vec<&str> = why.into_iter().chain(ratio).collect();
+    (!all.is_empty()).then(|| all.join("; "))
+}

@@ -1,0 +1,289 @@
+//! Two runs, or pairs of runs, beside each other: what differs between them besides what is measured, and of each
+//! quantity whether it is better, worse, or whether that cannot be told.
+
+mod differences;
+mod distributions;
+mod judge;
+mod plans;
+mod threshold;
+mod trust;
+
+use netfathom_model::record::{Record, State};
+use netfathom_model::verdict::Level;
+use serde::Serialize;
+
+use crate::quantity::{Better, Unit};
+
+pub use differences::Difference;
+pub use distributions::{Spread, spreads};
+pub use judge::{FOUND, LEVEL, SHOWN};
+pub use threshold::{Gate, Gates, Passage, Threshold, ThresholdError, gates};
+
+/// A run with the name that it was asked for by.
+#[derive(Clone, Debug)]
+pub struct Run {
+    /// As it was given: a path, or the name of a run.
+    pub name: String,
+    /// What is known of it.
+    pub record: Record,
+}
+
+/// How the runs were taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Design {
+    /// One after the other: their trials are compared as two groups.
+    Apart,
+    /// Interleaved: each pair is compared within itself, a value a run.
+    Pairs,
+}
+
+/// One run as a comparison shows it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Head {
+    /// As it was given.
+    pub name: String,
+    /// The run's own name.
+    pub id: String,
+    /// How far it can be trusted.
+    pub verdict: Level,
+    /// Whether it is whole.
+    pub state: State,
+    /// When it started.
+    pub started_utc: String,
+}
+
+/// What comes of a comparison.
+#[derive(Clone, Debug, Serialize)]
+pub struct Comparison {
+    /// How the runs were taken.
+    pub design: Design,
+    /// What was measured, by A's record.
+    pub measurement: &'static str,
+    /// What is compared with; one run unless there are pairs.
+    pub a: Vec<Head>,
+    /// What is compared; a run of each pair.
+    pub b: Vec<Head>,
+    /// What differs between the two, besides what was measured.
+    pub differences: Vec<Difference>,
+    /// Why they cannot be compared. Unless that was forced, there are no quantities then.
+    pub obstacles: Vec<String>,
+    /// Whether they were compared in spite of that.
+    pub forced: bool,
+    /// What must be known to read the result.
+    pub cautions: Vec<String>,
+    /// Each quantity that both have, the main ones first.
+    pub quantities: Vec<Compared>,
+    /// Quantities that only A has.
+    pub only_a: Vec<String>,
+    /// Quantities that only B has.
+    pub only_b: Vec<String>,
+    /// Times of both, where the records have them.
+    #[serde(skip)]
+    pub spreads: Vec<(Spread, Spread)>,
+}
+
+/// One quantity of both.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Compared {
+    /// As in [`crate::quantity::Quantity`].
+    pub name: String,
+    /// What it is, in words.
+    pub title: String,
+    /// What its values are counted in.
+    pub unit: Unit,
+    /// Which way is the better one.
+    pub better: Better,
+    /// Whether it is one of the few that the measurement is made for.
+    pub main: bool,
+    /// The values of A: a trial each, or a run each of pairs.
+    pub a: Vec<f64>,
+    /// The values of B.
+    pub b: Vec<f64>,
+    /// The mean of A; the geometric one where a ratio is told.
+    pub a_mean: f64,
+    /// The mean of B.
+    pub b_mean: f64,
+    /// From A to B.
+    pub change: Change,
+    /// How likely so great a change is by chance, corrected for all that are decided together; `None` where that
+    /// cannot be known.
+    pub chance: Option<f64>,
+    /// The smallest change that would have been found four times in five: of ratios a part (0.05 is 5 %), otherwise in
+    /// the unit.
+    pub smallest: Option<f64>,
+    /// What can be said.
+    pub outcome: Outcome,
+    /// Why it cannot be told, or why there is no ratio.
+    pub note: Option<String>,
+}
+
+/// How much it changed from A to B.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Change {
+    /// What `value` is.
+    pub scale: Scale,
+    /// The ratio, 1.05 for 5 % more, or the difference in the quantity's unit.
+    pub value: f64,
+    /// Its 95 % interval; `None` where there is none.
+    pub interval: Option<(f64, f64)>,
+}
+
+/// How a change is told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Scale {
+    /// B as a multiple of A.
+    Ratio,
+    /// B minus A: where values are zero or negative there is no ratio.
+    Difference,
+}
+
+/// What can be said of a change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Outcome {
+    /// B is better, beyond chance.
+    Better,
+    /// B is worse, beyond chance.
+    Worse,
+    /// Neither is beyond chance.
+    CannotTell,
+    /// Every value of both is the same number.
+    Same,
+}
+
+impl Outcome {
+    /// As it is written in tables.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Better => "better",
+            Self::Worse => "worse",
+            Self::CannotTell => "cannot tell",
+            Self::Same => "the same",
+        }
+    }
+}
+
+/// Why there is nothing to compare at all.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum CompareError {
+    /// A run with itself.
+    #[error(
+        "{first} and {second} are the same run, {id}: name two runs, such as one from before and one from after a change"
+    )]
+    SameRun {
+        /// As given.
+        first: String,
+        /// As given.
+        second: String,
+        /// The run.
+        id: String,
+    },
+    /// No pair at all.
+    #[error("there is no whole pair of runs to compare")]
+    NoPairs,
+}
+
+/// What the user wants of a comparison.
+#[derive(Clone, Debug, Default)]
+pub struct Wishes {
+    /// Compare in spite of obstacles.
+    pub force: bool,
+    /// The quantities that were named beforehand: they are decided by themselves.
+    pub named: Vec<String>,
+}
+
+/// Compares B with A, taken one after the other.
+///
+/// # Errors
+/// If both are the same run.
+pub fn apart(a: &Run, b: &Run, wishes: &Wishes) -> Result<Comparison, CompareError> {
+    compare(Design::Apart, &[(a, b)], wishes)
+}
+
+/// Compares the second of each pair with the first.
+///
+/// # Errors
+/// If there is no pair, or one of a run with itself.
+pub fn pairs(pairs: &[(Run, Run)], wishes: &Wishes) -> Result<Comparison, CompareError> {
+    let pairs: Vec<(&Run, &Run)> = pairs.iter().map(|(a, b)| (a, b)).collect();
+    compare(Design::Pairs, &pairs, wishes)
+}
+
+fn compare(design: Design, pairs: &[(&Run, &Run)], wishes: &Wishes) -> Result<Comparison, CompareError> {
+    let &(a, b) = pairs.first().ok_or(CompareError::NoPairs)?;
+    distinct(pairs)?;
+    let trusted = trust::of(design, pairs, wishes.force);
+    let plan = plans::differences(design, pairs);
+    let mut differences = differences::of(&a.record, &b.record);
+    differences.extend(plan.differences);
+    let obstacles: Vec<String> = trusted.obstacles.into_iter().chain(plan.obstacles).collect();
+    let mut comparison = Comparison {
+        design,
+        measurement: a.record.measurement.name(),
+        a: pairs.iter().map(|pair| head(pair.0)).collect(),
+        b: pairs.iter().map(|pair| head(pair.1)).collect(),
+        differences,
+        forced: wishes.force && !obstacles.is_empty(),
+        obstacles,
+        cautions: trusted.cautions,
+        quantities: Vec::new(),
+        only_a: Vec::new(),
+        only_b: Vec::new(),
+        spreads: Vec::new(),
+    };
+    if comparison.obstacles.is_empty() || wishes.force {
+        judge::fill(&mut comparison, &trusted.pairs, &wishes.named);
+        comparison.spreads = distributions::both(&trusted.pairs);
+    }
+    Ok(comparison)
+}
+
+fn head(run: &Run) -> Head {
+    Head {
+        name: run.name.clone(),
+        id: run.record.id.clone(),
+        verdict: run.record.verdict.level,
+        state: run.record.state,
+        started_utc: run.record.started_utc.clone(),
+    }
+}
+
+/// Refuses a run that stands twice. A copy that was changed is another one.
+fn distinct(pairs: &[(&Run, &Run)]) -> Result<(), CompareError> {
+    let all: Vec<&Run> = pairs.iter().flat_map(|&(a, b)| [a, b]).collect();
+    for (place, run) in all.iter().enumerate() {
+        if let Some(same) = all[..place].iter().find(|other| is_same(&other.record, &run.record)) {
+            return Err(CompareError::SameRun {
+                first: same.name.clone(),
+                second: run.name.clone(),
+                id: run.record.id.clone(),
+            });
+        }
+    }
+    Ok(())
+}
+
+fn is_same(a: &Record, b: &Record) -> bool {
+    let values = |record: &Record| serde_json::to_value(&record.measurement).ok();
+    a.id == b.id && values(a) == values(b)
+}
+
+impl Comparison {
+    /// What can be said of the main quantities together: how many are better, worse, not told, the same.
+    #[must_use]
+    pub fn counts(&self) -> [(Outcome, usize); 4] {
+        [Outcome::Worse, Outcome::Better, Outcome::CannotTell, Outcome::Same].map(|outcome| {
+            let those = self.quantities.iter().filter(|q| q.main && q.outcome == outcome);
+            (outcome, those.count())
+        })
+    }
+
+    /// Whether nothing is claimed.
+    #[must_use]
+    pub fn is_refused(&self) -> bool {
+        !self.obstacles.is_empty() && !self.forced
+    }
+}

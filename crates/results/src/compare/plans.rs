@@ -1,0 +1,180 @@
+//! Whether two runs did the same work, by their plans.
+
+use netfathom_model::record::Measurement;
+use serde_json::{Value, json};
+
+use super::differences::{Difference, between, flat};
+use super::{Design, Run};
+
+/// What differs, and what of that makes a comparison meaningless.
+pub(super) struct PlanDifferences {
+    pub differences: Vec<Difference>,
+    pub obstacles: Vec<String>,
+}
+
+/// What does not change what a trial is, of any measurement: how many there are, chance, where threads run.
+const FREE: [&str; 12] = [
+    "seed",
+    "port",
+    "trials",
+    "controls",
+    "witnesses",
+    "samples",
+    "allow",
+    "log",
+    "cpus",
+    "cpu",
+    "program_cpu",
+    "pcap",
+];
+
+/// Why something makes a comparison meaningless.
+const WHY: [(&str, &str); 12] = [
+    ("profile", "the load was another one"),
+    ("size_bytes", "messages of another size take another time"),
+    ("directions", "other ways through the stack were measured"),
+    ("place", "the path between the ends is another one"),
+    ("family", "another protocol was under the messages"),
+    ("tap", "another ruler measures something else"),
+    ("engine", "messages left by another way"),
+    ("receive", "messages were taken in another way"),
+    ("test", "the ends did something else"),
+    ("carrier", "something else was under the messages"),
+    ("role", "the other end was measured"),
+    ("rate_per_s", "the load was another one"),
+];
+
+/// Of pairs what differs between the two is what they are compared for; but each side must be one thing.
+pub(super) fn differences(design: Design, pairs: &[(&Run, &Run)]) -> PlanDifferences {
+    let Some(&(a, b)) = pairs.first() else {
+        return PlanDifferences { differences: Vec::new(), obstacles: Vec::new() };
+    };
+    let (of_a, of_b) = (&a.record.measurement, &b.record.measurement);
+    if let Some(other) = pairs
+        .iter()
+        .flat_map(|pair| [pair.0, pair.1])
+        .find(|run| run.record.measurement.name() != of_a.name())
+    {
+        let other_name = other.record.measurement.name();
+        let obstacle = format!(
+            "{} is a run of {}, {} one of {other_name}: different measurements have nothing in common; name two of one kind",
+            a.name,
+            of_a.name(),
+            other.name
+        );
+        return PlanDifferences { differences: Vec::new(), obstacles: vec![obstacle] };
+    }
+    let differences = between(&flat(&plan(of_a)), &flat(&plan(of_b)));
+    let obstacles = match design {
+        Design::Apart => differences.iter().filter_map(|d| obstacle(of_a, d)).collect(),
+        Design::Pairs => pairs.iter().skip(1).flat_map(|pair| within_sides((a, b), *pair)).collect(),
+    };
+    PlanDifferences { differences, obstacles }
+}
+
+/// A later pair must have done what the first one did.
+fn within_sides(first: (&Run, &Run), pair: (&Run, &Run)) -> Vec<String> {
+    let other = |first: &Run, run: &Run| {
+        let (was, is) = (&first.record.measurement, &run.record.measurement);
+        let differs = between(&flat(&plan(was)), &flat(&plan(is)));
+        let why = differs.iter().find_map(|d| obstacle(was, d))?;
+        Some(format!("{} did not do what {} did: {why}", run.name, first.name))
+    };
+    [other(first.0, pair.0), other(first.1, pair.1)].into_iter().flatten().collect()
+}
+
+fn obstacle(measurement: &Measurement, difference: &Difference) -> Option<String> {
+    // Within an experiment the plan of a part stands below its name.
+    let parts: Vec<&str> = difference.what.split('.').collect();
+    let key = match parts.as_slice() {
+        ["runs", _, key, ..] => key,
+        [key, ..] => key,
+        [] => return None,
+    };
+    if FREE.contains(key) || is_free(measurement, key) {
+        return None;
+    }
+    let why = WHY.iter().find(|(name, _)| name == key).map_or("they did not do the same work", |w| w.1);
+    Some(format!(
+        "{} differs ({} and {}): {why}; measure both alike",
+        difference.what,
+        shortened(&difference.a),
+        shortened(&difference.b)
+    ))
+}
+
+/// What of a plan only says which quantities there are, or how long they are looked at.
+fn is_free(measurement: &Measurement, key: &str) -> bool {
+    let free: &[&str] = match measurement {
+        Measurement::Stack(_) | Measurement::Load(_) => &[],
+        Measurement::Reproduce(_) => &["tap"],
+        Measurement::Capacity(_) => &["engines", "workers"],
+        Measurement::Reverse(_) => &["variants"],
+        Measurement::Join(_) => &["captures", "logs", "window"],
+        Measurement::Transfer(_) => &["interval_ns", "explain", "cost"],
+        Measurement::Sweep(_) => &["socket_buffers_bytes", "writes_bytes", "no_delay"],
+        Measurement::Message(_) => &[
+            "sizes_bytes",
+            "layers",
+            "peers",
+            "placements",
+            "processors",
+            "messages",
+            "least_ns",
+            "most_ns",
+            "remedies",
+        ],
+        // Of another program it is told what that one takes.
+        Measurement::Cost(_) => &[
+            "subject",
+            "levels",
+            "precision",
+            "least_blocks",
+            "most_blocks",
+            "most_ns",
+            "grace_ns",
+            "controls",
+        ],
+    };
+    free.contains(&key)
+}
+
+/// What was asked for, with what that came to where it was left to netfathom.
+fn plan(measurement: &Measurement) -> Value {
+    let with = |plan: Result<Value, serde_json::Error>, found: &[(&str, Value)]| {
+        let mut plan = plan.unwrap_or_default();
+        found.iter().for_each(|(name, value)| plan[*name] = value.clone());
+        plan
+    };
+    match measurement {
+        Measurement::Stack(r) => with(serde_json::to_value(&r.plan), &[("tap", json!(r.tap))]),
+        Measurement::Load(r) => {
+            let found = [("engine", json!(r.engine)), ("receive", json!(r.receive))];
+            with(serde_json::to_value(&r.plan), &found)
+        }
+        Measurement::Capacity(r) => with(serde_json::to_value(&r.plan), &[]),
+        Measurement::Reverse(r) => {
+            with(serde_json::to_value(&r.plan), &[("tap", json!(r.tap)), ("steered", json!(r.steered))])
+        }
+        Measurement::Join(r) => with(serde_json::to_value(&r.plan), &[]),
+        Measurement::Transfer(r) => {
+            with(serde_json::to_value(&r.plan), &[("way", json!(r.way)), ("congestion", json!(r.congestion))])
+        }
+        Measurement::Sweep(r) => with(serde_json::to_value(&r.plan), &[]),
+        Measurement::Message(r) => with(serde_json::to_value(&r.plan), &[]),
+        Measurement::Cost(r) => with(serde_json::to_value(&r.plan), &[]),
+        Measurement::Reproduce(r) => {
+            let parts = r.runs.iter().map(|run| (run.name.clone(), plan(&run.measurement)));
+            with(serde_json::to_value(&r.plan), &[("runs", Value::Object(parts.collect()))])
+        }
+    }
+}
+
+/// Not more than fits into a sentence.
+fn shortened(text: &str) -> String {
+    const MOST: usize = 40;
+    if text.chars().count() <= MOST {
+        return text.into();
+    }
+    text.chars().take(MOST - 1).chain(['…']).collect()
+}

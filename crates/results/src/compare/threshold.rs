@@ -1,0 +1,282 @@
+//! Thresholds for changes, such as `tx.mean>5%`, and whether a comparison is beyond one.
+
+use std::str::FromStr;
+
+use netfathom_model::units::parse_number;
+use serde::Serialize;
+
+use super::{Compared, Comparison, Outcome, Scale};
+use crate::quantity::Unit;
+
+/// A change that must not be.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Threshold {
+    text: String,
+    name: String,
+    above: bool,
+    limit: Limit,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Limit {
+    /// A part of A, 0.05 for 5 %.
+    Relative(f64),
+    /// A difference, and the unit that was written with it.
+    Absolute(f64, Kind),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Plain,
+    Time,
+    Points,
+}
+
+/// Why a text is no threshold, or one for nothing.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ThresholdError {
+    /// Not of the form.
+    #[error(
+        "--fail-if '{text}': {why}; write QUANTITY>CHANGE or QUANTITY<-CHANGE, such as 'tx.mean>5%', 'rate<-3%' or \
+         'tx.p99>200ns'"
+    )]
+    Form {
+        /// As typed.
+        text: String,
+        /// What is wrong.
+        why: String,
+    },
+    /// No quantity of that name.
+    #[error("--fail-if '{text}': these runs have no quantity `{name}`{near}")]
+    Unknown {
+        /// As typed.
+        text: String,
+        /// The name.
+        name: String,
+        /// Names that are like it, or all.
+        near: String,
+    },
+    /// Counted in something else.
+    #[error("--fail-if '{text}': {name} is counted in {unit}; write {example}, or a part such as 5%")]
+    Unit {
+        /// As typed.
+        text: String,
+        /// The quantity.
+        name: String,
+        /// Its unit.
+        unit: &'static str,
+        /// How it is written.
+        example: &'static str,
+    },
+    /// A part of nothing.
+    #[error(
+        "--fail-if '{text}': {name} has values that are zero or negative, of which no part can be told; write a \
+         difference such as {example}"
+    )]
+    NoRatio {
+        /// As typed.
+        text: String,
+        /// The quantity.
+        name: String,
+        /// How it is written.
+        example: &'static str,
+    },
+}
+
+impl FromStr for Threshold {
+    type Err = ThresholdError;
+
+    fn from_str(text: &str) -> Result<Self, ThresholdError> {
+        let wrong = |why: &str| ThresholdError::Form { text: text.into(), why: why.into() };
+        let place = text.find(['<', '>']).ok_or_else(|| wrong("there is neither > nor < in it"))?;
+        let (name, above) = (text[..place].trim(), text[place..].starts_with('>'));
+        if name.is_empty() {
+            return Err(wrong("there is no quantity before the sign"));
+        }
+        let change = text[place + 1..].trim();
+        let (limit, value) = limit(change).ok_or_else(|| {
+            wrong(if change.is_empty() {
+                "there is no change behind the sign"
+            } else {
+                "the change is no number"
+            })
+        })?;
+        if !value.is_finite() {
+            return Err(wrong("the change is no finite number"));
+        }
+        if above && value < 0.0 || !above && value > 0.0 {
+            return Err(wrong("it would hold where nothing has changed"));
+        }
+        Ok(Self { text: text.into(), name: name.into(), above, limit })
+    }
+}
+
+/// `5%`, `-200ns`, `0.5pp`, `1k`.
+fn limit(text: &str) -> Option<(Limit, f64)> {
+    let (sign, digits) = match text.strip_prefix('-') {
+        Some(rest) => (-1.0, rest),
+        None => (1.0, text.strip_prefix('+').unwrap_or(text)),
+    };
+    let number = |text: &str| text.trim().parse::<f64>().ok().filter(|n| *n >= 0.0).map(|n| sign * n);
+    if let Some(percent) = digits.strip_suffix('%') {
+        let part = number(percent)? / 100.0;
+        return Some((Limit::Relative(part), part));
+    }
+    let times = [("ns", 1.0), ("us", 1e3), ("µs", 1e3), ("ms", 1e6)];
+    let suffixed = times.into_iter().map(|(unit, ns)| (unit, ns, Kind::Time));
+    for (unit, factor, kind) in suffixed.chain([("pp", 0.01, Kind::Points), ("s", 1e9, Kind::Time)]) {
+        if let Some(value) = digits.strip_suffix(unit).and_then(number) {
+            return Some((Limit::Absolute(value * factor, kind), value * factor));
+        }
+    }
+    let value = number(digits).or_else(|| parse_number(digits).ok().map(|n| sign * n))?;
+    Some((Limit::Absolute(value, Kind::Plain), value))
+}
+
+/// Whether a comparison passes a threshold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Passage {
+    /// The change is beyond it, and told apart from none.
+    Beyond,
+    /// The 95 % interval of the change lies on the near side of it.
+    Within,
+    /// Neither.
+    CannotTell,
+}
+
+/// What a comparison says of one threshold.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Gate {
+    /// As typed.
+    pub threshold: String,
+    /// The quantity.
+    pub quantity: String,
+    /// What is said.
+    pub passage: Passage,
+}
+
+/// All thresholds of a comparison.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Gates {
+    /// One each.
+    pub gates: Vec<Gate>,
+}
+
+impl Gates {
+    /// Whether one fails; with `strict` also where it cannot be told.
+    #[must_use]
+    pub fn fail(&self, strict: bool) -> bool {
+        self.gates.iter().any(|gate| match gate.passage {
+            Passage::Beyond => true,
+            Passage::CannotTell => strict,
+            Passage::Within => false,
+        })
+    }
+}
+
+/// What a comparison says of thresholds.
+///
+/// # Errors
+/// If there is no such quantity, or it is counted in something else.
+pub fn gates(comparison: &Comparison, thresholds: &[Threshold]) -> Result<Gates, ThresholdError> {
+    let gates: Result<Vec<Gate>, ThresholdError> =
+        thresholds.iter().map(|threshold| threshold.judge(comparison)).collect();
+    Ok(Gates { gates: gates? })
+}
+
+impl Threshold {
+    /// The quantity that it is for.
+    #[must_use]
+    pub fn quantity(&self) -> &str {
+        &self.name
+    }
+
+    fn judge(&self, comparison: &Comparison) -> Result<Gate, ThresholdError> {
+        let quantity = comparison
+            .quantities
+            .iter()
+            .find(|quantity| quantity.name == self.name)
+            .ok_or_else(|| self.unknown(comparison))?;
+        let (limit, scale) = self.on_scale(quantity)?;
+        let passage = self.passage(quantity, limit, scale);
+        Ok(Gate { threshold: self.text.clone(), quantity: self.name.clone(), passage })
+    }
+
+    /// The limit as a ratio or a difference, whichever it was written as.
+    fn on_scale(&self, quantity: &Compared) -> Result<(f64, Scale), ThresholdError> {
+        let (unit, example) = written(quantity.unit);
+        let (text, name) = (self.text.clone(), self.name.clone());
+        match (self.limit, quantity.unit) {
+            (Limit::Relative(part), _) if quantity.change.scale == Scale::Ratio => {
+                Ok((1.0 + part, Scale::Ratio))
+            }
+            // Nothing changed, whatever a part of it would be.
+            (Limit::Relative(_), _) if quantity.outcome == Outcome::Same => Ok((0.0, Scale::Difference)),
+            (Limit::Relative(_), _) => Err(ThresholdError::NoRatio { text, name, example }),
+            (Limit::Absolute(value, Kind::Time), Unit::Nanoseconds)
+            | (Limit::Absolute(value, Kind::Points), Unit::Share)
+            | (
+                Limit::Absolute(value, Kind::Plain),
+                Unit::Share | Unit::PerSecond | Unit::BytesPerSecond | Unit::Ratio | Unit::Count,
+            ) => Ok((value, Scale::Difference)),
+            (Limit::Absolute(..), _) => Err(ThresholdError::Unit { text, name, unit, example }),
+        }
+    }
+
+    fn passage(&self, quantity: &Compared, limit: f64, scale: Scale) -> Passage {
+        let beyond = |value: f64| if self.above { value > limit } else { value < limit };
+        // A ratio becomes a difference from where A is.
+        let on = |value: f64| match (quantity.change.scale, scale) {
+            (Scale::Ratio, Scale::Difference) => (value - 1.0) * quantity.a_mean,
+            _ => value,
+        };
+        if quantity.outcome == Outcome::Same {
+            return Passage::Within;
+        }
+        let told = matches!(quantity.outcome, Outcome::Better | Outcome::Worse);
+        if told && beyond(on(quantity.change.value)) {
+            return Passage::Beyond;
+        }
+        match quantity.change.interval {
+            Some((low, high)) if !beyond(on(low)) && !beyond(on(high)) => Passage::Within,
+            _ => Passage::CannotTell,
+        }
+    }
+
+    fn unknown(&self, comparison: &Comparison) -> ThresholdError {
+        let mut near: Vec<(f64, &str)> = comparison
+            .quantities
+            .iter()
+            .map(|quantity| (likeness(&self.name, &quantity.name), quantity.name.as_str()))
+            .collect();
+        near.sort_by(|a, b| b.0.total_cmp(&a.0));
+        let names: Vec<&str> = near.into_iter().take(4).map(|(_, name)| name).collect();
+        let elsewhere = [("A", &comparison.only_a), ("B", &comparison.only_b)];
+        let one = elsewhere.into_iter().find(|(_, names)| names.contains(&self.name));
+        let near = match (one, names.as_slice()) {
+            (Some((side, _)), _) => format!(" in both: only {side} has it"),
+            (None, []) => ", nor any other".into(),
+            (None, names) => format!("; there are {}, and others (--json has all names)", names.join(", ")),
+        };
+        ThresholdError::Unknown { text: self.text.clone(), name: self.name.clone(), near }
+    }
+}
+
+/// 1 for the same, 0 for nothing in common; what holds the other is near.
+fn likeness(wanted: &str, name: &str) -> f64 {
+    let part = if name.contains(wanted) { 0.5 } else { 0.0 };
+    part + strsim::jaro_winkler(wanted, name)
+}
+
+/// A unit in words, and how a difference is written in it.
+fn written(unit: Unit) -> (&'static str, &'static str) {
+    match unit {
+        Unit::Nanoseconds => ("time", "200ns, 1.5us or 2ms"),
+        Unit::PerSecond => ("things a second", "500 or 10k"),
+        Unit::BytesPerSecond => ("bytes a second", "1000 or 10M"),
+        Unit::Share => ("parts of a whole", "0.001, or 0.1pp for points of percent"),
+        Unit::Ratio => ("times", "0.1"),
+        Unit::Count => ("pieces", "5"),
+    }
+}

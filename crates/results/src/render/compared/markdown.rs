@@ -1,0 +1,148 @@
+//! A comparison as GitHub Markdown, short enough for a pull request.
+
+use crate::compare::{Compared, Comparison, Gates, Outcome};
+
+use super::words;
+
+/// Rows of a table that people read.
+const MOST_ROWS: usize = 100;
+
+/// Draws comparisons, each with what came of its thresholds.
+#[must_use]
+pub fn render(comparisons: &[(Comparison, Gates)]) -> String {
+    let parts: Vec<String> = comparisons.iter().map(|(comparison, gates)| one(comparison, gates)).collect();
+    parts.join("\n---\n\n")
+}
+
+fn one(comparison: &Comparison, gates: &Gates) -> String {
+    let mut text = format!("### netfathom compare: {}\n\n", escaped(comparison.measurement));
+    text += &format!("**{}** {}\n\n", label(comparison), escaped(&words::answer(comparison)));
+    for (side, heads) in [("A", &comparison.a), ("B", &comparison.b)] {
+        let names: Vec<String> =
+            heads.iter().map(|head| format!("{} ({})", code(&head.name), words::standing(head))).collect();
+        text += &format!("- {side}: {}\n", names.join(", "));
+    }
+    for (threshold, passage) in words::gates(gates) {
+        text += &format!("- threshold {}: **{passage}**\n", code(&threshold));
+    }
+    if comparison.forced {
+        text += "- compared in spite of what follows, by `--force`\n";
+    }
+    let list = comparison.obstacles.iter().chain(&comparison.cautions);
+    list.for_each(|line| text += &format!("- {}\n", escaped(line)));
+    text.push('\n');
+    let (main, others): (Vec<&Compared>, Vec<&Compared>) = comparison.quantities.iter().partition(|q| q.main);
+    text += &table(&main);
+    text += &folded(&format!("{} other quantities", others.len()), &table(&others));
+    text += &folded(
+        &format!("{} differences of machine, build and plan", comparison.differences.len()),
+        &differences(comparison),
+    );
+    if !comparison.quantities.is_empty() {
+        text += &format!("{}\n", escaped(&words::method(comparison)));
+    }
+    text
+}
+
+fn label(comparison: &Comparison) -> &'static str {
+    if comparison.is_refused() {
+        return "Not compared.";
+    }
+    match words::overall(comparison) {
+        Some(Outcome::Worse) => "Worse.",
+        Some(Outcome::Better) => "Better.",
+        Some(Outcome::Same) => "The same.",
+        Some(Outcome::CannotTell) | None => "Cannot tell.",
+    }
+}
+
+fn table(those: &[&Compared]) -> String {
+    if those.is_empty() {
+        return String::new();
+    }
+    let mut text =
+        String::from("| quantity | A | B | change | 95 % | would find | |\n|---|--:|--:|--:|--:|--:|---|\n");
+    for q in those.iter().take(MOST_ROWS) {
+        let told = matches!(q.outcome, Outcome::Better | Outcome::Worse);
+        let outcome = if told { format!("**{}**", q.outcome.name()) } else { q.outcome.name().into() };
+        let note = q.note.as_ref().map(|note| format!(" ({})", escaped(note))).unwrap_or_default();
+        let cells = [
+            code(&q.name),
+            words::value(q.unit, q.a_mean),
+            words::value(q.unit, q.b_mean),
+            words::change(q),
+            words::interval(q),
+            words::smallest(q),
+            outcome + &note,
+        ];
+        text += &format!("| {} |\n", cells.join(" | "));
+    }
+    let more = those.len().saturating_sub(MOST_ROWS);
+    if more > 0 {
+        text += &format!("\n{more} more are in the JSON of the comparison.\n");
+    }
+    text.push('\n');
+    text
+}
+
+fn differences(comparison: &Comparison) -> String {
+    if comparison.differences.is_empty() {
+        return String::new();
+    }
+    let mut text = String::from("| what | A | B |\n|---|---|---|\n");
+    for d in comparison.differences.iter().take(MOST_ROWS) {
+        text += &format!("| {} | {} | {} |\n", code(&d.what), escaped(&d.a), escaped(&d.b));
+    }
+    text.push('\n');
+    text
+}
+
+fn folded(title: &str, content: &str) -> String {
+    if content.is_empty() {
+        return String::new();
+    }
+    format!("<details><summary>{title}</summary>\n\n{content}</details>\n\n")
+}
+
+/// Text of a record, in which nothing is a link, a tag, a mention or the end of a cell.
+fn escaped(text: &str) -> String {
+    let mut out = String::new();
+    for c in text.chars() {
+        match c {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            // A mention, or a number of something.
+            '@' | '#' => out.push_str(&format!("&#{};", c as u32)),
+            '\\' | '`' | '*' | '_' | '[' | ']' | '|' | '~' | '$' => out.extend(['\\', c]),
+            c if c.is_control() => out.push(' '),
+            c => out.push(c),
+        }
+    }
+    // These become links by themselves.
+    out.replace("://", "&#58;//").replace("www.", "www&#46;")
+}
+
+/// A name as it is typed.
+fn code(text: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || " ._-/+=%><".contains(c);
+    if !text.is_empty() && text.chars().all(plain) { format!("`{text}`") } else { escaped(text) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_of_a_record_is_obeyed() {
+        let hostile = "<script>x</script> [a](http://b) ![c](d) @team `e` | f\n# g www.h";
+        let text = escaped(hostile);
+        for wrong in ["<", ">", "@", "http://", "www.h", "\n"] {
+            assert!(!text.contains(wrong), "{wrong}: {text}");
+        }
+        assert_eq!(text.matches(']').count(), text.matches("\\]").count());
+        assert!(text.contains("\\|") && text.contains("\\`"));
+        assert_eq!(code("a`b"), "a\\`b");
+        assert_eq!(code("tx.mean>5%"), "`tx.mean>5%`");
+    }
+}

@@ -1,0 +1,5 @@
+//! Comparisons as Markdown and HTML; for a terminal they are drawn beside the other tables.
+
+pub mod html;
+pub mod markdown;
+pub(in crate::render) mod words;

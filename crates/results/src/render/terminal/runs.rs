@@ -1,0 +1,136 @@
+//! Runs as a list, and the head of one.
+
+use netfathom_model::record::{Record, State};
+use netfathom_model::verdict::Level;
+
+use super::page::{Page, Style, printable};
+use super::table::{Align, Table};
+use super::{LEAST_WIDTH, answer, notes};
+use crate::render::digits::grouped;
+use crate::store::{Entry, Head};
+
+/// What a host's name and a kernel's release may take of 80 columns, and the part that is added of wider pages.
+const HOST_COLUMNS: usize = 10;
+const KERNEL_COLUMNS: usize = 12;
+const PART_OF_MORE: usize = 4;
+
+/// Draws runs as a table of at most `width` columns (80 where it is less), a line a run that has nothing wrong.
+/// Below it stand the notes. With `color` it has ANSI escapes; without, none at all, whatever the runs are called.
+#[must_use]
+pub fn list(entries: &[&Entry], notes: &[String], width: usize, color: bool) -> String {
+    let width = width.max(LEAST_WIDTH);
+    let mut page = Page::new(width, color);
+    let more = (width - LEAST_WIDTH) / PART_OF_MORE;
+    let columns = ["run", "verdict", "host", "kernel", "tags"].map(|name| (name, Align::Left));
+    let mut table = Table::new(&columns);
+    for entry in entries {
+        let name = printable(&entry.name);
+        match (&entry.head, &entry.problem) {
+            (Some(head), _) => {
+                let host = cut(head.host.as_deref().unwrap_or("-"), HOST_COLUMNS + more);
+                let kernel = cut(head.kernel_release(), KERNEL_COLUMNS + more);
+                table.row_open(&[&*name, head.verdict.name(), &host, &kernel], &remarks(entry, head));
+            }
+            (None, Some(problem)) => {
+                let why = cut(&printable(&problem.why), width);
+                table.row_across(&name, &format!("{}: {why}{}", problem.kind.name(), tags(entry)));
+            }
+            (None, None) => table.row_across(&name, "nothing is known of it"),
+        }
+    }
+    if !entries.is_empty() {
+        page.table(&table);
+        page.blank();
+    }
+    notes.iter().for_each(|note| page.note(note));
+    page.finish()
+}
+
+/// What a line has beside its columns: what is not as usual, and the tags.
+fn remarks(entry: &Entry, head: &Head) -> String {
+    let mut words = Vec::new();
+    if head.state != State::Complete {
+        words.push(head.condition().to_owned());
+    }
+    // A directory that was renamed does not tell it.
+    if !entry.name.contains(&head.measurement) {
+        words.push(head.measurement.clone());
+    }
+    words.extend(entry.tags.iter().cloned());
+    if entry.tags_problem.is_some() {
+        words.push("(tags.json is damaged)".into());
+    }
+    words.join(" ")
+}
+
+fn tags(entry: &Entry) -> String {
+    if entry.tags.is_empty() { String::new() } else { format!(" [{}]", entry.tags.join(" ")) }
+}
+
+/// A text that is cut is seen to be.
+fn cut(text: &str, columns: usize) -> String {
+    if text.chars().count() <= columns {
+        return text.to_owned();
+    }
+    text.chars().take(columns.saturating_sub(1)).chain(['…']).collect()
+}
+
+/// A file of a run.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+pub struct RunFile {
+    /// Its name in the run's directory.
+    pub name: String,
+    /// Its length.
+    pub bytes: u64,
+}
+
+/// Draws what a run is and says, without its tables.
+#[must_use]
+pub fn show(entry: &Entry, record: &Record, files: &[RunFile], width: usize, color: bool) -> String {
+    let mut page = Page::new(width.max(LEAST_WIDTH), color);
+    let named = format!("{}  {}", entry.name, record.tool);
+    page.labelled(Style::Strong, &format!("netfathom {}", record.measurement.name()), &named);
+    page.blank();
+    let level = record.verdict.level;
+    let style = match level {
+        Level::Valid => Style::Good,
+        Level::Degraded => Style::Warning,
+        Level::Void => Style::Bad,
+    };
+    page.labelled(style, level.name(), &answer(&record.measurement));
+    for reason in &record.verdict.reasons {
+        page.bullet(&format!("{}: {}", reason.level.name(), reason.text));
+    }
+    about(&mut page, entry, record);
+    notes::findings(&mut page, record);
+    page.heading("Files");
+    let mut table = Table::new(&[("file", Align::Left), ("bytes", Align::Right)]);
+    files.iter().for_each(|f| table.row(&[&f.name, &grouped(f.bytes as f64, 0)]));
+    page.table(&table);
+    page.text(&entry.path.display().to_string());
+    page.finish()
+}
+
+fn about(page: &mut Page, entry: &Entry, record: &Record) {
+    page.heading("The run");
+    let environment = &record.environment;
+    let state = entry.head.as_ref().map_or("complete", Head::condition);
+    let mut rows = vec![
+        ("begun", record.started_utc.clone()),
+        ("state", state.to_owned()),
+        ("host", environment.host.clone().unwrap_or_else(|| "not told by the record".into())),
+        ("kernel", environment.kernel.clone()),
+        ("processors", format!("{}, {}", environment.cpus, environment.cpu_model)),
+    ];
+    match &entry.tags_problem {
+        Some(why) => rows.push(("tags", format!("not known: tags.json: {why}"))),
+        None if entry.tags.is_empty() => rows.push(("tags", "none".into())),
+        None => rows.push(("tags", entry.tags.join(" "))),
+    }
+    if record.id != entry.name {
+        rows.push(("made as", record.id.clone()));
+    }
+    for (name, value) in rows {
+        page.labelled(Style::Plain, &format!("  {name:<10}"), &value);
+    }
+}

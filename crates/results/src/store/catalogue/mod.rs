@@ -1,0 +1,181 @@
+//! The runs of a directory, found without reading more of each than its head.
+//!
+//! Nothing is followed out of the directory: an entry that is a symbolic link is no run, and neither is a record that
+//! is one.
+
+mod filter;
+mod head;
+mod moment;
+mod open;
+mod resolve;
+
+use std::ffi::{OsStr, OsString};
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::thread;
+
+use jiff::Timestamp;
+use rustix::fd::OwnedFd;
+use rustix::io::Errno;
+use serde::{Serialize, Serializer};
+
+pub use filter::Filter;
+pub use head::{Head, Problem, ProblemKind};
+pub use moment::{Moment, MomentError};
+pub(super) use open::{directory, directory_in, file_in, is_written, record_of};
+pub(super) use resolve::back_from_last;
+pub use resolve::{ResolveError, resolve};
+
+use super::{id, tags};
+
+/// How many entries that are no runs are named.
+const MOST_STRANGERS: usize = 8;
+/// Beyond so many threads the disk is what is waited for.
+const MOST_THREADS: usize = 4;
+
+/// What a directory of runs holds.
+#[derive(Debug)]
+pub struct Catalogue {
+    /// Its runs, the newest first.
+    pub entries: Vec<Entry>,
+    /// How many entries are no runs: files, links, directories with neither a record nor a run's name.
+    pub strangers: usize,
+    /// The names of the first of them.
+    pub stranger_names: Vec<String>,
+}
+
+/// One run.
+#[derive(Clone, Debug, Serialize)]
+pub struct Entry {
+    /// The name of its directory, by which it is called; what is not UTF-8 in it is replaced.
+    pub name: String,
+    /// Its directory.
+    #[serde(serialize_with = "lossy")]
+    pub path: PathBuf,
+    /// When it began: by its record, or else by its name, or else when the directory was last changed.
+    #[serde(serialize_with = "rfc3339")]
+    pub started: Timestamp,
+    /// What its owner calls it.
+    pub tags: Vec<String>,
+    /// Why its tags are not known.
+    pub tags_problem: Option<String>,
+    /// The head of its record.
+    pub head: Option<Head>,
+    /// Why there is none.
+    pub problem: Option<Problem>,
+}
+
+fn lossy<S: Serializer>(path: &Path, to: S) -> Result<S::Ok, S::Error> {
+    to.serialize_str(&path.to_string_lossy())
+}
+
+fn rfc3339<S: Serializer>(time: &Timestamp, to: S) -> Result<S::Ok, S::Error> {
+    to.serialize_str(&id::in_seconds(*time))
+}
+
+/// Why a directory of runs could not be read.
+#[derive(Debug, thiserror::Error)]
+pub enum CatalogueError {
+    /// There is none.
+    #[error("there is no directory {path}: runs go to `runs` where netfathom is started, or to --out DIR; name theirs with --out DIR", path = .path.display())]
+    NotFound {
+        /// As given.
+        path: PathBuf,
+    },
+    /// It cannot be read.
+    #[error("cannot read the directory of runs {path}: {source}; name another with --out DIR", path = .path.display())]
+    Io {
+        /// As given.
+        path: PathBuf,
+        /// Why it failed.
+        source: io::Error,
+    },
+}
+
+impl CatalogueError {
+    fn of(path: &Path, source: io::Error) -> Self {
+        let path = path.to_owned();
+        match source.kind() {
+            io::ErrorKind::NotFound => Self::NotFound { path },
+            _ => Self::Io { path, source },
+        }
+    }
+}
+
+/// Reads the heads of all runs in `out`. What is damaged is listed as such; what disappears meanwhile is left out.
+///
+/// # Errors
+/// If the directory itself cannot be read.
+pub fn catalogue(out: &Path) -> Result<Catalogue, CatalogueError> {
+    let failed = |e| CatalogueError::of(out, e);
+    let inside = directory(out).map_err(failed)?;
+    let mut directories = Vec::new();
+    let mut strangers = Vec::new();
+    for entry in fs::read_dir(out).map_err(failed)? {
+        let entry = entry.map_err(failed)?;
+        let name = entry.file_name();
+        match entry.file_type() {
+            Ok(kind) if kind.is_dir() => directories.push(name),
+            _ => strangers.push(name),
+        }
+    }
+    let share = directories.len().div_ceil(threads()).max(1);
+    let found: Vec<Found> = thread::scope(|scope| {
+        let read = |names| names_read(out, &inside, names);
+        let parts: Vec<_> = directories.chunks(share).map(|names| scope.spawn(move || read(names))).collect();
+        parts.into_iter().flat_map(|part| part.join().unwrap_or_default()).collect()
+    });
+    let mut entries = Vec::with_capacity(found.len());
+    for one in found {
+        match one {
+            Found::Run(entry) => entries.push(entry),
+            Found::Stranger(name) => strangers.push(name),
+        }
+    }
+    entries.sort_unstable_by(|a: &Entry, b| (b.started, &b.name).cmp(&(a.started, &a.name)));
+    strangers.sort_unstable();
+    let stranger_names = strangers.iter().take(MOST_STRANGERS).map(|n| n.to_string_lossy().into_owned());
+    Ok(Catalogue { entries, strangers: strangers.len(), stranger_names: stranger_names.collect() })
+}
+
+fn threads() -> usize {
+    thread::available_parallelism().map_or(1, usize::from).min(MOST_THREADS)
+}
+
+enum Found {
+    Run(Entry),
+    Stranger(OsString),
+}
+
+fn names_read(out: &Path, inside: &OwnedFd, names: &[OsString]) -> Vec<Found> {
+    names.iter().filter_map(|name| entry_read(out, inside, name)).collect()
+}
+
+/// `None` of a directory that is gone by now.
+fn entry_read(out: &Path, inside: &OwnedFd, name: &OsStr) -> Option<Found> {
+    let path = out.join(name);
+    let shown = name.to_string_lossy().into_owned();
+    let named = id::started_of(&shown);
+    let (head, tags) = match directory_in(inside, name) {
+        Ok(directory) => (head::of_run(&directory), tags::of_run(&directory)),
+        Err(Errno::NOENT) => return None,
+        Err(why) => (Err(Problem::new(ProblemKind::Unreadable, why.to_string())), Ok(Vec::new())),
+    };
+    let (head, problem) = match head {
+        Err(none) if none.kind == ProblemKind::NoRecord && named.is_none() => {
+            return Some(Found::Stranger(name.to_owned()));
+        }
+        Err(problem) => (None, Some(problem)),
+        Ok(head) => (Some(head), None),
+    };
+    let (tags, tags_problem) = tags.map_or_else(|why| (Vec::new(), Some(why)), |tags| (tags, None));
+    let started = head.as_ref().and_then(Head::started).or(named).unwrap_or_else(|| changed(&path));
+    Some(Found::Run(Entry { name: shown, path, started, tags, tags_problem, head, problem }))
+}
+
+/// When a directory was changed that says nothing else of its time.
+fn changed(path: &Path) -> Timestamp {
+    let modified = fs::symlink_metadata(path).and_then(|m| m.modified());
+    modified.ok().and_then(|t| Timestamp::try_from(t).ok()).unwrap_or(Timestamp::UNIX_EPOCH)
+}

@@ -1,0 +1,122 @@
+//! From what a user types to a run's directory.
+
+use std::path::{Path, PathBuf};
+
+use super::{Catalogue, CatalogueError, Entry, ProblemKind, catalogue};
+use crate::store::RECORD_FILE;
+
+/// How many runs a refusal names.
+const MOST_NAMED: usize = 4;
+
+/// Why a name is not that of one run.
+#[derive(Debug, thiserror::Error)]
+pub enum ResolveError {
+    /// The runs cannot be read.
+    #[error(transparent)]
+    Catalogue(#[from] CatalogueError),
+    /// Nothing is called so.
+    #[error("no run in {out} is called `{name}`: write its directory's name or a beginning of it that no other has, its short id, a tag, last or last~1; `netfathom runs --out {out}` lists them", out = .out.display())]
+    Unknown {
+        /// As typed.
+        name: String,
+        /// Where it was sought.
+        out: PathBuf,
+    },
+    /// Several are.
+    #[error("`{name}` is {count} runs: {runs}; write more of the name", runs = .named.join(", "))]
+    Ambiguous {
+        /// As typed.
+        name: String,
+        /// How many there are.
+        count: usize,
+        /// The newest of them.
+        named: Vec<String>,
+    },
+    /// `last~N` of fewer runs.
+    #[error("there is no `{name}`: {out} holds {count} runs with a record", out = .out.display())]
+    TooFew {
+        /// As typed.
+        name: String,
+        /// Where it was sought.
+        out: PathBuf,
+        /// How many there are.
+        count: usize,
+    },
+}
+
+/// The run that is called `name`: by a path, by the name of its directory in `out` or a beginning of it that no other
+/// has, by its short id, by a tag, or as `last` and `last~1`. `-`, standard input, stays what it is.
+///
+/// # Errors
+/// If no run is called so, or several are, or `out` cannot be read.
+pub fn resolve(out: &Path, name: &Path) -> Result<PathBuf, ResolveError> {
+    let by_path = |path: &Path| path.is_file() || path.join(RECORD_FILE).is_file();
+    let text = name.to_str().filter(|text| !matches!(*text, "" | "-" | "." | ".."));
+    let Some(text) = text.filter(|_| !by_path(name)) else { return Ok(name.to_owned()) };
+    let found = match catalogue(out) {
+        Ok(catalogue) => catalogue.named(out, text).map(|entry| entry.path.clone()),
+        Err(e) => Err(e.into()),
+    };
+    match found {
+        // It is there, though no run: whoever reads it says what it is instead. A path is no name.
+        Err(ResolveError::Unknown { .. } | ResolveError::Catalogue(_)) if is_path(name) => {
+            Ok(name.to_owned())
+        }
+        found => found,
+    }
+}
+
+fn is_path(name: &Path) -> bool {
+    name.exists() || name.is_absolute() || name.starts_with(".") || name.starts_with("..")
+}
+
+impl Catalogue {
+    /// The run that is called `name`, without regard to paths.
+    ///
+    /// # Errors
+    /// If no run is called so, or several are.
+    pub fn named(&self, out: &Path, name: &str) -> Result<&Entry, ResolveError> {
+        if let Some(back) = back_from_last(name) {
+            // A run that has only begun has nothing to show yet.
+            let has_record = |e: &&Entry| e.problem.as_ref().is_none_or(|p| p.kind != ProblemKind::NoRecord);
+            let mut there = self.entries.iter().filter(has_record);
+            let count = there.clone().count();
+            let too_few = || ResolveError::TooFew { name: name.into(), out: out.to_owned(), count };
+            return there.nth(back).ok_or_else(too_few);
+        }
+        let exactly = |e: &&Entry| e.name == name;
+        let tagged = |e: &&Entry| e.tags.iter().any(|tag| tag == name);
+        let begins = |e: &&Entry| e.name.starts_with(name) || short_id(&e.name).starts_with(name);
+        self.only(name, exactly)
+            .or_else(|| self.only(name, tagged))
+            .or_else(|| self.only(name, begins))
+            .unwrap_or_else(|| Err(ResolveError::Unknown { name: name.into(), out: out.to_owned() }))
+    }
+
+    /// `None` where there is none such.
+    fn only(&self, name: &str, such: impl Fn(&&Entry) -> bool) -> Option<Result<&Entry, ResolveError>> {
+        let mut found = self.entries.iter().filter(such);
+        let first = found.next()?;
+        let others: Vec<&Entry> = found.collect();
+        if others.is_empty() {
+            return Some(Ok(first));
+        }
+        let all = std::iter::once(first).chain(others.iter().copied());
+        let named = all.take(MOST_NAMED).map(|e| e.name.clone());
+        let named = named.chain((others.len() >= MOST_NAMED).then(|| "…".to_owned())).collect();
+        Some(Err(ResolveError::Ambiguous { name: name.into(), count: others.len() + 1, named }))
+    }
+}
+
+/// What stands behind the last dash of a run's name.
+fn short_id(name: &str) -> &str {
+    name.rsplit('-').next().unwrap_or(name)
+}
+
+/// How many runs before the last one.
+pub(in crate::store) fn back_from_last(name: &str) -> Option<usize> {
+    match name.strip_prefix("last")? {
+        "" => Some(0),
+        back => back.strip_prefix('~')?.parse().ok(),
+    }
+}

@@ -1,0 +1,90 @@
+//! Removing runs, and nothing else.
+
+use std::fs;
+use std::io;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Component, Path, PathBuf};
+
+use rustix::fd::AsFd;
+use rustix::io::Errno;
+
+use super::catalogue::{ProblemKind, directory, directory_in, is_written, record_of};
+use super::id::started_of;
+
+/// Bytes of a block, as the system counts them.
+const BLOCK_BYTES: u64 = 512;
+
+/// Why a run was not removed.
+#[derive(Debug, thiserror::Error)]
+pub enum RemoveError {
+    /// It is not what may be removed.
+    #[error("{path} is not removed: {why}", path = .path.display())]
+    NotARun {
+        /// The directory, as named.
+        path: PathBuf,
+        /// What it is instead.
+        why: &'static str,
+    },
+    /// A netfathom is still writing it.
+    #[error("{path} is not removed: it is being written; end that run first", path = .path.display())]
+    Written {
+        /// The directory.
+        path: PathBuf,
+    },
+    /// The operating system refused.
+    #[error("cannot remove {path}: {source}; some of its files may be gone", path = .path.display())]
+    Io {
+        /// The directory.
+        path: PathBuf,
+        /// Why it failed.
+        source: io::Error,
+    },
+}
+
+/// Removes a run and all that is in its directory. `run` stands directly in a directory of runs; it is removed only if it holds
+/// a record or is named like a run. Symbolic links are removed themselves, never what they lead to.
+///
+/// # Errors
+/// If it is no run, is being written, or cannot be removed.
+pub fn remove(run: &Path) -> Result<(), RemoveError> {
+    let path = run.to_owned();
+    let refused = |why| RemoveError::NotARun { path: run.to_owned(), why };
+    let (Some(Component::Normal(name)), Some(out)) = (run.components().next_back(), run.parent()) else {
+        return Err(refused("it is no directory of one run"));
+    };
+    let failed = |source| RemoveError::Io { path: run.to_owned(), source };
+    let out = directory(if out.as_os_str().is_empty() { Path::new(".") } else { out }).map_err(failed)?;
+    let inside = directory_in(&out, name).map_err(|e| match e {
+        Errno::LOOP | Errno::NOTDIR => refused("it is a file or a symbolic link, not the directory of a run"),
+        e => failed(e.into()),
+    })?;
+    let none = record_of(&inside).is_err_and(|p| p.kind == ProblemKind::NoRecord);
+    if none && started_of(&name.to_string_lossy()).is_none() {
+        return Err(refused("it holds no record and is not named like a run"));
+    }
+    if is_written(inside.as_fd()) {
+        return Err(RemoveError::Written { path });
+    }
+    // Follows no link, and none that is put there meanwhile.
+    fs::remove_dir_all(run).map_err(failed)
+}
+
+/// What removing a directory would free, in bytes on the disk.
+///
+/// What cannot be read counts nothing.
+#[must_use]
+pub fn size_bytes(run: &Path) -> u64 {
+    let mut left = vec![run.to_owned()];
+    let mut sum = 0;
+    while let Some(path) = left.pop() {
+        let Ok(about) = fs::symlink_metadata(&path) else { continue };
+        // A file with another name elsewhere stays.
+        if about.is_dir() || about.nlink() == 1 {
+            sum += about.blocks() * BLOCK_BYTES;
+        }
+        if about.is_dir() {
+            left.extend(fs::read_dir(&path).into_iter().flatten().flatten().map(|e| e.path()));
+        }
+    }
+    sum
+}

@@ -1,0 +1,10 @@
+//! Quantities of runs, and what comparisons of them say.
+
+#[path = "compare/gates.rs"]
+mod gates;
+#[path = "compare/obstacles.rs"]
+mod obstacles;
+#[path = "compare/quantities.rs"]
+mod quantities;
+#[path = "compare/simulated.rs"]
+mod simulated;

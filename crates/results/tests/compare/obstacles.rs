@@ -1,0 +1,182 @@
+//! What must not be compared, and what is said of it.
+
+use netfathom_model::record::{Measurement, State};
+use netfathom_model::verdict::Level;
+use netfathom_results::compare::{CompareError, Comparison, Outcome, Run, Wishes, apart, pairs};
+use netfathom_results::quantity;
+
+use crate::quantities::{FIXTURES, fixture};
+use crate::simulated::Maker;
+
+const FORCE: Wishes = Wishes { force: true, named: Vec::new() };
+
+fn two() -> (Run, Run) {
+    let mut maker = Maker::new(11);
+    (maker.run(5, 1.0), maker.run(5, 1.0))
+}
+
+fn refused(a: &Run, b: &Run) -> String {
+    let comparison = apart(a, b, &Wishes::default()).unwrap();
+    assert!(comparison.is_refused() && comparison.quantities.is_empty());
+    assert!(!apart(a, b, &FORCE).unwrap().is_refused());
+    comparison.obstacles.join("\n")
+}
+
+fn differing(comparison: &Comparison) -> Vec<&str> {
+    comparison.differences.iter().map(|difference| difference.what.as_str()).collect()
+}
+
+#[test]
+fn other_work_is_named_with_why() {
+    let (a, mut b) = two();
+    let Measurement::Stack(stack) = &mut b.record.measurement else { panic!() };
+    stack.plan.size_bytes = 1000;
+    stack.plan.seed = 99;
+    stack.plan.trials = 50;
+    stack.plan.profile = "constant:1k/1s".parse().unwrap();
+    let said = refused(&a, &b);
+    assert!(said.contains("size_bytes differs (64 and 1000): messages of another size"), "{said}");
+    assert!(said.contains("profile") && !said.contains("seed") && !said.contains("trials differs"), "{said}");
+    let comparison = apart(&a, &b, &Wishes::default()).unwrap();
+    assert!(differing(&comparison).contains(&"seed"), "{:?}", differing(&comparison));
+}
+
+#[test]
+fn another_measurement_is_nothing_to_compare_with() {
+    let (a, _) = two();
+    let b = Run { name: "other".into(), record: fixture("load") };
+    let said = refused(&a, &b);
+    assert!(said.contains("nothing in common"), "{said}");
+    assert!(apart(&a, &b, &FORCE).unwrap().quantities.iter().all(|q| q.name == "rate"));
+}
+
+#[test]
+fn void_runs_need_force_and_others_are_cautioned() {
+    let (a, mut b) = two();
+    b.record.verdict.lower(Level::Void, "the sum does not close");
+    assert!(refused(&a, &b).contains("is VOID: the sum does not close"));
+
+    let (a, mut b) = two();
+    b.record.state = State::Interrupted;
+    b.record.verdict.lower(Level::Degraded, "late");
+    let comparison = apart(&a, &b, &Wishes::default()).unwrap();
+    let cautions = comparison.cautions.join("\n");
+    assert!(cautions.contains("ended early") && cautions.contains("DEGRADED"), "{cautions}");
+}
+
+#[test]
+fn a_run_is_not_compared_with_itself_but_with_a_changed_copy() {
+    let (a, b) = two();
+    let again = Run { name: "again".into(), ..a.clone() };
+    assert!(matches!(apart(&a, &again, &Wishes::default()), Err(CompareError::SameRun { .. })));
+    let mut copy = b.clone();
+    copy.record.id = a.record.id.clone();
+    let comparison = apart(&a, &copy, &Wishes::default()).unwrap();
+    assert!(comparison.cautions.iter().any(|caution| caution.contains("copy")), "{:?}", comparison.cautions);
+}
+
+#[test]
+fn no_trial_is_nothing_and_one_has_no_interval() {
+    let mut maker = Maker::new(12);
+    let (a, none) = (maker.run(5, 1.0), maker.run(0, 1.0));
+    assert!(refused(&a, &none).contains("no finished trial"));
+    let one = maker.run(1, 1.5);
+    let comparison = apart(&a, &one, &Wishes::default()).unwrap();
+    let mean = &comparison.quantities[0];
+    assert_eq!((mean.outcome, mean.change.interval), (Outcome::CannotTell, None));
+    assert!(mean.note.as_ref().unwrap().contains("one trial of B"), "{:?}", mean.note);
+}
+
+#[test]
+fn zero_and_below_have_a_difference_and_no_ratio() {
+    let mut maker = Maker::new(13);
+    let (mut a, b) = (maker.run(5, 1.0), maker.run(5, 1.0));
+    let Measurement::Stack(stack) = &mut a.record.measurement else { panic!() };
+    stack.trials[2].paths[0].total.mean_ns = -3.0;
+    let comparison = apart(&a, &b, &Wishes::default()).unwrap();
+    let mean = comparison.quantities.iter().find(|q| q.name == "tx.mean").unwrap();
+    assert_eq!(serde_json::to_value(mean.change.scale).unwrap(), "difference");
+    assert!(mean.note.as_ref().unwrap().contains("no ratio"));
+}
+
+#[test]
+fn values_without_spread_tell_nothing() {
+    let (mut a, mut b) = two();
+    for (run, value) in [(&mut a, 100), (&mut b, 120)] {
+        let Measurement::Stack(stack) = &mut run.record.measurement else { panic!() };
+        for trial in &mut stack.trials {
+            trial.paths[0].total.p99_ns = value;
+        }
+    }
+    let comparison = apart(&a, &b, &Wishes::default()).unwrap();
+    let of = |name: &str| comparison.quantities.iter().find(|q| q.name == name).unwrap();
+    assert_eq!((of("tx.p99").outcome, of("rate").outcome), (Outcome::CannotTell, Outcome::Same));
+    assert!(of("tx.p99").note.as_ref().unwrap().contains("nothing tells chance"));
+}
+
+#[test]
+fn the_surroundings_are_compared_setting_by_setting() {
+    let (a, mut b) = two();
+    b.record.tool = "netfathom 9.9".into();
+    let around = &mut b.record.environment;
+    around.kernel = "7.0".into();
+    around.host = Some("other".into());
+    around.sysctls.insert("net.core.rmem_max".into(), "1".into());
+    around.threads[0].cpu = 7;
+    around.devices[0].mtu = 9000;
+    around.mitigations.clear();
+    around.clock_read_ns += 1.0;
+    let comparison = apart(&a, &b, &Wishes::default()).unwrap();
+    assert_eq!(
+        differing(&comparison),
+        [
+            "devices.sender.mtu",
+            "host",
+            "kernel",
+            "mitigations.retbleed",
+            "mitigations.spectre_v2",
+            "sysctls.net.core.rmem_max",
+            "threads.sender.cpu",
+            "tool"
+        ]
+    );
+}
+
+#[test]
+fn of_pairs_the_difference_is_what_they_are_for_but_each_side_is_one_thing() {
+    let mut maker = Maker::new(14);
+    let mut made: Vec<(Run, Run)> = (0..4).map(|_| (maker.run(3, 1.0), maker.run(3, 1.0))).collect();
+    let larger = |run: &mut Run, size: usize| {
+        let Measurement::Stack(stack) = &mut run.record.measurement else { panic!() };
+        stack.plan.size_bytes = size;
+    };
+    made.iter_mut().for_each(|pair| larger(&mut pair.1, 1000));
+    assert!(!pairs(&made, &Wishes::default()).unwrap().is_refused());
+    larger(&mut made[2].1, 500);
+    assert!(pairs(&made, &Wishes::default()).unwrap().is_refused());
+    larger(&mut made[2].1, 1000);
+    made[1].0.record.verdict.lower(Level::Void, "gap");
+    let comparison = pairs(&made, &Wishes::default()).unwrap();
+    assert!(comparison.cautions.iter().any(|caution| caution.contains("left out")));
+    assert_eq!(comparison.quantities[0].a.len(), 3);
+}
+
+#[test]
+fn every_kind_of_record_is_compared_with_a_changed_copy() {
+    for name in FIXTURES {
+        let record = fixture(name);
+        let a = Run { name: name.into(), record: record.clone() };
+        let mut other = record;
+        other.id.push('2');
+        let b = Run { name: "copy".into(), record: other };
+        let comparison = apart(&a, &b, &FORCE).unwrap();
+        assert_eq!(comparison.quantities.len(), quantity::of(&a.record.measurement).len(), "{name}");
+        assert!(
+            comparison.obstacles.iter().all(|o| !o.contains("differs")),
+            "{name}: {:?}",
+            comparison.obstacles
+        );
+        let told = |o| matches!(o, Outcome::Better | Outcome::Worse);
+        assert!(!comparison.quantities.iter().any(|quantity| told(quantity.outcome)), "{name}");
+    }
+}

@@ -1,0 +1,182 @@
+//! Many made-up comparisons: how often a difference is found where there is one, and where there is none.
+
+use netfathom_model::random::SplitMix64;
+use netfathom_model::record::{Measurement, Record, StackResult, Trial, TrialKind};
+use netfathom_results::compare::{Comparison, Outcome, Run, Wishes, apart, pairs};
+
+use crate::quantities::fixture;
+
+/// What trials of one run differ among themselves, as a part.
+const SPREAD: f64 = 0.03;
+/// What the machine drifts from round to round.
+const DRIFT: f64 = 0.2;
+const TRIALS: usize = 10;
+const COMPARISONS: usize = 1000;
+
+/// Runs without what only pictures need.
+pub struct Maker {
+    random: SplitMix64,
+    bare: Record,
+    made: u32,
+}
+
+impl Maker {
+    pub fn new(seed: u64) -> Self {
+        let mut bare = fixture("stack");
+        let stack = stack(&mut bare);
+        stack.summaries.clear();
+        stack.witnesses.clear();
+        stack.trials.retain(|trial| trial.kind == TrialKind::Measured);
+        stack.trials.truncate(1);
+        for path in &mut stack.trials[0].paths {
+            path.stages.clear();
+            path.total.buckets.clear();
+        }
+        Self { random: SplitMix64::new(seed), bare, made: 0 }
+    }
+
+    /// Normal, by Box and Muller.
+    fn normal(&mut self) -> f64 {
+        let (a, b) = (self.random.next_unit(), self.random.next_unit());
+        (-2.0 * a.ln()).sqrt() * (std::f64::consts::TAU * b).cos()
+    }
+
+    /// A run whose times are `factor` times the usual ones.
+    pub fn run(&mut self, trials: usize, factor: f64) -> Run {
+        let mut record = self.bare.clone();
+        self.made += 1;
+        record.id = format!("20261121T031400Z-stack-{:06x}", self.made);
+        let first = stack(&mut record).trials[0].clone();
+        let made: Vec<Trial> = (0..trials).map(|_| self.trial(&first, factor)).collect();
+        stack(&mut record).trials = made;
+        Run { name: record.id.clone(), record }
+    }
+
+    fn trial(&mut self, like: &Trial, factor: f64) -> Trial {
+        let mut trial = like.clone();
+        for path in &mut trial.paths {
+            let mut of = |base: f64| base * factor * (SPREAD * self.normal()).exp();
+            path.total.mean_ns = of(2000.0);
+            path.total.p50_ns = of(1_800_000.0) as i64;
+            path.total.p99_ns = of(9_000_000.0) as i64;
+            path.total.p999_ns = of(30_000_000.0) as i64;
+        }
+        trial
+    }
+}
+
+fn stack(record: &mut Record) -> &mut StackResult {
+    let Measurement::Stack(stack) = &mut record.measurement else { panic!("no stack") };
+    stack
+}
+
+fn told(comparison: &Comparison) -> Vec<(bool, Outcome)> {
+    assert!(!comparison.quantities.is_empty());
+    comparison.quantities.iter().map(|quantity| (quantity.main, quantity.outcome)).collect()
+}
+
+fn any_told(comparison: &Comparison) -> bool {
+    told(comparison).iter().any(|&(main, o)| main && matches!(o, Outcome::Better | Outcome::Worse))
+}
+
+/// What a share of n cases is at most, but for one seed in ten thousand: the upper end of a binomial.
+fn at_most(share: f64, n: usize) -> usize {
+    let n = n as f64;
+    (n * share + 3.8 * (n * share * (1.0 - share)).sqrt()).ceil() as usize
+}
+
+#[test]
+fn equal_runs_are_told_apart_once_in_a_hundred_at_most() {
+    let mut maker = Maker::new(1);
+    let alarms = (0..COMPARISONS)
+        .filter(|_| {
+            let (a, b) = (maker.run(TRIALS, 1.0), maker.run(TRIALS, 1.0));
+            any_told(&apart(&a, &b, &Wishes::default()).unwrap())
+        })
+        .count();
+    println!("apart, equal: {alarms} false alarms in {COMPARISONS} comparisons");
+    assert!(alarms <= at_most(0.01, COMPARISONS), "{alarms} of {COMPARISONS}");
+}
+
+#[test]
+fn one_twentieth_more_is_found() {
+    let mut maker = Maker::new(2);
+    let found = (0..COMPARISONS)
+        .filter(|_| {
+            let (a, b) = (maker.run(TRIALS, 1.0), maker.run(TRIALS, 1.05));
+            let comparison = apart(&a, &b, &Wishes::default()).unwrap();
+            comparison.quantities.iter().any(|q| q.name == "tx.mean" && q.outcome == Outcome::Worse)
+        })
+        .count();
+    println!("apart, 5 % more: found in {found} of {COMPARISONS} comparisons");
+    // t = 0.05 / (0.03 sqrt(2/10)) = 3.7 against 3.2 to 3.6 of Holm: about three in five.
+    assert!(COMPARISONS - found <= at_most(0.5, COMPARISONS), "{found} of {COMPARISONS}");
+    let clear = (0..100).filter(|_| {
+        let (a, b) = (maker.run(TRIALS, 1.0), maker.run(TRIALS, 1.1));
+        any_told(&apart(&a, &b, &Wishes::default()).unwrap())
+    });
+    assert!(clear.count() >= 99);
+}
+
+#[test]
+fn the_smallest_change_that_is_named_is_found_four_times_in_five() {
+    let mut maker = Maker::new(3);
+    let mut sum = 0.0;
+    for _ in 0..100 {
+        let (a, b) = (maker.run(TRIALS, 1.0), maker.run(TRIALS, 1.0));
+        let comparison = apart(&a, &b, &Wishes { named: vec!["tx.mean".into()], force: false }).unwrap();
+        sum += comparison.quantities.iter().find(|q| q.name == "tx.mean").unwrap().smallest.unwrap();
+    }
+    let smallest = sum / 100.0;
+    let found = (0..COMPARISONS)
+        .filter(|_| {
+            let (a, b) = (maker.run(TRIALS, 1.0), maker.run(TRIALS, 1.0 + smallest));
+            let comparison = apart(&a, &b, &Wishes { named: vec!["tx.mean".into()], force: false }).unwrap();
+            comparison.quantities.iter().any(|q| q.name == "tx.mean" && q.outcome == Outcome::Worse)
+        })
+        .count();
+    println!("apart, {:.1} % more, the smallest: found in {found} of {COMPARISONS}", 100.0 * smallest);
+    assert!((720..=880).contains(&found), "{found} of {COMPARISONS}");
+}
+
+/// Rounds whose machine is now fast, now slow.
+fn rounds(maker: &mut Maker, n: usize, factor: f64) -> Vec<(Run, Run)> {
+    (0..n)
+        .map(|_| {
+            let drift = (DRIFT * maker.normal()).exp();
+            (maker.run(3, drift), maker.run(3, drift * factor))
+        })
+        .collect()
+}
+
+#[test]
+fn pairs_find_what_the_drift_of_the_machine_hides() {
+    let mut maker = Maker::new(4);
+    let told_of = |maker: &mut Maker, factor: f64| {
+        let cases = (0..COMPARISONS / 2).map(|_| rounds(maker, 8, factor));
+        cases.filter(|made| any_told(&pairs(made, &Wishes::default()).unwrap())).count()
+    };
+    let (alarms, found) = (told_of(&mut maker, 1.0), told_of(&mut maker, 1.05));
+    println!("pairs: {alarms} false alarms, 5 % found {found} times, in {} each", COMPARISONS / 2);
+    assert!(alarms <= at_most(0.01, COMPARISONS / 2), "{alarms}");
+    assert!(found >= COMPARISONS * 9 / 20, "{found} of {}", COMPARISONS / 2);
+    // One pair has no interval.
+    let alone = rounds(&mut maker, 1, 1.05).remove(0);
+    let comparison = pairs(&[alone], &Wishes::default()).unwrap();
+    assert!(comparison.is_refused(), "{:?}", comparison.obstacles);
+}
+
+#[test]
+fn better_and_worse_follow_the_quantity() {
+    let mut maker = Maker::new(5);
+    let (slow, fast) = (maker.run(TRIALS, 1.5), maker.run(TRIALS, 1.0));
+    let outcome = |a: &Run, b: &Run| {
+        let comparison = apart(a, b, &Wishes::default()).unwrap();
+        let of = comparison.quantities.into_iter().find(|q| q.name == "tx.mean").unwrap();
+        (of.outcome, of.change.value)
+    };
+    let (better, down) = outcome(&slow, &fast);
+    let (worse, up) = outcome(&fast, &slow);
+    assert_eq!((better, worse), (Outcome::Better, Outcome::Worse));
+    assert!((up * down - 1.0).abs() < 1e-9 && (1.4..1.6).contains(&up));
+}

@@ -1,0 +1,157 @@
+//! Runs that are damaged, from the future, or no runs.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::Path;
+use std::process::Command;
+
+use netfathom_model::record::State;
+use netfathom_results::store::{Filter, ProblemKind, RunDir, catalogue};
+
+use super::{directory, head, id, listed, put};
+
+/// What a run with such a record is listed as.
+fn problem(record: &[u8]) -> Option<(ProblemKind, String)> {
+    let out = directory();
+    let run = put(out.path(), 1);
+    put(out.path(), 2);
+    fs::write(run.join("record.json"), record).unwrap();
+    let all = listed(out.path());
+    assert_eq!(all.entries.len(), 2, "one breaks the other");
+    let entry = |i| all.entries.iter().find(|e| e.name == id(i)).expect("an entry");
+    assert!(entry(2).head.is_some(), "one breaks the other");
+    let entry = entry(1);
+    let named = entry.head.is_some() || entry.started.to_string() == "2026-11-01T00:00:01Z";
+    assert!(named, "the name tells the time where the record does not: {}", entry.started);
+    entry.problem.as_ref().map(|p| (p.kind, p.why.clone()))
+}
+
+fn stack() -> Vec<u8> {
+    fs::read(crate::contract::file("tests/fixtures/stack.json")).unwrap()
+}
+
+/// The same record as this build writes it, its verdict in the head.
+fn rewritten() -> Vec<u8> {
+    let mut json = serde_json::to_vec(&crate::contract::stack_fixture()).unwrap();
+    json.push(b'\n');
+    json
+}
+
+#[test]
+fn a_record_that_is_cut_off_anywhere_is_noticed() {
+    for whole in [stack(), rewritten()] {
+        assert_eq!(problem(&whole), None);
+        let mut at = vec![1, 100, 5000, 8191, 8192, 8193, whole.len() / 2, whole.len() - 2];
+        // Where a part of it ends as the whole does.
+        let text = String::from_utf8(whole.clone()).unwrap();
+        at.extend(text.match_indices("]}").map(|(i, _)| i + 2).step_by(97).filter(|&i| i < whole.len() - 2));
+        for end in at {
+            let (kind, why) = problem(&whole[..end]).unwrap_or_else(|| panic!("cut at {end}"));
+            assert_eq!(kind, ProblemKind::Damaged, "{end}: {why}");
+            assert!(why.contains("cut off"), "{end}: {why}");
+        }
+    }
+}
+
+#[test]
+fn a_record_may_be_set_in_another_way() {
+    let value: serde_json::Value = serde_json::from_slice(&stack()).unwrap();
+    let pretty = serde_json::to_vec_pretty(&value).unwrap();
+    assert_eq!(problem(&pretty), None);
+    assert_eq!(problem(&rewritten()[..rewritten().len() - 1]), None, "without a line break");
+    let cut = pretty.windows(4).position(|w| w == b"  }\n").unwrap() + 4;
+    assert!(problem(&pretty[..cut]).unwrap().1.contains("cut off"));
+}
+
+#[test]
+fn what_is_no_record_is_listed_with_the_reason() {
+    let says = |record: &str, kind: ProblemKind, why: &str| {
+        let (found, said) = problem(record.as_bytes()).unwrap_or_else(|| panic!("{record}"));
+        assert_eq!(found, kind, "{record}: {said}");
+        assert!(said.contains(why), "{record}: {said}");
+    };
+    let h = head(1, &id(1));
+    says("", ProblemKind::Damaged, "cut off");
+    says("17", ProblemKind::Damaged, "a record");
+    says("{}\n", ProblemKind::Damaged, "no field `environment`");
+    says("[1]", ProblemKind::Damaged, "a record");
+    says("<html>", ProblemKind::Damaged, "line 1");
+    says("{\"schema_version\":0}\n", ProblemKind::Damaged, "schema_version");
+    says("{\"schema_version\":9,\"who\":\"knows", ProblemKind::Newer, "schema 9; this build reads up to 1");
+    says(&h.replace("VOID", "SPLENDID").replace("DEGRADED", "SPLENDID"), ProblemKind::Damaged, "SPLENDID");
+    says(&(h.clone() + "}}\0\0\0"), ProblemKind::Damaged, "line 1");
+    says(&h.replace("\"schema_version\":1", "\"schema_version\":1e999"), ProblemKind::Damaged, "");
+    says(&format!("{h},\"x\":{}\n", "[".repeat(200_000)), ProblemKind::Damaged, "cut off");
+    let (kind, _) = problem(&[0xff, 0xfe, 0]).unwrap();
+    assert_eq!(kind, ProblemKind::Damaged);
+}
+
+#[test]
+fn links_pipes_and_strangers_are_no_runs() {
+    let elsewhere = directory();
+    let secret = put(elsewhere.path(), 7);
+    let out = directory();
+    let at = |name: &str| out.path().join(name);
+    put(out.path(), 1);
+    symlink(&secret, at("20261103T000000Z-stack-1")).unwrap();
+    symlink("nowhere", at("latest")).unwrap();
+    fs::write(at("notes.txt"), "x").unwrap();
+    fs::create_dir(at("photos")).unwrap();
+    fs::create_dir(at(&id(3))).unwrap();
+    for name in ["linked", "piped", "nested"] {
+        fs::create_dir(at(name)).unwrap();
+    }
+    symlink(secret.join("record.json"), at("linked/record.json")).unwrap();
+    assert!(Command::new("mkfifo").arg(at("piped/record.json")).status().unwrap().success());
+    fs::create_dir(at("nested/record.json")).unwrap();
+    let all = listed(out.path());
+    let why = |name: &str| {
+        let entry = all.entries.iter().find(|e| e.name == name).unwrap_or_else(|| panic!("{name}"));
+        entry.problem.as_ref().map(|p| p.why.clone()).unwrap_or_default()
+    };
+    assert_eq!(all.entries.len(), 5);
+    assert!(why("linked").contains("symbolic link"), "{}", why("linked"));
+    assert!(why("piped").contains("no plain file"), "{}", why("piped"));
+    assert!(why("nested").contains("no plain file"), "{}", why("nested"));
+    assert!(why(&id(3)).contains("killed before its first trial"), "{}", why(&id(3)));
+    assert_eq!(all.strangers, 4);
+    assert_eq!(all.stranger_names, ["20261103T000000Z-stack-1", "latest", "notes.txt", "photos"]);
+}
+
+#[test]
+fn a_run_that_is_being_written_is_told_from_one_that_was_killed() {
+    let out = directory();
+    let mut record = crate::contract::stack_fixture();
+    record.state = State::Partial;
+    let run = RunDir::create(out.path(), &id(1)).unwrap();
+    let condition = || listed(out.path()).entries[0].head.as_ref().map(|h| h.condition());
+    let why = listed(out.path()).entries[0].problem.clone().unwrap();
+    assert_eq!((why.kind, why.why.as_str()), (ProblemKind::NoRecord, "it has only begun"));
+    run.write_record(&record).unwrap();
+    assert_eq!(condition(), Some("running"));
+    drop(run);
+    assert_eq!(condition(), Some("partial"));
+}
+
+#[test]
+fn runs_without_a_head_are_wanted_only_by_time_and_tag() {
+    let out = directory();
+    fs::write(put(out.path(), 1).join("record.json"), "{").unwrap();
+    let all = listed(out.path());
+    let wants = |filter: Filter| filter.wants(&all.entries[0]);
+    assert!(wants(Filter::default()));
+    assert!(wants(Filter { since: "2026-11-01T00:00:00Z".parse().ok(), ..Filter::default() }));
+    assert!(!wants(Filter { since: "2026-11-02T00:00:00Z".parse().ok(), ..Filter::default() }));
+    assert!(!wants(Filter { tags: vec!["base".into()], ..Filter::default() }));
+    assert!(!wants(Filter { host: Some("anna".into()), ..Filter::default() }));
+    assert!(!wants(Filter { verdicts: vec![netfathom_model::verdict::Level::Valid], ..Filter::default() }));
+}
+
+#[test]
+fn a_directory_that_is_not_there_is_named() {
+    let said = |path: &Path| catalogue(path).expect_err("a refusal").to_string();
+    let out = directory();
+    assert!(said(&out.path().join("nowhere")).contains("nowhere: runs go to `runs`"));
+    fs::write(out.path().join("file"), "").unwrap();
+    assert!(said(&out.path().join("file")).contains("cannot read the directory of runs"));
+}

@@ -1,0 +1,162 @@
+//! A difference of means with all that can be said of it: its interval, how likely it is by chance, and what would
+//! have been seen.
+
+use statrs::distribution::{ContinuousCDF, StudentsT};
+
+/// A difference of two means, or the mean of differences, on the scale that the values are given in.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Contrast {
+    /// The difference.
+    pub value: f64,
+    /// Its standard error.
+    pub error: f64,
+    /// Degrees of freedom of that error.
+    pub degrees: f64,
+}
+
+impl Contrast {
+    /// `mean(b) - mean(a)` of groups that do not depend on each other (Welch). `None` below two values in either.
+    #[must_use]
+    pub fn apart(a: &[f64], b: &[f64]) -> Option<Self> {
+        let ((mean_a, a), (mean_b, b)) = (Part::of(a)?, Part::of(b)?);
+        let square = a.error_squared + b.error_squared;
+        let least = a.degrees.min(b.degrees);
+        // Welch-Satterthwaite; of values that do not differ at all there is nothing to weigh.
+        let weight = |part: Part| (part.error_squared / square).powi(2) / part.degrees;
+        let degrees = if square > 0.0 { 1.0 / (weight(a) + weight(b)) } else { least };
+        Some(Self { value: mean_b - mean_a, error: square.sqrt(), degrees })
+    }
+
+    /// The mean of differences of pairs. `None` below two.
+    #[must_use]
+    pub fn paired(differences: &[f64]) -> Option<Self> {
+        let (value, part) = Part::of(differences)?;
+        Some(Self { value, error: part.error_squared.sqrt(), degrees: part.degrees })
+    }
+
+    /// The two-sided interval of that level, such as 0.95: Student's t.
+    #[must_use]
+    pub fn interval(&self, level: f64) -> (f64, f64) {
+        let half = self.t(f64::midpoint(1.0, level)) * self.error;
+        (self.value - half, self.value + half)
+    }
+
+    /// How likely so great a difference is by chance where there is none, two-sided. `None` where the values do not
+    /// differ among themselves, so that there is nothing to tell chance by.
+    #[must_use]
+    pub fn chance(&self) -> Option<f64> {
+        if self.error <= 0.0 {
+            return None;
+        }
+        let t = (self.value / self.error).abs();
+        let below = self.student()?.cdf(-t);
+        Some((2.0 * below).min(1.0))
+    }
+
+    /// The smallest difference that a test at that level, such as 0.99, would have found in so many of all cases, such as
+    /// 0.8.
+    #[must_use]
+    pub fn smallest(&self, level: f64, power: f64) -> f64 {
+        (self.t(f64::midpoint(1.0, level)) + self.t(power)) * self.error
+    }
+
+    fn student(&self) -> Option<StudentsT> {
+        StudentsT::new(0.0, 1.0, self.degrees).ok()
+    }
+
+    fn t(&self, quantile: f64) -> f64 {
+        self.student().map_or(f64::NAN, |t| t.inverse_cdf(quantile))
+    }
+}
+
+/// What one group brings to the error.
+#[derive(Clone, Copy)]
+struct Part {
+    error_squared: f64,
+    degrees: f64,
+}
+
+impl Part {
+    /// The mean, and its error.
+    fn of(values: &[f64]) -> Option<(f64, Self)> {
+        let k = values.len() as f64;
+        if values.len() < 2 {
+            return None;
+        }
+        let mean = values.iter().sum::<f64>() / k;
+        let variance = values.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / (k - 1.0);
+        // Where all are the same, what is left is of the summing.
+        let same = values.iter().all(|v| v.total_cmp(&values[0]).is_eq());
+        let error_squared = if same { 0.0 } else { variance / k };
+        Some((if same { values[0] } else { mean }, Self { error_squared, degrees: k - 1.0 }))
+    }
+}
+
+/// Holm's correction: of several likelihoods by chance, each as if it were alone, those that hold for all of them
+/// together. The order is kept.
+#[must_use]
+pub fn holm(chances: &[f64]) -> Vec<f64> {
+    let mut order: Vec<usize> = (0..chances.len()).collect();
+    order.sort_by(|&i, &j| chances[i].total_cmp(&chances[j]));
+    let mut corrected = vec![0.0; chances.len()];
+    let mut highest = 0.0_f64;
+    for (place, &i) in order.iter().enumerate() {
+        highest = highest.max(chances[i] * (chances.len() - place) as f64).min(1.0);
+        corrected[i] = highest;
+    }
+    corrected
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{decide, difference};
+
+    const A: [f64; 5] = [1.0, 1.2, 0.9, 1.1, 1.05];
+    const B: [f64; 4] = [1.4, 1.6, 1.3, 1.7];
+
+    #[test]
+    fn it_is_what_the_interval_of_a_difference_says() {
+        let ours = Contrast::apart(&A, &B).unwrap();
+        let other = difference(&B, &A).unwrap();
+        assert!((ours.value - other.value).abs() < 1e-12);
+        let (low, high) = ours.interval(0.95);
+        assert!(((high - low) / 2.0 - other.half_width).abs() < 1e-9);
+        assert_eq!(Contrast::apart(&A[..1], &B), None);
+    }
+
+    #[test]
+    fn pairs_are_decided_as_they_are_elsewhere() {
+        let differences = [0.3, 0.5, 0.2, 0.45, 0.4];
+        let (ours, other) = (Contrast::paired(&differences).unwrap(), decide(&differences).unwrap());
+        assert!((ours.value / ours.error - other.t).abs() < 1e-9);
+        assert!((ours.smallest(0.99, 0.8) - other.smallest).abs() < 1e-9);
+        assert_eq!(ours.chance().unwrap() < 0.01, other.is_above());
+    }
+
+    #[test]
+    fn chance_is_that_of_the_tables() {
+        // t(0.975, 9) = 2.262: five in a hundred.
+        let contrast = Contrast { value: 2.262, error: 1.0, degrees: 9.0 };
+        assert!((contrast.chance().unwrap() - 0.05).abs() < 1e-4);
+        let (low, high) = contrast.interval(0.95);
+        assert!(low.abs() < 1e-3 && (high - 4.524).abs() < 1e-3);
+    }
+
+    #[test]
+    fn values_that_do_not_differ_tell_nothing_of_chance() {
+        let same = Contrast::apart(&[0.1; 3], &[0.3; 3]).unwrap();
+        assert_eq!((same.error, same.chance()), (0.0, None));
+        assert_eq!(same.interval(0.95), (same.value, same.value));
+    }
+
+    #[test]
+    fn holm_corrects_the_least_most() {
+        // Holm 1979: three, multiplied by 3, 2, 1, and never below one that stands before.
+        let corrected = holm(&[0.01, 0.04, 0.03]);
+        let expected = [0.03, 0.06, 0.06];
+        assert!(corrected.iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-12), "{corrected:?}");
+        assert_eq!(holm(&[0.9, 0.8]), [1.0, 1.0]);
+        assert!(holm(&[]).is_empty());
+    }
+}
