@@ -53,59 +53,54 @@ pub fn pages(sources: &Path) -> Vec<PathBuf> {
 /// The blocks of commands of a page: fenced ones of the kind `sh`, and all others in which netfathom is called.
 ///
 /// # Panics
-/// If it cannot be read, or a fence is not closed.
+/// If it cannot be read.
 #[must_use]
 pub fn blocks(sources: &Path, page: &Path) -> Vec<Block> {
     let text = fs::read_to_string(sources.join(page)).unwrap_or_else(|e| panic!("{}: {e}", page.display()));
     let mut blocks = Vec::new();
-    let mut said: Option<&str> = None;
+    let mut said = "";
     let mut lines = text.lines().enumerate().peekable();
     while let Some((at, line)) = lines.next() {
-        let block = |text: String, fenced: bool, said: Option<&str>| Block {
-            page: page.to_owned(),
-            line: at + 1,
-            text,
-            not_run: said.and_then(|said| inside(said, NOT_RUN)),
-            needs: said
-                .and_then(|said| inside(said, NEEDS))
-                .map(|needs| needs.split_whitespace().map(Into::into).collect())
-                .unwrap_or_default(),
-            fenced,
+        let indent = line.len() - line.trim_start().len();
+        let (kind, inner) = if let Some(kind) = line[indent..].strip_prefix("```") {
+            let inner: Vec<&str> =
+                lines.by_ref().map(|(_, line)| line).take_while(|line| !is_fence(line)).collect();
+            (Some(kind), inner.iter().map(|line| line.get(indent..).unwrap_or("")).collect())
+        } else if indent >= 4 {
+            let rest = std::iter::from_fn(|| lines.next_if(|(_, line)| line.starts_with("    ")));
+            (
+                None,
+                std::iter::once(line)
+                    .chain(rest.map(|(_, line)| line))
+                    .map(str::trim_start)
+                    .collect::<Vec<_>>(),
+            )
+        } else {
+            if line.starts_with(NOT_RUN) || line.starts_with(NEEDS) {
+                said = line;
+            } else if !line.trim().is_empty() {
+                said = "";
+            }
+            continue;
         };
-        if let Some(kind) = line.trim_start().strip_prefix("```") {
-            let indent = line.len() - line.trim_start().len();
-            let mut inner = String::new();
-            loop {
-                let Some((_, line)) = lines.next() else {
-                    panic!("{}:{}: a fence that is not closed", page.display(), at + 1)
-                };
-                if line.trim_start().starts_with("```") {
-                    break;
-                }
-                inner.push_str(line.get(indent..).unwrap_or(""));
-                inner.push('\n');
-            }
-            let calls = inner.lines().any(|line| line.trim_start_matches("$ ").starts_with("netfathom "));
-            if kind == "sh" || calls {
-                blocks.push(block(inner, kind == "sh", said.take()));
-            }
-            said = None;
-        } else if line.starts_with("    ") {
-            let mut inner = format!("{}\n", line.trim_start());
-            while let Some((_, line)) = lines.next_if(|(_, line)| line.starts_with("    ")) {
-                inner.push_str(line.trim_start());
-                inner.push('\n');
-            }
-            if inner.lines().any(|line| line.starts_with("netfathom ")) {
-                blocks.push(block(inner, false, said.take()));
-            }
-        } else if line.starts_with(NOT_RUN) || line.starts_with(NEEDS) {
-            said = Some(line);
-        } else if !line.trim().is_empty() {
-            said = None;
+        let calls = inner.iter().any(|line| line.trim_start_matches("$ ").starts_with("netfathom "));
+        if kind == Some("sh") || calls {
+            blocks.push(Block {
+                page: page.to_owned(),
+                line: at + 1,
+                text: inner.iter().flat_map(|line| [line, "\n"]).collect(),
+                not_run: inside(said, NOT_RUN),
+                needs: inside(said, NEEDS).unwrap_or_default().split_whitespace().map(Into::into).collect(),
+                fenced: kind == Some("sh"),
+            });
         }
+        said = "";
     }
     blocks
+}
+
+fn is_fence(line: &str) -> bool {
+    line.trim_start().starts_with("```")
 }
 
 /// What a comment says.

@@ -22,49 +22,67 @@ pub fn calls(script: &str, program: &str) -> Vec<Vec<String>> {
 
 /// Simple commands as words, without redirections.
 fn commands(script: &str) -> Vec<Vec<String>> {
-    let (mut commands, mut words) = (Vec::new(), Vec::new());
-    let mut word: Option<String> = None;
+    let mut read = Read::default();
     let mut chars = script.chars().peekable();
-    let mut thrown_away = false;
     while let Some(c) = chars.next() {
-        let ends_command = matches!(c, '\n' | ';' | '|' | '&' | '(' | ')' | '{' | '}')
-            && (c != '{' && c != '}' || word.is_none());
-        if ends_command || c == ' ' || c == '\t' || c == '<' || c == '>' {
-            if c == '>' && word.as_ref().is_some_and(|word| word.chars().all(|c| c.is_ascii_digit())) {
-                word = None;
-            }
-            if let Some(word) = word.take() {
-                if !std::mem::take(&mut thrown_away) {
-                    words.push(word);
-                }
-            }
-            if c == '<' || c == '>' {
-                chars.next_if(|&next| next == '>' || next == '&');
-                thrown_away = true;
-            }
-            if ends_command && !words.is_empty() {
-                commands.push(std::mem::take(&mut words));
-            }
-            continue;
-        }
-        if c == '#' && word.is_none() {
-            while chars.next_if(|&next| next != '\n').is_some() {}
-            continue;
-        }
-        let word = word.get_or_insert_default();
         match c {
-            '\\' => word.extend(chars.next()),
-            '\'' => word.extend(chars.by_ref().take_while(|&c| c != '\'')),
-            '"' => quoted(&mut chars, word),
-            '$' => put_in_place(&mut chars, word),
-            c => word.push(c),
+            ' ' | '\t' => read.end_word(),
+            '<' | '>' => {
+                read.redirect(c);
+                chars.next_if(|&next| next == '>' || next == '&');
+            }
+            '\n' | ';' | '|' | '&' | '(' | ')' => read.end_command(),
+            '{' | '}' if read.word.is_none() => read.end_command(),
+            '#' if read.word.is_none() => while chars.next_if(|&next| next != '\n').is_some() {},
+            '\\' => read.word().extend(chars.next()),
+            '\'' => read.word().extend(chars.by_ref().take_while(|&c| c != '\'')),
+            '"' => quoted(&mut chars, read.word()),
+            '$' => put_in_place(&mut chars, read.word()),
+            c => read.word().push(c),
         }
     }
-    words.extend(word.filter(|_| !thrown_away));
-    if !words.is_empty() {
-        commands.push(words);
+    read.end_command();
+    read.commands
+}
+
+/// What was read so far.
+#[derive(Default)]
+struct Read {
+    commands: Vec<Vec<String>>,
+    words: Vec<String>,
+    word: Option<String>,
+    /// The word is a file that something is redirected to.
+    is_file: bool,
+}
+
+impl Read {
+    fn word(&mut self) -> &mut String {
+        self.word.get_or_insert_default()
     }
-    commands
+
+    fn end_word(&mut self) {
+        if let Some(word) = self.word.take()
+            && !std::mem::take(&mut self.is_file)
+        {
+            self.words.push(word);
+        }
+    }
+
+    fn redirect(&mut self, to: char) {
+        // A number before it is that of a descriptor.
+        if to == '>' && self.word.as_ref().is_some_and(|word| word.chars().all(|c| c.is_ascii_digit())) {
+            self.word = None;
+        }
+        self.end_word();
+        self.is_file = true;
+    }
+
+    fn end_command(&mut self) {
+        self.end_word();
+        if !self.words.is_empty() {
+            self.commands.push(std::mem::take(&mut self.words));
+        }
+    }
 }
 
 fn quoted(chars: &mut Peekable<Chars<'_>>, word: &mut String) {
