@@ -1,5 +1,7 @@
 //! `netfathom compare`: runs that are there, runs that are taken, and what is none.
 
+mod equal_runs;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -7,7 +9,7 @@ use netfathom_model::record::{Measurement, Record};
 use netfathom_results::store;
 use serde_json::Value;
 
-use crate::child::{Ended, netfathom, out, run, start};
+use crate::child::{Ended, end, netfathom, out, run, signal, start};
 use crate::refusals::refused;
 
 /// Short, and nothing in it can be VOID: it goes as fast as it goes.
@@ -198,9 +200,8 @@ fn ctrl_c_ends_the_run_and_keeps_whole_rounds() {
         assert!(waited.elapsed().as_secs() < 60 && child.try_wait().unwrap().is_none());
         std::thread::sleep(std::time::Duration::from_millis(20));
     }
-    let pid = rustix::process::Pid::from_raw(child.id() as i32).unwrap();
-    rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
-    let told = crate::child::end(child);
+    signal("INT", &child);
+    let told = end(child);
     assert!(matches!(told.status, 0 | 3), "{}: {}", told.status, told.err);
     assert!(told.out.contains("netfathom compare"), "{}", told.out);
 }
