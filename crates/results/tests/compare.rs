@@ -4,6 +4,8 @@
 mod gates;
 #[path = "compare/obstacles.rs"]
 mod obstacles;
+#[path = "compare/pictures.rs"]
+mod pictures;
 #[path = "compare/quantities.rs"]
 mod quantities;
 #[path = "compare/simulated.rs"]

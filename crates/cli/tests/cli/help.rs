@@ -29,6 +29,7 @@ const PAGES: &[&str] = &[
     "runs remove --help",
     "runs prune --help",
     "view --help",
+    "compare --help",
     "host --help",
     "completions --help",
 ];

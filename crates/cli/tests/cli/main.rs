@@ -4,6 +4,7 @@ mod burn;
 mod capture_attacks;
 mod captures;
 mod child;
+mod compare;
 mod cost;
 mod docs;
 mod files;

@@ -64,7 +64,9 @@ pub(super) fn differences(design: Design, pairs: &[(&Run, &Run)]) -> PlanDiffere
         );
         return PlanDifferences { differences: Vec::new(), obstacles: vec![obstacle] };
     }
-    let differences = between(&flat(&plan(of_a)), &flat(&plan(of_b)));
+    let mut differences = between(&flat(&plan(of_a)), &flat(&plan(of_b)));
+    // It is another one in every run.
+    differences.retain(|difference| difference.what.split('.').next_back() != Some("seed"));
     let obstacles = match design {
         Design::Apart => differences.iter().filter_map(|d| obstacle(of_a, d)).collect(),
         Design::Pairs => pairs.iter().skip(1).flat_map(|pair| within_sides((a, b), *pair)).collect(),

@@ -18,26 +18,32 @@ const LEAST_PAIRS: usize = 2;
 
 pub(super) fn of<'a>(design: Design, pairs: &[(&'a Run, &'a Run)], force: bool) -> Trusted<'a> {
     let mut trusted = Trusted { pairs: Vec::new(), obstacles: Vec::new(), cautions: Vec::new() };
+    let mut left_out: Vec<String> = Vec::new();
     for &(a, b) in pairs {
         let wrong: Vec<String> = [a, b].into_iter().filter_map(unusable).collect();
         match design {
             Design::Apart => trusted.obstacles.extend(wrong),
-            Design::Pairs if !wrong.is_empty() && !force => {
-                trusted.cautions.extend(wrong.into_iter().map(|why| format!("a pair is left out: {why}")));
-                continue;
+            Design::Pairs if force => trusted.cautions.extend(wrong),
+            Design::Pairs => {
+                left_out.extend(wrong.first().cloned());
+                if !wrong.is_empty() {
+                    continue;
+                }
             }
-            Design::Pairs => trusted.cautions.extend(wrong),
         }
-        [a, b].into_iter().for_each(|run| trusted.cautions.extend(cautions(run)));
         trusted.pairs.push((a, b));
     }
+    trusted.cautions.extend(left_out.first().map(|first| {
+        format!("{} of {} pairs are left out; the first of them: {first}", left_out.len(), pairs.len())
+    }));
     if design == Design::Pairs && trusted.pairs.len() < LEAST_PAIRS {
         let (left, all) = (trusted.pairs.len(), pairs.len());
-        let text = format!(
-            "{left} of {all} pairs can be compared, and chance is told from two on; take more rounds"
-        );
-        trusted.obstacles.push(text);
+        let remedy = if all < LEAST_PAIRS { "take more rounds" } else { "see to what makes the others VOID" };
+        trusted
+            .obstacles
+            .push(format!("{left} of {all} pairs can be compared, and chance is told from two on: {remedy}"));
     }
+    trusted.cautions.extend(cautions(&trusted.pairs));
     if let Some(&(a, b)) = pairs.first() {
         trusted.cautions.extend(copied(a, b));
     }
@@ -62,15 +68,33 @@ fn unusable(run: &Run) -> Option<String> {
     (record.verdict.level == Level::Void).then(|| format!("{} is VOID: {why}", run.name))
 }
 
-fn cautions(run: &Run) -> impl Iterator<Item = String> {
+/// What lowers the trust in runs that are compared, each once, with how many it is true of.
+fn cautions(pairs: &[(&Run, &Run)]) -> Vec<String> {
+    let mut told: Vec<(String, Vec<&str>)> = Vec::new();
+    for run in pairs.iter().flat_map(|&(a, b)| [a, b]) {
+        for text in lacks(run) {
+            match told.iter_mut().find(|(known, _)| *known == text) {
+                Some((_, names)) => names.push(&run.name),
+                None => told.push((text, vec![&run.name])),
+            }
+        }
+    }
+    let who = |names: &[&str]| match names {
+        [one] => format!("{one} is"),
+        [first, second] => format!("{first} and {second} are"),
+        many => format!("{} runs are", many.len()),
+    };
+    told.into_iter().map(|(text, names)| format!("{} {text}", who(&names))).collect()
+}
+
+fn lacks(run: &Run) -> impl Iterator<Item = String> {
     let state = match run.record.state {
         State::Complete => None,
-        State::Partial => Some(format!("{} is not whole: it goes on, or was killed", run.name)),
-        State::Interrupted => Some(format!("{} was ended early: it has fewer trials than planned", run.name)),
+        State::Partial => Some("not whole: trials were still to come, or it was killed".to_owned()),
+        State::Interrupted => Some("not whole: ended early, with fewer trials than planned".to_owned()),
     };
-    let level = (run.record.verdict.level == Level::Degraded)
-        .then(|| format!("{} is DEGRADED: {}", run.name, reasons(run)));
-    state.into_iter().chain(level)
+    let degraded = run.record.verdict.level == Level::Degraded;
+    state.into_iter().chain(degraded.then(|| format!("DEGRADED: {}", reasons(run))))
 }
 
 fn reasons(run: &Run) -> String {

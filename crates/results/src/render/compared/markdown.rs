@@ -33,9 +33,13 @@ fn one(comparison: &Comparison, gates: &Gates) -> String {
     text.push('\n');
     let (main, others): (Vec<&Compared>, Vec<&Compared>) = comparison.quantities.iter().partition(|q| q.main);
     text += &table(&main);
-    text += &folded(&format!("{} other quantities", others.len()), &table(&others));
+    text += &folded(&words::counted(others.len(), "other quantity", "other quantities"), &table(&others));
     text += &folded(
-        &format!("{} differences of machine, build and plan", comparison.differences.len()),
+        &words::counted(
+            comparison.differences.len(),
+            "difference of machine, build or plan",
+            "differences of machine, build and plan",
+        ),
         &differences(comparison),
     );
     if !comparison.quantities.is_empty() {

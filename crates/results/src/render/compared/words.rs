@@ -11,6 +11,9 @@ use crate::render::digits::grouped;
 /// Names in a sentence.
 const MOST_NAMED: usize = 4;
 
+/// A multiple beyond which its digits say nothing.
+const BEYOND_SENSE: f64 = 1000.0;
+
 /// What stands where there is nothing.
 pub const NOTHING: &str = "-";
 
@@ -77,8 +80,8 @@ fn percent(part: f64) -> String {
 pub fn ratio(ratio: f64) -> String {
     let more = 100.0 * (ratio - 1.0);
     match more.abs() {
-        m if more >= 100.0 && m < 1e6 => format!("x {}", figures(ratio)),
-        m if m >= 1e6 => format!("x {ratio:.1e}"),
+        _ if ratio > BEYOND_SENSE => format!("over x {}", figures(BEYOND_SENSE)),
+        _ if more >= 100.0 => format!("x {}", figures(ratio)),
         m if m >= 9.95 => format!("{more:+.0} %"),
         m if m >= 0.095 => format!("{more:+.1} %"),
         _ => format!("{more:+.2} %"),
@@ -120,7 +123,7 @@ fn on_scale(unit: Unit, change: Change, value: f64) -> String {
 /// The smallest change that would have been found.
 pub fn smallest(quantity: &Compared) -> String {
     let told = |smallest: f64| match quantity.change.scale {
-        Scale::Ratio if smallest >= 10.0 => format!("x {}", figures(1.0 + smallest)),
+        Scale::Ratio if smallest >= 1.0 => ratio(1.0 + smallest),
         Scale::Ratio => percent(smallest),
         Scale::Difference => difference(quantity.unit, smallest).trim_start_matches('+').to_owned(),
     };
@@ -152,7 +155,7 @@ pub fn answer(comparison: &Comparison) -> String {
     let mut sentence = if parts.is_empty() {
         "No main quantity can be told apart".to_owned()
     } else {
-        format!("B beside A: {}", parts.join("; "))
+        capitalised(&parts.join("; "))
     };
     if !untold.is_empty() {
         sentence.push_str(&format!("; {}", cannot_tell(&untold, parts.is_empty())));
@@ -160,11 +163,25 @@ pub fn answer(comparison: &Comparison) -> String {
     sentence + "."
 }
 
+fn capitalised(text: &str) -> String {
+    let mut chars = text.chars();
+    chars.next().map_or_else(String::new, |first| first.to_uppercase().chain(chars).collect())
+}
+
+/// So many of something, in words: `1 quantity`, `3 quantities`.
+pub fn counted(n: usize, one: &str, many: &str) -> String {
+    format!("{n} {}", if n == 1 { one } else { many })
+}
+
 fn cannot_tell(untold: &[&Compared], all: bool) -> String {
     let seen = |q: &&&Compared| format!("{} {}", q.name, smallest(q));
     let found: Vec<String> =
         untold.iter().filter(|q| q.smallest.is_some()).take(MOST_NAMED).map(|q| seen(&q)).collect();
-    let who = if all { String::new() } else { format!("cannot tell {} others; ", untold.len()) };
+    let who = if all {
+        String::new()
+    } else {
+        format!("cannot tell {}; ", counted(untold.len(), "other", "others"))
+    };
     if found.is_empty() {
         return format!("{who}single trials have no interval, so no change would have been found");
     }
@@ -239,8 +256,8 @@ mod tests {
     #[test]
     fn a_ratio_is_what_it_is_more() {
         assert_eq!(
-            [1.052, 0.97, 1.0004, 1.3, 2.4, 0.1].map(ratio),
-            ["+5.2 %", "-3.0 %", "+0.04 %", "+30 %", "x 2.40", "-90 %"]
+            [1.052, 0.97, 1.0004, 1.3, 2.4, 0.1, 1e30].map(ratio),
+            ["+5.2 %", "-3.0 %", "+0.04 %", "+30 %", "x 2.40", "-90 %", "over x 1,000"]
         );
     }
 

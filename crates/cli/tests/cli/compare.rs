@@ -1,0 +1,207 @@
+//! `netfathom compare`: runs that are there, runs that are taken, and what is none.
+
+mod equal_runs;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use netfathom_model::record::{Measurement, Record};
+use netfathom_results::store;
+use serde_json::Value;
+
+use crate::child::{Ended, end, netfathom, out, run, signal, start};
+use crate::refusals::refused;
+
+/// Short, and nothing in it can be VOID: it goes as fast as it goes.
+const SHORT: &str = "message pingpong --loopback --over unix --sizes 64 --layers write --cpus same --trials 2 \
+                     --messages 100 --least 1ms --most 200ms";
+
+fn fixture(name: &str) -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(format!("../results/tests/fixtures/{name}.json"))
+}
+
+/// A copy of a record with some thing changed.
+fn changed(to: &Path, from: &str, change: impl FnOnce(&mut Record)) -> PathBuf {
+    let mut record = store::read(&fixture(from)).unwrap();
+    change(&mut record);
+    fs::write(to, serde_json::to_vec(&record).unwrap()).unwrap();
+    to.to_owned()
+}
+
+/// All times of a stack run, so many times as long.
+fn slower(factor: f64) -> impl FnOnce(&mut Record) {
+    move |record| {
+        let Measurement::Stack(stack) = &mut record.measurement else { panic!() };
+        for path in stack.trials.iter_mut().flat_map(|trial| &mut trial.paths) {
+            path.total.mean_ns *= factor;
+        }
+    }
+}
+
+fn compare(paths: &[&Path], options: &str) -> Ended {
+    run(netfathom("compare").args(paths).args(options.split_whitespace()).env("COLUMNS", "80"))
+}
+
+#[test]
+fn a_planted_difference_is_found_and_fails_the_threshold() {
+    let dir = out();
+    // The fixture's three trials differ by less than a tenth.
+    let same = changed(&dir.path().join("same.json"), "stack", slower(1.0001));
+    let slow = changed(&dir.path().join("slow.json"), "stack", slower(3.0));
+    let before = fixture("stack");
+    let gate = "--fail-if tx.mean>5%";
+    let told = compare(&[&before, &slow], gate);
+    assert_eq!(told.status, 4, "{}{}", told.out, told.err);
+    assert!(told.out.contains("worse") && told.out.contains("tx.mean>5%: FAIL"), "{}", told.out);
+    // The other way it is better, which no threshold above is about.
+    let told = compare(&[&slow, &before], gate);
+    assert_eq!(told.status, 0, "{}", told.out);
+    assert!(told.out.contains("better"), "{}", told.out);
+    let told = compare(&[&before, &same], gate);
+    assert_eq!(told.status, 0, "{}", told.out);
+    assert!(told.out.contains("cannot tell"), "{}", told.out);
+    // Three trials do not tell a thousandth: strict does not let that pass.
+    assert_eq!(compare(&[&before, &same], "--strict --fail-if tx.mean>0.1%").status, 4);
+}
+
+#[test]
+fn several_runs_are_each_compared_with_the_first() {
+    let dir = out();
+    let b = changed(&dir.path().join("b.json"), "stack", slower(3.0));
+    let c = changed(&dir.path().join("c.json"), "stack", slower(0.3));
+    let told = compare(&[&fixture("stack"), &b, &c], "--json");
+    let value: Value = serde_json::from_str(&told.out).unwrap();
+    let outcomes: Vec<&str> = value["comparisons"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|one| {
+            let quantities = one["quantities"].as_array().unwrap();
+            let mean = quantities.iter().find(|q| q["name"] == "tx.mean").unwrap();
+            mean["outcome"].as_str().unwrap()
+        })
+        .collect();
+    assert_eq!(outcomes, ["worse", "better"]);
+}
+
+#[test]
+fn pictures_go_where_they_are_sent_and_never_over_a_record() {
+    let dir = out();
+    let a = changed(&dir.path().join("a.json"), "stack", |_| {});
+    let b = changed(&dir.path().join("b.json"), "stack", slower(2.0));
+    let page = dir.path().join("page.html");
+    let told = compare(&[&a, &b], &format!("--format html --output {}", page.display()));
+    assert_eq!(told.status, 0, "{}", told.err);
+    assert!(fs::read_to_string(&page).unwrap().starts_with("<!doctype html>"));
+    assert!(compare(&[&a, &b], "--format html --output -").out.starts_with("<!doctype html>"));
+    assert!(compare(&[&a, &b], "--format md").out.starts_with("### netfathom compare: stack"));
+    let before = fs::read(&b).unwrap();
+    let over = compare(&[&a, &b], &format!("--format md --output {}", b.display()));
+    assert_eq!((over.status, fs::read(&b).unwrap() == before), (1, true), "{}", over.err);
+    assert!(over.err.contains("is a record that is compared"), "{}", over.err);
+    let nowhere = compare(&[&a, &b], "--format md --output /nonexistent/x.md");
+    assert!(nowhere.status == 1 && nowhere.err.contains("choose another file"), "{}", nowhere.err);
+}
+
+#[test]
+fn what_cannot_be_compared() {
+    let dir = out();
+    let at = |name: &str| dir.path().join(name);
+    let whole = fs::read_to_string(fixture("stack")).unwrap();
+    fs::write(at("truncated.json"), &whole[..1000]).unwrap();
+    fs::write(at("foreign.json"), r#"{"a":1}"#).unwrap();
+    fs::write(at("future.json"), whole.replacen(r#""schema_version":1"#, r#""schema_version":9"#, 1))
+        .unwrap();
+    let b = changed(&at("b.json"), "stack", slower(2.0));
+    let a = fixture("stack");
+    let mut said: Vec<String> = Vec::new();
+    for other in ["missing.json", "truncated.json", "foreign.json", "future.json"] {
+        said.push(refused(netfathom("compare").arg(&a).arg(at(other)), 1));
+    }
+    said.push(refused(netfathom("compare").arg(&a).arg(&a), 1));
+    for wrong in [
+        "--fail-if nonsense",
+        "--fail-if tx.mean>=5%",
+        "--fail-if tx.maen>5%",
+        "--fail-if tx.mean>5",
+        "--fail-if tx.mean<5%",
+        "--format html",
+    ] {
+        said.push(refused(netfathom("compare").arg(&a).arg(&b).args(wrong.split(' ')), 2));
+    }
+    said.push(refused(&mut netfathom("compare"), 2));
+    said.push(refused(netfathom("compare").arg(&a), 2));
+    said.push(refused(netfathom("compare --pairs").args([&a, &b, &b]), 2));
+    said.push(refused(netfathom("compare --run").args(["report x", "--", "stack"]), 2));
+    let said = said.concat().replace(dir.path().to_str().unwrap(), "DIR");
+    let said = said.replace(a.to_str().unwrap(), "STACK");
+    insta::assert_snapshot!(said);
+    // Of another measurement and VOID: told on standard output, as a result.
+    let void = changed(&at("void.json"), "stack", |record| {
+        record.verdict.lower(netfathom_model::verdict::Level::Void, "a gap");
+    });
+    for other in [fixture("load"), void] {
+        let told = compare(&[&a, &other], "--fail-if tx.mean>5%");
+        assert_eq!(told.status, 3, "{}", told.err);
+        assert!(told.out.contains("NOT COMPARED"), "{}", told.out);
+    }
+}
+
+#[test]
+fn both_are_taken_by_turns_and_kept() {
+    let dir = out();
+    let told = run(netfathom("compare --rounds 3 --json --out")
+        .arg(dir.path())
+        .args(["--run", SHORT, "--"])
+        .args(SHORT.split_whitespace()));
+    assert!(matches!(told.status, 0 | 3), "{}: {}", told.status, told.err);
+    let value: Value = serde_json::from_str(&told.out).unwrap();
+    let one = &value["comparisons"][0];
+    assert_eq!(one["design"], "pairs");
+    for side in ["a", "b"] {
+        let heads = one[side].as_array().unwrap();
+        assert_eq!(heads.len(), 3);
+        for head in heads {
+            assert!(store::read(Path::new(head["name"].as_str().unwrap())).is_ok());
+        }
+    }
+    // A B, B A, A B.
+    let sides: Vec<&str> = told.err.lines().filter(|l| l.starts_with("round ")).map(|l| &l[12..13]).collect();
+    assert_eq!(sides, ["A", "B", "B", "A", "A", "B"], "{}", told.err);
+    let again = told.err.lines().last().unwrap().split("netfathom ").last().unwrap().to_owned();
+    let repeated = run(netfathom(&again).arg("--json"));
+    assert_eq!(repeated.out, told.out, "{}", repeated.err);
+}
+
+#[test]
+fn a_run_that_fails_is_told_with_what_it_said() {
+    let dir = out();
+    let told = run(netfathom("compare --rounds 2 --out").arg(dir.path()).args([
+        "--run",
+        SHORT,
+        "--",
+        "message pingpong --loopback --sizes none",
+    ]));
+    assert_eq!(told.status, 1, "{}", told.out);
+    assert!(told.err.contains("round 1, B: the run failed") && told.err.contains("none"), "{}", told.err);
+}
+
+#[test]
+fn ctrl_c_ends_the_run_and_keeps_whole_rounds() {
+    let dir = out();
+    let mut child =
+        start(netfathom("compare --rounds 1000 --out").arg(dir.path()).args(["--run", SHORT, "--", SHORT]));
+    let whole = || {
+        let runs = fs::read_dir(dir.path()).unwrap().flatten();
+        runs.filter(|run| store::read(&run.path()).is_ok()).count()
+    };
+    let waited = std::time::Instant::now();
+    while whole() < 6 {
+        assert!(waited.elapsed().as_secs() < 60 && child.try_wait().unwrap().is_none());
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+    signal("INT", &child);
+    let told = end(child);
+    assert!(matches!(told.status, 0 | 3), "{}: {}", told.status, told.err);
+    assert!(told.out.contains("netfathom compare"), "{}", told.out);
+}
