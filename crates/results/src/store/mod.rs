@@ -11,6 +11,7 @@ mod sweep;
 pub use error::{ReadError, WriteError};
 pub use id::{new_id, rfc3339};
 pub use read::read;
+pub use samples::SamplesError;
 pub use run_dir::RunDir;
 pub use sweep::sweep;
 
