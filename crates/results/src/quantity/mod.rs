@@ -1,7 +1,16 @@
 //! What a run says, quantity by quantity, in one form for every measurement: what comparisons, lists and exports are
 //! made of.
 
+mod capacity;
+mod cost;
+mod join;
+mod load;
+mod message;
+mod reproduce;
+mod reverse;
 mod stack;
+mod sweep;
+mod transfer;
 
 use netfathom_model::record::Measurement;
 
@@ -48,14 +57,93 @@ pub enum Better {
     More,
 }
 
-/// All that a measurement says, the main quantities first. Trials that are there for the ruler's own cost are left out.
+/// All that a measurement says, the main quantities first, no name twice. Trials that are there for the ruler's own cost are left out.
 #[must_use]
 pub fn of(measurement: &Measurement) -> Vec<Quantity> {
     let mut all = match measurement {
         Measurement::Stack(result) => stack::of(result),
-        _ => Vec::new(),
+        Measurement::Load(result) => load::of(result),
+        Measurement::Capacity(result) => capacity::of(result),
+        Measurement::Reverse(result) => reverse::of(result),
+        Measurement::Join(result) => join::of(result),
+        Measurement::Reproduce(result) => reproduce::of(result),
+        Measurement::Transfer(result) => transfer::of(result),
+        Measurement::Sweep(result) => sweep::of(result),
+        Measurement::Message(result) => message::of(result),
+        Measurement::Cost(result) => cost::of(result),
     };
     all.retain(|quantity| !quantity.trials.is_empty() && quantity.trials.iter().all(|v| v.is_finite()));
+    tell_apart(&mut all);
     all.sort_by_key(|quantity| !quantity.main);
     all
+}
+
+impl Quantity {
+    fn new(
+        (name, title): (impl Into<String>, impl Into<String>),
+        (unit, better): (Unit, Better),
+        trials: impl IntoIterator<Item = f64>,
+    ) -> Self {
+        let trials = trials.into_iter().collect();
+        Self { name: name.into(), title: title.into(), unit, better, main: false, trials }
+    }
+
+    /// Nanoseconds that something takes.
+    fn time(
+        name: impl Into<String>,
+        title: impl Into<String>,
+        trials: impl IntoIterator<Item = f64>,
+    ) -> Self {
+        Self::new((name, title), (Unit::Nanoseconds, Better::Less), trials)
+    }
+
+    /// So many in a second.
+    fn rate(
+        name: impl Into<String>,
+        title: impl Into<String>,
+        trials: impl IntoIterator<Item = f64>,
+    ) -> Self {
+        Self::new((name, title), (Unit::PerSecond, Better::More), trials)
+    }
+
+    /// A part of a whole that is lost or wasted.
+    fn share(
+        name: impl Into<String>,
+        title: impl Into<String>,
+        trials: impl IntoIterator<Item = f64>,
+    ) -> Self {
+        Self::new((name, title), (Unit::Share, Better::Less), trials)
+    }
+
+    fn main(self, main: bool) -> Self {
+        Self { main, ..self }
+    }
+}
+
+/// A part of a name: lower-case letters, digits, `_` and `-`; what else stands in a text becomes one `-`.
+fn word(text: &str) -> String {
+    let plain = |c: char| if c.is_ascii_alphanumeric() || c == '_' { c.to_ascii_lowercase() } else { '-' };
+    let mut word = String::new();
+    for c in text.chars().map(plain) {
+        if c != '-' || !(word.is_empty() || word.ends_with('-')) {
+            word.push(c);
+        }
+    }
+    let word = word.trim_end_matches('-');
+    if word.is_empty() { "unnamed".into() } else { word.into() }
+}
+
+/// Gives names that stand twice a number: the second `x` becomes `x-2`. Names from outside, such as those of
+/// benchmarks, may fall together once they are words.
+fn tell_apart(all: &mut [Quantity]) {
+    let mut seen = std::collections::BTreeSet::new();
+    for quantity in all {
+        let mut name = quantity.name.clone();
+        let mut number = 1;
+        while !seen.insert(name.clone()) {
+            number += 1;
+            name = format!("{}-{number}", quantity.name);
+        }
+        quantity.name = name;
+    }
 }

@@ -1,0 +1,36 @@
+//! Of `netfathom capacity`.
+
+use netfathom_model::record::{Bounded, CapacityResult, CapacityRow, Search};
+
+use super::{Quantity, word};
+
+/// What each engine reaches with so many workers, a value a search: in time, and kept up; and what was inferred.
+pub fn of(result: &CapacityResult) -> Vec<Quantity> {
+    let mut all: Vec<Quantity> = result.rows.iter().flat_map(of_row).collect();
+    all.push(Quantity::rate(
+        "inferred",
+        "load capability inferred from the stack time",
+        result.inferred.iter().map(|inferred| inferred.theoretical_per_s),
+    ));
+    all
+}
+
+fn of_row(row: &CapacityRow) -> [Quantity; 3] {
+    let workers = if row.workers == 1 { "1 worker".to_owned() } else { format!("{} workers", row.workers) };
+    let prefix = format!("{}.{}", word(row.engine.name()), row.workers);
+    let who = format!("{}, {workers}", row.engine.name());
+    let found = |rate: fn(&Search) -> Option<f64>| row.searches.iter().filter_map(rate).collect::<Vec<_>>();
+    // Its bursts are not kept one by one.
+    let flat_out = row.flat_out_per_s.iter().map(|bursts: &Bounded| bursts.mean_per_s);
+    [
+        Quantity::rate(format!("{prefix}.capacity"), format!("{who}: in time"), found(|s| s.capacity_per_s))
+            .main(true),
+        Quantity::rate(
+            format!("{prefix}.sustained"),
+            format!("{who}: kept up"),
+            found(|s| s.sustained_per_s),
+        )
+        .main(true),
+        Quantity::rate(format!("{prefix}.flat_out"), format!("{who}: in bursts, mean"), flat_out),
+    ]
+}

@@ -1,0 +1,62 @@
+//! Of `netfathom message`.
+
+use netfathom_model::layer::End;
+use netfathom_model::plan::MessageTest;
+use netfathom_model::record::{MessageCell, MessageResult, MessageTrial};
+
+use super::{Quantity, word};
+
+/// What each cell reached, named `LAYER.BYTES.PLACEMENT.PROCESSORS`, such as `write-nodelay.1024.uu.same-core.rate`.
+pub fn of(result: &MessageResult) -> Vec<Quantity> {
+    result.cells.iter().flat_map(|cell| of_cell(result, cell)).collect()
+}
+
+fn of_cell(result: &MessageResult, cell: &MessageCell) -> Vec<Quantity> {
+    let shares = result.pairs.get(cell.pair).map_or("processors unknown", |pair| pair.shares.name());
+    let place = cell.placement.name();
+    let prefix = format!("{}.{}.{}.{}", word(&cell.layer.to_string()), cell.bytes, word(place), word(shares));
+    let named = |what: &str| format!("{prefix}.{what}");
+    let who = format!("{}, {} bytes, {place}, {shares}", cell.layer, cell.bytes);
+    let of = |value: &dyn Fn(&MessageTrial) -> Option<f64>| -> Vec<f64> {
+        cell.trials.iter().filter_map(value).collect()
+    };
+    let timed = |trial: &MessageTrial| cell.median_ns(trial).is_some();
+    let there_and_back = result.plan.test == MessageTest::Pingpong;
+    let per = |count: Option<u64>, messages: u64| {
+        count.filter(|_| messages > 0).map(|n| n as f64 / messages as f64)
+    };
+    vec![
+        Quantity::rate(
+            named("rate"),
+            format!("{who}: {}", result.plan.test.counts()),
+            of(&MessageTrial::per_s),
+        )
+        .main(!there_and_back),
+        Quantity::time(named("p50"), format!("{who}: time, p50"), of(&|t| cell.median_ns(t)))
+            .main(there_and_back),
+        Quantity::time(
+            named("p99"),
+            format!("{who}: time, p99"),
+            of(&|trial| timed(trial).then_some(trial.p99_ns as f64)),
+        )
+        .main(there_and_back),
+        Quantity::share(named("lost"), format!("{who}: messages that did not come"), of(&lost)),
+        Quantity::time(
+            named("client.cpu"),
+            format!("{who}: processor time of the client a message"),
+            // The client worked for what was lost, too.
+            of(&|t| per(t.end(End::Client).cpu_ns, t.sent.unwrap_or(t.messages))),
+        ),
+        Quantity::time(
+            named("server.cpu"),
+            format!("{who}: processor time of the server a message"),
+            of(&|t| per(t.end(End::Server).cpu_ns, t.messages)),
+        ),
+    ]
+}
+
+/// `None` in records that do not tell what was sent.
+fn lost(trial: &MessageTrial) -> Option<f64> {
+    let sent = trial.sent.filter(|&sent| sent > 0)?;
+    Some(trial.lost as f64 / sent as f64)
+}

@@ -1,0 +1,98 @@
+//! Every measurement is told quantity by quantity.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use netfathom_model::record::{Measurement, Record, TrialKind};
+use netfathom_results::quantity::{Quantity, of};
+use netfathom_results::store;
+
+/// The kept records, one or more a measurement.
+pub const FIXTURES: [&str; 15] = [
+    "capacity",
+    "cost-chance",
+    "cost-observers",
+    "cost-offline",
+    "cost-own",
+    "cost",
+    "join",
+    "load",
+    "message",
+    "reproduce",
+    "reverse",
+    "stack",
+    "sweep",
+    "taps",
+    "ttcp",
+];
+
+pub fn fixture(name: &str) -> Record {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/fixtures/{name}.json"));
+    store::read(&path).unwrap()
+}
+
+fn named<'a>(all: &'a [Quantity], name: &str) -> &'a Quantity {
+    all.iter().find(|quantity| quantity.name == name).unwrap_or_else(|| panic!("{name} of {:?}", names(all)))
+}
+
+fn names(all: &[Quantity]) -> Vec<&str> {
+    all.iter().map(|quantity| quantity.name.as_str()).collect()
+}
+
+#[test]
+fn every_measurement_has_a_main_quantity_and_no_name_twice() {
+    for name in FIXTURES {
+        let all = of(&fixture(name).measurement);
+        assert!(all.first().is_some_and(|quantity| quantity.main), "{name}: {:?}", names(&all));
+        assert_eq!(names(&all).into_iter().collect::<BTreeSet<_>>().len(), all.len(), "{name}");
+        let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "._-".contains(c);
+        for quantity in &all {
+            assert!(quantity.name.chars().all(plain), "{name}: {}", quantity.name);
+            assert!(!quantity.trials.is_empty() && quantity.trials.iter().all(|v| v.is_finite()));
+        }
+    }
+}
+
+#[test]
+fn values_are_those_of_the_trials() {
+    let Measurement::Stack(stack) = fixture("stack").measurement else { panic!() };
+    let measured = stack.trials.iter().filter(|t| t.kind == TrialKind::Measured);
+    let means: Vec<f64> = measured.map(|t| t.paths[0].total.mean_ns).collect();
+    assert_eq!(named(&of(&Measurement::Stack(stack)), "tx.mean").trials, means);
+
+    let Measurement::Reverse(reverse) = fixture("reverse").measurement else { panic!() };
+    let summary = reverse.variants[0].summary.clone().unwrap();
+    let name = format!("{}.drop", reverse.variants[0].variant.name());
+    let drops = named(&of(&Measurement::Reverse(reverse)), &name).trials.clone();
+    assert!((drops.iter().sum::<f64>() / drops.len() as f64 - summary.drop).abs() < 1e-9);
+
+    let Measurement::Load(load) = fixture("load").measurement else { panic!() };
+    let summary = load.summary.clone().unwrap();
+    let all = of(&Measurement::Load(load));
+    let rates = &named(&all, "rate").trials;
+    assert_eq!(rates.len(), summary.trials as usize);
+    assert!((rates.iter().sum::<f64>() / rates.len() as f64 / summary.reached_per_s - 1.0).abs() < 1e-9);
+}
+
+#[test]
+fn a_slowdown_by_blocks_is_the_one_that_the_record_tells() {
+    let Measurement::Cost(cost) = fixture("cost").measurement else { panic!() };
+    let told: Vec<(f64, u32)> =
+        cost.benchmarks[0].comparisons.iter().map(|c| (c.ratio.value, c.blocks)).collect();
+    let all = of(&Measurement::Cost(cost));
+    let ours: Vec<&Quantity> =
+        all.iter().filter(|q| q.name.starts_with("tar.") && q.name.contains(".over.")).collect();
+    assert_eq!(ours.len(), told.len());
+    for (quantity, (ratio, blocks)) in ours.iter().zip(told) {
+        assert_eq!(quantity.trials.len(), blocks as usize, "{}", quantity.name);
+        let logs = quantity.trials.iter().map(|ratio| ratio.ln()).sum::<f64>() / f64::from(blocks);
+        assert!((logs.exp() / ratio - 1.0).abs() < 1e-9, "{}", quantity.name);
+    }
+}
+
+#[test]
+fn the_parts_of_an_experiment_carry_its_name() {
+    let all = of(&fixture("reproduce").measurement);
+    assert!(named(&all, "outgoing.tx.mean").main);
+    assert!(all.iter().any(|quantity| quantity.name.starts_with("incoming-load-beside-it.")));
+}
