@@ -10,6 +10,7 @@ use netfathom_model::units::{parse_duration_ns, parse_number};
 mod burn;
 mod capacity;
 mod cost;
+mod export;
 mod join;
 mod light;
 mod load;
@@ -24,6 +25,7 @@ mod ttcp;
 pub use burn::BurnArgs;
 pub use capacity::CapacityArgs;
 pub use cost::{CostArgs, LoadArg, MeansArg};
+pub use export::ExportArgs;
 pub use join::JoinArgs;
 pub use light::LightArgs;
 pub use load::{EngineArg, LoadCommand, SendArgs, SinkArgs};
@@ -99,6 +101,9 @@ pub enum Command {
     Marks(MarksArgs),
     /// Draws the report of a run from its record
     Report(ReportArgs),
+    /// A run in a format that other programs read
+    #[command(after_help = format!("{}\n\n{EXIT_STATUS}", export::EXAMPLES))]
+    Export(ExportArgs),
 }
 
 /// What every measurement has.

@@ -8,6 +8,7 @@ mod args;
 mod burn;
 mod capacity;
 mod cost;
+mod export;
 mod guard;
 mod host;
 mod join;
@@ -45,6 +46,7 @@ fn main() -> ExitCode {
         Command::Burn(args) => burn::run(&args),
         Command::Marks(args) => marks::run(&args),
         Command::Report(args) => report::run(&args),
+        Command::Export(args) => export::run(&args),
     };
     outcome.unwrap_or_else(|error| {
         output::complain(&error);

@@ -13,7 +13,11 @@ use super::looks::{self, Interval};
 const FIRST_SOCKET: usize = 5;
 
 /// Writes a transfer.
-pub fn write(out: &mut (dyn Write + Send), record: &Record, result: &TransferResult) -> Result<(), ExportError> {
+pub fn write(
+    out: &mut (dyn Write + Send),
+    record: &Record,
+    result: &TransferResult,
+) -> Result<(), ExportError> {
     let mut all = json!({
         "start": start(record, result),
         "intervals": intervals(result),
@@ -33,7 +37,9 @@ fn error(end: &TransferEnd) -> Option<String> {
         TransferEnd::Broken { why } => Some(why.clone()),
         TransferEnd::Interrupted => Some("interrupted by its user".into()),
         TransferEnd::Idle => Some("nothing came any more, and no mark of the end".into()),
-        TransferEnd::Whole | TransferEnd::Acknowledged | TransferEnd::Unconfirmed | TransferEnd::Stopped => None,
+        TransferEnd::Whole | TransferEnd::Acknowledged | TransferEnd::Unconfirmed | TransferEnd::Stopped => {
+            None
+        }
     }
 }
 
@@ -54,7 +60,7 @@ fn start(record: &Record, result: &TransferResult) -> Value {
     let mut start = json!({
         "connected": connected,
         "version": record.tool,
-        "system_info": [record.environment.host.as_deref().unwrap_or("?"), &record.environment.kernel].join(" "),
+        "system_info": system(record),
         "timestamp": {
             "time": began.map(|t| t.strftime("%a, %d %b %Y %H:%M:%S GMT").to_string()),
             "timesecs": began.map(jiff::Timestamp::as_second),
@@ -87,6 +93,13 @@ fn start(record: &Record, result: &TransferResult) -> Value {
     start
 }
 
+/// As `uname` has it, as far as the record tells.
+fn system(record: &Record) -> String {
+    let environment = &record.environment;
+    let host = environment.host.iter().map(String::as_str);
+    ["Linux"].into_iter().chain(host).chain([environment.kernel.as_str()]).collect::<Vec<_>>().join(" ")
+}
+
 /// Host and port of `ADDRESS:PORT`.
 fn address(text: &str) -> (String, Option<u16>) {
     match text.parse::<std::net::SocketAddr>() {
@@ -101,7 +114,8 @@ fn intervals(result: &TransferResult) -> Vec<Value> {
     (0..most)
         .map(|i| {
             let there = || streams.iter().enumerate().filter_map(move |(s, of)| Some((s, of.get(i)?)));
-            let each: Vec<Value> = there().map(|(place, interval)| of_stream(result, place, interval)).collect();
+            let each: Vec<Value> =
+                there().map(|(place, interval)| of_stream(result, place, interval)).collect();
             json!({ "streams": each, "sum": sum(result, there().map(|(_, interval)| interval)) })
         })
         .collect()
@@ -174,7 +188,11 @@ fn end(result: &TransferResult) -> Value {
     end.insert("sum_received".into(), received);
     end.insert("cpu_utilization_percent".into(), processors(result));
     if let Some(congestion) = &result.congestion {
-        let whose = if result.plan.role == Role::Transmit { "sender_tcp_congestion" } else { "receiver_tcp_congestion" };
+        let whose = if result.plan.role == Role::Transmit {
+            "sender_tcp_congestion"
+        } else {
+            "receiver_tcp_congestion"
+        };
         end.insert(whose.into(), congestion.as_str().into());
     }
     Value::Object(end)
@@ -187,7 +205,8 @@ fn other_end(result: &TransferResult, mine: Value) -> Value {
     if let Some(members) = theirs.as_object_mut() {
         members.remove("retransmits");
     }
-    let confirmed = matches!(result.end, TransferEnd::Whole | TransferEnd::Acknowledged | TransferEnd::Stopped);
+    let confirmed =
+        matches!(result.end, TransferEnd::Whole | TransferEnd::Acknowledged | TransferEnd::Stopped);
     if !confirmed || result.plan.protocol == Protocol::Udp {
         theirs["bytes"] = Value::Null;
         theirs["bits_per_second"] = Value::Null;

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use std::io::Write;
 
 use netfathom_model::record::{Distribution, Record};
-use netfathom_stats::{bucket_index, bucket_bounds};
+use netfathom_stats::{bucket_bounds, bucket_index};
 
 use super::ExportError;
 use super::times::{self, TimeSet};
@@ -124,7 +124,8 @@ fn histogram(families: &mut BTreeMap<String, Family>, record: &Record, run: &str
 fn cumulated(set: &TimeSet<'_>) -> Vec<(String, u64)> {
     let mut coarse: BTreeMap<u64, u64> = BTreeMap::new();
     for (low, _, count) in set.buckets() {
-        let (_, high) = bucket_bounds(bucket_index(low, GRAIN.min(set.times.grain)), GRAIN.min(set.times.grain));
+        let (_, high) =
+            bucket_bounds(bucket_index(low, GRAIN.min(set.times.grain)), GRAIN.min(set.times.grain));
         *coarse.entry(high - 1).or_default() += count;
     }
     let mut seen = set.times.negative;

@@ -1,8 +1,10 @@
 //! Every set of times that a record holds, with its name.
 
+use std::collections::BTreeMap;
+
 use netfathom_model::record::{
-    Distribution, JoinResult, LoadResult, LoadTrial, LoadTrialKind, Measurement, MessageCell,
-    MessageResult, ReproduceResult, StackResult, Trial, TrialKind,
+    Distribution, JoinResult, LoadResult, LoadTrial, LoadTrialKind, Measurement, MessageCell, MessageResult,
+    ReproduceResult, StackResult, Trial, TrialKind,
 };
 use netfathom_stats::bucket_bounds;
 
@@ -56,7 +58,20 @@ pub fn of(measurement: &Measurement) -> Vec<TimeSet<'_>> {
         | Measurement::Cost(_) => Vec::new(),
     };
     sets.retain(|set| set.times.n > 0);
+    tell_apart(&mut sets);
     sets
+}
+
+/// A name that stands twice in a trial gets a number, as quantities' names do.
+fn tell_apart(sets: &mut [TimeSet<'_>]) {
+    let mut seen = BTreeMap::new();
+    for set in sets {
+        let n = seen.entry((set.name.clone(), set.trial)).or_insert(0);
+        *n += 1;
+        if *n > 1 {
+            set.name = format!("{}-{n}", set.name);
+        }
+    }
 }
 
 fn of_stack(result: &StackResult) -> Vec<TimeSet<'_>> {

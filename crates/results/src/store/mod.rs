@@ -11,8 +11,8 @@ mod sweep;
 pub use error::{ReadError, WriteError};
 pub use id::{new_id, rfc3339};
 pub use read::read;
-pub use samples::SamplesError;
 pub use run_dir::RunDir;
+pub use samples::SamplesError;
 pub use sweep::sweep;
 
 /// The name of the record within its directory.

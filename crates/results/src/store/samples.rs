@@ -61,7 +61,11 @@ macro_rules! optional {
 /// The columns, in the order of the fields.
 pub(crate) const FIELDS: [Field; 17] = [
     // More trials than a run can have would be of a foreign file: they are no trial's.
-    Field::Required("trial", |s| s.trial as u64, |s, v| s.trial = if v > u32::MAX as u64 { u32::MAX } else { v as u32 }),
+    Field::Required(
+        "trial",
+        |s| s.trial as u64,
+        |s, v| s.trial = if v > u32::MAX as u64 { u32::MAX } else { v as u32 },
+    ),
     required!(sequence),
     required!(intended_ns),
     required!(sent_ns),

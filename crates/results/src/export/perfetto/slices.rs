@@ -118,7 +118,10 @@ mod tests {
         };
         let out = [("socket", 500), ("device", 20), ("qdisc", 50), ("device", 30), ("driver", 600)];
         assert_eq!(told(&drawn.out), out);
-        assert_eq!(told(&drawn.into), [("backlog", 200), ("protocol", 200), ("runqueue", 700), ("read", 500)]);
+        assert_eq!(
+            told(&drawn.into),
+            [("backlog", 200), ("protocol", 200), ("runqueue", 700), ("read", 500)]
+        );
         assert_eq!((left_out, drawn.whole_end, drawn.end), (1, 3400, 3500));
     }
 }

@@ -82,10 +82,9 @@ fn of(measurement: &Measurement) -> Vec<Curve> {
         }
         Measurement::Reproduce(result) => of_reproduce(result),
         Measurement::Transfer(result) => of_transfer(result),
-        Measurement::Capacity(_)
-        | Measurement::Sweep(_)
-        | Measurement::Message(_)
-        | Measurement::Cost(_) => Vec::new(),
+        Measurement::Capacity(_) | Measurement::Sweep(_) | Measurement::Message(_) | Measurement::Cost(_) => {
+            Vec::new()
+        }
     }
 }
 
@@ -197,7 +196,12 @@ fn of_stream(number: usize, stream: &TransferStream) -> [Curve; 5] {
         unit,
         trial: None,
         points: (spans.iter().enumerate())
-            .map(|(i, &(start_ns, end_ns, _))| Point { start_ns, end_ns, value: value(i), ..Point::default() })
+            .map(|(i, &(start_ns, end_ns, _))| Point {
+                start_ns,
+                end_ns,
+                value: value(i),
+                ..Point::default()
+            })
             .collect(),
     };
     let look = |i: usize| &stream.samples[i];

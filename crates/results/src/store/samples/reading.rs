@@ -30,9 +30,7 @@ pub fn read(path: &Path) -> Result<Vec<Sample>, SamplesError> {
 ///
 /// # Errors
 /// If it cannot be read, or lacks a column that every such file has.
-pub fn rows(
-    path: &Path,
-) -> Result<impl Iterator<Item = Result<Sample, SamplesError>> + use<>, SamplesError> {
+pub fn rows(path: &Path) -> Result<impl Iterator<Item = Result<Sample, SamplesError>> + use<>, SamplesError> {
     let path = path.to_owned();
     let refused = |why: String| SamplesError { path: path.clone(), why };
     let file = File::open(&path).map_err(|e| refused(e.to_string()))?;
@@ -47,7 +45,9 @@ pub fn rows(
         }
     }
     let rows = reader.into_iter();
-    Ok(rows.map(move |row| row.map(|row| sample(&row)).map_err(|e| SamplesError { path: path.clone(), why: said(&e) })))
+    Ok(rows.map(move |row| {
+        row.map(|row| sample(&row)).map_err(|e| SamplesError { path: path.clone(), why: said(&e) })
+    }))
 }
 
 fn said(error: &ParquetError) -> String {
