@@ -116,7 +116,7 @@ fn intervals(result: &TransferResult) -> Vec<Value> {
             let there = || streams.iter().enumerate().filter_map(move |(s, of)| Some((s, of.get(i)?)));
             let each: Vec<Value> =
                 there().map(|(place, interval)| of_stream(result, place, interval)).collect();
-            json!({ "streams": each, "sum": sum(result, there().map(|(_, interval)| interval)) })
+            json!({ "streams": each, "sum": span(result, &together(there().map(|(_, interval)| interval))) })
         })
         .collect()
 }
@@ -150,12 +150,16 @@ fn of_stream(result: &TransferResult, place: usize, interval: &Interval) -> Valu
     told
 }
 
-fn sum<'a>(result: &TransferResult, intervals: impl Iterator<Item = &'a Interval> + Clone) -> Value {
-    let start_ns = intervals.clone().map(|i| i.start_ns).min().unwrap_or(0);
-    let end_ns = intervals.clone().map(|i| i.end_ns).max().unwrap_or(0);
-    let bytes = intervals.clone().map(|i| i.bytes).sum();
-    let retransmits = intervals.map(|i| i.retransmits).sum();
-    span(result, &Interval { start_ns, end_ns, bytes, retransmits, rtt_us: None, cwnd: None })
+/// All streams as one.
+fn together<'a>(intervals: impl Iterator<Item = &'a Interval> + Clone) -> Interval {
+    Interval {
+        start_ns: intervals.clone().map(|i| i.start_ns).min().unwrap_or(0),
+        end_ns: intervals.clone().map(|i| i.end_ns).max().unwrap_or(0),
+        bytes: intervals.clone().map(|i| i.bytes).sum(),
+        retransmits: intervals.map(|i| i.retransmits).sum(),
+        rtt_us: None,
+        cwnd: None,
+    }
 }
 
 /// A whole stream.
@@ -172,14 +176,15 @@ fn whole(stream: &TransferStream) -> Interval {
 
 fn end(result: &TransferResult) -> Value {
     let wholes: Vec<Interval> = result.streams.iter().map(whole).collect();
-    let mine = sum(result, wholes.iter());
+    let all = together(wholes.iter());
+    let mine = span(result, &all);
     let mut end = Map::new();
     let each = result.streams.iter().enumerate().map(|(place, stream)| end_of_stream(result, place, stream));
     end.insert("streams".into(), each.collect());
     if result.plan.protocol == Protocol::Udp {
         end.insert("sum".into(), datagrams(result, mine.clone()));
     }
-    let theirs = other_end(result, mine.clone());
+    let theirs = other_end(result, &all, result.streams.iter().filter_map(closed_ns).max());
     let (sent, received) = match result.plan.role {
         Role::Transmit => (mine, theirs),
         Role::Receive => (theirs, mine),
@@ -199,27 +204,27 @@ fn end(result: &TransferResult) -> Value {
 }
 
 /// The same bytes at the other end, where it is known that they all are there.
-fn other_end(result: &TransferResult, mine: Value) -> Value {
-    let mut theirs = mine;
+fn other_end(result: &TransferResult, mine: &Interval, closed_ns: Option<u64>) -> Value {
+    let confirmed =
+        matches!(result.end, TransferEnd::Whole | TransferEnd::Acknowledged | TransferEnd::Stopped);
+    let known = confirmed && result.plan.protocol == Protocol::Tcp;
+    // Until the peer had closed it had not all of it.
+    let end_ns = closed_ns.filter(|_| known).map_or(mine.end_ns, |ns| ns.max(mine.end_ns));
+    let mut theirs = span(result, &Interval { end_ns, ..*mine });
     theirs["sender"] = (result.plan.role == Role::Receive).into();
     if let Some(members) = theirs.as_object_mut() {
         members.remove("retransmits");
     }
-    let confirmed =
-        matches!(result.end, TransferEnd::Whole | TransferEnd::Acknowledged | TransferEnd::Stopped);
-    if !confirmed || result.plan.protocol == Protocol::Udp {
+    if !known {
         theirs["bytes"] = Value::Null;
         theirs["bits_per_second"] = Value::Null;
-        return theirs;
-    }
-    // Until the peer had closed it had not all of it.
-    let closed = result.streams.iter().filter_map(|s| Some(s.began_ns + s.closed_ns?)).max();
-    if let (Role::Transmit, Some(ns)) = (result.plan.role, closed.filter(|&ns| ns > 0)) {
-        theirs["end"] = (ns as f64 / 1e9).into();
-        theirs["seconds"] = (ns as f64 / 1e9).into();
-        theirs["bits_per_second"] = (result.bytes() as f64 * 8e9 / ns as f64).into();
     }
     theirs
+}
+
+/// When the peer had closed, from the beginning of the first stream.
+fn closed_ns(stream: &TransferStream) -> Option<u64> {
+    Some(stream.began_ns + stream.closed_ns?)
 }
 
 fn end_of_stream(result: &TransferResult, place: usize, stream: &TransferStream) -> Value {
@@ -237,8 +242,8 @@ fn end_of_stream(result: &TransferResult, place: usize, stream: &TransferStream)
         let (n, total) = rtts().fold((0, 0), |(n, total), us| (n + 1, total + u64::from(us)));
         mine["mean_rtt"] = if n > 0 { (total / n).into() } else { tcp.rtt_us.into() };
     }
-    let mut theirs = other_end(result, mine.clone());
-    theirs["bytes"] = if theirs["bytes"].is_null() { Value::Null } else { stream.bytes.into() };
+    let mut theirs = other_end(result, &whole(stream), closed_ns(stream));
+    theirs["socket"] = mine["socket"].clone();
     match result.plan.role {
         Role::Transmit => json!({ "sender": mine, "receiver": theirs }),
         Role::Receive => json!({ "sender": theirs, "receiver": mine }),

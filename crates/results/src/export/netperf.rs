@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::io::Write;
 
 use netfathom_model::plan::{Protocol, Role};
-use netfathom_model::record::{Record, TransferResult, TransferStream};
+use netfathom_model::record::{Record, TransferEnd, TransferResult, TransferStream};
 
 use super::ExportError;
 use super::looks::{self, Interval};
@@ -18,6 +18,10 @@ pub fn write(
     record: &Record,
     result: &TransferResult,
 ) -> Result<Vec<String>, ExportError> {
+    if let TransferEnd::Broken { why } = &result.end {
+        let why = format!("the transfer broke off, of which netperf tells nothing: {why}");
+        return Err(ExportError::Empty { wanted: "netperf".into(), why });
+    }
     let mut text = String::new();
     let began_s = record.started_utc.parse().ok().map(jiff::Timestamp::as_second);
     for (i, interval) in together(result).iter().enumerate() {
@@ -64,6 +68,10 @@ fn totals(result: &TransferResult) -> Vec<(&'static str, String)> {
         ("THROUGHPUT_UNITS", "10^6bits/s".into()),
         ("ELAPSED_TIME", format!("{:.3}", result.duration_ns() as f64 / 1e9)),
         ("PROTOCOL", plan.protocol.name().to_uppercase()),
+        // ttcp leaves it as the kernel has it. Flent cannot do without either; -1 is what netperf writes of what it
+        // does not know.
+        ("LOCAL_SOCKET_TOS", "0x00".into()),
+        ("REMOTE_SOCKET_TOS", "-1".into()),
         ("DIRECTION", if sends { "Send" } else { "Recv" }.into()),
         (if sends { "LOCAL_SEND_SIZE" } else { "LOCAL_RECV_SIZE" }, plan.buffer_bytes.to_string()),
         (if sends { "LOCAL_BYTES_SENT" } else { "LOCAL_BYTES_RECVD" }, result.bytes().to_string()),

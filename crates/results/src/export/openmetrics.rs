@@ -45,7 +45,7 @@ pub fn write(out: &mut (dyn Write + Send), record: &Record) -> Result<(), Export
     Ok(())
 }
 
-/// What the run is, as a metric that is always 1.
+/// What the run is, as a metric that is always 1. A gauge, since Prometheus' own text format knows no type `info`.
 fn about(record: &Record) -> String {
     let host = record.environment.host.as_deref().unwrap_or_default();
     let labels = [
@@ -58,7 +58,7 @@ fn about(record: &Record) -> String {
         label("kernel", &record.environment.kernel),
     ];
     format!(
-        "# TYPE netfathom_run info\n# HELP netfathom_run What was measured, where, and how far it can be trusted.\nnetfathom_run_info{{{}}} 1\n",
+        "# TYPE netfathom_run_info gauge\n# HELP netfathom_run_info What was measured, where, and how far it can be trusted.\nnetfathom_run_info{{{}}} 1\n",
         labels.join(",")
     )
 }
