@@ -4,6 +4,8 @@ use netfathom_testkit::skipped as skip;
 
 #[path = "export/formats.rs"]
 mod formats;
+#[path = "export/package.rs"]
+mod package;
 #[path = "export/readers.rs"]
 mod readers;
 #[path = "export/refusals.rs"]

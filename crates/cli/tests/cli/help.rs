@@ -2,7 +2,7 @@
 
 use crate::child::{netfathom, run};
 
-const PAGES: [&str; 18] = [
+const PAGES: [&str; 19] = [
     "--help",
     "stack --help",
     "load --help",
@@ -20,6 +20,7 @@ const PAGES: [&str; 18] = [
     "light --help",
     "marks --help",
     "report --help",
+    "export --help",
     "host --help",
 ];
 

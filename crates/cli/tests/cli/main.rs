@@ -5,6 +5,7 @@ mod capture_attacks;
 mod captures;
 mod child;
 mod cost;
+mod export;
 mod files;
 mod help;
 mod join;

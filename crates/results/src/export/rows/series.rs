@@ -182,7 +182,9 @@ fn of_transfer(result: &TransferResult) -> Vec<Curve> {
 }
 
 fn of_stream(number: usize, stream: &TransferStream) -> [Curve; 5] {
-    let mut from = (stream.began_ns, 0);
+    // The first look may be a little before the stream's own beginning was taken.
+    let first_ns = stream.samples.first().map_or(stream.began_ns, |look| look.at_ns.min(stream.began_ns));
+    let mut from = (first_ns, 0);
     let spans: Vec<(u64, u64, u64)> = stream
         .samples
         .iter()
