@@ -24,6 +24,8 @@ pub fn write(mut out: &mut (dyn Write + Send), record: &Record) -> Result<Vec<St
     sets.sort_by_key(|set| set.span_ns.map_or(0, |(begin, _)| begin));
     let untold = untold(&sets);
     let mut builder = IntervalLogWriterBuilder::new();
+    // The one with tags; the writer does not say so by itself.
+    builder.add_comment("[Histogram log format version 1.3]");
     builder.add_comment(&format!("[Logged with {}, run {}, values in nanoseconds]", record.tool, record.id));
     for sentence in &untold {
         builder.add_comment(sentence);
