@@ -56,7 +56,8 @@ class Quantiles(unittest.TestCase):
                 self.assertTrue(low <= value < high, (grain, value))
 
     def test_grains_are_merged_at_the_coarser(self):
-        fine, coarse = netfathom.Histogram(5, {bucket_index(1000, 5): 2}), netfathom.Histogram(3, {bucket_index(1000, 3): 1})
+        fine = netfathom.Histogram(5, {bucket_index(1000, 5): 2})
+        coarse = netfathom.Histogram(3, {bucket_index(1000, 3): 1})
         together = netfathom.Histogram.merged([fine, coarse])
         self.assertEqual((together.grain, list(together.buckets())), (3, [(960, 1024, 3)]))
 

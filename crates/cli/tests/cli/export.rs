@@ -66,7 +66,9 @@ fn a_terminal_is_spared_binary_formats() {
     let (_dir, at) = sampled();
     // script runs it on a terminal of its own.
     let command = format!("{} export {} --to parquet", env!("CARGO_BIN_EXE_netfathom"), at.display());
-    let ended = run(&mut shell(&format!("command -v script >/dev/null || exit 77; script -qec '{command}' /dev/null")));
+    let ended = run(&mut shell(&format!(
+        "command -v script >/dev/null || exit 77; script -qec '{command}' /dev/null"
+    )));
     if ended.status == 77 {
         let why = "needs script: apt-get install bsdutils";
         return netfathom_testkit::skipped("export::a_terminal_is_spared_binary_formats", why);
@@ -78,9 +80,14 @@ fn a_terminal_is_spared_binary_formats() {
 #[test]
 fn what_an_export_leaves_out_is_said() {
     let dir = out();
-    let ended = run(netfathom("export --to hdr").arg(fixture("stack")).arg("-o").arg(dir.path().join("x.hlog")));
+    let ended =
+        run(netfathom("export --to hdr").arg(fixture("stack")).arg("-o").arg(dir.path().join("x.hlog")));
     assert_eq!(ended.status, 0);
-    assert!(ended.err.contains("left out: tx of the trial of index 0: 7 of 1005000 times are below zero"), "{}", ended.err);
+    assert!(
+        ended.err.contains("left out: tx of the trial of index 0: 7 of 1005000 times are below zero"),
+        "{}",
+        ended.err
+    );
 }
 
 #[test]
@@ -123,7 +130,10 @@ fn what_cannot_be_written_is_told() {
         refused(&mut command, 1)
     };
     let said = [to("/dev/full"), to("/nonexistent/x.csv"), to(dir.path().to_str().unwrap())].concat();
-    let closed = format!("\"$0\" export {} --to csv --what series | head -c 10 >/dev/null", fixture("stack").display());
+    let closed = format!(
+        "\"$0\" export {} --to csv --what series | head -c 10 >/dev/null",
+        fixture("stack").display()
+    );
     let said = said + &run(&mut shell(&closed)).err;
     let full = format!("\"$0\" export {} --to csv >/dev/full", fixture("stack").display());
     let ended = run(&mut shell(&full));
@@ -155,7 +165,10 @@ fn what_does_not_go_together() {
         refused(netfathom("export --to xml").arg(&at), 2),
         refused(netfathom("export").arg(&at), 2),
         refused(netfathom("export --to iperf3").arg(&at), 1),
-        refused(netfathom("export - --to pcapng -o x.pcapng").stdin(File::open(fixture("stack")).unwrap()), 1),
+        refused(
+            netfathom("export - --to pcapng -o x.pcapng").stdin(File::open(fixture("stack")).unwrap()),
+            1,
+        ),
         refused(netfathom("export --to csv --what samples").arg(fixture("stack")), 1),
     ];
     let said = said.concat().replace(fixture("x").parent().unwrap().to_str().unwrap(), "FIXTURES");

@@ -8,14 +8,15 @@ use netfathom_results::export::{Format, What};
 use netfathom_results::quantity;
 use serde_json::{Value, json};
 
-use crate::readers::{python, read};
+use crate::readers::{python, read, read_all};
 use crate::runs::{exported, names, run, transfer, written};
 
 const OPENMETRICS: &str = "\
 import json, sys
 from prometheus_client.openmetrics.parser import text_string_to_metric_families as parse
-print(json.dumps([{'name': f.name, 'kind': f.type, 'unit': f.unit, 'help': f.documentation,
-    'samples': [[s.name, s.labels, s.value] for s in f.samples]} for f in parse(open(sys.argv[1]).read())]))";
+for file in sys.argv[1:]:
+    print(json.dumps([{'name': f.name, 'kind': f.type, 'unit': f.unit, 'help': f.documentation,
+        'samples': [[s.name, s.labels, s.value] for s in f.samples]} for f in parse(open(file).read())]))";
 
 #[test]
 fn the_reference_parser_of_openmetrics_reads_every_fixture() {
@@ -23,11 +24,10 @@ fn the_reference_parser_of_openmetrics_reads_every_fixture() {
     else {
         return;
     };
-    for name in names() {
-        let run = run(&name);
-        let (_dir, file) = exported(&run, Format::Openmetrics, What::Trials);
-        let families = read(&python, OPENMETRICS, &file);
-        for quantity in quantity::of(&run.record.measurement) {
+    let (_dirs, files): (Vec<_>, Vec<_>) =
+        names().iter().map(|name| exported(&run(name), Format::Openmetrics, What::Trials)).unzip();
+    for (name, families) in names().iter().zip(read_all(&python, OPENMETRICS, &files)) {
+        for quantity in quantity::of(&run(name).record.measurement) {
             let divisor = if quantity.unit == quantity::Unit::Nanoseconds { 1e9 } else { 1.0 };
             let values: Vec<f64> = samples(&families, "gauge")
                 .filter(|sample| sample[1]["quantity"] == quantity.name.as_str())

@@ -4,15 +4,17 @@ use netfathom_results::export::{Format, Run, What};
 use netfathom_results::quantity;
 use serde_json::{Value, json};
 
-use crate::readers::{python, read};
+use crate::readers::{python, read, read_all};
 use crate::runs::{exported, messages, names, run, sampled, written};
 
 const CSV: &str = "\
 import csv, json, sys
-print(json.dumps(list(csv.DictReader(open(sys.argv[1], newline='', encoding='utf-8'), strict=True))))";
+for file in sys.argv[1:]:
+    print(json.dumps(list(csv.DictReader(open(file, newline='', encoding='utf-8'), strict=True))))";
 const PARQUET: &str = "\
 import json, sys, pyarrow.parquet as pq
-print(json.dumps(pq.read_table(sys.argv[1]).to_pylist()))";
+for file in sys.argv[1:]:
+    print(json.dumps(pq.read_table(file).to_pylist()))";
 
 fn by(script: &str, run: &Run, format: Format, what: What) -> Option<Vec<Value>> {
     let python = python("export::tables")?;
@@ -23,22 +25,28 @@ fn by(script: &str, run: &Run, format: Format, what: What) -> Option<Vec<Value>>
 
 #[test]
 fn every_quantity_of_every_fixture_is_read_as_it_was() {
-    for name in names() {
-        let run = run(&name);
-        let expected: Vec<(String, usize, f64)> = quantity::of(&run.record.measurement)
-            .into_iter()
-            .flat_map(|q| {
-                let values = q.trials.into_iter().enumerate();
-                values.map(move |(i, value)| (q.name.clone(), i + 1, value)).collect::<Vec<_>>()
-            })
-            .collect();
-        assert!(!expected.is_empty(), "{name}");
-        for (script, format) in [(CSV, Format::Csv), (PARQUET, Format::Parquet)] {
-            let Some(rows) = by(script, &run, format, What::Trials) else { return };
-            let told: Vec<_> = rows.iter().map(of_quantity).collect();
-            assert_eq!(told, expected, "{name}, {}", format.name());
+    let Some(python) = python("export::tables::every_quantity_of_every_fixture_is_read_as_it_was") else {
+        return;
+    };
+    for (script, format) in [(CSV, Format::Csv), (PARQUET, Format::Parquet)] {
+        let (_dirs, files): (Vec<_>, Vec<_>) =
+            names().iter().map(|name| exported(&run(name), format, What::Trials)).unzip();
+        for (name, rows) in names().iter().zip(read_all(&python, script, &files)) {
+            let told: Vec<_> = rows.as_array().unwrap().iter().map(of_quantity).collect();
+            assert_eq!(told, values(name), "{name}, {}", format.name());
         }
     }
+}
+
+/// Name, trial and value of every quantity of a fixture.
+fn values(name: &str) -> Vec<(String, usize, f64)> {
+    let quantities = quantity::of(&run(name).record.measurement).into_iter();
+    let of = |q: quantity::Quantity| {
+        q.trials.into_iter().enumerate().map(move |(i, value)| (q.name.clone(), i + 1, value))
+    };
+    let values: Vec<_> = quantities.flat_map(of).collect();
+    assert!(!values.is_empty(), "{name}");
+    values
 }
 
 /// Of CSV everything is text.
