@@ -239,8 +239,8 @@ fn end_of_stream(result: &TransferResult, place: usize, stream: &TransferStream)
         mine["max_snd_cwnd"] = windows.max().map(|cwnd| u64::from(cwnd) * u64::from(tcp.mss_bytes)).into();
         mine["max_rtt"] = rtts().chain([tcp.rtt_us]).max().into();
         mine["min_rtt"] = tcp.min_rtt_us.into();
-        let (n, total) = rtts().fold((0, 0), |(n, total), us| (n + 1, total + u64::from(us)));
-        mine["mean_rtt"] = if n > 0 { (total / n).into() } else { tcp.rtt_us.into() };
+        let (n, total) = rtts().fold((0, 0u64), |(n, total), us| (n + 1, total + u64::from(us)));
+        mine["mean_rtt"] = total.checked_div(n).unwrap_or(tcp.rtt_us.into()).into();
     }
     let mut theirs = other_end(result, &whole(stream), closed_ns(stream));
     theirs["socket"] = mine["socket"].clone();

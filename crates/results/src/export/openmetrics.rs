@@ -35,9 +35,9 @@ pub fn write(out: &mut (dyn Write + Send), record: &Record) -> Result<(), Export
     }
     out.write_all(about(record).as_bytes())?;
     for (name, family) in &families {
-        write!(out, "# TYPE {name} {}\n", family.kind)?;
+        writeln!(out, "# TYPE {name} {}", family.kind)?;
         if !family.unit.is_empty() {
-            write!(out, "# UNIT {name} {}\n", family.unit)?;
+            writeln!(out, "# UNIT {name} {}", family.unit)?;
         }
         write!(out, "# HELP {name} {}\n{}", escaped(&family.help), family.lines)?;
     }
