@@ -11,6 +11,7 @@ mod burn;
 mod capacity;
 mod compare;
 mod cost;
+mod export;
 mod join;
 mod light;
 mod load;
@@ -32,6 +33,7 @@ pub use burn::BurnArgs;
 pub use capacity::CapacityArgs;
 pub use compare::{CompareArgs, CompareFormat};
 pub use cost::{CostArgs, LoadArg, MeansArg};
+pub use export::ExportArgs;
 pub use join::JoinArgs;
 pub use light::LightArgs;
 pub use load::{EngineArg, LoadCommand, SendArgs, SinkArgs};
@@ -141,6 +143,9 @@ pub enum Command {
     /// Two runs beside each other: better, worse, or cannot tell
     #[command(after_help = format!("{}\n\n{}", compare::EXAMPLES, compare::EXIT_STATUS))]
     Compare(Box<CompareArgs>),
+    /// A run in a format that other programs read
+    #[command(after_help = format!("{}\n\n{PLAIN_EXIT_STATUS}", export::EXAMPLES))]
+    Export(ExportArgs),
     /// The runs there are: finds, shows, tags and removes them
     #[command(after_help = format!("{}\n\n{PLAIN_EXIT_STATUS}", runs::EXAMPLES))]
     Runs(Box<RunsArgs>),

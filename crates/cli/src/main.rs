@@ -10,6 +10,7 @@ mod capacity;
 mod compare;
 mod completions;
 mod cost;
+mod export;
 mod guard;
 mod host;
 mod join;
@@ -50,11 +51,12 @@ fn main() -> ExitCode {
         Command::Burn(args) => burn::run(&args),
         Command::Marks(args) => marks::run(&args),
         Command::Report(args) => report::run(&args),
-        Command::Completions(args) => completions::run(&args),
-        Command::Man(args) => manual::run(&args),
+        Command::Compare(args) => compare::run(&args),
+        Command::Export(args) => export::run(&args),
         Command::Runs(args) => runs::run(&args),
         Command::View(args) => view::run(&args),
-        Command::Compare(args) => compare::run(&args),
+        Command::Completions(args) => completions::run(&args),
+        Command::Man(args) => manual::run(&args),
     };
     outcome.unwrap_or_else(|error| {
         output::complain(&error);

@@ -30,6 +30,7 @@ const PAGES: &[&str] = &[
     "runs prune --help",
     "view --help",
     "compare --help",
+    "export --help",
     "host --help",
     "completions --help",
 ];

@@ -7,6 +7,7 @@ mod child;
 mod compare;
 mod cost;
 mod docs;
+mod export;
 mod files;
 mod help;
 mod join;

@@ -1,3 +1,144 @@
 //! Results in formats that other programs read.
+//!
+//! Everything comes from the record, and from `samples.parquet` where single messages are wanted. What a format
+//! cannot hold is left out and said, never bent to fit.
 
+mod csv;
+mod error;
+mod hdr;
+mod iperf3;
+mod looks;
+mod netperf;
+mod openmetrics;
+mod parquet;
 pub mod pcapng;
+mod perfetto;
+mod rows;
+mod times;
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use netfathom_model::record::{Measurement, Record, StackResult, TransferResult};
+use netfathom_model::sample::Sample;
+
+pub use error::ExportError;
+
+use crate::store;
+
+/// The formats there are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// Apache Parquet: a table.
+    Parquet,
+    /// Comma-separated values (RFC 4180): a table.
+    Csv,
+    /// What `iperf3 --json` writes.
+    Iperf3,
+    /// What `netperf -k` writes: `KEY=VALUE`.
+    Netperf,
+    /// OpenMetrics text 1.0.
+    Openmetrics,
+    /// A log of HdrHistograms, format 1.3, V2 compressed.
+    Hdr,
+    /// A Perfetto trace (protobuf).
+    Perfetto,
+    /// Packets, for Wireshark.
+    Pcapng,
+}
+
+impl Format {
+    /// As it is typed.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Parquet => "parquet",
+            Self::Csv => "csv",
+            Self::Iperf3 => "iperf3",
+            Self::Netperf => "netperf",
+            Self::Openmetrics => "openmetrics",
+            Self::Hdr => "hdr",
+            Self::Perfetto => "perfetto",
+            Self::Pcapng => "pcapng",
+        }
+    }
+
+    /// Whether a terminal can show it.
+    #[must_use]
+    pub fn is_text(self) -> bool {
+        !matches!(self, Self::Parquet | Self::Perfetto | Self::Pcapng)
+    }
+
+    /// Whether it is a table, of which there are several.
+    #[must_use]
+    pub fn is_table(self) -> bool {
+        matches!(self, Self::Parquet | Self::Csv)
+    }
+}
+
+/// The tables there are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum What {
+    /// A row a quantity and trial.
+    Trials,
+    /// A row a window of time.
+    Series,
+    /// A row a bucket.
+    Histograms,
+    /// A row a message.
+    Samples,
+}
+
+/// A run as it is on disk.
+#[derive(Clone, Debug)]
+pub struct Run {
+    /// Its record.
+    pub record: Record,
+    /// Where its single messages stand; `None` of a record that has no directory.
+    pub samples: Option<PathBuf>,
+}
+
+/// Writes a run in a format, and returns what could not be written, a sentence each.
+///
+/// # Errors
+/// If the measurement has nothing for the format (then nothing is written), the samples cannot be read, or `out`
+/// refuses.
+pub fn write(
+    out: &mut (dyn Write + Send),
+    run: &Run,
+    format: Format,
+    what: What,
+) -> Result<Vec<String>, ExportError> {
+    let untold = Vec::new();
+    match format {
+        Format::Csv => csv::write(out, rows::of(run, what, format)?).map(|()| untold),
+        Format::Parquet => parquet::write(out, rows::of(run, what, format)?).map(|()| untold),
+        Format::Iperf3 => iperf3::write(out, &run.record, transfer(run, format)?).map(|()| untold),
+        Format::Netperf => netperf::write(out, &run.record, transfer(run, format)?),
+        Format::Openmetrics => openmetrics::write(out, &run.record).map(|()| untold),
+        Format::Hdr => hdr::write(out, &run.record),
+        Format::Perfetto => {
+            let (stack, samples) = stack_and_samples(run, format)?;
+            perfetto::write(out, &run.record, stack, &samples)
+        }
+        Format::Pcapng => {
+            let (stack, samples) = stack_and_samples(run, format)?;
+            Ok(pcapng::write_to(out, &run.record, stack, &samples).map(|()| untold)?)
+        }
+    }
+}
+
+fn transfer(run: &Run, format: Format) -> Result<&TransferResult, ExportError> {
+    match &run.record.measurement {
+        Measurement::Transfer(result) => Ok(result),
+        other => Err(ExportError::nothing(format.name(), other, "netfathom ttcp")),
+    }
+}
+
+fn stack_and_samples(run: &Run, format: Format) -> Result<(&StackResult, Vec<Sample>), ExportError> {
+    let Measurement::Stack(stack) = &run.record.measurement else {
+        let has = "netfathom stack with --samples";
+        return Err(ExportError::nothing(format.name(), &run.record.measurement, has));
+    };
+    Ok((stack, store::samples::read(rows::samples_file(run, format)?)?))
+}

@@ -39,6 +39,19 @@ pub fn write(dir: &Path, record: &Record, stack: &StackResult, samples: &[Sample
     replace(&dir.join(CAPTURE_FILE), |file| Ok(capture(BufWriter::new(file), record, stack, samples)?))
 }
 
+/// Writes the capture to wherever it is to go.
+///
+/// # Errors
+/// If that refuses.
+pub(super) fn write_to(
+    out: &mut (dyn Write + Send),
+    record: &Record,
+    stack: &StackResult,
+    samples: &[Sample],
+) -> io::Result<()> {
+    capture(out, record, stack, samples)
+}
+
 /// Writes the capture, in the order in which the packets passed.
 fn capture(out: impl Write, record: &Record, stack: &StackResult, samples: &[Sample]) -> io::Result<()> {
     let mut file = PcapngWriter::new(out, &record.tool)?;

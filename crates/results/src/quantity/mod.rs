@@ -124,7 +124,7 @@ impl Quantity {
 }
 
 /// A part of a name: lower-case letters, digits, `_` and `-`; what else stands in a text becomes one `-`.
-fn word(text: &str) -> String {
+pub(crate) fn word(text: &str) -> String {
     let plain = |c: char| if c.is_ascii_alphanumeric() || c == '_' { c.to_ascii_lowercase() } else { '-' };
     let mut word = String::new();
     for c in text.chars().map(plain) {

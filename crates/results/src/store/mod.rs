@@ -20,6 +20,7 @@ pub use id::{new_id, rfc3339};
 pub use read::{read, read_run};
 pub use remove::{RemoveError, remove, size_bytes};
 pub use run_dir::RunDir;
+pub use samples::SamplesError;
 pub use sweep::sweep;
 pub use tags::{TagError, tag, untag};
 

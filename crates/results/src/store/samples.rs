@@ -1,6 +1,8 @@
 //! The raw stream as Parquet: a row a message, a column a field of
 //! [`Sample`](netfathom_model::sample::Sample), all INT64.
 
+mod reading;
+
 use std::fs::File;
 use std::path::Path;
 use std::sync::Arc;
@@ -15,6 +17,8 @@ use parquet::schema::types::{Type, TypePtr};
 
 use super::run_dir::{ContentError, replace};
 use super::{SAMPLES_FILE, WriteError};
+
+pub use reading::{SamplesError, read, rows};
 
 /// Rows in a row group: what is in memory at once beside the samples themselves.
 const GROUP_ROWS: usize = 100_000;
@@ -36,63 +40,70 @@ pub fn write(dir: &Path, samples: &[Sample]) -> std::result::Result<(), WriteErr
     })
 }
 
-/// A column: its name and how its value is read from a sample.
-enum Column {
-    Required(&'static str, fn(&Sample) -> u64),
-    Optional(&'static str, fn(&Sample) -> Option<u64>),
+/// A column: its name, how its value is read from a sample, and how it is put into one.
+pub(crate) enum Field {
+    Required(&'static str, fn(&Sample) -> u64, fn(&mut Sample, u64)),
+    Optional(&'static str, fn(&Sample) -> Option<u64>, fn(&mut Sample, Option<u64>)),
+}
+
+macro_rules! required {
+    ($field:ident) => {
+        Field::Required(stringify!($field), |s| s.$field, |s, v| s.$field = v)
+    };
 }
 
 macro_rules! optional {
-    ($($field:ident),*) => { [$(Column::Optional(stringify!($field), |s| s.$field)),*] };
+    ($field:ident) => {
+        Field::Optional(stringify!($field), |s| s.$field, |s, v| s.$field = v)
+    };
 }
 
 /// The columns, in the order of the fields.
-fn columns() -> Vec<Column> {
-    let mut columns = vec![
-        Column::Required("trial", |s| s.trial.into()),
-        Column::Required("sequence", |s| s.sequence),
-        Column::Required("intended_ns", |s| s.intended_ns),
-        Column::Required("sent_ns", |s| s.sent_ns),
-    ];
-    columns.extend(optional![
-        net_dev_queue_ns,
-        qdisc_enqueue_ns,
-        qdisc_dequeue_ns,
-        net_dev_start_xmit_ns,
-        net_dev_xmit_ns,
-        arrival_ns,
-        netif_receive_skb_ns,
-        sk_data_ready_ns,
-        sched_wakeup_ns,
-        sched_switch_ns,
-        receive_call_ns,
-        sock_recv_length_ns,
-        received_ns
-    ]);
-    columns
-}
+pub(crate) const FIELDS: [Field; 17] = [
+    // More trials than a run can have would be of a foreign file: they are no trial's.
+    Field::Required(
+        "trial",
+        |s| s.trial as u64,
+        |s, v| s.trial = if v > u32::MAX as u64 { u32::MAX } else { v as u32 },
+    ),
+    required!(sequence),
+    required!(intended_ns),
+    required!(sent_ns),
+    optional!(net_dev_queue_ns),
+    optional!(qdisc_enqueue_ns),
+    optional!(qdisc_dequeue_ns),
+    optional!(net_dev_start_xmit_ns),
+    optional!(net_dev_xmit_ns),
+    optional!(arrival_ns),
+    optional!(netif_receive_skb_ns),
+    optional!(sk_data_ready_ns),
+    optional!(sched_wakeup_ns),
+    optional!(sched_switch_ns),
+    optional!(receive_call_ns),
+    optional!(sock_recv_length_ns),
+    optional!(received_ns),
+];
 
-fn schema(columns: &[Column]) -> Result<TypePtr> {
-    let field = |column: &Column| {
-        let (name, repetition) = match column {
-            Column::Required(name, _) => (name, Repetition::REQUIRED),
-            Column::Optional(name, _) => (name, Repetition::OPTIONAL),
+fn schema() -> Result<TypePtr> {
+    let field = |field: &Field| {
+        let (name, repetition) = match field {
+            Field::Required(name, ..) => (name, Repetition::REQUIRED),
+            Field::Optional(name, ..) => (name, Repetition::OPTIONAL),
         };
         let builder = Type::primitive_type_builder(name, PhysicalType::INT64);
         builder.with_repetition(repetition).build().map(Arc::new)
     };
-    let fields = columns.iter().map(field).collect::<Result<_>>()?;
+    let fields = FIELDS.iter().map(field).collect::<Result<_>>()?;
     Type::group_type_builder("sample").with_fields(fields).build().map(Arc::new)
 }
 
 fn encode(file: &mut File, samples: &[Sample]) -> Result<()> {
-    let columns = columns();
     let properties = WriterProperties::builder().set_compression(Compression::SNAPPY).build();
-    let mut writer = SerializedFileWriter::new(file, schema(&columns)?, Arc::new(properties))?;
+    let mut writer = SerializedFileWriter::new(file, schema()?, Arc::new(properties))?;
     for rows in samples.chunks(GROUP_ROWS) {
         let mut group = writer.next_row_group()?;
-        for column in &columns {
-            write_column(&mut group, column, rows)?;
+        for field in &FIELDS {
+            write_column(&mut group, field, rows)?;
         }
         group.close()?;
     }
@@ -102,19 +113,19 @@ fn encode(file: &mut File, samples: &[Sample]) -> Result<()> {
 
 fn write_column<W: std::io::Write + Send>(
     group: &mut SerializedRowGroupWriter<'_, W>,
-    column: &Column,
+    field: &Field,
     rows: &[Sample],
 ) -> Result<()> {
     let mut writer =
         group.next_column()?.ok_or_else(|| ParquetError::General("fewer columns than fields".into()))?;
     let typed = writer.typed::<Int64Type>();
     // CLOCK_MONOTONIC counts from boot: 63 bits last 292 years.
-    match column {
-        Column::Required(_, value) => {
+    match field {
+        Field::Required(_, value, _) => {
             let values: Vec<i64> = rows.iter().map(|s| value(s) as i64).collect();
             typed.write_batch(&values, None, None)?;
         }
-        Column::Optional(_, value) => {
+        Field::Optional(_, value, _) => {
             let values: Vec<i64> = rows.iter().filter_map(value).map(|v| v as i64).collect();
             let levels: Vec<i16> = rows.iter().map(|s| value(s).is_some().into()).collect();
             typed.write_batch(&values, Some(&levels), None)?;

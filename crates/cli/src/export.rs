@@ -1,0 +1,61 @@
+//! `netfathom export`: a run in a format that other programs read.
+
+mod target;
+
+use std::io::IsTerminal;
+use std::path::Path;
+use std::process::ExitCode;
+
+use anyhow::{Error, Result, anyhow};
+use netfathom_results::export::{self, ExportError, What};
+use netfathom_results::store;
+
+use crate::args::ExportArgs;
+use crate::{exit, output};
+
+/// Runs the command.
+pub fn run(args: &ExportArgs) -> Result<ExitCode> {
+    let format = args.to.format();
+    let to_file = args.output.as_deref().filter(|path| *path != Path::new("-"));
+    if let Some(why) = misused(args, to_file) {
+        output::complain(&why);
+        return Ok(exit::USAGE.into());
+    }
+    let record = store::read(&args.run)?;
+    let directory = target::directory_of(&args.run);
+    let samples = directory.as_ref().map(|directory| directory.join(store::SAMPLES_FILE));
+    let run = export::Run { record, samples };
+    let what = args.what.map_or(What::Trials, |what| what.what());
+    let untold = match to_file {
+        Some(file) => {
+            target::spare_run(&args.run, directory.as_deref(), file)?;
+            target::to_file(file, |out| export::write(out, &run, format, what))?
+        }
+        None => target::to_standard_output(|out| export::write(out, &run, format, what))?,
+    };
+    for sentence in untold {
+        output::complain(&anyhow!("left out: {sentence}"));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// What is wrong with the arguments together.
+fn misused(args: &ExportArgs, to_file: Option<&Path>) -> Option<Error> {
+    let format = args.to.format();
+    if args.what.is_some() && !format.is_table() {
+        return Some(anyhow!(
+            "--what chooses a table of parquet and csv; {} has only one content: leave --what out",
+            format.name()
+        ));
+    }
+    if to_file.is_none() && !format.is_text() && std::io::stdout().is_terminal() {
+        return Some(anyhow!(
+            "{} is binary and would garble a terminal: name a file with --output, or write into a pipe",
+            format.name()
+        ));
+    }
+    None
+}
+
+/// What came of writing: what was left out, or why not.
+type Written = Result<Vec<String>, ExportError>;

@@ -1,0 +1,115 @@
+//! Where an export goes: standard output, or a file that is whole or not there.
+
+use std::fs::{self, File};
+use std::io::{self, BufWriter, ErrorKind, Write};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Result, anyhow, bail};
+use netfathom_results::export::ExportError;
+use netfathom_results::store;
+
+use super::Written;
+
+/// The directory of a run that was named by it or by its record; `None` of standard input.
+pub fn directory_of(run: &Path) -> Option<PathBuf> {
+    if run == Path::new("-") {
+        return None;
+    }
+    if run.is_dir() {
+        return Some(run.to_owned());
+    }
+    let parent = run.parent()?;
+    Some(if parent.as_os_str().is_empty() { PathBuf::from(".") } else { parent.to_owned() })
+}
+
+/// Refuses to write over what the run is made of.
+pub fn spare_run(run: &Path, directory: Option<&Path>, to: &Path) -> Result<()> {
+    let Ok(there) = fs::metadata(to) else { return Ok(()) };
+    let of_run = directory.into_iter().flat_map(own_files).chain([run.to_owned()]);
+    let same = |file: PathBuf| {
+        fs::metadata(file)
+            .is_ok_and(|own| !own.is_dir() && (own.dev(), own.ino()) == (there.dev(), there.ino()))
+    };
+    if of_run.into_iter().any(same) {
+        bail!("{} is a file of the run itself; choose another file with --output", to.display());
+    }
+    Ok(())
+}
+
+/// What netfathom itself keeps in the directory of a run.
+fn own_files(directory: &Path) -> Vec<PathBuf> {
+    let named = [store::RECORD_FILE, store::REPORT_FILE, store::SAMPLES_FILE, store::CAPTURE_FILE];
+    let captured = |path: &PathBuf| path.extension().is_some_and(|e| e == "pcap" || e == "nflog");
+    let entries = fs::read_dir(directory).into_iter().flatten().flatten().map(|entry| entry.path());
+    named.iter().map(|name| directory.join(name)).chain(entries.filter(captured)).collect()
+}
+
+/// Writes to standard output.
+pub fn to_standard_output(write: impl FnOnce(&mut (dyn Write + Send)) -> Written) -> Result<Vec<String>> {
+    let mut out = BufWriter::new(io::stdout());
+    write(&mut out).and_then(|untold| Ok(out.flush().map(|()| untold)?)).map_err(|error| match error {
+        ExportError::Io(why) if why.kind() == ErrorKind::BrokenPipe => {
+            // What is still in it nobody takes any more.
+            anyhow!("standard output was closed before everything was written")
+        }
+        ExportError::Io(why) => anyhow!("cannot write to standard output: {why}{}", remedy(&why)),
+        other => other.into(),
+    })
+}
+
+/// Writes to a file: beside it first, so that what stands there stays until the new one is whole. A device or a
+/// pipe is written to as it is.
+pub fn to_file(path: &Path, write: impl FnOnce(&mut (dyn Write + Send)) -> Written) -> Result<Vec<String>> {
+    // Of a link, the file that it leads to.
+    let place = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    let special = fs::metadata(&place).is_ok_and(|there| !there.is_file());
+    let written = if special { straight(&place, write) } else { beside(&place, write) };
+    written.map_err(|error| match error {
+        ExportError::Io(why) if why.kind() == ErrorKind::BrokenPipe => {
+            anyhow!("{} was closed before everything was written", path.display())
+        }
+        ExportError::Io(why) => anyhow!("cannot write {}: {why}{}", path.display(), remedy(&why)),
+        other => other.into(),
+    })
+}
+
+fn straight(place: &Path, write: impl FnOnce(&mut (dyn Write + Send)) -> Written) -> Written {
+    put(File::options().write(true).open(place)?, write).map(|(untold, _)| untold)
+}
+
+fn beside(place: &Path, write: impl FnOnce(&mut (dyn Write + Send)) -> Written) -> Written {
+    let mut name = place.as_os_str().to_owned();
+    name.push(format!(".{}.tmp", std::process::id()));
+    let temporary = PathBuf::from(name);
+    let written = File::create(&temporary).map_err(ExportError::Io).and_then(|file| {
+        let (untold, file) = put(file, write)?;
+        file.sync_all()?;
+        fs::rename(&temporary, place)?;
+        Ok(untold)
+    });
+    if written.is_err() {
+        let _ = fs::remove_file(&temporary);
+    }
+    written
+}
+
+fn put(
+    file: File,
+    write: impl FnOnce(&mut (dyn Write + Send)) -> Written,
+) -> Result<(Vec<String>, File), ExportError> {
+    let mut out = BufWriter::new(file);
+    let untold = write(&mut out)?;
+    Ok((untold, out.into_inner().map_err(|e| e.into_error())?))
+}
+
+fn remedy(why: &io::Error) -> &'static str {
+    match why.kind() {
+        ErrorKind::StorageFull | ErrorKind::QuotaExceeded => {
+            "; free some space there or choose another place with --output"
+        }
+        ErrorKind::FileTooLarge => "; raise the limit of file sizes (ulimit -f)",
+        ErrorKind::IsADirectory => "; name a file with --output",
+        _ => "; choose another place with --output",
+    }
+}

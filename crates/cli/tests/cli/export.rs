@@ -1,0 +1,176 @@
+//! `netfathom export`: where it writes, what it spares, what it refuses. What is in it is tested in `results`.
+
+use std::fs::{self, File};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use netfathom_model::sample::Sample;
+use netfathom_results::{quantity, store};
+use tempfile::TempDir;
+
+use crate::child::{netfathom, out, run, shell, unprivileged};
+use crate::refusals::refused;
+
+fn fixture(name: &str) -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(format!("../results/tests/fixtures/{name}.json"))
+}
+
+/// A run with two sampled messages.
+fn sampled() -> (TempDir, PathBuf) {
+    let dir = out();
+    let at = dir.path().join("a-run");
+    fs::create_dir(&at).unwrap();
+    fs::copy(fixture("stack"), at.join(store::RECORD_FILE)).unwrap();
+    let sample = |sequence| Sample {
+        sequence,
+        sent_ns: 1000 * sequence,
+        net_dev_start_xmit_ns: Some(1000 * sequence + 400),
+        ..Sample::default()
+    };
+    store::samples::write(&at, &[sample(1), sample(2)]).unwrap();
+    (dir, at)
+}
+
+fn files(dir: &Path) -> Vec<String> {
+    let mut names: Vec<_> =
+        fs::read_dir(dir).unwrap().map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn quantities_go_to_standard_output() {
+    let ended = run(netfathom("export --to csv").arg(fixture("stack")));
+    assert_eq!((ended.status, ended.err.as_str()), (0, ""));
+    let record = store::read(&fixture("stack")).unwrap();
+    let values: usize = quantity::of(&record.measurement).iter().map(|q| q.trials.len()).sum();
+    assert_eq!(ended.out.lines().count(), values + 1);
+    let same = run(netfathom("export - --to csv --output -").stdin(File::open(fixture("stack")).unwrap()));
+    assert_eq!(same.out, ended.out);
+}
+
+#[test]
+fn a_binary_format_goes_into_a_pipe_and_into_a_file() {
+    let (dir, at) = sampled();
+    let file = dir.path().join("messages.pftrace");
+    let ended = run(netfathom("export --to perfetto").arg(&at).arg("-o").arg(&file));
+    assert_eq!((ended.status, ended.out.as_str(), ended.err.as_str()), (0, "", ""));
+    let script = format!("\"$0\" export {} --to perfetto | cmp - {}", at.display(), file.display());
+    assert_eq!(run(&mut shell(&script)).status, 0);
+    assert_eq!(files(dir.path()), ["a-run", "messages.pftrace"]);
+    assert_eq!(files(&at), ["record.json", "samples.parquet"]);
+}
+
+#[test]
+fn a_terminal_is_spared_binary_formats() {
+    let (_dir, at) = sampled();
+    // script runs it on a terminal of its own.
+    let command = format!("{} export {} --to parquet", env!("CARGO_BIN_EXE_netfathom"), at.display());
+    let ended = run(&mut shell(&format!(
+        "command -v script >/dev/null || exit 77; script -qec '{command}' /dev/null"
+    )));
+    if ended.status == 77 {
+        let why = "needs script: apt-get install bsdutils";
+        return netfathom_testkit::skipped("export::a_terminal_is_spared_binary_formats", why);
+    }
+    assert_eq!(ended.status, 2, "{}", ended.out);
+    assert!(ended.out.contains("parquet is binary and would garble a terminal"), "{}", ended.out);
+}
+
+#[test]
+fn what_an_export_leaves_out_is_said() {
+    let dir = out();
+    let ended =
+        run(netfathom("export --to hdr").arg(fixture("stack")).arg("-o").arg(dir.path().join("x.hlog")));
+    assert_eq!(ended.status, 0);
+    assert!(
+        ended.err.contains("left out: tx of the trial of index 0: 7 of 1005000 times are below zero"),
+        "{}",
+        ended.err
+    );
+}
+
+#[test]
+fn an_export_never_replaces_a_file_of_the_run() {
+    let (dir, at) = sampled();
+    fs::write(at.join("report.html"), "a report").unwrap();
+    fs::hard_link(at.join("record.json"), dir.path().join("link.json")).unwrap();
+    std::os::unix::fs::symlink(at.join("samples.parquet"), dir.path().join("link")).unwrap();
+    for file in ["a-run/record.json", "a-run/report.html", "a-run/samples.parquet", "link.json", "link"] {
+        let file = dir.path().join(file);
+        let before = fs::read(&file).unwrap();
+        for named in [at.clone(), at.join("record.json")] {
+            let said = refused(netfathom("export --to csv").arg(named).arg("-o").arg(&file), 1);
+            assert!(said.contains("is a file of the run itself; choose another file"), "{said}");
+        }
+        assert!(fs::read(&file).unwrap() == before);
+    }
+}
+
+#[test]
+fn what_stood_there_stays_until_the_new_one_is_whole() {
+    let dir = out();
+    let file = dir.path().join("x.csv");
+    fs::write(&file, "before").unwrap();
+    refused(netfathom("export --to csv --what series").arg(fixture("cost")).arg("-o").arg(&file), 1);
+    assert_eq!(fs::read_to_string(&file).unwrap(), "before");
+    std::os::unix::fs::symlink(&file, dir.path().join("link")).unwrap();
+    let ended = run(netfathom("export --to csv").arg(fixture("cost")).arg("-o").arg(dir.path().join("link")));
+    assert_eq!(ended.status, 0, "{}", ended.err);
+    assert!(fs::read_to_string(&file).unwrap().starts_with("measurement,"));
+    assert_eq!(files(dir.path()), ["link", "x.csv"]);
+}
+
+#[test]
+fn what_cannot_be_written_is_told() {
+    let dir = out();
+    let to = |file: &str| {
+        let mut command = netfathom("export --to csv --output");
+        command.arg(file).arg(fixture("stack"));
+        refused(&mut command, 1)
+    };
+    let said = [to("/dev/full"), to("/nonexistent/x.csv"), to(dir.path().to_str().unwrap())].concat();
+    let closed = format!(
+        "\"$0\" export {} --to csv --what series | head -c 10 >/dev/null",
+        fixture("stack").display()
+    );
+    let said = said + &run(&mut shell(&closed)).err;
+    let full = format!("\"$0\" export {} --to csv >/dev/full", fixture("stack").display());
+    let ended = run(&mut shell(&full));
+    assert_eq!(ended.status, 1);
+    let said = said + &ended.err;
+    insta::assert_snapshot!(said.replace(dir.path().to_str().unwrap(), "DIR"));
+}
+
+#[test]
+fn a_directory_that_may_not_be_written_to() {
+    let dir = out();
+    fs::set_permissions(dir.path(), fs::Permissions::from_mode(0o755)).unwrap();
+    if !crate::child::is_root() {
+        return netfathom_testkit::skipped("export::a_directory_that_may_not_be_written_to", "needs root");
+    }
+    let mut command = unprivileged("export - --to csv -o");
+    command.arg(dir.path().join("x.csv")).stdin(File::open(fixture("stack")).unwrap());
+    let said = refused(&mut command, 1);
+    assert!(said.contains("Permission denied") && said.contains("choose another place"), "{said}");
+    assert_eq!(files(dir.path()), [""; 0]);
+}
+
+#[test]
+fn what_does_not_go_together() {
+    let (_dir, at) = sampled();
+    let said = [
+        refused(netfathom("export --to hdr --what series").arg(&at), 2),
+        refused(netfathom("export --to csv --what everything").arg(&at), 2),
+        refused(netfathom("export --to xml").arg(&at), 2),
+        refused(netfathom("export").arg(&at), 2),
+        refused(netfathom("export --to iperf3").arg(&at), 1),
+        refused(
+            netfathom("export - --to pcapng -o x.pcapng").stdin(File::open(fixture("stack")).unwrap()),
+            1,
+        ),
+        refused(netfathom("export --to csv --what samples").arg(fixture("stack")), 1),
+    ];
+    let said = said.concat().replace(fixture("x").parent().unwrap().to_str().unwrap(), "FIXTURES");
+    insta::assert_snapshot!(said);
+}

@@ -1,0 +1,148 @@
+//! OpenMetrics text 1.0: a gauge a quantity, a histogram a set of times.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::io::Write;
+
+use netfathom_model::record::{Distribution, Record};
+use netfathom_stats::{bucket_bounds, bucket_index};
+
+use super::ExportError;
+use super::times::{self, TimeSet};
+use crate::quantity::{self, Quantity, Unit};
+
+/// `log2` of the buckets an octave: the same bounds in every run, so that runs can be added up.
+const GRAIN: u32 = 2;
+
+/// A metric with all its samples.
+#[derive(Default)]
+struct Family {
+    kind: &'static str,
+    unit: &'static str,
+    help: String,
+    lines: String,
+}
+
+/// Writes a record.
+pub fn write(out: &mut (dyn Write + Send), record: &Record) -> Result<(), ExportError> {
+    let mut families = BTreeMap::new();
+    let run = label("run", &record.id);
+    for quantity in quantity::of(&record.measurement) {
+        gauge(&mut families, record, &run, &quantity);
+    }
+    for set in times::of(&record.measurement) {
+        histogram(&mut families, record, &run, &set);
+    }
+    out.write_all(about(record).as_bytes())?;
+    for (name, family) in &families {
+        writeln!(out, "# TYPE {name} {}", family.kind)?;
+        if !family.unit.is_empty() {
+            writeln!(out, "# UNIT {name} {}", family.unit)?;
+        }
+        write!(out, "# HELP {name} {}\n{}", escaped(&family.help), family.lines)?;
+    }
+    out.write_all(b"# EOF\n")?;
+    Ok(())
+}
+
+/// What the run is, as a metric that is always 1. A gauge, since Prometheus' own text format knows no type `info`.
+fn about(record: &Record) -> String {
+    let host = record.environment.host.as_deref().unwrap_or_default();
+    let labels = [
+        label("run", &record.id),
+        label("measurement", record.measurement.name()),
+        label("verdict", record.verdict.level.name()),
+        label("tool", &record.tool),
+        label("started", &record.started_utc),
+        label("host", host),
+        label("kernel", &record.environment.kernel),
+    ];
+    format!(
+        "# TYPE netfathom_run_info gauge\n# HELP netfathom_run_info What was measured, where, and how far it can be trusted.\nnetfathom_run_info{{{}}} 1\n",
+        labels.join(",")
+    )
+}
+
+/// `netfathom_stack_tx_mean_seconds`; the unit last, as OpenMetrics wants it.
+fn name(record: &Record, of: &str, unit: &str) -> String {
+    let plain: String =
+        of.chars().map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '_' }).collect();
+    let unit = if unit.is_empty() { String::new() } else { format!("_{unit}") };
+    format!("netfathom_{}_{plain}{unit}", record.measurement.name())
+}
+
+/// The unit's name, and what values are divided by: OpenMetrics knows base units only.
+fn unit(unit: Unit) -> (&'static str, f64) {
+    match unit {
+        Unit::Nanoseconds => ("seconds", 1e9),
+        Unit::PerSecond => ("per_second", 1.0),
+        Unit::BytesPerSecond => ("bytes_per_second", 1.0),
+        Unit::Share | Unit::Ratio => ("ratio", 1.0),
+        Unit::Count => ("", 1.0),
+    }
+}
+
+fn gauge(families: &mut BTreeMap<String, Family>, record: &Record, run: &str, quantity: &Quantity) {
+    let (unit, divisor) = unit(quantity.unit);
+    // Names may end as those of histograms' parts do.
+    let name = name(record, &format!("{}_value", quantity.name), unit);
+    let family = families.entry(name.clone()).or_insert_with(|| Family {
+        kind: "gauge",
+        unit,
+        help: format!("{}, by trial.", quantity.title),
+        ..Family::default()
+    });
+    let what = label("quantity", &quantity.name);
+    for (trial, value) in quantity.trials.iter().enumerate() {
+        let _ = writeln!(family.lines, "{name}{{{run},{what},trial=\"{}\"}} {}", trial + 1, value / divisor);
+    }
+}
+
+fn histogram(families: &mut BTreeMap<String, Family>, record: &Record, run: &str, set: &TimeSet<'_>) {
+    let name = name(record, &format!("{}_times", set.name), "seconds");
+    let family = families.entry(name.clone()).or_insert_with(|| Family {
+        kind: "histogram",
+        unit: "seconds",
+        help: format!("{}: how long it took.", set.name),
+        ..Family::default()
+    });
+    let trial = set.trial.map_or(String::new(), |index| format!(",trial_index=\"{index}\""));
+    let labels = format!("{run},{}{trial}", label("quantity", &set.name));
+    for (bound, count) in cumulated(set) {
+        let _ = writeln!(family.lines, "{name}_bucket{{{labels},le=\"{bound}\"}} {count}");
+    }
+    let times: &Distribution = set.times;
+    // A sum that can fall is none to OpenMetrics: where there are times below zero, it has to be left out.
+    if times.negative == 0 {
+        let _ = writeln!(family.lines, "{name}_count{{{labels}}} {}", times.n);
+        let _ = writeln!(family.lines, "{name}_sum{{{labels}}} {}", times.sum_ns as f64 / 1e9);
+    }
+}
+
+/// Upper bounds in seconds, each with all that lies at or below it. Times are whole nanoseconds, so a bucket
+/// that ends before 1024 ns holds what is at most 1023.
+fn cumulated(set: &TimeSet<'_>) -> Vec<(String, u64)> {
+    let mut coarse: BTreeMap<u64, u64> = BTreeMap::new();
+    for (low, _, count) in set.buckets() {
+        let (_, high) =
+            bucket_bounds(bucket_index(low, GRAIN.min(set.times.grain)), GRAIN.min(set.times.grain));
+        *coarse.entry(high - 1).or_default() += count;
+    }
+    let mut seen = set.times.negative;
+    let below = (seen > 0).then(|| ("-1e-9".to_owned(), seen));
+    let mut bounds: Vec<_> = below.into_iter().collect();
+    for (at_most_ns, count) in coarse {
+        seen += count;
+        bounds.push((format!("{}", at_most_ns as f64 / 1e9), seen));
+    }
+    bounds.push(("+Inf".into(), seen));
+    bounds
+}
+
+fn label(name: &str, value: &str) -> String {
+    format!("{name}=\"{}\"", escaped(value))
+}
+
+fn escaped(text: &str) -> String {
+    text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
+}

@@ -1,0 +1,159 @@
+//! A Perfetto trace (protobuf): every sampled message with its stages, on CLOCK_MONOTONIC.
+//!
+//! Messages overlap, and slices of one track must nest: a message takes the first lane of its trial that is free.
+//! A lane has a track of whole messages, and below it one of each way: over one machine the way in begins before
+//! the driver's call of the way out has ended.
+
+mod proto;
+mod slices;
+
+use std::collections::BTreeMap;
+use std::io::Write;
+
+use netfathom_model::record::{Record, StackResult};
+use netfathom_model::sample::Sample;
+use prost::Message;
+use proto::{Clock, ClockSnapshot, DebugAnnotation, Trace, TracePacket, TrackDescriptor, TrackEvent};
+use slices::Drawn;
+
+use super::{ExportError, times};
+
+/// Of the packets: one writer, whose tracks are its own.
+const SEQUENCE: u32 = 1;
+/// The track of the run; those of lanes follow.
+const RUN_TRACK: u64 = 1;
+/// Tracks of a lane: messages, the way out, the way in.
+const TRACKS_A_LANE: u64 = 3;
+
+/// Writes the messages, and returns what could not be drawn.
+pub fn write(
+    out: &mut (dyn Write + Send),
+    record: &Record,
+    stack: &StackResult,
+    samples: &[Sample],
+) -> Result<Vec<String>, ExportError> {
+    put(out, clocks(record, samples))?;
+    put(out, run_track(record))?;
+    let mut samples: Vec<&Sample> = samples.iter().collect();
+    samples.sort_by_key(|sample| (sample.trial, sample.sent_ns));
+    let mut lanes = Lanes::default();
+    let mut negative = 0;
+    for sample in samples {
+        let (message, backwards) = Drawn::of(sample);
+        negative += backwards;
+        let (lane, is_new) = lanes.take(sample.trial, message.begin, message.end);
+        if is_new {
+            for packet in lane_tracks(stack, sample.trial, lane) {
+                put(out, packet)?;
+            }
+        }
+        for packet in packets(&message, lane.track, sample) {
+            put(out, packet)?;
+        }
+    }
+    let untold = "stages of sampled messages took less than no time, as clocks of two processors may tell: they cannot be drawn and are left out";
+    Ok((negative > 0).then(|| format!("{negative} {untold}")).into_iter().collect())
+}
+
+/// A trace is its packets one after the other, so each may be written by itself.
+fn put(out: &mut (dyn Write + Send), packet: TracePacket) -> Result<(), ExportError> {
+    Ok(out.write_all(&Trace { packet: vec![packet] }.encode_to_vec())?)
+}
+
+/// Ties CLOCK_MONOTONIC, which all times are of, to the time of day.
+fn clocks(record: &Record, samples: &[Sample]) -> TracePacket {
+    let begin = samples.iter().map(|sample| sample.sent_ns).min().unwrap_or(0);
+    let today = begin.saturating_add_signed(record.environment.realtime_ahead_ns);
+    let clocks = vec![
+        Clock { clock_id: proto::MONOTONIC, timestamp: begin },
+        Clock { clock_id: proto::REALTIME, timestamp: today },
+    ];
+    let snapshot = ClockSnapshot { clocks, primary_trace_clock: proto::MONOTONIC as i32 };
+    TracePacket { clock_snapshot: Some(snapshot), sequence: SEQUENCE, ..TracePacket::default() }
+}
+
+fn run_track(record: &Record) -> TracePacket {
+    track(RUN_TRACK, None, format!("netfathom {}", record.id))
+}
+
+fn lane_tracks(stack: &StackResult, trial: u32, lane: Lane) -> [TracePacket; 3] {
+    let kind = stack.trials.iter().find(|t| t.index == trial).map_or("", |t| times::kind(t));
+    let name = format!("{}trial {}, lane {}", kind.replace('.', " "), u64::from(trial) + 1, lane.number);
+    [
+        track(lane.track, Some(RUN_TRACK), name),
+        track(lane.track + 1, Some(lane.track), "way out".into()),
+        track(lane.track + 2, Some(lane.track), "way in".into()),
+    ]
+}
+
+fn track(uuid: u64, parent_uuid: Option<u64>, name: String) -> TracePacket {
+    let descriptor = TrackDescriptor { uuid, parent_uuid, name: Some(name) };
+    TracePacket { track_descriptor: Some(descriptor), sequence: SEQUENCE, ..TracePacket::default() }
+}
+
+/// A place for messages of a trial that do not overlap.
+#[derive(Clone, Copy)]
+struct Lane {
+    /// From 1, within the trial.
+    number: usize,
+    /// The first of its tracks.
+    track: u64,
+    /// When it is free again.
+    free_at: u64,
+}
+
+/// Those of each trial.
+#[derive(Default)]
+struct Lanes {
+    of_trial: BTreeMap<u32, Vec<Lane>>,
+    all: u64,
+}
+
+impl Lanes {
+    /// The first that is free, and whether it is a new one.
+    fn take(&mut self, trial: u32, begin: u64, end: u64) -> (Lane, bool) {
+        let lanes = self.of_trial.entry(trial).or_default();
+        if let Some(lane) = lanes.iter_mut().find(|lane| lane.free_at <= begin) {
+            lane.free_at = end;
+            return (*lane, false);
+        }
+        let track = RUN_TRACK + 1 + self.all * TRACKS_A_LANE;
+        let lane = Lane { number: lanes.len() + 1, track, free_at: end };
+        self.all += 1;
+        lanes.push(lane);
+        (lane, true)
+    }
+}
+
+/// The message itself, and its stages on the tracks below.
+fn packets(message: &Drawn, track: u64, sample: &Sample) -> Vec<TracePacket> {
+    let name = format!("message {}", sample.sequence);
+    let mut packets = Vec::from(slice(track, name, message.begin, message.whole_end, notes(sample)));
+    for (below, stages) in [(1, &message.out), (2, &message.into)] {
+        let stages = stages.iter();
+        packets.extend(stages.flat_map(|s| slice(track + below, s.name.into(), s.begin, s.end, Vec::new())));
+    }
+    packets
+}
+
+fn slice(track: u64, name: String, begin: u64, end: u64, notes: Vec<DebugAnnotation>) -> [TracePacket; 2] {
+    let event = |timestamp, kind, name, debug_annotations| TracePacket {
+        timestamp: Some(timestamp),
+        timestamp_clock_id: Some(proto::MONOTONIC),
+        sequence: SEQUENCE,
+        track_event: Some(TrackEvent { kind, track_uuid: track, name, debug_annotations }),
+        ..TracePacket::default()
+    };
+    [event(begin, proto::SLICE_BEGIN, Some(name), notes), event(end, proto::SLICE_END, None, Vec::new())]
+}
+
+/// What is told of a message beside its stages.
+fn notes(sample: &Sample) -> Vec<DebugAnnotation> {
+    let note = |name: &str, value: i64| DebugAnnotation { name: name.into(), int_value: Some(value) };
+    let mut notes = vec![note("trial_index", sample.trial.into()), note("sequence", sample.sequence as i64)];
+    if sample.intended_ns != 0 {
+        notes.push(note("lag_ns", sample.sent_ns.wrapping_sub(sample.intended_ns) as i64));
+    }
+    notes.push(note("delivered", sample.received_ns.is_some().into()));
+    notes
+}

@@ -1,0 +1,42 @@
+//! A row a bucket.
+
+use netfathom_model::record::Measurement;
+
+use super::{Cell, Column, Kind, Table};
+use crate::export::ExportError;
+use crate::export::times::{self, TimeSet};
+
+const COLUMNS: [Column; 6] = [
+    Column::required("measurement", Kind::Text),
+    Column::required("histogram", Kind::Text),
+    Column::optional("trial_index", Kind::Whole),
+    Column::optional("low_ns", Kind::Whole),
+    Column::required("high_ns", Kind::Whole),
+    Column::required("count", Kind::Whole),
+];
+
+/// The buckets that hold anything; those below zero share a row that has no lower end.
+pub fn table(measurement: &Measurement) -> Result<Table<'_>, ExportError> {
+    let sets = times::of(measurement);
+    if sets.is_empty() {
+        return Err(ExportError::nothing("histograms", measurement, times::HAS));
+    }
+    let rows = sets.into_iter().flat_map(move |set| rows(measurement.name(), &set));
+    Ok(Table { name: "histograms", columns: &COLUMNS, rows: Box::new(rows.map(Ok)) })
+}
+
+fn rows(measurement: &str, set: &TimeSet<'_>) -> Vec<Vec<Cell>> {
+    let row = |low: Option<u64>, high: u64, count: u64| {
+        vec![
+            measurement.into(),
+            set.name.as_str().into(),
+            Cell::whole(set.trial),
+            Cell::whole(low),
+            Cell::whole(Some(high)),
+            Cell::whole(Some(count)),
+        ]
+    };
+    let negative = (set.times.negative > 0).then(|| row(None, 0, set.times.negative));
+    let buckets = set.buckets().map(|(low, high, count)| row(Some(low), high, count));
+    negative.into_iter().chain(buckets).collect()
+}

@@ -1,0 +1,74 @@
+//! Reading `samples.parquet` back.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+
+use netfathom_model::sample::Sample;
+use parquet::errors::ParquetError;
+use parquet::file::reader::{FileReader, SerializedFileReader};
+use parquet::record::{Field as Value, Row};
+
+use super::{FIELDS, Field};
+
+/// Why samples could not be read.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot read {path}: {why}; the record beside it is whole without it", path = .path.display())]
+pub struct SamplesError {
+    path: PathBuf,
+    why: String,
+}
+
+/// All rows of a `samples.parquet`.
+///
+/// # Errors
+/// If it cannot be read, or is something else.
+pub fn read(path: &Path) -> Result<Vec<Sample>, SamplesError> {
+    rows(path)?.collect()
+}
+
+/// The rows of a `samples.parquet`, one after the other: they need not fit the memory.
+///
+/// # Errors
+/// If it cannot be read, or lacks a column that every such file has.
+pub fn rows(path: &Path) -> Result<impl Iterator<Item = Result<Sample, SamplesError>> + use<>, SamplesError> {
+    let path = path.to_owned();
+    let refused = |why: String| SamplesError { path: path.clone(), why };
+    let file = File::open(&path).map_err(|e| refused(e.to_string()))?;
+    let reader = SerializedFileReader::new(file).map_err(|e| refused(said(&e)))?;
+    let schema = reader.metadata().file_metadata().schema_descr_ptr();
+    let known = |name: &str| schema.columns().iter().any(|column| column.name() == name);
+    for field in &FIELDS {
+        if let Field::Required(name, ..) = field
+            && !known(name)
+        {
+            return Err(refused(format!("it has no column {name}, so it is none of netfathom's samples")));
+        }
+    }
+    let rows = reader.into_iter();
+    Ok(rows.map(move |row| {
+        row.map(|row| sample(&row)).map_err(|e| SamplesError { path: path.clone(), why: said(&e) })
+    }))
+}
+
+fn said(error: &ParquetError) -> String {
+    match error {
+        ParquetError::General(why) | ParquetError::EOF(why) => format!("it is damaged or no Parquet: {why}"),
+        other => other.to_string(),
+    }
+}
+
+/// Columns by name: a later netfathom may have more of them.
+fn sample(row: &Row) -> Sample {
+    let mut sample = Sample::default();
+    for (name, value) in row.get_column_iter() {
+        let value = if let Value::Long(value) = value { Some(*value as u64) } else { None };
+        for field in &FIELDS {
+            match field {
+                Field::Required(of, _, set) if of == name => set(&mut sample, value.unwrap_or_default()),
+                Field::Optional(of, _, set) if of == name => set(&mut sample, value),
+                _ => {}
+            }
+        }
+    }
+    sample
+}

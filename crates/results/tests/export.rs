@@ -1,0 +1,18 @@
+//! What `netfathom_results::export` writes, read by programs that are not netfathom's.
+
+use netfathom_testkit::skipped as skip;
+
+#[path = "export/formats.rs"]
+mod formats;
+#[path = "export/package.rs"]
+mod package;
+#[path = "export/readers.rs"]
+mod readers;
+#[path = "export/refusals.rs"]
+mod refusals;
+#[path = "export/runs.rs"]
+mod runs;
+#[path = "export/tables.rs"]
+mod tables;
+#[path = "export/traces.rs"]
+mod traces;

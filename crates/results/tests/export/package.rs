@@ -1,0 +1,94 @@
+//! The package for Python (`python/`): its own tests, with every table of every fixture as this crate exports it.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use netfathom_results::export::{Format, What};
+use netfathom_results::store;
+use tempfile::TempDir;
+
+use crate::readers::{python, run};
+use crate::runs::{fixtures, messages, names, record, written};
+
+const TABLES: [(&str, What); 3] =
+    [("trials", What::Trials), ("series", What::Series), ("histograms", What::Histograms)];
+
+fn package() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../python")
+}
+
+/// Every table that there is, as CSV, and a run with single messages.
+fn exports() -> TempDir {
+    let dir = tempfile::tempdir().unwrap();
+    for name in names() {
+        let run = crate::runs::run(&name);
+        for (table, what) in TABLES {
+            if let Ok((bytes, _)) = written(&run, Format::Csv, what) {
+                fs::write(dir.path().join(format!("{name}.{table}.csv")), bytes).unwrap();
+            }
+        }
+    }
+    let sampled = dir.path().join("sampled");
+    fs::create_dir(&sampled).unwrap();
+    fs::write(sampled.join(store::RECORD_FILE), serde_json::to_vec(&record("stack")).unwrap()).unwrap();
+    store::samples::write(&sampled, &messages()).unwrap();
+    dir
+}
+
+/// The tests of the package, with this Python; returns what it says of them.
+fn tested(python: &Path, exports: &Path, path: Option<PathBuf>) -> String {
+    let mut command = Command::new(python);
+    command.args(["-B", "-m", "unittest", "discover", "--verbose", "--start-directory"]);
+    command.arg(package().join("tests")).current_dir(exports);
+    command.env("NETFATHOM_FIXTURES", fixtures()).env("NETFATHOM_EXPORTS", exports);
+    command.env("NETFATHOM_EXAMPLES", package().join("examples"));
+    match path {
+        Some(path) => command.env("PYTHONPATH", path),
+        None => command.env_remove("PYTHONPATH"),
+    };
+    let output = command.output().unwrap();
+    let told = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success(), "{told}");
+    told
+}
+
+#[test]
+fn installed_it_tells_what_this_crate_tells() {
+    let Some(python) = python("export::package::installed_it_tells_what_this_crate_tells") else { return };
+    let exports = exports();
+    // A copy, since setuptools builds beside the source.
+    let copy = exports.path().join("package");
+    run(Command::new("cp").arg("-r").arg(package()).arg(&copy));
+    let mut pip = Command::new(&python);
+    pip.args([
+        "-m",
+        "pip",
+        "install",
+        "--quiet",
+        "--disable-pip-version-check",
+        "--force-reinstall",
+        "--no-deps",
+    ]);
+    run(pip.arg(&copy));
+    let told = tested(&python, exports.path(), None);
+    assert!(!told.contains("skipped"), "{told}");
+}
+
+#[test]
+fn it_needs_no_other_package() {
+    let Ok(version) =
+        Command::new("python3").args(["-c", "import sys; sys.exit(sys.version_info < (3, 9))"]).status()
+    else {
+        return crate::skip("export::package::it_needs_no_other_package", "needs python3");
+    };
+    if !version.success() {
+        return crate::skip("export::package::it_needs_no_other_package", "needs Python 3.9 or later");
+    }
+    let exports = exports();
+    // Without what is installed beside it: only what Python itself brings.
+    let bare = exports.path().join("bare");
+    run(Command::new("python3").args(["-m", "venv", "--without-pip"]).arg(&bare));
+    let told = tested(&bare.join("bin/python"), exports.path(), Some(package().join("src")));
+    assert!(told.contains("pandas is not installed"), "{told}");
+}

@@ -1,0 +1,89 @@
+//! What cannot be exported, and what is said of it.
+
+use std::fs;
+use std::io::{self, Write};
+
+use netfathom_model::record::{Measurement, TransferEnd};
+use netfathom_results::export::{self, ExportError, Format, Run, What};
+
+use crate::runs::{run, sampled, transfer, written};
+
+fn refused(run: &Run, format: Format, what: What) -> String {
+    let mut out = Vec::new();
+    let error = export::write(&mut out, run, format, what).expect_err("a refusal");
+    assert!(out.is_empty(), "something was written");
+    error.to_string()
+}
+
+#[test]
+fn a_measurement_that_has_nothing_for_a_format_is_told_which_have() {
+    let of = |name: &str, format| refused(&run(name), format, What::Trials);
+    let said = of("stack", Format::Iperf3);
+    assert_eq!(said, "a run of netfathom stack has nothing for iperf3: that comes of netfathom ttcp");
+    assert!(of("sweep", Format::Netperf).contains("netfathom ttcp sweep has nothing for netperf"));
+    assert!(of("cost", Format::Hdr).contains("netfathom stack, load send, join, message and reproduce"));
+    for format in [Format::Perfetto, Format::Pcapng] {
+        assert!(of("load", format).contains("that comes of netfathom stack with --samples"));
+    }
+    let said = refused(&run("sweep"), Format::Csv, What::Series);
+    assert!(said.contains("has nothing for series: that comes of netfathom stack"), "{said}");
+}
+
+#[test]
+fn a_run_without_samples_is_told_how_to_get_them() {
+    let (dir, sampled) = sampled();
+    fs::remove_file(sampled.samples.as_ref().unwrap()).unwrap();
+    let said = refused(&sampled, Format::Perfetto, What::Trials);
+    assert!(said.contains("samples.parquet") && said.contains("--samples N"), "{said}");
+    fs::write(dir.path().join("samples.parquet"), "not at all").unwrap();
+    let said = refused(&sampled, Format::Csv, What::Samples);
+    assert!(said.contains("samples.parquet") && said.contains("no Parquet"), "{said}");
+    let said = refused(&run("stack"), Format::Pcapng, What::Trials);
+    assert!(said.contains("name the run's directory"), "{said}");
+}
+
+#[test]
+fn a_run_without_trials_says_so() {
+    let mut run = run("stack");
+    let Measurement::Stack(stack) = &mut run.record.measurement else { panic!() };
+    stack.trials.clear();
+    assert!(refused(&run, Format::Csv, What::Trials).contains("not one trial"));
+    // What the run is can be told all the same.
+    let (bytes, _) = written(&run, Format::Openmetrics, What::Trials).unwrap();
+    assert!(String::from_utf8(bytes).unwrap().ends_with("# EOF\n"));
+}
+
+#[test]
+fn a_transfer_that_broke_off_is_none_of_netperf() {
+    let mut run = run("ttcp");
+    transfer(&mut run).end = TransferEnd::Broken { why: "reset".into() };
+    assert!(refused(&run, Format::Netperf, What::Trials).contains("broke off"));
+}
+
+/// Takes so many bytes and no more.
+struct Full(usize);
+
+impl Write for Full {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0 = self.0.checked_sub(bytes.len()).ok_or(io::Error::from(io::ErrorKind::StorageFull))?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[test]
+fn a_full_disk_is_told_as_one_by_every_format() {
+    let (_dir, sampled) = sampled();
+    let formats =
+        [Format::Csv, Format::Parquet, Format::Openmetrics, Format::Hdr, Format::Perfetto, Format::Pcapng];
+    let tries = formats.map(|format| (format, &sampled));
+    let ttcp = run("ttcp");
+    for (format, run) in tries.into_iter().chain([(Format::Iperf3, &ttcp), (Format::Netperf, &ttcp)]) {
+        let error = export::write(&mut Full(100), run, format, What::Trials).expect_err("a refusal");
+        let full = matches!(&error, ExportError::Io(why) if why.kind() == io::ErrorKind::StorageFull);
+        assert!(full, "{}: {error:?}", format.name());
+    }
+}

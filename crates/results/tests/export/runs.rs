@@ -1,0 +1,95 @@
+//! Runs to export: the fixtures, and one with sampled messages.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use netfathom_model::record::{Measurement, Record, TransferResult};
+use netfathom_model::sample::Sample;
+use netfathom_results::export::{self, ExportError, Format, Run, What};
+use netfathom_results::store;
+use tempfile::TempDir;
+
+/// Where the fixtures stand.
+pub fn fixtures() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures")
+}
+
+/// The names of all of them.
+pub fn names() -> Vec<String> {
+    let files = fs::read_dir(fixtures()).expect("fixtures").map(|entry| entry.expect("an entry").path());
+    let mut names: Vec<String> = files
+        .filter(|file| file.extension().is_some_and(|e| e == "json"))
+        .map(|file| file.file_stem().expect("a name").to_string_lossy().into_owned())
+        .collect();
+    names.sort();
+    assert!(names.len() >= 15, "{names:?}");
+    names
+}
+
+pub fn record(name: &str) -> Record {
+    store::read(&fixtures().join(format!("{name}.json"))).expect("the fixture")
+}
+
+pub fn run(name: &str) -> Run {
+    Run { record: record(name), samples: None }
+}
+
+pub fn transfer(run: &mut Run) -> &mut TransferResult {
+    let Measurement::Transfer(result) = &mut run.record.measurement else { panic!("another measurement") };
+    result
+}
+
+/// A run in a format, as bytes, and what was left out.
+pub fn written(run: &Run, format: Format, what: What) -> Result<(Vec<u8>, Vec<String>), ExportError> {
+    let mut out = Vec::new();
+    let untold = export::write(&mut out, run, format, what)?;
+    Ok((out, untold))
+}
+
+/// The same in a file.
+pub fn exported(run: &Run, format: Format, what: What) -> (TempDir, PathBuf) {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let file = dir.path().join(format!("run.{}", format.name()));
+    let (bytes, _) = written(run, format, what).expect("it can be exported");
+    fs::write(&file, bytes).expect("written");
+    (dir, file)
+}
+
+/// Messages of a machine with both ends, 2 us apart and 3 us each: two at a time are under way.
+pub fn messages() -> Vec<Sample> {
+    (0..50).map(|i| message(i, 5_000_000 + i * 2_000)).collect()
+}
+
+fn message(sequence: u64, sent_ns: u64) -> Sample {
+    let at = |after: u64| Some(sent_ns + after);
+    // One is lost, of one the clock of the reader is behind.
+    let lost = sequence == 7;
+    let behind = if sequence == 9 { 400 } else { 0 };
+    Sample {
+        trial: 0,
+        sequence,
+        intended_ns: sent_ns - 40,
+        sent_ns,
+        net_dev_queue_ns: at(500),
+        qdisc_enqueue_ns: at(520),
+        qdisc_dequeue_ns: at(570),
+        net_dev_start_xmit_ns: at(600),
+        net_dev_xmit_ns: at(1200),
+        arrival_ns: at(900),
+        netif_receive_skb_ns: at(1100),
+        sk_data_ready_ns: (!lost).then_some(sent_ns + 1400),
+        sched_wakeup_ns: (!lost).then_some(sent_ns + 1500),
+        sched_switch_ns: (!lost).then_some(sent_ns + 2500),
+        sock_recv_length_ns: (!lost).then_some(sent_ns + 2800),
+        received_ns: (!lost).then_some(sent_ns + 3000 - behind),
+        ..Sample::default()
+    }
+}
+
+/// A run with them.
+pub fn sampled() -> (TempDir, Run) {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    store::samples::write(dir.path(), &messages()).expect("written");
+    let samples = Some(dir.path().join(store::SAMPLES_FILE));
+    (dir, Run { record: record("stack"), samples })
+}

@@ -1,0 +1,130 @@
+//! Tables, by Python's own reader of CSV and by Arrow's of Parquet.
+
+use netfathom_results::export::{Format, Run, What};
+use netfathom_results::quantity;
+use serde_json::{Value, json};
+
+use crate::readers::{python, read, read_all};
+use crate::runs::{exported, messages, names, run, sampled, written};
+
+const CSV: &str = "\
+import csv, json, sys
+for file in sys.argv[1:]:
+    print(json.dumps(list(csv.DictReader(open(file, newline='', encoding='utf-8'), strict=True))))";
+const PARQUET: &str = "\
+import json, sys, pyarrow.parquet as pq
+for file in sys.argv[1:]:
+    print(json.dumps(pq.read_table(file).to_pylist()))";
+
+fn by(script: &str, run: &Run, format: Format, what: What) -> Option<Vec<Value>> {
+    let python = python("export::tables")?;
+    let (_dir, file) = exported(run, format, what);
+    let Value::Array(rows) = read(&python, script, &file) else { panic!("no list of rows") };
+    Some(rows)
+}
+
+#[test]
+fn every_quantity_of_every_fixture_is_read_as_it_was() {
+    let Some(python) = python("export::tables::every_quantity_of_every_fixture_is_read_as_it_was") else {
+        return;
+    };
+    for (script, format) in [(CSV, Format::Csv), (PARQUET, Format::Parquet)] {
+        let (_dirs, files): (Vec<_>, Vec<_>) =
+            names().iter().map(|name| exported(&run(name), format, What::Trials)).unzip();
+        for (name, rows) in names().iter().zip(read_all(&python, script, &files)) {
+            let told: Vec<_> = rows.as_array().unwrap().iter().map(of_quantity).collect();
+            assert_eq!(told, values(name), "{name}, {}", format.name());
+        }
+    }
+}
+
+/// Name, trial and value of every quantity of a fixture.
+fn values(name: &str) -> Vec<(String, usize, f64)> {
+    let quantities = quantity::of(&run(name).record.measurement).into_iter();
+    let of = |q: quantity::Quantity| {
+        q.trials.into_iter().enumerate().map(move |(i, value)| (q.name.clone(), i + 1, value))
+    };
+    let values: Vec<_> = quantities.flat_map(of).collect();
+    assert!(!values.is_empty(), "{name}");
+    values
+}
+
+/// Of CSV everything is text.
+fn of_quantity(row: &Value) -> (String, usize, f64) {
+    let text = |key: &str| match &row[key] {
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    };
+    (text("quantity"), text("trial").parse().unwrap(), text("value").parse().unwrap())
+}
+
+#[test]
+fn buckets_add_up_to_what_was_counted() {
+    let run = run("stack");
+    let Some(rows) = by(PARQUET, &run, Format::Parquet, What::Histograms) else { return };
+    let of = |row: &&Value| row["histogram"] == "tx" && row["trial_index"] == 0;
+    let counts: u64 = rows.iter().filter(of).map(|row| row["count"].as_u64().unwrap()).sum();
+    let trial = &crate::runs::record("stack");
+    let netfathom_model::record::Measurement::Stack(stack) = &trial.measurement else { panic!() };
+    let total = &stack.trials[0].paths[0].total;
+    assert!(total.negative > 0, "the fixture has times below zero");
+    assert_eq!(counts, total.n);
+    let below = rows.iter().find(|row| of(row) && row["low_ns"].is_null()).unwrap();
+    assert_eq!((&below["high_ns"], &below["count"]), (&json!(0), &json!(total.negative)));
+}
+
+#[test]
+fn a_window_without_messages_has_no_value() {
+    for name in ["stack", "load", "reverse", "join", "ttcp"] {
+        let Some(rows) = by(PARQUET, &run(name), Format::Parquet, What::Series) else { return };
+        assert!(!rows.is_empty());
+        for row in &rows {
+            assert!(row["end_ns"].as_u64() >= row["start_ns"].as_u64(), "{row}");
+            let empty = row["n"] == 0 && row["unit"] == "ns";
+            let no_time = row["end_ns"] == row["start_ns"] && row["unit"] == "bytes_per_s";
+            assert_eq!(row["value"].is_null(), empty || no_time, "{name}: {row}");
+        }
+    }
+}
+
+#[test]
+fn single_messages_are_those_of_the_run() {
+    let (_dir, run) = sampled();
+    for (script, format) in [(CSV, Format::Csv), (PARQUET, Format::Parquet)] {
+        let Some(rows) = by(script, &run, format, What::Samples) else { return };
+        assert_eq!(rows.len(), messages().len());
+        for (row, message) in rows.iter().zip(messages()) {
+            for (key, value) in serde_json::to_value(message).unwrap().as_object().unwrap() {
+                let told = if format == Format::Csv {
+                    row[key].as_str().unwrap().parse().map_or(Value::Null, |ns: u64| ns.into())
+                } else {
+                    row[key].clone()
+                };
+                assert_eq!(told, *value, "{key}");
+            }
+        }
+    }
+}
+
+#[test]
+fn what_csv_quotes_is_read_as_it_was() {
+    let mut run = run("join");
+    let netfathom_model::record::Measurement::Join(join) = &mut run.record.measurement else { panic!() };
+    join.spans[0].from = "a \"b\", c\nd".into();
+    let Some(rows) = by(CSV, &run, Format::Csv, What::Trials) else { return };
+    assert!(rows.iter().any(|row| row["title"].as_str().unwrap().starts_with("a \"b\", c\nd to ")));
+}
+
+#[test]
+fn the_columns_are_a_promise() {
+    let head = |name: &str, what| {
+        let (bytes, _) = written(&run(name), Format::Csv, what).unwrap();
+        String::from_utf8(bytes).unwrap().lines().next().unwrap().to_owned()
+    };
+    assert_eq!(head("stack", What::Trials), "measurement,quantity,title,unit,better,main,trial,value");
+    assert_eq!(head("stack", What::Histograms), "measurement,histogram,trial_index,low_ns,high_ns,count");
+    assert_eq!(
+        head("stack", What::Series),
+        "measurement,series,unit,trial_index,start_ns,end_ns,n,value,min,max"
+    );
+}
