@@ -8,9 +8,9 @@ pub const EXAMPLES: &str = "\
 Examples:
   netfathom compare runs/BEFORE runs/AFTER
       quantity by quantity: better, worse, or cannot tell
-  netfathom compare --run 'stack tx --trials 3' -- 'stack tx --trials 3 --workers 2'
+  netfathom compare --run 'stack tx' -- 'stack tx --workers 2'
       both by turns, 8 rounds: what drifts for both is not taken for a change
-  netfathom compare runs/BEFORE runs/AFTER --fail-if 'tx.mean>5%' --fail-if 'rate<-3%'
+  netfathom compare runs/A runs/B --fail-if 'tx.mean>5%' --fail-if 'rate<-3%'
       for scripts: exit status 4 where a change is shown
   netfathom compare runs/BEFORE runs/AFTER --format md
       for a pull request";

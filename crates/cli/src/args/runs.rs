@@ -20,8 +20,8 @@ Examples:
   netfathom runs prune --older-than 30d --dry-run
       what would be removed, and what that would free
 
-A RUN is named by its directory's name or a beginning of it that no other has, by its
-short id, by a tag, or as last, last~1 and so on.";
+A RUN is named by its directory's name or a beginning of it that no other has,
+by its short id, by a tag, or as last, last~1 and so on.";
 
 /// The measurements, by the names that their runs have.
 const MEASUREMENTS: [&str; 10] =
