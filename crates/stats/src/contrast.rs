@@ -92,17 +92,20 @@ impl Part {
     }
 }
 
-/// Holm's correction: of several likelihoods by chance, each as if it were alone, those that hold for all of them
-/// together. The order is kept.
+/// The correction of Benjamini & Hochberg (1995): of several likelihoods by chance, each as if it were alone, those that
+/// keep the false ones among all that are found to a part. Where nothing is there to be found, that is as rare as of
+/// one alone. The order is kept.
 #[must_use]
-pub fn holm(chances: &[f64]) -> Vec<f64> {
+pub fn corrected(chances: &[f64]) -> Vec<f64> {
     let mut order: Vec<usize> = (0..chances.len()).collect();
-    order.sort_by(|&i, &j| chances[i].total_cmp(&chances[j]));
-    let mut corrected = vec![0.0; chances.len()];
-    let mut highest = 0.0_f64;
+    order.sort_by(|&i, &j| chances[j].total_cmp(&chances[i]));
+    let all = chances.len();
+    let mut corrected = vec![0.0; all];
+    let mut least = 1.0_f64;
+    // From the likeliest on: none is likelier than one that is likelier alone.
     for (place, &i) in order.iter().enumerate() {
-        highest = highest.max(chances[i] * (chances.len() - place) as f64).min(1.0);
-        corrected[i] = highest;
+        least = least.min(chances[i] * all as f64 / (all - place) as f64);
+        corrected[i] = least;
     }
     corrected
 }
@@ -151,12 +154,14 @@ mod tests {
     }
 
     #[test]
-    fn holm_corrects_the_least_most() {
-        // Holm 1979: three, multiplied by 3, 2, 1, and never below one that stands before.
-        let corrected = holm(&[0.01, 0.04, 0.03]);
-        let expected = [0.03, 0.06, 0.06];
-        assert!(corrected.iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-12), "{corrected:?}");
-        assert_eq!(holm(&[0.9, 0.8]), [1.0, 1.0]);
-        assert!(holm(&[]).is_empty());
+    fn many_are_corrected_as_in_the_paper() {
+        // Benjamini & Hochberg 1995: times the number of all, over the place among them.
+        let those = corrected(&[0.01, 0.04, 0.03, 0.005]);
+        let expected = [0.02, 0.04, 0.04, 0.02];
+        assert!(those.iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-12), "{those:?}");
+        assert_eq!(corrected(&[0.9, 0.8]), [0.9, 0.9]);
+        // One alone stays what it is.
+        assert_eq!(corrected(&[0.03]), [0.03]);
+        assert!(corrected(&[]).is_empty());
     }
 }

@@ -11,7 +11,7 @@ mod moments;
 mod pcost;
 mod windowed;
 
-pub use contrast::{Contrast, holm};
+pub use contrast::{Contrast, corrected};
 pub use distribution::Distribution;
 pub use histogram::{Histogram, bucket_bounds, bucket_index};
 pub use interval::{

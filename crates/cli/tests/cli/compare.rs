@@ -138,6 +138,7 @@ fn what_cannot_be_compared() {
     insta::assert_snapshot!(said);
     // Of another measurement and VOID: told on standard output, as a result.
     let void = changed(&at("void.json"), "stack", |record| {
+        slower(2.0)(record);
         record.verdict.lower(netfathom_model::verdict::Level::Void, "a gap");
     });
     for other in [fixture("load"), void] {
@@ -166,7 +167,7 @@ fn both_are_taken_by_turns_and_kept() {
         }
     }
     // A B, B A, A B.
-    let sides: Vec<&str> = told.err.lines().filter(|l| l.starts_with("round ")).map(|l| &l[12..13]).collect();
+    let sides: Vec<&str> = told.err.lines().filter(|l| l.starts_with("round ")).map(|l| &l[14..15]).collect();
     assert_eq!(sides, ["A", "B", "B", "A", "A", "B"], "{}", told.err);
     let again = told.err.lines().last().unwrap().split("netfathom ").last().unwrap().to_owned();
     let repeated = run(netfathom(&again).arg("--json"));

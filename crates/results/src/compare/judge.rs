@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use netfathom_stats::{Contrast, holm};
+use netfathom_stats::{self as stats, Contrast};
 
 use super::{Change, Compared, Comparison, Design, Outcome, Run, Scale};
 use crate::quantity::{self, Better, Quantity};
@@ -122,7 +122,7 @@ fn corrected(weighed: &[Weighed], families: &[Family]) -> Vec<Option<f64>> {
     let mut all = vec![None; weighed.len()];
     for places in members.values() {
         let chances: Vec<f64> = places.iter().filter_map(|&place| alone[place]).collect();
-        places.iter().zip(holm(&chances)).for_each(|(&place, chance)| all[place] = Some(chance));
+        places.iter().zip(stats::corrected(&chances)).for_each(|(&place, chance)| all[place] = Some(chance));
     }
     all
 }
@@ -132,7 +132,7 @@ fn concluded(quantity: &Quantity, weighed: Weighed, chance: Option<f64>, togethe
     let same = a.iter().chain(&b).all(|v| v.total_cmp(&a[0]).is_eq());
     let outcome = outcome(quantity.better, value, chance, same);
     let has_spread = contrast.is_some_and(|contrast| contrast.error > 0.0);
-    // Decided together with others, it is found less easily.
+    // Decided together with others, it is found less easily; hardest where nothing else has changed.
     let level = 1.0 - (1.0 - LEVEL) / together.max(1) as f64;
     let smallest = contrast.filter(|_| has_spread).map(|contrast| match scale {
         Scale::Ratio => contrast.smallest(level, FOUND).exp() - 1.0,

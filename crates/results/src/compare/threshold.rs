@@ -94,6 +94,9 @@ impl FromStr for Threshold {
             return Err(wrong("there is no quantity before the sign"));
         }
         let change = text[place + 1..].trim();
+        if change.starts_with('=') {
+            return Err(wrong("there is only > and <, since no change is exactly anything"));
+        }
         let (limit, value) = limit(change).ok_or_else(|| {
             wrong(if change.is_empty() {
                 "there is no change behind the sign"

@@ -12,6 +12,7 @@ const OF_LAG: [OfTimes; 4] = [
     ("p99", |d| d.p99_ns as f64),
     ("p999", |d| d.p999_ns as f64),
 ];
+type OfEcho = (&'static str, fn(&Echo) -> &Distribution);
 const OF_ECHO: [OfTimes; 3] =
     [("p50", |d| d.p50_ns as f64), ("p99", |d| d.p99_ns as f64), ("p999", |d| d.p999_ns as f64)];
 
@@ -39,8 +40,7 @@ pub fn of(result: &LoadResult) -> Vec<Quantity> {
 }
 
 fn echoes(prefix: &str, when: &str, trials: &[&LoadTrial]) -> Vec<Quantity> {
-    let kinds: [(&str, fn(&Echo) -> &Distribution); 2] =
-        [("response", |echo| &echo.response), ("service", |echo| &echo.service)];
+    let kinds: [OfEcho; 2] = [("response", |echo| &echo.response), ("service", |echo| &echo.service)];
     let mut all = Vec::new();
     for (kind, times) in kinds {
         for (what, value) in OF_ECHO {

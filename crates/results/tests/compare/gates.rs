@@ -36,7 +36,7 @@ fn nonsense_is_told_with_what_would_be_right() {
         ("tx.mean", "neither > nor <"),
         (">5%", "no quantity before"),
         ("tx.mean>", "no change behind"),
-        ("tx.mean>=5%", "no number"),
+        ("tx.mean>=5%", "only > and <"),
         ("tx.mean>five", "no number"),
         ("tx.mean>nan", "no number"),
         ("tx.mean>inf%", "finite"),

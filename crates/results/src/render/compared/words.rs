@@ -174,18 +174,27 @@ pub fn counted(n: usize, one: &str, many: &str) -> String {
 }
 
 fn cannot_tell(untold: &[&Compared], all: bool) -> String {
-    let seen = |q: &&&Compared| format!("{} {}", q.name, smallest(q));
-    let found: Vec<String> =
-        untold.iter().filter(|q| q.smallest.is_some()).take(MOST_NAMED).map(|q| seen(&q)).collect();
     let who = if all {
         String::new()
     } else {
         format!("cannot tell {}; ", counted(untold.len(), "other", "others"))
     };
-    if found.is_empty() {
-        return format!("{who}single trials have no interval, so no change would have been found");
+    let mut seen: Vec<&&Compared> = untold.iter().filter(|q| q.smallest.is_some()).collect();
+    if seen.is_empty() {
+        return format!("{who}no change would have been found, for there is no interval");
     }
-    format!("{who}what would have been found: {}", found.join(", "))
+    if seen.len() <= MOST_NAMED {
+        let found: Vec<String> = seen.iter().map(|q| format!("{} {}", q.name, smallest(q))).collect();
+        return format!("{who}what would have been found: {}", found.join(", "));
+    }
+    seen.retain(|q| q.change.scale == Scale::Ratio);
+    seen.sort_by(|a, b| a.smallest.unwrap_or(0.0).total_cmp(&b.smallest.unwrap_or(0.0)));
+    match (seen.first(), seen.last()) {
+        (Some(least), Some(most)) => {
+            format!("{who}changes from {} to {} would have been found", smallest(least), smallest(most))
+        }
+        _ => format!("{who}what would have been found stands beside each"),
+    }
 }
 
 /// How the runs were taken, and how it was decided.
@@ -196,8 +205,8 @@ pub fn method(comparison: &Comparison) -> String {
         Design::Pairs => format!("{runs} pairs of runs, a value a run (paired t)"),
     };
     format!(
-        "{how}. Intervals of 95 %; better and worse at the level 99 %, corrected for all that is decided together (Holm). \
-         \"Would find\" is the smallest change that would have been found four times in five."
+        "{how}. Intervals of 95 %; better and worse at the level 99 %, corrected for all that is decided together \
+         (Benjamini & Hochberg). \"Would find\" is the smallest change that, alone, would have been found four times in five."
     )
 }
 

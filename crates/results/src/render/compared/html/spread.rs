@@ -100,10 +100,11 @@ impl Axis {
         let mut heights = vec![0.0; BARS];
         for piece in pieces {
             let bar = |at: f64| (((at - self.from) / self.width()) as usize).min(BARS - 1);
-            for place in bar(piece.from)..=bar(piece.to) {
+            let (first, last) = (bar(piece.from), bar(piece.to));
+            for (place, height) in heights.iter_mut().enumerate().take(last + 1).skip(first) {
                 let low = self.from + place as f64 * self.width();
                 let inside = (piece.to.min(low + self.width()) - piece.from.max(low)).max(0.0);
-                heights[place] += piece.part * inside / (piece.to - piece.from);
+                *height += piece.part * inside / (piece.to - piece.from);
             }
         }
         heights
