@@ -27,7 +27,7 @@ pub async fn answer(site: Arc<Site>, request: Request<Incoming>) -> Result<Answe
     if let Some(refused) = refusal(&request) {
         return Ok(refused);
     }
-    Ok(match site.content(request.uri().path()).await {
+    Ok(match site.content(request.uri().path(), request.uri().query().unwrap_or_default()).await {
         Ok(Content { kind, policy, text }) => respond(StatusCode::OK, kind, &policy, text),
         Err(missing) => plain(missing.status, missing.why),
     })

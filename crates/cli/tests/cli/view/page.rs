@@ -161,6 +161,32 @@ fn the_page_holds_on_a_telephone_and_a_wide_screen_in_dark_and_light() {
 }
 
 #[test]
+fn ticked_runs_are_compared_with_the_oldest_of_them() {
+    let dir = out();
+    let runs: Vec<_> = [3, 5, 9].map(|day| put(dir.path(), day, "ttcp", |_| ())).into();
+    let viewed = Viewed::start(dir.path());
+    let test = "cli::view::page::ticked_runs_are_compared_with_the_oldest_of_them";
+    let Some(mut page) = show(test, &viewed) else { return };
+    let ticks = "document.getElementById('ticks').textContent";
+    let tick = |page: &mut Page, i: usize| {
+        page.drag(&format!("document.querySelectorAll('#runs input')[{i}]"), &[0.0], true);
+    };
+    assert_eq!(page.eval(ticks), json!(""));
+    tick(&mut page, 0);
+    assert!(page.eval(ticks).as_str().unwrap().starts_with("tick another run"));
+    // Ticks stay while other runs are shown.
+    set(&mut page, "until", "2026-10-03");
+    tick(&mut page, 0);
+    assert!(page.eval(ticks).as_str().unwrap().starts_with("Compare 2 runs"));
+    page.drag("document.querySelector('#ticks a')", &[0.0], true);
+    page.wait_for("location.pathname === '/compare' && document.querySelector('article')");
+    let name = |i: usize| json!(runs[i].file_name().unwrap().to_str().unwrap());
+    let sides = "[...document.querySelectorAll('article .runs .id')].map((n) => n.textContent)";
+    assert_eq!(page.eval(sides), json!([name(0), name(2)]));
+    assert_eq!(page.complaints(), Vec::<String>::new());
+}
+
+#[test]
 fn a_server_that_has_ended_is_said_in_the_page() {
     let dir = out();
     put(dir.path(), 1, "ttcp", |_| ());

@@ -12,6 +12,7 @@ mod resolve;
 use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io;
+use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
 use std::thread;
 
@@ -124,7 +125,7 @@ pub fn catalogue(out: &Path) -> Result<Catalogue, CatalogueError> {
     let found: Vec<Found> = thread::scope(|scope| {
         let read = |names| names_read(out, &inside, names);
         let parts: Vec<_> = directories.chunks(share).map(|names| scope.spawn(move || read(names))).collect();
-        parts.into_iter().flat_map(|part| part.join().unwrap_or_default()).collect()
+        parts.into_iter().flat_map(|part| part.join().unwrap_or_else(|panic| resume_unwind(panic))).collect()
     });
     let mut entries = Vec::with_capacity(found.len());
     for one in found {
