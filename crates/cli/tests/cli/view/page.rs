@@ -102,8 +102,11 @@ fn runs_are_listed_filtered_and_opened() {
     assert!(page.eval("document.title").as_str().unwrap().contains(&name(&newest)));
     assert_eq!(page.eval("window.pwned === undefined"), json!(true));
     assert_eq!(page.complaints(), Vec::<String>::new());
+    // The browser draws boxes for dates with a picture of its own.
     let own = viewed.address("");
-    assert!(page.requests().iter().all(|r| r.starts_with(&own)), "{:?}", page.requests());
+    let foreign: Vec<_> =
+        page.requests().into_iter().filter(|r| !r.starts_with(&own) && !r.starts_with("data:")).collect();
+    assert_eq!(foreign, Vec::<String>::new());
 }
 
 #[test]
