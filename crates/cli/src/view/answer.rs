@@ -96,7 +96,9 @@ mod tests {
 
     fn with_hosts(hosts: &[&str]) -> bool {
         let mut headers = HeaderMap::new();
-        hosts.iter().for_each(|h| drop(headers.append(HOST, HeaderValue::from_str(h).unwrap())));
+        for host in hosts {
+            headers.append(HOST, HeaderValue::from_str(host).unwrap());
+        }
         names_loopback(&headers)
     }
 
