@@ -91,7 +91,9 @@ fn tag(out: &Path, args: &TagArgs) -> Result<ExitCode> {
 /// The run of `out` that is called so, also where its path is typed; none elsewhere.
 fn inside(out: &Path, all: &Catalogue, name: &str) -> Result<PathBuf> {
     let path = Path::new(name);
-    let parent = path.parent().filter(|p| !p.as_os_str().is_empty()).and_then(|p| p.canonicalize().ok());
+    // A tag may have a slash as well.
+    let is_path = path.symlink_metadata().is_ok() && path.parent().is_some_and(|p| !p.as_os_str().is_empty());
+    let parent = path.parent().filter(|_| is_path).and_then(|p| p.canonicalize().ok());
     let name = match (parent, path.file_name().and_then(|n| n.to_str())) {
         // What a shell completes.
         (Some(parent), Some(last)) if out.canonicalize().is_ok_and(|out| out == parent) => last,

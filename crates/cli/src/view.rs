@@ -37,16 +37,25 @@ pub fn run(args: &ViewArgs) -> Result<ExitCode> {
         .build()
         .context("cannot start the server")?;
     let site = Arc::new(Site::new(args.out.clone()));
-    output::print(&format!("{address} shows the runs in {}; Ctrl-C ends it", args.out.display()))?;
+    let ended = runtime.block_on(async {
+        // Before anybody is told the address, and may think of the end.
+        let ends = serve::Ends::listen().context("cannot listen for signals")?;
+        tell(args, &address)?;
+        serve::until(ends, listener, site).await.context("the server has ended")
+    });
+    runtime.shutdown_timeout(FAREWELL);
+    ended.map(|()| ExitCode::SUCCESS)
+}
+
+fn tell(args: &ViewArgs, address: &str) -> Result<()> {
+    let runs = output::harmless(&args.out.display().to_string());
+    output::print(&format!("{address} shows the runs in {runs}; Ctrl-C ends it"))?;
     if args.open
-        && let Err(why) = browser::open(&address)
+        && let Err(why) = browser::open(address)
     {
         output::complain(&why);
     }
-    let ended = runtime.block_on(serve::until_stopped(listener, site));
-    runtime.shutdown_timeout(FAREWELL);
-    ended.context("the server has ended")?;
-    Ok(ExitCode::SUCCESS)
+    Ok(())
 }
 
 /// On the loopback device and nowhere else.

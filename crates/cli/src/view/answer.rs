@@ -27,7 +27,7 @@ pub async fn answer(site: Arc<Site>, request: Request<Incoming>) -> Result<Answe
     if let Some(refused) = refusal(&request) {
         return Ok(refused);
     }
-    Ok(match site.content(request.uri().path()).await {
+    Ok(match site.content(request.uri().path(), request.uri().query().unwrap_or_default()).await {
         Ok(Content { kind, policy, text }) => respond(StatusCode::OK, kind, &policy, text),
         Err(missing) => plain(missing.status, missing.why),
     })
@@ -96,7 +96,9 @@ mod tests {
 
     fn with_hosts(hosts: &[&str]) -> bool {
         let mut headers = HeaderMap::new();
-        hosts.iter().for_each(|h| drop(headers.append(HOST, HeaderValue::from_str(h).unwrap())));
+        for host in hosts {
+            headers.append(HOST, HeaderValue::from_str(host).unwrap());
+        }
         names_loopback(&headers)
     }
 

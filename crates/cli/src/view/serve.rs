@@ -10,7 +10,7 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::net::TcpStream;
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::task::AbortHandle;
 
 use super::answer::answer;
@@ -26,17 +26,25 @@ const REQUEST_TIME: Duration = Duration::from_secs(120);
 /// How long nobody is let in where the system has no descriptors left.
 const BREATH: Duration = Duration::from_millis(100);
 
-/// Serves until Ctrl-C or an end that is asked for otherwise.
-pub async fn until_stopped(listener: TcpListener, site: Arc<Site>) -> io::Result<()> {
+/// Ctrl-C, and an end that is asked for otherwise.
+pub struct Ends(Signal, Signal);
+
+impl Ends {
+    /// From now on they are waited for, and end nothing by themselves. Within a runtime.
+    pub fn listen() -> io::Result<Self> {
+        Ok(Self(signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?))
+    }
+}
+
+/// Serves until one of the ends.
+pub async fn until(mut ends: Ends, listener: TcpListener, site: Arc<Site>) -> io::Result<()> {
     listener.set_nonblocking(true)?;
     let listener = tokio::net::TcpListener::from_std(listener)?;
-    let mut interrupt = signal(SignalKind::interrupt())?;
-    let mut terminate = signal(SignalKind::terminate())?;
     let mut open = VecDeque::new();
     loop {
         tokio::select! {
-            _ = interrupt.recv() => return Ok(()),
-            _ = terminate.recv() => return Ok(()),
+            _ = ends.0.recv() => return Ok(()),
+            _ = ends.1.recv() => return Ok(()),
             came = listener.accept() => match came {
                 Ok((stream, _)) => admit(&mut open, stream, &site),
                 // A connection that is gone again, or no descriptor for it.

@@ -6,7 +6,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use hyper::StatusCode;
-use netfathom_results::render::{html, listed};
+use netfathom_model::record::Record;
+use netfathom_results::compare::{self, Run, Wishes};
+use netfathom_results::render::{compared, html, listed};
 use netfathom_results::store::{self, ReadError};
 use percent_encoding::percent_decode_str;
 use tokio::sync::Semaphore;
@@ -17,6 +19,11 @@ use super::listing;
 pub const MOST_AT_WORK: usize = 2;
 /// Where reports stand.
 pub const REPORTS: &str = "report/";
+/// Where comparisons stand, and what names a run of one.
+const COMPARISONS: &str = "compare";
+const RUN: &str = "run=";
+/// How many runs are compared at once; each is drawn beside the first.
+const MOST_COMPARED: usize = 9;
 /// A report brings its own policy, which stands in it; this is what only a header can say.
 const REPORT_POLICY: &str = "frame-ancestors 'none'";
 const HTML: &str = "text/html; charset=utf-8";
@@ -52,6 +59,8 @@ enum Wanted {
     List,
     Icon,
     Report(OsString),
+    /// The first with each of the others.
+    Comparison(Vec<OsString>),
 }
 
 impl Site {
@@ -60,9 +69,9 @@ impl Site {
         Self { out, at_work: Arc::new(Semaphore::new(MOST_AT_WORK)) }
     }
 
-    /// What stands at a path of ours.
-    pub async fn content(&self, path: &str) -> Result<Content, Missing> {
-        let wanted = wanted(path).ok_or_else(|| {
+    /// What stands at a path of ours, with what was asked behind it.
+    pub async fn content(&self, path: &str, query: &str) -> Result<Content, Missing> {
+        let wanted = wanted(path, query).ok_or_else(|| {
             Missing::new(StatusCode::NOT_FOUND, format!("there is no {path:?} here; / has all"))
         })?;
         let failed = |why: &dyn std::fmt::Display| Missing::new(StatusCode::INTERNAL_SERVER_ERROR, why);
@@ -79,16 +88,21 @@ impl Site {
 }
 
 /// `None` of a path where nothing stands.
-fn wanted(path: &str) -> Option<Wanted> {
+fn wanted(path: &str, query: &str) -> Option<Wanted> {
     match path.strip_prefix('/')? {
         "" => Some(Wanted::Page),
         "runs.json" => Some(Wanted::List),
         "favicon.ico" => Some(Wanted::Icon),
-        rest => {
-            let name: Vec<u8> = percent_decode_str(rest.strip_prefix(REPORTS)?).collect();
-            Some(Wanted::Report(OsString::from_vec(name)))
+        COMPARISONS => {
+            let names = query.split('&').filter_map(|part| part.strip_prefix(RUN));
+            Some(Wanted::Comparison(names.map(decoded).collect()))
         }
+        rest => Some(Wanted::Report(decoded(rest.strip_prefix(REPORTS)?))),
     }
+}
+
+fn decoded(name: &str) -> OsString {
+    OsString::from_vec(percent_decode_str(name).collect())
 }
 
 fn make(out: &Path, wanted: Wanted) -> Result<Content, Missing> {
@@ -105,14 +119,41 @@ fn make(out: &Path, wanted: Wanted) -> Result<Content, Missing> {
         }
         // Browsers ask for one unasked.
         Wanted::Icon => Ok(content("image/x-icon", "default-src 'none'", String::new())),
-        Wanted::Report(name) => Ok(content(HTML, REPORT_POLICY, report(out, &name)?)),
+        Wanted::Report(name) => {
+            let report = html::render(&record(out, &name)?).map_err(undrawn)?;
+            Ok(content(HTML, REPORT_POLICY, report))
+        }
+        Wanted::Comparison(names) => Ok(content(HTML, REPORT_POLICY, comparison(out, &names)?)),
     }
 }
 
-fn report(out: &Path, name: &OsStr) -> Result<String, Missing> {
-    let record = store::read_run(out, name).map_err(|e| match e {
+fn record(out: &Path, name: &OsStr) -> Result<Record, Missing> {
+    store::read_run(out, name).map_err(|e| match e {
         ReadError::NotFound { .. } | ReadError::NotARun { .. } => Missing::new(StatusCode::NOT_FOUND, e),
-        e => Missing::new(StatusCode::UNPROCESSABLE_ENTITY, e),
-    })?;
-    html::render(&record).map_err(|e| Missing::new(StatusCode::UNPROCESSABLE_ENTITY, e))
+        e => undrawn(e),
+    })
+}
+
+/// It is there, and cannot be shown.
+fn undrawn(why: impl ToString) -> Missing {
+    Missing::new(StatusCode::UNPROCESSABLE_ENTITY, why)
+}
+
+fn comparison(out: &Path, names: &[OsString]) -> Result<String, Missing> {
+    let bad = |why: String| Missing::new(StatusCode::BAD_REQUEST, why);
+    let [first, others @ ..] = names else { return Err(bad("name two runs to compare".into())) };
+    if others.is_empty() || names.len() > MOST_COMPARED {
+        return Err(bad(format!("name 2 to {MOST_COMPARED} runs to compare, not {}", names.len())));
+    }
+    let read = |name: &OsString| {
+        Ok::<_, Missing>(Run { name: name.to_string_lossy().into_owned(), record: record(out, name)? })
+    };
+    let first = read(first)?;
+    let mut all = Vec::new();
+    for other in others {
+        let compared = compare::apart(&first, &read(other)?, &Wishes::default()).map_err(undrawn)?;
+        let gates = compare::gates(&compared, &[]).map_err(undrawn)?;
+        all.push((compared, gates));
+    }
+    compared::html::render(&all).map_err(undrawn)
 }

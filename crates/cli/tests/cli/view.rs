@@ -5,6 +5,7 @@ mod page;
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Child;
 use std::time::Duration;
@@ -122,10 +123,24 @@ fn it_listens_on_the_loopback_device_alone() {
 }
 
 #[test]
-fn without_a_display_open_says_where_the_page_is() {
+fn open_shows_the_page_or_says_where_it_is() {
     let dir = out();
     let script = format!("timeout -s INT 3 \"$0\" view --open --out {}", dir.path().display());
-    let ended = run(crate::child::shell(&script).env_remove("DISPLAY").env_remove("WAYLAND_DISPLAY"));
-    assert!(ended.err.contains("there is no display here; open http://127.0.0.1:"), "{}", ended.err);
+    let mut command = crate::child::shell(&script);
+    command.env_remove("DISPLAY").env_remove("WAYLAND_DISPLAY");
+    let ended = run(command.env_remove("BROWSER"));
+    assert!(
+        ended.err.contains("there is no display here, and no $BROWSER; open http://127.0.0.1:"),
+        "{}",
+        ended.err
+    );
     assert!(ended.out.starts_with("http://127.0.0.1:"), "{}", ended.out);
+
+    let (browser, seen) = (dir.path().join("browser"), dir.path().join("seen"));
+    std::fs::write(&browser, format!("#!/bin/sh\necho \"$1\" > {}\n", seen.display())).unwrap();
+    std::fs::set_permissions(&browser, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let ended = run(command.env("BROWSER", &browser));
+    assert_eq!(ended.err, "");
+    let shown = std::fs::read_to_string(seen).unwrap();
+    assert!(ended.out.starts_with(shown.trim()) && shown.starts_with("http://127.0.0.1:"), "{shown}");
 }

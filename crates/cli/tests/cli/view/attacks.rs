@@ -94,6 +94,18 @@ fn nothing_outside_the_directory_is_read() {
         assert!(matches!(status(&answer), 400 | 404), "{path}: {}", &answer[..answer.len().min(300)]);
         assert!(!answer.contains("the-secret"), "{path}");
     }
+    let own = run.file_name().unwrap().to_str().unwrap();
+    let up = format!("..%2f{up}%2f{name}");
+    for query in
+        [format!("run={own}&run={up}"), format!("run={up}&run={own}"), format!("run={own}&run=way-out")]
+    {
+        let answer = viewed.get(&format!("compare?{query}"));
+        assert_eq!(status(&answer), 404, "{query}: {}", &answer[..answer.len().min(300)]);
+        assert!(!answer.contains("the-secret"), "{query}");
+    }
+    for query in [String::new(), format!("run={own}"), format!("run={own}&").repeat(1000)] {
+        assert!(matches!(status(&viewed.get(&format!("compare?{query}"))), 400 | 431), "{query}");
+    }
     assert!(!viewed.get("runs.json").contains("the-secret"));
 }
 

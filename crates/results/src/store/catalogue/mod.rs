@@ -12,6 +12,7 @@ mod resolve;
 use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io;
+use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
 use std::thread;
 
@@ -124,13 +125,13 @@ pub fn catalogue(out: &Path) -> Result<Catalogue, CatalogueError> {
     let found: Vec<Found> = thread::scope(|scope| {
         let read = |names| names_read(out, &inside, names);
         let parts: Vec<_> = directories.chunks(share).map(|names| scope.spawn(move || read(names))).collect();
-        parts.into_iter().flat_map(|part| part.join().unwrap_or_default()).collect()
+        parts.into_iter().flat_map(|part| part.join().unwrap_or_else(|panic| resume_unwind(panic))).collect()
     });
     let mut entries = Vec::with_capacity(found.len());
     for one in found {
         match one {
-            Found::Run(entry) => entries.push(entry),
-            Found::Stranger(name) => strangers.push(name),
+            Ok(entry) => entries.push(entry),
+            Err(name) => strangers.push(name),
         }
     }
     entries.sort_unstable_by(|a: &Entry, b| (b.started, &b.name).cmp(&(a.started, &a.name)));
@@ -143,10 +144,8 @@ fn threads() -> usize {
     thread::available_parallelism().map_or(1, usize::from).min(MOST_THREADS)
 }
 
-enum Found {
-    Run(Entry),
-    Stranger(OsString),
-}
+/// A run, or the name of what is none.
+type Found = Result<Entry, OsString>;
 
 fn names_read(out: &Path, inside: &OwnedFd, names: &[OsString]) -> Vec<Found> {
     names.iter().filter_map(|name| entry_read(out, inside, name)).collect()
@@ -164,14 +163,14 @@ fn entry_read(out: &Path, inside: &OwnedFd, name: &OsStr) -> Option<Found> {
     };
     let (head, problem) = match head {
         Err(none) if none.kind == ProblemKind::NoRecord && named.is_none() => {
-            return Some(Found::Stranger(name.to_owned()));
+            return Some(Err(name.to_owned()));
         }
         Err(problem) => (None, Some(problem)),
         Ok(head) => (Some(head), None),
     };
     let (tags, tags_problem) = tags.map_or_else(|why| (Vec::new(), Some(why)), |tags| (tags, None));
     let started = head.as_ref().and_then(Head::started).or(named).unwrap_or_else(|| changed(&path));
-    Some(Found::Run(Entry { name: shown, path, started, tags, tags_problem, head, problem }))
+    Some(Ok(Entry { name: shown, path, started, tags, tags_problem, head, problem }))
 }
 
 /// When a directory was changed that says nothing else of its time.

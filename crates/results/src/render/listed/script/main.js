@@ -13,6 +13,15 @@ function drawRows() {
   document.getElementById('runs').replaceChildren(...(rows.length ? [runTable(rows)] : []),
     ...[pager(page, found.length, (to) => { page = to; drawRows(); scrollTo(0, 0); })].filter(Boolean));
   document.getElementById('found').textContent = foundText(from, rows.length, found.length);
+  drawTicks();
+}
+
+function drawTicks() {
+  document.getElementById('ticks').replaceChildren(...ticksFor(listing.entries, () => {
+    ticked.clear();
+    keepTicks();
+    drawRows();
+  }));
 }
 
 function foundText(from, shown, found) {
@@ -49,7 +58,12 @@ function clearFilter() {
   drawRows();
 }
 
+// Coming back is told twice by some browsers.
+let reading = false;
+
 async function readRuns() {
+  if (reading) return;
+  reading = true;
   try {
     const answer = await fetch('runs.json', { cache: 'no-store' });
     if (!answer.ok) throw new Error(await answer.text());
@@ -60,6 +74,7 @@ async function readRuns() {
     document.getElementById('found').textContent = 'The runs could not be read: ' + error.message
       + '. Is netfathom view still running?';
   }
+  reading = false;
   document.documentElement.dataset.drawn = 'yes';
 }
 

@@ -9,7 +9,40 @@ function stateOf(run) {
 
 function begun(run) {
   const text = run.started.slice(0, 16).replace('T', ' ');
-  return run.report ? el('a', { href: run.report, title: 'The report of ' + run.name }, text) : text;
+  if (!run.report) return [el('span', { class: 'none' }), text];
+  const tick = el('input', { type: 'checkbox', checked: ticked.has(run.report), 'aria-label': 'compare ' + run.name,
+    onchange: (e) => turnTick(run.report, e.target.checked) });
+  return [tick, el('a', { href: run.report, title: 'The report of ' + run.name }, text)];
+}
+
+// Runs that were ticked, by the addresses of their reports; they stay so while others are shown, and until the tab is
+// closed.
+const ticked = new Set(JSON.parse(sessionStorage.getItem('ticked') || '[]'));
+const MOST_TICKED = 9;
+
+function turnTick(report, on) {
+  if (on) ticked.add(report);
+  else ticked.delete(report);
+  keepTicks();
+  drawTicks();
+}
+
+function keepTicks() {
+  sessionStorage.setItem('ticked', JSON.stringify([...ticked]));
+}
+
+// The oldest of them is what the others are compared with.
+function comparisonOf(runs) {
+  const names = runs.filter((run) => ticked.has(run.report)).map((run) => run.report.replace(/^report\//, 'run='));
+  return 'compare?' + names.reverse().join('&');
+}
+
+function ticksFor(runs, clear) {
+  const number = runs.filter((run) => ticked.has(run.report)).length;
+  if (!number) return [];
+  const words = number < 2 ? 'tick another run to compare it with' : number > MOST_TICKED ? 'too many to compare, at most ' + MOST_TICKED : null;
+  const go = words || el('a', { href: comparisonOf(runs), title: 'Each with the oldest of them' }, 'Compare ' + number + ' runs');
+  return [el('span', {}, go), el('button', { type: 'button', onclick: clear }, 'Clear ticks')];
 }
 
 function verdictCell(run) {
