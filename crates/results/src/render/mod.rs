@@ -8,6 +8,7 @@ pub mod html;
 mod joined;
 pub mod markdown;
 mod messaged;
+mod pooled;
 mod standing;
 mod swept;
 pub mod terminal;
