@@ -183,7 +183,7 @@ fn without_a_browser_it_says_where_the_report_is() {
         command.arg(&run_dir).env_remove("BROWSER").env_remove("DISPLAY").env_remove("WAYLAND_DISPLAY");
         command
     };
-    let report = run_dir.join("report.html").canonicalize().unwrap();
+    let report = run_dir.canonicalize().unwrap().join("report.html");
     for (browser, why) in [
         (None, "there is no display here"),
         (Some("/nonexistent/b"), "cannot start"),
