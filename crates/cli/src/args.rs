@@ -6,6 +6,7 @@ use clap::builder::styling::Styles;
 use clap::{Args as ClapArgs, Parser, Subcommand};
 use netfathom_model::profile::{Profile, ProfileError};
 use netfathom_model::units::{parse_duration_ns, parse_number};
+use netfathom_results::store::{self, ResolveError};
 
 mod burn;
 mod capacity;
@@ -172,6 +173,27 @@ pub struct OutputArgs {
     /// No progress, no tables: files only
     #[arg(long)]
     pub quiet: bool,
+}
+
+/// A run that is there, by whatever name.
+#[derive(Debug, ClapArgs)]
+pub struct RunArg {
+    /// The run's directory or its record.json, or its name as `netfathom runs` has it (a
+    /// beginning, a tag, last); - reads a record from standard input
+    pub run: PathBuf,
+    /// Where runs are sought by their names
+    #[arg(long, default_value = "runs", value_name = "DIR")]
+    pub out: PathBuf,
+}
+
+impl RunArg {
+    /// Where it is.
+    ///
+    /// # Errors
+    /// If no run has that name, or several have.
+    pub fn path(&self) -> Result<PathBuf, ResolveError> {
+        store::resolve(&self.out, &self.run)
+    }
 }
 
 /// `netfathom host`.

@@ -92,7 +92,9 @@ fn what(args: &CompareArgs) -> Result<What> {
     if let Some(a) = &args.run {
         return Ok(What::Rounds(rounds::sides(a, &args.against)?));
     }
-    match args.runs.as_slice() {
+    let runs: Vec<PathBuf> =
+        args.runs.iter().map(|name| store::resolve(&args.out, name)).collect::<Result<_, _>>()?;
+    match runs.as_slice() {
         [] => bail!(
             "there is nothing to compare: name two runs (netfathom compare runs/BEFORE runs/AFTER), or take them by turns \
              (netfathom compare --run 'ARGS OF A' -- 'ARGS OF B')"

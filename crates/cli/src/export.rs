@@ -21,14 +21,15 @@ pub fn run(args: &ExportArgs) -> Result<ExitCode> {
         output::complain(&why);
         return Ok(exit::USAGE.into());
     }
-    let record = store::read(&args.run)?;
-    let directory = target::directory_of(&args.run);
+    let path = args.run.path()?;
+    let record = store::read(&path)?;
+    let directory = target::directory_of(&path);
     let samples = directory.as_ref().map(|directory| directory.join(store::SAMPLES_FILE));
     let run = export::Run { record, samples };
     let what = args.what.map_or(What::Trials, |what| what.what());
     let untold = match to_file {
         Some(file) => {
-            target::spare_run(&args.run, directory.as_deref(), file)?;
+            target::spare_run(&path, directory.as_deref(), file)?;
             target::to_file(file, |out| export::write(out, &run, format, what))?
         }
         None => target::to_standard_output(|out| export::write(out, &run, format, what))?,

@@ -22,18 +22,18 @@ pub fn run(args: &ReportArgs) -> Result<ExitCode> {
         ));
         return Ok(exit::USAGE.into());
     }
-    let args = &ReportArgs { run: store::resolve(&args.out, &args.run)?, ..args.clone() };
-    file::stays_inside(&args.run)?;
-    let record = store::read(&args.run)?;
+    let run = args.run.path()?;
+    file::stays_inside(&run)?;
+    let record = store::read(&run)?;
     let text = match args.format {
-        Format::Html => html_of(args, &record)?,
+        Format::Html => html_of(&run, &record)?,
         Format::Md => markdown::render(&record),
         Format::Txt => terminal::render(&record, output::width(), output::color()),
     };
-    match target(args, &record) {
+    match target(args, &run, &record) {
         Target::Output => output::print(&text)?,
         Target::Named(path) => {
-            file::spare_record(&args.run, &path)?;
+            file::spare_record(&run, &path)?;
             file::write_named(&path, &text)?;
             written(args, &path)?;
         }
@@ -46,10 +46,10 @@ pub fn run(args: &ReportArgs) -> Result<ExitCode> {
 }
 
 /// With the raw samples that stand beside a record on disk.
-fn html_of(args: &ReportArgs, record: &Record) -> Result<String> {
-    let run = if args.run.is_dir() { Some(args.run.as_path()) } else { args.run.parent() };
+fn html_of(run: &Path, record: &Record) -> Result<String> {
+    let directory = if run.is_dir() { Some(run) } else { run.parent() };
     // A record that came by a pipe has no run beside it.
-    Ok(match run.filter(|_| !is_dash(&args.run)) {
+    Ok(match directory.filter(|_| !is_dash(run)) {
         Some(dir) => html::render_run(record, dir)?,
         None => html::render(record)?,
     })
@@ -78,12 +78,12 @@ enum Target {
     Beside(PathBuf),
 }
 
-fn target(args: &ReportArgs, record: &Record) -> Target {
+fn target(args: &ReportArgs, run: &Path, record: &Record) -> Target {
     match &args.output {
         _ if prints(args) => Target::Output,
         Some(path) => Target::Named(path.clone()),
-        None if is_dash(&args.run) => Target::Beside(file::name_of(&record.id)),
-        None if args.run.is_dir() => Target::Beside(args.run.join(store::REPORT_FILE)),
-        None => Target::Beside(args.run.with_file_name(store::REPORT_FILE)),
+        None if is_dash(run) => Target::Beside(file::name_of(&record.id)),
+        None if run.is_dir() => Target::Beside(run.join(store::REPORT_FILE)),
+        None => Target::Beside(run.with_file_name(store::REPORT_FILE)),
     }
 }

@@ -24,8 +24,8 @@ Exit status:
 /// `netfathom compare`.
 #[derive(Debug, ClapArgs)]
 pub struct CompareArgs {
-    /// The run to compare with (A), then each run that is compared with it (B): directories, or
-    /// their record.json
+    /// The run to compare with (A), then each run that is compared with it (B): directories,
+    /// their record.json, or names as `netfathom runs` has them (a beginning, a tag, last)
     #[arg(value_name = "RUN")]
     pub runs: Vec<PathBuf>,
     /// The runs were taken by turns and are pairs: A B A B and so on
@@ -66,7 +66,7 @@ pub struct CompareArgs {
     /// Write the comparison to standard output as JSON, and nothing else
     #[arg(long, conflicts_with_all = ["format", "output"])]
     pub json: bool,
-    /// Directory in which --run keeps its runs
+    /// Directory in which --run keeps its runs, and runs are sought by their names
     #[arg(long, default_value = "runs", value_name = "DIR")]
     pub out: PathBuf,
     /// No progress of --run

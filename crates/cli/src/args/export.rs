@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use clap::{Args as ClapArgs, ValueEnum};
 use netfathom_results::export::{Format, What};
 
+use super::RunArg;
+
 pub const EXAMPLES: &str = "\
 Examples:
   netfathom export runs/20260401T120000Z-stack-1f --to csv
@@ -21,8 +23,9 @@ What each format holds, and what stays as it is in later versions: docs/export.m
 /// `netfathom export`.
 #[derive(Debug, ClapArgs)]
 pub struct ExportArgs {
-    /// The run's directory or its record.json; - reads a record from standard input
-    pub run: PathBuf,
+    /// The run.
+    #[command(flatten)]
+    pub run: RunArg,
     /// The format
     #[arg(long, value_enum, value_name = "FORMAT")]
     pub to: FormatArg,

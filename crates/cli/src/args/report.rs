@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::{Args as ClapArgs, ValueEnum};
 
+use super::RunArg;
+
 pub const EXAMPLES: &str = "\
 Examples:
   netfathom report runs/20261121T031400Z-stack-1a2b3c --open
@@ -11,14 +13,11 @@ Examples:
   netfathom stack both --json | netfathom report - --format txt";
 
 /// `netfathom report`.
-#[derive(Clone, Debug, ClapArgs)]
+#[derive(Debug, ClapArgs)]
 pub struct ReportArgs {
-    /// The run's directory or its record.json, or its name as `netfathom runs` has it (a
-    /// beginning, a tag, last); - reads a record from standard input
-    pub run: PathBuf,
-    /// Where runs are sought by their names
-    #[arg(long, default_value = "runs", value_name = "DIR")]
-    pub out: PathBuf,
+    /// The run.
+    #[command(flatten)]
+    pub run: RunArg,
     /// html writes report.html beside the record, md and txt print the tables
     #[arg(long, value_enum, default_value = "html")]
     pub format: Format,

@@ -1,7 +1,6 @@
 //! Showing a file in a browser.
 
 use std::env;
-use std::ffi::OsString;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -29,10 +28,10 @@ pub fn show(path: &Path) -> Result<()> {
 }
 
 fn opened(path: &Path) -> Result<(), String> {
-    let program = program(|name| env::var_os(name).filter(|value| !value.is_empty()))?;
-    let shown = program.to_string_lossy().into_owned();
-    let mut command = Command::new(&program);
-    command.arg(path).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    let words = program(|name| env::var(name).ok().filter(|value| !value.trim().is_empty()))?;
+    let shown = words[0].clone();
+    let mut command = Command::new(&words[0]);
+    command.args(&words[1..]).arg(path).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     // Ctrl-C at our terminal is not meant for the browser.
     command.process_group(0);
     let mut child = command.spawn().map_err(|why| format!("cannot start {shown}: {why}"))?;
@@ -49,29 +48,38 @@ fn opened(path: &Path) -> Result<(), String> {
     Ok(())
 }
 
-/// The program that opens files.
-fn program(var: impl Fn(&str) -> Option<OsString>) -> Result<OsString, String> {
-    if let Some(browser) = var("BROWSER") {
-        return Ok(browser);
+/// The program that opens files, and its first arguments. Of several in $BROWSER, with colons between, the first.
+fn program(var: impl Fn(&str) -> Option<String>) -> Result<Vec<String>, String> {
+    if let Some(browsers) = var("BROWSER") {
+        let first = browsers.split(':').next().unwrap_or_default();
+        let words: Vec<String> =
+            first.split_whitespace().filter(|word| *word != "%s").map(Into::into).collect();
+        return if words.is_empty() {
+            Err(format!("$BROWSER names no program: {browsers}"))
+        } else {
+            Ok(words)
+        };
     }
     if var("DISPLAY").is_none() && var("WAYLAND_DISPLAY").is_none() {
         return Err("there is no display here, and no $BROWSER".into());
     }
-    Ok("xdg-open".into())
+    Ok(vec!["xdg-open".into()])
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn chosen(set: &[(&str, &str)]) -> Result<OsString, String> {
-        program(|name| set.iter().find(|(n, _)| *n == name).map(|(_, value)| value.into()))
+    fn chosen(set: &[(&str, &str)]) -> Result<Vec<String>, String> {
+        program(|name| set.iter().find(|(n, _)| *n == name).map(|(_, value)| (*value).into()))
     }
 
     #[test]
     fn a_browser_that_is_named_goes_first() {
-        assert_eq!(chosen(&[("BROWSER", "w3m"), ("DISPLAY", ":0")]), Ok("w3m".into()));
-        assert_eq!(chosen(&[("WAYLAND_DISPLAY", "wayland-0")]), Ok("xdg-open".into()));
+        let words = |all: &[&str]| Ok(all.iter().map(|word| (*word).to_owned()).collect());
+        assert_eq!(chosen(&[("BROWSER", "w3m -T %s:lynx"), ("DISPLAY", ":0")]), words(&["w3m", "-T"]));
+        assert_eq!(chosen(&[("WAYLAND_DISPLAY", "wayland-0")]), words(&["xdg-open"]));
+        assert!(chosen(&[("BROWSER", ":")]).unwrap_err().contains("names no program"));
         assert!(chosen(&[]).unwrap_err().contains("no display"));
     }
 }

@@ -1,7 +1,8 @@
 //! `netfathom report`: records that are there, and what is none.
 
 use std::fs::{self, File};
-use std::path::PathBuf;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
 
 use crate::child::{netfathom, out, run, shell};
 use crate::refusals::refused;
@@ -22,6 +23,9 @@ fn what_is_no_record() {
         ("truncated.json", whole[..1000].into()),
         ("future.json", whole.replacen(r#""schema_version":1"#, r#""schema_version":9"#, 1)),
         ("empty.json", String::new()),
+        ("infinite.json", with(&whole, "1e999")),
+        ("nothing.json", with(&whole, "null")),
+        ("negative.json", whole.replacen(r#""sent":"#, r#""sent":-"#, 1)),
     ];
     for (name, text) in &files {
         fs::write(at(name), text).unwrap();
@@ -33,6 +37,13 @@ fn what_is_no_record() {
     let said: String = names.map(|n| refused(netfathom("report").arg(at(n)), 1)).collect();
     let said = said.replace(dir.path().to_str().unwrap(), "DIR");
     insta::assert_snapshot!(said);
+}
+
+/// The record with another time that reading the clock takes.
+fn with(whole: &str, number: &str) -> String {
+    let (before, after) = whole.split_once(r#""clock_read_ns":"#).unwrap();
+    let end = after.find([',', '}']).unwrap();
+    format!("{before}\"clock_read_ns\":{number}{}", &after[end..])
 }
 
 #[test]
@@ -76,4 +87,121 @@ fn a_report_that_cannot_be_written() {
     let script =
         format!("{{ \"$0\" report {} -o -; echo $? >&2; }} | head -1 >/dev/null", fixture().display());
     assert_eq!(run(&mut shell(&script)).err, "0\n");
+}
+
+/// A run directory with the fixture as its record.
+fn a_run(dir: &Path) -> PathBuf {
+    let run = dir.join("a-run");
+    fs::create_dir(&run).unwrap();
+    fs::copy(fixture(), run.join("record.json")).unwrap();
+    run
+}
+
+#[test]
+fn markdown_goes_to_standard_output_or_a_file() {
+    let dir = out();
+    let ended = run(netfathom("report --format md").arg(fixture()));
+    assert_eq!((ended.status, ended.err.as_str()), (0, ""));
+    assert!(ended.out.starts_with("# netfathom stack\n\n**netfathom stack**"), "{}", ended.out);
+    assert!(ended.out.contains("\n| stage | n | mean |"), "{}", ended.out);
+    let file = dir.path().join("x.md");
+    assert_eq!(run(netfathom("report --format md").arg(fixture()).arg("-o").arg(&file)).status, 0);
+    assert_eq!(fs::read_to_string(file).unwrap(), ended.out);
+}
+
+#[test]
+fn a_report_is_not_written_through_a_link() {
+    let dir = out();
+    let run_dir = a_run(dir.path());
+    let precious = dir.path().join("precious");
+    fs::write(&precious, "mine").unwrap();
+    symlink(&precious, run_dir.join("report.html")).unwrap();
+    let said = refused(netfathom("report").arg(&run_dir), 1);
+    assert!(said.contains("is a symbolic link to") && said.contains("nothing was written"), "{said}");
+    assert_eq!(fs::read_to_string(&precious).unwrap(), "mine");
+    fs::remove_file(run_dir.join("report.html")).unwrap();
+    symlink(dir.path().join("new"), run_dir.join("report.html")).unwrap();
+    refused(netfathom("report").arg(run_dir.join("record.json")), 1);
+    assert!(!dir.path().join("new").exists(), "written through a link to nothing");
+}
+
+#[test]
+fn a_record_that_is_a_link_out_of_its_run_is_not_followed() {
+    let dir = out();
+    let run_dir = a_run(dir.path());
+    let elsewhere = dir.path().join("elsewhere.json");
+    fs::rename(run_dir.join("record.json"), &elsewhere).unwrap();
+    symlink(&elsewhere, run_dir.join("record.json")).unwrap();
+    let said = refused(netfathom("report").arg(&run_dir), 1);
+    assert!(
+        said.contains("is a symbolic link out of its run") && said.contains("nothing was written"),
+        "{said}"
+    );
+    assert!(!run_dir.join("report.html").exists() && !dir.path().join("report.html").exists());
+    // A link within the run is its own business, and so is one to the run.
+    fs::remove_file(run_dir.join("record.json")).unwrap();
+    fs::rename(&elsewhere, run_dir.join("record-1.json")).unwrap();
+    symlink("record-1.json", run_dir.join("record.json")).unwrap();
+    symlink(&run_dir, dir.path().join("latest")).unwrap();
+    assert_eq!(run(netfathom("report").arg(dir.path().join("latest"))).status, 0);
+    assert!(run_dir.join("report.html").is_file());
+}
+
+#[test]
+fn a_report_leaves_nothing_beside_itself() {
+    let dir = out();
+    let run_dir = a_run(dir.path());
+    assert_eq!(run(netfathom("report").arg(&run_dir)).status, 0);
+    assert_eq!(run(netfathom("report").arg(&run_dir)).status, 0);
+    let mut names: Vec<_> = fs::read_dir(&run_dir).unwrap().map(|e| e.unwrap().file_name()).collect();
+    names.sort();
+    assert_eq!(names, ["record.json", "report.html"]);
+}
+
+#[test]
+fn opening_is_done_by_the_browser_that_is_named() {
+    let dir = out();
+    let run_dir = a_run(dir.path());
+    let browser = dir.path().join("browser");
+    let told = dir.path().join("told");
+    fs::write(&browser, format!("#!/bin/sh\necho \"$1 $2\" > {}\n", told.display())).unwrap();
+    fs::set_permissions(&browser, fs::Permissions::from_mode(0o755)).unwrap();
+    let named = format!("{} --new:other", browser.display());
+    let ended = run(netfathom("report --open").arg(&run_dir).env("BROWSER", named));
+    let report = run_dir.join("report.html").canonicalize().unwrap();
+    assert_eq!((ended.status, ended.err.as_str()), (0, ""));
+    assert!(!ended.out.contains("not opened"), "{}", ended.out);
+    assert_eq!(fs::read_to_string(told).unwrap(), format!("--new {}\n", report.display()));
+}
+
+#[test]
+fn without_a_browser_it_says_where_the_report_is() {
+    let dir = out();
+    let run_dir = a_run(dir.path());
+    let command = || {
+        let mut command = netfathom("report --open");
+        command.arg(&run_dir).env_remove("BROWSER").env_remove("DISPLAY").env_remove("WAYLAND_DISPLAY");
+        command
+    };
+    let report = run_dir.canonicalize().unwrap().join("report.html");
+    for (browser, why) in [
+        (None, "there is no display here"),
+        (Some("/nonexistent/b"), "cannot start"),
+        (Some("false"), "false could not"),
+    ] {
+        let mut command = command();
+        browser.map(|browser| command.env("BROWSER", browser));
+        let ended = run(&mut command);
+        assert_eq!((ended.status, ended.err.as_str()), (0, ""));
+        assert!(ended.out.contains("not opened: ") && ended.out.contains(why), "{}", ended.out);
+        assert!(ended.out.contains(&format!("file://{}", report.display())), "{}", ended.out);
+    }
+}
+
+#[test]
+fn only_a_file_can_be_opened() {
+    for args in ["report --open --format md", "report --open -o -"] {
+        let said = refused(netfathom(args).arg(fixture()), 2);
+        assert!(said.contains("--open shows a file"), "{said}");
+    }
 }

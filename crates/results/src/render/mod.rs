@@ -10,6 +10,7 @@ mod joined;
 pub mod listed;
 pub mod markdown;
 mod messaged;
+mod pooled;
 mod standing;
 mod swept;
 pub mod terminal;

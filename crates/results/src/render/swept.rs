@@ -10,7 +10,9 @@ use super::digits::grouped;
 /// How much of it is there.
 pub(crate) fn there(result: &SweepResult) -> String {
     let trials: usize = result.points.iter().map(|p| p.trials.len()).sum();
-    format!("{trials} of {} trials are there", result.plan.order().len())
+    // Not by the order itself: what a damaged plan asks for would not fit in memory.
+    let planned = result.plan.combinations().len() as u64 * u64::from(result.plan.trials);
+    format!("{trials} of {planned} trials are there")
 }
 
 /// Where the two ends are.

@@ -164,11 +164,13 @@ impl Page {
         if self.is_markdown() {
             self.blank();
             table.markdown().iter().for_each(|line| self.put(line));
-            return self.blank();
+            self.blank();
+            return table.cut().iter().for_each(|cut| self.note(cut));
         }
         for (line, strong) in table.lines(self.width) {
             self.line(if strong { Style::Strong } else { Style::Plain }, &line);
         }
+        table.cut().iter().for_each(|cut| self.note(cut));
     }
 
     /// A paragraph of Markdown, or a heading.
@@ -180,7 +182,7 @@ impl Page {
 
     /// An entry of a Markdown list; a list follows on the one before it, and on text with an empty line.
     fn entry(&mut self, inset: &str, text: &str) {
-        let last = self.text.lines().last().unwrap_or("").trim_start();
+        let last = self.text.lines().next_back().unwrap_or("").trim_start();
         if !last.starts_with("- ") {
             self.blank();
         }

@@ -123,7 +123,7 @@ fn rates(page: &mut Page, result: &SweepResult) {
     for p in &result.points {
         for (trial, how) in p.trials.iter().filter_map(|t| Some((t, carried::ended(&t.end)?))) {
             let of = format!("buffer {}, {}", swept::buffer(p.socket_buffer_bytes), swept::series(p));
-            page.bullet(&format!("trial {} ({of}): {how}", trial.index + 1));
+            page.bullet(&format!("trial {} ({of}): {how}", u64::from(trial.index) + 1));
         }
     }
 }

@@ -22,9 +22,14 @@ pub(super) struct Table {
     header: Vec<String>,
     align: Vec<Align>,
     rows: Vec<Row>,
+    /// Rows beyond the most.
+    left_out: usize,
 }
 
 const GAP: usize = 2;
+
+/// Rows of a table; the record may have a million.
+const MOST_ROWS: usize = 2_000;
 
 impl Table {
     /// A table with these columns. A line break in a heading makes it stand on several lines.
@@ -33,6 +38,7 @@ impl Table {
             header: columns.iter().map(|c| c.0.as_ref().to_owned()).collect(),
             align: columns.iter().map(|c| c.1).collect(),
             rows: Vec::new(),
+            left_out: 0,
         }
     }
 
@@ -57,8 +63,18 @@ impl Table {
     }
 
     fn push<S: AsRef<str>>(&mut self, cells: &[S], across: Option<&str>, strong: bool) {
+        if self.rows.len() >= MOST_ROWS {
+            self.left_out += 1;
+            return;
+        }
         let cells = cells.iter().map(|c| printable(c.as_ref())).collect();
         self.rows.push(Row { cells, across: across.map(printable), strong });
+    }
+
+    /// What is said under a table that has not all of its rows.
+    pub fn cut(&self) -> Option<String> {
+        (self.left_out > 0)
+            .then(|| format!("{} more rows were left out here; the record has them all", self.left_out))
     }
 
     /// The columns of the page that the table takes; texts that run across do not count.

@@ -18,9 +18,11 @@ use std::collections::BTreeMap;
 use netfathom_model::accounting::Accounting;
 use netfathom_model::path::{Direction, Stage};
 use netfathom_model::profile::Profile;
-use netfathom_model::record::{Distribution, Measurement};
+use netfathom_model::record::Measurement;
 use netfathom_stats as stats;
 use serde::Serialize;
+
+use crate::render::pooled::{merged, read};
 
 /// The facts of each kind of measurement.
 #[derive(Serialize)]
@@ -106,23 +108,6 @@ fn values(d: &stats::Distribution, quantiles: &[f64]) -> Vec<Option<i64>> {
     quantiles.iter().map(|&q| if beyond(q) < 10.0 { None } else { d.quantile(q) }).collect()
 }
 
-/// A damaged record may name buckets that no value has; such a histogram is not drawn.
-fn read(d: &Distribution) -> stats::Distribution {
-    let last = stats::bucket_index(u64::MAX, d.grain.min(16)) as u64;
-    if d.grain > 16 || d.buckets.iter().any(|&(i, _)| u64::from(i) > last) {
-        return stats::Distribution::new(0);
-    }
-    d.into()
-}
-
-fn merged<'a>(mut parts: impl Iterator<Item = &'a Distribution>) -> stats::Distribution {
-    let Some(first) = parts.next() else { return stats::Distribution::new(0) };
-    let mut all = read(first);
-    // Histograms of another grain cannot be added bucket by bucket.
-    parts.filter(|d| d.grain == first.grain).for_each(|d| all.merge(&read(d)));
-    all
-}
-
 fn stage_words() -> BTreeMap<&'static str, StageWords> {
     let words = |s: &Stage| (s.name(), StageWords { meaning: s.meaning(), inside: s.is_inside() });
     [Direction::Tx, Direction::Rx].iter().flat_map(|d| d.stages()).map(words).collect()
@@ -149,12 +134,5 @@ mod tests {
         for q in [0.0, 0.5, 0.9, 0.99, 0.999, 0.9999] {
             assert!(all.contains(&q), "{q}");
         }
-    }
-
-    #[test]
-    fn a_bucket_that_no_value_has_is_not_allocated() {
-        let mut d = Distribution::from(&stats::Distribution::new(5));
-        d.buckets = vec![(u32::MAX, 1)];
-        assert_eq!(read(&d).moments.n, 0);
     }
 }

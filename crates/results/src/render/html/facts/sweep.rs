@@ -58,8 +58,9 @@ impl SweepFacts {
 
 impl PointFacts {
     fn of(p: &SweepPoint) -> Self {
-        let trouble =
-            |t: &SweepTrial| carried::ended(&t.end).map(|how| format!("Trial {}: {how}", t.index + 1));
+        let trouble = |t: &SweepTrial| {
+            carried::ended(&t.end).map(|how| format!("Trial {}: {how}", u64::from(t.index) + 1))
+        };
         Self {
             buffer: swept::buffer(p.socket_buffer_bytes),
             series: swept::series(p),

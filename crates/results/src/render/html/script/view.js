@@ -32,6 +32,13 @@ function firstAtLeast(values, wanted, from = 0, end = values.length) {
   return low;
 }
 
+// The place after the last that is not above another.
+function firstAbove(values, wanted, from = 0, end = values.length) {
+  let place = firstAtLeast(values, wanted, from, end);
+  while (place < end && values[place] === wanted) place += 1;
+  return place;
+}
+
 function binEdges(first, end) {
   return Array.from({ length: BINS + 1 }, (_, k) => first + Math.floor(k * (end - first) / BINS));
 }

@@ -1,8 +1,8 @@
 //! The generator's own fault.
 
 use netfathom_model::record::{StackResult, Trial, TrialKind};
-use netfathom_stats as stats;
 
+use crate::render::pooled::merged;
 use crate::render::terminal::page::Page;
 use crate::render::terminal::table::{Align, Table};
 use crate::render::terminal::{number, trial_number};
@@ -15,8 +15,7 @@ pub(super) fn draw(page: &mut Page, result: &StackResult) {
         return;
     };
     page.heading("Lag of the load: actual minus intended departure");
-    let mut all = stats::Distribution::new(worst.load.lag.grain);
-    trials.iter().for_each(|t| all.merge(&(&t.load.lag).into()));
+    let all = merged(trials.iter().map(|t| &t.load.lag));
     let q = |q| all.quantile(q).map_or_else(|| "-".into(), number::least);
     let missed: u64 = trials.iter().map(|t| t.load.missed_slots).sum();
     let sent: u64 = trials.iter().map(|t| t.load.sent).sum();

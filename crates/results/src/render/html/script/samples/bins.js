@@ -3,7 +3,7 @@
 
 // A curve of each: lowest, mean, highest, and single messages.
 function viewOfSamples(set, way, trials, from, to) {
-  const parts = trials.map((t) => [firstAtLeast(set.seconds, from, t.from, t.to), firstAtLeast(set.seconds, to, t.from, t.to)]);
+  const parts = trials.map((t) => [firstAtLeast(set.seconds, from, t.from, t.to), firstAbove(set.seconds, to, t.from, t.to)]);
   const n = parts.reduce((sum, [a, b]) => sum + b - a, 0);
   return n > MOST_DRAWN ? binsOfSamples(set, way, parts, from, to, n) : singleSamples(set, way, parts);
 }

@@ -14,6 +14,7 @@ function samplesSection(context) {
     place.replaceChildren();
     append(place, [inScope(here, () => samplePictures(samples, set))]);
     drawAll();
+    window.netfathom.samplesDrawnMs = performance.now();
     document.documentElement.dataset.samples = 'drawn';
   }).catch((error) => {
     place.replaceChildren(note('The single messages could not be unpacked: ' + error.message + '.'));
