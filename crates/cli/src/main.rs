@@ -5,6 +5,7 @@ use std::process::ExitCode;
 use clap::Parser;
 
 mod args;
+mod browser;
 mod burn;
 mod capacity;
 mod compare;

@@ -1,7 +1,6 @@
 //! `netfathom report`: a picture of a run, from its record alone.
 
 mod file;
-mod open;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -12,7 +11,7 @@ use netfathom_results::render::{html, markdown, terminal};
 use netfathom_results::store;
 
 use crate::args::{Format, ReportArgs};
-use crate::{exit, output};
+use crate::{browser, exit, output};
 
 /// Runs the command.
 pub fn run(args: &ReportArgs) -> Result<ExitCode> {
@@ -57,7 +56,20 @@ fn html_of(run: &Path, record: &Record) -> Result<String> {
 
 fn written(args: &ReportArgs, path: &Path) -> Result<()> {
     output::print(&format!("report: {}", output::harmless(&path.display().to_string())))?;
-    if args.open { open::show(path) } else { Ok(()) }
+    if args.open { open(path) } else { Ok(()) }
+}
+
+/// In the browser, or else says where it is and how to open it.
+fn open(path: &Path) -> Result<()> {
+    let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    match browser::show(path.as_os_str()) {
+        Ok(()) => Ok(()),
+        Err(why) => output::print(&format!(
+            "not opened: {}. Open it in any browser, here or on another machine: {}",
+            output::harmless(&why),
+            output::harmless(&format!("file://{}", path.display()))
+        )),
+    }
 }
 
 fn is_dash(path: &Path) -> bool {

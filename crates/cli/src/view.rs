@@ -6,16 +6,16 @@ use std::io;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::thread;
 use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow};
 use netfathom_results::store;
 
 use crate::args::ViewArgs;
-use crate::output;
+use crate::{browser, output};
 
 mod answer;
-mod browser;
 mod listing;
 mod serve;
 mod site;
@@ -50,10 +50,14 @@ pub fn run(args: &ViewArgs) -> Result<ExitCode> {
 fn tell(args: &ViewArgs, address: &str) -> Result<()> {
     let runs = output::harmless(&args.out.display().to_string());
     output::print(&format!("{address} shows the runs in {runs}; Ctrl-C ends it"))?;
-    if args.open
-        && let Err(why) = browser::open(address)
-    {
-        output::complain(&why);
+    if args.open {
+        let address = address.to_owned();
+        // A browser may ask for the page before it says that it could be started.
+        thread::spawn(move || {
+            if let Err(why) = browser::show(address.as_ref()) {
+                output::complain(&anyhow!("cannot open a browser: {why}; open {address} yourself"));
+            }
+        });
     }
     Ok(())
 }

@@ -1,4 +1,5 @@
-//! What a report of a run with a million raw samples takes: to write, on disk, and until it is seen.
+//! What a report of a run with a million raw samples takes: to write, on disk, and until it is seen; and a list of
+//! ten thousand runs.
 //!
 //! Times depend on the machine; they are said, not judged.
 
@@ -18,6 +19,7 @@ use netfathom_results::render::html::render_run;
 use netfathom_results::store::{self, samples};
 
 const SAMPLES: u64 = 1_000_000;
+const RUNS: u64 = 10_000;
 const REPETITIONS: usize = 5;
 const START_NS: u64 = 5_000_000_000_000;
 
@@ -48,6 +50,35 @@ fn main() {
         }
         None => println!("in Chromium: not measured, there is none"),
     }
+    let (listed_s, record_bytes) = listed();
+    println!("list of {RUNS} runs of {record_bytes} bytes each: {listed_s:.3} s");
+}
+
+/// Seconds of a list of runs that were just written, and the size of each.
+fn listed() -> (f64, usize) {
+    let out = tempfile::tempdir().expect("a directory");
+    let record: Record =
+        serde_json::from_str(include_str!("../tests/fixtures/stack.json")).expect("the fixture is a record");
+    let mut record = serde_json::to_vec(&record).expect("a record is JSON");
+    record.push(b'\n');
+    for n in 0..RUNS {
+        let run = out.path().join(format!(
+            "20261121T{:02}{:02}{:02}Z-stack-{n:06x}",
+            n / 3600,
+            n / 60 % 60,
+            n % 60
+        ));
+        fs::create_dir(&run).expect("a directory");
+        fs::write(run.join(store::RECORD_FILE), &record).expect("a record");
+    }
+    let listed_s = median(|| {
+        let start = Instant::now();
+        let found = store::catalogue(out.path()).expect("runs").entries.len();
+        let took_s = start.elapsed().as_secs_f64();
+        assert_eq!(found as u64, RUNS);
+        took_s
+    });
+    (listed_s, record.len())
 }
 
 /// Samples with the chance of real ones: gaps and times of which no two are alike.

@@ -1,5 +1,6 @@
 //! The answer of `netfathom cost`.
 
+use netfathom_model::plan::Subject;
 use netfathom_model::record::CostResult;
 
 use super::Words;
@@ -14,7 +15,8 @@ pub fn words(result: &CostResult) -> Words {
     let first = letters.next().map(|c| c.to_uppercase().to_string()).unwrap_or_default();
     let sentence = if begins { answer.clone() } else { format!("{first}{}", letters.as_str()) };
     let names: Vec<&str> = result.benchmarks.iter().map(|b| b.name.as_str()).collect();
-    let mut circumstances = vec![result.subject.clone()];
+    let of_itself = result.plan.as_ref().is_some_and(|plan| plan.own && plan.subject == Subject::Nothing);
+    let mut circumstances: Vec<String> = (!of_itself).then(|| result.subject.clone()).into_iter().collect();
     if !names.is_empty() {
         circumstances.push(format!(
             "benchmark{}: {}",
@@ -24,7 +26,7 @@ pub fn words(result: &CostResult) -> Words {
     }
     circumstances.extend(costed::how(result));
     Words {
-        title: "What it takes from others".into(),
+        title: if of_itself { "What its own calls take".into() } else { "What it takes from others".into() },
         sentence: format!("{sentence}."),
         there: format!("{}.", costed::there(result)),
         circumstances,

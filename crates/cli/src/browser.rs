@@ -1,37 +1,21 @@
-//! Showing a file in a browser.
+//! Showing a file or an address in the user's browser.
 
 use std::env;
+use std::ffi::OsStr;
 use std::os::unix::process::CommandExt;
-use std::path::Path;
 use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use anyhow::Result;
-
-use crate::output;
-
 /// How long a browser may take to say that it cannot.
 const PATIENCE: Duration = Duration::from_secs(3);
 
-/// Shows a file, or says where it is and how to open it.
-pub fn show(path: &Path) -> Result<()> {
-    let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
-    match opened(&path) {
-        Ok(()) => Ok(()),
-        Err(why) => output::print(&format!(
-            "not opened: {}. Open it in any browser, here or on another machine: {}",
-            output::harmless(&why),
-            output::harmless(&format!("file://{}", path.display()))
-        )),
-    }
-}
-
-fn opened(path: &Path) -> Result<(), String> {
+/// Shows it in $BROWSER, or else in what the desktop has for it, and leaves that open; an error says why not.
+pub fn show(what: &OsStr) -> Result<(), String> {
     let words = program(|name| env::var(name).ok().filter(|value| !value.trim().is_empty()))?;
     let shown = words[0].clone();
     let mut command = Command::new(&words[0]);
-    command.args(&words[1..]).arg(path).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    command.args(&words[1..]).arg(what).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     // Ctrl-C at our terminal is not meant for the browser.
     command.process_group(0);
     let mut child = command.spawn().map_err(|why| format!("cannot start {shown}: {why}"))?;
