@@ -18,7 +18,8 @@ Examples:
   netfathom ttcp -t -s host --json | netfathom export - --to iperf3
       what iperf3 would have said of a transfer
 
-What each format holds, and what stays as it is in later versions: docs/export.md.";
+What each format holds, and what stays as it is in later versions:
+docs/export.md.";
 
 /// `netfathom export`.
 #[derive(Debug, ClapArgs)]
