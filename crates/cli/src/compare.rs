@@ -13,11 +13,12 @@ use netfathom_results::render::terminal;
 use netfathom_results::store;
 
 use crate::args::{CompareArgs, CompareFormat};
-use crate::{exit, output};
+use crate::{exit, output, target};
 
 /// Runs the command.
 pub fn run(args: &CompareArgs) -> Result<ExitCode> {
     let Some(wanted) = output::understood(Wanted::of(args)) else { return Ok(exit::USAGE.into()) };
+    let wanted = Wanted { what: found(wanted.what, &args.out)?, ..wanted };
     let taken = match &wanted.what {
         What::Rounds(sides) => {
             let taken = rounds::take(sides, args)?;
@@ -92,9 +93,7 @@ fn what(args: &CompareArgs) -> Result<What> {
     if let Some(a) = &args.run {
         return Ok(What::Rounds(rounds::sides(a, &args.against)?));
     }
-    let runs: Vec<PathBuf> =
-        args.runs.iter().map(|name| store::resolve(&args.out, name)).collect::<Result<_, _>>()?;
-    match runs.as_slice() {
+    match args.runs.as_slice() {
         [] => bail!(
             "there is nothing to compare: name two runs (netfathom compare runs/BEFORE runs/AFTER), or take them by turns \
              (netfathom compare --run 'ARGS OF A' -- 'ARGS OF B')"
@@ -112,13 +111,24 @@ fn read(path: &Path) -> Result<Run> {
     Ok(Run { name: path.display().to_string(), record: store::read(path)? })
 }
 
-fn read_pairs(names: &[PathBuf]) -> Result<Vec<(Run, Run)>> {
-    names.chunks_exact(2).map(|pair| Ok((read(&pair[0])?, read(&pair[1])?))).collect()
+fn read_pairs(runs: &[PathBuf]) -> Result<Vec<(Run, Run)>> {
+    runs.chunks_exact(2).map(|pair| Ok((read(&pair[0])?, read(&pair[1])?))).collect()
 }
 
 fn apart(a: &Path, others: &[PathBuf], wishes: &Wishes) -> Result<Vec<Comparison>> {
     let a = read(a)?;
     others.iter().map(|b| Ok(compare::apart(&a, &read(b)?, wishes)?)).collect()
+}
+
+/// The runs that were named, where they are.
+fn found(what: What, out: &Path) -> Result<What> {
+    let at = |name: PathBuf| store::resolve(out, &name);
+    let all = |names: Vec<PathBuf>| names.into_iter().map(at).collect::<Result<_, _>>();
+    Ok(match what {
+        What::Apart(a, others) => What::Apart(at(a)?, all(others)?),
+        What::Pairs(names) => What::Pairs(all(names)?),
+        What::Rounds(sides) => What::Rounds(sides),
+    })
 }
 
 fn write(args: &CompareArgs, what: &What, all: &[(Comparison, Gates)]) -> Result<()> {
@@ -133,11 +143,9 @@ fn write(args: &CompareArgs, what: &What, all: &[(Comparison, Gates)]) -> Result
         CompareFormat::Html => html::render(all)?,
     };
     let Some(path) = to_file else { return output::print(&text) };
-    spare_records(what, path)?;
-    std::fs::write(path, text).map_err(|why| {
-        anyhow!("cannot write {}: {why}; choose another file with --output", path.display())
-    })?;
-    output::print(&format!("comparison: {}", path.display()))
+    spare_runs(what, path)?;
+    target::text_to_file(path, &text)?;
+    output::print(&format!("comparison: {}", output::harmless(&path.display().to_string())))
 }
 
 fn json(all: &[(Comparison, Gates)]) -> Result<String> {
@@ -151,18 +159,13 @@ fn json(all: &[(Comparison, Gates)]) -> Result<String> {
 }
 
 /// Refuses to write over what is compared.
-fn spare_records(what: &What, to: &Path) -> Result<()> {
+fn spare_runs(what: &What, to: &Path) -> Result<()> {
     let runs: Vec<&PathBuf> = match what {
         What::Apart(a, others) => std::iter::once(a).chain(others).collect(),
         What::Pairs(names) => names.iter().collect(),
         What::Rounds(_) => Vec::new(),
     };
-    let record = |run: &PathBuf| if run.is_dir() { run.join(store::RECORD_FILE) } else { run.clone() };
-    let there = to.canonicalize().ok();
-    if there.is_some() && runs.into_iter().any(|run| record(run).canonicalize().ok() == there) {
-        bail!("{} is a record that is compared; choose another file with --output", to.display());
-    }
-    Ok(())
+    runs.into_iter().try_for_each(|run| target::spare_run(run, to))
 }
 
 fn is_dash(path: &Path) -> bool {

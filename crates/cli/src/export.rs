@@ -1,17 +1,15 @@
 //! `netfathom export`: a run in a format that other programs read.
 
-mod target;
-
 use std::io::IsTerminal;
 use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::{Error, Result, anyhow};
-use netfathom_results::export::{self, ExportError, What};
+use netfathom_results::export::{self, What};
 use netfathom_results::store;
 
 use crate::args::ExportArgs;
-use crate::{exit, output};
+use crate::{exit, output, target};
 
 /// Runs the command.
 pub fn run(args: &ExportArgs) -> Result<ExitCode> {
@@ -29,7 +27,7 @@ pub fn run(args: &ExportArgs) -> Result<ExitCode> {
     let what = args.what.map_or(What::Trials, |what| what.what());
     let untold = match to_file {
         Some(file) => {
-            target::spare_run(&path, directory.as_deref(), file)?;
+            target::spare_run(&path, file)?;
             target::to_file(file, |out| export::write(out, &run, format, what))?
         }
         None => target::to_standard_output(|out| export::write(out, &run, format, what))?,
@@ -57,6 +55,3 @@ fn misused(args: &ExportArgs, to_file: Option<&Path>) -> Option<Error> {
     }
     None
 }
-
-/// What came of writing: what was left out, or why not.
-type Written = Result<Vec<String>, ExportError>;

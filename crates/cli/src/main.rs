@@ -31,6 +31,7 @@ mod runs;
 mod sink_events;
 mod stack;
 mod stop;
+mod target;
 mod ttcp;
 mod view;
 

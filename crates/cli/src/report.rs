@@ -11,7 +11,7 @@ use netfathom_results::render::{html, markdown, terminal};
 use netfathom_results::store;
 
 use crate::args::{Format, ReportArgs};
-use crate::{browser, exit, output};
+use crate::{browser, exit, output, target};
 
 /// Runs the command.
 pub fn run(args: &ReportArgs) -> Result<ExitCode> {
@@ -29,11 +29,14 @@ pub fn run(args: &ReportArgs) -> Result<ExitCode> {
         Format::Md => markdown::render(&record),
         Format::Txt => terminal::render(&record, output::width(), output::color()),
     };
-    match target(args, &run, &record) {
+    match place(args, &run, &record) {
         Target::Output => output::print(&text)?,
         Target::Named(path) => {
-            file::spare_record(&run, &path)?;
-            file::write_named(&path, &text)?;
+            // A report may be drawn again over the one that is there.
+            if path.file_name() != Some(store::REPORT_FILE.as_ref()) {
+                target::spare_run(&run, &path)?;
+            }
+            target::text_to_file(&path, &text)?;
             written(args, &path)?;
         }
         Target::Beside(path) => {
@@ -90,7 +93,7 @@ enum Target {
     Beside(PathBuf),
 }
 
-fn target(args: &ReportArgs, run: &Path, record: &Record) -> Target {
+fn place(args: &ReportArgs, run: &Path, record: &Record) -> Target {
     match &args.output {
         _ if prints(args) => Target::Output,
         Some(path) => Target::Named(path.clone()),

@@ -42,7 +42,8 @@ impl Distribution {
     #[must_use]
     pub fn quantile(&self, q: f64) -> Option<i64> {
         let value = self.histogram.quantile(q)?;
-        Some(value.clamp(self.moments.min, self.moments.max))
+        // Of a foreign record the smallest may be above the largest.
+        Some(value.max(self.moments.min).min(self.moments.max))
     }
 }
 

@@ -131,20 +131,27 @@ def read(path: PathLike) -> Run:
     :raises NewerSchemaError: if a newer netfathom wrote it
     """
     path = Path(path)
-    file = path / RECORD_FILE if path.is_dir() else path
     try:
+        file = path / RECORD_FILE if path.is_dir() else path
+        if file.exists() and not file.is_file():
+            # A pipe would be waited for, and a device has no end.
+            raise DamagedError(f"{file} is no plain file")
         text = file.read_text(encoding="utf-8")
     except FileNotFoundError:
         raise NotARunError(f"{path}: there is no {RECORD_FILE}; name a run's directory or its record") from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise DamagedError(f"{file} cannot be read: {error}") from error
+    except (OSError, ValueError) as error:
+        raise DamagedError(f"{path} cannot be read: {error}") from error
     return Run(_parsed(file, text), file.parent)
+
+
+def _refused(constant: str) -> Any:
+    raise ValueError(f"{constant} is no number of JSON")
 
 
 def _parsed(file: Path, text: str) -> Dict[str, Any]:
     try:
-        record = json.loads(text)
-    except ValueError as error:
+        record = json.loads(text, parse_constant=_refused)
+    except (ValueError, RecursionError) as error:
         raise DamagedError(f"{file} is damaged: {error}; look for a copy from before it was changed") from error
     version = record.get("schema_version") if isinstance(record, dict) else None
     if not isinstance(version, int) or isinstance(version, bool) or version < 1:
@@ -155,7 +162,8 @@ def _parsed(file: Path, text: str) -> Dict[str, Any]:
             f"{SCHEMA_VERSION}: upgrade it to read this run"
         )
     known: Dict[str, Any] = record
-    missing = [key for key in ("id", "state", "verdict", "environment", "measurement") if key not in known]
+    missing = [key for key in ("id", "state") if key not in known]
+    missing += [key for key in ("verdict", "environment", "measurement") if not isinstance(known.get(key), dict)]
     if missing or "kind" not in known["measurement"]:
         raise DamagedError(f"{file} is damaged: it lacks {', '.join(missing) or 'the kind of its measurement'}")
     return known
@@ -171,7 +179,11 @@ def runs(directory: PathLike) -> Iterator[Union[Run, Broken]]:
     if not directory.is_dir():
         raise NotARunError(f"{directory} is no directory of runs")
     for path in sorted(directory.iterdir()):
-        if not (path / RECORD_FILE).exists():
+        # Links may lead anywhere; a run is a directory.
+        if path.is_symlink() or not (path / RECORD_FILE).exists():
+            continue
+        if (path / RECORD_FILE).is_symlink():
+            yield Broken(path, DamagedError(f"{path / RECORD_FILE} is a symbolic link, which is not followed"))
             continue
         try:
             yield read(path)

@@ -1,4 +1,4 @@
-//! Writing a report: never over its record, never out of its run's directory.
+//! Writing a report beside its record: never out of its run's directory.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
@@ -23,22 +23,6 @@ pub fn stays_inside(run: &Path) -> Result<()> {
             to.display()
         ),
     }
-}
-
-/// Refuses to write a picture over the record that it is drawn from.
-pub fn spare_record(run: &Path, to: &Path) -> Result<()> {
-    let record = if run.is_dir() { run.join(store::RECORD_FILE) } else { run.to_owned() };
-    match (record.canonicalize(), to.canonicalize()) {
-        (Ok(record), Ok(to)) if record == to => {
-            Err(anyhow!("{} is the record itself; choose another file with --output", to.display()))
-        }
-        _ => Ok(()),
-    }
-}
-
-/// Writes where the user said, through links and into devices if that is what was named.
-pub fn write_named(path: &Path, text: &str) -> Result<()> {
-    fs::write(path, text).map_err(|why| refused(path, &why))
 }
 
 /// Writes beside a record, whole or not at all. A link that stands there is not followed.

@@ -62,7 +62,9 @@ fn go(runs: &[PathBuf], yes: bool, dry: bool) -> Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     }
     let sizes: Vec<u64> = runs.iter().map(|run| store::size_bytes(run)).collect();
-    let lines = runs.iter().zip(&sizes).map(|(run, size)| format!("  {}  {}\n", run.display(), bytes(*size)));
+    // A name may hold what would look like another line.
+    let named = |run: &PathBuf| run.display().to_string().replace(char::is_control, "?");
+    let lines = runs.iter().zip(&sizes).map(|(run, size)| format!("  {}  {}\n", named(run), bytes(*size)));
     let sum = format!("{} of {}", counted(runs.len()), bytes(sizes.iter().sum()));
     output::print(&output::harmless(&lines.collect::<String>()))?;
     if dry {

@@ -20,7 +20,7 @@ pub fn put(out: &Path, day: u32, measurement: &str, change: impl FnOnce(&mut Rec
     let mut record: Record = serde_json::from_str(&fs::read_to_string(fixture).unwrap()).unwrap();
     record.id = format!("202610{day:02}T120000Z-{measurement}-0000{day:04x}");
     record.started_utc = format!("2026-10-{day:02}T12:00:00Z");
-    record.environment.host = Some("anna".into());
+    record.environment.host = Some("host-a".into());
     record.verdict.level = Level::Valid;
     change(&mut record);
     let run = RunDir::create(out, &record.id).unwrap();
@@ -34,12 +34,12 @@ fn some(out: &Path) -> Vec<PathBuf> {
         put(out, day, name, |r| (r.verdict.level, r.environment.host) = (level, Some(host.into())))
     };
     let there = vec![
-        put(1, "ttcp", Level::Valid, "anna"),
-        put(2, "join", Level::Void, "anna"),
-        put(3, "ttcp", Level::Degraded, "berta"),
-        put(4, "join", Level::Valid, "berta"),
-        put(5, "ttcp", Level::Void, "anna"),
-        put(6, "join", Level::Valid, "anna"),
+        put(1, "ttcp", Level::Valid, "host-a"),
+        put(2, "join", Level::Void, "host-a"),
+        put(3, "ttcp", Level::Degraded, "host-b"),
+        put(4, "join", Level::Valid, "host-b"),
+        put(5, "ttcp", Level::Void, "host-a"),
+        put(6, "join", Level::Valid, "host-a"),
     ];
     fs::write(there[3].join("record.json"), "{\"schema_version\":1,").unwrap();
     fs::create_dir(out.join("photos")).unwrap();
@@ -65,7 +65,7 @@ fn runs_are_found_by_what_they_are() {
     assert_eq!(days(dir.path(), ""), [6, 5, 4, 3, 2, 1]);
     assert_eq!(days(dir.path(), "list"), [6, 5, 4, 3, 2, 1]);
     assert_eq!(days(dir.path(), "--measurement ttcp"), [5, 3, 1]);
-    assert_eq!(days(dir.path(), "--host berta"), [3]);
+    assert_eq!(days(dir.path(), "--host host-b"), [3]);
     assert_eq!(days(dir.path(), "--verdict void"), [5, 2]);
     assert_eq!(days(dir.path(), "--verdict VOID --verdict degraded --measurement ttcp"), [5, 3]);
     assert_eq!(days(dir.path(), "--since 2026-10-05"), [6, 5]);
@@ -125,7 +125,7 @@ fn a_run_is_shown_and_drawn_by_any_of_its_names() {
         let shown = in_runs(dir.path(), &format!("show {name}"));
         assert_eq!((shown.status, shown.err.as_str()), (0, ""), "{name}");
         assert!(shown.out.starts_with("netfathom ttcp  20261003T120000Z-ttcp-00000003"), "{}", shown.out);
-        for part in ["DEGRADED", "berta", "tags        tuned/irq", "record.json", "tags.json"] {
+        for part in ["DEGRADED", "host-b", "tags        tuned/irq", "record.json", "tags.json"] {
             assert!(shown.out.contains(part), "{part}: {}", shown.out);
         }
         let drawn = run(netfathom(&format!("report {name} --format txt --out")).arg(dir.path()));
@@ -149,7 +149,7 @@ fn what_cannot_be_asked_is_refused() {
     assert!(wrong("prune").contains("--keep"));
     assert!(wrong("remove").contains("RUN"));
     assert!(wrong("tag last").contains("NAME"));
-    assert!(wrong("--host anna show last").contains("options of the list"));
+    assert!(wrong("--host host-a show last").contains("options of the list"));
     let failed = |args: &str| refused(netfathom(&format!("runs {args} --out")).arg(dir.path()), 1);
     assert!(failed("tag last ../up").contains("cannot be a tag"));
     assert!(failed("tag nobody base").contains("no run in"));

@@ -106,7 +106,7 @@ fn requests_and_answers_go_back_and_forth() {
             here.send(5, &number.to_le_bytes()).unwrap();
             assert_eq!(here.receive(6).unwrap(), number.to_le_bytes());
         }
-        here.connection().close(Duration::from_millis(200)).unwrap();
+        here.connection().close(Duration::from_secs(20)).unwrap();
         echo.join().unwrap();
     }
 }

@@ -42,7 +42,8 @@ impl Series {
     #[must_use]
     pub fn mean_ns(&self, window: usize) -> Option<f64> {
         let n = *self.n.get(window)?;
-        (n > 0).then(|| self.sum_ns[window] as f64 / n as f64)
+        let sum_ns = *self.sum_ns.get(window)?;
+        (n > 0).then(|| sum_ns as f64 / n as f64)
     }
 
     /// Middle of a window in seconds from the start of the trial.

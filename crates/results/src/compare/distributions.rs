@@ -4,6 +4,7 @@ use netfathom_model::record::{Distribution, Measurement, StageSummaryTimes};
 use netfathom_stats as stats;
 
 use super::Run;
+use crate::quantity::{cell_name, span_name};
 
 /// A distribution of times, and of what.
 #[derive(Clone, Debug)]
@@ -46,17 +47,14 @@ pub fn spreads(measurement: &Measurement) -> Vec<Spread> {
             .spans
             .iter()
             .enumerate()
-            .map(|(place, span)| named(format!("span {}", place + 1), &span.times))
+            .map(|(place, span)| named(span_name(join, place), &span.times))
             .collect(),
         Measurement::Message(message) => message
             .cells
             .iter()
             .map(|cell| {
-                let place = cell.placement.name();
-                named(
-                    format!("{}, {} bytes, {place}, pair {}", cell.layer, cell.bytes, cell.pair + 1),
-                    &cell.times,
-                )
+                // Not by the place of its processors in the list, which is another one in another run.
+                named(cell_name(message, cell), &cell.times)
             })
             .collect(),
         Measurement::Reproduce(experiment) => experiment

@@ -45,8 +45,12 @@ pub(super) fn fill(comparison: &mut Comparison, pairs: &[(&Run, &Run)], named: &
     };
     let families: Vec<Family> = shared.iter().map(|quantity| family(quantity)).collect();
     let corrected = corrected(&weighed, &families);
+    let mut together: BTreeMap<Family, usize> = families.iter().map(|family| (*family, 0)).collect();
+    // Of what has no likelihood nothing is decided.
+    let decided = families.iter().zip(&corrected).filter(|(_, chance)| chance.is_some());
+    decided.for_each(|(family, _)| *together.entry(*family).or_default() += 1);
     for (((quantity, weighed), family), chance) in shared.iter().zip(weighed).zip(&families).zip(corrected) {
-        let together = families.iter().filter(|other| *other == family).count();
+        let together = together[family];
         comparison.quantities.push(concluded(quantity, weighed, chance, together));
     }
 }

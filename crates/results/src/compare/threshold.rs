@@ -107,6 +107,9 @@ impl FromStr for Threshold {
         if !value.is_finite() {
             return Err(wrong("the change is no finite number"));
         }
+        if matches!(limit, Limit::Relative(part) if part <= -1.0) {
+            return Err(wrong("nothing can fall by all of it"));
+        }
         if above && value < 0.0 || !above && value > 0.0 {
             return Err(wrong("it would hold where nothing has changed"));
         }

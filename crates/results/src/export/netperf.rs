@@ -34,7 +34,7 @@ pub fn write(
         let _ = writeln!(text, "NETPERF_ENDING[{i}]={ending:.3}");
     }
     for (key, value) in totals(result) {
-        let _ = writeln!(text, "{key}={value}");
+        let _ = writeln!(text, "{key}={}", value.replace(char::is_control, " "));
     }
     out.write_all(text.as_bytes())?;
     let unknown = "netperf also tells what the other end used and where it was bound: one end of a transfer does not know, and those keys are left out";

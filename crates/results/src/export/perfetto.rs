@@ -10,6 +10,7 @@ mod slices;
 use std::collections::BTreeMap;
 use std::io::Write;
 
+use netfathom_model::plan::Place;
 use netfathom_model::record::{Record, StackResult};
 use netfathom_model::sample::Sample;
 use prost::Message;
@@ -32,9 +33,11 @@ pub fn write(
     stack: &StackResult,
     samples: &[Sample],
 ) -> Result<Vec<String>, ExportError> {
-    put(out, clocks(record, samples))?;
+    let begun = begun_here(stack, samples);
+    let without = samples.len() - begun.len();
+    put(out, clocks(record, &begun))?;
     put(out, run_track(record))?;
-    let mut samples: Vec<&Sample> = samples.iter().collect();
+    let mut samples: Vec<&Sample> = begun.iter().collect();
     samples.sort_by_key(|sample| (sample.trial, sample.sent_ns));
     let mut lanes = Lanes::default();
     let mut negative = 0;
@@ -52,7 +55,22 @@ pub fn write(
         }
     }
     let untold = "stages of sampled messages took less than no time, as clocks of two processors may tell: they cannot be drawn and are left out";
-    Ok((negative > 0).then(|| format!("{negative} {untold}")).into_iter().collect())
+    let negative = (negative > 0).then(|| format!("{negative} {untold}"));
+    let without =
+        (without > 0).then(|| format!("{without} sampled messages have no time on the clock of this host"));
+    Ok(negative.into_iter().chain(without).collect())
+}
+
+/// Of messages that another host sent, the time at which they were sent is of that host's clock: here they begin with
+/// their arrival.
+fn begun_here(stack: &StackResult, samples: &[Sample]) -> Vec<Sample> {
+    let from_afar = matches!(stack.plan.place, Place::Listen(_));
+    let begun = |sample: &Sample| {
+        let sent_ns =
+            if from_afar { sample.arrival_ns.or(sample.netif_receive_skb_ns)? } else { sample.sent_ns };
+        Some(Sample { sent_ns, ..sample.clone() })
+    };
+    samples.iter().filter_map(begun).collect()
 }
 
 /// A trace is its packets one after the other, so each may be written by itself.

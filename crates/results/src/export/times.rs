@@ -8,7 +8,7 @@ use netfathom_model::record::{
 };
 use netfathom_stats::bucket_bounds;
 
-use crate::quantity::word;
+use crate::quantity::{cell_name, span_name, word};
 
 /// Which measurements hold any.
 pub const HAS: &str = "netfathom stack, load send, join, message and reproduce";
@@ -148,22 +148,12 @@ fn of_join(result: &JoinResult) -> Vec<TimeSet<'_>> {
         .collect()
 }
 
-/// `tx`, `rx`, `between`, those after the first with a number.
-pub fn span_name(result: &JoinResult, place: usize) -> String {
-    let direction = result.spans[place].direction;
-    let before = result.spans[..place].iter().filter(|other| other.direction == direction).count();
-    let way = direction.map_or("between", |direction| direction.name());
-    if before == 0 { way.into() } else { format!("{way}.{}", before + 1) }
-}
-
 fn of_message(result: &MessageResult) -> Vec<TimeSet<'_>> {
     result.cells.iter().flat_map(|cell| of_cell(result, cell)).collect()
 }
 
 fn of_cell<'a>(result: &MessageResult, cell: &'a MessageCell) -> Vec<TimeSet<'a>> {
-    let shares = result.pairs.get(cell.pair).map_or("processors unknown", |pair| pair.shares.name());
-    let (layer, place) = (cell.layer.to_string(), cell.placement.name());
-    let prefix = format!("{}.{}.{}.{}", word(&layer), cell.bytes, word(place), word(shares));
+    let prefix = cell_name(result, cell);
     let set = |name: String, times| TimeSet { name, trial: None, span_ns: None, times };
     let mut sets = vec![set(prefix.clone(), &cell.times)];
     sets.extend(cell.service.as_ref().map(|times| set(format!("{prefix}.service"), times)));

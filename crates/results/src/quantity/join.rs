@@ -7,14 +7,16 @@ use super::Quantity;
 
 /// The times of each way, and between captures: `tx`, `rx`, `between`, those after the first with a number.
 pub fn of(result: &JoinResult) -> Vec<Quantity> {
-    let mut all = Vec::new();
-    for (place, span) in result.spans.iter().enumerate() {
-        let before = result.spans[..place].iter().filter(|other| other.direction == span.direction).count();
-        let way = span.direction.map_or("between", Direction::name);
-        let prefix = if before == 0 { way.to_owned() } else { format!("{way}.{}", before + 1) };
-        all.extend(of_span(&prefix, span));
-    }
-    all
+    let spans = result.spans.iter().enumerate();
+    spans.flat_map(|(place, span)| of_span(&span_name(result, place), span)).collect()
+}
+
+/// `tx`, `rx`, `between`, those after the first with a number.
+pub fn span_name(result: &JoinResult, place: usize) -> String {
+    let direction = result.spans[place].direction;
+    let before = result.spans[..place].iter().filter(|other| other.direction == direction).count();
+    let way = direction.map_or("between", Direction::name);
+    if before == 0 { way.to_owned() } else { format!("{way}.{}", before + 1) }
 }
 
 fn of_span(prefix: &str, span: &JoinedSpan) -> Vec<Quantity> {

@@ -11,10 +11,19 @@ pub fn of(result: &MessageResult) -> Vec<Quantity> {
     result.cells.iter().flat_map(|cell| of_cell(result, cell)).collect()
 }
 
+/// What the processors of a cell share, in words.
+fn shares(result: &MessageResult, cell: &MessageCell) -> &'static str {
+    result.pairs.get(cell.pair).map_or("processors unknown", |pair| pair.shares.name())
+}
+
+/// `LAYER.BYTES.PLACEMENT.PROCESSORS`.
+pub fn cell_name(result: &MessageResult, cell: &MessageCell) -> String {
+    let (layer, place) = (cell.layer.to_string(), cell.placement.name());
+    format!("{}.{}.{}.{}", word(&layer), cell.bytes, word(place), word(shares(result, cell)))
+}
+
 fn of_cell(result: &MessageResult, cell: &MessageCell) -> Vec<Quantity> {
-    let shares = result.pairs.get(cell.pair).map_or("processors unknown", |pair| pair.shares.name());
-    let place = cell.placement.name();
-    let prefix = format!("{}.{}.{}.{}", word(&cell.layer.to_string()), cell.bytes, word(place), word(shares));
+    let (prefix, shares, place) = (cell_name(result, cell), shares(result, cell), cell.placement.name());
     let named = |what: &str| format!("{prefix}.{what}");
     let who = format!("{}, {} bytes, {place}, {shares}", cell.layer, cell.bytes);
     let of = |value: &dyn Fn(&MessageTrial) -> Option<f64>| -> Vec<f64> {

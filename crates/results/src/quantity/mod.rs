@@ -12,6 +12,8 @@ mod stack;
 mod sweep;
 mod transfer;
 
+pub(crate) use join::span_name;
+pub(crate) use message::cell_name;
 use netfathom_model::record::Measurement;
 use serde::Serialize;
 

@@ -35,7 +35,15 @@ pub fn read(path: &Path) -> Result<Record, ReadError> {
     }
     if path.is_dir() {
         let record = path.join(RECORD_FILE);
-        return if record.exists() { read_file(&record) } else { Err(without_record(path)) };
+        return match fs::metadata(&record) {
+            Ok(about) if about.is_file() => read_file(&record),
+            Ok(_) => Err(ReadError::NotARun {
+                path: path.to_owned(),
+                why: format!("its {RECORD_FILE} is no plain file"),
+            }),
+            Err(e) if e.kind() == io::ErrorKind::NotFound => Err(without_record(path)),
+            Err(source) => Err(ReadError::Io { path: record, source }),
+        };
     }
     read_file(path)
 }

@@ -8,7 +8,7 @@ use std::path::{Component, Path, PathBuf};
 use rustix::fd::AsFd;
 use rustix::io::Errno;
 
-use super::catalogue::{ProblemKind, directory, directory_in, is_written, record_of};
+use super::catalogue::{ProblemKind, directory, directory_in, is_written, of_run};
 use super::id::started_of;
 
 /// Bytes of a block, as the system counts them.
@@ -58,8 +58,11 @@ pub fn remove(run: &Path) -> Result<(), RemoveError> {
         Errno::LOOP | Errno::NOTDIR => refused("it is a file or a symbolic link, not the directory of a run"),
         e => failed(e.into()),
     })?;
-    let none = record_of(&inside).is_err_and(|p| p.kind == ProblemKind::NoRecord);
-    if none && started_of(&name.to_string_lossy()).is_none() {
+    let is_run = match of_run(&inside) {
+        Ok(_) => true,
+        Err(problem) => problem.kind == ProblemKind::Newer,
+    };
+    if !is_run && started_of(&name.to_string_lossy()).is_none() {
         return Err(refused("it holds no record and is not named like a run"));
     }
     if is_written(inside.as_fd()) {

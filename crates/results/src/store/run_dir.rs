@@ -1,9 +1,11 @@
 //! The directory of one run, and writing into it by rename.
 
-use std::fs::{self, File};
+use std::fs::{self, File, TryLockError};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
 
 use netfathom_model::record::Record;
 
@@ -40,7 +42,7 @@ impl RunDir {
         }
         // The name itself must survive a crash of the machine.
         sync_dir(out).map_err(|e| refused(out, e))?;
-        let lock = File::open(&path).ok().filter(|dir| dir.try_lock_shared().is_ok());
+        let lock = File::open(&path).ok().filter(locked);
         Ok(Self { path, _written: lock.map(Arc::new) })
     }
 
@@ -74,6 +76,20 @@ impl RunDir {
     }
 }
 
+/// Whether the lock of those who write could be had. Who lists runs holds the other kind for a moment.
+fn locked(directory: &File) -> bool {
+    const TRIES: u32 = 50;
+    for _ in 0..TRIES {
+        match directory.try_lock_shared() {
+            Ok(()) => return true,
+            Err(TryLockError::WouldBlock) => thread::sleep(Duration::from_millis(1)),
+            // Not every file system has locks.
+            Err(TryLockError::Error(_)) => return false,
+        }
+    }
+    false
+}
+
 /// Why the content of a file could not be written.
 pub(crate) enum ContentError {
     /// The disk refused.
@@ -98,7 +114,9 @@ pub(crate) fn replace(
 ) -> Result<(), WriteError> {
     let temporary = temporary(path);
     let written = (|| {
-        let mut file = File::create(&temporary)?;
+        // What a run of the same process id left, or a link that somebody put there, is not written to.
+        let _ = fs::remove_file(&temporary);
+        let mut file = File::options().write(true).create_new(true).open(&temporary)?;
         // Not every file system has locks; the process id alone does there.
         let _ = file.try_lock();
         write(&mut file)?;

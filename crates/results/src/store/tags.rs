@@ -27,6 +27,14 @@ struct Tags {
 /// Why a run could not be tagged.
 #[derive(Debug, thiserror::Error)]
 pub enum TagError {
+    /// More than the file of tags may take.
+    #[error("{path} would be larger than {most_bytes} bytes; remove some tags first, with --remove", path = .path.display())]
+    TooMany {
+        /// The file.
+        path: PathBuf,
+        /// What it may take.
+        most_bytes: u64,
+    },
     /// It cannot be a tag.
     #[error("`{name}` cannot be a tag: {why}; write letters, digits, and . _ - / between them")]
     Name {
@@ -78,6 +86,9 @@ fn change(run: &Path, edit: impl FnOnce(&mut Vec<String>)) -> Result<Vec<String>
     tags.dedup();
     let mut json = serde_json::to_vec(&Tags { tags: tags.clone() }).map_err(|e| io(e.into()))?;
     json.push(b'\n');
+    if json.len() as u64 > MOST_FILE_BYTES {
+        return Err(TagError::TooMany { path, most_bytes: MOST_FILE_BYTES });
+    }
     replace(&path, |file| file.write_all(&json).map_err(Into::into))?;
     drop(turn);
     Ok(tags)

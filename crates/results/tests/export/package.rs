@@ -69,6 +69,8 @@ fn installed_it_tells_what_this_crate_tells() {
         "--disable-pip-version-check",
         "--force-reinstall",
         "--no-deps",
+        // With the setuptools of the pinned readers: a build by itself would ask the network for one.
+        "--no-build-isolation",
     ]);
     run(pip.arg(&copy));
     let told = tested(&python, exports.path(), None);

@@ -9,7 +9,7 @@ zpty z zsh -f -i
 zpty -w z "fpath=($1 \$fpath); autoload -U compinit; compinit -u -D; print REA''DY"
 zpty -r -m z told '*READY*'
 zpty -w -n z $'netfathom stack --wor\t'
-for turn in {1..100}; do
+for turn in {1..600}; do
     sleep 0.1
     zpty -r -t z told && all+=$told
     [[ $all == *--workers* ]] && break

@@ -8,7 +8,7 @@ use netfathom_model::record::{
 use super::{Cell, Column, Kind, Table};
 use crate::export::ExportError;
 use crate::export::times;
-use crate::quantity::word;
+use crate::quantity::{span_name, word};
 
 const COLUMNS: [Column; 10] = [
     Column::required("measurement", Kind::Text),
@@ -78,7 +78,7 @@ fn of(measurement: &Measurement) -> Vec<Curve> {
         Measurement::Reverse(result) => result.variants.iter().flat_map(of_variant).collect(),
         Measurement::Join(result) => {
             let spans = result.spans.iter().enumerate();
-            spans.map(|(place, span)| times(times::span_name(result, place), None, &span.series)).collect()
+            spans.map(|(place, span)| times(span_name(result, place), None, &span.series)).collect()
         }
         Measurement::Reproduce(result) => of_reproduce(result),
         Measurement::Transfer(result) => of_transfer(result),

@@ -3,6 +3,7 @@
 use crate::compare::{Compared, Comparison, Gates, Outcome};
 
 use super::words;
+use crate::render::markdown::escape::inline;
 
 /// Rows of a table that people read.
 const MOST_ROWS: usize = 100;
@@ -15,8 +16,8 @@ pub fn render(comparisons: &[(Comparison, Gates)]) -> String {
 }
 
 fn one(comparison: &Comparison, gates: &Gates) -> String {
-    let mut text = format!("### netfathom compare: {}\n\n", escaped(comparison.measurement));
-    text += &format!("**{}** {}\n\n", label(comparison), escaped(&words::answer(comparison)));
+    let mut text = format!("### netfathom compare: {}\n\n", inline(comparison.measurement));
+    text += &format!("**{}** {}\n\n", label(comparison), inline(&words::answer(comparison)));
     for (side, heads) in [("A", &comparison.a), ("B", &comparison.b)] {
         let names: Vec<String> =
             heads.iter().map(|head| format!("{} ({})", code(&head.name), words::standing(head))).collect();
@@ -29,7 +30,7 @@ fn one(comparison: &Comparison, gates: &Gates) -> String {
         text += "- compared in spite of what follows, by `--force`\n";
     }
     let list = comparison.obstacles.iter().chain(&comparison.cautions);
-    list.for_each(|line| text += &format!("- {}\n", escaped(line)));
+    list.for_each(|line| text += &format!("- {}\n", inline(line)));
     text.push('\n');
     let (main, others): (Vec<&Compared>, Vec<&Compared>) = comparison.quantities.iter().partition(|q| q.main);
     text += &table(&main);
@@ -43,7 +44,7 @@ fn one(comparison: &Comparison, gates: &Gates) -> String {
         &differences(comparison),
     );
     if !comparison.quantities.is_empty() {
-        text += &format!("{}\n", escaped(&words::method(comparison)));
+        text += &format!("{}\n", inline(&words::method(comparison)));
     }
     text
 }
@@ -69,7 +70,7 @@ fn table(those: &[&Compared]) -> String {
     for q in those.iter().take(MOST_ROWS) {
         let told = matches!(q.outcome, Outcome::Better | Outcome::Worse);
         let outcome = if told { format!("**{}**", q.outcome.name()) } else { q.outcome.name().into() };
-        let note = q.note.as_ref().map(|note| format!(" ({})", escaped(note))).unwrap_or_default();
+        let note = q.note.as_ref().map(|note| format!(" ({})", inline(note))).unwrap_or_default();
         let cells = [
             code(&q.name),
             words::value(q.unit, q.a_mean),
@@ -95,7 +96,7 @@ fn differences(comparison: &Comparison) -> String {
     }
     let mut text = String::from("| what | A | B |\n|---|---|---|\n");
     for d in comparison.differences.iter().take(MOST_ROWS) {
-        text += &format!("| {} | {} | {} |\n", code(&d.what), escaped(&d.a), escaped(&d.b));
+        text += &format!("| {} | {} | {} |\n", code(&d.what), inline(&d.a), inline(&d.b));
     }
     text.push('\n');
     text
@@ -108,29 +109,10 @@ fn folded(title: &str, content: &str) -> String {
     format!("<details><summary>{title}</summary>\n\n{content}</details>\n\n")
 }
 
-/// Text of a record, in which nothing is a link, a tag, a mention or the end of a cell.
-fn escaped(text: &str) -> String {
-    let mut out = String::new();
-    for c in text.chars() {
-        match c {
-            '&' => out.push_str("&amp;"),
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            // A mention, or a number of something.
-            '@' | '#' => out.push_str(&format!("&#{};", c as u32)),
-            '\\' | '`' | '*' | '_' | '[' | ']' | '|' | '~' | '$' => out.extend(['\\', c]),
-            c if c.is_control() => out.push(' '),
-            c => out.push(c),
-        }
-    }
-    // These become links by themselves.
-    out.replace("://", "&#58;//").replace("www.", "www&#46;")
-}
-
 /// A name as it is typed.
 fn code(text: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || " ._-/+=%><".contains(c);
-    if !text.is_empty() && text.chars().all(plain) { format!("`{text}`") } else { escaped(text) }
+    if !text.is_empty() && text.chars().all(plain) { format!("`{text}`") } else { inline(text) }
 }
 
 #[cfg(test)]
@@ -140,7 +122,7 @@ mod tests {
     #[test]
     fn nothing_of_a_record_is_obeyed() {
         let hostile = "<script>x</script> [a](http://b) ![c](d) @team `e` | f\n# g www.h";
-        let text = escaped(hostile);
+        let text = inline(hostile);
         for wrong in ["<", ">", "@", "http://", "www.h", "\n"] {
             assert!(!text.contains(wrong), "{wrong}: {text}");
         }

@@ -116,7 +116,7 @@ impl Problem {
 }
 
 /// The head of the record in a run's directory.
-pub(super) fn of_run(run: &OwnedFd) -> Result<Head, Problem> {
+pub(in crate::store) fn of_run(run: &OwnedFd) -> Result<Head, Problem> {
     let (file, size) = record_of(run)?;
     let unreadable = |e: std::io::Error| Problem::new(ProblemKind::Unreadable, e.to_string());
     let mut window = [0; WINDOW_BYTES];

@@ -22,6 +22,7 @@ use rustix::io::Errno;
 use serde::{Serialize, Serializer};
 
 pub use filter::Filter;
+pub(super) use head::of_run;
 pub use head::{Head, Problem, ProblemKind};
 pub use moment::{Moment, MomentError};
 pub(super) use open::{directory, directory_in, file_in, is_written, record_of};
@@ -157,7 +158,7 @@ fn entry_read(out: &Path, inside: &OwnedFd, name: &OsStr) -> Option<Found> {
     let shown = name.to_string_lossy().into_owned();
     let named = id::started_of(&shown);
     let (head, tags) = match directory_in(inside, name) {
-        Ok(directory) => (head::of_run(&directory), tags::of_run(&directory)),
+        Ok(directory) => (of_run(&directory), tags::of_run(&directory)),
         Err(Errno::NOENT) => return None,
         Err(why) => (Err(Problem::new(ProblemKind::Unreadable, why.to_string())), Ok(Vec::new())),
     };

@@ -33,6 +33,11 @@ pub fn read(path: &Path) -> Result<Vec<Sample>, SamplesError> {
 pub fn rows(path: &Path) -> Result<impl Iterator<Item = Result<Sample, SamplesError>> + use<>, SamplesError> {
     let path = path.to_owned();
     let refused = |why: String| SamplesError { path: path.clone(), why };
+    // A pipe would be waited for, and a link may lead anywhere.
+    let about = path.symlink_metadata().map_err(|e| refused(e.to_string()))?;
+    if !about.is_file() {
+        return Err(refused("it is no regular file".into()));
+    }
     let file = File::open(&path).map_err(|e| refused(e.to_string()))?;
     let reader = SerializedFileReader::new(file).map_err(|e| refused(said(&e)))?;
     let schema = reader.metadata().file_metadata().schema_descr_ptr();

@@ -72,7 +72,7 @@ fn pieces(times: &Distribution) -> Vec<Piece> {
         .map(|(index, count)| {
             let (low, high) = bucket_bounds(index, grain);
             // From one nanosecond on: zero has no place.
-            let (from, to) = ((low as f64).max(1.0).log10(), (high as f64 + 1.0).max(2.0).log10());
+            let (from, to) = ((low as f64).max(1.0).log10(), (high as f64).max(2.0).log10());
             Piece { from, to, part: count as f64 / all }
         })
         .collect()

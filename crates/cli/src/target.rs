@@ -1,4 +1,4 @@
-//! Where an export goes: standard output, or a file that is whole or not there.
+//! Where exports, comparisons and named reports go: standard output, or a file that is whole or as it was.
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter, ErrorKind, Write};
@@ -9,7 +9,8 @@ use anyhow::{Result, anyhow, bail};
 use netfathom_results::export::ExportError;
 use netfathom_results::store;
 
-use super::Written;
+/// What came of writing: what was left out, or why not.
+pub type Written = Result<Vec<String>, ExportError>;
 
 /// The directory of a run that was named by it or by its record; `None` of standard input.
 pub fn directory_of(run: &Path) -> Option<PathBuf> {
@@ -23,10 +24,14 @@ pub fn directory_of(run: &Path) -> Option<PathBuf> {
     Some(if parent.as_os_str().is_empty() { PathBuf::from(".") } else { parent.to_owned() })
 }
 
-/// Refuses to write over what the run is made of.
-pub fn spare_run(run: &Path, directory: Option<&Path>, to: &Path) -> Result<()> {
+/// Refuses to write over what the run is made of, or another one.
+pub fn spare_run(run: &Path, to: &Path) -> Result<()> {
     let Ok(there) = fs::metadata(to) else { return Ok(()) };
-    let of_run = directory.into_iter().flat_map(own_files).chain([run.to_owned()]);
+    let any_runs = [store::RECORD_FILE, store::SAMPLES_FILE, store::TAGS_FILE];
+    if there.is_file() && any_runs.into_iter().any(|name| to.file_name() == Some(name.as_ref())) {
+        bail!("{} is a file of a run; choose another file with --output", to.display());
+    }
+    let of_run = directory_of(run).into_iter().flat_map(|at| own_files(&at)).chain([run.to_owned()]);
     let same = |file: PathBuf| {
         fs::metadata(file)
             .is_ok_and(|own| !own.is_dir() && (own.dev(), own.ino()) == (there.dev(), there.ino()))
@@ -39,7 +44,8 @@ pub fn spare_run(run: &Path, directory: Option<&Path>, to: &Path) -> Result<()> 
 
 /// What netfathom itself keeps in the directory of a run.
 fn own_files(directory: &Path) -> Vec<PathBuf> {
-    let named = [store::RECORD_FILE, store::REPORT_FILE, store::SAMPLES_FILE, store::CAPTURE_FILE];
+    let named =
+        [store::RECORD_FILE, store::REPORT_FILE, store::SAMPLES_FILE, store::CAPTURE_FILE, store::TAGS_FILE];
     let captured = |path: &PathBuf| path.extension().is_some_and(|e| e == "pcap" || e == "nflog");
     let entries = fs::read_dir(directory).into_iter().flatten().flatten().map(|entry| entry.path());
     named.iter().map(|name| directory.join(name)).chain(entries.filter(captured)).collect()
@@ -74,6 +80,11 @@ pub fn to_file(path: &Path, write: impl FnOnce(&mut (dyn Write + Send)) -> Writt
     })
 }
 
+/// Writes a text to a file, as [`to_file`] does.
+pub fn text_to_file(path: &Path, text: &str) -> Result<()> {
+    to_file(path, |out| Ok(out.write_all(text.as_bytes()).map(|()| Vec::new())?)).map(drop)
+}
+
 fn straight(place: &Path, write: impl FnOnce(&mut (dyn Write + Send)) -> Written) -> Written {
     put(File::options().write(true).open(place)?, write).map(|(untold, _)| untold)
 }
@@ -82,7 +93,11 @@ fn beside(place: &Path, write: impl FnOnce(&mut (dyn Write + Send)) -> Written) 
     let mut name = place.as_os_str().to_owned();
     name.push(format!(".{}.tmp", std::process::id()));
     let temporary = PathBuf::from(name);
-    let written = File::create(&temporary).map_err(ExportError::Io).and_then(|file| {
+    // A link that somebody left at that name is not followed.
+    let mut new = File::options();
+    new.write(true).create_new(true);
+    let file = new.open(&temporary).map_err(ExportError::Io)?;
+    let written = Ok(file).and_then(|file| {
         let (untold, file) = put(file, write)?;
         file.sync_all()?;
         fs::rename(&temporary, place)?;
