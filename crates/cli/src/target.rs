@@ -27,10 +27,6 @@ pub fn directory_of(run: &Path) -> Option<PathBuf> {
 /// Refuses to write over what the run is made of, or another one.
 pub fn spare_run(run: &Path, to: &Path) -> Result<()> {
     let Ok(there) = fs::metadata(to) else { return Ok(()) };
-    let any_runs = [store::RECORD_FILE, store::SAMPLES_FILE, store::TAGS_FILE];
-    if there.is_file() && any_runs.into_iter().any(|name| to.file_name() == Some(name.as_ref())) {
-        bail!("{} is a file of a run; choose another file with --output", to.display());
-    }
     let of_run = directory_of(run).into_iter().flat_map(|at| own_files(&at)).chain([run.to_owned()]);
     let same = |file: PathBuf| {
         fs::metadata(file)
@@ -38,6 +34,10 @@ pub fn spare_run(run: &Path, to: &Path) -> Result<()> {
     };
     if of_run.into_iter().any(same) {
         bail!("{} is a file of the run itself; choose another file with --output", to.display());
+    }
+    let any_runs = [store::RECORD_FILE, store::SAMPLES_FILE, store::TAGS_FILE];
+    if there.is_file() && any_runs.into_iter().any(|name| to.file_name() == Some(name.as_ref())) {
+        bail!("{} is a file of a run; choose another file with --output", to.display());
     }
     Ok(())
 }

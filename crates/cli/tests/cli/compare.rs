@@ -100,7 +100,7 @@ fn pictures_go_where_they_are_sent_and_never_over_a_record() {
     assert_eq!((over.status, fs::read(&b).unwrap() == before), (1, true), "{}", over.err);
     assert!(over.err.contains("choose another file"), "{}", over.err);
     let nowhere = compare(&[&a, &b], "--format md --output /nonexistent/x.md");
-    assert!(nowhere.status == 1 && nowhere.err.contains("choose another file"), "{}", nowhere.err);
+    assert!(nowhere.status == 1 && nowhere.err.contains("choose another place"), "{}", nowhere.err);
 }
 
 #[test]

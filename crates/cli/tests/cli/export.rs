@@ -105,6 +105,12 @@ fn an_export_never_replaces_a_file_of_the_run() {
         }
         assert!(fs::read(&file).unwrap() == before);
     }
+    // Nor those of another run.
+    let other = dir.path().join("other");
+    fs::create_dir(&other).unwrap();
+    fs::copy(at.join("record.json"), other.join("record.json")).unwrap();
+    let said = refused(netfathom("export --to csv").arg(&at).arg("-o").arg(other.join("record.json")), 1);
+    assert!(said.contains("is a file of a run; choose another file"), "{said}");
 }
 
 #[test]
