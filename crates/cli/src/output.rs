@@ -27,9 +27,11 @@ pub fn understood<P>(plan: Result<P>) -> Option<P> {
 }
 
 /// Without the control characters that a name, or what another program said, may hold: a
-/// terminal would obey them.
+/// terminal would obey them. Nor those that turn the direction of what follows.
 pub fn harmless(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() && c != '\n' { '\u{fffd}' } else { c }).collect()
+    let obeyed = |c: char| c.is_control() && c != '\n';
+    let turns = |c: char| matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    text.chars().map(|c| if obeyed(c) || turns(c) { '\u{fffd}' } else { c }).collect()
 }
 
 /// An error and its causes, without those that it has already named itself.

@@ -2,10 +2,11 @@
 
 mod file;
 
+use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use anyhow::{Result, anyhow};
+use anyhow::{Result, anyhow, bail};
 use netfathom_model::record::Record;
 use netfathom_results::render::{html, markdown, terminal};
 use netfathom_results::store;
@@ -19,6 +20,10 @@ pub fn run(args: &ReportArgs) -> Result<ExitCode> {
         output::complain(&anyhow!(
             "--open shows a file, and this report goes to standard output; name a file with --output"
         ));
+        return Ok(exit::USAGE.into());
+    }
+    if args.format == Format::Html && prints(args) && io::stdout().is_terminal() {
+        output::complain(&anyhow!("--format html: standard output is a terminal; name a file with --output"));
         return Ok(exit::USAGE.into());
     }
     let run = args.run.path()?;
@@ -38,6 +43,10 @@ pub fn run(args: &ReportArgs) -> Result<ExitCode> {
             }
             target::text_to_file(&path, &text)?;
             written(args, &path)?;
+        }
+        // Its name is the record's own word, and may be that of anything.
+        Target::Beside(path) if is_dash(&run) && path.exists() => {
+            bail!("{} is there already; name a file with --output", path.display())
         }
         Target::Beside(path) => {
             file::write_beside(&path, &text)?;

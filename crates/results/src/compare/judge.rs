@@ -8,11 +8,11 @@ use super::{Change, Compared, Comparison, Design, Outcome, Run, Scale};
 use crate::quantity::{self, Better, Quantity};
 
 /// The level of a decision: of all that are decided together, one false alarm in a hundred comparisons of equal runs.
-pub const LEVEL: f64 = 0.99;
+const LEVEL: f64 = 0.99;
 /// The level of an interval.
-pub const SHOWN: f64 = 0.95;
+const SHOWN: f64 = 0.95;
 /// In how many cases the smallest change would have been found.
-pub const FOUND: f64 = 0.8;
+const FOUND: f64 = 0.8;
 
 /// The quantities that are decided together.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

@@ -16,7 +16,6 @@ use crate::quantity::{Better, Unit};
 
 pub use differences::Difference;
 pub use distributions::{Spread, spreads};
-pub use judge::{FOUND, LEVEL, SHOWN};
 pub use threshold::{Gate, Gates, Passage, Threshold, ThresholdError, gates};
 
 /// A run with the name that it was asked for by.
