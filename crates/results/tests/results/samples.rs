@@ -97,3 +97,19 @@ fn another_implementation_reads_it() {
         Err(e) => crate::skip("samples::another_implementation_reads_it", &format!("no python3: {e}")),
     }
 }
+
+#[test]
+fn a_file_with_a_byte_changed_is_read_or_refused() {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    samples::write(dir.path(), &(0..300).map(sample).collect::<Vec<_>>()).expect("written");
+    let path = dir.path().join("samples.parquet");
+    let whole = std::fs::read(&path).expect("the file");
+    let mut refused = 0;
+    for (place, byte) in whole.iter().enumerate().step_by(7) {
+        let mut damaged = whole.clone();
+        damaged[place] = byte ^ 0x5a;
+        std::fs::write(&path, damaged).expect("written");
+        refused += usize::from(samples::read(&path).is_err());
+    }
+    assert!(refused > 0 && refused < whole.len() / 7, "{refused} of {}", whole.len());
+}

@@ -1,6 +1,8 @@
 //! Reading `samples.parquet` back.
 
 use std::fs::File;
+use std::iter;
+use std::panic::{self, AssertUnwindSafe};
 use std::path::{Path, PathBuf};
 
 use netfathom_model::sample::Sample;
@@ -49,10 +51,28 @@ pub fn rows(path: &Path) -> Result<impl Iterator<Item = Result<Sample, SamplesEr
             return Err(refused(format!("it has no column {name}, so it is none of netfathom's samples")));
         }
     }
-    let rows = reader.into_iter();
-    Ok(rows.map(move |row| {
-        row.map(|row| sample(&row)).map_err(|e| SamplesError { path: path.clone(), why: said(&e) })
-    }))
+    let of = path.clone();
+    let rows = reader.into_iter().map(move |row| {
+        row.map(|row| sample(&row)).map_err(|e| SamplesError { path: of.clone(), why: said(&e) })
+    });
+    let why = "it is damaged: the reader of Parquet gave up on it";
+    Ok(caught(rows, move || Err(SamplesError { path: path.clone(), why: why.into() })))
+}
+
+/// The same until one panics, and then, last, what stands for that: parquet 60.1 panics on some damaged pages.
+fn caught<T>(rows: impl Iterator<Item = T>, panicked: impl Fn() -> T) -> impl Iterator<Item = T> {
+    let mut rows = Some(rows);
+    iter::from_fn(move || {
+        let mut left = rows.take()?;
+        // After a panic nobody looks at them any more.
+        match panic::catch_unwind(AssertUnwindSafe(|| left.next())) {
+            Ok(next) => {
+                rows = Some(left);
+                next
+            }
+            Err(_) => Some(panicked()),
+        }
+    })
 }
 
 fn said(error: &ParquetError) -> String {
