@@ -97,3 +97,15 @@ fn sample(row: &Row) -> Sample {
     }
     sample
 }
+
+#[cfg(test)]
+mod tests {
+    use super::caught;
+
+    #[test]
+    fn a_reader_that_panics_ends_with_an_error() {
+        let rows = (0..5).map(|n| if n == 2 { panic!("damaged") } else { Ok(n) });
+        assert_eq!(caught(rows, || Err("gave up")).collect::<Vec<_>>(), [Ok(0), Ok(1), Err("gave up")]);
+        assert_eq!(caught(0..2, || 9).collect::<Vec<_>>(), [0, 1]);
+    }
+}
