@@ -206,9 +206,10 @@ fn end(result: &TransferResult) -> Value {
 /// The same bytes at the other end, where it is known that they all are there.
 fn other_end(result: &TransferResult, mine: &Interval, closed_ns: Option<u64>) -> Value {
     // Of a service that its user ended, some streams may have broken off.
-    let confirmed =
-        |stream: &TransferStream| matches!(stream.end, TransferEnd::Whole | TransferEnd::Acknowledged);
-    let known = result.plan.protocol == Protocol::Tcp && result.streams.iter().all(confirmed);
+    let confirmed = |end: &TransferEnd| matches!(end, TransferEnd::Whole | TransferEnd::Acknowledged);
+    let ended = confirmed(&result.end) || result.end == TransferEnd::Stopped;
+    let all = ended && result.streams.iter().all(|stream| confirmed(&stream.end));
+    let known = all && result.plan.protocol == Protocol::Tcp;
     // Until the peer had closed it had not all of it.
     let end_ns = closed_ns.filter(|_| known).map_or(mine.end_ns, |ns| ns.max(mine.end_ns));
     let mut theirs = span(result, &Interval { end_ns, ..*mine });

@@ -45,11 +45,13 @@ fn only_runs_are_removed() {
         assert!(refusal(path).contains("no directory of one run"), "{path:?}");
     }
     assert!(at("photos/one").exists() && at("file").exists() && precious.join("record.json").exists());
-    // Without a record, but of a run's name; and with one, though it is damaged.
+    // Without a record, but of a run's name; of another name only with a record that is one.
     fs::create_dir(at(&id(2))).unwrap();
+    remove(&at(&id(2))).unwrap();
     fs::create_dir(at("mine")).unwrap();
     fs::write(at("mine/record.json"), "{").unwrap();
-    remove(&at(&id(2))).unwrap();
+    assert!(refusal(&at("mine")).contains("holds no record"));
+    fs::copy(precious.join("record.json"), at("mine/record.json")).unwrap();
     remove(&at("mine")).unwrap();
     assert!(!at(&id(2)).exists() && !at("mine").exists());
 }
