@@ -197,7 +197,7 @@ impl Shared {
     /// The last handle is gone: what is staged is written if it goes at once.
     pub fn dropped(&self) {
         if !self.over.load(Ordering::SeqCst) {
-            let _ = self.flush(crate::strategy::Cause::Flush);
+            self.last_words();
         }
         self.sending.lock().stop = true;
         self.fail(Error::Ended);

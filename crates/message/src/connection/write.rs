@@ -25,6 +25,8 @@ const DIRECT: usize = 8 << 10;
 /// Batches written in one go before the connection's thread takes over: a caller is not kept for
 /// what others send, or for a whole post.
 const ROUNDS: u32 = 16;
+/// A write never blocks; one that is under way for this long is on a machine that does not run it.
+const LAST_WRITE: Duration = Duration::from_secs(1);
 /// In a burst of messages there is a deadline for each batch.
 const LINGER: Duration = Duration::from_micros(50);
 
@@ -138,6 +140,20 @@ impl Shared {
     pub fn flush(&self, cause: Cause) -> Result<(), Error> {
         self.alive()?;
         self.write_out(self.sending.lock(), cause, true).map(drop)
+    }
+
+    /// Writes what goes at once, before the socket is shut down. Another thread's write that is under
+    /// way is waited for: it may be cut, and what was staged behind it would be lost.
+    pub(super) fn last_words(&self) {
+        let end = Instant::now() + LAST_WRITE;
+        let mut sending = self.sending.lock();
+        while sending.writing && Instant::now() < end {
+            sending.crowd += 1;
+            self.room.wait_until(&mut sending, end);
+            sending.crowd -= 1;
+        }
+        // The connection ends in any case.
+        let _ = self.write_out(sending, Cause::Flush, false);
     }
 
     /// Writes what is staged, unless somebody does already: they will see what was added.

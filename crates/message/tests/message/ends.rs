@@ -1,11 +1,18 @@
 //! How connections end, and what is known afterwards.
 
-use std::{io::Write, net::Shutdown, thread, time::Duration};
+use std::{
+    io::{self, Write},
+    net::Shutdown,
+    os::fd::{AsFd, BorrowedFd},
+    thread,
+    time::Duration,
+};
 
 use netfathom_message::{
     Config, Connection, Error, Limits, Wait,
     protocol::{ProtocolError, Refused},
     strategy::Choice,
+    transport::{Tcp, Transport},
     wire::{Control, Header, Kind as Frame},
 };
 
@@ -86,6 +93,37 @@ fn a_drop_without_a_close_is_not_taken_for_one() {
     assert!(matches!(ended, Error::PeerVanished { inside_frame: false }), "{ended}");
     let again = there.send(0, b"").unwrap_err();
     assert!(matches!(again, Error::PeerVanished { .. }), "every later call says the same: {again}");
+}
+
+#[test]
+fn a_drop_waits_for_the_write_that_is_under_way() {
+    let (near, far) = streams();
+    let far = thread::spawn(move || Connection::tcp(far, &Config::default()).unwrap());
+    let here = Connection::open(Lingering(Tcp::new(near).unwrap()), &config(Choice::Thread)).unwrap();
+    let there = blocking(far.join().unwrap());
+    here.send(0, b"under way").unwrap();
+    assert_eq!(there.receive(0).unwrap(), b"under way");
+    here.send(0, b"staged behind it").unwrap();
+    drop(here);
+    assert_eq!(there.receive(0).unwrap(), b"staged behind it");
+}
+
+/// A socket whose writer is kept by the system after its bytes have left.
+#[derive(Debug)]
+struct Lingering(Tcp);
+
+impl AsFd for Lingering {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
+    }
+}
+
+impl Transport for Lingering {
+    fn send(&self, parts: &[&[u8]]) -> io::Result<usize> {
+        let sent = self.0.send(parts);
+        thread::sleep(Duration::from_millis(100));
+        sent
+    }
 }
 
 #[test]
