@@ -17,7 +17,7 @@ pub mod light;
 mod load;
 mod machine;
 #[cfg(test)]
-mod made_up;
+pub(crate) mod made_up;
 mod order;
 mod own;
 pub mod program;
@@ -89,6 +89,7 @@ pub fn run(
         stage: Stage { load, program, settle: Duration::from_nanos(plan.settle_ns), stop },
         progressed: Progressed::new(environment, empty(plan)),
         compared: Vec::new(),
+        unknown: Machine::absent(),
         trials: 0,
     };
     let (wish, over) = (Arc::clone(&context.stop), AtomicBool::new(false));
@@ -152,6 +153,8 @@ struct Rig<'a, O> {
     stage: Stage<'a>,
     progressed: Progressed<CostResult>,
     compared: Vec<Compared>,
+    /// What nobody knows of this machine.
+    unknown: Vec<String>,
     trials: u32,
 }
 
@@ -163,7 +166,7 @@ impl<O: Observer<CostResult>> Rig<'_, O> {
         for workload in workloads.iter_mut() {
             self.begins(format!("first run of {}", workload.name()));
             workload.learn(self.stage.stop).map_err(MeasureError::from)?;
-            self.progressed.result.benchmarks.push(benchmark(workload.as_ref()));
+            self.progressed.result.benchmarks.push(benchmark(workload.as_ref(), &self.unknown));
         }
         self.rehearse()?;
         let mut random = SplitMix64::new(self.plan.seed);
@@ -227,7 +230,7 @@ impl<O: Observer<CostResult>> Rig<'_, O> {
             let told = &mut self.progressed.result.benchmarks[at];
             told.trials.push(trial);
             told.about = workload.about();
-            told.absent = absent(workload);
+            told.absent = absent(workload, &self.unknown);
         }
         self.keep()
     }
@@ -277,7 +280,7 @@ impl<O: Observer<CostResult>> Rig<'_, O> {
     }
 }
 
-fn benchmark(workload: &dyn Workload) -> CostBenchmark {
+fn benchmark(workload: &dyn Workload, unknown: &[String]) -> CostBenchmark {
     CostBenchmark {
         name: workload.name().into(),
         about: workload.about(),
@@ -288,13 +291,13 @@ fn benchmark(workload: &dyn Workload) -> CostBenchmark {
         trials: Vec::new(),
         comparisons: Vec::new(),
         calls: Vec::new(),
-        absent: absent(workload),
+        absent: absent(workload, unknown),
     }
 }
 
 /// What of it is not known so far, and what nobody knows of this machine.
-fn absent(workload: &dyn Workload) -> Vec<String> {
-    workload.absent().into_iter().chain(Machine::absent()).collect()
+fn absent(workload: &dyn Workload, unknown: &[String]) -> Vec<String> {
+    workload.absent().into_iter().chain(unknown.iter().cloned()).collect()
 }
 
 impl From<CostError> for RunError {

@@ -92,6 +92,8 @@ struct Told {
     tables: Vec<netfathom_model::record::BesideTable>,
     figures: Vec<netfathom_model::record::Figure>,
     claims: Vec<netfathom_model::record::Claim>,
+    /// How far that can be trusted, beyond what its parts say of themselves.
+    verdict: netfathom_model::verdict::Verdict,
 }
 
 /// Every experiment there is, in order.

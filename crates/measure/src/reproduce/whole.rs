@@ -60,10 +60,12 @@ impl<'a> Whole<'a> {
 
     /// All there is, of so many parts.
     pub fn progressed(&self, of: usize) -> Progressed<ReproduceResult> {
-        let verdict = self.verdict(of);
+        let mut verdict = self.verdict(of);
         let mut told = (self.experiment.tell)(self.plan, &self.runs);
         if verdict.level == Level::Void {
             told.claims.iter_mut().for_each(leave_undecided);
+        } else {
+            told.verdict.reasons.into_iter().for_each(|reason| verdict.lower(reason.level, reason.text));
         }
         let result = ReproduceResult {
             plan: self.plan.clone(),
@@ -114,7 +116,30 @@ fn leave_undecided(claim: &mut Claim) {
 
 #[cfg(test)]
 mod tests {
+    use netfathom_model::plan::TapChoice;
+
     use super::*;
+    use crate::cost::made_up;
+    use crate::reproduce::{PROOF, find};
+
+    fn too_noisy() -> Progressed<Measurement> {
+        let mut progressed =
+            Progressed::new(environment::read(Vec::new(), Vec::new()), made_up::result().into());
+        progressed.verdict.lower(Level::Void, "too noisy");
+        progressed
+    }
+
+    #[test]
+    fn one_of_many_that_are_counted_makes_nothing_void() {
+        let plan = ReproducePlan { name: PROOF.into(), quick: true, tap: TapChoice::Auto, seed: 1 };
+        let whole = Whole::new(find(PROOF).unwrap(), &plan, Vec::new());
+        let one_of_many = Part::new("one of many", made_up::plan()).counted();
+        let alone = Part::new("alone", made_up::plan());
+        let verdict = whole.with(&one_of_many, too_noisy(), 1).verdict;
+        assert_eq!(verdict.level, Level::Degraded);
+        assert_eq!(verdict.reasons[0].text, "too noisy");
+        assert_eq!(whole.with(&alone, too_noisy(), 1).verdict.level, Level::Void);
+    }
 
     #[test]
     fn figures_that_are_not_to_be_used_decide_nothing() {

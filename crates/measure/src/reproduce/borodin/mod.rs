@@ -106,6 +106,7 @@ fn tell_tx(plan: &ReproducePlan, runs: &[ReproducedRun]) -> Told {
         ]
         .concat(),
         claims: ours.map(|ours| falls(Direction::Tx, ours)).unwrap_or_default(),
+        ..Told::default()
     }
 }
 
@@ -120,6 +121,7 @@ fn tell_rx(plan: &ReproducePlan, runs: &[ReproducedRun]) -> Told {
         ]
         .concat(),
         claims: ours.map(|ours| falls(Direction::Rx, ours)).unwrap_or_default(),
+        ..Told::default()
     }
 }
 
@@ -131,6 +133,7 @@ fn tell_asymmetry(plan: &ReproducePlan, runs: &[ReproducedRun]) -> Told {
         figures: [vec![figures::both_ways(ours)], figures::over_rate(&[Direction::Tx, Direction::Rx], ours)]
             .concat(),
         claims: ours.map(|ours| vec![claims::incoming_costs_more(ours)]).unwrap_or_default(),
+        ..Told::default()
     }
 }
 

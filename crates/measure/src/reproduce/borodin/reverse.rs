@@ -42,6 +42,7 @@ pub fn tell(plan: &ReproducePlan, runs: &[ReproducedRun]) -> Told {
         tables: vec![summary(result), by_trial(result)],
         figures: result.variants.iter().filter_map(over_time).chain([by_phase(result)]).collect(),
         claims: vec![drops(trials), recovers(trials)],
+        ..Told::default()
     }
 }
 

@@ -1,6 +1,7 @@
 //! Whether the ruler is right.
 
 use netfathom_model::record::{Claim, Estimate, Holds, Outcome, ReproducedRun};
+use netfathom_model::verdict::{Level, Verdict};
 use netfathom_stats as stats;
 
 use super::named;
@@ -15,8 +16,32 @@ const NEXT_TO_NOTHING: f64 = 0.005;
 
 /// All of them.
 pub fn all(runs: &[ReproducedRun]) -> Vec<Claim> {
+    of_ruler(runs).into_iter().chain([next_to_nothing(runs)]).collect()
+}
+
+/// Those without which no cost that is found can be relied on. What the observation points take is in both arms.
+pub fn of_ruler(runs: &[ReproducedRun]) -> Vec<Claim> {
     let burners = Burner::ALL.into_iter().map(|burner| recovered(runs, burner));
-    [nothing(runs)].into_iter().chain(burners).chain([next_to_nothing(runs)]).collect()
+    [nothing(runs)].into_iter().chain(burners).collect()
+}
+
+/// What they make of the whole: a proof that fails is no measurement that went well.
+pub fn verdict(claims: &[Claim]) -> Verdict {
+    let mut verdict = Verdict::default();
+    for Claim { says, here, holds, .. } in claims {
+        match holds {
+            Holds::Yes => {}
+            Holds::No => verdict.lower(
+                Level::Void,
+                format!("the ruler is wrong on this machine, now: {says}, but {here}. Do not rely on `netfathom cost` here"),
+            ),
+            Holds::CannotTell => verdict.lower(
+                Level::Degraded,
+                format!("not proved: {says}; {here}. Repeat it while the machine is quieter, or without --quick"),
+            ),
+        }
+    }
+    verdict
 }
 
 fn nothing(runs: &[ReproducedRun]) -> Claim {
@@ -78,5 +103,24 @@ fn next_to_nothing(runs: &[ReproducedRun]) -> Claim {
         there: "a tar with gzip that nobody observes".into(),
         here: slowdown.map_or("unknown".into(), points_of),
         holds: below(ratio, 1.0 + NEXT_TO_NOTHING),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn claim(holds: Holds) -> Claim {
+        Claim { says: "it finds nothing".into(), there: "nothing".into(), here: "7 alarms".into(), holds }
+    }
+
+    #[test]
+    fn a_ruler_that_is_wrong_proves_nothing() {
+        assert_eq!(verdict(&[claim(Holds::Yes)]), Verdict::default());
+        let untold = verdict(&[claim(Holds::Yes), claim(Holds::CannotTell)]);
+        assert_eq!(untold.level, Level::Degraded);
+        let wrong = verdict(&[claim(Holds::CannotTell), claim(Holds::No)]);
+        assert_eq!(wrong.level, Level::Void);
+        assert!(wrong.reasons[1].text.contains("it finds nothing, but 7 alarms"), "{wrong:?}");
     }
 }

@@ -31,6 +31,7 @@ pub fn tell(plan: &ReproducePlan, runs: &[ReproducedRun]) -> Told {
         tables: vec![table(&rows)],
         figures: vec![figure(&rows)],
         claims: claims(&rows),
+        ..Told::default()
     }
 }
 

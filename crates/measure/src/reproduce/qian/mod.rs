@@ -68,7 +68,7 @@ fn tell(plan: &ReproducePlan, ours: Option<&Ours<'_>>, original: &originals::Ori
     let tables: Vec<BesideTable> = vec![tables::costs(original, ours), tables::sequences(original, ours)];
     let figures: Vec<Figure> = figures::all(original, ours);
     let claims: Vec<Claim> = claims::all(original, ours);
-    Told { differences: differences::of(plan, original, ours), tables, figures, claims }
+    Told { differences: differences::of(plan, original, ours), tables, figures, claims, ..Told::default() }
 }
 
 /// What both experiments and their tests ask of a ground.

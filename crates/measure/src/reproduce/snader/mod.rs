@@ -37,5 +37,6 @@ fn tell(plan: &ReproducePlan, runs: &[ReproducedRun]) -> Told {
         tables: [vec![tables::transfers(&ours), tables::held_up(&ours)], tables::over_path(&ours)].concat(),
         figures: [figures::over_buffer(&ours), figures::slower(&ours)].into_iter().flatten().collect(),
         claims: claims::all(&ours),
+        ..Told::default()
     }
 }

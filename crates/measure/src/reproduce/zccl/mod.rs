@@ -108,6 +108,7 @@ fn tell_sized(test: MessageTest, plan: &ReproducePlan, runs: &[ReproducedRun]) -
         tables: [tables::beside(test, ours)].into_iter().chain(means).chain(more).collect(),
         figures: figures::all(test, ours),
         claims: claims::all(test, ours),
+        ..Told::default()
     }
 }
 
@@ -118,6 +119,7 @@ fn tell_placed(plan: &ReproducePlan, runs: &[ReproducedRun]) -> Told {
         tables: placement::tables(&ours),
         figures: placement::figures(&ours),
         claims: placement::claims(&ours),
+        ..Told::default()
     }
 }
 
@@ -128,5 +130,6 @@ fn tell_anomaly(plan: &ReproducePlan, runs: &[ReproducedRun]) -> Told {
         tables: vec![anomaly::table(all.first())],
         figures: anomaly::figure(all.first()).into_iter().collect(),
         claims: anomaly::claims(all.first()),
+        ..Told::default()
     }
 }
