@@ -28,7 +28,8 @@ fn one_that_cannot_be_started_or_ends_at_once() {
 fn one_that_ends_in_the_middle_was_not_measured() {
     let short = Short::new();
     let script = "sleep 0.1; echo out of memory >&2; exit 3";
-    let ended = run(short.quickly(SLOW).args(["--", "sh", "-c", script]));
+    // Long enough that the program ends first, also where others keep it from the processor.
+    let ended = run(short.quickly("b=sleep 1").args(["--", "sh", "-c", script]));
     assert_eq!(ended.status, 3, "{}", ended.err);
     let result = cost(&record(&short.runs()).unwrap());
     let with: Vec<_> = result.benchmarks[0].trials.iter().filter(|trial| trial.condition == 1).collect();

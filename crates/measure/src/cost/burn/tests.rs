@@ -122,6 +122,5 @@ fn it_stops_when_it_is_told() {
     let _alone = alone();
     let stop = AtomicBool::new(true);
     // Without a time of its own: it comes back at all.
-    let burnt = burn(&BurnPlan { cpu_share: Some(0.5), time_ns: None, ..for_ms(0) }, &stop, &SILENT).unwrap();
-    assert!(burnt.behind.is_empty());
+    burn(&BurnPlan { cpu_share: Some(0.5), time_ns: None, ..for_ms(0) }, &stop, &SILENT).unwrap();
 }
