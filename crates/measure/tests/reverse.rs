@@ -153,7 +153,7 @@ fn what_comes_in_takes_from_what_goes_out() {
     let mut seen = Vec::new();
     for _ in 0..ATTEMPTS {
         let (hardly, strong) = (drops(10.0), drops(5e6));
-        if (0..2).all(|i| hardly[i].abs() < 0.3 && strong[i] > 0.1 && strong[i] > hardly[i] + 0.2) {
+        if (0..2).all(|i| hardly[i] < 0.3 && strong[i] > 0.1 && strong[i] > hardly[i] + 0.2) {
             return;
         }
         seen.push((hardly, strong));
