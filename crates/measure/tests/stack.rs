@@ -263,16 +263,16 @@ fn a_full_receive_buffer_is_a_fate_of_its_own() {
     }
     let _alone = alone();
     for tap in [Tap::Bpf, Tap::Timestamping] {
-        let mut plan = plan("constant:100k/250ms");
+        let mut plan = plan("constant:100k/500ms");
         plan.tap = TapChoice::Only(tap);
+        // Large messages fill the buffer, also those of a sender that others keep from the processor.
+        plan.size_bytes = 1400;
         plan.reader_delay_ns = 300_000;
         plan.samples = 1000;
-        let p = measure(&plan);
-        assert_accounted(&p);
+        let full = |p: &Progressed<StackResult>| p.result.trials[0].accounting.count(&Fate::SocketBufferFull);
+        let mut tried = (0..ATTEMPTS).map(|_| measure(&plan)).inspect(assert_accounted);
+        let p = tried.find(|p| full(p) > 100).expect("the reader's buffer is filled");
         let a = &p.result.trials[0].accounting;
-        let full = a.count(&Fate::SocketBufferFull);
-        // How many depends on how much of the plan a busy machine sends.
-        assert!(full > 100, "{full} of {}", a.sent);
         assert_eq!(a.sent, a.count(&Fate::Delivered) + a.count(&Fate::SocketBufferFull));
         assert!(p.findings.iter().any(|f| f.seen.contains("dropped at the reader's socket")));
         if tap == Tap::Bpf {
