@@ -70,7 +70,8 @@ pub fn to_file(path: &Path, write: impl FnOnce(&mut (dyn Write + Send)) -> Writt
     // Of a link, the file that it leads to.
     let place = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     let special = fs::metadata(&place).is_ok_and(|there| !there.is_file());
-    let written = if special { straight(&place, write) } else { beside(&place, write) };
+    let written =
+        if special { straight(&place, write) } else { store::write_whole(&place, |file| put(file, write)) };
     written.map_err(|error| match error {
         ExportError::Io(why) if why.kind() == ErrorKind::BrokenPipe => {
             anyhow!("{} was closed before everything was written", path.display())
@@ -86,36 +87,14 @@ pub fn text_to_file(path: &Path, text: &str) -> Result<()> {
 }
 
 fn straight(place: &Path, write: impl FnOnce(&mut (dyn Write + Send)) -> Written) -> Written {
-    put(File::options().write(true).open(place)?, write).map(|(untold, _)| untold)
+    put(&mut File::options().write(true).open(place)?, write)
 }
 
-fn beside(place: &Path, write: impl FnOnce(&mut (dyn Write + Send)) -> Written) -> Written {
-    let mut name = place.as_os_str().to_owned();
-    name.push(format!(".{}.tmp", std::process::id()));
-    let temporary = PathBuf::from(name);
-    // A link that somebody left at that name is not followed.
-    let mut new = File::options();
-    new.write(true).create_new(true);
-    let file = new.open(&temporary).map_err(ExportError::Io)?;
-    let written = Ok(file).and_then(|file| {
-        let (untold, file) = put(file, write)?;
-        file.sync_all()?;
-        fs::rename(&temporary, place)?;
-        Ok(untold)
-    });
-    if written.is_err() {
-        let _ = fs::remove_file(&temporary);
-    }
-    written
-}
-
-fn put(
-    file: File,
-    write: impl FnOnce(&mut (dyn Write + Send)) -> Written,
-) -> Result<(Vec<String>, File), ExportError> {
+fn put(file: &mut File, write: impl FnOnce(&mut (dyn Write + Send)) -> Written) -> Written {
     let mut out = BufWriter::new(file);
     let untold = write(&mut out)?;
-    Ok((untold, out.into_inner().map_err(|e| e.into_error())?))
+    out.flush()?;
+    Ok(untold)
 }
 
 fn remedy(why: &io::Error) -> &'static str {

@@ -1,5 +1,7 @@
 //! `netfathom export`: where it writes, what it spares, what it refuses. What is in it is tested in `results`.
 
+mod killed;
+
 use std::fs::{self, File};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
