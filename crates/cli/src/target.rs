@@ -9,6 +9,8 @@ use anyhow::{Result, anyhow, bail};
 use netfathom_results::export::ExportError;
 use netfathom_results::store;
 
+use crate::output;
+
 /// What came of writing: what was left out, or why not.
 pub type Written = Result<Vec<String>, ExportError>;
 
@@ -51,10 +53,9 @@ fn own_files(directory: &Path) -> Vec<PathBuf> {
     named.iter().map(|name| directory.join(name)).chain(entries.filter(captured)).collect()
 }
 
-/// Writes to standard output.
+/// Writes text, or what is not for terminals, to standard output.
 pub fn to_standard_output(write: impl FnOnce(&mut (dyn Write + Send)) -> Written) -> Result<Vec<String>> {
-    let mut out = BufWriter::new(io::stdout());
-    write(&mut out).and_then(|untold| Ok(out.flush().map(|()| untold)?)).map_err(|error| match error {
+    put(output::spared(io::stdout()), write).map_err(|error| match error {
         ExportError::Io(why) if why.kind() == ErrorKind::BrokenPipe => {
             // What is still in it nobody takes any more.
             anyhow!("standard output was closed before everything was written")
@@ -87,11 +88,11 @@ pub fn text_to_file(path: &Path, text: &str) -> Result<()> {
 }
 
 fn straight(place: &Path, write: impl FnOnce(&mut (dyn Write + Send)) -> Written) -> Written {
-    put(&mut File::options().write(true).open(place)?, write)
+    put(output::spared(File::options().write(true).open(place)?), write)
 }
 
-fn put(file: &mut File, write: impl FnOnce(&mut (dyn Write + Send)) -> Written) -> Written {
-    let mut out = BufWriter::new(file);
+fn put(out: impl Write + Send, write: impl FnOnce(&mut (dyn Write + Send)) -> Written) -> Written {
+    let mut out = BufWriter::new(out);
     let untold = write(&mut out)?;
     out.flush()?;
     Ok(untold)
