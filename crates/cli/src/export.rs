@@ -13,7 +13,7 @@ use crate::{exit, output, target};
 
 /// Runs the command.
 pub fn run(args: &ExportArgs) -> Result<ExitCode> {
-    let format = args.to.format();
+    let format = args.to;
     let to_file = args.output.as_deref().filter(|path| *path != Path::new("-"));
     if let Some(why) = misused(args, to_file) {
         output::complain(&why);
@@ -24,7 +24,7 @@ pub fn run(args: &ExportArgs) -> Result<ExitCode> {
     let directory = target::directory_of(&path);
     let samples = directory.as_ref().map(|directory| directory.join(store::SAMPLES_FILE));
     let run = export::Run { record, samples };
-    let what = args.what.map_or(What::Trials, |what| what.what());
+    let what = args.what.unwrap_or(What::Trials);
     let untold = match to_file {
         Some(file) => {
             target::spare_run(&path, file)?;
@@ -40,7 +40,7 @@ pub fn run(args: &ExportArgs) -> Result<ExitCode> {
 
 /// What is wrong with the arguments together.
 fn misused(args: &ExportArgs, to_file: Option<&Path>) -> Option<Error> {
-    let format = args.to.format();
+    let format = args.to;
     if args.what.is_some() && !format.is_table() {
         return Some(anyhow!(
             "--what chooses a table of parquet and csv; {} has only one content: leave --what out",

@@ -1,8 +1,12 @@
 //! Writing to standard output, where a reader that has had enough is no error, and errors.
 
+mod harmless;
+
 use std::io::{self, IsTerminal, Write};
 
 use anyhow::{Context, Error, Result};
+
+pub use harmless::{harmless, spared};
 
 /// Writes a text and ends the line if it does not.
 pub fn print(text: &str) -> Result<()> {
@@ -24,14 +28,6 @@ pub fn complain(error: &Error) {
 /// A plan, or `None` after saying what is wrong with it: wrong usage.
 pub fn understood<P>(plan: Result<P>) -> Option<P> {
     plan.inspect_err(complain).ok()
-}
-
-/// Without the control characters that a name, or what another program said, may hold: a
-/// terminal would obey them. Nor those that turn the direction of what follows.
-pub fn harmless(text: &str) -> String {
-    let obeyed = |c: char| c.is_control() && c != '\n';
-    let turns = |c: char| matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-    text.chars().map(|c| if obeyed(c) || turns(c) { '\u{fffd}' } else { c }).collect()
 }
 
 /// An error and its causes, without those that it has already named itself.

@@ -32,7 +32,8 @@ pub fn run(args: &ReportArgs) -> Result<ExitCode> {
     let text = match args.format {
         Format::Html => html_of(&run, &record)?,
         Format::Md => markdown::render(&record),
-        Format::Txt => terminal::render(&record, output::width(), output::color()),
+        Format::Txt if prints(args) => terminal::render(&record, output::width(), output::color()),
+        Format::Txt => terminal::render(&record, 80, false),
     };
     match place(args, &run, &record) {
         Target::Output => output::print(&text)?,

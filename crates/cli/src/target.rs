@@ -9,6 +9,8 @@ use anyhow::{Result, anyhow, bail};
 use netfathom_results::export::ExportError;
 use netfathom_results::store;
 
+use crate::output;
+
 /// What came of writing: what was left out, or why not.
 pub type Written = Result<Vec<String>, ExportError>;
 
@@ -51,10 +53,9 @@ fn own_files(directory: &Path) -> Vec<PathBuf> {
     named.iter().map(|name| directory.join(name)).chain(entries.filter(captured)).collect()
 }
 
-/// Writes to standard output.
+/// Writes text, or what is not for terminals, to standard output.
 pub fn to_standard_output(write: impl FnOnce(&mut (dyn Write + Send)) -> Written) -> Result<Vec<String>> {
-    let mut out = BufWriter::new(io::stdout());
-    write(&mut out).and_then(|untold| Ok(out.flush().map(|()| untold)?)).map_err(|error| match error {
+    put(output::spared(io::stdout()), write).map_err(|error| match error {
         ExportError::Io(why) if why.kind() == ErrorKind::BrokenPipe => {
             // What is still in it nobody takes any more.
             anyhow!("standard output was closed before everything was written")
@@ -70,7 +71,8 @@ pub fn to_file(path: &Path, write: impl FnOnce(&mut (dyn Write + Send)) -> Writt
     // Of a link, the file that it leads to.
     let place = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     let special = fs::metadata(&place).is_ok_and(|there| !there.is_file());
-    let written = if special { straight(&place, write) } else { beside(&place, write) };
+    let written =
+        if special { straight(&place, write) } else { store::write_whole(&place, |file| put(file, write)) };
     written.map_err(|error| match error {
         ExportError::Io(why) if why.kind() == ErrorKind::BrokenPipe => {
             anyhow!("{} was closed before everything was written", path.display())
@@ -86,36 +88,14 @@ pub fn text_to_file(path: &Path, text: &str) -> Result<()> {
 }
 
 fn straight(place: &Path, write: impl FnOnce(&mut (dyn Write + Send)) -> Written) -> Written {
-    put(File::options().write(true).open(place)?, write).map(|(untold, _)| untold)
+    put(output::spared(File::options().write(true).open(place)?), write)
 }
 
-fn beside(place: &Path, write: impl FnOnce(&mut (dyn Write + Send)) -> Written) -> Written {
-    let mut name = place.as_os_str().to_owned();
-    name.push(format!(".{}.tmp", std::process::id()));
-    let temporary = PathBuf::from(name);
-    // A link that somebody left at that name is not followed.
-    let mut new = File::options();
-    new.write(true).create_new(true);
-    let file = new.open(&temporary).map_err(ExportError::Io)?;
-    let written = Ok(file).and_then(|file| {
-        let (untold, file) = put(file, write)?;
-        file.sync_all()?;
-        fs::rename(&temporary, place)?;
-        Ok(untold)
-    });
-    if written.is_err() {
-        let _ = fs::remove_file(&temporary);
-    }
-    written
-}
-
-fn put(
-    file: File,
-    write: impl FnOnce(&mut (dyn Write + Send)) -> Written,
-) -> Result<(Vec<String>, File), ExportError> {
-    let mut out = BufWriter::new(file);
+fn put(out: impl Write + Send, write: impl FnOnce(&mut (dyn Write + Send)) -> Written) -> Written {
+    let mut out = BufWriter::new(out);
     let untold = write(&mut out)?;
-    Ok((untold, out.into_inner().map_err(|e| e.into_error())?))
+    out.flush()?;
+    Ok(untold)
 }
 
 fn remedy(why: &io::Error) -> &'static str {

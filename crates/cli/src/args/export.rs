@@ -1,9 +1,12 @@
 //! Arguments of `netfathom export`.
 
 use std::path::PathBuf;
+use std::str::FromStr;
 
-use clap::{Args as ClapArgs, ValueEnum};
+use clap::Args as ClapArgs;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use netfathom_results::export::{Format, What};
+use strum::{EnumMessage, ParseError, VariantArray};
 
 use super::RunArg;
 
@@ -28,74 +31,24 @@ pub struct ExportArgs {
     #[command(flatten)]
     pub run: RunArg,
     /// The format
-    #[arg(long, value_enum, value_name = "FORMAT")]
-    pub to: FormatArg,
+    #[arg(long, value_parser = one_of::<Format>(), value_name = "FORMAT")]
+    pub to: Format,
     /// Of parquet and csv: which table [default: trials]
-    #[arg(long, value_enum, value_name = "TABLE")]
-    pub what: Option<WhatArg>,
+    #[arg(long, value_parser = one_of::<What>(), value_name = "TABLE")]
+    pub what: Option<What>,
     /// Write to this file [default: -, standard output]
     #[arg(long, short, value_name = "FILE")]
     pub output: Option<PathBuf>,
 }
 
-/// The formats as typed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum FormatArg {
-    /// Apache Parquet
-    Parquet,
-    /// Comma-separated values
-    Csv,
-    /// What iperf3 --json writes (ttcp)
-    Iperf3,
-    /// KEY=VALUE as netperf -k, for Flent (ttcp)
-    Netperf,
-    /// OpenMetrics, for Prometheus
-    Openmetrics,
-    /// A log of HdrHistograms
-    Hdr,
-    /// A trace of sampled messages (stack --samples)
-    Perfetto,
-    /// Sampled messages as packets, for Wireshark (stack --samples)
-    Pcapng,
-}
-
-impl FormatArg {
-    /// As it is meant.
-    pub fn format(self) -> Format {
-        match self {
-            Self::Parquet => Format::Parquet,
-            Self::Csv => Format::Csv,
-            Self::Iperf3 => Format::Iperf3,
-            Self::Netperf => Format::Netperf,
-            Self::Openmetrics => Format::Openmetrics,
-            Self::Hdr => Format::Hdr,
-            Self::Perfetto => Format::Perfetto,
-            Self::Pcapng => Format::Pcapng,
-        }
-    }
-}
-
-/// The tables as typed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum WhatArg {
-    /// Every quantity, a row a trial
-    Trials,
-    /// What the record has over time, a row a window
-    Series,
-    /// Every set of times, a row a bucket
-    Histograms,
-    /// Single messages (stack --samples), a row each
-    Samples,
-}
-
-impl WhatArg {
-    /// As it is meant.
-    pub fn what(self) -> What {
-        match self {
-            Self::Trials => What::Trials,
-            Self::Series => What::Series,
-            Self::Histograms => What::Histograms,
-            Self::Samples => What::Samples,
-        }
-    }
+/// One of those that `results` has, by its name.
+fn one_of<T>() -> impl TypedValueParser<Value = T>
+where
+    T: VariantArray + EnumMessage + FromStr<Err = ParseError> + Into<&'static str> + Copy + Send + Sync,
+{
+    let described = |one: &T| {
+        let value = PossibleValue::new((*one).into());
+        one.get_documentation().into_iter().fold(value, PossibleValue::help)
+    };
+    PossibleValuesParser::new(T::VARIANTS.iter().map(described)).try_map(|name| name.parse())
 }

@@ -1,6 +1,6 @@
 //! Writing a report beside its record: never out of its run's directory.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
@@ -40,26 +40,9 @@ pub fn write_beside(path: &Path, text: &str) -> Result<()> {
             bail!("{} is no file; nothing was written. Name a file with --output", path.display());
         }
     }
-    let mut name = path.as_os_str().to_owned();
-    name.push(format!(".{}.tmp", std::process::id()));
-    let temporary = PathBuf::from(name);
-    let written = replace(path, &temporary, text);
-    written.map_err(|why| refused(path, &why))
-}
-
-fn replace(path: &Path, temporary: &Path, text: &str) -> io::Result<()> {
-    // A new file, or none: what stands there already is not ours.
-    let mut file: File = OpenOptions::new().write(true).create_new(true).open(temporary)?;
-    let written = file.write_all(text.as_bytes()).and_then(|()| fs::rename(temporary, path));
-    if written.is_err() {
-        // Best effort: what cannot be removed is found by its name.
-        let _ = fs::remove_file(temporary);
-    }
+    let written: io::Result<()> = store::write_whole(path, |file| file.write_all(text.as_bytes()));
     written
-}
-
-fn refused(path: &Path, why: &io::Error) -> anyhow::Error {
-    anyhow!("cannot write {}: {why}; choose another file with --output", path.display())
+        .map_err(|why| anyhow!("cannot write {}: {why}; choose another file with --output", path.display()))
 }
 
 /// The file of a record that came by a pipe: its id, which may hold anything, as a name in this directory.

@@ -6,6 +6,7 @@ use std::process::ExitCode;
 
 use anyhow::{Context, Result, anyhow};
 use netfathom_model::verdict::Level;
+use netfathom_results::render;
 use netfathom_results::store::{self, Entry};
 
 use super::inside;
@@ -63,10 +64,10 @@ fn go(runs: &[PathBuf], yes: bool, dry: bool) -> Result<ExitCode> {
     }
     let sizes: Vec<u64> = runs.iter().map(|run| store::size_bytes(run)).collect();
     // A name may hold what would look like another line.
-    let named = |run: &PathBuf| run.display().to_string().replace(char::is_control, "?");
+    let named = |run: &PathBuf| run.display().to_string().replace(render::steers, "?");
     let lines = runs.iter().zip(&sizes).map(|(run, size)| format!("  {}  {}\n", named(run), bytes(*size)));
     let sum = format!("{} of {}", counted(runs.len()), bytes(sizes.iter().sum()));
-    output::print(&output::harmless(&lines.collect::<String>()))?;
+    output::print(&lines.collect::<String>())?;
     if dry {
         output::print(&format!("would remove {sum}"))?;
         return Ok(ExitCode::SUCCESS);

@@ -113,6 +113,19 @@ pub fn run(command: &mut Command) -> Ended {
     end(start(command))
 }
 
+/// Runs the binary on a terminal of its own, which script(1) makes; the arguments are a shell's. `None` after saying so where
+/// there is none.
+pub fn on_terminal(test: &str, args: &str) -> Option<Ended> {
+    let inner = format!("{} {args}", env!("CARGO_BIN_EXE_netfathom"));
+    let script = format!("command -v script >/dev/null || exit 77; script -qec '{inner}' /dev/null");
+    let ended = run(shell(&script).env("TERM", "xterm"));
+    if ended.status == 77 {
+        netfathom_testkit::skipped(test, "needs script: apt-get install bsdutils");
+        return None;
+    }
+    Some(ended)
+}
+
 fn drain(mut pipe: impl Read + Send + 'static) -> thread::JoinHandle<String> {
     thread::spawn(move || {
         let mut text = String::new();

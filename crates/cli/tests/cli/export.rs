@@ -1,5 +1,8 @@
 //! `netfathom export`: where it writes, what it spares, what it refuses. What is in it is tested in `results`.
 
+mod killed;
+mod terminal;
+
 use std::fs::{self, File};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -8,7 +11,7 @@ use netfathom_model::sample::Sample;
 use netfathom_results::{quantity, store};
 use tempfile::TempDir;
 
-use crate::child::{netfathom, out, run, shell, unprivileged};
+use crate::child::{netfathom, on_terminal, out, run, shell, unprivileged};
 use crate::refusals::refused;
 
 fn fixture(name: &str) -> PathBuf {
@@ -64,15 +67,8 @@ fn a_binary_format_goes_into_a_pipe_and_into_a_file() {
 #[test]
 fn a_terminal_is_spared_binary_formats() {
     let (_dir, at) = sampled();
-    // script runs it on a terminal of its own.
-    let command = format!("{} export {} --to parquet", env!("CARGO_BIN_EXE_netfathom"), at.display());
-    let ended = run(&mut shell(&format!(
-        "command -v script >/dev/null || exit 77; script -qec '{command}' /dev/null"
-    )));
-    if ended.status == 77 {
-        let why = "needs script: apt-get install bsdutils";
-        return netfathom_testkit::skipped("export::a_terminal_is_spared_binary_formats", why);
-    }
+    let test = "export::a_terminal_is_spared_binary_formats";
+    let Some(ended) = on_terminal(test, &format!("export {} --to parquet", at.display())) else { return };
     assert_eq!(ended.status, 2, "{}", ended.out);
     assert!(ended.out.contains("parquet is binary and would garble a terminal"), "{}", ended.out);
 }

@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 
-use crate::child::{netfathom, out, run, shell};
+use crate::child::{netfathom, on_terminal, out, run, shell};
 use crate::refusals::refused;
 
 fn fixture() -> PathBuf {
@@ -107,6 +107,40 @@ fn markdown_goes_to_standard_output_or_a_file() {
     let file = dir.path().join("x.md");
     assert_eq!(run(netfathom("report --format md").arg(fixture()).arg("-o").arg(&file)).status, 0);
     assert_eq!(fs::read_to_string(file).unwrap(), ended.out);
+}
+
+#[test]
+fn a_terminal_is_given_no_html_and_a_file_no_colours() {
+    let test = "report::a_terminal_is_given_no_html_and_a_file_no_colours";
+    let dir = out();
+    let args = |rest: &str| format!("report {} {rest}", fixture().display());
+    let Some(refused) = on_terminal(test, &args("-o -")) else { return };
+    assert_eq!(refused.status, 2);
+    assert!(
+        refused.out.contains("standard output is a terminal; name a file with --output"),
+        "{}",
+        refused.out
+    );
+    let file = dir.path().join("x.txt");
+    on_terminal(test, &args(&format!("--format txt -o {}", file.display()))).unwrap();
+    let text = fs::read_to_string(&file).unwrap();
+    assert!(text.starts_with("netfathom stack") && !text.contains('\u{1b}'), "{file:?}");
+}
+
+#[test]
+fn a_report_of_standard_input_replaces_nothing() {
+    let dir = out();
+    let report = || {
+        let mut command = netfathom("report -");
+        command.current_dir(dir.path()).stdin(File::open(fixture()).unwrap());
+        command
+    };
+    let ended = run(&mut report());
+    let name = ended.out.strip_prefix("report: ").unwrap().trim_end();
+    fs::write(dir.path().join(name), "mine").unwrap();
+    let said = refused(&mut report(), 1);
+    assert!(said.contains("is there already; name a file with --output"), "{said}");
+    assert_eq!(fs::read_to_string(dir.path().join(name)).unwrap(), "mine");
 }
 
 #[test]

@@ -21,29 +21,31 @@ use std::path::PathBuf;
 
 use netfathom_model::record::{Measurement, Record, StackResult, TransferResult};
 use netfathom_model::sample::Sample;
+use strum::{EnumMessage, EnumString, IntoStaticStr, VariantArray};
 
 pub use error::ExportError;
 
 use crate::store;
 
-/// The formats there are.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// The formats there are. Each is described, to users too, by its own line here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, EnumMessage, EnumString, IntoStaticStr, VariantArray)]
+#[strum(serialize_all = "lowercase")]
 pub enum Format {
-    /// Apache Parquet: a table.
+    /// Apache Parquet
     Parquet,
-    /// Comma-separated values (RFC 4180): a table.
+    /// Comma-separated values
     Csv,
-    /// What `iperf3 --json` writes.
+    /// What iperf3 --json writes (ttcp)
     Iperf3,
-    /// What `netperf -k` writes: `KEY=VALUE`.
+    /// KEY=VALUE as netperf -k, for Flent (ttcp)
     Netperf,
-    /// OpenMetrics text 1.0.
+    /// OpenMetrics, for Prometheus
     Openmetrics,
-    /// A log of HdrHistograms, format 1.3, V2 compressed.
+    /// A log of HdrHistograms
     Hdr,
-    /// A Perfetto trace (protobuf).
+    /// A trace of sampled messages (stack --samples)
     Perfetto,
-    /// Packets, for Wireshark.
+    /// Sampled messages as packets, for Wireshark (stack --samples)
     Pcapng,
 }
 
@@ -51,16 +53,7 @@ impl Format {
     /// As it is typed.
     #[must_use]
     pub fn name(self) -> &'static str {
-        match self {
-            Self::Parquet => "parquet",
-            Self::Csv => "csv",
-            Self::Iperf3 => "iperf3",
-            Self::Netperf => "netperf",
-            Self::Openmetrics => "openmetrics",
-            Self::Hdr => "hdr",
-            Self::Perfetto => "perfetto",
-            Self::Pcapng => "pcapng",
-        }
+        self.into()
     }
 
     /// Whether a terminal can show it.
@@ -76,16 +69,17 @@ impl Format {
     }
 }
 
-/// The tables there are.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// The tables there are. Each is described, to users too, by its own line here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, EnumMessage, EnumString, IntoStaticStr, VariantArray)]
+#[strum(serialize_all = "lowercase")]
 pub enum What {
-    /// A row a quantity and trial.
+    /// Every quantity, a row a trial
     Trials,
-    /// A row a window of time.
+    /// What the record has over time, a row a window
     Series,
-    /// A row a bucket.
+    /// Every set of times, a row a bucket
     Histograms,
-    /// A row a message.
+    /// Single messages (stack --samples), a row each
     Samples,
 }
 

@@ -12,5 +12,8 @@ pub mod markdown;
 mod messaged;
 mod pooled;
 mod standing;
+mod steers;
 mod swept;
 pub mod terminal;
+
+pub use steers::steers;

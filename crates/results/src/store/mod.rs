@@ -10,6 +10,7 @@ pub(crate) mod run_dir;
 pub mod samples;
 mod sweep;
 mod tags;
+mod whole;
 
 pub use catalogue::{
     Catalogue, CatalogueError, Entry, Filter, Head, Moment, MomentError, Problem, ProblemKind, ResolveError,
@@ -23,6 +24,7 @@ pub use run_dir::RunDir;
 pub use samples::SamplesError;
 pub use sweep::sweep;
 pub use tags::{TagError, tag, untag};
+pub use whole::write_whole;
 
 /// The name of the record within its directory.
 pub const RECORD_FILE: &str = "record.json";

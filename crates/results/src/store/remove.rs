@@ -63,7 +63,7 @@ pub fn remove(run: &Path) -> Result<(), RemoveError> {
         Err(problem) => problem.kind == ProblemKind::Newer,
     };
     if !is_run && started_of(&name.to_string_lossy()).is_none() {
-        return Err(refused("it holds no record and is not named like a run"));
+        return Err(refused("it holds no record that can be read, and is not named like a run"));
     }
     if is_written(inside.as_fd()) {
         return Err(RemoveError::Written { path });

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use netfathom_model::record::Record;
 
+use super::whole::{sync, write_whole};
 use super::{RECORD_FILE, WriteError};
 
 /// The directory of one run. Every file in it is either whole or not there.
@@ -41,7 +42,7 @@ impl RunDir {
             Err(e) => return Err(refused(&path, e)),
         }
         // The name itself must survive a crash of the machine.
-        sync_dir(out).map_err(|e| refused(out, e))?;
+        sync(out).map_err(|e| refused(out, e))?;
         let lock = File::open(&path).ok().filter(locked);
         Ok(Self { path, _written: lock.map(Arc::new) })
     }
@@ -104,47 +105,15 @@ impl From<io::Error> for ContentError {
     }
 }
 
-/// Writes a file beside its place and moves it there once it is on the disk.
-///
-/// The name beside it carries our process id, for [`super::sweep`]; the lock says the same
-/// to processes that do not see our ids.
+/// Writes a file of a run, whole or not at all.
 pub(crate) fn replace(
     path: &Path,
     write: impl FnOnce(&mut File) -> Result<(), ContentError>,
 ) -> Result<(), WriteError> {
-    let temporary = temporary(path);
-    let written = (|| {
-        // What a run of the same process id left, or a link that somebody put there, is not written to.
-        let _ = fs::remove_file(&temporary);
-        let mut file = File::options().write(true).create_new(true).open(&temporary)?;
-        // Not every file system has locks; the process id alone does there.
-        let _ = file.try_lock();
-        write(&mut file)?;
-        file.sync_all()?;
-        fs::rename(&temporary, path)?;
-        sync_dir(path.parent().unwrap_or(Path::new(".")))?;
-        Ok(())
-    })();
-    written.map_err(|e| {
-        let _ = fs::remove_file(&temporary);
-        match e {
-            ContentError::Io(source) => {
-                WriteError::Io { action: "write", path: path.to_owned(), source, kept: path.exists() }
-            }
-            ContentError::Encode(source) => WriteError::Encode { path: path.to_owned(), source },
+    write_whole(path, write).map_err(|e| match e {
+        ContentError::Io(source) => {
+            WriteError::Io { action: "write", path: path.to_owned(), source, kept: path.exists() }
         }
+        ContentError::Encode(source) => WriteError::Encode { path: path.to_owned(), source },
     })
-}
-
-/// `record.json.4711.tmp` for `record.json` and process 4711.
-fn temporary(path: &Path) -> PathBuf {
-    let mut name = path.as_os_str().to_owned();
-    name.push(format!(".{}.tmp", std::process::id()));
-    name.into()
-}
-
-fn sync_dir(path: &Path) -> io::Result<()> {
-    // `a` has the parent ``, which cannot be opened.
-    let path = if path.as_os_str().is_empty() { Path::new(".") } else { path };
-    File::open(path)?.sync_all()
 }

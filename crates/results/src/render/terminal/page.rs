@@ -4,6 +4,7 @@ use textwrap::Options;
 
 use super::table::Table;
 use crate::render::markdown::escape;
+use crate::render::steers;
 
 /// What a page takes at most, in bytes; a record may have a million of anything.
 const MOST_BYTES: usize = 400_000;
@@ -223,12 +224,18 @@ impl Page {
     }
 }
 
-/// The text without control characters, and without those that turn the direction of what follows: a record may
-/// come from anywhere, and must neither steer the terminal nor deceive its reader.
+/// The text without what steers a terminal or deceives its reader.
 pub(in crate::render) fn printable(text: &str) -> String {
-    let steers = |c: char| {
-        c.is_control()
-            || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{2028}' | '\u{2029}')
-    };
-    text.chars().map(|c| if steers(c) { ' ' } else { c }).collect()
+    text.replace(steers, " ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_steers_or_deceives_is_not_printed() {
+        let text = "a\u{1b}b\u{9b}c\u{7f}d\ne\u{61c}f\u{200f}g\u{202e}h\u{2066}i\u{2028}µ \u{200d}é";
+        assert_eq!(printable(text), "a b c d e f g h i µ \u{200d}é");
+    }
 }

@@ -37,7 +37,7 @@ fn only_runs_are_removed() {
     fs::write(at("photos/one"), "").unwrap();
     fs::write(at("file"), "").unwrap();
     symlink(&precious, at(&id(1))).unwrap();
-    assert!(refusal(&at("photos")).contains("holds no record and is not named like a run"));
+    assert!(refusal(&at("photos")).contains("holds no record that can be read, and is not named like a run"));
     assert!(refusal(&at("file")).contains("a file or a symbolic link"));
     assert!(refusal(&at(&id(1))).contains("a file or a symbolic link"));
     assert!(refusal(&at("nowhere")).contains("cannot remove"));
