@@ -10,6 +10,8 @@ use std::path::{Path, PathBuf};
 pub fn sweep(out: &Path) -> Vec<PathBuf> {
     let runs = entries(out).filter(|p| p.is_dir() && !p.is_symlink());
     runs.flat_map(|run| entries(&run).collect::<Vec<_>>())
+        // Opening a pipe, say, would wait for its other end.
+        .filter(|file| file.symlink_metadata().is_ok_and(|kind| kind.is_file()))
         .filter(|file| writer(file).is_some_and(|pid| !is_alive(pid)) && !is_locked(file))
         .filter(|file| fs::remove_file(file).is_ok())
         .collect()
