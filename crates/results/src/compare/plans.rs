@@ -3,7 +3,7 @@
 use netfathom_model::record::Measurement;
 use serde_json::{Value, json};
 
-use super::differences::{Difference, between, flat};
+use super::differences::{Difference, between, flat, merged};
 use super::{Design, Run};
 
 /// What differs, and what of that makes a comparison meaningless.
@@ -49,7 +49,7 @@ pub(super) fn differences(design: Design, pairs: &[(&Run, &Run)]) -> PlanDiffere
     let Some(&(a, b)) = pairs.first() else {
         return PlanDifferences { differences: Vec::new(), obstacles: Vec::new() };
     };
-    let (of_a, of_b) = (&a.record.measurement, &b.record.measurement);
+    let of_a = &a.record.measurement;
     if let Some(other) = pairs
         .iter()
         .flat_map(|pair| [pair.0, pair.1])
@@ -64,7 +64,10 @@ pub(super) fn differences(design: Design, pairs: &[(&Run, &Run)]) -> PlanDiffere
         );
         return PlanDifferences { differences: Vec::new(), obstacles: vec![obstacle] };
     }
-    let mut differences = between(&flat(&plan(of_a)), &flat(&plan(of_b)));
+    let of_pair = |pair: &(&Run, &Run)| {
+        between(&flat(&plan(&pair.0.record.measurement)), &flat(&plan(&pair.1.record.measurement)))
+    };
+    let mut differences = merged(pairs.iter().map(of_pair));
     // It is another one in every run.
     differences.retain(|difference| difference.what.split('.').next_back() != Some("seed"));
     let obstacles = match design {
