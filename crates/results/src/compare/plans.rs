@@ -5,6 +5,10 @@ use serde_json::{Value, json};
 
 use super::differences::{Difference, between, flat, merged};
 use super::{Design, Run};
+use crate::render::shortened::shortened;
+
+/// What fits into a sentence, in letters.
+const LONGEST: usize = 40;
 
 /// What differs, and what of that makes a comparison meaningless.
 pub(super) struct PlanDifferences {
@@ -103,8 +107,8 @@ fn obstacle(measurement: &Measurement, difference: &Difference) -> Option<String
     Some(format!(
         "{} differs ({} and {}): {why}; measure both alike",
         difference.what,
-        shortened(&difference.a),
-        shortened(&difference.b)
+        shortened(&difference.a, LONGEST),
+        shortened(&difference.b, LONGEST)
     ))
 }
 
@@ -173,13 +177,4 @@ fn plan(measurement: &Measurement) -> Value {
             with(serde_json::to_value(&r.plan), &[("runs", Value::Object(parts.collect()))])
         }
     }
-}
-
-/// Not more than fits into a sentence.
-fn shortened(text: &str) -> String {
-    const MOST: usize = 40;
-    if text.chars().count() <= MOST {
-        return text.into();
-    }
-    text.chars().take(MOST - 1).chain(['…']).collect()
 }
