@@ -4,7 +4,8 @@ use netfathom_model::plan::{SweepEnds, SweepPlan};
 use netfathom_model::record::{Cause, Explanation, SweepPoint, SweepRate, SweepResult};
 use netfathom_model::units::format_duration;
 
-use super::carried::{Words, bits_per_s};
+use super::carried::Words;
+use super::digits::bits_per_s;
 use super::digits::grouped;
 
 /// How much of it is there.
