@@ -3,7 +3,8 @@
 use std::panic::catch_unwind;
 use std::path::Path;
 
-use netfathom_model::record::Record;
+use netfathom_model::record::{Measurement, Record, State};
+use netfathom_model::sample::Sample;
 use netfathom_results::compare::{self, Run, Wishes};
 use netfathom_results::export::{self, Format, What};
 use netfathom_results::render::{compared, html, markdown, terminal};
@@ -65,7 +66,7 @@ fn numbers_that_no_measurement_has_break_no_picture() {
 }
 
 /// Everything that is made of a record.
-fn make_all(record: &Record, honest: &Record) {
+fn make_all(record: &Record, honest: &Record, directory: &Path) {
     let _ = terminal::render(record, 100, false);
     let _ = terminal::answer(&record.measurement);
     let _ = markdown::render(record);
@@ -86,16 +87,31 @@ fn make_all(record: &Record, honest: &Record) {
     let _ = terminal::compare::render(&all, 100, false);
     let _ = compared::markdown::render(&all);
     compared::html::render(&all).expect("drawn");
-    export_all(record);
+    export(record, directory, &OF_RECORD);
+    export(record, directory, &OF_MESSAGES);
 }
 
-fn export_all(record: &Record) {
-    let run = export::Run { record: record.clone(), samples: None };
-    let tables = [What::Trials, What::Series, What::Histograms];
-    let whole = [Format::Iperf3, Format::Netperf, Format::Openmetrics, Format::Hdr];
-    let all = tables.map(|what| (Format::Csv, what)).into_iter();
-    let all = all.chain([(Format::Parquet, What::Series)]);
-    for (format, what) in all.chain(whole.map(|format| (format, What::Trials))) {
+/// What is made of the single messages of a run.
+const OF_MESSAGES: [(Format, What); 4] = [
+    (Format::Perfetto, What::Trials),
+    (Format::Pcapng, What::Trials),
+    (Format::Csv, What::Samples),
+    (Format::Parquet, What::Samples),
+];
+const OF_RECORD: [(Format, What); 8] = [
+    (Format::Csv, What::Trials),
+    (Format::Csv, What::Series),
+    (Format::Csv, What::Histograms),
+    (Format::Parquet, What::Series),
+    (Format::Iperf3, What::Trials),
+    (Format::Netperf, What::Trials),
+    (Format::Openmetrics, What::Trials),
+    (Format::Hdr, What::Trials),
+];
+
+fn export(record: &Record, directory: &Path, all: &[(Format, What)]) {
+    let run = export::Run { record: record.clone(), samples: Some(directory.join(store::SAMPLES_FILE)) };
+    for &(format, what) in all {
         // That a record has nothing for a format is said, and no matter here.
         let _ = export::write(&mut Vec::new(), &run, format, what);
     }
@@ -161,6 +177,7 @@ const CASES: u32 = 100;
 #[test]
 fn one_number_that_no_measurement_has_ends_nothing() {
     let directory = tempfile::tempdir().expect("a directory");
+    store::samples::write(directory.path(), &[message(&json!(5_000_000))]).expect("written");
     let values: Vec<Value> =
         FIXTURES.iter().map(|(_, text)| serde_json::from_str(text).expect("JSON")).collect();
     let places: Vec<_> = values.iter().map(places).collect();
@@ -179,10 +196,67 @@ fn one_number_that_no_measurement_has_ends_nothing() {
         *value.pointer_mut(place).expect("a place") = number.clone();
         if let Ok(record) = read_back(directory.path(), &value) {
             let honest = fixture(FIXTURES[fixture_index].1);
-            let made = catch_unwind(|| make_all(&record, &honest));
+            let made = catch_unwind(|| make_all(&record, &honest, directory.path()));
             prop_assert!(made.is_ok(), "{}: {place} is {number}", FIXTURES[fixture_index].0);
         }
     });
+}
+
+/// A message with all its times, each that number.
+fn message(time_ns: &Value) -> Sample {
+    let Ok(Value::Object(mut fields)) = serde_json::to_value(Sample::default()) else { panic!("a sample") };
+    for (name, field) in &mut fields {
+        *field = if name == "trial" { json!(0) } else { time_ns.clone() };
+    }
+    serde_json::from_value(Value::Object(fields)).expect("a sample")
+}
+
+/// Messages of which one time is at another edge of its type than all others.
+fn messages() -> Vec<Sample> {
+    let edges = [0, (1 << 62) - 1, i64::MAX as u64, 1 << 63, u64::MAX];
+    let names: Vec<String> = match serde_json::to_value(Sample::default()) {
+        Ok(Value::Object(fields)) => fields.into_iter().map(|(name, _)| name).collect(),
+        _ => panic!("a sample"),
+    };
+    let mut messages = Vec::new();
+    for (most, one) in edges.iter().flat_map(|most| edges.iter().map(move |one| (most, one))) {
+        for name in names.iter().filter(|name| *name != "trial") {
+            let mut message = serde_json::to_value(message(&json!(most))).expect("JSON");
+            message[name] = json!(one);
+            messages.push(serde_json::from_value(message).expect("a sample"));
+        }
+    }
+    messages
+}
+
+#[test]
+fn messages_at_times_that_no_clock_tells_end_nothing() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let record = fixture(FIXTURES[0].1);
+    for message in messages() {
+        store::samples::write(directory.path(), std::slice::from_ref(&message)).expect("written");
+        let made = catch_unwind(|| export(&record, directory.path(), &OF_MESSAGES));
+        assert!(made.is_ok(), "{message:?}");
+    }
+    store::samples::write(directory.path(), &messages()).expect("written");
+    html::render_run(&record, directory.path()).expect("drawn");
+}
+
+#[test]
+fn a_sweep_of_more_points_than_memory_holds_is_drawn() {
+    let (_, sweep) = FIXTURES.iter().find(|(name, _)| *name == "sweep").expect("a sweep");
+    let mut record = Record { state: State::Interrupted, ..fixture(sweep) };
+    let told = |record: &Record, planned: usize| {
+        let drawn = terminal::render(record, 200, false);
+        assert!(drawn.contains(&format!("of {planned} trials are there")), "{planned}: {drawn:.500}");
+    };
+    let Measurement::Sweep(result) = &record.measurement else { panic!("a sweep") };
+    let plan = result.plan.clone();
+    told(&record, plan.combinations().len() * plan.trials as usize);
+    let Measurement::Sweep(result) = &mut record.measurement else { panic!("a sweep") };
+    result.plan.socket_buffers_bytes = (0..200_000).map(Some).collect();
+    result.plan.writes_bytes = (0..200_000).collect();
+    told(&record, 200_000 * 200_000 * plan.no_delay.len() * plan.trials as usize);
 }
 
 #[test]
