@@ -50,7 +50,8 @@ impl Moments {
     pub fn merge(&mut self, other: &Self) {
         self.n += other.n;
         self.sum += other.sum;
-        self.sum_sq += other.sum_sq;
+        // Only foreign numbers come so far: of times that a clock tells there are never enough.
+        self.sum_sq = self.sum_sq.saturating_add(other.sum_sq);
         self.min = self.min.min(other.min);
         self.max = self.max.max(other.max);
     }
@@ -70,10 +71,11 @@ impl Moments {
         let sum = self.sum.unsigned_abs();
         let (whole, rest) = (sum / n, sum % n);
         // sum^2 / n = whole * sum + rest * sum / n
-        let square_over_n = (whole * sum) as f64 + rest as f64 * (sum as f64 / n as f64);
-        match self.sum_sq.checked_sub(whole * sum) {
-            Some(high) => (high as f64 - rest as f64 * (sum as f64 / n as f64)).max(0.0),
-            None => (self.sum_sq as f64 - square_over_n).max(0.0),
+        let low = rest as f64 * (sum as f64 / n as f64);
+        // Foreign sums need not belong to any values: neither difference nor product may fit then.
+        match whole.checked_mul(sum).and_then(|square| self.sum_sq.checked_sub(square)) {
+            Some(high) => (high as f64 - low).max(0.0),
+            None => (self.sum_sq as f64 - (whole as f64 * sum as f64 + low)).max(0.0),
         }
     }
 
@@ -122,6 +124,15 @@ mod tests {
     fn negatives_are_kept() {
         let m = of(&[-3, 1]);
         assert_eq!((m.min, m.max, m.mean()), (-3, 1, Some(-1.0)));
+    }
+
+    #[test]
+    fn sums_that_belong_to_no_values_end_nothing() {
+        let foreign = Moments { n: 1, sum: i64::MIN.into(), sum_sq: u128::MAX, min: 0, max: 0 };
+        let mut all = Moments::default();
+        (0..8).for_each(|_| all.merge(&foreign));
+        assert_eq!((all.n, all.sum_sq), (8, u128::MAX));
+        assert!(all.deviation().is_some_and(f64::is_finite));
     }
 
     proptest! {

@@ -15,10 +15,44 @@ pub struct Difference {
     pub a: String,
     /// Of B.
     pub b: String,
+    /// In which of the pairs it is so; `None` where in all, and of two runs alone.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pairs: Option<InPairs>,
+}
+
+/// Some of the pairs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct InPairs {
+    /// How many.
+    pub some: usize,
+    /// Of how many.
+    pub all: usize,
+}
+
+impl Difference {
+    /// Such as `in 2 of 5 pairs`; `None` where it is so in all.
+    #[must_use]
+    pub fn in_pairs(&self) -> Option<String> {
+        self.pairs.map(|InPairs { some, all }| format!("in {some} of {all} pairs"))
+    }
 }
 
 /// What differs from run to run by its nature.
 const OF_ITS_NATURE: [&str; 2] = ["clock_read_ns", "realtime_ahead_ns"];
+
+/// What differs in any of the pairs, each once.
+pub(super) fn merged(pairs: impl ExactSizeIterator<Item = Vec<Difference>>) -> Vec<Difference> {
+    let all = pairs.len();
+    let mut counts: BTreeMap<(String, String, String), usize> = BTreeMap::new();
+    for Difference { what, a, b, .. } in pairs.flatten() {
+        *counts.entry((what, a, b)).or_default() += 1;
+    }
+    let told = |((what, a, b), some)| {
+        let pairs = (some < all).then_some(InPairs { some, all });
+        Difference { what, a, b, pairs }
+    };
+    counts.into_iter().map(told).collect()
+}
 
 /// The build and the machine.
 pub(super) fn of(a: &Record, b: &Record) -> Vec<Difference> {
@@ -38,7 +72,7 @@ pub(super) fn between(a: &BTreeMap<String, String>, b: &BTreeMap<String, String>
     };
     let all: BTreeSet<&String> = a.keys().chain(b.keys()).collect();
     all.into_iter()
-        .map(|what| Difference { what: what.clone(), a: told(a, what), b: told(b, what) })
+        .map(|what| Difference { what: what.clone(), a: told(a, what), b: told(b, what), pairs: None })
         .filter(|difference| difference.a != difference.b)
         .collect()
 }

@@ -14,7 +14,7 @@ use serde::Serialize;
 
 use crate::quantity::{Better, Unit};
 
-pub use differences::Difference;
+pub use differences::{Difference, InPairs};
 pub use distributions::{Spread, spreads};
 pub use threshold::{Gate, Gates, Passage, Threshold, ThresholdError, gates};
 
@@ -63,7 +63,7 @@ pub struct Comparison {
     pub a: Vec<Head>,
     /// What is compared; a run of each pair.
     pub b: Vec<Head>,
-    /// What differs between the two, besides what was measured.
+    /// What differs between the two, besides what was measured; of pairs in any of them.
     pub differences: Vec<Difference>,
     /// Why they cannot be compared. Unless that was forced, there are no quantities then.
     pub obstacles: Vec<String>,
@@ -212,11 +212,12 @@ pub fn pairs(pairs: &[(Run, Run)], wishes: &Wishes) -> Result<Comparison, Compar
 }
 
 fn compare(design: Design, pairs: &[(&Run, &Run)], wishes: &Wishes) -> Result<Comparison, CompareError> {
-    let &(a, b) = pairs.first().ok_or(CompareError::NoPairs)?;
+    let &(a, _) = pairs.first().ok_or(CompareError::NoPairs)?;
     distinct(pairs)?;
     let trusted = trust::of(design, pairs, wishes.force);
     let plan = plans::differences(design, pairs);
-    let mut differences = differences::of(&a.record, &b.record);
+    let mut differences =
+        differences::merged(pairs.iter().map(|(a, b)| differences::of(&a.record, &b.record)));
     differences.extend(plan.differences);
     let obstacles: Vec<String> = trusted.obstacles.into_iter().chain(plan.obstacles).collect();
     let mut comparison = Comparison {

@@ -3,8 +3,12 @@
 use netfathom_model::record::Measurement;
 use serde_json::{Value, json};
 
-use super::differences::{Difference, between, flat};
+use super::differences::{Difference, between, flat, merged};
 use super::{Design, Run};
+use crate::render::shortened::shortened;
+
+/// What fits into a sentence, in letters.
+const LONGEST: usize = 40;
 
 /// What differs, and what of that makes a comparison meaningless.
 pub(super) struct PlanDifferences {
@@ -49,7 +53,7 @@ pub(super) fn differences(design: Design, pairs: &[(&Run, &Run)]) -> PlanDiffere
     let Some(&(a, b)) = pairs.first() else {
         return PlanDifferences { differences: Vec::new(), obstacles: Vec::new() };
     };
-    let (of_a, of_b) = (&a.record.measurement, &b.record.measurement);
+    let of_a = &a.record.measurement;
     if let Some(other) = pairs
         .iter()
         .flat_map(|pair| [pair.0, pair.1])
@@ -64,7 +68,10 @@ pub(super) fn differences(design: Design, pairs: &[(&Run, &Run)]) -> PlanDiffere
         );
         return PlanDifferences { differences: Vec::new(), obstacles: vec![obstacle] };
     }
-    let mut differences = between(&flat(&plan(of_a)), &flat(&plan(of_b)));
+    let of_pair = |pair: &(&Run, &Run)| {
+        between(&flat(&plan(&pair.0.record.measurement)), &flat(&plan(&pair.1.record.measurement)))
+    };
+    let mut differences = merged(pairs.iter().map(of_pair));
     // It is another one in every run.
     differences.retain(|difference| difference.what.split('.').next_back() != Some("seed"));
     let obstacles = match design {
@@ -100,8 +107,8 @@ fn obstacle(measurement: &Measurement, difference: &Difference) -> Option<String
     Some(format!(
         "{} differs ({} and {}): {why}; measure both alike",
         difference.what,
-        shortened(&difference.a),
-        shortened(&difference.b)
+        shortened(&difference.a, LONGEST),
+        shortened(&difference.b, LONGEST)
     ))
 }
 
@@ -170,13 +177,4 @@ fn plan(measurement: &Measurement) -> Value {
             with(serde_json::to_value(&r.plan), &[("runs", Value::Object(parts.collect()))])
         }
     }
-}
-
-/// Not more than fits into a sentence.
-fn shortened(text: &str) -> String {
-    const MOST: usize = 40;
-    if text.chars().count() <= MOST {
-        return text.into();
-    }
-    text.chars().take(MOST - 1).chain(['…']).collect()
 }

@@ -44,9 +44,7 @@ pub(super) fn of<'a>(design: Design, pairs: &[(&'a Run, &'a Run)], force: bool) 
             .push(format!("{left} of {all} pairs can be compared, and chance is told from two on: {remedy}"));
     }
     trusted.cautions.extend(cautions(&trusted.pairs));
-    if let Some(&(a, b)) = pairs.first() {
-        trusted.cautions.extend(copied(a, b));
-    }
+    trusted.cautions.extend(pairs.iter().filter_map(|&(a, b)| copied(a, b)));
     if design == Design::Apart {
         trusted.cautions.push(
             "the runs were taken one after the other: what the machine did differently meanwhile is part of the \

@@ -18,6 +18,8 @@ use netfathom_model::sample::Sample;
 use crate::store::run_dir::replace;
 use crate::store::{CAPTURE_FILE, WriteError};
 
+/// What a UDP datagram holds: only a foreign record tells of larger messages.
+const MOST_PAYLOAD_BYTES: usize = 65_527;
 /// A router's hop, as a host sends it.
 const HOP_LIMIT: u8 = 64;
 /// Where this host does not know an end.
@@ -93,8 +95,12 @@ impl<'a> Sighting<'a> {
         bytes: &[u8],
         ahead_ns: i64,
     ) -> io::Result<()> {
+        let today = i64::try_from(self.at_ns).ok().and_then(|ns| ns.checked_add(ahead_ns));
+        let time_ns = today.ok_or_else(|| {
+            io::Error::other(format!("a sampled message passed at {} ns, which no clock tells", self.at_ns))
+        })?;
         let packet = Packet {
-            time_ns: self.at_ns as i64 + ahead_ns,
+            time_ns,
             link: LinkType::Raw,
             way: Some(self.way),
             original_bytes: bytes.len() as u32,
@@ -133,7 +139,7 @@ fn stages_out(s: &Sample) -> Spans {
         ("lag before it", lag),
         ("socket", span(Some(s.sent_ns), s.net_dev_queue_ns)),
         ("qdisc", qdisc),
-        ("device", queued.map(|ns| ns - qdisc.unwrap_or(0))),
+        ("device", queued.map(|ns| ns.wrapping_sub(qdisc.unwrap_or(0)))),
         ("driver after it", span(s.net_dev_start_xmit_ns, s.net_dev_xmit_ns)),
     ]
 }
@@ -161,6 +167,9 @@ fn packet(trial: &Trial, sample: &Sample, size: usize) -> io::Result<Vec<u8>> {
     let lane = sample.sequence as usize % trial.from.len().max(1);
     let to = trial.to.unwrap_or(UNKNOWN);
     let from = trial.from.get(lane).copied().unwrap_or(unknown(to));
+    if size > MOST_PAYLOAD_BYTES {
+        return Err(io::Error::other(format!("messages of {size} bytes do not fit into datagrams")));
+    }
     let mut payload = vec![0; size.max(netfathom_model::message::HEADER_BYTES)];
     let Sample { sequence, intended_ns, sent_ns, .. } = *sample;
     Header { flow: trial.flow, sequence, intended_ns, sent_ns }.write(&mut payload);

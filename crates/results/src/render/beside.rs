@@ -4,6 +4,7 @@
 use netfathom_model::record::{BesideTable, Cell};
 
 use super::digits::grouped;
+use super::shortened::shortened;
 
 /// Of a computed number, which has digits without end.
 const MOST_DECIMALS: i32 = 6;
@@ -11,7 +12,7 @@ const MOST_DECIMALS: i32 = 6;
 /// Digits beyond which a number was computed and never printed by a source.
 const MOST_PRINTED: usize = 6;
 
-/// A text that stands for a number is no longer than this.
+/// A text that stands for a number is no longer than this; a record from elsewhere may hold a book.
 const LONGEST: usize = 24;
 
 /// A cell as a reader wants it.
@@ -44,17 +45,12 @@ fn as_printed(cell: &Cell, least: usize) -> Shown {
 fn shown(cell: &Cell, least: usize) -> Shown {
     let digits = decimals(cell.value, cell.half_width).max(least);
     Shown {
-        value: cell.printed.as_deref().map_or_else(|| grouped(cell.value, digits), cut),
+        value: cell
+            .printed
+            .as_deref()
+            .map_or_else(|| grouped(cell.value, digits), |printed| shortened(printed, LONGEST)),
         half: cell.half_width.map(|half| grouped(half, digits)),
     }
-}
-
-/// What is printed in a table is short; a record from elsewhere may hold a book.
-fn cut(printed: &str) -> String {
-    if printed.chars().count() <= LONGEST {
-        return printed.to_owned();
-    }
-    printed.chars().take(LONGEST - 1).chain(['…']).collect()
 }
 
 /// A point of a figure as a reader wants it.

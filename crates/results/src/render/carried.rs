@@ -7,7 +7,7 @@ use netfathom_model::record::{
 };
 use netfathom_model::units::format_duration;
 
-use super::digits::grouped;
+use super::digits::{bits_per_s, grouped};
 
 /// Names and what stands for them.
 pub(crate) type Words = Vec<(&'static str, String)>;
@@ -23,15 +23,6 @@ pub(crate) fn there(result: &TransferResult) -> String {
 /// Bits a second of all of it: `94.5 Mb/s`.
 pub(crate) fn rate(result: &TransferResult) -> String {
     result.bytes_per_s().map_or_else(|| "n/a".into(), bits_per_s)
-}
-
-/// Bits a second, by thousands as networks have them: `94.5 Mb/s`.
-pub(crate) fn bits_per_s(bytes_per_s: f64) -> String {
-    match bytes_per_s * 8.0 {
-        b if b >= 1e9 => format!("{:.2} Gb/s", b / 1e9),
-        b if b >= 1e6 => format!("{:.1} Mb/s", b / 1e6),
-        b => format!("{:.1} kb/s", b / 1e3),
-    }
 }
 
 /// Processor time of a kibibyte at this end.

@@ -11,6 +11,7 @@ pub mod listed;
 pub mod markdown;
 mod messaged;
 mod pooled;
+pub(crate) mod shortened;
 mod standing;
 mod steers;
 mod swept;

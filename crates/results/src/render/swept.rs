@@ -1,18 +1,29 @@
 //! What both pictures say of a sweep, in words.
 
+use std::collections::BTreeSet;
+
 use netfathom_model::plan::{SweepEnds, SweepPlan};
 use netfathom_model::record::{Cause, Explanation, SweepPoint, SweepRate, SweepResult};
 use netfathom_model::units::format_duration;
 
-use super::carried::{Words, bits_per_s};
-use super::digits::grouped;
+use super::carried::Words;
+use super::digits::{bits_per_s, grouped};
 
 /// How much of it is there.
 pub(crate) fn there(result: &SweepResult) -> String {
     let trials: usize = result.points.iter().map(|p| p.trials.len()).sum();
-    // Not by the order itself: what a damaged plan asks for would not fit in memory.
-    let planned = result.plan.combinations().len() as u64 * u64::from(result.plan.trials);
-    format!("{trials} of {planned} trials are there")
+    format!("{trials} of {} trials are there", planned(&result.plan))
+}
+
+/// How many trials there are to be. Counted, not listed: what a damaged plan asks for would not fit in memory.
+fn planned(plan: &SweepPlan) -> u128 {
+    let buffers = distinct(&plan.socket_buffers_bytes);
+    let points = [distinct(&plan.writes_bytes), distinct(&plan.no_delay), buffers];
+    points.iter().map(|&n| n as u128).product::<u128>() * u128::from(plan.trials)
+}
+
+fn distinct<T: Ord>(all: &[T]) -> usize {
+    all.iter().collect::<BTreeSet<_>>().len()
 }
 
 /// Where the two ends are.

@@ -5,6 +5,8 @@ use std::path::PathBuf;
 
 use netfathom_model::record::SCHEMA_VERSION;
 
+use super::MOST_RECORD_BYTES;
+
 /// Why something could not be written.
 #[derive(Debug, thiserror::Error)]
 pub enum WriteError {
@@ -101,6 +103,20 @@ pub enum ReadError {
         column: usize,
         /// What is wrong there.
         why: String,
+    },
+    /// A record, but with a number that no measurement has.
+    #[error("{path} is damaged at {excess}; netfathom writes no such number, so look for a copy from before it was changed", path = .path.display())]
+    BeyondMeasure {
+        /// What was read.
+        path: PathBuf,
+        /// The place in the record (a JSON pointer, RFC 6901), the number and what is wrong with it.
+        excess: String,
+    },
+    /// More bytes than a record may have.
+    #[error("{path} has more than {} MB: no record of netfathom is so large, and it is not read", MOST_RECORD_BYTES >> 20, path = .path.display())]
+    TooLarge {
+        /// What was to be read.
+        path: PathBuf,
     },
     /// JSON, but it does not say which schema.
     #[error("{path} has no schema_version, which every record starts with: it is not a record of netfathom", path = .path.display())]

@@ -1,6 +1,7 @@
 //! Runs on disk: one directory a run, written so that a kill at any moment leaves the
 //! record before it readable.
 
+mod bounds;
 mod catalogue;
 mod error;
 mod id;
@@ -12,6 +13,7 @@ mod sweep;
 mod tags;
 mod whole;
 
+pub use bounds::MOST_RECORD_BYTES;
 pub use catalogue::{
     Catalogue, CatalogueError, Entry, Filter, Head, Moment, MomentError, Problem, ProblemKind, ResolveError,
     catalogue, resolve,

@@ -1,7 +1,7 @@
 //! Reading a record back.
 
 use std::ffi::OsStr;
-use std::fs;
+use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::{Component, Path, PathBuf};
 
@@ -10,7 +10,7 @@ use rustix::io::Errno;
 use serde::Deserialize;
 
 use super::catalogue::{directory, directory_in, record_of};
-use super::{RECORD_FILE, ReadError};
+use super::{MOST_RECORD_BYTES, RECORD_FILE, ReadError, bounds};
 
 /// The one field that every schema version has.
 #[derive(Deserialize)]
@@ -23,15 +23,11 @@ struct Version {
 /// the path is `-`.
 ///
 /// # Errors
-/// If there is none, it is damaged (with the place), or it comes from a newer netfathom.
+/// If there is none, it is damaged (with the place), beyond all bounds, or it comes from a newer netfathom.
 pub fn read(path: &Path) -> Result<Record, ReadError> {
     if path == Path::new("-") {
         let path = PathBuf::from("standard input");
-        let mut json = Vec::new();
-        return match io::stdin().lock().read_to_end(&mut json) {
-            Ok(_) => parse(&path, &json),
-            Err(source) => Err(ReadError::Io { path, source }),
-        };
+        return read_from(&path, io::stdin().lock());
     }
     if path.is_dir() {
         let record = path.join(RECORD_FILE);
@@ -64,18 +60,28 @@ pub fn read_run(out: &Path, name: &OsStr) -> Result<Record, ReadError> {
         Errno::LOOP | Errno::NOTDIR => not_a_run("it is a file or a symbolic link".into()),
         e => io(e.into()),
     })?;
-    let (mut file, _) = record_of(&inside).map_err(|problem| not_a_run(problem.why))?;
-    let mut json = Vec::new();
-    file.read_to_end(&mut json).map_err(io)?;
-    parse(&path.join(RECORD_FILE), &json)
+    let (file, _) = record_of(&inside).map_err(|problem| not_a_run(problem.why))?;
+    read_from(&path.join(RECORD_FILE), file)
 }
 
 fn read_file(path: &Path) -> Result<Record, ReadError> {
-    match fs::read(path) {
-        Ok(json) => parse(path, &json),
+    match File::open(path) {
+        // Of a file it is known without reading.
+        Ok(file) if file.metadata().is_ok_and(|about| about.len() > MOST_RECORD_BYTES) => {
+            Err(ReadError::TooLarge { path: path.to_owned() })
+        }
+        Ok(file) => read_from(path, file),
         Err(e) if matches!(e.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
             Err(ReadError::NotFound { path: path.to_owned() })
         }
+        Err(source) => Err(ReadError::Io { path: path.to_owned(), source }),
+    }
+}
+
+fn read_from(path: &Path, from: impl Read) -> Result<Record, ReadError> {
+    match bounds::read_to_end(from) {
+        Ok(Some(json)) => parse(path, &json),
+        Ok(None) => Err(ReadError::TooLarge { path: path.to_owned() }),
         Err(source) => Err(ReadError::Io { path: path.to_owned(), source }),
     }
 }
@@ -117,7 +123,13 @@ fn parse(path: &Path, json: &[u8]) -> Result<Record, ReadError> {
     match version.as_ref().and_then(serde_json::Value::as_u64) {
         None | Some(0) => Err(ReadError::MissingVersion { path }),
         Some(found) if found > u64::from(SCHEMA_VERSION) => Err(ReadError::Newer { path, found }),
-        Some(_) => serde_json::from_slice(json).map_err(|e| damaged(path, &e)),
+        Some(_) => {
+            let record = serde_json::from_slice(json).map_err(|e| damaged(path.clone(), &e))?;
+            match bounds::excess(&record) {
+                Some(excess) => Err(ReadError::BeyondMeasure { path, excess }),
+                None => Ok(record),
+            }
+        }
     }
 }
 

@@ -2,8 +2,10 @@
 
 use netfathom_model::record::{Measurement, State};
 use netfathom_model::verdict::Level;
-use netfathom_results::compare::{CompareError, Comparison, Outcome, Run, Wishes, apart, pairs};
+use netfathom_results::compare::{CompareError, Comparison, Gates, Outcome, Run, Wishes, apart, pairs};
 use netfathom_results::quantity;
+use netfathom_results::render::compared::{html, markdown};
+use netfathom_results::render::terminal;
 
 use crate::quantities::{FIXTURES, fixture};
 use crate::simulated::Maker;
@@ -160,6 +162,37 @@ fn of_pairs_the_difference_is_what_they_are_for_but_each_side_is_one_thing() {
     let comparison = pairs(&made, &Wishes::default()).unwrap();
     assert!(comparison.cautions.iter().any(|caution| caution.contains("left out")));
     assert_eq!(comparison.quantities[0].a.len(), 3);
+}
+
+#[test]
+fn of_pairs_a_difference_of_any_is_told_once() {
+    let mut maker = Maker::new(15);
+    let mut made: Vec<(Run, Run)> = (0..4).map(|_| (maker.run(3, 1.0), maker.run(3, 1.0))).collect();
+    for (_, b) in &mut made {
+        b.record.environment.kernel = "7.0".into();
+    }
+    for (_, b) in &mut made[2..] {
+        b.record.environment.cpus = 99;
+        let Measurement::Stack(stack) = &mut b.record.measurement else { panic!() };
+        stack.plan.trials = 50;
+    }
+    let comparison = pairs(&made, &Wishes::default()).unwrap();
+    let told = |comparison: &Comparison, what: &str| {
+        let of: Vec<_> = comparison.differences.iter().filter(|d| d.what == what).collect();
+        (of.len(), of.first().and_then(|d| d.in_pairs()))
+    };
+    assert_eq!(told(&comparison, "kernel"), (1, None));
+    for what in ["cpus", "trials"] {
+        assert_eq!(told(&comparison, what), (1, Some("in 2 of 4 pairs".into())), "{what}");
+    }
+    made[3].1.record.environment.cpus = 98;
+    assert_eq!(told(&pairs(&made, &Wishes::default()).unwrap(), "cpus"), (2, Some("in 1 of 4 pairs".into())));
+    let all = [(comparison, Gates { gates: Vec::new() })];
+    for text in
+        [terminal::compare::render(&all, 100, false), markdown::render(&all), html::render(&all).unwrap()]
+    {
+        assert!(text.contains("in 2 of 4 pairs"), "{text}");
+    }
 }
 
 #[test]

@@ -6,6 +6,7 @@ use netfathom_testkit::skipped as skip;
 mod contract;
 mod cost;
 mod experiments;
+mod extremes;
 #[path = "../fixture/mod.rs"]
 mod fixture;
 mod host;

@@ -113,8 +113,9 @@ fn rate(name: String, trial: Option<u32>, window_ns: u64, counts: &[u64]) -> Cur
 }
 
 fn window_of(window_ns: u64, window: usize) -> Point {
-    let start_ns = window_ns * window as u64;
-    Point { start_ns, end_ns: start_ns + window_ns, ..Point::default() }
+    // Beyond what a clock tells, as only a foreign record says, the end of time is all that is known.
+    let at = |window: usize| window_ns.saturating_mul(window as u64);
+    Point { start_ns: at(window), end_ns: at(window + 1), ..Point::default() }
 }
 
 /// Departures of a trial and how late they were.

@@ -96,7 +96,8 @@ fn differences(comparison: &Comparison) -> String {
     }
     let mut text = String::from("| what | A | B |\n|---|---|---|\n");
     for d in comparison.differences.iter().take(MOST_ROWS) {
-        text += &format!("| {} | {} | {} |\n", code(&d.what), inline(&d.a), inline(&d.b));
+        let some = d.in_pairs().map_or_else(String::new, |some| format!(" {some}"));
+        text += &format!("| {}{some} | {} | {} |\n", code(&d.what), inline(&d.a), inline(&d.b));
     }
     text.push('\n');
     text

@@ -1,12 +1,10 @@
 //! A comparison in words and figures, the same in every picture.
 
 use netfathom_model::record::State;
-use netfathom_model::units::format_rate;
 
 use crate::compare::{Change, Compared, Comparison, Design, Gates, Head, Outcome, Passage, Scale};
 use crate::quantity::Unit;
-use crate::render::carried::bits_per_s;
-use crate::render::digits::grouped;
+use crate::render::digits::{self, UP_TO_SECONDS, grouped};
 
 /// Names in a sentence.
 const MOST_NAMED: usize = 4;
@@ -21,8 +19,8 @@ pub const NOTHING: &str = "-";
 pub fn value(unit: Unit, value: f64) -> String {
     match unit {
         Unit::Nanoseconds => time(value),
-        Unit::PerSecond => format!("{}{}/s", sign(value), format_rate(significant(value.abs()))),
-        Unit::BytesPerSecond => format!("{}{}", sign(value), bits_per_s(value.abs())),
+        Unit::PerSecond => digits::rate(value),
+        Unit::BytesPerSecond => digits::bits_per_s(value),
         Unit::Share => percent(value),
         Unit::Ratio => figures(value),
         Unit::Count if value.fract() == 0.0 => grouped(value, 0),
@@ -30,18 +28,9 @@ pub fn value(unit: Unit, value: f64) -> String {
     }
 }
 
-fn sign(value: f64) -> &'static str {
-    if value < 0.0 { "-" } else { "" }
-}
-
 fn time(ns: f64) -> String {
-    let (unit, scale) = match ns.abs() {
-        t if t >= 999.5e6 => ("s", 1e9),
-        t if t >= 999.5e3 => ("ms", 1e6),
-        t if t >= 999.5 => ("µs", 1e3),
-        _ => ("ns", 1.0),
-    };
-    format!("{} {unit}", figures(ns / scale))
+    let unit = digits::unit_of(ns, UP_TO_SECONDS);
+    format!("{}{}", figures(ns / unit.size), unit.name)
 }
 
 /// A power of ten of nanoseconds: `10 µs`.
@@ -51,25 +40,15 @@ pub fn decade(power: i32) -> String {
     format!("{} {}", grouped(10f64.powi(power - 3 * unit as i32), 0), units[unit])
 }
 
-/// In three digits, or whole.
+/// In three digits however little it is: two values that stand beside each other must not both be `<0.001`.
 fn figures(value: f64) -> String {
     let decimals = match value.abs() {
         0.0 => 0,
-        v if v >= 99.95 => 0,
-        v if v >= 9.995 => 1,
-        v if v >= 0.0995 => 2,
+        v if v >= 0.0995 => digits::three(v),
         v if v >= 0.0005 => 4,
         _ => return format!("{value:.1e}"),
     };
     grouped(value, decimals)
-}
-
-fn significant(value: f64) -> f64 {
-    if value < 1e-9 || !value.is_finite() {
-        return value;
-    }
-    let unit = 10f64.powf(value.log10().floor() - 2.0);
-    if unit < 1.0 { (value / unit).round() / (1.0 / unit).round() } else { (value / unit).round() * unit }
 }
 
 fn percent(part: f64) -> String {

@@ -4,7 +4,8 @@ use netfathom_model::plan::{CostPlan, Subject};
 use netfathom_model::record::{Comparison, CostBenchmark, CostResult, Effect, Outcome, OwnCall};
 
 use super::figure::{pcost, percent, slowdown, time};
-use super::{Figure, condition_name, leading, level, shortened};
+use super::{Figure, condition_name, leading, level};
+use crate::render::shortened::shortened;
 
 /// So many comparisons are told; the others stand in the tables.
 const MOST_TOLD: usize = 4;

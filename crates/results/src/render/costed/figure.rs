@@ -2,7 +2,7 @@
 
 use netfathom_model::record::{Comparison, Estimate, Resource, ResourceUnit};
 
-use crate::render::digits::grouped;
+use crate::render::digits::{self, grouped};
 
 /// Where nothing can be said.
 pub(crate) const NOT_KNOWN: &str = "n/a";
@@ -58,8 +58,8 @@ impl Figure {
 
     fn in_unit(self, of: ResourceUnit) -> String {
         let known = self.half.filter(|half| half.is_finite()).unwrap_or(0.0);
-        let (unit, name) = unit(of, self.value.abs().max(known));
-        self.scaled(1.0 / unit, name)
+        let unit = digits::unit_of(self.value.abs().max(known), units(of));
+        self.scaled(1.0 / unit.size, unit.name)
     }
 
     fn scaled(self, scale: f64, unit: &str) -> String {
@@ -108,17 +108,12 @@ pub(crate) fn bytes(bytes: f64) -> String {
     Figure { value: bytes, half: None }.in_unit(ResourceUnit::Bytes)
 }
 
-/// The unit in which the largest of some values is read, and its name.
-fn unit(of: ResourceUnit, most: f64) -> (f64, &'static str) {
-    const KIB: f64 = 1024.0;
-    let all: &[(f64, &str)] = match of {
-        ResourceUnit::Time => &[(1e9, " s"), (1e6, " ms"), (1e3, " µs"), (1.0, " ns")],
-        ResourceUnit::Count => &[(1e9, " G"), (1e6, " M"), (1.0, "")],
-        ResourceUnit::Bytes => &[(KIB * KIB * KIB, " GiB"), (KIB * KIB, " MiB"), (KIB, " KiB"), (1.0, " B")],
-    };
-    // What would be rounded to 1000 belongs to the next unit.
-    let fits = |&&(scale, _): &&(f64, &str)| most >= 0.9995 * scale;
-    all.iter().find(fits).or(all.last()).copied().unwrap_or((1.0, ""))
+fn units(of: ResourceUnit) -> digits::Units {
+    match of {
+        ResourceUnit::Time => digits::UP_TO_SECONDS,
+        ResourceUnit::Count => digits::LARGE_COUNTS,
+        ResourceUnit::Bytes => digits::BYTES,
+    }
 }
 
 fn number(value: f64, decimals: usize) -> String {
@@ -135,12 +130,7 @@ fn number(value: f64, decimals: usize) -> String {
 
 /// Decimals that show three digits.
 fn decimals(value: f64) -> usize {
-    match value.abs() {
-        0.0 => 0,
-        v if v >= 99.95 => 0,
-        v if v >= 9.995 => 1,
-        _ => 2,
-    }
+    if value == 0.0 { 0 } else { digits::three(value) }
 }
 
 /// Decimals that half an interval deserves: no more than two digits of it.

@@ -11,6 +11,8 @@ use netfathom_model::record::{
     Comparison, CostBenchmark, CostResult, Effect, Outcome, OwnCall, SpanCost, Taken,
 };
 
+use crate::render::shortened::shortened;
+
 pub(crate) use answer::{answer, own_alone, said};
 pub(crate) use figure::{Figure, NOT_KNOWN, amount, bytes, pcost, percent, slowdown, time};
 pub(crate) use notes::{benchmark_notes, failures, program_notes, slowdown_note, taken_note};
@@ -176,14 +178,4 @@ pub(crate) fn beside(result: &CostResult, comparison: &Comparison) -> String {
 pub(crate) fn beside_of(result: &CostResult, condition: usize, against: usize) -> String {
     let [this, that] = [condition, against].map(|c| shortened(&condition_name(result, c), LONGEST_CONDITION));
     format!("“{this}” beside “{that}”")
-}
-
-/// The text, cut where it is longer than that many letters.
-pub(crate) fn shortened(text: &str, longest: usize) -> String {
-    let text = text.trim();
-    if text.chars().count() <= longest {
-        return text.to_owned();
-    }
-    let cut: String = text.chars().take(longest.saturating_sub(1)).collect();
-    format!("{}…", cut.trim_end())
 }

@@ -5,7 +5,7 @@ use netfathom_model::record::{Estimate, MessageCell};
 use netfathom_model::units::format_rate;
 use netfathom_stats as stats;
 
-use crate::render::digits::grouped;
+use crate::render::digits::{self, grouped};
 
 /// What a benchmark is read by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -103,19 +103,19 @@ impl Quantity {
 
     /// With half its interval: `1.74M ± 0.02M`, `4.60 µs ± 0.05`.
     pub fn text(self, figure: Figure) -> String {
-        let (scale, unit) = self.unit(figure.value);
-        let value = figure.value / scale;
-        let digits = decimals(value);
-        let Some(half) = figure.half_width.map(|half| half / scale) else {
-            return format!("{}{unit}", grouped(value, digits));
+        let unit = digits::unit_of(figure.value, self.units());
+        let value = figure.value / unit.size;
+        let decimals = digits::three(value);
+        let Some(half) = figure.half_width.map(|half| half / unit.size) else {
+            return format!("{}{}", grouped(value, decimals), unit.name);
         };
         if figure.too_wide() {
-            return format!("{}{unit} ± {TOO_WIDE}", grouped(value, digits));
+            return format!("{}{} ± {TOO_WIDE}", grouped(value, decimals), unit.name);
         }
-        let (digits, half) = with_half(digits, half);
+        let (decimals, half) = digits::with_half(decimals, half);
         // A multiple belongs to both; a unit stands once.
-        let multiple = if self == Self::Messages { unit } else { "" };
-        format!("{}{unit} ± {half}{multiple}", grouped(value, digits))
+        let multiple = if self == Self::Messages { unit.name } else { "" };
+        format!("{}{} ± {half}{multiple}", grouped(value, decimals), unit.name)
     }
 
     /// The value alone.
@@ -123,17 +123,11 @@ impl Quantity {
         self.text(Figure { value, half_width: None })
     }
 
-    fn unit(self, value: f64) -> (f64, &'static str) {
-        match (self, value.abs()) {
-            (Self::Messages, v) if v >= 999_500.0 => (1e6, "M"),
-            (Self::Messages, v) if v >= 999.5 => (1e3, "k"),
-            (Self::Messages, _) => (1.0, ""),
-            // A stalled connection brings a few kilobytes.
-            (Self::Bytes, v) if v >= 1e5 => (1e6, " MB/s"),
-            (Self::Bytes, _) => (1e3, " kB/s"),
-            (Self::Time, v) if v >= 1e7 => (1e6, " ms"),
-            (Self::Time, v) if v >= 999.5 => (1e3, " µs"),
-            (Self::Time, _) => (1.0, " ns"),
+    fn units(self) -> digits::Units {
+        match self {
+            Self::Messages => digits::MULTIPLES,
+            Self::Bytes => digits::BYTES_PER_S,
+            Self::Time => digits::UP_TO_MILLISECONDS,
         }
     }
 }
@@ -163,13 +157,13 @@ pub(crate) fn ratio(figure: Option<Figure>) -> String {
     if value.abs() < 0.0005 {
         return each(Some(value));
     }
-    let digits = if value.abs() < 0.0995 { 3 } else { decimals(value) };
-    let Some(half) = half_width else { return grouped(value, digits) };
+    let decimals = if value.abs() < 0.0995 { 3 } else { digits::three(value) };
+    let Some(half) = half_width else { return grouped(value, decimals) };
     if figure.too_wide() {
-        return format!("{} ± {TOO_WIDE}", grouped(value, digits));
+        return format!("{} ± {TOO_WIDE}", grouped(value, decimals));
     }
-    let (digits, half) = with_half(digits, half);
-    format!("{} ± {half}", grouped(value, digits))
+    let (decimals, half) = digits::with_half(decimals, half);
+    format!("{} ± {half}", grouped(value, decimals))
 }
 
 /// A time: microseconds, unless it is below one or from ten milliseconds on.
@@ -181,31 +175,8 @@ pub(crate) fn time(ns: f64) -> String {
 pub(crate) fn each(value: Option<f64>) -> String {
     match value {
         None => "n/a".into(),
-        Some(0.0) => "0".into(),
-        Some(v) if v.abs() < 0.0005 => "<0.001".into(),
-        Some(v) if v.abs() < 0.0995 => format!("{v:.3}"),
-        Some(v) if v.abs() < 99_950.0 => grouped(v, decimals(v)),
+        Some(v) if v.abs() < 99_950.0 => digits::little(v),
         Some(v) => format_rate((v / 1e3).round() * 1e3),
-    }
-}
-
-/// As many decimals as half an interval deserves, and that half. One that three decimals do not
-/// show is as good as none, but not none.
-fn with_half(digits: usize, half: f64) -> (usize, String) {
-    if half > 0.0 && half < 0.0005 {
-        return (digits, "<0.001".into());
-    }
-    let needed = if half > 0.0 { (-half.log10()).ceil().max(0.0) as usize } else { 0 };
-    let digits = digits.max(needed).min(3);
-    (digits, grouped(half, digits))
-}
-
-/// Decimals that show three digits.
-fn decimals(value: f64) -> usize {
-    match value.abs() {
-        v if v >= 99.95 => 0,
-        v if v >= 9.995 => 1,
-        _ => 2,
     }
 }
 

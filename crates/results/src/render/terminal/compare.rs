@@ -80,7 +80,8 @@ fn differences(page: &mut Page, comparison: &Comparison) {
     }
     page.heading("What differs besides what was measured");
     for difference in comparison.differences.iter().take(MOST_DIFFERENCES) {
-        page.bullet(&format!("{}: {} | {}", difference.what, difference.a, difference.b));
+        let some = difference.in_pairs().map_or_else(String::new, |some| format!(" ({some})"));
+        page.bullet(&format!("{}{some}: {} | {}", difference.what, difference.a, difference.b));
     }
     let more = comparison.differences.len().saturating_sub(MOST_DIFFERENCES);
     if more > 0 {

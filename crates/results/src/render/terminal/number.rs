@@ -1,16 +1,15 @@
-//! Numbers as people read them. Times are microseconds unless they are below one.
+//! Numbers as people read them in a terminal. Times are microseconds unless they are below one.
 
 use netfathom_model::record::Distribution;
 use netfathom_model::units::format_rate;
 
-use crate::render::digits::grouped;
+use crate::render::digits::{self, MICROSECONDS, MULTIPLES, grouped};
+
+pub(super) use crate::render::digits::{percent as fine_percent, rate};
 
 /// A time that is the mean of others: `1.18 µs`, `841 ns`, `0.34 ns`.
 pub(super) fn mean(ns: f64) -> String {
-    if ns.abs() >= 999.5 {
-        return format!("{} µs", grouped(ns / 1e3, decimals(ns / 1e3)));
-    }
-    format!("{ns:.*} ns", if ns == 0.0 { 0 } else { decimals(ns).min(2) })
+    digits::in_unit(ns, MICROSECONDS)
 }
 
 /// A single time, whole nanoseconds.
@@ -26,11 +25,10 @@ pub(super) fn least(ns: i64) -> String {
 /// A time with half its interval in the same unit: `1.18 µs ± 0.04`.
 pub(super) fn interval(ns: f64, half_width_ns: Option<f64>) -> String {
     let Some(half_width_ns) = half_width_ns else { return mean(ns) };
-    let (unit, scale) = if ns.abs() >= 999.5 { ("µs", 1e3) } else { ("ns", 1.0) };
-    let (value, half) = (ns / scale, half_width_ns / scale);
-    // As many digits as the interval deserves, and not so few that it becomes nothing.
-    let digits = decimals(value).max(if half > 0.0 { (-half.log10()).ceil() as usize } else { 0 }).min(3);
-    format!("{} {unit} ± {}", grouped(value, digits), grouped(half, digits))
+    let unit = digits::unit_of(ns, MICROSECONDS);
+    let value = ns / unit.size;
+    let (decimals, half) = digits::with_half(digits::three(value), half_width_ns / unit.size);
+    format!("{}{} ± {half}", grouped(value, decimals), unit.name)
 }
 
 /// Half an interval alone: `± 0.04 µs`; a dash where there is none.
@@ -68,15 +66,10 @@ pub(super) fn seconds(ns: u64) -> String {
 
 /// A count in three or four digits: `3.015M`.
 pub(super) fn short_count(n: u64) -> String {
-    if n < 100_000 { count(n) } else { format_rate(rounded(n as f64, 4)) }
+    if n < 100_000 { count(n) } else { format_rate(digits::significant(n as f64, 4)) }
 }
 
-/// Messages a second in three or four digits: `190k/s`.
-pub(super) fn rate(per_s: f64) -> String {
-    format!("{}/s", format_rate(rounded(per_s, 3)))
-}
-
-/// A share of 0 to 1 in percent: `94.1 %`.
+/// A share of 0 to 1 in percent, with one decimal always, for those that stand below each other and make a whole: `94.1 %`.
 pub(super) fn percent(share: f64) -> String {
     format!("{:.1} %", share * 100.0)
 }
@@ -84,62 +77,24 @@ pub(super) fn percent(share: f64) -> String {
 /// A rate with half its interval, the unit with both, for a bare number would be read as
 /// messages: `452k/s ± 6k`.
 pub(super) fn rate_interval(per_s: f64, half_width_per_s: Option<f64>) -> String {
-    half_width_per_s.map_or_else(|| rate(per_s), |half| with_half(per_s, half, "/s"))
+    half_width_per_s.map_or_else(|| digits::rate(per_s), |half| with_half(per_s, half, "/s"))
 }
 
 /// The same below a heading that says that it is a second.
 pub(super) fn bare_rate_interval(per_s: f64, half_width_per_s: Option<f64>) -> String {
-    half_width_per_s.map_or_else(|| format_rate(rounded(per_s, 3)), |half| with_half(per_s, half, ""))
+    half_width_per_s.map_or_else(|| digits::bare_rate(per_s), |half| with_half(per_s, half, ""))
 }
 
 fn with_half(per_s: f64, half: f64, a_second: &str) -> String {
-    let (scale, unit) = match per_s.abs() {
-        r if r >= 999_500.0 => (1e6, "M"),
-        r if r >= 999.5 => (1e3, "k"),
-        _ => (1.0, ""),
-    };
-    let (value, half) = (per_s / scale, half / scale);
-    // An interval that three decimals do not show is as good as none, but not none.
-    if half > 0.0 && half < 0.0005 {
-        return format!("{}{unit}{a_second} ± <0.001{unit}", grouped(value, decimals(value)));
-    }
-    let needed = if half > 0.0 { (-half.log10()).ceil().max(0.0) as usize } else { 0 };
-    let digits = decimals(value).max(needed).min(3);
-    format!("{}{unit}{a_second} ± {}{unit}", grouped(value, digits), grouped(half, digits))
-}
-
-/// A small share in percent with as many digits as it needs: `0.034 %`, `0 %`.
-pub(super) fn fine_percent(share: f64) -> String {
-    let percent = share * 100.0;
-    match percent.abs() {
-        0.0 => "0 %".into(),
-        p if p >= 9.995 => format!("{percent:.1} %"),
-        p if p >= 0.0005 => format!("{percent:.*} %", if p >= 0.0995 { 2 } else { 3 }),
-        _ => "<0.001 %".into(),
-    }
+    let unit = digits::unit_of(per_s, MULTIPLES);
+    let value = per_s / unit.size;
+    let (decimals, half) = digits::with_half(digits::three(value), half / unit.size);
+    format!("{}{}{a_second} ± {half}{}", grouped(value, decimals), unit.name, unit.name)
 }
 
 /// A share of a whole, rounded down: what is not all must not read as 100 %.
 pub(super) fn percent_down(share: f64) -> String {
     if share >= 1.0 { percent(share) } else { format!("{:.2} %", (share * 1e4).floor() / 100.0) }
-}
-
-/// Decimals that show three digits.
-fn decimals(value: f64) -> usize {
-    match value.abs() {
-        v if v >= 99.95 => 0,
-        v if v >= 9.995 => 1,
-        _ => 2,
-    }
-}
-
-/// The number in that many significant digits.
-fn rounded(value: f64, digits: i32) -> f64 {
-    if value == 0.0 || !value.is_finite() {
-        return value;
-    }
-    let unit = 10f64.powi(value.abs().log10().floor() as i32 + 1 - digits);
-    if unit < 1.0 { (value / unit).round() / (1.0 / unit).round() } else { (value / unit).round() * unit }
 }
 
 #[cfg(test)]
@@ -153,7 +108,6 @@ mod tests {
             times,
             ["0 ns", "-119 ns", "999 ns", "1.00 µs", "1.18 µs", "12.3 µs", "855 µs", "12,346 µs"]
         );
-        assert_eq!([0.213, 43.44, 999.6].map(mean), ["0.21 ns", "43.4 ns", "1.00 µs"]);
         assert_eq!((least(-1), least(0)), ("<0".into(), "0 ns".into()));
     }
 
@@ -167,11 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn shares_near_nothing_and_near_all_stay_what_they_are() {
-        assert_eq!(
-            [0.0, 2e-6, 3.4e-4, 0.02, 0.5].map(fine_percent),
-            ["0 %", "<0.001 %", "0.034 %", "2.00 %", "50.0 %"]
-        );
+    fn a_share_near_all_is_not_all() {
         assert_eq!([1.0, 0.99999, 0.5].map(percent_down), ["100.0 %", "99.99 %", "50.00 %"]);
     }
 
@@ -184,10 +134,8 @@ mod tests {
     }
 
     #[test]
-    fn counts_and_rates_are_short() {
+    fn counts_are_short() {
         assert_eq!(count(1_005_000), "1,005,000");
         assert_eq!((short_count(3_015_000), short_count(99_999)), ("3.015M".into(), "99,999".into()));
-        assert_eq!([909_771.9, 190_049.0, 12.345, 0.0].map(rate), ["910k/s", "190k/s", "12.3/s", "0/s"]);
-        assert_eq!(grouped(-1_234_567.0, 0), "-1,234,567");
     }
 }

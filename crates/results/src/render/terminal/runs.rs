@@ -7,6 +7,7 @@ use super::page::{Page, Style, printable};
 use super::table::{Align, Table};
 use super::{LEAST_WIDTH, answer, notes};
 use crate::render::digits::grouped;
+use crate::render::shortened::shortened;
 use crate::store::{Entry, Head};
 
 /// What a host's name and a kernel's release may take of 80 columns, and the part that is added of wider pages.
@@ -27,12 +28,12 @@ pub fn list(entries: &[&Entry], notes: &[String], width: usize, color: bool) -> 
         let name = printable(&entry.name);
         match (&entry.head, &entry.problem) {
             (Some(head), _) => {
-                let host = cut(head.host.as_deref().unwrap_or("-"), HOST_COLUMNS + more);
-                let kernel = cut(head.kernel_release(), KERNEL_COLUMNS + more);
+                let host = shortened(head.host.as_deref().unwrap_or("-"), HOST_COLUMNS + more);
+                let kernel = shortened(head.kernel_release(), KERNEL_COLUMNS + more);
                 table.row_open(&[&*name, head.verdict.name(), &host, &kernel], &remarks(entry, head));
             }
             (None, Some(problem)) => {
-                let why = cut(&printable(&problem.why), width);
+                let why = shortened(&printable(&problem.why), width);
                 table.row_across(&name, &format!("{}: {why}{}", problem.kind.name(), tags(entry)));
             }
             (None, None) => table.row_across(&name, "nothing is known of it"),
@@ -65,14 +66,6 @@ fn remarks(entry: &Entry, head: &Head) -> String {
 
 fn tags(entry: &Entry) -> String {
     if entry.tags.is_empty() { String::new() } else { format!(" [{}]", entry.tags.join(" ")) }
-}
-
-/// A text that is cut is seen to be.
-fn cut(text: &str, columns: usize) -> String {
-    if text.chars().count() <= columns {
-        return text.to_owned();
-    }
-    text.chars().take(columns.saturating_sub(1)).chain(['…']).collect()
 }
 
 /// A file of a run.

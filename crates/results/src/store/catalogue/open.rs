@@ -10,7 +10,7 @@ use rustix::fs::{Mode, OFlags, open, openat};
 use rustix::io::Errno;
 
 use super::head::{Problem, ProblemKind};
-use crate::store::RECORD_FILE;
+use crate::store::{MOST_RECORD_BYTES, RECORD_FILE};
 
 /// The directory of runs itself may be reached by links: its user has named it.
 pub fn directory(out: &Path) -> io::Result<OwnedFd> {
@@ -30,7 +30,7 @@ pub fn file_in(run: &OwnedFd, name: &str) -> Result<File, Errno> {
     openat(run, name, flags, Mode::empty()).map(File::from)
 }
 
-/// The record of a run and its size in bytes.
+/// The record of a run and its size in bytes, which is bounded.
 pub fn record_of(run: &OwnedFd) -> Result<(File, u64), Problem> {
     let unreadable = |why: String| Problem::new(ProblemKind::Unreadable, why);
     let file = file_in(run, RECORD_FILE).map_err(|e| match e {
@@ -41,6 +41,11 @@ pub fn record_of(run: &OwnedFd) -> Result<(File, u64), Problem> {
     let about = file.metadata().map_err(|e| unreadable(e.to_string()))?;
     if !about.is_file() {
         return Err(unreadable(format!("{RECORD_FILE} is no plain file")));
+    }
+    if about.len() > MOST_RECORD_BYTES {
+        let most_mb = MOST_RECORD_BYTES >> 20;
+        let why = format!("{RECORD_FILE} has more than {most_mb} MB, as no record of netfathom has");
+        return Err(Problem::new(ProblemKind::Damaged, why));
     }
     Ok((file, about.len()))
 }

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::Command;
 
 use netfathom_model::record::State;
-use netfathom_results::store::{Filter, ProblemKind, RunDir, catalogue};
+use netfathom_results::store::{self, Filter, ProblemKind, ReadError, RunDir, catalogue};
 
 use super::{directory, head, id, listed, put};
 
@@ -154,4 +154,27 @@ fn a_directory_that_is_not_there_is_named() {
     assert!(said(&out.path().join("nowhere")).contains("nowhere: runs go to `runs`"));
     fs::write(out.path().join("file"), "").unwrap();
     assert!(said(&out.path().join("file")).contains("cannot read the directory of runs"));
+}
+
+#[test]
+fn a_record_without_end_is_not_read() {
+    let out = directory();
+    let run = put(out.path(), 1);
+    put(out.path(), 2);
+    // It takes no room on the disk, and its head is that of a record.
+    let file = fs::File::options().write(true).open(run.join("record.json")).unwrap();
+    file.set_len(4 << 30).unwrap();
+    let all = listed(out.path());
+    let entry = |i| all.entries.iter().find(|e| e.name == id(i)).expect("an entry");
+    let problem = entry(1).problem.as_ref().expect("a problem");
+    assert_eq!(problem.kind, ProblemKind::Damaged);
+    assert!(problem.why.contains("more than 256 MB"), "{}", problem.why);
+    assert!(entry(2).head.is_some(), "one breaks the other");
+    for said in [store::read(&run), store::read_run(out.path(), id(1).as_ref())] {
+        let said = said.expect_err("a refusal").to_string();
+        assert!(said.contains("more than 256 MB"), "{said}");
+    }
+    // What is no file has no size beforehand.
+    let said = store::read(Path::new("/dev/zero")).expect_err("a refusal");
+    assert!(matches!(said, ReadError::TooLarge { .. }), "{said}");
 }

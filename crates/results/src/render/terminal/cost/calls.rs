@@ -3,8 +3,9 @@
 use netfathom_model::record::{Comparison, CostBenchmark, CostResult, OwnCall, OwnTime};
 
 use super::{LONGEST_NAME, beside, more};
-use crate::render::costed::{self, Figure, shortened};
+use crate::render::costed::{self, Figure};
 use crate::render::digits::grouped;
+use crate::render::shortened::shortened;
 use crate::render::terminal::MOST_ROWS;
 use crate::render::terminal::page::Page;
 use crate::render::terminal::table::{Align, Table};

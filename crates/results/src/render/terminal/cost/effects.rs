@@ -3,7 +3,8 @@
 use netfathom_model::record::{Comparison, CostBenchmark, CostResult, Effect};
 
 use super::more;
-use crate::render::costed::{self, Figure, shortened};
+use crate::render::costed::{self, Figure};
+use crate::render::shortened::shortened;
 use crate::render::terminal::MOST_ROWS;
 use crate::render::terminal::bar::bar;
 use crate::render::terminal::page::Page;

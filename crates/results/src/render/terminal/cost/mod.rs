@@ -11,7 +11,8 @@ use netfathom_model::record::{Comparison, CostBenchmark, CostResult, Record};
 
 use super::page::Page;
 use super::{MOST_ROWS, headline, notes};
-use crate::render::costed::{self, shortened};
+use crate::render::costed;
+use crate::render::shortened::shortened;
 
 /// Letters of a benchmark's name in a heading.
 const LONGEST_NAME: usize = 50;

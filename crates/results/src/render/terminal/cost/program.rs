@@ -3,7 +3,8 @@
 use netfathom_model::record::CostResult;
 
 use super::more;
-use crate::render::costed::{self, NOT_KNOWN, shortened};
+use crate::render::costed::{self, NOT_KNOWN};
+use crate::render::shortened::shortened;
 use crate::render::terminal::MOST_ROWS;
 use crate::render::terminal::page::Page;
 use crate::render::terminal::table::{Align, Table};

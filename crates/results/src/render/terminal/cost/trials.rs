@@ -3,7 +3,8 @@
 use netfathom_model::record::{CostBenchmark, CostResult};
 
 use super::{LONGEST_NAME, more};
-use crate::render::costed::{self, Spread, shortened};
+use crate::render::costed::{self, Spread};
+use crate::render::shortened::shortened;
 use crate::render::terminal::MOST_ROWS;
 use crate::render::terminal::page::Page;
 use crate::render::terminal::table::{Align, Table};

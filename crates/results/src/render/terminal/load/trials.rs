@@ -127,17 +127,17 @@ fn worker(result: &LoadResult, i: usize) -> [String; 6] {
     let parts: Vec<_> =
         super::loaded(result).filter_map(|t| t.workers.get(i).map(|w| (w, t.load.span_ns))).collect();
     let sent: u64 = parts.iter().map(|p| p.0.sent).sum();
-    let cpu_ns: u64 = parts.iter().map(|p| p.0.cpu_ns).sum();
-    let span_ns: u64 = parts.iter().map(|p| p.1).sum();
+    let cpu_ns: f64 = parts.iter().map(|p| p.0.cpu_ns as f64).sum();
+    let span_ns: f64 = parts.iter().map(|p| p.1 as f64).sum();
     let mut cpus: Vec<usize> = parts.iter().map(|p| p.0.cpu).collect();
     cpus.dedup();
-    let ratio = |part: u64, whole: u64| (whole > 0).then(|| part as f64 / whole as f64);
+    let ratio = |part: f64, whole: f64| (whole > 0.0).then(|| part / whole);
     [
         (i + 1).to_string(),
         cpus.iter().map(usize::to_string).collect::<Vec<_>>().join(", "),
         number::count(sent),
         parts.iter().map(|p| p.0.lag_p99_ns).max().map_or_else(|| "-".into(), number::least),
-        ratio(cpu_ns, sent).map_or_else(|| "-".into(), number::mean),
+        ratio(cpu_ns, sent as f64).map_or_else(|| "-".into(), number::mean),
         ratio(cpu_ns, span_ns).map_or_else(|| "-".into(), number::percent),
     ]
 }
