@@ -5,8 +5,6 @@
 
 #[path = "browser/charts.rs"]
 mod charts;
-#[path = "browser/chromium.rs"]
-mod chromium;
 #[path = "browser/cost.rs"]
 mod cost;
 #[path = "browser/experiments.rs"]
@@ -32,9 +30,9 @@ mod samples;
 #[path = "browser/saved.rs"]
 mod saved;
 
-use chromium::Page;
 use netfathom_model::record::Record;
 use netfathom_results::render::html::{render, render_run};
+use netfathom_testkit::browser::{Page, address};
 
 /// Opens every table and list of the page.
 const OPEN_ALL: &str = "document.querySelectorAll('details').forEach((d) => { d.open = true; })";
@@ -65,7 +63,7 @@ fn open(test: &str, html: &str) -> Option<Shown> {
     let file = directory.path().join("report.html");
     std::fs::write(&file, html).expect("a report");
     let mut page = Page::start(test)?;
-    page.open(&file);
+    page.open(&address(&file));
     page.wait_for("document.documentElement.dataset.drawn === 'yes'");
     page.settle();
     Some(Shown { page, file, directory })

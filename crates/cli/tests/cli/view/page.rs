@@ -1,15 +1,11 @@
 //! The page in a real browser.
 
-#[path = "../../../../results/tests/browser/chromium.rs"]
-#[allow(dead_code, reason = "the reports' tests need more of it")]
-mod chromium;
-
 use std::fs;
 use std::path::Path;
 
-use chromium::Page;
 use netfathom_model::verdict::Level;
 use netfathom_results::store;
+use netfathom_testkit::browser::Page;
 use serde_json::json;
 
 use super::Viewed;
