@@ -5,6 +5,8 @@
 
 #[path = "browser/charts.rs"]
 mod charts;
+#[path = "browser/compared.rs"]
+mod compared;
 #[path = "browser/cost.rs"]
 mod cost;
 #[path = "browser/experiments.rs"]
@@ -55,6 +57,14 @@ fn show_run(test: &str, record: &Record, run: &std::path::Path) -> Option<Shown>
 }
 
 fn open(test: &str, html: &str) -> Option<Shown> {
+    let mut shown = open_page(test, html)?;
+    shown.page.wait_for("document.documentElement.dataset.drawn === 'yes'");
+    shown.page.settle();
+    Some(shown)
+}
+
+/// Opens a page that is not drawn by a script.
+fn open_page(test: &str, html: &str) -> Option<Shown> {
     if let Some(keep) = std::env::var_os("NETFATHOM_KEEP_REPORTS") {
         let name = format!("{}.html", test.replace(' ', "-"));
         std::fs::write(std::path::Path::new(&keep).join(name), html).expect("a report to keep");
@@ -64,7 +74,5 @@ fn open(test: &str, html: &str) -> Option<Shown> {
     std::fs::write(&file, html).expect("a report");
     let mut page = Page::start(test)?;
     page.open(&address(&file));
-    page.wait_for("document.documentElement.dataset.drawn === 'yes'");
-    page.settle();
     Some(Shown { page, file, directory })
 }
