@@ -3,20 +3,15 @@
 //!
 //! Times depend on the machine; they are said, not judged.
 
-// The driver of the browser is that of the tests, which use all of it.
-#[allow(dead_code)]
-#[path = "../tests/browser/chromium.rs"]
-mod chromium;
-
 use std::fs;
 use std::path::Path;
 use std::time::Instant;
 
-use chromium::Page;
 use netfathom_model::record::{Measurement, Record};
 use netfathom_model::sample::Sample;
 use netfathom_results::render::html::render_run;
 use netfathom_results::store::{self, samples};
+use netfathom_testkit::browser::{Page, address};
 
 const SAMPLES: u64 = 1_000_000;
 const RUNS: u64 = 10_000;
@@ -125,7 +120,7 @@ fn seen(file: &Path) -> Option<(f64, f64)> {
     let mut charts_s = Vec::new();
     for _ in 0..REPETITIONS {
         let mut page = Page::start("bench report")?;
-        page.open(file);
+        page.open(&address(file));
         page.wait_for("document.documentElement.dataset.samples === 'drawn'");
         charts_s.push(page.eval("netfathom.drawnMs").as_f64()? / 1e3);
         samples_s.push(page.eval("netfathom.samplesDrawnMs").as_f64()? / 1e3);

@@ -5,8 +5,8 @@
 
 #[path = "browser/charts.rs"]
 mod charts;
-#[path = "browser/chromium.rs"]
-mod chromium;
+#[path = "browser/compared.rs"]
+mod compared;
 #[path = "browser/cost.rs"]
 mod cost;
 #[path = "browser/experiments.rs"]
@@ -32,9 +32,9 @@ mod samples;
 #[path = "browser/saved.rs"]
 mod saved;
 
-use chromium::Page;
 use netfathom_model::record::Record;
 use netfathom_results::render::html::{render, render_run};
+use netfathom_testkit::browser::{Page, address};
 
 /// Opens every table and list of the page.
 const OPEN_ALL: &str = "document.querySelectorAll('details').forEach((d) => { d.open = true; })";
@@ -57,6 +57,14 @@ fn show_run(test: &str, record: &Record, run: &std::path::Path) -> Option<Shown>
 }
 
 fn open(test: &str, html: &str) -> Option<Shown> {
+    let mut shown = open_page(test, html)?;
+    shown.page.wait_for("document.documentElement.dataset.drawn === 'yes'");
+    shown.page.settle();
+    Some(shown)
+}
+
+/// Opens a page that is not drawn by a script.
+fn open_page(test: &str, html: &str) -> Option<Shown> {
     if let Some(keep) = std::env::var_os("NETFATHOM_KEEP_REPORTS") {
         let name = format!("{}.html", test.replace(' ', "-"));
         std::fs::write(std::path::Path::new(&keep).join(name), html).expect("a report to keep");
@@ -65,8 +73,6 @@ fn open(test: &str, html: &str) -> Option<Shown> {
     let file = directory.path().join("report.html");
     std::fs::write(&file, html).expect("a report");
     let mut page = Page::start(test)?;
-    page.open(&file);
-    page.wait_for("document.documentElement.dataset.drawn === 'yes'");
-    page.settle();
+    page.open(&address(&file));
     Some(Shown { page, file, directory })
 }

@@ -4,6 +4,7 @@ use std::io::Write;
 
 use netfathom_sys::capability::{Capability, effective};
 
+pub mod browser;
 pub mod docs;
 mod hosts;
 

@@ -177,6 +177,15 @@ fn bars_are_as_long_as_the_changes_and_whiskers_as_their_intervals() {
 }
 
 #[test]
+fn its_own_calls_come_first_where_they_were_asked_for() {
+    let first = "[...document.querySelectorAll('main > section')].slice(0, 3).map((s) => s.id)";
+    let Some(mut shown) = show("cost own first", &of("cost-own")) else { return };
+    assert_eq!(shown.page.eval(first), json!(["calls", "spans", "picture"]));
+    let Some(mut shown) = show("cost picture first", &of("cost-chance")) else { return };
+    assert_eq!(shown.page.eval(first), json!(["picture", "sequences", "spans"]));
+}
+
+#[test]
 fn without_loads_the_band_is_what_would_not_have_been_seen() {
     let record = of("cost-chance");
     let Some(mut shown) = show("cost band", &record) else { return };

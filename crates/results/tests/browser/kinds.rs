@@ -2,9 +2,9 @@
 //! drawn, the record's own values, and no nonsense where something is missing.
 
 use netfathom_model::record::{Distribution, LoadTrialKind, Measurement, Record, State};
+use netfathom_testkit::browser::address;
 use serde_json::{Value, json};
 
-use crate::chromium::address;
 use crate::layout::{COLOURS, has};
 use crate::records::{HOSTILE, poisoned};
 use crate::{OPEN_ALL, Shown, show};

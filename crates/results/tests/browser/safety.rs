@@ -1,9 +1,9 @@
 //! The report is silent, asks for nothing, and obeys nothing that stands in the record.
 
 use netfathom_results::render::html::render;
+use netfathom_testkit::browser::address;
 use serde_json::json;
 
-use crate::chromium::address;
 use crate::records::{HOSTILE, fixture, hostile, sparse, stack, ten_trials};
 use crate::{OPEN_ALL, show};
 

@@ -1,8 +1,5 @@
 //! What a report saves: the record as it was, and the values of charts and tables.
 
-use std::path::Path;
-use std::time::{Duration, Instant};
-
 use netfathom_model::record::Record;
 use serde_json::json;
 
@@ -12,20 +9,8 @@ use crate::{Shown, show};
 
 /// Clicks a button and waits for the file that it saves.
 pub fn saved(shown: &mut Shown, button: &str, name: &str) -> String {
-    let behaviour = json!({"behavior": "allow", "downloadPath": shown.directory.path()});
-    shown.page.call("Browser.setDownloadBehavior", behaviour);
-    shown.page.eval(&format!("{button}.click()"));
-    let file = shown.directory.path().join(name);
-    read_when_there(&file)
-}
-
-fn read_when_there(file: &Path) -> String {
-    let start = Instant::now();
-    while !file.exists() {
-        assert!(start.elapsed() < Duration::from_secs(30), "{} was not saved", file.display());
-        std::thread::sleep(Duration::from_millis(50));
-    }
-    std::fs::read_to_string(file).expect("the saved file")
+    shown.page.save(shown.directory.path(), &format!("{button}.click()"));
+    std::fs::read_to_string(shown.directory.path().join(name)).expect("the saved file")
 }
 
 #[test]

@@ -1,15 +1,11 @@
 //! The page in a real browser.
 
-#[path = "../../../../results/tests/browser/chromium.rs"]
-#[allow(dead_code, reason = "the reports' tests need more of it")]
-mod chromium;
-
 use std::fs;
 use std::path::Path;
 
-use chromium::Page;
 use netfathom_model::verdict::Level;
 use netfathom_results::store;
+use netfathom_testkit::browser::Page;
 use serde_json::json;
 
 use super::Viewed;
@@ -187,6 +183,89 @@ fn ticked_runs_are_compared_with_the_oldest_of_them() {
     let sides = "[...document.querySelectorAll('article .runs .id')].map((n) => n.textContent)";
     assert_eq!(page.eval(sides), json!([name(0), name(2)]));
     assert_eq!(page.complaints(), Vec::<String>::new());
+}
+
+/// Names and tags that came with files from elsewhere; a name cannot hold a slash.
+fn hostile_run(out: &Path) {
+    let run = put(out, 7, "ttcp", |r| r.environment.kernel = HOSTILE.into());
+    fs::write(run.join("tags.json"), json!({"tags": [HOSTILE, "<b>base</b>"]}).to_string()).unwrap();
+    fs::rename(run, out.join("20261007T120000Z-<img src=x onerror=window.pwned=1>\"'`&")).unwrap();
+}
+
+/// As a reader does it: finds a run, reads its report, comes back to the same list, compares two.
+#[test]
+fn a_reader_finds_opens_comes_back_and_compares_on_any_screen() {
+    let dir = out();
+    let runs: Vec<_> = [3, 5, 9].map(|day| put(dir.path(), day, "ttcp", |_| ())).into();
+    put(dir.path(), 10, "join", |_| ());
+    hostile_run(dir.path());
+    let viewed = Viewed::start(dir.path());
+    let name = |i: usize| json!(runs[i].file_name().unwrap().to_str().unwrap());
+    let test = "cli::view::page::a_reader_finds_opens_comes_back_and_compares_on_any_screen";
+    for (width, mobile) in [(360, true), (1600, false)] {
+        let Some(mut page) = show(test, &viewed) else { return };
+        page.resize(width, 900, mobile);
+        assert_eq!(page.eval("document.querySelectorAll('#runs tbody tr').length"), json!(5));
+        assert_eq!(
+            page.eval("document.querySelectorAll('#runs img, #runs b b, td .tag *').length"),
+            json!(0)
+        );
+        set(&mut page, "find", "ttcp");
+        set(&mut page, "until", "2026-10-05");
+        assert_eq!(page.eval(NAMES), json!([name(1), name(0)]));
+
+        page.drag("document.querySelector('#runs a')", &[0.0], true);
+        page.wait_for(
+            "location.pathname.startsWith('/report/') && document.documentElement?.dataset.drawn === 'yes'",
+        );
+        page.eval("history.back()");
+        page.wait_for("location.pathname === '/' && document.querySelectorAll('#runs tbody tr').length");
+        assert_eq!(page.eval(NAMES), json!([name(1), name(0)]), "the filters are gone at {width}");
+
+        set(&mut page, "until", "");
+        set(&mut page, "find", "");
+        for i in [0, 2] {
+            let tick = format!(
+                "[...document.querySelectorAll('#runs tr')].find((r) => r.textContent.includes({})).querySelector('input')",
+                name(i)
+            );
+            page.drag(&tick, &[0.0], true);
+        }
+        page.drag("document.querySelector('#ticks a')", &[0.0], true);
+        page.wait_for("location.pathname === '/compare' && document.querySelector('article footer')");
+        let sides = "[...document.querySelectorAll('article .runs .id')].map((n) => n.textContent)";
+        assert_eq!(page.eval(sides), json!([name(0), name(2)]));
+        let wide = page.eval("document.documentElement.scrollWidth");
+        assert!(wide.as_u64() <= Some(u64::from(width)), "{wide} at {width}");
+        assert_eq!(page.eval("window.pwned === undefined"), json!(true));
+        assert_eq!(page.complaints(), Vec::<String>::new());
+    }
+}
+
+#[test]
+fn the_policy_of_the_list_lets_nothing_else_run_or_be_asked() {
+    let dir = out();
+    put(dir.path(), 1, "ttcp", |_| ());
+    let (viewed, other) = (Viewed::start(dir.path()), Viewed::start(dir.path()));
+    let Some(mut page) =
+        show("cli::view::page::the_policy_of_the_list_lets_nothing_else_run_or_be_asked", &viewed)
+    else {
+        return;
+    };
+    page.eval(
+        "(() => { const add = (tag, text) => document.body.append(Object.assign(document.createElement(tag), { textContent: text }));
+            add('script', 'window.pwned = 1'); add('style', 'body { opacity: 0.5 }'); })()",
+    );
+    assert_eq!(page.eval("window.pwned === undefined"), json!(true));
+    assert_eq!(page.eval("getComputedStyle(document.body).opacity"), json!("1"));
+    let asked =
+        format!("fetch({:?}, {{ mode: 'no-cors' }}).then(() => 'came', () => 'refused')", other.address(""));
+    assert_eq!(page.eval(&asked), json!("refused"));
+    let refusals: Vec<_> =
+        page.complaints().into_iter().filter(|c| c.contains("Content Security Policy")).collect();
+    for directive in ["script-src", "style-src", "connect-src"] {
+        assert!(refusals.iter().any(|said| said.contains(directive)), "{directive}: {refusals:?}");
+    }
 }
 
 #[test]

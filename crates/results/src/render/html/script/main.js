@@ -7,6 +7,9 @@ const CLOSING = [
   ['record-section', 'Raw data', rawData],
 ];
 
+// Asked for by --self: what its own calls add is then the answer, and what watching them takes is not.
+const ownCalls = ({ facts }) => facts.benchmarks.some((b) => b.calls.length);
+
 const SECTIONS = {
   stack: [
     ['glance', 'At a glance', glance],
@@ -87,12 +90,13 @@ const SECTIONS = {
     ['trials', 'Trials', messageTrials],
   ],
   cost: [
+    ['calls', 'Its own system calls', costCalls, ownCalls],
+    ['spans', 'From mark to mark', costSpans, ownCalls],
     ['picture', 'How much longer it takes', costPicture],
     ['sequences', 'When each mark was reached', costSequences],
-    ['spans', 'From mark to mark', costSpans],
+    ['spans', 'From mark to mark', costSpans, (context) => !ownCalls(context)],
     ['taken', 'What was taken, by resource', costTaken, ({ facts }) => facts.benchmarks.some((b) => b.comparisons.some((c) => c.taken.length))],
     ['program', 'What it uses itself, and what it takes', costProgram, ({ facts }) => facts.program.length || facts.program_notes.length],
-    ['calls', 'Its own system calls', costCalls, ({ facts }) => facts.benchmarks.some((b) => b.calls.length)],
     ['tables', 'The numbers', costNumbers],
     ['trials', 'Trials', costTrials],
   ],

@@ -1,121 +1,106 @@
-//! A headless Chromium, driven by the DevTools protocol over a pipe.
-//!
-//! The browser talks on its descriptors 3 and 4; a shell puts them there, so that neither a
-//! port, nor a websocket, nor unsafe code is needed.
+//! One page of the browser, as a test uses it.
 
-use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
-use std::process::{Child, ChildStdin, Command, Stdio};
-use std::sync::mpsc::{Receiver, channel};
-use std::time::{Duration, Instant};
+use std::sync::Arc;
+use std::sync::mpsc::Receiver;
+use std::time::Instant;
 
-use netfathom_testkit::skipped;
 use serde_json::{Value, json};
 
-const PROGRAM: &str = "/usr/bin/chromium";
-const PATIENCE: Duration = Duration::from_secs(60);
-const FLAGS: [&str; 10] = [
-    "--headless",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--hide-scrollbars",
-    "--remote-debugging-pipe",
-];
+use super::process::{Browser, PATIENCE, PROGRAM, browser, result};
+use crate::skipped;
 
-/// One browser with one page.
+/// A page in a browser context of its own, which goes with it.
 pub struct Page {
-    child: Child,
-    to: ChildStdin,
-    from: Receiver<Value>,
-    last_id: u64,
-    session: Option<String>,
+    browser: Arc<Browser>,
+    context: String,
+    session: String,
+    told: Receiver<Value>,
     /// What the page did unasked: console, log, requests, issues.
     events: Vec<Value>,
-    _profile: tempfile::TempDir,
 }
 
 impl Page {
-    /// Starts a browser; `None`, with the reason on standard error, where there is none.
+    /// An empty page; `None`, with the reason on standard error, where there is no browser.
+    ///
+    /// # Panics
+    /// Where the browser cannot be started or does not answer.
+    #[must_use]
     pub fn start(test: &str) -> Option<Self> {
         if !Path::new(PROGRAM).exists() {
             skipped(test, &format!("{PROGRAM} is not installed; install Debian's package chromium"));
             return None;
         }
-        let mut page = Self::launch();
-        let target = page.call("Target.createTarget", json!({"url": "about:blank"}))["targetId"].clone();
-        let attached = page.call("Target.attachToTarget", json!({"targetId": target, "flatten": true}));
-        page.session = attached["sessionId"].as_str().map(String::from);
+        let browser = browser();
+        let text = |answer: Value, name: &str| answer[name].as_str().expect("an answer has it").to_owned();
+        let context = text(browser.call("Target.createBrowserContext", &json!({})), "browserContextId");
+        let wanted = json!({"url": "about:blank", "browserContextId": context});
+        let target = text(browser.call("Target.createTarget", &wanted), "targetId");
+        let wanted = json!({"targetId": target, "flatten": true});
+        let session = text(browser.call("Target.attachToTarget", &wanted), "sessionId");
+        let told = browser.listen(&session);
+        let mut page = Self { browser, context, session, told, events: Vec::new() };
         for domain in ["Runtime", "Log", "Network", "Page", "Audits"] {
             page.call(&format!("{domain}.enable"), json!({}));
         }
         Some(page)
     }
 
-    fn launch() -> Self {
-        let profile = tempfile::tempdir().expect("a directory for the browser");
-        let mut child = Command::new("sh")
-            .args(["-c", r#"exec "$0" "$@" 3<&0 4>&1 0</dev/null 1>&2"#, PROGRAM])
-            .args(FLAGS)
-            .arg(format!("--user-data-dir={}", profile.path().display()))
-            .arg("about:blank")
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn()
-            .expect("sh starts");
-        let to = child.stdin.take().expect("a pipe");
-        let answers = child.stdout.take().expect("a pipe");
-        let (tell, from) = channel();
-        std::thread::spawn(move || {
-            for message in BufReader::new(answers).split(0).map_while(Result::ok) {
-                let message = serde_json::from_slice(&message).expect("the browser writes JSON");
-                if tell.send(message).is_err() {
-                    break;
-                }
-            }
-        });
-        Self { child, to, from, last_id: 0, session: None, events: Vec::new(), _profile: profile }
-    }
-
     /// Calls a method of the protocol and waits for its result.
+    ///
+    /// # Panics
+    /// Where the browser refuses it or does not answer.
     pub fn call(&mut self, method: &str, params: Value) -> Value {
-        self.last_id += 1;
-        let mut message = json!({"id": self.last_id, "method": method, "params": params});
-        if let Some(session) = &self.session {
-            message["sessionId"] = json!(session);
-        }
-        write!(self.to, "{message}\0").expect("the browser listens");
-        self.to.flush().expect("the browser listens");
+        let id = self.browser.send(&self.session, method, &params);
         loop {
-            let answer = self.next_message(method);
-            if answer["id"] == json!(self.last_id) {
-                assert!(answer["error"].is_null(), "{method}: {}", answer["error"]);
-                return answer["result"].clone();
+            let message = self.next_message(method);
+            if message["id"] == json!(id) {
+                return result(method, message);
             }
-            self.events.push(answer);
+            self.events.push(message);
         }
     }
 
     fn next_message(&self, waiting_for: &str) -> Value {
-        self.from.recv_timeout(PATIENCE).unwrap_or_else(|e| panic!("no answer to {waiting_for}: {e}"))
+        self.told.recv_timeout(PATIENCE).unwrap_or_else(|e| panic!("no answer to {waiting_for}: {e}"))
     }
 
-    /// Opens a file and waits until it was loaded.
-    pub fn open(&mut self, file: &Path) {
-        let opened = self.call("Page.navigate", json!({"url": address(file)}));
-        assert!(opened["errorText"].is_null(), "{opened}");
-        while !self.events.iter().any(|e| e["method"] == "Page.loadEventFired") {
-            let event = self.next_message("Page.loadEventFired");
+    /// Waits for an event that passes, also if it is there already.
+    fn wait_for_event(&mut self, method: &str, passes: impl Fn(&Value) -> bool) {
+        while !self.events.iter().any(|e| e["method"] == method && passes(&e["params"])) {
+            let event = self.next_message(method);
             self.events.push(event);
         }
     }
 
+    /// Does what makes the page save a file into a directory, and waits until it is there.
+    ///
+    /// # Panics
+    /// Where nothing is saved.
+    pub fn save(&mut self, directory: &Path, act: &str) {
+        let behaviour = json!({"behavior": "allow", "downloadPath": directory,
+            "browserContextId": self.context, "eventsEnabled": true});
+        self.call("Browser.setDownloadBehavior", behaviour);
+        self.events.retain(|e| e["method"] != "Browser.downloadProgress");
+        self.eval(act);
+        self.wait_for_event("Browser.downloadProgress", |progress| progress["state"] == "completed");
+    }
+
+    /// Opens an address and waits until it was loaded.
+    ///
+    /// # Panics
+    /// Where there is nothing.
+    pub fn open(&mut self, address: &str) {
+        self.events.retain(|e| e["method"] != "Page.loadEventFired");
+        let opened = self.call("Page.navigate", json!({"url": address}));
+        assert!(opened["errorText"].is_null(), "{opened}");
+        self.wait_for_event("Page.loadEventFired", |_| true);
+    }
+
     /// The value of an expression in the page.
+    ///
+    /// # Panics
+    /// Where the page throws.
     pub fn eval(&mut self, expression: &str) -> Value {
         let params = json!({"expression": expression, "returnByValue": true, "awaitPromise": true});
         let answer = self.call("Runtime.evaluate", params);
@@ -124,11 +109,14 @@ impl Page {
     }
 
     /// Waits until an expression in the page is true.
+    ///
+    /// # Panics
+    /// Where it never is.
     pub fn wait_for(&mut self, expression: &str) {
         let start = Instant::now();
         while self.eval(&format!("Boolean({expression})")) != json!(true) {
             assert!(start.elapsed() < PATIENCE, "never true: {expression}");
-            std::thread::sleep(Duration::from_millis(30));
+            std::thread::sleep(std::time::Duration::from_millis(10));
         }
     }
 
@@ -141,6 +129,9 @@ impl Page {
     }
 
     /// Moves the mouse to the middle of an element and then on by steps; `held` with the button.
+    ///
+    /// # Panics
+    /// Where there is no such element.
     pub fn drag(&mut self, element: &str, steps: &[f64], held: bool) {
         let corner = format!(
             "(() => {{ const e = {element}; e.scrollIntoView({{ block: 'center', behavior: 'instant' }});
@@ -206,23 +197,15 @@ impl Page {
 }
 
 /// The address of a file.
+#[must_use]
 pub fn address(file: &Path) -> String {
     format!("file://{}", file.display())
 }
 
 impl Drop for Page {
     fn drop(&mut self) {
-        let close = json!({"id": self.last_id + 1, "method": "Browser.close"});
-        let asked = write!(self.to, "{close}\0").and_then(|()| self.to.flush()).is_ok();
-        let start = Instant::now();
-        while asked && start.elapsed() < Duration::from_secs(5) {
-            if matches!(self.child.try_wait(), Ok(Some(_))) {
-                return;
-            }
-            std::thread::sleep(Duration::from_millis(20));
-        }
-        // It did not go by itself; both may fail only if it is gone by now.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+        // Nobody waits for that; a browser that has ended has no pages either.
+        self.browser.close(&self.context);
+        self.browser.forget(&self.session);
     }
 }
