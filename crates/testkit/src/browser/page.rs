@@ -170,14 +170,20 @@ impl Page {
         self.settle();
     }
 
-    /// Lets observers and redraws of the page finish.
+    /// Lets observers and redraws of the page finish. They run before a frame is painted; no script of ours has a timer.
     pub fn settle(&mut self) {
-        self.eval("new Promise((done) => setTimeout(() => requestAnimationFrame(() => requestAnimationFrame(done)), 50))");
+        self.eval("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))");
+    }
+
+    /// The same, and lets the browser tell what it has noticed meanwhile.
+    fn calm(&mut self) {
+        self.settle();
+        self.eval("new Promise((done) => setTimeout(done, 50))");
     }
 
     /// Everything that the page complained about.
     pub fn complaints(&mut self) -> Vec<String> {
-        self.settle();
+        self.calm();
         let loud = ["error", "warning", "assert"].map(Value::from);
         let complaint = |e: &&Value| match e["method"].as_str() {
             Some("Runtime.exceptionThrown" | "Audits.issueAdded") => true,
@@ -190,7 +196,7 @@ impl Page {
 
     /// The address of every request that was made.
     pub fn requests(&mut self) -> Vec<String> {
-        self.settle();
+        self.calm();
         let sent = self.events.iter().filter(|e| e["method"] == "Network.requestWillBeSent");
         sent.filter_map(|e| e["params"]["request"]["url"].as_str()).map(String::from).collect()
     }
