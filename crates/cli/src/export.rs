@@ -1,6 +1,8 @@
 //! `netfathom export`: a run in a format that other programs read.
 
+use std::fs::{self, File};
 use std::io::IsTerminal;
+use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -47,11 +49,18 @@ fn misused(args: &ExportArgs, to_file: Option<&Path>) -> Option<Error> {
             format.name()
         ));
     }
-    if to_file.is_none() && !format.is_text() && std::io::stdout().is_terminal() {
+    if !format.is_text() && goes_to_terminal(to_file) {
         return Some(anyhow!(
             "{} is binary and would garble a terminal: name a file with --output, or write into a pipe",
             format.name()
         ));
     }
     None
+}
+
+fn goes_to_terminal(to_file: Option<&Path>) -> bool {
+    let Some(file) = to_file else { return std::io::stdout().is_terminal() };
+    // Opening anything else may wait, or change what is there.
+    let is_device = fs::metadata(file).is_ok_and(|there| there.file_type().is_char_device());
+    is_device && File::options().write(true).open(file).is_ok_and(|file| file.is_terminal())
 }

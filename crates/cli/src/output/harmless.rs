@@ -5,9 +5,9 @@ use std::io::{self, IsTerminal, Write};
 use netfathom_results::render::steers;
 
 /// Without the characters that a terminal would obey, or that deceive its reader: a name, or what another program
-/// said, may hold them. Lines stay.
+/// said, may hold them. Lines and columns stay.
 pub fn harmless(text: &str) -> String {
-    text.chars().map(|c| if steers(c) && c != '\n' { '\u{fffd}' } else { c }).collect()
+    text.chars().map(|c| if steers(c) && !matches!(c, '\n' | '\t') { '\u{fffd}' } else { c }).collect()
 }
 
 /// What text is written to: as it is, or [`harmless`] where that is a terminal.
@@ -57,7 +57,7 @@ mod tests {
             out.write_all(before).and_then(|()| out.write_all(after)).and_then(|()| out.flush()).unwrap();
             whole.push(String::from_utf8(out.out).unwrap());
         }
-        let expected = "a\u{fffd}[2J µ\u{fffd}\u{fffd}\nb\u{fffd}31m\u{fffd}\u{fffd}end";
+        let expected = "a\u{fffd}[2J µ\u{fffd}\u{fffd}\nb\u{fffd}31m\u{fffd}\tend";
         assert!(whole.iter().all(|told| told == expected), "{whole:?}");
     }
 }

@@ -55,17 +55,28 @@ impl<'a> Whole<'a> {
     ) -> Progressed<ReproduceResult> {
         let mut whole = self.clone();
         whole.add(part, so_far);
-        whole.progressed(of)
+        whole.told(of).0
     }
 
     /// All there is, of so many parts.
     pub fn progressed(&self, of: usize) -> Progressed<ReproduceResult> {
-        let mut verdict = self.verdict(of);
+        let (mut progressed, verdict) = self.told(of);
+        // What is not whole, or VOID already, proves nothing either way.
+        if self.verdicts.len() == of && progressed.verdict.level < Level::Void {
+            verdict
+                .reasons
+                .into_iter()
+                .for_each(|reason| progressed.verdict.lower(reason.level, reason.text));
+        }
+        progressed
+    }
+
+    /// All there is, and what it says of itself, were it whole.
+    fn told(&self, of: usize) -> (Progressed<ReproduceResult>, Verdict) {
+        let verdict = self.verdict(of);
         let mut told = (self.experiment.tell)(self.plan, &self.runs);
         if verdict.level == Level::Void {
             told.claims.iter_mut().for_each(leave_undecided);
-        } else {
-            told.verdict.reasons.into_iter().for_each(|reason| verdict.lower(reason.level, reason.text));
         }
         let result = ReproduceResult {
             plan: self.plan.clone(),
@@ -82,7 +93,7 @@ impl<'a> Whole<'a> {
         let mut progressed = Progressed::new(environment, result);
         progressed.verdict = verdict;
         progressed.findings.clone_from(&self.findings);
-        progressed
+        (progressed, told.verdict)
     }
 
     /// The worst of the parts decides, for every table rests on all of them.

@@ -153,7 +153,9 @@ impl Shared {
             sending.crowd -= 1;
         }
         // The connection ends in any case.
-        let _ = self.write_out(sending, Cause::Flush, false);
+        while matches!(self.write_out(sending, Cause::Flush, false), Ok(Flow::More)) && Instant::now() < end {
+            sending = self.sending.lock();
+        }
     }
 
     /// Writes what is staged, unless somebody does already: they will see what was added.

@@ -1,5 +1,6 @@
 //! What differs between two records besides what they measured.
 
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 use netfathom_model::record::Record;
@@ -40,13 +41,15 @@ impl Difference {
 /// What differs from run to run by its nature.
 const OF_ITS_NATURE: [&str; 2] = ["clock_read_ns", "realtime_ahead_ns"];
 
-/// What differs in any of the pairs, each once.
+/// What differs in any of the pairs, each once; what differs in most of them first.
 pub(super) fn merged(pairs: impl ExactSizeIterator<Item = Vec<Difference>>) -> Vec<Difference> {
     let all = pairs.len();
     let mut counts: BTreeMap<(String, String, String), usize> = BTreeMap::new();
     for Difference { what, a, b, .. } in pairs.flatten() {
         *counts.entry((what, a, b)).or_default() += 1;
     }
+    let mut counts: Vec<_> = counts.into_iter().collect();
+    counts.sort_by_key(|(_, some)| Reverse(*some));
     let told = |((what, a, b), some)| {
         let pairs = (some < all).then_some(InPairs { some, all });
         Difference { what, a, b, pairs }

@@ -216,8 +216,10 @@ fn compare(design: Design, pairs: &[(&Run, &Run)], wishes: &Wishes) -> Result<Co
     distinct(pairs)?;
     let trusted = trust::of(design, pairs, wishes.force);
     let plan = plans::differences(design, pairs);
+    // Where none can be compared, what differs may be why.
+    let compared = if trusted.pairs.is_empty() { pairs } else { &trusted.pairs };
     let mut differences =
-        differences::merged(pairs.iter().map(|(a, b)| differences::of(&a.record, &b.record)));
+        differences::merged(compared.iter().map(|(a, b)| differences::of(&a.record, &b.record)));
     differences.extend(plan.differences);
     let obstacles: Vec<String> = trusted.obstacles.into_iter().chain(plan.obstacles).collect();
     let mut comparison = Comparison {

@@ -168,7 +168,7 @@ fn whole(stream: &TransferStream) -> Interval {
         start_ns: stream.began_ns,
         end_ns: stream.began_ns + stream.duration_ns,
         bytes: stream.bytes,
-        retransmits: stream.tcp.map(|tcp| tcp.retransmits),
+        retransmits: stream.tcp.map(|tcp| tcp.retransmits.into()),
         rtt_us: None,
         cwnd: None,
     }
@@ -269,8 +269,8 @@ fn counted(mut told: Value, datagrams: Option<u64>) -> Value {
 fn processors(result: &TransferResult) -> Value {
     let ns = result.duration_ns();
     let percent = |of: fn(&TransferStream) -> u64| {
-        let total: u64 = result.streams.iter().map(of).sum();
-        (ns > 0).then(|| total as f64 * 100.0 / ns as f64)
+        let total: f64 = result.streams.iter().map(|stream| of(stream) as f64).sum();
+        (ns > 0).then(|| total * 100.0 / ns as f64)
     };
     json!({
         "host_total": percent(|s| s.user_ns + s.system_ns),

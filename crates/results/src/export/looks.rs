@@ -15,7 +15,7 @@ pub struct Interval {
     /// Bytes that went in it.
     pub bytes: u64,
     /// Segments that were sent again in it; `None` where nobody looked.
-    pub retransmits: Option<u32>,
+    pub retransmits: Option<u64>,
     /// Smoothed round trip at its end.
     pub rtt_us: Option<u32>,
     /// Congestion window at its end, in segments.
@@ -49,7 +49,7 @@ pub fn of(result: &TransferResult, stream: &TransferStream) -> Vec<Interval> {
             start_ns,
             end_ns: look.at_ns,
             bytes: look.bytes.saturating_sub(bytes),
-            retransmits: Some(look.retransmits.saturating_sub(retransmits)),
+            retransmits: Some(look.retransmits.saturating_sub(retransmits).into()),
             rtt_us: Some(look.rtt_us),
             cwnd: Some(look.cwnd),
         });
@@ -61,7 +61,7 @@ pub fn of(result: &TransferResult, stream: &TransferStream) -> Vec<Interval> {
             start_ns,
             end_ns: end_ns.max(start_ns),
             bytes: stream.bytes.saturating_sub(bytes),
-            retransmits: tcp.map(|tcp| tcp.retransmits.saturating_sub(retransmits)),
+            retransmits: tcp.map(|tcp| tcp.retransmits.saturating_sub(retransmits).into()),
             rtt_us: tcp.map(|tcp| tcp.rtt_us),
             cwnd: tcp.map(|tcp| tcp.cwnd),
         });

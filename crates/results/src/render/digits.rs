@@ -81,6 +81,9 @@ pub(crate) fn rate(per_s: f64) -> String {
 
 /// The same below a heading that says that it is a second.
 pub(crate) fn bare_rate(per_s: f64) -> String {
+    if per_s.abs() < 0.0005 {
+        return little(per_s);
+    }
     let sign = if per_s < 0.0 { "-" } else { "" };
     format!("{sign}{}", format_rate(significant(per_s.abs(), 3)))
 }
@@ -180,7 +183,7 @@ mod tests {
     #[test]
     fn rates_have_three_digits() {
         assert_eq!([909_771.9, 190_049.0, 12.345, 0.0].map(rate), ["910k/s", "190k/s", "12.3/s", "0/s"]);
-        assert_eq!(rate(-452_345.0), "-452k/s");
+        assert_eq!([-452_345.0, -1e-9, 4e-4].map(rate), ["-452k/s", ">-0.001/s", "<0.001/s"]);
         assert_eq!(
             [1.25e9, 117.6e6, 125.0, 0.0].map(bits_per_s),
             ["10.0 Gb/s", "941 Mb/s", "1.00 kb/s", "0 kb/s"]

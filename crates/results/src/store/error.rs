@@ -113,7 +113,7 @@ pub enum ReadError {
         excess: String,
     },
     /// More bytes than a record may have.
-    #[error("{path} has more than {} MB: no record of netfathom is so large, and it is not read", MOST_RECORD_BYTES >> 20, path = .path.display())]
+    #[error("{path} has more than {} MiB: no record of netfathom is so large, and it is not read", MOST_RECORD_BYTES >> 20, path = .path.display())]
     TooLarge {
         /// What was to be read.
         path: PathBuf,

@@ -10,7 +10,7 @@ use std::time::Duration;
 use netfathom_model::record::Record;
 
 use super::whole::{sync, write_whole};
-use super::{RECORD_FILE, WriteError};
+use super::{RECORD_FILE, WriteError, bounds};
 
 /// The directory of one run. Every file in it is either whole or not there.
 #[derive(Clone, Debug)]
@@ -65,6 +65,10 @@ impl RunDir {
         json.push(b'\n');
         // JSON turns numbers that are not finite into null, silently; only reading shows it.
         serde_json::from_slice::<Record>(&json).map_err(unwritable)?;
+        // What nobody would read is not written.
+        if let Some(excess) = bounds::excess(record) {
+            return Err(WriteError::Unwritable { path: self.path.clone(), why: excess });
+        }
         self.write_file(RECORD_FILE, &json)
     }
 

@@ -16,7 +16,7 @@ use crate::child::{end, is_root, netfathom, out, run, shell, start, until};
 /// Enough that an export of them is far from its end when it is killed.
 const SAMPLES: u64 = 200_000;
 
-/// A run with many sampled messages, and a file that is to be replaced.
+/// A run with many sampled messages, and a directory for what is made of them.
 fn many() -> (TempDir, PathBuf) {
     let dir = out();
     let at = dir.path().join("a-run");
@@ -26,21 +26,32 @@ fn many() -> (TempDir, PathBuf) {
         (0..SAMPLES).map(|i| Sample { sequence: i, sent_ns: 1000 * i, ..Sample::default() }).collect();
     store::samples::write(&at, &samples).unwrap();
     fs::create_dir(dir.path().join("to")).unwrap();
-    fs::write(dir.path().join("to/x"), "before").unwrap();
     (dir, at)
 }
 
-/// Kills it once it has opened the file that it writes, and returns how that file was called.
-fn kill(mut child: Child, below: &Path) -> String {
+/// How often it is tried: on a busy machine an export may be over before it is seen.
+const TRIES: usize = 5;
+
+/// An export that was killed while it wrote a file there, and how that file was called.
+fn killed(mut export: impl FnMut() -> Command, below: &Path) -> (u32, String) {
+    (0..TRIES).find_map(|_| kill(start(&mut export()), below)).expect("it ends before it is killed")
+}
+
+/// Kills it once it has opened the file that it writes.
+fn kill(mut child: Child, below: &Path) -> Option<(u32, String)> {
     let held = PathBuf::from(format!("/proc/{}/fd", child.id()));
     let below = fs::canonicalize(below).unwrap();
+    let pid = child.id();
     let name = until("the file that is written", || {
+        if child.try_wait().unwrap().is_some() {
+            return Some(None);
+        }
         let links = fs::read_dir(&held).ok()?.flatten().filter_map(|entry| fs::read_link(entry.path()).ok());
-        links.filter_map(|file| Some(file.strip_prefix(&below).ok()?.to_str()?.to_owned())).next()
+        links.filter_map(|file| Some(file.strip_prefix(&below).ok()?.to_str()?.to_owned())).next().map(Some)
     });
-    child.kill().unwrap();
-    assert_eq!(end(child).status, 128 + 9, "it had ended before it was killed");
-    name
+    // One that has ended is none of its processes any more.
+    let _ = child.kill();
+    (end(child).status == 128 + 9).then_some((pid, name?))
 }
 
 #[test]
@@ -52,8 +63,13 @@ fn an_export_that_is_killed_leaves_nothing() {
         return skipped("export::killed::an_export_that_is_killed_leaves_nothing", why);
     }
     for format in ["csv", "parquet"] {
-        let mut export = netfathom(&format!("export --what samples --to {format}"));
-        let name = kill(start(export.arg(&at).arg("-o").arg(to.join("x"))), &to);
+        let export = || {
+            fs::write(to.join("x"), "before").unwrap();
+            let mut export = netfathom(&format!("export --what samples --to {format}"));
+            export.arg(&at).arg("-o").arg(to.join("x"));
+            export
+        };
+        let (_, name) = killed(export, &to);
         assert_eq!(files(&to), ["x"], "{format}: {name}");
         assert_eq!(fs::read_to_string(to.join("x")).unwrap(), "before");
     }
@@ -67,15 +83,18 @@ fn without_proc(args: &str) -> Command {
 #[test]
 fn where_a_file_must_have_a_name_it_is_that_of_its_process() {
     let test = "export::killed::where_a_file_must_have_a_name_it_is_that_of_its_process";
-    if !is_root() {
+    if !is_root() || run(&mut shell("unshare -m umount -l /proc")).status != 0 {
         return skipped(test, "needs root to take /proc away");
     }
     let (dir, at) = many();
     let to = dir.path().join("to");
     let args = format!("export --what samples --to csv {} -o {}", at.display(), to.join("x").display());
-    let child = start(&mut without_proc(&args));
-    let pid = child.id();
-    assert_eq!(kill(child, &to), format!("x.{pid}.tmp"));
+    let export = || {
+        fs::write(to.join("x"), "before").unwrap();
+        without_proc(&args)
+    };
+    let (pid, name) = killed(export, &to);
+    assert_eq!(name, format!("x.{pid}.tmp"));
     assert_eq!(files(&to), ["x".to_owned(), format!("x.{pid}.tmp")]);
     assert_eq!(fs::read_to_string(to.join("x")).unwrap(), "before");
     fs::remove_file(to.join(format!("x.{pid}.tmp"))).unwrap();

@@ -26,18 +26,22 @@ pub fn of_ruler(runs: &[ReproducedRun]) -> Vec<Claim> {
 }
 
 /// What they make of the whole: a proof that fails is no measurement that went well.
-pub fn verdict(claims: &[Claim]) -> Verdict {
+pub fn verdict(claims: &[Claim], quick: bool) -> Verdict {
+    let longer = if quick { ", or without --quick" } else { "" };
     let mut verdict = Verdict::default();
     for Claim { says, here, holds, .. } in claims {
         match holds {
             Holds::Yes => {}
             Holds::No => verdict.lower(
                 Level::Void,
-                format!("the ruler is wrong on this machine, now: {says}, but {here}. Do not rely on `netfathom cost` here"),
+                format!(
+                    "the proof failed: {says}, but {here}. By chance that comes once in a while: repeat it, and if it \
+                     fails again do not rely on `netfathom cost` on this machine"
+                ),
             ),
             Holds::CannotTell => verdict.lower(
                 Level::Degraded,
-                format!("not proved: {says}; {here}. Repeat it while the machine is quieter, or without --quick"),
+                format!("not proved: {says}; {here}. Repeat it while the machine is quieter{longer}"),
             ),
         }
     }
@@ -116,10 +120,10 @@ mod tests {
 
     #[test]
     fn a_ruler_that_is_wrong_proves_nothing() {
-        assert_eq!(verdict(&[claim(Holds::Yes)]), Verdict::default());
-        let untold = verdict(&[claim(Holds::Yes), claim(Holds::CannotTell)]);
+        assert_eq!(verdict(&[claim(Holds::Yes)], true), Verdict::default());
+        let untold = verdict(&[claim(Holds::Yes), claim(Holds::CannotTell)], true);
         assert_eq!(untold.level, Level::Degraded);
-        let wrong = verdict(&[claim(Holds::CannotTell), claim(Holds::No)]);
+        let wrong = verdict(&[claim(Holds::CannotTell), claim(Holds::No)], true);
         assert_eq!(wrong.level, Level::Void);
         assert!(wrong.reasons[1].text.contains("it finds nothing, but 7 alarms"), "{wrong:?}");
     }

@@ -61,6 +61,6 @@ fn tell(plan: &ReproducePlan, runs: &[ReproducedRun]) -> Told {
         tables: vec![tables::nothings(runs), tables::burners(runs), tables::interception(runs)],
         figures: vec![figures::nothings(runs)],
         claims: claims::all(runs),
-        verdict: claims::verdict(&claims::of_ruler(runs)),
+        verdict: claims::verdict(&claims::of_ruler(runs), plan.quick),
     }
 }

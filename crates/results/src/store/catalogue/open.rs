@@ -43,8 +43,8 @@ pub fn record_of(run: &OwnedFd) -> Result<(File, u64), Problem> {
         return Err(unreadable(format!("{RECORD_FILE} is no plain file")));
     }
     if about.len() > MOST_RECORD_BYTES {
-        let most_mb = MOST_RECORD_BYTES >> 20;
-        let why = format!("{RECORD_FILE} has more than {most_mb} MB, as no record of netfathom has");
+        let most_mib = MOST_RECORD_BYTES >> 20;
+        let why = format!("{RECORD_FILE} has more than {most_mib} MiB, as no record of netfathom has");
         return Err(Problem::new(ProblemKind::Damaged, why));
     }
     Ok((file, about.len()))

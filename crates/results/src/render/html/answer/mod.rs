@@ -15,6 +15,8 @@ use netfathom_model::plan::{Family, Place};
 use netfathom_model::record::{Measurement, Record, State};
 use netfathom_model::verdict::Level;
 
+use crate::render::digits::{self, MICROSECONDS, MULTIPLES, grouped};
+
 /// What stands at the head of a report.
 pub struct Words {
     /// What it is about.
@@ -93,53 +95,31 @@ fn trials(count: u32) -> String {
 
 /// Messages a second in three digits: `1.24M`.
 fn rate(per_s: f64) -> String {
-    rate_interval(per_s, None)
+    digits::in_unit(per_s, MULTIPLES)
 }
 
 /// The same with half its interval and the unit with both: `1.24M ± 0.02M`.
 fn rate_interval(per_s: f64, half_width_per_s: Option<f64>) -> String {
-    let (scale, unit) = match per_s.abs() {
-        r if r >= 999_500.0 => (1e6, "M"),
-        r if r >= 999.5 => (1e3, "k"),
-        _ => (1.0, ""),
-    };
-    let value = per_s / scale;
-    let digits: usize = match value.abs() {
-        v if v >= 99.95 => 0,
-        v if v >= 9.995 => 1,
-        _ => 2,
-    };
-    let half = match half_width_per_s.map(|h| h / scale) {
-        None => return format!("{value:.digits$}{unit}"),
-        Some(half) if half > 0.0 && half < 0.0005 => "<0.001".into(),
-        Some(half) if half > 0.0 => {
-            format!("{half:.*}", digits.max((-half.log10()).ceil().max(0.0) as usize).min(3))
-        }
-        Some(half) => format!("{half:.digits$}"),
-    };
-    format!("{value:.digits$}{unit}\u{a0}±\u{a0}{half}{unit}")
+    let Some(half) = half_width_per_s else { return rate(per_s) };
+    let unit = digits::unit_of(per_s, MULTIPLES);
+    let value = per_s / unit.size;
+    let (decimals, half) = digits::with_half(digits::three(value), half / unit.size);
+    together(&format!("{}{1} ± {half}{1}", grouped(value, decimals), unit.name))
 }
 
 /// A share of 0 to 1 in percent, small ones with more digits.
 fn percent(share: f64) -> String {
-    match share * 100.0 {
-        p if p == 0.0 || p.abs() >= 10.0 => format!("{p:.0}\u{a0}%"),
-        p if p.abs() >= 1.0 => format!("{p:.1}\u{a0}%"),
-        p if p.abs() >= 0.001 => format!("{p:.3}\u{a0}%"),
-        p => format!("{p:.1e}\u{a0}%"),
-    }
+    together(&digits::percent(share))
 }
 
 /// Microseconds, unless it is below one.
 fn time(ns: f64) -> String {
-    let us = ns / 1e3;
-    match us.abs() {
-        a if a < 1.0 && ns.abs() < 10.0 => format!("{ns:.2}\u{a0}ns"),
-        a if a < 1.0 => format!("{ns:.0}\u{a0}ns"),
-        a if a < 10.0 => format!("{us:.2}\u{a0}µs"),
-        a if a < 100.0 => format!("{us:.1}\u{a0}µs"),
-        _ => format!("{us:.0}\u{a0}µs"),
-    }
+    together(&digits::in_unit(ns, MICROSECONDS))
+}
+
+/// A number and its unit do not part at the end of a line.
+fn together(text: &str) -> String {
+    text.replace(' ', "\u{a0}")
 }
 
 #[cfg(test)]
@@ -149,7 +129,7 @@ mod tests {
     #[test]
     fn times_are_microseconds_unless_below_one() {
         assert_eq!(time(1184.79), "1.18\u{a0}µs");
-        assert_eq!(time(39.6), "40\u{a0}ns");
+        assert_eq!(time(39.6), "39.6\u{a0}ns");
         assert_eq!(time(-0.25), "-0.25\u{a0}ns");
         assert_eq!(time(123_456.0), "123\u{a0}µs");
     }
