@@ -68,9 +68,12 @@ fn a_binary_format_goes_into_a_pipe_and_into_a_file() {
 fn a_terminal_is_spared_binary_formats() {
     let (_dir, at) = sampled();
     let test = "export::a_terminal_is_spared_binary_formats";
-    let Some(ended) = on_terminal(test, &format!("export {} --to parquet", at.display())) else { return };
-    assert_eq!(ended.status, 2, "{}", ended.out);
-    assert!(ended.out.contains("parquet is binary and would garble a terminal"), "{}", ended.out);
+    for to in ["", "-o /dev/stdout", "-o /dev/tty"] {
+        let args = format!("export {} --to parquet {to}", at.display());
+        let Some(ended) = on_terminal(test, &args) else { return };
+        assert_eq!(ended.status, 2, "{to}: {}", ended.out);
+        assert!(ended.out.contains("parquet is binary and would garble a terminal"), "{to}: {}", ended.out);
+    }
 }
 
 #[test]
