@@ -165,6 +165,14 @@ mod tests {
     fn sleeper() -> Command {
         let mut command = Command::new("sleep");
         command.arg("60");
+        // A shell has what it starts in the background ignore Ctrl-C, and so may these tests.
+        // SAFETY: a plain system call, without pointers.
+        unsafe {
+            command.pre_exec(|| {
+                libc::signal(libc::SIGINT, libc::SIG_DFL);
+                Ok(())
+            })
+        };
         command
     }
 
