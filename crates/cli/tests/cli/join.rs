@@ -14,6 +14,7 @@ use netfathom_model::message::{HEADER_BYTES, Header};
 use netfathom_model::record::{JoinResult, Measurement, PacketKind, Record};
 use netfathom_model::verdict::Level;
 use netfathom_sys::clock::monotonic_ns;
+use netfathom_sys::socket::set_receive_buffer;
 use netfathom_testkit::{DEVICE, TwoHosts, privileged};
 use tempfile::TempDir;
 
@@ -291,6 +292,8 @@ fn exchange(dir: &Path) -> Vec<Entry> {
     let hosts = TwoHosts::create();
     let far = hosts.far.run(|| UdpSocket::bind((hosts.far_address(), 0)).unwrap()).unwrap();
     far.set_read_timeout(Some(Duration::from_secs(5))).unwrap();
+    // All of them have room there, while others keep the reader from the processor.
+    set_receive_buffer(&far, 8 << 20).unwrap();
     let near = hosts.near.run(|| UdpSocket::bind("0.0.0.0:0").unwrap()).unwrap();
     near.connect(far.local_addr().unwrap()).unwrap();
     let captures = [("out", "near.pcap", &hosts.near), ("in", "far.pcap", &hosts.far)]

@@ -22,8 +22,18 @@ const MOST_TOGETHER: u128 = 1 << 56;
 /// What a time may be in nanoseconds, either way: 146 years, more than any clock tells, and half of what an `i64` holds.
 const MOST_NS: u128 = (1 << 62) - 1;
 /// Any number: they are never added up, or only so that they may be of any size.
-const OF_ANY_SIZE: [&str; 7] =
-    ["seed", "buffer_address", "buffers", "most_bytes", "peak_rss_bytes", "span_ns", "sum_ns"];
+const OF_ANY_SIZE: [&str; 10] = [
+    "seed",
+    "buffer_address",
+    "buffers",
+    "most_bytes",
+    "peak_rss_bytes",
+    "span_ns",
+    "sum_ns",
+    "cpu",
+    "cpus",
+    "program_cpu",
+];
 /// Lists of counts that each go on from the one before: nobody adds them.
 const RUNNING: &str = "samples";
 
