@@ -15,8 +15,11 @@ fn on_processors_ns(pid: u32) -> u64 {
     stats.filter_map(|text| text.split(' ').next()?.parse::<u64>().ok()).sum()
 }
 
-#[test]
-fn a_quarter_is_a_quarter_until_it_is_stopped() {
+/// A hypervisor that takes the processor may disturb one run, but hardly three.
+const TRIES: usize = 3;
+
+/// A burner that is stopped after a while; it took as much as it was asked for, as far as it could be first.
+fn took_a_quarter() -> bool {
     let child = start(&mut netfathom("burn --cpu 25% --on 0"));
     let pid = child.id();
     until("the burner to burn", || (on_processors_ns(pid) > 100_000_000).then_some(()));
@@ -32,11 +35,14 @@ fn a_quarter_is_a_quarter_until_it_is_stopped() {
     let share = number("share_ns") as f64 / number("wall_ns") as f64;
     let whole = number("cpu_ns") as f64 / number("wall_ns") as f64;
     assert!(share <= 0.251, "{burnt}");
-    if burnt["first"] == true {
-        assert!(share > 0.22 && (0.22..0.29).contains(&whole), "{burnt}");
-        assert_eq!(burnt["behind"].as_array().unwrap().len(), 0, "{burnt}");
-    }
     assert_eq!((number("bytes"), number("calls")), (0, 0));
+    let kept_up = burnt["behind"].as_array().unwrap().is_empty();
+    burnt["first"] == false || kept_up && share > 0.22 && (0.22..0.29).contains(&whole)
+}
+
+#[test]
+fn a_quarter_is_a_quarter_until_it_is_stopped() {
+    assert!((0..TRIES).any(|_| took_a_quarter()));
 }
 
 #[test]

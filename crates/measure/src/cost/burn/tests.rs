@@ -22,21 +22,25 @@ fn for_ms(ms: u64) -> BurnPlan {
     BurnPlan { on: Some(last_processor()), time_ns: Some(ms * 1_000_000), ..BurnPlan::default() }
 }
 
+/// A hypervisor that takes the processor may disturb one run, but hardly three.
+const TRIES: usize = 3;
+
+/// Whether it took as much as it was asked for, as far as it could be first.
+fn takes(share: f64) -> bool {
+    let burnt = burn(&BurnPlan { cpu_share: Some(share), ..for_ms(600) }, &GO_ON, &SILENT).unwrap();
+    let took = burnt.share_ns as f64 / burnt.wall_ns as f64;
+    assert!(took <= share + 0.001, "{share}: {took} {burnt:?}");
+    // The kernel's account of the process: that, and starting two threads.
+    assert!(burnt.cpu_ns >= burnt.share_ns, "{burnt:?}");
+    // At any moment up to a period's share is yet to come.
+    !burnt.first || took >= share - 0.03 && burnt.behind.is_empty()
+}
+
 #[test]
 fn a_share_of_a_processor_is_what_was_asked_for() {
     let _alone = alone();
     for share in [0.1, 0.25, 0.8] {
-        let burnt = burn(&BurnPlan { cpu_share: Some(share), ..for_ms(600) }, &GO_ON, &SILENT).unwrap();
-        let took = burnt.share_ns as f64 / burnt.wall_ns as f64;
-        if burnt.first {
-            // At any moment up to a period's share is yet to come.
-            assert!((share - 0.03..=share + 0.001).contains(&took), "{share}: {took} {burnt:?}");
-            assert!(burnt.behind.is_empty(), "{burnt:?}");
-        } else {
-            assert!(took <= share + 0.001, "{share}: {took} {burnt:?}");
-        }
-        // The kernel's account of the process: that, and starting two threads.
-        assert!(burnt.cpu_ns >= burnt.share_ns, "{burnt:?}");
+        assert!((0..TRIES).any(|_| takes(share)), "{share}");
     }
 }
 
@@ -72,7 +76,7 @@ fn a_rate_is_never_exceeded_and_about_reached() {
     let wall_s = burnt.wall_ns as f64 / 1e9;
     for (done, rate) in [(burnt.bytes, 50e6), (burnt.calls, 20e3)] {
         let share = done as f64 / (rate * wall_s);
-        assert!((0.8..=1.0).contains(&share), "{share} of {rate}: {burnt:?}");
+        assert!((0.5..=1.0).contains(&share), "{share} of {rate}: {burnt:?}");
     }
     assert_eq!((burnt.share_ns, burnt.first), (0, false));
     let impossible = BurnPlan { calls_per_s: Some(1e12), ..for_ms(100) };
