@@ -68,17 +68,21 @@ fn a_share_is_taken_beside_one_who_wants_all() {
     }
 }
 
+/// Whether both rates are about reached; they are never exceeded.
+fn reaches_rates() -> bool {
+    let plan = BurnPlan { memory_bytes_per_s: Some(50e6), calls_per_s: Some(20e3), ..for_ms(500) };
+    let burnt = burn(&plan, &GO_ON, &SILENT).unwrap();
+    assert_eq!((burnt.share_ns, burnt.first), (0, false));
+    let wall_s = burnt.wall_ns as f64 / 1e9;
+    let shares = [(burnt.bytes, 50e6), (burnt.calls, 20e3)].map(|(done, rate)| done as f64 / (rate * wall_s));
+    assert!(shares.iter().all(|&share| share <= 1.0), "{shares:?}: {burnt:?}");
+    shares.iter().all(|&share| share >= 0.8)
+}
+
 #[test]
 fn a_rate_is_never_exceeded_and_about_reached() {
     let _alone = alone();
-    let plan = BurnPlan { memory_bytes_per_s: Some(50e6), calls_per_s: Some(20e3), ..for_ms(500) };
-    let burnt = burn(&plan, &GO_ON, &SILENT).unwrap();
-    let wall_s = burnt.wall_ns as f64 / 1e9;
-    for (done, rate) in [(burnt.bytes, 50e6), (burnt.calls, 20e3)] {
-        let share = done as f64 / (rate * wall_s);
-        assert!((0.5..=1.0).contains(&share), "{share} of {rate}: {burnt:?}");
-    }
-    assert_eq!((burnt.share_ns, burnt.first), (0, false));
+    assert!((0..TRIES).any(|_| reaches_rates()));
     let impossible = BurnPlan { calls_per_s: Some(1e12), ..for_ms(100) };
     let burnt = burn(&impossible, &GO_ON, &SILENT).unwrap();
     assert!(burnt.behind.len() == 1 && burnt.behind[0].starts_with("calls: 0.0 %"), "{burnt:?}");
