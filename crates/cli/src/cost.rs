@@ -36,7 +36,7 @@ pub fn run(args: &CostArgs) -> Result<ExitCode> {
     let run = Run {
         expected: Duration::from_nanos(plan.most_ns),
         named_cpus: !(args.cpu.is_empty() && args.program_cpu.is_empty()),
-        ..kept(args, plan.seed)
+        ..kept(args)
     };
     run.make(|observer, stop| cost::run(&plan, observer, stop))
 }
@@ -52,8 +52,8 @@ fn restoring(plan: &CostPlan) -> impl FnOnce() + use<'_> {
     }
 }
 
-fn kept(args: &CostArgs, seed: u64) -> Run<'_> {
-    Run { name: "cost", seed, output: &args.output, expected: AT_ONCE, named_cpus: false, capture: false }
+fn kept(args: &CostArgs) -> Run<'_> {
+    Run { name: "cost", output: &args.output, expected: AT_ONCE, named_cpus: false, capture: false }
 }
 
 fn prove(args: &CostArgs) -> Result<ExitCode> {
@@ -72,7 +72,7 @@ fn offline(args: &CostArgs) -> Result<ExitCode> {
     let Some(progressed) = output::understood(cost::offline(&paths).map_err(Into::into)) else {
         return Ok(exit::USAGE.into());
     };
-    kept(args, plans::fresh_seed()).make(|_, _| Ok(progressed))
+    kept(args).make(|_, _| Ok(progressed))
 }
 
 fn plan(args: &CostArgs) -> Result<CostPlan> {

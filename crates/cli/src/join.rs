@@ -10,7 +10,7 @@ use netfathom_model::plan::JoinPlan;
 
 use crate::args::JoinArgs;
 use crate::keep::Run;
-use crate::{exit, output, plans};
+use crate::{exit, output};
 
 /// Bytes of captures and logs that are read in a second, roughly.
 const BYTES_PER_S: u64 = 500_000_000;
@@ -20,7 +20,6 @@ pub fn run(args: &JoinArgs) -> Result<ExitCode> {
     let Some(plan) = output::understood(plan(args)) else { return Ok(exit::USAGE.into()) };
     let run = Run {
         name: "join",
-        seed: plans::fresh_seed(),
         output: &args.output,
         expected: expected(&plan),
         named_cpus: false,

@@ -29,8 +29,6 @@ use crate::{exit, output, stop};
 pub struct Run<'a> {
     /// Its measurement's name, part of the directory's.
     pub name: &'static str,
-    /// The short id is made of it.
-    pub seed: u64,
     /// Where results go.
     pub output: &'a OutputArgs,
     /// How long it will take.
@@ -53,7 +51,7 @@ impl Run<'_> {
         let stop = stop::on_signals().context("cannot listen for signals")?;
         store::sweep(&self.output.out);
         let started = SystemTime::now();
-        let id = store::new_id(started, self.name, &format!("{:08x}", self.seed as u32));
+        let id = store::new_id(started, self.name)?;
         let run_dir = RunDir::create(&self.output.out, &id)?;
         let header = Header { id, started };
         let progress = Progress::new(self.output.quiet || self.output.json, self.expected);

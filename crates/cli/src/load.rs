@@ -32,7 +32,6 @@ fn send(args: &SendArgs) -> Result<ExitCode> {
     let Some(plan) = output::understood(plan(args)) else { return Ok(exit::USAGE.into()) };
     let run = Run {
         name: "load",
-        seed: plan.seed,
         output: &args.output,
         expected: expected(&plan),
         named_cpus: !args.cpu.is_empty(),

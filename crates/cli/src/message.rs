@@ -29,7 +29,6 @@ pub fn run(command: &MessageCommand) -> Result<ExitCode> {
     let Some(plan) = output::understood(plan(test, args)) else { return Ok(exit::USAGE.into()) };
     let run = Run {
         name: "message",
-        seed: plan.seed,
         output: &args.output,
         expected: expected(&plan),
         named_cpus: !args.cpu.is_empty(),

@@ -33,7 +33,6 @@ fn make(experiment: &'static Experiment, plan: &ReproducePlan, output: &OutputAr
     }
     let run = Run {
         name: "reproduce",
-        seed: plan.seed,
         output,
         expected: experiment.expected(plan.quick),
         named_cpus: false,

@@ -22,7 +22,6 @@ pub fn run(args: &StackArgs) -> Result<ExitCode> {
     let Some(plan) = output::understood(plan(args)) else { return Ok(exit::USAGE.into()) };
     let run = Run {
         name: "stack",
-        seed: plan.seed,
         output: &args.output,
         expected: expected(&plan),
         named_cpus: args.cpu.is_some(),

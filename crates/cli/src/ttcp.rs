@@ -16,7 +16,7 @@ use netfathom_results::store::{self, RunDir};
 
 use crate::args::{TtcpArgs, TtcpCommand};
 use crate::keep::Header;
-use crate::{exit, output, plans, stop};
+use crate::{exit, output, stop};
 
 mod classic;
 mod progress;
@@ -33,10 +33,7 @@ pub fn run(args: &TtcpArgs) -> Result<ExitCode> {
     let Some(plan) = output::understood(plan(args)) else { return Ok(exit::USAGE.into()) };
     let stop = stop::on_signals().context("cannot listen for signals")?;
     let started = SystemTime::now();
-    let header = Header {
-        id: store::new_id(started, "ttcp", &format!("{:08x}", plans::fresh_seed() as u32)),
-        started,
-    };
+    let header = Header { id: store::new_id(started, "ttcp")?, started };
     // Before anything goes: it would be a pity to learn of it afterwards.
     let run_dir = args.out.as_ref().map(|out| RunDir::create(out, &header.id)).transpose()?;
     let speaks = !args.json && !args.quiet;

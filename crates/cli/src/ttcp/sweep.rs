@@ -21,7 +21,6 @@ pub fn run(args: &SweepArgs) -> Result<ExitCode> {
     let Some(plan) = output::understood(plan(args)) else { return Ok(exit::USAGE.into()) };
     let run = Run {
         name: "sweep",
-        seed: plan.seed,
         output: &args.output,
         expected: expected(&plan),
         named_cpus: false,

@@ -5,19 +5,34 @@ use std::time::SystemTime;
 use jiff::Timestamp;
 use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
+use rustix::rand::{GetRandomFlags, getrandom};
 
 /// How a run's name tells its time.
 const TIME: &str = "%Y%m%dT%H%M%SZ";
 /// How long that is.
 const TIME_BYTES: usize = "20261121T031400Z".len();
 
+/// The kernel has no random number for a run's name.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot name the run: getrandom(2) failed: {0}; allow that system call (seccomp) to this program")]
+pub struct IdError(rustix::io::Errno);
+
 /// The name of a run: `<UTC time>-<measurement>-<short id>`, such as
-/// `20261121T031400Z-stack-1a2b3c`. Names sort by time.
+/// `20261121T031400Z-stack-1a2b3c4d`. Names sort by time.
 ///
-/// A clock outside the years that can be written down counts as 1970.
-#[must_use]
-pub fn new_id(started: SystemTime, measurement: &str, short_id: &str) -> String {
-    format!("{}-{measurement}-{short_id}", timestamp(started).strftime(TIME))
+/// The short id is random: plans with the same seed start within the same second. A clock outside the years that
+/// can be written down counts as 1970.
+///
+/// # Errors
+/// If the kernel has no random number.
+pub fn new_id(started: SystemTime, measurement: &str) -> Result<String, IdError> {
+    let mut random = [0; 4];
+    getrandom(&mut random, GetRandomFlags::empty()).map_err(IdError)?;
+    Ok(name(started, measurement, u32::from_ne_bytes(random)))
+}
+
+fn name(started: SystemTime, measurement: &str, short_id: u32) -> String {
+    format!("{}-{measurement}-{short_id:08x}", timestamp(started).strftime(TIME))
 }
 
 /// A time as RFC 3339 in UTC with whole seconds, such as `2026-11-21T03:14:00Z`.
@@ -52,7 +67,7 @@ mod tests {
     #[test]
     fn a_name_tells_when_and_what() {
         let started = SystemTime::UNIX_EPOCH + Duration::from_millis(1_795_230_840_700);
-        assert_eq!(new_id(started, "stack", "1a2b3c"), "20261121T031400Z-stack-1a2b3c");
+        assert_eq!(name(started, "stack", 0x1a_2b3c), "20261121T031400Z-stack-001a2b3c");
         assert_eq!(rfc3339(started), "2026-11-21T03:14:00Z");
         let told = started_of("20261121T031400Z-stack-1a2b3c").expect("a time");
         assert_eq!(in_seconds(told), "2026-11-21T03:14:00Z");
@@ -77,6 +92,6 @@ mod tests {
     #[test]
     fn a_clock_before_1970_still_gives_a_name() {
         let early = SystemTime::UNIX_EPOCH - Duration::from_secs(1);
-        assert_eq!(new_id(early, "stack", "0"), "19691231T235959Z-stack-0");
+        assert_eq!(name(early, "stack", 0), "19691231T235959Z-stack-00000000");
     }
 }

@@ -19,7 +19,7 @@ pub use catalogue::{
     catalogue, resolve,
 };
 pub use error::{ReadError, WriteError};
-pub use id::{new_id, rfc3339};
+pub use id::{IdError, new_id, rfc3339};
 pub use read::{read, read_run};
 pub use remove::{RemoveError, remove, size_bytes};
 pub use run_dir::RunDir;
