@@ -14,6 +14,36 @@ use libbpf_rs::{MapCore, Object};
 /// layout (`repr(C)`) that of the object's only global variable without initial value.
 pub(crate) unsafe trait Atomics {}
 
+/// A struct that is copied between user space and a map or a ring.
+///
+/// # Safety
+/// Every bit pattern must be a value, without padding, and the layout (`repr(C)`) that of the object's struct.
+pub(crate) unsafe trait Plain: Copy {}
+
+/// A struct as a program wrote it; `None` if it has another size.
+pub(crate) fn from_bytes<T: Plain>(bytes: &[u8]) -> Option<T> {
+    // SAFETY: the length was checked, the read may be unaligned, and every bit pattern is a value.
+    (bytes.len() == size_of::<T>()).then(|| unsafe { bytes.as_ptr().cast::<T>().read_unaligned() })
+}
+
+/// A struct as a program reads it.
+pub(crate) fn as_bytes<T: Plain>(value: &T) -> &[u8] {
+    // SAFETY: the bytes of one value, all initialised, as it has no padding.
+    unsafe { std::slice::from_raw_parts(std::ptr::from_ref(value).cast(), size_of::<T>()) }
+}
+
+/// The types that `build/layout.rs` wrote for a set of programs.
+macro_rules! abi {
+    ($set:literal) => {
+        // Fields that only the programs use are there for their place.
+        #[allow(dead_code)]
+        mod abi {
+            include!(concat!(env!("OUT_DIR"), "/", $set, "_abi.rs"));
+        }
+    };
+}
+pub(crate) use abi;
+
 /// The map behind an object's global variables (`.bss`), mapped into this process.
 pub(crate) struct Mapping<T> {
     shared: NonNull<UnsafeCell<T>>,

@@ -1,4 +1,4 @@
-//! The PID namespace whose numbers this process goes by; the Rust side of `include/who.h`.
+//! The PID namespace that numbers this process, for `include/who.h`.
 
 use std::fs::File;
 use std::io;
@@ -9,17 +9,23 @@ pub(crate) const OWN: &str = "/proc/self/ns/pid";
 /// PROC_PID_INIT_INO of linux/proc_ns.h: the PID namespace that all others are in.
 const FIRST: u64 = 0xefff_fffc;
 
-/// A `struct pid_namespace` for the numbers that this process goes by: device and inode.
+/// What a `struct pid_namespace` holds; both 0 for the first namespace.
+pub(crate) struct PidNamespace {
+    pub device: u64,
+    pub inode: u64,
+}
+
+/// The namespace of this process.
 ///
 /// # Errors
 /// Without /proc.
-pub(crate) fn own() -> io::Result<[u64; 2]> {
+pub(crate) fn own() -> io::Result<PidNamespace> {
     let namespace = File::open(OWN)?.metadata()?;
     // From the first namespace every process is seen, those in a container's too; from another
     // only those of the very same are told apart.
     Ok(match namespace.ino() {
-        FIRST => [0, 0],
-        inode => [kernel_device(namespace.dev()), inode],
+        FIRST => PidNamespace { device: 0, inode: 0 },
+        inode => PidNamespace { device: kernel_device(namespace.dev()), inode },
     })
 }
 

@@ -4,21 +4,23 @@
 //! comparison there, one of this process a look-up.
 
 use std::io;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::Ordering::Relaxed;
 
 use libbpf_rs::{Link, MapCore, MapFlags, Object, ObjectBuilder};
 
 #[cfg(test)]
 mod tests;
 
-use crate::mapping::{Atomics, Mapping};
+crate::mapping::abi!("calls");
+
+use self::abi::shared::Shared;
+use crate::mapping::Mapping;
 use crate::pid_namespace::{self, OWN};
 
 const OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/calls.bpf.o"));
 
 /// What threads are told apart by: the ends of a conversation.
-pub const ENDS: usize = 2;
-const NUMBERS: usize = 512;
+pub const ENDS: usize = Shared::COUNTS;
 
 /// Why system calls cannot be counted.
 #[derive(Debug, thiserror::Error)]
@@ -45,16 +47,6 @@ pub enum CallsError {
 fn step(step: &'static str) -> impl Fn(libbpf_rs::Error) -> CallsError {
     move |source| CallsError::Step { step, source }
 }
-
-#[repr(C)]
-struct Shared {
-    namespace: [AtomicU64; 2],
-    process: AtomicU64,
-    counts: [[AtomicU64; NUMBERS]; ENDS],
-}
-
-// SAFETY: atomics throughout, laid out as `struct shared` in abi.h.
-unsafe impl Atomics for Shared {}
 
 /// How often one system call was made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -91,7 +83,8 @@ impl Calls {
         let mapping: Mapping<Shared> = Mapping::of_globals(&object)?;
         let shared = mapping.get();
         let namespace = pid_namespace::own().map_err(CallsError::Namespace)?;
-        shared.namespace.iter().zip(namespace).for_each(|(cell, number)| cell.store(number, Relaxed));
+        shared.namespace.device.store(namespace.device, Relaxed);
+        shared.namespace.inode.store(namespace.inode, Relaxed);
         shared.process.store(std::process::id().into(), Relaxed);
         let program = object.progs_mut().next().ok_or(CallsError::Abi("its name"))?;
         let link = program.attach().map_err(step("attach"))?;

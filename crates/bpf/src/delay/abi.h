@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* What delay.bpf.c and mod.rs share. */
+/* What delay.bpf.c shares with user space. The build writes the Rust types from it (build/layout.rs). */
 #ifndef NETFATHOM_DELAY_ABI_H
 #define NETFATHOM_DELAY_ABI_H
 

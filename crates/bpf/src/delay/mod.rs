@@ -10,17 +10,21 @@
 //! The processor spins meanwhile, so on a veth pair a delay on the way in holds up the
 //! next messages too.
 
+use std::io;
 use std::os::fd::AsFd;
+use std::sync::atomic::Ordering::Relaxed;
 
-use libbpf_rs::{
-    ErrorKind, Link, MapCore, MapFlags, Object, ObjectBuilder, TC_EGRESS, TC_INGRESS, TcHookBuilder,
-};
+use libbpf_rs::{ErrorKind, Link, Object, ObjectBuilder, TC_EGRESS, TC_INGRESS, TcHookBuilder};
 use netfathom_model::path::Direction;
 
+use self::abi::shared::Control;
+use crate::mapping::Mapping;
 use crate::tcx;
 
 #[cfg(test)]
 mod tests;
+
+crate::mapping::abi!("delay");
 
 const OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/delay.bpf.o"));
 
@@ -41,9 +45,9 @@ pub enum DelayError {
         /// Why it failed.
         source: libbpf_rs::Error,
     },
-    /// The object is not the one this build was made with.
-    #[error("the program that delays messages and this build disagree about {0}")]
-    Abi(&'static str),
+    /// The memory shared with the program could not be mapped.
+    #[error("cannot map the memory of the program that delays messages: {0}")]
+    Map(#[from] io::Error),
 }
 
 fn step(step: &'static str) -> impl Fn(libbpf_rs::Error) -> DelayError {
@@ -55,7 +59,8 @@ pub struct Delay {
     /// The attachment that vanishes with its descriptor; `None` for an old kernel's, which
     /// goes with its device.
     link: Option<Link>,
-    object: Object,
+    control: Mapping<Control>,
+    _object: Object,
 }
 
 impl Delay {
@@ -71,13 +76,14 @@ impl Delay {
     /// CAP_NET_ADMIN, and Linux 5.17 (`bpf_loop`).
     pub fn attach(ifindex: u32, direction: Direction, delay_ns: u32) -> Result<Self, DelayError> {
         let object = load(direction, delay_ns)?;
-        match tcx::attach(&object, ifindex) {
+        let link = match tcx::attach(&object, ifindex) {
             // Linux before 6.6 does not know that kind of attachment.
             Err(e) if e.kind() == ErrorKind::InvalidInput => {
-                Self::attach_to_device(object, ifindex, direction, delay_ns)
+                return Self::attach_to_device(object, ifindex, direction, delay_ns);
             }
-            link => Self { link: Some(link.map_err(step("attach"))?), object }.begin(delay_ns),
-        }
+            link => Some(link.map_err(step("attach"))?),
+        };
+        Self::begin(object, link, delay_ns)
     }
 
     /// The way of older kernels.
@@ -88,34 +94,20 @@ impl Delay {
         delay_ns: u32,
     ) -> Result<Self, DelayError> {
         attach_clsact(&object, ifindex, direction).map_err(step("attach"))?;
-        Self { link: None, object }.begin(delay_ns)
+        Self::begin(object, None, delay_ns)
     }
 
-    fn begin(self, delay_ns: u32) -> Result<Self, DelayError> {
-        self.set(delay_ns)?;
-        Ok(self)
+    fn begin(object: Object, link: Option<Link>, delay_ns: u32) -> Result<Self, DelayError> {
+        let control = Mapping::of_globals(&object)?;
+        let delay = Self { link, control, _object: object };
+        delay.control.get().delay_ns.store(delay_ns.into(), Relaxed);
+        Ok(delay)
     }
 
     /// Messages that were delayed so far.
-    ///
-    /// # Errors
-    /// If the kernel's memory cannot be read.
-    pub fn delayed(&self) -> Result<u64, DelayError> {
-        let value = self.control()?.lookup(&0u32.to_ne_bytes(), MapFlags::ANY).map_err(step("ask"))?;
-        let value = value.as_deref().and_then(|v| v.get(8..16)).and_then(<[u8]>::first_chunk);
-        value.map(|&v| u64::from_ne_bytes(v)).ok_or(DelayError::Abi("its memory"))
-    }
-
-    fn set(&self, delay_ns: u32) -> Result<(), DelayError> {
-        let mut control = [0; 16];
-        control[..8].copy_from_slice(&u64::from(delay_ns).to_ne_bytes());
-        self.control()?.update(&0u32.to_ne_bytes(), &control, MapFlags::ANY).map_err(step("set"))
-    }
-
-    /// The memory of the program: `struct control`.
-    fn control(&self) -> Result<impl MapCore, DelayError> {
-        let bss = self.object.maps().find(|m| m.name().to_string_lossy().ends_with(".bss"));
-        bss.filter(|m| m.value_size() == 16).ok_or(DelayError::Abi("its memory"))
+    #[must_use]
+    pub fn delayed(&self) -> u64 {
+        self.control.get().delayed.load(Relaxed)
     }
 }
 
@@ -124,7 +116,7 @@ impl Drop for Delay {
         // Without a link the program outlives us, and its device may be in a namespace
         // that this thread is not in; with no delay set it does nothing.
         if self.link.take().is_none() {
-            let _ = self.set(0);
+            self.control.get().delay_ns.store(0, Relaxed);
         }
     }
 }

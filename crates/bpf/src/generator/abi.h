@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* What generator.bpf.c and its Rust side (shared.rs) share. */
+/* What generator.bpf.c shares with user space. The build writes the Rust types from it (build/layout.rs). */
 #ifndef NETFATHOM_GENERATOR_ABI_H
 #define NETFATHOM_GENERATOR_ABI_H
 

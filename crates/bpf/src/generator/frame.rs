@@ -2,7 +2,7 @@
 
 use netfathom_model::message::HEADER_BYTES;
 
-use super::shared::HEADER_WORDS;
+use super::abi::copied::Config;
 
 const ETHERNET: usize = 14;
 const UDP_HEADER: usize = 8;
@@ -93,8 +93,8 @@ impl Frame {
     }
 
     /// The headers in words, in memory order.
-    pub fn header_words(&self) -> [u64; HEADER_WORDS] {
-        let mut bytes = [0; HEADER_WORDS * 8];
+    pub fn header_words(&self) -> [u64; Config::HEADERS] {
+        let mut bytes = [0; Config::HEADERS * 8];
         bytes[..self.payload_at].copy_from_slice(&self.bytes[..self.payload_at]);
         let (words, _) = bytes.as_chunks::<8>();
         std::array::from_fn(|i| u64::from_ne_bytes(words[i]))

@@ -40,18 +40,21 @@ mod shared;
 #[cfg(test)]
 mod tests;
 
+crate::mapping::abi!("generator");
+
+use abi::copied::Config;
+use abi::shared::Shared;
 use dispatcher::Place;
 use frame::Frame;
 pub use frame::FrameError;
-use shared::Shared;
 
-use crate::mapping::Mapping;
+use crate::mapping::{Mapping, as_bytes};
 use crate::xdp::AttachError;
 
 const OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/generator.bpf.o"));
 
 /// The longest batch of one call.
-pub const MOST_BATCH: usize = 4096;
+pub const MOST_BATCH: usize = Shared::SLOTS;
 /// Frames that the kernel prepares before the receiver's soft interrupt may run.
 const FRAMES_AT_ONCE: u32 = 64;
 
@@ -179,13 +182,16 @@ impl Generator {
 
 /// Writes what does not change to the program's constants.
 fn configure(open: &mut OpenObject, frame: &Frame) -> Result<(), GeneratorError> {
-    let mut config: Vec<u8> = frame.header_words().iter().flat_map(|w| w.to_ne_bytes()).collect();
-    config.extend((frame.payload_at as u32).to_ne_bytes());
-    config.extend(u32::from(frame.constant_sum()).to_ne_bytes());
+    let config = Config {
+        headers: frame.header_words(),
+        payload_at: frame.payload_at as u32,
+        constant_sum: frame.constant_sum().into(),
+    };
+    let config = as_bytes(&config);
     let mut constants = open.maps_mut().find(|m| m.name().to_string_lossy().ends_with(".rodata"));
     let value = constants.as_mut().and_then(|m| m.initial_value_mut());
     let value = value.filter(|v| v.len() == config.len()).ok_or(GeneratorError::Abi("its constants"))?;
-    value.copy_from_slice(&config);
+    value.copy_from_slice(config);
     Ok(())
 }
 

@@ -12,7 +12,7 @@ use std::net::SocketAddrV4;
 use std::os::fd::AsFd;
 use std::sync::atomic::Ordering::Relaxed;
 
-use super::shared::Shared;
+use super::abi::shared::Shared;
 use super::{KernelEnd, MessageError, Work, load};
 use crate::xdp::{self, Mode};
 

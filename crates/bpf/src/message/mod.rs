@@ -41,12 +41,14 @@ mod shared;
 mod socket;
 #[cfg(test)]
 mod tests;
+
+crate::mapping::abi!("message");
 mod work;
 
+use abi::shared::Shared;
 pub use driver::Flow;
 pub use report::EndReport;
 pub use shared::GRAIN;
-use shared::Shared;
 use work::{HOP, SOCKETS};
 pub use work::{MOST_GROWN, Work};
 

@@ -1,48 +1,15 @@
-//! The memory that an end's program and user space share; the Rust side of `abi.h`.
+//! What an end's program reports.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use netfathom_stats::Histogram;
 
+use super::abi::shared::Shared;
 use super::report::EndReport;
-use crate::mapping::Atomics;
 
 /// `log2` of the buckets an octave in the kernel's histogram.
 pub const GRAIN: u32 = 5;
-const BUCKETS: usize = (40 - GRAIN as usize + 1) << GRAIN;
-
-#[repr(C)]
-pub(super) struct Shared {
-    pub message_bytes: AtomicU64,
-    pub datagrams: AtomicU64,
-    pub until: AtomicU64,
-    pub answer_bytes: AtomicU64,
-    pub pieces: AtomicU64,
-    pub here: AtomicU64,
-    pub there: AtomicU64,
-    pub port_here: AtomicU64,
-    pub port_there: AtomicU64,
-    pub stopped: AtomicU64,
-    position: AtomicU64,
-    grown: AtomicU64,
-    grown_bytes: AtomicU64,
-    acked_before: AtomicU64,
-    pub calls: AtomicU64,
-    pub bytes: AtomicU64,
-    pub messages: AtomicU64,
-    pub returned_bytes: AtomicU64,
-    pub refused: AtomicU64,
-    pub together: AtomicU64,
-    pub first_ns: AtomicU64,
-    pub last_ns: AtomicU64,
-    pub first_message_ns: AtomicU64,
-    pub last_message_ns: AtomicU64,
-    pub negative: AtomicU64,
-    pub buckets: [AtomicU64; BUCKETS],
-}
-
-// SAFETY: atomics throughout, laid out as `struct shared` in abi.h.
-unsafe impl Atomics for Shared {}
+const _: () = assert!(Shared::BUCKETS == (40 - GRAIN as usize + 1) << GRAIN);
 
 impl Shared {
     pub fn report(&self) -> EndReport {

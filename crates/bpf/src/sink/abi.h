@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* What sink.bpf.c and its Rust side (counting.rs) share. */
+/* What sink.bpf.c shares with user space. The build writes the Rust types from it (build/layout.rs). */
 #ifndef NETFATHOM_SINK_ABI_H
 #define NETFATHOM_SINK_ABI_H
 

@@ -1,20 +1,21 @@
 //! Counts the messages of a flow and drops them.
 
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::Ordering::Relaxed;
 use std::thread::sleep;
 use std::time::Duration;
 
 use libbpf_rs::{MapCore, MapFlags, Object};
 
+use super::abi::copied::Counts;
+use super::abi::shared::Shared;
 use super::{SinkError, load, step};
-use crate::mapping::{Atomics, Mapping};
+use crate::mapping::{Mapping, from_bytes};
 use crate::xdp::{AttachError, Attachment, Mode};
 
 /// Sequences whose presence is remembered.
-pub(super) const SLOTS: usize = 65536;
-const COUNTS: usize = 9;
+pub(super) const SLOTS: usize = Shared::SLOTS;
 /// Senders of one flow.
-pub const MOST_LANES: usize = 256;
+pub const MOST_LANES: usize = Shared::NEXT;
 
 /// Whose messages are counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,20 +27,6 @@ pub struct Counted {
     /// Its messages, at most: a sequence beyond them is damaged.
     pub planned: u64,
 }
-
-#[repr(C)]
-struct Shared {
-    flow_plus_1: AtomicU64,
-    lanes: AtomicU64,
-    lane_slots: AtomicU64,
-    planned: AtomicU64,
-    verify: AtomicU64,
-    next: [AtomicU64; MOST_LANES],
-    slots: [AtomicU64; SLOTS],
-}
-
-// SAFETY: atomics throughout, laid out as `struct shared` in abi.h.
-unsafe impl Atomics for Shared {}
 
 /// What became of the packets that came in since [`XdpSink::begin`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -124,7 +111,7 @@ impl XdpSink {
         shared.lane_slots.store(lane_slots as u64, Relaxed);
         shared.planned.store(counted.planned, Relaxed);
         let processors = libbpf_rs::num_possible_cpus().map_err(step("count processors for"))?;
-        let zeros = vec![vec![0; COUNTS * 8]; processors];
+        let zeros = vec![vec![0; size_of::<Counts>()]; processors];
         self.map()?.update_percpu(&[0; 4], &zeros, MapFlags::ANY).map_err(step("reset"))?;
         shared.flow_plus_1.store(u64::from(counted.flow) + 1, Relaxed);
         Ok(())
@@ -136,29 +123,24 @@ impl XdpSink {
     /// If the kernel's memory cannot be read.
     pub fn counts(&self) -> Result<SinkCounts, SinkError> {
         let values = self.map()?.lookup_percpu(&[0; 4], MapFlags::ANY).map_err(step("read"))?;
-        let mut sums = [0; COUNTS];
+        let mut sums = SinkCounts::default();
         for value in values.ok_or(SinkError::Abi("its counts"))? {
-            let (words, _) = value.as_chunks::<8>();
-            sums.iter_mut().zip(words).for_each(|(sum, &word)| *sum += u64::from_ne_bytes(word));
+            let of_cpu: Counts = from_bytes(&value).ok_or(SinkError::Abi("its counts"))?;
+            sums.passed += of_cpu.passed;
+            sums.delivered += of_cpu.delivered;
+            sums.duplicates += of_cpu.duplicates;
+            sums.reordered += of_cpu.reordered;
+            sums.too_late += of_cpu.too_late;
+            sums.truncated += of_cpu.truncated;
+            sums.bad_checksum += of_cpu.bad_checksum;
+            sums.bytes += of_cpu.bytes;
+            sums.damaged += of_cpu.damaged;
         }
-        let [passed, delivered, duplicates, reordered, too_late, truncated, bad_checksum, bytes, damaged] =
-            sums;
-        Ok(SinkCounts {
-            passed,
-            delivered,
-            duplicates,
-            reordered,
-            too_late,
-            truncated,
-            bad_checksum,
-            bytes,
-            damaged,
-        })
+        Ok(sums)
     }
 
     fn map(&self) -> Result<impl MapCore, SinkError> {
-        let map = self.object.maps().find(|m| m.name() == "counts");
-        map.filter(|m| m.value_size() as usize == COUNTS * 8).ok_or(SinkError::Abi("its counts"))
+        self.object.maps().find(|m| m.name() == "counts").ok_or(SinkError::Abi("its counts"))
     }
 }
 

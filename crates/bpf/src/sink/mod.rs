@@ -11,6 +11,8 @@ mod counting;
 #[cfg(test)]
 mod tests;
 
+crate::mapping::abi!("sink");
+
 pub use counting::{Counted, MOST_LANES, SinkCounts, XdpSink};
 
 use crate::xdp::{self, AttachError, Attachment, Mode};

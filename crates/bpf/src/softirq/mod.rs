@@ -13,6 +13,7 @@
 //! kernel with PREEMPT_RT they can be preempted, and the time of whoever did so is within.
 
 use std::io;
+use std::sync::atomic::Ordering::Relaxed;
 
 use libbpf_rs::{Link, MapCore, MapFlags, Object, ObjectBuilder};
 
@@ -20,8 +21,13 @@ mod accounting;
 #[cfg(test)]
 mod tests;
 
+crate::mapping::abi!("softirq");
+
 pub use accounting::accounting_splits_softirq;
 
+use self::abi::copied::Cpu;
+use self::abi::shared::Control;
+use crate::mapping::{Mapping, from_bytes};
 use crate::pid_namespace::{self, OWN};
 
 const OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/softirq.bpf.o"));
@@ -40,6 +46,9 @@ pub enum SoftirqError {
     /// Nobody knows whose number the process has.
     #[error("cannot find out the PID namespace of this process from {OWN}: {0}; is /proc mounted?")]
     Namespace(io::Error),
+    /// The memory shared with the programs could not be mapped.
+    #[error("cannot map the memory of the programs that time soft interrupts: {0}")]
+    Map(#[from] io::Error),
     /// The object is not the one this build was made with.
     #[error("the programs that time soft interrupts and this build disagree about {0}")]
     Abi(&'static str),
@@ -102,7 +111,8 @@ impl Softirq {
     fn attach_to(number: u32, one_thread: bool) -> Result<Self, SoftirqError> {
         let open = ObjectBuilder::default().open_memory(OBJECT).map_err(step("open"))?;
         let object = crate::probe::quietly(|| open.load()).map_err(step("load"))?;
-        set(&object, &control(number, one_thread)?)?;
+        let control: Mapping<Control> = Mapping::of_globals(&object)?;
+        set(control.get(), number, one_thread)?;
         // The exit first: an entry without one would wait in its processor's state.
         let mut programs: Vec<_> = object.progs_mut().collect();
         programs.sort_by_key(|program| program.name() != "on_softirq_exit");
@@ -122,34 +132,21 @@ impl Softirq {
         let cpus = map.lookup_percpu(&0u32.to_ne_bytes(), MapFlags::ANY).map_err(step("ask"))?;
         let mut times = SoftirqTimes::default();
         for cpu in cpus.ok_or(SoftirqError::Abi(MAP))? {
-            let [own_ns, others_ns, own_n, others_n] = words(&cpu).ok_or(SoftirqError::Abi(MAP))?;
-            times.own_ns += own_ns;
-            times.others_ns += others_ns;
-            times.count += own_n + others_n;
+            let cpu: Cpu = from_bytes(&cpu).ok_or(SoftirqError::Abi(MAP))?;
+            times.own_ns += cpu.own_ns;
+            times.others_ns += cpu.others_ns;
+            times.count += cpu.own_n + cpu.others_n;
         }
         Ok(times)
     }
 }
 
-/// The first words of a `struct cpu` of abi.h.
-fn words<const N: usize>(bytes: &[u8]) -> Option<[u64; N]> {
-    let mut words = [0; N];
-    for (word, bytes) in words.iter_mut().zip(bytes.as_chunks().0) {
-        *word = u64::from_ne_bytes(*bytes);
-    }
-    (bytes.len() == 6 * size_of::<u64>()).then_some(words)
-}
-
-/// A `struct control` of abi.h.
-fn control(number: u32, one_thread: bool) -> Result<Vec<u8>, SoftirqError> {
+/// Before the programs are attached.
+fn set(control: &Control, number: u32, one_thread: bool) -> Result<(), SoftirqError> {
     let namespace = pid_namespace::own().map_err(SoftirqError::Namespace)?;
-    let last = [number, u32::from(one_thread)].map(u32::to_ne_bytes);
-    Ok(namespace.map(u64::to_ne_bytes).concat().into_iter().chain(last.concat()).collect())
-}
-
-fn set(object: &Object, control: &[u8]) -> Result<(), SoftirqError> {
-    let bss = object.maps().find(|map| map.name().to_string_lossy().ends_with(".bss"));
-    let bss = bss.filter(|map| map.value_size() as usize == control.len());
-    let bss = bss.ok_or(SoftirqError::Abi("their memory"))?;
-    bss.update(&0u32.to_ne_bytes(), control, MapFlags::ANY).map_err(step("set"))
+    control.namespace.device.store(namespace.device, Relaxed);
+    control.namespace.inode.store(namespace.inode, Relaxed);
+    control.number.store(number, Relaxed);
+    control.one_thread.store(one_thread.into(), Relaxed);
+    Ok(())
 }

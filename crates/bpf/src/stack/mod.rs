@@ -10,12 +10,17 @@ use libbpf_rs::{Link, MapCore, MapFlags, Object, ObjectBuilder};
 use netfathom_model::path::{Direction, Stage};
 use netfathom_stats::{Distribution, Histogram, Moments, Windowed};
 
+use crate::mapping::{Plain, from_bytes};
+
 mod shared;
 #[cfg(test)]
 mod tests;
 mod view;
 
-use shared::{CpuState, Mapping, TxSums, TxWindows, plain};
+crate::mapping::abi!("stack");
+
+use abi::copied::{CpuState, TxSums, TxWindows};
+use shared::Mapping;
 pub use shared::{GRAIN, WINDOWS};
 pub use view::{Idle, Reception, RxStamps, TxStamps, View};
 
@@ -180,11 +185,11 @@ impl StackTap {
         Ok(lost)
     }
 
-    fn per_cpu<T: Copy>(&self, name: &'static str) -> Result<Vec<T>, LoadError> {
+    fn per_cpu<T: Plain>(&self, name: &'static str) -> Result<Vec<T>, LoadError> {
         let map = self.object.maps().find(|m| m.name() == name).ok_or(LoadError::Abi(name))?;
         let values = map.lookup_percpu(&0u32.to_ne_bytes(), MapFlags::ANY).map_err(step("read"))?;
         let values = values.ok_or(LoadError::Abi(name))?;
-        values.iter().map(|bytes| plain(bytes).ok_or(LoadError::Abi(name))).collect()
+        values.iter().map(|bytes| from_bytes(bytes).ok_or(LoadError::Abi(name))).collect()
     }
 }
 
@@ -207,7 +212,8 @@ fn merge_span(sums: &[TxSums], windows: &[TxWindows], span: usize) -> Windowed {
     let mut histogram = Histogram::new(GRAIN);
     for cpu in sums {
         histogram.add_negative(cpu.negative[span]);
-        let filled = cpu.buckets[span].iter().enumerate().filter(|&(_, &count)| count > 0);
+        let buckets: &[u32; shared::BUCKETS] = &cpu.buckets[span];
+        let filled = buckets.iter().enumerate().filter(|&(_, &count)| count > 0);
         filled.for_each(|(index, &count)| histogram.add_bucket(index, count.into()));
     }
     let mut moments = Moments::default();

@@ -4,7 +4,8 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::{Acquire, Relaxed};
 use std::sync::atomic::{AtomicU64, fence};
 
-use super::shared::{self, Mapping, SLOTS, stamp};
+use super::abi;
+use super::shared::{Mapping, SLOTS, stamp};
 
 /// Times of a message on its way out, CLOCK_MONOTONIC ns; `None` where a hook did not see it.
 #[derive(Clone, Copy, Debug, Default)]
@@ -46,8 +47,8 @@ pub struct Idle {
     pub slept: u64,
 }
 
-impl From<&shared::Idle> for Idle {
-    fn from(idle: &shared::Idle) -> Self {
+impl From<&abi::shared::Idle> for Idle {
+    fn from(idle: &abi::shared::Idle) -> Self {
         Self { waited: idle.waited.load(Relaxed), slept: idle.slept.load(Relaxed) }
     }
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* What tree.bpf.c and shared.rs both know. Change both or neither. */
+/* What tree.bpf.c shares with user space. The build writes the Rust types from it (build/layout.rs). */
 #ifndef NETFATHOM_TREE_ABI_H
 #define NETFATHOM_TREE_ABI_H
 

@@ -1,8 +1,12 @@
 //! What comes out of the ring.
 
 use std::ffi::OsStr;
+use std::mem::offset_of;
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
+
+use super::abi::copied;
+use crate::mapping::from_bytes;
 
 /// Something that a thread of the benchmark did.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -45,21 +49,24 @@ pub enum What {
     Ended,
 }
 
-/// The event in a `struct event` of abi.h; `None` if it is none.
+/// The event that a program wrote, up to the end of its path; `None` if it is none.
 pub(super) fn read(bytes: &[u8]) -> Option<Event> {
-    let (head, path) = bytes.split_at_checked(32)?;
-    let (at_ns, words) = head.split_first_chunk()?;
-    let mut words = words.as_chunks().0.iter().map(|word| u32::from_ne_bytes(*word));
-    let mut next = || words.next();
-    let (pid, tid, kind, which, length, cut) = (next()?, next()?, next()?, next()?, next()?, next()? != 0);
-    let path = || path.get(..length as usize).map(|bytes| PathBuf::from(OsStr::from_bytes(bytes)));
-    let what = match kind {
+    let mut padded = [0; size_of::<copied::Event>()];
+    padded.get_mut(..bytes.len())?.copy_from_slice(bytes);
+    let event: copied::Event = from_bytes(&padded)?;
+    let path = || {
+        let end = offset_of!(copied::Event, path) + event.length as usize;
+        let path = (end <= bytes.len()).then(|| &event.path[..event.length as usize])?;
+        Some(PathBuf::from(OsStr::from_bytes(path)))
+    };
+    let which = event.which as usize;
+    let what = match event.kind {
         1 => What::Executed { root: which != 0, path: path()? },
-        2 => What::Opened { which: which as usize, path: path()?, cut },
-        3 => What::Called { which: which as usize },
+        2 => What::Opened { which, path: path()?, cut: event.cut != 0 },
+        3 => What::Called { which },
         4 => What::Ended,
         _ => return None,
     };
     let known = |number: u32| Some(number).filter(|&number| number > 0);
-    Some(Event { at_ns: u64::from_ne_bytes(*at_ns), pid: known(pid), tid: known(tid), what })
+    Some(Event { at_ns: event.at_ns, pid: known(event.pid), tid: known(event.tid), what })
 }

@@ -26,13 +26,17 @@ mod spent;
 mod tests;
 mod watching;
 
+crate::mapping::abi!("tree");
+
 pub use event::{Event, What};
 pub use recorded::{CallTimes, Called, Recorded, call_name};
 pub use spent::{Lost, Spent};
 pub use watching::Watching;
 
-use self::shared::{Member, ORDER, OfTree, Shared};
-use crate::mapping::Mapping;
+use self::abi::copied::Member;
+use self::abi::shared::{Shared, Tree as TreeState};
+use self::shared::ORDER;
+use crate::mapping::{Mapping, from_bytes};
 use crate::pid_namespace::{self, OWN};
 
 const OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/tree.bpf.o"));
@@ -91,7 +95,8 @@ impl Tree {
         let mapping: Mapping<Shared> = Mapping::of_globals(&object)?;
         let namespace = pid_namespace::own().map_err(TreeError::Namespace)?;
         let shared = mapping.get();
-        shared.namespace.iter().zip(namespace).for_each(|(cell, number)| cell.store(number, Relaxed));
+        shared.namespace.device.store(namespace.device, Relaxed);
+        shared.namespace.inode.store(namespace.inode, Relaxed);
         watching.fill(shared, &map(&object, "names")?, &map(&object, "calls")?)?;
         let following = link(&object, &FOLLOWING)?;
         Ok(Self { object, mapping, at_calls, armed: Vec::new(), _following: following })
@@ -163,7 +168,7 @@ impl Tree {
         if settled() {
             return Ok(());
         }
-        let ended = self.take_out(|member| member.exited)?;
+        let ended = self.take_out(|member| member.exited != 0)?;
         ended.iter().for_each(|member| self.seen().settle_early(member));
         Ok(())
     }
@@ -175,7 +180,7 @@ impl Tree {
         for key in members.keys().collect::<Vec<_>>() {
             // One that is gone by now was to go.
             let Some(value) = members.lookup(&key, MapFlags::ANY).map_err(step("ask"))? else { continue };
-            let member = Member::read(&value).ok_or(TreeError::Abi("their members"))?;
+            let member: Member = from_bytes(&value).ok_or(TreeError::Abi("their members"))?;
             // Whoever takes it out is the one to sum it.
             if goes(&member) && members.delete(&key).is_ok() {
                 taken.push(member);
@@ -222,7 +227,7 @@ impl Tree {
         self.events().map(drop)
     }
 
-    fn seen(&self) -> &OfTree {
+    fn seen(&self) -> &TreeState {
         &self.mapping.get().tree
     }
 }

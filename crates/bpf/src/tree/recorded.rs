@@ -2,8 +2,10 @@
 
 use libbpf_rs::{Map, MapCore, MapFlags};
 
+use super::abi::copied::{Call, CallSum};
 use super::shared::{NUMBERS, ORDER};
 use super::{TreeError, step};
+use crate::mapping::{Plain, from_bytes};
 
 /// The system calls of a tree, from its first program on.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -53,11 +55,11 @@ pub(super) fn sums(map: &Map<'_>) -> Result<Vec<CallTimes>, TreeError> {
         let cpus = map.lookup_percpu(&key.to_ne_bytes(), MapFlags::ANY).map_err(step("ask"))?;
         let mut sum = CallTimes { number: number as u32, count: 0, returned: 0, total_ns: 0, max_ns: 0 };
         for cpu in cpus.unwrap_or_default() {
-            let [count, returned, ns, max_ns] = words(&cpu)?;
-            sum.count += count;
-            sum.returned += returned;
-            sum.total_ns += ns;
-            sum.max_ns = sum.max_ns.max(max_ns);
+            let of_cpu: CallSum = copy(&cpu)?;
+            sum.count += of_cpu.count;
+            sum.returned += of_cpu.returned;
+            sum.total_ns += of_cpu.ns;
+            sum.max_ns = sum.max_ns.max(of_cpu.max_ns);
         }
         calls.extend(Some(sum).filter(|sum| sum.count > 0));
     }
@@ -68,7 +70,7 @@ pub(super) fn first(map: &Map<'_>, recorded: u64) -> Result<Vec<Called>, TreeErr
     let places = 0..ORDER.min(recorded as usize);
     let called = places.map(|key| {
         let value = map.lookup(&(key as u32).to_ne_bytes(), MapFlags::ANY).map_err(step("ask"))?;
-        let [at_ns, number] = words(&value.unwrap_or_default())?;
+        let Call { at_ns, number } = copy(&value.unwrap_or_default())?;
         Ok(Called { at_ns, number })
     });
     called.collect()
@@ -84,10 +86,6 @@ pub(super) fn clear(map: &Map<'_>) -> Result<(), TreeError> {
     Ok(())
 }
 
-fn words<const N: usize>(bytes: &[u8]) -> Result<[u64; N], TreeError> {
-    let mut words = [0; N];
-    for (word, bytes) in words.iter_mut().zip(bytes.as_chunks().0) {
-        *word = u64::from_ne_bytes(*bytes);
-    }
-    if bytes.len() == size_of_val(&words) { Ok(words) } else { Err(TreeError::Abi("the sums of calls")) }
+fn copy<T: Plain>(bytes: &[u8]) -> Result<T, TreeError> {
+    from_bytes(bytes).ok_or(TreeError::Abi("the sums of calls"))
 }

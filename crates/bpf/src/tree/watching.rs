@@ -6,8 +6,11 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use libbpf_rs::{Map, MapCore, MapFlags};
 
-use super::shared::{COUNTED, MOST_MARKS, NUMBERS, OPENS_ARGUMENT_0, OPENS_ARGUMENT_1, Shared};
+use super::abi::copied::CallKey;
+use super::abi::shared::Shared;
+use super::shared::{COUNTED, MOST_MARKS, NUMBERS, OPENS_ARGUMENT_0, OPENS_ARGUMENT_1};
 use super::{TreeError, step};
+use crate::mapping::as_bytes;
 
 const ENTER: &str = "mark_enter";
 const RETURN: &str = "mark_return";
@@ -72,7 +75,7 @@ impl Watching {
             add(names, &fnv(name.as_bytes()).to_ne_bytes(), which)?;
         }
         for (&(number, k), which) in self.calls.iter().zip(0..) {
-            add(calls, &[u64::from(number), k].map(u64::to_ne_bytes).concat(), which)?;
+            add(calls, as_bytes(&CallKey { number: number.into(), k }), which)?;
             shared.watched[number as usize].fetch_or(COUNTED, Relaxed);
         }
         if !self.opens.is_empty() {
