@@ -145,22 +145,10 @@ fn subject(args: &CostArgs) -> Result<Subject> {
 /// The program under test is the benchmark itself.
 fn own(args: &CostArgs) -> Result<(Subject, Vec<Benchmark>)> {
     let Some(program) = args.command.first() else { bail!("--self: name the program after --") };
-    let words = args.command.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ");
-    // In the place of the shell, so that it is the program that is looked at, and not one that waits for it.
-    let command = format!("exec {words}");
+    let command = args.command.clone();
     let marks = if args.marks.is_empty() { MarkSource::Auto } else { MarkSource::Files(args.marks.clone()) };
     let name = Path::new(program).file_name().map_or(program.clone(), |n| n.to_string_lossy().into_owned());
     Ok((Subject::Nothing, vec![Benchmark { name, kind: BenchmarkKind::Command { command, marks } }]))
-}
-
-/// A word as the shell reads it back.
-fn quoted(word: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=,@%+{}".contains(c);
-    if !word.is_empty() && word.chars().all(plain) {
-        word.into()
-    } else {
-        format!("'{}'", word.replace('\'', r"'\''"))
-    }
 }
 
 fn benchmarks(args: &CostArgs) -> Result<Vec<Benchmark>> {
@@ -192,7 +180,8 @@ fn benchmark(args: &CostArgs, text: &str) -> Result<Benchmark> {
         ([], Some(_)) => MarkSource::Auto,
         (files, _) => MarkSource::Files(files.to_vec()),
     };
-    Ok(Benchmark { name: name.into(), kind: BenchmarkKind::Command { command: command.into(), marks } })
+    let command = ["sh", "-c", command].map(Into::into).into();
+    Ok(Benchmark { name: name.into(), kind: BenchmarkKind::Command { command, marks } })
 }
 
 fn light(args: &CostArgs) -> Benchmark {

@@ -5,7 +5,10 @@ use netfathom_model::record::{Comparison, CostBenchmark, CostResult, CostTrial, 
 
 /// A plan of one command beside another.
 pub fn plan() -> CostPlan {
-    let kind = BenchmarkKind::Command { command: "sleep 0.01".into(), marks: MarkSource::Emitted };
+    let kind = BenchmarkKind::Command {
+        command: ["sleep", "0.01"].map(Into::into).into(),
+        marks: MarkSource::Emitted,
+    };
     CostPlan {
         subject: Subject::Command { argv: vec!["sleep".into(), "60".into()] },
         benchmarks: vec![Benchmark { name: "sleep".into(), kind }],

@@ -4,6 +4,7 @@ use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
+use netfathom_model::record::CostTrial;
 use netfathom_testkit::privileged;
 
 use super::{Beside, Short, measured, trials};
@@ -42,6 +43,40 @@ fn its_own_calls_are_ranked() {
     let slow: Vec<&str> = ranked[..2].iter().map(|call| call.name.as_str()).collect();
     assert!(slow.contains(&"wait4") && slow.contains(&"clock_nanosleep"), "{slow:?}");
     assert!(total_ns[0] >= 1e8, "{total_ns:?}");
+}
+
+/// A program that makes two calls and ends: whoever starts it makes more.
+const TWO_CALLS: &str = r#"
+#include <sys/syscall.h>
+#include <unistd.h>
+void _start(void) {
+    syscall(SYS_getppid);
+    syscall(SYS_exit_group, 0);
+}
+"#;
+
+#[test]
+fn the_calls_of_whoever_starts_it_are_not_its_own() {
+    if !privileged("cli::cost::own::the_calls_of_whoever_starts_it_are_not_its_own") {
+        return;
+    }
+    let short = Short::new();
+    let (source, program) = (short.file("two.c"), short.file("cost-two"));
+    std::fs::write(&source, TWO_CALLS).unwrap();
+    let mut cc = Command::new("cc");
+    cc.args(["-static", "-nostartfiles"]).arg(&source).arg("-o").arg(&program);
+    assert!(cc.status().unwrap().success());
+    let (_, result) = measured(short.command().args(["--self", "--"]).arg(&program));
+    let counted = trials(&result, 0);
+    let calls = |trial: &CostTrial| -> Vec<(String, u64)> {
+        trial.calls.iter().map(|call| (call.name.clone(), call.calls)).collect()
+    };
+    let own = [("getppid".to_owned(), 1), ("exit_group".to_owned(), 1)];
+    for trial in &counted {
+        let mut made = calls(trial);
+        made.sort_by_key(|(name, _)| own.iter().position(|(known, _)| known == name));
+        assert_eq!(made, own);
+    }
 }
 
 #[test]

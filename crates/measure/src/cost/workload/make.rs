@@ -125,20 +125,20 @@ impl Maker<'_> {
         Ok(started)
     }
 
-    fn command(&self, command: &str, marks: &MarkSource) -> Result<Started, CostError> {
-        let script = command.to_owned();
-        let shell = move || {
-            let mut shell = Command::new("sh");
-            shell.args(["-c", &script]);
-            shell
+    fn command(&self, words: &[String], marks: &MarkSource) -> Result<Started, CostError> {
+        let about = format!("`{}`", words.join(" "));
+        let words = words.to_vec();
+        let command = move || {
+            let mut command = Command::new(words.first().map_or("", String::as_str));
+            command.args(words.iter().skip(1));
+            command
         };
-        let about = format!("`{command}`");
         let (points, names) = match marks {
             MarkSource::Emitted => (Points::Ends, Vec::new()),
             MarkSource::Files(files) => (Points::Opens(files.clone()), names(files)),
-            MarkSource::Auto => auto::choose(&shell, self.home(), &self.plan.cpu, self.stop)?,
+            MarkSource::Auto => auto::choose(&command, self.home(), &self.plan.cpu, self.stop)?,
         };
-        let mut started = self.started(about, Box::new(shell), points, names)?;
+        let mut started = self.started(about, Box::new(command), points, names)?;
         if *marks == MarkSource::Emitted {
             started.source = Source::Emitted(Emitted::create().map_err(told)?);
         }

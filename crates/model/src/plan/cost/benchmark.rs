@@ -44,10 +44,10 @@ pub enum BenchmarkKind {
         /// How long a phase takes on the machine at rest.
         phase_ns: u64,
     },
-    /// A command for the shell.
+    /// A command.
     Command {
-        /// The command.
-        command: String,
+        /// The program and its arguments: `sh -c TEXT` where the command is one for the shell.
+        command: Vec<String>,
         /// What is seen of it.
         marks: MarkSource,
     },
@@ -104,13 +104,21 @@ impl BenchmarkKind {
                 range("bytes", *bytes, 100_000, 1 << 40)
             }
             Self::Light { phase_ns, .. } => range("phase (ms)", phase_ns / 1_000_000, 5, 60_000),
-            Self::Command { command, .. } if command.trim().is_empty() => {
+            Self::Command { command, .. } if names_nothing(command) => {
                 Err(conflict("--benchmark: give NAME=COMMAND"))
             }
             Self::Command { marks: MarkSource::Files(files), .. } => files_check(files),
             Self::Command { .. } => Ok(()),
             Self::Marking { window_ns, .. } => range("window (ms)", window_ns / 1_000_000, 10, 600_000),
         }
+    }
+}
+
+/// Whether there is no program, or nothing for the shell to do.
+fn names_nothing(command: &[String]) -> bool {
+    match command {
+        [shell, flag, text] if shell == "sh" && flag == "-c" => text.trim().is_empty(),
+        _ => command.first().is_none_or(String::is_empty),
     }
 }
 

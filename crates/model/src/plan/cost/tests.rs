@@ -64,7 +64,7 @@ fn what_cannot_be_is_refused() {
     assert!(refusal(CostPlan { precision: 0.0, ..plan() }).contains("--precision"));
     assert!(refusal(CostPlan { least_blocks: 60, ..plan() }).contains("--least-blocks 60"));
     let marks = MarkSource::Files(vec!["/".into()]);
-    let kind = BenchmarkKind::Command { command: "ls".into(), marks };
+    let kind = BenchmarkKind::Command { command: vec!["ls".into()], marks };
     let benchmarks = vec![Benchmark { name: "ls".into(), kind }];
     assert!(refusal(CostPlan { benchmarks, ..plan() }).contains("names no file"));
 }

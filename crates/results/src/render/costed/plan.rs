@@ -57,7 +57,9 @@ fn benchmark(benchmark: &Benchmark) -> String {
             let which = if phases.is_empty() { "all phases".into() } else { phases.join(", ") };
             format!("{which}, {} each", format_duration(*phase_ns))
         }
-        BenchmarkKind::Command { command, marks } => format!("{command} ({})", marks_words(marks)),
+        BenchmarkKind::Command { command, marks } => {
+            format!("{} ({})", command.join(" "), marks_words(marks))
+        }
         BenchmarkKind::Marking { pid, window_ns } => {
             format!("process {pid}, watched for {} a trial", format_duration(*window_ns))
         }
