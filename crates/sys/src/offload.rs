@@ -6,6 +6,7 @@ use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 
 /// The numbers of linux/ethtool.h.
+const GDRVINFO: u32 = 0x3;
 const GSTRINGS: u32 = 0x1b;
 const GSSET_INFO: u32 = 0x37;
 const GFEATURES: u32 = 0x3a;
@@ -14,8 +15,12 @@ const SFEATURES: u32 = 0x3b;
 const SET_FEATURES: u32 = 4;
 /// ETH_GSTRING_LEN: a name takes this many bytes, filled up with zeros.
 const NAME_BYTES: usize = 32;
+
 /// Features in one block of flags.
 const BLOCK_BITS: usize = u32::BITS as usize;
+
+/// The feature of a device that leaves the splitting of UDP_SEGMENT to it.
+pub const SPLITS_BUFFERS: &str = "tx-udp-segmentation";
 
 /// What could not be done with a feature of a device, why, and what to do.
 #[derive(Debug, thiserror::Error)]
@@ -55,6 +60,28 @@ pub fn feature(device: &str, name: &str) -> Result<Option<bool>, OffloadError> {
     let Some(number) = ethtool.number(name).map_err(fail())? else { return Ok(None) };
     let states = ethtool.features(number).map_err(fail())?;
     Ok(Some(states.active))
+}
+
+/// Whether a device takes UDP_SEGMENT buffers for split and hands them on whole: it has the feature on, and
+/// no hardware that would split them. Such are veth and lo.
+///
+/// # Errors
+/// When there is no such device.
+pub fn leaves_buffers_whole(device: &str) -> Result<bool, OffloadError> {
+    Ok(feature(device, SPLITS_BUFFERS)? == Some(true) && !has_hardware(device))
+}
+
+/// The drivers of hardware say on which bus it is.
+fn has_hardware(device: &str) -> bool {
+    // struct ethtool_drvinfo: command, five texts of 32 bytes, of which the fourth is the bus, a reserve of 12
+    // bytes, and five numbers.
+    const WORDS: usize = 1 + 5 * NAME_BYTES / size_of::<u32>() + 3 + 5;
+    const BUS: usize = 1 + 3 * NAME_BYTES / size_of::<u32>();
+    let mut command = [0_u32; WORDS];
+    command[0] = GDRVINFO;
+    // A device without a driver, as lo is, has no answer.
+    let asked = Ethtool::open(device).and_then(|ethtool| ethtool.ask(&mut command));
+    asked.is_ok() && command[BUS] != 0
 }
 
 /// Switches a feature of a device on or off. It stays so until it is switched again.
@@ -197,7 +224,7 @@ mod tests {
     use crate::lab::{DEVICE, Lab};
     use crate::socket::{Wait, enable_gro, receive_coalesced, set_segment_size};
 
-    const SEGMENTATION: &str = "tx-udp-segmentation";
+    const SEGMENTATION: &str = SPLITS_BUFFERS;
 
     #[test]
     fn a_feature_nobody_knows_is_none_and_a_missing_device_is_named() {
@@ -243,6 +270,7 @@ mod tests {
                 feature(DEVICE, SEGMENTATION).unwrap()
             };
             assert_eq!(lab.hosts[0].run(switched).unwrap(), Some(on));
+            assert_eq!(lab.hosts[0].run(|| leaves_buffers_whole(DEVICE)).unwrap().unwrap(), on);
             sender.send(&[5; 32]).unwrap();
             let bytes = receive_coalesced(&reader, &mut buffer, Wait::ForOne).unwrap().bytes;
             for _ in (bytes..32).step_by(8) {

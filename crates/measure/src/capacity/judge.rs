@@ -1,14 +1,15 @@
 //! How far a row can be trusted, and the run.
 
 use netfathom_model::accounting::Fate;
+use netfathom_model::engine::Engine;
 use netfathom_model::record::{Bounded, CapacityRow, Probe, Search};
 use netfathom_model::units::format_rate;
 use netfathom_model::verdict::{Level, Verdict};
 
 use super::report;
 use super::search::{FLOOR_PER_S, ceiling_per_s};
-use crate::accounting::DEVICE_OUT;
 use crate::judge::percent;
+use crate::load::judge as load;
 use crate::load::shot::Outcome;
 
 /// Searches whose interval is wider than this part of their mean disagree.
@@ -22,7 +23,9 @@ pub struct Wrongs {
     gap: u64,
     unexplained: u64,
     disagreeing: u32,
+    unsplit: bool,
     messages_a_packet: f64,
+    refused_by_driver: bool,
 }
 
 impl Wrongs {
@@ -32,9 +35,11 @@ impl Wrongs {
         self.gap += a.gap().unsigned_abs();
         self.unexplained += a.count(&Fate::Unexplained);
         self.disagreeing += u32::from(a.counters.iter().any(|c| !c.agrees()));
-        let out = a.counters.iter().find(|c| c.counter == DEVICE_OUT);
-        let whole = out.map_or(0.0, |c| c.expected as f64 / c.observed.max(1) as f64);
-        self.messages_a_packet = self.messages_a_packet.max(whole);
+        self.messages_a_packet = self.messages_a_packet.max(load::messages_a_packet(a));
+        self.unsplit |= outcome.unsplit;
+        let sent = &outcome.sent;
+        self.refused_by_driver |=
+            outcome.ways.engine == Engine::Xdp && sent.accepted == 0 && !sent.refused.is_empty();
     }
 
     fn lower(&self, verdict: &mut Verdict) {
@@ -56,12 +61,11 @@ impl Wrongs {
             );
             verdict.lower(Level::Degraded, text);
         }
-        if self.messages_a_packet > 2.0 {
-            let text = format!(
-                "GSO super-packets: the device counted one packet for {:.0} messages, so no wire has carried them singly; turn the offload off: ethtool -K DEVICE tx-udp-segmentation off",
-                self.messages_a_packet
-            );
-            verdict.lower(Level::Degraded, text);
+        if self.unsplit || self.messages_a_packet > 2.0 {
+            verdict.lower(Level::Degraded, load::unsplit(self.messages_a_packet.max(1.0)));
+        }
+        if self.refused_by_driver {
+            verdict.lower(Level::Void, load::NO_FRAME_TAKEN);
         }
     }
 }

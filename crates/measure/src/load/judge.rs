@@ -24,22 +24,28 @@ impl Judged for LoadTrial {
     }
 }
 
-static RULES: LazyLock<Vec<Rule<LoadTrial>>> =
+/// Why a veth took no frame of the engine xdp: the kernel tells no more than that it did not.
+pub const NO_FRAME_TAKEN: &str = "the driver took none of the frames; a veth takes those of the engine xdp only while its other end has an XDP program or GRO: receive there with --receive xdp, or turn it on there: ethtool -K DEVICE gro on";
+
+static GSO_RULES: LazyLock<Vec<Rule<LoadTrial>>> = LazyLock::new(|| {
+    with(Rule { level: Level::Degraded, limit: 0.0, value: messages_a_buffer, text: unsplit, strict: true })
+});
+
+static XDP_RULES: LazyLock<Vec<Rule<LoadTrial>>> = LazyLock::new(|| {
+    let value = |t: &LoadTrial| f64::from(u8::from(t.load.sent == 0 && !t.load.refused.is_empty()));
+    with(Rule { level: Level::Void, limit: 0.0, value, text: |_| NO_FRAME_TAKEN.into(), strict: true })
+});
+
+static OTHER_RULES: LazyLock<Vec<Rule<LoadTrial>>> =
     LazyLock::new(|| own_rules().into_iter().chain(load_rules()).collect());
 
-fn own_rules() -> [Rule<LoadTrial>; 3] {
+/// The rules of one engine: what is its own comes first.
+fn with(own: Rule<LoadTrial>) -> Vec<Rule<LoadTrial>> {
+    [own].into_iter().chain(own_rules()).chain(load_rules()).collect()
+}
+
+fn own_rules() -> [Rule<LoadTrial>; 2] {
     [
-        Rule {
-            level: Level::Degraded,
-            limit: 2.0,
-            value: messages_a_packet,
-            text: |v| {
-                format!(
-                    "GSO super-packets: the device counted one packet for {v:.0} messages, so they left it unsplit and no wire has carried them singly; turn the offload off: ethtool -K DEVICE tx-udp-segmentation off"
-                )
-            },
-            strict: true,
-        },
         Rule {
             level: Level::Degraded,
             limit: 0.0,
@@ -62,10 +68,26 @@ fn own_rules() -> [Rule<LoadTrial>; 3] {
     ]
 }
 
-/// Messages that the device of the sender saw as one packet.
-fn messages_a_packet(trial: &LoadTrial) -> f64 {
-    let out = trial.accounting.counters.iter().find(|c| c.counter == DEVICE_OUT);
+/// Messages that the device of the sender saw as one packet, on average.
+#[must_use]
+pub fn messages_a_packet(accounting: &Accounting) -> f64 {
+    let out = accounting.counters.iter().find(|c| c.counter == DEVICE_OUT);
     out.map_or(0.0, |c| c.expected as f64 / c.observed.max(1) as f64)
+}
+
+/// The same of a trial whose buffers were not split; 0 of others. A device that is not asked what it
+/// does gives itself away by half as many packets.
+fn messages_a_buffer(trial: &LoadTrial) -> f64 {
+    let messages = messages_a_packet(&trial.accounting);
+    if trial.unsplit || messages > 2.0 { messages.max(1.0) } else { 0.0 }
+}
+
+/// That messages left in buffers, so many in each packet that the device counted.
+#[must_use]
+pub fn unsplit(messages_a_packet: f64) -> String {
+    format!(
+        "GSO super-packets: buffers of several messages left the device in one piece ({messages_a_packet:.1} messages for each packet counted), so no wire has carried them singly; turn the offload off: ethtool -K DEVICE tx-udp-segmentation off"
+    )
 }
 
 fn unanswered(trial: &LoadTrial) -> f64 {
@@ -98,5 +120,9 @@ pub fn run(trials: &[LoadTrial], engine: Engine, planned: u32) -> Verdict {
 
 /// Other engines put single packets on the device, whatever its driver counts.
 fn rules(engine: Engine) -> &'static [Rule<LoadTrial>] {
-    if engine == Engine::Gso { &RULES } else { &RULES[1..] }
+    match engine {
+        Engine::Gso => &GSO_RULES,
+        Engine::Xdp => &XDP_RULES,
+        _ => &OTHER_RULES,
+    }
 }

@@ -12,7 +12,7 @@ pub mod far;
 pub mod far_off;
 pub mod flight;
 pub mod frame;
-mod judge;
+pub mod judge;
 mod ladder;
 pub mod reader;
 pub mod receive;

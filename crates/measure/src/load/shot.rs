@@ -29,8 +29,6 @@ use crate::message_log::{Lane, MessageLog};
 use crate::rig::Rig;
 use crate::stack::choice::Cpus;
 
-/// The feature of a device that leaves the splitting of UDP_SEGMENT to it.
-const SPLIT_BY_DEVICE: &str = "tx-udp-segmentation";
 /// Routers between hosts, and one more; in the lab there is none.
 const HOPS: u8 = 64;
 /// Room for a burst of answers.
@@ -81,6 +79,8 @@ pub struct Outcome {
     pub ways: Ways,
     /// Where every message ended.
     pub accounting: Accounting,
+    /// Whether buffers of several messages left the sender's device in one piece.
+    pub unsplit: bool,
     /// What the answers took.
     pub answers: Option<Answers>,
 }
@@ -160,7 +160,20 @@ impl Shot<'_> {
         };
         let accounting = evidence.account();
         let answers = self.echo.then_some(answers);
-        Ok(Outcome { windows, senders, sent, read: landed.read, ways, accounting, answers })
+        let unsplit = self.unsplit(&sent);
+        Ok(Outcome { windows, senders, sent, read: landed.read, ways, accounting, unsplit, answers })
+    }
+
+    /// Messages that left at the same nanosecond were in one buffer. Whether it was split the device says:
+    /// the counters that others share hide a few that were not.
+    fn unsplit(&self, sent: &Sent) -> bool {
+        let joined = self.engine == Engine::Gso && sent.intervals.moments.min == 0;
+        let (device, _) = self.rig.device_names();
+        let whole = |name: String| {
+            let asked = self.rig.at(Role::Sender, || offload::leaves_buffers_whole(&name));
+            asked.is_ok_and(|answer| answer.unwrap_or(false))
+        };
+        joined && sent.intervals.moments.n > 0 && device.is_some_and(whole)
     }
 
     /// How many senders there are.
@@ -247,7 +260,7 @@ impl Shot<'_> {
     fn split_in_lab(&self) -> Result<(), MeasureError> {
         let Some(lab) = self.rig.lab() else { return Ok(()) };
         let name = &lab.link(Role::Sender).name;
-        Ok(self.rig.at(Role::Sender, || offload::set_feature(name, SPLIT_BY_DEVICE, false))??)
+        Ok(self.rig.at(Role::Sender, || offload::set_feature(name, offload::SPLITS_BUFFERS, false))??)
     }
 
     /// The device of the sender, and a message as a whole frame from its socket to there.

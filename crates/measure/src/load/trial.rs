@@ -49,6 +49,7 @@ impl Facts<'_> {
             wanted_intervals: wanted_intervals(&profile, seed, plan.workers),
             lag_windows: lag_windows(&outcome.sent),
             accounting: outcome.accounting.clone(),
+            unsplit: outcome.unsplit,
             echo: outcome.answers.as_ref().map(super::answers::Answers::record),
             verdict: Verdict::default(),
         };

@@ -6,8 +6,8 @@ mod far;
 mod sink;
 
 use std::io;
-use std::net::SocketAddr;
-use std::sync::atomic::AtomicBool;
+use std::net::{SocketAddr, UdpSocket};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use netfathom_measure::load::run;
@@ -128,6 +128,56 @@ fn unsplit_buffers_are_caught() {
     let (caught, level) = verdict(false);
     assert!(caught && level >= Level::Degraded);
     assert!(!verdict(true).0);
+}
+
+/// A few buffers of two among many of one change no counter that others move as well.
+#[test]
+fn a_few_unsplit_buffers_are_caught() {
+    if !privileged("a_few_unsplit_buffers_are_caught") {
+        return;
+    }
+    let _alone = alone();
+    let hosts = TwoHosts::create();
+    let far = Far::open(&hosts, Engine::Gso);
+    // Other packets than ours cross the device, more than are missing of ours.
+    let over = AtomicBool::new(false);
+    let p = std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let beside = hosts.near.run(|| UdpSocket::bind("0.0.0.0:0").unwrap()).unwrap();
+            while !over.load(Relaxed) {
+                beside.send_to(b"beside", far.address).unwrap();
+                std::thread::sleep(std::time::Duration::from_micros(100));
+            }
+        });
+        // A thousand messages faster than they can be sent one by one, for a millisecond of a hundred.
+        let mut steps = ["10k"; 100];
+        steps[50] = "1M";
+        let profile = format!("steps:{}/100ms", steps.join(","));
+        let p = hosts.near.run(|| measure(to(far.address, &profile, Engine::Gso)));
+        over.store(true, Relaxed);
+        p.unwrap()
+    });
+    let trial = &p.result.trials[0];
+    assert!(trial.unsplit && trial.intervals.min_ns == 0, "{:?}", trial.intervals.min_ns);
+    assert!(p.verdict.level >= Level::Degraded);
+    assert!(p.verdict.reasons.iter().any(|r| r.text.contains("GSO super-packets")), "{:?}", p.verdict);
+}
+
+/// A veth drops frames of the engine xdp unless its other end has a program or GRO.
+#[test]
+fn a_veth_that_takes_no_frames_is_named() {
+    if !privileged("a_veth_that_takes_no_frames_is_named") {
+        return;
+    }
+    let _alone = alone();
+    let hosts = TwoHosts::create();
+    // The far end of another engine: nothing that lets frames in.
+    let far = Far::open(&hosts, Engine::Send);
+    hosts.far.run(|| offload::set_feature(DEVICE, "rx-gro", false).unwrap()).unwrap();
+    let p = hosts.near.run(|| measure(to(far.address, "constant:5k/100ms", Engine::Xdp))).unwrap();
+    assert_eq!((p.result.trials[0].load.sent, p.verdict.level), (0, Level::Void));
+    let named = p.verdict.reasons.iter().any(|r| r.text.contains("gro on"));
+    assert!(named, "{:?}", p.verdict);
 }
 
 /// The plan of a load to another host that nobody there tells about.

@@ -76,6 +76,9 @@ pub struct LoadTrial {
     pub lag_windows: LagWindows,
     /// Where every message ended, and what others counted.
     pub accounting: Accounting,
+    /// Whether buffers of several messages left the device in one piece, though it says that it splits them.
+    #[serde(default)]
+    pub unsplit: bool,
     /// What the answers took; only with `--echo`.
     pub echo: Option<Echo>,
     /// How far this trial can be trusted.
