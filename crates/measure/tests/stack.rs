@@ -91,6 +91,12 @@ fn every_message_is_accounted_for_and_the_interfaces_counters_agree() {
         assert_accounted(&p);
         let measured = p.result.trials.iter().find(|t| t.kind == TrialKind::Measured).unwrap();
         assert_eq!(measured.accounting.sent, plan.profile.messages());
+        // On the way in messages overlap: no rate follows from the time of one.
+        for summary in &p.result.summaries {
+            let inferred = summary.peak.map(|peak| 1e9 / peak.mean_ns);
+            let wanted = inferred.filter(|_| summary.direction == Direction::Tx);
+            assert_eq!(summary.theoretical_per_s, wanted, "{:?}", summary.direction);
+        }
         for path in &measured.paths {
             assert_eq!(path.total.n, measured.accounting.count(&Fate::Delivered), "nothing is unjoined");
             assert_eq!(path.series.n.iter().sum::<u64>(), path.total.n, "windows add up");
@@ -114,7 +120,7 @@ fn every_message_is_accounted_for_and_the_interfaces_counters_agree() {
 }
 
 #[test]
-fn bpf_and_timestamping_agree_on_the_way_out() {
+fn bpf_and_timestamping_do_not_disagree_on_the_way_out() {
     if !privileged("agreement of the taps") {
         return;
     }
@@ -122,20 +128,16 @@ fn bpf_and_timestamping_agree_on_the_way_out() {
     let mut plan = plan("constant:5k/400ms");
     plan.trials = 4;
     plan.witnesses = 4;
-    let mut seen = Vec::new();
-    for _ in 0..ATTEMPTS {
-        let p = measure(&plan);
-        assert_accounted(&p);
-        let tx = p.result.witnesses.iter().find(|w| w.direction == Direction::Tx).unwrap();
-        assert_eq!(tx.tap, Tap::Timestamping);
-        let bound = (0.15 * tx.mean_ns).max(300.0);
-        assert_eq!(tx.agreement == Agreement::Agree, tx.difference_ns.abs() <= bound);
-        if tx.agreement == Agreement::Agree {
-            return;
-        }
-        seen.push((tx.mean_ns, tx.difference_ns));
-    }
-    panic!("mean and difference in ns: {seen:?}");
+    let p = measure(&plan);
+    assert_accounted(&p);
+    let tx = p.result.witnesses.iter().find(|w| w.direction == Direction::Tx).unwrap();
+    assert_eq!(tx.tap, Tap::Timestamping);
+    // How far trials differ among themselves is the machine's matter; what is said of it is not.
+    let (difference, half) = (tx.difference_ns.abs(), tx.half_width_ns.unwrap());
+    let margin = (0.15 * tx.mean_ns).max(300.0);
+    let within = difference + half <= margin;
+    assert_eq!(tx.agreement == Agreement::Agree, within, "{tx:?}");
+    assert_ne!(tx.agreement, Agreement::Disagree, "{tx:?}");
 }
 
 /// The delay shows in one stage and in no other: by the medians, which a machine that

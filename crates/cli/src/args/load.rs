@@ -146,7 +146,8 @@ pub struct SendArgs {
     pub loopback: bool,
     /// Messages a second over one trial: constant:RATE/TIME, ramp:FROM..TO/TIME,
     /// triangle:FROM..TO[,cap=RATE]/TIME, steps:RATE,RATE,.../TIME, poisson:RATE/TIME
-    /// or csv:FILE (two columns: seconds, rate)
+    /// or csv:FILE (two columns: seconds, rate). poisson draws the times, not the number:
+    /// RATE x TIME messages
     #[arg(long, default_value = "constant:50k/5s", value_parser = parse_profile)]
     pub profile: String,
     /// How messages reach the wire

@@ -91,7 +91,7 @@ pub struct StackArgs {
     pub loopback: bool,
     /// Messages a second over one trial: constant:RATE/TIME, ramp:FROM..TO/TIME,
     /// triangle:FROM..TO[,cap=RATE]/TIME, steps:RATE,RATE,.../TIME, poisson:RATE/TIME
-    /// or csv:FILE
+    /// or csv:FILE. poisson draws the times, not the number: RATE x TIME messages
     #[arg(long, default_value = "ramp:1k..200k/10s", value_parser = parse_profile)]
     pub profile: String,
     /// Trials with the tap

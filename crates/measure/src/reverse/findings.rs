@@ -7,6 +7,8 @@ use netfathom_model::verdict::Finding;
 
 /// Of a single trial, which has no interval, less than this is taken for chance.
 const CHANCE: f64 = 0.05;
+/// A rate has come back in full where all of its interval is so near to that before.
+const IN_FULL: f64 = 0.05;
 
 /// What each variant shows.
 #[must_use]
@@ -41,6 +43,20 @@ fn finding(variant: &VariantResult, s: &ReverseSummary) -> Finding {
 /// Whether a value differs from another, as far as that can be told.
 fn can_tell(value: f64, interval: Option<Estimate>, from: f64) -> bool {
     interval.map_or((value - from).abs() > CHANCE, |interval| !interval.holds(from))
+}
+
+/// What the rate after the load in was, of that before: decided by the whole interval. One that holds
+/// both a rate that came back and one that did not says neither.
+fn came_back(recovery: f64, interval: Option<Estimate>) -> &'static str {
+    let half = interval.map_or(0.0, |interval| interval.half_width);
+    if can_tell(recovery, interval, 1.0) {
+        return if recovery < 1.0 { "it did not come back in full" } else { "it came back higher" };
+    }
+    if (recovery - 1.0).abs() + half <= IN_FULL {
+        "it came back in full"
+    } else {
+        "whether it came back in full cannot be told: the trials differ too much"
+    }
 }
 
 fn with_interval(value: f64, interval: Option<Estimate>) -> String {
@@ -90,11 +106,7 @@ fn evidence(variant: &VariantResult, s: &ReverseSummary) -> String {
     let rate = |phase: Phase| format_rate(s.outgoing_per_s[phase as usize].round());
     let read: u64 = variant.trials.iter().map(|t| t.inbound_read).sum();
     let sent: u64 = variant.trials.iter().map(|t| t.inbound_sent).sum();
-    let back = if can_tell(s.recovery, s.recovery_interval, 1.0) {
-        if s.recovery < 1.0 { "it did not come back in full" } else { "it came back higher" }
-    } else {
-        "it came back in full"
-    };
+    let back = came_back(s.recovery, s.recovery_interval);
     let mut evidence = format!(
         "{} messages a second out before, {} at the peak with {} coming in, {} after: {back} ({}); {read} of {sent} incoming messages were read",
         rate(Phase::Before),
@@ -172,6 +184,16 @@ mod tests {
         assert!(
             of_variant(&variant(-0.2, Some(0.1))).seen.contains("rises while they come (-20.0 % ± 10.0 %)")
         );
+    }
+
+    #[test]
+    fn a_wide_interval_does_not_say_that_it_came_back() {
+        let back = |value, half_width| came_back(value, Some(Estimate { value, half_width }));
+        assert!(back(0.798, 2.02).contains("cannot be told"));
+        assert!(back(0.97, 0.04).contains("cannot be told"));
+        assert_eq!(back(0.99, 0.02), "it came back in full");
+        assert_eq!(back(1.2, 0.1), "it came back higher");
+        assert_eq!(came_back(0.97, None), "it came back in full");
     }
 
     #[test]

@@ -6,7 +6,7 @@ use netfathom_stats::{Estimate, between_trials, difference, ratio};
 
 use crate::judge::share;
 
-/// Two taps agree within the larger of these.
+/// Two taps agree if their difference, with all of its interval, lies within the larger of these.
 const AGREE_SHARE: f64 = 0.15;
 const AGREE_NS: f64 = 300.0;
 
@@ -98,14 +98,18 @@ fn witness(trials: &[Trial], tap: Tap, direction: Direction) -> Option<Witness> 
     let mean_ns = mean(&other)?;
     let difference_ns = mean(&main)? - mean_ns;
     let half_width_ns = difference(&main, &other).map(|d| d.half_width);
-    let agreement = if difference_ns.abs() <= (AGREE_SHARE * mean_ns).max(AGREE_NS) {
-        Agreement::Agree
-    } else if half_width_ns.is_none_or(|h| difference_ns.abs() <= h) {
-        Agreement::CannotTell
-    } else {
-        Agreement::Disagree
-    };
+    let agreement = agreement(difference_ns, half_width_ns, (AGREE_SHARE * mean_ns).max(AGREE_NS));
     Some(Witness { direction, tap, mean_ns, difference_ns, half_width_ns, agreement })
+}
+
+/// What a difference and half its interval say of a margin. The value alone says nothing: trials
+/// that differ widely among themselves have means that are close by chance.
+fn agreement(difference_ns: f64, half_width_ns: Option<f64>, margin_ns: f64) -> Agreement {
+    match half_width_ns {
+        Some(half) if difference_ns.abs() + half <= margin_ns => Agreement::Agree,
+        Some(half) if difference_ns.abs() - half > margin_ns => Agreement::Disagree,
+        _ => Agreement::Inconclusive,
+    }
 }
 
 /// Where the way in begins.
@@ -138,4 +142,21 @@ fn mean_of(trial: &Trial, direction: Direction, begin: Begin) -> Option<f64> {
     let backlog = path.stages.iter().find(|s| s.stage == Stage::Backlog).and_then(|s| s.times.distribution());
     let before_ns = if begin == Begin::Arrival { backlog.map_or(0.0, |b| b.mean_ns) } else { 0.0 };
     Some(path.total.mean_ns + before_ns)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn taps_agree_or_disagree_with_all_of_the_interval() {
+        let of = |difference_ns, half| agreement(difference_ns, half, 300.0);
+        // The means are close, and the trials say nothing: 67 ns, give or take 394.
+        assert_eq!(of(-67.0, Some(394.0)), Agreement::Inconclusive);
+        assert_eq!(of(-67.0, None), Agreement::Inconclusive);
+        assert_eq!([of(-67.0, Some(200.0)), of(250.0, Some(50.0))], [Agreement::Agree; 2]);
+        // Partly beyond is not beyond.
+        assert_eq!([of(-400.0, Some(100.0)), of(290.0, Some(20.0))], [Agreement::Inconclusive; 2]);
+        assert_eq!([of(-400.0, Some(99.0)), of(900.0, Some(1.0))], [Agreement::Disagree; 2]);
+    }
 }

@@ -252,7 +252,8 @@ pub struct PathSummary {
     pub overall: Indicator,
     /// Over the windows of highest intensity.
     pub peak: Option<Indicator>,
-    /// 1 / mean time at peak: the load that the paper infers (Borodin 2014).
+    /// 1 / mean time at peak: the load that the paper infers (Borodin 2014). `None` on the way in, where
+    /// messages overlap.
     pub theoretical_per_s: Option<f64>,
     /// The highest rate that really left, mean over trials, in the same windows.
     pub reached_per_s: Option<f64>,
@@ -373,10 +374,10 @@ pub struct Witness {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Agreement {
-    /// Within the larger of 15 % and 300 ns.
+    /// The interval of the difference lies within the larger of 15 % and 300 ns.
     Agree,
-    /// Beyond that, and beyond what the trials of one tap differ among themselves.
+    /// The interval lies wholly beyond that.
     Disagree,
-    /// Beyond that, but the trials of one tap differ as much among themselves, or are too few.
-    CannotTell,
+    /// The interval lies partly within and partly beyond, or the trials are too few for one.
+    Inconclusive,
 }

@@ -132,6 +132,34 @@ fn a_witness_that_disagrees_is_loud() {
 }
 
 #[test]
+fn times_below_zero_are_counted_by_stage() {
+    let record = changed(|r| {
+        let stages = &mut result(r).summaries[1].stages;
+        let StageSummaryTimes::Measured(times) = &mut stages[3].times else {
+            panic!("a time of the fixture")
+        };
+        (times.n, times.negative) = (100_000, 1_900);
+    });
+    let text = render(&record, 120, false);
+    assert!(text.contains("below zero: runqueue 1,900 of 100"), "{text}");
+    assert!(text.contains("(1.90 %)"), "{text}");
+}
+
+#[test]
+fn the_first_line_says_where_the_time_goes() {
+    let text = render(&stack_fixture(), 200, false);
+    let verdict = text.lines().find(|line| line.starts_with("DEGRADED")).unwrap();
+    let Measurement::Stack(result) = stack_fixture().measurement else { panic!("a record of stack") };
+    for summary in &result.summaries {
+        let inside = summary.stages.iter().filter(|s| s.inside);
+        let most = inside.max_by(|a, b| a.share.unwrap_or(0.0).total_cmp(&b.share.unwrap_or(0.0))).unwrap();
+        let share = most.share.unwrap() * 100.0;
+        let words = format!("({share:.0} % in {})", most.stage.name());
+        assert!(verdict.contains(&words), "{verdict}: {words}");
+    }
+}
+
+#[test]
 fn a_direction_without_messages_is_not_zero() {
     let nothing = stats::Distribution::new(5);
     let record = changed(|r| {

@@ -58,11 +58,11 @@ pub(super) fn witnesses(page: &mut Page, result: &StackResult) {
         let relation = if w.difference_ns < 0.0 { "less" } else { "more" };
         let verdict = match w.agreement {
             Agreement::Agree => "they agree within the larger of 15 % and 300 ns",
-            Agreement::CannotTell if w.half_width_ns.is_none() => {
-                "more than 15 % and 300 ns, but of too few trials to tell"
+            Agreement::Inconclusive if w.half_width_ns.is_none() => {
+                "inconclusive: an interval needs two trials of each tap"
             }
-            Agreement::CannotTell => "more than 15 % and 300 ns, but no more than trials of one tap differ",
-            Agreement::Disagree => "they DISAGREE, by more than 15 % and 300 ns",
+            Agreement::Inconclusive => "inconclusive: the interval reaches beyond 15 % and 300 ns",
+            Agreement::Disagree => "they DISAGREE by more than 15 % and 300 ns",
         };
         page.text(&format!(
             "{}   {} {}: the {} tap has {} {relation}: {verdict}",

@@ -30,6 +30,21 @@ pub(super) fn draw(page: &mut Page, summary: &PathSummary) {
     if partly {
         page.note("n below that of the total: not every message passes the stage; share counts all messages");
     }
+    negatives(page, summary);
+}
+
+/// How many times of a stage lie below zero: they stand in no percentile of the table.
+fn negatives(page: &mut Page, summary: &PathSummary) {
+    let below = |s: &StageSummary| {
+        let d = measured(s).filter(|d| d.negative > 0)?;
+        let of = number::short_count(d.n);
+        let share = number::fine_percent(d.negative as f64 / d.n as f64);
+        Some(format!("{} {} of {of} ({share})", s.stage.name(), number::count(d.negative)))
+    };
+    let found: Vec<String> = summary.stages.iter().filter_map(below).collect();
+    if !found.is_empty() {
+        page.note(&format!("below zero: {}; kept in every number", found.join(", ")));
+    }
 }
 
 fn build(summary: &PathSummary, bar: impl Fn(f64) -> String) -> Table {

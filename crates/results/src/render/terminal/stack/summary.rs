@@ -42,8 +42,12 @@ pub(super) fn draw(page: &mut Page, summary: &PathSummary) {
     } else {
         page.note("between: needs at least two trials");
     }
-    if summary.peak.is_some() {
-        page.note("capability: 1 / mean time at peak, inferred; reached: the rate that really left then");
+    match (&summary.peak, summary.theoretical_per_s) {
+        (None, _) => {}
+        (Some(_), Some(_)) => {
+            page.note("capability: 1 / mean time at peak, inferred; reached: the rate that really left then");
+        }
+        (Some(_), None) => page.note("reached: the rate that really left at peak"),
     }
     negatives(page, summary);
 }

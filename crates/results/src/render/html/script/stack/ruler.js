@@ -66,8 +66,8 @@ function witness({ result }) {
 function agreement({ agreement: outcome, half_width_ns: half }) {
   const texts = {
     agree: 'agrees within the larger of 15 % and 300 ns',
-    cannot_tell: isNumber(half) ? 'more than 15 % and 300 ns, but no more than trials of one tap differ'
-      : 'more than 15 % and 300 ns, but of too few trials to tell',
+    inconclusive: isNumber(half) ? 'inconclusive: the interval reaches beyond 15 % and 300 ns'
+      : 'inconclusive: an interval needs two trials of each tap',
     disagree: 'disagrees by more than the larger of 15 % and 300 ns',
   };
   const text = texts[outcome] || words(outcome);

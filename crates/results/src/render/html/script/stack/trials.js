@@ -28,6 +28,8 @@ function summaryTable(s) {
 // The paper infers a load from a time; what was really reached stands beside it.
 function capability(s) {
   if (!isNumber(s.theoretical_per_s) && !isNumber(s.reached_per_s)) return null;
+  // On the way in messages overlap: nothing is inferred there.
+  if (!isNumber(s.theoretical_per_s)) return el('p', { class: 'capability' }, 'Reached at peak: ', el('b', {}, rate(s.reached_per_s)), '.');
   const beyond = s.reached_per_s > s.theoretical_per_s;
   return el('p', { class: 'capability' }, 'Theoretical load capability (1 / mean time at peak): ',
     el('b', {}, rate(s.theoretical_per_s)), '. Really reached: ', el('b', {}, rate(s.reached_per_s)),
