@@ -6,6 +6,7 @@
 use std::io;
 use std::net::SocketAddr;
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::ptr::null;
 use std::time::Duration;
 
 mod address;
@@ -20,7 +21,7 @@ pub use flow::{discard, more_comes, receive, receive_from, receive_parts, send, 
 pub use options::{
     Buffer, acknowledge_at_once, buffer_bytes, cut_on_close, is_debug, is_no_delay, put_off_acknowledgements,
     set_address_reuse, set_both_families, set_buffer, set_cork, set_debug, set_keep_alive, set_no_delay,
-    set_receive_limit,
+    set_nonblocking, set_receive_limit, set_wake_threshold,
 };
 
 pub use pace::{available_congestion_controls, congestion, pacing, set_congestion, set_pacing};
@@ -95,7 +96,7 @@ pub fn connect(socket: BorrowedFd<'_>, to: SocketAddr) -> io::Result<()> {
 /// # Errors
 /// Why there is no connection, or EINTR.
 pub fn connected(socket: BorrowedFd<'_>) -> io::Result<()> {
-    poll(socket, libc::POLLOUT, -1)?;
+    writable(socket, Duration::MAX)?;
     let mut error = 0_i32;
     get_option(&socket, libc::SOL_SOCKET, libc::SO_ERROR, &mut error)?;
     if error == 0 { Ok(()) } else { Err(io::Error::from_raw_os_error(error)) }
@@ -149,7 +150,7 @@ pub fn end_sending(socket: BorrowedFd<'_>) -> io::Result<()> {
 /// # Errors
 /// EINTR.
 pub fn readable(fd: BorrowedFd<'_>, most: Duration) -> io::Result<bool> {
-    poll(fd, libc::POLLIN, i32::try_from(most.as_millis()).unwrap_or(i32::MAX))
+    poll(fd, libc::POLLIN, most)
 }
 
 /// Waits until there is room to write, or nobody to read it; `false` after `most`.
@@ -157,13 +158,17 @@ pub fn readable(fd: BorrowedFd<'_>, most: Duration) -> io::Result<bool> {
 /// # Errors
 /// EINTR.
 pub fn writable(fd: BorrowedFd<'_>, most: Duration) -> io::Result<bool> {
-    poll(fd, libc::POLLOUT, i32::try_from(most.as_millis()).unwrap_or(i32::MAX))
+    poll(fd, libc::POLLOUT, most)
 }
 
-fn poll(fd: BorrowedFd<'_>, events: i16, most_ms: i32) -> io::Result<bool> {
+fn poll(fd: BorrowedFd<'_>, events: i16, most: Duration) -> io::Result<bool> {
     let mut one = libc::pollfd { fd: fd.as_raw_fd(), events, revents: 0 };
-    // SAFETY: the pointer is that of one pollfd, and the count says one.
-    match unsafe { libc::poll(&raw mut one, 1, most_ms) } {
+    let most = libc::timespec {
+        tv_sec: libc::time_t::try_from(most.as_secs()).unwrap_or(libc::time_t::MAX),
+        tv_nsec: most.subsec_nanos() as libc::c_long,
+    };
+    // SAFETY: the pointers are those of one pollfd, as the count says, and of a time; there is no signal mask.
+    match unsafe { libc::ppoll(&raw mut one, 1, &raw const most, null()) } {
         0 => Ok(false),
         n if n > 0 => Ok(true),
         _ => Err(io::Error::last_os_error()),

@@ -13,6 +13,7 @@ use super::account::{Meter, state};
 use super::ends::End;
 use super::incoming::touch;
 use super::streams::Moved;
+use super::wakeups::Wakeups;
 use super::zero_copy::by_way;
 use super::{Around, Broken, Buffer, checksum, closing};
 
@@ -86,11 +87,13 @@ fn receive(
         return checksum::receive(plan, around, socket, buffer, meter).map(Some);
     }
     let most = service.most_bytes.unwrap_or(u64::MAX);
+    let mut wakeups = Wakeups::of(plan, socket);
     loop {
         if around.stopped() {
             return Err(Broken::Interrupted);
         }
-        match some(plan, socket, buffer, most - meter.bytes) {
+        let left = most - meter.bytes;
+        match wakeups.call(buffer.len(), || some(plan, socket, buffer, left)) {
             Ok(0) => return Ok(None),
             Ok(bytes) => meter.moved(bytes),
             Err(e) if e.kind() == ErrorKind::Interrupted => {}

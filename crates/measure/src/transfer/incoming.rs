@@ -12,6 +12,7 @@ use netfathom_sys::splice::{Leads, enlarge_pipe, leads, splice};
 use super::account::Meter;
 use super::tcp::{LARGE, at_once, file, pump, write_all};
 use super::timing::Timing;
+use super::wakeups::Wakeups;
 use super::{Around, Broken};
 
 /// How what comes can be taken.
@@ -40,6 +41,7 @@ pub(super) fn receive_by(
     meter: &mut Meter<'_, impl Timing>,
 ) -> Result<(), Broken> {
     let (output, most) = (around.standard.output, at_once(plan));
+    let mut wakeups = Wakeups::of(plan, socket);
     match way {
         Way::Spliced => {
             let broken = |e: io::Error| match e.kind() {
@@ -48,25 +50,25 @@ pub(super) fn receive_by(
             };
             pump(around, meter, broken, |timing| {
                 timing.wait_for_output(output);
-                timing.on_socket(|| splice_what_came(socket, output, most))
+                timing.on_socket(|| wakeups.call(most, || splice_what_came(socket, output, most)))
             })
         }
         Way::Discarded => {
             let most = plan.buffer_bytes as usize;
             pump(around, meter, Broken::Network, |timing| {
-                timing.on_socket(|| endpoint::discard(socket, most))
-            })
-        }
-        Way::Copied | Way::SentAsFile if plan.made_up && plan.touch => {
-            pump(around, meter, Broken::Network, |timing| {
-                let came = timing.on_socket(|| endpoint::receive(socket, buffer));
-                came.inspect(|&bytes| touch(&buffer[..bytes]))
+                timing.on_socket(|| wakeups.call(most, || endpoint::discard(socket, most)))
             })
         }
         Way::Copied | Way::SentAsFile if plan.made_up => pump(around, meter, Broken::Network, |timing| {
-            timing.on_socket(|| endpoint::receive(socket, buffer))
+            let room = buffer.len();
+            let came = timing.on_socket(|| wakeups.call(room, || endpoint::receive(socket, buffer)));
+            came.inspect(|&bytes| {
+                if plan.touch {
+                    touch(&buffer[..bytes]);
+                }
+            })
         }),
-        Way::Copied | Way::SentAsFile => copy_in(plan, around, socket, buffer, meter),
+        Way::Copied | Way::SentAsFile => copy_in(plan, around, (socket, wakeups), buffer, meter),
     }
 }
 
@@ -86,7 +88,7 @@ pub(super) fn touch(bytes: &[u8]) {
 fn copy_in(
     plan: &TransferPlan,
     around: Around<'_>,
-    socket: BorrowedFd<'_>,
+    (socket, mut wakeups): (BorrowedFd<'_>, Wakeups<'_>),
     buffer: &mut [u8],
     meter: &mut Meter<'_, impl Timing>,
 ) -> Result<(), Broken> {
@@ -98,7 +100,8 @@ fn copy_in(
         if around.stopped() {
             return Err(Broken::Interrupted);
         }
-        match meter.timing.on_socket(|| endpoint::receive(socket, &mut buffer[held..])) {
+        let room = &mut buffer[held..];
+        match meter.timing.on_socket(|| wakeups.call(room.len(), || endpoint::receive(socket, room))) {
             Ok(bytes) => {
                 if bytes > 0 {
                     meter.moved(bytes);

@@ -39,6 +39,7 @@ mod streams;
 mod tcp;
 mod timing;
 mod udp;
+mod wakeups;
 mod watch;
 mod zero_copy;
 

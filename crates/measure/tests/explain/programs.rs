@@ -1,13 +1,16 @@
 //! Programs at either end that are slower than the network.
 
 use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
+use netfathom_model::plan::Wire;
 use netfathom_model::record::Cause::{Elsewhere, SlowReceiver, SlowSender};
 use netfathom_testkit::privileged;
 
-use crate::both::Situation;
+use crate::both::{Between, Situation};
 
 #[test]
 fn a_program_that_takes_its_time_to_read() {
@@ -48,4 +51,43 @@ fn a_program_that_takes_its_time_to_write() {
         };
     });
     slow.shows(SlowSender, Elsewhere);
+}
+
+/// How long the reader below stood still, in microseconds.
+static STOOD_STILL_US: AtomicU64 = AtomicU64::new(0);
+
+/// Reads for 700 ms, and then not for 300 ms.
+fn stops_now_and_then(mut from: TcpStream) {
+    STOOD_STILL_US.store(0, Relaxed);
+    let mut buffer = vec![0; 65_536];
+    let mut since = Instant::now();
+    while from.read(&mut buffer).is_ok_and(|bytes| bytes > 0) {
+        if since.elapsed() > Duration::from_millis(700) {
+            let stops = Instant::now();
+            thread::sleep(Duration::from_millis(300));
+            let stood_us = u64::try_from(stops.elapsed().as_micros()).unwrap();
+            STOOD_STILL_US.fetch_add(stood_us, Relaxed);
+            since = Instant::now();
+        }
+    }
+}
+
+#[test]
+fn a_program_that_stops_reading_now_and_then_on_a_slow_path() {
+    if !privileged("explanation of a reader that stops") {
+        return;
+    }
+    let wire = Wire { rate_bits_per_s: Some(200_000_000), ..Wire::long(2_000_000) };
+    let stops = Situation::over(Between::Wire(wire)).with(|s| {
+        s.sends.time_ns = Some(3_500_000_000);
+        s.foreign = Some(stops_now_and_then);
+    });
+    let outcome = stops.run();
+    let took_us = outcome.sent.streams[0].closed_ns.unwrap() / 1000;
+    let stood_still = STOOD_STILL_US.load(Relaxed) as f64 / took_us as f64;
+    let told = outcome.told_there();
+    let named = [(told.cause, told.share)].into_iter().chain(told.others.iter().copied());
+    let share: f64 = named.filter(|(cause, _)| *cause == SlowReceiver).map(|(_, share)| share).sum();
+    // It is a moment until the kernel there notices, and another until what waits is read.
+    assert!((0.7..1.3).contains(&(share / stood_still)), "{share} of {stood_still}: {told:#?}");
 }

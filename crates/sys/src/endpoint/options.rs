@@ -1,7 +1,7 @@
 //! Options of a socket.
 
 use std::io;
-use std::os::fd::BorrowedFd;
+use std::os::fd::{AsRawFd, BorrowedFd};
 use std::time::Duration;
 
 use crate::socket::{get_option, set_option};
@@ -151,6 +151,26 @@ pub fn set_receive_limit(socket: BorrowedFd<'_>, most: Duration) -> io::Result<(
         tv_usec: most.subsec_micros() as libc::suseconds_t,
     };
     set_option(&socket, libc::SOL_SOCKET, libc::SO_RCVTIMEO, &time)
+}
+
+/// Wakes whoever waits to read only when so many bytes are there (SO_RCVLOWAT), or the end, or no room for more. The
+/// kernel takes no more than half of what the receive buffer may be, and enlarges the buffer to that.
+///
+/// # Errors
+/// Those of setsockopt(2).
+pub fn set_wake_threshold(socket: BorrowedFd<'_>, bytes: u32) -> io::Result<()> {
+    let bytes = i32::try_from(bytes).unwrap_or(i32::MAX);
+    set_option(&socket, libc::SOL_SOCKET, libc::SO_RCVLOWAT, &bytes)
+}
+
+/// Whether calls that would wait end with EAGAIN instead.
+///
+/// # Errors
+/// Those of ioctl(2).
+pub fn set_nonblocking(socket: BorrowedFd<'_>, nonblocking: bool) -> io::Result<()> {
+    let on = i32::from(nonblocking);
+    // SAFETY: FIONBIO reads one int, which `on` is.
+    super::done(unsafe { libc::ioctl(socket.as_raw_fd(), libc::FIONBIO, &raw const on) })
 }
 
 /// Whether closing the socket, by whatever way this process ends, cuts the connection: the peer

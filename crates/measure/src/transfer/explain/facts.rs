@@ -3,7 +3,7 @@
 use netfathom_model::plan::{Role, TransferPlan};
 use netfathom_model::record::{CallTimes, TransferSample, TransferStream};
 
-use super::queue::{State, standing, waiting};
+use super::queue::{State, standing, unread, waiting};
 use super::said::percent;
 
 /// From so long on, nothing moving is an acknowledgement that was put off, not a round trip:
@@ -46,6 +46,8 @@ pub(super) struct Facts {
     pub window_full: f64,
     /// The peer's window was full, and had been larger: its program does not read.
     pub window_closed: f64,
+    /// There was room in the peer's window, which did not move: its program does not read.
+    pub unread: f64,
     /// The congestion window was full.
     pub congested: f64,
     /// Something was lost and being made good.
@@ -155,6 +157,8 @@ impl Facts {
         let held = if self.sees_pieces(plan) { waiting(looks, &states) } else { Vec::new() };
         let put_off_ns = u64::from(self.min_rtt_us) * 1000 * ROUND_TRIPS;
         let stands = standing(looks, &states);
+        let least_ns = (*PUT_OFF_NS.start()).max(u64::from(self.min_rtt_us) * 1000);
+        let unread = unread(looks, plan.buffer_bytes.max(mss.into()), least_ns);
         let filled = looks.iter().map(|look| look.queued_bytes).max().unwrap_or(0);
         for at in 1..looks.len() {
             let share = (looks[at].at_ns - looks[at - 1].at_ns) as f64 / self.watched_ns.max(1) as f64;
@@ -179,6 +183,7 @@ impl Facts {
                 State::MostSent if plan.socket_buffer_bytes.is_some() => self.all_sent += share,
                 State::WindowFull => self.window_full += share,
                 State::WindowClosed => self.window_closed += share,
+                _ if unread[at] => self.unread += share,
                 State::Congested => self.congested += share,
                 State::MostSent | State::Remainder | State::Ready => self.paced += share,
             }
@@ -190,6 +195,11 @@ impl Facts {
         self.held = self.held.min(self.standard);
         // And while it has nothing to give, nothing else holds it up.
         self.paced = self.paced.min(1.0 - self.standard);
+    }
+
+    /// How much of the time the program at the peer did not read.
+    pub fn not_read(&self) -> f64 {
+        self.window_closed + self.unread
     }
 
     /// Whether looks are too far apart to see an acknowledgement that is put off.

@@ -6,6 +6,8 @@ use super::facts::{acknowledged, sent, under_way};
 
 /// Of the two windows, one that is this share of the other is as large.
 const MET: f64 = 0.8;
+/// So many times what the end of a window may seem to move is acknowledged before it counts as standing still.
+const UNREAD: u64 = 8;
 
 /// What a sender's queue is in at a look.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -85,4 +87,32 @@ pub(super) fn standing(looks: &[TransferSample], states: &[State]) -> Vec<u64> {
         from = until;
     }
     stands
+}
+
+/// For each look, whether it lies in a time in which the program at the peer did not read: bytes were acknowledged, but
+/// the end of the window stood still. Who reads moves it with every acknowledgement. The kernel of a program that does
+/// not read also delays its acknowledgements, so that the sender seems to wait for the path.
+///
+/// The end of the window is known to `slack` bytes: what a write that waits has in the queue is not counted yet.
+pub(super) fn unread(looks: &[TransferSample], slack: u64, shortest_ns: u64) -> Vec<bool> {
+    let mut within = vec![false; looks.len()];
+    let end_of_window = |look: &TransferSample| acknowledged(look) + u64::from(look.peer_window_bytes);
+    let mut from = 0;
+    while from < looks.len() {
+        let first = &looks[from];
+        let moves = |look: &TransferSample| {
+            let lost = look.recovering || look.retransmits > first.retransmits;
+            lost || end_of_window(look) > end_of_window(first) + slack
+        };
+        let until = (from + 1..looks.len()).find(|&at| moves(&looks[at])).unwrap_or(looks.len());
+        let last = &looks[until - 1];
+        if last.at_ns - first.at_ns >= shortest_ns
+            && acknowledged(last) >= acknowledged(first) + UNREAD * slack
+        {
+            // The time before a look is the look's.
+            within[from + 1..until].fill(true);
+        }
+        from = until;
+    }
+    within
 }

@@ -179,7 +179,7 @@ fn takes_less(facts: &Facts) -> bool {
 }
 
 fn slow_reader(facts: &Facts) -> Reason {
-    let share = if fast(facts) { 0.0 } else { facts.window_closed };
+    let share = if fast(facts) { 0.0 } else { facts.not_read() };
     Reason {
         cause: Cause::SlowReceiver,
         share,
@@ -190,6 +190,10 @@ fn slow_reader(facts: &Facts) -> Reason {
                 percent(facts.window_closed),
                 bytes(facts.window_bytes)
             ),
+            format!(
+                "{} of the time data was acknowledged, but not read: the window did not move",
+                percent(facts.unread)
+            ),
             format!("what its program takes: {}", rate(facts.bytes_per_s)),
         ],
         remedy: "make the program there faster; netfathom ttcp -r --explain there tells what it waits for"
@@ -198,7 +202,7 @@ fn slow_reader(facts: &Facts) -> Reason {
 }
 
 fn processor(stream: &TransferStream, facts: &Facts) -> Reason {
-    let closed = if fast(facts) { facts.window_closed } else { 0.0 };
+    let closed = if fast(facts) { facts.not_read() } else { 0.0 };
     let there = closed + if takes_less(facts) { facts.window_full } else { 0.0 };
     let mut evidence = vec![facts.processor_words(stream)];
     if there > 0.0 {

@@ -90,3 +90,33 @@ fn a_limit_is_only_raised_and_only_where_it_is_one() {
     assert!(told.contains("-b 524288") && told.contains("wmem_max") && !told.contains("sysctl -w"), "{told}");
     assert_eq!(Host::limits("4096 1"), None);
 }
+
+/// A congestion window that is full, and a program that does not read for 60 of 200 ms: meanwhile an acknowledgement
+/// comes after 44 ms, and what is acknowledged takes room in the window.
+fn stops(reads: bool, again: u32) -> TransferStream {
+    stream(|tick, s| {
+        let (come, lies) = match tick {
+            0..100 => (tick * 25_000, 0),
+            100..144 => (2_500_000, 0),
+            144..160 => (3_000_000, 500_000),
+            _ => (3_000_000 + (tick - 160) * 25_000, 0),
+        };
+        s.bytes = come + 300_000;
+        (s.cwnd, s.rtt_us) = (138, 30_000);
+        s.peer_window_bytes = if reads { 4_000_000 } else { 4_000_000 - lies };
+        s.retransmits = if tick >= 144 { again } else { 0 };
+        queue(s, 300_000, 100_000, 138);
+    })
+}
+
+#[test]
+fn a_reader_that_stops_now_and_then_is_told_beside_a_full_path() {
+    let told = explain(&plan(Role::Transmit), &stops(false, 0), &Host::default());
+    assert_eq!(told.cause, Cause::Path, "{told:?}");
+    let [(Cause::SlowReceiver, share)] = told.others[..] else { panic!("{told:?}") };
+    assert!((0.28..0.33).contains(&share) && told.share < 0.73, "{told:?}");
+    for reads in [stops(true, 0), stops(false, 1)] {
+        let told = explain(&plan(Role::Transmit), &reads, &Host::default());
+        assert_eq!((told.cause, told.others.len()), (Cause::Path, 0), "{told:?}");
+    }
+}
