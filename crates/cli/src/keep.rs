@@ -1,12 +1,11 @@
 //! What every measurement does with its result: a directory, a record after each step, a
 //! report and tables at the end.
 
-use std::path::Path;
+use std::io;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, SystemTime};
-use std::{fs, io};
 
 use anyhow::{Context, Result, anyhow};
 use netfathom_measure::error::{MeasureError, RunError};
@@ -20,6 +19,7 @@ use netfathom_model::verdict::Level;
 use netfathom_results::export;
 use netfathom_results::render::{html, terminal};
 use netfathom_results::store::{self, RunDir};
+use netfathom_sys::directory::Directory;
 
 use crate::args::OutputArgs;
 use crate::progress::Progress;
@@ -69,7 +69,7 @@ impl Run<'_> {
                         Some(record) => {
                             self.finish(&run_dir, &Record { state: State::Interrupted, ..record })?;
                         }
-                        None => discard(&run_dir),
+                        None => run_dir.discard(),
                     }
                 }
                 return self.refused(error);
@@ -91,9 +91,9 @@ impl Run<'_> {
             }
             return Ok(());
         }
-        store::samples::write(run_dir.path(), samples)?;
+        store::samples::write(run_dir.directory(), samples)?;
         if let (Measurement::Stack(stack), true) = (&record.measurement, self.capture) {
-            export::pcapng::write(run_dir.path(), record, stack, samples)?;
+            export::pcapng::write(run_dir.directory(), record, stack, samples)?;
         }
         Ok(())
     }
@@ -116,12 +116,13 @@ impl Run<'_> {
 
     fn finish(&self, run_dir: &RunDir, record: &Record) -> Result<ExitCode> {
         run_dir.write_record(record)?;
-        run_dir.write_file("report.html", html::render_run(record, run_dir.path())?.as_bytes())?;
+        let report = html::render_run(record, run_dir.directory())?;
+        run_dir.write_file(store::REPORT_FILE, report.as_bytes())?;
         if self.output.json {
             output::print(&serde_json::to_string(record)?)?;
         } else if !self.output.quiet {
             output::print(&terminal::render(record, output::width(), output::color()))?;
-            output::print(&format!("\nreport: {}", run_dir.path().join("report.html").display()))?;
+            output::print(&format!("\nreport: {}", run_dir.path().join(store::REPORT_FILE).display()))?;
         }
         Ok(status(record))
     }
@@ -137,13 +138,6 @@ fn status(record: &Record) -> ExitCode {
         Measurement::Reproduce(result) if refuted(result) => exit::FAILED.into(),
         _ => ExitCode::SUCCESS,
     }
-}
-
-/// Removes what there is of a run without a single result: nobody can learn from it.
-fn discard(run_dir: &RunDir) {
-    let _ = fs::remove_file(run_dir.path().join(store::RECORD_FILE));
-    // Goes only if there is nothing else in it.
-    let _ = fs::remove_dir(run_dir.path());
 }
 
 /// What is known of a record before it is measured.
@@ -188,8 +182,8 @@ impl<R: Clone + Into<Measurement>> Observer<R> for Keeper<'_> {
         self.progress.begins(step, live);
     }
 
-    fn directory(&self) -> Option<&Path> {
-        Some(self.run_dir.path())
+    fn directory(&self) -> Option<&Directory> {
+        Some(self.run_dir.directory())
     }
 
     fn keep(&mut self, so_far: &Progressed<R>) -> io::Result<()> {

@@ -1,11 +1,13 @@
 //! `netfathom man`: a manual page for each command, from the same definitions as `--help`.
 
 use std::fs;
+use std::io::{self, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::{Context, Result};
 use clap::{Command, CommandFactory};
+use netfathom_results::store;
 
 use crate::args::{Args, ManArgs};
 
@@ -30,6 +32,6 @@ fn write(root: &Command, command: &Command, args: &ManArgs) -> Result<()> {
 }
 
 fn keep(path: &Path, page: &[u8]) -> Result<()> {
-    fs::write(path, page)
-        .with_context(|| format!("cannot write {}; choose another directory", path.display()))
+    let written: io::Result<()> = store::write_whole(path, |file| file.write_all(page));
+    written.with_context(|| format!("cannot write {}; choose another directory", path.display()))
 }

@@ -13,6 +13,7 @@ use netfathom_results::store;
 
 use crate::args::{Format, ReportArgs};
 use crate::{browser, exit, output, target};
+use file::Beside;
 
 /// Runs the command.
 pub fn run(args: &ReportArgs) -> Result<ExitCode> {
@@ -27,15 +28,19 @@ pub fn run(args: &ReportArgs) -> Result<ExitCode> {
         return Ok(exit::USAGE.into());
     }
     let run = args.run.path()?;
+    // Opened before the record is read: whatever has its name by then, the report goes where the record was.
+    let above = if run.is_dir() { Some(run.as_path()) } else { run.parent() };
+    let above = above.filter(|_| !is_dash(&run));
+    let beside = above.map(|at| Beside::of(at, store::REPORT_FILE.as_ref())).transpose()?;
     file::stays_inside(&run)?;
     let record = store::read(&run)?;
     let text = match args.format {
-        Format::Html => html_of(&run, &record)?,
+        Format::Html => html_of(beside.as_ref(), &record)?,
         Format::Md => markdown::render(&record),
         Format::Txt if prints(args) => terminal::render(&record, output::width(), output::color()),
         Format::Txt => terminal::render(&record, 80, false),
     };
-    match place(args, &run, &record) {
+    match place(args) {
         Target::Output => output::print(&text)?,
         Target::Named(path) => {
             // A report may be drawn again over the one that is there.
@@ -45,26 +50,37 @@ pub fn run(args: &ReportArgs) -> Result<ExitCode> {
             target::text_to_file(&path, &text)?;
             written(args, &path)?;
         }
-        // Its name is the record's own word, and may be that of anything.
-        Target::Beside(path) if is_dash(&run) && path.exists() => {
-            bail!("{} is there already; name a file with --output", path.display())
-        }
-        Target::Beside(path) => {
-            file::write_beside(&path, &text)?;
-            written(args, &path)?;
+        Target::Beside => {
+            let beside = match beside {
+                Some(beside) => beside,
+                None => of_pipe(&record)?,
+            };
+            let of = if run.is_dir() { Some(store::RECORD_FILE.as_ref()) } else { run.file_name() };
+            if !is_dash(&run) && !of.is_some_and(|of| beside.directory().holds(of)) {
+                bail!("{} was replaced meanwhile; nothing was written", run.display());
+            }
+            beside.write(&text)?;
+            written(args, &beside.path())?;
         }
     }
     Ok(ExitCode::SUCCESS)
 }
 
-/// With the raw samples that stand beside a record on disk.
-fn html_of(run: &Path, record: &Record) -> Result<String> {
-    let directory = if run.is_dir() { Some(run) } else { run.parent() };
-    // A record that came by a pipe has no run beside it.
-    Ok(match directory.filter(|_| !is_dash(run)) {
-        Some(dir) => html::render_run(record, dir)?,
+/// With the raw samples that stand beside a record on disk. A record that came by a pipe has no run beside it.
+fn html_of(beside: Option<&Beside>, record: &Record) -> Result<String> {
+    Ok(match beside {
+        Some(beside) => html::render_run(record, beside.directory())?,
         None => html::render(record)?,
     })
+}
+
+/// In this directory. Its name is the record's own word, and may be that of anything.
+fn of_pipe(record: &Record) -> Result<Beside> {
+    let name = file::name_of(&record.id);
+    if name.exists() {
+        bail!("{} is there already; name a file with --output", name.display());
+    }
+    Beside::of(Path::new(""), name.as_os_str())
 }
 
 fn written(args: &ReportArgs, path: &Path) -> Result<()> {
@@ -100,15 +116,13 @@ enum Target {
     /// The user named it.
     Named(PathBuf),
     /// Beside the record, where a link may have been left by others.
-    Beside(PathBuf),
+    Beside,
 }
 
-fn place(args: &ReportArgs, run: &Path, record: &Record) -> Target {
+fn place(args: &ReportArgs) -> Target {
     match &args.output {
         _ if prints(args) => Target::Output,
         Some(path) => Target::Named(path.clone()),
-        None if is_dash(run) => Target::Beside(file::name_of(&record.id)),
-        None if run.is_dir() => Target::Beside(run.join(store::REPORT_FILE)),
-        None => Target::Beside(run.with_file_name(store::REPORT_FILE)),
+        None => Target::Beside,
     }
 }

@@ -68,7 +68,15 @@ pub fn to_standard_output(write: impl FnOnce(&mut (dyn Write + Send)) -> Written
 /// Writes to a file: beside it first, so that what stands there stays until the new one is whole. A device or a
 /// pipe is written to as it is.
 pub fn to_file(path: &Path, write: impl FnOnce(&mut (dyn Write + Send)) -> Written) -> Result<Vec<String>> {
-    // Of a link, the file that it leads to.
+    // Of a link, the file that it leads to; but none that stands in the directory of a run is followed, which may be
+    // another user's.
+    let is_of_run = path.with_file_name(store::RECORD_FILE).exists();
+    if is_of_run && path.is_symlink() {
+        bail!(
+            "{} is a symbolic link in the directory of a run; remove it, or name another file",
+            path.display()
+        );
+    }
     let place = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     let special = fs::metadata(&place).is_ok_and(|there| !there.is_file());
     let written =

@@ -58,7 +58,7 @@ pub fn run(args: &TtcpArgs) -> Result<ExitCode> {
     let standard = Standard { input: input.as_fd(), output: output.as_fd() };
     let outcome = transfer::run(&plan, Around { standard, live: &live, stop: &stop, tell: &tell });
     drop(progress);
-    let progressed = outcome.inspect_err(|_| discard(run_dir.as_ref()))?;
+    let progressed = outcome.inspect_err(|_| run_dir.iter().for_each(RunDir::discard))?;
     if speaks {
         classic.figures(&progressed);
     }
@@ -73,12 +73,6 @@ fn plan(args: &TtcpArgs) -> Result<TransferPlan> {
         ));
     }
     Ok(plan)
-}
-
-/// Removes the directory of a transfer that did not come about.
-fn discard(run_dir: Option<&RunDir>) {
-    // Goes only if there is nothing in it.
-    run_dir.map(|dir| std::fs::remove_dir(dir.path()));
 }
 
 fn finish(
@@ -96,7 +90,7 @@ fn finish(
     }
     if let Some(dir) = run_dir {
         dir.write_record(&record)?;
-        dir.write_file("report.html", html::render(&record)?.as_bytes())?;
+        dir.write_file(store::REPORT_FILE, html::render(&record)?.as_bytes())?;
     }
     if args.json {
         output::print(&serde_json::to_string(&record)?)?;

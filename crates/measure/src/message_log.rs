@@ -64,16 +64,23 @@ impl MessageLog {
     /// # Errors
     /// If the file or the thread cannot be had.
     pub fn create(path: &Path, columns: Columns) -> Result<Self, MeasureError> {
-        let refused = |source| LogError { path: path.to_owned(), source };
-        let file = file::create(path).map_err(refused)?;
+        Self::begin(file::create(path), path.to_owned(), columns)
+    }
+
+    /// The same in a file that was opened, if it could be; `path` is its name.
+    ///
+    /// # Errors
+    /// If the file or the thread cannot be had.
+    pub fn begin(file: io::Result<File>, path: PathBuf, columns: Columns) -> Result<Self, MeasureError> {
+        let refused = |source| LogError { path: path.clone(), source };
         let format = LogFormat::of_name(&path.to_string_lossy());
-        let log = LogWriter::new(file, format, columns).map_err(refused)?;
+        let log = file.and_then(|file| LogWriter::new(file, format, columns)).map_err(refused)?;
         let (blocks, come) = sync_channel(WAITING);
         let writer = thread::Builder::new()
             .name("log".into())
             .spawn(move || write(log, &come))
             .map_err(|source| MeasureError::NoThread { name: "log", source })?;
-        Ok(Self { path: path.to_owned(), blocks: Some(blocks), writer: Some(writer) })
+        Ok(Self { path, blocks: Some(blocks), writer: Some(writer) })
     }
 
     /// A way in for one of so many ends of one flow. Its last messages go in when it is dropped.

@@ -1,12 +1,12 @@
 //! What a run tells while it goes on.
 
 use std::io;
-use std::path::Path;
 use std::sync::Arc;
 
 use netfathom_model::environment::Environment;
 use netfathom_model::sample::Sample;
 use netfathom_model::verdict::{Finding, Verdict};
+use netfathom_sys::directory::Directory;
 
 use crate::load::sender::Live;
 
@@ -55,7 +55,7 @@ impl Step {
 /// Somebody who wants to know how a run goes on.
 pub trait Observer<R> {
     /// Where files that belong to the run may lie; `None` of an observer that keeps none.
-    fn directory(&self) -> Option<&Path> {
+    fn directory(&self) -> Option<&Directory> {
         None
     }
     /// A step begins; `live` moves while it runs.

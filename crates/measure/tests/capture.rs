@@ -1,12 +1,13 @@
 //! What is captured, against what was sent.
 
+use std::fs::File;
 use std::net::UdpSocket;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 use std::{env, fs, thread};
 
-use netfathom_measure::capture::{By, Captured, Task, Way, begin};
+use netfathom_measure::capture::{By, Captured, Target, Task, Way, begin};
 use netfathom_measure::lab::Role;
 use netfathom_measure::rig::Rig;
 use netfathom_model::message::Header;
@@ -61,8 +62,12 @@ fn sequences(file: &Path) -> (Vec<u64>, bool) {
     (sequences, times.is_sorted())
 }
 
+/// A file to capture to.
+fn target(path: &Path) -> File {
+    File::options().read(true).write(true).create(true).truncate(true).open(path).unwrap()
+}
+
 fn check(captured: &Captured, file: &Path) {
-    assert_eq!(captured.file, file);
     assert_eq!((captured.packets, captured.dropped), (MESSAGES, 0), "{captured:?}");
     let (sequences, in_order) = sequences(file);
     assert!(in_order && sequences.iter().copied().eq(0..MESSAGES), "{captured:?}");
@@ -82,7 +87,8 @@ fn a_burst_right_before_the_end_is_captured_by_each_and_at_either_end() {
     for (role, way) in places {
         for by in [By::Ring, tcpdump()] {
             let file = directory.path().join(format!("{}.pcap", running.len()));
-            let task = Task { device: "veth0", way, port: Some(port), file: &file, by, cpu: None };
+            let to = Target { file: &target(&file), path: file.clone() };
+            let task = Task { device: "veth0", way, port: Some(port), to, by, cpu: None };
             running.push((begin(&task, &rig, role).unwrap(), file.clone()));
         }
     }
@@ -112,7 +118,8 @@ fn answers_are_no_messages_of_the_way_out() {
     let directory = tempfile::tempdir().unwrap();
     let count = |by, way| {
         let file = directory.path().join("x.pcap");
-        let task = Task { device: "veth0", way, port: None, file: &file, by, cpu: Some(0) };
+        let to = Target { file: &target(&file), path: file };
+        let task = Task { device: "veth0", way, port: None, to, by, cpu: Some(0) };
         let capturing = begin(&task, &rig, Role::Sender).unwrap();
         send(&sender, 5);
         send(&reader, 3);
@@ -133,9 +140,10 @@ fn a_full_disk_is_said() {
     }
     let rig = Rig::build(Place::Lab, Family::Ipv4).unwrap();
     let (sender, _reader, port) = pair(&rig);
-    let (device, file) = ("veth0", Path::new("/dev/full"));
+    let (device, full) = ("veth0", Path::new("/dev/full"));
     let errors = [By::Ring, tcpdump()].map(|by| {
-        let task = Task { device, way: Way::Out, port: Some(port), file, by, cpu: None };
+        let to = Target { file: &target(full), path: full.to_owned() };
+        let task = Task { device, way: Way::Out, port: Some(port), to, by, cpu: None };
         let capturing = begin(&task, &rig, Role::Sender).unwrap();
         send(&sender, MESSAGES);
         capturing.finish().unwrap_err().to_string()
@@ -152,24 +160,21 @@ fn what_cannot_begin_says_why() {
     }
     let rig = Rig::build(Place::Lab, Family::Ipv4).unwrap();
     let directory = tempfile::tempdir().unwrap();
-    let error = |device, file: &str, by| {
-        let file = directory.path().join(file);
-        let task = Task { device, way: Way::Out, port: None, file: &file, by, cpu: None };
+    let error = |device, by| {
+        let path = directory.path().join("x");
+        let to = Target { file: &target(&path), path };
+        let task = Task { device, way: Way::Out, port: None, to, by, cpu: None };
         begin(&task, &rig, Role::Sender).map(|_| ()).unwrap_err().to_string()
     };
-    let missing = error("veth0", "x", By::Tcpdump(PathBuf::from("/no/tcpdump")));
+    let missing = error("veth0", By::Tcpdump(PathBuf::from("/no/tcpdump")));
     assert!(missing.contains("/no/tcpdump: No such file") && missing.contains("install"), "{missing}");
-    let other = error("veth0", "x", By::Tcpdump(PathBuf::from("true")));
+    let other = error("veth0", By::Tcpdump(PathBuf::from("true")));
     assert!(other.contains("true does not capture at veth0"), "{other}");
     for by in [By::Ring, tcpdump()] {
-        let error = [error("veth9", "x", by.clone()), error("veth0", "no/x", by)];
-        assert!(
-            error[0].contains("veth9") && error[0].to_lowercase().contains("no such device"),
-            "{error:?}"
-        );
-        assert!(error[1].contains("no/x: No such file"), "{error:?}");
+        let error = error("veth9", by);
+        assert!(error.contains("veth9") && error.to_lowercase().contains("no such device"), "{error}");
     }
-    assert!(error("lo", "x", tcpdump()).contains("measure in the lab"));
+    assert!(error("lo", tcpdump()).contains("measure in the lab"));
 }
 
 /// Where the program that is to be killed captures to; set in that program alone.
@@ -184,8 +189,8 @@ fn no_tcpdump_outlives_a_killed_program() {
     if let Some(file) = env::var_os(VICTIM) {
         // Not in the lab: its device would go away with the killed program, and end tcpdump, too.
         let rig = Rig::build(Place::Loopback, Family::Ipv4).unwrap();
-        let task =
-            Task { device: "lo", way: Way::In, port: Some(9), file: file.as_ref(), by: tcpdump(), cpu: None };
+        let to = Target { file: &target(file.as_ref()), path: file.clone().into() };
+        let task = Task { device: "lo", way: Way::In, port: Some(9), to, by: tcpdump(), cpu: None };
         let _capturing = begin(&task, &rig, Role::Sender).unwrap();
         // Only now: a tcpdump that cannot say that it begins ends of that.
         fs::write(Path::new(&file).with_extension("begun"), []).unwrap();
@@ -199,7 +204,7 @@ fn no_tcpdump_outlives_a_killed_program() {
         .stdout(Stdio::null())
         .spawn()
         .unwrap();
-    let captures = || programs_with(file.to_str().unwrap()) > 0;
+    let captures = || writes(&file);
     let begun = await_that(|| captures() && file.with_extension("begun").exists());
     victim.kill().unwrap();
     victim.wait().unwrap();
@@ -218,8 +223,9 @@ fn await_that(so: impl Fn() -> bool) -> bool {
     true
 }
 
-/// Programs that have this word in their command line.
-fn programs_with(word: &str) -> usize {
-    let lines = fs::read_dir("/proc").unwrap().flatten().map(|entry| fs::read(entry.path().join("cmdline")));
-    lines.flatten().filter(|line| String::from_utf8_lossy(line).contains(word)).count()
+/// Whether a program has this file as its standard output.
+fn writes(file: &Path) -> bool {
+    let outputs =
+        fs::read_dir("/proc").unwrap().flatten().map(|entry| fs::read_link(entry.path().join("fd/1")));
+    outputs.flatten().any(|to| to == file)
 }

@@ -16,14 +16,15 @@ use netfathom_model::plan::{
     ClockChoice, Family, JoinPlan, Numbering, PcapPlan, Place, StackPlan, TapChoice,
 };
 use netfathom_model::record::{JoinResult, StackResult, Trial, TrialKind};
+use netfathom_sys::directory::Directory;
 use netfathom_testkit::{privileged, skipped};
 
 /// Keeps files in a directory, and nothing else.
-struct Keeper<'a>(&'a Path);
+struct Keeper(Directory);
 
-impl<R> Observer<R> for Keeper<'_> {
-    fn directory(&self) -> Option<&Path> {
-        Some(self.0)
+impl<R> Observer<R> for Keeper {
+    fn directory(&self) -> Option<&Directory> {
+        Some(&self.0)
     }
     fn begins(&mut self, _: Step, _: &Arc<Live>) {}
     fn keep(&mut self, _: &Progressed<R>) -> io::Result<()> {
@@ -37,7 +38,9 @@ fn plan(profile: &str, pcap: PcapPlan) -> StackPlan {
 }
 
 fn measure(plan: &StackPlan, directory: &Path) -> StackResult {
-    stack::run(plan, &mut Keeper(directory), &AtomicBool::new(false)).unwrap().result
+    stack::run(plan, &mut Keeper(Directory::open(directory).unwrap()), &AtomicBool::new(false))
+        .unwrap()
+        .result
 }
 
 /// Joins the files that a trial has left.
@@ -51,7 +54,9 @@ fn offline(directory: &Path, trial: &str) -> JoinResult {
         clock: ClockChoice::Stated,
         window: 65_536,
     };
-    join::run(&plan, &mut Keeper(directory), &AtomicBool::new(false)).unwrap().result
+    join::run(&plan, &mut Keeper(Directory::open(directory).unwrap()), &AtomicBool::new(false))
+        .unwrap()
+        .result
 }
 
 fn files(directory: &Path) -> Vec<PathBuf> {
@@ -67,6 +72,30 @@ fn assert_whole(trial: &Trial) {
         assert_eq!(captured.packets, a.sent, "{captured:?}");
     }
     assert_eq!(trial.captured.len(), trial.paths.len());
+}
+
+/// Another user may put a link in its place while a trial runs: files and log stay in the directory that was there.
+#[test]
+fn captures_follow_the_directory_and_no_link() {
+    let name = "captures_follow_the_directory_and_no_link";
+    if !privileged(name) {
+        return;
+    }
+    for tcpdump in [false, true] {
+        if let (true, Err(left_out)) = (tcpdump, stack::probe_pcap(true, false)) {
+            return skipped(name, &left_out.reason);
+        }
+        let ground = tempfile::tempdir().unwrap();
+        let [run, moved, victim] = ["run", "moved", "victim"].map(|name| ground.path().join(name));
+        fs::create_dir(&run).unwrap();
+        fs::create_dir(&victim).unwrap();
+        let mut keeper = Keeper(Directory::open(&run).unwrap());
+        fs::rename(&run, &moved).unwrap();
+        std::os::unix::fs::symlink(&victim, &run).unwrap();
+        let plan = plan("constant:1k/100ms", PcapPlan { tcpdump, keep: true });
+        stack::run(&plan, &mut keeper, &AtomicBool::new(false)).unwrap();
+        assert_eq!((files(&moved).len(), files(&victim).len()), (3, 0), "tcpdump: {tcpdump}");
+    }
 }
 
 fn live_and_offline_agree(pcap: PcapPlan, family: Family, place: Place) {

@@ -11,6 +11,7 @@ use netfathom_model::record::{Measurement, Record};
 use netfathom_model::sample::Sample;
 use netfathom_results::render::html::render_run;
 use netfathom_results::store::{self, samples};
+use netfathom_sys::directory::Directory;
 use netfathom_testkit::browser::{Page, address};
 
 const SAMPLES: u64 = 1_000_000;
@@ -24,13 +25,14 @@ fn main() {
     let dir = tempfile::tempdir().expect("a directory");
     fs::write(dir.path().join(store::RECORD_FILE), include_str!("../tests/fixtures/stack.json"))
         .expect("a record");
-    samples::write(dir.path(), &made(&record)).expect("samples");
+    samples::write(&Directory::open(dir.path()).unwrap(), &made(&record)).expect("samples");
 
     let file = dir.path().join(store::REPORT_FILE);
     let written_s = median(|| {
         let start = Instant::now();
         let record = store::read(dir.path()).expect("a record");
-        fs::write(&file, render_run(&record, dir.path()).expect("a report")).expect("a file");
+        fs::write(&file, render_run(&record, &Directory::open(dir.path()).unwrap()).expect("a report"))
+            .expect("a file");
         start.elapsed().as_secs_f64()
     });
     let size_bytes = fs::metadata(&file).expect("a file").len();

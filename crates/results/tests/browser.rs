@@ -34,6 +34,7 @@ mod saved;
 
 use netfathom_model::record::Record;
 use netfathom_results::render::html::{render, render_run};
+use netfathom_sys::directory::Directory;
 use netfathom_testkit::browser::{Page, address};
 
 /// Opens every table and list of the page.
@@ -53,7 +54,7 @@ fn show(test: &str, record: &Record) -> Option<Shown> {
 
 /// The same with the samples in a run's directory.
 fn show_run(test: &str, record: &Record, run: &std::path::Path) -> Option<Shown> {
-    open(test, &render_run(record, run).expect("a run can be drawn"))
+    open(test, &render_run(record, &Directory::open(run).unwrap()).expect("a run can be drawn"))
 }
 
 fn open(test: &str, html: &str) -> Option<Shown> {

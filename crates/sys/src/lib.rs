@@ -9,6 +9,7 @@ pub mod child;
 pub mod clock;
 pub mod counters;
 pub mod cpu;
+pub mod directory;
 pub mod endpoint;
 pub mod file;
 pub mod interrupt;

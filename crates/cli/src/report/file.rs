@@ -1,11 +1,13 @@
 //! Writing a report beside its record: never out of its run's directory.
 
+use std::ffi::OsStr;
 use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, anyhow, bail};
 use netfathom_results::store;
+use netfathom_sys::directory::Directory;
 
 /// Refuses a run directory whose record is a link out of it: what is written beside it would then not be its report.
 pub fn stays_inside(run: &Path) -> Result<()> {
@@ -25,24 +27,53 @@ pub fn stays_inside(run: &Path) -> Result<()> {
     }
 }
 
-/// Writes beside a record, whole or not at all. A link that stands there is not followed.
-pub fn write_beside(path: &Path, text: &str) -> Result<()> {
-    if let Ok(kind) = path.symlink_metadata() {
-        if kind.is_symlink() {
-            let to = fs::read_link(path).unwrap_or_default();
-            bail!(
-                "{} is a symbolic link to {}; nothing was written. Remove the link, or name a file with --output",
-                path.display(),
-                to.display()
-            );
-        }
-        if !kind.is_file() {
-            bail!("{} is no file; nothing was written. Name a file with --output", path.display());
-        }
+/// Where a report goes that has no other place: the directory of its record, which is held open from before the record
+/// is read.
+pub struct Beside {
+    directory: Directory,
+    name: PathBuf,
+}
+
+impl Beside {
+    /// In the directory of a run or of a file of one, or of any file in the working directory.
+    pub fn of(directory: &Path, name: &OsStr) -> Result<Self> {
+        let opened = Directory::open(directory);
+        let directory =
+            opened.map_err(|why| anyhow!("cannot open the directory {}: {why}", directory.display()))?;
+        Ok(Self { directory, name: name.into() })
     }
-    let written: io::Result<()> = store::write_whole(path, |file| file.write_all(text.as_bytes()));
-    written
-        .map_err(|why| anyhow!("cannot write {}: {why}; choose another file with --output", path.display()))
+
+    /// The directory.
+    pub fn directory(&self) -> &Directory {
+        &self.directory
+    }
+
+    /// The file, for messages.
+    pub fn path(&self) -> PathBuf {
+        self.directory.path().join(&self.name)
+    }
+
+    /// Writes it, whole or not at all. A link that stands there is not followed.
+    pub fn write(&self, text: &str) -> Result<()> {
+        let path = self.path();
+        if self.directory.holds(&self.name) && !self.directory.is_file(&self.name) {
+            match fs::read_link(&path) {
+                Ok(to) => bail!(
+                    "{} is a symbolic link to {}; nothing was written. Remove the link, or name a file with --output",
+                    path.display(),
+                    to.display()
+                ),
+                Err(_) => {
+                    bail!("{} is no file; nothing was written. Name a file with --output", path.display())
+                }
+            }
+        }
+        let write = |file: &mut fs::File| file.write_all(text.as_bytes());
+        let written: io::Result<()> = store::write_whole_in(&self.directory, self.name.as_os_str(), write);
+        written.map_err(|why| {
+            anyhow!("cannot write {}: {why}; choose another file with --output", path.display())
+        })
+    }
 }
 
 /// The file of a record that came by a pipe: its id, which may hold anything, as a name in this directory.

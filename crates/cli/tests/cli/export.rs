@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 
 use netfathom_model::sample::Sample;
 use netfathom_results::{quantity, store};
+use netfathom_sys::directory::Directory;
 use tempfile::TempDir;
 
 use crate::child::{netfathom, on_terminal, out, run, shell, unprivileged};
@@ -30,7 +31,7 @@ fn sampled() -> (TempDir, PathBuf) {
         net_dev_start_xmit_ns: Some(1000 * sequence + 400),
         ..Sample::default()
     };
-    store::samples::write(&at, &[sample(1), sample(2)]).unwrap();
+    store::samples::write(&Directory::open(&at).unwrap(), &[sample(1), sample(2)]).unwrap();
     (dir, at)
 }
 

@@ -26,6 +26,7 @@ mod reproduce;
 mod runs;
 mod signals;
 mod surroundings;
+mod swapped;
 mod terminal;
 mod ttcp;
 mod view;

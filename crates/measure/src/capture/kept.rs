@@ -1,8 +1,7 @@
 //! What a pcap file really holds.
 
 use std::fs::File;
-use std::io::{self, BufReader, ErrorKind, Read};
-use std::path::Path;
+use std::io::{self, BufReader, ErrorKind, Read, Seek};
 
 const FILE_HEADER_BYTES: usize = 24;
 const PACKET_HEADER_BYTES: usize = 16;
@@ -10,8 +9,8 @@ const PACKET_HEADER_BYTES: usize = 16;
 const LENGTH_AT: usize = 8;
 
 /// Counts the whole packets in a pcap file that was written on this machine.
-pub(super) fn packets(file: &Path) -> io::Result<u64> {
-    let file = File::open(file)?;
+pub(super) fn packets(mut file: &File) -> io::Result<u64> {
+    file.rewind()?;
     // One may seek beyond the end: a packet counts only when all of it is before.
     let bytes = file.metadata()?.len();
     let mut from = BufReader::with_capacity(1 << 20, file);

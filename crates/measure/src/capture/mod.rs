@@ -1,7 +1,8 @@
 //! What passes a device, captured into a pcap file while a trial runs: by the packet ring of
 //! our own, or by tcpdump.
 
-use std::path::{Path, PathBuf};
+use std::fs::File;
+use std::path::PathBuf;
 
 use netfathom_sys::link;
 use netfathom_sys::netns::Namespace;
@@ -56,6 +57,15 @@ pub fn probe(by: &By, out_at_lo: bool) -> Result<(), CaptureTapError> {
     }
 }
 
+/// An empty file that can be read and written.
+#[derive(Clone, Debug)]
+pub struct Target<'a> {
+    /// The file.
+    pub file: &'a File,
+    /// What it is called in messages.
+    pub path: PathBuf,
+}
+
 /// What is to be captured, and where to.
 #[derive(Clone, Debug)]
 pub struct Task<'a> {
@@ -65,8 +75,8 @@ pub struct Task<'a> {
     pub way: Way,
     /// To which UDP port; `None`: to any.
     pub port: Option<u16>,
-    /// The file, which is overwritten.
-    pub file: &'a Path,
+    /// Where the packets go.
+    pub to: Target<'a>,
     /// What captures.
     pub by: By,
     /// The processor that captures; `None`: any that the caller may use. It should not be the
@@ -89,8 +99,6 @@ pub struct Captured {
     /// Packets whose time is not that of the capture but an earlier one, since somebody on this
     /// host asks for time stamps of packets (SO_TIMESTAMP); `None` where that is not known.
     pub stamped_early: Option<u64>,
-    /// The file.
-    pub file: PathBuf,
 }
 
 /// A capture that runs; it ends with this value.

@@ -34,8 +34,8 @@ pub(super) struct Running {
 /// Opens the ring and the file, and starts the thread.
 pub(super) fn begin(task: &Task<'_>, place: &Namespace) -> Result<Running, CaptureTapError> {
     let options = Options { way: task.way, port: task.port, snaplen: SNAPLEN, bytes: BUFFER_BYTES };
-    let file = |source| CaptureTapError::File { file: task.file.to_owned(), source };
-    let out = BufWriter::with_capacity(FILE_BUFFER_BYTES, File::create(task.file).map_err(file)?);
+    let file = |source| CaptureTapError::File { file: task.to.path.clone(), source };
+    let out = BufWriter::with_capacity(FILE_BUFFER_BYTES, task.to.file.try_clone().map_err(file)?);
     // Every device that leads to another host through our labs, and lo, looks like Ethernet.
     let writer = PcapWriter::new(out, LinkType::Ethernet, SNAPLEN).map_err(file)?;
     let open = || -> Result<PacketRing, CaptureTapError> {
@@ -47,7 +47,7 @@ pub(super) fn begin(task: &Task<'_>, place: &Namespace) -> Result<Running, Captu
         ring,
         stop: stop.clone(),
         device: task.device.into(),
-        file: task.file.into(),
+        file: task.to.path.clone(),
         stamped_early: 0,
     };
     let bind_to = task.cpu;
@@ -108,7 +108,6 @@ impl Reader {
             dropped: counted.dropped,
             dropped_by_interface: None,
             stamped_early: Some(self.stamped_early),
-            file: self.file,
         })
     }
 

@@ -6,6 +6,7 @@
 //! `received by filter` tells. So it is asked for its counts (SIGUSR1) until it has captured
 //! all that the filter let through, and then interrupted.
 
+use std::fs::File;
 use std::io::{self, BufRead, BufReader};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -34,7 +35,8 @@ pub(super) struct Running {
     program: PathBuf,
     device: String,
     version: String,
-    file: PathBuf,
+    path: PathBuf,
+    file: File,
     child: Child,
     /// What it says on standard error, line by line; ends with it.
     lines: Receiver<String>,
@@ -48,9 +50,12 @@ pub(super) fn begin(task: &Task<'_>, program: &Path, place: Namespace) -> Result
         return Err(CaptureTapError::OutAtLoopback);
     }
     let version = version(program)?;
+    let ours = || task.to.file.try_clone();
+    let refused = |source| CaptureTapError::File { file: task.to.path.clone(), source };
+    let (file, theirs) = (ours().map_err(refused)?, ours().map_err(refused)?);
     let (started, child) = mpsc::channel();
     let (say, lines) = mpsc::channel();
-    let (command, bind_to, name) = (command(task, program), task.cpu, program.to_owned());
+    let (command, bind_to, name) = (command(task, program, theirs), task.cpu, program.to_owned());
     // The kernel ends it together with the thread that started it, so that thread stays.
     let work = move || {
         let child = start(command, &place, bind_to, name);
@@ -65,7 +70,8 @@ pub(super) fn begin(task: &Task<'_>, program: &Path, place: Namespace) -> Result
         program: program.into(),
         device: task.device.into(),
         version,
-        file: task.file.into(),
+        path: task.to.path.clone(),
+        file,
         child,
         lines,
         said: Vec::new(),
@@ -82,9 +88,9 @@ pub(super) fn begin(task: &Task<'_>, program: &Path, place: Namespace) -> Result
     Ok(running)
 }
 
-fn command(task: &Task<'_>, program: &Path) -> Command {
+fn command(task: &Task<'_>, program: &Path, file: File) -> Command {
     let mut command = Command::new(program);
-    // `-Z root`: as another user it may not write the file, and it would outlive us.
+    // `-Z root`: as another user it would outlive us.
     command.args(["-i", task.device, "-n", "-p", "-Z", "root", "--time-stamp-precision=nano"]);
     command.args(["-s", &SNAPLEN.to_string(), "-B", &(BUFFER_BYTES >> 10).to_string()]);
     match task.way {
@@ -92,14 +98,15 @@ fn command(task: &Task<'_>, program: &Path) -> Command {
         Way::In => command.args(["-Q", "in"]),
         Way::Both => &mut command,
     };
-    command.arg("-w").arg(task.file);
+    // To a file that is open: its name may lead elsewhere by now.
+    command.args(["-w", "-"]).stdout(file);
     // Not `inbound` or `outbound` in the filter: libpcap runs it on the first blocks once more
     // itself, without knowing the way then, and throws everything away (1.10.3).
     command.arg("udp");
     if let Some(port) = task.port {
         command.args(["and", "dst", "port", &port.to_string()]);
     }
-    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+    command.stdin(Stdio::null()).stderr(Stdio::piped());
     // Ctrl-C in the terminal is ours to handle.
     command.process_group(0);
     child::end_with_this_thread(&mut command);
@@ -164,9 +171,9 @@ impl Running {
         let counts = self.counts(ENDS_WITHIN)?;
         self.await_end();
         let kept = kept::packets(&self.file)
-            .map_err(|source| CaptureTapError::File { file: self.file.clone(), source })?;
+            .map_err(|source| CaptureTapError::File { file: self.path.clone(), source })?;
         if kept != counts.captured {
-            let file = self.file.clone();
+            let file = self.path.clone();
             return Err(CaptureTapError::FileTooShort { file, kept, captured: counts.captured });
         }
         Ok(Captured {
@@ -175,7 +182,6 @@ impl Running {
             dropped: counts.dropped,
             dropped_by_interface: counts.dropped_by_interface,
             stamped_early: None,
-            file: self.file.clone(),
         })
     }
 

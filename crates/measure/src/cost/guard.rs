@@ -83,6 +83,24 @@ pub fn remove_what_is_left(plan: Option<&CostPlan>) {
     }
 }
 
+/// What killed runs left is removed now, and what this one leaves when it is dropped.
+pub struct Left<'a>(&'a CostPlan);
+
+impl<'a> Left<'a> {
+    /// The directories of a plan's benchmarks.
+    #[must_use]
+    pub fn of(plan: &'a CostPlan) -> Self {
+        remove_what_is_left(Some(plan));
+        Self(plan)
+    }
+}
+
+impl Drop for Left<'_> {
+    fn drop(&mut self) {
+        remove_what_is_left(Some(self.0));
+    }
+}
+
 fn end_what_is_left() {
     let deadline = Instant::now() + LONGEST;
     let living = || -> io::Result<Vec<u32>> {

@@ -73,6 +73,8 @@ pub fn run(
     observer: &mut impl Observer<CostResult>,
     stop: &AtomicBool,
 ) -> Result<Progressed<CostResult>, RunError> {
+    // What a benchmark leaves that was killed goes once all of them are gone.
+    let _left = guard::Left::of(plan);
     // Who leaves its parent is still to be found and ended.
     process::adopt_orphans(true).map_err(step("adopt orphans")).map_err(MeasureError::from)?;
     let mut context = Context::of(plan, None);

@@ -1,10 +1,12 @@
 //! A directory of ours that goes with us, and what killed runs have left of theirs.
 
+use std::ffi::OsStr;
 use std::fs::{self, File, TryLockError};
 use std::io;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+
+use netfathom_sys::directory::Directory;
 
 /// Before the kind, the owner's process id, its start and a number: `netfathom-tree-4711-123456-0`.
 const PREFIX: &str = "netfathom-";
@@ -21,9 +23,10 @@ pub const PROJECTS: &str = "projects";
 /// A directory of this process, removed when it is dropped.
 #[derive(Debug)]
 pub struct Workplace {
-    path: PathBuf,
+    parent: Directory,
+    directory: Directory,
     /// Locked, which says to processes that do not see our ids that it is in use.
-    _lock: File,
+    _lock: Option<File>,
 }
 
 impl Workplace {
@@ -37,62 +40,73 @@ impl Workplace {
         let pid = std::process::id();
         let started = started(pid).ok_or_else(|| io::Error::other("cannot read /proc/self/stat"))?;
         let name = format!("{PREFIX}{kind}-{pid}-{started}-{}", NUMBER.fetch_add(1, Relaxed));
-        let path = parent.join(name);
-        fs::create_dir(&path)?;
-        let lock = File::open(&path)?;
+        let parent = Directory::open_to_write(parent)?;
+        let directory = parent.make(name)?;
         // Not every file system has locks; the owner's id alone does there.
-        let _ = lock.try_lock();
-        Ok(Self { path, _lock: lock })
+        let lock = directory.again().ok().filter(|lock| lock.try_lock().is_ok());
+        Ok(Self { parent, directory, _lock: lock })
     }
 
-    /// Where it is.
+    /// Where it was made: for other programs.
     #[must_use]
     pub fn path(&self) -> &Path {
-        &self.path
+        self.directory.path()
+    }
+
+    /// Itself, wherever its name leads by now: for what is written into it.
+    #[must_use]
+    pub fn directory(&self) -> &Directory {
+        &self.directory
     }
 }
 
 impl Drop for Workplace {
     fn drop(&mut self) {
         // What stays after all, the next start finds.
-        let _ = fs::remove_dir_all(&self.path);
+        let _ = remove(&self.parent, &self.directory);
     }
 }
 
 /// Removes directories of this kind whose owner is gone, and returns them. Best effort: what
 /// cannot be read or removed stays for the next time. What another user left is not ours.
 pub fn sweep(parent: &Path, kind: &str) -> Vec<PathBuf> {
-    let entries = fs::read_dir(parent).into_iter().flatten().flatten().map(|entry| entry.path());
-    entries
-        .filter(|path| owner(path, kind).is_some_and(|(pid, start)| started(pid) != Some(start)))
-        .filter(|path| is_our_directory(path) && !is_locked(path))
-        .filter(|path| fs::remove_dir_all(path).is_ok())
+    let Ok(parent) = Directory::open_to_write(parent) else { return Vec::new() };
+    let names = parent.names().unwrap_or_default();
+    names
+        .iter()
+        .filter(|name| owner(name, kind).is_some_and(|(pid, start)| started(pid) != Some(start)))
+        .filter_map(|name| parent.within(name).ok())
+        .filter(|left| left.is_ours() && !is_locked(left))
+        .filter(|left| remove(&parent, left).is_ok())
+        .map(|left| left.path().to_owned())
         .collect()
 }
 
+fn remove(parent: &Directory, directory: &Directory) -> io::Result<()> {
+    directory.clear()?;
+    parent.remove_empty(directory.path().file_name().unwrap_or_default())
+}
+
 /// Process id and start of the owner, as the name has them.
-fn owner(path: &Path, kind: &str) -> Option<(u32, u64)> {
-    let name = path.file_name()?.to_str()?;
-    let mut parts = name.strip_prefix(PREFIX)?.strip_prefix(kind)?.strip_prefix('-')?.split('-');
+fn owner(name: &OsStr, kind: &str) -> Option<(u32, u64)> {
+    let mut parts = name.to_str()?.strip_prefix(PREFIX)?.strip_prefix(kind)?.strip_prefix('-')?.split('-');
     let (pid, start, number) = (parts.next()?, parts.next()?, parts.next()?);
     number.parse::<u32>().ok().filter(|_| parts.next().is_none())?;
     Some((pid.parse().ok()?, start.parse().ok()?))
 }
 
-/// When a process started, in ticks since the machine did: ids are used again, the pair is not.
+/// When a process started, in ticks since the machine did: ids are used again, the pair is not. `None` of one that has
+/// ended, though its parent has not heard of it yet.
 fn started(pid: u32) -> Option<u64> {
     let text = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    // The name of the program, in brackets, may hold blanks and brackets. Field 22 of proc(5).
-    text.rsplit_once(')')?.1.split_ascii_whitespace().nth(19)?.parse().ok()
+    // The name of the program, in brackets, may hold blanks and brackets. Fields 3 and 22 of proc(5).
+    let mut fields = text.rsplit_once(')')?.1.split_ascii_whitespace();
+    let state = fields.next()?;
+    fields.nth(18)?.parse().ok().filter(|_| !matches!(state, "Z" | "X"))
 }
 
-fn is_our_directory(path: &Path) -> bool {
-    let user = netfathom_sys::probe::effective_user();
-    fs::symlink_metadata(path).is_ok_and(|found| found.is_dir() && found.uid() == user)
-}
-
-fn is_locked(path: &Path) -> bool {
-    File::open(path).is_ok_and(|dir| matches!(dir.try_lock(), Err(TryLockError::WouldBlock)))
+fn is_locked(directory: &Directory) -> bool {
+    directory.again().is_ok_and(|dir| matches!(dir.try_lock(), Err(TryLockError::WouldBlock)))
 }
 
 #[cfg(test)]
@@ -158,5 +172,38 @@ mod tests {
         assert!(sweep(parent.path(), "tree").is_empty());
         drop(lock);
         assert_eq!(sweep(parent.path(), "tree"), [path]);
+    }
+
+    #[test]
+    fn who_has_ended_owns_nothing_before_it_is_reaped() {
+        let parent = tempfile::tempdir().unwrap();
+        let mut child = std::process::Command::new("sleep").arg("60").spawn().unwrap();
+        let path =
+            parent.path().join(format!("netfathom-light-{}-{}-0", child.id(), started(child.id()).unwrap()));
+        fs::create_dir(&path).unwrap();
+        child.kill().unwrap();
+        let ended = || started(child.id()).is_none();
+        while !ended() {
+            std::thread::yield_now();
+        }
+        assert_eq!(sweep(parent.path(), "light"), [path]);
+        child.wait().unwrap();
+    }
+
+    #[test]
+    fn a_link_in_the_place_of_the_directory_is_not_followed() {
+        let parent = tempfile::tempdir().unwrap();
+        let (victim, moved) = (parent.path().join("victim"), parent.path().join("moved"));
+        fs::create_dir(&victim).unwrap();
+        fs::write(victim.join("precious"), "x").unwrap();
+        let place = Workplace::create(parent.path(), "tree").unwrap();
+        let path = place.path().to_owned();
+        fs::rename(&path, &moved).unwrap();
+        std::os::unix::fs::symlink(&victim, &path).unwrap();
+        place.directory().create_new("file").unwrap();
+        assert!(moved.join("file").exists() && !victim.join("file").exists());
+        drop(place);
+        assert_eq!(fs::read(victim.join("precious")).unwrap(), b"x");
+        assert_eq!(fs::read_dir(&moved).unwrap().count(), 0);
     }
 }

@@ -1,7 +1,6 @@
 //! What an experiment's plans are made for: this machine, its limit, and what this user may.
 
 use std::io;
-use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -12,6 +11,7 @@ use netfathom_model::units::format_rate;
 use netfathom_model::verdict::Finding;
 use netfathom_sys::capability::{Capability, effective};
 use netfathom_sys::cpu;
+use netfathom_sys::directory::Directory;
 
 use crate::error::RunError;
 use crate::load::sender::Live;
@@ -140,7 +140,7 @@ struct Bursts<'a> {
 }
 
 impl Observer<StackResult> for Bursts<'_> {
-    fn directory(&self) -> Option<&Path> {
+    fn directory(&self) -> Option<&Directory> {
         self.observer.directory()
     }
 

@@ -1,12 +1,12 @@
 //! The measurements that an experiment is made of, and those who watch them.
 
 use std::io;
-use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use netfathom_model::plan::{CostPlan, MessagePlan, ReversePlan, StackPlan, SweepPlan};
 use netfathom_model::record::{Measurement, ReproduceResult};
+use netfathom_sys::directory::Directory;
 
 use super::whole::Whole;
 use crate::error::RunError;
@@ -121,7 +121,7 @@ pub struct PartObserver<'a> {
 }
 
 impl<R: Clone + Into<Measurement>> Observer<R> for PartObserver<'_> {
-    fn directory(&self) -> Option<&Path> {
+    fn directory(&self) -> Option<&Directory> {
         self.outer.directory()
     }
 

@@ -1,7 +1,6 @@
 //! What all trials of a run share, and how each of them is set up where it is to run.
 
 use std::net::SocketAddr;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
@@ -10,6 +9,7 @@ use netfathom_model::plan::{Place, StackPlan, TapChoice};
 use netfathom_model::record::{StackResult, Trial, TrialKind};
 use netfathom_model::sample::Sample;
 use netfathom_sys::clock::monotonic_ns;
+use netfathom_sys::directory::Directory;
 
 use super::choice::Cpus;
 use super::ends::{Here, Inward, Load, Outward};
@@ -41,8 +41,8 @@ pub struct Bench<'a> {
     pub stop: &'a AtomicBool,
     /// Start of the run.
     pub started_ns: u64,
-    /// Where captures lie.
-    pub directory: PathBuf,
+    /// Where captures lie; with the temporary files if nowhere else.
+    pub directory: Option<Directory>,
 }
 
 /// Which trial it is.
@@ -85,7 +85,7 @@ impl Bench<'_> {
             duration_ns: self.plan.profile.duration_ns(),
             departures: Departures::Planned(&self.plan.profile, self.plan.seed),
         };
-        let files = Files::of_trial(&self.directory, turn.index as u32, self.plan.pcap.keep);
+        let files = Files::of_trial(self.directory.as_ref(), turn.index as u32, self.plan.pcap.keep);
         let task = self.task(turn.tap, turn.wants_stages(), self.sampling(turn), files, &live);
         let flown = match (self.plan.place, self.listening) {
             (Place::To(to), _) => self.outward(&task, to, load, turn, observer, &live)?,
@@ -186,7 +186,7 @@ impl Bench<'_> {
 
     fn burst(&self, number: u32, tap: Option<Tap>, stages: bool) -> Result<Outcome, MeasureError> {
         let live = Live::default();
-        let files = Files::of_burst(&self.directory);
+        let files = Files::of_burst(self.directory.as_ref());
         let task = self.task(tap, stages, Sampling::none(), files, &live);
         let here = Here::open(&task, self.flow(number))?;
         task.run(here, BURST)

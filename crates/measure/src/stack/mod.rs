@@ -3,7 +3,6 @@
 //!
 //! [`run`] is the map: build the rig, run the trials in their order, say what came of them.
 
-use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use netfathom_model::path::Tap;
@@ -74,7 +73,7 @@ pub fn run(
     let environment = environment::read(choice::places(plan.place, &cpus), rig.devices());
     let mut progressed = Progressed::new(environment, result);
     let listening = listening.as_ref();
-    let directory = observer.directory().map_or_else(std::env::temp_dir, Path::to_path_buf);
+    let directory = observer.directory().cloned();
     let started_ns = monotonic_ns();
     let bench = Bench { plan, rig: &rig, cpus: &cpus, listening, stop, started_ns, directory };
     conclude(&mut progressed, listening);

@@ -6,7 +6,6 @@
 
 use std::io::{self, BufWriter, Write};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
-use std::path::Path;
 
 use etherparse::{PacketBuilder, PacketBuilderStep, UdpHeader};
 use netfathom_capture::packet::{LinkType, Packet, Way};
@@ -14,6 +13,7 @@ use netfathom_capture::write::{InterfaceId, PcapngWriter};
 use netfathom_model::message::Header;
 use netfathom_model::record::{Record, StackResult, Trial};
 use netfathom_model::sample::Sample;
+use netfathom_sys::directory::Directory;
 
 use crate::store::run_dir::replace;
 use crate::store::{CAPTURE_FILE, WriteError};
@@ -37,8 +37,13 @@ fn unknown(other: SocketAddr) -> SocketAddr {
 ///
 /// # Errors
 /// If the disk refuses; a file from before then stands unharmed.
-pub fn write(dir: &Path, record: &Record, stack: &StackResult, samples: &[Sample]) -> Result<(), WriteError> {
-    replace(&dir.join(CAPTURE_FILE), |file| Ok(capture(BufWriter::new(file), record, stack, samples)?))
+pub fn write(
+    run: &Directory,
+    record: &Record,
+    stack: &StackResult,
+    samples: &[Sample],
+) -> Result<(), WriteError> {
+    replace(run, CAPTURE_FILE, |file| Ok(capture(BufWriter::new(file), record, stack, samples)?))
 }
 
 /// Writes the capture to wherever it is to go.

@@ -26,7 +26,7 @@ pub use run_dir::RunDir;
 pub use samples::SamplesError;
 pub use sweep::sweep;
 pub use tags::{TagError, tag, untag};
-pub use whole::write_whole;
+pub use whole::{write_whole, write_whole_in};
 
 /// The name of the record within its directory.
 pub const RECORD_FILE: &str = "record.json";

@@ -6,10 +6,11 @@ use std::io::{self, Read};
 use std::path::{Component, Path, PathBuf};
 
 use netfathom_model::record::{Record, SCHEMA_VERSION};
+use netfathom_sys::directory::Directory;
 use rustix::io::Errno;
 use serde::Deserialize;
 
-use super::catalogue::{directory, directory_in, record_of};
+use super::catalogue::record_of;
 use super::{MOST_RECORD_BYTES, RECORD_FILE, ReadError, bounds};
 
 /// The one field that every schema version has.
@@ -55,11 +56,12 @@ pub fn read_run(out: &Path, name: &OsStr) -> Result<Record, ReadError> {
         return Err(not_a_run("it is not the name of a directory".into()));
     }
     let io = |source: io::Error| ReadError::Io { path: path.clone(), source };
-    let inside = directory_in(&directory(out).map_err(io)?, name).map_err(|e| match e {
-        Errno::NOENT => ReadError::NotFound { path: path.clone() },
-        Errno::LOOP | Errno::NOTDIR => not_a_run("it is a file or a symbolic link".into()),
-        e => io(e.into()),
-    })?;
+    let inside =
+        Directory::open(out).map_err(io)?.within(name).map_err(|e| match Errno::from_io_error(&e) {
+            Some(Errno::NOENT) => ReadError::NotFound { path: path.clone() },
+            Some(Errno::LOOP | Errno::NOTDIR) => not_a_run("it is a file or a symbolic link".into()),
+            _ => io(e),
+        })?;
     let (file, _) = record_of(&inside).map_err(|problem| not_a_run(problem.why))?;
     read_from(&path.join(RECORD_FILE), file)
 }

@@ -5,10 +5,10 @@ use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Component, Path, PathBuf};
 
-use rustix::fd::AsFd;
+use netfathom_sys::directory::Directory;
 use rustix::io::Errno;
 
-use super::catalogue::{ProblemKind, directory, directory_in, is_written, of_run};
+use super::catalogue::{ProblemKind, is_written, of_run};
 use super::id::started_of;
 
 /// Bytes of a block, as the system counts them.
@@ -53,10 +53,12 @@ pub fn remove(run: &Path) -> Result<(), RemoveError> {
         return Err(refused("it is no directory of one run"));
     };
     let failed = |source| RemoveError::Io { path: run.to_owned(), source };
-    let out = directory(if out.as_os_str().is_empty() { Path::new(".") } else { out }).map_err(failed)?;
-    let inside = directory_in(&out, name).map_err(|e| match e {
-        Errno::LOOP | Errno::NOTDIR => refused("it is a file or a symbolic link, not the directory of a run"),
-        e => failed(e.into()),
+    let out = Directory::open_to_write(out).map_err(failed)?;
+    let inside = out.within(name).map_err(|e| match Errno::from_io_error(&e) {
+        Some(Errno::LOOP | Errno::NOTDIR) => {
+            refused("it is a file or a symbolic link, not the directory of a run")
+        }
+        _ => failed(e),
     })?;
     let is_run = match of_run(&inside) {
         Ok(_) => true,
@@ -65,11 +67,11 @@ pub fn remove(run: &Path) -> Result<(), RemoveError> {
     if !is_run && started_of(&name.to_string_lossy()).is_none() {
         return Err(refused("it holds no record that can be read, and is not named like a run"));
     }
-    if is_written(inside.as_fd()) {
+    if is_written(&inside) {
         return Err(RemoveError::Written { path });
     }
-    // Follows no link, and none that is put there meanwhile.
-    fs::remove_dir_all(run).map_err(failed)
+    // What was looked at goes, whatever has its name by now.
+    inside.clear().and_then(|()| out.remove_empty(name)).map_err(failed)
 }
 
 /// What removing a directory would free, in bytes on the disk.

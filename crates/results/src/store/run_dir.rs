@@ -1,21 +1,24 @@
 //! The directory of one run, and writing into it by rename.
 
+use std::ffi::OsStr;
 use std::fs::{self, File, TryLockError};
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
 use netfathom_model::record::Record;
+use netfathom_sys::directory::Directory;
 
-use super::whole::{sync, write_whole};
+use super::whole::write_whole_in;
 use super::{RECORD_FILE, WriteError, bounds};
 
 /// The directory of one run. Every file in it is either whole or not there.
 #[derive(Clone, Debug)]
 pub struct RunDir {
-    path: PathBuf,
+    out: Directory,
+    directory: Directory,
     /// Locked for as long as the run is written; `None` where the file system has no locks.
     _written: Option<Arc<File>>,
 }
@@ -26,31 +29,42 @@ impl RunDir {
     /// # Errors
     /// If a run of that name is there already, or the directory cannot be made.
     pub fn create(out: &Path, record_id: &str) -> Result<Self, WriteError> {
-        let refused = |path: &Path, source| WriteError::Io {
-            action: "make the directory",
+        let refused = |action, path: &Path, source| WriteError::Io {
+            action,
             path: path.to_owned(),
             source,
             kept: false,
         };
-        fs::create_dir_all(out).map_err(|e| refused(out, e))?;
-        let path = out.join(record_id);
-        match fs::create_dir(&path) {
-            Ok(()) => {}
-            Err(e) if e.kind() == io::ErrorKind::AlreadyExists => {
-                return Err(WriteError::AlreadyThere { path });
-            }
-            Err(e) => return Err(refused(&path, e)),
-        }
+        let make = "make the directory";
+        fs::create_dir_all(out).map_err(|e| refused(make, out, e))?;
+        let out = Directory::open_to_write(out).map_err(|e| refused("write into", out, e))?;
+        let path = out.path().join(record_id);
+        let directory = out.make(record_id).map_err(|e| match e.kind() {
+            io::ErrorKind::AlreadyExists => WriteError::AlreadyThere { path: path.clone() },
+            _ => refused(make, &path, e),
+        })?;
         // The name itself must survive a crash of the machine.
-        sync(out).map_err(|e| refused(out, e))?;
-        let lock = File::open(&path).ok().filter(locked);
-        Ok(Self { path, _written: lock.map(Arc::new) })
+        out.sync().map_err(|e| refused(make, &path, e))?;
+        let lock = directory.again().ok().filter(locked);
+        Ok(Self { out, directory, _written: lock.map(Arc::new) })
     }
 
-    /// Where it is.
+    /// Where it was made.
     #[must_use]
     pub fn path(&self) -> &Path {
-        &self.path
+        self.directory.path()
+    }
+
+    /// Itself, wherever its name leads by now.
+    #[must_use]
+    pub fn directory(&self) -> &Directory {
+        &self.directory
+    }
+
+    /// Removes its record, and itself if nothing else is in it: nobody can learn from a run without a result.
+    pub fn discard(&self) {
+        let _ = self.directory.remove(RECORD_FILE);
+        let _ = self.out.remove_empty(self.path().file_name().unwrap_or_default());
     }
 
     /// Replaces `record.json` by this record.
@@ -59,15 +73,17 @@ impl RunDir {
     /// If the disk refuses, or the record holds what JSON cannot (such as a number that is
     /// not finite); the record before it then stands unharmed.
     pub fn write_record(&self, record: &Record) -> Result<(), WriteError> {
-        let unwritable =
-            |e: serde_json::Error| WriteError::Unwritable { path: self.path.clone(), why: e.to_string() };
+        let unwritable = |e: serde_json::Error| WriteError::Unwritable {
+            path: self.path().to_owned(),
+            why: e.to_string(),
+        };
         let mut json = serde_json::to_vec(record).map_err(unwritable)?;
         json.push(b'\n');
         // JSON turns numbers that are not finite into null, silently; only reading shows it.
         serde_json::from_slice::<Record>(&json).map_err(unwritable)?;
         // What nobody would read is not written.
         if let Some(excess) = bounds::excess(record) {
-            return Err(WriteError::Unwritable { path: self.path.clone(), why: excess });
+            return Err(WriteError::Unwritable { path: self.path().to_owned(), why: excess });
         }
         self.write_file(RECORD_FILE, &json)
     }
@@ -77,7 +93,7 @@ impl RunDir {
     /// # Errors
     /// If the disk refuses; a file of that name from before then stands unharmed.
     pub fn write_file(&self, name: &str, content: &[u8]) -> Result<(), WriteError> {
-        replace(&self.path.join(name), |file| file.write_all(content).map_err(Into::into))
+        replace(&self.directory, name, |file| file.write_all(content).map_err(Into::into))
     }
 }
 
@@ -111,13 +127,17 @@ impl From<io::Error> for ContentError {
 
 /// Writes a file of a run, whole or not at all.
 pub(crate) fn replace(
-    path: &Path,
+    run: &Directory,
+    name: &str,
     write: impl FnOnce(&mut File) -> Result<(), ContentError>,
 ) -> Result<(), WriteError> {
-    write_whole(path, write).map_err(|e| match e {
-        ContentError::Io(source) => {
-            WriteError::Io { action: "write", path: path.to_owned(), source, kept: path.exists() }
+    write_whole_in(run, OsStr::new(name), write).map_err(|e| {
+        let path = run.path().join(name);
+        match e {
+            ContentError::Io(source) => {
+                WriteError::Io { action: "write", path, source, kept: run.is_file(name) }
+            }
+            ContentError::Encode(source) => WriteError::Encode { path, source },
         }
-        ContentError::Encode(source) => WriteError::Encode { path: path.to_owned(), source },
     })
 }

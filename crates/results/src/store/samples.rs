@@ -4,10 +4,10 @@
 mod reading;
 
 use std::fs::File;
-use std::path::Path;
 use std::sync::Arc;
 
 use netfathom_model::sample::Sample;
+use netfathom_sys::directory::Directory;
 use parquet::basic::{Compression, Repetition, Type as PhysicalType};
 use parquet::data_type::Int64Type;
 use parquet::errors::{ParquetError, Result};
@@ -28,8 +28,8 @@ const GROUP_ROWS: usize = 100_000;
 ///
 /// # Errors
 /// If the disk refuses; a file from before then stands unharmed.
-pub fn write(dir: &Path, samples: &[Sample]) -> std::result::Result<(), WriteError> {
-    replace(&dir.join(SAMPLES_FILE), |file| {
+pub fn write(run: &Directory, samples: &[Sample]) -> std::result::Result<(), WriteError> {
+    replace(run, SAMPLES_FILE, |file| {
         encode(file, samples).map_err(|e| match e {
             ParquetError::External(source) => match source.downcast::<std::io::Error>() {
                 Ok(io) => ContentError::Io(*io),

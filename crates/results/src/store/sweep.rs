@@ -1,30 +1,37 @@
 //! What killed runs leave behind.
 
-use std::fs::{self, File, TryLockError};
+use std::ffi::OsStr;
+use std::fs::TryLockError;
 use std::path::{Path, PathBuf};
 
+use netfathom_sys::directory::Directory;
+
 /// Removes unfinished files from the run directories of `out` whose writer is gone, and
-/// returns them. Files of live processes stay, and so does everything that is not ours.
+/// returns them. Files of live processes stay, and so does everything that is not ours. A link of another user is not
+/// followed, to `out` itself neither.
 ///
 /// Best effort: what cannot be read or removed stays for the next time.
 pub fn sweep(out: &Path) -> Vec<PathBuf> {
-    let runs = entries(out).filter(|p| p.is_dir() && !p.is_symlink());
-    runs.flat_map(|run| entries(&run).collect::<Vec<_>>())
+    let Ok(out) = Directory::open_to_write(out) else { return Vec::new() };
+    let names = out.names().unwrap_or_default();
+    names.iter().filter_map(|name| out.within(name).ok()).flat_map(|run| swept(&run)).collect()
+}
+
+fn swept(run: &Directory) -> Vec<PathBuf> {
+    let names = run.names().unwrap_or_default();
+    names
+        .iter()
+        .filter(|name| writer(name).is_some_and(|pid| !is_alive(pid)))
         // Opening a pipe, say, would wait for its other end.
-        .filter(|file| file.symlink_metadata().is_ok_and(|kind| kind.is_file()))
-        .filter(|file| writer(file).is_some_and(|pid| !is_alive(pid)) && !is_locked(file))
-        .filter(|file| fs::remove_file(file).is_ok())
+        .filter(|name| run.is_file(name) && !is_locked(run, name))
+        .filter(|name| run.remove(name).is_ok())
+        .map(|name| run.path().join(name))
         .collect()
 }
 
-fn entries(dir: &Path) -> impl Iterator<Item = PathBuf> {
-    fs::read_dir(dir).into_iter().flatten().flatten().map(|e| e.path())
-}
-
 /// The process id in the name of an unfinished file; `None` of any other file.
-fn writer(file: &Path) -> Option<u32> {
-    let name = file.file_name()?.to_str()?;
-    let (of, pid) = name.strip_suffix(".tmp")?.rsplit_once('.')?;
+fn writer(name: &OsStr) -> Option<u32> {
+    let (of, pid) = name.to_str()?.strip_suffix(".tmp")?.rsplit_once('.')?;
     let ours =
         [super::RECORD_FILE, super::REPORT_FILE, super::SAMPLES_FILE, super::CAPTURE_FILE, super::TAGS_FILE];
     (ours.contains(&of) || is_of_capture(of)).then(|| pid.parse().ok())?
@@ -41,6 +48,6 @@ fn is_alive(pid: u32) -> bool {
 }
 
 /// Whether a process that we may not see, in a container say, is still writing.
-fn is_locked(file: &Path) -> bool {
-    File::open(file).is_ok_and(|f| matches!(f.try_lock(), Err(TryLockError::WouldBlock)))
+fn is_locked(run: &Directory, name: &OsStr) -> bool {
+    run.file(name).is_ok_and(|f| matches!(f.try_lock(), Err(TryLockError::WouldBlock)))
 }

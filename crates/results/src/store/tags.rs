@@ -1,14 +1,13 @@
 //! What a user calls a run: a small file of names in its directory.
 
-use std::fs::File;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
-use rustix::fd::OwnedFd;
+use netfathom_sys::directory::Directory;
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 
-use super::catalogue::{back_from_last, directory, file_in};
+use super::catalogue::back_from_last;
 use super::id::started_of;
 use super::run_dir::replace;
 use super::{TAGS_FILE, WriteError};
@@ -77,9 +76,9 @@ fn change(run: &Path, edit: impl FnOnce(&mut Vec<String>)) -> Result<Vec<String>
     let path = run.join(TAGS_FILE);
     let io = |source: io::Error| WriteError::Io { action: "write", path: path.clone(), source, kept: true };
     // Of two who tag at once, the second waits. Not every file system has locks.
-    let turn = run.parent().map(|out| if out.as_os_str().is_empty() { Path::new(".") } else { out });
-    let turn = turn.and_then(|out| File::open(out).ok()).inspect(|out| drop(out.lock()));
-    let inside = directory(run).map_err(io)?;
+    let out = Directory::open_to_write(run.parent().unwrap_or(Path::new(""))).map_err(io)?;
+    let turn = out.again().inspect(|out| drop(out.lock()));
+    let inside = out.within(run.file_name().unwrap_or_default()).map_err(io)?;
     let mut tags = of_run(&inside).map_err(|why| TagError::Damaged { path: path.clone(), why })?;
     edit(&mut tags);
     tags.sort_unstable();
@@ -89,18 +88,18 @@ fn change(run: &Path, edit: impl FnOnce(&mut Vec<String>)) -> Result<Vec<String>
     if json.len() as u64 > MOST_FILE_BYTES {
         return Err(TagError::TooMany { path, most_bytes: MOST_FILE_BYTES });
     }
-    replace(&path, |file| file.write_all(&json).map_err(Into::into))?;
+    replace(&inside, TAGS_FILE, |file| file.write_all(&json).map_err(Into::into))?;
     drop(turn);
     Ok(tags)
 }
 
 /// The tags of a run, or what is wrong with them.
-pub(super) fn of_run(run: &OwnedFd) -> Result<Vec<String>, String> {
-    let file = match file_in(run, TAGS_FILE) {
+pub(super) fn of_run(run: &Directory) -> Result<Vec<String>, String> {
+    let file = match run.file(TAGS_FILE).map_err(|e| (Errno::from_io_error(&e), e)) {
         Ok(file) => file,
-        Err(Errno::NOENT) => return Ok(Vec::new()),
-        Err(Errno::LOOP) => return Err("it is a symbolic link, which is not followed".into()),
-        Err(why) => return Err(why.to_string()),
+        Err((Some(Errno::NOENT), _)) => return Ok(Vec::new()),
+        Err((Some(Errno::LOOP), _)) => return Err("it is a symbolic link, which is not followed".into()),
+        Err((_, why)) => return Err(why.to_string()),
     };
     if !file.metadata().is_ok_and(|about| about.is_file()) {
         return Err("it is no plain file".into());

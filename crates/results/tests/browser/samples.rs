@@ -7,6 +7,7 @@ use netfathom_model::record::Record;
 use netfathom_model::sample::Sample;
 use netfathom_results::render::html::render_run;
 use netfathom_results::store::{SAMPLES_FILE, samples};
+use netfathom_sys::directory::Directory;
 use serde_json::{Value, json};
 
 use crate::records::{fixture, stack};
@@ -53,7 +54,7 @@ fn sample(trial: u32, number: u64, due_ns: u64) -> Sample {
 
 fn run(rows: &[Sample]) -> tempfile::TempDir {
     let dir = tempfile::tempdir().expect("a directory");
-    samples::write(dir.path(), rows).expect("samples");
+    samples::write(&Directory::open(dir.path()).unwrap(), rows).expect("samples");
     dir
 }
 
@@ -163,7 +164,7 @@ fn samples_and_record_are_saved_from_what_is_squeezed() {
 fn a_million_samples_fit_and_are_drawn() {
     let record = fixture();
     let dir = run(&made(&record, 500_000));
-    let html = render_run(&record, dir.path()).expect("a report");
+    let html = render_run(&record, &Directory::open(dir.path()).unwrap()).expect("a report");
     assert!(html.len() < 3_000_000, "{} bytes", html.len());
     let Some(mut shown) = shown("million samples", &record, dir.path()) else { return };
     let text = shown.page.eval("document.getElementById('samples-section').innerText").to_string();

@@ -6,6 +6,7 @@ use std::process::Command;
 
 use netfathom_results::export::{Format, What};
 use netfathom_results::store;
+use netfathom_sys::directory::Directory;
 use tempfile::TempDir;
 
 use crate::readers::{python, run};
@@ -32,7 +33,7 @@ fn exports() -> TempDir {
     let sampled = dir.path().join("sampled");
     fs::create_dir(&sampled).unwrap();
     fs::write(sampled.join(store::RECORD_FILE), serde_json::to_vec(&record("stack")).unwrap()).unwrap();
-    store::samples::write(&sampled, &messages()).unwrap();
+    store::samples::write(&Directory::open(&sampled).unwrap(), &messages()).unwrap();
     dir
 }
 

@@ -7,6 +7,7 @@ use netfathom_model::record::{Measurement, Record, TransferResult};
 use netfathom_model::sample::Sample;
 use netfathom_results::export::{self, ExportError, Format, Run, What};
 use netfathom_results::store;
+use netfathom_sys::directory::Directory;
 use tempfile::TempDir;
 
 /// Where the fixtures stand.
@@ -89,7 +90,7 @@ fn message(sequence: u64, sent_ns: u64) -> Sample {
 /// A run with them.
 pub fn sampled() -> (TempDir, Run) {
     let dir = tempfile::tempdir().expect("a temporary directory");
-    store::samples::write(dir.path(), &messages()).expect("written");
+    store::samples::write(&Directory::open(dir.path()).unwrap(), &messages()).expect("written");
     let samples = Some(dir.path().join(store::SAMPLES_FILE));
     (dir, Run { record: record("stack"), samples })
 }

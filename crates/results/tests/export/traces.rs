@@ -4,6 +4,7 @@ use std::process::Command;
 
 use netfathom_results::export::{Format, What};
 use netfathom_results::store;
+use netfathom_sys::directory::Directory;
 use serde_json::{Value, json};
 
 use crate::readers::{python, read, run};
@@ -95,7 +96,13 @@ fn packets_are_read_by_wireshark() {
 fn a_run_writes_the_same_packets_by_itself() {
     let (dir, run) = sampled();
     let netfathom_model::record::Measurement::Stack(stack) = &run.record.measurement else { panic!() };
-    netfathom_results::export::pcapng::write(dir.path(), &run.record, stack, &messages()).unwrap();
+    netfathom_results::export::pcapng::write(
+        &Directory::open(dir.path()).unwrap(),
+        &run.record,
+        stack,
+        &messages(),
+    )
+    .unwrap();
     let own = std::fs::read(dir.path().join(store::CAPTURE_FILE)).unwrap();
     assert!(own == written(&run, Format::Pcapng, What::Trials).unwrap().0);
 }

@@ -9,6 +9,7 @@ use netfathom_results::compare::{self, Run, Wishes};
 use netfathom_results::export::{self, Format, What};
 use netfathom_results::render::{compared, html, markdown, terminal};
 use netfathom_results::store;
+use netfathom_sys::directory::Directory;
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
 use proptest::test_runner::RngSeed;
@@ -177,7 +178,8 @@ const CASES: u32 = 40;
 #[test]
 fn one_number_that_no_measurement_has_ends_nothing() {
     let directory = tempfile::tempdir().expect("a directory");
-    store::samples::write(directory.path(), &[message(&json!(5_000_000))]).expect("written");
+    store::samples::write(&Directory::open(directory.path()).unwrap(), &[message(&json!(5_000_000))])
+        .expect("written");
     let values: Vec<Value> =
         FIXTURES.iter().map(|(_, text)| serde_json::from_str(text).expect("JSON")).collect();
     let places: Vec<_> = values.iter().map(places).collect();
@@ -234,12 +236,13 @@ fn messages_at_times_that_no_clock_tells_end_nothing() {
     let directory = tempfile::tempdir().expect("a directory");
     let record = fixture(FIXTURES[0].1);
     for message in messages() {
-        store::samples::write(directory.path(), std::slice::from_ref(&message)).expect("written");
+        store::samples::write(&Directory::open(directory.path()).unwrap(), std::slice::from_ref(&message))
+            .expect("written");
         let made = catch_unwind(|| export(&record, directory.path(), &OF_MESSAGES));
         assert!(made.is_ok(), "{message:?}");
     }
-    store::samples::write(directory.path(), &messages()).expect("written");
-    html::render_run(&record, directory.path()).expect("drawn");
+    store::samples::write(&Directory::open(directory.path()).unwrap(), &messages()).expect("written");
+    html::render_run(&record, &Directory::open(directory.path()).unwrap()).expect("drawn");
 }
 
 #[test]

@@ -17,4 +17,5 @@ mod poison;
 mod runs;
 mod samples;
 mod store;
+mod swapped;
 mod terminal;

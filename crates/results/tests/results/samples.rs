@@ -1,11 +1,11 @@
 //! The raw stream, read back by others.
 
 use std::fs::File;
-use std::path::Path;
 use std::process::Command;
 
 use netfathom_model::sample::Sample;
 use netfathom_results::store::samples;
+use netfathom_sys::directory::Directory;
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::Field;
 
@@ -27,7 +27,7 @@ fn sample(i: u64) -> Sample {
 fn written() -> tempfile::TempDir {
     let dir = tempfile::tempdir().expect("a temporary directory");
     let rows: Vec<Sample> = (0..ROWS).map(sample).collect();
-    samples::write(dir.path(), &rows).expect("written");
+    samples::write(&Directory::open(dir.path()).unwrap(), &rows).expect("written");
     dir
 }
 
@@ -64,7 +64,7 @@ fn fields(map: &serde_json::Map<String, serde_json::Value>) -> Vec<(&String, &se
 #[test]
 fn no_rows_are_a_file_too() {
     let dir = tempfile::tempdir().expect("a temporary directory");
-    samples::write(dir.path(), &[]).expect("written");
+    samples::write(&Directory::open(dir.path()).unwrap(), &[]).expect("written");
     let file = File::open(dir.path().join("samples.parquet")).expect("the file");
     let reader = SerializedFileReader::new(file).expect("Parquet");
     assert_eq!(reader.metadata().file_metadata().num_rows(), 0);
@@ -72,8 +72,11 @@ fn no_rows_are_a_file_too() {
 
 #[test]
 fn a_directory_that_is_gone_is_named() {
-    let text = samples::write(Path::new("/nonexistent/run"), &[]).expect_err("no directory").to_string();
-    assert!(text.contains("cannot write /nonexistent/run/samples.parquet"), "{text}");
+    let dir = tempfile::tempdir().expect("a directory");
+    let (gone, path) = (Directory::open(dir.path()).expect("opened"), dir.path().join("samples.parquet"));
+    dir.close().expect("removed");
+    let text = samples::write(&gone, &[]).expect_err("no directory").to_string();
+    assert!(text.contains(&format!("cannot write {}", path.display())), "{text}");
 }
 
 #[test]
@@ -101,7 +104,8 @@ fn another_implementation_reads_it() {
 #[test]
 fn a_file_with_a_byte_changed_is_read_or_refused() {
     let dir = tempfile::tempdir().expect("a temporary directory");
-    samples::write(dir.path(), &(0..300).map(sample).collect::<Vec<_>>()).expect("written");
+    samples::write(&Directory::open(dir.path()).unwrap(), &(0..300).map(sample).collect::<Vec<_>>())
+        .expect("written");
     let path = dir.path().join("samples.parquet");
     let whole = std::fs::read(&path).expect("the file");
     let mut refused = 0;

@@ -185,7 +185,7 @@ fn a_full_disk_keeps_the_earlier_record_and_says_what_to_do() {
         ..Default::default()
     };
     let samples: Vec<_> = (0..50_000).map(sample).collect();
-    let text = store::samples::write(run.path(), &samples).expect_err("a full disk").to_string();
+    let text = store::samples::write(run.directory(), &samples).expect_err("a full disk").to_string();
     assert!(text.contains("No space left") && text.contains("--out DIR"), "{text}");
     assert_eq!(names(run.path()), ["record.json"]);
     assert_eq!(store::read(run.path()).expect("the earlier record").id, small.id);

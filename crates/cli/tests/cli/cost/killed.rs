@@ -1,10 +1,11 @@
 //! kill -9, of the process that works and of the one that watches over it.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::process::{Child, Command};
 
 use super::{Beside, Short, lives, state};
-use crate::child::{end, run, shell, signal, start, until};
+use crate::child::{end, netfathom, run, shell, signal, start, until};
 
 /// Who is killed.
 #[derive(Clone, Copy, PartialEq)]
@@ -15,14 +16,17 @@ enum Whom {
     Worker,
 }
 
+/// The process that the guard started.
+fn worker(guard: &Child) -> String {
+    let guard = guard.id();
+    let children = fs::read_to_string(format!("/proc/{guard}/task/{guard}/children")).unwrap();
+    children.trim().to_owned()
+}
+
 fn kill(whom: Whom, guard: &Child) {
     let pid = match whom {
         Whom::Guard => guard.id().to_string(),
-        Whom::Worker => {
-            let guard = guard.id();
-            let children = fs::read_to_string(format!("/proc/{guard}/task/{guard}/children")).unwrap();
-            children.trim().to_owned()
-        }
+        Whom::Worker => worker(guard),
     };
     assert!(shell(&format!("kill -9 {pid}")).status().unwrap().success());
 }
@@ -64,6 +68,48 @@ fn nothing_stays_of_a_run_whose_worker_is_killed() {
 #[test]
 fn nothing_stays_of_a_run_whose_guard_is_killed() {
     nothing_stays(Whom::Guard);
+}
+
+/// Ends a run after so many directories of the light benchmark have come, in some way, and waits until nobody is left.
+fn ended_after(short: &Short, directories: usize, way: impl FnOnce(&Child)) -> usize {
+    let tmp = short.file("tmp");
+    let mut command =
+        netfathom("cost --nothing --phases metadata --phase 5ms --time 60s --precision 0.01% --out");
+    let guard = start(command.arg(short.runs()).env("TMPDIR", &tmp));
+    let mut seen = BTreeSet::new();
+    until("the light benchmark", || {
+        seen.extend(fs::read_dir(&tmp).unwrap().flatten().map(|entry| entry.file_name()));
+        (seen.len() >= directories).then_some(())
+    });
+    let worker = worker(&guard);
+    way(&guard);
+    end(guard);
+    until("the worker to end", || (!lives(&worker)).then_some(()));
+    fs::read_dir(&tmp).unwrap().count()
+}
+
+#[test]
+fn nothing_stays_of_the_light_benchmark() {
+    type Way = fn(&Child);
+    let ways: [(&str, Way); 3] = [
+        ("Ctrl-C", |guard| signal("INT", guard)),
+        ("kill -9 of the guard", |guard| kill(Whom::Guard, guard)),
+        ("kill -9 of the worker", |guard| kill(Whom::Worker, guard)),
+    ];
+    let short = Short::new();
+    fs::create_dir(short.file("tmp")).unwrap();
+    for (name, way) in ways {
+        // While it is calibrated, and while it runs.
+        for directories in [1, 2, 3, 5] {
+            assert_eq!(ended_after(&short, directories, way), 0, "{name}, {directories}");
+        }
+    }
+    // Nobody is left who could remove anything: the next run does.
+    ended_after(&short, 3, |guard| {
+        let both = format!("kill -9 {} {}", guard.id(), worker(guard));
+        assert!(shell(&both).status().unwrap().success());
+    });
+    assert_eq!(ended_after(&short, 2, |guard| signal("INT", guard)), 0, "the next run");
 }
 
 /// Kills it while a process is stopped for the baseline.

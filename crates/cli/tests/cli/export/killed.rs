@@ -6,6 +6,7 @@ use std::process::{Child, Command};
 
 use netfathom_model::sample::Sample;
 use netfathom_results::store;
+use netfathom_sys::directory::Directory;
 use netfathom_testkit::skipped;
 use rustix::fs::{Mode, OFlags, open};
 use tempfile::TempDir;
@@ -24,7 +25,7 @@ fn many() -> (TempDir, PathBuf) {
     fs::copy(fixture("stack"), at.join(store::RECORD_FILE)).unwrap();
     let samples: Vec<Sample> =
         (0..SAMPLES).map(|i| Sample { sequence: i, sent_ns: 1000 * i, ..Sample::default() }).collect();
-    store::samples::write(&at, &samples).unwrap();
+    store::samples::write(&Directory::open(&at).unwrap(), &samples).unwrap();
     fs::create_dir(dir.path().join("to")).unwrap();
     (dir, at)
 }
@@ -47,7 +48,9 @@ fn kill(mut child: Child, below: &Path) -> Option<(u32, String)> {
             return Some(None);
         }
         let links = fs::read_dir(&held).ok()?.flatten().filter_map(|entry| fs::read_link(entry.path()).ok());
-        links.filter_map(|file| Some(file.strip_prefix(&below).ok()?.to_str()?.to_owned())).next().map(Some)
+        let mut names = links.filter_map(|file| Some(file.strip_prefix(&below).ok()?.to_str()?.to_owned()));
+        // The directory itself is held open too.
+        names.find(|name| !name.is_empty()).map(Some)
     });
     // One that has ended is none of its processes any more.
     let _ = child.kill();

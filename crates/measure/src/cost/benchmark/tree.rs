@@ -115,14 +115,14 @@ impl Tree {
     fn write(&self, progress: &mut dyn FnMut(u64) -> ControlFlow<()>) -> Result<(), TreeError> {
         let pool = Pool::new(self.shape.seed);
         let mut random = SplitMix64::new(self.shape.seed.rotate_left(32));
-        let mut written = 0;
+        let (mut written, inside) = (0, self.place.directory().through());
         for entry in &self.entries {
-            let path = self.root().join(&entry.path);
+            let path = inside.join(&entry.path);
             let made = match entry.bytes {
                 None => fs::create_dir(&path),
                 Some(bytes) => write_file(&path, pool.pieces(bytes, &mut random)),
             };
-            made.map_err(|source| TreeError::Refused { path, source })?;
+            made.map_err(|source| TreeError::Refused { path: self.root().join(&entry.path), source })?;
             written += entry.bytes.unwrap_or(0);
             if progress(written).is_break() {
                 return Err(TreeError::Stopped);

@@ -32,7 +32,7 @@ pub fn calibrate(
         if stop.load(Relaxed) {
             return Err(LightError::Stopped);
         }
-        let sized = (phase.prepare)(place.path()).and_then(|mut work| size_of(work.as_mut(), target_ns));
+        let sized = (phase.prepare)(place.directory()).and_then(|mut work| size_of(work.as_mut(), target_ns));
         found.push((phase, sized.map_err(|source| LightError::Phase { phase: phase.name, source })?));
     }
     let wrong =

@@ -2,7 +2,8 @@
 
 use std::hint::black_box;
 use std::io;
-use std::path::Path;
+
+use netfathom_sys::directory::Directory;
 
 use super::{Phase, Work};
 
@@ -17,7 +18,7 @@ pub const PHASE: Phase = Phase {
     prepare,
 };
 
-fn prepare(_place: &Path) -> io::Result<Box<dyn Work>> {
+fn prepare(_place: &Directory) -> io::Result<Box<dyn Work>> {
     Ok(Box::new(Steps(1)))
 }
 

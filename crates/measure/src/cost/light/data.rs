@@ -3,8 +3,8 @@
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
-use std::path::Path;
 
+use netfathom_sys::directory::Directory;
 use netfathom_sys::splice::memory_file;
 
 use super::{Phase, Work};
@@ -28,7 +28,7 @@ struct Data {
 }
 
 /// A file in memory: one on a disk is written to it now and then, and who writes to it meanwhile waits for the disk.
-fn prepare(_: &Path) -> io::Result<Box<dyn Work>> {
+fn prepare(_place: &Directory) -> io::Result<Box<dyn Work>> {
     let mut data = Data { file: memory_file(&[])?, block: vec![0x5a; BLOCK_BYTES], at: 0 };
     // The first to write has the system find a place for it.
     data.run(FILE_BYTES / BLOCK_BYTES as u64)?;

@@ -2,8 +2,9 @@
 
 use std::io::{self, Read, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
-use std::path::Path;
 use std::thread::{self, JoinHandle};
+
+use netfathom_sys::directory::Directory;
 
 use super::together::Together;
 use super::{Phase, Work};
@@ -24,7 +25,7 @@ struct Loopback {
     together: Together,
 }
 
-fn prepare(_place: &Path) -> io::Result<Box<dyn Work>> {
+fn prepare(_place: &Directory) -> io::Result<Box<dyn Work>> {
     let (near, mut far) = pair()?;
     let together = Together::new()?;
     let join = together.join();

@@ -4,9 +4,9 @@
 //! for some seconds, and looks for another the longer the more were removed, so that the same work
 //! would take several times as long on one run as on the next.
 
-use std::fs::{self, File};
 use std::io;
-use std::path::{Path, PathBuf};
+
+use netfathom_sys::directory::Directory;
 
 use super::{Phase, Work};
 
@@ -19,24 +19,23 @@ pub const PHASE: Phase = Phase {
 };
 
 struct Metadata {
-    file: PathBuf,
-    from: PathBuf,
-    to: PathBuf,
+    place: Directory,
 }
 
-fn prepare(place: &Path) -> io::Result<Box<dyn Work>> {
-    let file = place.join("file");
-    File::create_new(&file)?;
-    Ok(Box::new(Metadata { file, from: place.join("made"), to: place.join("renamed") }))
+fn prepare(place: &Directory) -> io::Result<Box<dyn Work>> {
+    place.create_new("file")?;
+    Ok(Box::new(Metadata { place: place.clone() }))
 }
 
 impl Work for Metadata {
     fn run(&mut self, size: u64) -> io::Result<()> {
         (0..size).try_for_each(|_| {
-            fs::hard_link(&self.file, &self.from)?;
-            fs::metadata(&self.from)?;
-            fs::rename(&self.from, &self.to)?;
-            fs::remove_file(&self.to)
+            self.place.link_again("file", "made")?;
+            if !self.place.is_file("made") {
+                return Err(io::ErrorKind::NotFound.into());
+            }
+            self.place.rename("made", "renamed")?;
+            self.place.remove("renamed")
         })
     }
 }

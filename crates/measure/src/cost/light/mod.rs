@@ -24,6 +24,8 @@ pub use calibrate::calibrate;
 pub use sizes::{Sizes, unknown};
 pub use timers::ASKED_NS;
 
+use netfathom_sys::directory::Directory;
+
 use super::workplace::{self, Workplace};
 
 /// The mark before the first phase; the others have the names of the phases that end there.
@@ -42,7 +44,7 @@ pub struct Phase {
     /// top is the machine's. 0 but for timers.
     pub constant_ns: u64,
     /// Makes what it needs, so that its own time is work alone.
-    prepare: fn(&Path) -> io::Result<Box<dyn Work>>,
+    prepare: fn(&Directory) -> io::Result<Box<dyn Work>>,
 }
 
 impl PartialEq for Phase {
@@ -114,7 +116,7 @@ impl Light {
         let place = Workplace::create(parent, workplace::LIGHT)
             .map_err(|source| LightError::Place { path: parent.display().to_string(), source })?;
         let ready = |&(phase, size): &(&'static Phase, u64)| {
-            let work = (phase.prepare)(place.path());
+            let work = (phase.prepare)(place.directory());
             let work = work.map_err(|source| LightError::Phase { phase: phase.name, source })?;
             Ok((phase, size, work))
         };

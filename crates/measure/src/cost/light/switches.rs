@@ -1,8 +1,9 @@
 //! Two threads on one processor that hand each other a byte.
 
 use std::io::{self, PipeReader, PipeWriter, Read, Write};
-use std::path::Path;
 use std::thread::{self, JoinHandle};
+
+use netfathom_sys::directory::Directory;
 
 use super::together::Together;
 use super::{Phase, Work};
@@ -23,7 +24,7 @@ struct Switches {
     together: Together,
 }
 
-fn prepare(_place: &Path) -> io::Result<Box<dyn Work>> {
+fn prepare(_place: &Directory) -> io::Result<Box<dyn Work>> {
     let together = Together::new()?;
     let join = together.join();
     let ((mut hears, to), (from, mut answers)) = (io::pipe()?, io::pipe()?);

@@ -7,11 +7,11 @@
 //! awake has no way out of an idle state.
 
 use std::io;
-use std::path::Path;
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread::{self, JoinHandle};
 
 use netfathom_sys::clock::{monotonic_ns, sleep_until_ns, wait_punctually};
+use netfathom_sys::directory::Directory;
 
 use super::{Phase, Work};
 
@@ -34,7 +34,7 @@ struct Timers {
     sleeper: Option<JoinHandle<()>>,
 }
 
-fn prepare(_place: &Path) -> io::Result<Box<dyn Work>> {
+fn prepare(_place: &Directory) -> io::Result<Box<dyn Work>> {
     let ((sleep, asked), (say, awake)) = (mpsc::channel(), mpsc::channel());
     let sleeper = move || {
         wait_punctually();

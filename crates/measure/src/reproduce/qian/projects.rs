@@ -1,8 +1,10 @@
 //! C projects of rising size, generated: programs that compile without anything else.
 
 use std::fmt::Write as _;
-use std::fs;
+use std::io::{self, Write as _};
 use std::path::Path;
+
+use netfathom_sys::directory::Directory;
 
 use super::originals::Original;
 use crate::cost::workplace::{self, Workplace};
@@ -22,30 +24,29 @@ pub fn generate(parent: &Path, original: &Original, short: bool) -> Result<Workp
         Workplace::create(parent, workplace::PROJECTS).map_err(|e| format!("cannot make C projects: {e}"))?;
     let files = if short { SHORT_FILES } else { FILES };
     for (level, files) in original.levels.iter().zip(files) {
-        let directory = place.path().join(level.ours);
-        project(&directory, files)
-            .map_err(|e| format!("cannot make a C project in {}: {e}", directory.display()))?;
+        let made = place.directory().make(level.ours).and_then(|directory| project(&directory, files));
+        let path = place.path().join(level.ours);
+        made.map_err(|e| format!("cannot make a C project in {}: {e}", path.display()))?;
     }
     Ok(place)
 }
 
-fn project(directory: &Path, files: u32) -> std::io::Result<()> {
-    fs::create_dir(directory)?;
+fn project(directory: &Directory, files: u32) -> io::Result<()> {
+    let write = |name: &str, text: &str| directory.create_new(name)?.write_all(text.as_bytes());
     for file in 0..files {
-        fs::write(directory.join(format!("part{file}.c")), source(file))?;
+        write(&format!("part{file}.c"), &source(file))?;
     }
     let calls: String = (0..files).map(|file| format!("int part{file}_0(int);\n")).collect();
     let sum: String = (0..files).fold(String::new(), |mut sum, file| {
         let _ = write!(sum, " + part{file}_0(argc)");
         sum
     });
-    fs::write(
-        directory.join("main.c"),
-        format!("{calls}int main(int argc, char **argv)\n{{\n\t(void)argv;\n\treturn (0{sum}) & 1;\n}}\n"),
-    )?;
+    let main =
+        format!("{calls}int main(int argc, char **argv)\n{{\n\t(void)argv;\n\treturn (0{sum}) & 1;\n}}\n");
+    write("main.c", &main)?;
     let makefile = "OBJECTS := $(patsubst %.c,%.o,$(wildcard *.c))\n\nprogram: $(OBJECTS)\n\t$(CC) -o $@ $^\n\n\
                     %.o: %.c\n\t$(CC) -O1 -c -o $@ $<\n";
-    fs::write(directory.join("Makefile"), makefile)
+    write("Makefile", makefile)
 }
 
 fn source(file: u32) -> String {
@@ -68,6 +69,7 @@ fn source(file: u32) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
     use std::process::Command;
 
     use super::super::originals::MAKE;

@@ -2,8 +2,9 @@
 //! the application's log beside it, and both joined afterwards. `netfathom join` does the
 //! same with the same files.
 
-use std::fs::{self, File};
-use std::path::{Path, PathBuf};
+use std::env;
+use std::fs::File;
+use std::path::PathBuf;
 
 use netfathom_bpf::stack::WINDOWS;
 use netfathom_capture::error::CaptureError;
@@ -14,9 +15,10 @@ use netfathom_model::path::{Direction, Tap};
 use netfathom_model::plan::{Place, StackPlan};
 use netfathom_model::record::{self, PacketKind};
 use netfathom_sys::clock::realtime_ahead_ns;
+use netfathom_sys::directory::Directory;
 
 use super::Collected;
-use crate::capture::{self, By, Capturing, Way};
+use crate::capture::{self, By, CaptureTapError, Capturing, Way};
 use crate::error::MeasureError;
 use crate::lab::Role;
 use crate::load::window::Windows;
@@ -27,7 +29,7 @@ use crate::stack::tapped::{Tapped, link_layer};
 /// Where the captures and the log of a trial lie.
 #[derive(Clone, Debug)]
 pub struct Files {
-    directory: PathBuf,
+    directory: Option<Directory>,
     stem: String,
     keep: bool,
 }
@@ -35,45 +37,73 @@ pub struct Files {
 impl Files {
     /// Of a trial, by its place in the run.
     #[must_use]
-    pub fn of_trial(directory: &Path, index: u32, keep: bool) -> Self {
-        Self { directory: directory.to_owned(), stem: format!("trial-{:02}", index + 1), keep }
+    pub fn of_trial(directory: Option<&Directory>, index: u32, keep: bool) -> Self {
+        Self { directory: directory.cloned(), stem: format!("trial-{:02}", index + 1), keep }
     }
 
     /// Of a burst, which nobody looks at again.
     #[must_use]
-    pub fn of_burst(directory: &Path) -> Self {
-        Self { directory: directory.to_owned(), stem: "burst".into(), keep: false }
+    pub fn of_burst(directory: Option<&Directory>) -> Self {
+        Self { directory: directory.cloned(), stem: "burst".into(), keep: false }
     }
 
     /// A file that is there while the trial runs. `store::sweep` knows the ending, and removes
     /// what a killed run leaves.
-    fn open(&self, what: &str) -> Scratch {
-        let name = format!("{}-{what}", self.stem);
-        let path = self.directory.join(format!("{name}.{}.tmp", std::process::id()));
-        Scratch { path, kept_as: self.keep.then(|| self.directory.join(name)) }
+    fn open(&self, what: &str) -> Result<Scratch, MeasureError> {
+        let directory = match &self.directory {
+            Some(directory) => Ok(directory.clone()),
+            None => Directory::open(&env::temp_dir()),
+        };
+        let stays_as = format!("{}-{what}", self.stem);
+        let name = format!("{stays_as}.{}.tmp", std::process::id());
+        let refused = |source| {
+            let at = self.directory.as_ref().map_or_else(env::temp_dir, |at| at.path().to_owned());
+            CaptureTapError::File { file: at.join(&name), source }
+        };
+        let directory = directory.map_err(refused)?;
+        // Of a process that had our id.
+        let _ = directory.remove(&name);
+        let file = directory.create_new(&name).map_err(refused)?;
+        Ok(Scratch { directory, file, name, kept_as: self.keep.then_some(stays_as) })
     }
 }
 
 /// A file that goes when it is dropped, unless it was kept.
 struct Scratch {
-    path: PathBuf,
-    kept_as: Option<PathBuf>,
+    directory: Directory,
+    file: File,
+    name: String,
+    kept_as: Option<String>,
 }
 
 impl Scratch {
     /// Gives it the name that it stays by, if it stays; returns that.
     fn keep(&self) -> Result<Option<String>, MeasureError> {
         let Some(kept_as) = &self.kept_as else { return Ok(None) };
-        let refused = |source| MeasureError::NotKept { path: kept_as.clone(), source };
-        fs::rename(&self.path, kept_as).map_err(refused)?;
-        Ok(kept_as.file_name().map(|name| name.to_string_lossy().into_owned()))
+        let refused = |source| MeasureError::NotKept { path: self.directory.path().join(kept_as), source };
+        self.directory.rename(&self.name, kept_as).map_err(refused)?;
+        Ok(Some(kept_as.clone()))
+    }
+
+    /// Where it is, for messages.
+    fn path(&self) -> PathBuf {
+        self.directory.path().join(&self.name)
+    }
+
+    /// From its beginning.
+    fn read(&self) -> Result<File, MeasureError> {
+        let unreadable = |source| MeasureError::Unreadable {
+            path: self.path(),
+            source: CaptureError::Io { offset: 0, source },
+        };
+        self.directory.file(&self.name).map_err(unreadable)
     }
 }
 
 impl Drop for Scratch {
     fn drop(&mut self) {
         // It is not there any more if it was kept.
-        let _ = fs::remove_file(&self.path);
+        let _ = self.directory.remove(&self.name);
     }
 }
 
@@ -118,8 +148,8 @@ impl PcapTap {
             // The sender's times are by another clock.
             Place::Listen(_) => Columns::RECEIVED,
         };
-        let log_file = files.open("messages.nflog");
-        let log = MessageLog::create(&log_file.path, columns)?;
+        let log_file = files.open("messages.nflog")?;
+        let log = MessageLog::begin(log_file.file.try_clone(), log_file.path(), columns)?;
         let by = By::of(plan.pcap.tcpdump);
         let devices = devices(plan, rig)?.into_iter();
         let begin = |(direction, device)| Running::begin(direction, device, &by, rig, port, &files);
@@ -144,7 +174,7 @@ impl PcapTap {
         let mut tapped = Tapped { clock_moved_ns, ..Tapped::default() };
         for running in captures {
             let direction = running.direction;
-            let (collected, captured) = running.finish(&log_file.path, flow, windows)?;
+            let (collected, captured) = running.finish(&log_file, flow, windows)?;
             tapped.lost.insert(link_layer(Tap::Pcap, direction), captured.dropped);
             tapped.paths.push((direction, collected));
             tapped.captured.push(captured);
@@ -167,9 +197,9 @@ impl Running {
             Direction::Tx => (Role::Sender, Way::Out, "1-out.pcap"),
             Direction::Rx => (Role::Reader, Way::In, "2-in.pcap"),
         };
-        let file = files.open(what);
-        let by = by.clone();
-        let task = capture::Task { device: &device, way, port: Some(port), file: &file.path, by, cpu: None };
+        let file = files.open(what)?;
+        let to = capture::Target { file: &file.file, path: file.path() };
+        let task = capture::Task { device: &device, way, port: Some(port), to, by: by.clone(), cpu: None };
         let capturing = capture::begin(&task, rig, role)?;
         Ok(Self { direction, device, capturing, file })
     }
@@ -177,14 +207,14 @@ impl Running {
     /// Ends the capture, and joins it with the log.
     fn finish(
         self,
-        log: &Path,
+        log: &Scratch,
         flow: u32,
         windows: Windows,
     ) -> Result<(Collected, record::Captured), MeasureError> {
         let Self { direction, device, capturing, file } = self;
         let told = capturing.finish()?;
         let mut collected = Collected::new(&[], WINDOWS);
-        let joined = joined(&file.path, log, |s: &Sighting| {
+        let joined = joined(&file, log, |s: &Sighting| {
             let span_ns = match direction {
                 Direction::Tx => s.out_ns(),
                 Direction::Rx => s.in_ns(),
@@ -210,16 +240,13 @@ impl Running {
 }
 
 /// Joins a capture with a log, both whole.
-fn joined(capture: &Path, log: &Path, each: impl FnMut(&Sighting)) -> Result<Joined, MeasureError> {
-    let unreadable = |path: &Path| {
-        let path = path.to_owned();
+fn joined(capture: &Scratch, log: &Scratch, each: impl FnMut(&Sighting)) -> Result<Joined, MeasureError> {
+    let unreadable = |of: &Scratch| {
+        let path = of.path();
         move |source| MeasureError::Unreadable { path, source }
     };
-    let open = |path: &Path| {
-        File::open(path).map_err(|source| unreadable(path)(CaptureError::Io { offset: 0, source }))
-    };
-    let mut packets = CaptureReader::new(open(capture)?).map_err(unreadable(capture))?;
-    let mut messages = LogReader::new(open(log)?).map_err(unreadable(log))?;
+    let mut packets = CaptureReader::new(capture.read()?).map_err(unreadable(capture))?;
+    let mut messages = LogReader::new(log.read()?).map_err(unreadable(log))?;
     let mut joined = join::join(&mut packets, &mut messages, &join::Options::default(), each);
     match (joined.capture_damage.take(), joined.log_damage.take()) {
         (Some(source), _) => Err(unreadable(capture)(source)),

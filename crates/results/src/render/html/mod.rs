@@ -10,11 +10,11 @@ mod facts;
 mod samples;
 
 use std::io;
-use std::path::Path;
 
 use askama::Template;
 use netfathom_model::record::Record;
 use netfathom_model::verdict::Reason;
+use netfathom_sys::directory::Directory;
 
 use answer::Words;
 use bounded::Bounded;
@@ -161,7 +161,7 @@ struct Carried {
 }
 
 impl Carried {
-    fn of(record: &Record, facts: &Facts, run: Option<&Path>) -> Result<Self, Error> {
+    fn of(record: &Record, facts: &Facts, run: Option<&Directory>) -> Result<Self, Error> {
         let facts_json = json_for_script(facts)?;
         let alone = STYLE.len() + UPLOT.len() + SCRIPT.len() + facts_json.len();
         let squeeze = || Ok::<_, Error>(squeezed(&serde_json::to_vec(record)?)?);
@@ -198,11 +198,11 @@ pub fn render(record: &Record) -> Result<String, Error> {
 ///
 /// # Errors
 /// Where the record cannot be written as JSON, or the page cannot be filled.
-pub fn render_run(record: &Record, run: &Path) -> Result<String, Error> {
+pub fn render_run(record: &Record, run: &Directory) -> Result<String, Error> {
     draw(record, Some(run))
 }
 
-fn draw(record: &Record, run: Option<&Path>) -> Result<String, Error> {
+fn draw(record: &Record, run: Option<&Directory>) -> Result<String, Error> {
     let Bounded { record, left_out } = Bounded::of(record)?;
     let words = Words::of(&record);
     let reasons = &record.verdict.reasons;

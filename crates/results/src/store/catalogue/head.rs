@@ -7,7 +7,7 @@ use std::os::unix::fs::FileExt;
 use jiff::Timestamp;
 use netfathom_model::record::{SCHEMA_VERSION, State};
 use netfathom_model::verdict::Level;
-use rustix::fd::{AsFd, OwnedFd};
+use netfathom_sys::directory::Directory;
 use serde::Serialize;
 
 use super::open::{is_written, record_of};
@@ -116,7 +116,7 @@ impl Problem {
 }
 
 /// The head of the record in a run's directory.
-pub(in crate::store) fn of_run(run: &OwnedFd) -> Result<Head, Problem> {
+pub(in crate::store) fn of_run(run: &Directory) -> Result<Head, Problem> {
     let (file, size) = record_of(run)?;
     let unreadable = |e: std::io::Error| Problem::new(ProblemKind::Unreadable, e.to_string());
     let mut window = [0; WINDOW_BYTES];
@@ -129,7 +129,7 @@ pub(in crate::store) fn of_run(run: &OwnedFd) -> Result<Head, Problem> {
         partial = read_whole(file).map_err(|e| Problem::damaged(what(&e)))?;
         refuse_newer(&partial)?;
     }
-    let running = partial.state == Some(State::Partial) && is_written(run.as_fd());
+    let running = partial.state == Some(State::Partial) && is_written(run);
     partial.head(running).map_err(|missing| Problem::damaged(format!("it has no field `{missing}`")))
 }
 

@@ -17,15 +17,14 @@ use std::path::{Path, PathBuf};
 use std::thread;
 
 use jiff::Timestamp;
-use rustix::fd::OwnedFd;
-use rustix::io::Errno;
+use netfathom_sys::directory::Directory;
 use serde::{Serialize, Serializer};
 
 pub use filter::Filter;
 pub(super) use head::of_run;
 pub use head::{Head, Problem, ProblemKind};
 pub use moment::{Moment, MomentError};
-pub(super) use open::{directory, directory_in, file_in, is_written, record_of};
+pub(super) use open::{is_written, record_of};
 pub(super) use resolve::back_from_last;
 pub use resolve::{ResolveError, resolve};
 
@@ -111,20 +110,16 @@ impl CatalogueError {
 /// If the directory itself cannot be read.
 pub fn catalogue(out: &Path) -> Result<Catalogue, CatalogueError> {
     let failed = |e| CatalogueError::of(out, e);
-    let inside = directory(out).map_err(failed)?;
+    let inside = Directory::open(out).map_err(failed)?;
     let mut directories = Vec::new();
     let mut strangers = Vec::new();
-    for entry in fs::read_dir(out).map_err(failed)? {
-        let entry = entry.map_err(failed)?;
-        let name = entry.file_name();
-        match entry.file_type() {
-            Ok(kind) if kind.is_dir() => directories.push(name),
-            _ => strangers.push(name),
-        }
+    for name in inside.names().map_err(failed)? {
+        let which = if inside.is_directory(&name) { &mut directories } else { &mut strangers };
+        which.push(name);
     }
     let share = directories.len().div_ceil(threads()).max(1);
     let found: Vec<Found> = thread::scope(|scope| {
-        let read = |names| names_read(out, &inside, names);
+        let read = |names| names_read(&inside, names);
         let parts: Vec<_> = directories.chunks(share).map(|names| scope.spawn(move || read(names))).collect();
         parts.into_iter().flat_map(|part| part.join().unwrap_or_else(|panic| resume_unwind(panic))).collect()
     });
@@ -148,18 +143,18 @@ fn threads() -> usize {
 /// A run, or the name of what is none.
 type Found = Result<Entry, OsString>;
 
-fn names_read(out: &Path, inside: &OwnedFd, names: &[OsString]) -> Vec<Found> {
-    names.iter().filter_map(|name| entry_read(out, inside, name)).collect()
+fn names_read(out: &Directory, names: &[OsString]) -> Vec<Found> {
+    names.iter().filter_map(|name| entry_read(out, name)).collect()
 }
 
 /// `None` of a directory that is gone by now.
-fn entry_read(out: &Path, inside: &OwnedFd, name: &OsStr) -> Option<Found> {
-    let path = out.join(name);
+fn entry_read(out: &Directory, name: &OsStr) -> Option<Found> {
+    let path = out.path().join(name);
     let shown = name.to_string_lossy().into_owned();
     let named = id::started_of(&shown);
-    let (head, tags) = match directory_in(inside, name) {
+    let (head, tags) = match out.within(name) {
         Ok(directory) => (of_run(&directory), tags::of_run(&directory)),
-        Err(Errno::NOENT) => return None,
+        Err(why) if why.kind() == io::ErrorKind::NotFound => return None,
         Err(why) => (Err(Problem::new(ProblemKind::Unreadable, why.to_string())), Ok(Vec::new())),
     };
     let (head, problem) = match head {

@@ -1,11 +1,11 @@
 //! Reading `samples.parquet` back.
 
-use std::fs::File;
 use std::iter;
 use std::panic::{self, AssertUnwindSafe};
 use std::path::{Path, PathBuf};
 
 use netfathom_model::sample::Sample;
+use netfathom_sys::directory::Directory;
 use parquet::errors::ParquetError;
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::{Field as Value, Row};
@@ -36,11 +36,9 @@ pub fn rows(path: &Path) -> Result<impl Iterator<Item = Result<Sample, SamplesEr
     let path = path.to_owned();
     let refused = |why: String| SamplesError { path: path.clone(), why };
     // A pipe would be waited for, and a link may lead anywhere.
-    let about = path.symlink_metadata().map_err(|e| refused(e.to_string()))?;
-    if !about.is_file() {
-        return Err(refused("it is no regular file".into()));
-    }
-    let file = File::open(&path).map_err(|e| refused(e.to_string()))?;
+    let directory = Directory::open(path.parent().unwrap_or(Path::new("")));
+    let file = directory.and_then(|run| run.plain_file(path.file_name().unwrap_or_default()));
+    let file = file.map_err(|e| refused(e.to_string()))?;
     let reader = SerializedFileReader::new(file).map_err(|e| refused(said(&e)))?;
     let schema = reader.metadata().file_metadata().schema_descr_ptr();
     let known = |name: &str| schema.columns().iter().any(|column| column.name() == name);

@@ -5,9 +5,9 @@ mod read;
 mod resolution;
 
 use std::io;
-use std::path::Path;
 
 use netfathom_model::record::{Measurement, Record};
+use netfathom_sys::directory::Directory;
 use serde::Serialize;
 
 use crate::store::SAMPLES_FILE;
@@ -33,9 +33,8 @@ pub struct Samples {
 
 impl Samples {
     /// Whether the directory of a run has any.
-    pub fn are_in(record: &Record, dir: &Path) -> bool {
-        matches!(record.measurement, Measurement::Stack(_))
-            && dir.join(SAMPLES_FILE).symlink_metadata().is_ok()
+    pub fn are_in(record: &Record, run: &Directory) -> bool {
+        matches!(record.measurement, Measurement::Stack(_)) && run.holds(SAMPLES_FILE)
     }
 
     /// Those in the directory of a run that has some. `room_bytes` is how long the text that
@@ -43,14 +42,13 @@ impl Samples {
     ///
     /// # Errors
     /// Where they cannot be squeezed. A file that cannot be read is no error: the report says why.
-    pub fn of(record: &Record, dir: &Path, room_bytes: usize) -> io::Result<Self> {
-        let path = dir.join(SAMPLES_FILE);
-        let stream = match &record.measurement {
-            // A link may lead anywhere, and a report is given away.
-            _ if !path.symlink_metadata()?.is_file() => Err("it is no regular file".into()),
-            Measurement::Stack(stack) => read::stream(&path, stack, MOST),
+    pub fn of(record: &Record, run: &Directory, room_bytes: usize) -> io::Result<Self> {
+        // A link may lead anywhere, and a report is given away.
+        let file = run.plain_file(SAMPLES_FILE).map_err(|e| e.to_string());
+        let stream = file.and_then(|file| match &record.measurement {
+            Measurement::Stack(stack) => read::stream(file, stack, MOST),
             _ => Err("no other measurement than stack keeps any".into()),
-        };
+        });
         Ok(match stream {
             Ok(Stream { rows, every, unplaced, trials }) => {
                 let packed = Packed::of(&trials, room_bytes)?;

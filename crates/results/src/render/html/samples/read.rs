@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::path::Path;
 
 use netfathom_model::plan::Place;
 use netfathom_model::record::StackResult;
@@ -58,8 +57,7 @@ pub struct Stream {
 ///
 /// # Errors
 /// Why the file cannot be read, in words: it may have been cut off or be none of ours.
-pub fn stream(path: &Path, stack: &StackResult, most: u64) -> Result<Stream, String> {
-    let file = File::open(path).map_err(|e| e.to_string())?;
+pub fn stream(file: File, stack: &StackResult, most: u64) -> Result<Stream, String> {
     let reader = SerializedFileReader::new(file).map_err(|e| e.to_string())?;
     let rows = u64::try_from(reader.metadata().file_metadata().num_rows())
         .map_err(|_| "it has less than no rows")?;

@@ -1,0 +1,117 @@
+//! A run as root in a directory of another user, who puts a link in the place of the run's directory.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::Path;
+
+use netfathom_model::record::State;
+use netfathom_results::store;
+use netfathom_testkit::privileged;
+
+use crate::child::{end, first_trial, netfathom, only_run, out, run, start};
+use crate::refusals::refused;
+
+const TRIALS: &str = "--trials 3 --controls 0 --witnesses 0 --profile constant:1k/200ms";
+
+/// Runs that write every kind of file, and what is there in the end.
+const RUNS: [(&str, &[&str]); 3] = [
+    (
+        "stack --lab --tap bpf --samples 100 --export pcapng",
+        &["record.json", "report.html", "samples.parquet", "samples.pcapng"],
+    ),
+    (
+        "stack --lab --tap pcap --keep-captures",
+        &[
+            "record.json",
+            "report.html",
+            "trial-03-1-out.pcap",
+            "trial-03-2-in.pcap",
+            "trial-03-messages.nflog",
+        ],
+    ),
+    (
+        "stack --lab --tap pcap --tcpdump --keep-captures",
+        &[
+            "record.json",
+            "report.html",
+            "trial-03-1-out.pcap",
+            "trial-03-2-in.pcap",
+            "trial-03-messages.nflog",
+        ],
+    ),
+];
+
+fn names(directory: &Path) -> Vec<String> {
+    let entries = fs::read_dir(directory).unwrap();
+    let mut names: Vec<String> = entries.map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn a_run_goes_on_in_its_own_directory() {
+    if !privileged("a run whose directory is replaced") {
+        return;
+    }
+    for (args, files) in RUNS {
+        if args.contains("--tcpdump")
+            && std::process::Command::new("tcpdump").arg("--version").output().is_err()
+        {
+            netfathom_testkit::skipped("a run whose directory is replaced", "tcpdump is not installed");
+            continue;
+        }
+        let ground = out();
+        let [runs, victim, moved] = ["runs", "victim", "moved"].map(|name| ground.path().join(name));
+        fs::create_dir(&runs).unwrap();
+        fs::create_dir(&victim).unwrap();
+        let measuring = start(netfathom(&format!("{args} {TRIALS}")).arg("--out").arg(&runs));
+        first_trial(&runs);
+        let directory = only_run(&runs);
+        fs::rename(&directory, &moved).unwrap();
+        symlink(&victim, &directory).unwrap();
+        let ended = end(measuring).measured();
+        assert!(names(&victim).is_empty(), "{args}: {:?}", names(&victim));
+        let there = names(&moved);
+        assert!(
+            files.iter().all(|file| there.iter().any(|name| name == file)),
+            "{args}: {there:?} {}",
+            ended.err
+        );
+        assert_eq!(store::read(&moved).unwrap().state, State::Complete, "{args}");
+    }
+}
+
+/// Commands that write into the directory of a run that was made before.
+#[test]
+fn what_is_written_later_follows_no_link_either() {
+    let ground = out();
+    let runs = ground.path().join("runs");
+    let short = "message pingpong --loopback --over unix --sizes 64 --layers write --trials 2 --messages 100";
+    run(netfathom(short).arg("--out").arg(&runs)).measured();
+    let (directory, precious) = (only_run(&runs), ground.path().join("precious"));
+    for (command, file) in [
+        ("report", "report.html"),
+        ("report --format md --output=FILE", "report.md"),
+        ("export --to csv --output=FILE", "run.csv"),
+    ] {
+        let file = directory.join(file);
+        let _ = fs::remove_file(&file);
+        fs::write(&precious, "theirs").unwrap();
+        symlink(&precious, &file).unwrap();
+        let args = command.replace("FILE", &file.display().to_string());
+        let said = refused(netfathom(&args).arg(&directory), 1);
+        assert!(said.contains("symbolic link"), "{command}: {said}");
+        assert_eq!(fs::read(&precious).unwrap(), b"theirs", "{command}");
+        fs::remove_file(&file).unwrap();
+    }
+    // The file of tags is replaced where it is a link, or refused; what it leads to stays.
+    symlink(&precious, directory.join("tags.json")).unwrap();
+    let name = directory.file_name().unwrap();
+    run(netfathom("runs tag --out").arg(&runs).arg(name).arg("base"));
+    assert_eq!(fs::read(&precious).unwrap(), b"theirs");
+    // Removing a run removes its links, and nothing behind them.
+    symlink(ground.path(), directory.join("above")).unwrap();
+    let removed = run(netfathom("runs remove --yes --out").arg(&runs).arg(name));
+    assert_eq!(removed.status, 0, "{}", removed.err);
+    assert!(!directory.exists() && precious.exists());
+}
