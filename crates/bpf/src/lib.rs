@@ -7,6 +7,8 @@ pub mod delay;
 pub mod generator;
 #[cfg(test)]
 mod lab;
+mod libbpf_log;
+mod load;
 mod mapping;
 pub mod message;
 mod pid_namespace;
@@ -15,5 +17,8 @@ pub mod sink;
 pub mod softirq;
 pub mod stack;
 mod tcx;
+pub mod tracepoint;
 pub mod tree;
 pub mod xdp;
+
+pub use load::{Cause, Refusal};

@@ -6,7 +6,7 @@
 use std::io;
 use std::sync::atomic::Ordering::Relaxed;
 
-use libbpf_rs::{Link, MapCore, MapFlags, Object, ObjectBuilder};
+use libbpf_rs::{Link, MapCore, MapFlags, Object};
 
 #[cfg(test)]
 mod tests;
@@ -14,6 +14,7 @@ mod tests;
 crate::mapping::abi!("calls");
 
 use self::abi::shared::Shared;
+use crate::load::{self, Refusal};
 use crate::mapping::Mapping;
 use crate::pid_namespace::{self, OWN};
 
@@ -26,12 +27,12 @@ pub const ENDS: usize = Shared::COUNTS;
 #[derive(Debug, thiserror::Error)]
 pub enum CallsError {
     /// The kernel refused a step.
-    #[error("cannot {step} the program that counts system calls: {source:#}")]
+    #[error("cannot {step} the program that counts system calls: {source}")]
     Step {
         /// What was tried.
         step: &'static str,
         /// Why it failed.
-        source: libbpf_rs::Error,
+        source: Refusal,
     },
     /// Nobody knows whose number the process has.
     #[error("cannot find out the PID namespace of this process from {OWN}: {0}; is /proc mounted?")]
@@ -44,8 +45,8 @@ pub enum CallsError {
     Abi(&'static str),
 }
 
-fn step(step: &'static str) -> impl Fn(libbpf_rs::Error) -> CallsError {
-    move |source| CallsError::Step { step, source }
+fn step<E: Into<Refusal>>(step: &'static str) -> impl Fn(E) -> CallsError {
+    move |source| CallsError::Step { step, source: source.into() }
 }
 
 /// How often one system call was made.
@@ -78,8 +79,8 @@ impl Calls {
     /// # Errors
     /// What the kernel refused. Needs CAP_BPF and CAP_PERFMON, and Linux 5.7.
     pub fn attach() -> Result<Self, CallsError> {
-        let open = ObjectBuilder::default().open_memory(OBJECT).map_err(step("open"))?;
-        let object = crate::probe::quietly(|| open.load()).map_err(step("load"))?;
+        let open = load::open(OBJECT, |_| true).map_err(step("open"))?;
+        let object = load::load(open).map_err(step("load"))?;
         let mapping: Mapping<Shared> = Mapping::of_globals(&object)?;
         let shared = mapping.get();
         let namespace = pid_namespace::own().map_err(CallsError::Namespace)?;

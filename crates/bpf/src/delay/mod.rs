@@ -14,10 +14,11 @@ use std::io;
 use std::os::fd::AsFd;
 use std::sync::atomic::Ordering::Relaxed;
 
-use libbpf_rs::{ErrorKind, Link, Object, ObjectBuilder, TC_EGRESS, TC_INGRESS, TcHookBuilder};
+use libbpf_rs::{ErrorKind, Link, Object, TC_EGRESS, TC_INGRESS, TcHookBuilder};
 use netfathom_model::path::Direction;
 
 use self::abi::shared::Control;
+use crate::load::{self, Refusal};
 use crate::mapping::Mapping;
 use crate::tcx;
 
@@ -43,15 +44,15 @@ pub enum DelayError {
         /// What was tried.
         step: &'static str,
         /// Why it failed.
-        source: libbpf_rs::Error,
+        source: Refusal,
     },
     /// The memory shared with the program could not be mapped.
     #[error("cannot map the memory of the program that delays messages: {0}")]
     Map(#[from] io::Error),
 }
 
-fn step(step: &'static str) -> impl Fn(libbpf_rs::Error) -> DelayError {
-    move |source| DelayError::Step { step, source }
+fn step<E: Into<Refusal>>(step: &'static str) -> impl Fn(E) -> DelayError {
+    move |source| DelayError::Step { step, source: source.into() }
 }
 
 /// A delay in force; dropping it ends it, and so does the end of the process.
@@ -129,12 +130,8 @@ fn load(direction: Direction, delay_ns: u32) -> Result<Object, DelayError> {
         Direction::Tx => "on_egress",
         Direction::Rx => "on_ingress",
     };
-    let mut open = ObjectBuilder::default().open_memory(OBJECT).map_err(step("open"))?;
-    open.progs_mut().for_each(|mut program| {
-        let load = program.name() == wanted;
-        program.set_autoload(load);
-    });
-    crate::probe::quietly(|| open.load()).map_err(step("load"))
+    let open = load::open(OBJECT, |name| name == wanted).map_err(step("open"))?;
+    load::load(open).map_err(step("load"))
 }
 
 /// A queueing discipline of its own kind, with the program as a filter.

@@ -31,7 +31,7 @@ use std::io;
 use std::os::fd::{AsFd, AsRawFd};
 use std::sync::atomic::Ordering::Relaxed;
 
-use libbpf_rs::{Link, MapCore, MapFlags, Object, ObjectBuilder, OpenObject, libbpf_sys};
+use libbpf_rs::{ErrorKind, Link, MapCore, MapFlags, Object, OpenObject, libbpf_sys};
 use netfathom_model::message::Header;
 
 mod dispatcher;
@@ -48,6 +48,7 @@ use dispatcher::Place;
 use frame::Frame;
 pub use frame::FrameError;
 
+use crate::load::{self, Refusal};
 use crate::mapping::{Mapping, as_bytes};
 use crate::xdp::AttachError;
 
@@ -65,12 +66,12 @@ pub enum GeneratorError {
     #[error("the frame cannot carry messages: {0}")]
     Frame(#[from] FrameError),
     /// The kernel refused a step.
-    #[error("cannot {step} the program that generates load: {source:#}{}", remedy(.source))]
+    #[error("cannot {step} the program that generates load: {source}{}", remedy(.source))]
     Step {
         /// What was tried.
         step: &'static str,
         /// Why it failed.
-        source: libbpf_rs::Error,
+        source: Refusal,
     },
     /// The program has no place where the kernel calls it fast.
     #[error("cannot prepare the program that generates load in a namespace of its own (CAP_SYS_ADMIN): {0}")]
@@ -83,17 +84,18 @@ pub enum GeneratorError {
     Abi(&'static str),
 }
 
-fn remedy(source: &libbpf_rs::Error) -> &'static str {
-    use libbpf_rs::ErrorKind::{InvalidInput, PermissionDenied};
+fn remedy(source: &Refusal) -> &'static str {
     match source.kind() {
-        PermissionDenied => "; this needs CAP_BPF, CAP_NET_ADMIN and CAP_PERFMON: run as root",
-        InvalidInput => "; this needs Linux 5.18, and a frame that fits into a page of memory",
+        _ if source.is_denied() => "; this needs CAP_BPF, CAP_NET_ADMIN and CAP_PERFMON: run as root",
+        Some(ErrorKind::InvalidInput) => {
+            "; this needs Linux 5.18, and a frame that fits into a page of memory"
+        }
         _ => "",
     }
 }
 
-fn step(step: &'static str) -> impl Fn(libbpf_rs::Error) -> GeneratorError {
-    move |source| GeneratorError::Step { step, source }
+fn step<E: Into<Refusal>>(step: &'static str) -> impl Fn(E) -> GeneratorError {
+    move |source| GeneratorError::Step { step, source: source.into() }
 }
 
 /// A program that sends messages out of one device, and the memory that feeds it.
@@ -116,9 +118,9 @@ impl Generator {
     /// and CAP_PERFMON, Linux 5.18 and BTF.
     pub fn load(frame: &[u8], ifindex: u32) -> Result<Self, GeneratorError> {
         let frame = Frame::parse(frame)?;
-        let mut open = ObjectBuilder::default().open_memory(OBJECT).map_err(step("open"))?;
+        let mut open = load::open(OBJECT, |_| true).map_err(step("open"))?;
         configure(&mut open, &frame)?;
-        let object = crate::probe::quietly(|| open.load()).map_err(step("load"))?;
+        let object = load::load(open).map_err(step("load"))?;
         let device = object.maps().find(|m| m.name() == "device");
         set_device(&device.ok_or(GeneratorError::Abi("its device"))?, ifindex).map_err(step("point"))?;
         let traced = object.progs_mut().filter(|p| p.name() != "generate");
@@ -130,7 +132,7 @@ impl Generator {
         let generator = Self { mapping, frame, _links: links, _place: place, object };
         // A run of no message shows whether the kernel has live frames and takes this one.
         generator.mapping.get().begin(&[]);
-        generator.run(1).map_err(|e| step("run")(e.into()))?;
+        generator.run(1).map_err(|e| step("run")(libbpf_rs::Error::from(e)))?;
         Ok(generator)
     }
 

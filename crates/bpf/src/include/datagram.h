@@ -76,6 +76,11 @@ static __always_inline bool find_datagram(struct xdp_md *packet, __be16 port, st
 	if (!found->udp || found->udp + UDP_HEADER > found->end || *(__be16 *)(found->udp + 2) != port)
 		return false;
 	found->bytes = bpf_ntohs(*(__be16 *)(found->udp + 4));
+	/*
+	 * Swapping bytes leaves the verifier up to at least Linux 6.18.15 without any bound, and it
+	 * refuses to add the length to a packet pointer. The mask changes nothing; C would lose it.
+	 */
+	asm volatile("%0 &= 0xffff" : "+r"(found->bytes));
 	if (found->bytes < UDP_HEADER || found->udp + found->bytes > found->end)
 		return false;
 	found->pseudo_sum += bpf_htons(PROTOCOL_UDP) + *(__be16 *)(found->udp + 4);

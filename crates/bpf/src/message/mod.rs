@@ -33,7 +33,7 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use std::os::unix::net::UnixDatagram;
 use std::sync::atomic::Ordering::Relaxed;
 
-use libbpf_rs::{MapCore, MapFlags, Object, ObjectBuilder};
+use libbpf_rs::{MapCore, MapFlags, Object};
 
 mod driver;
 mod report;
@@ -52,6 +52,7 @@ pub use shared::GRAIN;
 use work::{HOP, SOCKETS};
 pub use work::{MOST_GROWN, Work};
 
+use crate::load::{self, Refusal};
 use crate::mapping::Mapping;
 use crate::xdp::{AttachError, Attachment};
 
@@ -64,12 +65,12 @@ const THIS: u32 = 0;
 #[derive(Debug, thiserror::Error)]
 pub enum MessageError {
     /// The kernel refused a step.
-    #[error("cannot {step} the program that is a message's end in the kernel: {source:#}")]
+    #[error("cannot {step} the program that is a message's end in the kernel: {source}")]
     Step {
         /// What was tried.
         step: &'static str,
         /// Why it failed.
-        source: libbpf_rs::Error,
+        source: Refusal,
     },
     /// The socket does not tell what it is.
     #[error("cannot find out what the socket for the kernel's end {unknown}: {source}")]
@@ -102,8 +103,8 @@ pub enum MessageError {
     Abi(&'static str),
 }
 
-fn step(step: &'static str) -> impl Fn(libbpf_rs::Error) -> MessageError {
-    move |source| MessageError::Step { step, source }
+fn step<E: Into<Refusal>>(step: &'static str) -> impl Fn(E) -> MessageError {
+    move |source| MessageError::Step { step, source: source.into() }
 }
 
 /// The programs of an end, loaded and not attached to anything.
@@ -164,12 +165,8 @@ impl Programs {
 
 /// Loads the programs of these names alone, and tells them their work.
 fn load(names: &[&str], work: Work) -> Result<(Object, Mapping<Shared>), MessageError> {
-    let mut open = ObjectBuilder::default().open_memory(OBJECT).map_err(step("open"))?;
-    open.progs_mut().for_each(|mut program| {
-        let load = names.iter().any(|&name| program.name() == name);
-        program.set_autoload(load);
-    });
-    let object = crate::probe::quietly(|| open.load()).map_err(step("load"))?;
+    let open = load::open(OBJECT, |name| names.contains(&name)).map_err(step("open"))?;
+    let object = load::load(open).map_err(step("load"))?;
     let mapping: Mapping<Shared> = Mapping::of_globals(&object)?;
     let shared = mapping.get();
     shared.until.store(work.until().unwrap_or(0), Relaxed);

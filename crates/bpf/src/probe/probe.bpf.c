@@ -5,13 +5,10 @@
  */
 #include "../include/kernel.h"
 
-#define XDP_PASS 2
 /* Leaves the packet to whoever comes next. */
 #define TCX_NEXT (-1)
-#define SK_PASS 1
 
 struct __sk_buff;
-struct xdp_md;
 
 SEC("tp_btf/net_dev_queue")
 int BPF_PROG(on_tp_btf, struct sk_buff *skb)
@@ -35,25 +32,6 @@ SEC("tcx/ingress")
 int on_tcx(struct __sk_buff *skb)
 {
 	return TCX_NEXT;
-}
-
-SEC("xdp")
-int on_xdp(struct xdp_md *packet)
-{
-	return XDP_PASS;
-}
-
-struct {
-	__uint(type, BPF_MAP_TYPE_SOCKMAP);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, __u32);
-} sockets SEC(".maps");
-
-SEC("sk_skb/verdict")
-int on_verdict(struct __sk_buff *skb)
-{
-	return SK_PASS;
 }
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";

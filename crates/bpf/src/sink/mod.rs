@@ -5,7 +5,7 @@
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 
-use libbpf_rs::{MapCore, MapFlags, Object, ObjectBuilder};
+use libbpf_rs::{MapCore, MapFlags, Object};
 
 mod counting;
 #[cfg(test)]
@@ -15,6 +15,7 @@ crate::mapping::abi!("sink");
 
 pub use counting::{Counted, MOST_LANES, SinkCounts, XdpSink};
 
+use crate::load::{self, Refusal};
 use crate::xdp::{self, AttachError, Attachment, Mode};
 
 const OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/sink.bpf.o"));
@@ -23,12 +24,12 @@ const OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/sink.bpf.o"));
 #[derive(Debug, thiserror::Error)]
 pub enum SinkError {
     /// The kernel refused a step.
-    #[error("cannot {step} the program that receives messages: {source:#}")]
+    #[error("cannot {step} the program that receives messages: {source}")]
     Step {
         /// What was tried.
         step: &'static str,
         /// Why it failed.
-        source: libbpf_rs::Error,
+        source: Refusal,
     },
     /// It could not be attached to the device.
     #[error(transparent)]
@@ -41,8 +42,8 @@ pub enum SinkError {
     Abi(&'static str),
 }
 
-fn step(step: &'static str) -> impl Fn(libbpf_rs::Error) -> SinkError {
-    move |source| SinkError::Step { step, source }
+fn step<E: Into<Refusal>>(step: &'static str) -> impl Fn(E) -> SinkError {
+    move |source| SinkError::Step { step, source: source.into() }
 }
 
 /// Hands messages to AF_XDP sockets until this is dropped.
@@ -111,16 +112,12 @@ impl XdpPass {
 
 /// Loads one program alone and attaches it.
 fn load(name: &str, ifindex: u32, port: u16, mode: Mode) -> Result<(Object, Attachment), SinkError> {
-    let mut open = ObjectBuilder::default().open_memory(OBJECT).map_err(step("open"))?;
-    open.progs_mut().for_each(|mut program| {
-        let load = program.name() == name;
-        program.set_autoload(load);
-    });
+    let mut open = load::open(OBJECT, |of| of == name).map_err(step("open"))?;
     let mut constants = open.maps_mut().find(|m| m.name().to_string_lossy().ends_with(".rodata"));
     let value = constants.as_mut().and_then(|m| m.initial_value_mut());
     let port_be = value.and_then(|v| <&mut [u8; 4]>::try_from(v).ok());
     *port_be.ok_or(SinkError::Abi("its constants"))? = u32::from(port.to_be()).to_ne_bytes();
-    let object = crate::probe::quietly(|| open.load()).map_err(step("load"))?;
+    let object = load::load(open).map_err(step("load"))?;
     let program = object.progs().find(|p| p.name() == name).ok_or(SinkError::Abi("its name"))?;
     let attachment = xdp::attach(program.as_fd(), ifindex, mode)?;
     Ok((object, attachment))

@@ -15,7 +15,7 @@
 use std::io;
 use std::sync::atomic::Ordering::Relaxed;
 
-use libbpf_rs::{Link, MapCore, MapFlags, Object, ObjectBuilder};
+use libbpf_rs::{Link, MapCore, MapFlags, Object};
 
 mod accounting;
 #[cfg(test)]
@@ -27,6 +27,7 @@ pub use accounting::accounting_splits_softirq;
 
 use self::abi::copied::Cpu;
 use self::abi::shared::Control;
+use crate::load::{self, Refusal};
 use crate::mapping::{Mapping, from_bytes};
 use crate::pid_namespace::{self, OWN};
 
@@ -36,12 +37,12 @@ const OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/softirq.bpf.o"))
 #[derive(Debug, thiserror::Error)]
 pub enum SoftirqError {
     /// The kernel refused a step.
-    #[error("cannot {step} the programs that time soft interrupts: {source:#}")]
+    #[error("cannot {step} the programs that time soft interrupts: {source}")]
     Step {
         /// What was tried.
         step: &'static str,
         /// Why it failed.
-        source: libbpf_rs::Error,
+        source: Refusal,
     },
     /// Nobody knows whose number the process has.
     #[error("cannot find out the PID namespace of this process from {OWN}: {0}; is /proc mounted?")]
@@ -54,8 +55,8 @@ pub enum SoftirqError {
     Abi(&'static str),
 }
 
-fn step(step: &'static str) -> impl Fn(libbpf_rs::Error) -> SoftirqError {
-    move |source| SoftirqError::Step { step, source }
+fn step<E: Into<Refusal>>(step: &'static str) -> impl Fn(E) -> SoftirqError {
+    move |source| SoftirqError::Step { step, source: source.into() }
 }
 
 /// Time in soft interrupts of the network since [`Softirq::attach`], all processors together.
@@ -109,8 +110,8 @@ impl Softirq {
     }
 
     fn attach_to(number: u32, one_thread: bool) -> Result<Self, SoftirqError> {
-        let open = ObjectBuilder::default().open_memory(OBJECT).map_err(step("open"))?;
-        let object = crate::probe::quietly(|| open.load()).map_err(step("load"))?;
+        let open = load::open(OBJECT, |_| true).map_err(step("open"))?;
+        let object = load::load(open).map_err(step("load"))?;
         let control: Mapping<Control> = Mapping::of_globals(&object)?;
         set(control.get(), number, one_thread)?;
         // The exit first: an entry without one would wait in its processor's state.

@@ -6,10 +6,11 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
 use libbpf_rs::btf::types::Enum;
-use libbpf_rs::{Link, MapCore, MapFlags, Object, ObjectBuilder};
+use libbpf_rs::{Link, MapCore, MapFlags, Object};
 use netfathom_model::path::{Direction, Stage};
 use netfathom_stats::{Distribution, Histogram, Moments, Windowed};
 
+use crate::load::{self, Refusal};
 use crate::mapping::{Plain, from_bytes};
 
 mod shared;
@@ -52,12 +53,12 @@ const RX_PROGRAMS: [&str; 7] = [
 #[derive(Debug, thiserror::Error)]
 pub enum LoadError {
     /// A step of loading failed.
-    #[error("cannot {step} the kernel programs: {source:#}")]
+    #[error("cannot {step} the kernel programs: {source}")]
     Step {
         /// What was tried.
         step: &'static str,
         /// Why it failed.
-        source: libbpf_rs::Error,
+        source: Refusal,
     },
     /// The shared memory could not be mapped.
     #[error("cannot map the kernel programs' memory: {0}")]
@@ -67,8 +68,8 @@ pub enum LoadError {
     Abi(&'static str),
 }
 
-fn step(step: &'static str) -> impl Fn(libbpf_rs::Error) -> LoadError {
-    move |source| LoadError::Step { step, source }
+fn step<E: Into<Refusal>>(step: &'static str) -> impl Fn(E) -> LoadError {
+    move |source| LoadError::Step { step, source: source.into() }
 }
 
 /// What the programs look for.
@@ -95,16 +96,12 @@ impl StackTap {
     /// # Errors
     /// What the kernel refused. Needs CAP_BPF and CAP_PERFMON, and BTF.
     pub fn load(directions: &[Direction], target: Target) -> Result<Self, LoadError> {
-        let mut open = ObjectBuilder::default().open_memory(OBJECT).map_err(step("open"))?;
-        for mut program in open.progs_mut() {
-            let name = program.name().to_string_lossy().into_owned();
-            let wanted = |d, names: &[&str]| directions.contains(&d) && names.contains(&name.as_str());
-            let autoload = name == "on_kfree_skb"
-                || wanted(Direction::Tx, &TX_PROGRAMS)
-                || wanted(Direction::Rx, &RX_PROGRAMS);
-            program.set_autoload(autoload);
-        }
-        let object = crate::probe::quietly(|| open.load()).map_err(step("load"))?;
+        let is_wanted = |name: &str| {
+            let of = |direction, names: &[&str]| directions.contains(&direction) && names.contains(&name);
+            name == "on_kfree_skb" || of(Direction::Tx, &TX_PROGRAMS) || of(Direction::Rx, &RX_PROGRAMS)
+        };
+        let open = load::open(OBJECT, is_wanted).map_err(step("open"))?;
+        let object = load::load(open).map_err(step("load"))?;
         let mapping = Arc::new(Mapping::of_globals(&object)?);
         let shared = mapping.get();
         shared.flow_be.store(target.flow.to_be(), Relaxed);

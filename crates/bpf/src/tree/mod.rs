@@ -16,7 +16,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use libbpf_rs::{Link, Map, MapCore, MapFlags, Object, ObjectBuilder, OpenObject, RingBufferBuilder};
+use libbpf_rs::{Link, Map, MapCore, MapFlags, Object, OpenObject, RingBufferBuilder};
 
 mod event;
 mod recorded;
@@ -36,6 +36,7 @@ pub use watching::Watching;
 use self::abi::copied::Member;
 use self::abi::shared::{Shared, Tree as TreeState};
 use self::shared::ORDER;
+use crate::load::{self, Refusal};
 use crate::mapping::{Mapping, from_bytes};
 use crate::pid_namespace::{self, OWN};
 
@@ -47,12 +48,12 @@ const FOLLOWING: [&str; 4] = ["on_free", "on_exit", "on_exec", "on_new_task"];
 #[derive(Debug, thiserror::Error)]
 pub enum TreeError {
     /// The kernel refused a step.
-    #[error("cannot {step} the programs that follow processes: {source:#}")]
+    #[error("cannot {step} the programs that follow processes: {source}")]
     Step {
         /// What was tried.
         step: &'static str,
         /// Why it failed.
-        source: libbpf_rs::Error,
+        source: Refusal,
     },
     /// Nobody knows whose number a process has.
     #[error("cannot find out the PID namespace of this process from {OWN}: {0}; is /proc mounted?")]
@@ -68,8 +69,8 @@ pub enum TreeError {
     Mark(String),
 }
 
-fn step(step: &'static str) -> impl Fn(libbpf_rs::Error) -> TreeError {
-    move |source| TreeError::Step { step, source }
+fn step<E: Into<Refusal>>(step: &'static str) -> impl Fn(E) -> TreeError {
+    move |source| TreeError::Step { step, source: source.into() }
 }
 
 /// Programs that follow a tree; dropping them detaches them, and so does the end of this process.
@@ -89,9 +90,12 @@ impl Tree {
     pub fn attach(watching: &Watching) -> Result<Self, TreeError> {
         watching.check()?;
         let at_calls = watching.programs();
-        let mut open = ObjectBuilder::default().open_memory(OBJECT).map_err(step("open"))?;
-        choose(&mut open, &at_calls, watching.record_calls)?;
-        let object = crate::probe::quietly(|| open.load()).map_err(step("load"))?;
+        let is_wanted = |name: &str| FOLLOWING.contains(&name) || at_calls.contains(&name);
+        let mut open = load::open(OBJECT, is_wanted).map_err(step("open"))?;
+        if watching.record_calls {
+            make_room_for_order(&mut open)?;
+        }
+        let object = load::load(open).map_err(step("load"))?;
         let mapping: Mapping<Shared> = Mapping::of_globals(&object)?;
         let namespace = pid_namespace::own().map_err(TreeError::Namespace)?;
         let shared = mapping.get();
@@ -232,19 +236,10 @@ impl Tree {
     }
 }
 
-/// Has only those programs loaded that are to be attached.
-fn choose(open: &mut OpenObject, at_calls: &[&str], record_calls: bool) -> Result<(), TreeError> {
-    for mut program in open.progs_mut() {
-        let name = program.name().to_string_lossy().into_owned();
-        let load = FOLLOWING.contains(&&*name) || at_calls.contains(&&*name);
-        program.set_autoload(load);
-    }
-    if record_calls {
-        let order = open.maps_mut().find(|map| map.name() == "order");
-        let mut order = order.ok_or(TreeError::Abi("the order of calls"))?;
-        order.set_max_entries(ORDER as u32).map_err(step("enlarge the memory of"))?;
-    }
-    Ok(())
+fn make_room_for_order(open: &mut OpenObject) -> Result<(), TreeError> {
+    let order = open.maps_mut().find(|map| map.name() == "order");
+    let mut order = order.ok_or(TreeError::Abi("the order of calls"))?;
+    order.set_max_entries(ORDER as u32).map_err(step("enlarge the memory of"))
 }
 
 fn link(object: &Object, names: &[&str]) -> Result<Vec<Link>, TreeError> {

@@ -19,20 +19,13 @@ struct Feature {
     otherwise: &'static str,
 }
 
-const FEATURES: [Feature; 5] = [
+const FEATURES: [Feature; 4] = [
     Feature {
         name: "packet socket",
         detail: "AF_PACKET, which captures are taken with",
         attempt: probe::packet_socket,
         when_denied: "run as root, or grant CAP_NET_RAW to the program",
         otherwise: "use a kernel with CONFIG_PACKET",
-    },
-    Feature {
-        name: "AF_XDP socket",
-        detail: "packets past the stack, to and from user space",
-        attempt: probe::xdp_socket,
-        when_denied: "run as root, or grant CAP_NET_RAW to the program",
-        otherwise: "use a kernel with CONFIG_XDP_SOCKETS",
     },
     Feature {
         name: "io_uring",

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant, SystemTime};
 use netfathom_model::environment::Environment;
 use netfathom_model::host::HostRow;
 
+use super::hypervisor::{self, Hypervisor};
 use super::{limited, missing, works};
 
 /// Above it a reading of the clock is a system call or worse: vDSO readings take 15 to 60 ns.
@@ -58,7 +59,7 @@ fn offset(bracket: Duration) -> HostRow {
 }
 
 pub(super) fn processors(environment: &Environment) -> Vec<HostRow> {
-    let mut rows = vec![count(environment.cpus), sharing(environment.virtualised)];
+    let mut rows = vec![count(environment.cpus), sharing(hypervisor::look(environment.virtualised))];
     rows.extend(environment.governor.as_deref().map(governor));
     rows
 }
@@ -81,16 +82,23 @@ fn count(cpus: usize) -> HostRow {
     }
 }
 
-fn sharing(virtualised: bool) -> HostRow {
-    if !virtualised {
-        return works("hypervisor", "none seen: the machine is ours alone");
+fn sharing(found: Hypervisor) -> HostRow {
+    const NAME: &str = "hypervisor";
+    match found {
+        Hypervisor::NotNamed => works(NAME, "none found: neither processor nor firmware names one"),
+        Hypervisor::Unknown => limited(
+            NAME,
+            "not known",
+            "neither processor nor firmware of this machine would name one",
+            "ask whoever runs this machine; if it is virtual, compare ratios rather than absolute times",
+        ),
+        Hypervisor::Found(which) => limited(
+            NAME,
+            &format!("{which}: compare ratios and orders rather than absolute times"),
+            "a hypervisor shares the processors with others, whose work shows as outliers",
+            "measure on bare metal, or on processors reserved for this machine",
+        ),
     }
-    limited(
-        "hypervisor",
-        "compare ratios and orders rather than absolute times",
-        "a hypervisor shares the processors with others, whose work shows as outliers",
-        "measure on bare metal, or on processors reserved for this machine",
-    )
 }
 
 fn governor(name: &str) -> HostRow {
@@ -118,7 +126,8 @@ mod tests {
     fn what_disturbs_is_said() {
         assert_eq!([30.0, 900.0].map(|ns| status(&reading(ns))), ["works", "limited"]);
         assert_eq!([60, 9000].map(|ns| status(&offset(Duration::from_nanos(ns)))), ["works", "limited"]);
-        assert_eq!([false, true].map(|v| status(&sharing(v))), ["works", "limited"]);
+        let hypervisors = [Hypervisor::NotNamed, Hypervisor::Unknown, Hypervisor::Found("QEMU".into())];
+        assert_eq!(hypervisors.map(|h| status(&sharing(h))), ["works", "limited", "limited"]);
         assert_eq!(["performance", "powersave"].map(|g| status(&governor(g))), ["works", "limited"]);
     }
 

@@ -1,8 +1,8 @@
 //! `netfathom host`: what can be measured on this machine, and what is missing for the rest.
 //!
 //! Everything is tried rather than concluded from a version, in a second or so: traffic goes
-//! over the loopback device and a lab of its own only, programs do nothing and are gone again
-//! at once. Nothing here fails: what cannot be tried is missing, with the reason.
+//! over the loopback device and a lab of its own only, programs are those that measurements use
+//! and are gone again at once. Nothing here fails: what cannot be tried is missing, with the reason.
 
 use netfathom_model::host::{HostGroup, HostReport, HostRow, HostStatus, Topic};
 use netfathom_model::plan::Family;
@@ -10,7 +10,9 @@ use netfathom_model::plan::Family;
 use crate::environment;
 use crate::lab::Lab;
 
+mod drivers;
 mod exchange;
+mod hypervisor;
 mod kernel;
 mod machine;
 mod places;
@@ -19,13 +21,9 @@ mod programs;
 mod reason;
 mod taps;
 
-/// Tries everything. It keeps libbpf silent meanwhile, in the whole process.
+/// Tries everything.
 #[must_use]
 pub fn probe() -> HostReport {
-    netfathom_bpf::probe::quietly(probe_all)
-}
-
-fn probe_all() -> HostReport {
     let environment = environment::read(Vec::new(), Vec::new());
     let lab = Lab::create();
     let groups = Topic::ALL.map(|topic| HostGroup {
@@ -34,7 +32,7 @@ fn probe_all() -> HostReport {
             Topic::Taps => vec![taps::bpf(), taps::timestamping(), taps::pcap()],
             Topic::Places => places::rows(&lab),
             Topic::Privileges => privileges::rows(),
-            Topic::Kernel => [programs::rows(&lab), kernel::rows()].concat(),
+            Topic::Kernel => [programs::rows(&lab), drivers::rows(&lab), kernel::rows()].concat(),
             Topic::Clock => machine::clock(&environment),
             Topic::Processors => machine::processors(&environment),
         },
@@ -52,10 +50,17 @@ fn probe_all() -> HostReport {
 /// What `netfathom stack` does here unless told otherwise.
 fn stack_sentence(report: &HostReport) -> String {
     let works = |topic, name| report.row(topic, name).is_some_and(is_usable);
-    let tap = match (works(Topic::Taps, taps::BPF), works(Topic::Taps, taps::TIMESTAMPING)) {
-        (true, _) => "the bpf tap: every stage, both directions",
-        (false, true) => "the timestamping tap: fewer stages, no kernel programs",
-        (false, false) => return "netfathom stack cannot measure here: no tap works".into(),
+    let bpf = report.row(Topic::Taps, taps::BPF).map(|row| &row.status);
+    let tap = match (bpf, works(Topic::Taps, taps::TIMESTAMPING)) {
+        (Some(HostStatus::Works), _) => "the bpf tap: every stage, both directions",
+        (Some(HostStatus::Limited { .. }), true) => {
+            "the timestamping tap: fewer stages, no kernel programs; netfathom stack tx with the bpf tap"
+        }
+        (_, true) => "the timestamping tap: fewer stages, no kernel programs",
+        (Some(HostStatus::Limited { .. }), false) => {
+            return "only netfathom stack tx measures here: no tap sees both directions".into();
+        }
+        (_, false) => return "netfathom stack cannot measure here: no tap works".into(),
     };
     if works(Topic::Places, &places::lab_name(Family::Ipv4)) {
         format!("netfathom stack measures in a lab, with {tap}")

@@ -6,6 +6,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use netfathom_model::host::HostRow;
+use netfathom_model::path::Direction;
 use netfathom_sys::socket::{StampKind, TxStampQueue, enable_rx_stamps, enable_tx_stamps, receive};
 
 use super::exchange::bind;
@@ -15,6 +16,7 @@ use crate::stack::{probe_bpf, probe_pcap};
 
 /// The name of the row of the bpf tap.
 pub(super) const BPF: &str = "bpf";
+const SEND_ONLY: &str = "tracepoint programs: the stages of sending only";
 /// The name of the row of the timestamping tap.
 pub(super) const TIMESTAMPING: &str = "timestamping";
 
@@ -27,9 +29,10 @@ const STAMPS_BEGIN: Duration = Duration::from_millis(500);
 /// Loads and attaches the programs of `netfathom stack`.
 pub(super) fn bpf() -> HostRow {
     let detail = "tracepoint programs: every stage, both directions, summed in the kernel";
-    match probe_bpf() {
-        Ok(()) => works(BPF, detail),
-        Err(left_out) => missing(BPF, detail, plain(&left_out.reason), left_out.remedy),
+    match (probe_bpf(&[Direction::Tx, Direction::Rx]), probe_bpf(&[Direction::Tx])) {
+        (Ok(()), _) => works(BPF, detail),
+        (Err(left_out), Ok(())) => limited(BPF, SEND_ONLY, plain(&left_out.reason), left_out.remedy),
+        (Err(left_out), Err(_)) => missing(BPF, detail, plain(&left_out.reason), left_out.remedy),
     }
 }
 

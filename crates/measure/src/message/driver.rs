@@ -4,19 +4,20 @@
 //! writes frames, many a call of user space ([`Frames`]). Where such frames come to a socket, a program at
 //! its device does nothing but make the device take them.
 
-use std::net::{SocketAddr, SocketAddrV4, UdpSocket};
+use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4, UdpSocket};
 
 use netfathom_bpf::generator::Generator;
 use netfathom_bpf::message::{Flow, KernelEnd, Work};
 use netfathom_bpf::sink::XdpPass;
 use netfathom_model::layer::{End as Whose, Form, Layer};
 use netfathom_model::message::HEADER_BYTES as NUMBERED_BYTES;
-use netfathom_model::plan::{MessageTest, Placement};
+use netfathom_model::plan::{MessagePlan, MessageTest, Placement};
 use netfathom_sys::link::Link;
 
 use super::end::{Frames, HEADER_BYTES, Load};
 use super::error::EndError;
 use super::ground::{Ground, Socket};
+use super::kernel;
 use super::order::Cell;
 use crate::lab::MTU;
 use crate::load::frame::{Ends, Frame};
@@ -58,10 +59,13 @@ pub fn attach(
     whose: Whose,
     socket: &Socket,
 ) -> Result<KernelEnd, EndError> {
-    let work = if test == MessageTest::Oneway { Work::Sink } else { Work::Echo { until: None } };
     let [here, there] = addresses(datagrams(socket)?)?;
     let index = device(ground, whose)?.index;
-    Ok(ground.at(whose, || KernelEnd::at_driver(work, Flow { here, there }, index))??)
+    Ok(ground.at(whose, || KernelEnd::at_driver(work(test), Flow { here, there }, index))??)
+}
+
+fn work(test: MessageTest) -> Work {
+    if test == MessageTest::Oneway { Work::Sink } else { Work::Echo { until: None } }
 }
 
 /// Makes the device of an end take frames of XDP, until what it returns is dropped.
@@ -73,13 +77,38 @@ pub fn have_taken(ground: &Ground, whose: Whose) -> Result<XdpPass, EndError> {
 /// The client that writes frames, in the name of its socket.
 pub fn frames(ground: &Ground, socket: &Socket, load: Load) -> Result<Frames, EndError> {
     let socket = datagrams(socket)?;
-    let [source, destination] = addresses(socket)?.map(SocketAddr::from);
+    let generator = generator(ground, addresses(socket)?, load.message_bytes)?;
+    Ok(Frames::new(generator, FLOW, socket.try_clone()?, load))
+}
+
+fn generator(ground: &Ground, of: [SocketAddrV4; 2], message_bytes: usize) -> Result<Generator, EndError> {
+    let [source, destination] = of.map(SocketAddr::from);
     let (near, far) = (device(ground, Whose::Client)?, device(ground, Whose::Server)?);
     let ends =
         Ends { source_mac: near.mac, destination_mac: far.mac, source, destination, hop_limit: HOP_LIMIT };
-    let frame = Frame::new(&ends, FLOW, HEADER_BYTES + load.message_bytes);
-    let generator = ground.at(Whose::Client, || Generator::load(frame.bytes(), near.index))??;
-    Ok(Frames::new(generator, FLOW, socket.try_clone()?, load))
+    let frame = Frame::new(&ends, FLOW, HEADER_BYTES + message_bytes);
+    Ok(ground.at(Whose::Client, || Generator::load(frame.bytes(), near.index))??)
+}
+
+/// What the kernel or the driver says to ends of its own, if they are asked for and it refuses them.
+pub fn refusal(plan: &MessagePlan, ground: &Ground) -> Option<String> {
+    let in_driver = plan.placements.iter().any(|&p| p != Placement::UU);
+    let asked = in_driver && plan.layers.iter().any(has);
+    let error = asked.then(|| attempt(plan, ground).err()).flatten()?;
+    Some(format!("{error}{}", kernel::want_of_privilege()))
+}
+
+/// Loads and attaches each kind of end that the plan has, for datagrams that there are none of.
+fn attempt(plan: &MessagePlan, ground: &Ground) -> Result<(), EndError> {
+    let nowhere = SocketAddrV4::new(Ipv4Addr::UNSPECIFIED, 0);
+    let index = device(ground, Whose::Server)?.index;
+    let flow = Flow { here: nowhere, there: nowhere };
+    ground.at(Whose::Server, || KernelEnd::at_driver(work(plan.test), flow, index))??;
+    have_taken(ground, Whose::Server)?;
+    if plan.test == MessageTest::Oneway && plan.placements.iter().any(|p| p.kernel_client()) {
+        generator(ground, [nowhere; 2], LEAST_WRITTEN as usize)?;
+    }
+    Ok(())
 }
 
 fn datagrams(socket: &Socket) -> Result<&UdpSocket, EndError> {

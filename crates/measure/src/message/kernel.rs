@@ -8,6 +8,7 @@ use netfathom_bpf::message::{EndReport, KernelEnd, Programs, Work};
 use netfathom_model::layer::{End as Whose, Layer};
 use netfathom_model::plan::{Carrier, MessagePlan, MessageTest, Placement};
 use netfathom_stats::{Distribution, Histogram, Moments, bucket_bounds};
+use netfathom_sys::capability::{Capability, effective};
 use netfathom_sys::clock::monotonic_ns;
 
 use super::end::{End, HEADER_BYTES};
@@ -176,8 +177,18 @@ pub fn refusal(plan: &MessagePlan) -> Option<String> {
     if plan.placements.iter().all(|&p| p == Placement::UU) {
         return None;
     }
-    let error = Programs::load(Work::Sink, NonZeroU32::MIN).err()?;
-    Some(format!("{error}; an end in the kernel needs CAP_BPF, CAP_PERFMON and CAP_NET_ADMIN"))
+    Programs::load(Work::Sink, NonZeroU32::MIN).err().map(|error| format!("{error}{}", want_of_privilege()))
+}
+
+/// What to do where this process may not have ends in the kernel; nothing where it may.
+pub fn want_of_privilege() -> &'static str {
+    let held = effective().unwrap_or_default();
+    let has = |of| held.contains(&of);
+    let bpf = has(Capability::SysAdmin) || has(Capability::Bpf) && has(Capability::Perfmon);
+    if bpf && has(Capability::NetAdmin) {
+        return "";
+    }
+    "; an end in the kernel needs CAP_BPF, CAP_PERFMON and CAP_NET_ADMIN"
 }
 
 /// Why the kernel can be no end of such messages; `None` where it can.

@@ -47,7 +47,7 @@ mod task;
 pub use error::MessageError;
 
 use ground::Ground;
-use order::{Cell, Turn};
+use order::{Cell, Refusals, Turn};
 use peers::Peers;
 use shot::Shot;
 
@@ -69,7 +69,8 @@ pub fn run(
     let ground = Ground::build(&plan, peers).map_err(MeasureError::from)?;
     let pairs = pairs::choose(&plan).map_err(MeasureError::from)?;
     let environment = environment::read(Vec::new(), ground.devices());
-    let (turns, mut absent) = order::of(&plan, &pairs, kernel::refusal(&plan).as_deref());
+    let refusals = Refusals { socket: kernel::refusal(&plan), driver: driver::refusal(&plan, &ground) };
+    let (turns, mut absent) = order::of(&plan, &pairs, &refusals);
     if let (true, Some(cell)) = (turns.is_empty(), absent.first()) {
         return Err(MeasureError::from(MessageError::Nothing(cell.why.clone())).into());
     }

@@ -31,18 +31,14 @@ pub struct Turn {
 
 /// All trials: the layers of a point follow each other, in an order that each round shuffles anew,
 /// so that what drifts on the machine drifts for all of them; and what there can be none
-/// of. `refusal` is what the kernel says to ends of its own at all.
-pub fn of(
-    plan: &MessagePlan,
-    pairs: &[ProcessorPair],
-    refusal: Option<&str>,
-) -> (Vec<Turn>, Vec<AbsentCell>) {
+/// of.
+pub fn of(plan: &MessagePlan, pairs: &[ProcessorPair], refusals: &Refusals) -> (Vec<Turn>, Vec<AbsentCell>) {
     let mut random = SplitMix64::new(plan.seed);
     let mut turns = Vec::new();
-    let absent = absent(plan, refusal);
+    let absent = absent(plan, refusals);
     for round in 0..plan.trials {
         for (placement, pair, bytes) in points(plan, pairs.len()) {
-            let mut layers = layers(plan, placement, bytes, refusal);
+            let mut layers = layers(plan, placement, bytes, refusals);
             random.shuffle(&mut layers);
             let cell = |layer| Cell { layer, bytes, placement, pair };
             turns.extend(layers.into_iter().map(|layer| Turn { cell: cell(layer), round }));
@@ -67,8 +63,8 @@ fn points(plan: &MessagePlan, pairs: usize) -> Vec<(Placement, usize, u64)> {
 }
 
 /// The layers that there can be of a point, and what is nearest where there can be none.
-fn layers(plan: &MessagePlan, placement: Placement, bytes: u64, refusal: Option<&str>) -> Vec<Layer> {
-    let can = |layer: &&Layer| why_not(plan, placement, bytes, layer, refusal).is_none();
+fn layers(plan: &MessagePlan, placement: Placement, bytes: u64, refusals: &Refusals) -> Vec<Layer> {
+    let can = |layer: &&Layer| why_not(plan, placement, bytes, layer, refusals).is_none();
     let mut layers: Vec<Layer> = plan.layers.iter().filter(can).cloned().collect();
     if layers.is_empty() && sends_over_tcp(plan, placement) {
         layers.push(Layer::Bare { form: Form::Sendfile, options: Vec::new() });
@@ -81,9 +77,9 @@ fn sends_over_tcp(plan: &MessagePlan, placement: Placement) -> bool {
     plan.test == MessageTest::Oneway && plan.carrier == Carrier::Tcp && placement.kernel_client()
 }
 
-fn absent(plan: &MessagePlan, refusal: Option<&str>) -> Vec<AbsentCell> {
+fn absent(plan: &MessagePlan, refusals: &Refusals) -> Vec<AbsentCell> {
     let of = |&placement: &Placement| {
-        plan.layers.iter().flat_map(move |layer| absent_of(plan, placement, layer, refusal))
+        plan.layers.iter().flat_map(move |layer| absent_of(plan, placement, layer, refusals))
     };
     plan.placements.iter().flat_map(of).collect()
 }
@@ -93,11 +89,11 @@ fn absent_of(
     plan: &MessagePlan,
     placement: Placement,
     layer: &Layer,
-    refusal: Option<&str>,
+    refusals: &Refusals,
 ) -> Vec<AbsentCell> {
     let mut reasons: Vec<(Reason, Vec<String>)> = Vec::new();
     for &bytes in &plan.sizes_bytes {
-        let Some(reason) = why_not(plan, placement, bytes, layer, refusal) else { continue };
+        let Some(reason) = why_not(plan, placement, bytes, layer, refusals) else { continue };
         match reasons.iter_mut().find(|(known, _)| *known == reason) {
             Some((_, sizes)) => sizes.push(bytes.to_string()),
             None => reasons.push((reason, vec![bytes.to_string()])),
@@ -117,10 +113,11 @@ fn why_not(
     placement: Placement,
     bytes: u64,
     layer: &Layer,
-    refusal: Option<&str>,
+    refusals: &Refusals,
 ) -> Option<Reason> {
     if driver::has(layer) {
-        return driver::why_not(plan.test, placement, bytes).map(Reason::from);
+        let refused = || Reason::of_refusal(refusals.driver.as_ref()?);
+        return driver::why_not(plan.test, placement, bytes).map(Reason::from).or_else(refused);
     }
     if placement == Placement::UU {
         return None;
@@ -138,8 +135,7 @@ fn why_not(
             "xdp: frames that a program writes in the driver, in the lab",
         )));
     }
-    kernel::why_not(plan, placement, layer, bytes)
-        .or_else(|| Some(Reason { why: refusal?.into(), nearest: "both ends in user space" }))
+    kernel::why_not(plan, placement, layer, bytes).or_else(|| Reason::of_refusal(refusals.socket.as_ref()?))
 }
 
 /// Why there is no such cell, and what is nearest to it.
@@ -149,6 +145,21 @@ pub struct Reason {
     pub why: String,
     /// What is nearest; empty where nothing is.
     pub nearest: &'static str,
+}
+
+impl Reason {
+    fn of_refusal(why: &str) -> Option<Self> {
+        Some(Self { why: why.into(), nearest: "both ends in user space" })
+    }
+}
+
+/// What the kernel says to ends of its own at all, where it refuses them.
+#[derive(Clone, Debug, Default)]
+pub struct Refusals {
+    /// To those at a socket.
+    pub socket: Option<String>,
+    /// To those in the driver of the lab's devices.
+    pub driver: Option<String>,
 }
 
 impl From<(&str, &'static str)> for Reason {
@@ -175,7 +186,7 @@ mod tests {
             ..MessagePlan::paper(MessageTest::Oneway, Place::Lab)
         };
         let pairs = [ProcessorPair { shares: Shares::Same, client: 0, server: 0 }];
-        let (turns, absent) = of(&plan, &pairs, None);
+        let (turns, absent) = of(&plan, &pairs, &Refusals::default());
         let sizes = |layer: &str, placement| -> Vec<u64> {
             let is = |t: &&Turn| t.cell.layer.to_string() == layer && t.cell.placement == placement;
             turns.iter().filter(is).map(|t| t.cell.bytes).collect()
@@ -192,5 +203,27 @@ mod tests {
             (Placement::KU, "with 1469 bytes: a progr"),
         ];
         assert_eq!(why, expected.map(|(placement, why)| (placement, why.to_owned())));
+    }
+
+    #[test]
+    fn ends_that_the_kernel_refuses_are_absent_and_the_others_are_not() {
+        let plan = MessagePlan {
+            carrier: Carrier::Udp,
+            layers: vec!["write".parse().unwrap(), "xdp".parse().unwrap()],
+            placements: vec![Placement::UU, Placement::KK],
+            sizes_bytes: vec![64],
+            trials: 1,
+            ..MessagePlan::paper(MessageTest::Pingpong, Place::Lab)
+        };
+        let pairs = [ProcessorPair { shares: Shares::Same, client: 0, server: 0 }];
+        let refusals = Refusals { driver: Some("verifier: no".into()), socket: None };
+        let (turns, absent) = of(&plan, &pairs, &refusals);
+        let mut cells: Vec<String> =
+            turns.iter().map(|t| format!("{} {}", t.cell.layer, t.cell.placement.name())).collect();
+        cells.sort();
+        assert_eq!(cells, ["write KK", "write UU"]);
+        assert!(absent.iter().any(|a| a.placement == Placement::KK && a.why == "verifier: no"), "{absent:?}");
+        let (turns, _) = of(&plan, &pairs, &Refusals::default());
+        assert_eq!(turns.len(), 3);
     }
 }

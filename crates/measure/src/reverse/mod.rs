@@ -9,7 +9,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
-use netfathom_model::path::Tap;
+use netfathom_model::path::{Direction, Tap};
 use netfathom_model::plan::{Place, ReversePlan, Variant};
 use netfathom_model::record::{LeftOut, ReverseResult, ReverseTrial, VariantResult};
 use netfathom_sys::steer;
@@ -48,7 +48,7 @@ pub fn run(
     let lab = rig.lab().ok_or(MeasureError::NothingCrosses)?;
     let cpus = choose_cpus(plan)?;
     let mut left_out = Vec::new();
-    let tapped = plan.tapped && probe_bpf().map_err(|reason| left_out.push(reason)).is_ok();
+    let tapped = plan.tapped && probe_bpf(&[Direction::Tx]).map_err(|reason| left_out.push(reason)).is_ok();
     let steered = steer(&rig, cpus.senders[0]).map_err(|reason| left_out.push(reason)).is_ok();
     let result = ReverseResult {
         plan: plan.clone(),

@@ -1,6 +1,7 @@
 //! What a plan leaves open: the taps, found out by trying, and the processors.
 
-use netfathom_bpf::stack::{StackTap, Target};
+use netfathom_bpf::Cause;
+use netfathom_bpf::stack::{LoadError, StackTap, Target};
 use netfathom_model::environment::ThreadPlace;
 use netfathom_model::path::{Direction, Tap};
 use netfathom_model::plan::{Place, StackPlan, TapChoice};
@@ -35,19 +36,18 @@ impl Taps {
     }
 }
 
-/// Whether the bpf tap works here, found out by loading it.
+/// Whether the bpf tap works here in these directions, found out by loading it.
 ///
 /// # Errors
 /// Why not, and what would help.
-pub fn probe_bpf() -> Result<(), LeftOut> {
+pub fn probe_bpf(directions: &[Direction]) -> Result<(), LeftOut> {
     let target = Target { flow: 0, reader_cookie: 0, window_shift: 30 };
-    match StackTap::load(&[Direction::Tx, Direction::Rx], target) {
-        Ok(_) => Ok(()),
-        Err(e) => Err(LeftOut { what: "bpf tap".into(), reason: e.to_string(), remedy: bpf_remedy() }),
-    }
+    let Err(error) = StackTap::load(directions, target) else { return Ok(()) };
+    let remedy = bpf_remedy(&error, directions);
+    Err(LeftOut { what: "bpf tap".into(), reason: error.to_string(), remedy })
 }
 
-fn bpf_remedy() -> String {
+fn bpf_remedy(error: &LoadError, directions: &[Direction]) -> String {
     let has = |c| effective().is_ok_and(|all| all.contains(&c));
     if !(has(Capability::SysAdmin) || has(Capability::Bpf) && has(Capability::Perfmon)) {
         return "run as root, or give the program CAP_BPF and CAP_PERFMON".into();
@@ -55,13 +55,21 @@ fn bpf_remedy() -> String {
     if !std::path::Path::new("/sys/kernel/btf/vmlinux").exists() {
         return "use a kernel built with CONFIG_DEBUG_INFO_BTF".into();
     }
-    "see what this kernel has with `netfathom host`".into()
+    let cause = if let LoadError::Step { source, .. } = error { Some(source.cause()) } else { None };
+    match cause {
+        Some(Cause::NoTracepoint(_)) if directions.contains(&Direction::Rx) => {
+            "use Linux 6.3 or later for the stages of receiving, or measure sending alone: netfathom stack tx"
+        }
+        Some(Cause::NoTracepoint(_) | Cause::TooOld { .. }) => "use Linux 5.17 or later",
+        _ => "NETFATHOM_BPF_LOG=1 shows all that libbpf and the verifier write",
+    }
+    .into()
 }
 
 /// Whether a tap works here.
 fn probe(tap: Tap, plan: &StackPlan) -> Result<(), LeftOut> {
     match tap {
-        Tap::Bpf => probe_bpf(),
+        Tap::Bpf => probe_bpf(&plan.directions),
         Tap::Timestamping => Ok(()),
         Tap::Pcap => {
             let out_at_lo = plan.place == Place::Loopback && plan.measures(Direction::Tx);

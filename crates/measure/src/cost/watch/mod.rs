@@ -80,6 +80,9 @@ pub enum WatchError {
         /// Why not.
         why: String,
     },
+    /// System calls cannot be timed, for which there is one means only.
+    #[error("cannot time system calls by tracepoints: {0}")]
+    Records(String),
 }
 
 /// A mark that the benchmark came by.
@@ -154,10 +157,10 @@ impl Watch {
             Err(WatchError::Means { why, .. }) => why,
             tried => return tried.map(|with| (watch(with), None)),
         };
-        let traced = format!("what it spent is as far as its parent is told: no tracepoints: {traced}");
         if records {
-            return Err(WatchError::Means { means: Means::Tracepoints, why: traced });
+            return Err(WatchError::Records(traced));
         }
+        let traced = format!("what it spent is as far as its parent is told: no tracepoints: {traced}");
         if *points == Points::Ends {
             return Ok((watch(With::Ends), Some(traced)));
         }

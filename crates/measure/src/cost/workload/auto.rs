@@ -9,7 +9,8 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use netfathom_bpf::tree::{Called, Recorded, Tree, Watching, call_name};
+use netfathom_bpf::tree::{Called, Recorded, Tree, TreeError, Watching, call_name};
+use netfathom_model::plan::CostPlan;
 use netfathom_sys::cpu;
 use netfathom_sys::netns::Namespace;
 use netfathom_sys::process::{Process, reap};
@@ -26,28 +27,38 @@ const MOST_CALLS: usize = 200;
 /// Runs the command twice and chooses; with the names of what is chosen.
 ///
 /// # Errors
-/// If it cannot be recorded, or no call is the same twice.
+/// If it cannot be recorded, no call can be a mark, or none is the same twice.
 pub fn choose(
     command: &(dyn Fn() -> Command + Sync),
     home: Option<Arc<Namespace>>,
-    cpus: &[usize],
+    plan: &CostPlan,
     stop: &AtomicBool,
 ) -> Result<(Points, Vec<String>), CostError> {
+    let cpus = &plan.cpu;
+    // Its own calls are what a program is asked for; there is no other way to time them.
+    let (asked, remedy) = match plan.own {
+        true => ("--self", "it needs CAP_BPF, CAP_PERFMON and Linux 5.12"),
+        false => ("--sequence auto", "name files with --marks instead"),
+    };
+    let refused = |error: TreeError| {
+        CostError::Benchmark(format!("{asked}: cannot record system calls: {error}; {remedy}"))
+    };
     let watching = Watching { record_calls: true, ..Watching::default() };
-    let armed = Tree::attach(&watching).and_then(|mut tree| tree.arm(true).map(|()| tree));
-    let tree = armed.map_err(|error| {
-        CostError::Benchmark(format!(
-            "--sequence auto: cannot record system calls: {error}; name files with --marks instead"
-        ))
-    })?;
-    let runs = [(); 2].map(|()| record(&tree, command, home.as_deref(), cpus, stop));
+    if plan.own {
+        // What the trials will load as well: better refused now than after two runs.
+        let marks = Watching { calls: vec![(0, 1)], ..watching.clone() };
+        Tree::attach(&marks).map_err(&refused)?;
+    }
+    let tree =
+        Tree::attach(&watching).and_then(|mut tree| tree.arm(true).map(|()| tree)).map_err(&refused)?;
+    let told = |error: String| CostError::Benchmark(format!("{asked}: {error}"));
+    let runs = [(); 2].map(|()| record(&tree, command, home.as_deref(), cpus, stop, told));
     let [first, second] = runs;
     let chosen = chosen(&first?.first, &second?.first);
     if chosen.is_empty() {
-        return Err(CostError::Benchmark(
-            "--sequence auto: no system call is made equally often in two runs; name files with --marks"
-                .into(),
-        ));
+        return Err(CostError::Benchmark(format!(
+            "{asked}: no system call is made equally often in two runs; name files with --marks"
+        )));
     }
     let name = |point: &CallPoint| format!("{} #{}", call_name(point.number), point.k);
     let names = chosen.iter().map(name).collect();
@@ -60,8 +71,8 @@ fn record(
     home: Option<&Namespace>,
     cpus: &[usize],
     stop: &AtomicBool,
+    told: impl Fn(String) -> CostError,
 ) -> Result<Recorded, CostError> {
-    let told = |error: String| CostError::Benchmark(format!("--sequence auto: {error}"));
     tree.reset().map_err(|e| told(e.to_string()))?;
     let start = || -> Result<_, String> {
         if !cpus.is_empty() {
@@ -75,7 +86,7 @@ fn record(
     };
     // In a thread of its own, whose processors and namespace are nobody else's.
     let child = std::thread::scope(|scope| scope.spawn(start).join());
-    let child = child.map_err(|_| told("its thread died".into()))?.map_err(told)?;
+    let child = child.map_err(|_| told("its thread died".into()))?.map_err(&told)?;
     let process = Process::open(child.id()).map_err(step("watch the program"))?;
     if process.wait(FIRST_LIMIT, stop).map_err(step("wait for the program"))?
         != netfathom_sys::process::Waited::Ended

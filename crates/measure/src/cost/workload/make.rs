@@ -136,7 +136,7 @@ impl Maker<'_> {
         let (points, names) = match marks {
             MarkSource::Emitted => (Points::Ends, Vec::new()),
             MarkSource::Files(files) => (Points::Opens(files.clone()), names(files)),
-            MarkSource::Auto => auto::choose(&command, self.home(), &self.plan.cpu, self.stop)?,
+            MarkSource::Auto => auto::choose(&command, self.home(), self.plan, self.stop)?,
         };
         let mut started = self.started(about, Box::new(command), points, names)?;
         if *marks == MarkSource::Emitted {

@@ -1,0 +1,180 @@
+//! Opening and loading objects, for all sets of programs: what the kernel refuses comes back with
+//! the reason.
+
+use std::ffi::OsStr;
+use std::fs;
+
+use libbpf_rs::{ErrorKind, Object, ObjectBuilder, OpenObject};
+
+use crate::{libbpf_log, tracepoint};
+
+/// Why programs do not run in this kernel. Errors of all commands have one in them, so it is small.
+#[derive(Debug, thiserror::Error)]
+#[error(transparent)]
+pub struct Refusal(Box<Cause>);
+
+/// The cause of a refusal.
+#[derive(Debug, thiserror::Error)]
+pub enum Cause {
+    /// It lacks tracepoints that they attach to.
+    #[error("this kernel has no tracepoint {}", tracepoint::list(.0))]
+    NoTracepoint(Vec<String>),
+    /// It is older than what they use.
+    #[error("{feature} needs Linux {}.{}, and this is Linux {running}", .since.0, .since.1)]
+    TooOld {
+        /// What they use.
+        feature: &'static str,
+        /// The version that brought it.
+        since: (u32, u32),
+        /// The version that runs.
+        running: String,
+    },
+    /// The kernel or libbpf failed otherwise.
+    #[error("{source:#}{}", .reason.as_ref().map_or(String::new(), |reason| format!(": {reason}")))]
+    Failed {
+        /// The error.
+        source: libbpf_rs::Error,
+        /// The verifier's reason, or libbpf's.
+        reason: Option<String>,
+    },
+}
+
+impl Refusal {
+    /// The cause.
+    #[must_use]
+    pub fn cause(&self) -> &Cause {
+        &self.0
+    }
+
+    /// The kind of the kernel's error; `None` where the kernel was not asked.
+    #[must_use]
+    pub fn kind(&self) -> Option<ErrorKind> {
+        match self.cause() {
+            Cause::Failed { source, .. } => Some(source.kind()),
+            Cause::NoTracepoint(_) | Cause::TooOld { .. } => None,
+        }
+    }
+
+    /// Whether the kernel refused it for want of privilege, or since it forbids it to all. The verifier refuses
+    /// with the same error number, but says why.
+    #[must_use]
+    pub fn is_denied(&self) -> bool {
+        let verified = matches!(self.cause(), Cause::Failed { reason: Some(reason), .. } if reason.starts_with("verifier"));
+        self.kind() == Some(ErrorKind::PermissionDenied) && !verified
+    }
+}
+
+impl From<Cause> for Refusal {
+    fn from(cause: Cause) -> Self {
+        Self(Box::new(cause))
+    }
+}
+
+impl From<libbpf_rs::Error> for Refusal {
+    fn from(source: libbpf_rs::Error) -> Self {
+        Cause::Failed { source, reason: None }.into()
+    }
+}
+
+/// What programs use that not every kernel with BTF has, by the program's name.
+const FEATURES: [(&str, &str, (u32, u32)); 17] = [
+    ("count_and_drop", "bpf_xdp_load_bytes", (5, 18)),
+    ("pass", "XDP of frames in fragments", (5, 18)),
+    ("generate", "live frames of XDP", (5, 18)),
+    ("on_egress", "bpf_loop", (5, 17)),
+    ("on_ingress", "bpf_loop", (5, 17)),
+    ("on_kfree_skb", "the reason of a dropped packet", (5, 17)),
+    ("message_echo", "a verdict on sockets of UDP", (5, 13)),
+    ("message_sink", "a verdict on sockets of UDP", (5, 13)),
+    ("message_resize", "a verdict on sockets of UDP", (5, 13)),
+    ("message_grow", "a verdict on datagrams", (5, 13)),
+    ("message_reply", ATOMICS, (5, 12)),
+    ("message_ask", ATOMICS, (5, 12)),
+    ("driver_echo", ATOMICS, (5, 12)),
+    ("driver_sink", ATOMICS, (5, 12)),
+    ("on_exit", ATOMICS, (5, 12)),
+    ("mark_enter", ATOMICS, (5, 12)),
+    ("record_enter", ATOMICS, (5, 12)),
+];
+const ATOMICS: &str = "an atomic addition with a result";
+
+/// Opens an object to load those of its programs that are wanted.
+pub(crate) fn open(object: &[u8], is_wanted: impl Fn(&str) -> bool) -> Result<OpenObject, Refusal> {
+    libbpf_log::take_over();
+    let mut open = ObjectBuilder::default().open_memory(object)?;
+    open.progs_mut().for_each(|mut program| {
+        let wanted = program.name().to_str().is_some_and(&is_wanted);
+        program.set_autoload(wanted);
+    });
+    Ok(open)
+}
+
+/// Loads the programs that are wanted. Tracepoints are looked up before: the loader would only say that
+/// there is no such process.
+pub(crate) fn load(open: OpenObject) -> Result<Object, Refusal> {
+    let wanted = || open.progs().filter(|program| program.autoload());
+    let tracepoints = wanted().filter_map(|p| tracepoint::of_section(p.section().to_str()?));
+    let missing: Vec<String> =
+        tracepoints.filter(|name| tracepoint::is_missing(name)).map(str::to_owned).collect();
+    if !missing.is_empty() {
+        return Err(Cause::NoTracepoint(missing).into());
+    }
+    let newest = wanted().filter_map(|p| feature(p.name())).max_by_key(|&(_, since)| since);
+    let (loaded, log) = libbpf_log::keeping(|| open.load());
+    loaded.map_err(|source| {
+        let failed = Refusal::from(Cause::Failed { source, reason: libbpf_log::reason(&log) });
+        if failed.is_denied() { failed } else { too_old(newest, &release()).unwrap_or(failed) }
+    })
+}
+
+fn feature(program: &OsStr) -> Option<(&'static str, (u32, u32))> {
+    FEATURES.iter().find(|(name, ..)| program == *name).map(|&(_, feature, since)| (feature, since))
+}
+
+/// Whether the kernel of this release lacks the feature. Asked only of programs that it refused: others may have
+/// brought it to an older kernel.
+fn too_old(feature: Option<(&'static str, (u32, u32))>, release: &str) -> Option<Refusal> {
+    let (feature, since) = feature?;
+    let mut numbers = release.split(|c: char| !c.is_ascii_digit()).map_while(|number| number.parse().ok());
+    let running: (u32, u32) = (numbers.next()?, numbers.next()?);
+    (running < since).then(|| Cause::TooOld { feature, since, running: release.to_owned() }.into())
+}
+
+fn release() -> String {
+    fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default().trim().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use libbpf_rs::ProgramType;
+
+    use super::*;
+
+    #[test]
+    fn an_old_kernel_is_named_with_what_it_lacks() {
+        let lacks =
+            |release| too_old(feature(OsStr::new("pass")), release).map(|refusal| refusal.to_string());
+        let expected = "XDP of frames in fragments needs Linux 5.18, and this is Linux 5.10.0-35-cloud-amd64";
+        assert_eq!(lacks("5.10.0-35-cloud-amd64").as_deref(), Some(expected));
+        assert_eq!(lacks("5.18.0"), None);
+        assert_eq!(lacks("6.1.0"), None);
+        assert_eq!(lacks(""), None);
+    }
+
+    /// The program is of another kind, which knows no such packets.
+    #[test]
+    fn what_the_kernel_refuses_comes_with_the_reason() {
+        const TEST: &str = "what_the_kernel_refuses_comes_with_the_reason";
+        if !netfathom_testkit::privileged(TEST) {
+            return;
+        }
+        let object = include_bytes!(concat!(env!("OUT_DIR"), "/sink.bpf.o"));
+        let mut wrong = open(object, |name| name == "redirect").unwrap();
+        wrong.progs_mut().for_each(|mut program| program.set_prog_type(ProgramType::SocketFilter));
+        let refused = load(wrong).err().unwrap();
+        let text = refused.to_string();
+        let (_, reason) = text.split_once(": verifier: ").unwrap_or_else(|| panic!("no reason: {text}"));
+        assert!(reason.contains("invalid"), "{text}");
+        assert!(!refused.is_denied(), "{text}");
+    }
+}

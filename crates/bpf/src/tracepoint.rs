@@ -1,0 +1,117 @@
+//! The tracepoints of the kernel that runs, as its own types (BTF) have them: what a program could
+//! attach to is known before it is loaded.
+
+use std::collections::BTreeMap;
+use std::sync::OnceLock;
+
+use libbpf_rs::btf::types::{FuncProto, Ptr, Typedef};
+use libbpf_rs::btf::{Btf, ReferencesType};
+
+use crate::libbpf_log;
+
+/// BTF has a type of this name and the tracepoint's for each of them.
+const PREFIX: &str = "btf_trace_";
+
+/// When tracepoints came that our programs attach to and some kernels with BTF lack.
+const SINCE: [(&str, &str); 4] = [
+    ("qdisc_enqueue", "5.14"),
+    ("sk_data_ready", "6.3"),
+    ("sock_recv_length", "6.3"),
+    ("sock_send_length", "6.3"),
+];
+
+/// How many arguments a tracepoint of this kernel passes; `None` if this kernel has no such
+/// tracepoint, or hides its types.
+#[must_use]
+pub fn arguments(name: &str) -> Option<usize> {
+    all()?.get(name).copied()
+}
+
+/// Whether it is known that this kernel has no such tracepoint.
+#[must_use]
+pub fn is_missing(name: &str) -> bool {
+    all().is_some_and(|all| !all.contains_key(name))
+}
+
+/// Each tracepoint with the number of its arguments, read once; `None` without BTF.
+fn all() -> Option<&'static BTreeMap<String, usize>> {
+    static ALL: OnceLock<Option<BTreeMap<String, usize>>> = OnceLock::new();
+    ALL.get_or_init(|| read().filter(|all| !all.is_empty())).as_ref()
+}
+
+fn read() -> Option<BTreeMap<String, usize>> {
+    libbpf_log::take_over();
+    let btf = Btf::from_vmlinux().ok()?;
+    let of = |typedef: Typedef<'_>| {
+        let name = typedef.name()?.to_str()?.strip_prefix(PREFIX)?.to_owned();
+        let pointer = Ptr::try_from(typedef.referenced_type()).ok()?;
+        let function = FuncProto::try_from(pointer.referenced_type()).ok()?;
+        // The first one is the kernel's own.
+        Some((name, function.len().checked_sub(1)?))
+    };
+    Some(btf.type_by_kind::<Typedef<'_>>().filter_map(of).collect())
+}
+
+/// The tracepoint that a program attaches to, by its section such as `tp_btf/net_dev_queue`.
+pub(crate) fn of_section(section: &str) -> Option<&str> {
+    ["tp_btf/", "raw_tp/"].iter().find_map(|kind| section.strip_prefix(kind))
+}
+
+/// Tracepoints in a row, with the version that brought them: `a, b (Linux 6.3)`.
+pub(crate) fn list(names: &[String]) -> String {
+    let since = |name: &String| SINCE.iter().find(|(known, _)| known == name).map(|&(_, version)| version);
+    let mut text = String::new();
+    for (index, name) in names.iter().enumerate() {
+        let version = since(name);
+        text += if index > 0 { ", " } else { "" };
+        text += name;
+        if let Some(version) = version.filter(|_| names.get(index + 1).and_then(since) != version) {
+            text += &format!(" (Linux {version})");
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn listed(names: &[&str]) -> String {
+        list(&names.iter().map(|&name| name.to_owned()).collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn a_version_stands_once_behind_those_it_brought() {
+        assert_eq!(
+            listed(&["sk_data_ready", "sock_recv_length"]),
+            "sk_data_ready, sock_recv_length (Linux 6.3)"
+        );
+        let of_5_10 = ["qdisc_enqueue", "sk_data_ready", "sock_recv_length"];
+        assert_eq!(
+            listed(&of_5_10),
+            "qdisc_enqueue (Linux 5.14), sk_data_ready, sock_recv_length (Linux 6.3)"
+        );
+        assert_eq!(listed(&["sk_data_ready", "a"]), "sk_data_ready (Linux 6.3), a");
+    }
+
+    #[test]
+    fn a_section_names_its_tracepoint() {
+        assert_eq!(of_section("tp_btf/kfree_skb"), Some("kfree_skb"));
+        assert_eq!(of_section("raw_tp/sys_enter"), Some("sys_enter"));
+        assert_eq!(of_section("fentry/udp_sendmsg"), None);
+        assert_eq!(of_section("xdp"), None);
+    }
+
+    #[test]
+    fn this_kernel_is_asked() {
+        let Some(all) = all() else {
+            return netfathom_testkit::skipped("this_kernel_is_asked", "needs the kernel's BTF");
+        };
+        assert!(all.len() > 100, "{}", all.len());
+        // include/trace/events: their arguments have been the same for ten years.
+        assert_eq!(arguments("net_dev_queue"), Some(1));
+        assert_eq!(arguments("sys_enter"), Some(2));
+        assert!(is_missing("no_such_tracepoint") && arguments("no_such_tracepoint").is_none());
+        assert!(!is_missing("net_dev_queue"));
+    }
+}

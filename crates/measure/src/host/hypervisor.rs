@@ -1,0 +1,138 @@
+//! Whether the machine is virtual, as processor and firmware say it. Neither has to.
+
+use std::fs;
+use std::path::Path;
+
+/// What vendor and product of the firmware begin with where a hypervisor made them (as systemd-detect-virt
+/// has them).
+const MAKERS: [&str; 15] = [
+    "Amazon EC2",
+    "Apple Virtualization",
+    "BHYVE",
+    "Bochs",
+    "Google Compute Engine",
+    "Hyper-V",
+    "KVM",
+    "KubeVirt",
+    "OpenStack",
+    "Parallels",
+    "QEMU",
+    "VMware",
+    "VirtualBox",
+    "Xen",
+    "innotek GmbH",
+];
+
+/// What is known of a hypervisor.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Hypervisor {
+    /// There is one, which its sign names.
+    Found(String),
+    /// Whoever would name one names none.
+    NotNamed,
+    /// Nothing that would name one is here.
+    Unknown,
+}
+
+/// What processor and firmware say.
+#[derive(Clone, Debug, Default)]
+struct Signs {
+    /// The processor says so itself, or the kernel knows.
+    virtualised: bool,
+    /// The flags of an x86 processor are there, with that of a hypervisor or without.
+    has_flags: bool,
+    /// Vendors and products of the firmware (DMI).
+    makers: Vec<String>,
+    /// `compatible` of the device tree's root, and the names of the nodes below it.
+    tree: Vec<String>,
+}
+
+/// Looks. `virtualised` is what the environment of a record says.
+pub(super) fn look(virtualised: bool) -> Hypervisor {
+    let cpuinfo = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let read = |path: &Path| fs::read_to_string(path).ok().map(|text| text.trim().to_owned());
+    let dmi = Path::new("/sys/class/dmi/id");
+    let makers = ["sys_vendor", "product_name", "board_vendor", "bios_vendor"];
+    let makers = makers.iter().filter_map(|name| read(&dmi.join(name))).filter(|text| !text.is_empty());
+    let root = Path::new("/proc/device-tree");
+    let compatible = read(&root.join("compatible")).unwrap_or_default();
+    let nodes = fs::read_dir(root).into_iter().flatten().flatten();
+    let nodes = nodes.filter_map(|node| node.file_name().into_string().ok());
+    Signs {
+        virtualised,
+        has_flags: cpuinfo.lines().any(|line| line.starts_with("flags")),
+        makers: makers.collect(),
+        tree: compatible.split('\0').map(str::to_owned).chain(nodes).collect(),
+    }
+    .judge()
+}
+
+impl Signs {
+    fn judge(&self) -> Hypervisor {
+        let is_metal = self.makers.iter().any(|text| text.ends_with(".metal"));
+        let made = |text: &&String| MAKERS.iter().any(|maker| text.starts_with(maker)) && !is_metal;
+        // Hyper-V has the vendor of real machines.
+        let microsoft = |text: &&String| *text == "Virtual Machine";
+        if let Some(maker) = self.makers.iter().find(|text| made(text) || microsoft(text)) {
+            return Hypervisor::Found(maker.clone());
+        }
+        let emulated = |name: &&String| {
+            ["linux,dummy-virt", "hypervisor"].contains(&name.as_str())
+                || ["qemu,", "xen,", "fw-cfg"].iter().any(|begin| name.starts_with(begin))
+        };
+        if let Some(name) = self.tree.iter().find(emulated) {
+            return Hypervisor::Found(format!("{name} in the device tree"));
+        }
+        match (self.virtualised, self.has_flags || !self.makers.is_empty()) {
+            (true, _) => Hypervisor::Found("as the processor says".into()),
+            (false, true) => Hypervisor::NotNamed,
+            (false, false) => Hypervisor::Unknown,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn dmi(makers: &[&str]) -> Hypervisor {
+        Signs { makers: makers.iter().map(|&m| m.into()).collect(), ..Signs::default() }.judge()
+    }
+
+    #[test]
+    fn firmware_of_a_hypervisor_is_recognised() {
+        for makers in [
+            ["QEMU", "QEMU Virtual Machine"],
+            ["Amazon EC2", "m7g.large"],
+            ["Microsoft Corporation", "Virtual Machine"],
+            ["Google", "Google Compute Engine"],
+            ["VMware, Inc.", "VMware7,1"],
+        ] {
+            assert!(matches!(dmi(&makers), Hypervisor::Found(_)), "{makers:?}");
+        }
+        for makers in [
+            ["Dell Inc.", "PowerEdge R750"],
+            ["Amazon EC2", "c7g.metal"],
+            ["Microsoft Corporation", "Surface"],
+        ] {
+            assert_eq!(dmi(&makers), Hypervisor::NotNamed, "{makers:?}");
+        }
+    }
+
+    #[test]
+    fn a_device_tree_of_an_emulator_is_recognised() {
+        // As /proc/device-tree of QEMU's `virt` has them.
+        let tree = ["linux,dummy-virt", "psci", "fw-cfg@9020000"].map(String::from).to_vec();
+        assert!(matches!(Signs { tree, ..Signs::default() }.judge(), Hypervisor::Found(_)));
+        let tree = ["raspberrypi,4-model-b", "psci"].map(String::from).to_vec();
+        assert_eq!(Signs { tree, ..Signs::default() }.judge(), Hypervisor::Unknown);
+    }
+
+    #[test]
+    fn silence_is_no_sign() {
+        assert_eq!(Signs::default().judge(), Hypervisor::Unknown);
+        assert_eq!(Signs { has_flags: true, ..Signs::default() }.judge(), Hypervisor::NotNamed);
+        let flagged = Signs { has_flags: true, virtualised: true, ..Signs::default() };
+        assert!(matches!(flagged.judge(), Hypervisor::Found(_)));
+    }
+}
