@@ -16,14 +16,14 @@ use netfathom_measure::reproduce;
 use netfathom_model::record::{Holds, Measurement, Record, ReproduceResult, SCHEMA_VERSION, State};
 use netfathom_model::sample::Sample;
 use netfathom_model::verdict::Level;
-use netfathom_results::export;
 use netfathom_results::render::{html, terminal};
 use netfathom_results::store::{self, RunDir};
+use netfathom_results::{export, quantity};
 use netfathom_sys::directory::Directory;
 
 use crate::args::OutputArgs;
 use crate::progress::Progress;
-use crate::{exit, output, stop};
+use crate::{exit, invocation, output, stop};
 
 /// What a command knows of its run before it is made.
 pub struct Run<'a> {
@@ -152,14 +152,20 @@ impl Header {
     /// The record of what was measured.
     pub fn record<R: Into<Measurement>>(&self, progressed: Progressed<R>, state: State) -> Record {
         let Progressed { environment, result, verdict, findings, .. } = progressed;
+        let measurement: Measurement = result.into();
+        let is_empty = quantity::of(&measurement).is_empty();
         Record {
             schema_version: SCHEMA_VERSION,
             id: self.id.clone(),
             tool: concat!("netfathom ", env!("CARGO_PKG_VERSION")).into(),
             started_utc: store::rfc3339(self.started),
             state,
+            measured: measurement.name().into(),
+            command: Some(invocation::command()),
+            around: invocation::around(),
+            answer: (!is_empty).then(|| terminal::answer(&measurement)),
             environment,
-            measurement: result.into(),
+            measurement,
             verdict,
             findings,
         }

@@ -14,6 +14,7 @@ mod cost;
 mod export;
 mod guard;
 mod host;
+mod invocation;
 mod join;
 mod keep;
 mod light;

@@ -53,10 +53,35 @@ pub struct Environment {
     pub realtime_ahead_ns: i64,
     /// Processor vulnerabilities and what the kernel does about them.
     pub mitigations: BTreeMap<String, String>,
-    /// Kernel settings that matter here.
-    pub sysctls: BTreeMap<String, String>,
     /// The devices on the path.
     pub devices: Vec<Device>,
     /// Where each thread ran.
     pub threads: Vec<ThreadPlace>,
+    /// What can be changed on a machine; `None` of records that do not have it.
+    #[serde(default)]
+    pub settings: Option<Settings>,
+}
+
+/// What can be changed on a machine, as it stood once the run had set itself up: values by their names.
+///
+/// | name | is |
+/// |---|---|
+/// | `net.ipv4.tcp_wmem` | a sysctl; those of one device only where they differ from those of `default` |
+/// | `eth0.feature.tx-udp-segmentation` | of a device, as ethtool calls it; also `ring`, `coalesce`, `channels`, `driver`, `queue`, `irq` |
+/// | `cpu.governor`, `cpuidle.disabled` | of processors: one value, or values with the processors that have them |
+/// | `cgroup.cpu.max` | limits of the control group, the nearest first |
+/// | `nftables.rules`, `iptables.rules` | how many packets may pass |
+/// | `kernel.command_line`, `module.tcp_cubic.hystart` | what the kernel and its modules were started with |
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Settings {
+    /// Of the machine, and of the network namespace that netfathom was started in.
+    pub host: BTreeMap<String, String>,
+    /// Of the network namespace of an end, by its role, where that is another one: what does not have the host's
+    /// value there.
+    #[serde(default)]
+    pub namespaces: BTreeMap<String, BTreeMap<String, String>>,
+    /// What could not be read, by its name or by the beginning of all its names, and why. Names of namespaces have
+    /// the role before them, such as `sender: nftables`.
+    #[serde(default)]
+    pub not_recorded: BTreeMap<String, String>,
 }

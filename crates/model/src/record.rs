@@ -72,12 +72,33 @@ pub struct Record {
     pub state: State,
     /// How far it can be trusted.
     pub verdict: Verdict,
+    /// The measurement's name, as in [`Measurement::name`]; empty of records that do not have it.
+    #[serde(default)]
+    pub measured: String,
+    /// The command that made it, as a shell takes it; `None` of records that do not have it.
+    #[serde(default)]
+    pub command: Option<String>,
+    /// The commands that were run before and after it to change something, as `netfathom compare` has them run.
+    #[serde(default)]
+    pub around: Option<Around>,
+    /// What it says, in one sentence; `None` of records that do not have it, or of nothing measured yet.
+    #[serde(default)]
+    pub answer: Option<String>,
     /// Where it was taken.
     pub environment: Environment,
     /// What was measured: the plan and its result.
     pub measurement: Measurement,
     /// What was noticed, explained.
     pub findings: Vec<Finding>,
+}
+
+/// Commands around a run.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Around {
+    /// Run before it, for the shell.
+    pub before: Option<String>,
+    /// Run after it to undo that.
+    pub after: Option<String>,
 }
 
 /// Whether a record is whole.

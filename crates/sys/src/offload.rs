@@ -2,6 +2,7 @@
 //! switching its features, such as `tx-udp-segmentation`. Everything here is about devices
 //! of the calling thread's namespace.
 
+use std::collections::BTreeMap;
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 
@@ -18,6 +19,11 @@ const NAME_BYTES: usize = 32;
 
 /// Features in one block of flags.
 const BLOCK_BITS: usize = u32::BITS as usize;
+/// A block of states has a word for each of: available, requested, active, never changed.
+const FEATURE_WORDS: usize = 4;
+const AVAILABLE: usize = 0;
+const ACTIVE: usize = 2;
+const NEVER_CHANGED: usize = 3;
 
 /// The feature of a device that leaves the splitting of UDP_SEGMENT to it.
 pub const SPLITS_BUFFERS: &str = "tx-udp-segmentation";
@@ -94,6 +100,25 @@ pub fn set_feature(device: &str, name: &str, on: bool) -> Result<(), OffloadErro
     switch(device, name, on).map_err(OffloadError::new(format!("switch {name} of device {device} {state}")))
 }
 
+/// All features of a device by their names as `ethtool -k` shows them, and whether they are on.
+///
+/// # Errors
+/// When there is no such device.
+pub fn features(device: &str) -> Result<BTreeMap<String, bool>, OffloadError> {
+    let read = || -> io::Result<BTreeMap<String, bool>> {
+        let ethtool = Ethtool::open(device)?;
+        let names = ethtool.names()?;
+        let blocks = ethtool.blocks(names.len().div_ceil(BLOCK_BITS))?;
+        let is_on = |number: usize| {
+            let block = &blocks[number / BLOCK_BITS * FEATURE_WORDS..];
+            block[ACTIVE] & (1 << (number % BLOCK_BITS)) != 0
+        };
+        let named = names.into_iter().enumerate().filter(|(_, name)| !name.is_empty());
+        Ok(named.map(|(number, name)| (name, is_on(number))).collect())
+    };
+    read().map_err(OffloadError::new(format!("read the features of device {device}")))
+}
+
 fn switch(device: &str, name: &str, on: bool) -> io::Result<()> {
     let unable = |why| Err(io::Error::new(io::ErrorKind::Unsupported, why));
     let ethtool = Ethtool::open(device)?;
@@ -122,13 +147,13 @@ struct State {
 }
 
 /// One device, and a socket to ask about it: the socket's namespace is the device's.
-struct Ethtool {
+pub(crate) struct Ethtool {
     socket: OwnedFd,
     device: [libc::c_char; libc::IFNAMSIZ],
 }
 
 impl Ethtool {
-    fn open(device: &str) -> io::Result<Self> {
+    pub(crate) fn open(device: &str) -> io::Result<Self> {
         let mut name = [0; libc::IFNAMSIZ];
         // One byte stays zero: it ends the name.
         if device.is_empty() || device.len() >= name.len() || device.contains('\0') {
@@ -148,7 +173,7 @@ impl Ethtool {
 
     /// Hands `command` to the kernel, which answers in place. Its words must have room for
     /// the answer, as much as their own numbers say.
-    fn ask(&self, command: &mut [u32]) -> io::Result<()> {
+    pub(crate) fn ask(&self, command: &mut [u32]) -> io::Result<()> {
         let mut request = libc::ifreq {
             ifr_name: self.device,
             ifr_ifru: libc::__c_anonymous_ifr_ifru { ifru_data: command.as_mut_ptr().cast() },
@@ -172,8 +197,8 @@ impl Ethtool {
         Ok(command[4] as usize)
     }
 
-    /// The place of a feature among all.
-    fn number(&self, name: &str) -> io::Result<Option<usize>> {
+    /// The names of all features; the place of a name is the feature's number.
+    fn names(&self) -> io::Result<Vec<String>> {
         // struct ethtool_gstrings: command, set, count, and the names. The count does not
         // change while the kernel runs: it is that of its own table.
         const HEADER: usize = 3;
@@ -181,23 +206,30 @@ impl Ethtool {
         let mut command = vec![0_u32; HEADER + count * NAME_BYTES / size_of::<u32>()];
         command[..HEADER].copy_from_slice(&[GSTRINGS, SET_FEATURES, count as u32]);
         self.ask(&mut command)?;
-        let names: Vec<u8> = command[HEADER..].iter().flat_map(|word| word.to_ne_bytes()).collect();
-        let is_it = |bytes: &[u8]| bytes.split(|&byte| byte == 0).next() == Some(name.as_bytes());
-        Ok(names.chunks(NAME_BYTES).position(is_it))
+        let bytes: Vec<u8> = command[HEADER..].iter().flat_map(|word| word.to_ne_bytes()).collect();
+        Ok(bytes.chunks(NAME_BYTES).map(text).collect())
+    }
+
+    fn number(&self, name: &str) -> io::Result<Option<usize>> {
+        Ok(self.names()?.iter().position(|known| known == name))
+    }
+
+    /// The states of so many blocks of features, [`FEATURE_WORDS`] each.
+    fn blocks(&self, blocks: usize) -> io::Result<Vec<u32>> {
+        // struct ethtool_gfeatures: command, count of blocks, and the blocks.
+        const HEADER: usize = 2;
+        let mut command = vec![0_u32; HEADER + blocks * FEATURE_WORDS];
+        command[..HEADER].copy_from_slice(&[GFEATURES, blocks as u32]);
+        self.ask(&mut command)?;
+        Ok(command.split_off(HEADER))
     }
 
     fn features(&self, number: usize) -> io::Result<State> {
-        // struct ethtool_gfeatures: command, count of blocks, and a block of four words
-        // each: available, requested, active, never changed.
-        const HEADER: usize = 2;
-        const WORDS: usize = 4;
-        let blocks = number / BLOCK_BITS + 1;
-        let mut command = vec![0_u32; HEADER + blocks * WORDS];
-        command[..HEADER].copy_from_slice(&[GFEATURES, blocks as u32]);
-        self.ask(&mut command)?;
-        let block = &command[HEADER + (blocks - 1) * WORDS..];
+        let block = number / BLOCK_BITS;
+        let words = &self.blocks(block + 1)?[block * FEATURE_WORDS..];
         let bit = 1 << (number % BLOCK_BITS);
-        Ok(State { active: block[2] & bit != 0, switchable: block[0] & bit != 0 && block[3] & bit == 0 })
+        let switchable = words[AVAILABLE] & bit != 0 && words[NEVER_CHANGED] & bit == 0;
+        Ok(State { active: words[ACTIVE] & bit != 0, switchable })
     }
 
     fn switch(&self, number: usize, on: bool) -> io::Result<()> {
@@ -214,6 +246,12 @@ impl Ethtool {
         block[1] = if on { bit } else { 0 };
         self.ask(&mut command)
     }
+}
+
+/// What stands before the first zero.
+pub(crate) fn text(bytes: &[u8]) -> String {
+    let bytes = bytes.split(|&byte| byte == 0).next().unwrap_or_default();
+    String::from_utf8_lossy(bytes).into_owned()
 }
 
 #[cfg(test)]

@@ -2,9 +2,9 @@
 //! protocols. Without it that is the processor they arrive on, which for a veth is the one
 //! that sent them: sender and stack then share it.
 
-use std::ffi::CStr;
-use std::panic::resume_unwind;
-use std::{fs, io, ptr, thread};
+use std::{fs, io};
+
+use crate::sysfs;
 
 /// What could not be done, why, and what to do.
 #[derive(Debug, thiserror::Error)]
@@ -28,10 +28,6 @@ fn remedy(source: &io::Error) -> &'static str {
     }
 }
 
-/// Where sysfs is mounted for a moment, for one thread alone: on what every host has, so that
-/// no directory has to be made, and none is left behind however the program ends.
-const MOUNT_POINT: &CStr = c"/sys";
-
 /// Lets packets that arrive on the first queue of a device of the calling thread's namespace
 /// pass the protocols on this processor, whichever they arrive on; `None` lets them stay.
 ///
@@ -47,10 +43,10 @@ pub fn to_processor(device: &str, cpu: Option<usize>) -> Result<(), SteerError> 
         if device.is_empty() || device.contains('/') || device.starts_with('.') {
             return Err(io::Error::from_raw_os_error(libc::ENOENT));
         }
-        let sysfs = mount_sysfs()?;
-        fs::write(format!("{sysfs}/class/net/{device}/queues/rx-0/rps_cpus"), mask(cpu))
+        let queue = format!("class/net/{device}/queues/rx-0/rps_cpus");
+        sysfs::with_own(|sysfs| fs::write(sysfs.join(queue), mask(cpu)))?
     };
-    in_new_thread(write).map_err(|source| SteerError {
+    write().map_err(|source| SteerError {
         action: match cpu {
             Some(cpu) => format!("steer what arrives on device {device} to processor {cpu}"),
             None => format!("leave what arrives on device {device} where it is"),
@@ -68,33 +64,10 @@ fn mask(cpu: Option<usize>) -> String {
     }
 }
 
-/// Gives the calling thread a file system tree of its own, where sysfs shows the network
-/// namespace that the thread is in: /sys shows that of whoever mounted it.
-fn mount_sysfs() -> io::Result<&'static str> {
-    let done = |result: i32| if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) };
-    // SAFETY: no pointers; it concerns the calling thread alone.
-    done(unsafe { libc::unshare(libc::CLONE_NEWNS) })?;
-    // Private first: in a shared tree the mount would appear in everybody's.
-    let private = libc::MS_PRIVATE | libc::MS_REC;
-    // SAFETY: the strings end with a zero; null stands for what this call does not use.
-    done(unsafe { libc::mount(ptr::null(), c"/".as_ptr(), ptr::null(), private, ptr::null()) })?;
-    let sysfs = c"sysfs".as_ptr();
-    let flags = libc::MS_NOSUID | libc::MS_NODEV | libc::MS_NOEXEC;
-    // SAFETY: as before; sysfs takes no data.
-    done(unsafe { libc::mount(sysfs, MOUNT_POINT.as_ptr(), sysfs, flags, ptr::null()) })?;
-    MOUNT_POINT.to_str().map_err(io::Error::other)
-}
-
-/// Runs `work` in a thread that ends after it: with it end the mounts that it made.
-fn in_new_thread<T: Send>(work: impl FnOnce() -> io::Result<T> + Send) -> io::Result<T> {
-    thread::scope(|scope| {
-        let thread = thread::Builder::new().name("steer".into()).spawn_scoped(scope, work)?;
-        thread.join().unwrap_or_else(|panic| resume_unwind(panic))
-    })
-}
-
 #[cfg(test)]
 mod tests {
+    use std::{ptr, thread};
+
     use netfathom_testkit::{privileged, skipped};
 
     use super::*;

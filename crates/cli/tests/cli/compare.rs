@@ -1,6 +1,7 @@
 //! `netfathom compare`: runs that are there, runs that are taken, and what is none.
 
 mod equal_runs;
+mod settings;
 
 use std::fs;
 use std::path::{Path, PathBuf};

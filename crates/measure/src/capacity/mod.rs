@@ -43,7 +43,7 @@ pub fn run(
     }
     let rig = Rig::build(plan.place, plan.family)?;
     let most = plan.workers.iter().copied().max().unwrap_or(1);
-    let environment = environment::read(thread_places(&places(plan, most)?), rig.devices());
+    let environment = environment::read(thread_places(&places(plan, most)?), rig.devices(), rig.lab());
     let result =
         CapacityResult { plan: plan.clone(), left_out: Vec::new(), rows: Vec::new(), inferred: None };
     let mut p = Progressed::new(environment, result);

@@ -83,7 +83,7 @@ pub fn run(
     let mut making =
         |name: String| observer.begins(Step { name, number: 0, of: 0 }, &Arc::new(Live::default()));
     let mut workloads = workload::make(plan, &context, &mut making, stop).map_err(MeasureError::from)?;
-    let environment = environment::read(Vec::new(), load.devices());
+    let environment = environment::read(Vec::new(), load.devices(), load.lab());
     let program = program::of(plan, &context).map_err(MeasureError::from)?;
     let mut rig = Rig {
         plan,
@@ -124,7 +124,7 @@ fn pass_on(stop: &AtomicBool, wish: &AtomicBool, over: &AtomicBool) {
 /// Which file cannot be read, or what in it is no base sequence.
 pub fn offline(paths: &[&Path]) -> Result<Progressed<CostResult>, SequencesError> {
     let result = sequences::read(paths)?;
-    let mut progressed = Progressed::new(environment::read(Vec::new(), Vec::new()), result);
+    let mut progressed = Progressed::new(environment::read(Vec::new(), Vec::new(), None), result);
     judge::conclude(&mut progressed);
     Ok(progressed)
 }

@@ -48,7 +48,7 @@ pub fn run(
         clocks: Vec::new(),
         spans: Vec::new(),
     };
-    let mut progressed = Progressed::new(environment::read(Vec::new(), Vec::new()), result);
+    let mut progressed = Progressed::new(environment::read(Vec::new(), Vec::new(), None), result);
     observer.keep(&progressed)?;
     let (captures, logs) = (plan.captures.len(), plan.logs.len());
     let mut steps = Steps { number: 0, of: captures * logs + captures - 1 };

@@ -39,7 +39,7 @@ pub fn run(
     }
     let rig = Rig::build(plan.place, plan.family)?;
     let cpus = choose_cpus(plan)?;
-    let environment = environment::read(thread_places(&cpus), rig.devices());
+    let environment = environment::read(thread_places(&cpus), rig.devices(), rig.lab());
     let mut bench = Bench { plan, rig: &rig, cpus: &cpus, stop, flights: 0 };
     let mut p = Progressed::new(environment, bench.choose(observer)?);
     conclude(&mut p);

@@ -94,6 +94,11 @@ impl Ground {
         Ok(Self { lab, carrier: plan.carrier, peers })
     }
 
+    /// The lab, if they are in one.
+    pub fn lab(&self) -> Option<&Lab> {
+        self.lab.as_ref()
+    }
+
     /// The devices between the ends, as far as they are ours.
     pub fn devices(&self) -> Vec<Device> {
         let of = |lab: &Lab| [lab::Role::Sender, lab::Role::Reader].map(|role| lab.device(role)).to_vec();

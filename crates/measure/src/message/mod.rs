@@ -68,7 +68,7 @@ pub fn run(
     let (peers, missing) = Peers::load(&mut plan).map_err(MessageError::from).map_err(MeasureError::from)?;
     let ground = Ground::build(&plan, peers).map_err(MeasureError::from)?;
     let pairs = pairs::choose(&plan).map_err(MeasureError::from)?;
-    let environment = environment::read(Vec::new(), ground.devices());
+    let environment = environment::read(Vec::new(), ground.devices(), ground.lab());
     let refusals = Refusals { socket: kernel::refusal(&plan), driver: driver::refusal(&plan, &ground) };
     let (turns, mut absent) = order::of(&plan, &pairs, &refusals);
     if let (true, Some(cell)) = (turns.is_empty(), absent.first()) {

@@ -89,7 +89,7 @@ impl<'a> Whole<'a> {
             claims: told.claims,
         };
         let environment = self.environment.clone();
-        let environment = environment.unwrap_or_else(|| environment::read(Vec::new(), Vec::new()));
+        let environment = environment.unwrap_or_else(|| environment::read(Vec::new(), Vec::new(), None));
         let mut progressed = Progressed::new(environment, result);
         progressed.verdict = verdict;
         progressed.findings.clone_from(&self.findings);
@@ -135,7 +135,7 @@ mod tests {
 
     fn too_noisy() -> Progressed<Measurement> {
         let mut progressed =
-            Progressed::new(environment::read(Vec::new(), Vec::new()), made_up::result().into());
+            Progressed::new(environment::read(Vec::new(), Vec::new(), None), made_up::result().into());
         progressed.verdict.lower(Level::Void, "too noisy");
         progressed
     }

@@ -57,7 +57,7 @@ pub fn run(
         steered,
         variants: plan.variants.iter().map(|&variant| none_yet(variant)).collect(),
     };
-    let environment = environment::read(thread_places(&cpus), rig.devices());
+    let environment = environment::read(thread_places(&cpus), rig.devices(), rig.lab());
     let mut progressed = Progressed::new(environment, result);
     let bench = Bench { plan, rig: &rig, lab, cpus: (cpus.senders[0], cpus.reader), tapped, steered, stop };
     let mut checks = Vec::new();

@@ -70,7 +70,7 @@ pub fn run(
         witnesses: Vec::new(),
         taps: Vec::new(),
     };
-    let environment = environment::read(choice::places(plan.place, &cpus), rig.devices());
+    let environment = environment::read(choice::places(plan.place, &cpus), rig.devices(), rig.lab());
     let mut progressed = Progressed::new(environment, result);
     let listening = listening.as_ref();
     let directory = observer.directory().cloned();

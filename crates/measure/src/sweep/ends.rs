@@ -56,6 +56,14 @@ impl Ends {
         Ok(Self::Lab(Box::new(lab)))
     }
 
+    /// The lab, if they are in one.
+    pub fn lab(&self) -> Option<&Lab> {
+        match self {
+            Self::Lab(lab) => Some(lab),
+            _ => None,
+        }
+    }
+
     /// The devices on the path, as far as they are ours.
     pub fn devices(&self) -> Vec<Device> {
         match self {
@@ -148,5 +156,5 @@ fn make(plan: &TransferPlan, stop: &AtomicBool, tell: &(dyn Fn(Event) + Sync)) -
     // The data is made up and thrown away: neither is touched.
     let standard = Standard { input: input.as_fd(), output: output.as_fd() };
     let live = Live::default();
-    transfer::run(plan, Around { standard, live: &live, stop, tell })
+    transfer::part(plan, Around { standard, live: &live, stop, tell })
 }

@@ -30,7 +30,7 @@ pub fn run(
     stop: &AtomicBool,
 ) -> Result<Progressed<SweepResult>, RunError> {
     let ends = Ends::build(plan)?;
-    let environment = environment::read(Vec::new(), ends.devices());
+    let environment = environment::read(Vec::new(), ends.devices(), ends.lab());
     let mut p = Progressed::new(environment, SweepResult { plan: plan.clone(), points: Vec::new() });
     points::conclude(&mut p);
     observer.keep(&p)?;

@@ -4,16 +4,19 @@
 //! [`run`] is the map: `ends` makes the sockets, bytes go in one of the loops of `tcp`
 //! or `udp`, `closing` finds out whether all of it arrived, and `report` says what it was worth.
 
+use std::net::SocketAddr;
 use std::os::fd::BorrowedFd;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::thread;
 use std::time::Duration;
 
+use netfathom_model::environment::{Device, Environment};
 use netfathom_model::plan::{Protocol, Role, TransferPlan};
 use netfathom_model::record::TransferResult;
 use netfathom_sys::clock::monotonic_ns;
 use netfathom_sys::interrupt::Interruptible;
+use netfathom_sys::link;
 
 use crate::environment;
 use crate::observer::Progressed;
@@ -110,8 +113,30 @@ impl Around<'_> {
 /// # Errors
 /// If there was nobody to transfer to or from.
 pub fn run(plan: &TransferPlan, around: Around<'_>) -> Result<Progressed<TransferResult>, TransferError> {
+    let mut progressed = part(plan, around)?;
+    let devices = device_of(&progressed.result).into_iter().collect();
+    progressed.environment = environment::read(Vec::new(), devices, None);
+    Ok(progressed)
+}
+
+/// The device of the own end's address, once there was a connection.
+fn device_of(result: &TransferResult) -> Option<Device> {
+    let local: SocketAddr = result.local.parse().ok()?;
+    let link = link::with_address(local.ip()).ok()??;
+    let role = match (local.ip().is_loopback(), result.plan.role) {
+        (true, _) => "both",
+        (false, Role::Transmit) => "sender",
+        (false, Role::Receive) => "reader",
+    };
+    Some(Device { role: role.into(), name: link.name, mtu: link.mtu, qdisc: link.qdisc })
+}
+
+/// The same as a part of another measurement, which describes the machine once.
+///
+/// # Errors
+/// As [`run`].
+pub fn part(plan: &TransferPlan, around: Around<'_>) -> Result<Progressed<TransferResult>, TransferError> {
     let this = Interruptible::this_thread().map_err(TransferError::Signals)?;
-    let environment = environment::read(Vec::new(), Vec::new());
     ends::check_standard(plan, around.standard)?;
     around.live.planned.store(plan.planned_bytes().unwrap_or(0), Relaxed);
     around.live.cost.prepare(plan);
@@ -139,7 +164,7 @@ pub fn run(plan: &TransferPlan, around: Around<'_>) -> Result<Progressed<Transfe
         result
     })?;
     result.cost = around.live.cost.end(&result);
-    Ok(report::conclude(environment, result))
+    Ok(report::conclude(Environment::default(), result))
 }
 
 /// How long to sleep before the next look: nothing once the time of the plan is over.

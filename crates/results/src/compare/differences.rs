@@ -3,19 +3,26 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
+use netfathom_model::environment::Environment;
 use netfathom_model::record::Record;
 use serde::Serialize;
 use serde_json::Value;
 
+use super::known;
+
 /// One thing that differs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Difference {
-    /// What, by its place in the record, such as `kernel` or `sysctls.net.core.rmem_max`.
+    /// What: the name of a setting, such as `net.ipv4.tcp_wmem`, where only one end of a lab has it with that end
+    /// before it (`sender: net.ipv4.tcp_wmem`); or a place in the record, such as `kernel`.
     pub what: String,
     /// Of A.
     pub a: String,
     /// Of B.
     pub b: String,
+    /// What it does, where it is known to matter for the measurement.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub effect: Option<&'static str>,
     /// In which of the pairs it is so; `None` where in all, and of two runs alone.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pairs: Option<InPairs>,
@@ -38,8 +45,9 @@ impl Difference {
     }
 }
 
-/// What differs from run to run by its nature.
-const OF_ITS_NATURE: [&str; 2] = ["clock_read_ns", "realtime_ahead_ns"];
+/// What differs from run to run by its nature, and what is compared elsewhere.
+const OF_ITS_NATURE: [&str; 3] = ["clock_read_ns", "realtime_ahead_ns", "settings"];
+const NOT_RECORDED: &str = "not recorded";
 
 /// What differs in any of the pairs, each once; what differs in most of them first.
 pub(super) fn merged(pairs: impl ExactSizeIterator<Item = Vec<Difference>>) -> Vec<Difference> {
@@ -52,30 +60,54 @@ pub(super) fn merged(pairs: impl ExactSizeIterator<Item = Vec<Difference>>) -> V
     counts.sort_by_key(|(_, some)| Reverse(*some));
     let told = |((what, a, b), some)| {
         let pairs = (some < all).then_some(InPairs { some, all });
-        Difference { what, a, b, pairs }
+        Difference { what, a, b, effect: None, pairs }
     };
     counts.into_iter().map(told).collect()
 }
 
-/// The build and the machine.
+/// The build, the machine without its settings, and what was run before.
 pub(super) fn of(a: &Record, b: &Record) -> Vec<Difference> {
     let around = |record: &Record| {
-        let mut all = flat(&serde_json::to_value(&record.environment).unwrap_or_default());
+        let environment = Environment { settings: None, ..record.environment.clone() };
+        let mut all = flat(&serde_json::to_value(&environment).unwrap_or_default());
         OF_ITS_NATURE.iter().for_each(|name| drop(all.remove(*name)));
         all.insert("tool".into(), record.tool.clone());
+        let before = record.around.as_ref().and_then(|around| around.before.clone());
+        all.insert("before".into(), before.unwrap_or_else(|| "no command".into()));
         all
     };
     between(&around(a), &around(b))
 }
 
+/// Names the effect of what is known to matter for a measurement, and puts that first.
+pub(super) fn explained(mut all: Vec<Difference>, measurement: &str) -> Vec<Difference> {
+    for difference in &mut all {
+        let name = match difference.what.split_once(": ") {
+            // Where nothing was measured it has no effect.
+            Some(("host", _)) => continue,
+            Some((_, name)) => name,
+            None => &difference.what,
+        };
+        difference.effect = known::effect(name, measurement);
+    }
+    all.sort_by_key(|difference| difference.effect.is_none());
+    all
+}
+
 /// What is not the same in both.
 pub(super) fn between(a: &BTreeMap<String, String>, b: &BTreeMap<String, String>) -> Vec<Difference> {
     let told = |of: &BTreeMap<String, String>, what: &str| {
-        of.get(what).cloned().unwrap_or_else(|| "not told".into())
+        of.get(what).cloned().unwrap_or_else(|| NOT_RECORDED.into())
     };
     let all: BTreeSet<&String> = a.keys().chain(b.keys()).collect();
     all.into_iter()
-        .map(|what| Difference { what: what.clone(), a: told(a, what), b: told(b, what), pairs: None })
+        .map(|what| Difference {
+            what: what.clone(),
+            a: told(a, what),
+            b: told(b, what),
+            effect: None,
+            pairs: None,
+        })
         .filter(|difference| difference.a != difference.b)
         .collect()
 }
@@ -96,7 +128,7 @@ fn flatten(place: String, value: &Value, all: &mut BTreeMap<String, String>) {
                 flatten(below(role(item).unwrap_or_default()), &without_role(item), all);
             }
         }
-        Value::Null => drop(all.insert(place, "not told".into())),
+        Value::Null => drop(all.insert(place, NOT_RECORDED.into())),
         Value::String(text) => drop(all.insert(place, text.clone())),
         other => drop(all.insert(place, other.to_string())),
     }

@@ -4,9 +4,13 @@
 mod differences;
 mod distributions;
 mod judge;
+mod known;
 mod plans;
+mod settings;
 mod threshold;
 mod trust;
+
+use std::collections::BTreeSet;
 
 use netfathom_model::record::{Record, State};
 use netfathom_model::verdict::Level;
@@ -16,6 +20,7 @@ use crate::quantity::{Better, Unit};
 
 pub use differences::{Difference, InPairs};
 pub use distributions::{Spread, spreads};
+pub use settings::NotCompared;
 pub use threshold::{Gate, Gates, Passage, Threshold, ThresholdError, gates};
 
 /// A run with the name that it was asked for by.
@@ -63,8 +68,13 @@ pub struct Comparison {
     pub a: Vec<Head>,
     /// What is compared; a run of each pair.
     pub b: Vec<Head>,
-    /// What differs between the two, besides what was measured; of pairs in any of them.
+    /// What differs between the two, besides what was measured; of pairs in any of them. What is known to matter
+    /// stands first.
     pub differences: Vec<Difference>,
+    /// What could not be compared, for a record does not have it.
+    pub not_compared: Vec<NotCompared>,
+    /// Settings that both have.
+    pub settings_compared: usize,
     /// Why they cannot be compared. Unless that was forced, there are no quantities then.
     pub obstacles: Vec<String>,
     /// Whether they were compared in spite of that.
@@ -218,9 +228,18 @@ fn compare(design: Design, pairs: &[(&Run, &Run)], wishes: &Wishes) -> Result<Co
     let plan = plans::differences(design, pairs);
     // Where none can be compared, what differs may be why.
     let compared = if trusted.pairs.is_empty() { pairs } else { &trusted.pairs };
-    let mut differences =
-        differences::merged(compared.iter().map(|(a, b)| differences::of(&a.record, &b.record)));
+    let settings: Vec<settings::Found> =
+        compared.iter().map(|(a, b)| settings::of(&a.record.environment, &b.record.environment)).collect();
+    let around = compared.iter().zip(&settings).map(|((a, b), settings)| {
+        let mut all = differences::of(&a.record, &b.record);
+        all.extend(settings.differences.iter().cloned());
+        all
+    });
+    let mut differences = differences::merged(around);
     differences.extend(plan.differences);
+    let differences = differences::explained(differences, a.record.measurement.name());
+    let not_compared: BTreeSet<NotCompared> =
+        settings.iter().flat_map(|found| found.not_compared.iter().cloned()).collect();
     let obstacles: Vec<String> = trusted.obstacles.into_iter().chain(plan.obstacles).collect();
     let mut comparison = Comparison {
         design,
@@ -228,6 +247,8 @@ fn compare(design: Design, pairs: &[(&Run, &Run)], wishes: &Wishes) -> Result<Co
         a: pairs.iter().map(|pair| head(pair.0)).collect(),
         b: pairs.iter().map(|pair| head(pair.1)).collect(),
         differences,
+        not_compared: not_compared.into_iter().collect(),
+        settings_compared: settings.iter().map(|found| found.compared).min().unwrap_or_default(),
         forced: wishes.force && !obstacles.is_empty(),
         obstacles,
         cautions: trusted.cautions,

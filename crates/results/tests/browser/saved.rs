@@ -41,10 +41,10 @@ fn a_chart_saves_what_it_draws() {
 #[test]
 fn a_text_that_a_spreadsheet_would_run_is_a_text() {
     let mut record = fixture();
-    record.environment.sysctls.insert("=1+1".into(), "a,\"b\"".into());
+    record.environment.settings.get_or_insert_default().host.insert("=1+1".into(), "a,\"b\"".into());
     let Some(mut shown) = show("formula", &record) else { return };
     open_all(&mut shown);
-    let button = "[...document.querySelectorAll('.downloads button')].find((b) => b.textContent === 'Kernel settings')";
+    let button = "[...document.querySelectorAll('.downloads button')].find((b) => b.textContent === 'Settings of the host')";
     let text = saved(&mut shown, button, &format!("{}-Kernel_settings.csv", record.id));
     assert!(text.contains("'=1+1,\"a,\"\"b\"\"\"\r\n"), "{text}");
 }

@@ -124,7 +124,12 @@ fn the_surroundings_are_compared_setting_by_setting() {
     let around = &mut b.record.environment;
     around.kernel = "7.0".into();
     around.host = Some("other".into());
-    around.sysctls.insert("net.core.rmem_max".into(), "1".into());
+    let settings = around.settings.as_mut().unwrap();
+    settings.host.insert("net.core.rmem_max".into(), "1".into());
+    settings.host.insert("net.ipv4.tcp_wmem".into(), "1 2 3".into());
+    settings.host.insert("net.ipv4.ip_forward".into(), "0".into());
+    let sender = settings.namespaces.get_mut("sender").unwrap();
+    sender.insert("veth0.feature.tx-udp-segmentation".into(), "off".into());
     around.threads[0].cpu = 7;
     around.devices[0].mtu = 9000;
     around.mitigations.clear();
@@ -133,16 +138,75 @@ fn the_surroundings_are_compared_setting_by_setting() {
     assert_eq!(
         differing(&comparison),
         [
+            // Known to matter for this measurement.
             "devices.sender.mtu",
-            "host",
-            "kernel",
             "mitigations.retbleed",
             "mitigations.spectre_v2",
-            "sysctls.net.core.rmem_max",
+            "net.core.rmem_max",
+            "sender: veth0.feature.tx-udp-segmentation",
             "threads.sender.cpu",
+            // The rest.
+            "host",
+            // The lab has its own.
+            "host: net.ipv4.ip_forward",
+            "kernel",
+            "net.ipv4.tcp_wmem",
             "tool"
         ]
     );
+}
+
+#[test]
+fn a_setting_is_shown_with_what_it_does_where_that_matters() {
+    let (mut a, mut b) = two();
+    for run in [&mut a, &mut b] {
+        run.record.measurement = fixture("ttcp").measurement;
+        run.record.id.push_str(&run.name);
+    }
+    b.record
+        .environment
+        .settings
+        .as_mut()
+        .unwrap()
+        .host
+        .insert("net.ipv4.tcp_wmem".into(), "4096 4096 4096".into());
+    let comparison = apart(&a, &b, &FORCE).unwrap();
+    let all = [(comparison, Gates { gates: Vec::new() })];
+    let line = "net.ipv4.tcp_wmem  4096 16384 4194304 \u{2192} 4096 4096 4096   (limits TCP send buffers)";
+    let text = terminal::compare::render(&all, 120, false);
+    assert!(text.contains(&format!("changed       {line}")), "{text}");
+    assert!(text.find("changed").unwrap() < text.find("Main quantities").unwrap(), "{text}");
+    let text = markdown::render(&all);
+    assert!(text.contains("changed") && text.contains("(limits TCP send buffers)"), "{text}");
+    assert!(html::render(&all).unwrap().contains(">limits TCP send buffers<"));
+}
+
+#[test]
+fn what_a_record_lacks_is_not_called_equal() {
+    let (a, mut b) = two();
+    let settings = b.record.environment.settings.as_mut().unwrap();
+    settings.host.remove("nftables.rules");
+    settings.not_recorded.insert("nftables.rules".into(), "Operation not permitted".into());
+    settings.not_recorded.insert("sender: veth0.feature.".into(), "no".into());
+    settings.namespaces.get_mut("sender").unwrap().remove("veth0.feature.tx-udp-segmentation");
+    let comparison = apart(&a, &b, &Wishes::default()).unwrap();
+    assert!(comparison.differences.is_empty(), "{:?}", comparison.differences);
+    let told: Vec<String> =
+        comparison.not_compared.iter().map(|missing| format!("{}: {}", missing.what, missing.why)).collect();
+    assert_eq!(
+        told,
+        [
+            "nftables.rules: not recorded in B (Operation not permitted)",
+            "sender: veth0.feature: not recorded in B (no)"
+        ]
+    );
+    b.record.environment.settings = None;
+    let all = [(apart(&a, &b, &Wishes::default()).unwrap(), Gates { gates: Vec::new() })];
+    for text in
+        [terminal::compare::render(&all, 80, false), markdown::render(&all), html::render(&all).unwrap()]
+    {
+        assert!(text.contains("No settings were compared") && text.contains("not recorded in B"), "{text}");
+    }
 }
 
 #[test]

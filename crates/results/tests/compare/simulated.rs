@@ -1,5 +1,6 @@
 //! Many made-up comparisons: how often a difference is found where there is one, and where there is none.
 
+use netfathom_model::environment::Settings;
 use netfathom_model::random::SplitMix64;
 use netfathom_model::record::{Measurement, Record, StackResult, Trial, TrialKind};
 use netfathom_results::compare::{Comparison, Outcome, Run, Wishes, apart, pairs};
@@ -13,6 +14,23 @@ const DRIFT: f64 = 0.2;
 const TRIALS: usize = 10;
 const COMPARISONS: usize = 1000;
 
+/// Those of a machine, and of the two ends of a lab.
+fn settings() -> Settings {
+    let map =
+        |pairs: &[(&str, &str)]| pairs.iter().map(|&(name, value)| (name.into(), value.into())).collect();
+    let own = || map(&[("net.ipv4.ip_forward", "0"), ("veth0.feature.tx-udp-segmentation", "on")]);
+    Settings {
+        host: map(&[
+            ("net.core.rmem_max", "212992"),
+            ("net.ipv4.ip_forward", "1"),
+            ("net.ipv4.tcp_wmem", "4096 16384 4194304"),
+            ("nftables.rules", "0"),
+        ]),
+        namespaces: [("sender".into(), own()), ("reader".into(), own())].into(),
+        ..Settings::default()
+    }
+}
+
 /// Runs without what only pictures need.
 pub struct Maker {
     random: SplitMix64,
@@ -23,6 +41,7 @@ pub struct Maker {
 impl Maker {
     pub fn new(seed: u64) -> Self {
         let mut bare = fixture("stack");
+        bare.environment.settings = Some(settings());
         let stack = stack(&mut bare);
         stack.summaries.clear();
         stack.witnesses.clear();

@@ -5,6 +5,8 @@ use crate::compare::{Compared, Comparison, Gates, Outcome};
 use super::words;
 use crate::render::markdown::escape::inline;
 
+/// Differences that stand above the figures; all of them stand in a table below.
+const MOST_CHANGED: usize = 20;
 /// Rows of a table that people read.
 const MOST_ROWS: usize = 100;
 
@@ -23,6 +25,7 @@ fn one(comparison: &Comparison, gates: &Gates) -> String {
             heads.iter().map(|head| format!("{} ({})", code(&head.name), words::standing(head))).collect();
         text += &format!("- {side}: {}\n", names.join(", "));
     }
+    text += &changed(comparison);
     for (threshold, passage) in words::gates(gates) {
         text += &format!("- threshold {}: **{passage}**\n", code(&threshold));
     }
@@ -38,13 +41,28 @@ fn one(comparison: &Comparison, gates: &Gates) -> String {
     text += &folded(
         &words::counted(
             comparison.differences.len(),
-            "difference of machine, build or plan",
-            "differences of machine, build and plan",
+            "difference of settings, machine, build or plan",
+            "differences of settings, machine, build and plan",
         ),
         &differences(comparison),
     );
     if !comparison.quantities.is_empty() {
         text += &format!("{}\n", inline(&words::method(comparison)));
+    }
+    text
+}
+
+/// What else may be the reason: what is known to matter, and what was not looked at.
+fn changed(comparison: &Comparison) -> String {
+    let mut text = String::new();
+    for difference in comparison.differences.iter().filter(|d| d.effect.is_some()).take(MOST_CHANGED) {
+        text += &format!("- changed {}\n", inline(&words::changed(difference)));
+    }
+    if comparison.differences.is_empty() {
+        text += &format!("- {}\n", inline(&words::nothing_changed(comparison)));
+    }
+    for missing in comparison.not_compared.iter().take(MOST_CHANGED) {
+        text += &format!("- not compared: {}, {}\n", inline(&missing.what), inline(&missing.why));
     }
     text
 }

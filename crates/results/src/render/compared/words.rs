@@ -2,7 +2,9 @@
 
 use netfathom_model::record::State;
 
-use crate::compare::{Change, Compared, Comparison, Design, Gates, Head, Outcome, Passage, Scale};
+use crate::compare::{
+    Change, Compared, Comparison, Design, Difference, Gates, Head, Outcome, Passage, Scale,
+};
 use crate::quantity::Unit;
 use crate::render::digits::{self, UP_TO_SECONDS, grouped};
 
@@ -211,6 +213,21 @@ pub fn passage(passage: Passage) -> &'static str {
 /// All gates in one word each.
 pub fn gates(gates: &Gates) -> Vec<(String, &'static str)> {
     gates.gates.iter().map(|gate| (gate.threshold.clone(), passage(gate.passage))).collect()
+}
+
+/// What changed, from what to what, and what that does.
+pub fn changed(of: &Difference) -> String {
+    let some = of.in_pairs().map_or_else(String::new, |some| format!("  {some}"));
+    let effect = of.effect.map_or_else(String::new, |effect| format!("   ({effect})"));
+    format!("{}  {} \u{2192} {}{some}{effect}", of.what, of.a, of.b)
+}
+
+/// That nothing differs, and how much was looked at.
+pub fn nothing_changed(comparison: &Comparison) -> String {
+    match comparison.settings_compared {
+        0 => "No difference in kernel, CPUs, devices and plan. No settings were compared.".into(),
+        n => format!("No difference in {} settings, kernel, CPUs, devices and plan.", grouped(n as f64, 0)),
+    }
 }
 
 /// The quantities that only one side has.

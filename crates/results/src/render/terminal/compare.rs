@@ -7,6 +7,9 @@ use super::page::{Page, Style};
 use super::table::{Align, Table};
 use super::{LEAST_WIDTH, MOST_ROWS};
 
+/// Of equal width, so that what follows stands in one column.
+const CHANGED: &str = "changed     ";
+const NOT_COMPARED: &str = "not compared";
 /// Settings and plans that are told; `--json` has them all.
 const MOST_DIFFERENCES: usize = 20;
 /// Pairs are told by their first runs.
@@ -74,18 +77,19 @@ fn label(comparison: &Comparison) -> (Style, &'static str) {
 
 /// First of all: what else may be the reason.
 fn differences(page: &mut Page, comparison: &Comparison) {
-    if comparison.differences.is_empty() {
-        page.heading("What differs besides: nothing that the records tell");
-        return;
-    }
-    page.heading("What differs besides what was measured");
+    page.blank();
     for difference in comparison.differences.iter().take(MOST_DIFFERENCES) {
-        let some = difference.in_pairs().map_or_else(String::new, |some| format!(" ({some})"));
-        page.bullet(&format!("{}{some}: {} | {}", difference.what, difference.a, difference.b));
+        page.labelled(Style::Strong, CHANGED, &words::changed(difference));
     }
     let more = comparison.differences.len().saturating_sub(MOST_DIFFERENCES);
     if more > 0 {
         page.text(&format!("and {more} more (--json has all)"));
+    }
+    if comparison.differences.is_empty() {
+        page.text(&words::nothing_changed(comparison));
+    }
+    for missing in comparison.not_compared.iter().take(MOST_DIFFERENCES) {
+        page.labelled(Style::Warning, NOT_COMPARED, &format!("{}: {}", missing.what, missing.why));
     }
 }
 

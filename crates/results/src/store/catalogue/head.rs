@@ -42,6 +42,10 @@ pub struct Head {
     pub kernel: String,
     /// The measurement's name, such as `stack`.
     pub measurement: String,
+    /// The command that made it, where the record has it.
+    pub command: Option<String>,
+    /// What it says, where the record has it.
+    pub answer: Option<String>,
 }
 
 impl Head {

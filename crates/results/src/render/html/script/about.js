@@ -34,8 +34,18 @@ function environment({ record, facts }) {
       ])),
       el('div', {}, subtitle('Plan'), pairs(facts.plan)),
     ]),
-    lazyDetails('kernel settings that matter here', () => namedValues('Kernel settings', e.sysctls)),
+    lazyDetails('settings', () => settingsTables(e.settings)),
     lazyDetails('processor vulnerabilities', () => namedValues('Processor vulnerabilities', e.mitigations)),
+  ];
+}
+
+function settingsTables(settings) {
+  if (!settings) return [note('This record has none.')];
+  const missing = Object.entries(settings.not_recorded || {});
+  return [
+    namedValues('Settings of the host', settings.host),
+    ...Object.entries(settings.namespaces || {}).map(([role, own]) => namedValues('Other settings of the ' + role, own)),
+    ...(missing.length ? [namedValues('Settings that could not be read', settings.not_recorded)] : []),
   ];
 }
 

@@ -21,13 +21,13 @@ pub struct Partial {
     verdict: Option<Level>,
     place: Option<Place>,
     measurement: Option<String>,
+    command: Option<String>,
+    answer: Option<String>,
     /// Whether what comes after the head is read as well.
     to_the_end: bool,
 }
 
-#[derive(Deserialize)]
 struct Place {
-    #[serde(default)]
     host: Option<String>,
     kernel: String,
 }
@@ -94,6 +94,8 @@ impl Partial {
             host: place.host,
             kernel: place.kernel,
             measurement: self.measurement.ok_or("measurement")?,
+            command: self.command,
+            answer: self.answer,
         })
     }
 }
@@ -118,7 +120,12 @@ impl<'de> Visitor<'de> for Fields<'_> {
                 "started_utc" => found.started_utc = Some(map.next_value()?),
                 "state" => found.state = Some(map.next_value()?),
                 "verdict" => found.verdict = Some(map.next_value::<Verdict>()?.level),
-                "environment" => found.place = Some(map.next_value()?),
+                "measured" => {
+                    found.measurement = Some(map.next_value::<String>()?).filter(|name| !name.is_empty())
+                }
+                "command" => found.command = map.next_value()?,
+                "answer" => found.answer = map.next_value()?,
+                "environment" => map.next_value_seed(Machine(found))?,
                 "measurement" => map.next_value_seed(Kind(found))?,
                 _ => drop(map.next_value::<IgnoredAny>()?),
             }
@@ -127,6 +134,40 @@ impl<'de> Visitor<'de> for Fields<'_> {
             }
         }
         Ok(())
+    }
+}
+
+/// The environment, of which only the host and its kernel are wanted; they stand first in it.
+struct Machine<'a>(&'a mut Partial);
+
+impl<'de> DeserializeSeed<'de> for Machine<'_> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, from: D) -> Result<(), D::Error> {
+        from.deserialize_map(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Machine<'_> {
+    type Value = ();
+
+    fn expecting(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        to.write_str("an environment")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
+        let mut host = None;
+        while let Some(key) = map.next_key::<Cow<'de, str>>()? {
+            match &*key {
+                "host" => host = map.next_value()?,
+                "kernel" => self.0.place = Some(Place { host: host.take(), kernel: map.next_value()? }),
+                _ => drop(map.next_value::<IgnoredAny>()?),
+            }
+            if self.0.ends_here() {
+                return Err(A::Error::custom("enough"));
+            }
+        }
+        self.0.place.as_ref().map(|_| ()).ok_or_else(|| A::Error::missing_field("kernel"))
     }
 }
 

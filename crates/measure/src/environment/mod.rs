@@ -1,5 +1,11 @@
 //! The machine a record is taken on.
 
+mod device;
+mod machine;
+mod reading;
+mod settings;
+mod sysctls;
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::hint::black_box;
@@ -10,40 +16,18 @@ use netfathom_model::environment::{Device, Environment, ThreadPlace};
 use netfathom_sys::clock::realtime_ahead_ns;
 use netfathom_sys::cpu;
 
-/// The settings that move a measurement of the network stack. All hold for the whole
-/// machine, not for one network namespace. Those that a kernel does not have are left out.
-const SYSCTLS: [&str; 20] = [
-    "kernel/perf_event_paranoid",
-    "kernel/timer_migration",
-    "kernel/unprivileged_bpf_disabled",
-    "net/core/bpf_jit_enable",
-    "net/core/bpf_jit_harden",
-    "net/core/busy_poll",
-    "net/core/busy_read",
-    "net/core/default_qdisc",
-    "net/core/dev_weight",
-    "net/core/netdev_budget",
-    "net/core/netdev_budget_usecs",
-    "net/core/netdev_max_backlog",
-    "net/core/netdev_tstamp_prequeue",
-    "net/core/rmem_default",
-    "net/core/rmem_max",
-    "net/core/rps_sock_flow_entries",
-    "net/core/skb_defer_max",
-    "net/core/tstamp_allow_data",
-    "net/core/wmem_default",
-    "net/core/wmem_max",
-];
+use crate::lab::Lab;
+
 /// Readings of the clock in a batch: enough that the clock's own resolution is nothing.
 const CLOCK_BATCH: u32 = 1000;
 /// Batches; an interruption spoils few of them, and the median none.
 const CLOCK_BATCHES: usize = 31;
 
-/// Describes this machine, with the threads and devices that the measurement uses.
-/// It takes about a millisecond, most of it to time the clock. Call it from a thread that is
-/// not bound to one processor, for the processors counted are those that it may use.
+/// Describes this machine, with the threads and devices that the measurement uses, and the lab that these are in.
+/// It takes some milliseconds, most of them for a thousand sysctls. Call it once everything is set up, from a thread
+/// that is not bound to one processor, for the processors counted are those that it may use.
 #[must_use]
-pub fn read(threads: Vec<ThreadPlace>, devices: Vec<Device>) -> Environment {
+pub fn read(threads: Vec<ThreadPlace>, devices: Vec<Device>, lab: Option<&Lab>) -> Environment {
     let cpuinfo = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     // The processor of the first thread; on most machines all have the same governor.
     let cpu = threads.first().map_or(0, |thread| thread.cpu);
@@ -58,7 +42,7 @@ pub fn read(threads: Vec<ThreadPlace>, devices: Vec<Device>) -> Environment {
         virtualised: has_hypervisor_flag(&cpuinfo) || runs_under_hypervisor(),
         clock_read_ns: clock_read_ns(),
         mitigations: lines_of(Path::new("/sys/devices/system/cpu/vulnerabilities")),
-        sysctls: sysctls(Path::new("/proc/sys")),
+        settings: Some(settings::read(&devices, lab)),
         devices,
         threads,
     }
@@ -110,19 +94,6 @@ fn clock_read_ns() -> f64 {
     batches[CLOCK_BATCHES / 2]
 }
 
-fn sysctls(root: &Path) -> BTreeMap<String, String> {
-    let kernel = fs::read_dir(root.join("kernel")).into_iter().flatten().flatten();
-    let names = kernel.filter_map(|entry| entry.file_name().into_string().ok());
-    // Those of the scheduler come and go; most moved to debugfs in Linux 5.13.
-    let scheduler = names.filter(|name| name.starts_with("sched_")).map(|name| format!("kernel/{name}"));
-    SYSCTLS
-        .into_iter()
-        .map(str::to_owned)
-        .chain(scheduler)
-        .filter_map(|path| Some((path.replace('/', "."), line(root.join(&path))?)))
-        .collect()
-}
-
 /// The first line of every file in a folder, by the name of the file.
 fn lines_of(folder: &Path) -> BTreeMap<String, String> {
     let files = fs::read_dir(folder).into_iter().flatten().flatten();
@@ -161,7 +132,7 @@ mod tests {
     #[test]
     fn what_cannot_be_read_is_missing() {
         let nowhere = Path::new("/nonexistent");
-        assert!(sysctls(nowhere).is_empty() && lines_of(nowhere).is_empty());
+        assert!(lines_of(nowhere).is_empty());
         assert_eq!(line(nowhere), None);
         assert_eq!(line("/dev/null"), None);
     }
@@ -169,12 +140,10 @@ mod tests {
     #[test]
     fn this_machine_is_described() {
         let threads = vec![ThreadPlace { role: "sender".into(), cpu: 0 }];
-        let here = read(threads.clone(), Vec::new());
+        let here = read(threads.clone(), Vec::new(), None);
         assert!(here.kernel.starts_with(|c: char| c.is_ascii_digit()), "{}", here.kernel);
         assert!(here.cpus >= 1);
         assert!(here.clock_read_ns > 0.0 && here.clock_read_ns < 100_000.0, "{}", here.clock_read_ns);
-        assert!(here.sysctls.keys().all(|name| name.starts_with("net.core.") || name.starts_with("kernel.")));
-        assert!(here.sysctls.contains_key("net.core.rmem_max") || !Path::new("/proc/sys/net/core").exists());
         assert_eq!(here.threads, threads);
     }
 }

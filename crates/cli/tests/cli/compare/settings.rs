@@ -1,0 +1,40 @@
+//! What was changed between two runs, seen by `compare` because the records have it.
+
+use netfathom_results::store;
+use netfathom_testkit::privileged;
+
+use super::{SHORT, compare};
+use crate::child::{out, run, shell};
+
+/// In a network namespace of its own, so that the sysctl of nobody else is touched.
+#[test]
+fn a_sysctl_that_was_changed_between_two_runs_is_the_first_thing_shown() {
+    if !privileged("a_sysctl_that_was_changed_between_two_runs_is_the_first_thing_shown") {
+        return;
+    }
+    let dir = out();
+    let over_tcp = SHORT.replace("unix", "tcp");
+    let script = format!(
+        "set -e; ip link set lo up; cd '{}'; measure() {{ \"$0\" {over_tcp} --quiet --out $1 || test $? = 3; }}; \
+         cat /proc/sys/net/ipv4/tcp_wmem; measure before; \
+         echo '4096 4096 4096' > /proc/sys/net/ipv4/tcp_wmem; measure after",
+        dir.path().display()
+    );
+    let made = run(std::process::Command::new("unshare")
+        .args(["--net"])
+        .arg(shell(&script).get_program())
+        .args(shell(&script).get_args()));
+    assert_eq!(made.status, 0, "{}", made.err);
+    let usual = made.out.split_whitespace().collect::<Vec<_>>().join(" ");
+    let only = |name: &str| std::fs::read_dir(dir.path().join(name)).unwrap().next().unwrap().unwrap().path();
+    let (before, after) = (only("before"), only("after"));
+    let told = compare(&[&before, &after], "--force");
+    let line = format!("net.ipv4.tcp_wmem  {usual} \u{2192} 4096 4096 4096");
+    let text = told.out.split_whitespace().collect::<Vec<_>>().join(" ");
+    let wanted = format!("changed {} (limits TCP send buffers)", line.replace("  ", " "));
+    assert!(text.contains(&wanted), "{}", told.out);
+    let place = |of: &str| text.find(of).unwrap();
+    assert!(place("changed net.ipv4") < place("Main quantities"), "{}", told.out);
+    let command = store::read(&before).unwrap().command.unwrap();
+    assert!(command.starts_with("netfathom message pingpong") && command.contains("--over tcp"), "{command}");
+}

@@ -1,0 +1,161 @@
+//! What differs of the settings of two machines, or of one at two times, and what of them cannot be compared.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use netfathom_model::environment::{Environment, Settings};
+use serde::Serialize;
+
+use super::differences::Difference;
+
+/// Something of which at least one record has no value.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub struct NotCompared {
+    /// What: the beginning of names, or all settings.
+    pub what: String,
+    /// In which record it is missing, and why.
+    pub why: String,
+}
+
+/// What came of the settings.
+#[derive(Default)]
+pub(super) struct Found {
+    pub differences: Vec<Difference>,
+    pub not_compared: Vec<NotCompared>,
+    /// Names whose values both records have.
+    pub compared: usize,
+}
+
+/// The settings as they hold in one place.
+struct Side<'a> {
+    environment: &'a Environment,
+    settings: &'a Settings,
+}
+
+pub(super) fn of(a: &Environment, b: &Environment) -> Found {
+    let sides =
+        [("A", a), ("B", b)].map(|(name, environment)| (name, environment.settings.as_ref().ok_or(name)));
+    let [(_, Ok(of_a)), (_, Ok(of_b))] = sides else {
+        let lacking: Vec<&str> = sides.iter().filter(|side| side.1.is_err()).map(|side| side.0).collect();
+        let why = format!("not recorded in {}", lacking.join(" and "));
+        return Found {
+            not_compared: vec![NotCompared { what: "settings".into(), why }],
+            ..Found::default()
+        };
+    };
+    let (a, b) = (Side { environment: a, settings: of_a }, Side { environment: b, settings: of_b });
+    let roles: BTreeSet<&String> = of_a.namespaces.keys().chain(of_b.namespaces.keys()).collect();
+    let places: Vec<Option<&str>> =
+        std::iter::once(None).chain(roles.iter().map(|role| Some(role.as_str()))).collect();
+    let names: BTreeSet<&String> = [of_a, of_b]
+        .into_iter()
+        .flat_map(|settings| {
+            settings.host.keys().chain(settings.namespaces.values().flat_map(BTreeMap::keys))
+        })
+        .collect();
+    let mut found = Found { not_compared: not_recorded(of_a, of_b), ..Found::default() };
+    for name in names {
+        let values: Vec<_> =
+            places.iter().map(|place| (a.value(*place, name), b.value(*place, name))).collect();
+        if values.iter().any(|(a, b)| a.is_some() && b.is_some()) {
+            found.compared += 1;
+        }
+        found.differences.extend(differing(name, &places, &values));
+    }
+    found
+}
+
+impl Side<'_> {
+    /// The value in a namespace, or on the host; `None` where it was not looked for.
+    fn value(&self, place: Option<&str>, name: &str) -> Option<String> {
+        let of_place = place.and_then(|role| self.settings.namespaces.get(role));
+        let look = |name: &str| {
+            of_place.and_then(|own| own.get(name)).or_else(|| self.settings.host.get(name)).cloned()
+        };
+        if self.is_not_recorded(place, name) {
+            return None;
+        }
+        look(name).or_else(|| self.of_default(name).and_then(|name| look(&name))).or_else(|| {
+            // Of a device that was not used nothing was read; other kernels have other settings.
+            (!is_of_device(name)).then(|| "none".to_owned())
+        })
+    }
+
+    fn is_not_recorded(&self, place: Option<&str>, name: &str) -> bool {
+        self.settings.not_recorded.keys().any(|key| match key.split_once(": ") {
+            Some((role, key)) => place == Some(role) && name.starts_with(key),
+            None => name.starts_with(key.as_str()),
+        })
+    }
+
+    /// The name of what a device in use has where it has nothing else.
+    fn of_default(&self, name: &str) -> Option<String> {
+        let own = self.environment.devices.iter().map(|device| format!(".{}.", device.name));
+        let own = own.into_iter().find(|own| is_of_device(name) && name.contains(own))?;
+        Some(name.replacen(&own, ".default.", 1))
+    }
+}
+
+/// Whether it is a setting of one device, as the names in records are.
+fn is_of_device(name: &str) -> bool {
+    const GROUPS: [&str; 7] =
+        [".feature.", ".ring.", ".coalesce.", ".channels.", ".queue.", ".driver.", ".irq."];
+    const ENDS: [&str; 4] = [".tx_queue_len", ".threaded", ".gro_flush_timeout", ".napi_defer_hard_irqs"];
+    if name.starts_with("net.") {
+        let below = [".conf.", ".neigh."].into_iter().find_map(|folder| name.split_once(folder));
+        return below.is_some_and(|(_, rest)| !rest.starts_with("all.") && !rest.starts_with("default."));
+    }
+    GROUPS.iter().any(|group| name.contains(group)) || ENDS.iter().any(|end| name.ends_with(end))
+}
+
+type Values = (Option<String>, Option<String>);
+
+/// A difference by its bare name where all ends of the lab have it, or there is no lab; otherwise by where it is.
+fn differing(name: &str, places: &[Option<&str>], values: &[Values]) -> Vec<Difference> {
+    let told = |what: String, a: &str, b: &str| Difference {
+        what,
+        a: a.to_owned(),
+        b: b.to_owned(),
+        effect: None,
+        pairs: None,
+    };
+    let differ = |values: &Values| match values {
+        (Some(a), Some(b)) if a != b => Some((a.clone(), b.clone())),
+        _ => None,
+    };
+    let all: Vec<_> = places.iter().zip(values.iter().map(differ)).collect();
+    let [(_, host), roles @ ..] = all.as_slice() else { return Vec::new() };
+    match roles {
+        [] => host.iter().map(|(a, b)| told(name.to_owned(), a, b)).collect(),
+        [(_, Some((a, b))), rest @ ..]
+            if rest.iter().all(|(_, other)| other.as_ref() == Some(&(a.clone(), b.clone()))) =>
+        {
+            vec![told(name.to_owned(), a, b)]
+        }
+        _ => {
+            let places = std::iter::once((Some("host"), host))
+                .chain(roles.iter().map(|(role, values)| (**role, values)));
+            let each = places.filter_map(|(place, values)| {
+                let (a, b) = values.as_ref()?;
+                Some(told(format!("{}: {name}", place?), a, b))
+            });
+            each.collect()
+        }
+    }
+}
+
+fn not_recorded(a: &Settings, b: &Settings) -> Vec<NotCompared> {
+    let mut all: BTreeMap<&String, Vec<(&str, &String)>> = BTreeMap::new();
+    for (side, settings) in [("A", a), ("B", b)] {
+        settings.not_recorded.iter().for_each(|(name, why)| all.entry(name).or_default().push((side, why)));
+    }
+    let told = |(name, lacking): (&String, Vec<(&str, &String)>)| {
+        let sides: Vec<&str> = lacking.iter().map(|(side, _)| *side).collect();
+        let why = lacking.first().map_or("", |(_, why)| why.as_str());
+        let what = match name.trim_end_matches(": ") {
+            "" => "settings".to_owned(),
+            name => name.trim_end_matches('.').to_owned(),
+        };
+        NotCompared { what, why: format!("not recorded in {} ({why})", sides.join(" and ")) }
+    };
+    all.into_iter().map(told).collect()
+}
