@@ -6,11 +6,16 @@ use std::thread;
 
 use anyhow::{Context, Result};
 use netfathom_measure::cost::guard::{Ward, ended_cleanly};
+use netfathom_sys::{limits, memory};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
+use crate::exit;
+
 /// The number of who watches.
 const WATCHED_BY: &str = "NETFATHOM_WATCHED_BY";
+/// The exit status of who is watched over and had no memory left to put anything back (EX_OSERR of sysexits.h).
+const OUT_OF_MEMORY: i32 = 71;
 /// The shell's status of a program that ended by a signal is this and its number.
 const BY_SIGNAL: u8 = 128;
 
@@ -22,8 +27,10 @@ const BY_SIGNAL: u8 = 128;
 /// If the program cannot be started again.
 pub fn watch_over<R: FnOnce()>(before: impl FnOnce() -> R) -> Result<Option<ExitCode>> {
     if std::env::var(WATCHED_BY).is_ok_and(|by| by == parent_id().to_string()) {
+        memory::exit_with(OUT_OF_MEMORY);
         return Ok(None);
     }
+    limits::check()?;
     let restore = before();
     let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP]).context("cannot listen for signals")?;
     let own = std::env::current_exe().context("cannot find out which program this is")?;
@@ -46,6 +53,9 @@ pub fn watch_over<R: FnOnce()>(before: impl FnOnce() -> R) -> Result<Option<Exit
 }
 
 fn exit_code(status: ExitStatus) -> ExitCode {
-    let by_signal = || BY_SIGNAL.saturating_add(status.signal().unwrap_or(0) as u8);
-    status.code().map_or_else(by_signal, |code| code as u8).into()
+    match status.code() {
+        Some(OUT_OF_MEMORY) => exit::FAILED.into(),
+        Some(code) => (code as u8).into(),
+        None => BY_SIGNAL.saturating_add(status.signal().unwrap_or(0) as u8).into(),
+    }
 }

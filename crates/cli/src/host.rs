@@ -5,12 +5,15 @@ use std::process::ExitCode;
 use anyhow::Result;
 use netfathom_measure::host;
 use netfathom_results::render::terminal;
+use netfathom_sys::limits;
 
 use crate::args::HostArgs;
 use crate::output;
 
 /// Runs the command.
 pub fn run(args: &HostArgs) -> Result<ExitCode> {
+    // What could not be tried would be told as missing.
+    limits::check()?;
     let report = host::probe();
     output::print(&if args.json {
         serde_json::to_string(&report)?

@@ -20,6 +20,7 @@ use netfathom_results::render::{html, terminal};
 use netfathom_results::store::{self, RunDir};
 use netfathom_results::{export, quantity};
 use netfathom_sys::directory::Directory;
+use netfathom_sys::limits;
 
 use crate::args::OutputArgs;
 use crate::progress::Progress;
@@ -48,6 +49,7 @@ impl Run<'_> {
     where
         R: Clone + Into<Measurement>,
     {
+        limits::check()?;
         let stop = stop::on_signals().context("cannot listen for signals")?;
         store::sweep(&self.output.out);
         let started = SystemTime::now();

@@ -37,6 +37,10 @@ mod ttcp;
 mod view;
 
 use args::{Args, Command};
+use netfathom_sys::memory::Allocator;
+
+#[global_allocator]
+static ALLOCATOR: Allocator = Allocator;
 
 fn main() -> ExitCode {
     let outcome = match Args::parse_from(args::as_called(std::env::args_os())).command {

@@ -5,6 +5,7 @@ mod harmless;
 use std::io::{self, IsTerminal, Write};
 
 use anyhow::{Context, Error, Result};
+use netfathom_sys::limits;
 
 pub use harmless::{harmless, spared};
 
@@ -22,7 +23,7 @@ pub fn print(text: &str) -> Result<()> {
 /// Says on standard error what went wrong.
 pub fn complain(error: &Error) {
     // Not by eprintln, which panics where nobody can be told, such as on a full disk.
-    let _ = writeln!(io::stderr(), "netfathom: {}", harmless(&chain(error)));
+    let _ = writeln!(io::stderr(), "netfathom: {}", harmless(&limits::explained(chain(error))));
 }
 
 /// A plan, or `None` after saying what is wrong with it: wrong usage.

@@ -53,11 +53,12 @@ fn tell(args: &ViewArgs, address: &str) -> Result<()> {
     if args.open {
         let address = address.to_owned();
         // A browser may ask for the page before it says that it could be started.
-        thread::spawn(move || {
+        let show = move || {
             if let Err(why) = browser::show(address.as_ref()) {
                 output::complain(&anyhow!("cannot open a browser: {why}; open {address} yourself"));
             }
-        });
+        };
+        thread::Builder::new().spawn(show).context("cannot start a thread for the browser")?;
     }
     Ok(())
 }

@@ -155,16 +155,12 @@ pub enum MeasureError {
     Bpf(#[from] LoadError),
 }
 
-/// Too many open files (errno(3)).
-const EMFILE: i32 = 24;
-
 /// What helps against the failures that users meet.
 fn socket_remedy(error: &io::Error) -> &'static str {
     match error.kind() {
         io::ErrorKind::NetworkUnreachable | io::ErrorKind::AddrNotAvailable => {
             "; is the loopback device up? (ip link set lo up)"
         }
-        _ if error.raw_os_error() == Some(EMFILE) => "; raise the limit of open files (ulimit -n)",
         _ => "",
     }
 }

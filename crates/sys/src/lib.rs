@@ -16,7 +16,9 @@ pub mod file;
 pub mod interrupt;
 #[cfg(test)]
 mod lab;
+pub mod limits;
 pub mod link;
+pub mod memory;
 pub mod netfilter;
 pub mod netns;
 pub mod notify;

@@ -36,7 +36,6 @@ fn remedy(source: &io::Error) -> &'static str {
         Some(libc::EPERM) => "; this needs CAP_SYS_ADMIN: run as root, or measure over loopback",
         Some(libc::ENOSPC) => "; the limit is reached: raise sysctl user.max_net_namespaces",
         Some(libc::EINVAL | libc::ENOSYS) => "; this kernel has no network namespaces: use loopback",
-        Some(libc::EMFILE | libc::ENFILE) => "; too many open files: raise ulimit -n",
         Some(libc::ENOENT) => "; is /proc mounted?",
         _ => "",
     }

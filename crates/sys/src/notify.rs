@@ -123,11 +123,11 @@ pub fn in_a_thread<T: Send>(
     let filter = Filter::new(numbers)?;
     let passed = AtomicI32::new(-1);
     thread::scope(|scope| {
-        let thread = scope.spawn(|| {
+        let thread = thread::Builder::new().spawn_scoped(scope, || {
             let listener = filter.install()?;
             passed.store(listener.into_raw_fd(), Release);
             Ok(work())
-        });
+        })?;
         while passed.load(Acquire) < 0 && !thread.is_finished() {
             thread::sleep(LOOK);
         }

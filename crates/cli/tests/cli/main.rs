@@ -14,6 +14,7 @@ mod join;
 mod join_attacks;
 mod killed;
 mod light;
+mod limits;
 mod load;
 mod load_sink;
 mod marks;

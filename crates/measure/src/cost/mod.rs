@@ -96,7 +96,10 @@ pub fn run(
     };
     let (wish, over) = (Arc::clone(&context.stop), AtomicBool::new(false));
     let measured = thread::scope(|scope| {
-        scope.spawn(|| pass_on(stop, &wish, &over));
+        thread::Builder::new()
+            .spawn_scoped(scope, || pass_on(stop, &wish, &over))
+            .map_err(step("start a thread"))
+            .map_err(MeasureError::from)?;
         let measured = rig.measure(&mut workloads);
         over.store(true, Relaxed);
         measured

@@ -85,7 +85,10 @@ fn record(
         command.spawn().map_err(|e| e.to_string())
     };
     // In a thread of its own, whose processors and namespace are nobody else's.
-    let child = std::thread::scope(|scope| scope.spawn(start).join());
+    let child = std::thread::scope(|scope| {
+        let started = std::thread::Builder::new().spawn_scoped(scope, start);
+        Ok::<_, CostError>(started.map_err(step("start a thread"))?.join())
+    })?;
     let child = child.map_err(|_| told("its thread died".into()))?.map_err(&told)?;
     let process = Process::open(child.id()).map_err(step("watch the program"))?;
     if process.wait(FIRST_LIMIT, stop).map_err(step("wait for the program"))?

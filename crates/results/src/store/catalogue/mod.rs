@@ -120,8 +120,15 @@ pub fn catalogue(out: &Path) -> Result<Catalogue, CatalogueError> {
     let share = directories.len().div_ceil(threads()).max(1);
     let found: Vec<Found> = thread::scope(|scope| {
         let read = |names| names_read(&inside, names);
-        let parts: Vec<_> = directories.chunks(share).map(|names| scope.spawn(move || read(names))).collect();
-        parts.into_iter().flat_map(|part| part.join().unwrap_or_else(|panic| resume_unwind(panic))).collect()
+        let start =
+            |names| thread::Builder::new().spawn_scoped(scope, move || read(names)).map_err(|_| names);
+        let parts: Vec<_> = directories.chunks(share).map(start).collect();
+        let joined = parts.into_iter().flat_map(|part| match part {
+            Ok(thread) => thread.join().unwrap_or_else(|panic| resume_unwind(panic)),
+            // Where no thread can be had this one reads.
+            Err(names) => read(names),
+        });
+        joined.collect()
     });
     let mut entries = Vec::with_capacity(found.len());
     for one in found {
