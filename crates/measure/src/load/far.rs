@@ -101,7 +101,7 @@ pub fn local(
                 Ok((redirect, receiver))
             })??;
             stays = Stays::Redirect { _program: redirect };
-            counted(Box::new(AfXdp::new(receiver)))
+            counted(Box::new(AfXdp::new(receiver, whose.spin)))
         }
         Receive::Xdp => {
             let index = device()?;

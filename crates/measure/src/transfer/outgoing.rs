@@ -3,6 +3,7 @@
 use std::io::{ErrorKind, Read};
 use std::os::fd::BorrowedFd;
 use std::sync::atomic::Ordering::Relaxed;
+use std::thread;
 
 use netfathom_model::plan::TransferPlan;
 use netfathom_model::record::Way;
@@ -15,6 +16,32 @@ use super::tcp::{LARGE, at_once, file, pump};
 use super::timing::Timing;
 use super::{Around, Broken};
 
+/// Where streams are more than CPUs, one of them sends so much before another may: what the others and the receivers
+/// are to read is still in the cache then. A whole time slice of the scheduler is several megabytes.
+const TURN_BYTES: usize = 128 << 10;
+
+/// What is left of a stream's turn.
+struct Turn {
+    alone: bool,
+    left: usize,
+}
+
+impl Turn {
+    fn of(plan: &TransferPlan) -> Self {
+        Self { alone: plan.streams == 1, left: TURN_BYTES }
+    }
+
+    /// Whether it is over with so much.
+    fn ends(&mut self, bytes: usize) -> bool {
+        self.left = self.left.saturating_sub(bytes);
+        let ends = self.left == 0 && !self.alone;
+        if ends {
+            self.left = TURN_BYTES;
+        }
+        ends
+    }
+}
+
 /// Sends the same buffer over and over, by a call that says how much of what is left it took.
 pub(super) fn send_made_up(
     plan: &TransferPlan,
@@ -25,6 +52,7 @@ pub(super) fn send_made_up(
 ) -> Result<(), Broken> {
     let buffers = plan.time_ns.map_or(plan.buffers, |_| u64::MAX);
     let mut pace = Pace::start(plan);
+    let mut turn = Turn::of(plan);
     for _ in 0..buffers {
         if let Some(pace) = &mut pace {
             pace.wait(bytes.len(), around);
@@ -34,6 +62,9 @@ pub(super) fn send_made_up(
         }
         // What is left of a buffer when the time is over, nobody misses.
         send_unless(|| around.expired(), around, bytes, meter, &mut call)?;
+        if turn.ends(bytes.len()) {
+            thread::yield_now();
+        }
     }
     Ok(())
 }
@@ -149,5 +180,24 @@ fn copy_out(
             Err(e) if e.kind() == ErrorKind::Interrupted => {}
             Err(e) => return Err(Broken::Input(e)),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use netfathom_model::plan::Role;
+
+    use super::*;
+
+    #[test]
+    fn one_of_several_streams_lets_others_send_every_128_kib() {
+        let mut plan = TransferPlan::classic(Role::Transmit);
+        let turns = |plan: &TransferPlan, bytes: usize| {
+            let mut turn = Turn::of(plan);
+            (0..(1 << 20) / bytes).filter(|_| turn.ends(bytes)).count()
+        };
+        assert_eq!(turns(&plan, 8192), 0, "it is alone");
+        plan.streams = 4;
+        assert_eq!([1024, 8192, 131_072, 1 << 20].map(|bytes| turns(&plan, bytes)), [8, 8, 8, 1]);
     }
 }

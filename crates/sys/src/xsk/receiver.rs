@@ -60,7 +60,8 @@ impl XskReceiver {
         }
     }
 
-    fn drain(&mut self, each: &mut impl FnMut(&[u8])) -> usize {
+    /// As [`Self::receive`] without waiting, and without a system call.
+    pub fn drain(&mut self, mut each: impl FnMut(&[u8])) -> usize {
         let mut frames = 0;
         while let Some(entry) = self.receive.read() {
             each(self.socket.umem.slice(entry.addr, entry.len as usize));

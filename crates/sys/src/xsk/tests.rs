@@ -149,6 +149,7 @@ fn redirected_frames_are_received_and_those_without_room_are_counted() {
     assert_eq!(receiver.receive(SOON, |_| ()).unwrap(), 16);
     assert_eq!(receiver.dropped().unwrap(), 24);
     assert_eq!(receiver.receive(Duration::from_millis(10), |_| ()).unwrap(), 0);
+    assert_eq!(receiver.drain(|_| ()), 0, "without waiting");
 }
 
 /// The smallest XDP program that redirects everything to one socket; the real ones are in

@@ -4,26 +4,30 @@
 use std::io;
 
 use etherparse::{SlicedPacket, TransportSlice};
+use netfathom_model::plan::Spin;
+use netfathom_sys::socket::Wait;
 use netfathom_sys::xsk::XskReceiver;
 
+use super::sockets::spun;
 use super::{Datagram, PATIENCE, Source};
 
 /// Frames from one queue of a device.
 pub struct AfXdp {
     socket: XskReceiver,
+    spin: Spin,
 }
 
 impl AfXdp {
     /// Takes what the program redirects to this socket.
     #[must_use]
-    pub fn new(socket: XskReceiver) -> Self {
-        Self { socket }
+    pub fn new(socket: XskReceiver, spin: Spin) -> Self {
+        Self { socket, spin }
     }
 }
 
 impl Source for AfXdp {
     fn receive(&mut self, each: &mut dyn FnMut(Datagram<'_>)) -> io::Result<usize> {
-        let frames = self.socket.receive(PATIENCE, |frame| {
+        let mut take = |frame: &[u8]| {
             // What is no UDP was not for this port, and cannot have come here.
             let packet = SlicedPacket::from_ethernet(frame);
             let payload = match &packet {
@@ -31,11 +35,11 @@ impl Source for AfXdp {
                 _ => &[],
             };
             each(Datagram { payload, cut: false, from: None });
-        });
-        match frames {
-            Err(e) if e.kind() == io::ErrorKind::Interrupted => Ok(0),
-            frames => frames,
-        }
+        };
+        spun(self.spin, |wait| match wait {
+            Wait::No => Ok(self.socket.drain(&mut take)),
+            Wait::ForOne => self.socket.receive(PATIENCE, &mut take),
+        })
     }
 
     fn dropped(&self) -> io::Result<u64> {

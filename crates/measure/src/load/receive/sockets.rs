@@ -20,7 +20,10 @@ const BATCH_BYTES: usize = 16_384;
 const SPIN_NS: u64 = 50_000;
 
 /// Asks without waiting for a while, if it may, and then waits.
-fn spun<T: Default + PartialEq>(spin: Spin, mut ask: impl FnMut(Wait) -> io::Result<T>) -> io::Result<T> {
+pub(super) fn spun<T: Default + PartialEq>(
+    spin: Spin,
+    mut ask: impl FnMut(Wait) -> io::Result<T>,
+) -> io::Result<T> {
     if spin == Spin::Auto {
         let until_ns = monotonic_ns() + SPIN_NS;
         loop {
@@ -147,5 +150,27 @@ impl Source for Gro {
 
     fn dropped(&self) -> io::Result<u64> {
         drops(&self.socket).map(Into::into)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_receiver_looks_again_before_it_sleeps_unless_it_must_not() {
+        let asked = |spin, there: usize| {
+            let mut all = Vec::new();
+            let got = spun(spin, |wait| {
+                all.push(wait);
+                Ok(there)
+            });
+            assert_eq!(got.unwrap(), there);
+            all
+        };
+        assert_eq!(asked(Spin::Never, 7), [Wait::ForOne]);
+        assert_eq!(asked(Spin::Auto, 7), [Wait::No]);
+        let in_vain = asked(Spin::Auto, 0);
+        assert_eq!((in_vain.first(), in_vain.last()), (Some(&Wait::No), Some(&Wait::ForOne)));
     }
 }

@@ -100,7 +100,7 @@ impl Desk {
             Receive::AfXdp => {
                 let (redirect, receiver) = redirected(address)?;
                 _redirect = Some(redirect);
-                Box::new(AfXdp::new(receiver))
+                Box::new(AfXdp::new(receiver, Spin::Auto))
             }
             // What the kernel does not count itself comes up.
             Receive::Recvmmsg | Receive::Xdp => {
