@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::{Error, Result, anyhow};
-use netfathom_results::export::{self, What};
+use netfathom_results::export::{self, Extent, Format, What};
 use netfathom_results::store;
 
 use crate::args::ExportArgs;
@@ -26,13 +26,13 @@ pub fn run(args: &ExportArgs) -> Result<ExitCode> {
     let directory = target::directory_of(&path);
     let samples = directory.as_ref().map(|directory| directory.join(store::SAMPLES_FILE));
     let run = export::Run { record, samples };
-    let what = args.what.unwrap_or(What::Trials);
+    let extent = Extent { what: args.what.unwrap_or(What::Trials), all: args.all };
     let untold = match to_file {
         Some(file) => {
             target::spare_run(&path, file)?;
-            target::to_file(file, |out| export::write(out, &run, format, what))?
+            target::to_file(file, |out| export::write(out, &run, format, extent))?
         }
-        None => target::to_standard_output(|out| export::write(out, &run, format, what))?,
+        None => target::to_standard_output(|out| export::write(out, &run, format, extent))?,
     };
     for sentence in untold {
         output::complain(&anyhow!("left out: {sentence}"));
@@ -46,6 +46,12 @@ fn misused(args: &ExportArgs, to_file: Option<&Path>) -> Option<Error> {
     if args.what.is_some() && !format.is_table() {
         return Some(anyhow!(
             "--what chooses a table of parquet and csv; {} has only one content: leave --what out",
+            format.name()
+        ));
+    }
+    if args.all && format != Format::Openmetrics {
+        return Some(anyhow!(
+            "--all belongs to --to openmetrics; {} has everything: leave --all out",
             format.name()
         ));
     }

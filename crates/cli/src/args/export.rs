@@ -36,6 +36,9 @@ pub struct ExportArgs {
     /// Of parquet and csv: which table [default: trials]
     #[arg(long, value_parser = one_of::<What>(), value_name = "TABLE")]
     pub what: Option<What>,
+    /// Of openmetrics: each trial and each set of times, thousands of series, instead of what a dashboard shows
+    #[arg(long)]
+    pub all: bool,
     /// Write to this file [default: -, standard output]
     #[arg(long, short, value_name = "FILE")]
     pub output: Option<PathBuf>,

@@ -168,6 +168,7 @@ fn what_does_not_go_together() {
     let said = [
         refused(netfathom("export --to hdr --what series").arg(&at), 2),
         refused(netfathom("export --to csv --what everything").arg(&at), 2),
+        refused(netfathom("export --to csv --all").arg(&at), 2),
         refused(netfathom("export --to xml").arg(&at), 2),
         refused(netfathom("export").arg(&at), 2),
         refused(netfathom("export --to iperf3").arg(&at), 1),

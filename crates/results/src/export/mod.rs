@@ -83,6 +83,21 @@ pub enum What {
     Samples,
 }
 
+/// How much of a run is written.
+#[derive(Clone, Copy, Debug)]
+pub struct Extent {
+    /// The table, of formats that are tables.
+    pub what: What,
+    /// Of openmetrics: each trial and each set of times, too.
+    pub all: bool,
+}
+
+impl From<What> for Extent {
+    fn from(what: What) -> Self {
+        Self { what, all: false }
+    }
+}
+
 /// A run as it is on disk.
 #[derive(Clone, Debug)]
 pub struct Run {
@@ -101,15 +116,17 @@ pub fn write(
     out: &mut (dyn Write + Send),
     run: &Run,
     format: Format,
-    what: What,
+    extent: impl Into<Extent>,
 ) -> Result<Vec<String>, ExportError> {
+    let Extent { what, all } = extent.into();
     let untold = Vec::new();
     match format {
         Format::Csv => csv::write(out, rows::of(run, what, format)?).map(|()| untold),
         Format::Parquet => parquet::write(out, rows::of(run, what, format)?).map(|()| untold),
         Format::Iperf3 => iperf3::write(out, &run.record, transfer(run, format)?).map(|()| untold),
         Format::Netperf => netperf::write(out, &run.record, transfer(run, format)?),
-        Format::Openmetrics => openmetrics::write(out, &run.record).map(|()| untold),
+        Format::Openmetrics if all => openmetrics::write_all(out, &run.record).map(|()| untold),
+        Format::Openmetrics => openmetrics::write(out, &run.record),
         Format::Hdr => hdr::write(out, &run.record),
         Format::Perfetto => {
             let (stack, samples) = stack_and_samples(run, format)?;

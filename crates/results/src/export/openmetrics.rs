@@ -1,11 +1,12 @@
-//! OpenMetrics text 1.0: a gauge a quantity, a histogram a set of times.
+//! OpenMetrics text 1.0: what a dashboard shows, or all that there is, a gauge a quantity and a histogram a set of times.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::io::Write;
 
 use netfathom_model::record::{Distribution, Record};
-use netfathom_stats::{bucket_bounds, bucket_index};
+use netfathom_model::verdict::Level;
+use netfathom_stats::{between_trials, bucket_bounds, bucket_index};
 
 use super::ExportError;
 use super::times::{self, TimeSet};
@@ -13,6 +14,9 @@ use crate::quantity::{self, Quantity, Unit};
 
 /// `log2` of the buckets an octave: the same bounds in every run, so that runs can be added up.
 const GRAIN: u32 = 2;
+
+/// Quantities in a summary: two series each, and under 200 with those of the run.
+const MOST_SUMMED_UP: usize = 98;
 
 /// A metric with all its samples.
 #[derive(Default)]
@@ -23,8 +27,24 @@ struct Family {
     lines: String,
 }
 
-/// Writes a record.
-pub fn write(out: &mut (dyn Write + Send), record: &Record) -> Result<(), ExportError> {
+/// Writes the main quantities, each as the mean of its trials and half the 95 % interval between them. They have no
+/// labels, so that one run continues the curve of the one before. Returns what had no room.
+pub fn write(out: &mut (dyn Write + Send), record: &Record) -> Result<Vec<String>, ExportError> {
+    let main: Vec<Quantity> = quantity::of(&record.measurement).into_iter().filter(|q| q.main).collect();
+    let mut families = BTreeMap::new();
+    for quantity in main.iter().take(MOST_SUMMED_UP) {
+        summary(&mut families, record, quantity);
+    }
+    finish(out, record, &families)?;
+    let left_out = main.len().saturating_sub(MOST_SUMMED_UP);
+    Ok((left_out > 0)
+        .then(|| format!("{left_out} main quantities: --all writes them too"))
+        .into_iter()
+        .collect())
+}
+
+/// Writes every trial of every quantity, and every set of times.
+pub fn write_all(out: &mut (dyn Write + Send), record: &Record) -> Result<(), ExportError> {
     let mut families = BTreeMap::new();
     let run = label("run", &record.id);
     for quantity in quantity::of(&record.measurement) {
@@ -33,8 +53,16 @@ pub fn write(out: &mut (dyn Write + Send), record: &Record) -> Result<(), Export
     for set in times::of(&record.measurement) {
         histogram(&mut families, record, &run, &set);
     }
+    finish(out, record, &families)
+}
+
+fn finish(
+    out: &mut (dyn Write + Send),
+    record: &Record,
+    families: &BTreeMap<String, Family>,
+) -> Result<(), ExportError> {
     out.write_all(about(record).as_bytes())?;
-    for (name, family) in &families {
+    for (name, family) in families {
         writeln!(out, "# TYPE {name} {}", family.kind)?;
         if !family.unit.is_empty() {
             writeln!(out, "# UNIT {name} {}", family.unit)?;
@@ -57,9 +85,16 @@ fn about(record: &Record) -> String {
         label("host", host),
         label("kernel", &record.environment.kernel),
     ];
+    let level = match record.verdict.level {
+        Level::Valid => 0,
+        Level::Degraded => 1,
+        Level::Void => 2,
+    };
     format!(
-        "# TYPE netfathom_run_info gauge\n# HELP netfathom_run_info What was measured, where, and how far it can be trusted.\nnetfathom_run_info{{{}}} 1\n",
-        labels.join(",")
+        "# TYPE netfathom_run_info gauge\n# HELP netfathom_run_info What was measured, where, and how far it can be trusted.\nnetfathom_run_info{{{}}} 1\n\
+         # TYPE netfathom_run_verdict gauge\n# HELP netfathom_run_verdict 0 is VALID, 1 DEGRADED, 2 VOID.\nnetfathom_run_verdict{{{}}} {level}\n",
+        labels.join(","),
+        labels[1]
     )
 }
 
@@ -79,6 +114,25 @@ fn unit(unit: Unit) -> (&'static str, f64) {
         Unit::BytesPerSecond => ("bytes_per_second", 1.0),
         Unit::Share | Unit::Ratio => ("ratio", 1.0),
         Unit::Count => ("", 1.0),
+    }
+}
+
+fn summary(families: &mut BTreeMap<String, Family>, record: &Record, quantity: &Quantity) {
+    let (unit, divisor) = unit(quantity.unit);
+    let mut add = |what: &str, title: &str, value: f64| {
+        let name = name(record, &format!("{}_{what}", quantity.name), unit);
+        let family = families.entry(name.clone()).or_insert_with(|| Family {
+            kind: "gauge",
+            unit,
+            help: format!("{}, {title}.", quantity.title),
+            ..Family::default()
+        });
+        let _ = writeln!(family.lines, "{name} {}", value / divisor);
+    };
+    let trials = &quantity.trials;
+    add("mean_of_trials", "mean of the trials", trials.iter().sum::<f64>() / trials.len() as f64);
+    if let Some(estimate) = between_trials(trials) {
+        add("half_interval", "half the 95 % interval between trials", estimate.half_width);
     }
 }
 

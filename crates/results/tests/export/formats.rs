@@ -4,7 +4,7 @@ use std::process::{Command, Stdio};
 
 use netfathom_model::plan::{Protocol, Role};
 use netfathom_model::record::{Measurement, TransferEnd, UdpCounts};
-use netfathom_results::export::{Format, What};
+use netfathom_results::export::{Extent, Format, What};
 use netfathom_results::quantity;
 use serde_json::{Value, json};
 
@@ -18,6 +18,39 @@ for file in sys.argv[1:]:
     print(json.dumps([{'name': f.name, 'kind': f.type, 'unit': f.unit, 'help': f.documentation,
         'samples': [[s.name, s.labels, s.value] for s in f.samples]} for f in parse(open(file).read())]))";
 
+const EVERYTHING: Extent = Extent { what: What::Trials, all: true };
+
+/// Its lines that are samples.
+fn series(text: &[u8]) -> Vec<String> {
+    let text = String::from_utf8(text.to_vec()).unwrap();
+    text.lines().filter(|line| !line.starts_with('#')).map(str::to_owned).collect()
+}
+
+#[test]
+fn a_dashboard_gets_the_main_quantities_and_few_series() {
+    for name in names() {
+        let run = run(&name);
+        let (text, _) = written(&run, Format::Openmetrics, What::Trials).unwrap();
+        let series = series(&text);
+        assert!(series.len() < 200, "{name}: {} series", series.len());
+        for quantity in quantity::of(&run.record.measurement).iter().filter(|q| q.main).take(90) {
+            let plain = quantity.name.replace(|c: char| !c.is_ascii_alphanumeric(), "_");
+            let start = format!("netfathom_{}_{plain}_mean_of_trials", run.record.measurement.name());
+            let found: Vec<f64> = series
+                .iter()
+                .filter_map(|line| line.split_once(' ').filter(|(head, _)| head.starts_with(&start)))
+                .map(|(_, value)| value.parse().unwrap())
+                .collect();
+            let divisor = if quantity.unit == quantity::Unit::Nanoseconds { 1e9 } else { 1.0 };
+            let mean = quantity.trials.iter().sum::<f64>() / quantity.trials.len() as f64 / divisor;
+            assert!(
+                found.iter().any(|v| (v - mean).abs() <= 1e-9 * mean.abs()),
+                "{name}: {start}: {found:?}, {mean}"
+            );
+        }
+    }
+}
+
 #[test]
 fn the_reference_parser_of_openmetrics_reads_every_fixture() {
     let Some(python) = python("export::formats::the_reference_parser_of_openmetrics_reads_every_fixture")
@@ -25,7 +58,7 @@ fn the_reference_parser_of_openmetrics_reads_every_fixture() {
         return;
     };
     let (_dirs, files): (Vec<_>, Vec<_>) =
-        names().iter().map(|name| exported(&run(name), Format::Openmetrics, What::Trials)).unzip();
+        names().iter().map(|name| exported(&run(name), Format::Openmetrics, EVERYTHING)).unzip();
     for (name, families) in names().iter().zip(read_all(&python, OPENMETRICS, &files)) {
         for quantity in quantity::of(&run(name).record.measurement) {
             let divisor = if quantity.unit == quantity::Unit::Nanoseconds { 1e9 } else { 1.0 };
@@ -50,7 +83,7 @@ fn histograms_of_openmetrics_count_what_was_measured() {
         return;
     };
     let run = run("stack");
-    let (_dir, file) = exported(&run, Format::Openmetrics, What::Trials);
+    let (_dir, file) = exported(&run, Format::Openmetrics, EVERYTHING);
     let families = read(&python, OPENMETRICS, &file);
     let Measurement::Stack(stack) = &run.record.measurement else { panic!() };
     let of = |quantity: &'static str, part: &'static str| {
@@ -87,14 +120,15 @@ fn promtool_accepts_it() {
     };
     assert!(version.status.success());
     for name in names() {
-        let (_dir, file) = exported(&run(&name), Format::Openmetrics, What::Trials);
-        let input = std::fs::File::open(file).unwrap();
-        let told =
-            Command::new("promtool").args(["check", "metrics"]).stdin(input).stdout(Stdio::piped()).output();
-        let told = told.unwrap();
-        // 3 is advice on names.
-        let said = String::from_utf8_lossy(&told.stderr);
-        assert!(matches!(told.status.code(), Some(0 | 3)), "{name}: {said}");
+        for extent in [EVERYTHING, What::Trials.into()] {
+            let (_dir, file) = exported(&run(&name), Format::Openmetrics, extent);
+            let input = std::fs::File::open(file).unwrap();
+            let mut check = Command::new("promtool");
+            let told = check.args(["check", "metrics"]).stdin(input).stdout(Stdio::piped()).output().unwrap();
+            // 3 is advice on names.
+            let said = String::from_utf8_lossy(&told.stderr);
+            assert!(matches!(told.status.code(), Some(0 | 3)), "{name}: {said}");
+        }
     }
 }
 

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use netfathom_model::record::{Measurement, Record, TransferResult};
 use netfathom_model::sample::Sample;
-use netfathom_results::export::{self, ExportError, Format, Run, What};
+use netfathom_results::export::{self, ExportError, Extent, Format, Run};
 use netfathom_results::store;
 use netfathom_sys::directory::Directory;
 use tempfile::TempDir;
@@ -41,17 +41,21 @@ pub fn transfer(run: &mut Run) -> &mut TransferResult {
 }
 
 /// A run in a format, as bytes, and what was left out.
-pub fn written(run: &Run, format: Format, what: What) -> Result<(Vec<u8>, Vec<String>), ExportError> {
+pub fn written(
+    run: &Run,
+    format: Format,
+    extent: impl Into<Extent>,
+) -> Result<(Vec<u8>, Vec<String>), ExportError> {
     let mut out = Vec::new();
-    let untold = export::write(&mut out, run, format, what)?;
+    let untold = export::write(&mut out, run, format, extent)?;
     Ok((out, untold))
 }
 
 /// The same in a file.
-pub fn exported(run: &Run, format: Format, what: What) -> (TempDir, PathBuf) {
+pub fn exported(run: &Run, format: Format, extent: impl Into<Extent>) -> (TempDir, PathBuf) {
     let dir = tempfile::tempdir().expect("a temporary directory");
     let file = dir.path().join(format!("run.{}", format.name()));
-    let (bytes, _) = written(run, format, what).expect("it can be exported");
+    let (bytes, _) = written(run, format, extent).expect("it can be exported");
     fs::write(&file, bytes).expect("written");
     (dir, file)
 }
