@@ -9,9 +9,18 @@ use std::time::{Duration, Instant};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use netfathom_measure::load::sender::Live;
 use netfathom_measure::observer::Step;
+use netfathom_model::print;
 
 /// Seldom, since drawing takes a processor that the measurement may want.
 const REDRAW: Duration = Duration::from_millis(500);
+
+/// A bar of a width of its own: one that takes what the text leaves shrinks as the text grows, and so seems to go back.
+fn styled(bar: ProgressBar) -> ProgressBar {
+    if let Ok(style) = ProgressStyle::with_template("{bar:24} {wide_msg}") {
+        bar.set_style(style.progress_chars("━╸ "));
+    }
+    bar
+}
 
 /// The trial that runs.
 struct Current {
@@ -62,19 +71,24 @@ impl Drop for Progress {
 }
 
 fn draw(current: &Mutex<Option<Current>>, ended: &AtomicBool, started: Instant, expected: Duration) {
-    let bar = ProgressBar::with_draw_target(Some(expected.as_millis() as u64), ProgressDrawTarget::stderr());
-    if let Ok(style) = ProgressStyle::with_template("{wide_bar} {msg}") {
-        bar.set_style(style.progress_chars("━╸ "));
-    }
+    let target = ProgressDrawTarget::stderr();
+    let bar = styled(ProgressBar::with_draw_target(Some(expected.as_millis() as u64), target));
     while !ended.load(Relaxed) {
         if let Some(trial) = current.lock().unwrap_or_else(PoisonError::into_inner).as_mut() {
-            let left = expected.saturating_sub(started.elapsed()).as_secs();
             bar.set_position(started.elapsed().as_millis().min(expected.as_millis()) as u64);
-            bar.set_message(format!("{}, {left} s left", trial.line()));
+            bar.set_message(format!("{}, {}", trial.line(), left(started.elapsed(), expected)));
         }
         thread::park_timeout(REDRAW);
     }
     bar.finish_and_clear();
+}
+
+/// What is left; what was expected is an estimate, and a run that takes longer says so.
+fn left(elapsed: Duration, expected: Duration) -> String {
+    match expected.checked_sub(elapsed) {
+        Some(left) => format!("{} s left", left.as_secs()),
+        None => format!("{} s longer than estimated", (elapsed - expected).as_secs()),
+    }
 }
 
 impl Current {
@@ -87,7 +101,73 @@ impl Current {
             // Nothing is sent message by message.
             return self.label.clone();
         }
-        let lag_us = self.live.lag_ns.load(Relaxed) as f64 / 1e3;
-        format!("{}: {:.1}k/s, lag {lag_us:.1} µs", self.label, rate / 1e3)
+        let lag_ns = self.live.lag_ns.load(Relaxed) as f64;
+        format!("{}: {}, lag {}", self.label, print::rate(rate), print::time(lag_ns))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use indicatif::TermLike;
+
+    use super::*;
+
+    #[test]
+    fn a_run_that_takes_longer_says_so() {
+        let at = |s| left(Duration::from_secs(s), Duration::from_secs(10));
+        assert_eq!([at(4), at(10), at(13)], ["6 s left", "0 s left", "3 s longer than estimated"]);
+    }
+
+    /// Keeps what was drawn last.
+    #[derive(Clone, Debug, Default)]
+    struct Paper(Arc<Mutex<String>>);
+
+    impl TermLike for Paper {
+        fn width(&self) -> u16 {
+            80
+        }
+        fn move_cursor_up(&self, _: usize) -> io::Result<()> {
+            Ok(())
+        }
+        fn move_cursor_down(&self, _: usize) -> io::Result<()> {
+            Ok(())
+        }
+        fn move_cursor_right(&self, _: usize) -> io::Result<()> {
+            Ok(())
+        }
+        fn move_cursor_left(&self, _: usize) -> io::Result<()> {
+            Ok(())
+        }
+        fn write_line(&self, text: &str) -> io::Result<()> {
+            self.write_str(text)
+        }
+        fn write_str(&self, text: &str) -> io::Result<()> {
+            self.0.lock().unwrap().push_str(text);
+            Ok(())
+        }
+        fn clear_line(&self) -> io::Result<()> {
+            self.0.lock().unwrap().clear();
+            Ok(())
+        }
+        fn flush(&self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn the_bar_does_not_shrink_as_its_text_grows() {
+        let paper = Paper::default();
+        let target = ProgressDrawTarget::term_like(Box::new(paper.clone()));
+        let bar = styled(ProgressBar::with_draw_target(Some(10), target));
+        bar.set_position(5);
+        let filled = |text: &'static str| {
+            bar.set_message(text);
+            paper.0.lock().unwrap().clear();
+            bar.tick();
+            paper.0.lock().unwrap().matches('━').count()
+        };
+        let short = filled("trial 1");
+        assert!(short > 5, "{short}");
+        assert_eq!(short, filled("trial 10: 100k/s, lag 1.23 ms, 10 s left"));
     }
 }

@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use netfathom_measure::load::sink::Event;
 use netfathom_measure::load::tally::Read;
-use netfathom_model::units::{format_duration, format_rate};
+use netfathom_model::print;
+use netfathom_model::units::format_duration;
 use serde_json::{Value, json};
 
 use crate::output;
@@ -79,7 +80,7 @@ fn rest(read: &Read, took: Duration) -> String {
         kinds.iter().filter(|k| k.1 > 0).map(|(kind, count)| format!(", {count} {kind}")).collect();
     if took > Duration::from_millis(1) {
         let rate = read.datagrams() as f64 / took.as_secs_f64();
-        text.push_str(&format!("; {} a second", format_rate(rate.round())));
+        text.push_str(&format!("; {}", print::rate(rate)));
     }
     text
 }

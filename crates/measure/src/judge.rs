@@ -1,6 +1,8 @@
 //! When a trial can be trusted: tables of rules, used for a trial and for a run.
 
 use netfathom_model::accounting::{Accounting, Fate};
+pub use netfathom_model::print::percent;
+use netfathom_model::print::share_of;
 use netfathom_model::record::Load;
 use netfathom_model::verdict::{Level, Verdict};
 
@@ -35,12 +37,6 @@ pub trait Judged {
 #[must_use]
 pub fn share(part: u64, whole: u64) -> f64 {
     part as f64 / whole.max(1) as f64
-}
-
-/// A share in print.
-#[must_use]
-pub fn percent(x: f64) -> String {
-    format!("{:.2} %", 100.0 * x)
 }
 
 /// Messages that did not arrive, of those that left, 0 to 1.
@@ -102,8 +98,8 @@ pub fn load_rules<T: Judged>() -> Vec<Rule<T>> {
             value: |t| t.load().lag_p99_of_interval,
             text: |v| {
                 format!(
-                    "the generator was late: its p99 lag is {:.0} % of a slot (10 % allowed), so the load was less even than planned",
-                    100.0 * v
+                    "the generator was late: its p99 lag is {} (10 % allowed), so the load was less even than planned",
+                    share_of(v, "a slot")
                 )
             },
             strict: false,

@@ -14,6 +14,7 @@ pub mod layer;
 pub mod message;
 pub mod path;
 pub mod plan;
+pub mod print;
 pub mod profile;
 pub mod random;
 pub mod record;

@@ -19,6 +19,8 @@ mod layout;
 mod long;
 #[path = "browser/message.rs"]
 mod message;
+#[path = "browser/numbers.rs"]
+mod numbers;
 #[path = "browser/poison.rs"]
 mod poison;
 #[path = "browser/print.rs"]

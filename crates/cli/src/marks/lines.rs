@@ -1,6 +1,7 @@
 //! How marks are told, as text or as lines of JSON.
 
 use netfathom_mark::listen::Mark;
+use netfathom_model::print;
 use serde_json::{Value, json};
 
 use super::seen::{Row, Seen, Times};
@@ -119,23 +120,5 @@ fn line(name: &str, row: &Row) -> String {
 }
 
 fn optional(span_ns: Option<f64>) -> String {
-    span_ns.map_or_else(|| "-".into(), span)
-}
-
-/// Microseconds, unless it is below one.
-fn span(ns: f64) -> String {
-    if ns.abs() < 1000.0 { format!("{ns:.0} ns") } else { format!("{:.1} us", ns / 1000.0) }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn spans_are_microseconds_unless_below_one() {
-        assert_eq!(
-            [0.0, -20.0, 999.0, 1000.0, -1_234_560.0].map(span),
-            ["0 ns", "-20 ns", "999 ns", "1.0 us", "-1234.6 us"]
-        );
-    }
+    span_ns.map_or_else(|| "-".into(), print::time)
 }

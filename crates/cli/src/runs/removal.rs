@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context, Result, anyhow};
+use netfathom_model::print::bytes;
 use netfathom_model::verdict::Level;
 use netfathom_results::render;
 use netfathom_results::store::{self, Entry};
@@ -65,8 +66,9 @@ fn go(runs: &[PathBuf], yes: bool, dry: bool) -> Result<ExitCode> {
     let sizes: Vec<u64> = runs.iter().map(|run| store::size_bytes(run)).collect();
     // A name may hold what would look like another line.
     let named = |run: &PathBuf| run.display().to_string().replace(render::steers, "?");
-    let lines = runs.iter().zip(&sizes).map(|(run, size)| format!("  {}  {}\n", named(run), bytes(*size)));
-    let sum = format!("{} of {}", counted(runs.len()), bytes(sizes.iter().sum()));
+    let lines =
+        runs.iter().zip(&sizes).map(|(run, size)| format!("  {}  {}\n", named(run), bytes(*size as f64)));
+    let sum = format!("{} of {}", counted(runs.len()), bytes(sizes.iter().sum::<u64>() as f64));
     output::print(&lines.collect::<String>())?;
     if dry {
         output::print(&format!("would remove {sum}"))?;
@@ -106,13 +108,4 @@ fn remove_all(runs: &[PathBuf]) -> Result<ExitCode> {
 
 fn counted(runs: usize) -> String {
     format!("{runs} run{}", if runs == 1 { "" } else { "s" })
-}
-
-/// Such as `12.3 MB`, decimal as disks are sold.
-fn bytes(bytes: u64) -> String {
-    match bytes as f64 {
-        b if b >= 1e9 => format!("{:.1} GB", b / 1e9),
-        b if b >= 1e6 => format!("{:.1} MB", b / 1e6),
-        b => format!("{:.0} kB", (b / 1e3).ceil()),
-    }
 }

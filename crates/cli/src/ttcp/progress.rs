@@ -8,6 +8,7 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use netfathom_measure::transfer::Live;
+use netfathom_model::print;
 
 /// Seldom, since drawing takes a processor that the transfer may want.
 const REDRAW: Duration = Duration::from_millis(500);
@@ -64,21 +65,13 @@ fn clients(count: usize) -> String {
 }
 
 fn line(bytes: u64, planned: Option<u64>, rate: f64) -> String {
-    let so_far = format!("{}, {}/s", amount(bytes as f64), amount(rate));
+    let so_far = format!("{}, {}", print::bytes(bytes as f64), print::bit_rate(rate));
     match planned.and_then(|planned| Some((planned, planned.checked_sub(bytes)?))) {
         Some((planned, left)) if rate > 0.0 => {
-            let share = 100.0 * bytes as f64 / planned as f64;
-            format!("{so_far}, {share:.0} % of {}, {:.0} s left", amount(planned as f64), left as f64 / rate)
+            let share = print::percent_down(bytes as f64 / planned as f64);
+            format!("{so_far}, {share} of {}, {:.0} s left", print::bytes(planned as f64), left as f64 / rate)
         }
         _ => so_far,
-    }
-}
-
-fn amount(bytes: f64) -> String {
-    match bytes {
-        b if b >= 1024.0 * 1024.0 * 1024.0 => format!("{:.2} GiB", b / (1024.0 * 1024.0 * 1024.0)),
-        b if b >= 1024.0 * 1024.0 => format!("{:.1} MiB", b / (1024.0 * 1024.0)),
-        b => format!("{:.0} KiB", b / 1024.0),
     }
 }
 
@@ -88,8 +81,11 @@ mod tests {
 
     #[test]
     fn the_time_left_is_told_where_the_size_is_known() {
-        assert_eq!(line(1 << 20, None, 1024.0 * 1024.0), "1.0 MiB, 1.0 MiB/s");
-        assert_eq!(line(1 << 20, Some(4 << 20), 524_288.0), "1.0 MiB, 512 KiB/s, 25 % of 4.0 MiB, 6 s left");
-        assert_eq!(line(5 << 20, Some(4 << 20), 0.0), "5.0 MiB, 0 KiB/s");
+        assert_eq!(line(1 << 20, None, 1e6), "1.00 MiB, 8.00 Mb/s");
+        assert_eq!(
+            line(1 << 20, Some(4 << 20), 524_288.0),
+            "1.00 MiB, 4.19 Mb/s, 25.0 % of 4.00 MiB, 6 s left"
+        );
+        assert_eq!(line(5 << 20, Some(4 << 20), 0.0), "5.00 MiB, 0 b/s");
     }
 }

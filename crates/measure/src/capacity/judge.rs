@@ -2,6 +2,7 @@
 
 use netfathom_model::accounting::Fate;
 use netfathom_model::engine::Engine;
+use netfathom_model::print::{Scale, share_of};
 use netfathom_model::record::{Bounded, CapacityRow, Probe, Search};
 use netfathom_model::units::format_rate;
 use netfathom_model::verdict::{Level, Verdict};
@@ -97,22 +98,25 @@ pub fn row(row: &CapacityRow, planned: u32, wrongs: &Wrongs) -> Verdict {
     if let Some((failed, held)) = row.searches.iter().find_map(contradiction) {
         degraded(format!(
             "the searches contradict themselves: {}/s failed every time and {}/s held; something else took the processors for a while",
-            format_rate(failed),
-            format_rate(held)
+            Scale::Multiple.text(failed),
+            Scale::Multiple.text(held)
         ));
     }
     for (what, bounded) in [("kept up", row.sustained_per_s), ("in time", row.capacity_per_s)] {
         if let Some(spread) = bounded.and_then(spread).filter(|&s| s > AGREED) {
             degraded(format!(
-                "the searches disagree on what is {what}: the interval is {:.0} % of the mean on either side; more trials narrow it",
-                100.0 * spread
+                "the searches disagree on what is {what}: the interval is {} of the mean on either side; more trials narrow it",
+                percent(spread)
             ));
         }
     }
     if let Some((flat_out, sustained)) = row.flat_out_per_s.zip(row.sustained_per_s)
         && sustained.mean_per_s >= ceiling_per_s(flat_out.mean_per_s)
     {
-        degraded(format!("the search gave up at {}/s, which still held", format_rate(sustained.mean_per_s)));
+        degraded(format!(
+            "the search gave up at {}/s, which still held",
+            Scale::Multiple.text(sustained.mean_per_s)
+        ));
     }
     verdict
 }
@@ -136,9 +140,9 @@ fn how_late(row: &CapacityRow) -> String {
     let at_lowest = probes().filter(|p| p.wanted_per_s == lowest);
     at_lowest.min_by(|a, b| a.lag_p99_of_slot.total_cmp(&b.lag_p99_of_slot)).map_or_else(String::new, |p| {
         format!(
-            "at {}/s the p99 lag is {:.0} % of a slot, 10 % are allowed, and {} of the slots were missed",
-            format_rate(p.wanted_per_s),
-            100.0 * p.lag_p99_of_slot,
+            "at {}/s the p99 lag is {}, 10 % are allowed, and {} of the slots were missed",
+            Scale::Multiple.text(p.wanted_per_s),
+            share_of(p.lag_p99_of_slot, "a slot"),
             percent(p.missed)
         )
     })

@@ -8,8 +8,8 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use netfathom_model::engine::Engine;
 use netfathom_model::plan::{CapacityPlan, Place};
+use netfathom_model::print;
 use netfathom_model::record::{CapacityResult, CapacityRow, LeftOut, Search};
-use netfathom_model::units::format_rate;
 use netfathom_model::verdict::{Finding, Verdict};
 
 use crate::environment;
@@ -143,9 +143,8 @@ impl Task {
         let mut searches: Vec<Search> = Vec::new();
         for number in 1..=trials {
             let flat_out = lane.burst(&begin(number, "flat out"))?;
-            let found = search::search(flat_out, |rate| {
-                lane.probe(rate, &begin(number, &format!("{}/s", format_rate(rate))))
-            })?;
+            let found =
+                search::search(flat_out, |rate| lane.probe(rate, &begin(number, &print::rate(rate))))?;
             let Some(found) = found else { break };
             searches.push(found);
         }

@@ -1,8 +1,8 @@
 //! From searches to what the record says of them.
 
 use netfathom_model::engine::Engine;
+use netfathom_model::print::Scale;
 use netfathom_model::record::{Bounded, CapacityRow, Search};
-use netfathom_model::units::format_rate;
 use netfathom_model::verdict::Finding;
 use netfathom_stats::between_trials;
 
@@ -40,10 +40,10 @@ pub fn mean_of(searches: &[Search], of: impl Fn(&Search) -> Option<f64>) -> Opti
 #[must_use]
 pub fn findings(row: &CapacityRow, lost: Option<f64>, processors: usize) -> Vec<Finding> {
     let name = name(row.engine, row.workers);
-    let rate = |b: Bounded| format_rate(b.mean_per_s.round());
+    let rate = |b: Bounded| Scale::Multiple.text(b.mean_per_s);
     let mut findings = Vec::new();
     if let Some((flat_out, lost)) = row.flat_out_per_s.zip(lost).filter(|(_, lost)| *lost > WORTH_A_WORD) {
-        let arrived = format_rate((flat_out.mean_per_s * (1.0 - lost)).round());
+        let arrived = Scale::Multiple.text(flat_out.mean_per_s * (1.0 - lost));
         findings.push(Finding {
             seen: format!("{name}: flat out {} a second leave, but only {arrived} arrive", rate(flat_out)),
             cause: "the receiver is slower than the sender; where both are on one machine they also take processors from each other, so this is what the pair can do".into(),

@@ -3,6 +3,7 @@
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use netfathom_model::engine::Engine;
+use netfathom_model::print::{Scale, share_of};
 use netfathom_model::profile::Profile;
 use netfathom_model::record::{LadderStep, LeftOut};
 use netfathom_model::units::format_rate;
@@ -89,7 +90,7 @@ fn step(
     if let Some(flat_out) = flat_out.filter(|&rate| rate < peak_per_s) {
         step.why = format!(
             "reaches {} a second without pauses, {} are wanted",
-            format_rate(flat_out.round()),
+            Scale::Multiple.text(flat_out),
             format_rate(peak_per_s)
         );
         return Ok(step);
@@ -107,11 +108,11 @@ fn step(
         }
     }
     step.taken = lag <= IN_TIME;
-    let percent = 100.0 * lag;
+    let lag = share_of(lag, "a slot");
     step.why = if step.taken {
-        format!("the lowest step that reaches the rate in time: p99 lag is {percent:.1} % of a slot")
+        format!("the lowest step that reaches the rate in time: p99 lag is {lag}")
     } else {
-        format!("reaches the rate, but late: p99 lag is {percent:.0} % of a slot, 10 % are allowed")
+        format!("reaches the rate, but late: p99 lag is {lag}, 10 % are allowed")
     };
     Ok(step)
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use netfathom_model::plan::{Place, ReproducePlan, StackPlan};
+use netfathom_model::print::Scale;
 use netfathom_model::profile::Profile;
 use netfathom_model::record::{ReproduceResult, StackResult};
 use netfathom_model::units::format_rate;
@@ -120,13 +121,13 @@ fn two_digits(value: f64) -> f64 {
 }
 
 fn limit_found(reached: &[f64], limit: f64, highest: f64) -> Finding {
-    let bursts: Vec<String> = reached.iter().map(|&r| format_rate(r.round())).collect();
+    let bursts: Vec<String> = reached.iter().map(|&r| Scale::Multiple.text(r)).collect();
     Finding {
         seen: format!("the rate of each trial goes up to {} messages a second", format_rate(highest)),
         cause: format!(
             "a burst without pauses reached {} here with the tap on; a profile that goes as high leaves no \
              time between messages, and the sender falls behind",
-            format_rate(limit.round())
+            Scale::Multiple.text(limit)
         ),
         evidence: format!("bursts: {} messages a second", bursts.join(", ")),
         remedy: "for a higher rate use a machine with more or faster processors, or keep others off this one"

@@ -1,8 +1,8 @@
 //! What the trials of a variant show, in words.
 
 use netfathom_model::plan::Variant;
+use netfathom_model::print::{Scale, percent, time};
 use netfathom_model::record::{Estimate, Phase, ReverseResult, ReverseSummary, VariantResult};
-use netfathom_model::units::format_rate;
 use netfathom_model::verdict::Finding;
 
 /// Of a single trial, which has no interval, less than this is taken for chance.
@@ -60,14 +60,7 @@ fn came_back(recovery: f64, interval: Option<Estimate>) -> &'static str {
 }
 
 fn with_interval(value: f64, interval: Option<Estimate>) -> String {
-    match interval {
-        Some(interval) => format!("{} ± {}", percent(value), percent(interval.half_width)),
-        None => percent(value),
-    }
-}
-
-fn percent(share: f64) -> String {
-    format!("{:.1} %", 100.0 * share)
+    Scale::Share.interval(value, interval.map(|interval| interval.half_width))
 }
 
 fn inbound_name(variant: Variant) -> &'static str {
@@ -103,7 +96,7 @@ fn cause(variant: Variant, s: &ReverseSummary) -> String {
 }
 
 fn evidence(variant: &VariantResult, s: &ReverseSummary) -> String {
-    let rate = |phase: Phase| format_rate(s.outgoing_per_s[phase as usize].round());
+    let rate = |phase: Phase| Scale::Multiple.text(s.outgoing_per_s[phase as usize]);
     let read: u64 = variant.trials.iter().map(|t| t.inbound_read).sum();
     let sent: u64 = variant.trials.iter().map(|t| t.inbound_sent).sum();
     let back = came_back(s.recovery, s.recovery_interval);
@@ -111,12 +104,16 @@ fn evidence(variant: &VariantResult, s: &ReverseSummary) -> String {
         "{} messages a second out before, {} at the peak with {} coming in, {} after: {back} ({}); {read} of {sent} incoming messages were read",
         rate(Phase::Before),
         rate(Phase::Peak),
-        format_rate(s.inbound_per_s[Phase::Peak as usize].round()),
+        Scale::Multiple.text(s.inbound_per_s[Phase::Peak as usize]),
         rate(Phase::After),
         with_interval(s.recovery, s.recovery_interval),
     );
     if let Some([before, _, peak, _]) = s.stack_mean_ns {
-        evidence.push_str(&format!("; mean stack time {before:.0} ns before and {peak:.0} ns at the peak"));
+        evidence.push_str(&format!(
+            "; mean stack time {} before and {} at the peak",
+            time(before),
+            time(peak)
+        ));
     }
     evidence
 }

@@ -3,8 +3,8 @@
 
 use netfathom_model::record::{BesideTable, Cell};
 
-use super::digits::grouped;
 use super::shortened::shortened;
+use netfathom_model::print::grouped;
 
 /// Of a computed number, which has digits without end.
 const MOST_DECIMALS: i32 = 6;

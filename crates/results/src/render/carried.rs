@@ -1,13 +1,12 @@
 //! What both pictures say of a transfer, in words.
 
 use netfathom_model::plan::{Role, TransferPlan};
+use netfathom_model::print::{bit_rate, count, percent, time};
 use netfathom_model::record::{
     CallTimes, Cause, Served, TcpState, TransferCost, TransferEnd, TransferResult, TransferStream, UdpCounts,
     ZeroCopied,
 };
 use netfathom_model::units::format_duration;
-
-use super::digits::{bits_per_s, grouped};
 
 /// Names and what stands for them.
 pub(crate) type Words = Vec<(&'static str, String)>;
@@ -22,7 +21,7 @@ pub(crate) fn there(result: &TransferResult) -> String {
 
 /// Bits a second of all of it: `94.5 Mb/s`.
 pub(crate) fn rate(result: &TransferResult) -> String {
-    result.bytes_per_s().map_or_else(|| "n/a".into(), bits_per_s)
+    result.bytes_per_s().map_or_else(|| "n/a".into(), bit_rate)
 }
 
 /// Processor time of a kibibyte at this end.
@@ -88,11 +87,11 @@ fn newer_words(plan: &TransferPlan) -> Words {
         words.push(("streams at once", plan.streams.to_string()));
     }
     if let Some(bits) = plan.pace_bits_per_s {
-        words.push(("at most", format!("{} each stream", bits_per_s(bits as f64 / 8.0))));
+        words.push(("at most", format!("{} each stream", bit_rate(bits as f64 / 8.0))));
     }
     words.extend(plan.congestion.clone().map(|name| ("congestion control asked for", name)));
     if let Some(service) = &plan.serve {
-        let most = service.most_bytes.map_or("any number of".into(), |bytes| grouped(bytes as f64, 0));
+        let most = service.most_bytes.map_or("any number of".into(), count);
         words.push(("senders at once", format!("at most {}", service.most_clients)));
         words.push((
             "of each",
@@ -131,48 +130,35 @@ pub(crate) fn ended_briefly(end: &TransferEnd) -> &'static str {
 
 /// How much went without a copy: `16,000,000 bytes without a copy, 777,216 copied`.
 pub(crate) fn zero_copied(zero: &ZeroCopied) -> String {
-    let mut text = format!(
-        "{} bytes without a copy, {} copied",
-        grouped(zero.uncopied_bytes as f64, 0),
-        grouped(zero.copied_bytes as f64, 0)
-    );
+    let mut text =
+        format!("{} bytes without a copy, {} copied", count(zero.uncopied_bytes), count(zero.copied_bytes));
     if zero.unknown_bytes > 0 {
-        text += &format!(", of {} nobody can tell", grouped(zero.unknown_bytes as f64, 0));
+        text += &format!(", of {} nobody can tell", count(zero.unknown_bytes));
     }
     text
-}
-
-/// Milliseconds in as many digits as they deserve.
-fn millis(ns: u64) -> String {
-    let ms = ns as f64 / 1e6;
-    let digits = if ms < 1.0 { 3 } else { usize::from(ms < 100.0) };
-    format!("{} ms", grouped(ms, digits))
 }
 
 /// Where the time of a stream's thread went.
 pub(crate) fn call_words(took: &CallTimes) -> Words {
     vec![
-        ("in calls on the socket", millis(took.socket_ns)),
-        ("waiting for standard input or output", millis(took.standard_ns)),
-        ("ready, waiting for a processor", millis(took.runqueue_ns)),
-        ("median of a call", millis(took.p50_ns)),
-        ("99 of 100 calls below", millis(took.p99_ns)),
-        ("longest call", millis(took.longest_ns)),
-        ("calls of 30 to 60 ms", grouped(took.delayed_calls as f64, 0)),
+        ("in calls on the socket", time(took.socket_ns as f64)),
+        ("waiting for standard input or output", time(took.standard_ns as f64)),
+        ("ready, waiting for a processor", time(took.runqueue_ns as f64)),
+        ("median of a call", time(took.p50_ns as f64)),
+        ("99 of 100 calls below", time(took.p99_ns as f64)),
+        ("longest call", time(took.longest_ns as f64)),
+        ("calls of 30 to 60 ms", count(took.delayed_calls)),
     ]
 }
 
 /// What it took of this host's processors.
 pub(crate) fn cost_words(cost: &TransferCost) -> Words {
-    let known = |ns: Option<u64>| ns.map_or_else(|| "n/a".into(), millis);
+    let known = |ns: Option<u64>| ns.map_or_else(|| "n/a".into(), |ns| time(ns as f64));
     let mut words = vec![
-        ("this process", millis(cost.process_ns)),
+        ("this process", time(cost.process_ns as f64)),
         ("softirqs on top of it", known(cost.own_softirq_ns)),
         ("softirqs that others were charged with", known(cost.softirq_ns)),
-        (
-            "all of it for 1024 bytes",
-            format!("{} ns", grouped(cost.ns_per_kib, usize::from(cost.ns_per_kib < 100.0))),
-        ),
+        ("all of it for 1024 bytes", time(cost.ns_per_kib)),
     ];
     words.extend(cost.left_out.clone().map(|why| ("softirqs were not counted", why)));
     words
@@ -188,7 +174,7 @@ pub(crate) fn served_words(served: &Served) -> Words {
         ("the most at once", served.most_at_once.into()),
         ("bytes of all of them", served.bytes),
     ];
-    counts.map(|(name, count)| (name, grouped(count as f64, 0))).to_vec()
+    counts.map(|(name, n)| (name, count(n))).to_vec()
 }
 
 /// A cause with the share of the time that it took; of some there is no share.
@@ -196,7 +182,7 @@ pub(crate) fn cause_words(cause: Cause, share: f64) -> String {
     match cause {
         Cause::Nothing => "nothing".into(),
         Cause::TooShort => cause.name().into(),
-        _ => format!("{}, {:.0} % of the time", cause.name(), share * 100.0),
+        _ => format!("{}, {} of the time", cause.name(), percent(share)),
     }
 }
 

@@ -3,11 +3,11 @@
 use std::collections::BTreeSet;
 
 use netfathom_model::plan::{SweepEnds, SweepPlan};
+use netfathom_model::print::{bit_rate, count, percent};
 use netfathom_model::record::{Cause, Explanation, SweepPoint, SweepRate, SweepResult};
 use netfathom_model::units::format_duration;
 
 use super::carried::Words;
-use super::digits::{bits_per_s, grouped};
 
 /// How much of it is there.
 pub(crate) fn there(result: &SweepResult) -> String {
@@ -35,7 +35,7 @@ pub(crate) fn ends(plan: &SweepPlan) -> String {
         SweepEnds::Lab { wire: Some(wire) } => {
             let mut text = format!("lab, round trip {}", format_duration(wire.delay_ns.saturating_mul(2)));
             if let Some(bits) = wire.rate_bits_per_s {
-                text += &format!(", {}", bits_per_s(bits as f64 / 8.0));
+                text += &format!(", {}", bit_rate(bits as f64 / 8.0));
             }
             if wire.loss_per_million > 0 {
                 text += &format!(", {} % lost", f64::from(wire.loss_per_million) / 1e4);
@@ -58,7 +58,7 @@ pub(crate) fn buffer(asked: Option<u32>) -> String {
 /// The settings of points that make one line.
 pub(crate) fn series(point: &SweepPoint) -> String {
     let no_delay = if point.no_delay { ", TCP_NODELAY" } else { "" };
-    format!("writes of {} bytes{no_delay}", grouped(point.write_bytes as f64, 0))
+    format!("writes of {} bytes{no_delay}", count(point.write_bytes))
 }
 
 /// Points that make one line, which follow each other.
@@ -72,12 +72,12 @@ pub(crate) fn cause(point: &SweepPoint) -> String {
         None if point.rate.is_none() => "broke off".into(),
         None => "not told".into(),
         Some((cause @ Cause::TooShort, _)) => cause.name().into(),
-        Some((cause, share)) => format!("{} {:.0} %", cause.name(), share * 100.0),
+        Some((cause, share)) => format!("{} {}", cause.name(), percent(share)),
     }
 }
 
 pub(crate) fn median(rate: Option<SweepRate>) -> String {
-    rate.map_or_else(|| "n/a".into(), |r| bits_per_s(r.median_bytes_per_s))
+    rate.map_or_else(|| "n/a".into(), |r| bit_rate(r.median_bytes_per_s))
 }
 
 /// The point with the highest median, and the one with the lowest.
@@ -98,7 +98,7 @@ pub(crate) fn answer(result: &SweepResult) -> String {
         None => format!("with the kernel's own send buffer and {}", series(p)),
         asked => format!("with a send buffer of {} and {}", buffer(asked), series(p)),
     };
-    let told = |p: &SweepPoint, rate| format!("{} {}, limited by: {}", bits_per_s(rate), with(p), cause(p));
+    let told = |p: &SweepPoint, rate| format!("{} {}, limited by: {}", bit_rate(rate), with(p), cause(p));
     // A single point is not to be told as if there were two.
     if std::ptr::eq(fast, slow) {
         return format!("{}; {how}", told(fast, highest));

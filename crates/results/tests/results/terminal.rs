@@ -1,6 +1,7 @@
 //! The tables on a terminal, over the fixture and over records that lack things.
 
 use netfathom_model::accounting::Fate;
+use netfathom_model::plan::Place;
 use netfathom_model::record::{
     Agreement, Measurement, Record, Refused, Served, StackResult, StageSummaryTimes, State, TrialKind,
 };
@@ -200,6 +201,53 @@ fn eighty_columns_of_join() {
 #[test]
 fn eighty_columns_of_reproduce() {
     insta::assert_snapshot!(render(&read_fixture("reproduce"), 80, false));
+}
+
+#[test]
+fn the_first_line_says_where_it_was_measured() {
+    let of = |name: &str| {
+        let mut record = read_fixture(name);
+        record.environment.host = Some("vm1".into());
+        render(&record, 100, false).lines().next().unwrap_or_default().to_owned()
+    };
+    for (name, place) in [
+        ("stack", "lab on vm1"),
+        ("load", "lab on vm1"),
+        ("capacity", "lab on vm1"),
+        ("reverse", "lab on vm1"),
+        ("message", "lab on vm1"),
+        ("sweep", "lab on vm1"),
+        ("ttcp", "vm1 -> 10.0.0.2:5001"),
+        ("join", "captures and logs"),
+        ("reproduce", "vm1"),
+        ("cost-own", "vm1"),
+        ("cost-offline", "times taken elsewhere"),
+    ] {
+        assert!(of(name).contains(&format!("  {place}  ")), "{name}: {}", of(name));
+    }
+    let mut record = read_fixture("stack");
+    let Measurement::Stack(stack) = &mut record.measurement else { panic!("another measurement") };
+    stack.plan.place = Place::To("10.0.0.2:9000".parse().unwrap());
+    assert!(render(&record, 100, false).starts_with("netfathom stack  this host -> 10.0.0.2:9000  "));
+}
+
+#[test]
+fn a_tap_that_did_not_run_has_no_column_and_one_alone_no_table() {
+    const TABLE: &str = "The taps beside each other";
+    let with = |trials: [u32; 3]| {
+        let mut record = read_fixture("taps");
+        let Measurement::Stack(stack) = &mut record.measurement else { panic!("another measurement") };
+        assert_eq!(stack.taps.len(), 3);
+        for (tap, trials) in stack.taps.iter_mut().zip(trials) {
+            tap.trials = trials;
+        }
+        let text = render(&record, 80, false);
+        text.split_once(TABLE).map(|(_, table)| table.lines().nth(1).unwrap_or_default().to_owned())
+    };
+    let names = |line: Option<String>| line.map(|line| line.split_whitespace().count());
+    assert_eq!(names(with([10, 5, 5])), Some(3));
+    assert_eq!(names(with([10, 0, 5])), Some(2));
+    assert_eq!(with([10, 0, 0]), None);
 }
 
 #[test]

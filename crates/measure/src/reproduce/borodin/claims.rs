@@ -1,8 +1,8 @@
 //! What the papers say of the time in the stack, and whether it holds here.
 
 use netfathom_model::path::Direction;
+use netfathom_model::print::Scale;
 use netfathom_model::record::{Claim, StackResult};
-use netfathom_model::units::format_rate;
 use netfathom_stats::{Estimate, between_trials};
 
 use super::ours;
@@ -48,9 +48,9 @@ pub fn less_at_high_rates(direction: Direction, ours: &StackResult) -> Claim {
         here: format!(
             "mean {} µs up to {} messages/s, {} µs from {} messages/s on: {} µs less at the high rates ({})",
             mean(pairs.iter().map(|p| p.0)),
-            format_rate(low.round()),
+            Scale::Multiple.text(low),
             mean(pairs.iter().map(|p| p.1)),
-            format_rate(high.round()),
+            Scale::Multiple.text(high),
             written(less, 3),
             trials(&pairs),
         ),

@@ -1,12 +1,12 @@
 //! A comparison in words and figures, the same in every picture.
 
+use netfathom_model::print::{self, grouped};
 use netfathom_model::record::State;
 
 use crate::compare::{
     Change, Compared, Comparison, Design, Difference, Gates, Head, Outcome, Passage, Scale,
 };
 use crate::quantity::Unit;
-use crate::render::digits::{self, UP_TO_SECONDS, grouped};
 
 /// Names in a sentence.
 const MOST_NAMED: usize = 4;
@@ -20,19 +20,14 @@ pub const NOTHING: &str = "-";
 /// A value in its unit: `1.18 µs`, `452k/s`, `0.03 %`.
 pub fn value(unit: Unit, value: f64) -> String {
     match unit {
-        Unit::Nanoseconds => time(value),
-        Unit::PerSecond => digits::rate(value),
-        Unit::BytesPerSecond => digits::bits_per_s(value),
+        Unit::Nanoseconds => print::time(value),
+        Unit::PerSecond => print::rate(value),
+        Unit::BytesPerSecond => print::bit_rate(value),
         Unit::Share => percent(value),
         Unit::Ratio => figures(value),
         Unit::Count if value.fract() == 0.0 => grouped(value, 0),
         Unit::Count => figures(value),
     }
-}
-
-fn time(ns: f64) -> String {
-    let unit = digits::unit_of(ns, UP_TO_SECONDS);
-    format!("{}{}", figures(ns / unit.size), unit.name)
 }
 
 /// A power of ten of nanoseconds: `10 µs`.
@@ -46,7 +41,7 @@ pub fn decade(power: i32) -> String {
 fn figures(value: f64) -> String {
     let decimals = match value.abs() {
         0.0 => 0,
-        v if v >= 0.0995 => digits::three(v),
+        v if v >= 0.0995 => print::decimals(v),
         v if v >= 0.0005 => 4,
         _ => return format!("{value:.1e}"),
     };
@@ -54,7 +49,7 @@ fn figures(value: f64) -> String {
 }
 
 fn percent(part: f64) -> String {
-    format!("{} %", figures(100.0 * part))
+    if part.abs() >= 9.995 { print::percent(part) } else { format!("{} %", figures(100.0 * part)) }
 }
 
 /// A ratio as what it is more or less: `+5.2 %`; from doubling on as a multiple, `x 2.4`.
@@ -251,7 +246,7 @@ mod tests {
     #[test]
     fn values_are_read_in_their_unit() {
         assert_eq!(value(Unit::Nanoseconds, 1184.0), "1.18 µs");
-        assert_eq!(value(Unit::Nanoseconds, -3.0), "-3.00 ns");
+        assert_eq!(value(Unit::Nanoseconds, -3.0), "-3 ns");
         assert_eq!(value(Unit::PerSecond, 452_345.0), "452k/s");
         assert_eq!(value(Unit::Share, 0.0003), "0.0300 %");
         assert_eq!(value(Unit::Share, 0.0), "0 %");

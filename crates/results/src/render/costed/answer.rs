@@ -3,8 +3,9 @@
 use netfathom_model::plan::{CostPlan, Subject};
 use netfathom_model::record::{Comparison, CostBenchmark, CostResult, Effect, Outcome, OwnCall};
 
-use super::figure::{pcost, percent, slowdown, time};
+use super::figure::{pcost, slowdown};
 use super::{Figure, condition_name, leading, level};
+use super::{percent, time};
 use crate::render::shortened::shortened;
 
 /// So many comparisons are told; the others stand in the tables.
@@ -66,7 +67,7 @@ fn own(result: &CostResult) -> Option<String> {
         .map(|t| t.total_ns)
         .collect();
     let mean_ns = trials.iter().sum::<f64>() / trials.len() as f64;
-    let share = |ns: f64| format!("{:.0} %", 100.0 * ns / mean_ns);
+    let share = |ns: f64| percent(ns / mean_ns);
     let of = |call: &OwnCall| Some(call.times.first().copied().flatten()?.total_ns);
     let most: Vec<String> = benchmark
         .calls

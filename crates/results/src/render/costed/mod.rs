@@ -14,7 +14,8 @@ use netfathom_model::record::{
 use crate::render::shortened::shortened;
 
 pub(crate) use answer::{answer, own_alone, said};
-pub(crate) use figure::{Figure, NOT_KNOWN, amount, bytes, pcost, percent, slowdown, time};
+pub(crate) use figure::{Figure, amount, pcost, slowdown};
+pub(crate) use netfathom_model::print::{NOT_KNOWN, bytes, percent, time};
 pub(crate) use notes::{benchmark_notes, failures, program_notes, slowdown_note, taken_note};
 pub(crate) use plan::{NO_PLAN, plan_words};
 pub(crate) use trials::{Sequence, Spread, sequences, spreads};

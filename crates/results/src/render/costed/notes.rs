@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use netfathom_model::record::{Comparison, CostBenchmark, CostResult, CostTrial, ProgramTrial};
 
-use super::figure::percent;
+use super::percent;
 use super::{condition_name, slowdown};
 
 /// Below this share of the benchmark's time the program was not there as it should have been.

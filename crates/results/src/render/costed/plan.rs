@@ -1,11 +1,11 @@
 //! What was asked for, in words.
 
 use netfathom_model::plan::{Benchmark, BenchmarkKind, CostLoad, CostPlan, MarkSource, Subject, WhenEnded};
+use netfathom_model::print::count;
 use netfathom_model::units::format_duration;
 
-use super::figure::{bytes, percent};
+use super::{bytes, percent};
 use crate::render::carried::Words;
-use crate::render::digits::grouped;
 
 /// Why there is none.
 pub(crate) const NO_PLAN: &str = "times that were taken elsewhere were compared";
@@ -47,7 +47,7 @@ fn benchmark(benchmark: &Benchmark) -> String {
             let place = directory.as_ref().map_or_else(String::new, |d| format!(", in {}", d.display()));
             format!(
                 "tar of {} entries with {}{}{}{place}",
-                grouped(f64::from(*entries), 0),
+                count((*entries).into()),
                 bytes(*size as f64),
                 if *gzip { ", through gzip" } else { "" },
                 if *cold { ", dropped from the page cache before each trial" } else { "" },

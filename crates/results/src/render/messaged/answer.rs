@@ -2,10 +2,10 @@
 
 use netfathom_model::layer::{Layer, Strategy};
 use netfathom_model::plan::MessageTest;
+use netfathom_model::print::count;
 use netfathom_model::record::{MessageCell, MessageResult, Remedied, RemedyRow};
 
 use super::{Group, Quantity, as_it_was, best_remedy, groups, in_kernel, pair, placement, ratio, time};
-use crate::render::digits::grouped;
 
 /// The answer in one sentence, without its end. Stalls come first: nothing else is so slow.
 pub(crate) fn answer(result: &MessageResult) -> String {
@@ -187,5 +187,5 @@ fn quoted(layer: &Layer) -> String {
 }
 
 fn bytes(bytes: u64) -> String {
-    format!("{} byte{}", grouped(bytes as f64, 0), if bytes == 1 { "" } else { "s" })
+    format!("{} byte{}", count(bytes), if bytes == 1 { "" } else { "s" })
 }

@@ -7,15 +7,16 @@ mod remedies;
 
 use netfathom_model::layer::Layer;
 use netfathom_model::plan::{MessagePlan, MessageTest, Place, Placement, ProcessorChoice};
+use netfathom_model::print::count;
 use netfathom_model::record::{MessageCell, MessageResult, ProcessorPair};
 use netfathom_model::units::{format_duration, format_rate};
 
 use super::carried::Words;
-use super::digits::grouped;
 
 pub(crate) use answer::answer;
 pub(crate) use caveats::{IN_KERNEL, WORKERS, in_kernel, no_segments, reasons, where_kernel_ends_run};
-pub(crate) use figure::{Figure, Quantity, each, ratio, time};
+pub(crate) use figure::{Figure, Quantity, each, ratio};
+pub(crate) use netfathom_model::print::time;
 pub(crate) use remedies::{as_it_was, best_remedy};
 
 /// How much of it is there.
@@ -177,11 +178,11 @@ pub(crate) fn plan_words(plan: &MessagePlan) -> Words {
     vec![
         ("test", test(plan.test).into()),
         ("ends", format!("{} over {}", plan.place.name(), plan.carrier.name())),
-        (size_name(plan), listed(plan.sizes_bytes.iter().map(|&b| grouped(b as f64, 0)).collect())),
+        (size_name(plan), listed(plan.sizes_bytes.iter().map(|&b| count(b)).collect())),
         ("layers", listed(plan.layers.iter().map(ToString::to_string).collect())),
         ("placements", listed(plan.placements.iter().map(|p| p.name().into()).collect())),
         ("processors", format!("{processors}{from}")),
-        ("a trial has at least", format!("{} {}", grouped(plan.messages as f64, 0), plan.test.counts())),
+        ("a trial has at least", format!("{} {}", count(plan.messages), plan.test.counts())),
         ("and takes", format!("{} to {}", format_duration(plan.least_ns), format_duration(plan.most_ns))),
         (
             "departures",

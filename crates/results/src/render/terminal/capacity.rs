@@ -79,7 +79,7 @@ fn rows(page: &mut Page, result: &CapacityResult) {
     };
     for row in &result.rows {
         let of_inferred =
-            row.of_inferred.map_or_else(|| "-".into(), |e| format!("{:.2} ± {:.2}", e.value, e.half_width));
+            row.of_inferred.map_or_else(|| "-".into(), |e| number::ratio(e.value, Some(e.half_width)));
         table.row(&[
             row.engine.name().to_owned(),
             row.workers.to_string(),
@@ -167,7 +167,7 @@ fn why_empty(row: &CapacityRow) -> Vec<String> {
                 "; closest at {}, lag p99 {:.2} slots, {} of the messages a whole slot late",
                 number::rate(p.wanted_per_s),
                 p.lag_p99_of_slot,
-                number::fine_percent(p.missed)
+                number::percent(p.missed)
             )
         });
         say("capacity", probed(row, "no rate left in time") + &more);

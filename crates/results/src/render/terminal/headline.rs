@@ -4,14 +4,16 @@ use netfathom_model::record::{Record, State};
 use netfathom_model::verdict::Level;
 
 use super::page::{Page, Style};
+use crate::render::place;
 
 /// Draws the head of a page: `answer` in one sentence, and in `there` how much of the plan is
 /// done, such as `2 of 10 trials are there`.
 pub(super) fn draw(page: &mut Page, record: &Record, answer: &str, there: &str) {
+    let version = record.tool.strip_prefix("netfathom ").unwrap_or(&record.tool);
     page.labelled(
         Style::Strong,
         &format!("netfathom {}", record.measurement.name()),
-        &format!("{}  {}", record.id, record.tool),
+        &format!("{}  {}  {version}", place::of(record), record.id),
     );
     page.blank();
     page.labelled(style(record.verdict.level), record.verdict.level.name(), answer);

@@ -132,7 +132,7 @@ fn draw_capture(page: &mut Page, c: &CaptureFile, result: &JoinResult) {
     let links = if c.links.is_empty() { "no link type".into() } else { c.links.join(", ") };
     page.bullet(&format!("{}: {}; {links}", c.name, c.format));
     page.detail(&format!(
-        "{} packets, {} bytes captured, {} s from the first to the last",
+        "{} packets, {} bytes captured, {} from the first to the last",
         number::count(c.packets),
         number::count(c.bytes),
         number::seconds(c.span_ns)

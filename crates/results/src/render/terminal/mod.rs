@@ -21,9 +21,9 @@ mod sweep;
 mod table;
 mod transfer;
 
-use netfathom_model::plan::Place;
 use netfathom_model::record::{Measurement, Record};
 
+use crate::render::place::ends as place;
 use page::Page;
 
 /// The narrowest page that the tables fit on.
@@ -84,15 +84,6 @@ pub fn answer(measurement: &Measurement) -> String {
 /// How a trial is called in print: its place in the run, from 1.
 fn trial_number(index: u32) -> String {
     (u64::from(index) + 1).to_string()
-}
-
-/// Where it was measured, with the address of the other host.
-fn place(place: Place) -> String {
-    match place {
-        Place::Lab | Place::Loopback => place.name().into(),
-        Place::To(address) => format!("to {address}"),
-        Place::Listen(address) => format!("from another host, at {address}"),
-    }
 }
 
 /// `1 trial`, `2 trials`, `3 searches`.

@@ -54,11 +54,7 @@ pub(super) fn answer(result: &ReverseResult) -> String {
 
 /// `41.2 % ± 1.1`.
 fn share(value: f64, interval: Option<Estimate>) -> String {
-    let half = interval.map_or(String::new(), |i| match i.half_width * 100.0 {
-        half if half < 0.05 => format!(" ± {half:.2}"),
-        half => format!(" ± {half:.1}"),
-    });
-    format!("{}{half}", number::percent(value))
+    number::share_interval(value, interval.map(|i| i.half_width))
 }
 
 fn overview(page: &mut Page, result: &ReverseResult) {
@@ -171,7 +167,7 @@ fn stages(page: &mut Page, s: &ReverseSummary) {
             number::mean(stage.peak_ns),
             format!("{sign}{}", number::mean(change)),
             if stage.before_ns > 0.0 {
-                format!("× {:.2}", stage.peak_ns / stage.before_ns)
+                format!("× {}", number::ratio(stage.peak_ns / stage.before_ns, None))
             } else {
                 String::new()
             },

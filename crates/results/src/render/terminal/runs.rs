@@ -1,12 +1,12 @@
 //! Runs as a list, and the head of one.
 
+use netfathom_model::print::count;
 use netfathom_model::record::{Record, State};
 use netfathom_model::verdict::Level;
 
 use super::page::{Page, Style, printable};
 use super::table::{Align, Table};
 use super::{LEAST_WIDTH, answer, notes};
-use crate::render::digits::grouped;
 use crate::render::shortened::shortened;
 use crate::store::{Entry, Head};
 
@@ -98,7 +98,7 @@ pub fn show(entry: &Entry, record: &Record, files: &[RunFile], width: usize, col
     notes::findings(&mut page, record);
     page.heading("Files");
     let mut table = Table::new(&[("file", Align::Left), ("bytes", Align::Right)]);
-    files.iter().for_each(|f| table.row(&[&f.name, &grouped(f.bytes as f64, 0)]));
+    files.iter().for_each(|f| table.row(&[&f.name, &count(f.bytes)]));
     page.table(&table);
     page.text(&entry.path.display().to_string());
     page.finish()

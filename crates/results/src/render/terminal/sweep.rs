@@ -1,12 +1,12 @@
 //! `netfathom ttcp sweep`: the rate with each buffer, and what limited it.
 
+use netfathom_model::print::bit_rate;
 use netfathom_model::record::{Record, SweepPoint, SweepRate, SweepResult};
 
 use super::bar::bar;
 use super::page::Page;
 use super::table::{Align, Table};
 use super::{MOST_ROWS, headline, notes, number};
-use crate::render::digits::bits_per_s;
 use crate::render::{carried, swept};
 
 /// Columns of the longest bar.
@@ -102,7 +102,7 @@ fn rates(page: &mut Page, result: &SweepResult) {
     let mut table = Table::new(&heads.map(|h| (h, Align::Right)));
     for p in result.points.iter().take(MOST_ROWS) {
         let rate = |of: &dyn Fn(&SweepRate) -> f64| {
-            p.rate.as_ref().map_or_else(|| "n/a".into(), |r| bits_per_s(of(r)))
+            p.rate.as_ref().map_or_else(|| "n/a".into(), |r| bit_rate(of(r)))
         };
         table.row(&[
             swept::buffer(p.socket_buffer_bytes),

@@ -46,7 +46,7 @@ pub(super) fn answer(result: &TransferResult) -> String {
     }
     let peer = result.peer.as_ref().map_or_else(|| "nobody".into(), |peer| format!("{to} {peer}"));
     format!(
-        "{} bytes {what} {peer} over {over} in {} s: {}",
+        "{} bytes {what} {peer} over {over} in {}: {}",
         number::count(result.bytes()),
         number::seconds(result.duration_ns()),
         carried::rate(result)
@@ -88,7 +88,7 @@ fn streams(page: &mut Page, result: &TransferResult) {
         page.note(&text);
     }
     if let Some(closed) = result.streams.iter().filter_map(|s| s.closed_ns).max() {
-        page.note(&format!("the receiver had closed after {} s", number::seconds(closed)));
+        page.note(&format!("the receiver had closed after {}", number::seconds(closed)));
     }
 }
 
@@ -115,7 +115,7 @@ fn table(page: &mut Page, result: &TransferResult) {
 }
 
 fn stream_table(result: &TransferResult, peers: bool) -> Table {
-    let heads = ["stream", "peer", "bytes", "calls", "seconds", "user s", "system s", "ns/KiB"];
+    let heads = ["stream", "peer", "bytes", "calls", "time", "user", "system", "CPU/KiB"];
     let shown = |i: usize| peers || i != 1;
     let align = |head| if head == "peer" { Align::Left } else { Align::Right };
     let columns: Vec<(&str, Align)> =
@@ -130,7 +130,7 @@ fn stream_table(result: &TransferResult, peers: bool) -> Table {
             number::seconds(s.duration_ns),
             number::seconds(s.user_ns),
             number::seconds(s.system_ns),
-            carried::cpu_per_kib(s).map_or_else(|| "n/a".into(), |ns| format!("{ns:.0}")),
+            carried::cpu_per_kib(s).map_or_else(|| "n/a".into(), number::mean),
         ];
         let cells: Vec<String> =
             cells.into_iter().enumerate().filter(|(i, _)| shown(*i)).map(|(_, cell)| cell).collect();

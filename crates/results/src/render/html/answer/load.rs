@@ -1,9 +1,10 @@
 //! The answer of `netfathom load send`.
 
+use netfathom_model::print;
 use netfathom_model::record::{Echo, LoadResult, LoadSummary, LoadTrialKind};
 use netfathom_model::units::format_duration;
 
-use super::{Words, family, percent, place, rate_interval, time, trials};
+use super::{Words, family, percent, place, rate_interval, time, together, trials};
 
 pub fn words(load: &LoadResult) -> Words {
     let plan = &load.plan;
@@ -49,18 +50,13 @@ fn sentence(load: &LoadResult, s: &LoadSummary) -> String {
             time(s.lag.p99_ns as f64)
         )
     };
-    let of_plan = if s.of_plan < 1.0 { percent_down(s.of_plan) } else { "100\u{a0}%".into() };
+    let of_plan = together(&print::percent_down(s.of_plan));
     format!(
         "{} sent {of_plan} of the plan, {} messages a second{lag}{lost}.{}",
         load.engine.name(),
         rate_interval(s.reached_per_s, s.between_trials_per_s),
         s.echo_loaded.as_ref().map_or(String::new(), omission)
     )
-}
-
-/// Rounded down: what is not whole must not read as 100 %.
-fn percent_down(share: f64) -> String {
-    format!("{}\u{a0}%", (share * 1e4).floor() / 100.0)
 }
 
 fn omission(echo: &Echo) -> String {

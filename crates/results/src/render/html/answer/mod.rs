@@ -11,11 +11,12 @@ mod stack;
 mod sweep;
 mod transfer;
 
-use netfathom_model::plan::{Family, Place};
+use netfathom_model::plan::Family;
+use netfathom_model::print::{self, Scale};
 use netfathom_model::record::{Measurement, Record, State};
 use netfathom_model::verdict::Level;
 
-use crate::render::digits::{self, MICROSECONDS, MULTIPLES, grouped};
+pub(crate) use crate::render::place::ends as place;
 
 /// What stands at the head of a report.
 pub struct Words {
@@ -79,58 +80,30 @@ fn family(family: Family) -> &'static str {
     }
 }
 
-/// Where it was measured, with the address of the other host.
-pub fn place(place: Place) -> String {
-    match place {
-        Place::Lab | Place::Loopback => place.name().into(),
-        Place::To(address) => format!("to {address}"),
-        Place::Listen(address) => format!("from another host, at {address}"),
-    }
-}
-
 /// `1 trial`, `2 trials`.
 fn trials(count: u32) -> String {
     if count == 1 { "1\u{a0}trial".into() } else { format!("{count}\u{a0}trials") }
 }
 
-/// Messages a second in three digits: `1.24M`.
+/// Messages a second: `1.24M`.
 fn rate(per_s: f64) -> String {
-    digits::in_unit(per_s, MULTIPLES)
+    rate_interval(per_s, None)
 }
 
-/// The same with half its interval and the unit with both: `1.24M ± 0.02M`.
+/// The same with half its interval: `1.24M ± 0.02M`.
 fn rate_interval(per_s: f64, half_width_per_s: Option<f64>) -> String {
-    let Some(half) = half_width_per_s else { return rate(per_s) };
-    let unit = digits::unit_of(per_s, MULTIPLES);
-    let value = per_s / unit.size;
-    let (decimals, half) = digits::with_half(digits::three(value), half / unit.size);
-    together(&format!("{}{1} ± {half}{1}", grouped(value, decimals), unit.name))
+    together(&Scale::Multiple.interval(per_s, half_width_per_s))
 }
 
-/// A share of 0 to 1 in percent, small ones with more digits.
 fn percent(share: f64) -> String {
-    together(&digits::percent(share))
+    together(&print::percent(share))
 }
 
-/// Microseconds, unless it is below one.
 fn time(ns: f64) -> String {
-    together(&digits::in_unit(ns, MICROSECONDS))
+    together(&print::time(ns))
 }
 
 /// A number and its unit do not part at the end of a line.
 fn together(text: &str) -> String {
     text.replace(' ', "\u{a0}")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn times_are_microseconds_unless_below_one() {
-        assert_eq!(time(1184.79), "1.18\u{a0}µs");
-        assert_eq!(time(39.6), "39.6\u{a0}ns");
-        assert_eq!(time(-0.25), "-0.25\u{a0}ns");
-        assert_eq!(time(123_456.0), "123\u{a0}µs");
-    }
 }

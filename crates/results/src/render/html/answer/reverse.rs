@@ -1,9 +1,10 @@
 //! The answer of `netfathom reverse`.
 
+use netfathom_model::print::Scale;
 use netfathom_model::record::{ReverseResult, ReverseSummary};
 use netfathom_model::units::{format_duration, format_rate};
 
-use super::{Words, family, rate, trials};
+use super::{Words, family, percent, rate, together, trials};
 
 pub fn words(reverse: &ReverseResult) -> Words {
     let plan = &reverse.plan;
@@ -36,9 +37,7 @@ fn sentence(reverse: &ReverseResult) -> String {
     let known = reverse.variants.iter().filter_map(|v| v.summary.as_ref().map(|s| (v.variant, s)));
     let parts: Vec<String> = known
         .clone()
-        .map(|(variant, s)| {
-            format!("{} {} (back to {:.0}\u{a0}%)", variant.name(), change(s), s.recovery * 100.0)
-        })
+        .map(|(variant, s)| format!("{} {} (back to {})", variant.name(), change(s), percent(s.recovery)))
         .collect();
     let Some((_, first)) = known.clone().next() else {
         return "No trial was finished, so there is no answer yet.".into();
@@ -51,9 +50,5 @@ fn sentence(reverse: &ReverseResult) -> String {
 }
 
 fn change(s: &ReverseSummary) -> String {
-    let half = s.drop_interval.map_or(String::new(), |i| {
-        let half = i.half_width * 100.0;
-        format!(" ±\u{a0}{half:.*}", if half < 0.05 { 2 } else { 1 })
-    });
-    format!("{:.1}\u{a0}%{half}", s.drop * 100.0)
+    together(&Scale::Share.interval(s.drop, s.drop_interval.map(|i| i.half_width)))
 }

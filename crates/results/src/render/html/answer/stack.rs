@@ -1,10 +1,11 @@
 //! The answer of `netfathom stack`.
 
 use netfathom_model::path::Direction;
+use netfathom_model::print::Scale;
 use netfathom_model::record::{PathSummary, StackResult, StageSummary, TrialKind};
 use netfathom_model::units::format_duration;
 
-use super::{Words, family, place, time};
+use super::{Words, family, percent, place, together};
 
 pub fn words(stack: &StackResult) -> Words {
     let done = stack.trials.iter().filter(|t| t.kind == TrialKind::Measured).count();
@@ -45,13 +46,12 @@ fn one_way(summary: &PathSummary) -> String {
         Direction::Tx => ("out", "from application to link layer"),
         Direction::Rx => ("in", "from link layer to application"),
     };
-    let interval =
-        summary.overall.between_trials_ns.map_or(String::new(), |half| format!(" ±\u{a0}{}", time(half)));
+    let took = together(&Scale::Time.interval(summary.overall.mean_ns, summary.overall.between_trials_ns));
     let largest = summary.stages.iter().filter(|s| s.inside).max_by(|a, b| share(a).total_cmp(&share(b)));
-    let most = largest.filter(|s| share(s) > 0.0).map_or(String::new(), |s| {
-        format!(", {:.0}\u{a0}% of it in the stage {}", share(s) * 100.0, s.stage.name())
-    });
-    format!("{}{interval} on its way {way} ({ends}{most})", time(summary.overall.mean_ns))
+    let most = largest
+        .filter(|s| share(s) > 0.0)
+        .map_or(String::new(), |s| format!(", {} of it in the stage {}", percent(share(s)), s.stage.name()));
+    format!("{took} on its way {way} ({ends}{most})")
 }
 
 fn share(stage: &StageSummary) -> f64 {

@@ -22,13 +22,13 @@ function quantity(kind, most) {
     return { label: 'time, logarithmic', unit: 'ns', tick: tickTime, read: time, log: true };
   }
   if (kind === 'share') {
-    return { label: '% of the messages', unit: 'share, 0 to 1', tick: (v) => trimZeros(v * 100), read: finePercent, zero: true };
+    return { label: '% of the messages', unit: 'share, 0 to 1', tick: (v) => trimZeros(v * 100), read: percent, zero: true };
   }
-  const micro = most >= 1000;
+  const [size, , name] = unitOf(TIME, most);
   return {
-    label: micro ? 'µs' : 'ns',
+    label: name.trim(),
     unit: 'ns',
-    tick: (v) => trueMinus(trimZeros(micro ? v / 1000 : v)),
+    tick: (v) => trueMinus(trimZeros(v / size)),
     read: time,
     zero: true,
   };

@@ -117,9 +117,9 @@ function cardsOf(cards) {
   return el('div', { class: 'cards' }, cards);
 }
 
-// A rate as a card wants it: the figure, and beside it half its interval.
-function bigAndHalf(perS, half) {
-  return isNumber(half) ? roughRate(perS, half).split(/\u00a0(?=±)/) : [roughRate(perS), null];
+// A value as a card wants it: the figure, and beside it half its interval.
+function bigAndHalf(scale, value, half) {
+  return isNumber(half) ? withHalf(scale, value, half).split(/\u00a0(?=±)/) : [inUnits(scale, value), null];
 }
 
 // One of several pictures at a time; each is built when it is first asked for.

@@ -4,11 +4,11 @@ use netfathom_model::record::{Comparison, CostBenchmark, CostResult, OwnCall, Ow
 
 use super::{LONGEST_NAME, beside, more};
 use crate::render::costed::{self, Figure};
-use crate::render::digits::grouped;
 use crate::render::shortened::shortened;
 use crate::render::terminal::MOST_ROWS;
 use crate::render::terminal::page::Page;
 use crate::render::terminal::table::{Align, Table};
+use netfathom_model::print::grouped;
 
 pub(super) fn draw(page: &mut Page, result: &CostResult, benchmark: &CostBenchmark) {
     if benchmark.calls.is_empty() {

@@ -64,7 +64,7 @@ pub(super) fn answer(result: &LoadResult) -> String {
 fn outcome(s: &LoadSummary) -> String {
     let lost = match s.lost {
         Some(0.0) => "none lost".into(),
-        Some(lost) => format!("{} lost", number::fine_percent(lost)),
+        Some(lost) => format!("{} lost", number::percent(lost)),
         None => "losses unknown".into(),
     };
     let lag = if s.lag.n == 0 { "-".into() } else { number::least(s.lag.p99_ns) };

@@ -73,7 +73,7 @@ fn row(result: &LoadResult, trial: &LoadTrial) -> [String; 8] {
         number::count(load.sent),
         number::rate(trial.reached_per_s),
         of_plan,
-        result.receive.and_then(|_| lost(trial)).map_or_else(|| "-".into(), number::fine_percent),
+        result.receive.and_then(|_| lost(trial)).map_or_else(|| "-".into(), number::percent),
         number::count(load.missed_slots),
         trial.verdict.level.name().into(),
     ]
@@ -92,7 +92,7 @@ fn together(s: &LoadSummary) -> [String; 8] {
         String::new(),
         number::rate(s.reached_per_s),
         number::percent_down(s.of_plan),
-        s.lost.map_or_else(|| "-".into(), number::fine_percent),
+        s.lost.map_or_else(|| "-".into(), number::percent),
         String::new(),
         String::new(),
     ]

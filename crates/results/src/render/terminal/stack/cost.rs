@@ -30,9 +30,9 @@ pub(super) fn self_cost(page: &mut Page, result: &StackResult) {
     }
     if let Some(lost) = &cost.rate_lost {
         page.text(&format!(
-            "rate lost    {:+.1} % ± {:.1} of the flat-out rate{}",
-            lost.value * 100.0,
-            lost.half_width * 100.0,
+            "rate lost    {}{} of the flat-out rate{}",
+            if lost.value > 0.0 { "+" } else { "" },
+            number::share_interval(lost.value, Some(lost.half_width)),
             doubt(lost)
         ));
     }

@@ -38,7 +38,7 @@ fn negatives(page: &mut Page, summary: &PathSummary) {
     let below = |s: &StageSummary| {
         let d = measured(s).filter(|d| d.negative > 0)?;
         let of = number::short_count(d.n);
-        let share = number::fine_percent(d.negative as f64 / d.n as f64);
+        let share = number::percent(d.negative as f64 / d.n as f64);
         Some(format!("{} {} of {of} ({share})", s.stage.name(), number::count(d.negative)))
     };
     let found: Vec<String> = summary.stages.iter().filter_map(below).collect();

@@ -14,16 +14,18 @@ const MOST_TAPS: usize = 3;
 type Said = (String, &'static str);
 
 pub(super) fn draw(page: &mut Page, result: &StackResult) {
-    if result.taps.is_empty() {
+    // A tap that could not run is told among what was left out; one alone is beside nothing.
+    let ran: Vec<&TapRow> = result.taps.iter().filter(|tap| tap.trials > 0).collect();
+    if ran.len() < 2 {
         return;
     }
     page.heading("The taps beside each other, on the same load");
-    for taps in result.taps.chunks(MOST_TAPS) {
+    for taps in ran.chunks(MOST_TAPS) {
         page.table(&build(taps));
     }
     page.note("bias: mean minus that of the first tap, over what both see; ±: half the 95 % interval between trials");
     page.note("cannot tell: the interval holds zero");
-    let costs = || result.taps.iter().filter_map(|t| t.cost.as_ref());
+    let costs = || ran.iter().filter_map(|t| t.cost.as_ref());
     if costs().any(|c| distorts(c.send_call_share) || distorts(c.rate_lost)) {
         page.note(
             "! DISTORTS: takes more than 10 % of the send call or of the rate; what it says is the time of a \
@@ -32,12 +34,12 @@ pub(super) fn draw(page: &mut Page, result: &StackResult) {
     }
 }
 
-fn build(taps: &[TapRow]) -> Table {
+fn build(taps: &[&TapRow]) -> Table {
     let heads = taps.iter().map(|t| (t.tap.name(), Align::Right));
     let columns: Vec<(&str, Align)> = [("", Align::Left)].into_iter().chain(heads).collect();
     let mut table = Table::new(&columns);
     let mut row = |name: &str, of: &dyn Fn(&TapRow) -> Said| {
-        let said: Vec<Said> = taps.iter().map(of).collect();
+        let said: Vec<Said> = taps.iter().map(|tap| of(tap)).collect();
         let cells = said.iter().map(|s| s.0.clone());
         table.row(&[name.to_owned()].into_iter().chain(cells).collect::<Vec<_>>());
         if said.iter().any(|s| !s.1.is_empty()) {
@@ -54,7 +56,7 @@ fn build(taps: &[TapRow]) -> Table {
     row("  of the call", &|t| share(cost(t, |c| c.send_call_share)));
     row("reader longer by", &|t| bias(cost(t, |c| c.reader_cpu_ns)));
     row("rate lost", &|t| share(cost(t, |c| c.rate_lost)));
-    row("messages not timed", &|t| (number::fine_percent(t.lost), ""));
+    row("messages not timed", &|t| (number::percent(t.lost), ""));
     table
 }
 
@@ -74,7 +76,8 @@ fn bias(e: Option<Estimate>) -> Said {
 
 fn share(e: Option<Estimate>) -> Said {
     let Some(e) = e else { return ("-".into(), "") };
-    let text = format!("{:+.1} % ± {:.1}", e.value * 100.0, e.half_width * 100.0);
+    let sign = if e.value > 0.0 { "+" } else { "" };
+    let text = format!("{sign}{}", number::share_interval(e.value, Some(e.half_width)));
     (text, if distorts(Some(e)) { "! DISTORTS" } else { doubt(e) })
 }
 

@@ -11,7 +11,7 @@ function rowName(row) {
 }
 
 function boundedRate(bounded) {
-  return bounded ? roughRate(bounded.mean_per_s, bounded.half_width_per_s) : NOT_KNOWN;
+  return bounded ? rate(bounded.mean_per_s, bounded.half_width_per_s) : NOT_KNOWN;
 }
 
 function capacityGlance({ result }) {
@@ -19,7 +19,7 @@ function capacityGlance({ result }) {
   const cardOf = (kind, title, key, small) => {
     const row = best(key);
     if (!row) return card({ kind, title, big: 'none', small: 'no rate that was tried', rows: [] });
-    const [big, half] = bigAndHalf(row[key].mean_per_s, row[key].half_width_per_s);
+    const [big, half] = bigAndHalf(RATE, row[key].mean_per_s, row[key].half_width_per_s);
     return card({ kind, title, big, aside: half || 'one search: no interval',
       small, rows: [['engine', words(row.engine)], ['workers', count(row.workers)], ['of', counted(row[key].n, 'search')]] });
   };
@@ -31,9 +31,9 @@ function capacityGlance({ result }) {
 }
 
 function inferredCard(inferred) {
-  return card({ kind: 'lag', title: 'Inferred', big: roughRate(inferred.theoretical_per_s), aside: '1 / stack time',
+  return card({ kind: 'lag', title: 'Inferred', big: rate(inferred.theoretical_per_s), aside: '1 / stack time',
     small: 'what the paper would say of this machine' + (inferred.verdict.level === 'VOID' ? '; that measurement is VOID' : ''),
-    rows: [['mean at peak', time(inferred.peak.mean_ns)], ['at', roughRate(inferred.at_per_s)], ['tap', words(inferred.tap)]] });
+    rows: [['mean at peak', time(inferred.peak.mean_ns)], ['at', rate(inferred.at_per_s)], ['tap', words(inferred.tap)]] });
 }
 
 function capacityBars({ result }) {
@@ -42,7 +42,7 @@ function capacityBars({ result }) {
   if (!scale) return [note('No rate was reached by any engine.')];
   const inferred = result.inferred && result.inferred.theoretical_per_s;
   const key = CAPACITIES.map((c) => [c.name, c.paint]);
-  if (inferred) key.push(['inferred from the stack time: ' + roughRate(inferred), 'lag', 'dashed']);
+  if (inferred) key.push(['inferred from the stack time: ' + rate(inferred), 'lag', 'dashed']);
   return [colourKey(key), el('ol', { class: 'bars' }, result.rows.map((r) => barGroup(r, scale, inferred))), rateRuler(scale),
     note('The scale is logarithmic and does not begin at zero. Whiskers are 95 % intervals between the searches.')];
 }

@@ -8,7 +8,7 @@ function capacityTable({ result }) {
     { head: 'received by', text: true, cell: (r) => (r.receive ? words(r.receive) : 'nobody told') },
     ...CAPACITIES.map((c) => ({ head: c.name, title: c.title, cell: (r) => (r[c.key] ? el('b', {}, boundedRate(r[c.key])) : whyNone(r, c)) })),
     { head: 'of inferred', title: 'sustained over inferred',
-      cell: (r) => (r.of_inferred ? grouped(r.of_inferred.value, 2) + ' ± ' + grouped(r.of_inferred.half_width, 2) : '') },
+      cell: (r) => (r.of_inferred ? withHalf(RATIO, r.of_inferred.value, r.of_inferred.half_width) : '') },
     { head: 'verdict', text: true, cell: (r) => verdictMark(r.verdict) },
   ], result.rows), lazyDetails('each search', () => searchTable(result))];
 }
@@ -62,10 +62,10 @@ function probeTable(row, probes) {
     { head: 'wanted', cell: (p) => rate(p.wanted_per_s) },
     { head: 'search', cell: (p) => p.search + 1 },
     { head: 'reached', cell: (p) => rate(p.reached_per_s) },
-    { head: 'lost', cell: (p) => (isNumber(p.lost) ? finePercent(p.lost) : 'nobody told') },
+    { head: 'lost', cell: (p) => (isNumber(p.lost) ? percent(p.lost) : 'nobody told') },
     { head: 'lag p99', cell: (p) => time(p.lag_p99_ns) },
     { head: 'of a slot', cell: (p) => percent(p.lag_p99_of_slot) },
-    { head: 'a whole slot late', cell: (p) => finePercent(p.missed) },
+    { head: 'a whole slot late', cell: (p) => percent(p.missed) },
     { head: '', text: true, cell: (p) => (p.in_time ? 'in time' : p.sustained ? 'kept up' : 'not kept up') },
   ], probes);
 }
@@ -75,8 +75,8 @@ function inferredSection({ result }) {
   if (!i) return [note('The stack time could not be taken, so nothing was inferred.')];
   const half = i.peak.between_trials_ns;
   return [el('p', { class: 'capability' }, 'The mean stack time out at peak is ', el('b', {}, time(i.peak.mean_ns)),
-    isNumber(half) ? ' ' + plusMinus(half) : '', ' (' + counted(i.peak.trials, 'trial') + ', ' + words(i.tap) + ' tap, taken at ' + roughRate(i.at_per_s)
-      + '); 1 / mean is ', el('b', {}, roughRate(i.theoretical_per_s)), ' ', verdictMark(i.verdict)),
+    isNumber(half) ? ' ' + plusMinus(half) : '', ' (' + counted(i.peak.trials, 'trial') + ', ' + words(i.tap) + ' tap, taken at ' + rate(i.at_per_s)
+      + '); 1 / mean is ', el('b', {}, rate(i.theoretical_per_s)), ' ', verdictMark(i.verdict)),
   note('The theoretical load capability of Borodin 2014. It holds for one message after another on one processor: more workers '
     + 'or batches can exceed it, and a receiver on the same machine can keep the rate below it.')];
 }

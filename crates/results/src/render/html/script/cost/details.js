@@ -37,7 +37,7 @@ function takenParts({ c, fact }) {
   const times = rows.filter((t) => t.time);
   return el('div', {},
     times.length > 0 && el('figure', { class: 'chart' }, el('figcaption', {}, el('b', {}, 'More time, by resource')), forest(times.map((t) => ({ name: t.name,
-      title: t.before + ' before, ' + t.after + ' after', number: t.difference, told: t.beyond_chance, paint: EFFECT_COLOURS[c.effect] })), { tick: costTick })),
+      title: t.before + ' before, ' + t.after + ' after', number: t.difference, told: t.beyond_chance, paint: EFFECT_COLOURS[c.effect] })), { tick: tickTime })),
     table('What was taken, by resource', [
       { head: 'resource', cell: (t) => t.name },
       { head: 'before', cell: (t) => t.before },
@@ -60,11 +60,11 @@ function callParts({ facts }, benchmark, fact) {
   const times = facts.conditions.map((name, i) => ({ name, i })).filter(({ i }) => benchmark.calls.some((c) => c.times[i]));
   return el('div', {}, pictured && pictured.length > 0 && el('figure', { class: 'chart' },
     el('figcaption', {}, el('b', {}, 'What each call adds to a run'), el('span', { class: 'unit' }, ' ' + fact.comparisons[fact.shown].beside)),
-    forest(pictured.map((r) => ({ name: r.fact.name, number: r.fact.adds[fact.shown], told: known(r.fact.adds[fact.shown]), paint: 'rx' })), { tick: costTick })),
+    forest(pictured.map((r) => ({ name: r.fact.name, number: r.fact.adds[fact.shown], told: known(r.fact.adds[fact.shown]), paint: 'rx' })), { tick: tickTime })),
   table('Its own system calls', [
     { head: 'call', text: true, cell: (r) => el('code', {}, r.fact.name) },
     ...times.flatMap(({ name, i }) => [{ head: 'calls, ' + name, cell: (r) => (r.call.times[i] ? count(r.call.times[i].calls) : '\u2013') },
-      { head: 'time, ' + name, cell: (r) => (r.call.times[i] ? costTime(r.call.times[i].total_ns) : '\u2013') }]),
+      { head: 'time, ' + name, cell: (r) => (r.call.times[i] ? time(r.call.times[i].total_ns) : '\u2013') }]),
     ...fact.comparisons.map((c, i) => ({ head: 'adds, ' + c.row, title: c.beside, cell: (r) => el('b', {}, r.fact.adds[i] ? numberText(r.fact.adds[i]) : '\u2013') })),
   ], rows));
 }

@@ -82,17 +82,12 @@ function costTrialTable(facts, benchmark) {
     { head: 'trial', cell: (t) => count(t.index + 1) },
     { head: 'block', cell: (t) => count(t.block + 1) },
     { head: 'condition', text: true, cell: (t) => conditionName(facts, t.condition) },
-    { head: 'time', cell: (t) => (t.failed === null ? costTime(t.total_ns) : NOT_KNOWN) },
+    { head: 'time', cell: (t) => (t.failed === null ? time(t.total_ns) : NOT_KNOWN) },
     { head: 'program there', cell: (t) => program(t, 'present', (v) => percent(v)) },
-    { head: 'its processor time', cell: (t) => program(t, 'cpu_ns', costTime) },
-    { head: 'its memory', cell: (t) => program(t, 'peak_rss_bytes', sizeRough) },
-    { head: 'its output', cell: (t) => program(t, 'output_bytes', sizeRough) },
+    { head: 'its processor time', cell: (t) => program(t, 'cpu_ns', time) },
+    { head: 'its memory', cell: (t) => program(t, 'peak_rss_bytes', bytes) },
+    { head: 'its output', cell: (t) => program(t, 'output_bytes', bytes) },
     { head: 'started', cell: (t) => program(t, 'starts', count) },
     { head: '', text: true, cell: (t) => [t.failed, t.program && t.program.killed && 'the program was killed'].filter(Boolean).join('; ') },
   ], [...benchmark.trials].sort((a, b) => a.index - b.index));
-}
-
-function sizeRough(bytes) {
-  const [size, unit] = bytes >= 1048576 ? [1048576, 'MiB'] : bytes >= 1024 ? [1024, 'KiB'] : [1, 'B'];
-  return grouped(bytes / size, size === 1 ? 0 : digitsFor(bytes / size)) + '\u00a0' + unit;
 }

@@ -22,7 +22,7 @@ function markTimes(benchmark, sequences, look, tabled, place) {
   return chart({ id: 'cost-marks-' + place, title: 'Marks of ' + benchmark.name, height: Math.min(480, Math.max(260, benchmark.marks.length * 28)), xs, tabled,
     series: named.map(({ s, points }) => ({ ...look(s), values: laid(points, (p) => p.y) })),
     quantity: { label: 'mark', tick: (v) => shortName(mark(v), 12), read: (v) => mark(v) || NOT_KNOWN, zero: true, size: 84, splits: (u) => spacedOut(u, named[0].points.map((p) => p.y), 'y', MARK_APART.y) },
-    x: { label: 'time since the first mark', head: 'time', tick: costTick, read: (v) => 'at ' + costTime(v), cell: costTime },
+    x: { label: 'time since the first mark', head: 'time', tick: tickTime, read: (v) => 'at ' + time(v), cell: time },
     about: 'Each mark at the mean time at which it was reached, a line for each condition.' });
 }
 
@@ -49,6 +49,6 @@ function shortName(text, longest) {
 function sequenceTable(facts, benchmark, sequences) {
   return table('Times of marks', [
     { head: 'mark', text: true, cell: (r) => r.name },
-    ...sequences.map((s) => ({ head: conditionName(facts, s.condition), cell: (r) => costTime(s.marks_ns[r.i]) })),
+    ...sequences.map((s) => ({ head: conditionName(facts, s.condition), cell: (r) => time(s.marks_ns[r.i]) })),
   ], benchmark.marks.map((name, i) => ({ name, i })));
 }

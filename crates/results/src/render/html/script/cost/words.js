@@ -12,30 +12,13 @@ function conditionName(facts, index) {
   return facts.conditions[index] || 'condition ' + (index + 1);
 }
 
-// A share with a digit that the eye can follow on an axis.
-function sharePercent(share) {
-  return isNumber(share) ? percent(share, Math.abs(share) < 0.00995 ? 2 : 1) : NOT_KNOWN;
-}
-
 function shareTick(share) {
   return trueMinus(trimZeros(share * 100));
 }
 
-const SLOWDOWN = { label: '%', tick: shareTick, read: sharePercent, zero: true };
+const SLOWDOWN = { label: '%', tick: shareTick, read: percent, zero: true };
 
-// A time from nanoseconds to seconds.
-function costTime(ns) {
-  if (!isNumber(ns)) return NOT_KNOWN;
-  const [size, unit] = Math.abs(ns) >= 999.5e6 ? [1e9, 's'] : [1e6, 'ms'];
-  if (Math.abs(ns) < 999.5e3) return time(ns);
-  return trueMinus(grouped(ns / size, digitsFor(ns / size))) + '\u00a0' + unit;
-}
-
-function costTick(ns) {
-  return Math.abs(ns) >= 1e9 ? trueMinus(trimZeros(ns / 1e9)) + '\u00a0s' : messageTick(ns);
-}
-
-const COST_TIME = { label: 'time', tick: costTick, read: costTime, zero: true, size: 58 };
+const COST_TIME = { label: 'time', tick: tickTime, read: time, zero: true, size: 58 };
 
 // Of places on an axis those that have room beside each other: both ends before all.
 function spacedOut(u, all, axis, apart) {

@@ -18,7 +18,7 @@ function joinGlance({ result, facts }) {
     big: time(s.times.mean_ns), aside: 'mean' + above(facts, result.spans.indexOf(s)),
     small: count(s.times.n) + ' messages, ' + spanName(s),
     rows: [['p50', time(s.times.p50_ns)], ['p99', time(s.times.p99_ns)], ['max', time(s.times.max_ns)],
-      ['below zero', count(s.times.negative)], ['highest rate', roughRate(s.peak_per_s)]] }));
+      ['below zero', count(s.times.negative)], ['highest rate', rate(s.peak_per_s)]] }));
   if (!cards.length) return [note('No message was seen at two places: there is nothing to sum up.')];
   const fitted = facts.above.some((words) => words);
   return [cardsOf(cards), fitted && note('The clocks were fitted so that the shortest way out takes no time: a time out is what lies above it, and what was taken from it is in the way in.')];
@@ -80,7 +80,7 @@ function joinTable({ result }) {
     { head: 'max', cell: value((d) => time(d.max_ns)) },
     { head: 'S*', title: S_MEANS, cell: value((d) => time(d.mean_error_ns)) },
     { head: 'below zero', cell: (s) => count(s.times.negative) },
-    { head: 'highest rate', cell: (s) => roughRate(s.peak_per_s) },
+    { head: 'highest rate', cell: (s) => rate(s.peak_per_s) },
   ], result.spans), result.spans.some((s) => s.times.negative > 0)
     && note('Below zero: the clocks were not put together closer than that. Such times are kept in every number.')];
 }

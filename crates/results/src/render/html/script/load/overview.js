@@ -7,11 +7,11 @@ function loadedTrials(result) {
 function loadGlance({ result }) {
   const s = result.summary;
   if (!s) return [note('No loaded trial was finished: there is nothing to sum up.')];
-  const [reached, half] = bigAndHalf(s.reached_per_s, s.between_trials_per_s);
+  const [reached, half] = bigAndHalf(RATE, s.reached_per_s, s.between_trials_per_s);
   const cards = [card({ kind: 'rate', title: 'What left', big: reached,
     aside: half || 'one trial: no interval',
     small: 'messages a second from the first departure to the last, ' + counted(s.trials, 'trial'),
-    rows: [['of the plan', percentDown(s.of_plan)], ['lost', isNumber(s.lost) ? finePercent(s.lost) : 'nobody told'],
+    rows: [['of the plan', percentDown(s.of_plan)], ['lost', isNumber(s.lost) ? percent(s.lost) : 'nobody told'],
       ['engine', words(result.engine)]] })];
   cards.push(card({ kind: 'lag', title: 'How late', big: time(s.lag.p99_ns), aside: 'p99 of the lag',
     small: 'actual minus intended departure of ' + count(s.lag.n) + ' messages',
@@ -61,7 +61,7 @@ function loadTrials({ result }) {
 function lostOf(result, trial) {
   const { sent } = trial.accounting;
   if (!result.receive || !sent) return NOT_KNOWN;
-  return finePercent((sent - fateCount(trial, 'delivered')) / sent);
+  return percent((sent - fateCount(trial, 'delivered')) / sent);
 }
 
 function workerTable(result) {
@@ -74,6 +74,6 @@ function workerTable(result) {
     { head: 'sent', cell: (r) => count(r.w.sent) },
     { head: 'lag p99', cell: (r) => time(r.w.lag_p99_ns) },
     { head: 'processor time a message', cell: (r) => (r.w.sent ? time(r.w.cpu_ns / r.w.sent) : NOT_KNOWN) },
-    { head: 'of its processor', cell: (r) => (r.t.load.span_ns ? percent(r.w.cpu_ns / r.t.load.span_ns, 1) : NOT_KNOWN) },
+    { head: 'of its processor', cell: (r) => (r.t.load.span_ns ? percent(r.w.cpu_ns / r.t.load.span_ns) : NOT_KNOWN) },
   ], rows);
 }

@@ -48,7 +48,7 @@ function histogramChart(id, title, histogram, looks) {
     series: sets.map((s) => ({ label: s.name, ...looks[s.name], values: [...s.shares, 0] })),
   });
   const left = sets.filter((s) => s.not_above_zero > 0);
-  const beside = left.map((s) => finePercent(s.not_above_zero) + ' of ' + s.name).join(', ');
+  const beside = left.map((s) => percent(s.not_above_zero) + ' of ' + s.name).join(', ');
   return left.length ? [figure, note('At zero and below, where a logarithmic axis has no place: ' + beside + '.')] : figure;
 }
 

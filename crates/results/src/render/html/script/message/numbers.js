@@ -15,19 +15,19 @@ function messageNumbers(context) {
 
 function numbersTable({ facts, result }, cells) {
   const bytes = facts.quantity === 'bytes';
-  const quantile = (c, ns) => (c.times.n > 0 ? messageTime(ns) : NOT_KNOWN);
+  const quantile = (c, ns) => (c.times.n > 0 ? time(ns) : NOT_KNOWN);
   const ends = (head, title, text, why) => MESSAGE_ENDS.map((end) => ({ head: head + ', ' + end, title, cell: (c) => endCell(facts, c, end, text, why && why(c)) }));
   return table('Cells', [
     { head: 'size', cell: (c) => sizeText(c.bytes) },
     { head: 'layer', text: true, cell: (c) => el('code', {}, c.fact.layer) },
-    { head: facts.counts + ' a second', cell: (c) => el('b', {}, messageFigure(c.rate && rateFigure(c.rate), rateUnit)) },
-    ...(bytes ? [{ head: 'bytes a second', cell: (c) => el('b', {}, messageFigure(c.fact.figure, bytesUnit)) }] : []),
-    { head: facts.ratio_name, title: 'to that of ' + facts.first + ', of trials of the same round', cell: (c) => (c.fact.layer === facts.first ? '1' : timesText(c.fact.ratio)) },
+    { head: facts.counts + ' a second', cell: (c) => el('b', {}, messageFigure(c.rate && rateFigure(c.rate), RATE)) },
+    ...(bytes ? [{ head: 'bytes a second', cell: (c) => el('b', {}, messageFigure(c.fact.figure, BYTE_RATE)) }] : []),
+    { head: facts.ratio_name, title: 'to that of ' + facts.first + ', of trials of the same round', cell: (c) => (c.fact.layer === facts.first ? '1' : messageFigure(c.fact.ratio, RATIO)) },
     { head: 'median', cell: (c) => quantile(c, c.times.p50_ns) },
     { head: '99\u00a0%', cell: (c) => quantile(c, c.times.p99_ns) },
     { head: '99.9\u00a0%', cell: (c) => quantile(c, c.times.p999_ns) },
-    ...ends('processor time', 'of its threads, kernel work in their name included', (e) => e.cpu_ns === null ? NOT_KNOWN : messageTime(e.cpu_ns)),
-    { head: 'kernel workers', title: 'processor time ' + facts.workers, cell: (c) => messageTime(c.fact.kernel_workers_ns) },
+    ...ends('processor time', 'of its threads, kernel work in their name included', (e) => e.cpu_ns === null ? NOT_KNOWN : time(e.cpu_ns)),
+    { head: 'kernel workers', title: 'processor time ' + facts.workers, cell: (c) => time(c.fact.kernel_workers_ns) },
     ...ends('system calls', 'counted in a trial of its own', (e) => eachText(e.calls), (c) => c.calls.not),
     ...ends('switches', 'waits and preemptions', (e) => eachText(e.switches)),
     ...ends('segments', 'TCP segments that it sent, with data or without', (e) => eachText(e.segments), () => facts.no_segments),

@@ -27,7 +27,7 @@ function placementBars(facts, spots, bytes) {
   if (!scale) return note('No trial was finished with this size.');
   const bars = (layer) => cells.filter((c) => c.fact.layer === layer && c.fact.figure).map((c) => logBar({
     name: c.placement + ' on ' + c.spot.name.replace(/^processors? /, ''), title: c.spot.words + ', ' + c.spot.name, value: c.fact.figure.value,
-    ends: tooWide(c.fact.figure) ? [scale.low, scale.high] : bounds(c.fact.figure), text: messageFigure(c.fact.figure, quantity.unit), paint: PLACEMENT_COLOURS[c.placement] }, scale));
+    ends: tooWide(c.fact.figure) ? [scale.low, scale.high] : bounds(c.fact.figure), text: messageFigure(c.fact.figure, quantity.scale), paint: PLACEMENT_COLOURS[c.placement] }, scale));
   return el('div', { class: 'spots' }, el('ol', { class: 'bars' }, layersOf(facts, cells).map((layer) => el('li', {}, el('p', {}, el('b', {}, layer)), bars(layer)))),
     logRuler(scale, quantity.tick), note(capital(facts.quantity_name) + '. The scale is logarithmic and does not begin at zero. Whiskers are 95 % intervals between trials.'));
 }

@@ -9,13 +9,13 @@ function remedied(stall, fact) {
   const head = el('h3', {}, el('code', {}, fact.layer), ' with ' + sizeText(stall.bytes) + ' on ' + fact.pair + ': ' + fact.stall);
   const scale = logScale(rows.filter((r) => r.there).flatMap((r) => [r.times.p50_ns, r.times.p99_ns]));
   const picture = scale ? [colourKey([['median', 'tx'], ['99\u00a0%', 'planned']]),
-    el('ol', { class: 'bars' }, rows.map((r) => remedyBars(r, scale))), logRuler(scale, messageTick),
+    el('ol', { class: 'bars' }, rows.map((r) => remedyBars(r, scale))), logRuler(scale, tickTime),
     note('The scale is logarithmic and does not begin at zero.')] : [note('No time was measured: there is nothing to draw.')];
   return el('article', { class: 'remedied' }, head, picture, remedyTable(rows));
 }
 
 function remedyBars(row, scale) {
-  const bar = (name, value, paint) => logBar({ name, value, paint, text: row.there ? messageTime(value) : NOT_KNOWN }, scale);
+  const bar = (name, value, paint) => logBar({ name, value, paint, text: row.there ? time(value) : NOT_KNOWN }, scale);
   return el('li', { 'aria-label': row.remedy }, el('p', {}, el('b', {}, row.name), ' ', el('small', {}, row.remedy), ' ', stallMark(row)),
     row.there ? [bar('median', row.times.p50_ns, 'tx'), bar('99\u00a0%', row.times.p99_ns, 'planned')] : note('no time was measured'));
 }
@@ -26,7 +26,7 @@ function stallMark(row) {
 
 function remedyTable(rows) {
   const was = rows[0];
-  const of = (row, ns) => (row.there ? messageTime(ns) : NOT_KNOWN);
+  const of = (row, ns) => (row.there ? time(ns) : NOT_KNOWN);
   return table('As it was, and each remedy', [
     { head: 'layer', text: true, cell: (r) => el('code', {}, r.name) },
     { head: 'what was done', text: true, wide: true, cell: (r) => r.remedy },

@@ -42,18 +42,18 @@ function lagTableOf(result, facts) {
     { head: 'size', cell: (r) => sizeText(r.c.bytes) },
     { head: 'layer', text: true, cell: (r) => el('code', {}, r.fact.layer) },
     { head: 'where', text: true, cell: (r) => r.c.placement + ' on ' + r.fact.pair },
-    { head: 'mean', cell: (r) => messageTime(r.c.lag.mean_ns) },
-    { head: 'median', cell: (r) => messageTime(r.c.lag.p50_ns) },
-    { head: '99\u00a0%', cell: (r) => messageTime(r.c.lag.p99_ns) },
-    { head: 'largest', cell: (r) => messageTime(r.c.lag.max_ns) },
+    { head: 'mean', cell: (r) => time(r.c.lag.mean_ns) },
+    { head: 'median', cell: (r) => time(r.c.lag.p50_ns) },
+    { head: '99\u00a0%', cell: (r) => time(r.c.lag.p99_ns) },
+    { head: 'largest', cell: (r) => time(r.c.lag.max_ns) },
   ], rows));
 }
 
 function messageTrialTable(rows, result) {
-  const ran = (cost) => (isNumber(cost.run_delay_ns) ? messageTime(cost.run_delay_ns) : NOT_KNOWN);
+  const ran = (cost) => (isNumber(cost.run_delay_ns) ? time(cost.run_delay_ns) : NOT_KNOWN);
   // Over anything but TCP they are those of other connections.
   const tcp = (counts, what) => (counts && result.plan.carrier === 'tcp' ? count(counts[what]) : NOT_KNOWN);
-  const timed = (r, ns) => (r.c.times.n > 0 && r.t.messages > 0 ? messageTime(ns) : NOT_KNOWN);
+  const timed = (r, ns) => (r.c.times.n > 0 && r.t.messages > 0 ? time(ns) : NOT_KNOWN);
   return table('Trials', [
     { head: 'trial', cell: (r) => count(r.t.index + 1) },
     { head: 'round', cell: (r) => count(r.t.round + 1) },
@@ -63,7 +63,7 @@ function messageTrialTable(rows, result) {
     { head: 'whole', title: 'messages, round trips or replies', cell: (r) => count(r.t.messages) },
     ...(result.plan.carrier === 'udp' ? [{ head: 'lost', cell: (r) => count(r.t.lost) }] : []),
     { head: 'took', cell: (r) => seconds(r.t.duration_ns / 1e9) },
-    { head: 'a second', cell: (r) => (r.t.duration_ns > 0 && r.t.messages > 0 ? roughRate(r.t.messages / r.t.duration_ns * 1e9) : NOT_KNOWN) },
+    { head: 'a second', cell: (r) => (r.t.duration_ns > 0 && r.t.messages > 0 ? rate(r.t.messages / r.t.duration_ns * 1e9) : NOT_KNOWN) },
     { head: 'median', cell: (r) => timed(r, r.t.p50_ns) },
     { head: '99\u00a0%', cell: (r) => timed(r, r.t.p99_ns) },
     { head: 'waited for a processor, client', cell: (r) => ran(r.t.client) },

@@ -19,47 +19,16 @@ function messageLooks(layers) {
   }));
 }
 
-// Microseconds, unless it is below one or from ten milliseconds on.
-function messageTime(ns) {
-  if (!isNumber(ns) || Math.abs(ns) < 1e7) return time(ns);
-  return trueMinus(grouped(ns / 1e6, digitsFor(ns / 1e6))) + '\u00a0ms';
-}
-
-function messageTick(ns) {
-  return Math.abs(ns) >= 1e6 ? trueMinus(trimZeros(ns / 1e6)) + '\u00a0ms' : tickTime(ns);
-}
-
-// Megabytes, unless it stalls.
-function bytesUnit(bytesPerS) {
-  return bytesPerS >= 1e5 ? [1e6, '\u00a0MB/s', ''] : [1e3, '\u00a0kB/s', ''];
-}
-
-function tickBytes(bytesPerS) {
-  const [size, name] = bytesPerS >= 1e6 ? [1e6, 'MB'] : bytesPerS >= 1e3 ? [1e3, 'kB'] : [1, 'B'];
-  return trimZeros(bytesPerS / size) + '\u00a0' + name;
-}
-
-const MESSAGE_TIME = { tick: messageTick, read: messageTime, log: true, gap: 6, unit: timeUnit };
+const MESSAGE_TIME = { tick: tickTime, read: time, log: true, gap: 6, scale: TIME };
 
 // What a benchmark is read by: on axes, in readings, and with half its interval.
 function messageQuantity(facts) {
   const label = 'logarithmic';
   if (facts.quantity === 'time') return { ...MESSAGE_TIME, label };
   if (facts.quantity === 'bytes') {
-    return { label, tick: tickBytes, read: (v) => messageFigure({ value: v }, bytesUnit), log: true, gap: 6, unit: bytesUnit };
+    return { label, tick: inTicks(BYTE_RATE), read: (v) => inUnits(BYTE_RATE, v), log: true, gap: 6, scale: BYTE_RATE };
   }
-  return { label, tick: shortRate, read: (v) => roughRate(v), log: true, gap: 6, unit: rateUnit };
-}
-
-// The size of a unit, its name behind the value, and what of it stands behind half the interval.
-function timeUnit(ns) {
-  if (Math.abs(ns) >= 1e7) return [1e6, '\u00a0ms', ''];
-  return Math.abs(ns) >= 999.5 ? [1e3, '\u00a0µs', ''] : [1, '\u00a0ns', ''];
-}
-
-function rateUnit(perS) {
-  if (perS >= 999500) return [1e6, 'M/s', 'M'];
-  return perS >= 999.5 ? [1e3, 'k/s', 'k'] : [1, '/s', ''];
+  return { label, tick: shortRate, read: (v) => rate(v), log: true, gap: 6, scale: RATE };
 }
 
 // Half of an interval that reaches zero: its figures would say no more, and be wide.
@@ -69,29 +38,14 @@ function tooWide(figure) {
   return isNumber(figure.half) && figure.half > 0 && figure.half >= Math.abs(figure.value);
 }
 
-function messageFigure(figure, unit) {
+function messageFigure(figure, scale) {
   if (!figure) return NOT_KNOWN;
-  const [size, name, again] = unit(figure.value);
-  const digits = digitsFor(figure.value / size);
-  const value = trueMinus(grouped(figure.value / size, digits)) + name;
-  if (tooWide(figure)) return value + '\u00a0' + TOO_WIDE;
-  return isNumber(figure.half) ? value + '\u00a0' + halfOf(figure.half / size, digits) + again : value;
-}
-
-function timesText(figure) {
-  if (!figure) return NOT_KNOWN;
-  const size = Math.abs(figure.value);
-  if (size < 0.0005 || !isNumber(figure.half)) return eachText(figure.value);
-  const digits = size < 0.0995 ? 3 : digitsFor(figure.value);
-  return trueMinus(grouped(figure.value, digits)) + '\u00a0' + (tooWide(figure) ? TOO_WIDE : halfOf(figure.half, digits));
+  return tooWide(figure) ? inUnits(scale, figure.value) + '\u00a0' + TOO_WIDE : withHalf(scale, figure.value, figure.half);
 }
 
 // So much of something a message took.
 function eachText(value) {
-  if (!isNumber(value)) return NOT_KNOWN;
-  if (value === 0) return '0';
-  if (Math.abs(value) < 0.0005) return '<0.001';
-  return trueMinus(grouped(value, Math.abs(value) < 0.0995 ? 3 : digitsFor(value)));
+  return inUnits(RATIO, value);
 }
 
 // 1024 bytes are a KiB, and what is not whole is not rounded to one.

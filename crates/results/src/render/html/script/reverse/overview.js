@@ -18,17 +18,21 @@ function summedUp(result) {
   return result.variants.filter((v) => v.summary);
 }
 
-function withHalf(value, interval) {
-  return percent(value, 1) + (interval ? ' ± ' + grouped(interval.half_width * 100, interval.half_width < 0.0005 ? 2 : 1) : '');
+function changed(s) {
+  return bigAndHalf(SHARE, -s.drop, s.drop_interval && s.drop_interval.half_width);
+}
+
+function between(share, interval) {
+  return withHalf(SHARE, share, interval && interval.half_width);
 }
 
 function reverseGlance({ result }) {
   const cards = summedUp(result).map(({ variant, summary: s }) => card({
-    kind: 'rx', title: variantName(variant), big: trueMinus(grouped(-s.drop * 100, 1)) + '\u00a0%',
-    aside: s.drop_interval ? '± ' + grouped(s.drop_interval.half_width * 100, s.drop_interval.half_width < 0.0005 ? 2 : 1) : 'one trial: no interval',
+    kind: 'rx', title: variantName(variant), big: changed(s)[0],
+    aside: changed(s)[1] || 'one trial: no interval',
     small: VARIANTS[variant] || '',
-    rows: [['before', roughRate(s.outgoing_per_s[0])], ['at peak', roughRate(s.outgoing_per_s[PEAK])],
-      ['recovery', percent(s.recovery, 1)]] }));
+    rows: [['before', rate(s.outgoing_per_s[0])], ['at peak', rate(s.outgoing_per_s[PEAK])],
+      ['recovery', percent(s.recovery)]] }));
   if (!cards.length) return [note('No trial was finished: there is nothing to sum up.')];
   return [cardsOf(cards), note('The change of the outgoing rate from before the inbound load to its peak; recovery is the rate after it, '
     + 'of the rate before. ' + (result.steered ? 'Incoming packets were handled on the sender’s processor.'
@@ -44,15 +48,15 @@ function phaseTables({ result }) {
 
 function phaseTable({ variant, summary: s }) {
   const rows = [
-    { what: 'outgoing', values: s.outgoing_per_s.map((r) => roughRate(r)) },
-    { what: 'inbound', values: s.inbound_per_s.map((r) => roughRate(r)) },
+    { what: 'outgoing', values: s.outgoing_per_s.map((r) => rate(r)) },
+    { what: 'inbound', values: s.inbound_per_s.map((r) => rate(r)) },
     ...(s.stack_mean_ns ? [{ what: 'stack', values: s.stack_mean_ns.map(time) }] : []),
     { what: 'waited', values: s.sender_waited.map((v) => percent(v)) },
   ];
   return el('div', {}, subtitle(variantName(variant)), table('Phases, ' + variantName(variant), [
     { head: '', cell: (r) => r.what },
     ...PHASES.map((name, i) => ({ head: name, cell: (r) => r.values[i] })),
-  ], rows), note('Drop ' + withHalf(s.drop, s.drop_interval) + ', recovery ' + withHalf(s.recovery, s.recovery_interval) + '.'));
+  ], rows), note('Drop ' + between(s.drop, s.drop_interval) + ', recovery ' + between(s.recovery, s.recovery_interval) + '.'));
 }
 
 function reverseTrials(result) {

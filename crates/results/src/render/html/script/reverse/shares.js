@@ -15,9 +15,9 @@ function sharesOf({ variant, summary }) {
 }
 
 function sharesRow(phase, shares, waited) {
-  const text = SHARES.map((name) => name + ' ' + percent(shares[name], 1)).join(', ');
+  const text = SHARES.map((name) => name + ' ' + percent(shares[name])).join(', ');
   const parts = SHARES.map((name) => {
-    const part = el('span', {}, shares[name] >= 0.12 ? percent(shares[name], 0) : '');
+    const part = el('span', {}, shares[name] >= 0.12 ? percent(shares[name]) : '');
     part.style.width = Math.max(0, shares[name]) * 100 + '%';
     part.style.setProperty('--c', 'var(--cpu-' + name + ')');
     return part;

@@ -71,7 +71,7 @@ function samplesNote(samples, set, ways) {
     + (every > 1 ? ', every ' + count(every) + 'th of them' : '') + '.'];
   const ticks = largest(packed.trials.map((t) => t.tick_ns));
   said.push(isNumber(packed.error)
-    ? 'To fit, stack times are rounded by at most ' + finePercent(packed.error) + ' and moments to ' + time(ticks) + '; samples.parquet has them exactly.'
+    ? 'To fit, stack times are rounded by at most ' + percent(packed.error) + ' and moments to ' + time(ticks) + '; samples.parquet has them exactly.'
     : 'Their times are exact.');
   for (const way of ways) {
     const { codes, times_ns: times } = set.ways[way];

@@ -18,9 +18,9 @@ function estimates(cost, nothing) {
   const rows = [
     estimateRow('send call', 'longer, per message', cost.send_call_ns, nothing.send_call_ns, time),
     ...(cost.send_call_share ? [estimateRow('of the send call', 'of its time without a tap', cost.send_call_share, nothing.send_call_share,
-      (v) => percent(v, 1))] : []),
+      percent)] : []),
     estimateRow('reader’s processor', 'more time, per message', cost.reader_cpu_ns, nothing.reader_cpu_ns, time),
-    estimateRow('flat-out rate', 'share that the tap takes', cost.rate_lost, nothing.rate_lost, (v) => percent(v, 1)),
+    estimateRow('flat-out rate', 'share that the tap takes', cost.rate_lost, nothing.rate_lost, percent),
   ];
   return table('What the tap costs', [
     { head: 'quantity', cell: (r) => [r.name, ' ', el('small', {}, r.what)] },

@@ -1,11 +1,11 @@
 // All taps on the same load, beside each other: what each says, and what each costs.
 
 function tapsCompared({ result }) {
-  return (result.taps || []).length > 0;
+  return (result.taps || []).filter((t) => t.trials > 0).length > 1;
 }
 
 function tapsBeside({ result, facts }) {
-  const rows = result.taps.map((t, i) => ({ t, cost: t.cost || {}, said: facts.taps[i] }));
+  const rows = result.taps.map((t, i) => ({ t, cost: t.cost || {}, said: facts.taps[i] })).filter((r) => r.t.trials > 0);
   const distorted = rows.some((r) => r.said.send_distorts || r.said.rate_distorts);
   return [el('div', { class: 'compared' }, table('The taps beside each other', [
     { head: 'tap', cell: (r) => el('b', {}, words(r.t.tap)) },
@@ -19,7 +19,7 @@ function tapsBeside({ result, facts }) {
     { head: 'reader longer by', title: 'processor time of the reader, per message',
       cell: (r) => difference(r.cost.reader_cpu_ns, r.said.reader_cpu_ns) },
     { head: 'rate lost', title: 'share of the flat-out rate', cell: (r) => taken(r.cost.rate_lost, r.said.rate_lost, r.said.rate_distorts) },
-    { head: 'messages not timed', cell: (r) => finePercent(r.t.lost) },
+    { head: 'messages not timed', cell: (r) => percent(r.t.lost) },
   ], rows)), note('Costs are against the trials without any tap; ± is half the 95 % interval between trials. Cannot tell: the interval '
     + 'holds zero.' + (distorted ? ' Distorts: the tap takes more than 10 % of the send call or of the rate, so what it times is a '
     + 'slower program, although nothing was lost.' : ''))];
@@ -46,6 +46,6 @@ function difference(estimate, holdsZero) {
 
 function taken(estimate, holdsZero, distorts) {
   if (!estimate) return NOT_KNOWN;
-  return [percent(estimate.value, 1), under(el('small', {}, '±\u00a0' + grouped(estimate.half_width * 100, 1))),
+  return [percent(estimate.value), under(el('small', {}, '±\u00a0' + percent(estimate.half_width))),
     distorts ? remark('distorts', 'degraded') : holdsZero && remark('cannot tell', 'doubt')];
 }

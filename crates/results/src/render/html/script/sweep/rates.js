@@ -12,7 +12,7 @@ const BESIDE = 0.6;
 // Labels of ticks that are nearer to each other would touch.
 const TICK_APART = 34;
 
-const LOG_BITS = { label: 'bits a second, logarithmic', tick: tickBits, read: bitsText, log: true, gap: 11 };
+const LOG_BITS = { label: 'bits a second, logarithmic', tick: shortRate, read: (v) => inUnits(BIT_RATE, v), log: true, gap: 11 };
 
 function sweepPlace(point, auto) {
   return isNumber(point.socket_buffer_bytes) ? Math.log10(point.socket_buffer_bytes) : auto;

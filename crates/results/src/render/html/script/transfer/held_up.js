@@ -10,7 +10,7 @@ function transferHeldUp({ result, facts }) {
 
 // The share of a transfer that was too short to tell would be a number without a meaning.
 function shareOf(cause, share) {
-  return cause === 'too_short' ? '' : percent(share, 0);
+  return cause === 'too_short' ? '' : percent(share);
 }
 
 function explained(explanation, fact) {
@@ -30,6 +30,6 @@ function causeBars(rows) {
     const bar = spanned(el('span', { class: 'bar' }), 0, isNumber(part) ? part * 100 : 0);
     bar.style.setProperty('--c', 'var(--' + causeColour(name) + ')');
     return el('div', { class: 'bounded named' }, el('span', { class: 'what' }, text),
-      el('span', { class: 'track' }, bar), el('span', { class: 'value' }, percent(part, 1)));
+      el('span', { class: 'track' }, bar), el('span', { class: 'value' }, percent(part)));
   }));
 }

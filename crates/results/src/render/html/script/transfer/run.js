@@ -7,23 +7,9 @@ const MOST_STREAMS_DRAWN = 8;
 
 const STREAM_COLOURS = ['rx', 'call', 'lag', 'planned', 'stage-wakeup', 'stage-sockqueue', 'rate', 'muted'];
 
-function bitRate(bytesPerS) {
-  return isNumber(bytesPerS) ? bitsText(bytesPerS * 8) : NOT_KNOWN;
-}
+const BITS = { label: 'bits a second', tick: shortRate, read: (v) => inUnits(BIT_RATE, v), zero: true };
 
-function bitsText(bits) {
-  const [size, unit] = bits >= 1e9 ? [1e9, 'G'] : bits >= 1e6 ? [1e6, 'M'] : [1e3, 'k'];
-  return grouped(bits / size, digitsFor(bits / size)) + '\u00a0' + unit + 'b/s';
-}
-
-const BIT_RATE = { label: 'bits a second', tick: tickBits, read: bitsText, zero: true };
-
-function tickBits(bits) {
-  const [size, unit] = bits >= 1e9 ? [1e9, 'G'] : bits >= 1e6 ? [1e6, 'M'] : bits >= 1e3 ? [1e3, 'k'] : [1, ''];
-  return trimZeros(bits / size) + unit;
-}
-
-const BYTES = { label: 'bytes', tick: shortRate, read: (v) => count(v) + '\u00a0bytes', zero: true };
+const IN_BYTES = { label: 'bytes', tick: shortRate, read: (v) => count(v) + '\u00a0bytes', zero: true };
 
 function transferOverTime({ result }) {
   const watched = result.streams.filter((s) => s.samples.length > 1);
@@ -77,7 +63,7 @@ function rateOverTime(streams, grid, again) {
   const lines = streams.length < 2 ? [] : streams.slice(0, MOST_STREAMS_DRAWN).map((s, i) => ({ label: 'stream ' + (i + 1),
     colour: STREAM_COLOURS[i % STREAM_COLOURS.length], look: 'steps', values: each[i].map(inBits) }));
   return chart({
-    id: 'transfer-rate', title: 'Rate', quantity: BIT_RATE, x: TIME_X, xs: grid.map((ns) => ns / 1e9), height: 240,
+    id: 'transfer-rate', title: 'Rate', quantity: BITS, x: TIME_X, xs: grid.map((ns) => ns / 1e9), height: 240,
     about: 'Bits a second between two looks.', sync: 'transfer',
     series: [{ label: streams.length < 2 ? 'rate' : 'all streams', colour: 'tx', look: 'steps', values: sum.map(inBits) }, ...lines],
     over: (u) => markAgain(u, again),
@@ -118,7 +104,7 @@ function whereItLay(stream, number, role) {
     line('the peer’s window', 'call', 'dashed', (l) => l.peer_window_bytes),
   ];
   return chart({
-    id: 'transfer-lay-' + number, title: role === 'transmit' ? 'In flight, and what it may be' : 'Waits to be read', quantity: BYTES,
+    id: 'transfer-lay-' + number, title: role === 'transmit' ? 'In flight, and what it may be' : 'Waits to be read', quantity: IN_BYTES,
     x: TIME_X, xs: samples.map((l) => l.at_ns / 1e9), height: 200, sync: 'transfer',
     about: 'Bytes at each look.',
     series: role === 'transmit' ? sends : [line('waits to be read', 'rx', 'strong', (l) => l.queued_bytes)],
