@@ -114,6 +114,8 @@ fn failure(record: &Record) -> Option<String> {
     match &result.end {
         TransferEnd::Interrupted => Some(format!("ended by a signal: {went}")),
         TransferEnd::Broken { why } => Some(format!("{went}: {why}")),
+        // Its figures and the reason stand above.
+        TransferEnd::CutOff { .. } => Some(went),
         TransferEnd::Idle if !result.plan.made_up => Some(format!(
             "received {} bytes, but no mark of the end: it was lost, or the sender was ended; what is there may not be \
              the whole",

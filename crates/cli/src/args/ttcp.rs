@@ -108,7 +108,7 @@ pub struct TtcpArgs {
     /// How many buffers to send, with -s
     #[arg(short = 'n', long, default_value_t = DEFAULT_BUFFERS, value_name = "N", value_parser = parse_whole::<u64>)]
     pub count: u64,
-    /// Send for so long instead, with -s
+    /// Send for so long instead, with -s; what the send buffer holds by then gets --idle to arrive
     #[arg(long, conflicts_with = "count", value_name = "TIME", value_parser = parse_time)]
     pub time: Option<u64>,
     /// Set TCP_NODELAY: a write goes at once

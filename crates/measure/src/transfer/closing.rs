@@ -41,12 +41,15 @@ pub(super) fn release(socket: BorrowedFd<'_>) -> Result<(), Broken> {
 }
 
 /// Ends the sending half and waits until it is known what became of it; also what the peer
-/// said, of which the beginning is kept.
+/// said, of which the beginning is kept. A transfer of a given time waits no longer than `idle` in
+/// all: what the buffers hold by then may take a slow path minutes.
 pub(super) fn end(
     socket: BorrowedFd<'_>,
     idle: Duration,
+    timed: bool,
     around: Around<'_>,
 ) -> Result<(TransferEnd, Vec<u8>), Broken> {
+    let began = Instant::now();
     // A peer that has ended its own half before says nothing by it about ours.
     let mut said = Vec::new();
     let early = has_ended(socket, &mut said)?;
@@ -62,6 +65,13 @@ pub(super) fn end(
         }
         if info.end_acknowledged && (early || peer.moved.elapsed() > idle) {
             return Ok((TransferEnd::Acknowledged, peer.said));
+        }
+        if timed && !info.end_acknowledged && began.elapsed() > idle {
+            let unacknowledged_bytes = endpoint::queued_out(socket).map_err(Broken::Network)?;
+            return Ok((
+                TransferEnd::CutOff { unacknowledged_bytes: unacknowledged_bytes.into() },
+                peer.said,
+            ));
         }
     }
 }

@@ -4,6 +4,7 @@ use std::fs;
 
 use netfathom_model::environment::Environment;
 use netfathom_model::plan::{Role, TransferPlan};
+use netfathom_model::print;
 use netfathom_model::record::{TransferEnd, TransferResult, UdpCounts};
 use netfathom_model::units::format_duration;
 use netfathom_model::verdict::{Finding, Level, Verdict};
@@ -54,6 +55,15 @@ fn judge(result: &TransferResult) -> Verdict {
                 "no mark of the end came, and nothing else for {}: the end was lost, or the sender was ended; what \
                  came until then is counted",
                 format_duration(result.plan.idle_ns)
+            ),
+        ),
+        TransferEnd::CutOff { unacknowledged_bytes } => verdict.lower(
+            Level::Degraded,
+            format!(
+                "cut off {} after its time: {} were still in the send buffer, and the rate counts them; a smaller send \
+                 buffer (-b) holds less, a longer --idle waits for it",
+                format_duration(result.plan.idle_ns),
+                print::bytes(*unacknowledged_bytes as f64)
             ),
         ),
         TransferEnd::Interrupted => verdict.lower(Level::Void, "it was ended before it was whole"),

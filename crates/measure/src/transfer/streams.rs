@@ -116,7 +116,8 @@ fn how_bad(end: &TransferEnd) -> u8 {
         TransferEnd::Unconfirmed => 1,
         TransferEnd::Acknowledged => 2,
         TransferEnd::Idle => 3,
-        TransferEnd::Interrupted => 4,
-        TransferEnd::Broken { .. } => 5,
+        TransferEnd::CutOff { .. } => 4,
+        TransferEnd::Interrupted => 5,
+        TransferEnd::Broken { .. } => 6,
     }
 }

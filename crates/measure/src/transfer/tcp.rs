@@ -84,7 +84,7 @@ fn send<T: Timing>(plan: &TransferPlan, around: Around<'_>, number: usize, end: 
     let idle = Duration::from_nanos(plan.idle_ns);
     let closed = sent.and_then(|trailer| {
         zero_copy.as_mut().map_or(Ok(()), |zero_copy| zero_copy.finish(around, socket, idle))?;
-        let (how, said) = closing::end(socket, idle, around)?;
+        let (how, said) = closing::end(socket, idle, plan.time_ns.is_some(), around)?;
         stream.closed_ns = Some(meter.elapsed_ns());
         stream.checksum = trailer.map(|sent| checksum::answered(&sent, &said)).transpose()?;
         Ok(how)
@@ -92,7 +92,11 @@ fn send<T: Timing>(plan: &TransferPlan, around: Around<'_>, number: usize, end: 
     // What the kernel still had to send is a part of it.
     stream.samples = meter.seen();
     stream.tcp = tcp_info::read(socket).ok().map(|info| state(&info));
-    let ended = closed.and_then(|how| closing::release(socket).map(|()| how));
+    let ended = closed.and_then(|how| match how {
+        // The receiver is to learn that it has not all of it.
+        TransferEnd::CutOff { .. } => Ok(how),
+        _ => closing::release(socket).map(|()| how),
+    });
     stream.end = ended.unwrap_or_else(|broken| broken.beside(plan.streams).end());
     stream.zero_copy = by_way(plan, way, end.peer, &stream);
     let buffer_address = buffer.address();

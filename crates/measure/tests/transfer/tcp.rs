@@ -2,6 +2,7 @@ use std::io::{ErrorKind, Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
 use std::os::fd::AsFd;
 use std::sync::atomic::Ordering::Relaxed;
+use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
@@ -131,6 +132,36 @@ fn a_receiver_that_does_not_close_is_waited_for_no_longer_than_the_idle_time() {
     let (result, verdict) = here.end().unwrap();
     assert_eq!((result.end, verdict.level), (TransferEnd::Acknowledged, Level::Degraded));
     drop(from);
+}
+
+/// What is in the buffers when its time is over would take this receiver for ever.
+#[test]
+fn a_transfer_of_a_given_time_is_cut_off_where_its_buffer_does_not_drain() {
+    let listener = listener();
+    let mut plan = sender(Tcp, listener.local_addr().unwrap());
+    (plan.time_ns, plan.idle_ns) = (Some(200_000_000), 300_000_000);
+    let here = Here::start(plan);
+    let mut from = listener.accept().unwrap().0;
+    // It moves all the time, so that it is never idle.
+    let (hurry, over) = mpsc::channel::<()>();
+    let reader = thread::spawn(move || {
+        let mut bytes = 0;
+        loop {
+            match from.read(&mut [0; 512]) {
+                Ok(0) => return Ok(bytes),
+                Ok(some) => bytes += some as u64,
+                Err(error) => return Err(error.kind()),
+            }
+            let _ = over.recv_timeout(Duration::from_millis(5));
+        }
+    });
+    let (result, verdict) = here.end().unwrap();
+    let TransferEnd::CutOff { unacknowledged_bytes } = result.end else { panic!("{:?}", result.end) };
+    assert!(unacknowledged_bytes > 0 && unacknowledged_bytes < result.bytes());
+    assert_eq!(verdict.level, Level::Degraded);
+    drop(hurry);
+    // The receiver learns that it has not all of it.
+    assert_eq!(reader.join().unwrap(), Err(std::io::ErrorKind::ConnectionReset));
 }
 
 /// Its end, said before, is no sign that it has read.

@@ -111,6 +111,11 @@ pub enum TransferEnd {
     Idle,
     /// A service was ended by its user, which is how it ends.
     Stopped,
+    /// Its time was over, and what lay in the send buffer took too long to arrive.
+    CutOff {
+        /// What the peer had not acknowledged by then.
+        unacknowledged_bytes: u64,
+    },
     /// The user ended it.
     Interrupted,
     /// It broke off.

@@ -36,6 +36,7 @@ fn error(end: &TransferEnd) -> Option<String> {
     match end {
         TransferEnd::Broken { why } => Some(why.clone()),
         TransferEnd::Interrupted => Some("interrupted by its user".into()),
+        TransferEnd::CutOff { .. } => Some("cut off: the send buffer took too long to arrive".into()),
         TransferEnd::Idle => Some("nothing came any more, and no mark of the end".into()),
         TransferEnd::Whole | TransferEnd::Acknowledged | TransferEnd::Unconfirmed | TransferEnd::Stopped => {
             None

@@ -1,7 +1,7 @@
 //! What both pictures say of a transfer, in words.
 
 use netfathom_model::plan::{Role, TransferPlan};
-use netfathom_model::print::{bit_rate, count, percent, time};
+use netfathom_model::print::{bit_rate, bytes, count, percent, time};
 use netfathom_model::record::{
     CallTimes, Cause, Served, TcpState, TransferCost, TransferEnd, TransferResult, TransferStream, UdpCounts,
     ZeroCopied,
@@ -109,6 +109,9 @@ pub(crate) fn ended(end: &TransferEnd) -> Option<String> {
         TransferEnd::Unconfirmed => "unconfirmed, as all of UDP",
         TransferEnd::Idle => "no end came",
         TransferEnd::Stopped => "stopped by its user",
+        TransferEnd::CutOff { unacknowledged_bytes } => {
+            return Some(format!("cut off: {} were not acknowledged", bytes(*unacknowledged_bytes as f64)));
+        }
         TransferEnd::Interrupted => "interrupted by its user",
         TransferEnd::Broken { why } => return Some(format!("broke off: {why}")),
     };
@@ -123,6 +126,7 @@ pub(crate) fn ended_briefly(end: &TransferEnd) -> &'static str {
         TransferEnd::Unconfirmed => "unconfirmed",
         TransferEnd::Idle => "no end came",
         TransferEnd::Stopped => "stopped",
+        TransferEnd::CutOff { .. } => "cut off",
         TransferEnd::Interrupted => "interrupted",
         TransferEnd::Broken { .. } => "broke off",
     }
