@@ -28,6 +28,7 @@ mod shown;
 mod stack;
 mod sweep;
 mod ttcp;
+mod unknown;
 mod view;
 
 pub use burn::BurnArgs;
@@ -48,12 +49,20 @@ pub use shell::{CompletionsArgs, ManArgs, Shell};
 pub use stack::{Directions, StackArgs, TapArg};
 pub use sweep::{Here, SweepArgs};
 pub use ttcp::{RateFormat, TtcpArgs, TtcpCommand, as_called};
+pub use unknown::parsed;
 pub use view::ViewArgs;
 
 const EXIT_STATUS: &str = "\
 Exit status:
   0  done        1  failed       2  wrong usage
   3  the result is VOID";
+
+/// Of all commands.
+const ALL_EXIT_STATUS: &str = "\
+Exit status:
+  0  done        1  failed       2  wrong usage
+  3  the result is VOID
+  4  a comparison is beyond a threshold (compare --fail-if)";
 
 /// Of commands that judge nothing.
 const PLAIN_EXIT_STATUS: &str = "\
@@ -82,7 +91,7 @@ Examples:
 
 /// Measures what a host's network stack costs, and proves its own numbers.
 #[derive(Debug, Parser)]
-#[command(version, styles = Styles::plain(), after_help = format!("{ALL}\n\n{EXIT_STATUS}"), max_term_width = 100)]
+#[command(version, styles = Styles::plain(), after_help = format!("{ALL}\n\n{ALL_EXIT_STATUS}"), max_term_width = 100)]
 pub struct Args {
     /// What to do.
     #[command(subcommand)]

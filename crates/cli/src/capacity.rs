@@ -41,7 +41,11 @@ fn plan(args: &CapacityArgs) -> Result<CapacityPlan> {
     };
     // lo is no wire that frames could be put on.
     let here = |e: &Engine| place != Place::Loopback || e.passes_stack();
-    let engines = if named.is_empty() { Engine::LADDER.into_iter().filter(here).collect() } else { named };
+    let engines = match named {
+        named if !named.is_empty() => named,
+        _ if args.quick => vec![Engine::Sendmmsg],
+        _ => Engine::LADDER.into_iter().filter(here).collect(),
+    };
     plans::permit(place, &args.allow, false)?;
     let plan = CapacityPlan {
         place,

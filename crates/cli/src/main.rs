@@ -2,8 +2,6 @@
 
 use std::process::ExitCode;
 
-use clap::Parser;
-
 mod args;
 mod browser;
 mod burn;
@@ -36,14 +34,15 @@ mod target;
 mod ttcp;
 mod view;
 
-use args::{Args, Command};
+use args::Command;
 use netfathom_sys::memory::Allocator;
 
 #[global_allocator]
 static ALLOCATOR: Allocator = Allocator;
 
 fn main() -> ExitCode {
-    let outcome = match Args::parse_from(args::as_called(std::env::args_os())).command {
+    let typed = args::as_called(std::env::args_os());
+    let outcome = match args::parsed(typed).unwrap_or_else(|error| error.exit()).command {
         Command::Host(args) => host::run(&args),
         Command::Stack(args) => stack::run(&args),
         Command::Load(command) => load::run(&command),

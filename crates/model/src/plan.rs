@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::message::HEADER_BYTES;
+use crate::units::format_duration;
 
 mod capacity;
 mod cost;
@@ -129,6 +130,18 @@ pub enum PlanError {
         /// Largest that can be.
         most: u64,
     },
+    /// A length of time out of its range.
+    #[error("--{flag} {}: choose from {} to {}", format_duration(*.value_ns), format_duration(*.least_ns), format_duration(*.most_ns))]
+    Span {
+        /// The flag.
+        flag: &'static str,
+        /// As asked for.
+        value_ns: u64,
+        /// Shortest that can be.
+        least_ns: u64,
+        /// Longest that can be.
+        most_ns: u64,
+    },
     /// What was asked for does not go together.
     #[error("{0}")]
     Conflict(String),
@@ -142,6 +155,16 @@ pub enum PlanError {
 fn range(flag: &'static str, value: u64, least: u64, most: u64) -> Result<(), PlanError> {
     if (least..=most).contains(&value) { Ok(()) } else { Err(PlanError::Range { flag, value, least, most }) }
 }
+
+/// The same of a length of time, which is written back as it is typed: `500ms`, not `(s) 0`.
+fn span(flag: &'static str, value_ns: u64, (least_ns, most_ns): (u64, u64)) -> Result<(), PlanError> {
+    let fits = (least_ns..=most_ns).contains(&value_ns);
+    if fits { Ok(()) } else { Err(PlanError::Span { flag, value_ns, least_ns, most_ns }) }
+}
+
+const US: u64 = 1_000;
+const MS: u64 = 1_000_000;
+const S: u64 = 1_000_000_000;
 
 /// Checks that a payload holds a message and fits into one packet.
 fn size(size: usize, place: Place, family: Family) -> Result<(), PlanError> {

@@ -11,6 +11,8 @@ pub const EXAMPLES: &str = "\
 Examples:
   netfathom capacity
       every engine in the built-in lab, one worker
+  netfathom capacity --quick
+      a first look, in about 10 seconds
   netfathom capacity --engine send,sendmmsg --workers 1,2,4 --hold 2s
       what more senders add";
 
@@ -26,17 +28,17 @@ pub struct CapacityArgs {
     /// Over this host's loopback device (default without root)
     #[arg(long)]
     pub loopback: bool,
-    /// Engines to search with [default: all that work here]
+    /// Engines to search with [default: all that work here; with --quick sendmmsg]
     #[arg(long, value_enum, value_delimiter = ',', value_name = "ENGINE,...")]
     pub engine: Vec<EngineArg>,
     /// Numbers of senders to search with, each with each engine
     #[arg(long, value_delimiter = ',', default_value = "1", value_name = "N,...", value_parser = parse_whole::<u32>)]
     pub workers: Vec<u32>,
     /// How long each rate is held
-    #[arg(long, default_value = "500ms", value_name = "TIME", value_parser = parse_time)]
+    #[arg(long, default_value = "500ms", default_value_if("quick", "true", "100ms"), value_name = "TIME", value_parser = parse_time)]
     pub hold: u64,
     /// Searches, for the interval
-    #[arg(long, default_value_t = 3, value_name = "N", value_parser = parse_whole::<u32>)]
+    #[arg(long, default_value_t = 3, default_value_if("quick", "true", "2"), value_name = "N", value_parser = parse_whole::<u32>)]
     pub trials: u32,
     /// UDP payload in bytes
     #[arg(long, default_value_t = 64, value_name = "BYTES", value_parser = parse_whole::<usize>)]
@@ -50,6 +52,10 @@ pub struct CapacityArgs {
     /// Processors of the workers, then of the receiver [default: from the last one down]
     #[arg(long, value_name = "N,N,...", value_delimiter = ',', value_parser = parse_whole::<usize>)]
     pub cpu: Vec<usize>,
+    /// About 10 seconds instead of minutes: 2 searches with one engine, each rate held for 100ms, where
+    /// nothing else is said
+    #[arg(long)]
+    pub quick: bool,
     /// Makes a run repeat its choices [default: drawn anew]
     #[arg(long, value_name = "N", value_parser = parse_whole::<u64>)]
     pub seed: Option<u64>,

@@ -10,8 +10,10 @@ use super::{OutputArgs, parse_time, parse_whole, ttcp::parse_size};
 
 pub const EXAMPLES: &str = "\
 Examples:
-  netfathom cost -- tcpdump -i any -w /dev/null
-      what a capture takes from others, by resource
+  netfathom cost --phases loopback -- tcpdump -i lo -w /dev/null
+      what a capture takes from the traffic that it captures
+  netfathom cost -- my-agent
+      what my-agent takes from others, by resource: eight short phases
   netfathom cost --benchmark tar --load udp:0,8M,80M -- tcpdump -eX -s0 -i veth0
       the same under rising network load, from somebody who reads files
   netfathom cost --benchmark build='make -C /src/app clean all' -- my-agent

@@ -70,6 +70,42 @@ fn examples_and_notes_are_broken_where_they_were_written() {
 }
 
 #[test]
+fn the_first_page_has_every_exit_status() {
+    let statuses = |args: &str| {
+        let page = page(args, "100");
+        let part = page.split_once("\nExit status:\n").map(|(_, part)| part.to_owned()).unwrap_or_default();
+        let words = part.lines().take_while(|line| line.starts_with("  ")).collect::<Vec<_>>().join("  ");
+        let numbers = words.split("  ").filter_map(|word| word.trim().parse().ok()).collect::<Vec<u8>>();
+        numbers.into_iter().collect::<std::collections::BTreeSet<u8>>()
+    };
+    let first = statuses("--help");
+    for args in PAGES {
+        assert!(statuses(args).is_subset(&first), "{args}: {:?} are not all of {first:?}", statuses(args));
+    }
+    assert!(first.contains(&4), "{first:?}");
+}
+
+/// A capture of nothing costs nothing, which teaches nobody anything.
+#[test]
+fn the_first_example_of_cost_captures_what_its_benchmark_sends() {
+    let help = page("cost --help", "100");
+    let sources = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let file = |name: &str| std::fs::read_to_string(sources.join(name)).unwrap();
+    for (name, text) in [
+        ("cost --help", help),
+        ("README.md", file("README.md")),
+        ("docs/cost.md", file("docs/cost.md")),
+        ("docs/tutorial.md", file("docs/tutorial.md")),
+    ] {
+        let first = text.lines().find(|line| line.trim_start().starts_with("netfathom cost ")).expect(name);
+        assert!(
+            first.contains("--phases loopback -- tcpdump -i lo ") || first.contains(" --load udp:"),
+            "{name}: {first}"
+        );
+    }
+}
+
+#[test]
 fn no_command_is_wrong_usage_and_shows_the_commands() {
     let ended = run(&mut netfathom(""));
     assert_eq!((ended.status, ended.out.as_str()), (2, ""));

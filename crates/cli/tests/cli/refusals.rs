@@ -50,6 +50,18 @@ fn numbers_out_of_range() {
 }
 
 #[test]
+fn options_of_programs_that_watch_others() {
+    let said = all_wrong(&[
+        "stack rx --pid 4242",
+        "capacity -i eth0",
+        "load send --comm=nginx",
+        // Not of watchers: what clap finds near is kept.
+        "stack --trails 3",
+    ]);
+    insta::assert_snapshot!(said);
+}
+
+#[test]
 fn profiles_that_cannot_be() {
     let said = all_wrong(&[
         "stack --profile ramp",

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::load::{MOST_WORKERS, NO_DRIVER};
-use super::{Family, Place, PlanError, range, size};
+use super::{Family, MS, Place, PlanError, S, range, size, span};
 use crate::engine::Engine;
 
 /// The plan of `netfathom capacity`.
@@ -41,7 +41,7 @@ impl CapacityPlan {
     pub fn validated(self) -> Result<Self, PlanError> {
         size(self.size_bytes, self.place, self.family)?;
         range("trials", self.trials.into(), 1, 1000)?;
-        range("hold (ms)", self.hold_ns / 1_000_000, 50, 600_000)?;
+        span("hold", self.hold_ns, (50 * MS, 600 * S))?;
         range("engines", self.engines.len() as u64, 1, Engine::LADDER.len() as u64)?;
         range("workers", self.workers.len() as u64, 1, 64)?;
         if self.place == Place::Loopback && self.engines.iter().any(|e| !e.passes_stack()) {

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{PlanError, range};
+use super::{PlanError, S, range, span};
 
 mod benchmark;
 mod subject;
@@ -100,9 +100,9 @@ impl CostPlan {
         }
         range("blocks", self.most_blocks.into(), 2, 10_000)?;
         range("least-blocks", self.least_blocks.into(), 2, self.most_blocks.into())?;
-        range("time (s)", self.most_ns / 1_000_000_000, 1, 86_400)?;
-        range("settle (ms)", self.settle_ns / 1_000_000, 0, 600_000)?;
-        range("grace (ms)", self.grace_ns / 1_000_000, 0, 600_000)?;
+        span("time", self.most_ns, (S, 86_400 * S))?;
+        span("settle", self.settle_ns, (0, 600 * S))?;
+        span("grace", self.grace_ns, (0, 600 * S))?;
         if let Subject::Command { argv } = &self.subject
             && argv.first().is_none_or(String::is_empty)
         {

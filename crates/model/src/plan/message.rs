@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Place, PlanError, range};
+use super::{MS, Place, PlanError, S, range, span};
 use crate::layer::{Form, Layer, SocketOption};
 
 /// The longest message of the library, and of what it is compared with.
@@ -238,8 +238,8 @@ impl MessagePlan {
         once("placement", &self.placements, |p| p.name().into())?;
         range("messages", self.messages, 1, 1_000_000_000)?;
         range("trials", self.trials.into(), 1, 100)?;
-        range("least (ms)", self.least_ns / 1_000_000, 0, 600_000)?;
-        range("most (ms)", self.most_ns / 1_000_000, 10, 600_000)?;
+        span("least", self.least_ns, (0, 600 * S))?;
+        span("most", self.most_ns, (10 * MS, 600 * S))?;
         if self.most_ns < self.least_ns {
             return Err(conflict("--most is shorter than --least: a trial cannot take both"));
         }

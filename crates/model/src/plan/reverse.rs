@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Family, PlanError, range, size};
+use super::{Family, MS, PlanError, S, range, size, span};
 
 /// What becomes of the messages that come in while others go out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -70,7 +70,7 @@ impl ReversePlan {
     pub fn validated(self) -> Result<Self, PlanError> {
         size(self.size_bytes, super::Place::Lab, self.family)?;
         range("trials", self.trials.into(), 1, 1000)?;
-        range("time (ms)", self.duration_ns / 1_000_000, 400, 3_600_000)?;
+        span("time", self.duration_ns, (400 * MS, 3_600 * S))?;
         let (from, to) = (self.inbound_from_per_s, self.inbound_peak_per_s);
         range("inbound", to as u64, 1, crate::profile::MAX_RATE_PER_S as u64)?;
         if from < 1.0 || from >= to {

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::load::MOST_WORKERS;
-use super::{Family, Place, PlanError, range, size};
+use super::{Family, MS, Place, PlanError, US, range, size, span};
 use crate::path::{Direction, Tap};
 use crate::profile::Profile;
 
@@ -125,7 +125,7 @@ impl StackPlan {
         range("controls", self.controls.into(), 0, 1000)?;
         range("witnesses", self.witnesses.into(), 0, 1000)?;
         range("samples", self.samples.into(), 0, 10_000_000)?;
-        range("reader-delay (ns)", self.reader_delay_ns, 0, 100_000_000)?;
+        span("reader-delay", self.reader_delay_ns, (0, 100 * MS))?;
         if self.pcap != PcapPlan::default()
             && !matches!(self.tap, TapChoice::Only(Tap::Pcap) | TapChoice::All)
         {
@@ -140,7 +140,7 @@ impl StackPlan {
             ));
         }
         if let Some(delay) = self.inserted_delay {
-            range("insert-delay (ns)", delay.delay_ns.into(), 1_000, 1_000_000)?;
+            span("insert-delay", delay.delay_ns.into(), (US, MS))?;
             if self.place != Place::Lab {
                 return Err(PlanError::DelayOutsideLab);
             }

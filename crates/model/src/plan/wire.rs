@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{PlanError, range};
+use super::{PlanError, range, span};
 
 /// The longest way: light takes a tenth of a second around the world, queues add seconds.
 const MOST_DELAY_NS: u64 = 10_000_000_000;
@@ -57,7 +57,7 @@ impl Wire {
     /// # Errors
     /// The first thing that is wrong, with the range that would be right.
     pub fn validated(self) -> Result<Self, PlanError> {
-        range("delay (ns)", self.delay_ns, 0, MOST_DELAY_NS)?;
+        span("delay", self.delay_ns, (0, MOST_DELAY_NS))?;
         range("loss (per million)", self.loss_per_million.into(), 0, MOST_LOSS_PER_MILLION)?;
         range("queue (bytes)", self.queue_bytes, LEAST_QUEUE_BYTES, MOST_QUEUE_BYTES)?;
         if let Some(rate) = self.rate_bits_per_s {

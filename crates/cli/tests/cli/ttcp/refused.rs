@@ -52,7 +52,7 @@ const CASES: [(&str, i32, &str); 58] = [
     ("-rs --serve --max-clients 0", 2, "--max-clients 0: choose from 1 to 1024"),
     ("-rs --serve --max-clients 4294967296", 2, "whole number"),
     ("-rs --serve --max-bytes 0", 2, "--max-bytes 0: choose from 1"),
-    ("-rs --serve --timeout 0s", 2, "--timeout 0: choose from 1"),
+    ("-rs --serve --timeout 0s", 2, "--timeout 0ns: choose from 1ms"),
     ("-rs --max-clients 2", 2, "--serve"),
     ("-rs --max-bytes 2", 2, "--serve"),
     ("-rs --timeout 2s", 2, "--serve"),

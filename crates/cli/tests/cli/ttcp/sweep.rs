@@ -101,7 +101,7 @@ fn what_cannot_be_is_told() {
         ("sweep --sndbuf 0", "--sndbuf 0: choose from 1"),
         ("sweep --write 0", "--write 0: choose from 1"),
         ("sweep --loss 100%", "below 100"),
-        ("sweep --time 1ms", "--time (ms) 1: choose from 20"),
+        ("sweep --time 1ms", "--time 1ms: choose from 20ms to 600s"),
         ("sweep --trials 0", "--trials 0: choose from 1"),
         ("sweep --here loopback --delay 1ms", "--here lab"),
         ("sweep --here lab bsd", "cannot be used with"),

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::conflict;
-use crate::plan::{PlanError, range};
+use crate::plan::{MS, PlanError, S, range, span};
 
 /// Kernel programs look names up among so many.
 const MOST_FILES: usize = 64;
@@ -103,13 +103,13 @@ impl BenchmarkKind {
                 range("entries", u64::from(*entries), 50, 1_000_000)?;
                 range("bytes", *bytes, 100_000, 1 << 40)
             }
-            Self::Light { phase_ns, .. } => range("phase (ms)", phase_ns / 1_000_000, 5, 60_000),
+            Self::Light { phase_ns, .. } => span("phase", *phase_ns, (5 * MS, 60 * S)),
             Self::Command { command, .. } if names_nothing(command) => {
                 Err(conflict("--benchmark: give NAME=COMMAND"))
             }
             Self::Command { marks: MarkSource::Files(files), .. } => files_check(files),
             Self::Command { .. } => Ok(()),
-            Self::Marking { window_ns, .. } => range("window (ms)", window_ns / 1_000_000, 10, 600_000),
+            Self::Marking { window_ns, .. } => span("window", *window_ns, (10 * MS, 600 * S)),
         }
     }
 }

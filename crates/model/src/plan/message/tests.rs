@@ -23,7 +23,7 @@ fn what_cannot_be_is_refused_with_what_could() {
         (|p| p.sizes_bytes.clear(), "--sizes: times"),
         (|p| p.messages = 0, "--messages 0"),
         (|p| p.trials = 0, "--trials 0"),
-        (|p| p.most_ns = 1, "--most (ms) 0"),
+        (|p| p.most_ns = 1, "--most 1ns: choose from 10ms to 600s"),
         (|p| p.least_ns = p.most_ns + 1, "--most is shorter"),
         (|p| p.rate_per_s = Some(f64::NAN), "--rate"),
         (|p| (p.carrier, p.layers) = (Carrier::Udp, vec!["two".parse().unwrap()]), "choose write or writev"),

@@ -1,7 +1,7 @@
 //! What a plan of a transfer cannot be.
 
 use super::{MARK_BYTES, Protocol, Role, TransferPlan};
-use crate::plan::{PlanError, range};
+use crate::plan::{MS, PlanError, S, range, span};
 
 /// A send call of more would be cut by the kernel at two gigabytes (MAX_RW_COUNT).
 const MOST_BUFFER_BYTES: u64 = 1 << 30;
@@ -11,6 +11,8 @@ const MOST_DATAGRAM_BYTES: u64 = 65_527;
 const MOST_ALIGN: u64 = 1 << 30;
 /// Each takes a thread and a buffer.
 const MOST_STREAMS: u64 = 1024;
+/// Times up to here.
+const A_DAY: (u64, u64) = (MS, 86_400 * S);
 
 impl TransferPlan {
     /// Checks what the types do not.
@@ -24,7 +26,7 @@ impl TransferPlan {
         if let Some(bytes) = self.socket_buffer_bytes {
             range("socket-buffer", bytes.into(), 1, 1 << 30)?;
         }
-        range("idle", self.idle_ns / 1_000_000, 1, 86_400_000)?;
+        span("idle", self.idle_ns, A_DAY)?;
         self.buffer_place()?;
         self.ends()?;
         self.streams()?;
@@ -61,7 +63,7 @@ impl TransferPlan {
             return conflict("--transmit needs the host that receives: netfathom ttcp -t HOST".into());
         }
         if let Some(ns) = self.time_ns {
-            range("time", ns / 1_000_000, 1, 86_400_000)?;
+            span("time", ns, A_DAY)?;
             if self.role == Role::Receive || !self.made_up {
                 return conflict(
                     "--time is for a transmitter that makes its data up: add --transmit and --source-sink"
@@ -94,7 +96,7 @@ impl TransferPlan {
         let Some(service) = &self.serve else { return Ok(()) };
         range("max-clients", service.most_clients.into(), 1, MOST_STREAMS)?;
         range("max-bytes", service.most_bytes.unwrap_or(1), 1, u64::MAX)?;
-        range("timeout", service.timeout_ns / 1_000_000, 1, 86_400_000)?;
+        span("timeout", service.timeout_ns, A_DAY)?;
         if self.role == Role::Transmit {
             return conflict("--serve is for the receiver: give it with -r".into());
         }
@@ -120,7 +122,7 @@ impl TransferPlan {
 
     fn watched(&self) -> Result<(), PlanError> {
         if let Some(ns) = self.interval_ns {
-            range("interval", ns / 1_000_000, 10, 86_400_000)?;
+            span("interval", ns, (10 * MS, A_DAY.1))?;
         }
         if let Some(bits) = self.pace_bits_per_s {
             range("pace", bits, 8_000, 1_000_000_000_000)?;

@@ -111,7 +111,10 @@ fn what_a_receiver_cannot_do_is_refused() {
         (|p| p.serve = Some(Service { most_clients: 0, ..SERVICE }), "--max-clients 0"),
         (|p| p.serve = Some(Service { most_clients: 1025, ..SERVICE }), "from 1 to 1024"),
         (|p| p.serve = Some(Service { most_bytes: Some(0), ..SERVICE }), "--max-bytes 0"),
-        (|p| p.serve = Some(Service { timeout_ns: 999_999, ..SERVICE }), "--timeout 0"),
+        (
+            |p| p.serve = Some(Service { timeout_ns: 999_999, ..SERVICE }),
+            "--timeout 999.999us: choose from 1ms",
+        ),
         (|p| (p.serve, p.time_ns) = (Some(SERVICE), Some(1 << 30)), "--time is for a transmitter"),
         (|p| p.pace_bits_per_s = Some(8_000), "--pace is for the transmitter"),
         (|p| (p.zero_copy, p.touch) = (true, true), "leave --full-blocks and --touch out"),

@@ -1,0 +1,71 @@
+//! Options that a command does not have: what to do instead.
+
+use std::ffi::OsString;
+
+use clap::Parser;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+
+use super::Args;
+
+/// Commands that send and time messages of their own.
+const OWN_MESSAGES: [&str; 5] = ["stack", "load", "capacity", "reverse", "message"];
+
+/// How programs that watch others are told whom to watch.
+const WATCHING: [&str; 12] = [
+    "--pid",
+    "-p",
+    "--comm",
+    "--process",
+    "--program",
+    "--name",
+    "--interface",
+    "--iface",
+    "--dev",
+    "-i",
+    "--filter",
+    "--attach",
+];
+
+/// Reads the arguments.
+///
+/// # Errors
+/// What is wrong with them, and what to do; also the help, where it is asked for.
+pub fn parsed(typed: Vec<OsString>) -> Result<Args, clap::Error> {
+    let command = typed.get(1).and_then(|word| word.to_str()).unwrap_or_default().to_owned();
+    Args::try_parse_from(typed).map_err(|error| advised(error, &command))
+}
+
+fn advised(mut error: clap::Error, command: &str) -> clap::Error {
+    if error.kind() != ErrorKind::UnknownArgument {
+        return error;
+    }
+    let Some(ContextValue::String(option)) = error.get(ContextKind::InvalidArg).cloned() else {
+        return error;
+    };
+    // That an option may be passed as a value helps no one: no value of ours begins with a hyphen.
+    if let Some(ContextValue::StyledStrs(tips)) = error.remove(ContextKind::Suggested) {
+        let others =
+            tips.into_iter().filter(|tip| !tip.to_string().contains("as a value")).collect::<Vec<_>>();
+        if !others.is_empty() {
+            error.insert(ContextKind::Suggested, ContextValue::StyledStrs(others));
+        }
+    }
+    let name = option.split(['=', ' ']).next().unwrap_or_default();
+    if OWN_MESSAGES.contains(&command) && WATCHING.contains(&name) {
+        let tips = instead(command, name).map(Into::into).to_vec();
+        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(tips));
+    }
+    error
+}
+
+fn instead(command: &str, option: &str) -> [String; 5] {
+    [
+        format!(
+            "`{command}` measures its own test messages, not those of other programs: it has no {option}"
+        ),
+        "time in the stack of a server's messages: netfathom join CAPTURE LOG".into(),
+        "what limits a transfer to or from it: netfathom ttcp --explain".into(),
+        "what a running process takes from others: netfathom cost --pid PID".into(),
+        "each of them step by step: docs/your-server.md".into(),
+    ]
+}
