@@ -4,7 +4,6 @@ use netfathom_model::accounting::Fate;
 use netfathom_model::engine::Engine;
 use netfathom_model::print::{Scale, share_of};
 use netfathom_model::record::{Bounded, CapacityRow, Probe, Search};
-use netfathom_model::units::format_rate;
 use netfathom_model::verdict::{Level, Verdict};
 
 use super::report;
@@ -126,7 +125,7 @@ fn whose(n: usize, all: usize) -> String {
 }
 
 fn floor() -> String {
-    format_rate(FLOOR_PER_S)
+    Scale::Multiple.text(FLOOR_PER_S)
 }
 
 fn spread(b: Bounded) -> Option<f64> {

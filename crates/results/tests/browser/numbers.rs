@@ -23,7 +23,7 @@ const SCALES: [(Scale, &str); 9] = [
 /// the formatting of the two languages.
 fn values() -> Vec<f64> {
     let mantissas = [1.0, 1.005, 1.0235, 1.125, 2.5, 4.2, 9.994, 9.995, 9.9949999, 9.996];
-    let decades = (-7..=16).flat_map(|power| mantissas.map(|mantissa| mantissa * 10f64.powi(power)));
+    let decades = (-7..=14).flat_map(|power| mantissas.map(|mantissa| mantissa * 10f64.powi(power)));
     decades
         .flat_map(|value| [value, -value])
         .chain([0.0, 0.0005, 1023.0, 1024.0, 15_583_000.0, 777.98])

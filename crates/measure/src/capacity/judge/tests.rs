@@ -55,7 +55,8 @@ fn what_is_missing_is_said() {
     assert_eq!(text(vec![good()], 3), "only 1 of 3 searches were finished");
     let late = || search(vec![probe(1000.0, true, false), probe(2e5, true, false)], Some(2e5), None);
     assert!(
-        text(vec![late()], 1).starts_with("no rate left in time, down to 1k/s (at 1k/s the p99 lag is 50 %")
+        text(vec![late()], 1)
+            .starts_with("no rate left in time, down to 1.00k/s (at 1.00k/s the p99 lag is 50.0 %")
     );
     assert!(text(vec![late(), good()], 2).starts_with("in 1 of 2 searches no rate left in time"));
     assert!(
@@ -67,7 +68,7 @@ fn what_is_missing_is_said() {
 fn a_low_rate_that_failed_contradicts_a_high_one_that_held() {
     let mut odd = good();
     odd.probes.push(probe(5e4, false, false));
-    assert!(text(vec![odd.clone()], 1).contains("50k/s failed every time and 200k/s held"));
+    assert!(text(vec![odd.clone()], 1).contains("50.0k/s failed every time and 200k/s held"));
     // Once it has held, it is no contradiction.
     odd.probes.push(probe(5e4, true, true));
     assert_eq!(row(&made(vec![odd]), 1, &Wrongs::default()), Verdict::default());
@@ -78,7 +79,7 @@ fn searches_that_disagree_and_rates_without_an_end_are_named() {
     let half = search(vec![probe(5e4, true, true)], Some(5e4), Some(5e4));
     assert!(text(vec![good(), half], 2).contains("the searches disagree on what is kept up"));
     let endless = search(vec![probe(4.4e6, true, true)], Some(4.4e6), Some(4.4e6));
-    assert!(text(vec![endless], 1).contains("gave up at 4.4M/s"));
+    assert!(text(vec![endless], 1).contains("gave up at 4.40M/s"));
 }
 
 #[test]
