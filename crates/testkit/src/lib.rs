@@ -6,6 +6,7 @@ use netfathom_sys::capability::{Capability, effective};
 
 pub mod browser;
 pub mod docs;
+pub mod emulator;
 mod hosts;
 
 pub use hosts::{DEVICE, ThreeHosts, TwoHosts};

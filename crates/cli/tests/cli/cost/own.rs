@@ -8,6 +8,7 @@ use netfathom_model::record::CostTrial;
 use netfathom_testkit::privileged;
 
 use super::{Beside, Short, measured, trials};
+use crate::child::{out, run, unprivileged};
 
 /// Marks in turn until it is killed; says when it begins.
 const PROGRAM: &str = r#"
@@ -77,6 +78,16 @@ fn the_calls_of_whoever_starts_it_are_not_its_own() {
         made.sort_by_key(|(name, _)| own.iter().position(|(known, _)| known == name));
         assert_eq!(made, own);
     }
+}
+
+/// There is no other way to time calls, so no option is named that nobody gave.
+#[test]
+fn without_privilege_its_calls_cannot_be_timed() {
+    let dir = out();
+    let ended = run(unprivileged("cost --self --out").arg(dir.path()).args(["--", "true"]));
+    assert_eq!(ended.status, 1, "{}", ended.err);
+    assert!(ended.err.contains("--self: cannot record system calls"), "{}", ended.err);
+    assert!(!ended.err.contains("--sequence") && !ended.err.contains("--marks"), "{}", ended.err);
 }
 
 #[test]

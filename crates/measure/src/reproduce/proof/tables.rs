@@ -43,7 +43,8 @@ impl Recovered {
     /// was found is so uncertain that almost anything would be.
     pub fn agrees(&self) -> Option<bool> {
         let more = self.found.value - self.known.value;
-        let wide = self.found.half_width.hypot(self.known.half_width);
+        let (found, known) = (self.found.half_width, self.known.half_width);
+        let wide = (found * found + known * known).sqrt();
         (wide <= WIDEST).then_some((-wide..=SWITCHING + wide).contains(&more))
     }
 }

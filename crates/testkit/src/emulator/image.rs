@@ -1,0 +1,110 @@
+//! What an emulated machine boots into: busybox, some programs and a script, in its memory.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use super::Kernel;
+
+/// Devices of labs and sweeps, and what ss(8) and diagnostics ask.
+const MODULES: &str = "veth tun af_packet_diag inet_diag udp_diag tcp_diag unix_diag xsk_diag";
+
+/// Puts the script's files onto the second serial port when it has ended, and goes off.
+const INIT: &str = r#"#!/bin/busybox sh
+/bin/busybox --install -s /bin
+export PATH=/bin HOME=/root
+mount -t proc proc /proc
+mount -t sysfs sysfs /sys
+mount -t devtmpfs dev /dev
+mount -t tmpfs tmp /tmp
+mkdir /dev/shm /out
+mount -t tmpfs shm /dev/shm
+for module in /lib/modules/*/*.ko; do modprobe "$(basename "$module" .ko)"; done
+ip link set lo up
+sh /script </dev/null
+tar -cz -C /out . | base64 >/dev/ttyS1
+poweroff -f
+"#;
+
+/// Makes the image out of a folder: the kernel's modules, libraries, and the whole.
+const MAKE: &str = r#"set -e
+cd "$1"
+mkdir -p bin dev proc sys tmp run root etc "lib/modules/$4"
+cp "$(command -v busybox)" bin/busybox
+for program in $3; do
+    strip -o "bin/$(basename "$program")" "$program"
+    for library in $(ldd "$program" | grep -o '/[^ ]*'); do
+        mkdir -p "./$(dirname "$library")"
+        cp -L "$library" "./$library"
+    done
+done
+for module in $5; do
+    find "$2" -name "$module.ko*" -exec cp {} "lib/modules/$4/" \;
+done
+find "lib/modules/$4" -name '*.xz' -exec xz -d {} \;
+for list in order builtin builtin.modinfo; do cp "$2/modules.$list" "lib/modules/$4/"; done
+PATH=$PATH:/sbin:/usr/sbin depmod -b . "$4"
+find . | cpio --quiet -o -H newc >"$6"
+"#;
+
+/// An image for one kernel.
+pub struct Image(PathBuf);
+
+impl Image {
+    /// Makes an image in a folder, with programs that are linked against the libraries of this system. Its script is
+    /// run by busybox's shell and leaves in `/out` what is to be kept.
+    ///
+    /// # Errors
+    /// What is missing for it.
+    pub fn make(kernel: &Kernel, programs: &[&Path], script: &str, folder: &Path) -> Result<Self, String> {
+        let (root, image) = (folder.join("root"), folder.join("image"));
+        let said = |e: std::io::Error| format!("{}: {e}", root.display());
+        fs::create_dir_all(&root).map_err(said)?;
+        fs::write(root.join("script"), script).map_err(said)?;
+        fs::write(root.join("init"), INIT).map_err(said)?;
+        fs::set_permissions(root.join("init"), fs::Permissions::from_mode(0o755)).map_err(said)?;
+        let programs: Vec<_> = programs.iter().map(|program| program.display().to_string()).collect();
+        let mut make = Command::new("sh");
+        make.args(["-c", MAKE, "sh"]).arg(&root).arg(kernel.modules()).arg(programs.join(" "));
+        tool(make.args([&kernel.release, MODULES]).arg(&image))?;
+        Ok(Self(image))
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        &self.0
+    }
+}
+
+/// Runs a program that has nothing to say unless it fails.
+pub(super) fn tool(command: &mut Command) -> Result<(), String> {
+    output(command).map(drop)
+}
+
+pub(super) fn output(command: &mut Command) -> Result<String, String> {
+    let name = command.get_program().to_string_lossy().into_owned();
+    let ended = command.output().map_err(|e| format!("{name}: {e}"))?;
+    if ended.status.success() {
+        return Ok(String::from_utf8_lossy(&ended.stdout).into_owned());
+    }
+    let said = String::from_utf8_lossy(&ended.stderr);
+    Err(format!("{name} failed ({}): {}", ended.status, said.trim()))
+}
+
+/// The program among those that an emulated machine takes which is not here.
+#[must_use]
+pub fn missing_program() -> Option<&'static str> {
+    const PROGRAMS: [(&str, &str); 8] = [
+        ("qemu-system-x86_64", "qemu-system-x86"),
+        ("busybox", "busybox-static"),
+        ("cpio", "cpio"),
+        ("depmod", "kmod"),
+        ("xz", "xz-utils"),
+        ("apt-get", "apt"),
+        ("dpkg-deb", "dpkg"),
+        ("strip", "binutils"),
+    ];
+    let folders = std::env::var("PATH").unwrap_or_default() + ":/sbin:/usr/sbin";
+    let is_here = |program: &str| folders.split(':').any(|folder| Path::new(folder).join(program).exists());
+    PROGRAMS.iter().find(|(program, _)| !is_here(program)).map(|&(_, package)| package)
+}
