@@ -122,7 +122,10 @@ pub(crate) fn load(open: OpenObject) -> Result<Object, Refusal> {
     let newest = wanted().filter_map(|p| feature(p.name())).max_by_key(|&(_, since)| since);
     let (loaded, log) = libbpf_log::keeping(|| open.load());
     loaded.map_err(|source| {
-        let failed = Refusal::from(Cause::Failed { source, reason: libbpf_log::reason(&log) });
+        let denied = source.kind() == ErrorKind::PermissionDenied;
+        // Without privilege libbpf complains about limits that it could not raise.
+        let reason = libbpf_log::reason(&log).filter(|reason| !denied || reason.starts_with("verifier"));
+        let failed = Refusal::from(Cause::Failed { source, reason });
         if failed.is_denied() { failed } else { too_old(newest, &release()).unwrap_or(failed) }
     })
 }
