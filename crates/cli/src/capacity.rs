@@ -64,5 +64,5 @@ fn plan(args: &CapacityArgs) -> Result<CapacityPlan> {
 
 fn expected(plan: &CapacityPlan) -> Duration {
     let rows = (plan.engines.len() * plan.workers.len()) as u32;
-    (Duration::from_nanos(plan.hold_ns) + PROBE_OVERHEAD) * PROBES * plan.trials * rows
+    (Duration::from_nanos(plan.hold_ns) + PROBE_OVERHEAD) * PROBES * (plan.trials + 1) * rows
 }

@@ -8,10 +8,15 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use netfathom_measure::capacity::run;
+use netfathom_measure::load::flight::Departures;
 use netfathom_measure::load::sender::Live;
+use netfathom_measure::load::shot::Shot;
 use netfathom_measure::observer::{Observer, Progressed, Step};
-use netfathom_model::engine::Engine;
-use netfathom_model::plan::{CapacityPlan, Family, Place};
+use netfathom_measure::rig::Rig;
+use netfathom_measure::stack::choice::spread;
+use netfathom_model::engine::{Engine, Receive};
+use netfathom_model::plan::{CapacityPlan, Family, Place, Spin};
+use netfathom_model::profile::Profile;
 use netfathom_model::record::{Bounded, CapacityResult, CapacityRow};
 use netfathom_model::units::format_rate;
 use netfathom_model::verdict::Level;
@@ -112,6 +117,48 @@ fn two_engines_are_searched_and_held_against_the_stack_time() {
     let of = (inferred.theoretical_per_s * inferred.peak.mean_ns / 1e9 - 1.0).abs();
     assert!(of < 1e-9, "{inferred:?}");
     assert!(p.result.rows.iter().all(|r| r.of_inferred.is_some()));
+    for row in &p.result.rows {
+        // Two searches have no interval; with the ordinary receiver there is one.
+        assert_eq!((row.sustained_per_s.unwrap().half_width_per_s, row.blocking_per_s.unwrap().n), (None, 1));
+        let blocking = row.blocking.as_ref().unwrap();
+        assert!(blocking.capacity_per_s.is_none() && blocking.probes.iter().all(|p| p.sleeps.is_some()));
+    }
+}
+
+/// How often the receiver's thread slept per message, as the kernel counts it.
+fn sleeps(receive: Receive) -> f64 {
+    let rig = Rig::build(Place::Lab, Family::Ipv4).unwrap();
+    let cpus = spread(1).unwrap();
+    let shot = Shot {
+        rig: &rig,
+        engine: Engine::Send,
+        receive,
+        cpus: &cpus,
+        size: 64,
+        port: 0,
+        spin: Spin::Auto,
+        echo: false,
+        flow: 7,
+        stop: &AtomicBool::new(false),
+        live: &Live::default(),
+        log: None,
+    };
+    // A message every 33 µs: before a receiver that asks for 50 µs sleeps.
+    let profile = Profile::Constant { rate_per_s: 30_000.0, duration_ns: 500_000_000 };
+    let outcome = shot.fly(profile.duration_ns(), Departures::Planned(&profile, 1)).unwrap();
+    assert!(outcome.read.delivered > 10_000, "{:?}", outcome.read);
+    outcome.receiver_sleeps().unwrap()
+}
+
+#[test]
+fn one_receiver_sleeps_for_each_message_and_the_other_polls() {
+    if !privileged("one_receiver_sleeps_for_each_message_and_the_other_polls") {
+        return;
+    }
+    let _alone = alone();
+    let (blocking, polling) = (sleeps(Receive::Recv), sleeps(Receive::Recvmmsg));
+    // However busy the machine keeps either from being idle.
+    assert!(blocking > 4.0 * polling, "{blocking} and {polling} a message");
 }
 
 /// The kernel's count of datagrams that were handed to sockets, over all of this machine.

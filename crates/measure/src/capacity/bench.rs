@@ -103,7 +103,7 @@ impl Lane<'_, '_> {
     /// # Errors
     /// If the engine does not work here with so many workers.
     pub fn warm_up(&mut self, live: &Live) -> Result<(), MeasureError> {
-        self.fly(WARM_UP_NS, Departures::FlatOut, live).map(drop)
+        self.fly(WARM_UP_NS, Departures::FlatOut, self.engine.matching_receive(), live).map(drop)
     }
 
     /// A burst without pauses; the highest rate that any of them has reached so far: one
@@ -112,7 +112,7 @@ impl Lane<'_, '_> {
     /// # Errors
     /// If it cannot be made.
     pub fn burst(&mut self, live: &Live) -> Result<f64, MeasureError> {
-        let outcome = self.fly(BURST_NS, Departures::FlatOut, live)?;
+        let outcome = self.fly(BURST_NS, Departures::FlatOut, self.engine.matching_receive(), live)?;
         // One that the user ended is no burst: the search after it ends as well.
         if !self.bench.stop.load(Relaxed) {
             self.bursts_per_s.push(outcome.sent.per_s());
@@ -136,27 +136,39 @@ impl Lane<'_, '_> {
         self.cpus.senders.iter().collect::<BTreeSet<_>>().len()
     }
 
-    /// Holds a rate; nothing if the user ended it.
+    /// Holds a rate against that receiver; nothing if the user ended it.
     ///
     /// # Errors
     /// If it cannot be tried. What messages suffer is no error.
-    pub fn probe(&mut self, rate_per_s: f64, live: &Live) -> Result<Option<Probe>, MeasureError> {
+    pub fn probe(
+        &mut self,
+        rate_per_s: f64,
+        receive: Receive,
+        live: &Live,
+    ) -> Result<Option<Probe>, MeasureError> {
         if self.bench.stop.load(Relaxed) {
             return Ok(None);
         }
         let profile = Profile::Constant { rate_per_s, duration_ns: self.bench.plan.hold_ns };
         let departures = Departures::Planned(&profile, self.bench.plan.seed);
-        let outcome = self.fly(profile.duration_ns(), departures, live)?;
+        let outcome = self.fly(profile.duration_ns(), departures, receive, live)?;
         if self.bench.stop.load(Relaxed) {
             return Ok(None);
         }
         Ok(Some(probe(rate_per_s, profile.messages(), &outcome)))
     }
 
+    /// Whether an ordinary receiver can be put in the place of the one that keeps up with the engine.
+    #[must_use]
+    pub fn has_blocking_receiver(&self) -> bool {
+        self.engine.passes_stack() && !matches!(self.bench.plan.place, Place::To(_))
+    }
+
     fn fly(
         &mut self,
         duration_ns: u64,
         departures: Departures<'_>,
+        receive: Receive,
         live: &Live,
     ) -> Result<Outcome, MeasureError> {
         let plan = self.bench.plan;
@@ -164,7 +176,7 @@ impl Lane<'_, '_> {
         let shot = Shot {
             rig: self.bench.rig,
             engine: self.engine,
-            receive: self.engine.matching_receive(),
+            receive,
             cpus: &self.cpus,
             size: plan.size_bytes,
             port: 0,
@@ -184,7 +196,7 @@ impl Lane<'_, '_> {
         if !self.bench.stop.load(Relaxed) {
             self.wrongs.note(&outcome);
         }
-        self.receive = outcome.ways.receive.or(self.receive);
+        self.receive = self.receive.or(outcome.ways.receive);
         Ok(outcome)
     }
 }
@@ -200,6 +212,7 @@ fn probe(wanted_per_s: f64, planned: u64, outcome: &Outcome) -> Probe {
         missed: share(sent.missed_slots + sent.unsent, planned),
         lag_p99_of_slot: sent.lag_p99_of_slot(),
         lag_p99_ns: sent.lag.distribution.quantile(0.99).unwrap_or(0),
+        sleeps: outcome.receiver_sleeps(),
         sustained: false,
         in_time: false,
     };

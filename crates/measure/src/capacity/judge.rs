@@ -3,8 +3,9 @@
 use netfathom_model::accounting::Fate;
 use netfathom_model::engine::Engine;
 use netfathom_model::print::{Scale, share_of};
-use netfathom_model::record::{Bounded, CapacityRow, Probe, Search};
+use netfathom_model::record::{CapacityRow, Inferred, Probe, Search};
 use netfathom_model::verdict::{Level, Verdict};
+use netfathom_stats::between_trials;
 
 use super::report;
 use super::search::{FLOOR_PER_S, ceiling_per_s};
@@ -16,6 +17,9 @@ use crate::load::shot::Outcome;
 const AGREED: f64 = 0.2;
 /// A rate that failed so far below one that held is no matter of the bracket.
 const BY_FAR: f64 = 1.1;
+
+/// One of the rates that a search found, if it did.
+type Found = fn(&Search) -> Option<f64>;
 
 /// What was wrong with the flights of a row, added up.
 #[derive(Clone, Debug, Default)]
@@ -101,11 +105,12 @@ pub fn row(row: &CapacityRow, planned: u32, wrongs: &Wrongs) -> Verdict {
             Scale::Multiple.text(held)
         ));
     }
-    for (what, bounded) in [("kept up", row.sustained_per_s), ("in time", row.capacity_per_s)] {
-        if let Some(spread) = bounded.and_then(spread).filter(|&s| s > AGREED) {
+    let found: [(&str, Found); 2] = [("kept up", |s| s.sustained_per_s), ("in time", |s| s.capacity_per_s)];
+    for (what, of) in found {
+        if let Some(apart) = disagreement(&row.searches.iter().filter_map(of).collect::<Vec<_>>()) {
             degraded(format!(
-                "the searches disagree on what is {what}: the interval is {} of the mean on either side; more trials narrow it",
-                percent(spread)
+                "the searches disagree on what is {what}: they lie {} of their mean apart; more trials narrow the interval",
+                percent(apart)
             ));
         }
     }
@@ -128,8 +133,11 @@ fn floor() -> String {
     Scale::Multiple.text(FLOOR_PER_S)
 }
 
-fn spread(b: Bounded) -> Option<f64> {
-    b.half_width_per_s.map(|half| half / b.mean_per_s.max(1.0))
+/// How far searches lie apart, of their mean, where their interval is too wide for one answer.
+fn disagreement(found_per_s: &[f64]) -> Option<f64> {
+    let mean = between_trials(found_per_s).filter(|e| e.half_width > AGREED * e.value)?.value;
+    let (least, most) = found_per_s.iter().fold((f64::INFINITY, 0.0), |(a, b), &v| (v.min(a), v.max(b)));
+    Some((most - least) / mean.max(1.0))
 }
 
 /// The least late of the probes at the lowest rate.
@@ -160,7 +168,7 @@ fn contradiction(search: &Search) -> Option<(f64, f64)> {
 
 /// How far the run can be trusted: a row that cannot does not spoil the others.
 #[must_use]
-pub fn run(rows: &[CapacityRow], wanted: usize, left_out: usize) -> Verdict {
+pub fn run(rows: &[CapacityRow], inferred: Option<&Inferred>, wanted: usize, left_out: usize) -> Verdict {
     let mut verdict = Verdict::default();
     if rows.is_empty() {
         verdict.lower(Level::Void, "no search was finished");
@@ -174,6 +182,11 @@ pub fn run(rows: &[CapacityRow], wanted: usize, left_out: usize) -> Verdict {
             let mark = if reason.level == Level::Void { " (VOID)" } else { "" };
             verdict.lower(level, format!("{name}{mark}: {}", reason.text));
         }
+    }
+    for reason in inferred.iter().flat_map(|i| &i.verdict.reasons) {
+        let mark = if reason.level == Level::Void { " (VOID)" } else { "" };
+        let level = reason.level.min(Level::Degraded);
+        verdict.lower(level, format!("what is inferred from the stack time{mark}: {}", reason.text));
     }
     let done = rows.len() + left_out;
     if done < wanted {

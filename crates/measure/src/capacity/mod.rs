@@ -6,7 +6,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
-use netfathom_model::engine::Engine;
+use netfathom_model::engine::{Engine, Receive};
 use netfathom_model::plan::{CapacityPlan, Place};
 use netfathom_model::print;
 use netfathom_model::record::{CapacityResult, CapacityRow, LeftOut, Search};
@@ -94,7 +94,8 @@ fn conclude(p: &mut Progressed<CapacityResult>, wanted: &Rows) {
     let given_up = |&&(engine, workers): &&(Engine, u32)| {
         p.result.left_out.iter().any(|l| l.what == report::name(engine, workers))
     };
-    p.verdict = judge::run(&p.result.rows, wanted.len(), wanted.iter().filter(given_up).count());
+    let CapacityResult { rows, inferred, .. } = &p.result;
+    p.verdict = judge::run(rows, inferred.as_ref(), wanted.len(), wanted.iter().filter(given_up).count());
 }
 
 /// Whether the other engines would meet the same.
@@ -143,23 +144,35 @@ impl Task {
         let mut searches: Vec<Search> = Vec::new();
         for number in 1..=trials {
             let flat_out = lane.burst(&begin(number, "flat out"))?;
-            let found =
-                search::search(flat_out, |rate| lane.probe(rate, &begin(number, &print::rate(rate))))?;
+            let matching = self.engine.matching_receive();
+            let found = search::search(flat_out, |rate| {
+                lane.probe(rate, matching, &begin(number, &print::rate(rate)))
+            })?;
             let Some(found) = found else { break };
             searches.push(found);
         }
         if searches.is_empty() {
             return Ok(None);
         }
+        let sustained_per_s = report::mean_of(&searches, |s| s.sustained_per_s, |p| p.sustained);
+        let blocking = match sustained_per_s.filter(|_| lane.has_blocking_receiver()) {
+            Some(top) => search::kept_up(top.mean_per_s.round(), |rate| {
+                let doing = format!("{}, sleeping receiver", print::rate(rate));
+                lane.probe(rate, Receive::Recv, &begin(trials, &doing))
+            })?,
+            None => None,
+        };
         let mut row = CapacityRow {
             engine: self.engine,
             receive: lane.receive,
             workers: self.workers,
-            flat_out_per_s: report::bounded(&lane.bursts_per_s),
-            capacity_per_s: report::mean_of(&searches, |s| s.capacity_per_s),
-            sustained_per_s: report::mean_of(&searches, |s| s.sustained_per_s),
+            flat_out_per_s: report::bounded(&lane.bursts_per_s, 0.0),
+            capacity_per_s: report::mean_of(&searches, |s| s.capacity_per_s, |p| p.in_time),
+            sustained_per_s,
+            blocking_per_s: report::mean_of(blocking.as_slice(), |s| s.sustained_per_s, |p| p.sustained),
             of_inferred: None,
             searches,
+            blocking,
             verdict: Verdict::default(),
         };
         row.verdict = judge::row(&row, trials, &lane.wrongs);

@@ -2,10 +2,11 @@
 
 use netfathom_model::engine::Engine;
 use netfathom_model::print::Scale;
-use netfathom_model::record::{Bounded, CapacityRow, Search};
+use netfathom_model::record::{Bounded, CapacityRow, Probe, Search};
 use netfathom_model::verdict::Finding;
 use netfathom_stats::between_trials;
 
+use super::search::step_per_s;
 use crate::judge::percent;
 
 /// A loss that is worth a word.
@@ -18,21 +19,33 @@ pub fn name(engine: Engine, workers: u32) -> String {
     format!("{}, {workers} worker{s}", engine.name())
 }
 
-/// Mean and interval; `None` of no value at all.
+/// Fewer values have no interval worth its name: two that ended on the same step have one of nothing, and two
+/// that did not one of everything.
+const LEAST: usize = 3;
+
+/// Mean and interval, to which each value's own step adds; `None` of no value at all.
 #[must_use]
-pub fn bounded(values_per_s: &[f64]) -> Option<Bounded> {
+pub fn bounded(values_per_s: &[f64], step_per_s: f64) -> Option<Bounded> {
     let n = values_per_s.len();
+    let interval = between_trials(values_per_s).filter(|_| n >= LEAST);
     (n > 0).then(|| Bounded {
         mean_per_s: values_per_s.iter().sum::<f64>() / n as f64,
-        half_width_per_s: between_trials(values_per_s).map(|e| e.half_width),
+        half_width_per_s: interval.map(|e| e.half_width + step_per_s),
         n: n as u32,
     })
 }
 
-/// Over the searches that have it.
+/// What the searches found that the probes of `good` decided.
 #[must_use]
-pub fn mean_of(searches: &[Search], of: impl Fn(&Search) -> Option<f64>) -> Option<Bounded> {
-    bounded(&searches.iter().filter_map(of).collect::<Vec<_>>())
+pub fn mean_of(
+    searches: &[Search],
+    of: fn(&Search) -> Option<f64>,
+    good: fn(&Probe) -> bool,
+) -> Option<Bounded> {
+    let found: Vec<(&Search, f64)> = searches.iter().filter_map(|s| Some((s, of(s)?))).collect();
+    let values: Vec<f64> = found.iter().map(|f| f.1).collect();
+    let steps: f64 = found.iter().map(|&(search, held)| step_per_s(search, held, good)).sum();
+    bounded(&values, steps / values.len().max(1) as f64)
 }
 
 /// What the numbers of a row show, explained; `lost` is the part of the bursts that did not
@@ -78,4 +91,33 @@ pub fn findings(row: &CapacityRow, lost: Option<f64>, processors: usize) -> Vec<
         });
     }
     findings
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn probe(wanted_per_s: f64, sustained: bool) -> Probe {
+        Probe {
+            wanted_per_s,
+            reached_per_s: wanted_per_s,
+            lost: Some(0.0),
+            missed: 0.0,
+            lag_p99_of_slot: 0.0,
+            lag_p99_ns: 0,
+            sleeps: None,
+            sustained,
+            in_time: false,
+        }
+    }
+
+    #[test]
+    fn the_step_of_a_search_is_part_of_its_interval() {
+        let probes = vec![probe(300e3, false), probe(275e3, true), probe(283e3, false), probe(283e3, false)];
+        let search = Search { probes, capacity_per_s: None, sustained_per_s: Some(275e3) };
+        let of = |n| mean_of(&vec![search.clone(); n], |s| s.sustained_per_s, |p| p.sustained).unwrap();
+        // All end on the same step, so nothing lies between them but the step.
+        assert_eq!((of(3).mean_per_s, of(3).half_width_per_s), (275e3, Some(8e3)));
+        assert_eq!((of(2).mean_per_s, of(2).half_width_per_s), (275e3, None));
+    }
 }

@@ -49,6 +49,32 @@ pub fn search<E>(
     }
 }
 
+/// Searches for what is kept up alone, from below a rate that was kept up otherwise.
+///
+/// # Errors
+/// That of `probe`.
+pub fn kept_up<E>(
+    top_per_s: f64,
+    probe: impl FnMut(f64) -> Result<Option<Probe>, E>,
+) -> Result<Option<Search>, E> {
+    let mut tried = Tried { probe, probes: Vec::new() };
+    match tried.highest(|p| p.sustained, top_per_s, MOST_RAISED * top_per_s) {
+        Ok(sustained_per_s) => {
+            Ok(Some(Search { probes: tried.probes, capacity_per_s: None, sustained_per_s }))
+        }
+        Err(Halt::Stopped) => Ok(None),
+        Err(Halt::Failed(e)) => Err(e),
+    }
+}
+
+/// How far the next rate that did not hold lies above the highest that did: the truth lies between.
+#[must_use]
+pub fn step_per_s(search: &Search, held_per_s: f64, good: fn(&Probe) -> bool) -> f64 {
+    let held = |rate: f64| search.probes.iter().any(|p| p.wanted_per_s == rate && good(p));
+    let above = search.probes.iter().map(|p| p.wanted_per_s).filter(|&r| r > held_per_s && !held(r));
+    above.reduce(f64::min).map_or(0.0, |failed| failed - held_per_s)
+}
+
 enum Halt<E> {
     Stopped,
     Failed(E),

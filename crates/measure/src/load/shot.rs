@@ -75,6 +75,8 @@ pub struct Outcome {
     pub sent: Sent,
     /// What was read.
     pub read: Read,
+    /// Whether a thread of this host read it.
+    pub receiver_is_here: bool,
     /// How they left and how they were taken.
     pub ways: Ways,
     /// Where every message ended.
@@ -86,6 +88,14 @@ pub struct Outcome {
 }
 
 impl Outcome {
+    /// How often the receiver's thread slept, per message that arrived; `None` where it is not a thread of
+    /// this host.
+    #[must_use]
+    pub fn receiver_sleeps(&self) -> Option<f64> {
+        let here = self.receiver_is_here && self.ways.receive.is_some_and(|way| way != Receive::Xdp);
+        here.then(|| self.read.sleeps as f64 / self.read.delivered.max(1) as f64)
+    }
+
     /// Messages that did not arrive, of those that left, 0 to 1.
     #[must_use]
     pub fn lost(&self) -> f64 {
@@ -161,7 +171,9 @@ impl Shot<'_> {
         let accounting = evidence.account();
         let answers = self.echo.then_some(answers);
         let unsplit = self.unsplit(&sent);
-        Ok(Outcome { windows, senders, sent, read: landed.read, ways, accounting, unsplit, answers })
+        let receiver_is_here = far_cpu.is_some();
+        let read = landed.read;
+        Ok(Outcome { windows, senders, sent, read, receiver_is_here, ways, accounting, unsplit, answers })
     }
 
     /// Messages that left at the same nanosecond were in one buffer. Whether it was split the device says:

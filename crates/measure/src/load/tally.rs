@@ -24,6 +24,8 @@ pub struct Read {
     pub dropped: u64,
     /// Processor time of the reader's thread.
     pub cpu_ns: u64,
+    /// How often it slept until something came (voluntary context switches).
+    pub sleeps: u64,
     /// Nobody is there who could tell: the counts above say nothing.
     pub untold: bool,
 }
@@ -47,6 +49,7 @@ impl Read {
         self.garbage += other.garbage;
         self.dropped += other.dropped;
         self.cpu_ns += other.cpu_ns;
+        self.sleeps += other.sleeps;
     }
 }
 
@@ -79,6 +82,7 @@ impl From<&words::Tally> for Read {
             garbage: tally.garbage,
             dropped: tally.socket_drops,
             cpu_ns: tally.cpu_ns,
+            sleeps: 0,
             untold: false,
         }
     }

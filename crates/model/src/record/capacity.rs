@@ -38,10 +38,17 @@ pub struct CapacityRow {
     /// The highest rate that was kept up, under 0.1 % lost and within 0.1 % of the plan,
     /// however unevenly the messages left.
     pub sustained_per_s: Option<Bounded>,
+    /// The highest rate that was kept up with an ordinary receiver: one recv(2) a message, asleep until one
+    /// comes. That of `sustained_per_s` asks for a while before it sleeps. `None` where it was not searched.
+    #[serde(default)]
+    pub blocking_per_s: Option<Bounded>,
     /// Sustained over inferred; `None` where nothing was inferred for it.
     pub of_inferred: Option<Estimate>,
     /// The searches behind it.
     pub searches: Vec<Search>,
+    /// The search with the ordinary receiver, for what is kept up alone.
+    #[serde(default)]
+    pub blocking: Option<Search>,
     /// How far it can be trusted.
     pub verdict: Verdict,
 }
@@ -51,7 +58,8 @@ pub struct CapacityRow {
 pub struct Bounded {
     /// Mean, messages a second.
     pub mean_per_s: f64,
-    /// Half its 95 % interval, Student's t; `None` of a single one.
+    /// Half its 95 % interval: Student's t between them, and the step of the search, between which and the
+    /// highest rate that held the truth lies. `None` below three.
     pub half_width_per_s: Option<f64>,
     /// How many are behind it.
     pub n: u32,
@@ -83,6 +91,10 @@ pub struct Probe {
     pub lag_p99_of_slot: f64,
     /// Lag, 99th percentile.
     pub lag_p99_ns: i64,
+    /// How often the receiver's thread slept, per message that arrived; `None` where it is not a thread of
+    /// this host.
+    #[serde(default)]
+    pub sleeps: Option<f64>,
     /// Whether the rate was kept up and the messages arrived.
     pub sustained: bool,
     /// Whether they left in time as well.

@@ -15,7 +15,7 @@ pub fn of(result: &CapacityResult) -> Vec<Quantity> {
     all
 }
 
-fn of_row(row: &CapacityRow) -> [Quantity; 3] {
+fn of_row(row: &CapacityRow) -> [Quantity; 4] {
     let workers = if row.workers == 1 { "1 worker".to_owned() } else { format!("{} workers", row.workers) };
     let prefix = format!("{}.{}", word(row.engine.name()), row.workers);
     let who = format!("{}, {workers}", row.engine.name());
@@ -31,6 +31,11 @@ fn of_row(row: &CapacityRow) -> [Quantity; 3] {
             found(|s| s.sustained_per_s),
         )
         .main(true),
+        Quantity::rate(
+            format!("{prefix}.blocking"),
+            format!("{who}: kept up with a receiver that sleeps"),
+            row.blocking.iter().filter_map(|s| s.sustained_per_s),
+        ),
         Quantity::rate(format!("{prefix}.flat_out"), format!("{who}: in bursts, mean"), flat_out),
     ]
 }

@@ -225,6 +225,7 @@ fn sparse() -> Vec<(&'static str, Record)> {
                 for r in &mut c.rows {
                     (r.flat_out_per_s, r.capacity_per_s, r.sustained_per_s, r.of_inferred) =
                         Default::default();
+                    (r.blocking_per_s, r.blocking) = Default::default();
                     r.searches.clear();
                 }
             }),
@@ -262,8 +263,9 @@ fn bars_lie_where_the_rates_are() {
     let widths =
         shown.page.eval("[...document.querySelectorAll('.bars .bar')].map((b) => parseFloat(b.style.width))");
     let widths: Vec<f64> = widths.as_array().unwrap().iter().filter_map(Value::as_f64).collect();
-    let of_row =
-        |r: &netfathom_model::record::CapacityRow| [r.flat_out_per_s, r.sustained_per_s, r.capacity_per_s];
+    let of_row = |r: &netfathom_model::record::CapacityRow| {
+        [r.sustained_per_s, r.blocking_per_s, r.capacity_per_s, r.flat_out_per_s]
+    };
     let rates: Vec<f64> =
         capacity.rows.iter().flat_map(of_row).flatten().map(|b| b.mean_per_s.log10()).collect();
     assert_eq!(widths.len(), rates.len(), "a bar a rate that is known");

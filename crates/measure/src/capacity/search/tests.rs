@@ -31,6 +31,7 @@ impl Machine {
             missed: 0.0,
             lag_p99_of_slot: 0.0,
             lag_p99_ns: 0,
+            sleeps: None,
             sustained,
             in_time: sustained && rate <= self.in_time,
         }
@@ -122,4 +123,16 @@ fn a_search_that_is_stopped_or_fails_tells_nothing() {
     });
     assert_eq!(stopped, Ok(None));
     assert_eq!(search(1e6, |_| Err("no queue")), Err("no queue"));
+}
+
+#[test]
+fn what_another_receiver_keeps_up_is_found_below_and_above() {
+    for knee in [157e3, 40e3, 310e3] {
+        let mut machine = Machine::new(knee, 0.0);
+        let found = kept_up(250e3, |rate| Ok::<_, Infallible>(Some(machine.probe(rate)))).unwrap().unwrap();
+        assert!(within(found.sustained_per_s, knee), "{knee}: {found:?}");
+        assert_eq!(found.capacity_per_s, None);
+        let held = found.sustained_per_s.unwrap();
+        assert!(held + step_per_s(&found, held, |p| p.sustained) >= knee, "{knee}: {found:?}");
+    }
 }

@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
 use netfathom_sys::clock::monotonic_ns;
-use netfathom_sys::cpu::thread_time_ns;
+use netfathom_sys::cpu::{context_switches, thread_time_ns};
 
 use super::flight::FarEnd;
 use super::reader::End;
@@ -84,7 +84,7 @@ pub struct Receiver {
 impl FarEnd for Receiver {
     fn take(&mut self, end: &End<'_>) -> Result<Read, MeasureError> {
         let before = self.source.dropped().map_err(MeasureError::Receive)?;
-        let cpu_before_ns = thread_time_ns();
+        let (cpu_before_ns, slept_before) = (thread_time_ns(), context_switches().voluntary);
         let mut ended_ns = None;
         loop {
             let told = end.told.load(Relaxed);
@@ -98,6 +98,7 @@ impl FarEnd for Receiver {
         }
         let read = &mut self.tally.read;
         read.cpu_ns = thread_time_ns() - cpu_before_ns;
+        read.sleeps = context_switches().voluntary - slept_before;
         read.dropped = self.source.dropped().map_err(MeasureError::Receive)? - before;
         Ok(read.clone())
     }

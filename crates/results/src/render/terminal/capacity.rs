@@ -22,7 +22,8 @@ fn there(result: &CapacityResult) -> String {
     format!("{} of {wanted} pairs of engine and workers are there", result.rows.len())
 }
 
-/// Such as `452k/s ± 6k in time (sendmmsg, 2 workers), 610k/s kept up …`.
+/// Such as `301k/s ± 9k sustained (send, 1 worker; its receiver polls), 157k/s with a receiver that sleeps, …`: first
+/// what the machine can do, then what narrows it.
 pub(super) fn answer(result: &CapacityResult) -> String {
     let plan = &result.plan;
     let how = format!("{}, {} B, {}", place(plan.place), plan.size_bytes, counted(plan.trials, "search"));
@@ -32,20 +33,26 @@ pub(super) fn answer(result: &CapacityResult) -> String {
     let part = |what: &str, of: fn(&CapacityRow) -> Option<Bounded>| {
         best(result, of).map(|(row, b)| format!("{} {what} ({})", bounded(&b), name(row)))
     };
-    let parts: Vec<String> = [
-        Some(part("in time", |r| r.capacity_per_s).unwrap_or_else(|| "no rate was in time".into())),
-        part("kept up", |r| r.sustained_per_s),
+    let inferred = result.inferred.as_ref().filter(|i| i.verdict.level != Level::Void);
+    let parts = [
+        Some(sustained(result).unwrap_or_else(|| "no rate was sustained".into())),
+        Some(part("on schedule", |r| r.capacity_per_s).unwrap_or_else(|| "no rate was on schedule".into())),
         part("flat out", |r| r.flat_out_per_s),
-        result
-            .inferred
-            .as_ref()
-            .filter(|i| i.verdict.level != Level::Void)
-            .map(|i| format!("{} inferred", number::rate(i.theoretical_per_s))),
-    ]
-    .into_iter()
-    .flatten()
-    .collect();
-    format!("{}; {how}", parts.join(", "))
+        inferred.map(|i| format!("{} inferred", number::rate(i.theoretical_per_s))),
+    ];
+    format!("{}; {how}", parts.into_iter().flatten().collect::<Vec<_>>().join(", "))
+}
+
+/// What was kept up, and what the same engine keeps up with the receiver that most programs have.
+fn sustained(result: &CapacityResult) -> Option<String> {
+    let (row, most) = best(result, |r| r.sustained_per_s)?;
+    let polls = if row.engine.passes_stack() { "; its receiver polls" } else { "" };
+    let most = format!("{} sustained ({}{polls})", bounded(&most), name(row));
+    // Engines past the stack have none: then it is that of another.
+    let blocking = row.blocking_per_s.map(|b| (row, b)).or_else(|| best(result, |r| r.blocking_per_s));
+    let Some((with, blocking)) = blocking else { return Some(most) };
+    let whose = if std::ptr::eq(with, row) { String::new() } else { format!(" ({})", name(with)) };
+    Some(format!("{most}, {} with a receiver that sleeps{whose}", bounded(&blocking)))
 }
 
 fn best(result: &CapacityResult, of: fn(&CapacityRow) -> Option<Bounded>) -> Option<(&CapacityRow, Bounded)> {
@@ -68,10 +75,10 @@ fn rows(page: &mut Page, result: &CapacityResult) {
     page.heading("Messages a second, by engine and workers");
     let mut table = Table::new(&[
         ("engine", Align::Left),
-        ("workers", Align::Right),
-        ("flat out", Align::Right),
         ("sustained", Align::Right),
+        ("asleep", Align::Right),
         ("capacity", Align::Right),
+        ("flat out", Align::Right),
         ("of inferred", Align::Right),
     ]);
     let cell = |b: &Option<Bounded>| {
@@ -81,21 +88,24 @@ fn rows(page: &mut Page, result: &CapacityResult) {
         let of_inferred =
             row.of_inferred.map_or_else(|| "-".into(), |e| number::ratio(e.value, Some(e.half_width)));
         table.row(&[
-            row.engine.name().to_owned(),
-            row.workers.to_string(),
-            cell(&row.flat_out_per_s),
+            format!("{} ×{}", row.engine.name(), row.workers),
             cell(&row.sustained_per_s),
+            cell(&row.blocking_per_s),
             cell(&row.capacity_per_s),
+            // No search stands behind a burst: what matters is how far off the others are.
+            row.flat_out_per_s.map_or_else(|| "-".into(), |b| number::bare_rate_interval(b.mean_per_s, None)),
             of_inferred,
         ]);
     }
     page.table(&table);
-    page.note("flat out: left in bursts without a schedule, whatever became of them");
+    page.note("×: workers");
     page.note(
         "sustained: highest rate that was kept up, under 0.1 % lost and within 0.1 % of the plan (or 1 ms of its end), however unevenly \
-         the messages left",
+         the messages left; the receiver of send, sendmmsg and gso asks for 50 µs before it sleeps",
     );
-    page.note("capacity: the same, and the lag VALID: the messages left when they should");
+    page.note("asleep: the same with an ordinary receiver: one recv call a message, asleep until one comes; one search");
+    page.note("capacity: sustained, and the lag VALID: the messages left when they should");
+    page.note("flat out: left in bursts without a schedule, whatever became of them");
     page.note(&intervals(result));
     page.note("of inferred: sustained over what is inferred below");
     for row in &result.rows {
@@ -107,8 +117,10 @@ fn rows(page: &mut Page, result: &CapacityResult) {
 
 fn intervals(result: &CapacityResult) -> String {
     match result.plan.trials {
-        1 => "±: needs at least two searches".into(),
-        n => format!("±: 95 % interval between {n} searches, Student's t"),
+        1 | 2 => "±: needs at least three searches".into(),
+        n => format!(
+            "±: 95 % interval between {n} searches, Student's t, and the step between two rates of a search"
+        ),
     }
 }
 
@@ -159,6 +171,9 @@ fn why_empty(row: &CapacityRow) -> Vec<String> {
     if row.sustained_per_s.is_none() {
         say("sustained", probed(row, "no rate was kept up"));
     }
+    if row.blocking_per_s.is_none() && row.sustained_per_s.is_some() {
+        say("asleep", why_no_blocking(row).into());
+    }
     if row.capacity_per_s.is_none() {
         let closest = row.searches.iter().flat_map(|s| &s.probes).filter(|p| p.sustained);
         let closest = closest.min_by(|a, b| a.lag_p99_of_slot.total_cmp(&b.lag_p99_of_slot));
@@ -181,6 +196,16 @@ fn why_empty(row: &CapacityRow) -> Vec<String> {
         say("of inferred", why.into());
     }
     lines
+}
+
+fn why_no_blocking(row: &CapacityRow) -> &'static str {
+    if row.blocking.is_some() {
+        "no rate was kept up with such a receiver"
+    } else if row.engine.passes_stack() {
+        "not searched: the run ended before, or the receiver is on another host"
+    } else {
+        "the engine goes past the sockets, from which such a receiver reads"
+    }
 }
 
 fn probed(row: &CapacityRow, what: &str) -> String {

@@ -30,32 +30,24 @@ fn sentence(capacity: &CapacityResult) -> String {
         let doubt = if i.verdict.level == Level::Void { ", but that measurement is VOID" } else { "" };
         format!(" From the stack time alone one would infer {}{doubt}.", rate(i.theoretical_per_s))
     });
-    if let Some((row, most)) = best(capacity, |r| r.capacity_per_s) {
-        return format!(
-            "Up to {} messages a second leave in time and arrive, {}.{}{inferred}",
-            bounded(&most),
-            how(row),
-            beside(row)
-        );
-    }
-    if let Some((row, most)) = best(capacity, |r| r.sustained_per_s) {
-        return format!(
-            "No rate that was tried left in time; up to {} messages a second are kept up unevenly, {}.{inferred}",
-            bounded(&most),
-            how(row)
-        );
-    }
-    format!("No rate was kept up, so there is no capacity to tell.{inferred}")
+    let Some((row, most)) = best(capacity, |r| r.sustained_per_s) else {
+        return format!("No rate was kept up, so there is no capacity to tell.{inferred}");
+    };
+    format!("This host sustains {} messages a second, {}.{}{inferred}", bounded(&most), how(row), beside(row))
 }
 
-/// What the same engine does beyond.
+/// What the same engine does with another receiver, on schedule, and without one.
 fn beside(row: &CapacityRow) -> String {
-    let sustained =
-        row.sustained_per_s.map(|b| format!("{} are kept up, however unevenly", rate(b.mean_per_s)));
-    let flat_out =
-        row.flat_out_per_s.map(|b| format!("{} leave in bursts without a schedule", rate(b.mean_per_s)));
-    let parts: Vec<String> = sustained.into_iter().chain(flat_out).collect();
-    if parts.is_empty() { String::new() } else { format!(" By the same engine {}.", parts.join(", ")) }
+    let receiver = row.blocking_per_s.map_or(String::new(), |b| {
+        format!(" The receiver polls; one that sleeps until a message comes sustains {}.", rate(b.mean_per_s))
+    });
+    let on_schedule = row.capacity_per_s.map_or("no rate leaves on schedule".into(), |b| {
+        format!("up to {} leave on schedule", rate_interval(b.mean_per_s, b.half_width_per_s))
+    });
+    let flat_out = row
+        .flat_out_per_s
+        .map_or(String::new(), |b| format!(", {} in bursts without one", rate(b.mean_per_s)));
+    format!("{receiver} By the same engine {on_schedule}{flat_out}.")
 }
 
 fn best(

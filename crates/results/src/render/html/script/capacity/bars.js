@@ -1,9 +1,10 @@
 // `netfathom capacity`: each engine and number of workers as three bars on one scale.
 
 const CAPACITIES = [
-  { name: 'flat out', key: 'flat_out_per_s', paint: 'planned', title: 'left in bursts without a schedule, whatever became of them' },
   { name: 'sustained', key: 'sustained_per_s', paint: 'tx', title: 'the highest rate that was kept up, under 0.1 % lost and within 0.1 % of the plan (or 1 ms of its end)' },
-  { name: 'capacity', key: 'capacity_per_s', paint: 'call', title: 'the same, and the messages left when they should' },
+  { name: 'sleeping', key: 'blocking_per_s', paint: 'rx', title: 'the same with an ordinary receiver: one recv call a message, asleep until one comes' },
+  { name: 'capacity', key: 'capacity_per_s', paint: 'call', title: 'sustained, and the messages left when they should' },
+  { name: 'flat out', key: 'flat_out_per_s', paint: 'planned', title: 'left in bursts without a schedule, whatever became of them' },
 ];
 
 function rowName(row) {
@@ -20,12 +21,13 @@ function capacityGlance({ result }) {
     const row = best(key);
     if (!row) return card({ kind, title, big: 'none', small: 'no rate that was tried', rows: [] });
     const [big, half] = bigAndHalf(RATE, row[key].mean_per_s, row[key].half_width_per_s);
-    return card({ kind, title, big, aside: half || 'one search: no interval',
+    return card({ kind, title, big, aside: half || 'no interval below three searches',
       small, rows: [['engine', words(row.engine)], ['workers', count(row.workers)], ['of', counted(row[key].n, 'search')]] });
   };
   if (!result.rows.length) return [note('No engine was searched: there is nothing to sum up.')];
-  const cards = [cardOf('call', 'In time', 'capacity_per_s', 'the most that left when it should, and arrived'),
-    cardOf('tx', 'Kept up', 'sustained_per_s', 'the most that was kept up, however unevenly')];
+  const cards = [cardOf('tx', 'Sustained', 'sustained_per_s', 'the most that was kept up, however unevenly'),
+    cardOf('rx', 'Sleeping receiver', 'blocking_per_s', 'the same with a receiver that sleeps until a message comes'),
+    cardOf('call', 'On schedule', 'capacity_per_s', 'the most that left when it should, and arrived')];
   if (result.inferred) cards.push(inferredCard(result.inferred));
   return [cardsOf(cards)];
 }

@@ -16,6 +16,7 @@ function capacityTable({ result }) {
 function whyNone(row, c) {
   const tried = row.searches.reduce((sum, s) => sum + s.probes.length, 0);
   if (c.key === 'flat_out_per_s') return 'no burst was sent';
+  if (c.key === 'blocking_per_s' && !row.blocking) return 'not searched';
   return tried ? 'none of ' + counted(tried, 'rate') : 'no rate was tried';
 }
 
