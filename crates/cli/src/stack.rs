@@ -75,13 +75,15 @@ fn plan(args: &StackArgs) -> Result<StackPlan> {
 fn witnesses(args: &StackArgs) -> u32 {
     let part = match args.tap {
         TapArg::All => 2,
-        _ => 5,
+        _ => 3,
     };
-    if args.trials >= 2 { args.trials.div_ceil(part).max(2) } else { 0 }
+    // Two have hardly an interval.
+    if args.trials >= 2 { args.trials.div_ceil(part).max(3) } else { 0 }
 }
 
 fn expected(plan: &StackPlan) -> Duration {
     let trial = Duration::from_nanos(plan.profile.duration_ns()) + TRIAL_OVERHEAD;
     let others = if plan.tap == TapChoice::All { 2 } else { 1 };
-    trial * (plan.trials + plan.controls + others * plan.witnesses)
+    // One more tells what the tap adds to its own times.
+    trial * (plan.trials + plan.controls + others * plan.witnesses + u32::from(plan.witnesses > 0))
 }

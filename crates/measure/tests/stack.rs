@@ -125,9 +125,8 @@ fn bpf_and_timestamping_do_not_disagree_on_the_way_out() {
         return;
     }
     let _alone = alone();
-    let mut plan = plan("constant:5k/400ms");
-    plan.trials = 4;
-    plan.witnesses = 4;
+    let mut plan = plan("constant:5k/800ms");
+    (plan.trials, plan.controls, plan.witnesses) = (4, 2, 4);
     let p = measure(&plan);
     assert_accounted(&p);
     let tx = p.result.witnesses.iter().find(|w| w.direction == Direction::Tx).unwrap();
@@ -138,6 +137,14 @@ fn bpf_and_timestamping_do_not_disagree_on_the_way_out() {
     let within = difference + half <= margin;
     assert_eq!(tx.agreement == Agreement::Agree, within, "{tx:?}");
     assert_ne!(tx.agreement, Agreement::Disagree, "{tx:?}");
+    let by_turns = p.result.trials.iter().filter(|t| t.kind == TrialKind::Alternating);
+    let [added] = by_turns.map(|t| &t.added).collect::<Vec<_>>()[..] else { panic!("one alternating trial") };
+    assert_eq!(added.iter().map(|a| a.direction).collect::<Vec<_>>(), [Direction::Tx, Direction::Rx]);
+    assert!(added.iter().all(|a| a.differences_ns.len() >= 2), "{added:?}");
+    // The kernel stamps a message after the hook has seen it, for it copies it first.
+    assert!(added[0].behind_ns.unwrap() > 0.0 && added[1].behind_ns.is_none(), "{added:?}");
+    let cost = p.result.self_cost.unwrap();
+    assert!(cost.within_tx_ns.is_some() && cost.within_rx_ns.is_some(), "{cost:?}");
 }
 
 /// The delay shows in one stage and in no other: by the medians, which a machine that

@@ -42,9 +42,9 @@ pub use reverse::{
     VariantResult,
 };
 pub use stack::{
-    Agreement, Captured, DISTORTION, Distorts, Indicator, LeftOut, Load, PathSummary, PathTimes, PeakTimes,
-    Refused, SelfCost, StackResult, StageOutcome, StageSummary, StageSummaryTimes, StageTimes, TapRow, Trial,
-    TrialKind, Witness,
+    Added, Agreement, Captured, DISTORTION, Distorts, Indicator, LeftOut, Load, PathSummary, PathTimes,
+    PeakTimes, Refused, SelfCost, StackResult, StageOutcome, StageSummary, StageSummaryTimes, StageTimes,
+    TapRow, Trial, TrialKind, Witness,
 };
 pub use sweep::{SweepPoint, SweepRate, SweepResult, SweepTrial};
 pub use transfer::{

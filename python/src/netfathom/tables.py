@@ -44,7 +44,7 @@ HISTOGRAMS = (
     ("high_ns", int),
     ("count", int),
 )
-_KINDS = {"measured": "", "control": "control.", "witness": "witness."}
+_KINDS = {"measured": "", "control": "control.", "witness": "witness.", "alternating": "alternating."}
 
 
 def trials(kind: str, quantities: List[Quantity]) -> Rows:

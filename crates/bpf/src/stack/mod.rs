@@ -107,13 +107,22 @@ impl StackTap {
         shared.flow_be.store(target.flow.to_be(), Relaxed);
         shared.reader_cookie.store(target.reader_cookie, Relaxed);
         shared.window_shift.store(target.window_shift, Relaxed);
-        let links = object
-            .progs_mut()
-            .filter(|p| p.autoload())
-            .map(|p| p.attach())
-            .collect::<Result<Vec<_>, _>>()
-            .map_err(step("attach"))?;
+        let links = attached(&object)?;
         Ok(Self { object, links, mapping })
+    }
+
+    /// Attaches the programs again after [`Self::detach`]. It takes some milliseconds.
+    ///
+    /// # Errors
+    /// What the kernel refused.
+    pub fn attach(&mut self) -> Result<(), LoadError> {
+        self.links = attached(&self.object)?;
+        Ok(())
+    }
+
+    /// Takes the programs away from their hooks; what they summed stays.
+    pub fn detach(&mut self) {
+        self.links.clear();
     }
 
     /// How many programs are attached.
@@ -188,6 +197,11 @@ impl StackTap {
         let values = values.ok_or(LoadError::Abi(name))?;
         values.iter().map(|bytes| from_bytes(bytes).ok_or(LoadError::Abi(name))).collect()
     }
+}
+
+fn attached(object: &Object) -> Result<Vec<Link>, LoadError> {
+    let links = object.progs_mut().filter(|p| p.autoload()).map(|p| p.attach());
+    links.collect::<Result<_, _>>().map_err(step("attach"))
 }
 
 /// The way out, as summed in the kernel.

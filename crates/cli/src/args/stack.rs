@@ -103,7 +103,7 @@ pub struct StackArgs {
     #[arg(long, value_name = "N", value_parser = parse_whole::<u32>)]
     pub controls: Option<u32>,
     /// Trials with the other tap, interleaved with the others, as a second opinion; with
-    /// --tap all of each other tap [default: 2 of 10; with --tap all half of the trials]
+    /// --tap all of each other tap [default: 4 of 10; with --tap all half of the trials]
     #[arg(long, value_name = "N", value_parser = parse_whole::<u32>)]
     pub witnesses: Option<u32>,
     /// How link-layer times are taken

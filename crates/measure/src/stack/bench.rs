@@ -68,6 +68,7 @@ impl Turn {
             TrialKind::Measured => "measured",
             TrialKind::Control => "control, no tap",
             TrialKind::Witness => &format!("witness, {} tap", self.tap.map_or("no", Tap::name)),
+            TrialKind::Alternating => "both taps, one of them by turns",
         };
         Step::trial(kind, self.index + 1, self.of)
     }
@@ -86,7 +87,10 @@ impl Bench<'_> {
             departures: Departures::Planned(&self.plan.profile, self.plan.seed),
         };
         let files = Files::of_trial(self.directory.as_ref(), turn.index as u32, self.plan.pcap.keep);
-        let task = self.task(turn.tap, turn.wants_stages(), self.sampling(turn), files, &live);
+        let task = Task {
+            alternates: turn.kind == TrialKind::Alternating,
+            ..self.task(turn.tap, turn.wants_stages(), self.sampling(turn), files, &live)
+        };
         let flown = match (self.plan.place, self.listening) {
             (Place::To(to), _) => self.outward(&task, to, load, turn, observer, &live)?,
             (_, Some(listening)) => self.inward(&task, listening, load, turn, observer, &live)?,
@@ -151,6 +155,7 @@ impl Bench<'_> {
         let flat_out_per_s = match turn.kind {
             // A burst that fails takes nothing from the trial before it.
             TrialKind::Witness if self.plan.tap != TapChoice::All => None,
+            TrialKind::Alternating => None,
             _ => self.flat_out(2 * index + 2, turn),
         };
         let facts = report::Facts {
@@ -222,6 +227,6 @@ impl Bench<'_> {
         live: &'a Live,
     ) -> Task<'a> {
         let Self { plan, rig, cpus, stop, .. } = *self;
-        Task { plan, rig, tap, stages, sampling, cpus, stop, live, files }
+        Task { plan, rig, tap, alternates: false, stages, sampling, cpus, stop, live, files }
     }
 }

@@ -32,7 +32,15 @@ impl Taps {
             ((TrialKind::Control, None), plan.controls),
         ];
         let others = self.others.iter().map(|&tap| ((TrialKind::Witness, Some(tap)), plan.witnesses));
-        interleaved(&own.into_iter().chain(others).collect::<Vec<_>>())
+        let alternating = ((TrialKind::Alternating, Some(Tap::Timestamping)), self.alternating(plan));
+        interleaved(&own.into_iter().chain(others).chain([alternating]).collect::<Vec<_>>())
+    }
+
+    /// How many trials tell what the main tap adds to the times that it reports: one has many rounds.
+    fn alternating(&self, plan: &StackPlan) -> u32 {
+        let here = matches!(plan.place, Place::Lab | Place::Loopback);
+        let both = self.main == Tap::Bpf && self.others.contains(&Tap::Timestamping);
+        u32::from(here && both && plan.witnesses > 0)
     }
 }
 

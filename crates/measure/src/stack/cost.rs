@@ -15,6 +15,19 @@ fn values(trials: &[Trial], is: impl Fn(&Trial) -> bool, value: impl Fn(&Trial) 
     trials.iter().filter(|t| is(t)).filter_map(value).collect()
 }
 
+/// Whether a trial is one of a tap throughout.
+fn has(trial: &Trial, tap: Tap) -> bool {
+    trial.tap == Some(tap) && trial.kind != TrialKind::Alternating
+}
+
+/// What a tap adds to the times of a direction, over the rounds of all alternating trials.
+fn added(trials: &[Trial], tap: Tap, direction: Direction) -> Option<Estimate> {
+    let rounds = trials.iter().flat_map(|t| &t.added).filter(|a| a.direction == direction);
+    let differences: Vec<f64> = rounds.flat_map(|a| a.differences_ns.iter().copied()).collect();
+    // Only the programs of the bpf tap alternate.
+    between_trials(&differences).filter(|_| tap == Tap::Bpf)
+}
+
 fn is_control(trial: &Trial) -> bool {
     trial.kind == TrialKind::Control
 }
@@ -23,7 +36,7 @@ fn is_control(trial: &Trial) -> bool {
 #[must_use]
 pub fn of_tap(trials: &[Trial], tap: Tap) -> Option<SelfCost> {
     let both = |value: fn(&Trial) -> Option<f64>| {
-        (values(trials, |t| t.tap == Some(tap), value), values(trials, is_control, value))
+        (values(trials, |t| has(t, tap), value), values(trials, is_control, value))
     };
     // Of a sender on another host nobody knows how long its calls took.
     let (tapped, bare) = both(|t| (t.load.send_call.n > 0).then_some(t.load.send_call.mean_ns));
@@ -35,7 +48,9 @@ pub fn of_tap(trials: &[Trial], tap: Tap) -> Option<SelfCost> {
     let (tapped, bare) = both(|t| t.flat_out_per_s);
     let lost = |r: Estimate| Estimate { value: 1.0 - r.value, half_width: r.half_width };
     let rate_lost = ratio(&tapped, &bare).map(|r| lost(r).into());
-    Some(SelfCost { send_call_ns, send_call_share, reader_cpu_ns, rate_lost })
+    let [within_tx_ns, within_rx_ns] =
+        [Direction::Tx, Direction::Rx].map(|way| added(trials, tap, way).map(Into::into));
+    Some(SelfCost { send_call_ns, send_call_share, within_tx_ns, within_rx_ns, reader_cpu_ns, rate_lost })
 }
 
 /// Every tap that ran, the run's own first.
@@ -43,7 +58,8 @@ pub fn of_tap(trials: &[Trial], tap: Tap) -> Option<SelfCost> {
 pub fn beside_each_other(trials: &[Trial]) -> Vec<TapRow> {
     let mut taps: Vec<Tap> = Vec::new();
     let own = trials.iter().filter(|t| t.kind == TrialKind::Measured);
-    for tap in own.chain(trials).filter_map(|t| t.tap) {
+    let others = trials.iter().filter(|t| t.kind != TrialKind::Alternating);
+    for tap in own.chain(others).filter_map(|t| t.tap) {
         if !taps.contains(&tap) {
             taps.push(tap);
         }
@@ -53,14 +69,13 @@ pub fn beside_each_other(trials: &[Trial]) -> Vec<TapRow> {
 }
 
 fn row(trials: &[Trial], tap: Tap, first: Option<Tap>) -> TapRow {
-    let means =
-        |tap, direction, begin| values(trials, |t| t.tap == Some(tap), |t| mean_of(t, direction, begin));
+    let means = |tap, direction, begin| values(trials, |t| has(t, tap), |t| mean_of(t, direction, begin));
     let mean = |direction| between_trials(&means(tap, direction, Begin::LinkLayer)).map(Into::into);
     let bias = |direction| {
         let begin = Begin::common(tap, first?, direction)?;
         difference(&means(tap, direction, begin), &means(first?, direction, begin)).map(Into::into)
     };
-    let mine = || trials.iter().filter(|t| t.tap == Some(tap));
+    let mine = || trials.iter().filter(|t| has(t, tap));
     let total = |count: fn(&Trial) -> u64| mine().map(count).sum::<u64>();
     let ways = mine().map(|t| t.paths.len() as u64 * t.load.sent).sum();
     TapRow {
@@ -99,7 +114,10 @@ fn witness(trials: &[Trial], tap: Tap, direction: Direction) -> Option<Witness> 
     let difference_ns = mean(&main)? - mean_ns;
     let half_width_ns = difference(&main, &other).map(|d| d.half_width);
     let agreement = agreement(difference_ns, half_width_ns, (AGREE_SHARE * mean_ns).max(AGREE_NS));
-    Some(Witness { direction, tap, mean_ns, difference_ns, half_width_ns, agreement })
+    let stamps = trials.iter().filter(|t| t.tap == Some(tap)).flat_map(|t| &t.added);
+    let behind: Vec<f64> = stamps.filter(|a| a.direction == direction).filter_map(|a| a.behind_ns).collect();
+    let behind_ns = mean(&behind);
+    Some(Witness { direction, tap, mean_ns, difference_ns, half_width_ns, behind_ns, agreement })
 }
 
 /// What a difference and half its interval say of a margin. The value alone says nothing: trials

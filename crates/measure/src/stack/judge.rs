@@ -156,7 +156,12 @@ fn judge_capture(verdict: &mut Verdict, plan: &StackPlan, cost: Option<SelfCost>
 
 /// What controls and witnesses say does not make a result VOID, but it must be told.
 fn judge_others(verdict: &mut Verdict, trials: &[Trial], witnesses: &[Witness]) {
-    for (kind, name) in [(TrialKind::Control, "control"), (TrialKind::Witness, "witness")] {
+    let kinds = [
+        (TrialKind::Control, "control"),
+        (TrialKind::Witness, "witness"),
+        (TrialKind::Alternating, "alternating"),
+    ];
+    for (kind, name) in kinds {
         let void = |t: &&Trial| t.kind == kind && t.verdict.level == Level::Void;
         let (bad, all) =
             (trials.iter().filter(void).count(), trials.iter().filter(|t| t.kind == kind).count());

@@ -16,6 +16,7 @@ use crate::load::allow;
 use crate::observer::{Observer, Progressed};
 use crate::rig::Rig;
 
+mod alternation;
 mod bench;
 pub mod choice;
 mod cost;

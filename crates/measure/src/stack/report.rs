@@ -59,6 +59,7 @@ impl Facts<'_> {
             from: outcome.from.clone(),
             to: outcome.to,
             clock_moved_ns: outcome.clock_moved_ns,
+            added: outcome.added.clone(),
             verdict: Verdict::default(),
         };
         trial.verdict = judge::trial(&trial);

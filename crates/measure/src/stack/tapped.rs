@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use netfathom_model::accounting::{Accounting, Fate};
 use netfathom_model::path::{Direction, Stage, Tap};
-use netfathom_model::record::Captured;
+use netfathom_model::record::{Added, Captured};
 use netfathom_model::sample::Sample;
 
 use super::tap::Collected;
@@ -25,6 +25,8 @@ pub struct Tapped {
     pub clock_moved_ns: Option<i64>,
     /// What was captured, where the tap is a capture.
     pub captured: Vec<Captured>,
+    /// What the main tap adds, where it was attached by turns.
+    pub added: Vec<Added>,
 }
 
 impl Tapped {

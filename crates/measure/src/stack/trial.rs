@@ -8,11 +8,12 @@ use netfathom_bpf::stack::{StackTap, Target, WINDOWS};
 use netfathom_model::accounting::Accounting;
 use netfathom_model::path::{Direction, Tap};
 use netfathom_model::plan::StackPlan;
-use netfathom_model::record::Captured;
+use netfathom_model::record::{Added, Captured};
 use netfathom_model::sample::Sample;
 use netfathom_sys::clock::realtime_ahead_ns;
 use netfathom_sys::socket::{cookie, enable_rx_stamps, enable_tx_stamps};
 
+use super::alternation::{self, Alternation};
 use super::choice::Cpus;
 use super::ends::{Ends, Landed, Load};
 use super::sampling::Sampling;
@@ -39,6 +40,8 @@ pub struct Task<'a> {
     pub rig: &'a Rig,
     /// The tap; none in a control.
     pub tap: Option<Tap>,
+    /// Whether the programs of the bpf tap are attached beside it, by turns.
+    pub alternates: bool,
     /// Whether stages are wanted, or only the stack time.
     pub stages: bool,
     /// Which messages are kept raw.
@@ -75,6 +78,8 @@ pub struct Outcome {
     pub clock_moved_ns: Option<i64>,
     /// What was captured, where the tap is a capture.
     pub captured: Vec<Captured>,
+    /// What the bpf tap adds, where it was attached by turns.
+    pub added: Vec<Added>,
     /// The raw stream.
     pub samples: Vec<Sample>,
 }
@@ -99,10 +104,7 @@ impl Task<'_> {
     }
 
     fn run_bpf(&self, ends: impl Ends, load: Load<'_>) -> Result<Outcome, MeasureError> {
-        let reader_cookie = ends.reader().map_or(Ok(0), cookie).map_err(MeasureError::Socket)?;
-        let window_shift = Windows::shift_for(load.duration_ns);
-        let target = Target { flow: ends.flow(), reader_cookie, window_shift };
-        let tap = StackTap::load(&self.plan.directions, target)?;
+        let tap = self.load_programs(&ends, load)?;
         // Whoever sees a message last keeps it.
         let (at_senders, at_reader) = match ends.reader() {
             Some(_) => (Sampling::none(), self.sampling.again()),
@@ -135,6 +137,13 @@ impl Task<'_> {
         self.run_with(ends, load, make, collect)
     }
 
+    fn load_programs(&self, ends: &impl Ends, load: Load<'_>) -> Result<StackTap, MeasureError> {
+        let reader_cookie = ends.reader().map_or(Ok(0), cookie).map_err(MeasureError::Socket)?;
+        let window_shift = Windows::shift_for(load.duration_ns);
+        let target = Target { flow: ends.flow(), reader_cookie, window_shift };
+        Ok(StackTap::load(&self.plan.directions, target)?)
+    }
+
     fn run_timestamping(&self, ends: impl Ends, load: Load<'_>) -> Result<Outcome, MeasureError> {
         if let Some(reader) = ends.reader() {
             enable_rx_stamps(reader).map_err(MeasureError::Socket)?;
@@ -143,9 +152,15 @@ impl Task<'_> {
         for sender in ends.senders() {
             enable_tx_stamps(sender, self.stages).map_err(MeasureError::Socket)?;
         }
+        let programs = self.alternates.then(|| self.load_programs(&ends, load)).transpose()?;
+        let by_turns = Cell::new(None);
         let ahead_ns = realtime_ahead_ns();
         let stages = self.stages;
         let make = |windows: Windows, senders: &[UdpSocket]| {
+            if let Some(tap) = programs {
+                tap.start(windows.start_ns);
+                by_turns.set(Some((Alternation::begin(tap, windows)?, windows)));
+            }
             let stamps = |sender: &UdpSocket| {
                 Ok(SendStamps::new(sender.try_clone()?, ahead_ns, stages, windows, WINDOWS))
             };
@@ -160,7 +175,12 @@ impl Task<'_> {
             let rx = reader.into_collected();
             let of = |&d: &Direction| (d, if d == Direction::Tx { tx.clone() } else { rx.clone() });
             let clock_moved_ns = Some(realtime_ahead_ns() - ahead_ns);
-            Ok(Tapped { paths: directions.iter().map(of).collect(), clock_moved_ns, ..Tapped::default() })
+            let paths: Vec<_> = directions.iter().map(of).collect();
+            let added = match by_turns.take() {
+                Some((alternation, windows)) => added(alternation, windows, &paths)?,
+                None => Vec::new(),
+            };
+            Ok(Tapped { paths, clock_moved_ns, added, ..Tapped::default() })
         };
         self.run_with(ends, load, make, collect)
     }
@@ -215,7 +235,7 @@ impl Task<'_> {
         };
         let mut accounting = tapped.complete(self.tap, evidence.account());
         accounting.counters.extend(checks);
-        let Tapped { paths, clock_moved_ns, samples, captured, .. } = tapped;
+        let Tapped { paths, clock_moved_ns, samples, captured, added, .. } = tapped;
         Ok(Outcome {
             flow,
             from,
@@ -227,9 +247,29 @@ impl Task<'_> {
             accounting,
             clock_moved_ns,
             captured,
+            added,
             samples,
         })
     }
+}
+
+/// What the programs add to each direction, from the times of another tap.
+fn added(
+    alternation: Alternation,
+    windows: Windows,
+    paths: &[(Direction, Collected)],
+) -> Result<Vec<Added>, MeasureError> {
+    let (programs, blocks) = alternation.end()?;
+    let of = |(direction, collected): &(Direction, Collected)| {
+        let times = &collected.total.windows;
+        let behind = || alternation::behind(&blocks, windows, times, &programs.total.windows);
+        Added {
+            direction: *direction,
+            differences_ns: alternation::differences(&blocks, windows, times),
+            behind_ns: if *direction == Direction::Tx { behind() } else { None },
+        }
+    };
+    Ok(paths.iter().map(of).collect())
 }
 
 /// The senders' own, as far as they are on this host.

@@ -54,6 +54,9 @@ pub enum TrialKind {
     Control,
     /// With the other tap: a second opinion.
     Witness,
+    /// With the other tap, while the programs of the main one are attached and taken away by turns: what they
+    /// add to the times that they report.
+    Alternating,
 }
 
 /// One run of the plan's load.
@@ -93,8 +96,22 @@ pub struct Trial {
     /// How far CLOCK_REALTIME moved against CLOCK_MONOTONIC during the trial; only where
     /// stamps had to be converted.
     pub clock_moved_ns: Option<i64>,
+    /// Of an alternating trial: what the main tap adds, one a direction.
+    #[serde(default)]
+    pub added: Vec<Added>,
     /// How far this trial can be trusted.
     pub verdict: Verdict,
+}
+
+/// What the main tap adds to the times of one direction, by an alternating trial.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Added {
+    /// Which way.
+    pub direction: Direction,
+    /// Mean time with the main tap attached minus that without, a value a round of blocks.
+    pub differences_ns: Vec<f64>,
+    /// On the way out: how far behind the main tap's link layer the other tap has its own, on the same messages.
+    pub behind_ns: Option<f64>,
 }
 
 /// What a capture of one trial held.
@@ -295,6 +312,12 @@ pub struct SelfCost {
     /// The same as a part of the send call without a tap: 0.1 is a tenth longer.
     #[serde(default)]
     pub send_call_share: Option<Estimate>,
+    /// What of it lies within the time out that the tap reports, by alternating trials.
+    #[serde(default)]
+    pub within_tx_ns: Option<Estimate>,
+    /// The same of the time in.
+    #[serde(default)]
+    pub within_rx_ns: Option<Estimate>,
     /// More processor time of the reader, per message.
     pub reader_cpu_ns: Option<Estimate>,
     /// Share of the flat-out rate that the tap takes, 0 to 1.
@@ -366,6 +389,10 @@ pub struct Witness {
     pub difference_ns: f64,
     /// Half the 95 % interval of that difference between trials; `None` below two of either.
     pub half_width_ns: Option<f64>,
+    /// How far behind the main tap's hook its stamp lies on the same messages, where alternating trials tell: the
+    /// kernel copies a packet before it stamps it. Part of the difference.
+    #[serde(default)]
+    pub behind_ns: Option<f64>,
     /// Whether they agree.
     pub agreement: Agreement,
 }

@@ -84,6 +84,7 @@ pub fn kind(trial: &Trial) -> &'static str {
         TrialKind::Measured => "",
         TrialKind::Control => "control.",
         TrialKind::Witness => "witness.",
+        TrialKind::Alternating => "alternating.",
     }
 }
 

@@ -3,7 +3,8 @@
 use netfathom_model::accounting::Fate;
 use netfathom_model::plan::Place;
 use netfathom_model::record::{
-    Agreement, Measurement, Record, Refused, Served, StackResult, StageSummaryTimes, State, TrialKind,
+    Agreement, Estimate, Measurement, Record, Refused, Served, StackResult, StageSummaryTimes, State,
+    TrialKind,
 };
 use netfathom_model::verdict::Verdict;
 use netfathom_results::render::terminal::render;
@@ -130,6 +131,21 @@ fn a_witness_that_disagrees_is_loud() {
         (witness.difference_ns, witness.agreement) = (812.0, Agreement::Disagree);
     });
     assert!(render(&record, 120, false).contains("812 ns more: they DISAGREE"));
+}
+
+#[test]
+fn the_taps_own_part_of_the_times_is_shown() {
+    let record = changed(|r| {
+        let result = result(r);
+        let cost = result.self_cost.as_mut().unwrap();
+        cost.within_tx_ns = Some(Estimate { value: 149.0, half_width: 21.0 });
+        cost.within_rx_ns = Some(Estimate { value: 300.0, half_width: 640.0 });
+        result.witnesses[0].behind_ns = Some(431.0);
+    });
+    let text = render(&record, 160, false);
+    assert!(text.contains("within tx    +149 ns ± 21 per message"), "{text}");
+    assert!(text.contains("within rx    +300 ns ± 640 per message: cannot be told from nothing"), "{text}");
+    assert!(text.contains("its stamp lies 431 ns behind"), "{text}");
 }
 
 #[test]

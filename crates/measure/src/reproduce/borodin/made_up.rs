@@ -90,6 +90,7 @@ fn trial(index: u32, paths: Vec<PathTimes>) -> Trial {
         to: None,
         flow: 0,
         clock_moved_ns: None,
+        added: Vec::new(),
         verdict: Verdict::default(),
     }
 }

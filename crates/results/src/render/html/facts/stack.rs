@@ -49,6 +49,8 @@ struct Curve {
 struct Nothing {
     send_call_ns: bool,
     send_call_share: Option<bool>,
+    within_tx_ns: Option<bool>,
+    within_rx_ns: Option<bool>,
     reader_cpu_ns: Option<bool>,
     rate_lost: Option<bool>,
 }
@@ -113,6 +115,8 @@ impl StackFacts {
                 Nothing {
                     send_call_ns: zero(c.send_call_ns),
                     send_call_share: c.send_call_share.map(zero),
+                    within_tx_ns: c.within_tx_ns.map(zero),
+                    within_rx_ns: c.within_rx_ns.map(zero),
                     reader_cpu_ns: c.reader_cpu_ns.map(zero),
                     rate_lost: c.rate_lost.map(zero),
                 }

@@ -25,6 +25,14 @@ pub(super) fn self_cost(page: &mut Page, result: &StackResult) {
             doubt(share)
         ));
     }
+    for (way, within) in [("tx", &cost.within_tx_ns), ("rx", &cost.within_rx_ns)] {
+        if let Some(within) = within {
+            page.text(&format!("within {way}    {}", per_message(within)));
+        }
+    }
+    if cost.within_tx_ns.or(cost.within_rx_ns).is_some() {
+        page.note("within tx, rx: the tap's own part of the times above, from rounds with and without it");
+    }
     if let Some(reader) = &cost.reader_cpu_ns {
         page.text(&format!("reader CPU   {}", per_message(reader)));
     }
@@ -64,8 +72,14 @@ pub(super) fn witnesses(page: &mut Page, result: &StackResult) {
             Agreement::Inconclusive => "inconclusive: the interval reaches beyond 15 % and 300 ns",
             Agreement::Disagree => "they DISAGREE by more than 15 % and 300 ns",
         };
+        let behind = w.behind_ns.map_or_else(String::new, |ns| {
+            format!(
+                "; on the same messages its stamp lies {} behind, which is part of that",
+                number::mean(ns)
+            )
+        });
         page.text(&format!(
-            "{}   {} {}: the {} tap has {} {relation}: {verdict}",
+            "{}   {} {}: the {} tap has {} {relation}: {verdict}{behind}",
             w.direction.name(),
             w.tap.name(),
             number::mean(w.mean_ns),

@@ -19,6 +19,8 @@ function estimates(cost, nothing) {
     estimateRow('send call', 'longer, per message', cost.send_call_ns, nothing.send_call_ns, time),
     ...(cost.send_call_share ? [estimateRow('of the send call', 'of its time without a tap', cost.send_call_share, nothing.send_call_share,
       percent)] : []),
+    ...['tx', 'rx'].filter((way) => cost['within_' + way + '_ns']).map((way) => estimateRow('within ' + way, 'of the reported time, the tap’s own',
+      cost['within_' + way + '_ns'], nothing['within_' + way + '_ns'], time)),
     estimateRow('reader’s processor', 'more time, per message', cost.reader_cpu_ns, nothing.reader_cpu_ns, time),
     estimateRow('flat-out rate', 'share that the tap takes', cost.rate_lost, nothing.rate_lost, percent),
   ];
@@ -59,6 +61,8 @@ function witness({ result }) {
     { head: 'its mean', cell: (w) => time(w.mean_ns) },
     { head: 'main tap minus it', cell: (w) => time(w.difference_ns) },
     { head: '95 % between trials', cell: (w) => (isNumber(w.half_width_ns) ? '± ' + time(w.half_width_ns) : NOT_KNOWN) },
+    { head: 'its stamp lies behind', title: 'on the same messages: part of the difference',
+      cell: (w) => (isNumber(w.behind_ns) ? time(w.behind_ns) : NOT_KNOWN) },
     { head: '', text: true, cell: (w) => agreement(w) },
   ], result.witnesses)];
 }
