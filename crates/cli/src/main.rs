@@ -2,6 +2,8 @@
 
 use std::process::ExitCode;
 
+use anyhow::Result;
+
 mod args;
 mod browser;
 mod burn;
@@ -34,7 +36,7 @@ mod target;
 mod ttcp;
 mod view;
 
-use args::Command;
+use args::{Args, Command};
 use netfathom_sys::memory::Allocator;
 
 #[global_allocator]
@@ -42,7 +44,14 @@ static ALLOCATOR: Allocator = Allocator;
 
 fn main() -> ExitCode {
     let typed = args::as_called(std::env::args_os());
-    let outcome = match args::parsed(typed).unwrap_or_else(|error| error.exit()).command {
+    args::parsed(typed).map_or_else(|said| output::of_parser(&said), run).unwrap_or_else(|error| {
+        output::complain(&error);
+        exit::FAILED.into()
+    })
+}
+
+fn run(args: Args) -> Result<ExitCode> {
+    match args.command {
         Command::Host(args) => host::run(&args),
         Command::Stack(args) => stack::run(&args),
         Command::Load(command) => load::run(&command),
@@ -63,11 +72,7 @@ fn main() -> ExitCode {
         Command::View(args) => view::run(&args),
         Command::Completions(args) => completions::run(&args),
         Command::Man(args) => manual::run(&args),
-    };
-    outcome.unwrap_or_else(|error| {
-        output::complain(&error);
-        exit::FAILED.into()
-    })
+    }
 }
 
 /// Exit statuses, the same for every command.

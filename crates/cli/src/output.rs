@@ -3,6 +3,7 @@
 mod harmless;
 
 use std::io::{self, IsTerminal, Write};
+use std::process::ExitCode;
 
 use anyhow::{Context, Error, Result};
 use netfathom_sys::limits;
@@ -18,6 +19,19 @@ pub fn print(text: &str) -> Result<()> {
         Err(e) if e.kind() == io::ErrorKind::BrokenPipe => Ok(()),
         outcome => outcome.context("cannot write to standard output"),
     }
+}
+
+/// What the parser of arguments has to say instead of a command: help and the version, on standard output as a
+/// command's own output is; or what is wrong with the arguments.
+pub fn of_parser(said: &clap::Error) -> Result<ExitCode> {
+    let text = said.render();
+    if said.use_stderr() {
+        let shown = if colored(&io::stderr()) { text.ansi().to_string() } else { text.to_string() };
+        let _ = io::stderr().write_all(shown.as_bytes());
+    } else {
+        print(&if color() { text.ansi().to_string() } else { text.to_string() })?;
+    }
+    Ok(u8::try_from(said.exit_code()).map_or(ExitCode::FAILURE, ExitCode::from))
 }
 
 /// Says on standard error what went wrong.
@@ -51,7 +65,11 @@ pub fn width() -> usize {
 
 /// Whether standard output shows colours (https://no-color.org).
 pub fn color() -> bool {
-    io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty())
+    colored(&io::stdout())
+}
+
+fn colored(stream: &impl IsTerminal) -> bool {
+    stream.is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty())
 }
 
 #[cfg(test)]

@@ -95,6 +95,19 @@ fn a_full_standard_output_is_told_and_the_run_is_kept() {
 }
 
 #[test]
+fn help_that_cannot_be_written_is_an_error_and_help_that_nobody_reads_is_none() {
+    for args in ["--help", "--version", "-h", "help load", "load send --help", "completions bash", "host"] {
+        let full = run(&mut shell(&format!("exec \"$0\" {args} >/dev/full")));
+        let said = "netfathom: cannot write to standard output: No space left on device (os error 28)\n";
+        assert_eq!((full.status, full.err.as_str()), (1, said), "{args}");
+        let unread = run(&mut shell(&format!("{{ sleep 0.1; \"$0\" {args}; echo $? >&3; }} 3>&2 | true")));
+        assert_eq!(unread.err, "0\n", "{args}");
+    }
+    // Wrong usage is still that, whether or not it can be said.
+    assert_eq!(run(&mut shell("exec \"$0\" --nonsense 2>/dev/full")).status, 2);
+}
+
+#[test]
 fn closed_descriptors_are_no_error() {
     let dir = out();
     let script = format!("exec \"$0\" {LOOPBACK} --trials 1 --out {} <&- >&- 2>&-", dir.path().display());
