@@ -83,7 +83,14 @@ fn sink(args: &SinkArgs) -> Result<ExitCode> {
     }
     let stop = stop::on_signals().context("cannot listen for signals")?;
     let receive = args.receive.receive().unwrap_or(Receive::Recvmmsg);
-    let plan = SinkPlan { listen: args.listen, receive, most_loads: args.loads, log: args.log.clone() };
+    let plan = SinkPlan {
+        listen: args.listen,
+        receive,
+        allow: args.allow.clone(),
+        most_ns: args.max_time,
+        most_loads: args.loads,
+        log: args.log.clone(),
+    };
     let mut lost = false;
     let mut tell = |event| {
         lost |= matches!(event, Event::Lost { .. });

@@ -8,7 +8,7 @@ use netfathom_measure::load::allow::Prefix;
 use netfathom_model::engine::{Engine, Receive};
 use netfathom_model::plan::{EngineChoice, ReceiveChoice, Spin};
 
-use super::{EXIT_STATUS, OutputArgs, PLAIN_EXIT_STATUS, parse_profile, parse_whole};
+use super::{EXIT_STATUS, OutputArgs, PLAIN_EXIT_STATUS, parse_profile, parse_time, parse_whole};
 
 const SEND_EXAMPLES: &str = "\
 Examples:
@@ -206,6 +206,12 @@ pub struct SinkArgs {
     /// How messages are taken; auto is recvmmsg
     #[arg(long, value_enum, default_value = "recvmmsg")]
     pub receive: ReceiveArg,
+    /// Takes loads from these addresses too, besides private ones
+    #[arg(long, value_name = "ADDR/LEN")]
+    pub allow: Vec<Prefix>,
+    /// Takes loads of at most so long; while one runs, all others are refused
+    #[arg(long, value_name = "TIME", default_value = "10m", value_parser = parse_time)]
+    pub max_time: u64,
     /// Ends after so many loads [default: goes on until Ctrl-C]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub loads: Option<u32>,

@@ -29,7 +29,11 @@ pub struct Sink {
 
 impl Sink {
     pub fn start(args: &str) -> Self {
-        let mut child = start(&mut netfathom(&format!("load sink --listen 127.0.0.1:0 --json {args}")));
+        Self::at("127.0.0.1:0", args)
+    }
+
+    pub fn at(listen: &str, args: &str) -> Self {
+        let mut child = start(&mut netfathom(&format!("load sink --listen {listen} --json {args}")));
         let lines = BufReader::new(child.stdout.take().unwrap()).lines();
         let (told, events) = channel();
         thread::spawn(move || {
@@ -43,7 +47,7 @@ impl Sink {
     }
 
     /// The next event of a kind.
-    fn next(&self, kind: &str) -> Value {
+    pub fn next(&self, kind: &str) -> Value {
         loop {
             let event = self.events.recv_timeout(IN_VAIN).unwrap_or_else(|e| panic!("no {kind}: {e}"));
             if event["event"] == kind {
@@ -57,7 +61,7 @@ impl Sink {
         end_within(self.child.take().unwrap(), NOTICES)
     }
 
-    fn end(mut self) -> Ended {
+    pub fn end(mut self) -> Ended {
         let child = self.child.take().unwrap();
         signal("INT", &child);
         end_within(child, NOTICES)
@@ -86,8 +90,12 @@ fn send(sink: &Sink, args: &str, out: &Path) -> Command {
     command
 }
 
-fn hello(lanes: u64, planned: u64, duration_ns: u64) -> String {
-    let hello = json!({"say": "hello", "version": 1, "size_bytes": 64, "lanes": lanes, "echo": false,
+pub fn hello(lanes: u64, planned: u64, duration_ns: u64) -> String {
+    hello_of(64, lanes, planned, duration_ns)
+}
+
+fn hello_of(size_bytes: u64, lanes: u64, planned: u64, duration_ns: u64) -> String {
+    let hello = json!({"say": "hello", "version": 1, "size_bytes": size_bytes, "lanes": lanes, "echo": false,
         "planned": planned, "duration_ns": duration_ns});
     format!("{hello}\n")
 }
@@ -229,14 +237,21 @@ fn strays_during_a_load_are_not_counted_as_its() {
 }
 
 #[test]
-fn absurd_announcements_are_refused_or_harmless() {
-    let sink = Sink::start("");
+fn absurd_announcements_are_refused_with_the_limit() {
+    const SECOND: u64 = 1_000_000_000;
+    let sink = Sink::start("--max-time 2m");
     let absurd = [
-        (hello(4_000_000_000, 1000, 1_000_000_000), "refused"),
-        (hello(1, 1000, 1 << 63), "refused"),
-        (hello(1, 1 << 63, 1_000_000_000), "welcome"),
-        (hello(256, u64::MAX, 0), "welcome"),
-        (hello(0, 0, 0), ""),
+        (hello(4_000_000_000, 1000, SECOND), "1 to 256 senders"),
+        (hello(0, 0, 0), "1 to 256 senders"),
+        (hello(1, 1000, 1 << 63), "at most 120s: send a shorter one, or start it with a longer --max-time"),
+        (hello(1, 1000, 121 * SECOND), "at most 120s"),
+        (hello(1, 1000, 120 * SECOND), "welcome"),
+        (hello(1, 1 << 63, SECOND), "at most 17592186044416 messages"),
+        (hello(256, u64::MAX, 0), "at most 17592186044416 messages"),
+        (hello_of(1 << 63, 1, 1000, SECOND), "32 to 65507 bytes, which is what UDP carries"),
+        (hello_of(65_508, 1, 1000, SECOND), "32 to 65507 bytes"),
+        (hello_of(31, 1, 1000, SECOND), "32 to 65507 bytes"),
+        (hello_of(65_507, 1, 1000, SECOND), "welcome"),
     ];
     for (words, answer) in absurd {
         let mut line = String::new();

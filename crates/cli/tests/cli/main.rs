@@ -13,6 +13,7 @@ mod help;
 mod join;
 mod join_attacks;
 mod killed;
+mod liars;
 mod light;
 mod limits;
 mod load;

@@ -77,7 +77,7 @@ pub fn permit(address: IpAddr, allow: &[String], by_name: bool) -> Result<(), Re
     if by_name && !named { Err(Refusal::Unnamed(address)) } else { Ok(()) }
 }
 
-/// What load may be sent to.
+/// What load may be sent to, or taken from.
 #[derive(Clone, Debug, Default)]
 pub struct Allowed {
     extra: Vec<Prefix>,
@@ -90,6 +90,12 @@ impl Allowed {
         Self { extra: extra.to_vec() }
     }
 
+    /// Whether an address lies in one of these networks.
+    #[must_use]
+    pub fn holds(&self, address: IpAddr) -> bool {
+        OWN.iter().chain(&self.extra).any(|prefix| prefix.contains(address))
+    }
+
     /// Whether load may go to an address, seen from the calling thread's network namespace.
     ///
     /// # Errors
@@ -99,8 +105,7 @@ impl Allowed {
         if let Some(what) = not_one_host(address) {
             return Err(Refusal::Never { address, what });
         }
-        let allowed = OWN.iter().chain(&self.extra).any(|prefix| prefix.contains(address));
-        if !allowed {
+        if !self.holds(address) {
             return Err(Refusal::Public(address));
         }
         if is_broadcast_here(address) { Err(Refusal::Route(address)) } else { Ok(()) }

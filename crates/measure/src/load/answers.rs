@@ -10,9 +10,14 @@ use netfathom_model::record::Echo;
 use netfathom_stats::Distribution;
 use netfathom_sys::clock::monotonic_ns;
 
+use super::control::ControlError;
 use super::receive::PATIENCE;
 use super::seen::{Arrival, Seen};
+use crate::error::MeasureError;
 use crate::stack::tap::PART_GRAIN;
+
+/// A message of a batch may leave a little before it is due.
+const EARLY_NS: u64 = 1_000_000_000;
 
 /// The times of the answers so far.
 #[derive(Clone, Debug)]
@@ -46,19 +51,44 @@ impl Answers {
     }
 }
 
+/// The messages of a trial, which their answers repeat.
+#[derive(Clone, Copy, Debug)]
+pub struct Asked {
+    /// Their flow.
+    pub flow: u32,
+    /// Their senders.
+    pub lanes: u32,
+    /// How many there are.
+    pub planned: u64,
+    /// Before it, none was due.
+    pub start_ns: u64,
+}
+
+impl Asked {
+    /// What of an answer no message can have had that has come back by now, in words.
+    fn excess(&self, header: &Header, now_ns: u64) -> Option<String> {
+        let Header { sequence, intended_ns, sent_ns, .. } = *header;
+        if sequence >= self.planned {
+            return Some(format!("an answer to message {sequence} of {}", self.planned));
+        }
+        let then = self.start_ns..=now_ns.saturating_add(EARLY_NS);
+        let strange = [intended_ns, sent_ns].into_iter().find(|at_ns| !then.contains(at_ns))?;
+        Some(format!("an answer to message {sequence}, sent at {strange} ns, where none was"))
+    }
+}
+
 /// Reads the answers to the messages of one trial from the socket that sent them, until
 /// `over` is set and nothing is left.
 ///
 /// # Errors
-/// If receiving fails.
+/// If receiving fails, or an answer is none to these messages.
 pub fn read(
     socket: &UdpSocket,
-    flow: u32,
-    lanes: u32,
+    asked: Asked,
     count: &AtomicU64,
     over: &AtomicBool,
-) -> io::Result<Answers> {
-    socket.set_read_timeout(Some(PATIENCE))?;
+) -> Result<Answers, MeasureError> {
+    socket.set_read_timeout(Some(PATIENCE)).map_err(MeasureError::Socket)?;
     let mut answers = Answers::default();
     let mut seen = Seen::default();
     let mut buffer = [0; 2048];
@@ -66,12 +96,14 @@ pub fn read(
         match socket.recv(&mut buffer) {
             Ok(bytes) => {
                 let now_ns = monotonic_ns();
-                let Some(header) = Header::read(&buffer[..bytes]).filter(|h| h.flow == flow) else {
+                let Some(header) = Header::read(&buffer[..bytes]).filter(|h| h.flow == asked.flow) else {
                     continue;
                 };
-                if header.sequence == u64::MAX
-                    || seen.arrive(header.sequence / u64::from(lanes)) == Arrival::Duplicate
-                {
+                if let Some(what) = asked.excess(&header, now_ns) {
+                    let peer = socket.peer_addr().map_err(MeasureError::Socket)?;
+                    return Err(ControlError::Implausible { peer, what }.into());
+                }
+                if seen.arrive(header.sequence / u64::from(asked.lanes)) == Arrival::Duplicate {
                     continue;
                 }
                 answers.answered += 1;
@@ -91,7 +123,7 @@ pub fn read(
             // The port at the far end was closed at the end of the trial: what it did not
             // answer is counted as unanswered.
             Err(e) if e.kind() == io::ErrorKind::ConnectionRefused => {}
-            Err(e) => return Err(e),
+            Err(e) => return Err(MeasureError::Receive(e)),
         }
     }
 }

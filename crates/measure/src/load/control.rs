@@ -113,6 +113,16 @@ pub enum ControlError {
         /// What it said.
         what: String,
     },
+    /// The peer tells numbers that nothing can have counted.
+    #[error(
+        "{peer} reports what cannot be: {what}; its numbers are of no use, so use the same netfathom on both hosts"
+    )]
+    Implausible {
+        /// The peer.
+        peer: SocketAddr,
+        /// What it said.
+        what: String,
+    },
     /// The connection failed.
     #[error("the connection with {peer} failed: {source}")]
     Connection {

@@ -124,5 +124,9 @@ impl FarEnd for Sink {
 }
 
 fn lost(error: ControlError) -> MeasureError {
-    MeasureError::PeerLost(error)
+    match error {
+        // It is there, and no trial of it can be believed.
+        ControlError::Implausible { .. } => error.into(),
+        error => MeasureError::PeerLost(error),
+    }
 }

@@ -13,7 +13,7 @@ use netfathom_sys::offload;
 use netfathom_sys::route;
 use netfathom_sys::socket::set_receive_buffer;
 
-use super::answers::{self, Answers};
+use super::answers::{self, Answers, Asked};
 use super::engine;
 use super::far::{self, Whose};
 use super::flight::{Departures, FarEnd, Flight, Sender, spawn};
@@ -149,8 +149,15 @@ impl Shot<'_> {
             live: self.live,
         };
         let far_cpu = (!matches!(self.rig.place(), Place::To(_))).then_some(self.cpus.reader);
+        let asked = Asked {
+            flow: self.flow,
+            lanes: self.lanes(),
+            planned: departures.messages(),
+            start_ns: windows.start_ns,
+        };
         let (landed, answers) = self.with_answers(
             answered,
+            asked,
             || flight.run(senders, far, far_cpu),
             |landed| landed.read.delivered,
         )?;
@@ -199,6 +206,7 @@ impl Shot<'_> {
     fn with_answers<T>(
         &self,
         sockets: &[UdpSocket],
+        asked: Asked,
         work: impl FnOnce() -> Result<T, MeasureError>,
         arrived: impl Fn(&T) -> u64,
     ) -> Result<(T, Answers), MeasureError> {
@@ -206,10 +214,7 @@ impl Shot<'_> {
         thread::scope(|scope| {
             let read = |socket| {
                 let (over, count) = (&over, &count);
-                let lanes = self.lanes();
-                spawn(scope, "answers", move || {
-                    answers::read(socket, self.flow, lanes, count, over).map_err(MeasureError::Receive)
-                })
+                spawn(scope, "answers", move || answers::read(socket, asked, count, over))
             };
             let readers = sockets.iter().map(read).collect::<Result<Vec<_>, _>>();
             let done = work();

@@ -14,11 +14,14 @@ use netfathom_bpf::sink::{Counted, XdpSink};
 use netfathom_bpf::xdp::Mode;
 use netfathom_capture::log::Columns;
 use netfathom_model::engine::Receive;
+use netfathom_model::message::HEADER_BYTES;
+use netfathom_model::units::format_duration;
 use netfathom_sys::counters::{self, Counters};
 use netfathom_sys::link;
 use netfathom_sys::route;
 
-use super::control::words::{self, Hello, Why};
+use super::allow::{Allowed, Prefix};
+use super::control::words::{self, Hello, MOST_COUNTED, Why};
 use super::control::{ControlError, Incoming, Listener, draw_flow};
 use super::flight::spawn;
 use super::tally::Read;
@@ -33,8 +36,10 @@ use desk::Desk;
 const PATIENCE: Duration = Duration::from_millis(100);
 /// Senders of one load; each takes some memory.
 const MOST_LANES: u32 = 256;
-/// The longest load that is taken on.
-const MOST_SECONDS: u64 = 24 * 3600;
+/// The most that a datagram over IPv4 carries: 65,535 bytes less the headers of IP and UDP (RFC 768).
+const MOST_BYTES: usize = 65_507;
+/// A load of a longer trial is refused, unless the sink is to take longer ones: it keeps all other senders out.
+pub const MOST_NS: u64 = 600 * 1_000_000_000;
 
 /// What a sink is to do.
 #[derive(Clone, Debug)]
@@ -43,6 +48,10 @@ pub struct SinkPlan {
     pub listen: SocketAddr,
     /// How messages are taken.
     pub receive: Receive,
+    /// From where loads are taken, besides private networks.
+    pub allow: Vec<Prefix>,
+    /// How long a load may take.
+    pub most_ns: u64,
     /// Ends after so many loads; `None` goes on until it is stopped.
     pub most_loads: Option<u32>,
     /// Where it writes down what it received, message by message: not where the driver counts
@@ -104,7 +113,8 @@ pub fn serve(
     told: &mut (dyn FnMut(Event) + Send),
     stop: &AtomicBool,
 ) -> Result<(), MeasureError> {
-    let (listener, socket) = Listener::bind_with(plan.listen, std::net::UdpSocket::bind)?;
+    let senders = Some(Allowed::new(&plan.allow));
+    let (listener, socket) = Listener::bind_with(plan.listen, senders, std::net::UdpSocket::bind)?;
     let address = listener.local_addr();
     let desk = Desk::new(&socket).map_err(MeasureError::Socket)?;
     let log = plan.log.as_deref().map(|path| MessageLog::create(path, Columns::RECEIVED)).transpose()?;
@@ -223,8 +233,18 @@ fn refusal(plan: &SinkPlan, hello: &Hello) -> Option<String> {
     if !(1..=MOST_LANES).contains(&hello.lanes) {
         return Some(format!("it takes the load of 1 to {MOST_LANES} senders at the same time"));
     }
-    (hello.duration_ns / 1_000_000_000 > MOST_SECONDS)
-        .then(|| format!("it takes loads of at most {MOST_SECONDS} s"))
+    if !(HEADER_BYTES..=MOST_BYTES).contains(&hello.size_bytes) {
+        return Some(format!(
+            "it takes messages of {HEADER_BYTES} to {MOST_BYTES} bytes, which is what UDP carries"
+        ));
+    }
+    if hello.planned > MOST_COUNTED {
+        return Some(format!("it takes loads of at most {MOST_COUNTED} messages"));
+    }
+    (hello.duration_ns > plan.most_ns).then(|| {
+        let most = format_duration(plan.most_ns);
+        format!("it takes loads of at most {most}: send a shorter one, or start it with a longer --max-time")
+    })
 }
 
 /// Has a program in the driver count the messages of a flow.

@@ -31,7 +31,7 @@ impl Listening {
     /// # Errors
     /// The address cannot be had.
     pub fn at(address: SocketAddr) -> Result<Self, MeasureError> {
-        let (listener, _) = Listener::bind_with(address, std::net::UdpSocket::bind)?;
+        let (listener, _) = Listener::bind_with(address, None, std::net::UdpSocket::bind)?;
         Ok(Self { listener, lanes: Cell::default(), thrown_away: RefCell::default() })
     }
 

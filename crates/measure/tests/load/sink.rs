@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use netfathom_measure::error::{MeasureError, RunError};
 use netfathom_measure::load::run;
-use netfathom_measure::load::sink::{Event, SinkPlan, serve};
+use netfathom_measure::load::sink::{Event, MOST_NS, SinkPlan, serve};
 use netfathom_model::accounting::Fate;
 use netfathom_model::engine::{Engine, Receive};
 use netfathom_model::message::Header;
@@ -33,7 +33,14 @@ impl Running {
         let sender = Mutex::new(sender);
         let thread = thread::spawn(move || {
             let listen = "127.0.0.1:0".parse().unwrap();
-            let plan = SinkPlan { listen, receive: Receive::Recvmmsg, most_loads: None, log: None };
+            let plan = SinkPlan {
+                listen,
+                receive: Receive::Recvmmsg,
+                allow: Vec::new(),
+                most_ns: MOST_NS,
+                most_loads: None,
+                log: None,
+            };
             // A test that has seen enough listens no more.
             serve(&plan, &mut |event| drop(sender.lock().unwrap().send(event)), &stopped)
         });

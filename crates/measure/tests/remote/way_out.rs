@@ -6,7 +6,7 @@ use std::sync::mpsc::channel;
 use std::thread;
 
 use netfathom_measure::error::{MeasureError, RunError};
-use netfathom_measure::load::sink::{Event, SinkPlan, serve};
+use netfathom_measure::load::sink::{Event, MOST_NS, SinkPlan, serve};
 use netfathom_measure::stack;
 use netfathom_model::accounting::Fate;
 use netfathom_model::engine::Receive;
@@ -40,6 +40,8 @@ fn the_way_out_to_another_host() {
         let sink = SinkPlan {
             listen: SocketAddr::new(FAR, PORT),
             receive: Receive::Recv,
+            allow: Vec::new(),
+            most_ns: MOST_NS,
             most_loads: None,
             log: None,
         };

@@ -15,6 +15,8 @@ use super::{ANSWER_WITHIN, CONNECT_WITHIN, ControlError, DRAIN_MOST, LOST_AFTER}
 #[derive(Debug)]
 pub struct Session {
     welcome: Welcome,
+    /// Messages, all lanes together.
+    planned: u64,
     peer: Arc<Peer>,
     writer: Arc<Mutex<Writer>>,
     stage: Stage,
@@ -44,6 +46,7 @@ impl Session {
     /// # Errors
     /// Nobody answers in time, or not as a sink does, or it refuses.
     pub fn open(to: SocketAddr, hello: Hello) -> Result<Self, ControlError> {
+        let planned = hello.planned;
         let stream = TcpStream::connect_timeout(&to, CONNECT_WITHIN)
             .map_err(|source| ControlError::Connect { address: to, source })?;
         let (mut lines, mut writer) = open(stream, to)?;
@@ -60,7 +63,7 @@ impl Session {
         };
         welcome.tool = printable(&welcome.tool);
         let writer = Arc::new(Mutex::new(writer));
-        Ok(Self { welcome, peer: Arc::default(), writer, stage: Stage::Opened(lines) })
+        Ok(Self { welcome, planned, peer: Arc::default(), writer, stage: Stage::Opened(lines) })
     }
 
     /// What the sink answered.
@@ -94,8 +97,9 @@ impl Session {
             other => return Err(out_of_turn(&lines, "that it is ready", &other)),
         }
         let (writer, peer) = (Arc::clone(&self.writer), Arc::clone(&self.peer));
+        let planned = self.planned;
         let watch = move || {
-            let heard = watch(&mut lines, &writer, &peer);
+            let heard = watch(&mut lines, &writer, &peer, planned);
             peer.lost.store(heard.is_err(), Relaxed);
             heard
         };
@@ -139,17 +143,29 @@ impl Drop for Session {
 }
 
 /// Hears the sink until its tally, and answers each sign of life with one.
-fn watch(lines: &mut Lines, writer: &Mutex<Writer>, peer: &Peer) -> Result<Tally, ControlError> {
+fn watch(
+    lines: &mut Lines,
+    writer: &Mutex<Writer>,
+    peer: &Peer,
+    planned: u64,
+) -> Result<Tally, ControlError> {
+    let from = lines.peer();
+    let believed = |excess: Option<String>| match excess {
+        Some(what) => Err(ControlError::Implausible { peer: from, what }),
+        None => Ok(()),
+    };
     let mut ended = None;
     loop {
         let awaited = if ended.is_some() { "its tally" } else { "a sign of life" };
         match lines.next(LOST_AFTER, awaited)? {
             FromSink::Seen(seen) => {
+                believed(seen.excess(planned))?;
                 peer.delivered.store(seen.delivered, Relaxed);
                 // A sink that has closed says nothing more, which the next read finds out.
                 let _ = say(writer, &FromSender::Alive);
             }
             FromSink::Tally(tally) if peer.ended.load(Relaxed) => {
+                believed(tally.excess(planned))?;
                 peer.delivered.store(tally.delivered, Relaxed);
                 return Ok(tally);
             }

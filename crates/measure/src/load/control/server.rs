@@ -19,6 +19,8 @@ mod door;
 
 pub use door::Listener;
 
+/// No host has run for longer: 146 years.
+const LATEST_NS: u64 = 1 << 62;
 /// How soon a wait notices that it is to stop, or that the last message came.
 const POLL_EVERY: Duration = Duration::from_millis(10);
 
@@ -28,6 +30,7 @@ const POLL_EVERY: Duration = Duration::from_millis(10);
 struct Link {
     lines: Lines,
     writer: Writer,
+    hello: Hello,
     _only: Only,
 }
 
@@ -64,7 +67,6 @@ impl Link {
 #[derive(Debug)]
 pub struct Incoming {
     link: Link,
-    hello: Hello,
 }
 
 impl Incoming {
@@ -77,7 +79,7 @@ impl Incoming {
     /// What is to come.
     #[must_use]
     pub fn hello(&self) -> &Hello {
-        &self.hello
+        &self.link.hello
     }
 
     /// Sends it away.
@@ -107,7 +109,7 @@ impl Incoming {
     /// It has gone.
     pub fn welcome_as(mut self, flow: u32, receive: Receive, tool: &str) -> Result<Welcomed, ControlError> {
         self.link.writer.say(&FromSink::Welcome(Welcome { flow, receive, tool: tool.to_owned() }))?;
-        Ok(Welcomed { link: self.link, hello: self.hello, flow })
+        Ok(Welcomed { link: self.link, flow })
     }
 }
 
@@ -129,7 +131,6 @@ fn random_u32() -> io::Result<u32> {
 #[derive(Debug)]
 pub struct Welcomed {
     link: Link,
-    hello: Hello,
     flow: u32,
 }
 
@@ -143,7 +144,7 @@ impl Welcomed {
     /// What is to come.
     #[must_use]
     pub fn hello(&self) -> &Hello {
-        &self.hello
+        &self.link.hello
     }
 
     /// Waits until the load is about to begin.
@@ -159,6 +160,10 @@ impl Welcomed {
             }
             match self.link.lines.poll(SEEN_EVERY, awaited)? {
                 Some(FromSender::Begin(begin)) => {
+                    if begin.start_ns > LATEST_NS {
+                        let what = format!("a clock of {} ns since its start", begin.start_ns);
+                        return Err(ControlError::Implausible { peer: self.link.lines.peer(), what });
+                    }
                     return Ok(Begun { link: self.link, start_ns: begin.start_ns });
                 }
                 Some(other) => return Err(self.link.out_of_turn(awaited, &other)),
@@ -227,7 +232,13 @@ impl Running {
             seen.tell(&mut self.link, &mut delivered)?;
             match self.link.lines.poll(seen.next_in(), awaited)? {
                 Some(FromSender::Alive) => alive = Instant::now(),
-                Some(FromSender::End(sent)) => return Ok(Ended { link: self.link, seen, sent }),
+                Some(FromSender::End(sent)) => {
+                    let planned = self.link.hello.planned;
+                    return match sent.excess(planned) {
+                        None => Ok(Ended { link: self.link, seen, sent }),
+                        Some(what) => Err(ControlError::Implausible { peer: self.link.lines.peer(), what }),
+                    };
+                }
                 Some(other) => return Err(self.link.out_of_turn(awaited, &other)),
                 None if alive.elapsed() > LOST_AFTER => {
                     let peer = self.link.lines.peer();

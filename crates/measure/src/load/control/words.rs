@@ -9,6 +9,11 @@ use serde::{Deserialize, Serialize};
 /// them understands otherwise would be a wrong measurement.
 pub const VERSION: u32 = 1;
 
+/// What a host can count during a load, of anything: a day of 200 million a second.
+pub const MOST_COUNTED: u64 = 1 << 44;
+/// What the threads of a sink can take of their processors: two years.
+const MOST_CPU_NS: u64 = 1 << 56;
+
 /// What the sender says.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "say", rename_all = "snake_case")]
@@ -85,6 +90,14 @@ pub struct Seen {
     pub delivered: u64,
 }
 
+impl Seen {
+    /// Whether that is more than all there is, in words.
+    #[must_use]
+    pub fn excess(&self, planned: u64) -> Option<String> {
+        (self.delivered > planned).then(|| format!("{} messages delivered of {planned}", self.delivered))
+    }
+}
+
 /// What was sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct End {
@@ -94,6 +107,19 @@ pub struct End {
     pub accepted: u64,
     /// Those that it refused.
     pub refused: u64,
+}
+
+impl End {
+    /// What of it no sender of so many messages can have done, in words.
+    #[must_use]
+    pub fn excess(&self, planned: u64) -> Option<String> {
+        let Self { tried, accepted, refused } = *self;
+        let counts = [(tried, "tried"), (accepted, "accepted"), (refused, "refused")];
+        counts
+            .into_iter()
+            .find(|(count, _)| *count > planned)
+            .map(|(count, name)| format!("{count} messages {name} of {planned}"))
+    }
 }
 
 /// What arrived, and what the sink's host counted; all of this conversation alone, except
@@ -120,6 +146,30 @@ pub struct Tally {
     pub device_packets: Option<u64>,
     /// Datagrams that UDP delivered; `None` where that cannot be told.
     pub udp_in: Option<u64>,
+}
+
+impl Tally {
+    /// What of it no sink can have counted of so many messages, in words.
+    #[must_use]
+    pub fn excess(&self, planned: u64) -> Option<String> {
+        if self.delivered > planned {
+            return Some(format!("{} messages delivered of {planned}", self.delivered));
+        }
+        let counts = [
+            (self.duplicates, "duplicates"),
+            (self.reordered, "messages reordered"),
+            (self.foreign, "foreign messages"),
+            (self.truncated, "messages truncated"),
+            (self.garbage, "datagrams that are no messages"),
+            (self.socket_drops, "messages dropped at the socket"),
+            (self.device_packets.unwrap_or(0), "packets at the device"),
+            (self.udp_in.unwrap_or(0), "datagrams delivered by UDP"),
+        ];
+        let beyond = counts.into_iter().find(|(count, _)| *count > MOST_COUNTED);
+        beyond
+            .map(|(count, name)| format!("{count} {name}"))
+            .or_else(|| (self.cpu_ns > MOST_CPU_NS).then(|| format!("{} ns of processor time", self.cpu_ns)))
+    }
 }
 
 /// Why a sink does not want a load.

@@ -63,7 +63,7 @@ impl Ends for Inward {
         load: Load<'_>,
         make: impl FnOnce(Windows, &[UdpSocket]) -> Result<(Vec<S>, R), MeasureError>,
     ) -> Result<Landed<S, R>, MeasureError> {
-        let lanes = self.incoming.hello().lanes;
+        let (peer, lanes) = (self.incoming.peer(), self.incoming.hello().lanes);
         let planned = load.departures.messages();
         let welcomed = self.incoming.welcome_as(self.flow, Receive::Recv, TOOL).map_err(lost)?;
         let begun = welcomed.await_begin(task.stop).map_err(lost)?;
@@ -72,11 +72,15 @@ impl Ends for Inward {
         let windows = load.windows(begun.start_ns());
         let (send_taps, tap) = make(windows, &[])?;
         let reading = Reading { task, socket: &self.reader, flow: self.flow, lanes, planned };
-        let mut tap = Rebuilt::new(tap, windows, lanes, load.departures.mean_interval_ns(lanes));
+        let mean_interval_ns = load.departures.mean_interval_ns(lanes);
+        let mut tap = Rebuilt::new(tap, windows, lanes, load.duration_ns, mean_interval_ns);
         let (ended, read) = reading.run(begun, &mut tap)?;
         let told = ended.sent();
         // It is of no consequence here if the sender does not wait for this.
         let _ = ended.tally((&read).into());
+        if let Some(what) = tap.excess() {
+            return Err(lost(ControlError::Implausible { peer, what }));
+        }
         let (receive_tap, sent) = tap.finish(told, planned);
         if sent.unsent > 0 && sent.end_ns() < load.duration_ns {
             // One that only fell behind goes on until after the plan's end.

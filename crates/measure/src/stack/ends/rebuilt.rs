@@ -11,11 +11,18 @@ use crate::load::sent::Sent;
 use crate::load::window::Windows;
 use crate::stack::tap::ReceiveTap;
 
+/// So long after twice its plan a load has ended, however late its messages are.
+const LATE_NS: u64 = 60_000_000_000;
+
 /// A tap, and beside it what the messages tell of their senders.
 pub struct Rebuilt<R> {
     tap: R,
     windows: Windows,
     lanes: Vec<Lane>,
+    /// No message can have been sent later.
+    latest_ns: u64,
+    /// The first one that says it was sent before the load began, or long after its end.
+    strange: Option<Header>,
 }
 
 /// One of the senders.
@@ -26,11 +33,29 @@ struct Lane {
 }
 
 impl<R> Rebuilt<R> {
-    /// Of so many senders; of a plan that leaves the intervals to chance, their mean.
+    /// Of so many senders of a load of that duration; of a plan that leaves the intervals to chance, their mean.
     #[must_use]
-    pub fn new(tap: R, windows: Windows, lanes: u32, mean_interval_ns: Option<i64>) -> Self {
+    pub fn new(
+        tap: R,
+        windows: Windows,
+        lanes: u32,
+        duration_ns: u64,
+        mean_interval_ns: Option<i64>,
+    ) -> Self {
         let lane = |_| Lane { sent: Sent::new(windows, 1, lanes, mean_interval_ns), last: None };
-        Self { tap, windows, lanes: (0..lanes).map(lane).collect() }
+        let latest_ns = windows.start_ns + 2 * duration_ns + LATE_NS;
+        Self { tap, windows, lanes: (0..lanes).map(lane).collect(), latest_ns, strange: None }
+    }
+
+    /// What a message says of its sending that cannot be, in words.
+    #[must_use]
+    pub fn excess(&self) -> Option<String> {
+        let Header { sequence, intended_ns, sent_ns, .. } = self.strange?;
+        Some(format!(
+            "message {sequence} was due at {intended_ns} ns and sent at {sent_ns} ns by its own account, but the load began \
+             at {} ns",
+            self.windows.start_ns
+        ))
     }
 
     /// The tap, and what was sent: counts as the senders told them, times as the messages did.
@@ -85,6 +110,11 @@ impl<R: ReceiveTap> ReceiveTap for Rebuilt<R> {
 
     #[inline]
     fn delivered(&mut self, header: &Header, received_ns: u64) {
+        let then = self.windows.start_ns..=self.latest_ns;
+        if !(then.contains(&header.intended_ns) && then.contains(&header.sent_ns)) {
+            self.strange.get_or_insert(*header);
+            return;
+        }
         self.tap.delivered(header, received_ns);
         let lanes = self.lanes.len() as u64;
         self.lanes[(header.sequence % lanes) as usize].arrived(header, lanes);
@@ -109,7 +139,7 @@ mod tests {
 
     fn rebuilt(lanes: u32, messages: &[Header], told: End, planned: u64) -> Sent {
         let windows = Windows { start_ns: START_NS, shift: Windows::shift_for(1_000_000) };
-        let mut rebuilt = Rebuilt::new((), windows, lanes, None);
+        let mut rebuilt = Rebuilt::new((), windows, lanes, 1_000_000, None);
         messages.iter().for_each(|m| rebuilt.delivered(m, 7));
         rebuilt.finish(told, planned).1
     }
@@ -131,6 +161,23 @@ mod tests {
         let messages = [message(0, 1500), message(4, 0)];
         let sent = rebuilt(1, &messages, End { tried: 5, accepted: 5, refused: 0 }, 5);
         assert_eq!(sent.missed_slots, 1);
+    }
+
+    #[test]
+    fn times_that_no_message_of_the_load_can_have_are_left_out_and_told() {
+        let windows = Windows { start_ns: START_NS, shift: Windows::shift_for(1_000_000) };
+        let mut rebuilt = Rebuilt::new((), windows, 1, 1_000_000, None);
+        rebuilt.delivered(&message(0, 100), 7);
+        assert_eq!(rebuilt.excess(), None);
+        for strange in [0, START_NS - 1, u64::MAX, 1 << 63] {
+            rebuilt.delivered(&Header { sent_ns: strange, ..message(1, 0) }, 7);
+            rebuilt.delivered(&Header { intended_ns: strange, ..message(2, 0) }, 7);
+        }
+        assert!(
+            rebuilt.excess().unwrap().starts_with("message 1 was due at 1000000001000 ns and sent at 0 ns")
+        );
+        let (_, sent) = rebuilt.finish(End { tried: 3, accepted: 3, refused: 0 }, 3);
+        assert_eq!((sent.lag.distribution.moments.n, sent.lag.distribution.moments.max), (1, 100));
     }
 
     #[test]

@@ -2,7 +2,7 @@
 //! that the sink is taken, whatever that does meanwhile.
 
 use std::io::{self, ErrorKind};
-use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::net::{IpAddr, Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::os::fd::OwnedFd;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicBool, AtomicUsize};
@@ -14,6 +14,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 
 use super::{Incoming, Link, Only};
+use crate::load::allow::{Allowed, Prefix};
 use crate::load::control::line::{Lines, Writer, open};
 use crate::load::control::words::{FromSender, FromSink, VERSION, Why};
 use crate::load::control::{ControlError, LINE_WITHIN};
@@ -43,6 +44,8 @@ pub struct Listener {
 
 #[derive(Debug, Default)]
 struct Door {
+    /// Whose load may come; `None` for anybody's.
+    senders: Option<Allowed>,
     closing: AtomicBool,
     busy: Arc<AtomicBool>,
     /// Connections that have not said yet what they want.
@@ -54,17 +57,19 @@ impl Listener {
     ///
     /// # Errors
     /// The address cannot be had.
+    #[cfg(test)]
     pub fn bind(address: SocketAddr) -> Result<Self, ControlError> {
-        Self::bind_with(address, |_| Ok(())).map(|(listener, ())| listener)
+        Self::bind_with(address, None, |_| Ok(())).map(|(listener, ())| listener)
     }
 
     /// Listens on an address and has the sockets of the load bound to the same one: of port 0
-    /// a port that is free for both.
+    /// a port that is free for both. Senders elsewhere than in these networks are refused.
     ///
     /// # Errors
     /// The address cannot be had, here or by `others`.
     pub fn bind_with<T>(
         address: SocketAddr,
+        senders: Option<Allowed>,
         mut others: impl FnMut(SocketAddr) -> io::Result<T>,
     ) -> Result<(Self, T), ControlError> {
         let failed = |source| ControlError::Listen { address, source };
@@ -73,18 +78,18 @@ impl Listener {
             let listener = TcpListener::bind(address).map_err(failed)?;
             attempts -= 1;
             match others(listener.local_addr().map_err(failed)?) {
-                Ok(bound) => return Ok((Self::start(listener).map_err(failed)?, bound)),
+                Ok(bound) => return Ok((Self::start(listener, senders).map_err(failed)?, bound)),
                 Err(e) if e.kind() == ErrorKind::AddrInUse && attempts > 0 => {}
                 Err(e) => return Err(failed(e)),
             }
         }
     }
 
-    fn start(listener: TcpListener) -> io::Result<Self> {
+    fn start(listener: TcpListener, senders: Option<Allowed>) -> io::Result<Self> {
         let address = listener.local_addr()?;
         let socket = TcpStream::from(OwnedFd::from(listener.try_clone()?));
         let (sender, arrivals) = channel();
-        let door = Arc::new(Door::default());
+        let door = Arc::new(Door { senders, ..Door::default() });
         let greeting = Arc::clone(&door);
         let greet = move || greeting.greet_all(&listener, &sender);
         let thread = thread::Builder::new().name("nf-door".to_owned()).spawn(greet)?;
@@ -175,6 +180,10 @@ impl Door {
         let (mut lines, mut writer) = open(stream, peer)?;
         let awaited = "a hello";
         let said: Value = lines.next(LINE_WITHIN, awaited)?;
+        // Before it can keep others out.
+        if let Some(why) = self.senders.as_ref().and_then(|senders| stranger(senders, peer.ip())) {
+            return refuse(&mut lines, &mut writer, why);
+        }
         // Of another version nothing but this can be relied on.
         let version = said.get("version").and_then(Value::as_u64);
         if version.is_some_and(|version| version != u64::from(VERSION)) {
@@ -186,8 +195,21 @@ impl Door {
         let Some(only) = self.claim() else {
             return refuse(&mut lines, &mut writer, Why::Busy);
         };
-        Ok(Some(Incoming { link: Link { lines, writer, _only: only }, hello }))
+        Ok(Some(Incoming { link: Link { lines, writer, hello, _only: only } }))
     }
+}
+
+/// Why a sender may not come from there, if it may not.
+fn stranger(senders: &Allowed, peer: IpAddr) -> Option<Why> {
+    let peer = peer.to_canonical();
+    let text = || {
+        format!(
+            "your address {peer} is not in a private, link-local or test network, and it takes load from no other: \
+             start it with --allow {}",
+            Prefix::host(peer)
+        )
+    };
+    (!senders.holds(peer)).then(|| Why::Limit { text: text() })
 }
 
 fn refuse(lines: &mut Lines, writer: &mut Writer, why: Why) -> Result<Option<Incoming>, ControlError> {
