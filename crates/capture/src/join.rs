@@ -12,7 +12,7 @@ use netfathom_model::record::PacketKind;
 use crate::decode::{self, Skipped};
 use crate::error::CaptureError;
 use crate::log::{Clock, Messages};
-use crate::packet::{LinkType, Packets, Way};
+use crate::packet::{LinkType, Packets, Resolution, Way};
 
 mod captured;
 mod clock;
@@ -66,8 +66,10 @@ pub struct Sighting {
     pub stamped_ns: Option<u64>,
     /// When it was received, as the log has it.
     pub received_ns: Option<u64>,
-    /// When it was captured, where the capture says so.
+    /// When it was captured, where the capture says so: the middle of the step that its time was cut to.
     pub captured_ns: Option<i64>,
+    /// How far that and the times of the log may be off together, either way: half a step of both.
+    pub uncertainty_ns: u32,
     /// Which way it went, where the capture says so.
     pub way: Option<Way>,
     /// Whether this is the first sight of it. The other one is of the same message on its other
@@ -108,6 +110,10 @@ pub struct Joined {
     pub backwards: u64,
     /// Packets of which the capture does not say when they were captured.
     pub untimed: u64,
+    /// What the times count in, in the order of their first packets.
+    pub resolutions: Vec<Resolution>,
+    /// What the coarsest of the log's times count in.
+    pub log_resolution: Resolution,
     /// The link types, in the order of their first packets; the first eight of them.
     pub links: Vec<LinkType>,
     /// Packets by kind.
@@ -186,13 +192,14 @@ pub fn join(
     let damage = loop {
         match packets.next_packet() {
             Ok(Some(packet)) => {
-                let (time_ns, link, bytes) = (packet.time_ns, packet.link, packet.data.len());
+                let (link, bytes) = (packet.link, packet.data.len());
+                let (middle_ns, resolution) = (packet.middle_ns(), packet.resolution);
                 let found = message(&packet, options);
                 let is_timed = packets.without_time() == seen.untimed;
-                let time_ns = is_timed.then_some(time_ns);
-                seen.add(time_ns, link, bytes);
+                let stamp = is_timed.then_some(Stamp { middle_ns, resolution });
+                seen.add(stamp, link, bytes);
                 match found {
-                    Ok((number, way)) => joiner.packet(number, time_ns, way),
+                    Ok((number, way)) => joiner.packet(number, stamp, way),
                     Err(kind) => joiner.kinds.add(kind),
                 }
             }
@@ -231,6 +238,13 @@ fn message(
     })
 }
 
+/// When a packet was captured.
+#[derive(Clone, Copy, Debug)]
+struct Stamp {
+    middle_ns: i64,
+    resolution: Resolution,
+}
+
 /// What is told of packets whatever they hold.
 #[derive(Debug, Default)]
 struct Seen {
@@ -241,6 +255,7 @@ struct Seen {
     previous_ns: i64,
     backwards: u64,
     untimed: u64,
+    resolutions: Vec<Resolution>,
     links: Vec<LinkType>,
 }
 
@@ -249,9 +264,9 @@ const MOST_LINKS: usize = 8;
 
 impl Seen {
     #[inline]
-    fn add(&mut self, time_ns: Option<i64>, link: LinkType, bytes: usize) {
-        match time_ns {
-            Some(time_ns) => self.time(time_ns),
+    fn add(&mut self, stamp: Option<Stamp>, link: LinkType, bytes: usize) {
+        match stamp {
+            Some(stamp) => self.time(stamp),
             None => self.untimed += 1,
         }
         self.packets += 1;
@@ -262,7 +277,11 @@ impl Seen {
     }
 
     #[inline]
-    fn time(&mut self, time_ns: i64) {
+    fn time(&mut self, Stamp { middle_ns: time_ns, resolution }: Stamp) {
+        // There are no more than 256 of them.
+        if self.resolutions.last() != Some(&resolution) && !self.resolutions.contains(&resolution) {
+            self.resolutions.push(resolution);
+        }
         if self.packets == self.untimed {
             (self.first_ns, self.latest_ns, self.previous_ns) = (time_ns, time_ns, time_ns);
         }
@@ -280,6 +299,7 @@ impl Seen {
             last_ns: self.latest_ns,
             backwards: self.backwards,
             untimed: self.untimed,
+            resolutions: self.resolutions,
             links: self.links,
             ..joined
         }

@@ -35,6 +35,7 @@
 use std::io::Read;
 
 use crate::error::CaptureError;
+use crate::packet::{MOST_NS, Resolution};
 
 mod binary;
 mod csv;
@@ -109,11 +110,21 @@ pub struct Entry {
     pub received_ns: u64,
 }
 
+impl Entry {
+    /// The time that is beyond all that there can be, if one is.
+    #[inline]
+    fn beyond(&self) -> Option<u64> {
+        [self.intended_ns, self.sent_ns, self.received_ns].into_iter().find(|&ns| ns > MOST_NS)
+    }
+}
+
 /// A message and whose it is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Message {
     /// The flow; 0 where a log does not tell them apart.
     pub flow: u32,
+    /// What the coarsest of its times counted in; they are the middle of such a step.
+    pub resolution: Resolution,
     /// Its number and times.
     pub entry: Entry,
 }
@@ -130,12 +141,17 @@ pub struct Clock {
 }
 
 impl Clock {
-    fn state(&mut self, ahead_ns: i64) {
-        if self.statements == 0 {
-            self.first_ahead_ns = ahead_ns;
+    fn state(&mut self, ahead_ns: i64) -> Result<(), String> {
+        let first_ns = if self.statements == 0 { ahead_ns } else { self.first_ahead_ns };
+        let moved_ns = ahead_ns.checked_sub(first_ns);
+        if [Some(ahead_ns), moved_ns].iter().any(|ns| ns.is_none_or(|ns| ns.unsigned_abs() > MOST_NS)) {
+            return Err(format!(
+                "a clock that CLOCK_REALTIME is {ahead_ns} ns ahead of: no two clocks are so far apart"
+            ));
         }
-        self.ahead_ns = ahead_ns;
+        (self.first_ahead_ns, self.ahead_ns) = (first_ns, ahead_ns);
         self.statements += 1;
+        Ok(())
     }
 
     /// In words.

@@ -84,11 +84,69 @@ pub enum Way {
     Out,
 }
 
+/// What a time may be in a capture or a log, either way from 1970: 146 years. So none, and hardly a difference of two,
+/// is more than a record has room for.
+pub const MOST_NS: u64 = (1 << 62) - 1;
+
+/// What the stamps of a clock count in, as pcapng says it (`if_tsresol`): seconds over ten, or two, to some power.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Resolution(u8);
+
+impl Resolution {
+    /// Those of a kernel.
+    pub const NANOSECONDS: Self = Self(9);
+    /// Those of pcap, unless it was asked for others.
+    pub const MICROSECONDS: Self = Self(6);
+    const BINARY: u8 = 0x80;
+    /// Nanoseconds of the decimal ones.
+    const DECIMAL_NS: [u32; 10] =
+        [1_000_000_000, 100_000_000, 10_000_000, 1_000_000, 100_000, 10_000, 1000, 100, 10, 1];
+
+    /// By its number in files.
+    #[must_use]
+    pub const fn of(number: u8) -> Self {
+        Self(number)
+    }
+
+    /// From a stamp to the next one that there can be, ns; 1 of those that are finer.
+    #[inline]
+    #[must_use]
+    pub fn step_ns(self) -> u32 {
+        if self.0 & Self::BINARY == 0 {
+            return Self::DECIMAL_NS[usize::from(self.0.min(9))];
+        }
+        Self::DECIMAL_NS[0].checked_shr((self.0 & !Self::BINARY).into()).unwrap_or(0).max(1)
+    }
+
+    /// From a stamp to the middle of the time that has it: a clock that counts in steps cuts the rest off, so that
+    /// a stamp is early by half a step on average, and by no more than that off from here.
+    #[inline]
+    #[must_use]
+    pub fn half_step_ns(self) -> u32 {
+        self.step_ns() / 2
+    }
+
+    /// The one with the longer steps.
+    #[inline]
+    #[must_use]
+    pub fn coarser(self, other: Self) -> Self {
+        if self.step_ns() < other.step_ns() { other } else { self }
+    }
+}
+
+impl Default for Resolution {
+    fn default() -> Self {
+        Self::NANOSECONDS
+    }
+}
+
 /// One packet of a capture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Packet<'a> {
-    /// When it was captured: nanoseconds since 1970-01-01 UTC, as the capturing host had it.
+    /// When it was captured: nanoseconds since 1970-01-01 UTC, as the capturing host had it, cut to its resolution.
     pub time_ns: i64,
+    /// What that time counts in.
+    pub resolution: Resolution,
     /// How its bytes begin.
     pub link: LinkType,
     /// Which way it went, where the file says so.
@@ -97,6 +155,15 @@ pub struct Packet<'a> {
     pub original_bytes: u32,
     /// What was captured of it: at most so long, often less.
     pub data: &'a [u8],
+}
+
+impl Packet<'_> {
+    /// When it was captured, with nothing to expect on either side: the middle of the step that its time was cut to.
+    #[inline]
+    #[must_use]
+    pub fn middle_ns(&self) -> i64 {
+        self.time_ns.saturating_add(self.resolution.half_step_ns().into())
+    }
 }
 
 /// Somewhere that packets come from, one after the other.
@@ -111,5 +178,23 @@ pub trait Packets {
     #[inline]
     fn without_time(&self) -> u64 {
         0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn steps_are_those_of_pcapng() {
+        // Of finer ones than nanoseconds nothing is left; two to the minus 10, 20 and 30.
+        let steps = [0, 3, 6, 9, 12, 0x7f, 0x80, 0x8a, 0x94, 0x9e, 0xff].map(|n| Resolution::of(n).step_ns());
+        assert_eq!(steps, [1_000_000_000, 1_000_000, 1000, 1, 1, 1, 1_000_000_000, 976_562, 953, 1, 1]);
+        assert_eq!(
+            (Resolution::MICROSECONDS.half_step_ns(), Resolution::NANOSECONDS.half_step_ns()),
+            (500, 0)
+        );
+        let [us, ns] = [Resolution::MICROSECONDS, Resolution::NANOSECONDS];
+        assert_eq!((us.coarser(ns), ns.coarser(us)), (us, us));
     }
 }

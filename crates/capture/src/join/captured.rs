@@ -26,9 +26,10 @@ impl<P: Packets> Messages for Captured<'_, P> {
             let Ok((number, _)) = message(&packet, self.options) else { continue };
             // A capture from before 1970 has no time that a log could have, and a packet without
             // a time has 0, which is none in a log either.
-            let sent_ns = u64::try_from(packet.time_ns).unwrap_or(0);
+            let timed = packet.time_ns > 0;
+            let sent_ns = if timed { u64::try_from(packet.middle_ns()).unwrap_or(0) } else { 0 };
             let entry = Entry { sequence: number.sequence, sent_ns, ..Entry::default() };
-            return Ok(Some(Message { flow: number.flow, entry }));
+            return Ok(Some(Message { flow: number.flow, resolution: packet.resolution, entry }));
         }
         Ok(None)
     }

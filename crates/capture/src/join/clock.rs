@@ -15,6 +15,10 @@ const SHORTEST_NS: f64 = 2e9;
 /// Clocks drift less: NTP corrects at most so much, and a quartz is off by less.
 const MOST_DRIFT: f64 = 500e-6;
 
+/// 120 years: more than lies between 1970 and any log. With it, what a line through them says of any moment is still
+/// a time that a record may have.
+const MOST_APART_NS: u64 = 3_800_000_000_000_000_000;
+
 /// How the clock of the capture is ahead of the log's.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Fitted {
@@ -63,8 +67,14 @@ impl ClockFit {
     /// Adds a message: when it was captured, by the capture, and how much later that is than
     /// when it was sent, by the log. Of received ones take the captured time less the received
     /// one, both with the opposite sign.
+    ///
+    /// Clocks that differ by more than [`MOST_APART_NS`] are not two of one time, but one of them is damaged: such
+    /// a message is left out.
     #[inline]
     pub fn add(&mut self, captured_ns: i64, difference_ns: i64) {
+        if difference_ns.unsigned_abs() > MOST_APART_NS {
+            return;
+        }
         let start = *self.start_ns.get_or_insert(captured_ns);
         let mut at = captured_ns.saturating_sub(start).max(0) / self.window_ns;
         while at >= WINDOWS as i64 {

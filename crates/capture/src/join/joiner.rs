@@ -6,10 +6,10 @@ use netfathom_model::record::PacketKind;
 use super::flows::Flows;
 use super::number::Number;
 use super::table::{Marks, Slot, State, Table};
-use super::{Joined, Kinds, Options, Sighting};
+use super::{Joined, Kinds, Options, Sighting, Stamp};
 use crate::error::CaptureError;
 use crate::log::{Message, Messages};
-use crate::packet::Way;
+use crate::packet::{Resolution, Way};
 
 /// So many packets, each near the one before, show that the log has a gap, or the capture
 /// begins late. One number alone may be anything.
@@ -67,8 +67,9 @@ impl<'a, M: Messages, F: FnMut(&Sighting)> Joiner<'a, M, F> {
 
     /// A packet with the number of a message.
     #[inline]
-    pub fn packet(&mut self, number: Number, captured_ns: Option<i64>, way: Option<Way>) {
+    pub fn packet(&mut self, number: Number, stamp: Option<Stamp>, way: Option<Way>) {
         let Number { flow, sequence, .. } = number;
+        let captured_ns = stamp.map(|stamp| stamp.middle_ns);
         let mut marks = Marks::default();
         if let Some(way) = way {
             marks.set_way(way);
@@ -78,7 +79,7 @@ impl<'a, M: Messages, F: FnMut(&Sighting)> Joiner<'a, M, F> {
         }
         let waiting = self.table.find(flow, sequence);
         if waiting.as_ref().is_some_and(|slot| slot.state != State::Listed) {
-            return self.again(number, captured_ns, way);
+            return self.again(number, stamp, way);
         }
         let highest = self.flows.of(flow).sighted.get_or_insert(sequence);
         if sequence < *highest {
@@ -89,6 +90,8 @@ impl<'a, M: Messages, F: FnMut(&Sighting)> Joiner<'a, M, F> {
             flow,
             state: State::Sighted,
             marks,
+            captured: stamp.map(|stamp| stamp.resolution).unwrap_or_default(),
+            listed: Resolution::default(),
             sequence,
             sent_ns: number.sent_ns,
             second: captured_ns.unwrap_or(0) as u64,
@@ -186,7 +189,7 @@ impl<'a, M: Messages, F: FnMut(&Sighting)> Joiner<'a, M, F> {
     /// The next message of the log.
     #[inline]
     fn next_listed(&mut self) -> Option<Slot> {
-        let Message { flow, entry } = match self.log.next_message() {
+        let Message { flow, resolution, entry } = match self.log.next_message() {
             Ok(Some(message)) => message,
             Ok(None) => {
                 self.log_ended = true;
@@ -198,6 +201,7 @@ impl<'a, M: Messages, F: FnMut(&Sighting)> Joiner<'a, M, F> {
             }
         };
         self.joined.messages += 1;
+        self.joined.log_resolution = self.joined.log_resolution.coarser(resolution);
         self.joined.received += u64::from(entry.received_ns != 0);
         // Other people's messages say nothing of flows.
         let flow = if self.options.numbering == Numbering::Netfathom { flow } else { 0 };
@@ -208,6 +212,8 @@ impl<'a, M: Messages, F: FnMut(&Sighting)> Joiner<'a, M, F> {
             flow,
             state: State::Listed,
             marks: Marks::default(),
+            captured: Resolution::default(),
+            listed: resolution,
             sequence: entry.sequence,
             sent_ns: entry.sent_ns,
             second: entry.received_ns,
@@ -247,6 +253,7 @@ impl<'a, M: Messages, F: FnMut(&Sighting)> Joiner<'a, M, F> {
             stamped_ns: there(sighted.sent_ns),
             received_ns: there(both.second),
             captured_ns: self.captured_ns(sighted, both.third),
+            uncertainty_ns: both.uncertainty_ns(),
             way: sighted.marks.way(),
             first: true,
             in_log: true,
@@ -260,15 +267,17 @@ impl<'a, M: Messages, F: FnMut(&Sighting)> Joiner<'a, M, F> {
 
     /// A packet of a message that was captured before. On its other way it is told, once.
     #[cold]
-    fn again(&mut self, number: Number, captured_ns: Option<i64>, way_now: Option<Way>) {
+    fn again(&mut self, number: Number, stamp: Option<Stamp>, way_now: Option<Way>) {
         self.kinds.add(PacketKind::Duplicate);
-        let Some(captured_ns) = captured_ns else { return };
+        let Some(Stamp { middle_ns: captured_ns, resolution }) = stamp else { return };
         let Some(slot) = self.table.find(number.flow, number.sequence) else { return };
         let is_other = slot.marks.way().zip(way_now).is_some_and(|(before, now)| before != now);
         if !is_other || slot.marks.has(Marks::AGAIN) {
             return;
         }
         slot.marks.set(Marks::AGAIN);
+        // There is one for both sights.
+        slot.captured = slot.captured.coarser(resolution);
         if slot.state == State::Sighted {
             slot.third = captured_ns;
             return;
@@ -281,6 +290,7 @@ impl<'a, M: Messages, F: FnMut(&Sighting)> Joiner<'a, M, F> {
             stamped_ns: there(number.sent_ns),
             received_ns: there(slot.second),
             captured_ns: Some(self.on_log(captured_ns, slot.third)),
+            uncertainty_ns: slot.uncertainty_ns(),
             way: way_now,
             first: false,
             in_log: true,
@@ -314,6 +324,7 @@ impl<'a, M: Messages, F: FnMut(&Sighting)> Joiner<'a, M, F> {
             stamped_ns: there(sighted.sent_ns),
             received_ns: None,
             captured_ns: self.captured_ns(sighted, ahead_ns),
+            uncertainty_ns: sighted.uncertainty_ns(),
             way: sighted.marks.way(),
             first: true,
             in_log: false,

@@ -1,6 +1,6 @@
 //! Where messages wait for their other half.
 
-use crate::packet::Way;
+use crate::packet::{Resolution, Way};
 
 /// What is known of the message in a slot.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -70,6 +70,10 @@ pub struct Slot {
     pub flow: u32,
     pub state: State,
     pub marks: Marks,
+    /// What the time of its capture counts in.
+    pub captured: Resolution,
+    /// What its times in the log count in.
+    pub listed: Resolution,
     pub sequence: u64,
     /// When it was sent; 0 where nobody says.
     pub sent_ns: u64,
@@ -86,7 +90,13 @@ impl Slot {
     #[inline]
     pub fn joined(&self, listed: &Self, stamp_stands_in: bool) -> Self {
         let sent_ns = if listed.sent_ns == 0 && stamp_stands_in { self.sent_ns } else { listed.sent_ns };
-        Self { state: State::Joined, marks: self.marks, sent_ns, ..*listed }
+        Self { state: State::Joined, marks: self.marks, captured: self.captured, sent_ns, ..*listed }
+    }
+
+    /// How far its times may be off together.
+    #[inline]
+    pub fn uncertainty_ns(&self) -> u32 {
+        self.captured.half_step_ns() + self.listed.half_step_ns()
     }
 
     #[inline]

@@ -42,6 +42,7 @@ impl Packets for Made {
     fn next_packet(&mut self) -> Result<Option<Packet<'_>>, CaptureError> {
         let packet = self.packets.get(self.at).map(|(time_ns, way, data)| Packet {
             time_ns: *time_ns,
+            resolution: Resolution::NANOSECONDS,
             link: LinkType::Raw,
             way: *way,
             original_bytes: data.len() as u32,
@@ -81,7 +82,8 @@ impl Messages for Listed {
 }
 
 fn sent(flow: u32, sequence: u64, sent_ns: u64, received_ns: u64) -> Message {
-    Message { flow, entry: Entry { sequence, intended_ns: sent_ns, sent_ns, received_ns } }
+    let entry = Entry { sequence, intended_ns: sent_ns, sent_ns, received_ns };
+    Message { flow, entry, ..Message::default() }
 }
 
 fn run(packets: &Made, log: Vec<Message>, columns: Columns, window: u32) -> (Joined, Vec<Sighting>) {

@@ -73,9 +73,16 @@ impl<R: Read> BinaryReader<R> {
             },
         };
         let entry = entry(record, columns);
+        if let Some(late_ns) = entry.beyond() {
+            (self.ended, self.left) = (true, 0);
+            return self.damaged(format!(
+                "message {} has a time of {late_ns} ns, after the year 2116",
+                entry.sequence
+            ));
+        }
         self.source.consume(stride);
         self.left -= 1;
-        Ok(Some(Message { flow: self.flow, entry }))
+        Ok(Some(Message { flow: self.flow, entry, ..Message::default() }))
     }
 
     /// Sees to it that a whole message is there.
@@ -109,7 +116,9 @@ impl<R: Read> BinaryReader<R> {
             }
             (STATEMENT, 24..) => {
                 let ahead = u64_at(head, 16) as i64;
-                self.clock.state(ahead);
+                if let Err(why) = self.clock.state(ahead) {
+                    return self.damaged(why);
+                }
                 self.source.consume(24);
                 Ok(true)
             }

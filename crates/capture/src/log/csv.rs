@@ -3,11 +3,14 @@
 use std::io::Read;
 
 use super::source::Source;
-use super::{Clock, Columns, Message};
+use super::{Clock, Columns, Entry, Message};
 use crate::error::CaptureError;
+use crate::packet::Resolution;
 
 /// The longest line; twenty columns of the longest numbers have less.
 const LONGEST_LINE: usize = 4096;
+/// Lines whose digits are looked at before the first message, if they are there already.
+const LOOKED_AHEAD: usize = 1000;
 /// Columns beyond these make a line that no log has.
 const MOST_COLUMNS: usize = 64;
 
@@ -16,10 +19,8 @@ const MOST_COLUMNS: usize = 64;
 enum Column {
     Flow,
     Sequence,
-    /// A time, and how many ns its unit has as a power of ten.
-    Intended(u32),
-    Sent(u32),
-    Received(u32),
+    /// One of the three times, and how many ns its unit has as a power of ten.
+    Time(usize, u32),
     Other,
 }
 
@@ -31,10 +32,16 @@ pub struct CsvReader<R: Read> {
     layout: Vec<Column>,
     columns: Columns,
     clock: Clock,
+    /// Of each time, the finest digit that was written so far, as a power of ten of a second. Who leaves zeros out at
+    /// the end does not count in longer steps where there are some.
+    finest: [Option<u8>; 3],
     /// Lines that were read.
     line: u64,
     ended: bool,
 }
+
+/// The times of a line, and their finest digits.
+type Times = [Option<(u64, u8)>; 3];
 
 impl<R: Read> CsvReader<R> {
     /// Reads as far as the line that names the columns.
@@ -45,6 +52,7 @@ impl<R: Read> CsvReader<R> {
             layout: Vec::new(),
             columns: Columns::default(),
             clock: Clock::default(),
+            finest: [None; 3],
             line: 0,
             ended: false,
         };
@@ -77,9 +85,9 @@ impl<R: Read> CsvReader<R> {
         self.layout = names.iter().map(|name| column(name)).collect();
         let count = |wanted: fn(&Column) -> bool| self.layout.iter().filter(|c| wanted(c)).count();
         let times = [
-            count(|c| matches!(c, Column::Intended(_))),
-            count(|c| matches!(c, Column::Sent(_))),
-            count(|c| matches!(c, Column::Received(_))),
+            count(|c| matches!(c, Column::Time(0, _))),
+            count(|c| matches!(c, Column::Time(1, _))),
+            count(|c| matches!(c, Column::Time(2, _))),
         ];
         let sequences = count(|c| *c == Column::Sequence);
         if sequences == 0 && times == [0; 3] || names.len() > MOST_COLUMNS {
@@ -103,7 +111,39 @@ impl<R: Read> CsvReader<R> {
         }
         self.columns = Columns { intended: times[0] > 0, sent: times[1] > 0, received: times[2] > 0 };
         self.source.consume(end);
+        self.look_ahead();
         Ok(())
+    }
+
+    /// Looks at the digits of the lines that are there already.
+    fn look_ahead(&mut self) {
+        let lines = self.source.ready().split(|&b| b == b'\n').take(LOOKED_AHEAD);
+        let times: Vec<Times> = lines.filter_map(|line| Some(self.parse(trimmed(line)).ok()?.1)).collect();
+        times.iter().for_each(|times| self.note_digits(times));
+    }
+
+    fn note_digits(&mut self, times: &Times) {
+        for (finest, time) in self.finest.iter_mut().zip(times) {
+            *finest = (*finest).max(time.map(|(_, digits)| digits));
+        }
+    }
+
+    /// A message with its times, each the middle of its step.
+    fn with_times(&mut self, message: Message, times: &Times) -> Result<Message, String> {
+        self.note_digits(times);
+        let mut resolution = Resolution::NANOSECONDS;
+        let mut middle_ns = |which: usize| -> u64 {
+            let (Some((time_ns, _)), Some(finest)) = (times[which], self.finest[which]) else { return 0 };
+            let own = Resolution::of(finest);
+            resolution = resolution.coarser(own);
+            time_ns.saturating_add(own.half_step_ns().into())
+        };
+        let [intended_ns, sent_ns, received_ns] = [0, 1, 2].map(&mut middle_ns);
+        let entry = Entry { intended_ns, sent_ns, received_ns, ..message.entry };
+        match entry.beyond() {
+            None => Ok(Message { entry, resolution, ..message }),
+            Some(late_ns) => Err(format!("a time of {late_ns} ns, after the year 2116")),
+        }
     }
 
     /// See [`super::Messages::next_message`].
@@ -119,7 +159,7 @@ impl<R: Read> CsvReader<R> {
     fn read_message(&mut self) -> Result<Option<Message>, CaptureError> {
         let Some((start, end)) = self.next_line()? else { return Ok(None) };
         let parsed = self.parse(&self.source.ready()[start..end]);
-        match parsed {
+        match parsed.and_then(|(message, times)| self.with_times(message, &times)) {
             Ok(message) => {
                 self.source.consume(end);
                 Ok(Some(message))
@@ -128,15 +168,14 @@ impl<R: Read> CsvReader<R> {
         }
     }
 
-    fn parse(&self, line: &[u8]) -> Result<Message, String> {
-        let mut message = Message::default();
+    fn parse(&self, line: &[u8]) -> Result<(Message, Times), String> {
+        let (mut message, mut times) = (Message::default(), Times::default());
         let mut fields = line.split(|&b| b == self.separator);
         for (at, column) in self.layout.iter().enumerate() {
             let Some(field) = fields.next() else {
                 return Err(format!("{at} of {} fields", self.layout.len()));
             };
             let field = bare(field);
-            let time = |power| if field.is_empty() { Ok(0) } else { number(field, power) };
             match *column {
                 Column::Other => {}
                 Column::Sequence => message.entry.sequence = number(field, 0)?,
@@ -145,15 +184,18 @@ impl<R: Read> CsvReader<R> {
                     message.flow =
                         u32::try_from(flow).map_err(|_| format!("flow {flow} is beyond {}", u32::MAX))?;
                 }
-                Column::Intended(power) => message.entry.intended_ns = time(power)?,
-                Column::Sent(power) => message.entry.sent_ns = time(power)?,
-                Column::Received(power) => message.entry.received_ns = time(power)?,
+                Column::Time(_, _) if field.is_empty() => {}
+                Column::Time(which, power) => {
+                    let time_ns = number(field, power)?;
+                    // 0 says that there is none.
+                    times[which] = (time_ns != 0).then_some((time_ns, digits(field, power)));
+                }
             }
         }
         if fields.next().is_some() {
             return Err(format!("more than {} fields", self.layout.len()));
         }
-        Ok(message)
+        Ok((message, times))
     }
 
     /// The next line that is neither empty nor a comment, as a range of what is peeked; its
@@ -199,13 +241,13 @@ impl<R: Read> CsvReader<R> {
     fn state(&mut self, comment: &str) -> Result<(), String> {
         let mut words = comment.trim_start_matches('#').split_ascii_whitespace();
         match words.next() {
-            Some("clock=realtime") => self.clock.state(0),
+            Some("clock=realtime") => self.clock.state(0)?,
             Some("clock=monotonic") => {
                 let ahead = words.next().and_then(|w| w.strip_prefix("realtime_ahead_ns="));
                 let ahead = ahead.and_then(|n| n.parse().ok()).ok_or(
                     "clock=monotonic needs realtime_ahead_ns=N, CLOCK_REALTIME minus CLOCK_MONOTONIC",
                 )?;
-                self.clock.state(ahead);
+                self.clock.state(ahead)?;
             }
             Some(word) if word.starts_with("clock=") => {
                 return Err(format!("`{word}` is no clock: realtime and monotonic are"));
@@ -243,9 +285,9 @@ fn column(name: &[u8]) -> Column {
         }
     };
     match what {
-        "intended" => Column::Intended(power),
-        "sent" => Column::Sent(power),
-        "received" => Column::Received(power),
+        "intended" => Column::Time(0, power),
+        "sent" => Column::Time(1, power),
+        "received" => Column::Time(2, power),
         _ => Column::Other,
     }
 }
@@ -258,6 +300,12 @@ fn trimmed(field: &[u8]) -> &[u8] {
 fn bare(field: &[u8]) -> &[u8] {
     let field = trimmed(field);
     field.strip_prefix(b"\"").and_then(|f| f.strip_suffix(b"\"")).map_or(field, trimmed)
+}
+
+/// The last digit of a number in units of so many ns, as a power of ten of a second: 9 for nanoseconds.
+fn digits(field: &[u8], power: u32) -> u8 {
+    let fraction = field.iter().position(|&b| b == b'.').map_or(0, |at| field.len() - at - 1);
+    9 - power.saturating_sub(u32::try_from(fraction).unwrap_or(u32::MAX)) as u8
 }
 
 /// A decimal number times a power of ten, exactly; digits below one are left out.

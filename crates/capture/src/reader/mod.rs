@@ -10,7 +10,7 @@
 //! - a fraction of a second that is a second or more, for the same reason: a file whose
 //!   resolution is not what its header says would otherwise give times that are wrong;
 //! - more than [`MOST_CAPTURED_BYTES`] captured of a packet, which is also tcpdump's bound;
-//! - a time that does not fit 64 bits of nanoseconds (years 1677 to 2262).
+//! - a time more than 146 years before or after 1970.
 //!
 //! Neither is a packet of no bytes, nor one that is older than the one before it.
 
@@ -21,7 +21,7 @@ mod pcapng;
 use std::io::Read;
 
 use crate::error::CaptureError;
-use crate::packet::{LinkType, Packet, Packets, Way};
+use crate::packet::{LinkType, Packet, Packets, Resolution, Way};
 use buffer::Buffer;
 
 /// The most that can have been captured of one packet.
@@ -46,6 +46,7 @@ enum Format {
 #[derive(Clone, Copy, Debug)]
 struct Found {
     time_ns: i64,
+    resolution: Resolution,
     link: LinkType,
     way: Option<Way>,
     original_bytes: u32,
@@ -113,6 +114,7 @@ impl<R: Read> Packets for CaptureReader<R> {
         match found {
             Ok(Some(found)) => Ok(Some(Packet {
                 time_ns: found.time_ns,
+                resolution: found.resolution,
                 link: found.link,
                 way: found.way,
                 original_bytes: found.original_bytes,

@@ -5,7 +5,7 @@ use std::io::Read;
 use super::buffer::Buffer;
 use super::{Found, Order, check_lengths, damaged};
 use crate::error::CaptureError;
-use crate::packet::{LinkType, Way};
+use crate::packet::{LinkType, Resolution, Way};
 
 const FILE_HEADER_BYTES: usize = 24;
 const MICROSECONDS: u32 = 0xa1b2_c3d4;
@@ -23,8 +23,9 @@ pub struct Pcap {
     order: Order,
     magic: u32,
     link: LinkType,
-    /// Nanoseconds of a unit of the fraction, and units of a second.
-    unit_ns: u32,
+    /// Of the fraction.
+    resolution: Resolution,
+    /// Its units of a second.
     units: u32,
     header_bytes: usize,
 }
@@ -62,10 +63,12 @@ impl Pcap {
             )));
         }
         let link = LinkType::of(order.u32_at(header, 20) & LINK_TYPE_MASK);
-        let (unit_ns, units) = if magic == NANOSECONDS { (1, 1_000_000_000) } else { (1000, 1_000_000) };
+        let is_ns = magic == NANOSECONDS;
+        let resolution = if is_ns { Resolution::NANOSECONDS } else { Resolution::MICROSECONDS };
+        let units = 1_000_000_000 / resolution.step_ns();
         let header_bytes = if magic == MODIFIED { 24 } else { 16 };
         buffer.consume(FILE_HEADER_BYTES);
-        Ok(Self { order, magic, link, unit_ns, units, header_bytes })
+        Ok(Self { order, magic, link, resolution, units, header_bytes })
     }
 
     pub fn name(&self) -> &'static str {
@@ -106,9 +109,11 @@ impl Pcap {
         }
         buffer.consume(whole);
         // At most 2^32 seconds, which is half of what there is room for.
-        let time_ns = i64::from(seconds) * 1_000_000_000 + i64::from(fraction) * i64::from(self.unit_ns);
+        let time_ns =
+            i64::from(seconds) * 1_000_000_000 + i64::from(fraction) * i64::from(self.resolution.step_ns());
         Ok(Some(Found {
             time_ns,
+            resolution: self.resolution,
             link: self.link,
             way,
             original_bytes,

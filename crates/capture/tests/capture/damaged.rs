@@ -218,7 +218,7 @@ fn damaged_pcapng() {
             "beyond all years",
             le().section().interface(1, 0, Some(9)).enhanced(0, u64::MAX, b"").bytes,
             0,
-            "damaged at byte 68: a packet's time, 18446744073709551615 ticks, is not within the years 1677 to 2262",
+            "damaged at byte 68: a packet's time, 18446744073709551615 ticks, is not within the years 1823 to 2116",
         ),
     ]);
 }

@@ -9,7 +9,7 @@ use std::thread;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use netfathom_capture::decode;
-use netfathom_capture::packet::{LinkType, Packet, Way};
+use netfathom_capture::packet::{LinkType, Packet, Resolution, Way};
 use netfathom_capture::reader::CaptureReader;
 use netfathom_capture::write::PcapngWriter;
 use netfathom_sys::link;
@@ -299,7 +299,8 @@ fn editcap_to_every_format() {
     let interface = writer.interface("nf0", "", LinkType::Ethernet, 0).expect("a file");
     for &time_ns in &packets {
         let original_bytes = data.len() as u32;
-        let packet = Packet { time_ns, link: LinkType::Ethernet, way: None, original_bytes, data: &data };
+        let (resolution, link) = (Resolution::NANOSECONDS, LinkType::Ethernet);
+        let packet = Packet { time_ns, resolution, link, way: None, original_bytes, data: &data };
         writer.packet(interface, &packet, &[]).expect("a file");
     }
     writer.finish().expect("a file");

@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use netfathom_capture::packet::{LinkType, Packet, Way};
+use netfathom_capture::packet::{LinkType, Packet, Resolution, Way};
 use netfathom_capture::write::{PcapWriter, PcapngWriter};
 use netfathom_testkit::skipped;
 
@@ -12,7 +12,7 @@ const TIME: i64 = 1_700_000_000_123_456_789;
 
 fn packet<'a>(got: &'a Got) -> Packet<'a> {
     let Got { time_ns, link, way, original_bytes, ref data } = *got;
-    Packet { time_ns, link, way, original_bytes, data }
+    Packet { time_ns, resolution: Resolution::NANOSECONDS, link, way, original_bytes, data }
 }
 
 fn packets() -> Vec<Got> {

@@ -8,7 +8,7 @@ use std::io::{self, BufWriter, Write};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use etherparse::{PacketBuilder, PacketBuilderStep, UdpHeader};
-use netfathom_capture::packet::{LinkType, Packet, Way};
+use netfathom_capture::packet::{LinkType, Packet, Resolution, Way};
 use netfathom_capture::write::{InterfaceId, PcapngWriter};
 use netfathom_model::message::Header;
 use netfathom_model::record::{Record, StackResult, Trial};
@@ -106,6 +106,7 @@ impl<'a> Sighting<'a> {
         })?;
         let packet = Packet {
             time_ns,
+            resolution: Resolution::NANOSECONDS,
             link: LinkType::Raw,
             way: Some(self.way),
             original_bytes: bytes.len() as u32,

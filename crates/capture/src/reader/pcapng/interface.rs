@@ -2,7 +2,7 @@
 
 use super::super::Order;
 use super::options::Options;
-use crate::packet::LinkType;
+use crate::packet::{LinkType, MOST_NS, Resolution};
 
 const TIME_RESOLUTION: u16 = 9;
 const TIME_OFFSET: u16 = 14;
@@ -13,6 +13,8 @@ pub struct Interface {
     pub link: LinkType,
     /// The most that is captured of a packet, where there is a bound.
     pub snaplen: Option<u32>,
+    /// Of its times.
+    pub resolution: Resolution,
     unit: Unit,
     /// Added to every time.
     offset_ns: i64,
@@ -36,11 +38,12 @@ impl Interface {
         };
         let link = LinkType::of(u32::from(order.u16_at(head, 0)));
         let snaplen = Some(order.u32_at(head, 4)).filter(|snaplen| *snaplen != 0);
-        let mut interface = Self { link, snaplen, unit: Unit::Nanoseconds(1000), offset_ns: 0 };
+        let (resolution, unit) = (Resolution::MICROSECONDS, Unit::Nanoseconds(1000));
+        let mut interface = Self { link, snaplen, resolution, unit, offset_ns: 0 };
         for option in Options::new(order, options) {
             let (code, value) = option?;
             match code {
-                TIME_RESOLUTION => interface.unit = unit(value)?,
+                TIME_RESOLUTION => (interface.resolution, interface.unit) = counted_in(value)?,
                 TIME_OFFSET => interface.offset_ns = offset_ns(order, value)?,
                 _ => {}
             }
@@ -58,22 +61,22 @@ impl Interface {
         };
         since_offset
             .and_then(|ns| ns.checked_add(self.offset_ns))
-            .ok_or_else(|| format!("a packet's time, {ticks} ticks, is not within the years 1677 to 2262"))
+            .filter(|ns| ns.unsigned_abs() <= MOST_NS)
+            .ok_or_else(|| format!("a packet's time, {ticks} ticks, is not within the years 1823 to 2116"))
     }
 }
 
-fn unit(value: &[u8]) -> Result<Unit, String> {
+fn counted_in(value: &[u8]) -> Result<(Resolution, Unit), String> {
     let &[resolution] = value else {
         return Err(format!("a resolution of times has {} bytes instead of 1", value.len()));
     };
     let power = resolution & 0x7f;
-    if resolution & 0x80 != 0 {
-        return Ok(Unit::Binary(power));
-    }
-    Ok(match power.checked_sub(9) {
+    let unit = match power.checked_sub(9) {
+        _ if resolution & 0x80 != 0 => Unit::Binary(power),
         None | Some(0) => Unit::Nanoseconds(10u64.pow(u32::from(9 - power))),
         Some(finer) => Unit::PartOfNanosecond(10u64.checked_pow(u32::from(finer))),
-    })
+    };
+    Ok((Resolution::of(resolution), unit))
 }
 
 fn offset_ns(order: Order, value: &[u8]) -> Result<i64, String> {

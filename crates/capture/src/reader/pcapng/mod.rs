@@ -196,6 +196,7 @@ impl Pcapng {
         };
         Ok(Found {
             time_ns: interface.time_ns(ticks)?,
+            resolution: interface.resolution,
             link: interface.link,
             way: if options.is_empty() { None } else { self.way(options)? },
             original_bytes,
@@ -220,10 +221,11 @@ impl Pcapng {
                 rest.len()
             ));
         }
-        let link = interface.link;
+        let (link, resolution) = (interface.link, interface.resolution);
         self.without_time += 1;
         Ok(Found {
             time_ns: 0,
+            resolution,
             link,
             way: None,
             original_bytes,
