@@ -21,6 +21,8 @@ use tempfile::TempDir;
 use crate::child::{Ended, netfathom, out, record, run, shell, unprivileged};
 use crate::refusals::refused;
 
+mod apart;
+mod resolution;
 mod told;
 
 const AHEAD_NS: i64 = 1_763_000_000_000_000_000;

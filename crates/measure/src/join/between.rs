@@ -39,7 +39,7 @@ pub fn join(plan: &JoinPlan, to: usize, live: &Live, stop: &AtomicBool) -> Resul
     let mut times = Times::default();
     let joined = pass(plan, to, fitted, live, stop, |s| {
         if let Some((sent_ns, time_ns)) = s.sent_ns.zip(s.out_ns()) {
-            times.add(sent_ns as i64, time_ns);
+            times.add(sent_ns as i64, time_ns, s.uncertainty_ns);
         }
     })?;
     Ok(Way { to, joined, times })

@@ -1,11 +1,16 @@
 //! What was noticed, with its cause and what to do.
 
+use netfathom_capture::packet::Resolution;
 use netfathom_model::plan::{ClockChoice, JoinPlan, Numbering};
+use netfathom_model::print;
 use netfathom_model::record::PacketKind;
 use netfathom_model::verdict::Finding;
 
 use super::pair::Pair;
 use super::spans::Span;
+
+/// A mean of fewer steps of a clock is worth a word.
+const FEWEST_STEPS: f64 = 20.0;
 
 /// Everything worth a word.
 pub fn all(plan: &JoinPlan, pairs: &[Pair], spans: &[Span]) -> Vec<Finding> {
@@ -20,6 +25,8 @@ pub fn all(plan: &JoinPlan, pairs: &[Pair], spans: &[Span]) -> Vec<Finding> {
         findings.extend(strangers(plan, pair));
     }
     findings.extend(spans.iter().filter_map(negative));
+    findings.extend(spans.iter().filter_map(|span| constant(plan, span)));
+    findings.extend(spans.iter().filter_map(|span| coarse(plan, pairs, span)));
     findings.extend(apart(plan, pairs, spans));
     findings.dedup();
     findings
@@ -98,6 +105,73 @@ fn negative(span: &Span) -> Option<Finding> {
         evidence: format!("{} of {}, {} to {} ns", times.negative, times.n, times.min_ns, times.max_ns),
         remedy: "name captures in the order in which messages pass them; for clocks of two hosts use --clock fitted".into(),
     })
+}
+
+/// Clocks that are apart by a constant, or a path that is long: only who knows the path can say, unless none is so long.
+fn constant(plan: &JoinPlan, span: &Span) -> Option<Finding> {
+    let constant = span.constant().filter(|_| plan.clock == ClockChoice::Stated)?;
+    let (least, spread) = (print::time(constant.least_ns as f64), print::time(constant.spread_ns as f64));
+    let cause = if constant.beyond_paths {
+        "the clock of the log is not that of the capture: no path takes so long and varies so little"
+    } else {
+        "the path has a constant delay, such as a satellite or a delay that was added; or the clocks of two hosts are \
+         apart by about as much, which looks the same"
+    };
+    let remedy = if constant.beyond_paths {
+        "use --clock fitted: it shows what lies above the shortest time"
+    } else {
+        "compare with half of a round trip (ping); if that is shorter, keep the clocks together (PTP, chronyc tracking), \
+         or use --clock fitted, which shows what lies above the shortest time"
+    };
+    Some(Finding {
+        seen: format!("the times from {} are all at least {least}, and differ by little", span.name()),
+        cause: cause.into(),
+        evidence: format!("shortest {least}, half of all within {spread}, {} times", span.span.times.n),
+        remedy: remedy.into(),
+    })
+}
+
+/// Times that are only some steps of the clocks that they come from.
+fn coarse(plan: &JoinPlan, pairs: &[Pair], span: &Span) -> Option<Finding> {
+    let (mean_ns, uncertainty_ns) = (span.span.times.mean_ns, span.span.uncertainty_ns);
+    // Half a step is what each stamp may be off.
+    let is_few = span.span.times.n > 0 && mean_ns < FEWEST_STEPS * 2.0 * uncertainty_ns;
+    let part = || format!(", {:.0} % of it", 100.0 * uncertainty_ns / mean_ns);
+    let relative = if mean_ns > 0.0 { part() } else { String::new() };
+    is_few.then(|| Finding {
+        seen: format!(
+            "the mean time from {}, {}, is uncertain by ±{}{relative}",
+            span.name(),
+            print::time(mean_ns),
+            print::time(uncertainty_ns)
+        ),
+        cause: "stamps were cut to the steps of their clock; half a step was added to each, which is right on average"
+            .into(),
+        evidence: steps(plan, pairs).join(", "),
+        remedy: "take stamps in nanoseconds: tcpdump --time-stamp-precision nano, and such a clock for the log".into(),
+    })
+}
+
+/// Which files have stamps of more than a nanosecond, and of how much.
+fn steps(plan: &JoinPlan, pairs: &[Pair]) -> Vec<String> {
+    let of_pair = |pair: &Pair| {
+        let steps_ns =
+            |of: &[Resolution]| of.iter().map(|r| r.step_ns()).filter(|ns| *ns > 1).collect::<Vec<_>>();
+        let files = [
+            (&plan.captures[pair.capture], steps_ns(&pair.joined.resolutions)),
+            (&plan.logs[pair.log], steps_ns(&[pair.joined.log_resolution])),
+        ];
+        let told = |(file, steps_ns): (&String, Vec<u32>)| {
+            let each = |ns: &u32| print::time(f64::from(*ns));
+            let all = steps_ns.iter().map(each).collect::<Vec<_>>().join(" and ");
+            (!steps_ns.is_empty()).then(|| format!("{file}: steps of {all}"))
+        };
+        files.map(told)
+    };
+    let mut all: Vec<String> = pairs.iter().flat_map(of_pair).flatten().collect();
+    all.sort();
+    all.dedup();
+    all
 }
 
 fn apart(plan: &JoinPlan, pairs: &[Pair], spans: &[Span]) -> Option<Finding> {

@@ -1,13 +1,14 @@
 //! How far a join can be trusted.
 
 use netfathom_capture::join::Joined;
-use netfathom_model::plan::JoinPlan;
+use netfathom_model::plan::{ClockChoice, JoinPlan};
+use netfathom_model::print;
 use netfathom_model::record::{ClockOffset, PacketKind};
 use netfathom_model::verdict::{Level, Verdict};
 
 use super::between::Way;
 use super::pair::Pair;
-use super::spans::Span;
+use super::spans::{Constant, Span};
 use crate::judge::{percent, share};
 
 /// Beyond this share of messages that could not be joined a trial says nothing (Borodin 2014).
@@ -32,6 +33,17 @@ pub fn run(plan: &JoinPlan, pairs: &[Pair], ways: &[Way], spans: &[Span], clocks
     }
     for span in spans {
         of_span(span, &mut verdict);
+        let constant = span.constant().filter(|_| plan.clock == ClockChoice::Stated);
+        if let Some(Constant { least_ns, spread_ns, beyond_paths: true }) = constant {
+            let text = format!(
+                "the shortest time from {} is {}, and half of all differ by no more than {}: this is how far the clocks \
+                 are apart, for no path takes so long; use --clock fitted",
+                span.name(),
+                print::time(least_ns as f64),
+                print::time(spread_ns as f64)
+            );
+            verdict.lower(Level::Degraded, text);
+        }
     }
     for clock in clocks {
         // What was fitted is a drift, which was taken out.

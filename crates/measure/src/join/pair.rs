@@ -154,12 +154,12 @@ impl Ways {
         if let Some((sent_ns, time_ns)) = sighting.sent_ns.zip(sighting.out_ns())
             && (sighting.first || !inward_bound)
         {
-            self.out[usize::from(inward_bound)].add(sent_ns as i64, time_ns);
+            self.out[usize::from(inward_bound)].add(sent_ns as i64, time_ns, sighting.uncertainty_ns);
         }
         if let Some((captured_ns, time_ns)) = sighting.captured_ns.zip(sighting.in_ns())
             && (sighting.first || inward_bound)
         {
-            self.inward[usize::from(!inward_bound)].add(captured_ns, time_ns);
+            self.inward[usize::from(!inward_bound)].add(captured_ns, time_ns, sighting.uncertainty_ns);
         }
     }
 }

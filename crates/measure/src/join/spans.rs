@@ -1,18 +1,58 @@
 //! The spans that are told, in the order in which a message passes them.
 
 use netfathom_model::path::Direction;
-use netfathom_model::plan::JoinPlan;
+use netfathom_model::plan::{ClockChoice, JoinPlan};
 use netfathom_model::record::JoinedSpan;
 
 use super::between::Way;
 use super::pair::Pair;
-use super::times::Times;
+use super::times::{Times, Told};
 
 /// A span, and how many of its times were of clocks that are not one.
 #[derive(Debug)]
 pub struct Span {
     pub span: JoinedSpan,
     pub apart: u64,
+}
+
+/// A shortest time that nearly all of a span's times consist of: of clocks that are apart, or of a long path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Constant {
+    pub least_ns: i64,
+    /// From the first quartile of the times to the third.
+    pub spread_ns: i64,
+    /// Whether no path is so long.
+    pub beyond_paths: bool,
+}
+
+/// Quartiles of fewer times say little.
+const FEWEST: u64 = 20;
+/// A way by a geostationary satellite takes 0.3 s, by two of them 0.6 s; a queue that holds more is emptied and filled, so
+/// that its times differ by as much.
+const LONGEST_PATH_NS: i64 = 1_000_000_000;
+/// By which factor the shortest time is more than the spread: of a path that is too long, and of one that may be so.
+const BEYOND: i64 = 10;
+const SUSPECT: i64 = 100;
+/// NTP keeps clocks together to a millisecond or so; stacks take less.
+const LEAST_SUSPECT_NS: i64 = 1_000_000;
+
+impl Span {
+    /// What all its times have in common, if that is so much more than they differ by that clocks may be the reason.
+    pub fn constant(&self) -> Option<Constant> {
+        let times = netfathom_stats::Distribution::from(&self.span.times);
+        let (first, third) = times.quantile(0.25).zip(times.quantile(0.75))?;
+        let (least_ns, spread_ns) = (self.span.times.min_ns, third - first);
+        let is_many = |factor: i64| least_ns / factor > spread_ns;
+        let beyond_paths = least_ns > LONGEST_PATH_NS && is_many(BEYOND);
+        let suspect = least_ns > LEAST_SUSPECT_NS && is_many(SUSPECT);
+        let found = Constant { least_ns, spread_ns, beyond_paths };
+        (self.span.times.n >= FEWEST && (beyond_paths || suspect)).then_some(found)
+    }
+
+    /// Such as `a.pcap to application`.
+    pub fn name(&self) -> String {
+        format!("{} to {}", self.span.from, self.span.to)
+    }
 }
 
 /// From the application to the first capture, from each capture to the next, and from the
@@ -24,14 +64,14 @@ pub fn all(plan: &JoinPlan, pairs: &[Pair], ways: &[Way]) -> Vec<Span> {
     // What a message says of its sending is of no use without the clock of who sent it.
     for pair in pairs.iter().filter(|pair| pair.capture == 0 && pair.columns.sent) {
         let application = application(plan, pairs, pair, |pair| pair.columns.sent);
-        spans.extend(span(application, name(0), Some(Direction::Tx), &pair.out));
+        spans.extend(span(plan, application, name(0), Some(Direction::Tx), &pair.out));
     }
     for way in ways {
-        spans.extend(span(name(way.to - 1).into(), name(way.to), None, &way.times));
+        spans.extend(span(plan, name(way.to - 1).into(), name(way.to), None, &way.times));
     }
     for pair in pairs.iter().filter(|pair| pair.capture == last && pair.columns.received) {
         let application = application(plan, pairs, pair, |pair| pair.columns.received);
-        spans.extend(span(name(last).into(), &application, Some(Direction::Rx), &pair.inward));
+        spans.extend(span(plan, name(last).into(), &application, Some(Direction::Rx), &pair.inward));
     }
     spans
 }
@@ -42,9 +82,18 @@ fn application(plan: &JoinPlan, pairs: &[Pair], pair: &Pair, is_of_kind: fn(&Pai
     if several { format!("application ({})", plan.logs[pair.log]) } else { "application".into() }
 }
 
-fn span(from: String, to: &str, direction: Option<Direction>, times: &Times) -> Option<Span> {
+fn span(
+    plan: &JoinPlan,
+    from: String,
+    to: &str,
+    direction: Option<Direction>,
+    times: &Times,
+) -> Option<Span> {
     let apart = times.apart;
-    let (times, series, peak_per_s) = times.clone().told();
-    let span = JoinedSpan { from, to: to.into(), direction, times, series, peak_per_s };
+    let Told { times, series, peak_per_s, uncertainty_ns } = times.clone().told();
+    // What the clocks were fitted by may be off by as much again.
+    let fitted = if plan.clock == ClockChoice::Fitted { 2.0 } else { 1.0 };
+    let uncertainty_ns = fitted * uncertainty_ns;
+    let span = JoinedSpan { from, to: to.into(), direction, times, uncertainty_ns, series, peak_per_s };
     (span.times.n + apart > 0).then_some(Span { span, apart })
 }

@@ -26,6 +26,20 @@ pub struct Times {
     current: Current,
     /// Times of more than an hour, which are in none of the others.
     pub apart: u64,
+    /// How far each may be off as its stamps were cut, all together.
+    uncertainty_ns: u64,
+}
+
+/// Times as a record has them.
+pub struct Told {
+    /// All.
+    pub times: Distribution,
+    /// Over time.
+    pub series: Series,
+    /// The most messages a second of a window.
+    pub peak_per_s: f64,
+    /// How far the mean may be off as stamps were cut, either way.
+    pub uncertainty_ns: f64,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -44,19 +58,21 @@ impl Default for Times {
             start_ns: None,
             current: Current::default(),
             apart: 0,
+            uncertainty_ns: 0,
         }
     }
 }
 
 impl Times {
-    /// Adds a time of a message that was at the first place at a moment.
+    /// Adds a time of a message that was at the first place at a moment, and how far it may be off.
     #[inline]
-    pub fn add(&mut self, at_ns: i64, time_ns: i64) {
+    pub fn add(&mut self, at_ns: i64, time_ns: i64, uncertainty_ns: u32) {
         if !(-APART_NS..=APART_NS).contains(&time_ns) {
             self.apart += 1;
             return;
         }
         self.histogram.add(time_ns);
+        self.uncertainty_ns += u64::from(uncertainty_ns);
         let into = at_ns.wrapping_sub(self.current.begin_ns);
         if self.start_ns.is_none() || into < 0 || into >= self.window_ns {
             self.turn(at_ns);
@@ -103,15 +119,17 @@ impl Times {
         self.windows.iter().map(|window| window.n).sum::<u64>() + self.current.moments.n
     }
 
-    /// As a record has them: all, over time, and the most messages a second of a window.
+    /// As a record has them.
     #[must_use]
-    pub fn told(mut self) -> (Distribution, Series, f64) {
+    pub fn told(mut self) -> Told {
         self.flush();
         let mut all = stats::Distribution { moments: Moments::default(), histogram: self.histogram };
         self.windows.iter().for_each(|window| all.moments.merge(window));
         let most = self.windows.iter().map(|window| window.n).max().unwrap_or(0);
         let peak_per_s = most as f64 * 1e9 / self.window_ns as f64;
-        ((&all).into(), Series::of(self.window_ns as u64, &self.windows), peak_per_s)
+        let uncertainty_ns = self.uncertainty_ns as f64 / all.moments.n.max(1) as f64;
+        let series = Series::of(self.window_ns as u64, &self.windows);
+        Told { times: (&all).into(), series, peak_per_s, uncertainty_ns }
     }
 }
 
@@ -123,11 +141,12 @@ mod tests {
     fn windows_grow_with_the_duration_and_lose_nothing() {
         let mut times = Times::default();
         let values = |i: i64| if i % 10 == 0 { -i } else { i };
-        (0..10_000i64).for_each(|i| times.add(5 + i * 1_000_000, values(i)));
+        (0..10_000i64).for_each(|i| times.add(5 + i * 1_000_000, values(i), (i % 2) as u32));
         // Out of order, and before the begin.
-        times.add(0, 7);
-        times.add(5_000_000_000, 8);
-        let (all, series, peak) = times.told();
+        times.add(0, 7, 0);
+        times.add(5_000_000_000, 8, 0);
+        let Told { times: all, series, peak_per_s: peak, uncertainty_ns } = times.told();
+        assert!((uncertainty_ns - 5000.0 / 10_002.0).abs() < 1e-9);
         assert_eq!((all.n, all.negative), (10_002, 999));
         assert!(series.n.len() <= MOST_WINDOWS && series.n.len() > MOST_WINDOWS / 2);
         assert_eq!(series.n.iter().sum::<u64>(), 10_002);
@@ -140,12 +159,12 @@ mod tests {
     fn clocks_that_are_not_one_spoil_no_sum() {
         let mut times = Times::default();
         for time in [i64::MIN, i64::MAX, 1 << 61, APART_NS + 1] {
-            (0..1000).for_each(|_| times.add(time, time));
+            (0..1000).for_each(|_| times.add(time, time, u32::MAX));
         }
-        times.add(i64::MAX, 5);
-        times.add(i64::MIN, 6);
+        times.add(i64::MAX, 5, 1);
+        times.add(i64::MIN, 6, 3);
         assert_eq!(times.apart, 4000);
-        let (all, ..) = times.told();
-        assert_eq!((all.n, all.sum_ns), (2, 11));
+        let told = times.told();
+        assert_eq!((told.times.n, told.times.sum_ns, told.uncertainty_ns), (2, 11, 2.0));
     }
 }

@@ -31,6 +31,9 @@ pub struct CaptureFile {
     pub format: String,
     /// The link types in it, such as `Ethernet`.
     pub links: Vec<String>,
+    /// What its times count in, one for each resolution among its packets (pcapng: among its interfaces).
+    #[serde(default)]
+    pub steps_ns: Vec<u32>,
     /// Packets that were read.
     pub packets: u64,
     /// Their captured bytes.
@@ -128,6 +131,9 @@ pub struct LogFile {
     pub has_received: bool,
     /// Its clock, in words.
     pub clock: String,
+    /// What the coarsest of its times count in.
+    #[serde(default)]
+    pub step_ns: u32,
     /// Of its messages, those that a capture has not, one count a capture.
     pub missing: Vec<u64>,
     /// Of its messages, those that came after a later one in a capture, one count a capture.
@@ -164,8 +170,12 @@ pub struct JoinedSpan {
     pub to: String,
     /// The way of the stack that it measures; `None` between two captures.
     pub direction: Option<Direction>,
-    /// The times.
+    /// The times. Stamps that were cut to the steps of their clock were put into the middle of such a step before.
     pub times: Distribution,
+    /// How far that leaves the mean uncertain, either way: half a step of both clocks; with clocks that were fitted,
+    /// twice that. 0 where all stamps are in nanoseconds.
+    #[serde(default)]
+    pub uncertainty_ns: f64,
     /// The same over time, by the time of the first place.
     pub series: Series,
     /// Messages a second over the same windows, highest.

@@ -2,6 +2,7 @@
 
 use netfathom_model::path::Direction;
 use netfathom_model::plan::{ClockChoice, JoinPlan, Numbering};
+use netfathom_model::print;
 use netfathom_model::record::{JoinResult, JoinedSpan};
 
 /// One way of the stack, as the answer needs it.
@@ -35,6 +36,23 @@ pub(crate) fn above_shortest(result: &JoinResult, direction: Direction) -> &'sta
         (ClockChoice::Fitted, Direction::Rx) if by_way_out => ", the shortest way out included,",
         (ClockChoice::Fitted, _) => " above the shortest",
     }
+}
+
+/// How far the mean is uncertain by the steps of the clocks that its stamps come from, where these are not nanoseconds.
+pub(crate) fn uncertainty(span: &JoinedSpan) -> Option<f64> {
+    (span.times.n > 0 && span.uncertainty_ns > 0.0).then_some(span.uncertainty_ns)
+}
+
+/// The same, where it is a part of the mean that is worth a word beside it: the mean is less than 20 steps.
+pub(crate) fn doubt(span: &JoinedSpan) -> Option<f64> {
+    uncertainty(span).filter(|ns| span.times.mean_ns < 40.0 * ns)
+}
+
+/// What times count in, where that is not nanoseconds alone.
+pub(crate) fn steps(steps_ns: &[u32]) -> Option<String> {
+    let told = |ns: &u32| print::time(f64::from(*ns));
+    let is_coarse = steps_ns.iter().any(|ns| *ns > 1);
+    is_coarse.then(|| steps_ns.iter().map(told).collect::<Vec<_>>().join(" and "))
 }
 
 /// Where a message's number lies.

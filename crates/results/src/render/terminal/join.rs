@@ -41,7 +41,8 @@ pub(super) fn answer(result: &JoinResult) -> String {
     let time = |w: &joined::Way| {
         let way = if w.direction == Direction::Tx { "out" } else { "in" };
         let above = joined::above_shortest(result, w.direction);
-        format!("{}{above} on its way {way}", number::mean(w.span.times.mean_ns))
+        let steps = joined::doubt(w.span).map_or_else(String::new, |ns| format!(" (±{})", number::mean(ns)));
+        format!("{}{steps}{above} on its way {way}", number::mean(w.span.times.mean_ns))
     };
     let first = (ways[0].span.times.n, ways[0].logged);
     let (times, by) = if ways.iter().all(|w| (w.span.times.n, w.logged) == first) {
@@ -78,7 +79,9 @@ fn spans(page: &mut Page, result: &JoinResult) {
             number::quantile(d, d.max_ns),
             number::count(d.negative),
         ]);
-        table.row_across("", &format!("{place}, up to {}", number::rate(span.peak_per_s)));
+        let steps = joined::uncertainty(span)
+            .map_or_else(String::new, |ns| format!("; ±{} by the steps of the clocks", number::mean(ns)));
+        table.row_across("", &format!("{place}, up to {}{steps}", number::rate(span.peak_per_s)));
     }
     page.table(&table);
     if result.spans.iter().any(|s| s.times.negative > 0) {
@@ -131,6 +134,9 @@ fn captures(page: &mut Page, result: &JoinResult) {
 fn draw_capture(page: &mut Page, c: &CaptureFile, result: &JoinResult) {
     let links = if c.links.is_empty() { "no link type".into() } else { c.links.join(", ") };
     page.bullet(&format!("{}: {}; {links}", c.name, c.format));
+    if let Some(steps) = joined::steps(&c.steps_ns) {
+        page.detail(&format!("times in steps of {steps}; half a step was added to each"));
+    }
     page.detail(&format!(
         "{} packets, {} bytes captured, {} from the first to the last",
         number::count(c.packets),
@@ -194,6 +200,9 @@ fn draw_log(page: &mut Page, l: &LogFile, result: &JoinResult) {
     };
     page.bullet(&format!("{}: {}; times: {times}", l.name, l.format));
     page.detail(&format!("{} messages; clock: {}", number::count(l.messages), l.clock));
+    if let Some(steps) = joined::steps(&[l.step_ns]) {
+        page.detail(&format!("times in steps of {steps}; half a step was added to each"));
+    }
     for (i, capture) in result.captures.iter().enumerate() {
         let of = |counts: &[u64]| counts.get(i).map_or_else(|| "n/a".into(), |&n| number::count(n));
         page.detail(&format!(

@@ -37,7 +37,8 @@ fn sentence(join: &JoinResult) -> String {
         let way = if w.direction == Direction::Tx { "out" } else { "in" };
         let by = if same { String::new() } else { format!(" (by {})", joined_of(w)) };
         let above = joined::above_shortest(join, w.direction);
-        format!("{}{above} on its way {way}{by}", time(w.span.times.mean_ns))
+        let steps = joined::doubt(w.span).map_or_else(String::new, |ns| format!(" (±{})", time(ns)));
+        format!("{}{steps}{above} on its way {way}{by}", time(w.span.times.mean_ns))
     };
     let by = if same { format!(", by {}", joined_of(first)) } else { String::new() };
     format!("A message spends {}{by}.", ways.iter().map(each).collect::<Vec<_>>().join(" and "))

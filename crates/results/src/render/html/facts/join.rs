@@ -17,6 +17,8 @@ pub struct JoinFacts {
     spans: Vec<Vec<Option<i64>>>,
     /// How packets are called, by their kinds, for each capture.
     kinds: Vec<BTreeMap<PacketKind, &'static str>>,
+    /// What the times of each capture and of each log count in, where these are not nanoseconds.
+    steps: [Vec<Option<String>>; 2],
     /// What the times of each span are where the clocks were fitted; empty otherwise.
     above: Vec<&'static str>,
 }
@@ -37,6 +39,10 @@ impl JoinFacts {
             spans: join.spans.iter().map(|s| values(&read(&s.times), &quantiles)).collect(),
             kinds: join.captures.iter().map(kinds).collect(),
             above: join.spans.iter().map(above).collect(),
+            steps: [
+                join.captures.iter().map(|c| joined::steps(&c.steps_ns)).collect(),
+                join.logs.iter().map(|l| joined::steps(&[l.step_ns])).collect(),
+            ],
             quantiles,
         }
     }

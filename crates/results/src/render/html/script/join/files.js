@@ -3,17 +3,22 @@
 
 function joinCaptures({ result, facts }) {
   if (!result.captures.length) return [note('No capture was read.')];
-  return [el('div', { class: 'files' }, result.captures.map((c, i) => capturePart(c, facts.kinds[i] || {}, result.logs)))];
+  return [el('div', { class: 'files' }, result.captures.map((c, i) => capturePart(c, facts.kinds[i] || {}, facts.steps[0][i], result.logs)))];
 }
 
 function damageLine(file) {
   return file.damage && el('p', { class: 'damage' }, el('span', { class: 'mark degraded' }, 'DAMAGED'), ' ', file.damage);
 }
 
-function capturePart(c, names, logs) {
+// Half a step was added to each time that was cut.
+function stepsOf(steps) {
+  return steps ? [['times in steps of', steps]] : [];
+}
+
+function capturePart(c, names, steps, logs) {
   const byLog = c.by_log || [];
   return el('article', {}, subtitle(c.name), damageLine(c), pairs([
-    ['format', c.format], ['link types', c.links.join(', ') || 'none'], ['packets', count(c.packets)],
+    ['format', c.format], ...stepsOf(steps), ['link types', c.links.join(', ') || 'none'], ['packets', count(c.packets)],
     ['bytes captured', count(c.bytes)], ['first to last', seconds(c.span_ns / 1e9)],
     ['before the one before', count(c.backwards)], ['without a time', count(c.untimed || 0)],
   ]), byLog.length === 0 ? kindsLine('', c.packets, c.kinds, names)
@@ -26,16 +31,16 @@ function kindsLine(what, packets, kinds, names) {
     kinds.map((k, i) => [i > 0 ? ' + ' : '', el('span', {}, el('b', {}, count(k.count)), ' ' + (names[k.kind] || words(k.kind)))]));
 }
 
-function joinLogs({ result }) {
+function joinLogs({ result, facts }) {
   if (!result.logs.length) return [note('No log was read.')];
-  return [el('div', { class: 'files' }, result.logs.map((l) => logPart(l, result.captures)))];
+  return [el('div', { class: 'files' }, result.logs.map((l, i) => logPart(l, facts.steps[1][i], result.captures)))];
 }
 
-function logPart(l, captures) {
+function logPart(l, steps, captures) {
   const times = [l.has_sent && 'sending', l.has_received && 'receiving'].filter(Boolean).join(' and ') || 'none';
   const missing = captures.map((c, i) => ({ c, missing: l.missing[i], reordered: l.reordered[i] }));
   return el('article', {}, subtitle(l.name), damageLine(l), pairs([
-    ['format', l.format], ['messages', count(l.messages)], ['times of', times], ['clock', l.clock],
+    ['format', l.format], ...stepsOf(steps), ['messages', count(l.messages)], ['times of', times], ['clock', l.clock],
     ['records that say nothing', count(l.unusable)],
   ]), missing.length > 0 && el('div', { class: 'compared' }, table('Messages of ' + l.name + ' in the captures', [
     { head: 'capture', text: true, cell: (r) => r.c.name },

@@ -17,7 +17,8 @@ function joinGlance({ result, facts }) {
     title: s.direction ? WAYS[s.direction].title : 'Between two captures',
     big: time(s.times.mean_ns), aside: 'mean' + above(facts, result.spans.indexOf(s)),
     small: count(s.times.n) + ' messages, ' + spanName(s),
-    rows: [['p50', time(s.times.p50_ns)], ['p99', time(s.times.p99_ns)], ['max', time(s.times.max_ns)],
+    rows: [...(s.uncertainty_ns > 0 ? [['\u00b1 by steps of clocks', time(s.uncertainty_ns)]] : []),
+      ['p50', time(s.times.p50_ns)], ['p99', time(s.times.p99_ns)], ['max', time(s.times.max_ns)],
       ['below zero', count(s.times.negative)], ['highest rate', rate(s.peak_per_s)]] }));
   if (!cards.length) return [note('No message was seen at two places: there is nothing to sum up.')];
   const fitted = facts.above.some((words) => words);
@@ -73,6 +74,9 @@ function joinTable({ result }) {
     { head: 'to', text: true, cell: (s) => s.to },
     { head: 'messages', cell: (s) => count(s.times.n) },
     { head: 'mean', cell: value((d) => el('b', {}, time(d.mean_ns))) },
+    ...(result.spans.some((s) => s.uncertainty_ns > 0) ? [{ head: '\u00b1',
+      title: 'How far the mean is uncertain by the steps of the clocks: half a step of each.',
+      cell: (s) => time(s.uncertainty_ns) }] : []),
     { head: 'min', cell: value((d) => time(d.min_ns)) },
     { head: 'p50', cell: value((d) => time(d.p50_ns)) },
     { head: 'p99', cell: value((d) => time(d.p99_ns)) },

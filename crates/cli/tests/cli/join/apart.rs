@@ -1,0 +1,155 @@
+//! Clocks that are apart, paths that are long, and files whose times cannot be.
+
+use super::*;
+
+const MESSAGES: u64 = 2000;
+const SECOND: u64 = 1_000_000_000;
+const BEGIN_NS: u64 = 1_000 * SECOND;
+
+/// A capture 3 us after messages were sent, and a log by whose clock they were received so long after that.
+fn received(after_ns: impl Fn(u64) -> u64) -> Files {
+    let files = Files { dir: out() };
+    let mut pcap = PcapWriter::new(Vec::new(), LinkType::Raw, 256).unwrap();
+    let mut log = LogWriter::new(Vec::new(), LogFormat::Binary, Columns::RECEIVED).unwrap();
+    log.write_clock(1, AHEAD_NS).unwrap();
+    for sequence in 0..MESSAGES {
+        let sent_ns = BEGIN_NS + 10_000_000 * sequence;
+        let header = Header { flow: FLOW, sequence, intended_ns: sent_ns, sent_ns };
+        let captured_ns = sent_ns + 3_000;
+        pcap.packet(captured_ns + AHEAD_NS as u64, 60, &udp(&header)).unwrap();
+        let entry =
+            Entry { sequence, intended_ns: 0, sent_ns: 0, received_ns: captured_ns + after_ns(sequence) };
+        log.write_block(FLOW, &[entry]).unwrap();
+    }
+    files.write("a.pcap", &pcap.finish().unwrap());
+    files.write("a.log", &log.finish().unwrap());
+    files
+}
+
+#[test]
+fn clocks_that_are_seconds_apart_are_no_time_of_a_path() {
+    let files = received(|sequence| 3 * SECOND + 40_000 + 50 * (sequence % 1000));
+    let (ended, record) = files.join("a.pcap a.log");
+    assert_eq!(record.verdict.level, Level::Degraded, "{:?}", record.verdict);
+    let reason = &record.verdict.reasons[0].text;
+    assert!(reason.starts_with("the shortest time from a.pcap to application is 3.00 s"), "{reason}");
+    assert!(reason.ends_with("use --clock fitted"), "{reason}");
+    let [said] = &record.findings[..] else { panic!("{:?}", record.findings) };
+    assert!(
+        said.cause.contains("no path takes so long") && said.remedy.contains("--clock fitted"),
+        "{said:?}"
+    );
+    assert!(ended.out.contains("DEGRADED"), "{}", ended.out);
+    // What it says to do helps.
+    let (_, record) = files.join("a.pcap a.log --clock fitted");
+    assert_eq!((record.verdict.level, record.findings.len()), (Level::Valid, 0), "{:?}", record.findings);
+    assert_eq!(result(&record).spans[0].times.max_ns, 50 * 999);
+}
+
+#[test]
+fn a_long_path_is_not_called_a_clock() {
+    const SATELLITE: u64 = 300_000_000;
+    // With the jitter of such a path, and of a queue that fills: what differs is not constant.
+    let jitter = |sequence: u64| sequence * 7_919_000 % 40_000_000;
+    for (name, files) in [
+        ("a satellite", received(|sequence| SATELLITE + jitter(sequence))),
+        ("a queue that fills", received(|sequence| SATELLITE + 2_000_000 * sequence)),
+        ("a queue that stands", received(|sequence| 2 * SECOND + 500_000 * sequence)),
+    ] {
+        let (_, record) = files.join("a.pcap a.log");
+        assert_eq!(
+            (record.verdict.level, record.findings.len()),
+            (Level::Valid, 0),
+            "{name}: {:?}",
+            record.findings
+        );
+    }
+    // Without: it may be either, which is what is said, and the verdict stays.
+    let (_, record) = received(|sequence| SATELLITE + sequence % 1000).join("a.pcap a.log");
+    assert_eq!(record.verdict.level, Level::Valid, "{:?}", record.verdict);
+    let [said] = &record.findings[..] else { panic!("{:?}", record.findings) };
+    assert!(
+        said.cause.contains("such as a satellite") && said.cause.contains("or the clocks of two hosts"),
+        "{said:?}"
+    );
+    assert!(said.remedy.contains("ping") && said.remedy.contains("--clock fitted"), "{said:?}");
+}
+
+/// A pcapng file of raw IP whose times are so many seconds later than they are.
+fn pcapng(later_s: i64, packets: u64) -> Vec<u8> {
+    let block = |kind: u32, body: &[u8]| {
+        let length = (12 + body.len() as u32).to_le_bytes();
+        [&kind.to_le_bytes(), &length, body, &length].concat()
+    };
+    let mut file =
+        block(0x0a0d_0d0a, &[&0x1a2b_3c4du32.to_le_bytes()[..], &[1, 0, 0, 0], &[0xff; 8]].concat());
+    let options = [&[9, 0, 1, 0, 9, 0, 0, 0, 14, 0, 8, 0], &later_s.to_le_bytes()[..], &[0; 4]].concat();
+    file.extend(block(1, &[&[101, 0, 0, 0, 0, 0, 0, 0], &options[..]].concat()));
+    for sequence in 0..packets {
+        let sent_ns = BEGIN_NS + 10_000_000 * sequence;
+        let data = udp(&Header { flow: FLOW, sequence, intended_ns: sent_ns, sent_ns });
+        let (ticks, length) = (sent_ns + AHEAD_NS as u64 + 3_000, data.len() as u32);
+        let head = [0, (ticks >> 32) as u32, ticks as u32, length, length];
+        file.extend(block(6, &[&head.map(u32::to_le_bytes).concat()[..], &data].concat()));
+    }
+    file
+}
+
+#[test]
+fn times_that_cannot_be_are_told_of_their_file_and_no_defect_of_ours() {
+    const YEAR: i64 = 365 * 24 * 3600;
+    let files = received(|_| 40_000);
+    let csv = |sent_ns: u64| format!("flow,sequence,sent_ns\n{FLOW},0,{sent_ns}\n{FLOW},1,{sent_ns}\n");
+    let late = [&b"nfmsglog"[..], &[1, 0, 0, 0, 4, 0, 0, 0]].concat();
+    let statement =
+        |ahead_ns: i64| [&late[..], &[2, 0, 0, 0, 0, 0, 0, 0], &[1; 8], &ahead_ns.to_le_bytes()].concat();
+    let messages =
+        [&[1, 0, 0, 0], &FLOW.to_le_bytes(), &[1, 0, 0, 0, 0, 0, 0, 0][..], &[0; 8], &[0xff; 8]].concat();
+    for (name, bytes) in [
+        ("past.pcapng", pcapng(-126 * YEAR, 50)),
+        ("future.pcapng", pcapng(150 * YEAR, 50)),
+        ("far.pcapng", pcapng(-210 * YEAR, 50)),
+        ("edge.csv", csv(4_611_686_018_427_387_903).into_bytes()),
+        ("most.csv", csv(u64::MAX).into_bytes()),
+        ("most.log", [statement(0), messages].concat()),
+        ("least.log", statement(i64::MIN)),
+        ("moves.log", [statement(-(1 << 61)), statement((1 << 62) - 1)[16..].to_vec()].concat()),
+    ] {
+        files.write(name, &bytes);
+    }
+    for (args, damage) in [
+        ("future.pcapng a.log", "not within the years 1823 to 2116"),
+        ("far.pcapng a.log", "not within the years 1823 to 2116"),
+        ("past.pcapng a.log", ""),
+        ("past.pcapng edge.csv", ""),
+        ("a.pcap edge.csv", ""),
+        ("a.pcap most.csv", "a time of 18446744073709551615 ns, after the year 2116"),
+        ("a.pcap most.log", "message 0 has a time of 18446744073709551615 ns, after the year 2116"),
+        ("a.pcap least.log", "no two clocks are so far apart"),
+        ("a.pcap moves.log", "no two clocks are so far apart"),
+    ] {
+        for clock in ["stated", "fitted"] {
+            let (ended, record) = files.join(&format!("{args} --clock {clock}"));
+            // Two clocks may well be a hundred years apart.
+            if (args, clock) == ("past.pcapng a.log", "fitted") {
+                assert_eq!(result(&record).spans[0].times.n, 50);
+                continue;
+            }
+            assert_eq!(
+                (ended.status, record.verdict.level),
+                (3, Level::Void),
+                "{args}: {:?}",
+                record.verdict
+            );
+            assert!(!ended.err.contains("defect"), "{args}: {}", ended.err);
+            let (result, reasons) = (result(&record), &record.verdict.reasons);
+            let of_files = result.captures[0].damage.iter().chain(&result.logs[0].damage);
+            assert!(
+                damage.is_empty() || of_files.into_iter().any(|d| d.contains(damage)),
+                "{args}: {reasons:?}"
+            );
+            let named = args.split(' ').any(|file| reasons.iter().any(|r| r.text.contains(file)));
+            assert!(named, "{args}: {reasons:?}");
+        }
+    }
+}
