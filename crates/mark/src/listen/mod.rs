@@ -130,18 +130,18 @@ impl Listener {
         marks.len() - before
     }
 
-    /// Marks that were made and did not come, so far: the ring was full or not there yet, or who
-    /// made them was killed in the middle of it.
+    /// Marks that were made and did not come, as of the last call of [`Listener::drain`]: the ring was full or not
+    /// there yet, or who made them was killed in the middle of it. Never more than can have been made meanwhile.
     #[must_use]
     pub fn lost(&self) -> u64 {
-        self.readers.iter().map(Reader::lost).sum()
+        self.readers.iter().map(Reader::lost).fold(0, u64::saturating_add)
     }
 
     /// How often a ring held what no mark leaves there: another program has written into it, and
     /// nobody knows what was lost. 0 otherwise.
     #[must_use]
     pub fn damaged(&self) -> u64 {
-        self.readers.iter().map(Reader::damaged).sum()
+        self.readers.iter().map(Reader::damaged).fold(0, u64::saturating_add)
     }
 
     /// Whether the process that is listened to has ended. Never so of a listener of its own ring.

@@ -17,6 +17,10 @@ use crate::ring::{Ring, Unusable, examine};
 /// not shorter, as a thread that is only put aside would lose its mark.
 pub const PATIENCE: Duration = Duration::from_millis(20);
 
+/// Marks that can be lost in a nanosecond: a processor takes 4 ns for one at least, and no machine has 4096 of them.
+/// A count that rises faster, or falls, is not that of writers.
+const MOST_LOST_A_NS: u64 = 1024;
+
 /// A mapping that ends with this value.
 struct Mapping {
     base: NonNull<c_void>,
@@ -52,9 +56,10 @@ pub struct Reader {
     stuck: Option<(u64, Instant)>,
     /// Marks that came before are of no account.
     since_ns: u64,
-    /// The ring's own count when listening began.
-    lost_before: u64,
-    given_up: u64,
+    /// The ring's own count of lost marks when it was looked at last, and when that was.
+    counted: (u64, u64),
+    /// Marks that were lost since listening began, as far as that can be believed.
+    lost: u64,
     damaged: u64,
 }
 
@@ -94,16 +99,16 @@ impl Reader {
             tail,
             stuck: None,
             since_ns: 0,
-            lost_before: 0,
-            given_up: 0,
+            counted: (0, 0),
+            lost: 0,
             damaged: 0,
         };
         // What an earlier listener left, which may be a full ring.
         reader.drain(&mut Vec::new(), PATIENCE);
-        (reader.given_up, reader.damaged) = (0, 0);
+        (reader.lost, reader.damaged) = (0, 0);
         reader.since_ns = os::monotonic_ns();
         let header = reader.mapping.ring().header;
-        reader.lost_before = header.lost.value.load(Relaxed);
+        reader.counted = (header.lost.value.load(Relaxed), reader.since_ns);
         header.listener.store(os::process(), Release);
         Ok(reader)
     }
@@ -127,6 +132,21 @@ impl Reader {
             self.tail = self.tail.wrapping_add(1);
         }
         self.mapping.ring().header.tail.value.store(self.tail, Release);
+        self.count_lost();
+    }
+
+    /// Adds what writers have counted as lost since it was looked at last, unless they cannot have lost so much.
+    fn count_lost(&mut self) {
+        let (before, looked_ns) = self.counted;
+        let now_ns = os::monotonic_ns();
+        let counted = self.mapping.ring().header.lost.value.load(Relaxed);
+        self.counted = (counted, now_ns);
+        let more = counted.wrapping_sub(before);
+        if more <= now_ns.saturating_sub(looked_ns).saturating_mul(MOST_LOST_A_NS) {
+            self.lost = self.lost.saturating_add(more);
+        } else {
+            self.damaged += 1;
+        }
     }
 
     /// What is at the tail.
@@ -185,7 +205,7 @@ impl Reader {
         let abandoned = state::word(ring.lap(self.tail), state::ABANDONED);
         match ring.slot(self.tail).word.compare_exchange(word, abandoned, AcqRel, Relaxed) {
             Ok(_) => {
-                self.given_up += 1;
+                self.lost = self.lost.saturating_add(1);
                 Found::Nothing
             }
             // It has just been written.
@@ -193,10 +213,9 @@ impl Reader {
         }
     }
 
-    /// Marks that were made since listening began, and did not come.
+    /// Marks that were made since listening began and did not come, as of the last look.
     pub fn lost(&self) -> u64 {
-        let now = self.mapping.ring().header.lost.value.load(Relaxed);
-        now.wrapping_sub(self.lost_before).wrapping_add(self.given_up)
+        self.lost
     }
 
     /// How often the ring held what no writer leaves there.

@@ -185,9 +185,29 @@ fn a_hostile_ring_neither_stops_nor_breaks_the_listener() {
         small.record(next());
         came += drained(&mut reader, Duration::ZERO).len();
         assert!(drained(&mut reader, Duration::ZERO).len() as u64 <= SLOTS);
-        reader.lost();
     }
     assert!(came > 0 && reader.damaged() > 0, "{came} {}", reader.damaged());
+    // What all processors there can be may have lost in the time that this took, which is not for ever.
+    assert!(reader.lost() < 1 << 56, "{}", reader.lost());
+}
+
+#[test]
+fn a_count_that_no_writer_has_made_is_damage_and_not_counted() {
+    let small = Small::new();
+    let mut reader = small.reader();
+    let counts = |value: u64, reader: &mut Reader| {
+        small.header().lost.value.store(value, Relaxed);
+        drained(reader, FOR_EVER);
+        (reader.lost(), reader.damaged())
+    };
+    assert_eq!(counts(u64::MAX, &mut reader), (0, 1));
+    assert_eq!(counts(1 << 63, &mut reader), (0, 2));
+    // Back to before, which none does either; from there on it counts again.
+    assert_eq!(counts(5, &mut reader), (0, 3));
+    assert_eq!(counts(12, &mut reader), (7, 3));
+    (0..SLOTS + 9).for_each(|at_ns| small.record(at_ns));
+    assert_eq!(drained(&mut reader, FOR_EVER).len() as u64, SLOTS);
+    assert_eq!((reader.lost(), reader.damaged()), (7 + 9, 3));
 }
 
 #[test]
