@@ -14,13 +14,15 @@ use crate::load_sink::{Sink, hello};
 
 const MOST: u64 = u64::MAX;
 
+/// Makes an answer of a message.
+type Answer = fn(Header) -> Header;
+
 /// What a sink says that is not true.
 #[derive(Clone)]
 struct Lies {
     seen: u64,
     tally: Value,
-    /// Makes an answer of a message.
-    answer: Option<fn(Header) -> Header>,
+    answer: Option<Answer>,
 }
 
 impl Lies {
@@ -128,7 +130,7 @@ fn every_command_that_asks_a_sink_finds_a_lie_out() {
 
 #[test]
 fn answers_to_what_was_never_sent_are_named() {
-    let answers: [(fn(Header) -> Header, &str); 4] = [
+    let answers: [(Answer, &str); 4] = [
         (|h| Header { intended_ns: 0, ..h }, "sent at 0 ns"),
         (|h| Header { sent_ns: 1 << 63, ..h }, "sent at 9223372036854775808 ns"),
         (|h| Header { sent_ns: h.sent_ns + (1 << 40), ..h }, "an answer to message 0, sent at"),

@@ -93,6 +93,7 @@ pub fn run(
         compared: Vec::new(),
         unknown: Machine::absent(),
         trials: 0,
+        began: Instant::now(),
     };
     let (wish, over) = (Arc::clone(&context.stop), AtomicBool::new(false));
     let measured = thread::scope(|scope| {
@@ -161,13 +162,14 @@ struct Rig<'a, O> {
     /// What nobody knows of this machine.
     unknown: Vec<String>,
     trials: u32,
+    began: Instant,
 }
 
 impl<O: Observer<CostResult>> Rig<'_, O> {
     fn measure(&mut self, workloads: &mut [Box<dyn Workload>]) -> Result<(), RunError> {
         self.compared = conditions::compared(&self.progressed.result.conditions);
         self.keep()?;
-        let began = Instant::now();
+        self.began = Instant::now();
         for workload in workloads.iter_mut() {
             self.begins(format!("first run of {}", workload.name()));
             workload.learn(self.stage.stop).map_err(MeasureError::from)?;
@@ -180,8 +182,7 @@ impl<O: Observer<CostResult>> Rig<'_, O> {
             if block == self.plan.least_blocks {
                 wanted = self.wanted();
             }
-            let is_over = began.elapsed() >= Duration::from_nanos(self.plan.most_ns);
-            if block >= self.plan.least_blocks && (block >= wanted || is_over) || self.stops() {
+            if block >= self.plan.least_blocks && (block >= wanted || self.is_over()) || self.stops() {
                 break;
             }
             for (at, workload) in workloads.iter_mut().enumerate() {
@@ -244,11 +245,16 @@ impl<O: Observer<CostResult>> Rig<'_, O> {
         self.observer.begins(Step { name, number: self.trials as usize, of: 0 }, &Arc::new(Live::default()));
     }
 
-    /// The user wants an end, or there is no use in going on.
+    /// Whether it has taken as long as it may.
+    fn is_over(&self) -> bool {
+        self.began.elapsed() >= Duration::from_nanos(self.plan.most_ns)
+    }
+
+    /// The user wants an end, or there is no use in going on: not all of the least blocks can be had in any time.
     fn stops(&self) -> bool {
+        let most = if self.is_over() { 1 } else { MOST_FAILURES };
         let fails = |b: &CostBenchmark| {
-            b.trials.len() >= MOST_FAILURES
-                && b.trials.iter().rev().take(MOST_FAILURES).all(|t| t.failed.is_some())
+            b.trials.len() >= most && b.trials.iter().rev().take(most).all(|t| t.failed.is_some())
         };
         self.stage.stop.load(Relaxed) || self.progressed.result.benchmarks.iter().any(fails)
     }

@@ -8,15 +8,17 @@ use std::collections::BTreeMap;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
 use netfathom_bpf::tree::{Called, Recorded, Tree, TreeError, Watching, call_name};
 use netfathom_model::plan::CostPlan;
 use netfathom_sys::cpu;
 use netfathom_sys::netns::Namespace;
-use netfathom_sys::process::{Process, reap};
+use netfathom_sys::process::{Process, Waited, reap};
 
-use super::started::FIRST_LIMIT;
+use super::started::{GRACE, first_limit};
 use crate::cost::error::{CostError, step};
+use crate::cost::program::{Family, Starting, fresh_word};
 use crate::cost::watch::{CallPoint, Points};
 
 /// Marks that are chosen, at most.
@@ -34,7 +36,6 @@ pub fn choose(
     plan: &CostPlan,
     stop: &AtomicBool,
 ) -> Result<(Points, Vec<String>), CostError> {
-    let cpus = &plan.cpu;
     // Its own calls are what a program is asked for; there is no other way to time them.
     let (asked, remedy) = match plan.own {
         true => ("--self", "it needs CAP_BPF, CAP_PERFMON and Linux 5.12"),
@@ -52,7 +53,7 @@ pub fn choose(
     let tree =
         Tree::attach(&watching).and_then(|mut tree| tree.arm(true).map(|()| tree)).map_err(&refused)?;
     let told = |error: String| CostError::Benchmark(format!("{asked}: {error}"));
-    let runs = [(); 2].map(|()| record(&tree, command, home.as_deref(), cpus, stop, told));
+    let runs = [(); 2].map(|()| record(&tree, command, home.as_deref(), plan, stop, told));
     let [first, second] = runs;
     let chosen = chosen(&first?.first, &second?.first);
     if chosen.is_empty() {
@@ -69,11 +70,13 @@ fn record(
     tree: &Tree,
     command: &(dyn Fn() -> Command + Sync),
     home: Option<&Namespace>,
-    cpus: &[usize],
+    plan: &CostPlan,
     stop: &AtomicBool,
     told: impl Fn(String) -> CostError,
 ) -> Result<Recorded, CostError> {
+    let (cpus, limit) = (&plan.cpu, first_limit(plan.most_ns));
     tree.reset().map_err(|e| told(e.to_string()))?;
+    let word = fresh_word();
     let start = || -> Result<_, String> {
         if !cpus.is_empty() {
             cpu::allow(cpus).map_err(|e| e.to_string())?;
@@ -81,22 +84,28 @@ fn record(
         home.map_or(Ok(()), Namespace::enter).map_err(|e| e.to_string())?;
         tree.adopt_next_child();
         let mut command = command();
+        command.env(Family::WORD, &word);
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         command.spawn().map_err(|e| e.to_string())
     };
+    let starting = Starting::now();
     // In a thread of its own, whose processors and namespace are nobody else's.
     let child = std::thread::scope(|scope| {
         let started = std::thread::Builder::new().spawn_scoped(scope, start);
         Ok::<_, CostError>(started.map_err(step("start a thread"))?.join())
     })?;
     let child = child.map_err(|_| told("its thread died".into()))?.map_err(&told)?;
+    let family = starting.family("the benchmark", word.clone(), child.id(), false);
     let process = Process::open(child.id()).map_err(step("watch the program"))?;
-    if process.wait(FIRST_LIMIT, stop).map_err(step("wait for the program"))?
-        != netfathom_sys::process::Waited::Ended
-    {
-        process.signal(netfathom_sys::process::SIGKILL).map_err(step("end the program"))?;
-    }
+    let waited = process.wait(limit, stop).map_err(step("wait for the program"))?;
+    family.end(if waited == Waited::Ended { GRACE } else { Duration::ZERO })?;
     let ended = reap(child).map_err(step("wait for the program"))?;
+    if waited == Waited::TimeUp {
+        return Err(told(format!(
+            "the program had not ended after {} s and was killed: it has to end by itself, within --time",
+            limit.as_secs()
+        )));
+    }
     if !ended.status.success() {
         return Err(told(format!("the program failed ({})", ended.status)));
     }

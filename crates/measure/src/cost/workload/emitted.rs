@@ -7,6 +7,7 @@ use std::thread;
 use std::time::Duration;
 
 use netfathom_mark::listen::{ListenError, Listener, Mark};
+use netfathom_sys::clock::monotonic_ns;
 
 use crate::cost::error::CostError;
 use crate::cost::sequence::Reached;
@@ -22,6 +23,8 @@ const MOST_LEARNED: u64 = 100_000;
 pub struct Emitted {
     listener: Listener,
     lost_before: u64,
+    damaged_before: u64,
+    began_ns: u64,
 }
 
 /// Which marks of a run are kept.
@@ -41,6 +44,8 @@ pub struct Came {
     pub beyond: u64,
     /// Marks that were made and did not come.
     pub lost: u64,
+    /// How often its ring held what no mark leaves there.
+    pub damaged: u64,
 }
 
 impl Emitted {
@@ -49,14 +54,15 @@ impl Emitted {
     /// # Errors
     /// If there can be no ring.
     pub fn create() -> Result<Self, ListenError> {
-        Ok(Self { listener: Listener::create()?, lost_before: 0 })
+        Ok(Self { listener: Listener::create()?, lost_before: 0, damaged_before: 0, began_ns: 0 })
     }
 
     /// The next run is that of this command; what is left of the run before is forgotten.
     pub fn attach(&mut self, command: &mut Command) {
         self.listener.attach(command);
         self.listener.drain_rest(&mut Vec::new());
-        self.lost_before = self.listener.lost();
+        (self.lost_before, self.damaged_before) = (self.listener.lost(), self.listener.damaged());
+        self.began_ns = monotonic_ns();
     }
 
     /// Takes marks until `wait` returns. A thread of their own takes them, so that the wait is over when it is over.
@@ -66,7 +72,7 @@ impl Emitted {
     pub fn during<T>(&mut self, kept: Kept, wait: impl FnOnce() -> T) -> Result<(T, Came), CostError> {
         let failed = |why: String| CostError::Benchmark(format!("cannot take the benchmark's marks: {why}"));
         let over = AtomicBool::new(false);
-        let mut taker = Taker { kept, came: Came::default() };
+        let mut taker = Taker { kept, began_ns: self.began_ns, came: Came::default() };
         let listener = &mut self.listener;
         let (waited, taken) = thread::scope(|scope| {
             let thread = thread::Builder::new().spawn_scoped(scope, || taker.take(listener, &over))?;
@@ -80,12 +86,14 @@ impl Emitted {
         let mut came = taker.came;
         came.marks.sort_by_key(|mark| mark.at_ns);
         came.lost = self.listener.lost() - self.lost_before;
+        came.damaged += self.listener.damaged() - self.damaged_before;
         Ok((waited, came))
     }
 }
 
 struct Taker {
     kept: Kept,
+    began_ns: u64,
     came: Came,
 }
 
@@ -95,7 +103,10 @@ impl Taker {
         loop {
             let last = over.load(Relaxed);
             let count = if last { listener.drain_rest(&mut marks) } else { listener.drain(&mut marks) };
-            marks.drain(..).for_each(|mark| self.keep(mark));
+            let then = self.began_ns..=monotonic_ns();
+            for mark in marks.drain(..) {
+                if then.contains(&mark.at_ns) { self.keep(mark) } else { self.came.damaged += 1 }
+            }
             if last {
                 return;
             }

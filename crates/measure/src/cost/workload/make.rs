@@ -14,7 +14,7 @@ use netfathom_model::plan::{
 use super::amounts::{Counted, Unknown};
 use super::emitted::Emitted;
 use super::marking::Marking;
-use super::started::{Source, Started, Watches};
+use super::started::{Source, Started, Watches, first_limit};
 use super::state::State;
 use super::{Workload, auto, intercept};
 use crate::cost::benchmark::archive::Archive;
@@ -174,7 +174,7 @@ impl Maker<'_> {
             unknown: Unknown::default(),
             lost: Counted::default(),
             sequence: None,
-            limit: super::started::FIRST_LIMIT,
+            limit: first_limit(self.plan.most_ns),
         })
     }
 

@@ -22,6 +22,9 @@ const MOST_KINDS: usize = 32;
 /// A kind that is there less often than this in the first trial has no mean to speak of.
 const LEAST_SPANS: u64 = 5;
 
+/// Why marks are of no use.
+pub const DAMAGED: &str = "its ring of marks held what cannot be: another program wrote into it, or its marks have times of another clock";
+
 /// A program that marks itself.
 pub struct Marking {
     name: String,
@@ -30,6 +33,7 @@ pub struct Marking {
     /// From which mark to which, in the order of their first appearance.
     kinds: Vec<(String, String)>,
     lost: u64,
+    damaged: u64,
 }
 
 impl Marking {
@@ -41,24 +45,30 @@ impl Marking {
         // Whether it can be is to be known before anything else is done.
         Listener::of_process(pid).map_err(told)?;
         let window = Duration::from_nanos(window_ns);
-        Ok(Self { name: name.into(), pid, window, kinds: Vec::new(), lost: 0 })
+        Ok(Self { name: name.into(), pid, window, kinds: Vec::new(), lost: 0, damaged: 0 })
     }
 
     /// What it does for a while: its spans by kind, and from when to when.
     fn watch(&mut self, stop: &AtomicBool) -> Result<(Spans, (u64, u64)), CostError> {
+        let from_ns = monotonic_ns();
         let mut listener = Listener::of_process(self.pid).map_err(told)?;
-        let (from_ns, began) = (monotonic_ns(), Instant::now());
+        let began = Instant::now();
         let mut spans = Spans::default();
         let mut marks = Vec::new();
         while began.elapsed() < self.window && !stop.load(Relaxed) {
             thread::sleep(DRAIN);
             listener.drain(&mut marks);
-            marks.drain(..).for_each(|mark| spans.add(mark));
+            let then = from_ns..=monotonic_ns();
+            for mark in marks.drain(..) {
+                if then.contains(&mark.at_ns) { spans.add(mark) } else { spans.damaged += 1 }
+            }
             if listener.ended() {
                 return Err(CostError::Benchmark(format!("--marks-from: process {} has ended", self.pid)));
             }
         }
+        spans.damaged += listener.damaged();
         self.lost += listener.lost();
+        self.damaged += spans.damaged;
         Ok((spans, (from_ns, monotonic_ns())))
     }
 }
@@ -73,6 +83,8 @@ struct Spans {
     last: BTreeMap<(u32, u32), Mark>,
     /// Count and sum, in the order of their first appearance.
     kinds: Vec<((String, String), u64, u64)>,
+    /// How often the ring held what no mark of the process leaves there.
+    damaged: u64,
 }
 
 impl Spans {
@@ -82,7 +94,7 @@ impl Spans {
         let kind = (before.name, mark.name);
         let took_ns = mark.at_ns.saturating_sub(before.at_ns);
         if let Some((_, count, sum_ns)) = self.kinds.iter_mut().find(|(known, ..)| *known == kind) {
-            (*count, *sum_ns) = (*count + 1, *sum_ns + took_ns);
+            (*count, *sum_ns) = (*count + 1, sum_ns.saturating_add(took_ns));
         } else if self.kinds.len() < MOST_KINDS {
             self.kinds.push((kind, 1, took_ns));
         }
@@ -100,7 +112,10 @@ impl Workload for Marking {
     }
 
     fn about(&self) -> String {
-        let lost = if self.lost > 0 { format!("; {} marks were lost", self.lost) } else { String::new() };
+        let told =
+            |count: u64, text: &str| if count > 0 { format!("; {count} {text}") } else { String::new() };
+        let lost =
+            told(self.lost, "marks were lost") + &told(self.damaged, "times its ring held what cannot be");
         let seconds = self.window.as_secs_f64();
         format!(
             "process {} runs by itself; a trial is {seconds} s of it, and a span the mean of its kind{lost}",
@@ -133,6 +148,9 @@ impl Workload for Marking {
     fn learn(&mut self, stop: &AtomicBool) -> Result<(), CostError> {
         let (spans, _) = self.watch(stop)?;
         let often = |(_, count, sum_ns): &&((String, String), u64, u64)| *count >= LEAST_SPANS && *sum_ns > 0;
+        if spans.damaged > 0 {
+            return Err(CostError::Benchmark(format!("--marks-from: process {}: {DAMAGED}", self.pid)));
+        }
         self.kinds = spans.kinds.iter().filter(often).map(|(kind, ..)| kind.clone()).collect();
         if self.kinds.is_empty() && !stop.load(Relaxed) {
             return Err(CostError::Benchmark(format!(
@@ -146,11 +164,12 @@ impl Workload for Marking {
 
     fn run(&mut self, _: &Condition, stop: &AtomicBool) -> Result<Outcome, CostError> {
         let (spans, during_ns) = self.watch(stop)?;
+        let whole = if spans.damaged > 0 { Err(DAMAGED.to_owned()) } else { Ok(()) };
         let mean = |kind: &(String, String)| {
             spans.mean_ns(kind).ok_or_else(|| format!("there was no {} → {} in the trial", kind.0, kind.1))
         };
         Ok(Outcome {
-            spans_ns: self.kinds.iter().map(mean).collect(),
+            spans_ns: whole.and_then(|()| self.kinds.iter().map(mean).collect()),
             during_ns,
             amounts: Vec::new(),
             calls: Vec::new(),

@@ -16,6 +16,7 @@ use netfathom_sys::process::Waited;
 use super::amounts::{Counted, Unknown, amounts_of, amounts_of_counters, totals};
 use super::emitted::{Came, Emitted, Kept};
 use super::intercept;
+use super::marking::DAMAGED;
 use super::state::State;
 use super::{Outcome, Workload};
 use crate::cost::error::{CostError, step};
@@ -23,13 +24,18 @@ use crate::cost::program::{Family, Output, Starting, fresh_word};
 use crate::cost::sequence::{Reached, Sequence};
 use crate::cost::watch::{Observed, Watch};
 
-/// Before it is known how long a run takes.
-pub const FIRST_LIMIT: Duration = Duration::from_secs(600);
+/// A measurement of seconds may have benchmarks that take longer than it should.
+const LEAST_FIRST: Duration = Duration::from_secs(10);
 /// A run that takes so many times as long as the first one does not end.
 const LIMIT_FACTOR: u32 = 50;
 const LEAST_LIMIT: Duration = Duration::from_secs(30);
 /// What is left of a benchmark that has ended, or is to end.
-const GRACE: Duration = Duration::from_millis(200);
+pub const GRACE: Duration = Duration::from_millis(200);
+
+/// How long a run may take before it is known how long one takes: as long as all of them should.
+pub fn first_limit(most_ns: u64) -> Duration {
+    Duration::from_nanos(most_ns).max(LEAST_FIRST)
+}
 
 /// Who takes marks: in all trials, and in those of a way of their own.
 pub type Watches = Vec<(Option<Interception>, Watch)>;
@@ -85,6 +91,8 @@ struct Ran {
     /// Marks that were not looked at, and what may have been marks and was lost.
     beyond: u64,
     lost: u64,
+    /// How often the ring of its marks held what cannot be.
+    damaged: u64,
     counters: Vec<Amount>,
     calls: Vec<CallTimes>,
     said: String,
@@ -117,7 +125,7 @@ impl Started {
         // Who is left is no part of it any more; who was not done has to be ended.
         family.end(if waited == Waited::Ended { GRACE } else { Duration::ZERO })?;
         let observed = self.watches[at].1.finish(child).map_err(step("observe the benchmark"))?;
-        let (beyond, lost) = (came.beyond, came.lost + observed.lost);
+        let (beyond, lost, damaged) = (came.beyond, came.lost.saturating_add(observed.lost), came.damaged);
         let marks = self.named(came.marks, &observed);
         let calls = if self.own {
             self.watches[at].1.calls().map_err(step("read its system calls"))?
@@ -129,6 +137,7 @@ impl Started {
             marks,
             beyond,
             lost,
+            damaged,
             counters: amounts_of_counters(&counters),
             calls,
             said: output.said(),
@@ -201,11 +210,15 @@ impl Started {
         let name = &self.name;
         match ran.waited {
             Waited::TimeUp => {
-                Some(format!("{name} had not ended after {} s and was ended", self.limit.as_secs()))
+                let limit = self.limit.as_secs();
+                let remedy =
+                    if self.sequence.is_none() { ": it has to end by itself, within --time" } else { "" };
+                Some(format!("{name} had not ended after {limit} s and was killed{remedy}"))
             }
             Waited::Ended if !ran.observed.status.success() => {
                 Some(format!("{name} failed ({}){}", ran.observed.status, ran.said))
             }
+            Waited::Ended if ran.damaged > 0 => Some(format!("{name}: {DAMAGED}")),
             _ => None,
         }
     }
@@ -304,7 +317,7 @@ impl Workload for Started {
         let told = what.iter().filter(|(count, _)| *count > 0);
         self.absent.extend(told.map(|(count, what)| format!("in the first run {count} {what}")));
         let took = Duration::from_nanos(ran.observed.ended_ns.saturating_sub(ran.observed.started_ns));
-        self.limit = (took * LIMIT_FACTOR).max(LEAST_LIMIT);
+        self.limit = self.limit.min((took * LIMIT_FACTOR).max(LEAST_LIMIT));
         Ok(())
     }
 
