@@ -33,7 +33,7 @@ mod view;
 
 pub use burn::BurnArgs;
 pub use capacity::CapacityArgs;
-pub use compare::{CompareArgs, CompareFormat};
+pub use compare::{CommandPlace, CompareArgs, CompareFormat};
 pub use cost::{CostArgs, LoadArg, MeansArg};
 pub use export::ExportArgs;
 pub use join::JoinArgs;
@@ -182,6 +182,10 @@ pub struct OutputArgs {
     /// No progress, no tables: files only
     #[arg(long)]
     pub quiet: bool,
+    /// Run this command in both hosts of the lab before anything is measured; ROLE (sender,
+    /// reader), DEVICE, ADDRESS and PEER are set for it; may be repeated
+    #[arg(long, value_name = "CMD", allow_hyphen_values = true)]
+    pub setup: Vec<String>,
 }
 
 /// A run that is there, by whatever name.

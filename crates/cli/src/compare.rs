@@ -1,5 +1,6 @@
 //! `netfathom compare`: two runs beside each other, read or taken by turns.
 
+mod change;
 mod rounds;
 
 use std::io::{self, IsTerminal};
@@ -14,14 +15,18 @@ use netfathom_results::store;
 
 use crate::args::{CompareArgs, CompareFormat};
 use crate::{exit, output, target};
+use change::Change;
 
 /// Runs the command.
 pub fn run(args: &CompareArgs) -> Result<ExitCode> {
     let Some(wanted) = output::understood(Wanted::of(args)) else { return Ok(exit::USAGE.into()) };
     let wanted = Wanted { what: found(wanted.what, &args.out)?, ..wanted };
     let taken = match &wanted.what {
-        What::Rounds(sides) => {
-            let taken = rounds::take(sides, args)?;
+        What::Rounds(sides, changes) => {
+            if let Some(status) = change::watch_over(changes)? {
+                return Ok(status);
+            }
+            let taken = rounds::take(sides, changes, args)?;
             if taken.pairs.is_empty() {
                 return Err(taken
                     .failed
@@ -34,7 +39,7 @@ pub fn run(args: &CompareArgs) -> Result<ExitCode> {
     };
     let comparisons = match &wanted.what {
         What::Apart(a, others) => apart(a, others, &wanted.wishes)?,
-        What::Pairs(_) | What::Rounds(_) => vec![compare::pairs(&taken.pairs, &wanted.wishes)?],
+        What::Pairs(_) | What::Rounds(..) => vec![compare::pairs(&taken.pairs, &wanted.wishes)?],
     };
     let mut all = Vec::new();
     for comparison in comparisons {
@@ -68,7 +73,7 @@ enum What {
     /// Two and two.
     Pairs(Vec<PathBuf>),
     /// To be taken.
-    Rounds([Vec<String>; 2]),
+    Rounds([Vec<String>; 2], [Change; 2]),
 }
 
 impl Wanted {
@@ -91,7 +96,13 @@ impl Wanted {
 
 fn what(args: &CompareArgs) -> Result<What> {
     if let Some(a) = &args.run {
-        return Ok(What::Rounds(rounds::sides(a, &args.against)?));
+        if args.against.is_empty() && args.before_a.is_none() && args.before_b.is_none() {
+            bail!(
+                "--run: both sides would be the same; add the arguments of B after --, or a command that changes the \
+                 system with --before-b"
+            );
+        }
+        return Ok(What::Rounds(rounds::sides(a, &args.against)?, change::changes(args)?));
     }
     match args.runs.as_slice() {
         [] => bail!(
@@ -127,7 +138,7 @@ fn found(what: What, out: &Path) -> Result<What> {
     Ok(match what {
         What::Apart(a, others) => What::Apart(at(a)?, all(others)?),
         What::Pairs(names) => What::Pairs(all(names)?),
-        What::Rounds(sides) => What::Rounds(sides),
+        What::Rounds(sides, changes) => What::Rounds(sides, changes),
     })
 }
 
@@ -163,7 +174,7 @@ fn spare_runs(what: &What, to: &Path) -> Result<()> {
     let runs: Vec<&PathBuf> = match what {
         What::Apart(a, others) => std::iter::once(a).chain(others).collect(),
         What::Pairs(names) => names.iter().collect(),
-        What::Rounds(_) => Vec::new(),
+        What::Rounds(..) => Vec::new(),
     };
     runs.into_iter().try_for_each(|run| target::spare_run(run, to))
 }

@@ -20,24 +20,24 @@ const OUT_OF_MEMORY: i32 = 71;
 const BY_SIGNAL: u8 = 128;
 
 /// Runs this program once more and waits for it: its exit status. `None` in the one that is watched over. Unless
-/// that one ends cleanly, what it started is ended, and what `before` gave, asked before it began, undoes what it did to
-/// others.
+/// that one ends cleanly, what it started is ended, and what `before` gave, asked before it began with the command that
+/// starts it, undoes what it did to others.
 ///
 /// # Errors
 /// If the program cannot be started again.
-pub fn watch_over<R: FnOnce()>(before: impl FnOnce() -> R) -> Result<Option<ExitCode>> {
+pub fn watch_over<R: FnOnce()>(before: impl FnOnce(&mut Command) -> R) -> Result<Option<ExitCode>> {
     if std::env::var(WATCHED_BY).is_ok_and(|by| by == parent_id().to_string()) {
         memory::exit_with(OUT_OF_MEMORY);
         return Ok(None);
     }
     limits::check()?;
-    let restore = before();
     let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP]).context("cannot listen for signals")?;
     let own = std::env::current_exe().context("cannot find out which program this is")?;
     let mut again = Command::new(own);
     again.args(std::env::args_os().skip(1)).env(WATCHED_BY, std::process::id().to_string());
     // By its usual name, in messages too.
     again.arg0(std::env::args_os().next().unwrap_or_default());
+    let restore = before(&mut again);
     let ward = Ward::start(again).context("cannot start netfathom once more")?;
     let (handle, pass_on) = (signals.handle(), ward.signals());
     let passing = thread::Builder::new().name("signals".into());

@@ -9,6 +9,7 @@ use std::time::{Duration, SystemTime};
 
 use anyhow::{Context, Result, anyhow};
 use netfathom_measure::error::{MeasureError, RunError};
+use netfathom_measure::lab_setup;
 use netfathom_measure::load::sender::Live;
 use netfathom_measure::message::MessageError;
 use netfathom_measure::observer::{Observer, Progressed, Step};
@@ -51,6 +52,7 @@ impl Run<'_> {
     {
         limits::check()?;
         let stop = stop::on_signals().context("cannot listen for signals")?;
+        lab_setup::set(&self.output.setup);
         store::sweep(&self.output.out);
         let started = SystemTime::now();
         let id = store::new_id(started, self.name)?;
@@ -195,6 +197,11 @@ impl<R: Clone + Into<Measurement>> Observer<R> for Keeper<'_> {
     }
 
     fn keep(&mut self, so_far: &Progressed<R>) -> io::Result<()> {
+        if lab_setup::is_pending() {
+            return Err(io::Error::other(
+                "--setup: this measurement makes no lab for it to run in; leave it out, or change the host before it",
+            ));
+        }
         let record = self.header.record(so_far.clone(), State::Partial);
         self.run_dir.write_record(&record).map_err(io::Error::other)?;
         self.kept += 1;

@@ -13,6 +13,7 @@ use netfathom_sys::link::{self, Link, LinkError, VethEnd};
 use netfathom_sys::netns::{Namespace, NamespaceError};
 use netfathom_sys::tun::{Packets, Tun};
 
+use crate::lab_setup;
 use crate::wire::{self, Relay, WireCounts, WireError};
 
 /// The network that RFC 2544 keeps for benchmarks: 198.18.0.0/15.
@@ -43,6 +44,9 @@ pub enum LabError {
     /// A device could not be made or set up.
     #[error("no lab: {0}")]
     Link(#[from] LinkError),
+    /// A command that was to change a host of it failed: where, which, and why.
+    #[error("the command of --setup failed in the lab's {0}")]
+    Setup(String),
 }
 
 /// Which of the two hosts.
@@ -115,9 +119,15 @@ impl Lab {
 
     fn of(ends: [Namespace; 2], device: &str, relay: Option<Relay>) -> Result<Self, LabError> {
         // Read anew: only a running device shows the queueing discipline it has.
-        let links = [ends[0].run(|| link::read(device))??, ends[1].run(|| link::read(device))??];
+        let read = |ends: [&Namespace; 2]| -> Result<[Link; 2], LabError> {
+            Ok([ends[0].run(|| link::read(device))??, ends[1].run(|| link::read(device))??])
+        };
+        let links = read([&ends[0], &ends[1]])?;
         let [sender, reader] = ends;
-        Ok(Self { sender, reader, links, ipv6: link::ipv6_available(), relay })
+        let mut lab = Self { sender, reader, links, ipv6: link::ipv6_available(), relay };
+        lab_setup::run(&lab, device)?;
+        lab.links = read([&lab.sender, &lab.reader])?;
+        Ok(lab)
     }
 
     /// What became of the packets so far that this host sent; `None` over a veth pair, which

@@ -10,6 +10,7 @@ pub mod host;
 pub mod join;
 mod judge;
 pub mod lab;
+pub mod lab_setup;
 pub mod load;
 pub mod message;
 pub mod message_log;

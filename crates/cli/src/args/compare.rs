@@ -10,6 +10,9 @@ Examples:
       quantity by quantity: better, worse, or cannot tell
   netfathom compare --run 'stack tx' -- 'stack tx --workers 2'
       both by turns, 8 rounds: what drifts for both is not taken for a change
+  netfathom compare --before-b 'sysctl -w net.ipv4.tcp_sack=0' --in lab \\
+      --run 'message oneway'
+      one measurement before and after a change of the system
   netfathom compare runs/A runs/B --fail-if 'tx.mean>5%' --fail-if 'rate<-3%'
       for scripts: exit status 4 where a change is shown
   netfathom compare runs/BEFORE runs/AFTER --format md
@@ -32,14 +35,28 @@ pub struct CompareArgs {
     #[arg(long, conflicts_with = "run")]
     pub pairs: bool,
     /// Take the runs now, A and B by turns: the arguments of A, and after -- those of B
-    #[arg(
-        long,
-        value_name = "ARGS",
-        conflicts_with = "runs",
-        requires = "against",
-        allow_hyphen_values = true
-    )]
+    #[arg(long, value_name = "ARGS", conflicts_with = "runs", allow_hyphen_values = true)]
     pub run: Option<String>,
+    /// Run this command before each run of A, such as 'sysctl -w NAME=VALUE'; with it B may have the
+    /// same arguments as A and be left out
+    #[arg(long, value_name = "CMD", requires = "run", allow_hyphen_values = true)]
+    pub before_a: Option<String>,
+    /// The same before each run of B
+    #[arg(long, value_name = "CMD", requires = "run", allow_hyphen_values = true)]
+    pub before_b: Option<String>,
+    /// Run this command after each run that had one before it, to undo that: also if the run fails,
+    /// is interrupted or is killed
+    #[arg(long, value_name = "CMD", conflicts_with_all = ["after_a", "after_b"], allow_hyphen_values = true)]
+    pub after: Option<String>,
+    /// Run this command after each run of A
+    #[arg(long, value_name = "CMD", requires = "run", allow_hyphen_values = true)]
+    pub after_a: Option<String>,
+    /// Run this command after each run of B
+    #[arg(long, value_name = "CMD", requires = "run", allow_hyphen_values = true)]
+    pub after_b: Option<String>,
+    /// Where the commands before a run are run: on this host, or in the lab, where nothing has to be undone
+    #[arg(long = "in", value_enum, value_name = "WHERE", default_value = "host")]
+    pub place: CommandPlace,
     /// Rounds of --run, each of one run of A and one of B
     #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u32).range(2..=1000))]
     pub rounds: u32,
@@ -72,6 +89,19 @@ pub struct CompareArgs {
     /// No progress of --run
     #[arg(long)]
     pub quiet: bool,
+}
+
+/// Where commands change something.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum CommandPlace {
+    /// This host
+    Host,
+    /// Both hosts of the lab
+    Lab,
+    /// The sender's host of the lab
+    Sender,
+    /// The reader's host of the lab
+    Reader,
 }
 
 /// How a comparison is drawn.

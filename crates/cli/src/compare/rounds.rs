@@ -16,8 +16,9 @@ use netfathom_results::compare::Run;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
+use super::change::{Change, Journal};
 use crate::args::CompareArgs;
-use crate::{exit, output, stop};
+use crate::{exit, invocation, output, stop};
 
 /// The commands that make a run.
 const MEASUREMENTS: [&str; 9] =
@@ -38,6 +39,8 @@ pub struct Taken {
 /// The arguments of both, word by word.
 pub fn sides(a: &str, b: &[String]) -> Result<[Vec<String>; 2]> {
     let b = match b {
+        // The change is in the commands before the runs.
+        [] => words("A", a)?,
         [one] => words("B", one)?,
         // Typed word by word.
         many => many.to_vec(),
@@ -75,8 +78,12 @@ fn check(side: &str, words: &[String]) -> Result<()> {
 }
 
 /// Takes the rounds. What was whole before a run failed or a signal came is kept.
-pub fn take(sides: &[Vec<String>; 2], args: &CompareArgs) -> Result<Taken> {
+pub fn take(sides: &[Vec<String>; 2], changes: &[Change; 2], args: &CompareArgs) -> Result<Taken> {
     let current = Current::watch()?;
+    let mut journal = Journal::open()?;
+    if changes.iter().any(|change| change.before.is_some() && change.after.is_none()) {
+        tell(args, "no --after: what the last command before a run has changed stays changed");
+    }
     let mut taken = Taken { pairs: Vec::new(), failed: None };
     let began = Instant::now();
     for round in 0..args.rounds {
@@ -85,7 +92,8 @@ pub fn take(sides: &[Vec<String>; 2], args: &CompareArgs) -> Result<Taken> {
         let mut pair = [None, None];
         for side in order {
             tell(args, &progress(args, round, side, &sides[side], began.elapsed()));
-            match current.run(&sides[side], args) {
+            let run = || current.run(&sides[side], &changes[side], args);
+            match journal.around(&changes[side], |before| current.prepare(before), run) {
                 Ok(run) => {
                     tell(args, &format!("  {} {}", run.name, run.record.verdict.level.name()));
                     pair[side] = Some(run);
@@ -177,13 +185,27 @@ impl Current {
         *self.pass_on.lock().unwrap_or_else(PoisonError::into_inner) = pass_on;
     }
 
+    /// The command before a run, to its end.
+    fn prepare(&self, mut command: Command) -> Result<()> {
+        if self.stop.load(Relaxed) {
+            bail!("ended");
+        }
+        command.process_group(0);
+        let ward = Ward::start(command).context("cannot start a shell")?;
+        self.set(Some(Box::new(ward.signals())));
+        let status = ward.wait();
+        self.set(None);
+        let status = status.context("cannot wait for it")?;
+        if status.success() { Ok(()) } else { bail!("{status}") }
+    }
+
     /// One run to its end.
-    fn run(&self, words: &[String], args: &CompareArgs) -> Result<Run> {
+    fn run(&self, words: &[String], change: &Change, args: &CompareArgs) -> Result<Run> {
         if self.stop.load(Relaxed) {
             bail!("ended");
         }
         let (said, wrote) = (io::pipe().context("no pipe")?, io::pipe().context("no pipe")?);
-        let command = command(words, &args.out, wrote.1, said.1)?;
+        let command = command(words, change, &args.out, (wrote.1, said.1))?;
         let readers = [wrote.0, said.0].map(|mut pipe| {
             thread::spawn(move || {
                 let mut all = Vec::new();
@@ -206,11 +228,20 @@ impl Current {
 }
 
 /// In a group of its own: Ctrl-C comes to us alone, and we pass it on once.
-fn command(words: &[String], out: &Path, to: io::PipeWriter, errors: io::PipeWriter) -> Result<Command> {
+fn command(
+    words: &[String],
+    change: &Change,
+    out: &Path,
+    (to, errors): (io::PipeWriter, io::PipeWriter),
+) -> Result<Command> {
     let own = std::env::current_exe().context("cannot find out which program this is")?;
     let program = words.iter().position(|word| word == "--").unwrap_or(words.len());
     let mut command = Command::new(own);
-    command.args(&words[..program]).arg("--json").arg("--out").arg(out).args(&words[program..]);
+    command.args(&words[..program]).arg("--json").arg("--out").arg(out);
+    command.args(change.setup.iter().map(|setup| format!("--setup={setup}")));
+    command.args(&words[program..]);
+    let around = [(invocation::BEFORE, &change.before), (invocation::AFTER, &change.after)];
+    command.envs(around.into_iter().filter_map(|(name, value)| Some((name, value.as_ref()?))));
     command.stdin(Stdio::null()).stdout(to).stderr(errors).process_group(0);
     Ok(command)
 }

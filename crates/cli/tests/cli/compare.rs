@@ -1,5 +1,6 @@
 //! `netfathom compare`: runs that are there, runs that are taken, and what is none.
 
+mod change;
 mod equal_runs;
 mod settings;
 

@@ -21,8 +21,8 @@ use super::workplace;
 /// What is killed is gone after this time, unless a device holds it.
 const LONGEST: Duration = Duration::from_secs(5);
 const LOOK: Duration = Duration::from_millis(5);
-/// The exit statuses of our commands: success, failure, wrong usage, a result that is VOID.
-const CLEAN: RangeInclusive<i32> = 0..=3;
+/// The exit statuses of our commands: success, failure, wrong usage, a result that is VOID, a change beyond a threshold.
+const CLEAN: RangeInclusive<i32> = 0..=4;
 
 /// The process that does the work.
 pub struct Ward {
@@ -127,7 +127,7 @@ mod tests {
     #[test]
     fn only_who_ends_as_a_command_does_has_put_everything_back() {
         let status = |script: &str| Command::new("sh").args(["-c", script]).status().unwrap();
-        for code in 0..=3 {
+        for code in 0..=4 {
             assert!(ended_cleanly(status(&format!("exit {code}"))));
         }
         for hasty in ["exit 130", "exit 101", "kill -9 $$", "kill -1 $$"] {

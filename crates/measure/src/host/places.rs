@@ -44,6 +44,7 @@ pub(super) fn no_lab_reason(error: &LabError) -> String {
     match error {
         LabError::Namespace(e) => format!("cannot {}: {}", e.action, words(&e.source)),
         LabError::Link(e) => format!("cannot {}: {}", e.action, words(&e.source)),
+        LabError::Setup(_) => error.to_string(),
     }
 }
 
@@ -52,6 +53,7 @@ fn no_lab_remedy(error: &LabError) -> String {
     let (text, source) = match error {
         LabError::Namespace(e) => (e.to_string(), &e.source),
         LabError::Link(e) => (e.to_string(), &e.source),
+        LabError::Setup(_) => return "correct the command of --setup".into(),
     };
     if is_denied(source) {
         return "run as root (CAP_SYS_ADMIN and CAP_NET_ADMIN), or measure with --loopback".into();

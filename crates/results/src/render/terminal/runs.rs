@@ -14,6 +14,8 @@ use crate::store::{Entry, Head};
 const HOST_COLUMNS: usize = 10;
 const KERNEL_COLUMNS: usize = 12;
 const PART_OF_MORE: usize = 4;
+/// What a command or an answer may take, over several lines.
+const MOST_TEXT: usize = 160;
 
 /// Draws runs as a table of at most `width` columns (80 where it is less), a line a run that has nothing wrong.
 /// Below it stand the notes. With `color` it has ANSI escapes; without, none at all, whatever the runs are called.
@@ -22,15 +24,23 @@ pub fn list(entries: &[&Entry], notes: &[String], width: usize, color: bool) -> 
     let width = width.max(LEAST_WIDTH);
     let mut page = Page::new(width, color);
     let more = (width - LEAST_WIDTH) / PART_OF_MORE;
-    let columns = ["run", "verdict", "host", "kernel", "tags"].map(|name| (name, Align::Left));
+    let (hosts, kernels) =
+        (differ(entries, |head| head.host.as_deref()), differ(entries, |head| Some(head.kernel_release())));
+    let mut columns = vec![("run", Align::Left), ("verdict", Align::Left)];
+    columns.extend(hosts.then_some(("host", Align::Left)));
+    columns.extend(kernels.then_some(("kernel", Align::Left)));
+    columns.push(("command", Align::Left));
     let mut table = Table::new(&columns);
     for entry in entries {
         let name = printable(&entry.name);
         match (&entry.head, &entry.problem) {
             (Some(head), _) => {
-                let host = shortened(head.host.as_deref().unwrap_or("-"), HOST_COLUMNS + more);
-                let kernel = shortened(head.kernel_release(), KERNEL_COLUMNS + more);
-                table.row_open(&[&*name, head.verdict.name(), &host, &kernel], &remarks(entry, head));
+                let host = || shortened(head.host.as_deref().unwrap_or("-"), HOST_COLUMNS + more);
+                let kernel = || shortened(head.kernel_release(), KERNEL_COLUMNS + more);
+                let mut cells = vec![name.clone(), head.verdict.name().to_owned()];
+                cells.extend(hosts.then(host));
+                cells.extend(kernels.then(kernel));
+                table.row_open(&cells, &remarks(entry, head));
             }
             (None, Some(problem)) => {
                 let why = shortened(&printable(&problem.why), width);
@@ -47,7 +57,14 @@ pub fn list(entries: &[&Entry], notes: &[String], width: usize, color: bool) -> 
     page.finish()
 }
 
-/// What a line has beside its columns: what is not as usual, and the tags.
+/// Whether runs were made in different places, so that each line has to name its own.
+fn differ<'a>(entries: &[&'a Entry], of: impl Fn(&'a Head) -> Option<&'a str>) -> bool {
+    let mut all = entries.iter().filter_map(|entry| entry.head.as_ref()).map(of);
+    let first = all.next();
+    all.any(|other| Some(other) != first)
+}
+
+/// What a line has beside its columns: what is not as usual, the tags, and the command.
 fn remarks(entry: &Entry, head: &Head) -> String {
     let mut words = Vec::new();
     if head.state != State::Complete {
@@ -61,6 +78,11 @@ fn remarks(entry: &Entry, head: &Head) -> String {
     if entry.tags_problem.is_some() {
         words.push("(tags.json is damaged)".into());
     }
+    if let Some(command) = &head.command {
+        let end = if head.answer.is_some() { ":" } else { "" };
+        words.push(shortened(command.trim_start_matches("netfathom "), MOST_TEXT) + end);
+    }
+    words.extend(head.answer.as_deref().map(|answer| shortened(answer, MOST_TEXT)));
     words.join(" ")
 }
 
@@ -109,6 +131,7 @@ fn about(page: &mut Page, entry: &Entry, record: &Record) {
     let environment = &record.environment;
     let state = entry.head.as_ref().map_or("complete", Head::condition);
     let mut rows = vec![
+        ("command", record.command.clone().unwrap_or_else(|| "not recorded".into())),
         ("begun", record.started_utc.clone()),
         ("state", state.to_owned()),
         ("host", environment.host.clone().unwrap_or_else(|| "not told by the record".into())),

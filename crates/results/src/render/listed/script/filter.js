@@ -32,7 +32,7 @@ function wanted(run, filter) {
 function textOf(run) {
   if (run.text === undefined) {
     const head = run.head || {};
-    run.text = [run.name, head.measurement, head.host, head.kernel, head.tool, stateOf(run), verdictOf(run),
+    run.text = [run.name, head.measurement, head.command, head.answer, head.host, head.kernel, head.tool, stateOf(run), verdictOf(run),
       run.problem && run.problem.why, ...run.tags].filter(Boolean).join('\n').toLowerCase();
   }
   return run.text;

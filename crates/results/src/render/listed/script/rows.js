@@ -64,13 +64,25 @@ const COLUMNS = [
   { head: 'Measurement', text: true, cell: (run) => (run.head ? run.head.measurement : '') },
   { head: 'Verdict', text: true, cell: verdictCell },
   { head: 'Tags', text: true, wide: true, cell: remarks },
-  { head: 'Host', text: true, cell: (run) => (run.head ? run.head.host || 'not told' : '') },
-  { head: 'Kernel', text: true, cell: (run) => (run.head ? run.head.kernel.split(' ')[0] : '') },
+  { head: 'Answer', text: true, wide: true, cell: (run) => (run.head && run.head.answer) || '' },
+  { head: 'Command', text: true, wide: true, cell: (run) => (run.head && run.head.command ? el('code', {}, run.head.command) : '') },
+  { head: 'Host', text: true, only: hostOf, cell: hostOf },
+  { head: 'Kernel', text: true, only: kernelOf, cell: kernelOf },
   { head: 'Run', text: true, cell: (run) => el('span', { class: 'id' }, run.name) },
 ];
 
+function hostOf(run) {
+  return run.head ? run.head.host || 'not recorded' : '';
+}
+
+function kernelOf(run) {
+  return run.head ? run.head.kernel.split(' ')[0] : '';
+}
+
+// Host and kernel are shown only where runs differ in them.
 function runTable(runs) {
-  return table('Runs, the newest first', COLUMNS, runs);
+  const differs = (of) => new Set(listing.entries.filter((run) => run.head).map(of)).size > 1;
+  return table('Runs, the newest first', COLUMNS.filter((column) => !column.only || differs(column.only)), runs);
 }
 
 function pager(page, count, turn) {

@@ -1,0 +1,144 @@
+//! Commands that change the system before a run and put it back after it.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::os::fd::AsRawFd;
+use std::process::{Command, ExitCode, Stdio};
+
+use anyhow::{Context, Result, anyhow, bail};
+
+use crate::args::{CommandPlace, CompareArgs};
+use crate::{guard, output};
+
+/// Where the process that is watched over writes how to put back what it has changed.
+const UNDO: &str = "NETFATHOM_UNDO";
+
+/// What is changed for one side.
+#[derive(Clone, Debug, Default)]
+pub struct Change {
+    /// Run before.
+    pub before: Option<String>,
+    /// Run after.
+    pub after: Option<String>,
+    /// The value of `--setup`, where the lab is what is changed.
+    pub setup: Option<String>,
+}
+
+/// The changes of A and B.
+pub fn changes(args: &CompareArgs) -> Result<[Change; 2]> {
+    let sides = [("a", &args.before_a, &args.after_a), ("b", &args.before_b, &args.after_b)];
+    for (side, before, after) in sides {
+        if after.is_some() && before.is_none() {
+            bail!("--after-{side}: there is no --before-{side} that it could undo");
+        }
+        if before.is_some() && args.place != CommandPlace::Host && (after.is_some() || args.after.is_some()) {
+            bail!(
+                "--after: the lab goes with each run, so nothing in it has to be undone; leave --after out"
+            );
+        }
+    }
+    if args.after.is_some() && args.before_a.is_none() && args.before_b.is_none() {
+        bail!("--after: there is no --before-a or --before-b that it could undo");
+    }
+    Ok(sides.map(|(_, before, after)| {
+        let Some(before) = before.clone() else { return Change::default() };
+        match args.place {
+            CommandPlace::Host => Change {
+                before: Some(before),
+                after: after.clone().or_else(|| args.after.clone()),
+                setup: None,
+            },
+            CommandPlace::Lab => Change { setup: Some(before), ..Change::default() },
+            CommandPlace::Sender => Change { setup: Some(only("sender", &before)), ..Change::default() },
+            CommandPlace::Reader => Change { setup: Some(only("reader", &before)), ..Change::default() },
+        }
+    }))
+}
+
+fn only(role: &str, command: &str) -> String {
+    format!("if [ \"$ROLE\" = {role} ]; then {command}\nfi")
+}
+
+/// Has another process watch over this one if it changes the host: that one puts things back if this one is killed.
+/// The exit status in that one; `None` in this one.
+pub fn watch_over(changes: &[Change; 2]) -> Result<Option<ExitCode>> {
+    if changes.iter().all(|change| change.after.is_none()) {
+        return Ok(None);
+    }
+    let file = tempfile::tempfile().context("cannot make a file for what is to be undone")?;
+    guard::watch_over(|again| {
+        again.env(UNDO, format!("/proc/{}/fd/{}", std::process::id(), file.as_raw_fd()));
+        move || undo(file)
+    })
+}
+
+/// Runs what the process that ended in haste left to be run.
+fn undo(mut file: File) {
+    let mut command = String::new();
+    let read = file.seek(SeekFrom::Start(0)).and_then(|_| file.read_to_string(&mut command));
+    if read.is_ok()
+        && !command.is_empty()
+        && let Err(error) = shell(&command).status().map_err(Into::into).and_then(succeeded)
+    {
+        output::complain(&error.context(format!("could not undo the change: run it yourself: {command}")));
+    }
+}
+
+fn shell(command: &str) -> Command {
+    let mut shell = Command::new("sh");
+    // Standard output is for the comparison.
+    shell.args(["-c", command]).stdin(Stdio::null()).stdout(io::stderr());
+    shell
+}
+
+fn succeeded(status: std::process::ExitStatus) -> Result<()> {
+    if status.success() { Ok(()) } else { Err(anyhow!("{status}")) }
+}
+
+/// What must be undone if this process is killed.
+pub struct Journal(Option<File>);
+
+impl Journal {
+    /// Opens what [`watch_over`] made.
+    pub fn open() -> Result<Self> {
+        let path = std::env::var_os(UNDO);
+        let open = |path| OpenOptions::new().write(true).open(path);
+        Ok(Self(path.map(open).transpose().context("cannot open the file for what is to be undone")?))
+    }
+
+    fn write(&mut self, command: &str) -> Result<()> {
+        let Some(file) = &mut self.0 else { return Ok(()) };
+        let mut write = || {
+            file.set_len(0)?;
+            file.seek(SeekFrom::Start(0))?;
+            file.write_all(command.as_bytes())
+        };
+        write().context("cannot write down what is to be undone")
+    }
+
+    /// Does `work` between the two commands of a change; `before` runs the first of them. The second one runs
+    /// whatever becomes of the work, and of the first one.
+    pub fn around<T>(
+        &mut self,
+        change: &Change,
+        before: impl FnOnce(Command) -> Result<()>,
+        work: impl FnOnce() -> Result<T>,
+    ) -> Result<T> {
+        let Some(command) = &change.before else { return work() };
+        self.write(change.after.as_deref().unwrap_or_default())?;
+        let ready =
+            before(shell(command)).with_context(|| format!("the command before it failed: {command}"));
+        let done = ready.and_then(|()| work());
+        if let Some(after) = &change.after {
+            // In a group of its own: Ctrl-C does not end it.
+            let mut command = shell(after);
+            std::os::unix::process::CommandExt::process_group(&mut command, 0);
+            let undone = command.status().map_err(Into::into).and_then(succeeded);
+            undone.with_context(|| {
+                format!("the command after it failed, so the change may still be there: {after}")
+            })?;
+        }
+        self.write("")?;
+        done
+    }
+}

@@ -1,0 +1,166 @@
+//! `compare` with commands that change the system before each run.
+
+use std::fs;
+use std::time::{Duration, Instant};
+
+use netfathom_model::record::Record;
+use netfathom_results::store;
+use netfathom_testkit::privileged;
+
+use super::SHORT;
+use crate::child::{end, netfathom, out, run, start};
+
+fn records(dir: &std::path::Path) -> Vec<Record> {
+    let mut all: Vec<Record> =
+        fs::read_dir(dir).unwrap().filter_map(|run| store::read(&run.unwrap().path()).ok()).collect();
+    all.sort_by(|a, b| a.id.cmp(&b.id));
+    all
+}
+
+#[test]
+fn commands_are_run_around_each_run_by_turns_and_are_in_the_record() {
+    let dir = out();
+    let log = dir.path().join("log");
+    let write = |word: &str| format!("echo {word} >> '{}'", log.display());
+    let runs = dir.path().join("runs");
+    let told = run(netfathom("compare --rounds 2 --out").arg(&runs).args([
+        "--before-a",
+        &write("a"),
+        "--before-b",
+        &write("b"),
+        "--after",
+        &write("undo"),
+        "--run",
+        SHORT,
+    ]));
+    assert!(matches!(told.status, 0 | 3), "{}: {}", told.status, told.err);
+    let order = fs::read_to_string(&log).unwrap();
+    assert_eq!(
+        order.split_whitespace().collect::<Vec<_>>(),
+        ["a", "undo", "b", "undo", "b", "undo", "a", "undo"]
+    );
+    let around: Vec<_> = records(&runs).into_iter().map(|record| record.around.unwrap()).collect();
+    assert_eq!(around.len(), 4);
+    assert!(around.iter().all(|around| around.after.as_ref() == Some(&write("undo"))), "{around:?}");
+    assert!(told.out.contains("changed") && told.out.contains("before"), "{}", told.out);
+}
+
+#[test]
+fn a_command_that_fails_is_undone_and_nothing_is_measured() {
+    let dir = out();
+    let log = dir.path().join("log");
+    let after = format!("echo undone >> '{}'", log.display());
+    let runs = dir.path().join("runs");
+    let told = run(netfathom("compare --rounds 2 --out").arg(&runs).args([
+        "--before-a",
+        "echo no such card >&2; exit 7",
+        "--after",
+        &after,
+        "--run",
+        SHORT,
+    ]));
+    assert_eq!(told.status, 1, "{}", told.out);
+    assert!(
+        told.err.contains("the command before it failed") && told.err.contains("no such card"),
+        "{}",
+        told.err
+    );
+    assert_eq!(fs::read_to_string(&log).unwrap(), "undone\n");
+    assert!(!runs.exists());
+}
+
+/// Both processes in turn: whoever is killed, the other one undoes it.
+#[test]
+fn what_was_changed_is_undone_when_compare_is_killed() {
+    for victim in ["watched", "watching"] {
+        let dir = out();
+        let state = dir.path().join("state");
+        let (before, after) =
+            (format!("echo changed > '{}'", state.display()), format!("echo usual > '{}'", state.display()));
+        let long = SHORT.replace("--trials 2", "--trials 100").replace("--least 1ms", "--least 100ms");
+        let child = start(netfathom("compare --rounds 2 --out").arg(dir.path().join("runs")).args([
+            "--before-a",
+            &before,
+            "--before-b",
+            &before,
+            "--after",
+            &after,
+            "--run",
+            &long,
+        ]));
+        let is = |wanted: &str| fs::read_to_string(&state).is_ok_and(|now| now.trim() == wanted);
+        let until = |what: &str, reached: &dyn Fn() -> bool| {
+            let began = Instant::now();
+            while !reached() {
+                assert!(began.elapsed() < Duration::from_secs(30), "{victim}: {what}");
+                std::thread::sleep(Duration::from_millis(20));
+            }
+        };
+        until("changed", &|| is("changed") && dir.path().join("runs").exists());
+        let pid = match victim {
+            "watching" => child.id(),
+            _ => {
+                let list = fs::read_to_string(format!("/proc/{0}/task/{0}/children", child.id())).unwrap();
+                list.split_whitespace().next().unwrap().parse().unwrap()
+            }
+        };
+        assert!(
+            std::process::Command::new("kill").args(["-9", &pid.to_string()]).status().unwrap().success()
+        );
+        until("undone", &|| is("usual"));
+        drop(end(child));
+        assert!(is("usual"));
+    }
+}
+
+#[test]
+fn a_sysctl_of_the_lab_is_changed_for_one_side_and_shown() {
+    if !privileged("a_sysctl_of_the_lab_is_changed_for_one_side_and_shown") {
+        return;
+    }
+    let dir = out();
+    let lab = SHORT.replace("--loopback --over unix", "--lab --over tcp");
+    let before = "sysctl -qw net.ipv4.tcp_wmem='4096 4096 4096' && ethtool -K $DEVICE tso off";
+    let told = run(netfathom("compare --rounds 2 --in lab --out")
+        .arg(dir.path())
+        .env("COLUMNS", "120")
+        .args(["--before-b", before, "--run", &lab]));
+    assert!(matches!(told.status, 0 | 3), "{}: {}", told.status, told.err);
+    let text = told.out.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(
+        text.contains("changed net.ipv4.tcp_wmem")
+            && text.contains("\u{2192} 4096 4096 4096 (limits TCP send buffers)"),
+        "{}",
+        told.out
+    );
+    assert!(text.contains("veth0.feature.tx-tcp-segmentation on \u{2192} off"), "{}", told.out);
+    let loopback =
+        run(netfathom("message pingpong --loopback --setup true --trials 2 --out").arg(dir.path().join("x")));
+    assert!(loopback.status == 1 && loopback.err.contains("makes no lab"), "{}", loopback.err);
+}
+
+/// The job of docs/ci, its command run as it stands there.
+#[test]
+fn the_job_for_ci_is_yaml_and_its_command_works() {
+    let job = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/ci/netfathom.yml");
+    let print =
+        "import sys, yaml; print(yaml.safe_load(open(sys.argv[1]))['jobs']['compare']['steps'][0]['run'])";
+    let parsed = std::process::Command::new("python3").args(["-c", print]).arg(job).output().unwrap();
+    let said = String::from_utf8_lossy(&parsed.stderr);
+    if said.contains("No module named") {
+        return netfathom_testkit::skipped(
+            "the_job_for_ci_is_yaml_and_its_command_works",
+            "needs python3-yaml",
+        );
+    }
+    assert!(parsed.status.success(), "{said}");
+    let script = String::from_utf8(parsed.stdout).unwrap().replace("netfathom compare", "\"$0\" compare");
+    let dir = out();
+    let ended = run(crate::child::shell(&script).current_dir(dir.path()));
+    assert_eq!(ended.status, 0, "{}", ended.err);
+    assert!(
+        fs::read_to_string(dir.path().join("comparison.md"))
+            .unwrap()
+            .starts_with("### netfathom compare: message")
+    );
+}
