@@ -53,7 +53,7 @@ mod tests {
         let of = |words: &[&str]| joined(words.iter().map(|&word| word.to_owned()));
         assert_eq!(
             of(&["stack", "--profile", "ramp:1k..2k /1s", "--json", "--out", "x", "--trials=3", "--out=y"]),
-            "netfathom stack --profile 'ramp:1k..2k /1s' --trials=3"
+            "netfathom stack --profile 'ramp:1k..2k /1s' '--trials=3'"
         );
         assert_eq!(
             of(&["cost", "--quiet", "--", "sh", "-c", "a; b", "--json"]),

@@ -16,7 +16,7 @@ const REDRAW: Duration = Duration::from_millis(500);
 
 /// A bar of a width of its own: one that takes what the text leaves shrinks as the text grows, and so seems to go back.
 fn styled(bar: ProgressBar) -> ProgressBar {
-    if let Ok(style) = ProgressStyle::with_template("{bar:24} {wide_msg}") {
+    if let Ok(style) = ProgressStyle::with_template("{bar:12} {wide_msg}") {
         bar.set_style(style.progress_chars("━╸ "));
     }
     bar

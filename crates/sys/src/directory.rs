@@ -46,6 +46,9 @@ impl Directory {
     /// # Errors
     /// Those of open(2), and a sentence for the link of another user.
     pub fn open_to_write(path: &Path) -> io::Result<Self> {
+        // With a slash at its end the kernel would follow a link in spite of NOFOLLOW.
+        let plain: PathBuf = path.components().collect();
+        let path = plain.as_path();
         match opened(CWD, or_here(path), OFlags::NOFOLLOW) {
             Ok(fd) => Ok(Self::of(fd, path.to_owned())),
             Err(Errno::LOOP | Errno::NOTDIR) if path.is_symlink() => Self::behind_link(path),

@@ -6,8 +6,9 @@ use std::collections::BTreeMap;
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 
+use crate::device;
+
 /// The numbers of linux/ethtool.h.
-const GDRVINFO: u32 = 0x3;
 const GSTRINGS: u32 = 0x1b;
 const GSSET_INFO: u32 = 0x37;
 const GFEATURES: u32 = 0x3a;
@@ -68,26 +69,19 @@ pub fn feature(device: &str, name: &str) -> Result<Option<bool>, OffloadError> {
     Ok(Some(states.active))
 }
 
-/// Whether a device takes UDP_SEGMENT buffers for split and hands them on whole: it has the feature on, and
-/// no hardware that would split them. Such are veth and lo.
+/// Whether a device takes UDP_SEGMENT buffers for split and hands them on whole, as veth and lo do. Other devices
+/// without hardware (bond, VLAN, bridge) leave the splitting to the device below them, which is not asked.
 ///
 /// # Errors
 /// When there is no such device.
 pub fn leaves_buffers_whole(device: &str) -> Result<bool, OffloadError> {
-    Ok(feature(device, SPLITS_BUFFERS)? == Some(true) && !has_hardware(device))
-}
-
-/// The drivers of hardware say on which bus it is.
-fn has_hardware(device: &str) -> bool {
-    // struct ethtool_drvinfo: command, five texts of 32 bytes, of which the fourth is the bus, a reserve of 12
-    // bytes, and five numbers.
-    const WORDS: usize = 1 + 5 * NAME_BYTES / size_of::<u32>() + 3 + 5;
-    const BUS: usize = 1 + 3 * NAME_BYTES / size_of::<u32>();
-    let mut command = [0_u32; WORDS];
-    command[0] = GDRVINFO;
-    // A device without a driver, as lo is, has no answer.
-    let asked = Ethtool::open(device).and_then(|ethtool| ethtool.ask(&mut command));
-    asked.is_ok() && command[BUS] != 0
+    if feature(device, SPLITS_BUFFERS)? != Some(true) {
+        return Ok(false);
+    }
+    let driver =
+        device::driver(device).map_err(OffloadError::new(format!("read the driver of device {device}")))?;
+    // lo has none.
+    Ok(driver.is_none_or(|driver| driver.name == "veth"))
 }
 
 /// Switches a feature of a device on or off. It stays so until it is switched again.

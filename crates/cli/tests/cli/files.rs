@@ -73,11 +73,11 @@ fn a_disk_that_is_full() {
         runs(&run).iter().map(|f| f.file_name().unwrap().to_owned()).collect::<Vec<_>>()
     };
     // Room for the record, none for the report.
-    let Some(said) = on_small_disk(64, dir.path()) else { return };
+    let Some(said) = on_small_disk(160, dir.path()) else { return };
     assert_eq!(left(&dir), ["record.json"]);
     // Room for the record before the first trial, none for that after it.
     let dir = out();
-    let nothing = on_small_disk(12, dir.path()).unwrap();
+    let nothing = on_small_disk(44, dir.path()).unwrap();
     assert_eq!(left(&dir), ["record.json"]);
     let said = said + &nothing;
     insta::assert_snapshot!(said);

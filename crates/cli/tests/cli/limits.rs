@@ -40,10 +40,10 @@ fn too_few_descriptors_are_named_whatever_fails_first() {
     assert!(ended.status == 1 && ended.err.ends_with("raise ulimit -n (now 4)\n"), "{}", ended.err);
 }
 
-fn with_memory(mib: u64, args: &str) -> Command {
+fn with_memory(kib: u64, args: &str) -> Command {
     let program = netfathom("");
     let mut command = Command::new("prlimit");
-    command.arg(format!("--as={}", mib << 20)).arg(program.get_program()).args(args.split_whitespace());
+    command.arg(format!("--as={}", kib << 10)).arg(program.get_program()).args(args.split_whitespace());
     command.env_remove("RUST_BACKTRACE");
     command
 }
@@ -51,7 +51,9 @@ fn with_memory(mib: u64, args: &str) -> Command {
 #[test]
 fn too_little_memory_is_an_error_and_no_abort() {
     // Less, and the system cannot even load the program.
-    let least = (16..).find(|&mib| run(&mut with_memory(mib, "--version")).status == 0).unwrap();
+    let loads = |kib: &u64| run(&mut with_memory(*kib, "--version")).status == 0;
+    let mib = (16..).map(|mib| mib << 10).find(loads).unwrap();
+    let least = (mib - 1024..=mib).step_by(64).find(loads).unwrap();
     let dir = out();
     run(netfathom(LOOPBACK).args(["--trials", "1", "--out"]).arg(dir.path())).measured();
     let made = runs(dir.path()).remove(0).display().to_string();
@@ -64,11 +66,14 @@ fn too_little_memory_is_an_error_and_no_abort() {
         format!("compare {made} {made}"),
     ];
     let mut exhausted = 0;
+    // Fine enough that a report runs out of memory where it allocates, wherever that is.
+    let steps = (0..4096).step_by(64);
     let measurements = MEASUREMENTS.iter().map(|args| format!("{args} --out {at}"));
     for args in measurements.chain(others) {
-        for more in [0, 1, 2, 4, 8, 16, 32, 64, 128, 256] {
+        let fine = steps.clone().filter(|_| args.starts_with("report "));
+        for more in [0, 1, 2, 4, 8, 16, 32, 64, 128, 256].map(|mib| mib << 10).into_iter().chain(fine) {
             let ended = run(&mut with_memory(least + more, &args));
-            let said = format!("{args}, {} MiB: exit status {}: {}", least + more, ended.status, ended.err);
+            let said = format!("{args}, {} KiB: exit status {}: {}", least + more, ended.status, ended.err);
             assert!(matches!(ended.status, 0 | 1 | 3), "{said}");
             assert!(ended.status != 1 || ended.err.starts_with("netfathom: "), "{said}");
             exhausted += usize::from(ended.err.contains("bytes could not be allocated"));
@@ -76,6 +81,6 @@ fn too_little_memory_is_an_error_and_no_abort() {
         }
     }
     assert!(exhausted > 0, "no limit was low enough");
-    let ended = run(&mut with_memory(1023, &format!("{LOOPBACK} --out {at}")));
+    let ended = run(&mut with_memory(1023 << 10, &format!("{LOOPBACK} --out {at}")));
     assert!(ended.status == 1 && ended.err.ends_with("raise ulimit -v (now 1047552 KiB)\n"), "{}", ended.err);
 }

@@ -14,8 +14,8 @@ fn a_terminal_shows_how_the_run_goes_on() {
         return skipped("cli::terminal::a_terminal_shows_how_the_run_goes_on", "there is no script(1)");
     }
     let shown = ended.measured().out;
-    // Which of its six trials are seen depends on how busy the machine is.
-    for part in ["/6 (", "(measured)", "k/s, lag ", " s left"] {
+    // Which of its seven trials are seen depends on how busy the machine is.
+    for part in ["/7 (", "(measured)", "/s, lag ", " s left"] {
         assert!(shown.contains(part), "no {part:?} in {shown:?}");
     }
     // Its tables have colours there, and the line is gone before they come.

@@ -95,7 +95,7 @@ fn sharing(found: Hypervisor) -> HostRow {
         Hypervisor::Found(which) => limited(
             NAME,
             &format!("{which}: compare ratios and orders rather than absolute times"),
-            "a hypervisor shares the processors with others, whose work shows as outliers",
+            "a hypervisor shares the CPUs with other guests; their work shows as outliers",
             "measure on bare metal, or on processors reserved for this machine",
         ),
     }

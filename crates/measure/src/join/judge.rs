@@ -36,7 +36,7 @@ pub fn run(plan: &JoinPlan, pairs: &[Pair], ways: &[Way], spans: &[Span], clocks
         let constant = span.constant().filter(|_| plan.clock == ClockChoice::Stated);
         if let Some(Constant { least_ns, spread_ns, beyond_paths: true }) = constant {
             let text = format!(
-                "the shortest time from {} is {}, and half of all differ by no more than {}: this is how far the clocks \
+                "the shortest time from {} is {}, and half of all differ by at most some {}: this is how far the clocks \
                  are apart, for no path takes so long; use --clock fitted",
                 span.name(),
                 print::time(least_ns as f64),

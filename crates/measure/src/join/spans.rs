@@ -7,6 +7,7 @@ use netfathom_model::record::JoinedSpan;
 use super::between::Way;
 use super::pair::Pair;
 use super::times::{Times, Told};
+use crate::stack::tap::GRAIN;
 
 /// A span, and how many of its times were of clocks that are not one.
 #[derive(Debug)]
@@ -41,7 +42,9 @@ impl Span {
     pub fn constant(&self) -> Option<Constant> {
         let times = netfathom_stats::Distribution::from(&self.span.times);
         let (first, third) = times.quantile(0.25).zip(times.quantile(0.75))?;
-        let (least_ns, spread_ns) = (self.span.times.min_ns, third - first);
+        let least_ns = self.span.times.min_ns;
+        // Times that fall into one bucket of the histogram may still differ by its width.
+        let spread_ns = (third - first).max(least_ns >> GRAIN);
         let is_many = |factor: i64| least_ns / factor > spread_ns;
         let beyond_paths = least_ns > LONGEST_PATH_NS && is_many(BEYOND);
         let suspect = least_ns > LEAST_SUSPECT_NS && is_many(SUSPECT);

@@ -55,7 +55,7 @@ fn came_back(recovery: f64, interval: Option<Estimate>) -> &'static str {
     if (recovery - 1.0).abs() + half <= IN_FULL {
         "it came back in full"
     } else {
-        "whether it came back in full cannot be told: the trials differ too much"
+        "inconclusive whether it came back in full: the trials differ too much"
     }
 }
 
@@ -184,8 +184,8 @@ mod tests {
     #[test]
     fn a_wide_interval_does_not_say_that_it_came_back() {
         let back = |value, half_width| came_back(value, Some(Estimate { value, half_width }));
-        assert!(back(0.798, 2.02).contains("cannot be told"));
-        assert!(back(0.97, 0.04).contains("cannot be told"));
+        assert!(back(0.798, 2.02).contains("inconclusive"));
+        assert!(back(0.97, 0.04).contains("inconclusive"));
         assert_eq!(back(0.99, 0.02), "it came back in full");
         assert_eq!(back(1.2, 0.1), "it came back higher");
         assert_eq!(came_back(0.97, None), "it came back in full");

@@ -131,7 +131,8 @@ fn summary(families: &mut BTreeMap<String, Family>, record: &Record, quantity: &
     };
     let trials = &quantity.trials;
     add("mean_of_trials", "mean of the trials", trials.iter().sum::<f64>() / trials.len() as f64);
-    if let Some(estimate) = between_trials(trials) {
+    // Searches that ended on the same step do not show how far they scatter.
+    if let Some(estimate) = between_trials(trials).filter(|estimate| estimate.half_width > 0.0) {
         add("half_interval", "half the 95 % interval between trials", estimate.half_width);
     }
 }

@@ -45,7 +45,7 @@ fn a_text_that_a_spreadsheet_would_run_is_a_text() {
     let Some(mut shown) = show("formula", &record) else { return };
     open_all(&mut shown);
     let button = "[...document.querySelectorAll('.downloads button')].find((b) => b.textContent === 'Settings of the host')";
-    let text = saved(&mut shown, button, &format!("{}-Kernel_settings.csv", record.id));
+    let text = saved(&mut shown, button, &format!("{}-Settings_of_the_host.csv", record.id));
     assert!(text.contains("'=1+1,\"a,\"\"b\"\"\"\r\n"), "{text}");
 }
 

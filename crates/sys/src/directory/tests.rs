@@ -93,8 +93,10 @@ fn a_link_of_another_user_is_no_place_to_write_to() {
         return;
     }
     lchown(&path, Some(65_534), None).unwrap();
-    let refused = Directory::open_to_write(&path).unwrap_err().to_string();
-    assert_eq!(refused, "it is a symbolic link that belongs to user 65534, and is not followed");
+    for typed in [path.clone(), path.join(""), path.join(".")] {
+        let refused = Directory::open_to_write(&typed).unwrap_err().to_string();
+        assert_eq!(refused, "it is a symbolic link that belongs to user 65534, and is not followed");
+    }
 }
 
 #[test]

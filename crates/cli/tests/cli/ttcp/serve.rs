@@ -162,6 +162,6 @@ fn a_terminal_shows_how_many_clients_there_are() {
     let Some((service, there)) = service_on_a_terminal(name) else { return };
     let ended = end(service);
     drop(there);
-    assert!(ended.out.contains("\r1 client, 0 KiB, "), "{:?}", ended.out);
+    assert!(ended.out.contains("\r1 client, 0 B, "), "{:?}", ended.out);
     assert!(ended.out.contains("1 clients: 0 whole, 1 broken"), "{:?}", ended.out);
 }

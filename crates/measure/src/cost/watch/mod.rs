@@ -160,7 +160,8 @@ impl Watch {
         if records {
             return Err(WatchError::Records(traced));
         }
-        let traced = format!("what it spent is as far as its parent is told: no tracepoints: {traced}");
+        let traced =
+            format!("resources are those that the parent of a process gets: no tracepoints: {traced}");
         if *points == Points::Ends {
             return Ok((watch(With::Ends), Some(traced)));
         }

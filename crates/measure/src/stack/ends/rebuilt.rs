@@ -13,6 +13,8 @@ use crate::stack::tap::ReceiveTap;
 
 /// So long after twice its plan a load has ended, however late its messages are.
 const LATE_NS: u64 = 60_000_000_000;
+/// A sender may be that many times as slow as its plan.
+const SLOWEST: u64 = 20;
 
 /// A tap, and beside it what the messages tell of their senders.
 pub struct Rebuilt<R> {
@@ -43,7 +45,7 @@ impl<R> Rebuilt<R> {
         mean_interval_ns: Option<i64>,
     ) -> Self {
         let lane = |_| Lane { sent: Sent::new(windows, 1, lanes, mean_interval_ns), last: None };
-        let latest_ns = windows.start_ns + 2 * duration_ns + LATE_NS;
+        let latest_ns = windows.start_ns + SLOWEST * duration_ns + LATE_NS;
         Self { tap, windows, lanes: (0..lanes).map(lane).collect(), latest_ns, strange: None }
     }
 
