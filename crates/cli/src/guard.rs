@@ -7,10 +7,10 @@ use std::thread;
 use anyhow::{Context, Result};
 use netfathom_measure::cost::guard::{Ward, ended_cleanly};
 use netfathom_sys::{limits, memory};
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
-use crate::exit;
+use crate::{exit, stop};
 
 /// The number of who watches.
 const WATCHED_BY: &str = "NETFATHOM_WATCHED_BY";
@@ -31,7 +31,8 @@ pub fn watch_over<R: FnOnce()>(before: impl FnOnce(&mut Command) -> R) -> Result
         return Ok(None);
     }
     limits::check()?;
-    let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP]).context("cannot listen for signals")?;
+    let asked = [SIGINT, SIGTERM].into_iter().chain(stop::hangup());
+    let mut signals = Signals::new(asked).context("cannot listen for signals")?;
     let own = std::env::current_exe().context("cannot find out which program this is")?;
     let mut again = Command::new(own);
     again.args(std::env::args_os().skip(1)).env(WATCHED_BY, std::process::id().to_string());
