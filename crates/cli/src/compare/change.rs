@@ -5,11 +5,15 @@ use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::os::fd::AsFd;
 use std::os::unix::process::CommandExt;
 use std::process::{Command, ExitCode, Stdio};
+use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow, bail};
 
 use crate::args::{CommandPlace, CompareArgs};
 use crate::{guard, output};
+
+/// What a run that was asked to end gets for it: it may have changed something itself, such as a process that it stopped.
+pub const GRACE: Duration = Duration::from_secs(6);
 
 /// What is changed for one side.
 #[derive(Clone, Debug, Default)]
@@ -65,7 +69,7 @@ pub fn watch_over(changes: &[Change; 2]) -> Result<Option<ExitCode>> {
     }
     let journal = tempfile::tempfile().context("cannot make a file for what is to be undone")?;
     let theirs = journal.try_clone().context("cannot share the file for what is to be undone")?;
-    let status = guard::watch_over(|again| {
+    let status = guard::watch_over(GRACE, |again| {
         // Its standard input: what that process starts does not inherit it, unlike a variable.
         again.stdin(theirs);
         || ()

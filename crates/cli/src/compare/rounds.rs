@@ -16,7 +16,7 @@ use netfathom_results::compare::Run;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
-use super::change::{Change, Journal};
+use super::change::{Change, GRACE, Journal};
 use crate::args::CompareArgs;
 use crate::{exit, invocation, output, stop};
 
@@ -212,7 +212,7 @@ impl Current {
                 pipe.read_to_end(&mut all).map(|_| all)
             })
         });
-        let ward = Ward::start(command).context("cannot start netfathom once more")?;
+        let ward = Ward::start(command).context("cannot start netfathom once more")?.with_grace(GRACE);
         self.set(Some(Box::new(ward.signals())));
         if self.stop.load(Relaxed) {
             // It came just before there was one to pass it on to.
