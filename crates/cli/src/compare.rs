@@ -37,9 +37,24 @@ pub fn run(args: &CompareArgs) -> Result<ExitCode> {
         What::Pairs(names) => rounds::Taken { pairs: read_pairs(names)?, failed: None },
         What::Apart(..) => rounds::Taken { pairs: Vec::new(), failed: None },
     };
+    let status = show(args, &wanted, &taken.pairs);
+    match taken.failed {
+        None => status,
+        Some(failed) => {
+            // Both are shown, whichever is returned.
+            if let Err(error) = status {
+                output::complain(&error);
+            }
+            Err(failed)
+        }
+    }
+}
+
+/// Compares and writes what comes of it.
+fn show(args: &CompareArgs, wanted: &Wanted, pairs: &[(Run, Run)]) -> Result<ExitCode> {
     let comparisons = match &wanted.what {
         What::Apart(a, others) => apart(a, others, &wanted.wishes)?,
-        What::Pairs(_) | What::Rounds(..) => vec![compare::pairs(&taken.pairs, &wanted.wishes)?],
+        What::Pairs(_) | What::Rounds(..) => vec![compare::pairs(pairs, &wanted.wishes)?],
     };
     let mut all = Vec::new();
     for comparison in comparisons {
@@ -54,10 +69,7 @@ pub fn run(args: &CompareArgs) -> Result<ExitCode> {
         }
     }
     write(args, &wanted.what, &all)?;
-    match taken.failed {
-        Some(error) => Err(error),
-        None => Ok(status(args, &all)),
-    }
+    Ok(status(args, &all))
 }
 
 /// What is to be done, checked as far as it can be without a run.

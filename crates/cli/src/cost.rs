@@ -30,7 +30,7 @@ pub fn run(args: &CostArgs) -> Result<ExitCode> {
         return offline(args);
     }
     let Some(plan) = output::understood(plan(args)) else { return Ok(exit::USAGE.into()) };
-    if let Some(status) = guard::watch_over(|_| restoring(&plan))? {
+    if let Some(status) = guard::watch_over(Duration::ZERO, |_| restoring(&plan))? {
         return Ok(status);
     }
     let run = Run {

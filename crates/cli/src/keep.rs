@@ -67,14 +67,13 @@ impl Run<'_> {
             Ok(progressed) => progressed,
             Err(error) => {
                 // What is kept before the first step has nothing in it.
-                if matches!(error, RunError::Measure(_)) {
-                    match last.filter(|_| kept > 1) {
-                        // What was finished before is told all the same.
-                        Some(record) => {
-                            self.finish(&run_dir, &Record { state: State::Interrupted, ..record })?;
-                        }
-                        None => run_dir.discard(),
+                match last.filter(|_| kept > 1) {
+                    // What was finished before is shown all the same.
+                    Some(record) if matches!(error, RunError::Measure(_)) => {
+                        self.finish(&run_dir, &Record { state: State::Interrupted, ..record })?;
                     }
+                    Some(_) => {}
+                    None => run_dir.discard(),
                 }
                 return self.refused(error);
             }

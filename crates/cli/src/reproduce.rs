@@ -28,7 +28,7 @@ pub fn run_named(plan: &ReproducePlan, output: &OutputArgs) -> Result<ExitCode> 
 
 fn make(experiment: &'static Experiment, plan: &ReproducePlan, output: &OutputArgs) -> Result<ExitCode> {
     // Some of them start other programs.
-    if let Some(status) = guard::watch_over(|_| || remove_what_is_left(None))? {
+    if let Some(status) = guard::watch_over(Duration::ZERO, |_| || remove_what_is_left(None))? {
         return Ok(status);
     }
     let run = Run {

@@ -1,6 +1,8 @@
 //! Commands that change the hosts of each lab before anything is measured in them.
 
-use std::process::{Command, Stdio};
+use std::io::{self, Read, Seek};
+use std::os::unix::process::CommandExt;
+use std::process::{Command, ExitStatus, Stdio};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
@@ -41,15 +43,26 @@ fn run_one(lab: &Lab, role: Role, device: &str, command: &str) -> Result<(), Lab
     };
     let failed = |why: String| LabError::Setup(format!("{} ({command}): {why}", role.name()));
     let mut shell = Command::new("sh");
-    shell.args(["-c", command]).stdin(Stdio::null());
+    // In a group of its own: Ctrl-C comes to us alone.
+    shell.args(["-c", command]).stdin(Stdio::null()).stdout(Stdio::null()).process_group(0);
     shell.env("ROLE", role.name()).env("DEVICE", device);
     shell.env("ADDRESS", addresses[0].to_string()).env("PEER", addresses[1].to_string());
     // With the sysfs of that host, where its device has its queues.
-    let ended = host.run(|| sysfs::with_own(|_| shell.output()))?;
-    let output = ended.and_then(|output| output).map_err(|error| failed(error.to_string()))?;
-    if output.status.success() {
+    let ended = host.run(|| sysfs::with_own(|_| with_errors(&mut shell)))?;
+    let (status, errors) = ended.and_then(|ended| ended).map_err(|error| failed(error.to_string()))?;
+    if status.success() {
         return Ok(());
     }
-    let said = String::from_utf8_lossy(&output.stderr);
-    Err(failed(format!("{}: {}", output.status, said.trim())))
+    Err(failed(format!("{status}: {}", errors.trim())))
+}
+
+/// Runs it to its end; what it wrote to standard error. By a file: a pipe would not end before a program that it leaves
+/// running does.
+fn with_errors(shell: &mut Command) -> io::Result<(ExitStatus, String)> {
+    let mut file = tempfile::tempfile()?;
+    let status = shell.stderr(file.try_clone()?).status()?;
+    file.rewind()?;
+    let mut errors = Vec::new();
+    file.read_to_end(&mut errors)?;
+    Ok((status, String::from_utf8_lossy(&errors).into_owned()))
 }

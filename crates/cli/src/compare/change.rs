@@ -1,17 +1,19 @@
 //! Commands that change the system before a run and put it back after it.
 
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
-use std::os::fd::AsRawFd;
+use std::os::fd::AsFd;
+use std::os::unix::process::CommandExt;
 use std::process::{Command, ExitCode, Stdio};
+use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow, bail};
 
 use crate::args::{CommandPlace, CompareArgs};
 use crate::{guard, output};
 
-/// Where the process that is watched over writes how to put back what it has changed.
-const UNDO: &str = "NETFATHOM_UNDO";
+/// What a run that was asked to end gets for it: it may have changed something itself, such as a process that it stopped.
+pub const GRACE: Duration = Duration::from_secs(6);
 
 /// What is changed for one side.
 #[derive(Clone, Debug, Default)]
@@ -62,32 +64,50 @@ fn only(role: &str, command: &str) -> String {
 /// Has another process watch over this one if it changes the host: that one puts things back if this one is killed.
 /// The exit status in that one; `None` in this one.
 pub fn watch_over(changes: &[Change; 2]) -> Result<Option<ExitCode>> {
-    if changes.iter().all(|change| change.after.is_none()) {
+    if !can_be_undone(changes) {
         return Ok(None);
     }
-    let file = tempfile::tempfile().context("cannot make a file for what is to be undone")?;
-    guard::watch_over(|again| {
-        again.env(UNDO, format!("/proc/{}/fd/{}", std::process::id(), file.as_raw_fd()));
-        move || undo(file)
-    })
+    let journal = tempfile::tempfile().context("cannot make a file for what is to be undone")?;
+    let theirs = journal.try_clone().context("cannot share the file for what is to be undone")?;
+    let status = guard::watch_over(GRACE, |again| {
+        // Its standard input: what that process starts does not inherit it, unlike a variable.
+        again.stdin(theirs);
+        || ()
+    });
+    if !matches!(status, Ok(None)) {
+        // However it ended: it may have failed to undo the change.
+        undo_what_is_left(journal);
+    }
+    status
 }
 
-/// Runs what the process that ended in haste left to be run.
-fn undo(mut file: File) {
+fn can_be_undone(changes: &[Change; 2]) -> bool {
+    changes.iter().any(|change| change.after.is_some())
+}
+
+/// Runs what the process that has ended left to be run.
+fn undo_what_is_left(mut journal: File) {
     let mut command = String::new();
-    let read = file.seek(SeekFrom::Start(0)).and_then(|_| file.read_to_string(&mut command));
-    if read.is_ok()
-        && !command.is_empty()
-        && let Err(error) = shell(&command).status().map_err(Into::into).and_then(succeeded)
-    {
+    let read = journal.seek(SeekFrom::Start(0)).and_then(|_| journal.read_to_string(&mut command));
+    let undone = match read {
+        Ok(_) if command.is_empty() => return,
+        Ok(_) => undo(&command),
+        Err(error) => Err(error.into()),
+    };
+    if let Err(error) = undone {
         output::complain(&error.context(format!("could not undo the change: run it yourself: {command}")));
     }
 }
 
+fn undo(after: &str) -> Result<()> {
+    shell(after).status().map_err(Into::into).and_then(succeeded)
+}
+
+/// In a group of its own: Ctrl-C comes to us alone.
 fn shell(command: &str) -> Command {
     let mut shell = Command::new("sh");
     // Standard output is for the comparison.
-    shell.args(["-c", command]).stdin(Stdio::null()).stdout(io::stderr());
+    shell.args(["-c", command]).stdin(Stdio::null()).stdout(io::stderr()).process_group(0);
     shell
 }
 
@@ -96,18 +116,28 @@ fn succeeded(status: std::process::ExitStatus) -> Result<()> {
 }
 
 /// What must be undone if this process is killed.
-pub struct Journal(Option<File>);
+pub struct Journal {
+    file: Option<File>,
+    has_entry: bool,
+}
 
 impl Journal {
     /// Opens what [`watch_over`] made.
-    pub fn open() -> Result<Self> {
-        let path = std::env::var_os(UNDO);
-        let open = |path| OpenOptions::new().write(true).open(path);
-        Ok(Self(path.map(open).transpose().context("cannot open the file for what is to be undone")?))
+    pub fn open(changes: &[Change; 2]) -> Result<Self> {
+        let open = || io::stdin().as_fd().try_clone_to_owned().map(File::from);
+        let file = can_be_undone(changes).then(open).transpose();
+        let file = file.context("cannot open the file for what is to be undone")?;
+        Ok(Self { file, has_entry: false })
+    }
+
+    /// Whether there is a change that could not be undone.
+    pub fn has_entry(&self) -> bool {
+        self.has_entry
     }
 
     fn write(&mut self, command: &str) -> Result<()> {
-        let Some(file) = &mut self.0 else { return Ok(()) };
+        let Some(file) = &mut self.file else { return Ok(()) };
+        self.has_entry = !command.is_empty();
         let mut write = || {
             file.set_len(0)?;
             file.seek(SeekFrom::Start(0))?;
@@ -129,14 +159,14 @@ impl Journal {
         let ready =
             before(shell(command)).with_context(|| format!("the command before it failed: {command}"));
         let done = ready.and_then(|()| work());
-        if let Some(after) = &change.after {
-            // In a group of its own: Ctrl-C does not end it.
-            let mut command = shell(after);
-            std::os::unix::process::CommandExt::process_group(&mut command, 0);
-            let undone = command.status().map_err(Into::into).and_then(succeeded);
-            undone.with_context(|| {
-                format!("the command after it failed, so the change may still be there: {after}")
-            })?;
+        if let Some(after) = &change.after
+            && let Err(error) = undo(after)
+        {
+            let why = format!("the command after it failed, so the change may still be there: {after}");
+            return Err(match done {
+                Ok(_) => error.context(why),
+                Err(failed) => failed.context(format!("{why}: {error}")),
+            });
         }
         self.write("")?;
         done

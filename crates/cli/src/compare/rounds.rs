@@ -16,7 +16,7 @@ use netfathom_results::compare::Run;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
-use super::change::{Change, Journal};
+use super::change::{Change, GRACE, Journal};
 use crate::args::CompareArgs;
 use crate::{exit, invocation, output, stop};
 
@@ -80,7 +80,7 @@ fn check(side: &str, words: &[String]) -> Result<()> {
 /// Takes the rounds. What was whole before a run failed or a signal came is kept.
 pub fn take(sides: &[Vec<String>; 2], changes: &[Change; 2], args: &CompareArgs) -> Result<Taken> {
     let current = Current::watch()?;
-    let mut journal = Journal::open()?;
+    let mut journal = Journal::open(changes)?;
     if changes.iter().any(|change| change.before.is_some() && change.after.is_none()) {
         tell(args, "no --after: what the last command before a run has changed stays changed");
     }
@@ -99,7 +99,8 @@ pub fn take(sides: &[Vec<String>; 2], changes: &[Change; 2], args: &CompareArgs)
                     pair[side] = Some(run);
                 }
                 Err(error) => {
-                    let ended = current.stop.load(Relaxed);
+                    // A run that was asked to end has not failed, but its change must not stay unseen.
+                    let ended = current.stop.load(Relaxed) && !journal.has_entry();
                     taken.failed = (!ended).then(|| error.context(failed(round, side, &taken)));
                     return Ok(taken);
                 }
@@ -186,11 +187,10 @@ impl Current {
     }
 
     /// The command before a run, to its end.
-    fn prepare(&self, mut command: Command) -> Result<()> {
+    fn prepare(&self, command: Command) -> Result<()> {
         if self.stop.load(Relaxed) {
             bail!("ended");
         }
-        command.process_group(0);
         let ward = Ward::start(command).context("cannot start a shell")?;
         self.set(Some(Box::new(ward.signals())));
         let status = ward.wait();
@@ -212,7 +212,7 @@ impl Current {
                 pipe.read_to_end(&mut all).map(|_| all)
             })
         });
-        let ward = Ward::start(command).context("cannot start netfathom once more")?;
+        let ward = Ward::start(command).context("cannot start netfathom once more")?.with_grace(GRACE);
         self.set(Some(Box::new(ward.signals())));
         if self.stop.load(Relaxed) {
             // It came just before there was one to pass it on to.

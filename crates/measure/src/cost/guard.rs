@@ -14,13 +14,15 @@ use std::time::{Duration, Instant};
 
 use netfathom_model::plan::{BenchmarkKind, CostPlan};
 use netfathom_sys::child::asked_to_end_with_this_thread;
-use netfathom_sys::process::{self, Process, SIGCONT, SIGKILL};
+use netfathom_sys::process::{self, Process, SIGCONT, SIGKILL, SIGTERM};
 
 use super::workplace;
 
 /// What is killed is gone after this time, unless a device holds it.
 const LONGEST: Duration = Duration::from_secs(5);
 const LOOK: Duration = Duration::from_millis(5);
+/// What is asked to end is asked again after this time: our commands then end at once.
+const ASKED_AGAIN: Duration = Duration::from_secs(2);
 /// The exit statuses of our commands: success, failure, wrong usage, a result that is VOID, a change beyond a threshold.
 const CLEAN: RangeInclusive<i32> = 0..=4;
 
@@ -28,6 +30,7 @@ const CLEAN: RangeInclusive<i32> = 0..=4;
 pub struct Ward {
     child: Child,
     process: Arc<Process>,
+    grace: Duration,
 }
 
 impl Ward {
@@ -41,7 +44,14 @@ impl Ward {
         asked_to_end_with_this_thread(&mut command);
         let child = command.spawn()?;
         let process = Arc::new(Process::open(child.id())?);
-        Ok(Self { child, process })
+        Ok(Self { child, process, grace: Duration::ZERO })
+    }
+
+    /// What it leaves behind is asked to end (SIGTERM), and gets so long before it is killed: time to put back what
+    /// it has changed itself.
+    #[must_use]
+    pub fn with_grace(self, grace: Duration) -> Self {
+        Self { grace, ..self }
     }
 
     /// Passes signals on to it, from any thread.
@@ -58,7 +68,7 @@ impl Ward {
     pub fn wait(mut self) -> io::Result<ExitStatus> {
         let status = self.child.wait()?;
         if !ended_cleanly(status) {
-            end_what_is_left();
+            end_what_is_left(self.grace);
         }
         Ok(status)
     }
@@ -101,8 +111,10 @@ impl Drop for Left<'_> {
     }
 }
 
-fn end_what_is_left() {
-    let deadline = Instant::now() + LONGEST;
+fn end_what_is_left(grace: Duration) {
+    let killed_at = Instant::now() + grace;
+    let deadline = killed_at + LONGEST;
+    let mut asked_at = None;
     let living = || -> io::Result<Vec<u32>> {
         let all = process::descendants(std::process::id())?;
         Ok(all.into_iter().filter(|&pid| process::lives(pid)).collect())
@@ -111,10 +123,14 @@ fn end_what_is_left() {
         && !left.is_empty()
         && Instant::now() < deadline
     {
-        for process in left.into_iter().filter_map(|pid| Process::open(pid).ok()) {
-            // Who has ended in the meantime needs none.
-            let _ = process.signal(SIGKILL);
-            let _ = process.signal(SIGCONT);
+        let signal = if Instant::now() >= killed_at { SIGKILL } else { SIGTERM };
+        if signal == SIGKILL || asked_at.is_none_or(|at: Instant| at.elapsed() >= ASKED_AGAIN) {
+            asked_at = Some(Instant::now());
+            for process in left.into_iter().filter_map(|pid| Process::open(pid).ok()) {
+                // Who has ended in the meantime needs none.
+                let _ = process.signal(signal);
+                let _ = process.signal(SIGCONT);
+            }
         }
         thread::sleep(LOOK);
     }

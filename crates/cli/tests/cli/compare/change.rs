@@ -8,7 +8,7 @@ use netfathom_results::store;
 use netfathom_testkit::privileged;
 
 use super::SHORT;
-use crate::child::{end, netfathom, out, run, start};
+use crate::child::{end, netfathom, out, run, shell, signal, start, until};
 
 fn records(dir: &std::path::Path) -> Vec<Record> {
     let mut all: Vec<Record> =
@@ -77,7 +77,8 @@ fn what_was_changed_is_undone_when_compare_is_killed() {
         let state = dir.path().join("state");
         let (before, after) =
             (format!("echo changed > '{}'", state.display()), format!("echo usual > '{}'", state.display()));
-        let long = SHORT.replace("--trials 2", "--trials 100").replace("--least 1ms", "--least 100ms");
+        // Far beyond the limit: no run ends by itself.
+        let long = SHORT.replace("--trials 2", "--trials 10000").replace("--least 1ms", "--least 100ms");
         let child = start(netfathom("compare --rounds 2 --out").arg(dir.path().join("runs")).args([
             "--before-a",
             &before,
@@ -114,6 +115,55 @@ fn what_was_changed_is_undone_when_compare_is_killed() {
 }
 
 #[test]
+fn an_undo_that_fails_after_ctrl_c_is_shown_and_tried_again() {
+    let dir = out();
+    let (state, tried) = (dir.path().join("state"), dir.path().join("tried"));
+    let (state, tried) = (state.display(), tried.display());
+    let after = format!("test -e '{tried}' || {{ touch '{tried}'; exit 9; }}; echo usual > '{state}'");
+    let long = SHORT.replace("--trials 2", "--trials 10000").replace("--least 1ms", "--least 100ms");
+    let child = start(netfathom("compare --rounds 2 --out").arg(dir.path().join("runs")).args([
+        "--before-a",
+        &format!("echo changed > '{state}'"),
+        "--after",
+        &after,
+        "--run",
+        &long,
+    ]));
+    until("the run", || dir.path().join("runs").exists().then_some(()));
+    signal("INT", &child);
+    let ended = end(child);
+    assert_eq!(ended.status, 1, "{}", ended.err);
+    assert!(ended.err.contains("the change may still be there"), "{}", ended.err);
+    assert_eq!(fs::read_to_string(dir.path().join("state")).unwrap(), "usual\n");
+}
+
+/// The run is a guard itself, and has stopped a process: it gets the time to let it go on.
+#[test]
+fn a_process_that_a_run_has_stopped_goes_on_when_compare_is_killed() {
+    let dir = out();
+    let mut process = std::process::Command::new("sleep").arg("1000").spawn().unwrap();
+    let stat = format!("/proc/{}/stat", process.id());
+    let is_stopped = || fs::read_to_string(&stat).unwrap().contains(") T ");
+    let run = format!("cost --pid {} --benchmark 'b=sleep 1000'", process.id());
+    let child = start(netfathom("compare --rounds 2 --out").arg(dir.path().join("runs")).args([
+        "--before-a",
+        "true",
+        "--after",
+        "true",
+        "--run",
+        &run,
+    ]));
+    until("it to be stopped", || is_stopped().then_some(()));
+    let watched = fs::read_to_string(format!("/proc/{0}/task/{0}/children", child.id())).unwrap();
+    assert!(shell(&format!("kill -9 {watched}")).status().unwrap().success());
+    let ended = end(child);
+    let goes_on = !is_stopped();
+    process.kill().unwrap();
+    process.wait().unwrap();
+    assert!(ended.status == 128 + 9 && goes_on, "{}: {}", ended.status, ended.err);
+}
+
+#[test]
 fn a_sysctl_of_the_lab_is_changed_for_one_side_and_shown() {
     if !privileged("a_sysctl_of_the_lab_is_changed_for_one_side_and_shown") {
         return;
@@ -134,17 +184,22 @@ fn a_sysctl_of_the_lab_is_changed_for_one_side_and_shown() {
         told.out
     );
     assert!(text.contains("veth0.feature.tx-tcp-segmentation on \u{2192} off"), "{}", told.out);
-    let loopback =
-        run(netfathom("message pingpong --loopback --setup true --trials 2 --out").arg(dir.path().join("x")));
+    let refused = dir.path().join("x");
+    let loopback = run(netfathom("message pingpong --loopback --setup true --trials 2 --out").arg(&refused));
     assert!(loopback.status == 1 && loopback.err.contains("makes no lab"), "{}", loopback.err);
+    assert_eq!(fs::read_dir(&refused).unwrap().count(), 0);
+    // It leaves a program with its standard error, which nothing waits for.
+    let began = Instant::now();
+    let leaves = run(netfathom(&lab).args(["--setup", "sleep 35 &", "--out"]).arg(&refused));
+    assert!(matches!(leaves.status, 0 | 3) && began.elapsed() < Duration::from_secs(30), "{}", leaves.err);
 }
 
-/// The job of docs/ci, its command run as it stands there.
+/// The job of docs/ci: its command, with less to do and nothing to install.
 #[test]
 fn the_job_for_ci_is_yaml_and_its_command_works() {
     let job = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/ci/netfathom.yml");
-    let print =
-        "import sys, yaml; print(yaml.safe_load(open(sys.argv[1]))['jobs']['compare']['steps'][0]['run'])";
+    let print = "import sys, yaml; steps = yaml.safe_load(open(sys.argv[1]))['jobs']['compare']['steps']; \
+                 print(next(step['run'] for step in steps if 'Compare' in step.get('name', '')))";
     let parsed = std::process::Command::new("python3").args(["-c", print]).arg(job).output().unwrap();
     let said = String::from_utf8_lossy(&parsed.stderr);
     if said.contains("No module named") {
@@ -154,7 +209,18 @@ fn the_job_for_ci_is_yaml_and_its_command_works() {
         );
     }
     assert!(parsed.status.success(), "{said}");
-    let script = String::from_utf8(parsed.stdout).unwrap().replace("netfathom compare", "\"$0\" compare");
+    let mut script = String::from_utf8(parsed.stdout).unwrap();
+    for (there, here) in [
+        ("sudo netfathom", "\"$0\""),
+        ("make -C base install", "true"),
+        ("make -C head install", "true"),
+        ("--rounds 10", "--rounds 2"),
+        (">5%", ">500%"),
+        ("--trials 5", "--trials 2 --messages 100 --least 1ms"),
+    ] {
+        assert!(script.contains(there), "{there}: {script}");
+        script = script.replace(there, here);
+    }
     let dir = out();
     let ended = run(crate::child::shell(&script).current_dir(dir.path()));
     assert_eq!(ended.status, 0, "{}", ended.err);
