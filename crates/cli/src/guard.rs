@@ -21,8 +21,8 @@ const OUT_OF_MEMORY: i32 = 71;
 const BY_SIGNAL: u8 = 128;
 
 /// Runs this program once more and waits for it: its exit status. `None` in the one that is watched over. Unless
-/// that one ends cleanly, what it started is ended, within `grace` by itself and then by force, and what `before` gave, asked before it began with the command that
-/// starts it, undoes what it did to others.
+/// that one ends cleanly, what it started is ended, within `grace` by itself and then by force, and what `before` gave,
+/// asked before it began with the command that starts it, undoes what it did to others.
 ///
 /// # Errors
 /// If the program cannot be started again.

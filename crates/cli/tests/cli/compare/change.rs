@@ -69,6 +69,14 @@ fn a_command_that_fails_is_undone_and_nothing_is_measured() {
     assert!(!runs.exists());
 }
 
+/// The arguments of a run that does not end by itself within what a test waits for.
+fn long() -> String {
+    SHORT
+        .replace("--trials 2", "--trials 100")
+        .replace("--least 1ms", "--least 1s")
+        .replace("--most 200ms", "--most 2s")
+}
+
 /// Both processes in turn: whoever is killed, the other one undoes it.
 #[test]
 fn what_was_changed_is_undone_when_compare_is_killed() {
@@ -77,8 +85,7 @@ fn what_was_changed_is_undone_when_compare_is_killed() {
         let state = dir.path().join("state");
         let (before, after) =
             (format!("echo changed > '{}'", state.display()), format!("echo usual > '{}'", state.display()));
-        // Far beyond the limit: no run ends by itself.
-        let long = SHORT.replace("--trials 2", "--trials 10000").replace("--least 1ms", "--least 100ms");
+        let long = long();
         let child = start(netfathom("compare --rounds 2 --out").arg(dir.path().join("runs")).args([
             "--before-a",
             &before,
@@ -120,7 +127,7 @@ fn an_undo_that_fails_after_ctrl_c_is_shown_and_tried_again() {
     let (state, tried) = (dir.path().join("state"), dir.path().join("tried"));
     let (state, tried) = (state.display(), tried.display());
     let after = format!("test -e '{tried}' || {{ touch '{tried}'; exit 9; }}; echo usual > '{state}'");
-    let long = SHORT.replace("--trials 2", "--trials 10000").replace("--least 1ms", "--least 100ms");
+    let long = long();
     let child = start(netfathom("compare --rounds 2 --out").arg(dir.path().join("runs")).args([
         "--before-a",
         &format!("echo changed > '{state}'"),
