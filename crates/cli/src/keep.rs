@@ -72,8 +72,9 @@ impl Run<'_> {
                     Some(record) if matches!(error, RunError::Measure(_)) => {
                         self.finish(&run_dir, &Record { state: State::Interrupted, ..record })?;
                     }
-                    Some(_) => {}
-                    None => run_dir.discard(),
+                    None if kept == 0 || matches!(error, RunError::Measure(_)) => run_dir.discard(),
+                    // A disk that is full, say: what was written before stays.
+                    _ => {}
                 }
                 return self.refused(error);
             }
