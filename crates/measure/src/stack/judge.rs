@@ -156,11 +156,8 @@ fn judge_capture(verdict: &mut Verdict, plan: &StackPlan, cost: Option<SelfCost>
 
 /// What controls and witnesses say does not make a result VOID, but it must be told.
 fn judge_others(verdict: &mut Verdict, trials: &[Trial], witnesses: &[Witness]) {
-    let kinds = [
-        (TrialKind::Control, "control"),
-        (TrialKind::Witness, "witness"),
-        (TrialKind::Alternating, "alternating"),
-    ];
+    // An alternating trial stalls while programs are attached; its differences are of the blocks between.
+    let kinds = [(TrialKind::Control, "control"), (TrialKind::Witness, "witness")];
     for (kind, name) in kinds {
         let void = |t: &&Trial| t.kind == kind && t.verdict.level == Level::Void;
         let (bad, all) =
