@@ -7,8 +7,6 @@ mod contract;
 mod cost;
 mod experiments;
 mod extremes;
-#[path = "../fixture/mod.rs"]
-mod fixture;
 mod host;
 mod hostile;
 mod message;
