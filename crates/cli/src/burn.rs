@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use anyhow::Result;
-use netfathom_measure::cost::burn::{BurnError, burn};
+use netfathom_measure::kind::cost::burn::{BurnError, burn};
 
 use crate::args::BurnArgs;
 use crate::{exit, output, stop};

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::{Result, bail};
-use netfathom_measure::capacity;
+use netfathom_measure::kind::capacity;
 use netfathom_model::engine::Engine;
 use netfathom_model::plan::{CapacityPlan, Place};
 

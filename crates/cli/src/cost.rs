@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::{Result, bail};
-use netfathom_measure::cost;
+use netfathom_measure::kind::cost;
 use netfathom_model::plan::{
     Benchmark, BenchmarkKind, CostLevel, CostPlan, MarkSource, ReproducePlan, Subject, TapChoice, WhenEnded,
 };

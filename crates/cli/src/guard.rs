@@ -6,7 +6,7 @@ use std::thread;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-use netfathom_measure::cost::guard::{Ward, ended_cleanly};
+use netfathom_measure::kind::cost::guard::{Ward, ended_cleanly};
 use netfathom_sys::{limits, memory};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;

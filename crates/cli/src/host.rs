@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use anyhow::Result;
-use netfathom_measure::host;
+use netfathom_measure::kind::host;
 use netfathom_results::render::terminal;
 use netfathom_sys::limits;
 

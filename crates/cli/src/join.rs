@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::Result;
-use netfathom_measure::join;
+use netfathom_measure::kind::join;
 use netfathom_model::plan::JoinPlan;
 
 use crate::args::JoinArgs;

@@ -9,10 +9,10 @@ use std::time::{Duration, SystemTime};
 
 use anyhow::{Context, Result, anyhow};
 use netfathom_measure::error::{MeasureError, RunError};
-use netfathom_measure::lab_setup;
-use netfathom_measure::load::sender::Live;
-use netfathom_measure::message::MessageError;
-use netfathom_measure::observer::{Observer, Progressed, Step};
+use netfathom_measure::ground::lab;
+use netfathom_measure::ground::observer::Live;
+use netfathom_measure::ground::observer::{Observer, Progressed, Step};
+use netfathom_measure::kind::message::MessageError;
 use netfathom_measure::reproduce;
 use netfathom_model::record::{Holds, Measurement, Record, ReproduceResult, SCHEMA_VERSION, State};
 use netfathom_model::sample::Sample;
@@ -52,7 +52,7 @@ impl Run<'_> {
     {
         limits::check()?;
         let stop = stop::on_signals().context("cannot listen for signals")?;
-        lab_setup::set(&self.output.setup);
+        lab::setup::set(&self.output.setup);
         store::sweep(&self.output.out);
         let started = SystemTime::now();
         let id = store::new_id(started, self.name)?;
@@ -197,7 +197,7 @@ impl<R: Clone + Into<Measurement>> Observer<R> for Keeper<'_> {
     }
 
     fn keep(&mut self, so_far: &Progressed<R>) -> io::Result<()> {
-        if lab_setup::is_pending() {
+        if lab::setup::is_pending() {
             return Err(io::Error::other(
                 "--setup: this measurement makes no lab for it to run in; leave it out, or change the host before it",
             ));

@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
 use anyhow::Result;
-use netfathom_measure::cost::light::{Light, PHASES, Phase, START, Sizes, calibrate};
+use netfathom_measure::kind::cost::light::{Light, PHASES, Phase, START, Sizes, calibrate};
 use serde_json::json;
 
 use crate::args::LightArgs;

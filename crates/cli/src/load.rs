@@ -4,8 +4,8 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow};
-use netfathom_measure::load;
-use netfathom_measure::load::sink::{self, Event, SinkPlan};
+use netfathom_measure::kind::load;
+use netfathom_measure::kind::load::sink::{self, Event, SinkPlan};
 use netfathom_model::engine::Receive;
 use netfathom_model::plan::{EngineChoice, LoadPlan, Place};
 

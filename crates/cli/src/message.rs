@@ -4,7 +4,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::Result;
-use netfathom_measure::message;
+use netfathom_measure::kind::message;
 use netfathom_model::plan::{MessagePlan, MessageTest};
 
 use crate::args::{MessageArgs, MessageCommand};

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::{Result, anyhow};
-use netfathom_measure::cost::guard::remove_what_is_left;
+use netfathom_measure::kind::cost::guard::remove_what_is_left;
 use netfathom_measure::reproduce::{self, Experiment, catalogue};
 use netfathom_model::plan::ReproducePlan;
 

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::Result;
-use netfathom_measure::reverse;
+use netfathom_measure::kind::reverse;
 use netfathom_model::plan::{Family, ReversePlan, Variant};
 
 use crate::args::ReverseArgs;

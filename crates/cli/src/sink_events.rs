@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use netfathom_measure::load::sink::Event;
+use netfathom_measure::kind::load::sink::Event;
 use netfathom_measure::load::tally::Read;
 use netfathom_model::print;
 use netfathom_model::units::format_duration;

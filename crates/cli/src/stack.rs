@@ -4,7 +4,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::{Result, bail};
-use netfathom_measure::stack;
+use netfathom_measure::kind::stack;
 use netfathom_model::path::Tap;
 use netfathom_model::plan::{PcapPlan, Place, StackPlan, TapChoice};
 

@@ -7,8 +7,8 @@ use std::sync::{Arc, OnceLock};
 use std::time::SystemTime;
 
 use anyhow::{Context, Result, anyhow};
-use netfathom_measure::observer::Progressed;
-use netfathom_measure::transfer::{self, Around, Event, Live, Standard};
+use netfathom_measure::ground::observer::Progressed;
+use netfathom_measure::kind::transfer::{self, Around, Event, Live, Standard};
 use netfathom_model::plan::{Role, TransferPlan};
 use netfathom_model::record::{Measurement, Record, State, TransferEnd, TransferResult};
 use netfathom_results::render::html;

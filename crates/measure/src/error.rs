@@ -9,9 +9,9 @@ use netfathom_bpf::stack::LoadError;
 use netfathom_sys::counters::CountersError;
 use netfathom_sys::cpu::CpuError;
 
-use crate::lab::LabError;
-use crate::transfer::TransferError;
-use crate::wire::WireError;
+use crate::ground::lab::LabError;
+use crate::ground::lab::wire::WireError;
+use crate::kind::transfer::TransferError;
 
 /// Why a measurement could not be made.
 #[derive(Debug, thiserror::Error)]
@@ -24,10 +24,10 @@ pub enum MeasureError {
     NoSweepLab(#[from] WireError),
     /// Messages could not be measured.
     #[error("{0}")]
-    Message(#[from] crate::message::MessageError),
+    Message(#[from] crate::kind::message::MessageError),
     /// A cost could not be measured.
     #[error("{0}")]
-    Cost(#[from] crate::cost::error::CostError),
+    Cost(#[from] crate::kind::cost::error::CostError),
     /// A transfer could not be made.
     #[error("{source}{remedy}")]
     Transfer {
@@ -94,7 +94,7 @@ pub enum MeasureError {
     NoOwnDevice(std::net::IpAddr),
     /// Packets could not be captured.
     #[error("{0}")]
-    Capture(#[from] crate::capture::CaptureTapError),
+    Capture(#[from] crate::tap::capture::CaptureTapError),
     /// What was captured or logged cannot be read back.
     #[error("cannot read {path} back: {source}; was it changed while the trial ran?", path = .path.display())]
     Unreadable {
@@ -146,10 +146,10 @@ pub enum MeasureError {
     NotAllowed(#[from] crate::load::allow::Refusal),
     /// What was sent and received could not be written down.
     #[error("{0}")]
-    Log(#[from] crate::message_log::LogError),
+    Log(#[from] crate::load::message_log::LogError),
     /// There is nothing to join.
     #[error("{0}")]
-    Join(#[from] crate::join::JoinError),
+    Join(#[from] crate::kind::join::JoinError),
     /// The tap failed in the middle of a run.
     #[error("the bpf tap failed: {0}")]
     Bpf(#[from] LoadError),

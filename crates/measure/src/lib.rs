@@ -1,24 +1,11 @@
-//! The measurements: each is a folder that turns a plan into a record.
+//! The measurements: each turns a plan into a record.
+//!
+//! Layers, from the lowest up; none knows those above it: `ground` is where a measurement takes place, `load` sends and
+//! receives, `tap` takes the times of the link layer, `kind` has a folder for each measurement.
 
-pub mod accounting;
-pub mod capacity;
-pub mod capture;
-pub mod cost;
-pub mod environment;
 pub mod error;
-pub mod host;
-pub mod join;
-mod judge;
-pub mod lab;
-pub mod lab_setup;
+pub mod ground;
+pub mod kind;
 pub mod load;
-pub mod message;
-pub mod message_log;
-pub mod observer;
 pub mod reproduce;
-pub mod reverse;
-pub mod rig;
-pub mod stack;
-pub mod sweep;
-pub mod transfer;
-pub mod wire;
+pub mod tap;

@@ -7,13 +7,13 @@ use std::io;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use netfathom_measure::capacity::run;
+use netfathom_measure::ground::observer::Live;
+use netfathom_measure::ground::observer::{Observer, Progressed, Step};
+use netfathom_measure::ground::processors::spread;
+use netfathom_measure::ground::rig::Rig;
+use netfathom_measure::kind::capacity::run;
 use netfathom_measure::load::flight::Departures;
-use netfathom_measure::load::sender::Live;
 use netfathom_measure::load::shot::Shot;
-use netfathom_measure::observer::{Observer, Progressed, Step};
-use netfathom_measure::rig::Rig;
-use netfathom_measure::stack::choice::spread;
 use netfathom_model::engine::{Engine, Receive};
 use netfathom_model::plan::{CapacityPlan, Family, Place, Spin};
 use netfathom_model::profile::Profile;

@@ -7,9 +7,9 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 use std::{env, fs, thread};
 
-use netfathom_measure::capture::{By, Captured, Target, Task, Way, begin};
-use netfathom_measure::lab::Role;
-use netfathom_measure::rig::Rig;
+use netfathom_measure::ground::lab::Role;
+use netfathom_measure::ground::rig::Rig;
+use netfathom_measure::tap::capture::{By, Captured, Target, Task, Way, begin};
 use netfathom_model::message::Header;
 use netfathom_model::plan::{Family, Place};
 use netfathom_testkit::{privileged, skipped};

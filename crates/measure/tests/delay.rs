@@ -5,7 +5,7 @@ use std::net::{SocketAddr, UdpSocket};
 use std::time::{Duration, Instant};
 
 use netfathom_bpf::delay::Delay;
-use netfathom_measure::lab::{Lab, Role};
+use netfathom_measure::ground::lab::{Lab, Role};
 use netfathom_model::message::{HEADER_BYTES, Header};
 use netfathom_model::path::Direction;
 use netfathom_model::plan::Family;

@@ -10,7 +10,7 @@ use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use netfathom_measure::lab::{Lab, Role};
+use netfathom_measure::ground::lab::{Lab, Role};
 use netfathom_model::plan::Family;
 use netfathom_sys::counters::{self, Counters, DeviceCounters};
 use netfathom_sys::link::{self, VethEnd};

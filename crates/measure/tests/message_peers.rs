@@ -6,9 +6,9 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread;
 use std::time::Duration;
 
-use netfathom_measure::load::sender::Live;
-use netfathom_measure::message::run;
-use netfathom_measure::observer::{Observer, Progressed, Step};
+use netfathom_measure::ground::observer::Live;
+use netfathom_measure::ground::observer::{Observer, Progressed, Step};
+use netfathom_measure::kind::message::run;
 use netfathom_model::layer::{Layer, Peer};
 use netfathom_model::plan::{MessagePlan, MessageTest, Place, ProcessorChoice};
 use netfathom_model::record::MessageResult;

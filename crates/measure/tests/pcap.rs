@@ -7,9 +7,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use netfathom_measure::load::sender::Live;
-use netfathom_measure::observer::{Observer, Progressed, Step};
-use netfathom_measure::{join, stack};
+use netfathom_measure::ground::observer::Live;
+use netfathom_measure::ground::observer::{Observer, Progressed, Step};
+use netfathom_measure::kind::{join, stack};
+use netfathom_measure::tap::probe;
 use netfathom_model::accounting::Fate;
 use netfathom_model::path::{Direction, Tap};
 use netfathom_model::plan::{
@@ -82,7 +83,7 @@ fn captures_follow_the_directory_and_no_link() {
         return;
     }
     for tcpdump in [false, true] {
-        if let (true, Err(left_out)) = (tcpdump, stack::probe_pcap(true, false)) {
+        if let (true, Err(left_out)) = (tcpdump, probe::pcap(true, false)) {
             return skipped(name, &left_out.reason);
         }
         let ground = tempfile::tempdir().unwrap();
@@ -135,7 +136,7 @@ fn live_and_offline_agree_exactly_on_what_tcpdump_captured() {
         return;
     }
     let pcap = PcapPlan { tcpdump: true, keep: false };
-    if let Err(left_out) = stack::probe_pcap(true, false) {
+    if let Err(left_out) = probe::pcap(true, false) {
         return skipped("tcpdump and its files", &left_out.reason);
     }
     live_and_offline_agree(pcap, Family::Ipv4, Place::Lab);

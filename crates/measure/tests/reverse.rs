@@ -5,9 +5,9 @@ use std::io;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use netfathom_measure::load::sender::Live;
-use netfathom_measure::observer::{Observer, Progressed, Step};
-use netfathom_measure::reverse::run;
+use netfathom_measure::ground::observer::Live;
+use netfathom_measure::ground::observer::{Observer, Progressed, Step};
+use netfathom_measure::kind::reverse::run;
 use netfathom_model::path::{Stage, Tap};
 use netfathom_model::plan::{Family, ReversePlan, Variant};
 use netfathom_model::record::{Phase, ReverseResult, ReverseTrial};

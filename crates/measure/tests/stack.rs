@@ -5,9 +5,9 @@ use std::io;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use netfathom_measure::load::sender::Live;
-use netfathom_measure::observer::{Observer, Progressed, Step};
-use netfathom_measure::stack::run;
+use netfathom_measure::ground::observer::Live;
+use netfathom_measure::ground::observer::{Observer, Progressed, Step};
+use netfathom_measure::kind::stack::run;
 use netfathom_model::accounting::Fate;
 use netfathom_model::path::{Direction, Stage, Tap};
 use netfathom_model::plan::{Family, InsertedDelay, Place, StackPlan, TapChoice};

@@ -4,9 +4,9 @@ use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
-use netfathom_measure::load::sender::Live;
-use netfathom_measure::observer::{Observer, Progressed, Step};
-use netfathom_measure::sweep;
+use netfathom_measure::ground::observer::Live;
+use netfathom_measure::ground::observer::{Observer, Progressed, Step};
+use netfathom_measure::kind::sweep;
 use netfathom_model::plan::{SweepEnds, SweepPlan, Wire};
 use netfathom_model::record::{Cause, SweepPoint, SweepResult};
 use netfathom_model::verdict::Level;

@@ -6,8 +6,8 @@ use std::os::fd::AsFd;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use netfathom_measure::lab::{Lab, Role};
-use netfathom_measure::wire::WireCounts;
+use netfathom_measure::ground::lab::wire::WireCounts;
+use netfathom_measure::ground::lab::{Lab, Role};
 use netfathom_model::plan::{Family, Wire};
 use netfathom_sys::counters::{self, DeviceCounters};
 use netfathom_sys::link::{self, VethEnd};

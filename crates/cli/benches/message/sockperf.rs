@@ -5,7 +5,7 @@ use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::Duration;
 
-use netfathom_measure::stack::choice::spread;
+use netfathom_measure::ground::processors::spread;
 use netfathom_model::plan::MessageTest;
 use netfathom_stats::median;
 use netfathom_sys::cpu;

@@ -1,6 +1,6 @@
 //! Where the contenders run: nothing else has a word in either place.
 
-use netfathom_measure::lab::Lab;
+use netfathom_measure::ground::lab::Lab;
 use netfathom_model::plan::Family;
 use netfathom_sys::counters::{self, CountersError};
 use netfathom_sys::link::{self, LinkError};

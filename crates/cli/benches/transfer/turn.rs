@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU16, Ordering::Relaxed};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use netfathom_measure::stack::choice::spread;
+use netfathom_measure::ground::processors::spread;
 use netfathom_sys::cpu;
 use netfathom_sys::netns::Namespace;
 

@@ -1,7 +1,7 @@
 //! Arguments of `netfathom burn`.
 
 use clap::Args as ClapArgs;
-use netfathom_measure::cost::burn::BurnPlan;
+use netfathom_measure::kind::cost::burn::BurnPlan;
 use netfathom_model::units::parse_number;
 
 use super::{parse_time, parse_whole};

@@ -1,7 +1,7 @@
 //! Arguments of `netfathom light`.
 
 use clap::Args as ClapArgs;
-use netfathom_measure::cost::light::{self, Phase, Sizes};
+use netfathom_measure::kind::cost::light::{self, Phase, Sizes};
 
 use super::{parse_time, parse_whole};
 

@@ -10,7 +10,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Error, Result, anyhow, bail};
-use netfathom_measure::cost::guard::Ward;
+use netfathom_measure::kind::cost::guard::Ward;
 use netfathom_model::record::Record;
 use netfathom_results::compare::Run;
 use signal_hook::consts::{SIGINT, SIGTERM};

@@ -3,8 +3,8 @@
 use std::fmt::Display;
 use std::io::{self, IsTerminal, Write};
 
-use netfathom_measure::observer::Progressed;
-use netfathom_measure::transfer::{Event, Step};
+use netfathom_measure::ground::observer::Progressed;
+use netfathom_measure::kind::transfer::{Event, Step};
 use netfathom_model::plan::{Protocol, Role, TransferPlan};
 use netfathom_model::record::{TransferEnd, TransferResult};
 

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use netfathom_measure::transfer::Live;
+use netfathom_measure::kind::transfer::Live;
 use netfathom_model::print;
 
 /// Seldom, since drawing takes a processor that the transfer may want.

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::{Result, bail};
-use netfathom_measure::sweep;
+use netfathom_measure::kind::sweep;
 use netfathom_model::plan::{SweepEnds, SweepPlan, Wire};
 
 use crate::args::{Here, SweepArgs};

@@ -13,8 +13,8 @@ use netfathom_sys::clock::monotonic_ns;
 use super::control::ControlError;
 use super::receive::PATIENCE;
 use super::seen::{Arrival, Seen};
+use super::window::PART_GRAIN;
 use crate::error::MeasureError;
-use crate::stack::tap::PART_GRAIN;
 
 /// A message of a batch may leave a little before it is due.
 const EARLY_NS: u64 = 1_000_000_000;

@@ -14,8 +14,8 @@ use super::flight::FarEnd;
 use super::receive::{AfXdp, Echo, Gro, Kernel, Receiver, Recv, Recvmmsg, Source};
 use super::tally::Tally;
 use crate::error::MeasureError;
-use crate::lab::Role;
-use crate::rig::Rig;
+use crate::ground::lab::Role;
+use crate::ground::rig::Rig;
 
 /// Frames for AF_XDP, a power of two: 10 ms at 400,000 a second.
 const FRAMES: u32 = 4096;
@@ -83,7 +83,7 @@ pub fn local(
     let device = || -> Result<u32, MeasureError> {
         let (_, name) = rig.device_names();
         let name = name.ok_or(MeasureError::NoDevice(address.ip()))?;
-        Ok(rig.at(Role::Reader, || link::read(&name))?.map_err(crate::lab::LabError::from)?.index)
+        Ok(rig.at(Role::Reader, || link::read(&name))?.map_err(crate::ground::lab::LabError::from)?.index)
     };
     let mut stays = Stays::Nothing;
     let end = match receive {

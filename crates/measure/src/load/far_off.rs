@@ -9,13 +9,13 @@ use netfathom_model::accounting::CounterCheck;
 use netfathom_model::engine::Receive;
 use netfathom_sys::clock::monotonic_ns;
 
+use super::accounting::Ways;
 use super::control::words::{self, Hello, Tally, VERSION};
 use super::control::{ControlError, Session};
 use super::flight::{Departures, FarEnd};
 use super::reader::End;
 use super::shot::{Outcome, Shot};
 use super::tally::Read;
-use crate::accounting::Ways;
 use crate::error::MeasureError;
 
 /// Between two looks at what the sink says.

@@ -15,12 +15,13 @@ use netfathom_sys::socket::end_receiving;
 
 use super::engine::Engine;
 use super::reader::End;
-use super::sender::{self, Live, send_all};
+use super::sender::{self, send_all};
 use super::sent::Sent;
 use super::tally::Read;
+use super::tap::SendTap;
 use super::window::Windows;
 use crate::error::MeasureError;
-use crate::stack::tap::SendTap;
+use crate::ground::observer::Live;
 
 /// Between the start of the threads and the first departure.
 pub const LEAD_IN_NS: u64 = 10_000_000;

@@ -1,85 +1,48 @@
-//! When a trial of the load can be trusted, beyond what holds of every load.
-
-use std::sync::LazyLock;
+//! When a trial can be trusted: tables of rules, used for a trial and for a run.
 
 use netfathom_model::accounting::{Accounting, Fate};
-use netfathom_model::engine::Engine;
-use netfathom_model::record::{Load, LoadTrial, LoadTrialKind};
+pub use netfathom_model::print::percent;
+use netfathom_model::print::share_of;
+use netfathom_model::record::Load;
 use netfathom_model::verdict::{Level, Verdict};
 
-use crate::accounting::DEVICE_OUT;
-use crate::judge::{self, Judged, Rule, load_rules, percent, share};
+use super::accounting::DEVICE_OUT;
 
-impl Judged for LoadTrial {
-    fn load(&self) -> &Load {
-        &self.load
-    }
+/// A rule: a number of a trial, and what it means beyond its limit.
+pub struct Rule<T> {
+    /// How far down it takes the verdict.
+    pub level: Level,
+    /// What the number may be at most.
+    pub limit: f64,
+    /// The number.
+    pub value: fn(&T) -> f64,
+    /// What it means beyond the limit.
+    pub text: fn(f64) -> String,
+    /// Whether one bad trial is enough to say so of the whole run. What a busy machine does
+    /// to a single trial is not; a hole in the accounting is.
+    pub strict: bool,
+}
 
-    fn accounting(&self) -> &Accounting {
-        &self.accounting
-    }
-
+/// A trial that has a load and an account of it.
+pub trait Judged {
+    /// What the generator did.
+    fn load(&self) -> &Load;
+    /// Where every message ended.
+    fn accounting(&self) -> &Accounting;
+    /// Whether anybody told what arrived.
     fn is_told(&self) -> bool {
-        self.accounting.count(&Fate::Untold) == 0
+        true
     }
 }
 
 /// Why a veth took no frame of the engine xdp: the kernel tells no more than that it did not.
 pub const NO_FRAME_TAKEN: &str = "the driver took none of the frames; a veth takes those of the engine xdp only while its other end has an XDP program or GRO: receive there with --receive xdp, or turn it on there: ethtool -K DEVICE gro on";
 
-static GSO_RULES: LazyLock<Vec<Rule<LoadTrial>>> = LazyLock::new(|| {
-    with(Rule { level: Level::Degraded, limit: 0.0, value: messages_a_buffer, text: unsplit, strict: true })
-});
-
-static XDP_RULES: LazyLock<Vec<Rule<LoadTrial>>> = LazyLock::new(|| {
-    let value = |t: &LoadTrial| f64::from(u8::from(t.load.sent == 0 && !t.load.refused.is_empty()));
-    with(Rule { level: Level::Void, limit: 0.0, value, text: |_| NO_FRAME_TAKEN.into(), strict: true })
-});
-
-static OTHER_RULES: LazyLock<Vec<Rule<LoadTrial>>> =
-    LazyLock::new(|| own_rules().into_iter().chain(load_rules()).collect());
-
-/// The rules of one engine: what is its own comes first.
-fn with(own: Rule<LoadTrial>) -> Vec<Rule<LoadTrial>> {
-    [own].into_iter().chain(own_rules()).chain(load_rules()).collect()
-}
-
-fn own_rules() -> [Rule<LoadTrial>; 2] {
-    [
-        Rule {
-            level: Level::Degraded,
-            limit: 0.0,
-            value: |t| if t.is_told() { 0.0 } else { 1.0 },
-            text: |_| "nobody told what arrived: this is what left, no more (--one-way)".into(),
-            strict: true,
-        },
-        Rule {
-            level: Level::Degraded,
-            limit: 0.001,
-            value: unanswered,
-            text: |v| {
-                format!(
-                    "{} of the messages that arrived were not answered; response and service are those of the others",
-                    percent(v)
-                )
-            },
-            strict: false,
-        },
-    ]
-}
-
 /// Messages that the device of the sender saw as one packet, on average.
 #[must_use]
 pub fn messages_a_packet(accounting: &Accounting) -> f64 {
     let out = accounting.counters.iter().find(|c| c.counter == DEVICE_OUT);
     out.map_or(0.0, |c| c.expected as f64 / c.observed.max(1) as f64)
-}
-
-/// The same of a trial whose buffers were not split; 0 of others. A device that is not asked what it
-/// does gives itself away by half as many packets.
-fn messages_a_buffer(trial: &LoadTrial) -> f64 {
-    let messages = messages_a_packet(&trial.accounting);
-    if trial.unsplit || messages > 2.0 { messages.max(1.0) } else { 0.0 }
 }
 
 /// That messages left in buffers, so many in each packet that the device counted.
@@ -90,39 +53,155 @@ pub fn unsplit(messages_a_packet: f64) -> String {
     )
 }
 
-fn unanswered(trial: &LoadTrial) -> f64 {
-    let delivered = trial.accounting.count(&Fate::Delivered);
-    trial.echo.as_ref().map_or(0.0, |e| share(delivered.saturating_sub(e.answered), delivered))
+/// A part of a whole.
+#[must_use]
+pub fn share(part: u64, whole: u64) -> f64 {
+    part as f64 / whole.max(1) as f64
 }
 
-/// How far one trial of an engine can be trusted.
+/// Messages that did not arrive, of those that left, 0 to 1.
 #[must_use]
-pub fn trial(trial: &LoadTrial, engine: Engine) -> Verdict {
-    judge::trial(rules(engine), trial)
+pub fn lost(trial: &impl Judged) -> f64 {
+    if !trial.is_told() {
+        return 0.0;
+    }
+    let delivered = trial.accounting().count(&Fate::Delivered);
+    1.0 - share(delivered, trial.load().sent.max(1))
 }
 
-/// How far the run can be trusted: its loaded trials, and what rests on the idle ones.
+fn refused(load: &Load) -> u64 {
+    load.refused.iter().map(|r| r.count).sum()
+}
+
+/// What holds of every load, whatever is measured with it.
 #[must_use]
-pub fn run(trials: &[LoadTrial], engine: Engine, planned: u32) -> Verdict {
-    let of = |kind| -> Vec<&LoadTrial> { trials.iter().filter(|t| t.kind == kind).collect() };
-    let mut verdict = judge::run(rules(engine), &of(LoadTrialKind::Loaded), planned);
-    let idle = of(LoadTrialKind::Idle);
-    let void = idle.iter().filter(|t| t.verdict.level == Level::Void).count();
-    if void > 0 {
-        let text = format!(
-            "{void} of {} idle trials are VOID: what is said of the echo at rest is doubtful",
-            idle.len()
-        );
-        verdict.lower(Level::Degraded, text);
+pub fn load_rules<T: Judged>() -> Vec<Rule<T>> {
+    vec![
+        Rule {
+            level: Level::Void,
+            limit: 0.0,
+            value: |t| if t.load().sent == 0 { 1.0 } else { 0.0 },
+            text: |_| "the operating system accepted no message".into(),
+            strict: true,
+        },
+        Rule {
+            level: Level::Void,
+            limit: 0.0,
+            value: |t| t.accounting().gap().unsigned_abs() as f64,
+            text: |v| {
+                format!("the accounting does not close: {v:.0} messages have more than one fate or none")
+            },
+            strict: true,
+        },
+        Rule {
+            level: Level::Void,
+            limit: 0.0,
+            value: |t| t.accounting().count(&Fate::Unexplained) as f64,
+            text: |v| format!("{v:.0} messages vanished and nobody saw where"),
+            strict: true,
+        },
+        Rule {
+            level: Level::Void,
+            limit: 0.01,
+            value: |t| share(t.load().missed_slots + t.load().unsent, t.load().planned),
+            text: |v| {
+                format!(
+                    "the generator missed {} of its slots (1 % allowed): lower the rate, or free the sender's processor",
+                    percent(v)
+                )
+            },
+            strict: false,
+        },
+        Rule {
+            level: Level::Degraded,
+            limit: 0.1,
+            value: |t| t.load().lag_p99_of_interval,
+            text: |v| {
+                format!(
+                    "the generator was late: its p99 lag is {} (10 % allowed), so the load was less even than planned",
+                    share_of(v, "a slot")
+                )
+            },
+            strict: false,
+        },
+        Rule {
+            level: Level::Degraded,
+            limit: 0.001,
+            value: |t| share(refused(t.load()), t.load().planned),
+            text: |v| format!("the operating system refused {} of the messages", percent(v)),
+            strict: false,
+        },
+        Rule {
+            level: Level::Void,
+            limit: 0.5,
+            value: lost,
+            text: |v| format!("{} of the messages were lost: lower the rate", percent(v)),
+            strict: false,
+        },
+        Rule {
+            level: Level::Degraded,
+            limit: 0.001,
+            value: lost,
+            text: |v| {
+                format!(
+                    "{} of the messages were lost; incoming times are those of the others only",
+                    percent(v)
+                )
+            },
+            strict: false,
+        },
+        Rule {
+            level: Level::Degraded,
+            limit: 0.0,
+            value: |t| t.accounting().counters.iter().filter(|c| !c.agrees()).count() as f64,
+            text: |v| {
+                format!("{v:.0} of the system's counters disagree with our own count: see the accounting")
+            },
+            strict: true,
+        },
+    ]
+}
+
+/// How far one trial can be trusted.
+#[must_use]
+pub fn trial<T>(rules: &[Rule<T>], trial: &T) -> Verdict {
+    let mut verdict = Verdict::default();
+    for rule in rules {
+        let value = (rule.value)(trial);
+        if value > rule.limit {
+            verdict.lower(rule.level, (rule.text)(value));
+        }
     }
     verdict
 }
 
-/// Other engines put single packets on the device, whatever its driver counts.
-fn rules(engine: Engine) -> &'static [Rule<LoadTrial>] {
-    match engine {
-        Engine::Gso => &GSO_RULES,
-        Engine::Xdp => &XDP_RULES,
-        _ => &OTHER_RULES,
+/// How far a run can be trusted: each rule that its trials broke, with how many of them did
+/// and the worst of it.
+///
+/// A rule that is not strict lowers the run by its full level if at least half of the trials
+/// broke it, and to DEGRADED otherwise: one disturbed trial in ten widens the interval
+/// already.
+#[must_use]
+pub fn run<T>(rules: &[Rule<T>], trials: &[&T], planned: u32) -> Verdict {
+    let mut verdict = Verdict::default();
+    if trials.is_empty() {
+        verdict.lower(Level::Void, "no trial was finished");
+        return verdict;
     }
+    for rule in rules {
+        let broken: Vec<f64> = trials.iter().map(|t| (rule.value)(t)).filter(|&v| v > rule.limit).collect();
+        let Some(worst) = broken.iter().copied().reduce(f64::max) else { continue };
+        let most = 2 * broken.len() >= trials.len();
+        let level = if rule.strict || most { rule.level } else { rule.level.min(Level::Degraded) };
+        let whose = match (broken.len(), trials.len()) {
+            (1, 1) => String::new(),
+            (n, all) => format!("in {n} of {all} trials, at worst: "),
+        };
+        verdict.lower(level, format!("{whose}{}", (rule.text)(worst)));
+    }
+    if trials.len() < planned as usize {
+        let text = format!("only {} of {planned} trials were finished", trials.len());
+        verdict.lower(Level::Degraded, text);
+    }
+    verdict
 }

@@ -2,10 +2,11 @@
 //!
 //! From the inside out: a `sender` follows a schedule through an `engine`; a `flight` is
 //! several of them with a far end; a `shot` is a flight with everything that is known of it
-//! afterwards; `run` makes a measurement of shots.
+//! afterwards.
 
+pub mod accounting;
 pub mod allow;
-mod answers;
+pub mod answers;
 pub mod control;
 pub mod engine;
 pub mod far;
@@ -13,18 +14,14 @@ pub mod far_off;
 pub mod flight;
 pub mod frame;
 pub mod judge;
-mod ladder;
+pub mod message_log;
 pub mod reader;
 pub mod receive;
 pub mod report;
-mod run;
 pub mod seen;
 pub mod sender;
 pub mod sent;
 pub mod shot;
-pub mod sink;
 pub mod tally;
-mod trial;
+pub mod tap;
 pub mod window;
-
-pub use run::run;

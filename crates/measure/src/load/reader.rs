@@ -8,7 +8,7 @@ use netfathom_sys::clock::monotonic_ns;
 use netfathom_sys::cpu::thread_time_ns;
 
 use super::tally::Tally;
-use crate::stack::tap::ReceiveTap;
+use super::tap::ReceiveTap;
 
 /// Larger than any message; a longer one is foreign and cut off.
 const BUFFER_BYTES: usize = 65_536;

@@ -5,7 +5,7 @@
 //! batches gets all that is due in one call, so it catches up in fewer calls, not by leaving
 //! anything out.
 
-use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use netfathom_model::engine::Engine as Kind;
 use netfathom_model::message::Header;
@@ -15,23 +15,15 @@ use netfathom_sys::cpu::thread_time_ns;
 
 use super::engine::Engine;
 use super::sent::Sent;
+use super::tap::SendTap;
 use super::window::Windows;
-use crate::stack::tap::SendTap;
+use crate::ground::observer::Live;
 
 /// Before a departure the last stretch is spun, not slept: a wake-up alone is late by
 /// tens of microseconds.
 const SPIN_NS: u64 = 200_000;
 /// The longest nap, so that a slow profile still ends when it is told to.
 const NAP_NS: u64 = 50_000_000;
-
-/// What a running trial shows to those who watch.
-#[derive(Debug, Default)]
-pub struct Live {
-    /// Messages sent so far.
-    pub sent: AtomicU64,
-    /// Lag of the last one.
-    pub lag_ns: AtomicI64,
-}
 
 /// What one sender is to do.
 pub struct Task<'a> {

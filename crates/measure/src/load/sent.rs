@@ -7,7 +7,7 @@ use netfathom_model::message::Header;
 use netfathom_stats::{Distribution, Histogram, Moments, Windowed};
 
 use super::window::Windows;
-use crate::stack::tap::{GRAIN, PART_GRAIN};
+use super::window::{GRAIN, PART_GRAIN};
 
 /// Lag is compared with a slot in thousandths.
 const PER_SLOT: f64 = 1000.0;

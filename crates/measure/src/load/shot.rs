@@ -13,21 +13,21 @@ use netfathom_sys::offload;
 use netfathom_sys::route;
 use netfathom_sys::socket::set_receive_buffer;
 
+use super::accounting::{Evidence, Ways};
 use super::answers::{self, Answers, Asked};
 use super::engine;
 use super::far::{self, Whose};
 use super::flight::{Departures, FarEnd, Flight, Sender, spawn};
 use super::frame::{Ends, Frame};
-use super::sender::Live;
+use super::message_log::{Lane, MessageLog};
 use super::sent::Sent;
 use super::tally::Read;
 use super::window::Windows;
-use crate::accounting::{Evidence, Ways};
 use crate::error::MeasureError;
-use crate::lab::Role;
-use crate::message_log::{Lane, MessageLog};
-use crate::rig::Rig;
-use crate::stack::choice::Cpus;
+use crate::ground::lab::Role;
+use crate::ground::observer::Live;
+use crate::ground::processors::Cpus;
+use crate::ground::rig::Rig;
 
 /// Routers between hosts, and one more; in the lab there is none.
 const HOPS: u8 = 64;

@@ -6,6 +6,11 @@ use netfathom_model::profile::Profile;
 /// The plan must want at least this part of its highest rate in a window of peak intensity.
 const PEAK_SHARE: f64 = 0.9;
 
+/// Three digits, for what a run is about: stack time and lag.
+pub const GRAIN: u32 = 10;
+/// Buckets of at most 0.8 %, for its parts: they are many, and each goes into the record.
+pub const PART_GRAIN: u32 = 7;
+
 /// Where a trial's windows begin and how long they are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Windows {

@@ -15,9 +15,9 @@ use netfathom_sys::cpu;
 use netfathom_sys::directory::Directory;
 
 use crate::error::RunError;
-use crate::load::sender::Live;
-use crate::observer::{Observer, Progressed, Step};
-use crate::stack;
+use crate::ground::observer::Live;
+use crate::ground::observer::{Observer, Progressed, Step};
+use crate::kind::stack;
 
 /// Bursts without pauses; the middle one counts.
 const BURSTS: u32 = 3;

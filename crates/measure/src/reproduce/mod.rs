@@ -12,7 +12,7 @@ use netfathom_model::plan::{PlanError, ReproducePlan, TapChoice};
 use netfathom_model::record::{ReproduceResult, ReproducedRun};
 
 use crate::error::RunError;
-use crate::observer::{Observer, Progressed};
+use crate::ground::observer::{Observer, Progressed};
 
 mod borodin;
 mod claim;

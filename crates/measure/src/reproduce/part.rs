@@ -10,9 +10,9 @@ use netfathom_sys::directory::Directory;
 
 use super::whole::Whole;
 use crate::error::RunError;
-use crate::load::sender::Live;
-use crate::observer::{Observer, Progressed, Step};
-use crate::{cost, message, reverse, stack, sweep};
+use crate::ground::observer::Live;
+use crate::ground::observer::{Observer, Progressed, Step};
+use crate::kind::{cost, message, reverse, stack, sweep};
 
 /// One measurement of an experiment.
 pub struct Part {

@@ -10,8 +10,8 @@ use netfathom_model::verdict::Level;
 use netfathom_testkit::privileged;
 
 use super::*;
-use crate::load::sender::Live;
-use crate::observer::Step;
+use crate::ground::observer::Live;
+use crate::ground::observer::Step;
 
 const TINY: Size = Size { most_trials: 2, of_time: 0.1 };
 

@@ -7,8 +7,8 @@ use netfathom_model::verdict::{Finding, Level, Verdict};
 
 use super::Experiment;
 use super::part::Part;
-use crate::environment;
-use crate::observer::Progressed;
+use crate::ground::environment;
+use crate::ground::observer::Progressed;
 
 /// The finished parts of an experiment.
 #[derive(Clone)]
@@ -130,7 +130,7 @@ mod tests {
     use netfathom_model::plan::TapChoice;
 
     use super::*;
-    use crate::cost::made_up;
+    use crate::kind::cost::made_up;
     use crate::reproduce::{PROOF, find};
 
     fn too_noisy() -> Progressed<Measurement> {

@@ -9,8 +9,8 @@ use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-use netfathom_measure::lab::Lab;
-use netfathom_measure::transfer::{self, Around, Event, Live, Standard};
+use netfathom_measure::ground::lab::Lab;
+use netfathom_measure::kind::transfer::{self, Around, Event, Live, Standard};
 use netfathom_model::plan::{Family, Role, TransferPlan, Wire};
 use netfathom_model::record::{Cause, Explanation, TransferResult};
 use netfathom_sys::netns::Namespace;

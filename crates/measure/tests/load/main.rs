@@ -10,9 +10,9 @@ use std::net::{SocketAddr, UdpSocket};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use netfathom_measure::load::run;
-use netfathom_measure::load::sender::Live;
-use netfathom_measure::observer::{Observer, Progressed, Step};
+use netfathom_measure::ground::observer::Live;
+use netfathom_measure::ground::observer::{Observer, Progressed, Step};
+use netfathom_measure::kind::load::run;
 use netfathom_model::accounting::Fate;
 use netfathom_model::engine::{Engine, Receive};
 use netfathom_model::plan::{EngineChoice, LoadPlan, Place, ReceiveChoice, Spin};

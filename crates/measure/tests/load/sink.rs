@@ -8,8 +8,8 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use netfathom_measure::error::{MeasureError, RunError};
-use netfathom_measure::load::run;
-use netfathom_measure::load::sink::{Event, MOST_NS, SinkPlan, serve};
+use netfathom_measure::kind::load::run;
+use netfathom_measure::kind::load::sink::{Event, MOST_NS, SinkPlan, serve};
 use netfathom_model::accounting::Fate;
 use netfathom_model::engine::{Engine, Receive};
 use netfathom_model::message::Header;

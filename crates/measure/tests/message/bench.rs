@@ -4,9 +4,9 @@ use std::io;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use netfathom_measure::load::sender::Live;
-use netfathom_measure::message;
-use netfathom_measure::observer::{Observer, Progressed, Step};
+use netfathom_measure::ground::observer::Live;
+use netfathom_measure::ground::observer::{Observer, Progressed, Step};
+use netfathom_measure::kind::message;
 use netfathom_model::layer::{End, Layer};
 use netfathom_model::plan::{MessagePlan, MessageTest, Place, ProcessorChoice};
 use netfathom_model::record::{Counted, MessageCell, MessageResult};

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread;
 use std::time::Duration;
 
-use netfathom_measure::message;
+use netfathom_measure::kind::message;
 use netfathom_model::layer::End;
 use netfathom_model::plan::{Carrier, MessagePlan, MessageTest, Place, ProcessorChoice};
 use netfathom_model::verdict::Level;

@@ -8,10 +8,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
 use netfathom_measure::error::RunError;
-use netfathom_measure::load;
-use netfathom_measure::load::sender::Live;
-use netfathom_measure::observer::{Observer, Progressed, Step};
-use netfathom_measure::stack;
+use netfathom_measure::ground::observer::Live;
+use netfathom_measure::ground::observer::{Observer, Progressed, Step};
+use netfathom_measure::kind::load;
+use netfathom_measure::kind::stack;
 use netfathom_model::accounting::Fate;
 use netfathom_model::path::{Direction, Stage};
 use netfathom_model::plan::{Family, LoadPlan, Place, StackPlan};

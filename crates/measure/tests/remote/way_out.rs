@@ -6,8 +6,8 @@ use std::sync::mpsc::channel;
 use std::thread;
 
 use netfathom_measure::error::{MeasureError, RunError};
-use netfathom_measure::load::sink::{Event, MOST_NS, SinkPlan, serve};
-use netfathom_measure::stack;
+use netfathom_measure::kind::load::sink::{Event, MOST_NS, SinkPlan, serve};
+use netfathom_measure::kind::stack;
 use netfathom_model::accounting::Fate;
 use netfathom_model::engine::Receive;
 use netfathom_model::path::{Direction, Stage};

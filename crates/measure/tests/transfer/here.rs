@@ -9,7 +9,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use netfathom_measure::transfer::{self, Around, Event, Live, Standard, TransferError};
+use netfathom_measure::kind::transfer::{self, Around, Event, Live, Standard, TransferError};
 use netfathom_model::plan::{Protocol, Role, TransferPlan};
 use netfathom_model::record::{TransferEnd, TransferResult};
 use netfathom_model::verdict::Verdict;

@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::thread;
 use std::time::Duration;
 
-use netfathom_measure::transfer::TransferError;
+use netfathom_measure::kind::transfer::TransferError;
 use netfathom_model::plan::Protocol::{Tcp, Udp};
 use netfathom_model::plan::TransferPlan;
 use netfathom_model::record::TransferEnd;

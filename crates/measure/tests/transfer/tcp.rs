@@ -6,7 +6,7 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
-use netfathom_measure::transfer::TransferError;
+use netfathom_measure::kind::transfer::TransferError;
 use netfathom_model::plan::Protocol::Tcp;
 use netfathom_model::record::{TransferEnd, Way};
 use netfathom_model::verdict::Level;

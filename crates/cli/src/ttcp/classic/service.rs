@@ -1,6 +1,6 @@
 //! What a receiver tells that serves: a line for each client, and the sums.
 
-use netfathom_measure::transfer::Left;
+use netfathom_measure::kind::transfer::Left;
 use netfathom_model::record::{Served, TransferEnd};
 
 use super::{Classic, seconds};

@@ -2,7 +2,7 @@
 
 use std::io::{self, IsTerminal};
 
-use netfathom_measure::observer::Progressed;
+use netfathom_measure::ground::observer::Progressed;
 use netfathom_model::record::{Cause, Explanation, TransferResult};
 
 use super::Classic;

@@ -13,9 +13,9 @@ use netfathom_model::units::parse_number;
 use netfathom_sys::cpu;
 
 use super::{originals, projects, short};
-use crate::cost::error::CostError;
 use crate::error::{MeasureError, RunError};
-use crate::observer::Progressed;
+use crate::ground::observer::Progressed;
+use crate::kind::cost::error::CostError;
 use crate::reproduce::ground::Ground;
 use crate::reproduce::part::{PartObserver, Work};
 
@@ -131,7 +131,7 @@ pub fn intercept(ground: &Ground<'_>) -> CostPlan {
         Interception::PerfTrace,
         Interception::Bpftrace,
     ];
-    let ways = all.into_iter().filter(|&way| crate::cost::is_installed(way)).collect();
+    let ways = all.into_iter().filter(|&way| crate::kind::cost::is_installed(way)).collect();
     CostPlan {
         subject: Subject::Interception { ways },
         means: Some(MarkMeans::Tracepoints),

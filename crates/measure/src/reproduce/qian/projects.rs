@@ -7,7 +7,7 @@ use std::path::Path;
 use netfathom_sys::directory::Directory;
 
 use super::originals::Original;
-use crate::cost::workplace::{self, Workplace};
+use crate::kind::cost::workplace::{self, Workplace};
 
 /// Source files of the four, in the paper's size and in the short form.
 const FILES: [u32; 4] = [8, 30, 300, 900];

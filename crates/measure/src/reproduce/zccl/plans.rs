@@ -126,13 +126,13 @@ mod tests {
     use netfathom_model::record::ReproduceResult;
 
     use super::*;
-    use crate::observer::{Observer, Progressed, Step};
+    use crate::ground::observer::{Observer, Progressed, Step};
     use crate::reproduce::ground::Size;
 
     struct Nobody;
 
     impl Observer<ReproduceResult> for Nobody {
-        fn begins(&mut self, _: Step, _: &std::sync::Arc<crate::load::sender::Live>) {}
+        fn begins(&mut self, _: Step, _: &std::sync::Arc<crate::ground::observer::Live>) {}
 
         fn keep(&mut self, _: &Progressed<ReproduceResult>) -> std::io::Result<()> {
             Ok(())

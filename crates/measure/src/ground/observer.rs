@@ -1,0 +1,76 @@
+//! What a run tells while it goes on.
+
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, AtomicU64};
+
+use netfathom_model::environment::Environment;
+use netfathom_model::sample::Sample;
+use netfathom_model::verdict::{Finding, Verdict};
+use netfathom_sys::directory::Directory;
+
+/// What a running trial shows to those who watch.
+#[derive(Debug, Default)]
+pub struct Live {
+    /// Messages sent so far.
+    pub sent: AtomicU64,
+    /// Lag of the last one.
+    pub lag_ns: AtomicI64,
+}
+
+/// What a run has produced so far.
+#[derive(Clone, Debug)]
+pub struct Progressed<R> {
+    /// Where it was taken.
+    pub environment: Environment,
+    /// Trials and what follows from them.
+    pub result: R,
+    /// How far it can be trusted.
+    pub verdict: Verdict,
+    /// What was noticed.
+    pub findings: Vec<Finding>,
+    /// The raw stream, where one was asked for.
+    pub samples: Vec<Sample>,
+}
+
+impl<R> Progressed<R> {
+    /// Nothing but the plan.
+    #[must_use]
+    pub fn new(environment: Environment, result: R) -> Self {
+        Self { environment, result, verdict: Verdict::default(), findings: Vec::new(), samples: Vec::new() }
+    }
+}
+
+/// A part of a run that takes a while.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Step {
+    /// What it is, such as `trial 3/10 (control, no tap)`.
+    pub name: String,
+    /// Its number, from 1.
+    pub number: usize,
+    /// Of how many; 0 where nobody knows yet.
+    pub of: usize,
+}
+
+impl Step {
+    /// A trial of one kind.
+    #[must_use]
+    pub fn trial(kind: &str, number: usize, of: usize) -> Self {
+        Self { name: format!("trial {number}/{of} ({kind})"), number, of }
+    }
+}
+
+/// Somebody who wants to know how a run goes on.
+pub trait Observer<R> {
+    /// Where files that belong to the run may lie; `None` of an observer that keeps none.
+    fn directory(&self) -> Option<&Directory> {
+        None
+    }
+    /// A step begins; `live` moves while it runs.
+    fn begins(&mut self, step: Step, live: &Arc<Live>);
+    /// This is all there is so far: before the first step, and after each.
+    ///
+    /// # Errors
+    /// Whatever keeps the observer from going on ends the run.
+    fn keep(&mut self, so_far: &Progressed<R>) -> io::Result<()>;
+}

@@ -1,0 +1,50 @@
+//! On which processors the threads of a run are.
+
+use netfathom_model::environment::ThreadPlace;
+use netfathom_sys::cpu;
+
+use crate::error::MeasureError;
+
+/// The processors of a run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Cpus {
+    /// One a sender.
+    pub senders: Vec<usize>,
+    /// The reader's.
+    pub reader: usize,
+}
+
+/// Each of the senders and the reader on a processor of its own, as far as there are any:
+/// then the senders share those that the reader does not have.
+///
+/// # Errors
+/// If the system does not say which may be used.
+pub fn spread(workers: usize) -> Result<Cpus, MeasureError> {
+    let mut down = cpu::allowed()?;
+    down.reverse();
+    let first = down.first().copied().unwrap_or(0);
+    // The reader comes after the senders, or takes the last.
+    let reader = down.get(workers).or(down.last()).copied().unwrap_or(first);
+    let others: Vec<usize> = down.into_iter().filter(|&cpu| cpu != reader).collect();
+    let of = |n: usize| if others.is_empty() { first } else { others[n % others.len()] };
+    Ok(Cpus { senders: (0..workers).map(of).collect(), reader })
+}
+
+/// As [`spread`], with the reader on another host: the senders have all processors.
+///
+/// # Errors
+/// If the system does not say which may be used.
+pub fn spread_senders(workers: usize) -> Result<Cpus, MeasureError> {
+    let mut down = cpu::allowed()?;
+    down.reverse();
+    let of = |n: usize| down.get(n % down.len().max(1)).copied().unwrap_or(0);
+    Ok(Cpus { senders: (0..workers).map(of).collect(), reader: of(0) })
+}
+
+/// The same, as records have it.
+#[must_use]
+pub fn thread_places(cpus: &Cpus) -> Vec<ThreadPlace> {
+    let place = |role: &str, cpu| ThreadPlace { role: role.into(), cpu };
+    let senders = cpus.senders.iter().map(|&cpu| place("sender", cpu));
+    senders.chain([place("reader", cpus.reader)]).collect()
+}

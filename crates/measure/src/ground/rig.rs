@@ -1,0 +1,227 @@
+//! Where the two ends of a measurement stand, and the sockets and counters of either.
+
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
+use std::time::Duration;
+
+use netfathom_model::environment::Device;
+use netfathom_model::plan::{Family, Place};
+use netfathom_sys::counters::{self, Counters};
+use netfathom_sys::link;
+use netfathom_sys::netns::Namespace;
+use netfathom_sys::socket::set_receive_buffer;
+
+use super::lab::{Lab, LabError, Role};
+use crate::error::MeasureError;
+
+/// Room for about 10,000 small messages: 50 ms at 200,000 a second.
+const RECEIVE_BUFFER_BYTES: i32 = 8 << 20;
+/// How long one send call may wait for a device.
+const LONGEST_SEND: Duration = Duration::from_millis(200);
+/// Messages that find routes and warm caches before a trial; no trial's own.
+const WARM_UP_MESSAGES: usize = 64;
+
+/// The two ends of a measurement, as far as they are on this machine.
+pub struct Rig {
+    place: Place,
+    family: Family,
+    lab: Option<Lab>,
+    /// The device that leads to another host, or that its messages come in by.
+    far_device: Option<String>,
+}
+
+/// What others counted, on either side: so far, or in between. Of a side on another host
+/// nothing is known here.
+#[derive(Default)]
+pub struct Counted {
+    /// In the sender's namespace.
+    pub sender: Counters,
+    /// In the reader's.
+    pub reader: Counters,
+}
+
+impl Rig {
+    /// Makes the lab, if the place is one.
+    ///
+    /// # Errors
+    /// If there can be no lab, or none with that family.
+    pub fn build(place: Place, family: Family) -> Result<Self, MeasureError> {
+        let lab = (place == Place::Lab).then(Lab::create).transpose()?;
+        if lab.as_ref().is_some_and(|lab| !lab.supports(family)) {
+            return Err(MeasureError::NoIpv6);
+        }
+        let far_device = match place {
+            Place::To(to) => netfathom_sys::route::device_to(to.ip()).ok(),
+            // None of `0.0.0.0`: messages may come in anywhere then.
+            Place::Listen(on) => link::with_address(on.ip()).ok().flatten().map(|link| link.name),
+            _ => None,
+        };
+        Ok(Self { place, family, lab, far_device })
+    }
+
+    /// The place it was built at.
+    #[must_use]
+    pub fn place(&self) -> Place {
+        self.place
+    }
+
+    /// The version of IP.
+    #[must_use]
+    pub fn family(&self) -> Family {
+        self.family
+    }
+
+    /// The lab, if the place is one.
+    #[must_use]
+    pub fn lab(&self) -> Option<&Lab> {
+        self.lab.as_ref()
+    }
+
+    /// The devices on the path.
+    #[must_use]
+    pub fn devices(&self) -> Vec<Device> {
+        if let Some(lab) = &self.lab {
+            return vec![lab.device(Role::Sender), lab.device(Role::Reader)];
+        }
+        let (role, name) = match (self.place, &self.far_device) {
+            (Place::To(_), Some(name)) => ("sender", name.as_str()),
+            (Place::Listen(_), Some(name)) => ("reader", name.as_str()),
+            (Place::To(_) | Place::Listen(_), _) => return Vec::new(),
+            _ => ("both", "lo"),
+        };
+        link::read(name)
+            .map(|l| Device { role: role.into(), name: l.name, mtu: l.mtu, qdisc: l.qdisc })
+            .into_iter()
+            .collect()
+    }
+
+    /// The name of the sender's and of the reader's device, where they are known.
+    #[must_use]
+    pub fn device_names(&self) -> (Option<String>, Option<String>) {
+        let lo = || Some("lo".to_owned());
+        match (&self.lab, self.place) {
+            (Some(lab), _) => (Some(lab.device(Role::Sender).name), Some(lab.device(Role::Reader).name)),
+            (None, Place::To(_)) => (self.far_device.clone(), None),
+            (None, Place::Listen(_)) => (None, self.far_device.clone()),
+            (None, _) => (lo(), lo()),
+        }
+    }
+
+    /// A socket bound to the reader's address, with room for a burst.
+    ///
+    /// # Errors
+    /// If the port is taken.
+    pub fn reader_socket(&self, port: u16) -> Result<UdpSocket, MeasureError> {
+        let address = match self.place {
+            Place::Listen(address) => SocketAddr::new(address.ip(), port),
+            _ => SocketAddr::new(self.reader_addr(), port),
+        };
+        let reader = self
+            .at(Role::Reader, || UdpSocket::bind(address))?
+            .map_err(|source| MeasureError::Bind { address, source })?;
+        set_receive_buffer(&reader, RECEIVE_BUFFER_BYTES).map_err(MeasureError::Socket)?;
+        Ok(reader)
+    }
+
+    /// A socket of the sender, connected to an address. In the lab its packets die at the
+    /// first router: there is none.
+    ///
+    /// # Errors
+    /// If there is no way to that address.
+    pub fn sender_socket(&self, to: SocketAddr) -> Result<UdpSocket, MeasureError> {
+        let from = SocketAddr::new(self.sender_addr(to.ip()), 0);
+        let connected = self.at(Role::Sender, || -> io::Result<_> {
+            let sender = UdpSocket::bind(from)?;
+            sender.connect(to)?;
+            Ok(sender)
+        })?;
+        let socket = connected.map_err(MeasureError::Socket)?;
+        // A device that takes nothing must not hold a sender that is to stop.
+        socket.set_write_timeout(Some(LONGEST_SEND)).map_err(MeasureError::Socket)?;
+        if self.lab.is_some() {
+            netfathom_sys::socket::set_hop_limit(&socket, 1).map_err(MeasureError::Socket)?;
+        }
+        Ok(socket)
+    }
+
+    /// What others count right now.
+    ///
+    /// # Errors
+    /// If /proc cannot be read.
+    pub fn counters(&self) -> Result<Counted, MeasureError> {
+        let at = |role| self.at(role, counters::read)?.map_err(MeasureError::Counters);
+        Ok(Counted { sender: at(Role::Sender)?, reader: at(Role::Reader)? })
+    }
+
+    /// What others have counted since.
+    ///
+    /// # Errors
+    /// If /proc cannot be read, or a counter went backwards.
+    pub fn counted_since(&self, before: &Counted) -> Result<Counted, MeasureError> {
+        let now = self.counters()?;
+        let since = |now: &Counters, before| now.since(before).map_err(MeasureError::Counters);
+        Ok(Counted {
+            sender: since(&now.sender, &before.sender)?,
+            reader: since(&now.reader, &before.reader)?,
+        })
+    }
+
+    /// Runs `work` where that end stands.
+    ///
+    /// # Errors
+    /// If its namespace cannot be entered; `work` did not run then.
+    pub fn at<T: Send>(&self, role: Role, work: impl FnOnce() -> T + Send) -> Result<T, MeasureError> {
+        let namespace: Option<&Namespace> = self.lab.as_ref().map(|lab| match role {
+            Role::Sender => &lab.sender,
+            Role::Reader => &lab.reader,
+        });
+        match namespace {
+            Some(namespace) => Ok(namespace.run(work).map_err(LabError::from)?),
+            None => Ok(work()),
+        }
+    }
+
+    /// The address that answers go to, as the far end on this machine sees it.
+    #[must_use]
+    pub fn answers_go_to(&self) -> IpAddr {
+        self.sender_addr(self.reader_addr())
+    }
+
+    fn sender_addr(&self, to: IpAddr) -> IpAddr {
+        match (&self.lab, self.place) {
+            (Some(lab), _) => lab.sender_addr(self.family),
+            // The route to it decides.
+            (None, Place::To(_)) if to.is_ipv6() => Ipv6Addr::UNSPECIFIED.into(),
+            (None, Place::To(_)) => Ipv4Addr::UNSPECIFIED.into(),
+            (None, _) => loopback(self.family),
+        }
+    }
+
+    fn reader_addr(&self) -> IpAddr {
+        self.lab.as_ref().map_or_else(|| loopback(self.family), |lab| lab.reader_addr(self.family))
+    }
+}
+
+fn loopback(family: Family) -> IpAddr {
+    match family {
+        Family::Ipv4 => Ipv4Addr::LOCALHOST.into(),
+        Family::Ipv6 => Ipv6Addr::LOCALHOST.into(),
+    }
+}
+
+/// Sends a few messages that are no trial's own, and reads them.
+///
+/// # Errors
+/// If they do not cross.
+pub fn warm_up(sender: &UdpSocket, reader: &UdpSocket) -> Result<(), MeasureError> {
+    reader.set_read_timeout(Some(Duration::from_secs(2))).map_err(MeasureError::Socket)?;
+    let mut buffer = [0; 64];
+    for _ in 0..WARM_UP_MESSAGES {
+        sender.send(&[0; 64]).map_err(MeasureError::Socket)?;
+        reader.recv(&mut buffer).map_err(|source| match source.kind() {
+            io::ErrorKind::WouldBlock => MeasureError::NothingCrosses,
+            _ => MeasureError::Socket(source),
+        })?;
+    }
+    reader.set_read_timeout(None).map_err(MeasureError::Socket)
+}

@@ -1,0 +1,272 @@
+//! How a rate is tried: the flights of one engine with so many workers.
+
+use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+
+use netfathom_model::engine::{Engine, Receive};
+use netfathom_model::plan::{CapacityPlan, Place, Spin};
+use netfathom_model::profile::Profile;
+use netfathom_model::record::Probe;
+
+use super::judge::Wrongs;
+use crate::error::MeasureError;
+use crate::ground::observer::Live;
+use crate::ground::processors::{Cpus, spread};
+use crate::ground::rig::Rig;
+use crate::load::far_off;
+use crate::load::flight::Departures;
+use crate::load::judge::share;
+use crate::load::shot::{Outcome, Shot};
+
+/// Length of a burst without pauses.
+const BURST_NS: u64 = 200_000_000;
+/// Long enough to find routes, warm caches and learn whether the engine works here.
+const WARM_UP_NS: u64 = 50_000_000;
+/// What of the plan may be lost, or not have left, in a rate that is kept up.
+const KEPT_UP: f64 = 0.001;
+/// A last message that is so little late is no rate that is not kept up, however short the plan.
+const GRACE_NS: f64 = 1e6;
+/// What the p99 lag may be, in slots, in a rate that is in time (the rule of the verdict).
+const IN_TIME: f64 = 0.1;
+/// What part of the slots may be missed then (the rule of the verdict).
+const MISSED: f64 = 0.01;
+
+/// Combinations of an engine and a number of workers.
+pub type Rows = Vec<(Engine, u32)>;
+
+/// What all rows of a run share.
+pub struct Bench<'a> {
+    /// What was asked for.
+    pub plan: &'a CapacityPlan,
+    rig: &'a Rig,
+    stop: &'a AtomicBool,
+    flights: u32,
+}
+
+impl<'a> Bench<'a> {
+    /// Of a plan at its place.
+    #[must_use]
+    pub fn new(plan: &'a CapacityPlan, rig: &'a Rig, stop: &'a AtomicBool) -> Self {
+        Self { plan, rig, stop, flights: 0 }
+    }
+
+    /// The flights of one row.
+    ///
+    /// # Errors
+    /// If the system does not say which processors there are.
+    pub fn lane(&mut self, engine: Engine, workers: u32) -> Result<Lane<'_, 'a>, MeasureError> {
+        let cpus = places(self.plan, workers)?;
+        Ok(Lane {
+            bench: self,
+            engine,
+            cpus,
+            receive: None,
+            bursts_per_s: Vec::new(),
+            burst_sent: 0,
+            burst_delivered: None,
+            wrongs: Wrongs::default(),
+        })
+    }
+}
+
+/// The processors of so many workers and of the receiver.
+///
+/// # Errors
+/// If the system does not say which there are.
+pub fn places(plan: &CapacityPlan, workers: u32) -> Result<Cpus, MeasureError> {
+    let workers = workers as usize;
+    let (Some(&first), Some(&last)) = (plan.cpus.first(), plan.cpus.last()) else { return spread(workers) };
+    let given = |n: usize| plan.cpus.get(n).copied();
+    let senders = (0..workers).map(|n| given(n).unwrap_or(first)).collect();
+    Ok(Cpus { senders, reader: given(workers).unwrap_or(last) })
+}
+
+/// The flights of one engine with so many workers, and what is known of them together.
+pub struct Lane<'b, 'a> {
+    bench: &'b mut Bench<'a>,
+    engine: Engine,
+    cpus: Cpus,
+    /// How the far end took them, once that is known.
+    pub receive: Option<Receive>,
+    /// What each burst reached.
+    pub bursts_per_s: Vec<f64>,
+    burst_sent: u64,
+    /// `None` where nobody told.
+    burst_delivered: Option<u64>,
+    /// What was wrong with its flights.
+    pub wrongs: Wrongs,
+}
+
+impl Lane<'_, '_> {
+    /// A short burst that counts for nothing.
+    ///
+    /// # Errors
+    /// If the engine does not work here with so many workers.
+    pub fn warm_up(&mut self, live: &Live) -> Result<(), MeasureError> {
+        self.fly(WARM_UP_NS, Departures::FlatOut, self.engine.matching_receive(), live).map(drop)
+    }
+
+    /// A burst without pauses; the highest rate that any of them has reached so far: one
+    /// that others disturbed is no reason to search lower.
+    ///
+    /// # Errors
+    /// If it cannot be made.
+    pub fn burst(&mut self, live: &Live) -> Result<f64, MeasureError> {
+        let outcome = self.fly(BURST_NS, Departures::FlatOut, self.engine.matching_receive(), live)?;
+        // One that the user ended is no burst: the search after it ends as well.
+        if !self.bench.stop.load(Relaxed) {
+            self.bursts_per_s.push(outcome.sent.per_s());
+            self.burst_sent += outcome.sent.accepted;
+            if !outcome.read.untold {
+                *self.burst_delivered.get_or_insert(0) += outcome.read.delivered;
+            }
+        }
+        Ok(self.bursts_per_s.iter().copied().fold(0.0, f64::max))
+    }
+
+    /// The part of all bursts that did not arrive; `None` where nobody told.
+    #[must_use]
+    pub fn burst_lost(&self) -> Option<f64> {
+        self.burst_delivered.map(|delivered| 1.0 - share(delivered, self.burst_sent))
+    }
+
+    /// How many different processors the workers have.
+    #[must_use]
+    pub fn processors(&self) -> usize {
+        self.cpus.senders.iter().collect::<BTreeSet<_>>().len()
+    }
+
+    /// Holds a rate against that receiver; nothing if the user ended it.
+    ///
+    /// # Errors
+    /// If it cannot be tried. What messages suffer is no error.
+    pub fn probe(
+        &mut self,
+        rate_per_s: f64,
+        receive: Receive,
+        live: &Live,
+    ) -> Result<Option<Probe>, MeasureError> {
+        if self.bench.stop.load(Relaxed) {
+            return Ok(None);
+        }
+        let profile = Profile::Constant { rate_per_s, duration_ns: self.bench.plan.hold_ns };
+        let departures = Departures::Planned(&profile, self.bench.plan.seed);
+        let outcome = self.fly(profile.duration_ns(), departures, receive, live)?;
+        if self.bench.stop.load(Relaxed) {
+            return Ok(None);
+        }
+        Ok(Some(probe(rate_per_s, profile.messages(), &outcome)))
+    }
+
+    /// Whether an ordinary receiver can be put in the place of the one that keeps up with the engine.
+    #[must_use]
+    pub fn has_blocking_receiver(&self) -> bool {
+        self.engine.passes_stack() && !matches!(self.bench.plan.place, Place::To(_))
+    }
+
+    fn fly(
+        &mut self,
+        duration_ns: u64,
+        departures: Departures<'_>,
+        receive: Receive,
+        live: &Live,
+    ) -> Result<Outcome, MeasureError> {
+        let plan = self.bench.plan;
+        self.bench.flights += 1;
+        let shot = Shot {
+            rig: self.bench.rig,
+            engine: self.engine,
+            receive,
+            cpus: &self.cpus,
+            size: plan.size_bytes,
+            port: 0,
+            spin: Spin::Auto,
+            echo: false,
+            // Strays of an earlier flight carry another number.
+            flow: (plan.seed as u32).wrapping_mul(0x9e37_79b9).wrapping_add(self.bench.flights),
+            stop: self.bench.stop,
+            live,
+            log: None,
+        };
+        let outcome = match plan.place {
+            Place::To(to) => far_off::fly(&shot, to, false, duration_ns, departures),
+            _ => shot.fly(duration_ns, departures),
+        }?;
+        // One that the user ended leaves messages on their way.
+        if !self.bench.stop.load(Relaxed) {
+            self.wrongs.note(&outcome);
+        }
+        self.receive = self.receive.or(outcome.ways.receive);
+        Ok(outcome)
+    }
+}
+
+/// What a flight says of its rate.
+fn probe(wanted_per_s: f64, planned: u64, outcome: &Outcome) -> Probe {
+    let sent = &outcome.sent;
+    let kept = Kept { left: sent.accepted, planned, end_ns: sent.end_ns() };
+    let mut probe = Probe {
+        wanted_per_s,
+        reached_per_s: kept.reached_per_s(),
+        lost: (!outcome.read.untold).then(|| outcome.lost()),
+        missed: share(sent.missed_slots + sent.unsent, planned),
+        lag_p99_of_slot: sent.lag_p99_of_slot(),
+        lag_p99_ns: sent.lag.distribution.quantile(0.99).unwrap_or(0),
+        sleeps: outcome.receiver_sleeps(),
+        sustained: false,
+        in_time: false,
+    };
+    probe.sustained = kept.up(wanted_per_s) && probe.lost.is_none_or(|lost| lost < KEPT_UP);
+    probe.in_time = probe.sustained && probe.lag_p99_of_slot <= IN_TIME && probe.missed <= MISSED;
+    probe
+}
+
+/// How much of a plan left, and until when.
+struct Kept {
+    left: u64,
+    planned: u64,
+    /// The last departure, from the start of the plan: a sender that begins late and then
+    /// hurries is no faster than its plan.
+    end_ns: u64,
+}
+
+impl Kept {
+    fn reached_per_s(&self) -> f64 {
+        self.left.saturating_sub(1) as f64 * 1e9 / self.end_ns.max(1) as f64
+    }
+
+    /// Whether at least 99.9 % of it left within its time.
+    fn up(&self, wanted_per_s: f64) -> bool {
+        let whole_ns = self.planned.saturating_sub(1) as f64 * 1e9 / wanted_per_s;
+        let allowed_ns = whole_ns + (KEPT_UP * whole_ns).max(GRACE_NS);
+        share(self.left, self.planned) >= 1.0 - KEPT_UP && self.end_ns as f64 <= allowed_ns
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn is_up(left: u64, end_ns: u64) -> bool {
+        // Ten seconds of a thousand a second: ten milliseconds are a thousandth.
+        Kept { left, planned: 10_000, end_ns }.up(1000.0)
+    }
+
+    #[test]
+    fn a_rate_is_kept_up_when_the_plan_left_in_its_time() {
+        assert!(is_up(10_000, 9_999_000_000) && is_up(9_990, 9_999_000_000));
+        assert!(!is_up(9_989, 9_999_000_000), "too few left");
+        assert!(is_up(10_000, 10_008_000_000) && !is_up(10_000, 10_010_000_000));
+    }
+
+    #[test]
+    fn a_short_plan_may_end_with_a_late_message() {
+        let short = |end_ns| Kept { left: 100, planned: 100, end_ns }.up(1000.0);
+        assert!(short(99_900_000) && !short(100_100_000));
+    }
+
+    #[test]
+    fn a_sender_that_hurries_after_a_late_start_is_no_faster() {
+        assert_eq!(Kept { left: 101, planned: 101, end_ns: 100_000_000 }.reached_per_s(), 1000.0);
+    }
+}

@@ -1,0 +1,182 @@
+//! `netfathom capacity`: the load that this machine can make, tested, and what the papers
+//! infer of it from the time in the stack.
+//!
+//! [`run`] is the map: engine by engine, burst and search in turn, then the stack time.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+
+use netfathom_model::engine::{Engine, Receive};
+use netfathom_model::plan::{CapacityPlan, Place};
+use netfathom_model::print;
+use netfathom_model::record::{CapacityResult, CapacityRow, LeftOut, Search};
+use netfathom_model::verdict::{Finding, Verdict};
+
+use crate::error::{MeasureError, RunError};
+use crate::ground::environment;
+use crate::ground::observer::Live;
+use crate::ground::observer::{Observer, Progressed, Step};
+use crate::ground::processors::thread_places;
+use crate::ground::rig::Rig;
+use crate::load::allow;
+
+mod bench;
+mod infer;
+mod judge;
+mod report;
+mod search;
+
+use bench::{Bench, Rows, places};
+
+/// Measures. Ends early, keeping the finished rows, once `stop` is set.
+///
+/// # Errors
+/// If not even single send calls work, the far end is lost, or the observer fails. What had
+/// been observed stays.
+pub fn run(
+    plan: &CapacityPlan,
+    observer: &mut impl Observer<CapacityResult>,
+    stop: &AtomicBool,
+) -> Result<Progressed<CapacityResult>, RunError> {
+    if let Place::To(to) = plan.place {
+        allow::permit(to.ip(), &plan.allow, false).map_err(MeasureError::from)?;
+    }
+    let rig = Rig::build(plan.place, plan.family)?;
+    let most = plan.workers.iter().copied().max().unwrap_or(1);
+    let environment = environment::read(thread_places(&places(plan, most)?), rig.devices(), rig.lab());
+    let result =
+        CapacityResult { plan: plan.clone(), left_out: Vec::new(), rows: Vec::new(), inferred: None };
+    let mut p = Progressed::new(environment, result);
+    let mut bench = Bench::new(plan, &rig, stop);
+    let wanted = rows(plan);
+    conclude(&mut p, &wanted);
+    observer.keep(&p)?;
+    for (index, &(engine, workers)) in wanted.iter().enumerate() {
+        if stop.load(Relaxed) {
+            break;
+        }
+        let before = index * plan.trials as usize;
+        let task = Task { engine, workers, before, of: wanted.len() * plan.trials as usize };
+        match task.row(&mut bench, observer) {
+            Ok(Some((row, findings))) => {
+                p.result.rows.push(row);
+                p.findings.extend(findings);
+            }
+            Ok(None) => break,
+            Err(e) if is_everybodys(engine, &e) => return Err(e.into()),
+            Err(e) => p.result.left_out.push(left_out(engine, workers, &e)),
+        }
+        conclude(&mut p, &wanted);
+        observer.keep(&p)?;
+    }
+    if !stop.load(Relaxed) {
+        infer::infer(&mut p.result, observer, stop);
+        observer.keep(&p)?;
+    }
+    conclude(&mut p, &wanted);
+    Ok(p)
+}
+
+/// Each engine with each number of workers, once.
+fn rows(plan: &CapacityPlan) -> Rows {
+    let mut rows = Rows::new();
+    for &engine in &plan.engines {
+        for &workers in &plan.workers {
+            if !rows.contains(&(engine, workers)) {
+                rows.push((engine, workers));
+            }
+        }
+    }
+    rows
+}
+
+fn conclude(p: &mut Progressed<CapacityResult>, wanted: &Rows) {
+    let given_up = |&&(engine, workers): &&(Engine, u32)| {
+        p.result.left_out.iter().any(|l| l.what == report::name(engine, workers))
+    };
+    let CapacityResult { rows, inferred, .. } = &p.result;
+    p.verdict = judge::run(rows, inferred.as_ref(), wanted.len(), wanted.iter().filter(given_up).count());
+}
+
+/// Whether the other engines would meet the same.
+fn is_everybodys(engine: Engine, error: &MeasureError) -> bool {
+    engine == Engine::Send || matches!(error, MeasureError::PeerLost(_) | MeasureError::Control(_))
+}
+
+fn left_out(engine: Engine, workers: u32, error: &MeasureError) -> LeftOut {
+    let remedy = match engine {
+        Engine::AfXdp if workers > 1 => {
+            "each worker needs a queue of its own: use one worker, or a device with as many queues (ethtool -l DEVICE)"
+        }
+        _ => "see what this machine has with `netfathom host`",
+    };
+    LeftOut { what: report::name(engine, workers), reason: error.to_string(), remedy: remedy.into() }
+}
+
+/// One row that is to be made.
+struct Task {
+    engine: Engine,
+    workers: u32,
+    /// Searches of the rows before it.
+    before: usize,
+    /// Searches of all rows.
+    of: usize,
+}
+
+impl Task {
+    /// Bursts and searches in turn, so that both see the same weather. `None` if the user
+    /// ended it before its first search did.
+    fn row(
+        &self,
+        bench: &mut Bench<'_>,
+        observer: &mut impl Observer<CapacityResult>,
+    ) -> Result<Option<(CapacityRow, Vec<Finding>)>, MeasureError> {
+        let trials = bench.plan.trials;
+        let mut begin = |search: u32, doing: &str| {
+            let live = Arc::new(Live::default());
+            let name =
+                format!("{}, search {search}/{trials}: {doing}", report::name(self.engine, self.workers));
+            observer.begins(Step { name, number: self.before + search as usize, of: self.of }, &live);
+            live
+        };
+        let mut lane = bench.lane(self.engine, self.workers)?;
+        lane.warm_up(&begin(1, "warm-up"))?;
+        let mut searches: Vec<Search> = Vec::new();
+        for number in 1..=trials {
+            let flat_out = lane.burst(&begin(number, "flat out"))?;
+            let matching = self.engine.matching_receive();
+            let found = search::search(flat_out, |rate| {
+                lane.probe(rate, matching, &begin(number, &print::rate(rate)))
+            })?;
+            let Some(found) = found else { break };
+            searches.push(found);
+        }
+        if searches.is_empty() {
+            return Ok(None);
+        }
+        let sustained_per_s = report::mean_of(&searches, |s| s.sustained_per_s, |p| p.sustained);
+        let blocking = match sustained_per_s.filter(|_| lane.has_blocking_receiver()) {
+            Some(top) => search::kept_up(top.mean_per_s.round(), |rate| {
+                let doing = format!("{}, sleeping receiver", print::rate(rate));
+                lane.probe(rate, Receive::Recv, &begin(trials, &doing))
+            })?,
+            None => None,
+        };
+        let mut row = CapacityRow {
+            engine: self.engine,
+            receive: lane.receive,
+            workers: self.workers,
+            flat_out_per_s: report::bounded(&lane.bursts_per_s, 0.0),
+            capacity_per_s: report::mean_of(&searches, |s| s.capacity_per_s, |p| p.in_time),
+            sustained_per_s,
+            blocking_per_s: report::mean_of(blocking.as_slice(), |s| s.sustained_per_s, |p| p.sustained),
+            of_inferred: None,
+            searches,
+            blocking,
+            verdict: Verdict::default(),
+        };
+        row.verdict = judge::row(&row, trials, &lane.wrongs);
+        let findings = report::findings(&row, lane.burst_lost(), lane.processors());
+        Ok(Some((row, findings)))
+    }
+}

@@ -1,0 +1,180 @@
+//! What the trials are worth, and what should be known of them.
+
+use netfathom_model::plan::Subject;
+use netfathom_model::record::{Comparison, CostBenchmark, CostResult, Effect, Outcome};
+use netfathom_model::verdict::{Finding, Level, Verdict};
+
+use crate::ground::observer::Progressed;
+
+/// More failed trials than this part are more than bad luck.
+const FAILURES: f64 = 0.1;
+/// An interval that is this much wider than asked for is as good: how many blocks it takes is known only about.
+const ALMOST: f64 = 1.5;
+/// Observation points that take more are a part of what is measured.
+const POINTS_COST: f64 = 0.005;
+/// A load that misses its level by this part is another one; by far more, none that was asked for.
+const MISSED: f64 = 0.02;
+const MISSED_FAR: f64 = 0.2;
+/// A program that writes more in a second takes time for that alone.
+const FLOOD_PER_S: f64 = 10e6;
+
+/// Judges anew.
+pub fn conclude(progressed: &mut Progressed<CostResult>) {
+    let result = &progressed.result;
+    let mut verdict = Verdict::default();
+    if result.benchmarks.iter().all(|b| b.trials.is_empty()) {
+        verdict.lower(Level::Void, "nothing was measured");
+    }
+    for benchmark in &result.benchmarks {
+        failures(benchmark, &mut verdict);
+        told(result, benchmark, &mut verdict);
+        points(benchmark, &mut verdict);
+        load(result, benchmark, &mut verdict);
+    }
+    progressed.findings = findings(result);
+    progressed.verdict = verdict;
+}
+
+fn failures(benchmark: &CostBenchmark, verdict: &mut Verdict) {
+    let failed: Vec<&String> = benchmark.trials.iter().filter_map(|trial| trial.failed.as_ref()).collect();
+    let Some(last) = failed.last() else { return };
+    let (count, all) = (failed.len(), benchmark.trials.len());
+    let level = if count as f64 > FAILURES * all as f64 { Level::Void } else { Level::Degraded };
+    verdict.lower(level, format!("{count} of {all} trials of {} do not count: {last}", benchmark.name));
+}
+
+fn told(result: &CostResult, benchmark: &CostBenchmark, verdict: &mut Verdict) {
+    let headline = result.headline();
+    let all: Vec<_> = benchmark.of_effect(headline).collect();
+    if all.is_empty() {
+        if result.conditions.len() > 1 && !benchmark.trials.is_empty() {
+            verdict.lower(
+                Level::Void,
+                format!("no block of {} is whole: nothing can be compared", benchmark.name),
+            );
+        }
+        return;
+    }
+    let alone = headline == Effect::Observation && result.plan.as_ref().is_some_and(|plan| plan.own);
+    if alone {
+        // Its own calls are ranked all the same.
+        return;
+    }
+    imprecise(result, benchmark, &all, verdict);
+    let untold = all.iter().filter(|c| c.outcome == Outcome::CannotTell).count();
+    if untold == 0 || result.plan.is_none() {
+        return;
+    }
+    let level = if untold == all.len() { Level::Void } else { Level::Degraded };
+    let blocks = all.iter().map(|c| c.blocks).min().unwrap_or(0);
+    let seen = all.iter().filter_map(|c| c.smallest).fold(0.0, f64::max);
+    let why = if blocks < 3 {
+        format!("only {blocks} blocks: let it run longer (--time, --least-blocks)")
+    } else {
+        format!(
+            "the machine is too noisy: less than {:.0} % would not have been seen; stop what else runs, give the \
+             benchmark a processor of its own (--cpu), or let it run longer (--time)",
+            100.0 * seen
+        )
+    };
+    verdict.lower(level, format!("{}: {why}", benchmark.name));
+}
+
+/// The time was up before the slowdown was known as it was asked for.
+fn imprecise(result: &CostResult, benchmark: &CostBenchmark, all: &[&Comparison], verdict: &mut Verdict) {
+    let Some(plan) = &result.plan else {
+        let text = format!("{}: one run a condition: nothing is told from chance", benchmark.name);
+        return verdict.lower(Level::Degraded, text);
+    };
+    let widest =
+        all.iter().filter(|c| c.blocks >= 2).map(|c| c.ratio.half_width / c.ratio.value).fold(0.0, f64::max);
+    if widest > ALMOST * plan.precision {
+        verdict.lower(
+            Level::Degraded,
+            format!(
+                "{}: the slowdown is known to ± {:.1} %, where ± {:.1} % was asked for: give it more time (--time), or a \
+                 processor of its own (--cpu)",
+                benchmark.name,
+                100.0 * widest,
+                100.0 * plan.precision
+            ),
+        );
+    }
+}
+
+fn points(benchmark: &CostBenchmark, verdict: &mut Verdict) {
+    let found = benchmark.of_effect(Effect::Observation).find(|c| c.condition == 0);
+    let Some(cost) = found.filter(|c| c.outcome == Outcome::Cost) else { return };
+    let (value, half) = (cost.ratio.value - 1.0, cost.ratio.half_width);
+    if value > POINTS_COST {
+        verdict.lower(
+            Level::Degraded,
+            format!(
+                "the observation points of {} take {:.1} ± {:.1} % themselves, in all conditions alike",
+                benchmark.name,
+                100.0 * value,
+                100.0 * half
+            ),
+        );
+    }
+}
+
+/// The level that was asked for is not the one that there was.
+fn load(result: &CostResult, benchmark: &CostBenchmark, verdict: &mut Verdict) {
+    for (at, condition) in result.conditions.iter().enumerate() {
+        let of_condition = benchmark.trials.iter().filter(|trial| trial.condition == at);
+        let reached: Vec<f64> = of_condition.filter_map(|trial| trial.load_reached).collect();
+        let mean = reached.iter().sum::<f64>() / reached.len() as f64;
+        let off = (mean - 1.0).abs();
+        if off > MISSED {
+            let level = if off > MISSED_FAR { Level::Void } else { Level::Degraded };
+            let name = &condition.name;
+            verdict.lower(
+                level,
+                format!(
+                    "{}, {name}: the load reached {:.1} % of its level: lower it, or give it room with --cpu and \
+                     --program-cpu",
+                    benchmark.name,
+                    100.0 * mean
+                ),
+            );
+        }
+    }
+}
+
+fn findings(result: &CostResult) -> Vec<Finding> {
+    let programs = || result.benchmarks.iter().flat_map(|b| &b.trials).filter_map(|trial| trial.program);
+    let all = programs().count();
+    let mut findings = Vec::new();
+    let killed = programs().filter(|program| program.killed).count();
+    if killed > 0 {
+        findings.push(Finding {
+            seen: format!("{} had to be killed", result.subject),
+            cause: "it did not end in time after SIGTERM".into(),
+            evidence: format!("{killed} of {all} times"),
+            remedy: "none is needed; --grace gives it longer".into(),
+        });
+    }
+    let loudest = programs()
+        .filter_map(|p| Some(p.output_bytes? as f64 / (p.wall_ns.max(1) as f64 / 1e9)))
+        .fold(0.0, f64::max);
+    if loudest > FLOOD_PER_S {
+        findings.push(Finding {
+            seen: format!("{} writes very much to its standard error", result.subject),
+            cause: "what it writes is read and thrown away, which takes a processor's time as well".into(),
+            evidence: format!("up to {:.0} MB a second", loudest / 1e6),
+            remedy: "make it quieter, or redirect it: sh -c 'COMMAND 2>/dev/null'".into(),
+        });
+    }
+    let of_program = matches!(result.plan.as_ref().map(|plan| &plan.subject), Some(Subject::Process { .. }));
+    if of_program {
+        findings.push(Finding {
+            seen: "the baseline is the machine with the process stopped, not without it".into(),
+            cause: "SIGSTOP takes no memory from it, nor what it has asked of others".into(),
+            evidence: "--pid".into(),
+            remedy: "to measure that too, have it started and stopped: --toggle, --service, or COMMAND"
+                .into(),
+        });
+    }
+    findings
+}

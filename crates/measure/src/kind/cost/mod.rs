@@ -1,0 +1,318 @@
+//! `netfathom cost`: what a program takes from the rest of the machine.
+//!
+//! The method is that of Qian & Wang 2006: a benchmark with observation points is run without and with the program,
+//! and the times between its marks are compared. [`run`] is the map: `conditions` says in what it is run, `workload`
+//! has the benchmarks, `program` the program under test, `load` what that has to do, `order` the turns, `trial`
+//! makes one, `summary` says what all of them say, and `judge` what that is worth. `sequences` does the
+//! arithmetic alone, of times that were taken elsewhere.
+
+pub mod benchmark;
+mod blocks;
+pub mod burn;
+mod conditions;
+pub mod error;
+pub mod guard;
+mod judge;
+pub mod light;
+mod load;
+mod machine;
+#[cfg(test)]
+pub(crate) mod made_up;
+mod order;
+mod own;
+pub mod program;
+mod sequence;
+mod sequences;
+mod summary;
+mod trial;
+pub mod watch;
+mod workload;
+pub mod workplace;
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use netfathom_model::plan::CostPlan;
+use netfathom_model::random::SplitMix64;
+use netfathom_model::record::{Comparison, Condition, CostBenchmark, CostResult, Effect};
+use netfathom_sys::netns::Namespace;
+use netfathom_sys::process;
+
+use crate::error::{MeasureError, RunError};
+use crate::ground::environment;
+use crate::ground::lab::LabError;
+use crate::ground::observer::Live;
+use crate::ground::observer::{Observer, Progressed, Step};
+use conditions::Compared;
+use error::{CostError, step};
+use load::Load;
+use machine::Machine;
+use program::Context;
+use trial::{Place, Stage};
+use workload::Workload;
+
+pub use workload::is_installed;
+
+pub use sequences::SequencesError;
+
+/// How often it is looked whether the user wants an end.
+const LOOK: Duration = Duration::from_millis(50);
+/// As many failures one after the other, and there is no use in going on.
+const MOST_FAILURES: usize = 4;
+
+/// Measures. Ends early, keeping the finished trials, once `stop` is set.
+///
+/// # Errors
+/// If the benchmark or the program under test cannot be run, there can be no lab for the load, or the observer fails.
+/// What had been observed stays.
+pub fn run(
+    plan: &CostPlan,
+    observer: &mut impl Observer<CostResult>,
+    stop: &AtomicBool,
+) -> Result<Progressed<CostResult>, RunError> {
+    // What a benchmark leaves that was killed goes once all of them are gone.
+    let _left = guard::Left::of(plan);
+    // Who leaves its parent is still to be found and ended.
+    process::adopt_orphans(true).map_err(step("adopt orphans")).map_err(MeasureError::from)?;
+    let mut context = Context::of(plan, None);
+    let load = Load::of(plan, &context)?;
+    context.namespace = host_of_program(&load)?;
+    let mut making =
+        |name: String| observer.begins(Step { name, number: 0, of: 0 }, &Arc::new(Live::default()));
+    let mut workloads = workload::make(plan, &context, &mut making, stop).map_err(MeasureError::from)?;
+    let environment = environment::read(Vec::new(), load.devices(), load.lab());
+    let program = program::of(plan, &context).map_err(MeasureError::from)?;
+    let mut rig = Rig {
+        plan,
+        observer,
+        stage: Stage { load, program, settle: Duration::from_nanos(plan.settle_ns), stop },
+        progressed: Progressed::new(environment, empty(plan)),
+        compared: Vec::new(),
+        unknown: Machine::absent(),
+        trials: 0,
+        began: Instant::now(),
+    };
+    let (wish, over) = (Arc::clone(&context.stop), AtomicBool::new(false));
+    let measured = thread::scope(|scope| {
+        thread::Builder::new()
+            .spawn_scoped(scope, || pass_on(stop, &wish, &over))
+            .map_err(step("start a thread"))
+            .map_err(MeasureError::from)?;
+        let measured = rig.measure(&mut workloads);
+        over.store(true, Relaxed);
+        measured
+    });
+    // A process that was stopped goes on, whatever happened.
+    let restored = rig.stage.program.restore().map_err(MeasureError::from);
+    if measured.is_err() && rig.trials > 0 {
+        rig.keep()?;
+    }
+    let progressed = rig.concluded();
+    measured.and_then(|()| Ok(restored?)).map(|()| progressed)
+}
+
+/// Has those who may rest for long know that the user wants an end.
+fn pass_on(stop: &AtomicBool, wish: &AtomicBool, over: &AtomicBool) {
+    while !over.load(Relaxed) {
+        wish.fetch_or(stop.load(Relaxed), Relaxed);
+        thread::sleep(LOOK);
+    }
+}
+
+/// Base sequences that were taken elsewhere: the arithmetic alone.
+///
+/// # Errors
+/// Which file cannot be read, or what in it is no base sequence.
+pub fn offline(paths: &[&Path]) -> Result<Progressed<CostResult>, SequencesError> {
+    let result = sequences::read(paths)?;
+    let mut progressed = Progressed::new(environment::read(Vec::new(), Vec::new(), None), result);
+    judge::conclude(&mut progressed);
+    Ok(progressed)
+}
+
+/// Packets are sent to a host of their own: the program has to be there to see them.
+fn host_of_program(load: &Load) -> Result<Option<Arc<Namespace>>, MeasureError> {
+    let Some(lab) = load.lab() else { return Ok(None) };
+    let namespace =
+        lab.reader.run(Namespace::current).and_then(|current| current).map_err(LabError::Namespace)?;
+    Ok(Some(Arc::new(namespace)))
+}
+
+fn empty(plan: &CostPlan) -> CostResult {
+    CostResult {
+        plan: Some(plan.clone()),
+        subject: plan.subject.in_words(),
+        conditions: conditions::of(plan),
+        benchmarks: Vec::new(),
+        overall: Vec::new(),
+        program: Vec::new(),
+    }
+}
+
+/// All that a run has.
+struct Rig<'a, O> {
+    plan: &'a CostPlan,
+    observer: &'a mut O,
+    stage: Stage<'a>,
+    progressed: Progressed<CostResult>,
+    compared: Vec<Compared>,
+    /// What nobody knows of this machine.
+    unknown: Vec<String>,
+    trials: u32,
+    began: Instant,
+}
+
+impl<O: Observer<CostResult>> Rig<'_, O> {
+    fn measure(&mut self, workloads: &mut [Box<dyn Workload>]) -> Result<(), RunError> {
+        self.compared = conditions::compared(&self.progressed.result.conditions);
+        self.keep()?;
+        self.began = Instant::now();
+        for workload in workloads.iter_mut() {
+            self.begins(format!("first run of {}", workload.name()));
+            workload.learn(self.stage.stop).map_err(MeasureError::from)?;
+            self.progressed.result.benchmarks.push(benchmark(workload.as_ref(), &self.unknown));
+        }
+        self.rehearse()?;
+        let mut random = SplitMix64::new(self.plan.seed);
+        let mut wanted = self.plan.least_blocks;
+        for block in 0..self.plan.most_blocks {
+            if block == self.plan.least_blocks {
+                wanted = self.wanted();
+            }
+            if block >= self.plan.least_blocks && (block >= wanted || self.is_over()) || self.stops() {
+                break;
+            }
+            for (at, workload) in workloads.iter_mut().enumerate() {
+                self.block(workload.as_mut(), at, block, &mut random)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// A program that does not come is to be known before anything is measured.
+    fn rehearse(&mut self) -> Result<(), RunError> {
+        let first = self.progressed.result.conditions.iter().find(|condition| condition.program).cloned();
+        let Some(condition) = first.filter(|_| !self.stops()) else { return Ok(()) };
+        self.begins(format!("first start of {}", self.progressed.result.subject));
+        self.stage.program.on(condition.level.as_ref())?;
+        self.stage.program.off((0, 0))?;
+        Ok(())
+    }
+
+    /// Every condition of one benchmark, there and back.
+    fn block(
+        &mut self,
+        workload: &mut dyn Workload,
+        at: usize,
+        block: u32,
+        random: &mut SplitMix64,
+    ) -> Result<(), RunError> {
+        let conditions = self.progressed.result.conditions.clone();
+        let makes_sense =
+            |condition: &Condition| condition.armed || condition.way.is_some() || workload.has_points();
+        let there: Vec<usize> =
+            (0..conditions.len()).filter(|&c| c == 0 || makes_sense(&conditions[c])).collect();
+        let order = order::block(&there, random);
+        for (turn, &condition) in order.iter().enumerate() {
+            if self.stops() {
+                return Ok(());
+            }
+            let of = order.len();
+            self.begins(format!(
+                "block {}, {}/{of}: {}, {}",
+                block + 1,
+                turn + 1,
+                workload.name(),
+                conditions[condition].name
+            ));
+            let place = Place { index: self.trials, block, condition };
+            let trial =
+                self.stage.trial(workload, &conditions[condition], place).map_err(MeasureError::from)?;
+            let Some(trial) = trial else { return Ok(()) };
+            self.trials += 1;
+            let told = &mut self.progressed.result.benchmarks[at];
+            told.trials.push(trial);
+            told.about = workload.about();
+            told.absent = absent(workload, &self.unknown);
+        }
+        self.keep()
+    }
+
+    fn begins(&mut self, name: String) {
+        self.observer.begins(Step { name, number: self.trials as usize, of: 0 }, &Arc::new(Live::default()));
+    }
+
+    /// Whether it has taken as long as it may.
+    fn is_over(&self) -> bool {
+        self.began.elapsed() >= Duration::from_nanos(self.plan.most_ns)
+    }
+
+    /// The user wants an end, or there is no use in going on: not all of the least blocks can be had in any time.
+    fn stops(&self) -> bool {
+        let most = if self.is_over() { 1 } else { MOST_FAILURES };
+        let fails = |b: &CostBenchmark| {
+            b.trials.len() >= most && b.trials.iter().rev().take(most).all(|t| t.failed.is_some())
+        };
+        self.stage.stop.load(Relaxed) || self.progressed.result.benchmarks.iter().any(fails)
+    }
+
+    /// How many blocks it takes until the slowdown is known as precisely as was asked for, from what the least of them
+    /// say (Stein 1945). It is decided once: who looks after each block and stops at a narrow interval finds too many
+    /// narrow ones that are wrong.
+    fn wanted(&self) -> u32 {
+        let result = &self.progressed.result;
+        let headline = result.headline();
+        let least = self.plan.least_blocks;
+        // Its own calls are known to no precision that was asked for.
+        if headline == Effect::Observation && self.plan.own {
+            return least;
+        }
+        let of = |comparison: &Comparison| {
+            let relative = comparison.ratio.half_width / comparison.ratio.value;
+            f64::from(comparison.blocks) * (relative / self.plan.precision).powi(2)
+        };
+        let all = result.benchmarks.iter().flat_map(|benchmark| benchmark.of_effect(headline)).map(of);
+        (all.fold(0.0, f64::max).ceil() as u32).max(least)
+    }
+
+    fn keep(&mut self) -> Result<(), RunError> {
+        summary::renew(&mut self.progressed.result, &self.compared);
+        judge::conclude(&mut self.progressed);
+        Ok(self.observer.keep(&self.progressed)?)
+    }
+
+    fn concluded(mut self) -> Progressed<CostResult> {
+        summary::renew(&mut self.progressed.result, &self.compared);
+        judge::conclude(&mut self.progressed);
+        self.progressed
+    }
+}
+
+fn benchmark(workload: &dyn Workload, unknown: &[String]) -> CostBenchmark {
+    CostBenchmark {
+        name: workload.name().into(),
+        about: workload.about(),
+        means: workload.means(),
+        marks: workload.marks(),
+        spans: workload.spans(),
+        resources: workload.resources(),
+        trials: Vec::new(),
+        comparisons: Vec::new(),
+        calls: Vec::new(),
+        absent: absent(workload, unknown),
+    }
+}
+
+/// What of it is not known so far, and what nobody knows of this machine.
+fn absent(workload: &dyn Workload, unknown: &[String]) -> Vec<String> {
+    workload.absent().into_iter().chain(unknown.iter().cloned()).collect()
+}
+
+impl From<CostError> for RunError {
+    fn from(error: CostError) -> Self {
+        MeasureError::from(error).into()
+    }
+}

@@ -1,0 +1,193 @@
+//! A program that is started for each trial and ended after it.
+//!
+//! A thread of its own starts it and waits for it: the kernel kills the program with that thread, so nothing of
+//! it survives us, and one that ends by itself is noticed when it does.
+
+use std::process;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
+use std::thread::{self, JoinHandle};
+use std::time::Instant;
+
+use netfathom_model::plan::{CostLevel, LEVEL_WORD, WhenEnded};
+use netfathom_model::record::ProgramTrial;
+use netfathom_sys::clock::monotonic_ns;
+
+use super::family::fresh_word;
+use super::output::Output;
+use super::pause::SLICE;
+use super::supervisor::{Event, Life, Shared, Supervisor};
+use super::{Context, Ran, Switch};
+use crate::kind::cost::error::{CostError, step};
+
+/// It counts as having been there throughout if it was for this part of the time.
+const THROUGHOUT: f64 = 0.98;
+/// A program that is started for each trial and ended after it.
+pub struct Command {
+    what: &'static str,
+    argv: Vec<String>,
+    context: Context,
+    supervised: Option<Supervised>,
+}
+
+struct Supervised {
+    thread: JoinHandle<Result<Life, CostError>>,
+    end: Arc<AtomicBool>,
+    output: Output,
+    family: Shared,
+    /// Since when what it uses counts, and what it had used until then, where that is known.
+    since: (u64, Option<u64>),
+}
+
+impl Command {
+    /// Of these arguments, `{level}` in them replaced; `what` it is, for messages.
+    pub fn new(what: &'static str, argv: Vec<String>, context: Context) -> Self {
+        Self { what, argv, context, supervised: None }
+    }
+
+    fn program(&self) -> String {
+        self.argv.first().cloned().unwrap_or_default()
+    }
+
+    fn supervisor(&self, level: Option<&CostLevel>) -> Supervisor {
+        let text = level.map_or("", |level| level.text.as_str());
+        Supervisor {
+            what: self.what,
+            argv: self.argv.iter().map(|word| word.replace(LEVEL_WORD, text)).collect(),
+            context: self.context.clone(),
+            word: fresh_word(),
+            family: Shared::default(),
+            end: Arc::new(AtomicBool::new(false)),
+            output: Output::default(),
+            life: Life::default(),
+        }
+    }
+
+    fn may_end(&self, status: process::ExitStatus) -> bool {
+        status.success() && self.context.when_ended != WhenEnded::Trouble
+    }
+
+    /// Ended by itself before it was needed: an error, except of one that leaves its work to a child.
+    fn await_start(&self, events: &Receiver<Event>, output: &Output) -> Result<(), CostError> {
+        let deadline = Instant::now() + self.context.settle;
+        loop {
+            let left = deadline.saturating_duration_since(Instant::now());
+            match events.recv_timeout(left.min(SLICE)) {
+                Ok(Event::Ended { status, alone }) if alone && !self.may_end(status) => {
+                    let remedy = if status.success() {
+                        "; give a program that goes on, --again to have it started again whenever it ends, or --job if \
+                         that is all that it does"
+                    } else {
+                        ""
+                    };
+                    return Err(CostError::EndedAtOnce {
+                        what: self.what,
+                        program: self.program(),
+                        status: status.to_string(),
+                        said: output.said(),
+                        remedy,
+                    });
+                }
+                Ok(_) => {}
+                Err(RecvTimeoutError::Timeout)
+                    if Instant::now() < deadline && !self.context.stop.load(Relaxed) => {}
+                // The time is up, or the supervisor is gone with an error that is told at its end.
+                Err(_) => return Ok(()),
+            }
+        }
+    }
+}
+
+impl Switch for Command {
+    fn on(&mut self, level: Option<&CostLevel>) -> Result<(), CostError> {
+        let supervisor = self.supervisor(level);
+        let (end, output) = (Arc::clone(&supervisor.end), supervisor.output.clone());
+        let family = Arc::clone(&supervisor.family);
+        let (tell, events) = mpsc::channel();
+        let spawned = thread::Builder::new().name("program".into()).spawn(move || supervisor.run(&tell));
+        let thread = spawned.map_err(step("start a thread for the program"))?;
+        let since = (monotonic_ns(), Some(0));
+        let supervised = Supervised { thread, end, output, family, since };
+        if events.recv().is_err() {
+            // It could not be started: the thread's own result says why.
+            supervised.finish()?;
+            return Err(CostError::Benchmark("the program under test did not start".into()));
+        }
+        if let Err(error) = self.await_start(&events, &supervised.output) {
+            supervised.finish()?;
+            return Err(error);
+        }
+        self.supervised = Some(supervised);
+        Ok(())
+    }
+
+    fn begins(&mut self) -> Result<(), CostError> {
+        if let Some(supervised) = &mut self.supervised {
+            let spent_ns = supervised.spent_ns();
+            supervised.since = (monotonic_ns(), spent_ns);
+        }
+        Ok(())
+    }
+
+    fn off(&mut self, during: (u64, u64)) -> Result<Ran, CostError> {
+        let Some(supervised) = self.supervised.take() else {
+            return Err(CostError::Benchmark("the program under test is not there".into()));
+        };
+        let (output, (from_ns, before)) = (supervised.output.clone(), supervised.since);
+        // Before anything is ended: what that takes is none of its cost.
+        let (to_ns, spent_ns) = (monotonic_ns(), supervised.spent_ns());
+        let life = supervised.finish()?;
+        let present = present(&life.times, during);
+        let fine =
+            self.context.when_ended == WhenEnded::Fine && life.ended.is_none_or(|status| status.success());
+        let trouble = (present < THROUGHOUT && !fine).then(|| {
+            let how = life.ended.map_or_else(String::new, |status| format!(" ({status}{})", output.said()));
+            format!("{} was there for {:.0} % of the benchmark only{how}", self.what, 100.0 * present)
+        });
+        let used = ProgramTrial {
+            wall_ns: to_ns - from_ns,
+            // Less than before: somebody took what was spent with him.
+            cpu_ns: before.zip(spent_ns).and_then(|(before, after)| after.checked_sub(before)),
+            peak_rss_bytes: life.peak_rss_bytes,
+            present,
+            starts: life.starts,
+            output_bytes: Some(output.bytes()),
+            killed: life.killed,
+        };
+        Ok(Ran { used, trouble })
+    }
+
+    fn restore(&mut self) -> Result<(), CostError> {
+        self.supervised.take().map_or(Ok(()), |supervised| supervised.finish().map(|_| ()))
+    }
+}
+
+impl Drop for Command {
+    fn drop(&mut self) {
+        let _ = self.restore();
+    }
+}
+
+impl Supervised {
+    fn spent_ns(&self) -> Option<u64> {
+        self.family.get()?.spent_ns()
+    }
+
+    fn finish(self) -> Result<Life, CostError> {
+        self.end.store(true, Relaxed);
+        self.thread.join().unwrap_or_else(|_| {
+            Err(CostError::Benchmark("the program's thread died: this is a bug in netfathom".into()))
+        })
+    }
+}
+
+/// How much of a time lies within others.
+fn present(times: &[(u64, u64)], (from_ns, to_ns): (u64, u64)) -> f64 {
+    let within = |&(from, to): &(u64, u64)| to.min(to_ns).saturating_sub(from.max(from_ns));
+    let whole = to_ns.saturating_sub(from_ns);
+    if whole == 0 { 1.0 } else { times.iter().map(within).sum::<u64>() as f64 / whole as f64 }
+}
+
+#[cfg(test)]
+mod tests;

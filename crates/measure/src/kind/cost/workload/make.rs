@@ -1,0 +1,229 @@
+//! From the plan of a benchmark to one that can be run.
+
+use std::collections::BTreeSet;
+use std::env;
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+
+use netfathom_model::plan::{
+    Benchmark, BenchmarkKind, CostPlan, Interception, MarkMeans, MarkSource, Subject,
+};
+
+use super::amounts::{Counted, Unknown};
+use super::emitted::Emitted;
+use super::marking::Marking;
+use super::started::{Source, Started, Watches, first_limit};
+use super::state::State;
+use super::{Workload, auto, intercept};
+use crate::kind::cost::benchmark::archive::Archive;
+use crate::kind::cost::benchmark::tree::{Shape, Tree};
+use crate::kind::cost::error::CostError;
+use crate::kind::cost::light::{self, Phase};
+use crate::kind::cost::program::Context;
+use crate::kind::cost::watch::{Means, Points, Watch};
+
+/// Makes the benchmarks of a plan ready, and says what it is at.
+///
+/// # Errors
+/// If one of them cannot be had.
+pub fn make(
+    plan: &CostPlan,
+    context: &Context,
+    says: &mut dyn FnMut(String),
+    stop: &AtomicBool,
+) -> Result<Vec<Box<dyn Workload>>, CostError> {
+    plan.benchmarks
+        .iter()
+        .map(|benchmark| {
+            says(format!("getting {} ready", benchmark.name));
+            Maker { plan, context, benchmark, stop }.make()
+        })
+        .collect()
+}
+
+struct Maker<'a> {
+    plan: &'a CostPlan,
+    context: &'a Context,
+    benchmark: &'a Benchmark,
+    stop: &'a AtomicBool,
+}
+
+impl Maker<'_> {
+    fn make(&self) -> Result<Box<dyn Workload>, CostError> {
+        Ok(match &self.benchmark.kind {
+            BenchmarkKind::Tar { gzip, entries, bytes, cold, directory } => {
+                let shape = Shape { entries: *entries, bytes: *bytes, seed: self.plan.seed };
+                let archive = if *gzip { Archive::TarGzip } else { Archive::Tar };
+                Box::new(self.tar(archive, shape, *cold, directory.as_deref())?)
+            }
+            BenchmarkKind::Light { phases, phase_ns } => Box::new(self.light(phases, *phase_ns)?),
+            BenchmarkKind::Command { command, marks } => Box::new(self.command(command, marks)?),
+            BenchmarkKind::Marking { pid, window_ns } => {
+                Box::new(Marking::new(&self.benchmark.name, *pid, *window_ns)?)
+            }
+        })
+    }
+
+    fn tar(
+        &self,
+        archive: Archive,
+        shape: Shape,
+        cold: bool,
+        directory: Option<&Path>,
+    ) -> Result<Started, CostError> {
+        archive.check().map_err(told)?;
+        let parent = directory.map_or_else(env::temp_dir, Path::to_owned);
+        let mut progress =
+            |_| if self.stop.load(Relaxed) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) };
+        let tree = Tree::create(&parent, &shape, &mut progress).map_err(told)?;
+        let marks = tree.marks();
+        let points = Points::Opens(marks.iter().map(|mark| mark.path.clone()).collect());
+        let root = tree.root().to_owned();
+        let about = format!(
+            "GNU tar reads a tree of {} files and directories, {:.0} MB, with {} planted files{}",
+            shape.entries,
+            shape.bytes as f64 / 1e6,
+            marks.len(),
+            if archive == Archive::TarGzip { ", and gzip compresses it" } else { "" }
+        );
+        let names = marks.into_iter().map(|mark| mark.name).collect();
+        let state = State::Tree { tree: Box::new(tree), cold, resident: None };
+        let started = self.started(about, Box::new(move || archive.command(&root)), points, names)?;
+        Ok(Started { state, ..started })
+    }
+
+    fn light(&self, names: &[String], phase_ns: u64) -> Result<Started, CostError> {
+        let phase = |name: &String| {
+            let known: Vec<&str> = light::PHASES.iter().map(|phase| phase.name).collect();
+            light::phase(name).ok_or_else(|| {
+                CostError::Benchmark(format!(
+                    "--phases {name}: there is none of that name; choose from {}",
+                    known.join(", ")
+                ))
+            })
+        };
+        let phases: Vec<&'static Phase> = if names.is_empty() {
+            light::PHASES.iter().collect()
+        } else {
+            names.iter().map(phase).collect::<Result<_, _>>()?
+        };
+        let sizes = light::calibrate(&env::temp_dir(), &phases, phase_ns, self.stop).map_err(told)?;
+        let own = env::current_exe().map_err(told)?;
+        let written = sizes.to_string();
+        let command = move || {
+            let mut command = Command::new(&own);
+            command.args(["light", "--sizes", &written]);
+            command
+        };
+        let about = format!("{} short phases, each about one resource, in the sizes {sizes}", phases.len());
+        let mut started = self.started(about, Box::new(command), Points::Ends, Vec::new())?;
+        started.source = Source::Emitted(Emitted::create().map_err(told)?);
+        started.phases = phases.iter().map(|phase| (phase.name.into(), phase.resource.into())).collect();
+        started.constants_ns = sizes.phases().iter().map(|(phase, size)| phase.constant_ns * size).collect();
+        Ok(started)
+    }
+
+    fn command(&self, words: &[String], marks: &MarkSource) -> Result<Started, CostError> {
+        let about = format!("`{}`", words.join(" "));
+        let words = words.to_vec();
+        let command = move || {
+            let mut command = Command::new(words.first().map_or("", String::as_str));
+            command.args(words.iter().skip(1));
+            command
+        };
+        let (points, names) = match marks {
+            MarkSource::Emitted => (Points::Ends, Vec::new()),
+            MarkSource::Files(files) => (Points::Opens(files.clone()), names(files)),
+            MarkSource::Auto => auto::choose(&command, self.home(), self.plan, self.stop)?,
+        };
+        let mut started = self.started(about, Box::new(command), points, names)?;
+        if *marks == MarkSource::Emitted {
+            started.source = Source::Emitted(Emitted::create().map_err(told)?);
+        }
+        Ok(started)
+    }
+
+    /// The program under test itself is where the load is, if it is the benchmark.
+    fn home(&self) -> Option<std::sync::Arc<netfathom_sys::netns::Namespace>> {
+        self.context.namespace.clone().filter(|_| self.plan.own)
+    }
+
+    fn started(
+        &self,
+        about: String,
+        command: Box<dyn Fn() -> Command + Sync>,
+        points: Points,
+        names: Vec<String>,
+    ) -> Result<Started, CostError> {
+        let (watches, left_out) = self.watches(&points)?;
+        Ok(Started {
+            name: self.benchmark.name.clone(),
+            about,
+            command,
+            state: State::Asis,
+            source: Source::Points(names),
+            watches,
+            namespace: self.home(),
+            cpus: self.plan.cpu.clone(),
+            phases: Vec::new(),
+            constants_ns: Vec::new(),
+            own: self.plan.own,
+            absent: left_out,
+            unknown: Unknown::default(),
+            lost: Counted::default(),
+            sequence: None,
+            limit: first_limit(self.plan.most_ns),
+        })
+    }
+
+    /// The one that all trials have, and those of other ways to observe.
+    fn watches(&self, points: &Points) -> Result<(Watches, Vec<String>), CostError> {
+        let choose = |points: &Points, means| Watch::choose(points, means, self.plan.own).map_err(told);
+        let Subject::Interception { ways } = &self.plan.subject else {
+            let (watch, left_out) = choose(points, self.plan.means.map(means))?;
+            return Ok((vec![(None, watch)], left_out.into_iter().collect()));
+        };
+        // Nobody observes the benchmark, unless that is what is measured.
+        let mut all = vec![(None, choose(&Points::Ends, Some(Means::Ends))?.0)];
+        for &way in ways {
+            let watch = match way {
+                Interception::Tracepoints => choose(points, Some(Means::Tracepoints))?,
+                Interception::Notification => choose(points, Some(Means::Notification))?,
+                _ => choose(&Points::Ends, Some(Means::Ends))?,
+            };
+            if !intercept::is_installed(way) {
+                return Err(CostError::Benchmark(format!(
+                    "{} is not installed: leave it out, or install it",
+                    way.name()
+                )));
+            }
+            all.push((Some(way), watch.0));
+        }
+        Ok((all, Vec::new()))
+    }
+}
+
+fn means(means: MarkMeans) -> Means {
+    match means {
+        MarkMeans::Tracepoints => Means::Tracepoints,
+        MarkMeans::Notification => Means::Notification,
+        MarkMeans::Ends => Means::Ends,
+    }
+}
+
+/// The shortest names that tell files apart.
+fn names(files: &[PathBuf]) -> Vec<String> {
+    let short: Vec<_> = files.iter().map(|file| file.file_name().unwrap_or_default()).collect();
+    let distinct = short.iter().collect::<BTreeSet<_>>().len() == files.len();
+    let name = |(file, short): (&PathBuf, &&std::ffi::OsStr)| {
+        if distinct { short.to_string_lossy().into_owned() } else { file.display().to_string() }
+    };
+    files.iter().zip(&short).map(name).collect()
+}
+
+/// What another part says is wrong.
+fn told(error: impl std::fmt::Display) -> CostError {
+    CostError::Benchmark(error.to_string())
+}

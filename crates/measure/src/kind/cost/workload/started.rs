@@ -1,0 +1,371 @@
+//! A benchmark that is started for each run.
+
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use netfathom_bpf::tree::CallTimes;
+use netfathom_model::plan::Interception;
+use netfathom_model::record::{Amount, Condition};
+use netfathom_sys::cpu;
+use netfathom_sys::netns::Namespace;
+use netfathom_sys::perf_event::ChildCounters;
+use netfathom_sys::process::Waited;
+
+use super::amounts::{Counted, Unknown, amounts_of, amounts_of_counters, totals};
+use super::emitted::{Came, Emitted, Kept};
+use super::intercept;
+use super::marking::DAMAGED;
+use super::state::State;
+use super::{Outcome, Workload};
+use crate::kind::cost::error::{CostError, step};
+use crate::kind::cost::program::{Family, Output, Starting, fresh_word};
+use crate::kind::cost::sequence::{Reached, Sequence};
+use crate::kind::cost::watch::{Observed, Watch};
+
+/// A measurement of seconds may have benchmarks that take longer than it should.
+const LEAST_FIRST: Duration = Duration::from_secs(10);
+/// A run that takes so many times as long as the first one does not end.
+const LIMIT_FACTOR: u32 = 50;
+const LEAST_LIMIT: Duration = Duration::from_secs(30);
+/// What is left of a benchmark that has ended, or is to end.
+pub const GRACE: Duration = Duration::from_millis(200);
+
+/// How long a run may take before it is known how long one takes: as long as all of them should.
+pub fn first_limit(most_ns: u64) -> Duration {
+    Duration::from_nanos(most_ns).max(LEAST_FIRST)
+}
+
+/// Who takes marks: in all trials, and in those of a way of their own.
+pub type Watches = Vec<(Option<Interception>, Watch)>;
+
+/// Where marks come from.
+pub enum Source {
+    /// Calls that are seen from outside; the names of the points.
+    Points(Vec<String>),
+    /// The benchmark marks itself.
+    Emitted(Emitted),
+}
+
+/// A benchmark that is started for each run.
+pub struct Started {
+    /// Its name in tables.
+    pub name: String,
+    /// What it does, in one sentence.
+    pub about: String,
+    /// Makes the command anew.
+    pub command: Box<dyn Fn() -> Command + Sync>,
+    /// What it finds, and what puts that as it was.
+    pub state: State,
+    /// Where its marks come from.
+    pub source: Source,
+    /// Who takes them: in all trials, and in those of a way of their own.
+    pub watches: Watches,
+    /// Where it runs; `None` for the namespace of this process.
+    pub namespace: Option<Arc<Namespace>>,
+    /// Its processors; all if empty.
+    pub cpus: Vec<usize>,
+    /// Whether only the time between its own marks counts, and each span is about what its last mark is named after.
+    pub phases: Vec<(String, String)>,
+    /// What each of these spans takes on any machine, in nanoseconds.
+    pub constants_ns: Vec<u64>,
+    /// Whether its own system calls are told.
+    pub own: bool,
+    /// What cannot be measured.
+    pub absent: Vec<String>,
+    /// What was not known of what its runs spent.
+    pub unknown: Unknown,
+    /// What may have been marks and was lost, of runs that count.
+    pub lost: Counted,
+    /// The marks, once they are known.
+    pub sequence: Option<Sequence>,
+    /// How long a run may take.
+    pub limit: Duration,
+}
+
+/// One run as it was observed.
+struct Ran {
+    observed: Observed,
+    marks: Vec<Reached>,
+    /// Marks that were not looked at, and what may have been marks and was lost.
+    beyond: u64,
+    lost: u64,
+    /// How often the ring of its marks held what cannot be.
+    damaged: u64,
+    counters: Vec<Amount>,
+    calls: Vec<CallTimes>,
+    said: String,
+    /// How it came to its end, where that was not by itself.
+    waited: Waited,
+}
+
+impl Started {
+    /// One run, with observation points or without, or observed in some way.
+    fn once(&mut self, armed: bool, way: Option<Interception>, stop: &AtomicBool) -> Result<Ran, CostError> {
+        let at = self.watches.iter().position(|(of, _)| *of == way).unwrap_or(0);
+        let mut command = (self.command)();
+        if let Some(way) = way {
+            command = intercept::wrapped(way, command);
+        }
+        let word = fresh_word();
+        command.env(Family::WORD, &word).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+        if let Source::Emitted(emitted) = &mut self.source {
+            emitted.attach(&mut command);
+        }
+        let start = |watch: &mut Watch| ChildCounters::around(|| watch.start(&mut command, armed));
+        let starting = Starting::now();
+        let (mut child, counters) = self.start_there(at, start)?;
+        let family = starting.family("the benchmark", word, child.id(), false);
+        let output = Output::default();
+        if let Some(error) = child.stderr.take() {
+            output.read(error).map_err(step("start a thread that reads what the benchmark writes"))?;
+        }
+        let (waited, came) = self.await_end(at, &child, stop)?;
+        // Who is left is no part of it any more; who was not done has to be ended.
+        family.end(if waited == Waited::Ended { GRACE } else { Duration::ZERO })?;
+        let observed = self.watches[at].1.finish(child).map_err(step("observe the benchmark"))?;
+        let (beyond, lost, damaged) = (came.beyond, came.lost.saturating_add(observed.lost), came.damaged);
+        let marks = self.named(came.marks, &observed);
+        let calls = if self.own {
+            self.watches[at].1.calls().map_err(step("read its system calls"))?
+        } else {
+            Vec::new()
+        };
+        Ok(Ran {
+            observed,
+            marks,
+            beyond,
+            lost,
+            damaged,
+            counters: amounts_of_counters(&counters),
+            calls,
+            said: output.said(),
+            waited,
+        })
+    }
+
+    /// On its processors and in its namespace, which the child inherits from the thread that starts it.
+    fn start_there<T>(
+        &mut self,
+        at: usize,
+        start: impl FnOnce(&mut Watch) -> std::io::Result<T>,
+    ) -> Result<T, CostError> {
+        let all = cpu::allowed().map_err(|e| CostError::Benchmark(e.to_string()))?;
+        let on = |cpus: &[usize]| cpu::allow(cpus).map_err(|e| CostError::Benchmark(e.to_string()));
+        if !self.cpus.is_empty() {
+            on(&self.cpus)?;
+        }
+        let home = self.namespace.as_ref().map(|there| {
+            let home = Namespace::current()?;
+            there.enter().map(|()| home)
+        });
+        let home = home.transpose().map_err(|e| CostError::Benchmark(e.to_string()))?;
+        let started = start(&mut self.watches[at].1);
+        if let Some(home) = home {
+            home.enter().map_err(|e| CostError::Benchmark(e.to_string()))?;
+        }
+        if !self.cpus.is_empty() {
+            on(&all)?;
+        }
+        started.map_err(|source| CostError::Start {
+            what: "the benchmark",
+            program: (self.command)().get_program().to_string_lossy().into_owned(),
+            source,
+        })
+    }
+
+    fn await_end(
+        &mut self,
+        at: usize,
+        child: &Child,
+        stop: &AtomicBool,
+    ) -> Result<(Waited, Came), CostError> {
+        let failed = step("wait for the benchmark");
+        let mut wait = || self.watches[at].1.wait(child, self.limit, stop);
+        let (waited, came) = match &mut self.source {
+            Source::Emitted(emitted) => {
+                let kept = self.sequence.as_ref().map_or(Kept::ToLearn, |known| Kept::Of(known.needed()));
+                emitted.during(kept, wait)?
+            }
+            Source::Points(_) => (wait(), Came::default()),
+        };
+        Ok((waited.map_err(failed)?, came))
+    }
+
+    fn named(&self, emitted: Vec<Reached>, observed: &Observed) -> Vec<Reached> {
+        match &self.source {
+            Source::Emitted(_) => emitted,
+            Source::Points(names) => {
+                let name_of = |mark: &crate::kind::cost::watch::Reached| {
+                    Some(Reached { name: names.get(mark.index)?.clone(), at_ns: mark.at_ns })
+                };
+                observed.marks.iter().filter_map(name_of).collect()
+            }
+        }
+    }
+
+    /// Why a run is none, if it is none.
+    fn failure(&self, ran: &Ran) -> Option<String> {
+        let name = &self.name;
+        match ran.waited {
+            Waited::TimeUp => {
+                let limit = self.limit.as_secs();
+                let remedy =
+                    if self.sequence.is_none() { ": it has to end by itself, within --time" } else { "" };
+                Some(format!("{name} had not ended after {limit} s and was killed{remedy}"))
+            }
+            Waited::Ended if !ran.observed.status.success() => {
+                Some(format!("{name} failed ({}){}", ran.observed.status, ran.said))
+            }
+            Waited::Ended if ran.damaged > 0 => Some(format!("{name}: {DAMAGED}")),
+            _ => None,
+        }
+    }
+
+    /// Each point that was not reached is one that never will be: found out before anything is measured.
+    fn reached_all(&mut self, marks: &[Reached]) -> Result<(), CostError> {
+        let Source::Points(names) = &self.source else { return Ok(()) };
+        for name in names {
+            let times = marks.iter().filter(|mark| mark.name == *name).count();
+            if times == 0 && self.watches[0].1.means() != crate::kind::cost::watch::Means::Ends {
+                return Err(CostError::Benchmark(format!(
+                    "the mark {name} is never reached by {}: it opens no file of that name; look with strace -f \
+                     -e trace=%file",
+                    self.name
+                )));
+            }
+            if times > 1 {
+                self.absent.push(format!("{name} is reached {times} times in a run: the first counts"));
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Workload for Started {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn about(&self) -> String {
+        format!("{}{}", self.about, self.state.about())
+    }
+
+    fn means(&self) -> String {
+        match &self.source {
+            Source::Emitted(_) => "the benchmark's own marks".into(),
+            Source::Points(_) => self.watches[0].1.means().name().into(),
+        }
+    }
+
+    fn marks(&self) -> Vec<String> {
+        self.sequence.as_ref().map(Sequence::names).unwrap_or_default()
+    }
+
+    fn spans(&self) -> Vec<String> {
+        self.phases.iter().map(|(phase, _)| phase.clone()).collect()
+    }
+
+    fn resources(&self) -> Vec<String> {
+        self.phases.iter().map(|(_, resource)| resource.clone()).collect()
+    }
+
+    fn absent(&self) -> Vec<String> {
+        let Counted { count, .. } = self.lost;
+        let lost = (count > 0).then(|| {
+            format!("{count} events that may have been marks were lost in {} that count", self.lost.runs())
+        });
+        self.absent.iter().cloned().chain(self.unknown.told()).chain(lost).collect()
+    }
+
+    fn has_points(&self) -> bool {
+        matches!(&self.source, Source::Points(names) if !names.is_empty())
+    }
+
+    fn learn(&mut self, stop: &AtomicBool) -> Result<(), CostError> {
+        self.state.prepare()?;
+        let ran = self.once(true, None, stop)?;
+        if ran.waited == Waited::Stopped {
+            return Ok(());
+        }
+        if let Some(why) = self.failure(&ran) {
+            return Err(CostError::Benchmark(why));
+        }
+        self.reached_all(&ran.marks)?;
+        let mut first = ran.marks;
+        if let Source::Points(_) = &self.source {
+            // A file that is opened again was reached before.
+            let mut seen = Vec::new();
+            first.retain(|mark| {
+                !seen.contains(&mark.name) && {
+                    seen.push(mark.name.clone());
+                    true
+                }
+            });
+        }
+        let inner = !self.phases.is_empty();
+        let learned = Sequence::learn(&first, inner);
+        let (sequence, notes) =
+            learned.map_err(|why| CostError::Benchmark(format!("{}: {why}", self.name)))?;
+        self.sequence = Some(sequence);
+        self.absent.extend(notes);
+        let what = [
+            (ran.beyond, "marks came after those that its sequence is learned from"),
+            (ran.lost, "events that may have been marks were lost"),
+        ];
+        let told = what.iter().filter(|(count, _)| *count > 0);
+        self.absent.extend(told.map(|(count, what)| format!("in the first run {count} {what}")));
+        let took = Duration::from_nanos(ran.observed.ended_ns.saturating_sub(ran.observed.started_ns));
+        self.limit = self.limit.min((took * LIMIT_FACTOR).max(LEAST_LIMIT));
+        Ok(())
+    }
+
+    fn prepare(&mut self) -> Result<(), CostError> {
+        self.state.prepare()
+    }
+
+    fn run(&mut self, condition: &Condition, stop: &AtomicBool) -> Result<Outcome, CostError> {
+        let armed = condition.armed;
+        let ran = self.once(armed || condition.way.is_some(), condition.way, stop)?;
+        let during_ns = (ran.observed.started_ns, ran.observed.ended_ns);
+        let spans_ns = match (self.failure(&ran), &self.sequence) {
+            (Some(why), _) => Err(why),
+            (None, None) => Err("its marks are not known".into()),
+            // Without observation points there is the time of all of it.
+            (None, Some(sequence)) if armed || !self.has_points() => {
+                let spans_ns = sequence.spans_ns(during_ns.0, &ran.marks, during_ns.1);
+                spans_ns.map(|spans_ns| self.less_constants(spans_ns)).map_err(|why| with_lost(why, ran.lost))
+            }
+            (None, Some(_)) => Ok(vec![(during_ns.1 - during_ns.0) as f64]),
+        };
+        if spans_ns.is_ok() {
+            self.lost.add(ran.lost);
+        }
+        self.unknown.add(&ran.observed.spent);
+        let spent = amounts_of(&ran.observed.spent);
+        Ok(Outcome {
+            spans_ns,
+            during_ns,
+            amounts: spent.into_iter().chain(ran.counters).collect(),
+            calls: totals(&ran.calls),
+            stopped: ran.waited == Waited::Stopped,
+        })
+    }
+}
+
+impl Started {
+    /// What a span takes on any machine is nothing that could be taken from it.
+    fn less_constants(&self, spans_ns: Vec<f64>) -> Vec<f64> {
+        let constants_ns = self.constants_ns.iter().copied().chain(std::iter::repeat(0));
+        spans_ns
+            .into_iter()
+            .zip(constants_ns)
+            .map(|(span_ns, constant_ns)| span_ns - constant_ns as f64)
+            .collect()
+    }
+}
+
+fn with_lost(why: String, lost: u64) -> String {
+    if lost == 0 { why } else { format!("{why}; {lost} events were lost") }
+}

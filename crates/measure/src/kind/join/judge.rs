@@ -1,0 +1,147 @@
+//! How far a join can be trusted.
+
+use netfathom_capture::join::Joined;
+use netfathom_model::plan::{ClockChoice, JoinPlan};
+use netfathom_model::print;
+use netfathom_model::record::{ClockOffset, PacketKind};
+use netfathom_model::verdict::{Level, Verdict};
+
+use super::between::Way;
+use super::pair::Pair;
+use super::spans::{Constant, Span};
+use crate::load::judge::{percent, share};
+
+/// Beyond this share of messages that could not be joined a trial says nothing (Borodin 2014).
+const MOST_UNJOINED: f64 = 0.05;
+/// No way takes less than nothing: where so many seem to, none of the times means anything.
+const MOST_NEGATIVE: f64 = 0.5;
+/// A clock that moved by more moved what was measured.
+const MOST_MOVED_NS: u64 = 1_000;
+
+/// The verdict, with every reason.
+pub fn run(plan: &JoinPlan, pairs: &[Pair], ways: &[Way], spans: &[Span], clocks: &[ClockOffset]) -> Verdict {
+    let mut verdict = Verdict::default();
+    if pairs.is_empty() {
+        verdict.lower(Level::Void, "nothing was joined: the run was ended before");
+    }
+    for pair in pairs {
+        of_pair(plan, pair, &mut verdict);
+    }
+    for way in ways {
+        let (from, to) = (&plan.captures[way.to - 1], &plan.captures[way.to]);
+        of_files(from, to, &way.joined, &mut verdict);
+    }
+    for span in spans {
+        of_span(span, &mut verdict);
+        let constant = span.constant().filter(|_| plan.clock == ClockChoice::Stated);
+        if let Some(Constant { least_ns, spread_ns, beyond_paths: true }) = constant {
+            let text = format!(
+                "the shortest time from {} is {}, and half of all differ by at most some {}: this is how far the clocks \
+                 are apart, for no path takes so long; use --clock fitted",
+                span.name(),
+                print::time(least_ns as f64),
+                print::time(spread_ns as f64)
+            );
+            verdict.lower(Level::Degraded, text);
+        }
+    }
+    for clock in clocks {
+        // What was fitted is a drift, which was taken out.
+        let moved = clock.moved_ns.unwrap_or(0).unsigned_abs();
+        if moved > MOST_MOVED_NS && clock.drift_ppm.is_none() {
+            let text = format!(
+                "the clock of {} was set by {moved} ns while messages were sent: times near that moment are wrong by as much",
+                plan.logs[clock.log as usize]
+            );
+            verdict.lower(Level::Degraded, text);
+        }
+    }
+    verdict
+}
+
+fn of_pair(plan: &JoinPlan, pair: &Pair, verdict: &mut Verdict) {
+    let (capture, log) = (&plan.captures[pair.capture], &plan.logs[pair.log]);
+    let joined = &pair.joined;
+    of_files(log, capture, joined, verdict);
+    if joined.untimed > 0 {
+        let part = share(joined.untimed, joined.packets);
+        let text = format!(
+            "{} of the packets in {capture} have no time, so that no times come of them",
+            percent(part)
+        );
+        verdict.lower(if part > MOST_UNJOINED { Level::Void } else { Level::Degraded }, text);
+    }
+    if pair.columns.received && joined.received < joined.messages && pair.joined_count() > 0 {
+        let lost = share(joined.messages - joined.received, joined.messages);
+        let text = format!(
+            "{} of the messages in {log} were not received; incoming times are those of the others only",
+            percent(lost)
+        );
+        verdict.lower(Level::Degraded, text);
+    }
+}
+
+/// What one of two files has and the other has not. The first may be a log, or the capture before.
+fn of_files(log: &str, capture: &str, joined: &Joined, verdict: &mut Verdict) {
+    let count = joined.kinds.of(PacketKind::Joined);
+    if count == 0 {
+        let text = match (&joined.log_damage, &joined.capture_damage) {
+            (Some(damage), _) if joined.messages == 0 => {
+                format!("no message could be read from {log}: {damage}")
+            }
+            (_, Some(damage)) if joined.packets == 0 => {
+                format!("no packet could be read from {capture}: {damage}")
+            }
+            (None, _) if joined.messages == 0 => format!("there is no message in {log}"),
+            _ => format!("not one message of {log} was found in {capture}"),
+        };
+        return verdict.lower(Level::Void, text);
+    }
+    let missing = share(joined.missing, count + joined.missing);
+    let told = |part: f64, of: &str, not_in: &str| {
+        format!("{} of the messages in {of} are not in {not_in}", percent(part))
+    };
+    let level = |part: f64| if part > MOST_UNJOINED { Level::Void } else { Level::Degraded };
+    let allowed =
+        |part: f64| if part > MOST_UNJOINED { " (5 % allowed)" } else { "; times are those of the others" };
+    if joined.missing > 0 {
+        verdict.lower(level(missing), told(missing, log, capture) + allowed(missing));
+    }
+    let unlogged = share(joined.unlogged, count + joined.unlogged);
+    if joined.unlogged > 0 {
+        verdict.lower(level(unlogged), told(unlogged, capture, log) + allowed(unlogged));
+    }
+    for (name, damage) in [(capture, &joined.capture_damage), (log, &joined.log_damage)] {
+        if let Some(damage) = damage {
+            verdict.lower(Level::Degraded, format!("{name} was not read to its end: {damage}"));
+        }
+    }
+}
+
+fn of_span(span: &Span, verdict: &mut Verdict) {
+    let (from, to, times) = (&span.span.from, &span.span.to, &span.span.times);
+    let apart = share(span.apart, span.apart + times.n);
+    if span.apart > 0 {
+        let level = if apart > MOST_UNJOINED { Level::Void } else { Level::Degraded };
+        let text = format!(
+            "{} of the times from {from} to {to} are beyond an hour and left out: the clocks are not one",
+            percent(apart)
+        );
+        verdict.lower(level, text);
+    }
+    if times.negative > 0 {
+        let part = share(times.negative, times.n);
+        let impossible = part > MOST_NEGATIVE;
+        let why = if impossible {
+            ": the clocks are not one, or the captures are not named in the order in which messages pass them"
+        } else {
+            ""
+        };
+        let text = format!(
+            "{} of the times from {from} to {to} are below zero, down to {} ns{why}",
+            percent(part),
+            times.min_ns
+        );
+        verdict.lower(if impossible { Level::Void } else { Level::Degraded }, text);
+    }
+}

@@ -1,0 +1,170 @@
+//! Times between two places, in constant memory whatever their number and duration.
+
+use netfathom_model::record::{Distribution, Series};
+use netfathom_stats as stats;
+use netfathom_stats::{Histogram, Moments};
+
+use crate::load::window::GRAIN;
+
+/// Windows at most; one more, and each two become one.
+const MOST_WINDOWS: usize = 120;
+/// Windows begin with this length.
+const SHORTEST_WINDOW_NS: i64 = 1_000_000;
+/// No stack takes longer, nor are clocks apart by less that have different beginnings: beyond
+/// it, a time says that two clocks were compared which are not one.
+const APART_NS: i64 = 3_600_000_000_000;
+
+/// Times, as a whole and window by window.
+#[derive(Clone, Debug)]
+pub struct Times {
+    histogram: Histogram,
+    windows: Vec<Moments>,
+    window_ns: i64,
+    /// When the first window begins; none before the first time.
+    start_ns: Option<i64>,
+    /// The window that was added to last, whose moments are not yet in `windows`.
+    current: Current,
+    /// Times of more than an hour, which are in none of the others.
+    pub apart: u64,
+    /// How far each may be off as its stamps were cut, all together.
+    uncertainty_ns: u64,
+}
+
+/// Times as a record has them.
+pub struct Told {
+    /// All.
+    pub times: Distribution,
+    /// Over time.
+    pub series: Series,
+    /// The most messages a second of a window.
+    pub peak_per_s: f64,
+    /// How far the mean may be off as stamps were cut, either way.
+    pub uncertainty_ns: f64,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Current {
+    index: usize,
+    begin_ns: i64,
+    moments: Moments,
+}
+
+impl Default for Times {
+    fn default() -> Self {
+        Self {
+            histogram: Histogram::new(GRAIN),
+            windows: Vec::new(),
+            window_ns: SHORTEST_WINDOW_NS,
+            start_ns: None,
+            current: Current::default(),
+            apart: 0,
+            uncertainty_ns: 0,
+        }
+    }
+}
+
+impl Times {
+    /// Adds a time of a message that was at the first place at a moment, and how far it may be off.
+    #[inline]
+    pub fn add(&mut self, at_ns: i64, time_ns: i64, uncertainty_ns: u32) {
+        if !(-APART_NS..=APART_NS).contains(&time_ns) {
+            self.apart += 1;
+            return;
+        }
+        self.histogram.add(time_ns);
+        self.uncertainty_ns += u64::from(uncertainty_ns);
+        let into = at_ns.wrapping_sub(self.current.begin_ns);
+        if self.start_ns.is_none() || into < 0 || into >= self.window_ns {
+            self.turn(at_ns);
+        }
+        self.current.moments.add(time_ns);
+    }
+
+    /// Goes to the window of a moment. What is before the first window is put into it.
+    #[cold]
+    fn turn(&mut self, at_ns: i64) {
+        self.flush();
+        let start = *self.start_ns.get_or_insert(at_ns);
+        let since = at_ns.saturating_sub(start).max(0);
+        while since / self.window_ns >= MOST_WINDOWS as i64 {
+            let pairs = self.windows.chunks(2);
+            self.windows = pairs
+                .map(|pair| {
+                    let mut both = Moments::default();
+                    pair.iter().for_each(|moments| both.merge(moments));
+                    both
+                })
+                .collect();
+            self.window_ns = self.window_ns.saturating_mul(2);
+        }
+        let index = (since / self.window_ns) as usize;
+        let begin_ns = start.saturating_add(index as i64 * self.window_ns);
+        self.current = Current { index, begin_ns, moments: Moments::default() };
+    }
+
+    fn flush(&mut self) {
+        if self.current.moments.n == 0 {
+            return;
+        }
+        if self.windows.len() <= self.current.index {
+            self.windows.resize(self.current.index + 1, Moments::default());
+        }
+        self.windows[self.current.index].merge(&self.current.moments);
+        self.current.moments = Moments::default();
+    }
+
+    /// How many there are.
+    #[must_use]
+    pub fn count(&self) -> u64 {
+        self.windows.iter().map(|window| window.n).sum::<u64>() + self.current.moments.n
+    }
+
+    /// As a record has them.
+    #[must_use]
+    pub fn told(mut self) -> Told {
+        self.flush();
+        let mut all = stats::Distribution { moments: Moments::default(), histogram: self.histogram };
+        self.windows.iter().for_each(|window| all.moments.merge(window));
+        let most = self.windows.iter().map(|window| window.n).max().unwrap_or(0);
+        let peak_per_s = most as f64 * 1e9 / self.window_ns as f64;
+        let uncertainty_ns = self.uncertainty_ns as f64 / all.moments.n.max(1) as f64;
+        let series = Series::of(self.window_ns as u64, &self.windows);
+        Told { times: (&all).into(), series, peak_per_s, uncertainty_ns }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn windows_grow_with_the_duration_and_lose_nothing() {
+        let mut times = Times::default();
+        let values = |i: i64| if i % 10 == 0 { -i } else { i };
+        (0..10_000i64).for_each(|i| times.add(5 + i * 1_000_000, values(i), (i % 2) as u32));
+        // Out of order, and before the begin.
+        times.add(0, 7, 0);
+        times.add(5_000_000_000, 8, 0);
+        let Told { times: all, series, peak_per_s: peak, uncertainty_ns } = times.told();
+        assert!((uncertainty_ns - 5000.0 / 10_002.0).abs() < 1e-9);
+        assert_eq!((all.n, all.negative), (10_002, 999));
+        assert!(series.n.len() <= MOST_WINDOWS && series.n.len() > MOST_WINDOWS / 2);
+        assert_eq!(series.n.iter().sum::<u64>(), 10_002);
+        assert_eq!(series.sum_ns.iter().sum::<i64>(), (0..10_000).map(values).sum::<i64>() + 15);
+        assert_eq!(series.window_ns, 128_000_000);
+        assert!((peak - 1000.0).abs() < 10.0, "{peak}");
+    }
+
+    #[test]
+    fn clocks_that_are_not_one_spoil_no_sum() {
+        let mut times = Times::default();
+        for time in [i64::MIN, i64::MAX, 1 << 61, APART_NS + 1] {
+            (0..1000).for_each(|_| times.add(time, time, u32::MAX));
+        }
+        times.add(i64::MAX, 5, 1);
+        times.add(i64::MIN, 6, 3);
+        assert_eq!(times.apart, 4000);
+        let told = times.told();
+        assert_eq!((told.times.n, told.times.sum_ns, told.uncertainty_ns), (2, 11, 2.0));
+    }
+}

@@ -1,0 +1,111 @@
+//! When a trial of the load can be trusted, beyond what holds of every load.
+
+use std::sync::LazyLock;
+
+use netfathom_model::accounting::{Accounting, Fate};
+use netfathom_model::engine::Engine;
+use netfathom_model::record::{Load, LoadTrial, LoadTrialKind};
+use netfathom_model::verdict::{Level, Verdict};
+
+use crate::load::judge::{
+    self, Judged, NO_FRAME_TAKEN, Rule, load_rules, messages_a_packet, percent, share, unsplit,
+};
+
+impl Judged for LoadTrial {
+    fn load(&self) -> &Load {
+        &self.load
+    }
+
+    fn accounting(&self) -> &Accounting {
+        &self.accounting
+    }
+
+    fn is_told(&self) -> bool {
+        self.accounting.count(&Fate::Untold) == 0
+    }
+}
+
+static GSO_RULES: LazyLock<Vec<Rule<LoadTrial>>> = LazyLock::new(|| {
+    with(Rule { level: Level::Degraded, limit: 0.0, value: messages_a_buffer, text: unsplit, strict: true })
+});
+
+static XDP_RULES: LazyLock<Vec<Rule<LoadTrial>>> = LazyLock::new(|| {
+    let value = |t: &LoadTrial| f64::from(u8::from(t.load.sent == 0 && !t.load.refused.is_empty()));
+    with(Rule { level: Level::Void, limit: 0.0, value, text: |_| NO_FRAME_TAKEN.into(), strict: true })
+});
+
+static OTHER_RULES: LazyLock<Vec<Rule<LoadTrial>>> =
+    LazyLock::new(|| own_rules().into_iter().chain(load_rules()).collect());
+
+/// The rules of one engine: what is its own comes first.
+fn with(own: Rule<LoadTrial>) -> Vec<Rule<LoadTrial>> {
+    [own].into_iter().chain(own_rules()).chain(load_rules()).collect()
+}
+
+fn own_rules() -> [Rule<LoadTrial>; 2] {
+    [
+        Rule {
+            level: Level::Degraded,
+            limit: 0.0,
+            value: |t| if t.is_told() { 0.0 } else { 1.0 },
+            text: |_| "nobody told what arrived: this is what left, no more (--one-way)".into(),
+            strict: true,
+        },
+        Rule {
+            level: Level::Degraded,
+            limit: 0.001,
+            value: unanswered,
+            text: |v| {
+                format!(
+                    "{} of the messages that arrived were not answered; response and service are those of the others",
+                    percent(v)
+                )
+            },
+            strict: false,
+        },
+    ]
+}
+
+/// Messages a packet of a trial whose buffers were not split; 0 of others. A device that is not asked what it
+/// does gives itself away by half as many packets.
+fn messages_a_buffer(trial: &LoadTrial) -> f64 {
+    let messages = messages_a_packet(&trial.accounting);
+    if trial.unsplit || messages > 2.0 { messages.max(1.0) } else { 0.0 }
+}
+
+fn unanswered(trial: &LoadTrial) -> f64 {
+    let delivered = trial.accounting.count(&Fate::Delivered);
+    trial.echo.as_ref().map_or(0.0, |e| share(delivered.saturating_sub(e.answered), delivered))
+}
+
+/// How far one trial of an engine can be trusted.
+#[must_use]
+pub fn trial(trial: &LoadTrial, engine: Engine) -> Verdict {
+    judge::trial(rules(engine), trial)
+}
+
+/// How far the run can be trusted: its loaded trials, and what rests on the idle ones.
+#[must_use]
+pub fn run(trials: &[LoadTrial], engine: Engine, planned: u32) -> Verdict {
+    let of = |kind| -> Vec<&LoadTrial> { trials.iter().filter(|t| t.kind == kind).collect() };
+    let mut verdict = judge::run(rules(engine), &of(LoadTrialKind::Loaded), planned);
+    let idle = of(LoadTrialKind::Idle);
+    let void = idle.iter().filter(|t| t.verdict.level == Level::Void).count();
+    if void > 0 {
+        let text = format!(
+            "{void} of {} idle trials are VOID: what is said of the echo at rest is doubtful",
+            idle.len()
+        );
+        verdict.lower(Level::Degraded, text);
+    }
+    verdict
+}
+
+/// Other engines put single packets on the device, whatever its driver counts.
+fn rules(engine: Engine) -> &'static [Rule<LoadTrial>] {
+    match engine {
+        Engine::Gso => &GSO_RULES,
+        Engine::Xdp => &XDP_RULES,
+        _ => &OTHER_RULES,
+    }
+}

@@ -1,0 +1,220 @@
+//! `netfathom load send`: the generator alone, whose own truth is checked.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+
+use netfathom_capture::log::Columns;
+use netfathom_model::engine::Engine;
+use netfathom_model::plan::{EngineChoice, LoadPlan, Place, ReceiveChoice};
+use netfathom_model::profile::Profile;
+use netfathom_model::record::{LoadResult, LoadTrialKind};
+use netfathom_sys::clock::monotonic_ns;
+
+use crate::error::{MeasureError, RunError};
+use crate::ground::environment;
+use crate::ground::observer::{Live, Observer, Progressed, Step};
+use crate::ground::processors::{Cpus, spread, spread_senders, thread_places};
+use crate::ground::rig::Rig;
+use crate::load::flight::Departures;
+use crate::load::message_log::MessageLog;
+use crate::load::shot::{Outcome, Shot};
+use crate::load::{allow, far_off};
+
+mod judge;
+mod ladder;
+pub mod sink;
+mod trial;
+
+/// What an echo is asked at rest: so seldom that nothing waits for anything.
+const IDLE_PER_S: f64 = 1000.0;
+const IDLE_NS: u64 = 2_000_000_000;
+
+/// Measures. Ends early, keeping the finished trials, once `stop` is set.
+///
+/// # Errors
+/// If a trial cannot be run or the observer fails. What had been observed stays.
+pub fn run(
+    plan: &LoadPlan,
+    observer: &mut impl Observer<LoadResult>,
+    stop: &AtomicBool,
+) -> Result<Progressed<LoadResult>, RunError> {
+    if let Place::To(to) = plan.place {
+        allow::permit(to.ip(), &plan.allow, plan.one_way).map_err(MeasureError::from)?;
+    }
+    let rig = Rig::build(plan.place, plan.family)?;
+    let cpus = choose_cpus(plan)?;
+    let environment = environment::read(thread_places(&cpus), rig.devices(), rig.lab());
+    let mut bench = Bench { plan, rig: &rig, cpus: &cpus, stop, flights: 0 };
+    let mut p = Progressed::new(environment, bench.choose(observer)?);
+    conclude(&mut p);
+    observer.keep(&p)?;
+    let log = plan.log.as_deref().map(|path| MessageLog::create(path, Columns::SENT)).transpose()?;
+    let started_ns = monotonic_ns();
+    let order = order(plan);
+    for (index, &kind) in order.iter().enumerate() {
+        if stop.load(Relaxed) {
+            break;
+        }
+        let live = Arc::new(Live::default());
+        observer.begins(Step::trial(name(kind), index + 1, order.len()), &live);
+        let started_after_ns = monotonic_ns() - started_ns;
+        let outcome = bench.trial(kind, index as u64, p.result.engine, log.as_ref(), &live)?;
+        if stop.load(Relaxed) {
+            break;
+        }
+        p.result.receive = outcome.ways.receive;
+        let facts =
+            trial::Facts { index: index as u32, kind, started_after_ns, cpus: &cpus, outcome: &outcome };
+        p.result.trials.push(facts.trial(plan));
+        conclude(&mut p);
+        observer.keep(&p)?;
+    }
+    if let Some(log) = log {
+        log.finish()?;
+    }
+    conclude(&mut p);
+    Ok(p)
+}
+
+/// Each loaded trial, with an idle one before it where answers are timed.
+fn order(plan: &LoadPlan) -> Vec<LoadTrialKind> {
+    let kinds: &[LoadTrialKind] =
+        if plan.echo { &[LoadTrialKind::Idle, LoadTrialKind::Loaded] } else { &[LoadTrialKind::Loaded] };
+    kinds.repeat(plan.trials as usize)
+}
+
+fn name(kind: LoadTrialKind) -> &'static str {
+    match kind {
+        LoadTrialKind::Loaded => "loaded",
+        LoadTrialKind::Idle => "idle",
+    }
+}
+
+/// The profile of a trial, and the seed of its chance. An idle one asks no more than a tenth
+/// of the plan's own.
+#[must_use]
+pub fn of_trial(plan: &LoadPlan, kind: LoadTrialKind, index: u64) -> (Profile, u64) {
+    let profile = match kind {
+        LoadTrialKind::Loaded => plan.profile.clone(),
+        LoadTrialKind::Idle => Profile::Constant {
+            rate_per_s: IDLE_PER_S.min(plan.profile.peak_per_s() / 10.0).max(1.0),
+            duration_ns: IDLE_NS,
+        },
+    };
+    (profile, plan.seed.wrapping_add(index))
+}
+
+fn conclude(p: &mut Progressed<LoadResult>) {
+    p.result.summary = trial::summary(&p.result);
+    p.verdict = judge::run(&p.result.trials, p.result.engine, p.result.plan.trials);
+}
+
+fn choose_cpus(plan: &LoadPlan) -> Result<Cpus, MeasureError> {
+    let workers = plan.workers as usize;
+    match plan.cpus.split_first() {
+        None if matches!(plan.place, Place::To(_)) => spread_senders(workers),
+        None => spread(workers),
+        Some((&first, rest)) => {
+            let given = |n: usize| plan.cpus.get(n).copied();
+            let senders = (0..workers).map(|n| given(n).unwrap_or(first)).collect();
+            Ok(Cpus { senders, reader: given(workers).or(rest.last().copied()).unwrap_or(first) })
+        }
+    }
+}
+
+/// What all trials of a run share.
+struct Bench<'a> {
+    plan: &'a LoadPlan,
+    rig: &'a Rig,
+    cpus: &'a Cpus,
+    stop: &'a AtomicBool,
+    flights: u32,
+}
+
+impl Bench<'_> {
+    /// The engine that the plan names, or the one that the ladder leads to.
+    fn choose(&mut self, observer: &mut impl Observer<LoadResult>) -> Result<LoadResult, MeasureError> {
+        let result = |engine| LoadResult {
+            plan: self.plan.clone(),
+            engine,
+            receive: None,
+            ladder: Vec::new(),
+            left_out: Vec::new(),
+            trials: Vec::new(),
+            summary: None,
+        };
+        if let EngineChoice::Only(engine) = self.plan.engine {
+            return Ok(result(engine));
+        }
+        let live = Arc::new(Live::default());
+        observer.begins(Step { name: "which engine".into(), number: 0, of: 0 }, &live);
+        let result = result(Engine::Send);
+        let peak = self.plan.profile.peak_per_s();
+        let bursts = !matches!(self.plan.place, Place::To(_));
+        let (steps, stop) = (self.steps(), self.stop);
+        let climbed = ladder::climb(&steps, peak, bursts, stop, |engine, duration_ns, departures| {
+            self.fly(engine, duration_ns, departures, false, None, &live)
+        })?;
+        Ok(LoadResult { engine: climbed.engine, ladder: climbed.steps, left_out: climbed.left_out, ..result })
+    }
+
+    /// Answers are read from sockets, and lo has no wire that frames could be put on.
+    fn steps(&self) -> Vec<Engine> {
+        let sockets_only = self.plan.echo || self.plan.place == Place::Loopback;
+        Engine::LADDER.into_iter().filter(|e| !sockets_only || e.passes_stack()).collect()
+    }
+
+    fn trial(
+        &mut self,
+        kind: LoadTrialKind,
+        index: u64,
+        engine: Engine,
+        log: Option<&MessageLog>,
+        live: &Live,
+    ) -> Result<Outcome, MeasureError> {
+        let (profile, seed) = of_trial(self.plan, kind, index);
+        let departures = Departures::Planned(&profile, seed);
+        let log = if kind == LoadTrialKind::Loaded { log } else { None };
+        self.fly(engine, profile.duration_ns(), departures, self.plan.echo, log, live)
+    }
+
+    fn fly(
+        &mut self,
+        engine: Engine,
+        duration_ns: u64,
+        departures: Departures<'_>,
+        echo: bool,
+        log: Option<&MessageLog>,
+        live: &Live,
+    ) -> Result<Outcome, MeasureError> {
+        self.flights += 1;
+        let shot = Shot {
+            rig: self.rig,
+            engine,
+            receive: receive(self.plan, engine),
+            cpus: self.cpus,
+            size: self.plan.size_bytes,
+            port: self.plan.port,
+            spin: self.plan.spin,
+            echo,
+            // Strays of an earlier flight carry another number.
+            flow: (self.plan.seed as u32).wrapping_mul(0x9e37_79b9).wrapping_add(self.flights),
+            stop: self.stop,
+            live,
+            log,
+        };
+        match self.plan.place {
+            Place::To(to) => far_off::fly(&shot, to, self.plan.one_way, duration_ns, departures),
+            _ => shot.fly(duration_ns, departures),
+        }
+    }
+}
+
+/// How the receiver takes messages, where it is ours: an echo answers from a socket.
+fn receive(plan: &LoadPlan, engine: Engine) -> netfathom_model::engine::Receive {
+    match plan.receive {
+        ReceiveChoice::Only(receive) => receive,
+        ReceiveChoice::Auto if plan.echo => netfathom_model::engine::Receive::Recvmmsg,
+        ReceiveChoice::Auto => engine.matching_receive(),
+    }
+}

@@ -1,0 +1,275 @@
+//! `netfathom load sink`: takes what another host sends, tells it what arrived, and counts
+//! whatever else comes.
+//!
+//! One thread reads the socket all the time; who its messages belong to is looked up for
+//! each. Another one holds the conversation with one sender after the other.
+
+use std::net::{IpAddr, SocketAddr};
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::thread;
+use std::time::Duration;
+
+use netfathom_bpf::sink::{Counted, XdpSink};
+use netfathom_bpf::xdp::Mode;
+use netfathom_capture::log::Columns;
+use netfathom_model::engine::Receive;
+use netfathom_model::message::HEADER_BYTES;
+use netfathom_model::units::format_duration;
+use netfathom_sys::counters::{self, Counters};
+use netfathom_sys::link;
+use netfathom_sys::route;
+
+use crate::error::MeasureError;
+use crate::load::allow::{Allowed, Prefix};
+use crate::load::control::words::{self, Hello, MOST_COUNTED, Why};
+use crate::load::control::{ControlError, Incoming, Listener, draw_flow};
+use crate::load::flight::spawn;
+use crate::load::message_log::MessageLog;
+use crate::load::tally::Read;
+
+mod desk;
+
+use desk::Desk;
+
+/// How long the door is listened at before it is looked whether to end.
+const PATIENCE: Duration = Duration::from_millis(100);
+/// Senders of one load; each takes some memory.
+const MOST_LANES: u32 = 256;
+/// The most that a datagram over IPv4 carries: 65,535 bytes less the headers of IP and UDP (RFC 768).
+const MOST_BYTES: usize = 65_507;
+/// A load of a longer trial is refused, unless the sink is to take longer ones: it keeps all other senders out.
+pub const MOST_NS: u64 = 600 * 1_000_000_000;
+
+/// What a sink is to do.
+#[derive(Clone, Debug)]
+pub struct SinkPlan {
+    /// Where to listen; port 0 takes a free one.
+    pub listen: SocketAddr,
+    /// How messages are taken.
+    pub receive: Receive,
+    /// From where loads are taken, besides private networks.
+    pub allow: Vec<Prefix>,
+    /// How long a load may take.
+    pub most_ns: u64,
+    /// Ends after so many loads; `None` goes on until it is stopped.
+    pub most_loads: Option<u32>,
+    /// Where it writes down what it received, message by message: not where the driver counts
+    /// them.
+    pub log: Option<PathBuf>,
+}
+
+/// What happened at a sink.
+#[derive(Clone, Debug)]
+pub enum Event {
+    /// It is ready.
+    Listening(SocketAddr),
+    /// A sender has announced its load.
+    Begins {
+        /// Who.
+        peer: SocketAddr,
+        /// What.
+        hello: Hello,
+    },
+    /// The load is over.
+    Ended {
+        /// Whose it was.
+        peer: SocketAddr,
+        /// What that sender did.
+        sent: words::End,
+        /// What arrived.
+        read: Read,
+        /// From its first message to its last; zero where the driver has counted them.
+        took: Duration,
+    },
+    /// A sender was lost, or went back on its word.
+    Lost {
+        /// Who.
+        peer: SocketAddr,
+        /// Why.
+        why: String,
+        /// What had arrived until then.
+        read: Read,
+    },
+    /// What came without having been announced: of one flow, or what is no message at all.
+    Strays {
+        /// The flow; `None` of what has none.
+        flow: Option<u32>,
+        /// Who sent the first.
+        from: Option<SocketAddr>,
+        /// What came.
+        read: Read,
+        /// From the first to the last.
+        took: Duration,
+    },
+}
+
+/// Serves until it is stopped.
+///
+/// # Errors
+/// If the address cannot be had, the way to receive does not work here, or receiving fails.
+pub fn serve(
+    plan: &SinkPlan,
+    told: &mut (dyn FnMut(Event) + Send),
+    stop: &AtomicBool,
+) -> Result<(), MeasureError> {
+    let senders = Some(Allowed::new(&plan.allow));
+    let (listener, socket) = Listener::bind_with(plan.listen, senders, std::net::UdpSocket::bind)?;
+    let address = listener.local_addr();
+    let desk = Desk::new(&socket).map_err(MeasureError::Socket)?;
+    let log = plan.log.as_deref().map(|path| MessageLog::create(path, Columns::RECEIVED)).transpose()?;
+    told(Event::Listening(address));
+    let over = AtomicBool::new(false);
+    thread::scope(|scope| {
+        let reader = spawn(scope, "sink", || desk.read(plan.receive, address, &over, stop))?;
+        let at = Attended { plan, listener: &listener, desk: &desk, log: log.as_ref() };
+        let served = at.attend(told, stop, || reader.is_finished());
+        over.store(true, Relaxed);
+        let read = reader.join().unwrap_or(Err(MeasureError::Thread("sink")));
+        desk.strays(Duration::ZERO).into_iter().for_each(told);
+        read.and(served)
+    })?;
+    log.map_or(Ok(()), MessageLog::finish)
+}
+
+/// What senders are attended with.
+struct Attended<'a> {
+    plan: &'a SinkPlan,
+    listener: &'a Listener,
+    desk: &'a Desk,
+    log: Option<&'a MessageLog>,
+}
+
+impl Attended<'_> {
+    /// Takes one sender after the other.
+    fn attend(
+        &self,
+        told: &mut (dyn FnMut(Event) + Send),
+        stop: &AtomicBool,
+        reader_died: impl Fn() -> bool,
+    ) -> Result<(), MeasureError> {
+        let Self { plan, listener, desk, .. } = self;
+        let mut loads = 0;
+        while !stop.load(Relaxed) && !reader_died() && plan.most_loads.is_none_or(|most| loads < most) {
+            desk.strays(Duration::from_secs(1)).into_iter().for_each(&mut *told);
+            let Some(incoming) = listener.accept(PATIENCE)? else { continue };
+            let peer = plain(incoming.peer());
+            match self.load(incoming, told, stop) {
+                Ok(event) => {
+                    loads += 1;
+                    told(event);
+                }
+                Err(e) => {
+                    // Whoever was sent away does not count as a load.
+                    let refused = matches!(e, MeasureError::Control(ControlError::Refused { .. }));
+                    loads += u32::from(!refused);
+                    told(Event::Lost { peer, why: e.to_string(), read: desk.dismiss().0 });
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// One load, from its announcement to its tally.
+    fn load(
+        &self,
+        incoming: Incoming,
+        told: &mut (dyn FnMut(Event) + Send),
+        stop: &AtomicBool,
+    ) -> Result<Event, MeasureError> {
+        let Self { plan, desk, .. } = self;
+        let address = self.listener.local_addr();
+        let (peer, hello) = (plain(incoming.peer()), incoming.hello().clone());
+        if let Some(text) = refusal(plan, &hello) {
+            let why = Why::Limit { text };
+            incoming.refuse(why.clone())?;
+            return Err(ControlError::Refused { peer, why }.into());
+        }
+        told(Event::Begins { peer, hello: hello.clone() });
+        let flow = draw_flow()?;
+        let kernel =
+            (plan.receive == Receive::Xdp).then(|| count(address, peer.ip(), flow, &hello)).transpose();
+        let kernel = match kernel {
+            Ok(kernel) => kernel,
+            Err(e) => {
+                // The sender is told why, not only hung up on.
+                incoming.refuse(Why::Limit { text: e.to_string() })?;
+                return Err(e);
+            }
+        };
+        let tool = concat!("netfathom ", env!("CARGO_PKG_VERSION"));
+        let welcomed = incoming.welcome_as(flow, plan.receive, tool)?;
+        let log = self.log.map(|log| log.lane(flow, 1));
+        desk.expect(&welcomed, peer.ip(), &hello, log).map_err(MeasureError::Socket)?;
+        let begun = welcomed.await_begin(stop)?;
+        let before = counters::read().map_err(MeasureError::Counters)?;
+        let running = begun.ready()?.held_to(Duration::from_nanos(hello.duration_ns));
+        let delivered = || match &kernel {
+            // What comes in by another device passes the program, and is the desk's.
+            Some(sink) => sink.counts().map_or(0, |c| c.delivered) + desk.delivered(),
+            None => desk.delivered(),
+        };
+        let mut ended = running.watch(delivered, stop)?;
+        ended.drain(delivered)?;
+        let sent = ended.sent();
+        let (mut read, took) = desk.dismiss();
+        if let Some(sink) = &kernel {
+            read.merge(&crate::load::receive::kernel_read(&sink.counts()?));
+        }
+        let counted = counters::read().and_then(|now| now.since(&before)).map_err(MeasureError::Counters)?;
+        ended.tally(tally(&read, &counted, peer.ip()))?;
+        Ok(Event::Ended { peer, sent, read, took })
+    }
+}
+
+/// Why this sink does not take such a load on.
+fn refusal(plan: &SinkPlan, hello: &Hello) -> Option<String> {
+    if hello.echo && !matches!(plan.receive, Receive::Recv | Receive::Recvmmsg) {
+        return Some(format!(
+            "it takes messages by {}, which cannot answer them: start it with --receive recvmmsg",
+            plan.receive.name()
+        ));
+    }
+    if !(1..=MOST_LANES).contains(&hello.lanes) {
+        return Some(format!("it takes the load of 1 to {MOST_LANES} senders at the same time"));
+    }
+    if !(HEADER_BYTES..=MOST_BYTES).contains(&hello.size_bytes) {
+        return Some(format!(
+            "it takes messages of {HEADER_BYTES} to {MOST_BYTES} bytes, which is what UDP carries"
+        ));
+    }
+    if hello.planned > MOST_COUNTED {
+        return Some(format!("it takes loads of at most {MOST_COUNTED} messages"));
+    }
+    (hello.duration_ns > plan.most_ns).then(|| {
+        let most = format_duration(plan.most_ns);
+        format!("it takes loads of at most {most}: send a shorter one, or start it with a longer --max-time")
+    })
+}
+
+/// Has a program in the driver count the messages of a flow.
+fn count(address: SocketAddr, peer: IpAddr, flow: u32, hello: &Hello) -> Result<XdpSink, MeasureError> {
+    let sink = XdpSink::attach(device_to(peer)?, address.port(), Mode::Native)?;
+    sink.begin(Counted { flow, lanes: hello.lanes, planned: hello.planned })?;
+    Ok(sink)
+}
+
+/// An IPv4 address that a socket for both protocols wraps (RFC 4291, 2.5.5.2), as what it is.
+fn plain(address: SocketAddr) -> SocketAddr {
+    SocketAddr::new(address.ip().to_canonical(), address.port())
+}
+
+/// The device that leads to a host, and so the one that its messages come in by.
+fn device_to(peer: IpAddr) -> Result<u32, MeasureError> {
+    Ok(link::read(&route::device_to(peer)?)?.index)
+}
+
+fn tally(read: &Read, counted: &Counters, peer: IpAddr) -> words::Tally {
+    let device = route::device_to(peer).ok().and_then(|name| counted.devices.get(&name).copied());
+    let udp = if peer.is_ipv6() { counted.udp6 } else { Some(counted.udp4) };
+    words::Tally {
+        device_packets: device.map(|d| d.rx_packets),
+        udp_in: udp.map(|u| u.in_datagrams),
+        ..read.into()
+    }
+}

@@ -1,0 +1,241 @@
+//! Where every datagram that comes to a sink is put to whom it belongs: the sender that is
+//! being served, or nobody.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::net::{IpAddr, SocketAddr, UdpSocket};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use netfathom_bpf::sink::XdpRedirect;
+use netfathom_model::engine::Receive;
+use netfathom_model::message::Header;
+use netfathom_model::plan::Spin;
+use netfathom_sys::clock::monotonic_ns;
+use netfathom_sys::cpu::thread_time_ns;
+use netfathom_sys::link;
+use netfathom_sys::socket::{drops, set_receive_buffer};
+use netfathom_sys::xsk::XskReceiver;
+
+use super::Event;
+use crate::error::MeasureError;
+use crate::load::control::Welcomed;
+use crate::load::control::words::Hello;
+use crate::load::message_log::Lane;
+use crate::load::receive::{AfXdp, Datagram, Echo, Gro, Recv, Recvmmsg, Source};
+use crate::load::tally::{Read, Tally};
+
+/// Room for a burst.
+const RECEIVE_BUFFER_BYTES: i32 = 8 << 20;
+/// Flows that nobody announced, each with its own counts; the rest goes together.
+const MOST_STRAY_FLOWS: usize = 16;
+/// A stray flow may have any number of messages.
+const ANY_NUMBER: u64 = u64::MAX >> 1;
+const FRAMES: u32 = 4096;
+const QUEUE: u32 = 0;
+
+/// The reader's and the conversation's common ground.
+pub struct Desk {
+    socket: UdpSocket,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    served: Option<Served>,
+    strays: BTreeMap<Option<u32>, Stray>,
+}
+
+/// The sender that is being served.
+struct Served {
+    flow: u32,
+    peer: IpAddr,
+    tally: Tally,
+    echo: Option<Echo>,
+    log: Option<Lane>,
+    drops_before: u64,
+    cpu_ns: u64,
+    /// When the first messages came, and the last.
+    came: Option<(Instant, Instant)>,
+}
+
+/// What nobody announced.
+struct Stray {
+    tally: Tally,
+    from: Option<SocketAddr>,
+    first: Instant,
+    last: Instant,
+}
+
+impl Desk {
+    /// At a bound socket.
+    ///
+    /// # Errors
+    /// If it is none.
+    pub fn new(socket: &UdpSocket) -> io::Result<Self> {
+        set_receive_buffer(socket, RECEIVE_BUFFER_BYTES)?;
+        Ok(Self { socket: socket.try_clone()?, state: Mutex::default() })
+    }
+
+    /// Reads until it is over. Whatever comes is counted as what it is.
+    ///
+    /// # Errors
+    /// If receiving fails.
+    pub fn read(
+        &self,
+        receive: Receive,
+        address: SocketAddr,
+        over: &AtomicBool,
+        stop: &AtomicBool,
+    ) -> Result<(), MeasureError> {
+        // Dropped after the source: it leads the frames there.
+        let mut _redirect = None;
+        let own = || self.socket.try_clone();
+        let mut source: Box<dyn Source> = match receive {
+            Receive::Recv => Box::new(own().and_then(Recv::new).map_err(MeasureError::Socket)?),
+            Receive::Gro => {
+                Box::new(own().and_then(|s| Gro::new(s, Spin::Auto)).map_err(MeasureError::Socket)?)
+            }
+            Receive::AfXdp => {
+                let (redirect, receiver) = redirected(address)?;
+                _redirect = Some(redirect);
+                Box::new(AfXdp::new(receiver, Spin::Auto))
+            }
+            // What the kernel does not count itself comes up.
+            Receive::Recvmmsg | Receive::Xdp => {
+                Box::new(own().and_then(|s| Recvmmsg::new(s, Spin::Auto)).map_err(MeasureError::Socket)?)
+            }
+        };
+        while !over.load(Relaxed) && !stop.load(Relaxed) {
+            let cpu_ns = thread_time_ns();
+            let mut state = None;
+            let received = source.receive(&mut |datagram| {
+                // Taken at the first datagram, so that waiting for one keeps nobody out.
+                state.get_or_insert_with(|| self.state()).take(&datagram);
+            });
+            received.map_err(MeasureError::Receive)?;
+            if let Some(served) = state.as_mut().and_then(|s| s.served.as_mut()) {
+                served.cpu_ns += thread_time_ns() - cpu_ns;
+                let now = Instant::now();
+                served.came = Some((served.came.map_or(now, |came| came.0), now));
+            }
+        }
+        Ok(())
+    }
+
+    /// From now on a sender's messages are its own.
+    ///
+    /// # Errors
+    /// If the socket cannot be shared.
+    pub fn expect(
+        &self,
+        sender: &Welcomed,
+        peer: IpAddr,
+        hello: &Hello,
+        log: Option<Lane>,
+    ) -> io::Result<()> {
+        let echo = hello.echo.then(|| self.socket.try_clone()).transpose()?;
+        let served = Served {
+            flow: sender.flow(),
+            peer,
+            tally: Tally::new(sender.flow(), hello.lanes, hello.planned),
+            echo: echo.map(|socket| Echo { socket, to: peer }),
+            log,
+            drops_before: drops(&self.socket)?.into(),
+            cpu_ns: 0,
+            came: None,
+        };
+        self.state().served = Some(served);
+        Ok(())
+    }
+
+    /// Messages of the sender that have arrived.
+    #[must_use]
+    pub fn delivered(&self) -> u64 {
+        self.state().served.as_ref().map_or(0, |s| s.tally.read.delivered)
+    }
+
+    /// The sender goes; what arrived of it, and from the first of it to the last.
+    #[must_use]
+    pub fn dismiss(&self) -> (Read, Duration) {
+        let Some(served) = self.state().served.take() else { return Default::default() };
+        let took = served.came.map_or(Duration::ZERO, |(first, last)| last - first);
+        let dropped = drops(&self.socket).map_or(0, |now| u64::from(now).saturating_sub(served.drops_before));
+        (Read { dropped, cpu_ns: served.cpu_ns, ..served.tally.read }, took)
+    }
+
+    /// Strays that nothing has been added to for so long; they are forgotten then.
+    #[must_use]
+    pub fn strays(&self, quiet: Duration) -> Vec<Event> {
+        let mut state = self.state();
+        let now = Instant::now();
+        let gone: Vec<_> = state
+            .strays
+            .iter()
+            .filter(|(_, s)| now.duration_since(s.last) >= quiet)
+            .map(|(&f, _)| f)
+            .collect();
+        let event = |flow| {
+            let stray = state.strays.remove(&flow)?;
+            let took = stray.last - stray.first;
+            Some(Event::Strays { flow, from: stray.from, read: stray.tally.read, took })
+        };
+        gone.into_iter().filter_map(event).collect()
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    #[inline]
+    fn take(&mut self, datagram: &Datagram<'_>) {
+        let header = Header::read(datagram.payload);
+        let flow = header.map(|h| h.flow);
+        // Sources that do not tell who sent a datagram leave it to the cookie alone.
+        let is_from = |peer| datagram.from.is_none_or(|from| from.ip().to_canonical() == peer);
+        if let Some(served) = self.served.as_mut()
+            && is_from(served.peer)
+            && flow.is_none_or(|flow| flow == served.flow)
+        {
+            let new = served.tally.take(datagram.payload, datagram.cut);
+            if let (Some(_), Some(echo), Some(from)) = (new, &served.echo, datagram.from) {
+                echo.answer(datagram.payload, from);
+            }
+            if let (Some(new), Some(log)) = (new, served.log.as_mut()) {
+                log.received(&new.header, monotonic_ns());
+            }
+            return;
+        }
+        if let Some(served) = self.served.as_mut() {
+            served.tally.read.foreign += 1;
+        }
+        self.stray(flow, datagram);
+    }
+
+    fn stray(&mut self, flow: Option<u32>, datagram: &Datagram<'_>) {
+        let known = self.strays.contains_key(&flow);
+        let key = if known || self.strays.len() < MOST_STRAY_FLOWS { flow } else { None };
+        let now = Instant::now();
+        let stray = self.strays.entry(key).or_insert_with(|| Stray {
+            tally: Tally::new(key.unwrap_or(0), 1, ANY_NUMBER),
+            from: datagram.from,
+            first: now,
+            last: now,
+        });
+        stray.last = now;
+        stray.tally.take(datagram.payload, datagram.cut);
+    }
+}
+
+/// A program that leads messages to this port past the stack, and the socket it leads to.
+fn redirected(address: SocketAddr) -> Result<(XdpRedirect, XskReceiver), MeasureError> {
+    let device = link::with_address(address.ip())?;
+    let index = device.ok_or(MeasureError::NoOwnDevice(address.ip()))?.index;
+    let redirect = XdpRedirect::attach(index, address.port())?;
+    let receiver = XskReceiver::open(index, QUEUE, FRAMES)?;
+    redirect.insert(QUEUE, std::os::fd::AsFd::as_fd(&receiver))?;
+    Ok((redirect, receiver))
+}

@@ -1,0 +1,118 @@
+//! From what came of a flight to what the record says of it.
+
+use netfathom_model::accounting::Fate;
+use netfathom_model::plan::LoadPlan;
+use netfathom_model::profile::Profile;
+use netfathom_model::record::{
+    Distribution, Echo, LoadResult, LoadSummary, LoadTrial, LoadTrialKind, Worker,
+};
+use netfathom_model::verdict::Verdict;
+use netfathom_stats as stats;
+
+use super::judge;
+use super::of_trial;
+use crate::ground::processors::Cpus;
+use crate::load::judge::share;
+use crate::load::report::{lag_windows, load};
+use crate::load::sent::Sent;
+use crate::load::shot::Outcome;
+use crate::load::window::PART_GRAIN;
+
+/// What is known of a trial.
+pub struct Facts<'a> {
+    /// Its place in the run.
+    pub index: u32,
+    /// What it is for.
+    pub kind: LoadTrialKind,
+    /// Start, from the start of the run.
+    pub started_after_ns: u64,
+    /// Where its threads ran.
+    pub cpus: &'a Cpus,
+    /// What it did.
+    pub outcome: &'a Outcome,
+}
+
+impl Facts<'_> {
+    /// The record's view of the trial, with its verdict.
+    #[must_use]
+    pub fn trial(&self, plan: &LoadPlan) -> LoadTrial {
+        let outcome = self.outcome;
+        let (profile, seed) = of_trial(plan, self.kind, self.index.into());
+        let mut trial = LoadTrial {
+            index: self.index,
+            kind: self.kind,
+            started_after_ns: self.started_after_ns,
+            load: load(&outcome.sent, profile.messages()),
+            reached_per_s: outcome.sent.per_s(),
+            workers: outcome.senders.iter().zip(&self.cpus.senders).map(worker).collect(),
+            intervals: (&outcome.sent.intervals).into(),
+            wanted_intervals: wanted_intervals(&profile, seed, plan.workers),
+            lag_windows: lag_windows(&outcome.sent),
+            accounting: outcome.accounting.clone(),
+            unsplit: outcome.unsplit,
+            echo: outcome.answers.as_ref().map(crate::load::answers::Answers::record),
+            verdict: Verdict::default(),
+        };
+        trial.verdict = judge::trial(&trial, outcome.ways.engine);
+        trial
+    }
+}
+
+fn worker((sent, &cpu): (&Sent, &usize)) -> Worker {
+    let lag_p99_ns = sent.lag.distribution.quantile(0.99).unwrap_or(0);
+    Worker { cpu, sent: sent.accepted, lag_p99_ns, cpu_ns: sent.cpu_ns }
+}
+
+/// Time between neighbouring departures of the first worker, as a profile wants it.
+fn wanted_intervals(profile: &Profile, seed: u64, workers: u32) -> Distribution {
+    let mut intervals = stats::Distribution::new(PART_GRAIN);
+    let mut last = None;
+    for due_ns in profile.schedule(seed).lane(0, workers.into()) {
+        if let Some(last_ns) = last.replace(due_ns) {
+            intervals.add((due_ns - last_ns) as i64);
+        }
+    }
+    (&intervals).into()
+}
+
+/// What the loaded trials say together; `None` before the first.
+#[must_use]
+pub fn summary(result: &LoadResult) -> Option<LoadSummary> {
+    let of = |kind| result.trials.iter().filter(move |t| t.kind == kind);
+    let loaded: Vec<&LoadTrial> = of(LoadTrialKind::Loaded).collect();
+    if loaded.is_empty() {
+        return None;
+    }
+    let rates: Vec<f64> = loaded.iter().map(|t| t.reached_per_s).collect();
+    let total = |of: fn(&LoadTrial) -> u64| -> u64 { loaded.iter().map(|t| of(t)).sum() };
+    let (planned, sent) = (total(|t| t.load.planned), total(|t| t.load.sent));
+    let delivered = total(|t| t.accounting.count(&Fate::Delivered));
+    let untold = total(|t| t.accounting.count(&Fate::Untold));
+    let mut lag = stats::Distribution::from(&loaded[0].load.lag);
+    loaded[1..].iter().for_each(|t| lag.merge(&(&t.load.lag).into()));
+    Some(LoadSummary {
+        trials: loaded.len() as u32,
+        reached_per_s: rates.iter().sum::<f64>() / rates.len() as f64,
+        between_trials_per_s: stats::between_trials(&rates).map(|e| e.half_width),
+        of_plan: share(sent, planned),
+        lost: (untold == 0).then(|| 1.0 - share(delivered, sent)),
+        lag: (&lag).into(),
+        echo_idle: merged(of(LoadTrialKind::Idle)),
+        echo_loaded: merged(of(LoadTrialKind::Loaded)),
+    })
+}
+
+/// The answers of several trials together; `None` where none were asked for.
+fn merged<'a>(trials: impl Iterator<Item = &'a LoadTrial>) -> Option<Echo> {
+    trials.filter_map(|t| t.echo.clone()).reduce(|a, b| Echo {
+        answered: a.answered + b.answered,
+        response: together(&a.response, &b.response),
+        service: together(&a.service, &b.service),
+    })
+}
+
+fn together(a: &Distribution, b: &Distribution) -> Distribution {
+    let mut sum = stats::Distribution::from(a);
+    sum.merge(&b.into());
+    (&sum).into()
+}

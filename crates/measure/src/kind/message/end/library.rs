@@ -1,0 +1,138 @@
+//! The message library.
+
+use std::time::Duration;
+
+use netfathom_message::strategy::Choice;
+use netfathom_message::{Blocking, Bytes, Config, Connection, Error, PostEnd, Wait};
+use netfathom_model::layer::{End as Whose, Strategy};
+use netfathom_sys::cpu::threads_named;
+
+use super::{End, Load, pattern};
+use crate::kind::message::error::EndError;
+use crate::kind::message::ground::Socket;
+use crate::kind::message::kernel::SINK_ROOM;
+
+/// A benchmark has one channel.
+const CHANNEL: u16 = 0;
+/// Looks for a thread that has just begun, a millisecond apart.
+const NAMING_LOOKS: u32 = 200;
+/// For the close: what is under way is small.
+const CLOSING: Duration = Duration::from_secs(2);
+
+/// One end of it.
+pub struct Library {
+    connection: Blocking,
+    batch: bool,
+    name: String,
+    message: Vec<u8>,
+    bulk: Bytes,
+    /// Where a reply is to lie; it goes to the library and comes back full.
+    place: Option<Vec<u8>>,
+}
+
+impl Library {
+    /// Opens the connection: the other end does the same meanwhile.
+    pub fn new(strategy: Strategy, whose: Whose, socket: Socket, load: Load) -> Result<Self, EndError> {
+        let name = format!("nf-{}", whose.name());
+        let mut config =
+            Config { strategy: choice(strategy), name: name.clone().into(), ..Config::default() };
+        make_room(&mut config, load.message_bytes);
+        if load.into_sink {
+            config.limits.window = SINK_ROOM;
+        }
+        let connection = match socket {
+            Socket::Tcp(stream) => Connection::tcp(stream, &config)?,
+            Socket::Unix(stream) => Connection::unix(stream, &config)?,
+            Socket::Udp(_) => return Err(EndError::Unexpected("the library needs a stream".into())),
+        };
+        Ok(Self {
+            connection: connection.into(),
+            batch: strategy == Strategy::Batch,
+            name,
+            message: pattern(load.message_bytes),
+            bulk: pattern(load.bulk_bytes).into(),
+            place: Some(vec![0; load.bulk_bytes]),
+        })
+    }
+}
+
+/// The library's defaults, unless a message is longer than they allow.
+fn make_room(config: &mut Config, message_bytes: usize) {
+    let limits = &mut config.limits;
+    let longest = limits.max_message.max(u32::try_from(message_bytes).unwrap_or(u32::MAX));
+    // Two, each with its header: less could not be given back in halves.
+    let two = longest.saturating_add(64).saturating_mul(2);
+    limits.max_message = longest;
+    limits.window = limits.window.max(two);
+    limits.send_queue = limits.send_queue.max(two as usize);
+}
+
+fn choice(strategy: Strategy) -> Choice {
+    match strategy {
+        Strategy::Adaptive => Choice::Adaptive,
+        Strategy::Inline => Choice::Inline,
+        Strategy::Thread => Choice::Thread,
+        Strategy::Batch => Choice::Batch,
+    }
+}
+
+impl End for Library {
+    fn send(&mut self) -> Result<u64, EndError> {
+        self.connection.send(CHANNEL, &self.message)?;
+        Ok(1)
+    }
+
+    fn flush(&mut self) -> Result<(), EndError> {
+        if self.batch { Ok(self.connection.flush()?) } else { Ok(()) }
+    }
+
+    fn drain(&mut self) -> Result<(), EndError> {
+        Ok(self.connection.flush()?)
+    }
+
+    fn receive(&mut self) -> Result<u64, EndError> {
+        match self.connection.connection().poll(Wait::Forever, |_| {}) {
+            Ok(arrivals) => Ok(arrivals as u64),
+            Err(Error::PeerClosed) => Ok(0),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    fn post(&mut self) -> Result<(), EndError> {
+        match self.connection.post(CHANNEL, self.bulk.clone())? {
+            PostEnd::Written => Ok(()),
+            end => Err(EndError::Unexpected(format!("a reply was not sent: {end:?}"))),
+        }
+    }
+
+    fn fetch(&mut self) -> Result<(), EndError> {
+        let place = self.place.take().unwrap_or_else(|| vec![0; self.bulk.len()]);
+        self.connection.connection().offer(CHANNEL, place)?;
+        self.connection.send(CHANNEL, &self.message)?;
+        self.flush()?;
+        let received = self.connection.connection().receive_post(CHANNEL, Wait::Forever)?;
+        let received = received.ok_or_else(|| EndError::Unexpected("no reply came".into()))?;
+        if received.length != self.bulk.len() {
+            let text = format!("a reply of {} bytes came for one of {}", received.length, self.bulk.len());
+            return Err(EndError::Unexpected(text));
+        }
+        self.place = Some(received.buffer);
+        Ok(())
+    }
+
+    fn finish(&mut self) -> Result<(), EndError> {
+        Ok(self.connection.connection().close(CLOSING)?)
+    }
+
+    fn threads(&self) -> Option<Vec<u32>> {
+        // A connection has one at least, which gives itself its name when it first runs.
+        for _ in 0..NAMING_LOOKS {
+            let found = threads_named(&self.name).ok()?;
+            if !found.is_empty() {
+                return Some(found);
+            }
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        None
+    }
+}

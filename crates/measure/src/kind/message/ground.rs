@@ -1,0 +1,222 @@
+//! The two hosts of a benchmark, and the connections between them.
+
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream, UdpSocket};
+use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::net::UnixStream;
+use std::sync::Arc;
+use std::time::Duration;
+
+use netfathom_model::environment::Device;
+use netfathom_model::layer::{End as Whose, Layer};
+use netfathom_model::plan::{Carrier, Family, MessagePlan, Place};
+use netfathom_model::record::TcpCounts;
+use netfathom_sys::counters::TcpCounters;
+use netfathom_sys::link;
+use netfathom_sys::peer::Library;
+
+use super::error::MessageError;
+use super::peers::Peers;
+use super::rendezvous::Rendezvous;
+use crate::ground::lab::{self, Lab, LabError};
+
+/// What one end of a connection is made of.
+#[derive(Debug)]
+pub enum Socket {
+    /// TCP
+    Tcp(TcpStream),
+    /// Connected UDP
+    Udp(UdpSocket),
+    /// A Unix stream
+    Unix(UnixStream),
+}
+
+impl AsFd for Socket {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        match self {
+            Self::Tcp(socket) => socket.as_fd(),
+            Self::Udp(socket) => socket.as_fd(),
+            Self::Unix(socket) => socket.as_fd(),
+        }
+    }
+}
+
+impl Socket {
+    /// The same socket once more.
+    pub fn again(&self) -> io::Result<Self> {
+        Ok(match self {
+            Self::Tcp(socket) => Self::Tcp(socket.try_clone()?),
+            Self::Udp(socket) => Self::Udp(socket.try_clone()?),
+            Self::Unix(socket) => Self::Unix(socket.try_clone()?),
+        })
+    }
+
+    /// Ends whatever is blocked on it, here and at the peer.
+    pub fn cut(&self) {
+        // It may be over already.
+        match self {
+            Self::Tcp(socket) => drop(socket.shutdown(Shutdown::Both)),
+            Self::Udp(socket) => netfathom_sys::socket::end_receiving(socket),
+            Self::Unix(socket) => drop(socket.shutdown(Shutdown::Both)),
+        }
+    }
+}
+
+/// What joins an end to the other one.
+pub enum Link {
+    /// A connection of ours, which a layer is put upon.
+    Socket(Socket),
+    /// The library makes it when the two ends meet.
+    Own(Arc<dyn Library>, Arc<Rendezvous>),
+}
+
+impl Link {
+    /// Ends whatever is blocked on it, here and at the other end.
+    pub fn cut(&self) {
+        match self {
+            Self::Socket(socket) => socket.cut(),
+            Self::Own(_, meeting) => meeting.cut(),
+        }
+    }
+}
+
+/// Where the two ends stand.
+pub struct Ground {
+    lab: Option<Lab>,
+    carrier: Carrier,
+    peers: Peers,
+}
+
+impl Ground {
+    /// Makes the lab where there is to be one.
+    pub fn build(plan: &MessagePlan, peers: Peers) -> Result<Self, MessageError> {
+        let lab = (plan.place == Place::Lab).then(Lab::create).transpose()?;
+        Ok(Self { lab, carrier: plan.carrier, peers })
+    }
+
+    /// The lab, if they are in one.
+    pub fn lab(&self) -> Option<&Lab> {
+        self.lab.as_ref()
+    }
+
+    /// The devices between the ends, as far as they are ours.
+    pub fn devices(&self) -> Vec<Device> {
+        let of = |lab: &Lab| [lab::Role::Sender, lab::Role::Reader].map(|role| lab.device(role)).to_vec();
+        self.lab.as_ref().map_or_else(Vec::new, of)
+    }
+
+    /// Runs `work` where the client stands.
+    pub fn at_client<T: Send>(&self, work: impl FnOnce() -> T + Send) -> Result<T, LabError> {
+        match &self.lab {
+            Some(lab) => Ok(lab.sender.run(work)?),
+            None => Ok(work()),
+        }
+    }
+
+    /// Runs `work` where the server stands.
+    pub fn at_server<T: Send>(&self, work: impl FnOnce() -> T + Send) -> Result<T, LabError> {
+        match &self.lab {
+            Some(lab) => Ok(lab.reader.run(work)?),
+            None => Ok(work()),
+        }
+    }
+
+    /// Runs `work` where that end stands.
+    pub fn at<T: Send>(&self, whose: Whose, work: impl FnOnce() -> T + Send) -> Result<T, LabError> {
+        match whose {
+            Whose::Client => self.at_client(work),
+            Whose::Server => self.at_server(work),
+        }
+    }
+
+    /// The device of that end; `None` over loopback.
+    pub fn device(&self, whose: Whose) -> Option<&link::Link> {
+        let role = match whose {
+            Whose::Client => lab::Role::Sender,
+            Whose::Server => lab::Role::Reader,
+        };
+        self.lab.as_ref().map(|lab| lab.link(role))
+    }
+
+    /// The address of the server, as the client sees it.
+    pub fn server_address(&self) -> IpAddr {
+        let lab = |lab: &Lab| lab.reader_addr(Family::Ipv4);
+        self.lab.as_ref().map_or(IpAddr::V4(Ipv4Addr::LOCALHOST), lab)
+    }
+
+    /// A fresh connection for a layer: the client's end and the server's.
+    pub fn link(&self, layer: &Layer) -> Result<(Link, Link), MessageError> {
+        let library = match layer {
+            Layer::Peer { name } => self.peers.get(*name),
+            Layer::Bare { .. } | Layer::Library { .. } => None,
+        };
+        if let Some(library) = library {
+            let meeting = Arc::new(Rendezvous::new(self.server_address()));
+            let link = || Link::Own(Arc::clone(&library), Arc::clone(&meeting));
+            return Ok((link(), link()));
+        }
+        let (client, server) = self.connect()?;
+        Ok((Link::Socket(client), Link::Socket(server)))
+    }
+
+    /// A fresh connection: the client's end and the server's.
+    fn connect(&self) -> Result<(Socket, Socket), MessageError> {
+        match self.carrier {
+            Carrier::Tcp => self.tcp(),
+            Carrier::Udp => self.udp(),
+            Carrier::Unix => {
+                let failed = |source| MessageError::Connect { action: "make a pair of Unix sockets", source };
+                let (client, server) = UnixStream::pair().map_err(failed)?;
+                Ok((Socket::Unix(client), Socket::Unix(server)))
+            }
+        }
+    }
+
+    fn any_port(&self) -> SocketAddr {
+        SocketAddr::new(self.server_address(), 0)
+    }
+
+    fn tcp(&self) -> Result<(Socket, Socket), MessageError> {
+        let failed = |action| move |source| MessageError::Connect { action, source };
+        let at = self.any_port();
+        let listener = self.at_server(|| TcpListener::bind(at))?.map_err(failed("listen at the server"))?;
+        let at = listener.local_addr().map_err(failed("read the server's address"))?;
+        let client = self.at_client(|| TcpStream::connect(at))?.map_err(failed("connect to the server"))?;
+        let (server, _) = listener.accept().map_err(failed("take the client's connection"))?;
+        Ok((Socket::Tcp(client), Socket::Tcp(server)))
+    }
+
+    fn udp(&self) -> Result<(Socket, Socket), MessageError> {
+        let failed = |action| move |source| MessageError::Connect { action, source };
+        let at = self.any_port();
+        let server = self.at_server(|| UdpSocket::bind(at))?.map_err(failed("bind the server"))?;
+        let at = server.local_addr().map_err(failed("read the server's address"))?;
+        let any = SocketAddr::new(IpAddr::V4(Ipv4Addr::UNSPECIFIED), 0);
+        let connect = || UdpSocket::bind(any).and_then(|s| s.connect(at).map(|()| s));
+        let client = self.at_client(connect)?.map_err(failed("connect to the server"))?;
+        let back = client.local_addr().map_err(failed("read the client's address"))?;
+        server.connect(back).map_err(failed("connect to the client"))?;
+        for socket in [&client, &server] {
+            socket.set_read_timeout(Some(UDP_PATIENCE)).map_err(failed("limit how long an end waits"))?;
+        }
+        Ok((Socket::Udp(client), Socket::Udp(server)))
+    }
+
+    /// What the kernel counts of TCP in both hosts; `None` where it does not tell.
+    pub fn tcp_counts(&self) -> Option<TcpCounters> {
+        let client = self.at_client(TcpCounters::read).ok()?.ok()?;
+        if self.lab.is_none() {
+            return Some(client);
+        }
+        Some(client.plus(&self.at_server(TcpCounters::read).ok()?.ok()?))
+    }
+}
+
+/// How long an end waits for a datagram before it looks whether the other one has finished.
+pub const UDP_PATIENCE: Duration = Duration::from_millis(50);
+
+/// As a record has them.
+pub fn counts(of: TcpCounters) -> TcpCounts {
+    let TcpCounters { delayed_acks, timeouts, retransmitted } = of;
+    TcpCounts { delayed_acks, timeouts, retransmitted }
+}

@@ -1,0 +1,188 @@
+//! What the trials are worth.
+
+use netfathom_model::plan::Carrier;
+use netfathom_model::record::{MessageCell, MessageResult};
+use netfathom_model::verdict::{Level, Verdict};
+
+use super::{cells, stalls};
+use crate::ground::observer::Progressed;
+
+/// Part of an interval that the 99th percentile of the lag may take.
+const LAG: f64 = 0.1;
+
+/// Trials of bare sockets differ by less where a machine is left alone.
+const RESTLESS: f64 = 2.0;
+
+/// Part of the datagrams that may be lost.
+const LOST: f64 = 0.01;
+
+/// A 99th percentile of fewer times is the longest of them.
+const TAIL: u64 = 100;
+
+/// Ratios, verdict and findings of what is there.
+pub fn conclude(p: &mut Progressed<MessageResult>, planned: usize) {
+    cells::compare(&mut p.result);
+    p.verdict = judge(&p.result, planned);
+    p.findings = stalls::findings(&p.result);
+}
+
+fn judge(result: &MessageResult, planned: usize) -> Verdict {
+    let mut verdict = Verdict::default();
+    let trials = || result.cells.iter().flat_map(|cell| &cell.trials);
+    let there = trials().count();
+    if there == 0 {
+        verdict.lower(Level::Void, "no trial was finished");
+        return verdict;
+    }
+    let lost: u64 = trials().map(|t| t.lost).sum();
+    if lost > 0 && result.plan.carrier != Carrier::Udp {
+        let text = format!("{lost} messages were sent over a stream and did not come: the ends do not agree");
+        verdict.lower(Level::Void, text);
+    }
+    if trials().any(|t| t.messages == 0) {
+        verdict.lower(Level::Void, "there are trials in which nothing came");
+    }
+    if there < planned {
+        verdict.lower(Level::Degraded, format!("only {there} of {planned} trials were finished"));
+    }
+    if let Some(rate) = result.plan.rate_per_s
+        && let Some(text) = late(result, rate)
+    {
+        verdict.lower(Level::Degraded, text);
+    }
+    if let Some(text) = restless(result) {
+        verdict.lower(Level::Degraded, text);
+    }
+    if result.plan.carrier == Carrier::Udp
+        && let Some(text) = lossy(&result.cells)
+    {
+        verdict.lower(Level::Degraded, text);
+    }
+    if let Some(text) = short(&result.cells) {
+        verdict.lower(Level::Degraded, text);
+    }
+    verdict
+}
+
+/// An open loop whose messages leave late is none.
+fn late(result: &MessageResult, rate_per_s: f64) -> Option<String> {
+    let allowed_ns = LAG * 1e9 / rate_per_s;
+    let late = |cell: &&MessageCell| cell.lag.as_ref().is_some_and(|lag| lag.p99_ns as f64 > allowed_ns);
+    let cells: Vec<&MessageCell> = result.cells.iter().filter(late).collect();
+    let worst = cells.iter().max_by_key(|cell| cell.lag.as_ref().map(|lag| lag.p99_ns))?;
+    let p99_us = worst.lag.as_ref()?.p99_ns as f64 / 1e3;
+    Some(format!(
+        "messages left late in {} of {} cells, most with {} and {} bytes: the 99th percentile is {p99_us:.1} us, \
+         more than a tenth of the time between two; choose a lower --rate",
+        cells.len(),
+        result.cells.len(),
+        worst.layer,
+        worst.bytes
+    ))
+}
+
+/// What is the same each time, and takes twice as long at times, is disturbed.
+fn restless(result: &MessageResult) -> Option<String> {
+    let first = result.plan.layers.first()?;
+    let spread = |cell: &MessageCell| Some((cell.rate?.highest_per_s / cell.rate?.lowest_per_s, cell.bytes));
+    let cells = || result.cells.iter().filter(|cell| cell.layer == *first).filter_map(spread);
+    let restless = cells().filter(|&(spread, _)| spread > RESTLESS).count();
+    let (most, bytes) = cells().max_by(|a, b| a.0.total_cmp(&b.0))?;
+    (restless > 0).then(|| {
+        format!(
+            "trials of {first} differ by more than a factor of {RESTLESS} in {restless} of {} places, by {most:.1} with \
+             {bytes} bytes: something else uses this machine; trust no ratio without its interval",
+            cells().count()
+        )
+    })
+}
+
+/// Datagrams of which too many were lost: the times are those of the rest.
+fn lossy(cells: &[MessageCell]) -> Option<String> {
+    let share = |cell: &MessageCell| {
+        let lost: u64 = cell.trials.iter().map(|t| t.lost).sum();
+        let sent: u64 = cell.trials.iter().map(|t| t.sent.unwrap_or(t.messages + t.lost)).sum();
+        lost as f64 / sent.max(1) as f64
+    };
+    let lossy: Vec<_> = cells.iter().map(|cell| (cell, share(cell))).filter(|c| c.1 > LOST).collect();
+    let (worst, share) = lossy.iter().max_by(|a, b| a.1.total_cmp(&b.1))?;
+    Some(format!(
+        "more than {:.0} % of the messages were lost in {} of {} cells, most with {} and {} bytes: {:.1} %; rates and \
+         times are those of the rest",
+        100.0 * LOST,
+        lossy.len(),
+        cells.len(),
+        worst.layer,
+        worst.bytes,
+        100.0 * share
+    ))
+}
+
+/// Too few of them tell nothing of their tail.
+fn short(cells: &[MessageCell]) -> Option<String> {
+    let short: Vec<_> = cells.iter().filter(|cell| (1..TAIL).contains(&cell.times.n)).collect();
+    let least = short.iter().min_by_key(|cell| cell.times.n)?;
+    let remedy = match least.trials.iter().any(|trial| trial.cut_short) {
+        true => "its trials ran out of time; choose a longer --most",
+        false => "choose more --messages",
+    };
+    Some(format!(
+        "{} of {} cells have fewer than {TAIL} times, and their 99th percentile is the longest one; least have {} with \
+         {} bytes: {}; {remedy}",
+        short.len(),
+        cells.len(),
+        least.layer,
+        least.bytes,
+        least.times.n
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use netfathom_model::plan::{MessagePlan, MessageTest, Place};
+    use netfathom_model::record::MessageTrial;
+    use netfathom_stats as stats;
+
+    use super::super::made_up;
+    use super::*;
+
+    /// A cell of one trial.
+    fn cell(layer: &str, times: u64, sent: u64, lost: u64) -> MessageCell {
+        let mut all = stats::Distribution::new(7);
+        all.add_many(1000, times);
+        let trial = MessageTrial { sent: Some(sent), lost, ..made_up::trial(sent - lost) };
+        made_up::cell(layer, trial, &all)
+    }
+
+    fn judged(cells: Vec<MessageCell>) -> Verdict {
+        let plan = MessagePlan {
+            carrier: Carrier::Udp,
+            ..MessagePlan::paper(MessageTest::Pingpong, Place::Loopback)
+        };
+        let planned = cells.len();
+        let result =
+            MessageResult { plan, pairs: Vec::new(), cells, absent: Vec::new(), remedies: Vec::new() };
+        judge(&result, planned)
+    }
+
+    #[test]
+    fn losses_are_told_with_the_worst_layer() {
+        let few = judged(vec![cell("write", 990, 1000, 10)]);
+        assert_eq!(few.level, Level::Valid, "{few:?}");
+        let many = judged(vec![cell("write", 980, 1000, 20), cell("writev", 700, 1000, 300)]);
+        assert_eq!(many.level, Level::Degraded);
+        let told = format!("{many:?}");
+        assert!(told.contains("in 2 of 2 cells") && told.contains("writev and 64 bytes: 30.0 %"), "{told}");
+    }
+
+    #[test]
+    fn a_tail_of_a_few_times_is_none() {
+        assert_eq!(judged(vec![cell("write", 100, 100, 0)]).level, Level::Valid);
+        // There are none at all where a sink counts.
+        assert_eq!(judged(vec![cell("write", 0, 5000, 0)]).level, Level::Valid);
+        let short = judged(vec![cell("write", 100, 100, 0), cell("writev", 20, 20, 0)]);
+        assert_eq!(short.level, Level::Degraded);
+        let told = format!("{short:?}");
+        assert!(told.contains("1 of 2 cells") && told.contains("writev with 64 bytes: 20"), "{told}");
+    }
+}

@@ -1,0 +1,192 @@
+//! `netfathom message`: a message layer beside bare sockets, in the same run.
+//!
+//! [`run`] is the map: `order` has the cells and their turns, `ground` the two hosts and their
+//! connections, `kernel` and `driver` the ends that are in the kernel, `peers` other projects'
+//! libraries, `shot` makes one trial of a cell out of two `end`s and a test (`oneway`, `pingpong`,
+//! `post`), `cells` puts the trials together, `judge` says what they are worth, `stalls` recognises
+//! what keeps messages waiting, and `remedies` measures what helps.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::time::{Duration, Instant};
+
+use netfathom_bpf::calls::Calls;
+use netfathom_model::plan::MessagePlan;
+use netfathom_model::record::{Counted, MessageResult, ProcessorPair};
+
+use crate::error::{MeasureError, RunError};
+use crate::ground::environment;
+use crate::ground::observer::Live;
+use crate::ground::observer::{Observer, Progressed, Step};
+
+mod calls;
+mod cells;
+mod costs;
+mod driver;
+mod end;
+mod error;
+mod ground;
+mod judge;
+mod kernel;
+#[cfg(test)]
+mod made_up;
+mod oneway;
+mod order;
+mod pace;
+mod pairs;
+mod peers;
+mod pingpong;
+mod post;
+mod remedies;
+mod rendezvous;
+mod samples;
+mod shot;
+mod stalls;
+mod task;
+
+pub use error::MessageError;
+
+use ground::Ground;
+use order::{Cell, Refusals, Turn};
+use peers::Peers;
+use shot::Shot;
+
+/// A killed run loses no more than this, or a round if that is shorter.
+const KEEP: Duration = Duration::from_secs(5);
+
+/// Measures. Ends early, keeping the finished trials, once `stop` is set.
+///
+/// # Errors
+/// If there can be no lab, an end cannot be made or breaks off, or the observer fails. What had
+/// been observed stays.
+pub fn run(
+    plan: &MessagePlan,
+    observer: &mut impl Observer<MessageResult>,
+    stop: &AtomicBool,
+) -> Result<Progressed<MessageResult>, RunError> {
+    let mut plan = plan.clone();
+    let (peers, missing) = Peers::load(&mut plan).map_err(MessageError::from).map_err(MeasureError::from)?;
+    let ground = Ground::build(&plan, peers).map_err(MeasureError::from)?;
+    let pairs = pairs::choose(&plan).map_err(MeasureError::from)?;
+    let environment = environment::read(Vec::new(), ground.devices(), ground.lab());
+    let refusals = Refusals { socket: kernel::refusal(&plan), driver: driver::refusal(&plan, &ground) };
+    let (turns, mut absent) = order::of(&plan, &pairs, &refusals);
+    if let (true, Some(cell)) = (turns.is_empty(), absent.first()) {
+        return Err(MeasureError::from(MessageError::Nothing(cell.why.clone())).into());
+    }
+    absent.extend(missing);
+    let result = MessageResult { plan: plan.clone(), pairs, cells: Vec::new(), absent, remedies: Vec::new() };
+    let mut p = Progressed::new(environment, result);
+    let mut steps = Steps {
+        observer,
+        done: 0,
+        all: turns.len() + order::cells(&turns),
+        planned: turns.len(),
+        kept: Instant::now(),
+    };
+    steps.keep(&mut p)?;
+    let around = Around { ground: &ground, stop };
+    let measured = take_turns(&plan, &turns, around, &mut steps, &mut p)
+        .and_then(|()| count_calls(&plan, around, &mut steps, &mut p))
+        .and_then(|()| remedies::measure(&plan, around, &mut steps, &mut p));
+    if measured.is_err() && !p.result.cells.is_empty() {
+        // What was finished is kept; of nothing nobody can learn.
+        steps.keep(&mut p)?;
+    }
+    judge::conclude(&mut p, steps.planned);
+    measured.map(|()| p)
+}
+
+/// What every trial has.
+#[derive(Clone, Copy)]
+struct Around<'a> {
+    ground: &'a Ground,
+    stop: &'a AtomicBool,
+}
+
+impl Around<'_> {
+    fn shot(
+        self,
+        plan: &MessagePlan,
+        cell: &Cell,
+        pairs: &[ProcessorPair],
+        calls: Option<&Calls>,
+    ) -> Result<Option<Shot>, MeasureError> {
+        if self.stop.load(Relaxed) {
+            return Ok(None);
+        }
+        Ok(shot::make(plan, cell, pairs[cell.pair], self, calls)?)
+    }
+}
+
+/// Those who watch, and how far it is.
+struct Steps<'a, O> {
+    observer: &'a mut O,
+    done: usize,
+    all: usize,
+    planned: usize,
+    /// When the record was last written.
+    kept: Instant,
+}
+
+impl<O: Observer<MessageResult>> Steps<'_, O> {
+    /// A trial begins, such as `trial 5/90: write+nodelay, 64 bytes, UU`.
+    fn begins(&mut self, what: &str, cell: &Cell) {
+        self.done += 1;
+        let Cell { layer, bytes, placement, .. } = cell;
+        let (number, of) = (self.done, self.all.max(self.done));
+        let name = format!("{what} {number}/{of}: {layer}, {bytes} bytes, {}", placement.name());
+        self.observer.begins(Step { name, number, of }, &Arc::new(Live::default()));
+    }
+
+    fn keep(&mut self, p: &mut Progressed<MessageResult>) -> Result<(), RunError> {
+        judge::conclude(p, self.planned);
+        self.kept = Instant::now();
+        Ok(self.observer.keep(p)?)
+    }
+}
+
+/// The trials that count.
+fn take_turns<O: Observer<MessageResult>>(
+    plan: &MessagePlan,
+    turns: &[Turn],
+    around: Around<'_>,
+    steps: &mut Steps<'_, O>,
+    p: &mut Progressed<MessageResult>,
+) -> Result<(), RunError> {
+    for (index, turn) in turns.iter().enumerate() {
+        steps.begins("trial", &turn.cell);
+        let Some(shot) = around.shot(plan, &turn.cell, &p.result.pairs, None)? else { break };
+        cells::add(&mut p.result, &turn.cell, index as u32, turn.round, shot);
+        // Not after each of hundreds of short trials: writing takes a processor.
+        let ends_round = turns.get(index + 1).is_none_or(|next| next.round != turn.round);
+        if ends_round || steps.kept.elapsed() > KEEP {
+            steps.keep(p)?;
+        }
+    }
+    Ok(())
+}
+
+/// One more trial of each cell, in which its system calls are counted.
+fn count_calls<O: Observer<MessageResult>>(
+    plan: &MessagePlan,
+    around: Around<'_>,
+    steps: &mut Steps<'_, O>,
+    p: &mut Progressed<MessageResult>,
+) -> Result<(), RunError> {
+    let calls = match Calls::attach() {
+        Ok(calls) => calls,
+        Err(error) => {
+            let why = Counted::Not(error.to_string());
+            p.result.cells.iter_mut().for_each(|cell| cell.calls = why.clone());
+            return Ok(());
+        }
+    };
+    for at in 0..p.result.cells.len() {
+        let cell = cells::key(&p.result.cells[at]);
+        steps.begins("counting calls", &cell);
+        let Some(shot) = around.shot(plan, &cell, &p.result.pairs, Some(&calls))? else { break };
+        p.result.cells[at].calls = calls::per_message(plan, &cell, &shot);
+    }
+    Ok(())
+}

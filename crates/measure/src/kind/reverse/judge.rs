@@ -1,0 +1,225 @@
+//! When a trial can be trusted: what was sent against what others counted.
+
+use netfathom_model::record::ProcessorShares;
+use netfathom_model::verdict::{Level, Verdict};
+
+use crate::load::judge::{self, Rule, percent, share};
+
+/// The numbers of one trial that decide.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Checks {
+    /// Messages out, as the sender counted them.
+    pub sent: u64,
+    /// As the far device counted them.
+    pub arrived: u64,
+    /// Those that the sender's device gave up.
+    pub dropped: u64,
+    /// Messages in, as the plan wants them; `None` of answers.
+    pub inbound_planned: Option<u64>,
+    /// As the far end counted them.
+    pub inbound_sent: u64,
+    /// As the device of this host counted them.
+    pub inbound_arrived: u64,
+    /// Those that the far device gave up.
+    pub inbound_dropped: u64,
+    /// Those that were read, or found the socket full; `None` where nobody reads.
+    pub inbound_ended: Option<u64>,
+    /// What the sender's processor did, over the trial.
+    pub processor: ProcessorShares,
+    /// The part of the time in which the sender waited for its processor, before the load in or
+    /// after it, whichever was worse.
+    pub waited_alone: f64,
+    /// How late an edge of the parts was read at worst, as a part of their length.
+    pub late: f64,
+    /// Whether incoming packets were handled on the sender's processor.
+    pub steered: bool,
+    /// Whether both ends had to share one processor.
+    pub shared: bool,
+}
+
+/// The part of the inbound plan that was not sent.
+fn missed(checks: &Checks) -> f64 {
+    checks.inbound_planned.map_or(0.0, |planned| share(planned.saturating_sub(checks.inbound_sent), planned))
+}
+
+const RULES: [Rule<Checks>; 10] = [
+    Rule {
+        level: Level::Void,
+        limit: 0.0,
+        value: |c| if c.sent == 0 { 1.0 } else { 0.0 },
+        text: |_| "the operating system accepted no message".into(),
+        strict: true,
+    },
+    Rule {
+        level: Level::Void,
+        limit: 0.0,
+        value: |c| c.sent.abs_diff(c.arrived + c.dropped) as f64,
+        text: |v| {
+            format!(
+                "the sender's count and that of the far device differ by {v:.0} messages that no counter of drops explains"
+            )
+        },
+        strict: true,
+    },
+    Rule {
+        level: Level::Void,
+        limit: 0.0,
+        value: |c| c.inbound_sent.abs_diff(c.inbound_arrived + c.inbound_dropped) as f64,
+        text: |v| {
+            format!(
+                "the far end's count of what it sent in and that of this host's device differ by {v:.0} messages that no counter of drops explains"
+            )
+        },
+        strict: true,
+    },
+    Rule {
+        level: Level::Void,
+        limit: 0.0,
+        value: |c| c.inbound_ended.map_or(0.0, |ended| ended.abs_diff(c.inbound_arrived) as f64),
+        text: |v| format!("{v:.0} of the messages that came in were neither read nor dropped at the socket"),
+        strict: true,
+    },
+    Rule {
+        level: Level::Degraded,
+        limit: 0.05,
+        value: missed,
+        text: |v| {
+            format!(
+                "the far end did not send {} of the inbound plan (5 % allowed): lower the peak of --inbound",
+                percent(v)
+            )
+        },
+        strict: false,
+    },
+    Rule {
+        level: Level::Degraded,
+        limit: 0.05,
+        value: |c| c.processor.steal,
+        text: |v| {
+            format!(
+                "the hypervisor took {} of the sender's processor (5 % allowed): repeat it when the machine is quiet",
+                percent(v)
+            )
+        },
+        strict: false,
+    },
+    Rule {
+        level: Level::Degraded,
+        limit: 0.05,
+        value: |c| c.waited_alone,
+        text: |v| {
+            format!(
+                "the sender waited for its processor in {} of the time even without a load in (5 % allowed): end what else runs there, or give it another with --cpu",
+                percent(v)
+            )
+        },
+        strict: false,
+    },
+    Rule {
+        level: Level::Degraded,
+        limit: 0.1,
+        value: |c| c.late,
+        text: |v| {
+            format!(
+                "the system's counts at the edges of the parts were read late, by {} of a part (10 % allowed): shares of the processor and waiting belong to parts that were shifted by as much",
+                percent(v)
+            )
+        },
+        strict: false,
+    },
+    Rule {
+        level: Level::Degraded,
+        limit: 0.0,
+        value: |c| if c.steered { 0.0 } else { 1.0 },
+        text: |_| {
+            "incoming packets were not handled on the sender's processor, as those of a real device would be: see what was left out".into()
+        },
+        strict: true,
+    },
+    Rule {
+        level: Level::Degraded,
+        limit: 0.0,
+        value: |c| if c.shared { 1.0 } else { 0.0 },
+        text: |_| {
+            "the far end ran on the sender's own processor and took its time from it: give it another with --cpu".into()
+        },
+        strict: true,
+    },
+];
+
+/// How far one trial can be trusted.
+#[must_use]
+pub fn trial(checks: &Checks) -> Verdict {
+    judge::trial(&RULES, checks)
+}
+
+/// How far the run can be trusted.
+#[must_use]
+pub fn run(trials: &[Checks], planned: u32) -> Verdict {
+    judge::run(&RULES, &trials.iter().collect::<Vec<_>>(), planned)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const GOOD: Checks = Checks {
+        sent: 1000,
+        arrived: 990,
+        dropped: 10,
+        inbound_planned: Some(100),
+        inbound_sent: 97,
+        inbound_arrived: 90,
+        inbound_dropped: 7,
+        inbound_ended: Some(90),
+        processor: ProcessorShares { user: 0.2, system: 0.7, irq: 0.0, softirq: 0.1, idle: 0.0, steal: 0.04 },
+        waited_alone: 0.02,
+        late: 0.01,
+        steered: true,
+        shared: false,
+    };
+
+    #[test]
+    fn counts_that_agree_are_valid() {
+        assert_eq!(trial(&GOOD).level, Level::Valid, "{:?}", trial(&GOOD));
+        assert_eq!(run(&[GOOD, GOOD], 2).level, Level::Valid);
+    }
+
+    #[test]
+    fn a_count_that_nothing_explains_is_void() {
+        for bad in [
+            Checks { sent: 0, arrived: 0, dropped: 0, ..GOOD },
+            Checks { arrived: 991, ..GOOD },
+            Checks { arrived: 989, ..GOOD },
+            Checks { inbound_arrived: 89, inbound_ended: Some(89), ..GOOD },
+            Checks { inbound_ended: Some(89), ..GOOD },
+            Checks { inbound_ended: Some(91), ..GOOD },
+        ] {
+            assert_eq!(trial(&bad).level, Level::Void, "{bad:?}");
+            assert_eq!(run(&[GOOD, GOOD, bad], 3).level, Level::Void, "{bad:?}");
+        }
+    }
+
+    #[test]
+    fn what_disturbs_is_degraded() {
+        for bad in [
+            Checks { inbound_planned: Some(110), ..GOOD },
+            Checks { processor: ProcessorShares { steal: 0.06, ..GOOD.processor }, ..GOOD },
+            Checks { waited_alone: 0.06, ..GOOD },
+            Checks { late: 0.2, ..GOOD },
+            Checks { steered: false, ..GOOD },
+            Checks { shared: true, ..GOOD },
+        ] {
+            assert_eq!(trial(&bad).level, Level::Degraded, "{bad:?}");
+        }
+        // Nobody reads, and nobody planned: nothing to compare with.
+        let echo = Checks { inbound_planned: None, inbound_ended: None, ..GOOD };
+        assert_eq!(trial(&echo).level, Level::Valid);
+    }
+
+    #[test]
+    fn trials_that_are_missing_are_told() {
+        assert_eq!(run(&[GOOD], 2).level, Level::Degraded);
+        assert_eq!(run(&[], 2).level, Level::Void);
+    }
+}

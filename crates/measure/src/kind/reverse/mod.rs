@@ -1,0 +1,207 @@
+//! `netfathom reverse`: what messages that come in take from those that go out.
+//!
+//! One thread sends as fast as it can; in the middle of the trial the far end sends towards
+//! it, more and more, and then no more. Incoming packets are steered to the sender's own
+//! processor, where those of a real device with one queue would be handled as well.
+//!
+//! [`run`] is the map: build the lab, run the trials in their order, say what came of them.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+
+use netfathom_model::path::{Direction, Tap};
+use netfathom_model::plan::{Place, ReversePlan, Variant};
+use netfathom_model::record::{LeftOut, ReverseResult, ReverseTrial, VariantResult};
+use netfathom_sys::steer;
+
+use crate::error::{MeasureError, RunError};
+use crate::ground::environment;
+use crate::ground::lab::{Lab, Role};
+use crate::ground::observer::Live;
+use crate::ground::observer::{Observer, Progressed, Step};
+use crate::ground::processors::{Cpus, spread, thread_places};
+use crate::ground::rig::Rig;
+use crate::tap::probe;
+
+mod edges;
+mod findings;
+mod inbound;
+mod judge;
+mod phases;
+mod report;
+mod run_in;
+mod sockets;
+mod summary;
+mod trial;
+
+use judge::Checks;
+
+/// Measures. Ends early, keeping the finished trials, once `stop` is set.
+///
+/// # Errors
+/// If a trial cannot be run or the observer fails. What had been observed stays.
+pub fn run(
+    plan: &ReversePlan,
+    observer: &mut impl Observer<ReverseResult>,
+    stop: &AtomicBool,
+) -> Result<Progressed<ReverseResult>, RunError> {
+    let rig = Rig::build(Place::Lab, plan.family)?;
+    let lab = rig.lab().ok_or(MeasureError::NothingCrosses)?;
+    let cpus = choose_cpus(plan)?;
+    let mut left_out = Vec::new();
+    let tapped = plan.tapped && probe::bpf(&[Direction::Tx]).map_err(|reason| left_out.push(reason)).is_ok();
+    let steered = steer(&rig, cpus.senders[0]).map_err(|reason| left_out.push(reason)).is_ok();
+    let result = ReverseResult {
+        plan: plan.clone(),
+        tap: tapped.then_some(Tap::Bpf),
+        left_out,
+        steered,
+        variants: plan.variants.iter().map(|&variant| none_yet(variant)).collect(),
+    };
+    let environment = environment::read(thread_places(&cpus), rig.devices(), rig.lab());
+    let mut progressed = Progressed::new(environment, result);
+    let bench = Bench { plan, rig: &rig, lab, cpus: (cpus.senders[0], cpus.reader), tapped, steered, stop };
+    let mut checks = Vec::new();
+    conclude(&mut progressed, &checks);
+    observer.keep(&progressed)?;
+    let order = order(plan);
+    for (number, &place) in order.iter().enumerate() {
+        if stop.load(Relaxed) {
+            break;
+        }
+        let live = Arc::new(Live::default());
+        let name = plan.variants[place].name();
+        observer.begins(Step::trial(name, number + 1, order.len()), &live);
+        let of_variant = &mut progressed.result.variants[place];
+        let index = of_variant.trials.len() as u32;
+        let (trial, of_trial) = bench.trial(of_variant.variant, index, number as u32, &live)?;
+        if stop.load(Relaxed) {
+            break;
+        }
+        of_variant.trials.push(trial);
+        checks.push(of_trial);
+        conclude(&mut progressed, &checks);
+        observer.keep(&progressed)?;
+    }
+    conclude(&mut progressed, &checks);
+    Ok(progressed)
+}
+
+fn none_yet(variant: Variant) -> VariantResult {
+    VariantResult { variant, trials: Vec::new(), summary: None }
+}
+
+/// The variants by their places in the plan, a round a trial. Each round begins with another
+/// one: then neither a machine that grows slower nor the neighbour before it meets one alone.
+fn order(plan: &ReversePlan) -> Vec<usize> {
+    let variants = plan.variants.len();
+    (0..plan.trials as usize).flat_map(|round| (0..variants).map(move |n| (round + n) % variants)).collect()
+}
+
+/// Draws every conclusion from the trials that are there.
+fn conclude(p: &mut Progressed<ReverseResult>, checks: &[Checks]) {
+    for variant in &mut p.result.variants {
+        variant.summary = summary::of(&variant.trials);
+    }
+    let planned = p.result.plan.trials * p.result.plan.variants.len() as u32;
+    p.verdict = judge::run(checks, planned);
+    p.findings = findings::of(&p.result);
+}
+
+fn choose_cpus(plan: &ReversePlan) -> Result<Cpus, MeasureError> {
+    match plan.cpus {
+        Some((sender, reader)) => Ok(Cpus { senders: vec![sender], reader }),
+        None => spread(1),
+    }
+}
+
+/// Lets packets that come in on this host be handled on the sender's processor. Without it a
+/// veth has them handled on that of the far end, which no real device could do.
+fn steer(rig: &Rig, cpu: usize) -> Result<(), LeftOut> {
+    let device = rig.device_names().0.unwrap_or_default();
+    let steered = rig.at(Role::Sender, || steer::to_processor(&device, Some(cpu)));
+    let left_out = |reason: String| LeftOut {
+        what: "incoming packets on the sender's processor".into(),
+        reason,
+        remedy: "use a kernel built with CONFIG_RPS, and run as root".into(),
+    };
+    match steered {
+        Ok(outcome) => outcome.map_err(|e| left_out(e.to_string())),
+        Err(e) => Err(left_out(e.to_string())),
+    }
+}
+
+/// What all trials of a run share.
+struct Bench<'a> {
+    plan: &'a ReversePlan,
+    rig: &'a Rig,
+    lab: &'a Lab,
+    /// The sender's and the far end's.
+    cpus: (usize, usize),
+    tapped: bool,
+    steered: bool,
+    stop: &'a AtomicBool,
+}
+
+impl Bench<'_> {
+    fn trial(
+        &self,
+        variant: Variant,
+        index: u32,
+        number: u32,
+        live: &Live,
+    ) -> Result<(ReverseTrial, Checks), MeasureError> {
+        let task = trial::Task {
+            plan: self.plan,
+            rig: self.rig,
+            lab: self.lab,
+            variant,
+            cpus: self.cpus,
+            tapped: self.tapped,
+            // Strays of an earlier trial carry another number; each takes two, one a way.
+            flow: (self.plan.seed as u32).wrapping_mul(0x9e37_79b9).wrapping_add(2 * number + 1),
+            stop: self.stop,
+            live,
+        };
+        let outcome = task.run()?;
+        let facts = report::Facts {
+            index,
+            rig: self.rig,
+            steered: self.steered,
+            shared: self.cpus.0 == self.cpus.1,
+            outcome: &outcome,
+        };
+        Ok(facts.trial())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use netfathom_model::plan::Family;
+
+    use super::*;
+
+    #[test]
+    fn every_round_has_every_variant_and_begins_with_another() {
+        let plan = ReversePlan {
+            family: Family::Ipv4,
+            variants: Variant::ALL.into(),
+            trials: 5,
+            duration_ns: 1_000_000_000,
+            inbound_from_per_s: 1.0,
+            inbound_peak_per_s: 2.0,
+            size_bytes: 64,
+            seed: 1,
+            tapped: false,
+            cpus: None,
+        };
+        let order = order(&plan);
+        assert_eq!(order.len(), 20);
+        for (round, places) in order.chunks(4).enumerate() {
+            assert_eq!(places[0], round % 4);
+            let mut sorted = places.to_vec();
+            sorted.sort_unstable();
+            assert_eq!(sorted, [0, 1, 2, 3]);
+        }
+    }
+}

@@ -1,0 +1,137 @@
+//! From what a trial did to what the record says of it.
+
+use netfathom_model::record::{Phase, PhaseTimes, ProcessorShares, ReverseTrial, StageMean};
+
+use super::edges::{Between, Edge};
+use super::judge::{self, Checks};
+use super::trial::Outcome;
+use crate::ground::rig::Rig;
+use crate::load::report::series;
+
+/// What is known of a trial.
+pub struct Facts<'a> {
+    /// Its place among those of its variant.
+    pub index: u32,
+    /// Where it was.
+    pub rig: &'a Rig,
+    /// Whether incoming packets were handled on the sender's processor.
+    pub steered: bool,
+    /// Whether both ends had to share one.
+    pub shared: bool,
+    /// What it did.
+    pub outcome: &'a Outcome,
+}
+
+impl Facts<'_> {
+    /// The record's view of the trial, and the numbers that its verdict rests on.
+    #[must_use]
+    pub fn trial(&self) -> (ReverseTrial, Checks) {
+        let checks = self.checks();
+        let Outcome { phases, sent, inbound, read, stack, .. } = self.outcome;
+        let outgoing = self.outgoing();
+        let trial = ReverseTrial {
+            index: self.index,
+            window_ns: phases.windows.length_ns(),
+            phases: Phase::ALL.map(|phase| self.phase(phase, &outgoing)).into(),
+            outgoing,
+            inbound: self.inbound(),
+            stack: stack.as_ref().map(|s| series(&s.total, phases.windows.length_ns())),
+            sent: sent.accepted,
+            arrived: checks.arrived,
+            inbound_sent: inbound.sent,
+            inbound_read: read.as_ref().map_or(0, super::inbound::Counts::total),
+            verdict: judge::trial(&checks),
+        };
+        (trial, checks)
+    }
+
+    fn outgoing(&self) -> Vec<u64> {
+        let windows = self.outcome.sent.lag.windows.iter().map(|window| window.n);
+        windows.take(self.outcome.phases.window_count()).collect()
+    }
+
+    /// Where somebody reads, what was read in each window; where nobody does, what the far end
+    /// sent in it, for nobody was there to take the time of its arrival.
+    fn inbound(&self) -> Vec<u64> {
+        let Outcome { phases, inbound, read, .. } = self.outcome;
+        let windows = read.as_ref().map(|counts| &counts.windows).or(inbound.windows.as_ref());
+        windows.map(|w| w.iter().copied().take(phases.window_count()).collect()).unwrap_or_default()
+    }
+
+    fn phase(&self, phase: Phase, outgoing: &[u64]) -> PhaseTimes {
+        let Outcome { phases, read, stack, .. } = self.outcome;
+        let bounds = phases.bounds_ns(phase);
+        let between = self.during(phase);
+        let inbound_per_s = match read {
+            Some(counts) => phases.per_s(phase, &counts.windows),
+            None => between.inbound_per_s(),
+        };
+        let mean = |windowed: &netfathom_stats::Windowed| phases.mean(phase, &windowed.windows);
+        let stages = stack.iter().flat_map(|s| &s.stages);
+        let stages = stages
+            .filter_map(|(stage, windowed)| Some(StageMean { stage: *stage, mean_ns: mean(windowed)? }))
+            .collect();
+        PhaseTimes {
+            phase,
+            start_ns: bounds.start,
+            end_ns: bounds.end,
+            outgoing_per_s: phases.per_s(phase, outgoing),
+            inbound_per_s,
+            stack_mean_ns: stack.as_ref().and_then(|s| mean(&s.total)),
+            stages,
+            processor: between.processor(),
+            sender_waited: between.waited(),
+        }
+    }
+
+    fn between(&self, from: usize, to: usize) -> Between {
+        let edge = |n: usize| self.outcome.edges.get(n).copied().unwrap_or_default();
+        Between::new(edge(from), edge(to))
+    }
+
+    fn during(&self, phase: Phase) -> Between {
+        self.between(phase as usize, phase as usize + 1)
+    }
+
+    fn waited(&self, phase: Phase) -> f64 {
+        self.during(phase).waited()
+    }
+
+    /// How late an edge was read at worst, as a part of the length of a part.
+    fn late(&self) -> f64 {
+        let Outcome { phases, edges, .. } = self.outcome;
+        let late_ns =
+            |(edge, due_ns): (&Edge, u64)| edge.at_ns.saturating_sub(phases.windows.start_ns + due_ns);
+        let worst_ns = edges.iter().zip(phases.edges_ns()).map(late_ns).max().unwrap_or(0);
+        let part = phases.bounds_ns(Phase::Before);
+        worst_ns as f64 / (part.end - part.start).max(1) as f64
+    }
+
+    /// What the sender's processor did over the trial.
+    fn processor(&self) -> ProcessorShares {
+        let edges: &[Edge] = &self.outcome.edges;
+        self.between(0, edges.len().saturating_sub(1)).processor()
+    }
+
+    fn checks(&self) -> Checks {
+        let Outcome { sent, inbound, read, overflowed, counted, .. } = self.outcome;
+        let (here, there) = self.rig.device_names();
+        let here = counted.sender.devices.get(&here.unwrap_or_default()).copied().unwrap_or_default();
+        let there = counted.reader.devices.get(&there.unwrap_or_default()).copied().unwrap_or_default();
+        Checks {
+            sent: sent.accepted,
+            arrived: there.rx_packets,
+            dropped: here.tx_dropped,
+            inbound_planned: inbound.planned,
+            inbound_sent: inbound.sent,
+            inbound_arrived: here.rx_packets,
+            inbound_dropped: there.tx_dropped,
+            inbound_ended: read.as_ref().map(|counts| counts.total() + overflowed),
+            processor: self.processor(),
+            waited_alone: self.waited(Phase::Before).max(self.waited(Phase::After)),
+            late: self.late(),
+            steered: self.steered,
+            shared: self.shared,
+        }
+    }
+}

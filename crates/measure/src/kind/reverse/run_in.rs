@@ -1,0 +1,47 @@
+//! The load before a trial, alone.
+
+use std::sync::atomic::AtomicBool;
+use std::thread;
+
+use netfathom_model::plan::Spin;
+
+use super::sockets::Sockets;
+use super::trial::{FLAT_OUT_MESSAGES, Task, cloned, joined, on};
+use crate::error::MeasureError;
+use crate::ground::observer::Live;
+use crate::load::engine::Send;
+use crate::load::flight::{spawn, windows_from_now};
+use crate::load::sender::{self, send_all};
+
+/// Long enough for the scheduler to move other programs from the sender's processor.
+const RUN_IN_NS: u64 = 200_000_000;
+
+/// Sends for a while without anything beside it, and keeps nothing of it: what the first
+/// moments of a load set going would otherwise be taken for a part of the trial, and lie in
+/// that which all others are compared with.
+///
+/// # Errors
+/// If a thread or a socket fails.
+pub fn run(task: &Task<'_>, sockets: &Sockets) -> Result<(), MeasureError> {
+    let mut engine = Send::new(cloned(&sockets.sender)?, task.plan.size_bytes);
+    let windows = windows_from_now(RUN_IN_NS);
+    let sending = sender::Task {
+        mean_interval_ns: None,
+        // Of no trial: neither timed nor answered.
+        flow: 0,
+        lane: 0,
+        lanes: 1,
+        windows,
+        deadline_ns: windows.start_ns + RUN_IN_NS,
+        spin: Spin::Auto,
+        stop: task.stop,
+        gone: &AtomicBool::new(false),
+        live: &Live::default(),
+    };
+    let departures = std::iter::repeat_n(0, FLAT_OUT_MESSAGES);
+    thread::scope(|scope| {
+        let send = || on(task.cpus.0, || Ok(send_all(&sending, departures, &mut engine, &mut ())));
+        joined(spawn(scope, "run-in", send), "run-in")
+    })?;
+    Ok(())
+}

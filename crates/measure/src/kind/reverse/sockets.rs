@@ -1,0 +1,65 @@
+//! The sockets of one trial, on this host and at the far end.
+
+use std::net::{SocketAddr, UdpSocket};
+
+use netfathom_model::plan::{ReversePlan, Variant};
+use netfathom_sys::socket::{set_hop_limit, set_receive_buffer};
+
+use crate::error::MeasureError;
+use crate::ground::lab::{Lab, Role};
+use crate::ground::rig::{Rig, warm_up};
+
+/// Room for about 10,000 small messages, where somebody reads.
+const READ_BYTES: i32 = 8 << 20;
+/// The least that the kernel gives, where nobody does: it is full from the first moment on, so
+/// that every message of the trial dies the same death.
+const UNREAD_BYTES: i32 = 4096;
+
+/// Both ends of both ways.
+pub struct Sockets {
+    /// Sends the load; connected to the far end.
+    pub sender: UdpSocket,
+    /// Where the load goes. Held even where nobody reads it: a port that nobody has would
+    /// answer by ICMP.
+    _far: UdpSocket,
+    /// Where messages come in on this host: a socket of its own, or the sender's.
+    pub inbound: UdpSocket,
+    /// Sends them, from the far end; in an echo it is the socket that gets the load, connected to the sender.
+    pub generator: UdpSocket,
+}
+
+impl Sockets {
+    /// New sockets, with the path between them warmed up.
+    ///
+    /// # Errors
+    /// If one cannot be had, or nothing crosses.
+    pub fn open(rig: &Rig, lab: &Lab, plan: &ReversePlan, variant: Variant) -> Result<Self, MeasureError> {
+        let far = rig.reader_socket(0)?;
+        let sender = rig.sender_socket(address(&far)?)?;
+        warm_up(&sender, &far)?;
+        if variant == Variant::Echo {
+            set_receive_buffer(&sender, READ_BYTES).map_err(MeasureError::Socket)?;
+            far.connect(address(&sender)?).map_err(MeasureError::Socket)?;
+            set_hop_limit(&far, 1).map_err(MeasureError::Socket)?;
+            let [inbound, generator] = [&sender, &far].map(|s| s.try_clone().map_err(MeasureError::Socket));
+            return Ok(Self { inbound: inbound?, generator: generator?, sender, _far: far });
+        }
+        set_receive_buffer(&far, UNREAD_BYTES).map_err(MeasureError::Socket)?;
+        let inbound = bound(rig, Role::Sender, SocketAddr::new(lab.sender_addr(plan.family), 0))?;
+        let generator = bound(rig, Role::Reader, SocketAddr::new(lab.reader_addr(plan.family), 0))?;
+        generator.connect(address(&inbound)?).map_err(MeasureError::Socket)?;
+        set_hop_limit(&generator, 1).map_err(MeasureError::Socket)?;
+        warm_up(&generator, &inbound)?;
+        let bytes = if variant == Variant::Ignored { UNREAD_BYTES } else { READ_BYTES };
+        set_receive_buffer(&inbound, bytes).map_err(MeasureError::Socket)?;
+        Ok(Self { sender, _far: far, inbound, generator })
+    }
+}
+
+fn address(socket: &UdpSocket) -> Result<SocketAddr, MeasureError> {
+    socket.local_addr().map_err(MeasureError::Socket)
+}
+
+fn bound(rig: &Rig, role: Role, address: SocketAddr) -> Result<UdpSocket, MeasureError> {
+    rig.at(role, || UdpSocket::bind(address))?.map_err(|source| MeasureError::Bind { address, source })
+}

@@ -1,0 +1,232 @@
+//! What all trials of a run share, and how each of them is set up where it is to run.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+
+use netfathom_model::path::Tap;
+use netfathom_model::plan::{Place, StackPlan, TapChoice};
+use netfathom_model::record::{StackResult, Trial, TrialKind};
+use netfathom_model::sample::Sample;
+use netfathom_sys::clock::monotonic_ns;
+use netfathom_sys::directory::Directory;
+
+use super::ends::{Here, Inward, Load, Outward};
+use super::listening::Listening;
+use super::report;
+use super::trial::{Outcome, Task};
+use crate::error::MeasureError;
+use crate::ground::observer::Live;
+use crate::ground::observer::{Observer, Step};
+use crate::ground::processors::Cpus;
+use crate::ground::rig::Rig;
+use crate::load::flight::Departures;
+use crate::tap::pcap::Files;
+use crate::tap::sampling::Sampling;
+
+/// Length of the burst that finds the flat-out rate, and of the warm-up.
+const BURST: Load<'static> = Load { duration_ns: 200_000_000, departures: Departures::FlatOut };
+
+/// What all trials of a run share.
+pub struct Bench<'a> {
+    /// The plan of the run.
+    pub plan: &'a StackPlan,
+    /// Where the two ends stand.
+    pub rig: &'a Rig,
+    /// Processors of the senders and of the reader.
+    pub cpus: &'a Cpus,
+    /// Where the sender of another host knocks, if it is one.
+    pub listening: Option<&'a Listening>,
+    /// The user wants an end.
+    pub stop: &'a AtomicBool,
+    /// Start of the run.
+    pub started_ns: u64,
+    /// Where captures lie; with the temporary files if nowhere else.
+    pub directory: Option<Directory>,
+}
+
+/// Which trial it is.
+pub struct Turn {
+    /// Its place in the run, from 0.
+    pub index: usize,
+    /// Of how many.
+    pub of: usize,
+    /// What it is for.
+    pub kind: TrialKind,
+    /// Its tap.
+    pub tap: Option<Tap>,
+}
+
+impl Turn {
+    /// Witnesses are asked for the whole only.
+    fn wants_stages(&self) -> bool {
+        self.kind == TrialKind::Measured
+    }
+
+    fn step(&self) -> Step {
+        let kind = match self.kind {
+            TrialKind::Measured => "measured",
+            TrialKind::Control => "control, no tap",
+            TrialKind::Witness => &format!("witness, {} tap", self.tap.map_or("no", Tap::name)),
+            TrialKind::Alternating => "both taps, one of them by turns",
+        };
+        Step::trial(kind, self.index + 1, self.of)
+    }
+}
+
+impl Bench<'_> {
+    /// One trial, with its samples; `None` once the user wants an end.
+    pub fn trial(
+        &self,
+        turn: &Turn,
+        observer: &mut impl Observer<StackResult>,
+    ) -> Result<Option<(Trial, Vec<Sample>)>, MeasureError> {
+        let live = Arc::new(Live::default());
+        let load = Load {
+            duration_ns: self.plan.profile.duration_ns(),
+            departures: Departures::Planned(&self.plan.profile, self.plan.seed),
+        };
+        let files = Files::of_trial(self.directory.as_ref(), turn.index as u32, self.plan.pcap.keep);
+        let task = Task {
+            alternates: turn.kind == TrialKind::Alternating,
+            ..self.task(turn.tap, turn.wants_stages(), self.sampling(turn), files, &live)
+        };
+        let flown = match (self.plan.place, self.listening) {
+            (Place::To(to), _) => self.outward(&task, to, load, turn, observer, &live)?,
+            (_, Some(listening)) => self.inward(&task, listening, load, turn, observer, &live)?,
+            _ => {
+                observer.begins(turn.step(), &live);
+                let started_after_ns = self.elapsed_ns();
+                let here = Here::open(&task, self.flow(2 * turn.index as u32 + 1))?;
+                Some((started_after_ns, task.run(here, load)?))
+            }
+        };
+        if self.stop.load(Relaxed) {
+            return Ok(None);
+        }
+        Ok(flown.map(|(started_after_ns, outcome)| self.told(turn, started_after_ns, outcome)))
+    }
+
+    fn outward(
+        &self,
+        task: &Task<'_>,
+        to: SocketAddr,
+        load: Load<'_>,
+        turn: &Turn,
+        observer: &mut impl Observer<StackResult>,
+        live: &Arc<Live>,
+    ) -> Result<Option<(u64, Outcome)>, MeasureError> {
+        observer.begins(turn.step(), live);
+        let started_after_ns = self.elapsed_ns();
+        let outward = Outward::greet(task, to, load)?;
+        Ok(Some((started_after_ns, task.run(outward, load)?)))
+    }
+
+    /// Waits for a sender, and for another one if the trial is lost with the first.
+    fn inward(
+        &self,
+        task: &Task<'_>,
+        listening: &Listening,
+        load: Load<'_>,
+        turn: &Turn,
+        observer: &mut impl Observer<StackResult>,
+        live: &Arc<Live>,
+    ) -> Result<Option<(u64, Outcome)>, MeasureError> {
+        let left = turn.of - turn.index;
+        loop {
+            let name = format!("waiting for: {}", listening.command(self.plan, left));
+            observer.begins(Step { name, number: turn.index + 1, of: turn.of }, live);
+            let Some(incoming) = listening.next(self.plan, left, self.stop)? else { return Ok(None) };
+            observer.begins(turn.step(), live);
+            let started_after_ns = self.elapsed_ns();
+            let inward = Inward::open(task, incoming, listening.port())?;
+            match task.run(inward, load) {
+                Err(MeasureError::SenderLost(_)) if self.stop.load(Relaxed) => return Ok(None),
+                Err(MeasureError::SenderLost(why)) => listening.throw_away(why),
+                outcome => return Ok(Some((started_after_ns, outcome?))),
+            }
+        }
+    }
+
+    /// What the record says of a trial.
+    fn told(&self, turn: &Turn, started_after_ns: u64, mut outcome: Outcome) -> (Trial, Vec<Sample>) {
+        let samples = std::mem::take(&mut outcome.samples);
+        let index = turn.index as u32;
+        let flat_out_per_s = match turn.kind {
+            // A burst that fails takes nothing from the trial before it.
+            TrialKind::Witness if self.plan.tap != TapChoice::All => None,
+            TrialKind::Alternating => None,
+            _ => self.flat_out(2 * index + 2, turn),
+        };
+        let facts = report::Facts {
+            index,
+            kind: turn.kind,
+            tap: turn.tap,
+            started_after_ns,
+            flat_out_per_s,
+            outcome: &outcome,
+        };
+        let trial = facts.trial(self.plan, &self.rig.devices());
+        (trial, report::completed(samples, self.plan, outcome.windows.start_ns))
+    }
+
+    /// Sends without pauses for a moment, so that the first trial finds what later ones find.
+    ///
+    /// # Errors
+    /// If nothing can be measured here at all.
+    pub fn warm_up(&self) -> Result<(), MeasureError> {
+        if self.is_within() {
+            self.burst(0, None, false)?;
+        }
+        Ok(())
+    }
+
+    /// The rate that a burst without pauses reaches; `None` if there was none.
+    fn flat_out(&self, number: u32, turn: &Turn) -> Option<f64> {
+        if !self.is_within() {
+            return None;
+        }
+        Some(self.burst(number, turn.tap, turn.wants_stages()).ok()?.sent.per_s())
+    }
+
+    fn burst(&self, number: u32, tap: Option<Tap>, stages: bool) -> Result<Outcome, MeasureError> {
+        let live = Live::default();
+        let files = Files::of_burst(self.directory.as_ref());
+        let task = self.task(tap, stages, Sampling::none(), files, &live);
+        let here = Here::open(&task, self.flow(number))?;
+        task.run(here, BURST)
+    }
+
+    /// Whether all traffic stays on this machine. A network with others on it is given no
+    /// more than the load that the plan has for it.
+    fn is_within(&self) -> bool {
+        matches!(self.plan.place, Place::Lab | Place::Loopback)
+    }
+
+    /// Strays of an earlier trial carry another number.
+    fn flow(&self, number: u32) -> u32 {
+        (self.plan.seed as u32).wrapping_mul(0x9e37_79b9).wrapping_add(number)
+    }
+
+    fn elapsed_ns(&self) -> u64 {
+        monotonic_ns() - self.started_ns
+    }
+
+    fn sampling(&self, turn: &Turn) -> Sampling {
+        let measured = turn.kind == TrialKind::Measured;
+        let most = if measured { self.plan.samples.div_ceil(self.plan.trials) } else { 0 };
+        Sampling::new(turn.index as u32, self.plan.profile.messages(), most as usize, self.plan.seed)
+    }
+
+    fn task<'a>(
+        &'a self,
+        tap: Option<Tap>,
+        stages: bool,
+        sampling: Sampling,
+        files: Files,
+        live: &'a Live,
+    ) -> Task<'a> {
+        let Self { plan, rig, cpus, stop, .. } = *self;
+        Task { plan, rig, tap, alternates: false, stages, sampling, cpus, stop, live, files }
+    }
+}

@@ -1,0 +1,100 @@
+//! What a plan leaves open: the taps and the processors.
+
+use netfathom_model::environment::ThreadPlace;
+use netfathom_model::path::{Direction, Tap};
+use netfathom_model::plan::{Place, StackPlan, TapChoice};
+use netfathom_model::record::{LeftOut, TrialKind};
+
+use super::order::{Kind, interleaved};
+use crate::error::MeasureError;
+use crate::ground::processors::{Cpus, spread, thread_places};
+use crate::tap::probe;
+
+/// The taps of a run.
+pub struct Taps {
+    /// The run's own.
+    pub main: Tap,
+    /// Those that are put beside it.
+    pub others: Vec<Tap>,
+    /// What does not work.
+    pub left_out: Vec<LeftOut>,
+}
+
+impl Taps {
+    /// The trials of a run, in the order in which they run.
+    #[must_use]
+    pub fn order(&self, plan: &StackPlan) -> Vec<Kind> {
+        let own = [
+            ((TrialKind::Measured, Some(self.main)), plan.trials),
+            ((TrialKind::Control, None), plan.controls),
+        ];
+        let others = self.others.iter().map(|&tap| ((TrialKind::Witness, Some(tap)), plan.witnesses));
+        let alternating = ((TrialKind::Alternating, Some(Tap::Timestamping)), self.alternating(plan));
+        interleaved(&own.into_iter().chain(others).chain([alternating]).collect::<Vec<_>>())
+    }
+
+    /// How many trials tell what the main tap adds to the times that it reports: one has many rounds.
+    fn alternating(&self, plan: &StackPlan) -> u32 {
+        let here = matches!(plan.place, Place::Lab | Place::Loopback);
+        let both = self.main == Tap::Bpf && self.others.contains(&Tap::Timestamping);
+        u32::from(here && both && plan.witnesses > 0)
+    }
+}
+
+/// Whether a tap works here.
+fn probe(tap: Tap, plan: &StackPlan) -> Result<(), LeftOut> {
+    match tap {
+        Tap::Bpf => probe::bpf(&plan.directions),
+        Tap::Timestamping => Ok(()),
+        Tap::Pcap => {
+            let out_at_lo = plan.place == Place::Loopback && plan.measures(Direction::Tx);
+            probe::pcap(plan.pcap.tcpdump, out_at_lo)
+        }
+    }
+}
+
+/// The taps that the plan asks for, as far as they work here.
+///
+/// # Errors
+/// If the plan names one that does not.
+pub fn choose_taps(plan: &StackPlan) -> Result<Taps, MeasureError> {
+    // The best first; what stands beside the one that was asked for comes after it.
+    let (asked, beside): (Vec<Tap>, &[Tap]) = match plan.tap {
+        TapChoice::Auto => (vec![Tap::Bpf, Tap::Timestamping], &[Tap::Timestamping]),
+        TapChoice::All => (vec![Tap::Bpf, Tap::Timestamping], &[Tap::Timestamping, Tap::Pcap]),
+        TapChoice::Only(Tap::Bpf) => (vec![Tap::Bpf], &[Tap::Timestamping]),
+        TapChoice::Only(tap) => (vec![tap], &[Tap::Bpf]),
+    };
+    let mut left_out = Vec::new();
+    let mut works = |&tap: &Tap| probe(tap, plan).map_err(|reason| left_out.push(reason)).is_ok();
+    let main = asked.iter().copied().find(&mut works);
+    let Some(main) = main else {
+        let LeftOut { what, reason, remedy } = left_out.swap_remove(0);
+        return Err(MeasureError::NoTap { what, reason, remedy });
+    };
+    let others = beside.iter().copied().filter(|&tap| tap != main).filter(&mut works).collect();
+    Ok(Taps { main, others, left_out })
+}
+
+/// Senders and reader from the last processor down; the first one has most interrupts.
+///
+/// # Errors
+/// If the system does not say which may be used.
+pub fn choose_cpus(plan: &StackPlan) -> Result<Cpus, MeasureError> {
+    // Senders on another host need none of this one's.
+    let workers = if matches!(plan.place, Place::Listen(_)) { 0 } else { plan.workers as usize };
+    if let Some((sender, reader)) = plan.cpus {
+        return Ok(Cpus { senders: vec![sender; workers], reader });
+    }
+    spread(workers)
+}
+
+/// The processors of this host's threads, as records have it.
+#[must_use]
+pub fn places(place: Place, cpus: &Cpus) -> Vec<ThreadPlace> {
+    let mut places = thread_places(cpus);
+    if matches!(place, Place::To(_)) {
+        places.retain(|p| p.role != "reader");
+    }
+    places
+}

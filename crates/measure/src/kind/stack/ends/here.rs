@@ -1,0 +1,119 @@
+//! Both ends on this machine: in the lab or over loopback.
+
+use std::net::UdpSocket;
+
+use netfathom_sys::clock::monotonic_ns;
+use netfathom_sys::socket::drops;
+
+use super::{Ends, Landed, Load, engines, flight};
+use crate::error::MeasureError;
+use crate::ground::rig::warm_up;
+use crate::kind::stack::trial::Task;
+use crate::load::accounting::Ways;
+use crate::load::flight::{FarEnd, LEAD_IN_NS};
+use crate::load::reader::{self, End, read_all};
+use crate::load::sent::Sent;
+use crate::load::tally::{Read, Tally};
+use crate::load::tap::{ReceiveTap, SendTap};
+use crate::load::window::Windows;
+
+/// The sockets of one trial.
+pub struct Here {
+    flow: u32,
+    /// Connected to the reader, one a sender.
+    senders: Vec<UdpSocket>,
+    /// Bound to the reader's address.
+    reader: UdpSocket,
+}
+
+impl Here {
+    /// New sockets, with the path between them warmed up.
+    ///
+    /// # Errors
+    /// If they cannot be had, or nothing gets from the one to the other.
+    pub fn open(task: &Task<'_>, flow: u32) -> Result<Self, MeasureError> {
+        let reader = task.rig.reader_socket(task.plan.port)?;
+        let to = reader.local_addr().map_err(MeasureError::Socket)?;
+        let senders: Vec<UdpSocket> =
+            (0..task.plan.workers).map(|_| task.rig.sender_socket(to)).collect::<Result<_, _>>()?;
+        senders.iter().try_for_each(|sender| warm_up(sender, &reader))?;
+        reader.set_nonblocking(task.plan.reader_polls).map_err(MeasureError::Socket)?;
+        Ok(Self { flow, senders, reader })
+    }
+}
+
+impl Ends for Here {
+    fn flow(&self) -> u32 {
+        self.flow
+    }
+
+    fn senders(&self) -> &[UdpSocket] {
+        &self.senders
+    }
+
+    fn reader(&self) -> Option<&UdpSocket> {
+        Some(&self.reader)
+    }
+
+    fn fly<S: SendTap + Send, R: ReceiveTap + Send>(
+        self,
+        task: &Task<'_>,
+        load: Load<'_>,
+        make: impl FnOnce(Windows, &[UdpSocket]) -> Result<(Vec<S>, R), MeasureError>,
+    ) -> Result<Landed<S, R>, MeasureError> {
+        let windows = load.windows(monotonic_ns() + LEAD_IN_NS);
+        let (send_taps, tap) = make(windows, &self.senders)?;
+        let planned = load.departures.messages();
+        let mut reader = Reader { task, ends: &self, planned, tap, tally: None };
+        let senders = engines(task, &self.senders, send_taps)?;
+        let landed =
+            flight(task, load, self.flow, windows).run(senders, &mut reader, Some(task.cpus.reader))?;
+        let Reader { tap: mut receive_tap, tally, .. } = reader;
+        for (lane, (sent, _)) in (0..).zip(&landed.sent) {
+            let missing = tally.iter().flat_map(|tally| tally.missing_at_end(lane, sent.tried()));
+            missing.for_each(|sequence| receive_tap.skipped(sequence));
+        }
+        let (sents, send_taps): (Vec<Sent>, Vec<S>) = landed.sent.into_iter().unzip();
+        Ok(Landed {
+            windows,
+            sent: Sent::merged(sents, windows),
+            read: landed.read,
+            send_taps,
+            receive_tap,
+            ways: Ways::SOCKETS,
+            checks: Vec::new(),
+        })
+    }
+}
+
+/// The reader, with its end of the tap.
+struct Reader<'a, R> {
+    task: &'a Task<'a>,
+    ends: &'a Here,
+    planned: u64,
+    tap: R,
+    tally: Option<Tally>,
+}
+
+impl<R: ReceiveTap + Send> FarEnd for Reader<'_, R> {
+    fn sleeps_on(&self) -> Result<Option<UdpSocket>, MeasureError> {
+        self.ends.reader.try_clone().map(Some).map_err(MeasureError::Socket)
+    }
+
+    fn take(&mut self, end: &End<'_>) -> Result<Read, MeasureError> {
+        let socket = &self.ends.reader;
+        let reading = reader::Task {
+            socket,
+            flow: self.ends.flow,
+            lanes: self.task.plan.workers,
+            planned: self.planned,
+            delay_ns: self.task.plan.reader_delay_ns,
+            end,
+        };
+        let tally = read_all(&reading, &mut self.tap).map_err(MeasureError::Receive)?;
+        let dropped = drops(socket).map_err(MeasureError::Socket)?.into();
+        let read = Read { dropped, ..tally.read.clone() };
+        self.tally = Some(tally);
+        Ok(read)
+    }
+}

@@ -1,0 +1,163 @@
+//! From a sender on another host to this one: it says over TCP what is to come, and hears
+//! what came.
+
+use std::net::UdpSocket;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::thread;
+
+use netfathom_model::engine::Receive;
+use netfathom_sys::cpu;
+use netfathom_sys::socket::{drops, end_receiving};
+
+use super::rebuilt::Rebuilt;
+use super::{Ends, Landed, Load};
+use crate::error::MeasureError;
+use crate::kind::stack::trial::Task;
+use crate::load::accounting::Ways;
+use crate::load::control::{Begun, ControlError, Ended, Incoming, draw_flow};
+use crate::load::flight::spawn;
+use crate::load::reader::{self, End, read_all};
+use crate::load::tally::Read;
+use crate::load::tap::{ReceiveTap, SendTap};
+use crate::load::window::Windows;
+
+/// The build, as the sender is told.
+const TOOL: &str = concat!("netfathom ", env!("CARGO_PKG_VERSION"));
+
+/// A sender that has said what is to come, and the socket for it.
+pub struct Inward {
+    incoming: Incoming,
+    flow: u32,
+    reader: UdpSocket,
+}
+
+impl Inward {
+    /// A new socket for a sender's messages. The sender hears its welcome only in
+    /// [`Ends::fly`]: until then it waits, and a tap can be loaded.
+    ///
+    /// # Errors
+    /// If the port is taken.
+    pub fn open(task: &Task<'_>, incoming: Incoming, port: u16) -> Result<Self, MeasureError> {
+        let reader = task.rig.reader_socket(port)?;
+        reader.set_nonblocking(task.plan.reader_polls).map_err(MeasureError::Socket)?;
+        Ok(Self { incoming, flow: draw_flow()?, reader })
+    }
+}
+
+impl Ends for Inward {
+    fn flow(&self) -> u32 {
+        self.flow
+    }
+
+    fn senders(&self) -> &[UdpSocket] {
+        &[]
+    }
+
+    fn reader(&self) -> Option<&UdpSocket> {
+        Some(&self.reader)
+    }
+
+    fn fly<S: SendTap + Send, R: ReceiveTap + Send>(
+        self,
+        task: &Task<'_>,
+        load: Load<'_>,
+        make: impl FnOnce(Windows, &[UdpSocket]) -> Result<(Vec<S>, R), MeasureError>,
+    ) -> Result<Landed<S, R>, MeasureError> {
+        let (peer, lanes) = (self.incoming.peer(), self.incoming.hello().lanes);
+        let planned = load.departures.messages();
+        let welcomed = self.incoming.welcome_as(self.flow, Receive::Recv, TOOL).map_err(lost)?;
+        let begun = welcomed.await_begin(task.stop).map_err(lost)?;
+        // In the sender's clock, as are the times that its messages carry: nothing else is
+        // ever held against these windows.
+        let windows = load.windows(begun.start_ns());
+        let (send_taps, tap) = make(windows, &[])?;
+        let reading = Reading { task, socket: &self.reader, flow: self.flow, lanes, planned };
+        let mean_interval_ns = load.departures.mean_interval_ns(lanes);
+        let mut tap = Rebuilt::new(tap, windows, lanes, load.duration_ns, mean_interval_ns);
+        let (ended, read) = reading.run(begun, &mut tap)?;
+        let told = ended.sent();
+        // It is of no consequence here if the sender does not wait for this.
+        let _ = ended.tally((&read).into());
+        if let Some(what) = tap.excess() {
+            return Err(lost(ControlError::Implausible { peer, what }));
+        }
+        let (receive_tap, sent) = tap.finish(told, planned);
+        if sent.unsent > 0 && sent.end_ns() < load.duration_ns {
+            // One that only fell behind goes on until after the plan's end.
+            let text = format!("it was stopped after {} of {planned} messages", told.tried);
+            return Err(MeasureError::SenderLost(text));
+        }
+        let (ways, checks) = (Ways::SOCKETS, Vec::new());
+        Ok(Landed { windows, sent, read, send_taps, receive_tap, ways, checks })
+    }
+}
+
+/// The sender cannot be relied on any more.
+fn lost(error: ControlError) -> MeasureError {
+    match error {
+        ControlError::Here { .. } => error.into(),
+        other => MeasureError::SenderLost(other.to_string()),
+    }
+}
+
+/// The reader in its thread, and the conversation beside it.
+struct Reading<'a> {
+    task: &'a Task<'a>,
+    socket: &'a UdpSocket,
+    flow: u32,
+    lanes: u32,
+    planned: u64,
+}
+
+impl Reading<'_> {
+    /// Reads from the sender's begin until everything has come that will.
+    fn run<R: ReceiveTap + Send>(&self, begun: Begun, tap: &mut R) -> Result<(Ended, Read), MeasureError> {
+        let [told, gone] = [const { AtomicBool::new(false) }; 2];
+        let [received, tried, accepted] = [const { AtomicU64::new(0) }; 3];
+        let end = End {
+            told: &told,
+            stop: self.task.stop,
+            gone: &gone,
+            received: &received,
+            tried: &tried,
+            accepted: &accepted,
+        };
+        thread::scope(|scope| {
+            let reader = spawn(scope, "reader", || {
+                cpu::pin(self.task.cpus.reader)?;
+                self.read(tap, &end)
+            })?;
+            let talked = self.talk(begun, &received);
+            told.store(true, Relaxed);
+            end_receiving(self.socket);
+            let read = reader.join().unwrap_or(Err(MeasureError::Thread("reader")))?;
+            Ok((talked.map_err(lost)?, read))
+        })
+    }
+
+    fn read<R: ReceiveTap>(&self, tap: &mut R, end: &End<'_>) -> Result<Read, MeasureError> {
+        let reading = reader::Task {
+            socket: self.socket,
+            flow: self.flow,
+            lanes: self.lanes,
+            planned: self.planned,
+            delay_ns: self.task.plan.reader_delay_ns,
+            end,
+        };
+        let tally = read_all(&reading, tap).map_err(MeasureError::Receive)?;
+        let dropped = drops(self.socket).map_err(MeasureError::Socket)?.into();
+        Ok(Read { dropped, ..tally.read })
+    }
+
+    /// The conversation, from "ready" until nothing comes any more.
+    fn talk(&self, begun: Begun, received: &AtomicU64) -> Result<Ended, ControlError> {
+        let delivered = || {
+            let delivered = received.load(Relaxed);
+            self.task.live.sent.store(delivered, Relaxed);
+            delivered
+        };
+        let mut ended = begun.ready()?.watch(delivered, self.task.stop)?;
+        ended.drain(delivered)?;
+        Ok(ended)
+    }
+}

@@ -1,0 +1,111 @@
+//! Who sends and who reads in a trial, and what makes the messages fly between them: both
+//! ends here, or one of them on another host. A tap does not know which.
+
+use std::net::UdpSocket;
+
+use netfathom_model::accounting::CounterCheck;
+use netfathom_model::plan::Spin;
+
+use super::trial::Task;
+use crate::error::MeasureError;
+use crate::load::accounting::Ways;
+use crate::load::engine;
+use crate::load::flight::{Departures, Flight, Sender};
+use crate::load::sent::Sent;
+use crate::load::tally::Read;
+use crate::load::tap::{ReceiveTap, SendTap};
+use crate::load::window::Windows;
+
+mod here;
+mod inward;
+mod outward;
+mod rebuilt;
+
+pub use here::Here;
+pub use inward::Inward;
+pub use outward::Outward;
+
+/// The two ends of one trial, ready but for their tap.
+pub trait Ends: Sized {
+    /// The trial's number among the messages; a tap looks for it.
+    fn flow(&self) -> u32;
+
+    /// Those of this host, one a sender.
+    fn senders(&self) -> &[UdpSocket];
+
+    /// That of this host.
+    fn reader(&self) -> Option<&UdpSocket>;
+
+    /// Makes the messages fly. `make` makes the ends of the tap, one for each of the senders
+    /// of this host and one for the reader, once it is known where the windows lie.
+    ///
+    /// # Errors
+    /// If a socket or a thread fails, or the other host is lost.
+    fn fly<S: SendTap + Send, R: ReceiveTap + Send>(
+        self,
+        task: &Task<'_>,
+        load: Load<'_>,
+        make: impl FnOnce(Windows, &[UdpSocket]) -> Result<(Vec<S>, R), MeasureError>,
+    ) -> Result<Landed<S, R>, MeasureError>;
+}
+
+/// The load of a trial.
+#[derive(Clone, Copy)]
+pub struct Load<'a> {
+    /// Length of the plan.
+    pub duration_ns: u64,
+    /// When the messages are to leave.
+    pub departures: Departures<'a>,
+}
+
+impl Load<'_> {
+    /// Windows over the load, which begins then.
+    #[must_use]
+    pub fn windows(&self, start_ns: u64) -> Windows {
+        Windows { start_ns, shift: Windows::shift_for(self.duration_ns) }
+    }
+}
+
+/// What came of a flight between two ends.
+pub struct Landed<S, R> {
+    /// Where its windows lie, by the clock of the host that sent.
+    pub windows: Windows,
+    /// What was sent.
+    pub sent: Sent,
+    /// What was read.
+    pub read: Read,
+    /// The senders' ends of the tap.
+    pub send_taps: Vec<S>,
+    /// The reader's end of the tap; where the reader is on another host nothing was put in.
+    pub receive_tap: R,
+    /// How messages left and were taken, as far as the counters of this host know of it.
+    pub ways: Ways,
+    /// What the other host counted.
+    pub checks: Vec<CounterCheck>,
+}
+
+/// A flight from this host.
+fn flight<'a>(task: &Task<'a>, load: Load<'a>, flow: u32, windows: Windows) -> Flight<'a> {
+    Flight {
+        flow,
+        duration_ns: load.duration_ns,
+        departures: load.departures,
+        spin: Spin::Auto,
+        windows,
+        stop: task.stop,
+        live: task.live,
+    }
+}
+
+/// Each with a socket, a processor and its end of the tap.
+fn engines<S>(
+    task: &Task<'_>,
+    sockets: &[UdpSocket],
+    taps: Vec<S>,
+) -> Result<Vec<Sender<'static, S>>, MeasureError> {
+    let sender = |((socket, tap), &cpu): ((&UdpSocket, S), &usize)| {
+        let socket = socket.try_clone().map_err(MeasureError::Socket)?;
+        Ok(Sender { engine: Box::new(engine::Send::new(socket, task.plan.size_bytes)), cpu, tap })
+    };
+    sockets.iter().zip(taps).zip(&task.cpus.senders).map(sender).collect()
+}

@@ -1,0 +1,84 @@
+//! From this host to a sink on another one, which tells over TCP what arrived.
+
+use std::net::{SocketAddr, UdpSocket};
+
+use netfathom_model::engine::Engine;
+use netfathom_sys::clock::monotonic_ns;
+
+use super::{Ends, Landed, Load, engines, flight};
+use crate::error::MeasureError;
+use crate::kind::stack::trial::Task;
+use crate::load::accounting::Ways;
+use crate::load::control::Session;
+use crate::load::control::words::{Hello, VERSION};
+use crate::load::far_off::{AGREEMENT_NS, Sink, counters};
+use crate::load::sent::Sent;
+use crate::load::tap::{ReceiveTap, SendTap};
+use crate::load::window::Windows;
+
+/// A sink that has said welcome, and the sockets to send to it.
+pub struct Outward {
+    session: Session,
+    senders: Vec<UdpSocket>,
+}
+
+impl Outward {
+    /// Greets the sink. That conversation has warmed the path up: the neighbour's hardware
+    /// address and the route are known.
+    ///
+    /// # Errors
+    /// If there is none, it refuses, or there is no way to it.
+    pub fn greet(task: &Task<'_>, to: SocketAddr, load: Load<'_>) -> Result<Self, MeasureError> {
+        let hello = Hello {
+            version: VERSION,
+            size_bytes: task.plan.size_bytes,
+            lanes: task.plan.workers,
+            echo: false,
+            planned: load.departures.messages(),
+            duration_ns: load.duration_ns,
+        };
+        let session = Session::open(to, hello)?;
+        let senders = (0..task.plan.workers).map(|_| task.rig.sender_socket(to)).collect::<Result<_, _>>()?;
+        Ok(Self { session, senders })
+    }
+}
+
+impl Ends for Outward {
+    fn flow(&self) -> u32 {
+        self.session.welcome().flow
+    }
+
+    fn senders(&self) -> &[UdpSocket] {
+        &self.senders
+    }
+
+    fn reader(&self) -> Option<&UdpSocket> {
+        None
+    }
+
+    fn fly<S: SendTap + Send, R: ReceiveTap + Send>(
+        mut self,
+        task: &Task<'_>,
+        load: Load<'_>,
+        make: impl FnOnce(Windows, &[UdpSocket]) -> Result<(Vec<S>, R), MeasureError>,
+    ) -> Result<Landed<S, R>, MeasureError> {
+        let welcome = self.session.welcome().clone();
+        // The tap needs the windows before the sink is told of them.
+        let windows = load.windows(monotonic_ns() + AGREEMENT_NS);
+        let (send_taps, receive_tap) = make(windows, &self.senders)?;
+        let senders = engines(task, &self.senders, send_taps)?;
+        self.session.begin(windows.start_ns)?;
+        let mut sink = Sink { session: Some(self.session), tally: None };
+        let landed = flight(task, load, welcome.flow, windows).run(senders, &mut sink, None)?;
+        let (sents, send_taps): (Vec<Sent>, Vec<S>) = landed.sent.into_iter().unzip();
+        Ok(Landed {
+            windows,
+            sent: Sent::merged(sents, windows),
+            read: landed.read,
+            send_taps,
+            receive_tap,
+            ways: Ways { engine: Engine::Send, receive: None },
+            checks: sink.tally.map(|tally| counters(&tally, welcome.receive)).unwrap_or_default(),
+        })
+    }
+}

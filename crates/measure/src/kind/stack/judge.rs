@@ -1,0 +1,179 @@
+//! When a trial of the stack can be trusted, beyond what holds of every load.
+
+use std::sync::LazyLock;
+
+use netfathom_model::accounting::{Accounting, Fate};
+use netfathom_model::path::Tap;
+use netfathom_model::plan::{Place, StackPlan};
+use netfathom_model::record::{
+    Agreement, DISTORTION, Distorts, Load, SelfCost, StackResult, Trial, TrialKind, Witness,
+};
+use netfathom_model::verdict::{Level, Verdict};
+
+use crate::load::judge::{self, Judged, Rule, load_rules, percent, share};
+
+impl Judged for Trial {
+    fn load(&self) -> &Load {
+        &self.load
+    }
+
+    fn accounting(&self) -> &Accounting {
+        &self.accounting
+    }
+}
+
+static RULES: LazyLock<Vec<Rule<Trial>>> =
+    LazyLock::new(|| load_rules().into_iter().chain(tap_rules()).collect());
+
+/// Messages that the tap could not time, on the way where they are more.
+fn unjoined(t: &Trial) -> f64 {
+    let a = &t.accounting;
+    share(a.unjoined_tx, t.load.sent).max(share(a.unjoined_rx, a.count(&Fate::Delivered)))
+}
+
+fn tap_rules() -> [Rule<Trial>; 7] {
+    [
+        Rule {
+            level: Level::Degraded,
+            limit: 0.0,
+            value: |t| t.captured.iter().filter_map(|c| c.stamped_early).sum::<u64>() as f64,
+            text: |v| {
+                format!(
+                    "{v:.0} captured packets carry an earlier time than that of the capture, for a program on this host asks for time stamps (SO_TIMESTAMP, such as ping and ntp daemons do): times out are some hundred ns short, times in long"
+                )
+            },
+            strict: false,
+        },
+        Rule {
+            level: Level::Void,
+            limit: 0.05,
+            value: |t| if t.tap == Some(Tap::Pcap) { unjoined(t) } else { 0.0 },
+            text: |v| {
+                format!(
+                    "the capture lost {} of the messages (5 % allowed, Borodin 2014): lower the rate",
+                    percent(v)
+                )
+            },
+            strict: false,
+        },
+        Rule {
+            level: Level::Void,
+            limit: 0.01,
+            value: |t| if t.tap == Some(Tap::Pcap) { 0.0 } else { unjoined(t) },
+            text: |v| format!("the tap could not time {} of the messages: lower the rate", percent(v)),
+            strict: false,
+        },
+        Rule {
+            level: Level::Degraded,
+            limit: 0.0,
+            value: unjoined,
+            text: |v| format!("the tap could not time {} of the messages", percent(v)),
+            strict: true,
+        },
+        Rule {
+            level: Level::Degraded,
+            limit: 0.01,
+            value: |t| share(t.accounting.unstaged_rx, t.load.sent),
+            text: |v| format!("the tap could not cut {} of the incoming times into stages", percent(v)),
+            strict: false,
+        },
+        Rule {
+            level: Level::Void,
+            limit: 0.0,
+            value: |t| {
+                let refused: u64 = t.load.refused.iter().map(|r| r.count).sum();
+                if t.tap == Some(Tap::Timestamping) { refused as f64 } else { 0.0 }
+            },
+            text: |v| {
+                format!(
+                    "{v:.0} messages were refused, and the stamps of later ones may belong to others: use the bpf tap"
+                )
+            },
+            strict: true,
+        },
+        Rule {
+            level: Level::Degraded,
+            limit: 1000.0,
+            value: |t| t.clock_moved_ns.unwrap_or(0).unsigned_abs() as f64,
+            text: |v| {
+                format!("the wall clock moved by {v:.0} ns against the monotonic one while stamps were taken")
+            },
+            strict: false,
+        },
+    ]
+}
+
+/// How far one trial can be trusted.
+#[must_use]
+pub fn trial(trial: &Trial) -> Verdict {
+    judge::trial(&RULES, trial)
+}
+
+/// How far the run can be trusted: its measured trials, and what others say of them.
+#[must_use]
+pub fn run(result: &StackResult) -> Verdict {
+    let StackResult { plan, trials, witnesses, .. } = result;
+    let measured: Vec<&Trial> = trials.iter().filter(|t| t.kind == TrialKind::Measured).collect();
+    let mut verdict = judge::run(&RULES, &measured, plan.trials);
+    if !measured.is_empty() {
+        judge_others(&mut verdict, trials, witnesses);
+        if result.tap == Tap::Pcap {
+            judge_capture(&mut verdict, plan, result.self_cost);
+        }
+    }
+    verdict
+}
+
+/// A capture that loses nothing but slows the sender is still a distortion.
+fn judge_capture(verdict: &mut Verdict, plan: &StackPlan, cost: Option<SelfCost>) {
+    if matches!(plan.place, Place::Listen(_)) {
+        // The sender is on another host: it does not feel this capture.
+        return;
+    }
+    let Some(cost) = cost else {
+        let text = "nobody knows what the capture makes of the sender: let two control trials or more run, of \
+                    two trials or more (--controls 2 --trials 2)";
+        return verdict.lower(Level::Degraded, text);
+    };
+    let allowed = percent(DISTORTION);
+    let parts =
+        [("the time of the send calls", cost.send_call_share), ("the sender's highest rate", cost.rate_lost)];
+    for (what, share) in parts {
+        let Some(share) = share else { continue };
+        let by = format!("{} ± {}", percent(share.value), percent(share.half_width));
+        let text = match Distorts::of(share) {
+            Distorts::No => continue,
+            Distorts::Yes => format!(
+                "the capture changes {what} by {by} ({allowed} allowed): use the bpf tap, or a lower rate"
+            ),
+            Distorts::CannotTell => format!(
+                "nobody can tell whether the capture changes {what} by more than the {allowed} allowed, for it is {by}: let more trials and controls run"
+            ),
+        };
+        verdict.lower(Level::Degraded, text);
+    }
+}
+
+/// What controls and witnesses say does not make a result VOID, but it must be told.
+fn judge_others(verdict: &mut Verdict, trials: &[Trial], witnesses: &[Witness]) {
+    // An alternating trial stalls while programs are attached; its differences are of the blocks between.
+    let kinds = [(TrialKind::Control, "control"), (TrialKind::Witness, "witness")];
+    for (kind, name) in kinds {
+        let void = |t: &&Trial| t.kind == kind && t.verdict.level == Level::Void;
+        let (bad, all) =
+            (trials.iter().filter(void).count(), trials.iter().filter(|t| t.kind == kind).count());
+        if bad > 0 {
+            let text = format!("{bad} of {all} {name} trials are VOID: what rests on them is doubtful");
+            verdict.lower(Level::Degraded, text);
+        }
+    }
+    for w in witnesses.iter().filter(|w| w.agreement == Agreement::Disagree) {
+        let text = format!(
+            "the {} tap disagrees on {} by {:.0} ns: see the second witness",
+            w.tap.name(),
+            w.direction.name(),
+            w.difference_ns.abs()
+        );
+        verdict.lower(Level::Degraded, text);
+    }
+}

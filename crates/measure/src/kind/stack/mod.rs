@@ -1,0 +1,107 @@
+//! `netfathom stack`: how long the operating system takes with each message on its way out
+//! and in, stage by stage, as the rate rises.
+//!
+//! [`run`] is the map: build the rig, run the trials in their order, say what came of them.
+
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+
+use netfathom_model::path::Tap;
+use netfathom_model::plan::{Place, StackPlan, TapChoice};
+use netfathom_model::record::StackResult;
+use netfathom_sys::clock::monotonic_ns;
+
+use crate::error::{MeasureError, RunError};
+use crate::ground::environment;
+use crate::ground::observer::{Observer, Progressed};
+use crate::ground::rig::Rig;
+use crate::load::allow;
+use crate::tap::pcap;
+
+mod alternation;
+mod bench;
+mod choice;
+mod cost;
+mod delay;
+mod ends;
+mod judge;
+mod listening;
+mod order;
+mod report;
+mod summary;
+mod trial;
+
+use bench::{Bench, Turn};
+use choice::{choose_cpus, choose_taps};
+use listening::Listening;
+
+/// Measures. Ends early, keeping the finished trials, once `stop` is set.
+///
+/// # Errors
+/// If a trial cannot be run or the observer fails. What had been observed stays.
+pub fn run(
+    plan: &StackPlan,
+    observer: &mut impl Observer<StackResult>,
+    stop: &AtomicBool,
+) -> Result<Progressed<StackResult>, RunError> {
+    if let Place::To(to) = plan.place {
+        allow::permit(to.ip(), &plan.allow, false).map_err(MeasureError::from)?;
+    }
+    let taps = choose_taps(plan)?;
+    let cpus = choose_cpus(plan)?;
+    let rig = Rig::build(plan.place, plan.family)?;
+    if plan.tap == TapChoice::All || taps.main == Tap::Pcap {
+        pcap::devices(plan, &rig)?;
+    }
+    let _delay = rig.lab().zip(plan.inserted_delay).map(|(lab, d)| delay::insert(lab, d)).transpose()?;
+    let listening = match plan.place {
+        Place::Listen(address) => Some(Listening::at(address)?),
+        _ => None,
+    };
+    let result = StackResult {
+        plan: plan.clone(),
+        tap: taps.main,
+        left_out: taps.left_out.clone(),
+        trials: Vec::new(),
+        summaries: Vec::new(),
+        self_cost: None,
+        witnesses: Vec::new(),
+        taps: Vec::new(),
+    };
+    let environment = environment::read(choice::places(plan.place, &cpus), rig.devices(), rig.lab());
+    let mut progressed = Progressed::new(environment, result);
+    let listening = listening.as_ref();
+    let directory = observer.directory().cloned();
+    let started_ns = monotonic_ns();
+    let bench = Bench { plan, rig: &rig, cpus: &cpus, listening, stop, started_ns, directory };
+    conclude(&mut progressed, listening);
+    observer.keep(&progressed)?;
+    bench.warm_up()?;
+    let order = taps.order(plan);
+    for (index, &(kind, tap)) in order.iter().enumerate() {
+        if stop.load(Relaxed) {
+            break;
+        }
+        let turn = Turn { index, of: order.len(), kind, tap };
+        let Some((trial, samples)) = bench.trial(&turn, observer)? else { break };
+        progressed.result.trials.push(trial);
+        progressed.samples.extend(samples);
+        conclude(&mut progressed, listening);
+        observer.keep(&progressed)?;
+    }
+    conclude(&mut progressed, listening);
+    Ok(progressed)
+}
+
+/// Draws every conclusion from the trials that are there.
+fn conclude(p: &mut Progressed<StackResult>, listening: Option<&Listening>) {
+    let StackResult { plan, tap, trials, summaries, self_cost, witnesses, taps, .. } = &mut p.result;
+    // Only the sender knows how many it is.
+    plan.workers = listening.and_then(Listening::lanes).unwrap_or(plan.workers);
+    *summaries = plan.directions.iter().filter_map(|&d| summary::of(d, trials)).collect();
+    *self_cost = cost::of_tap(trials, *tap);
+    *witnesses = cost::witnesses(trials, &plan.directions);
+    *taps = cost::beside_each_other(trials);
+    p.verdict = judge::run(&p.result);
+    p.findings = report::findings(&p.result);
+    p.findings.extend(listening.and_then(Listening::finding));
+}

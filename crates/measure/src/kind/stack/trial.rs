@@ -1,0 +1,288 @@
+//! One trial: the two ends, a tap on them, and what came of both.
+
+use std::cell::Cell;
+use std::net::{SocketAddr, UdpSocket};
+use std::sync::atomic::AtomicBool;
+
+use netfathom_bpf::stack::{StackTap, Target, WINDOWS};
+use netfathom_model::accounting::Accounting;
+use netfathom_model::path::{Direction, Tap};
+use netfathom_model::plan::StackPlan;
+use netfathom_model::record::{Added, Captured};
+use netfathom_model::sample::Sample;
+use netfathom_sys::clock::realtime_ahead_ns;
+use netfathom_sys::socket::{cookie, enable_rx_stamps, enable_tx_stamps};
+
+use super::alternation::{self, Alternation};
+use super::ends::{Ends, Landed, Load};
+use crate::error::MeasureError;
+use crate::ground::observer::Live;
+use crate::ground::processors::Cpus;
+use crate::ground::rig::Rig;
+use crate::load::accounting::Evidence;
+use crate::load::message_log::Lane;
+use crate::load::sent::Sent;
+use crate::load::tally::Read;
+use crate::load::tap::{ReceiveTap, SendTap};
+use crate::load::window::Windows;
+use crate::tap::Collected;
+use crate::tap::Tapped;
+use crate::tap::bpf::BpfReader;
+use crate::tap::departed::Departed;
+use crate::tap::pcap::{Files, PcapTap};
+use crate::tap::sampling::Sampling;
+use crate::tap::timestamping::{ReceiveStamps, STAMPS_BEGIN, SendStamps};
+
+/// What a trial is to do.
+pub struct Task<'a> {
+    /// The plan of the run.
+    pub plan: &'a StackPlan,
+    /// Where the two ends stand.
+    pub rig: &'a Rig,
+    /// The tap; none in a control.
+    pub tap: Option<Tap>,
+    /// Whether the programs of the bpf tap are attached beside it, by turns.
+    pub alternates: bool,
+    /// Whether stages are wanted, or only the stack time.
+    pub stages: bool,
+    /// Which messages are kept raw.
+    pub sampling: Sampling,
+    /// Processors of the senders and of the reader.
+    pub cpus: &'a Cpus,
+    /// The user wants an end.
+    pub stop: &'a AtomicBool,
+    /// For those who watch.
+    pub live: &'a Live,
+    /// Where a capture lies while the trial runs, and afterwards if the plan says so.
+    pub files: Files,
+}
+
+/// What came of a trial, before anything is said about it.
+pub struct Outcome {
+    /// The trial's number among the messages.
+    pub flow: u32,
+    /// From which socket of each sender, and to where.
+    pub from: Vec<SocketAddr>,
+    /// See `from`.
+    pub to: Option<SocketAddr>,
+    /// Where its windows lie.
+    pub windows: Windows,
+    /// What was sent.
+    pub sent: Sent,
+    /// What was read.
+    pub read: Read,
+    /// What the tap collected, direction by direction.
+    pub paths: Vec<(Direction, Collected)>,
+    /// Where every message ended.
+    pub accounting: Accounting,
+    /// How far the wall clock moved, where stamps were converted.
+    pub clock_moved_ns: Option<i64>,
+    /// What was captured, where the tap is a capture.
+    pub captured: Vec<Captured>,
+    /// What the bpf tap adds, where it was attached by turns.
+    pub added: Vec<Added>,
+    /// The raw stream.
+    pub samples: Vec<Sample>,
+}
+
+impl Task<'_> {
+    /// Runs the trial between these ends.
+    ///
+    /// # Errors
+    /// If a socket or a tap fails. What the messages suffer is no error but accounted for.
+    pub fn run(&self, ends: impl Ends, load: Load<'_>) -> Result<Outcome, MeasureError> {
+        match self.tap {
+            None => self.run_with(
+                ends,
+                load,
+                |_, senders| Ok((vec![(); senders.len()], ())),
+                |_, ()| Ok(Tapped::default()),
+            ),
+            Some(Tap::Bpf) => self.run_bpf(ends, load),
+            Some(Tap::Timestamping) => self.run_timestamping(ends, load),
+            Some(Tap::Pcap) => self.run_pcap(ends, load),
+        }
+    }
+
+    fn run_bpf(&self, ends: impl Ends, load: Load<'_>) -> Result<Outcome, MeasureError> {
+        let tap = self.load_programs(&ends, load)?;
+        // Whoever sees a message last keeps it.
+        let (at_senders, at_reader) = match ends.reader() {
+            Some(_) => (Sampling::none(), self.sampling.again()),
+            None => (self.sampling.again(), Sampling::none()),
+        };
+        let rx = self.plan.measures(Direction::Rx);
+        let make = |windows: Windows, senders: &[_]| {
+            tap.start(windows.start_ns);
+            let reader = BpfReader::new(tap.view(), windows, WINDOWS, rx, at_reader);
+            let senders = senders.iter().map(|_| Departed::new(tap.view(), at_senders.again()));
+            Ok((senders.collect(), reader))
+        };
+        let directions = &self.plan.directions;
+        let collect = |senders: Vec<Departed>, reader: BpfReader| {
+            let (incoming, mut samples) = reader.into_parts();
+            samples.extend(senders.into_iter().flat_map(Departed::into_samples));
+            let of = |&direction: &Direction| {
+                Ok(match direction {
+                    Direction::Tx => {
+                        let sums = tap.tx_sums()?;
+                        (direction, Collected { total: sums.total, stages: sums.stages, unstaged: 0 })
+                    }
+                    Direction::Rx => (direction, incoming.clone()),
+                })
+            };
+            let paths = directions.iter().map(of).collect::<Result<_, MeasureError>>()?;
+            let (drops, lost) = (Some(tap.drops()?), tap.lost()?);
+            Ok(Tapped { paths, samples, drops, lost, ..Tapped::default() })
+        };
+        self.run_with(ends, load, make, collect)
+    }
+
+    fn load_programs(&self, ends: &impl Ends, load: Load<'_>) -> Result<StackTap, MeasureError> {
+        let reader_cookie = ends.reader().map_or(Ok(0), cookie).map_err(MeasureError::Socket)?;
+        let window_shift = Windows::shift_for(load.duration_ns);
+        let target = Target { flow: ends.flow(), reader_cookie, window_shift };
+        Ok(StackTap::load(&self.plan.directions, target)?)
+    }
+
+    fn run_timestamping(&self, ends: impl Ends, load: Load<'_>) -> Result<Outcome, MeasureError> {
+        if let Some(reader) = ends.reader() {
+            enable_rx_stamps(reader).map_err(MeasureError::Socket)?;
+            std::thread::sleep(STAMPS_BEGIN);
+        }
+        for sender in ends.senders() {
+            enable_tx_stamps(sender, self.stages).map_err(MeasureError::Socket)?;
+        }
+        let programs = self.alternates.then(|| self.load_programs(&ends, load)).transpose()?;
+        let by_turns = Cell::new(None);
+        let ahead_ns = realtime_ahead_ns();
+        let stages = self.stages;
+        let make = |windows: Windows, senders: &[UdpSocket]| {
+            if let Some(tap) = programs {
+                tap.start(windows.start_ns);
+                by_turns.set(Some((Alternation::begin(tap, windows)?, windows)));
+            }
+            let stamps = |sender: &UdpSocket| {
+                Ok(SendStamps::new(sender.try_clone()?, ahead_ns, stages, windows, WINDOWS))
+            };
+            let senders = senders.iter().map(stamps).collect::<std::io::Result<Vec<_>>>();
+            Ok((senders.map_err(MeasureError::Socket)?, ReceiveStamps::new(ahead_ns, windows, WINDOWS)))
+        };
+        let directions = &self.plan.directions;
+        let collect = |senders: Vec<SendStamps>, reader: ReceiveStamps| {
+            let mut outgoing = senders.into_iter().map(SendStamps::into_collected);
+            let mut tx = outgoing.next().unwrap_or_else(|| Collected::new(&[], WINDOWS));
+            outgoing.for_each(|other| tx.merge(&other));
+            let rx = reader.into_collected();
+            let of = |&d: &Direction| (d, if d == Direction::Tx { tx.clone() } else { rx.clone() });
+            let clock_moved_ns = Some(realtime_ahead_ns() - ahead_ns);
+            let paths: Vec<_> = directions.iter().map(of).collect();
+            let added = match by_turns.take() {
+                Some((alternation, windows)) => added(alternation, windows, &paths)?,
+                None => Vec::new(),
+            };
+            Ok(Tapped { paths, clock_moved_ns, added, ..Tapped::default() })
+        };
+        self.run_with(ends, load, make, collect)
+    }
+
+    fn run_pcap(&self, ends: impl Ends, load: Load<'_>) -> Result<Outcome, MeasureError> {
+        let flow = ends.flow();
+        let port = destination(&ends).ok_or(MeasureError::NoCaptureDevice)?.port();
+        let tap = PcapTap::begin(self.plan, self.rig, port, self.files.clone())?;
+        // Where the reader is here, its messages tell when they were sent.
+        let here = ends.reader().is_some();
+        let count = ends.senders().len() as u32;
+        let senders: Vec<_> = (0..count).map(|_| (!here).then(|| tap.lane(flow, count))).collect();
+        let reader = here.then(|| tap.lane(flow, 1));
+        let start = Cell::new(None);
+        let make = |windows: Windows, _: &[UdpSocket]| {
+            start.set(Some(windows));
+            Ok((senders, reader))
+        };
+        let collect = |senders: Vec<Option<Lane>>, reader: Option<Lane>| {
+            drop((senders, reader));
+            let windows = start.get().unwrap_or_else(|| load.windows(0));
+            tap.finish(flow, windows)
+        };
+        self.run_with(ends, load, make, collect)
+    }
+
+    /// The part that is the same with every tap, between any two ends.
+    fn run_with<S: SendTap + Send, R: ReceiveTap + Send>(
+        &self,
+        ends: impl Ends,
+        load: Load<'_>,
+        make: impl FnOnce(Windows, &[UdpSocket]) -> Result<(Vec<S>, R), MeasureError>,
+        collect: impl FnOnce(Vec<S>, R) -> Result<Tapped, MeasureError>,
+    ) -> Result<Outcome, MeasureError> {
+        let flow = ends.flow();
+        let (from, to) = (addresses(&ends), destination(&ends));
+        let before = self.rig.counters()?;
+        let landed = ends.fly(self, load, make)?;
+        let Landed { windows, sent, read, send_taps, receive_tap, ways, checks } = landed;
+        let tapped = collect(send_taps, receive_tap)?;
+        let counted = self.rig.counted_since(&before)?;
+        let evidence = Evidence {
+            sent: sent.accepted,
+            refused: sent.refused.values().sum(),
+            read: &read,
+            drops: tapped.drops.as_ref(),
+            counted: &counted,
+            ways,
+            place: self.rig.place(),
+            devices: self.rig.device_names(),
+            family: self.plan.family,
+        };
+        let mut accounting = tapped.complete(self.tap, evidence.account());
+        accounting.counters.extend(checks);
+        let Tapped { paths, clock_moved_ns, samples, captured, added, .. } = tapped;
+        Ok(Outcome {
+            flow,
+            from,
+            to,
+            windows,
+            sent,
+            read,
+            paths,
+            accounting,
+            clock_moved_ns,
+            captured,
+            added,
+            samples,
+        })
+    }
+}
+
+/// What the programs add to each direction, from the times of another tap.
+fn added(
+    alternation: Alternation,
+    windows: Windows,
+    paths: &[(Direction, Collected)],
+) -> Result<Vec<Added>, MeasureError> {
+    let (programs, blocks) = alternation.end()?;
+    let of = |(direction, collected): &(Direction, Collected)| {
+        let times = &collected.total.windows;
+        let behind = || alternation::behind(&blocks, windows, times, &programs.total.windows);
+        Added {
+            direction: *direction,
+            differences_ns: alternation::differences(&blocks, windows, times),
+            behind_ns: if *direction == Direction::Tx { behind() } else { None },
+        }
+    };
+    Ok(paths.iter().map(of).collect())
+}
+
+/// The senders' own, as far as they are on this host.
+fn addresses(ends: &impl Ends) -> Vec<SocketAddr> {
+    ends.senders().iter().filter_map(|sender| sender.local_addr().ok()).collect()
+}
+
+/// Where the trial's messages go to.
+fn destination(ends: &impl Ends) -> Option<SocketAddr> {
+    match (ends.reader(), ends.senders().first()) {
+        (Some(reader), _) => reader.local_addr().ok(),
+        (None, Some(sender)) => sender.peer_addr().ok(),
+        (None, None) => None,
+    }
+}

@@ -1,0 +1,21 @@
+//! What is known of this host and its end of the connection, beside the looks.
+
+/// Nothing of it need be known.
+#[derive(Clone, Debug, Default)]
+pub(in crate::kind::transfer) struct Host {
+    /// What the socket's buffer was granted, where one was asked for.
+    pub granted_buffer_bytes: Option<u32>,
+    /// The congestion control of the connections.
+    pub congestion: Option<String>,
+    /// Least, default and largest size of a buffer that the kernel sizes, in bytes:
+    /// `net.ipv4.tcp_wmem` of a sender, `net.ipv4.tcp_rmem` of a receiver.
+    pub buffer_limits: Option<[u64; 3]>,
+}
+
+impl Host {
+    /// What stands in the file of the sysctl.
+    pub fn limits(text: &str) -> Option<[u64; 3]> {
+        let numbers: Vec<u64> = text.split_ascii_whitespace().map_while(|n| n.parse().ok()).collect();
+        numbers.try_into().ok()
+    }
+}

@@ -1,0 +1,192 @@
+//! `netfathom ttcp`: a transfer between two hosts over TCP or UDP, as the classic program of
+//! that name makes it, so that either end may be a classic one.
+//!
+//! [`run`] is the map: `ends` makes the sockets, bytes go in one of the loops of `tcp`
+//! or `udp`, `closing` finds out whether all of it arrived, and `report` says what it was worth.
+
+use std::net::SocketAddr;
+use std::os::fd::BorrowedFd;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::thread;
+use std::time::Duration;
+
+use netfathom_model::environment::{Device, Environment};
+use netfathom_model::plan::{Protocol, Role, TransferPlan};
+use netfathom_model::record::TransferResult;
+use netfathom_sys::clock::monotonic_ns;
+use netfathom_sys::interrupt::Interruptible;
+use netfathom_sys::link;
+
+use crate::ground::environment;
+use crate::ground::observer::Progressed;
+
+mod account;
+mod buffer;
+mod checksum;
+mod client;
+mod closing;
+mod cost;
+mod door;
+mod ends;
+mod error;
+mod explain;
+mod incoming;
+mod live;
+mod outgoing;
+mod pace;
+mod report;
+mod seen;
+mod serve;
+mod streams;
+mod tcp;
+mod timing;
+mod udp;
+mod wakeups;
+mod watch;
+mod zero_copy;
+
+pub use ends::Event;
+pub use error::TransferError;
+pub use live::Live;
+pub use serve::Left;
+pub use watch::Step;
+
+use buffer::Buffer;
+use error::Broken;
+use watch::Watch;
+
+/// How often it is looked whether to end; also how often a blocked call is then interrupted.
+const LOOK: Duration = Duration::from_millis(50);
+/// Within this the other thread has noticed, unless it was only about to make a call.
+const NOTICE: Duration = Duration::from_millis(5);
+
+/// Where data comes from and goes to that is not made up.
+#[derive(Clone, Copy, Debug)]
+pub struct Standard<'a> {
+    /// Standard input, or what takes its place.
+    pub input: BorrowedFd<'a>,
+    /// Standard output, or what takes its place.
+    pub output: BorrowedFd<'a>,
+}
+
+/// What a transfer runs with besides its plan.
+#[derive(Clone, Copy)]
+pub struct Around<'a> {
+    /// Standard input and output.
+    pub standard: Standard<'a>,
+    /// Moves while it runs.
+    pub live: &'a Live,
+    /// Ends it.
+    pub stop: &'a AtomicBool,
+    /// Hears what happens, from whichever thread it happens in.
+    pub tell: &'a (dyn Fn(Event) + Sync),
+}
+
+impl Around<'_> {
+    fn stopped(&self) -> bool {
+        self.stop.load(Relaxed)
+    }
+
+    fn tell(&self, event: Event) {
+        (self.tell)(event);
+    }
+
+    /// The same with nobody who listens.
+    fn silent(self) -> Self {
+        Self { tell: &|_| {}, ..self }
+    }
+
+    /// Ends all streams: one of them cannot be, and the others are not to go on alone.
+    fn end(&self) {
+        self.stop.store(true, Relaxed);
+    }
+
+    /// Whether the time of the plan is over, which is no reason to end but that of the data.
+    fn expired(&self) -> bool {
+        self.live.expired.load(Relaxed)
+    }
+}
+
+/// Transfers. What broke off after it had begun is a result too, which says so.
+///
+/// # Errors
+/// If there was nobody to transfer to or from.
+pub fn run(plan: &TransferPlan, around: Around<'_>) -> Result<Progressed<TransferResult>, TransferError> {
+    let mut progressed = part(plan, around)?;
+    let devices = device_of(&progressed.result).into_iter().collect();
+    progressed.environment = environment::read(Vec::new(), devices, None);
+    Ok(progressed)
+}
+
+/// The device of the own end's address, once there was a connection.
+fn device_of(result: &TransferResult) -> Option<Device> {
+    let local: SocketAddr = result.local.parse().ok()?;
+    let link = link::with_address(local.ip()).ok()??;
+    let role = match (local.ip().is_loopback(), result.plan.role) {
+        (true, _) => "both",
+        (false, Role::Transmit) => "sender",
+        (false, Role::Receive) => "reader",
+    };
+    Some(Device { role: role.into(), name: link.name, mtu: link.mtu, qdisc: link.qdisc })
+}
+
+/// The same as a part of another measurement, which describes the machine once.
+///
+/// # Errors
+/// As [`run`].
+pub fn part(plan: &TransferPlan, around: Around<'_>) -> Result<Progressed<TransferResult>, TransferError> {
+    let this = Interruptible::this_thread().map_err(TransferError::Signals)?;
+    ends::check_standard(plan, around.standard)?;
+    around.live.planned.store(plan.planned_bytes().unwrap_or(0), Relaxed);
+    around.live.cost.prepare(plan);
+    let mut result = thread::scope(|scope| {
+        let (running, ended) = channel::<()>();
+        let interrupt = move || {
+            while ended.recv_timeout(until_end(plan, around.live)) == Err(RecvTimeoutError::Timeout) {
+                let over = until_end(plan, around.live).is_zero();
+                around.live.expired.store(over, Relaxed);
+                if around.stopped() || over {
+                    this.interrupt();
+                    around.live.lanes().iter().for_each(|lane| lane.interrupt());
+                    thread::sleep(NOTICE);
+                }
+            }
+        };
+        thread::Builder::new()
+            .name("interrupt".into())
+            .spawn_scoped(scope, interrupt)
+            .map_err(TransferError::NoThread)?;
+        let watch = Watch::start(scope, plan, around)?;
+        let result = transfer(plan, around);
+        drop(watch);
+        drop(running);
+        result
+    })?;
+    result.cost = around.live.cost.end(&result);
+    Ok(report::conclude(Environment::default(), result))
+}
+
+/// How long to sleep before the next look: nothing once the time of the plan is over.
+fn until_end(plan: &TransferPlan, live: &Live) -> Duration {
+    let started_ns = live.started_ns();
+    match plan.time_ns {
+        Some(time_ns) if started_ns > 0 => {
+            let end_ns = started_ns.saturating_add(time_ns);
+            LOOK.min(Duration::from_nanos(end_ns.saturating_sub(monotonic_ns())))
+        }
+        _ => LOOK,
+    }
+}
+
+fn transfer(plan: &TransferPlan, around: Around<'_>) -> Result<TransferResult, TransferError> {
+    match (plan.protocol, plan.role) {
+        (Protocol::Tcp, Role::Transmit) => streams::transmit(plan, around, tcp::sending(plan)),
+        (Protocol::Tcp, Role::Receive) => match &plan.serve {
+            Some(service) => serve::serve(plan, service, around),
+            None => tcp::receive(plan, around),
+        },
+        (Protocol::Udp, Role::Transmit) => streams::transmit(plan, around, udp::send),
+        (Protocol::Udp, Role::Receive) => udp::receive(plan, around),
+    }
+}

@@ -1,0 +1,253 @@
+//! The log of a trial's messages, written by a thread of its own: who measures only fills
+//! blocks of memory.
+
+use std::fs::File;
+use std::io;
+use std::net::UdpSocket;
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use netfathom_capture::log::{Columns, Entry, LogFormat, LogWriter};
+use netfathom_model::message::Header;
+use netfathom_sys::clock::{monotonic_ns, realtime_ahead_ns};
+use netfathom_sys::file;
+
+use super::tap::{ReceiveTap, SendTap};
+use crate::error::MeasureError;
+
+/// Messages of all ends together in the time in which one of them fills a block: the join need
+/// not look farther than this, whatever their number.
+const TOGETHER: usize = 4096;
+/// Smaller blocks would be more work than the messages.
+const LEAST_BLOCK: usize = 64;
+/// Blocks that may wait for the disk, all ends together: 8 MB. Then whoever measures waits,
+/// which shows as lag.
+const WAITING: usize = 64;
+/// Between two statements of the clocks.
+const CLOCK_EVERY: Duration = Duration::from_millis(100);
+
+/// Why a log could not be written.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot write the message log {path}: {source}; choose another place or free some space there", path = .path.display())]
+pub struct LogError {
+    /// The file.
+    path: PathBuf,
+    /// Why not.
+    source: io::Error,
+}
+
+/// A log that is being written.
+pub struct MessageLog {
+    path: PathBuf,
+    blocks: Option<SyncSender<Block>>,
+    writer: Option<JoinHandle<io::Result<()>>>,
+}
+
+/// Messages of one flow that one end saw after each other.
+struct Block {
+    flow: u32,
+    entries: Vec<Entry>,
+}
+
+/// One end's way into the log.
+pub struct Lane {
+    size: usize,
+    block: Block,
+    blocks: Option<SyncSender<Block>>,
+}
+
+impl MessageLog {
+    /// Begins a log with these columns: CSV where the name ends so, binary otherwise.
+    ///
+    /// # Errors
+    /// If the file or the thread cannot be had.
+    pub fn create(path: &Path, columns: Columns) -> Result<Self, MeasureError> {
+        Self::begin(file::create(path), path.to_owned(), columns)
+    }
+
+    /// The same in a file that was opened, if it could be; `path` is its name.
+    ///
+    /// # Errors
+    /// If the file or the thread cannot be had.
+    pub fn begin(file: io::Result<File>, path: PathBuf, columns: Columns) -> Result<Self, MeasureError> {
+        let refused = |source| LogError { path: path.clone(), source };
+        let format = LogFormat::of_name(&path.to_string_lossy());
+        let log = file.and_then(|file| LogWriter::new(file, format, columns)).map_err(refused)?;
+        let (blocks, come) = sync_channel(WAITING);
+        let writer = thread::Builder::new()
+            .name("log".into())
+            .spawn(move || write(log, &come))
+            .map_err(|source| MeasureError::NoThread { name: "log", source })?;
+        Ok(Self { path, blocks: Some(blocks), writer: Some(writer) })
+    }
+
+    /// A way in for one of so many ends of one flow. Its last messages go in when it is dropped.
+    #[must_use]
+    pub fn lane(&self, flow: u32, ends: u32) -> Lane {
+        let size = (TOGETHER / ends.max(1) as usize).max(LEAST_BLOCK);
+        Lane { size, block: Block::new(flow, size), blocks: self.blocks.clone() }
+    }
+
+    /// Ends the log, once all lanes are dropped.
+    ///
+    /// # Errors
+    /// If something could not be written; the log is of no use then.
+    pub fn finish(mut self) -> Result<(), MeasureError> {
+        self.blocks = None;
+        let written = self.writer.take().map(JoinHandle::join);
+        let written = written.unwrap_or(Ok(Ok(()))).map_err(|_| MeasureError::Thread("log"))?;
+        Ok(written.map_err(|source| LogError { path: self.path.clone(), source })?)
+    }
+}
+
+/// Of a run that ends early what was sent is written all the same.
+impl Drop for MessageLog {
+    fn drop(&mut self) {
+        self.blocks = None;
+        // Who does not ask for the log does not want its error either.
+        let _ = self.writer.take().map(JoinHandle::join);
+    }
+}
+
+/// Writes blocks until nobody is left who could bring one.
+fn write(mut log: LogWriter<File>, blocks: &Receiver<Block>) -> io::Result<()> {
+    let mut next_ns = 0;
+    loop {
+        if monotonic_ns() >= next_ns {
+            log.write_clock(monotonic_ns(), realtime_ahead_ns())?;
+            next_ns = monotonic_ns() + CLOCK_EVERY.as_nanos() as u64;
+        }
+        match blocks.recv_timeout(CLOCK_EVERY) {
+            Ok(block) => log.write_block(block.flow, &block.entries)?,
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => break,
+        }
+    }
+    log.write_clock(monotonic_ns(), realtime_ahead_ns())?;
+    log.finish().map(drop)
+}
+
+impl Block {
+    fn new(flow: u32, size: usize) -> Self {
+        Self { flow, entries: Vec::with_capacity(size) }
+    }
+}
+
+impl Lane {
+    /// Adds a message.
+    #[inline]
+    pub fn add(&mut self, entry: Entry) {
+        self.block.entries.push(entry);
+        if self.block.entries.len() == self.size {
+            self.flush();
+        }
+    }
+
+    /// Adds a message that was received.
+    #[inline]
+    pub fn received(&mut self, header: &Header, received_ns: u64) {
+        let Header { sequence, intended_ns, sent_ns, .. } = *header;
+        self.add(Entry { sequence, intended_ns, sent_ns, received_ns });
+    }
+
+    /// Hands over what there is.
+    fn flush(&mut self) {
+        let fresh = Block::new(self.block.flow, self.size);
+        let full = std::mem::replace(&mut self.block, fresh);
+        // A writer that has failed says so at the end.
+        let _ = self.blocks.as_ref().map(|blocks| blocks.send(full));
+    }
+}
+
+impl Drop for Lane {
+    fn drop(&mut self) {
+        self.flush();
+    }
+}
+
+impl SendTap for Option<Lane> {
+    #[inline]
+    fn sent(&mut self, header: &Header, accepted: bool) {
+        if let (Some(lane), true) = (self, accepted) {
+            lane.add(Entry {
+                sequence: header.sequence,
+                intended_ns: header.intended_ns,
+                sent_ns: header.sent_ns,
+                received_ns: 0,
+            });
+        }
+    }
+
+    fn finish(&mut self) {}
+}
+
+impl ReceiveTap for Option<Lane> {
+    #[inline]
+    fn receive(&mut self, socket: &UdpSocket, buffer: &mut [u8]) -> io::Result<usize> {
+        socket.recv(buffer)
+    }
+
+    #[inline]
+    fn delivered(&mut self, header: &Header, received_ns: u64) {
+        if let Some(lane) = self {
+            lane.received(header, received_ns);
+        }
+    }
+
+    fn skipped(&mut self, _: u64) {}
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::fd::AsRawFd;
+
+    use super::*;
+
+    /// The join looks for a message within 65,536 others by default.
+    #[test]
+    fn many_ends_do_not_scatter_their_messages() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("sent.csv");
+        const ENDS: u32 = 64;
+        let log = MessageLog::create(&path, Columns::SENT).unwrap();
+        let mut lanes: Vec<_> = (0..ENDS).map(|_| log.lane(7, ENDS)).collect();
+        for sequence in 0..100_000 {
+            let entry = Entry { sequence, intended_ns: 1, sent_ns: 2, received_ns: 0 };
+            lanes[(sequence % u64::from(ENDS)) as usize].add(entry);
+        }
+        drop(lanes);
+        log.finish().unwrap();
+        let text = std::fs::read_to_string(&path).unwrap();
+        let messages = text.lines().skip(1).filter(|line| !line.starts_with('#'));
+        let numbers: Vec<u64> =
+            messages.map(|line| line.split(',').nth(1).unwrap().parse().unwrap()).collect();
+        assert_eq!(numbers.len(), 100_000);
+        let farthest = (0..).zip(&numbers).map(|(at, &number): (u64, _)| number.abs_diff(at)).max();
+        assert!(farthest.unwrap() < 16_384, "{farthest:?}");
+    }
+
+    #[test]
+    fn a_disk_that_is_full_is_told_at_once() {
+        let told =
+            MessageLog::create(Path::new("/dev/full"), Columns::SENT).map(drop).unwrap_err().to_string();
+        assert!(told.contains("/dev/full") && told.contains("free some space"), "{told}");
+    }
+
+    #[test]
+    fn what_cannot_be_written_later_is_told_at_the_end() {
+        // A pipe, for its reader can go in the middle.
+        let (reader, writer) = io::pipe().unwrap();
+        let path = PathBuf::from(format!("/proc/self/fd/{}", writer.as_raw_fd()));
+        let log = MessageLog::create(&path, Columns::SENT).unwrap();
+        drop(reader);
+        let mut lane = log.lane(7, 1);
+        for sequence in 0..10_000 {
+            lane.add(Entry { sequence, intended_ns: 1, sent_ns: 2, received_ns: 0 });
+        }
+        drop(lane);
+        let told = log.finish().unwrap_err().to_string();
+        assert!(told.contains(&path.display().to_string()) && told.contains("Broken pipe"), "{told}");
+    }
+}

@@ -1,0 +1,46 @@
+//! The two ends of a tap that run in the sender's and in the reader's thread. `()` is the
+//! tap of a control trial: nothing.
+
+use std::io;
+use std::net::UdpSocket;
+
+use netfathom_model::message::Header;
+
+/// The sender's end.
+pub trait SendTap {
+    /// A message was handed to the operating system, which accepted or refused it.
+    fn sent(&mut self, header: &Header, accepted: bool);
+    /// The last one was.
+    fn finish(&mut self);
+}
+
+/// The reader's end.
+pub trait ReceiveTap {
+    /// The reader's thread is about to begin.
+    fn begin(&mut self, _: &UdpSocket) {}
+    /// Receives the next message; blocks as the socket does.
+    ///
+    /// # Errors
+    /// Those of recv(2).
+    fn receive(&mut self, socket: &UdpSocket, buffer: &mut [u8]) -> io::Result<usize>;
+    /// What was received was a new message of this trial, and is with the application.
+    fn delivered(&mut self, header: &Header, received_ns: u64);
+    /// A message before this one has not come.
+    fn skipped(&mut self, sequence: u64);
+}
+
+impl SendTap for () {
+    #[inline]
+    fn sent(&mut self, _: &Header, _: bool) {}
+    fn finish(&mut self) {}
+}
+
+impl ReceiveTap for () {
+    #[inline]
+    fn receive(&mut self, socket: &UdpSocket, buffer: &mut [u8]) -> io::Result<usize> {
+        socket.recv(buffer)
+    }
+    #[inline]
+    fn delivered(&mut self, _: &Header, _: u64) {}
+    fn skipped(&mut self, _: u64) {}
+}

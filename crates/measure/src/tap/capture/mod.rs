@@ -1,0 +1,141 @@
+//! What passes a device, captured into a pcap file while a trial runs: by the packet ring of
+//! our own, or by tcpdump.
+
+use std::fs::File;
+use std::path::PathBuf;
+
+use netfathom_sys::link;
+use netfathom_sys::netns::Namespace;
+pub use netfathom_sys::packet_ring::Way;
+use netfathom_sys::packet_ring::{Options, PacketRing};
+
+use crate::ground::lab::Role;
+use crate::ground::rig::Rig;
+
+mod error;
+mod kept;
+mod ring;
+mod tcpdump;
+
+pub use error::CaptureTapError;
+
+/// How much of a packet is kept, in bytes: a message's header behind those of Ethernet, a VLAN,
+/// IPv6 and UDP (14 + 4 + 40 + 8 + 32), with some room.
+pub const SNAPLEN: u32 = 128;
+/// How much of the traffic waits in the kernel until it is read, either way of capturing:
+/// about 300,000 small messages.
+const BUFFER_BYTES: usize = 64 << 20;
+
+/// What captures.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum By {
+    /// The packet ring of our own.
+    Ring,
+    /// tcpdump, by the path or the name of the program.
+    Tcpdump(PathBuf),
+}
+
+impl By {
+    /// As a plan has it.
+    #[must_use]
+    pub fn of(tcpdump: bool) -> Self {
+        if tcpdump { Self::Tcpdump("tcpdump".into()) } else { Self::Ring }
+    }
+}
+
+/// Whether packets can be captured here, found out at the loopback device.
+///
+/// # Errors
+/// Why not.
+pub fn probe(by: &By, out_at_lo: bool) -> Result<(), CaptureTapError> {
+    let options = Options { way: Way::In, port: None, snaplen: SNAPLEN, bytes: 0 };
+    PacketRing::open(link::read("lo")?.index, &options)?;
+    match by {
+        By::Ring => Ok(()),
+        By::Tcpdump(_) if out_at_lo => Err(CaptureTapError::OutAtLoopback),
+        By::Tcpdump(program) => tcpdump::version(program).map(drop),
+    }
+}
+
+/// An empty file that can be read and written.
+#[derive(Clone, Debug)]
+pub struct Target<'a> {
+    /// The file.
+    pub file: &'a File,
+    /// What it is called in messages.
+    pub path: PathBuf,
+}
+
+/// What is to be captured, and where to.
+#[derive(Clone, Debug)]
+pub struct Task<'a> {
+    /// The device, by its name.
+    pub device: &'a str,
+    /// Which way the packets go.
+    pub way: Way,
+    /// To which UDP port; `None`: to any.
+    pub port: Option<u16>,
+    /// Where the packets go.
+    pub to: Target<'a>,
+    /// What captures.
+    pub by: By,
+    /// The processor that captures; `None`: any that the caller may use. It should not be the
+    /// sender's.
+    pub cpu: Option<usize>,
+}
+
+/// What was captured.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Captured {
+    /// What captured: `packet ring`, or `tcpdump 4.99.3`.
+    pub by: String,
+    /// Packets in the file.
+    pub packets: u64,
+    /// Packets that passed the filter and that the kernel had no room for.
+    pub dropped: u64,
+    /// Packets that the device dropped, as tcpdump says; `None` where it says nothing, which
+    /// it does when there are none.
+    pub dropped_by_interface: Option<u64>,
+    /// Packets whose time is not that of the capture but an earlier one, since somebody on this
+    /// host asks for time stamps of packets (SO_TIMESTAMP); `None` where that is not known.
+    pub stamped_early: Option<u64>,
+}
+
+/// A capture that runs; it ends with this value.
+pub struct Capturing {
+    how: How,
+}
+
+enum How {
+    Ring(ring::Running),
+    Tcpdump(tcpdump::Running),
+}
+
+/// Begins to capture at one end of a rig; what passes the device from now on is captured.
+///
+/// # Errors
+/// If the file cannot be written, the device cannot be captured at, or the program is not
+/// there or says why it does not begin.
+pub fn begin(task: &Task<'_>, rig: &Rig, role: Role) -> Result<Capturing, CaptureTapError> {
+    let place = rig.at(role, Namespace::current).map_err(|e| CaptureTapError::Place(e.to_string()))?;
+    let place = place.map_err(|e| CaptureTapError::Place(e.to_string()))?;
+    let how = match &task.by {
+        By::Ring => How::Ring(ring::begin(task, &place)?),
+        By::Tcpdump(program) => How::Tcpdump(tcpdump::begin(task, program, place)?),
+    };
+    Ok(Capturing { how })
+}
+
+impl Capturing {
+    /// Writes what was captured until now to the file, and ends. That takes some
+    /// milliseconds with the ring, a second or two with tcpdump.
+    ///
+    /// # Errors
+    /// If the capture ended before its time, or the file does not hold what was captured.
+    pub fn finish(self) -> Result<Captured, CaptureTapError> {
+        match self.how {
+            How::Ring(running) => running.finish(),
+            How::Tcpdump(running) => running.finish(),
+        }
+    }
+}

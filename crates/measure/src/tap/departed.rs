@@ -1,0 +1,59 @@
+//! The raw stream of messages that another host reads: what the hooks saw of them on their
+//! way out, looked up some messages after they left.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use netfathom_bpf::stack::View;
+use netfathom_model::message::Header;
+use netfathom_model::sample::Sample;
+
+use super::sampling::Sampling;
+use crate::load::tap::SendTap;
+
+/// A message that waits in the device's queue has left so many messages later; its slot is
+/// taken by another one only after 16,384.
+const BEHIND: u64 = 4096;
+/// The last ones have left so soon after.
+const LAST: Duration = Duration::from_millis(20);
+
+/// Keeps the chosen messages of one sender.
+pub struct Departed {
+    view: View,
+    sampling: Sampling,
+    chosen: VecDeque<u64>,
+}
+
+impl Departed {
+    /// Nothing yet.
+    #[must_use]
+    pub fn new(view: View, sampling: Sampling) -> Self {
+        Self { view, sampling, chosen: VecDeque::new() }
+    }
+
+    /// What was kept.
+    #[must_use]
+    pub fn into_samples(self) -> Vec<Sample> {
+        self.sampling.into_samples()
+    }
+}
+
+impl SendTap for Departed {
+    #[inline]
+    fn sent(&mut self, header: &Header, _: bool) {
+        let sequence = header.sequence;
+        if self.sampling.wants(sequence) {
+            self.chosen.push_back(sequence);
+        }
+        if let Some(first) = self.chosen.pop_front_if(|&mut first| first + BEHIND <= sequence) {
+            self.sampling.unread(&self.view, first);
+        }
+    }
+
+    fn finish(&mut self) {
+        if !self.chosen.is_empty() {
+            std::thread::sleep(LAST);
+        }
+        self.chosen.drain(..).for_each(|sequence| self.sampling.unread(&self.view, sequence));
+    }
+}

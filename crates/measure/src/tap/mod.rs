@@ -1,0 +1,115 @@
+//! How the times of the link layer are taken, and what came of it.
+
+use std::collections::BTreeMap;
+
+use netfathom_model::accounting::{Accounting, Fate};
+use netfathom_model::path::{Direction, Stage, Tap};
+use netfathom_model::record::{Added, Captured};
+use netfathom_model::sample::Sample;
+use netfathom_stats::Windowed;
+
+use crate::load::accounting::hook_counts;
+use crate::load::window::{GRAIN, PART_GRAIN};
+
+pub mod bpf;
+pub mod capture;
+pub mod departed;
+pub mod pcap;
+pub mod probe;
+pub mod sampling;
+pub mod timestamping;
+
+/// Stack times of one direction of one trial, as a tap collects them.
+#[derive(Clone, Debug)]
+pub struct Collected {
+    /// Application to link layer or back.
+    pub total: Windowed,
+    /// The stages that the tap saw.
+    pub stages: Vec<(Stage, Windowed)>,
+    /// Messages whose stack time could not be cut into stages.
+    pub unstaged: u64,
+}
+
+impl Collected {
+    /// Empty, with room for the stages.
+    #[must_use]
+    pub fn new(stages: &[Stage], windows: usize) -> Self {
+        let part = |&stage| (stage, Windowed::new(PART_GRAIN, windows));
+        Self { total: Windowed::new(GRAIN, windows), stages: stages.iter().map(part).collect(), unstaged: 0 }
+    }
+
+    /// Adds what another tap of the same stages collected.
+    pub fn merge(&mut self, other: &Self) {
+        self.total.merge(&other.total);
+        self.stages.iter_mut().zip(&other.stages).for_each(|(a, b)| a.1.merge(&b.1));
+        self.unstaged += other.unstaged;
+    }
+}
+
+/// What a tap has to say after a trial.
+#[derive(Default)]
+pub struct Tapped {
+    /// Times, direction by direction.
+    pub paths: Vec<(Direction, Collected)>,
+    /// The raw stream.
+    pub samples: Vec<Sample>,
+    /// Packets that the kernel dropped, by its own names; `None` if the tap does not watch that.
+    pub drops: Option<BTreeMap<String, u64>>,
+    /// Messages that a hook saw and could not join.
+    pub lost: BTreeMap<&'static str, u64>,
+    /// How far the wall clock moved, where stamps were converted.
+    pub clock_moved_ns: Option<i64>,
+    /// What was captured, where the tap is a capture.
+    pub captured: Vec<Captured>,
+    /// What the main tap adds, where it was attached by turns.
+    pub added: Vec<Added>,
+}
+
+impl Tapped {
+    /// Adds to the accounting what the tap joined and what it could not.
+    #[must_use]
+    pub fn complete(&self, tap: Option<Tap>, mut accounting: Accounting) -> Accounting {
+        let Some(tap) = tap else { return accounting };
+        let joined = |d| self.paths.iter().find(|p| p.0 == d).map(|p| p.1.total.distribution.moments.n);
+        let mut seen = Vec::new();
+        if let Some(n) = joined(Direction::Tx) {
+            accounting.unjoined_tx = accounting.sent.abs_diff(n);
+            seen.push((link_layer(tap, Direction::Tx), n));
+        }
+        if let Some(n) = joined(Direction::Rx) {
+            let delivered = accounting.count(&Fate::Delivered);
+            accounting.unjoined_rx = delivered.abs_diff(n);
+            seen.push((link_layer(tap, Direction::Rx), n));
+        }
+        accounting.unstaged_rx = self.paths.iter().map(|p| p.1.unstaged).sum();
+        accounting.hooks = hook_counts(&seen, &self.lost);
+        accounting
+    }
+}
+
+/// Where a tap takes the time of the link layer.
+#[must_use]
+pub fn link_layer(tap: Tap, direction: Direction) -> &'static str {
+    match (tap, direction) {
+        (Tap::Bpf, Direction::Tx) => "net_dev_start_xmit",
+        (Tap::Bpf, Direction::Rx) => "netif_receive_skb",
+        (Tap::Timestamping, Direction::Tx) => "TX_SOFTWARE",
+        (Tap::Timestamping, Direction::Rx) => "RX_SOFTWARE",
+        (Tap::Pcap, Direction::Tx) => "capture out",
+        (Tap::Pcap, Direction::Rx) => "capture in",
+    }
+}
+
+/// Why the tap has no times of a stage.
+#[must_use]
+pub fn unavailable(tap: Tap, stage: Stage, qdisc: &str) -> String {
+    match (tap, stage) {
+        (Tap::Bpf, Stage::Qdisc) => format!("the device has no queue of its own ({qdisc})"),
+        (Tap::Bpf, _) => "no message passed it".into(),
+        (Tap::Timestamping, s) if s.direction() == Direction::Rx => {
+            "SO_TIMESTAMPING has a single stamp on the way in".into()
+        }
+        (Tap::Pcap, _) => "a capture has a single time at the device".into(),
+        (Tap::Timestamping, _) => "SO_TIMESTAMPING has no stamp there".into(),
+    }
+}
