@@ -165,7 +165,7 @@ mod tests {
 
     fn run(emitted: &mut Emitted, kept: Kept) -> Came {
         let mut command = Command::new(env::current_exe().unwrap());
-        let test = "cost::workload::emitted::tests::a_task_of_another_test";
+        let test = "kind::cost::workload::emitted::tests::a_task_of_another_test";
         command.args(["--exact", test]).env(TASK, "").stdout(Stdio::null());
         emitted.attach(&mut command);
         let mut child = command.spawn().unwrap();
@@ -191,7 +191,7 @@ mod tests {
         let mut emitted = Emitted::create().unwrap();
         for _ in 0..2 {
             let mut command = Command::new(env::current_exe().unwrap());
-            let test = "cost::workload::emitted::tests::a_task_of_another_test";
+            let test = "kind::cost::workload::emitted::tests::a_task_of_another_test";
             command.args(["--exact", test]).env(TASK, "").stdout(Stdio::null());
             emitted.attach(&mut command);
             // All of it before anything is taken.

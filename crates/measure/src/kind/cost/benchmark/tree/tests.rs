@@ -206,7 +206,8 @@ const SMALL_DISK: &str = "NETFATHOM_TEST_SMALL_DISK";
 
 #[test]
 fn a_disk_that_is_too_small_or_fills_up_is_left_empty() {
-    const TEST: &str = "cost::benchmark::tree::tests::a_disk_that_is_too_small_or_fills_up_is_left_empty";
+    const TEST: &str =
+        "kind::cost::benchmark::tree::tests::a_disk_that_is_too_small_or_fills_up_is_left_empty";
     if let Some(disk) = std::env::var_os(SMALL_DISK) {
         return on_a_small_disk(Path::new(&disk));
     }
