@@ -10,8 +10,8 @@ use std::process::ExitCode;
 use anyhow::{Result, anyhow, bail};
 use netfathom_results::compare::{self, Comparison, Gates, Run, Threshold, Wishes};
 use netfathom_results::render::compared::{html, markdown};
-use netfathom_results::render::terminal;
 use netfathom_results::store;
+use netfathom_results::{draw, story};
 
 use crate::args::{CompareArgs, CompareFormat};
 use crate::{exit, output, target};
@@ -160,8 +160,10 @@ fn write(args: &CompareArgs, what: &What, all: &[(Comparison, Gates)]) -> Result
     }
     let to_file = args.output.as_deref().filter(|path| !is_dash(path));
     let text = match args.format {
-        CompareFormat::Txt if to_file.is_some() => terminal::compare::render(all, 80, false),
-        CompareFormat::Txt => terminal::compare::render(all, output::width(), output::color()),
+        CompareFormat::Txt if to_file.is_some() => {
+            draw::terminal(&story::compare::of(all), draw::LEAST_WIDTH, false)
+        }
+        CompareFormat::Txt => draw::terminal(&story::compare::of(all), output::width(), output::color()),
         CompareFormat::Md => markdown::render(all),
         CompareFormat::Html => html::render(all)?,
     };

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use netfathom_measure::kind::host;
-use netfathom_results::render::terminal;
+use netfathom_results::{draw, story};
 use netfathom_sys::limits;
 
 use crate::args::HostArgs;
@@ -18,7 +18,7 @@ pub fn run(args: &HostArgs) -> Result<ExitCode> {
     output::print(&if args.json {
         serde_json::to_string(&report)?
     } else {
-        terminal::host::render(&report, output::width(), output::color())
+        draw::terminal(&story::host::of(&report), output::width(), output::color())
     })?;
     Ok(ExitCode::SUCCESS)
 }

@@ -17,8 +17,9 @@ use netfathom_measure::reproduce;
 use netfathom_model::record::{Holds, Measurement, Record, ReproduceResult, SCHEMA_VERSION, State};
 use netfathom_model::sample::Sample;
 use netfathom_model::verdict::Level;
-use netfathom_results::render::{html, terminal};
+use netfathom_results::render::html;
 use netfathom_results::store::{self, RunDir};
+use netfathom_results::{draw, story};
 use netfathom_results::{export, quantity};
 use netfathom_sys::directory::Directory;
 use netfathom_sys::limits;
@@ -125,7 +126,7 @@ impl Run<'_> {
         if self.output.json {
             output::print(&serde_json::to_string(record)?)?;
         } else if !self.output.quiet {
-            output::print(&terminal::render(record, output::width(), output::color()))?;
+            output::print(&draw::terminal(&story::of(record), output::width(), output::color()))?;
             output::print(&format!("\nreport: {}", run_dir.path().join(store::REPORT_FILE).display()))?;
         }
         Ok(status(record))
@@ -167,7 +168,7 @@ impl Header {
             measured: measurement.name().into(),
             command: Some(invocation::command()),
             around: invocation::around(),
-            answer: (!is_empty).then(|| terminal::answer(&measurement)),
+            answer: (!is_empty).then(|| story::answer(&measurement)),
             environment,
             measurement,
             verdict,

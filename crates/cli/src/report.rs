@@ -8,8 +8,9 @@ use std::process::ExitCode;
 
 use anyhow::{Result, anyhow, bail};
 use netfathom_model::record::Record;
-use netfathom_results::render::{html, markdown, terminal};
+use netfathom_results::render::html;
 use netfathom_results::store;
+use netfathom_results::{draw, story};
 
 use crate::args::{Format, ReportArgs};
 use crate::{browser, exit, output, target};
@@ -36,9 +37,9 @@ pub fn run(args: &ReportArgs) -> Result<ExitCode> {
     let record = store::read(&run)?;
     let text = match args.format {
         Format::Html => html_of(beside.as_ref(), &record)?,
-        Format::Md => markdown::render(&record),
-        Format::Txt if prints(args) => terminal::render(&record, output::width(), output::color()),
-        Format::Txt => terminal::render(&record, 80, false),
+        Format::Md => draw::markdown::render(&record),
+        Format::Txt if prints(args) => draw::terminal(&story::of(&record), output::width(), output::color()),
+        Format::Txt => draw::terminal(&story::of(&record), draw::LEAST_WIDTH, false),
     };
     match place(args) {
         Target::Output => output::print(&text)?,

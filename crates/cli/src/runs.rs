@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Result, anyhow};
-use netfathom_results::render::terminal::runs as draw;
 use netfathom_results::store::{self, Catalogue, Entry};
+use netfathom_results::{draw, story};
 
 use crate::args::{ListArgs, RunsArgs, RunsCommand, TagArgs};
 use crate::{exit, output};
@@ -50,7 +50,11 @@ fn list(out: &Path, args: &ListArgs) -> Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     }
     let notes = notes(out, &all, &wanted, shown.len());
-    output::print(&draw::list(shown, &notes, output::width(), output::color()))?;
+    output::print(&draw::terminal(
+        &story::runs::list(shown, &notes, output::width()),
+        output::width(),
+        output::color(),
+    ))?;
     Ok(ExitCode::SUCCESS)
 }
 

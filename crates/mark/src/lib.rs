@@ -1,3 +1,4 @@
+#![warn(missing_docs)]
 #![doc = include_str!("../README.md")]
 // Marks are made in shared memory and in signal handlers, where std has no way. Each block says
 // why it is sound.

@@ -6,6 +6,8 @@
 //! Times are nanoseconds, rates are messages a second, sizes are bytes; a name carries its
 //! unit.
 
+#![warn(missing_docs)]
+
 pub mod accounting;
 pub mod engine;
 pub mod environment;

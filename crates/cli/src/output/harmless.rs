@@ -2,7 +2,7 @@
 
 use std::io::{self, IsTerminal, Write};
 
-use netfathom_results::render::steers;
+use netfathom_results::page::steers;
 
 /// Without the characters that a terminal would obey, or that deceive its reader: a name, or what another program
 /// said, may hold them. Lines and columns stay.

@@ -7,7 +7,6 @@ use std::process::ExitCode;
 use anyhow::{Context, Result, anyhow};
 use netfathom_model::print::bytes;
 use netfathom_model::verdict::Level;
-use netfathom_results::render;
 use netfathom_results::store::{self, Entry};
 
 use super::inside;
@@ -65,7 +64,7 @@ fn go(runs: &[PathBuf], yes: bool, dry: bool) -> Result<ExitCode> {
     }
     let sizes: Vec<u64> = runs.iter().map(|run| store::size_bytes(run)).collect();
     // A name may hold what would look like another line.
-    let named = |run: &PathBuf| run.display().to_string().replace(render::steers, "?");
+    let named = |run: &PathBuf| run.display().to_string().replace(netfathom_results::page::steers, "?");
     let lines =
         runs.iter().zip(&sizes).map(|(run, size)| format!("  {}  {}\n", named(run), bytes(*size as f64)));
     let sum = format!("{} of {}", counted(runs.len()), bytes(sizes.iter().sum::<u64>() as f64));

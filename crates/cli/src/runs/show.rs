@@ -5,9 +5,10 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::{Result, anyhow};
-use netfathom_results::render::terminal::answer;
-use netfathom_results::render::terminal::runs::{RunFile, show};
+use netfathom_results::draw;
 use netfathom_results::store;
+use netfathom_results::story::answer;
+use netfathom_results::story::runs::{RunFile, show};
 use serde_json::json;
 
 use crate::args::ShowArgs;
@@ -33,7 +34,7 @@ pub fn run(out: &Path, args: &ShowArgs) -> Result<ExitCode> {
             "findings": record.findings, "files": files});
         serde_json::to_string(&told)?
     } else {
-        show(entry, &record, &files, output::width(), output::color())
+        draw::terminal(&show(entry, &record, &files), output::width(), output::color())
     })?;
     Ok(ExitCode::SUCCESS)
 }

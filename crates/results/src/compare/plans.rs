@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::differences::{Difference, between, flat, merged};
 use super::{Design, Run};
-use crate::render::shortened::shortened;
+use crate::page::shortened;
 
 /// What fits into a sentence, in letters.
 const LONGEST: usize = 40;

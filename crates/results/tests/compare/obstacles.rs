@@ -5,7 +5,7 @@ use netfathom_model::verdict::Level;
 use netfathom_results::compare::{CompareError, Comparison, Gates, Outcome, Run, Wishes, apart, pairs};
 use netfathom_results::quantity;
 use netfathom_results::render::compared::{html, markdown};
-use netfathom_results::render::terminal;
+use netfathom_results::{draw, story};
 
 use crate::quantities::{FIXTURES, fixture};
 use crate::simulated::Maker;
@@ -173,7 +173,7 @@ fn a_setting_is_shown_with_what_it_does_where_that_matters() {
     let comparison = apart(&a, &b, &FORCE).unwrap();
     let all = [(comparison, Gates { gates: Vec::new() })];
     let line = "net.ipv4.tcp_wmem  4096 16384 4194304 \u{2192} 4096 4096 4096   (limits TCP send buffers)";
-    let text = terminal::compare::render(&all, 120, false);
+    let text = draw::terminal(&story::compare::of(&all), 120, false);
     assert!(text.contains(&format!("changed       {line}")), "{text}");
     assert!(text.find("changed").unwrap() < text.find("Main quantities").unwrap(), "{text}");
     let text = markdown::render(&all);
@@ -202,9 +202,11 @@ fn what_a_record_lacks_is_not_called_equal() {
     );
     b.record.environment.settings = None;
     let all = [(apart(&a, &b, &Wishes::default()).unwrap(), Gates { gates: Vec::new() })];
-    for text in
-        [terminal::compare::render(&all, 80, false), markdown::render(&all), html::render(&all).unwrap()]
-    {
+    for text in [
+        draw::terminal(&story::compare::of(&all), 80, false),
+        markdown::render(&all),
+        html::render(&all).unwrap(),
+    ] {
         assert!(text.contains("No settings were compared") && text.contains("not recorded in B"), "{text}");
     }
 }
@@ -252,9 +254,11 @@ fn of_pairs_a_difference_of_any_is_told_once() {
     made[3].1.record.environment.cpus = 98;
     assert_eq!(told(&pairs(&made, &Wishes::default()).unwrap(), "cpus"), (2, Some("in 1 of 4 pairs".into())));
     let all = [(comparison, Gates { gates: Vec::new() })];
-    for text in
-        [terminal::compare::render(&all, 100, false), markdown::render(&all), html::render(&all).unwrap()]
-    {
+    for text in [
+        draw::terminal(&story::compare::of(&all), 100, false),
+        markdown::render(&all),
+        html::render(&all).unwrap(),
+    ] {
         assert!(text.contains("in 2 of 4 pairs"), "{text}");
     }
 }

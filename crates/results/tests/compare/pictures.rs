@@ -3,7 +3,7 @@
 use netfathom_model::record::Record;
 use netfathom_results::compare::{Comparison, Gates, Run, Wishes, apart, gates, pairs};
 use netfathom_results::render::compared::{html, markdown};
-use netfathom_results::render::terminal;
+use netfathom_results::{draw, story};
 
 use serde_json::Value;
 
@@ -61,7 +61,11 @@ fn none() -> Gates {
 
 fn drawn(comparison: Comparison) -> [String; 3] {
     let all = [(comparison, none())];
-    [terminal::compare::render(&all, 80, false), markdown::render(&all), html::render(&all).unwrap()]
+    [
+        draw::terminal(&story::compare::of(&all), 80, false),
+        markdown::render(&all),
+        html::render(&all).unwrap(),
+    ]
 }
 
 #[test]
@@ -110,7 +114,7 @@ fn what_is_told_is_this() {
     let told = gates(&comparison, &thresholds).unwrap();
     assert!(told.fail(false));
     let all = [(comparison, told)];
-    insta::assert_snapshot!("compare_terminal", terminal::compare::render(&all, 80, false));
+    insta::assert_snapshot!("compare_terminal", draw::terminal(&story::compare::of(&all), 80, false));
     insta::assert_snapshot!("compare_markdown", markdown::render(&all));
 }
 

@@ -3,9 +3,13 @@
 use std::path::PathBuf;
 
 use netfathom_model::record::{Measurement, Record, TrialKind};
-use netfathom_results::render::terminal::render;
-use netfathom_results::{schema, store};
+use netfathom_results::{draw, schema, store, story};
 use serde_json::Value;
+
+/// A record as a terminal shows it.
+pub fn render(record: &Record, width: usize, color: bool) -> String {
+    draw::terminal(&story::of(record), width, color)
+}
 
 /// A file of this crate.
 pub fn file(path: &str) -> PathBuf {

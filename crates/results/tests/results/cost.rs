@@ -1,8 +1,8 @@
 //! Costs on a terminal: each kind of answer, what is missing, what is hostile, and what is inconsistent.
 
+use crate::contract::render;
 use netfathom_model::record::{CostResult, Effect, Estimate, Measurement, Outcome, OwnCall, Record, State};
 use netfathom_results::render::html;
-use netfathom_results::render::terminal::render;
 
 use crate::contract::{read_fixture, sane};
 

@@ -6,15 +6,17 @@ use std::path::Path;
 use netfathom_model::record::{Measurement, Record, State};
 use netfathom_model::sample::Sample;
 use netfathom_results::compare::{self, Run, Wishes};
+use netfathom_results::draw::{self, markdown};
 use netfathom_results::export::{self, Format, What};
-use netfathom_results::render::{compared, html, markdown, terminal};
-use netfathom_results::store;
+use netfathom_results::render::{compared, html};
+use netfathom_results::{store, story};
 use netfathom_sys::directory::Directory;
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
 use proptest::test_runner::RngSeed;
 use serde_json::{Value, json};
 
+use crate::contract;
 use crate::hostile::{FIXTURES, fixture};
 
 /// All numbers of one name, where the record still reads with them, one name after the other.
@@ -58,7 +60,7 @@ fn numbers_that_no_measurement_has_break_no_picture() {
             let record = with_numbers(&fixture(text), &number);
             let drawn = std::panic::catch_unwind(|| {
                 html::render(&record).expect("drawn");
-                let _ = terminal::render(&record, 100, false);
+                let _ = contract::render(&record, 100, false);
                 let _ = markdown::render(&record);
             });
             assert!(drawn.is_ok(), "{name} with {number}");
@@ -68,8 +70,8 @@ fn numbers_that_no_measurement_has_break_no_picture() {
 
 /// Everything that is made of a record.
 fn make_all(record: &Record, honest: &Record, directory: &Path) {
-    let _ = terminal::render(record, 100, false);
-    let _ = terminal::answer(&record.measurement);
+    let _ = contract::render(record, 100, false);
+    let _ = story::answer(&record.measurement);
     let _ = markdown::render(record);
     html::render(record).expect("drawn");
     let run = |record: &Record, id: &str| {
@@ -85,7 +87,7 @@ fn make_all(record: &Record, honest: &Record, directory: &Path) {
         let gates = compare::gates(&comparison, &[]).expect("no thresholds");
         (comparison, gates)
     });
-    let _ = terminal::compare::render(&all, 100, false);
+    let _ = draw::terminal(&story::compare::of(&all), 100, false);
     let _ = compared::markdown::render(&all);
     compared::html::render(&all).expect("drawn");
     export(record, directory, &OF_RECORD);
@@ -250,7 +252,7 @@ fn a_sweep_of_more_points_than_memory_holds_is_drawn() {
     let (_, sweep) = FIXTURES.iter().find(|(name, _)| *name == "sweep").expect("a sweep");
     let mut record = Record { state: State::Interrupted, ..fixture(sweep) };
     let told = |record: &Record, planned: usize| {
-        let drawn = terminal::render(record, 200, false);
+        let drawn = contract::render(record, 200, false);
         assert!(drawn.contains(&format!("of {planned} trials are there")), "{planned}: {drawn:.500}");
     };
     let Measurement::Sweep(result) = &record.measurement else { panic!("a sweep") };

@@ -1,7 +1,7 @@
 //! The table of `netfathom host`, over a made-up report.
 
 use netfathom_model::host::{HostGroup, HostReport, HostRow, HostStatus, Topic};
-use netfathom_results::render::terminal::host::render;
+use netfathom_results::{draw, story};
 
 fn row(name: &str, detail: &str, status: HostStatus) -> HostRow {
     HostRow { name: name.into(), status, detail: detail.into() }
@@ -42,13 +42,13 @@ fn report() -> HostReport {
 
 #[test]
 fn eighty_columns_of_host() {
-    insta::assert_snapshot!(render(&report(), 80, false));
+    insta::assert_snapshot!(draw::terminal(&story::host::of(&report()), 80, false));
 }
 
 #[test]
 fn no_line_of_host_is_wider_than_the_page() {
     for width in [0, 80, 100, 200] {
-        let text = render(&report(), width, false);
+        let text = draw::terminal(&story::host::of(&report()), width, false);
         assert!(text.lines().all(|l| l.chars().count() <= width.max(80)), "{width}: {text}");
     }
 }
@@ -58,6 +58,9 @@ fn host_has_escapes_with_color_only() {
     let mut hostile = report();
     hostile.groups[0].rows[0].name = "\x1b[2Jbpf\n".into();
     hostile.stack = "\x1b[2J".into();
-    assert!(!render(&hostile, 80, false).contains(|c: char| c.is_control() && c != '\n'));
-    assert!(render(&report(), 80, true).contains("\x1b[1;31m  fentry"));
+    assert!(
+        !draw::terminal(&story::host::of(&hostile), 80, false)
+            .contains(|c: char| c.is_control() && c != '\n')
+    );
+    assert!(draw::terminal(&story::host::of(&report()), 80, true).contains("\x1b[1;31m  fentry"));
 }

@@ -1,10 +1,11 @@
 //! Records that mean no good, in every picture that is no web page.
 
 use netfathom_model::record::Record;
-use netfathom_results::render::{markdown, terminal};
+use netfathom_results::draw::markdown;
 use pulldown_cmark::{Event, Options, Parser, Tag};
 use serde_json::Value;
 
+use crate::contract;
 use crate::poison::{HOSTILE, poisoned};
 
 pub const FIXTURES: [(&str, &str); 15] = [
@@ -94,11 +95,11 @@ fn markdown_of_honest_records_holds_their_tables() {
 fn a_terminal_obeys_nothing_of_a_record() {
     for (name, text) in FIXTURES {
         let record = poisoned(fixture(text));
-        let plain = terminal::render(&record, 100, false);
+        let plain = contract::render(&record, 100, false);
         assert!(!plain.chars().any(steers), "{name}");
         assert!(plain.contains("window.pwned"), "{name}: the test is of no use");
         // In colour there are our own marks, and no others.
-        let mut coloured = terminal::render(&record, 100, true);
+        let mut coloured = contract::render(&record, 100, true);
         for ours in ["\u{1b}[0m", "\u{1b}[1m", "\u{1b}[2m", "\u{1b}[1;31m", "\u{1b}[1;32m", "\u{1b}[1;33m"] {
             coloured = coloured.replace(ours, "");
         }
@@ -120,7 +121,7 @@ fn a_page_of_anything_has_an_end() {
     let reasons = value.pointer_mut("/verdict/reasons").and_then(Value::as_array_mut).expect("reasons");
     *reasons = reasons.iter().cycle().take(20_000).cloned().collect();
     let record: Record = serde_json::from_value(value).expect("a record");
-    for drawn in [terminal::render(&record, 100, false), markdown::render(&record)] {
+    for drawn in [contract::render(&record, 100, false), markdown::render(&record)] {
         assert!(drawn.len() < 500_000, "{}", drawn.len());
         assert!(drawn.contains("more lines were left out here; the record has them all"));
     }

@@ -1,5 +1,6 @@
 //! The tables on a terminal, over the fixture and over records that lack things.
 
+use crate::contract::render;
 use netfathom_model::accounting::Fate;
 use netfathom_model::plan::Place;
 use netfathom_model::record::{
@@ -7,7 +8,6 @@ use netfathom_model::record::{
     TrialKind,
 };
 use netfathom_model::verdict::Verdict;
-use netfathom_results::render::terminal::render;
 use netfathom_stats as stats;
 
 use crate::contract::{read_fixture, stack_fixture};
@@ -293,7 +293,7 @@ fn a_long_address_leaves_its_table_and_not_the_page() {
     let long = "[2001:db8:1111:2222:3333:4444:5555:6666]:50001";
     transfer.streams[1].peer = Some(long.into());
     let text = render(&record, 80, false);
-    assert!(widest(&text) <= 80 && text.contains(&format!("- stream 2: {long}")), "{text}");
+    assert!(widest(&text) <= 80 && text.contains(long), "{text}");
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use crate::compare::{Compared, Comparison, Gates, Outcome};
 
 use super::words;
-use crate::render::markdown::escape::inline;
+use crate::draw::escape::inline;
 
 /// Differences that stand above the figures; all of them stand in a table below.
 const MOST_CHANGED: usize = 20;

@@ -2,4 +2,4 @@
 
 pub mod html;
 pub mod markdown;
-pub(in crate::render) mod words;
+pub(crate) mod words;

@@ -4,7 +4,7 @@ use netfathom_model::plan::Subject;
 use netfathom_model::record::CostResult;
 
 use super::Words;
-use crate::render::costed;
+use crate::story::costed;
 
 pub fn words(result: &CostResult) -> Words {
     let answer = costed::answer(result);

@@ -4,7 +4,7 @@ use netfathom_model::path::Direction;
 use netfathom_model::record::JoinResult;
 
 use super::{Words, time};
-use crate::render::joined::{self, Way};
+use crate::story::joined::{self, Way};
 
 pub fn words(join: &JoinResult) -> Words {
     let plan = &join.plan;
@@ -45,6 +45,6 @@ fn sentence(join: &JoinResult) -> String {
 }
 
 fn joined_of(way: &Way) -> String {
-    let count = |n: u64| crate::render::beside::number(n as f64, None);
+    let count = |n: u64| crate::story::beside::number(n as f64, None);
     format!("{} messages joined of {}", count(way.span.times.n), count(way.logged))
 }

@@ -4,7 +4,7 @@ use netfathom_model::plan::MessageTest;
 use netfathom_model::record::MessageResult;
 
 use super::{Words, trials};
-use crate::render::messaged;
+use crate::story::messaged;
 
 pub fn words(result: &MessageResult) -> Words {
     let title = match result.plan.test {

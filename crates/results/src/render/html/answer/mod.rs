@@ -16,7 +16,7 @@ use netfathom_model::print::{self, Scale};
 use netfathom_model::record::{Measurement, Record, State};
 use netfathom_model::verdict::Level;
 
-pub(crate) use crate::render::place::ends as place;
+pub(crate) use crate::story::place::ends as place;
 
 /// What stands at the head of a report.
 pub struct Words {

@@ -4,7 +4,7 @@ use netfathom_model::record::SweepResult;
 use netfathom_model::units::format_duration;
 
 use super::{Words, trials};
-use crate::render::swept;
+use crate::story::swept;
 
 pub fn words(result: &SweepResult) -> Words {
     Words {

@@ -4,14 +4,14 @@ use netfathom_model::plan::Role;
 use netfathom_model::record::TransferResult;
 
 use super::Words;
-use crate::render::carried;
+use crate::story::carried;
 
 pub fn words(result: &TransferResult) -> Words {
     let (what, to) = match result.plan.role {
         Role::Transmit => ("sent", "to"),
         Role::Receive => ("received", "from"),
     };
-    let number = |n: u64| crate::render::beside::number(n as f64, None);
+    let number = |n: u64| crate::story::beside::number(n as f64, None);
     let sentence = match (&result.served, &result.peer) {
         (Some(served), _) => format!(
             "{} bytes {what} from {} streams, at most {} at once.",

@@ -6,7 +6,7 @@ use netfathom_model::record::{
 use serde::Serialize;
 
 use super::PlanWords;
-use crate::render::costed::{self, Figure, Sequence, Spread};
+use crate::story::costed::{self, Figure, Sequence, Spread};
 
 #[derive(Serialize)]
 pub struct CostFacts {

@@ -6,7 +6,7 @@ use netfathom_model::record::{CaptureFile, JoinResult, JoinedSpan, PacketKind};
 use serde::Serialize;
 
 use super::{PlanWords, quantiles, read, values};
-use crate::render::joined;
+use crate::story::joined;
 
 #[derive(Serialize)]
 pub struct JoinFacts {

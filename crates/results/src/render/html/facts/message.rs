@@ -8,7 +8,7 @@ use netfathom_model::record::{MessageCell, MessageResult, MessageTrial, Remedied
 use serde::Serialize;
 
 use super::{PlanWords, quantiles, read, values};
-use crate::render::messaged::{self, Figure, Quantity};
+use crate::story::messaged::{self, Figure, Quantity};
 
 #[derive(Serialize)]
 pub struct MessageFacts {

@@ -22,7 +22,7 @@ use netfathom_model::record::Measurement;
 use netfathom_stats as stats;
 use serde::Serialize;
 
-use crate::render::pooled::{merged, read};
+use crate::story::pooled::{merged, read};
 
 /// The facts of each kind of measurement.
 #[derive(Serialize)]

@@ -7,9 +7,9 @@ use netfathom_model::verdict::Level;
 use serde::Serialize;
 
 use super::{Facts, PlanWords};
-use crate::render::beside::{self, Shown};
 use crate::render::html::answer::Words;
-use crate::render::standing::standing;
+use crate::story::beside::{self, Shown};
+use crate::story::standing::standing;
 
 #[derive(Serialize)]
 pub struct ReproduceFacts {

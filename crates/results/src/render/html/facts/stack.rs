@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use super::{Closing, Piece, PlanWords, StageWords, merged, pieces, quantiles, read, stage_words, values};
 use crate::render::html::answer::place;
-use crate::render::standing::distorts;
+use crate::story::standing::distorts;
 
 #[derive(Serialize)]
 pub struct StackFacts {

@@ -4,7 +4,7 @@ use netfathom_model::record::{Cause, Explanation, SweepPoint, SweepResult, Sweep
 use serde::Serialize;
 
 use super::PlanWords;
-use crate::render::{carried, swept};
+use crate::story::{carried, swept};
 
 #[derive(Serialize)]
 pub struct SweepFacts {

@@ -4,7 +4,7 @@ use netfathom_model::record::{Explanation, TransferResult, TransferStream};
 use serde::Serialize;
 
 use super::PlanWords;
-use crate::render::carried;
+use crate::story::carried;
 
 #[derive(Serialize)]
 pub struct TransferFacts {

@@ -1,0 +1,209 @@
+//! Lines of a fixed width, for a terminal or as Markdown.
+
+use textwrap::Options;
+
+use super::{escape, grid};
+use crate::page::{Block, Page, Style, Table, steers};
+
+/// What a page takes at most, in bytes; a record may have a million of anything.
+const MOST_BYTES: usize = 400_000;
+
+/// What a page is made for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Medium {
+    /// Wrapped at the width, without escapes.
+    Plain,
+    /// The same, with ANSI escapes.
+    Colored,
+    /// GitHub's Markdown, which the reader's program wraps.
+    Markdown,
+}
+
+fn escapes(style: Style) -> &'static str {
+    match style {
+        Style::Plain => "",
+        Style::Strong => "\x1b[1m",
+        Style::Good => "\x1b[1;32m",
+        Style::Warning => "\x1b[1;33m",
+        Style::Bad => "\x1b[1;31m",
+        Style::Faint => "\x1b[2m",
+    }
+}
+
+/// A sheet that fills from the top.
+pub(super) struct Sheet {
+    text: String,
+    width: usize,
+    medium: Medium,
+    /// Lines that it had no room for.
+    left_out: usize,
+}
+
+impl Sheet {
+    /// The page as text of at most `width` columns.
+    pub fn draw(page: &Page, width: usize, medium: Medium) -> String {
+        let mut sheet = Self { text: String::new(), width, medium, left_out: 0 };
+        page.lead.iter().for_each(|block| sheet.block(block));
+        for section in &page.sections {
+            sheet.heading(&section.title);
+            section.blocks.iter().for_each(|block| sheet.block(block));
+        }
+        sheet.finish()
+    }
+
+    fn finish(mut self) -> String {
+        if self.left_out > 0 {
+            self.text.push_str(&format!(
+                "\n{} more lines were left out here; the record has them all\n",
+                self.left_out
+            ));
+        }
+        self.text
+    }
+
+    fn is_markdown(&self) -> bool {
+        self.medium == Medium::Markdown
+    }
+
+    fn heading(&mut self, text: &str) {
+        self.blank();
+        if self.is_markdown() {
+            return self.paragraph("## ", text);
+        }
+        self.wrapped(Style::Strong, "", "  ", text);
+    }
+
+    fn block(&mut self, block: &Block) {
+        match block {
+            Block::Gap => self.blank(),
+            Block::Table(table) => self.table(table),
+            Block::Labelled { style, label, text } => self.labelled(*style, label, text),
+            Block::Text { text } | Block::Note { text } if self.is_markdown() => self.paragraph("", text),
+            Block::Text { text } => self.wrapped(Style::Plain, "  ", "  ", text),
+            Block::Note { text } => self.wrapped(Style::Faint, "  ", "    ", text),
+            Block::Item { text, details } if self.is_markdown() => {
+                self.entry("", text);
+                details.iter().for_each(|detail| self.entry("  ", detail));
+            }
+            Block::Item { text, details } => {
+                self.wrapped(Style::Plain, "  - ", "    ", text);
+                details.iter().for_each(|detail| self.wrapped(Style::Plain, "    ", "      ", detail));
+            }
+            Block::Aside { name, text } if self.is_markdown() => self.entry("", &format!("{name}: {text}")),
+            Block::Aside { name, text } => {
+                // As far in as the text of a claim.
+                let first = format!("{:17}{name:<5}  ", "");
+                let rest = " ".repeat(first.chars().count());
+                self.wrapped(Style::Faint, &first, &rest, text);
+            }
+        }
+    }
+
+    /// An empty line, unless the page starts here or has one already.
+    fn blank(&mut self) {
+        if !self.text.is_empty() && !self.text.ends_with("\n\n") {
+            self.text.push('\n');
+        }
+    }
+
+    fn labelled(&mut self, style: Style, label: &str, text: &str) {
+        if self.is_markdown() {
+            let text = if text.is_empty() { String::new() } else { format!(" {}", escape::inline(text)) };
+            self.blank();
+            self.put(&format!("**{}**{text}", escape::inline(label.trim())));
+            return self.blank();
+        }
+        let label = printable(label);
+        let inset = " ".repeat(label.chars().count() + 2);
+        let lines = self.wrap(&inset, &inset, text);
+        for (i, line) in lines.iter().enumerate() {
+            if i == 0 {
+                let painted = self.paint(style, &label);
+                self.put(&format!("{painted}  {}", line.trim_start()));
+            } else {
+                self.line(Style::Plain, line);
+            }
+        }
+    }
+
+    /// A table; its header is set off, and the rows that are to be.
+    fn table(&mut self, table: &Table) {
+        if self.is_markdown() {
+            self.blank();
+            grid::markdown(table).iter().for_each(|line| self.put(line));
+            self.blank();
+        } else {
+            for (line, strong) in grid::lines(table, self.width) {
+                self.line(if strong { Style::Strong } else { Style::Plain }, &line);
+            }
+        }
+        if let Some(text) = table.cut() {
+            self.block(&Block::Note { text });
+        }
+    }
+
+    /// A paragraph of Markdown, or a heading.
+    fn paragraph(&mut self, mark: &str, text: &str) {
+        self.blank();
+        self.put(&format!("{mark}{}", escape::line(text)));
+        self.blank();
+    }
+
+    /// An entry of a Markdown list; a list follows on the one before it, and on text with an empty line.
+    fn entry(&mut self, inset: &str, text: &str) {
+        let last = self.text.lines().next_back().unwrap_or("").trim_start();
+        if !last.starts_with("- ") {
+            self.blank();
+        }
+        self.put(&format!("{inset}- {}", escape::line(text)));
+    }
+
+    fn wrapped(&mut self, style: Style, first: &str, rest: &str, text: &str) {
+        for line in self.wrap(first, rest, text) {
+            self.line(style, &line);
+        }
+    }
+
+    fn wrap(&self, first: &str, rest: &str, text: &str) -> Vec<String> {
+        let options = Options::new(self.width).initial_indent(first).subsequent_indent(rest);
+        textwrap::wrap(&printable(text), options).into_iter().map(Into::into).collect()
+    }
+
+    fn line(&mut self, style: Style, text: &str) {
+        let painted = self.paint(style, text.trim_end());
+        self.put(&painted);
+    }
+
+    fn put(&mut self, line: &str) {
+        if self.text.len() + line.len() > MOST_BYTES {
+            self.left_out += 1;
+            return;
+        }
+        self.text.push_str(line);
+        self.text.push('\n');
+    }
+
+    fn paint(&self, style: Style, text: &str) -> String {
+        if self.medium == Medium::Colored && style != Style::Plain && !text.is_empty() {
+            format!("{}{text}\x1b[0m", escapes(style))
+        } else {
+            text.to_owned()
+        }
+    }
+}
+
+/// The text without what steers a terminal or deceives its reader.
+pub(super) fn printable(text: &str) -> String {
+    text.replace(steers, " ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_steers_or_deceives_is_not_printed() {
+        let text = "a\u{1b}b\u{9b}c\u{7f}d\ne\u{61c}f\u{200f}g\u{202e}h\u{2066}i\u{2028}µ \u{200d}é";
+        assert_eq!(printable(text), "a b c d e f g h i µ \u{200d}é");
+    }
+}

@@ -1,0 +1,178 @@
+//! A table of any medium: figures to the right, words to the left.
+
+use serde::Serialize;
+
+/// Rows of a table; the record may have a million.
+const MOST_ROWS: usize = 2_000;
+
+/// Where the text of a column stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Align {
+    Left,
+    Right,
+}
+
+/// How a text is set off.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Style {
+    Plain,
+    Strong,
+    Good,
+    Warning,
+    Bad,
+    Faint,
+}
+
+#[derive(Clone, Debug, Serialize)]
+pub struct Column {
+    /// A line break makes it stand on several lines in a terminal.
+    pub head: String,
+    pub align: Align,
+    /// What it means, where a reader can ask for it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub about: Option<&'static str>,
+    /// Whether its heading may stand on several lines.
+    #[serde(skip)]
+    pub wraps: bool,
+    /// Columns of the longest bar in a terminal; 0 where the column has texts.
+    #[serde(skip)]
+    pub longest_bar: usize,
+}
+
+/// What stands at one place of a table.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(untagged)]
+pub enum Cell {
+    Text(String),
+    /// A value and half its interval, which may stand below it.
+    Interval {
+        value: String,
+        half: String,
+    },
+    /// A share of the longest bar, 0 to 1.
+    Bar {
+        bar: f64,
+    },
+    /// A word that is set off, and why.
+    Marked {
+        text: String,
+        style: Style,
+        why: String,
+    },
+}
+
+impl Cell {
+    /// The text of the cell on one line; bars have none.
+    #[must_use]
+    pub fn text(&self) -> String {
+        match self {
+            Self::Text(text) | Self::Marked { text, .. } => text.clone(),
+            Self::Interval { value, half } => format!("{value} ± {half}"),
+            Self::Bar { .. } => String::new(),
+        }
+    }
+}
+
+impl<S: AsRef<str>> From<S> for Cell {
+    fn from(text: S) -> Self {
+        Self::Text(text.as_ref().to_owned())
+    }
+}
+
+#[derive(Clone, Debug, Serialize)]
+pub struct Row {
+    /// One a column, or fewer with a text across the rest of the width.
+    pub cells: Vec<Cell>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub across: Option<String>,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub strong: bool,
+}
+
+#[derive(Clone, Debug, Serialize)]
+pub struct Table {
+    pub columns: Vec<Column>,
+    pub rows: Vec<Row>,
+    /// Rows beyond the most.
+    pub left_out: usize,
+}
+
+impl Table {
+    /// A table with these columns.
+    pub fn new<S: AsRef<str>>(columns: &[(S, Align)]) -> Self {
+        let column = |(head, align): &(S, Align)| Column {
+            head: head.as_ref().to_owned(),
+            align: *align,
+            about: None,
+            wraps: false,
+            longest_bar: 0,
+        };
+        Self { columns: columns.iter().map(column).collect(), rows: Vec::new(), left_out: 0 }
+    }
+
+    /// The column holds bars of at most this length in a terminal.
+    #[must_use]
+    pub fn bars(mut self, column: usize, longest: usize) -> Self {
+        self.columns[column].longest_bar = longest;
+        self
+    }
+
+    /// Headings are broken where they are wider than their figures.
+    #[must_use]
+    pub fn wrapped_heads(mut self) -> Self {
+        self.columns.iter_mut().for_each(|column| column.wraps = true);
+        self
+    }
+
+    /// Says what each column means, in their order; an empty text where the heading says it.
+    #[must_use]
+    pub fn about(mut self, texts: &[&'static str]) -> Self {
+        for (column, text) in self.columns.iter_mut().zip(texts) {
+            column.about = Some(*text).filter(|text| !text.is_empty());
+        }
+        self
+    }
+
+    /// Adds a row with a cell for each column.
+    pub fn row<C: Into<Cell>>(&mut self, cells: impl IntoIterator<Item = C>) {
+        self.push(cells, None, false);
+    }
+
+    /// Adds a row that is set off from the others.
+    pub fn row_strong<C: Into<Cell>>(&mut self, cells: impl IntoIterator<Item = C>) {
+        self.push(cells, None, true);
+    }
+
+    /// Adds a row whose text runs on across the columns after the first.
+    pub fn row_across(&mut self, first: &str, text: &str) {
+        self.push([first], Some(text), false);
+    }
+
+    /// Adds a row whose last column is a text that is wrapped under itself.
+    pub fn row_open<C: Into<Cell>>(&mut self, cells: impl IntoIterator<Item = C>, text: &str) {
+        self.push(cells, Some(text), false);
+    }
+
+    fn push<C: Into<Cell>>(
+        &mut self,
+        cells: impl IntoIterator<Item = C>,
+        across: Option<&str>,
+        strong: bool,
+    ) {
+        if self.rows.len() >= MOST_ROWS {
+            self.left_out += 1;
+            return;
+        }
+        let cells = cells.into_iter().map(Into::into).collect();
+        self.rows.push(Row { cells, across: across.map(str::to_owned), strong });
+    }
+
+    /// What stands under a table that has not all of its rows.
+    #[must_use]
+    pub fn cut(&self) -> Option<String> {
+        (self.left_out > 0)
+            .then(|| format!("{} more rows were left out here; the record has them all", self.left_out))
+    }
+}

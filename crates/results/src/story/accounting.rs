@@ -1,0 +1,155 @@
+//! Where every message ended, and what others counted.
+
+use crate::page::Page;
+use std::collections::BTreeMap;
+
+use netfathom_model::accounting::Accounting;
+use netfathom_model::record::{Captured, Load};
+
+use super::number::count;
+use super::trial_number;
+
+/// What is asked of a trial of any measurement.
+pub(super) struct Kept<'a> {
+    /// Its place in the run, from 0.
+    pub index: u32,
+    pub load: &'a Load,
+    pub accounting: &'a Accounting,
+    pub captured: &'a [Captured],
+}
+
+pub(super) fn draw(page: &mut Page, trials: &[Kept]) {
+    if trials.is_empty() {
+        return;
+    }
+    page.heading("Accounting, all trials");
+    identity(page, trials);
+    beside(page, trials);
+    counters(page, trials);
+    hooks(page, trials);
+    captured(page, trials);
+}
+
+/// `sent = delivered + …`, and whether it closes.
+fn identity(page: &mut Page, trials: &[Kept]) {
+    let sent: u64 = trials.iter().map(|t| t.accounting.sent).sum();
+    let mut fates = BTreeMap::new();
+    for fate in trials.iter().flat_map(|t| &t.accounting.fates) {
+        *fates.entry(&fate.fate).or_insert(0) += fate.count;
+    }
+    let parts: Vec<String> = fates.iter().map(|(f, &n)| format!("{} {}", f.name(), count(n))).collect();
+    let gaps: Vec<&Kept> = trials.iter().filter(|t| t.accounting.gap() != 0).collect();
+    let relation = if gaps.is_empty() { "=" } else { "≠" };
+    let sum = if parts.is_empty() { "nothing accounted for".to_owned() } else { parts.join(" + ") };
+    page.text(&format!("sent {} {relation} {sum}", count(sent)));
+    if gaps.is_empty() {
+        let trials =
+            if trials.len() == 1 { "the trial".into() } else { format!("all {} trials", trials.len()) };
+        page.text(&format!("the sum closes in {trials}"));
+    }
+    for trial in gaps {
+        let gap = trial.accounting.gap();
+        let what = if gap > 0 { "without a fate" } else { "with more than one fate" };
+        page.bullet(&format!(
+            "GAP in trial {}: {} messages {what}",
+            trial_number(trial.index),
+            count(gap.unsigned_abs())
+        ));
+    }
+}
+
+/// What the identity does not show; only what is there.
+fn beside(page: &mut Page, trials: &[Kept]) {
+    let sum = |value: fn(&Kept) -> u64| trials.iter().map(value).sum::<u64>();
+    let counts = [
+        ("never tried", sum(|t| t.load.unsent)),
+        ("out without a time", sum(|t| t.accounting.unjoined_tx)),
+        ("in without a time", sum(|t| t.accounting.unjoined_rx)),
+        ("in without stages", sum(|t| t.accounting.unstaged_rx)),
+        ("received twice", sum(|t| t.accounting.duplicates)),
+        ("out of order", sum(|t| t.accounting.reordered)),
+        ("foreign", sum(|t| t.accounting.foreign)),
+        ("cut off", sum(|t| t.accounting.truncated)),
+        ("no message at all", sum(|t| t.accounting.garbage)),
+    ];
+    let mut refused = BTreeMap::new();
+    for r in trials.iter().flat_map(|t| &t.load.refused) {
+        *refused.entry(format!("refused with {}", r.error)).or_insert(0) += r.count;
+    }
+    let refused = refused.iter().map(|(name, &n)| (name.as_str(), n));
+    let there: Vec<String> =
+        refused.chain(counts).filter(|c| c.1 > 0).map(|(name, n)| format!("{name} {}", count(n))).collect();
+    if !there.is_empty() {
+        page.text(&format!("beside it: {}", there.join(", ")));
+    }
+}
+
+fn counters(page: &mut Page, trials: &[Kept]) {
+    let all = || trials.iter().flat_map(|t| t.accounting.counters.iter().map(move |c| (t, c)));
+    let (total, agreeing) = (all().count(), all().filter(|(_, c)| c.agrees()).count());
+    if total == 0 {
+        page.text("no counter but our own was read");
+        return;
+    }
+    page.text(&format!("{agreeing} of {total} readings of the system's own counters agree"));
+    for (trial, c) in all().filter(|(_, c)| !c.agrees()) {
+        page.bullet(&format!(
+            "DISAGREES in trial {}: {}: {} expected, {} observed",
+            trial_number(trial.index),
+            c.counter,
+            count(c.expected),
+            count(c.observed)
+        ));
+    }
+}
+
+fn hooks(page: &mut Page, trials: &[Kept]) {
+    let seen = trials.iter().any(|t| !t.accounting.hooks.is_empty());
+    let mut losses = trials.iter().flat_map(|t| t.accounting.hooks.iter().map(move |h| (t, h)));
+    if seen && losses.all(|(_, h)| h.lost == 0) {
+        page.text("no hook lost an event");
+        return;
+    }
+    for (trial, h) in trials.iter().flat_map(|t| t.accounting.hooks.iter().map(move |h| (t, h))) {
+        if h.lost > 0 {
+            // One that times nothing by itself has no count of its own.
+            let of = if h.events > 0 { format!(" of {}", count(h.events)) } else { String::new() };
+            let trial = trial_number(trial.index);
+            page.bullet(&format!("hook {} lost {}{of} events in trial {trial}", h.hook, count(h.lost)));
+        }
+    }
+}
+
+/// What the pcap tap captured, the trials of one device and one way of capturing added up.
+fn captured(page: &mut Page, trials: &[Kept]) {
+    let mut sums = BTreeMap::new();
+    for c in trials.iter().flat_map(|t| t.captured) {
+        let sum = sums.entry((c.direction, &c.device, &c.by)).or_insert([0u64; 5]);
+        let by_device = c.dropped_by_device.unwrap_or(0);
+        for (total, part) in sum.iter_mut().zip([c.packets, c.dropped, by_device, c.duplicates, c.others]) {
+            *total += part;
+        }
+    }
+    for ((direction, device, by), [packets, dropped, by_device, duplicates, others]) in sums {
+        let by_device =
+            if by_device > 0 { format!("{} by the device, ", count(by_device)) } else { String::new() };
+        page.text(&format!(
+            "captured {} at {device} by {by}: {} packets, {} dropped for want of room, {by_device}{} duplicates, {} others",
+            direction.name(),
+            count(packets),
+            count(dropped),
+            count(duplicates),
+            count(others)
+        ));
+    }
+    for (trial, c) in trials.iter().flat_map(|t| t.captured.iter().map(move |c| (t, c))) {
+        if c.dropped > 0 {
+            page.bullet(&format!(
+                "DROPPED in trial {}: {} of the packets at {}, for the capture had no room",
+                trial_number(trial.index),
+                count(c.dropped),
+                c.device
+            ));
+        }
+    }
+}

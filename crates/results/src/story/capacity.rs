@@ -1,0 +1,251 @@
+//! `netfathom capacity`: what was tried, what was kept up, and what the paper would infer.
+
+use crate::page::{Align, Page, Table};
+use netfathom_model::record::{Bounded, CapacityResult, CapacityRow, Inferred, Record, Search};
+use netfathom_model::verdict::Level;
+
+use super::{MOST_ROWS, counted, headline, notes, number, place::ends as place};
+
+pub(super) fn draw(page: &mut Page, record: &Record, result: &CapacityResult) {
+    headline::draw(page, record, &answer(result), &there(result));
+    rows(page, result);
+    inferred(page, result);
+    empty(page, result);
+    searches(page, result);
+    notes::findings(page, record);
+    notes::left_out(page, &result.left_out);
+}
+
+fn there(result: &CapacityResult) -> String {
+    let wanted = result.plan.engines.len() * result.plan.workers.len();
+    format!("{} of {wanted} pairs of engine and workers are there", result.rows.len())
+}
+
+/// Such as `301k/s ± 9k sustained (send, 1 worker; its receiver polls), 157k/s with a receiver that sleeps, …`: first
+/// what the machine can do, then what narrows it.
+pub(super) fn answer(result: &CapacityResult) -> String {
+    let plan = &result.plan;
+    let how = format!("{}, {} B, {}", place(plan.place), plan.size_bytes, counted(plan.trials, "search"));
+    if result.rows.is_empty() {
+        return format!("no engine was searched, so there is no answer yet; {how}");
+    }
+    let part = |what: &str, of: fn(&CapacityRow) -> Option<Bounded>| {
+        best(result, of).map(|(row, b)| format!("{} {what} ({})", bounded(&b), name(row)))
+    };
+    let inferred = result.inferred.as_ref().filter(|i| i.verdict.level != Level::Void);
+    let parts = [
+        Some(sustained(result).unwrap_or_else(|| "no rate was sustained".into())),
+        Some(part("on schedule", |r| r.capacity_per_s).unwrap_or_else(|| "no rate was on schedule".into())),
+        part("flat out", |r| r.flat_out_per_s),
+        inferred.map(|i| format!("{} inferred", number::rate(i.theoretical_per_s))),
+    ];
+    format!("{}; {how}", parts.into_iter().flatten().collect::<Vec<_>>().join(", "))
+}
+
+/// What was kept up, and what the same engine keeps up with the receiver that most programs have.
+fn sustained(result: &CapacityResult) -> Option<String> {
+    let (row, most) = best(result, |r| r.sustained_per_s)?;
+    let polls = if row.engine.passes_stack() { "; its receiver polls" } else { "" };
+    let most = format!("{} sustained ({}{polls})", bounded(&most), name(row));
+    // Engines past the stack have none: then it is that of another.
+    let blocking = row.blocking_per_s.map(|b| (row, b)).or_else(|| best(result, |r| r.blocking_per_s));
+    let Some((with, blocking)) = blocking else { return Some(most) };
+    let whose = if std::ptr::eq(with, row) { String::new() } else { format!(" ({})", name(with)) };
+    Some(format!("{most}, {} with a receiver that sleeps{whose}", bounded(&blocking)))
+}
+
+fn best(result: &CapacityResult, of: fn(&CapacityRow) -> Option<Bounded>) -> Option<(&CapacityRow, Bounded)> {
+    let known = result.rows.iter().filter_map(|r| of(r).map(|b| (r, b)));
+    known.max_by(|a, b| a.1.mean_per_s.total_cmp(&b.1.mean_per_s))
+}
+
+fn name(row: &CapacityRow) -> String {
+    format!("{}, {}", row.engine.name(), counted(row.workers, "worker"))
+}
+
+fn bounded(b: &Bounded) -> String {
+    number::rate_interval(b.mean_per_s, b.half_width_per_s)
+}
+
+fn rows(page: &mut Page, result: &CapacityResult) {
+    if result.rows.is_empty() {
+        return;
+    }
+    page.heading("Messages a second, by engine and workers");
+    let mut table = Table::new(&[
+        ("engine", Align::Left),
+        ("sustained", Align::Right),
+        ("asleep", Align::Right),
+        ("capacity", Align::Right),
+        ("flat out", Align::Right),
+        ("of inferred", Align::Right),
+    ]);
+    let cell = |b: &Option<Bounded>| {
+        b.map_or_else(|| "-".into(), |b| number::bare_rate_interval(b.mean_per_s, b.half_width_per_s))
+    };
+    for row in &result.rows {
+        let of_inferred =
+            row.of_inferred.map_or_else(|| "-".into(), |e| number::ratio(e.value, Some(e.half_width)));
+        table.row(&[
+            format!("{} ×{}", row.engine.name(), row.workers),
+            cell(&row.sustained_per_s),
+            cell(&row.blocking_per_s),
+            cell(&row.capacity_per_s),
+            // No search stands behind a burst: what matters is how far off the others are.
+            row.flat_out_per_s.map_or_else(|| "-".into(), |b| number::bare_rate_interval(b.mean_per_s, None)),
+            of_inferred,
+        ]);
+    }
+    page.table(table);
+    page.note("×: workers");
+    page.note(
+        "sustained: highest rate that was kept up, under 0.1 % lost and within 0.1 % of the plan (or 1 ms of its end), however unevenly \
+         the messages left; the receiver of send, sendmmsg and gso asks for 50 µs before it sleeps",
+    );
+    page.note("asleep: the same with an ordinary receiver: one recv call a message, asleep until one comes; one search");
+    page.note("capacity: sustained, and the lag VALID: the messages left when they should");
+    page.note("flat out: left in bursts without a schedule, whatever became of them");
+    page.note(&intervals(result));
+    page.note("of inferred: sustained over what is inferred below");
+    for row in &result.rows {
+        for reason in &row.verdict.reasons {
+            page.bullet(&format!("{}: {}: {}", name(row), reason.level.name(), reason.text));
+        }
+    }
+}
+
+fn intervals(result: &CapacityResult) -> String {
+    match result.plan.trials {
+        1 | 2 => "±: needs at least three searches".into(),
+        n => format!(
+            "±: 95 % interval between {n} searches, Student's t, and the step between two rates of a search"
+        ),
+    }
+}
+
+/// What the paper would say of this machine.
+fn inferred(page: &mut Page, result: &CapacityResult) {
+    page.heading("Inferred from the stack time (Borodin 2014)");
+    let Some(i) = &result.inferred else {
+        page.text("n/a: the stack time could not be taken; what was left out stands below");
+        return;
+    };
+    for line in inference(i) {
+        page.text(&line);
+    }
+    for reason in &i.verdict.reasons {
+        page.bullet(&format!("{}: {}", reason.level.name(), reason.text));
+    }
+}
+
+fn inference(i: &Inferred) -> [String; 2] {
+    [
+        format!(
+            "mean stack time out at peak {}, {}, {} tap, taken at {}",
+            number::interval(i.peak.mean_ns, i.peak.between_trials_ns),
+            counted(i.peak.trials, "trial"),
+            i.tap.name(),
+            number::rate(i.at_per_s)
+        ),
+        format!("1 / mean = {}: the theoretical load capability", number::rate(i.theoretical_per_s)),
+    ]
+}
+
+/// Why a cell of the table is empty.
+fn empty(page: &mut Page, result: &CapacityResult) {
+    let lines: Vec<String> = result.rows.iter().flat_map(why_empty).collect();
+    if lines.is_empty() {
+        return;
+    }
+    page.heading("Why a cell is empty");
+    lines.iter().for_each(|line| page.bullet(line));
+}
+
+fn why_empty(row: &CapacityRow) -> Vec<String> {
+    let mut lines = Vec::new();
+    let mut say = |cell: &str, why: String| lines.push(format!("{}: {cell}: {why}", name(row)));
+    if row.flat_out_per_s.is_none() {
+        say("flat out", "no burst was sent".into());
+    }
+    if row.sustained_per_s.is_none() {
+        say("sustained", probed(row, "no rate was kept up"));
+    }
+    if row.blocking_per_s.is_none() && row.sustained_per_s.is_some() {
+        say("asleep", why_no_blocking(row).into());
+    }
+    if row.capacity_per_s.is_none() {
+        let closest = row.searches.iter().flat_map(|s| &s.probes).filter(|p| p.sustained);
+        let closest = closest.min_by(|a, b| a.lag_p99_of_slot.total_cmp(&b.lag_p99_of_slot));
+        let more = closest.map_or(String::new(), |p| {
+            format!(
+                "; closest at {}, lag p99 {:.2} slots, {} of the messages a whole slot late",
+                number::rate(p.wanted_per_s),
+                p.lag_p99_of_slot,
+                number::percent(p.missed)
+            )
+        });
+        say("capacity", probed(row, "no rate left in time") + &more);
+    }
+    if row.of_inferred.is_none() && row.sustained_per_s.is_some() {
+        let why = if row.engine.passes_stack() {
+            "nothing was inferred to compare with"
+        } else {
+            "the engine goes past the stack, whose time says nothing of it"
+        };
+        say("of inferred", why.into());
+    }
+    lines
+}
+
+fn why_no_blocking(row: &CapacityRow) -> &'static str {
+    if row.blocking.is_some() {
+        "no rate was kept up with such a receiver"
+    } else if row.engine.passes_stack() {
+        "not searched: the run ended before, or the receiver is on another host"
+    } else {
+        "the engine goes past the sockets, from which such a receiver reads"
+    }
+}
+
+fn probed(row: &CapacityRow, what: &str) -> String {
+    let probes: usize = row.searches.iter().map(|s| s.probes.len()).sum();
+    if probes == 0 { "no rate was tried".into() } else { format!("{what} of the {probes} that were tried") }
+}
+
+/// How the searches went: a row each.
+fn searches(page: &mut Page, result: &CapacityResult) {
+    let all: Vec<(&CapacityRow, usize, &Search)> =
+        result.rows.iter().flat_map(|r| r.searches.iter().enumerate().map(move |(i, s)| (r, i, s))).collect();
+    if all.is_empty() {
+        return;
+    }
+    page.heading("Searches");
+    let mut table = Table::new(&[
+        ("engine", Align::Left),
+        ("workers", Align::Right),
+        ("search", Align::Right),
+        ("probes", Align::Right),
+        ("from", Align::Right),
+        ("to", Align::Right),
+        ("sustained", Align::Right),
+        ("capacity", Align::Right),
+    ]);
+    for (row, i, search) in all.iter().take(MOST_ROWS) {
+        let wanted = || search.probes.iter().map(|p| p.wanted_per_s);
+        let rate = |r: Option<f64>| r.map_or_else(|| "-".into(), number::rate);
+        table.row(&[
+            row.engine.name().to_owned(),
+            row.workers.to_string(),
+            (i + 1).to_string(),
+            search.probes.len().to_string(),
+            rate(wanted().reduce(f64::min)),
+            rate(wanted().reduce(f64::max)),
+            rate(search.sustained_per_s),
+            rate(search.capacity_per_s),
+        ]);
+    }
+    page.table(table);
+    if all.len() > MOST_ROWS {
+        page.note(&format!("… and {} more searches in the record", all.len() - MOST_ROWS));
+    }
+}

@@ -1,0 +1,72 @@
+//! The benchmark's own system calls, those that take most time first.
+
+use crate::page::{Align, Page, Table, shortened};
+use netfathom_model::record::{Comparison, CostBenchmark, CostResult, OwnCall, OwnTime};
+
+use super::{LONGEST_NAME, beside, more};
+use crate::story::MOST_ROWS;
+use crate::story::costed::{self, Figure};
+use netfathom_model::print::grouped;
+
+pub(super) fn draw(page: &mut Page, result: &CostResult, benchmark: &CostBenchmark) {
+    if benchmark.calls.is_empty() {
+        return;
+    }
+    match costed::shown(result, benchmark).filter(|_| !costed::own_alone(result)) {
+        None => alone(page, result, benchmark),
+        Some(comparison) => compared(page, result, benchmark, comparison),
+    }
+    more(page, benchmark.calls.len());
+}
+
+fn compared(page: &mut Page, result: &CostResult, benchmark: &CostBenchmark, comparison: &Comparison) {
+    page.heading(&format!("Its own system calls, a trial: {}", beside(result, benchmark, comparison)));
+    let right = ["calls\nbefore", "calls\nafter", "time\nbefore", "time\nafter", "adds"]
+        .map(|head| (head, Align::Right));
+    let mut table = Table::new(&right.into_iter().chain([("call", Align::Left)]).collect::<Vec<_>>());
+    for call in benchmark.calls.iter().take(MOST_ROWS) {
+        let [before, after] = [comparison.against, comparison.condition].map(|c| of_condition(call, c));
+        let adds = costed::adds(benchmark, comparison, call);
+        let cells = [
+            calls(before),
+            calls(after),
+            time(before),
+            time(after),
+            adds.map_or_else(|| "-".into(), Figure::time),
+        ];
+        table.row_open(&cells, &shortened(&call.name, LONGEST_NAME));
+    }
+    page.table(table);
+    page.note("adds: what a run lasts longer by it; a call that was not made has a dash");
+}
+
+/// Where nothing is compared there are still their times in the first condition.
+fn alone(page: &mut Page, result: &CostResult, benchmark: &CostBenchmark) {
+    let of = costed::condition_name(result, 0);
+    page.heading(&format!("{}: its own system calls, {of}", shortened(&benchmark.name, LONGEST_NAME)));
+    let heads = [("calls", Align::Right), ("time", Align::Right), ("call", Align::Left)];
+    let mut table = Table::new(&heads);
+    for call in benchmark.calls.iter().take(MOST_ROWS) {
+        let first = of_condition(call, 0);
+        table.row_open(&[calls(first), time(first)], &shortened(&call.name, LONGEST_NAME));
+    }
+    page.table(table);
+}
+
+fn of_condition(call: &OwnCall, condition: usize) -> Option<OwnTime> {
+    call.times.get(condition).copied().flatten()
+}
+
+fn calls(own: Option<OwnTime>) -> String {
+    own.filter(|own| own.calls.is_finite()).map_or_else(
+        || "-".into(),
+        |own| {
+            let decimals = usize::from(own.calls.fract() != 0.0 && own.calls < 1000.0);
+            grouped(own.calls, decimals)
+        },
+    )
+}
+
+fn time(own: Option<OwnTime>) -> String {
+    own.map_or_else(|| "-".into(), |own| costed::time(own.total_ns))
+}

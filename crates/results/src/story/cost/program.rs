@@ -1,0 +1,52 @@
+//! What the program uses itself, beside what it takes from others.
+
+use crate::page::{Align, Page, Table, shortened};
+use netfathom_model::record::CostResult;
+
+use super::more;
+use crate::story::MOST_ROWS;
+use crate::story::costed::{self, NOT_KNOWN};
+
+/// Benchmarks that have a column.
+const MOST_BENCHMARKS: usize = 3;
+
+/// Letters of a benchmark over its column.
+const LONGEST_HEAD: usize = 14;
+
+pub(super) fn draw(page: &mut Page, result: &CostResult) {
+    let notes = costed::program_notes(result);
+    if result.program.is_empty() && notes.is_empty() {
+        return;
+    }
+    page.heading("What the program uses itself, and what it takes");
+    if !result.program.is_empty() {
+        table(page, result);
+        more(page, result.program.len());
+        page.note("100 % is one processor; what it takes is the slowdown of the benchmark");
+    }
+    for note in notes {
+        page.bullet(&note);
+    }
+}
+
+fn table(page: &mut Page, result: &CostResult) {
+    let benchmarks = || result.benchmarks.iter().take(MOST_BENCHMARKS);
+    let mut heads =
+        vec![("processor".to_owned(), Align::Right), ("memory,\nat most".to_owned(), Align::Right)];
+    heads.extend(
+        benchmarks().map(|b| (format!("takes from\n{}", shortened(&b.name, LONGEST_HEAD)), Align::Right)),
+    );
+    heads.push(("condition".to_owned(), Align::Left));
+    let mut table = Table::new(&heads);
+    for used in result.program.iter().take(MOST_ROWS) {
+        let mut cells = vec![
+            used.processors.map_or_else(|| NOT_KNOWN.into(), costed::percent),
+            used.peak_rss_bytes.map_or_else(|| NOT_KNOWN.into(), |bytes| costed::bytes(bytes as f64)),
+        ];
+        cells.extend(benchmarks().map(|b| {
+            costed::takes(b, used.condition).map_or_else(|| "-".into(), |c| costed::slowdown(c).percent())
+        }));
+        table.row_open(&cells, &costed::condition_name(result, used.condition));
+    }
+    page.table(table);
+}

@@ -1,0 +1,63 @@
+//! What can be measured on a machine: a line for each thing that was tried, and under what
+//! is missing its reason and its remedy.
+
+use crate::page::{Page, Style};
+use netfathom_model::host::{HostGroup, HostReport, HostRow, HostStatus};
+
+/// The page of what can be measured here.
+#[must_use]
+pub fn of(report: &HostReport) -> Page {
+    let mut page = Page::default();
+    page.labelled(Style::Strong, "netfathom host", &machine(report));
+    page.gap();
+    page.labelled(Style::Strong, "->", &report.stack);
+    let names = report.groups.iter().flat_map(|g| &g.rows).map(|r| r.name.chars().count());
+    let widest = names.max().unwrap_or(0);
+    for group in &report.groups {
+        draw(&mut page, group, widest);
+    }
+    page.gap();
+    page.text(&tally(report));
+    page
+}
+
+fn machine(report: &HostReport) -> String {
+    [&report.kernel, &report.cpu_model]
+        .map(String::as_str)
+        .into_iter()
+        .filter(|s| !s.is_empty())
+        .collect::<Vec<_>>()
+        .join(", ")
+}
+
+fn draw(page: &mut Page, group: &HostGroup, widest: usize) {
+    page.heading(group.topic.name());
+    for row in &group.rows {
+        let label = |name: &str, status: &str| format!("  {name:<widest$}  {status:<7}");
+        page.labelled(style(&row.status), &label(&row.name, row.status.name()), &row.detail);
+        if let Some((reason, remedy)) = row.status.shortcoming() {
+            let under = label("", "");
+            page.labelled(Style::Plain, &under, &format!("why: {reason}"));
+            page.labelled(Style::Plain, &under, &format!("remedy: {remedy}"));
+        }
+    }
+}
+
+fn style(status: &HostStatus) -> Style {
+    match status {
+        HostStatus::Works => Style::Good,
+        HostStatus::Limited { .. } => Style::Warning,
+        HostStatus::Missing { .. } => Style::Bad,
+    }
+}
+
+/// Such as `22 work, 1 limited, 2 missing; found out by trying, not by version`.
+fn tally(report: &HostReport) -> String {
+    let rows: Vec<&HostRow> = report.groups.iter().flat_map(|g| &g.rows).collect();
+    let count = |name: &str| rows.iter().filter(|r| r.status.name() == name).count();
+    let (works, limited, missing) = (count("works"), count("limited"), count("missing"));
+    format!(
+        "{works} of {} work, {limited} limited, {missing} missing; found out by trying, not by version",
+        rows.len()
+    )
+}

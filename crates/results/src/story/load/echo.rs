@@ -1,0 +1,85 @@
+//! What the answers took, from the intended departure and from the actual one.
+
+use crate::page::{Align, Page, Table};
+use netfathom_model::record::{Distribution, Echo, LoadResult, LoadSummary};
+
+use crate::story::number;
+
+pub(super) fn draw(page: &mut Page, result: &LoadResult) {
+    let Some(summary) = &result.summary else { return };
+    if summary.echo_loaded.is_none() && summary.echo_idle.is_none() {
+        return;
+    }
+    page.heading("Echo: what the answers took");
+    page.table(table(summary));
+    page.note("response: from the intended departure to the answer; service: from the actual departure");
+    page.note("idle: so few messages that none waits for another; lag: actual minus intended departure");
+    for (name, echo, sent) in [
+        ("idle", &summary.echo_idle, None),
+        ("loaded", &summary.echo_loaded, Some(super::loaded(result).map(|t| t.load.sent).sum::<u64>())),
+    ] {
+        let Some(echo) = echo else {
+            page.text(&format!("{name}: n/a: there was no such trial"));
+            continue;
+        };
+        let of = sent.map_or(String::new(), |sent| format!(" of {}", number::count(sent)));
+        page.text(&format!("{name}: {}{of} messages were answered", number::count(echo.answered)));
+    }
+    if let Some(text) = summary.echo_loaded.as_ref().and_then(omission) {
+        page.text(&text);
+    }
+}
+
+fn table(summary: &LoadSummary) -> Table {
+    let mut table = Table::new(&[
+        ("", Align::Left),
+        ("", Align::Left),
+        ("p50", Align::Right),
+        ("p90", Align::Right),
+        ("p99", Align::Right),
+        ("p99.9", Align::Right),
+        ("max", Align::Right),
+    ]);
+    let of = |echo: &Option<Echo>, part: fn(&Echo) -> &Distribution| echo.as_ref().map(|e| part(e).clone());
+    let rows = [
+        ("response", "idle", of(&summary.echo_idle, |e| &e.response)),
+        ("", "loaded", of(&summary.echo_loaded, |e| &e.response)),
+        ("service", "idle", of(&summary.echo_idle, |e| &e.service)),
+        ("", "loaded", of(&summary.echo_loaded, |e| &e.service)),
+        ("lag", "loaded", Some(summary.lag.clone())),
+    ];
+    for (name, state, d) in rows {
+        if let Some(d) = d {
+            let q = |ns| number::quantile(&d, ns);
+            table.row(&[
+                name.to_owned(),
+                state.to_owned(),
+                q(d.p50_ns),
+                q(d.p90_ns),
+                q(d.p99_ns),
+                q(d.p999_ns),
+                q(d.max_ns),
+            ]);
+        }
+    }
+    table
+}
+
+/// Coordinated omission, in this run's own numbers.
+fn omission(echo: &Echo) -> Option<String> {
+    if echo.response.n == 0 || echo.service.n == 0 {
+        return None;
+    }
+    let (seen, real) = (&echo.service, &echo.response);
+    Some(format!(
+        "a tester that starts its clock at the actual departure would have reported p99 {} instead of {}, p99.9 {} \
+         instead of {} and a maximum of {} instead of {}: it leaves out what the load itself made wait \
+         (coordinated omission)",
+        number::least(seen.p99_ns),
+        number::least(real.p99_ns),
+        number::least(seen.p999_ns),
+        number::least(real.p999_ns),
+        number::least(seen.max_ns),
+        number::least(real.max_ns)
+    ))
+}

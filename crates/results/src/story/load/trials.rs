@@ -1,0 +1,142 @@
+//! A row a trial, and a row a worker.
+
+use crate::page::{Align, Page, Table};
+use netfathom_model::accounting::Fate;
+use netfathom_model::record::{LoadResult, LoadSummary, LoadTrial, LoadTrialKind};
+
+use crate::story::{MOST_ROWS, number, trial_number};
+
+pub(super) fn draw(page: &mut Page, result: &LoadResult) {
+    if result.trials.is_empty() {
+        return;
+    }
+    page.heading("Trials");
+    let mut table = Table::new(&[
+        ("trial", Align::Right),
+        ("kind", Align::Left),
+        ("sent", Align::Right),
+        ("reached", Align::Right),
+        ("of plan", Align::Right),
+        ("lost", Align::Right),
+        ("missed slots", Align::Right),
+        ("verdict", Align::Left),
+    ]);
+    for trial in result.trials.iter().take(MOST_ROWS) {
+        table.row(&row(result, trial));
+    }
+    if let Some(summary) = &result.summary {
+        table.row(&together(summary));
+    }
+    page.table(table);
+    if result.trials.len() > MOST_ROWS {
+        page.note(&format!("… and {} more trials in the record", result.trials.len() - MOST_ROWS));
+    }
+    if let Some(half) = result.summary.as_ref().and_then(|s| s.between_trials_per_s) {
+        page.note(&format!(
+            "reached: ± {} between the loaded trials, 95 % interval, Student's t",
+            number::rate(half)
+        ));
+    }
+    if result.receive.is_none() {
+        page.note("lost: nobody told how many arrived");
+    }
+    reasons(page, result);
+}
+
+/// Why a trial is not VALID, under the table, since it has no room.
+fn reasons(page: &mut Page, result: &LoadResult) {
+    for trial in &result.trials {
+        for reason in &trial.verdict.reasons {
+            page.bullet(&format!("trial {}: {}", trial_number(trial.index), reason.text));
+        }
+    }
+}
+
+fn kind(kind: LoadTrialKind) -> &'static str {
+    match kind {
+        LoadTrialKind::Loaded => "loaded",
+        LoadTrialKind::Idle => "idle",
+    }
+}
+
+fn row(result: &LoadResult, trial: &LoadTrial) -> [String; 8] {
+    let load = &trial.load;
+    let of_plan = if load.planned == 0 {
+        "-".into()
+    } else {
+        number::percent_down(load.sent as f64 / load.planned as f64)
+    };
+    [
+        trial_number(trial.index),
+        kind(trial.kind).into(),
+        number::count(load.sent),
+        number::rate(trial.reached_per_s),
+        of_plan,
+        result.receive.and_then(|_| lost(trial)).map_or_else(|| "-".into(), number::percent),
+        number::count(load.missed_slots),
+        trial.verdict.level.name().into(),
+    ]
+}
+
+/// Messages that did not arrive, of those that left.
+fn lost(trial: &LoadTrial) -> Option<f64> {
+    let a = &trial.accounting;
+    (a.sent > 0).then(|| a.sent.saturating_sub(a.count(&Fate::Delivered)) as f64 / a.sent as f64)
+}
+
+fn together(s: &LoadSummary) -> [String; 8] {
+    [
+        "all".into(),
+        "loaded".into(),
+        String::new(),
+        number::rate(s.reached_per_s),
+        number::percent_down(s.of_plan),
+        s.lost.map_or_else(|| "-".into(), number::percent),
+        String::new(),
+        String::new(),
+    ]
+}
+
+/// Each worker, the loaded trials added up. With one there is nothing to compare.
+pub(super) fn workers(page: &mut Page, result: &LoadResult) {
+    let most = super::loaded(result).map(|t| t.workers.len()).max().unwrap_or(0);
+    if most == 0 {
+        return;
+    }
+    page.heading("Workers, all loaded trials");
+    let mut table = Table::new(&[
+        ("worker", Align::Right),
+        ("processor", Align::Right),
+        ("sent", Align::Right),
+        ("worst lag p99", Align::Right),
+        ("CPU a message", Align::Right),
+        ("of its processor", Align::Right),
+    ]);
+    for i in 0..most.min(MOST_ROWS) {
+        table.row(&worker(result, i));
+    }
+    page.table(table);
+    if most > MOST_ROWS {
+        page.note(&format!("… and {} more workers in the record", most - MOST_ROWS));
+    }
+    page.note("of its processor: what its thread took, of the time between first and last departure");
+}
+
+fn worker(result: &LoadResult, i: usize) -> [String; 6] {
+    let parts: Vec<_> =
+        super::loaded(result).filter_map(|t| t.workers.get(i).map(|w| (w, t.load.span_ns))).collect();
+    let sent: u64 = parts.iter().map(|p| p.0.sent).sum();
+    let cpu_ns: f64 = parts.iter().map(|p| p.0.cpu_ns as f64).sum();
+    let span_ns: f64 = parts.iter().map(|p| p.1 as f64).sum();
+    let mut cpus: Vec<usize> = parts.iter().map(|p| p.0.cpu).collect();
+    cpus.dedup();
+    let ratio = |part: f64, whole: f64| (whole > 0.0).then(|| part / whole);
+    [
+        (i + 1).to_string(),
+        cpus.iter().map(usize::to_string).collect::<Vec<_>>().join(", "),
+        number::count(sent),
+        parts.iter().map(|p| p.0.lag_p99_ns).max().map_or_else(|| "-".into(), number::least),
+        ratio(cpu_ns, sent as f64).map_or_else(|| "-".into(), number::mean),
+        ratio(cpu_ns, span_ns).map_or_else(|| "-".into(), number::percent),
+    ]
+}

@@ -1,0 +1,64 @@
+//! The placements beside each other, and what cannot be.
+
+use crate::page::{Align, Page, Table};
+use netfathom_model::record::{AbsentCell, MessageResult};
+
+use super::chosen;
+use crate::story::messaged::{self, Group, Quantity};
+use crate::story::number;
+
+pub(super) fn draw(page: &mut Page, result: &MessageResult) {
+    let groups = messaged::groups(result);
+    if result.plan.placements.len() > 1 {
+        let mut pairs: Vec<usize> = groups.iter().map(|group| group.pair).collect();
+        pairs.sort_unstable();
+        pairs.dedup();
+        for pair in pairs {
+            let name = Quantity::of(&result.plan).name(&result.plan);
+            page.heading(&format!("The placements on {}: {name}", messaged::pair(result, pair)));
+            table(page, result, &groups.iter().filter(|group| group.pair == pair).collect::<Vec<_>>());
+        }
+    }
+    if let (true, Some(said)) = (result.plan.placements.len() > 1, messaged::where_kernel_ends_run(result)) {
+        page.note(said);
+    }
+    for stand_in in messaged::stand_ins(result) {
+        page.note(&stand_in);
+    }
+    absent(page, &result.absent);
+}
+
+/// A column a placement.
+fn table(page: &mut Page, result: &MessageResult, groups: &[&Group<'_>]) {
+    let quantity = Quantity::of(&result.plan);
+    let placements = groups.iter().map(|group| (group.placement.name(), Align::Right));
+    let mut table = Table::new(&[("layer", Align::Left)].into_iter().chain(placements).collect::<Vec<_>>());
+    for bytes in chosen(&messaged::all_sizes(result)) {
+        table.row_across(&number::count(bytes), messaged::size_name(&result.plan));
+        for layer in messaged::layers(result) {
+            let value = |group: &&Group<'_>| {
+                let Some(cell) = group.cell(layer, bytes) else { return "-".into() };
+                quantity.of_cell(cell).map_or_else(|| "n/a".into(), |figure| quantity.text(figure))
+            };
+            let cells: Vec<String> = groups.iter().map(value).collect();
+            if cells.iter().any(|cell| cell != "-") {
+                table.row([layer.to_string()].into_iter().chain(cells));
+            }
+        }
+    }
+    page.table(table);
+}
+
+fn absent(page: &mut Page, absent: &[AbsentCell]) {
+    if absent.is_empty() {
+        return;
+    }
+    page.heading("What was asked for and cannot be");
+    for cell in absent {
+        let of = messaged::layer_or_all(cell.layer.as_ref());
+        page.bullet(&format!("{}, {of}: {}", cell.placement.name(), cell.why));
+        if !cell.nearest.is_empty() {
+            page.detail(&format!("nearest: {}", cell.nearest));
+        }
+    }
+}

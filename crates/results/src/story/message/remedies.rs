@@ -1,0 +1,63 @@
+//! Stalls that were recognised: as it was, and each remedy beside it.
+
+use crate::page::{Align, Cell, Page, Table};
+use netfathom_model::record::{MessageResult, Remedied, RemedyRow};
+
+use crate::story::messaged::{self, as_it_was};
+use crate::story::number;
+
+/// Columns of the longest bar.
+const BAR: usize = 12;
+
+pub(super) fn draw(page: &mut Page, result: &MessageResult) {
+    for remedied in &result.remedies {
+        page.heading(&format!(
+            "“{}” stalls with {} bytes on {}: {}",
+            remedied.layer,
+            number::count(remedied.bytes),
+            messaged::pair(result, remedied.pair),
+            remedied.stall.name()
+        ));
+        table(page, remedied);
+    }
+    if !result.remedies.is_empty() {
+        page.note(
+            "bars are logarithmic, of the median, which `times as fast` compares with that as it was; delayed \
+             acks: acknowledgements that were put off, a message",
+        );
+    }
+}
+
+fn table(page: &mut Page, remedied: &Remedied) {
+    let right = ["p50", "p99", "times\nas fast", "delayed\nacks"].map(|head| (head, Align::Right));
+    let heads: Vec<(&str, Align)> = [("", Align::Left)]
+        .into_iter()
+        .chain(right)
+        .chain([("stall", Align::Left), ("what was done", Align::Left)])
+        .collect();
+    let mut table = Table::new(&heads).bars(0, BAR);
+    let medians = || remedied.rows.iter().filter(|r| r.times.n > 0).map(|r| r.times.p50_ns as f64);
+    let (low, high) = (medians().fold(f64::INFINITY, f64::min) / 2.0, medians().fold(0.0, f64::max));
+    let share = |ns: f64| (ns / low).ln() / (high / low).ln();
+    for row in &remedied.rows {
+        let bar = if row.times.n > 0 { share(row.times.p50_ns as f64) } else { 0.0 };
+        let [median, p99, faster] = figures(remedied, row);
+        let acks = messaged::each(row.delayed_acks_per_message);
+        let stall = if row.gone { "gone" } else { "there" }.to_owned();
+        let what = format!("{} ({})", row.remedy, row.layer);
+        let figures = [median, p99, faster, acks, stall].map(Cell::from);
+        table.row_open([Cell::Bar { bar }].into_iter().chain(figures), &what);
+    }
+    page.table(table);
+}
+
+/// Median, 99th percentile, and how many times as fast as it was.
+fn figures(remedied: &Remedied, row: &RemedyRow) -> [String; 3] {
+    if row.times.n == 0 {
+        return ["n/a", "n/a", "n/a"].map(String::from);
+    }
+    let was = as_it_was(remedied).filter(|was| was.times.n > 0 && row.times.p50_ns > 0);
+    let faster = was.map(|was| was.times.p50_ns as f64 / row.times.p50_ns as f64);
+    let [median, p99] = [row.times.p50_ns, row.times.p99_ns].map(|ns| messaged::time(ns as f64));
+    [median, p99, messaged::each(faster)]
+}

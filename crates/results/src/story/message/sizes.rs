@@ -1,0 +1,61 @@
+//! A table for each placement and pair of processors: a row a size, a column a layer.
+
+use crate::page::{Align, Page, Table};
+use netfathom_model::layer::Layer;
+use netfathom_model::record::{MessageCell, MessageResult};
+
+use super::heading;
+use crate::story::messaged::{self, Group, Quantity};
+use crate::story::number;
+
+pub(super) fn draw(page: &mut Page, result: &MessageResult) {
+    let (plan, quantity) = (&result.plan, Quantity::of(&result.plan));
+    let groups = messaged::groups(result);
+    for group in &groups {
+        page.heading(&format!(
+            "{} on {}: {}",
+            group.placement.name(),
+            messaged::pair(result, group.pair),
+            quantity.name(plan)
+        ));
+        table(page, result, group);
+    }
+    let (false, Some(first)) = (groups.is_empty(), plan.layers.first()) else { return };
+    let better = if quantity == Quantity::Time { "less is faster" } else { "more is faster" };
+    let lacks_first = |group: &Group<'_>| !group.layers(plan).contains(&first);
+    let missing = if groups.iter().any(lacks_first) { "; where it is not, all are in figures" } else { "" };
+    page.note(&format!(
+        "{first} in figures, the others as multiples of it ({better}){missing}, each ± half its 95 % interval between \
+         trials; placement: U user space, K kernel, the client first"
+    ));
+    if let Some(said) = messaged::where_kernel_ends_run(result) {
+        page.note(said);
+    }
+}
+
+fn table(page: &mut Page, result: &MessageResult, group: &Group<'_>) {
+    let layers = group.layers(&result.plan);
+    let heads = ["bytes".to_owned()].into_iter().chain(layers.iter().map(|layer| heading(layer)));
+    let mut table = Table::new(&heads.map(|head| (head, Align::Right)).collect::<Vec<_>>());
+    for bytes in group.sizes() {
+        let mut cells = vec![number::count(bytes)];
+        cells.extend(layers.iter().map(|layer| cell(result, group, layer, bytes)));
+        table.row(cells);
+    }
+    page.table(table);
+}
+
+fn cell(result: &MessageResult, group: &Group<'_>, layer: &Layer, bytes: u64) -> String {
+    let quantity = Quantity::of(&result.plan);
+    let Some(cell) = group.cell(layer, bytes) else { return "-".into() };
+    let absolute =
+        |cell: &MessageCell| quantity.of_cell(cell).map_or_else(|| "n/a".into(), |f| quantity.text(f));
+    match group.reference(&result.plan, bytes) {
+        Some(reference) if !std::ptr::eq(cell, reference) => {
+            // Close together, so that the usual six layers have room beside each other.
+            messaged::ratio(quantity.ratio(cell, reference)).replace(" ± ", "±")
+        }
+        // Without the first layer there is nothing to compare with.
+        _ => absolute(cell),
+    }
+}

@@ -1,0 +1,95 @@
+//! The trials of each cell, what went wrong in them, and how late messages left.
+
+use crate::page::{Align, Page, Table};
+use netfathom_model::record::{MessageCell, MessageResult, MessageTrial};
+
+use crate::story::messaged::{self, Quantity, time};
+use crate::story::{MOST_ROWS, counted, number};
+
+pub(super) fn draw(page: &mut Page, result: &MessageResult) {
+    if result.cells.is_empty() {
+        return;
+    }
+    page.heading("Trials");
+    for (name, wrong) in troubles(result) {
+        if wrong > 0 {
+            page.bullet(&format!("{}: {name}", counted(wrong, "trial")));
+        }
+    }
+    let lost: u64 = result.cells.iter().flat_map(|c| &c.trials).map(|t| t.lost).sum();
+    if lost > 0 {
+        page.bullet(&format!("messages that did not come: {}", number::count(lost)));
+    }
+    spread(page, result);
+    lag(page, result);
+}
+
+/// What is to be known of trials, and of how many.
+fn troubles(result: &MessageResult) -> [(&'static str, u32); 2] {
+    let count = |wanted: fn(&MessageTrial) -> bool| {
+        result.cells.iter().flat_map(|cell| &cell.trials).filter(|trial| wanted(trial)).count() as u32
+    };
+    [
+        ("cut short, out of time before all messages were there", count(|t| t.cut_short)),
+        ("without a single whole message", count(|t| t.messages == 0)),
+    ]
+}
+
+/// The cells whose trials differ most come first.
+fn spread(page: &mut Page, result: &MessageResult) {
+    let of = |cell: &MessageCell| cell.rate.map_or(0.0, |r| r.highest_per_s / r.lowest_per_s);
+    let mut cells: Vec<&MessageCell> = result.cells.iter().filter(|cell| cell.rate.is_some()).collect();
+    cells.sort_by(|a, b| of(b).total_cmp(&of(a)));
+    let mut table = with_cell(&["bytes", "trials", "slowest", "median", "fastest"]);
+    for cell in cells.iter().take(LEAST_ALIKE) {
+        let Some(rate) = cell.rate else { continue };
+        let per_s = |value| Quantity::Messages.value(value);
+        let figures = [
+            number::count(cell.bytes),
+            cell.trials.len().to_string(),
+            per_s(rate.lowest_per_s),
+            per_s(rate.median_per_s),
+            per_s(rate.highest_per_s),
+        ];
+        table.row_open(&figures, &name(result, cell));
+    }
+    page.table(table);
+    let what = result.plan.test.counts();
+    let more = cells.len().saturating_sub(LEAST_ALIKE);
+    page.note(&match more {
+        0 => format!("{what} a second; the cells whose trials differ most come first"),
+        _ => format!("{what} a second, of the cells whose trials differ most; {more} more are in the record"),
+    });
+}
+
+/// Rows of cells whose trials differ: those further down say nothing new.
+const LEAST_ALIKE: usize = 8;
+
+/// How late messages left, where they had a time to leave at.
+fn lag(page: &mut Page, result: &MessageResult) {
+    let known: Vec<_> = result.cells.iter().filter_map(|c| Some((c, c.lag.as_ref()?))).collect();
+    if known.is_empty() {
+        return;
+    }
+    page.heading("How late messages left");
+    let mut table = with_cell(&["bytes", "p50", "p99", "most"]);
+    for (cell, lag) in known.iter().take(MOST_ROWS) {
+        let times = [lag.p50_ns, lag.p99_ns, lag.max_ns].map(|ns| time(ns as f64));
+        let figures: Vec<String> = [number::count(cell.bytes)].into_iter().chain(times).collect();
+        table.row_open(&figures, &name(result, cell));
+    }
+    page.table(table);
+    if known.len() > MOST_ROWS {
+        page.note(&format!("… and {} more in the record", known.len() - MOST_ROWS));
+    }
+}
+
+/// Figures, and behind them whose they are: names of layers may be long.
+fn with_cell(heads: &[&str]) -> Table {
+    let figures = heads.iter().map(|&head| (head, Align::Right));
+    Table::new(&figures.chain([("layer", Align::Left)]).collect::<Vec<_>>())
+}
+
+fn name(result: &MessageResult, cell: &MessageCell) -> String {
+    format!("{}, {}, {}", cell.layer, cell.placement.name(), messaged::pair(result, cell.pair))
+}

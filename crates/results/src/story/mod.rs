@@ -1,0 +1,82 @@
+//! What there is to say of each result: its page. The only place where what was found becomes sentences and tables.
+
+mod accounting;
+pub(crate) mod beside;
+mod capacity;
+pub(crate) mod carried;
+pub mod compare;
+mod cost;
+pub(crate) mod costed;
+mod headline;
+pub mod host;
+mod join;
+pub(crate) mod joined;
+mod load;
+mod message;
+pub(crate) mod messaged;
+mod notes;
+mod number;
+pub(crate) mod place;
+pub(crate) mod pooled;
+mod reproduce;
+mod reverse;
+pub mod runs;
+mod stack;
+pub(crate) mod standing;
+mod sweep;
+pub(crate) mod swept;
+mod transfer;
+
+use netfathom_model::record::{Measurement, Record};
+
+use crate::page::Page;
+
+/// Rows beyond which a table is cut: the record has them all.
+const MOST_ROWS: usize = 40;
+
+/// The page of a record.
+#[must_use]
+pub fn of(record: &Record) -> Page {
+    let mut page = Page::default();
+    match &record.measurement {
+        Measurement::Stack(result) => stack::draw(&mut page, record, result),
+        Measurement::Load(result) => load::draw(&mut page, record, result),
+        Measurement::Capacity(result) => capacity::draw(&mut page, record, result),
+        Measurement::Reverse(result) => reverse::draw(&mut page, record, result),
+        Measurement::Join(result) => join::draw(&mut page, record, result),
+        Measurement::Reproduce(result) => reproduce::draw(&mut page, record, result),
+        Measurement::Transfer(result) => transfer::draw(&mut page, record, result),
+        Measurement::Sweep(result) => sweep::draw(&mut page, record, result),
+        Measurement::Message(result) => message::draw(&mut page, record, result),
+        Measurement::Cost(result) => cost::draw(&mut page, record, result),
+    }
+    page
+}
+
+/// The answer of a measurement in one sentence.
+#[must_use]
+pub fn answer(measurement: &Measurement) -> String {
+    match measurement {
+        Measurement::Stack(result) => stack::answer(result),
+        Measurement::Load(result) => load::answer(result),
+        Measurement::Capacity(result) => capacity::answer(result),
+        Measurement::Reverse(result) => reverse::answer(result),
+        Measurement::Join(result) => join::answer(result),
+        Measurement::Reproduce(result) => reproduce::answer(result),
+        Measurement::Transfer(result) => transfer::answer(result),
+        Measurement::Sweep(result) => sweep::answer(result),
+        Measurement::Message(result) => message::answer(result),
+        Measurement::Cost(result) => cost::answer(result),
+    }
+}
+
+/// How a trial is called in print: its place in the run, from 1.
+fn trial_number(index: u32) -> String {
+    (u64::from(index) + 1).to_string()
+}
+
+/// `1 trial`, `2 trials`, `3 searches`.
+fn counted(count: u32, what: &str) -> String {
+    let plural = if what.ends_with("ch") { "es" } else { "s" };
+    format!("{count} {what}{}", if count == 1 { "" } else { plural })
+}

@@ -1,0 +1,150 @@
+//! Runs as a list, and the head of one.
+
+use crate::page::{Align, Page, Style, Table, shortened};
+use netfathom_model::print::count;
+use netfathom_model::record::{Record, State};
+use netfathom_model::verdict::Level;
+
+use super::{answer, notes};
+use crate::draw::LEAST_WIDTH;
+use crate::store::{Entry, Head};
+
+/// What a host's name and a kernel's release may take of 80 columns, and the part that is added of wider pages.
+const HOST_COLUMNS: usize = 10;
+const KERNEL_COLUMNS: usize = 12;
+const PART_OF_MORE: usize = 4;
+/// What a command or an answer may take, over several lines.
+const MOST_TEXT: usize = 160;
+
+/// Runs as a table, a line a run that has nothing wrong, for a page of `width` columns. Below it stand the notes.
+#[must_use]
+pub fn list(entries: &[&Entry], notes: &[String], width: usize) -> Page {
+    let width = width.max(LEAST_WIDTH);
+    let mut page = Page::default();
+    let more = (width - LEAST_WIDTH) / PART_OF_MORE;
+    let (hosts, kernels) =
+        (differ(entries, |head| head.host.as_deref()), differ(entries, |head| Some(head.kernel_release())));
+    let mut columns = vec![("run", Align::Left), ("verdict", Align::Left)];
+    columns.extend(hosts.then_some(("host", Align::Left)));
+    columns.extend(kernels.then_some(("kernel", Align::Left)));
+    columns.push(("command", Align::Left));
+    let mut table = Table::new(&columns);
+    for entry in entries {
+        let name = &entry.name;
+        match (&entry.head, &entry.problem) {
+            (Some(head), _) => {
+                let host = || shortened(head.host.as_deref().unwrap_or("-"), HOST_COLUMNS + more);
+                let kernel = || shortened(head.kernel_release(), KERNEL_COLUMNS + more);
+                let mut cells = vec![name.clone(), head.verdict.name().to_owned()];
+                cells.extend(hosts.then(host));
+                cells.extend(kernels.then(kernel));
+                table.row_open(&cells, &remarks(entry, head));
+            }
+            (None, Some(problem)) => {
+                let why = shortened(&problem.why, width);
+                table.row_across(name, &format!("{}: {why}{}", problem.kind.name(), tags(entry)));
+            }
+            (None, None) => table.row_across(name, "nothing is known of it"),
+        }
+    }
+    if !entries.is_empty() {
+        page.table(table);
+        page.gap();
+    }
+    notes.iter().for_each(|note| page.note(note));
+    page
+}
+
+/// Whether runs were made in different places, so that each line has to name its own.
+fn differ<'a>(entries: &[&'a Entry], of: impl Fn(&'a Head) -> Option<&'a str>) -> bool {
+    let mut all = entries.iter().filter_map(|entry| entry.head.as_ref()).map(of);
+    let first = all.next();
+    all.any(|other| Some(other) != first)
+}
+
+/// What a line has beside its columns: what is not as usual, the tags, and the command.
+fn remarks(entry: &Entry, head: &Head) -> String {
+    let mut words = Vec::new();
+    if head.state != State::Complete {
+        words.push(head.condition().to_owned());
+    }
+    // A directory that was renamed does not tell it.
+    if !entry.name.contains(&head.measurement) {
+        words.push(head.measurement.clone());
+    }
+    words.extend(entry.tags.iter().cloned());
+    if entry.tags_problem.is_some() {
+        words.push("(tags.json is damaged)".into());
+    }
+    if let Some(command) = &head.command {
+        let end = if head.answer.is_some() { ":" } else { "" };
+        words.push(shortened(command.trim_start_matches("netfathom "), MOST_TEXT) + end);
+    }
+    words.extend(head.answer.as_deref().map(|answer| shortened(answer, MOST_TEXT)));
+    words.join(" ")
+}
+
+fn tags(entry: &Entry) -> String {
+    if entry.tags.is_empty() { String::new() } else { format!(" [{}]", entry.tags.join(" ")) }
+}
+
+/// A file of a run.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+pub struct RunFile {
+    /// Its name in the run's directory.
+    pub name: String,
+    /// Its length.
+    pub bytes: u64,
+}
+
+/// What a run is and says, without its tables.
+#[must_use]
+pub fn show(entry: &Entry, record: &Record, files: &[RunFile]) -> Page {
+    let mut page = Page::default();
+    let named = format!("{}  {}", entry.name, record.tool);
+    page.labelled(Style::Strong, &format!("netfathom {}", record.measurement.name()), &named);
+    page.gap();
+    let level = record.verdict.level;
+    let style = match level {
+        Level::Valid => Style::Good,
+        Level::Degraded => Style::Warning,
+        Level::Void => Style::Bad,
+    };
+    page.labelled(style, level.name(), &answer(&record.measurement));
+    for reason in &record.verdict.reasons {
+        page.bullet(&format!("{}: {}", reason.level.name(), reason.text));
+    }
+    about(&mut page, entry, record);
+    notes::findings(&mut page, record);
+    page.heading("Files");
+    let mut table = Table::new(&[("file", Align::Left), ("bytes", Align::Right)]);
+    files.iter().for_each(|f| table.row(&[&f.name, &count(f.bytes)]));
+    page.table(table);
+    page.text(&entry.path.display().to_string());
+    page
+}
+
+fn about(page: &mut Page, entry: &Entry, record: &Record) {
+    page.heading("The run");
+    let environment = &record.environment;
+    let state = entry.head.as_ref().map_or("complete", Head::condition);
+    let mut rows = vec![
+        ("command", record.command.clone().unwrap_or_else(|| "not recorded".into())),
+        ("begun", record.started_utc.clone()),
+        ("state", state.to_owned()),
+        ("host", environment.host.clone().unwrap_or_else(|| "not told by the record".into())),
+        ("kernel", environment.kernel.clone()),
+        ("processors", format!("{}, {}", environment.cpus, environment.cpu_model)),
+    ];
+    match &entry.tags_problem {
+        Some(why) => rows.push(("tags", format!("not known: tags.json: {why}"))),
+        None if entry.tags.is_empty() => rows.push(("tags", "none".into())),
+        None => rows.push(("tags", entry.tags.join(" "))),
+    }
+    if record.id != entry.name {
+        rows.push(("made as", record.id.clone()));
+    }
+    for (name, value) in rows {
+        page.labelled(Style::Plain, &format!("  {name:<10}"), &value);
+    }
+}

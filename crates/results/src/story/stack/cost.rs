@@ -1,0 +1,97 @@
+//! What stands for the ruler: its own cost, and what the other tap says.
+
+use crate::page::Page;
+use netfathom_model::record::{Agreement, Estimate, StackResult, TrialKind};
+
+use crate::story::number;
+
+/// The tap's own cost.
+pub(super) fn self_cost(page: &mut Page, result: &StackResult) {
+    page.heading("Self-cost of the tap, against trials without it");
+    let Some(cost) = &result.self_cost else {
+        let controls = super::of_kind(result, TrialKind::Control).count();
+        page.text(&format!(
+            "n/a: it takes at least two measured trials and two controls; here {} and {controls}",
+            super::of_kind(result, TrialKind::Measured).count()
+        ));
+        return;
+    };
+    page.text(&format!("send call    {}", per_message(&cost.send_call_ns)));
+    if let Some(share) = &cost.send_call_share {
+        page.text(&format!(
+            "of the call  {:+.1} % ± {:.1}{}",
+            share.value * 100.0,
+            share.half_width * 100.0,
+            doubt(share)
+        ));
+    }
+    for (way, within) in [("tx", &cost.within_tx_ns), ("rx", &cost.within_rx_ns)] {
+        if let Some(within) = within {
+            page.text(&format!("within {way}    {}", per_message(within)));
+        }
+    }
+    if cost.within_tx_ns.or(cost.within_rx_ns).is_some() {
+        page.note("within tx, rx: the tap's own part of the times above, from rounds with and without it");
+    }
+    if let Some(reader) = &cost.reader_cpu_ns {
+        page.text(&format!("reader CPU   {}", per_message(reader)));
+    }
+    if let Some(lost) = &cost.rate_lost {
+        page.text(&format!(
+            "rate lost    {}{} of the flat-out rate{}",
+            if lost.value > 0.0 { "+" } else { "" },
+            number::share_interval(lost.value, Some(lost.half_width)),
+            doubt(lost)
+        ));
+    }
+}
+
+fn per_message(e: &Estimate) -> String {
+    let sign = if e.value > 0.0 { "+" } else { "" };
+    format!("{sign}{} per message{}", number::interval(e.value, Some(e.half_width)), doubt(e))
+}
+
+/// Says so where the interval holds 0.
+fn doubt(e: &Estimate) -> &'static str {
+    if e.holds(0.0) { ": cannot be told from nothing" } else { "" }
+}
+
+/// What the other tap says.
+pub(super) fn witnesses(page: &mut Page, result: &StackResult) {
+    page.heading("Second witness");
+    if result.witnesses.is_empty() {
+        page.text("n/a: no trial was run with another tap");
+    }
+    for w in &result.witnesses {
+        let relation = if w.difference_ns < 0.0 { "less" } else { "more" };
+        let verdict = match w.agreement {
+            Agreement::Agree => "they agree within the larger of 15 % and 300 ns",
+            Agreement::Inconclusive if w.half_width_ns.is_none() => {
+                "inconclusive: an interval needs two trials of each tap"
+            }
+            Agreement::Inconclusive => "inconclusive: the interval reaches beyond 15 % and 300 ns",
+            Agreement::Disagree => "they DISAGREE by more than 15 % and 300 ns",
+        };
+        let behind = w.behind_ns.map_or_else(String::new, |ns| {
+            format!(
+                "; on the same messages its stamp lies {} behind, which is part of that",
+                number::mean(ns)
+            )
+        });
+        page.text(&format!(
+            "{}   {} {}: the {} tap has {} {relation}: {verdict}{behind}",
+            w.direction.name(),
+            w.tap.name(),
+            number::mean(w.mean_ns),
+            result.tap.name(),
+            number::interval(w.difference_ns.abs(), w.half_width_ns),
+        ));
+    }
+    let moved = result.trials.iter().filter_map(|t| t.clock_moved_ns).max_by_key(|m| m.unsigned_abs());
+    if let Some(moved) = moved {
+        page.note(&format!(
+            "stamps were converted from CLOCK_REALTIME, which moved by at most {} during a trial",
+            number::time(moved.saturating_abs())
+        ));
+    }
+}

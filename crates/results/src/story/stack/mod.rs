@@ -1,0 +1,84 @@
+//! `netfathom stack`: the two tables of the papers, the stages, and what stands for the
+//! numbers.
+
+mod cost;
+mod lag;
+mod stages;
+mod summary;
+mod taps;
+mod trials;
+
+use crate::page::Page;
+use netfathom_model::record::{PathSummary, Record, StackResult, Trial, TrialKind};
+
+use super::accounting::Kept;
+use super::{accounting, headline, notes, number, place::ends as place};
+
+pub(super) fn draw(page: &mut Page, record: &Record, result: &StackResult) {
+    headline::draw(page, record, &answer(result), &there(result));
+    for summary in &result.summaries {
+        page.heading(summary::title(summary.direction));
+        trials::draw(page, result, summary.direction);
+        summary::draw(page, summary);
+        stages::draw(page, summary);
+    }
+    stages::percentiles(page, &result.summaries);
+    let kept = result.trials.iter().map(|t| Kept {
+        index: t.index,
+        load: &t.load,
+        accounting: &t.accounting,
+        captured: &t.captured,
+    });
+    accounting::draw(page, &kept.collect::<Vec<_>>());
+    taps::draw(page, result);
+    cost::self_cost(page, result);
+    cost::witnesses(page, result);
+    lag::draw(page, result);
+    notes::findings(page, record);
+    notes::left_out(page, &result.left_out);
+}
+
+/// The trials of one kind.
+fn of_kind(result: &StackResult, kind: TrialKind) -> impl Iterator<Item = &Trial> {
+    result.trials.iter().filter(move |t| t.kind == kind)
+}
+
+fn there(result: &StackResult) -> String {
+    let done = of_kind(result, TrialKind::Measured).count();
+    format!("{done} of {} measured trials are there", result.plan.trials)
+}
+
+/// Where most of the time goes: ` (87 % in socket)`.
+fn most_of(summary: &PathSummary) -> String {
+    let inside = summary.stages.iter().filter(|s| s.inside).filter_map(|s| Some((s.stage, s.share?)));
+    let most = inside.max_by(|a, b| a.1.total_cmp(&b.1)).filter(|most| most.1 > 0.0);
+    most.map_or_else(String::new, |(stage, share)| format!(" ({:.0} % in {})", share * 100.0, stage.name()))
+}
+
+/// Such as `tx 1.21 µs ± 0.04 (87 % in socket), rx 8.4 µs ± 0.3 (51 % in wakeup) per message over 10 trials, lab, …`.
+pub(super) fn answer(result: &StackResult) -> String {
+    let plan = &result.plan;
+    let how =
+        format!("{}, {}, {} B, {} tap", place(plan.place), plan.profile, plan.size_bytes, result.tap.name());
+    let Some(first) = result.summaries.first() else {
+        return format!("no measured trial is finished, so there is no answer yet; {how}");
+    };
+    let times: Vec<String> = result
+        .summaries
+        .iter()
+        .map(|s| {
+            let time = match s.total.n {
+                0 => "n/a".into(),
+                _ => number::interval(s.overall.mean_ns, s.overall.between_trials_ns) + &most_of(s),
+            };
+            format!("{} {time}", s.direction.name())
+        })
+        .collect();
+    let trials = first.overall.trials;
+    let over = if trials == 1 {
+        "in 1 trial, so without an interval".into()
+    } else {
+        format!("over {trials} trials")
+    };
+    format!("{} per message {over}, {how}", times.join(", "))
+}

@@ -1,0 +1,138 @@
+//! Where the time goes: stage by stage, and the percentiles of the whole.
+
+use crate::page::{Align, Cell, Page, Table};
+use netfathom_model::record::{Distribution, PathSummary, StageSummary, StageSummaryTimes};
+
+use crate::story::number;
+
+/// The longest bar; more would not be read more closely.
+const LONGEST_BAR: usize = 24;
+
+pub(super) fn draw(page: &mut Page, summary: &PathSummary) {
+    if summary.stages.is_empty() {
+        return;
+    }
+    page.gap();
+    let most = summary.stages.iter().filter_map(|s| s.share).fold(1.0, f64::max);
+    page.table(build(summary, most));
+    let outside = summary.stages.iter().any(|s| !s.inside && measured(s).is_some());
+    if outside {
+        page.note("* below the link layer: beside the total, not in it");
+    }
+    let partly =
+        summary.stages.iter().filter(|s| s.inside).filter_map(measured).any(|d| d.n < summary.total.n);
+    if partly {
+        page.note("n below that of the total: not every message passes the stage; share counts all messages");
+    }
+    negatives(page, summary);
+}
+
+/// How many times of a stage lie below zero: they stand in no percentile of the table.
+fn negatives(page: &mut Page, summary: &PathSummary) {
+    let below = |s: &StageSummary| {
+        let d = measured(s).filter(|d| d.negative > 0)?;
+        let of = number::short_count(d.n);
+        let share = number::percent(d.negative as f64 / d.n as f64);
+        Some(format!("{} {} of {of} ({share})", s.stage.name(), number::count(d.negative)))
+    };
+    let found: Vec<String> = summary.stages.iter().filter_map(below).collect();
+    if !found.is_empty() {
+        page.note(&format!("below zero: {}; kept in every number", found.join(", ")));
+    }
+}
+
+fn build(summary: &PathSummary, most: f64) -> Table {
+    let mut table = Table::new(&[
+        ("stage", Align::Left),
+        ("n", Align::Right),
+        ("mean", Align::Right),
+        ("p50", Align::Right),
+        ("p99", Align::Right),
+        ("p99.9", Align::Right),
+        ("share", Align::Right),
+        ("", Align::Left),
+    ])
+    .bars(7, LONGEST_BAR);
+    if let Some(reason) = one_reason(&summary.stages) {
+        table.row_across("all stages", &format!("n/a: {reason}"));
+        row(&mut table, "total", &summary.total, (summary.total.n > 0).then_some(1.0), most);
+        return table;
+    }
+    let (inside, outside): (Vec<_>, Vec<_>) = summary.stages.iter().partition(|s| s.inside);
+    for stage in inside {
+        stage_row(&mut table, stage, stage.stage.name(), most);
+    }
+    row(&mut table, "total", &summary.total, (summary.total.n > 0).then_some(1.0), most);
+    for stage in outside {
+        stage_row(&mut table, stage, &format!("{} *", stage.stage.name()), most);
+    }
+    table
+}
+
+/// Why a tap that sees no stage at all has none of them.
+fn one_reason(stages: &[StageSummary]) -> Option<&str> {
+    let StageSummaryTimes::Unavailable(first) = &stages.first()?.times else { return None };
+    let same = |s: &StageSummary| matches!(&s.times, StageSummaryTimes::Unavailable(r) if r == first);
+    stages.iter().all(same).then_some(first)
+}
+
+fn measured(stage: &StageSummary) -> Option<&Distribution> {
+    match &stage.times {
+        StageSummaryTimes::Measured(d) => Some(d),
+        StageSummaryTimes::Unavailable(_) => None,
+    }
+}
+
+fn stage_row(table: &mut Table, stage: &StageSummary, name: &str, most: f64) {
+    match &stage.times {
+        StageSummaryTimes::Measured(d) => row(table, name, d, stage.share, most),
+        StageSummaryTimes::Unavailable(reason) => table.row_across(name, &format!("n/a: {reason}")),
+    }
+}
+
+fn row(table: &mut Table, name: &str, d: &Distribution, share: Option<f64>, most: f64) {
+    let q = |ns| number::quantile(d, ns);
+    table.row([
+        name.into(),
+        number::short_count(d.n).into(),
+        if d.n > 0 { number::mean(d.mean_ns).into() } else { "-".into() },
+        q(d.p50_ns).into(),
+        q(d.p99_ns).into(),
+        q(d.p999_ns).into(),
+        share.map_or_else(|| "-".into(), number::percent).into(),
+        Cell::Bar { bar: share.map_or(0.0, |share| share / most) },
+    ]);
+}
+
+/// The percentiles of the stack time, a row a direction.
+pub(super) fn percentiles(page: &mut Page, summaries: &[PathSummary]) {
+    if summaries.is_empty() {
+        return;
+    }
+    page.heading("Percentiles of the stack time");
+    let mut table = Table::new(&[
+        ("", Align::Left),
+        ("n", Align::Right),
+        ("min", Align::Right),
+        ("p50", Align::Right),
+        ("p90", Align::Right),
+        ("p99", Align::Right),
+        ("p99.9", Align::Right),
+        ("max", Align::Right),
+    ]);
+    for summary in summaries {
+        let t = &summary.total;
+        let q = |ns| number::quantile(t, ns);
+        table.row(&[
+            summary.direction.name().to_owned(),
+            number::count(t.n),
+            q(t.min_ns),
+            q(t.p50_ns),
+            q(t.p90_ns),
+            q(t.p99_ns),
+            q(t.p999_ns),
+            q(t.max_ns),
+        ]);
+    }
+    page.table(table);
+}

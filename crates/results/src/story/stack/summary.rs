@@ -1,0 +1,77 @@
+//! The papers' second table: overall, and at peak.
+
+use crate::page::{Align, Page, Table};
+use netfathom_model::path::Direction;
+use netfathom_model::record::{Indicator, PathSummary};
+
+use crate::story::number;
+
+/// The heading over everything of a direction.
+pub(super) fn title(direction: Direction) -> &'static str {
+    match direction {
+        Direction::Tx => "tx: from the application out to the link layer",
+        Direction::Rx => "rx: from the link layer in to the application",
+    }
+}
+
+pub(super) fn draw(page: &mut Page, summary: &PathSummary) {
+    page.gap();
+    let mut table = Table::new(&[
+        ("", Align::Left),
+        ("mean", Align::Right),
+        ("between", Align::Right),
+        ("min", Align::Right),
+        ("max", Align::Right),
+        ("capability", Align::Right),
+        ("reached", Align::Right),
+    ]);
+    if summary.total.n == 0 {
+        table.row_across("overall", "n/a: no message was measured");
+    } else {
+        table.row(&row("overall", &summary.overall, None, None));
+    }
+    match &summary.peak {
+        Some(peak) => table.row(&row("peak", peak, summary.theoretical_per_s, summary.reached_per_s)),
+        None => table.row_across("peak", "n/a: no message left in the windows of highest rate"),
+    }
+    page.table(table);
+    let trials = summary.overall.trials;
+    if trials > 1 {
+        page.note(&format!("between: 95 % interval between {trials} trials, Student's t"));
+    } else {
+        page.note("between: needs at least two trials");
+    }
+    match (&summary.peak, summary.theoretical_per_s) {
+        (None, _) => {}
+        (Some(_), Some(_)) => {
+            page.note("capability: 1 / mean time at peak, inferred; reached: the rate that really left then");
+        }
+        (Some(_), None) => page.note("reached: the rate that really left at peak"),
+    }
+    negatives(page, summary);
+}
+
+fn row(name: &str, i: &Indicator, capability: Option<f64>, reached: Option<f64>) -> [String; 7] {
+    let rate = |r: Option<f64>| r.map_or_else(String::new, number::rate);
+    [
+        name.into(),
+        number::mean(i.mean_ns),
+        number::half_width(i.between_trials_ns),
+        number::least(i.min_ns),
+        number::time(i.max_ns),
+        rate(capability),
+        rate(reached),
+    ]
+}
+
+fn negatives(page: &mut Page, summary: &PathSummary) {
+    let t = &summary.total;
+    if t.negative > 0 {
+        page.note(&format!(
+            "<0: {} of {} times lie below zero, the smallest at {}; they are kept in every number",
+            number::count(t.negative),
+            number::count(t.n),
+            number::time(t.min_ns)
+        ));
+    }
+}

@@ -1,0 +1,85 @@
+//! The taps beside each other on the same load: a column a tap, a row a quantity.
+
+use crate::page::{Align, Page, Table};
+use netfathom_model::record::{Estimate, SelfCost, StackResult, TapRow};
+
+use crate::story::number;
+use crate::story::standing::distorts;
+
+/// Taps beside each other; there are no more kinds of them.
+const MOST_TAPS: usize = 3;
+
+/// A value, and what must be said of it.
+type Said = (String, &'static str);
+
+pub(super) fn draw(page: &mut Page, result: &StackResult) {
+    // A tap that could not run is told among what was left out; one alone is beside nothing.
+    let ran: Vec<&TapRow> = result.taps.iter().filter(|tap| tap.trials > 0).collect();
+    if ran.len() < 2 {
+        return;
+    }
+    page.heading("The taps beside each other, on the same load");
+    for taps in ran.chunks(MOST_TAPS) {
+        page.table(build(taps));
+    }
+    page.note("bias: mean minus that of the first tap, over what both see; ±: half the 95 % interval between trials");
+    page.note("cannot tell: the interval holds zero");
+    let costs = || ran.iter().filter_map(|t| t.cost.as_ref());
+    if costs().any(|c| distorts(c.send_call_share) || distorts(c.rate_lost)) {
+        page.note(
+            "! DISTORTS: takes more than 10 % of the send call or of the rate; what it says is the time of a \
+             slower program, although nothing was lost",
+        );
+    }
+}
+
+fn build(taps: &[&TapRow]) -> Table {
+    let heads = taps.iter().map(|t| (t.tap.name(), Align::Right));
+    let columns: Vec<(&str, Align)> = [("", Align::Left)].into_iter().chain(heads).collect();
+    let mut table = Table::new(&columns);
+    let mut row = |name: &str, of: &dyn Fn(&TapRow) -> Said| {
+        let said: Vec<Said> = taps.iter().map(|tap| of(tap)).collect();
+        let cells = said.iter().map(|s| s.0.clone());
+        table.row(&[name.to_owned()].into_iter().chain(cells).collect::<Vec<_>>());
+        if said.iter().any(|s| !s.1.is_empty()) {
+            let remarks = said.iter().map(|s| s.1);
+            table.row(&[""].into_iter().chain(remarks).collect::<Vec<_>>());
+        }
+    };
+    row("trials", &|t| (t.trials.to_string(), ""));
+    row("mean out", &|t| mean(t.tx_ns));
+    row("bias out", &|t| bias(t.tx_bias_ns));
+    row("mean in", &|t| mean(t.rx_ns));
+    row("bias in", &|t| bias(t.rx_bias_ns));
+    row("send() longer by", &|t| bias(cost(t, |c| Some(c.send_call_ns))));
+    row("  of the call", &|t| share(cost(t, |c| c.send_call_share)));
+    row("reader longer by", &|t| bias(cost(t, |c| c.reader_cpu_ns)));
+    row("rate lost", &|t| share(cost(t, |c| c.rate_lost)));
+    row("messages not timed", &|t| (number::percent(t.lost), ""));
+    table
+}
+
+fn cost(tap: &TapRow, of: fn(&SelfCost) -> Option<Estimate>) -> Option<Estimate> {
+    tap.cost.as_ref().and_then(of)
+}
+
+fn mean(e: Option<Estimate>) -> Said {
+    (e.map_or_else(|| "-".into(), |e| number::interval(e.value, Some(e.half_width))), "")
+}
+
+fn bias(e: Option<Estimate>) -> Said {
+    let Some(e) = e else { return ("-".into(), "") };
+    let sign = if e.value > 0.0 { "+" } else { "" };
+    (format!("{sign}{}", number::interval(e.value, Some(e.half_width))), doubt(e))
+}
+
+fn share(e: Option<Estimate>) -> Said {
+    let Some(e) = e else { return ("-".into(), "") };
+    let sign = if e.value > 0.0 { "+" } else { "" };
+    let text = format!("{sign}{}", number::share_interval(e.value, Some(e.half_width)));
+    (text, if distorts(Some(e)) { "! DISTORTS" } else { doubt(e) })
+}
+
+fn doubt(e: Estimate) -> &'static str {
+    if e.holds(0.0) { "cannot tell" } else { "" }
+}

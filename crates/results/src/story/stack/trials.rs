@@ -1,0 +1,49 @@
+//! The papers' first table: a row a measured trial.
+
+use crate::page::{Align, Page, Table};
+use netfathom_model::path::Direction;
+use netfathom_model::record::{PathTimes, StackResult, Trial, TrialKind};
+
+use crate::story::{MOST_ROWS, number, trial_number};
+
+pub(super) fn draw(page: &mut Page, result: &StackResult, direction: Direction) {
+    let rows: Vec<(&Trial, &PathTimes)> = super::of_kind(result, TrialKind::Measured)
+        .filter_map(|t| t.paths.iter().find(|p| p.direction == direction).map(|p| (t, p)))
+        .collect();
+    if rows.is_empty() {
+        return;
+    }
+    let mut table = Table::new(&[
+        ("trial", Align::Right),
+        ("packets", Align::Right),
+        ("mean", Align::Right),
+        ("min", Align::Right),
+        ("max", Align::Right),
+        ("S (if independent)", Align::Right),
+    ]);
+    for (trial, path) in rows.iter().take(MOST_ROWS) {
+        let t = &path.total;
+        if t.n == 0 {
+            table.row_across(&trial_number(trial.index), "n/a: no message was measured in this trial");
+            continue;
+        }
+        table.row(&[
+            trial_number(trial.index),
+            number::count(t.n),
+            number::mean(t.mean_ns),
+            number::least(t.min_ns),
+            number::time(t.max_ns),
+            t.mean_error_ns.map_or_else(|| "-".into(), number::mean),
+        ]);
+    }
+    page.table(table);
+    if rows.len() > MOST_ROWS {
+        page.note(&format!("… and {} more trials in the record", rows.len() - MOST_ROWS));
+    }
+    page.note(
+        "S: mean error of one trial; assumes independence, as in the paper, which queued messages lack",
+    );
+    if rows.windows(2).any(|w| w[0].0.index.checked_add(1) != Some(w[1].0.index)) {
+        page.note("the trials between these are controls and witnesses");
+    }
+}

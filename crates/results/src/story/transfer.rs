@@ -1,0 +1,142 @@
+//! `netfathom ttcp`: what went, how fast, what held it up, and what the kernel said of it.
+
+use crate::page::{Align, Cell, Page, Table};
+use netfathom_model::plan::Role;
+use netfathom_model::record::{Explanation, Record, TransferResult, TransferStream};
+
+use super::{MOST_ROWS, headline, notes, number};
+use crate::story::carried;
+
+/// Columns of a bar that stands for all of the time.
+const BAR: usize = 24;
+/// Streams beyond which only the first are told in detail.
+const MOST_DETAILED: usize = 8;
+
+pub(super) fn draw(page: &mut Page, record: &Record, result: &TransferResult) {
+    headline::draw(page, record, &answer(result), &carried::there(result));
+    if let Some(explanation) = &result.explanation {
+        explain(page, explanation);
+    }
+    plan(page, result);
+    streams(page, result);
+    for (i, stream) in result.streams.iter().enumerate().take(MOST_DETAILED) {
+        detail(page, i, stream);
+    }
+    words(page, "What it took of the processors", result.cost.as_ref().map(carried::cost_words));
+    words(page, "Senders that were served", result.served.as_ref().map(carried::served_words));
+    notes::findings(page, record);
+}
+
+/// Such as `16,777,216 bytes sent to 10.0.0.2:5001 over tcp in 1.341 s: 100 Mb/s`.
+pub(super) fn answer(result: &TransferResult) -> String {
+    let (what, to) = match result.plan.role {
+        Role::Transmit => ("sent", "to"),
+        Role::Receive => ("received", "from"),
+    };
+    let over = result.plan.protocol.name();
+    if let Some(served) = &result.served {
+        return format!(
+            "{} bytes {what} over {over} from {} streams, at most {} at once",
+            number::count(served.bytes),
+            number::count(served.whole + served.broken + served.too_long),
+            served.most_at_once
+        );
+    }
+    let peer = result.peer.as_ref().map_or_else(|| "nobody".into(), |peer| format!("{to} {peer}"));
+    format!(
+        "{} bytes {what} {peer} over {over} in {}: {}",
+        number::count(result.bytes()),
+        number::seconds(result.duration_ns()),
+        carried::rate(result)
+    )
+}
+
+/// The one thing that matters most, with what makes us think so.
+fn explain(page: &mut Page, e: &Explanation) {
+    page.heading(&format!("What held it up: {}", carried::cause_words(e.cause, e.share)));
+    page.text(&e.said);
+    e.evidence.iter().for_each(|seen| page.bullet(seen));
+    page.text(&format!("What to do: {}", e.remedy));
+    if e.others.is_empty() {
+        return;
+    }
+    page.gap();
+    let heads = [("cause", Align::Left), ("of the time", Align::Right), ("", Align::Left)];
+    let mut table = Table::new(&heads).bars(2, BAR);
+    for &(cause, share) in [(e.cause, e.share)].iter().chain(&e.others) {
+        table.row([cause.name().into(), number::percent(share).into(), Cell::Bar { bar: share }]);
+    }
+    page.table(table);
+}
+
+fn plan(page: &mut Page, result: &TransferResult) {
+    page.heading("What was asked for");
+    for (name, value) in carried::plan_words(&result.plan) {
+        page.bullet(&format!("{name}: {value}"));
+    }
+}
+
+fn streams(page: &mut Page, result: &TransferResult) {
+    page.heading(if result.served.is_some() { "Streams, the last ones that ended" } else { "Streams" });
+    table(page, result);
+    page.note(&format!("the bytes were {}; times of the processor are those of this end", result.way.name()));
+    if let Some(name) = &result.congestion {
+        page.note(&format!("congestion control: {name}"));
+    }
+    for text in result.streams.iter().filter_map(carried::checksum) {
+        page.note(&text);
+    }
+    if let Some(closed) = result.streams.iter().filter_map(|s| s.closed_ns).max() {
+        page.note(&format!("the receiver had closed after {}", number::seconds(closed)));
+    }
+}
+
+fn table(page: &mut Page, result: &TransferResult) {
+    page.table(stream_table(result));
+    if result.streams.len() > MOST_ROWS {
+        page.note(&format!("… and {} more streams in the record", result.streams.len() - MOST_ROWS));
+    }
+    for (i, s) in result.streams.iter().enumerate() {
+        if let Some(how) = carried::ended(&s.end) {
+            page.bullet(&format!("stream {}: {how}", i + 1));
+        }
+    }
+}
+
+fn stream_table(result: &TransferResult) -> Table {
+    let heads = ["stream", "peer", "bytes", "calls", "time", "user", "system", "CPU/KiB"];
+    let align = |head| if head == "peer" { Align::Left } else { Align::Right };
+    let mut table = Table::new(&heads.map(|head| (head, align(head))));
+    for (i, s) in result.streams.iter().enumerate().take(MOST_ROWS) {
+        table.row([
+            (i + 1).to_string(),
+            s.peer.clone().unwrap_or_else(|| "-".into()),
+            number::short_count(s.bytes),
+            number::short_count(s.calls),
+            number::seconds(s.duration_ns),
+            number::seconds(s.user_ns),
+            number::seconds(s.system_ns),
+            carried::cpu_per_kib(s).map_or_else(|| "n/a".into(), number::mean),
+        ]);
+    }
+    table
+}
+
+/// What there is to say of one stream.
+fn detail(page: &mut Page, index: usize, stream: &TransferStream) {
+    let titled = |title: &str| format!("{title} of stream {}", index + 1);
+    let zero = stream.zero_copy.as_ref();
+    words(page, &titled("Copies"), zero.map(|z| vec![("of the bytes", carried::zero_copied(z))]));
+    words(page, &titled("Calls"), stream.calls_took.as_ref().map(carried::call_words));
+    let connection = stream.tcp.as_ref().map(carried::connection_words);
+    words(page, &(titled("Connection") + " at its end"), connection);
+    words(page, &titled("Datagrams"), stream.udp.as_ref().map(carried::datagram_words));
+}
+
+fn words(page: &mut Page, heading: &str, words: Option<carried::Words>) {
+    let Some(words) = words else { return };
+    page.heading(heading);
+    for (name, value) in words {
+        page.bullet(&format!("{name}: {value}"));
+    }
+}
