@@ -118,7 +118,7 @@ fn phases(page: &mut Page, s: &ReverseSummary) {
         [("", Align::Left)].into_iter().chain(Phase::ALL.iter().map(|p| (p.name(), Align::Right))).collect();
     let mut table = Table::new(&columns);
     let mut row = |name: &str, cells: [String; 4]| {
-        table.row(&[&[name.to_owned()], cells.as_slice()].concat());
+        table.row([&[name.to_owned()], cells.as_slice()].concat());
     };
     row("outgoing", s.outgoing_per_s.map(number::rate));
     row("inbound", s.inbound_per_s.map(number::rate));

@@ -118,7 +118,7 @@ pub fn show(entry: &Entry, record: &Record, files: &[RunFile]) -> Page {
     notes::findings(&mut page, record);
     page.heading("Files");
     let mut table = Table::new(&[("file", Align::Left), ("bytes", Align::Right)]);
-    files.iter().for_each(|f| table.row(&[&f.name, &count(f.bytes)]));
+    files.iter().for_each(|f| table.row([&f.name, &count(f.bytes)]));
     page.table(table);
     page.text(&entry.path.display().to_string());
     page

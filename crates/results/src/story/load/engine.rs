@@ -26,7 +26,7 @@ pub(super) fn draw(page: &mut Page, result: &LoadResult) {
         ("", Align::Left),
     ]);
     for step in &result.ladder {
-        table.row_open(&row(step), &step.why);
+        table.row_open(row(step), &step.why);
     }
     page.table(table);
     page.note("flat out: what a short burst without pauses reached");

@@ -37,10 +37,10 @@ pub(super) fn intervals(page: &mut Page, result: &LoadResult) {
     ]);
     let quantiles = [0.0, 0.5, 0.99, 1.0];
     match &wanted {
-        Some(wanted) => table.row(&row("wanted", wanted, &quantiles)),
+        Some(wanted) => table.row(row("wanted", wanted, &quantiles)),
         None => table.row_across("wanted", "n/a: the plan wants no two messages of one worker"),
     }
-    table.row(&row("achieved", &achieved, &quantiles));
+    table.row(row("achieved", &achieved, &quantiles));
     page.table(table);
 }
 
@@ -59,10 +59,10 @@ pub(super) fn lag(page: &mut Page, result: &LoadResult) {
     ]);
     let quantiles = [0.5, 0.9, 0.99, 0.999, 1.0];
     for trial in super::loaded(result).take(MOST_ROWS) {
-        table.row(&row(&trial_number(trial.index), &(&trial.load.lag).into(), &quantiles));
+        table.row(row(&trial_number(trial.index), &(&trial.load.lag).into(), &quantiles));
     }
     if super::loaded(result).nth(1).is_some() {
-        table.row(&row("all", &all, &quantiles));
+        table.row(row("all", &all, &quantiles));
     }
     page.table(table);
     if all.histogram.negative() > 0 {

@@ -22,10 +22,10 @@ pub(super) fn draw(page: &mut Page, result: &LoadResult) {
         ("verdict", Align::Left),
     ]);
     for trial in result.trials.iter().take(MOST_ROWS) {
-        table.row(&row(result, trial));
+        table.row(row(result, trial));
     }
     if let Some(summary) = &result.summary {
-        table.row(&together(summary));
+        table.row(together(summary));
     }
     page.table(table);
     if result.trials.len() > MOST_ROWS {
@@ -113,7 +113,7 @@ pub(super) fn workers(page: &mut Page, result: &LoadResult) {
         ("of its processor", Align::Right),
     ]);
     for i in 0..most.min(MOST_ROWS) {
-        table.row(&worker(result, i));
+        table.row(worker(result, i));
     }
     page.table(table);
     if most > MOST_ROWS {

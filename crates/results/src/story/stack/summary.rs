@@ -28,10 +28,10 @@ pub(super) fn draw(page: &mut Page, summary: &PathSummary) {
     if summary.total.n == 0 {
         table.row_across("overall", "n/a: no message was measured");
     } else {
-        table.row(&row("overall", &summary.overall, None, None));
+        table.row(row("overall", &summary.overall, None, None));
     }
     match &summary.peak {
-        Some(peak) => table.row(&row("peak", peak, summary.theoretical_per_s, summary.reached_per_s)),
+        Some(peak) => table.row(row("peak", peak, summary.theoretical_per_s, summary.reached_per_s)),
         None => table.row_across("peak", "n/a: no message left in the windows of highest rate"),
     }
     page.table(table);

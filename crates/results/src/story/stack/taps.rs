@@ -40,10 +40,10 @@ fn build(taps: &[&TapRow]) -> Table {
     let mut row = |name: &str, of: &dyn Fn(&TapRow) -> Said| {
         let said: Vec<Said> = taps.iter().map(|tap| of(tap)).collect();
         let cells = said.iter().map(|s| s.0.clone());
-        table.row(&[name.to_owned()].into_iter().chain(cells).collect::<Vec<_>>());
+        table.row([name.to_owned()].into_iter().chain(cells).collect::<Vec<_>>());
         if said.iter().any(|s| !s.1.is_empty()) {
             let remarks = said.iter().map(|s| s.1);
-            table.row(&[""].into_iter().chain(remarks).collect::<Vec<_>>());
+            table.row([""].into_iter().chain(remarks).collect::<Vec<_>>());
         }
     };
     row("trials", &|t| (t.trials.to_string(), ""));
