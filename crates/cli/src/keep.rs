@@ -8,11 +8,10 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, SystemTime};
 
 use anyhow::{Context, Result, anyhow};
-use netfathom_measure::error::{MeasureError, RunError};
+use netfathom_measure::ground::error::{Mistake, RunError};
 use netfathom_measure::ground::lab;
 use netfathom_measure::ground::observer::Live;
 use netfathom_measure::ground::observer::{Observer, Progressed, Step};
-use netfathom_measure::kind::message::MessageError;
 use netfathom_measure::reproduce;
 use netfathom_model::record::{Holds, Measurement, Record, ReproduceResult, SCHEMA_VERSION, State};
 use netfathom_model::sample::Sample;
@@ -105,12 +104,10 @@ impl Run<'_> {
 
     /// A run that could not be made. What the user named wrongly is wrong usage.
     fn refused(&self, error: RunError) -> Result<ExitCode> {
-        let mistyped = match &error {
-            RunError::Measure(MeasureError::Cpu(_) | MeasureError::Message(MessageError::Cpu(_))) => {
-                self.named_cpus
-            }
-            RunError::Measure(MeasureError::NotAllowed(_) | MeasureError::Join(_)) => true,
-            _ => false,
+        let mistyped = match error.mistake() {
+            Some(Mistake::Processors) => self.named_cpus,
+            Some(Mistake::Named) => true,
+            None => false,
         };
         if mistyped {
             output::complain(&error.into());

@@ -207,7 +207,7 @@ impl Bench {
         departures: Departures<'_>,
         duration_ns: u64,
         stop: &AtomicBool,
-    ) -> Result<Outcome, netfathom_measure::error::MeasureError> {
+    ) -> Result<Outcome, netfathom_measure::load::error::FlightError> {
         let live = Live::default();
         let shot = self.shot(engine, engine.matching_receive(), stop, &live);
         shot.fly(duration_ns, departures)

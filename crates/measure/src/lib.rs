@@ -3,7 +3,6 @@
 //! Layers, from the lowest up; none knows those above it: `ground` is where a measurement takes place, `load` sends and
 //! receives, `tap` takes the times of the link layer, `kind` has a folder for each measurement.
 
-pub mod error;
 pub mod ground;
 pub mod kind;
 pub mod load;

@@ -8,6 +8,7 @@ pub mod browser;
 pub mod docs;
 pub mod emulator;
 mod hosts;
+pub mod layers;
 
 pub use hosts::{DEVICE, ThreeHosts, TwoHosts};
 

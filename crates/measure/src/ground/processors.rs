@@ -3,7 +3,7 @@
 use netfathom_model::environment::ThreadPlace;
 use netfathom_sys::cpu;
 
-use crate::error::MeasureError;
+use crate::ground::error::GroundError;
 
 /// The processors of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -19,7 +19,7 @@ pub struct Cpus {
 ///
 /// # Errors
 /// If the system does not say which may be used.
-pub fn spread(workers: usize) -> Result<Cpus, MeasureError> {
+pub fn spread(workers: usize) -> Result<Cpus, GroundError> {
     let mut down = cpu::allowed()?;
     down.reverse();
     let first = down.first().copied().unwrap_or(0);
@@ -34,7 +34,7 @@ pub fn spread(workers: usize) -> Result<Cpus, MeasureError> {
 ///
 /// # Errors
 /// If the system does not say which may be used.
-pub fn spread_senders(workers: usize) -> Result<Cpus, MeasureError> {
+pub fn spread_senders(workers: usize) -> Result<Cpus, GroundError> {
     let mut down = cpu::allowed()?;
     down.reverse();
     let of = |n: usize| down.get(n % down.len().max(1)).copied().unwrap_or(0);

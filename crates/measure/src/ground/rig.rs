@@ -12,7 +12,7 @@ use netfathom_sys::netns::Namespace;
 use netfathom_sys::socket::set_receive_buffer;
 
 use super::lab::{Lab, LabError, Role};
-use crate::error::MeasureError;
+use crate::ground::error::GroundError;
 
 /// Room for about 10,000 small messages: 50 ms at 200,000 a second.
 const RECEIVE_BUFFER_BYTES: i32 = 8 << 20;
@@ -45,10 +45,10 @@ impl Rig {
     ///
     /// # Errors
     /// If there can be no lab, or none with that family.
-    pub fn build(place: Place, family: Family) -> Result<Self, MeasureError> {
+    pub fn build(place: Place, family: Family) -> Result<Self, GroundError> {
         let lab = (place == Place::Lab).then(Lab::create).transpose()?;
         if lab.as_ref().is_some_and(|lab| !lab.supports(family)) {
-            return Err(MeasureError::NoIpv6);
+            return Err(GroundError::NoIpv6);
         }
         let far_device = match place {
             Place::To(to) => netfathom_sys::route::device_to(to.ip()).ok(),
@@ -111,15 +111,15 @@ impl Rig {
     ///
     /// # Errors
     /// If the port is taken.
-    pub fn reader_socket(&self, port: u16) -> Result<UdpSocket, MeasureError> {
+    pub fn reader_socket(&self, port: u16) -> Result<UdpSocket, GroundError> {
         let address = match self.place {
             Place::Listen(address) => SocketAddr::new(address.ip(), port),
             _ => SocketAddr::new(self.reader_addr(), port),
         };
         let reader = self
             .at(Role::Reader, || UdpSocket::bind(address))?
-            .map_err(|source| MeasureError::Bind { address, source })?;
-        set_receive_buffer(&reader, RECEIVE_BUFFER_BYTES).map_err(MeasureError::Socket)?;
+            .map_err(|source| GroundError::Bind { address, source })?;
+        set_receive_buffer(&reader, RECEIVE_BUFFER_BYTES).map_err(GroundError::Socket)?;
         Ok(reader)
     }
 
@@ -128,18 +128,18 @@ impl Rig {
     ///
     /// # Errors
     /// If there is no way to that address.
-    pub fn sender_socket(&self, to: SocketAddr) -> Result<UdpSocket, MeasureError> {
+    pub fn sender_socket(&self, to: SocketAddr) -> Result<UdpSocket, GroundError> {
         let from = SocketAddr::new(self.sender_addr(to.ip()), 0);
         let connected = self.at(Role::Sender, || -> io::Result<_> {
             let sender = UdpSocket::bind(from)?;
             sender.connect(to)?;
             Ok(sender)
         })?;
-        let socket = connected.map_err(MeasureError::Socket)?;
+        let socket = connected.map_err(GroundError::Socket)?;
         // A device that takes nothing must not hold a sender that is to stop.
-        socket.set_write_timeout(Some(LONGEST_SEND)).map_err(MeasureError::Socket)?;
+        socket.set_write_timeout(Some(LONGEST_SEND)).map_err(GroundError::Socket)?;
         if self.lab.is_some() {
-            netfathom_sys::socket::set_hop_limit(&socket, 1).map_err(MeasureError::Socket)?;
+            netfathom_sys::socket::set_hop_limit(&socket, 1).map_err(GroundError::Socket)?;
         }
         Ok(socket)
     }
@@ -148,8 +148,8 @@ impl Rig {
     ///
     /// # Errors
     /// If /proc cannot be read.
-    pub fn counters(&self) -> Result<Counted, MeasureError> {
-        let at = |role| self.at(role, counters::read)?.map_err(MeasureError::Counters);
+    pub fn counters(&self) -> Result<Counted, GroundError> {
+        let at = |role| self.at(role, counters::read)?.map_err(GroundError::Counters);
         Ok(Counted { sender: at(Role::Sender)?, reader: at(Role::Reader)? })
     }
 
@@ -157,9 +157,9 @@ impl Rig {
     ///
     /// # Errors
     /// If /proc cannot be read, or a counter went backwards.
-    pub fn counted_since(&self, before: &Counted) -> Result<Counted, MeasureError> {
+    pub fn counted_since(&self, before: &Counted) -> Result<Counted, GroundError> {
         let now = self.counters()?;
-        let since = |now: &Counters, before| now.since(before).map_err(MeasureError::Counters);
+        let since = |now: &Counters, before| now.since(before).map_err(GroundError::Counters);
         Ok(Counted {
             sender: since(&now.sender, &before.sender)?,
             reader: since(&now.reader, &before.reader)?,
@@ -170,7 +170,7 @@ impl Rig {
     ///
     /// # Errors
     /// If its namespace cannot be entered; `work` did not run then.
-    pub fn at<T: Send>(&self, role: Role, work: impl FnOnce() -> T + Send) -> Result<T, MeasureError> {
+    pub fn at<T: Send>(&self, role: Role, work: impl FnOnce() -> T + Send) -> Result<T, GroundError> {
         let namespace: Option<&Namespace> = self.lab.as_ref().map(|lab| match role {
             Role::Sender => &lab.sender,
             Role::Reader => &lab.reader,
@@ -213,15 +213,15 @@ fn loopback(family: Family) -> IpAddr {
 ///
 /// # Errors
 /// If they do not cross.
-pub fn warm_up(sender: &UdpSocket, reader: &UdpSocket) -> Result<(), MeasureError> {
-    reader.set_read_timeout(Some(Duration::from_secs(2))).map_err(MeasureError::Socket)?;
+pub fn warm_up(sender: &UdpSocket, reader: &UdpSocket) -> Result<(), GroundError> {
+    reader.set_read_timeout(Some(Duration::from_secs(2))).map_err(GroundError::Socket)?;
     let mut buffer = [0; 64];
     for _ in 0..WARM_UP_MESSAGES {
-        sender.send(&[0; 64]).map_err(MeasureError::Socket)?;
+        sender.send(&[0; 64]).map_err(GroundError::Socket)?;
         reader.recv(&mut buffer).map_err(|source| match source.kind() {
-            io::ErrorKind::WouldBlock => MeasureError::NothingCrosses,
-            _ => MeasureError::Socket(source),
+            io::ErrorKind::WouldBlock => GroundError::NothingCrosses,
+            _ => GroundError::Socket(source),
         })?;
     }
-    reader.set_read_timeout(None).map_err(MeasureError::Socket)
+    reader.set_read_timeout(None).map_err(GroundError::Socket)
 }

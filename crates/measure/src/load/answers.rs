@@ -14,7 +14,8 @@ use super::control::ControlError;
 use super::receive::PATIENCE;
 use super::seen::{Arrival, Seen};
 use super::window::PART_GRAIN;
-use crate::error::MeasureError;
+use crate::ground::error::GroundError;
+use crate::load::error::FlightError;
 
 /// A message of a batch may leave a little before it is due.
 const EARLY_NS: u64 = 1_000_000_000;
@@ -87,8 +88,8 @@ pub fn read(
     asked: Asked,
     count: &AtomicU64,
     over: &AtomicBool,
-) -> Result<Answers, MeasureError> {
-    socket.set_read_timeout(Some(PATIENCE)).map_err(MeasureError::Socket)?;
+) -> Result<Answers, FlightError> {
+    socket.set_read_timeout(Some(PATIENCE)).map_err(GroundError::Socket)?;
     let mut answers = Answers::default();
     let mut seen = Seen::default();
     let mut buffer = [0; 2048];
@@ -100,7 +101,7 @@ pub fn read(
                     continue;
                 };
                 if let Some(what) = asked.excess(&header, now_ns) {
-                    let peer = socket.peer_addr().map_err(MeasureError::Socket)?;
+                    let peer = socket.peer_addr().map_err(GroundError::Socket)?;
                     return Err(ControlError::Implausible { peer, what }.into());
                 }
                 if seen.arrive(header.sequence / u64::from(asked.lanes)) == Arrival::Duplicate {
@@ -123,7 +124,7 @@ pub fn read(
             // The port at the far end was closed at the end of the trial: what it did not
             // answer is counted as unanswered.
             Err(e) if e.kind() == io::ErrorKind::ConnectionRefused => {}
-            Err(e) => return Err(MeasureError::Receive(e)),
+            Err(e) => return Err(FlightError::Receive(e)),
         }
     }
 }

@@ -13,9 +13,10 @@ use netfathom_sys::xsk::XskReceiver;
 use super::flight::FarEnd;
 use super::receive::{AfXdp, Echo, Gro, Kernel, Receiver, Recv, Recvmmsg, Source};
 use super::tally::Tally;
-use crate::error::MeasureError;
+use crate::ground::error::GroundError;
 use crate::ground::lab::Role;
 use crate::ground::rig::Rig;
+use crate::load::error::FlightError;
 
 /// Frames for AF_XDP, a power of two: 10 ms at 400,000 a second.
 const FRAMES: u32 = 4096;
@@ -71,30 +72,30 @@ pub fn local(
     engine: Engine,
     whose: Whose,
     echo: Option<IpAddr>,
-) -> Result<Local, MeasureError> {
+) -> Result<Local, FlightError> {
     let socket = rig.reader_socket(port)?;
-    let address = socket.local_addr().map_err(MeasureError::Socket)?;
+    let address = socket.local_addr().map_err(GroundError::Socket)?;
     let tally = Tally::new(whose.flow, whose.lanes, whose.planned);
     let echo = echo
         .map(|to| Ok(Echo { socket: socket.try_clone()?, to }))
         .transpose()
-        .map_err(MeasureError::Socket)?;
+        .map_err(GroundError::Socket)?;
     let counted = |source: Box<dyn Source>| -> Box<dyn FarEnd> { Box::new(Receiver { source, tally, echo }) };
-    let device = || -> Result<u32, MeasureError> {
+    let device = || -> Result<u32, FlightError> {
         let (_, name) = rig.device_names();
-        let name = name.ok_or(MeasureError::NoDevice(address.ip()))?;
+        let name = name.ok_or(FlightError::NoDevice(address.ip()))?;
         Ok(rig.at(Role::Reader, || link::read(&name))?.map_err(crate::ground::lab::LabError::from)?.index)
     };
     let mut stays = Stays::Nothing;
     let end = match receive {
-        Receive::Recv => counted(Box::new(Recv::new(socket).map_err(MeasureError::Socket)?)),
+        Receive::Recv => counted(Box::new(Recv::new(socket).map_err(GroundError::Socket)?)),
         Receive::Recvmmsg => {
-            counted(Box::new(Recvmmsg::new(socket, whose.spin).map_err(MeasureError::Socket)?))
+            counted(Box::new(Recvmmsg::new(socket, whose.spin).map_err(GroundError::Socket)?))
         }
-        Receive::Gro => counted(Box::new(Gro::new(socket, whose.spin).map_err(MeasureError::Socket)?)),
+        Receive::Gro => counted(Box::new(Gro::new(socket, whose.spin).map_err(GroundError::Socket)?)),
         Receive::AfXdp => {
             let index = device()?;
-            let (redirect, receiver) = rig.at(Role::Reader, || -> Result<_, MeasureError> {
+            let (redirect, receiver) = rig.at(Role::Reader, || -> Result<_, FlightError> {
                 let redirect = XdpRedirect::attach(index, address.port())?;
                 let receiver = XskReceiver::open(index, QUEUE, FRAMES)?;
                 redirect.insert(QUEUE, std::os::fd::AsFd::as_fd(&receiver))?;

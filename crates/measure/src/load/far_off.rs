@@ -16,7 +16,7 @@ use super::flight::{Departures, FarEnd};
 use super::reader::End;
 use super::shot::{Outcome, Shot};
 use super::tally::Read;
-use crate::error::MeasureError;
+use crate::load::error::FlightError;
 
 /// Between two looks at what the sink says.
 const LOOK: Duration = Duration::from_millis(20);
@@ -33,7 +33,7 @@ pub fn fly(
     one_way: bool,
     duration_ns: u64,
     departures: Departures<'_>,
-) -> Result<Outcome, MeasureError> {
+) -> Result<Outcome, FlightError> {
     if one_way {
         let ways = Ways { engine: shot.engine, receive: None };
         return shot.fly_to(to, &mut Nobody, ways, duration_ns, departures);
@@ -78,7 +78,7 @@ pub(crate) fn counters(tally: &Tally, receive: Receive) -> Vec<CounterCheck> {
 struct Nobody;
 
 impl FarEnd for Nobody {
-    fn take(&mut self, end: &End<'_>) -> Result<Read, MeasureError> {
+    fn take(&mut self, end: &End<'_>) -> Result<Read, FlightError> {
         while !end.told.load(Relaxed) {
             // There is nothing to wait for.
             end.received.store(u64::MAX, Relaxed);
@@ -97,7 +97,7 @@ pub(crate) struct Sink {
 }
 
 impl FarEnd for Sink {
-    fn begin(&mut self) -> Result<u64, MeasureError> {
+    fn begin(&mut self) -> Result<u64, FlightError> {
         let start_ns = monotonic_ns() + AGREEMENT_NS;
         if let Some(session) = &mut self.session {
             session.begin(start_ns)?;
@@ -105,7 +105,7 @@ impl FarEnd for Sink {
         Ok(start_ns)
     }
 
-    fn take(&mut self, end: &End<'_>) -> Result<Read, MeasureError> {
+    fn take(&mut self, end: &End<'_>) -> Result<Read, FlightError> {
         let Some(session) = self.session.take() else { return Ok(Read { untold: true, ..Read::default() }) };
         while !end.told.load(Acquire) {
             let peer = session.peer();
@@ -123,10 +123,10 @@ impl FarEnd for Sink {
     }
 }
 
-fn lost(error: ControlError) -> MeasureError {
+fn lost(error: ControlError) -> FlightError {
     match error {
         // It is there, and no trial of it can be believed.
         ControlError::Implausible { .. } => error.into(),
-        error => MeasureError::PeerLost(error),
+        error => FlightError::PeerLost(error),
     }
 }

@@ -20,8 +20,8 @@ use super::sent::Sent;
 use super::tally::Read;
 use super::tap::SendTap;
 use super::window::Windows;
-use crate::error::MeasureError;
 use crate::ground::observer::Live;
+use crate::load::error::FlightError;
 
 /// Between the start of the threads and the first departure.
 pub const LEAD_IN_NS: u64 = 10_000_000;
@@ -101,7 +101,7 @@ pub trait FarEnd: Send {
     ///
     /// # Errors
     /// If the system has no descriptor left for it: nobody could end the flight then.
-    fn sleeps_on(&self) -> Result<Option<UdpSocket>, MeasureError> {
+    fn sleeps_on(&self) -> Result<Option<UdpSocket>, FlightError> {
         Ok(None)
     }
 
@@ -109,7 +109,7 @@ pub trait FarEnd: Send {
     ///
     /// # Errors
     /// If the far end is not.
-    fn begin(&mut self) -> Result<u64, MeasureError> {
+    fn begin(&mut self) -> Result<u64, FlightError> {
         Ok(monotonic_ns() + LEAD_IN_NS)
     }
 
@@ -117,7 +117,7 @@ pub trait FarEnd: Send {
     ///
     /// # Errors
     /// If it cannot go on; the trial is lost then.
-    fn take(&mut self, end: &End<'_>) -> Result<Read, MeasureError>;
+    fn take(&mut self, end: &End<'_>) -> Result<Read, FlightError>;
 }
 
 /// What came of a flight.
@@ -138,7 +138,7 @@ impl Flight<'_> {
         senders: Vec<Sender<'_, S>>,
         far: &mut dyn FarEnd,
         far_cpu: Option<usize>,
-    ) -> Result<Landed<S>, MeasureError> {
+    ) -> Result<Landed<S>, FlightError> {
         let [told, gone] = [const { AtomicBool::new(false) }; 2];
         let [received, tried, accepted] = [const { AtomicU64::new(0) }; 3];
         let end = End {
@@ -167,7 +167,7 @@ impl Flight<'_> {
             // What was stored before is seen by who sees this.
             told.store(true, Release);
             sleeping.iter().for_each(end_receiving);
-            let read = reader.join().unwrap_or(Err(MeasureError::Thread("reader")));
+            let read = reader.join().unwrap_or(Err(FlightError::Thread("reader")));
             Ok(Landed { sent: sent?, read: read? })
         })
     }
@@ -178,7 +178,7 @@ impl Flight<'_> {
         scope: &'scope Scope<'scope, 'env>,
         senders: Vec<Sender<'scope, S>>,
         end: &'scope End<'scope>,
-    ) -> Result<Vec<(Sent, S)>, MeasureError> {
+    ) -> Result<Vec<(Sent, S)>, FlightError> {
         let lanes = senders.len() as u32;
         let threads: Vec<_> = senders
             .into_iter()
@@ -188,7 +188,7 @@ impl Flight<'_> {
         // Those that run are waited for even if one could not be started.
         let joined: Vec<_> = threads
             .into_iter()
-            .map(|t| t.and_then(|t| t.join().unwrap_or(Err(MeasureError::Thread("sender")))))
+            .map(|t| t.and_then(|t| t.join().unwrap_or(Err(FlightError::Thread("sender")))))
             .collect();
         joined.into_iter().collect()
     }
@@ -199,7 +199,7 @@ impl Flight<'_> {
         lane: u32,
         lanes: u32,
         end: &End<'_>,
-    ) -> Result<(Sent, S), MeasureError> {
+    ) -> Result<(Sent, S), FlightError> {
         cpu::pin(sender.cpu)?;
         let overrun_ns = match self.departures {
             Departures::Planned(..) => (self.duration_ns / 10).max(LEAST_OVERRUN_NS),
@@ -236,10 +236,10 @@ impl Flight<'_> {
 pub fn spawn<'scope, T: Send + 'scope>(
     scope: &'scope Scope<'scope, '_>,
     name: &'static str,
-    work: impl FnOnce() -> Result<T, MeasureError> + Send + 'scope,
-) -> Result<ScopedJoinHandle<'scope, Result<T, MeasureError>>, MeasureError> {
+    work: impl FnOnce() -> Result<T, FlightError> + Send + 'scope,
+) -> Result<ScopedJoinHandle<'scope, Result<T, FlightError>>, FlightError> {
     let spawned = thread::Builder::new().name(name.into()).spawn_scoped(scope, work);
-    spawned.map_err(|source| MeasureError::NoThread { name, source })
+    spawned.map_err(|source| FlightError::NoThread { name, source })
 }
 
 /// Waits until everything has arrived, nothing comes any more, or it takes too long: then

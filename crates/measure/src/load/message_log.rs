@@ -15,7 +15,7 @@ use netfathom_sys::clock::{monotonic_ns, realtime_ahead_ns};
 use netfathom_sys::file;
 
 use super::tap::{ReceiveTap, SendTap};
-use crate::error::MeasureError;
+use crate::load::error::FlightError;
 
 /// Messages of all ends together in the time in which one of them fills a block: the join need
 /// not look farther than this, whatever their number.
@@ -27,16 +27,6 @@ const LEAST_BLOCK: usize = 64;
 const WAITING: usize = 64;
 /// Between two statements of the clocks.
 const CLOCK_EVERY: Duration = Duration::from_millis(100);
-
-/// Why a log could not be written.
-#[derive(Debug, thiserror::Error)]
-#[error("cannot write the message log {path}: {source}; choose another place or free some space there", path = .path.display())]
-pub struct LogError {
-    /// The file.
-    path: PathBuf,
-    /// Why not.
-    source: io::Error,
-}
 
 /// A log that is being written.
 pub struct MessageLog {
@@ -63,7 +53,7 @@ impl MessageLog {
     ///
     /// # Errors
     /// If the file or the thread cannot be had.
-    pub fn create(path: &Path, columns: Columns) -> Result<Self, MeasureError> {
+    pub fn create(path: &Path, columns: Columns) -> Result<Self, FlightError> {
         Self::begin(file::create(path), path.to_owned(), columns)
     }
 
@@ -71,15 +61,15 @@ impl MessageLog {
     ///
     /// # Errors
     /// If the file or the thread cannot be had.
-    pub fn begin(file: io::Result<File>, path: PathBuf, columns: Columns) -> Result<Self, MeasureError> {
-        let refused = |source| LogError { path: path.clone(), source };
+    pub fn begin(file: io::Result<File>, path: PathBuf, columns: Columns) -> Result<Self, FlightError> {
+        let refused = |source| FlightError::Log { path: path.clone(), source };
         let format = LogFormat::of_name(&path.to_string_lossy());
         let log = file.and_then(|file| LogWriter::new(file, format, columns)).map_err(refused)?;
         let (blocks, come) = sync_channel(WAITING);
         let writer = thread::Builder::new()
             .name("log".into())
             .spawn(move || write(log, &come))
-            .map_err(|source| MeasureError::NoThread { name: "log", source })?;
+            .map_err(|source| FlightError::NoThread { name: "log", source })?;
         Ok(Self { path, blocks: Some(blocks), writer: Some(writer) })
     }
 
@@ -94,11 +84,11 @@ impl MessageLog {
     ///
     /// # Errors
     /// If something could not be written; the log is of no use then.
-    pub fn finish(mut self) -> Result<(), MeasureError> {
+    pub fn finish(mut self) -> Result<(), FlightError> {
         self.blocks = None;
         let written = self.writer.take().map(JoinHandle::join);
-        let written = written.unwrap_or(Ok(Ok(()))).map_err(|_| MeasureError::Thread("log"))?;
-        Ok(written.map_err(|source| LogError { path: self.path.clone(), source })?)
+        let written = written.unwrap_or(Ok(Ok(()))).map_err(|_| FlightError::Thread("log"))?;
+        written.map_err(|source| FlightError::Log { path: self.path.clone(), source })
     }
 }
 

@@ -9,6 +9,7 @@ pub mod allow;
 pub mod answers;
 pub mod control;
 pub mod engine;
+pub mod error;
 pub mod far;
 pub mod far_off;
 pub mod flight;

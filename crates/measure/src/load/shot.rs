@@ -23,11 +23,12 @@ use super::message_log::{Lane, MessageLog};
 use super::sent::Sent;
 use super::tally::Read;
 use super::window::Windows;
-use crate::error::MeasureError;
+use crate::ground::error::GroundError;
 use crate::ground::lab::Role;
 use crate::ground::observer::Live;
 use crate::ground::processors::Cpus;
 use crate::ground::rig::Rig;
+use crate::load::error::FlightError;
 
 /// Routers between hosts, and one more; in the lab there is none.
 const HOPS: u8 = 64;
@@ -108,7 +109,7 @@ impl Shot<'_> {
     ///
     /// # Errors
     /// If engine or receiver do not work here. What messages suffer is no error but accounted for.
-    pub fn fly(&self, duration_ns: u64, departures: Departures<'_>) -> Result<Outcome, MeasureError> {
+    pub fn fly(&self, duration_ns: u64, departures: Departures<'_>) -> Result<Outcome, FlightError> {
         let whose =
             Whose { flow: self.flow, lanes: self.lanes(), planned: departures.messages(), spin: self.spin };
         let echo = self.echo.then(|| self.rig.answers_go_to());
@@ -128,12 +129,12 @@ impl Shot<'_> {
         ways: Ways,
         duration_ns: u64,
         departures: Departures<'_>,
-    ) -> Result<Outcome, MeasureError> {
+    ) -> Result<Outcome, FlightError> {
         let sockets: Vec<UdpSocket> =
             (0..self.lanes()).map(|_| self.rig.sender_socket(to)).collect::<Result<_, _>>()?;
         let answered = if self.echo { &sockets[..] } else { &[] };
         for socket in answered {
-            set_receive_buffer(socket, ANSWERS_BYTES).map_err(MeasureError::Socket)?;
+            set_receive_buffer(socket, ANSWERS_BYTES).map_err(GroundError::Socket)?;
         }
         let senders = self.senders(&sockets, to)?;
         let before = self.rig.counters()?;
@@ -207,9 +208,9 @@ impl Shot<'_> {
         &self,
         sockets: &[UdpSocket],
         asked: Asked,
-        work: impl FnOnce() -> Result<T, MeasureError>,
+        work: impl FnOnce() -> Result<T, FlightError>,
         arrived: impl Fn(&T) -> u64,
-    ) -> Result<(T, Answers), MeasureError> {
+    ) -> Result<(T, Answers), FlightError> {
         let (over, count) = (AtomicBool::new(false), AtomicU64::new(0));
         thread::scope(|scope| {
             let read = |socket| {
@@ -224,7 +225,7 @@ impl Shot<'_> {
             over.store(true, Relaxed);
             let mut all = Answers::default();
             for reader in readers? {
-                all.merge(&reader.join().unwrap_or(Err(MeasureError::Thread("answers")))?);
+                all.merge(&reader.join().unwrap_or(Err(FlightError::Thread("answers")))?);
             }
             Ok((done?, all))
         })
@@ -235,7 +236,7 @@ impl Shot<'_> {
         &self,
         sockets: &[UdpSocket],
         to: SocketAddr,
-    ) -> Result<Vec<Sender<'static, Option<Lane>>>, MeasureError> {
+    ) -> Result<Vec<Sender<'static, Option<Lane>>>, FlightError> {
         let sender = |(lane, (socket, &cpu)): (u32, (&UdpSocket, &usize))| {
             let tap = self.log.map(|log| log.lane(self.flow, self.lanes()));
             Ok(Sender { engine: self.engine(lane, socket, to)?, cpu, tap })
@@ -252,14 +253,14 @@ impl Shot<'_> {
         lane: u32,
         socket: &UdpSocket,
         to: SocketAddr,
-    ) -> Result<Box<dyn engine::Engine>, MeasureError> {
-        let own = || socket.try_clone().map_err(MeasureError::Socket);
+    ) -> Result<Box<dyn engine::Engine>, FlightError> {
+        let own = || socket.try_clone().map_err(GroundError::Socket);
         Ok(match self.engine {
             Engine::Send => Box::new(engine::Send::new(own()?, self.size)),
             Engine::Sendmmsg => Box::new(engine::Sendmmsg::new(own()?, self.size)),
             Engine::Gso => {
                 self.split_in_lab()?;
-                Box::new(engine::Gso::new(own()?, self.size).map_err(MeasureError::Socket)?)
+                Box::new(engine::Gso::new(own()?, self.size).map_err(GroundError::Socket)?)
             }
             Engine::AfXdp => {
                 let (index, frame) = self.frame(socket, to)?;
@@ -274,15 +275,15 @@ impl Shot<'_> {
 
     /// The lab's devices must not leave buffers whole that are to be split: a veth never
     /// does it, and counts a buffer as one packet.
-    fn split_in_lab(&self) -> Result<(), MeasureError> {
+    fn split_in_lab(&self) -> Result<(), FlightError> {
         let Some(lab) = self.rig.lab() else { return Ok(()) };
         let name = &lab.link(Role::Sender).name;
         Ok(self.rig.at(Role::Sender, || offload::set_feature(name, offload::SPLITS_BUFFERS, false))??)
     }
 
     /// The device of the sender, and a message as a whole frame from its socket to there.
-    fn frame(&self, socket: &UdpSocket, to: SocketAddr) -> Result<(u32, Frame), MeasureError> {
-        let source = socket.local_addr().map_err(MeasureError::Socket)?;
+    fn frame(&self, socket: &UdpSocket, to: SocketAddr) -> Result<(u32, Frame), FlightError> {
+        let source = socket.local_addr().map_err(GroundError::Socket)?;
         let (index, ends) = match self.rig.lab() {
             Some(lab) => {
                 let (near, far) = (lab.link(Role::Sender), lab.link(Role::Reader));

@@ -14,7 +14,7 @@ use netfathom_sys::capability::{Capability, effective};
 use netfathom_sys::cpu;
 use netfathom_sys::directory::Directory;
 
-use crate::error::RunError;
+use crate::ground::error::RunError;
 use crate::ground::observer::Live;
 use crate::ground::observer::{Observer, Progressed, Step};
 use crate::kind::stack;

@@ -11,7 +11,7 @@ use netfathom_model::path::Tap;
 use netfathom_model::plan::{PlanError, ReproducePlan, TapChoice};
 use netfathom_model::record::{ReproduceResult, ReproducedRun};
 
-use crate::error::RunError;
+use crate::ground::error::RunError;
 use crate::ground::observer::{Observer, Progressed};
 
 mod borodin;

@@ -9,7 +9,7 @@ use netfathom_model::record::{Measurement, ReproduceResult};
 use netfathom_sys::directory::Directory;
 
 use super::whole::Whole;
-use crate::error::RunError;
+use crate::ground::error::RunError;
 use crate::ground::observer::Live;
 use crate::ground::observer::{Observer, Progressed, Step};
 use crate::kind::{cost, message, reverse, stack, sweep};

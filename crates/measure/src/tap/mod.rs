@@ -14,6 +14,7 @@ use crate::load::window::{GRAIN, PART_GRAIN};
 pub mod bpf;
 pub mod capture;
 pub mod departed;
+pub mod error;
 pub mod pcap;
 pub mod probe;
 pub mod sampling;

@@ -20,11 +20,11 @@ use netfathom_sys::directory::Directory;
 use super::Collected;
 use super::capture::{self, By, CaptureTapError, Capturing, Way};
 use super::{Tapped, link_layer};
-use crate::error::MeasureError;
 use crate::ground::lab::Role;
 use crate::ground::rig::Rig;
 use crate::load::message_log::{Lane, MessageLog};
 use crate::load::window::Windows;
+use crate::tap::error::TapError;
 
 /// Where the captures and the log of a trial lie.
 #[derive(Clone, Debug)]
@@ -49,7 +49,7 @@ impl Files {
 
     /// A file that is there while the trial runs. `store::sweep` knows the ending, and removes
     /// what a killed run leaves.
-    fn open(&self, what: &str) -> Result<Scratch, MeasureError> {
+    fn open(&self, what: &str) -> Result<Scratch, TapError> {
         let directory = match &self.directory {
             Some(directory) => Ok(directory.clone()),
             None => Directory::open(&env::temp_dir()),
@@ -78,9 +78,9 @@ struct Scratch {
 
 impl Scratch {
     /// Gives it the name that it stays by, if it stays; returns that.
-    fn keep(&self) -> Result<Option<String>, MeasureError> {
+    fn keep(&self) -> Result<Option<String>, TapError> {
         let Some(kept_as) = &self.kept_as else { return Ok(None) };
-        let refused = |source| MeasureError::NotKept { path: self.directory.path().join(kept_as), source };
+        let refused = |source| TapError::NotKept { path: self.directory.path().join(kept_as), source };
         self.directory.rename(&self.name, kept_as).map_err(refused)?;
         Ok(Some(kept_as.clone()))
     }
@@ -91,8 +91,8 @@ impl Scratch {
     }
 
     /// From its beginning.
-    fn read(&self) -> Result<File, MeasureError> {
-        let unreadable = |source| MeasureError::Unreadable {
+    fn read(&self) -> Result<File, TapError> {
+        let unreadable = |source| TapError::Unreadable {
             path: self.path(),
             source: CaptureError::Io { offset: 0, source },
         };
@@ -111,11 +111,11 @@ impl Drop for Scratch {
 ///
 /// # Errors
 /// If one is not known, such as that of messages which may come in anywhere.
-pub fn devices(plan: &StackPlan, rig: &Rig) -> Result<Vec<(Direction, String)>, MeasureError> {
+pub fn devices(plan: &StackPlan, rig: &Rig) -> Result<Vec<(Direction, String)>, TapError> {
     let (sender, reader) = rig.device_names();
     let device = |&direction: &Direction| {
         let device = if direction == Direction::Tx { &sender } else { &reader };
-        Ok((direction, device.clone().ok_or(MeasureError::NoCaptureDevice)?))
+        Ok((direction, device.clone().ok_or(TapError::NoCaptureDevice)?))
     };
     plan.directions.iter().map(device).collect()
 }
@@ -141,7 +141,7 @@ impl PcapTap {
     ///
     /// # Errors
     /// If a capture or the log cannot be had.
-    pub fn begin(plan: &StackPlan, rig: &Rig, port: u16, files: Files) -> Result<Self, MeasureError> {
+    pub fn begin(plan: &StackPlan, rig: &Rig, port: u16, files: Files) -> Result<Self, TapError> {
         let columns = match plan.place {
             Place::Lab | Place::Loopback => Columns::ALL,
             Place::To(_) => Columns::SENT,
@@ -167,7 +167,7 @@ impl PcapTap {
     ///
     /// # Errors
     /// If a capture or the log could not be written to its end, or not be read again.
-    pub fn finish(self, flow: u32, windows: Windows) -> Result<Tapped, MeasureError> {
+    pub fn finish(self, flow: u32, windows: Windows) -> Result<Tapped, TapError> {
         let Self { captures, log, log_file, ahead_ns } = self;
         let clock_moved_ns = Some(realtime_ahead_ns() - ahead_ns);
         log.finish()?;
@@ -192,7 +192,7 @@ impl Running {
         rig: &Rig,
         port: u16,
         files: &Files,
-    ) -> Result<Self, MeasureError> {
+    ) -> Result<Self, TapError> {
         let (role, way, what) = match direction {
             Direction::Tx => (Role::Sender, Way::Out, "1-out.pcap"),
             Direction::Rx => (Role::Reader, Way::In, "2-in.pcap"),
@@ -210,7 +210,7 @@ impl Running {
         log: &Scratch,
         flow: u32,
         windows: Windows,
-    ) -> Result<(Collected, record::Captured), MeasureError> {
+    ) -> Result<(Collected, record::Captured), TapError> {
         let Self { direction, device, capturing, file } = self;
         let told = capturing.finish()?;
         let mut collected = Collected::new(&[], WINDOWS);
@@ -240,10 +240,10 @@ impl Running {
 }
 
 /// Joins a capture with a log, both whole.
-fn joined(capture: &Scratch, log: &Scratch, each: impl FnMut(&Sighting)) -> Result<Joined, MeasureError> {
+fn joined(capture: &Scratch, log: &Scratch, each: impl FnMut(&Sighting)) -> Result<Joined, TapError> {
     let unreadable = |of: &Scratch| {
         let path = of.path();
-        move |source| MeasureError::Unreadable { path, source }
+        move |source| TapError::Unreadable { path, source }
     };
     let mut packets = CaptureReader::new(capture.read()?).map_err(unreadable(capture))?;
     let mut messages = LogReader::new(log.read()?).map_err(unreadable(log))?;

@@ -7,9 +7,9 @@ use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use netfathom_measure::error::{MeasureError, RunError};
 use netfathom_measure::kind::load::run;
 use netfathom_measure::kind::load::sink::{Event, MOST_NS, SinkPlan, serve};
+use netfathom_measure::load::error::FlightError;
 use netfathom_model::accounting::Fate;
 use netfathom_model::engine::{Engine, Receive};
 use netfathom_model::message::Header;
@@ -22,7 +22,7 @@ struct Running {
     address: SocketAddr,
     events: Receiver<Event>,
     stop: Arc<AtomicBool>,
-    thread: Option<JoinHandle<Result<(), MeasureError>>>,
+    thread: Option<JoinHandle<Result<(), FlightError>>>,
 }
 
 impl Running {
@@ -137,7 +137,9 @@ fn a_sender_that_loses_its_sink_stops() {
     thread::sleep(Duration::from_millis(500));
     sink.stop();
     let outcome = sending.join().unwrap();
-    assert!(matches!(outcome, Err(RunError::Measure(MeasureError::PeerLost(_)))), "{:?}", outcome.err());
+    let error = outcome.err();
+    let reason = error.as_ref().and_then(|error| error.reason());
+    assert!(matches!(reason, Some(FlightError::PeerLost(_))), "{error:?}");
     assert!(started.elapsed() < Duration::from_secs(10));
 }
 

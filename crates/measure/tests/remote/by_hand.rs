@@ -6,9 +6,9 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use netfathom_measure::error::{MeasureError, RunError};
 use netfathom_measure::load::control::words::{End, Hello, VERSION};
 use netfathom_measure::load::control::{ControlError, Session};
+use netfathom_measure::load::error::FlightError;
 use netfathom_model::accounting::Fate;
 use netfathom_model::message::Header;
 use netfathom_model::path::Tap;
@@ -143,7 +143,7 @@ fn a_load_of_another_plan_is_told_what_is_wanted() {
         refused
     });
     assert!(
-        matches!(&refused, RunError::Measure(MeasureError::Control(ControlError::Refused { .. }))),
+        matches!(refused.reason(), Some(FlightError::Control(ControlError::Refused { .. }))),
         "{refused}"
     );
     let command = format!("--engine send --profile {PROFILE} --size 64 --trials 1");

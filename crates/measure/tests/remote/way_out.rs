@@ -5,9 +5,9 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::mpsc::channel;
 use std::thread;
 
-use netfathom_measure::error::{MeasureError, RunError};
 use netfathom_measure::kind::load::sink::{Event, MOST_NS, SinkPlan, serve};
 use netfathom_measure::kind::stack;
+use netfathom_measure::load::error::FlightError;
 use netfathom_model::accounting::Fate;
 use netfathom_model::engine::Receive;
 use netfathom_model::path::{Direction, Stage};
@@ -90,5 +90,5 @@ fn load_goes_to_no_stranger() {
     let plan = plan(place, Direction::Tx).validated().unwrap();
     let (waiting, _) = channel();
     let refused = stack::run(&plan, &mut Waiting(waiting), &AtomicBool::new(false)).unwrap_err();
-    assert!(matches!(refused, RunError::Measure(MeasureError::NotAllowed(_))), "{refused}");
+    assert!(matches!(refused.reason(), Some(FlightError::NotAllowed(_))), "{refused}");
 }

@@ -9,10 +9,11 @@ use netfathom_model::profile::Profile;
 use netfathom_model::record::Probe;
 
 use super::judge::Wrongs;
-use crate::error::MeasureError;
+use crate::ground::error::GroundError;
 use crate::ground::observer::Live;
 use crate::ground::processors::{Cpus, spread};
 use crate::ground::rig::Rig;
+use crate::load::error::FlightError;
 use crate::load::far_off;
 use crate::load::flight::Departures;
 use crate::load::judge::share;
@@ -54,7 +55,7 @@ impl<'a> Bench<'a> {
     ///
     /// # Errors
     /// If the system does not say which processors there are.
-    pub fn lane(&mut self, engine: Engine, workers: u32) -> Result<Lane<'_, 'a>, MeasureError> {
+    pub fn lane(&mut self, engine: Engine, workers: u32) -> Result<Lane<'_, 'a>, FlightError> {
         let cpus = places(self.plan, workers)?;
         Ok(Lane {
             bench: self,
@@ -73,7 +74,7 @@ impl<'a> Bench<'a> {
 ///
 /// # Errors
 /// If the system does not say which there are.
-pub fn places(plan: &CapacityPlan, workers: u32) -> Result<Cpus, MeasureError> {
+pub fn places(plan: &CapacityPlan, workers: u32) -> Result<Cpus, GroundError> {
     let workers = workers as usize;
     let (Some(&first), Some(&last)) = (plan.cpus.first(), plan.cpus.last()) else { return spread(workers) };
     let given = |n: usize| plan.cpus.get(n).copied();
@@ -102,7 +103,7 @@ impl Lane<'_, '_> {
     ///
     /// # Errors
     /// If the engine does not work here with so many workers.
-    pub fn warm_up(&mut self, live: &Live) -> Result<(), MeasureError> {
+    pub fn warm_up(&mut self, live: &Live) -> Result<(), FlightError> {
         self.fly(WARM_UP_NS, Departures::FlatOut, self.engine.matching_receive(), live).map(drop)
     }
 
@@ -111,7 +112,7 @@ impl Lane<'_, '_> {
     ///
     /// # Errors
     /// If it cannot be made.
-    pub fn burst(&mut self, live: &Live) -> Result<f64, MeasureError> {
+    pub fn burst(&mut self, live: &Live) -> Result<f64, FlightError> {
         let outcome = self.fly(BURST_NS, Departures::FlatOut, self.engine.matching_receive(), live)?;
         // One that the user ended is no burst: the search after it ends as well.
         if !self.bench.stop.load(Relaxed) {
@@ -145,7 +146,7 @@ impl Lane<'_, '_> {
         rate_per_s: f64,
         receive: Receive,
         live: &Live,
-    ) -> Result<Option<Probe>, MeasureError> {
+    ) -> Result<Option<Probe>, FlightError> {
         if self.bench.stop.load(Relaxed) {
             return Ok(None);
         }
@@ -170,7 +171,7 @@ impl Lane<'_, '_> {
         departures: Departures<'_>,
         receive: Receive,
         live: &Live,
-    ) -> Result<Outcome, MeasureError> {
+    ) -> Result<Outcome, FlightError> {
         let plan = self.bench.plan;
         self.bench.flights += 1;
         let shot = Shot {

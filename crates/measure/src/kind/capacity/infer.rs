@@ -13,7 +13,7 @@ use netfathom_model::record::{CapacityResult, Inferred, LeftOut, Search, StackRe
 use netfathom_stats::ratio;
 
 use super::bench::places;
-use crate::error::RunError;
+use crate::ground::error::RunError;
 use crate::ground::observer::Live;
 use crate::ground::observer::{Observer, Progressed, Step};
 use crate::kind::stack;

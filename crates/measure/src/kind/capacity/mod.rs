@@ -12,13 +12,14 @@ use netfathom_model::print;
 use netfathom_model::record::{CapacityResult, CapacityRow, LeftOut, Search};
 use netfathom_model::verdict::{Finding, Verdict};
 
-use crate::error::{MeasureError, RunError};
 use crate::ground::environment;
+use crate::ground::error::RunError;
 use crate::ground::observer::Live;
 use crate::ground::observer::{Observer, Progressed, Step};
 use crate::ground::processors::thread_places;
 use crate::ground::rig::Rig;
 use crate::load::allow;
+use crate::load::error::FlightError;
 
 mod bench;
 mod infer;
@@ -39,7 +40,7 @@ pub fn run(
     stop: &AtomicBool,
 ) -> Result<Progressed<CapacityResult>, RunError> {
     if let Place::To(to) = plan.place {
-        allow::permit(to.ip(), &plan.allow, false).map_err(MeasureError::from)?;
+        allow::permit(to.ip(), &plan.allow, false).map_err(FlightError::from)?;
     }
     let rig = Rig::build(plan.place, plan.family)?;
     let most = plan.workers.iter().copied().max().unwrap_or(1);
@@ -99,11 +100,11 @@ fn conclude(p: &mut Progressed<CapacityResult>, wanted: &Rows) {
 }
 
 /// Whether the other engines would meet the same.
-fn is_everybodys(engine: Engine, error: &MeasureError) -> bool {
-    engine == Engine::Send || matches!(error, MeasureError::PeerLost(_) | MeasureError::Control(_))
+fn is_everybodys(engine: Engine, error: &FlightError) -> bool {
+    engine == Engine::Send || matches!(error, FlightError::PeerLost(_) | FlightError::Control(_))
 }
 
-fn left_out(engine: Engine, workers: u32, error: &MeasureError) -> LeftOut {
+fn left_out(engine: Engine, workers: u32, error: &FlightError) -> LeftOut {
     let remedy = match engine {
         Engine::AfXdp if workers > 1 => {
             "each worker needs a queue of its own: use one worker, or a device with as many queues (ethtool -l DEVICE)"
@@ -130,7 +131,7 @@ impl Task {
         &self,
         bench: &mut Bench<'_>,
         observer: &mut impl Observer<CapacityResult>,
-    ) -> Result<Option<(CapacityRow, Vec<Finding>)>, MeasureError> {
+    ) -> Result<Option<(CapacityRow, Vec<Finding>)>, FlightError> {
         let trials = bench.plan.trials;
         let mut begin = |search: u32, doing: &str| {
             let live = Arc::new(Live::default());

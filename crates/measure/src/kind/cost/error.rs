@@ -4,9 +4,14 @@ use std::io;
 
 use netfathom_sys::counters::CountersError;
 
+use crate::ground::error::{Failure, GroundError};
+
 /// Why a cost could not be measured.
 #[derive(Debug, thiserror::Error)]
 pub enum CostError {
+    /// There can be no lab or no socket for the load.
+    #[error(transparent)]
+    Ground(#[from] GroundError),
     /// A program could not be started.
     #[error("cannot start {what} `{program}`: {source}{remedy}", remedy = start_remedy(.source))]
     Start {
@@ -90,6 +95,8 @@ pub enum CostError {
         source: io::Error,
     },
 }
+
+impl Failure for CostError {}
 
 fn start_remedy(error: &io::Error) -> &'static str {
     match error.kind() {

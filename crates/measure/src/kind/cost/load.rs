@@ -15,7 +15,7 @@ use netfathom_sys::clock::monotonic_ns;
 use super::conditions::is_none;
 use super::error::CostError;
 use super::program::{Command, Context, Switch};
-use crate::error::MeasureError;
+use crate::ground::error::GroundError;
 use crate::ground::lab::{Lab, Role};
 use crate::ground::observer::Live;
 use crate::load::engine;
@@ -71,7 +71,7 @@ impl Load {
     ///
     /// # Errors
     /// If there can be no lab, or no socket in it.
-    pub fn of(plan: &CostPlan, context: &Context) -> Result<Self, MeasureError> {
+    pub fn of(plan: &CostPlan, context: &Context) -> Result<Self, CostError> {
         Ok(match &plan.load {
             None => Self::None,
             Some(CostLoad::Udp { frame_bytes }) => Self::Udp(Box::new(Udp::new(*frame_bytes)?)),
@@ -153,22 +153,22 @@ impl Load {
 }
 
 impl Udp {
-    fn new(frame_bytes: u32) -> Result<Self, MeasureError> {
-        let lab = Lab::create()?;
-        let in_lab = |error| MeasureError::Lab(crate::ground::lab::LabError::Namespace(error));
+    fn new(frame_bytes: u32) -> Result<Self, CostError> {
+        let lab = Lab::create().map_err(GroundError::from)?;
+        let in_lab = |error| GroundError::Lab(crate::ground::lab::LabError::Namespace(error));
         let bind = |address| move || UdpSocket::bind((address, 0));
         let far = lab
             .reader
             .run(bind(lab.reader_addr(Family::Ipv4)))
             .map_err(in_lab)?
-            .map_err(MeasureError::Socket)?;
+            .map_err(GroundError::Socket)?;
         let near = lab
             .sender
             .run(bind(lab.sender_addr(Family::Ipv4)))
             .map_err(in_lab)?
-            .map_err(MeasureError::Socket)?;
-        netfathom_sys::socket::set_receive_buffer(&far, LEAST_BUFFER).map_err(MeasureError::Socket)?;
-        near.connect(far.local_addr().map_err(MeasureError::Socket)?).map_err(MeasureError::Socket)?;
+            .map_err(GroundError::Socket)?;
+        netfathom_sys::socket::set_receive_buffer(&far, LEAST_BUFFER).map_err(GroundError::Socket)?;
+        near.connect(far.local_addr().map_err(GroundError::Socket)?).map_err(GroundError::Socket)?;
         Ok(Self { lab, frame_bytes, _far: far, near, sending: None })
     }
 

@@ -41,8 +41,8 @@ use netfathom_model::record::{Comparison, Condition, CostBenchmark, CostResult, 
 use netfathom_sys::netns::Namespace;
 use netfathom_sys::process;
 
-use crate::error::{MeasureError, RunError};
 use crate::ground::environment;
+use crate::ground::error::{GroundError, RunError};
 use crate::ground::lab::LabError;
 use crate::ground::observer::Live;
 use crate::ground::observer::{Observer, Progressed, Step};
@@ -76,15 +76,15 @@ pub fn run(
     // What a benchmark leaves that was killed goes once all of them are gone.
     let _left = guard::Left::of(plan);
     // Who leaves its parent is still to be found and ended.
-    process::adopt_orphans(true).map_err(step("adopt orphans")).map_err(MeasureError::from)?;
+    process::adopt_orphans(true).map_err(step("adopt orphans"))?;
     let mut context = Context::of(plan, None);
     let load = Load::of(plan, &context)?;
     context.namespace = host_of_program(&load)?;
     let mut making =
         |name: String| observer.begins(Step { name, number: 0, of: 0 }, &Arc::new(Live::default()));
-    let mut workloads = workload::make(plan, &context, &mut making, stop).map_err(MeasureError::from)?;
+    let mut workloads = workload::make(plan, &context, &mut making, stop)?;
     let environment = environment::read(Vec::new(), load.devices(), load.lab());
-    let program = program::of(plan, &context).map_err(MeasureError::from)?;
+    let program = program::of(plan, &context)?;
     let mut rig = Rig {
         plan,
         observer,
@@ -99,14 +99,13 @@ pub fn run(
     let measured = thread::scope(|scope| {
         thread::Builder::new()
             .spawn_scoped(scope, || pass_on(stop, &wish, &over))
-            .map_err(step("start a thread"))
-            .map_err(MeasureError::from)?;
+            .map_err(step("start a thread"))?;
         let measured = rig.measure(&mut workloads);
         over.store(true, Relaxed);
         measured
     });
     // A process that was stopped goes on, whatever happened.
-    let restored = rig.stage.program.restore().map_err(MeasureError::from);
+    let restored = rig.stage.program.restore();
     if measured.is_err() && rig.trials > 0 {
         rig.keep()?;
     }
@@ -134,10 +133,14 @@ pub fn offline(paths: &[&Path]) -> Result<Progressed<CostResult>, SequencesError
 }
 
 /// Packets are sent to a host of their own: the program has to be there to see them.
-fn host_of_program(load: &Load) -> Result<Option<Arc<Namespace>>, MeasureError> {
+fn host_of_program(load: &Load) -> Result<Option<Arc<Namespace>>, CostError> {
     let Some(lab) = load.lab() else { return Ok(None) };
-    let namespace =
-        lab.reader.run(Namespace::current).and_then(|current| current).map_err(LabError::Namespace)?;
+    let namespace = lab
+        .reader
+        .run(Namespace::current)
+        .and_then(|current| current)
+        .map_err(LabError::Namespace)
+        .map_err(GroundError::from)?;
     Ok(Some(Arc::new(namespace)))
 }
 
@@ -172,7 +175,7 @@ impl<O: Observer<CostResult>> Rig<'_, O> {
         self.began = Instant::now();
         for workload in workloads.iter_mut() {
             self.begins(format!("first run of {}", workload.name()));
-            workload.learn(self.stage.stop).map_err(MeasureError::from)?;
+            workload.learn(self.stage.stop)?;
             self.progressed.result.benchmarks.push(benchmark(workload.as_ref(), &self.unknown));
         }
         self.rehearse()?;
@@ -229,8 +232,7 @@ impl<O: Observer<CostResult>> Rig<'_, O> {
                 conditions[condition].name
             ));
             let place = Place { index: self.trials, block, condition };
-            let trial =
-                self.stage.trial(workload, &conditions[condition], place).map_err(MeasureError::from)?;
+            let trial = self.stage.trial(workload, &conditions[condition], place)?;
             let Some(trial) = trial else { return Ok(()) };
             self.trials += 1;
             let told = &mut self.progressed.result.benchmarks[at];
@@ -309,10 +311,4 @@ fn benchmark(workload: &dyn Workload, unknown: &[String]) -> CostBenchmark {
 /// What of it is not known so far, and what nobody knows of this machine.
 fn absent(workload: &dyn Workload, unknown: &[String]) -> Vec<String> {
     workload.absent().into_iter().chain(unknown.iter().cloned()).collect()
-}
-
-impl From<CostError> for RunError {
-    fn from(error: CostError) -> Self {
-        MeasureError::from(error).into()
-    }
 }

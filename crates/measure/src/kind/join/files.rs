@@ -13,6 +13,7 @@ use netfathom_model::plan::JoinPlan;
 
 use super::pipe::Pipe;
 use super::reads_twice;
+use crate::ground::error::{Failure, Mistake};
 use crate::ground::observer::Live;
 
 /// Those who watch are told after so many packets.
@@ -32,6 +33,12 @@ pub enum JoinError {
     /// A file is missing among those given.
     #[error("{0}")]
     Files(String),
+}
+
+impl Failure for JoinError {
+    fn mistake(&self) -> Option<Mistake> {
+        Some(Mistake::Named)
+    }
 }
 
 impl JoinError {

@@ -11,8 +11,8 @@ use netfathom_capture::join::Joined;
 use netfathom_model::plan::{ClockChoice, JoinPlan};
 use netfathom_model::record::{CaptureFile, JoinResult, KindCount, LogFile, LogKinds};
 
-use crate::error::{MeasureError, RunError};
 use crate::ground::environment;
+use crate::ground::error::RunError;
 use crate::ground::observer::Live;
 use crate::ground::observer::{Observer, Progressed, Step};
 
@@ -40,7 +40,7 @@ pub fn run(
     observer: &mut impl Observer<JoinResult>,
     stop: &AtomicBool,
 ) -> Result<Progressed<JoinResult>, RunError> {
-    files::check_inputs(plan).map_err(MeasureError::from)?;
+    files::check_inputs(plan)?;
     let result = JoinResult {
         plan: plan.clone(),
         captures: Vec::new(),
@@ -72,7 +72,7 @@ pub fn run(
 
 /// What came of two files, unless an end was wanted meanwhile: of files that were read in part
 /// only it would look as if one had not what the other has.
-fn whole<T>(came: Result<T, JoinError>, stop: &AtomicBool) -> Result<Option<T>, MeasureError> {
+fn whole<T>(came: Result<T, JoinError>, stop: &AtomicBool) -> Result<Option<T>, JoinError> {
     if stop.load(Relaxed) { Ok(None) } else { Ok(Some(came?)) }
 }
 

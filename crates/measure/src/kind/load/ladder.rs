@@ -8,7 +8,7 @@ use netfathom_model::profile::Profile;
 use netfathom_model::record::{LadderStep, LeftOut};
 use netfathom_model::units::format_rate;
 
-use crate::error::MeasureError;
+use crate::load::error::FlightError;
 use crate::load::flight::Departures;
 use crate::load::shot::Outcome;
 
@@ -44,8 +44,8 @@ pub fn climb(
     peak_per_s: f64,
     bursts: bool,
     stop: &AtomicBool,
-    mut fly: impl FnMut(Engine, u64, Departures<'_>) -> Result<Outcome, MeasureError>,
-) -> Result<Climbed, MeasureError> {
+    mut fly: impl FnMut(Engine, u64, Departures<'_>) -> Result<Outcome, FlightError>,
+) -> Result<Climbed, FlightError> {
     let (mut steps, mut left_out): (Vec<LadderStep>, Vec<LeftOut>) = (Vec::new(), Vec::new());
     for &engine in engines {
         if stop.load(Relaxed) {
@@ -60,7 +60,7 @@ pub fn climb(
                 }
             }
             // Not the engine's own.
-            Err(e @ (MeasureError::PeerLost(_) | MeasureError::Control(_))) => return Err(e),
+            Err(e @ (FlightError::PeerLost(_) | FlightError::Control(_))) => return Err(e),
             Err(e) if engine == Engine::Send => return Err(e),
             Err(e) => left_out.push(LeftOut {
                 what: format!("engine {}", engine.name()),
@@ -77,8 +77,8 @@ fn step(
     engine: Engine,
     peak_per_s: f64,
     bursts: bool,
-    fly: &mut impl FnMut(Engine, u64, Departures<'_>) -> Result<Outcome, MeasureError>,
-) -> Result<LadderStep, MeasureError> {
+    fly: &mut impl FnMut(Engine, u64, Departures<'_>) -> Result<Outcome, FlightError>,
+) -> Result<LadderStep, FlightError> {
     let flat_out = if bursts { Some(fly(engine, BURST_NS, Departures::FlatOut)?.sent.per_s()) } else { None };
     let mut step = LadderStep {
         engine,

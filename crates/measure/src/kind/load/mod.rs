@@ -10,11 +10,12 @@ use netfathom_model::profile::Profile;
 use netfathom_model::record::{LoadResult, LoadTrialKind};
 use netfathom_sys::clock::monotonic_ns;
 
-use crate::error::{MeasureError, RunError};
 use crate::ground::environment;
+use crate::ground::error::{GroundError, RunError};
 use crate::ground::observer::{Live, Observer, Progressed, Step};
 use crate::ground::processors::{Cpus, spread, spread_senders, thread_places};
 use crate::ground::rig::Rig;
+use crate::load::error::FlightError;
 use crate::load::flight::Departures;
 use crate::load::message_log::MessageLog;
 use crate::load::shot::{Outcome, Shot};
@@ -39,7 +40,7 @@ pub fn run(
     stop: &AtomicBool,
 ) -> Result<Progressed<LoadResult>, RunError> {
     if let Place::To(to) = plan.place {
-        allow::permit(to.ip(), &plan.allow, plan.one_way).map_err(MeasureError::from)?;
+        allow::permit(to.ip(), &plan.allow, plan.one_way).map_err(FlightError::from)?;
     }
     let rig = Rig::build(plan.place, plan.family)?;
     let cpus = choose_cpus(plan)?;
@@ -109,7 +110,7 @@ fn conclude(p: &mut Progressed<LoadResult>) {
     p.verdict = judge::run(&p.result.trials, p.result.engine, p.result.plan.trials);
 }
 
-fn choose_cpus(plan: &LoadPlan) -> Result<Cpus, MeasureError> {
+fn choose_cpus(plan: &LoadPlan) -> Result<Cpus, GroundError> {
     let workers = plan.workers as usize;
     match plan.cpus.split_first() {
         None if matches!(plan.place, Place::To(_)) => spread_senders(workers),
@@ -133,7 +134,7 @@ struct Bench<'a> {
 
 impl Bench<'_> {
     /// The engine that the plan names, or the one that the ladder leads to.
-    fn choose(&mut self, observer: &mut impl Observer<LoadResult>) -> Result<LoadResult, MeasureError> {
+    fn choose(&mut self, observer: &mut impl Observer<LoadResult>) -> Result<LoadResult, FlightError> {
         let result = |engine| LoadResult {
             plan: self.plan.clone(),
             engine,
@@ -171,7 +172,7 @@ impl Bench<'_> {
         engine: Engine,
         log: Option<&MessageLog>,
         live: &Live,
-    ) -> Result<Outcome, MeasureError> {
+    ) -> Result<Outcome, FlightError> {
         let (profile, seed) = of_trial(self.plan, kind, index);
         let departures = Departures::Planned(&profile, seed);
         let log = if kind == LoadTrialKind::Loaded { log } else { None };
@@ -186,7 +187,7 @@ impl Bench<'_> {
         echo: bool,
         log: Option<&MessageLog>,
         live: &Live,
-    ) -> Result<Outcome, MeasureError> {
+    ) -> Result<Outcome, FlightError> {
         self.flights += 1;
         let shot = Shot {
             rig: self.rig,

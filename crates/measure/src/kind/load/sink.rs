@@ -20,10 +20,11 @@ use netfathom_sys::counters::{self, Counters};
 use netfathom_sys::link;
 use netfathom_sys::route;
 
-use crate::error::MeasureError;
+use crate::ground::error::GroundError;
 use crate::load::allow::{Allowed, Prefix};
 use crate::load::control::words::{self, Hello, MOST_COUNTED, Why};
 use crate::load::control::{ControlError, Incoming, Listener, draw_flow};
+use crate::load::error::FlightError;
 use crate::load::flight::spawn;
 use crate::load::message_log::MessageLog;
 use crate::load::tally::Read;
@@ -112,11 +113,11 @@ pub fn serve(
     plan: &SinkPlan,
     told: &mut (dyn FnMut(Event) + Send),
     stop: &AtomicBool,
-) -> Result<(), MeasureError> {
+) -> Result<(), FlightError> {
     let senders = Some(Allowed::new(&plan.allow));
     let (listener, socket) = Listener::bind_with(plan.listen, senders, std::net::UdpSocket::bind)?;
     let address = listener.local_addr();
-    let desk = Desk::new(&socket).map_err(MeasureError::Socket)?;
+    let desk = Desk::new(&socket).map_err(GroundError::Socket)?;
     let log = plan.log.as_deref().map(|path| MessageLog::create(path, Columns::RECEIVED)).transpose()?;
     told(Event::Listening(address));
     let over = AtomicBool::new(false);
@@ -125,7 +126,7 @@ pub fn serve(
         let at = Attended { plan, listener: &listener, desk: &desk, log: log.as_ref() };
         let served = at.attend(told, stop, || reader.is_finished());
         over.store(true, Relaxed);
-        let read = reader.join().unwrap_or(Err(MeasureError::Thread("sink")));
+        let read = reader.join().unwrap_or(Err(FlightError::Thread("sink")));
         desk.strays(Duration::ZERO).into_iter().for_each(told);
         read.and(served)
     })?;
@@ -147,7 +148,7 @@ impl Attended<'_> {
         told: &mut (dyn FnMut(Event) + Send),
         stop: &AtomicBool,
         reader_died: impl Fn() -> bool,
-    ) -> Result<(), MeasureError> {
+    ) -> Result<(), FlightError> {
         let Self { plan, listener, desk, .. } = self;
         let mut loads = 0;
         while !stop.load(Relaxed) && !reader_died() && plan.most_loads.is_none_or(|most| loads < most) {
@@ -161,7 +162,7 @@ impl Attended<'_> {
                 }
                 Err(e) => {
                     // Whoever was sent away does not count as a load.
-                    let refused = matches!(e, MeasureError::Control(ControlError::Refused { .. }));
+                    let refused = matches!(e, FlightError::Control(ControlError::Refused { .. }));
                     loads += u32::from(!refused);
                     told(Event::Lost { peer, why: e.to_string(), read: desk.dismiss().0 });
                 }
@@ -176,7 +177,7 @@ impl Attended<'_> {
         incoming: Incoming,
         told: &mut (dyn FnMut(Event) + Send),
         stop: &AtomicBool,
-    ) -> Result<Event, MeasureError> {
+    ) -> Result<Event, FlightError> {
         let Self { plan, desk, .. } = self;
         let address = self.listener.local_addr();
         let (peer, hello) = (plain(incoming.peer()), incoming.hello().clone());
@@ -200,9 +201,9 @@ impl Attended<'_> {
         let tool = concat!("netfathom ", env!("CARGO_PKG_VERSION"));
         let welcomed = incoming.welcome_as(flow, plan.receive, tool)?;
         let log = self.log.map(|log| log.lane(flow, 1));
-        desk.expect(&welcomed, peer.ip(), &hello, log).map_err(MeasureError::Socket)?;
+        desk.expect(&welcomed, peer.ip(), &hello, log).map_err(GroundError::Socket)?;
         let begun = welcomed.await_begin(stop)?;
-        let before = counters::read().map_err(MeasureError::Counters)?;
+        let before = counters::read().map_err(GroundError::Counters)?;
         let running = begun.ready()?.held_to(Duration::from_nanos(hello.duration_ns));
         let delivered = || match &kernel {
             // What comes in by another device passes the program, and is the desk's.
@@ -216,7 +217,7 @@ impl Attended<'_> {
         if let Some(sink) = &kernel {
             read.merge(&crate::load::receive::kernel_read(&sink.counts()?));
         }
-        let counted = counters::read().and_then(|now| now.since(&before)).map_err(MeasureError::Counters)?;
+        let counted = counters::read().and_then(|now| now.since(&before)).map_err(GroundError::Counters)?;
         ended.tally(tally(&read, &counted, peer.ip()))?;
         Ok(Event::Ended { peer, sent, read, took })
     }
@@ -248,7 +249,7 @@ fn refusal(plan: &SinkPlan, hello: &Hello) -> Option<String> {
 }
 
 /// Has a program in the driver count the messages of a flow.
-fn count(address: SocketAddr, peer: IpAddr, flow: u32, hello: &Hello) -> Result<XdpSink, MeasureError> {
+fn count(address: SocketAddr, peer: IpAddr, flow: u32, hello: &Hello) -> Result<XdpSink, FlightError> {
     let sink = XdpSink::attach(device_to(peer)?, address.port(), Mode::Native)?;
     sink.begin(Counted { flow, lanes: hello.lanes, planned: hello.planned })?;
     Ok(sink)
@@ -260,7 +261,7 @@ fn plain(address: SocketAddr) -> SocketAddr {
 }
 
 /// The device that leads to a host, and so the one that its messages come in by.
-fn device_to(peer: IpAddr) -> Result<u32, MeasureError> {
+fn device_to(peer: IpAddr) -> Result<u32, FlightError> {
     Ok(link::read(&route::device_to(peer)?)?.index)
 }
 

@@ -6,6 +6,7 @@ use netfathom_model::layer::{End, Layer};
 use netfathom_sys::cpu::CpuError;
 use netfathom_sys::peer::PeerError;
 
+use crate::ground::error::{Failure, Mistake};
 use crate::ground::lab::LabError;
 
 /// Why messages could not be measured.
@@ -49,6 +50,12 @@ pub enum MessageError {
     /// A thread could not be started.
     #[error("cannot start a thread for an end: {0}; see the limit of processes (ulimit -u)")]
     Thread(io::Error),
+}
+
+impl Failure for MessageError {
+    fn mistake(&self) -> Option<Mistake> {
+        matches!(self, Self::Cpu(_)).then_some(Mistake::Processors)
+    }
 }
 
 /// What an end says when it cannot go on.

@@ -14,8 +14,8 @@ use netfathom_bpf::calls::Calls;
 use netfathom_model::plan::MessagePlan;
 use netfathom_model::record::{Counted, MessageResult, ProcessorPair};
 
-use crate::error::{MeasureError, RunError};
 use crate::ground::environment;
+use crate::ground::error::RunError;
 use crate::ground::observer::Live;
 use crate::ground::observer::{Observer, Progressed, Step};
 
@@ -65,14 +65,14 @@ pub fn run(
     stop: &AtomicBool,
 ) -> Result<Progressed<MessageResult>, RunError> {
     let mut plan = plan.clone();
-    let (peers, missing) = Peers::load(&mut plan).map_err(MessageError::from).map_err(MeasureError::from)?;
-    let ground = Ground::build(&plan, peers).map_err(MeasureError::from)?;
-    let pairs = pairs::choose(&plan).map_err(MeasureError::from)?;
+    let (peers, missing) = Peers::load(&mut plan).map_err(MessageError::from)?;
+    let ground = Ground::build(&plan, peers)?;
+    let pairs = pairs::choose(&plan)?;
     let environment = environment::read(Vec::new(), ground.devices(), ground.lab());
     let refusals = Refusals { socket: kernel::refusal(&plan), driver: driver::refusal(&plan, &ground) };
     let (turns, mut absent) = order::of(&plan, &pairs, &refusals);
     if let (true, Some(cell)) = (turns.is_empty(), absent.first()) {
-        return Err(MeasureError::from(MessageError::Nothing(cell.why.clone())).into());
+        return Err(MessageError::Nothing(cell.why.clone()).into());
     }
     absent.extend(missing);
     let result = MessageResult { plan: plan.clone(), pairs, cells: Vec::new(), absent, remedies: Vec::new() };
@@ -111,11 +111,11 @@ impl Around<'_> {
         cell: &Cell,
         pairs: &[ProcessorPair],
         calls: Option<&Calls>,
-    ) -> Result<Option<Shot>, MeasureError> {
+    ) -> Result<Option<Shot>, MessageError> {
         if self.stop.load(Relaxed) {
             return Ok(None);
         }
-        Ok(shot::make(plan, cell, pairs[cell.pair], self, calls)?)
+        shot::make(plan, cell, pairs[cell.pair], self, calls)
     }
 }
 

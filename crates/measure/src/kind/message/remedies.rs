@@ -8,7 +8,7 @@ use netfathom_stats::Distribution;
 use super::order::Cell;
 use super::stalls::{share_within, stall};
 use super::{Around, Steps, cells};
-use crate::error::RunError;
+use crate::ground::error::RunError;
 use crate::ground::observer::{Observer, Progressed};
 
 /// Times like these are gone if fewer than one in a hundred is left of them.

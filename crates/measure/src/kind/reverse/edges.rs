@@ -8,9 +8,10 @@ use netfathom_sys::counters;
 use netfathom_sys::cpu::{ProcessorTimes, Scheduling, processor_times, scheduling};
 
 use super::phases::Phases;
-use crate::error::MeasureError;
+use crate::ground::error::GroundError;
 use crate::ground::lab::Role;
 use crate::ground::rig::Rig;
+use crate::load::error::FlightError;
 
 /// The longest nap: so soon an end is noticed.
 const NAP_NS: u64 = 20_000_000;
@@ -48,7 +49,7 @@ impl Watch<'_> {
     ///
     /// # Errors
     /// If /proc does not tell.
-    pub fn edges(&self) -> Result<Vec<Edge>, MeasureError> {
+    pub fn edges(&self) -> Result<Vec<Edge>, FlightError> {
         let mut edges = Vec::new();
         self.await_sender();
         for edge_ns in self.phases.edges_ns() {
@@ -72,10 +73,10 @@ impl Watch<'_> {
         }
     }
 
-    fn read(&self) -> Result<Edge, MeasureError> {
+    fn read(&self) -> Result<Edge, FlightError> {
         let (at_ns, processor) = (monotonic_ns(), processor_times(self.cpu)?);
         let sender = scheduling(self.thread.load(Relaxed))?;
-        let counted = self.rig.at(Role::Sender, counters::read)?.map_err(MeasureError::Counters)?;
+        let counted = self.rig.at(Role::Sender, counters::read)?.map_err(GroundError::Counters)?;
         let device = self.rig.device_names().0.unwrap_or_default();
         let inbound = counted.devices.get(&device).map_or(0, |device| device.rx_packets);
         Ok(Edge { at_ns, processor, sender, inbound })

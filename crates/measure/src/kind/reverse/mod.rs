@@ -14,13 +14,14 @@ use netfathom_model::plan::{Place, ReversePlan, Variant};
 use netfathom_model::record::{LeftOut, ReverseResult, ReverseTrial, VariantResult};
 use netfathom_sys::steer;
 
-use crate::error::{MeasureError, RunError};
 use crate::ground::environment;
+use crate::ground::error::{GroundError, RunError};
 use crate::ground::lab::{Lab, Role};
 use crate::ground::observer::Live;
 use crate::ground::observer::{Observer, Progressed, Step};
 use crate::ground::processors::{Cpus, spread, thread_places};
 use crate::ground::rig::Rig;
+use crate::tap::error::TapError;
 use crate::tap::probe;
 
 mod edges;
@@ -46,7 +47,7 @@ pub fn run(
     stop: &AtomicBool,
 ) -> Result<Progressed<ReverseResult>, RunError> {
     let rig = Rig::build(Place::Lab, plan.family)?;
-    let lab = rig.lab().ok_or(MeasureError::NothingCrosses)?;
+    let lab = rig.lab().ok_or(GroundError::NothingCrosses)?;
     let cpus = choose_cpus(plan)?;
     let mut left_out = Vec::new();
     let tapped = plan.tapped && probe::bpf(&[Direction::Tx]).map_err(|reason| left_out.push(reason)).is_ok();
@@ -108,7 +109,7 @@ fn conclude(p: &mut Progressed<ReverseResult>, checks: &[Checks]) {
     p.findings = findings::of(&p.result);
 }
 
-fn choose_cpus(plan: &ReversePlan) -> Result<Cpus, MeasureError> {
+fn choose_cpus(plan: &ReversePlan) -> Result<Cpus, GroundError> {
     match plan.cpus {
         Some((sender, reader)) => Ok(Cpus { senders: vec![sender], reader }),
         None => spread(1),
@@ -150,7 +151,7 @@ impl Bench<'_> {
         index: u32,
         number: u32,
         live: &Live,
-    ) -> Result<(ReverseTrial, Checks), MeasureError> {
+    ) -> Result<(ReverseTrial, Checks), TapError> {
         let task = trial::Task {
             plan: self.plan,
             rig: self.rig,

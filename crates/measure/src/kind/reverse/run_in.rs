@@ -7,9 +7,9 @@ use netfathom_model::plan::Spin;
 
 use super::sockets::Sockets;
 use super::trial::{FLAT_OUT_MESSAGES, Task, cloned, joined, on};
-use crate::error::MeasureError;
 use crate::ground::observer::Live;
 use crate::load::engine::Send;
+use crate::load::error::FlightError;
 use crate::load::flight::{spawn, windows_from_now};
 use crate::load::sender::{self, send_all};
 
@@ -22,7 +22,7 @@ const RUN_IN_NS: u64 = 200_000_000;
 ///
 /// # Errors
 /// If a thread or a socket fails.
-pub fn run(task: &Task<'_>, sockets: &Sockets) -> Result<(), MeasureError> {
+pub fn run(task: &Task<'_>, sockets: &Sockets) -> Result<(), FlightError> {
     let mut engine = Send::new(cloned(&sockets.sender)?, task.plan.size_bytes);
     let windows = windows_from_now(RUN_IN_NS);
     let sending = sender::Task {

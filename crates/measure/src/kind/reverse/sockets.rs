@@ -5,9 +5,10 @@ use std::net::{SocketAddr, UdpSocket};
 use netfathom_model::plan::{ReversePlan, Variant};
 use netfathom_sys::socket::{set_hop_limit, set_receive_buffer};
 
-use crate::error::MeasureError;
+use crate::ground::error::GroundError;
 use crate::ground::lab::{Lab, Role};
 use crate::ground::rig::{Rig, warm_up};
+use crate::load::error::FlightError;
 
 /// Room for about 10,000 small messages, where somebody reads.
 const READ_BYTES: i32 = 8 << 20;
@@ -33,33 +34,33 @@ impl Sockets {
     ///
     /// # Errors
     /// If one cannot be had, or nothing crosses.
-    pub fn open(rig: &Rig, lab: &Lab, plan: &ReversePlan, variant: Variant) -> Result<Self, MeasureError> {
+    pub fn open(rig: &Rig, lab: &Lab, plan: &ReversePlan, variant: Variant) -> Result<Self, FlightError> {
         let far = rig.reader_socket(0)?;
         let sender = rig.sender_socket(address(&far)?)?;
         warm_up(&sender, &far)?;
         if variant == Variant::Echo {
-            set_receive_buffer(&sender, READ_BYTES).map_err(MeasureError::Socket)?;
-            far.connect(address(&sender)?).map_err(MeasureError::Socket)?;
-            set_hop_limit(&far, 1).map_err(MeasureError::Socket)?;
-            let [inbound, generator] = [&sender, &far].map(|s| s.try_clone().map_err(MeasureError::Socket));
+            set_receive_buffer(&sender, READ_BYTES).map_err(GroundError::Socket)?;
+            far.connect(address(&sender)?).map_err(GroundError::Socket)?;
+            set_hop_limit(&far, 1).map_err(GroundError::Socket)?;
+            let [inbound, generator] = [&sender, &far].map(|s| s.try_clone().map_err(GroundError::Socket));
             return Ok(Self { inbound: inbound?, generator: generator?, sender, _far: far });
         }
-        set_receive_buffer(&far, UNREAD_BYTES).map_err(MeasureError::Socket)?;
+        set_receive_buffer(&far, UNREAD_BYTES).map_err(GroundError::Socket)?;
         let inbound = bound(rig, Role::Sender, SocketAddr::new(lab.sender_addr(plan.family), 0))?;
         let generator = bound(rig, Role::Reader, SocketAddr::new(lab.reader_addr(plan.family), 0))?;
-        generator.connect(address(&inbound)?).map_err(MeasureError::Socket)?;
-        set_hop_limit(&generator, 1).map_err(MeasureError::Socket)?;
+        generator.connect(address(&inbound)?).map_err(GroundError::Socket)?;
+        set_hop_limit(&generator, 1).map_err(GroundError::Socket)?;
         warm_up(&generator, &inbound)?;
         let bytes = if variant == Variant::Ignored { UNREAD_BYTES } else { READ_BYTES };
-        set_receive_buffer(&inbound, bytes).map_err(MeasureError::Socket)?;
+        set_receive_buffer(&inbound, bytes).map_err(GroundError::Socket)?;
         Ok(Self { sender, _far: far, inbound, generator })
     }
 }
 
-fn address(socket: &UdpSocket) -> Result<SocketAddr, MeasureError> {
-    socket.local_addr().map_err(MeasureError::Socket)
+fn address(socket: &UdpSocket) -> Result<SocketAddr, GroundError> {
+    socket.local_addr().map_err(GroundError::Socket)
 }
 
-fn bound(rig: &Rig, role: Role, address: SocketAddr) -> Result<UdpSocket, MeasureError> {
-    rig.at(role, || UdpSocket::bind(address))?.map_err(|source| MeasureError::Bind { address, source })
+fn bound(rig: &Rig, role: Role, address: SocketAddr) -> Result<UdpSocket, GroundError> {
+    rig.at(role, || UdpSocket::bind(address))?.map_err(|source| GroundError::Bind { address, source })
 }

@@ -16,15 +16,17 @@ use super::inbound::{Counts, Draining, Echo, read};
 use super::phases::{self, Phases};
 use super::run_in;
 use super::sockets::Sockets;
-use crate::error::MeasureError;
+use crate::ground::error::GroundError;
 use crate::ground::lab::Lab;
 use crate::ground::observer::Live;
 use crate::ground::rig::{Counted, Rig};
 use crate::load::engine::{Send, Sendmmsg};
+use crate::load::error::FlightError;
 use crate::load::flight::{spawn, windows_from_now};
 use crate::load::sender::{self, send_all};
 use crate::load::sent::Sent;
 use crate::load::window::Windows;
+use crate::tap::error::TapError;
 
 /// More than any sender sends in one trial.
 pub const FLAT_OUT_MESSAGES: usize = 1 << 32;
@@ -115,7 +117,7 @@ impl Task<'_> {
     ///
     /// # Errors
     /// If a socket, a thread or the tap fails.
-    pub fn run(&self) -> Result<Outcome, MeasureError> {
+    pub fn run(&self) -> Result<Outcome, TapError> {
         let sockets = Sockets::open(self.rig, self.lab, self.plan, self.variant)?;
         let duration_ns = self.plan.duration_ns;
         let shift = Windows::shift_for(duration_ns);
@@ -123,14 +125,14 @@ impl Task<'_> {
         let tap = self.tapped.then(|| StackTap::load(&[Direction::Tx], target)).transpose()?;
         run_in::run(self, &sockets)?;
         let before = self.rig.counters()?;
-        let dropped_before = drops(&sockets.inbound).map_err(MeasureError::Socket)?;
+        let dropped_before = drops(&sockets.inbound).map_err(GroundError::Socket)?;
         let windows = windows_from_now(duration_ns);
         tap.iter().for_each(|tap| tap.start(windows.start_ns));
         let phases = Phases { duration_ns, windows };
         let flight = Flight { task: self, sockets: &sockets, phases, signals: Signals::default() };
         let flown = flight.run()?;
         thread::sleep(SETTLE);
-        let dropped = drops(&sockets.inbound).map_err(MeasureError::Socket)?;
+        let dropped = drops(&sockets.inbound).map_err(GroundError::Socket)?;
         Ok(Outcome {
             phases,
             sent: flown.sent,
@@ -154,7 +156,7 @@ struct Flown {
 
 impl Flight<'_> {
     /// Runs all threads: the sender on its processor, everything else on the other.
-    fn run(&self) -> Result<Flown, MeasureError> {
+    fn run(&self) -> Result<Flown, FlightError> {
         let (here, there) = self.task.cpus;
         let reads = matches!(self.task.variant, Variant::OtherThread | Variant::Echo);
         thread::scope(|scope| {
@@ -181,7 +183,7 @@ impl Flight<'_> {
     }
 
     /// The load: as fast as one thread sends. Returns what it read as well, if it is to.
-    fn send(&self) -> Result<(Sent, Option<Counts>), MeasureError> {
+    fn send(&self) -> Result<(Sent, Option<Counts>), FlightError> {
         self.signals.thread.store(cpu::thread_id(), Relaxed);
         let end_ns = self.phases.windows.start_ns + self.phases.duration_ns;
         let task = self.sending(self.task.flow, end_ns, Spin::Auto, self.task.live);
@@ -206,13 +208,13 @@ impl Flight<'_> {
         }
     }
 
-    fn far_end(&self) -> Result<Inbound, MeasureError> {
+    fn far_end(&self) -> Result<Inbound, FlightError> {
         if self.task.variant == Variant::Echo { self.echo() } else { self.generate() }
     }
 
     /// Sends what the plan wants, however it fares, and nothing after the end of the peak. It
     /// does not spin: its processor is also that of the reader.
-    fn generate(&self) -> Result<Inbound, MeasureError> {
+    fn generate(&self) -> Result<Inbound, FlightError> {
         let profile = phases::inbound(self.task.plan);
         let on = self.phases.inbound_ns();
         let live = Live::default();
@@ -225,7 +227,7 @@ impl Flight<'_> {
         Ok(Inbound { sent: sent.accepted, planned: Some(profile.messages()), windows: Some(windows) })
     }
 
-    fn echo(&self) -> Result<Inbound, MeasureError> {
+    fn echo(&self) -> Result<Inbound, FlightError> {
         let echo = Echo {
             socket: &self.sockets.generator,
             flow: self.task.flow,
@@ -233,15 +235,15 @@ impl Flight<'_> {
             size: self.task.plan.size_bytes,
             phases: self.phases,
         };
-        let sent = echo.answer(&self.signals.ended).map_err(MeasureError::Receive)?;
+        let sent = echo.answer(&self.signals.ended).map_err(FlightError::Receive)?;
         Ok(Inbound { sent, planned: None, windows: None })
     }
 
-    fn read(&self) -> Result<Counts, MeasureError> {
-        read(&self.sockets.inbound, self.counts(), &self.signals.ended).map_err(MeasureError::Receive)
+    fn read(&self) -> Result<Counts, FlightError> {
+        read(&self.sockets.inbound, self.counts(), &self.signals.ended).map_err(FlightError::Receive)
     }
 
-    fn watch(&self) -> Result<Vec<Edge>, MeasureError> {
+    fn watch(&self) -> Result<Vec<Edge>, FlightError> {
         let Self { task, phases, signals, .. } = self;
         let watch = Watch {
             rig: task.rig,
@@ -277,15 +279,15 @@ impl Flight<'_> {
 ///
 /// # Errors
 /// If the process has too many.
-pub fn cloned(socket: &UdpSocket) -> Result<UdpSocket, MeasureError> {
-    socket.try_clone().map_err(MeasureError::Socket)
+pub fn cloned(socket: &UdpSocket) -> Result<UdpSocket, GroundError> {
+    socket.try_clone().map_err(GroundError::Socket)
 }
 
 /// Runs `work` on a processor.
 ///
 /// # Errors
 /// If there is no such processor, or those of `work`.
-pub fn on<T>(cpu: usize, work: impl FnOnce() -> Result<T, MeasureError>) -> Result<T, MeasureError> {
+pub fn on<T>(cpu: usize, work: impl FnOnce() -> Result<T, FlightError>) -> Result<T, FlightError> {
     cpu::pin(cpu)?;
     work()
 }
@@ -295,8 +297,8 @@ pub fn on<T>(cpu: usize, work: impl FnOnce() -> Result<T, MeasureError>) -> Resu
 /// # Errors
 /// If it could not be started, or died, or those that it brought back.
 pub fn joined<T>(
-    thread: Result<thread::ScopedJoinHandle<'_, Result<T, MeasureError>>, MeasureError>,
+    thread: Result<thread::ScopedJoinHandle<'_, Result<T, FlightError>>, FlightError>,
     name: &'static str,
-) -> Result<T, MeasureError> {
-    thread?.join().unwrap_or(Err(MeasureError::Thread(name)))
+) -> Result<T, FlightError> {
+    thread?.join().unwrap_or(Err(FlightError::Thread(name)))
 }

@@ -13,8 +13,9 @@ use netfathom_bpf::stack::{LoadError, StackTap, TxResult};
 use netfathom_stats::Moments;
 use netfathom_sys::clock::monotonic_ns;
 
-use crate::error::MeasureError;
+use crate::load::error::FlightError;
 use crate::load::window::Windows;
+use crate::tap::error::TapError;
 
 /// A block has at least so many windows: in the first one programs are attached or taken away.
 const BLOCK_WINDOWS: u64 = 3;
@@ -45,12 +46,12 @@ impl Alternation {
     ///
     /// # Errors
     /// If there is no thread left for it.
-    pub fn begin(tap: StackTap, windows: Windows) -> Result<Self, MeasureError> {
+    pub fn begin(tap: StackTap, windows: Windows) -> Result<Self, TapError> {
         let over = Arc::new(AtomicBool::new(false));
         let seen = Arc::clone(&over);
         let thread = thread::Builder::new().name("alternation".into());
         let thread = thread.spawn(move || alternate(tap, windows, &seen));
-        let thread = thread.map_err(|source| MeasureError::NoThread { name: "alternation", source })?;
+        let thread = thread.map_err(|source| FlightError::NoThread { name: "alternation", source })?;
         Ok(Self { over, thread: Some(thread) })
     }
 
@@ -58,7 +59,7 @@ impl Alternation {
     ///
     /// # Errors
     /// If programs could not be attached again, or their sums not be read.
-    pub fn end(mut self) -> Result<(TxResult, Vec<Block>), MeasureError> {
+    pub fn end(mut self) -> Result<(TxResult, Vec<Block>), TapError> {
         self.stop();
         let turns = self.thread.take().and_then(|thread| thread.join().ok());
         let (tap, blocks) = turns.unwrap_or(Err(LoadError::Abi("their turns")))?;

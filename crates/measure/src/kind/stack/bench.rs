@@ -15,12 +15,13 @@ use super::ends::{Here, Inward, Load, Outward};
 use super::listening::Listening;
 use super::report;
 use super::trial::{Outcome, Task};
-use crate::error::MeasureError;
 use crate::ground::observer::Live;
 use crate::ground::observer::{Observer, Step};
 use crate::ground::processors::Cpus;
 use crate::ground::rig::Rig;
+use crate::load::error::FlightError;
 use crate::load::flight::Departures;
+use crate::tap::error::TapError;
 use crate::tap::pcap::Files;
 use crate::tap::sampling::Sampling;
 
@@ -80,7 +81,7 @@ impl Bench<'_> {
         &self,
         turn: &Turn,
         observer: &mut impl Observer<StackResult>,
-    ) -> Result<Option<(Trial, Vec<Sample>)>, MeasureError> {
+    ) -> Result<Option<(Trial, Vec<Sample>)>, TapError> {
         let live = Arc::new(Live::default());
         let load = Load {
             duration_ns: self.plan.profile.duration_ns(),
@@ -115,7 +116,7 @@ impl Bench<'_> {
         turn: &Turn,
         observer: &mut impl Observer<StackResult>,
         live: &Arc<Live>,
-    ) -> Result<Option<(u64, Outcome)>, MeasureError> {
+    ) -> Result<Option<(u64, Outcome)>, TapError> {
         observer.begins(turn.step(), live);
         let started_after_ns = self.elapsed_ns();
         let outward = Outward::greet(task, to, load)?;
@@ -131,7 +132,7 @@ impl Bench<'_> {
         turn: &Turn,
         observer: &mut impl Observer<StackResult>,
         live: &Arc<Live>,
-    ) -> Result<Option<(u64, Outcome)>, MeasureError> {
+    ) -> Result<Option<(u64, Outcome)>, TapError> {
         let left = turn.of - turn.index;
         loop {
             let name = format!("waiting for: {}", listening.command(self.plan, left));
@@ -141,8 +142,10 @@ impl Bench<'_> {
             let started_after_ns = self.elapsed_ns();
             let inward = Inward::open(task, incoming, listening.port())?;
             match task.run(inward, load) {
-                Err(MeasureError::SenderLost(_)) if self.stop.load(Relaxed) => return Ok(None),
-                Err(MeasureError::SenderLost(why)) => listening.throw_away(why),
+                Err(TapError::Flight(FlightError::SenderLost(_))) if self.stop.load(Relaxed) => {
+                    return Ok(None);
+                }
+                Err(TapError::Flight(FlightError::SenderLost(why))) => listening.throw_away(why),
                 outcome => return Ok(Some((started_after_ns, outcome?))),
             }
         }
@@ -174,7 +177,7 @@ impl Bench<'_> {
     ///
     /// # Errors
     /// If nothing can be measured here at all.
-    pub fn warm_up(&self) -> Result<(), MeasureError> {
+    pub fn warm_up(&self) -> Result<(), TapError> {
         if self.is_within() {
             self.burst(0, None, false)?;
         }
@@ -189,7 +192,7 @@ impl Bench<'_> {
         Some(self.burst(number, turn.tap, turn.wants_stages()).ok()?.sent.per_s())
     }
 
-    fn burst(&self, number: u32, tap: Option<Tap>, stages: bool) -> Result<Outcome, MeasureError> {
+    fn burst(&self, number: u32, tap: Option<Tap>, stages: bool) -> Result<Outcome, TapError> {
         let live = Live::default();
         let files = Files::of_burst(self.directory.as_ref());
         let task = self.task(tap, stages, Sampling::none(), files, &live);

@@ -6,8 +6,9 @@ use netfathom_model::plan::{Place, StackPlan, TapChoice};
 use netfathom_model::record::{LeftOut, TrialKind};
 
 use super::order::{Kind, interleaved};
-use crate::error::MeasureError;
+use crate::ground::error::GroundError;
 use crate::ground::processors::{Cpus, spread, thread_places};
+use crate::tap::error::TapError;
 use crate::tap::probe;
 
 /// The taps of a run.
@@ -57,7 +58,7 @@ fn probe(tap: Tap, plan: &StackPlan) -> Result<(), LeftOut> {
 ///
 /// # Errors
 /// If the plan names one that does not.
-pub fn choose_taps(plan: &StackPlan) -> Result<Taps, MeasureError> {
+pub fn choose_taps(plan: &StackPlan) -> Result<Taps, TapError> {
     // The best first; what stands beside the one that was asked for comes after it.
     let (asked, beside): (Vec<Tap>, &[Tap]) = match plan.tap {
         TapChoice::Auto => (vec![Tap::Bpf, Tap::Timestamping], &[Tap::Timestamping]),
@@ -70,7 +71,7 @@ pub fn choose_taps(plan: &StackPlan) -> Result<Taps, MeasureError> {
     let main = asked.iter().copied().find(&mut works);
     let Some(main) = main else {
         let LeftOut { what, reason, remedy } = left_out.swap_remove(0);
-        return Err(MeasureError::NoTap { what, reason, remedy });
+        return Err(TapError::NoTap { what, reason, remedy });
     };
     let others = beside.iter().copied().filter(|&tap| tap != main).filter(&mut works).collect();
     Ok(Taps { main, others, left_out })
@@ -80,7 +81,7 @@ pub fn choose_taps(plan: &StackPlan) -> Result<Taps, MeasureError> {
 ///
 /// # Errors
 /// If the system does not say which may be used.
-pub fn choose_cpus(plan: &StackPlan) -> Result<Cpus, MeasureError> {
+pub fn choose_cpus(plan: &StackPlan) -> Result<Cpus, GroundError> {
     // Senders on another host need none of this one's.
     let workers = if matches!(plan.place, Place::Listen(_)) { 0 } else { plan.workers as usize };
     if let Some((sender, reader)) = plan.cpus {

@@ -8,9 +8,9 @@ use std::time::Duration;
 use netfathom_model::plan::StackPlan;
 use netfathom_model::verdict::Finding;
 
-use crate::error::MeasureError;
 use crate::load::control::words::{Hello, Why};
 use crate::load::control::{Incoming, Listener};
+use crate::tap::error::TapError;
 
 /// How long the door is listened at before it is looked whether to end.
 const PATIENCE: Duration = Duration::from_millis(100);
@@ -30,7 +30,7 @@ impl Listening {
     ///
     /// # Errors
     /// The address cannot be had.
-    pub fn at(address: SocketAddr) -> Result<Self, MeasureError> {
+    pub fn at(address: SocketAddr) -> Result<Self, TapError> {
         let (listener, _) = Listener::bind_with(address, None, std::net::UdpSocket::bind)?;
         Ok(Self { listener, lanes: Cell::default(), thrown_away: RefCell::default() })
     }
@@ -74,7 +74,7 @@ impl Listening {
         plan: &StackPlan,
         trials: usize,
         stop: &AtomicBool,
-    ) -> Result<Option<Incoming>, MeasureError> {
+    ) -> Result<Option<Incoming>, TapError> {
         while !stop.load(Relaxed) {
             let Some(incoming) = self.listener.accept(PATIENCE)? else { continue };
             if self.is_wanted(incoming.hello(), plan) {

@@ -10,11 +10,12 @@ use netfathom_model::plan::{Place, StackPlan, TapChoice};
 use netfathom_model::record::StackResult;
 use netfathom_sys::clock::monotonic_ns;
 
-use crate::error::{MeasureError, RunError};
 use crate::ground::environment;
+use crate::ground::error::RunError;
 use crate::ground::observer::{Observer, Progressed};
 use crate::ground::rig::Rig;
 use crate::load::allow;
+use crate::load::error::FlightError;
 use crate::tap::pcap;
 
 mod alternation;
@@ -44,7 +45,7 @@ pub fn run(
     stop: &AtomicBool,
 ) -> Result<Progressed<StackResult>, RunError> {
     if let Place::To(to) = plan.place {
-        allow::permit(to.ip(), &plan.allow, false).map_err(MeasureError::from)?;
+        allow::permit(to.ip(), &plan.allow, false).map_err(FlightError::from)?;
     }
     let taps = choose_taps(plan)?;
     let cpus = choose_cpus(plan)?;

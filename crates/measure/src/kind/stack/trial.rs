@@ -15,7 +15,7 @@ use netfathom_sys::socket::{cookie, enable_rx_stamps, enable_tx_stamps};
 
 use super::alternation::{self, Alternation};
 use super::ends::{Ends, Landed, Load};
-use crate::error::MeasureError;
+use crate::ground::error::GroundError;
 use crate::ground::observer::Live;
 use crate::ground::processors::Cpus;
 use crate::ground::rig::Rig;
@@ -29,6 +29,7 @@ use crate::tap::Collected;
 use crate::tap::Tapped;
 use crate::tap::bpf::BpfReader;
 use crate::tap::departed::Departed;
+use crate::tap::error::TapError;
 use crate::tap::pcap::{Files, PcapTap};
 use crate::tap::sampling::Sampling;
 use crate::tap::timestamping::{ReceiveStamps, STAMPS_BEGIN, SendStamps};
@@ -90,7 +91,7 @@ impl Task<'_> {
     ///
     /// # Errors
     /// If a socket or a tap fails. What the messages suffer is no error but accounted for.
-    pub fn run(&self, ends: impl Ends, load: Load<'_>) -> Result<Outcome, MeasureError> {
+    pub fn run(&self, ends: impl Ends, load: Load<'_>) -> Result<Outcome, TapError> {
         match self.tap {
             None => self.run_with(
                 ends,
@@ -104,7 +105,7 @@ impl Task<'_> {
         }
     }
 
-    fn run_bpf(&self, ends: impl Ends, load: Load<'_>) -> Result<Outcome, MeasureError> {
+    fn run_bpf(&self, ends: impl Ends, load: Load<'_>) -> Result<Outcome, TapError> {
         let tap = self.load_programs(&ends, load)?;
         // Whoever sees a message last keeps it.
         let (at_senders, at_reader) = match ends.reader() {
@@ -131,27 +132,27 @@ impl Task<'_> {
                     Direction::Rx => (direction, incoming.clone()),
                 })
             };
-            let paths = directions.iter().map(of).collect::<Result<_, MeasureError>>()?;
+            let paths = directions.iter().map(of).collect::<Result<_, TapError>>()?;
             let (drops, lost) = (Some(tap.drops()?), tap.lost()?);
             Ok(Tapped { paths, samples, drops, lost, ..Tapped::default() })
         };
         self.run_with(ends, load, make, collect)
     }
 
-    fn load_programs(&self, ends: &impl Ends, load: Load<'_>) -> Result<StackTap, MeasureError> {
-        let reader_cookie = ends.reader().map_or(Ok(0), cookie).map_err(MeasureError::Socket)?;
+    fn load_programs(&self, ends: &impl Ends, load: Load<'_>) -> Result<StackTap, TapError> {
+        let reader_cookie = ends.reader().map_or(Ok(0), cookie).map_err(GroundError::Socket)?;
         let window_shift = Windows::shift_for(load.duration_ns);
         let target = Target { flow: ends.flow(), reader_cookie, window_shift };
         Ok(StackTap::load(&self.plan.directions, target)?)
     }
 
-    fn run_timestamping(&self, ends: impl Ends, load: Load<'_>) -> Result<Outcome, MeasureError> {
+    fn run_timestamping(&self, ends: impl Ends, load: Load<'_>) -> Result<Outcome, TapError> {
         if let Some(reader) = ends.reader() {
-            enable_rx_stamps(reader).map_err(MeasureError::Socket)?;
+            enable_rx_stamps(reader).map_err(GroundError::Socket)?;
             std::thread::sleep(STAMPS_BEGIN);
         }
         for sender in ends.senders() {
-            enable_tx_stamps(sender, self.stages).map_err(MeasureError::Socket)?;
+            enable_tx_stamps(sender, self.stages).map_err(GroundError::Socket)?;
         }
         let programs = self.alternates.then(|| self.load_programs(&ends, load)).transpose()?;
         let by_turns = Cell::new(None);
@@ -166,7 +167,7 @@ impl Task<'_> {
                 Ok(SendStamps::new(sender.try_clone()?, ahead_ns, stages, windows, WINDOWS))
             };
             let senders = senders.iter().map(stamps).collect::<std::io::Result<Vec<_>>>();
-            Ok((senders.map_err(MeasureError::Socket)?, ReceiveStamps::new(ahead_ns, windows, WINDOWS)))
+            Ok((senders.map_err(GroundError::Socket)?, ReceiveStamps::new(ahead_ns, windows, WINDOWS)))
         };
         let directions = &self.plan.directions;
         let collect = |senders: Vec<SendStamps>, reader: ReceiveStamps| {
@@ -186,9 +187,9 @@ impl Task<'_> {
         self.run_with(ends, load, make, collect)
     }
 
-    fn run_pcap(&self, ends: impl Ends, load: Load<'_>) -> Result<Outcome, MeasureError> {
+    fn run_pcap(&self, ends: impl Ends, load: Load<'_>) -> Result<Outcome, TapError> {
         let flow = ends.flow();
-        let port = destination(&ends).ok_or(MeasureError::NoCaptureDevice)?.port();
+        let port = destination(&ends).ok_or(TapError::NoCaptureDevice)?.port();
         let tap = PcapTap::begin(self.plan, self.rig, port, self.files.clone())?;
         // Where the reader is here, its messages tell when they were sent.
         let here = ends.reader().is_some();
@@ -213,9 +214,9 @@ impl Task<'_> {
         &self,
         ends: impl Ends,
         load: Load<'_>,
-        make: impl FnOnce(Windows, &[UdpSocket]) -> Result<(Vec<S>, R), MeasureError>,
-        collect: impl FnOnce(Vec<S>, R) -> Result<Tapped, MeasureError>,
-    ) -> Result<Outcome, MeasureError> {
+        make: impl FnOnce(Windows, &[UdpSocket]) -> Result<(Vec<S>, R), TapError>,
+        collect: impl FnOnce(Vec<S>, R) -> Result<Tapped, TapError>,
+    ) -> Result<Outcome, TapError> {
         let flow = ends.flow();
         let (from, to) = (addresses(&ends), destination(&ends));
         let before = self.rig.counters()?;
@@ -259,7 +260,7 @@ fn added(
     alternation: Alternation,
     windows: Windows,
     paths: &[(Direction, Collected)],
-) -> Result<Vec<Added>, MeasureError> {
+) -> Result<Vec<Added>, TapError> {
     let (programs, blocks) = alternation.end()?;
     let of = |(direction, collected): &(Direction, Collected)| {
         let times = &collected.total.windows;

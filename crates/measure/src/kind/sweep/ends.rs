@@ -11,7 +11,7 @@ use netfathom_model::environment::Device;
 use netfathom_model::plan::{Combination, Family, Role, SweepEnds, SweepPlan, TransferPlan};
 use netfathom_model::record::TransferResult;
 
-use crate::error::MeasureError;
+use crate::ground::error::Failure;
 use crate::ground::lab::wire::WireError;
 use crate::ground::lab::{self, Lab, LabError};
 use crate::ground::observer::Progressed;
@@ -24,6 +24,24 @@ const READ_BYTES: u64 = 64 << 10;
 const NO_METRICS: &str = "/proc/sys/net/ipv4/tcp_no_metrics_save";
 const NOT_SERVED: &str =
     "; a sweep needs a receiver that takes one sender after the other: netfathom ttcp -rs --serve";
+
+/// Why a sweep could not be made.
+#[derive(Debug, thiserror::Error)]
+pub enum SweepError {
+    /// There can be no lab here.
+    #[error("{0}; without root a sweep can use --here loopback")]
+    NoLab(#[from] WireError),
+    /// A transfer could not be made.
+    #[error("{source}{remedy}")]
+    Transfer {
+        /// Why not.
+        source: TransferError,
+        /// What to do, where the transfer itself does not know.
+        remedy: &'static str,
+    },
+}
+
+impl Failure for SweepError {}
 
 type Outcome = Result<Progressed<TransferResult>, TransferError>;
 
@@ -39,7 +57,7 @@ pub enum Ends {
 
 impl Ends {
     /// Makes the lab where there is to be one.
-    pub fn build(plan: &SweepPlan) -> Result<Self, MeasureError> {
+    pub fn build(plan: &SweepPlan) -> Result<Self, SweepError> {
         let lab = match &plan.ends {
             SweepEnds::Lab { wire: Some(wire) } => Lab::over(wire, plan.seed)?,
             SweepEnds::Lab { wire: None } => Lab::create().map_err(WireError::from)?,
@@ -78,7 +96,7 @@ impl Ends {
         plan: &SweepPlan,
         c: Combination,
         stop: &AtomicBool,
-    ) -> Result<Option<TransferResult>, MeasureError> {
+    ) -> Result<Option<TransferResult>, SweepError> {
         let (outcome, remedy) = match self {
             Self::Lab(lab) => (in_lab(lab, plan, c, stop)?, ""),
             Self::Loopback => {
@@ -90,13 +108,13 @@ impl Ends {
         match outcome {
             Ok(progressed) => Ok(Some(progressed.result)),
             Err(TransferError::Interrupted) => Ok(None),
-            Err(source) => Err(MeasureError::Transfer { source, remedy }),
+            Err(source) => Err(SweepError::Transfer { source, remedy }),
         }
     }
 }
 
-fn in_lab(lab: &Lab, plan: &SweepPlan, c: Combination, stop: &AtomicBool) -> Result<Outcome, MeasureError> {
-    let no_way_in = |e| MeasureError::from(WireError::from(LabError::from(e)));
+fn in_lab(lab: &Lab, plan: &SweepPlan, c: Combination, stop: &AtomicBool) -> Result<Outcome, SweepError> {
+    let no_way_in = |e| SweepError::from(WireError::from(LabError::from(e)));
     // Each end is made by a thread that is in its namespace, which its own threads inherit. That it
     // can be entered is asked before, so that neither waits for the other in vain.
     lab.sender.run(|| ()).map_err(no_way_in)?;

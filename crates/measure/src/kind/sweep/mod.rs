@@ -10,8 +10,8 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use netfathom_model::plan::{Combination, SweepPlan};
 use netfathom_model::record::{SweepResult, TransferEnd, TransferResult};
 
-use crate::error::RunError;
 use crate::ground::environment;
+use crate::ground::error::RunError;
 use crate::ground::observer::Live;
 use crate::ground::observer::{Observer, Progressed, Step};
 

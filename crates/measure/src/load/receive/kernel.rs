@@ -8,7 +8,7 @@ use std::time::Duration;
 use netfathom_bpf::sink::{SinkCounts, XdpSink};
 use netfathom_sys::clock::monotonic_ns;
 
-use crate::error::MeasureError;
+use crate::load::error::FlightError;
 use crate::load::flight::FarEnd;
 use crate::load::reader::End;
 use crate::load::tally::Read;
@@ -25,7 +25,7 @@ pub struct Kernel {
 }
 
 impl FarEnd for Kernel {
-    fn take(&mut self, end: &End<'_>) -> Result<Read, MeasureError> {
+    fn take(&mut self, end: &End<'_>) -> Result<Read, FlightError> {
         let (mut ended_ns, mut last) = (None, 0);
         loop {
             let told = end.told.load(Relaxed);

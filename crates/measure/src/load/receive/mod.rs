@@ -11,7 +11,7 @@ use netfathom_sys::cpu::{context_switches, thread_time_ns};
 use super::flight::FarEnd;
 use super::reader::End;
 use super::tally::{Read, Tally};
-use crate::error::MeasureError;
+use crate::load::error::FlightError;
 
 mod af_xdp;
 mod kernel;
@@ -82,15 +82,15 @@ pub struct Receiver {
 }
 
 impl FarEnd for Receiver {
-    fn take(&mut self, end: &End<'_>) -> Result<Read, MeasureError> {
-        let before = self.source.dropped().map_err(MeasureError::Receive)?;
+    fn take(&mut self, end: &End<'_>) -> Result<Read, FlightError> {
+        let before = self.source.dropped().map_err(FlightError::Receive)?;
         let (cpu_before_ns, slept_before) = (thread_time_ns(), context_switches().voluntary);
         let mut ended_ns = None;
         loop {
             let told = end.told.load(Relaxed);
             let Self { source, tally, echo } = self;
             let received = source.receive(&mut |datagram| take(tally, echo.as_ref(), &datagram));
-            let received = received.map_err(MeasureError::Receive)?;
+            let received = received.map_err(FlightError::Receive)?;
             end.received.store(self.tally.read.delivered, Relaxed);
             if told && received == 0 || end.is_over(monotonic_ns(), &mut ended_ns) {
                 break;
@@ -99,7 +99,7 @@ impl FarEnd for Receiver {
         let read = &mut self.tally.read;
         read.cpu_ns = thread_time_ns() - cpu_before_ns;
         read.sleeps = context_switches().voluntary - slept_before;
-        read.dropped = self.source.dropped().map_err(MeasureError::Receive)? - before;
+        read.dropped = self.source.dropped().map_err(FlightError::Receive)? - before;
         Ok(read.clone())
     }
 }

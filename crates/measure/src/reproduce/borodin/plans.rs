@@ -4,7 +4,7 @@ use netfathom_model::path::{Direction, Tap};
 use netfathom_model::plan::{Family, ReversePlan, StackPlan, TapChoice, Variant};
 use netfathom_model::profile::Profile;
 
-use crate::error::RunError;
+use crate::ground::error::RunError;
 use crate::reproduce::ground::Ground;
 use crate::reproduce::part::Part;
 

@@ -13,7 +13,7 @@ use netfathom_model::units::parse_number;
 use netfathom_sys::cpu;
 
 use super::{originals, projects, short};
-use crate::error::{MeasureError, RunError};
+use crate::ground::error::RunError;
 use crate::ground::observer::Progressed;
 use crate::kind::cost::error::CostError;
 use crate::reproduce::ground::Ground;
@@ -112,8 +112,8 @@ impl Work for Make {
         observer: &mut PartObserver<'_>,
         stop: &AtomicBool,
     ) -> Result<Progressed<Measurement>, RunError> {
-        let failed = |what: String| MeasureError::from(CostError::Benchmark(what));
-        let projects = projects::generate(&env::temp_dir(), &originals::MAKE, self.short).map_err(failed)?;
+        let projects = projects::generate(&env::temp_dir(), &originals::MAKE, self.short)
+            .map_err(CostError::Benchmark)?;
         let directory = projects.path().join(netfathom_model::plan::LEVEL_WORD);
         let argv = ["make", "-s", "-B", "-C", &directory.to_string_lossy()].map(String::from).to_vec();
         let plan = CostPlan { subject: Subject::Command { argv }, ..self.plan.clone() };

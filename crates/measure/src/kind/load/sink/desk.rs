@@ -19,9 +19,10 @@ use netfathom_sys::socket::{drops, set_receive_buffer};
 use netfathom_sys::xsk::XskReceiver;
 
 use super::Event;
-use crate::error::MeasureError;
+use crate::ground::error::GroundError;
 use crate::load::control::Welcomed;
 use crate::load::control::words::Hello;
+use crate::load::error::FlightError;
 use crate::load::message_log::Lane;
 use crate::load::receive::{AfXdp, Datagram, Echo, Gro, Recv, Recvmmsg, Source};
 use crate::load::tally::{Read, Tally};
@@ -88,14 +89,14 @@ impl Desk {
         address: SocketAddr,
         over: &AtomicBool,
         stop: &AtomicBool,
-    ) -> Result<(), MeasureError> {
+    ) -> Result<(), FlightError> {
         // Dropped after the source: it leads the frames there.
         let mut _redirect = None;
         let own = || self.socket.try_clone();
         let mut source: Box<dyn Source> = match receive {
-            Receive::Recv => Box::new(own().and_then(Recv::new).map_err(MeasureError::Socket)?),
+            Receive::Recv => Box::new(own().and_then(Recv::new).map_err(GroundError::Socket)?),
             Receive::Gro => {
-                Box::new(own().and_then(|s| Gro::new(s, Spin::Auto)).map_err(MeasureError::Socket)?)
+                Box::new(own().and_then(|s| Gro::new(s, Spin::Auto)).map_err(GroundError::Socket)?)
             }
             Receive::AfXdp => {
                 let (redirect, receiver) = redirected(address)?;
@@ -104,7 +105,7 @@ impl Desk {
             }
             // What the kernel does not count itself comes up.
             Receive::Recvmmsg | Receive::Xdp => {
-                Box::new(own().and_then(|s| Recvmmsg::new(s, Spin::Auto)).map_err(MeasureError::Socket)?)
+                Box::new(own().and_then(|s| Recvmmsg::new(s, Spin::Auto)).map_err(GroundError::Socket)?)
             }
         };
         while !over.load(Relaxed) && !stop.load(Relaxed) {
@@ -114,7 +115,7 @@ impl Desk {
                 // Taken at the first datagram, so that waiting for one keeps nobody out.
                 state.get_or_insert_with(|| self.state()).take(&datagram);
             });
-            received.map_err(MeasureError::Receive)?;
+            received.map_err(FlightError::Receive)?;
             if let Some(served) = state.as_mut().and_then(|s| s.served.as_mut()) {
                 served.cpu_ns += thread_time_ns() - cpu_ns;
                 let now = Instant::now();
@@ -231,9 +232,9 @@ impl State {
 }
 
 /// A program that leads messages to this port past the stack, and the socket it leads to.
-fn redirected(address: SocketAddr) -> Result<(XdpRedirect, XskReceiver), MeasureError> {
+fn redirected(address: SocketAddr) -> Result<(XdpRedirect, XskReceiver), FlightError> {
     let device = link::with_address(address.ip())?;
-    let index = device.ok_or(MeasureError::NoOwnDevice(address.ip()))?.index;
+    let index = device.ok_or(FlightError::NoOwnDevice(address.ip()))?.index;
     let redirect = XdpRedirect::attach(index, address.port())?;
     let receiver = XskReceiver::open(index, QUEUE, FRAMES)?;
     redirect.insert(QUEUE, std::os::fd::AsFd::as_fd(&receiver))?;

@@ -6,16 +6,18 @@ use netfathom_sys::clock::monotonic_ns;
 use netfathom_sys::socket::drops;
 
 use super::{Ends, Landed, Load, engines, flight};
-use crate::error::MeasureError;
+use crate::ground::error::GroundError;
 use crate::ground::rig::warm_up;
 use crate::kind::stack::trial::Task;
 use crate::load::accounting::Ways;
+use crate::load::error::FlightError;
 use crate::load::flight::{FarEnd, LEAD_IN_NS};
 use crate::load::reader::{self, End, read_all};
 use crate::load::sent::Sent;
 use crate::load::tally::{Read, Tally};
 use crate::load::tap::{ReceiveTap, SendTap};
 use crate::load::window::Windows;
+use crate::tap::error::TapError;
 
 /// The sockets of one trial.
 pub struct Here {
@@ -31,13 +33,13 @@ impl Here {
     ///
     /// # Errors
     /// If they cannot be had, or nothing gets from the one to the other.
-    pub fn open(task: &Task<'_>, flow: u32) -> Result<Self, MeasureError> {
+    pub fn open(task: &Task<'_>, flow: u32) -> Result<Self, FlightError> {
         let reader = task.rig.reader_socket(task.plan.port)?;
-        let to = reader.local_addr().map_err(MeasureError::Socket)?;
+        let to = reader.local_addr().map_err(GroundError::Socket)?;
         let senders: Vec<UdpSocket> =
             (0..task.plan.workers).map(|_| task.rig.sender_socket(to)).collect::<Result<_, _>>()?;
         senders.iter().try_for_each(|sender| warm_up(sender, &reader))?;
-        reader.set_nonblocking(task.plan.reader_polls).map_err(MeasureError::Socket)?;
+        reader.set_nonblocking(task.plan.reader_polls).map_err(GroundError::Socket)?;
         Ok(Self { flow, senders, reader })
     }
 }
@@ -59,8 +61,8 @@ impl Ends for Here {
         self,
         task: &Task<'_>,
         load: Load<'_>,
-        make: impl FnOnce(Windows, &[UdpSocket]) -> Result<(Vec<S>, R), MeasureError>,
-    ) -> Result<Landed<S, R>, MeasureError> {
+        make: impl FnOnce(Windows, &[UdpSocket]) -> Result<(Vec<S>, R), TapError>,
+    ) -> Result<Landed<S, R>, TapError> {
         let windows = load.windows(monotonic_ns() + LEAD_IN_NS);
         let (send_taps, tap) = make(windows, &self.senders)?;
         let planned = load.departures.messages();
@@ -96,11 +98,11 @@ struct Reader<'a, R> {
 }
 
 impl<R: ReceiveTap + Send> FarEnd for Reader<'_, R> {
-    fn sleeps_on(&self) -> Result<Option<UdpSocket>, MeasureError> {
-        self.ends.reader.try_clone().map(Some).map_err(MeasureError::Socket)
+    fn sleeps_on(&self) -> Result<Option<UdpSocket>, FlightError> {
+        self.ends.reader.try_clone().map(Some).map_err(|e| GroundError::Socket(e).into())
     }
 
-    fn take(&mut self, end: &End<'_>) -> Result<Read, MeasureError> {
+    fn take(&mut self, end: &End<'_>) -> Result<Read, FlightError> {
         let socket = &self.ends.reader;
         let reading = reader::Task {
             socket,
@@ -110,8 +112,8 @@ impl<R: ReceiveTap + Send> FarEnd for Reader<'_, R> {
             delay_ns: self.task.plan.reader_delay_ns,
             end,
         };
-        let tally = read_all(&reading, &mut self.tap).map_err(MeasureError::Receive)?;
-        let dropped = drops(socket).map_err(MeasureError::Socket)?.into();
+        let tally = read_all(&reading, &mut self.tap).map_err(FlightError::Receive)?;
+        let dropped = drops(socket).map_err(GroundError::Socket)?.into();
         let read = Read { dropped, ..tally.read.clone() };
         self.tally = Some(tally);
         Ok(read)

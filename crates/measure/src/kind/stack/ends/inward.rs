@@ -11,15 +11,17 @@ use netfathom_sys::socket::{drops, end_receiving};
 
 use super::rebuilt::Rebuilt;
 use super::{Ends, Landed, Load};
-use crate::error::MeasureError;
+use crate::ground::error::GroundError;
 use crate::kind::stack::trial::Task;
 use crate::load::accounting::Ways;
 use crate::load::control::{Begun, ControlError, Ended, Incoming, draw_flow};
+use crate::load::error::FlightError;
 use crate::load::flight::spawn;
 use crate::load::reader::{self, End, read_all};
 use crate::load::tally::Read;
 use crate::load::tap::{ReceiveTap, SendTap};
 use crate::load::window::Windows;
+use crate::tap::error::TapError;
 
 /// The build, as the sender is told.
 const TOOL: &str = concat!("netfathom ", env!("CARGO_PKG_VERSION"));
@@ -37,9 +39,9 @@ impl Inward {
     ///
     /// # Errors
     /// If the port is taken.
-    pub fn open(task: &Task<'_>, incoming: Incoming, port: u16) -> Result<Self, MeasureError> {
+    pub fn open(task: &Task<'_>, incoming: Incoming, port: u16) -> Result<Self, FlightError> {
         let reader = task.rig.reader_socket(port)?;
-        reader.set_nonblocking(task.plan.reader_polls).map_err(MeasureError::Socket)?;
+        reader.set_nonblocking(task.plan.reader_polls).map_err(GroundError::Socket)?;
         Ok(Self { incoming, flow: draw_flow()?, reader })
     }
 }
@@ -61,8 +63,8 @@ impl Ends for Inward {
         self,
         task: &Task<'_>,
         load: Load<'_>,
-        make: impl FnOnce(Windows, &[UdpSocket]) -> Result<(Vec<S>, R), MeasureError>,
-    ) -> Result<Landed<S, R>, MeasureError> {
+        make: impl FnOnce(Windows, &[UdpSocket]) -> Result<(Vec<S>, R), TapError>,
+    ) -> Result<Landed<S, R>, TapError> {
         let (peer, lanes) = (self.incoming.peer(), self.incoming.hello().lanes);
         let planned = load.departures.messages();
         let welcomed = self.incoming.welcome_as(self.flow, Receive::Recv, TOOL).map_err(lost)?;
@@ -79,13 +81,13 @@ impl Ends for Inward {
         // It is of no consequence here if the sender does not wait for this.
         let _ = ended.tally((&read).into());
         if let Some(what) = tap.excess() {
-            return Err(lost(ControlError::Implausible { peer, what }));
+            return Err(lost(ControlError::Implausible { peer, what }).into());
         }
         let (receive_tap, sent) = tap.finish(told, planned);
         if sent.unsent > 0 && sent.end_ns() < load.duration_ns {
             // One that only fell behind goes on until after the plan's end.
             let text = format!("it was stopped after {} of {planned} messages", told.tried);
-            return Err(MeasureError::SenderLost(text));
+            return Err(FlightError::SenderLost(text).into());
         }
         let (ways, checks) = (Ways::SOCKETS, Vec::new());
         Ok(Landed { windows, sent, read, send_taps, receive_tap, ways, checks })
@@ -93,10 +95,10 @@ impl Ends for Inward {
 }
 
 /// The sender cannot be relied on any more.
-fn lost(error: ControlError) -> MeasureError {
+fn lost(error: ControlError) -> FlightError {
     match error {
         ControlError::Here { .. } => error.into(),
-        other => MeasureError::SenderLost(other.to_string()),
+        other => FlightError::SenderLost(other.to_string()),
     }
 }
 
@@ -111,7 +113,7 @@ struct Reading<'a> {
 
 impl Reading<'_> {
     /// Reads from the sender's begin until everything has come that will.
-    fn run<R: ReceiveTap + Send>(&self, begun: Begun, tap: &mut R) -> Result<(Ended, Read), MeasureError> {
+    fn run<R: ReceiveTap + Send>(&self, begun: Begun, tap: &mut R) -> Result<(Ended, Read), FlightError> {
         let [told, gone] = [const { AtomicBool::new(false) }; 2];
         let [received, tried, accepted] = [const { AtomicU64::new(0) }; 3];
         let end = End {
@@ -130,12 +132,12 @@ impl Reading<'_> {
             let talked = self.talk(begun, &received);
             told.store(true, Relaxed);
             end_receiving(self.socket);
-            let read = reader.join().unwrap_or(Err(MeasureError::Thread("reader")))?;
+            let read = reader.join().unwrap_or(Err(FlightError::Thread("reader")))?;
             Ok((talked.map_err(lost)?, read))
         })
     }
 
-    fn read<R: ReceiveTap>(&self, tap: &mut R, end: &End<'_>) -> Result<Read, MeasureError> {
+    fn read<R: ReceiveTap>(&self, tap: &mut R, end: &End<'_>) -> Result<Read, FlightError> {
         let reading = reader::Task {
             socket: self.socket,
             flow: self.flow,
@@ -144,8 +146,8 @@ impl Reading<'_> {
             delay_ns: self.task.plan.reader_delay_ns,
             end,
         };
-        let tally = read_all(&reading, tap).map_err(MeasureError::Receive)?;
-        let dropped = drops(self.socket).map_err(MeasureError::Socket)?.into();
+        let tally = read_all(&reading, tap).map_err(FlightError::Receive)?;
+        let dropped = drops(self.socket).map_err(GroundError::Socket)?.into();
         Ok(Read { dropped, ..tally.read })
     }
 

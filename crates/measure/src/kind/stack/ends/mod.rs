@@ -7,14 +7,16 @@ use netfathom_model::accounting::CounterCheck;
 use netfathom_model::plan::Spin;
 
 use super::trial::Task;
-use crate::error::MeasureError;
+use crate::ground::error::GroundError;
 use crate::load::accounting::Ways;
 use crate::load::engine;
+use crate::load::error::FlightError;
 use crate::load::flight::{Departures, Flight, Sender};
 use crate::load::sent::Sent;
 use crate::load::tally::Read;
 use crate::load::tap::{ReceiveTap, SendTap};
 use crate::load::window::Windows;
+use crate::tap::error::TapError;
 
 mod here;
 mod inward;
@@ -45,8 +47,8 @@ pub trait Ends: Sized {
         self,
         task: &Task<'_>,
         load: Load<'_>,
-        make: impl FnOnce(Windows, &[UdpSocket]) -> Result<(Vec<S>, R), MeasureError>,
-    ) -> Result<Landed<S, R>, MeasureError>;
+        make: impl FnOnce(Windows, &[UdpSocket]) -> Result<(Vec<S>, R), TapError>,
+    ) -> Result<Landed<S, R>, TapError>;
 }
 
 /// The load of a trial.
@@ -102,9 +104,9 @@ fn engines<S>(
     task: &Task<'_>,
     sockets: &[UdpSocket],
     taps: Vec<S>,
-) -> Result<Vec<Sender<'static, S>>, MeasureError> {
+) -> Result<Vec<Sender<'static, S>>, FlightError> {
     let sender = |((socket, tap), &cpu): ((&UdpSocket, S), &usize)| {
-        let socket = socket.try_clone().map_err(MeasureError::Socket)?;
+        let socket = socket.try_clone().map_err(GroundError::Socket)?;
         Ok(Sender { engine: Box::new(engine::Send::new(socket, task.plan.size_bytes)), cpu, tap })
     };
     sockets.iter().zip(taps).zip(&task.cpus.senders).map(sender).collect()

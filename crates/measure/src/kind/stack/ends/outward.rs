@@ -6,15 +6,16 @@ use netfathom_model::engine::Engine;
 use netfathom_sys::clock::monotonic_ns;
 
 use super::{Ends, Landed, Load, engines, flight};
-use crate::error::MeasureError;
 use crate::kind::stack::trial::Task;
 use crate::load::accounting::Ways;
 use crate::load::control::Session;
 use crate::load::control::words::{Hello, VERSION};
+use crate::load::error::FlightError;
 use crate::load::far_off::{AGREEMENT_NS, Sink, counters};
 use crate::load::sent::Sent;
 use crate::load::tap::{ReceiveTap, SendTap};
 use crate::load::window::Windows;
+use crate::tap::error::TapError;
 
 /// A sink that has said welcome, and the sockets to send to it.
 pub struct Outward {
@@ -28,7 +29,7 @@ impl Outward {
     ///
     /// # Errors
     /// If there is none, it refuses, or there is no way to it.
-    pub fn greet(task: &Task<'_>, to: SocketAddr, load: Load<'_>) -> Result<Self, MeasureError> {
+    pub fn greet(task: &Task<'_>, to: SocketAddr, load: Load<'_>) -> Result<Self, FlightError> {
         let hello = Hello {
             version: VERSION,
             size_bytes: task.plan.size_bytes,
@@ -60,8 +61,8 @@ impl Ends for Outward {
         mut self,
         task: &Task<'_>,
         load: Load<'_>,
-        make: impl FnOnce(Windows, &[UdpSocket]) -> Result<(Vec<S>, R), MeasureError>,
-    ) -> Result<Landed<S, R>, MeasureError> {
+        make: impl FnOnce(Windows, &[UdpSocket]) -> Result<(Vec<S>, R), TapError>,
+    ) -> Result<Landed<S, R>, TapError> {
         let welcome = self.session.welcome().clone();
         // The tap needs the windows before the sink is told of them.
         let windows = load.windows(monotonic_ns() + AGREEMENT_NS);

@@ -1,0 +1,75 @@
+//! Why the times of the link layer could not be taken.
+
+use std::io;
+use std::path::PathBuf;
+
+use netfathom_bpf::stack::LoadError;
+use netfathom_capture::error::CaptureError;
+use netfathom_sys::cpu::CpuError;
+
+use super::capture::CaptureTapError;
+use crate::ground::error::{Failure, GroundError, Mistake};
+use crate::load::control::ControlError;
+use crate::load::error::FlightError;
+
+/// Why a load could not be measured by a tap.
+#[derive(Debug, thiserror::Error)]
+pub enum TapError {
+    /// The load itself could not be made.
+    #[error(transparent)]
+    Flight(#[from] FlightError),
+    /// The tap that was asked for does not work here.
+    #[error("the {what} does not work here: {reason}; {remedy}")]
+    NoTap {
+        /// Which.
+        what: String,
+        /// Why.
+        reason: String,
+        /// What would help.
+        remedy: String,
+    },
+    /// Packets could not be captured.
+    #[error("{0}")]
+    Capture(#[from] CaptureTapError),
+    /// What was captured or logged cannot be read back.
+    #[error("cannot read {path} back: {source}; was it changed while the trial ran?", path = .path.display())]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// Why not.
+        source: CaptureError,
+    },
+    /// What was captured cannot stay.
+    #[error("cannot keep the capture as {path}: {source}", path = .path.display())]
+    NotKept {
+        /// Its name.
+        path: PathBuf,
+        /// Why not.
+        source: io::Error,
+    },
+    /// There is no device known that could be captured at.
+    #[error("cannot tell at which device to capture: name the address of one with --listen, or use the lab")]
+    NoCaptureDevice,
+    /// The tap failed in the middle of a run.
+    #[error("the bpf tap failed: {0}")]
+    Bpf(#[from] LoadError),
+}
+
+impl Failure for TapError {
+    fn mistake(&self) -> Option<Mistake> {
+        if let Self::Flight(error) = self { error.mistake() } else { None }
+    }
+}
+
+/// Those of the layers below, which a tap only passes on.
+macro_rules! flight {
+    ($($error:ty),*) => {$(
+        impl From<$error> for TapError {
+            fn from(error: $error) -> Self {
+                Self::Flight(error.into())
+            }
+        }
+    )*};
+}
+
+flight!(GroundError, CpuError, ControlError);
