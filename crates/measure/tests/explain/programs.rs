@@ -7,7 +7,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use netfathom_model::plan::Wire;
-use netfathom_model::record::Cause::{Elsewhere, SlowReceiver, SlowSender};
+use netfathom_model::record::Cause::{Elsewhere, ReceiveWindow, SlowReceiver, SlowSender};
 use netfathom_testkit::privileged;
 
 use crate::both::{Between, Situation};
@@ -90,4 +90,24 @@ fn a_program_that_stops_reading_now_and_then_on_a_slow_path() {
     let share: f64 = named.filter(|(cause, _)| *cause == SlowReceiver).map(|(_, share)| share).sum();
     // It is a moment until the kernel there notices, and another until what waits is read.
     assert!((0.7..1.3).contains(&(share / stood_still)), "{share} of {stood_still}: {told:#?}");
+}
+
+/// Reads all that the least window holds, and sleeps: the window is full about as long as it is closed.
+fn sleeps_after_each_read(mut from: TcpStream) {
+    let mut buffer = vec![0; 65_536];
+    while from.read(&mut buffer).is_ok_and(|bytes| bytes > 0) {
+        thread::sleep(Duration::from_millis(5));
+    }
+}
+
+#[test]
+fn a_program_that_sleeps_after_each_read_of_a_full_window() {
+    let sleeps = Situation::over(Between::Loopback).with(|s| {
+        s.sends.time_ns = Some(1_500_000_000);
+        s.foreign = Some(sleeps_after_each_read);
+    });
+    let outcome = sleeps.run();
+    let explanation = outcome.told_there();
+    assert_eq!(explanation.cause, SlowReceiver, "{explanation:#?}");
+    assert!(explanation.others.iter().all(|(cause, _)| *cause != ReceiveWindow), "{explanation:#?}");
 }

@@ -4,11 +4,13 @@ use netfathom_model::plan::TransferPlan;
 use netfathom_model::record::{Cause, TransferStream};
 
 use super::facts::Facts;
-use super::said::{bytes, ms, percent, rate};
-use super::{FAST_BYTES_PER_S, Host, Reason, network, remedy};
+use super::said::{bytes, ms, of_time, percent, rate};
+use super::{FAST_BYTES_PER_S, Host, LEAST_SHARE, Reason, network, remedy};
 
 /// A buffer is to hold so many times what fits into the present one before it is looked at again.
 const LARGER: u64 = 8;
+/// A window that would carry this many times the rate is not what limits it, if it also closes.
+const AMPLE: f64 = 4.0;
 
 pub(super) fn reasons(
     plan: &TransferPlan,
@@ -34,10 +36,9 @@ fn slow_program(plan: &TransferPlan, facts: &Facts) -> Reason {
     if facts.of_file {
         return slow_file(facts);
     }
-    let mut evidence = vec![
-        format!("{} of the time waiting for standard input", percent(facts.standard)),
-        format!("{} of the time with nothing to send or all sent", percent(facts.empty + facts.all_sent)),
-    ];
+    let idle = of_time(facts.empty + facts.all_sent, "with nothing to send or all sent");
+    let mut evidence = vec![format!("{} of the time waiting for standard input", percent(facts.standard))];
+    evidence.extend(idle);
     if facts.far_apart() && !facts.sees_pieces(plan) && !plan.no_delay {
         evidence.push(format!(
             "looks {} apart cannot see whether it waits for small pieces that are held back (Nagle): -D tells",
@@ -147,10 +148,11 @@ fn nagle(stream: &TransferStream, facts: &Facts) -> Reason {
 }
 
 fn receive_window(facts: &Facts) -> Reason {
-    let most = f64::from(facts.window_bytes) / (f64::from(facts.min_rtt_us.max(1)) / 1e6);
+    let most = f64::from(facts.window_bytes) / (f64::from(facts.rtt_us.max(1)) / 1e6);
+    let share = if takes_less(facts) || is_closed_by_reader(facts) { 0.0 } else { facts.window_full };
     Reason {
         cause: Cause::ReceiveWindow,
-        share: if takes_less(facts) { 0.0 } else { facts.window_full },
+        share,
         said: "the receiver's window is smaller than what the path holds".into(),
         evidence: vec![
             format!(
@@ -160,12 +162,20 @@ fn receive_window(facts: &Facts) -> Reason {
             format!(
                 "a window of {} at most, and a round trip of {}: no more than {}",
                 bytes(facts.window_bytes),
-                ms(facts.min_rtt_us),
+                ms(facts.rtt_us),
                 rate(most)
             ),
         ],
         remedy: remedy::there(u64::from(facts.window_bytes).saturating_mul(LARGER)),
     }
+}
+
+/// Whether a full window is due to a program that does not read. Such a window closes, and a full one is ample: until
+/// the program reads, the kernel there also delays the acknowledgement of what fills it. A window that is too small is
+/// full as well, but stays open.
+fn is_closed_by_reader(facts: &Facts) -> bool {
+    let a_round_trip = facts.bytes_per_s * f64::from(facts.min_rtt_us) / 1e6;
+    facts.window_closed >= LEAST_SHARE && AMPLE * a_round_trip < f64::from(facts.window_bytes)
 }
 
 /// A reader that is fast is only slower than this end: no fault of it.
@@ -179,23 +189,24 @@ fn takes_less(facts: &Facts) -> bool {
 }
 
 fn slow_reader(facts: &Facts) -> Reason {
-    let share = if fast(facts) { 0.0 } else { facts.not_read() };
-    Reason {
-        cause: Cause::SlowReceiver,
-        share,
-        said: "the program at the receiver does not read what is there".into(),
-        evidence: vec![
-            format!(
-                "{} of the time the receiver's window was all but closed, though it had been {}",
-                percent(facts.window_closed),
+    let full = if is_closed_by_reader(facts) { facts.window_full } else { 0.0 };
+    let evidence = [
+        of_time(
+            facts.window_closed,
+            &format!(
+                "the receiver's window was all but closed, though it had been {}",
                 bytes(facts.window_bytes)
             ),
-            format!(
-                "{} of the time data was acknowledged, but not read: the window did not move",
-                percent(facts.unread)
-            ),
-            format!("what its program takes: {}", rate(facts.bytes_per_s)),
-        ],
+        ),
+        of_time(full, &format!("it was full, though a round trip takes only {}", ms(facts.min_rtt_us))),
+        of_time(facts.unread, "data was acknowledged, but not read: the window did not move"),
+        Some(format!("what its program takes: {}", rate(facts.bytes_per_s))),
+    ];
+    Reason {
+        cause: Cause::SlowReceiver,
+        share: if fast(facts) { 0.0 } else { facts.not_read() + full },
+        said: "the program at the receiver does not read what is there".into(),
+        evidence: evidence.into_iter().flatten().collect(),
         remedy: "make the program there faster; netfathom ttcp -r --explain there tells what it waits for"
             .into(),
     }

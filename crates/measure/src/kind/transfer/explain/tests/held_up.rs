@@ -120,3 +120,38 @@ fn a_reader_that_stops_now_and_then_is_told_beside_a_full_path() {
         assert_eq!((told.cause, told.others.len()), (Cause::Path, 0), "{told:?}");
     }
 }
+
+/// A program that reads 16 MB/s in gulps: half of the time the window is full, as its acknowledgement is delayed, and half
+/// of it closed. `closes` is whether it does; `rtt_us` the round trip.
+fn reads_in_gulps(closes: bool, rtt_us: u32) -> TransferStream {
+    let mut gulps = stream(|tick, s| {
+        s.rtt_us = 5400;
+        s.bytes = 10_000_000 + tick / 7 * 111_616;
+        s.peer_window_bytes = 111_616;
+        queue(s, 4_000_000, 3_888_384, 2);
+        if closes && tick % 2 == 1 {
+            s.peer_window_bytes = 0;
+            queue(s, 4_000_000, 4_000_000, 0);
+        }
+    });
+    gulps.tcp.as_mut().unwrap().min_rtt_us = Some(rtt_us);
+    gulps
+}
+
+#[test]
+fn a_window_that_a_sleeping_reader_closes_is_not_blamed() {
+    let explained =
+        |closes, rtt_us| explain(&plan(Role::Transmit), &reads_in_gulps(closes, rtt_us), &Host::default());
+    let sleeps = explained(true, 7);
+    assert_eq!(sleeps.cause, Cause::SlowReceiver, "{sleeps:?}");
+    assert!(sleeps.share > 0.95 && sleeps.others.is_empty(), "{sleeps:?}");
+    assert!(!sleeps.evidence.iter().any(|line| line.starts_with("0 %")), "{sleeps:?}");
+    let small = explained(false, 7);
+    assert_eq!(small.cause, Cause::ReceiveWindow, "it never closes: {small:?}");
+    assert!(small.evidence.iter().any(|line| line.contains("165 Mb/s")), "{small:?}");
+    let long = explained(true, 5400);
+    assert!(
+        long.others.iter().any(|(cause, _)| *cause == Cause::ReceiveWindow)
+            || long.cause == Cause::ReceiveWindow
+    );
+}
