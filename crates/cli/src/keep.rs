@@ -163,7 +163,7 @@ impl Header {
             started_utc: store::rfc3339(self.started),
             state,
             measured: measurement.name().into(),
-            command: Some(invocation::command()),
+            command: invocation::command(),
             around: invocation::around(),
             answer: (!is_empty).then(|| story::answer(&measurement)),
             environment,

@@ -97,10 +97,8 @@ pub struct Accounting {
     /// Received, but not of this trial.
     pub foreign: u64,
     /// Received, ours by its first bytes, but cut off before its end.
-    #[serde(default)]
     pub truncated: u64,
     /// Received, and no message at all.
-    #[serde(default)]
     pub garbage: u64,
     /// Measured messages whose outgoing time could not be taken.
     pub unjoined_tx: u64,
@@ -108,7 +106,6 @@ pub struct Accounting {
     pub unjoined_rx: u64,
     /// Delivered messages whose incoming time could not be cut into stages: a reader that is
     /// awake may take a message before the kernel has told of it.
-    #[serde(default)]
     pub unstaged_rx: u64,
     /// What each hook saw.
     pub hooks: Vec<HookCount>,

@@ -30,8 +30,7 @@ pub struct Device {
 /// The machine a record was taken on. What could not be read is missing, not guessed.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Environment {
-    /// The host's own name; `None` of records that do not tell.
-    #[serde(default)]
+    /// The host's own name, where the kernel shows it.
     pub host: Option<String>,
     /// Kernel release and build.
     pub kernel: String,
@@ -47,9 +46,7 @@ pub struct Environment {
     pub virtualised: bool,
     /// What one reading of CLOCK_MONOTONIC costs, in nanoseconds.
     pub clock_read_ns: f64,
-    /// What CLOCK_REALTIME was ahead of CLOCK_MONOTONIC when the run began; 0 of records that do
-    /// not tell.
-    #[serde(default)]
+    /// What CLOCK_REALTIME was ahead of CLOCK_MONOTONIC when the run began.
     pub realtime_ahead_ns: i64,
     /// Processor vulnerabilities and what the kernel does about them.
     pub mitigations: BTreeMap<String, String>,
@@ -57,9 +54,8 @@ pub struct Environment {
     pub devices: Vec<Device>,
     /// Where each thread ran.
     pub threads: Vec<ThreadPlace>,
-    /// What can be changed on a machine; `None` of records that do not have it.
-    #[serde(default)]
-    pub settings: Option<Settings>,
+    /// What can be changed on a machine.
+    pub settings: Settings,
 }
 
 /// What can be changed on a machine, as it stood once the run had set itself up: values by their names.
@@ -78,10 +74,8 @@ pub struct Settings {
     pub host: BTreeMap<String, String>,
     /// Of the network namespace of an end, by its role, where that is another one: what does not have the host's
     /// value there.
-    #[serde(default)]
     pub namespaces: BTreeMap<String, BTreeMap<String, String>>,
     /// What could not be read, by its name or by the beginning of all its names, and why. Names of namespaces have
     /// the role before them, such as `sender: nftables`.
-    #[serde(default)]
     pub not_recorded: BTreeMap<String, String>,
 }

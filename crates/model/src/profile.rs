@@ -53,7 +53,7 @@ pub enum Profile {
         /// Rate in the middle, if there is no cap.
         to_per_s: f64,
         /// The highest rate, which is then held between the slopes.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[serde(skip_serializing_if = "Option::is_none")]
         cap_per_s: Option<f64>,
         /// Length of a trial.
         duration_ns: u64,

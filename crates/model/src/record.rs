@@ -73,16 +73,12 @@ pub struct Record {
     /// How far it can be trusted.
     pub verdict: Verdict,
     /// The measurement's name, as in [`Measurement::name`]; empty of records that do not have it.
-    #[serde(default)]
     pub measured: String,
-    /// The command that made it, as a shell takes it; `None` of records that do not have it.
-    #[serde(default)]
-    pub command: Option<String>,
+    /// The command that made it, as a shell takes it.
+    pub command: String,
     /// The commands that were run before and after it to change something, as `netfathom compare` has them run.
-    #[serde(default)]
     pub around: Option<Around>,
-    /// What it says, in one sentence; `None` of records that do not have it, or of nothing measured yet.
-    #[serde(default)]
+    /// What it says, in one sentence; `None` before anything is measured.
     pub answer: Option<String>,
     /// Where it was taken.
     pub environment: Environment,

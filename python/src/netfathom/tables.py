@@ -208,7 +208,7 @@ def _curves(measurement: Record) -> Iterator[_Curve]:
                 yield f"{word(run['name'])}.{name}", unit, trial, points
     elif kind == "transfer":
         for number, stream in enumerate(measurement["streams"], 1):
-            if stream.get("samples"):
+            if stream["samples"]:
                 yield from _of_stream(number, stream)
 
 
@@ -224,7 +224,7 @@ def _of_variant(variant: Record) -> Iterator[_Curve]:
 def _of_stream(number: int, stream: Record) -> Iterator[_Curve]:
     looks = stream["samples"]
     # The first look may be a little before the stream's own beginning was taken.
-    begin_ns = min(stream.get("began_ns", 0), looks[0]["at_ns"])
+    begin_ns = min(stream["began_ns"], looks[0]["at_ns"])
     befores = [{"at_ns": begin_ns, "bytes": 0}, *looks]
     pairs = list(zip(befores, looks))
 

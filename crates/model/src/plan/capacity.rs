@@ -29,7 +29,6 @@ pub struct CapacityPlan {
     /// Processors of the workers, then of the receiver; empty leaves the choice to netfathom.
     pub cpus: Vec<usize>,
     /// Networks that may be sent to besides private ones, as `ADDR/LEN`.
-    #[serde(default)]
     pub allow: Vec<String>,
 }
 

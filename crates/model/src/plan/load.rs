@@ -77,10 +77,8 @@ pub struct LoadPlan {
     /// Whether it goes on without a peer that tells what it got.
     pub one_way: bool,
     /// Where the senders write down what they sent, message by message.
-    #[serde(default)]
     pub log: Option<PathBuf>,
     /// Networks that may be sent to besides private ones, as `ADDR/LEN`.
-    #[serde(default)]
     pub allow: Vec<String>,
 }
 

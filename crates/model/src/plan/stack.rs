@@ -49,7 +49,6 @@ pub struct StackPlan {
     /// The tap asked for.
     pub tap: TapChoice,
     /// How the pcap tap captures.
-    #[serde(default)]
     pub pcap: PcapPlan,
     /// UDP payload.
     pub size_bytes: usize,
@@ -58,7 +57,6 @@ pub struct StackPlan {
     /// Seeds the flow numbers and the choice of samples.
     pub seed: u64,
     /// Senders at the same time; they share the profile message by message.
-    #[serde(default = "one")]
     pub workers: u32,
     /// The processor of the sender and of the reader; `None` leaves the choice to netfathom.
     pub cpus: Option<(usize, usize)>,
@@ -66,14 +64,12 @@ pub struct StackPlan {
     pub port: u16,
     /// Whether the reader polls its socket without pause instead of sleeping in its receive
     /// call: no wake-ups, at the price of a processor.
-    #[serde(default)]
     pub reader_polls: bool,
     /// What the reader idles after each message: a known delay, to prove the stages.
     pub reader_delay_ns: u64,
     /// What a kernel program idles on each message, to prove the stages.
     pub inserted_delay: Option<InsertedDelay>,
     /// Addresses and ranges (`ADDR/LEN`) that load may go to beside private and test networks.
-    #[serde(default)]
     pub allow: Vec<String>,
 }
 
@@ -188,10 +184,6 @@ impl StackPlan {
     pub fn measures(&self, direction: Direction) -> bool {
         self.directions.contains(&direction)
     }
-}
-
-fn one() -> u32 {
-    1
 }
 
 #[cfg(test)]

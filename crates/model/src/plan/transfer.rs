@@ -69,7 +69,6 @@ pub struct TransferPlan {
     /// How many buffers a transmitter sends that makes its data itself.
     pub buffers: u64,
     /// How long it sends instead of so many buffers.
-    #[serde(default)]
     pub time_ns: Option<u64>,
     /// Whether the data is made up and thrown away, instead of standard input and output.
     pub made_up: bool,
@@ -90,35 +89,26 @@ pub struct TransferPlan {
     /// Whether a receiver that throws its data away may leave it in the kernel.
     pub discard: bool,
     /// Whether the data is followed by its checksum, which the receiver compares and confirms.
-    #[serde(default)]
     pub checksum: bool,
     /// How long nothing must come over UDP, or move over TCP once all is acknowledged, before
     /// the end is taken for lost.
     pub idle_ns: u64,
     /// How many connections at once.
-    #[serde(default = "one")]
     pub streams: u16,
     /// How often it is told how far the transfer is.
-    #[serde(default)]
     pub interval_ns: Option<u64>,
     /// Whether the connection is watched, so that it can be told what held it up.
-    #[serde(default)]
     pub explain: bool,
     /// Whether data that is made up goes without a copy (MSG_ZEROCOPY), and it is told how much
     /// of any data did.
-    #[serde(default)]
     pub zero_copy: bool,
     /// The most that goes, of each stream; `None` for all there is.
-    #[serde(default)]
     pub pace_bits_per_s: Option<u64>,
     /// The name of the congestion control (TCP_CONGESTION); `None` for the system's.
-    #[serde(default)]
     pub congestion: Option<String>,
     /// Whether the processor time of softirqs is taken too.
-    #[serde(default)]
     pub cost: bool,
     /// A receiver that takes sender after sender, until it is ended.
-    #[serde(default)]
     pub serve: Option<Service>,
 }
 
@@ -131,10 +121,6 @@ pub struct Service {
     pub most_bytes: Option<u64>,
     /// How long a sender may send nothing before it is cut off.
     pub timeout_ns: u64,
-}
-
-fn one() -> u16 {
-    1
 }
 
 impl TransferPlan {

@@ -29,20 +29,13 @@ pub struct Wire {
     /// Time under way from one end to the other; a round trip takes twice that.
     pub delay_ns: u64,
     /// Of a million packets, how many are lost on average, each by chance of its own.
-    #[serde(default)]
     pub loss_per_million: u32,
     /// Bits of IP packets, their headers included, that leave in a second; `None` for as many
     /// as this machine can.
-    #[serde(default)]
     pub rate_bits_per_s: Option<u64>,
     /// Bytes that may wait for their turn at the rate; a packet beyond is dropped. Without a
     /// rate nothing waits.
-    #[serde(default = "default_queue_bytes")]
     pub queue_bytes: u64,
-}
-
-fn default_queue_bytes() -> u64 {
-    DEFAULT_QUEUE_BYTES
 }
 
 impl Wire {

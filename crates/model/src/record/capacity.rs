@@ -40,14 +40,12 @@ pub struct CapacityRow {
     pub sustained_per_s: Option<Bounded>,
     /// The highest rate that was kept up with an ordinary receiver: one recv(2) a message, asleep until one
     /// comes. That of `sustained_per_s` asks for a while before it sleeps. `None` where it was not searched.
-    #[serde(default)]
     pub blocking_per_s: Option<Bounded>,
     /// Sustained over inferred; `None` where nothing was inferred for it.
     pub of_inferred: Option<Estimate>,
     /// The searches behind it.
     pub searches: Vec<Search>,
     /// The search with the ordinary receiver, for what is kept up alone.
-    #[serde(default)]
     pub blocking: Option<Search>,
     /// How far it can be trusted.
     pub verdict: Verdict,
@@ -93,7 +91,6 @@ pub struct Probe {
     pub lag_p99_ns: i64,
     /// How often the receiver's thread slept, per message that arrived; `None` where it is not a thread of
     /// this host.
-    #[serde(default)]
     pub sleeps: Option<f64>,
     /// Whether the rate was kept up and the messages arrived.
     pub sustained: bool,

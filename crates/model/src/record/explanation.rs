@@ -11,7 +11,6 @@ pub struct CallTimes {
     /// Waiting for standard input, or for whoever reads standard output.
     pub standard_ns: u64,
     /// Ready to run, and waiting for a processor, in calls and between them.
-    #[serde(default)]
     pub runqueue_ns: u64,
     /// The median of a call on the socket.
     pub p50_ns: u64,
@@ -48,10 +47,8 @@ pub struct TransferSample {
     /// The window that the peer offers.
     pub peer_window_bytes: u32,
     /// The window that this end offers.
-    #[serde(default)]
     pub window_bytes: u32,
     /// Whether something was lost that is being made good.
-    #[serde(default)]
     pub recovering: bool,
     /// Time so far in which there was something to send.
     pub busy_us: u64,

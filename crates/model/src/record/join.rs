@@ -32,7 +32,6 @@ pub struct CaptureFile {
     /// The link types in it, such as `Ethernet`.
     pub links: Vec<String>,
     /// What its times count in, one for each resolution among its packets (pcapng: among its interfaces).
-    #[serde(default)]
     pub steps_ns: Vec<u32>,
     /// Packets that were read.
     pub packets: u64,
@@ -44,13 +43,11 @@ pub struct CaptureFile {
     pub kinds: Vec<KindCount>,
     /// The same for each of several logs: what one log has not, another one may have. Empty where
     /// there is one log.
-    #[serde(default)]
     pub by_log: Vec<LogKinds>,
     /// Packets captured before the one before them.
     pub backwards: u64,
     /// Packets of which the capture does not say when they were captured, such as simple packets
     /// of pcapng. They are joined, but no time comes of them.
-    #[serde(default)]
     pub untimed: u64,
     /// Where and why reading ended before the end of the file.
     pub damage: Option<String>,
@@ -132,7 +129,6 @@ pub struct LogFile {
     /// Its clock, in words.
     pub clock: String,
     /// What the coarsest of its times count in.
-    #[serde(default)]
     pub step_ns: u32,
     /// Of its messages, those that a capture has not, one count a capture.
     pub missing: Vec<u64>,
@@ -174,7 +170,6 @@ pub struct JoinedSpan {
     pub times: Distribution,
     /// How far that leaves the mean uncertain, either way: half a step of both clocks; with clocks that were fitted,
     /// twice that. 0 where all stamps are in nanoseconds.
-    #[serde(default)]
     pub uncertainty_ns: f64,
     /// The same over time, by the time of the first place.
     pub series: Series,

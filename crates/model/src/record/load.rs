@@ -77,7 +77,6 @@ pub struct LoadTrial {
     /// Where every message ended, and what others counted.
     pub accounting: Accounting,
     /// Whether buffers of several messages left the device in one piece, though it says that it splits them.
-    #[serde(default)]
     pub unsplit: bool,
     /// What the answers took; only with `--echo`.
     pub echo: Option<Echo>,

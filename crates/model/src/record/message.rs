@@ -135,9 +135,8 @@ pub struct MessageTrial {
     pub round: u32,
     /// Messages, round trips or replies that were whole.
     pub messages: u64,
-    /// Messages or requests that the client sent, those among them that did not come; `None` in
-    /// records that are older than this field.
-    pub sent: Option<u64>,
+    /// Messages or requests that the client sent, those among them that did not come.
+    pub sent: u64,
     /// Messages that were sent and did not come (UDP).
     pub lost: u64,
     /// From the first send to the last arrival.

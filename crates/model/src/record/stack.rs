@@ -28,8 +28,7 @@ pub struct StackResult {
     pub self_cost: Option<SelfCost>,
     /// What the other tap says; empty where there was none.
     pub witnesses: Vec<Witness>,
-    /// Every tap that ran, beside each other; empty of records before they were compared.
-    #[serde(default)]
+    /// Every tap that ran, beside each other.
     pub taps: Vec<TapRow>,
 }
 
@@ -81,23 +80,18 @@ pub struct Trial {
     /// The highest rate that a short burst without pauses reached under the same tap.
     pub flat_out_per_s: Option<f64>,
     /// What the pcap tap captured, one a device; empty of other taps.
-    #[serde(default)]
     pub captured: Vec<Captured>,
     /// The number of this trial in its messages' headers.
-    #[serde(default)]
     pub flow: u32,
     /// Where its messages came from, a socket a sender; empty where the senders are on another
     /// host.
-    #[serde(default)]
     pub from: Vec<SocketAddr>,
     /// Where they went.
-    #[serde(default)]
     pub to: Option<SocketAddr>,
     /// How far CLOCK_REALTIME moved against CLOCK_MONOTONIC during the trial; only where
     /// stamps had to be converted.
     pub clock_moved_ns: Option<i64>,
     /// Of an alternating trial: what the main tap adds, one a direction.
-    #[serde(default)]
     pub added: Vec<Added>,
     /// How far this trial can be trusted.
     pub verdict: Verdict,
@@ -128,11 +122,9 @@ pub struct Captured {
     /// Packets that the kernel dropped because the capture had no room (PACKET_STATISTICS).
     pub dropped: u64,
     /// Packets that the device itself dropped, where that is told.
-    #[serde(default)]
     pub dropped_by_device: Option<u64>,
     /// Packets whose time is an earlier one than that of the capture, since somebody on the host
     /// asked for time stamps of packets (SO_TIMESTAMP); `None` where that is not known.
-    #[serde(default)]
     pub stamped_early: Option<u64>,
     /// Messages of the trial that were captured more than once.
     pub duplicates: u64,
@@ -310,13 +302,10 @@ pub struct SelfCost {
     /// inside them.
     pub send_call_ns: Estimate,
     /// The same as a part of the send call without a tap: 0.1 is a tenth longer.
-    #[serde(default)]
     pub send_call_share: Option<Estimate>,
     /// What of it lies within the time out that the tap reports, by alternating trials.
-    #[serde(default)]
     pub within_tx_ns: Option<Estimate>,
     /// The same of the time in.
-    #[serde(default)]
     pub within_rx_ns: Option<Estimate>,
     /// More processor time of the reader, per message.
     pub reader_cpu_ns: Option<Estimate>,
@@ -391,7 +380,6 @@ pub struct Witness {
     pub half_width_ns: Option<f64>,
     /// How far behind the main tap's hook its stamp lies on the same messages, where alternating trials tell: the
     /// kernel copies a packet before it stamps it. Part of the difference.
-    #[serde(default)]
     pub behind_ns: Option<f64>,
     /// Whether they agree.
     pub agreement: Agreement,

@@ -26,16 +26,12 @@ pub struct TransferResult {
     /// Each stream; one unless more were asked for. Of a service, the last ones that ended.
     pub streams: Vec<TransferStream>,
     /// The congestion control that the kernel used.
-    #[serde(default)]
     pub congestion: Option<String>,
     /// What a receiver did that served.
-    #[serde(default)]
     pub served: Option<Served>,
     /// What it cost the processors of this host, where that was asked for.
-    #[serde(default)]
     pub cost: Option<TransferCost>,
     /// What held it up, where that was asked for.
-    #[serde(default)]
     pub explanation: Option<Explanation>,
 }
 
@@ -129,15 +125,12 @@ pub enum TransferEnd {
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct TransferStream {
     /// The other end, `ADDRESS:PORT`; `None` where nobody came.
-    #[serde(default)]
     pub peer: Option<String>,
     /// When it began, after the first.
-    #[serde(default)]
     pub began_ns: u64,
     /// How it came to its end.
     pub end: TransferEnd,
     /// What the ends made of the checksum, where one was asked for and the data came to its end.
-    #[serde(default)]
     pub checksum: Option<Checksum>,
     /// Payload that was handed to the kernel, or taken from it.
     pub bytes: u64,
@@ -156,13 +149,10 @@ pub struct TransferStream {
     /// What came over UDP besides the data.
     pub udp: Option<UdpCounts>,
     /// How much went without a copy, where that was asked for.
-    #[serde(default)]
     pub zero_copy: Option<ZeroCopied>,
     /// Where its time went, where it was watched.
-    #[serde(default)]
     pub calls_took: Option<CallTimes>,
     /// How it went on, where it was watched: at most 1024 looks, evenly spread.
-    #[serde(default)]
     pub samples: Vec<TransferSample>,
 }
 

@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
-use netfathom_model::environment::Environment;
+use netfathom_model::environment::{Environment, Settings};
 use netfathom_model::record::Record;
 use serde::Serialize;
 use serde_json::Value;
@@ -68,7 +68,7 @@ pub(super) fn merged(pairs: impl ExactSizeIterator<Item = Vec<Difference>>) -> V
 /// The build, the machine without its settings, and what was run before.
 pub(super) fn of(a: &Record, b: &Record) -> Vec<Difference> {
     let around = |record: &Record| {
-        let environment = Environment { settings: None, ..record.environment.clone() };
+        let environment = Environment { settings: Settings::default(), ..record.environment.clone() };
         let mut all = flat(&serde_json::to_value(&environment).unwrap_or_default());
         OF_ITS_NATURE.iter().for_each(|name| drop(all.remove(*name)));
         all.insert("tool".into(), record.tool.clone());

@@ -10,7 +10,7 @@ use super::differences::Difference;
 /// Something of which at least one record has no value.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct NotCompared {
-    /// What: the beginning of names, or all settings.
+    /// What: the beginning of names.
     pub what: String,
     /// In which record it is missing, and why.
     pub why: String,
@@ -32,16 +32,7 @@ struct Side<'a> {
 }
 
 pub(super) fn of(a: &Environment, b: &Environment) -> Found {
-    let sides =
-        [("A", a), ("B", b)].map(|(name, environment)| (name, environment.settings.as_ref().ok_or(name)));
-    let [(_, Ok(of_a)), (_, Ok(of_b))] = sides else {
-        let lacking: Vec<&str> = sides.iter().filter(|side| side.1.is_err()).map(|side| side.0).collect();
-        let why = format!("not recorded in {}", lacking.join(" and "));
-        return Found {
-            not_compared: vec![NotCompared { what: "settings".into(), why }],
-            ..Found::default()
-        };
-    };
+    let (of_a, of_b) = (&a.settings, &b.settings);
     let (a, b) = (Side { environment: a, settings: of_a }, Side { environment: b, settings: of_b });
     let roles: BTreeSet<&String> = of_a.namespaces.keys().chain(of_b.namespaces.keys()).collect();
     let places: Vec<Option<&str>> =

@@ -54,7 +54,7 @@ fn of_cell(result: &MessageResult, cell: &MessageCell) -> Vec<Quantity> {
             named("client.cpu"),
             format!("{who}: processor time of the client a message"),
             // The client worked for what was lost, too.
-            of(&|t| per(t.end(End::Client).cpu_ns, t.sent.unwrap_or(t.messages))),
+            of(&|t| per(t.end(End::Client).cpu_ns, t.sent)),
         ),
         Quantity::time(
             named("server.cpu"),
@@ -64,8 +64,6 @@ fn of_cell(result: &MessageResult, cell: &MessageCell) -> Vec<Quantity> {
     ]
 }
 
-/// `None` in records that do not tell what was sent.
 fn lost(trial: &MessageTrial) -> Option<f64> {
-    let sent = trial.sent.filter(|&sent| sent > 0)?;
-    Some(trial.lost as f64 / sent as f64)
+    (trial.sent > 0).then(|| trial.lost as f64 / trial.sent as f64)
 }

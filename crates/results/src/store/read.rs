@@ -16,7 +16,6 @@ use super::{MOST_RECORD_BYTES, RECORD_FILE, ReadError, bounds};
 /// The one field that every schema version has.
 #[derive(Deserialize)]
 struct Version {
-    #[serde(default)]
     schema_version: Option<serde_json::Value>,
 }
 

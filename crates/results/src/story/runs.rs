@@ -129,7 +129,7 @@ fn about(page: &mut Page, entry: &Entry, record: &Record) {
     let environment = &record.environment;
     let state = entry.head.as_ref().map_or("complete", Head::condition);
     let mut rows = vec![
-        ("command", record.command.clone().unwrap_or_else(|| "not recorded".into())),
+        ("command", record.command.clone()),
         ("begun", record.started_utc.clone()),
         ("state", state.to_owned()),
         ("host", environment.host.clone().unwrap_or_else(|| "not told by the record".into())),

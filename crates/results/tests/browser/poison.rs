@@ -15,7 +15,7 @@ pub const HOSTILE: &str = "</script></style></title><img src=x onerror=\"window.
 /// Strings are found by trying: under each name, all at once, as long as it stays a record.
 /// So a field that is added to the record later is poisoned too.
 pub fn poisoned(mut record: Record) -> Record {
-    record.environment.settings.get_or_insert_default().host.insert(HOSTILE.into(), HOSTILE.into());
+    record.environment.settings.host.insert(HOSTILE.into(), HOSTILE.into());
     let mut value = serde_json::to_value(&record).expect("a record is JSON");
     let mut names = Vec::new();
     names_of_strings(&value, "", &mut names);

@@ -41,7 +41,7 @@ fn a_chart_saves_what_it_draws() {
 #[test]
 fn a_text_that_a_spreadsheet_would_run_is_a_text() {
     let mut record = fixture();
-    record.environment.settings.get_or_insert_default().host.insert("=1+1".into(), "a,\"b\"".into());
+    record.environment.settings.host.insert("=1+1".into(), "a,\"b\"".into());
     let Some(mut shown) = show("formula", &record) else { return };
     open_all(&mut shown);
     let button = "[...document.querySelectorAll('.downloads button')].find((b) => b.textContent === 'Settings of the host')";

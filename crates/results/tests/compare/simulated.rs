@@ -41,7 +41,7 @@ pub struct Maker {
 impl Maker {
     pub fn new(seed: u64) -> Self {
         let mut bare = fixture("stack");
-        bare.environment.settings = Some(settings());
+        bare.environment.settings = settings();
         let stack = stack(&mut bare);
         stack.summaries.clear();
         stack.witnesses.clear();

@@ -49,7 +49,7 @@ def _of_cell(result: Record, cell: Record) -> List[Quantity]:
         t["messages"] / (t["duration_ns"] / 1e9) for t in trials if t["duration_ns"] > 0 and t["messages"] > 0
     )
     # The client worked for what was lost, too.
-    client = (_per(t["client"]["cpu_ns"], _sent(t)) for t in trials)
+    client = (_per(t["client"]["cpu_ns"], t["sent"]) for t in trials)
     server = (_per(t["server"]["cpu_ns"], t["messages"]) for t in trials)
     return [
         rate(f"{prefix}.rate", f"{who}: {COUNTS[test]}", rates, main=not there_and_back),
@@ -61,14 +61,8 @@ def _of_cell(result: Record, cell: Record) -> List[Quantity]:
     ]
 
 
-def _sent(trial: Record) -> int:
-    sent = trial.get("sent")
-    return int(trial["messages"] if sent is None else sent)
-
-
 def _lost(trial: Record) -> Optional[float]:
-    sent = trial.get("sent")
-    return trial["lost"] / sent if sent else None
+    return trial["lost"] / trial["sent"] if trial["sent"] else None
 
 
 def _per(count: Optional[int], messages: int) -> Optional[float]:

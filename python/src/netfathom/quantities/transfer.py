@@ -10,13 +10,13 @@ from . import Quantity, Record, of as quantity, time
 def of(result: Record) -> List[Quantity]:
     """How fast it was, and what it took. A transfer is one trial, with all of its streams."""
     streams = result["streams"]
-    cost = result.get("cost")
+    cost = result["cost"]
     transferred = sum(stream["bytes"] for stream in streams)
-    ns = max((stream.get("began_ns", 0) + stream["duration_ns"] for stream in streams), default=0)
+    ns = max((stream["began_ns"] + stream["duration_ns"] for stream in streams), default=0)
     own = sum(stream["user_ns"] + stream["system_ns"] for stream in streams)
     tcp = [stream["tcp"] for stream in streams if stream["tcp"]]
     udp = [stream["udp"] for stream in streams if stream["udp"]]
-    calls = [stream["calls_took"]["p99_ns"] for stream in streams if stream.get("calls_took")]
+    calls = [stream["calls_took"]["p99_ns"] for stream in streams if stream["calls_took"]]
     kib = transferred / 1024.0
 
     def longest(values: List[float]) -> List[float]:

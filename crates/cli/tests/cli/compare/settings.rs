@@ -35,6 +35,6 @@ fn a_sysctl_that_was_changed_between_two_runs_is_the_first_thing_shown() {
     assert!(text.contains(&wanted), "{}", told.out);
     let place = |of: &str| text.find(of).unwrap();
     assert!(place("changed net.ipv4") < place("Main quantities"), "{}", told.out);
-    let command = store::read(&before).unwrap().command.unwrap();
+    let command = store::read(&before).unwrap().command;
     assert!(command.starts_with("netfathom message pingpong") && command.contains("--over tcp"), "{command}");
 }

@@ -42,7 +42,7 @@ pub fn read(threads: Vec<ThreadPlace>, devices: Vec<Device>, lab: Option<&Lab>) 
         virtualised: has_hypervisor_flag(&cpuinfo) || runs_under_hypervisor(),
         clock_read_ns: clock_read_ns(),
         mitigations: lines_of(Path::new("/sys/devices/system/cpu/vulnerabilities")),
-        settings: Some(settings::read(&devices, lab)),
+        settings: settings::read(&devices, lab),
         devices,
         threads,
     }

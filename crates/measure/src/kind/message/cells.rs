@@ -94,7 +94,7 @@ fn trial(test: MessageTest, placement: Placement, index: u32, round: u32, shot: 
         index,
         round,
         messages: timing.timed,
-        sent: Some(sent(test, &shot, timing)),
+        sent: sent(test, &shot, timing),
         lost: lost(test, &shot),
         duration_ns: first_ns.map_or(0, |first_ns| timing.last_ns.saturating_sub(first_ns)),
         cut_short: shot.client.cut_short || shot.server.cut_short,

@@ -101,7 +101,7 @@ fn restless(result: &MessageResult) -> Option<String> {
 fn lossy(cells: &[MessageCell]) -> Option<String> {
     let share = |cell: &MessageCell| {
         let lost: u64 = cell.trials.iter().map(|t| t.lost).sum();
-        let sent: u64 = cell.trials.iter().map(|t| t.sent.unwrap_or(t.messages + t.lost)).sum();
+        let sent: u64 = cell.trials.iter().map(|t| t.sent).sum();
         lost as f64 / sent.max(1) as f64
     };
     let lossy: Vec<_> = cells.iter().map(|cell| (cell, share(cell))).filter(|c| c.1 > LOST).collect();
@@ -150,7 +150,7 @@ mod tests {
     fn cell(layer: &str, times: u64, sent: u64, lost: u64) -> MessageCell {
         let mut all = stats::Distribution::new(7);
         all.add_many(1000, times);
-        let trial = MessageTrial { sent: Some(sent), lost, ..made_up::trial(sent - lost) };
+        let trial = MessageTrial { sent, lost, ..made_up::trial(sent - lost) };
         made_up::cell(layer, trial, &all)
     }
 

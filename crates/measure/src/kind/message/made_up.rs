@@ -10,7 +10,7 @@ pub fn trial(messages: u64) -> MessageTrial {
         index: 0,
         round: 0,
         messages,
-        sent: None,
+        sent: messages,
         lost: 0,
         duration_ns: 1,
         cut_short: false,

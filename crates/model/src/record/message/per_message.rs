@@ -17,7 +17,7 @@ impl MessageTrial {
     /// what came.
     fn per_message_of(&self, end: End, cost: Option<u64>) -> Option<f64> {
         match end {
-            End::Client => share(cost, self.sent.unwrap_or(self.messages)),
+            End::Client => share(cost, self.sent),
             End::Server => self.per_message(cost),
         }
     }
@@ -125,7 +125,7 @@ mod tests {
             index: 0,
             round: 0,
             messages,
-            sent: None,
+            sent: messages,
             lost: 0,
             duration_ns: 1,
             cut_short: false,
@@ -167,7 +167,7 @@ mod tests {
     #[test]
     fn a_client_worked_for_what_was_lost_as_well() {
         let mut cell = cell(&[(10, Some(500))]);
-        cell.trials[0].sent = Some(50);
+        cell.trials[0].sent = 50;
         assert_eq!(cell.cpu_ns_per_message(End::Client), Some(10.0));
         cell.trials[0].server.cpu_ns = Some(500);
         assert_eq!(cell.cpu_ns_per_message(End::Server), Some(50.0));

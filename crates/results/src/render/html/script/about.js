@@ -40,11 +40,10 @@ function environment({ record, facts }) {
 }
 
 function settingsTables(settings) {
-  if (!settings) return [note('This record has none.')];
-  const missing = Object.entries(settings.not_recorded || {});
+  const missing = Object.entries(settings.not_recorded);
   return [
     namedValues('Settings of the host', settings.host),
-    ...Object.entries(settings.namespaces || {}).map(([role, own]) => namedValues('Other settings of the ' + role, own)),
+    ...Object.entries(settings.namespaces).map(([role, own]) => namedValues('Other settings of the ' + role, own)),
     ...(missing.length ? [namedValues('Settings that could not be read', settings.not_recorded)] : []),
   ];
 }
