@@ -162,7 +162,6 @@ impl Header {
             tool: concat!("netfathom ", env!("CARGO_PKG_VERSION")).into(),
             started_utc: store::rfc3339(self.started),
             state,
-            measured: measurement.name().into(),
             command: invocation::command(),
             around: invocation::around(),
             answer: (!is_empty).then(|| story::answer(&measurement)),

@@ -56,8 +56,7 @@ pub use transfer::{
 /// a new field that old readers may ignore does not raise it.
 pub const SCHEMA_VERSION: u32 = 1;
 
-/// Everything one measurement produced. What a list of runs shows stands first, so that it is found without
-/// reading the rest.
+/// Everything one measurement produced.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Record {
     /// [`SCHEMA_VERSION`] of the build that wrote it.
@@ -72,8 +71,6 @@ pub struct Record {
     pub state: State,
     /// How far it can be trusted.
     pub verdict: Verdict,
-    /// The measurement's name, as in [`Measurement::name`]; empty of records that do not have it.
-    pub measured: String,
     /// The command that made it, as a shell takes it.
     pub command: String,
     /// The commands that were run before and after it to change something, as `netfathom compare` has them run.

@@ -54,10 +54,12 @@ fn main() {
 /// Seconds of a list of runs that were just written, and the size of each.
 fn listed() -> (f64, usize) {
     let out = tempfile::tempdir().expect("a directory");
-    let record: Record =
-        serde_json::from_str(include_str!("../tests/fixtures/stack.json")).expect("the fixture is a record");
-    let mut record = serde_json::to_vec(&record).expect("a record is JSON");
-    record.push(b'\n');
+    let record = store::read(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/stack.json"));
+    let first = tempfile::tempdir().expect("a directory");
+    let first = store::RunDir::create(first.path(), "first").expect("a run");
+    first.write_record(&record.expect("the fixture")).expect("a record");
+    let [record, head] =
+        [store::RECORD_FILE, store::HEAD_FILE].map(|name| fs::read(first.path().join(name)).expect("a file"));
     for n in 0..RUNS {
         let run = out.path().join(format!(
             "20261121T{:02}{:02}{:02}Z-stack-{n:06x}",
@@ -67,6 +69,7 @@ fn listed() -> (f64, usize) {
         ));
         fs::create_dir(&run).expect("a directory");
         fs::write(run.join(store::RECORD_FILE), &record).expect("a record");
+        fs::write(run.join(store::HEAD_FILE), &head).expect("a head");
     }
     let listed_s = median(|| {
         let start = Instant::now();

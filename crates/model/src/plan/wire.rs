@@ -99,10 +99,4 @@ mod tests {
             assert!(error.contains(word), "{error}");
         }
     }
-
-    #[test]
-    fn a_wire_is_read_with_what_is_left_out() {
-        let wire: Wire = serde_json::from_str(r#"{"delay_ns": 5}"#).unwrap();
-        assert_eq!(wire, Wire::long(5));
-    }
 }

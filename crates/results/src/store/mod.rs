@@ -30,6 +30,8 @@ pub use whole::{write_whole, write_whole_in};
 
 /// The name of the record within its directory.
 pub const RECORD_FILE: &str = "record.json";
+/// The name of the file that a list of runs reads instead of the record.
+pub const HEAD_FILE: &str = "head.json";
 /// The name of the picture within its directory.
 pub const REPORT_FILE: &str = "report.html";
 /// The name of the raw stream within its directory.

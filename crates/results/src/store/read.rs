@@ -15,8 +15,15 @@ use super::{MOST_RECORD_BYTES, RECORD_FILE, ReadError, bounds};
 
 /// The one field that every schema version has.
 #[derive(Deserialize)]
-struct Version {
+pub(super) struct Version {
     schema_version: Option<serde_json::Value>,
+}
+
+impl Version {
+    /// `None` where it is missing or no number.
+    pub(super) fn number(&self) -> Option<u64> {
+        self.schema_version.as_ref()?.as_u64()
+    }
 }
 
 /// Reads a record from a run directory, from a `record.json`, or from standard input if
@@ -115,13 +122,13 @@ fn parse(path: &Path, json: &[u8]) -> Result<Record, ReadError> {
         return Err(ReadError::NotARun { path, why: why.into() });
     }
     let version = match serde_json::from_slice::<Version>(json) {
-        Ok(v) => v.schema_version,
+        Ok(v) => v.number(),
         Err(e) if e.is_data() => {
             return Err(ReadError::NotARun { path, why: "it holds JSON, but not that of a record".into() });
         }
         Err(e) => return Err(damaged(path, &e)),
     };
-    match version.as_ref().and_then(serde_json::Value::as_u64) {
+    match version {
         None | Some(0) => Err(ReadError::MissingVersion { path }),
         Some(found) if found > u64::from(SCHEMA_VERSION) => Err(ReadError::Newer { path, found }),
         Some(_) => {

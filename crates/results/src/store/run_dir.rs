@@ -12,7 +12,7 @@ use netfathom_model::record::Record;
 use netfathom_sys::directory::Directory;
 
 use super::whole::write_whole_in;
-use super::{RECORD_FILE, WriteError, bounds};
+use super::{HEAD_FILE, RECORD_FILE, WriteError, bounds, catalogue};
 
 /// The directory of one run. Every file in it is either whole or not there.
 #[derive(Clone, Debug)]
@@ -64,10 +64,11 @@ impl RunDir {
     /// Removes its record, and itself if nothing else is in it: nobody can learn from a run without a result.
     pub fn discard(&self) {
         let _ = self.directory.remove(RECORD_FILE);
+        let _ = self.directory.remove(HEAD_FILE);
         let _ = self.out.remove_empty(self.path().file_name().unwrap_or_default());
     }
 
-    /// Replaces `record.json` by this record.
+    /// Replaces `record.json` by this record, and then its head.
     ///
     /// # Errors
     /// If the disk refuses, or the record holds what JSON cannot (such as a number that is
@@ -85,7 +86,11 @@ impl RunDir {
         if let Some(excess) = bounds::excess(record) {
             return Err(WriteError::Unwritable { path: self.path().to_owned(), why: excess });
         }
-        self.write_file(RECORD_FILE, &json)
+        let head = catalogue::file_of(&json).map_err(unwritable)?;
+        self.write_file(RECORD_FILE, &json)?;
+        // A list reads the record itself where this is missing.
+        let _ = self.write_file(HEAD_FILE, &head);
+        Ok(())
     }
 
     /// Writes or replaces a file of the run, such as `report.html`.

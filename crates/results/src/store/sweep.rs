@@ -32,8 +32,14 @@ fn swept(run: &Directory) -> Vec<PathBuf> {
 /// The process id in the name of an unfinished file; `None` of any other file.
 fn writer(name: &OsStr) -> Option<u32> {
     let (of, pid) = name.to_str()?.strip_suffix(".tmp")?.rsplit_once('.')?;
-    let ours =
-        [super::RECORD_FILE, super::REPORT_FILE, super::SAMPLES_FILE, super::CAPTURE_FILE, super::TAGS_FILE];
+    let ours = [
+        super::RECORD_FILE,
+        super::HEAD_FILE,
+        super::REPORT_FILE,
+        super::SAMPLES_FILE,
+        super::CAPTURE_FILE,
+        super::TAGS_FILE,
+    ];
     (ours.contains(&of) || is_of_capture(of)).then(|| pid.parse().ok())?
 }
 

@@ -76,10 +76,8 @@ fn remarks(entry: &Entry, head: &Head) -> String {
     if entry.tags_problem.is_some() {
         words.push("(tags.json is damaged)".into());
     }
-    if let Some(command) = &head.command {
-        let end = if head.answer.is_some() { ":" } else { "" };
-        words.push(shortened(command.trim_start_matches("netfathom "), MOST_TEXT) + end);
-    }
+    let end = if head.answer.is_some() { ":" } else { "" };
+    words.push(shortened(head.command.trim_start_matches("netfathom "), MOST_TEXT) + end);
     words.extend(head.answer.as_deref().map(|answer| shortened(answer, MOST_TEXT)));
     words.join(" ")
 }

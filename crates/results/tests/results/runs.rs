@@ -25,7 +25,7 @@ pub fn head(i: usize, id: &str) -> String {
     let (level, host, kernel) = (LEVELS[i % 3], HOSTS[i / 3 % 3], KERNELS[i / 9 % 3]);
     let (hour, minute, second) = (i / 3600 % 24, i / 60 % 60, i % 60);
     format!(
-        r#"{{"schema_version":1,"id":"{id}","tool":"netfathom 0.1.0","started_utc":"2026-11-0{}T{hour:02}:{minute:02}:{second:02}Z","state":"complete","verdict":{{"level":"{level}","reasons":[]}},"environment":{{"host":"{host}","kernel":"{kernel}","cpu_model":"x","mitigations":{{}}}},"measurement":{{"kind":"{}""#,
+        r#"{{"schema_version":1,"id":"{id}","tool":"netfathom 0.1.0","started_utc":"2026-11-0{}T{hour:02}:{minute:02}:{second:02}Z","state":"complete","verdict":{{"level":"{level}","reasons":[]}},"command":"netfathom","environment":{{"host":"{host}","kernel":"{kernel}","cpu_model":"x","mitigations":{{}}}},"measurement":{{"kind":"{}""#,
         1 + i / 86_400,
         MEASUREMENTS[i % 5],
     )

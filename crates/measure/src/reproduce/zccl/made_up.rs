@@ -80,7 +80,7 @@ fn trial(round: u32, us: f64, cpu_us: f64) -> MessageTrial {
         index: round,
         round,
         messages: MESSAGES,
-        sent: None,
+        sent: MESSAGES,
         lost: 0,
         duration_ns: total(us),
         cut_short: false,

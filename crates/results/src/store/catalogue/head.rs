@@ -1,26 +1,24 @@
-//! The head of a record: what a list shows, read without the rest.
+//! The head of a record: what a list shows. It stands in a small file beside the record, so that the record is
+//! read only where that file is missing or of another record.
 
-use std::fs::File;
-use std::io::{BufReader, Seek, SeekFrom};
-use std::os::unix::fs::FileExt;
+use std::fs::{File, Metadata};
+use std::io::{BufReader, Read, Seek};
 
 use jiff::Timestamp;
 use netfathom_model::record::{SCHEMA_VERSION, State};
 use netfathom_model::verdict::Level;
 use netfathom_sys::directory::Directory;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::open::{is_written, record_of};
+use crate::store::HEAD_FILE;
+use crate::store::read::Version;
 
-mod partial;
-
-use partial::Partial;
-
-/// Most heads are shorter; of those that are not the whole record is read.
-const WINDOW_BYTES: usize = 8192;
+/// Longer ones are not read: commands and answers are a few lines.
+const MOST_HEAD_BYTES: u64 = 64 << 10;
 
 /// What a record says first.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Head {
     /// The schema it was written by.
     pub schema_version: u32,
@@ -33,6 +31,7 @@ pub struct Head {
     /// Whether it is whole.
     pub state: State,
     /// Whether it is being written now.
+    #[serde(skip_deserializing)]
     pub running: bool,
     /// How far it can be trusted.
     pub verdict: Level,
@@ -42,8 +41,8 @@ pub struct Head {
     pub kernel: String,
     /// The measurement's name, such as `stack`.
     pub measurement: String,
-    /// The command that made it, where the record has it.
-    pub command: Option<String>,
+    /// The command that made it, as a shell takes it.
+    pub command: String,
     /// What it says, where the record has it.
     pub answer: Option<String>,
 }
@@ -113,73 +112,124 @@ impl Problem {
     pub(super) fn new(kind: ProblemKind, why: impl Into<String>) -> Self {
         Self { kind, why: why.into() }
     }
+}
 
-    fn damaged(why: impl Into<String>) -> Self {
-        Self::new(ProblemKind::Damaged, why)
+/// What stands in [`HEAD_FILE`].
+#[derive(Serialize, Deserialize)]
+struct HeadFile {
+    /// The size of the record that it is of.
+    record_bytes: u64,
+    head: Head,
+}
+
+/// The fields of a record that its head is made of; all others are passed over.
+#[derive(Deserialize)]
+#[serde(expecting = "a record")]
+struct Beginning {
+    schema_version: u32,
+    id: String,
+    tool: String,
+    started_utc: String,
+    state: State,
+    verdict: Verdict,
+    command: String,
+    answer: Option<String>,
+    environment: Machine,
+    measurement: Kind,
+}
+
+#[derive(Deserialize)]
+struct Verdict {
+    level: Level,
+}
+
+#[derive(Deserialize)]
+struct Machine {
+    host: Option<String>,
+    kernel: String,
+}
+
+#[derive(Deserialize)]
+struct Kind {
+    kind: String,
+}
+
+impl From<Beginning> for Head {
+    fn from(record: Beginning) -> Self {
+        let kind = record.measurement.kind;
+        Self {
+            schema_version: record.schema_version,
+            id: record.id,
+            tool: record.tool,
+            started_utc: record.started_utc,
+            state: record.state,
+            running: false,
+            verdict: record.verdict.level,
+            host: record.environment.host,
+            kernel: record.environment.kernel,
+            // A transfer is called by the command that makes it.
+            measurement: if kind == "transfer" { "ttcp".into() } else { kind },
+            command: record.command,
+            answer: record.answer,
+        }
     }
+}
+
+/// The content of the file with the head of this record.
+pub(in crate::store) fn file_of(record: &[u8]) -> Result<Vec<u8>, serde_json::Error> {
+    let head = serde_json::from_slice::<Beginning>(record)?.into();
+    let mut json = serde_json::to_vec(&HeadFile { record_bytes: record.len() as u64, head })?;
+    json.push(b'\n');
+    Ok(json)
 }
 
 /// The head of the record in a run's directory.
 pub(in crate::store) fn of_run(run: &Directory) -> Result<Head, Problem> {
-    let (file, size) = record_of(run)?;
-    let unreadable = |e: std::io::Error| Problem::new(ProblemKind::Unreadable, e.to_string());
-    let mut window = [0; WINDOW_BYTES];
-    let filled = read_at_most(&file, &mut window).map_err(unreadable)?;
-    let mut partial = Partial::default();
-    // The window may well end in the middle of something: what counts is whether the head was in it.
-    let _ = partial.read(serde_json::Deserializer::from_slice(&window[..filled]));
-    refuse_newer(&partial)?;
-    if !(partial.is_whole() && ends_whole(&file, size).map_err(unreadable)?) {
-        partial = read_whole(file).map_err(|e| Problem::damaged(what(&e)))?;
-        refuse_newer(&partial)?;
-    }
-    let running = partial.state == Some(State::Partial) && is_written(run);
-    partial.head(running).map_err(|missing| Problem::damaged(format!("it has no field `{missing}`")))
+    let (file, about) = record_of(run)?;
+    let mut head = match beside(run, &about) {
+        Some(head) => head,
+        None => read_whole(file)?,
+    };
+    head.running = head.state == State::Partial && is_written(run);
+    Ok(head)
 }
 
-fn refuse_newer(partial: &Partial) -> Result<(), Problem> {
-    match partial.schema_version {
-        Some(found) if found > u64::from(SCHEMA_VERSION) => Err(Problem::new(
+/// The head that was written after this record and for it.
+fn beside(run: &Directory, record: &Metadata) -> Option<Head> {
+    let file = run.file(HEAD_FILE).ok()?;
+    let about = file.metadata().ok()?;
+    if !about.is_file() || about.len() > MOST_HEAD_BYTES || about.modified().ok()? < record.modified().ok()? {
+        return None;
+    }
+    let mut json = Vec::with_capacity(about.len() as usize);
+    file.take(MOST_HEAD_BYTES).read_to_end(&mut json).ok()?;
+    let HeadFile { record_bytes, head } = serde_json::from_slice(&json).ok()?;
+    (record_bytes == record.len() && head.schema_version == SCHEMA_VERSION).then_some(head)
+}
+
+/// Reads the whole record, in constant memory.
+fn read_whole(mut file: File) -> Result<Head, Problem> {
+    let damaged = |why| Problem::new(ProblemKind::Damaged, why);
+    let found = serde_json::from_reader::<_, Beginning>(BufReader::new(&file));
+    let version = match &found {
+        Ok(record) => Some(record.schema_version.into()),
+        // A newer one may have other fields.
+        Err(_) => file.rewind().ok().and_then(|()| version(file)),
+    };
+    match (version, found) {
+        (Some(found), _) if found > u64::from(SCHEMA_VERSION) => Err(Problem::new(
             ProblemKind::Newer,
             format!("schema {found}; this build reads up to {SCHEMA_VERSION}: upgrade netfathom"),
         )),
-        Some(0) => Err(Problem::damaged("it has no schema_version")),
-        _ => Ok(()),
-    }
-}
-
-/// All of it, in constant memory: fields that no head has are checked and forgotten.
-fn read_whole(mut file: File) -> Result<Partial, serde_json::Error> {
-    file.seek(SeekFrom::Start(0)).map_err(serde_json::Error::io)?;
-    let mut partial = Partial::to_the_end();
-    partial.read(serde_json::Deserializer::from_reader(BufReader::new(file)))?;
-    Ok(partial)
-}
-
-/// Whether the file ends as records end. A record is one line, and its only line break stands behind it; one that
-/// was set in many lines ends in a brace of its own. What is cut off has neither.
-fn ends_whole(file: &File, size: u64) -> std::io::Result<bool> {
-    let mut end = [0; 3];
-    let Some(at) = size.checked_sub(end.len() as u64) else { return Ok(false) };
-    file.read_exact_at(&mut end, at)?;
-    Ok(matches!(end, [before, b'}', b'\n'] if before == b'\n' || !before.is_ascii_whitespace()))
-}
-
-fn read_at_most(file: &File, window: &mut [u8]) -> std::io::Result<usize> {
-    let mut filled = 0;
-    while filled < window.len() {
-        match file.read_at(&mut window[filled..], filled as u64)? {
-            0 => break,
-            read => filled += read,
+        (Some(0), _) => Err(damaged("it has no schema_version".into())),
+        (_, Ok(record)) => Ok(record.into()),
+        (_, Err(e)) if e.is_eof() => {
+            Err(damaged(format!("it is cut off at line {}, column {}", e.line(), e.column())))
         }
+        (_, Err(e)) => Err(damaged(e.to_string())),
     }
-    Ok(filled)
 }
 
-/// An error in words that fit on a line.
-fn what(e: &serde_json::Error) -> String {
-    if e.is_eof() {
-        return format!("it is cut off at line {}, column {}", e.line(), e.column());
-    }
-    e.to_string()
+fn version(file: File) -> Option<u64> {
+    serde_json::from_reader::<_, Version>(BufReader::new(file)).ok()?.number()
 }

@@ -21,8 +21,8 @@ use netfathom_sys::directory::Directory;
 use serde::{Serialize, Serializer};
 
 pub use filter::Filter;
-pub(super) use head::of_run;
 pub use head::{Head, Problem, ProblemKind};
+pub(super) use head::{file_of, of_run};
 pub use moment::{Moment, MomentError};
 pub(super) use open::{is_written, record_of};
 pub(super) use resolve::back_from_last;

