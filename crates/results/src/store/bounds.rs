@@ -1,41 +1,20 @@
 //! How much a record may hold: numbers that can be added up, and bytes that fit into memory.
 //!
 //! Whoever draws, compares or exports a record adds counts of it, and takes times from each other. With these bounds,
-//! kept by all records that netfathom writes, no sum of one field's counts and no difference of two times leaves its
-//! type. Sums of many times may, and are made in wider ones.
+//! kept by all records that netfathom writes, no sum of counts and no difference of two times leaves its type. Sums of
+//! many times may, and are made in wider ones.
 
-use std::collections::HashMap;
-use std::io::{self, Read, Write};
-
-use netfathom_model::record::Record;
-use serde::Serialize;
-use serde_json::Serializer;
-use serde_json::ser::Formatter;
+use std::io::{self, Read};
 
 /// What a record may take in bytes: the longest plan, a thousand trials with as many beside them, makes some 300 MB.
 pub const MOST_RECORD_BYTES: u64 = 512 << 20;
 
-/// What a count may be: beyond it readers of JSON do not keep whole numbers (RFC 8259, section 6).
-const MOST_COUNT: u128 = 1 << 53;
-/// What the counts of one name may be together in a record: those of a hundred records still add up.
-const MOST_TOGETHER: u128 = 1 << 56;
-/// What a time may be in nanoseconds, either way: 146 years, more than any clock tells, and half of what an `i64` holds.
-const MOST_NS: u128 = (1 << 62) - 1;
-/// Any number: they are never added up, or only so that they may be of any size.
-const OF_ANY_SIZE: [&str; 10] = [
-    "seed",
-    "buffer_address",
-    "buffers",
-    "most_bytes",
-    "peak_rss_bytes",
-    "span_ns",
-    "sum_ns",
-    "cpu",
-    "cpus",
-    "program_cpu",
-];
-/// Lists of counts that each go on from the one before: nobody adds them.
-const RUNNING: &str = "samples";
+/// What a time may be in nanoseconds, either way, and all other whole numbers together: half of what an `i64` holds, and
+/// 146 years.
+const MOST: u128 = (1 << 62) - 1;
+/// Numbers of any size: limits and seeds that a user may choose, clocks of others, and sums in wider types.
+const OF_ANY_SIZE: [&[u8]; 7] =
+    [b"seed", b"buffers", b"most_bytes", b"buffer_address", b"span_ns", b"sum_ns", b"sum_sq_ns2"];
 
 /// All that there is to read, if it is not too much for a record.
 pub(super) fn read_to_end(from: impl Read) -> io::Result<Option<Vec<u8>>> {
@@ -44,134 +23,58 @@ pub(super) fn read_to_end(from: impl Read) -> io::Result<Option<Vec<u8>>> {
     Ok((bytes as u64 <= MOST_RECORD_BYTES).then_some(json))
 }
 
-/// The first number that is beyond all measure, with its place and why.
-///
-/// The record says which numbers are whole: other programs may write 1e20 with all its digits.
-pub(super) fn excess(record: &Record) -> Option<String> {
-    let counts = Counts { within: Vec::new(), in_name: false, together: HashMap::new() };
-    record.serialize(&mut Serializer::with_formatter(io::sink(), counts)).err().map(|e| e.to_string())
-}
-
-/// Where the serializer is: in a list, or in an object at the field of that name.
-enum Within {
-    List(usize),
-    Object(String),
-}
-
-/// Looks at the numbers of a record as it is written to nowhere, so that no second copy of it is in memory.
-struct Counts {
-    within: Vec<Within>,
-    in_name: bool,
-    /// What the counts of each name are together so far.
-    together: HashMap<String, u128>,
-}
-
-impl Counts {
-    fn number(&mut self, number: i128) -> io::Result<()> {
-        // A name that is a number is no number.
-        if self.in_name {
-            return Ok(());
-        }
-        self.checked(number).map_err(|why| io::Error::other(format!("{}: {why}", self.place())))
-    }
-
-    fn checked(&mut self, number: i128) -> Result<(), String> {
-        let whole = number.unsigned_abs();
-        let named = |within: &Within| matches!(within, Within::Object(_));
-        let Some(Within::Object(name)) = self.within.iter().rfind(|within| named(within)) else {
-            return Ok(());
+/// The first whole number of a record that is beyond all measure, by its name. The text is valid JSON.
+pub(super) fn excess(json: &[u8]) -> Option<String> {
+    let mut name: &[u8] = b"";
+    let mut counts: u128 = 0;
+    let mut at = 0;
+    while let Some(&byte) = json.get(at) {
+        let rest = &json[at..];
+        let length = match byte {
+            b'"' => string_bytes(rest),
+            b'-' | b'0'..=b'9' => rest.iter().take_while(|b| is_of_number(**b)).count(),
+            _ => 1,
         };
-        if OF_ANY_SIZE.contains(&name.as_str()) {
-            return Ok(());
+        let token = &rest[..length];
+        at += length;
+        if byte == b'"' {
+            if rest[length..].trim_ascii_start().first() == Some(&b':') {
+                name = &token[1..length - 1];
+            }
+        } else if let Some(whole) = whole_number(token).filter(|_| !OF_ANY_SIZE.contains(&name)) {
+            let is_time = name.ends_with(b"_ns");
+            counts = counts.saturating_add(if is_time { 0 } else { whole });
+            if whole > MOST || counts > MOST {
+                let [name, number] = [name, token].map(String::from_utf8_lossy);
+                let what =
+                    if is_time { "is no time" } else { "is no count, or too much together with all others" };
+                return Some(format!("`{name}`: {number} {what}"));
+            }
         }
-        if name.ends_with("_ns") {
-            let is_time = whole <= MOST_NS;
-            return if is_time { Ok(()) } else { Err(format!("{number} ns is more than any clock tells")) };
-        }
-        if whole > MOST_COUNT {
-            return Err(format!("{number} is more than 2^53, and no count"));
-        }
-        if self.within.iter().any(|within| matches!(within, Within::Object(name) if name == RUNNING)) {
-            return Ok(());
-        }
-        let together = match self.together.get_mut(name) {
-            Some(together) => together,
-            None => self.together.entry(name.clone()).or_default(),
-        };
-        *together += whole;
-        if *together > MOST_TOGETHER {
-            return Err(format!("with this one all `{name}` are more than 2^56 together, and no counts"));
-        }
-        Ok(())
     }
-
-    /// A JSON pointer (RFC 6901).
-    fn place(&self) -> String {
-        let part = |within: &Within| match within {
-            Within::List(index) => format!("/{index}"),
-            Within::Object(name) => format!("/{name}"),
-        };
-        self.within.iter().map(part).collect()
-    }
+    None
 }
 
-/// Whole numbers of every type that a record has; none is wider than 64 bits but sums, which may be of any size.
-macro_rules! look_at {
-    ($($method:ident: $type:ty),*) => {
-        $(fn $method<W: ?Sized + Write>(&mut self, _: &mut W, value: $type) -> io::Result<()> {
-            self.number(value.into())
-        })*
-    };
+/// The length of the string that this begins with, its quotes included.
+fn string_bytes(json: &[u8]) -> usize {
+    let mut at = 1;
+    while let Some(&byte) = json.get(at) {
+        match byte {
+            b'"' => return at + 1,
+            b'\\' => at += 2,
+            _ => at += 1,
+        }
+    }
+    json.len()
 }
 
-impl Formatter for Counts {
-    look_at!(write_i8: i8, write_i16: i16, write_i32: i32, write_i64: i64);
-    look_at!(write_u8: u8, write_u16: u16, write_u32: u32, write_u64: u64);
+fn is_of_number(byte: u8) -> bool {
+    matches!(byte, b'0'..=b'9' | b'-' | b'+' | b'.' | b'e' | b'E')
+}
 
-    fn begin_array<W: ?Sized + Write>(&mut self, _: &mut W) -> io::Result<()> {
-        self.within.push(Within::List(0));
-        Ok(())
-    }
-
-    fn end_array_value<W: ?Sized + Write>(&mut self, _: &mut W) -> io::Result<()> {
-        if let Some(Within::List(index)) = self.within.last_mut() {
-            *index += 1;
-        }
-        Ok(())
-    }
-
-    fn end_array<W: ?Sized + Write>(&mut self, _: &mut W) -> io::Result<()> {
-        self.within.pop();
-        Ok(())
-    }
-
-    fn begin_object<W: ?Sized + Write>(&mut self, _: &mut W) -> io::Result<()> {
-        self.within.push(Within::Object(String::new()));
-        Ok(())
-    }
-
-    fn begin_object_key<W: ?Sized + Write>(&mut self, _: &mut W, _first: bool) -> io::Result<()> {
-        self.in_name = true;
-        if let Some(Within::Object(name)) = self.within.last_mut() {
-            name.clear();
-        }
-        Ok(())
-    }
-
-    fn write_string_fragment<W: ?Sized + Write>(&mut self, _: &mut W, fragment: &str) -> io::Result<()> {
-        if let (true, Some(Within::Object(name))) = (self.in_name, self.within.last_mut()) {
-            name.push_str(fragment);
-        }
-        Ok(())
-    }
-
-    fn end_object_key<W: ?Sized + Write>(&mut self, _: &mut W) -> io::Result<()> {
-        self.in_name = false;
-        Ok(())
-    }
-
-    fn end_object<W: ?Sized + Write>(&mut self, _: &mut W) -> io::Result<()> {
-        self.within.pop();
-        Ok(())
-    }
+/// How far a whole number is from 0; `None` of any other token.
+fn whole_number(token: &[u8]) -> Option<u128> {
+    let digits = token.strip_prefix(b"-").unwrap_or(token);
+    let is_whole = !digits.is_empty() && digits.iter().all(u8::is_ascii_digit);
+    is_whole.then(|| str::from_utf8(digits).ok()?.parse().ok()).map(|whole| whole.unwrap_or(u128::MAX))
 }

@@ -105,11 +105,11 @@ pub enum ReadError {
         why: String,
     },
     /// A record, but with a number that no measurement has.
-    #[error("{path} is damaged at {excess}; netfathom writes no such number, so look for a copy from before it was changed", path = .path.display())]
+    #[error("{path} is damaged: {excess}; netfathom writes no such number, so look for a copy from before it was changed", path = .path.display())]
     BeyondMeasure {
         /// What was read.
         path: PathBuf,
-        /// The place in the record (a JSON pointer, RFC 6901), the number and what is wrong with it.
+        /// The name of the number, the number and what is wrong with it.
         excess: String,
     },
     /// More bytes than a record may have.

@@ -133,7 +133,7 @@ fn parse(path: &Path, json: &[u8]) -> Result<Record, ReadError> {
         Some(found) if found > u64::from(SCHEMA_VERSION) => Err(ReadError::Newer { path, found }),
         Some(_) => {
             let record = serde_json::from_slice(json).map_err(|e| damaged(path.clone(), &e))?;
-            match bounds::excess(&record) {
+            match bounds::excess(json) {
                 Some(excess) => Err(ReadError::BeyondMeasure { path, excess }),
                 None => Ok(record),
             }

@@ -83,7 +83,7 @@ impl RunDir {
         // JSON turns numbers that are not finite into null, silently; only reading shows it.
         serde_json::from_slice::<Record>(&json).map_err(unwritable)?;
         // What nobody would read is not written.
-        if let Some(excess) = bounds::excess(record) {
+        if let Some(excess) = bounds::excess(&json) {
             return Err(WriteError::Unwritable { path: self.path().to_owned(), why: excess });
         }
         let head = catalogue::file_of(&json).map_err(unwritable)?;
