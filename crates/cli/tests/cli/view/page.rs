@@ -21,7 +21,7 @@ fn many(out: &Path, runs: usize) {
         let id = format!("202609{:02}T{:02}{:02}00Z-load-{i:08x}", 1 + i / 1440, i / 60 % 24, i % 60);
         let started = format!("2026-09-{:02}T{:02}:{:02}:00Z", 1 + i / 1440, i / 60 % 24, i % 60);
         let record = format!(
-            r#"{{"schema_version":1,"id":"{id}","tool":"netfathom","started_utc":"{started}","state":"complete","verdict":{{"level":"{}","reasons":[]}},"environment":{{"host":"host-{}","kernel":"6.1.0"}},"measurement":{{"kind":"load"}},"findings":[]}}"#,
+            r#"{{"schema_version":1,"id":"{id}","tool":"netfathom","started_utc":"{started}","state":"complete","verdict":{{"level":"{}","reasons":[]}},"command":"netfathom","environment":{{"host":"host-{}","kernel":"6.1.0"}},"measurement":{{"kind":"load"}},"findings":[]}}"#,
             ["VALID", "VOID"][i % 2],
             i % 3,
         );
