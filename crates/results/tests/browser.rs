@@ -29,6 +29,8 @@ mod print;
 mod records;
 #[path = "browser/safety.rs"]
 mod safety;
+#[path = "browser/same_words.rs"]
+mod same_words;
 #[path = "browser/samples.rs"]
 mod samples;
 #[path = "browser/saved.rs"]

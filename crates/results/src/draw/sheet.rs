@@ -89,6 +89,7 @@ impl Sheet {
                 self.wrapped(Style::Plain, "  - ", "    ", text);
                 details.iter().for_each(|detail| self.wrapped(Style::Plain, "    ", "      ", detail));
             }
+            Block::Bars(_) | Block::Chart(_) | Block::Details { .. } | Block::Choice { .. } => {}
             Block::Aside { name, text } if self.is_markdown() => self.entry("", &format!("{name}: {text}")),
             Block::Aside { name, text } => {
                 // As far in as the text of a claim.

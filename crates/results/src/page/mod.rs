@@ -2,12 +2,14 @@
 //!
 //! A story fills a page from the top; what draws it knows blocks only.
 
+mod picture;
 mod shortened;
 mod steers;
 mod table;
 
 use serde::Serialize;
 
+pub use picture::{Axis, Bar, BarGroup, Bars, Chart, Color, Look, Series};
 pub(crate) use shortened::shortened;
 pub use steers::steers;
 pub use table::{Align, Cell, Column, Row, Style, Table};
@@ -42,6 +44,19 @@ pub enum Block {
         text: String,
     },
     Table(Table),
+    /// From here on in reports alone: a terminal has no room for it.
+    Bars(Bars),
+    Chart(Chart),
+    /// What is opened by whoever wants it.
+    Details {
+        summary: String,
+        blocks: Vec<Block>,
+    },
+    /// One of several at a time.
+    Choice {
+        label: &'static str,
+        options: Vec<(String, Vec<Block>)>,
+    },
 }
 
 /// A heading and what stands under it.
@@ -103,6 +118,30 @@ impl Page {
 
     pub fn table(&mut self, table: Table) {
         self.push(Block::Table(table));
+    }
+
+    pub fn bars(&mut self, bars: Bars) {
+        self.push(Block::Bars(bars));
+    }
+
+    pub fn chart(&mut self, chart: Chart) {
+        self.push(Block::Chart(chart));
+    }
+
+    /// What `fill` puts on an empty page stands in details.
+    pub fn details(&mut self, summary: &str, fill: impl FnOnce(&mut Self)) {
+        self.push(Block::Details { summary: summary.to_owned(), blocks: Self::filled(fill) });
+    }
+
+    pub fn choice(&mut self, label: &'static str, options: Vec<(String, Vec<Block>)>) {
+        self.push(Block::Choice { label, options });
+    }
+
+    /// The blocks that `fill` puts on an empty page.
+    pub fn filled(fill: impl FnOnce(&mut Self)) -> Vec<Block> {
+        let mut page = Self::default();
+        fill(&mut page);
+        page.lead
     }
 
     fn push(&mut self, block: Block) {

@@ -1,19 +1,42 @@
 //! `netfathom capacity`: what was tried, what was kept up, and what the paper would infer.
 
-use crate::page::{Align, Page, Table};
-use netfathom_model::record::{Bounded, CapacityResult, CapacityRow, Inferred, Record, Search};
+use crate::page::{Align, Axis, Bar, BarGroup, Bars, Block, Cell, Chart, Look, Page, Series, Style, Table};
+use netfathom_model::record::{Bounded, CapacityResult, CapacityRow, Inferred, Probe, Search};
 use netfathom_model::verdict::Level;
 
-use super::{MOST_ROWS, counted, headline, notes, number, place::ends as place};
+use netfathom_model::plan::CapacityPlan;
+use netfathom_model::units::format_duration;
 
-pub(super) fn draw(page: &mut Page, record: &Record, result: &CapacityResult) {
-    headline::draw(page, record, &answer(result), &there(result));
-    rows(page, result);
-    inferred(page, result);
-    empty(page, result);
-    searches(page, result);
-    notes::findings(page, record);
-    notes::left_out(page, &result.left_out);
+use super::{Body, MOST_ROWS, counted, number, place::ends as place, processors};
+
+pub(super) fn body(result: &CapacityResult) -> Body<'_> {
+    let mut page = Page::default();
+    rows(&mut page, result);
+    inferred(&mut page, result);
+    empty(&mut page, result);
+    searches(&mut page, result);
+    Body {
+        title: "The load that this machine can make",
+        done: there(result),
+        page,
+        plan: plan(&result.plan),
+        left_out: &result.left_out,
+    }
+}
+
+fn plan(plan: &CapacityPlan) -> Vec<(&'static str, String)> {
+    let engines: Vec<&str> = plan.engines.iter().map(|e| e.name()).collect();
+    let workers: Vec<String> = plan.workers.iter().map(u32::to_string).collect();
+    vec![
+        ("place", place(plan.place)),
+        ("engines", engines.join(", ")),
+        ("workers", workers.join(", ")),
+        ("each rate held for", format_duration(plan.hold_ns)),
+        ("searches", plan.trials.to_string()),
+        ("size", format!("{} bytes of UDP payload", plan.size_bytes)),
+        ("processors", processors(&plan.cpus)),
+        ("seed", plan.seed.to_string()),
+    ]
 }
 
 fn there(result: &CapacityResult) -> String {
@@ -72,6 +95,9 @@ fn rows(page: &mut Page, result: &CapacityResult) {
         return;
     }
     page.heading("Messages a second, by engine and workers");
+    if let Some(bars) = bars(result) {
+        page.bars(bars);
+    }
     let mut table = Table::new(&[
         ("engine", Align::Left),
         ("sustained", Align::Right),
@@ -98,13 +124,7 @@ fn rows(page: &mut Page, result: &CapacityResult) {
     }
     page.table(table);
     page.note("×: workers");
-    page.note(
-        "sustained: highest rate that was kept up, under 0.1 % lost and within 0.1 % of the plan (or 1 ms of its end), however unevenly \
-         the messages left; the receiver of send, sendmmsg and gso asks for 50 µs before it sleeps",
-    );
-    page.note("asleep: the same with an ordinary receiver: one recv call a message, asleep until one comes; one search");
-    page.note("capacity: sustained, and the lag VALID: the messages left when they should");
-    page.note("flat out: left in bursts without a schedule, whatever became of them");
+    RATES.iter().for_each(|rate| page.note(&format!("{}: {}", rate.name, rate.about)));
     page.note(&intervals(result));
     page.note("of inferred: sustained over what is inferred below");
     for row in &result.rows {
@@ -112,6 +132,60 @@ fn rows(page: &mut Page, result: &CapacityResult) {
             page.bullet(&format!("{}: {}: {}", name(row), reason.level.name(), reason.text));
         }
     }
+}
+
+const SUSTAINED: &str = "highest rate that was kept up, under 0.1 % lost and within 0.1 % of the plan (or 1 ms of its end), \
+     however unevenly the messages left; the receiver of send, sendmmsg and gso asks for 50 µs before it sleeps";
+const ASLEEP: &str =
+    "the same with an ordinary receiver: one recv call a message, asleep until one comes; one search";
+const CAPACITY: &str = "sustained, and the lag VALID: the messages left when they should";
+const FLAT_OUT: &str = "left in bursts without a schedule, whatever became of them";
+
+/// The four rates of each row; `None` where there is none.
+fn bars(result: &CapacityResult) -> Option<Bars> {
+    let key = RATES.iter().map(|rate| (rate.name.to_owned(), rate.color)).collect();
+    let groups: Vec<BarGroup> = result.rows.iter().map(group).collect();
+    let is_there = groups.iter().flat_map(|group| &group.bars).any(|bar| bar.value.is_some());
+    let reference =
+        result.inferred.as_ref().map(|i| ("inferred from the stack time".into(), i.theoretical_per_s));
+    is_there.then_some(Bars { unit: Axis::Rate, key, reference, groups })
+}
+
+/// A rate of a row, as a bar.
+struct RateOf {
+    name: &'static str,
+    color: &'static str,
+    about: &'static str,
+    of: fn(&CapacityRow) -> Option<Bounded>,
+}
+
+const RATES: [RateOf; 4] = [
+    RateOf { name: "sustained", color: "tx", about: SUSTAINED, of: |row| row.sustained_per_s },
+    RateOf { name: "asleep", color: "rx", about: ASLEEP, of: |row| row.blocking_per_s },
+    RateOf { name: "capacity", color: "call", about: CAPACITY, of: |row| row.capacity_per_s },
+    RateOf { name: "flat out", color: "planned", about: FLAT_OUT, of: |row| row.flat_out_per_s },
+];
+
+fn group(row: &CapacityRow) -> BarGroup {
+    let bar = |rate: &RateOf| {
+        let found = (rate.of)(row);
+        let ends = |b: Bounded| b.half_width_per_s.map(|half| (b.mean_per_s - half, b.mean_per_s + half));
+        Bar {
+            name: rate.name,
+            about: rate.about,
+            color: rate.color,
+            value: found.map(|b| b.mean_per_s),
+            ends: found.and_then(ends),
+            text: found.as_ref().map_or_else(|| "-".into(), bounded),
+        }
+    };
+    let why: Vec<&str> = row.verdict.reasons.iter().map(|reason| reason.text.as_str()).collect();
+    let mark = (row.verdict.level != Level::Valid).then(|| Cell::Marked {
+        text: row.verdict.level.name().into(),
+        style: if row.verdict.level == Level::Void { Style::Bad } else { Style::Warning },
+        why: why.join("; "),
+    });
+    BarGroup { name: name(row), mark, bars: RATES.iter().map(bar).collect() }
 }
 
 fn intervals(result: &CapacityResult) -> String {
@@ -247,5 +321,81 @@ fn searches(page: &mut Page, result: &CapacityResult) {
     page.table(table);
     if all.len() > MOST_ROWS {
         page.note(&format!("… and {} more searches in the record", all.len() - MOST_ROWS));
+    }
+    probes(page, result);
+}
+
+/// What came of each rate that was tried.
+fn probes(page: &mut Page, result: &CapacityResult) {
+    let tried = |row: &CapacityRow| row.searches.iter().any(|s| !s.probes.is_empty());
+    let options = result.rows.iter().enumerate().filter(|(_, row)| tried(row));
+    let options: Vec<(String, Vec<Block>)> =
+        options.map(|(i, row)| (name(row), probed_rates(i, row))).collect();
+    if options.is_empty() {
+        return;
+    }
+    page.choice("Engine and workers", options);
+}
+
+fn probed_rates(place: usize, row: &CapacityRow) -> Vec<Block> {
+    let mut probes: Vec<(usize, &Probe)> = (row.searches.iter().enumerate())
+        .flat_map(|(i, search)| search.probes.iter().map(move |probe| (i, probe)))
+        .filter(|(_, probe)| probe.wanted_per_s > 0.0)
+        .collect();
+    probes.sort_by(|a, b| a.1.wanted_per_s.total_cmp(&b.1.wanted_per_s));
+    let reached = |good: fn(&Probe) -> bool| {
+        let value = |(_, p): &(usize, &Probe)| (good(p) && p.reached_per_s > 0.0).then_some(p.reached_per_s);
+        probes.iter().map(value).collect()
+    };
+    let dots = |label: &str, color, values| Series { label: label.into(), color, look: Look::Dots, values };
+    let xs: Vec<f64> = probes.iter().map(|(_, p)| p.wanted_per_s).collect();
+    let wanted = xs.iter().copied().map(Some).collect();
+    let chart = Chart {
+        id: format!("probes-{place}"),
+        title: format!("Rates tried, {}", name(row)),
+        about: "Each rate that was held: wanted across, reached upwards.".into(),
+        x: Axis::Rate,
+        y: Axis::Rate,
+        height: 300,
+        xs,
+        series: vec![
+            Series { label: "as wanted".into(), color: "muted", look: Look::Dashed, values: wanted },
+            dots("not kept up", "void", reached(|p| !p.sustained)),
+            dots("kept up, not in time", "tx", reached(|p| p.sustained && !p.in_time)),
+            dots("in time", "call", reached(|p| p.in_time)),
+        ],
+    };
+    Page::filled(|page| {
+        page.chart(chart);
+        page.note("A point is a rate that was held. On the line it was reached; below it, it was not.");
+        page.details("lag and loss of each", |page| page.table(probe_table(&probes)));
+    })
+}
+
+fn probe_table(probes: &[(usize, &Probe)]) -> Table {
+    let right = ["search", "wanted", "reached", "lost", "lag p99", "of a slot", "a whole slot late"];
+    let heads: Vec<(&str, Align)> =
+        right.map(|head| (head, Align::Right)).into_iter().chain([("", Align::Left)]).collect();
+    let mut table = Table::new(&heads);
+    for (search, p) in probes {
+        table.row([
+            (search + 1).to_string(),
+            number::rate(p.wanted_per_s),
+            number::rate(p.reached_per_s),
+            p.lost.map_or_else(|| "n/a".into(), number::percent),
+            number::time(p.lag_p99_ns),
+            number::percent(p.lag_p99_of_slot),
+            number::percent(p.missed),
+            outcome(p).into(),
+        ]);
+    }
+    table
+}
+
+fn outcome(probe: &Probe) -> &'static str {
+    match (probe.in_time, probe.sustained) {
+        (true, _) => "in time",
+        (false, true) => "kept up",
+        (false, false) => "not kept up",
     }
 }

@@ -27,21 +27,46 @@ mod sweep;
 pub(crate) mod swept;
 mod transfer;
 
-use netfathom_model::record::{Measurement, Record};
+use netfathom_model::record::{LeftOut, Measurement, Record};
 
 use crate::page::Page;
 
 /// Rows beyond which a table is cut: the record has them all.
 const MOST_ROWS: usize = 40;
 
+/// What there is to say of a result, whatever became of the run.
+pub(crate) struct Body<'a> {
+    pub title: &'static str,
+    /// How much of the plan is done.
+    pub done: String,
+    pub page: Page,
+    pub plan: Vec<(&'static str, String)>,
+    pub left_out: &'a [LeftOut],
+}
+
+/// The body of those whose reports are drawn from it too.
+pub(crate) fn body(measurement: &Measurement) -> Option<Body<'_>> {
+    match measurement {
+        Measurement::Capacity(result) => Some(capacity::body(result)),
+        _ => None,
+    }
+}
+
 /// The page of a record.
 #[must_use]
 pub fn of(record: &Record) -> Page {
     let mut page = Page::default();
+    if let Some(body) = body(&record.measurement) {
+        headline::draw(&mut page, record, &answer(&record.measurement), &body.done);
+        page.sections.extend(body.page.sections);
+        notes::findings(&mut page, record);
+        notes::left_out(&mut page, body.left_out);
+        return page;
+    }
     match &record.measurement {
         Measurement::Stack(result) => stack::draw(&mut page, record, result),
         Measurement::Load(result) => load::draw(&mut page, record, result),
-        Measurement::Capacity(result) => capacity::draw(&mut page, record, result),
+        Measurement::Capacity(_) => {}
         Measurement::Reverse(result) => reverse::draw(&mut page, record, result),
         Measurement::Join(result) => join::draw(&mut page, record, result),
         Measurement::Reproduce(result) => reproduce::draw(&mut page, record, result),
@@ -79,4 +104,12 @@ fn trial_number(index: u32) -> String {
 fn counted(count: u32, what: &str) -> String {
     let plural = if what.ends_with("ch") { "es" } else { "s" };
     format!("{count} {what}{}", if count == 1 { "" } else { plural })
+}
+
+/// The processors that were asked for.
+pub(crate) fn processors(cpus: &[usize]) -> String {
+    if cpus.is_empty() {
+        return "chosen by netfathom".into();
+    }
+    cpus.iter().map(usize::to_string).collect::<Vec<_>>().join(", ")
 }

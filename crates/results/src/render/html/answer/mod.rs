@@ -1,6 +1,5 @@
 //! What a reader needs first, in words.
 
-mod capacity;
 mod cost;
 mod join;
 mod load;
@@ -16,9 +15,12 @@ use netfathom_model::print::{self, Scale};
 use netfathom_model::record::{Measurement, Record, State};
 use netfathom_model::verdict::Level;
 
+use crate::story;
+
 pub(crate) use crate::story::place::ends as place;
 
 /// What stands at the head of a report.
+#[derive(Default)]
 pub struct Words {
     /// What it is about.
     pub title: String,
@@ -39,10 +41,18 @@ impl Words {
 
     /// The same of a measurement alone, which may be a run of an experiment.
     pub fn of_measurement(measurement: &Measurement) -> Self {
+        if let Some(body) = story::body(measurement) {
+            return Self {
+                title: body.title.into(),
+                sentence: story::answer(measurement),
+                there: format!("{}.", body.done),
+                circumstances: Vec::new(),
+            };
+        }
         match measurement {
             Measurement::Stack(result) => stack::words(result),
             Measurement::Load(result) => load::words(result),
-            Measurement::Capacity(result) => capacity::words(result),
+            Measurement::Capacity(_) => Self::default(),
             Measurement::Reverse(result) => reverse::words(result),
             Measurement::Join(result) => join::words(result),
             Measurement::Reproduce(result) => reproduce::words(result),

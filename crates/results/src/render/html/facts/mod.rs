@@ -1,7 +1,6 @@
 //! What follows from a record by the rules of the model and the arithmetic of stats, so
 //! that the script in the page repeats neither.
 
-mod capacity;
 mod cost;
 mod histogram;
 mod join;
@@ -22,7 +21,9 @@ use netfathom_model::record::Measurement;
 use netfathom_stats as stats;
 use serde::Serialize;
 
+use crate::page::Page;
 use crate::story::pooled::{merged, read};
+use crate::story::{self, processors};
 
 /// The facts of each kind of measurement.
 #[derive(Serialize)]
@@ -30,7 +31,6 @@ use crate::story::pooled::{merged, read};
 pub enum Facts {
     Stack(stack::StackFacts),
     Load(load::LoadFacts),
-    Capacity(capacity::CapacityFacts),
     Reverse(reverse::ReverseFacts),
     Join(join::JoinFacts),
     Reproduce(reproduce::ReproduceFacts),
@@ -40,14 +40,22 @@ pub enum Facts {
     Cost(cost::CostFacts),
     /// Of what is not drawn.
     Nothing(()),
+    /// Of what is drawn from its page.
+    Story {
+        page: Page,
+        plan: PlanWords,
+    },
 }
 
 impl Facts {
     pub fn of(measurement: &Measurement) -> Self {
+        if let Some(body) = story::body(measurement) {
+            return Self::Story { page: body.page, plan: body.plan };
+        }
         match measurement {
             Measurement::Stack(result) => Self::Stack(stack::StackFacts::of(result)),
             Measurement::Load(result) => Self::Load(load::LoadFacts::of(result)),
-            Measurement::Capacity(result) => Self::Capacity(capacity::CapacityFacts::of(result)),
+            Measurement::Capacity(_) => Self::Nothing(()),
             Measurement::Reverse(result) => Self::Reverse(reverse::ReverseFacts::of(result)),
             Measurement::Join(result) => Self::Join(join::JoinFacts::of(result)),
             Measurement::Reproduce(result) => Self::Reproduce(reproduce::ReproduceFacts::of(result)),
@@ -80,13 +88,6 @@ pub struct Piece {
 pub struct Closing {
     gap: i64,
     agrees: Vec<bool>,
-}
-
-fn processors(cpus: &[usize]) -> String {
-    if cpus.is_empty() {
-        return "chosen by netfathom".into();
-    }
-    cpus.iter().map(usize::to_string).collect::<Vec<_>>().join(", ")
 }
 
 impl Closing {

@@ -36,13 +36,6 @@ const SECTIONS = {
     ['accounting', 'Accounting', accounting],
     ['lag-section', 'Lag', loadLag],
   ],
-  capacity: [
-    ['glance', 'At a glance', capacityGlance],
-    ['bars', 'By engine and workers', capacityBars],
-    ['tables', 'The numbers', capacityTable],
-    ['probes', 'The rates that were tried', probesSection],
-    ['inferred', 'Inferred from the stack time', inferredSection],
-  ],
   reverse: [
     ['glance', 'At a glance', reverseGlance],
     ['run', 'Rate and stack time over the run', reverseOverTime],
@@ -115,6 +108,11 @@ function section(context, [name, title, build], heading) {
   return node;
 }
 
+// A story has its sections; what has none yet is drawn by the functions named above.
+function partsOf(measurement, facts) {
+  return facts && facts.page ? storySections(facts.page) : SECTIONS[measurement.kind] || [];
+}
+
 function partsFor(context, parts) {
   return parts.filter(([, , , wanted]) => !wanted || wanted(context));
 }
@@ -134,7 +132,7 @@ async function start() {
   const context = { record, facts, samples, recordText, result: record.measurement };
   const report = document.getElementById('report');
   const contents = document.getElementById('contents');
-  for (const part of partsFor(context, [...(SECTIONS[record.measurement.kind] || []), ...CLOSING])) {
+  for (const part of partsFor(context, [...partsOf(record.measurement, facts), ...CLOSING])) {
     report.append(section(context, part));
     contents.append(el('a', { href: '#' + part[0] }, part[1]));
   }

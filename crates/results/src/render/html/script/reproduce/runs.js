@@ -30,8 +30,8 @@ function reasonList(reasons, level) {
 }
 
 function wholeRun(measurement, facts) {
-  const parts = SECTIONS[measurement.kind];
-  if (!parts || measurement.kind === 'reproduce') return note('An experiment within an experiment is not drawn; the record holds it.');
+  const parts = partsOf(measurement, facts);
+  if (!parts.length || measurement.kind === 'reproduce') return note('An experiment within an experiment is not drawn; the record holds it.');
   const context = { facts, result: measurement };
   const more = (measurement.left_out || []).length > 0 ? [['left-out', 'Left out', leftOut]] : [];
   return el('div', { class: 'whole' }, partsFor(context, [...parts, ...more]).map((part) => section(context, part, 'h4')),

@@ -34,3 +34,9 @@ function logRuler(scale, tick) {
   }
   return el('div', { class: 'rulerrow named' }, axis);
 }
+
+function spanned(node, left, width) {
+  node.style.left = Math.min(Math.max(left, 0), 100) + '%';
+  if (width !== null) node.style.width = Math.max(Math.min(width, 100 - left), 0.2) + '%';
+  return node;
+}

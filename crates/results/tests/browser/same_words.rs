@@ -1,0 +1,76 @@
+//! A terminal, Markdown and a report carry the same sentences and figures: those of the page.
+
+use netfathom_results::page::{Block, Page};
+use netfathom_results::{draw, story};
+use pulldown_cmark::{Event, Options, Parser};
+
+use crate::kinds::{of, open_all};
+use crate::show;
+
+/// The measurements that tell their story as a page; the reports of the others have words of their own yet.
+const STORIES: [&str; 1] = ["capacity"];
+
+#[test]
+fn every_medium_has_the_words_of_the_page() {
+    for kind in STORIES {
+        let record = of(kind);
+        let page = story::of(&record);
+        let words = words_of(&page);
+        assert!(words.len() > 20, "{kind}: {words:?}");
+        let markdown = draw::markdown::render(&record);
+        let events = Parser::new_ext(&markdown, Options::ENABLE_TABLES);
+        let written = events.filter_map(|event| match event {
+            Event::Text(text) | Event::Code(text) => Some(text.to_string()),
+            Event::End(_) | Event::SoftBreak => Some(" ".into()),
+            _ => None,
+        });
+        let mut media = vec![
+            ("terminal", plain(&draw::terminal(&page, 4_000, false))),
+            ("Markdown", plain(&written.collect::<String>())),
+        ];
+        if let Some(mut shown) = show(&format!("the words of {kind}"), &record) {
+            open_all(&mut shown);
+            media.push(("report", plain(shown.page.eval("document.body.textContent").as_str().unwrap())));
+        }
+        for (medium, text) in media {
+            let lacks: Vec<&String> = words.iter().filter(|words| !text.contains(words.as_str())).collect();
+            assert!(lacks.is_empty(), "{kind}: {medium} lacks {lacks:#?}");
+        }
+    }
+}
+
+fn plain(text: &str) -> String {
+    text.split_whitespace()
+        .filter(|word| *word != "\u{2060}")
+        .collect::<Vec<_>>()
+        .join(" ")
+        .replace('\u{2060}', "")
+}
+
+/// Every sentence, heading and cell under the headings that all media draw.
+fn words_of(page: &Page) -> Vec<String> {
+    let mut words = Vec::new();
+    // Findings and what was left out have a form of their own in a report.
+    for section in page.sections.iter().filter(|s| !["Findings", "Left out"].contains(&s.title.as_str())) {
+        words.push(section.title.clone());
+        section.blocks.iter().for_each(|block| of_block(block, &mut words));
+    }
+    words.iter().map(|text| plain(text)).filter(|text| !text.is_empty()).collect()
+}
+
+fn of_block(block: &Block, words: &mut Vec<String>) {
+    match block {
+        Block::Text { text } | Block::Note { text } | Block::Aside { text, .. } => words.push(text.clone()),
+        Block::Labelled { label, text, .. } => words.extend([label.clone(), text.clone()]),
+        Block::Item { text, details } => {
+            words.push(text.clone());
+            words.extend(details.iter().cloned());
+        }
+        Block::Table(table) => {
+            words.extend(table.columns.iter().map(|column| column.head.clone()));
+            words.extend(table.rows.iter().flat_map(|row| &row.cells).map(|cell| cell.text()));
+            words.extend(table.rows.iter().filter_map(|row| row.across.clone()));
+        }
+        Block::Gap | Block::Bars(_) | Block::Chart(_) | Block::Details { .. } | Block::Choice { .. } => {}
+    }
+}
