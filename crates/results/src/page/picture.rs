@@ -16,8 +16,21 @@ pub struct Chart {
     pub x: Axis,
     pub y: Axis,
     pub height: u32,
+    /// Charts of one name zoom together.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sync: Option<String>,
     pub xs: Vec<f64>,
+    /// Parts of the x axis with a name.
+    pub bands: Vec<Band>,
     pub series: Vec<Series>,
+}
+
+#[derive(Clone, Debug, Serialize)]
+pub struct Band {
+    pub from: f64,
+    pub to: f64,
+    pub label: String,
+    pub shaded: bool,
 }
 
 /// What an axis counts.
@@ -26,11 +39,18 @@ pub struct Chart {
 pub enum Axis {
     /// Messages a second.
     Rate,
+    /// Seconds since the beginning of a trial.
+    Run,
+    /// Nanoseconds.
+    Time,
 }
 
 #[derive(Clone, Debug, Serialize)]
 pub struct Series {
     pub label: String,
+    /// Series of one group are shown and hidden together.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub group: Option<String>,
     pub color: Color,
     pub look: Look,
     /// One an x.
@@ -42,6 +62,8 @@ pub struct Series {
 pub enum Look {
     Dashed,
     Dots,
+    Faint,
+    Strong,
 }
 
 /// Groups of bars on one logarithmic scale.

@@ -347,7 +347,13 @@ fn probed_rates(place: usize, row: &CapacityRow) -> Vec<Block> {
         let value = |(_, p): &(usize, &Probe)| (good(p) && p.reached_per_s > 0.0).then_some(p.reached_per_s);
         probes.iter().map(value).collect()
     };
-    let dots = |label: &str, color, values| Series { label: label.into(), color, look: Look::Dots, values };
+    let dots = |label: &str, color, values| Series {
+        label: label.into(),
+        group: None,
+        color,
+        look: Look::Dots,
+        values,
+    };
     let xs: Vec<f64> = probes.iter().map(|(_, p)| p.wanted_per_s).collect();
     let wanted = xs.iter().copied().map(Some).collect();
     let chart = Chart {
@@ -357,9 +363,17 @@ fn probed_rates(place: usize, row: &CapacityRow) -> Vec<Block> {
         x: Axis::Rate,
         y: Axis::Rate,
         height: 300,
+        sync: None,
+        bands: Vec::new(),
         xs,
         series: vec![
-            Series { label: "as wanted".into(), color: "muted", look: Look::Dashed, values: wanted },
+            Series {
+                label: "as wanted".into(),
+                group: None,
+                color: "muted",
+                look: Look::Dashed,
+                values: wanted,
+            },
             dots("not kept up", "void", reached(|p| !p.sustained)),
             dots("kept up, not in time", "tx", reached(|p| p.sustained && !p.in_time)),
             dots("in time", "call", reached(|p| p.in_time)),

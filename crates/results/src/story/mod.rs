@@ -7,6 +7,7 @@ pub(crate) mod carried;
 pub mod compare;
 mod cost;
 pub(crate) mod costed;
+mod curves;
 mod headline;
 pub mod host;
 mod join;
@@ -48,6 +49,7 @@ pub(crate) struct Body<'a> {
 pub(crate) fn body(measurement: &Measurement) -> Option<Body<'_>> {
     match measurement {
         Measurement::Capacity(result) => Some(capacity::body(result)),
+        Measurement::Reverse(result) => Some(reverse::body(result)),
         _ => None,
     }
 }
@@ -66,8 +68,7 @@ pub fn of(record: &Record) -> Page {
     match &record.measurement {
         Measurement::Stack(result) => stack::draw(&mut page, record, result),
         Measurement::Load(result) => load::draw(&mut page, record, result),
-        Measurement::Capacity(_) => {}
-        Measurement::Reverse(result) => reverse::draw(&mut page, record, result),
+        Measurement::Capacity(_) | Measurement::Reverse(_) => {}
         Measurement::Join(result) => join::draw(&mut page, record, result),
         Measurement::Reproduce(result) => reproduce::draw(&mut page, record, result),
         Measurement::Transfer(result) => transfer::draw(&mut page, record, result),

@@ -1,21 +1,45 @@
 //! `netfathom reverse`: what load that comes in takes from load that goes out.
 
-use crate::page::{Align, Page, Table};
+use crate::page::{Align, Axis, Band, Chart, Page, Table};
 use netfathom_model::plan::Variant;
 use netfathom_model::record::{
-    Estimate, Phase, ProcessorShares, Record, ReverseResult, ReverseSummary, VariantResult,
+    Estimate, Phase, PhaseTimes, ProcessorShares, ReverseResult, ReverseSummary, ReverseTrial, VariantResult,
 };
 
-use super::{counted, headline, notes, number, trial_number};
+use netfathom_model::units::{format_duration, format_rate};
 
-pub(super) fn draw(page: &mut Page, record: &Record, result: &ReverseResult) {
-    headline::draw(page, record, &answer(result), &there(result));
-    overview(page, result);
+use super::{Body, counted, curves, number, trial_number};
+
+pub(super) fn body(result: &ReverseResult) -> Body<'_> {
+    let mut page = Page::default();
+    overview(&mut page, result);
     for variant in &result.variants {
-        draw_variant(page, result, variant);
+        draw_variant(&mut page, result, variant);
     }
-    notes::findings(page, record);
-    notes::left_out(page, &result.left_out);
+    Body {
+        title: "What incoming load takes from outgoing",
+        done: there(result),
+        page,
+        plan: plan(result),
+        left_out: &result.left_out,
+    }
+}
+
+fn plan(result: &ReverseResult) -> Vec<(&'static str, String)> {
+    let plan = &result.plan;
+    let variants: Vec<&str> = plan.variants.iter().map(|v| v.name()).collect();
+    let cpus = plan.cpus.map_or("chosen by netfathom".into(), |(s, f)| format!("sender {s}, far end {f}"));
+    let (from, to) = (format_rate(plan.inbound_from_per_s), format_rate(plan.inbound_peak_per_s));
+    vec![
+        ("variants", variants.join(", ")),
+        ("trials of each", plan.trials.to_string()),
+        ("a trial", format_duration(plan.duration_ns)),
+        ("inbound load", format!("{from}..{to} a second")),
+        ("stack times", if plan.tapped { "taken" } else { "not taken" }.into()),
+        ("size", format!("{} bytes of UDP payload", plan.size_bytes)),
+        ("processors", cpus),
+        ("seed", plan.seed.to_string()),
+    ]
 }
 
 fn there(result: &ReverseResult) -> String {
@@ -92,6 +116,7 @@ fn overview(page: &mut Page, result: &ReverseResult) {
 
 fn draw_variant(page: &mut Page, result: &ReverseResult, variant: &VariantResult) {
     page.heading(&format!("{}: {}", variant.variant.name(), meaning(variant.variant)));
+    figure(page, variant);
     let Some(s) = &variant.summary else {
         page.text("n/a: no trial of it is finished");
         return;
@@ -102,6 +127,74 @@ fn draw_variant(page: &mut Page, result: &ReverseResult, variant: &VariantResult
     }
     stages(page, s);
     messages(page, variant);
+    page.details("each trial", |page| page.table(trials(variant)));
+}
+
+/// The paper's figure: outgoing and inbound rate over time, and beneath it the stack time.
+fn figure(page: &mut Page, variant: &VariantResult) {
+    let Some(first) = variant.trials.first() else { return };
+    let same: Vec<&ReverseTrial> = variant.trials.iter().filter(|t| t.window_ns == first.window_ns).collect();
+    let windows = same.iter().map(|t| t.outgoing.len().max(t.inbound.len())).max().unwrap_or(0);
+    let name = variant.variant.name();
+    let chart = |id: String, title: &str, about: &str, y, height, series| Chart {
+        id,
+        title: format!("{title}, {name}"),
+        about: about.into(),
+        x: Axis::Run,
+        y,
+        height,
+        sync: Some(name.into()),
+        xs: curves::middles(first.window_ns, windows),
+        bands: first.phases.iter().map(band).collect(),
+        series,
+    };
+    let rates = |label, color, of: fn(&ReverseTrial) -> &[u64]| {
+        let trials: Vec<_> = same.iter().map(|t| (t.index, curves::per_second(of(t), t.window_ns))).collect();
+        curves::over_trials(label, color, &trials, windows)
+    };
+    let both = [rates("outgoing", "tx", |t| &t.outgoing), rates("inbound", "rx", |t| &t.inbound)].concat();
+    let about = "Outgoing and inbound messages a second in each window.";
+    page.chart(chart(format!("reverse-{name}"), "Rate", about, Axis::Rate, 220, both));
+    let tapped: Vec<_> =
+        same.iter().filter_map(|t| t.stack.as_ref().map(|s| (t.index, curves::means(s)))).collect();
+    if !tapped.is_empty() {
+        let series = curves::over_trials("stack time", "lag", &tapped, windows);
+        let about = "Mean stack time of the outgoing messages in each window.";
+        let (id, title) = (format!("reverse-stack-{name}"), "Mean stack time out");
+        page.chart(chart(id, title, about, Axis::Time, 150, series));
+    }
+}
+
+fn band(phase: &PhaseTimes) -> Band {
+    Band {
+        from: phase.start_ns as f64 / 1e9,
+        to: phase.end_ns as f64 / 1e9,
+        label: phase.phase.name().into(),
+        shaded: matches!(phase.phase, Phase::Rise | Phase::Peak),
+    }
+}
+
+fn trials(variant: &VariantResult) -> Table {
+    let heads =
+        ["trial", "out before", "at peak", "after", "sent", "counted by the far device", "sent in", "read"];
+    let heads = heads.map(|head| (head, Align::Right)).into_iter().chain([("verdict", Align::Left)]);
+    let mut table = Table::new(&heads.collect::<Vec<_>>());
+    for trial in &variant.trials {
+        let at =
+            |i: usize| trial.phases.get(i).map_or_else(|| "-".into(), |p| number::rate(p.outgoing_per_s));
+        table.row([
+            trial_number(trial.index),
+            at(0),
+            at(2),
+            at(3),
+            number::count(trial.sent),
+            number::count(trial.arrived),
+            number::count(trial.inbound_sent),
+            number::count(trial.inbound_read),
+            trial.verdict.level.name().into(),
+        ]);
+    }
+    table
 }
 
 fn meaning(variant: Variant) -> &'static str {

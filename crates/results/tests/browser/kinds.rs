@@ -90,7 +90,7 @@ fn every_chart_is_drawn() {
     let charts = [
         ("load", vec!["rate", "lag-run", "echo", "intervals", "lags", "lag"]),
         ("capacity", vec!["probes-0"]),
-        ("reverse", vec!["reverse-ignored", "reverse-stack-ignored", "reverse-other_thread", "reverse-echo"]),
+        ("reverse", vec!["reverse-ignored", "reverse-stack-ignored", "reverse-other-thread", "reverse-echo"]),
         ("join", vec!["span-0", "span-max-0", "span-1", "span-2", "percentiles"]),
         ("ttcp", vec!["transfer-rate", "transfer-lay-0"]),
         ("sweep", vec!["sweep"]),

@@ -5,7 +5,6 @@ mod join;
 mod load;
 mod message;
 mod reproduce;
-mod reverse;
 mod stack;
 mod sweep;
 mod transfer;
@@ -52,8 +51,7 @@ impl Words {
         match measurement {
             Measurement::Stack(result) => stack::words(result),
             Measurement::Load(result) => load::words(result),
-            Measurement::Capacity(_) => Self::default(),
-            Measurement::Reverse(result) => reverse::words(result),
+            Measurement::Capacity(_) | Measurement::Reverse(_) => Self::default(),
             Measurement::Join(result) => join::words(result),
             Measurement::Reproduce(result) => reproduce::words(result),
             Measurement::Transfer(result) => transfer::words(result),
@@ -93,11 +91,6 @@ fn family(family: Family) -> &'static str {
 /// `1 trial`, `2 trials`.
 fn trials(count: u32) -> String {
     if count == 1 { "1\u{a0}trial".into() } else { format!("{count}\u{a0}trials") }
-}
-
-/// Messages a second: `1.24M`.
-fn rate(per_s: f64) -> String {
-    rate_interval(per_s, None)
 }
 
 /// The same with half its interval: `1.24M ± 0.02M`.

@@ -7,7 +7,6 @@ mod join;
 mod load;
 mod message;
 mod reproduce;
-mod reverse;
 mod stack;
 mod sweep;
 mod transfer;
@@ -31,7 +30,6 @@ use crate::story::{self, processors};
 pub enum Facts {
     Stack(stack::StackFacts),
     Load(load::LoadFacts),
-    Reverse(reverse::ReverseFacts),
     Join(join::JoinFacts),
     Reproduce(reproduce::ReproduceFacts),
     Transfer(transfer::TransferFacts),
@@ -55,8 +53,7 @@ impl Facts {
         match measurement {
             Measurement::Stack(result) => Self::Stack(stack::StackFacts::of(result)),
             Measurement::Load(result) => Self::Load(load::LoadFacts::of(result)),
-            Measurement::Capacity(_) => Self::Nothing(()),
-            Measurement::Reverse(result) => Self::Reverse(reverse::ReverseFacts::of(result)),
+            Measurement::Capacity(_) | Measurement::Reverse(_) => Self::Nothing(()),
             Measurement::Join(result) => Self::Join(join::JoinFacts::of(result)),
             Measurement::Reproduce(result) => Self::Reproduce(reproduce::ReproduceFacts::of(result)),
             Measurement::Transfer(result) => Self::Transfer(transfer::TransferFacts::of(result)),

@@ -1,6 +1,8 @@
 // Blocks of a page. No name of a measurement stands here.
 
 const AXES = {
+  run: { x: TIME_X },
+  time: { kind: 'time', tick: tickTime, read: time },
   rate: { x: RATE_X, kind: 'rate', tick: shortRate, read: rate },
 };
 

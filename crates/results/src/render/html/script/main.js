@@ -36,13 +36,6 @@ const SECTIONS = {
     ['accounting', 'Accounting', accounting],
     ['lag-section', 'Lag', loadLag],
   ],
-  reverse: [
-    ['glance', 'At a glance', reverseGlance],
-    ['run', 'Rate and stack time over the run', reverseOverTime],
-    ['phases', 'Phases', phaseTables],
-    ['processor', 'The sender’s processor', processorShares],
-    ['stage-table', 'Stages before and at the peak', stageChanges],
-  ],
   join: [
     ['glance', 'At a glance', joinGlance],
     ['run', 'Over time', joinOverTime],
