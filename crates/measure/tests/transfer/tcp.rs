@@ -37,6 +37,20 @@ fn a_classic_receiver_gets_every_byte_and_the_end() {
 }
 
 #[test]
+fn buffers_of_several_segments_are_as_many_calls_and_every_byte() {
+    let listener = listener();
+    let mut plan = sender(Tcp, listener.local_addr().unwrap());
+    (plan.buffer_bytes, plan.buffers) = (131_072, 50);
+    let here = Here::start(plan);
+    let mut bytes = Vec::new();
+    listener.accept().unwrap().0.read_to_end(&mut bytes).unwrap();
+    let result = here.result();
+    assert_eq!(bytes.len(), 50 * 131_072);
+    assert_eq!((result.bytes(), result.streams[0].calls), (50 * 131_072, 50));
+    assert_eq!(result.end, TransferEnd::Whole);
+}
+
+#[test]
 fn a_classic_sender_is_received_to_its_end_in_each_way() {
     for (discard, touch, way) in
         [(false, false, Way::Copied), (true, false, Way::Discarded), (false, true, Way::Copied)]

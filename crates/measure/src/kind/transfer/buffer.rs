@@ -1,6 +1,8 @@
 //! The buffer that a transfer sends from or receives into.
 
-use netfathom_model::plan::TransferPlan;
+use netfathom_model::plan::{Role, TransferPlan};
+
+use super::segments::LONGEST;
 
 /// What made-up data consists of: the printable characters, over and over.
 const PATTERN: std::ops::RangeInclusive<u8> = b' '..=b'~';
@@ -15,7 +17,8 @@ pub(super) struct Buffer {
 impl Buffer {
     pub fn new(plan: &TransferPlan) -> Self {
         let [length, align, offset] = [plan.buffer_bytes, plan.align, plan.offset].map(|n| n as usize);
-        let storage: Vec<u8> = PATTERN.cycle().take(length + align + offset).collect();
+        let beyond = if plan.role == Role::Transmit { LONGEST } else { 0 };
+        let storage: Vec<u8> = PATTERN.cycle().take(length + align + offset + beyond).collect();
         let past = if align == 0 { 0 } else { storage.as_ptr() as usize % align };
         let start = if past == 0 { offset } else { align - past + offset };
         Self { storage, start, length }
@@ -30,6 +33,11 @@ impl Buffer {
         &self.storage[self.start..self.start + self.length]
     }
 
+    /// So many bytes from its beginning, which may be [`LONGEST`] more than it is long.
+    pub fn first(&self, bytes: usize) -> &[u8] {
+        &self.storage[self.start..self.start + bytes]
+    }
+
     pub fn bytes_mut(&mut self) -> &mut [u8] {
         &mut self.storage[self.start..self.start + self.length]
     }
@@ -37,8 +45,6 @@ impl Buffer {
 
 #[cfg(test)]
 mod tests {
-    use netfathom_model::plan::Role;
-
     use super::*;
 
     #[test]

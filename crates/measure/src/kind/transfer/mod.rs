@@ -37,6 +37,7 @@ mod outgoing;
 mod pace;
 mod report;
 mod seen;
+mod segments;
 mod serve;
 mod streams;
 mod tcp;

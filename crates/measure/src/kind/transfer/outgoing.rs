@@ -12,9 +12,10 @@ use netfathom_sys::splice::{Leads, enlarge_pipe, leads, send_file, splice};
 
 use super::account::Meter;
 use super::pace::Pace;
+use super::segments::Segments;
 use super::tcp::{LARGE, at_once, file, pump};
 use super::timing::Timing;
-use super::{Around, Broken};
+use super::{Around, Broken, Buffer};
 
 /// Where streams are more than CPUs, one of them sends so much before another may: what the others and the receivers
 /// are to read is still in the cache then. A whole time slice of the scheduler is several megabytes.
@@ -46,14 +47,16 @@ impl Turn {
 pub(super) fn send_made_up(
     plan: &TransferPlan,
     around: Around<'_>,
-    bytes: &[u8],
+    (socket, buffer): (BorrowedFd<'_>, &Buffer),
     meter: &mut Meter<'_, impl Timing>,
     mut call: impl FnMut(&[u8]) -> Result<usize, Broken>,
 ) -> Result<(), Broken> {
     let buffers = plan.time_ns.map_or(plan.buffers, |_| u64::MAX);
     let mut pace = Pace::start(plan);
     let mut turn = Turn::of(plan);
-    for _ in 0..buffers {
+    let mut segments = Segments::of(plan, socket);
+    for left in (0..buffers).rev() {
+        let bytes = buffer.first(segments.next(left == 0));
         if let Some(pace) = &mut pace {
             pace.wait(bytes.len(), around);
         }

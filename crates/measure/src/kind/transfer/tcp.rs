@@ -71,9 +71,9 @@ fn send<T: Timing>(plan: &TransferPlan, around: Around<'_>, number: usize, end: 
         }
         if let Some(zero_copy) = &mut zero_copy {
             let call = |rest: &[u8]| zero_copy.send(around, socket, rest);
-            send_made_up(plan, around, buffer.bytes(), &mut meter, call)?;
+            send_made_up(plan, around, (socket, &buffer), &mut meter, call)?;
         } else if plan.made_up {
-            send_made_up(plan, around, buffer.bytes(), &mut meter, |rest| send_some(socket, rest))?;
+            send_made_up(plan, around, (socket, &buffer), &mut meter, |rest| send_some(socket, rest))?;
         } else {
             way = way_out(around);
             send_input(plan, around, socket, buffer.bytes_mut(), &mut meter, &mut way)?;
