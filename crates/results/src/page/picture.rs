@@ -23,6 +23,9 @@ pub struct Chart {
     /// Parts of the x axis with a name.
     pub bands: Vec<Band>,
     pub series: Vec<Series>,
+    /// What a reader must know of the curves.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub note: Option<&'static str>,
 }
 
 #[derive(Clone, Debug, Serialize)]
@@ -43,6 +46,10 @@ pub enum Axis {
     Run,
     /// Nanoseconds.
     Time,
+    /// The same, logarithmic.
+    LogTime,
+    /// By the nines: 1 for 90 %, 2 for 99 %.
+    Percentile,
 }
 
 #[derive(Clone, Debug, Serialize)]
@@ -64,6 +71,7 @@ pub enum Look {
     Dots,
     Faint,
     Strong,
+    Thin,
 }
 
 /// Groups of bars on one logarithmic scale.

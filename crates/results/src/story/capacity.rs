@@ -378,10 +378,10 @@ fn probed_rates(place: usize, row: &CapacityRow) -> Vec<Block> {
             dots("kept up, not in time", "tx", reached(|p| p.sustained && !p.in_time)),
             dots("in time", "call", reached(|p| p.in_time)),
         ],
+        note: Some("A point is a rate that was held. On the line it was reached; below it, it was not."),
     };
     Page::filled(|page| {
         page.chart(chart);
-        page.note("A point is a rate that was held. On the line it was reached; below it, it was not.");
         page.details("lag and loss of each", |page| page.table(probe_table(&probes)));
     })
 }

@@ -1,8 +1,9 @@
-//! Curves over the run of a trial: single trials faint, their mean strong.
+//! Curves that more than one story has: over the run of a trial, and percentiles.
 
 use netfathom_model::record::Series as Windows;
+use netfathom_stats as stats;
 
-use crate::page::{Color, Look, Series};
+use crate::page::{Axis, Chart, Color, Look, Series};
 
 /// The middle of each window, in seconds.
 pub(super) fn middles(window_ns: u64, windows: usize) -> Vec<f64> {
@@ -42,4 +43,71 @@ pub(super) fn over_trials(
     let each = trials.iter().filter(|_| trials.len() > 1).map(single);
     let values = (0..windows).map(mean).collect();
     each.chain([Series { label: name.to_owned(), group: None, color, look: Look::Strong, values }]).collect()
+}
+
+/// The longest of each window; `None` where nothing fell into it.
+pub(super) fn longest(windows: &Windows) -> Vec<Option<f64>> {
+    windows.n.iter().zip(&windows.max_ns).map(|(&n, &max)| (n > 0).then_some(max as f64)).collect()
+}
+
+/// Distributions of times by percentile, laid out by their nines. Times at or below zero have no place on its axis;
+/// `None` where no curve has a point.
+pub(super) fn by_percentile(
+    id: &str,
+    title: &str,
+    curves: Vec<(Series, &stats::Distribution)>,
+) -> Option<Chart> {
+    let quantiles = quantiles();
+    let with_values = |(mut series, d): (Series, &stats::Distribution)| {
+        let above_zero = |v: Option<i64>| v.filter(|&ns| ns > 0).map(|ns| ns as f64);
+        series.values = values(d, &quantiles).into_iter().map(above_zero).collect();
+        series
+    };
+    let mut series: Vec<Series> = curves.into_iter().map(with_values).collect();
+    series.retain(|s| s.values.iter().any(Option::is_some));
+    let reach = series.iter().filter_map(|s| s.values.iter().rposition(Option::is_some)).max()? + 1;
+    series.iter_mut().for_each(|s| s.values.truncate(reach));
+    Some(Chart {
+        id: id.into(),
+        title: title.into(),
+        about: "Time by percentile, from 0 to the nines.".into(),
+        x: Axis::Percentile,
+        y: Axis::LogTime,
+        height: 280,
+        sync: None,
+        xs: quantiles[..reach].iter().map(|q| -(1.0 - q).log10()).collect(),
+        bands: Vec::new(),
+        series,
+        note: Some(BY_PERCENTILE),
+    })
+}
+
+const BY_PERCENTILE: &str = "A percentile with fewer than ten messages beyond it is not drawn. Times at or below \
+     zero have no place on a logarithmic axis; they stand in the table.";
+
+/// 0, 10, ... 80, 85 %, and the same again within the last tenth, hundredth and thousandth.
+pub(crate) fn quantiles() -> Vec<f64> {
+    let above = [10_000u32, 1_000, 100, 10];
+    let within = |unit: u32| [10, 9, 8, 7, 6, 5, 4, 3, 2].map(|m| m * unit).into_iter().chain([unit * 3 / 2]);
+    above.into_iter().flat_map(within).chain([10]).map(|rest| f64::from(100_000 - rest) / 1e5).collect()
+}
+
+/// A quantile with fewer than ten values beyond it says nothing and is left out.
+pub(crate) fn values(d: &stats::Distribution, quantiles: &[f64]) -> Vec<Option<i64>> {
+    let beyond = |q: f64| d.moments.n as f64 * (1.0 - q);
+    quantiles.iter().map(|&q| if beyond(q) < 10.0 { None } else { d.quantile(q) }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quantiles_rise_and_hold_the_usual_ones() {
+        let all = quantiles();
+        assert!(all.is_sorted_by(|a, b| a < b), "{all:?}");
+        for q in [0.0, 0.5, 0.9, 0.99, 0.999, 0.9999] {
+            assert!(all.contains(&q), "{q}");
+        }
+    }
 }

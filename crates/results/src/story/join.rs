@@ -1,21 +1,40 @@
 //! `netfathom join`: times between the places that a message passes, and what the files held.
 
-use crate::page::{Align, Page, Table};
+use crate::page::{Align, Axis, Chart, Look, Page, Series, Table};
 use netfathom_model::path::Direction;
-use netfathom_model::plan::ClockChoice;
-use netfathom_model::record::{CaptureFile, ClockOffset, JoinResult, KindCount, LogFile, PacketKind, Record};
+use netfathom_model::plan::{ClockChoice, JoinPlan};
+use netfathom_model::record::{
+    CaptureFile, ClockOffset, JoinResult, JoinedSpan, KindCount, LogFile, PacketKind,
+};
 
-use super::{headline, notes, number};
+use super::{Body, curves, number, pooled};
 use crate::story::joined;
 
-pub(super) fn draw(page: &mut Page, record: &Record, result: &JoinResult) {
-    headline::draw(page, record, &answer(result), &there(result));
-    spans(page, result);
-    percentiles(page, result);
-    captures(page, result);
-    logs(page, result);
-    clocks(page, result);
-    notes::findings(page, record);
+pub(super) fn body(result: &JoinResult) -> Body<'_> {
+    let mut page = Page::default();
+    spans(&mut page, result);
+    percentiles(&mut page, result);
+    captures(&mut page, result);
+    logs(&mut page, result);
+    clocks(&mut page, result);
+    Body {
+        title: "Time in the network stack, from captures and logs",
+        done: there(result),
+        page,
+        plan: plan(&result.plan),
+        left_out: &[],
+    }
+}
+
+fn plan(plan: &JoinPlan) -> Vec<(&'static str, String)> {
+    vec![
+        ("captures", plan.captures.join(", ")),
+        ("logs", plan.logs.join(", ")),
+        ("a message's number", joined::numbering(plan)),
+        ("UDP port", plan.port.map_or("any".into(), |p| p.to_string())),
+        ("clocks", joined::clock(plan).into()),
+        ("window", format!("{} messages", plan.window)),
+    ]
 }
 
 fn there(result: &JoinResult) -> String {
@@ -94,11 +113,60 @@ fn spans(page: &mut Page, result: &JoinResult) {
     }
 }
 
+/// The mean and the longest time of each window, by the time at the first place.
+fn over_time(page: &mut Page, place: usize, span: &JoinedSpan) {
+    let windows = &span.series;
+    let chart = |id: String, title: String, height, values| Chart {
+        id,
+        title,
+        about: "Times by window, by the time at the first place.".into(),
+        x: Axis::Run,
+        y: Axis::Time,
+        height,
+        sync: Some(format!("join-{}", windows.window_ns)),
+        xs: curves::middles(windows.window_ns, windows.n.len()),
+        bands: Vec::new(),
+        series: vec![curve(span, "all".into(), Look::Strong, values)],
+        note: None,
+    };
+    let name = name(span);
+    page.chart(chart(format!("span-{place}"), format!("Mean, {name}"), 200, curves::means(windows)));
+    page.chart(chart(format!("span-max-{place}"), format!("Longest, {name}"), 130, curves::longest(windows)));
+}
+
+fn curve(span: &JoinedSpan, label: String, look: Look, values: Vec<Option<f64>>) -> Series {
+    Series { label, group: None, color: span.direction.map_or("rate", Direction::name), look, values }
+}
+
+fn name(span: &JoinedSpan) -> String {
+    format!("{} -> {}", span.from, span.to)
+}
+
+fn percentile_chart(page: &mut Page, result: &JoinResult) {
+    let times: Vec<_> = result.spans.iter().map(|span| pooled::read(&span.times)).collect();
+    let look = |place: usize| {
+        let before = result.spans[..place].iter().filter(|s| s.direction == result.spans[place].direction);
+        [Look::Strong, Look::Dashed, Look::Thin][before.count() % 3]
+    };
+    // Names may be alike; what a switch of the legend belongs to must not be.
+    let series = |(i, span): (usize, &JoinedSpan)| {
+        curve(span, format!("{}: {}", i + 1, name(span)), look(i), Vec::new())
+    };
+    let curves = result.spans.iter().enumerate().map(series).zip(&times).collect();
+    if let Some(chart) = curves::by_percentile("percentiles", "Time by percentile", curves) {
+        page.chart(chart);
+    }
+}
+
 fn percentiles(page: &mut Page, result: &JoinResult) {
     let known = || result.spans.iter().filter(|s| s.times.n > 0);
     if known().next().is_none() {
         return;
     }
+    for (place, span) in result.spans.iter().enumerate().filter(|(_, s)| s.times.n > 0) {
+        over_time(page, place, span);
+    }
+    percentile_chart(page, result);
     page.gap();
     let right = ["min", "p50", "p90", "p99", "p99.9", "max", "S*"].map(|h| (h, Align::Right));
     let mut table = Table::new(&[[("way", Align::Left)].as_slice(), right.as_slice()].concat());

@@ -7,7 +7,7 @@ pub(crate) mod carried;
 pub mod compare;
 mod cost;
 pub(crate) mod costed;
-mod curves;
+pub(crate) mod curves;
 mod headline;
 pub mod host;
 mod join;
@@ -50,6 +50,7 @@ pub(crate) fn body(measurement: &Measurement) -> Option<Body<'_>> {
     match measurement {
         Measurement::Capacity(result) => Some(capacity::body(result)),
         Measurement::Reverse(result) => Some(reverse::body(result)),
+        Measurement::Join(result) => Some(join::body(result)),
         _ => None,
     }
 }
@@ -68,8 +69,7 @@ pub fn of(record: &Record) -> Page {
     match &record.measurement {
         Measurement::Stack(result) => stack::draw(&mut page, record, result),
         Measurement::Load(result) => load::draw(&mut page, record, result),
-        Measurement::Capacity(_) | Measurement::Reverse(_) => {}
-        Measurement::Join(result) => join::draw(&mut page, record, result),
+        Measurement::Capacity(_) | Measurement::Reverse(_) | Measurement::Join(_) => {}
         Measurement::Reproduce(result) => reproduce::draw(&mut page, record, result),
         Measurement::Transfer(result) => transfer::draw(&mut page, record, result),
         Measurement::Sweep(result) => sweep::draw(&mut page, record, result),

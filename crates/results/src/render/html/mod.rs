@@ -77,8 +77,6 @@ const SCRIPT: &str = concat!(
     include_str!("script/load/run.js"),
     include_str!("script/load/echo.js"),
     include_str!("script/stack/taps.js"),
-    include_str!("script/join/spans.js"),
-    include_str!("script/join/files.js"),
     include_str!("script/reproduce/claims.js"),
     include_str!("script/reproduce/lines.js"),
     include_str!("script/reproduce/bars.js"),

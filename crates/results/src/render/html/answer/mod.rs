@@ -1,7 +1,6 @@
 //! What a reader needs first, in words.
 
 mod cost;
-mod join;
 mod load;
 mod message;
 mod reproduce;
@@ -51,8 +50,7 @@ impl Words {
         match measurement {
             Measurement::Stack(result) => stack::words(result),
             Measurement::Load(result) => load::words(result),
-            Measurement::Capacity(_) | Measurement::Reverse(_) => Self::default(),
-            Measurement::Join(result) => join::words(result),
+            Measurement::Capacity(_) | Measurement::Reverse(_) | Measurement::Join(_) => Self::default(),
             Measurement::Reproduce(result) => reproduce::words(result),
             Measurement::Transfer(result) => transfer::words(result),
             Measurement::Sweep(result) => sweep::words(result),

@@ -3,7 +3,6 @@
 
 mod cost;
 mod histogram;
-mod join;
 mod load;
 mod message;
 mod reproduce;
@@ -17,10 +16,10 @@ use netfathom_model::accounting::Accounting;
 use netfathom_model::path::{Direction, Stage};
 use netfathom_model::profile::Profile;
 use netfathom_model::record::Measurement;
-use netfathom_stats as stats;
 use serde::Serialize;
 
 use crate::page::Page;
+use crate::story::curves::{quantiles, values};
 use crate::story::pooled::{merged, read};
 use crate::story::{self, processors};
 
@@ -30,7 +29,6 @@ use crate::story::{self, processors};
 pub enum Facts {
     Stack(stack::StackFacts),
     Load(load::LoadFacts),
-    Join(join::JoinFacts),
     Reproduce(reproduce::ReproduceFacts),
     Transfer(transfer::TransferFacts),
     Sweep(sweep::SweepFacts),
@@ -53,8 +51,7 @@ impl Facts {
         match measurement {
             Measurement::Stack(result) => Self::Stack(stack::StackFacts::of(result)),
             Measurement::Load(result) => Self::Load(load::LoadFacts::of(result)),
-            Measurement::Capacity(_) | Measurement::Reverse(_) => Self::Nothing(()),
-            Measurement::Join(result) => Self::Join(join::JoinFacts::of(result)),
+            Measurement::Capacity(_) | Measurement::Reverse(_) | Measurement::Join(_) => Self::Nothing(()),
             Measurement::Reproduce(result) => Self::Reproduce(reproduce::ReproduceFacts::of(result)),
             Measurement::Transfer(result) => Self::Transfer(transfer::TransferFacts::of(result)),
             Measurement::Sweep(result) => Self::Sweep(sweep::SweepFacts::of(result)),
@@ -93,19 +90,6 @@ impl Closing {
     }
 }
 
-/// 0, 10, ... 80, 85 %, and the same again within the last tenth, hundredth and thousandth.
-fn quantiles() -> Vec<f64> {
-    let above = [10_000u32, 1_000, 100, 10];
-    let within = |unit: u32| [10, 9, 8, 7, 6, 5, 4, 3, 2].map(|m| m * unit).into_iter().chain([unit * 3 / 2]);
-    above.into_iter().flat_map(within).chain([10]).map(|rest| f64::from(100_000 - rest) / 1e5).collect()
-}
-
-/// A quantile with fewer than ten values beyond it says nothing and is left out.
-fn values(d: &stats::Distribution, quantiles: &[f64]) -> Vec<Option<i64>> {
-    let beyond = |q: f64| d.moments.n as f64 * (1.0 - q);
-    quantiles.iter().map(|&q| if beyond(q) < 10.0 { None } else { d.quantile(q) }).collect()
-}
-
 fn stage_words() -> BTreeMap<&'static str, StageWords> {
     let words = |s: &Stage| (s.name(), StageWords { meaning: s.meaning(), inside: s.is_inside() });
     [Direction::Tx, Direction::Rx].iter().flat_map(|d| d.stages()).map(words).collect()
@@ -119,18 +103,4 @@ fn pieces(profile: &Profile) -> Vec<Piece> {
         to_per_s: p.to_per_s,
     };
     profile.pieces().into_iter().map(piece).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn quantiles_rise_and_hold_the_usual_ones() {
-        let all = quantiles();
-        assert!(all.is_sorted_by(|a, b| a < b), "{all:?}");
-        for q in [0.0, 0.5, 0.9, 0.99, 0.999, 0.9999] {
-            assert!(all.contains(&q), "{q}");
-        }
-    }
 }

@@ -2,6 +2,8 @@
 
 const AXES = {
   run: { x: TIME_X },
+  percentile: { x: PERCENTILE_X },
+  log_time: { kind: 'log-time' },
   time: { kind: 'time', tick: tickTime, read: time },
   rate: { x: RATE_X, kind: 'rate', tick: shortRate, read: rate },
 };
@@ -14,8 +16,8 @@ const BLOCKS = {
   aside: (block) => pairs([[block.name, block.text]]),
   table: (block, title) => blockTable(block, title),
   bars: (block) => blockBars(block),
-  chart: (block) => chart({ ...block, x: AXES[block.x].x, kind: AXES[block.y].kind,
-    series: block.series.map((s) => ({ ...s, colour: s.color })) }),
+  chart: (block) => [chart({ ...block, x: AXES[block.x].x, kind: AXES[block.y].kind,
+    series: block.series.map((s) => ({ ...s, colour: s.color })) }), block.note && note(block.note)],
   details: (block) => lazyDetails(block.summary, () => blocksOf(block.blocks, block.summary)),
   choice: (block, title) => choice(block.label, block.options.map(([name, blocks]) => ({ name, build: () => blocksOf(blocks, title + ', ' + name) }))),
 };

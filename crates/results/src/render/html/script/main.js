@@ -36,15 +36,6 @@ const SECTIONS = {
     ['accounting', 'Accounting', accounting],
     ['lag-section', 'Lag', loadLag],
   ],
-  join: [
-    ['glance', 'At a glance', joinGlance],
-    ['run', 'Over time', joinOverTime],
-    ['percentiles-section', 'Percentiles', joinPercentiles],
-    ['tables', 'The numbers', joinTable],
-    ['captures', 'Captures', joinCaptures],
-    ['logs', 'Logs', joinLogs],
-    ['clocks', 'Clocks', joinClocks],
-  ],
   reproduce: [
     ['claims', 'What the source says', claimList],
     ['tables', 'Its tables, and ours beside them', besideTables],
