@@ -21,7 +21,6 @@ const PROBE_OVERHEAD: Duration = Duration::from_millis(150);
 pub fn run(args: &CapacityArgs) -> Result<ExitCode> {
     let Some(plan) = output::understood(plan(args)) else { return Ok(exit::USAGE.into()) };
     let run = Run {
-        name: "capacity",
         output: &args.output,
         expected: expected(&plan),
         named_cpus: !args.cpu.is_empty(),

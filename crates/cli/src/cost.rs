@@ -53,7 +53,7 @@ fn restoring(plan: &CostPlan) -> impl FnOnce() + use<'_> {
 }
 
 fn kept(args: &CostArgs) -> Run<'_> {
-    Run { name: "cost", output: &args.output, expected: AT_ONCE, named_cpus: false, capture: false }
+    Run { output: &args.output, expected: AT_ONCE, named_cpus: false, capture: false }
 }
 
 fn prove(args: &CostArgs) -> Result<ExitCode> {

@@ -13,7 +13,7 @@ use netfathom_measure::ground::lab;
 use netfathom_measure::ground::observer::Live;
 use netfathom_measure::ground::observer::{Observer, Progressed, Step};
 use netfathom_measure::reproduce;
-use netfathom_model::record::{Holds, Measurement, Record, ReproduceResult, SCHEMA_VERSION, State};
+use netfathom_model::record::{Holds, Measured, Measurement, Record, ReproduceResult, SCHEMA_VERSION, State};
 use netfathom_model::sample::Sample;
 use netfathom_model::verdict::Level;
 use netfathom_results::render::html;
@@ -29,8 +29,6 @@ use crate::{exit, invocation, output, stop};
 
 /// What a command knows of its run before it is made.
 pub struct Run<'a> {
-    /// Its measurement's name, part of the directory's.
-    pub name: &'static str,
     /// Where results go.
     pub output: &'a OutputArgs,
     /// How long it will take.
@@ -48,14 +46,14 @@ impl Run<'_> {
         work: impl FnOnce(&mut Keeper<'_>, &AtomicBool) -> Result<Progressed<R>, RunError>,
     ) -> Result<ExitCode>
     where
-        R: Clone + Into<Measurement>,
+        R: Clone + Measured,
     {
         limits::check()?;
         let stop = stop::on_signals().context("cannot listen for signals")?;
         lab::setup::set(&self.output.setup);
         store::sweep(&self.output.out);
         let started = SystemTime::now();
-        let id = store::new_id(started, self.name)?;
+        let id = store::new_id(started, R::ENTRY.name)?;
         let run_dir = RunDir::create(&self.output.out, &id)?;
         let header = Header { id, started };
         let progress = Progress::new(self.output.quiet || self.output.json, self.expected);

@@ -31,7 +31,6 @@ pub fn run(command: &LoadCommand) -> Result<ExitCode> {
 fn send(args: &SendArgs) -> Result<ExitCode> {
     let Some(plan) = output::understood(plan(args)) else { return Ok(exit::USAGE.into()) };
     let run = Run {
-        name: "load",
         output: &args.output,
         expected: expected(&plan),
         named_cpus: !args.cpu.is_empty(),

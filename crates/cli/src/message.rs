@@ -28,7 +28,6 @@ pub fn run(command: &MessageCommand) -> Result<ExitCode> {
     let (test, args) = command.parts();
     let Some(plan) = output::understood(plan(test, args)) else { return Ok(exit::USAGE.into()) };
     let run = Run {
-        name: "message",
         output: &args.output,
         expected: expected(&plan),
         named_cpus: !args.cpu.is_empty(),

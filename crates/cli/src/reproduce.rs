@@ -31,13 +31,7 @@ fn make(experiment: &'static Experiment, plan: &ReproducePlan, output: &OutputAr
     if let Some(status) = guard::watch_over(Duration::ZERO, |_| || remove_what_is_left(None))? {
         return Ok(status);
     }
-    let run = Run {
-        name: "reproduce",
-        output,
-        expected: experiment.expected(plan.quick),
-        named_cpus: false,
-        capture: false,
-    };
+    let run = Run { output, expected: experiment.expected(plan.quick), named_cpus: false, capture: false };
     run.make(|observer, stop| reproduce::run(experiment, plan, observer, stop))
 }
 

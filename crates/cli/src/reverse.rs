@@ -19,7 +19,6 @@ pub fn run(args: &ReverseArgs) -> Result<ExitCode> {
     let Some(plan) = output::understood(plan(args)) else { return Ok(exit::USAGE.into()) };
     let trials = plan.trials * plan.variants.len() as u32;
     let run = Run {
-        name: "reverse",
         output: &args.output,
         expected: (Duration::from_nanos(plan.duration_ns) + TRIAL_OVERHEAD) * trials,
         named_cpus: args.cpu.is_some(),

@@ -21,7 +21,6 @@ const TRIAL_OVERHEAD: Duration = Duration::from_millis(1200);
 pub fn run(args: &StackArgs) -> Result<ExitCode> {
     let Some(plan) = output::understood(plan(args)) else { return Ok(exit::USAGE.into()) };
     let run = Run {
-        name: "stack",
         output: &args.output,
         expected: expected(&plan),
         named_cpus: args.cpu.is_some(),

@@ -4,10 +4,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::environment::Environment;
-use crate::plan::MessageTest;
 use crate::verdict::{Finding, Verdict};
 
 mod capacity;
+mod catalogue;
 mod cost;
 mod distribution;
 mod explanation;
@@ -21,6 +21,7 @@ mod sweep;
 mod transfer;
 
 pub use capacity::{Bounded, CapacityResult, CapacityRow, Inferred, Probe, Search};
+pub use catalogue::{CATALOGUE, Entry, Measured, Measurement};
 pub use cost::{
     Amount, CallTotal, Comparison, Condition, CostBenchmark, CostResult, CostTrial, Effect, Outcome, Overall,
     OwnCall, OwnTime, ProgramTrial, ProgramUse, Resource, ResourceUnit, SpanCost, Taken,
@@ -104,87 +105,4 @@ pub enum State {
     Interrupted,
     /// All trials are there.
     Complete,
-}
-
-/// The measurements there are; each brings its own plan and result.
-#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case", tag = "kind")]
-pub enum Measurement {
-    /// `netfathom stack`
-    Stack(Box<StackResult>),
-    /// `netfathom load send`
-    Load(Box<LoadResult>),
-    /// `netfathom capacity`
-    Capacity(Box<CapacityResult>),
-    /// `netfathom reverse`
-    Reverse(Box<ReverseResult>),
-    /// `netfathom join`
-    Join(Box<JoinResult>),
-    /// `netfathom reproduce`
-    Reproduce(Box<ReproduceResult>),
-    /// `netfathom ttcp`
-    Transfer(Box<TransferResult>),
-    /// `netfathom ttcp sweep`
-    Sweep(Box<SweepResult>),
-    /// `netfathom message`
-    Message(Box<MessageResult>),
-    /// `netfathom cost`
-    Cost(Box<CostResult>),
-}
-
-impl Measurement {
-    /// Its name, as it stands in the names of records.
-    #[must_use]
-    pub fn name(&self) -> &'static str {
-        match self {
-            Self::Stack(_) => "stack",
-            Self::Load(_) => "load",
-            Self::Capacity(_) => "capacity",
-            Self::Reverse(_) => "reverse",
-            Self::Join(_) => "join",
-            Self::Reproduce(_) => "reproduce",
-            // The measurement is a transfer, ttcp is the command's name.
-            Self::Transfer(_) => "ttcp",
-            Self::Sweep(_) => "sweep",
-            Self::Message(_) => "message",
-            Self::Cost(_) => "cost",
-        }
-    }
-
-    /// The command that made it, as it is typed.
-    #[must_use]
-    pub fn command(&self) -> &'static str {
-        match self {
-            Self::Sweep(_) => "ttcp sweep",
-            Self::Message(message) => match message.plan.test {
-                MessageTest::Oneway => "message oneway",
-                MessageTest::Pingpong => "message pingpong",
-                MessageTest::Post => "message post",
-            },
-            _ => self.name(),
-        }
-    }
-}
-
-macro_rules! measurement_from {
-    ($($variant:ident: $result:ty,)*) => {
-        $(impl From<$result> for Measurement {
-            fn from(result: $result) -> Self {
-                Self::$variant(Box::new(result))
-            }
-        })*
-    };
-}
-
-measurement_from! {
-    Stack: StackResult,
-    Load: LoadResult,
-    Capacity: CapacityResult,
-    Reverse: ReverseResult,
-    Join: JoinResult,
-    Reproduce: ReproduceResult,
-    Transfer: TransferResult,
-    Sweep: SweepResult,
-    Message: MessageResult,
-    Cost: CostResult,
 }

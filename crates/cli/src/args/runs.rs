@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::builder::PossibleValuesParser;
 use clap::{ArgGroup, Args as ClapArgs, Subcommand, ValueEnum};
+use netfathom_model::record::CATALOGUE;
 use netfathom_model::verdict::Level;
 use netfathom_results::store::{Filter, Moment};
 
@@ -22,10 +23,6 @@ Examples:
 
 A RUN is named by its directory's name or a beginning of it that no other has,
 by its short id, by a tag, or as last, last~1 and so on.";
-
-/// The measurements, by the names that their runs have.
-const MEASUREMENTS: [&str; 10] =
-    ["stack", "load", "capacity", "reverse", "join", "reproduce", "ttcp", "sweep", "message", "cost"];
 
 /// `netfathom runs`.
 #[derive(Debug, ClapArgs)]
@@ -61,7 +58,7 @@ pub enum RunsCommand {
 #[derive(Clone, Debug, Default, PartialEq, ClapArgs)]
 pub struct FilterArgs {
     /// Only this measurement; may be repeated
-    #[arg(long, value_name = "NAME", value_parser = PossibleValuesParser::new(MEASUREMENTS))]
+    #[arg(long, value_name = "NAME", value_parser = PossibleValuesParser::new(CATALOGUE.iter().map(|entry| entry.name)))]
     pub measurement: Vec<String>,
     /// Only runs with this tag; if repeated, with all of them
     #[arg(long, value_name = "TAG")]

@@ -4,11 +4,9 @@ use std::ffi::OsString;
 
 use clap::Parser;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
+use netfathom_model::record::CATALOGUE;
 
 use super::Args;
-
-/// Commands that send and time messages of their own.
-const OWN_MESSAGES: [&str; 5] = ["stack", "load", "capacity", "reverse", "message"];
 
 /// How programs that watch others are told whom to watch.
 const WATCHING: [&str; 12] = [
@@ -51,7 +49,8 @@ fn advised(mut error: clap::Error, command: &str) -> clap::Error {
         }
     }
     let name = option.split(['=', ' ']).next().unwrap_or_default();
-    if OWN_MESSAGES.contains(&command) && WATCHING.contains(&name) {
+    let own_messages = CATALOGUE.iter().any(|entry| entry.own_messages && entry.command == command);
+    if own_messages && WATCHING.contains(&name) {
         let tips = instead(command, name).map(Into::into).to_vec();
         error.insert(ContextKind::Suggested, ContextValue::StyledStrs(tips));
     }

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Error, Result, anyhow, bail};
 use netfathom_measure::kind::cost::guard::Ward;
-use netfathom_model::record::Record;
+use netfathom_model::record::{CATALOGUE, Record};
 use netfathom_results::compare::Run;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
@@ -20,9 +20,6 @@ use super::change::{Change, GRACE, Journal};
 use crate::args::CompareArgs;
 use crate::{exit, invocation, output, stop};
 
-/// The commands that make a run.
-const MEASUREMENTS: [&str; 9] =
-    ["stack", "load", "capacity", "reverse", "join", "reproduce", "ttcp", "message", "cost"];
 /// What is ours to say.
 const OURS: [&str; 3] = ["--out", "--json", "--quiet"];
 /// So much of what a run that failed has said is told.
@@ -59,11 +56,14 @@ fn words(side: &str, text: &str) -> Result<Vec<String>> {
 
 fn check(side: &str, words: &[String]) -> Result<()> {
     let first = words.first().map_or("", String::as_str);
-    if !MEASUREMENTS.contains(&first) {
+    // A sweep is made by a command below ttcp.
+    let commands: Vec<&str> =
+        CATALOGUE.iter().map(|entry| entry.command).filter(|command| !command.contains(' ')).collect();
+    if !commands.contains(&first) {
         bail!(
             "the arguments of {side} begin with `{first}`, which makes no run; write them as after netfathom, such as \
              'stack tx --trials 3' (one of {})",
-            MEASUREMENTS.join(", ")
+            commands.join(", ")
         );
     }
     let before_program = words.iter().take_while(|word| *word != "--");

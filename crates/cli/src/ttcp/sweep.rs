@@ -19,13 +19,7 @@ const ROUND_TRIPS: u32 = 3;
 /// Runs the command.
 pub fn run(args: &SweepArgs) -> Result<ExitCode> {
     let Some(plan) = output::understood(plan(args)) else { return Ok(exit::USAGE.into()) };
-    let run = Run {
-        name: "sweep",
-        output: &args.output,
-        expected: expected(&plan),
-        named_cpus: false,
-        capture: false,
-    };
+    let run = Run { output: &args.output, expected: expected(&plan), named_cpus: false, capture: false };
     run.make(|observer, stop| sweep::run(&plan, observer, stop))
 }
 

@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 use netfathom_model::environment::{Environment, Settings};
-use netfathom_model::record::Record;
+use netfathom_model::record::{Entry, Record};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -79,8 +79,8 @@ pub(super) fn of(a: &Record, b: &Record) -> Vec<Difference> {
     between(&around(a), &around(b))
 }
 
-/// Names the effect of what is known to matter for a measurement, and puts that first.
-pub(super) fn explained(mut all: Vec<Difference>, measurement: &str) -> Vec<Difference> {
+/// Names the effect of what is known to matter for such a measurement, and puts that first.
+pub(super) fn explained(mut all: Vec<Difference>, entry: &Entry) -> Vec<Difference> {
     for difference in &mut all {
         let name = match difference.what.split_once(": ") {
             // Where nothing was measured it has no effect.
@@ -88,7 +88,7 @@ pub(super) fn explained(mut all: Vec<Difference>, measurement: &str) -> Vec<Diff
             Some((_, name)) => name,
             None => &difference.what,
         };
-        difference.effect = known::effect(name, measurement);
+        difference.effect = known::effect(name, entry);
     }
     all.sort_by_key(|difference| difference.effect.is_none());
     all

@@ -1,11 +1,13 @@
 //! Settings that are known to matter, and for what.
 
-/// A setting by its name, with `*` for anything; what it does; and the measurements that it matters for.
-struct Known(&'static str, &'static str, &'static [&'static str]);
+use netfathom_model::record::Entry;
 
-const ALL: &[&str] = &[];
-const TCP: &[&str] = &["ttcp", "sweep", "message", "cost", "reproduce"];
-const UDP: &[&str] = &["stack", "load", "capacity", "reverse", "join", "message", "cost", "reproduce"];
+/// A setting by its name, with `*` for anything; what it does; and the measurements that it matters for.
+struct Known(&'static str, &'static str, fn(&Entry) -> bool);
+
+const ALL: fn(&Entry) -> bool = |_| true;
+const TCP: fn(&Entry) -> bool = |entry| entry.tcp;
+const UDP: fn(&Entry) -> bool = |entry| entry.udp;
 
 /// The first one that fits counts.
 const KNOWN: &[Known] = &[
@@ -94,8 +96,8 @@ const KNOWN: &[Known] = &[
 ];
 
 /// What a setting does, where that is known to matter for a measurement.
-pub(super) fn effect(name: &str, measurement: &str) -> Option<&'static str> {
-    let fits = |known: &&Known| fits(known.0, name) && (known.2.is_empty() || known.2.contains(&measurement));
+pub(super) fn effect(name: &str, entry: &Entry) -> Option<&'static str> {
+    let fits = |known: &&Known| fits(known.0, name) && known.2(entry);
     KNOWN.iter().find(fits).map(|known| known.1)
 }
 
@@ -111,7 +113,13 @@ fn fits(pattern: &str, name: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use netfathom_model::record::CATALOGUE;
+
+    use super::fits;
+
+    fn effect(name: &str, measurement: &str) -> Option<&'static str> {
+        super::effect(name, CATALOGUE.iter().find(|entry| entry.name == measurement).unwrap())
+    }
 
     #[test]
     fn a_setting_is_named_for_the_measurements_that_it_matters_for() {

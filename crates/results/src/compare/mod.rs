@@ -237,7 +237,7 @@ fn compare(design: Design, pairs: &[(&Run, &Run)], wishes: &Wishes) -> Result<Co
     });
     let mut differences = differences::merged(around);
     differences.extend(plan.differences);
-    let differences = differences::explained(differences, a.record.measurement.name());
+    let differences = differences::explained(differences, a.record.measurement.entry());
     let not_compared: BTreeSet<NotCompared> =
         settings.iter().flat_map(|found| found.not_compared.iter().cloned()).collect();
     let obstacles: Vec<String> = trusted.obstacles.into_iter().chain(plan.obstacles).collect();

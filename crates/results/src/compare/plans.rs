@@ -100,7 +100,7 @@ fn obstacle(measurement: &Measurement, difference: &Difference) -> Option<String
         [key, ..] => key,
         [] => return None,
     };
-    if FREE.contains(key) || is_free(measurement, key) {
+    if FREE.contains(key) || measurement.entry().free.contains(key) {
         return None;
     }
     let why = WHY.iter().find(|(name, _)| name == key).map_or("they did not do the same work", |w| w.1);
@@ -110,42 +110,6 @@ fn obstacle(measurement: &Measurement, difference: &Difference) -> Option<String
         shortened(&difference.a, LONGEST),
         shortened(&difference.b, LONGEST)
     ))
-}
-
-/// What of a plan only says which quantities there are, or how long they are looked at.
-fn is_free(measurement: &Measurement, key: &str) -> bool {
-    let free: &[&str] = match measurement {
-        Measurement::Stack(_) | Measurement::Load(_) => &[],
-        Measurement::Reproduce(_) => &["tap"],
-        Measurement::Capacity(_) => &["engines", "workers"],
-        Measurement::Reverse(_) => &["variants"],
-        Measurement::Join(_) => &["captures", "logs", "window"],
-        Measurement::Transfer(_) => &["interval_ns", "explain", "cost"],
-        Measurement::Sweep(_) => &["socket_buffers_bytes", "writes_bytes", "no_delay"],
-        Measurement::Message(_) => &[
-            "sizes_bytes",
-            "layers",
-            "peers",
-            "placements",
-            "processors",
-            "messages",
-            "least_ns",
-            "most_ns",
-            "remedies",
-        ],
-        // Of another program it is told what that one takes.
-        Measurement::Cost(_) => &[
-            "subject",
-            "levels",
-            "precision",
-            "least_blocks",
-            "most_blocks",
-            "most_ns",
-            "grace_ns",
-            "controls",
-        ],
-    };
-    free.contains(&key)
 }
 
 /// What was asked for, with what that came to where it was left to netfathom.

@@ -1,0 +1,182 @@
+//! The measurements there are: the only list of them.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{
+    CapacityResult, CostResult, JoinResult, LoadResult, MessageResult, ReproduceResult, ReverseResult,
+    StackResult, SweepResult, TransferResult,
+};
+use crate::plan::MessageTest;
+
+/// What is known of a measurement before any is made.
+#[derive(Debug)]
+pub struct Entry {
+    /// As it stands in the names of records.
+    pub name: &'static str,
+    /// The command that makes it, as it is typed.
+    pub command: &'static str,
+    /// Whether its messages, or those of a program that it watches, may be UDP.
+    pub udp: bool,
+    /// Whether they may be TCP.
+    pub tcp: bool,
+    /// Whether it sends messages of its own and measures nothing of other programs.
+    pub own_messages: bool,
+    /// What of its plan only says which quantities there are, or how long they are looked at: runs that differ in this
+    /// can be compared.
+    pub free: &'static [&'static str],
+}
+
+/// The result of a measurement that has an entry.
+pub trait Measured: Into<Measurement> {
+    /// The entry.
+    const ENTRY: &'static Entry;
+}
+
+macro_rules! measurements {
+    ($($(#[$doc:meta])* $variant:ident($result:ty): $entry:expr,)*) => {
+        /// The measurements there are; each brings its own plan and result.
+        #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+        #[serde(rename_all = "snake_case", tag = "kind")]
+        pub enum Measurement {
+            $($(#[$doc])* $variant(Box<$result>),)*
+        }
+
+        /// All of them, in the order in which they are listed.
+        pub const CATALOGUE: &[&Entry] = &[$(<$result>::ENTRY),*];
+
+        impl Measurement {
+            /// What is known of all runs of its kind.
+            #[must_use]
+            pub fn entry(&self) -> &'static Entry {
+                match self {
+                    $(Self::$variant(_) => <$result>::ENTRY,)*
+                }
+            }
+        }
+
+        $(impl Measured for $result {
+            const ENTRY: &'static Entry = &$entry;
+        }
+
+        impl From<$result> for Measurement {
+            fn from(result: $result) -> Self {
+                Self::$variant(Box::new(result))
+            }
+        })*
+    };
+}
+
+measurements! {
+    /// `netfathom stack`
+    Stack(StackResult): Entry {
+        name: "stack",
+        command: "stack",
+        udp: true,
+        tcp: false,
+        own_messages: true,
+        free: &[],
+    },
+    /// `netfathom load send`
+    Load(LoadResult): Entry {
+        name: "load",
+        command: "load",
+        udp: true,
+        tcp: false,
+        own_messages: true,
+        free: &[],
+    },
+    /// `netfathom capacity`
+    Capacity(CapacityResult): Entry {
+        name: "capacity",
+        command: "capacity",
+        udp: true,
+        tcp: false,
+        own_messages: true,
+        free: &["engines", "workers"],
+    },
+    /// `netfathom reverse`
+    Reverse(ReverseResult): Entry {
+        name: "reverse",
+        command: "reverse",
+        udp: true,
+        tcp: false,
+        own_messages: true,
+        free: &["variants"],
+    },
+    /// `netfathom join`
+    Join(JoinResult): Entry {
+        name: "join",
+        command: "join",
+        udp: true,
+        tcp: false,
+        own_messages: false,
+        free: &["captures", "logs", "window"],
+    },
+    /// `netfathom reproduce`
+    Reproduce(ReproduceResult): Entry {
+        name: "reproduce",
+        command: "reproduce",
+        udp: true,
+        tcp: true,
+        own_messages: false,
+        free: &["tap"],
+    },
+    /// `netfathom ttcp`
+    Transfer(TransferResult): Entry {
+        name: "ttcp",
+        command: "ttcp",
+        udp: false,
+        tcp: true,
+        own_messages: false,
+        free: &["interval_ns", "explain", "cost"],
+    },
+    /// `netfathom ttcp sweep`
+    Sweep(SweepResult): Entry {
+        name: "sweep",
+        command: "ttcp sweep",
+        udp: false,
+        tcp: true,
+        own_messages: false,
+        free: &["socket_buffers_bytes", "writes_bytes", "no_delay"],
+    },
+    /// `netfathom message`
+    Message(MessageResult): Entry {
+        name: "message",
+        command: "message",
+        udp: true,
+        tcp: true,
+        own_messages: true,
+        free: &["sizes_bytes", "layers", "peers", "placements", "processors", "messages", "least_ns", "most_ns", "remedies"],
+    },
+    /// `netfathom cost`
+    Cost(CostResult): Entry {
+        name: "cost",
+        command: "cost",
+        udp: true,
+        tcp: true,
+        own_messages: false,
+        free: &["subject", "levels", "precision", "least_blocks", "most_blocks", "most_ns", "grace_ns", "controls"],
+    },
+}
+
+impl Measurement {
+    /// Its name, as it stands in the names of records.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        self.entry().name
+    }
+
+    /// The command that made it, as it is typed.
+    #[must_use]
+    pub fn command(&self) -> &'static str {
+        match self {
+            Self::Message(message) => match message.plan.test {
+                MessageTest::Oneway => "message oneway",
+                MessageTest::Pingpong => "message pingpong",
+                MessageTest::Post => "message post",
+            },
+            _ => self.entry().command,
+        }
+    }
+}
