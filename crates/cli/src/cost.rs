@@ -58,12 +58,8 @@ fn kept(args: &CostArgs) -> Run<'_> {
 
 fn prove(args: &CostArgs) -> Result<ExitCode> {
     let seed = args.seed.unwrap_or_else(plans::fresh_seed);
-    let plan = ReproducePlan {
-        name: netfathom_measure::reproduce::PROOF.into(),
-        quick: args.quick,
-        tap: TapChoice::Auto,
-        seed,
-    };
+    let plan =
+        ReproducePlan { name: netfathom_papers::PROOF.into(), quick: args.quick, tap: TapChoice::Auto, seed };
     reproduce::run_named(&plan, &args.output)
 }
 

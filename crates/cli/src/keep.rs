@@ -12,7 +12,6 @@ use netfathom_measure::ground::error::{Mistake, RunError};
 use netfathom_measure::ground::lab;
 use netfathom_measure::ground::observer::Live;
 use netfathom_measure::ground::observer::{Observer, Progressed, Step};
-use netfathom_measure::reproduce;
 use netfathom_model::record::{Holds, Measured, Measurement, Record, ReproduceResult, SCHEMA_VERSION, State};
 use netfathom_model::sample::Sample;
 use netfathom_model::verdict::Level;
@@ -131,7 +130,8 @@ impl Run<'_> {
 /// A proof that failed is a failure.
 fn status(record: &Record) -> ExitCode {
     let refuted = |result: &ReproduceResult| {
-        result.plan.name == reproduce::PROOF && result.claims.iter().any(|claim| claim.holds == Holds::No)
+        result.plan.name == netfathom_papers::PROOF
+            && result.claims.iter().any(|claim| claim.holds == Holds::No)
     };
     match &record.measurement {
         _ if record.verdict.level == Level::Void => exit::VOID.into(),

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use anyhow::{Result, anyhow};
 use netfathom_measure::kind::cost::guard::remove_what_is_left;
-use netfathom_measure::reproduce::{self, Experiment, catalogue};
 use netfathom_model::plan::ReproducePlan;
+use netfathom_papers::{Experiment, catalogue};
 
 use crate::args::{OutputArgs, ReproduceArgs};
 use crate::keep::Run;
@@ -23,7 +23,7 @@ pub fn run(args: &ReproduceArgs) -> Result<ExitCode> {
 
 /// Runs the experiment that a plan names, for another command.
 pub fn run_named(plan: &ReproducePlan, output: &OutputArgs) -> Result<ExitCode> {
-    make(reproduce::find(&plan.name).ok_or_else(|| unknown(&plan.name))?, plan, output)
+    make(netfathom_papers::find(&plan.name).ok_or_else(|| unknown(&plan.name))?, plan, output)
 }
 
 fn make(experiment: &'static Experiment, plan: &ReproducePlan, output: &OutputArgs) -> Result<ExitCode> {
@@ -32,11 +32,11 @@ fn make(experiment: &'static Experiment, plan: &ReproducePlan, output: &OutputAr
         return Ok(status);
     }
     let run = Run { output, expected: experiment.expected(plan.quick), named_cpus: false, capture: false };
-    run.make(|observer, stop| reproduce::run(experiment, plan, observer, stop))
+    run.make(|observer, stop| netfathom_papers::run(experiment, plan, observer, stop))
 }
 
 fn understand(name: &str, args: &ReproduceArgs) -> Result<(&'static Experiment, ReproducePlan)> {
-    let experiment = reproduce::find(name).ok_or_else(|| unknown(name))?;
+    let experiment = netfathom_papers::find(name).ok_or_else(|| unknown(name))?;
     let plan = ReproducePlan {
         name: name.into(),
         quick: args.quick,

@@ -6,5 +6,4 @@
 pub mod ground;
 pub mod kind;
 pub mod load;
-pub mod reproduce;
 pub mod tap;

@@ -5,7 +5,7 @@ use netfathom_stats::between_trials;
 type Row = Vec<String>;
 
 fn rows(name: &str) -> Vec<Row> {
-    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../measure/src/reproduce/reference");
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../papers/src/reference");
     let path = format!("{folder}/{name}");
     let text = std::fs::read_to_string(&path).unwrap_or_else(|e| panic!("{path}: {e}"));
     text.lines().skip(1).map(|l| l.split(',').map(String::from).collect()).collect()

@@ -10,7 +10,7 @@ use crate::child::{netfathom, run};
 use crate::refusals::refused;
 
 fn paper(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../measure/src/reproduce/reference").join(name)
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../papers/src/reference").join(name)
 }
 
 /// Slowdown and PCost in percent, to a hundredth, by condition.

@@ -1,7 +1,7 @@
 //! Plans and trials that tests have made up.
 
 use netfathom_model::plan::{Benchmark, BenchmarkKind, CostPlan, MarkSource, Subject, WhenEnded};
-use netfathom_model::record::{Comparison, CostBenchmark, CostResult, CostTrial, Effect, Estimate, Outcome};
+use netfathom_model::record::{Comparison, CostBenchmark, CostTrial, Effect, Estimate, Outcome};
 
 /// A plan of one command beside another.
 pub fn plan() -> CostPlan {
@@ -29,11 +29,6 @@ pub fn plan() -> CostPlan {
         controls: false,
         seed: 1,
     }
-}
-
-/// A result without any trial.
-pub fn result() -> CostResult {
-    super::empty(&plan())
 }
 
 /// A trial with these spans.

@@ -17,7 +17,7 @@ pub mod light;
 mod load;
 mod machine;
 #[cfg(test)]
-pub(crate) mod made_up;
+mod made_up;
 mod order;
 mod own;
 pub mod program;

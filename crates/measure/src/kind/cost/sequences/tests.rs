@@ -5,8 +5,8 @@ use netfathom_model::record::{Effect, Outcome};
 use super::*;
 
 const TCPDUMP: &str =
-    concat!(env!("CARGO_MANIFEST_DIR"), "/src/reproduce/reference/qian_tcpdump_sequences.csv");
-const MAKE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/src/reproduce/reference/qian_make_sequences.csv");
+    concat!(env!("CARGO_MANIFEST_DIR"), "/../papers/src/reference/qian_tcpdump_sequences.csv");
+const MAKE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../papers/src/reference/qian_make_sequences.csv");
 
 fn of(text: &str) -> Result<CostResult, String> {
     let dir = tempfile::tempdir().unwrap();

@@ -1,0 +1,189 @@
+//! What the papers say of the time in the stack, and whether it holds here.
+
+use netfathom_model::path::Direction;
+use netfathom_model::print::Scale;
+use netfathom_model::record::{Claim, StackResult};
+use netfathom_stats::{Estimate, between_trials};
+
+use super::ours;
+use super::tables::way;
+use crate::claim::{above, written};
+
+/// Where the papers say that the time falls.
+const FALLS_THERE: &str = "mean at peak below the mean overall on all three platforms: 3.83 and 9.05 µs, 8.20 \
+                           and 10.35 µs, 17.97 and 60.23 µs (summary of outgoing messages)";
+
+/// In the paper's own form: the mean at peak is below the mean over everything.
+pub fn less_at_peak(direction: Direction, ours: &StackResult) -> Claim {
+    let pair = |path: &&netfathom_model::record::PathTimes| {
+        Some((path.total.mean_ns / 1e3, path.peak?.mean_ns / 1e3))
+    };
+    let pairs: Vec<(f64, f64)> = ours::paths(ours, direction).iter().filter_map(pair).collect();
+    let less = less(&pairs);
+    Claim {
+        says: format!(
+            "{} messages take less time at the peak of the load than over all of it",
+            capital(direction)
+        ),
+        there: there(direction),
+        here: format!(
+            "mean overall {} µs, at peak {} µs: {} µs less at peak ({})",
+            mean(pairs.iter().map(|p| p.0)),
+            mean(pairs.iter().map(|p| p.1)),
+            written(less, 3),
+            trials(&pairs),
+        ),
+        holds: above(less, 0.0),
+    }
+}
+
+/// By windows of time: those of the highest third of the rates against those of the lowest.
+pub fn less_at_high_rates(direction: Direction, ours: &StackResult) -> Claim {
+    let pairs = ours::thirds_us(ours, direction);
+    let less = less(&pairs);
+    let (low, high) = ours::thirds_per_s(&ours.plan.profile);
+    Claim {
+        says: format!("The mean time of {} messages falls as the rate rises", way(direction)),
+        there: there(direction),
+        here: format!(
+            "mean {} µs up to {} messages/s, {} µs from {} messages/s on: {} µs less at the high rates ({})",
+            mean(pairs.iter().map(|p| p.0)),
+            Scale::Multiple.text(low),
+            mean(pairs.iter().map(|p| p.1)),
+            Scale::Multiple.text(high),
+            written(less, 3),
+            trials(&pairs),
+        ),
+        holds: above(less, 0.0),
+    }
+}
+
+/// The way in takes longer than the way out.
+pub fn incoming_costs_more(ours: &StackResult) -> Claim {
+    let growths = ours::growths(ours);
+    let pairs = ours::pairs_us(ours);
+    let growth = between_trials(&growths);
+    Claim {
+        says: "An incoming message takes the operating system more time than an outgoing one".into(),
+        there:
+            "means of all trials, incoming and outgoing: 24.13 and 9.05 µs, 52.43 and 10.35 µs, 69.96 and \
+                60.23 µs on the three platforms (summaries of both papers)"
+                .into(),
+        here: format!(
+            "incoming {} µs, outgoing {} µs: {} times as long ({})",
+            mean(pairs.iter().map(|p| p.1)),
+            mean(pairs.iter().map(|p| p.0)),
+            written(growth, 3),
+            trials(&pairs),
+        ),
+        holds: above(growth, 1.0),
+    }
+}
+
+/// The first of each pair minus the second, with the interval between trials.
+fn less(pairs: &[(f64, f64)]) -> Option<Estimate> {
+    between_trials(&pairs.iter().map(|(a, b)| a - b).collect::<Vec<f64>>())
+}
+
+fn mean(values: impl ExactSizeIterator<Item = f64>) -> String {
+    match values.len() {
+        0 => "unknown".into(),
+        n => format!("{:.3}", values.sum::<f64>() / n as f64),
+    }
+}
+
+fn trials(pairs: &[(f64, f64)]) -> String {
+    match pairs.len() {
+        0 => "no trial has both".into(),
+        1 => "one trial, which has no interval".into(),
+        n => format!("± is the 95 % interval between {n} trials, each compared with itself"),
+    }
+}
+
+/// Only the paper on outgoing messages has a row at peak.
+fn there(direction: Direction) -> String {
+    match direction {
+        Direction::Tx => FALLS_THERE.into(),
+        Direction::Rx => {
+            format!("said of outgoing messages: {FALLS_THERE}; of incoming ones there is no row at peak")
+        }
+    }
+}
+
+fn capital(direction: Direction) -> &'static str {
+    match direction {
+        Direction::Tx => "Outgoing",
+        Direction::Rx => "Incoming",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use netfathom_model::record::Holds;
+
+    use super::super::made_up::stack;
+    use super::*;
+
+    const FALLS: &[(i64, i64)] = &[(9000, 3000), (9100, 3100), (8900, 2900)];
+    const RISES: &[(i64, i64)] = &[(3000, 9000), (3100, 9100), (2900, 8900)];
+    const BOTH: &[(i64, i64)] = &[(9000, 3000), (3000, 9000), (5000, 5000)];
+
+    #[test]
+    fn the_time_falls_or_rises_or_nobody_can_tell() {
+        for direction in [Direction::Tx, Direction::Rx] {
+            let cases = [
+                (FALLS, Holds::Yes),
+                (RISES, Holds::No),
+                (BOTH, Holds::CannotTell),
+                // Of a single trial nobody knows what the next one would say.
+                (&FALLS[..1], Holds::CannotTell),
+            ];
+            for (ends, expected) in cases {
+                let ours = stack(&[(direction, ends)]);
+                assert_eq!(less_at_peak(direction, &ours).holds, expected, "{ends:?}");
+                assert_eq!(less_at_high_rates(direction, &ours).holds, expected, "{ends:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_evidence_is_that_of_the_thirds() {
+        // Thirds of 10 to 100 a second end at 40 and begin at 70: windows 0 to 2, of which the
+        // rates are 14.5 to 32.5, and 7 to 9.
+        let claim = less_at_high_rates(Direction::Tx, &stack(&[(Direction::Tx, &[(9000, 0), (9000, 0)])]));
+        let mean = |windows: std::ops::Range<u64>| {
+            let n: u64 = windows.clone().map(|w| w + 1).sum();
+            windows.map(|w| (9000 - 1000 * w) * (w + 1)).sum::<u64>() as f64 / n as f64 / 1e3
+        };
+        let (low, high) = (mean(0..3), mean(7..10));
+        let expected = format!(
+            "mean {low:.3} µs up to 40 messages/s, {high:.3} µs from 70 messages/s on: {:.3} ± 0.000 µs less",
+            low - high
+        );
+        assert!(claim.here.starts_with(&expected), "{}\n{expected}", claim.here);
+    }
+
+    #[test]
+    fn incoming_costs_more_or_less_or_nobody_can_tell() {
+        let (little, much): (&[_], &[_]) =
+            (&[(1000, 1000), (1010, 1010), (990, 990)], &[(2000, 2000), (2050, 2050), (1900, 1900)]);
+        let mixed: &[_] = &[(500, 500), (2050, 2050), (990, 990)];
+        for (out, into, expected) in [
+            (little, much, Holds::Yes),
+            (much, little, Holds::No),
+            (little, mixed, Holds::CannotTell),
+            (&little[..1], &much[..1], Holds::CannotTell),
+        ] {
+            let ours = stack(&[(Direction::Tx, out), (Direction::Rx, into)]);
+            let claim = incoming_costs_more(&ours);
+            assert_eq!(claim.holds, expected, "{}", claim.here);
+        }
+    }
+
+    #[test]
+    fn without_a_trial_nothing_is_told() {
+        let claim = less_at_peak(Direction::Tx, &stack(&[]));
+        assert_eq!(claim.holds, Holds::CannotTell);
+        assert!(claim.here.contains("no trial"), "{}", claim.here);
+    }
+}

@@ -1,0 +1,143 @@
+//! Borodin 2014: what the operating system takes of each UDP message, out and in, as the
+//! rate rises; the load that a machine can make; and what answers take of it.
+
+use std::time::Duration;
+
+use netfathom_model::path::{Direction, Tap};
+use netfathom_model::plan::ReproducePlan;
+use netfathom_model::record::{Claim, ReproducedRun};
+
+use super::{Experiment, Needs, Told};
+
+mod claims;
+mod differences;
+mod figures;
+#[cfg(test)]
+pub(crate) mod made_up;
+mod originals;
+mod ours;
+mod plans;
+mod reverse;
+mod tables;
+
+const OUTGOING: &str = "Borodin 2014, time of outgoing messages in the operating system";
+const INCOMING: &str = "Borodin 2014, time of incoming messages in the operating system";
+const BOTH: &str = "Borodin 2014, times of outgoing and of incoming messages in the operating system";
+/// Every tap takes both ways.
+const ALL_TAPS: &[Tap] = &Tap::ALL;
+
+/// The experiments of both papers.
+pub static EXPERIMENTS: [Experiment; 5] = [
+    Experiment {
+        name: "borodin-tx",
+        title: "Time of outgoing messages as the rate rises",
+        source: OUTGOING,
+        shows: "a message takes less time the more of them leave; the load that follows from it",
+        quick: Duration::from_secs(55),
+        full: Duration::from_secs(330),
+        needs: Needs::Nothing,
+        taps: ALL_TAPS,
+        parts: |ground| plans::ramp(ground, "outgoing", &[Direction::Tx]),
+        tell: tell_tx,
+    },
+    Experiment {
+        name: "borodin-rx",
+        title: "Time of incoming messages as the rate rises",
+        source: INCOMING,
+        shows: "what a message takes from the link layer to the application",
+        quick: Duration::from_secs(55),
+        full: Duration::from_secs(330),
+        needs: Needs::Nothing,
+        taps: ALL_TAPS,
+        parts: |ground| plans::ramp(ground, "incoming", &[Direction::Rx]),
+        tell: tell_rx,
+    },
+    Experiment {
+        name: "borodin-rx-triangle",
+        title: "Time of incoming messages as the rate rises to 9,000 a second and falls",
+        source: INCOMING,
+        shows: "the same at a load that is capped at 9,000 a second",
+        quick: Duration::from_secs(60),
+        full: Duration::from_secs(2100),
+        needs: Needs::Nothing,
+        taps: ALL_TAPS,
+        parts: plans::triangle,
+        tell: tell_rx,
+    },
+    Experiment {
+        name: "borodin-reverse",
+        title: "Outgoing load while answers come in",
+        source: OUTGOING,
+        shows: "incoming messages lower the outgoing rate, which recovers when they end",
+        quick: Duration::from_secs(60),
+        full: Duration::from_secs(420),
+        needs: Needs::Root,
+        taps: &[Tap::Bpf],
+        parts: plans::reverse,
+        tell: reverse::tell,
+    },
+    Experiment {
+        name: "borodin-asymmetry",
+        title: "Incoming messages beside outgoing ones of the same load",
+        source: BOTH,
+        shows: "a message costs more on its way in than on its way out",
+        quick: Duration::from_secs(55),
+        full: Duration::from_secs(330),
+        needs: Needs::Nothing,
+        taps: ALL_TAPS,
+        parts: |ground| plans::ramp(ground, "both ways", &[Direction::Tx, Direction::Rx]),
+        tell: tell_asymmetry,
+    },
+];
+
+fn tell_tx(plan: &ReproducePlan, runs: &[ReproducedRun]) -> Told {
+    let ours = ours::stack(runs);
+    Told {
+        differences: differences::of_stack(plan, ours),
+        tables: vec![
+            tables::overall(Direction::Tx, ours),
+            tables::peak(ours),
+            tables::capability(ours),
+            tables::trials(Direction::Tx, ours),
+        ],
+        figures: [
+            vec![figures::overall_and_peak(ours), figures::trials(Direction::Tx, ours)],
+            figures::over_rate(&[Direction::Tx], ours),
+        ]
+        .concat(),
+        claims: ours.map(|ours| falls(Direction::Tx, ours)).unwrap_or_default(),
+        ..Told::default()
+    }
+}
+
+fn tell_rx(plan: &ReproducePlan, runs: &[ReproducedRun]) -> Told {
+    let ours = ours::stack(runs);
+    Told {
+        differences: differences::of_stack(plan, ours),
+        tables: vec![tables::overall(Direction::Rx, ours), tables::trials(Direction::Rx, ours)],
+        figures: [
+            vec![figures::overall(Direction::Rx, ours), figures::trials(Direction::Rx, ours)],
+            figures::over_rate(&[Direction::Rx], ours),
+        ]
+        .concat(),
+        claims: ours.map(|ours| falls(Direction::Rx, ours)).unwrap_or_default(),
+        ..Told::default()
+    }
+}
+
+fn tell_asymmetry(plan: &ReproducePlan, runs: &[ReproducedRun]) -> Told {
+    let ours = ours::stack(runs);
+    Told {
+        differences: differences::of_stack(plan, ours),
+        tables: vec![tables::growth(ours), tables::growth_trials(ours)],
+        figures: [vec![figures::both_ways(ours)], figures::over_rate(&[Direction::Tx, Direction::Rx], ours)]
+            .concat(),
+        claims: ours.map(|ours| vec![claims::incoming_costs_more(ours)]).unwrap_or_default(),
+        ..Told::default()
+    }
+}
+
+/// The claim that the time falls as the rate rises, in both forms.
+fn falls(direction: Direction, ours: &netfathom_model::record::StackResult) -> Vec<Claim> {
+    vec![claims::less_at_peak(direction, ours), claims::less_at_high_rates(direction, ours)]
+}

@@ -1,0 +1,143 @@
+//! The plans of the experiments, in the paper's size and in a short form.
+
+use netfathom_model::path::{Direction, Tap};
+use netfathom_model::plan::{Family, ReversePlan, StackPlan, TapChoice, Variant};
+use netfathom_model::profile::Profile;
+
+use crate::ground::Ground;
+use crate::part::Part;
+use netfathom_measure::ground::error::RunError;
+
+/// Trials in the paper.
+const TRIALS: u32 = 10;
+/// As few as still give an interval that decides something: t is 2.78 for five, 4.30 for three.
+const QUICK_TRIALS: u32 = 5;
+/// A trial of the paper has at least 0.8 M messages, most have more than a million.
+const MESSAGES: f64 = 1.1e6;
+/// A ramp lasts at least so long, however fast the machine is.
+const RAMP_S: f64 = 10.0;
+const QUICK_RAMP_S: f64 = 8.0;
+/// A ramp up to the rate of a burst would end in nothing but lag: the burst waits for nobody.
+const SHARE_OF_LIMIT: f64 = 0.7;
+/// The same where a reader keeps up as well: on a machine of two processors its wake-ups take
+/// the sender's time.
+const SHARE_WITH_READER: f64 = 0.5;
+/// The cap of the paper's triangle.
+const CAP_PER_S: f64 = 9000.0;
+/// The slopes aim at twice the cap: then half of the trial lies on them, half at the cap.
+const TOP_PER_S: f64 = 2.0 * CAP_PER_S;
+const QUICK_TRIANGLE_S: f64 = 10.0;
+const REVERSE_S: f64 = 16.0;
+const QUICK_REVERSE_S: f64 = 4.0;
+
+/// A ramp up to the limit of this machine.
+pub fn ramp(
+    ground: &mut Ground<'_>,
+    name: &'static str,
+    directions: &[Direction],
+) -> Result<Vec<Part>, RunError> {
+    let mut plan = stack(ground, directions, Profile::Constant { rate_per_s: 1.0, duration_ns: 0 });
+    let share = if directions.contains(&Direction::Rx) { SHARE_WITH_READER } else { SHARE_OF_LIMIT };
+    let Some(highest) = ground.highest_rate(&plan, share)? else { return Ok(Vec::new()) };
+    plan.profile = ramp_to(highest, ground.length_ns(QUICK_RAMP_S, full_ramp_s(highest)));
+    if !ground.plan.quick {
+        // The ruler's own cost, and a second opinion.
+        (plan.controls, plan.witnesses) = (2, 2);
+    }
+    Ok(vec![Part::new(name, plan)])
+}
+
+/// From a hundredth of its highest rate on: a ramp holds half as much as a constant rate.
+fn ramp_to(highest_per_s: f64, duration_ns: u64) -> Profile {
+    Profile::Ramp { from_per_s: highest_per_s / 100.0, to_per_s: highest_per_s, duration_ns }
+}
+
+fn full_ramp_s(highest_per_s: f64) -> f64 {
+    (2.0 * MESSAGES / highest_per_s).ceil().max(RAMP_S)
+}
+
+/// The triangle with its cap, the same on every machine.
+pub fn triangle(ground: &mut Ground<'_>) -> Result<Vec<Part>, RunError> {
+    let profile = capped_triangle(ground.length_ns(QUICK_TRIANGLE_S, full_triangle_s()));
+    let mut plan = stack(ground, &[Direction::Rx], profile);
+    plan.controls = if ground.plan.quick { 0 } else { 2 };
+    Ok(vec![Part::new("incoming", plan)])
+}
+
+fn capped_triangle(duration_ns: u64) -> Profile {
+    Profile::Triangle { from_per_s: 100.0, to_per_s: TOP_PER_S, cap_per_s: Some(CAP_PER_S), duration_ns }
+}
+
+/// On average the triangle has three quarters of its cap.
+fn full_triangle_s() -> f64 {
+    (MESSAGES / (0.75 * CAP_PER_S)).ceil()
+}
+
+/// Full load out, and load in in the middle of it. The rate is what is looked at: stack times,
+/// which cost rate, are taken only where their tap was asked for.
+pub fn reverse(ground: &mut Ground<'_>) -> Result<Vec<Part>, RunError> {
+    let plan = ReversePlan {
+        family: Family::Ipv4,
+        variants: vec![Variant::Ignored, Variant::OtherThread],
+        trials: ground.trials(QUICK_TRIALS, TRIALS),
+        duration_ns: ground.length_ns(QUICK_REVERSE_S, REVERSE_S),
+        inbound_from_per_s: 1e3,
+        inbound_peak_per_s: 100e3,
+        size_bytes: 64,
+        seed: ground.plan.seed,
+        tapped: ground.plan.tap == TapChoice::Only(Tap::Bpf),
+        cpus: None,
+    };
+    Ok(vec![Part::new("answers", plan)])
+}
+
+/// What all plans of the stack have in common. Without controls and witnesses.
+fn stack(ground: &Ground<'_>, directions: &[Direction], profile: Profile) -> StackPlan {
+    StackPlan {
+        directions: directions.to_vec(),
+        place: ground.place(),
+        trials: ground.trials(QUICK_TRIALS, TRIALS),
+        tap: ground.plan.tap,
+        seed: ground.plan.seed,
+        workers: ground.workers(),
+        ..StackPlan::one_trial(profile)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn full_ramp(highest_per_s: f64) -> Profile {
+        ramp_to(highest_per_s, (full_ramp_s(highest_per_s) * 1e9) as u64)
+    }
+
+    fn full_triangle() -> Profile {
+        capped_triangle((full_triangle_s() * 1e9) as u64)
+    }
+
+    #[test]
+    fn a_full_trial_has_the_papers_size() {
+        for highest in [50e3, 110e3, 1e6] {
+            assert!(full_ramp(highest).messages() >= 1_100_000, "{highest}");
+            assert!(full_ramp(highest).duration_ns() >= 10_000_000_000);
+        }
+        assert!(full_triangle().messages() >= 1_000_000);
+    }
+
+    #[test]
+    fn the_triangle_is_capped_for_half_of_its_time() {
+        let profile = full_triangle();
+        assert_eq!(profile.peak_per_s(), 9000.0);
+        let plateau = profile.pieces().into_iter().find(|p| p.from_per_s == p.to_per_s).unwrap();
+        let half_s = profile.duration_ns() as f64 / 2e9;
+        assert!((plateau.length_s / half_s - 1.0).abs() < 0.02, "{plateau:?}");
+    }
+
+    #[test]
+    fn profiles_are_written_and_read_again() {
+        for profile in [ramp_to(110e3, 8_000_000_000), full_ramp(970e3), full_triangle()] {
+            assert_eq!(profile.to_string().parse(), Ok(profile));
+        }
+    }
+}

@@ -1,0 +1,272 @@
+//! What is told of answers that come in while the load goes out.
+
+use netfathom_model::plan::{ReproducePlan, Variant};
+use netfathom_model::record::{
+    BesideTable, Cell, Claim, Figure, FigureKind, FigurePoint, FigureSeries, Holds, Measurement, Phase,
+    ReproducedRun, ReverseResult, ReverseTrial, VariantResult,
+};
+use netfathom_stats::{Estimate, between_trials};
+
+use super::differences;
+use super::tables::{own, plain};
+use crate::Told;
+use crate::claim::{above, written};
+
+/// The variant that the claims are decided on: what answers take where nobody reads them is
+/// the operating system's alone, and the least that they can take.
+const DECIDES: Variant = Variant::Ignored;
+/// Recovered is what is back within a tenth of the rate before.
+const RECOVERED: f64 = 0.9;
+const COLUMNS: [&str; 6] = [
+    "before, messages/s",
+    "rise, messages/s",
+    "peak, messages/s",
+    "after, messages/s",
+    "drop, %",
+    "recovery, %",
+];
+const THERE: &str = "its account of the outgoing load while answers come in; there is no table of it";
+
+/// Tables, figures and claims of the experiment.
+pub fn tell(plan: &ReproducePlan, runs: &[ReproducedRun]) -> Told {
+    let result = runs.iter().find_map(|run| match &run.measurement {
+        Measurement::Reverse(result) => Some(&**result),
+        _ => None,
+    });
+    let differences = differences::of_reverse(plan);
+    let Some(result) = result else { return Told { differences, ..Told::default() } };
+    let decides = result.variants.iter().find(|of| of.variant == DECIDES);
+    let trials = decides.map(|of| of.trials.as_slice()).unwrap_or_default();
+    Told {
+        differences,
+        tables: vec![summary(result), by_trial(result)],
+        figures: result.variants.iter().filter_map(over_time).chain([by_phase(result)]).collect(),
+        claims: vec![drops(trials), recovers(trials)],
+        ..Told::default()
+    }
+}
+
+fn summary(result: &ReverseResult) -> BesideTable {
+    let row = |of: &VariantResult| {
+        let summary = of.summary.as_ref()?;
+        let percent = |value: f64, interval: Option<netfathom_model::record::Estimate>| Cell {
+            half_width: interval.map(|e| 100.0 * e.half_width),
+            ..plain(100.0 * value)
+        };
+        let mut cells: Vec<Option<Cell>> = summary.outgoing_per_s.iter().map(|&r| Some(plain(r))).collect();
+        cells.push(Some(percent(summary.drop, summary.drop_interval)));
+        cells.push(Some(percent(summary.recovery, summary.recovery_interval)));
+        Some(own(format!("here, {}", of.variant.name()), cells))
+    };
+    BesideTable {
+        title: "Outgoing rate before, during and after the inbound load".into(),
+        columns: COLUMNS.map(Into::into).into(),
+        rows: result.variants.iter().filter_map(row).collect(),
+        note: Some(
+            "The source has no table of it, so all rows are of this machine. Drop: 1 - peak / before. Recovery: \
+             after / before."
+                .into(),
+        ),
+    }
+}
+
+fn by_trial(result: &ReverseResult) -> BesideTable {
+    let row = |variant: Variant, trial: &ReverseTrial| {
+        let mut cells: Vec<Option<Cell>> =
+            Phase::ALL.iter().map(|&phase| outgoing_per_s(trial, phase).map(plain)).collect();
+        cells.push(part(trial, Phase::Peak).map(|p| plain(100.0 * (1.0 - p))));
+        cells.push(part(trial, Phase::After).map(|p| plain(100.0 * p)));
+        own(format!("{}, trial {}", variant.name(), trial.index + 1), cells)
+    };
+    let rows =
+        result.variants.iter().flat_map(|of| of.trials.iter().map(move |trial| row(of.variant, trial)));
+    BesideTable {
+        title: "The same, trial by trial".into(),
+        columns: COLUMNS.map(Into::into).into(),
+        rows: rows.collect(),
+        note: None,
+    }
+}
+
+fn outgoing_per_s(trial: &ReverseTrial, phase: Phase) -> Option<f64> {
+    trial.phases.iter().find(|times| times.phase == phase).map(|times| times.outgoing_per_s)
+}
+
+/// The outgoing rate of a phase, of that before; `None` where there was none.
+fn part(trial: &ReverseTrial, phase: Phase) -> Option<f64> {
+    let before = outgoing_per_s(trial, Phase::Before).filter(|&rate| rate > 0.0)?;
+    Some(outgoing_per_s(trial, phase)? / before)
+}
+
+/// Rates over the trial, mean of the trials; `None` before the first.
+fn over_time(of: &VariantResult) -> Option<Figure> {
+    let first = of.trials.first()?;
+    let outgoing = rates(first, of.trials.iter().map(|trial| trial.outgoing.as_slice()).collect());
+    let inbound = rates(first, of.trials.iter().map(|trial| trial.inbound.as_slice()).collect());
+    let line = |name: &str, points| FigureSeries { name: name.into(), here: true, points };
+    Some(Figure {
+        title: format!("Rates over time, {}, mean of the trials", of.variant.name()),
+        x: "time, s".into(),
+        y: "messages/s".into(),
+        kind: FigureKind::Lines,
+        series: vec![line("outgoing", outgoing), line("inbound", inbound)],
+    })
+}
+
+/// One point a window that lies wholly in the trial. Where a phase begins its name is beside
+/// the point.
+fn rates(first: &ReverseTrial, trials: Vec<&[u64]>) -> Vec<FigurePoint> {
+    let window_ns = first.window_ns.max(1);
+    let end_ns = first.phases.last().map_or(0, |times| times.end_ns);
+    let point = |i: usize| {
+        let start_ns = i as u64 * window_ns;
+        let counts = trials.iter().map(|trial| trial.get(i).copied().unwrap_or(0) as f64);
+        let mean = counts.sum::<f64>() / trials.len().max(1) as f64;
+        let begins = first.phases.iter().find(|p| (start_ns..start_ns + window_ns).contains(&p.start_ns));
+        FigurePoint {
+            x: (start_ns as f64 + window_ns as f64 / 2.0) / 1e9,
+            y: mean * 1e9 / window_ns as f64,
+            half_width: None,
+            label: begins.map(|p| p.phase.name().into()),
+        }
+    };
+    (0..(end_ns / window_ns) as usize).map(point).collect()
+}
+
+/// Bars of the outgoing rate by phase.
+fn by_phase(result: &ReverseResult) -> Figure {
+    let series = |of: &VariantResult| {
+        let bar = |&phase: &Phase| {
+            let rates: Vec<f64> = of.trials.iter().filter_map(|t| outgoing_per_s(t, phase)).collect();
+            let interval = between_trials(&rates);
+            Some(FigurePoint {
+                x: f64::from(phase as u32),
+                y: interval.map_or(*rates.first()?, |e| e.value),
+                half_width: interval.map(|e| e.half_width),
+                label: Some(phase.name().into()),
+            })
+        };
+        let points = Phase::ALL.iter().filter_map(bar).collect();
+        FigureSeries { name: of.variant.name().into(), here: true, points }
+    };
+    Figure {
+        title: "Outgoing rate by phase".into(),
+        x: "phase".into(),
+        y: "messages/s".into(),
+        kind: FigureKind::Bars,
+        series: result.variants.iter().map(series).collect(),
+    }
+}
+
+fn between(trials: &[ReverseTrial], value: impl Fn(&ReverseTrial) -> Option<f64>) -> Option<Estimate> {
+    between_trials(&trials.iter().filter_map(value).collect::<Vec<f64>>())
+}
+
+fn percent(e: Option<Estimate>) -> String {
+    written(e.map(|e| Estimate { value: 100.0 * e.value, half_width: 100.0 * e.half_width }), 1)
+}
+
+/// The inbound load lowers the outgoing rate.
+fn drops(trials: &[ReverseTrial]) -> Claim {
+    let drop = between(trials, |trial| Some(1.0 - part(trial, Phase::Peak)?));
+    Claim {
+        says: "Incoming messages lower the rate of the outgoing ones".into(),
+        there: THERE.into(),
+        here: format!(
+            "where nobody reads what comes in, its peak takes {} % of the outgoing rate (95 % interval between \
+             {} trials)",
+            percent(drop),
+            trials.len()
+        ),
+        holds: above(drop, 0.0),
+    }
+}
+
+/// The outgoing rate comes back when the inbound load ends.
+fn recovers(trials: &[ReverseTrial]) -> Claim {
+    let after = between(trials, |trial| part(trial, Phase::After));
+    let regained = between(trials, |trial| Some(part(trial, Phase::After)? - part(trial, Phase::Peak)?));
+    Claim {
+        says: "The outgoing rate recovers when the incoming messages end".into(),
+        there: THERE.into(),
+        here: format!(
+            "afterwards {} % of the rate before, {} points more than at the peak (95 % intervals between {} \
+             trials); recovered is what is surely above {:.0} %",
+            percent(after),
+            percent(regained),
+            trials.len(),
+            100.0 * RECOVERED
+        ),
+        holds: recovered(after, regained),
+    }
+}
+
+/// Back within a tenth, and surely more than at the peak. Where nothing was lost there is
+/// nothing to come back, and nobody can tell.
+fn recovered(after: Option<Estimate>, regained: Option<Estimate>) -> Holds {
+    match (above(regained, 0.0), above(after, RECOVERED)) {
+        (_, Holds::No) => Holds::No,
+        (Holds::Yes, Holds::Yes) => Holds::Yes,
+        _ => Holds::CannotTell,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::made_up::reverse;
+    use super::*;
+
+    fn holds(trials: &[[f64; 4]]) -> (Holds, Holds) {
+        let result = reverse(trials);
+        let trials = &result.variants[0].trials;
+        (drops(trials).holds, recovers(trials).holds)
+    }
+
+    #[test]
+    fn a_drop_that_ends_is_found() {
+        let trials = [[100.0, 80.0, 60.0, 100.0], [110.0, 90.0, 62.0, 108.0], [90.0, 70.0, 55.0, 91.0]];
+        assert_eq!(holds(&trials), (Holds::Yes, Holds::Yes));
+    }
+
+    #[test]
+    fn the_evidence_is_that_of_peak_and_after() {
+        let result = reverse(&[[100.0, 80.0, 60.0, 95.0], [200.0, 90.0, 120.0, 190.0]]);
+        let trials = &result.variants[0].trials;
+        assert!(drops(trials).here.contains("its peak takes 40.0 ± 0.0 %"), "{}", drops(trials).here);
+        let said = recovers(trials).here;
+        assert!(said.starts_with("afterwards 95.0 ± 0.0 % of the rate before, 35.0 ± 0.0 points"), "{said}");
+        let row = by_trial(&result).rows[1].cells.iter().flatten().map(|c| c.value).collect::<Vec<_>>();
+        assert_eq!(row[..5], [200.0, 90.0, 120.0, 190.0, 40.0]);
+    }
+
+    #[test]
+    fn a_rate_that_stays_down_has_not_recovered() {
+        let trials = [[100.0, 80.0, 60.0, 61.0], [110.0, 90.0, 62.0, 62.0], [90.0, 70.0, 55.0, 56.0]];
+        assert_eq!(holds(&trials), (Holds::Yes, Holds::No));
+    }
+
+    #[test]
+    fn a_rate_that_rises_does_not_drop_and_has_nothing_to_recover() {
+        let trials =
+            [[100.0, 110.0, 130.0, 128.0], [100.0, 110.0, 131.0, 130.0], [100.0, 110.0, 129.0, 131.0]];
+        assert_eq!(holds(&trials), (Holds::No, Holds::CannotTell));
+    }
+
+    #[test]
+    fn trials_that_differ_more_than_the_drop_tell_nothing() {
+        let trials = [[100.0, 80.0, 60.0, 100.0], [100.0, 90.0, 140.0, 70.0], [100.0, 70.0, 95.0, 150.0]];
+        assert_eq!(holds(&trials), (Holds::CannotTell, Holds::CannotTell));
+        assert_eq!(holds(&trials[..1]), (Holds::CannotTell, Holds::CannotTell));
+    }
+
+    #[test]
+    fn the_phases_are_named_where_they_begin() {
+        let result = reverse(&[[100.0, 80.0, 60.0, 90.0], [200.0, 80.0, 60.0, 90.0]]);
+        let figure = over_time(&result.variants[0]).unwrap();
+        let outgoing = &figure.series[0].points;
+        let named: Vec<_> = outgoing.iter().map(|p| p.label.as_deref().unwrap_or("none")).collect();
+        assert_eq!(named, ["before", "rise", "peak", "after"]);
+        assert_eq!((outgoing[0].x, outgoing[0].y), (0.5, 150.0));
+        assert_eq!(figure.series[1].points[2].y, 100.0);
+    }
+}

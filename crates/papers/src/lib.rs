@@ -1,0 +1,173 @@
+//! `netfathom reproduce`: the experiments of the papers, each as one command.
+//!
+//! An experiment is a row of a catalogue: the measurements that it is made of, and what is
+//! told of them beside the original. [`run`] is the map: measure part after part, tell what
+//! the parts say together.
+
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::time::Duration;
+
+use netfathom_model::path::Tap;
+use netfathom_model::plan::{PlanError, ReproducePlan, TapChoice};
+use netfathom_model::record::{ReproduceResult, ReproducedRun};
+
+use netfathom_measure::ground::error::RunError;
+use netfathom_measure::ground::observer::{Observer, Progressed};
+
+mod borodin;
+mod claim;
+mod ground;
+mod part;
+mod proof;
+mod qian;
+mod reference;
+mod snader;
+mod whole;
+mod zccl;
+
+use ground::{Ground, Size};
+use part::{Part, PartObserver};
+use whole::Whole;
+
+/// The experiment that proves the ruler of `netfathom cost`.
+pub const PROOF: &str = "cost-proof";
+
+/// The experiments, a line a source: a new one is a folder and its line.
+static SOURCES: [&[Experiment]; 5] = [
+    &borodin::EXPERIMENTS,
+    &snader::EXPERIMENTS,
+    &zccl::EXPERIMENTS,
+    &qian::EXPERIMENTS,
+    &proof::EXPERIMENTS,
+];
+
+/// One experiment of a source.
+pub struct Experiment {
+    /// Its name on the command line, such as `borodin-tx`.
+    pub name: &'static str,
+    /// Its title.
+    pub title: &'static str,
+    /// Where it comes from: author, year, what.
+    pub source: &'static str,
+    /// What it shows, in a few words.
+    pub shows: &'static str,
+    /// About how long the short form takes.
+    pub quick: Duration,
+    /// About how long it takes in the source's size.
+    pub full: Duration,
+    /// What it cannot do without.
+    pub needs: Needs,
+    /// The taps that can be asked for by name.
+    pub taps: &'static [Tap],
+    /// The measurements that it is made of; none once the user wants an end.
+    parts: fn(&mut Ground<'_>) -> Result<Vec<Part>, RunError>,
+    /// What those that are there say; also asked before the first, and in the middle of one.
+    tell: fn(&ReproducePlan, &[ReproducedRun]) -> Told,
+}
+
+/// What an experiment cannot do without.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Needs {
+    /// The lab.
+    Root,
+    /// Nothing; as root it is made in the lab, otherwise over loopback.
+    Nothing,
+}
+
+impl Needs {
+    /// As it is written in tables.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Root => "root",
+            Self::Nothing => "nothing",
+        }
+    }
+}
+
+/// What an experiment says.
+#[derive(Debug, Default)]
+struct Told {
+    differences: Vec<String>,
+    tables: Vec<netfathom_model::record::BesideTable>,
+    figures: Vec<netfathom_model::record::Figure>,
+    claims: Vec<netfathom_model::record::Claim>,
+    /// How far that can be trusted, beyond what its parts say of themselves.
+    verdict: netfathom_model::verdict::Verdict,
+}
+
+/// Every experiment there is, in order.
+pub fn catalogue() -> impl Iterator<Item = &'static Experiment> {
+    SOURCES.iter().copied().flatten()
+}
+
+/// The experiment of that name.
+#[must_use]
+pub fn find(name: &str) -> Option<&'static Experiment> {
+    catalogue().find(|experiment| experiment.name == name)
+}
+
+impl Experiment {
+    /// About how long it takes.
+    #[must_use]
+    pub fn expected(&self, quick: bool) -> Duration {
+        if quick { self.quick } else { self.full }
+    }
+
+    /// Checks that the plan asks for a tap that this experiment has a use for.
+    ///
+    /// # Errors
+    /// The taps that it has.
+    pub fn accepts(&self, plan: &ReproducePlan) -> Result<(), PlanError> {
+        let TapChoice::Only(tap) = plan.tap else { return Ok(()) };
+        if self.taps.contains(&tap) {
+            return Ok(());
+        }
+        let taps: Vec<&str> = self.taps.iter().map(|t| t.name()).collect();
+        Err(PlanError::Conflict(format!(
+            "--tap {}: {} is not measured with it; choose from auto, {}",
+            tap.name(),
+            self.name,
+            taps.join(", ")
+        )))
+    }
+}
+
+/// Measures. Ends early, keeping what is finished, once `stop` is set.
+///
+/// # Errors
+/// If a part cannot be measured or the observer fails. What had been observed stays.
+pub fn run(
+    experiment: &Experiment,
+    plan: &ReproducePlan,
+    observer: &mut impl Observer<ReproduceResult>,
+    stop: &AtomicBool,
+) -> Result<Progressed<ReproduceResult>, RunError> {
+    run_sized(experiment, plan, Size::WHOLE, observer, stop)
+}
+
+/// As [`run`], in a size of which a test can have several.
+fn run_sized(
+    experiment: &Experiment,
+    plan: &ReproducePlan,
+    size: Size,
+    observer: &mut impl Observer<ReproduceResult>,
+    stop: &AtomicBool,
+) -> Result<Progressed<ReproduceResult>, RunError> {
+    let mut ground = Ground::new(plan, size, observer, stop);
+    let parts = (experiment.parts)(&mut ground)?;
+    let mut whole = Whole::new(experiment, plan, ground.into_findings());
+    for (index, part) in parts.iter().enumerate() {
+        if stop.load(Relaxed) {
+            break;
+        }
+        let mut of_part =
+            PartObserver { whole: &whole, outer: observer, part, number: index + 1, of: parts.len() };
+        let progressed = part.work.run(&mut of_part, stop)?;
+        whole.add(part, progressed);
+    }
+    Ok(whole.progressed(parts.len()))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,139 @@
+//! The measurements that an experiment is made of, and those who watch them.
+
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use netfathom_model::plan::{CostPlan, MessagePlan, ReversePlan, StackPlan, SweepPlan};
+use netfathom_model::record::{Measurement, ReproduceResult};
+use netfathom_sys::directory::Directory;
+
+use super::whole::Whole;
+use netfathom_measure::ground::error::RunError;
+use netfathom_measure::ground::observer::Live;
+use netfathom_measure::ground::observer::{Observer, Progressed, Step};
+use netfathom_measure::kind::{cost, message, reverse, stack, sweep};
+
+/// One measurement of an experiment.
+pub struct Part {
+    /// Its name within the experiment, such as `outgoing`.
+    pub name: &'static str,
+    /// What is measured.
+    pub work: Box<dyn Work>,
+    /// One of many of the same: a claim counts those that could tell nothing.
+    pub counted: bool,
+}
+
+impl Part {
+    /// A measurement under a name.
+    pub fn new(name: &'static str, work: impl Work + 'static) -> Self {
+        Self { name, work: Box::new(work), counted: false }
+    }
+
+    /// One of many of the same, of which a claim counts those that could tell nothing: by itself it makes nothing VOID.
+    #[must_use]
+    pub fn counted(self) -> Self {
+        Self { counted: true, ..self }
+    }
+}
+
+/// Something that can be measured: a plan that knows its measurement.
+pub trait Work {
+    /// Measures. Ends early, keeping the finished trials, once `stop` is set.
+    ///
+    /// # Errors
+    /// Those of the measurement.
+    fn run(
+        &self,
+        observer: &mut PartObserver<'_>,
+        stop: &AtomicBool,
+    ) -> Result<Progressed<Measurement>, RunError>;
+}
+
+impl Work for StackPlan {
+    fn run(
+        &self,
+        observer: &mut PartObserver<'_>,
+        stop: &AtomicBool,
+    ) -> Result<Progressed<Measurement>, RunError> {
+        stack::run(self, observer, stop).map(measured)
+    }
+}
+
+impl Work for ReversePlan {
+    fn run(
+        &self,
+        observer: &mut PartObserver<'_>,
+        stop: &AtomicBool,
+    ) -> Result<Progressed<Measurement>, RunError> {
+        reverse::run(self, observer, stop).map(measured)
+    }
+}
+
+impl Work for SweepPlan {
+    fn run(
+        &self,
+        observer: &mut PartObserver<'_>,
+        stop: &AtomicBool,
+    ) -> Result<Progressed<Measurement>, RunError> {
+        sweep::run(self, observer, stop).map(measured)
+    }
+}
+
+impl Work for MessagePlan {
+    fn run(
+        &self,
+        observer: &mut PartObserver<'_>,
+        stop: &AtomicBool,
+    ) -> Result<Progressed<Measurement>, RunError> {
+        message::run(self, observer, stop).map(measured)
+    }
+}
+
+impl Work for CostPlan {
+    fn run(
+        &self,
+        observer: &mut PartObserver<'_>,
+        stop: &AtomicBool,
+    ) -> Result<Progressed<Measurement>, RunError> {
+        cost::run(self, observer, stop).map(measured)
+    }
+}
+
+/// The same of any measurement. Raw samples stay behind: no experiment asks for them.
+fn measured<R: Into<Measurement>>(progressed: Progressed<R>) -> Progressed<Measurement> {
+    let Progressed { environment, result, verdict, findings, .. } = progressed;
+    Progressed { environment, result: result.into(), verdict, findings, samples: Vec::new() }
+}
+
+/// Tells those who watch the experiment what goes on in one of its parts.
+pub struct PartObserver<'a> {
+    /// What is finished.
+    pub whole: &'a Whole<'a>,
+    /// Who watches.
+    pub outer: &'a mut dyn Observer<ReproduceResult>,
+    /// The part that is measured.
+    pub part: &'a Part,
+    /// Its number, from 1.
+    pub number: usize,
+    /// Of how many.
+    pub of: usize,
+}
+
+impl<R: Clone + Into<Measurement>> Observer<R> for PartObserver<'_> {
+    fn directory(&self) -> Option<&Directory> {
+        self.outer.directory()
+    }
+
+    fn begins(&mut self, step: Step, live: &Arc<Live>) {
+        let name = match self.of {
+            1 => step.name,
+            of => format!("part {} of {of}, {}: {}", self.number, self.part.name, step.name),
+        };
+        self.outer.begins(Step { name, ..step }, live);
+    }
+
+    fn keep(&mut self, so_far: &Progressed<R>) -> io::Result<()> {
+        self.outer.keep(&self.whole.with(self.part, measured(so_far.clone()), self.of))
+    }
+}

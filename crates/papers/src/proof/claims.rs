@@ -1,0 +1,130 @@
+//! Whether the ruler is right.
+
+use netfathom_model::record::{Claim, Estimate, Holds, Outcome, ReproducedRun};
+use netfathom_model::verdict::{Level, Verdict};
+use netfathom_stats as stats;
+
+use super::named;
+use super::plans::{Burner, NOTHINGS};
+use super::tables::{Recovered, SWITCHING, findings, points};
+use crate::claim::{below, written};
+
+/// Of the runs with nothing, so many may be false alarms.
+const FALSE_ALARMS: usize = 1;
+/// What is asked of the observation points: no more than this part.
+const NEXT_TO_NOTHING: f64 = 0.005;
+
+/// All of them.
+pub fn all(runs: &[ReproducedRun]) -> Vec<Claim> {
+    of_ruler(runs).into_iter().chain([next_to_nothing(runs)]).collect()
+}
+
+/// Those without which no cost that is found can be relied on. What the observation points take is in both arms.
+pub fn of_ruler(runs: &[ReproducedRun]) -> Vec<Claim> {
+    let burners = Burner::ALL.into_iter().map(|burner| recovered(runs, burner));
+    [nothing(runs)].into_iter().chain(burners).collect()
+}
+
+/// What they make of the whole: a proof that fails is no measurement that went well.
+pub fn verdict(claims: &[Claim], quick: bool) -> Verdict {
+    let longer = if quick { ", or without --quick" } else { "" };
+    let mut verdict = Verdict::default();
+    for Claim { says, here, holds, .. } in claims {
+        match holds {
+            Holds::Yes => {}
+            Holds::No => verdict.lower(
+                Level::Void,
+                format!(
+                    "the proof failed: {says}, but {here}. By chance that comes once in a while: repeat it, and if it \
+                     fails again do not rely on `netfathom cost` on this machine"
+                ),
+            ),
+            Holds::CannotTell => verdict.lower(
+                Level::Degraded,
+                format!("not proved: {says}; {here}. Repeat it while the machine is quieter{longer}"),
+            ),
+        }
+    }
+    verdict
+}
+
+fn nothing(runs: &[ReproducedRun]) -> Claim {
+    let found = findings(runs);
+    let count = |outcome| found.iter().filter(|c| c.outcome == outcome).count();
+    let alarms = count(Outcome::Cost) + count(Outcome::Faster);
+    let untold = count(Outcome::CannotTell);
+    let whole = found.len() as u64 == NOTHINGS;
+    let holds = match alarms {
+        _ if alarms > FALSE_ALARMS => Holds::No,
+        _ if !whole || alarms + untold > FALSE_ALARMS => Holds::CannotTell,
+        _ => Holds::Yes,
+    };
+    Claim {
+        says: format!("of a program that does nothing, nothing is found: in at least 19 of {NOTHINGS} runs"),
+        there: "a program that sleeps".into(),
+        here: format!(
+            "no cost in {} of {} runs; {alarms} false alarms, {untold} could not tell",
+            count(Outcome::NoCost),
+            found.len()
+        ),
+        holds,
+    }
+}
+
+fn points_of(estimate: Estimate) -> String {
+    let percent = stats::Estimate { value: 100.0 * estimate.value, half_width: 100.0 * estimate.half_width };
+    format!("{} %", written(Some(percent), 2))
+}
+
+fn recovered(runs: &[ReproducedRun], burner: Burner) -> Claim {
+    let recovered = named(runs, burner.name()).first().and_then(|result| Recovered::of(result));
+    Claim {
+        says: format!(
+            "{}: what it takes is found, with up to {:.0} points more that are in nobody's processor time",
+            burner.name(),
+            100.0 * SWITCHING
+        ),
+        there: recovered
+            .map_or("unknown".into(), |r| format!("it took {} of the processor", points_of(r.known))),
+        here: recovered.map_or("unknown".into(), |r| format!("the benchmark lacked {}", points_of(r.found))),
+        holds: match recovered.and_then(|r| r.agrees()) {
+            Some(true) => Holds::Yes,
+            Some(false) => Holds::No,
+            None => Holds::CannotTell,
+        },
+    }
+}
+
+fn next_to_nothing(runs: &[ReproducedRun]) -> Claim {
+    let found = points(runs).filter(|c| c.blocks >= 2);
+    let ratio = found.map(|c| stats::Estimate { value: c.ratio.value, half_width: c.ratio.half_width });
+    let slowdown = found.map(|c| Estimate { value: c.ratio.value - 1.0, ..c.ratio });
+    Claim {
+        says: format!(
+            "the observation points of a tar with gzip take less than {:.1} %",
+            100.0 * NEXT_TO_NOTHING
+        ),
+        there: "a tar with gzip that nobody observes".into(),
+        here: slowdown.map_or("unknown".into(), points_of),
+        holds: below(ratio, 1.0 + NEXT_TO_NOTHING),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn claim(holds: Holds) -> Claim {
+        Claim { says: "it finds nothing".into(), there: "nothing".into(), here: "7 alarms".into(), holds }
+    }
+
+    #[test]
+    fn a_ruler_that_is_wrong_proves_nothing() {
+        assert_eq!(verdict(&[claim(Holds::Yes)], true), Verdict::default());
+        let untold = verdict(&[claim(Holds::Yes), claim(Holds::CannotTell)], true);
+        assert_eq!(untold.level, Level::Degraded);
+        let wrong = verdict(&[claim(Holds::CannotTell), claim(Holds::No)], true);
+        assert_eq!(wrong.level, Level::Void);
+        assert!(wrong.reasons[1].text.contains("it finds nothing, but 7 alarms"), "{wrong:?}");
+    }
+}

@@ -1,0 +1,132 @@
+//! The measurements of the proof.
+
+use std::env;
+
+use netfathom_model::plan::{
+    Benchmark, BenchmarkKind, CostPlan, Interception, MarkMeans, Subject, WhenEnded,
+};
+use netfathom_sys::cpu;
+
+use crate::ground::Ground;
+
+/// Names of the parts.
+pub const NOTHING: &str = "nothing";
+pub const INTERCEPTION: &str = "interception";
+/// Runs with nothing: of so many at least 19 are to find nothing.
+pub const NOTHINGS: u64 = 20;
+
+/// A burner whose intensity is known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Burner {
+    /// A share of a processor.
+    Cpu,
+    /// Bandwidth of memory.
+    Memory,
+    /// System calls.
+    Calls,
+}
+
+impl Burner {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Cpu, Self::Memory, Self::Calls];
+
+    /// The name of its part.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Cpu => "burner: 25 % of a processor",
+            Self::Memory => "burner: 500 MB/s of memory",
+            Self::Calls => "burner: 200,000 calls/s",
+        }
+    }
+
+    fn arguments(self) -> [&'static str; 2] {
+        match self {
+            Self::Cpu => ["--cpu", "25%"],
+            Self::Memory => ["--memory", "500M/s"],
+            Self::Calls => ["--calls", "200k/s"],
+        }
+    }
+}
+
+fn light(ground: &Ground<'_>, phases: &[&str], phase_ns: u64) -> CostPlan {
+    let kind = BenchmarkKind::Light { phases: phases.iter().map(|&p| p.into()).collect(), phase_ns };
+    CostPlan {
+        subject: Subject::Nothing,
+        benchmarks: vec![Benchmark { name: "light".into(), kind }],
+        load: None,
+        levels: Vec::new(),
+        means: None,
+        own: false,
+        precision: 0.005,
+        least_blocks: ground.trials(5, 10),
+        most_blocks: ground.trials(5, 10),
+        most_ns: ground.length_ns(60.0, 120.0),
+        settle_ns: 100_000_000,
+        grace_ns: 2_000_000_000,
+        cpu: Vec::new(),
+        program_cpu: Vec::new(),
+        terminal: false,
+        when_ended: WhenEnded::Trouble,
+        controls: false,
+        seed: ground.plan.seed,
+    }
+}
+
+/// Beside a program that does nothing: all that is done for a program is done, so that it shows if it takes something.
+pub fn nothing(ground: &Ground<'_>, number: u64) -> CostPlan {
+    CostPlan {
+        subject: Subject::Command { argv: ["sleep", "100000"].map(String::from).to_vec() },
+        seed: ground.plan.seed.wrapping_add(number),
+        // Enough to find nothing; what it comes to is what is asked.
+        precision: 0.1,
+        cpu: vec![last_processor()],
+        least_blocks: ground.trials(7, 12),
+        most_blocks: ground.trials(35, 60),
+        settle_ns: 50_000_000,
+        ..light(ground, &["cpu", "calls"], 50_000_000)
+    }
+}
+
+fn last_processor() -> usize {
+    cpu::allowed().ok().and_then(|all| all.last().copied()).unwrap_or(0)
+}
+
+/// On one processor with a burner: what that takes, the benchmark lacks.
+pub fn burnt(ground: &Ground<'_>, burner: Burner) -> CostPlan {
+    let processor = last_processor();
+    let own =
+        env::current_exe().map_or_else(|_| "netfathom".into(), |path| path.to_string_lossy().into_owned());
+    let on = processor.to_string();
+    let argv =
+        [own.as_str(), "burn", "--on", &on].into_iter().chain(burner.arguments()).map(Into::into).collect();
+    CostPlan {
+        subject: Subject::Command { argv },
+        cpu: vec![processor],
+        program_cpu: vec![processor],
+        least_blocks: ground.trials(6, 12),
+        most_blocks: ground.trials(36, 48),
+        precision: 0.03,
+        ..light(ground, &["cpu"], 300_000_000)
+    }
+}
+
+/// What the observation points of a tar take that compresses, as the paper's did: of an eighth of its tree.
+pub fn interception(ground: &Ground<'_>) -> CostPlan {
+    let kind = BenchmarkKind::Tar {
+        gzip: true,
+        entries: 12_700 / 8,
+        bytes: 187_000_000 / 8,
+        cold: false,
+        directory: None,
+    };
+    CostPlan {
+        subject: Subject::Interception { ways: vec![Interception::Tracepoints] },
+        benchmarks: vec![Benchmark { name: "tar".into(), kind }],
+        means: Some(MarkMeans::Tracepoints),
+        precision: 0.0015,
+        least_blocks: ground.trials(8, 20),
+        most_blocks: ground.trials(20, 60),
+        most_ns: ground.length_ns(20.0, 90.0),
+        ..light(ground, &["cpu"], 50_000_000)
+    }
+}

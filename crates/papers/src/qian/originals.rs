@@ -1,0 +1,113 @@
+//! The paper's own tables, and what follows from them by its arithmetic.
+
+use netfathom_stats::pcost;
+
+use crate::reference;
+
+/// One of the paper's two tables of base sequences.
+pub struct Original {
+    csv: &'static str,
+    /// What its conditions differ in, with the unit, for an axis.
+    pub axis: &'static str,
+    /// What takes something, for titles.
+    pub who: &'static str,
+    /// Its conditions in order: as the paper names them, as we do, and where they are on the axis.
+    pub levels: &'static [Level],
+}
+
+/// A condition of the paper beside one of ours.
+pub struct Level {
+    /// As in the paper's table.
+    pub theirs: &'static str,
+    /// As in our plan.
+    pub ours: &'static str,
+    /// Its place on the axis.
+    pub x: f64,
+}
+
+/// tcpdump under six loads, the first being none.
+pub static TCPDUMP: Original = Original {
+    csv: include_str!("../reference/qian_tcpdump_sequences.csv"),
+    axis: "UDP load, Mbit/s",
+    who: "tcpdump -eX -s0",
+    levels: &[
+        Level { theirs: "800kbps", ours: "800k", x: 0.8 },
+        Level { theirs: "8Mbps", ours: "8M", x: 8.0 },
+        Level { theirs: "24Mbps", ours: "24M", x: 24.0 },
+        Level { theirs: "40Mbps", ours: "40M", x: 40.0 },
+        Level { theirs: "80Mbps", ours: "80M", x: 80.0 },
+    ],
+};
+
+/// make on four projects.
+pub static MAKE: Original = Original {
+    csv: include_str!("../reference/qian_make_sequences.csv"),
+    axis: "project, by size",
+    who: "make",
+    levels: &[
+        Level { theirs: "hbench-OS", ours: "smallest", x: 1.0 },
+        Level { theirs: "httperf-0.8", ours: "small", x: 2.0 },
+        Level { theirs: "ltp-full", ours: "large", x: 3.0 },
+        Level { theirs: "OS kernel", ours: "largest", x: 4.0 },
+    ],
+};
+
+/// What a condition took, by the paper's table.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Cost {
+    /// Part by which the benchmark took longer.
+    pub slowdown: f64,
+    /// PCost, 1 for 100 %.
+    pub pcost: f64,
+}
+
+impl Original {
+    /// Times of the marks of a condition, in seconds.
+    pub fn times_s(&self, condition: &str) -> Vec<f64> {
+        let row = reference::rows(self.csv).into_iter().find(|row| row[0] == condition);
+        row.map_or_else(Vec::new, |row| row[1..].iter().map(|cell| reference::cell(cell).value).collect())
+    }
+
+    /// What a condition took.
+    pub fn cost(&self, condition: &str) -> Option<Cost> {
+        let spans =
+            |condition| self.times_s(condition).windows(2).map(|pair| pair[1] - pair[0]).collect::<Vec<_>>();
+        let (before, after) = (spans("baseline"), spans(condition));
+        let (sum, with): (f64, f64) = (before.iter().sum(), after.iter().sum());
+        Some(Cost { slowdown: with / sum - 1.0, pcost: pcost(&before, &after)? })
+    }
+}
+
+/// The paper's table 1: seconds in all, in user mode and in the kernel, of a tar that is not intercepted and one that is.
+pub fn interception() -> [(&'static str, [f64; 3]); 2] {
+    let rows = reference::rows(include_str!("../reference/qian_tar_times.csv"));
+    ["not intercepted", "intercepted"].map(|name| {
+        let row = rows.iter().find(|row| row[0] == name);
+        let cell =
+            |at: usize| row.and_then(|row| row.get(at)).map_or(f64::NAN, |cell| reference::cell(cell).value);
+        (name, [1, 2, 3].map(cell))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_condition_of_the_paper_is_in_its_table() {
+        for original in [&TCPDUMP, &MAKE] {
+            let costs: Vec<Cost> =
+                original.levels.iter().filter_map(|level| original.cost(level.theirs)).collect();
+            assert_eq!(costs.len(), original.levels.len());
+            assert!(costs.iter().all(|cost| cost.slowdown > 0.0 && cost.pcost > 0.0), "{costs:?}");
+        }
+        let heaviest = TCPDUMP.cost("80Mbps").unwrap();
+        assert!((heaviest.slowdown - 28.0 / 155.0).abs() < 1e-12 && (heaviest.pcost - 0.6316).abs() < 1e-3);
+    }
+
+    #[test]
+    fn interception_takes_what_the_paper_says() {
+        let [(_, [without, ..]), (_, [with, ..])] = interception();
+        assert!((with / without - 1.00155).abs() < 1e-4);
+    }
+}

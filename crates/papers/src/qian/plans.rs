@@ -1,0 +1,143 @@
+//! The measurements that the experiments are made of.
+
+use std::env;
+use std::sync::atomic::AtomicBool;
+
+use netfathom_model::plan::{
+    Benchmark, BenchmarkKind, CostLevel, CostLoad, CostPlan, Interception, MarkMeans, PAPER_FRAME_BYTES,
+    Subject, WhenEnded,
+};
+use netfathom_model::record::Measurement;
+use netfathom_model::units::parse_number;
+
+use netfathom_sys::cpu;
+
+use super::{originals, projects, short};
+use crate::ground::Ground;
+use crate::part::{PartObserver, Work};
+use netfathom_measure::ground::error::RunError;
+use netfathom_measure::ground::observer::Progressed;
+use netfathom_measure::kind::cost::error::CostError;
+
+/// Names of the parts within the experiments.
+pub const TCPDUMP: &str = "tcpdump";
+pub const MAKE: &str = "make";
+pub const INTERCEPT: &str = "interception";
+
+/// The paper's tree: entries and bytes.
+const PAPER_TREE: (u32, u64) = (12_700, 187_000_000);
+/// That of the short form: a tar of it takes some tenths of a second.
+const SHORT_TREE: (u32, u64) = (6_000, 88_000_000);
+/// What tcpdump needs until it captures.
+const SETTLE_NS: u64 = 500_000_000;
+const GRACE_NS: u64 = 3_000_000_000;
+
+/// A tar, and nobody beside it yet.
+fn tar(ground: &Ground<'_>, gzip: bool) -> CostPlan {
+    let (entries, bytes) = if short(ground) { SHORT_TREE } else { PAPER_TREE };
+    // gzip takes about ten times as long as tar alone.
+    let part = if gzip && short(ground) { 6 } else { 1 };
+    let kind = BenchmarkKind::Tar {
+        gzip,
+        entries: entries / part,
+        bytes: bytes / u64::from(part),
+        cold: false,
+        directory: None,
+    };
+    CostPlan {
+        subject: Subject::Nothing,
+        benchmarks: vec![Benchmark { name: "tar".into(), kind }],
+        load: None,
+        levels: Vec::new(),
+        means: None,
+        own: false,
+        precision: 0.01,
+        least_blocks: ground.trials(3, 5),
+        most_blocks: 200,
+        most_ns: ground.length_ns(60.0, 1500.0),
+        settle_ns: SETTLE_NS,
+        grace_ns: GRACE_NS,
+        // The paper's machine had one processor: on another one than the tar's the program would take little from it.
+        cpu: vec![one_processor()],
+        program_cpu: vec![one_processor()],
+        terminal: false,
+        when_ended: WhenEnded::Trouble,
+        controls: false,
+        seed: ground.plan.seed,
+    }
+}
+
+fn one_processor() -> usize {
+    cpu::allowed().ok().and_then(|all| all.last().copied()).unwrap_or(0)
+}
+
+/// The paper's tcpdump, in the lab where its load is.
+pub fn tcpdump(ground: &Ground<'_>) -> CostPlan {
+    let argv = ["tcpdump", "-eX", "-s0", "-n", "-i", "veth0"].map(String::from).to_vec();
+    let none = CostLevel { text: "0".into(), bits_per_s: Some(0.0) };
+    let level = |level: &originals::Level| CostLevel {
+        text: level.ours.into(),
+        bits_per_s: parse_number(level.ours).ok(),
+    };
+    CostPlan {
+        subject: Subject::Command { argv },
+        load: Some(CostLoad::Udp { frame_bytes: PAPER_FRAME_BYTES }),
+        levels: std::iter::once(none).chain(originals::TCPDUMP.levels.iter().map(level)).collect(),
+        ..tar(ground, false)
+    }
+}
+
+/// make on projects that are generated for it.
+pub struct Make {
+    plan: CostPlan,
+    short: bool,
+}
+
+/// See [`Make`].
+pub fn make(ground: &Ground<'_>) -> Make {
+    let level = |level: &originals::Level| CostLevel { text: level.ours.into(), bits_per_s: None };
+    let plan = CostPlan {
+        levels: originals::MAKE.levels.iter().map(level).collect(),
+        settle_ns: 0,
+        when_ended: WhenEnded::Fine,
+        // As most of the paper's tar, it needs a processor, so that it is there as long as the larger projects are.
+        ..tar(ground, true)
+    };
+    Make { plan, short: short(ground) }
+}
+
+impl Work for Make {
+    fn run(
+        &self,
+        observer: &mut PartObserver<'_>,
+        stop: &AtomicBool,
+    ) -> Result<Progressed<Measurement>, RunError> {
+        let projects = projects::generate(&env::temp_dir(), &originals::MAKE, self.short)
+            .map_err(CostError::Benchmark)?;
+        let directory = projects.path().join(netfathom_model::plan::LEVEL_WORD);
+        let argv = ["make", "-s", "-B", "-C", &directory.to_string_lossy()].map(String::from).to_vec();
+        let plan = CostPlan { subject: Subject::Command { argv }, ..self.plan.clone() };
+        plan.run(observer, stop)
+    }
+}
+
+/// Every observer that is installed here.
+pub fn intercept(ground: &Ground<'_>) -> CostPlan {
+    let all = [
+        Interception::Tracepoints,
+        Interception::Notification,
+        Interception::Strace,
+        Interception::StraceAll,
+        Interception::PerfTrace,
+        Interception::Bpftrace,
+    ];
+    let ways = all.into_iter().filter(|&way| netfathom_measure::kind::cost::is_installed(way)).collect();
+    CostPlan {
+        subject: Subject::Interception { ways },
+        means: Some(MarkMeans::Tracepoints),
+        precision: 0.002,
+        cpu: Vec::new(),
+        // As most of the paper's, its time is gzip's.
+        ..tar(ground, true)
+    }
+}

@@ -1,0 +1,216 @@
+//! Experiments made for real, in a small size.
+
+use std::collections::BTreeSet;
+use std::io;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use netfathom_model::record::{Holds, Measurement};
+use netfathom_model::verdict::Level;
+use netfathom_testkit::privileged;
+
+use super::*;
+use netfathom_measure::ground::observer::Live;
+use netfathom_measure::ground::observer::Step;
+
+const TINY: Size = Size { most_trials: 2, of_time: 0.1 };
+
+/// Measurements do not share their processors with each other.
+fn alone() -> MutexGuard<'static, ()> {
+    static ONE: Mutex<()> = Mutex::new(());
+    ONE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Sees what is kept, and wants an end after so much of it.
+struct Watcher<'a> {
+    kept: Vec<Progressed<ReproduceResult>>,
+    steps: Vec<String>,
+    stop: &'a AtomicBool,
+    enough: usize,
+}
+
+impl<'a> Watcher<'a> {
+    fn new(stop: &'a AtomicBool, enough: usize) -> Self {
+        Self { kept: Vec::new(), steps: Vec::new(), stop, enough }
+    }
+}
+
+impl Observer<ReproduceResult> for Watcher<'_> {
+    fn begins(&mut self, step: Step, _: &Arc<Live>) {
+        self.steps.push(step.name);
+    }
+
+    fn keep(&mut self, so_far: &Progressed<ReproduceResult>) -> io::Result<()> {
+        self.kept.push(so_far.clone());
+        self.stop.store(self.kept.len() >= self.enough, Relaxed);
+        Ok(())
+    }
+}
+
+fn plan(name: &str, tap: TapChoice) -> ReproducePlan {
+    ReproducePlan { name: name.into(), quick: true, tap, seed: 7 }
+}
+
+/// Makes it small, and checks what holds of any experiment.
+fn made(name: &str) -> Progressed<ReproduceResult> {
+    let experiment = find(name).unwrap();
+    let stop = AtomicBool::new(false);
+    let mut watcher = Watcher::new(&stop, usize::MAX);
+    let progressed = run_sized(experiment, &plan(name, TapChoice::Auto), TINY, &mut watcher, &stop).unwrap();
+    let result = &progressed.result;
+    let void = progressed.verdict.level == Level::Void;
+    assert!(result.claims.iter().all(|claim| claim.here.contains("VOID") == void), "{:?}", result.claims);
+    assert!(watcher.kept.len() > 2, "it is kept after each trial");
+    let known = ["trial", "burst", "counting calls", "remedy"];
+    assert!(
+        watcher.steps.iter().all(|step| known.iter().any(|what| step.contains(what))),
+        "{:?}",
+        watcher.steps
+    );
+    assert!(!result.differences.is_empty() && !result.figures.is_empty() && !result.claims.is_empty());
+    for table in &result.tables {
+        assert!(table.rows.iter().any(|row| row.here), "{}", table.title);
+        for row in &table.rows {
+            assert_eq!(row.cells.len(), table.columns.len(), "{}", table.title);
+            let finite = |cell: &netfathom_model::record::Cell| {
+                cell.value.is_finite() && cell.half_width.is_none_or(f64::is_finite)
+            };
+            assert!(row.cells.iter().flatten().all(finite), "{}: {row:?}", table.title);
+        }
+    }
+    for figure in &result.figures {
+        assert!(figure.series.iter().any(|s| s.here && !s.points.is_empty()), "{}", figure.title);
+        let points = figure.series.iter().flat_map(|s| &s.points);
+        assert!(points.clone().all(|p| p.x.is_finite() && p.y.is_finite()), "{}", figure.title);
+    }
+    progressed
+}
+
+fn trials(measurement: &Measurement) -> usize {
+    match measurement {
+        Measurement::Stack(result) => result.trials.len(),
+        Measurement::Reverse(result) => result.variants.iter().map(|of| of.trials.len()).sum(),
+        Measurement::Sweep(result) => result.points.iter().map(|of| of.trials.len()).sum(),
+        Measurement::Message(result) => result.cells.iter().map(|of| of.trials.len()).sum(),
+        _ => 0,
+    }
+}
+
+#[test]
+fn every_experiment_of_borodin_can_be_made() {
+    if !privileged("experiments of the papers") {
+        return;
+    }
+    let _alone = alone();
+    for experiment in catalogue().filter(|e| e.name.starts_with("borodin")) {
+        let made = made(experiment.name);
+        let measurement = &made.result.runs[0].measurement;
+        let variants = if experiment.name == "borodin-reverse" { 2 } else { 1 };
+        assert_eq!(trials(measurement), 2 * variants, "{}", experiment.name);
+        if let Measurement::Stack(result) = measurement {
+            assert_eq!(result.plan.directions.len(), result.summaries.len(), "{}", experiment.name);
+            assert!(result.trials.iter().all(|t| t.accounting.gap() == 0), "{}", experiment.name);
+        }
+    }
+}
+
+#[test]
+fn the_book_on_ttcp_can_be_made() {
+    if !privileged("the experiment on send buffers") {
+        return;
+    }
+    let _alone = alone();
+    let made = made("ttcp-sndbuf");
+    let names: Vec<&str> = made.result.runs.iter().map(|run| run.name.as_str()).collect();
+    assert_eq!(names, ["lab", "loopback", "path"]);
+    assert_eq!(made.result.runs.iter().map(|run| trials(&run.measurement)).sum::<usize>(), 2 * (4 + 6 + 8));
+    let derived = &made.result.tables[0].rows[1];
+    assert!(!derived.here && derived.who.contains("not printed"), "{derived:?}");
+}
+
+#[test]
+fn the_tables_of_messages_can_be_made() {
+    if !privileged("the experiments on messages") {
+        return;
+    }
+    let _alone = alone();
+    for experiment in catalogue().filter(|e| e.name.starts_with("zccl")) {
+        let made = made(experiment.name);
+        for run in &made.result.runs {
+            let Measurement::Message(result) = &run.measurement else { panic!("another measurement") };
+            let plan = &result.plan;
+            assert_eq!(
+                trials(&run.measurement),
+                plan.trials as usize * result.cells.len(),
+                "{}",
+                experiment.name
+            );
+            let asked =
+                plan.sizes_bytes.len() * plan.layers.len() * plan.placements.len() * result.pairs.len();
+            let placed = experiment.name == "zccl-2";
+            assert!(
+                result.cells.len() == asked || placed && !result.absent.is_empty(),
+                "{}",
+                experiment.name
+            );
+        }
+    }
+}
+
+#[test]
+fn stamps_are_enough_for_the_stack() {
+    let _alone = alone();
+    let stop = AtomicBool::new(false);
+    let mut watcher = Watcher::new(&stop, usize::MAX);
+    let plan = plan("borodin-rx-triangle", TapChoice::Only(Tap::Timestamping));
+    let made = run_sized(find(&plan.name).unwrap(), &plan, TINY, &mut watcher, &stop).unwrap();
+    assert_eq!(trials(&made.result.runs[0].measurement), 2);
+}
+
+#[test]
+fn what_is_finished_when_the_user_wants_an_end_is_kept() {
+    let _alone = alone();
+    let stop = AtomicBool::new(false);
+    // The first thing that is kept has no trial in it, the second has one.
+    let mut watcher = Watcher::new(&stop, 2);
+    let plan = plan("borodin-rx-triangle", TapChoice::Only(Tap::Timestamping));
+    let made = run_sized(find(&plan.name).unwrap(), &plan, TINY, &mut watcher, &stop).unwrap();
+    assert_eq!(trials(&made.result.runs[0].measurement), 1);
+    assert!(made.verdict.reasons.iter().any(|r| r.text.contains("1 of 2")), "{:?}", made.verdict);
+    // One trial has no interval: it decides nothing.
+    assert!(made.result.claims.iter().all(|claim| claim.holds == Holds::CannotTell));
+}
+
+#[test]
+fn an_end_before_the_first_trial_leaves_the_source_alone() {
+    let _alone = alone();
+    let stop = AtomicBool::new(true);
+    let mut watcher = Watcher::new(&stop, 0);
+    let plan = plan("borodin-tx", TapChoice::Only(Tap::Timestamping));
+    let made = run_sized(find(&plan.name).unwrap(), &plan, TINY, &mut watcher, &stop).unwrap();
+    assert_eq!((made.result.runs.len(), made.result.claims.len()), (0, 0));
+    assert_eq!(made.verdict.level, Level::Void);
+    assert!(made.result.tables.iter().all(|table| table.rows.iter().all(|row| !row.here)));
+}
+
+#[test]
+fn names_are_unique_and_the_short_form_is_short() {
+    let names: BTreeSet<&str> = catalogue().map(|e| e.name).collect();
+    assert_eq!(names.len(), catalogue().count());
+    for experiment in catalogue() {
+        assert!(experiment.expected(true) <= Duration::from_secs(120), "{}", experiment.name);
+        assert!(experiment.expected(true) < experiment.expected(false), "{}", experiment.name);
+        assert!(find(experiment.name).is_some_and(|found| found.title == experiment.title));
+    }
+    assert!(find("borodin").is_none());
+}
+
+#[test]
+fn a_tap_without_a_use_is_refused() {
+    let reverse = find("borodin-reverse").unwrap();
+    let refusal = reverse.accepts(&plan(reverse.name, TapChoice::Only(Tap::Pcap))).unwrap_err();
+    assert!(refusal.to_string().contains("choose from auto, bpf"), "{refusal}");
+    for tap in [TapChoice::Auto, TapChoice::Only(Tap::Bpf)] {
+        assert!(reverse.accepts(&plan(reverse.name, tap)).is_ok());
+    }
+}
