@@ -219,7 +219,10 @@ pub struct HostArgs {
 
 fn parse_whole<T: TryFrom<u64>>(text: &str) -> Result<T, String> {
     let most = u64::MAX >> (u64::BITS - 8 * size_of::<T>() as u32);
-    let number = text.parse().ok().and_then(|n: u64| T::try_from(n).ok());
+    // Beyond that a number such as 1.5M could not be told from its neighbor.
+    let exact = |n: &f64| n.fract() == 0.0 && *n < 2_f64.powi(53);
+    let multiple = || parse_number(text).ok().filter(exact).map(|n| n as u64);
+    let number = text.parse().ok().or_else(multiple).and_then(|n: u64| T::try_from(n).ok());
     number.ok_or_else(|| format!("write a whole number from 0 to {most}"))
 }
 
@@ -240,4 +243,18 @@ fn parse_rates(text: &str) -> Result<(f64, f64), String> {
     let form = || format!("`{text}` is no range of rates: write FROM..TO, such as 1k..100k");
     let (from, to) = text.split_once("..").ok_or_else(form)?;
     Ok((parse_number(from)?, parse_number(to)?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_whole_number_may_have_a_multiple() {
+        assert_eq!(["10k", "1.5M", "7"].map(parse_whole::<u32>), [Ok(10_000), Ok(1_500_000), Ok(7)]);
+        for wrong in ["1.5", "0.0001k", "-1", "5G", "1..2", ""] {
+            assert!(parse_whole::<u32>(wrong).is_err(), "{wrong}");
+        }
+        assert_eq!(parse_whole::<u64>("18446744073709551615"), Ok(u64::MAX));
+    }
 }

@@ -62,10 +62,19 @@ pub fn run(args: &TtcpArgs) -> Result<ExitCode> {
     if speaks {
         classic.figures(&progressed);
     }
-    finish(args, &header, run_dir.as_ref(), progressed)
+    let status = finish(args, &header, run_dir.as_ref(), progressed)?;
+    if let Some(dir) = run_dir.filter(|_| speaks) {
+        classic.report(&dir.path().join(store::REPORT_FILE));
+    }
+    Ok(status)
 }
 
 fn plan(args: &TtcpArgs) -> Result<TransferPlan> {
+    if !args.transmit && !args.receive {
+        return Err(anyhow!(
+            "which end is this? ttcp -t HOST (--transmit) sends, ttcp -r (--receive) receives"
+        ));
+    }
     let plan = args.plan().validated()?;
     if args.json && plan.role == Role::Receive && !plan.made_up {
         return Err(anyhow!(

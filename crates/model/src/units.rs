@@ -17,16 +17,17 @@ pub fn parse_number(text: &str) -> Result<f64, String> {
         .ok_or_else(|| format!("`{text}` is not a number such as 500, 20k or 1.5M"))
 }
 
-/// Reads a time with its unit (`ns`, `us`, `ms`, `s`, `m`), in nanoseconds.
+/// Reads a time with its unit (`ns`, `us` or `µs`, `ms`, `s`, `m`), in nanoseconds.
 ///
 /// # Errors
 /// What is wrong with the text, in words.
 pub fn parse_duration_ns(text: &str) -> Result<u64, String> {
-    let unit_at = text.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(text.len());
+    let unit_at = text.find(char::is_alphabetic).unwrap_or(text.len());
     let (digits, unit) = text.split_at(unit_at);
     let factor = match unit {
         "ns" => 1.0,
-        "us" => 1e3,
+        // The sign for micro, and the Greek letter.
+        "us" | "\u{b5}s" | "\u{3bc}s" => 1e3,
         "ms" => 1e6,
         "s" => 1e9,
         "m" => 60e9,
@@ -75,6 +76,9 @@ mod tests {
         assert_eq!(parse_number("1.5M"), Ok(1_500_000.0));
         assert_eq!(parse_duration_ns("250ms"), Ok(250_000_000));
         assert_eq!(parse_duration_ns("1.5s"), Ok(1_500_000_000));
+        for text in ["50us", "50\u{b5}s", "50\u{3bc}s"] {
+            assert_eq!(parse_duration_ns(text), Ok(50_000));
+        }
     }
 
     #[test]

@@ -66,7 +66,7 @@ pub struct TtcpArgs {
     #[command(subcommand)]
     pub command: Option<TtcpCommand>,
     /// Send to HOST
-    #[arg(short, long, conflicts_with = "receive", required_unless_present = "receive", requires = "host")]
+    #[arg(short, long, conflicts_with = "receive", requires = "host")]
     pub transmit: bool,
     /// Receive
     #[arg(short, long)]

@@ -2,6 +2,7 @@
 
 use std::fmt::Display;
 use std::io::{self, IsTerminal, Write};
+use std::path::Path;
 
 use netfathom_measure::ground::observer::Progressed;
 use netfathom_measure::kind::transfer::{Event, Step};
@@ -9,6 +10,7 @@ use netfathom_model::plan::{Protocol, Role, TransferPlan};
 use netfathom_model::record::{TransferEnd, TransferResult};
 
 use crate::args::RateFormat;
+use crate::output;
 
 mod cost;
 mod service;
@@ -38,6 +40,11 @@ impl Classic<'_> {
             Role::Receive => 'r',
         };
         format!("ttcp-{end}: {line}\n")
+    }
+
+    /// Where the report is.
+    pub fn report(&self, path: &Path) {
+        self.say(format_args!("report: {}", output::harmless(&path.display().to_string())));
     }
 
     /// The options, before anything happens.

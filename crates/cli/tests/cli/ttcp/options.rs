@@ -267,6 +267,7 @@ fn nothing_is_kept_unless_it_is_asked_for() {
     assert_eq!(std::fs::read_dir(here.path()).unwrap().count(), 0);
     let kept = std::fs::read_dir(out.path()).unwrap().next().unwrap().unwrap().path();
     assert!(kept.join("report.html").is_file());
+    assert!(from.err.contains(&format!("ttcp-t: report: {}/report.html", kept.display())), "{}", from.err);
     let mut command = crate::child::netfathom("report --format txt");
     let drawn = run(command.arg(&kept));
     assert!(drawn.out.contains("16,777,216 bytes sent to 127.0.0.1"), "{}{}", drawn.out, drawn.err);

@@ -11,7 +11,7 @@ use crate::child::{end, run, shell, signal, start, until};
 /// Arguments, exit status, and what is said.
 const CASES: [(&str, i32, &str); 58] = [
     ("-ts", 2, "<HOST>"),
-    ("-s host", 2, "--transmit"),
+    ("-s host", 2, "ttcp -t HOST (--transmit) sends, ttcp -r (--receive) receives"),
     ("-ts -r host", 2, "cannot be used with"),
     ("-ts -p 0 127.0.0.1", 2, "--port 0: choose from 1 to 65535"),
     ("-ts -p 65536 127.0.0.1", 2, "whole number from 0 to 65535"),
