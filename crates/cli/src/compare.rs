@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Result, anyhow, bail};
-use netfathom_results::compare::{self, Comparison, Gates, Run, Threshold, Wishes};
+use netfathom_results::compare::{self, Comparison, Gates, Run, Threshold, ThresholdError, Wishes};
 use netfathom_results::render::compared::{html, markdown};
 use netfathom_results::store;
 use netfathom_results::{draw, story};
@@ -26,7 +26,7 @@ pub fn run(args: &CompareArgs) -> Result<ExitCode> {
             if let Some(status) = change::watch_over(changes)? {
                 return Ok(status);
             }
-            let taken = rounds::take(sides, changes, args)?;
+            let taken = rounds::take(sides, changes, &wanted.thresholds, args)?;
             if taken.pairs.is_empty() {
                 return Err(taken
                     .failed
@@ -34,12 +34,16 @@ pub fn run(args: &CompareArgs) -> Result<ExitCode> {
             }
             taken
         }
-        What::Pairs(names) => rounds::Taken { pairs: read_pairs(names)?, failed: None },
-        What::Apart(..) => rounds::Taken { pairs: Vec::new(), failed: None },
+        What::Pairs(names) => rounds::Taken { pairs: read_pairs(names)?, notes: Vec::new(), failed: None },
+        What::Apart(..) => rounds::Taken { pairs: Vec::new(), notes: Vec::new(), failed: None },
     };
-    let status = show(args, &wanted, &taken.pairs);
+    let status = show(args, &wanted, &taken);
     match taken.failed {
         None => status,
+        Some(failed) if failed.is::<ThresholdError>() => {
+            output::complain(&failed);
+            Ok(exit::USAGE.into())
+        }
         Some(failed) => {
             // Both are shown, whichever is returned.
             if let Err(error) = status {
@@ -51,25 +55,32 @@ pub fn run(args: &CompareArgs) -> Result<ExitCode> {
 }
 
 /// Compares and writes what comes of it.
-fn show(args: &CompareArgs, wanted: &Wanted, pairs: &[(Run, Run)]) -> Result<ExitCode> {
+fn show(args: &CompareArgs, wanted: &Wanted, taken: &rounds::Taken) -> Result<ExitCode> {
     let comparisons = match &wanted.what {
         What::Apart(a, others) => apart(a, others, &wanted.wishes)?,
-        What::Pairs(_) | What::Rounds(..) => vec![compare::pairs(pairs, &wanted.wishes)?],
+        What::Pairs(_) | What::Rounds(..) => vec![compare::pairs(&taken.pairs, &wanted.wishes)?],
     };
     let mut all = Vec::new();
-    for comparison in comparisons {
-        // Where nothing is claimed there is nothing to hold against a threshold.
-        let thresholds = if comparison.is_refused() { &[][..] } else { &wanted.thresholds };
-        match compare::gates(&comparison, thresholds) {
-            Ok(gates) => all.push((comparison, gates)),
-            Err(error) => {
-                output::complain(&error.into());
-                return Ok(exit::USAGE.into());
-            }
-        }
+    let mut wrong = None;
+    for mut comparison in comparisons {
+        comparison.cautions.splice(..0, taken.notes.iter().cloned());
+        let gates = compare::gates(&comparison, &wanted.thresholds).unwrap_or_else(|error| {
+            wrong = Some(error);
+            Gates::default()
+        });
+        all.push((comparison, gates));
     }
+    // What was measured is shown, whatever the threshold was for.
     write(args, &wanted.what, &all)?;
-    Ok(status(args, &all))
+    match wrong {
+        // After the first round it was found already.
+        Some(_) if taken.failed.is_some() => Ok(exit::USAGE.into()),
+        Some(error) => {
+            output::complain(&error.into());
+            Ok(exit::USAGE.into())
+        }
+        None => Ok(status(args, &all)),
+    }
 }
 
 /// What is to be done, checked as far as it can be without a run.
@@ -101,8 +112,7 @@ impl Wanted {
         {
             bail!("--format html: standard output is a terminal; name a file with --output FILE");
         }
-        let named = thresholds.iter().map(|threshold| threshold.quantity().to_owned()).collect();
-        Ok(Self { what: what(args)?, wishes: Wishes { force: args.force, named }, thresholds })
+        Ok(Self { what: what(args)?, wishes: Wishes { force: args.force }, thresholds })
     }
 }
 

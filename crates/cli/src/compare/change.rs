@@ -1,5 +1,6 @@
 //! Commands that change the system before a run and put it back after it.
 
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::os::fd::AsFd;
@@ -8,12 +9,19 @@ use std::process::{Command, ExitCode, Stdio};
 use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow, bail};
+use netfathom_measure::ground::environment;
+use netfathom_model::environment::Settings;
+use netfathom_model::record::Record;
+use netfathom_results::compare;
 
 use crate::args::{CommandPlace, CompareArgs};
 use crate::{guard, output};
 
 /// What a run that was asked to end gets for it: it may have changed something itself, such as a process that it stopped.
 pub const GRACE: Duration = Duration::from_secs(6);
+
+/// Settings in a line.
+const MOST_SETTINGS: usize = 8;
 
 /// What is changed for one side.
 #[derive(Clone, Debug, Default)]
@@ -24,6 +32,8 @@ pub struct Change {
     pub after: Option<String>,
     /// The value of `--setup`, where the lab is what is changed.
     pub setup: Option<String>,
+    /// The command before, as the record has it.
+    pub shown: Option<String>,
 }
 
 /// The changes of A and B.
@@ -39,22 +49,87 @@ pub fn changes(args: &CompareArgs) -> Result<[Change; 2]> {
             );
         }
     }
+    one_sided(args)?;
     if args.after.is_some() && args.before_a.is_none() && args.before_b.is_none() {
         bail!("--after: there is no --before-a or --before-b that it could undo");
     }
     Ok(sides.map(|(_, before, after)| {
         let Some(before) = before.clone() else { return Change::default() };
+        let in_lab = |place: &str, setup: String| Change {
+            setup: Some(setup),
+            shown: Some(format!("in the {place}: {before}")),
+            ..Change::default()
+        };
         match args.place {
             CommandPlace::Host => Change {
-                before: Some(before),
+                shown: Some(before.clone()),
                 after: after.clone().or_else(|| args.after.clone()),
                 setup: None,
+                before: Some(before),
             },
-            CommandPlace::Lab => Change { setup: Some(before), ..Change::default() },
-            CommandPlace::Sender => Change { setup: Some(only("sender", &before)), ..Change::default() },
-            CommandPlace::Reader => Change { setup: Some(only("reader", &before)), ..Change::default() },
+            CommandPlace::Lab => in_lab("lab", before.clone()),
+            CommandPlace::Sender => in_lab("lab's sender", only("sender", &before)),
+            CommandPlace::Reader => in_lab("lab's reader", only("reader", &before)),
         }
     }))
+}
+
+/// Refuses a change of one side that would stay for the other one.
+fn one_sided(args: &CompareArgs) -> Result<()> {
+    let (side, other, after) = match (&args.before_a, &args.before_b) {
+        (Some(_), None) => ("a", "b", &args.after_a),
+        (None, Some(_)) => ("b", "a", &args.after_b),
+        _ => return Ok(()),
+    };
+    if args.place == CommandPlace::Host && after.is_none() && args.after.is_none() {
+        bail!(
+            "--before-{side} alone: runs alternate (A B, B A), so what it changes would hold for the other side too; add \
+             --after CMD, which undoes it, or --before-{other} CMD, which sets what the other side needs"
+        );
+    }
+    Ok(())
+}
+
+/// What there is to say of the effect of the commands on the first pair of runs, where they had none that could be
+/// seen.
+pub fn without_effect(
+    changes: &[Change; 2],
+    pair: (&Record, &Record),
+    wrote: &[String; 2],
+) -> Option<String> {
+    let with: Vec<usize> = (0..2).filter(|&side| changes[side].shown.is_some()).collect();
+    let in_lab = changes.iter().any(|change| change.setup.is_some());
+    // On the host both commands may be of something that is not watched, such as an installation.
+    if with.is_empty() || with.len() == 2 && !in_lab || compare::settings_differ(pair.0, pair.1) {
+        return None;
+    }
+    let what = match with[..] {
+        [side] => format!("the command of {} changed none of the watched settings", ["A", "B"][side]),
+        _ => "the commands of A and B left no difference in the watched settings".to_owned(),
+    };
+    let said: Vec<&str> = wrote.iter().map(String::as_str).filter(|text| !text.is_empty()).collect();
+    Some(if said.is_empty() { what } else { format!("{what}; it wrote: {}", said.join("; ")) })
+}
+
+/// Whether the host's settings are what they were: in a line, and what to warn of.
+pub fn settings_now(before: &Settings) -> (String, Option<String>) {
+    let now = environment::host_settings();
+    let names: BTreeSet<&String> = before.host.keys().chain(now.host.keys()).collect();
+    let value = |of: &Settings, name: &str| of.host.get(name).cloned().unwrap_or_else(|| "none".into());
+    let differ: Vec<String> = names
+        .into_iter()
+        .map(|name| (name, value(before, name), value(&now, name)))
+        .filter(|(_, was, is)| was != is)
+        .map(|(name, was, is)| format!("{name}: {was} -> {is}"))
+        .collect();
+    if differ.is_empty() {
+        return ("settings as before: yes".into(), None);
+    }
+    let more = differ.len().saturating_sub(MOST_SETTINGS);
+    let rest = if more > 0 { format!("; and {more} more") } else { String::new() };
+    let shown: Vec<String> = differ.into_iter().take(MOST_SETTINGS).collect();
+    let line = format!("settings as before: no; {}{rest}", shown.join("; "));
+    (line.clone(), Some(line))
 }
 
 fn only(role: &str, command: &str) -> String {
@@ -170,5 +245,20 @@ impl Journal {
         }
         self.write("")?;
         done
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_setting_that_was_left_changed_is_named_with_both_values() {
+        let mut before = environment::host_settings();
+        before.host.insert("net.core.imaginary".into(), "7".into());
+        let (line, warning) = settings_now(&before);
+        assert!(line.starts_with("settings as before: no; "), "{line}");
+        assert!(line.contains("net.core.imaginary: 7 -> none"), "{line}");
+        assert_eq!(warning, Some(line));
     }
 }

@@ -10,13 +10,15 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Error, Result, anyhow, bail};
+use netfathom_measure::ground::environment;
+use netfathom_measure::ground::lab::setup;
 use netfathom_measure::kind::cost::guard::Ward;
 use netfathom_model::record::{CATALOGUE, Record};
-use netfathom_results::compare::Run;
+use netfathom_results::compare::{self, Run, Threshold, ThresholdError, Wishes};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
-use super::change::{Change, GRACE, Journal};
+use super::change::{self, Change, GRACE, Journal};
 use crate::args::CompareArgs;
 use crate::{exit, invocation, output, stop};
 
@@ -29,6 +31,8 @@ const MOST_SAID: usize = 2000;
 pub struct Taken {
     /// The whole rounds.
     pub pairs: Vec<(Run, Run)>,
+    /// What must be known of the changes to read the result.
+    pub notes: Vec<String>,
     /// Why there are no more.
     pub failed: Option<Error>,
 }
@@ -78,29 +82,56 @@ fn check(side: &str, words: &[String]) -> Result<()> {
 }
 
 /// Takes the rounds. What was whole before a run failed or a signal came is kept.
-pub fn take(sides: &[Vec<String>; 2], changes: &[Change; 2], args: &CompareArgs) -> Result<Taken> {
+pub fn take(
+    sides: &[Vec<String>; 2],
+    changes: &[Change; 2],
+    thresholds: &[Threshold],
+    args: &CompareArgs,
+) -> Result<Taken> {
+    let changed = changes.iter().any(|change| change.shown.is_some());
+    let before = changed.then(environment::host_settings);
+    let mut taken = rounds(sides, changes, thresholds, args)?;
+    if let Some(before) = before {
+        let (line, warning) = change::settings_now(&before);
+        tell(args, &line);
+        taken.notes.extend(warning);
+    }
+    tell(args, &again(&taken));
+    Ok(taken)
+}
+
+fn rounds(
+    sides: &[Vec<String>; 2],
+    changes: &[Change; 2],
+    thresholds: &[Threshold],
+    args: &CompareArgs,
+) -> Result<Taken> {
     let current = Current::watch()?;
     let mut journal = Journal::open(changes)?;
     if changes.iter().any(|change| change.before.is_some() && change.after.is_none()) {
         tell(args, "no --after: what the last command before a run has changed stays changed");
     }
-    let mut taken = Taken { pairs: Vec::new(), failed: None };
+    let mut taken = Taken { pairs: Vec::new(), notes: Vec::new(), failed: None };
     let began = Instant::now();
     for round in 0..args.rounds {
         // There and back, so that a steady drift is for both.
         let order = if round % 2 == 0 { [0, 1] } else { [1, 0] };
         let mut pair = [None, None];
+        let mut wrote = [String::new(), String::new()];
         for side in order {
             tell(args, &progress(args, round, side, &sides[side], began.elapsed()));
             let run = || current.run(&sides[side], &changes[side], args);
             match journal.around(&changes[side], |before| current.prepare(before), run) {
-                Ok(run) => {
+                Ok((run, said)) => {
+                    wrote[side] = said;
                     tell(args, &format!("  {} {}", run.name, run.record.verdict.level.name()));
                     pair[side] = Some(run);
                 }
                 Err(error) => {
                     // A run that was asked to end has not failed, but its change must not stay unseen.
                     let ended = current.stop.load(Relaxed) && !journal.has_entry();
+                    let option = format!("the command of --before-{}", ["a", "b"][side]);
+                    let error = anyhow!(format!("{error:#}").replace("the command of --setup", &option));
                     taken.failed = (!ended).then(|| error.context(failed(round, side, &taken)));
                     return Ok(taken);
                 }
@@ -113,12 +144,33 @@ pub fn take(sides: &[Vec<String>; 2], changes: &[Change; 2], args: &CompareArgs)
         if let [Some(a), Some(b)] = pair {
             taken.pairs.push((a, b));
         }
+        if round == 0
+            && let Err(error) = first(&mut taken, changes, &wrote, thresholds)
+        {
+            taken.failed = Some(error.into());
+            break;
+        }
         if current.stop.load(Relaxed) {
             break;
         }
     }
-    tell(args, &again(&taken));
     Ok(taken)
+}
+
+/// What the first round tells of the others: whether the changes have an effect, and whether there is what the thresholds
+/// are for.
+fn first(
+    taken: &mut Taken,
+    changes: &[Change; 2],
+    wrote: &[String; 2],
+    thresholds: &[Threshold],
+) -> Result<(), ThresholdError> {
+    let Some(pair) = taken.pairs.first() else { return Ok(()) };
+    taken.notes.extend(change::without_effect(changes, (&pair.0.record, &pair.1.record), wrote));
+    match compare::pairs(&taken.pairs, &Wishes { force: true }) {
+        Ok(compared) if !compared.quantities.is_empty() => compare::gates(&compared, thresholds).map(|_| ()),
+        _ => Ok(()),
+    }
 }
 
 fn failed(round: u32, side: usize, taken: &Taken) -> String {
@@ -200,7 +252,7 @@ impl Current {
     }
 
     /// One run to its end.
-    fn run(&self, words: &[String], change: &Change, args: &CompareArgs) -> Result<Run> {
+    fn run(&self, words: &[String], change: &Change, args: &CompareArgs) -> Result<(Run, String)> {
         if self.stop.load(Relaxed) {
             bail!("ended");
         }
@@ -223,7 +275,8 @@ impl Current {
         let [wrote, said] = readers.map(|reader| {
             reader.join().map_err(|_| anyhow!("a reader ended"))?.context("cannot read what netfathom writes")
         });
-        record(status?, &wrote?, &said?, &args.out)
+        let said = said?;
+        Ok((record(status?, &wrote?, &said, &args.out)?, of_setup(&said)))
     }
 }
 
@@ -240,10 +293,18 @@ fn command(
     command.args(&words[..program]).arg("--json").arg("--out").arg(out);
     command.args(change.setup.iter().map(|setup| format!("--setup={setup}")));
     command.args(&words[program..]);
-    let around = [(invocation::BEFORE, &change.before), (invocation::AFTER, &change.after)];
+    let around = [(invocation::BEFORE, &change.shown), (invocation::AFTER, &change.after)];
     command.envs(around.into_iter().filter_map(|(name, value)| Some((name, value.as_ref()?))));
     command.stdin(Stdio::null()).stdout(to).stderr(errors).process_group(0);
     Ok(command)
+}
+
+/// What the commands of `--setup` wrote, each line once: both hosts of a lab say the same.
+fn of_setup(said: &[u8]) -> String {
+    let said = String::from_utf8_lossy(said);
+    let mut lines: Vec<&str> = said.lines().filter_map(|line| line.strip_prefix(setup::WROTE)).collect();
+    lines.dedup();
+    output::harmless(&lines.join("; ")).chars().take(MOST_SAID).collect()
 }
 
 fn record(status: ExitStatus, wrote: &[u8], said: &[u8], out: &Path) -> Result<Run> {

@@ -1,30 +1,20 @@
 //! What the values of a quantity say: the change, its interval, and whether it is beyond chance.
 
-use std::collections::BTreeMap;
-
 use netfathom_stats::{self as stats, Contrast};
 
 use super::{Change, Compared, Comparison, Design, Outcome, Run, Scale};
 use crate::quantity::{self, Better, Quantity};
 
 /// The level of a decision: of all that are decided together, one false alarm in a hundred comparisons of equal runs.
-const LEVEL: f64 = 0.99;
+pub(super) const LEVEL: f64 = 0.99;
 /// The level of an interval.
 const SHOWN: f64 = 0.95;
 /// In how many cases the smallest change would have been found.
 const FOUND: f64 = 0.8;
 
-/// The quantities that are decided together.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Family {
-    /// Those that the user named beforehand.
-    Named,
-    Main,
-    Other,
-}
-
-/// Fills in all quantities that both sides have.
-pub(super) fn fill(comparison: &mut Comparison, pairs: &[(&Run, &Run)], named: &[String]) {
+/// Fills in all quantities that both sides have. The main ones are decided together, and so are the others; thresholds
+/// have no part in it.
+pub(super) fn fill(comparison: &mut Comparison, pairs: &[(&Run, &Run)]) {
     let sides: Vec<(Vec<Quantity>, Vec<Quantity>)> = pairs
         .iter()
         .map(|(a, b)| (quantity::of(&a.record.measurement), quantity::of(&b.record.measurement)))
@@ -38,20 +28,12 @@ pub(super) fn fill(comparison: &mut Comparison, pairs: &[(&Run, &Run)], named: &
     let shared: Vec<&Quantity> = first_a.iter().filter(|quantity| in_all(&quantity.name)).collect();
     let weighed: Vec<Weighed> =
         shared.iter().map(|quantity| weigh(comparison.design, quantity, &sides)).collect();
-    let family = |quantity: &Quantity| match quantity {
-        q if named.contains(&q.name) => Family::Named,
-        q if q.main => Family::Main,
-        _ => Family::Other,
-    };
-    let families: Vec<Family> = shared.iter().map(|quantity| family(quantity)).collect();
-    let corrected = corrected(&weighed, &families);
-    let mut together: BTreeMap<Family, usize> = families.iter().map(|family| (*family, 0)).collect();
-    // Of what has no likelihood nothing is decided.
-    let decided = families.iter().zip(&corrected).filter(|(_, chance)| chance.is_some());
-    decided.for_each(|(family, _)| *together.entry(*family).or_default() += 1);
-    for (((quantity, weighed), family), chance) in shared.iter().zip(weighed).zip(&families).zip(corrected) {
-        let together = together[family];
-        comparison.quantities.push(concluded(quantity, weighed, chance, together));
+    let main: Vec<bool> = shared.iter().map(|quantity| quantity.main).collect();
+    let corrected = corrected(&weighed, &main);
+    for (((quantity, weighed), own), chance) in shared.iter().zip(weighed).zip(&main).zip(&corrected) {
+        // Of what has no likelihood nothing is decided.
+        let together = main.iter().zip(&corrected).filter(|(main, chance)| *main == own && chance.is_some());
+        comparison.quantities.push(concluded(quantity, weighed, *chance, together.count()));
     }
 }
 
@@ -116,22 +98,28 @@ fn arithmetic(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
 }
 
-/// The likelihood by chance of each, corrected within its family.
-fn corrected(weighed: &[Weighed], families: &[Family]) -> Vec<Option<f64>> {
-    let alone: Vec<Option<f64>> = weighed.iter().map(|w| w.contrast.and_then(|c| c.chance())).collect();
-    let mut members: BTreeMap<Family, Vec<usize>> = BTreeMap::new();
-    for (place, family) in families.iter().enumerate().filter(|(place, _)| alone[*place].is_some()) {
-        members.entry(*family).or_default().push(place);
+impl Weighed {
+    /// Its likelihood by chance, as if it were alone.
+    fn chance(&self) -> Option<f64> {
+        self.contrast.and_then(|contrast| contrast.chance())
     }
+}
+
+/// The likelihood by chance of each, corrected within its family: the main ones, or the others.
+fn corrected(weighed: &[Weighed], main: &[bool]) -> Vec<Option<f64>> {
     let mut all = vec![None; weighed.len()];
-    for places in members.values() {
-        let chances: Vec<f64> = places.iter().filter_map(|&place| alone[place]).collect();
+    for family in [true, false] {
+        let (places, chances): (Vec<usize>, Vec<f64>) = (0..weighed.len())
+            .filter(|&place| main[place] == family)
+            .filter_map(|place| Some((place, weighed[place].chance()?)))
+            .unzip();
         places.iter().zip(stats::corrected(&chances)).for_each(|(&place, chance)| all[place] = Some(chance));
     }
     all
 }
 
 fn concluded(quantity: &Quantity, weighed: Weighed, chance: Option<f64>, together: usize) -> Compared {
+    let chance_alone = weighed.chance();
     let Weighed { a, b, scale, contrast, value } = weighed;
     let same = a.iter().chain(&b).all(|v| v.total_cmp(&a[0]).is_eq());
     let outcome = outcome(quantity.better, value, chance, same);
@@ -157,6 +145,7 @@ fn concluded(quantity: &Quantity, weighed: Weighed, chance: Option<f64>, togethe
             interval: interval.map(|(low, high)| (scale.back(low), scale.back(high))),
         },
         chance,
+        chance_alone,
         smallest: smallest.filter(|smallest| smallest.is_finite()),
         outcome,
         note: note(&a, &b, scale, outcome, contrast),

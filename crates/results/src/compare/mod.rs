@@ -118,6 +118,8 @@ pub struct Compared {
     /// How likely so great a change is by chance, corrected for all that are decided together; `None` where that
     /// cannot be known.
     pub chance: Option<f64>,
+    /// The same as if it were decided alone: thresholds are decided among themselves.
+    pub chance_alone: Option<f64>,
     /// The smallest change that would have been found four times in five: of ratios a part (0.05 is 5 %), otherwise in
     /// the unit.
     pub smallest: Option<f64>,
@@ -196,12 +198,10 @@ pub enum CompareError {
 }
 
 /// What the user wants of a comparison.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Wishes {
     /// Compare in spite of obstacles.
     pub force: bool,
-    /// The quantities that were named beforehand: they are decided by themselves.
-    pub named: Vec<String>,
 }
 
 /// Compares B with A, taken one after the other.
@@ -258,10 +258,16 @@ fn compare(design: Design, pairs: &[(&Run, &Run)], wishes: &Wishes) -> Result<Co
         spreads: Vec::new(),
     };
     if comparison.obstacles.is_empty() || wishes.force {
-        judge::fill(&mut comparison, &trusted.pairs, &wishes.named);
+        judge::fill(&mut comparison, &trusted.pairs);
         comparison.spreads = distributions::both(&trusted.pairs);
     }
     Ok(comparison)
+}
+
+/// Whether any setting differs between two runs.
+#[must_use]
+pub fn settings_differ(a: &Record, b: &Record) -> bool {
+    !settings::of(&a.environment, &b.environment).differences.is_empty()
 }
 
 fn head(run: &Run) -> Head {

@@ -1,10 +1,13 @@
 //! Thresholds for changes, such as `tx.mean>5%`, and whether a comparison is beyond one.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::str::FromStr;
 
 use netfathom_model::units::parse_number;
+use netfathom_stats as stats;
 use serde::Serialize;
 
+use super::judge::LEVEL;
 use super::{Compared, Comparison, Outcome, Scale};
 use crate::quantity::Unit;
 
@@ -149,6 +152,8 @@ pub enum Passage {
     Within,
     /// Neither.
     CannotTell,
+    /// The runs cannot be compared.
+    NotDecided,
 }
 
 /// What a comparison says of one threshold.
@@ -160,10 +165,12 @@ pub struct Gate {
     pub quantity: String,
     /// What is said.
     pub passage: Passage,
+    /// How likely so great a change is by chance, corrected for all quantities that have a threshold.
+    pub chance: Option<f64>,
 }
 
 /// All thresholds of a comparison.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Gates {
     /// One each.
     pub gates: Vec<Gate>,
@@ -176,8 +183,15 @@ impl Gates {
         self.gates.iter().any(|gate| match gate.passage {
             Passage::Beyond => true,
             Passage::CannotTell => strict,
-            Passage::Within => false,
+            Passage::Within | Passage::NotDecided => false,
         })
+    }
+
+    /// How many quantities are decided together.
+    #[must_use]
+    pub fn quantities(&self) -> usize {
+        let decided = self.gates.iter().filter(|gate| gate.passage != Passage::NotDecided);
+        decided.map(|gate| gate.quantity.as_str()).collect::<BTreeSet<_>>().len()
     }
 }
 
@@ -186,27 +200,40 @@ impl Gates {
 /// # Errors
 /// If there is no such quantity, or it is counted in something else.
 pub fn gates(comparison: &Comparison, thresholds: &[Threshold]) -> Result<Gates, ThresholdError> {
-    let gates: Result<Vec<Gate>, ThresholdError> =
-        thresholds.iter().map(|threshold| threshold.judge(comparison)).collect();
-    Ok(Gates { gates: gates? })
+    if comparison.is_refused() {
+        let gates = thresholds.iter().map(|threshold| threshold.gate(Passage::NotDecided, None)).collect();
+        return Ok(Gates { gates });
+    }
+    let compared: Vec<&Compared> =
+        thresholds.iter().map(|threshold| threshold.find(comparison)).collect::<Result<_, _>>()?;
+    let chances = corrected(&compared);
+    let judged = thresholds.iter().zip(compared).map(|(threshold, quantity)| {
+        let chance = chances.get(quantity.name.as_str()).copied();
+        let (limit, scale) = threshold.on_scale(quantity)?;
+        Ok(threshold.gate(threshold.passage(quantity, chance, limit, scale), chance))
+    });
+    Ok(Gates { gates: judged.collect::<Result<_, _>>()? })
+}
+
+/// The likelihood by chance of each quantity, corrected for these alone: who adds a threshold changes nothing of what is
+/// said of the runs.
+fn corrected<'a>(compared: &[&'a Compared]) -> BTreeMap<&'a str, f64> {
+    let alone: BTreeMap<&str, f64> = compared
+        .iter()
+        .filter_map(|quantity| Some((quantity.name.as_str(), quantity.chance_alone?)))
+        .collect();
+    let chances: Vec<f64> = alone.values().copied().collect();
+    alone.into_keys().zip(stats::corrected(&chances)).collect()
 }
 
 impl Threshold {
-    /// The quantity that it is for.
-    #[must_use]
-    pub fn quantity(&self) -> &str {
-        &self.name
+    fn gate(&self, passage: Passage, chance: Option<f64>) -> Gate {
+        Gate { threshold: self.text.clone(), quantity: self.name.clone(), passage, chance }
     }
 
-    fn judge(&self, comparison: &Comparison) -> Result<Gate, ThresholdError> {
-        let quantity = comparison
-            .quantities
-            .iter()
-            .find(|quantity| quantity.name == self.name)
-            .ok_or_else(|| self.unknown(comparison))?;
-        let (limit, scale) = self.on_scale(quantity)?;
-        let passage = self.passage(quantity, limit, scale);
-        Ok(Gate { threshold: self.text.clone(), quantity: self.name.clone(), passage })
+    fn find<'a>(&self, comparison: &'a Comparison) -> Result<&'a Compared, ThresholdError> {
+        let named = comparison.quantities.iter().find(|quantity| quantity.name == self.name);
+        named.ok_or_else(|| self.unknown(comparison))
     }
 
     /// The limit as a ratio or a difference, whichever it was written as.
@@ -230,7 +257,7 @@ impl Threshold {
         }
     }
 
-    fn passage(&self, quantity: &Compared, limit: f64, scale: Scale) -> Passage {
+    fn passage(&self, quantity: &Compared, chance: Option<f64>, limit: f64, scale: Scale) -> Passage {
         let beyond = |value: f64| if self.above { value > limit } else { value < limit };
         // A ratio becomes a difference from where A is.
         let on = |value: f64| match (quantity.change.scale, scale) {
@@ -240,8 +267,7 @@ impl Threshold {
         if quantity.outcome == Outcome::Same {
             return Passage::Within;
         }
-        let told = matches!(quantity.outcome, Outcome::Better | Outcome::Worse);
-        if told && beyond(on(quantity.change.value)) {
+        if chance.is_some_and(|chance| chance < 1.0 - LEVEL) && beyond(on(quantity.change.value)) {
             return Passage::Beyond;
         }
         match quantity.change.interval {
@@ -263,7 +289,7 @@ impl Threshold {
         let near = match (one, names.as_slice()) {
             (Some((side, _)), _) => format!(" in both: only {side} has it"),
             (None, []) => ", nor any other".into(),
-            (None, names) => format!("; there are {}, and others (--json has all names)", names.join(", ")),
+            (None, names) => format!("; did you mean {}? (--json has all names)", names.join(", ")),
         };
         ThresholdError::Unknown { text: self.text.clone(), name: self.name.clone(), near }
     }

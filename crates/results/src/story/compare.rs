@@ -161,4 +161,5 @@ fn told(page: &mut Page, gates: &Gates) {
     for (threshold, passage) in words::gates(gates) {
         page.bullet(&format!("{threshold}: {passage}"));
     }
+    words::gates_method(gates).iter().for_each(|method| page.note(method));
 }

@@ -16,13 +16,13 @@ fn comparison(kind: &str, name: &str, hostile: bool) -> Comparison {
         record.id = id.into();
         Run { name: name.into(), record }
     };
-    let wishes = Wishes { force: true, named: Vec::new() };
+    let wishes = Wishes { force: true };
     let (a, b) = (run("20261121T000000Z-a-1", "before"), run("20261122T000000Z-b-2", name));
     apart(&a, &b, &wishes).expect("runs of one kind")
 }
 
 fn show(test: &str, comparison: Comparison) -> Option<Shown> {
-    let html = render(&[(comparison, Gates { gates: Vec::new() })]).expect("a comparison can be drawn");
+    let html = render(&[(comparison, Gates::default())]).expect("a comparison can be drawn");
     open_page(test, &html)
 }
 

@@ -1,15 +1,15 @@
 //! Thresholds.
 
-use netfathom_results::compare::{Passage, Threshold, Wishes, apart, gates};
+use netfathom_results::compare::{Outcome, Passage, Run, Threshold, Wishes, apart, gates};
 
+use crate::quantities::fixture;
 use crate::simulated::Maker;
 
 fn passage(factor: f64, threshold: &str) -> Passage {
     let mut maker = Maker::new(7);
     let (a, b) = (maker.run(10, 1.0), maker.run(10, factor));
     let threshold: Threshold = threshold.parse().unwrap();
-    let wishes = Wishes { named: vec![threshold.quantity().into()], force: false };
-    gates(&apart(&a, &b, &wishes).unwrap(), &[threshold]).unwrap().gates[0].passage
+    gates(&apart(&a, &b, &Wishes::default()).unwrap(), &[threshold]).unwrap().gates[0].passage
 }
 
 #[test]
@@ -56,7 +56,7 @@ fn a_quantity_that_is_not_there_names_those_that_are_near() {
     let (a, b) = (maker.run(3, 1.0), maker.run(3, 1.0));
     let comparison = apart(&a, &b, &Wishes::default()).unwrap();
     let said = |text: &str| gates(&comparison, &[text.parse().unwrap()]).unwrap_err().to_string();
-    assert!(said("tx.maen>5%").contains("there are tx.mean"), "{}", said("tx.maen>5%"));
+    assert!(said("tx.maen>5%").contains("did you mean tx.mean"), "{}", said("tx.maen>5%"));
     assert!(said("tx.mean>5").contains("counted in time"), "{}", said("tx.mean>5"));
     assert!(said("rate>5ms").contains("things a second"), "{}", said("rate>5ms"));
 }
@@ -69,4 +69,41 @@ fn one_trial_passes_only_where_nobody_is_strict() {
     let gates = gates(&comparison, &["tx.mean>5%".parse().unwrap()]).unwrap();
     assert_eq!(gates.gates[0].passage, Passage::CannotTell);
     assert!(gates.fail(true) && !gates.fail(false));
+}
+
+/// All that is said of the runs, which no threshold may change.
+#[test]
+fn thresholds_are_a_family_of_their_own() {
+    // Of the seeds, one whose change is significant alone and not with others.
+    let (comparison, alone) = (1..1000)
+        .find_map(|seed| {
+            let mut maker = Maker::new(seed);
+            let (a, b) = (maker.run(10, 1.0), maker.mean_alone(10, 1.05));
+            let comparison = apart(&a, &b, &Wishes::default()).unwrap();
+            let tx = comparison.quantities.iter().find(|q| q.name == "tx.mean")?;
+            let is_close = tx.chance_alone.is_some_and(|chance| (0.006..0.0099).contains(&chance));
+            (is_close && tx.outcome == Outcome::CannotTell).then(|| (comparison.clone(), tx.chance_alone))
+        })
+        .expect("one of a thousand");
+    let told = |texts: &[&str]| {
+        let thresholds: Vec<Threshold> = texts.iter().map(|text| text.parse().unwrap()).collect();
+        gates(&comparison, &thresholds).unwrap()
+    };
+    let one = told(&["tx.mean>0.1%"]);
+    assert_eq!((one.gates[0].passage, one.gates[0].chance), (Passage::Beyond, alone));
+    // Two thresholds of one quantity ask one question.
+    let same = told(&["tx.mean>0.1%", "tx.mean>0.2%"]);
+    assert!(same.gates.iter().all(|gate| gate.passage == Passage::Beyond) && same.quantities() == 1);
+    let two = told(&["tx.mean>0.1%", "rx.p99>50%"]);
+    assert_eq!((two.gates[0].passage, two.quantities()), (Passage::CannotTell, 2), "{two:?}");
+}
+
+#[test]
+fn thresholds_of_runs_that_cannot_be_compared_are_not_decided() {
+    let (a, b) = (fixture("stack"), fixture("load"));
+    let run = |name: &str, record| Run { name: name.into(), record };
+    let refused = apart(&run("a", a), &run("b", b), &Wishes::default()).unwrap();
+    let gates = gates(&refused, &["tx.mean>5%".parse().unwrap()]).unwrap();
+    assert_eq!(gates.gates[0].passage, Passage::NotDecided);
+    assert!(!gates.fail(true));
 }

@@ -11,7 +11,7 @@ use netfathom_results::{draw, story};
 use crate::quantities::{FIXTURES, fixture};
 use crate::simulated::Maker;
 
-const FORCE: Wishes = Wishes { force: true, named: Vec::new() };
+const FORCE: Wishes = Wishes { force: true };
 
 fn two() -> (Run, Run) {
     let mut maker = Maker::new(11);
@@ -166,7 +166,7 @@ fn a_setting_is_shown_with_what_it_does_where_that_matters() {
     }
     b.record.environment.settings.host.insert("net.ipv4.tcp_wmem".into(), "4096 4096 4096".into());
     let comparison = apart(&a, &b, &FORCE).unwrap();
-    let all = [(comparison, Gates { gates: Vec::new() })];
+    let all = [(comparison, Gates::default())];
     let line = "net.ipv4.tcp_wmem  4096 16384 4194304 \u{2192} 4096 4096 4096   (limits TCP send buffers)";
     let text = draw::terminal(&story::compare::of(&all), 120, false);
     assert!(text.contains(&format!("changed       {line}")), "{text}");
@@ -198,7 +198,7 @@ fn what_a_record_lacks_is_not_called_equal() {
     for run in [&mut a, &mut b] {
         run.record.environment.settings = Settings::default();
     }
-    let all = [(apart(&a, &b, &Wishes::default()).unwrap(), Gates { gates: Vec::new() })];
+    let all = [(apart(&a, &b, &Wishes::default()).unwrap(), Gates::default())];
     for text in [
         draw::terminal(&story::compare::of(&all), 80, false),
         markdown::render(&all),
@@ -250,7 +250,7 @@ fn of_pairs_a_difference_of_any_is_told_once() {
     }
     made[3].1.record.environment.cpus = 98;
     assert_eq!(told(&pairs(&made, &Wishes::default()).unwrap(), "cpus"), (2, Some("in 1 of 4 pairs".into())));
-    let all = [(comparison, Gates { gates: Vec::new() })];
+    let all = [(comparison, Gates::default())];
     for text in [
         draw::terminal(&story::compare::of(&all), 100, false),
         markdown::render(&all),

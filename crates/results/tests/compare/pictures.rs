@@ -12,7 +12,7 @@ use crate::simulated::Maker;
 
 const HOSTILE: &str =
     "<script>alert(1)</script>\"><img src=x onerror=alert(2)>[a](http://b.c)|`@all\u{1b}[31m\n# x";
-const FORCE: Wishes = Wishes { force: true, named: Vec::new() };
+const FORCE: Wishes = Wishes { force: true };
 
 /// A record whose texts are hostile, as far as it can still be read.
 fn hostile(name: &str) -> Record {
@@ -56,7 +56,7 @@ fn strings(value: &Value, at: String) -> Vec<String> {
 }
 
 fn none() -> Gates {
-    Gates { gates: Vec::new() }
+    Gates::default()
 }
 
 fn drawn(comparison: Comparison) -> [String; 3] {
@@ -108,8 +108,7 @@ fn what_is_told_is_this() {
     let mut maker = Maker::new(21);
     let (a, mut b) = (maker.run(10, 1.0), maker.run(10, 1.08));
     b.record.environment.kernel = "6.13.0".into();
-    let named = Wishes { named: vec!["tx.mean".into(), "rx.mean".into()], force: false };
-    let comparison = apart(&a, &b, &named).unwrap();
+    let comparison = apart(&a, &b, &Wishes::default()).unwrap();
     let thresholds = ["tx.mean>5%", "rx.mean>30%"].map(|text| text.parse().unwrap());
     let told = gates(&comparison, &thresholds).unwrap();
     assert!(told.fail(false));

@@ -3,7 +3,7 @@
 use netfathom_model::environment::Settings;
 use netfathom_model::random::SplitMix64;
 use netfathom_model::record::{Measurement, Record, StackResult, Trial, TrialKind};
-use netfathom_results::compare::{Comparison, Outcome, Run, Wishes, apart, pairs};
+use netfathom_results::compare::{Comparison, Outcome, Run, Threshold, Wishes, apart, gates, pairs};
 
 use crate::quantities::fixture;
 
@@ -62,23 +62,33 @@ impl Maker {
 
     /// A run whose times are `factor` times the usual ones.
     pub fn run(&mut self, trials: usize, factor: f64) -> Run {
+        self.of_factors(trials, factor, factor)
+    }
+
+    /// A run of which the mean of the first path is `factor` times the usual one, and nothing else.
+    pub fn mean_alone(&mut self, trials: usize, factor: f64) -> Run {
+        self.of_factors(trials, factor, 1.0)
+    }
+
+    fn of_factors(&mut self, trials: usize, of_mean: f64, of_others: f64) -> Run {
         let mut record = self.bare.clone();
         self.made += 1;
         record.id = format!("20261121T031400Z-stack-{:06x}", self.made);
         let first = stack(&mut record).trials[0].clone();
-        let made: Vec<Trial> = (0..trials).map(|_| self.trial(&first, factor)).collect();
+        let made: Vec<Trial> = (0..trials).map(|_| self.trial(&first, of_mean, of_others)).collect();
         stack(&mut record).trials = made;
         Run { name: record.id.clone(), record }
     }
 
-    fn trial(&mut self, like: &Trial, factor: f64) -> Trial {
+    fn trial(&mut self, like: &Trial, of_mean: f64, of_others: f64) -> Trial {
         let mut trial = like.clone();
-        for path in &mut trial.paths {
-            let mut of = |base: f64| base * factor * (SPREAD * self.normal()).exp();
-            path.total.mean_ns = of(2000.0);
-            path.total.p50_ns = of(1_800_000.0) as i64;
-            path.total.p99_ns = of(9_000_000.0) as i64;
-            path.total.p999_ns = of(30_000_000.0) as i64;
+        for (place, path) in trial.paths.iter_mut().enumerate() {
+            let of_mean = if place == 0 { of_mean } else { of_others };
+            let mut of = |base: f64, factor: f64| base * factor * (SPREAD * self.normal()).exp();
+            path.total.mean_ns = of(2000.0, of_mean);
+            path.total.p50_ns = of(1_800_000.0, of_others) as i64;
+            path.total.p99_ns = of(9_000_000.0, of_others) as i64;
+            path.total.p999_ns = of(30_000_000.0, of_others) as i64;
         }
         trial
     }
@@ -117,6 +127,25 @@ fn equal_runs_are_told_apart_once_in_a_hundred_at_most() {
     assert!(alarms <= at_most(0.01, COMPARISONS), "{alarms} of {COMPARISONS}");
 }
 
+/// Any change at all, of every main quantity: as many false positives as of the main quantities themselves.
+#[test]
+fn thresholds_of_equal_runs_fail_once_in_a_hundred_at_most() {
+    let mut maker = Maker::new(6);
+    let thresholds: Vec<Threshold> = ["tx.mean", "tx.p99", "rx.mean", "rx.p99"]
+        .into_iter()
+        .flat_map(|name| [format!("{name}>0%"), format!("{name}<-0%")])
+        .map(|text| text.parse().unwrap())
+        .collect();
+    let alarms = (0..COMPARISONS)
+        .filter(|_| {
+            let (a, b) = (maker.run(TRIALS, 1.0), maker.run(TRIALS, 1.0));
+            gates(&apart(&a, &b, &Wishes::default()).unwrap(), &thresholds).unwrap().fail(false)
+        })
+        .count();
+    println!("apart, equal, thresholds: {alarms} fail in {COMPARISONS} comparisons");
+    assert!(alarms <= at_most(0.01, COMPARISONS), "{alarms} of {COMPARISONS}");
+}
+
 #[test]
 fn one_twentieth_more_is_found() {
     let mut maker = Maker::new(2);
@@ -143,14 +172,14 @@ fn the_smallest_change_that_is_named_is_found_four_times_in_five() {
     let mut sum = 0.0;
     for _ in 0..100 {
         let (a, b) = (maker.run(TRIALS, 1.0), maker.run(TRIALS, 1.0));
-        let comparison = apart(&a, &b, &Wishes { named: vec!["tx.mean".into()], force: false }).unwrap();
+        let comparison = apart(&a, &b, &Wishes::default()).unwrap();
         sum += comparison.quantities.iter().find(|q| q.name == "tx.mean").unwrap().smallest.unwrap();
     }
     let smallest = sum / 100.0;
     let found = (0..COMPARISONS)
         .filter(|_| {
-            let (a, b) = (maker.run(TRIALS, 1.0), maker.run(TRIALS, 1.0 + smallest));
-            let comparison = apart(&a, &b, &Wishes { named: vec!["tx.mean".into()], force: false }).unwrap();
+            let (a, b) = (maker.run(TRIALS, 1.0), maker.mean_alone(TRIALS, 1.0 + smallest));
+            let comparison = apart(&a, &b, &Wishes::default()).unwrap();
             comparison.quantities.iter().any(|q| q.name == "tx.mean" && q.outcome == Outcome::Worse)
         })
         .count();

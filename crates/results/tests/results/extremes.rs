@@ -78,7 +78,7 @@ fn make_all(record: &Record, honest: &Record, directory: &Path) {
         let record = Record { id: id.into(), ..record.clone() };
         Run { name: id.into(), record }
     };
-    let wishes = Wishes { force: true, ..Wishes::default() };
+    let wishes = Wishes { force: true };
     let both = [run(record, "a"), run(honest, "b")];
     let pairs = vec![(both[0].clone(), both[1].clone()), (run(record, "c"), run(record, "d"))];
     let apart = compare::apart(&both[0], &both[1], &wishes).expect("two runs");

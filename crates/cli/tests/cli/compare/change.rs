@@ -43,6 +43,7 @@ fn commands_are_run_around_each_run_by_turns_and_are_in_the_record() {
     assert_eq!(around.len(), 4);
     assert!(around.iter().all(|around| around.after.as_ref() == Some(&write("undo"))), "{around:?}");
     assert!(told.out.contains("changed") && told.out.contains("before"), "{}", told.out);
+    assert!(told.err.contains("settings as before: "), "{}", told.err);
 }
 
 #[test]
@@ -199,6 +200,69 @@ fn a_sysctl_of_the_lab_is_changed_for_one_side_and_shown() {
     let began = Instant::now();
     let leaves = run(netfathom(&lab).args(["--setup", "sleep 35 &", "--out"]).arg(&refused));
     assert!(matches!(leaves.status, 0 | 3) && began.elapsed() < Duration::from_secs(30), "{}", leaves.err);
+}
+
+/// Runs alternate: what is changed for one side and not undone holds for the other one from the second round on.
+#[test]
+fn a_change_of_one_side_that_nothing_undoes_is_refused() {
+    let dir = out();
+    for (side, other) in [("a", "b"), ("b", "a")] {
+        let before = format!("--before-{side}");
+        let refused = run(netfathom("compare --rounds 2 --out")
+            .arg(dir.path())
+            .args([&before, "true", "--run", SHORT]));
+        assert_eq!(refused.status, 2, "{}", refused.err);
+        for remedy in ["--after CMD", &format!("--before-{other} CMD")] {
+            assert!(refused.err.contains(remedy), "{}", refused.err);
+        }
+    }
+    assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn a_command_in_the_lab_that_changes_nothing_is_shown_with_what_it_wrote() {
+    if !privileged("a_command_in_the_lab_that_changes_nothing_is_shown_with_what_it_wrote") {
+        return;
+    }
+    let dir = out();
+    let lab = SHORT.replace("--loopback --over unix", "--lab --over tcp");
+    let compare = |command: &str| {
+        let mut all = netfathom("compare --rounds 2 --in lab --out");
+        run(all.arg(dir.path()).env("COLUMNS", "200").args(["--before-b", command, "--run", &lab]))
+    };
+    let ended = compare("echo nothing was written >&2");
+    let text = ended.out.split_whitespace().collect::<Vec<_>>().join(" ");
+    let said = "the command of B changed none of the watched settings; it wrote: nothing was written";
+    assert!(text.contains(said), "{}{}", ended.out, ended.err);
+    assert!(
+        text.contains("before no command \u{2192} in the lab: echo nothing was written >&2"),
+        "{}",
+        ended.out
+    );
+    let failed = compare("false");
+    assert!(failed.err.contains("the command of --before-b failed in the lab's sender"), "{}", failed.err);
+    assert!(!failed.err.contains("--setup") && !failed.err.contains("loopback"), "{}", failed.err);
+}
+
+#[test]
+fn a_threshold_for_nothing_ends_the_rounds_after_the_first() {
+    let dir = out();
+    let ended = run(netfathom("compare --rounds 50 --fail-if").arg("roundtrip.maen>5%").arg("--out").args([
+        dir.path().to_str().unwrap(),
+        "--run",
+        SHORT,
+        "--",
+        SHORT,
+    ]));
+    assert_eq!(ended.status, 2, "{}{}", ended.out, ended.err);
+    assert!(ended.err.contains("did you mean"), "{}", ended.err);
+    assert_eq!(records(dir.path()).len(), 2);
+    assert!(ended.out.contains("NOT COMPARED"), "{}", ended.out);
+    // Of runs that are there already, the tables are shown all the same.
+    let names: Vec<String> = records(dir.path()).into_iter().map(|record| record.id).collect();
+    let late = run(netfathom("compare --fail-if nonsense>5% --out").arg(dir.path()).args(&names));
+    assert_eq!(late.status, 2, "{}", late.err);
+    assert!(late.out.contains("Main quantities") && late.err.contains("did you mean"), "{}", late.out);
 }
 
 /// The job of docs/ci: its command, with less to do and nothing to install.

@@ -12,7 +12,7 @@ use std::hint::black_box;
 use std::path::Path;
 use std::time::Instant;
 
-use netfathom_model::environment::{Device, Environment, ThreadPlace};
+use netfathom_model::environment::{Device, Environment, Settings, ThreadPlace};
 use netfathom_sys::clock::realtime_ahead_ns;
 use netfathom_sys::cpu;
 
@@ -46,6 +46,14 @@ pub fn read(threads: Vec<ThreadPlace>, devices: Vec<Device>, lab: Option<&Lab>) 
         devices,
         threads,
     }
+}
+
+/// The settings of this host now, those of all its devices included.
+#[must_use]
+pub fn host_settings() -> Settings {
+    let device = |name| Device { role: String::new(), name, mtu: 0, qdisc: String::new() };
+    let devices: Vec<Device> = reading::names(Path::new("/sys/class/net")).into_iter().map(device).collect();
+    settings::read(&devices, None)
 }
 
 /// Release and build, as `uname -rv` prints them.

@@ -1,6 +1,6 @@
 //! Commands that change the hosts of each lab before anything is measured in them.
 
-use std::io::{self, Read, Seek};
+use std::io::{self, Read, Seek, Write};
 use std::os::unix::process::CommandExt;
 use std::process::{Command, ExitStatus, Stdio};
 use std::sync::OnceLock;
@@ -10,6 +10,9 @@ use netfathom_model::plan::Family;
 use netfathom_sys::sysfs;
 
 use super::{Lab, LabError, Role};
+
+/// What stands before each line that a command wrote to standard error.
+pub const WROTE: &str = "--setup wrote: ";
 
 static COMMANDS: OnceLock<Vec<String>> = OnceLock::new();
 static RAN: AtomicBool = AtomicBool::new(false);
@@ -50,10 +53,16 @@ fn run_one(lab: &Lab, role: Role, device: &str, command: &str) -> Result<(), Lab
     // With the sysfs of that host, where its device has its queues.
     let ended = host.run(|| sysfs::with_own(|_| with_errors(&mut shell)))?;
     let (status, errors) = ended.and_then(|ended| ended).map_err(|error| failed(error.to_string()))?;
-    if status.success() {
-        return Ok(());
+    let errors = errors.trim();
+    match status.success() {
+        true => {
+            // `sysctl -w` succeeds where it may not write.
+            errors.lines().for_each(|line| drop(writeln!(io::stderr(), "{WROTE}{line}")));
+            Ok(())
+        }
+        false if errors.is_empty() => Err(failed(status.to_string())),
+        false => Err(failed(format!("{status}: {errors}"))),
     }
-    Err(failed(format!("{status}: {}", errors.trim())))
 }
 
 /// Runs it to its end; what it wrote to standard error. By a file: a pipe would not end before a program that it leaves

@@ -13,7 +13,7 @@ use crate::ground::lab::LabError;
 #[derive(Debug, thiserror::Error)]
 pub enum MessageError {
     /// There can be no lab here.
-    #[error("{0}; without root choose --loopback")]
+    #[error("{0}{remedy}", remedy = lab_remedy(.0))]
     Lab(#[from] LabError),
     /// The processors asked for cannot be had.
     #[error("{0}")]
@@ -88,4 +88,8 @@ pub enum EndError {
     /// It came to something that cannot be.
     #[error("{0}")]
     Unexpected(String),
+}
+
+fn lab_remedy(error: &LabError) -> &'static str {
+    if matches!(error, LabError::Setup(_)) { "" } else { "; without root choose --loopback" }
 }

@@ -29,6 +29,7 @@ fn one(comparison: &Comparison, gates: &Gates) -> String {
     for (threshold, passage) in words::gates(gates) {
         text += &format!("- threshold {}: **{passage}**\n", code(&threshold));
     }
+    words::gates_method(gates).iter().for_each(|method| text += &format!("- {method}\n"));
     if comparison.forced {
         text += "- compared in spite of what follows, by `--force`\n";
     }

@@ -202,12 +202,23 @@ pub fn passage(passage: Passage) -> &'static str {
         Passage::Beyond => "FAIL",
         Passage::Within => "pass",
         Passage::CannotTell => "cannot tell",
+        Passage::NotDecided => "not decided",
     }
 }
 
 /// All gates in one word each.
 pub fn gates(gates: &Gates) -> Vec<(String, &'static str)> {
     gates.gates.iter().map(|gate| (gate.threshold.clone(), passage(gate.passage))).collect()
+}
+
+/// How gates are decided; none where none is.
+pub fn gates_method(gates: &Gates) -> Option<String> {
+    let together = match gates.quantities() {
+        0 => return None,
+        1 => "alone".to_owned(),
+        n => format!("corrected for the {n} quantities that have one"),
+    };
+    Some(format!("Thresholds are decided apart from all else, at the level 99 %, {together}."))
 }
 
 /// What changed, from what to what, and what that does.
