@@ -1,11 +1,10 @@
 //! Intervals at the level of trials: Student's t over the trial means.
 
-use statrs::distribution::{ContinuousCDF, StudentsT};
+use crate::Contrast;
 
 /// An estimate with its 95 % interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Estimate {
-    /// The estimate itself.
     pub value: f64,
     /// Half the width of the 95 % interval.
     pub half_width: f64,
@@ -31,52 +30,24 @@ impl Estimate {
     }
 }
 
-/// Quantile 0.975 of Student's t: 2.262 for nine degrees of freedom.
-fn t_975(degrees: f64) -> f64 {
-    t(0.975, degrees)
-}
-
-/// A quantile of Student's t.
-fn t(quantile: f64, degrees: f64) -> f64 {
-    StudentsT::new(0.0, 1.0, degrees).map_or(f64::NAN, |t| t.inverse_cdf(quantile))
-}
-
-/// Mean and sample variance.
-fn mean_variance(values: &[f64]) -> (f64, f64) {
-    let k = values.len() as f64;
-    let mean = values.iter().sum::<f64>() / k;
-    (mean, values.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / (k - 1.0))
+impl From<Contrast> for Estimate {
+    fn from(contrast: Contrast) -> Self {
+        Self { value: contrast.value, half_width: contrast.half_width(0.95) }
+    }
 }
 
 /// Mean over k trials with `t(0.975, k-1) * s / sqrt(k)`, the between-trial error of
 /// Borodin 2014. `None` below two trials.
 #[must_use]
 pub fn between_trials(means: &[f64]) -> Option<Estimate> {
-    if means.len() < 2 {
-        return None;
-    }
-    let (value, variance) = mean_variance(means);
-    let k = means.len() as f64;
-    Some(Estimate { value, half_width: t_975(k - 1.0) * (variance / k).sqrt() })
+    Contrast::paired(means).map(Into::into)
 }
 
 /// Difference `mean(a) - mean(b)` of two independent groups of trials, Welch's interval.
 /// `None` below two trials in either.
 #[must_use]
 pub fn difference(a: &[f64], b: &[f64]) -> Option<Estimate> {
-    if a.len() < 2 || b.len() < 2 {
-        return None;
-    }
-    let ((mean_a, var_a), (mean_b, var_b)) = (mean_variance(a), mean_variance(b));
-    let (na, nb) = (a.len() as f64, b.len() as f64);
-    let (ea, eb) = (var_a / na, var_b / nb);
-    let spread = ea + eb;
-    if spread == 0.0 {
-        return Some(Estimate { value: mean_a - mean_b, half_width: 0.0 });
-    }
-    // Welch-Satterthwaite degrees of freedom.
-    let degrees = spread.powi(2) / (ea.powi(2) / (na - 1.0) + eb.powi(2) / (nb - 1.0));
-    Some(Estimate { value: mean_a - mean_b, half_width: t_975(degrees) * spread.sqrt() })
+    Contrast::apart(b, a).map(Into::into)
 }
 
 /// Ratio `mean(a) / mean(b)`: the difference of the logarithms, put back, with the wider
@@ -129,16 +100,14 @@ impl Decision {
 /// the least difference that this would find with the power 0.8. `None` below two pairs.
 #[must_use]
 pub fn decide(differences: &[f64]) -> Option<Decision> {
-    if differences.len() < 2 {
-        return None;
-    }
-    let (mean, variance) = mean_variance(differences);
-    let k = differences.len() as f64;
-    let error = (variance / k).sqrt();
-    let beyond = t(0.995, k - 1.0);
-    let of_error = |x: f64| if error > 0.0 { x / error } else { f64::INFINITY.copysign(x) };
-    let t_value = if mean == 0.0 { 0.0 } else { of_error(mean) };
-    Some(Decision { t: t_value, beyond, smallest: error * (beyond + t(0.8, k - 1.0)) })
+    let contrast = Contrast::paired(differences)?;
+    let Contrast { value, error, .. } = contrast;
+    let t = match error {
+        _ if value == 0.0 => 0.0,
+        0.0 => f64::INFINITY.copysign(value),
+        _ => value / error,
+    };
+    Some(Decision { t, beyond: contrast.t(0.995), smallest: contrast.smallest(0.99, 0.8) })
 }
 
 /// A median with the order statistics that enclose it.
@@ -223,7 +192,8 @@ mod tests {
 
     #[test]
     fn ten_trials_use_the_papers_factor() {
-        assert!((t_975(9.0) - 2.262).abs() < 5e-4);
+        let of_nine = Contrast { value: 0.0, error: 1.0, degrees: 9.0 };
+        assert!((Estimate::from(of_nine).half_width - 2.262).abs() < 5e-4);
     }
 
     #[test]

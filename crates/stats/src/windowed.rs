@@ -7,7 +7,6 @@ use crate::{Distribution, Moments};
 pub struct Windowed {
     /// Everything.
     pub distribution: Distribution,
-    /// Window by window.
     pub windows: Vec<Moments>,
 }
 
