@@ -114,9 +114,7 @@ impl Run<'_> {
     }
 
     fn finish(&self, run_dir: &RunDir, record: &Record) -> Result<ExitCode> {
-        run_dir.write_record(record)?;
-        let report = html::render_run(record, run_dir.directory())?;
-        run_dir.write_file(store::REPORT_FILE, report.as_bytes())?;
+        save(run_dir, record)?;
         if self.output.json {
             output::print(&serde_json::to_string(record)?)?;
         } else if !self.output.quiet {
@@ -125,6 +123,13 @@ impl Run<'_> {
         }
         Ok(status(record))
     }
+}
+
+/// Writes a record and its report.
+pub fn save(run_dir: &RunDir, record: &Record) -> Result<()> {
+    run_dir.write_record(record)?;
+    let report = html::render_run(record, run_dir.directory())?;
+    Ok(run_dir.write_file(store::REPORT_FILE, report.as_bytes())?)
 }
 
 /// A proof that failed is a failure.

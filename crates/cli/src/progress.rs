@@ -1,4 +1,4 @@
-//! A line on the terminal while a run goes on: trial, rate, lag, time left.
+//! A line on the terminal while a run goes on.
 
 use std::io::{self, IsTerminal};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -30,26 +30,31 @@ struct Current {
     at: Instant,
 }
 
-/// Draws until it is dropped; nothing where standard error is no terminal.
+/// Draws trial, rate, lag and time left until it is dropped; nothing where standard error is no terminal.
 pub struct Progress {
     current: Arc<Mutex<Option<Current>>>,
-    ended: Arc<AtomicBool>,
-    drawer: Option<JoinHandle<()>>,
+    _drawer: Option<Drawer>,
 }
 
 impl Progress {
     /// `expected` is how long the whole run takes.
     pub fn new(quiet: bool, expected: Duration) -> Self {
-        let current = Arc::new(Mutex::new(None));
-        let ended = Arc::new(AtomicBool::new(false));
+        let current = Arc::new(Mutex::new(None::<Current>));
         let started = Instant::now();
-        let draws = !quiet && io::stderr().is_terminal();
-        let drawn = (Arc::clone(&current), Arc::clone(&ended));
-        let drawing = move || draw(&drawn.0, &drawn.1, started, expected);
-        // A machine that has no thread to spare goes without the line.
-        let drawer =
-            draws.then(|| thread::Builder::new().name("progress".into()).spawn(drawing).ok()).flatten();
-        Self { current, ended, drawer }
+        let drawn = Arc::clone(&current);
+        let drawer = (!quiet).then(|| {
+            let target = ProgressDrawTarget::stderr();
+            let bar = styled(ProgressBar::with_draw_target(Some(expected.as_millis() as u64), target));
+            Drawer::start(move |has_ended| {
+                if has_ended {
+                    bar.finish_and_clear();
+                } else if let Some(trial) = drawn.lock().unwrap_or_else(PoisonError::into_inner).as_mut() {
+                    bar.set_position(started.elapsed().as_millis().min(expected.as_millis()) as u64);
+                    bar.set_message(format!("{}, {}", trial.line(), left(started.elapsed(), expected)));
+                }
+            })
+        });
+        Self { current, _drawer: drawer.flatten() }
     }
 
     /// A step begins.
@@ -59,28 +64,43 @@ impl Progress {
     }
 }
 
-impl Drop for Progress {
-    fn drop(&mut self) {
-        self.ended.store(true, Relaxed);
-        if let Some(drawer) = self.drawer.take() {
-            drawer.thread().unpark();
-            // A drawer that panicked has nothing more to tell.
-            let _ = drawer.join();
+/// A thread that draws until this is dropped.
+pub struct Drawer {
+    ended: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Drawer {
+    /// Calls `draw` now and then, and with `true` at the end. `None` where standard error is no terminal, or there is no
+    /// thread to spare.
+    pub fn start(mut draw: impl FnMut(bool) + Send + 'static) -> Option<Self> {
+        if !io::stderr().is_terminal() {
+            return None;
         }
+        let ended = Arc::new(AtomicBool::new(false));
+        let until = Arc::clone(&ended);
+        let drawing = move || {
+            thread::park_timeout(REDRAW);
+            while !until.load(Relaxed) {
+                draw(false);
+                thread::park_timeout(REDRAW);
+            }
+            draw(true);
+        };
+        let thread = thread::Builder::new().name("progress".into()).spawn(drawing).ok()?;
+        Some(Self { ended, thread: Some(thread) })
     }
 }
 
-fn draw(current: &Mutex<Option<Current>>, ended: &AtomicBool, started: Instant, expected: Duration) {
-    let target = ProgressDrawTarget::stderr();
-    let bar = styled(ProgressBar::with_draw_target(Some(expected.as_millis() as u64), target));
-    while !ended.load(Relaxed) {
-        if let Some(trial) = current.lock().unwrap_or_else(PoisonError::into_inner).as_mut() {
-            bar.set_position(started.elapsed().as_millis().min(expected.as_millis()) as u64);
-            bar.set_message(format!("{}, {}", trial.line(), left(started.elapsed(), expected)));
+impl Drop for Drawer {
+    fn drop(&mut self) {
+        self.ended.store(true, Relaxed);
+        if let Some(thread) = self.thread.take() {
+            thread.thread().unpark();
+            // One that panicked has nothing more to draw.
+            let _ = thread.join();
         }
-        thread::park_timeout(REDRAW);
     }
-    bar.finish_and_clear();
 }
 
 /// What is left; what was expected is an estimate, and a run that takes longer says so.

@@ -11,11 +11,10 @@ use netfathom_measure::ground::observer::Progressed;
 use netfathom_measure::kind::transfer::{self, Around, Event, Live, Standard};
 use netfathom_model::plan::{Role, TransferPlan};
 use netfathom_model::record::{Measurement, Record, State, TransferEnd, TransferResult};
-use netfathom_results::render::html;
 use netfathom_results::store::{self, RunDir};
 
 use crate::args::{TtcpArgs, TtcpCommand};
-use crate::keep::Header;
+use crate::keep::{Header, save};
 use crate::{exit, output, stop};
 
 mod classic;
@@ -23,9 +22,7 @@ mod progress;
 mod sweep;
 
 use classic::Classic;
-use progress::Progress;
 
-/// Runs the command.
 pub fn run(args: &TtcpArgs) -> Result<ExitCode> {
     if let Some(TtcpCommand::Sweep(args)) = &args.command {
         return sweep::run(args);
@@ -51,7 +48,7 @@ pub fn run(args: &TtcpArgs) -> Result<ExitCode> {
             || (plan.serve.is_some() && matches!(event, Event::Listening(_)));
         classic.event(event);
         if begins {
-            progress.get_or_init(|| Progress::start(&live, plan.serve.is_some()));
+            progress.get_or_init(|| progress::start(&live, plan.serve.is_some()));
         }
     };
     let (input, output) = (io::stdin(), io::stdout());
@@ -98,8 +95,7 @@ fn finish(
         output::complain(&anyhow!("{why}"));
     }
     if let Some(dir) = run_dir {
-        dir.write_record(&record)?;
-        dir.write_file(store::REPORT_FILE, html::render(&record)?.as_bytes())?;
+        save(dir, &record)?;
     }
     if args.json {
         output::print(&serde_json::to_string(&record)?)?;

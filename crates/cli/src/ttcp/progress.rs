@@ -1,63 +1,31 @@
 //! A line on the terminal while a transfer runs: bytes, rate, and the time left where the size
 //! is known.
 
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, Write};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::thread::{self, JoinHandle};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use netfathom_measure::kind::transfer::Live;
 use netfathom_model::print;
 
-/// Seldom, since drawing takes a processor that the transfer may want.
-const REDRAW: Duration = Duration::from_millis(500);
+use crate::progress::Drawer;
 
-/// Draws until it is dropped.
-pub struct Progress {
-    ended: Arc<AtomicBool>,
-    drawer: Option<JoinHandle<()>>,
-}
-
-impl Progress {
-    /// `None` where standard error is no terminal, or there is no thread to spare.
-    /// A service has clients, which are counted.
-    pub fn start(live: &Arc<Live>, serves: bool) -> Option<Self> {
-        if !io::stderr().is_terminal() {
-            return None;
-        }
-        let ended = Arc::new(AtomicBool::new(false));
-        let (live, until) = (Arc::clone(live), Arc::clone(&ended));
-        let drawer =
-            thread::Builder::new().name("progress".into()).spawn(move || draw(&live, serves, &until)).ok()?;
-        Some(Self { ended, drawer: Some(drawer) })
-    }
-}
-
-impl Drop for Progress {
-    fn drop(&mut self) {
-        self.ended.store(true, Relaxed);
-        if let Some(drawer) = self.drawer.take() {
-            drawer.thread().unpark();
-            // A drawer that panicked has nothing more to tell.
-            let _ = drawer.join();
-        }
-    }
-}
-
-fn draw(live: &Live, serves: bool, ended: &AtomicBool) {
+/// Draws until the drawer is dropped. A service has clients, which are counted.
+pub fn start(live: &Arc<Live>, serves: bool) -> Option<Drawer> {
+    let live = Arc::clone(live);
     let (mut before, mut at) = (0, Instant::now());
-    thread::park_timeout(REDRAW);
-    while !ended.load(Relaxed) {
+    Drawer::start(move |has_ended| {
+        // Erased to its end, so that a shorter line leaves nothing of the one before.
+        if has_ended {
+            let _ = write!(io::stderr(), "\r\x1b[K");
+            return;
+        }
         let (bytes, now) = (live.bytes(), Instant::now());
         let rate = bytes.saturating_sub(before) as f64 / now.duration_since(at).as_secs_f64().max(1e-3);
-        // Erased to its end, so that a shorter line leaves nothing of the one before.
         let clients = if serves { clients(live.streams()) } else { String::new() };
         let _ = write!(io::stderr(), "\r{clients}{}\x1b[K", line(bytes, live.planned(), rate));
         (before, at) = (bytes, now);
-        thread::park_timeout(REDRAW);
-    }
-    let _ = write!(io::stderr(), "\r\x1b[K");
+    })
 }
 
 fn clients(count: usize) -> String {
