@@ -40,7 +40,6 @@ pub enum Cause {
 }
 
 impl Refusal {
-    /// The cause.
     #[must_use]
     pub fn cause(&self) -> &Cause {
         &self.0

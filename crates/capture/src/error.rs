@@ -10,17 +10,11 @@ pub enum CaptureError {
     Io {
         /// Bytes that were read before, unpacked.
         offset: u64,
-        /// Why.
         source: io::Error,
     },
     /// It cannot be opened.
     #[error("cannot open {path}: {source}")]
-    Open {
-        /// As given.
-        path: String,
-        /// Why.
-        source: io::Error,
-    },
+    Open { path: String, source: io::Error },
     /// It never was what it was taken for.
     #[error("{0}")]
     NotThis(String),

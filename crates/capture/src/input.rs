@@ -21,7 +21,6 @@ const LOG_MAGIC: &[u8] = b"nfmsglog";
 /// How an input was packed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Packing {
-    /// Not at all.
     None,
     /// gzip (RFC 1952), of one or more members.
     Gzip,

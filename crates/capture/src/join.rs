@@ -55,7 +55,6 @@ impl Default for Options {
 pub struct Sighting {
     /// Whose message it is; 0 where messages are numbered otherwise than by netfathom.
     pub flow: u32,
-    /// Its number.
     pub sequence: u64,
     /// When it was sent: as the log has it. Of a message that is not in it, or has no time there,
     /// as the message itself says; but never of a log that has no sending times at all, for who

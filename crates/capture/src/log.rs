@@ -154,7 +154,6 @@ impl Clock {
         Ok(())
     }
 
-    /// In words.
     #[must_use]
     pub fn told(&self) -> String {
         match self.statements {

@@ -80,7 +80,6 @@ impl LinkType {
 pub enum Way {
     /// Into it.
     In,
-    /// Out of it.
     Out,
 }
 

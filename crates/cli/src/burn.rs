@@ -8,7 +8,6 @@ use netfathom_measure::kind::cost::burn::{BurnError, burn};
 use crate::args::BurnArgs;
 use crate::{exit, output, stop};
 
-/// Runs the command.
 pub fn run(args: &BurnArgs) -> Result<ExitCode> {
     let stop = stop::on_signals()?;
     let burnt = match burn(&args.plan(), &stop, &say) {

@@ -17,7 +17,6 @@ const PROBES: u32 = 16;
 /// What a probe takes besides its rate.
 const PROBE_OVERHEAD: Duration = Duration::from_millis(150);
 
-/// Runs the command.
 pub fn run(args: &CapacityArgs) -> Result<ExitCode> {
     let Some(plan) = output::understood(plan(args)) else { return Ok(exit::USAGE.into()) };
     let run = Run {

@@ -17,7 +17,6 @@ use crate::args::{CompareArgs, CompareFormat};
 use crate::{exit, output, target};
 use change::Change;
 
-/// Runs the command.
 pub fn run(args: &CompareArgs) -> Result<ExitCode> {
     let Some(wanted) = output::understood(Wanted::of(args)) else { return Ok(exit::USAGE.into()) };
     let wanted = Wanted { what: found(wanted.what, &args.out)?, ..wanted };

@@ -12,7 +12,6 @@ use crate::output;
 /// What is completed.
 const NAME: &str = "netfathom";
 
-/// Runs the command.
 pub fn run(args: &CompletionsArgs) -> Result<ExitCode> {
     let (mut command, mut script) = (shown(&Args::command()), Vec::new());
     match args.shell {

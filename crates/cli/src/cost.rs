@@ -21,7 +21,6 @@ const SETTLE_NS: u64 = 300_000_000;
 /// A line of it is about 50 bytes.
 const AT_ONCE: Duration = Duration::from_secs(1);
 
-/// Runs the command.
 pub fn run(args: &CostArgs) -> Result<ExitCode> {
     if args.prove {
         return prove(args);

@@ -13,7 +13,6 @@ use netfathom_results::store;
 use crate::args::ExportArgs;
 use crate::{exit, output, target};
 
-/// Runs the command.
 pub fn run(args: &ExportArgs) -> Result<ExitCode> {
     let format = args.to;
     let to_file = args.output.as_deref().filter(|path| *path != Path::new("-"));

@@ -10,7 +10,6 @@ use netfathom_sys::limits;
 use crate::args::HostArgs;
 use crate::output;
 
-/// Runs the command.
 pub fn run(args: &HostArgs) -> Result<ExitCode> {
     // What could not be tried would be told as missing.
     limits::check()?;

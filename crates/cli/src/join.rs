@@ -15,7 +15,6 @@ use crate::{exit, output};
 /// Bytes of captures and logs that are read in a second, roughly.
 const BYTES_PER_S: u64 = 500_000_000;
 
-/// Runs the command.
 pub fn run(args: &JoinArgs) -> Result<ExitCode> {
     let Some(plan) = output::understood(plan(args)) else { return Ok(exit::USAGE.into()) };
     let run = Run { output: &args.output, expected: expected(&plan), named_cpus: false, capture: false };

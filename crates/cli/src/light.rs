@@ -11,7 +11,6 @@ use serde_json::json;
 use crate::args::LightArgs;
 use crate::{exit, output, stop};
 
-/// Runs the command.
 pub fn run(args: &LightArgs) -> Result<ExitCode> {
     let stop = stop::on_signals()?;
     let Some(sizes) = sizes(args, &stop)? else { return Ok(exit::USAGE.into()) };

@@ -20,7 +20,6 @@ const LADDER: Duration = Duration::from_secs(4);
 /// An idle trial, before each loaded one where answers are timed.
 const IDLE: Duration = Duration::from_secs(2);
 
-/// Runs the command.
 pub fn run(command: &LoadCommand) -> Result<ExitCode> {
     match command {
         LoadCommand::Send(args) => send(args),

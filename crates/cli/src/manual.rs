@@ -14,7 +14,6 @@ use crate::args::{Args, ManArgs};
 mod after;
 mod page;
 
-/// Runs the command.
 pub fn run(args: &ManArgs) -> Result<ExitCode> {
     let mut root = Args::command().disable_help_subcommand(true);
     root.build();

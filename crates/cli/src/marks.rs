@@ -25,7 +25,6 @@ use seen::Seen;
 /// Between two looks: a ring of 65,536 marks is full after this time only at 13 million a second.
 const LOOK: Duration = Duration::from_millis(5);
 
-/// Runs the command.
 pub fn run(args: &MarksArgs) -> Result<ExitCode> {
     let stop = stop::on_signals().context("cannot listen for signals")?;
     let (listener, program) = match &args.whom {

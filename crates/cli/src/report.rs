@@ -16,7 +16,6 @@ use crate::args::{Format, ReportArgs};
 use crate::{browser, exit, output, target};
 use file::Beside;
 
-/// Runs the command.
 pub fn run(args: &ReportArgs) -> Result<ExitCode> {
     if args.open && prints(args) {
         output::complain(&anyhow!(

@@ -12,7 +12,6 @@ use crate::args::{OutputArgs, ReproduceArgs};
 use crate::keep::Run;
 use crate::{exit, guard, output, plans};
 
-/// Runs the command.
 pub fn run(args: &ReproduceArgs) -> Result<ExitCode> {
     let Some(name) = &args.name else { return list(args.output.json) };
     let Some((experiment, plan)) = output::understood(understand(name, args)) else {

@@ -14,7 +14,6 @@ use crate::{exit, output, plans};
 /// What a trial takes besides its time.
 const TRIAL_OVERHEAD: Duration = Duration::from_millis(800);
 
-/// Runs the command.
 pub fn run(args: &ReverseArgs) -> Result<ExitCode> {
     let Some(plan) = output::understood(plan(args)) else { return Ok(exit::USAGE.into()) };
     let trials = plan.trials * plan.variants.len() as u32;

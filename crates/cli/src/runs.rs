@@ -16,7 +16,6 @@ mod show;
 /// How many a terminal is given unasked.
 const MOST_LINES: usize = 100;
 
-/// Runs the command.
 pub fn run(args: &RunsArgs) -> Result<ExitCode> {
     let Some(command) = &args.command else { return list(&args.out, &args.list) };
     if args.list != ListArgs::default() {

@@ -17,7 +17,6 @@ const EXPORTED: u32 = 10_000;
 /// What a trial takes besides its profile: sockets, programs, the burst.
 const TRIAL_OVERHEAD: Duration = Duration::from_millis(1200);
 
-/// Runs the command.
 pub fn run(args: &StackArgs) -> Result<ExitCode> {
     let Some(plan) = output::understood(plan(args)) else { return Ok(exit::USAGE.into()) };
     let run = Run {

@@ -25,7 +25,6 @@ use site::Site;
 /// What drawing may take after the end was asked for.
 const FAREWELL: Duration = Duration::from_millis(200);
 
-/// Runs the command.
 pub fn run(args: &ViewArgs) -> Result<ExitCode> {
     // Where there is nothing to show, that is said here and not in the browser.
     store::catalogue(&args.out)?;

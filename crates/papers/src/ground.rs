@@ -36,7 +36,6 @@ pub struct Size {
 }
 
 impl Size {
-    /// All of it.
     pub const WHOLE: Self = Self { most_trials: u32::MAX, of_time: 1.0 };
 }
 

@@ -45,7 +45,6 @@ static SOURCES: [&[Experiment]; 5] = [
 pub struct Experiment {
     /// Its name on the command line, such as `borodin-tx`.
     pub name: &'static str,
-    /// Its title.
     pub title: &'static str,
     /// Where it comes from: author, year, what.
     pub source: &'static str,

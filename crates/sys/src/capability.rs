@@ -57,7 +57,6 @@ impl fmt::Display for Capability {
 #[derive(Debug, thiserror::Error)]
 #[error("cannot {action}: {source}")]
 pub struct CapabilityError {
-    /// What was tried.
     pub action: &'static str,
     /// What the system said.
     #[source]

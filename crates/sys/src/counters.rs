@@ -13,7 +13,6 @@ pub enum CountersError {
     /// A file of /proc could not be read.
     #[error("cannot read {path}: {source}; is /proc mounted?")]
     Read {
-        /// Which file.
         path: &'static str,
         /// What the system said.
         #[source]
@@ -22,7 +21,6 @@ pub enum CountersError {
     /// A file of /proc does not look as it should.
     #[error("cannot read {path}: no {what} in it; this kernel writes it in a way not known here")]
     Format {
-        /// Which file.
         path: &'static str,
         /// What was looked for.
         what: String,
@@ -53,9 +51,7 @@ macro_rules! counters {
 counters! {
     /// Of one network device, from `/proc/net/dev`.
     DeviceCounters {
-        /// Bytes in.
         rx_bytes,
-        /// Packets in.
         rx_packets,
         /// Packets in that were damaged.
         rx_errors,
@@ -85,7 +81,6 @@ counters! {
         rcvbuf_errors,
         /// Datagrams in with a wrong checksum.
         in_csum_errors,
-        /// Datagrams out.
         out_datagrams,
         /// Datagrams out that found the send buffer full or no memory.
         sndbuf_errors,

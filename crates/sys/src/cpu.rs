@@ -25,7 +25,6 @@ pub struct CpuError {
     /// What the system said.
     #[source]
     pub source: io::Error,
-    /// What to do.
     hint: String,
 }
 

@@ -68,7 +68,6 @@ pub struct Link {
 /// One end of a veth pair that is to be made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct VethEnd<'a> {
-    /// Its name.
     pub name: &'a str,
     /// Its number; 0 leaves the choice to the kernel.
     pub index: u32,

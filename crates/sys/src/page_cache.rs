@@ -11,7 +11,6 @@ use std::ptr;
 pub struct Residency {
     /// Those that lie in memory.
     pub resident_pages: u64,
-    /// All of them.
     pub pages: u64,
 }
 

@@ -36,7 +36,6 @@ impl Event {
         Self::PageFaults,
     ];
 
-    /// In words.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {

@@ -285,7 +285,6 @@ impl Parents {
         self.0.iter().filter(move |(of, _)| *of == pid).map(|&(_, child)| child)
     }
 
-    /// As [`descendants`].
     #[must_use]
     pub fn descendants(&self, pid: u32) -> Vec<u32> {
         let mut found = vec![pid];

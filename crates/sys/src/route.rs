@@ -36,7 +36,6 @@ pub enum RouteError {
     /// The kernel has no way there, or did not tell it.
     #[error("cannot find the way to {address}: {source}{}", remedy(.source))]
     Unknown {
-        /// Where to.
         address: IpAddr,
         /// What the kernel said.
         #[source]
@@ -45,7 +44,6 @@ pub enum RouteError {
     /// The address is that of many hosts, or packets to it are thrown away.
     #[error("cannot send frames to {address}: its route is of kind {kind}; name a single host that answers")]
     NotOneHost {
-        /// Where to.
         address: IpAddr,
         /// The kind of its route, as the kernel calls it.
         kind: String,
@@ -53,9 +51,7 @@ pub enum RouteError {
     /// The device on the way could not be read.
     #[error("cannot find the way to {address}: {source}")]
     Device {
-        /// Where to.
         address: IpAddr,
-        /// Why.
         #[source]
         source: LinkError,
     },
@@ -65,7 +61,6 @@ pub enum RouteError {
          yet: send it one message through a socket, so that the kernel asks for it, and try again"
     )]
     Neighbour {
-        /// Where to.
         address: IpAddr,
         /// The host whose hardware address is wanted: the router, or the destination itself.
         neighbour: IpAddr,

@@ -57,16 +57,13 @@ pub fn memory_file(content: &[u8]) -> io::Result<File> {
 /// What a descriptor leads to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Leads {
-    /// A pipe.
     Pipe,
     /// A file of so many bytes, of which the first so many are behind its position.
     File {
-        /// Its length.
         bytes: u64,
         /// Its position.
         at: u64,
     },
-    /// A directory.
     Directory,
     /// A device, a socket, a terminal.
     Else,

@@ -28,12 +28,7 @@ pub const ENDS: usize = Shared::COUNTS;
 pub enum CallsError {
     /// The kernel refused a step.
     #[error("cannot {step} the program that counts system calls: {source}")]
-    Step {
-        /// What was tried.
-        step: &'static str,
-        /// Why it failed.
-        source: Refusal,
-    },
+    Step { step: &'static str, source: Refusal },
     /// Nobody knows whose number the process has.
     #[error("cannot find out the PID namespace of this process from {OWN}: {0}; is /proc mounted?")]
     Namespace(io::Error),

@@ -40,12 +40,7 @@ pub enum DelayError {
     TooLong(u32),
     /// The kernel refused a step.
     #[error("cannot {step} the program that delays messages: {source}")]
-    Step {
-        /// What was tried.
-        step: &'static str,
-        /// Why it failed.
-        source: Refusal,
-    },
+    Step { step: &'static str, source: Refusal },
     /// The memory shared with the program could not be mapped.
     #[error("cannot map the memory of the program that delays messages: {0}")]
     Map(#[from] io::Error),

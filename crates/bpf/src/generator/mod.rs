@@ -67,12 +67,7 @@ pub enum GeneratorError {
     Frame(#[from] FrameError),
     /// The kernel refused a step.
     #[error("cannot {step} the program that generates load: {source}{}", remedy(.source))]
-    Step {
-        /// What was tried.
-        step: &'static str,
-        /// Why it failed.
-        source: Refusal,
-    },
+    Step { step: &'static str, source: Refusal },
     /// The program has no place where the kernel calls it fast.
     #[error("cannot prepare the program that generates load in a namespace of its own (CAP_SYS_ADMIN): {0}")]
     Place(#[from] AttachError),

@@ -66,18 +66,12 @@ const THIS: u32 = 0;
 pub enum MessageError {
     /// The kernel refused a step.
     #[error("cannot {step} the program that is a message's end in the kernel: {source}")]
-    Step {
-        /// What was tried.
-        step: &'static str,
-        /// Why it failed.
-        source: Refusal,
-    },
+    Step { step: &'static str, source: Refusal },
     /// The socket does not tell what it is.
     #[error("cannot find out what the socket for the kernel's end {unknown}: {source}")]
     Socket {
         /// What is not known of it.
         unknown: &'static str,
-        /// Why.
         source: io::Error,
     },
     /// It cannot answer such messages like that.

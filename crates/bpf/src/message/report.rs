@@ -7,7 +7,6 @@ use netfathom_stats::Histogram;
 pub struct EndReport {
     /// Verdicts: packets, as they came to the socket.
     pub calls: u64,
-    /// Bytes in them.
     pub bytes: u64,
     /// Messages that came whole.
     pub messages: u64,
@@ -20,7 +19,6 @@ pub struct EndReport {
     pub together: u64,
     /// The first verdict.
     pub first_ns: Option<u64>,
-    /// The last one.
     pub last_ns: Option<u64>,
     /// When the first message was whole.
     pub first_message_ns: Option<u64>,

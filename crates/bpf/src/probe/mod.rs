@@ -15,7 +15,6 @@ const OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/probe.bpf.o"));
 pub struct ProbeError {
     /// What was tried, such as `load`.
     pub step: &'static str,
-    /// Why it failed.
     pub source: Refusal,
 }
 

@@ -20,7 +20,6 @@ pub const MOST_LANES: usize = Shared::NEXT;
 /// Whose messages are counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Counted {
-    /// The flow.
     pub flow: u32,
     /// Its senders, from 1 to [`MOST_LANES`]; each sends every so many-th sequence.
     pub lanes: u32,

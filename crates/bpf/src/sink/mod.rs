@@ -25,12 +25,7 @@ const OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/sink.bpf.o"));
 pub enum SinkError {
     /// The kernel refused a step.
     #[error("cannot {step} the program that receives messages: {source}")]
-    Step {
-        /// What was tried.
-        step: &'static str,
-        /// Why it failed.
-        source: Refusal,
-    },
+    Step { step: &'static str, source: Refusal },
     /// It could not be attached to the device.
     #[error(transparent)]
     Attach(#[from] AttachError),

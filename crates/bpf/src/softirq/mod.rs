@@ -38,12 +38,7 @@ const OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/softirq.bpf.o"))
 pub enum SoftirqError {
     /// The kernel refused a step.
     #[error("cannot {step} the programs that time soft interrupts: {source}")]
-    Step {
-        /// What was tried.
-        step: &'static str,
-        /// Why it failed.
-        source: Refusal,
-    },
+    Step { step: &'static str, source: Refusal },
     /// Nobody knows whose number the process has.
     #[error("cannot find out the PID namespace of this process from {OWN}: {0}; is /proc mounted?")]
     Namespace(io::Error),

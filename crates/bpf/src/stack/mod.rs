@@ -54,12 +54,7 @@ const RX_PROGRAMS: [&str; 7] = [
 pub enum LoadError {
     /// A step of loading failed.
     #[error("cannot {step} the kernel programs: {source}")]
-    Step {
-        /// What was tried.
-        step: &'static str,
-        /// Why it failed.
-        source: Refusal,
-    },
+    Step { step: &'static str, source: Refusal },
     /// The shared memory could not be mapped.
     #[error("cannot map the kernel programs' memory: {0}")]
     Map(#[from] io::Error),
@@ -209,7 +204,6 @@ fn attached(object: &Object) -> Result<Vec<Link>, LoadError> {
 pub struct TxResult {
     /// Application to link layer.
     pub total: Windowed,
-    /// Stage by stage.
     pub stages: Vec<(Stage, Windowed)>,
 }
 

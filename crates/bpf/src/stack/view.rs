@@ -43,7 +43,6 @@ pub struct RxStamps {
 pub struct Idle {
     /// It could run but had no processor.
     pub waited: u64,
-    /// It slept.
     pub slept: u64,
 }
 

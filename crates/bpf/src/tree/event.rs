@@ -17,7 +17,6 @@ pub struct Event {
     pub pid: Option<u32>,
     /// The thread itself, likewise.
     pub tid: Option<u32>,
-    /// What it did.
     pub what: What,
 }
 

@@ -49,12 +49,7 @@ const FOLLOWING: [&str; 4] = ["on_free", "on_exit", "on_exec", "on_new_task"];
 pub enum TreeError {
     /// The kernel refused a step.
     #[error("cannot {step} the programs that follow processes: {source}")]
-    Step {
-        /// What was tried.
-        step: &'static str,
-        /// Why it failed.
-        source: Refusal,
-    },
+    Step { step: &'static str, source: Refusal },
     /// Nobody knows whose number a process has.
     #[error("cannot find out the PID namespace of this process from {OWN}: {0}; is /proc mounted?")]
     Namespace(io::Error),

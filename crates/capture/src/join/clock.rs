@@ -22,7 +22,6 @@ const MOST_APART_NS: u64 = 3_800_000_000_000_000_000;
 /// How the clock of the capture is ahead of the log's.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Fitted {
-    /// At `at_ns`.
     pub offset_ns: i64,
     /// When that holds, on the clock of the capture.
     pub at_ns: i64,

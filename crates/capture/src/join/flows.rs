@@ -13,7 +13,6 @@ pub struct Flow {
     pub sighted: Option<u64>,
 }
 
-/// All flows.
 #[derive(Debug, Default)]
 pub struct Flows {
     known: Vec<Flow>,

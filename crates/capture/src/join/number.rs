@@ -8,7 +8,6 @@ use netfathom_model::plan::Numbering;
 pub struct Number {
     /// Its flow; 0 of messages that are not netfathom's.
     pub flow: u32,
-    /// Its number.
     pub sequence: u64,
     /// When it was sent; 0 of messages that are not netfathom's.
     pub sent_ns: u64,

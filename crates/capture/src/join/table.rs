@@ -64,7 +64,6 @@ impl Marks {
     }
 }
 
-/// One message.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Slot {
     pub flow: u32,

@@ -14,7 +14,6 @@ const LOOKED_AHEAD: usize = 1000;
 /// Columns beyond these make a line that no log has.
 const MOST_COLUMNS: usize = 64;
 
-/// What a column is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Column {
     Flow,

@@ -3,7 +3,6 @@
 use super::contender::Contender;
 use super::place::Counted;
 
-/// One comparison.
 pub struct Row {
     pub what: String,
     pub counted: Counted,

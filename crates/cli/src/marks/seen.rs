@@ -21,15 +21,12 @@ pub struct Times {
 /// Marks of one name.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Row {
-    /// How many.
     pub count: u64,
     /// How many of them had one before in their thread.
     pub spans: u64,
     /// Sum of the spans that end in such a mark, ns.
     pub sum_ns: i128,
-    /// The least of them, ns.
     pub least_ns: Option<i64>,
-    /// The most, ns.
     pub most_ns: Option<i64>,
 }
 

@@ -43,7 +43,6 @@ impl Beside {
         Ok(Self { directory, name: name.into() })
     }
 
-    /// The directory.
     pub fn directory(&self) -> &Directory {
         &self.directory
     }

@@ -14,7 +14,6 @@ use serde_json::json;
 use crate::args::ShowArgs;
 use crate::output;
 
-/// Runs the command.
 pub fn run(out: &Path, args: &ShowArgs) -> Result<ExitCode> {
     let path = store::resolve(out, &args.run)?;
     let run = if path.is_file() { path.parent().unwrap_or(&path).to_owned() } else { path };

@@ -16,7 +16,6 @@ const TRIAL_OVERHEAD: Duration = Duration::from_millis(60);
 /// Round trips of a trial that go by before its first byte and after its last.
 const ROUND_TRIPS: u32 = 3;
 
-/// Runs the command.
 pub fn run(args: &SweepArgs) -> Result<ExitCode> {
     let Some(plan) = output::understood(plan(args)) else { return Ok(exit::USAGE.into()) };
     let run = Run { output: &args.output, expected: expected(&plan), named_cpus: false, capture: false };

@@ -166,7 +166,6 @@ pub fn runs(out: &Path) -> Vec<PathBuf> {
     runs
 }
 
-/// The only run in it.
 pub fn only_run(out: &Path) -> PathBuf {
     let runs = runs(out);
     assert_eq!(runs.len(), 1, "{runs:?}");

@@ -94,12 +94,7 @@ pub enum GroundError {
     NoIpv6,
     /// The reader's port is taken.
     #[error("cannot listen on {address}: {source}; choose another port, or 0 to take a free one")]
-    Bind {
-        /// Where.
-        address: SocketAddr,
-        /// Why not.
-        source: io::Error,
-    },
+    Bind { address: SocketAddr, source: io::Error },
     /// A socket call failed.
     #[error("a socket failed: {0}{remedy}", remedy = socket_remedy(.0))]
     Socket(io::Error),

@@ -8,7 +8,6 @@ use crate::ground::error::GroundError;
 /// The processors of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cpus {
-    /// One a sender.
     pub senders: Vec<usize>,
     /// The reader's.
     pub reader: usize,

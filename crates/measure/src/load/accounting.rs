@@ -20,7 +20,6 @@ const MOST_JOINED: u64 = 64;
 pub struct Evidence<'a> {
     /// Accepted by the operating system.
     pub sent: u64,
-    /// Refused by it.
     pub refused: u64,
     /// The reader's own counts.
     pub read: &'a Read,
@@ -30,7 +29,6 @@ pub struct Evidence<'a> {
     pub counted: &'a Counted,
     /// How they left and how they were taken, which decides who counts them.
     pub ways: Ways,
-    /// Where.
     pub place: Place,
     /// Names of the sender's and the reader's device, where they are known.
     pub devices: (Option<String>, Option<String>),

@@ -48,7 +48,6 @@ pub enum Refusal {
     /// Not even on request.
     #[error("cannot send load to {address}: it is {what}, which is not one host; name the host itself")]
     Never {
-        /// The address.
         address: IpAddr,
         /// What it is, with an article.
         what: &'static str,

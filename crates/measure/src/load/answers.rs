@@ -55,7 +55,6 @@ impl Answers {
 /// The messages of a trial, which their answers repeat.
 #[derive(Clone, Copy, Debug)]
 pub struct Asked {
-    /// Their flow.
     pub flow: u32,
     /// Their senders.
     pub lanes: u32,

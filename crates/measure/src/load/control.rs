@@ -54,7 +54,6 @@ pub enum ControlError {
     /// The port cannot be had.
     #[error("cannot listen on {address}: {source}; choose another port, or an address of this host")]
     Listen {
-        /// As asked for.
         address: SocketAddr,
         /// What the kernel said.
         source: io::Error,
@@ -65,7 +64,6 @@ pub enum ControlError {
          without one by --one-way"
     )]
     Connect {
-        /// Where.
         address: SocketAddr,
         /// What the kernel said.
         source: io::Error,
@@ -82,7 +80,6 @@ pub enum ControlError {
     #[error("{peer} said nothing for {}, where {awaited} was due: it has ended, is cut off or is overloaded",
         netfathom_model::units::format_duration(.within.as_nanos() as u64))]
     Silent {
-        /// The peer.
         peer: SocketAddr,
         /// What it should have said.
         awaited: &'static str,
@@ -91,14 +88,10 @@ pub enum ControlError {
     },
     /// The peer goes on for longer than it said.
     #[error("{peer} has not ended its load in the time that it announced: it is let go")]
-    Overdue {
-        /// The peer.
-        peer: SocketAddr,
-    },
+    Overdue { peer: SocketAddr },
     /// The peer has ended the connection.
     #[error("{peer} has closed the connection where {awaited} was due: see what it says on its own side")]
     Closed {
-        /// The peer.
         peer: SocketAddr,
         /// What it should have said.
         awaited: &'static str,
@@ -106,27 +99,19 @@ pub enum ControlError {
     /// The peer says something else than it should.
     #[error("{peer} is no netfathom, or one of another version: {awaited} was due, but {what}")]
     Garbage {
-        /// The peer.
         peer: SocketAddr,
         /// What it should have said.
         awaited: &'static str,
-        /// What it said.
         what: String,
     },
     /// The peer tells numbers that nothing can have counted.
     #[error(
         "{peer} reports what cannot be: {what}; its numbers are of no use, so use the same netfathom on both hosts"
     )]
-    Implausible {
-        /// The peer.
-        peer: SocketAddr,
-        /// What it said.
-        what: String,
-    },
+    Implausible { peer: SocketAddr, what: String },
     /// The connection failed.
     #[error("the connection with {peer} failed: {source}")]
     Connection {
-        /// The peer.
         peer: SocketAddr,
         /// What the kernel said.
         source: io::Error,
@@ -134,7 +119,6 @@ pub enum ControlError {
     /// What this side needs for the conversation is not there.
     #[error("cannot {action}: {source}")]
     Here {
-        /// What was tried.
         action: &'static str,
         /// What the kernel said.
         source: io::Error,

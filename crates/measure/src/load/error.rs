@@ -25,12 +25,7 @@ pub enum FlightError {
     Ground(#[from] GroundError),
     /// The machine has no thread left for us.
     #[error("cannot start the {name} thread: {source}; raise the limit of processes (ulimit -u)")]
-    NoThread {
-        /// Which.
-        name: &'static str,
-        /// Why not.
-        source: io::Error,
-    },
+    NoThread { name: &'static str, source: io::Error },
     /// A thread of ours panicked.
     #[error("the {0} thread died: this is a bug in netfathom")]
     Thread(&'static str),
@@ -75,12 +70,7 @@ pub enum FlightError {
     NotAllowed(#[from] Refusal),
     /// What was sent and received could not be written down.
     #[error("cannot write the message log {path}: {source}; choose another place or free some space there", path = .path.display())]
-    Log {
-        /// The file.
-        path: PathBuf,
-        /// Why not.
-        source: io::Error,
-    },
+    Log { path: PathBuf, source: io::Error },
 }
 
 impl Failure for FlightError {

@@ -26,7 +26,6 @@ const QUEUE: u32 = 0;
 /// Whose messages are to be taken.
 #[derive(Clone, Copy, Debug)]
 pub struct Whose {
-    /// The trial.
     pub flow: u32,
     /// Its senders.
     pub lanes: u32,

@@ -124,7 +124,6 @@ pub trait FarEnd: Send {
 pub struct Landed<S> {
     /// What each sender did, and its tap.
     pub sent: Vec<(Sent, S)>,
-    /// What was read.
     pub read: Read,
 }
 

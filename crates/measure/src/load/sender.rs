@@ -27,7 +27,6 @@ const NAP_NS: u64 = 50_000_000;
 
 /// What one sender is to do.
 pub struct Task<'a> {
-    /// The trial.
     pub flow: u32,
     /// Its number among the senders, from 0; it sends every `lanes`-th message from this one on.
     pub lane: u32,

@@ -39,7 +39,6 @@ impl Slot {
     }
 }
 
-/// What was sent.
 #[derive(Clone, Debug)]
 pub struct Sent {
     windows: Windows,

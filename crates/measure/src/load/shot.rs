@@ -40,7 +40,6 @@ const SILENCE: Duration = Duration::from_millis(200);
 /// A flight that is to be made.
 #[derive(Clone, Copy)]
 pub struct Shot<'a> {
-    /// Where.
     pub rig: &'a Rig,
     /// How messages leave.
     pub engine: Engine,
@@ -74,7 +73,6 @@ pub struct Outcome {
     pub senders: Vec<Sent>,
     /// The same together.
     pub sent: Sent,
-    /// What was read.
     pub read: Read,
     /// Whether a thread of this host read it.
     pub receiver_is_here: bool,

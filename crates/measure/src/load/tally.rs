@@ -31,7 +31,6 @@ pub struct Read {
 }
 
 impl Read {
-    /// All datagrams.
     #[must_use]
     pub fn datagrams(&self) -> u64 {
         self.delivered + self.duplicates + self.foreign + self.truncated + self.garbage

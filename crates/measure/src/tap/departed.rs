@@ -31,7 +31,6 @@ impl Departed {
         Self { view, sampling, chosen: VecDeque::new() }
     }
 
-    /// What was kept.
     #[must_use]
     pub fn into_samples(self) -> Vec<Sample> {
         self.sampling.into_samples()

@@ -21,9 +21,7 @@ pub enum TapError {
     /// The tap that was asked for does not work here.
     #[error("the {what} does not work here: {reason}; {remedy}")]
     NoTap {
-        /// Which.
         what: String,
-        /// Why.
         reason: String,
         /// What would help.
         remedy: String,
@@ -33,20 +31,10 @@ pub enum TapError {
     Capture(#[from] CaptureTapError),
     /// What was captured or logged cannot be read back.
     #[error("cannot read {path} back: {source}; was it changed while the trial ran?", path = .path.display())]
-    Unreadable {
-        /// The file.
-        path: PathBuf,
-        /// Why not.
-        source: CaptureError,
-    },
+    Unreadable { path: PathBuf, source: CaptureError },
     /// What was captured cannot stay.
     #[error("cannot keep the capture as {path}: {source}", path = .path.display())]
-    NotKept {
-        /// Its name.
-        path: PathBuf,
-        /// Why not.
-        source: io::Error,
-    },
+    NotKept { path: PathBuf, source: io::Error },
     /// There is no device known that could be captured at.
     #[error("cannot tell at which device to capture: name the address of one with --listen, or use the lab")]
     NoCaptureDevice,

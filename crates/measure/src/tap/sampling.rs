@@ -24,7 +24,6 @@ impl Sampling {
         Self { trial, stride, offset: seed % stride, most, samples: Vec::with_capacity(most) }
     }
 
-    /// None.
     #[must_use]
     pub fn none() -> Self {
         Self::new(0, 0, 0, 0)
@@ -36,7 +35,6 @@ impl Sampling {
         Self { samples: Vec::with_capacity(self.most), ..*self }
     }
 
-    /// What was kept.
     #[must_use]
     pub fn into_samples(self) -> Vec<Sample> {
         self.samples

@@ -67,7 +67,6 @@ impl SendStamps {
         }
     }
 
-    /// What was collected.
     #[must_use]
     pub fn into_collected(self) -> Collected {
         self.collected
@@ -146,7 +145,6 @@ impl ReceiveStamps {
         Self { ahead_ns, windows, stamp_ns: None, collected }
     }
 
-    /// What was collected.
     #[must_use]
     pub fn into_collected(self) -> Collected {
         self.collected

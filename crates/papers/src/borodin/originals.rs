@@ -21,7 +21,6 @@ pub fn who(platform: &str) -> String {
 
 /// One row of a table of trials.
 pub struct TrialRow {
-    /// The machine.
     pub platform: &'static str,
     /// Number of the trial, from 1.
     pub trial: &'static str,
@@ -31,9 +30,7 @@ pub struct TrialRow {
     pub cells: Vec<Cell>,
 }
 
-/// One row of a summary.
 pub struct SummaryRow {
-    /// The machine.
     pub platform: &'static str,
     /// Mean with the between-trial error.
     pub mean_us: Estimate,

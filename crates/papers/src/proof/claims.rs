@@ -14,7 +14,6 @@ const FALSE_ALARMS: usize = 1;
 /// What is asked of the observation points: no more than this part.
 const NEXT_TO_NOTHING: f64 = 0.005;
 
-/// All of them.
 pub fn all(runs: &[ReproducedRun]) -> Vec<Claim> {
     of_ruler(runs).into_iter().chain([next_to_nothing(runs)]).collect()
 }

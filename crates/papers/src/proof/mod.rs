@@ -14,7 +14,6 @@ mod figures;
 mod plans;
 mod tables;
 
-/// The one experiment.
 pub static EXPERIMENTS: [Experiment; 1] = [Experiment {
     name: PROOF,
     title: "The ruler of netfathom cost, proved",

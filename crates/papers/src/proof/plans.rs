@@ -27,7 +27,6 @@ pub enum Burner {
 }
 
 impl Burner {
-    /// All of them.
     pub const ALL: [Self; 3] = [Self::Cpu, Self::Memory, Self::Calls];
 
     /// The name of its part.

@@ -12,7 +12,6 @@ const NEARLY_NOTHING: f64 = 0.03;
 /// Something that one would notice: a third of what the paper's heaviest condition takes.
 const NOTICED: f64 = 0.05;
 
-/// All of them.
 pub fn all(original: &Original, ours: Option<&Ours<'_>>) -> Vec<Claim> {
     let [lightest, .., heaviest] = original.levels else { return Vec::new() };
     vec![

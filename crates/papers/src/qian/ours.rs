@@ -4,9 +4,7 @@ use netfathom_model::record::{Comparison, CostBenchmark, CostResult, Effect, Mea
 
 /// The cost that was measured, and its one benchmark.
 pub struct Ours<'a> {
-    /// All of it.
     pub result: &'a CostResult,
-    /// The tar.
     pub tar: &'a CostBenchmark,
 }
 

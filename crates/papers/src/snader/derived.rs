@@ -10,7 +10,6 @@ pub const SEGMENT_BYTES: u32 = 1448;
 pub const WRITE_BYTES: u64 = 8192;
 /// How many of them.
 const WRITES: u64 = 2048;
-/// All of them.
 pub const BYTES: f64 = (WRITES * WRITE_BYTES) as f64;
 /// As long as a BSD system puts an acknowledgement off.
 const DELAYED_S: f64 = 0.2;

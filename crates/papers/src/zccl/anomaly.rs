@@ -17,7 +17,6 @@ use crate::claim::written;
 /// As long as a round trip takes, in ms, of which one acknowledgement is put off for the 40 ms of
 /// Linux (TCP_DELACK_MIN), with what its timer's ticks add.
 const ONE_MS: Range<f64> = 35.0..60.0;
-/// And of which two are.
 const TWO_MS: Range<f64> = 70.0..120.0;
 /// Gone is a stall where round trips take surely a smaller part of the time in the mean, so
 /// that one of some hundred may still have waited.

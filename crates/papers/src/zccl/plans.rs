@@ -79,7 +79,6 @@ pub fn anomaly(ground: &Ground<'_>) -> MessagePlan {
 /// A way of sending header and body.
 pub struct Way {
     pub layer: Layer,
-    /// In words.
     pub words: &'static str,
     /// What the paper says of it.
     pub there: There,

@@ -18,7 +18,6 @@ pub struct Difference {
     pub what: String,
     /// Of A.
     pub a: String,
-    /// Of B.
     pub b: String,
     /// What it does, where it is known to matter for the measurement.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -31,7 +30,6 @@ pub struct Difference {
 /// Some of the pairs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct InPairs {
-    /// How many.
     pub some: usize,
     /// Of how many.
     pub all: usize,

@@ -11,7 +11,6 @@ use crate::quantity::{cell_name, span_name};
 pub struct Spread {
     /// What it is of, the same in every run of its kind.
     pub name: String,
-    /// The times.
     pub times: Distribution,
 }
 

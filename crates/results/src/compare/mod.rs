@@ -111,7 +111,6 @@ pub struct Compared {
     pub b: Vec<f64>,
     /// The mean of A; the geometric one where a ratio is told.
     pub a_mean: f64,
-    /// The mean of B.
     pub b_mean: f64,
     /// From A to B.
     pub change: Change,
@@ -184,15 +183,7 @@ pub enum CompareError {
     #[error(
         "{first} and {second} are the same run, {id}: name two runs, such as one from before and one from after a change"
     )]
-    SameRun {
-        /// As given.
-        first: String,
-        /// As given.
-        second: String,
-        /// The run.
-        id: String,
-    },
-    /// No pair at all.
+    SameRun { first: String, second: String, id: String },
     #[error("there is no whole pair of runs to compare")]
     NoPairs,
 }

@@ -44,7 +44,6 @@ pub enum ThresholdError {
          'tx.p99>200ns'"
     )]
     Form {
-        /// As typed.
         text: String,
         /// What is wrong.
         why: String,
@@ -52,9 +51,7 @@ pub enum ThresholdError {
     /// No quantity of that name.
     #[error("--fail-if '{text}': these runs have no quantity `{name}`{near}")]
     Unknown {
-        /// As typed.
         text: String,
-        /// The name.
         name: String,
         /// Names that are like it, or all.
         near: String,
@@ -62,11 +59,8 @@ pub enum ThresholdError {
     /// Counted in something else.
     #[error("--fail-if '{text}': {name} is counted in {unit}; write {example}, or a part such as 5%")]
     Unit {
-        /// As typed.
         text: String,
-        /// The quantity.
         name: String,
-        /// Its unit.
         unit: &'static str,
         /// How it is written.
         example: &'static str,
@@ -77,9 +71,7 @@ pub enum ThresholdError {
          difference such as {example}"
     )]
     NoRatio {
-        /// As typed.
         text: String,
-        /// The quantity.
         name: String,
         /// How it is written.
         example: &'static str,
@@ -159,9 +151,7 @@ pub enum Passage {
 /// What a comparison says of one threshold.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Gate {
-    /// As typed.
     pub threshold: String,
-    /// The quantity.
     pub quantity: String,
     /// What is said.
     pub passage: Passage,

@@ -13,7 +13,6 @@ pub enum ExportError {
     /// The measurement has nothing that the format could hold.
     #[error("a run of netfathom {measurement} has nothing for {wanted}: that comes of {has}")]
     Nothing {
-        /// What was wanted.
         wanted: String,
         /// What the run is of.
         measurement: String,
@@ -23,7 +22,6 @@ pub enum ExportError {
     /// The measurement has it, but this run has none.
     #[error("this run has nothing for {wanted}: {why}")]
     Empty {
-        /// What was wanted.
         wanted: String,
         /// Why there is none, and what to do.
         why: String,

@@ -10,7 +10,6 @@ const INTERVAL_NS: u64 = 1_000_000_000;
 pub struct Interval {
     /// From the beginning of the first stream.
     pub start_ns: u64,
-    /// Its end.
     pub end_ns: u64,
     /// Bytes that went in it.
     pub bytes: u64,

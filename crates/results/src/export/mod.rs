@@ -101,7 +101,6 @@ impl From<What> for Extent {
 /// A run as it is on disk.
 #[derive(Clone, Debug)]
 pub struct Run {
-    /// Its record.
     pub record: Record,
     /// Where its single messages stand; `None` of a record that has no directory.
     pub samples: Option<PathBuf>,

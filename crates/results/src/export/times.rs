@@ -21,7 +21,6 @@ pub struct TimeSet<'a> {
     pub trial: Option<u32>,
     /// When that trial began, from the start of the run, and how long messages left.
     pub span_ns: Option<(u64, u64)>,
-    /// The times.
     pub times: &'a Distribution,
 }
 

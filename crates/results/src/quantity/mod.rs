@@ -38,17 +38,14 @@ pub struct Quantity {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Unit {
-    /// Nanoseconds.
     Nanoseconds,
     /// Things in a second: messages, calls, transactions.
     PerSecond,
-    /// Bytes in a second.
     BytesPerSecond,
     /// A part of a whole, 0 to 1.
     Share,
     /// How many times one thing is of another.
     Ratio,
-    /// How many.
     Count,
 }
 

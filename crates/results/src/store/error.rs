@@ -12,18 +12,13 @@ use super::MOST_RECORD_BYTES;
 pub enum WriteError {
     /// A run of that name is there already; two runs never share a directory.
     #[error("cannot make the run directory {path}: it is there already; start again for a new run id", path = .path.display())]
-    AlreadyThere {
-        /// The directory.
-        path: PathBuf,
-    },
+    AlreadyThere { path: PathBuf },
     /// The operating system refused.
     #[error("cannot {action} {path}: {source}; {remedy}{kept}", path = .path.display(), remedy = remedy_of(.source), kept = unharmed(*.kept))]
     Io {
         /// What was tried, as `write`.
         action: &'static str,
-        /// On what.
         path: PathBuf,
-        /// Why it failed.
         source: io::Error,
         /// Whether an earlier version of the file stands as it was.
         kept: bool,
@@ -41,7 +36,6 @@ pub enum WriteError {
     Encode {
         /// Where they were to go.
         path: PathBuf,
-        /// Why it failed.
         source: parquet::errors::ParquetError,
     },
 }
@@ -72,30 +66,20 @@ fn unharmed(kept: bool) -> &'static str {
 pub enum ReadError {
     /// Nothing has that name.
     #[error("{path}: there is no such run; name a run directory, its record.json, or - for standard input", path = .path.display())]
-    NotFound {
-        /// As given.
-        path: PathBuf,
-    },
+    NotFound { path: PathBuf },
     /// A directory without a record, or a file that holds something else.
     #[error("{path} is not a run: {why}", path = .path.display())]
     NotARun {
-        /// As given.
         path: PathBuf,
         /// What it is instead, and what to name.
         why: String,
     },
     /// The operating system refused.
     #[error("cannot read {path}: {source}", path = .path.display())]
-    Io {
-        /// What was read.
-        path: PathBuf,
-        /// Why it failed.
-        source: io::Error,
-    },
+    Io { path: PathBuf, source: io::Error },
     /// No JSON, cut off, or not the fields of a record.
     #[error("{path} is damaged at line {line}, column {column}: {why}; netfathom never leaves a record half written, so look for a copy from before it was changed", path = .path.display())]
     Damaged {
-        /// What was read.
         path: PathBuf,
         /// Line, from 1.
         line: usize,
@@ -107,7 +91,6 @@ pub enum ReadError {
     /// A record, but with a number that no measurement has.
     #[error("{path} is damaged: {excess}; netfathom writes no such number, so look for a copy from before it was changed", path = .path.display())]
     BeyondMeasure {
-        /// What was read.
         path: PathBuf,
         /// The name of the number, the number and what is wrong with it.
         excess: String,
@@ -120,14 +103,10 @@ pub enum ReadError {
     },
     /// JSON, but it does not say which schema.
     #[error("{path} has no schema_version, which every record starts with: it is not a record of netfathom", path = .path.display())]
-    MissingVersion {
-        /// What was read.
-        path: PathBuf,
-    },
+    MissingVersion { path: PathBuf },
     /// From the future.
     #[error("{path} was written by a newer netfathom, schema {found}; this build reads up to {SCHEMA_VERSION}: upgrade netfathom to read it", path = .path.display())]
     Newer {
-        /// What was read.
         path: PathBuf,
         /// Its schema version.
         found: u64,

@@ -27,18 +27,10 @@ pub enum RemoveError {
     },
     /// A netfathom is still writing it.
     #[error("{path} is not removed: it is being written; end that run first", path = .path.display())]
-    Written {
-        /// The directory.
-        path: PathBuf,
-    },
+    Written { path: PathBuf },
     /// The operating system refused.
     #[error("cannot remove {path}: {source}; some of its files may be gone", path = .path.display())]
-    Io {
-        /// The directory.
-        path: PathBuf,
-        /// Why it failed.
-        source: io::Error,
-    },
+    Io { path: PathBuf, source: io::Error },
 }
 
 /// Removes a run and all that is in its directory. `run` stands directly in a directory of runs; it is removed only if it holds

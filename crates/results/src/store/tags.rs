@@ -29,7 +29,6 @@ pub enum TagError {
     /// More than the file of tags may take.
     #[error("{path} would be larger than {most_bytes} bytes; remove some tags first, with --remove", path = .path.display())]
     TooMany {
-        /// The file.
         path: PathBuf,
         /// What it may take.
         most_bytes: u64,
@@ -37,7 +36,6 @@ pub enum TagError {
     /// It cannot be a tag.
     #[error("`{name}` cannot be a tag: {why}; write letters, digits, and . _ - / between them")]
     Name {
-        /// As typed.
         name: String,
         /// What is wrong with it.
         why: &'static str,

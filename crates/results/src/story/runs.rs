@@ -86,12 +86,10 @@ fn tags(entry: &Entry) -> String {
     if entry.tags.is_empty() { String::new() } else { format!(" [{}]", entry.tags.join(" ")) }
 }
 
-/// A file of a run.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct RunFile {
     /// Its name in the run's directory.
     pub name: String,
-    /// Its length.
     pub bytes: u64,
 }
 

@@ -15,7 +15,6 @@ pub struct MachineUsage {
     pub iowait_ns: u64,
     /// How often a processor went from one thread to another.
     pub context_switches: u64,
-    /// Interrupts.
     pub interrupts: u64,
     /// Threads and processes that were started.
     pub started: u64,

@@ -122,14 +122,7 @@ pub enum PeerError {
     },
     /// The library refused.
     #[error("{library} cannot {action}: {text}")]
-    Refused {
-        /// Whose.
-        library: &'static str,
-        /// What was tried.
-        action: &'static str,
-        /// What it said.
-        text: String,
-    },
+    Refused { library: &'static str, action: &'static str, text: String },
 }
 
 /// A library is not here: the loader's own words are what the error has as its source.

@@ -52,7 +52,6 @@ calls! {
     nng_strerror: fn(c_int) -> *const c_char;
 }
 
-/// nng.
 pub struct Nng {
     file: OsString,
     /// What its file holds.

@@ -13,7 +13,6 @@ use super::Completion;
 pub struct UnknownCall {
     /// The first of the calls, as the kernel numbers them.
     pub first: u32,
-    /// The last of them.
     pub last: u32,
 }
 

@@ -25,7 +25,6 @@ impl Classic<'_> {
         ));
     }
 
-    /// All of them.
     pub(super) fn served(&self, served: &Served) {
         let Served { whole, broken, too_long, turned_away, most_at_once, bytes } = served;
         self.say(format_args!(

@@ -9,7 +9,6 @@ struct OfBlock<'a>(Vec<&'a CostTrial>);
 
 /// Two conditions in one block.
 pub struct Pair<'a> {
-    /// Its number.
     pub block: u32,
     after: OfBlock<'a>,
     before: OfBlock<'a>,

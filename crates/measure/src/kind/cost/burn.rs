@@ -36,7 +36,6 @@ pub struct BurnPlan {
     pub time_ns: Option<u64>,
 }
 
-/// What was burnt.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct Burnt {
     /// How long it went on.
@@ -51,7 +50,6 @@ pub struct Burnt {
     pub calls: u64,
     /// Whether the share was taken before all others (SCHED_FIFO).
     pub first: bool,
-    /// Why not.
     pub not_first: Option<String>,
     /// What fell behind what was asked for, in words.
     pub behind: Vec<String>,

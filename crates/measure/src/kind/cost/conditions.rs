@@ -8,7 +8,6 @@ use netfathom_model::record::{Condition, Effect};
 pub struct Compared {
     /// What it is about.
     pub effect: Effect,
-    /// Which condition,
     pub condition: usize,
     /// beside which.
     pub against: usize,
@@ -62,7 +61,6 @@ pub fn is_none(level: &CostLevel) -> bool {
     level.bits_per_s == Some(0.0)
 }
 
-/// What is compared with what.
 pub fn compared(conditions: &[Condition]) -> Vec<Compared> {
     let mut all = Vec::new();
     for (condition, what) in conditions.iter().enumerate().skip(1) {

@@ -17,23 +17,18 @@ pub enum CostError {
     Start {
         /// Whose it is, such as `COMMAND`.
         what: &'static str,
-        /// Its name.
         program: String,
-        /// Why not.
         source: io::Error,
     },
     /// The program under test was gone before the benchmark began.
     #[error("{what} `{program}` ended at once ({status}){said}{remedy}")]
     EndedAtOnce {
-        /// Whose it is.
         what: &'static str,
-        /// Its name.
         program: String,
         /// How it ended.
         status: String,
         /// The end of what it wrote to its standard error.
         said: String,
-        /// What to do.
         remedy: &'static str,
     },
     /// Processes are still there that were killed.
@@ -41,9 +36,7 @@ pub enum CostError {
         "{what} cannot be ended: process {pid} is still there {after} s after SIGKILL; is its device stuck? (ps -o stat,wchan {pid})"
     )]
     Stuck {
-        /// Whose it is.
         what: &'static str,
-        /// One of them.
         pid: u32,
         /// How long it was waited for, in seconds.
         after: u64,
@@ -53,16 +46,10 @@ pub enum CostError {
         "{what} cannot be ended: process {pid} belongs to another user, whom it was set to; end it by hand (sudo kill {pid}), \
          or run netfathom as root"
     )]
-    Foreign {
-        /// Whose it is.
-        what: &'static str,
-        /// One of them.
-        pid: u32,
-    },
+    Foreign { what: &'static str, pid: u32 },
     /// The process to be stopped and continued cannot be.
     #[error("--pid {pid}: {why}")]
     Process {
-        /// Which.
         pid: u32,
         /// Why not, and what to do.
         why: String,
@@ -70,7 +57,6 @@ pub enum CostError {
     /// The command that starts or stops the program failed.
     #[error("`{command}` failed ({status}){said}; it has to end with status 0")]
     Toggle {
-        /// Which.
         command: String,
         /// How it ended.
         status: String,
@@ -88,12 +74,7 @@ pub enum CostError {
     Benchmark(String),
     /// A process could not be examined or signalled.
     #[error("cannot {step}: {source}")]
-    Step {
-        /// What was tried.
-        step: &'static str,
-        /// Why not.
-        source: io::Error,
-    },
+    Step { step: &'static str, source: io::Error },
 }
 
 impl Failure for CostError {}

@@ -29,7 +29,6 @@ const LEAST_BUFFER: i32 = 1;
 
 /// What makes the load.
 pub enum Load {
-    /// There is none.
     None,
     /// Packets from one host of the lab to the other.
     Udp(Box<Udp>),

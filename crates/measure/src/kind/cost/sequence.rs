@@ -5,9 +5,7 @@ use std::collections::HashMap;
 /// A mark that was reached, CLOCK_MONOTONIC.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reached {
-    /// Its name.
     pub name: String,
-    /// When.
     pub at_ns: u64,
 }
 

@@ -21,19 +21,13 @@ const MOST_BYTES: u64 = 16 << 20;
 pub enum SequencesError {
     /// It cannot be read.
     #[error("cannot read {path}: {source}")]
-    Read {
-        /// Which.
-        path: String,
-        /// Why not.
-        source: std::io::Error,
-    },
+    Read { path: String, source: std::io::Error },
     /// It is no table of mark times.
     #[error(
         "{path}: {what}; expected a line of names such as `condition,t0_s,t1_s,t2_s`, then the baseline, then a \
          line a condition"
     )]
     Table {
-        /// Which.
         path: String,
         /// What is wrong, and where.
         what: String,

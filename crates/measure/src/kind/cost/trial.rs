@@ -15,7 +15,6 @@ use super::workload::{Outcome, Workload};
 pub struct Stage<'a> {
     /// What the program has to do.
     pub load: Load,
-    /// The program.
     pub program: Box<dyn Switch>,
     /// What the program gets to start up, and as long a rest where it is not.
     pub settle: Duration,
@@ -28,9 +27,7 @@ pub struct Stage<'a> {
 pub struct Place {
     /// Among all trials.
     pub index: u32,
-    /// Its block.
     pub block: u32,
-    /// Its condition.
     pub condition: usize,
 }
 

@@ -24,12 +24,7 @@ const TOLD_AFTER: u64 = 4096;
 pub enum JoinError {
     /// A file cannot be read.
     #[error("{name}: {source}")]
-    Unreadable {
-        /// The file.
-        name: String,
-        /// Why.
-        source: CaptureError,
-    },
+    Unreadable { name: String, source: CaptureError },
     /// A file is missing among those given.
     #[error("{0}")]
     Files(String),

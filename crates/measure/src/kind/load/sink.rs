@@ -66,28 +66,20 @@ pub enum Event {
     /// It is ready.
     Listening(SocketAddr),
     /// A sender has announced its load.
-    Begins {
-        /// Who.
-        peer: SocketAddr,
-        /// What.
-        hello: Hello,
-    },
+    Begins { peer: SocketAddr, hello: Hello },
     /// The load is over.
     Ended {
         /// Whose it was.
         peer: SocketAddr,
         /// What that sender did.
         sent: words::End,
-        /// What arrived.
         read: Read,
         /// From its first message to its last; zero where the driver has counted them.
         took: Duration,
     },
     /// A sender was lost, or went back on its word.
     Lost {
-        /// Who.
         peer: SocketAddr,
-        /// Why.
         why: String,
         /// What had arrived until then.
         read: Read,
@@ -98,7 +90,6 @@ pub enum Event {
         flow: Option<u32>,
         /// Who sent the first.
         from: Option<SocketAddr>,
-        /// What came.
         read: Read,
         /// From the first to the last.
         took: Duration,

@@ -28,7 +28,6 @@ pub struct Facts<'a> {
     pub started_after_ns: u64,
     /// Where its threads ran.
     pub cpus: &'a Cpus,
-    /// What it did.
     pub outcome: &'a Outcome,
 }
 

@@ -30,7 +30,6 @@ pub enum MessageError {
     /// A connection between the ends could not be made.
     #[error("cannot {action}: {source}")]
     Connect {
-        /// What was tried.
         action: &'static str,
         /// What the system said.
         source: io::Error,
@@ -38,13 +37,10 @@ pub enum MessageError {
     /// An end could not be made, or broke off.
     #[error("{layer}: the {end} {what}: {source}", end = .end.name())]
     End {
-        /// The layer.
         layer: Layer,
-        /// Which end.
         end: End,
         /// What it could not do.
         what: &'static str,
-        /// Why not.
         source: EndError,
     },
     /// A thread could not be started.

@@ -23,7 +23,6 @@ use crate::ground::lab::{self, Lab, LabError};
 /// What one end of a connection is made of.
 #[derive(Debug)]
 pub enum Socket {
-    /// TCP
     Tcp(TcpStream),
     /// Connected UDP
     Udp(UdpSocket),

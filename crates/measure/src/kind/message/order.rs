@@ -20,10 +20,8 @@ pub struct Cell {
     pub pair: usize,
 }
 
-/// One trial.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Turn {
-    /// Of which cell.
     pub cell: Cell,
     /// In which round of trials.
     pub round: u32,
@@ -141,7 +139,6 @@ fn why_not(
 /// Why there is no such cell, and what is nearest to it.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Reason {
-    /// Why not.
     pub why: String,
     /// What is nearest; empty where nothing is.
     pub nearest: &'static str,

@@ -7,7 +7,6 @@ use super::error::EndError;
 use super::pingpong::count;
 use super::task::{Done, Next, Task};
 
-/// Bytes of a request.
 pub const REQUEST_BYTES: usize = 4;
 
 /// Fetches until there were enough replies, or time is over.

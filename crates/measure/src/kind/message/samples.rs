@@ -10,7 +10,6 @@ pub const MOST: usize = 1 << 17;
 /// Of no message.
 const NONE: u64 = u64::MAX;
 
-/// The sample.
 pub struct Samples {
     every: u64,
     slots: Vec<Slot>,

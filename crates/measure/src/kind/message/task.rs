@@ -117,7 +117,6 @@ impl Done {
 pub enum Next {
     /// Another one.
     Go,
-    /// The last one.
     Last,
     /// The last one, though there are too few.
     CutShort,

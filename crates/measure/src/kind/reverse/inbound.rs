@@ -44,7 +44,6 @@ impl Counts {
         }
     }
 
-    /// All of them.
     #[must_use]
     pub fn total(&self) -> u64 {
         self.windows.iter().sum()

@@ -18,7 +18,6 @@ pub struct Facts<'a> {
     pub steered: bool,
     /// Whether both ends had to share one.
     pub shared: bool,
-    /// What it did.
     pub outcome: &'a Outcome,
 }
 

@@ -54,7 +54,6 @@ pub struct Turn {
     pub of: usize,
     /// What it is for.
     pub kind: TrialKind,
-    /// Its tap.
     pub tap: Option<Tap>,
 }
 

@@ -24,13 +24,11 @@ pub struct Facts<'a> {
     pub index: u32,
     /// What it is for.
     pub kind: TrialKind,
-    /// The tap that was on.
     pub tap: Option<Tap>,
     /// Start, from the start of the run.
     pub started_after_ns: u64,
     /// The rate of the burst, where one was made.
     pub flat_out_per_s: Option<f64>,
-    /// What it did.
     pub outcome: &'a Outcome,
 }
 

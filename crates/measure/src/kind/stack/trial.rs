@@ -68,9 +68,7 @@ pub struct Outcome {
     pub to: Option<SocketAddr>,
     /// Where its windows lie.
     pub windows: Windows,
-    /// What was sent.
     pub sent: Sent,
-    /// What was read.
     pub read: Read,
     /// What the tap collected, direction by direction.
     pub paths: Vec<(Direction, Collected)>,

@@ -34,7 +34,6 @@ pub enum SweepError {
     /// A transfer could not be made.
     #[error("{source}{remedy}")]
     Transfer {
-        /// Why not.
         source: TransferError,
         /// What to do, where the transfer itself does not know.
         remedy: &'static str,

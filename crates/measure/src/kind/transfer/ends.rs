@@ -27,7 +27,6 @@ pub enum Event {
     SocketBuffer {
         /// The send buffer, or the receive buffer.
         sends: bool,
-        /// As asked for.
         asked_bytes: u32,
         /// As the kernel granted it, in the same measure.
         granted_bytes: u32,
@@ -38,7 +37,6 @@ pub enum Event {
     Debug,
     /// It has its own address, and whoever connects now gets through.
     Listening(SocketAddr),
-    /// It is connected.
     Connect(SocketAddr),
     /// A sender has connected.
     Accept(SocketAddr),

@@ -11,30 +11,19 @@ use netfathom_sys::endpoint;
 pub enum TransferError {
     /// The name leads to no address.
     #[error("cannot find the host `{host}`: {source}; check its spelling, or give its address")]
-    UnknownHost {
-        /// As given.
-        host: String,
-        /// Why not.
-        source: io::Error,
-    },
+    UnknownHost { host: String, source: io::Error },
     /// The name leads to no address at all.
     #[error("the host `{0}` has no address; give one")]
     NoAddress(String),
     /// There is no connection.
     #[error("cannot connect to {address}: {source}{}", connect_remedy(.source, .address))]
-    Connect {
-        /// Where to.
-        address: SocketAddr,
-        /// Why not.
-        source: io::Error,
-    },
+    Connect { address: SocketAddr, source: io::Error },
     /// The receiver takes fewer streams than this end sends.
     #[error(
         "{address} took {taken} of {streams} streams and no more: {source}; give the receiver --parallel {streams} too, \
          or --serve, which takes any number"
     )]
     FewerStreams {
-        /// Where to.
         address: SocketAddr,
         /// How many it took.
         taken: usize,
@@ -45,44 +34,30 @@ pub enum TransferError {
     },
     /// The port or the address cannot be had.
     #[error("cannot listen on {address}: {source}{}", bind_remedy(.source))]
-    Bind {
-        /// Where.
-        address: SocketAddr,
-        /// Why not.
-        source: io::Error,
-    },
+    Bind { address: SocketAddr, source: io::Error },
     /// An option of the socket was refused.
     #[error("cannot set {option}: {source}{}", option_remedy(.source))]
     Option {
         /// Which, as it is asked for.
         option: &'static str,
-        /// Why not.
         source: io::Error,
     },
     /// The kernel does not give the congestion control that was asked for.
     #[error("cannot use the congestion control `{name}`: {source}; there is: {available}{}", congestion_remedy(.source, .name))]
     Congestion {
-        /// As given.
         name: String,
         /// The names of those that are loaded.
         available: String,
-        /// Why not.
         source: io::Error,
     },
     /// A socket call failed.
     #[error("cannot {action}: {source}")]
-    Socket {
-        /// What was tried.
-        action: &'static str,
-        /// Why not.
-        source: io::Error,
-    },
+    Socket { action: &'static str, source: io::Error },
     /// There is nothing to read or to write to.
     #[error("standard {which} is closed: {remedy}")]
     Closed {
         /// `input` or `output`.
         which: &'static str,
-        /// What to do.
         remedy: &'static str,
     },
     /// A directory has no bytes.

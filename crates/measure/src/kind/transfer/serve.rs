@@ -34,7 +34,6 @@ pub struct Left {
     pub number: u64,
     /// Where it came from.
     pub peer: Option<SocketAddr>,
-    /// What it sent.
     pub bytes: u64,
     /// From its connection to its last byte.
     pub duration_ns: u64,

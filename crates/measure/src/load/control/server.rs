@@ -280,7 +280,6 @@ pub struct Ended {
 }
 
 impl Ended {
-    /// What it sent.
     #[must_use]
     pub fn sent(&self) -> End {
         self.sent

@@ -36,14 +36,12 @@ pub enum FromSink {
     Welcome(Welcome),
     /// It may not.
     Refused {
-        /// Why.
         why: Why,
     },
     /// The sink receives.
     Ready,
     /// A sign of life.
     Seen(Seen),
-    /// What arrived.
     Tally(Tally),
 }
 
@@ -98,7 +96,6 @@ impl Seen {
     }
 }
 
-/// What was sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct End {
     /// Messages that were tried.

@@ -28,7 +28,6 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    /// All were taken.
     #[must_use]
     pub fn taken(accepted: usize) -> Self {
         Self { accepted, refused: 0, errno: 0 }

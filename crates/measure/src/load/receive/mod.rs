@@ -27,7 +27,6 @@ pub const PATIENCE: Duration = Duration::from_millis(20);
 /// A datagram as a source hands it over.
 #[derive(Clone, Copy, Debug)]
 pub struct Datagram<'a> {
-    /// Its payload.
     pub payload: &'a [u8],
     /// Whether there was more of it than was received.
     pub cut: bool,

@@ -21,27 +21,16 @@ pub enum CaptureTapError {
     Ring(#[from] PacketRingError),
     /// The ring failed while it was read.
     #[error("the capture at {device} failed: {source}; keep the device up while the trial runs")]
-    Reading {
-        /// Which device.
-        device: String,
-        /// Why.
-        source: io::Error,
-    },
+    Reading { device: String, source: io::Error },
     /// The file cannot be written, or not to its end.
     #[error("cannot write the capture {}: {source}{}", .file.display(), file_remedy(.source))]
-    File {
-        /// Which.
-        file: PathBuf,
-        /// Why not.
-        source: io::Error,
-    },
+    File { file: PathBuf, source: io::Error },
     /// Something was still in the ring when the time for it was up.
     #[error(
         "the capture at {device} did not come to its end: {missing} packets were not read in time; \
          give it a processor of its own, or lower the rate"
     )]
     Unfinished {
-        /// Which device.
         device: String,
         /// Packets that are known to be missing.
         missing: u64,
@@ -59,12 +48,7 @@ pub enum CaptureTapError {
     #[error(
         "cannot run {}: {source}; install Debian's tcpdump or leave --tcpdump out", .program.display()
     )]
-    NoProgram {
-        /// Which.
-        program: PathBuf,
-        /// Why not.
-        source: io::Error,
-    },
+    NoProgram { program: PathBuf, source: io::Error },
     /// The program does not see outgoing packets of the loopback device.
     #[error(
         "tcpdump cannot capture what goes out at lo: libpcap leaves it away, because everything comes in \
@@ -74,9 +58,7 @@ pub enum CaptureTapError {
     /// The program did not begin to capture.
     #[error("{} does not capture at {device}: {said}; try it by hand, or leave --tcpdump out", .program.display())]
     DoesNotBegin {
-        /// Which program.
         program: PathBuf,
-        /// At which device.
         device: String,
         /// Its own words.
         said: String,
@@ -84,7 +66,6 @@ pub enum CaptureTapError {
     /// The program ended before its time, or did not end well.
     #[error("{} ended without its counts: {said}; the trial has no capture", .program.display())]
     NoCounts {
-        /// Which program.
         program: PathBuf,
         /// Its own words.
         said: String,
@@ -96,7 +77,6 @@ pub enum CaptureTapError {
          (df {})", .file.display(), .file.display()
     )]
     FileTooShort {
-        /// The file.
         file: PathBuf,
         /// Packets in it.
         kept: u64,

@@ -60,7 +60,6 @@ pub fn probe(by: &By, out_at_lo: bool) -> Result<(), CaptureTapError> {
 /// An empty file that can be read and written.
 #[derive(Clone, Debug)]
 pub struct Target<'a> {
-    /// The file.
     pub file: &'a File,
     /// What it is called in messages.
     pub path: PathBuf,
@@ -84,7 +83,6 @@ pub struct Task<'a> {
     pub cpu: Option<usize>,
 }
 
-/// What was captured.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Captured {
     /// What captured: `packet ring`, or `tcpdump 4.99.3`.

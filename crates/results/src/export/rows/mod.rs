@@ -19,7 +19,6 @@ pub struct Table<'a> {
     pub rows: Box<dyn Iterator<Item = Result<Vec<Cell>, ExportError>> + 'a>,
 }
 
-/// A column.
 #[derive(Clone, Copy, Debug)]
 pub struct Column {
     /// Its name, with the unit where it has one.
@@ -43,7 +42,6 @@ pub enum Kind {
     Flag,
 }
 
-/// One cell.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Cell {
     Text(String),

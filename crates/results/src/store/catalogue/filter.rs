@@ -12,7 +12,6 @@ pub struct Filter {
     pub measurements: Vec<String>,
     /// All of these tags.
     pub tags: Vec<String>,
-    /// This host.
     pub host: Option<String>,
     /// A kernel whose release begins so, number by number: `6.1` is not `6.12`.
     pub kernel: Option<String>,

@@ -75,9 +75,7 @@ impl Head {
 /// Why a run has no head.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Problem {
-    /// What sort of problem.
     pub kind: ProblemKind,
-    /// In words.
     pub why: String,
 }
 

@@ -80,18 +80,10 @@ fn rfc3339<S: Serializer>(time: &Timestamp, to: S) -> Result<S::Ok, S::Error> {
 pub enum CatalogueError {
     /// There is none.
     #[error("there is no directory {path}: runs go to `runs` where netfathom is started, or to --out DIR; name theirs with --out DIR", path = .path.display())]
-    NotFound {
-        /// As given.
-        path: PathBuf,
-    },
+    NotFound { path: PathBuf },
     /// It cannot be read.
     #[error("cannot read the directory of runs {path}: {source}; name another with --out DIR", path = .path.display())]
-    Io {
-        /// As given.
-        path: PathBuf,
-        /// Why it failed.
-        source: io::Error,
-    },
+    Io { path: PathBuf, source: io::Error },
 }
 
 impl CatalogueError {

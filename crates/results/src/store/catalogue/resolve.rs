@@ -17,7 +17,6 @@ pub enum ResolveError {
     /// Nothing is called so.
     #[error("no run in {out} is called `{name}`: write its directory's name or a beginning of it that no other has, its short id, a tag, last or last~1; `netfathom runs --out {out}` lists them", out = .out.display())]
     Unknown {
-        /// As typed.
         name: String,
         /// Where it was sought.
         out: PathBuf,
@@ -25,7 +24,6 @@ pub enum ResolveError {
     /// Several are.
     #[error("`{name}` is {count} runs: {runs}; write more of the name", runs = .named.join(", "))]
     Ambiguous {
-        /// As typed.
         name: String,
         /// How many there are.
         count: usize,
@@ -35,7 +33,6 @@ pub enum ResolveError {
     /// `last~N` of fewer runs.
     #[error("there is no `{name}`: {out} holds {count} runs with a record", out = .out.display())]
     TooFew {
-        /// As typed.
         name: String,
         /// Where it was sought.
         out: PathBuf,

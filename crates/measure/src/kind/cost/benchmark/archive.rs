@@ -65,7 +65,6 @@ pub enum ProgramError {
     /// A program is not there.
     #[error("cannot run {program}: {source}; install it (Debian: apt install {program})")]
     Missing {
-        /// Which.
         program: &'static str,
         /// What the system said.
         source: io::Error,

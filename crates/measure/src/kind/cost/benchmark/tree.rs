@@ -60,7 +60,6 @@ impl Shape {
 pub struct Mark {
     /// Its name, which no other file of the tree has.
     pub name: String,
-    /// Where it is.
     pub path: PathBuf,
     /// The share of the tree's bytes that is read before it.
     pub bytes_before: f64,
@@ -150,7 +149,6 @@ impl Tree {
         self.entries.iter().filter_map(|entry| Some((self.root().join(&entry.path), entry.bytes?)))
     }
 
-    /// Its root.
     #[must_use]
     pub fn root(&self) -> &Path {
         self.place.path()

@@ -10,9 +10,7 @@ use super::super::light::cpu::thousand_steps;
 use super::super::light::memory::Stream;
 use super::pace::{Act, PERIOD_NS, Pace, Paced, Rate};
 
-/// Bytes of a step.
 const STEP_BYTES: u64 = 64 << 10;
-/// Calls of a step.
 const STEP_CALLS: u64 = 16;
 /// Fewer would be waiting alone, which is a call as well.
 const LEAST_CALLS_PER_S: f64 = 100.0;

@@ -82,20 +82,10 @@ pub fn phase(name: &str) -> Option<&'static Phase> {
 pub enum LightError {
     /// There is no room for its files.
     #[error("cannot make a directory in {path}: {source}; choose another with TMPDIR")]
-    Place {
-        /// Where.
-        path: String,
-        /// Why not.
-        source: io::Error,
-    },
+    Place { path: String, source: io::Error },
     /// A phase could not be made or run.
     #[error("the phase {phase} failed: {source}; leave it out with --phases")]
-    Phase {
-        /// Which.
-        phase: &'static str,
-        /// Why.
-        source: io::Error,
-    },
+    Phase { phase: &'static str, source: io::Error },
     /// It was asked to end.
     #[error("the benchmark was not finished: it was broken off")]
     Stopped,

@@ -42,7 +42,6 @@ pub fn fresh_word() -> String {
 }
 
 impl Starting {
-    /// Begins.
     pub fn now() -> Self {
         let known = Known::now();
         Self { known, before: process::children_of_first_thread().unwrap_or_default() }

@@ -39,7 +39,6 @@ pub struct Kin {
 pub struct Known(MutexGuard<'static, Vec<Kin>>);
 
 impl Kin {
-    /// A new one.
     pub fn new(word: String, root: u32, strangers: bool, before: Vec<u32>) -> Self {
         Self { word, root: Some(root), reaped_ns: 0, strangers, before, seen: Vec::new() }
     }

@@ -51,7 +51,6 @@ pub struct Context {
 /// What came of a program in one trial.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Ran {
-    /// What it used.
     pub used: ProgramTrial,
     /// Why the trial does not count, where it does not.
     pub trouble: Option<String>,

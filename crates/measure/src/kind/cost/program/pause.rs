@@ -11,14 +11,12 @@ pub const SLICE: Duration = Duration::from_millis(50);
 /// A time to wait.
 #[derive(Clone, Debug)]
 pub struct Pause {
-    /// How long.
     pub length: Duration,
     /// Set if the user wants an end.
     pub stop: Arc<AtomicBool>,
 }
 
 impl Pause {
-    /// None at all.
     pub fn none() -> Self {
         Self { length: Duration::ZERO, stop: Arc::default() }
     }

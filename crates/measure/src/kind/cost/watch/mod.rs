@@ -44,12 +44,10 @@ pub enum Means {
     Tracepoints,
     /// A seccomp filter that notifies.
     Notification,
-    /// Not at all.
     Ends,
 }
 
 impl Means {
-    /// In words.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -74,12 +72,7 @@ pub enum WatchError {
     Points(String),
     /// A means that was asked for and does not work here.
     #[error("cannot observe by {means}: {why}; without a means asked for, what works is taken")]
-    Means {
-        /// Which.
-        means: Means,
-        /// Why not.
-        why: String,
-    },
+    Means { means: Means, why: String },
     /// System calls cannot be timed, for which there is one means only.
     #[error("cannot time system calls by tracepoints: {0}")]
     Records(String),

@@ -22,7 +22,6 @@ pub enum Points {
 /// A system call by its number on this architecture, and which of the calls, 1 being the first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CallPoint {
-    /// Its number.
     pub number: u32,
     /// The how manieth of the whole benchmark, from its first program on.
     pub k: u64,

@@ -60,7 +60,6 @@ pub struct Unknown {
 /// So many, in so many runs.
 #[derive(Default)]
 pub struct Counted {
-    /// How many.
     pub count: u64,
     runs: u64,
 }

@@ -5,11 +5,9 @@ use crate::kind::cost::error::CostError;
 
 /// What a benchmark finds.
 pub enum State {
-    /// What there is.
     Asis,
     /// A tree that was made for it.
     Tree {
-        /// The tree.
         tree: Box<Tree>,
         /// Whether its files are dropped from the page cache, or read.
         cold: bool,

@@ -72,9 +72,7 @@ impl Load<'_> {
 pub struct Landed<S, R> {
     /// Where its windows lie, by the clock of the host that sent.
     pub windows: Windows,
-    /// What was sent.
     pub sent: Sent,
-    /// What was read.
     pub read: Read,
     /// The senders' ends of the tap.
     pub send_taps: Vec<S>,

@@ -26,7 +26,6 @@ const GROWS: f64 = 1.2;
 pub(super) struct Facts {
     /// What the shares are of.
     pub watched_ns: u64,
-    /// Looks.
     pub looks: usize,
     /// Between one look and the next, as a rule.
     pub period_ns: u64,

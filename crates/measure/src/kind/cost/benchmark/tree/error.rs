@@ -22,17 +22,11 @@ pub enum TreeError {
         needed_bytes: u64,
         /// Files and directories of it.
         entries: u64,
-        /// What there is.
         room: Room,
     },
     /// The disk refused.
     #[error("cannot make or read the tree at {}: {source}{}", .path.display(), remedy(.source))]
-    Refused {
-        /// On what.
-        path: PathBuf,
-        /// What it said.
-        source: io::Error,
-    },
+    Refused { path: PathBuf, source: io::Error },
     /// It was broken off.
     #[error("the tree was not finished: it was broken off")]
     Stopped,
