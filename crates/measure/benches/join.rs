@@ -9,19 +9,16 @@ use std::fs::{self, File};
 use std::io::{self, BufWriter};
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
 use netfathom_capture::log::{Columns, Entry, LogFormat, LogWriter};
 use netfathom_capture::packet::LinkType;
 use netfathom_capture::write::PcapWriter;
-use netfathom_measure::ground::observer::Live;
-use netfathom_measure::ground::observer::{Observer, Progressed, Step};
 use netfathom_measure::kind::join;
 use netfathom_model::message::Header;
 use netfathom_model::plan::{ClockChoice, JoinPlan, Numbering};
-use netfathom_model::record::{JoinResult, PacketKind};
+use netfathom_model::record::PacketKind;
 use netfathom_stats::median;
 use netfathom_sys::cpu;
 
@@ -193,16 +190,6 @@ fn memory(many: &Path, few: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Nobody who watches.
-struct Nobody;
-
-impl Observer<JoinResult> for Nobody {
-    fn begins(&mut self, _: Step, _: &Arc<Live>) {}
-    fn keep(&mut self, _: &Progressed<JoinResult>) -> io::Result<()> {
-        Ok(())
-    }
-}
-
 /// Joins, as `netfathom join` does, and prints the peak of its own memory in kB.
 fn contender(dir: &Path) -> Result<(), Failure> {
     let name = |file: &str| dir.join(file).display().to_string();
@@ -214,7 +201,7 @@ fn contender(dir: &Path) -> Result<(), Failure> {
         clock: ClockChoice::Stated,
         window: 65_536,
     };
-    let done = join::run(&plan.validated()?, &mut Nobody, &AtomicBool::new(false))?;
+    let done = join::run(&plan.validated()?, &mut (), &AtomicBool::new(false))?;
     let capture = &done.result.captures[0];
     let joined: u64 = capture.kinds.iter().filter(|k| k.kind == PacketKind::Joined).map(|k| k.count).sum();
     if joined != capture.packets || done.result.spans[0].times.n != joined {

@@ -5,13 +5,11 @@
 
 use std::io::{self, Write};
 use std::net::{SocketAddr, UdpSocket};
-use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use netfathom_bpf::stack::{StackTap, Target, WINDOWS};
 use netfathom_measure::ground::lab::Lab;
-use netfathom_measure::ground::observer::Live;
-use netfathom_measure::ground::observer::{Observer, Progressed, Step};
+use netfathom_measure::ground::observer::Progressed;
 use netfathom_measure::kind::stack::run;
 use netfathom_measure::load::tap::ReceiveTap;
 use netfathom_measure::load::window::Windows;
@@ -153,18 +151,9 @@ impl Bench {
     }
 }
 
-struct Silent;
-
-impl Observer<StackResult> for Silent {
-    fn begins(&mut self, _: Step, _: &Arc<Live>) {}
-    fn keep(&mut self, _: &Progressed<StackResult>) -> io::Result<()> {
-        Ok(())
-    }
-}
-
 fn measure(profile: &str) -> Result<Progressed<StackResult>, Failure> {
     let plan = StackPlan::one_trial(profile.parse()?);
-    Ok(run(&plan.validated()?, &mut Silent, &AtomicBool::new(false))?)
+    Ok(run(&plan.validated()?, &mut (), &AtomicBool::new(false))?)
 }
 
 fn joins() -> Result<(), Failure> {

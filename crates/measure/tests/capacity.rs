@@ -4,8 +4,8 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::io;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use netfathom_measure::ground::observer::Live;
 use netfathom_measure::ground::observer::{Observer, Progressed, Step};
@@ -20,13 +20,7 @@ use netfathom_model::profile::Profile;
 use netfathom_model::record::{Bounded, CapacityResult, CapacityRow};
 use netfathom_model::units::format_rate;
 use netfathom_model::verdict::Level;
-use netfathom_testkit::privileged;
-
-/// Measurements do not share their processors with each other.
-fn alone() -> MutexGuard<'static, ()> {
-    static ONE: Mutex<()> = Mutex::new(());
-    ONE.lock().unwrap_or_else(PoisonError::into_inner)
-}
+use netfathom_testkit::{alone, privileged};
 
 /// Keeps the steps' names and the number of rows at each record.
 #[derive(Default)]
@@ -214,9 +208,6 @@ fn a_stop_keeps_the_finished_rows() {
             if step.name.starts_with(self.at) {
                 self.stop.store(true, Relaxed);
             }
-        }
-        fn keep(&mut self, _: &Progressed<CapacityResult>) -> io::Result<()> {
-            Ok(())
         }
     }
     let plan = CapacityPlan { place: Place::Loopback, ..plan(&[Engine::Send, Engine::Sendmmsg], &[1]) };

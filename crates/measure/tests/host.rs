@@ -4,7 +4,6 @@
 use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use netfathom_measure::ground::lab::Lab;
 use netfathom_measure::kind::host::probe;
@@ -12,16 +11,10 @@ use netfathom_model::host::{HostReport, HostStatus, Topic};
 use netfathom_model::path::Direction;
 use netfathom_sys::capability::{Capability, effective};
 use netfathom_sys::probe::effective_user;
-use netfathom_testkit::skipped;
+use netfathom_testkit::{alone, skipped};
 
 /// Set in the child that probes without privilege.
 const NOBODY: &str = "NETFATHOM_TEST_NOBODY";
-
-/// The tests count what the whole process has open, so they take turns.
-fn alone() -> MutexGuard<'static, ()> {
-    static TURN: Mutex<()> = Mutex::new(());
-    TURN.lock().unwrap_or_else(PoisonError::into_inner)
-}
 
 fn check(report: &HostReport) {
     assert!(!report.kernel.is_empty() && report.stack.starts_with("netfathom stack"), "{report:?}");

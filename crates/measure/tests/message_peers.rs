@@ -1,13 +1,11 @@
 //! Other projects' libraries as layers of `message`, where they are installed.
 
-use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread;
 use std::time::Duration;
 
-use netfathom_measure::ground::observer::Live;
-use netfathom_measure::ground::observer::{Observer, Progressed, Step};
+use netfathom_measure::ground::observer::Progressed;
 use netfathom_measure::kind::message::run;
 use netfathom_model::layer::{Layer, Peer};
 use netfathom_model::plan::{MessagePlan, MessageTest, Place, ProcessorChoice};
@@ -17,15 +15,6 @@ use netfathom_sys::peer::{Nng, PeerError, Zmq};
 use netfathom_testkit::{privileged, skipped};
 
 const TESTS: [MessageTest; 3] = [MessageTest::Oneway, MessageTest::Pingpong, MessageTest::Post];
-
-struct Nobody;
-
-impl Observer<MessageResult> for Nobody {
-    fn begins(&mut self, _: Step, _: &Arc<Live>) {}
-    fn keep(&mut self, _: &Progressed<MessageResult>) -> io::Result<()> {
-        Ok(())
-    }
-}
 
 /// Those that are installed.
 fn installed(test: &str) -> Vec<Layer> {
@@ -53,7 +42,7 @@ fn plan(test: MessageTest, place: Place, layers: Vec<Layer>) -> MessagePlan {
 }
 
 fn measured(plan: &MessagePlan) -> Progressed<MessageResult> {
-    run(plan, &mut Nobody, &AtomicBool::new(false)).unwrap()
+    run(plan, &mut (), &AtomicBool::new(false)).unwrap()
 }
 
 /// What was sent has come, in every test, and both ends have costs of their own.
@@ -103,7 +92,7 @@ fn a_run_that_is_stopped_ends_soon_though_its_ends_wait() {
         let (stopped, done) = (Arc::clone(&stop), Arc::new(AtomicBool::new(false)));
         let finished = Arc::clone(&done);
         let running = thread::spawn(move || {
-            let p = run(&plan, &mut Nobody, &stopped);
+            let p = run(&plan, &mut (), &stopped);
             finished.store(true, Relaxed);
             p.unwrap()
         });

@@ -2,8 +2,8 @@
 //! and what a load that is hardly one takes.
 
 use std::io;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use netfathom_measure::ground::observer::Live;
 use netfathom_measure::ground::observer::{Observer, Progressed, Step};
@@ -12,13 +12,7 @@ use netfathom_model::path::{Stage, Tap};
 use netfathom_model::plan::{Family, ReversePlan, Variant};
 use netfathom_model::record::{Phase, ReverseResult, ReverseTrial};
 use netfathom_model::verdict::Level;
-use netfathom_testkit::privileged;
-
-/// Measurements do not share their processors with each other.
-fn alone() -> MutexGuard<'static, ()> {
-    static ONE: Mutex<()> = Mutex::new(());
-    ONE.lock().unwrap_or_else(PoisonError::into_inner)
-}
+use netfathom_testkit::{alone, privileged};
 
 /// A machine that others use too may disturb one run, but hardly three.
 const ATTEMPTS: usize = 3;
@@ -185,9 +179,6 @@ fn a_run_that_is_told_to_end_keeps_what_it_has() {
         fn begins(&mut self, step: Step, _: &Arc<Live>) {
             self.steps.push(step.name);
             self.stop.store(self.steps.len() == 2, Relaxed);
-        }
-        fn keep(&mut self, _: &Progressed<ReverseResult>) -> io::Result<()> {
-            Ok(())
         }
     }
     let stop = AtomicBool::new(false);

@@ -3,22 +3,14 @@
 
 use std::io;
 use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use netfathom_measure::ground::observer::Live;
-use netfathom_measure::ground::observer::{Observer, Progressed, Step};
+use netfathom_measure::ground::observer::{Observer, Progressed};
 use netfathom_measure::kind::stack::run;
 use netfathom_model::accounting::Fate;
 use netfathom_model::path::{Direction, Stage, Tap};
 use netfathom_model::plan::{Family, InsertedDelay, Place, StackPlan, TapChoice};
 use netfathom_model::record::{Agreement, StackResult, StageSummaryTimes, TrialKind};
-use netfathom_testkit::privileged;
-
-/// Measurements do not share their processors with each other.
-fn alone() -> MutexGuard<'static, ()> {
-    static ONE: Mutex<()> = Mutex::new(());
-    ONE.lock().unwrap_or_else(PoisonError::into_inner)
-}
+use netfathom_testkit::{alone, privileged};
 
 /// A machine that others use too may disturb one run, but hardly three.
 const ATTEMPTS: usize = 3;
@@ -30,7 +22,6 @@ struct Watcher {
 }
 
 impl Observer<StackResult> for Watcher {
-    fn begins(&mut self, _: Step, _: &Arc<Live>) {}
     fn keep(&mut self, so_far: &Progressed<StackResult>) -> io::Result<()> {
         assert_eq!(so_far.result.trials.len(), self.kept);
         self.kept += 1;
@@ -325,7 +316,6 @@ fn a_stop_keeps_the_finished_trials() {
     let _alone = alone();
     struct Stopper<'a>(&'a AtomicBool);
     impl Observer<StackResult> for Stopper<'_> {
-        fn begins(&mut self, _: Step, _: &Arc<Live>) {}
         fn keep(&mut self, so_far: &Progressed<StackResult>) -> io::Result<()> {
             self.0.store(!so_far.result.trials.is_empty(), std::sync::atomic::Ordering::Relaxed);
             Ok(())

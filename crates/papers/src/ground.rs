@@ -1,6 +1,5 @@
 //! What an experiment's plans are made for: this machine, its limit, and what this user may.
 
-use std::io;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -16,7 +15,7 @@ use netfathom_sys::directory::Directory;
 
 use netfathom_measure::ground::error::RunError;
 use netfathom_measure::ground::observer::Live;
-use netfathom_measure::ground::observer::{Observer, Progressed, Step};
+use netfathom_measure::ground::observer::{Observer, Step};
 use netfathom_measure::kind::stack;
 
 /// Bursts without pauses; the middle one counts.
@@ -147,10 +146,6 @@ impl Observer<StackResult> for Bursts<'_> {
     fn begins(&mut self, step: Step, live: &Arc<Live>) {
         let name = format!("limit of this machine: burst {} of {}", step.number, step.of);
         self.observer.begins(Step { name, ..step }, live);
-    }
-
-    fn keep(&mut self, _: &Progressed<StackResult>) -> io::Result<()> {
-        Ok(())
     }
 }
 

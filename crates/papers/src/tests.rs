@@ -2,24 +2,18 @@
 
 use std::collections::BTreeSet;
 use std::io;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use netfathom_model::record::{Holds, Measurement};
 use netfathom_model::verdict::Level;
-use netfathom_testkit::privileged;
+use netfathom_testkit::{alone, privileged};
 
 use super::*;
 use netfathom_measure::ground::observer::Live;
 use netfathom_measure::ground::observer::Step;
 
 const TINY: Size = Size { most_trials: 2, of_time: 0.1 };
-
-/// Measurements do not share their processors with each other.
-fn alone() -> MutexGuard<'static, ()> {
-    static ONE: Mutex<()> = Mutex::new(());
-    ONE.lock().unwrap_or_else(PoisonError::into_inner)
-}
 
 /// Sees what is kept, and wants an end after so much of it.
 struct Watcher<'a> {

@@ -1,6 +1,7 @@
 //! What netfathom's tests share. A dev-dependency only.
 
 use std::io::Write;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use netfathom_sys::capability::{Capability, effective};
 
@@ -31,4 +32,10 @@ pub fn privileged(test: &str) -> bool {
         skipped(test, "needs root (CAP_NET_ADMIN and CAP_SYS_ADMIN)");
     }
     has
+}
+
+/// Keeps the other tests of this binary waiting that ask for the same: measurements do not share their processors.
+pub fn alone() -> MutexGuard<'static, ()> {
+    static ONE: Mutex<()> = Mutex::new(());
+    ONE.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -5,13 +5,10 @@ mod capture;
 mod far;
 mod sink;
 
-use std::io;
 use std::net::{SocketAddr, UdpSocket};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use netfathom_measure::ground::observer::Live;
-use netfathom_measure::ground::observer::{Observer, Progressed, Step};
+use netfathom_measure::ground::observer::Progressed;
 use netfathom_measure::kind::load::run;
 use netfathom_model::accounting::Fate;
 use netfathom_model::engine::{Engine, Receive};
@@ -19,32 +16,17 @@ use netfathom_model::plan::{EngineChoice, LoadPlan, Place, ReceiveChoice, Spin};
 use netfathom_model::record::{LoadResult, LoadTrialKind};
 use netfathom_model::verdict::Level;
 use netfathom_sys::offload;
-use netfathom_testkit::{DEVICE, TwoHosts, privileged, skipped};
+use netfathom_testkit::{DEVICE, TwoHosts, alone, privileged, skipped};
 
 use capture::Capture;
 use far::Far;
-
-/// Measurements do not share their processors with each other.
-fn alone() -> MutexGuard<'static, ()> {
-    static ONE: Mutex<()> = Mutex::new(());
-    ONE.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-struct Silent;
-
-impl Observer<LoadResult> for Silent {
-    fn begins(&mut self, _: Step, _: &Arc<Live>) {}
-    fn keep(&mut self, _: &Progressed<LoadResult>) -> io::Result<()> {
-        Ok(())
-    }
-}
 
 fn plan(profile: &str, engine: Engine) -> LoadPlan {
     LoadPlan { engine: EngineChoice::Only(engine), ..LoadPlan::one_trial(profile.parse().unwrap()) }
 }
 
 fn measure(plan: LoadPlan) -> Progressed<LoadResult> {
-    run(&plan.validated().unwrap(), &mut Silent, &AtomicBool::new(false)).unwrap()
+    run(&plan.validated().unwrap(), &mut (), &AtomicBool::new(false)).unwrap()
 }
 
 /// Whatever way in is chosen, what left by any engine is accounted for, and the counters of

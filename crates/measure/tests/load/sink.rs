@@ -15,7 +15,7 @@ use netfathom_model::engine::{Engine, Receive};
 use netfathom_model::message::Header;
 use netfathom_model::plan::{LoadPlan, Place};
 
-use super::{Silent, alone, measure, plan};
+use super::{alone, measure, plan};
 
 /// A sink that runs in a thread, over loopback.
 struct Running {
@@ -131,8 +131,7 @@ fn a_sender_that_loses_its_sink_stops() {
     let mut sink = Running::start();
     let plan = sink.to("constant:1k/20s");
     let started = Instant::now();
-    let sending =
-        thread::spawn(move || run(&plan.validated().unwrap(), &mut Silent, &AtomicBool::new(false)));
+    let sending = thread::spawn(move || run(&plan.validated().unwrap(), &mut (), &AtomicBool::new(false)));
     while !matches!(sink.events.recv(), Ok(Event::Begins { .. })) {}
     thread::sleep(Duration::from_millis(500));
     sink.stop();
@@ -158,7 +157,7 @@ fn load_goes_only_where_it_may() {
             ..plan("constant:1k/100ms", Engine::Send)
         };
         let error =
-            run(&plan.validated().unwrap(), &mut Silent, &AtomicBool::new(false)).unwrap_err().to_string();
+            run(&plan.validated().unwrap(), &mut (), &AtomicBool::new(false)).unwrap_err().to_string();
         assert!(error.contains(part), "{address}: {error}");
     }
 }

@@ -1,8 +1,8 @@
 //! What the tests have in common.
 
 use std::io;
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use netfathom_measure::ground::observer::Live;
 use netfathom_measure::ground::observer::{Observer, Progressed, Step};
@@ -10,12 +10,7 @@ use netfathom_measure::kind::message;
 use netfathom_model::layer::{End, Layer};
 use netfathom_model::plan::{MessagePlan, MessageTest, Place, ProcessorChoice};
 use netfathom_model::record::{Counted, MessageCell, MessageResult};
-
-/// One at a time: they use the processors.
-pub fn alone() -> MutexGuard<'static, ()> {
-    static ALONE: Mutex<()> = Mutex::new(());
-    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
-}
+pub use netfathom_testkit::alone;
 
 /// Keeps how many trials there were each time.
 #[derive(Default)]

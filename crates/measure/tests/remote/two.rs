@@ -1,10 +1,9 @@
 //! Two hosts, what is measured on one of them, and what every trial must hold.
 
-use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::{Sender, channel};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
 use netfathom_measure::ground::error::RunError;
@@ -17,6 +16,7 @@ use netfathom_model::path::{Direction, Stage};
 use netfathom_model::plan::{Family, LoadPlan, Place, StackPlan};
 use netfathom_model::record::{LoadResult, PathTimes, StackResult, Trial};
 use netfathom_testkit::TwoHosts;
+pub use netfathom_testkit::alone;
 
 /// The measured host, and the other one, as [`TwoHosts`] has them.
 pub const NEAR: IpAddr = IpAddr::V4(Ipv4Addr::new(10, 77, 0, 1));
@@ -24,12 +24,6 @@ pub const FAR: IpAddr = IpAddr::V4(Ipv4Addr::new(10, 77, 0, 2));
 const NEAR_6: IpAddr = IpAddr::V6(Ipv6Addr::new(0xfd00, 0x77, 0, 0, 0, 0, 0, 1));
 pub const PORT: u16 = 47_000;
 pub const PROFILE: &str = "ramp:1k..5k/300ms";
-
-/// Measurements do not share their processors with each other.
-pub fn alone() -> MutexGuard<'static, ()> {
-    static ONE: Mutex<()> = Mutex::new(());
-    ONE.lock().unwrap_or_else(PoisonError::into_inner)
-}
 
 /// Passes on that somebody is waited for, and counts how often.
 pub struct Waiting(pub Sender<String>);
@@ -39,18 +33,6 @@ impl Observer<StackResult> for Waiting {
         if step.name.starts_with("waiting for") {
             let _ = self.0.send(step.name);
         }
-    }
-    fn keep(&mut self, _: &Progressed<StackResult>) -> io::Result<()> {
-        Ok(())
-    }
-}
-
-struct Silent;
-
-impl Observer<LoadResult> for Silent {
-    fn begins(&mut self, _: Step, _: &Arc<Live>) {}
-    fn keep(&mut self, _: &Progressed<LoadResult>) -> io::Result<()> {
-        Ok(())
     }
 }
 
@@ -70,7 +52,7 @@ pub fn sending(to: SocketAddr, trials: u32) -> LoadPlan {
 }
 
 pub fn send(plan: LoadPlan) -> Result<Progressed<LoadResult>, RunError> {
-    load::run(&plan.validated().unwrap(), &mut Silent, &AtomicBool::new(false))
+    load::run(&plan.validated().unwrap(), &mut (), &AtomicBool::new(false))
 }
 
 /// Measures on the near host what `others` send from the far one, once they are waited for.

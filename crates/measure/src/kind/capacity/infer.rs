@@ -1,7 +1,6 @@
 //! What the papers infer: a program that waits for the stack with each message can send no
 //! faster than one in the time that a message takes there (Borodin 2014).
 
-use std::io;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -107,9 +106,5 @@ struct Relay<'a, O>(&'a mut O);
 impl<O: Observer<CapacityResult>> Observer<StackResult> for Relay<'_, O> {
     fn begins(&mut self, step: Step, live: &Arc<Live>) {
         self.0.begins(Step { name: format!("stack time, {}", step.name), ..step }, live);
-    }
-
-    fn keep(&mut self, _: &Progressed<StackResult>) -> io::Result<()> {
-        Ok(())
     }
 }

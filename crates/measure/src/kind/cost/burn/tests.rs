@@ -1,15 +1,8 @@
-use std::sync::{Mutex, MutexGuard, PoisonError};
-
 use netfathom_bpf::calls::Calls;
 use netfathom_sys::cpu::thread_id;
+use netfathom_testkit::alone;
 
 use super::*;
-
-/// They use the processors: one test at a time.
-fn alone() -> MutexGuard<'static, ()> {
-    static ALONE: Mutex<()> = Mutex::new(());
-    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
-}
 
 static GO_ON: AtomicBool = AtomicBool::new(false);
 const SILENT: fn(&str) = |_| {};

@@ -1,15 +1,9 @@
 use std::ops::Range;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use netfathom_sys::clock::monotonic_ns;
+use netfathom_testkit::alone;
 
 use super::*;
-
-/// Phases use the processors: one test at a time.
-fn alone() -> MutexGuard<'static, ()> {
-    static ALONE: Mutex<()> = Mutex::new(());
-    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
-}
 
 static GO_ON: AtomicBool = AtomicBool::new(false);
 
