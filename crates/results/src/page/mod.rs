@@ -9,7 +9,7 @@ mod table;
 
 use serde::Serialize;
 
-pub use picture::{Axis, Band, Bar, BarGroup, Bars, Chart, Color, Look, Series};
+pub use picture::{Axis, Band, Bar, BarGroup, Bars, Chart, Color, Look, Mark, Series};
 pub(crate) use shortened::shortened;
 pub use steers::steers;
 pub use table::{Align, Cell, Column, Row, Style, Table};

@@ -6,7 +6,7 @@ use serde::Serialize;
 pub type Color = &'static str;
 
 /// Curves over one x.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Default, Serialize)]
 pub struct Chart {
     /// Unique on the page.
     pub id: String,
@@ -20,6 +20,14 @@ pub struct Chart {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sync: Option<String>,
     pub xs: Vec<f64>,
+    /// The names of the x, and of what they are names, where the axis is [`Axis::Named`].
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub names: Vec<String>,
+    #[serde(skip_serializing_if = "str::is_empty")]
+    pub named: &'static str,
+    /// What the marks mean: name, color, shape.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub key: Vec<(String, String, &'static str)>,
     /// Parts of the x axis with a name.
     pub bands: Vec<Band>,
     pub series: Vec<Series>,
@@ -37,11 +45,17 @@ pub struct Band {
 }
 
 /// What an axis counts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Axis {
     /// Messages a second.
+    #[default]
     Rate,
+    BitRate,
+    LogBitRate,
+    Bytes,
+    /// What has a name of its own at each place.
+    Named,
     /// Seconds since the beginning of a trial.
     Run,
     /// Nanoseconds.
@@ -52,7 +66,7 @@ pub enum Axis {
     Percentile,
 }
 
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Default, Serialize)]
 pub struct Series {
     pub label: String,
     /// Series of one group are shown and hidden together.
@@ -62,16 +76,34 @@ pub struct Series {
     pub look: Look,
     /// One an x.
     pub values: Vec<Option<f64>>,
+    /// A mark and a whisker an x; empty where a line says it all.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub marks: Vec<Option<Mark>>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Serialize)]
+pub struct Mark {
+    pub color: String,
+    pub shape: &'static str,
+    /// The ends of its interval.
+    pub ends: (f64, f64),
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Look {
     Dashed,
     Dots,
     Faint,
+    #[default]
     Strong,
     Thin,
+    Steps,
+    /// Lines that marks stand on.
+    Quiet,
+    QuietDashed,
+    QuietDotted,
+    QuietDashdot,
 }
 
 /// Groups of bars on one logarithmic scale.

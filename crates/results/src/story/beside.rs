@@ -58,11 +58,6 @@ pub(crate) fn point(value: f64, half_width: Option<f64>) -> Shown {
     shown(&Cell { value, half_width, printed: None }, 0)
 }
 
-/// A number with the digits that it has, or at most those that it deserves.
-pub(crate) fn number(value: f64, half_width: Option<f64>) -> String {
-    grouped(value, decimals(value, half_width))
-}
-
 fn significant(value: f64) -> usize {
     let text = format!("{value}");
     text.trim_start_matches(['-', '0', '.']).chars().filter(char::is_ascii_digit).count()
@@ -101,6 +96,10 @@ mod tests {
         (shown.value, shown.half.unwrap_or_default())
     }
 
+    fn number(value: f64) -> String {
+        grouped(value, decimals(value, None))
+    }
+
     fn row(here: bool, value: f64) -> BesideRow {
         let cell = Cell { value, half_width: None, printed: None };
         BesideRow { who: String::new(), here, cells: vec![Some(cell)] }
@@ -110,10 +109,10 @@ mod tests {
     fn what_a_source_printed_stays_and_what_was_computed_is_cut() {
         let alone = [9.05, 1704.0, 60.23, 0.00287, 1.344_128_77, 853_842.149, 12.3, -0.159, 0.0];
         assert_eq!(
-            alone.map(|v| number(v, None)),
+            alone.map(number),
             ["9.05", "1,704", "60.23", "0.00287", "1.34", "853,842", "12.3", "-0.159", "0"]
         );
-        assert_eq!(number(f64::NAN, None), "NaN");
+        assert_eq!(number(f64::NAN), "NaN");
     }
 
     #[test]

@@ -349,10 +349,10 @@ fn probed_rates(place: usize, row: &CapacityRow) -> Vec<Block> {
     };
     let dots = |label: &str, color, values| Series {
         label: label.into(),
-        group: None,
         color,
         look: Look::Dots,
         values,
+        ..Series::default()
     };
     let xs: Vec<f64> = probes.iter().map(|(_, p)| p.wanted_per_s).collect();
     let wanted = xs.iter().copied().map(Some).collect();
@@ -363,22 +363,15 @@ fn probed_rates(place: usize, row: &CapacityRow) -> Vec<Block> {
         x: Axis::Rate,
         y: Axis::Rate,
         height: 300,
-        sync: None,
-        bands: Vec::new(),
         xs,
         series: vec![
-            Series {
-                label: "as wanted".into(),
-                group: None,
-                color: "muted",
-                look: Look::Dashed,
-                values: wanted,
-            },
+            Series { look: Look::Dashed, ..dots("as wanted", "muted", wanted) },
             dots("not kept up", "void", reached(|p| !p.sustained)),
             dots("kept up, not in time", "tx", reached(|p| p.sustained && !p.in_time)),
             dots("in time", "call", reached(|p| p.in_time)),
         ],
         note: Some("A point is a rate that was held. On the line it was reached; below it, it was not."),
+        ..Chart::default()
     };
     Page::filled(|page| {
         page.chart(chart);

@@ -39,10 +39,11 @@ pub(super) fn over_trials(
         color,
         look: Look::Faint,
         values: (0..windows).map(|i| at(values, i)).collect(),
+        ..Series::default()
     };
     let each = trials.iter().filter(|_| trials.len() > 1).map(single);
     let values = (0..windows).map(mean).collect();
-    each.chain([Series { label: name.to_owned(), group: None, color, look: Look::Strong, values }]).collect()
+    each.chain([Series { label: name.to_owned(), color, values, ..Series::default() }]).collect()
 }
 
 /// The longest of each window; `None` where nothing fell into it.
@@ -74,11 +75,10 @@ pub(super) fn by_percentile(
         x: Axis::Percentile,
         y: Axis::LogTime,
         height: 280,
-        sync: None,
         xs: quantiles[..reach].iter().map(|q| -(1.0 - q).log10()).collect(),
-        bands: Vec::new(),
         series,
         note: Some(BY_PERCENTILE),
+        ..Chart::default()
     })
 }
 

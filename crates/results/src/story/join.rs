@@ -125,9 +125,8 @@ fn over_time(page: &mut Page, place: usize, span: &JoinedSpan) {
         height,
         sync: Some(format!("join-{}", windows.window_ns)),
         xs: curves::middles(windows.window_ns, windows.n.len()),
-        bands: Vec::new(),
         series: vec![curve(span, "all".into(), Look::Strong, values)],
-        note: None,
+        ..Chart::default()
     };
     let name = name(span);
     page.chart(chart(format!("span-{place}"), format!("Mean, {name}"), 200, curves::means(windows)));
@@ -135,7 +134,7 @@ fn over_time(page: &mut Page, place: usize, span: &JoinedSpan) {
 }
 
 fn curve(span: &JoinedSpan, label: String, look: Look, values: Vec<Option<f64>>) -> Series {
-    Series { label, group: None, color: span.direction.map_or("rate", Direction::name), look, values }
+    Series { label, color: span.direction.map_or("rate", Direction::name), look, values, ..Series::default() }
 }
 
 fn name(span: &JoinedSpan) -> String {

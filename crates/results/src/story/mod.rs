@@ -51,6 +51,8 @@ pub(crate) fn body(measurement: &Measurement) -> Option<Body<'_>> {
         Measurement::Capacity(result) => Some(capacity::body(result)),
         Measurement::Reverse(result) => Some(reverse::body(result)),
         Measurement::Join(result) => Some(join::body(result)),
+        Measurement::Transfer(result) => Some(transfer::body(result)),
+        Measurement::Sweep(result) => Some(sweep::body(result)),
         _ => None,
     }
 }
@@ -69,10 +71,12 @@ pub fn of(record: &Record) -> Page {
     match &record.measurement {
         Measurement::Stack(result) => stack::draw(&mut page, record, result),
         Measurement::Load(result) => load::draw(&mut page, record, result),
-        Measurement::Capacity(_) | Measurement::Reverse(_) | Measurement::Join(_) => {}
+        Measurement::Capacity(_)
+        | Measurement::Reverse(_)
+        | Measurement::Join(_)
+        | Measurement::Transfer(_)
+        | Measurement::Sweep(_) => {}
         Measurement::Reproduce(result) => reproduce::draw(&mut page, record, result),
-        Measurement::Transfer(result) => transfer::draw(&mut page, record, result),
-        Measurement::Sweep(result) => sweep::draw(&mut page, record, result),
         Measurement::Message(result) => message::draw(&mut page, record, result),
         Measurement::Cost(result) => cost::draw(&mut page, record, result),
     }

@@ -147,7 +147,7 @@ fn figure(page: &mut Page, variant: &VariantResult) {
         xs: curves::middles(first.window_ns, windows),
         bands: first.phases.iter().map(band).collect(),
         series,
-        note: None,
+        ..Chart::default()
     };
     let rates = |label, color, of: fn(&ReverseTrial) -> &[u64]| {
         let trials: Vec<_> = same.iter().map(|t| (t.index, curves::per_second(of(t), t.window_ns))).collect();

@@ -8,7 +8,7 @@ use crate::kinds::{of, open_all};
 use crate::show;
 
 /// The measurements that tell their story as a page; the reports of the others have words of their own yet.
-const STORIES: [&str; 3] = ["capacity", "reverse", "join"];
+const STORIES: [&str; 5] = ["capacity", "reverse", "join", "ttcp", "sweep"];
 
 #[test]
 fn every_medium_has_the_words_of_the_page() {

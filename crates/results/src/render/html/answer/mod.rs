@@ -5,8 +5,6 @@ mod load;
 mod message;
 mod reproduce;
 mod stack;
-mod sweep;
-mod transfer;
 
 use netfathom_model::plan::Family;
 use netfathom_model::print::{self, Scale};
@@ -50,10 +48,12 @@ impl Words {
         match measurement {
             Measurement::Stack(result) => stack::words(result),
             Measurement::Load(result) => load::words(result),
-            Measurement::Capacity(_) | Measurement::Reverse(_) | Measurement::Join(_) => Self::default(),
+            Measurement::Capacity(_)
+            | Measurement::Reverse(_)
+            | Measurement::Join(_)
+            | Measurement::Transfer(_)
+            | Measurement::Sweep(_) => Self::default(),
             Measurement::Reproduce(result) => reproduce::words(result),
-            Measurement::Transfer(result) => transfer::words(result),
-            Measurement::Sweep(result) => sweep::words(result),
             Measurement::Message(result) => message::words(result),
             Measurement::Cost(result) => cost::words(result),
         }

@@ -7,8 +7,6 @@ mod load;
 mod message;
 mod reproduce;
 mod stack;
-mod sweep;
-mod transfer;
 
 use std::collections::BTreeMap;
 
@@ -30,8 +28,6 @@ pub enum Facts {
     Stack(stack::StackFacts),
     Load(load::LoadFacts),
     Reproduce(reproduce::ReproduceFacts),
-    Transfer(transfer::TransferFacts),
-    Sweep(sweep::SweepFacts),
     Message(message::MessageFacts),
     Cost(cost::CostFacts),
     /// Of what is not drawn.
@@ -51,10 +47,12 @@ impl Facts {
         match measurement {
             Measurement::Stack(result) => Self::Stack(stack::StackFacts::of(result)),
             Measurement::Load(result) => Self::Load(load::LoadFacts::of(result)),
-            Measurement::Capacity(_) | Measurement::Reverse(_) | Measurement::Join(_) => Self::Nothing(()),
+            Measurement::Capacity(_)
+            | Measurement::Reverse(_)
+            | Measurement::Join(_)
+            | Measurement::Transfer(_)
+            | Measurement::Sweep(_) => Self::Nothing(()),
             Measurement::Reproduce(result) => Self::Reproduce(reproduce::ReproduceFacts::of(result)),
-            Measurement::Transfer(result) => Self::Transfer(transfer::TransferFacts::of(result)),
-            Measurement::Sweep(result) => Self::Sweep(sweep::SweepFacts::of(result)),
             Measurement::Message(result) => Self::Message(message::MessageFacts::of(result)),
             Measurement::Cost(result) => Self::Cost(cost::CostFacts::of(result)),
         }

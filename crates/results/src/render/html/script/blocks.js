@@ -1,6 +1,13 @@
 // Blocks of a page. No name of a measurement stands here.
 
+const LOG_BITS = { label: 'bits a second, logarithmic', tick: shortRate, read: (v) => inUnits(BIT_RATE, v), log: true, gap: 11 };
+const BITS = { label: 'bits a second', tick: shortRate, read: (v) => inUnits(BIT_RATE, v), zero: true };
+const IN_BYTES = { label: 'bytes', tick: shortRate, read: (v) => count(v) + '\u00a0bytes', zero: true };
+
 const AXES = {
+  bit_rate: { quantity: BITS },
+  log_bit_rate: { quantity: LOG_BITS },
+  bytes: { quantity: IN_BYTES },
   run: { x: TIME_X },
   percentile: { x: PERCENTILE_X },
   log_time: { kind: 'log-time' },
@@ -16,8 +23,7 @@ const BLOCKS = {
   aside: (block) => pairs([[block.name, block.text]]),
   table: (block, title) => blockTable(block, title),
   bars: (block) => blockBars(block),
-  chart: (block) => [chart({ ...block, x: AXES[block.x].x, kind: AXES[block.y].kind,
-    series: block.series.map((s) => ({ ...s, colour: s.color })) }), block.note && note(block.note)],
+  chart: (block) => blockChart(block),
   details: (block) => lazyDetails(block.summary, () => blocksOf(block.blocks, block.summary)),
   choice: (block, title) => choice(block.label, block.options.map(([name, blocks]) => ({ name, build: () => blocksOf(blocks, title + ', ' + name) }))),
 };
@@ -38,6 +44,17 @@ function blocksOf(blocks, title) {
     list.append(el('li', {}, block.text, block.details.length > 0 && el('ul', {}, block.details.map((d) => el('li', {}, d)))));
   }
   return nodes;
+}
+
+function blockChart(block) {
+  const series = block.series.map((s) => ({ ...s, colour: s.color, look: s.look.replaceAll('_', '-'), joined: Boolean(s.marks) }));
+  const ends = series.flatMap((s) => s.marks || []).filter(Boolean).flatMap((m) => m.ends).filter((v) => v > 0);
+  const x = block.x === 'named' ? namedAxis(block) : AXES[block.x].x;
+  const { kind, quantity } = AXES[block.y];
+  return [block.key && colourKey(block.key.map(([name, color, shape]) => [name, color, 'shape ' + shape])),
+    chart({ ...block, x, kind, quantity, series, reach: ends.length ? [smallest(ends), largest(ends)] : null,
+      over: ends.length ? (u) => drawMarks(u, series) : null }),
+    block.note && note(block.note)];
 }
 
 function storySections(page) {

@@ -43,20 +43,6 @@ const SECTIONS = {
     ['differences', 'What differs from the original', differencesSection],
     ['runs', 'Runs', runList],
   ],
-  transfer: [
-    ['held-up', 'What held it up', transferHeldUp, ({ result }) => Boolean(result.explanation)],
-    ['glance', 'At a glance', transferGlance],
-    ['run', 'Over time', transferOverTime, ({ result }) => result.streams.some((s) => s.samples.length)],
-    ['tables', 'Streams', transferStreams],
-    ['cost', 'What it took of the processors', transferCost, ({ facts }) => Boolean(facts.cost)],
-    ['served', 'Senders that were served', transferServed, ({ facts }) => Boolean(facts.served)],
-    ['connections', 'What the kernel said', transferConnections],
-  ],
-  sweep: [
-    ['picture', 'Rate over the send buffer', sweepPicture],
-    ['meaning', 'What limited it', sweepMeaning],
-    ['tables', 'The numbers', sweepNumbers],
-  ],
   message: [
     ['remedies', 'Stalls, and what ends them', messageRemedies, ({ result }) => result.remedies.length],
     ['picture', 'By size and layer', messagePicture],

@@ -1,10 +1,12 @@
 //! `netfathom ttcp`: what went, how fast, what held it up, and what the kernel said of it.
 
+mod over_time;
+
 use crate::page::{Align, Cell, Page, Table};
 use netfathom_model::plan::Role;
-use netfathom_model::record::{Explanation, Record, TransferResult, TransferStream};
+use netfathom_model::record::{Explanation, TransferResult, TransferStream};
 
-use super::{MOST_ROWS, headline, notes, number};
+use super::{Body, MOST_ROWS, number};
 use crate::story::carried;
 
 /// Columns of a bar that stands for all of the time.
@@ -12,19 +14,25 @@ const BAR: usize = 24;
 /// Streams beyond which only the first are told in detail.
 const MOST_DETAILED: usize = 8;
 
-pub(super) fn draw(page: &mut Page, record: &Record, result: &TransferResult) {
-    headline::draw(page, record, &answer(result), &carried::there(result));
+pub(super) fn body(result: &TransferResult) -> Body<'_> {
+    let mut page = Page::default();
     if let Some(explanation) = &result.explanation {
-        explain(page, explanation);
+        explain(&mut page, explanation);
     }
-    plan(page, result);
-    streams(page, result);
+    plan(&mut page, result);
+    streams(&mut page, result);
     for (i, stream) in result.streams.iter().enumerate().take(MOST_DETAILED) {
-        detail(page, i, stream);
+        detail(&mut page, i, stream);
     }
-    words(page, "What it took of the processors", result.cost.as_ref().map(carried::cost_words));
-    words(page, "Senders that were served", result.served.as_ref().map(carried::served_words));
-    notes::findings(page, record);
+    words(&mut page, "What it took of the processors", result.cost.as_ref().map(carried::cost_words));
+    words(&mut page, "Senders that were served", result.served.as_ref().map(carried::served_words));
+    Body {
+        title: "A transfer between two hosts",
+        done: carried::there(result),
+        page,
+        plan: carried::plan_words(&result.plan),
+        left_out: &[],
+    }
 }
 
 /// Such as `16,777,216 bytes sent to 10.0.0.2:5001 over tcp in 1.341 s: 100 Mb/s`.
@@ -78,6 +86,7 @@ fn plan(page: &mut Page, result: &TransferResult) {
 
 fn streams(page: &mut Page, result: &TransferResult) {
     page.heading(if result.served.is_some() { "Streams, the last ones that ended" } else { "Streams" });
+    over_time::draw(page, result);
     table(page, result);
     page.note(&format!("the bytes were {}; times of the processor are those of this end", result.way.name()));
     if let Some(name) = &result.congestion {

@@ -1,0 +1,72 @@
+// Marks with whiskers on the curves of a chart, and an axis whose places have names.
+
+// Labels of ticks that are nearer to each other would touch.
+const TICK_APART = 34;
+
+function namedAxis({ xs, names, named }) {
+  const near = (v) => xs.findIndex((x) => Math.abs(x - v) < 1e-6);
+  const name = (v) => names[near(v)] || '';
+  return {
+    label: named, head: named, tick: name, cell: name, read: (v) => named + ' ' + name(v),
+    splits: (u) => xs.filter((x) => x >= u.scales.x.min - 1e-9 && x <= u.scales.x.max + 1e-9)
+      .reduce((kept, x) => (kept.length && u.valToPos(x, 'x') - u.valToPos(kept[kept.length - 1], 'x') < TICK_APART ? kept : [...kept, x]), []),
+  };
+}
+
+function drawMarks(u, series) {
+  around(u, () => series.forEach((s, k) => {
+    if (!u.series[k + 1].show) return;
+    (s.marks || []).forEach((mark, i) => {
+      if (!mark || !isNumber(s.values[i])) return;
+      const x = u.valToPos(u.data[0][i], 'x', true);
+      drawWhisker(u, x, mark.ends, s.colour);
+      drawMark(u, x, u.valToPos(s.values[i], 'y', true), mark);
+    });
+  }));
+}
+
+// A mark at the edge of the plot is to be seen as a whole.
+function around(u, paint) {
+  const more = 10 * devicePixelRatio;
+  const { left, top, width, height } = u.bbox;
+  u.ctx.save();
+  u.ctx.beginPath();
+  u.ctx.rect(left - more, top - more, width + 2 * more, height + 2 * more);
+  u.ctx.clip();
+  paint();
+  u.ctx.restore();
+}
+
+function drawWhisker(u, x, [low, high], paint) {
+  if (!(low > 0) || !(high > low)) return;
+  u.ctx.strokeStyle = colour(paint);
+  u.ctx.lineWidth = 1.5 * devicePixelRatio;
+  u.ctx.setLineDash([]);
+  u.ctx.beginPath();
+  u.ctx.moveTo(x, u.valToPos(low, 'y', true));
+  u.ctx.lineTo(x, u.valToPos(high, 'y', true));
+  u.ctx.stroke();
+}
+
+function drawMark(u, x, y, { color, shape }) {
+  const r = 6 * devicePixelRatio;
+  const { ctx } = u;
+  ctx.beginPath();
+  switch (shape) {
+    case 'square': ctx.rect(x - 0.85 * r, y - 0.85 * r, 1.7 * r, 1.7 * r); break;
+    case 'diamond': polygon(ctx, [[x, y - 1.2 * r], [x + 1.2 * r, y], [x, y + 1.2 * r], [x - 1.2 * r, y]]); break;
+    case 'triangle': polygon(ctx, [[x, y - 1.1 * r], [x + 1.1 * r, y + 0.9 * r], [x - 1.1 * r, y + 0.9 * r]]); break;
+    default: ctx.arc(x, y, r, 0, 2 * Math.PI);
+  }
+  ctx.fillStyle = colour(color);
+  ctx.fill();
+  ctx.lineWidth = 1.5 * devicePixelRatio;
+  ctx.setLineDash([]);
+  ctx.strokeStyle = colour('ground');
+  ctx.stroke();
+}
+
+function polygon(ctx, corners) {
+  corners.forEach(([x, y], i) => (i ? ctx.lineTo(x, y) : ctx.moveTo(x, y)));
+  ctx.closePath();
+}
