@@ -13,8 +13,17 @@ pub const MOST_RECORD_BYTES: u64 = 512 << 20;
 /// 146 years.
 const MOST: u128 = (1 << 62) - 1;
 /// Numbers of any size: limits and seeds that a user may choose, clocks of others, and sums in wider types.
-const OF_ANY_SIZE: [&[u8]; 7] =
-    [b"seed", b"buffers", b"most_bytes", b"buffer_address", b"span_ns", b"sum_ns", b"sum_sq_ns2"];
+const OF_ANY_SIZE: [&[u8]; 9] = [
+    b"seed",
+    b"cpu",
+    b"cpus",
+    b"buffers",
+    b"most_bytes",
+    b"buffer_address",
+    b"span_ns",
+    b"sum_ns",
+    b"sum_sq_ns2",
+];
 
 /// All that there is to read, if it is not too much for a record.
 pub(super) fn read_to_end(from: impl Read) -> io::Result<Option<Vec<u8>>> {
