@@ -51,6 +51,7 @@ fn main() -> ExitCode {
 }
 
 fn run(args: Args) -> Result<ExitCode> {
+    stop::report_file_limits()?;
     match args.command {
         Command::Host(args) => host::run(&args),
         Command::Stack(args) => stack::run(&args),

@@ -30,9 +30,12 @@ pub fn on_signals() -> io::Result<Arc<AtomicBool>> {
             }
         }
     })?;
-    // A file beyond `ulimit -f` is then an error that can be told, instead of the end.
-    flag::register(SIGXFSZ, Arc::default())?;
     Ok(stop)
+}
+
+/// A file beyond `ulimit -f` is an error from now on, which can be reported, and no longer the end.
+pub fn report_file_limits() -> io::Result<()> {
+    flag::register(SIGXFSZ, Arc::default()).map(drop)
 }
 
 /// The end of the terminal, unless nohup(1) has made it of no account.

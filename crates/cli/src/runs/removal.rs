@@ -25,7 +25,8 @@ pub fn remove(out: &Path, args: &RemoveArgs) -> Result<ExitCode> {
 
 /// Runs `netfathom runs prune`.
 pub fn prune(out: &Path, args: &PruneArgs) -> Result<ExitCode> {
-    let all = store::catalogue(out)?;
+    // A verdict that stands beside a record may be of another one.
+    let all = store::catalogue_of_records(out)?;
     let filter = args.filter.filter();
     let wanted = all.entries.iter().filter(|e| filter.wants(e));
     // What cannot be read may be of a newer netfathom: it goes only by its name.

@@ -66,7 +66,7 @@ fn an_interrupted_run_keeps_its_rounds() {
     let record = record(dir.path()).unwrap();
     assert_eq!(record.state, State::Interrupted);
     assert!(ended.out.contains("NOT WHOLE"), "{}", ended.out);
-    assert_eq!(runs(&runs(dir.path())[0]).len(), 2);
+    assert_eq!(runs(&runs(dir.path())[0]).len(), 3);
 }
 
 #[test]

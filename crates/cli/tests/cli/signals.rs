@@ -34,7 +34,7 @@ fn ends_at_once(args: &str, end_it: impl Fn(&Child)) {
     assert!(ended.out.contains("the run was ended early"), "{}", ended.out);
     let run = &runs(dir.path())[0];
     let left: Vec<_> = runs(run).iter().map(|f| f.file_name().unwrap().to_owned()).collect();
-    assert_eq!(left, ["record.json", "report.html"]);
+    assert_eq!(left, ["head.json", "record.json", "report.html"]);
 }
 
 #[test]

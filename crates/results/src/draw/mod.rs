@@ -8,6 +8,7 @@ mod quantities;
 mod sheet;
 
 use crate::page::Page;
+pub(crate) use sheet::printable;
 use sheet::{Medium, Sheet};
 
 /// The narrowest page that the tables fit on.

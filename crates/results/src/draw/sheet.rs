@@ -194,7 +194,7 @@ impl Sheet {
 }
 
 /// The text without what steers a terminal or deceives its reader.
-pub(super) fn printable(text: &str) -> String {
+pub(crate) fn printable(text: &str) -> String {
     text.replace(steers, " ")
 }
 

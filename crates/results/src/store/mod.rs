@@ -16,7 +16,7 @@ mod whole;
 pub use bounds::MOST_RECORD_BYTES;
 pub use catalogue::{
     Catalogue, CatalogueError, Entry, Filter, Head, Moment, MomentError, Problem, ProblemKind, ResolveError,
-    catalogue, resolve,
+    catalogue, catalogue_of_records, resolve,
 };
 pub use error::{ReadError, WriteError};
 pub use id::{IdError, new_id, rfc3339};

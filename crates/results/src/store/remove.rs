@@ -8,7 +8,7 @@ use std::path::{Component, Path, PathBuf};
 use netfathom_sys::directory::Directory;
 use rustix::io::Errno;
 
-use super::catalogue::{ProblemKind, is_written, of_run};
+use super::catalogue::{ProblemKind, is_written, of_record};
 use super::id::started_of;
 
 /// Bytes of a block, as the system counts them.
@@ -52,7 +52,7 @@ pub fn remove(run: &Path) -> Result<(), RemoveError> {
         }
         _ => failed(e),
     })?;
-    let is_run = match of_run(&inside) {
+    let is_run = match of_record(&inside) {
         Ok(_) => true,
         Err(problem) => problem.kind == ProblemKind::Newer,
     };

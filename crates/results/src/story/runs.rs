@@ -70,7 +70,7 @@ fn remarks(entry: &Entry, head: &Head) -> String {
     }
     // A directory that was renamed does not tell it.
     if !entry.name.contains(&head.measurement) {
-        words.push(head.measurement.clone());
+        words.push(shortened(&head.measurement, HOST_COLUMNS));
     }
     words.extend(entry.tags.iter().cloned());
     if entry.tags_problem.is_some() {

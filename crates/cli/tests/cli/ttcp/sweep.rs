@@ -38,7 +38,7 @@ fn a_sweep_leaves_its_record_and_its_tables() {
     assert!(ended.out.lines().any(|l| l.trim_start().starts_with("auto ")), "{}", ended.out);
     let files: Vec<_> =
         runs(&runs(dir.path())[0]).iter().map(|f| f.file_name().unwrap().to_owned()).collect();
-    assert_eq!(files, ["record.json", "report.html"]);
+    assert_eq!(files, ["head.json", "record.json", "report.html"]);
 }
 
 #[test]

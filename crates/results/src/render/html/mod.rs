@@ -16,6 +16,7 @@ use netfathom_model::record::Record;
 use netfathom_model::verdict::Reason;
 use netfathom_sys::directory::Directory;
 
+use crate::draw::printable;
 use answer::Words;
 use bounded::Bounded;
 use embed::{json_for_script, sha256_source, squeezed};
@@ -131,7 +132,7 @@ struct Page<'a> {
     measurement: &'a str,
     level: &'a str,
     trust: &'a str,
-    reasons: &'a [Reason],
+    reasons: Vec<Reason>,
     more_reasons: usize,
     title: String,
     answer: String,
@@ -196,6 +197,7 @@ fn draw(record: &Record, run: Option<&Directory>) -> Result<String, Error> {
     let Bounded { record, left_out } = Bounded::of(record)?;
     let words = Words::of(&record);
     let reasons = &record.verdict.reasons;
+    let shown = |r: &Reason| Reason { text: printable(&r.text), ..r.clone() };
     let page = Page {
         policy: policy(),
         style: STYLE,
@@ -206,13 +208,13 @@ fn draw(record: &Record, run: Option<&Directory>) -> Result<String, Error> {
         measurement: record.measurement.name(),
         level: record.verdict.level.name(),
         trust: answer::trust(record.verdict.level),
-        reasons: &reasons[..reasons.len().min(MOST_REASONS)],
+        reasons: reasons.iter().take(MOST_REASONS).map(shown).collect(),
         more_reasons: reasons.len().saturating_sub(MOST_REASONS),
         state: words.state(record.state),
         left_out,
         title: words.title,
-        answer: bounded::sentence(words.sentence),
-        circumstances: words.circumstances,
+        answer: printable(&bounded::sentence(words.sentence)),
+        circumstances: words.circumstances.iter().map(|text| printable(text)).collect(),
     };
     Ok(page.render()?)
 }

@@ -2,8 +2,10 @@
 //! read only where that file is missing or of another record.
 
 use std::fs::{File, Metadata};
-use std::io::{BufReader, Read, Seek};
+use std::io::{self, BufReader, Read, Seek};
+use std::os::unix::fs::FileExt;
 
+use flate2::Crc;
 use jiff::Timestamp;
 use netfathom_model::record::{SCHEMA_VERSION, State};
 use netfathom_model::verdict::Level;
@@ -16,6 +18,9 @@ use crate::store::read::Version;
 
 /// Longer ones are not read: commands and answers are a few lines.
 const MOST_HEAD_BYTES: u64 = 64 << 10;
+
+/// What is checked of a record, from its beginning and from its end. The verdict stands within it.
+const END_BYTES: usize = 4 << 10;
 
 /// What a record says first.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -117,6 +122,8 @@ impl Problem {
 struct HeadFile {
     /// The size of the record that it is of.
     record_bytes: u64,
+    /// The CRC-32 of its two ends. A restored copy keeps size and time of a record, a lost page its size.
+    record_ends: u32,
     head: Head,
 }
 
@@ -173,10 +180,28 @@ impl From<Beginning> for Head {
     }
 }
 
+fn ends_crc(first: &[u8], last: &[u8]) -> u32 {
+    let mut crc = Crc::new();
+    crc.update(first);
+    crc.update(last);
+    crc.sum()
+}
+
+/// The same of a record on disk.
+fn ends_of(record: &File, bytes: u64) -> io::Result<u32> {
+    let end = bytes.min(END_BYTES as u64);
+    let [mut first, mut last] = [(); 2].map(|()| vec![0; end as usize]);
+    record.read_exact_at(&mut first, 0)?;
+    record.read_exact_at(&mut last, bytes - end)?;
+    Ok(ends_crc(&first, &last))
+}
+
 /// The content of the file with the head of this record.
 pub(in crate::store) fn file_of(record: &[u8]) -> Result<Vec<u8>, serde_json::Error> {
     let head = serde_json::from_slice::<Beginning>(record)?.into();
-    let mut json = serde_json::to_vec(&HeadFile { record_bytes: record.len() as u64, head })?;
+    let end = record.len().min(END_BYTES);
+    let record_ends = ends_crc(&record[..end], &record[record.len() - end..]);
+    let mut json = serde_json::to_vec(&HeadFile { record_bytes: record.len() as u64, record_ends, head })?;
     json.push(b'\n');
     Ok(json)
 }
@@ -184,25 +209,34 @@ pub(in crate::store) fn file_of(record: &[u8]) -> Result<Vec<u8>, serde_json::Er
 /// The head of the record in a run's directory.
 pub(in crate::store) fn of_run(run: &Directory) -> Result<Head, Problem> {
     let (file, about) = record_of(run)?;
-    let mut head = match beside(run, &about) {
-        Some(head) => head,
-        None => read_whole(file)?,
-    };
+    match beside(run, &file, &about) {
+        Some(head) => Ok(with_writer(head, run)),
+        None => read_whole(file).map(|head| with_writer(head, run)),
+    }
+}
+
+/// The same by the record alone, for those who act upon it.
+pub(in crate::store) fn of_record(run: &Directory) -> Result<Head, Problem> {
+    record_of(run).and_then(|(file, _)| read_whole(file)).map(|head| with_writer(head, run))
+}
+
+fn with_writer(mut head: Head, run: &Directory) -> Head {
     head.running = head.state == State::Partial && is_written(run);
-    Ok(head)
+    head
 }
 
 /// The head that was written after this record and for it.
-fn beside(run: &Directory, record: &Metadata) -> Option<Head> {
-    let file = run.file(HEAD_FILE).ok()?;
-    let about = file.metadata().ok()?;
+fn beside(run: &Directory, file: &File, record: &Metadata) -> Option<Head> {
+    let beside = run.file(HEAD_FILE).ok()?;
+    let about = beside.metadata().ok()?;
     if !about.is_file() || about.len() > MOST_HEAD_BYTES || about.modified().ok()? < record.modified().ok()? {
         return None;
     }
     let mut json = Vec::with_capacity(about.len() as usize);
-    file.take(MOST_HEAD_BYTES).read_to_end(&mut json).ok()?;
-    let HeadFile { record_bytes, head } = serde_json::from_slice(&json).ok()?;
-    (record_bytes == record.len() && head.schema_version == SCHEMA_VERSION).then_some(head)
+    beside.take(MOST_HEAD_BYTES).read_to_end(&mut json).ok()?;
+    let HeadFile { record_bytes, record_ends, head } = serde_json::from_slice(&json).ok()?;
+    let is_of_it = record_bytes == record.len() && ends_of(file, record_bytes).ok()? == record_ends;
+    (is_of_it && head.schema_version == SCHEMA_VERSION).then_some(head)
 }
 
 /// Reads the whole record, in constant memory.

@@ -21,8 +21,9 @@ use netfathom_sys::directory::Directory;
 use serde::{Serialize, Serializer};
 
 pub use filter::Filter;
+use head::of_run;
 pub use head::{Head, Problem, ProblemKind};
-pub(super) use head::{file_of, of_run};
+pub(super) use head::{file_of, of_record};
 pub use moment::{Moment, MomentError};
 pub(super) use open::{is_written, record_of};
 pub(super) use resolve::back_from_last;
@@ -101,6 +102,21 @@ impl CatalogueError {
 /// # Errors
 /// If the directory itself cannot be read.
 pub fn catalogue(out: &Path) -> Result<Catalogue, CatalogueError> {
+    read(out, of_run)
+}
+
+/// The same by the records alone, which takes longer: for those who act upon what they say.
+///
+/// # Errors
+/// If the directory itself cannot be read.
+pub fn catalogue_of_records(out: &Path) -> Result<Catalogue, CatalogueError> {
+    read(out, of_record)
+}
+
+/// How the head of a run is found.
+type ReadHead = fn(&Directory) -> Result<Head, Problem>;
+
+fn read(out: &Path, head: ReadHead) -> Result<Catalogue, CatalogueError> {
     let failed = |e| CatalogueError::of(out, e);
     let inside = Directory::open(out).map_err(failed)?;
     let mut directories = Vec::new();
@@ -111,7 +127,7 @@ pub fn catalogue(out: &Path) -> Result<Catalogue, CatalogueError> {
     }
     let share = directories.len().div_ceil(threads()).max(1);
     let found: Vec<Found> = thread::scope(|scope| {
-        let read = |names| names_read(&inside, names);
+        let read = |names| names_read(&inside, names, head);
         let start =
             |names| thread::Builder::new().spawn_scoped(scope, move || read(names)).map_err(|_| names);
         let parts: Vec<_> = directories.chunks(share).map(start).collect();
@@ -142,17 +158,17 @@ fn threads() -> usize {
 /// A run, or the name of what is none.
 type Found = Result<Entry, OsString>;
 
-fn names_read(out: &Directory, names: &[OsString]) -> Vec<Found> {
-    names.iter().filter_map(|name| entry_read(out, name)).collect()
+fn names_read(out: &Directory, names: &[OsString], head: ReadHead) -> Vec<Found> {
+    names.iter().filter_map(|name| entry_read(out, name, head)).collect()
 }
 
 /// `None` of a directory that is gone by now.
-fn entry_read(out: &Directory, name: &OsStr) -> Option<Found> {
+fn entry_read(out: &Directory, name: &OsStr, head: ReadHead) -> Option<Found> {
     let path = out.path().join(name);
     let shown = name.to_string_lossy().into_owned();
     let named = id::started_of(&shown);
     let (head, tags) = match out.within(name) {
-        Ok(directory) => (of_run(&directory), tags::of_run(&directory)),
+        Ok(directory) => (head(&directory), tags::of_run(&directory)),
         Err(why) if why.kind() == io::ErrorKind::NotFound => return None,
         Err(why) => (Err(Problem::new(ProblemKind::Unreadable, why.to_string())), Ok(Vec::new())),
     };

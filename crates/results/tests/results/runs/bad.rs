@@ -109,6 +109,15 @@ fn a_head_is_read_only_if_it_is_of_the_record() {
             .unwrap();
     };
     assert_eq!(level_after(of_other_size), Some(Level::Degraded));
+    // As a copy with its times, or a page of zeros, leaves it.
+    let with_other_ends = |run: &Path| {
+        let path = run.join("record.json");
+        let modified = fs::metadata(&path).unwrap().modified().unwrap();
+        let record = fs::read_to_string(&path).unwrap();
+        fs::write(&path, record.replacen("0.1.0", "0.1.1", 1)).unwrap();
+        fs::File::options().append(true).open(&path).unwrap().set_modified(modified).unwrap();
+    };
+    assert_eq!(level_after(with_other_ends), Some(Level::Degraded));
     let head = |content: &[u8]| level_after(|run| fs::write(run.join("head.json"), content).unwrap());
     for content in
         ["", "{", "[1]", "{\"record_bytes\":1,\"head\":{}}", &"[".repeat(60_000), &" ".repeat(70_000)]

@@ -29,6 +29,27 @@ fn a_run_goes_with_all_its_files_and_links_are_not_followed() {
 }
 
 #[test]
+fn a_head_makes_no_run_of_what_holds_no_record() {
+    let out = directory();
+    let run = RunDir::create(out.path(), &id(1)).unwrap();
+    run.write_record(&crate::contract::stack_fixture()).unwrap();
+    let photos = out.path().join("photos");
+    fs::create_dir(&photos).unwrap();
+    fs::write(photos.join("record.json"), "holiday").unwrap();
+    // One that a list believes: of this size, and with the same ends.
+    let mut crc = flate2::Crc::new();
+    crc.update(b"holidayholiday");
+    let mut head: serde_json::Value =
+        serde_json::from_slice(&fs::read(run.path().join("head.json")).unwrap()).unwrap();
+    (head["record_bytes"], head["record_ends"]) = (7.into(), crc.sum().into());
+    fs::write(photos.join("head.json"), head.to_string()).unwrap();
+    assert_eq!(store::catalogue(out.path()).unwrap().entries.len(), 2, "the list believes it");
+    assert!(refusal(&photos).contains("holds no record that can be read"));
+    let by_records = store::catalogue_of_records(out.path()).unwrap();
+    assert_eq!(by_records.entries.iter().filter(|entry| entry.head.is_some()).count(), 1);
+}
+
+#[test]
 fn only_runs_are_removed() {
     let (out, elsewhere) = (directory(), directory());
     let at = |name: &str| out.path().join(name);

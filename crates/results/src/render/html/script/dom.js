@@ -7,10 +7,15 @@ function el(tag, attributes, ...children) {
     if (value === undefined || value === null || value === false) continue;
     if (name === 'class') node.className = value;
     else if (name.startsWith('on')) node.addEventListener(name.slice(2), value);
-    else node.setAttribute(name, value === true ? '' : String(value));
+    else node.setAttribute(name, value === true ? '' : harmless(value));
   }
   append(node, children);
   return node;
+}
+
+// Text without what turns the direction of the text around it.
+function harmless(value) {
+  return String(value).replace(/[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g, ' ');
 }
 
 // No list of the page is longer, whatever the record holds.
@@ -21,7 +26,7 @@ const MOST_COLUMNS = 100;
 function append(node, children) {
   const all = children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false);
   for (const child of all.slice(0, MOST_CHILDREN)) {
-    node.append(child instanceof Node ? child : document.createTextNode(String(child)));
+    node.append(child instanceof Node ? child : document.createTextNode(harmless(child)));
   }
   const more = all.length - MOST_CHILDREN;
   if (more > 0) node.append(el(node.matches('ul, ol') ? 'li' : 'p', { class: 'note cut' }, leftOutHere(more, 'entries')));
