@@ -51,11 +51,17 @@ impl Page {
     /// # Panics
     /// Where the browser refuses it or does not answer.
     pub fn call(&mut self, method: &str, params: Value) -> Value {
-        let id = self.browser.send(&self.session, method, &params);
+        let answer = self.answer(method, &params);
+        result(method, answer)
+    }
+
+    /// What the browser answers, a refusal too.
+    fn answer(&mut self, method: &str, params: &Value) -> Value {
+        let id = self.browser.send(&self.session, method, params);
         loop {
             let message = self.next_message(method);
             if message["id"] == json!(id) {
-                return result(method, message);
+                return message;
             }
             self.events.push(message);
         }
@@ -102,19 +108,20 @@ impl Page {
     /// # Panics
     /// Where the page throws.
     pub fn eval(&mut self, expression: &str) -> Value {
-        let params = json!({"expression": expression, "returnByValue": true, "awaitPromise": true});
-        let answer = self.call("Runtime.evaluate", params);
+        let answer = self.call("Runtime.evaluate", evaluated(expression));
         assert!(answer["exceptionDetails"].is_null(), "{expression}: {}", answer["exceptionDetails"]);
         answer["result"]["value"].clone()
     }
 
-    /// Waits until an expression in the page is true.
+    /// Waits until an expression in the page is true, also where another page is still to come.
     ///
     /// # Panics
     /// Where it never is.
     pub fn wait_for(&mut self, expression: &str) {
         let start = Instant::now();
-        while self.eval(&format!("Boolean({expression})")) != json!(true) {
+        let asked = evaluated(&format!("Boolean({expression})"));
+        // A page that goes away meanwhile cannot be asked.
+        while self.answer("Runtime.evaluate", &asked)["result"]["result"]["value"] != json!(true) {
             assert!(start.elapsed() < PATIENCE, "never true: {expression}");
             std::thread::sleep(std::time::Duration::from_millis(10));
         }
@@ -214,4 +221,8 @@ impl Drop for Page {
         self.browser.close(&self.context);
         self.browser.forget(&self.session);
     }
+}
+
+fn evaluated(expression: &str) -> Value {
+    json!({"expression": expression, "returnByValue": true, "awaitPromise": true})
 }
