@@ -6,16 +6,19 @@ BINARY = $(or $(CARGO_TARGET_DIR),target)/release/netfathom
 # rustup puts cargo there; a shell that was open before does not know yet.
 export PATH := $(PATH):$(HOME)/.cargo/bin
 
-.PHONY: help demo test bench build install deb clean
+.PHONY: help demo test test-kernels bench build install deb docs release clean
 
 help:
 	@echo 'make demo      build, measure this machine for a minute, write a report'
 	@echo 'make test      run every test that this machine can run, say what was skipped and why'
-	@echo 'make bench     what the tap costs, and how fast load, join, transfers and messages are beside other'
-	@echo '               programs, as ratios; as root, on a machine at rest'
+	@echo 'make test-kernels   boot other kernels in an emulator, run every command there, write docs/kernels.md'
+	@echo 'make bench     overhead of the tap, speed of load, transfers, messages and join beside other programs, as'
+	@echo '               ratios, into docs/benchmarks.md; as root, on an idle machine'
 	@echo 'make build     build $(BINARY)'
 	@echo 'make install   copy it, its manual pages and completions below $(PREFIX) (PREFIX=DIR: elsewhere)'
 	@echo 'make deb       build a Debian package in target/debian'
+	@echo 'make docs      build the documentation as a site in target/site'
+	@echo 'make release   check, build and package a version into target/release-VERSION; publishes nothing'
 	@echo 'make clean     remove what was built'
 	@echo
 	@echo 'As root, demo, test, bench, build and deb install the Debian packages that they miss.'
@@ -25,6 +28,9 @@ demo:
 
 test:
 	@scripts/test
+
+test-kernels:
+	@scripts/test-kernels
 
 bench:
 	@scripts/bench
@@ -40,6 +46,12 @@ deb:
 	@scripts/prepare deb
 	cargo build --release --locked -p netfathom
 	@scripts/deb '$(BINARY)'
+
+docs:
+	@scripts/docs
+
+release:
+	@scripts/release
 
 clean:
 	cargo clean

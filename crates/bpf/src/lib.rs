@@ -4,6 +4,7 @@
 
 pub mod calls;
 pub mod delay;
+mod function;
 pub mod generator;
 #[cfg(test)]
 mod lab;

@@ -12,12 +12,13 @@ use crate::libbpf_log;
 /// BTF has a type of this name and the tracepoint's for each of them.
 const PREFIX: &str = "btf_trace_";
 
-/// When tracepoints came that our programs attach to and some kernels with BTF lack.
-const SINCE: [(&str, &str); 4] = [
-    ("qdisc_enqueue", "5.14"),
-    ("sk_data_ready", "6.3"),
-    ("sock_recv_length", "6.3"),
-    ("sock_send_length", "6.3"),
+/// Tracepoints that our programs attach to and some kernels with BTF lack: how many arguments our programs take,
+/// and which version brought them.
+const SINCE: [(&str, usize, &str); 4] = [
+    ("qdisc_enqueue", 3, "5.14"),
+    ("sk_data_ready", 1, "6.3"),
+    ("sock_recv_length", 3, "6.3"),
+    ("sock_send_length", 3, "6.3"),
 ];
 
 /// How many arguments a tracepoint of this kernel passes; `None` if this kernel has no such
@@ -27,10 +28,11 @@ pub fn arguments(name: &str) -> Option<usize> {
     all()?.get(name).copied()
 }
 
-/// Whether it is known that this kernel has no such tracepoint.
+/// Whether it is known that this kernel has no such tracepoint, or one with fewer arguments than our programs take.
 #[must_use]
 pub fn is_missing(name: &str) -> bool {
-    all().is_some_and(|all| !all.contains_key(name))
+    let taken = SINCE.iter().find(|(known, ..)| *known == name).map_or(0, |&(_, taken, _)| taken);
+    all().is_some_and(|all| all.get(name).is_none_or(|&passed| passed < taken))
 }
 
 /// Each tracepoint with the number of its arguments, read once; `None` without BTF.
@@ -57,9 +59,14 @@ pub(crate) fn of_section(section: &str) -> Option<&str> {
     ["tp_btf/", "raw_tp/"].iter().find_map(|kind| section.strip_prefix(kind))
 }
 
+/// The version that brought a tracepoint; `None` of those that all kernels with BTF have.
+pub(crate) fn since(name: &str) -> Option<&'static str> {
+    SINCE.iter().find(|(known, ..)| *known == name).map(|&(.., version)| version)
+}
+
 /// Tracepoints in a row, with the version that brought them: `a, b (Linux 6.3)`.
 pub(crate) fn list(names: &[String]) -> String {
-    let since = |name: &String| SINCE.iter().find(|(known, _)| known == name).map(|&(_, version)| version);
+    let since = |name: &String| since(name);
     let mut text = String::new();
     for (index, name) in names.iter().enumerate() {
         let version = since(name);

@@ -109,14 +109,14 @@ pub enum Command {
     #[command(allow_negative_numbers = true)]
     #[command(after_help = format!("{}\n\n{EXIT_STATUS}", stack::EXAMPLES))]
     Stack(Box<StackArgs>),
-    /// The generator alone, or what takes its messages, also between two hosts
+    /// The load generator alone, or its sink on another host
     #[command(subcommand)]
     Load(LoadCommand),
-    /// The highest rate that this machine really sends in time, by engine and workers
+    /// The highest rate that this machine sends, by engine and workers
     #[command(allow_negative_numbers = true)]
     #[command(after_help = format!("{}\n\n{EXIT_STATUS}", capacity::EXAMPLES))]
     Capacity(Box<CapacityArgs>),
-    /// What incoming messages take from the outgoing rate
+    /// How much sending capacity incoming messages take
     #[command(allow_negative_numbers = true)]
     #[command(after_help = format!("{}\n\n{EXIT_STATUS}", reverse::EXAMPLES))]
     Reverse(Box<ReverseArgs>),
@@ -127,14 +127,14 @@ pub enum Command {
     #[command(allow_negative_numbers = true)]
     #[command(after_help = format!("{}\n\n{EXIT_STATUS}", reproduce::EXAMPLES))]
     Reproduce(Box<ReproduceArgs>),
-    /// Transfers bytes between two hosts, option for option as the classic ttcp
+    /// Transfers between two hosts, option for option as the classic ttcp; --explain shows the limit
     #[command(allow_negative_numbers = true)]
     #[command(after_help = format!("{}\n\n{}", ttcp::NOTES, ttcp::EXIT_STATUS))]
     Ttcp(Box<TtcpArgs>),
-    /// A message layer beside bare sockets: one way, there and back, bulk replies
+    /// A message library compared with bare sockets: one way, round trips, bulk replies
     #[command(subcommand)]
     Message(MessageCommand),
-    /// What a program takes from the rest of the machine
+    /// How much a program slows the rest of the machine
     #[command(allow_negative_numbers = true)]
     #[command(after_help = format!("{}\n\n{EXIT_STATUS}", cost::EXAMPLES))]
     Cost(Box<CostArgs>),
@@ -150,7 +150,7 @@ pub enum Command {
     /// Draws the report of a run from its record
     #[command(after_help = format!("{}\n\n{PLAIN_EXIT_STATUS}", report::EXAMPLES))]
     Report(ReportArgs),
-    /// Two runs beside each other: better, worse, or cannot tell
+    /// Two runs compared: better, worse, or inconclusive
     #[command(after_help = format!("{}\n\n{}", compare::EXAMPLES, compare::EXIT_STATUS))]
     Compare(Box<CompareArgs>),
     /// A run in a format that other programs read
@@ -226,7 +226,7 @@ fn parse_whole<T: TryFrom<u64>>(text: &str) -> Result<T, String> {
     number.ok_or_else(|| format!("write a whole number from 0 to {most}"))
 }
 
-/// Checked here, so that what cannot be is told beside its flag; a file is read later.
+/// Checked here, so that the error names its flag; a file is read later.
 fn parse_profile(text: &str) -> Result<String, ProfileError> {
     match Profile::csv_path(text) {
         Some(_) => Ok(text.to_owned()),

@@ -11,7 +11,7 @@ use anyhow::{Result, anyhow, bail};
 use netfathom_results::compare::{self, Comparison, Gates, Run, Threshold, ThresholdError, Wishes};
 use netfathom_results::render::compared::{html, markdown};
 use netfathom_results::store;
-use netfathom_results::{draw, story};
+use netfathom_results::{draw, page, story};
 
 use crate::args::{CompareArgs, CompareFormat};
 use crate::{exit, output, target};
@@ -170,7 +170,7 @@ fn write(args: &CompareArgs, what: &What, all: &[(Comparison, Gates)]) -> Result
     let to_file = args.output.as_deref().filter(|path| !is_dash(path));
     let text = match args.format {
         CompareFormat::Txt if to_file.is_some() => {
-            draw::terminal(&story::compare::of(all), draw::LEAST_WIDTH, false)
+            draw::terminal(&story::compare::of(all), page::LEAST_WIDTH, false)
         }
         CompareFormat::Txt => draw::terminal(&story::compare::of(all), output::width(), output::color()),
         CompareFormat::Md => markdown::render(all),

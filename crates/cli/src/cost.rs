@@ -120,7 +120,7 @@ fn subject(args: &CostArgs) -> Result<Subject> {
     let other = args.pid.is_some() || args.service.is_some() || !args.toggle.is_empty() || args.nothing;
     match (args.command.is_empty(), other) {
         (true, false) => bail!(
-            "there is nothing whose cost is to be measured: name a program after --, or --pid, --service, --toggle \
+            "there is no program to measure: name one after --, or --pid, --service, --toggle \
              (netfathom cost -- tcpdump -i any -w /dev/null)"
         ),
         (false, true) => {

@@ -12,7 +12,9 @@ use netfathom_measure::ground::error::{Mistake, RunError};
 use netfathom_measure::ground::lab;
 use netfathom_measure::ground::observer::Live;
 use netfathom_measure::ground::observer::{Observer, Progressed, Step};
-use netfathom_model::record::{Holds, Measured, Measurement, Record, ReproduceResult, SCHEMA_VERSION, State};
+use netfathom_model::record::{
+    Holds, Measured, Measurement, Record, ReproduceResult, SCHEMA_VERSION, StackResult, State,
+};
 use netfathom_model::sample::Sample;
 use netfathom_model::verdict::Level;
 use netfathom_results::render::html;
@@ -93,7 +95,7 @@ impl Run<'_> {
             return Ok(());
         }
         store::samples::write(run_dir.directory(), samples)?;
-        if let (Measurement::Stack(stack), true) = (&record.measurement, self.capture) {
+        if let (Some(stack), true) = (StackResult::of(&record.measurement), self.capture) {
             export::pcapng::write(run_dir.directory(), record, stack, samples)?;
         }
         Ok(())
@@ -138,11 +140,11 @@ fn status(record: &Record) -> ExitCode {
         result.plan.name == netfathom_papers::PROOF
             && result.claims.iter().any(|claim| claim.holds == Holds::No)
     };
-    match &record.measurement {
-        _ if record.verdict.level == Level::Void => exit::VOID.into(),
-        Measurement::Reproduce(result) if refuted(result) => exit::FAILED.into(),
-        _ => ExitCode::SUCCESS,
+    if record.verdict.level == Level::Void {
+        return exit::VOID.into();
     }
+    let refuted = ReproduceResult::of(&record.measurement).is_some_and(refuted);
+    if refuted { exit::FAILED.into() } else { ExitCode::SUCCESS }
 }
 
 /// What is known of a record before it is measured.

@@ -8,9 +8,9 @@ use std::process::ExitCode;
 
 use anyhow::{Result, anyhow, bail};
 use netfathom_model::record::Record;
-use netfathom_results::render::html;
+use netfathom_results::render::{self, html};
 use netfathom_results::store;
-use netfathom_results::{draw, story};
+use netfathom_results::{draw, page, story};
 
 use crate::args::{Format, ReportArgs};
 use crate::{browser, exit, output, target};
@@ -36,9 +36,9 @@ pub fn run(args: &ReportArgs) -> Result<ExitCode> {
     let record = store::read(&run)?;
     let text = match args.format {
         Format::Html => html_of(beside.as_ref(), &record)?,
-        Format::Md => draw::markdown::render(&record),
+        Format::Md => render::markdown::render(&record),
         Format::Txt if prints(args) => draw::terminal(&story::of(&record), output::width(), output::color()),
-        Format::Txt => draw::terminal(&story::of(&record), draw::LEAST_WIDTH, false),
+        Format::Txt => draw::terminal(&story::of(&record), page::LEAST_WIDTH, false),
     };
     match place(args) {
         Target::Output => output::print(&text)?,

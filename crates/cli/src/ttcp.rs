@@ -10,7 +10,7 @@ use anyhow::{Context, Result, anyhow};
 use netfathom_measure::ground::observer::Progressed;
 use netfathom_measure::kind::transfer::{self, Around, Event, Live, Standard};
 use netfathom_model::plan::{Role, TransferPlan};
-use netfathom_model::record::{Measurement, Record, State, TransferEnd, TransferResult};
+use netfathom_model::record::{Measured, Record, State, TransferEnd, TransferResult};
 use netfathom_results::store::{self, RunDir};
 
 use crate::args::{TtcpArgs, TtcpCommand};
@@ -105,7 +105,7 @@ fn finish(
 
 /// Why the transfer is not what it was to be, with how much of it went.
 fn failure(record: &Record) -> Option<String> {
-    let Measurement::Transfer(result) = &record.measurement else { return None };
+    let result = TransferResult::of(&record.measurement)?;
     let what = match result.plan.role {
         Role::Transmit => "sent",
         Role::Receive => "received",

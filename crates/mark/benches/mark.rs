@@ -45,26 +45,26 @@ fn main() {
         drained.push(each);
         lost += missed;
     }
-    println!("median of {REPETITIONS} repetitions of {MARKS} marks, {lost} lost\n");
-    println!("{:<44} {:>8} {:>8}", "", "ns", "clocks");
+    println!("Medians of {REPETITIONS} repetitions of {MARKS} marks, {lost} lost.\n");
+    println!("| what | ns | clock reads |\n|---|---:|---:|");
     let clock_ns = median(&mut clock);
-    tell("clock_gettime, once", clock_ns, clock_ns);
-    tell("mark, nobody listens", median(&mut idle), clock_ns);
-    tell("mark, recorded", median(&mut recorded), clock_ns);
-    tell("mark, recorded while a thread reads them", median(&mut drained), clock_ns);
-    tell("mark, the ring is full", median(&mut full), clock_ns);
+    row("clock_gettime, once", clock_ns, clock_ns);
+    row("mark, no listener", median(&mut idle), clock_ns);
+    row("mark, recorded", median(&mut recorded), clock_ns);
+    row("mark, recorded while a thread reads them", median(&mut drained), clock_ns);
+    row("mark, the ring is full", median(&mut full), clock_ns);
     match in_c() {
         Ok([clock_ns, idle_ns, recorded_ns]) => {
-            tell("in C: clock_gettime, once", clock_ns, clock_ns);
-            tell("in C: mark, nobody listens", idle_ns, clock_ns);
-            tell("in C: mark, recorded", recorded_ns, clock_ns);
+            row("in C: clock_gettime, once", clock_ns, clock_ns);
+            row("in C: mark, no listener", idle_ns, clock_ns);
+            row("in C: mark, recorded", recorded_ns, clock_ns);
         }
-        Err(why) => println!("in C: not measured: {why}"),
+        Err(why) => println!("| in C: not measured: {why} | | |"),
     }
 }
 
-fn tell(what: &str, ns: f64, clock_ns: f64) {
-    println!("{what:<44} {ns:>8.1} {:>8.2}", ns / clock_ns);
+fn row(what: &str, ns: f64, clock_ns: f64) {
+    println!("| {what} | {ns:.1} | {:.2} |", ns / clock_ns);
 }
 
 /// Clock, mark that nobody listens to and mark that is recorded, medians, in a program in C.

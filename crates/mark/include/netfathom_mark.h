@@ -8,7 +8,7 @@
  *
  * This file is all there is. Nothing has to be linked, initialised or ended. It may be called in any
  * thread and in a signal handler, takes no lock, allocates nothing, never waits and leaves errno alone.
- * While nobody listens a mark is two loads. GCC or Clang, Linux, 64 bits; elsewhere a mark is nothing.
+ * Without a listener, a mark is two loads. GCC or Clang, Linux, 64 bits; elsewhere a mark is nothing.
  *
  * Before it is included, NETFATHOM_MARK_USDT may be defined: each mark is then also a USDT probe,
  * netfathom:mark, with the name and its length. That needs <sys/sdt.h> (Debian: systemtap-sdt-dev).
@@ -78,7 +78,7 @@ struct netfathom_mark_header {
 struct netfathom_mark_slot {
     uint64_t word;
     uint64_t at_ns;
-    uint64_t whose; /* process, thread: 4 bytes each */
+    uint64_t owner; /* process, thread: 4 bytes each */
     uint64_t name[5]; /* its length, 2 bytes, and its first 38 */
 } __attribute__((aligned(64)));
 
@@ -294,18 +294,18 @@ __attribute__((cold, noinline, unused)) static uint64_t netfathom_mark_ask(uint3
 }
 
 /* Process and thread, as they lie in a slot, without a system call but for the first time in each. */
-static inline uint64_t netfathom_mark_whose(uint32_t *process) {
+static inline uint64_t netfathom_mark_owner(uint32_t *process) {
     uint32_t pid = process ? __atomic_load_n(process, __ATOMIC_RELAXED) : 0;
     uint64_t known = __atomic_load_n(&netfathom_mark_thread, __ATOMIC_RELAXED);
     uint32_t both[2];
-    uint64_t whose;
+    uint64_t owner;
     /* A child of fork has its parent's thread there, and 0 for the process. */
     if (pid == 0 || known >> 32 != pid)
         known = netfathom_mark_ask(process);
     both[0] = (uint32_t)(known >> 32);
     both[1] = (uint32_t)known;
-    memcpy(&whose, both, sizeof whose);
-    return whose;
+    memcpy(&owner, both, sizeof owner);
+    return owner;
 }
 
 /* Moves the head on from a position that is taken or passed, unless another has done so. */
@@ -352,7 +352,7 @@ static inline void netfathom_mark_record(const char *name, size_t length, uint64
         char bytes[NETFATHOM_MARK_NAME_BYTES];
     } parts;
     uint64_t words[5], lap = 0, writing, abandoned;
-    uint64_t whose = netfathom_mark_whose(recorder->process);
+    uint64_t owner = netfathom_mark_owner(recorder->process);
     struct netfathom_mark_slot *slot = netfathom_mark_take(&lap);
     size_t i;
     if (!slot) {
@@ -364,7 +364,7 @@ static inline void netfathom_mark_record(const char *name, size_t length, uint64
     memcpy(parts.bytes, name, length > sizeof parts.bytes ? sizeof parts.bytes : length);
     memcpy(words, &parts, sizeof words);
     __atomic_store_n(&slot->at_ns, at_ns, __ATOMIC_RELAXED);
-    __atomic_store_n(&slot->whose, whose, __ATOMIC_RELAXED);
+    __atomic_store_n(&slot->owner, owner, __ATOMIC_RELAXED);
     for (i = 0; i < 5; i++)
         __atomic_store_n(&slot->name[i], words[i], __ATOMIC_RELAXED);
     writing = lap << 2 | netfathom_mark_writing;

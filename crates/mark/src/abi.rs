@@ -24,7 +24,7 @@ const NUMBERS: [(&str, u64); 27] = [
     ("header", HEADER_BYTES as u64),
     ("slot.word", offset_of!(Slot, word) as u64),
     ("slot.at_ns", offset_of!(Slot, at_ns) as u64),
-    ("slot.whose", offset_of!(Slot, whose) as u64),
+    ("slot.owner", offset_of!(Slot, owner) as u64),
     ("slot.name", offset_of!(Slot, name) as u64),
     ("slot", SLOT_BYTES as u64),
     ("MAGIC", MAGIC),

@@ -87,7 +87,7 @@ pub struct Slot {
     /// When, CLOCK_MONOTONIC, ns
     pub at_ns: AtomicU64,
     /// Process in the lower half, thread in the upper: as four bytes each, one after the other
-    pub whose: AtomicU64,
+    pub owner: AtomicU64,
     /// Bytes of the whole name, two bytes, then its first [`NAME_BYTES`]
     pub name: [AtomicU64; 5],
 }

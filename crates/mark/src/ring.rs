@@ -187,8 +187,8 @@ impl Slot {
     fn fill(&self, told: &Told<'_>) {
         self.at_ns.store(told.at_ns, Relaxed);
         let [p, t] = [told.process.to_ne_bytes(), told.thread.to_ne_bytes()];
-        let whose = [p[0], p[1], p[2], p[3], t[0], t[1], t[2], t[3]];
-        self.whose.store(u64::from_ne_bytes(whose), Relaxed);
+        let owner = [p[0], p[1], p[2], p[3], t[0], t[1], t[2], t[3]];
+        self.owner.store(u64::from_ne_bytes(owner), Relaxed);
         let length = u16::try_from(told.name.len()).unwrap_or(u16::MAX);
         let mut parts = NameParts { length, bytes: [0; NAME_BYTES] };
         let kept = told.name.len().min(NAME_BYTES);
@@ -215,8 +215,8 @@ impl Slot {
 
     /// What was told of the mark, and its name.
     pub fn told(&self) -> (u64, [u32; 2], NameParts) {
-        let whose = self.whose.load(Relaxed).to_ne_bytes();
-        let number = |at: usize| u32::from_ne_bytes(whose[at..at + 4].try_into().unwrap_or_default());
+        let owner = self.owner.load(Relaxed).to_ne_bytes();
+        let number = |at: usize| u32::from_ne_bytes(owner[at..at + 4].try_into().unwrap_or_default());
         let words = self.name.each_ref().map(|word| word.load(Relaxed));
         // SAFETY: both are 40 bytes without gaps, in which every value is valid.
         let parts: NameParts = unsafe { std::mem::transmute(words) };

@@ -46,6 +46,7 @@ fn plan(ends: SweepEnds, socket_buffers_bytes: Vec<Option<u32>>, time_ns: u64) -
     SweepPlan {
         ends,
         socket_buffers_bytes,
+        receive_buffer_bytes: None,
         writes_bytes: vec![8192],
         no_delay: vec![false],
         time_ns,
@@ -83,6 +84,21 @@ fn a_small_buffer_over_a_delay_is_found_and_a_large_one_is_not() {
     let cause = |p: &SweepPoint| p.cause.map(|(cause, _)| cause);
     assert_eq!(cause(small), Some(Cause::SendBuffer), "{:?}", small.trials[0].explanation);
     assert!(cause(large).is_some_and(|c| c != Cause::SendBuffer), "{:?}", large.trials[0].explanation);
+}
+
+#[test]
+fn a_small_receive_buffer_holds_a_transfer_back() {
+    if !privileged("a sweep over a path") {
+        return;
+    }
+    let of = |receive_buffer_bytes| {
+        let plan =
+            SweepPlan { socket_buffers_bytes: vec![None], receive_buffer_bytes, trials: 1, ..over_path() };
+        let (stop, mut watcher) = (AtomicBool::new(false), Watcher::default());
+        rate(&sweep::run(&plan, &mut watcher, &stop).unwrap().result.points[0])
+    };
+    let (small, kernels) = (of(Some(4096)), of(None));
+    assert!(kernels > 2.0 * small, "{kernels} {small}");
 }
 
 #[test]

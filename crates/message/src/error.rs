@@ -29,7 +29,7 @@ pub enum Error {
     #[error("these limits cannot be kept: {0}")]
     Limits(WireError),
     /// The hello did not come in time.
-    #[error("the peer said no hello in {0:?}; does it speak this protocol?")]
+    #[error("the peer sent no hello in {0:?}; does it speak this protocol?")]
     Handshake(Duration),
     /// The peer did what the protocol does not allow.
     #[error(transparent)]

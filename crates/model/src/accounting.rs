@@ -36,7 +36,7 @@ impl Fate {
             Self::DeviceDrop => "device drop".into(),
             Self::OnTheWay => "lost on the way".into(),
             Self::KernelDrop(reason) => format!("kernel drop: {reason}"),
-            Self::Untold => "not told".into(),
+            Self::Untold => "unknown".into(),
             Self::Unexplained => "unexplained".into(),
         }
     }

@@ -36,7 +36,7 @@ pub use message::{
 };
 pub use reproduce::{
     BesideRow, BesideTable, Cell, Claim, Figure, FigureKind, FigurePoint, FigureSeries, Holds,
-    ReproduceResult, ReproducedRun,
+    ReproduceResult, ReproducedRun, Whose,
 };
 pub use reverse::{
     Phase, PhaseTimes, ProcessorShares, ReverseResult, ReverseSummary, ReverseTrial, StageChange, StageMean,

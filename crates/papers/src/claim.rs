@@ -18,6 +18,18 @@ pub fn below(estimate: Option<Estimate>, bound: f64) -> Holds {
     above(estimate.map(|e| Estimate { value: -e.value, ..e }), -bound)
 }
 
+/// Two are alike where they differ by surely less than this factor.
+pub const ALIKE: f64 = 1.25;
+
+/// Whether something is between two bounds: `Yes` where the whole interval is, `No` where all of it is outside.
+pub fn within(estimate: Option<Estimate>, least: f64, most: f64) -> Holds {
+    match (above(estimate, least), below(estimate, most)) {
+        (Holds::Yes, Holds::Yes) => Holds::Yes,
+        (Holds::No, _) | (_, Holds::No) => Holds::No,
+        _ => Holds::CannotTell,
+    }
+}
+
 /// An estimate as it is written in a sentence; of a single trial the number alone.
 pub fn written(estimate: Option<Estimate>, digits: usize) -> String {
     match estimate {
@@ -40,5 +52,8 @@ mod tests {
         assert_eq!(above(None, 1.0), Holds::CannotTell);
         let of = |value, half_width| below(Some(Estimate { value, half_width }), 1.0);
         assert_eq!((of(0.2, 0.5), of(2.0, 0.5), of(0.6, 0.5)), (Holds::Yes, Holds::No, Holds::CannotTell));
+        let of = |value, half_width| within(Some(Estimate { value, half_width }), 0.8, 1.2);
+        assert_eq!((of(1.0, 0.1), of(2.0, 0.5), of(0.1, 0.5)), (Holds::Yes, Holds::No, Holds::No));
+        assert_eq!((of(1.0, 0.5), of(1.1, 0.2)), (Holds::CannotTell, Holds::CannotTell));
     }
 }

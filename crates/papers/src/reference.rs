@@ -7,12 +7,12 @@ pub fn rows(csv: &'static str) -> Vec<Vec<&'static str>> {
     csv.lines().skip(1).map(|line| line.split(',').collect()).collect()
 }
 
-/// A number as it was printed. What is none, such as `<0`, is kept as text beside the number
+/// A number as it was printed. What is more than a number, such as `<0`, is kept as text beside the number
 /// that is in it.
 pub fn cell(text: &str) -> Cell {
     let (value, printed) = match text.parse() {
         Ok(value) => (value, None),
-        Err(_) => (text.trim_start_matches(['<', '>']).parse().unwrap_or(0.0), Some(text.to_owned())),
+        Err(_) => (text.trim_start_matches(['<', '>', '~']).parse().unwrap_or(0.0), Some(text.to_owned())),
     };
     Cell { value, half_width: None, printed }
 }

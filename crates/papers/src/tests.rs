@@ -116,10 +116,14 @@ fn the_book_on_ttcp_can_be_made() {
     let _alone = alone();
     let made = made("ttcp-sndbuf");
     let names: Vec<&str> = made.result.runs.iter().map(|run| run.name.as_str()).collect();
-    assert_eq!(names, ["lab", "loopback", "path"]);
-    assert_eq!(made.result.runs.iter().map(|run| trials(&run.measurement)).sum::<usize>(), 2 * (4 + 6 + 8));
-    let derived = &made.result.tables[0].rows[1];
-    assert!(!derived.here && derived.who.contains("not printed"), "{derived:?}");
+    assert_eq!(names, ["lab", "loopback", "path", "path, receive buffer of 64 KiB"]);
+    assert_eq!(
+        made.result.runs.iter().map(|run| trials(&run.measurement)).sum::<usize>(),
+        2 * (4 + 6 + 8 + 3)
+    );
+    let printed: Vec<&str> =
+        made.result.tables[0].rows.iter().filter(|row| !row.here).map(|row| row.who.as_str()).collect();
+    assert_eq!(printed, ["-tsv", "-tsvb 1448", "-tsvDb 1448"].map(|o| format!("Snader, ttcp {o} bsd")));
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! What a report of a run with a million raw samples takes: to write, on disk, and until it is seen; and a list of
 //! ten thousand runs.
 //!
-//! Times depend on the machine; they are said, not judged.
+//! Times depend on the machine: they are printed, not judged. Prints a table in Markdown.
 
 use std::fs;
 use std::path::Path;
@@ -36,19 +36,15 @@ fn main() {
         start.elapsed().as_secs_f64()
     });
     let size_bytes = fs::metadata(&file).expect("a file").len();
-    println!(
-        "report of {SAMPLES} samples: {written_s:.2} s to write, {size_bytes} bytes (medians of {REPETITIONS})"
-    );
-    match seen(&file) {
-        Some((chart_s, samples_s)) => {
-            println!(
-                "in Chromium: {chart_s:.2} s until the first charts, {samples_s:.2} s until the samples"
-            );
-        }
-        None => println!("in Chromium: not measured, there is none"),
-    }
+    println!("Medians of {REPETITIONS}.\n\n| what | measured |\n|---|---|");
+    println!("| report of {SAMPLES} samples, to write | {written_s:.2} s, {size_bytes} bytes |");
+    let shown = match seen(&file) {
+        Some((chart_s, samples_s)) => format!("{chart_s:.2} s, {samples_s:.2} s"),
+        None => "not measured, there is no Chromium".into(),
+    };
+    println!("| in Chromium, until the first charts, until the samples | {shown} |");
     let (listed_s, record_bytes) = listed();
-    println!("list of {RUNS} runs of {record_bytes} bytes each: {listed_s:.3} s");
+    println!("| list of {RUNS} runs of {record_bytes} bytes each | {listed_s:.3} s |");
 }
 
 /// Seconds of a list of runs that were just written, and the size of each.

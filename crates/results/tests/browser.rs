@@ -3,8 +3,8 @@
 //!
 //! With `NETFATHOM_KEEP_REPORTS=DIR` the drawn reports are left in DIR, to be looked at.
 
-#[path = "browser/charts.rs"]
-mod charts;
+#[path = "browser/blocks.rs"]
+mod blocks;
 #[path = "browser/compared.rs"]
 mod compared;
 #[path = "browser/cost.rs"]
@@ -21,6 +21,8 @@ mod long;
 mod message;
 #[path = "browser/numbers.rs"]
 mod numbers;
+#[path = "browser/pictures.rs"]
+mod pictures;
 #[path = "browser/poison.rs"]
 mod poison;
 #[path = "browser/print.rs"]

@@ -1,4 +1,4 @@
-//! Borodin 2014: the summary tables follow from the trial tables, to the printed digits.
+//! Borodin 2014: the summary tables follow from the trial tables: means to the printed digits, errors to 0.1 %.
 
 use netfathom_stats::between_trials;
 
@@ -27,8 +27,8 @@ fn check(trials: &str, summary: &[Row], mean_column: usize) {
         let ours = between_trials(&means).unwrap();
         for (text, value) in [(&row[mean_column], ours.value), (&row[mean_column + 3], ours.half_width)] {
             let printed: f64 = text.parse().unwrap();
-            // The trial means are printed to two digits themselves, and the paper reads
-            // t(0.975, 9) as 2.26 where it is 2.262: 0.1 % of the interval.
+            // The trial means are printed to two digits themselves, and the printed errors follow from
+            // t(0.975, 9) = 2.26, where the text has 2.262: 0.1 % of the interval.
             let room = printed_to(text).max(0.0051).max(0.001 * printed);
             assert!((printed - value).abs() <= room, "platform {platform}: paper {text}, ours {value}");
         }

@@ -99,6 +99,19 @@ pub fn blocks(sources: &Path, page: &Path) -> Vec<Block> {
     blocks
 }
 
+/// The commands in backquotes in a page's tables, each with its line.
+///
+/// # Panics
+/// If it cannot be read.
+#[must_use]
+pub fn tabled(sources: &Path, page: &Path) -> Vec<(usize, String)> {
+    let text = fs::read_to_string(sources.join(page)).unwrap_or_else(|e| panic!("{}: {e}", page.display()));
+    let rows = text.lines().enumerate().filter(|(_, line)| line.starts_with('|'));
+    let quoted = rows.flat_map(|(at, row)| row.split('`').skip(1).step_by(2).map(move |code| (at + 1, code)));
+    let commands = quoted.filter(|(_, code)| code.trim_start_matches("sudo ").starts_with("netfathom "));
+    commands.map(|(line, code)| (line, code.to_owned())).collect()
+}
+
 fn is_fence(line: &str) -> bool {
     line.trim_start().starts_with("```")
 }
@@ -112,6 +125,18 @@ fn inside(comment: &str, begin: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn commands_of_tables_are_found() {
+        let dir = std::env::temp_dir().join(format!("netfathom-tables-{}", std::process::id()));
+        fs::create_dir_all(&dir).unwrap();
+        let text = "`netfathom a`\n\n| `x` | `netfathom b` |\n| `netfathom-mark` | `sudo netfathom c`, `netfathom d` |\n";
+        fs::write(dir.join("page.md"), text).unwrap();
+        let found = tabled(&dir, Path::new("page.md"));
+        fs::remove_dir_all(&dir).unwrap();
+        let expected = [(3, "netfathom b"), (4, "sudo netfathom c"), (4, "netfathom d")];
+        assert_eq!(found, expected.map(|(line, code)| (line, code.to_owned())));
+    }
 
     #[test]
     fn blocks_are_found_with_what_is_said_of_them() {

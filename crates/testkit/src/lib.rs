@@ -10,8 +10,10 @@ pub mod docs;
 pub mod emulator;
 mod hosts;
 pub mod layers;
+mod processors;
 
 pub use hosts::{DEVICE, ThreeHosts, TwoHosts};
+pub use processors::unless_disturbed;
 
 /// Says that a test is skipped and why, past the test harness, which keeps the output of
 /// tests that pass to itself. `scripts/test` counts these lines, so a test says it once:

@@ -86,7 +86,7 @@ class Histogram:
 
     def quantile(self, q: float) -> Optional[int]:
         """The time below which a share ``q`` (0 to 1) lies, in nanoseconds, never beyond the extremes; None of an
-        empty histogram, -1 among the negative times, whose size is not kept.
+        empty histogram, -1 among the negative times: their size is not kept.
 
         :raises ValueError: if ``q`` is not from 0 to 1
         """

@@ -88,7 +88,7 @@ class Run:
     def histograms(self, to: Optional[str] = None) -> Any:
         """A row a bucket: measurement, histogram, trial_index, low_ns, high_ns (exclusive), count.
 
-        Times below zero share a row whose ``low_ns`` is None. Empty of measurements without histograms.
+        Times below zero share a row with ``low_ns`` None. Empty for measurements without histograms.
         """
         return frames.table(tables.histograms(self.kind, self.record["measurement"]), tables.HISTOGRAMS, to)
 

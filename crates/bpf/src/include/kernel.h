@@ -18,6 +18,7 @@ typedef __u16 __be16;
 typedef __u32 __be32;
 typedef __u64 __be64;
 typedef __u32 __wsum;
+typedef unsigned long size_t;
 typedef _Bool bool;
 
 enum {
@@ -44,6 +45,7 @@ enum {
 #define relocated __attribute__((preserve_access_index))
 
 struct sk_buff {
+	struct sock *sk;
 	unsigned char *head;
 	unsigned char *data;
 	__u16 network_header;
@@ -61,6 +63,14 @@ struct sock_common {
 struct sock {
 	struct sock_common __sk_common;
 } relocated;
+
+struct socket {
+	struct sock *sk;
+} relocated;
+
+enum skb_drop_reason { /* since 5.17 */
+	SKB_NOT_DROPPED_YET,
+};
 
 struct percpu_counter {
 	__s64 count;
@@ -115,12 +125,24 @@ struct task_struct {
 	struct task_delay_info *delays;
 } relocated;
 
+struct task_struct___before_5_14 {
+	long state;
+} relocated;
+
+static __always_inline bool is_runnable(struct task_struct *task)
+{
+	if (bpf_core_field_exists(task->__state))
+		return !task->__state;
+	return !((struct task_struct___before_5_14 *)task)->state;
+}
+
 struct linux_binprm {
 	const char *filename;
 } relocated;
 
 struct net_device;
 struct netdev_queue;
+struct msghdr;
 struct Qdisc;
 
 struct bpf_raw_tracepoint_args {

@@ -13,6 +13,8 @@ use netfathom_stats::{Distribution, Histogram, Moments, Windowed};
 use crate::load::{self, Refusal};
 use crate::mapping::{Plain, from_bytes};
 
+mod hooks;
+mod order;
 mod shared;
 #[cfg(test)]
 mod tests;
@@ -21,6 +23,8 @@ mod view;
 crate::mapping::abi!("stack");
 
 use abi::copied::{CpuState, TxSums, TxWindows};
+use hooks::Chosen;
+pub use hooks::Replaced;
 use shared::Mapping;
 pub use shared::{GRAIN, WINDOWS};
 pub use view::{Idle, Reception, RxStamps, TxStamps, View};
@@ -35,19 +39,6 @@ const SPANS: [Option<Stage>; shared::TX_SPANS] =
 /// The hooks that join, in the order of `enum join` in abi.h.
 const JOIN_HOOKS: [&str; shared::JOINS] =
     ["qdisc_enqueue", "qdisc_dequeue", "net_dev_start_xmit", "sk_data_ready"];
-
-/// The programs of each direction, by name; `on_kfree_skb` serves both.
-const TX_PROGRAMS: [&str; 5] =
-    ["on_net_dev_queue", "on_qdisc_enqueue", "on_qdisc_dequeue", "on_net_dev_start_xmit", "on_net_dev_xmit"];
-const RX_PROGRAMS: [&str; 7] = [
-    "on_netif_rx",
-    "on_napi_gro_receive_entry",
-    "on_netif_receive_skb",
-    "on_sk_data_ready",
-    "on_sched_wakeup",
-    "on_sched_switch",
-    "on_sock_recv_length",
-];
 
 /// Why the programs could not be loaded.
 #[derive(Debug, thiserror::Error)]
@@ -83,6 +74,7 @@ pub struct StackTap {
     object: Object,
     links: Vec<Link>,
     mapping: Arc<Mapping>,
+    replaced: Vec<Replaced>,
 }
 
 impl StackTap {
@@ -91,10 +83,8 @@ impl StackTap {
     /// # Errors
     /// What the kernel refused. Needs CAP_BPF and CAP_PERFMON, and BTF.
     pub fn load(directions: &[Direction], target: Target) -> Result<Self, LoadError> {
-        let is_wanted = |name: &str| {
-            let of = |direction, names: &[&str]| directions.contains(&direction) && names.contains(&name);
-            name == "on_kfree_skb" || of(Direction::Tx, &TX_PROGRAMS) || of(Direction::Rx, &RX_PROGRAMS)
-        };
+        let Chosen { programs, replaced } = hooks::choose(directions);
+        let is_wanted = |name: &str| programs.iter().any(|wanted| wanted == name);
         let open = load::open(OBJECT, is_wanted).map_err(step("open"))?;
         let object = load::load(open).map_err(step("load"))?;
         let mapping = Arc::new(Mapping::of_globals(&object)?);
@@ -103,7 +93,13 @@ impl StackTap {
         shared.reader_cookie.store(target.reader_cookie, Relaxed);
         shared.window_shift.store(target.window_shift, Relaxed);
         let links = attached(&object)?;
-        Ok(Self { object, links, mapping })
+        Ok(Self { object, links, mapping, replaced })
+    }
+
+    /// The hooks that this kernel lacks.
+    #[must_use]
+    pub fn replaced(&self) -> &[Replaced] {
+        &self.replaced
     }
 
     /// Attaches the programs again after [`Self::detach`]. It takes some milliseconds.
@@ -161,6 +157,8 @@ impl StackTap {
                 let other = || {
                     if reason + 1 == shared::REASONS {
                         "other subsystem".into()
+                    } else if names.is_empty() {
+                        "no reason given (needs Linux 5.17)".into()
                     } else {
                         format!("reason {reason}")
                     }
@@ -177,9 +175,11 @@ impl StackTap {
     /// # Errors
     /// If a map cannot be read.
     pub fn lost(&self) -> Result<BTreeMap<&'static str, u64>, LoadError> {
-        let mut lost: BTreeMap<_, _> = JOIN_HOOKS.iter().map(|&h| (h, 0)).collect();
+        let used = |hook| self.replaced.iter().find(|r| r.hook == hook).map_or(hook, Replaced::at);
+        let hooks = JOIN_HOOKS.map(used);
+        let mut lost: BTreeMap<_, _> = hooks.iter().map(|&h| (h, 0)).collect();
         for cpu in self.per_cpu::<CpuState>("cpu_states")? {
-            for (hook, count) in JOIN_HOOKS.iter().zip(cpu.lost) {
+            for (hook, count) in hooks.iter().zip(cpu.lost) {
                 *lost.entry(hook).or_default() += count;
             }
         }

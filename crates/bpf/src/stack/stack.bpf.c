@@ -9,6 +9,7 @@
 #include "../include/kernel.h"
 #include "../include/histogram.h"
 #include "../include/message.h"
+#include "../include/order.h"
 #include "abi.h"
 
 /* include/linux/netdevice.h, include/linux/socket.h */
@@ -16,7 +17,6 @@
 #define MSG_PEEK 2
 
 #define READ_ONCE(x) (*(volatile typeof(x) *)&(x))
-#define WRITE_ONCE(x, value) (*(volatile typeof(x) *)&(x) = (value))
 
 struct shared shared;
 
@@ -95,14 +95,18 @@ static __always_inline struct rx_slot *rx_slot(__u64 owner)
 #include "way_in.h"
 
 SEC("tp_btf/kfree_skb")
-int BPF_PROG(on_kfree_skb, struct sk_buff *skb, void *location, unsigned int reason)
+int BPF_PROG(on_kfree_skb, struct sk_buff *skb, void *location)
 {
+	unsigned int reason = 0;
 	struct message message;
 	struct cpu_state *cpu;
 
 	if (!outgoing(skb, &message))
 		return 0;
 	cpu = this_cpu();
+	/* Before Linux 5.17 the event has no third argument. */
+	if (bpf_core_type_exists(enum skb_drop_reason))
+		reason = ctx[2];
 	/* Other subsystems number theirs from 2^16 on; the last place is for all of them. */
 	if (reason >= REASONS)
 		reason = REASONS - 1;

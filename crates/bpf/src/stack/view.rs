@@ -1,10 +1,10 @@
 //! What the hooks saw of one message, for the thread that reads it.
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering::{Acquire, Relaxed};
-use std::sync::atomic::{AtomicU64, fence};
+use std::sync::atomic::Ordering::Relaxed;
 
 use super::abi;
+use super::order::{published, whole};
 use super::shared::{Mapping, SLOTS, stamp};
 
 /// Times of a message on its way out, CLOCK_MONOTONIC ns; `None` where a hook did not see it.
@@ -99,7 +99,8 @@ impl View {
         whole(&slot.owner, sequence + 1, || RxStamps {
             arrival: stamp(&slot.arrival),
             netif_receive_skb: stamp(&slot.netif_receive_skb),
-            sk_data_ready: stamp(&slot.sk_data_ready),
+            sk_data_ready: published(&slot.sk_data_ready),
+            // After the time, which was stored after it.
             idle: (&slot.idle).into(),
         })
     }
@@ -125,21 +126,11 @@ impl View {
         self.mapping.get().reader.receptions_n.load(Relaxed)
     }
 
-    /// What the calling thread, if it is the reader, has waited and slept so far.
+    /// What the calling thread, if it is the reader, has waited and slept so far. It is stored only while the thread is
+    /// off its processor, and the kernel orders that before the thread goes on: no version, and no order of loads.
     #[inline]
     #[must_use]
     pub fn idle(&self) -> Idle {
         (&self.mapping.get().reader.idle).into()
     }
-}
-
-/// Reads a slot; `None` if it has, or meanwhile got, another owner.
-#[inline]
-fn whole<T>(owner: &AtomicU64, wanted: u64, read: impl FnOnce() -> T) -> Option<T> {
-    if owner.load(Acquire) != wanted {
-        return None;
-    }
-    let value = read();
-    fence(Acquire);
-    (owner.load(Relaxed) == wanted).then_some(value)
 }

@@ -4,19 +4,26 @@
  * application, which joins the stamps (crates/measure, stack/tap/bpf.rs).
  */
 
+/*
+ * A message takes a slot. User space reads the owner, the times and the owner again (view.rs): between these two
+ * stores it finds nobody's slot, so that it never takes the times of one message for those of another.
+ */
+static __always_inline void open_rx(struct rx_slot *slot, __u64 owner, __u64 arrival)
+{
+	publish(slot->owner, 0);
+	slot->arrival = arrival;
+	slot->netif_receive_skb = 0;
+	slot->sk_data_ready = 0;
+	publish(slot->owner, owner);
+}
+
 static __always_inline void on_arrival(const struct sk_buff *skb)
 {
 	__u64 now = bpf_ktime_get_ns();
 	__u64 owner = incoming(skb);
-	struct rx_slot *slot;
 
-	if (!owner)
-		return;
-	slot = rx_slot(owner);
-	slot->owner = owner;
-	slot->arrival = now;
-	slot->netif_receive_skb = 0;
-	slot->sk_data_ready = 0;
+	if (owner)
+		open_rx(rx_slot(owner), owner, now);
 }
 
 SEC("tp_btf/netif_rx")
@@ -45,11 +52,8 @@ int BPF_PROG(on_netif_receive_skb, struct sk_buff *skb)
 	if (!owner)
 		return 0;
 	slot = rx_slot(owner);
-	if (slot->owner != owner) {
-		slot->owner = owner;
-		slot->arrival = 0;
-		slot->sk_data_ready = 0;
-	}
+	if (slot->owner != owner)
+		open_rx(slot, owner, 0);
 	slot->netif_receive_skb = now;
 	cpu = this_cpu();
 	if (cpu)
@@ -63,14 +67,15 @@ int BPF_PROG(on_netif_receive_skb, struct sk_buff *skb)
 /*
  * The time, and what the reader's thread has waited and slept until then, seen from any
  * processor. Both are of one moment: a hypervisor may stop this processor for milliseconds
- * between any two instructions. Returns 0, or -1 if no attempt was undisturbed.
+ * between any two instructions. What is read between two equal, even versions belongs to
+ * them, since neither reading moves out. Returns 0, or -1 if no attempt was undisturbed.
  */
 static __always_inline int read_idle(struct idle *idle, __u64 *now)
 {
-	const struct reader *reader = &shared.reader;
+	struct reader *reader = &shared.reader;
 
 	for (int i = 0; i < READ_ATTEMPTS; i++) {
-		__u64 version = READ_ONCE(reader->version);
+		__u64 version = observe(reader->version);
 		__u64 since;
 		__u32 state;
 
@@ -83,26 +88,30 @@ static __always_inline int read_idle(struct idle *idle, __u64 *now)
 			idle->waited += *now - since;
 		else if (state == SLEEPING)
 			idle->slept += *now - since;
-		if (!(version & 1) && version == READ_ONCE(reader->version))
+		if (!(version & 1) && version == observe(reader->version))
 			return 0;
 	}
 	return -1;
 }
 
+static __always_inline bool is_readers(const struct sock *sk)
+{
+	return sk->__sk_common.skc_cookie.counter == shared.reader_cookie;
+}
+
 /*
- * The event has the socket, not the packet. IP and UDP run to completion on one
- * processor, so the packet is the last one that this processor took from the link layer;
- * where packets come in lists, all but the last are counted as lost here.
+ * A message is in the socket's buffer. The event has the socket, not the packet. IP and UDP
+ * run to completion on one processor, so the packet is the last one that this processor took
+ * from the link layer; where packets come in lists, all but the last are counted as lost here.
  */
-SEC("tp_btf/sk_data_ready")
-int BPF_PROG(on_sk_data_ready, struct sock *sk)
+static __always_inline int on_ready(const struct sock *sk)
 {
 	struct cpu_state *cpu;
 	struct rx_slot *slot;
 	struct idle idle;
 	__u64 owner, now;
 
-	if (sk->__sk_common.skc_cookie.counter != shared.reader_cookie)
+	if (!is_readers(sk))
 		return 0;
 	cpu = this_cpu();
 	if (!cpu)
@@ -115,7 +124,45 @@ int BPF_PROG(on_sk_data_ready, struct sock *sk)
 		return 0;
 	}
 	slot->idle = idle;
-	slot->sk_data_ready = now;
+	/* A reader that is awake may look at the slot now: with the time it sees the idleness. */
+	publish(slot->sk_data_ready, now);
+	return 0;
+}
+
+SEC("tp_btf/sk_data_ready")
+int BPF_PROG(on_sk_data_ready, struct sock *sk)
+{
+	return on_ready(sk);
+}
+
+/* Since Linux 6.3 the tracepoint is the first statement of this function. */
+SEC("fentry/sock_def_readable")
+int BPF_PROG(on_sock_def_readable, struct sock *sk)
+{
+	return on_ready(sk);
+}
+
+/*
+ * Where there is neither: a message counts as ready when the link layer has it. Attached
+ * after on_netif_receive_skb, and called after it.
+ */
+SEC("tp_btf/netif_receive_skb")
+int BPF_PROG(on_ready_at_link, struct sk_buff *skb)
+{
+	__u64 owner = incoming(skb), now;
+	struct rx_slot *slot;
+	struct idle idle;
+
+	if (!owner)
+		return 0;
+	slot = rx_slot(owner);
+	if (slot->owner != owner || read_idle(&idle, &now)) {
+		count_lost(JOIN_SK_DATA_READY);
+		return 0;
+	}
+	slot->idle = idle;
+	slot->netif_receive_skb = now;
+	publish(slot->sk_data_ready, now);
 	return 0;
 }
 
@@ -130,8 +177,7 @@ static __always_inline __u64 pass_into(enum reader_state state)
 	struct reader *reader = &shared.reader;
 	__u64 now, spent;
 
-	WRITE_ONCE(reader->version, reader->version + 1);
-	barrier();
+	publish(reader->version, reader->version + 1);
 	now = bpf_ktime_get_ns();
 	spent = now - reader->since;
 	if (reader->state == WAITING)
@@ -140,8 +186,7 @@ static __always_inline __u64 pass_into(enum reader_state state)
 		reader->idle.slept += spent;
 	reader->state = state;
 	reader->since = now;
-	barrier();
-	WRITE_ONCE(reader->version, reader->version + 1);
+	publish(reader->version, reader->version + 1);
 	return now;
 }
 
@@ -169,25 +214,22 @@ int BPF_PROG(on_sched_switch, bool preempt, struct task_struct *prev, struct tas
 	if (next->pid == tid)
 		shared.reader.sched_switch = pass_into(RUNNING);
 	else if (prev->pid == tid)
-		pass_into(preempt || !prev->__state ? WAITING : SLEEPING);
+		pass_into(preempt || is_runnable(prev) ? WAITING : SLEEPING);
 	return 0;
 }
 
 /*
- * The event has no packet either. The reader counts its receives as this does, so the
- * n-th here is the n-th there. The reader's thread is learned here too, since user space
- * in a container does not know its number in the first PID namespace.
+ * A receive call of the reader is about to return. The event has no packet: the reader
+ * counts its receives as this does, so the n-th here is the n-th there. The reader's thread
+ * is learned here too, since user space in a container does not know its number in the first
+ * PID namespace.
  */
-SEC("tp_btf/sock_recv_length")
-int BPF_PROG(on_sock_recv_length, struct sock *sk, int ret, int flags)
+static __always_inline int on_received(__u64 now, int ret, int flags)
 {
-	__u64 now = bpf_ktime_get_ns();
 	struct reader *reader = &shared.reader;
 	struct reception *reception;
 	__u64 number;
 
-	if (sk->__sk_common.skc_cookie.counter != shared.reader_cookie)
-		return 0;
 	/* It is running now, and from here on its switches are followed. */
 	if (!reader->tid) {
 		reader->since = now;
@@ -200,8 +242,57 @@ int BPF_PROG(on_sock_recv_length, struct sock *sk, int ret, int flags)
 	reception->sock_recv_length = now;
 	reception->sched_wakeup = reader->sched_wakeup;
 	reception->sched_switch = reader->sched_switch;
-	/* It is running, so nothing is to be added to the sums. */
+	/*
+	 * It is running, so nothing is to be added to the sums; and what its switches stored it sees
+	 * itself, as it sees all of this in user space: the same thread needs no order but the compiler's.
+	 */
 	reception->idle = reader->idle;
 	reception->number = number + 1;
 	return 0;
+}
+
+SEC("tp_btf/sock_recv_length")
+int BPF_PROG(on_sock_recv_length, struct sock *sk, int ret, int flags)
+{
+	__u64 now = bpf_ktime_get_ns();
+
+	return is_readers(sk) ? on_received(now, ret, flags) : 0;
+}
+
+/* Since Linux 6.3 the tracepoint is the next statement after this function and that of IPv6. */
+SEC("fexit/inet_recvmsg")
+int BPF_PROG(on_inet_recvmsg, struct socket *socket, struct msghdr *message, size_t size, int flags, int ret)
+{
+	__u64 now = bpf_ktime_get_ns();
+
+	return is_readers(socket->sk) ? on_received(now, ret, flags) : 0;
+}
+
+SEC("fexit/inet6_recvmsg")
+int BPF_PROG(on_inet6_recvmsg, struct socket *socket, struct msghdr *message, size_t size, int flags, int ret)
+{
+	__u64 now = bpf_ktime_get_ns();
+
+	return is_readers(socket->sk) ? on_received(now, ret, flags) : 0;
+}
+
+/*
+ * Where functions have no hooks: the last thing that UDP does in a receive call is to free
+ * the packet. A copy that a packet socket reads belongs to that socket; ours to none by now.
+ */
+SEC("tp_btf/consume_skb")
+int BPF_PROG(on_consume_skb, struct sk_buff *skb)
+{
+	__u64 now = bpf_ktime_get_ns();
+	struct message message;
+	const struct rx_slot *slot;
+	__u64 owner;
+
+	if (skb->sk)
+		return 0;
+	owner = outgoing(skb, &message);
+	slot = rx_slot(owner);
+	if (!owner || slot->owner != owner || !slot->sk_data_ready)
+		return 0;
+	return on_received(now, 0, 0);
 }

@@ -31,13 +31,15 @@ int BPF_PROG(on_net_dev_queue, struct sk_buff *skb)
 	/* A second device on the way (a bridge, a tunnel) does not open the slot anew. */
 	if (slot->owner == owner)
 		return 0;
-	slot->owner = owner;
+	/* As open_rx does. */
+	publish(slot->owner, 0);
 	slot->sent = message.sent_ns;
 	slot->net_dev_queue = now;
 	slot->qdisc_enqueue = 0;
 	slot->qdisc_dequeue = 0;
 	slot->net_dev_start_xmit = 0;
 	slot->net_dev_xmit = 0;
+	publish(slot->owner, owner);
 	return 0;
 }
 

@@ -30,7 +30,7 @@ impl<R: Read> BinaryReader<R> {
         let (version, bits) = (u32_at(&header, 8), u32_at(&header, 12));
         if version != VERSION {
             return Err(CaptureError::NotThis(format!(
-                "a netfathom log of version {version}, of which this build knows only {VERSION}: use the netfathom that wrote it"
+                "a netfathom log of version {version}; this build knows only {VERSION}: use the netfathom that wrote it"
             )));
         }
         let Some(columns) = Columns::of_bits(bits) else {

@@ -101,7 +101,7 @@ fn damaged_binary_logs_say_where_and_why() {
             "version",
             [&MAGIC[..], &words(&[2, 2])].concat(),
             0,
-            "a netfathom log of version 2, of which this build knows only 1: use the netfathom that wrote it",
+            "a netfathom log of version 2; this build knows only 1: use the netfathom that wrote it",
         ),
         (
             "no times",

@@ -194,7 +194,7 @@ fn damaged_pcapng() {
             "unknown interface",
             with(packet + 36 + 8, 3),
             1,
-            "damaged at byte 96: a packet of interface 3, of which nothing is said before; 1 are described",
+            "damaged at byte 96: a packet of interface 3, which no block before describes; 1 are described",
         ),
         Case(
             "more than the block",

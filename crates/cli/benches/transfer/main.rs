@@ -100,7 +100,7 @@ fn compare(row: &Row, name: &str, place: &Place) -> Result<(), Failure> {
             );
         }
         if others.is_empty() {
-            println!("| {name}: {} | nobody to compare with{missing} | |", ours_alone(row, own, &rates));
+            println!("| {name}: {} | nothing to compare with{missing} | |", ours_alone(row, own, &rates));
         }
     }
     Ok(())

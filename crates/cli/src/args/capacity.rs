@@ -53,7 +53,7 @@ pub struct CapacityArgs {
     #[arg(long, value_name = "N,N,...", value_delimiter = ',', value_parser = parse_whole::<usize>)]
     pub cpu: Vec<usize>,
     /// About 10 seconds instead of minutes: 2 searches with one engine, each rate held for 100ms, where
-    /// nothing else is said
+    /// not set otherwise
     #[arg(long)]
     pub quick: bool,
     /// Makes a run repeat its choices [default: drawn anew]

@@ -68,7 +68,7 @@ pub struct CompareArgs {
     /// again
     #[arg(long, value_name = "CHANGE")]
     pub fail_if: Vec<String>,
-    /// A change of --fail-if that cannot be told to be within counts as shown
+    /// A change of --fail-if that is not shown to be within the threshold fails, too
     #[arg(long, requires = "fail_if")]
     pub strict: bool,
     /// Compare what cannot be compared: other work, VOID runs

@@ -83,7 +83,7 @@ pub struct CostArgs {
     /// Ends after this time at the latest, once there are --least-blocks
     #[arg(long, value_name = "TIME", default_value = "2m", default_value_if("quick", "true", "30s"), value_parser = parse_time)]
     pub time: u64,
-    /// Blocks at least; a block has every condition twice, there and back (ABBA)
+    /// Blocks at least; a block has every condition twice, as A B B A
     #[arg(long, value_name = "N", default_value_t = 5, default_value_if("quick", "true", "4"), value_parser = parse_whole::<u32>)]
     pub least_blocks: u32,
     /// Blocks at most
@@ -113,7 +113,7 @@ pub struct CostArgs {
     /// How marks are taken [default: the best that works]
     #[arg(long, value_enum, value_name = "HOW")]
     pub means: Option<MeansArg>,
-    /// Leaves out the trials that tell what the observation points cost
+    /// Leaves out the trials that measure the overhead of the observation points
     #[arg(long)]
     pub no_controls: bool,
     /// Phases of light [default: all]
@@ -140,7 +140,7 @@ pub struct CostArgs {
     /// Instead of a measurement of yours: netfathom proves its own ruler
     #[arg(long, conflicts_with_all = ["subject", "command", "load", "benchmark", "sequences"])]
     pub prove: bool,
-    /// Shorter trials and fewer of them, where nothing else is said
+    /// Shorter trials and fewer of them, where not set otherwise
     #[arg(long)]
     pub quick: bool,
     /// Makes a run repeat its order and its tree [default: drawn anew]
@@ -189,7 +189,7 @@ pub enum LoadArg {
 }
 
 impl LoadArg {
-    /// As a plan has it; frames of so many bytes.
+    /// As a plan has it; frames of this number of bytes.
     pub fn load(&self, frame_bytes: u32) -> CostLoad {
         match self {
             Self::Udp(_) => CostLoad::Udp { frame_bytes },

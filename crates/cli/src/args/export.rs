@@ -19,7 +19,7 @@ Examples:
   netfathom export RUN --to perfetto -o messages.pftrace
       sampled messages, to be opened in ui.perfetto.dev
   netfathom ttcp -t -s host --json | netfathom export - --to iperf3
-      what iperf3 would have said of a transfer
+      a transfer in the form of iperf3 --json
 
 What each format holds, and what stays as it is in later versions:
 docs/export.md.";

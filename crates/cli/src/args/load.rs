@@ -175,7 +175,7 @@ pub struct SendArgs {
     /// The far end sends each message back; times the answers, idle and loaded
     #[arg(long)]
     pub echo: bool,
-    /// Sends although nobody tells what arrives; the address must be named by --allow
+    /// Sends without a report of what arrives; --allow must include the address
     #[arg(long, requires = "to")]
     pub one_way: bool,
     /// Sends to these addresses too, besides private ones
@@ -209,10 +209,10 @@ pub struct SinkArgs {
     /// Takes loads from these addresses too, besides private ones
     #[arg(long, value_name = "ADDR/LEN")]
     pub allow: Vec<Prefix>,
-    /// Takes loads of at most so long; while one runs, all others are refused
+    /// Maximum duration of a load; while one runs, all others are refused
     #[arg(long, value_name = "TIME", default_value = "10m", value_parser = parse_time)]
     pub max_time: u64,
-    /// Ends after so many loads [default: goes on until Ctrl-C]
+    /// Ends after this number of loads [default: runs until Ctrl-C]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub loads: Option<u32>,
     /// Write down what was received, message by message, for netfathom join

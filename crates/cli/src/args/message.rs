@@ -33,13 +33,13 @@ is compared with.";
 /// `netfathom message`.
 #[derive(Debug, Subcommand)]
 pub enum MessageCommand {
-    /// How many messages a second go one way
+    /// Messages per second, one way
     #[command(allow_negative_numbers = true, after_help = format!("{EXAMPLES}\n\n{EXIT_STATUS}"))]
     Oneway(Box<MessageArgs>),
-    /// How long a message takes there and back
+    /// Round-trip times
     #[command(allow_negative_numbers = true, after_help = format!("{EXAMPLES}\n\n{EXIT_STATUS}"))]
     Pingpong(Box<MessageArgs>),
-    /// How fast bulk replies come that a small request asks for
+    /// Rate of bulk replies to small requests
     #[command(allow_negative_numbers = true, after_help = format!("{EXAMPLES}\n\n{EXIT_STATUS}"))]
     Post(Box<MessageArgs>),
 }
@@ -98,7 +98,7 @@ pub struct MessageArgs {
     /// Trials of each combination, all layers in turn
     #[arg(long, value_name = "N", default_value_t = 5, default_value_if("quick", "true", "3"), value_parser = parse_whole::<u32>)]
     pub trials: u32,
-    /// Between two network namespaces that netfathom makes and removes; needs root, whose default it is
+    /// Between two network namespaces that netfathom makes and removes; needs root (default as root)
     #[arg(long, conflicts_with = "loopback")]
     pub lab: bool,
     /// Over this host's loopback device
@@ -107,7 +107,7 @@ pub struct MessageArgs {
     /// Does not measure remedies where a stall is recognised
     #[arg(long)]
     pub no_remedies: bool,
-    /// Fewer sizes, fewer and shorter trials, where nothing else is said
+    /// Fewer sizes, fewer and shorter trials, where not set otherwise
     #[arg(long)]
     pub quick: bool,
     /// Makes a run repeat its order [default: drawn anew]

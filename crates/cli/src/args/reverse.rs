@@ -16,7 +16,7 @@ Examples:
 /// The variants by name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum VariantArg {
-    /// Nobody reads what comes in
+    /// No one reads what comes in
     Ignored,
     /// Another thread reads it
     OtherThread,

@@ -66,7 +66,7 @@ pub struct FilterArgs {
     /// Only runs of this host
     #[arg(long, value_name = "NAME")]
     pub host: Option<String>,
-    /// Only kernels whose release begins so: 6.1 is 6.1.0-18, and not 6.12
+    /// Only kernels with a release that begins so: 6.1 is 6.1.0-18, and not 6.12
     #[arg(long, value_name = "RELEASE")]
     pub kernel: Option<String>,
     /// Begun then or later: 12h or 2d ago, a day (2026-11-01) or a time in UTC
@@ -122,7 +122,7 @@ pub struct ListArgs {
     /// Which.
     #[command(flatten)]
     pub filter: FilterArgs,
-    /// At most so many; 0 for all [default: 100; with --json all]
+    /// Maximum number; 0 for all [default: 100; with --json all]
     #[arg(long, value_name = "N")]
     pub limit: Option<usize>,
     /// Write the list as JSON
@@ -175,7 +175,7 @@ pub struct PruneArgs {
     /// Removes those begun before then: 30d ago, or before a day or a time in UTC
     #[arg(long, value_name = "TIME")]
     pub older_than: Option<Moment>,
-    /// Removes those whose verdict is VOID
+    /// Removes those with the verdict VOID
     #[arg(long)]
     pub void: bool,
     /// Among which runs.

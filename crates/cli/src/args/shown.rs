@@ -16,8 +16,9 @@ fn every_command_of_the_documentation_is_understood() {
     let mut wrong = Vec::new();
     let mut seen = 0;
     for page in docs::pages(&sources) {
-        for block in docs::blocks(&sources, &page) {
-            let calls = ["netfathom", "ttcp"].iter().flat_map(|program| docs::calls(&block.text, program));
+        let blocks = docs::blocks(&sources, &page).into_iter().map(|block| (block.line, block.text));
+        for (line, text) in blocks.chain(docs::tabled(&sources, &page)) {
+            let calls = ["netfathom", "ttcp"].iter().flat_map(|program| docs::calls(&text, program));
             for words in calls.filter(|words| !words.iter().any(|word| PLACEHOLDERS.contains(&word.as_str())))
             {
                 seen += 1;
@@ -26,7 +27,7 @@ fn every_command_of_the_documentation_is_understood() {
                 let typed = as_called(typed);
                 match Args::try_parse_from(typed) {
                     Err(e) if e.use_stderr() => {
-                        wrong.push(format!("{}:{}: {}\n{e}", page.display(), block.line, words.join(" ")));
+                        wrong.push(format!("{}:{}: {}\n{e}", page.display(), line, words.join(" ")));
                     }
                     _ => {}
                 }

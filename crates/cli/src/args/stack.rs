@@ -137,7 +137,7 @@ pub struct StackArgs {
     /// UDP port of the reader; 0 takes a free one
     #[arg(long, default_value_t = 0, value_parser = parse_whole::<u16>)]
     pub port: u16,
-    /// About 10 seconds instead of three to four minutes: 3 trials of 500ms, where nothing else is said
+    /// About 10 seconds instead of three to four minutes: 3 trials of 500ms, where not set otherwise
     #[arg(long)]
     pub quick: bool,
     /// Makes a run repeat its choices [default: drawn anew]
@@ -147,7 +147,7 @@ pub struct StackArgs {
     /// at the price of a processor
     #[arg(long)]
     pub poll: bool,
-    /// Prove the stages: the reader idles so long after each message, such as 50us
+    /// Prove the stages: the reader idles for this time after each message, such as 50us
     #[arg(long, value_name = "TIME", value_parser = parse_time, default_value = "0ns", hide_default_value = true)]
     pub reader_delay: u64,
     /// Prove the stages: a kernel program idles on each message, such as tx:20us or rx:20us

@@ -3,13 +3,13 @@
 use clap::{Args as ClapArgs, ValueEnum};
 use netfathom_model::plan::{DEFAULT_BUFFER_BYTES, DEFAULT_PORT, DEFAULT_QUEUE_BYTES};
 
-use super::ttcp::{parse_bits, parse_size};
+use super::ttcp::{parse_bits, parse_size, parse_socket_buffer};
 use super::{OutputArgs, parse_time, parse_whole};
 
 pub const EXAMPLES: &str = "\
 Examples:
   netfathom ttcp sweep --delay 10ms
-      what a send buffer does to a transfer whose round trip takes 20 ms
+      what a send buffer does to a transfer with a round trip of 20 ms
   netfathom ttcp sweep --sndbuf 1448,16k,auto --write 512,8192 --no-delay both
       small writes too, with and without Nagle's algorithm, between two hosts
       that netfathom makes (as root), or over loopback
@@ -18,7 +18,7 @@ Examples:
   netfathom ttcp sweep --time 2s bsd
       to the host bsd, where this runs: netfathom ttcp -rs --serve
 
-Each point is a transfer that is watched, so that what limits it is told beside
+Each point is a transfer that is watched, so that its limit is shown beside
 its rate. The rate is that until the receiver had everything.";
 
 /// `netfathom ttcp sweep`.
@@ -31,6 +31,9 @@ pub struct SweepArgs {
     #[arg(short = 'b', long, value_delimiter = ',', value_name = "BYTES,...", value_parser = parse_buffer,
         default_value = "1448,4096,16k,64k,256k,1m,auto", default_value_if("quick", "true", "1448,16k,256k,auto"))]
     pub sndbuf: Vec<Buffer>,
+    /// Receive buffer of the other end [default: left to the kernel]
+    #[arg(long, value_name = "BYTES", conflicts_with = "host", value_parser = parse_socket_buffer)]
+    pub rcvbuf: Option<u32>,
     /// Bytes of a write to try
     #[arg(short = 'l', long, value_delimiter = ',', value_name = "BYTES,...", value_parser = parse_size,
         default_values_t = [DEFAULT_BUFFER_BYTES])]
@@ -62,7 +65,7 @@ pub struct SweepArgs {
     /// Port of the receiver on another host
     #[arg(short, long, default_value_t = DEFAULT_PORT, value_name = "PORT", requires = "host", value_parser = parse_whole::<u16>)]
     pub port: u16,
-    /// Fewer points, shorter and fewer trials, where nothing else is said
+    /// Fewer points, shorter and fewer trials, where not set otherwise
     #[arg(long)]
     pub quick: bool,
     /// Makes a run repeat its order [default: drawn anew]
@@ -117,7 +120,7 @@ fn parse_buffer(text: &str) -> Result<Buffer, String> {
         .ok_or_else(|| "write a number of bytes such as 1448, 64k or 1m, or auto".into())
 }
 
-/// Percent of the packets, as so many of a million.
+/// Percent of the packets, in parts per million.
 fn parse_loss(text: &str) -> Result<u32, String> {
     let percent: Option<f64> = text.trim_end_matches('%').trim_end().parse().ok();
     let fits = percent.filter(|p| (0.0..100.0).contains(p));

@@ -37,8 +37,8 @@ the classic does: KB are 1024 bytes, Mb 2^20 bits, and msec/call is 1024 x
 seconds / calls.
 
 Ends that do not come: a TCP sender that is ended early, by whatever way, cuts
-the connection, and the receiver fails; one whose input ends early (a tar that
-was killed) cannot know that. After the last byte the sender waits until the
+the connection, and the receiver fails; if its input ends early (a tar that
+was killed), it cannot know. After the last byte the sender waits until the
 receiver has closed, or for --idle once all is acknowledged and nothing moves.
 A UDP receiver ends when no data has come for --idle since the first, and says
 so; what UDP lost it cannot know.";
@@ -90,7 +90,7 @@ pub struct TtcpArgs {
     /// The buffer begins at a multiple of this power of two; 0 leaves it where it is
     #[arg(short = 'A', long, default_value_t = DEFAULT_ALIGN, value_name = "BYTES", value_parser = parse_size)]
     pub align: u64,
-    /// And so many bytes behind that multiple
+    /// This number of bytes behind that multiple
     #[arg(short = 'O', long, default_value_t = 0, value_name = "BYTES", value_parser = parse_size)]
     pub offset: u64,
     /// Print processor time and the buffer's address too
@@ -108,13 +108,13 @@ pub struct TtcpArgs {
     /// How many buffers to send, with -s
     #[arg(short = 'n', long, default_value_t = DEFAULT_BUFFERS, value_name = "N", value_parser = parse_whole::<u64>)]
     pub count: u64,
-    /// Send for so long instead, with -s; what the send buffer holds by then gets --idle to arrive
+    /// Send for this time instead, with -s; what the send buffer holds by then gets --idle to arrive
     #[arg(long, conflicts_with = "count", value_name = "TIME", value_parser = parse_time)]
     pub time: Option<u64>,
     /// Set TCP_NODELAY: a write goes at once
     #[arg(short = 'D', long)]
     pub no_delay: bool,
-    /// Receiver: write whole buffers only, except for the last
+    /// Receiver: write whole buffers only, except for the last; a sender ignores it
     #[arg(short = 'B', long)]
     pub full_blocks: bool,
     /// Look at each byte received
@@ -130,39 +130,39 @@ pub struct TtcpArgs {
     /// receiver; receiver of UDP, or with -P: how long nothing has to come
     #[arg(long, default_value = "5s", value_name = "TIME", value_parser = parse_time)]
     pub idle: u64,
-    /// So many connections at once, with -s; the receiver needs the same number, or --serve
+    /// Number of connections at once, with -s; the receiver needs the same number, or --serve
     #[arg(short = 'P', long, default_value_t = 1, value_name = "N", value_parser = parse_whole::<u16>)]
     pub parallel: u16,
-    /// Tell every so often how far it is
+    /// Print progress at this interval
     #[arg(short, long, value_name = "TIME", value_parser = parse_time)]
     pub interval: Option<u64>,
-    /// Watch the connection, and tell what held the transfer up and what to do
+    /// Watch the connection, and show what limited the transfer and what to do
     #[arg(long)]
     pub explain: bool,
-    /// Move the data without copying it, and tell how much really went so: MSG_ZEROCOPY for
-    /// data that is made up, sendfile, splice; at a receiver with -s as --discard
+    /// Move the data without copying it, and show how much really went so: MSG_ZEROCOPY for
+    /// generated data, sendfile, splice; at a receiver with -s as --discard
     #[arg(short = 'Z', long)]
     pub zero_copy: bool,
-    /// Send no faster than so many bits a second, each stream: 500k, 10m, 1g (powers of 1000)
+    /// Maximum rate of each stream, in bits per second: 500k, 10m, 1g (powers of 1000)
     #[arg(long, value_name = "RATE", value_parser = parse_bits)]
     pub pace: Option<u64>,
     /// Congestion control of TCP by its name, such as cubic or bbr [default: the system's]
     #[arg(short = 'C', long, value_name = "NAME")]
     pub congestion: Option<String>,
-    /// Tell the processor time for each KiB: of the threads, and, as root, of the softirqs that
+    /// Show the CPU time for each KiB: of the threads, and, as root, of the softirqs that
     /// others are charged with; what other traffic of this host causes is within that
     #[arg(long)]
     pub cost: bool,
     /// Receiver, with -s: take sender after sender, several at once, until Ctrl-C
     #[arg(long)]
     pub serve: bool,
-    /// With --serve: so many connections at once; whoever comes beyond that is cut off
+    /// With --serve: maximum number of connections at once; one beyond that is cut off
     #[arg(long, default_value_t = 64, value_name = "N", value_parser = parse_whole::<u32>, requires = "serve")]
     pub max_clients: u32,
     /// With --serve: cut a connection off that sends more bytes than that
     #[arg(long, value_name = "BYTES", value_parser = parse_size, requires = "serve")]
     pub max_bytes: Option<u64>,
-    /// With --serve: cut a sender off that sends nothing for so long
+    /// With --serve: cut off a sender that sends nothing for this time
     #[arg(long, default_value = "30s", value_name = "TIME", value_parser = parse_time, requires = "serve")]
     pub timeout: u64,
     /// Keep the record and a report in a directory of their own below this one
@@ -250,12 +250,12 @@ pub fn as_called(args: impl Iterator<Item = OsString>) -> Vec<OsString> {
     args
 }
 
-/// Bytes, or so many times 1024 with k, 1024 x 1024 with m.
+/// Bytes, with k times 1024, with m times 1024 x 1024.
 pub(super) fn parse_size(text: &str) -> Result<u64, String> {
     scaled(text, 1024).ok_or_else(|| "write a number of bytes such as 1448, 64k or 1m".into())
 }
 
-/// Bits a second, or so many times 1000 with k, and so on, as networks count.
+/// Bits a second, with k times 1000 and so on, as networks count.
 pub(super) fn parse_bits(text: &str) -> Result<u64, String> {
     scaled(text, 1000).ok_or_else(|| "write a number of bits a second such as 500k, 10m or 1g".into())
 }
@@ -272,7 +272,7 @@ fn scaled(text: &str, thousand: u64) -> Option<u64> {
     number.checked_mul(unit)
 }
 
-fn parse_socket_buffer(text: &str) -> Result<u32, String> {
+pub(super) fn parse_socket_buffer(text: &str) -> Result<u32, String> {
     let bytes = parse_size(text)?;
     u32::try_from(bytes)
         .ok()

@@ -8,7 +8,7 @@ use netfathom_model::record::CATALOGUE;
 
 use super::Args;
 
-/// How programs that watch others are told whom to watch.
+/// Options by which programs that watch others choose their target.
 const WATCHING: [&str; 12] = [
     "--pid",
     "-p",

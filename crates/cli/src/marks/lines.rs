@@ -101,7 +101,7 @@ fn text(seen: &Seen, lost: u64, damaged: u64, ended: Option<&str>) -> Vec<String
     }
     if damaged > 0 {
         lines.push(format!(
-            "the ring was damaged {damaged} times: another program has written into it, and nobody knows what was lost"
+            "the ring was damaged {damaged} times: another program has written into it, and what was lost is unknown"
         ));
     }
     lines.extend(ended.map(harmless));

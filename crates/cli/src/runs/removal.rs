@@ -86,7 +86,9 @@ fn go(runs: &[PathBuf], yes: bool, dry: bool) -> Result<ExitCode> {
 /// Asks whoever sits at the terminal.
 fn agreed(sum: &str) -> Result<bool> {
     if !io::stdin().is_terminal() {
-        return Err(anyhow!("nothing was removed: nobody can be asked here; add --yes to remove {sum}"));
+        return Err(anyhow!(
+            "nothing was removed: there is no terminal to ask on; add --yes to remove {sum}"
+        ));
     }
     write!(io::stderr(), "remove {sum}? [y/N] ").context("cannot ask")?;
     let mut answer = String::new();

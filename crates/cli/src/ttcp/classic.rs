@@ -19,6 +19,8 @@ mod told;
 
 const KB: f64 = 1024.0;
 const BITS: f64 = 8.0;
+/// Processor time that the classic takes for none: 16 MiB in 0.00 CPU seconds are 16384000 KB/cpu sec.
+const LEAST_CPU_S: f64 = 0.001;
 
 /// The classic's voice.
 pub struct Classic<'a> {
@@ -161,8 +163,9 @@ impl Classic<'_> {
     }
 
     fn cpu(&self, bytes: u64, cpu: f64) -> String {
+        let cpu = cpu.max(LEAST_CPU_S);
         let (rate, unit) = self.rate(bytes as f64 / cpu);
-        format!("{bytes} bytes in {cpu:.6} CPU seconds = {rate:.6} {unit}/cpu sec")
+        format!("{bytes} bytes in {cpu:.2} CPU seconds = {rate:.6} {unit}/cpu sec")
     }
 
     fn rate(&self, bytes_per_s: f64) -> (f64, &'static str) {
@@ -202,6 +205,8 @@ mod tests {
             line(RateFormat::KByte),
             "16777216 bytes in 1.341030 real seconds = 12217.474628 KB/sec (95.449021 Mb/sec)"
         );
+        let cpu = Classic { plan: &plan, format: RateFormat::KByte, verbose: true }.cpu(16_777_216, 1e-6);
+        assert_eq!(cpu, "16777216 bytes in 0.00 CPU seconds = 16384000.000000 KB/cpu sec");
         assert!(line(RateFormat::Mbit).contains("= 95.449021 Mbit/sec (95.449021 Mb/sec)"));
         assert_eq!(calls_line(2048, 1.341_030), "2048 I/O calls, msec/call = 0.67, calls/sec = 1527.18");
         assert_eq!(calls_line(0, 1.0), "0 I/O calls, msec/call = 0.00, calls/sec = 0.00");

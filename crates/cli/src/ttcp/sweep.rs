@@ -26,6 +26,7 @@ fn plan(args: &SweepArgs) -> Result<SweepPlan> {
     let plan = SweepPlan {
         ends: ends(args)?,
         socket_buffers_bytes: args.sndbuf.iter().map(|buffer| buffer.0).collect(),
+        receive_buffer_bytes: args.rcvbuf,
         writes_bytes: args.write.clone(),
         no_delay: args.no_delay.settings(),
         time_ns: args.time,

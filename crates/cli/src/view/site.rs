@@ -15,7 +15,7 @@ use tokio::sync::Semaphore;
 
 use super::listing;
 
-/// How many answers are worked on at once: the machine may be measuring.
+/// How many reports are drawn at once: the machine may be measuring.
 pub const MOST_AT_WORK: usize = 2;
 /// Where reports stand.
 pub const REPORTS: &str = "report/";
@@ -31,7 +31,9 @@ const HTML: &str = "text/html; charset=utf-8";
 /// The runs of one directory.
 pub struct Site {
     out: PathBuf,
-    at_work: Arc<Semaphore>,
+    reports: Arc<Semaphore>,
+    /// Beside the reports, so that a huge one does not keep a reader from the list.
+    lists: Arc<Semaphore>,
 }
 
 /// What is sent.
@@ -66,7 +68,7 @@ enum Wanted {
 impl Site {
     /// Over the runs in `out`.
     pub fn new(out: PathBuf) -> Self {
-        Self { out, at_work: Arc::new(Semaphore::new(MOST_AT_WORK)) }
+        Self { out, reports: Arc::new(Semaphore::new(MOST_AT_WORK)), lists: Arc::new(Semaphore::new(1)) }
     }
 
     /// What stands at a path of ours, with what was asked behind it.
@@ -75,7 +77,11 @@ impl Site {
             Missing::new(StatusCode::NOT_FOUND, format!("there is no {path:?} here; / has all"))
         })?;
         let failed = |why: &dyn std::fmt::Display| Missing::new(StatusCode::INTERNAL_SERVER_ERROR, why);
-        let turn = Arc::clone(&self.at_work).acquire_owned().await.map_err(|e| failed(&e))?;
+        let turns = match wanted {
+            Wanted::Page | Wanted::Icon | Wanted::List => &self.lists,
+            Wanted::Report(_) | Wanted::Comparison(_) => &self.reports,
+        };
+        let turn = Arc::clone(turns).acquire_owned().await.map_err(|e| failed(&e))?;
         let out = self.out.clone();
         let work = tokio::task::spawn_blocking(move || {
             let content = make(&out, wanted);

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 mod book;
 mod commands;
 mod links;
+mod words;
 
 /// The root of the sources.
 fn sources() -> PathBuf {

@@ -165,7 +165,7 @@ fn only_what_is_named_is_removed() {
     symlink(&outside, dir.path().join("20261008T000000Z-join-1")).unwrap();
     let asked = in_runs(dir.path(), "remove last");
     assert_eq!(asked.status, 1);
-    assert!(asked.err.contains("nobody can be asked here; add --yes"), "{}", asked.err);
+    assert!(asked.err.contains("there is no terminal to ask on; add --yes"), "{}", asked.err);
     for name in ["photos", "20261008", "nobody", outside.to_str().unwrap(), "..", "/"] {
         let refused = in_runs(dir.path(), &format!("remove last --yes {name}"));
         assert_eq!(refused.status, 1, "{name}: {}", refused.out);

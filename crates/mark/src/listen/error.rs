@@ -80,8 +80,8 @@ impl fmt::Display for ListenError {
             }
             Self::Ring { tried, source } => write!(
                 f,
-                "cannot {tried}: {source}; marks need a few MiB of memory files (memfd_create), of which \
-                 `ulimit -f` must allow as much, a descriptor or two, and /proc"
+                "cannot {tried}: {source}; marks need a few MiB of memory files (memfd_create), as much as \
+                 `ulimit -f` must allow, a descriptor or two, and /proc"
             ),
         }
     }

@@ -23,7 +23,7 @@ int main(void) {
     printf("header %zu\n", sizeof(struct netfathom_mark_header));
     SLOT(word);
     SLOT(at_ns);
-    SLOT(whose);
+    SLOT(owner);
     SLOT(name);
     printf("slot %zu\n", sizeof(struct netfathom_mark_slot));
     printf("MAGIC %llu\n", (unsigned long long)magic);

@@ -59,7 +59,7 @@ pub enum Refusal {
     )]
     Route(IpAddr),
     /// Nobody there will say stop, so it must be named.
-    #[error("nobody at {host} will tell what arrives, or that it is gone (--one-way): name it with --allow {host}", host = Prefix::host(*.0))]
+    #[error("{host} reports neither what arrives nor that it is gone (--one-way): permit it with --allow {host}", host = Prefix::host(*.0))]
     Unnamed(IpAddr),
 }
 

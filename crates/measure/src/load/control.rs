@@ -77,7 +77,7 @@ pub enum ControlError {
         why: Why,
     },
     /// The peer is there no more, or never was netfathom.
-    #[error("{peer} said nothing for {}, where {awaited} was due: it has ended, is cut off or is overloaded",
+    #[error("{peer} was silent for {}, where {awaited} was due: it has ended, is cut off or is overloaded",
         netfathom_model::units::format_duration(.within.as_nanos() as u64))]
     Silent {
         peer: SocketAddr,

@@ -97,7 +97,7 @@ pub fn load_rules<T: Judged>() -> Vec<Rule<T>> {
             level: Level::Void,
             limit: 0.0,
             value: |t| t.accounting().count(&Fate::Unexplained) as f64,
-            text: |v| format!("{v:.0} messages vanished and nobody saw where"),
+            text: |v| format!("{v:.0} messages vanished without a trace"),
             strict: true,
         },
         Rule {

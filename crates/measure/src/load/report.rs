@@ -36,7 +36,10 @@ pub fn lag_windows(sent: &Sent) -> LagWindows {
 
 fn refused(errno: i32, count: u64) -> Refused {
     // A sender on another host says how many were refused, not why.
-    let error =
-        if errno == 0 { "not told".into() } else { std::io::Error::from_raw_os_error(errno).to_string() };
+    let error = if errno == 0 {
+        "unknown reason".into()
+    } else {
+        std::io::Error::from_raw_os_error(errno).to_string()
+    };
     Refused { error, count }
 }

@@ -50,7 +50,7 @@ impl BpfReader {
         let Some(rx) = self.view.rx(header.sequence) else { return };
         let Some(link) = rx.netif_receive_skb else { return };
         let window = self.windows.of(header.sent_ns);
-        let Collected { total, stages, unstaged } = &mut self.collected;
+        let Collected { total, stages, unstaged, .. } = &mut self.collected;
         total.add(window, span(link, received_ns));
         let reception = self.number.checked_sub(1).and_then(|n| self.view.reception(n));
         if let Some(arrived) = reception.and_then(|r| Arrived::new(&rx, &r, self.call, received_ns)) {
@@ -127,11 +127,18 @@ impl Arrived {
         if let Some(arrival) = self.arrival {
             each(Stage::Backlog, span(arrival, self.link));
         }
-        each(Stage::Protocol, span(self.link, self.ready));
         let slept = span(self.ready_idle.slept, self.length_idle.slept);
         let waited = span(self.ready_idle.waited, self.length_idle.waited);
         let busy = self.busy();
-        for (stage, ns) in [(Stage::Wakeup, slept), (Stage::Runqueue, waited), (Stage::Sockqueue, busy)] {
+        // A kernel without a hook at the socket's buffer shows no span up to there.
+        let protocol = span(self.link, self.ready);
+        let passed = [
+            (Stage::Protocol, protocol),
+            (Stage::Wakeup, slept),
+            (Stage::Runqueue, waited),
+            (Stage::Sockqueue, busy),
+        ];
+        for (stage, ns) in passed {
             if ns != 0 {
                 each(stage, ns);
             }

@@ -29,6 +29,8 @@ pub struct Collected {
     pub stages: Vec<(Stage, Windowed)>,
     /// Messages whose stack time could not be cut into stages.
     pub unstaged: u64,
+    /// Stages that this kernel cannot show to the tap, and why.
+    pub missing: Vec<(Stage, String)>,
 }
 
 impl Collected {
@@ -36,7 +38,12 @@ impl Collected {
     #[must_use]
     pub fn new(stages: &[Stage], windows: usize) -> Self {
         let part = |&stage| (stage, Windowed::new(PART_GRAIN, windows));
-        Self { total: Windowed::new(GRAIN, windows), stages: stages.iter().map(part).collect(), unstaged: 0 }
+        Self {
+            total: Windowed::new(GRAIN, windows),
+            stages: stages.iter().map(part).collect(),
+            unstaged: 0,
+            missing: Vec::new(),
+        }
     }
 
     /// Adds what another tap of the same stages collected.
@@ -101,7 +108,7 @@ pub fn link_layer(tap: Tap, direction: Direction) -> &'static str {
     }
 }
 
-/// Why the tap has no times of a stage.
+/// Why the tap has no times of a stage, other than for want of a hook.
 #[must_use]
 pub fn unavailable(tap: Tap, stage: Stage, qdisc: &str) -> String {
     match (tap, stage) {

@@ -1,25 +1,33 @@
 //! Whether a tap works here, found out by trying.
 
 use netfathom_bpf::Cause;
-use netfathom_bpf::stack::{LoadError, StackTap, Target};
+use netfathom_bpf::stack::{LoadError, Replaced, StackTap, Target};
 use netfathom_model::path::Direction;
 use netfathom_model::record::LeftOut;
 use netfathom_sys::capability::{Capability, effective};
 
 use super::capture::{self, By};
 
-/// Whether the bpf tap works here in these directions, found out by loading it.
+/// Whether the bpf tap works here in these directions, found out by loading it: the hooks that this kernel lacks.
 ///
 /// # Errors
 /// Why not, and what would help.
-pub fn bpf(directions: &[Direction]) -> Result<(), LeftOut> {
+pub fn bpf(directions: &[Direction]) -> Result<Vec<Replaced>, LeftOut> {
     let target = Target { flow: 0, reader_cookie: 0, window_shift: 30 };
-    let Err(error) = StackTap::load(directions, target) else { return Ok(()) };
-    let remedy = bpf_remedy(&error, directions);
-    Err(LeftOut { what: "bpf tap".into(), reason: error.to_string(), remedy })
+    StackTap::load(directions, target).map(|tap| tap.replaced().to_vec()).map_err(|error| {
+        let remedy = bpf_remedy(&error);
+        LeftOut { what: "bpf tap".into(), reason: error.to_string(), remedy }
+    })
 }
 
-fn bpf_remedy(error: &LoadError, directions: &[Direction]) -> String {
+/// What the record says of a hook that the kernel lacks.
+#[must_use]
+pub fn without(hook: &Replaced) -> LeftOut {
+    let what = hook.stage().map_or_else(|| format!("hook {}", hook.hook), |s| format!("stage {}", s.name()));
+    LeftOut { what, reason: hook.to_string(), remedy: format!("use Linux {} or later", hook.since()) }
+}
+
+fn bpf_remedy(error: &LoadError) -> String {
     let has = |c| effective().is_ok_and(|all| all.contains(&c));
     if !(has(Capability::SysAdmin) || has(Capability::Bpf) && has(Capability::Perfmon)) {
         return "run as root, or give the program CAP_BPF and CAP_PERFMON".into();
@@ -29,10 +37,7 @@ fn bpf_remedy(error: &LoadError, directions: &[Direction]) -> String {
     }
     let cause = if let LoadError::Step { source, .. } = error { Some(source.cause()) } else { None };
     match cause {
-        Some(Cause::NoTracepoint(_)) if directions.contains(&Direction::Rx) => {
-            "use Linux 6.3 or later for the stages of receiving, or measure sending alone: netfathom stack tx"
-        }
-        Some(Cause::NoTracepoint(_) | Cause::TooOld { .. }) => "use Linux 5.17 or later",
+        Some(Cause::NoTracepoint(_) | Cause::TooOld { .. }) => "use Linux 5.10 or later",
         _ => "NETFATHOM_BPF_LOG=1 shows all that libbpf and the verifier write",
     }
     .into()

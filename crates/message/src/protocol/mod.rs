@@ -59,7 +59,7 @@ pub enum ProtocolError {
         channels: u16,
     },
     /// A message longer than this side takes.
-    #[error("the peer announces a message of {length} bytes, but was told to send at most {limit}")]
+    #[error("the peer announces a message of {length} bytes, but may send at most {limit}")]
     MessageTooLong {
         /// Bytes it claims.
         length: u32,
@@ -67,7 +67,7 @@ pub enum ProtocolError {
         limit: u32,
     },
     /// A piece of a post longer than this side takes.
-    #[error("the peer announces a chunk of {length} bytes, but was told to send at most {limit}")]
+    #[error("the peer announces a chunk of {length} bytes, but may send at most {limit}")]
     ChunkTooLong {
         /// Bytes it claims.
         length: u32,

@@ -122,7 +122,7 @@ impl LoadPlan {
         }
         if self.one_way && self.allow.is_empty() {
             return conflict(
-                "--one-way sends where nobody says stop: name the address with --allow ADDR/LEN",
+                "--one-way sends without a peer that can stop it: permit the address with --allow ADDR/LEN",
             );
         }
         if self.one_way && self.echo {

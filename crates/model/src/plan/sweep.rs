@@ -39,6 +39,8 @@ pub struct SweepPlan {
     pub ends: SweepEnds,
     /// Send buffers to ask for; `None` leaves it to the kernel.
     pub socket_buffers_bytes: Vec<Option<u32>>,
+    /// Receive buffer of the other end; `None` leaves it to the kernel.
+    pub receive_buffer_bytes: Option<u32>,
     /// Bytes of a write.
     pub writes_bytes: Vec<u64>,
     /// TCP_NODELAY
@@ -122,6 +124,9 @@ impl SweepPlan {
         for &bytes in self.socket_buffers_bytes.iter().flatten() {
             range("sndbuf", bytes.into(), 1, 1 << 30)?;
         }
+        if let Some(bytes) = self.receive_buffer_bytes {
+            range("rcvbuf", bytes.into(), 1, 1 << 30)?;
+        }
         for &bytes in &self.writes_bytes {
             range("write", bytes, 1, MOST_WRITE_BYTES)?;
         }
@@ -152,6 +157,7 @@ mod tests {
         SweepPlan {
             ends: SweepEnds::Loopback,
             socket_buffers_bytes: vec![None, Some(4096), Some(1448), Some(4096)],
+            receive_buffer_bytes: None,
             writes_bytes: vec![8192, 512],
             no_delay: vec![true, false],
             time_ns: 100_000_000,

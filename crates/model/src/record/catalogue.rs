@@ -31,6 +31,9 @@ pub struct Entry {
 pub trait Measured: Into<Measurement> {
     /// The entry.
     const ENTRY: &'static Entry;
+
+    /// The result, if the measurement is of this kind.
+    fn of(measurement: &Measurement) -> Option<&Self>;
 }
 
 macro_rules! measurements {
@@ -57,6 +60,13 @@ macro_rules! measurements {
 
         $(impl Measured for $result {
             const ENTRY: &'static Entry = &$entry;
+
+            fn of(measurement: &Measurement) -> Option<&Self> {
+                match measurement {
+                    Measurement::$variant(result) => Some(result),
+                    _ => None,
+                }
+            }
         }
 
         impl From<$result> for Measurement {

@@ -121,9 +121,11 @@ pub struct FigurePoint {
     pub label: Option<String>,
 }
 
-/// Something that the source says.
+/// Something that is held against what was measured.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Claim {
+    /// Whose it is.
+    pub whose: Whose,
     /// What it says.
     pub says: String,
     /// On what it rests there.
@@ -132,6 +134,16 @@ pub struct Claim {
     pub here: String,
     /// Whether it holds here.
     pub holds: Holds,
+}
+
+/// Whose claim it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Whose {
+    /// The source makes it.
+    Source,
+    /// This project asks it, for the source leaves it open.
+    Ours,
 }
 
 /// Whether a claim holds here.

@@ -2,16 +2,18 @@
 
 use netfathom_model::path::Direction;
 use netfathom_model::print::Scale;
-use netfathom_model::record::{Claim, StackResult};
-use netfathom_stats::{Estimate, between_trials};
+use netfathom_model::record::{Claim, StackResult, Whose};
+use netfathom_stats::{Estimate, between_trials, paired_ratio};
 
-use super::ours;
+use super::ours::{self, Slope};
 use super::tables::way;
-use crate::claim::{above, written};
+use crate::claim::{ALIKE, above, within, written};
 
-/// Where the papers say that the time falls.
-const FALLS_THERE: &str = "mean at peak below the mean overall on all three platforms: 3.83 and 9.05 µs, 8.20 \
-                           and 10.35 µs, 17.97 and 60.23 µs (summary of outgoing messages)";
+/// Where the outgoing paper says that the time falls.
+const OUTGOING_FALLS: &str = "outgoing paper, table 1 and figures 1 to 3: at peak and overall 3.83 and 9.05 µs, 8.20 and \
+                              10.35 µs, 17.97 and 60.23 µs on the three platforms";
+/// Where the incoming one does, without a number.
+const INCOMING_FALLS: &str = "incoming paper, abstract and graphs 1 to 6; it prints no number of it";
 
 /// In the paper's own form: the mean at peak is below the mean over everything.
 pub fn less_at_peak(direction: Direction, ours: &StackResult) -> Claim {
@@ -20,12 +22,20 @@ pub fn less_at_peak(direction: Direction, ours: &StackResult) -> Claim {
     };
     let pairs: Vec<(f64, f64)> = ours::paths(ours, direction).iter().filter_map(pair).collect();
     let less = less(&pairs);
+    // Only the outgoing paper has a row at peak.
+    let (whose, there) = match direction {
+        Direction::Tx => (Whose::Source, OUTGOING_FALLS.into()),
+        Direction::Rx => {
+            (Whose::Ours, format!("{INCOMING_FALLS}; the outgoing paper's form, {OUTGOING_FALLS}"))
+        }
+    };
     Claim {
+        whose,
         says: format!(
             "{} messages take less time at the peak of the load than over all of it",
             capital(direction)
         ),
-        there: there(direction),
+        there,
         here: format!(
             "mean overall {} µs, at peak {} µs: {} µs less at peak ({})",
             mean(pairs.iter().map(|p| p.0)),
@@ -38,13 +48,24 @@ pub fn less_at_peak(direction: Direction, ours: &StackResult) -> Claim {
 }
 
 /// By windows of time: those of the highest third of the rates against those of the lowest.
-pub fn less_at_high_rates(direction: Direction, ours: &StackResult) -> Claim {
-    let pairs = ours::thirds_us(ours, direction);
+pub fn less_at_high_rates(direction: Direction, ours: &StackResult, slope: Option<Slope>) -> Claim {
+    let pairs = ours::thirds_us(ours, direction, slope);
     let less = less(&pairs);
     let (low, high) = ours::thirds_per_s(&ours.plan.profile);
     Claim {
-        says: format!("The mean time of {} messages falls as the rate rises", way(direction)),
-        there: there(direction),
+        whose: Whose::Source,
+        says: match slope {
+            None | Some(Slope::Rising) => {
+                format!("The mean time of {} messages falls as the rate rises", way(direction))
+            }
+            Some(Slope::Falling) => {
+                format!("The mean time of {} messages grows again as the rate falls", way(direction))
+            }
+        },
+        there: match direction {
+            Direction::Tx => OUTGOING_FALLS.into(),
+            Direction::Rx => INCOMING_FALLS.into(),
+        },
         here: format!(
             "mean {} µs up to {} messages/s, {} µs from {} messages/s on: {} µs less at the high rates ({})",
             mean(pairs.iter().map(|p| p.0)),
@@ -58,17 +79,36 @@ pub fn less_at_high_rates(direction: Direction, ours: &StackResult) -> Claim {
     }
 }
 
+/// The curve of the time is the same on both sides of the peak.
+pub fn symmetric(direction: Direction, ours: &StackResult) -> Claim {
+    let times = ours::falling_over_rising(ours, direction);
+    let quotient = paired_ratio(&times.iter().map(|&times| (times, 1.0)).collect::<Vec<_>>());
+    Claim {
+        whose: Whose::Source,
+        says: "The curve of the mean time is symmetric about the peak of the rate".into(),
+        there: "incoming paper, the text below graphs 4 to 6".into(),
+        here: format!(
+            "at the same rate a message takes {} times as long on the falling slope as on the rising one (95 % interval \
+             between {} trials); symmetric is an interval within {:.2} to {ALIKE:.2}",
+            written(quotient, 3),
+            times.len(),
+            1.0 / ALIKE
+        ),
+        holds: within(quotient, 1.0 / ALIKE, ALIKE),
+    }
+}
+
 /// The way in takes longer than the way out.
 pub fn incoming_costs_more(ours: &StackResult) -> Claim {
     let growths = ours::growths(ours);
     let pairs = ours::pairs_us(ours);
     let growth = between_trials(&growths);
     Claim {
+        whose: Whose::Source,
         says: "An incoming message takes the operating system more time than an outgoing one".into(),
-        there:
-            "means of all trials, incoming and outgoing: 24.13 and 9.05 µs, 52.43 and 10.35 µs, 69.96 and \
-                60.23 µs on the three platforms (summaries of both papers)"
-                .into(),
+        there: "incoming paper, conclusion: 166, 406 and 16 % more on the three platforms; table 1 of each paper: 24.13 \
+                and 9.05 µs, 52.43 and 10.35 µs, 69.96 and 60.23 µs"
+            .into(),
         here: format!(
             "incoming {} µs, outgoing {} µs: {} times as long ({})",
             mean(pairs.iter().map(|p| p.1)),
@@ -100,16 +140,6 @@ fn trials(pairs: &[(f64, f64)]) -> String {
     }
 }
 
-/// Only the paper on outgoing messages has a row at peak.
-fn there(direction: Direction) -> String {
-    match direction {
-        Direction::Tx => FALLS_THERE.into(),
-        Direction::Rx => {
-            format!("said of outgoing messages: {FALLS_THERE}; of incoming ones there is no row at peak")
-        }
-    }
-}
-
 fn capital(direction: Direction) -> &'static str {
     match direction {
         Direction::Tx => "Outgoing",
@@ -121,7 +151,7 @@ fn capital(direction: Direction) -> &'static str {
 mod tests {
     use netfathom_model::record::Holds;
 
-    use super::super::made_up::stack;
+    use super::super::made_up::{planned, stack};
     use super::*;
 
     const FALLS: &[(i64, i64)] = &[(9000, 3000), (9100, 3100), (8900, 2900)];
@@ -141,7 +171,7 @@ mod tests {
             for (ends, expected) in cases {
                 let ours = stack(&[(direction, ends)]);
                 assert_eq!(less_at_peak(direction, &ours).holds, expected, "{ends:?}");
-                assert_eq!(less_at_high_rates(direction, &ours).holds, expected, "{ends:?}");
+                assert_eq!(less_at_high_rates(direction, &ours, None).holds, expected, "{ends:?}");
             }
         }
     }
@@ -150,7 +180,8 @@ mod tests {
     fn the_evidence_is_that_of_the_thirds() {
         // Thirds of 10 to 100 a second end at 40 and begin at 70: windows 0 to 2, of which the
         // rates are 14.5 to 32.5, and 7 to 9.
-        let claim = less_at_high_rates(Direction::Tx, &stack(&[(Direction::Tx, &[(9000, 0), (9000, 0)])]));
+        let claim =
+            less_at_high_rates(Direction::Tx, &stack(&[(Direction::Tx, &[(9000, 0), (9000, 0)])]), None);
         let mean = |windows: std::ops::Range<u64>| {
             let n: u64 = windows.clone().map(|w| w + 1).sum();
             windows.map(|w| (9000 - 1000 * w) * (w + 1)).sum::<u64>() as f64 / n as f64 / 1e3
@@ -161,6 +192,25 @@ mod tests {
             low - high
         );
         assert!(claim.here.starts_with(&expected), "{}\n{expected}", claim.here);
+    }
+
+    #[test]
+    fn each_slope_of_a_triangle_is_asked_and_whether_both_are_alike() {
+        use Holds::{CannotTell, No, Yes};
+        let (alike, falling): (&[_], &[_]) =
+            (&[(5000, 5000), (5010, 5010), (4990, 4990)], &[(9000, 1000), (9010, 1010), (8990, 990)]);
+        let mixed: &[_] = &[(9000, 1000), (1000, 9000), (5000, 5000)];
+        for (ends, expected) in [
+            (alike, [CannotTell, CannotTell, Yes]),
+            (falling, [Yes, No, No]),
+            (mixed, [CannotTell; 3]),
+            (&alike[..1], [CannotTell; 3]),
+        ] {
+            let ours = planned("triangle:10..100/10s", &[(Direction::Rx, ends)]);
+            let on = |slope| less_at_high_rates(Direction::Rx, &ours, Some(slope)).holds;
+            let holds = [on(Slope::Rising), on(Slope::Falling), symmetric(Direction::Rx, &ours).holds];
+            assert_eq!(holds, expected, "{ends:?}");
+        }
     }
 
     #[test]

@@ -2,12 +2,13 @@
 
 use netfathom_model::path::{Direction, Tap};
 use netfathom_model::plan::{Place, ReproducePlan};
+use netfathom_model::profile::Profile;
 use netfathom_model::record::StackResult;
 use netfathom_model::units::{format_duration, format_rate};
 
-/// The original had machines of its time.
-const TODAY: &str = "The kernel and the processors are today's; the papers' platforms were Windows and Linux \
-                     machines of their time.";
+/// The platforms of both papers.
+const TODAY: &str = "The kernel and the processors are today's. The papers' platforms: 1, Core i7 920, CentOS 6.4; \
+                     2, Core i5 430M, Ubuntu 12.10; 3, Core i7 3667U, OS X 10.8.5.";
 
 /// Of an experiment that measures the stack.
 pub fn of_stack(plan: &ReproducePlan, ours: Option<&StackResult>) -> Vec<String> {
@@ -21,7 +22,7 @@ pub fn of_stack(plan: &ReproducePlan, ours: Option<&StackResult>) -> Vec<String>
     if plan.quick {
         told.push(
             "The short form: fewer and shorter trials, with far less than the million messages of a trial of \
-             the papers."
+             the papers (table 2 of each)."
                 .into(),
         );
     }
@@ -32,16 +33,19 @@ pub fn of_stack(plan: &ReproducePlan, ours: Option<&StackResult>) -> Vec<String>
 /// Of the experiment on answers.
 pub fn of_reverse(plan: &ReproducePlan) -> Vec<String> {
     let mut told: Vec<String> = vec![
-        "Sender and far end are on one machine, joined by a pair of virtual devices; the original had two \
-         machines and a network between them. Incoming packets are steered to the sender's processor, where \
-         a device with one queue would have them handled too."
+        "Sender and far end are on one machine, joined by a pair of virtual devices. The original had three \
+         platforms in a local network: platform 3 was measured, platforms 1 and 2 ran the same program toward it. \
+         Incoming packets are steered to the sender's processor, where a device with one queue would have them \
+         handled too."
             .into(),
-        "What becomes of the answers is not left open: `ignored` is the nearest, where nobody reads them and \
-         all they take is the operating system's; `other-thread` adds an application that reads them. The \
-         claims are decided on `ignored`."
+        "The paper does not say whether anything on platform 3 read the inbound messages. With `ignored` no \
+         application reads them, and all they take is the operating system's; `other-thread` adds an application \
+         that reads them. The claims are decided on `ignored`."
             .into(),
-        "The inbound load is not the answers of a server but a load of its own, with a plan of its own.".into(),
-        "The outgoing load is as much as one thread can send, not a ramp of many processes.".into(),
+        "The outgoing load is as much as one thread can send, from the start. Platform 3 ran one instance of the \
+         program, and the inbound load began once that had reached its peak."
+            .into(),
+        "Figure 4 is one run; ours are trials with intervals.".into(),
     ];
     if plan.quick {
         told.push("The short form: fewer and shorter trials.".into());
@@ -52,12 +56,13 @@ pub fn of_reverse(plan: &ReproducePlan) -> Vec<String> {
 
 fn place(ours: &StackResult) -> String {
     match ours.plan.place {
-        Place::Loopback => "Sender and reader share the loopback device of this machine; the original had two \
-                            machines. The receiver's part of the kernel runs within the sender's send call."
+        Place::Loopback => "Sender and reader share the loopback device of this machine; the papers' platforms sent \
+                            into a network, and received from a generator on another node. The receiver's part of \
+                            the kernel runs within the sender's send call."
             .into(),
-        _ => "Sender and reader are on one machine, joined by a pair of virtual devices; the original had two \
-              machines with network adapters. No adapter, no driver's queue and no interrupt is in our times, \
-              and the sender's processor also takes each message into the other device."
+        _ => "Sender and reader are on one machine, joined by a pair of virtual devices; the papers' platforms sent \
+              into a network, and received from a generator on another node. No adapter, no driver's queue and no \
+              interrupt is in our times, and the sender's processor also takes each message into the other device."
             .into(),
     }
 }
@@ -69,8 +74,8 @@ fn tap(ours: &StackResult) -> Option<String> {
         Tap::Pcap => return None,
     };
     Some(format!(
-        "Link-layer times are taken by {by}; the original joined a capture by tcpdump with the application's \
-         times, to the microsecond. `--tap pcap` is its way."
+        "Link-layer times are taken by {by}; the papers took them from a capture by tcpdump. `--tap pcap` is their \
+         way."
     ))
 }
 
@@ -78,28 +83,50 @@ fn load(ours: &StackResult) -> String {
     let plan = &ours.plan;
     let profile = &plan.profile;
     format!(
-        "{} trials of {} messages of {} bytes each, up to {} messages/s within {}; the papers' trials have 0.8 \
-         to 5.6 million, up to the limits of their machines.",
+        "{} trials of {} messages of {} bytes each, up to {} messages/s within {}. {}",
         plan.trials,
         format_rate(profile.messages() as f64),
         plan.size_bytes,
         format_rate(profile.peak_per_s()),
         format_duration(profile.duration_ns()),
+        theirs(ours)
     )
 }
 
-fn senders(ours: &StackResult) -> Option<String> {
-    if !ours.plan.measures(Direction::Tx) && ours.plan.workers > 1 {
-        return None;
+/// The size of the papers' trials.
+fn theirs(ours: &StackResult) -> &'static str {
+    let [out, into] = [Direction::Tx, Direction::Rx].map(|way| ours.plan.measures(way));
+    match (&ours.plan.profile, out, into) {
+        (Profile::Triangle { .. }, ..) => {
+            "Of graphs 4 to 6 the paper says neither how long they took nor how many messages or trials they have."
+        }
+        (_, true, false) => {
+            "The paper's trials (table 2) have 1.01 to 5.62 million; one took 1 min 50 s on one platform."
+        }
+        (_, false, _) => {
+            "The paper's trials (table 2) have 0.79 to 1.58 million, up to what a single thread reached on the \
+             generator's node."
+        }
+        _ => {
+            "The papers' trials (table 2 of each) have 1.01 to 5.62 million outgoing, 0.79 to 1.58 million incoming."
+        }
     }
-    Some(match ours.plan.workers {
-        1 => {
-            "One sender; the original had many processes. Senders that share a processor keep to no profile, \
-              and beside the reader's this machine has no more than one for them."
-                .into()
-        }
-        n => {
-            format!("{n} senders, each a thread on a processor of its own; the original had many processes.")
-        }
-    })
+}
+
+/// The outgoing paper ran several instances of its program, the incoming one a generator of one thread.
+fn senders(ours: &StackResult) -> Option<String> {
+    match (ours.plan.measures(Direction::Tx), ours.plan.workers) {
+        (true, 1) => Some(
+            "One sender; the outgoing paper ran several instances of its program, as many as the capture followed \
+             with at most 5 % loss. Senders that share a processor keep to no profile, and beside the reader's this \
+             machine has no more than one for them."
+                .into(),
+        ),
+        (true, n) => Some(format!(
+            "{n} senders, each a thread on a processor of its own; the outgoing paper ran several instances of its \
+             program, as many as the capture followed with at most 5 % loss."
+        )),
+        (false, 1) => None,
+        (false, n) => Some(format!("{n} senders; the incoming paper's generator had one thread.")),
+    }
 }

@@ -5,11 +5,12 @@ use netfathom_model::record::{Figure, FigureKind, FigurePoint, FigureSeries, Ind
 use netfathom_stats::Estimate;
 
 use super::originals::{self, PLATFORMS, SummaryRow, who};
-use super::ours;
+use super::ours::{self, Slope};
 use super::tables::way;
 
 const MEAN: &str = "mean time, µs";
 const HERE: &str = "here";
+const TIME: &str = "time, s";
 
 /// Bars of the means over everything and at peak.
 pub fn overall_and_peak(ours: Option<&StackResult>) -> Figure {
@@ -99,28 +100,57 @@ fn numbered(values: impl Iterator<Item = f64>) -> Vec<FigurePoint> {
 /// numbers of theirs.
 pub fn over_rate(directions: &[Direction], ours: Option<&StackResult>) -> Vec<Figure> {
     let line = |&direction: &Direction| {
-        let points = ours::over_rate(ours?, direction).into_iter().map(|p| FigurePoint {
-            x: p.rate_per_s,
-            y: p.mean_us,
-            half_width: p.half_width_us,
-            label: None,
-        });
-        let points: Vec<FigurePoint> = points.collect();
-        (!points.is_empty()).then(|| FigureSeries {
-            name: format!("{HERE}, {}", way(direction)),
-            here: true,
-            points,
-        })
+        Some(here(way(direction), rate_points(ours::over_rate(ours?, direction, None))))
     };
-    let series: Vec<FigureSeries> = directions.iter().filter_map(line).collect();
-    if series.is_empty() {
-        return Vec::new();
-    }
-    vec![Figure {
-        title: "Mean time over the rate, all trials here".into(),
-        x: "offered rate, messages/s".into(),
-        y: MEAN.into(),
-        kind: FigureKind::Lines,
-        series,
-    }]
+    by_rate(directions.iter().filter_map(line).collect())
+}
+
+/// The same on each slope of a triangle.
+pub fn slopes(direction: Direction, ours: Option<&StackResult>) -> Vec<Figure> {
+    let line = |(name, slope)| Some(here(name, rate_points(ours::over_rate(ours?, direction, Some(slope)))));
+    let both = [("as the rate rises", Slope::Rising), ("as the rate falls", Slope::Falling)];
+    by_rate(both.into_iter().filter_map(line).collect())
+}
+
+fn rate_points(points: Vec<ours::RatePoint>) -> Vec<FigurePoint> {
+    let point = |p: ours::RatePoint| FigurePoint {
+        x: p.rate_per_s,
+        y: p.mean_us,
+        half_width: p.half_width_us,
+        label: None,
+    };
+    points.into_iter().map(point).collect()
+}
+
+fn by_rate(series: Vec<FigureSeries>) -> Vec<Figure> {
+    lines("Mean time over the rate, all trials here", "offered rate, messages/s", MEAN, series)
+}
+
+/// The papers' own figures: rate and mean time over a trial.
+pub fn over_time(directions: &[Direction], ours: Option<&StackResult>) -> Vec<Figure> {
+    let series = |of: fn(&ours::TimePoint) -> Option<f64>| {
+        let line = |&direction: &Direction| {
+            let points = ours::over_time(ours?, direction);
+            let point = |p: &ours::TimePoint| {
+                Some(FigurePoint { x: p.at_s, y: of(p)?, half_width: None, label: None })
+            };
+            Some(here(way(direction), points.iter().filter_map(point).collect()))
+        };
+        directions.iter().filter_map(line).collect()
+    };
+    let rate =
+        lines("Rate over a trial, mean of the trials", TIME, "messages/s", series(|p| Some(p.rate_per_s)));
+    let time = lines("Mean time over a trial, all trials here", TIME, MEAN, series(|p| p.mean_us));
+    [rate, time].concat()
+}
+
+fn here(name: &str, points: Vec<FigurePoint>) -> FigureSeries {
+    FigureSeries { name: format!("{HERE}, {name}"), here: true, points }
+}
+
+/// Lines that have points; no figure without any.
+fn lines(title: &str, x: &str, y: &str, series: Vec<FigureSeries>) -> Vec<Figure> {
+    let series: Vec<FigureSeries> = series.into_iter().filter(|s| !s.points.is_empty()).collect();
+    let figure = Figure { title: title.into(), x: x.into(), y: y.into(), kind: FigureKind::Lines, series };
+    if figure.series.is_empty() { Vec::new() } else { vec![figure] }
 }

@@ -17,7 +17,12 @@ const WINDOW_NS: u64 = 1_000_000_000;
 /// A ramp from 10 to 100 messages a second in ten seconds; each trial is given by the time in
 /// its first and in its last window, between which it changes evenly, in nanoseconds.
 pub fn stack(ways: &[(Direction, &[(i64, i64)])]) -> StackResult {
-    let plan = StackPlan::one_trial("ramp:10..100/10s".parse().unwrap());
+    planned("ramp:10..100/10s", ways)
+}
+
+/// The same of another profile of ten seconds.
+pub fn planned(profile: &str, ways: &[(Direction, &[(i64, i64)])]) -> StackResult {
+    let plan = StackPlan::one_trial(profile.parse().unwrap());
     let trials = ways.iter().map(|(_, ends)| ends.len()).max().unwrap_or(0);
     let path = |trial: usize| {
         let of = |(direction, ends): &(Direction, &[(i64, i64)])| {
@@ -138,6 +143,19 @@ pub fn reverse(trials: &[[f64; 4]]) -> ReverseResult {
     let trials = trials.iter().enumerate().map(|(i, &rates)| reverse_trial(i as u32, rates)).collect();
     let variants = vec![VariantResult { variant: Variant::Ignored, trials, summary: None }];
     ReverseResult { plan, tap: None, left_out: Vec::new(), steered: true, variants }
+}
+
+/// The same with stack times; each trial is given by those of the four phases, in microseconds.
+pub fn timed(mut result: ReverseResult, times_us: &[[f64; 4]]) -> ReverseResult {
+    for (trial, us) in result.variants[0].trials.iter_mut().zip(times_us) {
+        let mut windows = Windowed::new(5, us.len());
+        for (window, us) in us.iter().enumerate() {
+            windows.add_many(window, (us * 1e3) as i64, 10);
+            trial.phases[window].stack_mean_ns = Some(us * 1e3);
+        }
+        trial.stack = Some(Series::of(WINDOW_NS, &windows.windows));
+    }
+    result
 }
 
 fn reverse_trial(index: u32, rates: [f64; 4]) -> ReverseTrial {

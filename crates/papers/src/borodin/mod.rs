@@ -12,6 +12,7 @@ use super::{Experiment, Needs, Told};
 mod claims;
 mod differences;
 mod figures;
+mod growth;
 #[cfg(test)]
 pub(crate) mod made_up;
 mod originals;
@@ -20,9 +21,13 @@ mod plans;
 mod reverse;
 mod tables;
 
-const OUTGOING: &str = "Borodin 2014, time of outgoing messages in the operating system";
-const INCOMING: &str = "Borodin 2014, time of incoming messages in the operating system";
-const BOTH: &str = "Borodin 2014, times of outgoing and of incoming messages in the operating system";
+use ours::Slope;
+
+const OUTGOING: &str =
+    "Borodin 2014, A study of the load capability of computer systems (the outgoing paper)";
+const INCOMING: &str = "Borodin 2014, The research of operation system network stack during processing of data arriving \
+                        from network (the incoming paper)";
+const BOTH: &str = "Borodin 2014, the outgoing and the incoming paper";
 /// Every tap takes both ways.
 const ALL_TAPS: &[Tap] = &Tap::ALL;
 
@@ -56,21 +61,21 @@ pub static EXPERIMENTS: [Experiment; 5] = [
         name: "borodin-rx-triangle",
         title: "Time of incoming messages as the rate rises to 9,000 a second and falls",
         source: INCOMING,
-        shows: "the same at a load that is capped at 9,000 a second",
+        shows: "whether the time falls and grows again, alike on both slopes",
         quick: Duration::from_secs(60),
-        full: Duration::from_secs(2100),
+        full: Duration::from_secs(800),
         needs: Needs::Nothing,
         taps: ALL_TAPS,
         parts: plans::triangle,
-        tell: tell_rx,
+        tell: tell_triangle,
     },
     Experiment {
         name: "borodin-reverse",
         title: "Outgoing load while answers come in",
         source: OUTGOING,
-        shows: "incoming messages lower the outgoing rate, which recovers when they end",
-        quick: Duration::from_secs(60),
-        full: Duration::from_secs(420),
+        shows: "incoming messages lower the outgoing rate and raise the time of a message",
+        quick: Duration::from_secs(85),
+        full: Duration::from_secs(600),
         needs: Needs::Root,
         taps: &[Tap::Bpf],
         parts: plans::reverse,
@@ -102,6 +107,7 @@ fn tell_tx(plan: &ReproducePlan, runs: &[ReproducedRun]) -> Told {
         ],
         figures: [
             vec![figures::overall_and_peak(ours), figures::trials(Direction::Tx, ours)],
+            figures::over_time(&[Direction::Tx], ours),
             figures::over_rate(&[Direction::Tx], ours),
         ]
         .concat(),
@@ -117,6 +123,7 @@ fn tell_rx(plan: &ReproducePlan, runs: &[ReproducedRun]) -> Told {
         tables: vec![tables::overall(Direction::Rx, ours), tables::trials(Direction::Rx, ours)],
         figures: [
             vec![figures::overall(Direction::Rx, ours), figures::trials(Direction::Rx, ours)],
+            figures::over_time(&[Direction::Rx], ours),
             figures::over_rate(&[Direction::Rx], ours),
         ]
         .concat(),
@@ -125,11 +132,27 @@ fn tell_rx(plan: &ReproducePlan, runs: &[ReproducedRun]) -> Told {
     }
 }
 
+/// The paper has graphs of it and no table.
+fn tell_triangle(plan: &ReproducePlan, runs: &[ReproducedRun]) -> Told {
+    let ours = ours::stack(runs);
+    let claims = |ours| {
+        let on = |slope| claims::less_at_high_rates(Direction::Rx, ours, Some(slope));
+        vec![on(Slope::Rising), on(Slope::Falling), claims::symmetric(Direction::Rx, ours)]
+    };
+    Told {
+        differences: differences::of_stack(plan, ours),
+        tables: ours.map(|ours| tables::slopes(Direction::Rx, ours)).into_iter().collect(),
+        figures: [figures::over_time(&[Direction::Rx], ours), figures::slopes(Direction::Rx, ours)].concat(),
+        claims: ours.map(claims).unwrap_or_default(),
+        ..Told::default()
+    }
+}
+
 fn tell_asymmetry(plan: &ReproducePlan, runs: &[ReproducedRun]) -> Told {
     let ours = ours::stack(runs);
     Told {
         differences: differences::of_stack(plan, ours),
-        tables: vec![tables::growth(ours), tables::growth_trials(ours)],
+        tables: vec![growth::growth(ours), growth::trials(ours)],
         figures: [vec![figures::both_ways(ours)], figures::over_rate(&[Direction::Tx, Direction::Rx], ours)]
             .concat(),
         claims: ours.map(|ours| vec![claims::incoming_costs_more(ours)]).unwrap_or_default(),
@@ -139,5 +162,5 @@ fn tell_asymmetry(plan: &ReproducePlan, runs: &[ReproducedRun]) -> Told {
 
 /// The claim that the time falls as the rate rises, in both forms.
 fn falls(direction: Direction, ours: &netfathom_model::record::StackResult) -> Vec<Claim> {
-    vec![claims::less_at_peak(direction, ours), claims::less_at_high_rates(direction, ours)]
+    vec![claims::less_at_peak(direction, ours), claims::less_at_high_rates(direction, ours, None)]
 }

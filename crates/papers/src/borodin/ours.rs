@@ -1,9 +1,11 @@
 //! What was measured here, in the terms of the papers.
 
+use std::cmp::Ordering;
+
 use netfathom_model::path::Direction;
-use netfathom_model::profile::Profile;
+use netfathom_model::profile::{Piece, Profile};
 use netfathom_model::record::{
-    Measurement, PathSummary, PathTimes, ReproducedRun, StackResult, Trial, TrialKind,
+    Measured, PathSummary, PathTimes, ReproducedRun, StackResult, Trial, TrialKind,
 };
 use netfathom_stats::between_trials;
 
@@ -12,10 +14,7 @@ const RATES: usize = 32;
 
 /// The measurement of the stack among the parts.
 pub fn stack(runs: &[ReproducedRun]) -> Option<&StackResult> {
-    runs.iter().find_map(|run| match &run.measurement {
-        Measurement::Stack(result) => Some(&**result),
-        _ => None,
-    })
+    runs.iter().find_map(|run| StackResult::of(&run.measurement))
 }
 
 /// The trials that count.
@@ -73,23 +72,47 @@ impl Heap {
     }
 }
 
+/// Where the rate of a plan goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Slope {
+    Rising,
+    Falling,
+}
+
+impl Slope {
+    fn of(piece: &Piece) -> Option<Self> {
+        match piece.to_per_s.total_cmp(&piece.from_per_s) {
+            Ordering::Greater => Some(Self::Rising),
+            Ordering::Less => Some(Self::Falling),
+            Ordering::Equal => None,
+        }
+    }
+}
+
 /// A window of time: the rate that the plan had for its middle, and the messages in it.
 struct Window {
     rate_per_s: f64,
+    slope: Option<Slope>,
     n: u64,
     sum_ns: i64,
 }
 
-/// The windows of a trial, without those after the plan's end: a sender that fell behind goes
-/// on, and nobody can say at which rate.
-fn windows(path: &PathTimes, profile: &Profile) -> Vec<Window> {
-    let series = &path.series;
-    let window = |i: usize| Window {
-        rate_per_s: profile.rate_at_s(series.middle_s(i)),
-        n: series.n[i],
-        sum_ns: series.sum_ns[i],
+/// The windows of a trial, on one slope or on all, without those after the plan's end: a sender that fell
+/// behind goes on, at a rate that the plan does not name.
+fn windows(path: &PathTimes, profile: &Profile, slope: Option<Slope>) -> Vec<Window> {
+    let (series, pieces) = (&path.series, profile.pieces());
+    let window = |i: usize| {
+        let at_s = series.middle_s(i);
+        let piece = pieces.iter().find(|p| (p.start_s..=p.start_s + p.length_s).contains(&at_s));
+        Window {
+            rate_per_s: profile.rate_at_s(at_s),
+            slope: piece.and_then(Slope::of),
+            n: series.n[i],
+            sum_ns: series.sum_ns[i],
+        }
     };
-    (0..series.n.len()).map(window).filter(|w| w.n > 0 && w.rate_per_s > 0.0).collect()
+    let wanted = |w: &Window| w.n > 0 && w.rate_per_s > 0.0 && (slope.is_none() || w.slope == slope);
+    (0..series.n.len()).map(window).filter(wanted).collect()
 }
 
 /// The lowest and the highest rate of a profile.
@@ -99,12 +122,12 @@ fn range_per_s(profile: &Profile) -> (f64, f64) {
 }
 
 /// Mean times of a trial in the lowest and in the highest third of the rates, in microseconds.
-pub fn thirds_us(result: &StackResult, direction: Direction) -> Vec<(f64, f64)> {
+pub fn thirds_us(result: &StackResult, direction: Direction, slope: Option<Slope>) -> Vec<(f64, f64)> {
     let profile = &result.plan.profile;
     let (from, to) = thirds_per_s(profile);
     let of = |path: &&PathTimes| {
         let (mut low, mut high) = (Heap::default(), Heap::default());
-        for window in windows(path, profile) {
+        for window in windows(path, profile, slope) {
             if window.rate_per_s <= from {
                 low.add(&window);
             } else if window.rate_per_s >= to {
@@ -133,23 +156,66 @@ pub struct RatePoint {
     pub half_width_us: Option<f64>,
 }
 
-/// Mean time over the wanted rate, all trials merged.
-pub fn over_rate(result: &StackResult, direction: Direction) -> Vec<RatePoint> {
-    let profile = &result.plan.profile;
+/// The messages of a trial by the wanted rate.
+fn by_rate(path: &PathTimes, profile: &Profile, slope: Option<Slope>) -> Vec<Heap> {
     let (lowest, highest) = range_per_s(profile);
     let step = ((highest - lowest) / RATES as f64).max(f64::MIN_POSITIVE);
-    let heaps: Vec<Vec<Heap>> = paths(result, direction)
-        .iter()
-        .map(|path| {
-            let mut heaps = vec![Heap::default(); RATES];
-            for window in windows(path, profile) {
-                let place = ((window.rate_per_s - lowest) / step) as usize;
-                heaps[place.min(RATES - 1)].add(&window);
-            }
-            heaps
-        })
-        .collect();
+    let mut heaps = vec![Heap::default(); RATES];
+    for window in windows(path, profile, slope) {
+        let place = ((window.rate_per_s - lowest) / step) as usize;
+        heaps[place.min(RATES - 1)].add(&window);
+    }
+    heaps
+}
+
+/// Mean time over the wanted rate, all trials merged.
+pub fn over_rate(result: &StackResult, direction: Direction, slope: Option<Slope>) -> Vec<RatePoint> {
+    let paths = paths(result, direction);
+    let heaps: Vec<Vec<Heap>> = paths.iter().map(|path| by_rate(path, &result.plan.profile, slope)).collect();
     (0..RATES).filter_map(|i| rate_point(heaps.iter().map(|of_trial| &of_trial[i]))).collect()
+}
+
+/// Time on the falling slope as a multiple of that on the rising one at the same rates, trial by trial:
+/// geometric mean over the rates.
+pub fn falling_over_rising(result: &StackResult, direction: Direction) -> Vec<f64> {
+    let of = |path: &&PathTimes| {
+        let [rising, falling] =
+            [Slope::Rising, Slope::Falling].map(|slope| by_rate(path, &result.plan.profile, Some(slope)));
+        let both =
+            rising.iter().zip(&falling).filter_map(|(up, down)| Some((up.mean_us()?, down.mean_us()?)));
+        let logs: Vec<f64> =
+            both.filter(|&(up, down)| up > 0.0 && down > 0.0).map(|(up, down)| (down / up).ln()).collect();
+        (!logs.is_empty()).then(|| (logs.iter().sum::<f64>() / logs.len() as f64).exp())
+    };
+    paths(result, direction).iter().filter_map(of).collect()
+}
+
+/// A window of time over all trials.
+pub struct TimePoint {
+    /// Its middle.
+    pub at_s: f64,
+    /// Messages a second, mean of the trials.
+    pub rate_per_s: f64,
+    /// Mean time of all trials' messages; `None` where there were none.
+    pub mean_us: Option<f64>,
+}
+
+/// Rate and mean time over the trial, as the papers draw them.
+pub fn over_time(result: &StackResult, direction: Direction) -> Vec<TimePoint> {
+    let paths = paths(result, direction);
+    let Some(series) = paths.first().map(|path| &path.series) else { return Vec::new() };
+    let length_s = result.plan.profile.duration_ns() as f64 / 1e9;
+    let point = |i: usize| {
+        let of = |path: &&PathTimes| Some((*path.series.n.get(i)?, *path.series.sum_ns.get(i)?));
+        let (n, sum_ns) =
+            paths.iter().filter_map(of).fold((0, 0), |(n, sum), (more, ns)| (n + more, sum + ns));
+        TimePoint {
+            at_s: series.middle_s(i),
+            rate_per_s: n as f64 / paths.len() as f64 * 1e9 / series.window_ns.max(1) as f64,
+            mean_us: (n > 0).then(|| sum_ns as f64 / n as f64 / 1e3),
+        }
+    };
+    (0..series.n.len()).map(point).filter(|point| point.at_s < length_s).collect()
 }
 
 fn rate_point<'a>(trials: impl Iterator<Item = &'a Heap>) -> Option<RatePoint> {

@@ -1,7 +1,7 @@
 //! The plans of the experiments, in the paper's size and in a short form.
 
-use netfathom_model::path::{Direction, Tap};
-use netfathom_model::plan::{Family, ReversePlan, StackPlan, TapChoice, Variant};
+use netfathom_model::path::Direction;
+use netfathom_model::plan::{Family, ReversePlan, StackPlan, Variant};
 use netfathom_model::profile::Profile;
 
 use crate::ground::Ground;
@@ -22,11 +22,14 @@ const SHARE_OF_LIMIT: f64 = 0.7;
 /// The same where a reader keeps up as well: on a machine of two processors its wake-ups take
 /// the sender's time.
 const SHARE_WITH_READER: f64 = 0.5;
-/// The cap of the paper's triangle.
-const CAP_PER_S: f64 = 9000.0;
-/// The slopes aim at twice the cap: then half of the trial lies on them, half at the cap.
-const TOP_PER_S: f64 = 2.0 * CAP_PER_S;
+/// The peak of the paper's triangle.
+const PEAK_PER_S: f64 = 9000.0;
+/// The paper does not say how long its triangle took.
+const TRIANGLE_S: f64 = 60.0;
 const QUICK_TRIANGLE_S: f64 = 10.0;
+/// The parts of the experiment on answers.
+pub const RATES: &str = "rates";
+pub const TIMES: &str = "stack times";
 const REVERSE_S: f64 = 16.0;
 const QUICK_REVERSE_S: f64 = 4.0;
 
@@ -56,27 +59,22 @@ fn full_ramp_s(highest_per_s: f64) -> f64 {
     (2.0 * MESSAGES / highest_per_s).ceil().max(RAMP_S)
 }
 
-/// The triangle with its cap, the same on every machine.
+/// Up to the paper's peak and down again, the same on every machine.
 pub fn triangle(ground: &mut Ground<'_>) -> Result<Vec<Part>, RunError> {
-    let profile = capped_triangle(ground.length_ns(QUICK_TRIANGLE_S, full_triangle_s()));
+    let profile = up_and_down(ground.length_ns(QUICK_TRIANGLE_S, TRIANGLE_S));
     let mut plan = stack(ground, &[Direction::Rx], profile);
     plan.controls = if ground.plan.quick { 0 } else { 2 };
     Ok(vec![Part::new("incoming", plan)])
 }
 
-fn capped_triangle(duration_ns: u64) -> Profile {
-    Profile::Triangle { from_per_s: 100.0, to_per_s: TOP_PER_S, cap_per_s: Some(CAP_PER_S), duration_ns }
+fn up_and_down(duration_ns: u64) -> Profile {
+    Profile::Triangle { from_per_s: PEAK_PER_S / 100.0, to_per_s: PEAK_PER_S, cap_per_s: None, duration_ns }
 }
 
-/// On average the triangle has three quarters of its cap.
-fn full_triangle_s() -> f64 {
-    (MESSAGES / (0.75 * CAP_PER_S)).ceil()
-}
-
-/// Full load out, and load in in the middle of it. The rate is what is looked at: stack times,
-/// which cost rate, are taken only where their tap was asked for.
+/// Full load out, and load in in the middle of it: once for the rates, and once more for the stack times,
+/// which cost rate.
 pub fn reverse(ground: &mut Ground<'_>) -> Result<Vec<Part>, RunError> {
-    let plan = ReversePlan {
+    let rates = ReversePlan {
         family: Family::Ipv4,
         variants: vec![Variant::Ignored, Variant::OtherThread],
         trials: ground.trials(QUICK_TRIALS, TRIALS),
@@ -85,10 +83,11 @@ pub fn reverse(ground: &mut Ground<'_>) -> Result<Vec<Part>, RunError> {
         inbound_peak_per_s: 100e3,
         size_bytes: 64,
         seed: ground.plan.seed,
-        tapped: ground.plan.tap == TapChoice::Only(Tap::Bpf),
+        tapped: false,
         cpus: None,
     };
-    Ok(vec![Part::new("answers", plan)])
+    let times = ReversePlan { variants: vec![Variant::Ignored], tapped: true, ..rates.clone() };
+    Ok(vec![Part::new(RATES, rates), Part::new(TIMES, times)])
 }
 
 /// What all plans of the stack have in common. Without controls and witnesses.
@@ -112,31 +111,24 @@ mod tests {
         ramp_to(highest_per_s, (full_ramp_s(highest_per_s) * 1e9) as u64)
     }
 
-    fn full_triangle() -> Profile {
-        capped_triangle((full_triangle_s() * 1e9) as u64)
-    }
-
     #[test]
     fn a_full_trial_has_the_papers_size() {
         for highest in [50e3, 110e3, 1e6] {
             assert!(full_ramp(highest).messages() >= 1_100_000, "{highest}");
             assert!(full_ramp(highest).duration_ns() >= 10_000_000_000);
         }
-        assert!(full_triangle().messages() >= 1_000_000);
     }
 
     #[test]
-    fn the_triangle_is_capped_for_half_of_its_time() {
-        let profile = full_triangle();
-        assert_eq!(profile.peak_per_s(), 9000.0);
-        let plateau = profile.pieces().into_iter().find(|p| p.from_per_s == p.to_per_s).unwrap();
-        let half_s = profile.duration_ns() as f64 / 2e9;
-        assert!((plateau.length_s / half_s - 1.0).abs() < 0.02, "{plateau:?}");
+    fn the_triangle_falls_as_soon_as_it_is_at_its_peak() {
+        let profile = up_and_down(10_000_000_000);
+        let ends: Vec<(f64, f64)> = profile.pieces().iter().map(|p| (p.from_per_s, p.to_per_s)).collect();
+        assert_eq!(ends, [(90.0, 9000.0), (9000.0, 90.0)]);
     }
 
     #[test]
     fn profiles_are_written_and_read_again() {
-        for profile in [ramp_to(110e3, 8_000_000_000), full_ramp(970e3), full_triangle()] {
+        for profile in [ramp_to(110e3, 8_000_000_000), full_ramp(970e3), up_and_down(60_000_000_000)] {
             assert_eq!(profile.to_string().parse(), Ok(profile));
         }
     }

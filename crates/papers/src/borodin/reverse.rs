@@ -3,14 +3,17 @@
 use netfathom_model::plan::{ReproducePlan, Variant};
 use netfathom_model::record::{
     BesideTable, Cell, Claim, Figure, FigureKind, FigurePoint, FigureSeries, Holds, Measurement, Phase,
-    ReproducedRun, ReverseResult, ReverseTrial, VariantResult,
+    ReproducedRun, ReverseResult, ReverseTrial, VariantResult, Whose,
 };
 use netfathom_stats::{Estimate, between_trials};
 
 use super::differences;
+use super::plans::{RATES, TIMES};
 use super::tables::{own, plain};
 use crate::Told;
 use crate::claim::{above, written};
+
+mod times;
 
 /// The variant that the claims are decided on: what answers take where nobody reads them is
 /// the operating system's alone, and the least that they can take.
@@ -25,25 +28,42 @@ const COLUMNS: [&str; 6] = [
     "drop, %",
     "recovery, %",
 ];
-const THERE: &str = "its account of the outgoing load while answers come in; there is no table of it";
+const THERE: &str = "outgoing paper, figure 4 and its account of it; it prints no number";
 
 /// Tables, figures and claims of the experiment.
 pub fn tell(plan: &ReproducePlan, runs: &[ReproducedRun]) -> Told {
-    let result = runs.iter().find_map(|run| match &run.measurement {
-        Measurement::Reverse(result) => Some(&**result),
-        _ => None,
-    });
     let differences = differences::of_reverse(plan);
-    let Some(result) = result else { return Told { differences, ..Told::default() } };
-    let decides = result.variants.iter().find(|of| of.variant == DECIDES);
-    let trials = decides.map(|of| of.trials.as_slice()).unwrap_or_default();
+    let Some(result) = part(runs, RATES) else { return Told { differences, ..Told::default() } };
+    let times = part(runs, TIMES);
+    let trials = decisive(result);
     Told {
         differences,
-        tables: vec![summary(result), by_trial(result)],
-        figures: result.variants.iter().filter_map(over_time).chain([by_phase(result)]).collect(),
-        claims: vec![drops(trials), recovers(trials)],
+        tables: [Some(summary(result)), times.map(times::table), Some(by_trial(result))]
+            .into_iter()
+            .flatten()
+            .collect(),
+        figures: [
+            times.map(times::figures).unwrap_or_default(),
+            result.variants.iter().filter_map(over_time).collect(),
+            vec![by_phase(result)],
+        ]
+        .concat(),
+        claims: vec![drops(trials), recovers(trials), times::rises(times)],
         ..Told::default()
     }
+}
+
+fn part<'a>(runs: &'a [ReproducedRun], name: &str) -> Option<&'a ReverseResult> {
+    runs.iter().find(|run| run.name == name).and_then(|run| match &run.measurement {
+        Measurement::Reverse(result) => Some(&**result),
+        _ => None,
+    })
+}
+
+/// The trials that claims are decided on.
+fn decisive(result: &ReverseResult) -> &[ReverseTrial] {
+    let decides = result.variants.iter().find(|of| of.variant == DECIDES);
+    decides.map(|of| of.trials.as_slice()).unwrap_or_default()
 }
 
 fn summary(result: &ReverseResult) -> BesideTable {
@@ -63,7 +83,7 @@ fn summary(result: &ReverseResult) -> BesideTable {
         columns: COLUMNS.map(Into::into).into(),
         rows: result.variants.iter().filter_map(row).collect(),
         note: Some(
-            "The source has no table of it, so all rows are of this machine. Drop: 1 - peak / before. Recovery: \
+            "The paper has figure 4 and no table, so all rows are of this machine. Drop: 1 - peak / before. Recovery: \
              after / before."
                 .into(),
         ),
@@ -74,8 +94,8 @@ fn by_trial(result: &ReverseResult) -> BesideTable {
     let row = |variant: Variant, trial: &ReverseTrial| {
         let mut cells: Vec<Option<Cell>> =
             Phase::ALL.iter().map(|&phase| outgoing_per_s(trial, phase).map(plain)).collect();
-        cells.push(part(trial, Phase::Peak).map(|p| plain(100.0 * (1.0 - p))));
-        cells.push(part(trial, Phase::After).map(|p| plain(100.0 * p)));
+        cells.push(of_before(trial, Phase::Peak).map(|p| plain(100.0 * (1.0 - p))));
+        cells.push(of_before(trial, Phase::After).map(|p| plain(100.0 * p)));
         own(format!("{}, trial {}", variant.name(), trial.index + 1), cells)
     };
     let rows =
@@ -93,7 +113,7 @@ fn outgoing_per_s(trial: &ReverseTrial, phase: Phase) -> Option<f64> {
 }
 
 /// The outgoing rate of a phase, of that before; `None` where there was none.
-fn part(trial: &ReverseTrial, phase: Phase) -> Option<f64> {
+fn of_before(trial: &ReverseTrial, phase: Phase) -> Option<f64> {
     let before = outgoing_per_s(trial, Phase::Before).filter(|&rate| rate > 0.0)?;
     Some(outgoing_per_s(trial, phase)? / before)
 }
@@ -168,12 +188,13 @@ fn percent(e: Option<Estimate>) -> String {
 
 /// The inbound load lowers the outgoing rate.
 fn drops(trials: &[ReverseTrial]) -> Claim {
-    let drop = between(trials, |trial| Some(1.0 - part(trial, Phase::Peak)?));
+    let drop = between(trials, |trial| Some(1.0 - of_before(trial, Phase::Peak)?));
     Claim {
+        whose: Whose::Source,
         says: "Incoming messages lower the rate of the outgoing ones".into(),
         there: THERE.into(),
         here: format!(
-            "where nobody reads what comes in, its peak takes {} % of the outgoing rate (95 % interval between \
+            "where no application reads what comes in, its peak takes {} % of the outgoing rate (95 % interval between \
              {} trials)",
             percent(drop),
             trials.len()
@@ -184,9 +205,11 @@ fn drops(trials: &[ReverseTrial]) -> Claim {
 
 /// The outgoing rate comes back when the inbound load ends.
 fn recovers(trials: &[ReverseTrial]) -> Claim {
-    let after = between(trials, |trial| part(trial, Phase::After));
-    let regained = between(trials, |trial| Some(part(trial, Phase::After)? - part(trial, Phase::Peak)?));
+    let after = between(trials, |trial| of_before(trial, Phase::After));
+    let regained =
+        between(trials, |trial| Some(of_before(trial, Phase::After)? - of_before(trial, Phase::Peak)?));
     Claim {
+        whose: Whose::Source,
         says: "The outgoing rate recovers when the incoming messages end".into(),
         there: THERE.into(),
         here: format!(
@@ -212,61 +235,4 @@ fn recovered(after: Option<Estimate>, regained: Option<Estimate>) -> Holds {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::super::made_up::reverse;
-    use super::*;
-
-    fn holds(trials: &[[f64; 4]]) -> (Holds, Holds) {
-        let result = reverse(trials);
-        let trials = &result.variants[0].trials;
-        (drops(trials).holds, recovers(trials).holds)
-    }
-
-    #[test]
-    fn a_drop_that_ends_is_found() {
-        let trials = [[100.0, 80.0, 60.0, 100.0], [110.0, 90.0, 62.0, 108.0], [90.0, 70.0, 55.0, 91.0]];
-        assert_eq!(holds(&trials), (Holds::Yes, Holds::Yes));
-    }
-
-    #[test]
-    fn the_evidence_is_that_of_peak_and_after() {
-        let result = reverse(&[[100.0, 80.0, 60.0, 95.0], [200.0, 90.0, 120.0, 190.0]]);
-        let trials = &result.variants[0].trials;
-        assert!(drops(trials).here.contains("its peak takes 40.0 ± 0.0 %"), "{}", drops(trials).here);
-        let said = recovers(trials).here;
-        assert!(said.starts_with("afterwards 95.0 ± 0.0 % of the rate before, 35.0 ± 0.0 points"), "{said}");
-        let row = by_trial(&result).rows[1].cells.iter().flatten().map(|c| c.value).collect::<Vec<_>>();
-        assert_eq!(row[..5], [200.0, 90.0, 120.0, 190.0, 40.0]);
-    }
-
-    #[test]
-    fn a_rate_that_stays_down_has_not_recovered() {
-        let trials = [[100.0, 80.0, 60.0, 61.0], [110.0, 90.0, 62.0, 62.0], [90.0, 70.0, 55.0, 56.0]];
-        assert_eq!(holds(&trials), (Holds::Yes, Holds::No));
-    }
-
-    #[test]
-    fn a_rate_that_rises_does_not_drop_and_has_nothing_to_recover() {
-        let trials =
-            [[100.0, 110.0, 130.0, 128.0], [100.0, 110.0, 131.0, 130.0], [100.0, 110.0, 129.0, 131.0]];
-        assert_eq!(holds(&trials), (Holds::No, Holds::CannotTell));
-    }
-
-    #[test]
-    fn trials_that_differ_more_than_the_drop_tell_nothing() {
-        let trials = [[100.0, 80.0, 60.0, 100.0], [100.0, 90.0, 140.0, 70.0], [100.0, 70.0, 95.0, 150.0]];
-        assert_eq!(holds(&trials), (Holds::CannotTell, Holds::CannotTell));
-        assert_eq!(holds(&trials[..1]), (Holds::CannotTell, Holds::CannotTell));
-    }
-
-    #[test]
-    fn the_phases_are_named_where_they_begin() {
-        let result = reverse(&[[100.0, 80.0, 60.0, 90.0], [200.0, 80.0, 60.0, 90.0]]);
-        let figure = over_time(&result.variants[0]).unwrap();
-        let outgoing = &figure.series[0].points;
-        let named: Vec<_> = outgoing.iter().map(|p| p.label.as_deref().unwrap_or("none")).collect();
-        assert_eq!(named, ["before", "rise", "peak", "after"]);
-        assert_eq!((outgoing[0].x, outgoing[0].y), (0.5, 150.0));
-        assert_eq!(figure.series[1].points[2].y, 100.0);
-    }
-}
+mod tests;

@@ -1,14 +1,15 @@
 //! The papers' tables with rows of this machine.
 
 use netfathom_model::path::Direction;
+use netfathom_model::print::Scale;
 use netfathom_model::record::{BesideRow, BesideTable, Cell, Indicator, PathTimes, StackResult};
 use netfathom_stats::{Estimate, between_trials};
 
-use super::originals::{self, PLATFORMS, SummaryRow, who};
-use super::ours;
+use super::originals::{self, SummaryRow, who};
+use super::ours::{self, Slope};
 
 /// How this machine's rows are called.
-const HERE: &str = "here";
+pub const HERE: &str = "here";
 const SUMMARY_COLUMNS: [&str; 5] = ["trials", "mean, µs", "min, µs", "max, µs", "between-trial error, µs"];
 const TRIAL_COLUMNS: [&str; 5] = ["packets", "mean, µs", "min, µs", "max, µs", "error of the mean S, µs"];
 
@@ -23,13 +24,13 @@ pub fn way(direction: Direction) -> &'static str {
 /// The summary over everything.
 pub fn overall(direction: Direction, ours: Option<&StackResult>) -> BesideTable {
     let here = ours.and_then(|o| ours::summary(o, direction)).map(|s| s.overall);
-    summary(format!("Time of {} messages", way(direction)), originals::overall(direction), here)
+    summary(format!("Time of {} messages (table 1)", way(direction)), originals::overall(direction), here)
 }
 
 /// The same at the highest intensity, which only outgoing messages have in the paper.
 pub fn peak(ours: Option<&StackResult>) -> BesideTable {
     let here = ours.and_then(|o| ours::summary(o, Direction::Tx)).and_then(|s| s.peak);
-    let mut table = summary("Time of outgoing messages at peak".into(), originals::peak(), here);
+    let mut table = summary("Time of outgoing messages at peak (table 1)".into(), originals::peak(), here);
     table.note = Some(
         "Peak: the part of a trial with the highest intensity; here the windows in which the plan wants at \
          least 90 % of its highest rate."
@@ -46,7 +47,9 @@ fn summary(title: String, originals: Vec<SummaryRow>, here: Option<Indicator>) -
         columns: SUMMARY_COLUMNS.map(Into::into).into(),
         rows: rows.collect(),
         note: Some(
-            "Mean of the trial means; between-trial error: half the 95 % interval, Student's t.".into(),
+            "Mean of the trial means; between-trial error: half the 95 % interval, Student's t. The papers' text \
+             takes 2.262 for it; their errors follow from 2.26."
+                .into(),
         ),
     }
 }
@@ -72,7 +75,7 @@ pub fn trials(direction: Direction, ours: Option<&StackResult>) -> BesideTable {
     let paths = ours.map(|o| ours::paths(o, direction)).unwrap_or_default();
     let here = paths.iter().enumerate().map(|(i, p)| own(format!("{HERE}, trial {}", i + 1), trial(p)));
     BesideTable {
-        title: format!("Time of {} messages, trial by trial", way(direction)),
+        title: format!("Time of {} messages, trial by trial (table 2)", way(direction)),
         columns: TRIAL_COLUMNS.map(Into::into).into(),
         rows: originals::trials(direction).into_iter().map(original).chain(here).collect(),
         note: Some(
@@ -97,18 +100,27 @@ fn trial(path: &PathTimes) -> Vec<Option<Cell>> {
 /// The load that follows from the time at peak, beside the load that was really made.
 pub fn capability(ours: Option<&StackResult>) -> BesideTable {
     let original = |row: SummaryRow| {
-        let cells = [Some(row.mean_us), Some(originals::capability_per_s(row.mean_us)), None];
-        source(who(row.platform), cells.map(|e| e.map(estimate)).into())
+        let text = originals::in_text(row.platform);
+        let (printed, practical) = text.map_or((None, None), |t| (t.capability_per_s, t.practical_per_s));
+        let inferred = estimate(originals::capability_per_s(row.mean_us));
+        source(who(row.platform), vec![Some(estimate(row.mean_us)), printed, Some(inferred), practical])
     };
     let here = ours.and_then(here_capability).map(|cells| own(HERE.into(), cells));
     BesideTable {
         title: "Theoretical load capability".into(),
-        columns: ["mean at peak, µs", "1 / mean at peak, messages/s", "really reached at peak, messages/s"]
-            .map(Into::into)
-            .into(),
+        columns: [
+            "mean at peak, µs",
+            "as printed, messages/s",
+            "1 / mean at peak, messages/s",
+            "really reached, messages/s",
+        ]
+        .map(Into::into)
+        .into(),
         rows: originals::peak().into_iter().map(original).chain(here).collect(),
         note: Some(
-            "The capability is no rate that was ever made: it says how many messages would pass one after the \
+            "As printed: the outgoing paper's conclusion, which cuts decimals off. Really reached: on platform 1 about \
+             90,000 messages/s without loss; of platform 3 it says that the theoretical capability is below the \
+             practical one. Here: at the peak of the plan. The capability is no rate that was ever made: it says how many messages would pass one after the \
              other if a sender did nothing but wait for them to reach the link layer. What a profile reaches \
              is what it asks for, as long as the machine keeps up."
                 .into(),
@@ -127,70 +139,31 @@ fn here_capability(ours: &StackResult) -> Option<Vec<Option<Cell>>> {
         ..plain(inferred(0.0).value)
     };
     let mean = Cell { half_width: error_us, ..plain(mean_us) };
-    Some(vec![Some(mean), (mean_us > 0.0).then_some(inferred), summary.reached_per_s.map(plain)])
+    Some(vec![Some(mean), None, (mean_us > 0.0).then_some(inferred), summary.reached_per_s.map(plain)])
 }
 
-/// How much more a message takes on its way in.
-pub fn growth(ours: Option<&StackResult>) -> BesideTable {
-    let original = |platform: &&str| {
-        let mean = |direction| originals::mean_us(direction, platform);
-        let growth = originals::growth(platform);
-        let cells = [mean(Direction::Tx), mean(Direction::Rx), growth, growth.map(percent_more)];
-        source(who(platform), cells.map(|e| e.map(estimate)).into())
-    };
-    let here = ours.and_then(here_growth).map(|cells| own(HERE.into(), cells));
-    BesideTable {
-        title: "Growth of incoming over outgoing time".into(),
-        columns: ["outgoing mean, µs", "incoming mean, µs", "incoming / outgoing", "growth, %"].map(Into::into).into(),
-        rows: PLATFORMS.iter().map(original).chain(here).collect(),
-        note: Some(
-            "In the papers the two ways were measured in trials of their own: the interval of their quotient \
-             is that of two independent means. Here both ways are of the same messages, and the interval is \
-             that of the trials' quotients."
-                .into(),
-        ),
-    }
-}
-
-fn here_growth(ours: &StackResult) -> Option<Vec<Option<Cell>>> {
-    let growths = ours::growths(ours);
-    let interval = between_trials(&growths);
-    let value = interval.map_or(*growths.first()?, |e| e.value);
-    let half_width = interval.map(|e| e.half_width);
-    let mean = |direction| {
-        let overall = ours::summary(ours, direction)?.overall;
-        let half_width = overall.between_trials_ns.map(|ns| ns / 1e3);
-        Some(Cell { half_width, ..plain(overall.mean_ns / 1e3) })
-    };
-    let percent = plain(100.0 * (value - 1.0));
-    Some(vec![
-        mean(Direction::Tx),
-        mean(Direction::Rx),
-        Some(Cell { half_width, ..plain(value) }),
-        Some(Cell { half_width: half_width.map(|h| 100.0 * h), ..percent }),
-    ])
-}
-
-/// The same, trial by trial; only here, where both ways are of the same messages.
-pub fn growth_trials(ours: Option<&StackResult>) -> BesideTable {
-    let pairs = ours.map(ours::pairs_us).unwrap_or_default();
-    let row = |(i, &(out, into)): (usize, &(f64, f64))| {
-        let growth = (out > 0.0).then(|| into / out);
-        let cells = [Some(out), Some(into), growth, growth.map(|g| 100.0 * (g - 1.0))].map(|v| v.map(plain));
-        own(format!("{HERE}, trial {}", i + 1), cells.into())
+/// Each slope of a triangle by itself; only here, for the paper has graphs of it.
+pub fn slopes(direction: Direction, ours: &StackResult) -> BesideTable {
+    let (low, high) = ours::thirds_per_s(&ours.plan.profile);
+    let row = |(name, slope): (&str, Slope)| {
+        let pairs = ours::thirds_us(ours, direction, Some(slope));
+        let mean = |of: fn(&(f64, f64)) -> f64| {
+            let values: Vec<f64> = pairs.iter().map(of).collect();
+            between_trials(&values).map(estimate).or_else(|| values.first().map(|&value| plain(value)))
+        };
+        own(format!("{HERE}, {name}"), vec![mean(|p| p.0), mean(|p| p.1)])
     };
     BesideTable {
-        title: "Growth of incoming over outgoing time, trial by trial".into(),
-        columns: ["outgoing mean, µs", "incoming mean, µs", "incoming / outgoing", "growth, %"]
-            .map(Into::into)
-            .into(),
-        rows: pairs.iter().enumerate().map(row).collect(),
-        note: None,
+        title: format!("Time of {} messages on both slopes", way(direction)),
+        columns: [low, high]
+            .map(|rate| Scale::Multiple.text(rate))
+            .into_iter()
+            .zip(["up to", "from"])
+            .map(|(rate, side)| format!("{side} {rate} messages/s, µs"))
+            .collect(),
+        rows: [("rate rises", Slope::Rising), ("rate falls", Slope::Falling)].into_iter().map(row).collect(),
+        note: Some("The incoming paper has graphs 4 to 6 and no table: all rows are of this machine.".into()),
     }
-}
-
-fn percent_more(ratio: Estimate) -> Estimate {
-    Estimate { value: 100.0 * (ratio.value - 1.0), half_width: 100.0 * ratio.half_width }
 }
 
 /// A number without an interval.
@@ -208,7 +181,8 @@ fn least(min_ns: i64) -> Cell {
     Cell { printed: (min_ns < 0).then(|| "<0".into()), ..plain(min_ns as f64 / 1e3) }
 }
 
-fn source(who: String, cells: Vec<Option<Cell>>) -> BesideRow {
+/// A row of a paper.
+pub fn source(who: String, cells: Vec<Option<Cell>>) -> BesideRow {
     BesideRow { who, here: false, cells }
 }
 
@@ -265,19 +239,8 @@ mod tests {
     }
 
     #[test]
-    fn the_growth_is_the_mean_of_the_trials_own() {
-        let ours = stack(&[
-            (Direction::Tx, &[(1000, 1000), (2000, 2000)]),
-            (Direction::Rx, &[(3000, 3000), (4000, 4000)]),
-        ]);
-        assert_eq!(here(checked(&growth(Some(&ours)))), [1.5, 3.5, 2.5, 150.0]);
-        let trials = growth_trials(Some(&ours));
-        assert_eq!(here(checked(&trials)), [1.0, 3.0, 3.0, 200.0]);
-    }
-
-    #[test]
     fn without_a_measurement_the_source_stands_alone() {
-        for table in [overall(Direction::Rx, None), peak(None), capability(None), growth(None)] {
+        for table in [overall(Direction::Rx, None), peak(None), capability(None)] {
             assert_eq!(checked(&table).rows.len(), 3, "{}", table.title);
             assert!(table.rows.iter().all(|row| !row.here));
         }

@@ -1,6 +1,6 @@
 //! Whether the ruler is right.
 
-use netfathom_model::record::{Claim, Estimate, Holds, Outcome, ReproducedRun};
+use netfathom_model::record::{Claim, Estimate, Holds, Outcome, ReproducedRun, Whose};
 use netfathom_model::verdict::{Level, Verdict};
 use netfathom_stats as stats;
 
@@ -59,6 +59,7 @@ fn nothing(runs: &[ReproducedRun]) -> Claim {
         _ => Holds::Yes,
     };
     Claim {
+        whose: Whose::Ours,
         says: format!("of a program that does nothing, nothing is found: in at least 19 of {NOTHINGS} runs"),
         there: "a program that sleeps".into(),
         here: format!(
@@ -78,8 +79,9 @@ fn points_of(estimate: Estimate) -> String {
 fn recovered(runs: &[ReproducedRun], burner: Burner) -> Claim {
     let recovered = named(runs, burner.name()).first().and_then(|result| Recovered::of(result));
     Claim {
+        whose: Whose::Ours,
         says: format!(
-            "{}: what it takes is found, with up to {:.0} points more that are in nobody's processor time",
+            "{}: what it takes is found, with up to {:.0} points more that no process was charged with",
             burner.name(),
             100.0 * SWITCHING
         ),
@@ -99,11 +101,12 @@ fn next_to_nothing(runs: &[ReproducedRun]) -> Claim {
     let ratio = found.map(|c| stats::Estimate { value: c.ratio.value, half_width: c.ratio.half_width });
     let slowdown = found.map(|c| Estimate { value: c.ratio.value - 1.0, ..c.ratio });
     Claim {
+        whose: Whose::Ours,
         says: format!(
             "the observation points of a tar with gzip take less than {:.1} %",
             100.0 * NEXT_TO_NOTHING
         ),
-        there: "a tar with gzip that nobody observes".into(),
+        there: "a tar with gzip that is not observed".into(),
         here: slowdown.map_or("unknown".into(), points_of),
         holds: below(ratio, 1.0 + NEXT_TO_NOTHING),
     }
@@ -114,7 +117,13 @@ mod tests {
     use super::*;
 
     fn claim(holds: Holds) -> Claim {
-        Claim { says: "it finds nothing".into(), there: "nothing".into(), here: "7 alarms".into(), holds }
+        Claim {
+            whose: Whose::Ours,
+            says: "it finds nothing".into(),
+            there: "nothing".into(),
+            here: "7 alarms".into(),
+            holds,
+        }
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use netfathom_model::plan::ReproducePlan;
-use netfathom_model::record::{CostResult, Measurement, ReproducedRun};
+use netfathom_model::record::{CostResult, Measured, ReproducedRun};
 
 use super::ground::Ground;
 use super::part::Part;
@@ -39,11 +39,7 @@ fn parts(ground: &Ground<'_>) -> Vec<Part> {
 /// The costs of the parts of a name.
 fn named<'a>(runs: &'a [ReproducedRun], name: &str) -> Vec<&'a CostResult> {
     let of_name = runs.iter().filter(|run| run.name == name);
-    let cost = |run: &'a ReproducedRun| match &run.measurement {
-        Measurement::Cost(result) => Some(result.as_ref()),
-        _ => None,
-    };
-    of_name.filter_map(cost).collect()
+    of_name.filter_map(|run| CostResult::of(&run.measurement)).collect()
 }
 
 fn tell(plan: &ReproducePlan, runs: &[ReproducedRun]) -> Told {

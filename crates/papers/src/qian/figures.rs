@@ -1,6 +1,7 @@
 //! The same as pictures.
 
-use netfathom_model::record::{Comparison, Effect, Estimate, Figure, FigureKind, FigurePoint, FigureSeries};
+use netfathom_model::record::{Comparison, Effect, Figure, FigureKind, FigurePoint, FigureSeries};
+use netfathom_stats::Estimate;
 
 use super::originals::{Cost, Level, MAKE, Original};
 use super::ours::Ours;
@@ -13,9 +14,9 @@ pub fn all(original: &Original, ours: Option<&Ours<'_>>) -> Vec<Figure> {
             ours,
             "Slowdown",
             |cost| cost.slowdown,
-            |c| Estimate { value: c.ratio.value - 1.0, ..c.ratio },
+            |_, c| Some(Estimate { value: c.ratio.value - 1.0, half_width: c.ratio.half_width }),
         ),
-        curve(original, ours, "PCost", |cost| cost.pcost, |c| c.pcost),
+        curve(original, ours, "PCost", |cost| cost.pcost, |ours, c| ours.pcost(c)),
     ]
 }
 
@@ -24,7 +25,7 @@ fn curve(
     ours: Option<&Ours<'_>>,
     what: &str,
     theirs: fn(Cost) -> f64,
-    of: fn(&Comparison) -> Estimate,
+    of: fn(&Ours<'_>, &Comparison) -> Option<Estimate>,
 ) -> Figure {
     let by_name = original.axis == MAKE.axis;
     let point = |level: &Level, value: f64, half_width: Option<f64>| FigurePoint {
@@ -47,7 +48,7 @@ fn curve(
     };
     for &(effect, name) in effects {
         let found = |level: &Level| {
-            let estimate = of(ours?.at(level.ours, effect)?);
+            let estimate = of(ours?, ours?.at(level.ours, effect)?)?;
             Some(point(level, estimate.value, Some(estimate.half_width)))
         };
         let points: Vec<FigurePoint> = original.levels.iter().filter_map(found).collect();

@@ -19,6 +19,7 @@ mod ours;
 mod plans;
 mod projects;
 mod tables;
+mod times;
 
 use ours::Ours;
 
@@ -30,7 +31,7 @@ pub static EXPERIMENTS: [Experiment; 3] = [
         name: "qian-tcpdump",
         title: "What tcpdump takes from a tar as the network's load rises",
         source: SOURCE,
-        shows: "the slowdown and PCost of a tar beside `tcpdump -eX -s0` under six loads of UDP",
+        shows: "the slowdown and PCost of a tar beside `tcpdump -eX -s0` under five loads of UDP and none",
         quick: Duration::from_secs(100),
         full: Duration::from_secs(1800),
         needs: Needs::Root,
@@ -54,7 +55,7 @@ pub static EXPERIMENTS: [Experiment; 3] = [
         name: "qian-intercept",
         title: "What interception itself takes",
         source: SOURCE,
-        shows: "a tar whose system calls are seen by netfathom, strace, perf trace and bpftrace, beside one that is not",
+        shows: "a tar with its system calls intercepted by netfathom, strace, perf trace and bpftrace, beside a plain one",
         quick: Duration::from_secs(60),
         full: Duration::from_secs(600),
         needs: Needs::Root,
@@ -65,9 +66,14 @@ pub static EXPERIMENTS: [Experiment; 3] = [
 ];
 
 fn tell(plan: &ReproducePlan, ours: Option<&Ours<'_>>, original: &originals::Original) -> Told {
-    let tables: Vec<BesideTable> = vec![tables::costs(original, ours), tables::sequences(original, ours)];
+    let of_tcpdump = (original.who == originals::TCPDUMP.who).then(|| times::table(ours));
+    let tables: Vec<BesideTable> = [tables::costs(original, ours)]
+        .into_iter()
+        .chain(of_tcpdump)
+        .chain([tables::sequences(original, ours)])
+        .collect();
     let figures: Vec<Figure> = figures::all(original, ours);
-    let claims: Vec<Claim> = claims::all(original, ours);
+    let claims: Vec<Claim> = [claims::all(original, ours), times::claims(original, ours)].concat();
     Told { differences: differences::of(plan, original, ours), tables, figures, claims, ..Told::default() }
 }
 

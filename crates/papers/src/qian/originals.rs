@@ -7,6 +7,8 @@ use crate::reference;
 /// One of the paper's two tables of base sequences.
 pub struct Original {
     csv: &'static str,
+    /// Its name in the paper.
+    pub table: &'static str,
     /// What its conditions differ in, with the unit, for an axis.
     pub axis: &'static str,
     /// What takes something, for titles.
@@ -23,32 +25,36 @@ pub struct Level {
     pub ours: &'static str,
     /// Its place on the axis.
     pub x: f64,
+    /// PCost, where the text prints it.
+    pub printed_percent: Option<f64>,
 }
 
 /// tcpdump under six loads, the first being none.
 pub static TCPDUMP: Original = Original {
     csv: include_str!("../reference/qian_tcpdump_sequences.csv"),
+    table: "table 2",
     axis: "UDP load, Mbit/s",
     who: "tcpdump -eX -s0",
     levels: &[
-        Level { theirs: "800kbps", ours: "800k", x: 0.8 },
-        Level { theirs: "8Mbps", ours: "8M", x: 8.0 },
-        Level { theirs: "24Mbps", ours: "24M", x: 24.0 },
-        Level { theirs: "40Mbps", ours: "40M", x: 40.0 },
-        Level { theirs: "80Mbps", ours: "80M", x: 80.0 },
+        Level { theirs: "800kbps", ours: "800k", x: 0.8, printed_percent: None },
+        Level { theirs: "8Mbps", ours: "8M", x: 8.0, printed_percent: None },
+        Level { theirs: "24Mbps", ours: "24M", x: 24.0, printed_percent: None },
+        Level { theirs: "40Mbps", ours: "40M", x: 40.0, printed_percent: None },
+        Level { theirs: "80Mbps", ours: "80M", x: 80.0, printed_percent: None },
     ],
 };
 
 /// make on four projects.
 pub static MAKE: Original = Original {
     csv: include_str!("../reference/qian_make_sequences.csv"),
+    table: "table 4",
     axis: "project, by size",
     who: "make",
     levels: &[
-        Level { theirs: "hbench-OS", ours: "smallest", x: 1.0 },
-        Level { theirs: "httperf-0.8", ours: "small", x: 2.0 },
-        Level { theirs: "ltp-full", ours: "large", x: 3.0 },
-        Level { theirs: "OS kernel", ours: "largest", x: 4.0 },
+        Level { theirs: "hbench-OS", ours: "smallest", x: 1.0, printed_percent: Some(10.0) },
+        Level { theirs: "httperf-0.8", ours: "small", x: 2.0, printed_percent: Some(13.0) },
+        Level { theirs: "ltp-full", ours: "large", x: 3.0, printed_percent: Some(55.0) },
+        Level { theirs: "OS kernel", ours: "largest", x: 4.0, printed_percent: Some(58.0) },
     ],
 };
 
@@ -78,15 +84,21 @@ impl Original {
     }
 }
 
-/// The paper's table 1: seconds in all, in user mode and in the kernel, of a tar that is not intercepted and one that is.
-pub fn interception() -> [(&'static str, [f64; 3]); 2] {
+/// A row of the paper's tables 1 and 3: seconds of the tar in all, in user mode and in the kernel.
+pub fn tar_times(name: &str) -> Option<[f64; 3]> {
     let rows = reference::rows(include_str!("../reference/qian_tar_times.csv"));
-    ["not intercepted", "intercepted"].map(|name| {
-        let row = rows.iter().find(|row| row[0] == name);
-        let cell =
-            |at: usize| row.and_then(|row| row.get(at)).map_or(f64::NAN, |cell| reference::cell(cell).value);
-        (name, [1, 2, 3].map(cell))
-    })
+    let row = rows.into_iter().find(|row| row.first() == Some(&name))?;
+    let [Some(total), Some(user), Some(system)] =
+        [1, 2, 3].map(|at| row.get(at).map(|text| reference::cell(text).value))
+    else {
+        return None;
+    };
+    Some([total, user, system])
+}
+
+/// Table 1: a tar that is not intercepted and one that is.
+pub fn interception() -> [(&'static str, [f64; 3]); 2] {
+    ["not intercepted", "intercepted"].map(|name| (name, tar_times(name).unwrap_or([f64::NAN; 3])))
 }
 
 #[cfg(test)]
@@ -102,6 +114,9 @@ mod tests {
             assert!(costs.iter().all(|cost| cost.slowdown > 0.0 && cost.pcost > 0.0), "{costs:?}");
         }
         let heaviest = TCPDUMP.cost("80Mbps").unwrap();
+        let printed =
+            MAKE.levels.iter().map(|l| Some((l.printed_percent?, 100.0 * MAKE.cost(l.theirs)?.pcost)));
+        assert!(printed.map(Option::unwrap).all(|(printed, pcost)| pcost.round() == printed));
         assert!((heaviest.slowdown - 28.0 / 155.0).abs() < 1e-12 && (heaviest.pcost - 0.6316).abs() < 1e-3);
     }
 

@@ -1,6 +1,14 @@
 //! What was measured here, found again among the runs.
 
-use netfathom_model::record::{Comparison, CostBenchmark, CostResult, Effect, Measurement, ReproducedRun};
+use std::collections::BTreeSet;
+
+use netfathom_model::record::{
+    Comparison, CostBenchmark, CostResult, CostTrial, Effect, Measured, ReproducedRun, Resource,
+};
+use netfathom_stats::{Estimate, between_trials, pcost};
+
+/// From execve to the first file, and from file to file.
+const PAPER_SPANS: usize = 6;
 
 /// The cost that was measured, and its one benchmark.
 pub struct Ours<'a> {
@@ -11,10 +19,7 @@ pub struct Ours<'a> {
 impl<'a> Ours<'a> {
     /// Of the runs of an experiment; `None` before there are trials.
     pub fn of(runs: &'a [ReproducedRun]) -> Option<Self> {
-        let result = runs.iter().find_map(|run| match &run.measurement {
-            Measurement::Cost(result) => Some(result.as_ref()),
-            _ => None,
-        })?;
+        let result = runs.iter().find_map(|run| CostResult::of(&run.measurement))?;
         Some(Self { result, tar: result.benchmarks.first()? })
     }
 
@@ -30,6 +35,39 @@ impl<'a> Ours<'a> {
     /// What is beside the paper's: its baseline had no load, so it is program and load together where there is one.
     pub fn beside(&self, level: &str) -> Option<&'a Comparison> {
         self.at(level, Effect::Both).or_else(|| self.at(level, Effect::Program))
+    }
+
+    /// PCost over the paper's spans, which end at the last file, from block to block.
+    pub fn pcost(&self, of: &Comparison) -> Option<Estimate> {
+        let spans = |condition, block| {
+            let trials = self.tar.trials.iter().filter(|t| t.condition == condition && t.block == block);
+            // A block with a trial that failed does not count: the drift of the machine would be in it.
+            let whole =
+                |trial: &'a CostTrial| trial.spans_ns.get(..PAPER_SPANS).filter(|_| trial.failed.is_none());
+            let all: Vec<&[f64]> = trials.map(whole).collect::<Option<_>>()?;
+            let mean = |span: usize| all.iter().map(|spans| spans[span]).sum::<f64>() / all.len() as f64;
+            (!all.is_empty()).then(|| (0..PAPER_SPANS).map(mean).collect::<Vec<f64>>())
+        };
+        let blocks: BTreeSet<u32> = self.tar.trials.iter().map(|trial| trial.block).collect();
+        let of_block = |block| pcost(&spans(of.against, block)?, &spans(of.condition, block)?);
+        between_trials(&blocks.into_iter().filter_map(of_block).collect::<Vec<f64>>())
+    }
+
+    /// Total, user and system time of the benchmark in a condition, in seconds: the paper's own columns.
+    pub fn times_s(&self, condition: usize) -> [Option<f64>; 3] {
+        let trials =
+            || self.tar.trials.iter().filter(move |t| t.condition == condition && t.failed.is_none());
+        let mean = |values: Vec<f64>| {
+            (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64 / 1e9)
+        };
+        let amount = |resource| {
+            let of = |trial: &CostTrial| {
+                trial.amounts.iter().find(|amount| amount.resource == resource).map(|amount| amount.value)
+            };
+            mean(trials().filter_map(of).collect())
+        };
+        let total = mean(trials().map(|trial| trial.total_ns).collect());
+        [total, amount(Resource::UserCpu), amount(Resource::SystemCpu)]
     }
 
     /// Whether there is a load of its own.

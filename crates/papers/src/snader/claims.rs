@@ -1,17 +1,21 @@
 //! What the book says, and whether it holds here.
 
-use netfathom_model::record::{CallTimes, Claim, Holds, SweepTrial};
+use netfathom_model::record::{CallTimes, Claim, Holds, SweepTrial, Whose};
 use netfathom_stats::{Estimate, ratio};
 
-use super::derived::SEGMENT_BYTES;
+use super::originals::SEGMENT_BYTES;
 use super::ours::{Ours, between, named, rates};
-use super::plans::{LAB, LESS_THAN_LOOPBACKS_SEGMENT, LOOPBACK, PATH};
+use super::plans::{BESIDE_IT, LAB, LESS_THAN_LOOPBACKS_SEGMENT, LOOPBACK, PATH, RECEIVER};
 use super::tables::buffer_limited;
-use crate::claim::{above, written};
+use crate::claim::{ALIKE, above, within, written};
 
-const THERE: &str = "12217 KB/s with the default buffer, and its account of the run with -b 1448; the figure of that run \
-                     is not at hand";
-/// As long as Linux puts an acknowledgement off (TCP_DELACK_MIN).
+const SLOWER_THERE: &str = "1.341030 s, 12217.474628 KB/sec with the default buffer; 2457.246699 s, 6.667625 KB/sec with \
+                            -b 1448";
+const STALLS_THERE: &str = "figure 4.12 and its explanation: a write blocks until what was sent is acknowledged, about 200 ms \
+                            a segment, 1.2 s in all";
+const NO_DELAY_THERE: &str = "2457.246699 s with -b 1448, 2457.396882 s with -D besides: nothing changes, for full segments \
+                              are sent";
+/// As long as Linux delays an acknowledgement (TCP_DELACK_MIN).
 const DELAYED_S: f64 = 0.04;
 /// A transfer that waits for more than this part of its time stalls.
 const STALLS: f64 = 0.1;
@@ -27,6 +31,7 @@ pub fn all(ours: &[Ours<'_>]) -> Vec<Claim> {
     let mut claims = Vec::new();
     if let Some(near) = near {
         claims.push(slower(&near, "where there is no delay"));
+        claims.push(no_delay_changes_nothing(&near));
         claims.push(stalls(&near, SEGMENT_BYTES));
     }
     if let Some(loopback) = named(ours, LOOPBACK) {
@@ -34,9 +39,13 @@ pub fn all(ours: &[Ours<'_>]) -> Vec<Claim> {
     }
     if let Some(path) = path {
         claims.push(slower(&path, "over a path with a delay"));
+        claims.push(no_delay_changes_nothing(&path));
         claims.push(stalls(&path, SEGMENT_BYTES));
         claims.push(by_the_buffer(&path));
         claims.push(grows(&path));
+    }
+    if let Some(receiver) = named(ours, RECEIVER) {
+        claims.push(at_least_the_receivers(&receiver));
     }
     claims
 }
@@ -50,8 +59,9 @@ pub fn times_as_slow(ours: &Ours<'_>, no_delay: bool) -> Option<Estimate> {
 fn slower(ours: &Ours<'_>, which: &str) -> Claim {
     let times = times_as_slow(ours, false);
     Claim {
+        whose: Whose::Source,
         says: format!("A send buffer of one segment makes a transfer slower, {which}"),
-        there: THERE.into(),
+        there: SLOWER_THERE.into(),
         here: format!(
             "{}: the system's buffer is {} times as fast; with -D, {} times (95 % intervals between the trials)",
             ours.name,
@@ -59,6 +69,22 @@ fn slower(ours: &Ours<'_>, which: &str) -> Claim {
             written(times_as_slow(ours, true), 2)
         ),
         holds: above(times, 1.0),
+    }
+}
+
+fn no_delay_changes_nothing(ours: &Ours<'_>) -> Claim {
+    let of = |no_delay| rates(ours.point(Some(SEGMENT_BYTES), no_delay));
+    let times = ratio(&of(true), &of(false));
+    Claim {
+        whose: Whose::Source,
+        says: format!("With a send buffer of one segment -D changes nothing ({})", ours.name),
+        there: NO_DELAY_THERE.into(),
+        here: format!(
+            "with -D {} times as fast (95 % interval between the trials); nothing is an interval within {:.2} to {ALIKE:.2}",
+            written(times, 2),
+            1.0 / ALIKE
+        ),
+        holds: within(times, 1.0 / ALIKE, ALIKE),
     }
 }
 
@@ -79,15 +105,14 @@ fn stalls(ours: &Ours<'_>, buffer: u32) -> Claim {
     };
     let holds = above(share, STALLS);
     Claim {
+        whose: Whose::Source,
         says: format!(
             "Writes wait for delayed acknowledgements where the buffer is small ({}, -b {buffer})",
             ours.name
         ),
-        there:
-            "its explanation: a write blocks until what was sent is acknowledged, which takes up to 200 ms"
-                .into(),
+        there: STALLS_THERE.into(),
         here: format!(
-            "{} % of the time went by in writes of 30 to 60 ms, as long as Linux puts an acknowledgement off, with -D \
+            "{} % of the time went by in writes of 30 to 60 ms, as long as Linux delays an acknowledgement, with -D \
              {} %; the median write took {} ms, the longest {} ms (95 % intervals between the trials){}",
             written(share.map(percent), 1),
             written(at_once.map(percent), 1),
@@ -104,7 +129,7 @@ fn why(holds: Holds) -> &'static str {
     match holds {
         Holds::Yes => {
             "; the buffer holds less than a segment, so that none is ever full: Nagle's algorithm keeps the rest back \
-             until what was sent is acknowledged, and the receiver puts that off"
+             until what was sent is acknowledged, and the receiver delays that"
         }
         Holds::No => {
             "; the buffer holds more than two segments, as the kernel asks for room only before it begins a packet, and \
@@ -123,20 +148,45 @@ fn percent(e: Estimate) -> Estimate {
 fn by_the_buffer(path: &Ours<'_>) -> Claim {
     let point = path.point(Some(SMALL), false);
     let counted = between(point, buffer_limited);
-    let told = point.and_then(|p| p.cause);
-    let words = told.map_or("n/a".into(), |(c, share)| format!("{} ({:.0} %)", c.name(), 100.0 * share));
+    let cause = point.and_then(|p| p.cause);
+    let words = cause.map_or("n/a".into(), |(c, share)| format!("{} ({:.0} %)", c.name(), 100.0 * share));
     let times = ratio(&rates(path.point(None, false)), &rates(point));
     Claim {
+        whose: Whose::Source,
         says: "A write waits because the send buffer is full of what is not acknowledged".into(),
-        there: "its explanation of the run with -b 1448; here over a path with a delay, with 16 KiB".into(),
+        there: "its explanation of the run with -b 1448 (figure 4.12); here over a path with a delay, with 16 KiB".into(),
         here: format!(
             "with the system's buffer the same path takes {} times as much (surely more than {GROWS} is decisive); by the \
              kernel's own count (tcpi_sndbuf_limited) the buffer held it up for {} % of the busy time (95 % intervals \
-             between the trials); told of most trials: {words}",
+             between the trials); the cause of most trials: {words}",
             written(times, 2),
             written(counted.map(percent), 1)
         ),
         holds: above(times, GROWS),
+    }
+}
+
+/// The book's conclusion.
+fn at_least_the_receivers(ours: &Ours<'_>) -> Claim {
+    let [small, like, large] = BESIDE_IT.map(|buffer| rates(ours.point(Some(buffer), false)));
+    let (up_to_it, beyond) = (ratio(&like, &small), ratio(&large, &like));
+    Claim {
+        whose: Whose::Source,
+        says: "A send buffer has to be at least the receiver's receive buffer".into(),
+        there: "its conclusion from figure 4.12".into(),
+        here: format!(
+            "beside a receive buffer of 64 KiB a send buffer of 64 KiB is {} times as fast as one of 16 KiB, and one of \
+             256 KiB {} times as fast as that (95 % intervals between the trials); it has to be is surely more than \
+             {ALIKE:.2} up to it, and within {:.2} to {ALIKE:.2} beyond",
+            written(up_to_it, 2),
+            written(beyond, 2),
+            1.0 / ALIKE
+        ),
+        holds: match (above(up_to_it, ALIKE), within(beyond, 1.0 / ALIKE, ALIKE)) {
+            (Holds::Yes, Holds::Yes) => Holds::Yes,
+            (Holds::No, _) | (_, Holds::No) => Holds::No,
+            _ => Holds::CannotTell,
+        },
     }
 }
 
@@ -145,8 +195,9 @@ fn grows(path: &Ours<'_>) -> Claim {
     let of = |buffer| rates(path.point(Some(buffer), false));
     let times = ratio(&of(LARGE), &of(SMALL));
     Claim {
+        whose: Whose::Ours,
         says: "The rate is that of a buffer a round trip: a larger buffer is as much faster".into(),
-        there: "what follows from its explanation; it has no such run".into(),
+        there: "follows from its explanation; the book has no such run".into(),
         here: format!(
             "64 KiB is {} times as fast as 16 KiB (95 % interval between the trials); grown is what is surely above {GROWS}",
             written(times, 2)

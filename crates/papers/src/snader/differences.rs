@@ -6,16 +6,13 @@ use netfathom_model::units::format_duration;
 use super::ours::{Ours, named};
 use super::plans::{LOOPBACK, PATH};
 
-const ALWAYS: [&str; 5] = [
-    "The book's second run, with a send buffer of one segment, is here by its explanation alone: the figure it printed \
-     is not at hand, so what stands beside ours is derived and says so.",
-    "The book sent from one machine to another over a network of 100 Mbit/s. Here both ends are on one machine: over a \
-     pair of virtual devices (lab), over loopback, and over a path that has the book's 100 Mbit/s and a round trip of \
-     its own (path).",
+const ALWAYS: [&str; 4] = [
+    "Both ends of the book are on one host (its capture has bsd.1187 > bsd.5013), in segments of 1448 bytes. Here both \
+     ends are on one machine too: over a pair of virtual devices (lab), over loopback, and over a path with a rate and a \
+     round trip of its own (path), which the book has not.",
     "Linux grants a buffer of 1448 bytes as 2304, which it doubles for its own data, and asks whether there is room \
      only before it begins a packet. The book's system held back what did not fit.",
-    "Linux puts an acknowledgement off for 40 ms (TCP_DELACK_MIN) where the book's BSD systems took up to 200 ms, and \
-     sends it at once when two segments are there, or when the reader has emptied its buffer after a full one \
+    "Linux delays an acknowledgement for 40 ms (TCP_DELACK_MIN) where the book's system took up to 200 ms, and sends it at once when two segments are there, or when the reader has emptied its buffer after a full one \
      (tcp_cleanup_rbuf).",
     "A segment of the book is 1448 bytes, as in the lab and over the path; over loopback it is 65483 bytes. There 16 KiB \
      is what is less than a segment.",
@@ -26,7 +23,7 @@ pub fn of(plan: &ReproducePlan, ours: &[Ours<'_>]) -> Vec<String> {
     if let Some(first) = ours.iter().find(|o| o.name != LOOPBACK) {
         told.push(format!(
             "A trial sends for {} (over loopback two and a half times as long) instead of 2048 writes, so that one that \
-             stalls ends as well; there are {} of each, in an order drawn by lot.",
+             stalls ends as well; there are {} of each, in an order drawn by lot. The book has one run of each.",
             format_duration(first.result.plan.time_ns),
             first.result.plan.trials
         ));

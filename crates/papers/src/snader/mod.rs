@@ -9,9 +9,9 @@ use netfathom_model::record::ReproducedRun;
 use super::{Experiment, Needs, Told};
 
 mod claims;
-mod derived;
 mod differences;
 mod figures;
+mod originals;
 mod ours;
 mod plans;
 mod tables;
@@ -20,7 +20,7 @@ mod tables;
 pub static EXPERIMENTS: [Experiment; 1] = [Experiment {
     name: "ttcp-sndbuf",
     title: "A transfer with a send buffer of one segment",
-    source: "Snader, Effective TCP/IP Programming, the tip on ttcp",
+    source: "Snader, Effective TCP/IP Programming, the tip on ttcp (figures 4.11 and 4.12)",
     shows: "what a send buffer that is smaller than a write does to a transfer, and where today's kernel stalls",
     quick: Duration::from_secs(75),
     full: Duration::from_secs(600),

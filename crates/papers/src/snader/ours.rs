@@ -1,9 +1,9 @@
 //! What was measured here, found again among the runs.
 
-use netfathom_model::record::{Measurement, ReproducedRun, SweepPoint, SweepResult, SweepTrial};
+use netfathom_model::record::{Measured, ReproducedRun, SweepPoint, SweepResult, SweepTrial};
 use netfathom_stats::{Estimate, between_trials};
 
-use super::derived::SEGMENT_BYTES;
+use super::originals::SEGMENT_BYTES;
 
 /// A part of the experiment.
 #[derive(Clone, Copy)]
@@ -14,11 +14,8 @@ pub struct Ours<'a> {
 }
 
 pub fn sweeps(runs: &[ReproducedRun]) -> Vec<Ours<'_>> {
-    let ours = runs.iter().filter_map(|run| match &run.measurement {
-        Measurement::Sweep(result) => Some(Ours { name: &run.name, result }),
-        _ => None,
-    });
-    ours.collect()
+    let named = runs.iter().map(|run| (&run.name, SweepResult::of(&run.measurement)));
+    named.filter_map(|(name, result)| Some(Ours { name, result: result? })).collect()
 }
 
 pub fn named<'a>(ours: &[Ours<'a>], name: &str) -> Option<Ours<'a>> {

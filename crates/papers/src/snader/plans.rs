@@ -2,7 +2,7 @@
 
 use netfathom_model::plan::{Place, SweepEnds, SweepPlan, Wire};
 
-use super::derived::{SEGMENT_BYTES, WRITE_BYTES};
+use super::originals::{SEGMENT_BYTES, WRITE_BYTES};
 use crate::ground::Ground;
 use crate::part::Part;
 
@@ -10,14 +10,18 @@ use crate::part::Part;
 pub const LAB: &str = "lab";
 pub const LOOPBACK: &str = "loopback";
 pub const PATH: &str = "path";
+pub const RECEIVER: &str = "path, receive buffer of 64 KiB";
 
 /// Half of the path's round trip. Two round trips, which a full buffer may have to wait for, are so
-/// not to be mistaken for an acknowledgement that is put off for 40 ms.
+/// not to be mistaken for an acknowledgement that is delayed for 40 ms.
 const DELAY_NS: u64 = 5_000_000;
-/// Of the book's network, as its figure shows.
+/// That of a common network of the time.
 const RATE_BITS_PER_S: u64 = 100_000_000;
 /// Buffers between the book's two, where the path is long enough to tell them apart.
 const OVER_PATH: [u32; 2] = [16 << 10, 64 << 10];
+/// A receive buffer that the path would have room for, and send buffers below, like and beyond it.
+pub const RECEIVE_BYTES: u32 = 64 << 10;
+pub const BESIDE_IT: [u32; 3] = [RECEIVE_BYTES / 4, RECEIVE_BYTES, 4 * RECEIVE_BYTES];
 /// Loopback's segments hold 64 KB: that is where a buffer of today is less than a segment, as the
 /// book's was.
 pub const LESS_THAN_LOOPBACKS_SEGMENT: u32 = 16 << 10;
@@ -33,10 +37,18 @@ pub fn parts(ground: &Ground<'_>) -> Vec<Part> {
         return vec![loopback];
     }
     let wire = Wire { rate_bits_per_s: Some(RATE_BITS_PER_S), ..Wire::long(DELAY_NS) };
+    let path = sweep(ground, SweepEnds::Lab { wire: Some(wire) }, &OVER_PATH, time_ns);
+    let receiver = SweepPlan {
+        socket_buffers_bytes: BESIDE_IT.map(Some).into(),
+        receive_buffer_bytes: Some(RECEIVE_BYTES),
+        no_delay: vec![false],
+        ..path.clone()
+    };
     vec![
         Part::new(LAB, sweep(ground, SweepEnds::Lab { wire: None }, &[], time_ns)),
         loopback,
-        Part::new(PATH, sweep(ground, SweepEnds::Lab { wire: Some(wire) }, &OVER_PATH, time_ns)),
+        Part::new(PATH, path),
+        Part::new(RECEIVER, receiver),
     ]
 }
 
@@ -45,6 +57,7 @@ fn sweep(ground: &Ground<'_>, ends: SweepEnds, between: &[u32], time_ns: u64) ->
     SweepPlan {
         ends,
         socket_buffers_bytes: small.chain([None]).collect(),
+        receive_buffer_bytes: None,
         writes_bytes: vec![WRITE_BYTES],
         no_delay: vec![false, true],
         time_ns,

@@ -1,13 +1,11 @@
-//! The book's run, what its explanation predicts of the other, and ours beside them.
+//! The book's transfers, and ours beside them.
 
 use netfathom_model::plan::SweepEnds;
 use netfathom_model::record::{BesideRow, BesideTable, Cell, SweepPoint, SweepTrial};
 
-use super::derived::{self, BYTES, kb_per_s, write_ms};
+use super::originals::{self, BYTES, Printed, kb_per_s, write_ms};
 use super::ours::{Ours, mean, named};
 use super::plans::PATH;
-
-const DERIVED: &str = "derived, not printed: send buffer of one segment";
 
 fn plain(value: f64) -> Cell {
     Cell { value, half_width: None, printed: None }
@@ -29,33 +27,34 @@ fn who(ours: &Ours<'_>, point: &SweepPoint) -> String {
 
 /// The book's columns.
 pub fn transfers(ours: &[Ours<'_>]) -> BesideTable {
-    let printed = derived::printed().map(|(rate, seconds)| {
-        let write = plain(1e3 * seconds.value / (BYTES / derived::WRITE_BYTES as f64));
-        source("Snader, default send buffer", vec![Some(rate), Some(seconds), Some(write), None])
+    let printed = originals::printed().into_iter().map(|of: Printed| {
+        let write = plain(write_ms(BYTES / of.seconds.value));
+        let cells = [of.kb_per_s, of.seconds, of.msec_per_call, write].map(Some);
+        BesideRow {
+            who: format!("Snader, ttcp {} bsd", of.options),
+            here: false,
+            cells: cells.into_iter().chain([None]).collect(),
+        }
     });
-    let stalled = source(
-        DERIVED,
-        vec![
-            Some(plain(kb_per_s(BYTES / derived::stalled_s()))),
-            Some(plain(derived::stalled_s())),
-            Some(plain(1e3 * derived::stalled_write_s())),
-            Some(plain(derived::SEGMENT_BYTES.into())),
-        ],
-    );
     let here = ours.iter().flat_map(|o| o.books().map(move |p| row(o, p)));
     BesideTable {
         title: "2048 writes of 8192 bytes".into(),
-        columns: ["KB/s (of 1024 bytes)", "16,777,216 bytes, s", "a write, ms", "send buffer granted, bytes"]
-            .map(Into::into)
-            .into(),
-        rows: printed.into_iter().chain([stalled]).chain(here).collect(),
-        note: Some(format!(
-            "Derived: by the book's explanation each of the {} segments of a write waits until the one before is \
-             acknowledged, for at most 200 ms each; its printed figure of that run is not at hand. Ours: mean of the \
-             trials and half its 95 % interval, until the receiver had everything; what 16,777,216 bytes take follows \
-             from the rate.",
-            derived::segments()
-        )),
+        columns: [
+            "KB/s (of 1024 bytes)",
+            "16,777,216 bytes, s",
+            "msec/call, as ttcp counts",
+            "a write, ms",
+            "send buffer granted, bytes",
+        ]
+        .map(Into::into)
+        .into(),
+        rows: printed.chain(here).collect(),
+        note: Some(
+            "ttcp multiplies msec/call by 1.024: 1228.62 is a write of 1199.8 ms. That is what the book's explanation \
+             gives: six segments, and each waits up to 200 ms for its acknowledgement. Ours: mean of the trials and \
+             half its 95 % interval, until the receiver had everything; what 16,777,216 bytes take follows from the rate."
+                .into(),
+        ),
     }
 }
 
@@ -64,28 +63,27 @@ fn row(ours: &Ours<'_>, point: &SweepPoint) -> BesideRow {
     let cells = vec![
         cell(mean(point, |t| rate(t).map(kb_per_s))),
         cell(mean(point, |t| rate(t).map(|r| BYTES / r))),
+        cell(mean(point, |t| rate(t).map(|r| 1.024 * write_ms(r)))),
         cell(mean(point, |t| rate(t).map(write_ms))),
         point.granted_buffer_bytes.map(|bytes| plain(bytes.into())),
     ];
     BesideRow { who: who(ours, point), here: true, cells }
 }
 
-fn source(who: &str, cells: Vec<Option<Cell>>) -> BesideRow {
-    BesideRow { who: who.into(), here: false, cells }
-}
-
 /// What each was held up by, and what makes us think so.
 pub fn held_up(ours: &[Ours<'_>]) -> BesideTable {
-    let stalled = source(
-        DERIVED,
-        vec![
-            Some(Cell { printed: Some("delayed acknowledgements".into()), ..plain(1.0) }),
+    // What a trace of the system calls showed.
+    let traced = [("-tsv", 0.3), ("-tsvb 1448", 1200.0)].map(|(options, write_ms)| BesideRow {
+        who: format!("Snader, ttcp {options} bsd"),
+        here: false,
+        cells: vec![
             None,
-            Some(plain(1e3 * derived::stalled_write_s())),
+            None,
+            Some(Cell { printed: Some(format!("~{write_ms}")), ..plain(write_ms) }),
             None,
             None,
         ],
-    );
+    });
     let here = ours.iter().flat_map(|o| o.result.points.iter().map(move |p| causes(o, p)));
     BesideTable {
         title: "What held it up".into(),
@@ -98,9 +96,10 @@ pub fn held_up(ours: &[Ours<'_>]) -> BesideTable {
         ]
         .map(Into::into)
         .into(),
-        rows: [stalled].into_iter().chain(here).collect(),
+        rows: traced.into_iter().chain(here).collect(),
         note: Some(
-            "Calls of 30 to 60 ms are those that a delayed acknowledgement of Linux, 40 ms, would show in; two round \
+            "The book's writes are those of its trace of system calls; it puts the second one down to delayed \
+             acknowledgements (figure 4.12: 200 ms from segment to segment). Calls of 30 to 60 ms are those that a delayed acknowledgement of Linux, 40 ms, would show in; two round \
              trips of the path are shorter. The last column is the kernel's own count (tcp_info, tcpi_sndbuf_limited)."
                 .into(),
         ),
@@ -144,7 +143,7 @@ pub fn over_path(ours: &[Ours<'_>]) -> Vec<BesideTable> {
         BesideRow { who: who(&path, p), here: true, cells }
     };
     vec![BesideTable {
-        title: format!("Over the path, whose round trip takes {:.0} ms", 1e3 * trip_s),
+        title: format!("Over the path, with a round trip of {:.0} ms", 1e3 * trip_s),
         columns: ["send buffer granted, bytes", "KB/s (of 1024 bytes)", "bytes a round trip", "bytes a round trip / buffer"]
             .map(Into::into)
             .into(),

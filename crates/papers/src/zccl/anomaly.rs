@@ -1,21 +1,22 @@
-//! Two writes a message, Nagle's algorithm, and acknowledgements that are put off.
+//! Two writes a message, Nagle's algorithm, and delayed acknowledgements.
 
 use std::ops::Range;
 
 use netfathom_model::plan::Placement;
 use netfathom_model::record::{
     BesideRow, BesideTable, Cell, Claim, Figure, FigureKind, FigurePoint, FigureSeries, Holds, MessageTrial,
+    Whose,
 };
-use netfathom_stats::Estimate;
 
 use super::originals::source;
 use super::ours::{Ours, Value, mean_us, median_us};
-use super::plans::{ANOMALY_BYTES, There, Way, ways};
+use super::plans::{ANOMALY_BYTES, Expected, Way, ways};
 use super::rounds::Rounds;
-use crate::claim::written;
+use crate::claim::{within, written};
 
-/// As long as a round trip takes, in ms, of which one acknowledgement is put off for the 40 ms of
-/// Linux (TCP_DELACK_MIN), with what its timer's ticks add.
+/// What a round trip took the paper, in µs.
+pub const THERE_US: f64 = 79_500.0;
+/// As long as a round trip takes, in ms, with one acknowledgement delayed for the 40 ms of Linux (TCP_DELACK_MIN), with what its timer's ticks add.
 const ONE_MS: Range<f64> = 35.0..60.0;
 const TWO_MS: Range<f64> = 70.0..120.0;
 /// Gone is a stall where round trips take surely a smaller part of the time in the mean, so
@@ -42,37 +43,37 @@ fn delayed(trial: &MessageTrial) -> Option<f64> {
     (trial.messages > 0).then_some(trial.tcp?.delayed_acks as f64 / trial.messages as f64)
 }
 
-/// Each way of sending beside what the paper says of it.
+/// Each way of sending beside what the paper has of it.
 pub fn table(ours: Option<&Ours<'_>>) -> BesideTable {
     let rows = ways().into_iter().flat_map(|way| {
-        let there = source(way.words, vec![Some(said(way.there)), None, None]);
+        let there = (way.expected == Expected::Stalled).then(theirs).into_iter().flatten();
         let here = ours.map(|o| {
             [way.median_ms(o), way.mean_ms(o), way.rounds(o, delayed)].map(|rounds| rounds.cell()).to_vec()
         });
         let here = here.filter(|cells| cells.iter().any(Option::is_some));
         let here = here.map(|cells| BesideRow { who: format!("here, {}", way.words), here: true, cells });
-        [there].into_iter().chain(here).collect::<Vec<_>>()
+        there.chain(here).collect::<Vec<_>>()
     });
     BesideTable {
         title: "Round trips of a header and a body".into(),
         columns: ["median, ms", "mean, ms", "delayed ACKs, a round trip"].map(Into::into).into(),
         rows: rows.collect(),
         note: Some(format!(
-            "Two writes a message unless it says otherwise. The paper has no table of it: its rows are what it says. \
-             Ours: a body of {ANOMALY_BYTES} B; delayed ACKs are acknowledgements that were put off \
-             until their timer ran out, as the kernel counted them at both ends."
+            "Two writes a message unless it says otherwise. The paper has figure 7.4 and no table: its row is its text \
+             (7.7.5), 100 messages in about 7.95 s. It proposes no-delay or TCP_CORK without a trial; the other ways are \
+             ours. Here: a body of {ANOMALY_BYTES} B; delayed ACKs are those sent when a timer ran out, as the kernel counted \
+             them at both ends."
         )),
     }
 }
 
-/// As the paper has it, in ms.
-fn said(there: There) -> Cell {
-    let (value, printed) = match there {
-        There::FortyOrEighty => (80.0, "about 40 or 80"),
-        There::Forty => (40.0, "about 40"),
-        There::Gone => (0.0, "gone"),
+/// The paper's own, in ms.
+fn theirs() -> [BesideRow; 2] {
+    let cell = |printed: String| {
+        vec![None, Some(Cell { value: THERE_US / 1e3, half_width: None, printed: Some(printed) }), None]
     };
-    Cell { value, half_width: None, printed: Some(printed.into()) }
+    let ms = format!("~{}", THERE_US / 1e3);
+    [source("two writes", cell(ms)), source("sendmsg() for send()", cell("no change".into()))]
 }
 
 /// A bar a way.
@@ -102,64 +103,47 @@ pub fn claims(ours: Option<&Ours<'_>>) -> Vec<Claim> {
     let Some(ours) = ours else { return Vec::new() };
     let ways = ways();
     let stalled = stalls(ours, &ways[0]);
-    let of = |way: &Way| match way.there {
-        There::Gone => gone(ours, &ways[0], stalled, way),
-        _ => stall(ours, way),
+    let of = |way: &Way| match way.expected {
+        Expected::Stalled | Expected::Half => stall(ours, way),
+        Expected::Proposed | Expected::Gone => gone(ours, &ways[0], stalled, way),
     };
     ways.iter().map(of).collect()
 }
 
-/// Where a median lies.
-fn bands(there: There) -> &'static [Range<f64>] {
-    match there {
-        There::FortyOrEighty => &[ONE_MS, TWO_MS],
-        There::Forty => &[ONE_MS],
-        There::Gone => &[],
-    }
-}
-
+/// Whether a median lies where one or two delayed acknowledgements put it: either is a stall that can be gone.
 fn stalls(ours: &Ours<'_>, way: &Way) -> Holds {
-    within(way.median_ms(ours).estimate(), bands(way.there))
-}
-
-/// Wholly in one of the ranges, or wholly outside all.
-fn within(estimate: Option<Estimate>, bands: &[Range<f64>]) -> Holds {
-    let Some(e) = estimate else { return Holds::CannotTell };
-    let (low, high) = (e.value - e.half_width, e.value + e.half_width);
-    if bands.iter().any(|band| band.start <= low && high < band.end) {
-        Holds::Yes
-    } else if bands.iter().all(|band| high < band.start || band.end <= low) {
-        Holds::No
-    } else {
-        Holds::CannotTell
-    }
+    within(way.median_ms(ours).estimate(), ONE_MS.start, TWO_MS.end)
 }
 
 fn stall(ours: &Ours<'_>, way: &Way) -> Claim {
-    let (says, there) = match way.there {
-        There::FortyOrEighty => (
-            "Two writes a message with Nagle's algorithm at both ends: round trips of about 40 or 80 ms"
-                .into(),
-            "the anomaly of chapter 7",
+    let (whose, says, there, band) = match way.expected {
+        Expected::Stalled => (
+            Whose::Source,
+            "Header and body in two writes: round trips of about 80 ms".into(),
+            "7.7.5: 100 messages in about 7.95 s, 79,500 µs each; almost 0.04 s in each of two system calls",
+            TWO_MS,
         ),
         _ => (
+            Whose::Ours,
             format!("With {} only, round trips of about 40 ms", way.words),
-            "40 ms with one-sided TCP_NODELAY",
+            "not in the paper: one of two delayed acknowledgements is left",
+            ONE_MS,
         ),
     };
-    let ranges: Vec<String> =
-        bands(way.there).iter().map(|band| format!("{:.0} to {:.0} ms", band.start, band.end)).collect();
+    let median = way.median_ms(ours).estimate();
     Claim {
+        whose,
         says,
         there: there.into(),
         here: format!(
-            "median {} ms, {} acknowledgements put off a round trip; about that is an interval within {} (95 % intervals \
-             between rounds of trials)",
-            written(way.median_ms(ours).estimate(), 2),
+            "median {} ms, {} acknowledgements delayed a round trip; about that is an interval within {:.0} to {:.0} ms \
+             (95 % intervals between rounds of trials)",
+            written(median, 2),
             written(way.rounds(ours, delayed).estimate(), 2),
-            ranges.join(" or ")
+            band.start,
+            band.end
         ),
-        holds: stalls(ours, way),
+        holds: within(median, band.start, band.end),
     }
 }
 
@@ -167,12 +151,17 @@ fn gone(ours: &Ours<'_>, two: &Way, stalled: Holds, way: &Way) -> Claim {
     let (of_two, mean) = (two.mean_ms(ours), way.mean_ms(ours));
     let times = of_two.over(&mean).ratio();
     let without = if stalled == Holds::Yes { "" } else { "; but there was no such stall to be gone" };
+    let (whose, there) = match way.expected {
+        Expected::Proposed => (Whose::Source, "7.7.5 proposes it, without a trial"),
+        _ => (Whose::Ours, "not in the paper"),
+    };
     Claim {
+        whose,
         says: format!("The stall is gone with {}", way.words),
-        there: "it names it among what helps".into(),
+        there: there.into(),
         here: format!(
             "mean {} ms, with two writes and nothing else {} ms: {} times as long, and gone is surely more than \
-             {TIMES_LESS:.0}; {} acknowledgements put off a round trip (95 % intervals between rounds of trials){without}",
+             {TIMES_LESS:.0}; {} acknowledgements delayed a round trip (95 % intervals between rounds of trials){without}",
             written(mean.estimate(), 3),
             written(of_two.estimate(), 2),
             times.written(1.0, 0),
@@ -192,7 +181,7 @@ mod tests {
     use super::*;
 
     /// Each way is given by its times in ms.
-    fn made(ms: impl Fn(There) -> Vec<f64>) -> MessageResult {
+    fn made(ms: impl Fn(Expected) -> Vec<f64>) -> MessageResult {
         let plan = MessagePlan {
             layers: ways().map(|way| way.layer).into(),
             sizes_bytes: vec![ANOMALY_BYTES],
@@ -200,7 +189,7 @@ mod tests {
         };
         planned(plan, |cell| {
             let way = ways().into_iter().find(|way| way.layer == cell.layer)?;
-            let us: Vec<f64> = ms(way.there).iter().map(|ms| 1e3 * ms).collect();
+            let us: Vec<f64> = ms(way.expected).iter().map(|ms| 1e3 * ms).collect();
             Some(Told::each(&us, 1.0))
         })
     }
@@ -209,21 +198,24 @@ mod tests {
         Ours { name: ANOMALY, result }
     }
 
-    fn holds(ms: impl Fn(There) -> Vec<f64>) -> Vec<Holds> {
+    fn holds(ms: impl Fn(Expected) -> Vec<f64>) -> Vec<Holds> {
         claims(Some(&of(&made(ms)))).iter().map(|claim| claim.holds).collect()
     }
 
     #[test]
     fn the_anomaly_is_there_or_not_or_nobody_can_tell() {
         let as_there = |there| match there {
-            There::FortyOrEighty => vec![86.0, 88.0, 87.0],
-            There::Forty => vec![43.0, 43.2, 42.9],
-            There::Gone => vec![0.05, 0.06, 0.05],
+            Expected::Stalled => vec![86.0, 88.0, 87.0],
+            Expected::Half => vec![43.0, 43.2, 42.9],
+            Expected::Proposed | Expected::Gone => vec![0.05, 0.06, 0.05],
         };
         assert_eq!(holds(as_there), [Holds::Yes; 9]);
-        let one_is_enough =
-            |there| if there == There::FortyOrEighty { vec![43.0, 43.1] } else { as_there(there) };
-        assert_eq!(holds(one_is_enough)[0], Holds::Yes);
+        let half = |expected| match expected {
+            Expected::Stalled => vec![43.0, 43.1],
+            _ => as_there(expected),
+        };
+        assert_eq!(holds(half)[0], Holds::No, "half of what the paper has");
+        assert_eq!(holds(half)[3..], [Holds::Yes; 6], "but it can be gone");
         let nowhere = holds(|_| vec![0.05, 0.06, 0.05]);
         assert_eq!(nowhere[..3], [Holds::No; 3]);
         assert_eq!(nowhere[3..], [Holds::CannotTell; 6], "what was not there cannot be gone");
@@ -235,12 +227,22 @@ mod tests {
     }
 
     #[test]
-    fn every_way_has_the_papers_word_and_ours() {
+    fn the_paper_claims_what_it_printed_and_proposed() {
+        let made = made(|_| vec![86.0, 86.0]);
+        let sources: Vec<bool> =
+            claims(Some(&of(&made))).iter().map(|claim| claim.whose == Whose::Source).collect();
+        assert_eq!(sources, [true, false, false, true, true, false, false, false, false]);
+    }
+
+    #[test]
+    fn the_papers_rows_are_what_it_has_of_two_writes() {
         let made = made(|_| vec![86.0, 86.0]);
         let table = table(Some(&of(&made)));
-        assert_eq!(table.rows.len(), 2 * ways().len());
+        assert_eq!(table.rows.len(), 2 + ways().len());
+        let mean = table.rows[0].cells[1].as_ref().unwrap();
+        assert_eq!((mean.value, mean.printed.as_deref()), (79.5, Some("~79.5")));
         assert!(table.rows.iter().all(|row| row.cells.len() == table.columns.len()));
-        let here = &table.rows[1];
+        let here = &table.rows[2];
         assert_eq!((here.who.as_str(), here.here), ("here, two writes", true));
         assert_eq!(here.cells[0].as_ref().unwrap().value, 86.0);
         assert_eq!(here.cells[2], None, "nothing counted acknowledgements");

@@ -3,13 +3,13 @@
 
 use netfathom_model::layer::{Layer, Strategy};
 use netfathom_model::plan::MessageTest;
-use netfathom_model::record::{Claim, Holds};
+use netfathom_model::record::{Claim, Holds, Whose};
 use netfathom_stats::Estimate;
 
 use super::ours::{Ours, Value, cpu_us, library, mean_us, median_us, per_s, size, sockets, thread};
 use super::rounds::Rounds;
 use super::tables::quantity;
-use crate::claim::{above, below, written};
+use crate::claim::{above, within, written};
 
 /// Much slower is what is surely below this part of the sockets' rate.
 const MUCH_SLOWER: f64 = 0.5;
@@ -98,8 +98,9 @@ impl On<'_> {
         Rounds::mean(&self.each(sizes, slowdown))
     }
 
-    fn claim(&self, says: &str, there: &str, here: String, holds: Holds) -> Claim {
+    fn claim(&self, whose: Whose, says: &str, there: &str, here: String, holds: Holds) -> Claim {
         Claim {
+            whose,
             says: format!("{says} ({})", self.ours.where_on(self.pair)),
             there: there.into(),
             here: format!("{here} (95 % intervals between rounds of trials)"),
@@ -111,8 +112,9 @@ impl On<'_> {
         let sizes = small(self.test);
         let share = self.over_sockets(&thread(), sizes, per_s).ratio();
         self.claim(
+            Whose::Source,
             "One way, the library is much slower than sockets with small messages",
-            "25 to 28 % of the sockets' messages a second from 4 to 32 B, 48 % at 64 B (test 1)",
+            "25 to 28 % of the sockets' messages a second from 4 to 32 B, 48 % at 64 B (table 7.1)",
             format!(
                 "{} % over {}; much slower is surely below {:.0} %",
                 share.written(100.0, 1),
@@ -127,8 +129,9 @@ impl On<'_> {
         let sizes = large(self.test);
         let share = self.over_sockets(&thread(), sizes, per_s).ratio();
         self.claim(
+            Whose::Source,
             "One way, the library is as fast as sockets from 256 B on",
-            "99.91 to 100 % (test 1), where the network was the limit of both",
+            "99.91 to 100 % (table 7.1); by its rates the network was the limit of both",
             format!(
                 "{} % over {}, with no network in the way; as fast is surely above {:.0} %",
                 share.written(100.0, 1),
@@ -143,8 +146,9 @@ impl On<'_> {
         let sizes = self.test.sizes_bytes();
         let more = self.more_us(&thread(), &sizes).estimate();
         self.claim(
+            Whose::Source,
             "A round trip through the library takes longer",
-            "329 to 355 µs more (test 3)",
+            "329 to 355 µs more (table 7.4)",
             format!("{} µs more, the mean over {}", written(more, 2), span(&sizes)),
             above(more, 0.0),
         )
@@ -157,8 +161,9 @@ impl On<'_> {
         let change = last.less(&first).over(&mean).estimate();
         let there_is_one = above(mean.estimate(), 0.0);
         self.claim(
+            Whose::Source,
             "What a round trip takes longer does not depend on the size: it is the hand-over to a thread",
-            "335 µs at 4 B, 355 µs at 1024 B (test 3)",
+            "335 µs at 4 B, 355 µs at 1024 B, about 340 µs (table 7.4 and 7.7.4)",
             format!(
                 "{} µs over {}, {} µs over {}: a change of {} % of itself; constant is surely less than {:.0} %{}",
                 written(first.estimate(), 2),
@@ -169,7 +174,7 @@ impl On<'_> {
                 100.0 * CONSTANT,
                 no_cost(there_is_one)
             ),
-            if there_is_one == Holds::Yes { constant(change) } else { Holds::CannotTell },
+            if there_is_one == Holds::Yes { within(change, -CONSTANT, CONSTANT) } else { Holds::CannotTell },
         )
     }
 
@@ -177,8 +182,9 @@ impl On<'_> {
         let (first, last) = (self.slowdown(small(self.test)), self.slowdown(large(self.test)));
         let fall = first.less(&last).estimate();
         self.claim(
+            Whose::Source,
             "The slowdown of a round trip falls with the size",
-            "65.95 % at 4 B, 13.84 % at 1024 B (test 3), where a round trip itself went from 508 to 2566 µs",
+            "65.95 % at 4 B, 13.84 % at 1024 B, where a round trip itself went from 508 to 2566 µs (table 7.4)",
             format!(
                 "{} % over {}, {} % over {}: {} points less",
                 written(first.estimate(), 1),
@@ -195,8 +201,9 @@ impl On<'_> {
         let sizes = large(self.test);
         let share = self.over_sockets(&thread(), sizes, per_s).ratio();
         self.claim(
+            Whose::Source,
             "Posts cost little from 8 KiB on",
-            "92.32 % of the sockets' rate at 8 KiB, 98.78 % at 64 KiB (test 4)",
+            "92.32 % of the sockets' rate at 8 KiB, 98.78 % at 64 KiB (table 7.5 and 7.9)",
             format!(
                 "{} % over {}; little is surely above {:.0} %",
                 share.written(100.0, 1),
@@ -212,8 +219,9 @@ impl On<'_> {
         let (first, last) = (of(small(self.test)), of(large(self.test)));
         let growth = last.over(&first).ratio();
         self.claim(
+            Whose::Source,
             "Posts cost the less the larger the reply is",
-            "60.48 % of the sockets' rate at 1 KiB, 98.78 % at 64 KiB (test 4)",
+            "60.48 % of the sockets' rate at 1 KiB, 98.78 % at 64 KiB (table 7.5 and 7.8.4)",
             format!(
                 "{} % over {}, {} % over {}: {} times as much",
                 first.ratio().written(100.0, 1),
@@ -235,11 +243,12 @@ impl On<'_> {
         let removed = cost.times(LEFT).less(&left).estimate();
         let there_is_one = above(cost.estimate(), 0.0);
         self.claim(
+            Whose::Source,
             "Sending in the caller's context instead of through a thread removes the cost",
-            "its advice; its tables have no such library",
+            "the advice of 7.9, which it did not try",
             format!(
-                "beside sockets a {} takes {} µs more through the thread, {} inline, {} adaptive, over {}; removed is a \
-                 cost of which surely less than {:.0} % is left{}",
+                "beside sockets a {} takes {} µs more through the thread, {} inline, {} adaptive, over {}; a cost is \
+                 removed where surely less than {:.0} % of it is left{}",
                 what(self.test),
                 written(cost.estimate(), 3),
                 written(left.estimate(), 3),
@@ -257,8 +266,9 @@ impl On<'_> {
         let of = |layer: &Layer| self.over_sockets(layer, &sizes, cpu_us).ratio();
         let times = of(&thread());
         self.claim(
+            Whose::Ours,
             "The sender thread takes more processor time",
-            "what follows from its explanation; there is no figure of it in its tables",
+            "not in the paper; it follows from its explanation (7.5.4)",
             format!(
                 "{} times as much as sockets at both ends together, inline {} times, adaptive {} times, over {}",
                 times.written(1.0, 2),
@@ -271,21 +281,12 @@ impl On<'_> {
     }
 }
 
-/// Within the bound on both sides, or beyond it on one.
-fn constant(change: Option<Estimate>) -> Holds {
-    match (below(change, CONSTANT), above(change, -CONSTANT)) {
-        (Holds::Yes, Holds::Yes) => Holds::Yes,
-        (Holds::No, _) | (_, Holds::No) => Holds::No,
-        _ => Holds::CannotTell,
-    }
-}
-
 /// Said where there is nothing that could be removed, or be constant.
 fn no_cost(there_is_one: Holds) -> &'static str {
     match there_is_one {
         Holds::Yes => "",
         Holds::No => "; but the thread takes less time than sockets here, so there is no such cost",
-        Holds::CannotTell => "; but whether the thread costs anything here cannot be told",
+        Holds::CannotTell => "; but whether the thread costs anything here is not significant",
     }
 }
 

@@ -5,16 +5,14 @@ use netfathom_model::plan::MessageTest;
 use netfathom_model::record::{Cell, Figure, FigureKind, FigurePoint, FigureSeries};
 
 use super::originals::{Sized, WHO, sized};
-use super::ours::{Ours, library, size, sockets, thread};
-use super::rounds::Rounds;
+use super::ours::{Ours, Value, library, mean_us, median_us, size, sockets, thread};
 use super::tables::quantity;
 
 /// What there is to see of a test.
 pub fn all(test: MessageTest, ours: Option<&Ours<'_>>) -> Vec<Figure> {
     let Some(ours) = ours else { return Vec::new() };
     let shapes = ours.extremes().into_iter().map(|pair| shape(test, ours, pair));
-    let difference = (test == MessageTest::Pingpong).then(|| difference(ours));
-    let figures = shapes.chain([beside(test, ours)]).chain(difference);
+    let figures = shapes.chain([beside(test, ours), difference(test, ours)]);
     figures.filter(|f| f.series.iter().any(|s| s.here && !s.points.is_empty())).collect()
 }
 
@@ -82,28 +80,31 @@ fn beside(test: MessageTest, ours: &Ours<'_>) -> Figure {
     }
 }
 
-/// The difference of a round trip in parts of its own mean: flat where it is constant.
-fn difference(ours: &Ours<'_>) -> Figure {
-    let test = MessageTest::Pingpong;
-    let all = sized(test);
-    let mean = all.iter().map(|row| row.zccl - row.sockets).sum::<f64>() / all.len() as f64;
-    let there =
-        all.iter().map(|row| point(row.bytes, plain(100.0 * (row.zccl - row.sockets) / mean))).collect();
+/// What the switch to the sending thread takes, in µs: the paper's figure 7.6 by its caption.
+fn difference(test: MessageTest, ours: &Ours<'_>) -> Figure {
+    let us = |row: &Sized, value: f64| match test {
+        MessageTest::Oneway => 1e6 / value,
+        MessageTest::Pingpong => value,
+        // kB of 1000 bytes a second.
+        MessageTest::Post => 1e3 * row.bytes as f64 / value,
+    };
+    let more = |row: &Sized| point(row.bytes, plain(us(row, row.zccl) - us(row, row.sockets)));
+    let there = sized(test).iter().map(more).collect();
+    let value: Value = if test == MessageTest::Pingpong { median_us } else { mean_us };
     let here = |pair| {
-        let more = |bytes: u64| {
-            let of = |layer: &Layer| ours.rounds(pair, bytes, layer, quantity(test));
-            of(&thread()).less(&of(&sockets()))
-        };
-        let each: Vec<Rounds> = test.sizes_bytes().into_iter().map(more).collect();
-        let mean = Rounds::mean(&each);
-        let surely = mean.estimate().is_some_and(|e| e.value > e.half_width);
-        let share = |bytes| more(bytes).over(&mean).times(100.0).cell().filter(|_| surely);
-        line(format!("here, thread, {}", ours.on(pair)), true, over_sizes(test, share))
+        let of = |bytes, layer: &Layer| ours.rounds(pair, bytes, layer, value);
+        let more = |bytes| of(bytes, &thread()).less(&of(bytes, &sockets())).cell();
+        line(format!("here, thread, {}", ours.on(pair)), true, over_sizes(test, more))
+    };
+    let what = match test {
+        MessageTest::Oneway => "message",
+        MessageTest::Pingpong => "round trip",
+        MessageTest::Post => "reply",
     };
     Figure {
-        title: "What a round trip takes longer through a thread".into(),
+        title: format!("What a {what} takes longer through a thread"),
         x: AXIS.into(),
-        y: "% of its mean over all sizes".into(),
+        y: "µs".into(),
         kind: FigureKind::Lines,
         series: [line(format!("{WHO}, ZCCL"), false, there)]
             .into_iter()
@@ -113,7 +114,7 @@ fn difference(ours: &Ours<'_>) -> Figure {
 }
 
 /// Sizes double from one to the next.
-const AXIS: &str = "n, of messages of 2ⁿ bytes";
+pub const AXIS: &str = "n, of messages of 2ⁿ bytes";
 
 fn over_sizes(test: MessageTest, value: impl Fn(u64) -> Option<Cell>) -> Vec<FigurePoint> {
     test.sizes_bytes().into_iter().filter_map(|bytes| Some(point(bytes, value(bytes)?))).collect()
@@ -153,7 +154,7 @@ mod tests {
 
     #[test]
     fn every_size_has_its_place() {
-        for (test, figures) in [(MessageTest::Oneway, 3), (MessageTest::Pingpong, 4), (MessageTest::Post, 3)]
+        for (test, figures) in [(MessageTest::Oneway, 4), (MessageTest::Pingpong, 4), (MessageTest::Post, 4)]
         {
             let drawn = drawn(test);
             assert_eq!(drawn.len(), figures, "{test:?}");
@@ -184,7 +185,14 @@ mod tests {
         assert_eq!(ys(&drawn[2], "Lichota, ZCCL")[..2], [66.0, 67.0]);
         assert_eq!(ys(&drawn[2], "here, thread, apart"), [300.0; 9]);
         assert_eq!(ys(&drawn[2], "here, inline, apart"), [0.0; 9]);
-        assert_eq!(ys(&drawn[3], "here, thread, apart"), [100.0; 9]);
+        assert_eq!(ys(&drawn[3], "here, thread, apart"), [30.0; 9]);
+        assert_eq!(ys(&drawn[3], "Lichota, ZCCL")[..2], [335.0, 346.0]);
+    }
+
+    #[test]
+    fn the_thread_costs_the_paper_as_much_in_every_test() {
+        let first = |test| ys(&drawn(test)[3], "Lichota, ZCCL")[0];
+        assert_eq!((first(MessageTest::Oneway), first(MessageTest::Post)), (79.0, 1006.0));
     }
 
     #[test]

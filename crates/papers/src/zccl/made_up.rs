@@ -69,7 +69,7 @@ fn cell(asked: Asked, told: &Told) -> MessageCell {
         times: Distribution::from(&netfathom_stats::Distribution::new(5)),
         service: None,
         lag: None,
-        calls: Counted::Not("made up".into()),
+        calls: Counted::Not("not counted".into()),
     }
 }
 

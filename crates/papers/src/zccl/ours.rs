@@ -2,7 +2,7 @@
 
 use netfathom_model::layer::{Layer, Strategy};
 use netfathom_model::plan::Placement;
-use netfathom_model::record::{Measurement, MessageCell, MessageResult, MessageTrial, ReproducedRun, Shares};
+use netfathom_model::record::{Measured, MessageCell, MessageResult, MessageTrial, ReproducedRun, Shares};
 
 use super::rounds::Rounds;
 
@@ -15,11 +15,8 @@ pub struct Ours<'a> {
 }
 
 pub fn messages(runs: &[ReproducedRun]) -> Vec<Ours<'_>> {
-    let ours = runs.iter().filter_map(|run| match &run.measurement {
-        Measurement::Message(result) => Some(Ours { name: &run.name, result }),
-        _ => None,
-    });
-    ours.collect()
+    let named = runs.iter().map(|run| (&run.name, MessageResult::of(&run.measurement)));
+    named.filter_map(|(name, result)| Some(Ours { name, result: result? })).collect()
 }
 
 pub fn named<'a>(ours: &[Ours<'a>], name: &str) -> Option<Ours<'a>> {

@@ -3,7 +3,8 @@
 use netfathom_model::layer::Layer;
 use netfathom_model::plan::Placement;
 use netfathom_model::record::{
-    AbsentCell, BesideRow, BesideTable, Claim, Figure, FigureKind, FigurePoint, FigureSeries, MessageTrial,
+    AbsentCell, BesideRow, BesideTable, Claim, Figure, FigureKind, FigurePoint, FigureSeries, Holds,
+    MessageTrial, Whose,
 };
 
 use super::originals::{Placed, WHO, placed, source};
@@ -14,7 +15,8 @@ use super::rounds::Rounds;
 /// A client gains nothing if it surely gains less.
 const NOTHING: f64 = 1.05;
 
-const PARTS: [(&str, &str); 2] = [(ONEWAY, "one way"), (PINGPONG, "round trips")];
+const ONE_WAY: &str = "one way";
+const PARTS: [(&str, &str); 2] = [(ONEWAY, ONE_WAY), (PINGPONG, "round trips")];
 
 /// One of the two parts.
 #[derive(Clone, Copy)]
@@ -98,9 +100,16 @@ fn beside(part: &Part<'_>) -> BesideTable {
         columns: ["sockets, kB/s", "ZCCL; here thread, kB/s", "gain of sockets, %", "gain of ZCCL, %"]
             .map(Into::into)
             .into(),
-        rows: placed().iter().flat_map(|row| [vec![there(row)], here(row.placement)].concat()).collect(),
+        rows: placed()
+            .iter()
+            .flat_map(|row| {
+                let theirs = (part.words == ONE_WAY).then(|| there(row));
+                theirs.into_iter().chain(here(row.placement)).collect::<Vec<_>>()
+            })
+            .collect(),
         note: Some(format!(
-            "U user space, K kernel, the client first; gain: over UU. Ours: {PLACED_BYTES} B, kB of 1000 bytes.{}",
+            "{}U user space, K kernel, the client first; gain: over UU. Ours: {PLACED_BYTES} B, kB of 1000 bytes.{}",
+            if part.words == ONE_WAY { "Tables 7.2 and 7.3. " } else { "The paper's test 2 is one way. " },
             part.absent()
         )),
     }
@@ -124,7 +133,7 @@ fn near_client(part: &Part<'_>) -> BesideTable {
         rows: all.map(|(p, pair)| row(p, pair)).filter(|r| r.cells.iter().any(Option::is_some)).collect(),
         note: Some(
             "Many messages leave with one call, out of a file in memory and without a copy: the loop is in the kernel, \
-             but so is the gain of a call for many. The paper's client in the kernel made a call a message."
+             but so is the gain of a call for many. The paper's client in the kernel sent message by message."
                 .into(),
         ),
     }
@@ -151,7 +160,7 @@ fn processor_time(part: &Part<'_>) -> BesideTable {
         rows: all.filter(|row| row.cells.iter().any(Option::is_some)).collect(),
         note: Some(
             "A message, or a round trip. An end in the kernel is in no thread's name: an echo is sent by the kernel's \
-             workers, whose time is that of all they did meanwhile, and a sink runs where its packets arrive."
+             workers, and their time is that of all they did meanwhile, and a sink runs where its packets arrive."
                 .into(),
         ),
     }
@@ -183,12 +192,13 @@ fn gains(part: &Part<'_>) -> Option<Figure> {
     let pairs = part.ours.map(|o| o.extremes()).unwrap_or_default();
     let ours = pairs.into_iter().flat_map(|pair| [here(pair, &sockets()), here(pair, &thread())]);
     let ours: Vec<FigureSeries> = ours.filter(|s| !s.points.is_empty()).collect();
+    let theirs = if part.words == ONE_WAY { vec![there("sockets", 2), there("ZCCL", 3)] } else { Vec::new() };
     (!ours.is_empty()).then(|| Figure {
         title: format!("Rate with ends in the kernel, {}", part.words),
         x: "client and server".into(),
         y: "% of the rate with both in user space".into(),
         kind: FigureKind::Bars,
-        series: [vec![there("sockets", 2), there("ZCCL", 3)], ours].concat(),
+        series: [theirs, ours].concat(),
     })
 }
 
@@ -202,7 +212,8 @@ pub fn claims(ours: &[Ours<'_>]) -> Vec<Claim> {
     let of_part = |part: &Part<'_>| {
         let Some(pair) = part.ours.and_then(|o| o.extremes().first().copied()) else { return Vec::new() };
         let of = |(layer, theirs): &(Layer, Theirs)| {
-            [server_gains(part, pair, layer, theirs), client_gains_nothing(part, pair, layer, theirs)]
+            [server_gains, client_gains_nothing, client_is_slower]
+                .map(|claim| claim(part, pair, layer, theirs))
         };
         both().iter().flat_map(of).collect()
     };
@@ -277,17 +288,29 @@ fn client_gains_nothing(part: &Part<'_>, pair: usize, layer: &Layer, theirs: &Th
     )
 }
 
-fn claim(
-    part: &Part<'_>,
-    pair: usize,
-    says: &str,
-    there: &str,
-    here: String,
-    holds: netfathom_model::record::Holds,
-) -> Claim {
+/// The surprise of 7.6.4.
+fn client_is_slower(part: &Part<'_>, pair: usize, layer: &Layer, theirs: &Theirs) -> Claim {
+    let gain = part.gain(Placement::KU, pair, layer).ratio();
+    claim(
+        part,
+        pair,
+        &format!("With {} a client in the kernel alone is slower", theirs.name),
+        theirs.client,
+        format!("KU {} % of UU", gain.written(100.0, 2)),
+        gain.below(1.0),
+    )
+}
+
+fn claim(part: &Part<'_>, pair: usize, says: &str, there: &str, here: String, holds: Holds) -> Claim {
+    // The paper's test 2 is one way.
+    let (whose, there) = match part.words == ONE_WAY {
+        true => (Whose::Source, format!("{there} (table 7.3 and 7.6.4)")),
+        false => (Whose::Ours, format!("not in the paper; one way {there} (table 7.3)")),
+    };
     Claim {
+        whose,
         says: format!("{says} ({})", part.words),
-        there: format!("{there} (test 2)"),
+        there,
         here: format!("{here} ({}; 95 % intervals between rounds of trials)", part.on(pair)),
         holds,
     }

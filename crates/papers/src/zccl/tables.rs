@@ -17,21 +17,21 @@ pub fn beside(test: MessageTest, ours: Option<&Ours<'_>>) -> BesideTable {
         MessageTest::Oneway => (
             "One way",
             &["sockets, messages/s", "ZCCL; here thread, messages/s", "ratio, %"],
-            "The printed ratio of 16 bytes is not that of its rates, which is 28.41 %. From 32 bytes on the \
-             sockets of the paper carried 1130 to 1133 kB/s with a header of four bytes: what the network let \
+            "Table 7.1. The printed ratio of 16 bytes is not that of its rates, which is 28.41 %. From 32 bytes on the \
+             paper's sockets carried 1130 to 1133 kB/s, taking its header for four bytes: what the network let \
              through.",
         ),
         MessageTest::Pingpong => (
             "Round trips",
             &["sockets, µs", "ZCCL; here thread, µs", "slowdown, %", "difference, µs"],
-            "Slowdown: (library - sockets) / sockets; the paper's formula has a further - 1, its table has not. \
+            "Table 7.4. Slowdown: (library - sockets) / sockets; the formula of 7.7.3 has a further - 1, its table has not. \
              Ours are medians of a trial, which do not count how long others kept the processor; means, as the \
              paper has them, stand below.",
         ),
         MessageTest::Post => (
             "Posts: replies to where the client wants them",
             &["sockets, kB/s", "ZCCL; here thread, kB/s", "ratio, %"],
-            "Ours: kB of 1000 bytes, of the replies' bodies.",
+            "Table 7.5. Ours: kB of 1000 bytes, of the replies' bodies.",
         ),
     };
     let here = |ours: &Ours<'_>, pair, bytes| {
@@ -103,7 +103,7 @@ pub fn instead(test: MessageTest, ours: Option<&Ours<'_>>) -> BesideTable {
         columns: ["ZCCL; here thread, %", "inline, %", "adaptive, %"].map(Into::into).into(),
         rows: rows(test, ours, there, here),
         note: Some(format!(
-            "inline: the caller writes, as the paper advises in the end; adaptive: the caller writes while \
+            "inline: the caller writes, as 7.9 advises; adaptive: the caller writes while \
              nothing is in flight, otherwise messages leave together. {} bare sockets with one write a message.",
             if slower { "Compared with" } else { "100 % are" }
         )),

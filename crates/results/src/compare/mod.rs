@@ -16,10 +16,9 @@ use netfathom_model::record::{Record, State};
 use netfathom_model::verdict::Level;
 use serde::Serialize;
 
-use crate::quantity::{Better, Unit};
+use crate::quantity::{Better, Pooled, Unit};
 
 pub use differences::{Difference, InPairs};
-pub use distributions::{Spread, spreads};
 pub use settings::NotCompared;
 pub use threshold::{Gate, Gates, Passage, Threshold, ThresholdError, gates};
 
@@ -89,7 +88,7 @@ pub struct Comparison {
     pub only_b: Vec<String>,
     /// Times of both, where the records have them.
     #[serde(skip)]
-    pub spreads: Vec<(Spread, Spread)>,
+    pub spreads: Vec<(Pooled, Pooled)>,
 }
 
 /// One quantity of both.

@@ -1,11 +1,11 @@
 //! Whether two runs did the same work, by their plans.
 
 use netfathom_model::record::Measurement;
-use serde_json::{Value, json};
 
 use super::differences::{Difference, between, flat, merged};
 use super::{Design, Run};
 use crate::page::shortened;
+use crate::quantity::figures;
 
 /// What fits into a sentence, in letters.
 const LONGEST: usize = 40;
@@ -69,7 +69,10 @@ pub(super) fn differences(design: Design, pairs: &[(&Run, &Run)]) -> PlanDiffere
         return PlanDifferences { differences: Vec::new(), obstacles: vec![obstacle] };
     }
     let of_pair = |pair: &(&Run, &Run)| {
-        between(&flat(&plan(&pair.0.record.measurement)), &flat(&plan(&pair.1.record.measurement)))
+        between(
+            &flat(&figures(&pair.0.record.measurement).plan()),
+            &flat(&figures(&pair.1.record.measurement).plan()),
+        )
     };
     let mut differences = merged(pairs.iter().map(of_pair));
     // It is another one in every run.
@@ -85,7 +88,7 @@ pub(super) fn differences(design: Design, pairs: &[(&Run, &Run)]) -> PlanDiffere
 fn within_sides(first: (&Run, &Run), pair: (&Run, &Run)) -> Vec<String> {
     let other = |first: &Run, run: &Run| {
         let (was, is) = (&first.record.measurement, &run.record.measurement);
-        let differs = between(&flat(&plan(was)), &flat(&plan(is)));
+        let differs = between(&flat(&figures(was).plan()), &flat(&figures(is).plan()));
         let why = differs.iter().find_map(|d| obstacle(was, d))?;
         Some(format!("{} did not do what {} did: {why}", run.name, first.name))
     };
@@ -110,35 +113,4 @@ fn obstacle(measurement: &Measurement, difference: &Difference) -> Option<String
         shortened(&difference.a, LONGEST),
         shortened(&difference.b, LONGEST)
     ))
-}
-
-/// What was asked for, with what that came to where it was left to netfathom.
-fn plan(measurement: &Measurement) -> Value {
-    let with = |plan: Result<Value, serde_json::Error>, found: &[(&str, Value)]| {
-        let mut plan = plan.unwrap_or_default();
-        found.iter().for_each(|(name, value)| plan[*name] = value.clone());
-        plan
-    };
-    match measurement {
-        Measurement::Stack(r) => with(serde_json::to_value(&r.plan), &[("tap", json!(r.tap))]),
-        Measurement::Load(r) => {
-            let found = [("engine", json!(r.engine)), ("receive", json!(r.receive))];
-            with(serde_json::to_value(&r.plan), &found)
-        }
-        Measurement::Capacity(r) => with(serde_json::to_value(&r.plan), &[]),
-        Measurement::Reverse(r) => {
-            with(serde_json::to_value(&r.plan), &[("tap", json!(r.tap)), ("steered", json!(r.steered))])
-        }
-        Measurement::Join(r) => with(serde_json::to_value(&r.plan), &[]),
-        Measurement::Transfer(r) => {
-            with(serde_json::to_value(&r.plan), &[("way", json!(r.way)), ("congestion", json!(r.congestion))])
-        }
-        Measurement::Sweep(r) => with(serde_json::to_value(&r.plan), &[]),
-        Measurement::Message(r) => with(serde_json::to_value(&r.plan), &[]),
-        Measurement::Cost(r) => with(serde_json::to_value(&r.plan), &[]),
-        Measurement::Reproduce(r) => {
-            let parts = r.runs.iter().map(|run| (run.name.clone(), plan(&run.measurement)));
-            with(serde_json::to_value(&r.plan), &[("runs", Value::Object(parts.collect()))])
-        }
-    }
 }

@@ -67,7 +67,7 @@ pub enum ThresholdError {
     },
     /// A part of nothing.
     #[error(
-        "--fail-if '{text}': {name} has values that are zero or negative, of which no part can be told; write a \
+        "--fail-if '{text}': {name} has values that are zero or negative, which have no percentage; write a \
          difference such as {example}"
     )]
     NoRatio {

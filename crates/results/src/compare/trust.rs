@@ -41,7 +41,7 @@ pub(super) fn of<'a>(design: Design, pairs: &[(&'a Run, &'a Run)], force: bool) 
         let remedy = if all < LEAST_PAIRS { "take more rounds" } else { "see to what makes the others VOID" };
         trusted
             .obstacles
-            .push(format!("{left} of {all} pairs can be compared, and chance is told from two on: {remedy}"));
+            .push(format!("{left} of {all} pairs can be compared, and two are the minimum: {remedy}"));
     }
     trusted.cautions.extend(cautions(&trusted.pairs));
     trusted.cautions.extend(pairs.iter().filter_map(|&(a, b)| copied(a, b)));
@@ -62,7 +62,7 @@ fn unusable(run: &Run) -> Option<String> {
         return Some(format!("{} has no finished trial: let it run to its end", run.name));
     }
     let reason = record.verdict.reasons.iter().find(|reason| reason.level == Level::Void);
-    let why = reason.map_or("no reason is told", |reason| reason.text.as_str());
+    let why = reason.map_or("no reason is recorded", |reason| reason.text.as_str());
     (record.verdict.level == Level::Void).then(|| format!("{} is VOID: {why}", run.name))
 }
 
@@ -98,7 +98,7 @@ fn lacks(run: &Run) -> impl Iterator<Item = String> {
 fn reasons(run: &Run) -> String {
     let all = &run.record.verdict.reasons;
     let first =
-        all.iter().find(|r| r.level == Level::Degraded).map_or("no reason is told", |r| r.text.as_str());
+        all.iter().find(|r| r.level == Level::Degraded).map_or("no reason is recorded", |r| r.text.as_str());
     let more = all.len().saturating_sub(1);
     if more == 0 { first.to_owned() } else { format!("{first} (and {more} more)") }
 }

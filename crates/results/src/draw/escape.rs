@@ -1,6 +1,6 @@
 //! Text within Markdown that is neither Markdown nor HTML.
 
-use super::sheet::printable;
+use crate::page::printable;
 
 /// Put after what a wiki would take for a name to call or for a reference, and never seen.
 const WORD_JOINER: char = '\u{2060}';

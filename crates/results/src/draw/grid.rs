@@ -3,8 +3,7 @@
 
 use super::bar::bar;
 use super::escape;
-use super::sheet::printable;
-use crate::page::{Align, Cell, Row, Table};
+use crate::page::{Align, Cell, Row, Table, printable};
 
 const GAP: usize = 2;
 

@@ -3,7 +3,7 @@
 use textwrap::Options;
 
 use super::{escape, grid};
-use crate::page::{Block, Page, Style, Table, steers};
+use crate::page::{Block, Page, Style, Table, printable};
 
 /// What a page takes at most, in bytes; a record may have a million of anything.
 const MOST_BYTES: usize = 400_000;
@@ -44,7 +44,7 @@ impl Sheet {
     pub fn draw(page: &Page, width: usize, medium: Medium) -> String {
         let mut sheet = Self { text: String::new(), width, medium, left_out: 0 };
         page.lead.iter().for_each(|block| sheet.block(block));
-        for section in &page.sections {
+        for section in page.sections.iter().filter(|section| !section.blocks.iter().all(Block::is_picture)) {
             sheet.heading(&section.title);
             section.blocks.iter().for_each(|block| sheet.block(block));
         }
@@ -89,7 +89,6 @@ impl Sheet {
                 self.wrapped(Style::Plain, "  - ", "    ", text);
                 details.iter().for_each(|detail| self.wrapped(Style::Plain, "    ", "      ", detail));
             }
-            Block::Bars(_) | Block::Chart(_) | Block::Details { .. } | Block::Choice { .. } => {}
             Block::Aside { name, text } if self.is_markdown() => self.entry("", &format!("{name}: {text}")),
             Block::Aside { name, text } => {
                 // As far in as the text of a claim.
@@ -97,6 +96,13 @@ impl Sheet {
                 let rest = " ".repeat(first.chars().count());
                 self.wrapped(Style::Faint, &first, &rest, text);
             }
+            Block::Bars(_)
+            | Block::Chart(_)
+            | Block::Waterfall(_)
+            | Block::Samples { .. }
+            | Block::Details { .. }
+            | Block::Choice { .. }
+            | Block::Nested { .. } => {}
         }
     }
 
@@ -190,21 +196,5 @@ impl Sheet {
         } else {
             text.to_owned()
         }
-    }
-}
-
-/// The text without what steers a terminal or deceives its reader.
-pub(crate) fn printable(text: &str) -> String {
-    text.replace(steers, " ")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_steers_or_deceives_is_not_printed() {
-        let text = "a\u{1b}b\u{9b}c\u{7f}d\ne\u{61c}f\u{200f}g\u{202e}h\u{2066}i\u{2028}µ \u{200d}é";
-        assert_eq!(printable(text), "a b c d e f g h i µ \u{200d}é");
     }
 }

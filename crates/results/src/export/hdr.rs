@@ -9,16 +9,17 @@ use hdrhistogram::serialization::interval_log::{IntervalLogWriterBuilder, Interv
 use netfathom_model::record::Record;
 
 use super::ExportError;
-use super::times::{self, TimeSet};
+use super::HAVE_HISTOGRAMS;
+use crate::quantity::{self, histograms};
 
 /// Significant decimal digits: finer than the record's own buckets.
 const DIGITS: u8 = 3;
 
 /// Writes the sets of times of a record, and returns what such a log cannot hold.
 pub fn write(mut out: &mut (dyn Write + Send), record: &Record) -> Result<Vec<String>, ExportError> {
-    let mut sets = times::of(&record.measurement);
+    let mut sets = histograms(&record.measurement);
     if sets.is_empty() {
-        return Err(ExportError::nothing("hdr", &record.measurement, times::HAS));
+        return Err(ExportError::nothing("hdr", &record.measurement, HAVE_HISTOGRAMS));
     }
     // Readers want intervals in the order of their begin.
     sets.sort_by_key(|set| set.span_ns.map_or(0, |(begin, _)| begin));
@@ -56,7 +57,7 @@ fn began(record: &Record) -> SystemTime {
 }
 
 /// Each bucket of the record as its middle, the outermost within the smallest and the largest time.
-fn histogram(set: &TimeSet<'_>) -> Result<Histogram<u64>, ExportError> {
+fn histogram(set: &quantity::Histogram<'_>) -> Result<Histogram<u64>, ExportError> {
     let [min, max] = [set.times.min_ns, set.times.max_ns].map(|ns| u64::try_from(ns).unwrap_or(0));
     let encode = |why: &dyn std::fmt::Display| ExportError::Encode(why.to_string());
     let highest = set.buckets().map(|bucket| bucket.1).max().unwrap_or(2).max(2);
@@ -70,7 +71,7 @@ fn histogram(set: &TimeSet<'_>) -> Result<Histogram<u64>, ExportError> {
 }
 
 /// Times below zero, which an HdrHistogram has no place for.
-fn untold(sets: &[TimeSet<'_>]) -> Vec<String> {
+fn untold(sets: &[quantity::Histogram<'_>]) -> Vec<String> {
     let negative = sets.iter().filter(|set| set.times.negative > 0);
     negative
         .map(|set| {

@@ -14,18 +14,20 @@ mod parquet;
 pub mod pcapng;
 mod perfetto;
 mod rows;
-mod times;
 
 use std::io::Write;
 use std::path::PathBuf;
 
-use netfathom_model::record::{Measurement, Record, StackResult, TransferResult};
+use netfathom_model::record::{Measured, Record, StackResult, TransferResult};
 use netfathom_model::sample::Sample;
 use strum::{EnumMessage, EnumString, IntoStaticStr, VariantArray};
 
 pub use error::ExportError;
 
 use crate::store;
+
+/// Which measurements keep distributions.
+const HAVE_HISTOGRAMS: &str = "netfathom stack, load send, join, message and reproduce";
 
 /// The formats there are. Each is described, to users too, by its own line here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, EnumMessage, EnumString, IntoStaticStr, VariantArray)]
@@ -139,14 +141,13 @@ pub fn write(
 }
 
 fn transfer(run: &Run, format: Format) -> Result<&TransferResult, ExportError> {
-    match &run.record.measurement {
-        Measurement::Transfer(result) => Ok(result),
-        other => Err(ExportError::nothing(format.name(), other, "netfathom ttcp")),
-    }
+    let measurement = &run.record.measurement;
+    TransferResult::of(measurement)
+        .ok_or_else(|| ExportError::nothing(format.name(), measurement, "netfathom ttcp"))
 }
 
 fn stack_and_samples(run: &Run, format: Format) -> Result<(&StackResult, Vec<Sample>), ExportError> {
-    let Measurement::Stack(stack) = &run.record.measurement else {
+    let Some(stack) = StackResult::of(&run.record.measurement) else {
         let has = "netfathom stack with --samples";
         return Err(ExportError::nothing(format.name(), &run.record.measurement, has));
     };

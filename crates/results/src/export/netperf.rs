@@ -19,7 +19,7 @@ pub fn write(
     result: &TransferResult,
 ) -> Result<Vec<String>, ExportError> {
     if let TransferEnd::Broken { why } = &result.end {
-        let why = format!("the transfer broke off, of which netperf tells nothing: {why}");
+        let why = format!("the transfer broke off, and netperf has no result for that: {why}");
         return Err(ExportError::Empty { wanted: "netperf".into(), why });
     }
     let mut text = String::new();

@@ -9,8 +9,7 @@ use netfathom_model::verdict::Level;
 use netfathom_stats::{between_trials, bucket_bounds, bucket_index};
 
 use super::ExportError;
-use super::times::{self, TimeSet};
-use crate::quantity::{self, Quantity, Unit};
+use crate::quantity::{self, Histogram, Quantity, Unit, histograms};
 
 /// `log2` of the buckets an octave: the same bounds in every run, so that runs can be added up.
 const GRAIN: u32 = 2;
@@ -50,7 +49,7 @@ pub fn write_all(out: &mut (dyn Write + Send), record: &Record) -> Result<(), Ex
     for quantity in quantity::of(&record.measurement) {
         gauge(&mut families, record, &run, &quantity);
     }
-    for set in times::of(&record.measurement) {
+    for set in histograms(&record.measurement) {
         histogram(&mut families, record, &run, &set);
     }
     finish(out, record, &families)
@@ -153,7 +152,7 @@ fn gauge(families: &mut BTreeMap<String, Family>, record: &Record, run: &str, qu
     }
 }
 
-fn histogram(families: &mut BTreeMap<String, Family>, record: &Record, run: &str, set: &TimeSet<'_>) {
+fn histogram(families: &mut BTreeMap<String, Family>, record: &Record, run: &str, set: &Histogram<'_>) {
     let name = name(record, &format!("{}_times", set.name), "seconds");
     let family = families.entry(name.clone()).or_insert_with(|| Family {
         kind: "histogram",
@@ -176,7 +175,7 @@ fn histogram(families: &mut BTreeMap<String, Family>, record: &Record, run: &str
 
 /// Upper bounds in seconds, each with all that lies at or below it. Times are whole nanoseconds, so a bucket
 /// that ends before 1024 ns holds what is at most 1023.
-fn cumulated(set: &TimeSet<'_>) -> Vec<(String, u64)> {
+fn cumulated(set: &Histogram<'_>) -> Vec<(String, u64)> {
     let mut coarse: BTreeMap<u64, u64> = BTreeMap::new();
     for (low, _, count) in set.buckets() {
         let (_, high) =

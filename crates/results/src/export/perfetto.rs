@@ -17,7 +17,8 @@ use prost::Message;
 use proto::{Clock, ClockSnapshot, DebugAnnotation, Trace, TracePacket, TrackDescriptor, TrackEvent};
 use slices::Drawn;
 
-use super::{ExportError, times};
+use super::ExportError;
+use crate::quantity::trial_prefix;
 
 /// Of the packets: one writer, whose tracks are its own.
 const SEQUENCE: u32 = 1;
@@ -95,7 +96,7 @@ fn run_track(record: &Record) -> TracePacket {
 }
 
 fn lane_tracks(stack: &StackResult, trial: u32, lane: Lane) -> [TracePacket; 3] {
-    let kind = stack.trials.iter().find(|t| t.index == trial).map_or("", |t| times::kind(t));
+    let kind = stack.trials.iter().find(|t| t.index == trial).map_or("", |t| trial_prefix(t));
     let name = format!("{}trial {}, lane {}", kind.replace('.', " "), u64::from(trial) + 1, lane.number);
     [
         track(lane.track, Some(RUN_TRACK), name),

@@ -6,13 +6,18 @@ mod picture;
 mod shortened;
 mod steers;
 mod table;
+mod waterfall;
 
 use serde::Serialize;
 
+/// The narrowest page that the tables fit on, in columns of a terminal.
+pub const LEAST_WIDTH: usize = 80;
+
 pub use picture::{Axis, Band, Bar, BarGroup, Bars, Chart, Color, Look, Mark, Series};
 pub(crate) use shortened::shortened;
-pub use steers::steers;
+pub use steers::{printable, steers};
 pub use table::{Align, Cell, Column, Row, Style, Table};
+pub use waterfall::{Fill, Step, Waterfall};
 
 /// One thing under another.
 #[derive(Clone, Debug, Serialize)]
@@ -44,9 +49,13 @@ pub enum Block {
         text: String,
     },
     Table(Table),
-    /// From here on in reports alone: a terminal has no room for it.
     Bars(Bars),
     Chart(Chart),
+    Waterfall(Waterfall),
+    /// The single messages that lie beside the record, if any were kept: this value of each.
+    Samples {
+        value: &'static str,
+    },
     /// What is opened by whoever wants it.
     Details {
         summary: String,
@@ -57,6 +66,29 @@ pub enum Block {
         label: &'static str,
         options: Vec<(String, Vec<Block>)>,
     },
+    /// A page of its own, which is opened by whoever wants it. Charts within it may have the names of others outside.
+    Nested {
+        id: String,
+        summary: String,
+        page: Page,
+    },
+}
+
+impl Block {
+    /// Whether it is in reports alone: a terminal and Markdown have no room for it.
+    #[must_use]
+    pub fn is_picture(&self) -> bool {
+        matches!(
+            self,
+            Self::Bars(_)
+                | Self::Chart(_)
+                | Self::Waterfall(_)
+                | Self::Samples { .. }
+                | Self::Details { .. }
+                | Self::Choice { .. }
+                | Self::Nested { .. }
+        )
+    }
 }
 
 /// A heading and what stands under it.
@@ -120,12 +152,24 @@ impl Page {
         self.push(Block::Table(table));
     }
 
+    /// Bars, if there are any.
     pub fn bars(&mut self, bars: Bars) {
-        self.push(Block::Bars(bars));
+        if bars.groups.iter().any(|group| !group.bars.is_empty()) {
+            self.push(Block::Bars(bars));
+        }
     }
 
     pub fn chart(&mut self, chart: Chart) {
         self.push(Block::Chart(chart));
+    }
+
+    pub fn waterfall(&mut self, waterfall: Waterfall) {
+        self.push(Block::Waterfall(waterfall));
+    }
+
+    /// A place for the single messages that lie beside the record, with this value of each.
+    pub fn samples(&mut self, value: &'static str) {
+        self.push(Block::Samples { value });
     }
 
     /// What `fill` puts on an empty page stands in details.
@@ -133,8 +177,16 @@ impl Page {
         self.push(Block::Details { summary: summary.to_owned(), blocks: Self::filled(fill) });
     }
 
+    /// A page within this one, in details.
+    pub fn nested(&mut self, id: String, summary: String, page: Self) {
+        self.push(Block::Nested { id, summary, page });
+    }
+
+    /// One of several at a time; nothing of none.
     pub fn choice(&mut self, label: &'static str, options: Vec<(String, Vec<Block>)>) {
-        self.push(Block::Choice { label, options });
+        if !options.is_empty() {
+            self.push(Block::Choice { label, options });
+        }
     }
 
     /// The blocks that `fill` puts on an empty page.

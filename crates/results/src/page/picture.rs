@@ -20,16 +20,22 @@ pub struct Chart {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sync: Option<String>,
     pub xs: Vec<f64>,
-    /// The names of the x, and of what they are names, where the axis is [`Axis::Named`].
+    /// The names of the x, where the axis is [`Axis::Named`].
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub names: Vec<String>,
-    #[serde(skip_serializing_if = "str::is_empty")]
-    pub named: &'static str,
+    /// What an axis is of, where that is not always the same: [`Axis::Named`], [`Axis::Number`].
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub x_label: String,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub y_label: String,
     /// What the marks mean: name, color, shape.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub key: Vec<(String, String, &'static str)>,
     /// Parts of the x axis with a name.
     pub bands: Vec<Band>,
+    /// Series stand on each other, the first on top.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub stacked: bool,
     pub series: Vec<Series>,
     /// What a reader must know of the curves.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -51,19 +57,27 @@ pub enum Axis {
     /// Messages a second.
     #[default]
     Rate,
+    LogRate,
     BitRate,
     LogBitRate,
+    LogByteRate,
     Bytes,
     /// What has a name of its own at each place.
     Named,
+    /// A number of what its label says.
+    Number,
     /// Seconds since the beginning of a trial.
     Run,
+    /// Trials in their order, from 1.
+    Trial,
     /// Nanoseconds.
     Time,
-    /// The same, logarithmic.
+    /// The same, logarithmic; an x is its decimal logarithm.
     LogTime,
     /// By the nines: 1 for 90 %, 2 for 99 %.
     Percentile,
+    /// A part of all, 0 to 1.
+    Share,
 }
 
 #[derive(Clone, Debug, Default, Serialize)]
@@ -74,6 +88,9 @@ pub struct Series {
     pub group: Option<String>,
     pub color: Color,
     pub look: Look,
+    /// Whether the line runs on over an x without a value.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub joined: bool,
     /// One an x.
     pub values: Vec<Option<f64>>,
     /// A mark and a whisker an x; empty where a line says it all.
@@ -92,9 +109,14 @@ pub struct Mark {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Look {
+    /// Bars of a histogram: each reaches to the next x.
+    Area,
+    Broad,
     Dashed,
     Dots,
     Faint,
+    Layer,
+    Points,
     #[default]
     Strong,
     Thin,
@@ -106,10 +128,20 @@ pub enum Look {
     QuietDashdot,
 }
 
-/// Groups of bars on one logarithmic scale.
-#[derive(Clone, Debug, Serialize)]
+impl Look {
+    /// Those of lines that stand back, unlike each other.
+    pub const QUIET: [Self; 4] = [Self::Quiet, Self::QuietDashed, Self::QuietDotted, Self::QuietDashdot];
+}
+
+/// Groups of bars with their intervals on one scale.
+#[derive(Clone, Debug, Default, Serialize)]
 pub struct Bars {
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub title: String,
     pub unit: Axis,
+    /// Bars begin at zero and may lie below it; otherwise the scale is logarithmic.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub from_zero: bool,
     /// What the colors mean.
     pub key: Vec<(String, Color)>,
     /// A value that all are held against, and its name.
@@ -125,15 +157,22 @@ pub struct BarGroup {
     pub bars: Vec<Bar>,
 }
 
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Default, Serialize)]
 pub struct Bar {
-    pub name: &'static str,
+    pub name: String,
     /// What it means.
-    pub about: &'static str,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub about: String,
     pub color: Color,
     /// `None` where there is no bar.
     pub value: Option<f64>,
     /// The interval of the value.
     pub ends: Option<(f64, f64)>,
+    /// What is nearer to zero than this would not be significant.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub band: Option<f64>,
+    /// Whether chance alone could have made it.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub is_chance: bool,
     pub text: String,
 }

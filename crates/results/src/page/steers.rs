@@ -10,3 +10,20 @@ pub fn steers(c: char) -> bool {
         matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     c.is_control() || turns || matches!(c, '\u{2028}' | '\u{2029}')
 }
+
+/// The text without what steers a terminal or deceives its reader.
+#[must_use]
+pub fn printable(text: &str) -> String {
+    text.replace(steers, " ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_steers_or_deceives_is_not_printed() {
+        let text = "a\u{1b}b\u{9b}c\u{7f}d\ne\u{61c}f\u{200f}g\u{202e}h\u{2066}i\u{2028}µ \u{200d}é";
+        assert_eq!(printable(text), "a b c d e f g h i µ \u{200d}é");
+    }
+}

@@ -34,7 +34,7 @@ pub struct Column {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub about: Option<&'static str>,
     /// Whether its heading may stand on several lines.
-    #[serde(skip)]
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub wraps: bool,
     /// Columns of the longest bar in a terminal; 0 where the column has texts.
     #[serde(skip)]

@@ -1,18 +1,27 @@
 //! Of `netfathom capacity`.
 
 use netfathom_model::record::{Bounded, CapacityResult, CapacityRow, Search};
+use serde_json::Value;
 
+use super::Figures;
+use super::plan::plan_with;
 use super::{Quantity, word};
 
-/// What each engine reaches with so many workers, a value a search: in time, and kept up; and what was inferred.
-pub fn of(result: &CapacityResult) -> Vec<Quantity> {
-    let mut all: Vec<Quantity> = result.rows.iter().flat_map(of_row).collect();
-    all.push(Quantity::rate(
-        "inferred",
-        "load capability inferred from the stack time",
-        result.inferred.iter().map(|inferred| inferred.theoretical_per_s),
-    ));
-    all
+impl Figures for CapacityResult {
+    /// What each engine reaches with so many workers, a value a search: in time, and kept up; and what was inferred.
+    fn quantities(&self) -> Vec<Quantity> {
+        let mut all: Vec<Quantity> = self.rows.iter().flat_map(of_row).collect();
+        all.push(Quantity::rate(
+            "inferred",
+            "load capability inferred from the stack time",
+            self.inferred.iter().map(|inferred| inferred.theoretical_per_s),
+        ));
+        all
+    }
+
+    fn plan(&self) -> Value {
+        plan_with(&self.plan, &[])
+    }
 }
 
 fn of_row(row: &CapacityRow) -> [Quantity; 4] {

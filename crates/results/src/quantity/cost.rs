@@ -3,24 +3,33 @@
 use std::collections::BTreeMap;
 
 use netfathom_model::record::{Comparison, CostBenchmark, CostResult, CostTrial};
+use serde_json::Value;
 
+use super::Figures;
+use super::plan::plan_with;
 use super::{Better, Quantity, Unit, word};
 
-/// What each benchmark takes in each condition, and how many times that is of what it is compared with, block by
-/// block.
-pub fn of(result: &CostResult) -> Vec<Quantity> {
-    let headline = result.headline();
-    let mut all = Vec::new();
-    for benchmark in &result.benchmarks {
-        let any = benchmark.of_effect(headline).next().is_some();
-        let slowdowns = benchmark.comparisons.iter();
-        all.extend(slowdowns.map(|c| slowdown(result, benchmark, c).main(c.effect == headline)));
-        for (place, condition) in result.conditions.iter().enumerate() {
-            // A program that was only looked at has nothing beside it: its time is what was measured.
-            all.extend(times(benchmark, place, &condition.name, !any));
+impl Figures for CostResult {
+    /// What each benchmark takes in each condition, and how many times that is of what it is compared with, block by
+    /// block.
+    fn quantities(&self) -> Vec<Quantity> {
+        let headline = self.headline();
+        let mut all = Vec::new();
+        for benchmark in &self.benchmarks {
+            let any = benchmark.of_effect(headline).next().is_some();
+            let slowdowns = benchmark.comparisons.iter();
+            all.extend(slowdowns.map(|c| slowdown(self, benchmark, c).main(c.effect == headline)));
+            for (place, condition) in self.conditions.iter().enumerate() {
+                // A program that was only looked at has nothing beside it: its time is what was measured.
+                all.extend(times(benchmark, place, &condition.name, !any));
+            }
         }
+        all
     }
-    all
+
+    fn plan(&self) -> Value {
+        plan_with(&self.plan, &[])
+    }
 }
 
 /// A block's time in the condition as a multiple of that in the other.

@@ -2,13 +2,46 @@
 
 use netfathom_model::path::Direction;
 use netfathom_model::record::{JoinResult, JoinedSpan};
+use serde_json::Value;
 
+use super::Figures;
 use super::Quantity;
+use super::curve::Curve;
+use super::histogram::{Histogram, Pooled};
+use super::plan::plan_with;
 
-/// The times of each way, and between captures: `tx`, `rx`, `between`, those after the first with a number.
-pub fn of(result: &JoinResult) -> Vec<Quantity> {
-    let spans = result.spans.iter().enumerate();
-    spans.flat_map(|(place, span)| of_span(&span_name(result, place), span)).collect()
+impl Figures for JoinResult {
+    /// The times of each way, and between captures: `tx`, `rx`, `between`, those after the first with a number.
+    fn quantities(&self) -> Vec<Quantity> {
+        let spans = self.spans.iter().enumerate();
+        spans.flat_map(|(place, span)| of_span(&span_name(self, place), span)).collect()
+    }
+
+    fn plan(&self) -> Value {
+        plan_with(&self.plan, &[])
+    }
+
+    fn histograms(&self) -> Vec<Histogram<'_>> {
+        let spans = self.spans.iter().enumerate();
+        spans
+            .map(|(place, span)| Histogram {
+                name: span_name(self, place),
+                trial: None,
+                span_ns: None,
+                times: &span.times,
+            })
+            .collect()
+    }
+
+    fn curves(&self) -> Vec<Curve> {
+        let spans = self.spans.iter().enumerate();
+        spans.map(|(place, span)| Curve::times(span_name(self, place), None, &span.series)).collect()
+    }
+
+    fn pooled(&self) -> Vec<Pooled> {
+        let spans = self.spans.iter().enumerate();
+        spans.map(|(place, span)| Pooled::new(span_name(self, place), &span.times)).collect()
+    }
 }
 
 /// `tx`, `rx`, `between`, those after the first with a number.

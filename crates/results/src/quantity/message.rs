@@ -3,12 +3,31 @@
 use netfathom_model::layer::End;
 use netfathom_model::plan::MessageTest;
 use netfathom_model::record::{MessageCell, MessageResult, MessageTrial};
+use serde_json::Value;
 
+use super::Figures;
+use super::histogram::{Histogram, Pooled};
+use super::plan::plan_with;
 use super::{Quantity, word};
 
-/// What each cell reached, named `LAYER.BYTES.PLACEMENT.PROCESSORS`, such as `write-nodelay.1024.uu.same-core.rate`.
-pub fn of(result: &MessageResult) -> Vec<Quantity> {
-    result.cells.iter().flat_map(|cell| of_cell(result, cell)).collect()
+impl Figures for MessageResult {
+    /// What each cell reached, named `LAYER.BYTES.PLACEMENT.PROCESSORS`, such as `write-nodelay.1024.uu.same-core.rate`.
+    fn quantities(&self) -> Vec<Quantity> {
+        self.cells.iter().flat_map(|cell| of_cell(self, cell)).collect()
+    }
+
+    fn plan(&self) -> Value {
+        plan_with(&self.plan, &[])
+    }
+
+    fn histograms(&self) -> Vec<Histogram<'_>> {
+        self.cells.iter().flat_map(|cell| histograms_of(self, cell)).collect()
+    }
+
+    fn pooled(&self) -> Vec<Pooled> {
+        // Not by the place of its processors in the list, which is another one in another run.
+        self.cells.iter().map(|cell| Pooled::new(cell_name(self, cell), &cell.times)).collect()
+    }
 }
 
 /// What the processors of a cell share, in words.
@@ -66,4 +85,13 @@ fn of_cell(result: &MessageResult, cell: &MessageCell) -> Vec<Quantity> {
 
 fn lost(trial: &MessageTrial) -> Option<f64> {
     (trial.sent > 0).then(|| trial.lost as f64 / trial.sent as f64)
+}
+
+fn histograms_of<'a>(result: &MessageResult, cell: &'a MessageCell) -> Vec<Histogram<'a>> {
+    let prefix = cell_name(result, cell);
+    let set = |name: String, times| Histogram { name, trial: None, span_ns: None, times };
+    let mut sets = vec![set(prefix.clone(), &cell.times)];
+    sets.extend(cell.service.as_ref().map(|times| set(format!("{prefix}.service"), times)));
+    sets.extend(cell.lag.as_ref().map(|times| set(format!("{prefix}.lag"), times)));
+    sets
 }

@@ -3,19 +3,24 @@
 
 mod capacity;
 mod cost;
+mod curve;
+mod histogram;
 mod join;
 mod load;
 mod message;
+mod plan;
 mod reproduce;
 mod reverse;
 mod stack;
 mod sweep;
 mod transfer;
 
-pub(crate) use join::span_name;
-pub(crate) use message::cell_name;
+pub(crate) use curve::{Curve, Point, curves};
+pub use histogram::{Histogram, Pooled, histograms, pooled};
 use netfathom_model::record::Measurement;
 use serde::Serialize;
+use serde_json::Value;
+pub(crate) use stack::trial_prefix;
 
 /// One thing that a run says about what was measured.
 #[derive(Clone, Debug, PartialEq)]
@@ -61,19 +66,43 @@ pub enum Better {
 
 /// All that a measurement says, the main quantities first, no name twice. Trials that are there for the ruler's own cost are left out.
 #[must_use]
+/// What a result says in figures, in one form for every measurement.
+pub(crate) trait Figures {
+    fn quantities(&self) -> Vec<Quantity>;
+    /// What was asked for, with what that came to where it was left to netfathom.
+    fn plan(&self) -> Value;
+    /// The times of each trial.
+    fn histograms(&self) -> Vec<Histogram<'_>> {
+        Vec::new()
+    }
+    /// The main distributions, over all trials.
+    fn pooled(&self) -> Vec<Pooled> {
+        Vec::new()
+    }
+    /// What was seen over the time of a trial.
+    fn curves(&self) -> Vec<Curve> {
+        Vec::new()
+    }
+}
+
+/// The one place that knows of each measurement.
+pub(crate) fn figures(measurement: &Measurement) -> &dyn Figures {
+    match measurement {
+        Measurement::Stack(result) => &**result,
+        Measurement::Load(result) => &**result,
+        Measurement::Capacity(result) => &**result,
+        Measurement::Reverse(result) => &**result,
+        Measurement::Join(result) => &**result,
+        Measurement::Reproduce(result) => &**result,
+        Measurement::Transfer(result) => &**result,
+        Measurement::Sweep(result) => &**result,
+        Measurement::Message(result) => &**result,
+        Measurement::Cost(result) => &**result,
+    }
+}
+
 pub fn of(measurement: &Measurement) -> Vec<Quantity> {
-    let mut all = match measurement {
-        Measurement::Stack(result) => stack::of(result),
-        Measurement::Load(result) => load::of(result),
-        Measurement::Capacity(result) => capacity::of(result),
-        Measurement::Reverse(result) => reverse::of(result),
-        Measurement::Join(result) => join::of(result),
-        Measurement::Reproduce(result) => reproduce::of(result),
-        Measurement::Transfer(result) => transfer::of(result),
-        Measurement::Sweep(result) => sweep::of(result),
-        Measurement::Message(result) => message::of(result),
-        Measurement::Cost(result) => cost::of(result),
-    };
+    let mut all = figures(measurement).quantities();
     all.retain(|quantity| !quantity.trials.is_empty() && quantity.trials.iter().all(|v| v.is_finite()));
     tell_apart(&mut all);
     all.sort_by_key(|quantity| !quantity.main);

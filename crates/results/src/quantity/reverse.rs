@@ -1,12 +1,26 @@
 //! Of `netfathom reverse`.
 
 use netfathom_model::record::{Phase, PhaseTimes, ReverseResult, ReverseTrial, VariantResult};
+use serde_json::{Value, json};
 
+use super::Figures;
+use super::curve::Curve;
+use super::plan::plan_with;
 use super::{Better, Quantity, Unit, word};
 
-/// What incoming messages take from the outgoing rate, by what becomes of them.
-pub fn of(result: &ReverseResult) -> Vec<Quantity> {
-    result.variants.iter().flat_map(of_variant).collect()
+impl Figures for ReverseResult {
+    /// What incoming messages take from the outgoing rate, by what becomes of them.
+    fn quantities(&self) -> Vec<Quantity> {
+        self.variants.iter().flat_map(of_variant).collect()
+    }
+
+    fn plan(&self) -> Value {
+        plan_with(&self.plan, &[("tap", json!(self.tap)), ("steered", json!(self.steered))])
+    }
+
+    fn curves(&self) -> Vec<Curve> {
+        self.variants.iter().flat_map(curves_of).collect()
+    }
 }
 
 fn of_variant(variant: &VariantResult) -> Vec<Quantity> {
@@ -65,4 +79,19 @@ fn times(trial: &ReverseTrial, phase: Phase) -> Option<&PhaseTimes> {
 fn part(trial: &ReverseTrial, phase: Phase) -> Option<f64> {
     let before = times(trial, Phase::Before)?.outgoing_per_s;
     (before > 0.0).then_some(times(trial, phase)?.outgoing_per_s / before)
+}
+
+fn curves_of(variant: &VariantResult) -> Vec<Curve> {
+    let prefix = word(variant.variant.name());
+    variant.trials.iter().flat_map(|trial| curves_of_trial(&prefix, trial)).collect()
+}
+
+fn curves_of_trial(prefix: &str, trial: &ReverseTrial) -> Vec<Curve> {
+    let index = Some(trial.index);
+    let mut curves = vec![
+        Curve::rate(format!("{prefix}.rate"), index, trial.window_ns, &trial.outgoing),
+        Curve::rate(format!("{prefix}.inbound"), index, trial.window_ns, &trial.inbound),
+    ];
+    curves.extend(trial.stack.iter().map(|series| Curve::times(format!("{prefix}.stack"), index, series)));
+    curves
 }

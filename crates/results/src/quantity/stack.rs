@@ -1,8 +1,15 @@
 //! Of `netfathom stack`.
 
 use netfathom_model::path::{Direction, Stage};
-use netfathom_model::record::{Distribution, PathTimes, StackResult, Trial, TrialKind};
+use netfathom_model::record::{
+    Distribution, PathTimes, StackResult, StageOutcome, StageSummaryTimes, Trial, TrialKind,
+};
+use serde_json::{Value, json};
 
+use super::Figures;
+use super::curve::Curve;
+use super::histogram::{Histogram, Pooled};
+use super::plan::plan_with;
 use super::{Better, Quantity, Unit};
 
 type OfTimes = fn(&Distribution) -> f64;
@@ -13,36 +20,64 @@ const OF_TIMES: [(&str, OfTimes); 4] = [
     ("p999", |d| d.p999_ns as f64),
 ];
 
-/// Stack time of each direction, its stages, and the rate that was reached.
-pub fn of(result: &StackResult) -> Vec<Quantity> {
-    let trials: Vec<&Trial> = result.trials.iter().filter(|t| t.kind == TrialKind::Measured).collect();
-    let mut all = Vec::new();
-    for direction in [Direction::Tx, Direction::Rx] {
-        let way = match direction {
-            Direction::Tx => "out",
-            Direction::Rx => "in",
-        };
-        let paths: Vec<&PathTimes> =
-            trials.iter().flat_map(|t| &t.paths).filter(|path| path.direction == direction).collect();
-        all.extend(OF_TIMES.map(|(what, value)| Quantity {
-            name: format!("{}.{what}", direction.name()),
-            title: format!("stack time {way}, {what}"),
-            unit: Unit::Nanoseconds,
-            better: Better::Less,
-            main: what == "mean" || what == "p99",
-            trials: paths.iter().filter(|path| path.total.n > 0).map(|path| value(&path.total)).collect(),
-        }));
-        all.extend(direction.stages().iter().map(|&stage| of_stage(direction, stage, &paths)));
+impl Figures for StackResult {
+    /// Stack time of each direction, its stages, and the rate that was reached.
+    fn quantities(&self) -> Vec<Quantity> {
+        let trials: Vec<&Trial> = self.trials.iter().filter(|t| t.kind == TrialKind::Measured).collect();
+        let mut all = Vec::new();
+        for direction in [Direction::Tx, Direction::Rx] {
+            let way = match direction {
+                Direction::Tx => "out",
+                Direction::Rx => "in",
+            };
+            let paths: Vec<&PathTimes> =
+                trials.iter().flat_map(|t| &t.paths).filter(|path| path.direction == direction).collect();
+            all.extend(OF_TIMES.map(|(what, value)| Quantity {
+                name: format!("{}.{what}", direction.name()),
+                title: format!("stack time {way}, {what}"),
+                unit: Unit::Nanoseconds,
+                better: Better::Less,
+                main: what == "mean" || what == "p99",
+                trials: paths.iter().filter(|path| path.total.n > 0).map(|path| value(&path.total)).collect(),
+            }));
+            all.extend(direction.stages().iter().map(|&stage| of_stage(direction, stage, &paths)));
+        }
+        all.push(Quantity {
+            name: "rate".into(),
+            title: "messages accepted".into(),
+            unit: Unit::PerSecond,
+            better: Better::More,
+            main: false,
+            trials: trials.iter().filter_map(|trial| rate(trial)).collect(),
+        });
+        all
     }
-    all.push(Quantity {
-        name: "rate".into(),
-        title: "messages accepted".into(),
-        unit: Unit::PerSecond,
-        better: Better::More,
-        main: false,
-        trials: trials.iter().filter_map(|trial| rate(trial)).collect(),
-    });
-    all
+
+    fn plan(&self) -> Value {
+        plan_with(&self.plan, &[("tap", json!(self.tap))])
+    }
+
+    fn histograms(&self) -> Vec<Histogram<'_>> {
+        self.trials.iter().flat_map(histograms_of).collect()
+    }
+
+    fn curves(&self) -> Vec<Curve> {
+        self.trials.iter().flat_map(curves_of).collect()
+    }
+
+    fn pooled(&self) -> Vec<Pooled> {
+        let mut all = Vec::new();
+        for path in &self.summaries {
+            let way = path.direction.name();
+            all.push(Pooled::new(format!("{way}, stack time"), &path.total));
+            for stage in &path.stages {
+                if let StageSummaryTimes::Measured(times) = &stage.times {
+                    all.push(Pooled::new(format!("{way}, stage {}", stage.stage.name()), times));
+                }
+            }
+        }
+        all
+    }
 }
 
 fn of_stage(direction: Direction, stage: Stage, paths: &[&PathTimes]) -> Quantity {
@@ -60,4 +95,49 @@ fn of_stage(direction: Direction, stage: Stage, paths: &[&PathTimes]) -> Quantit
 
 fn rate(trial: &Trial) -> Option<f64> {
     (trial.load.span_ns > 0).then(|| trial.load.sent as f64 * 1e9 / trial.load.span_ns as f64)
+}
+
+/// What stands before the names of trials that the quantities leave out.
+pub fn trial_prefix(trial: &Trial) -> &'static str {
+    match trial.kind {
+        TrialKind::Measured => "",
+        TrialKind::Control => "control.",
+        TrialKind::Witness => "witness.",
+        TrialKind::Alternating => "alternating.",
+    }
+}
+
+fn histograms_of(trial: &Trial) -> Vec<Histogram<'_>> {
+    let set = |name: String, times| Histogram {
+        name: format!("{}{name}", trial_prefix(trial)),
+        trial: Some(trial.index),
+        span_ns: Some((trial.started_after_ns, trial.load.span_ns)),
+        times,
+    };
+    let mut sets = Vec::new();
+    for path in &trial.paths {
+        let way = path.direction.name();
+        sets.push(set(way.into(), &path.total));
+        let staged = path.stages.iter().filter_map(|s| Some((s.stage.name(), s.times.distribution()?)));
+        sets.extend(staged.map(|(stage, times)| set(format!("{way}.{stage}"), times)));
+    }
+    sets.push(set("lag".into(), &trial.load.lag));
+    sets.push(set("send_call".into(), &trial.load.send_call));
+    sets
+}
+
+fn curves_of(trial: &Trial) -> Vec<Curve> {
+    let kind = trial_prefix(trial);
+    let mut curves = Vec::from(Curve::departures(kind, trial.index, &trial.load));
+    for path in &trial.paths {
+        let way = path.direction.name();
+        curves.push(Curve::times(format!("{kind}{way}"), Some(trial.index), &path.series));
+        for stage in &path.stages {
+            if let StageOutcome::Measured { series, .. } = &stage.times {
+                let name = format!("{kind}{way}.{}", stage.stage.name());
+                curves.push(Curve::times(name, Some(trial.index), series));
+            }
+        }
+    }
+    curves
 }

@@ -1,12 +1,21 @@
 //! Of `netfathom ttcp sweep`.
 
 use netfathom_model::record::{SweepPoint, SweepResult, SweepTrial};
+use serde_json::Value;
 
+use super::Figures;
+use super::plan::plan_with;
 use super::{Better, Quantity, Unit};
 
-/// The rate of each point, named `BUFFER.WRITE.nagle` or `BUFFER.WRITE.nodelay`.
-pub fn of(result: &SweepResult) -> Vec<Quantity> {
-    result.points.iter().flat_map(of_point).collect()
+impl Figures for SweepResult {
+    /// The rate of each point, named `BUFFER.WRITE.nagle` or `BUFFER.WRITE.nodelay`.
+    fn quantities(&self) -> Vec<Quantity> {
+        self.points.iter().flat_map(of_point).collect()
+    }
+
+    fn plan(&self) -> Value {
+        plan_with(&self.plan, &[])
+    }
 }
 
 fn of_point(point: &SweepPoint) -> [Quantity; 3] {

@@ -3,3 +3,4 @@
 pub mod compared;
 pub mod html;
 pub mod listed;
+pub mod markdown;

@@ -58,6 +58,14 @@ fn timestamp(time: SystemTime) -> Timestamp {
     Timestamp::try_from(time).unwrap_or(Timestamp::UNIX_EPOCH)
 }
 
+/// How many runs before the last one.
+pub(super) fn back_from_last(name: &str) -> Option<usize> {
+    match name.strip_prefix("last")? {
+        "" => Some(0),
+        back => back.strip_prefix('~')?.parse().ok(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::time::Duration;

@@ -4,6 +4,7 @@
 mod bounds;
 mod catalogue;
 mod error;
+mod head;
 mod id;
 mod read;
 mod remove;
@@ -11,14 +12,16 @@ pub(crate) mod run_dir;
 pub mod samples;
 mod sweep;
 mod tags;
+mod version;
 mod whole;
 
 pub use bounds::MOST_RECORD_BYTES;
 pub use catalogue::{
-    Catalogue, CatalogueError, Entry, Filter, Head, Moment, MomentError, Problem, ProblemKind, ResolveError,
-    catalogue, catalogue_of_records, resolve,
+    Catalogue, CatalogueError, Entry, Filter, Moment, MomentError, ResolveError, catalogue,
+    catalogue_of_records, resolve,
 };
 pub use error::{ReadError, WriteError};
+pub use head::{Head, Problem, ProblemKind};
 pub use id::{IdError, new_id, rfc3339};
 pub use read::{read, read_run};
 pub use remove::{RemoveError, remove, size_bytes};

@@ -8,23 +8,10 @@ use std::path::{Component, Path, PathBuf};
 use netfathom_model::record::{Record, SCHEMA_VERSION};
 use netfathom_sys::directory::Directory;
 use rustix::io::Errno;
-use serde::Deserialize;
 
-use super::catalogue::record_of;
+use super::head::record_of;
+use super::version::Version;
 use super::{MOST_RECORD_BYTES, RECORD_FILE, ReadError, bounds};
-
-/// The one field that every schema version has.
-#[derive(Deserialize)]
-pub(super) struct Version {
-    schema_version: Option<serde_json::Value>,
-}
-
-impl Version {
-    /// `None` where it is missing or no number.
-    pub(super) fn number(&self) -> Option<u64> {
-        self.schema_version.as_ref()?.as_u64()
-    }
-}
 
 /// Reads a record from a run directory, from a `record.json`, or from standard input if
 /// the path is `-`.

@@ -8,7 +8,7 @@ use std::path::{Component, Path, PathBuf};
 use netfathom_sys::directory::Directory;
 use rustix::io::Errno;
 
-use super::catalogue::{ProblemKind, is_written, of_record};
+use super::head::{ProblemKind, is_written, of_record};
 use super::id::started_of;
 
 /// Bytes of a block, as the system counts them.

@@ -12,7 +12,7 @@ use netfathom_model::record::Record;
 use netfathom_sys::directory::Directory;
 
 use super::whole::write_whole_in;
-use super::{HEAD_FILE, RECORD_FILE, WriteError, bounds, catalogue};
+use super::{HEAD_FILE, RECORD_FILE, WriteError, bounds, head};
 
 /// The directory of one run. Every file in it is either whole or not there.
 #[derive(Clone, Debug)]
@@ -86,7 +86,7 @@ impl RunDir {
         if let Some(excess) = bounds::excess(&json) {
             return Err(WriteError::Unwritable { path: self.path().to_owned(), why: excess });
         }
-        let head = catalogue::file_of(&json).map_err(unwritable)?;
+        let head = head::file_of(&json).map_err(unwritable)?;
         self.write_file(RECORD_FILE, &json)?;
         // A list reads the record itself where this is missing.
         let _ = self.write_file(HEAD_FILE, &head);

@@ -7,8 +7,7 @@ use netfathom_sys::directory::Directory;
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 
-use super::catalogue::back_from_last;
-use super::id::started_of;
+use super::id::{back_from_last, started_of};
 use super::run_dir::replace;
 use super::{TAGS_FILE, WriteError};
 

@@ -1,11 +1,13 @@
 //! Where every message ended, and what others counted.
 
-use crate::page::Page;
+use crate::page::{Align, Cell, Page, Table};
 use std::collections::BTreeMap;
 
-use netfathom_model::accounting::Accounting;
+use netfathom_model::accounting::{Accounting, Fate};
 use netfathom_model::record::{Captured, Load};
+use netfathom_model::verdict::Verdict;
 
+use super::headline::mark;
 use super::number::count;
 use super::trial_number;
 
@@ -13,9 +15,11 @@ use super::trial_number;
 pub(super) struct Kept<'a> {
     /// Its place in the run, from 0.
     pub index: u32,
+    pub kind: &'static str,
     pub load: &'a Load,
     pub accounting: &'a Accounting,
     pub captured: &'a [Captured],
+    pub verdict: &'a Verdict,
 }
 
 pub(super) fn draw(page: &mut Page, trials: &[Kept]) {
@@ -28,6 +32,9 @@ pub(super) fn draw(page: &mut Page, trials: &[Kept]) {
     counters(page, trials);
     hooks(page, trials);
     captured(page, trials);
+    page.details("each trial", |page| page.table(each(trials)));
+    page.details("what each hook saw", |page| page.table(every_hook(trials)));
+    page.details("what other counters say", |page| page.table(every_counter(trials)));
 }
 
 /// `sent = delivered + …`, and whether it closes.
@@ -152,4 +159,86 @@ fn captured(page: &mut Page, trials: &[Kept]) {
             ));
         }
     }
+}
+
+fn each(trials: &[Kept]) -> Table {
+    let mut fates: Vec<&Fate> = trials.iter().flat_map(|t| &t.accounting.fates).map(|f| &f.fate).collect();
+    fates.sort_unstable();
+    fates.dedup();
+    let named = fates.iter().map(|fate| fate.name());
+    let beside = [
+        "gap",
+        "refused",
+        "twice",
+        "out of order",
+        "foreign",
+        "cut off",
+        "no message",
+        "out without a time",
+        "in without a time",
+    ];
+    let counts =
+        ["planned", "sent"].map(str::to_owned).into_iter().chain(named).chain(beside.map(str::to_owned));
+    let columns = [("trial".to_owned(), Align::Right), ("kind".into(), Align::Left)].into_iter();
+    let columns =
+        columns.chain(counts.map(|head| (head, Align::Right))).chain([("verdict".into(), Align::Left)]);
+    let mut table = Table::new(&columns.collect::<Vec<_>>());
+    for t in trials {
+        let a = t.accounting;
+        let refused = t.load.refused.iter().map(|r| r.count).sum();
+        let gap = a.gap().unsigned_abs();
+        let counts =
+            [t.load.planned, a.sent].into_iter().chain(fates.iter().map(|fate| a.count(fate))).chain([
+                gap,
+                refused,
+                a.duplicates,
+                a.reordered,
+                a.foreign,
+                a.truncated,
+                a.garbage,
+                a.unjoined_tx,
+                a.unjoined_rx,
+            ]);
+        let cells =
+            [trial_number(t.index).into(), t.kind.into()].into_iter().chain(counts.map(|n| count(n).into()));
+        table.row(cells.chain([mark(t.verdict)]).collect::<Vec<Cell>>());
+    }
+    table
+}
+
+fn every_hook(trials: &[Kept]) -> Table {
+    let heads = [
+        ("trial", Align::Right),
+        ("hook", Align::Left),
+        ("messages seen", Align::Right),
+        ("seen but not kept", Align::Right),
+    ];
+    let mut table = Table::new(&heads);
+    for (t, h) in trials.iter().flat_map(|t| t.accounting.hooks.iter().map(move |h| (t, h))) {
+        table.row([trial_number(t.index), h.hook.clone(), count(h.events), count(h.lost)]);
+    }
+    table
+}
+
+fn every_counter(trials: &[Kept]) -> Table {
+    let heads = [
+        ("trial", Align::Right),
+        ("counter", Align::Left),
+        ("expected", Align::Right),
+        ("observed", Align::Right),
+        ("", Align::Left),
+        ("", Align::Left),
+    ];
+    let mut table = Table::new(&heads);
+    for (t, c) in trials.iter().flat_map(|t| t.accounting.counters.iter().map(move |c| (t, c))) {
+        table.row([
+            trial_number(t.index),
+            c.counter.clone(),
+            count(c.expected),
+            count(c.observed),
+            if c.agrees() { "agrees" } else { "disagrees" }.into(),
+            if c.shared { "strangers may move it too" } else { "" }.into(),
+        ]);
+    }
+    table
 }

@@ -148,7 +148,7 @@ fn bars(result: &CapacityResult) -> Option<Bars> {
     let is_there = groups.iter().flat_map(|group| &group.bars).any(|bar| bar.value.is_some());
     let reference =
         result.inferred.as_ref().map(|i| ("inferred from the stack time".into(), i.theoretical_per_s));
-    is_there.then_some(Bars { unit: Axis::Rate, key, reference, groups })
+    is_there.then_some(Bars { unit: Axis::Rate, key, reference, groups, ..Bars::default() })
 }
 
 /// A rate of a row, as a bar.
@@ -171,12 +171,13 @@ fn group(row: &CapacityRow) -> BarGroup {
         let found = (rate.of)(row);
         let ends = |b: Bounded| b.half_width_per_s.map(|half| (b.mean_per_s - half, b.mean_per_s + half));
         Bar {
-            name: rate.name,
-            about: rate.about,
+            name: rate.name.into(),
+            about: rate.about.into(),
             color: rate.color,
             value: found.map(|b| b.mean_per_s),
             ends: found.and_then(ends),
             text: found.as_ref().map_or_else(|| "-".into(), bounded),
+            ..Bar::default()
         }
     };
     let why: Vec<&str> = row.verdict.reasons.iter().map(|reason| reason.text.as_str()).collect();
@@ -264,7 +265,7 @@ fn why_empty(row: &CapacityRow) -> Vec<String> {
         let why = if row.engine.passes_stack() {
             "nothing was inferred to compare with"
         } else {
-            "the engine goes past the stack, whose time says nothing of it"
+            "the engine bypasses the stack, so the stack time does not apply"
         };
         say("of inferred", why.into());
     }

@@ -28,22 +28,62 @@ pub(super) fn over_trials(
     trials: &[(u32, Vec<Option<f64>>)],
     windows: usize,
 ) -> Vec<Series> {
-    let at = |values: &[Option<f64>], i| values.get(i).copied().flatten();
-    let mean = |i| {
-        let known: Vec<f64> = trials.iter().filter_map(|(_, values)| at(values, i)).collect();
+    let mean = |i: usize| {
+        let known: Vec<f64> = trials.iter().filter_map(|(_, values)| *values.get(i)?).collect();
         (!known.is_empty()).then(|| known.iter().sum::<f64>() / known.len() as f64)
     };
+    beside_trials(name, color, trials, (0..windows).map(mean).collect())
+}
+
+/// Each trial, where there are several, with its number, and what stands for all of them.
+pub(super) fn beside_trials(
+    name: &str,
+    color: Color,
+    trials: &[(u32, Vec<Option<f64>>)],
+    all: Vec<Option<f64>>,
+) -> Vec<Series> {
     let single = |(index, values): &(u32, Vec<Option<f64>>)| Series {
-        label: format!("{name}, trial {}", super::trial_number(*index)),
+        values: (0..all.len()).map(|i| values.get(i).copied().flatten()).collect(),
+        ..single_trial(name, color, *index)
+    };
+    let mut series: Vec<Series> = trials.iter().filter(|_| trials.len() > 1).map(single).collect();
+    series.push(Series { label: name.to_owned(), color, values: all, ..Series::default() });
+    series
+}
+
+/// A curve of one trial among others, without its values.
+pub(super) fn single_trial(name: &str, color: Color, index: u32) -> Series {
+    Series {
+        label: format!("{name}, trial {}", super::trial_number(index)),
         group: Some(format!("{name}, single trials")),
         color,
         look: Look::Faint,
-        values: (0..windows).map(|i| at(values, i)).collect(),
         ..Series::default()
-    };
-    let each = trials.iter().filter(|_| trials.len() > 1).map(single);
-    let values = (0..windows).map(mean).collect();
-    each.chain([Series { label: name.to_owned(), color, values, ..Series::default() }]).collect()
+    }
+}
+
+/// Windows of several trials as one: sums and counts are added, and the longest kept. Windows of another length than
+/// the first ones cannot be laid upon them.
+pub(super) fn pooled<'a>(all: impl IntoIterator<Item = &'a Windows>) -> Windows {
+    let mut sum = Windows::default();
+    for windows in all {
+        if sum.window_ns == 0 {
+            sum.window_ns = windows.window_ns;
+        }
+        let length = sum.n.len().max(windows.n.len());
+        if sum.window_ns == windows.window_ns {
+            sum.n.resize(length, 0);
+            sum.sum_ns.resize(length, 0);
+            sum.max_ns.resize(length, i64::MIN);
+            let each = windows.n.iter().zip(&windows.sum_ns).zip(&windows.max_ns).enumerate();
+            for (i, ((&n, &sum_ns), &max_ns)) in each.filter(|(_, ((n, _), _))| **n > 0) {
+                sum.n[i] = sum.n[i].saturating_add(n);
+                sum.sum_ns[i] = sum.sum_ns[i].saturating_add(sum_ns);
+                sum.max_ns[i] = sum.max_ns[i].max(max_ns);
+            }
+        }
+    }
+    sum
 }
 
 /// The longest of each window; `None` where nothing fell into it.

@@ -1,8 +1,8 @@
 //! The verdict and the answer in one sentence.
 
-use crate::page::{Page, Style};
+use crate::page::{Cell, Page, Style};
 use netfathom_model::record::{Record, State};
-use netfathom_model::verdict::Level;
+use netfathom_model::verdict::{Level, Verdict};
 
 use crate::story::place;
 
@@ -25,7 +25,13 @@ pub(super) fn draw(page: &mut Page, record: &Record, answer: &str, there: &str) 
     }
 }
 
-fn style(level: Level) -> Style {
+/// The level of a verdict in a table, with its reasons.
+pub(super) fn mark(verdict: &Verdict) -> Cell {
+    let reasons: Vec<&str> = verdict.reasons.iter().map(|r| r.text.as_str()).collect();
+    Cell::Marked { text: verdict.level.name().into(), style: style(verdict.level), why: reasons.join("\n") }
+}
+
+pub(super) fn style(level: Level) -> Style {
     match level {
         Level::Valid => Style::Good,
         Level::Degraded => Style::Warning,

@@ -1,31 +1,28 @@
 //! What there is to say of each result: its page. The only place where what was found becomes sentences and tables.
 
 mod accounting;
-pub(crate) mod beside;
 mod capacity;
-pub(crate) mod carried;
 pub mod compare;
 mod cost;
-pub(crate) mod costed;
 pub(crate) mod curves;
 mod headline;
+mod histogram;
 pub mod host;
 mod join;
-pub(crate) mod joined;
 mod load;
 mod message;
-pub(crate) mod messaged;
 mod notes;
 mod number;
 pub(crate) mod place;
 pub(crate) mod pooled;
+pub(crate) mod quantities;
 mod reproduce;
 mod reverse;
 pub mod runs;
+mod sender;
 mod stack;
 pub(crate) mod standing;
 mod sweep;
-pub(crate) mod swept;
 mod transfer;
 
 use netfathom_model::record::{LeftOut, Measurement, Record};
@@ -37,23 +34,41 @@ const MOST_ROWS: usize = 40;
 
 /// What there is to say of a result, whatever became of the run.
 pub(crate) struct Body<'a> {
-    pub title: &'static str,
+    pub title: &'a str,
     /// How much of the plan is done.
     pub done: String,
     pub page: Page,
-    pub plan: Vec<(&'static str, String)>,
+    pub plan: Words,
     pub left_out: &'a [LeftOut],
 }
 
-/// The body of those whose reports are drawn from it too.
-pub(crate) fn body(measurement: &Measurement) -> Option<Body<'_>> {
+/// Names and what stands for them.
+pub(crate) type Words = Vec<(&'static str, String)>;
+
+/// The title of the plan's section.
+const ASKED_FOR: &str = "What was asked for";
+
+/// The plan as a section of the page.
+fn asked_for(page: &mut Page, plan: &Words) {
+    page.heading(ASKED_FOR);
+    for (name, value) in plan {
+        page.bullet(&format!("{name}: {value}"));
+    }
+}
+
+/// What every medium draws of a measurement.
+pub(crate) fn body(measurement: &Measurement) -> Body<'_> {
     match measurement {
-        Measurement::Capacity(result) => Some(capacity::body(result)),
-        Measurement::Reverse(result) => Some(reverse::body(result)),
-        Measurement::Join(result) => Some(join::body(result)),
-        Measurement::Transfer(result) => Some(transfer::body(result)),
-        Measurement::Sweep(result) => Some(sweep::body(result)),
-        _ => None,
+        Measurement::Stack(result) => stack::body(result),
+        Measurement::Load(result) => load::body(result),
+        Measurement::Capacity(result) => capacity::body(result),
+        Measurement::Reverse(result) => reverse::body(result),
+        Measurement::Join(result) => join::body(result),
+        Measurement::Transfer(result) => transfer::body(result),
+        Measurement::Sweep(result) => sweep::body(result),
+        Measurement::Message(result) => message::body(result),
+        Measurement::Cost(result) => cost::body(result),
+        Measurement::Reproduce(result) => reproduce::body(result),
     }
 }
 
@@ -61,25 +76,11 @@ pub(crate) fn body(measurement: &Measurement) -> Option<Body<'_>> {
 #[must_use]
 pub fn of(record: &Record) -> Page {
     let mut page = Page::default();
-    if let Some(body) = body(&record.measurement) {
-        headline::draw(&mut page, record, &answer(&record.measurement), &body.done);
-        page.sections.extend(body.page.sections);
-        notes::findings(&mut page, record);
-        notes::left_out(&mut page, body.left_out);
-        return page;
-    }
-    match &record.measurement {
-        Measurement::Stack(result) => stack::draw(&mut page, record, result),
-        Measurement::Load(result) => load::draw(&mut page, record, result),
-        Measurement::Capacity(_)
-        | Measurement::Reverse(_)
-        | Measurement::Join(_)
-        | Measurement::Transfer(_)
-        | Measurement::Sweep(_) => {}
-        Measurement::Reproduce(result) => reproduce::draw(&mut page, record, result),
-        Measurement::Message(result) => message::draw(&mut page, record, result),
-        Measurement::Cost(result) => cost::draw(&mut page, record, result),
-    }
+    let body = body(&record.measurement);
+    headline::draw(&mut page, record, &answer(&record.measurement), &body.done);
+    page.sections.extend(body.page.sections);
+    notes::findings(&mut page, record);
+    notes::left_out(&mut page, body.left_out);
     page
 }
 

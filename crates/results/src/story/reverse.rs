@@ -200,7 +200,7 @@ fn trials(variant: &VariantResult) -> Table {
 
 fn meaning(variant: Variant) -> &'static str {
     match variant {
-        Variant::Ignored => "nobody reads what comes in",
+        Variant::Ignored => "no one reads what comes in",
         Variant::OtherThread => "another thread reads what comes in",
         Variant::SameThread => "the sending thread reads between its messages",
         Variant::Echo => "the far end sends the load back, another thread reads",

@@ -6,7 +6,7 @@ use netfathom_model::record::{Record, State};
 use netfathom_model::verdict::Level;
 
 use super::{answer, notes};
-use crate::draw::LEAST_WIDTH;
+use crate::page::LEAST_WIDTH;
 use crate::store::{Entry, Head};
 
 /// What a host's name and a kernel's release may take of 80 columns, and the part that is added of wider pages.
@@ -128,7 +128,7 @@ fn about(page: &mut Page, entry: &Entry, record: &Record) {
         ("command", record.command.clone()),
         ("begun", record.started_utc.clone()),
         ("state", state.to_owned()),
-        ("host", environment.host.clone().unwrap_or_else(|| "not told by the record".into())),
+        ("host", environment.host.clone().unwrap_or_else(|| "not in the record".into())),
         ("kernel", environment.kernel.clone()),
         ("processors", format!("{}, {}", environment.cpus, environment.cpu_model)),
     ];

@@ -1,9 +1,9 @@
 //! The reports of all measurements but stack alone: silent, as wide as the page, with every chart
 //! drawn, the record's own values, and no nonsense where something is missing.
 
-use netfathom_model::record::{Distribution, LoadTrialKind, Measurement, Record, State};
+use netfathom_model::record::{Distribution, Measurement, Record, State};
 use netfathom_testkit::browser::address;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::layout::{COLOURS, has};
 use crate::records::{HOSTILE, poisoned};
@@ -94,10 +94,10 @@ fn every_chart_is_drawn() {
         ("join", vec!["span-0", "span-max-0", "span-1", "span-2", "percentiles"]),
         ("ttcp", vec!["transfer-rate", "transfer-lay-0"]),
         ("sweep", vec!["sweep"]),
-        ("message", vec!["message-UU-0", "message-ratio-UU-1", "message-UK-1", "message-rounds-UU-0-4"]),
-        ("cost", vec!["cost-0", "cost-1", "cost-apart-0", "cost-behind-0"]),
+        ("message", vec!["message-UU-0", "message-UK-1", "message-times-UU-0-4"]),
+        ("cost", vec!["cost-0", "cost-1", "cost-behind-0", "cost-trials-0"]),
         ("cost-offline", vec!["cost-marks-0", "cost-behind-0"]),
-        ("reproduce", vec!["figure-0", "run-0-time-tx", "run-0-rate", "run-1-reverse-ignored"]),
+        ("reproduce", vec!["figure-0", "run-1-reverse-ignored"]),
     ];
     for (kind, ids) in charts {
         let Some(mut shown) = show(&format!("{kind} charts"), &of(kind)) else { return };
@@ -253,81 +253,4 @@ fn sparse() -> Vec<(&'static str, Record)> {
             }),
         ),
     ]
-}
-
-#[test]
-fn bars_lie_where_the_rates_are() {
-    let record = of("capacity");
-    let Measurement::Capacity(capacity) = &record.measurement else { panic!("another measurement") };
-    let Some(mut shown) = show("bars", &record) else { return };
-    let widths =
-        shown.page.eval("[...document.querySelectorAll('.bars .bar')].map((b) => parseFloat(b.style.width))");
-    let widths: Vec<f64> = widths.as_array().unwrap().iter().filter_map(Value::as_f64).collect();
-    let of_row = |r: &netfathom_model::record::CapacityRow| {
-        [r.sustained_per_s, r.blocking_per_s, r.capacity_per_s, r.flat_out_per_s]
-    };
-    let rates: Vec<f64> =
-        capacity.rows.iter().flat_map(of_row).flatten().map(|b| b.mean_per_s.log10()).collect();
-    assert_eq!(widths.len(), rates.len(), "a bar a rate that is known");
-    // On a logarithmic scale, equal factors are equally long.
-    let slope = (widths[1] - widths[0]) / (rates[1] - rates[0]);
-    for (w, r) in widths.iter().zip(&rates) {
-        let wanted = widths[0] + slope * (r - rates[0]);
-        assert!((w - wanted).abs() < 0.5, "{w} is not {wanted}");
-    }
-}
-
-#[test]
-fn the_response_lies_above_the_service() {
-    let record = of("load");
-    let Measurement::Load(load) = &record.measurement else { panic!("another measurement") };
-    let Some(mut shown) = show("omission", &record) else { return };
-    let echo = load.summary.as_ref().and_then(|s| s.echo_loaded.as_ref()).expect("answers");
-    for (curve, d) in [("response, loaded", &echo.response), ("service, loaded", &echo.service)] {
-        let drawn = shown.page.eval(&format!(
-            "(() => {{ const {{ plot }} = netfathom.charts['echo'];
-                return plot.data[plot.series.findIndex((s) => s.label === '{curve}')]; }})()"
-        ));
-        let drawn = drawn.as_array().unwrap();
-        for value in [d.p50_ns, d.p99_ns, d.p999_ns] {
-            assert!(drawn.contains(&json!(value)), "{curve}: {value} is missing");
-        }
-    }
-    assert!(echo.response.p999_ns > 2 * echo.service.p999_ns, "the fixture shows no omission");
-}
-
-#[test]
-fn reverse_rates_are_the_records_over_the_window() {
-    let record = of("reverse");
-    let Measurement::Reverse(reverse) = &record.measurement else { panic!("another measurement") };
-    let Some(mut shown) = show("reverse rates", &record) else { return };
-    let trials = &reverse.variants[0].trials;
-    let drawn = shown.page.eval(
-        "(() => { const { plot } = netfathom.charts['reverse-ignored'];
-            return plot.data[plot.series.findIndex((s) => s.label === 'outgoing')]; })()",
-    );
-    for (w, value) in drawn.as_array().unwrap().iter().enumerate() {
-        let mean = trials.iter().map(|t| t.outgoing[w] as f64).sum::<f64>() / trials.len() as f64;
-        let wanted = mean / (trials[0].window_ns as f64 / 1e9);
-        assert!((value.as_f64().unwrap() - wanted).abs() < 1e-6 * wanted, "window {w}");
-    }
-}
-
-#[test]
-fn lag_over_the_run_is_merged_window_by_window() {
-    let record = of("load");
-    let Measurement::Load(load) = &record.measurement else { panic!("another measurement") };
-    let Some(mut shown) = show("lag windows", &record) else { return };
-    let drawn = shown.page.eval(
-        "(() => { const { plot } = netfathom.charts['lag-run'];
-            return plot.data[plot.series.findIndex((s) => s.label === 'p99')].filter((v) => v !== null); })()",
-    );
-    let loaded: Vec<_> = load.trials.iter().filter(|t| t.kind == LoadTrialKind::Loaded).collect();
-    let p99 = |w: usize| {
-        let mut all = netfathom_stats::Distribution::new(5);
-        loaded.iter().for_each(|t| all.merge(&(&t.lag_windows.windows[w]).into()));
-        all.quantile(0.99).expect("every window has messages")
-    };
-    let wanted: Vec<i64> = (0..loaded[0].lag_windows.windows.len()).map(p99).collect();
-    assert_eq!(drawn, json!(wanted));
 }

@@ -85,7 +85,7 @@ fn a_switched_off_curve_leaves_the_picture() {
     let Some(mut shown) = show("toggle", &fixture()) else { return };
     shown.page.prefer("light");
     let drawn = format!("{COLOURS}('time-tx')");
-    let button = "document.querySelector('#chart-time-tx button[data-group=\"all trials\"]')";
+    let button = "document.querySelector('#chart-time-tx button[data-group=\"stack time\"]')";
     assert!(has(&shown.page.eval(&drawn), "#0072b2"));
 
     shown.page.eval(&format!("{button}.click()"));
@@ -121,7 +121,7 @@ fn a_chart_is_reached_and_used_by_keyboard() {
     shown.page.press("ArrowRight");
     shown.page.settle();
     let value =
-        "document.querySelector('#chart-time-tx button[data-group=\"all trials\"] .value').textContent";
+        "document.querySelector('#chart-time-tx button[data-group=\"stack time\"] .value').textContent";
     assert!(shown.page.eval(value).as_str().unwrap().contains("µs"), "the reading has no value");
 
     shown.page.press("+");
@@ -144,7 +144,7 @@ fn the_mouse_reads_values_and_zooms() {
     shown.page.drag(over, &[1.0], false);
     let wanted = "((c) => { const i = c.plot.cursor.idx;
         return (c.spec.series.at(-1).values[i] / 1000).toFixed(2) + '\\u00a0µs'; })(netfathom.charts['time-tx'])";
-    assert_eq!(shown.page.eval(&reading("time-tx", "all trials")), shown.page.eval(wanted));
+    assert_eq!(shown.page.eval(&reading("time-tx", "stack time")), shown.page.eval(wanted));
     // The charts of one run read the same moment.
     assert!(shown.page.eval(&reading("rate", "planned")).as_str().unwrap().contains("/s"));
 

@@ -1,14 +1,29 @@
 //! A terminal, Markdown and a report carry the same sentences and figures: those of the page.
 
 use netfathom_results::page::{Block, Page};
-use netfathom_results::{draw, story};
+use netfathom_results::{draw, render, story};
 use pulldown_cmark::{Event, Options, Parser};
 
 use crate::kinds::{of, open_all};
 use crate::show;
 
-/// The measurements that tell their story as a page; the reports of the others have words of their own yet.
-const STORIES: [&str; 5] = ["capacity", "reverse", "join", "ttcp", "sweep"];
+/// Every measurement, some of them more than once.
+pub const STORIES: [&str; 14] = [
+    "stack",
+    "load",
+    "capacity",
+    "reverse",
+    "join",
+    "ttcp",
+    "sweep",
+    "message",
+    "cost",
+    "cost-chance",
+    "cost-offline",
+    "cost-own",
+    "cost-observers",
+    "reproduce",
+];
 
 #[test]
 fn every_medium_has_the_words_of_the_page() {
@@ -17,7 +32,7 @@ fn every_medium_has_the_words_of_the_page() {
         let page = story::of(&record);
         let words = words_of(&page);
         assert!(words.len() > 20, "{kind}: {words:?}");
-        let markdown = draw::markdown::render(&record);
+        let markdown = render::markdown::render(&record);
         let events = Parser::new_ext(&markdown, Options::ENABLE_TABLES);
         let written = events.filter_map(|event| match event {
             Event::Text(text) | Event::Code(text) => Some(text.to_string()),
@@ -51,7 +66,8 @@ fn plain(text: &str) -> String {
 fn words_of(page: &Page) -> Vec<String> {
     let mut words = Vec::new();
     // Findings and what was left out have a form of their own in a report.
-    for section in page.sections.iter().filter(|s| !["Findings", "Left out"].contains(&s.title.as_str())) {
+    let sections = page.sections.iter().filter(|s| !["Findings", "Left out"].contains(&s.title.as_str()));
+    for section in sections.filter(|section| !section.blocks.iter().all(Block::is_picture)) {
         words.push(section.title.clone());
         section.blocks.iter().for_each(|block| of_block(block, &mut words));
     }
@@ -67,10 +83,14 @@ fn of_block(block: &Block, words: &mut Vec<String>) {
             words.extend(details.iter().cloned());
         }
         Block::Table(table) => {
-            words.extend(table.columns.iter().map(|column| column.head.clone()));
+            for column in &table.columns {
+                // A terminal has one word of such a heading above the other.
+                let breaks = |c: char| c == '\n' || (column.wraps && c == ' ');
+                words.extend(column.head.split(breaks).map(str::to_owned));
+            }
             words.extend(table.rows.iter().flat_map(|row| &row.cells).map(|cell| cell.text()));
             words.extend(table.rows.iter().filter_map(|row| row.across.clone()));
         }
-        Block::Gap | Block::Bars(_) | Block::Chart(_) | Block::Details { .. } | Block::Choice { .. } => {}
+        _ => {}
     }
 }

@@ -91,7 +91,7 @@ fn few_samples_are_there_exactly() {
         // Messages of two trials may leave at the same moment of theirs.
         assert!(ys[i.saturating_sub(1)..(i + 2).min(2_000)].contains(&Some(*y)), "{i}: {y}");
     }
-    let text = shown.page.eval("document.getElementById('samples-section').innerText").to_string();
+    let text = shown.page.eval("document.getElementById('report').innerText").to_string();
     assert!(text.contains("2,000 of the 2,000 messages") && text.contains("Their times are exact"), "{text}");
     let lost = rows.iter().filter(|s| s.received_ns.is_none()).count();
     assert!(lost > 0 && text.contains(&format!("{lost} have no stack time rx")), "{lost}: {text}");
@@ -144,8 +144,8 @@ fn samples_and_record_are_saved_from_what_is_squeezed() {
     let Some(mut shown) = shown("saved samples", &record, dir.path()) else { return };
     let text = saved(
         &mut shown,
-        "document.getElementById('download-samples')",
-        &format!("{}-single_messages.csv", record.id),
+        "document.querySelector('#chart-samples-tx-all .csv')",
+        &format!("{}-Single_messages_stack_time_tx.csv", record.id),
     );
     let lines: Vec<&str> = text.lines().collect();
     assert_eq!(lines[0], "trial,time (s),stack time tx (ns),stack time rx (ns)");
@@ -167,7 +167,7 @@ fn a_million_samples_fit_and_are_drawn() {
     let html = render_run(&record, &Directory::open(dir.path()).unwrap()).expect("a report");
     assert!(html.len() < 3_000_000, "{} bytes", html.len());
     let Some(mut shown) = shown("million samples", &record, dir.path()) else { return };
-    let text = shown.page.eval("document.getElementById('samples-section').innerText").to_string();
+    let text = shown.page.eval("document.getElementById('report').innerText").to_string();
     assert!(text.contains("1,000,000 of the 1,000,000 messages"), "{text}");
     assert!(text.contains("rounded by at most"), "{text}");
     assert_eq!(shown.page.complaints(), Vec::<String>::new());
@@ -190,7 +190,7 @@ fn samples_that_cannot_be_read_are_told() {
         [(&cut, "could not be read"), (&linked, "it is no regular file"), (&foreign, "could not be read")]
     {
         let Some(mut shown) = show_run("bad samples", &record, dir.path()) else { return };
-        let text = shown.page.eval("document.getElementById('samples-section').innerText").to_string();
+        let text = shown.page.eval("document.getElementById('report').innerText").to_string();
         assert!(text.contains(why), "{text}");
         assert_eq!(shown.page.complaints(), Vec::<String>::new());
     }

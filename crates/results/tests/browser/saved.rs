@@ -30,7 +30,13 @@ fn a_chart_saves_what_it_draws() {
     let name = format!("{}-Mean_stack_time_rx.csv", record.id);
     let text = saved(&mut shown, "document.querySelector('#chart-time-rx .csv')", &name);
     let mut lines = text.split("\r\n");
-    assert_eq!(lines.next(), Some("time (s),trial 1 (ns),trial 4 (ns),trial 6 (ns),all trials (ns)"));
+    assert_eq!(
+        lines.next(),
+        Some(
+            "time (s),\"stack time, trial 1 (ns)\",\"stack time, trial 4 (ns)\",\"stack time, trial 6 (ns)\",\
+             stack time (ns)"
+        )
+    );
     let values = shown.page.eval("netfathom.charts['time-rx'].plot.data[0].length").as_u64().unwrap();
     assert_eq!(lines.clone().filter(|line| !line.is_empty()).count() as u64, values);
     let first: Vec<f64> = lines.next().unwrap().split(',').map(|field| field.parse().unwrap()).collect();

@@ -162,6 +162,6 @@ fn distributions_stand_where_the_records_have_them() {
     let both = pairs(&[(a, b), (first, second)], &FORCE).unwrap();
     // Merged: twice as many as of one run.
     let spreads: Vec<u64> = both.spreads.iter().map(|(a, _)| a.times.n).collect();
-    let of_one = netfathom_results::compare::spreads(&other.record.measurement)[0].times.n;
+    let of_one = netfathom_results::quantity::pooled(&other.record.measurement)[0].times.n;
     assert_eq!(spreads[0], 2 * of_one);
 }

@@ -1,10 +1,15 @@
 //! Costs on a terminal: each kind of answer, what is missing, what is hostile, and what is inconsistent.
 
 use crate::contract::render;
-use netfathom_model::record::{CostResult, Effect, Estimate, Measurement, Outcome, OwnCall, Record, State};
+use netfathom_model::record::{
+    CostBenchmark, CostResult, Effect, Estimate, Measurement, Outcome, OwnCall, Record, State,
+};
 use netfathom_results::render::html;
+use netfathom_results::story;
 
 use crate::contract::{read_fixture, sane};
+use crate::curves::{curve, same};
+use crate::pictures::bars;
 
 const ALL: [&str; 5] = ["cost", "cost-chance", "cost-offline", "cost-own", "cost-observers"];
 
@@ -39,12 +44,17 @@ fn the_slowdown_with_its_interval_comes_first() {
     let text = said(&read_fixture("cost"));
     assert!(text.contains("VALID tcpdump -eX -s0 slows tar down by 15.7 % ± 0.2 at 80M (PCost 50.8 % ± 0.7); it slows light down by"), "{text}");
     let text = said(&read_fixture("cost-chance"));
-    assert!(text.contains("no cost of nothing (A/A) to tar that could be told apart: 0.12 % ± 0.25; 0.449 % would have been seen"), "{text}");
+    assert!(
+        text.contains(
+            "no significant cost of nothing (A/A) to tar: 0.12 % ± 0.25; this run could detect 0.449 %"
+        ),
+        "{text}"
+    );
     let text = said(&read_fixture("cost-observers"));
     assert!(text.contains("“netfathom, tracepoints” slows opens down by 0.77 % ± 0.18"), "{text}");
     let outcome = |outcome| with("cost-own", |c| c.benchmarks[0].comparisons[0].outcome = outcome);
     let text = said(&outcome(Outcome::CannotTell));
-    assert!(text.contains("whether process 4711 slows tar down cannot be told: 8."), "{text}");
+    assert!(text.contains("inconclusive whether process 4711 slows tar down: 8."), "{text}");
     let faster = with("cost-own", |c| {
         let tar = &mut c.benchmarks[0].comparisons[0];
         (tar.outcome, tar.ratio.value) = (Outcome::Faster, 0.931);
@@ -75,11 +85,9 @@ fn single_runs_have_no_intervals() {
     let text = sane(&read_fixture("cost-offline"));
     assert!(!text.contains('±'), "{text}");
     let flat = flat(&read_fixture("cost-offline"));
-    for said in [
-        "“loaded” slows times down by 11.2 % (PCost 29.0 %)",
-        "there was no plan",
-        "nothing is told from chance",
-    ] {
+    for said in
+        ["“loaded” slows times down by 11.2 % (PCost 29.0 %)", "plan: none", "chance cannot be excluded"]
+    {
         assert!(flat.contains(said), "{said}: {flat}");
     }
 }
@@ -204,4 +212,94 @@ fn a_part_of_an_experiment_is_a_line() {
     reproduce.runs[0].measurement = cost;
     let text = flat(&record);
     assert!(text.contains("netfathom cost: tcpdump -eX -s0 slows tar down by 15.7 % ± 0.2 at 80M"), "{text}");
+}
+
+fn benchmark(record: &Record) -> &CostBenchmark {
+    let Measurement::Cost(cost) = &record.measurement else { panic!("another measurement") };
+    &cost.benchmarks[0]
+}
+
+#[test]
+fn curves_are_the_slowdowns_over_the_load() {
+    let record = read_fixture("cost");
+    let page = story::of(&record);
+    let effects = [
+        (Effect::Program, "the program", 4),
+        (Effect::Load, "the load alone", 3),
+        (Effect::Both, "program and load", 3),
+    ];
+    for (effect, name, loads) in effects {
+        let wanted: Vec<f64> = benchmark(&record).of_effect(effect).map(|c| c.ratio.value - 1.0).collect();
+        assert_eq!(wanted.len(), loads, "{name}");
+        let drawn: Vec<Option<f64>> =
+            curve(&page, "cost-0", name).iter().copied().filter(Option::is_some).collect();
+        same(&drawn, &wanted);
+    }
+}
+
+#[test]
+fn marks_stand_at_the_means_of_the_trials_that_count() {
+    let record = with("cost", |c| c.benchmarks[0].trials[5].failed = Some("it was disturbed".into()));
+    let (page, tar) = (story::of(&record), benchmark(&record));
+    let Measurement::Cost(cost) = &record.measurement else { panic!("another measurement") };
+    assert_eq!(tar.trials.iter().filter(|t| t.failed.is_some()).count(), 2, "some are to be left out");
+    let means = |condition: usize| {
+        let counts = |t: &&netfathom_model::record::CostTrial| t.condition == condition && t.failed.is_none();
+        let trials: Vec<_> = tar.trials.iter().filter(counts).collect();
+        let mut at = vec![0.0];
+        for span in 0..tar.marks.len() - 1 {
+            at.push(at[span] + trials.iter().map(|t| t.spans_ns[span]).sum::<f64>() / trials.len() as f64);
+        }
+        at
+    };
+    let first = means(0);
+    for (condition, named) in cost.conditions.iter().enumerate() {
+        let at = means(condition);
+        same(curve(&page, "cost-marks-0", &named.name), &at);
+        if condition > 0 {
+            let behind: Vec<f64> = at.iter().zip(&first).map(|(at, first)| at - first).collect();
+            same(curve(&page, "cost-behind-0", &named.name), &behind);
+        }
+    }
+}
+
+#[test]
+fn trials_are_shares_of_the_mean_of_the_first_condition() {
+    let record = read_fixture("cost-chance");
+    let (page, tar) = (story::of(&record), benchmark(&record));
+    let of_condition = |c: usize| tar.trials.iter().filter(move |t| t.condition == c);
+    let first: Vec<f64> = of_condition(0).map(|t| t.total_ns).collect();
+    let mean = first.iter().sum::<f64>() / first.len() as f64;
+    for (condition, name) in [(0, "without"), (1, "with")] {
+        let wanted: Vec<f64> = of_condition(condition).map(|t| t.total_ns / mean - 1.0).collect();
+        let drawn = curve(&page, "cost-trials-0", name);
+        assert_eq!(drawn.len(), tar.trials.len(), "{name}");
+        let drawn: Vec<Option<f64>> = drawn.iter().copied().filter(Option::is_some).collect();
+        same(&drawn, &wanted);
+    }
+}
+
+#[test]
+fn what_chance_could_have_made_is_hatched_and_what_could_not_be_seen_has_a_band() {
+    let record = read_fixture("cost-own");
+    let (page, tar) = (story::of(&record), benchmark(&record));
+    let all = bars(&page);
+    let titled = |title: &str| {
+        let found = all.iter().find(|bars| bars.title == title).expect("the bars");
+        found.groups.iter().flat_map(|group| &group.bars).collect::<Vec<_>>()
+    };
+    let spans: Vec<Option<f64>> =
+        titled("How much longer each span takes").iter().map(|bar| bar.value).collect();
+    let wanted: Vec<f64> = tar.comparisons[0].spans.iter().map(|s| s.ratio.unwrap().value - 1.0).collect();
+    same(&spans, &wanted);
+    let taken = &tar.comparisons[0].taken;
+    for bar in titled("More time, by resource") {
+        let of_it = taken.iter().find(|t| t.resource.name() == bar.name).expect("a resource");
+        assert_eq!(bar.is_chance, of_it.difference.holds(0.0), "{}", bar.name);
+    }
+    let chance = read_fixture("cost-chance");
+    let page = story::of(&chance);
+    let comparison = &benchmark(&chance).comparisons[0];
+    let bar = &bars(&page)[0].groups[0].bars[0];
+    assert_eq!((bar.band, bar.is_chance), (comparison.smallest, true));
 }

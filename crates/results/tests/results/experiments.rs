@@ -2,10 +2,12 @@
 //! terminal: what is missing, what is hostile, and what is too wide.
 
 use crate::contract::{read_fixture, sane};
+use crate::pictures::{bars, charts};
 use netfathom_model::plan::ClockChoice;
 use netfathom_model::record::{
     BesideRow, Cell, JoinResult, Measurement, Record, ReproduceResult, ReproducedRun, StackResult,
 };
+use netfathom_results::story;
 
 const HOSTILE: &str =
     "\x1b[2Ja/very/long/name/of/a/capture/that/no/table/has/room/for/\r\nand/an/escape.pcap";
@@ -131,7 +133,7 @@ fn an_experiment_within_itself_is_a_line() {
         let itself = Measurement::Reproduce(Box::new(r.clone()));
         r.runs.push(ReproducedRun { name: "itself".into(), measurement: itself });
     }));
-    assert!(text.contains("itself: netfathom reproduce: borodin-tx: of 3 claims"), "{text}");
+    assert!(text.contains("itself: netfathom reproduce: borodin-tx: of 1 claim of the source"), "{text}");
 }
 
 #[test]
@@ -168,4 +170,23 @@ fn a_distortion_needs_an_interval_without_zero() {
 fn one_tap_alone_is_beside_nothing() {
     let text = sane(&taps(|s| s.taps.clear()));
     assert!(!text.contains("beside each other"), "{text}");
+}
+
+#[test]
+fn figures_have_the_points_of_the_record() {
+    let record = read_fixture("reproduce");
+    let Measurement::Reproduce(reproduce) = &record.measurement else { panic!("another measurement") };
+    let page = story::of(&record);
+    let (lines, columns) = (&reproduce.figures[0], &reproduce.figures[1]);
+    let (_, chart) = charts(&page).into_iter().find(|(id, _)| id == "figure-0").expect("the lines");
+    for (series, drawn) in lines.series.iter().zip(&chart.series) {
+        let drawn: Vec<(f64, f64)> =
+            chart.xs.iter().zip(&drawn.values).filter_map(|(x, y)| Some((*x, (*y)?))).collect();
+        assert_eq!(drawn, series.points.iter().map(|p| (p.x, p.y)).collect::<Vec<_>>(), "{}", series.name);
+    }
+    let drawn: Vec<Option<f64>> =
+        bars(&page)[0].groups.iter().flat_map(|group| &group.bars).map(|bar| bar.value).collect();
+    let wanted =
+        (0..2).flat_map(|place| columns.series.iter().map(move |series| Some(series.points[place].y)));
+    assert_eq!(drawn, wanted.collect::<Vec<_>>());
 }

@@ -1,7 +1,7 @@
 //! Records that mean no good, in every picture that is no web page.
 
 use netfathom_model::record::Record;
-use netfathom_results::draw::markdown;
+use netfathom_results::render::markdown;
 use pulldown_cmark::{Event, Options, Parser, Tag};
 use serde_json::Value;
 

@@ -3,13 +3,18 @@
 
 use netfathom_testkit::skipped as skip;
 
+mod charts;
 mod contract;
 mod cost;
+mod curves;
 mod experiments;
 mod extremes;
 mod host;
 mod hostile;
+mod layers;
 mod message;
+#[path = "../browser/pictures.rs"]
+mod pictures;
 #[path = "../browser/poison.rs"]
 mod poison;
 mod runs;

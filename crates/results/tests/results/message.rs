@@ -4,10 +4,13 @@
 use netfathom_model::layer::Layer;
 use netfathom_model::plan::{Carrier, MessageTest, Placement};
 use netfathom_model::record::{
-    Counted, Distribution, EndCost, Estimate, Measurement, MessageResult, Record, State,
+    Counted, Distribution, EndCost, Estimate, Measurement, MessageCell, MessageResult, Record, State,
 };
+use netfathom_results::story;
 
 use crate::contract::{self, read_fixture};
+use crate::curves::{curve, same};
+use crate::pictures::bars;
 
 fn message(change: impl FnOnce(&mut MessageResult)) -> Record {
     let mut record = read_fixture("message");
@@ -252,5 +255,57 @@ fn an_interval_that_reaches_zero_tells_nothing() {
     assert!(text.contains("306±>100 %") && text.contains("306 ± >100 %"), "{text}");
     assert!(!text.contains("29,080"), "{text}");
     let said = flat(&text);
-    assert!(said.contains("how many times as many as “write+nodelay” cannot be told"), "{said}");
+    assert!(said.contains("how many times as many as “write+nodelay” is inconclusive"), "{said}");
+}
+
+fn cells(record: &Record) -> &[MessageCell] {
+    let Measurement::Message(message) = &record.measurement else { panic!("another measurement") };
+    &message.cells
+}
+
+fn mean_of_medians(cell: &MessageCell) -> f64 {
+    cell.trials.iter().map(|t| t.p50_ns as f64).sum::<f64>() / cell.trials.len() as f64
+}
+
+#[test]
+fn lines_are_what_each_test_is_about() {
+    let of_adaptive = |record: &Record, of: fn(&MessageCell) -> f64| -> Vec<f64> {
+        let here = |c: &&MessageCell| {
+            c.placement == Placement::UU && c.pair == 1 && c.layer.to_string() == "adaptive"
+        };
+        cells(record).iter().filter(here).map(of).collect()
+    };
+    let round_trips = read_fixture("message");
+    let page = story::of(&round_trips);
+    same(curve(&page, "message-UU-1", "adaptive"), &of_adaptive(&round_trips, mean_of_medians));
+    let one_way = message(|m| m.plan.test = MessageTest::Oneway);
+    let rate = |c: &MessageCell| c.rate.and_then(|r| r.mean_per_s).expect("three trials").value;
+    same(curve(&story::of(&one_way), "message-UU-1", "adaptive"), &of_adaptive(&one_way, rate));
+}
+
+#[test]
+fn bars_of_placements_are_their_times() {
+    let record = read_fixture("message");
+    let page = story::of(&record);
+    let smallest_alone = cells(&record).iter().filter(|c| c.bytes == 4 && c.pair == 0);
+    let mut wanted: Vec<f64> = smallest_alone.map(mean_of_medians).collect();
+    let mut drawn: Vec<Option<f64>> =
+        bars(&page)[0].groups.iter().flat_map(|g| &g.bars).map(|b| b.value).collect();
+    wanted.sort_by(f64::total_cmp);
+    drawn.sort_by(|a, b| a.partial_cmp(b).expect("numbers"));
+    same(&drawn, &wanted);
+}
+
+#[test]
+fn percentiles_show_the_stall() {
+    let record = read_fixture("message");
+    let page = story::of(&record);
+    let cell = cells(&record).iter().find(|c| c.bytes == 64 && c.layer.to_string() == "adaptive");
+    let times = &cell.expect("it is there").times;
+    let drawn = curve(&page, "message-times-UU-0-64", "adaptive");
+    for named in [times.p50_ns, times.p99_ns] {
+        assert!(drawn.contains(&Some(named as f64)), "{named} is missing");
+    }
+    let stalled = curve(&page, "message-times-UU-0-64", "two");
+    assert!(stalled.iter().flatten().all(|&ns| ns > 40e6), "{stalled:?}");
 }

@@ -144,7 +144,7 @@ fn the_taps_own_part_of_the_times_is_shown() {
     });
     let text = render(&record, 160, false);
     assert!(text.contains("within tx    +149 ns ± 21 per message"), "{text}");
-    assert!(text.contains("within rx    +300 ns ± 640 per message: cannot be told from nothing"), "{text}");
+    assert!(text.contains("within rx    +300 ns ± 640 per message: not significant"), "{text}");
     assert!(text.contains("its stamp lies 431 ns behind"), "{text}");
 }
 
@@ -351,7 +351,7 @@ fn nothing_finished_of_any_measurement_is_said() {
 fn an_engine_without_capacity_says_why() {
     let text = render(&read_fixture("capacity"), 80, false);
     assert!(text.contains("gso, 2 workers: capacity: no rate left in time"), "{text}");
-    assert!(text.contains("xdp, 1 worker: of inferred: the engine goes past the stack"), "{text}");
+    assert!(text.contains("xdp, 1 worker: of inferred: the engine bypasses the stack"), "{text}");
 }
 
 #[test]
@@ -363,7 +363,7 @@ fn losses_that_nobody_told_are_not_none() {
         summary.lost = None;
     }
     let text = render(&record, 80, false);
-    assert!(text.contains("losses unknown") && text.contains("nobody told how many arrived"), "{text}");
+    assert!(text.contains("losses unknown") && text.contains("the far end did not report"), "{text}");
     assert!(!text.contains("0.024 %"), "{text}");
 }
 

@@ -7,7 +7,7 @@ use super::Completion;
 /// The kernel told of a call that was not made, or told of it twice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "the kernel says that send calls {first} to {last} are complete, of which one is not under way; \
+    "the kernel reports that send calls {first} to {last} are complete, but one is not under way; \
      was something else sent through this socket without copying?"
 )]
 pub struct UnknownCall {

@@ -179,7 +179,12 @@ impl Page {
 
     /// Lets observers and redraws of the page finish. They run before a frame is painted; no script of ours has a timer.
     pub fn settle(&mut self) {
-        self.eval("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))");
+        let painted = "new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))";
+        let answer = self.answer("Runtime.evaluate", &evaluated(painted));
+        // A page that goes away meanwhile has nothing left to finish.
+        let gone = answer["error"]["message"].as_str().is_some_and(|why| why.contains("navigated or closed"));
+        assert!(gone || answer["error"].is_null(), "{answer}");
+        assert!(answer["result"]["exceptionDetails"].is_null(), "{answer}");
     }
 
     /// The same, and lets the browser tell what it has noticed meanwhile.

@@ -5,12 +5,13 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::Kernel;
+use super::{Kernel, Machine};
 
-/// Devices of labs and sweeps, and what ss(8) and diagnostics ask.
-const MODULES: &str = "veth tun af_packet_diag inet_diag udp_diag tcp_diag unix_diag xsk_diag";
+/// Devices of labs and sweeps, what ss(8) and diagnostics ask, and programs on devices before Linux 6.6.
+const MODULES: &str =
+    "veth tun af_packet_diag inet_diag udp_diag tcp_diag unix_diag xsk_diag sch_ingress cls_bpf";
 
-/// Puts the script's files onto the second serial port when it has ended, and goes off.
+/// Writes the script's files to the console when it has ended, and goes off.
 const INIT: &str = r#"#!/bin/busybox sh
 /bin/busybox --install -s /bin
 export PATH=/bin HOME=/root
@@ -23,18 +24,27 @@ mount -t tmpfs shm /dev/shm
 for module in /lib/modules/*/*.ko; do modprobe "$(basename "$module" .ko)"; done
 ip link set lo up
 sh /script </dev/null
-tar -cz -C /out . | base64 >/dev/ttyS1
+dmesg -n 1
+echo
+echo BEGIN FILES
+tar -cz -C /out . | base64
+echo END FILES
 poweroff -f
 "#;
 
-/// Makes the image out of a folder: the kernel's modules, libraries, and the whole.
+/// Makes the image out of a folder: busybox, programs with their libraries, the kernel's modules, and the whole.
 const MAKE: &str = r#"set -e
 cd "$1"
-mkdir -p bin dev proc sys tmp run root etc "lib/modules/$4"
-cp "$(command -v busybox)" bin/busybox
+mkdir -p bin dev proc sys tmp run root etc lib usr "lib/modules/$4"
+if [ "$8" ]; then
+    for folder in lib usr/lib; do [ ! -d "$8/$folder" ] || cp -rL --no-target-directory "$8/$folder" "$folder"; done
+    cp "$8/bin/busybox" bin/busybox
+else
+    cp "$(command -v busybox)" bin/busybox
+fi
 for program in $3; do
-    strip -o "bin/$(basename "$program")" "$program"
-    for library in $(ldd "$program" | grep -o '/[^ ]*'); do
+    "$7" -o "bin/$(basename "$program")" "$program"
+    [ "$8" ] || for library in $(ldd "$program" | grep -o '/[^ ]*'); do
         mkdir -p "./$(dirname "$library")"
         cp -L "$library" "./$library"
     done
@@ -52,8 +62,8 @@ find . | cpio --quiet -o -H newc >"$6"
 pub struct Image(PathBuf);
 
 impl Image {
-    /// Makes an image in a folder, with programs that are linked against the libraries of this system. Its script is
-    /// run by busybox's shell and leaves in `/out` what is to be kept.
+    /// Makes an image in a folder, with programs for the kernel's machine, which find their libraries there: of this
+    /// system, or of Debian. Its script is run by busybox's shell and leaves in `/out` what is to be kept.
     ///
     /// # Errors
     /// What is missing for it.
@@ -66,8 +76,10 @@ impl Image {
         fs::set_permissions(root.join("init"), fs::Permissions::from_mode(0o755)).map_err(said)?;
         let programs: Vec<_> = programs.iter().map(|program| program.display().to_string()).collect();
         let mut make = Command::new("sh");
+        let system = kernel.machine.system()?.unwrap_or_default();
         make.args(["-c", MAKE, "sh"]).arg(&root).arg(kernel.modules()).arg(programs.join(" "));
-        tool(make.args([&kernel.release, MODULES]).arg(&image))?;
+        make.args([&kernel.release, MODULES]).arg(&image).arg(kernel.machine.strip()).arg(system);
+        tool(&mut make)?;
         Ok(Self(image))
     }
 
@@ -91,11 +103,10 @@ pub(super) fn output(command: &mut Command) -> Result<String, String> {
     Err(format!("{name} failed ({}): {}", ended.status, said.trim()))
 }
 
-/// The program among those that an emulated machine takes which is not here.
+/// The package of a program that is not here and that it takes to emulate the machine.
 #[must_use]
-pub fn missing_program() -> Option<&'static str> {
-    const PROGRAMS: [(&str, &str); 8] = [
-        ("qemu-system-x86_64", "qemu-system-x86"),
+pub fn missing_program(machine: Machine) -> Option<&'static str> {
+    const PROGRAMS: [(&str, &str); 7] = [
         ("busybox", "busybox-static"),
         ("cpio", "cpio"),
         ("depmod", "kmod"),
@@ -106,5 +117,12 @@ pub fn missing_program() -> Option<&'static str> {
     ];
     let folders = std::env::var("PATH").unwrap_or_default() + ":/sbin:/usr/sbin";
     let is_here = |program: &str| folders.split(':').any(|folder| Path::new(folder).join(program).exists());
-    PROGRAMS.iter().find(|(program, _)| !is_here(program)).map(|&(_, package)| package)
+    let own: &[(&str, &str)] = match machine {
+        Machine::X86_64 => &[("qemu-system-x86_64", "qemu-system-x86")],
+        Machine::Aarch64 => &[("qemu-system-aarch64", "qemu-system-arm")],
+    };
+    let strip: &[(&str, &str)] =
+        if machine.is_own() { &[] } else { &[(machine.strip(), "gcc-aarch64-linux-gnu")] };
+    let all = own.iter().chain(strip).chain(&PROGRAMS);
+    all.into_iter().find(|(program, _)| !is_here(program)).map(|&(_, package)| package)
 }

@@ -1,78 +1,117 @@
 //! Kernels of Debian, out of its packages, which are unpacked and never installed.
 
-use std::cmp::Reverse;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use super::Machine;
 use super::image::{output, tool};
 
-/// An unpacked kernel package.
+/// A kernel that is wanted, as a line of a list has it: name, architecture, suite, packages.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Wanted {
+    /// What a test calls it.
+    pub name: String,
+    pub machine: Machine,
+    suite: String,
+    packages: Vec<String>,
+}
+
+impl Wanted {
+    /// Those of a list; what follows a `#` is a comment.
+    ///
+    /// # Errors
+    /// The line that is none.
+    pub fn of_list(list: &str) -> Result<Vec<Self>, String> {
+        let lines = list.lines().map(|line| line.split('#').next().unwrap_or_default().trim());
+        lines.filter(|line| !line.is_empty()).map(Self::of_line).collect()
+    }
+
+    fn of_line(line: &str) -> Result<Self, String> {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let [name, architecture, suite, packages @ ..] = &words[..] else {
+            return Err(format!("no kernel: {line}"));
+        };
+        let machine = Machine::of_debian(architecture).ok_or(format!("no machine to emulate: {line}"))?;
+        let packages = packages.iter().map(|&name| name.to_owned()).collect();
+        Ok(Self { name: (*name).to_owned(), machine, suite: (*suite).to_owned(), packages })
+    }
+
+    /// Its packages, unpacked; kept in `cache`.
+    ///
+    /// # Errors
+    /// Why it is not to be had.
+    pub fn unpacked(&self, cache: &Path) -> Result<Kernel, String> {
+        let packages: Vec<&str> = self.packages.iter().map(String::as_str).collect();
+        let name = format!("{}-{}", self.name, self.machine.debian());
+        let folder = unpacked(self.machine, &self.suite, &packages, &cache.join(name))?;
+        Kernel::in_folder(folder, self.machine)
+    }
+}
+
+/// Packages of Debian, unpacked into a folder unless it is there; another process may do the same.
+pub(super) fn unpacked(
+    machine: Machine,
+    suite: &str,
+    packages: &[&str],
+    folder: &Path,
+) -> Result<PathBuf, String> {
+    if !folder.exists() {
+        let scratch = folder.with_extension(format!("{}.new", std::process::id()));
+        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scripts/debian");
+        let mut unpack = Command::new(script);
+        let unpacked = tool(unpack.args([machine.debian(), suite]).arg(&scratch).args(packages));
+        if unpacked.is_ok() {
+            // Whoever was first has put the same there.
+            let _ = fs::rename(&scratch, folder);
+        }
+        let _ = fs::remove_dir_all(&scratch);
+        unpacked?;
+    }
+    Ok(folder.to_owned())
+}
+
+/// An unpacked kernel.
 pub struct Kernel {
-    folder: PathBuf,
+    pub(super) machine: Machine,
+    modules: PathBuf,
+    binary: PathBuf,
     /// Its release, as uname(2) has it.
     pub release: String,
 }
 
 impl Kernel {
-    /// The newest cloud kernel of a series such as `6.12` among this system's packages; kept in `cache`.
-    ///
-    /// # Errors
-    /// Why it is not to be had.
-    pub fn of_debian(series: &str, cache: &Path) -> Result<Self, String> {
-        if cfg!(not(target_arch = "x86_64")) {
-            return Err("only machines of x86-64 are emulated".into());
-        }
-        let package = newest(series)?;
-        let folder = cache.join(&package);
-        if !folder.exists() {
-            unpack(&package, &folder)?;
-        }
-        let release = package.trim_start_matches("linux-image-").to_owned();
-        Ok(Self { folder, release })
+    fn in_folder(folder: PathBuf, machine: Machine) -> Result<Self, String> {
+        let find = r#"cd "$1"; ls -d lib/modules/* usr/lib/modules/* 2>/dev/null; ls boot/vmlinuz-* usr/lib/modules/*/vmlinuz 2>/dev/null; true"#;
+        let found = output(Command::new("sh").args(["-c", find, "sh"]).arg(&folder))?;
+        let missing = || format!("{}: no kernel with modules in there", folder.display());
+        let mut lines = found.lines();
+        let (modules, binary) = (lines.next().ok_or_else(missing)?, lines.next().ok_or_else(missing)?);
+        let release = Path::new(modules).file_name().ok_or_else(missing)?.to_string_lossy().into_owned();
+        Ok(Self { machine, modules: folder.join(modules), binary: folder.join(binary), release })
     }
 
     /// What a boot loader loads.
-    #[must_use]
-    pub fn binary(&self) -> PathBuf {
-        self.folder.join("boot").join(format!("vmlinuz-{}", self.release))
+    pub(super) fn binary(&self) -> &Path {
+        &self.binary
     }
 
     /// Where its modules are.
-    #[must_use]
-    pub fn modules(&self) -> PathBuf {
-        self.folder.join("lib/modules").join(&self.release)
+    pub(super) fn modules(&self) -> &Path {
+        &self.modules
     }
 }
 
-fn newest(series: &str) -> Result<String, String> {
-    let begin = format!("linux-image-{series}.");
-    let known = output(Command::new("apt-cache").arg("pkgnames").arg(&begin))?;
-    let cloud = known.lines().filter(|name| name.starts_with(&begin) && name.ends_with("-cloud-amd64"));
-    let numbers = |name: &str| -> Vec<u64> {
-        name.split(|c: char| !c.is_ascii_digit()).filter_map(|digits| digits.parse().ok()).collect()
-    };
-    let newest = cloud.min_by_key(|name| Reverse(numbers(name)));
-    newest.map(str::to_owned).ok_or_else(|| {
-        format!("there is no package {begin}*-cloud-amd64 here: it is one of Debian 12; run apt-get update")
-    })
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-/// Two at once do it both; the first one that is whole stays.
-fn unpack(package: &str, to: &Path) -> Result<(), String> {
-    let parent = to.parent().unwrap_or(Path::new("."));
-    let scratch = parent.join(format!("{package}.{}", std::process::id()));
-    let said = |e: std::io::Error| format!("{}: {e}", scratch.display());
-    fs::create_dir_all(&scratch).map_err(said)?;
-    let unpacked = tool(Command::new("apt-get").args(["download", package]).current_dir(&scratch))
-        .map_err(|why| format!("{package} cannot be downloaded: {why}"))
-        .and_then(|()| {
-            tool(Command::new("sh").args(["-c", "dpkg-deb -x *.deb . && rm *.deb"]).current_dir(&scratch))
-        });
-    if unpacked.is_ok() {
-        // Whoever was first has put the same there.
-        let _ = fs::rename(&scratch, to);
+    #[test]
+    fn a_line_names_a_kernel_and_where_it_is() {
+        let list = "# name\n6.1 arm64 bookworm linux-image-6.1.*-cloud-arm64 # Debian 12\n\n";
+        let [kernel] = &Wanted::of_list(list).unwrap()[..] else { panic!("one kernel") };
+        assert_eq!((kernel.name.as_str(), kernel.machine), ("6.1", Machine::Aarch64));
+        assert_eq!(kernel.packages, ["linux-image-6.1.*-cloud-arm64"]);
+        assert!(Wanted::of_list("6.1 vax bookworm x").is_err() && Wanted::of_list("6.1").is_err());
     }
-    let _ = fs::remove_dir_all(&scratch);
-    unpacked
 }

@@ -42,7 +42,7 @@ def time(name: str, title: str, trials: Iterable[Optional[float]], main: bool = 
 
 
 def rate(name: str, title: str, trials: Iterable[Optional[float]], main: bool = False) -> Quantity:
-    """So many in a second."""
+    """A rate per second."""
     return of(name, title, "per_s", "more", trials, main)
 
 

@@ -8,7 +8,7 @@ from . import Quantity, Record, rate, word
 
 
 def of(result: Record) -> List[Quantity]:
-    """What each engine reaches with so many workers, a value a search, and what was inferred."""
+    """What each engine reaches with each number of workers, one value per search, and what was inferred."""
     quantities = []
     for row in result["rows"]:
         workers = "1 worker" if row["workers"] == 1 else f"{row['workers']} workers"

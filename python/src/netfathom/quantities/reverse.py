@@ -33,19 +33,19 @@ def _of_variant(variant: Record) -> List[Quantity]:
     ]
     for phase in PHASES:
         times = [found for trial in trials for found in [_times(trial, phase)] if found]
-        at, told = f"{prefix}.{phase}", f"{name}:"
+        at, title = f"{prefix}.{phase}", f"{name}:"
         quantities += [
             rate(
                 f"{at}.rate",
-                f"{told} outgoing messages, {phase}",
+                f"{title} outgoing messages, {phase}",
                 (t["outgoing_per_s"] for t in times),
                 main=phase == "peak",
             ),
-            rate(f"{at}.inbound", f"{told} incoming messages, {phase}", (t["inbound_per_s"] for t in times)),
-            time(f"{at}.stack.mean", f"{told} stack time out, {phase}", (t["stack_mean_ns"] for t in times)),
+            rate(f"{at}.inbound", f"{title} incoming messages, {phase}", (t["inbound_per_s"] for t in times)),
+            time(f"{at}.stack.mean", f"{title} stack time out, {phase}", (t["stack_mean_ns"] for t in times)),
             share(
                 f"{at}.waited",
-                f"{told} the sender waits for its processor, {phase}",
+                f"{title} the sender waits for its processor, {phase}",
                 (t["sender_waited"] for t in times),
             ),
         ]

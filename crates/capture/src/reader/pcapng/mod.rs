@@ -238,7 +238,7 @@ impl Pcapng {
     fn interface(&self, id: u32) -> Result<&Interface, String> {
         let described = self.interfaces.len();
         self.interfaces.get(id as usize).ok_or_else(|| {
-            format!("a packet of interface {id}, of which nothing is said before; {described} are described")
+            format!("a packet of interface {id}, which no block before describes; {described} are described")
         })
     }
 

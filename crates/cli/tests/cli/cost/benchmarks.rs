@@ -24,7 +24,7 @@ fn three_files(short: &Short) -> String {
 fn one_that_fails_says_what_it_said() {
     let short = Short::new();
     let said = short.refused(short.beside("b=echo broken >&2; exit 7").arg(NOTHING), 1);
-    assert!(said.contains("b failed (exit status: 7): it said `broken`"), "{said}");
+    assert!(said.contains("b failed (exit status: 7): its last line was `broken`"), "{said}");
     // The first run is for getting to know it; then it fails in every trial.
     let file = short.file("there");
     let turns = format!("b=test -e {file} && {{ echo spoilt >&2; exit 9; }}; touch {file}");
@@ -34,7 +34,7 @@ fn one_that_fails_says_what_it_said() {
     let failed: Vec<_> =
         result.benchmarks[0].trials.iter().map(|trial| trial.failed.as_deref().unwrap_or("fine")).collect();
     // Nobody waits for the rest of such a run.
-    assert_eq!(failed, ["b failed (exit status: 9): it said `spoilt`"; 4]);
+    assert_eq!(failed, ["b failed (exit status: 9): its last line was `spoilt`"; 4]);
 }
 
 /// A command line that no other process has.
@@ -81,7 +81,7 @@ fn one_that_ends_no_more_takes_no_longer_than_the_time_and_one_run() {
 fn what_cannot_be_is_wrong_usage() {
     let short = Short::new();
     for (args, why) in [
-        ("", "there is nothing whose cost is to be measured"),
+        ("", "there is no program to measure"),
         ("--nothing -- true", "both COMMAND and another subject"),
         ("--pid 1 --nothing", "cannot be used with"),
         ("--benchmark disk --nothing", "choose light, tar, tar-gzip, or write NAME=COMMAND"),

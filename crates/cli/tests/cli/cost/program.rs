@@ -21,7 +21,10 @@ fn one_that_cannot_be_started_or_ends_at_once() {
     assert!(done.contains("--again") && done.contains("--job"), "{done}");
     let script = "echo wrong >&2; echo no such device >&2; exit 4";
     let failed = short.refused(short.beside(CHEAP).args(["--settle", "5s", "--", "sh", "-c", script]), 1);
-    assert!(failed.contains("ended at once (exit status: 4): it said `no such device`"), "{failed}");
+    assert!(
+        failed.contains("ended at once (exit status: 4): its last line was `no such device`"),
+        "{failed}"
+    );
 }
 
 #[test]
@@ -37,7 +40,7 @@ fn one_that_ends_in_the_middle_was_not_measured() {
     for trial in with {
         let why = trial.failed.as_ref().unwrap();
         assert!(
-            why.starts_with("COMMAND was there for ") && why.ends_with("it said `out of memory`)"),
+            why.starts_with("COMMAND was there for ") && why.ends_with("its last line was `out of memory`)"),
             "{why}"
         );
         let present = trial.program.unwrap().present;
@@ -94,7 +97,7 @@ fn one_that_wants_a_terminal_gets_one_if_asked_for() {
     let short = Short::new();
     let script = "test -t 0 -a -t 1 -a -t 2 || { echo no terminal >&2; exit 1; }; exec sleep 1000";
     let said = short.refused(short.beside(CHEAP).args(["--settle", "5s", "--", "sh", "-c", script]), 1);
-    assert!(said.contains("it said `no terminal`"), "{said}");
+    assert!(said.contains("its last line was `no terminal`"), "{said}");
     let (_, result) = measured(short.quickly(CHEAP).args(["--terminal", "--", "sh", "-c", script]));
     assert_eq!(trials(&result, 1).len(), super::TRIALS);
 }

@@ -1,9 +1,10 @@
-//! The book is whole: each page is in the table of contents, each command has a page, each measurement says all.
+//! The book is whole: each page is in the tables of contents, each command has a page, each measurement answers all.
 
 use std::fs;
+use std::process::Command;
 
 use super::*;
-use crate::child::{netfathom, run};
+use crate::child::{netfathom, out, run};
 
 /// What the page of a measurement has to say, as headings.
 const SAID: [&str; 6] = [
@@ -34,14 +35,55 @@ fn page(name: &str) -> String {
     fs::read_to_string(sources().join("docs").join(name)).unwrap_or_else(|e| panic!("docs/{name}: {e}"))
 }
 
+/// The pages of a folder below docs, by their names from there.
+fn pages(folder: &str) -> Vec<String> {
+    let entries = fs::read_dir(sources().join("docs").join(folder)).unwrap();
+    let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    names.filter(|name| name.ends_with(".md")).map(|name| format!("{folder}{name}")).collect()
+}
+
 #[test]
 fn each_page_is_in_the_table_of_contents() {
     let contents = contents();
-    for entry in fs::read_dir(sources().join("docs")).unwrap() {
-        let name = entry.unwrap().file_name().into_string().unwrap();
-        if name.ends_with(".md") && name != "README.md" {
-            assert!(contents.contains(&format!("]({name})")), "docs/README.md does not lead to {name}");
-        }
+    for name in pages("").into_iter().filter(|name| name != "README.md") {
+        assert!(contents.contains(&format!("]({name})")), "docs/README.md does not link to {name}");
+    }
+}
+
+#[test]
+fn each_page_is_in_the_summary_of_the_site_once() {
+    let summary = page("SUMMARY.md");
+    for name in [pages(""), pages("decisions/")].concat().into_iter().filter(|name| name != "SUMMARY.md") {
+        let links = summary.matches(&format!("]({name})")).count();
+        assert_eq!(links, 1, "docs/SUMMARY.md links to {name} {links} times");
+    }
+}
+
+/// Otherwise a benchmark runs for minutes, and its table has no place.
+#[test]
+fn each_section_of_the_bench_has_its_place() {
+    let bench = fs::read_to_string(sources().join("scripts/bench")).unwrap();
+    let written: Vec<&str> =
+        bench.lines().filter_map(|line| line.strip_prefix("section ")?.split(' ').next()).collect();
+    let benchmarks = page("benchmarks.md");
+    let begun = benchmarks.lines().filter_map(|line| line.strip_prefix("<!-- bench: ")?.strip_suffix(" -->"));
+    assert_eq!(begun.collect::<Vec<_>>(), written, "sections of docs/benchmarks.md and of scripts/bench");
+    assert!(written.len() > 5, "{written:?}");
+    let dir = out();
+    let copy = dir.path().join("benchmarks.md");
+    for name in written {
+        fs::write(&copy, &benchmarks).unwrap();
+        let ended = run(Command::new("bash").arg("-c").arg("echo '| new |' | \"$0\" \"$@\"").args([
+            sources().join("scripts/bench-page").as_os_str(),
+            name.as_ref(),
+            copy.as_os_str(),
+        ]));
+        assert_eq!(ended.status, 0, "{name}: {}", ended.err);
+        let (before, after) = benchmarks.split_once(&format!("<!-- bench: {name} -->")).unwrap();
+        let after = after.split_once(&format!("<!-- /bench: {name} -->")).unwrap().1;
+        let text = fs::read_to_string(&copy).unwrap();
+        assert!(text.starts_with(before) && text.ends_with(after), "{name}: more than its section changed");
+        assert!(text[before.len()..text.len() - after.len()].contains("| new |"), "{name}: {text}");
     }
 }
 

@@ -9,7 +9,7 @@ use super::{free_port, receiver, ttcp};
 use crate::child::{end, run, shell, signal, start, until};
 
 /// Arguments, exit status, and what is said.
-const CASES: [(&str, i32, &str); 58] = [
+const CASES: [(&str, i32, &str); 57] = [
     ("-ts", 2, "<HOST>"),
     ("-s host", 2, "ttcp -t HOST (--transmit) sends, ttcp -r (--receive) receives"),
     ("-ts -r host", 2, "cannot be used with"),
@@ -27,7 +27,6 @@ const CASES: [(&str, i32, &str); 58] = [
     ("-ts -n 0 127.0.0.1", 2, "--count 0"),
     ("-ts -n -1 127.0.0.1", 2, "whole number"),
     ("-ts -f q 127.0.0.1", 2, "possible values: k, K, m, M, g, G"),
-    ("-ts -B 127.0.0.1", 2, "--full-blocks is for the receiver"),
     ("-ts --discard 127.0.0.1", 2, "--discard is for the receiver"),
     ("-r --discard", 2, "needs --source-sink"),
     ("-rs --discard -T", 2, "cannot --touch"),

@@ -55,7 +55,7 @@ impl Wrongs {
             verdict.lower(Level::Void, text);
         }
         if self.unexplained > 0 {
-            let text = format!("{} messages vanished and nobody saw where", self.unexplained);
+            let text = format!("{} messages vanished without a trace", self.unexplained);
             verdict.lower(Level::Void, text);
         }
         if self.disagreeing > 0 {

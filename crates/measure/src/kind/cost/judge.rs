@@ -72,7 +72,7 @@ fn told(result: &CostResult, benchmark: &CostBenchmark, verdict: &mut Verdict) {
         format!("only {blocks} blocks: let it run longer (--time, --least-blocks)")
     } else {
         format!(
-            "the machine is too noisy: less than {:.0} % would not have been seen; stop what else runs, give the \
+            "the machine is too noisy: it could not detect less than {:.0} %; stop what else runs, give the \
              benchmark a processor of its own (--cpu), or let it run longer (--time)",
             100.0 * seen
         )
@@ -83,7 +83,7 @@ fn told(result: &CostResult, benchmark: &CostBenchmark, verdict: &mut Verdict) {
 /// The time was up before the slowdown was known as it was asked for.
 fn imprecise(result: &CostResult, benchmark: &CostBenchmark, all: &[&Comparison], verdict: &mut Verdict) {
     let Some(plan) = &result.plan else {
-        let text = format!("{}: one run a condition: nothing is told from chance", benchmark.name);
+        let text = format!("{}: one run a condition: chance cannot be excluded", benchmark.name);
         return verdict.lower(Level::Degraded, text);
     };
     let widest =

@@ -14,9 +14,11 @@ use super::own;
 const SAYS_NOTHING: f64 = 0.25;
 
 /// Every resource, in the order of tables.
-const RESOURCES: [Resource; 17] = [
+const RESOURCES: [Resource; 19] = [
     Resource::RunQueue,
     Resource::Cpu,
+    Resource::UserCpu,
+    Resource::SystemCpu,
     Resource::BlockDelay,
     Resource::Interrupts,
     Resource::Steal,

@@ -53,13 +53,8 @@ fn stack_sentence(report: &HostReport) -> String {
     let bpf = report.row(Topic::Taps, taps::BPF).map(|row| &row.status);
     let tap = match (bpf, works(Topic::Taps, taps::TIMESTAMPING)) {
         (Some(HostStatus::Works), _) => "the bpf tap: every stage, both directions",
-        (Some(HostStatus::Limited { .. }), true) => {
-            "the timestamping tap: fewer stages, no kernel programs; netfathom stack tx with the bpf tap"
-        }
+        (Some(HostStatus::Limited { .. }), _) => "the bpf tap: both directions, not every stage",
         (_, true) => "the timestamping tap: fewer stages, no kernel programs",
-        (Some(HostStatus::Limited { .. }), false) => {
-            return "only netfathom stack tx measures here: no tap sees both directions".into();
-        }
         (_, false) => return "netfathom stack cannot measure here: no tap works".into(),
     };
     if works(Topic::Places, &places::lab_name(Family::Ipv4)) {

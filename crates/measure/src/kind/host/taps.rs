@@ -16,7 +16,7 @@ use crate::tap::probe;
 
 /// The name of the row of the bpf tap.
 pub(super) const BPF: &str = "bpf";
-const SEND_ONLY: &str = "tracepoint programs: the stages of sending only";
+const FEWER: &str = "tracepoint programs: stages of both directions, summed in the kernel";
 /// The name of the row of the timestamping tap.
 pub(super) const TIMESTAMPING: &str = "timestamping";
 
@@ -29,10 +29,14 @@ const STAMPS_BEGIN: Duration = Duration::from_millis(500);
 /// Loads and attaches the programs of `netfathom stack`.
 pub(super) fn bpf() -> HostRow {
     let detail = "tracepoint programs: every stage, both directions, summed in the kernel";
-    match (probe::bpf(&[Direction::Tx, Direction::Rx]), probe::bpf(&[Direction::Tx])) {
-        (Ok(()), _) => works(BPF, detail),
-        (Err(left_out), Ok(())) => limited(BPF, SEND_ONLY, plain(&left_out.reason), left_out.remedy),
-        (Err(left_out), Err(_)) => missing(BPF, detail, plain(&left_out.reason), left_out.remedy),
+    match probe::bpf(&[Direction::Tx, Direction::Rx]) {
+        Ok(replaced) => match replaced.iter().find(|hook| hook.stage().is_some()).map(probe::without) {
+            None => works(BPF, detail),
+            Some(without) => {
+                limited(BPF, FEWER, format!("no {}: {}", without.what, without.reason), without.remedy)
+            }
+        },
+        Err(left_out) => missing(BPF, detail, plain(&left_out.reason), left_out.remedy),
     }
 }
 

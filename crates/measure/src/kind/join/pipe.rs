@@ -101,5 +101,5 @@ fn wait<T>(from: &Receiver<T>, stop: &AtomicBool) -> io::Result<Option<T>> {
 
 /// The thread that reads has ended without a word.
 fn ended() -> io::Error {
-    io::Error::other("nobody reads it any more")
+    io::Error::other("its reader is gone")
 }

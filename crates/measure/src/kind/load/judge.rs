@@ -48,7 +48,7 @@ fn own_rules() -> [Rule<LoadTrial>; 2] {
             level: Level::Degraded,
             limit: 0.0,
             value: |t| if t.is_told() { 0.0 } else { 1.0 },
-            text: |_| "nobody told what arrived: this is what left, no more (--one-way)".into(),
+            text: |_| "what arrived is unknown: these are the messages sent (--one-way)".into(),
             strict: true,
         },
         Rule {
@@ -92,10 +92,8 @@ pub fn run(trials: &[LoadTrial], engine: Engine, planned: u32) -> Verdict {
     let idle = of(LoadTrialKind::Idle);
     let void = idle.iter().filter(|t| t.verdict.level == Level::Void).count();
     if void > 0 {
-        let text = format!(
-            "{void} of {} idle trials are VOID: what is said of the echo at rest is doubtful",
-            idle.len()
-        );
+        let text =
+            format!("{void} of {} idle trials are VOID: the times of the idle echo are doubtful", idle.len());
         verdict.lower(Level::Degraded, text);
     }
     verdict

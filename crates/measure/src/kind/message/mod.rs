@@ -5,6 +5,10 @@
 //! libraries, `shot` makes one trial of a cell out of two `end`s and a test (`oneway`, `pingpong`,
 //! `post`), `cells` puts the trials together, `judge` says what they are worth, `stalls` recognises
 //! what keeps messages waiting, and `remedies` measures what helps.
+//!
+//! `task` is what two ends share: the client says how many messages there will have been before it sends the last one, so that
+//! both ends read their `costs` before anything is closed. `kernel` gives a connected socket to a program; the end that
+//! made the connection sends the first message, if any. `driver` puts an end into the driver of the lab's device, for UDP.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};

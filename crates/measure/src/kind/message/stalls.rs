@@ -148,12 +148,12 @@ fn nagle(stall: Stall, cell: &MessageCell) -> (String, String, String) {
     let which = if which.is_empty() { "an end".into() } else { format!("the {}", which.join(" and the ")) };
     let cause = format!(
         "{which} writes header and body apart, and Nagle's algorithm keeps the body back until the header is \
-         acknowledged, which the other end puts off for 40 ms, as it has nothing to send yet{}",
+         acknowledged; the other end delays that ACK for 40 ms, because it has nothing to send yet{}",
         if stall == Stall::NagleBoth { "; the answer meets the same" } else { "" }
     );
     let evidence = format!(
         "{:.0} % of the times are between 36 and 60 ms, {:.0} % between 72 and 120 ms; the kernel counted {:.2} \
-         acknowledgements a message whose timer ran out",
+         delayed ACKs a message with an expired timer",
         100.0 * share_within(cell.service_times(), DELAYED_NS),
         100.0 * share_within(cell.service_times(), DELAYED_TWICE_NS),
         put_off_per_message(cell).unwrap_or(0.0)

@@ -32,8 +32,8 @@ fn finding(variant: &VariantResult, s: &ReverseSummary) -> Finding {
             "see whether it comes back when they end, and repeat it when the machine is quiet",
         ),
         false => (
-            format!("{inbound} take nothing of the sending rate that can be told ({drop})"),
-            "the load in is too small, or too few trials were made to tell it from chance".into(),
+            format!("{inbound} take nothing significant of the sending rate ({drop})"),
+            "the load in is too small, or too few trials were made to detect it".into(),
             "raise the peak of --inbound, or --trials",
         ),
     };
@@ -65,7 +65,7 @@ fn with_interval(value: f64, interval: Option<Estimate>) -> String {
 
 fn inbound_name(variant: Variant) -> &'static str {
     match variant {
-        Variant::Ignored => "incoming messages that nobody reads",
+        Variant::Ignored => "incoming messages without a reader",
         Variant::OtherThread => "incoming messages that another thread reads",
         Variant::SameThread => "incoming messages that the sending thread reads",
         Variant::Echo => "the answers to its own messages, which another thread reads,",
@@ -163,7 +163,7 @@ mod tests {
     #[test]
     fn what_answers_take_is_told_with_numbers() {
         let f = of_variant(&variant(0.5, Some(0.02)));
-        assert!(f.seen.contains("nobody reads take 50.0 % ± 2.0 of the sending rate"), "{}", f.seen);
+        assert!(f.seen.contains("without a reader take 50.0 % ± 2.0 of the sending rate"), "{}", f.seen);
         assert!(f.cause.contains("10.0 % of it before and 37.0 % at the peak"), "{}", f.cause);
         assert!(
             f.evidence.contains("800k messages a second out before, 400k at the peak with 200k coming in")
@@ -175,7 +175,7 @@ mod tests {
     #[test]
     fn what_cannot_be_told_is_not() {
         for v in [variant(0.03, Some(0.04)), variant(0.03, None)] {
-            assert!(of_variant(&v).seen.contains("nothing of the sending rate that can be told"));
+            assert!(of_variant(&v).seen.contains("nothing significant of the sending rate"));
         }
         assert!(of_variant(&variant(0.06, None)).seen.contains("take 6.00 %"));
         assert!(of_variant(&variant(-0.2, Some(0.1))).seen.contains("rises while they come (-20 % ± 10)"));

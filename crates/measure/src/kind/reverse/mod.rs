@@ -50,7 +50,17 @@ pub fn run(
     let lab = rig.lab().ok_or(GroundError::NothingCrosses)?;
     let cpus = choose_cpus(plan)?;
     let mut left_out = Vec::new();
-    let tapped = plan.tapped && probe::bpf(&[Direction::Tx]).map_err(|reason| left_out.push(reason)).is_ok();
+    let tapped = plan.tapped
+        && match probe::bpf(&[Direction::Tx]) {
+            Ok(replaced) => {
+                left_out.extend(replaced.iter().map(probe::without));
+                true
+            }
+            Err(reason) => {
+                left_out.push(reason);
+                false
+            }
+        };
     let steered = steer(&rig, cpus.senders[0]).map_err(|reason| left_out.push(reason)).is_ok();
     let result = ReverseResult {
         plan: plan.clone(),

@@ -42,14 +42,14 @@ impl Taps {
     }
 }
 
-/// Whether a tap works here.
-fn probe(tap: Tap, plan: &StackPlan) -> Result<(), LeftOut> {
+/// Whether a tap works here, and what it does without.
+fn probe(tap: Tap, plan: &StackPlan) -> Result<Vec<LeftOut>, LeftOut> {
     match tap {
-        Tap::Bpf => probe::bpf(&plan.directions),
-        Tap::Timestamping => Ok(()),
+        Tap::Bpf => Ok(probe::bpf(&plan.directions)?.iter().map(probe::without).collect()),
+        Tap::Timestamping => Ok(Vec::new()),
         Tap::Pcap => {
             let out_at_lo = plan.place == Place::Loopback && plan.measures(Direction::Tx);
-            probe::pcap(plan.pcap.tcpdump, out_at_lo)
+            probe::pcap(plan.pcap.tcpdump, out_at_lo).map(|()| Vec::new())
         }
     }
 }
@@ -67,7 +67,12 @@ pub fn choose_taps(plan: &StackPlan) -> Result<Taps, TapError> {
         TapChoice::Only(tap) => (vec![tap], &[Tap::Bpf]),
     };
     let mut left_out = Vec::new();
-    let mut works = |&tap: &Tap| probe(tap, plan).map_err(|reason| left_out.push(reason)).is_ok();
+    let mut works = |&tap: &Tap| {
+        let probed = probe(tap, plan);
+        let works = probed.is_ok();
+        left_out.extend(probed.unwrap_or_else(|reason| vec![reason]));
+        works
+    };
     let main = asked.iter().copied().find(&mut works);
     let Some(main) = main else {
         let LeftOut { what, reason, remedy } = left_out.swap_remove(0);

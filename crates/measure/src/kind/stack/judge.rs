@@ -131,7 +131,7 @@ fn judge_capture(verdict: &mut Verdict, plan: &StackPlan, cost: Option<SelfCost>
         return;
     }
     let Some(cost) = cost else {
-        let text = "nobody knows what the capture makes of the sender: let two control trials or more run, of \
+        let text = "the effect of the capture on the sender is unknown: run two control trials or more, of \
                     two trials or more (--controls 2 --trials 2)";
         return verdict.lower(Level::Degraded, text);
     };
@@ -147,7 +147,7 @@ fn judge_capture(verdict: &mut Verdict, plan: &StackPlan, cost: Option<SelfCost>
                 "the capture changes {what} by {by} ({allowed} allowed): use the bpf tap, or a lower rate"
             ),
             Distorts::CannotTell => format!(
-                "nobody can tell whether the capture changes {what} by more than the {allowed} allowed, for it is {by}: let more trials and controls run"
+                "inconclusive whether the capture changes {what} by more than the {allowed} allowed ({by}): run more trials and controls"
             ),
         };
         verdict.lower(Level::Degraded, text);

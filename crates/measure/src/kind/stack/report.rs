@@ -74,7 +74,10 @@ impl Facts<'_> {
                     distribution: Box::new((&windowed.distribution).into()),
                     series: series(windowed, window_ns),
                 },
-                None => StageOutcome::Unavailable(unavailable(tap, stage, qdisc)),
+                None => {
+                    let missing = c.missing.iter().find(|(s, _)| *s == stage).map(|(_, why)| why.clone());
+                    StageOutcome::Unavailable(missing.unwrap_or_else(|| unavailable(tap, stage, qdisc)))
+                }
             };
             StageTimes { stage, times }
         };

@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 
 use netfathom_bpf::stack::{StackTap, Target, WINDOWS};
 use netfathom_model::accounting::Accounting;
-use netfathom_model::path::{Direction, Tap};
+use netfathom_model::path::{Direction, Stage, Tap};
 use netfathom_model::plan::StackPlan;
 use netfathom_model::record::{Added, Captured};
 use netfathom_model::sample::Sample;
@@ -122,13 +122,19 @@ impl Task<'_> {
             let (incoming, mut samples) = reader.into_parts();
             samples.extend(senders.into_iter().flat_map(Departed::into_samples));
             let of = |&direction: &Direction| {
-                Ok(match direction {
+                let collected = match direction {
                     Direction::Tx => {
                         let sums = tap.tx_sums()?;
-                        (direction, Collected { total: sums.total, stages: sums.stages, unstaged: 0 })
+                        Collected {
+                            total: sums.total,
+                            stages: sums.stages,
+                            unstaged: 0,
+                            missing: missing_stages(&tap),
+                        }
                     }
-                    Direction::Rx => (direction, incoming.clone()),
-                })
+                    Direction::Rx => Collected { missing: missing_stages(&tap), ..incoming.clone() },
+                };
+                Ok((direction, collected))
             };
             let paths = directions.iter().map(of).collect::<Result<_, TapError>>()?;
             let (drops, lost) = (Some(tap.drops()?), tap.lost()?);
@@ -251,6 +257,10 @@ impl Task<'_> {
             samples,
         })
     }
+}
+
+fn missing_stages(tap: &StackTap) -> Vec<(Stage, String)> {
+    tap.replaced().iter().filter_map(|hook| Some((hook.stage()?, hook.to_string()))).collect()
 }
 
 /// What the programs add to each direction, from the times of another tap.

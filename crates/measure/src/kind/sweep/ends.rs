@@ -100,6 +100,7 @@ impl Ends {
             Self::Lab(lab) => (in_lab(lab, plan, c, stop)?, ""),
             Self::Loopback => {
                 let here = IpAddr::from(Ipv4Addr::LOCALHOST);
+                let receive = |at, listening, stop: &AtomicBool| receive(plan, at, listening, stop);
                 (between(here, |to| send(plan, c, to, stop), receive, stop), "")
             }
             Self::Host(name, port) => (make(&plan.transfer(c, name, *port), stop, &|_| {}), NOT_SERVED),
@@ -122,7 +123,7 @@ fn in_lab(lab: &Lab, plan: &SweepPlan, c: Combination, stop: &AtomicBool) -> Res
     Ok(between(
         lab.reader_addr(Family::Ipv4),
         |to| lab.sender.run(|| send(plan, c, to, stop)).expect(entered),
-        |at, listening, stop| lab.reader.run(|| receive(at, listening, stop)).expect(entered),
+        |at, listening, stop| lab.reader.run(|| receive(plan, at, listening, stop)).expect(entered),
         stop,
     ))
 }
@@ -155,8 +156,9 @@ fn send(plan: &SweepPlan, c: Combination, to: SocketAddr, stop: &AtomicBool) -> 
     make(&plan.transfer(c, &to.ip().to_string(), to.port()), stop, &|_| {})
 }
 
-fn receive(at: IpAddr, listening: Sender<SocketAddr>, stop: &AtomicBool) -> Outcome {
+fn receive(sweep: &SweepPlan, at: IpAddr, listening: Sender<SocketAddr>, stop: &AtomicBool) -> Outcome {
     let mut plan = TransferPlan::classic(Role::Receive);
+    plan.socket_buffer_bytes = sweep.receive_buffer_bytes;
     // A free port: another sweep may run beside this one.
     (plan.host, plan.port, plan.made_up) = (Some(at.to_string()), 0, true);
     (plan.buffer_bytes, plan.buffer_named) = (READ_BYTES, true);

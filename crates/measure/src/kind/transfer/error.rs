@@ -183,7 +183,7 @@ fn network(error: &io::Error) -> String {
         ErrorKind::BrokenPipe => "the other end is gone: its program has ended; look there",
         ErrorKind::TimedOut => "the other end answers no more: is its host up, and the way to it?",
         ErrorKind::ConnectionRefused => {
-            "nobody receives there (any more): start the receiver first: netfathom ttcp -r -u"
+            "no receiver is there (any more): start it first: netfathom ttcp -r -u"
         }
         _ if endpoint::is_too_long(error) => {
             "a datagram does not fit: choose a smaller --buffer-size (65507 at most over IPv4)"

@@ -3,6 +3,10 @@
 //!
 //! [`run`] is the map: `ends` makes the sockets, bytes go in one of the loops of `tcp`
 //! or `udp`, `closing` finds out whether all of it arrived, and `report` says what it was worth.
+//!
+//! Others see a stream as a lane of `live`: how far it is, its socket, its thread. Blocked calls are ended by a signal to
+//! that thread (`netfathom_sys::interrupt`). `watch` looks at TCP_INFO and the queues, `timing` takes the calls' times;
+//! without `--explain` the loops are compiled without it.
 
 use std::net::SocketAddr;
 use std::os::fd::BorrowedFd;

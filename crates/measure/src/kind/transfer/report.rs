@@ -47,7 +47,7 @@ fn judge(result: &TransferResult) -> Verdict {
         ),
         TransferEnd::Unconfirmed => verdict.lower(
             Level::Degraded,
-            "nobody confirms what goes over UDP: what arrived, the receiver says",
+            "UDP has no confirmation: the receiver shows what arrived",
         ),
         TransferEnd::Idle => verdict.lower(
             Level::Degraded,

@@ -209,6 +209,18 @@ fn a_sender_that_vanishes_is_noticed() {
 }
 
 #[test]
+fn silent_connections_keep_no_sender_out() {
+    let listener = listener();
+    let to = listener.local_addr();
+    let silent: Vec<TcpStream> = (0..40).map(|_| TcpStream::connect(to).unwrap()).collect();
+    thread::scope(|scope| {
+        scope.spawn(|| accept(&listener).welcome(Receive::Recvmmsg, "netfathom test").unwrap());
+        assert_eq!(Session::open(to, hello()).unwrap().welcome().receive, Receive::Recvmmsg);
+    });
+    drop(silent);
+}
+
+#[test]
 fn a_sender_that_falls_silent_is_noticed() {
     let listener = listener();
     let to = listener.local_addr();

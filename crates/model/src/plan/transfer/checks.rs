@@ -71,9 +71,8 @@ impl TransferPlan {
                 );
             }
         }
-        if self.role == Role::Transmit && (self.full_blocks || self.discard) {
-            let flag = if self.discard { "discard" } else { "full-blocks" };
-            return conflict(format!("--{flag} is for the receiver: give it with -r"));
+        if self.role == Role::Transmit && self.discard {
+            return conflict("--discard is for the receiver: give it with -r".into());
         }
         let sees = self.touch || self.checksum || self.protocol == Protocol::Udp;
         // That --zero-copy cannot either is told by its own name.

@@ -18,6 +18,11 @@ fn the_classic_defaults_are_a_plan() {
 }
 
 #[test]
+fn a_sender_accepts_full_blocks_as_the_classic_does() {
+    assert!(to(|p| p.full_blocks = true).is_ok());
+}
+
+#[test]
 fn what_cannot_be_is_refused_with_what_could() {
     type Change = fn(&mut TransferPlan);
     let cases: [(Change, &str); 11] = [
@@ -27,7 +32,7 @@ fn what_cannot_be_is_refused_with_what_could() {
         (|p| p.port = 0, "from 1 to 65535"),
         (|p| p.align = 3, "choose 2 or 4"),
         (|p| p.offset = 16_384, "choose less"),
-        (|p| p.full_blocks = true, "give it with -r"),
+        (|p| p.discard = true, "give it with -r"),
         (|p| p.host = None, "needs the host"),
         (|p| (p.protocol, p.made_up, p.buffer_bytes) = (Protocol::Udp, true, 4), "at least 5"),
         (|p| (p.protocol, p.buffer_bytes) = (Protocol::Udp, 65_528), "at most 65507"),

@@ -92,7 +92,7 @@ impl Outcome {
     pub fn name(self) -> &'static str {
         match self {
             Self::Cost => "cost",
-            Self::NoCost => "no cost that could be told apart",
+            Self::NoCost => "no significant cost",
             Self::Faster => "faster",
             Self::CannotTell => "cannot tell",
         }

@@ -20,6 +20,10 @@ pub enum Resource {
     RunQueue,
     /// Its own time on processors.
     Cpu,
+    /// Of that in user mode, as the kernel divides it: on most kernels by who runs at each tick.
+    UserCpu,
+    /// Of that in the kernel, likewise.
+    SystemCpu,
     /// It waited for block devices.
     BlockDelay,
     /// Soft and hard interrupts, the whole machine, by the tick.
@@ -70,6 +74,8 @@ impl Resource {
         match self {
             Self::RunQueue => "run-queue delay",
             Self::Cpu => "own processor time",
+            Self::UserCpu => "own user time",
+            Self::SystemCpu => "own system time",
             Self::BlockDelay => "wait for devices",
             Self::Interrupts => "interrupts (machine)",
             Self::Steal => "steal (machine)",
@@ -94,6 +100,8 @@ impl Resource {
         match self {
             Self::RunQueue
             | Self::Cpu
+            | Self::UserCpu
+            | Self::SystemCpu
             | Self::BlockDelay
             | Self::Interrupts
             | Self::Steal

@@ -4,7 +4,8 @@ use netfathom_model::record::Measurement;
 
 use super::{Cell, Column, Kind, Table};
 use crate::export::ExportError;
-use crate::export::times::{self, TimeSet};
+use crate::export::HAVE_HISTOGRAMS;
+use crate::quantity::{Histogram, histograms};
 
 const COLUMNS: [Column; 6] = [
     Column::required("measurement", Kind::Text),
@@ -17,15 +18,15 @@ const COLUMNS: [Column; 6] = [
 
 /// The buckets that hold anything; those below zero share a row that has no lower end.
 pub fn table(measurement: &Measurement) -> Result<Table<'_>, ExportError> {
-    let sets = times::of(measurement);
+    let sets = histograms(measurement);
     if sets.is_empty() {
-        return Err(ExportError::nothing("histograms", measurement, times::HAS));
+        return Err(ExportError::nothing("histograms", measurement, HAVE_HISTOGRAMS));
     }
     let rows = sets.into_iter().flat_map(move |set| rows(measurement.name(), &set));
     Ok(Table { name: "histograms", columns: &COLUMNS, rows: Box::new(rows.map(Ok)) })
 }
 
-fn rows(measurement: &str, set: &TimeSet<'_>) -> Vec<Vec<Cell>> {
+fn rows(measurement: &str, set: &Histogram<'_>) -> Vec<Vec<Cell>> {
     let row = |low: Option<u64>, high: u64, count: u64| {
         vec![
             measurement.into(),

@@ -2,8 +2,8 @@
 
 use crate::compare::{Compared, Comparison, Gates, Outcome};
 
-use super::words;
 use crate::draw::escape::inline;
+use crate::story::compare::words;
 
 /// Differences that stand above the figures; all of them stand in a table below.
 const MOST_CHANGED: usize = 20;

@@ -2,4 +2,3 @@
 
 pub mod html;
 pub mod markdown;
-pub(crate) mod words;

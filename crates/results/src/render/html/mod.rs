@@ -3,11 +3,10 @@
 //! The verdict and the answer are written here, so that they stand even where scripts are
 //! off; everything else is drawn in the browser from the record, which the file carries.
 
-mod answer;
 mod bounded;
 pub(super) mod embed;
-mod facts;
 mod samples;
+mod words;
 
 use std::io;
 
@@ -15,12 +14,12 @@ use askama::Template;
 use netfathom_model::record::Record;
 use netfathom_model::verdict::Reason;
 use netfathom_sys::directory::Directory;
+use serde::Serialize;
 
-use crate::draw::printable;
-use answer::Words;
+use crate::page::printable;
+use crate::story;
 use bounded::Bounded;
 use embed::{json_for_script, sha256_source, squeezed};
-use facts::Facts;
 use samples::Samples;
 
 const STYLE: &str = concat!(
@@ -30,10 +29,7 @@ const STYLE: &str = concat!(
     include_str!("style/charts.css"),
     include_str!("style/tools.css"),
     include_str!("style/boxes.css"),
-    include_str!("style/experiment.css"),
     include_str!("style/transfer.css"),
-    include_str!("style/message.css"),
-    include_str!("style/cost.css"),
     include_str!("style/media.css"),
 );
 
@@ -51,7 +47,6 @@ const SCRIPT: &str = concat!(
     include_str!("script/csv.js"),
     include_str!("script/unpack.js"),
     include_str!("script/palette.js"),
-    include_str!("script/windows.js"),
     include_str!("script/axes.js"),
     include_str!("script/legend.js"),
     include_str!("script/bands.js"),
@@ -59,44 +54,14 @@ const SCRIPT: &str = concat!(
     include_str!("script/view.js"),
     include_str!("script/zoom.js"),
     include_str!("script/chart.js"),
-    include_str!("script/curves.js"),
-    include_str!("script/percentiles.js"),
     include_str!("script/bars.js"),
     include_str!("script/marks.js"),
-    include_str!("script/blocks.js"),
-    include_str!("script/accounting.js"),
-    include_str!("script/about.js"),
-    include_str!("script/stack/glance.js"),
-    include_str!("script/stack/waterfall.js"),
-    include_str!("script/stack/run.js"),
-    include_str!("script/stack/percentiles.js"),
+    include_str!("script/waterfall.js"),
     include_str!("script/samples/unpack.js"),
     include_str!("script/samples/bins.js"),
     include_str!("script/samples/picture.js"),
-    include_str!("script/stack/trials.js"),
-    include_str!("script/stack/ruler.js"),
-    include_str!("script/load/overview.js"),
-    include_str!("script/load/run.js"),
-    include_str!("script/load/echo.js"),
-    include_str!("script/stack/taps.js"),
-    include_str!("script/reproduce/claims.js"),
-    include_str!("script/reproduce/lines.js"),
-    include_str!("script/reproduce/bars.js"),
-    include_str!("script/reproduce/runs.js"),
-    include_str!("script/message/words.js"),
-    include_str!("script/message/remedies.js"),
-    include_str!("script/message/picture.js"),
-    include_str!("script/message/placements.js"),
-    include_str!("script/message/times.js"),
-    include_str!("script/message/numbers.js"),
-    include_str!("script/message/trials.js"),
-    include_str!("script/cost/words.js"),
-    include_str!("script/cost/forest.js"),
-    include_str!("script/cost/picture.js"),
-    include_str!("script/cost/sequences.js"),
-    include_str!("script/cost/details.js"),
-    include_str!("script/cost/program.js"),
-    include_str!("script/cost/numbers.js"),
+    include_str!("script/blocks.js"),
+    include_str!("script/about.js"),
     include_str!("script/main.js"),
     "})();\n",
 );
@@ -134,11 +99,18 @@ struct Page<'a> {
     trust: &'a str,
     reasons: Vec<Reason>,
     more_reasons: usize,
-    title: String,
+    title: &'a str,
     answer: String,
     state: Option<String>,
     left_out: Option<String>,
-    circumstances: Vec<String>,
+    started: String,
+}
+
+/// What the script draws beside the record. A seed may not fit a number of JavaScript, so a plan is in words.
+#[derive(Serialize)]
+struct Facts<'a> {
+    page: &'a crate::page::Page,
+    plan: &'a story::Words,
 }
 
 /// The data that the page holds.
@@ -152,7 +124,7 @@ struct Carried {
 }
 
 impl Carried {
-    fn of(record: &Record, facts: &Facts, run: Option<&Directory>) -> Result<Self, Error> {
+    fn of(record: &Record, facts: &Facts<'_>, run: Option<&Directory>) -> Result<Self, Error> {
         let facts_json = json_for_script(facts)?;
         let alone = STYLE.len() + UPLOT.len() + SCRIPT.len() + facts_json.len();
         let squeeze = || Ok::<_, Error>(squeezed(&serde_json::to_vec(record)?)?);
@@ -195,7 +167,8 @@ pub fn render_run(record: &Record, run: &Directory) -> Result<String, Error> {
 
 fn draw(record: &Record, run: Option<&Directory>) -> Result<String, Error> {
     let Bounded { record, left_out } = Bounded::of(record)?;
-    let words = Words::of(&record);
+    let body = story::body(&record.measurement);
+    let facts = Facts { page: &body.page, plan: &body.plan };
     let reasons = &record.verdict.reasons;
     let shown = |r: &Reason| Reason { text: printable(&r.text), ..r.clone() };
     let page = Page {
@@ -203,18 +176,18 @@ fn draw(record: &Record, run: Option<&Directory>) -> Result<String, Error> {
         style: STYLE,
         uplot: UPLOT,
         script: SCRIPT,
-        carried: Carried::of(&record, &Facts::of(&record.measurement), run)?,
+        carried: Carried::of(&record, &facts, run)?,
         id: printable(&record.id),
         measurement: record.measurement.name(),
         level: record.verdict.level.name(),
-        trust: answer::trust(record.verdict.level),
+        trust: words::trust(record.verdict.level),
         reasons: reasons.iter().take(MOST_REASONS).map(shown).collect(),
         more_reasons: reasons.len().saturating_sub(MOST_REASONS),
-        state: words.state(record.state),
+        state: words::state(record.state, &body.done),
         left_out,
-        title: words.title,
-        answer: printable(&bounded::sentence(words.sentence)),
-        circumstances: words.circumstances.iter().map(|text| printable(text)).collect(),
+        title: body.title,
+        answer: printable(&bounded::sentence(story::answer(&record.measurement))),
+        started: printable(&record.started_utc),
     };
     Ok(page.render()?)
 }

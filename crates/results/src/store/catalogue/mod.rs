@@ -4,9 +4,7 @@
 //! is one.
 
 mod filter;
-mod head;
 mod moment;
-mod open;
 mod resolve;
 
 use std::ffi::{OsStr, OsString};
@@ -21,14 +19,10 @@ use netfathom_sys::directory::Directory;
 use serde::{Serialize, Serializer};
 
 pub use filter::Filter;
-use head::of_run;
-pub use head::{Head, Problem, ProblemKind};
-pub(super) use head::{file_of, of_record};
 pub use moment::{Moment, MomentError};
-pub(super) use open::{is_written, record_of};
-pub(super) use resolve::back_from_last;
 pub use resolve::{ResolveError, resolve};
 
+use super::head::{self, Head, Problem, ProblemKind};
 use super::{id, tags};
 
 /// How many entries that are no runs are named.
@@ -102,7 +96,7 @@ impl CatalogueError {
 /// # Errors
 /// If the directory itself cannot be read.
 pub fn catalogue(out: &Path) -> Result<Catalogue, CatalogueError> {
-    read(out, of_run)
+    read(out, head::of_run)
 }
 
 /// The same by the records alone, which takes longer: for those who act upon what they say.
@@ -110,7 +104,7 @@ pub fn catalogue(out: &Path) -> Result<Catalogue, CatalogueError> {
 /// # Errors
 /// If the directory itself cannot be read.
 pub fn catalogue_of_records(out: &Path) -> Result<Catalogue, CatalogueError> {
-    read(out, of_record)
+    read(out, head::of_record)
 }
 
 /// How the head of a run is found.

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::{Catalogue, CatalogueError, Entry, ProblemKind, catalogue};
 use crate::store::RECORD_FILE;
+use crate::store::id::back_from_last;
 
 /// How many runs a refusal names.
 const MOST_NAMED: usize = 4;
@@ -108,12 +109,4 @@ impl Catalogue {
 /// What stands behind the last dash of a run's name.
 fn short_id(name: &str) -> &str {
     name.rsplit('-').next().unwrap_or(name)
-}
-
-/// How many runs before the last one.
-pub(in crate::store) fn back_from_last(name: &str) -> Option<usize> {
-    match name.strip_prefix("last")? {
-        "" => Some(0),
-        back => back.strip_prefix('~')?.parse().ok(),
-    }
 }

@@ -1,18 +1,19 @@
 //! The benchmark's own system calls, those that take most time first.
 
-use crate::page::{Align, Page, Table, shortened};
+use crate::page::{Align, Axis, Bar, Bars, Page, Table, shortened};
 use netfathom_model::record::{Comparison, CostBenchmark, CostResult, OwnCall, OwnTime};
 
-use super::{LONGEST_NAME, beside, more};
-use crate::story::MOST_ROWS;
-use crate::story::costed::{self, Figure};
+use super::comparison::{self, condition_name};
+use super::figure::Figure;
+use super::{LONGEST_NAME, answer, beside, charts, more};
+use crate::story::{MOST_ROWS, number};
 use netfathom_model::print::grouped;
 
 pub(super) fn draw(page: &mut Page, result: &CostResult, benchmark: &CostBenchmark) {
     if benchmark.calls.is_empty() {
         return;
     }
-    match costed::shown(result, benchmark).filter(|_| !costed::own_alone(result)) {
+    match comparison::shown(result, benchmark).filter(|_| !answer::own_alone(result)) {
         None => alone(page, result, benchmark),
         Some(comparison) => compared(page, result, benchmark, comparison),
     }
@@ -21,12 +22,13 @@ pub(super) fn draw(page: &mut Page, result: &CostResult, benchmark: &CostBenchma
 
 fn compared(page: &mut Page, result: &CostResult, benchmark: &CostBenchmark, comparison: &Comparison) {
     page.heading(&format!("Its own system calls, a trial: {}", beside(result, benchmark, comparison)));
+    page.bars(added(benchmark, comparison));
     let right = ["calls\nbefore", "calls\nafter", "time\nbefore", "time\nafter", "adds"]
         .map(|head| (head, Align::Right));
     let mut table = Table::new(&right.into_iter().chain([("call", Align::Left)]).collect::<Vec<_>>());
     for call in benchmark.calls.iter().take(MOST_ROWS) {
         let [before, after] = [comparison.against, comparison.condition].map(|c| of_condition(call, c));
-        let adds = costed::adds(benchmark, comparison, call);
+        let adds = comparison::adds(benchmark, comparison, call);
         let cells = [
             calls(before),
             calls(after),
@@ -40,9 +42,20 @@ fn compared(page: &mut Page, result: &CostResult, benchmark: &CostBenchmark, com
     page.note("adds: what a run lasts longer by it; a call that was not made has a dash");
 }
 
+/// What each call adds.
+fn added(benchmark: &CostBenchmark, comparison: &Comparison) -> Bars {
+    let bar = |call: &OwnCall| {
+        let adds = comparison::adds(benchmark, comparison, call)?;
+        let bar = charts::bar(&call.name, comparison.effect, adds, !adds.beyond_chance());
+        Some(Bar { text: adds.time(), ..bar })
+    };
+    let bars = benchmark.calls.iter().take(MOST_ROWS).filter_map(bar).collect();
+    charts::beside_zero(Axis::Time, "What each call adds to a run", bars)
+}
+
 /// Where nothing is compared there are still their times in the first condition.
 fn alone(page: &mut Page, result: &CostResult, benchmark: &CostBenchmark) {
-    let of = costed::condition_name(result, 0);
+    let of = condition_name(result, 0);
     page.heading(&format!("{}: its own system calls, {of}", shortened(&benchmark.name, LONGEST_NAME)));
     let heads = [("calls", Align::Right), ("time", Align::Right), ("call", Align::Left)];
     let mut table = Table::new(&heads);
@@ -68,5 +81,5 @@ fn calls(own: Option<OwnTime>) -> String {
 }
 
 fn time(own: Option<OwnTime>) -> String {
-    own.map_or_else(|| "-".into(), |own| costed::time(own.total_ns))
+    own.map_or_else(|| "-".into(), |own| number::mean(own.total_ns))
 }

@@ -3,9 +3,10 @@
 use crate::page::{Align, Cell, Page, Table, shortened};
 use netfathom_model::record::{Comparison, CostBenchmark, CostResult, Effect};
 
-use super::more;
-use crate::story::MOST_ROWS;
-use crate::story::costed::{self, Figure};
+use super::comparison::{self, row_name};
+use super::figure::{Figure, pcost, slowdown};
+use super::{charts, more, notes};
+use crate::story::{MOST_ROWS, number};
 
 /// Columns of the longest bar.
 const BAR: usize = 16;
@@ -15,14 +16,24 @@ const LONGEST_LOAD: usize = 12;
 
 pub(super) fn draw(page: &mut Page, result: &CostResult) {
     let most = most(result);
-    for benchmark in &result.benchmarks {
-        for effect in costed::effects(result, benchmark) {
-            page.heading(&format!("{}: {}", shortened(&benchmark.name, 60), costed::effect_words(effect)));
+    let charts: Vec<_> =
+        result.benchmarks.iter().enumerate().map(|(i, b)| charts::over_load(result, b, i)).collect();
+    let mut bars = charts::slowdowns(result).filter(|_| charts.iter().all(Option::is_none));
+    for (benchmark, mut chart) in result.benchmarks.iter().zip(charts) {
+        for effect in comparison::effects(result, benchmark) {
+            let words = comparison::effect_words(effect);
+            page.heading(&format!("{}: {words}", shortened(&benchmark.name, 60)));
+            if let Some(chart) = chart.take() {
+                page.chart(chart);
+            }
+            if let Some(bars) = bars.take() {
+                page.bars(bars);
+            }
             table(page, result, benchmark, effect, most);
         }
     }
     if result.benchmarks.iter().any(|b| !b.comparisons.is_empty()) {
-        page.note(costed::slowdown_note(result));
+        page.note(notes::slowdown_note(result));
     }
     overall(page, result);
 }
@@ -35,28 +46,28 @@ fn most(result: &CostResult) -> f64 {
 
 fn table(page: &mut Page, result: &CostResult, benchmark: &CostBenchmark, effect: Effect, most: f64) {
     let rows: Vec<&Comparison> = benchmark.of_effect(effect).collect();
-    let loads = effect != Effect::Observation && rows.iter().any(|c| costed::level(result, c).is_some());
+    let loads = effect != Effect::Observation && rows.iter().any(|c| comparison::level(result, c).is_some());
     page.table(build(result, &rows, loads, most));
     more(page, rows.len());
 }
 
 fn build(result: &CostResult, rows: &[&Comparison], loads: bool, most: f64) -> Table {
     let load = loads.then_some(("load", Align::Right));
-    let figures = [("slowdown", Align::Right), ("PCost", Align::Right), ("seen\nfrom", Align::Right)];
+    let figures = [("slowdown", Align::Right), ("PCost", Align::Right), ("MDE", Align::Right)];
     let heads = load.into_iter().chain(figures).chain([("blocks", Align::Right), ("outcome", Align::Left)]);
     let condition = (!loads).then_some(("condition", Align::Left));
     let heads: Vec<_> = heads.chain([("", Align::Left)]).chain(condition).collect();
     let mut table = Table::new(&heads).bars(if loads { 6 } else { 5 }, BAR);
     for comparison in rows.iter().take(MOST_ROWS) {
-        let name = costed::row_name(result, comparison);
+        let name = row_name(result, comparison);
         let mut cells: Vec<Cell> = Vec::new();
         cells.extend(loads.then(|| shortened(&name, LONGEST_LOAD).into()));
         cells.extend([
-            costed::slowdown(comparison).percent().into(),
-            costed::pcost(comparison).percent().into(),
-            comparison.smallest.map_or_else(|| "-".into(), costed::percent).into(),
+            slowdown(comparison).percent().into(),
+            pcost(comparison).percent().into(),
+            comparison.smallest.map_or_else(|| "-".into(), number::percent).into(),
             comparison.blocks.to_string().into(),
-            costed::outcome(comparison.outcome).into(),
+            comparison::outcome(comparison.outcome).into(),
             Cell::Bar { bar: (comparison.ratio.value - 1.0) / most },
         ]);
         if loads { table.row(cells) } else { table.row_open(cells, &name) }
@@ -73,7 +84,7 @@ fn overall(page: &mut Page, result: &CostResult) {
     let mut table = Table::new(&[right[0], right[1], ("of what", Align::Left)]);
     for o in result.overall.iter().take(MOST_ROWS) {
         let figures = [Figure::alone(o.ratio).beyond_one().percent(), Figure::alone(o.pcost).percent()];
-        let what = format!("{}: {}", o.effect.name(), costed::beside_of(result, o.condition, o.against));
+        let what = format!("{}: {}", o.effect.name(), comparison::beside_of(result, o.condition, o.against));
         table.row_open(&figures, &what);
     }
     page.table(table);

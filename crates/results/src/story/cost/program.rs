@@ -3,9 +3,11 @@
 use crate::page::{Align, Page, Table, shortened};
 use netfathom_model::record::CostResult;
 
-use super::more;
-use crate::story::MOST_ROWS;
-use crate::story::costed::{self, NOT_KNOWN};
+use super::comparison::{condition_name, takes};
+use super::figure::slowdown;
+use super::{more, notes};
+use crate::story::{MOST_ROWS, number};
+use netfathom_model::print::{NOT_KNOWN, bytes};
 
 /// Benchmarks that have a column.
 const MOST_BENCHMARKS: usize = 3;
@@ -14,7 +16,7 @@ const MOST_BENCHMARKS: usize = 3;
 const LONGEST_HEAD: usize = 14;
 
 pub(super) fn draw(page: &mut Page, result: &CostResult) {
-    let notes = costed::program_notes(result);
+    let notes = notes::program_notes(result);
     if result.program.is_empty() && notes.is_empty() {
         return;
     }
@@ -40,13 +42,14 @@ fn table(page: &mut Page, result: &CostResult) {
     let mut table = Table::new(&heads);
     for used in result.program.iter().take(MOST_ROWS) {
         let mut cells = vec![
-            used.processors.map_or_else(|| NOT_KNOWN.into(), costed::percent),
-            used.peak_rss_bytes.map_or_else(|| NOT_KNOWN.into(), |bytes| costed::bytes(bytes as f64)),
+            used.processors.map_or_else(|| NOT_KNOWN.into(), number::percent),
+            used.peak_rss_bytes.map_or_else(|| NOT_KNOWN.into(), |rss| bytes(rss as f64)),
         ];
-        cells.extend(benchmarks().map(|b| {
-            costed::takes(b, used.condition).map_or_else(|| "-".into(), |c| costed::slowdown(c).percent())
-        }));
-        table.row_open(&cells, &costed::condition_name(result, used.condition));
+        cells.extend(
+            benchmarks()
+                .map(|b| takes(b, used.condition).map_or_else(|| "-".into(), |c| slowdown(c).percent())),
+        );
+        table.row_open(&cells, &condition_name(result, used.condition));
     }
     page.table(table);
 }

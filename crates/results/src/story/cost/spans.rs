@@ -1,41 +1,56 @@
 //! From mark to mark: where the time goes.
 
-use crate::page::{Align, Page, Table, shortened};
+use crate::page::{Align, Axis, Page, Table, shortened};
+use netfathom_model::print::NOT_KNOWN;
 use netfathom_model::record::{Comparison, CostBenchmark, CostResult, Outcome};
 
-use super::{beside, more};
-use crate::story::MOST_ROWS;
-use crate::story::costed::{self, NOT_KNOWN};
+use super::comparison::{self, change, span_name};
+use super::{beside, charts, more};
+use crate::story::{MOST_ROWS, number};
 
 /// Letters of a span's name: marks may be whole paths.
 const LONGEST_NAME: usize = 120;
 
 pub(super) fn draw(page: &mut Page, result: &CostResult, benchmark: &CostBenchmark, comparison: &Comparison) {
-    if comparison.spans.is_empty() {
-        return;
+    if !comparison.spans.is_empty() {
+        page.heading(&format!("From mark to mark: {}", beside(result, benchmark, comparison)));
+        fill(page, benchmark, comparison);
     }
-    page.heading(&format!("From mark to mark: {}", beside(result, benchmark, comparison)));
+}
+
+/// How much longer each span takes, as bars and as a table.
+pub(super) fn fill(page: &mut Page, benchmark: &CostBenchmark, comparison: &Comparison) {
+    let named = || {
+        let spans = comparison.spans.iter().enumerate().take(MOST_ROWS);
+        spans.map(|(place, span)| (span_name(benchmark, place), span))
+    };
+    let bar = |(name, span): (String, _)| {
+        let change = change(comparison, span)?;
+        Some(charts::bar(&name, comparison.effect, change, charts::is_chance(span.outcome)))
+    };
+    let bars = named().filter_map(bar).collect();
+    page.bars(charts::beside_zero(Axis::Share, "How much longer each span takes", bars));
     let right = ["before", "after", "change"].map(|head| (head, Align::Right));
-    let by_resource = !benchmark.resources.is_empty();
     let left = [("outcome", Align::Left), ("span", Align::Left)];
     let mut table = Table::new(&right.into_iter().chain(left).collect::<Vec<_>>());
-    for (place, span) in comparison.spans.iter().enumerate().take(MOST_ROWS) {
+    for (name, span) in named() {
         let cells = [
-            costed::time(span.before_ns),
-            costed::time(span.after_ns),
-            costed::change(comparison, span).map_or_else(|| NOT_KNOWN.into(), |c| c.percent()),
+            number::mean(span.before_ns),
+            number::mean(span.after_ns),
+            change(comparison, span).map_or_else(|| NOT_KNOWN.into(), |c| c.percent()),
             outcome(span.outcome).into(),
         ];
-        table.row_open(&cells, &shortened(&costed::span_name(benchmark, place), LONGEST_NAME));
+        table.row_open(cells, &shortened(&name, LONGEST_NAME));
     }
     page.table(table);
     more(page, comparison.spans.len());
-    if let (true, Some((name, change))) = (by_resource, costed::most_taken(benchmark, comparison)) {
+    let most = comparison::most_taken(benchmark, comparison);
+    if let (false, Some((name, change))) = (benchmark.resources.is_empty(), most) {
         page.text(&format!("most is taken from {} ({})", shortened(&name, LONGEST_NAME), change.percent()));
     }
 }
 
 /// A span in which nothing was seen is not worth a word.
 fn outcome(outcome: Outcome) -> &'static str {
-    if outcome == Outcome::NoCost { "-" } else { costed::outcome(outcome) }
+    if outcome == Outcome::NoCost { "-" } else { comparison::outcome(outcome) }
 }

@@ -1,24 +1,37 @@
 //! What was taken, by resource.
 
-use crate::page::{Align, Page, Table};
-use netfathom_model::record::{Comparison, CostBenchmark, CostResult};
+use crate::page::{Align, Axis, Bar, Page, Table};
+use netfathom_model::record::{Comparison, CostBenchmark, CostResult, ResourceUnit, Taken};
 
-use super::{beside, more};
+use super::comparison::difference;
+use super::{beside, charts, figure, more, notes};
 use crate::story::MOST_ROWS;
-use crate::story::costed;
 
 pub(super) fn draw(page: &mut Page, result: &CostResult, benchmark: &CostBenchmark, comparison: &Comparison) {
-    if comparison.taken.is_empty() {
-        return;
+    if !comparison.taken.is_empty() {
+        let what = beside(result, benchmark, comparison);
+        page.heading(&format!("What was taken, by resource, a trial: {what}"));
+        fill(page, comparison);
     }
-    page.heading(&format!("What was taken, by resource, a trial: {}", beside(result, benchmark, comparison)));
+}
+
+/// Bars of the times, and a table of all.
+pub(super) fn fill(page: &mut Page, comparison: &Comparison) {
+    let all = || comparison.taken.iter().take(MOST_ROWS);
+    let bar = |taken: &Taken| {
+        let more = difference(comparison, taken);
+        let bar = charts::bar(taken.resource.name(), comparison.effect, more, !more.beyond_chance());
+        Bar { text: more.amount(taken.resource), ..bar }
+    };
+    let times = all().filter(|taken| taken.resource.unit() == ResourceUnit::Time);
+    page.bars(charts::beside_zero(Axis::Time, "More time, by resource", times.map(bar).collect()));
     let right = ["before", "after", "difference"].map(|head| (head, Align::Right));
     let heads = [("resource", Align::Left)].into_iter().chain(right).chain([("", Align::Left)]);
     let mut table = Table::new(&heads.collect::<Vec<_>>());
-    for taken in comparison.taken.iter().take(MOST_ROWS) {
-        let difference = costed::difference(comparison, taken);
+    for taken in all() {
+        let difference = difference(comparison, taken);
         let mut cells = vec![taken.resource.name().to_owned()];
-        cells.extend([taken.before, taken.after].map(|value| costed::amount(taken.resource, value)));
+        cells.extend([taken.before, taken.after].map(|value| figure::amount(taken.resource, value)));
         cells.push(difference.amount(taken.resource));
         if difference.beyond_chance() {
             cells.push("*".into());
@@ -29,5 +42,5 @@ pub(super) fn draw(page: &mut Page, result: &CostResult, benchmark: &CostBenchma
     }
     page.table(table);
     more(page, comparison.taken.len());
-    page.note(costed::taken_note(comparison));
+    page.note(notes::taken_note(comparison));
 }

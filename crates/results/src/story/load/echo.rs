@@ -1,9 +1,12 @@
 //! What the answers took, from the intended departure and from the actual one.
 
-use crate::page::{Align, Page, Table};
+use crate::page::{Align, Look, Page, Series, Table};
 use netfathom_model::record::{Distribution, Echo, LoadResult, LoadSummary};
+use netfathom_stats as stats;
 
+use crate::story::curves::by_percentile;
 use crate::story::number;
+use crate::story::pooled::read;
 
 pub(super) fn draw(page: &mut Page, result: &LoadResult) {
     let Some(summary) = &result.summary else { return };
@@ -11,6 +14,11 @@ pub(super) fn draw(page: &mut Page, result: &LoadResult) {
         return;
     }
     page.heading("Echo: what the answers took");
+    let curves = curves(summary);
+    let curves = curves.iter().map(|(series, d)| (series.clone(), d)).collect();
+    if let Some(chart) = by_percentile("echo", "Response, service and lag by percentile", curves) {
+        page.chart(chart);
+    }
     page.table(table(summary));
     page.note("response: from the intended departure to the answer; service: from the actual departure");
     page.note("idle: so few messages that none waits for another; lag: actual minus intended departure");
@@ -28,6 +36,23 @@ pub(super) fn draw(page: &mut Page, result: &LoadResult) {
     if let Some(text) = summary.echo_loaded.as_ref().and_then(omission) {
         page.text(&text);
     }
+}
+
+fn curves(summary: &LoadSummary) -> Vec<(Series, stats::Distribution)> {
+    let mut curves = Vec::new();
+    let mut curve = |label: &str, color, look, d: &Distribution| {
+        curves.push((Series { label: label.into(), color, look, ..Series::default() }, read(d)));
+    };
+    if let Some(echo) = &summary.echo_loaded {
+        curve("response, loaded", "rx", Look::Strong, &echo.response);
+        curve("service, loaded", "tx", Look::Strong, &echo.service);
+    }
+    curve("lag, loaded", "lag", Look::Strong, &summary.lag);
+    if let Some(echo) = &summary.echo_idle {
+        curve("response, idle", "rx", Look::Dashed, &echo.response);
+        curve("service, idle", "tx", Look::Dashed, &echo.service);
+    }
+    curves
 }
 
 fn table(summary: &LoadSummary) -> Table {

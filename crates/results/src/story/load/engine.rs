@@ -9,7 +9,7 @@ use crate::story::number;
 pub(super) fn draw(page: &mut Page, result: &LoadResult) {
     let receive = result
         .receive
-        .map_or("nobody tells how they are received".into(), |r| format!("received by {}", r.name()));
+        .map_or("how they are received is unknown".into(), |r| format!("received by {}", r.name()));
     page.heading(&format!("Engine: {}, {receive}", result.engine.name()));
     if result.ladder.is_empty() {
         page.text(match result.plan.engine {

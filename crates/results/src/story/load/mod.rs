@@ -2,32 +2,41 @@
 
 mod echo;
 mod engine;
+mod over_run;
+mod plan;
 mod times;
 mod trials;
 
 use crate::page::Page;
-use netfathom_model::record::{LoadResult, LoadSummary, LoadTrial, LoadTrialKind, Record};
+use netfathom_model::record::{LoadResult, LoadSummary, LoadTrial, LoadTrialKind};
 
 use super::accounting::Kept;
-use super::{accounting, counted, headline, notes, number, place::ends as place};
+use super::{Body, accounting, counted, number, place::ends as place};
 
-pub(super) fn draw(page: &mut Page, record: &Record, result: &LoadResult) {
-    headline::draw(page, record, &answer(result), &there(result));
-    engine::draw(page, result);
-    trials::draw(page, result);
-    trials::workers(page, result);
-    times::intervals(page, result);
-    times::lag(page, result);
-    echo::draw(page, result);
+pub(super) fn body(result: &LoadResult) -> Body<'_> {
+    let mut page = Page::default();
+    engine::draw(&mut page, result);
+    trials::draw(&mut page, result);
+    trials::workers(&mut page, result);
+    times::intervals(&mut page, result);
+    times::lag(&mut page, result);
+    echo::draw(&mut page, result);
     let kept = result.trials.iter().map(|t| Kept {
         index: t.index,
+        kind: trials::kind(t.kind),
         load: &t.load,
         accounting: &t.accounting,
         captured: &[],
+        verdict: &t.verdict,
     });
-    accounting::draw(page, &kept.collect::<Vec<_>>());
-    notes::findings(page, record);
-    notes::left_out(page, &result.left_out);
+    accounting::draw(&mut page, &kept.collect::<Vec<_>>());
+    Body {
+        title: "The load that was made",
+        done: there(result),
+        page,
+        plan: plan::words(&result.plan),
+        left_out: &result.left_out,
+    }
 }
 
 /// The trials of the plan's own load.

@@ -1,19 +1,15 @@
 //! How punctual the load was: intervals beside what was wanted, and lag.
 
-use crate::page::{Align, Page, Table};
+use crate::page::{Align, Look, Page, Series, Table};
 use netfathom_model::record::{Distribution, LoadResult, LoadTrial};
 use netfathom_stats as stats;
 
-use crate::story::{MOST_ROWS, number, trial_number};
+use super::over_run;
+use crate::story::{MOST_ROWS, histogram, number, pooled, sender, trial_number};
 
 /// Adds up what all loaded trials kept; `None` where there is nothing.
 fn merged(result: &LoadResult, of: fn(&LoadTrial) -> &Distribution) -> Option<stats::Distribution> {
-    let mut parts = super::loaded(result).map(of);
-    let mut all = stats::Distribution::from(parts.next()?);
-    // Histograms of another grain cannot be added bucket by bucket.
-    let grain = all.histogram.grain();
-    parts.filter(|d| d.grain == grain).for_each(|d| all.merge(&d.into()));
-    (all.moments.n > 0).then_some(all)
+    Some(pooled::merged(super::loaded(result).map(of))).filter(|all| all.moments.n > 0)
 }
 
 fn row(name: &str, d: &stats::Distribution, quantiles: &[f64]) -> Vec<String> {
@@ -27,6 +23,17 @@ pub(super) fn intervals(page: &mut Page, result: &LoadResult) {
     let wanted = merged(result, |t| &t.wanted_intervals);
     let Some(achieved) = merged(result, |t| &t.intervals) else { return };
     page.heading("Intervals: between neighbouring departures of one worker");
+    let curve = |label: &str, color, look| Series { label: label.into(), color, look, ..Series::default() };
+    let both = [
+        wanted.as_ref().map(|d| (curve("wanted", "planned", Look::Area), d)),
+        Some((curve("achieved", "rate", Look::Steps), &achieved)),
+    ];
+    histogram::draw(
+        page,
+        "intervals",
+        "Intervals, wanted and achieved",
+        both.into_iter().flatten().collect(),
+    );
     let mut table = Table::new(&[
         ("", Align::Left),
         ("mean", Align::Right),
@@ -48,6 +55,11 @@ pub(super) fn intervals(page: &mut Page, result: &LoadResult) {
 pub(super) fn lag(page: &mut Page, result: &LoadResult) {
     let Some(all) = merged(result, |t| &t.load.lag) else { return };
     page.heading("Lag: actual minus intended departure");
+    over_run::draw(page, result);
+    let area = Series { label: "lag".into(), color: "lag", look: Look::Area, ..Series::default() };
+    histogram::draw(page, "lags", "How late messages left", vec![(area, &all)]);
+    let send_call = pooled::merged(super::loaded(result).map(|t| &t.load.send_call));
+    sender::lag(page, &all, &send_call);
     let mut table = Table::new(&[
         ("trial", Align::Right),
         ("mean", Align::Right),

@@ -4,13 +4,15 @@ use crate::page::{Align, Page, Table};
 use netfathom_model::accounting::Fate;
 use netfathom_model::record::{LoadResult, LoadSummary, LoadTrial, LoadTrialKind};
 
-use crate::story::{MOST_ROWS, number, trial_number};
+use crate::story::{MOST_ROWS, number, sender, trial_number};
 
 pub(super) fn draw(page: &mut Page, result: &LoadResult) {
     if result.trials.is_empty() {
         return;
     }
     page.heading("Trials");
+    let loads: Vec<_> = super::loaded(result).map(|t| (t.index, &t.load)).collect();
+    sender::rate(page, &result.plan.profile, &loads);
     let mut table = Table::new(&[
         ("trial", Align::Right),
         ("kind", Align::Left),
@@ -38,7 +40,7 @@ pub(super) fn draw(page: &mut Page, result: &LoadResult) {
         ));
     }
     if result.receive.is_none() {
-        page.note("lost: nobody told how many arrived");
+        page.note("lost: unknown, the far end did not report what arrived");
     }
     reasons(page, result);
 }
@@ -52,7 +54,7 @@ fn reasons(page: &mut Page, result: &LoadResult) {
     }
 }
 
-fn kind(kind: LoadTrialKind) -> &'static str {
+pub(super) fn kind(kind: LoadTrialKind) -> &'static str {
     match kind {
         LoadTrialKind::Loaded => "loaded",
         LoadTrialKind::Idle => "idle",

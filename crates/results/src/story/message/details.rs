@@ -2,25 +2,28 @@
 
 use crate::page::{Align, Page, Table};
 use netfathom_model::layer::End;
-use netfathom_model::record::{MessageCell, MessageResult};
+use netfathom_model::record::{Counted, MessageCell, MessageResult};
 
-use super::chosen;
-use crate::story::messaged::{self, Group, Quantity, each, ratio, time};
+use super::figure::{Quantity, each, ratio};
+use super::groups::{self, Group};
+use super::plan::size_name;
+use super::{caveats, charts, chosen};
 use crate::story::number;
 
 const ENDS: [End; 2] = [End::Client, End::Server];
 
 pub(super) fn draw(page: &mut Page, result: &MessageResult) {
-    let sizes = messaged::all_sizes(result);
+    let sizes = groups::all_sizes(result);
     let shown = chosen(&sizes);
+    let titles = |bytes| {
+        let size = format!("{} {}", number::count(bytes), size_name(&result.plan));
+        [format!("{size}: times"), format!("{size}: cost of each")]
+    };
     for &bytes in &shown {
-        page.heading(&format!("{} {}: times", number::count(bytes), messaged::size_name(&result.plan)));
+        let [of_times, of_costs] = titles(bytes);
+        page.heading(&of_times);
         times(page, result, bytes);
-        page.heading(&format!(
-            "{} {}: cost of each",
-            number::count(bytes),
-            messaged::size_name(&result.plan)
-        ));
+        page.heading(&of_costs);
         costs(page, result, bytes);
     }
     if shown.is_empty() {
@@ -31,16 +34,32 @@ pub(super) fn draw(page: &mut Page, result: &MessageResult) {
         "a message, as the median of the trials: cpu: processor time in ns of the client (c) and the server (s), \
          calls: system calls, sw: context switches, seg: TCP segments",
     );
-    page.note(&format!("kern: that {}", messaged::WORKERS));
+    page.note(&format!("kern: that {}", caveats::WORKERS));
+    if result.plan.rate_per_s.is_some() {
+        page.note("times count from when a message was to be sent");
+    }
     if shown.len() < sizes.len() {
         page.note(&format!(
             "of {} sizes the smallest, the middle one and the largest; the report as HTML and the record have all",
             sizes.len()
         ));
     }
-    for reason in messaged::reasons(result) {
+    for reason in caveats::reasons(result) {
         page.note(&format!("n/a: {reason}"));
     }
+    let others: Vec<u64> = sizes.into_iter().filter(|bytes| !shown.contains(bytes)).collect();
+    if !others.is_empty() {
+        page.details("the other sizes", |page| {
+            for bytes in others {
+                let [of_times, of_costs] = titles(bytes);
+                page.text(&of_times);
+                times(page, result, bytes);
+                page.text(&of_costs);
+                costs(page, result, bytes);
+            }
+        });
+    }
+    page.details("system calls by name", |page| page.table(calls(result)));
 }
 
 fn times(page: &mut Page, result: &MessageResult, bytes: u64) {
@@ -51,9 +70,10 @@ fn times(page: &mut Page, result: &MessageResult, bytes: u64) {
         quantity.ratio_name(result.plan.test).replace("of ", "of\n").replace("median ", "median\n");
     let figure = figure.replace(" a second", "/s").replace("round\ntrips", result.plan.test.counts());
     let heads = [figure.as_str(), &ratio_head, "p50", "p99", "p99.9"];
+    page.choice("placement", charts::percentiles(result, bytes));
     page.table(each_cell(result, bytes, &heads, |group, cell| {
         let reference = group.reference(&result.plan, bytes).filter(|r| !std::ptr::eq(*r, cell));
-        let quantile = |ns: i64| if cell.times.n > 0 { time(ns as f64) } else { "n/a".into() };
+        let quantile = |ns: i64| if cell.times.n > 0 { number::time(ns) } else { "n/a".into() };
         vec![
             rate.of_cell(cell).map_or_else(|| "n/a".into(), |f| rate.text(f)),
             reference.map_or_else(|| "-".into(), |r| ratio(quantity.ratio(cell, r))),
@@ -87,17 +107,36 @@ fn each_cell(
 ) -> Table {
     let figures = heads.iter().map(|&head| (head, Align::Right));
     let mut table = Table::new(&[("layer", Align::Left)].into_iter().chain(figures).collect::<Vec<_>>());
-    for group in messaged::groups(result) {
+    for group in groups::groups(result) {
         let of_it: Vec<&MessageCell> =
             group.layers(&result.plan).into_iter().filter_map(|layer| group.cell(layer, bytes)).collect();
         if of_it.is_empty() {
             continue;
         }
-        table.row_across(group.placement.name(), &messaged::pair(result, group.pair));
+        table.row_across(group.placement.name(), &groups::pair(result, group.pair));
         for cell in of_it {
             let mut row = vec![cell.layer.to_string()];
             row.extend(cells(&group, cell));
             table.row(row);
+        }
+    }
+    table
+}
+
+fn calls(result: &MessageResult) -> Table {
+    let heads = [("calls a message", Align::Right), ("end", Align::Left), ("call", Align::Left)];
+    let heads = [("bytes", Align::Right)].into_iter().chain(heads).chain([("layer", Align::Left)]);
+    let mut table = Table::new(&heads.collect::<Vec<_>>());
+    for cell in &result.cells {
+        let Counted::Calls(calls) = &cell.calls else { continue };
+        for call in calls {
+            let cells = [
+                number::count(cell.bytes),
+                each(Some(call.per_message)),
+                call.end.name().into(),
+                call.name.clone(),
+            ];
+            table.row_open(cells, &groups::cell_name(result, cell));
         }
     }
     table

@@ -1,35 +1,46 @@
 //! `netfathom message`: rates and round trips by size, layer, placement and processors.
 
+mod answer;
+mod caveats;
+mod charts;
 mod details;
+mod figure;
+mod groups;
 mod placements;
+mod plan;
 mod remedies;
 mod sizes;
 mod trials;
 
-use crate::page::Page;
 use netfathom_model::layer::Layer;
-use netfathom_model::record::{MessageResult, Record};
+use netfathom_model::plan::MessageTest;
+use netfathom_model::record::MessageResult;
 
-use super::{headline, notes};
-use crate::story::messaged;
+use super::Body;
+use crate::page::Page;
 
-pub(super) fn draw(page: &mut Page, record: &Record, result: &MessageResult) {
-    headline::draw(page, record, &answer(result), &messaged::there(result));
-    remedies::draw(page, result);
-    sizes::draw(page, result);
-    placements::draw(page, result);
-    details::draw(page, result);
-    trials::draw(page, result);
-    page.heading("What was asked for");
-    for (name, value) in messaged::plan_words(&result.plan) {
-        page.bullet(&format!("{name}: {value}"));
+pub(super) use answer::answer;
+
+pub(super) fn body(result: &MessageResult) -> Body<'_> {
+    let mut page = Page::default();
+    remedies::draw(&mut page, result);
+    sizes::draw(&mut page, result);
+    placements::draw(&mut page, result);
+    details::draw(&mut page, result);
+    trials::draw(&mut page, result);
+    let plan = plan::words(&result.plan);
+    super::asked_for(&mut page, &plan);
+    Body {
+        title: match result.plan.test {
+            MessageTest::Oneway => "How many messages go over a connection",
+            MessageTest::Pingpong => "How long a message takes there and back",
+            MessageTest::Post => "How fast bulk replies come",
+        },
+        done: plan::done(result),
+        page,
+        plan,
+        left_out: &[],
     }
-    notes::findings(page, record);
-}
-
-pub(super) fn answer(result: &MessageResult) -> String {
-    let how = format!("{} trials, {}", result.plan.trials, messaged::ends(result));
-    format!("{}; {how}", messaged::answer(result))
 }
 
 /// A layer as a heading: each option in a line of its own.

@@ -3,26 +3,30 @@
 use crate::page::{Align, Page, Table};
 use netfathom_model::record::{AbsentCell, MessageResult};
 
-use super::chosen;
-use crate::story::messaged::{self, Group, Quantity};
+use super::figure::Quantity;
+use super::groups::{self, Group};
+use super::plan::size_name;
+use super::{caveats, charts, chosen};
 use crate::story::number;
 
 pub(super) fn draw(page: &mut Page, result: &MessageResult) {
-    let groups = messaged::groups(result);
+    let groups = groups::groups(result);
     if result.plan.placements.len() > 1 {
         let mut pairs: Vec<usize> = groups.iter().map(|group| group.pair).collect();
         pairs.sort_unstable();
         pairs.dedup();
         for pair in pairs {
             let name = Quantity::of(&result.plan).name(&result.plan);
-            page.heading(&format!("The placements on {}: {name}", messaged::pair(result, pair)));
-            table(page, result, &groups.iter().filter(|group| group.pair == pair).collect::<Vec<_>>());
+            page.heading(&format!("The placements on {}: {name}", groups::pair(result, pair)));
+            let of_pair: Vec<&Group<'_>> = groups.iter().filter(|group| group.pair == pair).collect();
+            page.choice(size_name(&result.plan), charts::placements(result, &of_pair));
+            table(page, result, &of_pair);
         }
     }
-    if let (true, Some(said)) = (result.plan.placements.len() > 1, messaged::where_kernel_ends_run(result)) {
+    if let (true, Some(said)) = (result.plan.placements.len() > 1, caveats::where_kernel_ends_run(result)) {
         page.note(said);
     }
-    for stand_in in messaged::stand_ins(result) {
+    for stand_in in groups::stand_ins(result) {
         page.note(&stand_in);
     }
     absent(page, &result.absent);
@@ -33,9 +37,9 @@ fn table(page: &mut Page, result: &MessageResult, groups: &[&Group<'_>]) {
     let quantity = Quantity::of(&result.plan);
     let placements = groups.iter().map(|group| (group.placement.name(), Align::Right));
     let mut table = Table::new(&[("layer", Align::Left)].into_iter().chain(placements).collect::<Vec<_>>());
-    for bytes in chosen(&messaged::all_sizes(result)) {
-        table.row_across(&number::count(bytes), messaged::size_name(&result.plan));
-        for layer in messaged::layers(result) {
+    for bytes in chosen(&groups::all_sizes(result)) {
+        table.row_across(&number::count(bytes), size_name(&result.plan));
+        for layer in groups::layers(result) {
             let value = |group: &&Group<'_>| {
                 let Some(cell) = group.cell(layer, bytes) else { return "-".into() };
                 quantity.of_cell(cell).map_or_else(|| "n/a".into(), |figure| quantity.text(figure))
@@ -55,7 +59,7 @@ fn absent(page: &mut Page, absent: &[AbsentCell]) {
     }
     page.heading("What was asked for and cannot be");
     for cell in absent {
-        let of = messaged::layer_or_all(cell.layer.as_ref());
+        let of = groups::layer_or_all(cell.layer.as_ref());
         page.bullet(&format!("{}, {of}: {}", cell.placement.name(), cell.why));
         if !cell.nearest.is_empty() {
             page.detail(&format!("nearest: {}", cell.nearest));

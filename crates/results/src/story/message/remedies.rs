@@ -3,7 +3,8 @@
 use crate::page::{Align, Cell, Page, Table};
 use netfathom_model::record::{MessageResult, Remedied, RemedyRow};
 
-use crate::story::messaged::{self, as_it_was};
+use super::figure::each;
+use super::groups;
 use crate::story::number;
 
 /// Columns of the longest bar.
@@ -15,7 +16,7 @@ pub(super) fn draw(page: &mut Page, result: &MessageResult) {
             "“{}” stalls with {} bytes on {}: {}",
             remedied.layer,
             number::count(remedied.bytes),
-            messaged::pair(result, remedied.pair),
+            groups::pair(result, remedied.pair),
             remedied.stall.name()
         ));
         table(page, remedied);
@@ -23,7 +24,7 @@ pub(super) fn draw(page: &mut Page, result: &MessageResult) {
     if !result.remedies.is_empty() {
         page.note(
             "bars are logarithmic, of the median, which `times as fast` compares with that as it was; delayed \
-             acks: acknowledgements that were put off, a message",
+             acks: ACKs that were delayed, a message",
         );
     }
 }
@@ -42,7 +43,7 @@ fn table(page: &mut Page, remedied: &Remedied) {
     for row in &remedied.rows {
         let bar = if row.times.n > 0 { share(row.times.p50_ns as f64) } else { 0.0 };
         let [median, p99, faster] = figures(remedied, row);
-        let acks = messaged::each(row.delayed_acks_per_message);
+        let acks = each(row.delayed_acks_per_message);
         let stall = if row.gone { "gone" } else { "there" }.to_owned();
         let what = format!("{} ({})", row.remedy, row.layer);
         let figures = [median, p99, faster, acks, stall].map(Cell::from);
@@ -58,6 +59,17 @@ fn figures(remedied: &Remedied, row: &RemedyRow) -> [String; 3] {
     }
     let was = as_it_was(remedied).filter(|was| was.times.n > 0 && row.times.p50_ns > 0);
     let faster = was.map(|was| was.times.p50_ns as f64 / row.times.p50_ns as f64);
-    let [median, p99] = [row.times.p50_ns, row.times.p99_ns].map(|ns| messaged::time(ns as f64));
-    [median, p99, messaged::each(faster)]
+    let [median, p99] = [row.times.p50_ns, row.times.p99_ns].map(number::time);
+    [median, p99, each(faster)]
+}
+
+/// The stalled one, which is the first.
+pub(super) fn as_it_was(remedied: &Remedied) -> Option<&RemedyRow> {
+    remedied.rows.first()
+}
+
+/// Of the remedies with which the stall is gone, the one with the shortest median.
+pub(super) fn best_remedy(remedied: &Remedied) -> Option<&RemedyRow> {
+    let gone = remedied.rows.iter().skip(1).filter(|row| row.gone && row.times.n > 0);
+    gone.min_by_key(|row| row.times.p50_ns)
 }

@@ -4,20 +4,19 @@ use crate::page::{Align, Page, Table};
 use netfathom_model::layer::Layer;
 use netfathom_model::record::{MessageCell, MessageResult};
 
-use super::heading;
-use crate::story::messaged::{self, Group, Quantity};
+use super::figure::{Quantity, ratio};
+use super::groups::{self, Group};
+use super::{caveats, charts, heading};
 use crate::story::number;
 
 pub(super) fn draw(page: &mut Page, result: &MessageResult) {
     let (plan, quantity) = (&result.plan, Quantity::of(&result.plan));
-    let groups = messaged::groups(result);
+    let groups = groups::groups(result);
     for group in &groups {
-        page.heading(&format!(
-            "{} on {}: {}",
-            group.placement.name(),
-            messaged::pair(result, group.pair),
-            quantity.name(plan)
-        ));
+        page.heading(&format!("{}: {}", group.name(result), quantity.name(plan)));
+        if let Some(chart) = charts::over_size(result, group) {
+            page.chart(chart);
+        }
         table(page, result, group);
     }
     let (false, Some(first)) = (groups.is_empty(), plan.layers.first()) else { return };
@@ -28,7 +27,7 @@ pub(super) fn draw(page: &mut Page, result: &MessageResult) {
         "{first} in figures, the others as multiples of it ({better}){missing}, each ± half its 95 % interval between \
          trials; placement: U user space, K kernel, the client first"
     ));
-    if let Some(said) = messaged::where_kernel_ends_run(result) {
+    if let Some(said) = caveats::where_kernel_ends_run(result) {
         page.note(said);
     }
 }
@@ -53,7 +52,7 @@ fn cell(result: &MessageResult, group: &Group<'_>, layer: &Layer, bytes: u64) ->
     match group.reference(&result.plan, bytes) {
         Some(reference) if !std::ptr::eq(cell, reference) => {
             // Close together, so that the usual six layers have room beside each other.
-            messaged::ratio(quantity.ratio(cell, reference)).replace(" ± ", "±")
+            ratio(quantity.ratio(cell, reference)).replace(" ± ", "±")
         }
         // Without the first layer there is nothing to compare with.
         _ => absolute(cell),

@@ -1,10 +1,12 @@
 //! The trials of each cell, what went wrong in them, and how late messages left.
 
 use crate::page::{Align, Page, Table};
-use netfathom_model::record::{MessageCell, MessageResult, MessageTrial};
+use netfathom_model::plan::Carrier;
+use netfathom_model::record::{EndCost, MessageCell, MessageResult, MessageTrial, TcpCounts};
 
-use crate::story::messaged::{self, Quantity, time};
-use crate::story::{MOST_ROWS, counted, number};
+use super::figure::Quantity;
+use super::groups;
+use crate::story::{MOST_ROWS, counted, number, trial_number};
 
 pub(super) fn draw(page: &mut Page, result: &MessageResult) {
     if result.cells.is_empty() {
@@ -22,6 +24,7 @@ pub(super) fn draw(page: &mut Page, result: &MessageResult) {
     }
     spread(page, result);
     lag(page, result);
+    page.details("each trial", |page| page.table(each(result)));
 }
 
 /// What is to be known of trials, and of how many.
@@ -51,14 +54,14 @@ fn spread(page: &mut Page, result: &MessageResult) {
             per_s(rate.median_per_s),
             per_s(rate.highest_per_s),
         ];
-        table.row_open(&figures, &name(result, cell));
+        table.row_open(&figures, &groups::cell_name(result, cell));
     }
     page.table(table);
     let what = result.plan.test.counts();
     let more = cells.len().saturating_sub(LEAST_ALIKE);
     page.note(&match more {
-        0 => format!("{what} a second; the cells whose trials differ most come first"),
-        _ => format!("{what} a second, of the cells whose trials differ most; {more} more are in the record"),
+        0 => format!("{what} a second; the cells with the largest differences between trials come first"),
+        _ => format!("{what} a second, for the cells with the largest differences between trials; {more} more are in the record"),
     });
 }
 
@@ -74,9 +77,9 @@ fn lag(page: &mut Page, result: &MessageResult) {
     page.heading("How late messages left");
     let mut table = with_cell(&["bytes", "p50", "p99", "most"]);
     for (cell, lag) in known.iter().take(MOST_ROWS) {
-        let times = [lag.p50_ns, lag.p99_ns, lag.max_ns].map(|ns| time(ns as f64));
+        let times = [lag.p50_ns, lag.p99_ns, lag.max_ns].map(number::time);
         let figures: Vec<String> = [number::count(cell.bytes)].into_iter().chain(times).collect();
-        table.row_open(&figures, &name(result, cell));
+        table.row_open(&figures, &groups::cell_name(result, cell));
     }
     page.table(table);
     if known.len() > MOST_ROWS {
@@ -90,6 +93,68 @@ fn with_cell(heads: &[&str]) -> Table {
     Table::new(&figures.chain([("layer", Align::Left)]).collect::<Vec<_>>())
 }
 
-fn name(result: &MessageResult, cell: &MessageCell) -> String {
-    format!("{}, {}, {}", cell.layer, cell.placement.name(), messaged::pair(result, cell.pair))
+fn each(result: &MessageResult) -> Table {
+    let heads = [
+        "trial",
+        "round",
+        "bytes",
+        "whole",
+        "lost",
+        "took",
+        "a second",
+        "p50",
+        "p99",
+        "client waited",
+        "server waited",
+        "delayed acks",
+        "time-outs",
+        "sent again",
+    ];
+    let mut table = with_cell(&heads).about(&[
+        "",
+        "trials of a round are compared with each other",
+        "",
+        "messages, round trips or replies",
+        "",
+        "",
+        "",
+        "",
+        "",
+        "how long its threads were ready and waited for a processor",
+        "how long its threads were ready and waited for a processor",
+        "acknowledgements that were delayed until their timer ran out",
+    ]);
+    let mut all: Vec<(&MessageCell, &MessageTrial)> =
+        result.cells.iter().flat_map(|cell| cell.trials.iter().map(move |trial| (cell, trial))).collect();
+    all.sort_by_key(|(_, trial)| trial.index);
+    for (cell, trial) in all {
+        let cut = if trial.cut_short { ", cut short" } else { "" };
+        table.row_open(figures(result, cell, trial), &(groups::cell_name(result, cell) + cut));
+    }
+    table
+}
+
+fn figures(result: &MessageResult, cell: &MessageCell, trial: &MessageTrial) -> [String; 14] {
+    let none = || "n/a".to_owned();
+    let waited = |end: &EndCost| end.run_delay_ns.map_or_else(none, number::seconds);
+    // Over anything else they are those of other connections.
+    let tcp = trial.tcp.filter(|_| result.plan.carrier == Carrier::Tcp);
+    let counts = |of: fn(TcpCounts) -> u64| tcp.map_or_else(none, |tcp| number::count(of(tcp)));
+    let timed = |ns| if cell.times.n > 0 && trial.messages > 0 { number::time(ns) } else { none() };
+    [
+        trial_number(trial.index),
+        trial_number(trial.round),
+        number::count(cell.bytes),
+        number::count(trial.messages),
+        number::count(trial.lost),
+        number::seconds(trial.duration_ns),
+        trial.per_s().map_or_else(none, |per_s| Quantity::Messages.value(per_s)),
+        timed(trial.p50_ns),
+        timed(trial.p99_ns),
+        waited(&trial.client),
+        waited(&trial.server),
+        counts(|tcp| tcp.delayed_acks),
+        counts(|tcp| tcp.timeouts),
+        counts(|tcp| tcp.retransmitted),
+    ]
 }

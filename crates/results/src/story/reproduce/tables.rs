@@ -3,8 +3,8 @@
 use crate::page::{Align, Cell, Page, Table};
 use netfathom_model::record::BesideTable;
 
+use super::digits::{Shown, column};
 use crate::story::MOST_ROWS;
-use crate::story::beside::{Shown, column};
 
 /// One row as it is drawn.
 struct Row<'a> {
@@ -24,6 +24,7 @@ pub(super) fn draw(page: &mut Page, table: &BesideTable) {
     page.table(build(table, &rows));
     if rows.len() < total {
         page.note(&format!("… and {} more rows in the record", total - rows.len()));
+        page.details(&format!("all {total} rows"), |page| page.table(build(table, &self::rows(table))));
     }
     if rows.iter().any(|r| r.cells.iter().flatten().any(|c| c.half.is_some())) {
         page.note("±: half the 95 % interval between trials");

@@ -1,13 +1,21 @@
 //! What stands for the ruler: its own cost, and what the other tap says.
 
-use crate::page::Page;
+use crate::page::{Align, Page, Table};
+use netfathom_model::path::Tap;
 use netfathom_model::record::{Agreement, Estimate, StackResult, TrialKind};
 
-use crate::story::number;
+use crate::story::{number, trial_number};
 
 /// The tap's own cost.
 pub(super) fn self_cost(page: &mut Page, result: &StackResult) {
     page.heading("Self-cost of the tap, against trials without it");
+    estimates(page, result);
+    if super::of_kind(result, TrialKind::Control).next().is_some() {
+        page.details("trials with and without the tap", |page| page.table(trials(result)));
+    }
+}
+
+fn estimates(page: &mut Page, result: &StackResult) {
     let Some(cost) = &result.self_cost else {
         let controls = super::of_kind(result, TrialKind::Control).count();
         page.text(&format!(
@@ -46,6 +54,25 @@ pub(super) fn self_cost(page: &mut Page, result: &StackResult) {
     }
 }
 
+fn trials(result: &StackResult) -> Table {
+    let heads = ["send call mean", "reader CPU per message", "flat-out rate", "clock moved"];
+    let words = ["trial", "kind", "tap"].map(|head| (head, Align::Left));
+    let mut table = Table::new(&[&words[..], &heads.map(|head| (head, Align::Right))].concat());
+    let known = |value: Option<String>| value.unwrap_or_else(|| "-".into());
+    for t in &result.trials {
+        table.row([
+            trial_number(t.index),
+            super::kind(t.kind).into(),
+            t.tap.map_or("none", Tap::name).into(),
+            number::mean(t.load.send_call.mean_ns),
+            known(t.reader_cpu_ns_per_message.map(number::mean)),
+            known(t.flat_out_per_s.map(number::rate)),
+            known(t.clock_moved_ns.map(number::time)),
+        ]);
+    }
+    table
+}
+
 fn per_message(e: &Estimate) -> String {
     let sign = if e.value > 0.0 { "+" } else { "" };
     format!("{sign}{} per message{}", number::interval(e.value, Some(e.half_width)), doubt(e))
@@ -53,7 +80,7 @@ fn per_message(e: &Estimate) -> String {
 
 /// Says so where the interval holds 0.
 fn doubt(e: &Estimate) -> &'static str {
-    if e.holds(0.0) { ": cannot be told from nothing" } else { "" }
+    if e.holds(0.0) { ": not significant" } else { "" }
 }
 
 /// What the other tap says.

@@ -4,7 +4,7 @@ use crate::page::{Align, Page, Table};
 use netfathom_model::record::{StackResult, Trial, TrialKind};
 
 use crate::story::pooled::merged;
-use crate::story::{number, trial_number};
+use crate::story::{number, sender, trial_number};
 
 pub(super) fn draw(page: &mut Page, result: &StackResult) {
     let trials: Vec<&Trial> = super::of_kind(result, TrialKind::Measured).collect();
@@ -18,6 +18,8 @@ pub(super) fn draw(page: &mut Page, result: &StackResult) {
     let q = |q| all.quantile(q).map_or_else(|| "-".into(), number::least);
     let missed: u64 = trials.iter().map(|t| t.load.missed_slots).sum();
     let sent: u64 = trials.iter().map(|t| t.load.sent).sum();
+    let call = merged(trials.iter().map(|t| &t.load.send_call));
+    sender::lag(page, &all, &call);
     let mut table = Table::new(&[
         ("p50", Align::Right),
         ("p99", Align::Right),
@@ -33,4 +35,27 @@ pub(super) fn draw(page: &mut Page, result: &StackResult) {
         format!("{} of {}", number::count(missed), number::count(sent)),
     ]);
     page.table(table);
+    page.details("each trial", |page| page.table(each(result)));
+}
+
+fn each(result: &StackResult) -> Table {
+    let heads = ["lag mean", "p99", "max", "p99 of slot", "missed slots", "unsent", "send call mean", "p99"];
+    let heads = heads.map(|head| (head, Align::Right));
+    let mut table = Table::new(&[&[("trial", Align::Right), ("kind", Align::Left)][..], &heads].concat());
+    for t in &result.trials {
+        let (lag, call) = (&t.load.lag, &t.load.send_call);
+        table.row([
+            trial_number(t.index),
+            super::kind(t.kind).into(),
+            number::mean(lag.mean_ns),
+            number::least(lag.p99_ns),
+            number::least(lag.max_ns),
+            number::percent(t.load.lag_p99_of_interval),
+            number::count(t.load.missed_slots),
+            number::count(t.load.unsent),
+            number::mean(call.mean_ns),
+            number::least(call.p99_ns),
+        ]);
+    }
+    table
 }

@@ -3,39 +3,73 @@
 
 mod cost;
 mod lag;
+mod over_run;
+mod percentiles;
+mod plan;
 mod stages;
 mod summary;
 mod taps;
 mod trials;
+mod waterfall;
 
 use crate::page::Page;
-use netfathom_model::record::{PathSummary, Record, StackResult, Trial, TrialKind};
+use netfathom_model::path::Direction;
+use netfathom_model::record::{PathSummary, PathTimes, StackResult, Trial, TrialKind};
 
 use super::accounting::Kept;
-use super::{accounting, headline, notes, number, place::ends as place};
+use super::{Body, accounting, number, place::ends as place, sender};
 
-pub(super) fn draw(page: &mut Page, record: &Record, result: &StackResult) {
-    headline::draw(page, record, &answer(result), &there(result));
-    for summary in &result.summaries {
+pub(super) fn body(result: &StackResult) -> Body<'_> {
+    let mut page = Page::default();
+    for (i, summary) in result.summaries.iter().enumerate() {
         page.heading(summary::title(summary.direction));
-        trials::draw(page, result, summary.direction);
-        summary::draw(page, summary);
-        stages::draw(page, summary);
+        waterfall::draw(&mut page, summary);
+        if i == 0 {
+            let loads: Vec<_> = of_kind(result, TrialKind::Measured).map(|t| (t.index, &t.load)).collect();
+            sender::rate(&mut page, &result.plan.profile, &loads);
+        }
+        over_run::draw(&mut page, result, summary.direction);
+        trials::draw(&mut page, result, summary.direction);
+        summary::draw(&mut page, summary);
+        stages::draw(&mut page, summary);
     }
-    stages::percentiles(page, &result.summaries);
+    percentiles::draw(&mut page, result);
     let kept = result.trials.iter().map(|t| Kept {
         index: t.index,
+        kind: kind(t.kind),
         load: &t.load,
         accounting: &t.accounting,
         captured: &t.captured,
+        verdict: &t.verdict,
     });
-    accounting::draw(page, &kept.collect::<Vec<_>>());
-    taps::draw(page, result);
-    cost::self_cost(page, result);
-    cost::witnesses(page, result);
-    lag::draw(page, result);
-    notes::findings(page, record);
-    notes::left_out(page, &result.left_out);
+    accounting::draw(&mut page, &kept.collect::<Vec<_>>());
+    taps::draw(&mut page, result);
+    cost::self_cost(&mut page, result);
+    cost::witnesses(&mut page, result);
+    lag::draw(&mut page, result);
+    Body {
+        title: "Time in the network stack",
+        done: there(result),
+        page,
+        plan: plan::words(&result.plan),
+        left_out: &result.left_out,
+    }
+}
+
+fn kind(kind: TrialKind) -> &'static str {
+    match kind {
+        TrialKind::Measured => "measured",
+        TrialKind::Control => "control",
+        TrialKind::Witness => "witness",
+        TrialKind::Alternating => "alternating",
+    }
+}
+
+/// The measured trials of a direction.
+fn paths(result: &StackResult, direction: Direction) -> Vec<(&Trial, &PathTimes)> {
+    of_kind(result, TrialKind::Measured)
+        .filter_map(|t| t.paths.iter().find(|p| p.direction == direction).map(|p| (t, p)))
+        .collect()
 }
 
 /// The trials of one kind.

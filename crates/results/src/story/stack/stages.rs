@@ -1,4 +1,4 @@
-//! Where the time goes: stage by stage, and the percentiles of the whole.
+//! Where the time goes, stage by stage.
 
 use crate::page::{Align, Cell, Page, Table};
 use netfathom_model::record::{Distribution, PathSummary, StageSummary, StageSummaryTimes};
@@ -70,13 +70,13 @@ fn build(summary: &PathSummary, most: f64) -> Table {
 }
 
 /// Why a tap that sees no stage at all has none of them.
-fn one_reason(stages: &[StageSummary]) -> Option<&str> {
+pub(super) fn one_reason(stages: &[StageSummary]) -> Option<&str> {
     let StageSummaryTimes::Unavailable(first) = &stages.first()?.times else { return None };
     let same = |s: &StageSummary| matches!(&s.times, StageSummaryTimes::Unavailable(r) if r == first);
     stages.iter().all(same).then_some(first)
 }
 
-fn measured(stage: &StageSummary) -> Option<&Distribution> {
+pub(super) fn measured(stage: &StageSummary) -> Option<&Distribution> {
     match &stage.times {
         StageSummaryTimes::Measured(d) => Some(d),
         StageSummaryTimes::Unavailable(_) => None,
@@ -102,37 +102,4 @@ fn row(table: &mut Table, name: &str, d: &Distribution, share: Option<f64>, most
         share.map_or_else(|| "-".into(), number::percent).into(),
         Cell::Bar { bar: share.map_or(0.0, |share| share / most) },
     ]);
-}
-
-/// The percentiles of the stack time, a row a direction.
-pub(super) fn percentiles(page: &mut Page, summaries: &[PathSummary]) {
-    if summaries.is_empty() {
-        return;
-    }
-    page.heading("Percentiles of the stack time");
-    let mut table = Table::new(&[
-        ("", Align::Left),
-        ("n", Align::Right),
-        ("min", Align::Right),
-        ("p50", Align::Right),
-        ("p90", Align::Right),
-        ("p99", Align::Right),
-        ("p99.9", Align::Right),
-        ("max", Align::Right),
-    ]);
-    for summary in summaries {
-        let t = &summary.total;
-        let q = |ns| number::quantile(t, ns);
-        table.row(&[
-            summary.direction.name().to_owned(),
-            number::count(t.n),
-            q(t.min_ns),
-            q(t.p50_ns),
-            q(t.p90_ns),
-            q(t.p99_ns),
-            q(t.p999_ns),
-            q(t.max_ns),
-        ]);
-    }
-    page.table(table);
 }

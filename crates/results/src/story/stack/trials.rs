@@ -2,14 +2,12 @@
 
 use crate::page::{Align, Page, Table};
 use netfathom_model::path::Direction;
-use netfathom_model::record::{PathTimes, StackResult, Trial, TrialKind};
+use netfathom_model::record::StackResult;
 
 use crate::story::{MOST_ROWS, number, trial_number};
 
 pub(super) fn draw(page: &mut Page, result: &StackResult, direction: Direction) {
-    let rows: Vec<(&Trial, &PathTimes)> = super::of_kind(result, TrialKind::Measured)
-        .filter_map(|t| t.paths.iter().find(|p| p.direction == direction).map(|p| (t, p)))
-        .collect();
+    let rows = super::paths(result, direction);
     if rows.is_empty() {
         return;
     }

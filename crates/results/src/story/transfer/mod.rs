@@ -1,13 +1,15 @@
 //! `netfathom ttcp`: what went, how fast, what held it up, and what the kernel said of it.
 
+mod counts;
 mod over_time;
 
 use crate::page::{Align, Cell, Page, Table};
 use netfathom_model::plan::Role;
 use netfathom_model::record::{Explanation, TransferResult, TransferStream};
 
-use super::{Body, MOST_ROWS, number};
-use crate::story::carried;
+use super::{Body, MOST_ROWS, Words, number};
+
+pub(super) use counts::{ended, ended_briefly};
 
 /// Columns of a bar that stands for all of the time.
 const BAR: usize = 24;
@@ -19,20 +21,15 @@ pub(super) fn body(result: &TransferResult) -> Body<'_> {
     if let Some(explanation) = &result.explanation {
         explain(&mut page, explanation);
     }
-    plan(&mut page, result);
+    let plan = counts::plan_words(&result.plan);
+    super::asked_for(&mut page, &plan);
     streams(&mut page, result);
     for (i, stream) in result.streams.iter().enumerate().take(MOST_DETAILED) {
         detail(&mut page, i, stream);
     }
-    words(&mut page, "What it took of the processors", result.cost.as_ref().map(carried::cost_words));
-    words(&mut page, "Senders that were served", result.served.as_ref().map(carried::served_words));
-    Body {
-        title: "A transfer between two hosts",
-        done: carried::there(result),
-        page,
-        plan: carried::plan_words(&result.plan),
-        left_out: &[],
-    }
+    words(&mut page, "What it took of the processors", result.cost.as_ref().map(counts::cost_words));
+    words(&mut page, "Senders that were served", result.served.as_ref().map(counts::served_words));
+    Body { title: "A transfer between two hosts", done: counts::there(result), page, plan, left_out: &[] }
 }
 
 /// Such as `16,777,216 bytes sent to 10.0.0.2:5001 over tcp in 1.341 s: 100 Mb/s`.
@@ -50,18 +47,18 @@ pub(super) fn answer(result: &TransferResult) -> String {
             served.most_at_once
         );
     }
-    let peer = result.peer.as_ref().map_or_else(|| "nobody".into(), |peer| format!("{to} {peer}"));
+    let peer = result.peer.as_ref().map_or_else(|| "an unknown peer".into(), |peer| format!("{to} {peer}"));
     format!(
         "{} bytes {what} {peer} over {over} in {}: {}",
         number::count(result.bytes()),
         number::seconds(result.duration_ns()),
-        carried::rate(result)
+        counts::rate(result)
     )
 }
 
 /// The one thing that matters most, with what makes us think so.
 fn explain(page: &mut Page, e: &Explanation) {
-    page.heading(&format!("What held it up: {}", carried::cause_words(e.cause, e.share)));
+    page.heading(&format!("What held it up: {}", counts::cause_words(e.cause, e.share)));
     page.text(&e.said);
     e.evidence.iter().for_each(|seen| page.bullet(seen));
     page.text(&format!("What to do: {}", e.remedy));
@@ -77,13 +74,6 @@ fn explain(page: &mut Page, e: &Explanation) {
     page.table(table);
 }
 
-fn plan(page: &mut Page, result: &TransferResult) {
-    page.heading("What was asked for");
-    for (name, value) in carried::plan_words(&result.plan) {
-        page.bullet(&format!("{name}: {value}"));
-    }
-}
-
 fn streams(page: &mut Page, result: &TransferResult) {
     page.heading(if result.served.is_some() { "Streams, the last ones that ended" } else { "Streams" });
     over_time::draw(page, result);
@@ -92,7 +82,7 @@ fn streams(page: &mut Page, result: &TransferResult) {
     if let Some(name) = &result.congestion {
         page.note(&format!("congestion control: {name}"));
     }
-    for text in result.streams.iter().filter_map(carried::checksum) {
+    for text in result.streams.iter().filter_map(counts::checksum) {
         page.note(&text);
     }
     if let Some(closed) = result.streams.iter().filter_map(|s| s.closed_ns).max() {
@@ -106,7 +96,7 @@ fn table(page: &mut Page, result: &TransferResult) {
         page.note(&format!("… and {} more streams in the record", result.streams.len() - MOST_ROWS));
     }
     for (i, s) in result.streams.iter().enumerate() {
-        if let Some(how) = carried::ended(&s.end) {
+        if let Some(how) = ended(&s.end) {
             page.bullet(&format!("stream {}: {how}", i + 1));
         }
     }
@@ -125,7 +115,7 @@ fn stream_table(result: &TransferResult) -> Table {
             number::seconds(s.duration_ns),
             number::seconds(s.user_ns),
             number::seconds(s.system_ns),
-            carried::cpu_per_kib(s).map_or_else(|| "n/a".into(), number::mean),
+            counts::cpu_per_kib(s).map_or_else(|| "n/a".into(), number::mean),
         ]);
     }
     table
@@ -135,14 +125,14 @@ fn stream_table(result: &TransferResult) -> Table {
 fn detail(page: &mut Page, index: usize, stream: &TransferStream) {
     let titled = |title: &str| format!("{title} of stream {}", index + 1);
     let zero = stream.zero_copy.as_ref();
-    words(page, &titled("Copies"), zero.map(|z| vec![("of the bytes", carried::zero_copied(z))]));
-    words(page, &titled("Calls"), stream.calls_took.as_ref().map(carried::call_words));
-    let connection = stream.tcp.as_ref().map(carried::connection_words);
+    words(page, &titled("Copies"), zero.map(|z| vec![("of the bytes", counts::zero_copied(z))]));
+    words(page, &titled("Calls"), stream.calls_took.as_ref().map(counts::call_words));
+    let connection = stream.tcp.as_ref().map(counts::connection_words);
     words(page, &(titled("Connection") + " at its end"), connection);
-    words(page, &titled("Datagrams"), stream.udp.as_ref().map(carried::datagram_words));
+    words(page, &titled("Datagrams"), stream.udp.as_ref().map(counts::datagram_words));
 }
 
-fn words(page: &mut Page, heading: &str, words: Option<carried::Words>) {
+fn words(page: &mut Page, heading: &str, words: Option<Words>) {
     let Some(words) = words else { return };
     page.heading(heading);
     for (name, value) in words {

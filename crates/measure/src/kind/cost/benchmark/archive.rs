@@ -13,7 +13,7 @@ const NOWHERE: &str = "/dev/zero";
 pub enum Archive {
     /// An archive: files are read, mostly in the kernel.
     Tar,
-    /// The same compressed by gzip, beside it: mostly in user mode, as the paper's was (61 s of user
+    /// The same compressed by gzip, beside it: mostly in user mode, as the paper's (61 s of user
     /// time to 7 s of the system's).
     TarGzip,
 }

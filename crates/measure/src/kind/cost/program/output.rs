@@ -65,7 +65,7 @@ impl Output {
         let text: Vec<u8> = tail.iter().copied().collect();
         let text = String::from_utf8_lossy(&text);
         let last = text.lines().map(str::trim).rfind(|line| !line.is_empty());
-        last.map_or_else(String::new, |line| format!(": it said `{line}`"))
+        last.map_or_else(String::new, |line| format!(": its last line was `{line}`"))
     }
 }
 
@@ -84,7 +84,7 @@ mod tests {
         }
         // What was counted is also kept.
         assert_eq!(output.bytes(), (1 << 20) + 17);
-        assert_eq!(output.said(), ": it said `no such device`");
+        assert_eq!(output.said(), ": its last line was `no such device`");
         assert_eq!(Output::default().said(), "");
     }
 }

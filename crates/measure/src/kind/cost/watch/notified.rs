@@ -39,7 +39,7 @@ pub(super) fn numbers(points: &Points) -> Result<Vec<u32>, WatchError> {
     numbers.sort_unstable();
     numbers.dedup();
     if numbers.iter().any(|number| EXECS.contains(number)) {
-        let why = "calls of execve cannot be told from the attempts to start the benchmark by notification";
+        let why = "by notification, calls of execve look like the attempts to start the benchmark";
         return Err(WatchError::Points(why.into()));
     }
     Ok(numbers)

@@ -16,6 +16,8 @@ pub fn amounts_of(spent: &Spent) -> Vec<Amount> {
         |value: Option<u64>| value.filter(|_| spent.early_threads.is_none_or(|early| early == 0));
     let all = [
         (Resource::Cpu, to_the_last(spent.ran_ns)),
+        (Resource::UserCpu, to_the_last(spent.user_ns)),
+        (Resource::SystemCpu, to_the_last(spent.system_ns)),
         (Resource::RunQueue, to_the_last(spent.waited_ns)),
         (Resource::BlockDelay, spent.blocked_ns),
         (Resource::MinorFaults, spent.minor_faults),
@@ -93,15 +95,15 @@ impl Unknown {
         let mut told = Vec::new();
         if missing.count > 0 {
             told.push(format!(
-                "what {} threads spent is not known: of {} it is not told what was used and waited for",
+                "what {} threads spent is unknown: {} without what was used and waited for",
                 missing.count,
                 missing.runs()
             ));
         }
         if early.count > 0 {
             told.push(format!(
-                "what {} threads did at their very end is not known: of {} the processor time, the wait for a \
-                 processor and the switches are not told",
+                "what {} threads did at their very end is unknown: {} without the CPU time, the wait for a \
+                 CPU and the switches",
                 early.count,
                 early.runs()
             ));
@@ -145,11 +147,8 @@ mod tests {
         assert!(unknown.told().is_empty());
         [(0, 3), (5, 2), (4, 0)].iter().for_each(|&(early, missing)| unknown.add(&spent(early, missing)));
         let told = unknown.told();
-        assert!(told[0].starts_with("what 5 threads spent is not known: of 2 runs"), "{told:?}");
-        assert!(
-            told[1].starts_with("what 4 threads did at their very end is not known: of one run "),
-            "{told:?}"
-        );
+        assert!(told[0].starts_with("what 5 threads spent is unknown: 2 runs"), "{told:?}");
+        assert!(told[1].starts_with("what 4 threads did at their very end is unknown: one run "), "{told:?}");
         assert_eq!(told.len(), 2);
     }
 }

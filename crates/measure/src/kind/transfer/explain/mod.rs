@@ -75,7 +75,7 @@ fn too_short(facts: &Facts) -> Explanation {
     Explanation {
         cause: Cause::TooShort,
         share: 1.0,
-        said: "it was over before anything could be told".into(),
+        said: "it was over before a cause could show".into(),
         evidence: vec![format!("{} looks at the connection, {LEAST_LOOKS} are needed", facts.looks)],
         remedy: "send more, or for a time: -n or --time 2s".into(),
         others: Vec::new(),

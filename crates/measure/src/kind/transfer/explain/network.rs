@@ -71,7 +71,7 @@ fn paced(pace: f64, facts: &Facts) -> Reason {
     Reason {
         cause: Cause::Pace,
         share: waits.min(1.0 - facts.standard),
-        said: "it goes no faster than it was told to".into(),
+        said: "it goes no faster than --pace permits".into(),
         evidence: vec![format!("--pace is {}, and {} went", rate(pace), rate(facts.bytes_per_s))],
         remedy: "raise --pace, or leave it out".into(),
     }

@@ -111,7 +111,7 @@ fn put_off(plan: &TransferPlan, stream: &TransferStream, host: &Host, facts: &Fa
     Reason {
         cause: Cause::DelayedAcknowledgement,
         share: facts.put_off,
-        said: "the sender waits for acknowledgements that the receiver puts off".into(),
+        said: "the sender waits for ACKs that the receiver delays".into(),
         evidence: vec![
             format!(
                 "{} of the time everything was sent and nothing came back for 30 ms or more, while a round trip takes \
@@ -218,7 +218,7 @@ fn processor(stream: &TransferStream, facts: &Facts) -> Reason {
     let mut evidence = vec![facts.processor_words(stream)];
     if there > 0.0 {
         evidence.push(format!(
-            "{} of the time the receiver's window was full, of which it takes {}",
+            "{} of the time the receiver's window was full; it takes {}",
             percent(there),
             rate(facts.bytes_per_s)
         ));

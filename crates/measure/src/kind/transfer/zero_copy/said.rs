@@ -14,7 +14,7 @@ pub fn finding(result: &TransferResult) -> Option<Finding> {
     let all = uncopied_bytes + copied_bytes + unknown_bytes;
     let unknown = match unknown_bytes {
         0 => String::new(),
-        unknown => format!(", of {unknown} nobody can tell"),
+        unknown => format!(", unknown {unknown}"),
     };
     let (cause, evidence, remedy) = why(result, &sum);
     Some(Finding {
@@ -40,7 +40,7 @@ fn why(result: &TransferResult, sum: &ZeroCopied) -> (&'static str, &'static str
     let sends = result.plan.role == Role::Transmit;
     match result.way {
         Way::Copied if sends && result.plan.made_up && sum.copied_bytes == 0 => (
-            "the kernel has not told of it yet: the other end has not acknowledged it, or its device still has it",
+            "the kernel has not reported it yet: the other end has not acknowledged it, or its device still has it",
             "the completions on the socket's error queue (MSG_ZEROCOPY)",
             "give it more time with --idle",
         ),
@@ -130,7 +130,7 @@ mod tests {
         let said = |zero_copy| finding(&result(Role::Transmit, Way::Copied, true, zero_copy)).map(|f| f.seen);
         assert_eq!(said(of(5, 0, 0)), None);
         assert_eq!(said(of(5, 3, 0)).unwrap(), "10 of 16 bytes went without a copy");
-        assert_eq!(said(of(5, 3, 1)).unwrap(), "10 of 18 bytes went without a copy, of 2 nobody can tell");
+        assert_eq!(said(of(5, 3, 1)).unwrap(), "10 of 18 bytes went without a copy, unknown 2");
     }
 
     #[test]
@@ -139,7 +139,7 @@ mod tests {
         let unknown = ZeroCopied { unknown_bytes: 1, ..ZeroCopied::default() };
         let cases = [
             (Role::Transmit, Way::Copied, true, copied, "over loopback/veth"),
-            (Role::Transmit, Way::Copied, true, unknown, "not told of it yet"),
+            (Role::Transmit, Way::Copied, true, unknown, "not reported it yet"),
             (Role::Transmit, Way::Copied, false, copied, "standard input is neither"),
             (Role::Transmit, Way::Spliced, false, copied, "no scatter-gather"),
             (Role::Transmit, Way::SentAsFile, false, unknown, "does not tell"),

@@ -1,11 +1,12 @@
 //! Where senders knock: a thread of its own greets them, so that a second one hears at once
 //! that the sink is taken, whatever that does meanwhile.
 
+use std::collections::VecDeque;
 use std::io::{self, ErrorKind};
 use std::net::{IpAddr, Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::os::fd::OwnedFd;
+use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::Relaxed;
-use std::sync::atomic::{AtomicBool, AtomicUsize};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
@@ -48,8 +49,8 @@ struct Door {
     senders: Option<Allowed>,
     closing: AtomicBool,
     busy: Arc<AtomicBool>,
-    /// Connections that have not said yet what they want.
-    greeting: AtomicUsize,
+    /// Connections that have not said yet what they want, the oldest first.
+    greeting: Mutex<VecDeque<Arc<TcpStream>>>,
 }
 
 impl Listener {
@@ -131,8 +132,8 @@ impl Drop for Listener {
 }
 
 impl Door {
-    /// Each in a thread of its own, so that one who says nothing keeps nobody waiting; those
-    /// beyond a number are hung up on.
+    /// Each in a thread of its own, so that one who says nothing keeps nobody waiting. A sender says its hello at once, so
+    /// beyond a number the one that has been silent longest is hung up on.
     fn greet_all(self: &Arc<Self>, listener: &TcpListener, arrivals: &Sender<Incoming>) {
         loop {
             let accepted = listener.accept();
@@ -140,8 +141,10 @@ impl Door {
                 return;
             }
             match accepted {
-                Ok((stream, peer)) if self.greeting.fetch_add(1, Relaxed) < MOST_GREETED => {
-                    let (door, arrivals) = (Arc::clone(self), arrivals.clone());
+                Ok((stream, peer)) => {
+                    let Ok(knock) = stream.try_clone().map(Arc::new) else { continue };
+                    self.wait(&knock);
+                    let (door, arrivals, served) = (Arc::clone(self), arrivals.clone(), Arc::clone(&knock));
                     let greet = move || {
                         // Whoever is no netfathom gets no answer, and nobody here an error: the
                         // port is open to all.
@@ -149,18 +152,31 @@ impl Door {
                             // Nobody listens any more: hung up on with the door.
                             let _ = arrivals.send(incoming);
                         }
-                        door.greeting.fetch_sub(1, Relaxed);
+                        door.forget(&served);
                     };
                     if thread::Builder::new().name("nf-greeting".to_owned()).spawn(greet).is_err() {
-                        self.greeting.fetch_sub(1, Relaxed);
+                        self.forget(&knock);
                     }
-                }
-                Ok(_) => {
-                    self.greeting.fetch_sub(1, Relaxed);
                 }
                 Err(_) => thread::sleep(ACCEPT_AGAIN),
             }
         }
+    }
+
+    fn wait(&self, knock: &Arc<TcpStream>) {
+        let mut greeting = self.greeting.lock().unwrap_or_else(PoisonError::into_inner);
+        if greeting.len() >= MOST_GREETED
+            && let Some(oldest) = greeting.pop_front()
+        {
+            // It may be gone already.
+            let _ = oldest.shutdown(Shutdown::Both);
+        }
+        greeting.push_back(Arc::clone(knock));
+    }
+
+    fn forget(&self, knock: &Arc<TcpStream>) {
+        let mut greeting = self.greeting.lock().unwrap_or_else(PoisonError::into_inner);
+        greeting.retain(|other| !Arc::ptr_eq(other, knock));
     }
 
     /// A sender of several trials comes back at once: that its last conversation is over may

@@ -2,8 +2,8 @@
 
 use crate::compare::{Compared, Scale};
 
-use super::super::words;
 use super::tone;
+use crate::story::compare::words;
 
 /// The widest axis: beyond a hundredth and a hundredfold, an arrow.
 const WIDEST: f64 = 4.605_170_185_988_092;

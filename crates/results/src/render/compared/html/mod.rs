@@ -10,7 +10,7 @@ use crate::compare::{Compared, Comparison, Difference, Gates, Outcome};
 use crate::render::html::Error;
 use crate::render::html::embed::sha256_source;
 
-use super::words;
+use crate::story::compare::words;
 use forest::Forest;
 use spread::Spreads;
 use trials::Trials;

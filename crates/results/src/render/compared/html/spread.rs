@@ -3,10 +3,10 @@
 use netfathom_model::record::Distribution;
 use netfathom_stats::bucket_bounds;
 
-use crate::compare::Spread;
+use crate::quantity::Pooled;
 use crate::quantity::Unit;
 
-use super::super::words;
+use crate::story::compare::words;
 
 /// Bars of one side.
 const BARS: usize = 64;
@@ -36,7 +36,7 @@ pub(super) struct Spreads {
 }
 
 impl Spreads {
-    pub fn of(a: &Spread, b: &Spread) -> Self {
+    pub fn of(a: &Pooled, b: &Pooled) -> Self {
         let (of_a, of_b) = (pieces(&a.times), pieces(&b.times));
         let axis = Axis::over(of_a.iter().chain(&of_b));
         let (heights_a, heights_b) = (axis.heights(&of_a), axis.heights(&of_b));

@@ -2,7 +2,7 @@
 
 use crate::compare::Compared;
 
-use super::super::words;
+use crate::story::compare::words;
 
 /// Dots that are drawn of one side.
 const MOST_DOTS: usize = 300;

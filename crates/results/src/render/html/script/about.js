@@ -58,12 +58,10 @@ function namedValues(caption, map) {
 }
 
 // The text of the record as it was written: numbers that JavaScript would round stay whole.
-function rawData({ record, recordText, samples }) {
+function rawData({ record, recordText }) {
   const button = el('button', { type: 'button', class: 'download', id: 'download',
     onclick: () => save(fileName('', '.json'), 'application/json', [recordText]) }, 'Save the record as JSON');
-  const singles = samples && samples.packed && el('button', { type: 'button', class: 'download', id: 'download-samples',
-    onclick: () => saveSamples(samples) }, 'Save the single messages as CSV');
-  return [el('p', {}, button, singles, ' ', el('small', {}, 'the record: ' + count(Math.ceil(recordText.length / 1024)) + ' KiB, schema version '
+  return [el('p', {}, button, ' ', el('small', {}, 'the record: ' + count(Math.ceil(recordText.length / 1024)) + ' KiB, schema version '
     + record.schema_version)), lazyDetails('each table as CSV', tableDownloads),
     note('Everything above was drawn from the record; ', el('code', {}, 'netfathom report'), ' reads it too. '
       + 'The values of a chart are saved by the button beside its title.')];

@@ -34,12 +34,10 @@ function quantity(kind, most) {
   };
 }
 
-// Names at the top of a chart need a place that no curve crosses. What it reaches beyond the curves
-// may depend on which of them are shown.
+// Names at the top of a chart need a place that no curve crosses.
 function yScale(q, named, reach) {
-  const beyond = (u) => (typeof reach === 'function' ? reach(u) : reach) || [Infinity, -Infinity];
+  const [least, most] = reach || [Infinity, -Infinity];
   const range = (u, low, high) => {
-    const [least, most] = beyond(u);
     if (q.log) return logRange(u, Math.min(low, least), Math.max(high, most));
     return zeroRange(Math.min(low, least), Math.max(named ? high * 1.16 : high, most));
   };
@@ -147,4 +145,9 @@ function xAxis(x) {
     splits: x.splits,
     ...(x.label ? { label: x.label, labelSize: 18, labelGap: 0 } : {}),
   });
+}
+
+function niceStep(rough) {
+  const power = 10 ** Math.floor(Math.log10(rough));
+  return [1, 2, 5, 10].find((m) => m * power >= rough) * power;
 }

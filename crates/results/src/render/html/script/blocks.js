@@ -1,16 +1,32 @@
 // Blocks of a page. No name of a measurement stands here.
 
 const LOG_BITS = { label: 'bits a second, logarithmic', tick: shortRate, read: (v) => inUnits(BIT_RATE, v), log: true, gap: 11 };
+const LOG_RATES = { label: 'a second, logarithmic', tick: shortRate, read: rate, log: true, gap: 6 };
+const LOG_BYTES = { label: 'bytes a second, logarithmic', tick: inTicks(BYTE_RATE), read: (v) => inUnits(BYTE_RATE, v), log: true, gap: 6 };
+const SHARES = { label: '%', tick: (v) => trueMinus(trimZeros(v * 100)), read: percent, zero: true };
 const BITS = { label: 'bits a second', tick: shortRate, read: (v) => inUnits(BIT_RATE, v), zero: true };
 const IN_BYTES = { label: 'bytes', tick: shortRate, read: (v) => count(v) + '\u00a0bytes', zero: true };
+
+// A round number, as it stands beside a tick, and one that is read.
+const roundNumber = (v) => (Math.abs(v) >= 1e4 ? trueMinus(shortRate(v)) : trueMinus(trimZeros(v)));
+const plainNumber = (v) => (Math.abs(v) >= 1e4 ? grouped(v, 0) : trueMinus(trimZeros(v)));
+const NUMBER = { tick: roundNumber, read: plainNumber, zero: true };
+const numberAxis = (label) => ({ label, head: label, tick: roundNumber, read: (v) => 'at ' + plainNumber(v), cell: plainNumber });
+const whole = (v) => (Number.isInteger(v) ? String(v) : '');
+const TRIAL_X = { label: 'trial', head: 'trial', tick: whole, cell: whole, read: (v) => 'trial ' + v };
 
 const AXES = {
   bit_rate: { quantity: BITS },
   log_bit_rate: { quantity: LOG_BITS },
   bytes: { quantity: IN_BYTES },
+  log_rate: { quantity: LOG_RATES, ...LOG_RATES },
+  log_byte_rate: { quantity: LOG_BYTES, ...LOG_BYTES },
+  share: { quantity: SHARES, tick: (v) => SHARES.tick(v) + '\u00a0%', read: percent },
   run: { x: TIME_X },
+  trial: { x: TRIAL_X },
   percentile: { x: PERCENTILE_X },
-  log_time: { kind: 'log-time' },
+  log_time: { kind: 'log-time', x: LOG_TIME_X, tick: tickTime, read: time },
+  number: NUMBER,
   time: { kind: 'time', tick: tickTime, read: time },
   rate: { x: RATE_X, kind: 'rate', tick: shortRate, read: rate },
 };
@@ -20,11 +36,15 @@ const BLOCKS = {
   text: (block) => el('p', {}, block.text),
   note: (block) => note(block.text),
   labelled: (block) => el('p', {}, el('span', { class: 'mark ' + MARKS[block.style] }, block.label.trim()), ' ', block.text),
-  aside: (block) => pairs([[block.name, block.text]]),
+  aside: (block) => el('dl', { class: 'sides' }, el('dt', {}, block.name), el('dd', {}, block.text)),
   table: (block, title) => blockTable(block, title),
   bars: (block) => blockBars(block),
   chart: (block) => blockChart(block),
+  waterfall: (block) => blockWaterfall(block),
+  samples: (block) => blockSamples(block),
   details: (block) => lazyDetails(block.summary, () => blocksOf(block.blocks, block.summary)),
+  nested: ({ id, summary, page }) => lazyDetails(summary, () => inScope(id + '-',
+    () => el('div', { class: 'whole' }, storySections(page).map((part) => section({}, part, 'h4'))))),
   choice: (block, title) => choice(block.label, block.options.map(([name, blocks]) => ({ name, build: () => blocksOf(blocks, title + ', ' + name) }))),
 };
 
@@ -47,13 +67,19 @@ function blocksOf(blocks, title) {
 }
 
 function blockChart(block) {
-  const series = block.series.map((s) => ({ ...s, colour: s.color, look: s.look.replaceAll('_', '-'), joined: Boolean(s.marks) }));
-  const ends = series.flatMap((s) => s.marks || []).filter(Boolean).flatMap((m) => m.ends).filter((v) => v > 0);
-  const x = block.x === 'named' ? namedAxis(block) : AXES[block.x].x;
-  const { kind, quantity } = AXES[block.y];
+  const series = block.series.map((s) => ({ ...s, colour: s.color, look: s.look.replaceAll('_', '-'), joined: Boolean(s.marks || s.joined) }));
+  const x = block.x === 'named' ? namedAxis(block) : block.x === 'number' ? numberAxis(block.x_label) : AXES[block.x].x;
+  const { kind, quantity } = block.y === 'number' ? { quantity: { ...NUMBER, label: block.y_label } } : AXES[block.y];
+  const log = kind === 'log-time' || quantity && quantity.log;
+  const marks = series.flatMap((s) => s.marks || []).filter(Boolean);
+  const ends = marks.flatMap((m) => m.ends).filter((v) => isNumber(v) && (v > 0 || !log));
   return [block.key && colourKey(block.key.map(([name, color, shape]) => [name, color, 'shape ' + shape])),
     chart({ ...block, x, kind, quantity, series, reach: ends.length ? [smallest(ends), largest(ends)] : null,
-      over: ends.length ? (u) => drawMarks(u, series) : null }),
+      over: (u) => {
+        // What lies below zero has a line to lie below.
+        if (!log && u.scales.y.min < 0) drawLevelLine(u, 0);
+        drawMarks(u, series);
+      } }),
     block.note && note(block.note)];
 }
 
@@ -63,7 +89,7 @@ function storySections(page) {
 }
 
 function blockTable(block, title) {
-  const columns = block.columns.map((column, i) => ({ head: column.head, title: column.about, text: column.align === 'left',
+  const columns = block.columns.map((column, i) => ({ head: column.head, title: column.about, text: column.align === 'left', wraps: column.wraps,
     cell: (row) => (i === row.cells.length && row.across ? row.across : blockCell(row.cells[i])) }));
   const rows = block.rows.map((row) => ({ ...row, rowClass: row.strong ? 'strong' : null }));
   return table(title, columns, rows, rows.length + block.left_out);
@@ -74,24 +100,27 @@ function blockCell(cell) {
   if (cell.half !== undefined) return [cell.value, ' ', el('small', {}, '±\u00a0' + cell.half)];
   if (cell.style) return el('span', { class: 'mark ' + MARKS[cell.style], title: cell.why || null }, cell.text);
   const track = el('span', { class: 'cellbar' });
-  track.style.width = Math.max(0, Math.min(1, cell.bar || 0)) * 100 + '%';
+  track.style.width = Math.max(0, Math.min(1, cell.bar || 0)) * 9 + 'rem';
   return track;
 }
 
-function blockBars({ unit, key, reference, groups }) {
+function blockBars({ title, unit, from_zero, key, reference, groups }) {
   const bars = groups.flatMap((g) => g.bars);
   const { tick, read } = AXES[unit];
-  const scale = logScale([...bars.flatMap((b) => [b.value, b.ends && b.ends[1]]), reference && reference[1]]);
+  const scaled = [...bars.flatMap((b) => [b.value, ...(b.ends || []), b.band, -b.band]), reference && reference[1]];
+  const scale = (from_zero ? zeroScale : logScale)(scaled);
   if (!scale) return note('There is nothing to draw.');
   const entries = key.map(([name, color]) => [name, color]);
   if (reference) entries.push([reference[0] + ': ' + read(reference[1]), 'lag', 'dashed']);
   const line = (bar) => {
-    const node = logBar({ name: bar.name, title: bar.about, value: bar.value, ends: bar.ends, text: bar.text, paint: bar.color }, scale);
+    const node = scaledBar(bar, scale);
     if (reference) node.querySelector('.track').append(spanned(el('span', { class: 'inferred' }), scale.at(reference[1]), null));
     return node;
   };
-  return el('div', {}, colourKey(entries),
-    el('ol', { class: 'bars' }, groups.map((g) => el('li', { 'aria-label': g.name },
-      el('p', {}, el('b', {}, g.name), ' ', g.mark && blockCell(g.mark)), g.bars.map(line)))),
-    logRuler(scale, tick), note('The scale is logarithmic and does not begin at zero. Whiskers are 95 % intervals.'));
+  return el('figure', { class: 'chart' }, title && el('figcaption', {}, el('b', {}, title)), entries.length > 0 && colourKey(entries),
+    el('ol', { class: 'bars' }, groups.map((g) => el('li', { 'aria-label': g.name || title },
+      g.name && el('p', {}, el('b', {}, g.name), ' ', g.mark && blockCell(g.mark)), g.bars.map(line)))),
+    rulerOf(scale, tick), note(!from_zero && 'The scale is logarithmic and does not begin at zero. ',
+      bars.some((b) => b.ends) && 'Whiskers are 95 % intervals. ', bars.some((b) => b.is_chance) && 'What is hatched is not significant. ',
+      bars.some((b) => isNumber(b.band)) && 'A bar within the grey band could not have been significant.'));
 }

@@ -6,7 +6,7 @@
 //        tabled: builds another table of the same values, csv: makes another text of them,
 //        view, whole: instead of xs and values, what is drawn from one x to another, and which x there are,
 //        between: [a, b]: the space between two curves is filled,
-//        quantity: instead of kind, reach: [low, high] beyond the values, or what tells it of a plot, over: draws on top};
+//        quantity: instead of kind, reach: [low, high] beyond the values, over: draws on top};
 // look: strong, dashed, thin, faint, broad, points, dots, layer, area, steps, quiet...; joined: across gaps.
 
 const charts = {};
@@ -58,7 +58,7 @@ function draw(parts) {
     width: Math.max(canvas.clientWidth, 200),
     height: spec.height || 240,
     legend: { show: false },
-    scales: { x: { time: false }, y: yScale(q, Boolean(spec.bands), spec.reach) },
+    scales: { x: { time: false }, y: yScale(q, (spec.bands || []).some((band) => band.label), spec.reach) },
     axes: [xAxis(spec.x), yAxis(q)],
     series: [{}, ...spec.series.map((s) => lineOf(s))],
     bands: spec.between ? [{ series: spec.between.map((i) => i + 1), fill: () => faint(spec.series[spec.between[0]].colour) }] : [],

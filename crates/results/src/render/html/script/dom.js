@@ -42,9 +42,9 @@ function leftOutHere(more, what) {
 function table(caption, allColumns, allRows, total = allRows.length) {
   const [columns, rows] = [allColumns.slice(0, MOST_COLUMNS), allRows.slice(0, MOST_TABLE_ROWS)];
   const cuts = [[total - rows.length, 'rows'], [allColumns.length - columns.length, 'columns']].filter(([more]) => more > 0);
-  const head = columns.map((c) => el('th', { scope: 'col', class: c.text && 'text', title: c.title }, c.head));
+  const head = columns.map((c) => el('th', { scope: 'col', class: [c.text && 'text', c.wraps && 'wraps'].filter(Boolean).join(' '), title: c.title }, c.head));
   const body = rows.map((row) =>
-    el('tr', { class: row && row.rowClass }, columns.map((c, i) => tableCell(c, i, row))));
+    el('tr', { class: row && row.rowClass }, columns.slice(0, cellsOf(row, columns)).map((c, i) => tableCell(c, i, row, columns))));
   const grid = el('table', {}, el('caption', { class: 'hidden' }, caption),
     el('thead', {}, el('tr', {}, head)), el('tbody', {}, body));
   const box = el('div', { class: 'scroll', tabindex: 0, role: 'region', 'aria-label': caption }, grid);
@@ -52,9 +52,15 @@ function table(caption, allColumns, allRows, total = allRows.length) {
   return el('div', {}, box, cuts.map(([more, what]) => el('p', { class: 'note cut' }, leftOutHere(more, what))));
 }
 
-function tableCell(column, index, row) {
+// A text that runs on across the rest of a row is its last cell.
+function cellsOf(row, columns) {
+  return row && row.across ? row.cells.length + 1 : columns.length;
+}
+
+function tableCell(column, index, row, columns) {
+  const runsOn = Boolean(row && row.across) && index === row.cells.length;
   const content = column.cell(row);
-  const kind = { class: column.text && (column.wide ? 'text wide' : 'text') };
+  const kind = { class: (column.text || runsOn) && (column.wide ? 'text wide' : 'text'), colspan: runsOn && columns.length - index };
   return index === 0 ? el('th', { scope: 'row', ...kind }, content) : el('td', kind, content);
 }
 
@@ -104,27 +110,6 @@ function subtitle(text) {
 
 function columnsOf(parts) {
   return el('div', { class: parts.length > 1 ? 'beside' : 'alone' }, parts);
-}
-
-function verdictMark(verdict) {
-  const why = verdict.reasons.map((r) => r.text).join('\n');
-  return el('span', { class: 'mark ' + verdict.level.toLowerCase(), title: why || null }, verdict.level);
-}
-
-// One large figure with what stands around it.
-function card({ kind, title, big, aside, small, rows }) {
-  return el('div', { class: 'glance ' + kind }, subtitle(title),
-    el('p', { class: 'big' }, el('b', {}, big), aside && el('span', {}, ' ' + aside)),
-    el('p', { class: 'small' }, small), pairs(rows));
-}
-
-function cardsOf(cards) {
-  return el('div', { class: 'cards' }, cards);
-}
-
-// A value as a card wants it: the figure, and beside it half its interval.
-function bigAndHalf(scale, value, half) {
-  return isNumber(half) ? withHalf(scale, value, half).split(/\u00a0(?=±)/) : [inUnits(scale, value), null];
 }
 
 // One of several pictures at a time; each is built when it is first asked for.

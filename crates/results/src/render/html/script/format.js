@@ -109,16 +109,8 @@ function seconds(s) {
   return isNumber(s) ? time(s * 1e9) : NOT_KNOWN;
 }
 
-function plusMinus(halfNs) {
-  return isNumber(halfNs) ? '±\u00a0' + time(halfNs) : NOT_KNOWN;
-}
-
 function rate(perS, half) {
   return withHalf(RATE, perS, half);
-}
-
-function bitRate(bytesPerS) {
-  return isNumber(bytesPerS) ? inUnits(BIT_RATE, bytesPerS * 8) : NOT_KNOWN;
 }
 
 function bytes(value) {
@@ -155,14 +147,3 @@ function quantileName(q) {
 function words(name) {
   return String(name).replaceAll('_', ' ');
 }
-
-function fateName(fate) {
-  if (typeof fate === 'string') return words(fate);
-  const kind = Object.keys(fate || {})[0];
-  return kind === undefined ? NOT_KNOWN : words(kind) + ': ' + fate[kind];
-}
-
-const WAYS = {
-  tx: { name: 'tx', from: 'application', to: 'link layer', title: 'Out (tx): application to link layer' },
-  rx: { name: 'rx', from: 'link layer', to: 'application', title: 'In (rx): link layer to application' },
-};

@@ -13,7 +13,7 @@ function groupsOf(spec) {
   const groups = new Map();
   spec.series.forEach((s, i) => {
     const name = s.group || s.label;
-    if (!groups.has(name)) groups.set(name, { name, shown: s.groupName || name, indices: [], colour: s.colour, look: s.look, title: s.title });
+    if (!groups.has(name)) groups.set(name, { name, indices: [], colour: s.colour, look: s.look });
     groups.get(name).indices.push(i);
   });
   return [...groups.values()];
@@ -23,8 +23,8 @@ function makeEntry(group, onToggle) {
   const swatch = el('span', { class: 'swatch ' + group.look });
   swatch.style.setProperty('--c', 'var(--' + group.colour + ')');
   const value = el('span', { class: 'value' });
-  const button = el('button', { type: 'button', 'aria-pressed': 'true', title: group.title,
-    'data-group': group.name }, swatch, el('span', {}, group.shown), value);
+  const button = el('button', { type: 'button', 'aria-pressed': 'true',
+    'data-group': group.name }, swatch, el('span', {}, group.name), value);
   button.addEventListener('click', () => {
     const shown = button.getAttribute('aria-pressed') !== 'true';
     button.setAttribute('aria-pressed', String(shown));

@@ -7,8 +7,7 @@ function lineOf(s) {
   const line = { label: s.label, scale: 'y', spanGaps: Boolean(s.joined), points: { show: false } };
   const plain = () => colour(s.colour);
   if (s.look in QUIET_DASHES) {
-    return { ...line, width: 1.5, dash: QUIET_DASHES[s.look], stroke: plain,
-      points: { show: Boolean(s.marked), size: 4, width: 0, fill: plain } };
+    return { ...line, width: 1.5, dash: QUIET_DASHES[s.look], stroke: plain };
   }
   switch (s.look) {
     case 'thin': return { ...line, width: 1, stroke: plain };
@@ -24,7 +23,7 @@ function lineOf(s) {
       points: { show: true, size: 5, width: 0, fill: () => faint(s.colour) } };
     // A line of one value has no length; only a point shows it.
     default: return { ...line, width: 2, stroke: plain,
-      points: { show: Boolean(s.marked) || hasOneValue(s), size: s.marked ? 6 : 8, fill: plain } };
+      points: { show: hasOneValue(s), size: 8, fill: plain } };
   }
 }
 

@@ -32,11 +32,3 @@ window.addEventListener('afterprint', () => {
   document.documentElement.classList.remove('printing');
   repaintAll();
 });
-
-// Stages that this build does not know yet still get a bar.
-const STAGE_COLOURS = ['socket', 'qdisc', 'device', 'driver', 'backlog', 'protocol', 'wakeup', 'runqueue',
-  'sockqueue', 'read', 'return'];
-
-function stageColour(name) {
-  return STAGE_COLOURS.includes(name) ? name : 'driver';
-}

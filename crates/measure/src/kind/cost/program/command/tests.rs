@@ -105,7 +105,10 @@ fn what_cannot_be_there_is_told() {
     let nobody = Command::new("COMMAND", vec!["no-such-program-here".into()], context());
     assert!(refusal(nobody).contains("cannot start COMMAND `no-such-program-here`"));
     let said = refusal(shell("echo no such device >&2; exit 3", context()));
-    assert!(said.contains("(exit status: 3)") && said.contains("it said `no such device`"), "{said}");
+    assert!(
+        said.contains("(exit status: 3)") && said.contains("its last line was `no such device`"),
+        "{said}"
+    );
     let said = refusal(shell("exit 0", context()));
     assert!(said.contains("ended at once") && said.contains("--again"), "{said}");
     let said = refusal(shell("test -t 0 || { echo no terminal >&2; exit 1; }; sleep 100", context()));
@@ -126,7 +129,10 @@ fn one_that_ends_in_the_middle_is_told_and_may_be_started_again() {
     let ends = "sleep 0.4; echo broken >&2; exit 4";
     let (ran, ()) = there(shell(ends, context()), || thread::sleep(Duration::from_millis(1200)));
     let trouble = ran.trouble.unwrap();
-    assert!(trouble.contains("of the benchmark only (exit status: 4: it said `broken`)"), "{trouble}");
+    assert!(
+        trouble.contains("of the benchmark only (exit status: 4: its last line was `broken`)"),
+        "{trouble}"
+    );
     assert!(ran.used.present < 0.9 && ran.used.starts == 1);
     let job = Context { when_ended: WhenEnded::Fine, ..context() };
     let (ran, ()) = there(shell("sleep 0.3", job.clone()), || thread::sleep(Duration::from_millis(600)));

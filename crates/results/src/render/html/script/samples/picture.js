@@ -2,46 +2,45 @@
 
 const MOST_SAMPLE_TRIALS = 20;
 
-// They are unpacked when the rest stands.
-function samplesSection(context) {
-  const { samples } = context;
-  if (samples.unreadable) return [note('samples.parquet is there, but could not be read: ' + samples.unreadable + '.')];
-  if (!samples.packed) return [note('samples.parquet holds no message.')];
-  const place = el('div', { id: 'samples-place' }, note('Unpacking…'));
-  const here = scope;
+// Nothing where the page carries none. They are unpacked when the rest stands.
+function blockSamples({ value }) {
+  const samples = scope ? null : dataIn('samples');
+  if (!samples) return null;
+  if (samples.unreadable) return note('samples.parquet is there, but could not be read: ' + samples.unreadable + '.');
+  if (!samples.packed) return note('samples.parquet holds no message.');
+  const place = el('div', { class: 'samples' }, note('Unpacking the single messages…'));
   unpackSamples(samples).then((set) => {
-    context.samples.set = set;
     place.replaceChildren();
-    append(place, [inScope(here, () => samplePictures(samples, set))]);
+    append(place, samplePictures(samples, set, value));
     drawAll();
     window.netfathom.samplesDrawnMs = performance.now();
     document.documentElement.dataset.samples = 'drawn';
   }).catch((error) => {
     place.replaceChildren(note('The single messages could not be unpacked: ' + error.message + '.'));
   });
-  return [place];
+  return place;
 }
 
-function samplePictures(samples, set) {
+function samplePictures(samples, set, value) {
   const ways = ['tx', 'rx'].filter((way) => set.ways[way]);
-  if (!ways.length) return [note('No message that was kept has a stack time.')];
-  const pictures = (trials, place) => columnsOf(ways.map((way) => sampleChart(set, way, trials, place)));
+  if (!ways.length) return [note('No message that was kept has a ' + value + '.')];
+  const pictures = (trials, place) => ways.map((way) => sampleChart(set, way, trials, place, value));
   const shown = set.trials.slice(0, MOST_SAMPLE_TRIALS);
   const options = [{ name: 'all trials', build: () => pictures(set.trials, 'all') },
     ...shown.map((t) => ({ name: 'trial ' + (t.trial + 1), build: () => pictures([t], String(t.trial)) }))];
-  return [choice('Trials', set.trials.length > 1 ? options : options.slice(0, 1)), note(samplesNote(samples, set, ways)),
+  return [subtitle('Single messages'), choice('Trials', set.trials.length > 1 ? options : options.slice(0, 1)),
+    note(samplesNote(samples, set, ways, value)),
     set.trials.length > MOST_SAMPLE_TRIALS && note('Trials after the first ' + MOST_SAMPLE_TRIALS + ' are drawn together with the others only.')];
 }
 
-function sampleChart(set, way, trials, place) {
-  const name = 'samples-' + way + '-' + place;
+function sampleChart(set, way, trials, place, value) {
   const whole = [smallest(trials.map((t) => set.seconds[t.from])), largest(trials.map((t) => set.seconds[t.to - 1]))];
   if (whole[0] === whole[1]) whole[1] += 1e-6;
   const view = (from, to) => viewOfSamples(set, way, trials, from, to);
   return chart({
-    id: name, title: 'Stack time of single messages, ' + way, kind: 'log-time', x: TIME_X, xs: [], whole, view, height: 260,
-    sync: 'samples-' + place, between: [2, 0], about: 'Stack time of every message that was kept, over its trial.',
-    tabled: ([from, to]) => sampleTable(view(from, to), way), csv: () => samplesCsv(set, trials),
+    id: 'samples-' + way + '-' + place, title: 'Single messages, ' + value + ' ' + way, kind: 'log-time', x: TIME_X, xs: [],
+    whole, view, height: 260, sync: 'samples-' + place, between: [2, 0], about: 'The ' + value + ' of every message that was kept, over its trial.',
+    tabled: ([from, to]) => sampleTable(view(from, to), way, value), csv: () => samplesCsv(set, trials, value),
     series: [
       { label: 'lowest', group: 'lowest to highest', colour: way, look: 'faint' },
       { label: 'mean', colour: 'ink', look: 'thin' },
@@ -51,10 +50,10 @@ function sampleChart(set, way, trials, place) {
   });
 }
 
-function sampleTable(shown, way) {
+function sampleTable(shown, way, value) {
   const caption = 'Single messages in view, ' + way;
   if (!shown.rows) {
-    return table(caption, [{ head: 'time', cell: (r) => seconds(r[0]) }, { head: 'stack time', cell: (r) => time(r[1]) }], shown.each);
+    return table(caption, [{ head: 'time', cell: (r) => seconds(r[0]) }, { head: value, cell: (r) => time(r[1]) }], shown.each);
   }
   return table(caption, [
     { head: 'time', cell: (r) => seconds(r.x) },
@@ -65,29 +64,29 @@ function sampleTable(shown, way) {
   ], shown.rows);
 }
 
-function samplesNote(samples, set, ways) {
+function samplesNote(samples, set, ways, value) {
   const { packed, rows, every, unplaced } = samples;
   const said = [count(set.seconds.length) + ' of the ' + count(rows) + ' messages in samples.parquet are in this file'
     + (every > 1 ? ', every ' + count(every) + 'th of them' : '') + '.'];
   const ticks = largest(packed.trials.map((t) => t.tick_ns));
   said.push(isNumber(packed.error)
-    ? 'To fit, stack times are rounded by at most ' + percent(packed.error) + ' and moments to ' + time(ticks) + '; samples.parquet has them exactly.'
+    ? 'To fit, times are rounded by at most ' + percent(packed.error) + ' and moments to ' + time(ticks) + '; samples.parquet has them exactly.'
     : 'Their times are exact.');
   for (const way of ways) {
     const { codes, times_ns: times } = set.ways[way];
     const least = times.findIndex((ns) => ns > 0);
     const below = codes.reduce((sum, code) => sum + (code > 0 && (least < 0 || code - 1 < least) ? 1 : 0), 0);
     const unknown = codes.reduce((sum, code) => sum + (code === 0 ? 1 : 0), 0);
-    if (unknown) said.push(count(unknown) + ' have no stack time ' + way + ': lost, or not seen by a hook.');
+    if (unknown) said.push(count(unknown) + ' have no ' + value + ' ' + way + ': lost, or not seen by a hook.');
     if (below) said.push(count(below) + ' took zero or less ' + way + ', which has no place on a logarithmic axis; the CSV has them.');
   }
   if (unplaced) said.push(count(unplaced) + ' have no moment and are left out.');
   return said.join(' ');
 }
 
-function samplesCsv(set, trials) {
+function samplesCsv(set, trials, value) {
   const ways = Object.keys(set.ways);
-  const lines = [csvLine(['trial', 'time (s)', ...ways.map((way) => 'stack time ' + way + ' (ns)')])];
+  const lines = [csvLine(['trial', 'time (s)', ...ways.map((way) => value + ' ' + way + ' (ns)')])];
   const timeOf = (way, i) => {
     const { codes, times_ns: times } = set.ways[way];
     return codes[i] > 0 ? times[codes[i] - 1] : null;
@@ -96,8 +95,4 @@ function samplesCsv(set, trials) {
     for (let i = t.from; i < t.to; i += 1) lines.push(csvLine([t.trial + 1, set.seconds[i], ...ways.map((way) => timeOf(way, i))]));
   }
   return lines;
-}
-
-function saveSamples({ set }) {
-  if (set) saveCsv('single messages', samplesCsv(set, set.trials));
 }

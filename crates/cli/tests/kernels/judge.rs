@@ -1,0 +1,162 @@
+//! What must hold on a kernel, and what a command comes to there.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use super::commands::runs;
+use super::seen::{Seen, version};
+
+/// Planted on a message's way, ns.
+const DELAY_NS: f64 = 1e6;
+
+/// A verdict on one kernel.
+#[derive(Default)]
+pub struct Judged {
+    /// What each command came to, by its name.
+    pub cells: BTreeMap<String, String>,
+    /// What is not as it must be.
+    pub wrong: Vec<String>,
+}
+
+pub fn judge(seen: &Seen) -> Judged {
+    let mut judged = Judged::default();
+    for run in runs() {
+        match cell(seen, &run.name) {
+            Ok(cell) => drop(judged.cells.insert(run.name, cell)),
+            Err(why) => {
+                judged.wrong.push(format!("{} {}: {why}", seen.release, seen.wanted.machine.debian()));
+                judged.cells.insert(run.name, "fails".into());
+            }
+        }
+    }
+    let checks = [stages(seen), delays(seen), tests(seen, &mut judged.cells)];
+    let name = |why| format!("{} {}: {why}", seen.release, seen.wanted.machine.debian());
+    judged.wrong.extend(checks.into_iter().flatten().map(name));
+    judged
+}
+
+/// A command measured and accounts for every message, or names the version of Linux that it needs.
+fn cell(seen: &Seen, name: &str) -> Result<String, String> {
+    let (status, text) = (seen.status(name), seen.text(name, "err"));
+    if let Some(since) = needs(&text).filter(|since| version(since) > seen.version()) {
+        return Ok(format!("needs {since}"));
+    }
+    if !["0", "3"].contains(&status.as_str()) || text.contains("netfathom: cannot") {
+        return Err(format!("{name}: exit status {status}: {text}"));
+    }
+    let gaps: Vec<i64> = accountings(&seen.json(name)).into_iter().filter(|&gap| gap != 0).collect();
+    if gaps.is_empty() { Ok("works".into()) } else { Err(format!("{name}: not accounted for: {gaps:?}")) }
+}
+
+/// The version in `needs Linux 5.18`.
+fn needs(text: &str) -> Option<&str> {
+    let (_, rest) = text.split_once("needs Linux ")?;
+    rest.split(|c: char| !c.is_ascii_digit() && c != '.').next().map(|since| since.trim_end_matches('.'))
+}
+
+/// Messages sent less those whose end is known, of each accounting in a record.
+fn accountings(value: &Value) -> Vec<i64> {
+    match value {
+        Value::Array(values) => values.iter().flat_map(accountings).collect(),
+        Value::Object(fields) => {
+            let of_fields: Vec<i64> = fields.values().flat_map(accountings).collect();
+            let (Some(sent), Some(fates)) =
+                (fields.get("sent"), fields.get("fates").and_then(Value::as_array))
+            else {
+                return of_fields;
+            };
+            let ended: i64 = fates.iter().map(|fate| fate["count"].as_i64().unwrap_or(0)).sum();
+            [of_fields, vec![sent.as_i64().unwrap_or(0) - ended]].concat()
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// The bpf tap has every stage that the kernel can show; they add up to the whole.
+fn stages(seen: &Seen) -> Vec<String> {
+    let has_functions = seen.row("fentry")["status"] == "works";
+    let has_ready = seen.version() >= (6, 3) || has_functions;
+    let mut wrong = Vec::new();
+    for name in ["stack-both", "stack-ipv6", "stack-loopback"] {
+        let result = seen.result(name);
+        if result["tap"] != "bpf" {
+            wrong.push(format!("{name}: tap {}, {}", result["tap"], result["left_out"]));
+            continue;
+        }
+        for stage in ["socket", "device", "driver", "backlog", "protocol", "read", "return"] {
+            let measured = seen.median_ns(name, stage).is_some();
+            if measured != (stage != "protocol" || has_ready) {
+                wrong.push(format!("{name}: stage {stage}: {:?}", seen.stage(name, stage)));
+            }
+        }
+        wrong.extend(open_sums(&result).into_iter().map(|sums| format!("{name}: {sums}")));
+    }
+    let (left_out, is_old) = (seen.result("stack-both")["left_out"].to_string(), seen.version() < (6, 3));
+    for hook in ["sk_data_ready", "sock_recv_length"] {
+        if left_out.contains(&format!("no tracepoint {hook} (Linux 6.3)")) != is_old {
+            wrong.push(format!("the record does not name the hooks that stand in: {left_out}"));
+        }
+    }
+    wrong
+}
+
+/// Ways with all of their messages in stages that do not add up to the total.
+fn open_sums(result: &Value) -> Vec<String> {
+    let trials = result["trials"].as_array().into_iter().flatten();
+    let ways = trials.flat_map(|trial| trial["paths"].as_array().into_iter().flatten());
+    let is_open = |way: &&Value| {
+        let stages = way["stages"].as_array().into_iter().flatten();
+        let below = |stage: &Value| ["driver", "backlog"].iter().any(|name| stage["stage"] == *name);
+        let inside: Vec<&Value> = stages
+            .filter(|stage| !below(stage))
+            .map(|stage| &stage["times"]["measured"]["distribution"])
+            .filter(|distribution| !distribution.is_null())
+            .collect();
+        let sum: i64 = inside.iter().filter_map(|d| d["sum_ns"].as_i64()).sum();
+        let staged = inside.iter().filter_map(|d| d["n"].as_i64()).max();
+        staged == way["total"]["n"].as_i64() && Some(sum) != way["total"]["sum_ns"].as_i64()
+    };
+    ways.filter(is_open).map(|way| format!("the stages do not add up: {way}")).collect()
+}
+
+/// What is planted shows in its stage, and not in those that the same processor passes beside it.
+fn delays(seen: &Seen) -> Vec<String> {
+    let mut wrong = Vec::new();
+    let has_protocol = seen.median_ns("stack-both", "protocol").is_some();
+    // Without a hook at the socket's buffer what lies before it is waited for.
+    let at_rx = if has_protocol { "protocol" } else { "wakeup" };
+    for (name, at) in [("stack-delayed-tx", "socket"), ("stack-delayed-rx", at_rx)] {
+        if !seen.median_ns(name, at).is_some_and(|ns| ns >= DELAY_NS * 0.9) {
+            wrong.push(format!("{name}: not in stage {at}: {:?}", seen.stage(name, at)));
+        }
+        for stage in ["socket", "device", "protocol", "return"].into_iter().filter(|&stage| stage != at) {
+            let grown = seen.median_ns(name, stage).zip(seen.median_ns("stack-both", stage));
+            if grown.is_some_and(|(with, without)| with - without > DELAY_NS / 2.0) {
+                wrong.push(format!("{name}: stage {stage} grew: {:?}", seen.stage(name, stage)));
+            }
+        }
+    }
+    let share =
+        |stage| seen.stage("stack-slow-reader", stage).and_then(|s| s["share"].as_f64()).unwrap_or(0.0);
+    let [waited, queued] = ["runqueue", "sockqueue"].map(share);
+    if waited + queued < 0.8 || queued < 0.3 {
+        wrong.push(format!("stack-slow-reader: sockqueue {queued}, runqueue {waited}"));
+    }
+    wrong
+}
+
+/// The kernel tests of crates/bpf, where they were handed over.
+fn tests(seen: &Seen, cells: &mut BTreeMap<String, String>) -> Vec<String> {
+    let text = seen.text("tests", "txt");
+    if text.is_empty() {
+        return Vec::new();
+    }
+    let (cell, wrong) = match seen.failed_tests() {
+        Some(0) => ("pass".into(), None),
+        Some(failed) => (format!("{failed} fail"), Some(format!("tests of crates/bpf: {text}"))),
+        None => ("fail".into(), Some(format!("the tests of crates/bpf did not end: {text}"))),
+    };
+    cells.insert(super::table::TESTS.into(), cell);
+    wrong.into_iter().collect()
+}

@@ -1,0 +1,88 @@
+//! Every command on kernels that people have, in emulated machines. Only right and wrong are judged: all times there
+//! are those of the emulator, so that a run may well be VOID. What is planted is found where it was put.
+
+mod commands;
+mod judge;
+mod seen;
+mod table;
+
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::thread;
+use std::time::Duration;
+
+use netfathom_testkit::emulator::{Image, Machine, Wanted, boot, missing_program};
+use netfathom_testkit::skipped;
+
+use seen::Seen;
+
+/// Far beyond what the commands take: a machine that is still on hangs.
+const LIMIT: Duration = Duration::from_secs(1500);
+/// Emulators that run side by side.
+const SIDE_BY_SIDE: usize = 2;
+
+/// What make test-kernels hands over: another list of kernels, the binary for arm64, the kernel tests of crates/bpf
+/// for each machine, and where the table is to be written.
+fn given(variable: &str) -> Option<PathBuf> {
+    std::env::var_os(variable).map(PathBuf::from)
+}
+
+fn binary(machine: Machine) -> Result<PathBuf, String> {
+    if machine.is_own() {
+        return Ok(env!("CARGO_BIN_EXE_netfathom").into());
+    }
+    let name = format!("NETFATHOM_{}", machine.debian().to_uppercase());
+    given(&name).ok_or_else(|| format!("no netfathom for {}: make test-kernels builds it", machine.debian()))
+}
+
+/// What the commands left on that kernel.
+fn run(wanted: &Wanted) -> Result<Seen, String> {
+    if let Some(package) = missing_program(wanted.machine) {
+        return Err(format!("needs the Debian package {package}"));
+    }
+    let mut programs = vec![binary(wanted.machine)?];
+    let cache = Path::new(env!("CARGO_TARGET_TMPDIR")).join("kernels");
+    let kernel = wanted.unpacked(&cache)?;
+    let tests = given(&format!("NETFATHOM_BPF_TESTS_{}", wanted.machine.debian().to_uppercase()));
+    let name = tests.as_deref().and_then(Path::file_name).map(|name| name.to_string_lossy().into_owned());
+    programs.extend(tests);
+    let folder = tempfile::tempdir().unwrap();
+    let paths: Vec<&Path> = programs.iter().map(PathBuf::as_path).collect();
+    let script = commands::script(name.as_deref());
+    let image = Image::make(&kernel, &paths, &script, folder.path()).unwrap();
+    let console =
+        boot(&kernel, &image, folder.path(), LIMIT).unwrap_or_else(|why| panic!("{}: {why}", wanted.name));
+    println!("{} {}\n{console}", kernel.release, wanted.machine.debian());
+    Ok(Seen::new(wanted.clone(), kernel.release, folder))
+}
+
+#[test]
+fn every_kernel_does_what_it_can() {
+    let list = given("NETFATHOM_KERNELS")
+        .unwrap_or_else(|| concat!(env!("CARGO_MANIFEST_DIR"), "/tests/kernels/list.txt").into());
+    let wanted = Wanted::of_list(&std::fs::read_to_string(list).unwrap()).unwrap();
+    let waiting = Mutex::new(wanted.iter().collect::<std::collections::VecDeque<_>>());
+    let next = || waiting.lock().unwrap().pop_front();
+    let seen = Mutex::new(Vec::new());
+    thread::scope(|scope| {
+        for _ in 0..SIDE_BY_SIDE {
+            scope.spawn(|| {
+                while let Some(kernel) = next() {
+                    let name = format!("kernels::{} {}", kernel.name, kernel.machine.debian());
+                    match run(kernel) {
+                        Ok(of_kernel) => seen.lock().unwrap().push(of_kernel),
+                        Err(why) => skipped(&name, &why),
+                    }
+                }
+            });
+        }
+    });
+    let mut seen = seen.into_inner().unwrap();
+    seen.sort_by_key(|seen| wanted.iter().position(|kernel| *kernel == seen.wanted));
+    let judged: Vec<judge::Judged> = seen.iter().map(judge::judge).collect();
+    if let Some(file) = given("NETFATHOM_KERNELS_TABLE") {
+        std::fs::write(file, table::table(&seen, &judged)).unwrap();
+    }
+    let wrong: Vec<String> = judged.iter().flat_map(|judged| judged.wrong.clone()).collect();
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}

@@ -1,0 +1,166 @@
+//! A comparison.
+
+pub(crate) mod words;
+
+use crate::compare::{Compared, Comparison, Gates, Outcome};
+use crate::page::{Align, Page, Style, Table};
+
+use super::MOST_ROWS;
+
+/// Of equal width, so that what follows stands in one column.
+const CHANGED: &str = "changed     ";
+const NOT_COMPARED: &str = "not compared";
+/// Settings and plans that are told; `--json` has them all.
+const MOST_DIFFERENCES: usize = 20;
+/// Pairs are told by their first runs.
+const MOST_RUNS: usize = 2;
+/// Cautions of many runs are alike.
+const MOST_CAUTIONS: usize = 6;
+
+/// The page of comparisons, each with what came of its thresholds.
+#[must_use]
+pub fn of(comparisons: &[(Comparison, Gates)]) -> Page {
+    let mut page = Page::default();
+    for (comparison, gates) in comparisons {
+        draw(&mut page, comparison, gates);
+    }
+    page
+}
+
+fn draw(page: &mut Page, comparison: &Comparison, gates: &Gates) {
+    page.gap();
+    let what = format!("B beside A, {}", comparison.measurement);
+    page.labelled(Style::Strong, "netfathom compare", &what);
+    for (side, heads) in [("A", &comparison.a), ("B", &comparison.b)] {
+        for head in heads.iter().take(MOST_RUNS) {
+            page.text(&format!("{side}  {}  {}", head.name, words::standing(head)));
+        }
+        if heads.len() > MOST_RUNS {
+            page.text(&format!("   and {} more", heads.len() - MOST_RUNS));
+        }
+    }
+    differences(page, comparison);
+    page.gap();
+    let (style, label) = label(comparison);
+    page.labelled(style, label, &words::answer(comparison));
+    for obstacle in &comparison.obstacles {
+        page.bullet(obstacle);
+    }
+    if comparison.is_refused() {
+        page.text("To compare them all the same: --force");
+    } else if comparison.forced {
+        page.text("Compared all the same, by --force.");
+    }
+    for caution in comparison.cautions.iter().take(MOST_CAUTIONS) {
+        page.bullet(caution);
+    }
+    let more = comparison.cautions.len().saturating_sub(MOST_CAUTIONS);
+    if more > 0 {
+        page.bullet(&format!("and {more} more of this kind (--json has all)"));
+    }
+    quantities(page, comparison);
+    told(page, gates);
+}
+
+fn label(comparison: &Comparison) -> (Style, &'static str) {
+    if comparison.is_refused() {
+        return (Style::Bad, "NOT COMPARED");
+    }
+    match words::overall(comparison) {
+        Some(Outcome::Worse) => (Style::Bad, "WORSE"),
+        Some(Outcome::Better) => (Style::Good, "BETTER"),
+        Some(Outcome::Same) => (Style::Good, "THE SAME"),
+        Some(Outcome::CannotTell) | None => (Style::Warning, "CANNOT TELL"),
+    }
+}
+
+/// First of all: what else may be the reason.
+fn differences(page: &mut Page, comparison: &Comparison) {
+    page.gap();
+    for difference in comparison.differences.iter().take(MOST_DIFFERENCES) {
+        page.labelled(Style::Strong, CHANGED, &words::changed(difference));
+    }
+    let more = comparison.differences.len().saturating_sub(MOST_DIFFERENCES);
+    if more > 0 {
+        page.text(&format!("and {more} more (--json has all)"));
+    }
+    if comparison.differences.is_empty() {
+        page.text(&words::nothing_changed(comparison));
+    }
+    for missing in comparison.not_compared.iter().take(MOST_DIFFERENCES) {
+        page.labelled(Style::Warning, NOT_COMPARED, &format!("{}: {}", missing.what, missing.why));
+    }
+}
+
+fn quantities(page: &mut Page, comparison: &Comparison) {
+    let (main, others): (Vec<&Compared>, Vec<&Compared>) = comparison.quantities.iter().partition(|q| q.main);
+    for (title, those) in [("Main quantities", main), ("Others", others)] {
+        if those.is_empty() {
+            continue;
+        }
+        page.heading(title);
+        page.table(table(&those));
+        if those.len() > MOST_ROWS {
+            page.note(&format!("and {} more (--json has all)", those.len() - MOST_ROWS));
+        }
+        notes(page, &those);
+    }
+    if comparison.quantities.is_empty() {
+        return;
+    }
+    page.gap();
+    words::alone(comparison).iter().for_each(|text| page.note(text));
+    page.note(&words::method(comparison));
+}
+
+fn table(those: &[&Compared]) -> Table {
+    use Align::{Left, Right};
+    let columns = [
+        ("", Left),
+        ("A", Right),
+        ("B", Right),
+        ("change", Right),
+        ("95 %", Right),
+        ("would\nfind", Right),
+        ("", Left),
+    ];
+    let figures = |q: &Compared| {
+        let (a, b) = (words::value(q.unit, q.a_mean), words::value(q.unit, q.b_mean));
+        [a, b, words::change(q), words::interval(q), words::smallest(q), q.outcome.name().to_owned()]
+    };
+    let mut table = Table::new(&columns);
+    for quantity in those.iter().take(MOST_ROWS) {
+        let cells = std::iter::once(quantity.name.clone()).chain(figures(quantity));
+        match quantity.outcome {
+            Outcome::Better | Outcome::Worse => table.row_strong(cells),
+            Outcome::CannotTell | Outcome::Same => table.row(cells),
+        }
+    }
+    table
+}
+
+/// Why there is no ratio or interval, once for all of which it is true.
+fn notes(page: &mut Page, those: &[&Compared]) {
+    let mut told: Vec<(&str, Vec<&str>)> = Vec::new();
+    for quantity in those.iter().take(MOST_ROWS) {
+        let Some(note) = &quantity.note else { continue };
+        match told.iter_mut().find(|(known, _)| known == note) {
+            Some((_, names)) => names.push(&quantity.name),
+            None => told.push((note, vec![&quantity.name])),
+        }
+    }
+    for (note, names) in told {
+        page.note(&format!("{}: {note}", names.join(", ")));
+    }
+}
+
+fn told(page: &mut Page, gates: &Gates) {
+    if gates.gates.is_empty() {
+        return;
+    }
+    page.heading("Thresholds");
+    for (threshold, passage) in words::gates(gates) {
+        page.bullet(&format!("{threshold}: {passage}"));
+    }
+    words::gates_method(gates).iter().for_each(|method| page.note(method));
+}

@@ -1,0 +1,280 @@
+//! A comparison in words and figures, the same in every picture.
+
+use netfathom_model::print::{self, grouped};
+use netfathom_model::record::State;
+
+use crate::compare::{
+    Change, Compared, Comparison, Design, Difference, Gates, Head, Outcome, Passage, Scale,
+};
+use crate::quantity::Unit;
+
+/// Names in a sentence.
+const MOST_NAMED: usize = 4;
+
+/// A multiple beyond which its digits say nothing.
+const BEYOND_SENSE: f64 = 1000.0;
+
+/// What stands where there is nothing.
+pub const NOTHING: &str = "-";
+
+/// A value in its unit: `1.18 µs`, `452k/s`, `0.03 %`.
+pub fn value(unit: Unit, value: f64) -> String {
+    match unit {
+        Unit::Nanoseconds => print::time(value),
+        Unit::PerSecond => print::rate(value),
+        Unit::BytesPerSecond => print::bit_rate(value),
+        Unit::Share => percent(value),
+        Unit::Ratio => figures(value),
+        Unit::Count if value.fract() == 0.0 => grouped(value, 0),
+        Unit::Count => figures(value),
+    }
+}
+
+/// A power of ten of nanoseconds: `10 µs`.
+pub fn decade(power: i32) -> String {
+    let units = ["ns", "µs", "ms", "s"];
+    let unit = (power.max(0) as usize / 3).min(units.len() - 1);
+    format!("{} {}", grouped(10f64.powi(power - 3 * unit as i32), 0), units[unit])
+}
+
+/// In three digits however little it is: two values that stand beside each other must not both be `<0.001`.
+fn figures(value: f64) -> String {
+    let decimals = match value.abs() {
+        0.0 => 0,
+        v if v >= 0.0995 => print::decimals(v),
+        v if v >= 0.0005 => 4,
+        _ => return format!("{value:.1e}"),
+    };
+    grouped(value, decimals)
+}
+
+fn percent(part: f64) -> String {
+    if part.abs() >= 9.995 { print::percent(part) } else { format!("{} %", figures(100.0 * part)) }
+}
+
+/// A ratio as what it is more or less: `+5.2 %`; from doubling on as a multiple, `x 2.4`.
+pub fn ratio(ratio: f64) -> String {
+    let more = 100.0 * (ratio - 1.0);
+    match more.abs() {
+        _ if ratio > BEYOND_SENSE => format!("over x {}", figures(BEYOND_SENSE)),
+        _ if more >= 100.0 => format!("x {}", figures(ratio)),
+        m if m >= 9.95 => format!("{more:+.0} %"),
+        m if m >= 0.095 => format!("{more:+.1} %"),
+        _ => format!("{more:+.2} %"),
+    }
+}
+
+fn difference(unit: Unit, by: f64) -> String {
+    let text = value(unit, by);
+    let text = if unit == Unit::Share { text.replace(" %", " pp") } else { text };
+    if by > 0.0 { format!("+{text}") } else { text }
+}
+
+/// How much it changed: `+5.2 %`, `-12 ns`.
+pub fn change(quantity: &Compared) -> String {
+    on_scale(quantity.unit, quantity.change, quantity.change.value)
+}
+
+/// The interval of the change, `+3.1 % to +7.4 %`.
+pub fn interval(quantity: &Compared) -> String {
+    let end = |value| on_scale(quantity.unit, quantity.change, value);
+    let between = |(low, high): (f64, f64)| {
+        let (low, high) = (end(low), end(high));
+        // The unit once, where both have the same.
+        match low.strip_suffix(" %") {
+            Some(bare) if high.ends_with(" %") => format!("{bare} to {high}"),
+            _ => format!("{low} to {high}"),
+        }
+    };
+    quantity.change.interval.map_or_else(|| NOTHING.into(), between)
+}
+
+fn on_scale(unit: Unit, change: Change, value: f64) -> String {
+    match change.scale {
+        Scale::Ratio => ratio(value),
+        Scale::Difference => difference(unit, value),
+    }
+}
+
+/// The smallest change that would have been found.
+pub fn smallest(quantity: &Compared) -> String {
+    let told = |smallest: f64| match quantity.change.scale {
+        Scale::Ratio if smallest >= 1.0 => ratio(1.0 + smallest),
+        Scale::Ratio => percent(smallest),
+        Scale::Difference => difference(quantity.unit, smallest).trim_start_matches('+').to_owned(),
+    };
+    quantity.smallest.map_or_else(|| NOTHING.into(), told)
+}
+
+/// The worst that is told of the main quantities.
+pub fn overall(comparison: &Comparison) -> Option<Outcome> {
+    comparison.counts().into_iter().find(|(_, count)| *count > 0).map(|(outcome, _)| outcome)
+}
+
+/// The answer in one sentence, with its end.
+pub fn answer(comparison: &Comparison) -> String {
+    if comparison.is_refused() {
+        return "These runs cannot be compared, so there is no better or worse.".into();
+    }
+    let main =
+        |outcome: Outcome| comparison.quantities.iter().filter(move |q| q.main && q.outcome == outcome);
+    let told = |outcome: Outcome| -> Option<String> {
+        let all: Vec<&Compared> = main(outcome).collect();
+        let named: Vec<String> =
+            all.iter().take(MOST_NAMED).map(|q| format!("{} {}", q.name, change(q))).collect();
+        let more = all.len().saturating_sub(named.len());
+        let rest = if more > 0 { format!(" and {more} more") } else { String::new() };
+        (!all.is_empty()).then(|| format!("{}: {}{rest}", outcome.name(), named.join(", ")))
+    };
+    let parts: Vec<String> = [Outcome::Worse, Outcome::Better].into_iter().filter_map(told).collect();
+    let untold: Vec<&Compared> = main(Outcome::CannotTell).collect();
+    let mut sentence = if parts.is_empty() {
+        "No main quantity changed significantly".to_owned()
+    } else {
+        capitalised(&parts.join("; "))
+    };
+    if !untold.is_empty() {
+        sentence.push_str(&format!("; {}", cannot_tell(&untold, parts.is_empty())));
+    }
+    sentence + "."
+}
+
+fn capitalised(text: &str) -> String {
+    let mut chars = text.chars();
+    chars.next().map_or_else(String::new, |first| first.to_uppercase().chain(chars).collect())
+}
+
+/// So many of something, in words: `1 quantity`, `3 quantities`.
+pub fn counted(n: usize, one: &str, many: &str) -> String {
+    format!("{n} {}", if n == 1 { one } else { many })
+}
+
+fn cannot_tell(untold: &[&Compared], all: bool) -> String {
+    let who = if all {
+        String::new()
+    } else {
+        format!("cannot tell {}; ", counted(untold.len(), "other", "others"))
+    };
+    let mut seen: Vec<&&Compared> = untold.iter().filter(|q| q.smallest.is_some()).collect();
+    if seen.is_empty() {
+        return format!("{who}no change would have been found, for there is no interval");
+    }
+    if seen.len() <= MOST_NAMED {
+        let found: Vec<String> = seen.iter().map(|q| format!("{} {}", q.name, smallest(q))).collect();
+        return format!("{who}what would have been found: {}", found.join(", "));
+    }
+    seen.retain(|q| q.change.scale == Scale::Ratio);
+    seen.sort_by(|a, b| a.smallest.unwrap_or(0.0).total_cmp(&b.smallest.unwrap_or(0.0)));
+    match (seen.first(), seen.last()) {
+        (Some(least), Some(most)) => {
+            format!("{who}changes from {} to {} would have been found", smallest(least), smallest(most))
+        }
+        _ => format!("{who}what would have been found stands beside each"),
+    }
+}
+
+/// How the runs were taken, and how it was decided.
+pub fn method(comparison: &Comparison) -> String {
+    let runs = comparison.quantities.first().map_or(0, |quantity| quantity.a.len());
+    let how = match comparison.design {
+        Design::Apart => "Trials of two runs as two groups (Welch)".to_owned(),
+        Design::Pairs => format!("{runs} pairs of runs, a value a run (paired t)"),
+    };
+    format!(
+        "{how}. Intervals of 95 %; better and worse at the level 99 %, corrected for all that is decided together \
+         (Benjamini & Hochberg). \"Would find\" is the smallest change that, alone, would have been found four times in five."
+    )
+}
+
+/// A run in a line: verdict, and what it lacks.
+pub fn standing(head: &Head) -> String {
+    let whole = match head.state {
+        State::Complete => "",
+        State::Partial => ", not whole",
+        State::Interrupted => ", ended early",
+    };
+    format!("{}{whole}", head.verdict.name())
+}
+
+/// What a gate says.
+pub fn passage(passage: Passage) -> &'static str {
+    match passage {
+        Passage::Beyond => "FAIL",
+        Passage::Within => "pass",
+        Passage::CannotTell => "cannot tell",
+        Passage::NotDecided => "not decided",
+    }
+}
+
+/// All gates in one word each.
+pub fn gates(gates: &Gates) -> Vec<(String, &'static str)> {
+    gates.gates.iter().map(|gate| (gate.threshold.clone(), passage(gate.passage))).collect()
+}
+
+/// How gates are decided; none where none is.
+pub fn gates_method(gates: &Gates) -> Option<String> {
+    let together = match gates.quantities() {
+        0 => return None,
+        1 => "alone".to_owned(),
+        n => format!("corrected for the {n} quantities that have one"),
+    };
+    Some(format!("Thresholds are decided apart from all else, at the level 99 %, {together}."))
+}
+
+/// What changed, from what to what, and what that does.
+pub fn changed(of: &Difference) -> String {
+    let some = of.in_pairs().map_or_else(String::new, |some| format!("  {some}"));
+    let effect = of.effect.map_or_else(String::new, |effect| format!("   ({effect})"));
+    format!("{}  {} \u{2192} {}{some}{effect}", of.what, of.a, of.b)
+}
+
+/// That nothing differs, and how much was looked at.
+pub fn nothing_changed(comparison: &Comparison) -> String {
+    match comparison.settings_compared {
+        0 => "No difference in kernel, CPUs, devices and plan. No settings were compared.".into(),
+        n => format!("No difference in {} settings, kernel, CPUs, devices and plan.", grouped(n as f64, 0)),
+    }
+}
+
+/// The quantities that only one side has.
+pub fn alone(comparison: &Comparison) -> Vec<String> {
+    [("A", &comparison.only_a), ("B", &comparison.only_b)]
+        .into_iter()
+        .filter(|(_, names)| !names.is_empty())
+        .map(|(side, names)| {
+            let told: Vec<&str> = names.iter().take(MOST_NAMED).map(String::as_str).collect();
+            let more = names.len().saturating_sub(told.len());
+            let rest = if more > 0 { format!(" and {more} more") } else { String::new() };
+            format!("only {side} has {}{rest}", told.join(", "))
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_are_read_in_their_unit() {
+        assert_eq!(value(Unit::Nanoseconds, 1184.0), "1.18 µs");
+        assert_eq!(value(Unit::Nanoseconds, -3.0), "-3 ns");
+        assert_eq!(value(Unit::PerSecond, 452_345.0), "452k/s");
+        assert_eq!(value(Unit::Share, 0.0003), "0.0300 %");
+        assert_eq!(value(Unit::Share, 0.0), "0 %");
+        assert_eq!(value(Unit::Count, 12_000.0), "12,000");
+    }
+
+    #[test]
+    fn a_ratio_is_what_it_is_more() {
+        assert_eq!(
+            [1.052, 0.97, 1.0004, 1.3, 2.4, 0.1, 1e30].map(ratio),
+            ["+5.2 %", "-3.0 %", "+0.04 %", "+30 %", "x 2.40", "-90 %", "over x 1,000"]
+        );
+    }
+
+    #[test]
+    fn a_difference_of_shares_is_in_points() {
+        assert_eq!(difference(Unit::Share, 0.02), "+2.00 pp");
+        assert_eq!(difference(Unit::Count, -4.0), "-4");
+    }
+}

@@ -1,0 +1,147 @@
+//! Comparisons: their names, what is asked of them, and what can be said.
+
+use netfathom_model::plan::CostLevel;
+use netfathom_model::record::{
+    Comparison, CostBenchmark, CostResult, Effect, Outcome, OwnCall, SpanCost, Taken,
+};
+
+use super::figure::Figure;
+use crate::page::shortened;
+
+/// Letters of a condition in a heading.
+const LONGEST_CONDITION: usize = 40;
+
+/// A condition by its name; a damaged record may not name it.
+pub(super) fn condition_name(result: &CostResult, index: usize) -> String {
+    match result.conditions.get(index) {
+        Some(condition) if !condition.name.trim().is_empty() => condition.name.clone(),
+        _ => format!("condition {}", index.saturating_add(1)),
+    }
+}
+
+/// The load of a comparison.
+pub(super) fn level<'a>(result: &'a CostResult, comparison: &Comparison) -> Option<&'a CostLevel> {
+    result.conditions.get(comparison.condition)?.level.as_ref()
+}
+
+/// A comparison as the row of a table of its effect: its load where there is one, its condition otherwise.
+pub(super) fn row_name(result: &CostResult, comparison: &Comparison) -> String {
+    match (comparison.effect, level(result, comparison)) {
+        (Effect::Observation, _) | (_, None) => condition_name(result, comparison.condition),
+        (_, Some(level)) => level.text.clone(),
+    }
+}
+
+/// What a table of an effect is about.
+pub(super) fn effect_words(effect: Effect) -> &'static str {
+    match effect {
+        Effect::Program => "what the program takes, with and without it at the same load",
+        Effect::Load => "what the load takes alone, beside none",
+        Effect::Both => "what program and load take together, beside nothing",
+        Effect::Observation => "what observing takes",
+    }
+}
+
+/// The effects of which a benchmark has something, what was asked for first.
+pub(super) fn effects(result: &CostResult, benchmark: &CostBenchmark) -> Vec<Effect> {
+    let mut all = vec![result.headline()];
+    all.extend([Effect::Program, Effect::Load, Effect::Both, Effect::Observation]);
+    let mut found: Vec<Effect> = Vec::new();
+    for effect in all {
+        if !found.contains(&effect) && benchmark.of_effect(effect).next().is_some() {
+            found.push(effect);
+        }
+    }
+    found
+}
+
+/// The comparisons that answer what was asked, of one benchmark: where there are loads that of the highest one
+/// that has a cost, of the highest otherwise; all where there are none.
+pub(super) fn leading<'a>(result: &CostResult, benchmark: &'a CostBenchmark) -> Vec<&'a Comparison> {
+    let all: Vec<&Comparison> = benchmark.of_effect(result.headline()).collect();
+    if !all.iter().any(|c| level(result, c).is_some()) {
+        return all;
+    }
+    let height = |(place, c): &(usize, &&'a Comparison)| {
+        let bits = level(result, c).and_then(|l| l.bits_per_s).filter(|b| b.is_finite());
+        (c.outcome == Outcome::Cost, bits.unwrap_or(f64::NEG_INFINITY), *place)
+    };
+    let highest = all.iter().enumerate().max_by(|a, b| {
+        let (a, b) = (height(a), height(b));
+        a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)).then(a.2.cmp(&b.2))
+    });
+    highest.map(|(_, c)| *c).into_iter().collect()
+}
+
+/// The one comparison of which details are shown: of those that answer, the one that takes most.
+pub(super) fn shown<'a>(result: &CostResult, benchmark: &'a CostBenchmark) -> Option<&'a Comparison> {
+    leading(result, benchmark).into_iter().max_by(|a, b| a.ratio.value.total_cmp(&b.ratio.value))
+}
+
+/// What can be said, in a word or two.
+pub(super) fn outcome(outcome: Outcome) -> &'static str {
+    match outcome {
+        Outcome::Cost => "cost",
+        Outcome::NoCost => "not significant",
+        Outcome::Faster => "faster",
+        Outcome::CannotTell => "cannot tell",
+    }
+}
+
+/// A span by its name, or by the marks that bound it: `start → first`.
+pub(super) fn span_name(benchmark: &CostBenchmark, span: usize) -> String {
+    let mark = |place: usize| {
+        benchmark
+            .marks
+            .get(place)
+            .filter(|m| !m.trim().is_empty())
+            .cloned()
+            .unwrap_or_else(|| format!("mark {}", place.saturating_add(1)))
+    };
+    match benchmark.spans.get(span) {
+        Some(name) if !name.trim().is_empty() => name.clone(),
+        _ => format!("{} → {}", mark(span), mark(span.saturating_add(1))),
+    }
+}
+
+/// The span of which most is taken, as a share of its time, beyond chance.
+pub(super) fn most_taken(benchmark: &CostBenchmark, comparison: &Comparison) -> Option<(String, Figure)> {
+    let told = comparison.spans.iter().enumerate().filter(|(_, s)| s.outcome == Outcome::Cost);
+    let (place, ratio) =
+        told.filter_map(|(i, s)| Some((i, s.ratio?))).max_by(|a, b| a.1.value.total_cmp(&b.1.value))?;
+    let about = benchmark.resources.get(place).filter(|r| !r.trim().is_empty());
+    let about = about.map_or_else(String::new, |resource| format!(", {resource}"));
+    Some((format!("{}{about}", span_name(benchmark, place)), Figure::of(comparison, ratio).beyond_one()))
+}
+
+/// How much longer a span takes.
+pub(super) fn change(comparison: &Comparison, span: &SpanCost) -> Option<Figure> {
+    span.ratio.map(|ratio| Figure::of(comparison, ratio).beyond_one())
+}
+
+/// How much more of a resource is used.
+pub(super) fn difference(comparison: &Comparison, taken: &Taken) -> Figure {
+    Figure::of(comparison, taken.difference)
+}
+
+/// What a run lasts longer by a system call, in nanoseconds.
+pub(super) fn adds(benchmark: &CostBenchmark, comparison: &Comparison, call: &OwnCall) -> Option<Figure> {
+    let place = benchmark.comparisons.iter().position(|c| std::ptr::eq(c, comparison))?;
+    call.adds.get(place).copied().flatten().map(|adds| Figure::of(comparison, adds))
+}
+
+/// What the program takes in a condition.
+pub(super) fn takes(benchmark: &CostBenchmark, condition: usize) -> Option<&Comparison> {
+    benchmark.of_effect(Effect::Program).find(|c| c.condition == condition)
+}
+
+/// Which condition beside which.
+pub(super) fn beside(result: &CostResult, comparison: &Comparison) -> String {
+    beside_of(result, comparison.condition, comparison.against)
+}
+
+/// The same of what is no comparison.
+pub(super) fn beside_of(result: &CostResult, condition: usize, against: usize) -> String {
+    let [this, that] = [condition, against].map(|c| shortened(&condition_name(result, c), LONGEST_CONDITION));
+    format!("“{this}” beside “{that}”")
+}

@@ -1,0 +1,95 @@
+//! What is to be known besides the figures.
+
+use std::collections::BTreeMap;
+
+use netfathom_model::record::{Comparison, CostBenchmark, CostResult, CostTrial, ProgramTrial};
+
+use super::comparison::condition_name;
+use super::figure::slowdown;
+use crate::story::number::percent;
+
+/// Below this share of the benchmark's time the program was not there as it should have been.
+const WHOLE: f64 = 0.99;
+
+/// Reasons of failed trials that are told.
+const MOST_REASONS: usize = 12;
+
+/// What a table of slowdowns shows.
+pub(super) fn slowdown_note(result: &CostResult) -> &'static str {
+    let mut all = result.benchmarks.iter().flat_map(|b| &b.comparisons);
+    if all.any(|c| slowdown(c).half.is_some()) {
+        "slowdown: how much longer the benchmark takes; PCost (Qian & Wang 2006): the sum over its spans of (d' - d) / \
+         (d' + d), which saturates; each ± half its 95 % interval between blocks; MDE: minimum detectable \
+         slowdown at 80 % power"
+    } else {
+        "slowdown: how much longer the benchmark takes; PCost (Qian & Wang 2006): the sum over its spans of (d' - d) / \
+         (d' + d), which saturates; single runs have no interval, and chance cannot be excluded"
+    }
+}
+
+/// What a table of resources shows.
+pub(super) fn taken_note(comparison: &Comparison) -> &'static str {
+    if comparison.smallest.is_none() {
+        "single runs have no interval, and chance cannot be excluded; (machine): all processes together"
+    } else {
+        "*: beyond chance; the interval of every other difference holds 0; (machine): all processes together"
+    }
+}
+
+/// What a benchmark does, and how its marks were taken.
+pub(super) fn benchmark_notes(benchmark: &CostBenchmark) -> Vec<String> {
+    let marks = format!("marks: {}", benchmark.means);
+    [(&benchmark.about, benchmark.about.clone()), (&benchmark.means, marks)]
+        .into_iter()
+        .filter(|(text, _)| !text.trim().is_empty())
+        .map(|(_, said)| said)
+        .collect()
+}
+
+/// Trials that failed, by their reasons.
+pub(super) fn failures(result: &CostResult, benchmark: &CostBenchmark) -> Vec<String> {
+    let mut by_reason: BTreeMap<&str, Vec<&CostTrial>> = BTreeMap::new();
+    for trial in &benchmark.trials {
+        if let Some(reason) = &trial.failed {
+            by_reason.entry(reason).or_default().push(trial);
+        }
+    }
+    let mut said: Vec<String> = by_reason
+        .iter()
+        .take(MOST_REASONS)
+        .map(|(reason, trials)| match trials[..] {
+            [one] => {
+                let number = u64::from(one.index) + 1;
+                format!("trial {number} ({}) failed: {reason}", condition_name(result, one.condition))
+            }
+            _ => format!("{} trials failed: {reason}", trials.len()),
+        })
+        .collect();
+    if by_reason.len() > MOST_REASONS {
+        said.push(format!("… and {} more reasons in the record", by_reason.len() - MOST_REASONS));
+    }
+    said
+}
+
+/// What is to be known of the program in its trials.
+pub(super) fn program_notes(result: &CostResult) -> Vec<String> {
+    let all = || result.benchmarks.iter().flat_map(|b| &b.trials).filter_map(|t| t.program);
+    let total = all().count();
+    let of = |count: usize| format!("in {count} of {total} trials");
+    let count = |wanted: fn(&ProgramTrial) -> bool| all().filter(wanted).count();
+    let mut said = Vec::new();
+    let away = count(|p| p.present < WHOLE);
+    if away > 0 {
+        let least = all().map(|p| p.present).filter(|p| p.is_finite()).fold(1.0, f64::min);
+        said.push(format!("it was not there all the time {}, at least for {}", of(away), percent(least)));
+    }
+    let again = count(|p| p.starts > 1);
+    if again > 0 {
+        said.push(format!("it ended by itself and was started again {}", of(again)));
+    }
+    let killed = count(|p| p.killed);
+    if killed > 0 {
+        said.push(format!("it did not end when it was asked to and was killed {}", of(killed)));
+    }
+    said
+}

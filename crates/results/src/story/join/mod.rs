@@ -1,0 +1,309 @@
+//! `netfathom join`: times between the places that a message passes, and what the files held.
+
+mod ways;
+
+use crate::page::{Align, Axis, Chart, Look, Page, Series, Table};
+use netfathom_model::path::Direction;
+use netfathom_model::plan::{ClockChoice, JoinPlan};
+use netfathom_model::record::{
+    CaptureFile, ClockOffset, JoinResult, JoinedSpan, KindCount, LogFile, PacketKind,
+};
+
+use super::{Body, curves, number, pooled};
+
+pub(super) fn body(result: &JoinResult) -> Body<'_> {
+    let mut page = Page::default();
+    spans(&mut page, result);
+    percentiles(&mut page, result);
+    captures(&mut page, result);
+    logs(&mut page, result);
+    clocks(&mut page, result);
+    Body {
+        title: "Time in the network stack, from captures and logs",
+        done: there(result),
+        page,
+        plan: plan(&result.plan),
+        left_out: &[],
+    }
+}
+
+fn plan(plan: &JoinPlan) -> Vec<(&'static str, String)> {
+    vec![
+        ("captures", plan.captures.join(", ")),
+        ("logs", plan.logs.join(", ")),
+        ("a message's number", ways::numbering(plan)),
+        ("UDP port", plan.port.map_or("any".into(), |p| p.to_string())),
+        ("clocks", ways::clock(plan).into()),
+        ("window", format!("{} messages", plan.window)),
+    ]
+}
+
+fn there(result: &JoinResult) -> String {
+    let plan = &result.plan;
+    format!(
+        "{} of {} captures and {} of {} logs are there",
+        result.captures.len(),
+        plan.captures.len(),
+        result.logs.len(),
+        plan.logs.len()
+    )
+}
+
+/// Such as `a message spends 4.20 µs on its way out and 12.3 µs on its way in, by 1,000,000
+/// messages joined of 1,000,004; the clocks …`.
+pub(super) fn answer(result: &JoinResult) -> String {
+    let ways = ways::ways(result);
+    if ways.is_empty() {
+        return "no message was in both a capture and a log, so there is no answer yet".into();
+    }
+    let counted = |n, of| format!("{} messages joined of {}", number::count(n), number::count(of));
+    let time = |w: &ways::Way| {
+        let way = if w.direction == Direction::Tx { "out" } else { "in" };
+        let above = ways::above_shortest(result, w.direction);
+        let steps = ways::doubt(w.span).map_or_else(String::new, |ns| format!(" (±{})", number::mean(ns)));
+        format!("{}{steps}{above} on its way {way}", number::mean(w.span.times.mean_ns))
+    };
+    let first = (ways[0].span.times.n, ways[0].logged);
+    let (times, by) = if ways.iter().all(|w| (w.span.times.n, w.logged) == first) {
+        let times: Vec<String> = ways.iter().map(time).collect();
+        (times.join(" and "), format!(", by {}", counted(first.0, first.1)))
+    } else {
+        let each = |w| format!("{} (by {})", time(w), counted(w.span.times.n, w.logged));
+        (ways.iter().map(each).collect::<Vec<_>>().join(" and "), String::new())
+    };
+    format!("a message spends {times}{by}; clocks {}", ways::clock(&result.plan))
+}
+
+fn spans(page: &mut Page, result: &JoinResult) {
+    page.heading("Time between the places that a message passes");
+    if result.spans.is_empty() {
+        page.text("n/a: no message was seen at two places");
+        return;
+    }
+    let right = ["messages", "mean", "p50", "p99", "max", "below zero"].map(|h| (h, Align::Right));
+    let mut table = Table::new(&[[("way", Align::Left)].as_slice(), right.as_slice()].concat());
+    for span in &result.spans {
+        let (d, way) = (&span.times, span.direction.map_or("between", Direction::name));
+        let place = format!("{} -> {}", span.from, span.to);
+        if d.n == 0 {
+            table.row_across(way, &format!("{place}: n/a: no message was seen at both"));
+            continue;
+        }
+        table.row(&[
+            way.to_owned(),
+            number::count(d.n),
+            number::mean(d.mean_ns),
+            number::quantile(d, d.p50_ns),
+            number::quantile(d, d.p99_ns),
+            number::quantile(d, d.max_ns),
+            number::count(d.negative),
+        ]);
+        let steps = ways::uncertainty(span)
+            .map_or_else(String::new, |ns| format!("; ±{} by the steps of the clocks", number::mean(ns)));
+        table.row_across("", &format!("{place}, up to {}{steps}", number::rate(span.peak_per_s)));
+    }
+    page.table(table);
+    if result.spans.iter().any(|s| s.times.negative > 0) {
+        page.note("below zero: the clocks were not put together closer than that; kept in every number");
+    }
+    if result.plan.clock == ClockChoice::Fitted {
+        page.note(
+            "the clocks were fitted so that the shortest way out takes no time: what that took from it is in the \
+             way in",
+        );
+    }
+}
+
+/// The mean and the longest time of each window, by the time at the first place.
+fn over_time(page: &mut Page, place: usize, span: &JoinedSpan) {
+    let windows = &span.series;
+    let chart = |id: String, title: String, height, values| Chart {
+        id,
+        title,
+        about: "Times by window, by the time at the first place.".into(),
+        x: Axis::Run,
+        y: Axis::Time,
+        height,
+        sync: Some(format!("join-{}", windows.window_ns)),
+        xs: curves::middles(windows.window_ns, windows.n.len()),
+        series: vec![curve(span, "all".into(), Look::Strong, values)],
+        ..Chart::default()
+    };
+    let name = name(span);
+    page.chart(chart(format!("span-{place}"), format!("Mean, {name}"), 200, curves::means(windows)));
+    page.chart(chart(format!("span-max-{place}"), format!("Longest, {name}"), 130, curves::longest(windows)));
+}
+
+fn curve(span: &JoinedSpan, label: String, look: Look, values: Vec<Option<f64>>) -> Series {
+    Series { label, color: span.direction.map_or("rate", Direction::name), look, values, ..Series::default() }
+}
+
+fn name(span: &JoinedSpan) -> String {
+    format!("{} -> {}", span.from, span.to)
+}
+
+fn percentile_chart(page: &mut Page, result: &JoinResult) {
+    let times: Vec<_> = result.spans.iter().map(|span| pooled::read(&span.times)).collect();
+    let look = |place: usize| {
+        let before = result.spans[..place].iter().filter(|s| s.direction == result.spans[place].direction);
+        [Look::Strong, Look::Dashed, Look::Thin][before.count() % 3]
+    };
+    // Names may be alike; what a switch of the legend belongs to must not be.
+    let series = |(i, span): (usize, &JoinedSpan)| {
+        curve(span, format!("{}: {}", i + 1, name(span)), look(i), Vec::new())
+    };
+    let curves = result.spans.iter().enumerate().map(series).zip(&times).collect();
+    if let Some(chart) = curves::by_percentile("percentiles", "Time by percentile", curves) {
+        page.chart(chart);
+    }
+}
+
+fn percentiles(page: &mut Page, result: &JoinResult) {
+    let known = || result.spans.iter().filter(|s| s.times.n > 0);
+    if known().next().is_none() {
+        return;
+    }
+    for (place, span) in result.spans.iter().enumerate().filter(|(_, s)| s.times.n > 0) {
+        over_time(page, place, span);
+    }
+    percentile_chart(page, result);
+    page.gap();
+    let right = ["min", "p50", "p90", "p99", "p99.9", "max", "S*"].map(|h| (h, Align::Right));
+    let mut table = Table::new(&[[("way", Align::Left)].as_slice(), right.as_slice()].concat());
+    for span in known() {
+        let d = &span.times;
+        let q = |ns| number::quantile(d, ns);
+        table.row(&[
+            span.direction.map_or("between", Direction::name).to_owned(),
+            q(d.min_ns),
+            q(d.p50_ns),
+            q(d.p90_ns),
+            q(d.p99_ns),
+            q(d.p999_ns),
+            q(d.max_ns),
+            d.mean_error_ns.map_or_else(|| "-".into(), number::mean),
+        ]);
+    }
+    page.table(table);
+    page.note("S*: the papers' mean error; assumes independence, which queued messages lack");
+}
+
+fn captures(page: &mut Page, result: &JoinResult) {
+    page.heading("Captures");
+    if result.captures.is_empty() {
+        page.text("n/a: none was read");
+    }
+    for capture in &result.captures {
+        draw_capture(page, capture, result);
+    }
+}
+
+fn draw_capture(page: &mut Page, c: &CaptureFile, result: &JoinResult) {
+    let links = if c.links.is_empty() { "no link type".into() } else { c.links.join(", ") };
+    page.bullet(&format!("{}: {}; {links}", c.name, c.format));
+    if let Some(steps) = ways::steps(&c.steps_ns) {
+        page.detail(&format!("times in steps of {steps}; half a step was added to each"));
+    }
+    page.detail(&format!(
+        "{} packets, {} bytes captured, {} from the first to the last",
+        number::count(c.packets),
+        number::count(c.bytes),
+        number::seconds(c.span_ns)
+    ));
+    if c.by_log.is_empty() {
+        draw_kinds(page, "", c.packets, &c.kinds);
+    }
+    for of_log in &c.by_log {
+        let log = result.logs.get(of_log.log as usize).map_or("n/a", |log| &log.name);
+        draw_kinds(page, &format!("with {log}: "), c.packets, &of_log.kinds);
+    }
+    if c.kinds.iter().all(|k| k.kind != PacketKind::Joined || k.count == 0) {
+        page.detail("no packet of it was a message of a log");
+    }
+    if c.backwards > 0 {
+        page.detail(&format!("{} packets lie before the one before them", number::count(c.backwards)));
+    }
+    if c.untimed > 0 {
+        page.detail(&format!("{} packets do not say when they were captured", number::count(c.untimed)));
+    }
+    damage(page, c.damage.as_deref());
+}
+
+fn draw_kinds(page: &mut Page, with: &str, packets: u64, kinds: &[KindCount]) {
+    let sum: u64 = kinds.iter().map(|k| k.count).sum();
+    let relation = if sum == packets { "=" } else { "≠" };
+    let kinds: Vec<String> = kinds
+        .iter()
+        .filter(|k| k.count > 0)
+        .map(|k| format!("{} {}", k.kind.name(), number::count(k.count)))
+        .collect();
+    if !kinds.is_empty() {
+        page.detail(&format!("{with}{} {relation} {}", number::count(packets), kinds.join(" + ")));
+    }
+}
+
+fn damage(page: &mut Page, damage: Option<&str>) {
+    if let Some(text) = damage {
+        page.detail(&format!("DAMAGED: {text}"));
+    }
+}
+
+fn logs(page: &mut Page, result: &JoinResult) {
+    page.heading("Logs");
+    if result.logs.is_empty() {
+        page.text("n/a: none was read");
+    }
+    for log in &result.logs {
+        draw_log(page, log, result);
+    }
+}
+
+fn draw_log(page: &mut Page, l: &LogFile, result: &JoinResult) {
+    let times = match (l.has_sent, l.has_received) {
+        (true, true) => "of sending and receiving",
+        (true, false) => "of sending",
+        (false, true) => "of receiving",
+        (false, false) => "none",
+    };
+    page.bullet(&format!("{}: {}; times: {times}", l.name, l.format));
+    page.detail(&format!("{} messages; clock: {}", number::count(l.messages), l.clock));
+    if let Some(steps) = ways::steps(&[l.step_ns]) {
+        page.detail(&format!("times in steps of {steps}; half a step was added to each"));
+    }
+    for (i, capture) in result.captures.iter().enumerate() {
+        let of = |counts: &[u64]| counts.get(i).map_or_else(|| "n/a".into(), |&n| number::count(n));
+        page.detail(&format!(
+            "not in {}: {}; there after a later one: {}",
+            capture.name,
+            of(&l.missing),
+            of(&l.reordered)
+        ));
+    }
+    if l.unusable > 0 {
+        page.detail(&format!("{} records of it say nothing", number::count(l.unusable)));
+    }
+    damage(page, l.damage.as_deref());
+}
+
+fn clocks(page: &mut Page, result: &JoinResult) {
+    if result.clocks.is_empty() {
+        return;
+    }
+    page.heading("Clocks: what was added to a log's times");
+    for c in &result.clocks {
+        let name = |named: Option<&String>| named.map_or("n/a", String::as_str).to_owned();
+        page.bullet(&format!(
+            "{} on {}: {}",
+            name(result.logs.get(c.log as usize).map(|l| &l.name)),
+            name(result.captures.get(c.capture as usize).map(|f| &f.name)),
+            c.how
+        ));
+        page.detail(&offset(c));
+    }
+}
+
+fn offset(c: &ClockOffset) -> String {
+    let moved = c.moved_ns.map_or("movement not known".into(), |ns| format!("moved by {}", number::time(ns)));
+    let drift = c.drift_ppm.map_or("drift not known".into(), |ppm| format!("drift {ppm:+.4} ppm"));
+    format!("{} ns; {moved}; {drift}", number::signed(c.offset_ns))
+}

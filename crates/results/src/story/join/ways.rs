@@ -1,0 +1,75 @@
+//! The ways that were joined, and how far the clocks carry.
+
+use netfathom_model::path::Direction;
+use netfathom_model::plan::{ClockChoice, JoinPlan, Numbering};
+use netfathom_model::print;
+use netfathom_model::record::{JoinResult, JoinedSpan};
+
+/// One way of the stack, as the answer needs it.
+pub(super) struct Way<'a> {
+    pub direction: Direction,
+    pub span: &'a JoinedSpan,
+    /// Messages in the logs that have a time at its end.
+    pub logged: u64,
+}
+
+/// The ways that were measured and have times.
+pub(super) fn ways(result: &JoinResult) -> Vec<Way<'_>> {
+    let logged = |direction| {
+        let has = |l: &&netfathom_model::record::LogFile| match direction {
+            Direction::Tx => l.has_sent,
+            Direction::Rx => l.has_received,
+        };
+        result.logs.iter().filter(has).map(|l| l.messages).sum()
+    };
+    let way = |span: &'_ JoinedSpan| span.direction.map(|d| (d, logged(d)));
+    let known = result.spans.iter().filter(|s| s.times.n > 0);
+    known.filter_map(|span| way(span).map(|(direction, logged)| Way { direction, span, logged })).collect()
+}
+
+/// What a time is where the clocks were fitted; nothing otherwise. They are fitted by the way
+/// out where a log tells of it, and what that took from it is in the way in.
+pub(super) fn above_shortest(result: &JoinResult, direction: Direction) -> &'static str {
+    let by_way_out = result.logs.iter().any(|log| log.has_sent);
+    match (result.plan.clock, direction) {
+        (ClockChoice::Stated, _) => "",
+        (ClockChoice::Fitted, Direction::Rx) if by_way_out => ", the shortest way out included,",
+        (ClockChoice::Fitted, _) => " above the shortest",
+    }
+}
+
+/// How far the mean is uncertain by the steps of the clocks that its stamps come from, where these are not nanoseconds.
+pub(super) fn uncertainty(span: &JoinedSpan) -> Option<f64> {
+    (span.times.n > 0 && span.uncertainty_ns > 0.0).then_some(span.uncertainty_ns)
+}
+
+/// The same, where it is a part of the mean that is worth a word beside it: the mean is less than 20 steps.
+pub(super) fn doubt(span: &JoinedSpan) -> Option<f64> {
+    uncertainty(span).filter(|ns| span.times.mean_ns < 40.0 * ns)
+}
+
+/// What times count in, where that is not nanoseconds alone.
+pub(super) fn steps(steps_ns: &[u32]) -> Option<String> {
+    let told = |ns: &u32| print::time(f64::from(*ns));
+    let is_coarse = steps_ns.iter().any(|ns| *ns > 1);
+    is_coarse.then(|| steps_ns.iter().map(told).collect::<Vec<_>>().join(" and "))
+}
+
+/// Where a message's number lies.
+pub(super) fn numbering(plan: &JoinPlan) -> String {
+    match plan.numbering {
+        Numbering::Netfathom => "the header of netfathom's own messages".into(),
+        Numbering::Field { offset, width, little_endian } => format!(
+            "{width} bytes at {offset} of the payload, {} byte first",
+            if little_endian { "lowest" } else { "highest" }
+        ),
+    }
+}
+
+/// How the clocks were put together.
+pub(super) fn clock(plan: &JoinPlan) -> &'static str {
+    match plan.clock {
+        ClockChoice::Stated => "as the logs state them",
+        ClockChoice::Fitted => "fitted, so that the shortest way takes no time",
+    }
+}

@@ -1,0 +1,85 @@
+//! How far figures carry, and why some are not known.
+
+use netfathom_model::plan::{Carrier, Placement};
+use netfathom_model::record::{Counted, EndCost, MessageCell, MessageResult, MessageTrial};
+
+/// Of what the kernel's workers ran.
+pub(super) const WORKERS: &str = "of the kernel's own workers of the whole machine, whoever they worked for: an upper bound, but for \
+     those that ended meanwhile";
+
+/// Why nothing is known of a thread of an end in the kernel.
+pub(super) const IN_KERNEL: &str = "an end in the kernel has no thread of its own";
+
+/// Where an end in the kernel runs; `None` where there is none.
+pub(super) fn where_kernel_ends_run(result: &MessageResult) -> Option<&'static str> {
+    result.cells.iter().any(|cell| in_kernel(cell.placement)).then_some(
+        "an end in the kernel runs where its packets come in: mostly on the other end's processor, whatever the \
+         pair; compare K placements with UU on one processor",
+    )
+}
+
+pub(super) fn in_kernel(placement: Placement) -> bool {
+    placement.kernel_client() || placement.kernel_server()
+}
+
+/// Why there are no segments where there can be none.
+pub(super) fn no_segments(carrier: Carrier) -> Option<&'static str> {
+    match carrier {
+        Carrier::Tcp => None,
+        Carrier::Udp => Some("over UDP there are no segments, and what TCP counts is not theirs"),
+        Carrier::Unix => Some("over Unix sockets there are no segments, and what TCP counts is not theirs"),
+    }
+}
+
+/// Why figures are not known, each reason once.
+pub(super) fn reasons(result: &MessageResult) -> Vec<String> {
+    let trials = || result.cells.iter().flat_map(|cell| &cell.trials);
+    let mut all: Vec<String> = Vec::new();
+    if result.cells.iter().any(|cell| in_kernel(cell.placement)) {
+        all.push(IN_KERNEL.into());
+    }
+    if result.cells.iter().any(|cell| cell.times.n == 0 && cell.trials.iter().any(|t| t.messages > 0)) {
+        all.push(
+            "times of messages that the kernel took in or wrote: it counts them, and has no clock for each"
+                .into(),
+        );
+    }
+    all.extend(no_segments(result.plan.carrier).map(String::from));
+    if trials().any(|trial| trial.kernel_workers_ns.is_none()) {
+        all.push(
+            "what the kernel's workers ran could not be read: /proc of a PID namespace does not show them, nor does \
+             a kernel without CONFIG_SCHED_INFO"
+                .into(),
+        );
+    }
+    if result.cells.iter().any(unread) {
+        all.push(
+            "what threads took could not be read of all of them, as one ended or was not let be seen".into(),
+        );
+    }
+    all.extend(calls(result));
+    all
+}
+
+/// Whether an end in user space has a trial without its processor time.
+fn unread(cell: &MessageCell) -> bool {
+    let without = |end: fn(&MessageTrial) -> &EndCost| cell.trials.iter().any(|t| end(t).cpu_ns.is_none());
+    (!cell.placement.kernel_client() && without(|trial| &trial.client))
+        || (!cell.placement.kernel_server() && without(|trial| &trial.server))
+}
+
+fn calls(result: &MessageResult) -> Vec<String> {
+    let mut said: Vec<(&str, u32)> = Vec::new();
+    for cell in &result.cells {
+        let Counted::Not(why) = &cell.calls else { continue };
+        match said.iter_mut().find(|(known, _)| known == why) {
+            Some((_, cells)) => *cells += 1,
+            None => said.push((why, 1)),
+        }
+    }
+    let line = |(why, cells): (&str, u32)| {
+        let s = if cells == 1 { "" } else { "s" };
+        format!("system calls of {cells} cell{s} were not counted: {why}")
+    };
+    said.into_iter().map(line).collect()
+}

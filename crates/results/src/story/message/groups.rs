@@ -1,0 +1,145 @@
+//! Cells by placement and pair of processors, with the names of both.
+
+use netfathom_model::layer::Layer;
+use netfathom_model::plan::{MessagePlan, Placement};
+use netfathom_model::record::{MessageCell, MessageResult, ProcessorPair};
+
+/// Cells of one placement on one pair of processors.
+pub(super) struct Group<'a> {
+    pub placement: Placement,
+    /// Its place among the pairs.
+    pub pair: usize,
+    cells: Vec<&'a MessageCell>,
+}
+
+impl<'a> Group<'a> {
+    /// Such as `UU on processor 1 alone`.
+    pub fn name(&self, result: &MessageResult) -> String {
+        format!("{} on {}", self.placement.name(), pair(result, self.pair))
+    }
+
+    pub fn cell(&self, layer: &Layer, bytes: u64) -> Option<&'a MessageCell> {
+        self.cells.iter().copied().find(|cell| cell.layer == *layer && cell.bytes == bytes)
+    }
+
+    /// That of the first layer, which the others are compared with.
+    pub fn reference(&self, plan: &MessagePlan, bytes: u64) -> Option<&'a MessageCell> {
+        self.cell(plan.layers.first()?, bytes)
+    }
+
+    /// That of the first layer that is there.
+    pub fn leading(&self, plan: &MessagePlan, bytes: u64) -> Option<&'a MessageCell> {
+        self.layers(plan).into_iter().find_map(|layer| self.cell(layer, bytes))
+    }
+
+    /// The layers of which something is there, in the order of the plan; behind them what stands in
+    /// for a layer that cannot be.
+    pub fn layers<'p>(&self, plan: &'p MessagePlan) -> Vec<&'p Layer>
+    where
+        'a: 'p,
+    {
+        layers_of(plan, self.cells.iter().copied())
+    }
+
+    /// The sizes of which something is there, from the smallest.
+    pub fn sizes(&self) -> Vec<u64> {
+        sizes(self.cells.iter().copied())
+    }
+}
+
+/// The groups of which something is there: placements in the order of the plan, and in each the
+/// pairs in theirs.
+pub(super) fn groups(result: &MessageResult) -> Vec<Group<'_>> {
+    let mut all: Vec<Group<'_>> = Vec::new();
+    for &placement in &result.plan.placements {
+        // A pair that a damaged record does not name is drawn as well.
+        let last = result.cells.iter().map(|cell| cell.pair).max().unwrap_or(0);
+        for pair in 0..=last.min(result.cells.len()) {
+            let of_it = |cell: &&MessageCell| cell.placement == placement && cell.pair == pair;
+            let cells: Vec<&MessageCell> = result.cells.iter().filter(of_it).collect();
+            if !cells.is_empty() {
+                all.push(Group { placement, pair, cells });
+            }
+        }
+    }
+    all
+}
+
+/// All layers of which something is there, in the order of [`Group::layers`].
+pub(super) fn layers(result: &MessageResult) -> Vec<&Layer> {
+    layers_of(&result.plan, result.cells.iter())
+}
+
+fn layers_of<'p>(plan: &'p MessagePlan, cells: impl Iterator<Item = &'p MessageCell>) -> Vec<&'p Layer> {
+    let there: Vec<&Layer> = cells.map(|cell| &cell.layer).collect();
+    let mut all: Vec<&Layer> = plan.layers.iter().filter(|layer| there.contains(layer)).collect();
+    for layer in there {
+        if !all.contains(&layer) {
+            all.push(layer);
+        }
+    }
+    all
+}
+
+/// What stands in for layers that cannot be, and for which: nobody asked for it by name.
+pub(super) fn stand_ins(result: &MessageResult) -> Vec<String> {
+    let stands_in = |layer: &&Layer| !result.plan.layers.contains(layer);
+    layers(result).into_iter().filter(stands_in).map(|layer| stands_in_for(result, layer)).collect()
+}
+
+fn stands_in_for(result: &MessageResult, layer: &Layer) -> String {
+    let of_it = |p: &Placement| result.cells.iter().any(|c| c.placement == *p && c.layer == *layer);
+    let places: Vec<Placement> = result.plan.placements.iter().copied().filter(of_it).collect();
+    let mut absent: Vec<String> = Vec::new();
+    for cell in result.absent.iter().filter(|cell| places.contains(&cell.placement)) {
+        let name = layer_or_all(cell.layer.as_ref());
+        if !absent.contains(&name) {
+            absent.push(name);
+        }
+    }
+    let places: Vec<&str> = places.into_iter().map(Placement::name).collect();
+    format!("{layer}: the nearest to what cannot be in {}: {}", places.join(" and "), absent.join(", "))
+}
+
+/// All sizes of which something is there, from the smallest.
+pub(super) fn all_sizes(result: &MessageResult) -> Vec<u64> {
+    sizes(result.cells.iter())
+}
+
+fn sizes<'a>(cells: impl Iterator<Item = &'a MessageCell>) -> Vec<u64> {
+    let mut all: Vec<u64> = cells.map(|cell| cell.bytes).collect();
+    all.sort_unstable();
+    all.dedup();
+    all
+}
+
+/// The processors of the ends: `processors 0 and 1 (apart)`.
+pub(super) fn pair(result: &MessageResult, place: usize) -> String {
+    match result.pairs.get(place) {
+        None => "processors that the record does not name".into(),
+        Some(ProcessorPair { client, server, .. }) if client == server => format!("processor {client} alone"),
+        Some(ProcessorPair { shares, client, server }) => {
+            format!("processors {client} and {server} ({})", shares.name())
+        }
+    }
+}
+
+/// A layer's name, or that all are meant.
+pub(super) fn layer_or_all(layer: Option<&Layer>) -> String {
+    layer.map_or_else(|| "every layer".into(), ToString::to_string)
+}
+
+/// Which ends are in the kernel, in words.
+pub(super) fn placement(placement: Placement) -> &'static str {
+    match placement {
+        Placement::UU => "both ends in user space",
+        Placement::KU => "client in the kernel",
+        Placement::UK => "server in the kernel",
+        Placement::KK => "both ends in the kernel",
+    }
+}
+
+/// A cell in words, without its size.
+pub(super) fn cell_name(result: &MessageResult, cell: &MessageCell) -> String {
+    format!("{}, {}, {}", cell.layer, cell.placement.name(), pair(result, cell.pair))
+}

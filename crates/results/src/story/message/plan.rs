@@ -1,0 +1,69 @@
+//! What was asked for, and how much of it is done.
+
+use netfathom_model::plan::{MessagePlan, MessageTest, Place, ProcessorChoice};
+use netfathom_model::print::count;
+use netfathom_model::record::MessageResult;
+use netfathom_model::units::{format_duration, format_rate};
+
+use crate::story::Words;
+
+/// How much of it is there.
+pub(super) fn done(result: &MessageResult) -> String {
+    let trials: usize = result.cells.iter().map(|cell| cell.trials.len()).sum();
+    let each = result.plan.trials;
+    format!("{trials} trials of {} cells are there, {each} of each cell were asked for", result.cells.len())
+}
+
+/// Where the two ends are.
+pub(super) fn ends(result: &MessageResult) -> String {
+    let place = if result.plan.place == Place::Lab { "lab" } else { "loopback" };
+    format!("{} over {}", place, result.plan.carrier.name())
+}
+
+/// What was asked for.
+pub(super) fn words(plan: &MessagePlan) -> Words {
+    let listed = |all: Vec<String>| all.join(", ");
+    let processors = match plan.processors {
+        ProcessorChoice::Same => "both ends on one",
+        ProcessorChoice::Cross => "each end on one of its own",
+        ProcessorChoice::Sweep => "every kind of pair that the machine has",
+    };
+    let from = if plan.cpus.is_empty() {
+        String::new()
+    } else {
+        format!(", out of {}", listed(plan.cpus.iter().map(usize::to_string).collect()))
+    };
+    vec![
+        ("test", test(plan.test).into()),
+        ("ends", format!("{} over {}", plan.place.name(), plan.carrier.name())),
+        (size_name(plan), listed(plan.sizes_bytes.iter().map(|&b| count(b)).collect())),
+        ("layers", listed(plan.layers.iter().map(ToString::to_string).collect())),
+        ("placements", listed(plan.placements.iter().map(|p| p.name().into()).collect())),
+        ("processors", format!("{processors}{from}")),
+        ("a trial has at least", format!("{} {}", count(plan.messages), plan.test.counts())),
+        ("and takes", format!("{} to {}", format_duration(plan.least_ns), format_duration(plan.most_ns))),
+        (
+            "departures",
+            plan.rate_per_s.map_or_else(
+                || "as fast as they go".into(),
+                |rate| format!("open loop, {} a second", format_rate(rate)),
+            ),
+        ),
+        ("trials of each cell", plan.trials.to_string()),
+        ("remedies of stalls", if plan.remedies { "measured" } else { "not measured" }.into()),
+        ("seed", plan.seed.to_string()),
+    ]
+}
+
+/// What the sizes are those of.
+pub(super) fn size_name(plan: &MessagePlan) -> &'static str {
+    if plan.test == MessageTest::Post { "bytes of a reply" } else { "bytes of a message" }
+}
+
+fn test(test: MessageTest) -> &'static str {
+    match test {
+        MessageTest::Oneway => "one way: the client sends, the server reads",
+        MessageTest::Pingpong => "round trips: the server sends each message back",
+        MessageTest::Post => "bulk replies to small requests",
+    }
+}

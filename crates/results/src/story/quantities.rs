@@ -1,0 +1,70 @@
+//! Every quantity of a run in one table.
+
+use netfathom_model::record::Record;
+
+use crate::page::{Align, Page, Table};
+use crate::quantity::{self, Quantity, Unit};
+
+/// Rows of the table; the record has the rest.
+const MOST_ROWS: usize = 200;
+
+/// A section with them, where there are any.
+pub fn draw(page: &mut Page, record: &Record) {
+    let all = quantity::of(&record.measurement);
+    if all.is_empty() {
+        return;
+    }
+    use Align::{Left, Right};
+    let columns = [
+        ("quantity", Left),
+        ("unit", Left),
+        ("trials", Right),
+        ("mean", Right),
+        ("least", Right),
+        ("most", Right),
+    ];
+    let mut table = Table::new(&columns);
+    for quantity in all.iter().take(MOST_ROWS) {
+        if quantity.main { table.row_strong(row(quantity)) } else { table.row(row(quantity)) }
+    }
+    page.heading("Every quantity");
+    page.table(table);
+    if all.len() > MOST_ROWS {
+        page.note(&format!("{} more quantities are in the record.", all.len() - MOST_ROWS));
+    }
+}
+
+fn row(quantity: &Quantity) -> [String; 6] {
+    let values = &quantity.trials;
+    let mean = values.iter().sum::<f64>() / values.len() as f64;
+    let least = values.iter().copied().fold(f64::INFINITY, f64::min);
+    let most = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let [mean, least, most] = [mean, least, most].map(|value| number(quantity.unit, value));
+    [quantity.title.clone(), unit(quantity.unit).into(), values.len().to_string(), mean, least, most]
+}
+
+fn unit(unit: Unit) -> &'static str {
+    match unit {
+        Unit::Nanoseconds => "µs",
+        Unit::PerSecond => "/s",
+        Unit::BytesPerSecond => "MB/s",
+        Unit::Share => "%",
+        Unit::Ratio => "×",
+        Unit::Count => "",
+    }
+}
+
+/// Four digits that count, in the unit of the row.
+fn number(unit: Unit, value: f64) -> String {
+    let value = match unit {
+        Unit::Nanoseconds => value / 1e3,
+        Unit::BytesPerSecond => value / 1e6,
+        Unit::Share => value * 100.0,
+        Unit::PerSecond | Unit::Ratio | Unit::Count => value,
+    };
+    if !(1e-4..1e15).contains(&value.abs()) && value != 0.0 {
+        return format!("{value:.3e}");
+    }
+    let digits = if value == 0.0 { 0 } else { (3 - value.abs().log10().floor() as i32).max(0) };
+    format!("{value:.*}", digits.unsigned_abs() as usize)
+}

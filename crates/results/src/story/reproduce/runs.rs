@@ -1,0 +1,92 @@
+//! The measurements that an experiment is made of, each whole.
+
+use netfathom_model::record::{Measurement, ReproduceResult};
+use netfathom_model::verdict::{Level, Verdict};
+
+use crate::page::Page;
+use crate::story::{self, Body, headline, notes};
+
+pub(super) fn draw(page: &mut Page, result: &ReproduceResult) {
+    page.heading("Runs");
+    if result.runs.is_empty() {
+        page.text("n/a: none is finished");
+        return;
+    }
+    for (place, run) in result.runs.iter().enumerate() {
+        let verdicts = Verdicts::of(&run.measurement);
+        let trust = if verdicts.text.is_empty() { String::new() } else { format!(" ({})", verdicts.text) };
+        let name = run.measurement.name();
+        page.bullet(&format!("{}: netfathom {name}: {}{trust}", run.name, story::answer(&run.measurement)));
+        // An experiment within an experiment is named, not drawn: nothing makes one.
+        if !matches!(run.measurement, Measurement::Reproduce(_)) {
+            let whole = whole(story::body(&run.measurement), &verdicts);
+            page.nested(format!("run-{place}"), format!("{}, whole", run.name), whole);
+        }
+    }
+    page.note("the record holds each of them whole; `netfathom report` draws them");
+}
+
+fn whole(body: Body<'_>, verdicts: &Verdicts) -> Page {
+    let mut page = Page::default();
+    if !verdicts.reasons.is_empty() {
+        page.heading("Verdicts");
+        page.labelled(headline::style(verdicts.level), verdicts.level.name(), &verdicts.text);
+        verdicts.reasons.iter().for_each(|reason| page.bullet(reason));
+    }
+    page.sections.extend(body.page.sections);
+    notes::left_out(&mut page, body.left_out);
+    if page.sections.iter().all(|section| section.title != story::ASKED_FOR) {
+        story::asked_for(&mut page, &body.plan);
+    }
+    page
+}
+
+/// How far the trials of a part can be trusted; it has no verdict of its own in the record.
+struct Verdicts {
+    /// The worst of them.
+    level: Level,
+    /// Such as `2 of 10 trials DEGRADED`; empty where all are VALID.
+    text: String,
+    /// Why, each reason once.
+    reasons: Vec<String>,
+}
+
+impl Verdicts {
+    fn of(measurement: &Measurement) -> Self {
+        let verdicts = verdicts(measurement);
+        let count = |level| verdicts.iter().filter(|v| v.level == level).count();
+        let parts: Vec<String> = [Level::Void, Level::Degraded]
+            .into_iter()
+            .filter(|&l| count(l) > 0)
+            .map(|l| format!("{} of {} {} {}", count(l), verdicts.len(), what(measurement), l.name()))
+            .collect();
+        let mut reasons: Vec<String> = Vec::new();
+        for reason in verdicts.iter().flat_map(|v| &v.reasons) {
+            if !reasons.contains(&reason.text) {
+                reasons.push(reason.text.clone());
+            }
+        }
+        let level = verdicts.iter().map(|v| v.level).max().unwrap_or(Level::Valid);
+        Self { level, text: parts.join(", "), reasons }
+    }
+}
+
+fn verdicts(measurement: &Measurement) -> Vec<&Verdict> {
+    match measurement {
+        Measurement::Stack(r) => r.trials.iter().map(|t| &t.verdict).collect(),
+        Measurement::Load(r) => r.trials.iter().map(|t| &t.verdict).collect(),
+        Measurement::Capacity(r) => r.rows.iter().map(|t| &t.verdict).collect(),
+        Measurement::Reverse(r) => r.variants.iter().flat_map(|v| &v.trials).map(|t| &t.verdict).collect(),
+        Measurement::Join(_)
+        | Measurement::Reproduce(_)
+        | Measurement::Transfer(_)
+        | Measurement::Sweep(_)
+        | Measurement::Message(_)
+        | Measurement::Cost(_) => Vec::new(),
+    }
+}
+
+/// What is judged of a measurement.
+fn what(measurement: &Measurement) -> &'static str {
+    if matches!(measurement, Measurement::Capacity(_)) { "rows" } else { "trials" }
+}

@@ -1,0 +1,47 @@
+//! What was asked for.
+
+use netfathom_model::path::Tap;
+use netfathom_model::plan::{StackPlan, TapChoice};
+use netfathom_model::units::format_duration;
+
+use crate::story::place;
+
+pub(super) fn words(plan: &StackPlan) -> Vec<(&'static str, String)> {
+    let tap = match plan.tap {
+        TapChoice::Auto => "auto".to_owned(),
+        TapChoice::All => "all, beside each other on the same load".to_owned(),
+        TapChoice::Only(tap) => tap.name().to_owned(),
+    };
+    let directions: Vec<&str> = plan.directions.iter().map(|d| d.name()).collect();
+    let cpus = plan.cpus.map_or("chosen by netfathom".into(), |(s, r)| format!("sender {s}, reader {r}"));
+    let port = if plan.port == 0 { "a free one".into() } else { plan.port.to_string() };
+    let mut rows = vec![
+        ("directions", directions.join(", ")),
+        ("place", place::ends(plan.place)),
+        ("profile", plan.profile.to_string()),
+        ("trials with the tap", plan.trials.to_string()),
+        ("control trials", plan.controls.to_string()),
+        ("witness trials", plan.witnesses.to_string()),
+        ("tap asked for", tap),
+        ("workers", plan.workers.to_string()),
+        ("size", format!("{} bytes of UDP payload", plan.size_bytes)),
+        ("samples", plan.samples.to_string()),
+        ("processors", cpus),
+        ("port", port),
+        ("seed", plan.seed.to_string()),
+    ];
+    if matches!(plan.tap, TapChoice::All | TapChoice::Only(Tap::Pcap)) {
+        let by =
+            if plan.pcap.tcpdump { "Debian's tcpdump" } else { "netfathom's own reader of the packet ring" };
+        let kept = if plan.pcap.keep { "in the run's directory" } else { "no" };
+        rows.extend([("the pcap tap captures by", by.into()), ("captures and logs kept", kept.into())]);
+    }
+    if plan.reader_delay_ns > 0 {
+        rows.push(("reader's delay", format_duration(plan.reader_delay_ns)));
+    }
+    if let Some(delay) = plan.inserted_delay {
+        let text = format!("{} on {}", format_duration(delay.delay_ns.into()), delay.direction.name());
+        rows.push(("inserted delay", text));
+    }
+    rows
+}

@@ -1,0 +1,106 @@
+//! Where the time goes, as a picture: each stage's part of the mean stack time.
+
+use netfathom_model::path::{Direction, Stage};
+use netfathom_model::record::{PathSummary, StageSummary, StageSummaryTimes};
+
+use super::stages::{measured, one_reason};
+use crate::page::{Axis, Color, Fill, Page, Step, Waterfall};
+use crate::story::number;
+
+pub(super) fn draw(page: &mut Page, summary: &PathSummary) {
+    if summary.stages.is_empty() || summary.total.n == 0 {
+        return;
+    }
+    let mut steps = steps(summary);
+    steps.push(total(summary));
+    page.waterfall(Waterfall {
+        about: format!("Stages of {}, one after the other", summary.direction.name()),
+        unit: Axis::Time,
+        steps,
+        note: "A bar is the stage's part of the mean stack time over all messages, also over those that did not pass \
+               it. Hatched: below the link layer, beside the stack time.",
+    });
+}
+
+fn steps(summary: &PathSummary) -> Vec<Step> {
+    if let Some(reason) = one_reason(&summary.stages) {
+        let names: Vec<&str> = summary.stages.iter().map(|s| s.stage.name()).collect();
+        return vec![Step::Missing { name: "all stages", about: names.join(", "), why: reason.to_owned() }];
+    }
+    // What lies below the link layer on the way in comes before it: left of zero.
+    let below = summary.stages.iter().filter(|s| summary.direction == Direction::Rx && !s.inside);
+    let mut at = -below.map(|s| part(summary, s)).sum::<f64>();
+    let step = |s: &StageSummary| {
+        let from = at;
+        at += part(summary, s);
+        step(summary, s, (from, at))
+    };
+    let mut steps: Vec<Step> = summary.stages.iter().map(step).collect();
+    let inside = |s: &StageSummary| s.inside;
+    let border = match summary.direction {
+        Direction::Tx => summary.stages.iter().rposition(inside).map_or(0, |last| last + 1),
+        Direction::Rx => summary.stages.iter().position(inside).unwrap_or(0),
+    };
+    steps.insert(border, Step::Border { name: "link layer" });
+    steps
+}
+
+/// A stage's part of the mean, over all messages: also over those that did not pass it.
+fn part(summary: &PathSummary, stage: &StageSummary) -> f64 {
+    measured(stage).map_or(0.0, |d| d.sum_ns as f64 / summary.total.n as f64)
+}
+
+fn step(summary: &PathSummary, s: &StageSummary, ends: (f64, f64)) -> Step {
+    let (name, about) = (s.stage.name(), s.stage.meaning());
+    let d = match &s.times {
+        StageSummaryTimes::Measured(d) => d,
+        StageSummaryTimes::Unavailable(why) => {
+            return Step::Missing { name, about: about.to_owned(), why: why.clone() };
+        }
+    };
+    let passed = d.n as f64 / summary.total.n as f64;
+    let each = || format!("{} passed, {} each", number::percent(passed), number::mean(d.mean_ns));
+    Step::Bar {
+        name,
+        about,
+        color: color(s.stage),
+        fill: if s.inside { Fill::Full } else { Fill::Hatched },
+        ends,
+        text: number::mean(ends.1 - ends.0),
+        aside: (d.n < summary.total.n).then(each),
+        share: match s.share {
+            Some(share) if s.inside => number::percent(share),
+            _ => "beside".into(),
+        },
+    }
+}
+
+fn total(summary: &PathSummary) -> Step {
+    let mean_ns = summary.total.mean_ns;
+    Step::Bar {
+        name: "stack time",
+        about: "mean over all messages",
+        color: "ink",
+        fill: Fill::Sum,
+        ends: (0.0, mean_ns),
+        text: number::mean(mean_ns),
+        aside: None,
+        share: number::percent(1.0),
+    }
+}
+
+pub(super) fn color(stage: Stage) -> Color {
+    match stage {
+        Stage::Socket => "stage-socket",
+        Stage::Qdisc => "stage-qdisc",
+        Stage::Device => "stage-device",
+        Stage::Driver => "stage-driver",
+        Stage::Backlog => "stage-backlog",
+        Stage::Protocol => "stage-protocol",
+        Stage::Wakeup => "stage-wakeup",
+        Stage::Runqueue => "stage-runqueue",
+        Stage::Sockqueue => "stage-sockqueue",
+        Stage::Read => "stage-read",
+        Stage::Return => "stage-return",
+    }
+}

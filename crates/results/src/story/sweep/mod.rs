@@ -1,0 +1,254 @@
+//! `netfathom ttcp sweep`: the rate with each buffer, and what limited it.
+
+mod points;
+
+use crate::page::{Align, Axis, Cell, Chart, Color, Look, Mark, Page, Series, Table};
+use netfathom_model::print::bit_rate;
+use netfathom_model::record::{Cause, Explanation, SweepPoint, SweepRate, SweepResult, SweepTrial};
+
+use super::{Body, MOST_ROWS, number};
+use crate::story::transfer;
+
+pub(super) use points::answer;
+
+/// Columns of the longest bar.
+const BAR: usize = 20;
+
+pub(super) fn body(result: &SweepResult) -> Body<'_> {
+    let mut page = Page::default();
+    let scale = Scale::of(result);
+    for (i, line) in points::lines(result).enumerate() {
+        page.heading(&format!("Rate over the send buffer, {}", points::series(&line[0])));
+        if let (0, Some(chart)) = (i, chart(result)) {
+            page.chart(chart);
+        }
+        bars(&mut page, line, scale);
+    }
+    if !result.points.is_empty() {
+        page.note("bars are logarithmic, from half of the lowest rate; the share is that of the time");
+        causes(&mut page, result);
+        rates(&mut page, result);
+        page.details("each trial", |page| page.table(trials(result)));
+    }
+    let plan = points::plan_words(&result.plan);
+    super::asked_for(&mut page, &plan);
+    Body {
+        title: "How fast a transfer is with each send buffer",
+        done: points::there(result),
+        page,
+        plan,
+        left_out: &[],
+    }
+}
+
+const COLORS: [Color; 6] = ["muted", "tx", "rx", "lag", "call", "planned"];
+const SHAPES: [&str; 4] = ["circle", "square", "diamond", "triangle"];
+/// Where the kernel's own buffer lies behind the largest that was asked for, as a power of ten.
+const BESIDE: f64 = 0.6;
+
+/// The median rate over the send buffer, with a mark by what limited it.
+fn chart(result: &SweepResult) -> Option<Chart> {
+    let known: Vec<&SweepPoint> = result.points.iter().filter(|p| p.rate.is_some()).collect();
+    let asked = known.iter().filter_map(|p| p.socket_buffer_bytes).max();
+    let auto = asked.map_or(0.0, |bytes| f64::from(bytes.max(1)).log10() + BESIDE);
+    let place = |p: &SweepPoint| p.socket_buffer_bytes.map_or(auto, |bytes| f64::from(bytes.max(1)).log10());
+    let mut places: Vec<(f64, String)> =
+        known.iter().map(|p| (place(p), points::buffer(p.socket_buffer_bytes))).collect();
+    places.sort_by(|a, b| a.0.total_cmp(&b.0));
+    places.dedup_by(|a, b| a.0 == b.0);
+    let line = |(i, line): (usize, &[SweepPoint])| {
+        let at = |x: f64| line.iter().find(|p| p.rate.is_some() && place(p) == x);
+        let found: Vec<Option<&SweepPoint>> = places.iter().map(|(x, _)| at(*x)).collect();
+        Series {
+            label: points::series(&line[0]),
+            color: COLORS[i % COLORS.len()],
+            look: Look::QUIET[i / 2 % Look::QUIET.len()],
+            values: found.iter().map(|p| p.and_then(|p| p.rate).and_then(median)).collect(),
+            marks: found.iter().map(|p| p.and_then(mark)).collect(),
+            ..Series::default()
+        }
+    };
+    let series: Vec<Series> = points::lines(result).enumerate().map(line).collect();
+    let key = |(cause, points, _): (Cause, usize, &Explanation)| {
+        let counted = super::counted(points as u32, "point");
+        (format!("{} ({counted})", cause.name()), color(Some(cause)), shape(Some(cause)))
+    };
+    let is_bounded = known.iter().any(|p| p.rate.is_some_and(|r| r.interval_bytes_per_s.is_some()));
+    let whiskers = if is_bounded {
+        "Marks have the color and the shape of what limited most of the trials. Whiskers are 95 % intervals of the median, \
+         by the sign test."
+    } else {
+        "Marks have the color and the shape of what limited most of the trials. Whiskers reach from the slowest trial to \
+         the fastest."
+    };
+    series.iter().flat_map(|s| &s.values).any(Option::is_some).then(|| Chart {
+        id: "sweep".into(),
+        title: "Median rate".into(),
+        about: "The median rate of each point, logarithmic, over the send buffer that was asked for, logarithmic too."
+            .into(),
+        x: Axis::Named,
+        y: Axis::LogBitRate,
+        height: 380,
+        xs: places.iter().map(|(x, _)| *x).collect(),
+        names: places.iter().map(|(_, name)| name.clone()).collect(),
+        x_label: "send buffer".into(),
+        key: points::causes(result).into_iter().map(key).collect(),
+        series,
+        note: Some(whiskers),
+        ..Chart::default()
+    })
+}
+
+/// Bits a second, which have a place on a logarithmic axis.
+fn median(rate: SweepRate) -> Option<f64> {
+    Some(rate.median_bytes_per_s * 8.0).filter(|&bits| bits > 0.0)
+}
+
+fn mark(point: &SweepPoint) -> Option<Mark> {
+    let rate = point.rate?;
+    let ends = rate.interval_bytes_per_s.unwrap_or((rate.lowest_bytes_per_s, rate.highest_bytes_per_s));
+    let cause = point.cause.map(|(cause, _)| cause);
+    Some(Mark { color: color(cause), shape: shape(cause), ends: (ends.0 * 8.0, ends.1 * 8.0) })
+}
+
+/// A color of its own for each cause, which the style sheet has by its name in the record.
+fn color(cause: Option<Cause>) -> String {
+    let name = cause.and_then(|cause| serde_json::to_value(cause).ok());
+    let name = name.as_ref().and_then(|name| name.as_str()).unwrap_or("unknown");
+    format!("cause-{}", name.replace('_', "-"))
+}
+
+/// Beside its color, for those who do not see it.
+fn shape(cause: Option<Cause>) -> &'static str {
+    SHAPES[cause.map_or(0, |cause| cause as usize) % SHAPES.len()]
+}
+
+fn trials(result: &SweepResult) -> Table {
+    let right = [
+        "trial",
+        "buffer",
+        "write",
+        "-D",
+        "bytes",
+        "until all was there",
+        "rate",
+        "round trip",
+        "sent again",
+    ];
+    let left = ["ended", "what held it up"];
+    let heads = right.map(|h| (h, Align::Right)).into_iter().chain(left.map(|h| (h, Align::Left)));
+    let mut table = Table::new(&heads.collect::<Vec<_>>());
+    let mut all: Vec<(&SweepPoint, &SweepTrial)> =
+        result.points.iter().flat_map(|p| p.trials.iter().map(move |t| (p, t))).collect();
+    all.sort_by_key(|(_, t)| t.index);
+    for (p, t) in all {
+        let none = || "n/a".to_owned();
+        let figures = [
+            super::trial_number(t.index),
+            points::buffer(p.socket_buffer_bytes),
+            number::count(p.write_bytes),
+            if p.no_delay { "on" } else { "off" }.into(),
+            number::count(t.bytes),
+            number::seconds(t.closed_ns.unwrap_or(t.duration_ns)),
+            t.bytes_per_s().map_or_else(none, bit_rate),
+            t.tcp.as_ref().map_or_else(none, |tcp| number::mean(f64::from(tcp.rtt_us) * 1e3)),
+            t.tcp.as_ref().map_or_else(none, |tcp| number::count(tcp.retransmits.into())),
+            transfer::ended_briefly(&t.end).into(),
+        ];
+        table.row_open(&figures, t.explanation.as_ref().map_or("n/a", |e| &e.said));
+    }
+    table
+}
+
+/// From half of the lowest rate, which so has a bar, to the highest.
+#[derive(Clone, Copy)]
+struct Scale {
+    low: f64,
+    high: f64,
+}
+
+impl Scale {
+    fn of(result: &SweepResult) -> Self {
+        let rates =
+            || result.points.iter().filter_map(|p| p.rate).map(|r| r.median_bytes_per_s).filter(|&r| r > 0.0);
+        Self { low: rates().fold(f64::INFINITY, f64::min) / 2.0, high: rates().fold(0.0, f64::max) }
+    }
+
+    fn share(self, bytes_per_s: f64) -> f64 {
+        (bytes_per_s / self.low).ln() / (self.high / self.low).ln()
+    }
+}
+
+fn bars(page: &mut Page, line: &[SweepPoint], scale: Scale) {
+    let heads =
+        [("buffer", Align::Right), ("rate", Align::Right), ("", Align::Left), ("limited by", Align::Left)];
+    let mut table = Table::new(&heads).bars(2, BAR);
+    for point in line.iter().take(MOST_ROWS) {
+        table.row([
+            points::buffer(point.socket_buffer_bytes).into(),
+            points::median(point.rate).into(),
+            Cell::Bar { bar: point.rate.map_or(0.0, |r| scale.share(r.median_bytes_per_s)) },
+            points::cause(point).into(),
+        ]);
+    }
+    page.table(table);
+    more(page, line.len());
+}
+
+fn more(page: &mut Page, rows: usize) {
+    if rows > MOST_ROWS {
+        page.note(&format!("… and {} more in the record", rows - MOST_ROWS));
+    }
+}
+
+fn causes(page: &mut Page, result: &SweepResult) {
+    let causes = points::causes(result);
+    if causes.is_empty() {
+        return;
+    }
+    page.heading("What it means");
+    for (cause, points, explanation) in causes {
+        page.bullet(&format!(
+            "{} ({}): {}",
+            cause.name(),
+            super::counted(points as u32, "point"),
+            explanation.said
+        ));
+        page.detail(&format!("what to do: {}", explanation.remedy));
+    }
+}
+
+fn rates(page: &mut Page, result: &SweepResult) {
+    page.heading("The numbers");
+    let bounded = result.points.iter().filter_map(|p| p.rate).all(|r| r.interval_bytes_per_s.is_some());
+    let ends = if bounded { ["95 % from", "to"] } else { ["lowest", "highest"] };
+    let heads = ["buffer", "granted", "write", "-D", "median", ends[0], ends[1], "trials"];
+    let mut table = Table::new(&heads.map(|h| (h, Align::Right)));
+    for p in result.points.iter().take(MOST_ROWS) {
+        let rate = |of: &dyn Fn(&SweepRate) -> f64| {
+            p.rate.as_ref().map_or_else(|| "n/a".into(), |r| bit_rate(of(r)))
+        };
+        table.row(&[
+            points::buffer(p.socket_buffer_bytes),
+            p.granted_buffer_bytes.map_or_else(|| "-".into(), |bytes| number::count(bytes.into())),
+            number::count(p.write_bytes),
+            if p.no_delay { "yes" } else { "no" }.into(),
+            rate(&|r| r.median_bytes_per_s),
+            rate(&|r| r.interval_bytes_per_s.filter(|_| bounded).map_or(r.lowest_bytes_per_s, |i| i.0)),
+            rate(&|r| r.interval_bytes_per_s.filter(|_| bounded).map_or(r.highest_bytes_per_s, |i| i.1)),
+            p.trials.len().to_string(),
+        ]);
+    }
+    page.table(table);
+    more(page, result.points.len());
+    page.note("rates are those until the receiver had everything");
+    if !bounded {
+        page.note("lowest and highest of the trials; six of them or more have an interval for their median");
+    }
+    for p in &result.points {
+        for (trial, how) in p.trials.iter().filter_map(|t| Some((t, transfer::ended(&t.end)?))) {
+            let of = format!("buffer {}, {}", points::buffer(p.socket_buffer_bytes), points::series(p));
+            page.bullet(&format!("trial {} ({of}): {how}", u64::from(trial.index) + 1));
+        }
+    }
+}

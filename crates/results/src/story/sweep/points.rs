@@ -1,0 +1,157 @@
+//! Points of a sweep: their settings, what limited them, and what was asked for.
+
+use std::collections::BTreeSet;
+
+use netfathom_model::plan::{SweepEnds, SweepPlan};
+use netfathom_model::print::{bit_rate, count, percent};
+use netfathom_model::record::{Cause, Explanation, SweepPoint, SweepRate, SweepResult};
+use netfathom_model::units::format_duration;
+
+use crate::story::Words;
+
+/// How much of it is there.
+pub(super) fn there(result: &SweepResult) -> String {
+    let trials: usize = result.points.iter().map(|p| p.trials.len()).sum();
+    format!("{trials} of {} trials are there", planned(&result.plan))
+}
+
+/// How many trials there are to be. Counted, not listed: what a damaged plan asks for would not fit in memory.
+fn planned(plan: &SweepPlan) -> u128 {
+    let buffers = distinct(&plan.socket_buffers_bytes);
+    let points = [distinct(&plan.writes_bytes), distinct(&plan.no_delay), buffers];
+    points.iter().map(|&n| n as u128).product::<u128>() * u128::from(plan.trials)
+}
+
+fn distinct<T: Ord>(all: &[T]) -> usize {
+    all.iter().collect::<BTreeSet<_>>().len()
+}
+
+/// Where the two ends are.
+pub(super) fn ends(plan: &SweepPlan) -> String {
+    match &plan.ends {
+        SweepEnds::Lab { wire: None } => "lab".into(),
+        SweepEnds::Loopback => "loopback".into(),
+        SweepEnds::Host { name, port } => format!("to {name}, port {port}"),
+        SweepEnds::Lab { wire: Some(wire) } => {
+            let mut text = format!("lab, round trip {}", format_duration(wire.delay_ns.saturating_mul(2)));
+            if let Some(bits) = wire.rate_bits_per_s {
+                text += &format!(", {}", bit_rate(bits as f64 / 8.0));
+            }
+            if wire.loss_per_million > 0 {
+                text += &format!(", {} % lost", f64::from(wire.loss_per_million) / 1e4);
+            }
+            text
+        }
+    }
+}
+
+/// A send buffer as it was asked for: `16k`, `1448`, `auto`.
+pub(super) fn buffer(asked: Option<u32>) -> String {
+    match asked {
+        None => "auto".into(),
+        Some(b) if b >= 1 << 20 && b % (1 << 20) == 0 => format!("{}m", b >> 20),
+        Some(b) if b >= 1 << 13 && b % 1024 == 0 => format!("{}k", b >> 10),
+        Some(b) => b.to_string(),
+    }
+}
+
+/// The settings of points that make one line.
+pub(super) fn series(point: &SweepPoint) -> String {
+    let no_delay = if point.no_delay { ", TCP_NODELAY" } else { "" };
+    format!("writes of {} bytes{no_delay}", count(point.write_bytes))
+}
+
+/// Points that make one line, which follow each other.
+pub(super) fn lines(result: &SweepResult) -> impl Iterator<Item = &[SweepPoint]> {
+    result.points.chunk_by(|a, b| (a.write_bytes, a.no_delay) == (b.write_bytes, b.no_delay))
+}
+
+/// What limited a point, and how much of the time.
+pub(super) fn cause(point: &SweepPoint) -> String {
+    match point.cause {
+        None if point.rate.is_none() => "broke off".into(),
+        None => "unknown".into(),
+        Some((cause @ Cause::TooShort, _)) => cause.name().into(),
+        Some((cause, share)) => format!("{} {}", cause.name(), percent(share)),
+    }
+}
+
+pub(super) fn median(rate: Option<SweepRate>) -> String {
+    rate.map_or_else(|| "n/a".into(), |r| bit_rate(r.median_bytes_per_s))
+}
+
+/// The point with the highest median, and the one with the lowest.
+fn extremes(result: &SweepResult) -> Option<[(&SweepPoint, f64); 2]> {
+    let known = || result.points.iter().filter_map(|p| Some((p, p.rate?.median_bytes_per_s)));
+    let by_rate = |a: &(&SweepPoint, f64), b: &(&SweepPoint, f64)| a.1.total_cmp(&b.1);
+    Some([known().max_by(by_rate)?, known().min_by(by_rate)?])
+}
+
+/// The answer in one sentence, without its end.
+pub(in crate::story) fn answer(result: &SweepResult) -> String {
+    let plan = &result.plan;
+    let how = format!("{} trials of {} a point, {}", plan.trials, format_duration(plan.time_ns), ends(plan));
+    let Some([(fast, highest), (slow, lowest)]) = extremes(result) else {
+        return format!("no transfer came to its end, so there is no answer yet; {how}");
+    };
+    let with = |p: &SweepPoint| match p.socket_buffer_bytes {
+        None => format!("with the kernel's own send buffer and {}", series(p)),
+        asked => format!("with a send buffer of {} and {}", buffer(asked), series(p)),
+    };
+    let told = |p: &SweepPoint, rate| format!("{} {}, limited by: {}", bit_rate(rate), with(p), cause(p));
+    // A single point is not to be told as if there were two.
+    if std::ptr::eq(fast, slow) {
+        return format!("{}; {how}", told(fast, highest));
+    }
+    format!("{}; {}; {how}", told(fast, highest), told(slow, lowest))
+}
+
+/// What was asked for.
+pub(super) fn plan_words(plan: &SweepPlan) -> Words {
+    let listed = |all: Vec<String>| all.join(", ");
+    let received = plan.receive_buffer_bytes.map(|bytes| ("receive buffer", buffer(Some(bytes))));
+    let words = vec![
+        ("ends", ends(plan)),
+        ("send buffers", listed(plan.socket_buffers_bytes.iter().map(|&b| buffer(b)).collect())),
+        ("bytes of a write", listed(plan.writes_bytes.iter().map(u64::to_string).collect())),
+        (
+            "TCP_NODELAY",
+            listed(plan.no_delay.iter().map(|&on| if on { "on" } else { "off" }.into()).collect()),
+        ),
+        ("a trial sends for", format_duration(plan.time_ns)),
+        ("trials of each point", plan.trials.to_string()),
+        ("seed", plan.seed.to_string()),
+    ];
+    words.into_iter().chain(received).collect()
+}
+
+/// The causes that were met, the most frequent first: how many points, and the explanation with
+/// the largest share.
+pub(super) fn causes(result: &SweepResult) -> Vec<(Cause, usize, &Explanation)> {
+    let mut found: Vec<(Cause, usize, &Explanation)> = Vec::new();
+    for point in &result.points {
+        let Some((cause, _)) = point.cause else { continue };
+        let told = point.trials.iter().filter_map(|t| t.explanation.as_ref()).filter(|e| e.cause == cause);
+        let Some(best) = told.max_by(|a, b| a.share.total_cmp(&b.share)) else { continue };
+        match found.iter_mut().find(|known| known.0 == cause) {
+            None => found.push((cause, 1, best)),
+            Some(known) => {
+                known.1 += 1;
+                known.2 = if best.share > known.2.share { best } else { known.2 };
+            }
+        }
+    }
+    found.sort_by_key(|&(cause, points, _)| (std::cmp::Reverse(points), cause));
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_buffer_is_written_as_it_is_asked_for() {
+        let all = [Some(1448), Some(4096), Some(16_384), Some(65_537), Some(1 << 20), Some(1536 << 10), None];
+        assert_eq!(all.map(buffer), ["1448", "4096", "16k", "65537", "1m", "1536k", "auto"]);
+    }
+}

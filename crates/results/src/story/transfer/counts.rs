@@ -1,0 +1,220 @@
+//! What a transfer counted, and what was asked for, in words.
+
+use netfathom_model::plan::{Role, TransferPlan};
+use netfathom_model::print::{bit_rate, bytes, count, percent, time};
+use netfathom_model::record::{
+    CallTimes, Cause, Served, TcpState, TransferCost, TransferEnd, TransferResult, TransferStream, UdpCounts,
+    ZeroCopied,
+};
+use netfathom_model::units::format_duration;
+
+use crate::story::Words;
+
+/// How much of it is there.
+pub(super) fn there(result: &TransferResult) -> String {
+    match result.plan.planned_bytes() {
+        Some(planned) => format!("{} of {planned} bytes went", result.bytes()),
+        None => format!("{} bytes went", result.bytes()),
+    }
+}
+
+/// Bits a second of all of it: `94.5 Mb/s`.
+pub(super) fn rate(result: &TransferResult) -> String {
+    result.bytes_per_s().map_or_else(|| "n/a".into(), bit_rate)
+}
+
+/// Processor time of a kibibyte at this end.
+pub(super) fn cpu_per_kib(stream: &TransferStream) -> Option<f64> {
+    let spent = (stream.user_ns + stream.system_ns) as f64;
+    (stream.bytes > 0).then(|| spent / (stream.bytes as f64 / 1024.0))
+}
+
+/// What became of the checksum, where there is one.
+pub(super) fn checksum(stream: &TransferStream) -> Option<String> {
+    let checksum = stream.checksum.as_ref()?;
+    let agrees = if checksum.agrees { "the same at both ends" } else { "NOT the same at the other end" };
+    Some(format!("SHA-256 {}, {agrees}", checksum.sha256))
+}
+
+/// What was asked for.
+pub(super) fn plan_words(plan: &TransferPlan) -> Words {
+    let yes = |on: bool| if on { "yes" } else { "no" }.to_owned();
+    let source = match (plan.made_up, plan.role) {
+        (true, Role::Transmit) if plan.time_ns.is_some() => {
+            format!("generated, for {}", format_duration(plan.time_ns.unwrap_or(0)))
+        }
+        (true, Role::Transmit) => format!("generated, {} buffers", plan.buffers),
+        (true, Role::Receive) => "thrown away".into(),
+        (false, Role::Transmit) => "from standard input".into(),
+        (false, Role::Receive) => "to standard output".into(),
+    };
+    let mut words = vec![
+        ("end", if plan.role == Role::Transmit { "transmitter" } else { "receiver" }.to_owned()),
+        ("protocol", plan.protocol.name().to_owned()),
+        ("host", plan.host.clone().unwrap_or_else(|| "any".into())),
+        ("port", plan.port.to_string()),
+        ("data", source),
+        (
+            "buffer",
+            format!("{} bytes, at {} behind a multiple of {}", plan.buffer_bytes, plan.offset, plan.align),
+        ),
+        (
+            "socket's buffer",
+            plan.socket_buffer_bytes.map_or("as the kernel likes".into(), |b| format!("{b} bytes")),
+        ),
+        ("TCP_NODELAY", yes(plan.no_delay)),
+        ("idle time", format_duration(plan.idle_ns)),
+    ];
+    words.extend(newer_words(plan));
+    let switches = [
+        ("SO_DEBUG", plan.debug),
+        ("whole buffers only", plan.full_blocks),
+        ("each byte looked at", plan.touch),
+        ("left in the kernel", plan.discard),
+        ("checksum", plan.checksum),
+        ("watched, to explain it", plan.explain),
+        ("without a copy, where it can be", plan.zero_copy),
+    ];
+    words.extend(switches.into_iter().filter(|s| s.1).map(|(name, on)| (name, yes(on))));
+    words
+}
+
+/// What the classic does not have, where it was asked for.
+fn newer_words(plan: &TransferPlan) -> Words {
+    let mut words = Words::new();
+    if plan.streams > 1 {
+        words.push(("streams at once", plan.streams.to_string()));
+    }
+    if let Some(bits) = plan.pace_bits_per_s {
+        words.push(("at most", format!("{} each stream", bit_rate(bits as f64 / 8.0))));
+    }
+    words.extend(plan.congestion.clone().map(|name| ("congestion control asked for", name)));
+    if let Some(service) = &plan.serve {
+        let most = service.most_bytes.map_or("any number of".into(), count);
+        words.push(("senders at once", format!("at most {}", service.most_clients)));
+        words.push((
+            "of each",
+            format!("{most} bytes, cut off after {} without any", format_duration(service.timeout_ns)),
+        ));
+    }
+    words
+}
+
+/// How it ended, where that is not as it should be.
+pub(in crate::story) fn ended(end: &TransferEnd) -> Option<String> {
+    let text = match end {
+        TransferEnd::Whole => return None,
+        TransferEnd::Acknowledged => "acknowledged, but the receiver did not close",
+        TransferEnd::Unconfirmed => "unconfirmed, as all of UDP",
+        TransferEnd::Idle => "no end came",
+        TransferEnd::Stopped => "stopped by its user",
+        TransferEnd::CutOff { unacknowledged_bytes } => {
+            return Some(format!("cut off: {} were not acknowledged", bytes(*unacknowledged_bytes as f64)));
+        }
+        TransferEnd::Interrupted => "interrupted by its user",
+        TransferEnd::Broken { why } => return Some(format!("broke off: {why}")),
+    };
+    Some(text.into())
+}
+
+/// How it ended, in a word or two.
+pub(in crate::story) fn ended_briefly(end: &TransferEnd) -> &'static str {
+    match end {
+        TransferEnd::Whole => "whole",
+        TransferEnd::Acknowledged => "acknowledged",
+        TransferEnd::Unconfirmed => "unconfirmed",
+        TransferEnd::Idle => "no end came",
+        TransferEnd::Stopped => "stopped",
+        TransferEnd::CutOff { .. } => "cut off",
+        TransferEnd::Interrupted => "interrupted",
+        TransferEnd::Broken { .. } => "broke off",
+    }
+}
+
+/// How much went without a copy: `16,000,000 bytes without a copy, 777,216 copied`.
+pub(super) fn zero_copied(zero: &ZeroCopied) -> String {
+    let mut text =
+        format!("{} bytes without a copy, {} copied", count(zero.uncopied_bytes), count(zero.copied_bytes));
+    if zero.unknown_bytes > 0 {
+        text += &format!(", unknown {}", count(zero.unknown_bytes));
+    }
+    text
+}
+
+/// Where the time of a stream's thread went.
+pub(super) fn call_words(took: &CallTimes) -> Words {
+    vec![
+        ("in calls on the socket", time(took.socket_ns as f64)),
+        ("waiting for standard input or output", time(took.standard_ns as f64)),
+        ("ready, waiting for a processor", time(took.runqueue_ns as f64)),
+        ("median of a call", time(took.p50_ns as f64)),
+        ("99 of 100 calls below", time(took.p99_ns as f64)),
+        ("longest call", time(took.longest_ns as f64)),
+        ("calls of 30 to 60 ms", count(took.delayed_calls)),
+    ]
+}
+
+/// What it took of this host's processors.
+pub(super) fn cost_words(cost: &TransferCost) -> Words {
+    let known = |ns: Option<u64>| ns.map_or_else(|| "n/a".into(), |ns| time(ns as f64));
+    let mut words = vec![
+        ("this process", time(cost.process_ns as f64)),
+        ("softirqs on top of it", known(cost.own_softirq_ns)),
+        ("softirqs that others were charged with", known(cost.softirq_ns)),
+        ("all of it for 1024 bytes", time(cost.ns_per_kib)),
+    ];
+    words.extend(cost.left_out.clone().map(|why| ("softirqs were not counted", why)));
+    words
+}
+
+/// What a receiver did that served.
+pub(super) fn served_words(served: &Served) -> Words {
+    let counts = [
+        ("streams that came to their end", served.whole),
+        ("broke off, or sent nothing for too long", served.broken),
+        ("cut after as many bytes as one may send", served.too_long),
+        ("turned away, too many being there", served.turned_away),
+        ("the most at once", served.most_at_once.into()),
+        ("bytes of all of them", served.bytes),
+    ];
+    counts.map(|(name, n)| (name, count(n))).to_vec()
+}
+
+/// A cause with the share of the time that it took; of some there is no share.
+pub(super) fn cause_words(cause: Cause, share: f64) -> String {
+    match cause {
+        Cause::Nothing => "nothing".into(),
+        Cause::TooShort => cause.name().into(),
+        _ => format!("{}, {} of the time", cause.name(), percent(share)),
+    }
+}
+
+/// What the kernel said of a connection.
+pub(super) fn connection_words(tcp: &TcpState) -> Words {
+    let known = |value: Option<u64>, unit: &str| {
+        value.map_or("n/a: the kernel is too old".into(), |v| format!("{v} {unit}"))
+    };
+    vec![
+        ("segments sent again", tcp.retransmits.to_string()),
+        ("round trip", format!("{} ± {} us", tcp.rtt_us, tcp.rttvar_us)),
+        ("shortest round trip", tcp.min_rtt_us.map_or("n/a".into(), |us| format!("{us} us"))),
+        ("congestion window", format!("{} segments of {} bytes", tcp.cwnd, tcp.mss_bytes)),
+        ("the peer's window", known(tcp.peer_window_bytes.map(u64::from), "bytes")),
+        ("busy sending", known(tcp.busy_us, "us")),
+        ("of that, held up by the peer's window", known(tcp.window_limited_us, "us")),
+        ("of that, held up by the send buffer", known(tcp.buffer_limited_us, "us")),
+    ]
+}
+
+/// What a UDP end counted.
+pub(super) fn datagram_words(udp: &UdpCounts) -> Words {
+    let counts = [
+        ("of data", udp.datagrams),
+        ("marks", udp.marks),
+        ("of other senders", udp.foreign),
+        ("longer than the buffer", udp.truncated),
+        ("found the socket full", udp.dropped),
+        ("tried again, the device being full", udp.retried),
+    ];
+    counts.map(|(name, count)| (name, count.to_string())).to_vec()
+}
