@@ -13,40 +13,22 @@ use crate::{libbpf_log, tracepoint};
 #[error(transparent)]
 pub struct Refusal(Box<Cause>);
 
-/// The cause of a refusal.
 #[derive(Debug, thiserror::Error)]
 pub enum Cause {
-    /// It lacks tracepoints that they attach to.
     #[error("this kernel has no tracepoint {}", tracepoint::list(.0))]
     NoTracepoint(Vec<String>),
-    /// It is older than what they use.
     #[error("{feature} needs Linux {}.{}, and this is Linux {running}", .since.0, .since.1)]
-    TooOld {
-        /// What they use.
-        feature: &'static str,
-        /// The version that brought it.
-        since: (u32, u32),
-        /// The version that runs.
-        running: String,
-    },
-    /// The kernel or libbpf failed otherwise.
+    TooOld { feature: &'static str, since: (u32, u32), running: String },
     #[error("{source:#}{}", .reason.as_ref().map_or(String::new(), |reason| format!(": {reason}")))]
-    Failed {
-        /// The error.
-        source: libbpf_rs::Error,
-        /// The verifier's reason, or libbpf's.
-        reason: Option<String>,
-    },
+    Failed { source: libbpf_rs::Error, reason: Option<String> },
 }
 
 impl Refusal {
-    #[must_use]
     pub fn cause(&self) -> &Cause {
         &self.0
     }
 
     /// The kind of the kernel's error; `None` where the kernel was not asked.
-    #[must_use]
     pub fn kind(&self) -> Option<ErrorKind> {
         match self.cause() {
             Cause::Failed { source, .. } => Some(source.kind()),
@@ -56,7 +38,6 @@ impl Refusal {
 
     /// Whether the kernel refused it for want of privilege, or since it forbids it to all. The verifier refuses
     /// with the same error number, but says why.
-    #[must_use]
     pub fn is_denied(&self) -> bool {
         let verified = matches!(self.cause(), Cause::Failed { reason: Some(reason), .. } if reason.starts_with("verifier"));
         self.kind() == Some(ErrorKind::PermissionDenied) && !verified

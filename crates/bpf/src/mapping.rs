@@ -84,7 +84,6 @@ impl<T: Atomics> Mapping<T> {
             .ok_or_else(|| io::Error::other("mapped at 0"))
     }
 
-    /// The shared memory.
     pub fn get(&self) -> &T {
         // SAFETY: the mapping lives as long as self, is as long as T (checked when it was
         // made), and T consists of atomics, which may change under a shared reference.

@@ -15,10 +15,6 @@ pub(crate) struct PidNamespace {
     pub inode: u64,
 }
 
-/// The namespace of this process.
-///
-/// # Errors
-/// Without /proc.
 pub(crate) fn own() -> io::Result<PidNamespace> {
     let namespace = File::open(OWN)?.metadata()?;
     // From the first namespace every process is seen, those in a container's too; from another

@@ -23,13 +23,11 @@ const SINCE: [(&str, usize, &str); 4] = [
 
 /// How many arguments a tracepoint of this kernel passes; `None` if this kernel has no such
 /// tracepoint, or hides its types.
-#[must_use]
 pub fn arguments(name: &str) -> Option<usize> {
     all()?.get(name).copied()
 }
 
 /// Whether it is known that this kernel has no such tracepoint, or one with fewer arguments than our programs take.
-#[must_use]
 pub fn is_missing(name: &str) -> bool {
     let taken = SINCE.iter().find(|(known, ..)| *known == name).map_or(0, |&(_, taken, _)| taken);
     all().is_some_and(|all| all.get(name).is_none_or(|&passed| passed < taken))

@@ -6,7 +6,6 @@ use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 
 use libbpf_rs::libbpf_sys;
 
-/// How a program is attached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
     /// Native where the driver can, else generic.
@@ -26,7 +25,6 @@ pub struct AttachError {
     pub ifindex: u32,
     /// How it was tried, at last.
     pub mode: Mode,
-    /// What the kernel said.
     pub source: io::Error,
 }
 

@@ -18,7 +18,6 @@ const WINDOW_LOG: u32 = 27;
 /// The first bytes of netfathom's own binary log.
 const LOG_MAGIC: &[u8] = b"nfmsglog";
 
-/// How an input was packed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Packing {
     None,
@@ -30,7 +29,6 @@ pub enum Packing {
 
 impl Packing {
     /// As it is written beside a format; `None` of what was not packed.
-    #[must_use]
     pub fn name(self) -> Option<&'static str> {
         match self {
             Self::None => None,
@@ -70,9 +68,6 @@ pub struct Input {
 
 impl Input {
     /// Opens a file, or standard input for `-`.
-    ///
-    /// # Errors
-    /// If it cannot be opened, or its first bytes not be read or unpacked.
     pub fn open(path: &str) -> Result<Self, CaptureError> {
         if path == "-" {
             return Self::new(io::stdin());
@@ -86,9 +81,6 @@ impl Input {
     }
 
     /// Takes what is read from somewhere else.
-    ///
-    /// # Errors
-    /// If the first bytes cannot be read or unpacked.
     pub fn new(read: impl Read + Send + 'static) -> Result<Self, CaptureError> {
         let (first, packed) = peek(read)?;
         let packing = Packing::of(&first);
@@ -109,20 +101,16 @@ impl Input {
         Ok(Self { read, packing, first })
     }
 
-    /// How it was packed.
-    #[must_use]
     pub fn packing(&self) -> Packing {
         self.packing
     }
 
     /// The first eight bytes, unpacked, or all there are. They are still to be read.
-    #[must_use]
     pub fn first_bytes(&self) -> &[u8] {
         &self.first
     }
 
     /// What it holds, by its first bytes.
-    #[must_use]
     pub fn content(&self) -> Content {
         if self.first.starts_with(LOG_MAGIC) {
             Content::Log

@@ -29,7 +29,6 @@ pub use clock::{ClockFit, Fit, Fitted};
 use joiner::Joiner;
 use number::{Number, number};
 
-/// How to join.
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
     /// Where the number of a message lies.
@@ -74,36 +73,30 @@ pub struct Sighting {
     /// Whether this is the first sight of it. The other one is of the same message on its other
     /// way through the same host, and comes only where the capture says which way it went.
     pub first: bool,
-    /// Whether the log has it.
     pub in_log: bool,
 }
 
 impl Sighting {
     /// From the application to the capture.
     #[inline]
-    #[must_use]
     pub fn out_ns(&self) -> Option<i64> {
         Some(self.captured_ns?.wrapping_sub(self.sent_ns? as i64))
     }
 
     /// From the capture to the application.
     #[inline]
-    #[must_use]
     pub fn in_ns(&self) -> Option<i64> {
         Some((self.received_ns? as i64).wrapping_sub(self.captured_ns?))
     }
 }
 
-/// What came of a join.
 #[derive(Debug, Default)]
 pub struct Joined {
-    /// Packets that were read.
     pub packets: u64,
     /// Their captured bytes.
     pub bytes: u64,
     /// When the earliest was captured, since 1970.
     pub first_ns: i64,
-    /// When the latest was.
     pub last_ns: i64,
     /// Packets captured before the one before them.
     pub backwards: u64,
@@ -115,7 +108,6 @@ pub struct Joined {
     pub log_resolution: Resolution,
     /// The link types, in the order of their first packets; the first eight of them.
     pub links: Vec<LinkType>,
-    /// Packets by kind.
     pub kinds: Kinds,
     /// Of [`PacketKind::NotInLog`], those of flows that the log knows: it should have had them.
     pub unlogged: u64,
@@ -156,7 +148,6 @@ impl Kinds {
     ];
 
     /// How many packets were of a kind.
-    #[must_use]
     pub fn of(&self, kind: PacketKind) -> u64 {
         self.0[kind as usize]
     }
@@ -166,8 +157,6 @@ impl Kinds {
         Self::ALL.into_iter().zip(self.0)
     }
 
-    /// All packets.
-    #[must_use]
     pub fn sum(&self) -> u64 {
         self.0.iter().sum()
     }
@@ -237,7 +226,6 @@ fn message(
     })
 }
 
-/// When a packet was captured.
 #[derive(Clone, Copy, Debug)]
 struct Stamp {
     middle_ns: i64,

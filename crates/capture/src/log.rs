@@ -75,9 +75,7 @@ pub struct Columns {
 impl Columns {
     /// Messages that were sent, and should have been.
     pub const SENT: Self = Self { intended: true, sent: true, received: false };
-    /// Messages that were received.
     pub const RECEIVED: Self = Self { intended: false, sent: false, received: true };
-    /// All times.
     pub const ALL: Self = Self { intended: true, sent: true, received: true };
 
     /// The bits of the header.
@@ -100,13 +98,10 @@ impl Columns {
 /// One message of a log; a time that is 0 is not there.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Entry {
-    /// Its number within its flow.
     pub sequence: u64,
     /// When it should have been sent.
     pub intended_ns: u64,
-    /// When it was sent.
     pub sent_ns: u64,
-    /// When it was received.
     pub received_ns: u64,
 }
 
@@ -125,7 +120,6 @@ pub struct Message {
     pub flow: u32,
     /// What the coarsest of its times counted in; they are the middle of such a step.
     pub resolution: Resolution,
-    /// Its number and times.
     pub entry: Entry,
 }
 
@@ -154,7 +148,6 @@ impl Clock {
         Ok(())
     }
 
-    #[must_use]
     pub fn told(&self) -> String {
         match self.statements {
             0 => "since 1970, as none is stated".into(),
@@ -190,9 +183,6 @@ enum Form<R: Read> {
 
 impl<R: Read> LogReader<R> {
     /// Begins to read: finds out which form it has, and reads the header.
-    ///
-    /// # Errors
-    /// If it is no log, or cannot be read.
     pub fn new(read: R) -> Result<Self, CaptureError> {
         let mut source = Source::new(read);
         let begin = source.peek(MAGIC.len())?;
@@ -208,8 +198,6 @@ impl<R: Read> LogReader<R> {
         }))
     }
 
-    /// Its form, in words.
-    #[must_use]
     pub fn format(&self) -> &'static str {
         match self.0 {
             Form::Binary(_) => "netfathom log",

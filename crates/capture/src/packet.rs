@@ -27,7 +27,6 @@ pub enum LinkType {
 
 impl LinkType {
     /// By its number in files.
-    #[must_use]
     pub fn of(number: u32) -> Self {
         match number {
             0 => Self::Null,
@@ -43,7 +42,6 @@ impl LinkType {
     }
 
     /// Its number in files.
-    #[must_use]
     pub fn number(self) -> u32 {
         match self {
             Self::Null => 0,
@@ -59,7 +57,6 @@ impl LinkType {
     }
 
     /// As it is written in tables.
-    #[must_use]
     pub fn name(self) -> String {
         match self {
             Self::Null => "null/loopback".into(),
@@ -92,7 +89,6 @@ pub const MOST_NS: u64 = (1 << 62) - 1;
 pub struct Resolution(u8);
 
 impl Resolution {
-    /// Those of a kernel.
     pub const NANOSECONDS: Self = Self(9);
     /// Those of pcap, unless it was asked for others.
     pub const MICROSECONDS: Self = Self(6);
@@ -102,14 +98,12 @@ impl Resolution {
         [1_000_000_000, 100_000_000, 10_000_000, 1_000_000, 100_000, 10_000, 1000, 100, 10, 1];
 
     /// By its number in files.
-    #[must_use]
     pub const fn of(number: u8) -> Self {
         Self(number)
     }
 
     /// From a stamp to the next one that there can be, ns; 1 of those that are finer.
     #[inline]
-    #[must_use]
     pub fn step_ns(self) -> u32 {
         if self.0 & Self::BINARY == 0 {
             return Self::DECIMAL_NS[usize::from(self.0.min(9))];
@@ -120,14 +114,12 @@ impl Resolution {
     /// From a stamp to the middle of the time that has it: a clock that counts in steps cuts the rest off, so that
     /// a stamp is early by half a step on average, and by no more than that off from here.
     #[inline]
-    #[must_use]
     pub fn half_step_ns(self) -> u32 {
         self.step_ns() / 2
     }
 
     /// The one with the longer steps.
     #[inline]
-    #[must_use]
     pub fn coarser(self, other: Self) -> Self {
         if self.step_ns() < other.step_ns() { other } else { self }
     }
@@ -139,12 +131,10 @@ impl Default for Resolution {
     }
 }
 
-/// One packet of a capture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Packet<'a> {
     /// When it was captured: nanoseconds since 1970-01-01 UTC, as the capturing host had it, cut to its resolution.
     pub time_ns: i64,
-    /// What that time counts in.
     pub resolution: Resolution,
     /// How its bytes begin.
     pub link: LinkType,
@@ -159,7 +149,6 @@ pub struct Packet<'a> {
 impl Packet<'_> {
     /// When it was captured, with nothing to expect on either side: the middle of the step that its time was cut to.
     #[inline]
-    #[must_use]
     pub fn middle_ns(&self) -> i64 {
         self.time_ns.saturating_add(self.resolution.half_step_ns().into())
     }

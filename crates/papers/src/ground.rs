@@ -40,7 +40,6 @@ impl Size {
 
 /// What an experiment's plans are made for.
 pub struct Ground<'a> {
-    /// What was asked for.
     pub plan: &'a ReproducePlan,
     size: Size,
     observer: &'a mut dyn Observer<ReproduceResult>,
@@ -94,9 +93,6 @@ impl<'a> Ground<'a> {
 
     /// The highest rate to ask of a plan: a share of what a burst without pauses reaches here
     /// with the plan's tap and senders, two digits of it. `None` once the user wants an end.
-    ///
-    /// # Errors
-    /// If nothing can be sent here.
     pub fn highest_rate(&mut self, plan: &StackPlan, share: f64) -> Result<Option<f64>, RunError> {
         let burst =
             StackPlan { profile: BEFORE_BURST, trials: BURSTS, controls: 0, witnesses: 0, ..plan.clone() };

@@ -41,7 +41,6 @@ static SOURCES: [&[Experiment]; 5] = [
     &proof::EXPERIMENTS,
 ];
 
-/// One experiment of a source.
 pub struct Experiment {
     /// Its name on the command line, such as `borodin-tx`.
     pub name: &'static str,
@@ -67,7 +66,6 @@ pub struct Experiment {
 /// What an experiment cannot do without.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Needs {
-    /// The lab.
     Root,
     /// Nothing; as root it is made in the lab, otherwise over loopback.
     Nothing,
@@ -75,7 +73,6 @@ pub enum Needs {
 
 impl Needs {
     /// As it is written in tables.
-    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::Root => "root",
@@ -84,7 +81,6 @@ impl Needs {
     }
 }
 
-/// What an experiment says.
 #[derive(Debug, Default)]
 struct Told {
     differences: Vec<String>,
@@ -100,23 +96,17 @@ pub fn catalogue() -> impl Iterator<Item = &'static Experiment> {
     SOURCES.iter().copied().flatten()
 }
 
-/// The experiment of that name.
-#[must_use]
 pub fn find(name: &str) -> Option<&'static Experiment> {
     catalogue().find(|experiment| experiment.name == name)
 }
 
 impl Experiment {
     /// About how long it takes.
-    #[must_use]
     pub fn expected(&self, quick: bool) -> Duration {
         if quick { self.quick } else { self.full }
     }
 
     /// Checks that the plan asks for a tap that this experiment has a use for.
-    ///
-    /// # Errors
-    /// The taps that it has.
     pub fn accepts(&self, plan: &ReproducePlan) -> Result<(), PlanError> {
         let TapChoice::Only(tap) = plan.tap else { return Ok(()) };
         if self.taps.contains(&tap) {

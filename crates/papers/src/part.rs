@@ -14,24 +14,20 @@ use netfathom_measure::ground::observer::Live;
 use netfathom_measure::ground::observer::{Observer, Progressed, Step};
 use netfathom_measure::kind::{cost, message, reverse, stack, sweep};
 
-/// One measurement of an experiment.
 pub struct Part {
     /// Its name within the experiment, such as `outgoing`.
     pub name: &'static str,
-    /// What is measured.
     pub work: Box<dyn Work>,
     /// One of many of the same: a claim counts those that could tell nothing.
     pub counted: bool,
 }
 
 impl Part {
-    /// A measurement under a name.
     pub fn new(name: &'static str, work: impl Work + 'static) -> Self {
         Self { name, work: Box::new(work), counted: false }
     }
 
     /// One of many of the same, of which a claim counts those that could tell nothing: by itself it makes nothing VOID.
-    #[must_use]
     pub fn counted(self) -> Self {
         Self { counted: true, ..self }
     }
@@ -40,9 +36,6 @@ impl Part {
 /// Something that can be measured: a plan that knows its measurement.
 pub trait Work {
     /// Measures. Ends early, keeping the finished trials, once `stop` is set.
-    ///
-    /// # Errors
-    /// Those of the measurement.
     fn run(
         &self,
         observer: &mut PartObserver<'_>,
@@ -108,11 +101,8 @@ fn measured<R: Into<Measurement>>(progressed: Progressed<R>) -> Progressed<Measu
 
 /// Tells those who watch the experiment what goes on in one of its parts.
 pub struct PartObserver<'a> {
-    /// What is finished.
     pub whole: &'a Whole<'a>,
-    /// Who watches.
     pub outer: &'a mut dyn Observer<ReproduceResult>,
-    /// The part that is measured.
     pub part: &'a Part,
     /// Its number, from 1.
     pub number: usize,

@@ -6,9 +6,7 @@ use statrs::distribution::{ContinuousCDF, StudentsT};
 /// A difference of two means, or the mean of differences, on the scale that the values are given in.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Contrast {
-    /// The difference.
     pub value: f64,
-    /// Its standard error.
     pub error: f64,
     /// Degrees of freedom of that error.
     pub degrees: f64,
@@ -16,7 +14,6 @@ pub struct Contrast {
 
 impl Contrast {
     /// `mean(b) - mean(a)` of groups that do not depend on each other (Welch). `None` below two values in either.
-    #[must_use]
     pub fn apart(a: &[f64], b: &[f64]) -> Option<Self> {
         let ((mean_a, a), (mean_b, b)) = (Part::of(a)?, Part::of(b)?);
         let square = a.error_squared + b.error_squared;
@@ -28,28 +25,24 @@ impl Contrast {
     }
 
     /// The mean of differences of pairs. `None` below two.
-    #[must_use]
     pub fn paired(differences: &[f64]) -> Option<Self> {
         let (value, part) = Part::of(differences)?;
         Some(Self { value, error: part.error_squared.sqrt(), degrees: part.degrees })
     }
 
     /// The two-sided interval of that level, such as 0.95: Student's t.
-    #[must_use]
     pub fn interval(&self, level: f64) -> (f64, f64) {
         let half = self.half_width(level);
         (self.value - half, self.value + half)
     }
 
     /// Half the width of that interval.
-    #[must_use]
     pub fn half_width(&self, level: f64) -> f64 {
         self.t(f64::midpoint(1.0, level)) * self.error
     }
 
     /// How likely so great a difference is by chance where there is none, two-sided. `None` where the values do not
     /// differ among themselves, so that there is nothing to tell chance by.
-    #[must_use]
     pub fn chance(&self) -> Option<f64> {
         if self.error <= 0.0 {
             return None;
@@ -61,7 +54,6 @@ impl Contrast {
 
     /// The smallest difference that a test at that level, such as 0.99, would have found in so many of all cases, such as
     /// 0.8.
-    #[must_use]
     pub fn smallest(&self, level: f64, power: f64) -> f64 {
         (self.t(f64::midpoint(1.0, level)) + self.t(power)) * self.error
     }
@@ -70,7 +62,6 @@ impl Contrast {
         StudentsT::new(0.0, 1.0, self.degrees).ok()
     }
 
-    /// A quantile of Student's t.
     pub(crate) fn t(&self, quantile: f64) -> f64 {
         self.student().map_or(f64::NAN, |t| t.inverse_cdf(quantile))
     }
@@ -84,7 +75,6 @@ struct Part {
 }
 
 impl Part {
-    /// The mean, and its error.
     fn of(values: &[f64]) -> Option<(f64, Self)> {
         let k = values.len() as f64;
         if values.len() < 2 {
@@ -102,7 +92,6 @@ impl Part {
 /// The correction of Benjamini & Hochberg (1995): of several likelihoods by chance, each as if it were alone, those that
 /// keep the false ones among all that are found to a part. Where nothing is there to be found, that is as rare as of
 /// one alone. The order is kept.
-#[must_use]
 pub fn corrected(chances: &[f64]) -> Vec<f64> {
     let mut order: Vec<usize> = (0..chances.len()).collect();
     order.sort_by(|&i, &j| chances[j].total_cmp(&chances[i]));

@@ -7,18 +7,15 @@ use crate::{Histogram, Moments};
 pub struct Distribution {
     /// Exact count, sums and extremes.
     pub moments: Moments,
-    /// The shape.
     pub histogram: Histogram,
 }
 
 impl Distribution {
     /// An empty distribution whose histogram has `2^grain` buckets an octave.
-    #[must_use]
     pub fn new(grain: u32) -> Self {
         Self { moments: Moments::default(), histogram: Histogram::new(grain) }
     }
 
-    /// Adds one value.
     #[inline]
     pub fn add(&mut self, value: i64) {
         self.moments.add(value);
@@ -39,7 +36,6 @@ impl Distribution {
     }
 
     /// A quantile that never leaves the exact extremes; `None` of an empty distribution.
-    #[must_use]
     pub fn quantile(&self, q: f64) -> Option<i64> {
         let value = self.histogram.quantile(q)?;
         // Of a foreign record the smallest may be above the largest.

@@ -8,7 +8,6 @@
 ///
 /// `crates/bpf` computes the same in C; a test there holds the two together.
 #[inline]
-#[must_use]
 pub fn bucket_index(value: u64, grain: u32) -> usize {
     if value < 1 << grain {
         return value as usize;
@@ -20,7 +19,6 @@ pub fn bucket_index(value: u64, grain: u32) -> usize {
 /// Lower bound (inclusive) and upper bound (exclusive) of a bucket.
 ///
 /// The upper bound saturates at `u64::MAX` for the last bucket there can be.
-#[must_use]
 pub fn bucket_bounds(index: usize, grain: u32) -> (u64, u64) {
     let per_octave = 1usize << grain;
     if index < per_octave {
@@ -44,25 +42,21 @@ impl Histogram {
     ///
     /// # Panics
     /// If `grain` is above 16: such a histogram would not fit a cache or a record.
-    #[must_use]
     pub fn new(grain: u32) -> Self {
         assert!(grain <= 16, "grain {grain} is finer than any clock here");
         Self { grain, counts: Vec::new(), negative: 0 }
     }
 
     /// `log2` of the buckets an octave.
-    #[must_use]
     pub fn grain(&self) -> u32 {
         self.grain
     }
 
     /// How many values below zero were added.
-    #[must_use]
     pub fn negative(&self) -> u64 {
         self.negative
     }
 
-    /// Adds one value.
     #[inline]
     pub fn add(&mut self, value: i64) {
         self.add_many(value, 1);
@@ -111,7 +105,6 @@ impl Histogram {
     }
 
     /// How many values were added, negative ones included.
-    #[must_use]
     pub fn count(&self) -> u64 {
         self.negative + self.counts.iter().sum::<u64>()
     }
@@ -121,7 +114,6 @@ impl Histogram {
     ///
     /// `None` of an empty histogram; -1 where the quantile falls among the negative
     /// values, whose size only [`crate::Moments`] knows.
-    #[must_use]
     pub fn quantile(&self, q: f64) -> Option<i64> {
         let count = self.count();
         if count == 0 {

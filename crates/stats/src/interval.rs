@@ -12,7 +12,6 @@ pub struct Estimate {
 
 impl Estimate {
     /// Whether the interval holds `x`.
-    #[must_use]
     pub fn holds(&self, x: f64) -> bool {
         (self.value - x).abs() <= self.half_width
     }
@@ -20,7 +19,6 @@ impl Estimate {
     /// The quotient of two that do not depend on each other, with the first-order interval: the
     /// squares of their relative widths add up. For means of which the trials differ much,
     /// [`ratio`] is the better one; this one needs no trials.
-    #[must_use]
     pub fn over(self, other: Self) -> Self {
         let value = self.value / other.value;
         let (own, others) = (self.half_width / self.value, other.half_width / other.value);
@@ -38,21 +36,18 @@ impl From<Contrast> for Estimate {
 
 /// Mean over k trials with `t(0.975, k-1) * s / sqrt(k)`, the between-trial error of
 /// Borodin 2014. `None` below two trials.
-#[must_use]
 pub fn between_trials(means: &[f64]) -> Option<Estimate> {
     Contrast::paired(means).map(Into::into)
 }
 
 /// Difference `mean(a) - mean(b)` of two independent groups of trials, Welch's interval.
 /// `None` below two trials in either.
-#[must_use]
 pub fn difference(a: &[f64], b: &[f64]) -> Option<Estimate> {
     Contrast::apart(b, a).map(Into::into)
 }
 
 /// Ratio `mean(a) / mean(b)`: the difference of the logarithms, put back, with the wider
 /// half of the interval. `None` below two trials in either, or where a value is not positive.
-#[must_use]
 pub fn ratio(a: &[f64], b: &[f64]) -> Option<Estimate> {
     let logs = |v: &[f64]| v.iter().map(|&x| (x > 0.0).then(|| x.ln())).collect::<Option<Vec<_>>>();
     let d = difference(&logs(a)?, &logs(b)?)?;
@@ -63,7 +58,6 @@ pub fn ratio(a: &[f64], b: &[f64]) -> Option<Estimate> {
 /// Ratio of pairs that were taken together: the mean of the logarithms of their ratios, put
 /// back, with the wider half of the interval. What drifts for both does not widen it. `None` below
 /// two pairs, or where a value is not positive.
-#[must_use]
 pub fn paired_ratio(pairs: &[(f64, f64)]) -> Option<Estimate> {
     let log = |&(a, b): &(f64, f64)| (a > 0.0 && b > 0.0).then(|| (a / b).ln());
     let mean = between_trials(&pairs.iter().map(log).collect::<Option<Vec<_>>>()?)?;
@@ -84,13 +78,11 @@ pub struct Decision {
 
 impl Decision {
     /// Whether the mean of the differences is above 0 beyond chance.
-    #[must_use]
     pub fn is_above(&self) -> bool {
         self.t > self.beyond
     }
 
     /// Whether it is below 0 beyond chance.
-    #[must_use]
     pub fn is_below(&self) -> bool {
         self.t < -self.beyond
     }
@@ -98,7 +90,6 @@ impl Decision {
 
 /// Decides whether differences of pairs are beyond chance: Student's t at the level 0.99, two-sided, and
 /// the least difference that this would find with the power 0.8. `None` below two pairs.
-#[must_use]
 pub fn decide(differences: &[f64]) -> Option<Decision> {
     let contrast = Contrast::paired(differences)?;
     let Contrast { value, error, .. } = contrast;
@@ -113,7 +104,6 @@ pub fn decide(differences: &[f64]) -> Option<Decision> {
 /// A median with the order statistics that enclose it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Median {
-    /// The median of the values.
     pub value: f64,
     /// Lower end of the interval.
     pub low: f64,
@@ -123,7 +113,6 @@ pub struct Median {
 
 /// Median with its interval of at least 95 % by the sign test, which a few wild values do not
 /// move. `None` below six values, where no such interval exists.
-#[must_use]
 pub fn median(values: &[f64]) -> Option<Median> {
     let n = values.len();
     if n < 6 {

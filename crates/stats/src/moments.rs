@@ -24,7 +24,6 @@ impl Default for Moments {
 }
 
 impl Moments {
-    /// Adds one value.
     #[inline]
     pub fn add(&mut self, value: i64) {
         self.n += 1;
@@ -57,7 +56,6 @@ impl Moments {
     }
 
     /// Arithmetic mean; `None` of an empty set.
-    #[must_use]
     pub fn mean(&self) -> Option<f64> {
         (self.n > 0).then(|| self.sum as f64 / self.n as f64)
     }
@@ -80,7 +78,6 @@ impl Moments {
     }
 
     /// Sample standard deviation; `None` below two values.
-    #[must_use]
     pub fn deviation(&self) -> Option<f64> {
         (self.n > 1).then(|| (self.squared_deviations() / (self.n - 1) as f64).sqrt())
     }
@@ -90,7 +87,6 @@ impl Moments {
     ///
     /// It assumes independent values, which messages in one queue are not: print it under
     /// the paper's name only.
-    #[must_use]
     pub fn mean_error(&self) -> Option<f64> {
         self.deviation().map(|s| s / (self.n as f64).sqrt())
     }

@@ -4,7 +4,6 @@
 /// the program and `d'` with it. 1 is 100 %. The paper prints times of marks in the denominator; the results it
 /// prints come out with spans only. A span that takes no time in either adds nothing. It saturates: a
 /// benchmark of one span that takes twice as long has 1/3. `None` if the two have different numbers of spans, or none.
-#[must_use]
 pub fn pcost(baseline: &[f64], loaded: &[f64]) -> Option<f64> {
     if baseline.len() != loaded.len() || baseline.is_empty() {
         return None;

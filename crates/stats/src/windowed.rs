@@ -12,7 +12,6 @@ pub struct Windowed {
 
 impl Windowed {
     /// Empty, with that many windows and `2^grain` buckets an octave.
-    #[must_use]
     pub fn new(grain: u32, windows: usize) -> Self {
         Self { distribution: Distribution::new(grain), windows: vec![Moments::default(); windows] }
     }
@@ -58,7 +57,6 @@ impl Windowed {
     }
 
     /// The windows without the empty ones at the end.
-    #[must_use]
     pub fn filled(&self) -> &[Moments] {
         let end = self.windows.iter().rposition(|m| m.n > 0).map_or(0, |last| last + 1);
         &self.windows[..end]

@@ -21,11 +21,9 @@ pub enum Capability {
 }
 
 impl Capability {
-    /// All that netfathom ever needs.
     pub const ALL: [Self; 5] = [Self::NetAdmin, Self::NetRaw, Self::SysAdmin, Self::Bpf, Self::Perfmon];
 
     /// As the kernel's manual writes it.
-    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::NetAdmin => "CAP_NET_ADMIN",
@@ -58,7 +56,6 @@ impl fmt::Display for Capability {
 #[error("cannot {action}: {source}")]
 pub struct CapabilityError {
     pub action: &'static str,
-    /// What the system said.
     #[source]
     pub source: CapsError,
 }
@@ -71,9 +68,6 @@ impl CapabilityError {
 
 /// The capabilities that are in effect for the calling thread, of those that netfathom uses.
 /// Holding one does not promise that the kernel, or what confines us, allows what it is for.
-///
-/// # Errors
-/// When the kernel does not tell.
 pub fn effective() -> Result<BTreeSet<Capability>, CapabilityError> {
     let held = caps::read(None, CapSet::Effective).map_err(CapabilityError::new("read the capabilities"))?;
     Ok(Capability::ALL.into_iter().filter(|c| held.contains(&c.raw())).collect())
@@ -84,9 +78,6 @@ pub fn effective() -> Result<BTreeSet<Capability>, CapabilityError> {
 /// Limits: it holds for the calling thread, the threads it starts later and the programs
 /// they run, since capabilities belong to threads; threads that run already keep theirs.
 /// Descriptors that are open stay usable. A thread of user 0 still owns the files of root.
-///
-/// # Errors
-/// When the kernel refuses; giving up what is not there is no error.
 pub fn drop_all() -> Result<(), CapabilityError> {
     let give_up = |set| caps::clear(None, set).map_err(CapabilityError::new("give up the capabilities"));
     // The bounding set keeps a program of user 0 from getting them back. It comes first, for

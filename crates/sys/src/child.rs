@@ -47,9 +47,6 @@ pub struct ExecTime(Arc<SharedWord>);
 impl ExecTime {
     /// Has the time taken by each program that this command starts from now on; call it last of all that is
     /// to happen between fork and exec. It adds to the command, so make a new command for each start.
-    ///
-    /// # Errors
-    /// If there is no memory to share.
     pub fn note(command: &mut Command) -> io::Result<Self> {
         let word = Arc::new(SharedWord::new()?);
         let theirs = Arc::clone(&word);
@@ -64,7 +61,6 @@ impl ExecTime {
     }
 
     /// CLOCK_MONOTONIC in nanoseconds; `None` before the first start.
-    #[must_use]
     pub fn at_ns(&self) -> Option<u64> {
         Some(self.0.get().load(Relaxed)).filter(|&at_ns| at_ns > 0)
     }
@@ -106,26 +102,17 @@ impl Drop for SharedWord {
 }
 
 /// Asks a program to end, as Ctrl-C would (SIGINT).
-///
-/// # Errors
-/// If it has ended and was waited for.
 pub fn interrupt(child: &mut Child) -> io::Result<()> {
     signal(child, libc::SIGINT)
 }
 
 /// Asks a program for a report of its progress, where it has one (SIGUSR1). It ends others.
-///
-/// # Errors
-/// If it has ended and was waited for.
 pub fn ask_for_report(child: &mut Child) -> io::Result<()> {
     signal(child, libc::SIGUSR1)
 }
 
 /// A descriptor of a program, as one of ours: so a test can look at the very socket that the
 /// program uses (pidfd_getfd(2), since Linux 5.6).
-///
-/// # Errors
-/// If it has ended or has no such descriptor, or the kernel is older.
 pub fn descriptor(child: &mut Child, number: RawFd) -> io::Result<OwnedFd> {
     if child.try_wait()?.is_some() {
         return Err(io::Error::from_raw_os_error(libc::ESRCH));

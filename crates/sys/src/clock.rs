@@ -2,7 +2,6 @@
 
 /// CLOCK_MONOTONIC in nanoseconds: what `bpf_ktime_get_ns()` reads in the kernel.
 #[inline]
-#[must_use]
 pub fn monotonic_ns() -> u64 {
     read_ns(libc::CLOCK_MONOTONIC)
 }
@@ -44,7 +43,6 @@ pub fn wait_punctually() {
 ///
 /// The narrowest of several brackets `monotonic, realtime, monotonic`, so it is good to
 /// about half the time of one reading.
-#[must_use]
 pub fn realtime_ahead_ns() -> i64 {
     let bracket = || {
         let before = monotonic_ns();

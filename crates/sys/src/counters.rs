@@ -10,22 +10,14 @@ pub use tcp::TcpCounters;
 /// What could not be read of the kernel's counters, and why.
 #[derive(Debug, thiserror::Error)]
 pub enum CountersError {
-    /// A file of /proc could not be read.
     #[error("cannot read {path}: {source}; is /proc mounted?")]
     Read {
         path: &'static str,
-        /// What the system said.
         #[source]
         source: io::Error,
     },
-    /// A file of /proc does not look as it should.
     #[error("cannot read {path}: no {what} in it; this kernel writes it in a way not known here")]
-    Format {
-        path: &'static str,
-        /// What was looked for.
-        what: String,
-    },
-    /// A counter went backwards, or what it counts for is gone.
+    Format { path: &'static str, what: String },
     #[error("the counter {counter} went backwards: the device was replaced during the measurement")]
     Backwards {
         /// Which counter, such as `veth0 rx_packets`.
@@ -53,7 +45,6 @@ counters! {
     DeviceCounters {
         rx_bytes,
         rx_packets,
-        /// Packets in that were damaged.
         rx_errors,
         /// Packets in that the driver dropped, for want of room too.
         rx_dropped,
@@ -90,7 +81,6 @@ counters! {
 /// The counters of one network namespace at one time, or what they gained between two times.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
-    /// By name of the device.
     pub devices: BTreeMap<String, DeviceCounters>,
     /// UDP over IPv4.
     pub udp4: UdpCounters,
@@ -107,9 +97,6 @@ const SNMP6: &str = "/proc/thread-self/net/snmp6";
 const SOFTNET: &str = "/proc/thread-self/net/softnet_stat";
 
 /// Reads the counters of the calling thread's namespace.
-///
-/// # Errors
-/// When /proc is not there or not as expected.
 pub fn read() -> Result<Counters, CountersError> {
     let udp6 = match text(SNMP6) {
         Ok(snmp6) => Some(parse_snmp6(&snmp6)?),
@@ -126,9 +113,6 @@ pub fn read() -> Result<Counters, CountersError> {
 
 impl Counters {
     /// What was gained since an earlier reading. A device that appeared since counts in full.
-    ///
-    /// # Errors
-    /// When a counter went backwards: the difference would be a number that looks fine.
     pub fn since(&self, earlier: &Self) -> Result<Self, CountersError> {
         let mut devices = BTreeMap::new();
         for (name, now) in &self.devices {
@@ -204,9 +188,6 @@ fn parse_device(line: &str) -> Result<(String, DeviceCounters), CountersError> {
 }
 
 /// Parses UDP from the text of `/proc/net/snmp`: a line of names above a line of numbers.
-///
-/// # Errors
-/// When one of the counters is not in it.
 pub fn parse_snmp(text: &str) -> Result<UdpCounters, CountersError> {
     let mut lines = text.lines().filter_map(|line| line.strip_prefix("Udp:"));
     let names = lines.next().unwrap_or_default().split_ascii_whitespace();
@@ -215,9 +196,6 @@ pub fn parse_snmp(text: &str) -> Result<UdpCounters, CountersError> {
 }
 
 /// Parses UDP from the text of `/proc/net/snmp6`: a name and a number a line.
-///
-/// # Errors
-/// When one of the counters is not in it.
 pub fn parse_snmp6(text: &str) -> Result<UdpCounters, CountersError> {
     let pair = |line| str::split_once(line, char::is_whitespace);
     let udp6 = text.lines().filter_map(|line| pair(line.strip_prefix("Udp6")?));
@@ -242,9 +220,6 @@ fn udp(path: &'static str, by_name: &BTreeMap<&str, &str>) -> Result<UdpCounters
 
 /// Parses the packets dropped, all processors together, from the text of
 /// `/proc/net/softnet_stat`: hexadecimal, a line for each processor, drops in the second column.
-///
-/// # Errors
-/// When a line has no second column.
 pub fn parse_softnet(text: &str) -> Result<u64, CountersError> {
     let dropped = |line: &str| {
         let column = line.split_ascii_whitespace().nth(1)?;

@@ -22,7 +22,6 @@ pub use workers::{KernelWorkers, WorkersRan};
 pub struct CpuError {
     /// What was tried, such as `bind this thread to processor 3`.
     pub action: String,
-    /// What the system said.
     #[source]
     pub source: io::Error,
     hint: String,
@@ -34,9 +33,6 @@ const MOST_WORDS: usize = 8192 / BITS;
 
 /// The processors that the calling thread may use, in order; a thread inherits them from
 /// the one that started it. Call it before [`pin`].
-///
-/// # Errors
-/// When the kernel does not tell.
 pub fn allowed() -> Result<Vec<usize>, CpuError> {
     let mut mask = [0_u64; MOST_WORDS];
     // SAFETY: the pointer is valid for writes of the size given with it; the kernel takes
@@ -54,17 +50,11 @@ pub fn allowed() -> Result<Vec<usize>, CpuError> {
 }
 
 /// Binds the calling thread to one processor.
-///
-/// # Errors
-/// When there is no such processor, or this process may not use it; the error says which it may.
 pub fn pin(cpu: usize) -> Result<(), CpuError> {
     bind(&[cpu], &format!("bind this thread to processor {cpu}"))
 }
 
 /// Lets the calling thread use these processors: undoes [`pin`] with what [`allowed`] said.
-///
-/// # Errors
-/// When none of them may be used.
 pub fn allow(cpus: &[usize]) -> Result<(), CpuError> {
     bind(cpus, &format!("let this thread use processors {cpus:?}"))
 }
@@ -90,7 +80,6 @@ fn bind(cpus: &[usize], action: &str) -> Result<(), CpuError> {
 }
 
 /// The processor that the calling thread runs on right now; `None` where the kernel does not tell.
-#[must_use]
 pub fn current() -> Option<usize> {
     // SAFETY: no arguments.
     usize::try_from(unsafe { libc::sched_getcpu() }).ok()
@@ -101,7 +90,6 @@ pub fn current() -> Option<usize> {
 ///
 /// # Panics
 /// Never: Linux has had this clock since 2.6.12.
-#[must_use]
 pub fn thread_time_ns() -> u64 {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: the pointer is valid for the one timespec that is written.
@@ -123,7 +111,6 @@ pub struct ContextSwitches {
 ///
 /// # Panics
 /// Never: Linux has had RUSAGE_THREAD since 2.6.26.
-#[must_use]
 pub fn context_switches() -> ContextSwitches {
     // SAFETY: rusage is made of integers alone, for which zero is a value.
     let mut usage: libc::rusage = unsafe { mem::zeroed() };

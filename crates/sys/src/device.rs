@@ -48,25 +48,16 @@ const COALESCING: [Word; 22] = [
 pub type Numbers = Vec<(&'static str, u32)>;
 
 /// Sizes of the rings; none of a device without rings.
-///
-/// # Errors
-/// When there is no such device.
 pub fn rings(device: &str) -> io::Result<Numbers> {
     numbers(device, GRINGPARAM, &RINGS)
 }
 
 /// How long and for how many packets interrupts wait; none of a device without interrupts.
-///
-/// # Errors
-/// When there is no such device.
 pub fn coalescing(device: &str) -> io::Result<Numbers> {
     numbers(device, GCOALESCE, &COALESCING)
 }
 
 /// Queues, by what they are for; none of a device whose driver does not count them.
-///
-/// # Errors
-/// When there is no such device.
 pub fn channels(device: &str) -> io::Result<Numbers> {
     numbers(device, GCHANNELS, &CHANNELS)
 }
@@ -100,9 +91,6 @@ pub struct Driver {
 }
 
 /// The driver of a device; `None` of one that has none, such as `lo`.
-///
-/// # Errors
-/// When there is no such device.
 pub fn driver(device: &str) -> io::Result<Option<Driver>> {
     // struct ethtool_drvinfo: command, then texts of 32 bytes (driver, version, firmware, bus, ROM), 12 bytes,
     // and five words.

@@ -33,18 +33,12 @@ pub struct Directory {
 
 impl Directory {
     /// Opens a directory that a user has named: links on the way are followed.
-    ///
-    /// # Errors
-    /// Those of open(2).
     pub fn open(path: &Path) -> io::Result<Self> {
         Ok(Self::of(opened(CWD, or_here(path), OFlags::empty())?, path.to_owned()))
     }
 
     /// Opens a directory that is to be written to. A link in its place is followed only if it is ours or root's:
     /// anybody else's may be a trap.
-    ///
-    /// # Errors
-    /// Those of open(2), and a sentence for the link of another user.
     pub fn open_to_write(path: &Path) -> io::Result<Self> {
         // With a slash at its end the kernel would follow a link in spite of NOFOLLOW.
         let plain: PathBuf = path.components().collect();
@@ -75,13 +69,11 @@ impl Directory {
     }
 
     /// Where it was opened, for messages.
-    #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }
 
     /// A path through the descriptor, for this process alone: for libraries that take nothing else.
-    #[must_use]
     pub fn through(&self) -> PathBuf {
         through(self.fd.as_fd())
     }
@@ -97,9 +89,6 @@ impl Directory {
     }
 
     /// Makes a directory in it, which nobody else can have put there.
-    ///
-    /// # Errors
-    /// Those of mkdirat(2) and openat(2), and a sentence where somebody replaced it at once.
     pub fn make(&self, name: impl AsRef<OsStr>) -> io::Result<Self> {
         let name = plain(name.as_ref())?;
         mkdirat(&self.fd, name, Mode::from_raw_mode(0o777))?;
@@ -120,9 +109,6 @@ impl Directory {
     }
 
     /// The same, refusing what is no regular file.
-    ///
-    /// # Errors
-    /// Those of openat(2), and a sentence for a link, a pipe or a directory.
     pub fn plain_file(&self, name: impl AsRef<OsStr>) -> io::Result<File> {
         let irregular = || io::Error::other("it is no regular file");
         match self.file(name) {
@@ -144,7 +130,6 @@ impl Directory {
 
     /// Makes a file without a name, which goes with the process. `None` where there are none, or where it could not be
     /// given one later.
-    #[must_use]
     pub fn nameless(&self) -> Option<File> {
         self.through().symlink_metadata().ok()?;
         let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
@@ -152,9 +137,6 @@ impl Directory {
     }
 
     /// Gives a file another name, in this directory.
-    ///
-    /// # Errors
-    /// Those of linkat(2).
     pub fn link(&self, file: &File, name: impl AsRef<OsStr>) -> io::Result<()> {
         // Without privilege that goes only by way of /proc.
         let flags = AtFlags::SYMLINK_FOLLOW;
@@ -162,42 +144,27 @@ impl Directory {
     }
 
     /// Gives a file in it a second name in it.
-    ///
-    /// # Errors
-    /// Those of linkat(2).
     pub fn link_again(&self, from: impl AsRef<OsStr>, to: impl AsRef<OsStr>) -> io::Result<()> {
         let (from, to) = (plain(from.as_ref())?, plain(to.as_ref())?);
         Ok(linkat(&self.fd, from, &self.fd, to, AtFlags::empty())?)
     }
 
     /// Gives a file in it another name in it, in the place of what has that name.
-    ///
-    /// # Errors
-    /// Those of renameat(2).
     pub fn rename(&self, from: impl AsRef<OsStr>, to: impl AsRef<OsStr>) -> io::Result<()> {
         Ok(renameat(&self.fd, plain(from.as_ref())?, &self.fd, plain(to.as_ref())?)?)
     }
 
     /// Removes a file, or a link itself.
-    ///
-    /// # Errors
-    /// Those of unlinkat(2).
     pub fn remove(&self, name: impl AsRef<OsStr>) -> io::Result<()> {
         Ok(unlinkat(&self.fd, plain(name.as_ref())?, AtFlags::empty())?)
     }
 
     /// Removes an empty directory in it.
-    ///
-    /// # Errors
-    /// Those of unlinkat(2).
     pub fn remove_empty(&self, name: impl AsRef<OsStr>) -> io::Result<()> {
         Ok(unlinkat(&self.fd, plain(name.as_ref())?, AtFlags::REMOVEDIR)?)
     }
 
     /// Removes all that is in it, and nothing that a link leads to.
-    ///
-    /// # Errors
-    /// Those of unlinkat(2) and openat(2).
     pub fn clear(&self) -> io::Result<()> {
         for name in self.names()? {
             if self.is_directory(&name) {
@@ -211,9 +178,6 @@ impl Directory {
     }
 
     /// The names of what is in it.
-    ///
-    /// # Errors
-    /// Those of getdents(2).
     pub fn names(&self) -> io::Result<Vec<OsString>> {
         let names = Dir::read_from(&self.fd)?
             .map(|entry| entry.map(|entry| OsStr::from_bytes(entry.file_name().to_bytes()).to_owned()));
@@ -222,25 +186,21 @@ impl Directory {
     }
 
     /// Whether it belongs to this user.
-    #[must_use]
     pub fn is_ours(&self) -> bool {
         fstat(&self.fd).is_ok_and(|about| about.st_uid == effective_user())
     }
 
     /// Whether anything has that name, a link that leads nowhere included.
-    #[must_use]
     pub fn holds(&self, name: impl AsRef<OsStr>) -> bool {
         self.kind(name.as_ref()).is_some()
     }
 
     /// Whether a plain file has that name.
-    #[must_use]
     pub fn is_file(&self, name: impl AsRef<OsStr>) -> bool {
         self.kind(name.as_ref()) == Some(FileType::RegularFile)
     }
 
     /// Whether a directory has that name, and no link.
-    #[must_use]
     pub fn is_directory(&self, name: impl AsRef<OsStr>) -> bool {
         self.kind(name.as_ref()) == Some(FileType::Directory)
     }
@@ -251,17 +211,11 @@ impl Directory {
     }
 
     /// Opens it once more, with a descriptor whose lock is of its own.
-    ///
-    /// # Errors
-    /// Those of openat(2).
     pub fn again(&self) -> io::Result<File> {
         Ok(openat(&self.fd, ".", OPEN, Mode::empty())?.into())
     }
 
     /// Sees to it that its names survive a crash of the machine, as far as the file system can.
-    ///
-    /// # Errors
-    /// Those of fsync(2).
     pub fn sync(&self) -> io::Result<()> {
         match rustix::fs::fsync(&self.fd) {
             // Some file systems cannot sync a directory; nor can who may not read it.

@@ -30,7 +30,6 @@ pub use queue::{queued_in, queued_out, queued_unsent};
 use crate::socket::get_option;
 use address::Encoded;
 
-/// What a socket carries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// TCP
@@ -44,9 +43,6 @@ fn done(result: i32) -> io::Result<()> {
 }
 
 /// Makes a socket for addresses of this family; no program that is started inherits it.
-///
-/// # Errors
-/// If the kernel runs without the family, or too many files are open.
 pub fn open(kind: Kind, family_of: SocketAddr) -> io::Result<OwnedFd> {
     let family = if family_of.is_ipv6() { libc::AF_INET6 } else { libc::AF_INET };
     let kind = match kind {
@@ -63,9 +59,6 @@ pub fn open(kind: Kind, family_of: SocketAddr) -> io::Result<OwnedFd> {
 }
 
 /// Gives the socket its own address.
-///
-/// # Errors
-/// Those of bind(2): the port is taken, or the address is not one of this host.
 pub fn bind(socket: BorrowedFd<'_>, to: SocketAddr) -> io::Result<()> {
     let address = Encoded::of(to);
     // SAFETY: pointer and length are those of an address that lives through the call.
@@ -73,9 +66,6 @@ pub fn bind(socket: BorrowedFd<'_>, to: SocketAddr) -> io::Result<()> {
 }
 
 /// Lets a TCP socket take connections.
-///
-/// # Errors
-/// Those of listen(2).
 pub fn listen(socket: BorrowedFd<'_>, backlog: i32) -> io::Result<()> {
     // SAFETY: no pointers.
     done(unsafe { libc::listen(socket.as_raw_fd(), backlog) })
@@ -121,10 +111,6 @@ pub fn accept(socket: BorrowedFd<'_>) -> io::Result<(OwnedFd, SocketAddr)> {
     Ok((accepted, from.decoded()?))
 }
 
-/// The address of this end.
-///
-/// # Errors
-/// Those of getsockname(2).
 pub fn local_address(socket: BorrowedFd<'_>) -> io::Result<SocketAddr> {
     let mut own = Encoded::room();
     // SAFETY: pointer and length are those of the room for an address, which the kernel fills.
@@ -137,9 +123,6 @@ pub fn local_address(socket: BorrowedFd<'_>) -> io::Result<SocketAddr> {
 }
 
 /// Ends the sending half: the peer reads the end of the stream after what was sent before.
-///
-/// # Errors
-/// If the connection is there no more.
 pub fn end_sending(socket: BorrowedFd<'_>) -> io::Result<()> {
     // SAFETY: no pointers.
     done(unsafe { libc::shutdown(socket.as_raw_fd(), libc::SHUT_WR) })

@@ -10,9 +10,6 @@ use std::path::Path;
 
 /// Creates a file, or empties it. A pipe that nobody reads is refused (`ENXIO`) instead of
 /// waited for, which no signal of ours would end.
-///
-/// # Errors
-/// Those of open(2).
 pub fn create(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.write(true).create(true).truncate(true);
@@ -36,9 +33,6 @@ pub struct Room {
 }
 
 /// The room of the file system that a path lies on (statvfs(3)).
-///
-/// # Errors
-/// When the path is not there.
 pub fn room(path: &Path) -> io::Result<Room> {
     let path = CString::new(path.as_os_str().as_bytes())?;
     // SAFETY: statvfs is made of integers alone, for which zero is a value.

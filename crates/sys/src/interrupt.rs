@@ -18,9 +18,6 @@ extern "C" fn nothing(_signal: i32) {}
 
 impl Interruptible {
     /// The calling thread. It takes the second real-time signal of the process for this.
-    ///
-    /// # Errors
-    /// Those of sigaction(2).
     pub fn this_thread() -> io::Result<Self> {
         // SAFETY: all-zero is an action without flags (above all without SA_RESTART, which would
         // have the kernel begin the call again), with an empty mask.

@@ -16,30 +16,19 @@ const LEAST_ADDRESS_SPACE: u64 = 1 << 30;
 /// A limit is too low for any measurement.
 #[derive(Debug, thiserror::Error)]
 pub enum LimitError {
-    /// RLIMIT_NOFILE.
     #[error(
         "too few open files are allowed: a measurement needs {LEAST_OPEN_FILES}; raise ulimit -n (now {now})"
     )]
-    OpenFiles {
-        /// The soft limit.
-        now: u64,
-    },
-    /// RLIMIT_AS.
+    OpenFiles { now: u64 },
     #[error(
         "too little memory is allowed: a measurement maps up to {} MiB; raise ulimit -v (now {} KiB)",
         LEAST_ADDRESS_SPACE >> 20, .now_bytes >> 10
     )]
-    AddressSpace {
-        /// The soft limit.
-        now_bytes: u64,
-    },
+    AddressSpace { now_bytes: u64 },
 }
 
 /// Whether a measurement can be made. Without this look it would depend on the limit which of its parts fails first: a
 /// tap would be left out, or the run would end in the middle.
-///
-/// # Errors
-/// Which limit is too low.
 pub fn check() -> Result<(), LimitError> {
     if let Some(now) = open_files().filter(|&now| now < LEAST_OPEN_FILES) {
         return Err(LimitError::OpenFiles { now });
@@ -61,7 +50,6 @@ fn address_space() -> Option<u64> {
 }
 
 /// An error in words, which ends with a remedy for what was tried; where a limit was the cause, with one for that.
-#[must_use]
 pub fn explained(text: String) -> String {
     let cut = |mark: &str| text.find(mark).map(|at| &text[..at + mark.len()]);
     if let Some(what) = cut("(os error 24)").or_else(|| cut("EMFILE")) {

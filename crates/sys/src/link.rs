@@ -27,7 +27,6 @@ use crate::rtnetlink;
 pub struct LinkError {
     /// What was tried and on what, such as `set device veth0 up`.
     pub action: String,
-    /// What the kernel said.
     #[source]
     pub source: io::Error,
 }
@@ -48,12 +47,9 @@ fn remedy(source: &io::Error) -> &'static str {
     }
 }
 
-/// A network device.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Link {
-    /// Its name within its namespace.
     pub name: String,
-    /// Its number within its namespace.
     pub index: u32,
     /// Largest packet, in bytes, without the link-layer header.
     pub mtu: u32,
@@ -100,9 +96,6 @@ pub fn create_veth(near: VethEnd<'_>, far: VethEnd<'_>, far_namespace: &Namespac
 }
 
 /// Reads a device by its name.
-///
-/// # Errors
-/// When there is no such device.
 pub fn read(name: &str) -> Result<Link, LinkError> {
     let mut question = LinkMessage::default();
     question.attributes =
@@ -111,9 +104,6 @@ pub fn read(name: &str) -> Result<Link, LinkError> {
 }
 
 /// Reads a device by its number.
-///
-/// # Errors
-/// When there is no such device.
 pub fn read_index(index: u32) -> Result<Link, LinkError> {
     let mut question = LinkMessage::default();
     question.header.index = index;
@@ -122,9 +112,6 @@ pub fn read_index(index: u32) -> Result<Link, LinkError> {
 }
 
 /// The device of the calling thread's namespace that has an address; `None` if none has.
-///
-/// # Errors
-/// When the kernel does not tell.
 pub fn with_address(address: IpAddr) -> Result<Option<Link>, LinkError> {
     let mut question = AddressMessage::default();
     question.header.family = family(address);
@@ -212,7 +199,6 @@ pub fn set_silent(link: &Link) -> Result<(), LinkError> {
 }
 
 /// Whether this kernel runs with IPv6; booted with `ipv6.disable=1` it does not.
-#[must_use]
 pub fn ipv6_available() -> bool {
     std::path::Path::new("/proc/thread-self/net/if_inet6").exists()
 }

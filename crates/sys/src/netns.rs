@@ -20,7 +20,6 @@ const OWN: &str = "/proc/thread-self/ns/net";
 pub struct NamespaceError {
     /// What was tried, such as `create a network namespace`.
     pub action: &'static str,
-    /// What the system said.
     #[source]
     pub source: io::Error,
 }
@@ -65,9 +64,6 @@ impl Namespace {
     }
 
     /// The namespace that the calling thread is in.
-    ///
-    /// # Errors
-    /// Without /proc.
     pub fn current() -> Result<Self, NamespaceError> {
         // The standard library opens with O_CLOEXEC: no child program keeps a lab alive.
         let open = || -> io::Result<Self> {
@@ -79,9 +75,6 @@ impl Namespace {
     }
 
     /// A namespace by an open descriptor of one, such as `/proc/PID/ns/net`.
-    ///
-    /// # Errors
-    /// When the descriptor cannot be examined.
     pub fn from_fd(fd: OwnedFd) -> Result<Self, NamespaceError> {
         let file = File::from(fd);
         let inode = file.metadata().map_err(NamespaceError::new("examine a network namespace"))?.ino();
@@ -90,7 +83,6 @@ impl Namespace {
 
     /// The number by which the kernel tells namespaces apart while they live, as in
     /// `net:[4026531833]` and in `struct net.ns.inum`.
-    #[must_use]
     pub fn inode(&self) -> u64 {
         self.inode
     }

@@ -63,10 +63,6 @@ impl Notifier {
     ///
     /// It adds to the command: start it once. Have it done after everything else between fork and exec that
     /// makes any of these calls.
-    ///
-    /// # Errors
-    /// What the kernel refused, numbers that cannot be notified of, or no filter for this architecture. If it is
-    /// the program's fork that cannot have the filter, starting it fails.
     pub fn of(
         command: &mut Command,
         numbers: &[u32],
@@ -94,7 +90,6 @@ impl Notifier {
 
     /// Whether nobody is left who could notify. It is after the end of the last process that the program
     /// started, however far from it.
-    #[must_use]
     pub fn is_over(&self) -> bool {
         self.thread.is_finished()
     }
@@ -110,9 +105,6 @@ impl Drop for Notifier {
 
 /// Runs `work` in a thread whose calls of these numbers notify, and answers them here. They must not be
 /// those by which a thread ends.
-///
-/// # Errors
-/// What the kernel refused: notifications do not work here.
 pub fn in_a_thread<T: Send>(
     numbers: &[u32],
     told: impl FnMut(&Call<'_>),
@@ -150,9 +142,6 @@ pub struct Cost {
 }
 
 /// Measures what observing costs on this machine, now: rounds of both kinds in turn, in one thread each.
-///
-/// # Errors
-/// If notifications do not work here.
 pub fn cost(rounds: usize) -> io::Result<Cost> {
     let open = || {
         let before = clock::monotonic_ns();

@@ -35,7 +35,6 @@ pub const SPLITS_BUFFERS: &str = "tx-udp-segmentation";
 pub struct OffloadError {
     /// What was tried and on what, such as `switch tx-udp-segmentation of device veth0 off`.
     pub action: String,
-    /// What the kernel said.
     #[source]
     pub source: io::Error,
 }
@@ -58,9 +57,6 @@ fn remedy(source: &io::Error) -> &'static str {
 
 /// Whether a feature of a device is on, by its name as `ethtool -k` shows it; `None` where
 /// the kernel knows no such feature.
-///
-/// # Errors
-/// When there is no such device.
 pub fn feature(device: &str, name: &str) -> Result<Option<bool>, OffloadError> {
     let fail = || OffloadError::new(format!("read {name} of device {device}"));
     let ethtool = Ethtool::open(device).map_err(fail())?;
@@ -71,9 +67,6 @@ pub fn feature(device: &str, name: &str) -> Result<Option<bool>, OffloadError> {
 
 /// Whether a device takes UDP_SEGMENT buffers for split and hands them on whole, as veth and lo do. Other devices
 /// without hardware (bond, VLAN, bridge) leave the splitting to the device below them, which is not asked.
-///
-/// # Errors
-/// When there is no such device.
 pub fn leaves_buffers_whole(device: &str) -> Result<bool, OffloadError> {
     if feature(device, SPLITS_BUFFERS)? != Some(true) {
         return Ok(false);
@@ -95,9 +88,6 @@ pub fn set_feature(device: &str, name: &str, on: bool) -> Result<(), OffloadErro
 }
 
 /// All features of a device by their names as `ethtool -k` shows them, and whether they are on.
-///
-/// # Errors
-/// When there is no such device.
 pub fn features(device: &str) -> Result<BTreeMap<String, bool>, OffloadError> {
     let read = || -> io::Result<BTreeMap<String, bool>> {
         let ethtool = Ethtool::open(device)?;

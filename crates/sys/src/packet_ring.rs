@@ -25,7 +25,6 @@ const RETIRE_MS: u32 = 10;
 pub struct PacketRingError {
     /// What was tried, such as `capture packets at device number 3`.
     pub action: String,
-    /// What the kernel said.
     #[source]
     pub source: io::Error,
 }
@@ -53,7 +52,6 @@ fn remedy(source: &io::Error) -> &'static str {
 pub enum Way {
     /// Those that this host sends.
     Out,
-    /// Those that come to it.
     In,
     /// All. On `lo` every packet is there twice then: first on its way out, then in.
     Both,
@@ -63,7 +61,6 @@ pub enum Way {
 /// fragments the first one over IPv4, none over IPv6; none behind IPv6 extension headers.
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
-    /// Which way they go.
     pub way: Way,
     /// To which port; `None`: to any.
     pub port: Option<u16>,
@@ -87,7 +84,6 @@ pub struct Statistics {
 
 impl Statistics {
     /// Packets that came into the ring.
-    #[must_use]
     pub fn captured(&self) -> u64 {
         self.packets - self.dropped
     }
@@ -193,9 +189,6 @@ impl PacketRing {
     }
 
     /// What the kernel counted so far.
-    ///
-    /// # Errors
-    /// Never on a socket that is open.
     pub fn statistics(&mut self) -> io::Result<Statistics> {
         // SAFETY: made of integers alone, for which zero is a value.
         let mut counted: libc::tpacket_stats_v3 = unsafe { std::mem::zeroed() };
@@ -211,15 +204,11 @@ impl PacketRing {
     /// Packets of all blocks that were handed out. All that were captured until
     /// [`Self::statistics`] was called have been, once this is its
     /// [`captured`](Statistics::captured) or more.
-    #[must_use]
     pub fn handed_out(&self) -> u64 {
         self.handed_out
     }
 
     /// Whether everything that was captured until now has been handed out.
-    ///
-    /// # Errors
-    /// Never on a socket that is open.
     pub fn is_drained(&mut self) -> io::Result<bool> {
         Ok(self.statistics()?.captured() == self.handed_out)
     }

@@ -9,7 +9,6 @@ use std::ptr;
 /// The pages of a file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Residency {
-    /// Those that lie in memory.
     pub resident_pages: u64,
     pub pages: u64,
 }
@@ -21,9 +20,6 @@ fn done(result: i32) -> io::Result<()> {
 /// Writes what was changed of the file's data to its disk. `wait` also waits for the disk; without
 /// it the writing is only begun, so that many files may be written side by side
 /// (sync_file_range(2)). Whether the file outlives a crash is not its concern.
-///
-/// # Errors
-/// What the disk said.
 pub fn write_back(file: &File, wait: bool) -> io::Result<()> {
     let waits = libc::SYNC_FILE_RANGE_WAIT_BEFORE | libc::SYNC_FILE_RANGE_WAIT_AFTER;
     let flags = libc::SYNC_FILE_RANGE_WRITE | if wait { waits } else { 0 };
@@ -34,9 +30,6 @@ pub fn write_back(file: &File, wait: bool) -> io::Result<()> {
 /// Takes the file's data out of memory, but for what was changed and not yet written back, and
 /// what somebody has mapped (posix_fadvise(2)). The kernel keeps what it cannot spare, all of a file system
 /// in memory for one: [`residency`] tells.
-///
-/// # Errors
-/// Those of posix_fadvise(2).
 pub fn forget(file: &File) -> io::Result<()> {
     // SAFETY: no pointers.
     match unsafe { libc::posix_fadvise(file.as_raw_fd(), 0, 0, libc::POSIX_FADV_DONTNEED) } {
@@ -47,9 +40,6 @@ pub fn forget(file: &File) -> io::Result<()> {
 
 /// How much of the file lies in memory (mincore(2)). Since Linux 5.2 the truth is told to those
 /// alone who own the file or may write to it; others hear that all of it does.
-///
-/// # Errors
-/// When the file cannot be mapped.
 pub fn residency(file: &File) -> io::Result<Residency> {
     let bytes = usize::try_from(file.metadata()?.len()).map_err(io::Error::other)?;
     if bytes == 0 {

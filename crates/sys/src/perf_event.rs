@@ -8,7 +8,6 @@ mod raw;
 
 use raw::{Attributes, CLOSE_ON_EXEC, HARDWARE, Reading, SOFTWARE};
 
-/// What is counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
     /// Cycles of the processor while it did not sleep.
@@ -26,7 +25,6 @@ pub enum Event {
 }
 
 impl Event {
-    /// All there are.
     pub const ALL: [Self; 6] = [
         Self::Cycles,
         Self::Instructions,
@@ -36,7 +34,6 @@ impl Event {
         Self::PageFaults,
     ];
 
-    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::Cycles => "cycles",
@@ -61,7 +58,6 @@ impl Event {
     }
 }
 
-/// What one counter has counted.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Count {
     /// The count; where it had its counter for a part of the time only, that part's count
@@ -83,7 +79,6 @@ pub struct ChildCounters {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("cannot count {event}: {reason}")]
 pub struct CounterError {
-    /// What was to be counted.
     pub event: &'static str,
     /// Why not, and what to do.
     pub reason: String,
@@ -94,17 +89,11 @@ impl ChildCounters {
     ///
     /// Another program that the calling thread starts while this value lives may be counted as well
     /// or not: the kernel hands the counters down to it, but wakes them once only.
-    ///
-    /// # Errors
-    /// When the program cannot be started.
     pub fn start(command: &mut Command) -> io::Result<(Child, Self)> {
         Self::around(|| command.spawn())
     }
 
     /// The same of a program that somebody else starts, in the calling thread.
-    ///
-    /// # Errors
-    /// When the program cannot be started.
     pub fn around(start: impl FnOnce() -> io::Result<Child>) -> io::Result<(Child, Self)> {
         let counters = Self::sleeping();
         Ok((start()?, counters))
@@ -126,13 +115,11 @@ impl ChildCounters {
 
     /// Whether what the kernel did for the program is counted too;
     /// `kernel.perf_event_paranoid` may forbid that.
-    #[must_use]
     pub fn kernel_too(&self) -> bool {
         self.kernel_too
     }
 
     /// What was counted so far, also while it runs.
-    #[must_use]
     pub fn read(&self) -> ChildCounts {
         let readings = Event::ALL.map(|event| {
             let failed = |source: io::Error| CounterError { event: event.name(), reason: source.to_string() };
@@ -142,7 +129,6 @@ impl ChildCounters {
     }
 }
 
-/// All counters at one moment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChildCounts {
     readings: [Result<Reading, CounterError>; Event::ALL.len()],

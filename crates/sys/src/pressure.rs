@@ -15,7 +15,6 @@ pub struct Stall {
 
 impl Stall {
     /// What was added since an earlier reading; these sums never shrink.
-    #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
         let full_ns = self.full_ns.zip(earlier.full_ns).map(|(now, then)| now.saturating_sub(then));
         Self { some_ns: self.some_ns.saturating_sub(earlier.some_ns), full_ns }
@@ -25,17 +24,14 @@ impl Stall {
 /// What tasks of the whole machine stood still for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Pressure {
-    /// A processor.
     pub cpu: Stall,
     /// Memory: they waited for some to be freed, or for what had been thrown out.
     pub memory: Stall,
-    /// A disk.
     pub io: Stall,
 }
 
 impl Pressure {
     /// What was added since an earlier reading.
-    #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
         Self {
             cpu: self.cpu.since(&earlier.cpu),

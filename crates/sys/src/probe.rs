@@ -12,7 +12,6 @@ use crate::perf_event;
 const PATIENCE: Duration = Duration::from_millis(500);
 
 /// The number of the user that this process acts as; 0 is root.
-#[must_use]
 pub fn effective_user() -> u32 {
     // SAFETY: no arguments, and it cannot fail.
     unsafe { libc::geteuid() }

@@ -42,9 +42,6 @@ pub enum Waited {
 
 impl Process {
     /// The process of a number, in this PID namespace.
-    ///
-    /// # Errors
-    /// If there is none, or the kernel is older.
     pub fn open(pid: u32) -> io::Result<Self> {
         // SAFETY: no pointers.
         let result = unsafe { libc::syscall(libc::SYS_pidfd_open, pid, 0) };
@@ -57,9 +54,6 @@ impl Process {
 
     /// Waits until it ends, at most for so long, or until `stop` is set, which is looked at every 50 ms.
     /// It does not reap it.
-    ///
-    /// # Errors
-    /// What the kernel refused.
     pub fn wait(&self, limit: Duration, stop: &AtomicBool) -> io::Result<Waited> {
         wait_for_one(std::slice::from_ref(self), limit, stop)
     }
@@ -80,9 +74,6 @@ impl Process {
 }
 
 /// Waits until one of them ends, as [`Process::wait`] does for one.
-///
-/// # Errors
-/// What the kernel refused.
 pub fn wait_for_one(processes: &[Process], limit: Duration, stop: &AtomicBool) -> io::Result<Waited> {
     let deadline = Instant::now().checked_add(limit);
     loop {
@@ -144,12 +135,9 @@ pub struct Usage {
     pub peak_rss_bytes: u64,
 }
 
-/// A process that was reaped.
 #[derive(Clone, Copy, Debug)]
 pub struct Ended {
-    /// How it ended.
     pub status: ExitStatus,
-    /// What it spent.
     pub usage: Usage,
 }
 
@@ -207,7 +195,6 @@ impl From<&libc::rusage> for Usage {
 }
 
 /// What this process spent so far, all its threads, without its children.
-#[must_use]
 pub fn own_usage() -> Usage {
     // SAFETY: a struct of numbers, for which zeros are values.
     let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
@@ -241,9 +228,6 @@ pub fn run_times(pid: u32) -> io::Result<RunTimes> {
 
 /// Makes processes whose parent has ended children of this process, if they descend from it
 /// (PR_SET_CHILD_SUBREAPER), or no longer so. Whoever asks for it has to reap them.
-///
-/// # Errors
-/// What the kernel refused.
 pub fn adopt_orphans(adopt: bool) -> io::Result<()> {
     // SAFETY: no pointers.
     let result = unsafe { libc::prctl(libc::PR_SET_CHILD_SUBREAPER, libc::c_ulong::from(adopt), 0, 0, 0) };
@@ -285,7 +269,6 @@ impl Parents {
         self.0.iter().filter(move |(of, _)| *of == pid).map(|&(_, child)| child)
     }
 
-    #[must_use]
     pub fn descendants(&self, pid: u32) -> Vec<u32> {
         let mut found = vec![pid];
         let mut next = 0;

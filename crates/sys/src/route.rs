@@ -18,7 +18,6 @@ use crate::rtnetlink;
 pub struct Route {
     /// Number of the device it leaves through, in the calling thread's namespace.
     pub index: u32,
-    /// Name of that device.
     pub device: String,
     /// The own address that a socket gets which is bound to none.
     pub source: IpAddr,
@@ -33,29 +32,20 @@ pub struct Route {
 /// Why the way to an address is not known, and what to do.
 #[derive(Debug, thiserror::Error)]
 pub enum RouteError {
-    /// The kernel has no way there, or did not tell it.
     #[error("cannot find the way to {address}: {source}{}", remedy(.source))]
     Unknown {
         address: IpAddr,
-        /// What the kernel said.
         #[source]
         source: io::Error,
     },
-    /// The address is that of many hosts, or packets to it are thrown away.
     #[error("cannot send frames to {address}: its route is of kind {kind}; name a single host that answers")]
-    NotOneHost {
-        address: IpAddr,
-        /// The kind of its route, as the kernel calls it.
-        kind: String,
-    },
-    /// The device on the way could not be read.
+    NotOneHost { address: IpAddr, kind: String },
     #[error("cannot find the way to {address}: {source}")]
     Device {
         address: IpAddr,
         #[source]
         source: LinkError,
     },
-    /// Nobody has asked for the neighbour's hardware address yet, or it did not answer.
     #[error(
         "the hardware address of {neighbour}, next on the way to {address} through {device}, is not known \
          yet: send it one message through a socket, so that the kernel asks for it, and try again"
@@ -64,7 +54,6 @@ pub enum RouteError {
         address: IpAddr,
         /// The host whose hardware address is wanted: the router, or the destination itself.
         neighbour: IpAddr,
-        /// The device it is behind.
         device: String,
     },
 }
@@ -112,16 +101,12 @@ pub fn to(address: IpAddr) -> Result<Route, RouteError> {
 
 /// Name of the device through which the calling thread's namespace sends to an address;
 /// whether the next host answers does not matter.
-///
-/// # Errors
-/// When there is no way there.
 pub fn device_to(address: IpAddr) -> Result<String, RouteError> {
     let way = look_up(address).map_err(|source| RouteError::Unknown { address, source })?;
     let device = link::read_index(way.index).map_err(|source| RouteError::Device { address, source })?;
     Ok(device.name)
 }
 
-/// What the kernel's routing says.
 struct Way {
     kind: RouteType,
     index: u32,

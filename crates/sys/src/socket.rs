@@ -55,9 +55,6 @@ fn retried(mut call: impl FnMut() -> isize) -> io::Result<usize> {
 /// them (the packet's whole memory, not the payload).
 ///
 /// With CAP_NET_ADMIN the limit `net.core.rmem_max` does not hold.
-///
-/// # Errors
-/// If the socket is none.
 pub fn set_receive_buffer(socket: &UdpSocket, bytes: i32) -> io::Result<i32> {
     // Both double what they are given, to make room for the kernel's own data.
     let half = bytes / 2;
@@ -70,9 +67,6 @@ pub fn set_receive_buffer(socket: &UdpSocket, bytes: i32) -> io::Result<i32> {
 
 /// Sets how many routers a packet of this socket may pass: the time to live of IPv4, the hop
 /// limit of IPv6, whichever the socket speaks. With 1 it does not leave the own network.
-///
-/// # Errors
-/// With 0, which no packet could live with.
 pub fn set_hop_limit(socket: &UdpSocket, hops: u8) -> io::Result<()> {
     let (level, name) = match socket.local_addr()? {
         SocketAddr::V4(_) => (libc::IPPROTO_IP, libc::IP_TTL),

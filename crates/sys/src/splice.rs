@@ -28,9 +28,6 @@ pub fn splice(from: BorrowedFd<'_>, to: BorrowedFd<'_>, most: usize) -> io::Resu
 }
 
 /// Sends up to `most` bytes of a file, from where it stands; 0 at its end (sendfile(2)).
-///
-/// # Errors
-/// Those of sendfile(2).
 #[inline]
 pub fn send_file(from: BorrowedFd<'_>, to: BorrowedFd<'_>, most: usize) -> io::Result<usize> {
     // SAFETY: no offset is given, so that no pointer is followed.
@@ -38,9 +35,6 @@ pub fn send_file(from: BorrowedFd<'_>, to: BorrowedFd<'_>, most: usize) -> io::R
 }
 
 /// A file in memory with this content, at its beginning; it goes when it is closed.
-///
-/// # Errors
-/// Those of memfd_create(2) and of writing.
 pub fn memory_file(content: &[u8]) -> io::Result<File> {
     // SAFETY: the name is a string that lives through the call.
     let fd = unsafe { libc::memfd_create(c"netfathom".as_ptr(), libc::MFD_CLOEXEC) };
@@ -54,14 +48,12 @@ pub fn memory_file(content: &[u8]) -> io::Result<File> {
     Ok(file)
 }
 
-/// What a descriptor leads to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Leads {
     Pipe,
     /// A file of so many bytes, of which the first so many are behind its position.
     File {
         bytes: u64,
-        /// Its position.
         at: u64,
     },
     Directory,
@@ -69,10 +61,6 @@ pub enum Leads {
     Else,
 }
 
-/// What the descriptor leads to.
-///
-/// # Errors
-/// If it is not open.
 pub fn leads(fd: BorrowedFd<'_>) -> io::Result<Leads> {
     let file = File::from(fd.try_clone_to_owned()?);
     let about = file.metadata()?;

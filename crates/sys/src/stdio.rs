@@ -6,7 +6,6 @@
 use std::os::fd::RawFd;
 use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
 
-/// One bit a descriptor.
 static CLOSED: AtomicU8 = AtomicU8::new(0);
 
 /// The C library calls what stands in this section before `main`, and so before the runtime.
@@ -24,7 +23,6 @@ extern "C" fn look() {
 }
 
 /// Whether standard input (0), output (1) or error (2) was closed when the program started.
-#[must_use]
 pub fn was_closed(fd: RawFd) -> bool {
     (0..3).contains(&fd) && CLOSED.load(Relaxed) & (1 << fd) != 0
 }

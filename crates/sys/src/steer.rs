@@ -12,7 +12,6 @@ use crate::sysfs;
 pub struct SteerError {
     /// What was tried, such as `steer what arrives on device veth0 to processor 1`.
     pub action: String,
-    /// What the system said.
     #[source]
     pub source: io::Error,
 }

@@ -42,7 +42,6 @@ pub struct TcpInfo {
     pub probes: u8,
     /// Smoothed round trip.
     pub rtt_us: u32,
-    /// Its variation.
     pub rttvar_us: u32,
     /// Shortest round trip, in a window of five minutes; since Linux 4.6.
     pub min_rtt_us: Option<u32>,
@@ -162,10 +161,6 @@ const INFINITE_SSTHRESH: u32 = 0x7fff_ffff;
 /// The first bit field, which compilers lay from the other end where bytes are.
 const APPLICATION_LIMITED: u8 = if cfg!(target_endian = "little") { 1 } else { 0x80 };
 
-/// Reads it.
-///
-/// # Errors
-/// If the socket is none of TCP.
 pub fn read(socket: BorrowedFd<'_>) -> io::Result<TcpInfo> {
     let (raw, length) = Raw::read(socket)?;
     Ok(told(&raw, length))

@@ -33,7 +33,6 @@ const QUEUE_PACKETS: u32 = 10_000;
 pub struct TunError {
     /// What was tried and on what, such as `create the TUN device tun0`.
     pub action: String,
-    /// What the system said.
     #[source]
     pub source: io::Error,
 }
@@ -93,9 +92,6 @@ impl Tun {
 
     /// Reads one packet, header first, into a buffer of [`MOST_BYTES`]; 0 when none waits.
     /// A shorter buffer cuts packets off.
-    ///
-    /// # Errors
-    /// When the device is gone.
     #[inline]
     pub fn read(&self, buffer: &mut [u8]) -> io::Result<usize> {
         match (&self.file).read(buffer) {
@@ -117,9 +113,6 @@ impl Tun {
     /// comes near `until_ns`: call it again until that is reached, which it then is as
     /// punctually as a wake-up can be ([`clock::wait_punctually`]). Whether to go on: not once `stop`
     /// is closed.
-    ///
-    /// # Errors
-    /// Those of ppoll(2); a signal is none.
     pub fn wait(&self, stop: BorrowedFd<'_>, until_ns: Option<u64>) -> io::Result<bool> {
         let poll = |fd: RawFd, events| libc::pollfd { fd, events, revents: 0 };
         let mut files = [poll(self.file.as_raw_fd(), libc::POLLIN), poll(stop.as_raw_fd(), 0)];

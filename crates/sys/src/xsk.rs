@@ -30,7 +30,6 @@ pub const FRAME_BYTES: usize = 2048;
 pub struct XskError {
     /// What was tried, such as `bind an AF_XDP socket to queue 0 of device 3`.
     pub action: String,
-    /// What the kernel said.
     #[source]
     pub source: io::Error,
 }

@@ -26,16 +26,12 @@ pub const ENDS: usize = Shared::COUNTS;
 /// Why system calls cannot be counted.
 #[derive(Debug, thiserror::Error)]
 pub enum CallsError {
-    /// The kernel refused a step.
     #[error("cannot {step} the program that counts system calls: {source}")]
     Step { step: &'static str, source: Refusal },
-    /// Nobody knows whose number the process has.
     #[error("cannot find out the PID namespace of this process from {OWN}: {0}; is /proc mounted?")]
     Namespace(io::Error),
-    /// The memory shared with the program could not be mapped.
     #[error("cannot map the memory of the program that counts system calls: {0}")]
     Map(#[from] io::Error),
-    /// The object is not the one this build was made with.
     #[error("the program that counts system calls and this build disagree about {0}")]
     Abi(&'static str),
 }
@@ -55,7 +51,6 @@ pub struct CallCount {
 
 impl CallCount {
     /// Its name, such as `sendto`; `None` of a number that has none here.
-    #[must_use]
     pub fn name(&self) -> Option<&'static str> {
         syscalls::Sysno::new(self.number as usize).map(|call| call.name())
     }
@@ -90,9 +85,6 @@ impl Calls {
     /// Counts the calls of a thread of this process for an end from now on, up to 4096 of them. Its number
     /// is that of gettid(2).
     ///
-    /// # Errors
-    /// If there are too many.
-    ///
     /// # Panics
     /// With an end that is not below [`ENDS`].
     pub fn follow(&self, thread: u32, end: usize) -> Result<(), CallsError> {
@@ -103,15 +95,11 @@ impl Calls {
 
     /// Counts no more of a thread's calls; what was counted stays. A thread should not end before it is let
     /// go: another may get its number.
-    ///
-    /// # Errors
-    /// If it was not followed.
     pub fn let_go(&self, thread: u32) -> Result<(), CallsError> {
         self.threads()?.delete(&thread.to_ne_bytes()).map_err(step("take a thread from"))
     }
 
     /// What was called so far, by end, in the order of numbers, without what was never called.
-    #[must_use]
     pub fn counts(&self) -> [Vec<CallCount>; ENDS] {
         self.mapping.get().counts.each_ref().map(|of_end| {
             let counts = of_end.iter().map(|cell| cell.load(Relaxed)).zip(0..);

@@ -35,13 +35,10 @@ pub const MOST_NS: u32 = 1_000_000;
 /// Why the delay could not be inserted.
 #[derive(Debug, thiserror::Error)]
 pub enum DelayError {
-    /// Longer than [`MOST_NS`].
     #[error("a delay of {0} ns is too long: choose at most {MOST_NS}")]
     TooLong(u32),
-    /// The kernel refused a step.
     #[error("cannot {step} the program that delays messages: {source}")]
     Step { step: &'static str, source: Refusal },
-    /// The memory shared with the program could not be mapped.
     #[error("cannot map the memory of the program that delays messages: {0}")]
     Map(#[from] io::Error),
 }
@@ -82,7 +79,6 @@ impl Delay {
         Self::begin(object, link, delay_ns)
     }
 
-    /// The way of older kernels.
     fn attach_to_device(
         object: Object,
         ifindex: u32,
@@ -101,7 +97,6 @@ impl Delay {
     }
 
     /// Messages that were delayed so far.
-    #[must_use]
     pub fn delayed(&self) -> u64 {
         self.control.get().delayed.load(Relaxed)
     }

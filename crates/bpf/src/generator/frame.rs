@@ -11,16 +11,12 @@ const PROTOCOL_UDP: u8 = 17;
 /// What is wrong with a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FrameError {
-    /// Not Ethernet with IPv4 or IPv6 right behind it.
     #[error("it is neither IPv4 nor IPv6 right behind the Ethernet header")]
     Network,
-    /// IPv4 with options, or a protocol other than UDP right behind the IP header.
     #[error("it is not UDP right behind an IP header without options")]
     Transport,
-    /// No room for the header of a message.
     #[error("its payload is shorter than the {HEADER_BYTES} bytes of a message")]
     Short,
-    /// The IP or UDP length is not that of the frame.
     #[error("the lengths in its IP and UDP headers are not those of the frame")]
     Lengths,
 }

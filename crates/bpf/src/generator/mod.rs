@@ -62,19 +62,14 @@ const FRAMES_AT_ONCE: u32 = 64;
 /// Why there is no generator.
 #[derive(Debug, thiserror::Error)]
 pub enum GeneratorError {
-    /// The frame is not one that carries a message.
     #[error("the frame cannot carry messages: {0}")]
     Frame(#[from] FrameError),
-    /// The kernel refused a step.
     #[error("cannot {step} the program that generates load: {source}{}", remedy(.source))]
     Step { step: &'static str, source: Refusal },
-    /// The program has no place where the kernel calls it fast.
     #[error("cannot prepare the program that generates load in a namespace of its own (CAP_SYS_ADMIN): {0}")]
     Place(#[from] AttachError),
-    /// The memory shared with the program could not be mapped.
     #[error("cannot map the memory of the program that generates load: {0}")]
     Map(#[from] io::Error),
-    /// The object is not the one this build was made with.
     #[error("the program that generates load and this build disagree about {0}")]
     Abi(&'static str),
 }
@@ -134,9 +129,6 @@ impl Generator {
     /// Sends a batch of at most [`MOST_BATCH`] messages in order, the flow of each its own,
     /// and fills in when each left: `sent_ns` is 0 of a message that did not. Returns how
     /// many left.
-    ///
-    /// # Errors
-    /// If none left and the kernel says why.
     pub fn send(&mut self, batch: &mut [Header]) -> io::Result<usize> {
         if batch.len() > MOST_BATCH {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, "more than MOST_BATCH messages"));

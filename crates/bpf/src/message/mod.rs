@@ -64,35 +64,23 @@ const THIS: u32 = 0;
 /// Why there is no end in the kernel.
 #[derive(Debug, thiserror::Error)]
 pub enum MessageError {
-    /// The kernel refused a step.
     #[error("cannot {step} the program that is a message's end in the kernel: {source}")]
     Step { step: &'static str, source: Refusal },
-    /// The socket does not tell what it is.
     #[error("cannot find out what the socket for the kernel's end {unknown}: {source}")]
-    Socket {
-        /// What is not known of it.
-        unknown: &'static str,
-        source: io::Error,
-    },
-    /// It cannot answer such messages like that.
+    Socket { unknown: &'static str, source: io::Error },
     #[error("this is more than the kernel's end of a message can do: {0}")]
     Unfit(String),
-    /// The pair of sockets that replies grow between could not be made.
     #[error("cannot make the sockets that the kernel's replies go through: {0}")]
     Hop(io::Error),
-    /// Somebody was too early.
     #[error(
         "something came to the socket before it was given to the kernel, which would leave it there; \
          attach the kernel's end before the other end sends"
     )]
     Early,
-    /// It could not be attached to the device.
     #[error(transparent)]
     Device(#[from] AttachError),
-    /// The memory shared with the program could not be mapped.
     #[error("cannot map the memory of the program that is a message's end in the kernel: {0}")]
     Map(#[from] io::Error),
-    /// The object is not the one this build was made with.
     #[error("the program that is a message's end in the kernel and this build disagree about {0}")]
     Abi(&'static str),
 }
@@ -199,7 +187,6 @@ pub struct KernelEnd {
 
 impl KernelEnd {
     /// Messages that came whole so far; reading it costs no system call.
-    #[must_use]
     pub fn messages(&self) -> u64 {
         self.mapping.get().messages.load(Relaxed)
     }
@@ -211,15 +198,11 @@ impl KernelEnd {
 
     /// What was counted so far, each count for itself: while messages come, one of them may be
     /// in some of the counts and not in others.
-    #[must_use]
     pub fn report(&self) -> EndReport {
         self.mapping.get().report()
     }
 
     /// Takes the socket back, and returns what was counted. It is then like any other.
-    ///
-    /// # Errors
-    /// If the kernel does not give it back.
     pub fn detach(mut self) -> Result<EndReport, MessageError> {
         self.device = None;
         take_back(&self.object)?;

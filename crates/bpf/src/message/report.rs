@@ -8,7 +8,6 @@ pub struct EndReport {
     /// Verdicts: packets, as they came to the socket.
     pub calls: u64,
     pub bytes: u64,
-    /// Messages that came whole.
     pub messages: u64,
     /// Bytes that an echo gave to be sent back.
     pub returned_bytes: u64,
@@ -17,12 +16,10 @@ pub struct EndReport {
     pub refused: u64,
     /// Messages that were whole at the same moment as another, and have no interval of their own.
     pub together: u64,
-    /// The first verdict.
     pub first_ns: Option<u64>,
     pub last_ns: Option<u64>,
     /// When the first message was whole.
     pub first_message_ns: Option<u64>,
-    /// When the last one was.
     pub last_message_ns: Option<u64>,
     /// Time from one message to the next, both whole. Where one message at a time goes to and
     /// fro, they are round-trip times, one fewer than messages.
@@ -31,7 +28,6 @@ pub struct EndReport {
 
 impl EndReport {
     /// The mean of the intervals, in nanoseconds, exactly; `None` without any.
-    #[must_use]
     pub fn mean_interval_ns(&self) -> Option<f64> {
         let ns = self.last_message_ns?.checked_sub(self.first_message_ns?)?;
         let count = self.intervals.count();

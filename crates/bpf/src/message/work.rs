@@ -21,18 +21,10 @@ pub enum Work {
     /// The server of a post: answers each message, a request, by a reply of its bytes and zeros. Over a
     /// stream a request needs a byte for each 16,000 bytes of the reply, which goes through a pair of
     /// datagram sockets of the kernel's on its way; a datagram can grow to 16,000 bytes.
-    Reply {
-        /// Of a reply.
-        bytes: NonZeroU32,
-    },
+    Reply { bytes: NonZeroU32 },
     /// The client of a post: answers each message, a reply, by a request. Over a stream it
     /// is the reply's last bytes, which must be fewer than the reply; of a datagram it is the first ones.
-    Ask {
-        /// Of a request.
-        bytes: NonZeroU32,
-        /// As that of an echo.
-        until: Option<u64>,
-    },
+    Ask { bytes: NonZeroU32, until: Option<u64> },
 }
 
 /// A map of the object, which programs are attached to.
@@ -84,9 +76,6 @@ impl Work {
     }
 
     /// Whether the kernel can make that answer of such a message.
-    ///
-    /// # Errors
-    /// What would have to be different.
     pub fn check(self, message_bytes: u32, datagrams: bool) -> Result<(), MessageError> {
         let answer = self.answer_bytes().unwrap_or(0);
         let pieces = self.pieces();

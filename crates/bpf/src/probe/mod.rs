@@ -46,9 +46,6 @@ impl Tracing {
 }
 
 /// Reads the kernel's own types (BTF) and returns how many there are.
-///
-/// # Errors
-/// Where the kernel was built without, or hides them.
 pub fn btf() -> Result<usize, ProbeError> {
     libbpf_log::take_over();
     Btf::from_vmlinux().map(|btf| btf.len()).map_err(ProbeError::at("read"))
@@ -74,7 +71,6 @@ pub fn tcx(ifindex: u32) -> Result<(), ProbeError> {
     tcx::attach(&object, ifindex).map(drop).map_err(ProbeError::at("attach"))
 }
 
-/// Loads one program alone.
 fn load(name: &str) -> Result<Object, ProbeError> {
     let open = load::open(OBJECT, |of| of == name).map_err(ProbeError::at("open"))?;
     load::load(open).map_err(ProbeError::at("load"))

@@ -17,7 +17,6 @@ pub(super) const SLOTS: usize = Shared::SLOTS;
 /// Senders of one flow.
 pub const MOST_LANES: usize = Shared::NEXT;
 
-/// Whose messages are counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Counted {
     pub flow: u32,
@@ -73,13 +72,11 @@ impl XdpSink {
     }
 
     /// Native or generic.
-    #[must_use]
     pub fn mode(&self) -> Mode {
         self.attachment.mode
     }
 
     /// Why it is in generic mode, if [`Mode::Auto`] was asked for.
-    #[must_use]
     pub fn native_refused(&self) -> Option<&AttachError> {
         self.attachment.native_refused.as_ref()
     }
@@ -92,9 +89,6 @@ impl XdpSink {
     }
 
     /// Counts the messages of a flow from now on, and everything from 0.
-    ///
-    /// # Errors
-    /// If the kernel's memory cannot be written.
     ///
     /// # Panics
     /// With no sender, or more than [`MOST_LANES`].
@@ -116,10 +110,6 @@ impl XdpSink {
         Ok(())
     }
 
-    /// What was counted so far.
-    ///
-    /// # Errors
-    /// If the kernel's memory cannot be read.
     pub fn counts(&self) -> Result<SinkCounts, SinkError> {
         let values = self.map()?.lookup_percpu(&[0; 4], MapFlags::ANY).map_err(step("read"))?;
         let mut sums = SinkCounts::default();

@@ -23,16 +23,12 @@ const OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/sink.bpf.o"));
 /// Why there is no program at a device.
 #[derive(Debug, thiserror::Error)]
 pub enum SinkError {
-    /// The kernel refused a step.
     #[error("cannot {step} the program that receives messages: {source}")]
     Step { step: &'static str, source: Refusal },
-    /// It could not be attached to the device.
     #[error(transparent)]
     Attach(#[from] AttachError),
-    /// The memory shared with the program could not be mapped.
     #[error("cannot map the memory of the program that receives messages: {0}")]
     Map(#[from] io::Error),
-    /// The object is not the one this build was made with.
     #[error("the program that receives messages and this build disagree about {0}")]
     Abi(&'static str),
 }
@@ -61,22 +57,17 @@ impl XdpRedirect {
     }
 
     /// Native or generic.
-    #[must_use]
     pub fn mode(&self) -> Mode {
         self.attachment.mode
     }
 
     /// Why it is in generic mode.
-    #[must_use]
     pub fn native_refused(&self) -> Option<&AttachError> {
         self.attachment.native_refused.as_ref()
     }
 
     /// Gives the messages of a receive queue (0 to 63) to an AF_XDP socket that is bound
     /// to that queue of the device. It is taken out again when it is closed.
-    ///
-    /// # Errors
-    /// A socket of another kind, or a queue out of range.
     pub fn insert(&self, queue: u32, socket: BorrowedFd<'_>) -> Result<(), SinkError> {
         let sockets = self.object.maps().find(|m| m.name() == "sockets");
         let sockets = sockets.ok_or(SinkError::Abi("its sockets"))?;

@@ -24,7 +24,6 @@ const MOST_TRIES: usize = 200;
 /// A kernel that was built to do so may still not do it (its clock is too slow, or
 /// `tsc=noirqtime`), so it is tried out there: this then sends datagrams to itself over the
 /// loopback device for some 30 ms. Needs what [`Softirq::attach`] does.
-#[must_use]
 pub fn accounting_splits_softirq() -> Option<bool> {
     // A structure that exists only with CONFIG_IRQ_TIME_ACCOUNTING, since Linux 4.9.
     if Btf::from_vmlinux().ok()?.type_by_name::<Struct<'_>>("irqtime").is_none() {
@@ -33,10 +32,8 @@ pub fn accounting_splits_softirq() -> Option<bool> {
     tried_out().ok().flatten()
 }
 
-/// One window of sending.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Window {
-    /// By the clock.
     pub passed_ns: u64,
     /// By the account of the thread, which ran all the time.
     pub charged_ns: u64,

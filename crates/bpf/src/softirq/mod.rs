@@ -36,16 +36,12 @@ const OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/softirq.bpf.o"))
 /// Why soft interrupts cannot be timed.
 #[derive(Debug, thiserror::Error)]
 pub enum SoftirqError {
-    /// The kernel refused a step.
     #[error("cannot {step} the programs that time soft interrupts: {source}")]
     Step { step: &'static str, source: Refusal },
-    /// Nobody knows whose number the process has.
     #[error("cannot find out the PID namespace of this process from {OWN}: {0}; is /proc mounted?")]
     Namespace(io::Error),
-    /// The memory shared with the programs could not be mapped.
     #[error("cannot map the memory of the programs that time soft interrupts: {0}")]
     Map(#[from] io::Error),
-    /// The object is not the one this build was made with.
     #[error("the programs that time soft interrupts and this build disagree about {0}")]
     Abi(&'static str),
 }
@@ -67,7 +63,6 @@ pub struct SoftirqTimes {
 
 impl SoftirqTimes {
     /// What was added since an earlier reading.
-    #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
         Self {
             own_ns: self.own_ns - earlier.own_ns,
@@ -119,9 +114,6 @@ impl Softirq {
 
     /// The sums so far; a soft interrupt that runs just now is not in them, which takes up to
     /// some 10 ms under load.
-    ///
-    /// # Errors
-    /// If the kernel's memory cannot be read.
     pub fn read(&self) -> Result<SoftirqTimes, SoftirqError> {
         const MAP: &str = "cpus";
         let map = self.object.maps().find(|map| map.name() == MAP).ok_or(SoftirqError::Abi(MAP))?;

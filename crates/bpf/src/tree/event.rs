@@ -15,12 +15,10 @@ pub struct Event {
     pub at_ns: u64,
     /// Its process, in our PID namespace; `None` if it is in another.
     pub pid: Option<u32>,
-    /// The thread itself, likewise.
     pub tid: Option<u32>,
     pub what: What,
 }
 
-/// What a thread did.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum What {
     /// It became another program.

@@ -47,19 +47,14 @@ const FOLLOWING: [&str; 4] = ["on_free", "on_exit", "on_exec", "on_new_task"];
 /// Why a tree cannot be followed.
 #[derive(Debug, thiserror::Error)]
 pub enum TreeError {
-    /// The kernel refused a step.
     #[error("cannot {step} the programs that follow processes: {source}")]
     Step { step: &'static str, source: Refusal },
-    /// Nobody knows whose number a process has.
     #[error("cannot find out the PID namespace of this process from {OWN}: {0}; is /proc mounted?")]
     Namespace(io::Error),
-    /// The memory shared with the programs could not be mapped, or the kernel's tasks not be read.
     #[error("cannot reach the programs that follow processes: {0}")]
     Io(#[from] io::Error),
-    /// The object is not the one this build was made with.
     #[error("the programs that follow processes and this build disagree about {0}")]
     Abi(&'static str),
-    /// More marks than there is room for, or one that cannot be.
     #[error("{0}")]
     Mark(String),
 }
@@ -103,9 +98,6 @@ impl Tree {
 
     /// Attaches the programs at system calls, or takes them away again: then nothing of this is in the way of
     /// a system call, and there are no marks but programs and ends. It takes some milliseconds.
-    ///
-    /// # Errors
-    /// What the kernel refused.
     pub fn arm(&mut self, armed: bool) -> Result<(), TreeError> {
         match (armed, self.armed.is_empty()) {
             (true, true) => self.armed = link(&self.object, &self.at_calls)?,
@@ -128,9 +120,6 @@ impl Tree {
     }
 
     /// What it did since the last time this was asked, in order of time.
-    ///
-    /// # Errors
-    /// If the ring cannot be read.
     pub fn events(&self) -> Result<Vec<Event>, TreeError> {
         let mut events: Vec<Event> = Vec::new();
         let mut strange = false;
@@ -155,9 +144,6 @@ impl Tree {
     /// Waits until what those of its threads spent that have ended is summed, at most for so long. It takes
     /// some 10 ms after the last of them was reaped. Of those of which nothing is heard until then, as nobody
     /// has reaped them, what they had spent when they began to end is taken ([`Spent::early`]).
-    ///
-    /// # Errors
-    /// If the kernel's memory cannot be read.
     pub fn settle(&self, limit: Duration) -> Result<(), TreeError> {
         let until = Instant::now() + limit;
         let settled = || self.seen().settled.load(Relaxed) == self.seen().exited.load(Relaxed);
@@ -189,7 +175,6 @@ impl Tree {
     }
 
     /// What those threads spent that are summed. Of those that run on nothing is in it: end them first.
-    #[must_use]
     pub fn spent(&self) -> Spent {
         // SAFETY: no pointers.
         let page_bytes = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
@@ -197,9 +182,6 @@ impl Tree {
     }
 
     /// All its system calls, if [`Watching::record_calls`] was set.
-    ///
-    /// # Errors
-    /// If the kernel's memory cannot be read.
     pub fn recorded(&self) -> Result<Recorded, TreeError> {
         let calls = recorded::sums(&map(&self.object, "call_sums")?)?;
         let count = self.seen().recorded.load(Relaxed);
@@ -207,16 +189,12 @@ impl Tree {
     }
 
     /// What could not be told.
-    #[must_use]
     pub fn lost(&self) -> Lost {
         self.mapping.get().lost()
     }
 
     /// Forgets whom it had, all that was found out about it, its events and what was lost, for another trial.
     /// Who still runs is no longer followed.
-    ///
-    /// # Errors
-    /// If the kernel's memory cannot be written.
     pub fn reset(&self) -> Result<(), TreeError> {
         self.take_out(|_| true)?;
         if self.at_calls.contains(&watching::RECORD) {

@@ -17,34 +17,28 @@ pub struct Recorded {
     pub first: Vec<Called>,
 }
 
-/// The calls of one number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CallTimes {
     /// On this architecture. A number from 511 on counts as 511, which no call has.
     pub number: u32,
-    /// How often it began.
     pub count: u64,
     /// How often it came back: exit(2) does not.
     pub returned: u64,
     /// Within those that came back, in nanoseconds.
     pub total_ns: u64,
-    /// The longest of them.
     pub max_ns: u64,
 }
 
 /// The name of a system call by its number on this architecture.
-#[must_use]
 pub fn call_name(number: u32) -> String {
     let known = syscalls::Sysno::new(number as usize);
     known.map_or_else(|| format!("number {number}"), |call| call.name().into())
 }
 
-/// A system call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Called {
     /// When it began, by CLOCK_MONOTONIC in nanoseconds.
     pub at_ns: u64,
-    /// Its number on this architecture.
     pub number: u64,
 }
 

@@ -16,9 +16,7 @@ use crate::packet::{LinkType, Way};
 /// A UDP datagram in a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Datagram<'a> {
-    /// Who sent it.
     pub source: SocketAddr,
-    /// To whom.
     pub destination: SocketAddr,
     /// Its payload, as far as it was captured.
     pub payload: &'a [u8],
@@ -44,9 +42,6 @@ pub enum Skipped {
 }
 
 /// The UDP datagram in a packet.
-///
-/// # Errors
-/// If there is none that can be read.
 #[inline]
 pub fn udp(link: LinkType, data: &[u8]) -> Result<Datagram<'_>, Skipped> {
     let inside = link::inside(link, data)?;

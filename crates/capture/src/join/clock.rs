@@ -32,7 +32,6 @@ pub struct Fitted {
 impl Fitted {
     /// How much the clock of the capture is ahead at a moment of it.
     #[inline]
-    #[must_use]
     pub fn ahead_ns(&self, captured_ns: i64) -> i64 {
         let since = captured_ns.wrapping_sub(self.at_ns) as f64;
         self.offset_ns.wrapping_add((self.drift * since).round() as i64)
@@ -50,7 +49,6 @@ pub struct ClockFit {
 /// A fit, and how it moved over the capture.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Fit {
-    /// The line.
     pub fitted: Fitted,
     /// How much it rose from the first to the last message; `None` without a slope.
     pub moved_ns: Option<i64>,
@@ -97,7 +95,6 @@ impl ClockFit {
     }
 
     /// The line below all; `None` without a message.
-    #[must_use]
     pub fn fit(&self) -> Option<Fit> {
         let points: Vec<(i64, i64)> = self.windows.iter().flatten().copied().collect();
         let &(at_ns, least) = points.iter().min_by_key(|(_, d)| *d)?;

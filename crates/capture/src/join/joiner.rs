@@ -18,14 +18,12 @@ const RUN: u32 = 32;
 /// ten years.
 const ONE_BEGINNING_NS: u64 = 315_000_000_000_000_000;
 
-/// A join under way.
 pub struct Joiner<'a, M, F> {
     options: &'a Options,
     log: &'a mut M,
     each: F,
     table: Table,
     flows: Flows,
-    /// Packets by kind.
     pub kinds: Kinds,
     joined: Joined,
     /// Whether the log says when messages were sent, by the clock that they are stamped with.

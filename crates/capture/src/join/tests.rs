@@ -13,7 +13,6 @@ mod clocks;
 /// What CLOCK_REALTIME is ahead here.
 const AHEAD_NS: i64 = 1_700_000_000_000_000_000;
 
-/// Packets made of numbers.
 #[derive(Clone, Default)]
 struct Made {
     packets: Vec<(i64, Option<Way>, Vec<u8>)>,

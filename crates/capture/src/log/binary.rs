@@ -6,7 +6,6 @@ use super::source::Source;
 use super::{Clock, Columns, Entry, MESSAGES, MOST_OF_A_BLOCK, Message, STATEMENT, VERSION};
 use crate::error::CaptureError;
 
-/// Reads a binary log.
 #[derive(Debug)]
 pub struct BinaryReader<R: Read> {
     source: Source<R>,

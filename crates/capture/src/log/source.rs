@@ -4,7 +4,6 @@ use std::io::{self, Read};
 
 use crate::error::CaptureError;
 
-/// Reads are so large.
 const BUFFER_BYTES: usize = 256 << 10;
 
 /// A file and what was read ahead of it.

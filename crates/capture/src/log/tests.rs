@@ -23,7 +23,6 @@ fn columns() -> impl Strategy<Value = Columns> {
     (1u32..8).prop_map(|bits| Columns::of_bits(bits).unwrap())
 }
 
-/// A number, and three times.
 fn values() -> impl Strategy<Value = [u64; 4]> {
     let time = || 0..=MOST_NS;
     (any::<u64>(), time(), time(), time()).prop_map(|(number, a, b, c)| [number, a, b, c])

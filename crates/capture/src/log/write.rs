@@ -4,7 +4,6 @@ use std::io::{self, Write};
 
 use super::{Columns, Entry, MAGIC, MESSAGES, MOST_OF_A_BLOCK, STATEMENT, VERSION};
 
-/// The forms of a log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LogFormat {
     /// Small and fast.
@@ -15,7 +14,6 @@ pub enum LogFormat {
 
 impl LogFormat {
     /// By the name of a file: `.csv` is CSV, all else binary.
-    #[must_use]
     pub fn of_name(name: &str) -> Self {
         if name.to_ascii_lowercase().ends_with(".csv") { Self::Csv } else { Self::Binary }
     }
@@ -53,10 +51,6 @@ impl<W: Write> LogWriter<W> {
         Ok(Self { out, format, columns, block })
     }
 
-    /// Adds messages of one flow.
-    ///
-    /// # Errors
-    /// If they cannot be written.
     pub fn write_block(&mut self, flow: u32, entries: &[Entry]) -> io::Result<()> {
         for entries in entries.chunks(MOST_OF_A_BLOCK) {
             self.block.clear();
@@ -71,9 +65,6 @@ impl<W: Write> LogWriter<W> {
 
     /// States the clock: what CLOCK_REALTIME was ahead of the log's clock at a moment of the latter.
     /// It holds for the messages that are written after it.
-    ///
-    /// # Errors
-    /// If it cannot be written.
     pub fn write_clock(&mut self, monotonic_ns: u64, realtime_ahead_ns: i64) -> io::Result<()> {
         self.block.clear();
         match self.format {
@@ -93,10 +84,6 @@ impl<W: Write> LogWriter<W> {
         self.out.write_all(&self.block)
     }
 
-    /// Ends the log.
-    ///
-    /// # Errors
-    /// If the last bytes cannot be written.
     pub fn finish(mut self) -> io::Result<W> {
         self.out.flush()?;
         Ok(self.out)

@@ -37,7 +37,6 @@ impl<R: Read> Buffer<R> {
         self.offset
     }
 
-    /// What is there, unused.
     #[inline]
     pub fn bytes(&self) -> &[u8] {
         &self.bytes[self.start..self.end]

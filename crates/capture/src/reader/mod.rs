@@ -27,7 +27,6 @@ use buffer::Buffer;
 /// The most that can have been captured of one packet.
 pub const MOST_CAPTURED_BYTES: u32 = 256 << 10;
 
-/// Reads a capture.
 #[derive(Debug)]
 pub struct CaptureReader<R> {
     buffer: Buffer<R>,
@@ -62,16 +61,12 @@ enum Order {
 }
 
 /// Whether a capture begins like this.
-#[must_use]
 pub fn is_capture(first: &[u8]) -> bool {
     pcap::begins(first) || pcapng::begins(first)
 }
 
 impl<R: Read> CaptureReader<R> {
     /// Begins to read; needs no buffer below it.
-    ///
-    /// # Errors
-    /// If it is no capture, or ends within its header.
     pub fn new(read: R) -> Result<Self, CaptureError> {
         let mut buffer = Buffer::new(read);
         let first = buffer.have(8)?;
@@ -86,7 +81,6 @@ impl<R: Read> CaptureReader<R> {
     }
 
     /// What it is, such as `pcap, nanoseconds` or `pcapng`.
-    #[must_use]
     pub fn format(&self) -> &'static str {
         match &self.format {
             Format::Pcap(pcap) => pcap.name(),
@@ -95,7 +89,6 @@ impl<R: Read> CaptureReader<R> {
     }
 
     /// Where in the unpacked file the next packet, or what else comes, begins.
-    #[must_use]
     pub fn offset(&self) -> u64 {
         self.buffer.offset()
     }

@@ -16,9 +16,6 @@ pub struct PcapWriter<W: Write> {
 impl<W: Write> PcapWriter<W> {
     /// Begins a file of packets of one link type, of which at most `snaplen` bytes are kept.
     /// The writer should be a buffered one.
-    ///
-    /// # Errors
-    /// If the header cannot be written.
     pub fn new(mut out: W, link: LinkType, snaplen: u32) -> io::Result<Self> {
         let mut header = Vec::with_capacity(24);
         header.extend(MAGIC_NANOSECONDS.to_le_bytes());
@@ -32,9 +29,6 @@ impl<W: Write> PcapWriter<W> {
     }
 
     /// Adds a packet, captured so long after 1970-01-01 UTC.
-    ///
-    /// # Errors
-    /// If it cannot be written, or the time is not one that the format has (1970 to 2106).
     #[inline]
     pub fn packet(&mut self, time_ns: u64, original_bytes: u32, data: &[u8]) -> io::Result<()> {
         let seconds = u32::try_from(time_ns / 1_000_000_000).map_err(|_| io::ErrorKind::InvalidInput)?;
@@ -50,9 +44,6 @@ impl<W: Write> PcapWriter<W> {
     }
 
     /// Ends the file.
-    ///
-    /// # Errors
-    /// If the last bytes cannot be written.
     pub fn finish(mut self) -> io::Result<W> {
         self.out.flush()?;
         Ok(self.out)

@@ -35,9 +35,6 @@ pub struct PcapngWriter<W: Write> {
 impl<W: Write> PcapngWriter<W> {
     /// Begins a file, written by `application` (such as `netfathom 0.1.0`). The writer should be
     /// a buffered one.
-    ///
-    /// # Errors
-    /// If the header cannot be written.
     pub fn new(out: W, application: &str) -> io::Result<Self> {
         let mut writer = Self { out, links: Vec::new(), block: Vec::new() };
         writer.begin(SECTION_HEADER);
@@ -53,9 +50,6 @@ impl<W: Write> PcapngWriter<W> {
     }
 
     /// Adds an interface, of whose packets at most `snaplen` bytes are kept (0: all of them).
-    ///
-    /// # Errors
-    /// If it cannot be written, or the format has no such link type, or no room for the texts.
     pub fn interface(
         &mut self,
         name: &str,
@@ -112,9 +106,6 @@ impl<W: Write> PcapngWriter<W> {
     }
 
     /// Ends the file.
-    ///
-    /// # Errors
-    /// If the last bytes cannot be written.
     pub fn finish(mut self) -> io::Result<W> {
         self.out.flush()?;
         Ok(self.out)

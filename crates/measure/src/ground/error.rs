@@ -37,7 +37,6 @@ pub enum RunError {
 
 impl RunError {
     /// What the user named that cannot be used, if that is the reason.
-    #[must_use]
     pub fn mistake(&self) -> Option<Mistake> {
         match self {
             Self::Measure(failure) => failure.mistake(),
@@ -46,7 +45,6 @@ impl RunError {
     }
 
     /// The reason, if it is of that type.
-    #[must_use]
     pub fn reason<T: Error + 'static>(&self) -> Option<&T> {
         self.as_error().downcast_ref()
     }
@@ -86,25 +84,18 @@ impl From<io::Error> for RunError {
 /// Why there are no hosts, sockets or threads to measure with.
 #[derive(Debug, thiserror::Error)]
 pub enum GroundError {
-    /// There can be no lab here.
     #[error("{0}; without root `stack`, `load` and `capacity` can use --loopback")]
     Lab(#[from] LabError),
-    /// The kernel runs without IPv6.
     #[error("no IPv6 in the lab: the kernel runs without it; leave --ipv6 out")]
     NoIpv6,
-    /// The reader's port is taken.
     #[error("cannot listen on {address}: {source}; choose another port, or 0 to take a free one")]
     Bind { address: SocketAddr, source: io::Error },
-    /// A socket call failed.
     #[error("a socket failed: {0}{remedy}", remedy = socket_remedy(.0))]
     Socket(io::Error),
-    /// No message gets from one end to the other.
     #[error("no message gets from the sender to the reader: is a firewall in between? (nft list ruleset)")]
     NothingCrosses,
-    /// The system's own counters could not be read.
     #[error("{0}")]
     Counters(CountersError),
-    /// A thread could not be bound to its processor.
     #[error("{0}; choose others with --cpu")]
     Cpu(#[from] CpuError),
 }

@@ -12,7 +12,6 @@ use netfathom_sys::directory::Directory;
 /// What a running trial shows to those who watch.
 #[derive(Debug, Default)]
 pub struct Live {
-    /// Messages sent so far.
     pub sent: AtomicU64,
     /// Lag of the last one.
     pub lag_ns: AtomicI64,
@@ -35,7 +34,6 @@ pub struct Progressed<R> {
 
 impl<R> Progressed<R> {
     /// Nothing but the plan.
-    #[must_use]
     pub fn new(environment: Environment, result: R) -> Self {
         Self { environment, result, verdict: Verdict::default(), findings: Vec::new(), samples: Vec::new() }
     }
@@ -53,8 +51,6 @@ pub struct Step {
 }
 
 impl Step {
-    /// A trial of one kind.
-    #[must_use]
     pub fn trial(kind: &str, number: usize, of: usize) -> Self {
         Self { name: format!("trial {number}/{of} ({kind})"), number, of }
     }

@@ -5,7 +5,6 @@ use netfathom_sys::cpu;
 
 use crate::ground::error::GroundError;
 
-/// The processors of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cpus {
     pub senders: Vec<usize>,
@@ -15,9 +14,6 @@ pub struct Cpus {
 
 /// Each of the senders and the reader on a processor of its own, as far as there are any:
 /// then the senders share those that the reader does not have.
-///
-/// # Errors
-/// If the system does not say which may be used.
 pub fn spread(workers: usize) -> Result<Cpus, GroundError> {
     let mut down = cpu::allowed()?;
     down.reverse();
@@ -30,9 +26,6 @@ pub fn spread(workers: usize) -> Result<Cpus, GroundError> {
 }
 
 /// As [`spread`], with the reader on another host: the senders have all processors.
-///
-/// # Errors
-/// If the system does not say which may be used.
 pub fn spread_senders(workers: usize) -> Result<Cpus, GroundError> {
     let mut down = cpu::allowed()?;
     down.reverse();
@@ -41,7 +34,6 @@ pub fn spread_senders(workers: usize) -> Result<Cpus, GroundError> {
 }
 
 /// The same, as records have it.
-#[must_use]
 pub fn thread_places(cpus: &Cpus) -> Vec<ThreadPlace> {
     let place = |role: &str, cpu| ThreadPlace { role: role.into(), cpu };
     let senders = cpus.senders.iter().map(|&cpu| place("sender", cpu));

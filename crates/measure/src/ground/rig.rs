@@ -34,7 +34,6 @@ pub struct Rig {
 /// nothing is known here.
 #[derive(Default)]
 pub struct Counted {
-    /// In the sender's namespace.
     pub sender: Counters,
     /// In the reader's.
     pub reader: Counters,
@@ -42,9 +41,6 @@ pub struct Counted {
 
 impl Rig {
     /// Makes the lab, if the place is one.
-    ///
-    /// # Errors
-    /// If there can be no lab, or none with that family.
     pub fn build(place: Place, family: Family) -> Result<Self, GroundError> {
         let lab = (place == Place::Lab).then(Lab::create).transpose()?;
         if lab.as_ref().is_some_and(|lab| !lab.supports(family)) {
@@ -60,25 +56,20 @@ impl Rig {
     }
 
     /// The place it was built at.
-    #[must_use]
     pub fn place(&self) -> Place {
         self.place
     }
 
     /// The version of IP.
-    #[must_use]
     pub fn family(&self) -> Family {
         self.family
     }
 
     /// The lab, if the place is one.
-    #[must_use]
     pub fn lab(&self) -> Option<&Lab> {
         self.lab.as_ref()
     }
 
-    /// The devices on the path.
-    #[must_use]
     pub fn devices(&self) -> Vec<Device> {
         if let Some(lab) = &self.lab {
             return vec![lab.device(Role::Sender), lab.device(Role::Reader)];
@@ -96,7 +87,6 @@ impl Rig {
     }
 
     /// The name of the sender's and of the reader's device, where they are known.
-    #[must_use]
     pub fn device_names(&self) -> (Option<String>, Option<String>) {
         let lo = || Some("lo".to_owned());
         match (&self.lab, self.place) {
@@ -108,9 +98,6 @@ impl Rig {
     }
 
     /// A socket bound to the reader's address, with room for a burst.
-    ///
-    /// # Errors
-    /// If the port is taken.
     pub fn reader_socket(&self, port: u16) -> Result<UdpSocket, GroundError> {
         let address = match self.place {
             Place::Listen(address) => SocketAddr::new(address.ip(), port),
@@ -125,9 +112,6 @@ impl Rig {
 
     /// A socket of the sender, connected to an address. In the lab its packets die at the
     /// first router: there is none.
-    ///
-    /// # Errors
-    /// If there is no way to that address.
     pub fn sender_socket(&self, to: SocketAddr) -> Result<UdpSocket, GroundError> {
         let from = SocketAddr::new(self.sender_addr(to.ip()), 0);
         let connected = self.at(Role::Sender, || -> io::Result<_> {
@@ -145,18 +129,12 @@ impl Rig {
     }
 
     /// What others count right now.
-    ///
-    /// # Errors
-    /// If /proc cannot be read.
     pub fn counters(&self) -> Result<Counted, GroundError> {
         let at = |role| self.at(role, counters::read)?.map_err(GroundError::Counters);
         Ok(Counted { sender: at(Role::Sender)?, reader: at(Role::Reader)? })
     }
 
     /// What others have counted since.
-    ///
-    /// # Errors
-    /// If /proc cannot be read, or a counter went backwards.
     pub fn counted_since(&self, before: &Counted) -> Result<Counted, GroundError> {
         let now = self.counters()?;
         let since = |now: &Counters, before| now.since(before).map_err(GroundError::Counters);
@@ -182,7 +160,6 @@ impl Rig {
     }
 
     /// The address that answers go to, as the far end on this machine sees it.
-    #[must_use]
     pub fn answers_go_to(&self) -> IpAddr {
         self.sender_addr(self.reader_addr())
     }
@@ -210,9 +187,6 @@ fn loopback(family: Family) -> IpAddr {
 }
 
 /// Sends a few messages that are no trial's own, and reads them.
-///
-/// # Errors
-/// If they do not cross.
 pub fn warm_up(sender: &UdpSocket, reader: &UdpSocket) -> Result<(), GroundError> {
     reader.set_read_timeout(Some(Duration::from_secs(2))).map_err(GroundError::Socket)?;
     let mut buffer = [0; 64];

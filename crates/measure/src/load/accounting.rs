@@ -32,14 +32,12 @@ pub struct Evidence<'a> {
     pub place: Place,
     /// Names of the sender's and the reader's device, where they are known.
     pub devices: (Option<String>, Option<String>),
-    /// Which protocol's counters.
     pub family: Family,
 }
 
 /// How the messages of a trial left and were taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ways {
-    /// How they left.
     pub engine: Engine,
     /// How they were taken; `None` where that is another host's matter.
     pub receive: Option<Receive>,
@@ -52,7 +50,6 @@ impl Ways {
 
 impl Evidence<'_> {
     /// Adds up the fates and checks the counters.
-    #[must_use]
     pub fn account(&self) -> Accounting {
         let mut losses = self.losses();
         self.leave_out_refused(&mut losses);
@@ -206,7 +203,6 @@ fn fate_of(reason: &str) -> Option<Fate> {
 }
 
 /// What the hooks saw, for the record: `seen` by name, and what they could not join.
-#[must_use]
 pub fn hook_counts(seen: &[(&str, u64)], lost: &BTreeMap<&'static str, u64>) -> Vec<HookCount> {
     let count = |hook: &str| lost.get(hook).copied().unwrap_or(0);
     let known = seen.iter().map(|&(hook, events)| HookCount { hook: hook.into(), events, lost: count(hook) });

@@ -16,20 +16,10 @@ pub struct Prefix {
 /// Why a text is no prefix, or none that may be allowed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PrefixError {
-    /// No address, or a length that it does not have.
     #[error("`{0}` is not an address range: write an address such as 203.0.113.7, or 203.0.113.0/24")]
     Form(String),
-    /// The length cuts through the address.
     #[error("`{text}` has bits set behind its length: write {whole} for the range, or {host} for the host")]
-    HostBits {
-        /// As it was written.
-        text: String,
-        /// The range in which it lies.
-        whole: Prefix,
-        /// The address alone.
-        host: IpAddr,
-    },
-    /// Length 0.
+    HostBits { text: String, whole: Prefix, host: IpAddr },
     #[error(
         "`{0}` is every address there is, and load must not go just anywhere: name the range that you mean"
     )]
@@ -39,35 +29,24 @@ pub enum PrefixError {
 /// Why load may not go to an address.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
-    /// Nobody has said that it may.
     #[error(
         "cannot send load to {0}: it is not an address of a private, link-local or test network, and its \
          owner may take load for an attack; if you may load that host, add --allow {host}", host = Prefix::host(*.0)
     )]
     Public(IpAddr),
-    /// Not even on request.
     #[error("cannot send load to {address}: it is {what}, which is not one host; name the host itself")]
-    Never {
-        address: IpAddr,
-        /// What it is, with an article.
-        what: &'static str,
-    },
-    /// The routing table of this host says so.
+    Never { address: IpAddr, what: &'static str },
     #[error(
         "cannot send load to {0}: this host's routing table has it as a broadcast address, or prohibits it; \
          name the host itself (see `ip route get {0}`)"
     )]
     Route(IpAddr),
-    /// Nobody there will say stop, so it must be named.
     #[error("{host} reports neither what arrives nor that it is gone (--one-way): permit it with --allow {host}", host = Prefix::host(*.0))]
     Unnamed(IpAddr),
 }
 
 /// Whether a plan may send to an address; `by_name` asks that `--allow` names it even if it
 /// is private.
-///
-/// # Errors
-/// Why not, and what would help.
 pub fn permit(address: IpAddr, allow: &[String], by_name: bool) -> Result<(), Refusal> {
     // The command has read them already: one that is none allows nothing.
     let extra: Vec<Prefix> = allow.iter().filter_map(|text| text.parse().ok()).collect();
@@ -84,21 +63,16 @@ pub struct Allowed {
 
 impl Allowed {
     /// The networks that are allowed without asking, and what `--allow` adds to them.
-    #[must_use]
     pub fn new(extra: &[Prefix]) -> Self {
         Self { extra: extra.to_vec() }
     }
 
     /// Whether an address lies in one of these networks.
-    #[must_use]
     pub fn holds(&self, address: IpAddr) -> bool {
         OWN.iter().chain(&self.extra).any(|prefix| prefix.contains(address))
     }
 
     /// Whether load may go to an address, seen from the calling thread's network namespace.
-    ///
-    /// # Errors
-    /// Why not, and what would help.
     pub fn check(&self, address: IpAddr) -> Result<(), Refusal> {
         let address = address.to_canonical();
         if let Some(what) = not_one_host(address) {
@@ -169,8 +143,6 @@ const fn v6(s: [u16; 8], bits: u8) -> Prefix {
 }
 
 impl Prefix {
-    /// One address.
-    #[must_use]
     pub fn host(address: IpAddr) -> Self {
         let address = address.to_canonical();
         Self { address, bits: if address.is_ipv4() { 32 } else { 128 } }
@@ -178,7 +150,6 @@ impl Prefix {
 
     /// Whether an address lies in it. One of the other family does not; an IPv4 address
     /// within IPv6 (`::ffff:a.b.c.d`) is that IPv4 address.
-    #[must_use]
     pub fn contains(&self, address: IpAddr) -> bool {
         let address = address.to_canonical();
         address.is_ipv4() == self.address.is_ipv4() && cut(address, self.bits) == self.address

@@ -23,7 +23,6 @@ const EARLY_NS: u64 = 1_000_000_000;
 /// The times of the answers so far.
 #[derive(Clone, Debug)]
 pub struct Answers {
-    /// Messages that were answered.
     pub answered: u64,
     /// From the intended departure.
     pub response: Distribution,
@@ -45,8 +44,6 @@ impl Answers {
         self.service.merge(&other.service);
     }
 
-    /// As records keep it.
-    #[must_use]
     pub fn record(&self) -> Echo {
         Echo { answered: self.answered, response: (&self.response).into(), service: (&self.service).into() }
     }
@@ -79,9 +76,6 @@ impl Asked {
 
 /// Reads the answers to the messages of one trial from the socket that sent them, until
 /// `over` is set and nothing is left.
-///
-/// # Errors
-/// If receiving fails, or an answer is none to these messages.
 pub fn read(
     socket: &UdpSocket,
     asked: Asked,

@@ -51,79 +51,32 @@ pub const BEGIN_WITHIN: Duration = Duration::from_secs(5);
 /// Why a conversation did not come about, or ended.
 #[derive(Debug, thiserror::Error)]
 pub enum ControlError {
-    /// The port cannot be had.
     #[error("cannot listen on {address}: {source}; choose another port, or an address of this host")]
-    Listen {
-        address: SocketAddr,
-        /// What the kernel said.
-        source: io::Error,
-    },
-    /// Nobody is there.
+    Listen { address: SocketAddr, source: io::Error },
     #[error(
         "cannot reach a sink at {address} (TCP): {source}; start `netfathom load sink` there, or have `load send` go on \
          without one by --one-way"
     )]
-    Connect {
-        address: SocketAddr,
-        /// What the kernel said.
-        source: io::Error,
-    },
-    /// The sink does not want the load.
+    Connect { address: SocketAddr, source: io::Error },
     #[error("the sink at {peer} refuses: {why}")]
-    Refused {
-        /// The sink.
-        peer: SocketAddr,
-        /// Why, and what to do.
-        why: Why,
-    },
-    /// The peer is there no more, or never was netfathom.
+    Refused { peer: SocketAddr, why: Why },
     #[error("{peer} was silent for {}, where {awaited} was due: it has ended, is cut off or is overloaded",
         netfathom_model::units::format_duration(.within.as_nanos() as u64))]
-    Silent {
-        peer: SocketAddr,
-        /// What it should have said.
-        awaited: &'static str,
-        /// The time that it had.
-        within: Duration,
-    },
-    /// The peer goes on for longer than it said.
+    Silent { peer: SocketAddr, awaited: &'static str, within: Duration },
     #[error("{peer} has not ended its load in the time that it announced: it is let go")]
     Overdue { peer: SocketAddr },
-    /// The peer has ended the connection.
     #[error("{peer} has closed the connection where {awaited} was due: see what it says on its own side")]
-    Closed {
-        peer: SocketAddr,
-        /// What it should have said.
-        awaited: &'static str,
-    },
-    /// The peer says something else than it should.
+    Closed { peer: SocketAddr, awaited: &'static str },
     #[error("{peer} is no netfathom, or one of another version: {awaited} was due, but {what}")]
-    Garbage {
-        peer: SocketAddr,
-        /// What it should have said.
-        awaited: &'static str,
-        what: String,
-    },
-    /// The peer tells numbers that nothing can have counted.
+    Garbage { peer: SocketAddr, awaited: &'static str, what: String },
     #[error(
         "{peer} reports what cannot be: {what}; its numbers are of no use, so use the same netfathom on both hosts"
     )]
     Implausible { peer: SocketAddr, what: String },
-    /// The connection failed.
     #[error("the connection with {peer} failed: {source}")]
-    Connection {
-        peer: SocketAddr,
-        /// What the kernel said.
-        source: io::Error,
-    },
-    /// What this side needs for the conversation is not there.
+    Connection { peer: SocketAddr, source: io::Error },
     #[error("cannot {action}: {source}")]
-    Here {
-        action: &'static str,
-        /// What the kernel said.
-        source: io::Error,
-    },
-    /// This side was told to stop.
+    Here { action: &'static str, source: io::Error },
     #[error("stopped")]
     Stopped,
 }

@@ -27,7 +27,6 @@ const QUEUE: u32 = 0;
 #[derive(Clone, Copy, Debug)]
 pub struct Whose {
     pub flow: u32,
-    /// Its senders.
     pub lanes: u32,
     /// Its messages, at most.
     pub planned: u64,
@@ -37,7 +36,6 @@ pub struct Whose {
 
 /// A far end that is ready, and what must stay while it is.
 pub struct Local {
-    /// Takes the messages.
     pub end: Box<dyn FarEnd>,
     /// Where to send to.
     pub address: SocketAddr,
@@ -61,9 +59,6 @@ enum Stays {
 ///
 /// `echo` answers that address. `engine` is that of the sender: frames of the xdp engine
 /// arrive only at a device with a program on it.
-///
-/// # Errors
-/// If the port is taken, or the way to receive does not work here.
 pub fn local(
     rig: &Rig,
     port: u16,

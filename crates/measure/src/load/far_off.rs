@@ -24,9 +24,6 @@ const LOOK: Duration = Duration::from_millis(20);
 pub(crate) const AGREEMENT_NS: u64 = 300_000_000;
 
 /// Makes a flight to a sink on another host; with `one_way`, to whoever is there.
-///
-/// # Errors
-/// If there is no sink, it refuses or is lost, or the engine does not work here.
 pub fn fly(
     shot: &Shot<'_>,
     to: SocketAddr,
@@ -88,7 +85,6 @@ impl FarEnd for Nobody {
     }
 }
 
-/// A sink that tells.
 pub(crate) struct Sink {
     /// The conversation, until it is over.
     pub(crate) session: Option<Session>,

@@ -46,7 +46,6 @@ pub enum Departures<'a> {
 impl Departures<'_> {
     /// The mean time between two messages of one of so many senders, where it is all that the
     /// plan says: the next interval of a Poisson process is no measure of lateness.
-    #[must_use]
     pub fn mean_interval_ns(&self, lanes: u32) -> Option<i64> {
         match self {
             Self::Planned(Profile::Poisson { rate_per_s, .. }, _) => {
@@ -57,7 +56,6 @@ impl Departures<'_> {
     }
 
     /// Messages, at most.
-    #[must_use]
     pub fn messages(&self) -> u64 {
         match self {
             Self::Planned(profile, _) => profile.messages(),
@@ -70,17 +68,12 @@ impl Departures<'_> {
 pub struct Flight<'a> {
     /// The trial's number among the messages.
     pub flow: u32,
-    /// Length of the plan.
     pub duration_ns: u64,
-    /// When messages leave.
     pub departures: Departures<'a>,
-    /// How senders wait.
     pub spin: Spin,
     /// Where its windows lie; they begin with the flight.
     pub windows: Windows,
-    /// The user wants an end.
     pub stop: &'a AtomicBool,
-    /// For those who watch.
     pub live: &'a Live,
 }
 
@@ -90,37 +83,25 @@ pub struct Sender<'a, S> {
     pub engine: Box<dyn Engine + 'a>,
     /// Where it runs.
     pub cpu: usize,
-    /// What it tells the tap.
     pub tap: S,
 }
 
-/// Who takes the messages.
 pub trait FarEnd: Send {
     /// A socket whose blocked receive call ends when the flight is over; `None` of one that
     /// never sleeps for long.
-    ///
-    /// # Errors
-    /// If the system has no descriptor left for it: nobody could end the flight then.
     fn sleeps_on(&self) -> Result<Option<UdpSocket>, FlightError> {
         Ok(None)
     }
 
     /// Agrees on when the first message is to leave, CLOCK_MONOTONIC: everything else is ready.
-    ///
-    /// # Errors
-    /// If the far end is not.
     fn begin(&mut self) -> Result<u64, FlightError> {
         Ok(monotonic_ns() + LEAD_IN_NS)
     }
 
     /// Takes messages until the end is told and nothing is left; runs in a thread of its own.
-    ///
-    /// # Errors
-    /// If it cannot go on; the trial is lost then.
     fn take(&mut self, end: &End<'_>) -> Result<Read, FlightError>;
 }
 
-/// What came of a flight.
 pub struct Landed<S> {
     /// What each sender did, and its tap.
     pub sent: Vec<(Sent, S)>,
@@ -129,9 +110,6 @@ pub struct Landed<S> {
 
 impl Flight<'_> {
     /// Runs it. The far end's thread is there before the first message leaves.
-    ///
-    /// # Errors
-    /// If a thread cannot be had, or the far end fails.
     pub fn run<S: SendTap + Send>(
         &self,
         senders: Vec<Sender<'_, S>>,
@@ -259,7 +237,6 @@ fn await_last(sent: u64, end: &End<'_>, finished: impl Fn() -> bool) {
 }
 
 /// Windows that begin shortly from now, over so long a time.
-#[must_use]
 pub fn windows_from_now(duration_ns: u64) -> Windows {
     Windows { start_ns: monotonic_ns() + LEAD_IN_NS, shift: Windows::shift_for(duration_ns) }
 }

@@ -17,13 +17,10 @@ const SEQUENCE: usize = 8;
 /// The two ends of a way between neighbours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ends {
-    /// The sender's hardware address.
     pub source_mac: [u8; 6],
     /// That of the next host on the way.
     pub destination_mac: [u8; 6],
-    /// The sender.
     pub source: SocketAddr,
-    /// The receiver.
     pub destination: SocketAddr,
     /// Routers that it may pass, and one more.
     pub hop_limit: u8,
@@ -43,7 +40,6 @@ impl Frame {
     ///
     /// # Panics
     /// If the ends are not of one family, or the size is not one of a message.
-    #[must_use]
     pub fn new(ends: &Ends, flow: u32, size: usize) -> Self {
         let ethernet = PacketBuilder::ethernet2(ends.source_mac, ends.destination_mac);
         let (udp, ip_bytes) = match (ends.source.ip(), ends.destination.ip()) {
@@ -68,7 +64,6 @@ impl Frame {
     }
 
     /// The frame, of a message whose changing fields are zero.
-    #[must_use]
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
     }

@@ -14,7 +14,6 @@ pub struct Rule<T> {
     pub level: Level,
     /// What the number may be at most.
     pub limit: f64,
-    /// The number.
     pub value: fn(&T) -> f64,
     /// What it means beyond the limit.
     pub text: fn(f64) -> String,
@@ -25,7 +24,6 @@ pub struct Rule<T> {
 
 /// A trial that has a load and an account of it.
 pub trait Judged {
-    /// What the generator did.
     fn load(&self) -> &Load;
     /// Where every message ended.
     fn accounting(&self) -> &Accounting;
@@ -39,28 +37,23 @@ pub trait Judged {
 pub const NO_FRAME_TAKEN: &str = "the driver took none of the frames; a veth takes those of the engine xdp only while its other end has an XDP program or GRO: receive there with --receive xdp, or turn it on there: ethtool -K DEVICE gro on";
 
 /// Messages that the device of the sender saw as one packet, on average.
-#[must_use]
 pub fn messages_a_packet(accounting: &Accounting) -> f64 {
     let out = accounting.counters.iter().find(|c| c.counter == DEVICE_OUT);
     out.map_or(0.0, |c| c.expected as f64 / c.observed.max(1) as f64)
 }
 
 /// That messages left in buffers, so many in each packet that the device counted.
-#[must_use]
 pub fn unsplit(messages_a_packet: f64) -> String {
     format!(
         "GSO super-packets: buffers of several messages left the device in one piece ({messages_a_packet:.1} messages for each packet counted), so no wire has carried them singly; turn the offload off: ethtool -K DEVICE tx-udp-segmentation off"
     )
 }
 
-/// A part of a whole.
-#[must_use]
 pub fn share(part: u64, whole: u64) -> f64 {
     part as f64 / whole.max(1) as f64
 }
 
 /// Messages that did not arrive, of those that left, 0 to 1.
-#[must_use]
 pub fn lost(trial: &impl Judged) -> f64 {
     if !trial.is_told() {
         return 0.0;
@@ -74,7 +67,6 @@ fn refused(load: &Load) -> u64 {
 }
 
 /// What holds of every load, whatever is measured with it.
-#[must_use]
 pub fn load_rules<T: Judged>() -> Vec<Rule<T>> {
     vec![
         Rule {
@@ -163,7 +155,6 @@ pub fn load_rules<T: Judged>() -> Vec<Rule<T>> {
 }
 
 /// How far one trial can be trusted.
-#[must_use]
 pub fn trial<T>(rules: &[Rule<T>], trial: &T) -> Verdict {
     let mut verdict = Verdict::default();
     for rule in rules {
@@ -181,7 +172,6 @@ pub fn trial<T>(rules: &[Rule<T>], trial: &T) -> Verdict {
 /// A rule that is not strict lowers the run by its full level if at least half of the trials
 /// broke it, and to DEGRADED otherwise: one disturbed trial in ten widens the interval
 /// already.
-#[must_use]
 pub fn run<T>(rules: &[Rule<T>], trials: &[&T], planned: u32) -> Verdict {
     let mut verdict = Verdict::default();
     if trials.is_empty() {

@@ -50,17 +50,11 @@ pub struct Lane {
 
 impl MessageLog {
     /// Begins a log with these columns: CSV where the name ends so, binary otherwise.
-    ///
-    /// # Errors
-    /// If the file or the thread cannot be had.
     pub fn create(path: &Path, columns: Columns) -> Result<Self, FlightError> {
         Self::begin(file::create(path), path.to_owned(), columns)
     }
 
     /// The same in a file that was opened, if it could be; `path` is its name.
-    ///
-    /// # Errors
-    /// If the file or the thread cannot be had.
     pub fn begin(file: io::Result<File>, path: PathBuf, columns: Columns) -> Result<Self, FlightError> {
         let refused = |source| FlightError::Log { path: path.clone(), source };
         let format = LogFormat::of_name(&path.to_string_lossy());
@@ -74,16 +68,12 @@ impl MessageLog {
     }
 
     /// A way in for one of so many ends of one flow. Its last messages go in when it is dropped.
-    #[must_use]
     pub fn lane(&self, flow: u32, ends: u32) -> Lane {
         let size = (TOGETHER / ends.max(1) as usize).max(LEAST_BLOCK);
         Lane { size, block: Block::new(flow, size), blocks: self.blocks.clone() }
     }
 
     /// Ends the log, once all lanes are dropped.
-    ///
-    /// # Errors
-    /// If something could not be written; the log is of no use then.
     pub fn finish(mut self) -> Result<(), FlightError> {
         self.blocks = None;
         let written = self.writer.take().map(JoinHandle::join);
@@ -126,7 +116,6 @@ impl Block {
 }
 
 impl Lane {
-    /// Adds a message.
     #[inline]
     pub fn add(&mut self, entry: Entry) {
         self.block.entries.push(entry);

@@ -16,7 +16,6 @@ const BUFFER_BYTES: usize = 65_536;
 /// Strangers may keep the socket filled for ever.
 const LONGEST_REST_NS: u64 = 5_000_000_000;
 
-/// What is to be read.
 pub struct Task<'a> {
     /// Bound to the reader's address.
     pub socket: &'a UdpSocket,
@@ -24,7 +23,6 @@ pub struct Task<'a> {
     pub flow: u32,
     /// Senders of the trial.
     pub lanes: u32,
-    /// Its messages.
     pub planned: u64,
     /// Idle for so long after each message, until the end is told.
     pub delay_ns: u64,
@@ -58,9 +56,6 @@ impl End<'_> {
 }
 
 /// Reads until the end is told and the socket is empty.
-///
-/// # Errors
-/// If receiving fails; what was read until then is lost with the trial.
 pub fn read_all<T: ReceiveTap>(task: &Task<'_>, tap: &mut T) -> io::Result<Tally> {
     let mut tally = Tally::new(task.flow, task.lanes, task.planned);
     let mut buffer = vec![0; BUFFER_BYTES];

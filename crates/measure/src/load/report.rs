@@ -6,7 +6,6 @@ use netfathom_stats::Windowed;
 use super::sent::Sent;
 
 /// What the generator did in one trial of so many planned messages.
-#[must_use]
 pub fn load(sent: &Sent, planned: u64) -> Load {
     Load {
         planned,
@@ -23,13 +22,11 @@ pub fn load(sent: &Sent, planned: u64) -> Load {
 }
 
 /// Windows of moments, as records keep them.
-#[must_use]
 pub fn series(windowed: &Windowed, window_ns: u64) -> Series {
     Series::of(window_ns, windowed.filled())
 }
 
 /// Histograms of lag over the trial.
-#[must_use]
 pub fn lag_windows(sent: &Sent) -> LagWindows {
     LagWindows { window_ns: sent.second_ns, windows: sent.lag_by_second.iter().map(Into::into).collect() }
 }

@@ -31,12 +31,10 @@ impl Default for Seen {
 
 impl Seen {
     /// One more than the highest sequence that has come.
-    #[must_use]
     pub fn next(&self) -> u64 {
         self.next
     }
 
-    /// Takes a sequence in.
     #[inline]
     pub fn arrive(&mut self, sequence: u64) -> Arrival {
         if sequence >= self.next {

@@ -38,13 +38,10 @@ pub struct Task<'a> {
     pub windows: Windows,
     /// When the sender gives up on what is still unsent, CLOCK_MONOTONIC.
     pub deadline_ns: u64,
-    /// How it waits.
     pub spin: Spin,
-    /// The user wants an end.
     pub stop: &'a AtomicBool,
     /// Nobody is there any more to receive.
     pub gone: &'a AtomicBool,
-    /// For those who watch.
     pub live: &'a Live,
 }
 
@@ -97,7 +94,6 @@ pub fn send_all<T: SendTap>(
     sent
 }
 
-/// How late a message left.
 fn lag_ns(header: &Header) -> i64 {
     header.sent_ns.wrapping_sub(header.intended_ns) as i64
 }

@@ -65,7 +65,6 @@ pub struct Sent {
     pub lag_of_slot: Histogram,
     /// The same, a histogram a window of [`Sent::second_ns`].
     pub lag_by_second: Vec<Distribution>,
-    /// Length of those windows.
     pub second_ns: u64,
     /// Duration of the send call, shared by the messages of a batch.
     pub send_call: Windowed,
@@ -77,7 +76,6 @@ pub struct Sent {
 
 impl Sent {
     /// Nothing yet, of one of `lanes` senders whose engine sends up to `batch` messages together.
-    #[must_use]
     pub fn new(windows: Windows, batch: usize, lanes: u32, mean_interval_ns: Option<i64>) -> Self {
         let batch = batch as f64 / f64::from(lanes);
         let longest_ns = windows.length_ns().saturating_mul(WINDOWS as u64);
@@ -102,38 +100,31 @@ impl Sent {
         }
     }
 
-    /// The windows of the series.
-    #[must_use]
     pub fn windows(&self) -> Windows {
         self.windows
     }
 
     /// Messages that were tried, whatever came of it.
-    #[must_use]
     pub fn tried(&self) -> u64 {
         self.accepted + self.refused.values().sum::<u64>()
     }
 
     /// From the first departure to the last.
-    #[must_use]
     pub fn span_ns(&self) -> u64 {
         self.last_ns - self.first_ns
     }
 
     /// The last departure, from the start of the trial.
-    #[must_use]
     pub fn end_ns(&self) -> u64 {
         self.last_ns.saturating_sub(self.windows.start_ns)
     }
 
     /// Messages a second between the first departure and the last.
-    #[must_use]
     pub fn per_s(&self) -> f64 {
         self.accepted.saturating_sub(1) as f64 * 1e9 / self.span_ns().max(1) as f64
     }
 
     /// 99th percentile of the lag, in what a batch takes at the wanted rate.
-    #[must_use]
     pub fn lag_p99_of_slot(&self) -> f64 {
         self.lag_of_slot.quantile(0.99).unwrap_or(0) as f64 / PER_SLOT
     }
@@ -209,7 +200,6 @@ impl Sent {
     }
 
     /// What several senders did together.
-    #[must_use]
     pub fn merged(senders: impl IntoIterator<Item = Self>, windows: Windows) -> Self {
         let mut senders = senders.into_iter();
         let mut all = senders.next().unwrap_or_else(|| Self::new(windows, 1, 1, None));

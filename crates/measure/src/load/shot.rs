@@ -41,7 +41,6 @@ const SILENCE: Duration = Duration::from_millis(200);
 #[derive(Clone, Copy)]
 pub struct Shot<'a> {
     pub rig: &'a Rig,
-    /// How messages leave.
     pub engine: Engine,
     /// How they are taken, where that is on this machine.
     pub receive: Receive,
@@ -51,21 +50,16 @@ pub struct Shot<'a> {
     pub size: usize,
     /// UDP port of the receiver; 0 takes a free one.
     pub port: u16,
-    /// How senders wait.
     pub spin: Spin,
-    /// Whether messages are answered.
     pub echo: bool,
     /// The trial's number among the messages.
     pub flow: u32,
-    /// The user wants an end.
     pub stop: &'a AtomicBool,
-    /// For those who watch.
     pub live: &'a Live,
     /// Where the senders write down what they sent.
     pub log: Option<&'a MessageLog>,
 }
 
-/// What came of it.
 pub struct Outcome {
     /// Where its windows lie.
     pub windows: Windows,
@@ -82,21 +76,18 @@ pub struct Outcome {
     pub accounting: Accounting,
     /// Whether buffers of several messages left the sender's device in one piece.
     pub unsplit: bool,
-    /// What the answers took.
     pub answers: Option<Answers>,
 }
 
 impl Outcome {
     /// How often the receiver's thread slept, per message that arrived; `None` where it is not a thread of
     /// this host.
-    #[must_use]
     pub fn receiver_sleeps(&self) -> Option<f64> {
         let here = self.receiver_is_here && self.ways.receive.is_some_and(|way| way != Receive::Xdp);
         here.then(|| self.read.sleeps as f64 / self.read.delivered.max(1) as f64)
     }
 
     /// Messages that did not arrive, of those that left, 0 to 1.
-    #[must_use]
     pub fn lost(&self) -> f64 {
         1.0 - self.read.delivered as f64 / self.sent.accepted.max(1) as f64
     }
@@ -104,9 +95,6 @@ impl Outcome {
 
 impl Shot<'_> {
     /// Makes the flight to a far end on this machine.
-    ///
-    /// # Errors
-    /// If engine or receiver do not work here. What messages suffer is no error but accounted for.
     pub fn fly(&self, duration_ns: u64, departures: Departures<'_>) -> Result<Outcome, FlightError> {
         let whose =
             Whose { flow: self.flow, lanes: self.lanes(), planned: departures.messages(), spin: self.spin };
@@ -117,9 +105,6 @@ impl Shot<'_> {
     }
 
     /// Makes the flight to any far end.
-    ///
-    /// # Errors
-    /// As [`Shot::fly`].
     pub fn fly_to(
         &self,
         to: SocketAddr,
@@ -195,7 +180,6 @@ impl Shot<'_> {
     }
 
     /// How many senders there are.
-    #[must_use]
     pub fn lanes(&self) -> u32 {
         self.cpus.senders.len() as u32
     }
@@ -229,7 +213,6 @@ impl Shot<'_> {
         })
     }
 
-    /// One engine a worker.
     fn senders(
         &self,
         sockets: &[UdpSocket],
@@ -243,9 +226,6 @@ impl Shot<'_> {
     }
 
     /// The engine of one worker, over its socket or in its name.
-    ///
-    /// # Errors
-    /// If it does not work here.
     pub fn engine(
         &self,
         lane: u32,

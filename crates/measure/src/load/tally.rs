@@ -31,7 +31,6 @@ pub struct Read {
 }
 
 impl Read {
-    #[must_use]
     pub fn datagrams(&self) -> u64 {
         self.delivered + self.duplicates + self.foreign + self.truncated + self.garbage
     }
@@ -93,14 +92,12 @@ pub struct Tally {
     flow: u32,
     planned: u64,
     lanes: Vec<Seen>,
-    /// The counts so far.
     pub read: Read,
 }
 
 /// A message of the trial, the first of its sequence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct New {
-    /// What it carries.
     pub header: Header,
     /// How many messages of the same sender are missing right before it.
     pub gap: u64,
@@ -109,7 +106,6 @@ pub struct New {
 impl Tally {
     /// Of a trial with that flow, so many senders and so many messages: a sequence beyond
     /// them is damaged.
-    #[must_use]
     pub fn new(flow: u32, lanes: u32, planned: u64) -> Self {
         let lanes = (0..lanes.max(1)).map(|_| Seen::default()).collect();
         Self { flow, planned, lanes, read: Read::default() }

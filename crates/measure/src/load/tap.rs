@@ -6,11 +6,9 @@ use std::net::UdpSocket;
 
 use netfathom_model::message::Header;
 
-/// The sender's end.
 pub trait SendTap {
     /// A message was handed to the operating system, which accepted or refused it.
     fn sent(&mut self, header: &Header, accepted: bool);
-    /// The last one was.
     fn finish(&mut self);
 }
 
@@ -19,9 +17,6 @@ pub trait ReceiveTap {
     /// The reader's thread is about to begin.
     fn begin(&mut self, _: &UdpSocket) {}
     /// Receives the next message; blocks as the socket does.
-    ///
-    /// # Errors
-    /// Those of recv(2).
     fn receive(&mut self, socket: &UdpSocket, buffer: &mut [u8]) -> io::Result<usize>;
     /// What was received was a new message of this trial, and is with the application.
     fn delivered(&mut self, header: &Header, received_ns: u64);

@@ -22,27 +22,22 @@ pub struct Windows {
 
 impl Windows {
     /// The shortest windows of which the kernel's number covers the trial.
-    #[must_use]
     pub fn shift_for(duration_ns: u64) -> u32 {
         (0..63).find(|&shift| duration_ns >> shift < WINDOWS as u64).unwrap_or(63)
     }
 
     /// The window of a time; times before the start fall into the first.
     #[inline]
-    #[must_use]
     pub fn of(&self, time_ns: u64) -> usize {
         (time_ns.saturating_sub(self.start_ns) >> self.shift) as usize
     }
 
-    /// Length of a window.
-    #[must_use]
     pub fn length_ns(&self) -> u64 {
         1 << self.shift
     }
 
     /// The windows of peak intensity: those in which the plan wants at least 90 % of its
     /// highest rate. Cut off at the plan's end.
-    #[must_use]
     pub fn peak(&self, profile: &Profile) -> Vec<usize> {
         let length_s = self.length_ns() as f64 / 1e9;
         let threshold = PEAK_SHARE * profile.peak_per_s();
@@ -51,7 +46,6 @@ impl Windows {
     }
 
     /// How much of a window lies before an end, given from the start of the trial; in seconds.
-    #[must_use]
     pub fn within_s(&self, window: usize, end_ns: u64) -> f64 {
         let start = window as u64 * self.length_ns();
         end_ns.saturating_sub(start).min(self.length_ns()) as f64 / 1e9

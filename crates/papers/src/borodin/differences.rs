@@ -30,7 +30,6 @@ pub fn of_stack(plan: &ReproducePlan, ours: Option<&StackResult>) -> Vec<String>
     told
 }
 
-/// Of the experiment on answers.
 pub fn of_reverse(plan: &ReproducePlan) -> Vec<String> {
     let mut told: Vec<String> = vec![
         "Sender and far end are on one machine, joined by a pair of virtual devices. The original had three \

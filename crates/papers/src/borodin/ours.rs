@@ -17,7 +17,6 @@ pub fn stack(runs: &[ReproducedRun]) -> Option<&StackResult> {
     runs.iter().find_map(|run| StackResult::of(&run.measurement))
 }
 
-/// The trials that count.
 pub fn measured(result: &StackResult) -> impl Iterator<Item = &Trial> {
     result.trials.iter().filter(|trial| trial.kind == TrialKind::Measured)
 }
@@ -32,7 +31,6 @@ pub fn paths(result: &StackResult, direction: Direction) -> Vec<&PathTimes> {
     measured(result).filter_map(|trial| path(trial, direction)).collect()
 }
 
-/// A direction over all trials.
 pub fn summary(result: &StackResult, direction: Direction) -> Option<&PathSummary> {
     result.summaries.iter().find(|summary| summary.direction == direction)
 }

@@ -13,7 +13,6 @@ pub const HERE: &str = "here";
 const SUMMARY_COLUMNS: [&str; 5] = ["trials", "mean, µs", "min, µs", "max, µs", "between-trial error, µs"];
 const TRIAL_COLUMNS: [&str; 5] = ["packets", "mean, µs", "min, µs", "max, µs", "error of the mean S, µs"];
 
-/// The words for a way.
 pub fn way(direction: Direction) -> &'static str {
     match direction {
         Direction::Tx => "outgoing",
@@ -171,7 +170,6 @@ pub fn plain(value: f64) -> Cell {
     Cell { value, half_width: None, printed: None }
 }
 
-/// A number with its interval.
 pub fn estimate(e: Estimate) -> Cell {
     Cell { value: e.value, half_width: Some(e.half_width), printed: None }
 }
@@ -186,7 +184,6 @@ pub fn source(who: String, cells: Vec<Option<Cell>>) -> BesideRow {
     BesideRow { who, here: false, cells }
 }
 
-/// A row of this machine.
 pub fn own(who: String, cells: Vec<Option<Cell>>) -> BesideRow {
     BesideRow { who, here: true, cells }
 }

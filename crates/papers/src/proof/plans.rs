@@ -9,7 +9,6 @@ use netfathom_sys::cpu;
 
 use crate::ground::Ground;
 
-/// Names of the parts.
 pub const NOTHING: &str = "nothing";
 pub const INTERCEPTION: &str = "interception";
 /// Runs with nothing: of so many at least 19 are to find nothing.
@@ -18,7 +17,6 @@ pub const NOTHINGS: u64 = 20;
 /// A burner whose intensity is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Burner {
-    /// A share of a processor.
     Cpu,
     /// Bandwidth of memory.
     Memory,
@@ -29,7 +27,6 @@ pub enum Burner {
 impl Burner {
     pub const ALL: [Self; 3] = [Self::Cpu, Self::Memory, Self::Calls];
 
-    /// The name of its part.
     pub fn name(self) -> &'static str {
         match self {
             Self::Cpu => "burner: 25 % of a processor",

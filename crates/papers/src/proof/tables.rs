@@ -89,7 +89,6 @@ pub fn nothings(runs: &[ReproducedRun]) -> BesideTable {
     }
 }
 
-/// A line a burner.
 pub fn burners(runs: &[ReproducedRun]) -> BesideTable {
     let of = |burner: Burner| {
         let recovered = Recovered::of(named(runs, burner.name()).first()?)?;

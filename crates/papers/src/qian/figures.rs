@@ -6,7 +6,6 @@ use netfathom_stats::Estimate;
 use super::originals::{Cost, Level, MAKE, Original};
 use super::ours::Ours;
 
-/// The curves over the levels.
 pub fn all(original: &Original, ours: Option<&Ours<'_>>) -> Vec<Figure> {
     vec![
         curve(

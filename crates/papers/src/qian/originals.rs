@@ -11,7 +11,6 @@ pub struct Original {
     pub table: &'static str,
     /// What its conditions differ in, with the unit, for an axis.
     pub axis: &'static str,
-    /// What takes something, for titles.
     pub who: &'static str,
     /// Its conditions in order: as the paper names them, as we do, and where they are on the axis.
     pub levels: &'static [Level],
@@ -21,7 +20,6 @@ pub struct Original {
 pub struct Level {
     /// As in the paper's table.
     pub theirs: &'static str,
-    /// As in our plan.
     pub ours: &'static str,
     /// Its place on the axis.
     pub x: f64,
@@ -74,7 +72,6 @@ impl Original {
         row.map_or_else(Vec::new, |row| row[1..].iter().map(|cell| reference::cell(cell).value).collect())
     }
 
-    /// What a condition took.
     pub fn cost(&self, condition: &str) -> Option<Cost> {
         let spans =
             |condition| self.times_s(condition).windows(2).map(|pair| pair[1] - pair[0]).collect::<Vec<_>>();

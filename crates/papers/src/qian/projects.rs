@@ -16,9 +16,6 @@ const SHORT_FILES: [u32; 4] = [2, 6, 40, 80];
 const FUNCTIONS: u32 = 20;
 
 /// Generates them below a directory, each under the name of its level; they are removed with the result.
-///
-/// # Errors
-/// What the disk refused, in words.
 pub fn generate(parent: &Path, original: &Original, short: bool) -> Result<Workplace, String> {
     let place =
         Workplace::create(parent, workplace::PROJECTS).map_err(|e| format!("cannot make C projects: {e}"))?;

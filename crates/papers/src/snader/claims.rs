@@ -124,7 +124,6 @@ fn stalls(ours: &Ours<'_>, buffer: u32) -> Claim {
     }
 }
 
-/// What the kernel does there.
 fn why(holds: Holds) -> &'static str {
     match holds {
         Holds::Yes => {

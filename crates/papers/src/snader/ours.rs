@@ -5,7 +5,6 @@ use netfathom_stats::{Estimate, between_trials};
 
 use super::originals::SEGMENT_BYTES;
 
-/// A part of the experiment.
 #[derive(Clone, Copy)]
 pub struct Ours<'a> {
     /// Its name, such as `path`.

@@ -76,7 +76,6 @@ fn theirs() -> [BesideRow; 2] {
     [source("two writes", cell(ms)), source("sendmsg() for send()", cell("no change".into()))]
 }
 
-/// A bar a way.
 pub fn figure(ours: Option<&Ours<'_>>) -> Option<Figure> {
     let ours = ours?;
     let bar = |(x, way): (usize, &Way)| {
@@ -98,7 +97,6 @@ pub fn figure(ours: Option<&Ours<'_>>) -> Option<Figure> {
     })
 }
 
-/// A claim a way.
 pub fn claims(ours: Option<&Ours<'_>>) -> Vec<Claim> {
     let Some(ours) = ours else { return Vec::new() };
     let ways = ways();

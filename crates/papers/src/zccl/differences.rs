@@ -24,7 +24,6 @@ const PROCESSORS: &str = "There each end had a machine of its own, the server's 
                           on which processors they run: rows say what the two have in common, from one processor for both \
                           (`same processor`) to no more than the machine (`apart`).";
 
-/// Of an experiment over sizes.
 pub fn of_sized(test: MessageTest, plan: &ReproducePlan, ours: Option<&Ours<'_>>) -> Vec<String> {
     let of_test = match test {
         MessageTest::Oneway => None,

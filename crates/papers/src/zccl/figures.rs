@@ -52,7 +52,6 @@ fn shape(test: MessageTest, ours: &Ours<'_>, pair: usize) -> Figure {
     }
 }
 
-/// The library beside sockets.
 fn beside(test: MessageTest, ours: &Ours<'_>) -> Figure {
     let slower = test == MessageTest::Pingpong;
     let there =

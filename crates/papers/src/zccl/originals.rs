@@ -19,7 +19,6 @@ pub struct Sized {
     pub bytes: u64,
     /// Of bare sockets: messages a second, µs, or kB/s.
     pub sockets: f64,
-    /// The same of the library.
     pub zccl: f64,
     /// All that stands behind the size, as printed.
     pub cells: Vec<Cell>,

@@ -6,7 +6,6 @@ use netfathom_model::record::{Measured, MessageCell, MessageResult, MessageTrial
 
 use super::rounds::Rounds;
 
-/// A part of the experiment.
 #[derive(Clone, Copy)]
 pub struct Ours<'a> {
     /// Its name, such as `oneway`.
@@ -58,7 +57,6 @@ impl<'a> Ours<'a> {
         self.result.pairs[pair].shares.name()
     }
 
-    /// The same in a sentence.
     pub fn where_on(&self, pair: usize) -> &'static str {
         match self.result.pairs[pair].shares {
             Shares::Same => "both ends on one processor",

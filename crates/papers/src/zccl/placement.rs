@@ -18,7 +18,6 @@ const NOTHING: f64 = 1.05;
 const ONE_WAY: &str = "one way";
 const PARTS: [(&str, &str); 2] = [(ONEWAY, ONE_WAY), (PINGPONG, "round trips")];
 
-/// One of the two parts.
 #[derive(Clone, Copy)]
 struct Part<'a> {
     ours: Option<Ours<'a>>,

@@ -102,7 +102,6 @@ fn two_writes(options: &[(SocketOption, Option<End>)]) -> Layer {
 pub struct Way {
     pub layer: Layer,
     pub words: &'static str,
-    /// What is expected of it.
     pub expected: Expected,
 }
 
@@ -115,7 +114,6 @@ pub enum Expected {
     Half,
     /// The stall is gone: the paper proposes it, without a trial.
     Proposed,
-    /// The same by us.
     Gone,
 }
 

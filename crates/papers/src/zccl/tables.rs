@@ -51,7 +51,6 @@ pub fn beside(test: MessageTest, ours: Option<&Ours<'_>>) -> BesideTable {
     }
 }
 
-/// What a test compares.
 pub fn quantity(test: MessageTest) -> Value {
     match test {
         MessageTest::Oneway | MessageTest::Post => per_s,

@@ -19,9 +19,6 @@ pub struct TcpCounters {
 
 impl TcpCounters {
     /// Reads those of the calling thread's namespace.
-    ///
-    /// # Errors
-    /// If /proc cannot be read, or a counter is not in it.
     pub fn read() -> Result<Self, CountersError> {
         Self::parse(&text(NETSTAT)?, &text(SNMP)?)
     }
@@ -40,7 +37,6 @@ impl TcpCounters {
     }
 
     /// What was added since an earlier reading; a counter that went backwards adds nothing.
-    #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
         Self {
             delayed_acks: self.delayed_acks.saturating_sub(earlier.delayed_acks),
@@ -50,7 +46,6 @@ impl TcpCounters {
     }
 
     /// Those of two namespaces together.
-    #[must_use]
     pub fn plus(&self, other: &Self) -> Self {
         Self {
             delayed_acks: self.delayed_acks + other.delayed_acks,

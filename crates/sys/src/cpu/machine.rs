@@ -23,7 +23,6 @@ pub struct MachineUsage {
 impl MachineUsage {
     /// What was added since an earlier reading. As with [`ProcessorTimes::since`] no time goes
     /// below zero, and iowait may shrink by the kernel's own account (proc(5)).
-    #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
         Self {
             times: self.times.since(&earlier.times),
@@ -36,9 +35,6 @@ impl MachineUsage {
 }
 
 /// Reads it from /proc/stat.
-///
-/// # Errors
-/// Without /proc.
 pub fn machine_usage() -> Result<MachineUsage, CpuError> {
     fs::read_to_string("/proc/stat").and_then(|text| parse(&text, usage::tick_ns()?)).map_err(|source| {
         CpuError {

@@ -6,7 +6,6 @@ use std::mem;
 /// the sum is exact and the two parts of a short time are not.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Spent {
-    /// In the program.
     pub user_ns: u64,
     /// In the kernel, in the program's name.
     pub system_ns: u64,
@@ -14,7 +13,6 @@ pub struct Spent {
 
 impl Spent {
     /// What was added since an earlier reading.
-    #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
         Self {
             user_ns: self.user_ns.saturating_sub(earlier.user_ns),
@@ -24,13 +22,11 @@ impl Spent {
 }
 
 /// What the calling thread took so far (getrusage(2), since Linux 2.6.26 for a thread).
-#[must_use]
 pub fn spent_by_thread() -> Spent {
     spent_by(libc::RUSAGE_THREAD)
 }
 
 /// What all threads of this process took so far, those that have ended among them.
-#[must_use]
 pub fn spent_by_process() -> Spent {
     spent_by(libc::RUSAGE_SELF)
 }
@@ -39,7 +35,6 @@ pub fn spent_by_process() -> Spent {
 ///
 /// # Panics
 /// Never: Linux has had this clock since 2.6.12.
-#[must_use]
 pub fn process_time_ns() -> u64 {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: the pointer is valid for the one timespec that is written.

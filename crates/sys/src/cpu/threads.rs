@@ -20,9 +20,6 @@ pub struct ThreadUsage {
 }
 
 /// Reads what a thread of this process took, by the number that [`super::thread_id`] gives it.
-///
-/// # Errors
-/// When this process has no such thread (any more).
 pub fn thread_usage(thread: u32) -> Result<ThreadUsage, CpuError> {
     let failed = |source| CpuError {
         action: format!("read what thread {thread} took"),
@@ -58,9 +55,6 @@ fn cpu_ns(thread: u32) -> io::Result<u64> {
 }
 
 /// The threads of this process whose name begins so; those that end meanwhile are left out.
-///
-/// # Errors
-/// Without /proc.
 pub fn threads_named(prefix: &str) -> io::Result<Vec<u32>> {
     let mut found = Vec::new();
     for entry in fs::read_dir("/proc/self/task")? {
@@ -72,10 +66,6 @@ pub fn threads_named(prefix: &str) -> io::Result<Vec<u32>> {
     Ok(found)
 }
 
-/// All threads of this process.
-///
-/// # Errors
-/// Without /proc.
 pub fn threads() -> io::Result<Vec<u32>> {
     threads_named("")
 }

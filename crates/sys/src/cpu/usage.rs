@@ -29,7 +29,6 @@ pub struct ProcessorTimes {
 impl ProcessorTimes {
     /// What was added since an earlier reading. The kernel may take a tick of idle time back:
     /// no kind goes below zero.
-    #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
         Self {
             user_ns: self.user_ns.saturating_sub(earlier.user_ns),
@@ -42,16 +41,12 @@ impl ProcessorTimes {
     }
 
     /// All but idle and stolen time.
-    #[must_use]
     pub fn busy_ns(&self) -> u64 {
         self.user_ns + self.system_ns + self.irq_ns + self.softirq_ns
     }
 }
 
 /// Reads the times of one processor from /proc/stat.
-///
-/// # Errors
-/// Without /proc, or when the processor is not there or offline.
 pub fn processor_times(cpu: usize) -> Result<ProcessorTimes, CpuError> {
     fs::read_to_string("/proc/stat").and_then(|text| parse_times(&text, cpu, tick_ns()?)).map_err(|source| {
         CpuError {
@@ -136,7 +131,6 @@ pub(super) fn parse_scheduling(text: &str) -> io::Result<Scheduling> {
 }
 
 /// The number of the calling thread, unique on the machine while it runs.
-#[must_use]
 pub fn thread_id() -> u32 {
     // SAFETY: no arguments, and it cannot fail.
     (unsafe { libc::gettid() }) as u32

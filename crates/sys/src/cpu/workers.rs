@@ -70,7 +70,6 @@ impl KernelWorkers {
     }
 
     /// What they ran since an earlier reading.
-    #[must_use]
     pub fn since(&self, earlier: &Self) -> WorkersRan {
         let mut ran = WorkersRan::default();
         for (thread, now) in &self.ran_ns {

@@ -23,9 +23,6 @@ pub fn send(socket: BorrowedFd<'_>, bytes: &[u8]) -> io::Result<usize> {
 }
 
 /// As [`send`], with word that more follows soon (MSG_MORE): what is not a full segment waits for it.
-///
-/// # Errors
-/// Those of send(2).
 #[inline]
 pub fn send_more(socket: BorrowedFd<'_>, bytes: &[u8]) -> io::Result<usize> {
     let flags = libc::MSG_NOSIGNAL | libc::MSG_MORE;
@@ -34,9 +31,6 @@ pub fn send_more(socket: BorrowedFd<'_>, bytes: &[u8]) -> io::Result<usize> {
 }
 
 /// Receives into the buffer; 0 at the end of a stream.
-///
-/// # Errors
-/// Those of recv(2).
 #[inline]
 pub fn receive(socket: BorrowedFd<'_>, into: &mut [u8]) -> io::Result<usize> {
     // SAFETY: pointer and length are those of `into`, which the kernel writes within.
@@ -58,9 +52,6 @@ pub fn send_parts(socket: BorrowedFd<'_>, parts: &[IoSlice<'_>]) -> io::Result<u
 }
 
 /// Receives into several buffers in one call, one after the other; 0 at the end of a stream.
-///
-/// # Errors
-/// Those of recvmsg(2).
 #[inline]
 pub fn receive_parts(socket: BorrowedFd<'_>, parts: &mut [IoSliceMut<'_>]) -> io::Result<usize> {
     // SAFETY: msghdr is made of integers and pointers alone, for which zero is a value.
@@ -73,9 +64,6 @@ pub fn receive_parts(socket: BorrowedFd<'_>, parts: &mut [IoSliceMut<'_>]) -> io
 
 /// Takes up to `most` bytes from a TCP socket without copying them anywhere (MSG_TRUNC, which
 /// means this for TCP since Linux 2.4); 0 at the end of the stream.
-///
-/// # Errors
-/// Those of recv(2).
 #[inline]
 pub fn discard(socket: BorrowedFd<'_>, most: usize) -> io::Result<usize> {
     // SAFETY: with MSG_TRUNC a TCP socket does not write to the buffer (tcp_recvmsg_locked), so
@@ -84,9 +72,6 @@ pub fn discard(socket: BorrowedFd<'_>, most: usize) -> io::Result<usize> {
 }
 
 /// Waits until there is something to receive and leaves it there; `false` at the end of the stream.
-///
-/// # Errors
-/// Those of recv(2).
 #[inline]
 pub fn more_comes(socket: BorrowedFd<'_>) -> io::Result<bool> {
     let mut byte = 0_u8;
@@ -96,9 +81,6 @@ pub fn more_comes(socket: BorrowedFd<'_>) -> io::Result<bool> {
 }
 
 /// Receives a datagram: its whole length, even where the buffer is shorter, and who sent it.
-///
-/// # Errors
-/// Those of recvfrom(2).
 #[inline]
 pub fn receive_from(socket: BorrowedFd<'_>, into: &mut [u8]) -> io::Result<(usize, SocketAddr)> {
     let mut from = Encoded::room();

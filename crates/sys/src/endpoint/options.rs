@@ -26,9 +26,6 @@ impl Buffer {
 
 /// Asks for a buffer of that size and returns what was granted, in the same measure: the
 /// kernel doubles what it is asked for, to have room for its own data, and this is half of that.
-///
-/// # Errors
-/// Those of setsockopt(2).
 pub fn set_buffer(socket: BorrowedFd<'_>, which: Buffer, bytes: u32) -> io::Result<u32> {
     let asked = i32::try_from(bytes).unwrap_or(i32::MAX);
     set_option(&socket, libc::SOL_SOCKET, which.option(), &asked)?;
@@ -36,9 +33,6 @@ pub fn set_buffer(socket: BorrowedFd<'_>, which: Buffer, bytes: u32) -> io::Resu
 }
 
 /// The size of a buffer now, as the kernel counts it: the memory of packets, not only payload.
-///
-/// # Errors
-/// Those of getsockopt(2).
 pub fn buffer_bytes(socket: BorrowedFd<'_>, which: Buffer) -> io::Result<u32> {
     let mut bytes = 0_i32;
     get_option(&socket, libc::SOL_SOCKET, which.option(), &mut bytes)?;
@@ -47,44 +41,29 @@ pub fn buffer_bytes(socket: BorrowedFd<'_>, which: Buffer) -> io::Result<u32> {
 
 /// Has the kernel put acknowledgements off for as long as it may (TCP_QUICKACK 0), until it finds
 /// that they are needed sooner.
-///
-/// # Errors
-/// If the socket is none of TCP.
 pub fn put_off_acknowledgements(socket: BorrowedFd<'_>) -> io::Result<()> {
     set_option(&socket, libc::IPPROTO_TCP, libc::TCP_QUICKACK, &0_i32)
 }
 
 /// Sends each write at once, without waiting for the acknowledgement of the last (TCP_NODELAY).
-///
-/// # Errors
-/// Those of setsockopt(2).
 pub fn set_no_delay(socket: BorrowedFd<'_>) -> io::Result<()> {
     set_option(&socket, libc::IPPROTO_TCP, libc::TCP_NODELAY, &1_i32)
 }
 
 /// Has the kernel send acknowledgements at once for now (TCP_QUICKACK 1): it goes back to putting
 /// them off by itself, so that it is set again after each read.
-///
-/// # Errors
-/// If the socket is none of TCP.
 #[inline]
 pub fn acknowledge_at_once(socket: BorrowedFd<'_>) -> io::Result<()> {
     set_option(&socket, libc::IPPROTO_TCP, libc::TCP_QUICKACK, &1_i32)
 }
 
 /// Holds back what is not a full segment (TCP_CORK), or lets it go; for 200 ms at most.
-///
-/// # Errors
-/// If the socket is none of TCP.
 #[inline]
 pub fn set_cork(socket: BorrowedFd<'_>, on: bool) -> io::Result<()> {
     set_option(&socket, libc::IPPROTO_TCP, libc::TCP_CORK, &i32::from(on))
 }
 
 /// Whether each write is sent at once.
-///
-/// # Errors
-/// If the socket is none of TCP.
 pub fn is_no_delay(socket: BorrowedFd<'_>) -> io::Result<bool> {
     let mut on = 0_i32;
     get_option(&socket, libc::IPPROTO_TCP, libc::TCP_NODELAY, &mut on)?;
@@ -100,9 +79,6 @@ pub fn set_debug(socket: BorrowedFd<'_>) -> io::Result<()> {
 }
 
 /// Whether the socket is marked for debugging.
-///
-/// # Errors
-/// Those of getsockopt(2).
 pub fn is_debug(socket: BorrowedFd<'_>) -> io::Result<bool> {
     let mut on = 0_i32;
     get_option(&socket, libc::SOL_SOCKET, libc::SO_DEBUG, &mut on)?;
@@ -112,9 +88,6 @@ pub fn is_debug(socket: BorrowedFd<'_>) -> io::Result<bool> {
 /// Has the kernel ask a peer that says nothing whether it is still there, after so long and as
 /// often as that again; the connection fails (ETIMEDOUT) when four questions had no answer
 /// (tcp(7)). A program there that is slow has a kernel that answers.
-///
-/// # Errors
-/// If the socket is none of TCP.
 pub fn set_keep_alive(socket: BorrowedFd<'_>, after: Duration) -> io::Result<()> {
     let seconds = i32::try_from(after.as_secs().max(1)).unwrap_or(i32::MAX);
     for (name, value) in
@@ -126,25 +99,16 @@ pub fn set_keep_alive(socket: BorrowedFd<'_>, after: Duration) -> io::Result<()>
 }
 
 /// Lets a port be used again while old connections of it still linger.
-///
-/// # Errors
-/// Those of setsockopt(2).
 pub fn set_address_reuse(socket: BorrowedFd<'_>) -> io::Result<()> {
     set_option(&socket, libc::SOL_SOCKET, libc::SO_REUSEADDR, &1_i32)
 }
 
 /// Lets a socket of IPv6 take what comes by IPv4 as well, whatever the system's default is.
-///
-/// # Errors
-/// Those of setsockopt(2).
 pub fn set_both_families(socket: BorrowedFd<'_>) -> io::Result<()> {
     set_option(&socket, libc::IPPROTO_IPV6, libc::IPV6_V6ONLY, &0_i32)
 }
 
 /// Ends a receive call that waited so long with EAGAIN.
-///
-/// # Errors
-/// Those of setsockopt(2).
 pub fn set_receive_limit(socket: BorrowedFd<'_>, most: Duration) -> io::Result<()> {
     let time = libc::timeval {
         tv_sec: most.as_secs() as libc::time_t,
@@ -155,18 +119,12 @@ pub fn set_receive_limit(socket: BorrowedFd<'_>, most: Duration) -> io::Result<(
 
 /// Wakes whoever waits to read only when so many bytes are there (SO_RCVLOWAT), or the end, or no room for more. The
 /// kernel takes no more than half of what the receive buffer may be, and enlarges the buffer to that.
-///
-/// # Errors
-/// Those of setsockopt(2).
 pub fn set_wake_threshold(socket: BorrowedFd<'_>, bytes: u32) -> io::Result<()> {
     let bytes = i32::try_from(bytes).unwrap_or(i32::MAX);
     set_option(&socket, libc::SOL_SOCKET, libc::SO_RCVLOWAT, &bytes)
 }
 
 /// Whether calls that would wait end with EAGAIN instead.
-///
-/// # Errors
-/// Those of ioctl(2).
 pub fn set_nonblocking(socket: BorrowedFd<'_>, nonblocking: bool) -> io::Result<()> {
     let on = i32::from(nonblocking);
     // SAFETY: FIONBIO reads one int, which `on` is.
@@ -175,9 +133,6 @@ pub fn set_nonblocking(socket: BorrowedFd<'_>, nonblocking: bool) -> io::Result<
 
 /// Whether closing the socket, by whatever way this process ends, cuts the connection: the peer
 /// then reads ECONNRESET, and not the end of the stream (SO_LINGER of no time).
-///
-/// # Errors
-/// Those of setsockopt(2).
 pub fn cut_on_close(socket: BorrowedFd<'_>, cut: bool) -> io::Result<()> {
     let linger = libc::linger { l_onoff: i32::from(cut), l_linger: 0 };
     set_option(&socket, libc::SOL_SOCKET, libc::SO_LINGER, &linger)

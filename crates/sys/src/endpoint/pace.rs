@@ -31,9 +31,6 @@ pub fn set_congestion(socket: BorrowedFd<'_>, name: &str) -> io::Result<()> {
 }
 
 /// The name of the socket's congestion control.
-///
-/// # Errors
-/// If the socket is none of TCP.
 pub fn congestion(socket: BorrowedFd<'_>) -> io::Result<String> {
     let mut name = [0_u8; NAME_BYTES];
     get_option(&socket, libc::IPPROTO_TCP, libc::TCP_CONGESTION, &mut name)?;
@@ -43,9 +40,6 @@ pub fn congestion(socket: BorrowedFd<'_>) -> io::Result<String> {
 
 /// The congestion controls that are loaded. The kernel loads the module of another by its name
 /// when a program with CAP_NET_ADMIN asks for it, so that what is missing here may still work.
-///
-/// # Errors
-/// If /proc is not mounted.
 pub fn available_congestion_controls() -> io::Result<Vec<String>> {
     let names = fs::read_to_string(AVAILABLE)?;
     Ok(names.split_ascii_whitespace().map(String::from).collect())
@@ -69,9 +63,6 @@ pub fn set_pacing(socket: BorrowedFd<'_>, bytes_per_s: u64) -> io::Result<()> {
 }
 
 /// The most that is sent in a second, in bytes; `None` without a limit.
-///
-/// # Errors
-/// Those of getsockopt(2).
 pub fn pacing(socket: BorrowedFd<'_>) -> io::Result<Option<u64>> {
     let mut bytes_per_s = 0_u64;
     get_option(&socket, libc::SOL_SOCKET, libc::SO_MAX_PACING_RATE, &mut bytes_per_s)?;

@@ -3,7 +3,6 @@ use std::os::fd::AsFd;
 
 use super::*;
 
-/// Two ends of a connection.
 pub(super) fn streams() -> (TcpStream, TcpStream) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let sender = TcpStream::connect(listener.local_addr().unwrap()).unwrap();

@@ -26,13 +26,11 @@ pub struct Call<'a> {
 
 impl Call<'_> {
     /// The number of the calling thread, in our PID namespace; 0 if it is in none below ours.
-    #[must_use]
     pub fn thread(&self) -> u32 {
         self.notification.pid
     }
 
     /// The number of the call on this architecture.
-    #[must_use]
     pub fn number(&self) -> u32 {
         self.notification.data.nr.cast_unsigned()
     }

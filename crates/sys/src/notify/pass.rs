@@ -51,10 +51,6 @@ pub(super) fn send(socket: &UnixStream, descriptor: RawFd, call: libc::c_long) -
     if sent == 1 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
-/// Waits for a descriptor.
-///
-/// # Errors
-/// UnexpectedEof if the other side is gone without having sent one.
 pub(super) fn receive(socket: &UnixStream) -> io::Result<OwnedFd> {
     let mut byte = 0u8;
     let mut part = libc::iovec { iov_base: (&raw mut byte).cast(), iov_len: 1 };

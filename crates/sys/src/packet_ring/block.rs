@@ -9,7 +9,6 @@ use super::memory::Memory;
 /// Where the address of a packet lies behind its header: the next multiple of 16 (TPACKET_ALIGN).
 const ADDRESS: usize = size_of::<libc::tpacket3_hdr>().next_multiple_of(16);
 
-/// A packet that was captured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Packet<'a> {
     /// When: CLOCK_REALTIME, nanoseconds since 1970.
@@ -19,7 +18,6 @@ pub struct Packet<'a> {
     pub original_bytes: u32,
     /// The part of it that was kept, from the link-layer header on.
     pub data: &'a [u8],
-    /// Whether this host sent it.
     pub outgoing: bool,
     /// Whether the time is one that the packet had before it came to the ring, because
     /// somebody on this host had asked for time stamps.
@@ -50,13 +48,11 @@ impl<'a> Block<'a> {
     }
 
     /// How many packets it has.
-    #[must_use]
     pub fn packets(&self) -> u32 {
         self.header.num_pkts
     }
 
     /// Its packets, in the order in which they came.
-    #[must_use]
     pub fn iter(&self) -> PacketsOf<'_> {
         PacketsOf {
             block: self.memory.block(self.number),

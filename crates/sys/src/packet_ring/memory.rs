@@ -18,7 +18,6 @@ const USUAL_BLOCKS: usize = 16;
 /// told a length that divides a block.
 const FRAME_BYTES: usize = 2048;
 
-/// How a ring is divided.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Shape {
     block_bytes: usize,
@@ -51,7 +50,6 @@ impl Shape {
     }
 }
 
-/// The ring, mapped.
 pub(super) struct Memory {
     start: NonNull<u8>,
     shape: Shape,

@@ -17,7 +17,6 @@ fn options(way: Way, port: u16) -> Options {
     Options { way, port: Some(port), snaplen: 128, bytes: 1 << 20 }
 }
 
-/// A packet, kept.
 #[derive(Debug)]
 struct Kept {
     time_ns: u64,

@@ -17,7 +17,6 @@ macro_rules! calls {
     ($($symbol:ident: fn($($argument:ty),*) $(-> $result:ty)?;)*) => {
         struct Calls {
             $($symbol: unsafe extern "C" fn($($argument),*) $(-> $result)?,)*
-            /// What the functions lie in.
             _library: libloading::os::unix::Library,
         }
 
@@ -53,46 +52,27 @@ const MESSAGE_OVERHEAD_BYTES: usize = 64;
 pub trait Library: Send + Sync {
     /// Makes an end whose queues hold about 1 MiB of messages of such a length, two at least;
     /// beyond that sending waits, and nothing is dropped.
-    ///
-    /// # Errors
-    /// What the library says.
     fn end(&self, message_bytes: usize) -> Result<Box<dyn Pair>, PeerError>;
 }
 
-/// One of two ends.
 pub trait Pair: Send {
     /// Has the other end come to this address, at any port; which one.
-    ///
-    /// # Errors
-    /// What the library says.
     fn listen(&mut self, at: IpAddr) -> Result<SocketAddr, PeerError>;
 
     /// Goes to the other end.
-    ///
-    /// # Errors
-    /// What the library says.
     fn connect(&mut self, to: SocketAddr) -> Result<(), PeerError>;
 
     /// Hands a message over; `false` where there was no room for it within [`PATIENCE`].
-    ///
-    /// # Errors
-    /// What the library says.
     fn send(&mut self, message: &[u8]) -> Result<bool, PeerError>;
 
     /// The same with a large message that others may hold as well: without a copy, where the
     /// library can do so.
-    ///
-    /// # Errors
-    /// What the library says.
     fn send_bulk(&mut self, message: &Arc<Vec<u8>>) -> Result<bool, PeerError> {
         self.send(message)
     }
 
     /// Shows the next message where the library has it, without a copy; how long it is. `None`
     /// where none came within [`PATIENCE`].
-    ///
-    /// # Errors
-    /// What the library says.
     fn receive(&mut self, show: &mut dyn FnMut(&[u8])) -> Result<Option<usize>, PeerError>;
 
     /// The threads that the library has made for this end.
@@ -102,25 +82,10 @@ pub trait Pair: Send {
 /// What could not be done with another's library, and why.
 #[derive(Debug, thiserror::Error)]
 pub enum PeerError {
-    /// It is not here, or is not what its name says.
     #[error("cannot load {library}: {reason}; on Debian: apt install {package}")]
-    Absent {
-        /// The file, as the loader looks for it.
-        library: String,
-        /// Debian's package of it.
-        package: &'static str,
-        /// What the loader said.
-        reason: String,
-    },
-    /// A copy of it could not be made.
+    Absent { library: String, package: &'static str, reason: String },
     #[error("cannot make a copy of {library} in memory: {source}")]
-    Copy {
-        /// Its file.
-        library: String,
-        /// What the system said.
-        source: io::Error,
-    },
-    /// The library refused.
+    Copy { library: String, source: io::Error },
     #[error("{library} cannot {action}: {text}")]
     Refused { library: &'static str, action: &'static str, text: String },
 }

@@ -59,10 +59,6 @@ pub struct Nng {
 }
 
 impl Nng {
-    /// Finds it.
-    ///
-    /// # Errors
-    /// If it is not installed; the error names the package.
     pub fn load() -> Result<Self, PeerError> {
         Self::load_from(FILE)
     }
@@ -145,7 +141,6 @@ struct Socket {
 }
 
 impl Socket {
-    /// The library's threads begin here.
     fn open(calls: Calls, file: File) -> Result<Self, PeerError> {
         let mut id = Id(0);
         // SAFETY: the pointer is valid for writes.

@@ -11,7 +11,6 @@ type Load = fn() -> Result<Box<dyn Library>, PeerError>;
 
 const ALL: [Load; 2] = [|| Ok(Box::new(Zmq::load()?)), || Ok(Box::new(Nng::load()?))];
 
-/// Those that are installed.
 fn installed(test: &str) -> Vec<Box<dyn Library>> {
     let loaded = ALL.map(|load| load().map_err(|error| skipped(test, &error.to_string())).ok());
     loaded.into_iter().flatten().collect()

@@ -53,10 +53,6 @@ calls! {
 pub struct Zmq(Arc<Calls>);
 
 impl Zmq {
-    /// Loads it.
-    ///
-    /// # Errors
-    /// If it is not installed; the error names the package.
     pub fn load() -> Result<Self, PeerError> {
         Self::load_from(FILE)
     }
@@ -100,7 +96,6 @@ struct Socket {
 unsafe impl Send for Socket {}
 
 impl Socket {
-    /// The library's threads begin here.
     fn open(calls: &Arc<Calls>) -> Result<Self, PeerError> {
         let calls = Arc::clone(calls);
         // SAFETY: no arguments.

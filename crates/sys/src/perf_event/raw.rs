@@ -81,7 +81,6 @@ impl Reading {
         }
     }
 
-    /// For all of the time.
     pub fn count(&self) -> Result<Count, String> {
         match (self.enabled_ns, self.running_ns) {
             (0, _) => Err("the program has not run".into()),

@@ -6,19 +6,16 @@ use std::io;
 use super::{RunTimes, run_times};
 
 /// Whether a process is there and has not ended; one that only waits to be reaped has.
-#[must_use]
 pub fn lives(pid: u32) -> bool {
     state(pid).is_some_and(|state| !matches!(state, 'Z' | 'X'))
 }
 
 /// Whether it was stopped by a signal, or by a debugger.
-#[must_use]
 pub fn is_stopped(pid: u32) -> bool {
     state(pid).is_some_and(|state| matches!(state, 'T' | 't'))
 }
 
 /// Whether it only waits to be reaped.
-#[must_use]
 pub fn has_ended(pid: u32) -> bool {
     state(pid) == Some('Z')
 }
@@ -40,7 +37,6 @@ pub enum Environment {
 }
 
 /// The environment that a program was started with.
-#[must_use]
 pub fn environment(pid: u32) -> Environment {
     match fs::read(format!("/proc/{pid}/environ")) {
         // Whose environment is empty has it at an address all the same.
@@ -69,7 +65,6 @@ pub fn children_of_first_thread() -> io::Result<Vec<u32>> {
 }
 
 /// Whether it was forked from a program and runs that still (PF_FORKNOEXEC), and that program is ours.
-#[must_use]
 pub fn is_our_fork(pid: u32) -> bool {
     const FORKED_ONLY: u64 = 0x40;
     let flags = after_name(pid).and_then(|stat| stat.split_ascii_whitespace().nth(6)?.parse::<u64>().ok());
@@ -78,7 +73,6 @@ pub fn is_our_fork(pid: u32) -> bool {
 }
 
 /// Its parent, itself, up to the first process of this PID namespace.
-#[must_use]
 pub fn ancestors(pid: u32) -> Vec<u32> {
     let mut found = vec![pid];
     while let Some(parent) = parent(found[found.len() - 1]).filter(|parent| !found.contains(parent)) {
@@ -100,7 +94,6 @@ pub(super) fn after_name(pid: u32) -> Option<String> {
 }
 
 /// The most memory that it had since its program was started; `None` of a kernel thread, or if it has ended.
-#[must_use]
 pub fn peak_rss_bytes(pid: u32) -> Option<u64> {
     let text = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
     let line = text.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;

@@ -10,15 +10,11 @@ const OF_CHILDREN: [usize; 2] = [13, 14];
 
 /// Processor time of a process, of all threads that it ever had, and of the children that it waited for, in
 /// nanoseconds. A zombie still has it. The part of the children is kept in ticks of the clock, mostly 10 ms.
-///
-/// # Errors
-/// If there is no such process.
 pub fn spent_ns(pid: u32) -> io::Result<u64> {
     Ok(own_ns(pid)? + of_children_ns(pid)?)
 }
 
 /// Whether its children, when they end, leave no trace of what they spent, because it ignores their end (SIGCHLD).
-#[must_use]
 pub fn forgets_children(pid: u32) -> bool {
     let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));

@@ -8,9 +8,6 @@ use std::process::Command;
 
 /// Gives a program a terminal of its own (pty(7)) as standard input, output and error, and makes it the leader of a
 /// session. What it writes is read from the file; it must be read, for the terminal holds but 4 KiB.
-///
-/// # Errors
-/// If the system has no terminal left.
 pub fn give_terminal(command: &mut Command) -> io::Result<File> {
     let (mut ours, mut theirs) = (-1, -1);
     let none = std::ptr::null_mut();

@@ -81,13 +81,11 @@ impl SendBatch {
     ///
     /// # Panics
     /// With more than 1024, which is the most that the kernel takes in one call.
-    #[must_use]
     pub fn new(count: usize, bytes: usize) -> Self {
         Self { slots: Slots::new(count, bytes) }
     }
 
     /// How many messages there are.
-    #[must_use]
     pub fn count(&self) -> usize {
         self.slots.count()
     }
@@ -105,9 +103,6 @@ impl SendBatch {
     /// Sends the messages of `range` through a connected socket and returns how many the
     /// kernel took, from the start of the range: fewer than there are when it met an error
     /// after the first, which the next call then returns.
-    ///
-    /// # Errors
-    /// Those of send(2), for the first message of the range.
     ///
     /// # Panics
     /// If the range goes beyond the last message.
@@ -135,7 +130,6 @@ pub enum Wait {
     No,
 }
 
-/// A received message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Datagram<'a> {
     /// What was in it, up to the size of a buffer.
@@ -162,7 +156,6 @@ impl ReceiveBatch {
     ///
     /// # Panics
     /// With more than 1024, which is the most that the kernel takes in one call.
-    #[must_use]
     pub fn new(count: usize, bytes: usize) -> Self {
         let mut slots = Slots::new(count, bytes);
         // SAFETY: all-zero is an address of no family.

@@ -68,9 +68,6 @@ const CONTROL_BYTES: usize = 64;
 struct Control([u8; CONTROL_BYTES]);
 
 /// Receives one buffer of one or more messages. 65,535 bytes are always enough.
-///
-/// # Errors
-/// Those of recvmsg(2).
 pub fn receive_coalesced(socket: &UdpSocket, buffer: &mut [u8], wait: Wait) -> io::Result<Coalesced> {
     let mut control = MaybeUninit::<Control>::uninit();
     let mut part = libc::iovec { iov_base: buffer.as_mut_ptr().cast(), iov_len: buffer.len() };

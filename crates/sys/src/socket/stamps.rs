@@ -44,7 +44,6 @@ pub struct TxStamp {
     pub realtime_ns: u64,
 }
 
-/// A received message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Received {
     /// Bytes in the buffer.
@@ -57,9 +56,6 @@ pub struct Received {
 ///
 /// With `sched` there are two a message: the one before the queueing discipline costs time
 /// on the way to the one in the driver.
-///
-/// # Errors
-/// If the kernel refuses.
 pub fn enable_tx_stamps(socket: &UdpSocket, sched: bool) -> io::Result<()> {
     let kinds = if sched { TX_SCHED | TX_SOFTWARE } else { TX_SOFTWARE };
     let flags = kinds | SOFTWARE | OPT_ID | OPT_TSONLY | OPT_CMSG;
@@ -70,9 +66,6 @@ pub fn enable_tx_stamps(socket: &UdpSocket, sched: bool) -> io::Result<()> {
 ///
 /// Where no other socket of the machine wants stamps, the kernel begins to take them a
 /// little later, from a worker (net_enable_timestamp): the first messages may have none.
-///
-/// # Errors
-/// If the kernel refuses.
 pub fn enable_rx_stamps(socket: &UdpSocket) -> io::Result<()> {
     set_option(socket, libc::SOL_SOCKET, SO_TIMESTAMPING, &(RX_SOFTWARE | SOFTWARE))
 }
@@ -82,9 +75,6 @@ pub fn enable_rx_stamps(socket: &UdpSocket) -> io::Result<()> {
 struct Control([u8; CONTROL_BYTES]);
 
 /// Receives one message with its stamp. Blocks as the socket does.
-///
-/// # Errors
-/// Those of recvmsg(2).
 pub fn receive(socket: &UdpSocket, buffer: &mut [u8]) -> io::Result<Received> {
     let mut control = MaybeUninit::<Control>::uninit();
     let mut part = libc::iovec { iov_base: buffer.as_mut_ptr().cast(), iov_len: buffer.len() };

@@ -95,9 +95,6 @@ impl XskReceiver {
 
     /// Frames that were redirected to this socket and that it had no room for, since it was
     /// opened.
-    ///
-    /// # Errors
-    /// Never on a socket that is open.
     pub fn dropped(&self) -> io::Result<u64> {
         let counted = self.socket.statistics()?;
         // Without a frame to put it into the kernel counts a packet as dropped, and the want

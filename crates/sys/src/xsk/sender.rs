@@ -154,13 +154,11 @@ impl XskSender {
 
     /// Frames that the kernel took and the device refused at once, such as those that the
     /// other end of a veth has no room for: they count as sent, and never arrive.
-    #[must_use]
     pub fn refused(&self) -> u64 {
         self.refused
     }
 
     /// Frames that the kernel takes in one system call.
-    #[must_use]
     pub fn budget(&self) -> u32 {
         self.budget
     }

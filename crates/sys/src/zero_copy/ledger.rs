@@ -41,7 +41,6 @@ pub struct Ledger {
 impl Ledger {
     /// For a socket that has not sent anything without copying yet, and a caller that lets at
     /// most so many calls be under way.
-    #[must_use]
     pub fn new(most: usize) -> Self {
         Self {
             calls: VecDeque::with_capacity(most),
@@ -93,31 +92,26 @@ impl Ledger {
     }
 
     /// Calls from the oldest on that is not complete; those behind it that are count too.
-    #[must_use]
     pub fn in_flight(&self) -> usize {
         self.calls.len()
     }
 
     /// Whether as many are in flight as the caller wants at most.
-    #[must_use]
     pub fn full(&self) -> bool {
         self.calls.len() >= self.most
     }
 
     /// Bytes of calls that are not complete.
-    #[must_use]
     pub fn in_flight_bytes(&self) -> u64 {
         self.in_flight_bytes
     }
 
     /// Bytes of complete calls that the kernel copied after all.
-    #[must_use]
     pub fn copied_bytes(&self) -> u64 {
         self.copied_bytes
     }
 
     /// Bytes of complete calls that it did not copy.
-    #[must_use]
     pub fn uncopied_bytes(&self) -> u64 {
         self.uncopied_bytes
     }

@@ -13,7 +13,6 @@ pub struct Interface {
     pub link: LinkType,
     /// The most that is captured of a packet, where there is a bound.
     pub snaplen: Option<u32>,
-    /// Of its times.
     pub resolution: Resolution,
     unit: Unit,
     /// Added to every time.

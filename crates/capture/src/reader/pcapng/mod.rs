@@ -35,7 +35,6 @@ const MOST_INTERFACES: usize = 65_536;
 #[derive(Debug)]
 pub struct Pcapng {
     order: Order,
-    /// Of this section.
     interfaces: Vec<Interface>,
     without_time: u64,
 }

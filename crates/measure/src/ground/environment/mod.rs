@@ -26,7 +26,6 @@ const CLOCK_BATCHES: usize = 31;
 /// Describes this machine, with the threads and devices that the measurement uses, and the lab that these are in.
 /// It takes some milliseconds, most of them for a thousand sysctls. Call it once everything is set up, from a thread
 /// that is not bound to one processor, for the processors counted are those that it may use.
-#[must_use]
 pub fn read(threads: Vec<ThreadPlace>, devices: Vec<Device>, lab: Option<&Lab>) -> Environment {
     let cpuinfo = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     // The processor of the first thread; on most machines all have the same governor.
@@ -49,7 +48,6 @@ pub fn read(threads: Vec<ThreadPlace>, devices: Vec<Device>, lab: Option<&Lab>) 
 }
 
 /// The settings of this host now, those of all its devices included.
-#[must_use]
 pub fn host_settings() -> Settings {
     let device = |name| Device { role: String::new(), name, mtu: 0, qdisc: String::new() };
     let devices: Vec<Device> = reading::names(Path::new("/sys/class/net")).into_iter().map(device).collect();

@@ -9,14 +9,12 @@ use std::path::Path;
 /// Settings of one network namespace, or of the machine.
 #[derive(Debug, Default)]
 pub struct Reading {
-    /// By their names.
     pub values: BTreeMap<String, String>,
     /// Why others have none, by the beginning of their names.
     pub missed: BTreeMap<String, String>,
 }
 
 impl Reading {
-    /// Keeps a value.
     pub fn put(&mut self, name: impl Into<String>, value: impl ToString) {
         self.values.insert(name.into(), value.to_string());
     }

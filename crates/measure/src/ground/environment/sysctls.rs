@@ -6,7 +6,6 @@ use netfathom_model::environment::Device;
 
 use super::reading::{Reading, names};
 
-/// All in them is read.
 const FOLDERS: [&str; 3] = ["net/core", "net/ipv4", "net/ipv6"];
 /// Of the rest of the kernel.
 const OTHERS: [&str; 4] = [

@@ -40,29 +40,23 @@ const IN_SERVICE: Duration = Duration::from_secs(2);
 /// Why there is no lab.
 #[derive(Debug, thiserror::Error)]
 pub enum LabError {
-    /// A namespace could not be made or entered.
     #[error("no lab: {0}")]
     Namespace(#[from] NamespaceError),
-    /// A device could not be made or set up.
     #[error("no lab: {0}")]
     Link(#[from] LinkError),
-    /// A command that was to change a host of it failed: where, which, and why.
     #[error("the command of --setup failed in the lab's {0}")]
     Setup(String),
 }
 
-/// Which of the two hosts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
     /// The one that sends the load.
     Sender,
-    /// The one that reads it.
     Reader,
 }
 
 impl Role {
     /// As it is written in records.
-    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::Sender => "sender",
@@ -77,7 +71,6 @@ impl Role {
 pub struct Lab {
     /// The host that sends the load.
     pub sender: Namespace,
-    /// The host that reads it.
     pub reader: Namespace,
     links: [Link; 2],
     ipv6: bool,
@@ -87,9 +80,6 @@ pub struct Lab {
 impl Lab {
     /// Makes the two hosts, ready for traffic: addresses, neighbours and routes are there,
     /// and neither host sends anything of its own accord.
-    ///
-    /// # Errors
-    /// Without CAP_SYS_ADMIN or CAP_NET_ADMIN, or when the kernel has no namespaces or veth.
     pub fn create() -> Result<Self, LabError> {
         let ends = [Namespace::create()?, Namespace::create()?];
         ends[0].run(|| {
@@ -108,9 +98,6 @@ impl Lab {
     /// have a rate, for then they pass one by one. Devices are TUN, without hardware addresses
     /// and without a link-layer header. The plan is a validated one; the seed decides which
     /// packets are lost.
-    ///
-    /// # Errors
-    /// As [`Lab::create`], or when the kernel has no TUN.
     pub fn over(wire: &Wire, seed: u64) -> Result<Self, WireError> {
         let ends = [new_host()?, new_host()?];
         let packets = wire::packets(wire);
@@ -135,37 +122,30 @@ impl Lab {
     /// What became of the packets so far that this host sent; `None` over a veth pair, which
     /// loses none. A device whose relay does not keep up drops packets of its own, which its
     /// `tx_dropped` counts.
-    #[must_use]
     pub fn wire_counts(&self, from: Role) -> Option<WireCounts> {
         self.relay.as_ref().map(|relay| relay.counts()[from as usize])
     }
 
     /// Whether the lab has addresses of this family: not IPv6 where the kernel runs without.
-    #[must_use]
     pub fn supports(&self, family: Family) -> bool {
         family == Family::Ipv4 || self.ipv6
     }
 
-    /// The address of the sender.
-    #[must_use]
     pub fn sender_addr(&self, family: Family) -> IpAddr {
         address(0, family)
     }
 
     /// The address of the reader.
-    #[must_use]
     pub fn reader_addr(&self, family: Family) -> IpAddr {
         address(1, family)
     }
 
     /// The network device of a host.
-    #[must_use]
     pub fn link(&self, role: Role) -> &Link {
         &self.links[role as usize]
     }
 
     /// The network device of a host, as records have it.
-    #[must_use]
     pub fn device(&self, role: Role) -> Device {
         let link = self.link(role);
         Device { role: role.name().into(), name: link.name.clone(), mtu: link.mtu, qdisc: link.qdisc.clone() }

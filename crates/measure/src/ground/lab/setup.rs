@@ -23,12 +23,10 @@ pub fn set(commands: &[String]) {
 }
 
 /// Whether there are commands, and no lab has been made for them yet.
-#[must_use]
 pub fn is_pending() -> bool {
     COMMANDS.get().is_some_and(|commands| !commands.is_empty()) && !RAN.load(Relaxed)
 }
 
-/// Runs them in a lab.
 pub(crate) fn run(lab: &Lab, device: &str) -> Result<(), LabError> {
     for command in COMMANDS.get().into_iter().flatten() {
         for role in [Role::Sender, Role::Reader] {

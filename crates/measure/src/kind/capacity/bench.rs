@@ -37,7 +37,6 @@ pub type Rows = Vec<(Engine, u32)>;
 
 /// What all rows of a run share.
 pub struct Bench<'a> {
-    /// What was asked for.
     pub plan: &'a CapacityPlan,
     rig: &'a Rig,
     stop: &'a AtomicBool,
@@ -46,15 +45,10 @@ pub struct Bench<'a> {
 
 impl<'a> Bench<'a> {
     /// Of a plan at its place.
-    #[must_use]
     pub fn new(plan: &'a CapacityPlan, rig: &'a Rig, stop: &'a AtomicBool) -> Self {
         Self { plan, rig, stop, flights: 0 }
     }
 
-    /// The flights of one row.
-    ///
-    /// # Errors
-    /// If the system does not say which processors there are.
     pub fn lane(&mut self, engine: Engine, workers: u32) -> Result<Lane<'_, 'a>, FlightError> {
         let cpus = places(self.plan, workers)?;
         Ok(Lane {
@@ -71,9 +65,6 @@ impl<'a> Bench<'a> {
 }
 
 /// The processors of so many workers and of the receiver.
-///
-/// # Errors
-/// If the system does not say which there are.
 pub fn places(plan: &CapacityPlan, workers: u32) -> Result<Cpus, GroundError> {
     let workers = workers as usize;
     let (Some(&first), Some(&last)) = (plan.cpus.first(), plan.cpus.last()) else { return spread(workers) };
@@ -100,18 +91,12 @@ pub struct Lane<'b, 'a> {
 
 impl Lane<'_, '_> {
     /// A short burst that counts for nothing.
-    ///
-    /// # Errors
-    /// If the engine does not work here with so many workers.
     pub fn warm_up(&mut self, live: &Live) -> Result<(), FlightError> {
         self.fly(WARM_UP_NS, Departures::FlatOut, self.engine.matching_receive(), live).map(drop)
     }
 
     /// A burst without pauses; the highest rate that any of them has reached so far: one
     /// that others disturbed is no reason to search lower.
-    ///
-    /// # Errors
-    /// If it cannot be made.
     pub fn burst(&mut self, live: &Live) -> Result<f64, FlightError> {
         let outcome = self.fly(BURST_NS, Departures::FlatOut, self.engine.matching_receive(), live)?;
         // One that the user ended is no burst: the search after it ends as well.
@@ -126,21 +111,16 @@ impl Lane<'_, '_> {
     }
 
     /// The part of all bursts that did not arrive; `None` where nobody told.
-    #[must_use]
     pub fn burst_lost(&self) -> Option<f64> {
         self.burst_delivered.map(|delivered| 1.0 - share(delivered, self.burst_sent))
     }
 
     /// How many different processors the workers have.
-    #[must_use]
     pub fn processors(&self) -> usize {
         self.cpus.senders.iter().collect::<BTreeSet<_>>().len()
     }
 
     /// Holds a rate against that receiver; nothing if the user ended it.
-    ///
-    /// # Errors
-    /// If it cannot be tried. What messages suffer is no error.
     pub fn probe(
         &mut self,
         rate_per_s: f64,
@@ -160,7 +140,6 @@ impl Lane<'_, '_> {
     }
 
     /// Whether an ordinary receiver can be put in the place of the one that keeps up with the engine.
-    #[must_use]
     pub fn has_blocking_receiver(&self) -> bool {
         self.engine.passes_stack() && !matches!(self.bench.plan.place, Place::To(_))
     }

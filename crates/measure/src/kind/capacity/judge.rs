@@ -33,7 +33,6 @@ pub struct Wrongs {
 }
 
 impl Wrongs {
-    /// Looks at one flight more.
     pub fn note(&mut self, outcome: &Outcome) {
         let a = &outcome.accounting;
         self.gap += a.gap().unsigned_abs();
@@ -75,7 +74,6 @@ impl Wrongs {
 }
 
 /// How far one row can be trusted, of which so many searches were planned.
-#[must_use]
 pub fn row(row: &CapacityRow, planned: u32, wrongs: &Wrongs) -> Verdict {
     let mut verdict = Verdict::default();
     wrongs.lower(&mut verdict);
@@ -167,7 +165,6 @@ fn contradiction(search: &Search) -> Option<(f64, f64)> {
 }
 
 /// How far the run can be trusted: a row that cannot does not spoil the others.
-#[must_use]
 pub fn run(rows: &[CapacityRow], inferred: Option<&Inferred>, wanted: usize, left_out: usize) -> Verdict {
     let mut verdict = Verdict::default();
     if rows.is_empty() {

@@ -13,7 +13,6 @@ use crate::load::judge::percent;
 const WORTH_A_WORD: f64 = 0.01;
 
 /// A row's name, as it is written in progress, in reasons and among what was left out.
-#[must_use]
 pub fn name(engine: Engine, workers: u32) -> String {
     let s = if workers == 1 { "" } else { "s" };
     format!("{}, {workers} worker{s}", engine.name())
@@ -24,7 +23,6 @@ pub fn name(engine: Engine, workers: u32) -> String {
 const LEAST: usize = 3;
 
 /// Mean and interval, to which each value's own step adds; `None` of no value at all.
-#[must_use]
 pub fn bounded(values_per_s: &[f64], step_per_s: f64) -> Option<Bounded> {
     let n = values_per_s.len();
     let interval = between_trials(values_per_s).filter(|_| n >= LEAST);
@@ -36,7 +34,6 @@ pub fn bounded(values_per_s: &[f64], step_per_s: f64) -> Option<Bounded> {
 }
 
 /// What the searches found that the probes of `good` decided.
-#[must_use]
 pub fn mean_of(
     searches: &[Search],
     of: fn(&Search) -> Option<f64>,
@@ -50,7 +47,6 @@ pub fn mean_of(
 
 /// What the numbers of a row show, explained; `lost` is the part of the bursts that did not
 /// arrive, and `processors` is what its workers have among them.
-#[must_use]
 pub fn findings(row: &CapacityRow, lost: Option<f64>, processors: usize) -> Vec<Finding> {
     let name = name(row.engine, row.workers);
     let rate = |b: Bounded| Scale::Multiple.text(b.mean_per_s);

@@ -21,7 +21,6 @@ const RAISE: f64 = 1.5;
 const MOST_RAISED: f64 = 4.0;
 
 /// The highest rate that a search tries, where a burst reached `flat_out_per_s`.
-#[must_use]
 pub fn ceiling_per_s(flat_out_per_s: f64) -> f64 {
     (MOST_RAISED * top_per_s(flat_out_per_s)).round()
 }
@@ -32,9 +31,6 @@ fn top_per_s(flat_out_per_s: f64) -> f64 {
 
 /// Searches by holding rates with `probe`, which tells nothing when it is to end: then there
 /// is no search either.
-///
-/// # Errors
-/// That of `probe`.
 pub fn search<E>(
     flat_out_per_s: f64,
     probe: impl FnMut(f64) -> Result<Option<Probe>, E>,
@@ -50,9 +46,6 @@ pub fn search<E>(
 }
 
 /// Searches for what is kept up alone, from below a rate that was kept up otherwise.
-///
-/// # Errors
-/// That of `probe`.
 pub fn kept_up<E>(
     top_per_s: f64,
     probe: impl FnMut(f64) -> Result<Option<Probe>, E>,
@@ -68,7 +61,6 @@ pub fn kept_up<E>(
 }
 
 /// How far the next rate that did not hold lies above the highest that did: the truth lies between.
-#[must_use]
 pub fn step_per_s(search: &Search, held_per_s: f64, good: fn(&Probe) -> bool) -> f64 {
     let held = |rate: f64| search.probes.iter().any(|p| p.wanted_per_s == rate && good(p));
     let above = search.probes.iter().map(|p| p.wanted_per_s).filter(|&r| r > held_per_s && !held(r));

@@ -7,7 +7,6 @@ use netfathom_model::record::{CostTrial, Resource};
 /// The trials that count of one condition in one block.
 struct OfBlock<'a>(Vec<&'a CostTrial>);
 
-/// Two conditions in one block.
 pub struct Pair<'a> {
     pub block: u32,
     after: OfBlock<'a>,
@@ -66,7 +65,6 @@ impl Pair<'_> {
         (self.after.usual(|trial| trial.total_ns), self.before.usual(|trial| trial.total_ns))
     }
 
-    /// The same of one span.
     pub fn span_ns(&self, span: usize) -> (f64, f64) {
         let of = |trials: &OfBlock<'_>| trials.mean(|t| t.spans_ns.get(span).copied().unwrap_or(f64::NAN));
         (of(&self.after), of(&self.before))

@@ -58,19 +58,14 @@ pub struct Burnt {
 /// Why nothing is burnt.
 #[derive(Debug, thiserror::Error)]
 pub enum BurnError {
-    /// The plan has nothing in it.
     #[error("nothing to burn: ask for --cpu, --memory or --calls")]
     Nothing,
-    /// A number is none of those that can be.
     #[error("cannot burn {0}")]
     Range(String),
-    /// A thread could not go where it should.
     #[error("{0}; choose another with --on")]
     Cpu(#[from] CpuError),
-    /// A thread could not be had.
     #[error("cannot start the burning thread: {0}; raise the limit of processes (ulimit -u)")]
     Thread(#[from] io::Error),
-    /// A thread ended by itself.
     #[error("a burning thread died: this is a bug in netfathom")]
     Died,
 }
@@ -96,9 +91,6 @@ impl BurnPlan {
 }
 
 /// Burns until `stop` is set, or the time is over. `say` hears at once what is not as asked for.
-///
-/// # Errors
-/// When the plan cannot be, or a thread cannot be had.
 pub fn burn(plan: &BurnPlan, stop: &AtomicBool, say: &(dyn Fn(&str) + Sync)) -> Result<Burnt, BurnError> {
     let kinds = plan.kinds()?;
     if plan.cpu_share.is_some_and(|share| share > LARGEST_FIRST_SHARE) && !plan.ordinary {

@@ -3,10 +3,8 @@
 use netfathom_model::plan::{CostLevel, CostPlan, Interception, Subject};
 use netfathom_model::record::{Condition, Effect};
 
-/// Two conditions that are compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Compared {
-    /// What it is about.
     pub effect: Effect,
     pub condition: usize,
     /// beside which.

@@ -9,10 +9,8 @@ use crate::ground::error::{Failure, GroundError};
 /// Why a cost could not be measured.
 #[derive(Debug, thiserror::Error)]
 pub enum CostError {
-    /// There can be no lab or no socket for the load.
     #[error(transparent)]
     Ground(#[from] GroundError),
-    /// A program could not be started.
     #[error("cannot start {what} `{program}`: {source}{remedy}", remedy = start_remedy(.source))]
     Start {
         /// Whose it is, such as `COMMAND`.
@@ -20,18 +18,8 @@ pub enum CostError {
         program: String,
         source: io::Error,
     },
-    /// The program under test was gone before the benchmark began.
     #[error("{what} `{program}` ended at once ({status}){said}{remedy}")]
-    EndedAtOnce {
-        what: &'static str,
-        program: String,
-        /// How it ended.
-        status: String,
-        /// The end of what it wrote to its standard error.
-        said: String,
-        remedy: &'static str,
-    },
-    /// Processes are still there that were killed.
+    EndedAtOnce { what: &'static str, program: String, status: String, said: String, remedy: &'static str },
     #[error(
         "{what} cannot be ended: process {pid} is still there {after} s after SIGKILL; is its device stuck? (ps -o stat,wchan {pid})"
     )]
@@ -41,38 +29,21 @@ pub enum CostError {
         /// How long it was waited for, in seconds.
         after: u64,
     },
-    /// A process became another user's.
     #[error(
         "{what} cannot be ended: process {pid} belongs to another user, whom it was set to; end it by hand (sudo kill {pid}), \
          or run netfathom as root"
     )]
     Foreign { what: &'static str, pid: u32 },
-    /// The process to be stopped and continued cannot be.
     #[error("--pid {pid}: {why}")]
-    Process {
-        pid: u32,
-        /// Why not, and what to do.
-        why: String,
-    },
-    /// The command that starts or stops the program failed.
+    Process { pid: u32, why: String },
     #[error("`{command}` failed ({status}){said}; it has to end with status 0")]
-    Toggle {
-        command: String,
-        /// How it ended.
-        status: String,
-        /// The end of what it wrote to its standard error.
-        said: String,
-    },
-    /// The load could not be made.
+    Toggle { command: String, status: String, said: String },
     #[error("cannot make the load: {0}")]
     Load(io::Error),
-    /// What came in could not be counted.
     #[error("cannot count what the load sent: {0}")]
     Counters(#[from] CountersError),
-    /// The benchmark could not be run.
     #[error("{0}")]
     Benchmark(String),
-    /// A process could not be examined or signalled.
     #[error("cannot {step}: {source}")]
     Step { step: &'static str, source: io::Error },
 }

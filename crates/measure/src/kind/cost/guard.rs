@@ -35,9 +35,6 @@ pub struct Ward {
 
 impl Ward {
     /// Starts it. The calling thread must live as long as it does.
-    ///
-    /// # Errors
-    /// If it cannot be started.
     pub fn start(mut command: Command) -> io::Result<Self> {
         // Without it all goes on as it would, but for a kill -9.
         let _ = process::adopt_orphans(true);
@@ -49,7 +46,6 @@ impl Ward {
 
     /// What it leaves behind is asked to end (SIGTERM), and gets so long before it is killed: time to put back what
     /// it has changed itself.
-    #[must_use]
     pub fn with_grace(self, grace: Duration) -> Self {
         Self { grace, ..self }
     }
@@ -62,9 +58,6 @@ impl Ward {
     }
 
     /// Waits for its end; unless that was [clean](ended_cleanly), what it left behind is ended.
-    ///
-    /// # Errors
-    /// If it cannot be waited for.
     pub fn wait(mut self) -> io::Result<ExitStatus> {
         let status = self.child.wait()?;
         if !ended_cleanly(status) {
@@ -76,7 +69,6 @@ impl Ward {
 
 /// Whether it came to an end that lets it put everything as it was. A signal does not, nor does a second Ctrl-C (130)
 /// or a panic (101).
-#[must_use]
 pub fn ended_cleanly(status: ExitStatus) -> bool {
     status.code().is_some_and(|code| CLEAN.contains(&code))
 }
@@ -98,7 +90,6 @@ pub struct Left<'a>(&'a CostPlan);
 
 impl<'a> Left<'a> {
     /// The directories of a plan's benchmarks.
-    #[must_use]
     pub fn of(plan: &'a CostPlan) -> Self {
         remove_what_is_left(Some(plan));
         Self(plan)

@@ -18,7 +18,6 @@ const MISSED_FAR: f64 = 0.2;
 /// A program that writes more in a second takes time for that alone.
 const FLOOD_PER_S: f64 = 10e6;
 
-/// Judges anew.
 pub fn conclude(progressed: &mut Progressed<CostResult>) {
     let result = &progressed.result;
     let mut verdict = Verdict::default();

@@ -27,7 +27,6 @@ const HEADER_BYTES: u32 = 14 + 20 + 8;
 /// The smallest that the kernel grants: what nobody reads is to be thrown away soon.
 const LEAST_BUFFER: i32 = 1;
 
-/// What makes the load.
 pub enum Load {
     None,
     /// Packets from one host of the lab to the other.
@@ -36,7 +35,6 @@ pub enum Load {
     Command {
         /// With its `{level}`.
         command: String,
-        /// What it starts in.
         context: Context,
         /// While it runs, and since when.
         running: Option<Box<(Command, u64)>>,
@@ -67,9 +65,6 @@ pub struct Moment {
 
 impl Load {
     /// Makes ready what the plan asks for, in the lab if that is where it goes.
-    ///
-    /// # Errors
-    /// If there can be no lab, or no socket in it.
     pub fn of(plan: &CostPlan, context: &Context) -> Result<Self, CostError> {
         Ok(match &plan.load {
             None => Self::None,
@@ -94,10 +89,6 @@ impl Load {
         self.lab().map(of_lab).unwrap_or_default()
     }
 
-    /// Begins.
-    ///
-    /// # Errors
-    /// If there is no thread left for it, or the command cannot be started.
     pub fn on(&mut self, level: &CostLevel) -> Result<(), CostError> {
         match self {
             _ if is_none(level) => Ok(()),
@@ -115,9 +106,6 @@ impl Load {
     }
 
     /// What has come in so far; `None` where there are no packets.
-    ///
-    /// # Errors
-    /// If it cannot be counted.
     pub fn moment(&self) -> Result<Option<Moment>, CostError> {
         match self {
             Self::Udp(udp) if udp.sending.is_some() => udp.arrived().map(Some),
@@ -135,9 +123,6 @@ impl Load {
     }
 
     /// Ends. Why it was none, if it was none.
-    ///
-    /// # Errors
-    /// If it cannot be ended.
     pub fn off(&mut self) -> Result<Option<String>, CostError> {
         match self {
             Self::None => Ok(None),

@@ -31,7 +31,6 @@ pub fn plan() -> CostPlan {
     }
 }
 
-/// A trial with these spans.
 pub fn trial(block: u32, condition: usize, spans_ns: &[f64]) -> CostTrial {
     CostTrial {
         index: 0,
@@ -47,7 +46,6 @@ pub fn trial(block: u32, condition: usize, spans_ns: &[f64]) -> CostTrial {
     }
 }
 
-/// A benchmark with these trials.
 pub fn benchmark(trials: Vec<CostTrial>) -> CostBenchmark {
     CostBenchmark {
         name: "sleep".into(),

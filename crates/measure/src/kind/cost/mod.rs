@@ -122,9 +122,6 @@ fn pass_on(stop: &AtomicBool, wish: &AtomicBool, over: &AtomicBool) {
 }
 
 /// Base sequences that were taken elsewhere: the arithmetic alone.
-///
-/// # Errors
-/// Which file cannot be read, or what in it is no base sequence.
 pub fn offline(paths: &[&Path]) -> Result<Progressed<CostResult>, SequencesError> {
     let result = sequences::read(paths)?;
     let mut progressed = Progressed::new(environment::read(Vec::new(), Vec::new(), None), result);
@@ -155,7 +152,6 @@ fn empty(plan: &CostPlan) -> CostResult {
     }
 }
 
-/// All that a run has.
 struct Rig<'a, O> {
     plan: &'a CostPlan,
     observer: &'a mut O,

@@ -28,9 +28,6 @@ pub struct Sequence {
 impl Sequence {
     /// Learns from a run which marks there are. With `inner` time begins with the first of them and ends with the
     /// last; otherwise with the start and the end of the program. Also what must be known of it.
-    ///
-    /// # Errors
-    /// If there are too few.
     pub fn learn(reached: &[Reached], inner: bool) -> Result<(Self, Vec<String>), String> {
         let mut marks: Vec<(String, usize)> = Vec::new();
         let mut counts: HashMap<&str, usize> = HashMap::new();
@@ -52,7 +49,6 @@ impl Sequence {
         Ok((Self { marks, inner }, notes))
     }
 
-    /// The names, the start first.
     pub fn names(&self) -> Vec<String> {
         let several = |name: &str| self.marks.iter().filter(|(other, _)| other == name).count() > 1;
         let printed = |(name, number): &(String, usize)| {
@@ -77,9 +73,6 @@ impl Sequence {
     }
 
     /// The times between neighbours in one run, in nanoseconds.
-    ///
-    /// # Errors
-    /// Which mark was not reached, or when it was not to be.
     pub fn spans_ns(&self, start_ns: u64, reached: &[Reached], end_ns: u64) -> Result<Vec<f64>, String> {
         let mut times = Vec::with_capacity(self.marks.len() + 2);
         times.extend((!self.inner).then_some(start_ns));

@@ -12,32 +12,22 @@ use super::summary;
 /// More than any table of people has.
 const MOST_ROWS: usize = 1000;
 const MOST_MARKS: usize = 1000;
-/// A hundred years.
 const LONGEST_NS: f64 = 3.2e18;
 const MOST_BYTES: u64 = 16 << 20;
 
 /// Why a table cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum SequencesError {
-    /// It cannot be read.
     #[error("cannot read {path}: {source}")]
     Read { path: String, source: std::io::Error },
-    /// It is no table of mark times.
     #[error(
         "{path}: {what}; expected a line of names such as `condition,t0_s,t1_s,t2_s`, then the baseline, then a \
          line a condition"
     )]
-    Table {
-        path: String,
-        /// What is wrong, and where.
-        what: String,
-    },
+    Table { path: String, what: String },
 }
 
 /// Reads tables, a benchmark each, and tells what they say. All have the same conditions.
-///
-/// # Errors
-/// Which file cannot be read, or what in it is no base sequence.
 pub fn read(paths: &[&Path]) -> Result<CostResult, SequencesError> {
     let mut result = CostResult {
         plan: None,

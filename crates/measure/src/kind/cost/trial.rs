@@ -18,7 +18,6 @@ pub struct Stage<'a> {
     pub program: Box<dyn Switch>,
     /// What the program gets to start up, and as long a rest where it is not.
     pub settle: Duration,
-    /// The user wants an end.
     pub stop: &'a AtomicBool,
 }
 
@@ -34,9 +33,6 @@ pub struct Place {
 impl Stage<'_> {
     /// Makes one; `None` if the user wants an end. A trial in which the benchmark or the program fails is kept with
     /// the reason.
-    ///
-    /// # Errors
-    /// If program or load do not come, or do not go: then no other trial could be made either.
     pub fn trial(
         &mut self,
         workload: &mut dyn Workload,

@@ -13,7 +13,6 @@ const PREFIX: &str = "netfathom-";
 
 /// What directories of ours are for: a part of their names.
 pub const KINDS: [&str; 3] = [TREE, LIGHT, PROJECTS];
-/// The tree that tar reads.
 pub const TREE: &str = "tree";
 /// What the phases of the light benchmark write.
 pub const LIGHT: &str = "light";
@@ -31,9 +30,6 @@ pub struct Workplace {
 
 impl Workplace {
     /// Makes one in a directory, after it has removed those of this kind whose owner is gone.
-    ///
-    /// # Errors
-    /// When the directory cannot be made.
     pub fn create(parent: &Path, kind: &str) -> io::Result<Self> {
         static NUMBER: AtomicU32 = AtomicU32::new(0);
         sweep(parent, kind);
@@ -48,13 +44,11 @@ impl Workplace {
     }
 
     /// Where it was made: for other programs.
-    #[must_use]
     pub fn path(&self) -> &Path {
         self.directory.path()
     }
 
     /// Itself, wherever its name leads by now: for what is written into it.
-    #[must_use]
     pub fn directory(&self) -> &Directory {
         &self.directory
     }

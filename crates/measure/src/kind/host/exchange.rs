@@ -7,7 +7,6 @@ use std::time::Duration;
 /// It takes microseconds; a busy machine may need more.
 const PATIENCE: Duration = Duration::from_millis(500);
 
-/// A socket of one end.
 pub(super) fn bind(address: IpAddr) -> io::Result<UdpSocket> {
     let socket = UdpSocket::bind(SocketAddr::new(address, 0))?;
     socket.set_read_timeout(Some(PATIENCE))?;

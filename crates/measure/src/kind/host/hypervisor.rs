@@ -34,7 +34,6 @@ pub(super) enum Hypervisor {
     Unknown,
 }
 
-/// What processor and firmware say.
 #[derive(Clone, Debug, Default)]
 struct Signs {
     /// The processor says so itself, or the kernel knows.

@@ -22,7 +22,6 @@ mod reason;
 mod taps;
 
 /// Tries everything.
-#[must_use]
 pub fn probe() -> HostReport {
     let environment = environment::read(Vec::new(), Vec::new(), None);
     let lab = Lab::create();

@@ -22,10 +22,8 @@ const TOLD_AFTER: u64 = 4096;
 /// Why there is nothing to join.
 #[derive(Debug, thiserror::Error)]
 pub enum JoinError {
-    /// A file cannot be read.
     #[error("{name}: {source}")]
     Unreadable { name: String, source: CaptureError },
-    /// A file is missing among those given.
     #[error("{0}")]
     Files(String),
 }
@@ -48,9 +46,6 @@ impl JoinError {
 
 /// Tells captures from logs, by their first bytes. What can be read only once, such as standard
 /// input, is what the others are not.
-///
-/// # Errors
-/// If a file cannot be opened, or there is no capture or no log among them.
 pub fn sort(files: &[String]) -> Result<(Vec<String>, Vec<String>), JoinError> {
     let (mut captures, mut logs, mut unknown) = (Vec::new(), Vec::new(), Vec::new());
     for name in files {

@@ -31,10 +31,6 @@ use between::Way;
 use pair::Pair;
 
 /// Joins. Ends early, keeping the finished pairs of files, once `stop` is set.
-///
-/// # Errors
-/// If a file cannot be read at all, or the observer fails. A damaged file is read as far as it
-/// can be, and the result says so.
 pub fn run(
     plan: &JoinPlan,
     observer: &mut impl Observer<JoinResult>,
@@ -76,7 +72,6 @@ fn whole<T>(came: Result<T, JoinError>, stop: &AtomicBool) -> Result<Option<T>, 
     if stop.load(Relaxed) { Ok(None) } else { Ok(Some(came?)) }
 }
 
-/// The steps that were begun.
 struct Steps {
     number: usize,
     of: usize,

@@ -21,7 +21,6 @@ pub struct Pair {
     pub log: usize,
     pub capture_format: String,
     pub log_format: String,
-    /// Which times the log has.
     pub columns: Columns,
     pub joined: Joined,
     /// From the application to the capture.
@@ -34,7 +33,6 @@ pub struct Pair {
 }
 
 impl Pair {
-    /// Messages that were joined.
     pub fn joined_count(&self) -> u64 {
         self.joined.kinds.of(PacketKind::Joined)
     }

@@ -20,7 +20,6 @@ const AHEAD: usize = 4;
 /// Whether an end is wanted is asked so often.
 const ASKED_EVERY: Duration = Duration::from_millis(50);
 
-/// What a pipe gave, unpacked.
 pub struct Pipe<'a> {
     chunks: Receiver<io::Result<Vec<u8>>>,
     chunk: Vec<u8>,
@@ -30,9 +29,6 @@ pub struct Pipe<'a> {
 
 impl<'a> Pipe<'a> {
     /// Opens it, and says how it was packed.
-    ///
-    /// # Errors
-    /// If it cannot be opened or unpacked, or `stop` is set before it can.
     pub fn open(name: &str, stop: &'a AtomicBool) -> Result<(Self, Packing), CaptureError> {
         let (open, opened) = sync_channel(1);
         let (give, chunks) = sync_channel(AHEAD);

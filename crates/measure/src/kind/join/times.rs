@@ -32,7 +32,6 @@ pub struct Times {
 
 /// Times as a record has them.
 pub struct Told {
-    /// All.
     pub times: Distribution,
     /// Over time.
     pub series: Series,
@@ -114,13 +113,10 @@ impl Times {
     }
 
     /// How many there are.
-    #[must_use]
     pub fn count(&self) -> u64 {
         self.windows.iter().map(|window| window.n).sum::<u64>() + self.current.moments.n
     }
 
-    /// As a record has them.
-    #[must_use]
     pub fn told(mut self) -> Told {
         self.flush();
         let mut all = stats::Distribution { moments: Moments::default(), histogram: self.histogram };

@@ -79,13 +79,11 @@ fn unanswered(trial: &LoadTrial) -> f64 {
 }
 
 /// How far one trial of an engine can be trusted.
-#[must_use]
 pub fn trial(trial: &LoadTrial, engine: Engine) -> Verdict {
     judge::trial(rules(engine), trial)
 }
 
 /// How far the run can be trusted: its loaded trials, and what rests on the idle ones.
-#[must_use]
 pub fn run(trials: &[LoadTrial], engine: Engine, planned: u32) -> Verdict {
     let of = |kind| -> Vec<&LoadTrial> { trials.iter().filter(|t| t.kind == kind).collect() };
     let mut verdict = judge::run(rules(engine), &of(LoadTrialKind::Loaded), planned);

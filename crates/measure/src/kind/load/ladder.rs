@@ -21,9 +21,7 @@ const REACHED: f64 = 0.999;
 /// What the p99 lag may be, in slots (the rule of the verdict).
 const IN_TIME: f64 = 0.1;
 
-/// What the ladder came to.
 pub struct Climbed {
-    /// The engine that is taken.
     pub engine: Engine,
     /// Every step.
     pub steps: Vec<LadderStep>,
@@ -36,9 +34,6 @@ pub struct Climbed {
 ///
 /// `bursts` says whether each may be tried without pauses first; a network that others use gets
 /// no more than the plan has for it.
-///
-/// # Errors
-/// If not even a single send call a message works.
 pub fn climb(
     engines: &[Engine],
     peak_per_s: f64,

@@ -93,7 +93,6 @@ fn name(kind: LoadTrialKind) -> &'static str {
 
 /// The profile of a trial, and the seed of its chance. An idle one asks no more than a tenth
 /// of the plan's own.
-#[must_use]
 pub fn of_trial(plan: &LoadPlan, kind: LoadTrialKind, index: u64) -> (Profile, u64) {
     let profile = match kind {
         LoadTrialKind::Loaded => plan.profile.clone(),

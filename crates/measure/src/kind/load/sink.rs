@@ -47,7 +47,6 @@ pub const MOST_NS: u64 = 600 * 1_000_000_000;
 pub struct SinkPlan {
     /// Where to listen; port 0 takes a free one.
     pub listen: SocketAddr,
-    /// How messages are taken.
     pub receive: Receive,
     /// From where loads are taken, besides private networks.
     pub allow: Vec<Prefix>,
@@ -60,18 +59,16 @@ pub struct SinkPlan {
     pub log: Option<PathBuf>,
 }
 
-/// What happened at a sink.
 #[derive(Clone, Debug)]
 pub enum Event {
-    /// It is ready.
     Listening(SocketAddr),
     /// A sender has announced its load.
-    Begins { peer: SocketAddr, hello: Hello },
-    /// The load is over.
-    Ended {
-        /// Whose it was.
+    Begins {
         peer: SocketAddr,
-        /// What that sender did.
+        hello: Hello,
+    },
+    Ended {
+        peer: SocketAddr,
         sent: words::End,
         read: Read,
         /// From its first message to its last; zero where the driver has counted them.
@@ -88,7 +85,6 @@ pub enum Event {
     Strays {
         /// The flow; `None` of what has none.
         flow: Option<u32>,
-        /// Who sent the first.
         from: Option<SocketAddr>,
         read: Read,
         /// From the first to the last.
@@ -97,9 +93,6 @@ pub enum Event {
 }
 
 /// Serves until it is stopped.
-///
-/// # Errors
-/// If the address cannot be had, the way to receive does not work here, or receiving fails.
 pub fn serve(
     plan: &SinkPlan,
     told: &mut (dyn FnMut(Event) + Send),
@@ -124,7 +117,6 @@ pub fn serve(
     log.map_or(Ok(()), MessageLog::finish)
 }
 
-/// What senders are attended with.
 struct Attended<'a> {
     plan: &'a SinkPlan,
     listener: &'a Listener,

@@ -22,7 +22,6 @@ use crate::load::window::PART_GRAIN;
 pub struct Facts<'a> {
     /// Its place in the run.
     pub index: u32,
-    /// What it is for.
     pub kind: LoadTrialKind,
     /// Start, from the start of the run.
     pub started_after_ns: u64,
@@ -33,7 +32,6 @@ pub struct Facts<'a> {
 
 impl Facts<'_> {
     /// The record's view of the trial, with its verdict.
-    #[must_use]
     pub fn trial(&self, plan: &LoadPlan) -> LoadTrial {
         let outcome = self.outcome;
         let (profile, seed) = of_trial(plan, self.kind, self.index.into());
@@ -75,7 +73,6 @@ fn wanted_intervals(profile: &Profile, seed: u64, workers: u32) -> Distribution 
 }
 
 /// What the loaded trials say together; `None` before the first.
-#[must_use]
 pub fn summary(result: &LoadResult) -> Option<LoadSummary> {
     let of = |kind| result.trials.iter().filter(move |t| t.kind == kind);
     let loaded: Vec<&LoadTrial> = of(LoadTrialKind::Loaded).collect();

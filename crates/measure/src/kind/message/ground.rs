@@ -26,7 +26,6 @@ pub enum Socket {
     Tcp(TcpStream),
     /// Connected UDP
     Udp(UdpSocket),
-    /// A Unix stream
     Unix(UnixStream),
 }
 
@@ -214,7 +213,6 @@ impl Ground {
 /// How long an end waits for a datagram before it looks whether the other one has finished.
 pub const UDP_PATIENCE: Duration = Duration::from_millis(50);
 
-/// As a record has them.
 pub fn counts(of: TcpCounters) -> TcpCounts {
     let TcpCounters { delayed_acks, timeouts, retransmitted } = of;
     TcpCounts { delayed_acks, timeouts, retransmitted }

@@ -146,7 +146,6 @@ mod tests {
     use super::super::made_up;
     use super::*;
 
-    /// A cell of one trial.
     fn cell(layer: &str, times: u64, sent: u64, lost: u64) -> MessageCell {
         let mut all = stats::Distribution::new(7);
         all.add_many(1000, times);

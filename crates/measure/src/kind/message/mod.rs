@@ -150,7 +150,6 @@ impl<O: Observer<MessageResult>> Steps<'_, O> {
     }
 }
 
-/// The trials that count.
 fn take_turns<O: Observer<MessageResult>>(
     plan: &MessagePlan,
     turns: &[Turn],

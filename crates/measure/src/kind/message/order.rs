@@ -10,7 +10,6 @@ use super::{driver, kernel};
 /// One layer with one size, one placement and one pair of processors.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cell {
-    /// What carries the messages.
     pub layer: Layer,
     /// Bytes of a body, or of a reply.
     pub bytes: u64,
@@ -23,7 +22,6 @@ pub struct Cell {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Turn {
     pub cell: Cell,
-    /// In which round of trials.
     pub round: u32,
 }
 
@@ -153,7 +151,6 @@ impl Reason {
 /// What the kernel says to ends of its own at all, where it refuses them.
 #[derive(Clone, Debug, Default)]
 pub struct Refusals {
-    /// To those at a socket.
     pub socket: Option<String>,
     /// To those in the driver of the lab's devices.
     pub driver: Option<String>,

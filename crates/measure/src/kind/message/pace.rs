@@ -13,7 +13,6 @@ const NAP_NS: u64 = 50_000_000;
 /// A sleep ends so much late at times; what is left is waited for by looking at the clock.
 const SPIN_NS: u64 = 100_000;
 
-/// The pace of a client.
 pub struct Pace<'a> {
     interval_ns: Option<f64>,
     ahead_ns: u64,

@@ -37,7 +37,6 @@ impl Peers {
         Ok((here, absent))
     }
 
-    /// A library that was loaded.
     pub fn get(&self, name: Peer) -> Option<Arc<dyn Library>> {
         self.0.iter().find(|(known, _)| *known == name).map(|(_, library)| Arc::clone(library))
     }

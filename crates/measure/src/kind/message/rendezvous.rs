@@ -43,12 +43,10 @@ impl Rendezvous {
         }
     }
 
-    /// The server's host.
     pub fn host(&self) -> IpAddr {
         self.host
     }
 
-    /// The server listens there.
     pub fn server_is_at(&self, at: SocketAddr) {
         // There is one server, so it is set once.
         let _ = self.server_at.set(at);

@@ -31,15 +31,10 @@ const LOOK: Duration = Duration::from_millis(100);
 /// Looks at whether the other end is ready.
 const NAP: Duration = Duration::from_micros(20);
 
-/// What a trial came to.
 pub struct Shot {
-    /// What the client tells.
     pub client: Done,
-    /// What the server tells.
     pub server: Done,
-    /// What the client took.
     pub client_cost: EndCost,
-    /// What the server took.
     pub server_cost: EndCost,
     /// What the kernel counted of TCP.
     pub tcp: Option<TcpCounts>,
@@ -54,7 +49,6 @@ pub struct Shot {
 struct Meeting {
     /// How often an end was ready for something.
     ready: AtomicU32,
-    /// An end has left.
     failed: AtomicBool,
     /// The one that failed first: the other one only lost its peer.
     broke: OnceLock<Whose>,
@@ -151,7 +145,6 @@ fn watch(ends: &std::sync::mpsc::Receiver<()>, most: Duration, stop: &AtomicBool
     }
 }
 
-/// What an end needs.
 struct Place<'a> {
     whose: Whose,
     cpu: usize,

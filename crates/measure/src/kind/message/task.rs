@@ -26,15 +26,12 @@ const NAP: Duration = Duration::from_millis(1);
 
 /// What the two ends of a trial share.
 pub struct Task<'a> {
-    /// What was asked for.
     pub plan: &'a MessagePlan,
     /// No more messages than that.
     room: u64,
     /// Whether both ends are on one processor.
     pub shared_processor: bool,
-    /// When messages left.
     pub samples: Samples,
-    /// The user wants an end.
     pub stop: &'a AtomicBool,
     /// How many messages there will have been; known when the last one leaves.
     total: AtomicU64,
@@ -60,7 +57,6 @@ pub struct Done {
     pub times: Distribution,
     /// With a rate: times from when messages left, not from when they were to.
     pub service: Option<Distribution>,
-    /// How late messages left.
     pub lag: Option<Distribution>,
     /// Processor time that its thread took to wait until messages were to leave: no cost of theirs.
     pub waiting_ns: u64,
@@ -86,9 +82,6 @@ impl Done {
 
     /// Nothing comes any more: over UDP a message was lost, which another one can stand for, if this
     /// does not go on for ever.
-    ///
-    /// # Errors
-    /// If nothing can have been lost, or nearly everything is.
     pub fn has_lost(&mut self, task: &Task<'_>) -> Result<(), EndError> {
         self.lost += 1;
         if task.plan.carrier == Carrier::Udp && self.lost <= MOST_LOST + self.timed {
@@ -123,7 +116,6 @@ pub enum Next {
 }
 
 impl<'a> Task<'a> {
-    /// Of one trial.
     pub fn new(plan: &'a MessagePlan, room: u64, shared_processor: bool, stop: &'a AtomicBool) -> Self {
         Self {
             plan,

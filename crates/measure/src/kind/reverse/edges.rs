@@ -21,9 +21,7 @@ const NAP_NS: u64 = 20_000_000;
 pub struct Edge {
     /// When, CLOCK_MONOTONIC: at the edge or a little later.
     pub at_ns: u64,
-    /// The sender's processor.
     pub processor: ProcessorTimes,
-    /// The sender's thread.
     pub sender: Scheduling,
     /// Packets that the device of this host had taken in.
     pub inbound: u64,
@@ -33,7 +31,6 @@ pub struct Edge {
 pub struct Watch<'a> {
     /// Where the devices are.
     pub rig: &'a Rig,
-    /// The sender's processor.
     pub cpu: usize,
     /// The number of the sender's thread, once it runs.
     pub thread: &'a AtomicU32,
@@ -46,9 +43,6 @@ pub struct Watch<'a> {
 impl Watch<'_> {
     /// Sleeps from edge to edge and reads at each; fewer than there are if the sender ends
     /// before them.
-    ///
-    /// # Errors
-    /// If /proc does not tell.
     pub fn edges(&self) -> Result<Vec<Edge>, FlightError> {
         let mut edges = Vec::new();
         self.await_sender();
@@ -92,7 +86,6 @@ pub struct Between {
 
 impl Between {
     /// From one edge to a later one.
-    #[must_use]
     pub fn new(from: Edge, to: Edge) -> Self {
         Self { from, to }
     }
@@ -102,7 +95,6 @@ impl Between {
     }
 
     /// What the processor did, as parts of what it was counted for.
-    #[must_use]
     pub fn processor(&self) -> ProcessorShares {
         let times = self.to.processor.since(&self.from.processor);
         // The kernel counts in ticks: of a short time their sum is what the parts add up to,
@@ -120,14 +112,12 @@ impl Between {
     }
 
     /// The part of the time in which the sender's thread was ready but did not run.
-    #[must_use]
     pub fn waited(&self) -> f64 {
         let waited_ns = self.to.sender.run_delay_ns.saturating_sub(self.from.sender.run_delay_ns);
         (waited_ns as f64 / self.time_ns()).min(1.0)
     }
 
     /// Packets a second that the device of this host took in.
-    #[must_use]
     pub fn inbound_per_s(&self) -> f64 {
         self.to.inbound.saturating_sub(self.from.inbound) as f64 * 1e9 / self.time_ns()
     }

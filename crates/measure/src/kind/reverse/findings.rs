@@ -11,7 +11,6 @@ const CHANCE: f64 = 0.05;
 const IN_FULL: f64 = 0.05;
 
 /// What each variant shows.
-#[must_use]
 pub fn of(result: &ReverseResult) -> Vec<Finding> {
     let variants = result.variants.iter();
     variants.filter_map(|v| Some(finding(v, v.summary.as_ref()?))).collect()
@@ -72,7 +71,6 @@ fn inbound_name(variant: Variant) -> &'static str {
     }
 }
 
-/// What the processor did instead.
 fn cause(variant: Variant, s: &ReverseSummary) -> String {
     let [before, .., peak, _] = s.processor;
     let [waited_before, .., waited_peak, _] = s.sender_waited;

@@ -28,7 +28,6 @@ pub struct Counts {
 
 impl Counts {
     /// None yet.
-    #[must_use]
     pub fn new(phases: Phases, flow: u32) -> Self {
         Self { phases, flow, windows: vec![0; phases.window_count()] }
     }
@@ -44,7 +43,6 @@ impl Counts {
         }
     }
 
-    #[must_use]
     pub fn total(&self) -> u64 {
         self.windows.iter().sum()
     }
@@ -63,9 +61,6 @@ fn receive(batch: &mut ReceiveBatch, socket: &UdpSocket, wait: Wait) -> io::Resu
 }
 
 /// Reads and counts until `ended` is set and nothing is left.
-///
-/// # Errors
-/// If receiving fails.
 pub fn read(socket: &UdpSocket, mut counts: Counts, ended: &AtomicBool) -> io::Result<Counts> {
     socket.set_read_timeout(Some(PATIENCE))?;
     let mut batch = batch();
@@ -89,7 +84,6 @@ pub struct Echo<'a> {
     pub answer_flow: u32,
     /// UDP payload of an answer: that of the message.
     pub size: usize,
-    /// When to answer.
     pub phases: Phases,
 }
 
@@ -98,9 +92,6 @@ impl Echo<'_> {
     /// evenly among them, until `ended` is set and nothing is left. That it reads where it
     /// does not answer keeps everything but the answers the same in all parts of the trial.
     /// Returns how many answers the system took.
-    ///
-    /// # Errors
-    /// If receiving fails. An answer that cannot be sent is one that does not come.
     pub fn answer(&self, ended: &AtomicBool) -> io::Result<u64> {
         self.socket.set_read_timeout(Some(PATIENCE))?;
         let (mut batch, mut answers) = (batch(), SendBatch::new(BATCH, self.size));
@@ -149,13 +140,11 @@ pub struct Draining<'a> {
     engine: Send,
     socket: &'a UdpSocket,
     batch: ReceiveBatch,
-    /// What it read.
     pub counts: Counts,
 }
 
 impl<'a> Draining<'a> {
     /// Sends by the engine, and reads the socket before each message.
-    #[must_use]
     pub fn new(engine: Send, socket: &'a UdpSocket, counts: Counts) -> Self {
         Self { engine, socket, batch: batch(), counts }
     }

@@ -148,13 +148,11 @@ const RULES: [Rule<Checks>; 10] = [
 ];
 
 /// How far one trial can be trusted.
-#[must_use]
 pub fn trial(checks: &Checks) -> Verdict {
     judge::trial(&RULES, checks)
 }
 
 /// How far the run can be trusted.
-#[must_use]
 pub fn run(trials: &[Checks], planned: u32) -> Verdict {
     judge::run(&RULES, &trials.iter().collect::<Vec<_>>(), planned)
 }

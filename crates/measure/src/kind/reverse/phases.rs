@@ -16,7 +16,6 @@ const COUNT: u64 = Phase::ALL.len() as u64;
 /// Where the parts of one trial lie.
 #[derive(Clone, Copy, Debug)]
 pub struct Phases {
-    /// Length of the trial.
     pub duration_ns: u64,
     /// Its windows, which begin with it.
     pub windows: Windows,
@@ -30,7 +29,6 @@ impl Phases {
     }
 
     /// Start and end of a part, from the start of the trial.
-    #[must_use]
     pub fn bounds_ns(&self, phase: Phase) -> Range<u64> {
         let edge = |n: usize| self.edges_ns().nth(n).unwrap_or(self.duration_ns);
         edge(phase as usize)..edge(phase as usize + 1)
@@ -38,7 +36,6 @@ impl Phases {
 
     /// The windows that lie wholly within a part. Those across an edge belong to none: they
     /// would blur what the parts are to be compared for.
-    #[must_use]
     pub fn windows_of(&self, phase: Phase) -> Range<usize> {
         let length_ns = self.windows.length_ns();
         let bounds = self.bounds_ns(phase);
@@ -46,13 +43,11 @@ impl Phases {
     }
 
     /// How many windows the trial touches.
-    #[must_use]
     pub fn window_count(&self) -> usize {
         self.duration_ns.div_ceil(self.windows.length_ns()) as usize
     }
 
     /// Messages a second in a part, from a count a window.
-    #[must_use]
     pub fn per_s(&self, phase: Phase, counts: &[u64]) -> f64 {
         let windows = self.windows_of(phase);
         let time_s = windows.len() as f64 * self.windows.length_ns() as f64 / 1e9;
@@ -61,7 +56,6 @@ impl Phases {
     }
 
     /// The mean of a part's windows; `None` where nothing was taken in them.
-    #[must_use]
     pub fn mean(&self, phase: Phase, windows: &[Moments]) -> Option<f64> {
         let mut moments = Moments::default();
         self.windows_of(phase).filter_map(|i| windows.get(i)).for_each(|window| moments.merge(window));
@@ -70,7 +64,6 @@ impl Phases {
 
     /// The part of the messages that an echo sends back at a time, CLOCK_MONOTONIC: none
     /// before the rise and after the peak.
-    #[must_use]
     pub fn answered_share(&self, now_ns: u64) -> f64 {
         let at_ns = now_ns.saturating_sub(self.windows.start_ns);
         let rise = self.bounds_ns(Phase::Rise);
@@ -82,7 +75,6 @@ impl Phases {
     }
 
     /// Start of the inbound load and its end, CLOCK_MONOTONIC.
-    #[must_use]
     pub fn inbound_ns(&self) -> Range<u64> {
         let start_ns = self.windows.start_ns;
         start_ns + self.bounds_ns(Phase::Rise).start..start_ns + self.bounds_ns(Phase::Peak).end
@@ -90,7 +82,6 @@ impl Phases {
 }
 
 /// The inbound load, from the start of its rise: up to the peak, and on at the peak.
-#[must_use]
 pub fn inbound(plan: &ReversePlan) -> Profile {
     let quarter_s = plan.duration_ns as f64 / COUNT as f64 / 1e9;
     let peak = plan.inbound_peak_per_s;

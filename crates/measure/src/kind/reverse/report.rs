@@ -23,7 +23,6 @@ pub struct Facts<'a> {
 
 impl Facts<'_> {
     /// The record's view of the trial, and the numbers that its verdict rests on.
-    #[must_use]
     pub fn trial(&self) -> (ReverseTrial, Checks) {
         let checks = self.checks();
         let Outcome { phases, sent, inbound, read, stack, .. } = self.outcome;

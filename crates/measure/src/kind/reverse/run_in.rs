@@ -19,9 +19,6 @@ const RUN_IN_NS: u64 = 200_000_000;
 /// Sends for a while without anything beside it, and keeps nothing of it: what the first
 /// moments of a load set going would otherwise be taken for a part of the trial, and lie in
 /// that which all others are compared with.
-///
-/// # Errors
-/// If a thread or a socket fails.
 pub fn run(task: &Task<'_>, sockets: &Sockets) -> Result<(), FlightError> {
     let mut engine = Send::new(cloned(&sockets.sender)?, task.plan.size_bytes);
     let windows = windows_from_now(RUN_IN_NS);

@@ -31,9 +31,6 @@ pub struct Sockets {
 
 impl Sockets {
     /// New sockets, with the path between them warmed up.
-    ///
-    /// # Errors
-    /// If one cannot be had, or nothing crosses.
     pub fn open(rig: &Rig, lab: &Lab, plan: &ReversePlan, variant: Variant) -> Result<Self, FlightError> {
         let far = rig.reader_socket(0)?;
         let sender = rig.sender_socket(address(&far)?)?;

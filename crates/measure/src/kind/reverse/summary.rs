@@ -7,7 +7,6 @@ use netfathom_model::record::{
 use netfathom_stats::between_trials;
 
 /// All trials of a variant; `None` before the first.
-#[must_use]
 pub fn of(trials: &[ReverseTrial]) -> Option<ReverseSummary> {
     let in_phase = |phase: Phase| -> Vec<&PhaseTimes> {
         trials.iter().flat_map(|trial| &trial.phases).filter(|times| times.phase == phase).collect()

@@ -37,33 +37,24 @@ const SETTLE: Duration = Duration::from_millis(20);
 
 /// What a trial is to do.
 pub struct Task<'a> {
-    /// The plan of the run.
     pub plan: &'a ReversePlan,
     /// Where the two ends stand.
     pub rig: &'a Rig,
-    /// The same, as a lab.
     pub lab: &'a Lab,
-    /// What becomes of incoming messages.
     pub variant: Variant,
     /// The processors of the sender and of the far end.
     pub cpus: (usize, usize),
-    /// Whether stack times are taken.
     pub tapped: bool,
     /// The number of the outgoing messages; the next one is that of the incoming.
     pub flow: u32,
-    /// The user wants an end.
     pub stop: &'a AtomicBool,
-    /// For those who watch.
     pub live: &'a Live,
 }
 
 /// What came of a trial, before anything is said about it.
 pub struct Outcome {
-    /// Its parts.
     pub phases: Phases,
-    /// What the sender did.
     pub sent: Sent,
-    /// What the far end did.
     pub inbound: Inbound,
     /// What an application of this host read; `None` where nobody reads.
     pub read: Option<Counts>,
@@ -73,7 +64,6 @@ pub struct Outcome {
     pub edges: Vec<Edge>,
     /// Stack times, where they were taken.
     pub stack: Option<TxResult>,
-    /// What the devices counted.
     pub counted: Counted,
 }
 
@@ -92,15 +82,12 @@ pub struct Inbound {
 struct Signals {
     /// The sender's thread, once it runs.
     thread: AtomicU32,
-    /// The last edge was read.
     watched: AtomicBool,
-    /// The sender is done.
     ended: AtomicBool,
     /// Nothing here makes senders give up early but the user.
     gone: AtomicBool,
 }
 
-/// One trial under way.
 struct Flight<'a> {
     task: &'a Task<'a>,
     sockets: &'a Sockets,
@@ -113,10 +100,6 @@ impl Task<'_> {
         self.flow.wrapping_add(1)
     }
 
-    /// Runs the trial.
-    ///
-    /// # Errors
-    /// If a socket, a thread or the tap fails.
     pub fn run(&self) -> Result<Outcome, TapError> {
         let sockets = Sockets::open(self.rig, self.lab, self.plan, self.variant)?;
         let duration_ns = self.plan.duration_ns;
@@ -276,26 +259,16 @@ impl Flight<'_> {
 }
 
 /// Another handle of a socket.
-///
-/// # Errors
-/// If the process has too many.
 pub fn cloned(socket: &UdpSocket) -> Result<UdpSocket, GroundError> {
     socket.try_clone().map_err(GroundError::Socket)
 }
 
 /// Runs `work` on a processor.
-///
-/// # Errors
-/// If there is no such processor, or those of `work`.
 pub fn on<T>(cpu: usize, work: impl FnOnce() -> Result<T, FlightError>) -> Result<T, FlightError> {
     cpu::pin(cpu)?;
     work()
 }
 
-/// What a thread brought back.
-///
-/// # Errors
-/// If it could not be started, or died, or those that it brought back.
 pub fn joined<T>(
     thread: Result<thread::ScopedJoinHandle<'_, Result<T, FlightError>>, FlightError>,
     name: &'static str,

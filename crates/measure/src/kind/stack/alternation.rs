@@ -43,9 +43,6 @@ pub struct Alternation {
 
 impl Alternation {
     /// Begins with the programs attached, as they are loaded.
-    ///
-    /// # Errors
-    /// If there is no thread left for it.
     pub fn begin(tap: StackTap, windows: Windows) -> Result<Self, TapError> {
         let over = Arc::new(AtomicBool::new(false));
         let seen = Arc::clone(&over);
@@ -56,9 +53,6 @@ impl Alternation {
     }
 
     /// Ends it: the way out as the programs saw it while they were attached, and the blocks.
-    ///
-    /// # Errors
-    /// If programs could not be attached again, or their sums not be read.
     pub fn end(mut self) -> Result<(TxResult, Vec<Block>), TapError> {
         self.stop();
         let turns = self.thread.take().and_then(|thread| thread.join().ok());
@@ -103,7 +97,6 @@ fn alternate(mut tap: StackTap, windows: Windows, over: &AtomicBool) -> Turns {
 
 /// What the programs add, round by round, from the times of another tap window by window. A round that lacks the
 /// messages of a block has no value.
-#[must_use]
 pub fn differences(blocks: &[Block], windows: Windows, times: &[Moments]) -> Vec<f64> {
     let mean = |block: &Block| within(block, windows, times).mean();
     let of_round = |round: &[Block]| {
@@ -114,7 +107,6 @@ pub fn differences(blocks: &[Block], windows: Windows, times: &[Moments]) -> Vec
 }
 
 /// How far a mean of the other tap lies beyond that of the programs, over the messages that both timed.
-#[must_use]
 pub fn behind(blocks: &[Block], windows: Windows, times: &[Moments], programs: &[Moments]) -> Option<f64> {
     let of = |times: &[Moments]| {
         let mut sum = Moments::default();

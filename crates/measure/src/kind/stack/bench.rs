@@ -30,7 +30,6 @@ const BURST: Load<'static> = Load { duration_ns: 200_000_000, departures: Depart
 
 /// What all trials of a run share.
 pub struct Bench<'a> {
-    /// The plan of the run.
     pub plan: &'a StackPlan,
     /// Where the two ends stand.
     pub rig: &'a Rig,
@@ -38,21 +37,17 @@ pub struct Bench<'a> {
     pub cpus: &'a Cpus,
     /// Where the sender of another host knocks, if it is one.
     pub listening: Option<&'a Listening>,
-    /// The user wants an end.
     pub stop: &'a AtomicBool,
-    /// Start of the run.
     pub started_ns: u64,
     /// Where captures lie; with the temporary files if nowhere else.
     pub directory: Option<Directory>,
 }
 
-/// Which trial it is.
 pub struct Turn {
     /// Its place in the run, from 0.
     pub index: usize,
     /// Of how many.
     pub of: usize,
-    /// What it is for.
     pub kind: TrialKind,
     pub tap: Option<Tap>,
 }
@@ -173,9 +168,6 @@ impl Bench<'_> {
     }
 
     /// Sends without pauses for a moment, so that the first trial finds what later ones find.
-    ///
-    /// # Errors
-    /// If nothing can be measured here at all.
     pub fn warm_up(&self) -> Result<(), TapError> {
         if self.is_within() {
             self.burst(0, None, false)?;

@@ -11,7 +11,6 @@ use crate::ground::processors::{Cpus, spread, thread_places};
 use crate::tap::error::TapError;
 use crate::tap::probe;
 
-/// The taps of a run.
 pub struct Taps {
     /// The run's own.
     pub main: Tap,
@@ -23,7 +22,6 @@ pub struct Taps {
 
 impl Taps {
     /// The trials of a run, in the order in which they run.
-    #[must_use]
     pub fn order(&self, plan: &StackPlan) -> Vec<Kind> {
         let own = [
             ((TrialKind::Measured, Some(self.main)), plan.trials),
@@ -55,9 +53,6 @@ fn probe(tap: Tap, plan: &StackPlan) -> Result<Vec<LeftOut>, LeftOut> {
 }
 
 /// The taps that the plan asks for, as far as they work here.
-///
-/// # Errors
-/// If the plan names one that does not.
 pub fn choose_taps(plan: &StackPlan) -> Result<Taps, TapError> {
     // The best first; what stands beside the one that was asked for comes after it.
     let (asked, beside): (Vec<Tap>, &[Tap]) = match plan.tap {
@@ -83,9 +78,6 @@ pub fn choose_taps(plan: &StackPlan) -> Result<Taps, TapError> {
 }
 
 /// Senders and reader from the last processor down; the first one has most interrupts.
-///
-/// # Errors
-/// If the system does not say which may be used.
 pub fn choose_cpus(plan: &StackPlan) -> Result<Cpus, GroundError> {
     // Senders on another host need none of this one's.
     let workers = if matches!(plan.place, Place::Listen(_)) { 0 } else { plan.workers as usize };
@@ -96,7 +88,6 @@ pub fn choose_cpus(plan: &StackPlan) -> Result<Cpus, GroundError> {
 }
 
 /// The processors of this host's threads, as records have it.
-#[must_use]
 pub fn places(place: Place, cpus: &Cpus) -> Vec<ThreadPlace> {
     let mut places = thread_places(cpus);
     if matches!(place, Place::To(_)) {

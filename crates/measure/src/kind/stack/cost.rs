@@ -33,7 +33,6 @@ fn is_control(trial: &Trial) -> bool {
 }
 
 /// Trials with a tap against trials without; `None` where either are less than two.
-#[must_use]
 pub fn of_tap(trials: &[Trial], tap: Tap) -> Option<SelfCost> {
     let both = |value: fn(&Trial) -> Option<f64>| {
         (values(trials, |t| has(t, tap), value), values(trials, is_control, value))
@@ -54,7 +53,6 @@ pub fn of_tap(trials: &[Trial], tap: Tap) -> Option<SelfCost> {
 }
 
 /// Every tap that ran, the run's own first.
-#[must_use]
 pub fn beside_each_other(trials: &[Trial]) -> Vec<TapRow> {
     let mut taps: Vec<Tap> = Vec::new();
     let own = trials.iter().filter(|t| t.kind == TrialKind::Measured);
@@ -91,7 +89,6 @@ fn row(trials: &[Trial], tap: Tap, first: Option<Tap>) -> TapRow {
 }
 
 /// What the witness trials say beside the measured ones, tap by tap.
-#[must_use]
 pub fn witnesses(trials: &[Trial], directions: &[Direction]) -> Vec<Witness> {
     let mut taps: Vec<Tap> = Vec::new();
     for tap in trials.iter().filter(|t| t.kind == TrialKind::Witness).filter_map(|t| t.tap) {

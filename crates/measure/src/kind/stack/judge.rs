@@ -104,13 +104,11 @@ fn tap_rules() -> [Rule<Trial>; 7] {
 }
 
 /// How far one trial can be trusted.
-#[must_use]
 pub fn trial(trial: &Trial) -> Verdict {
     judge::trial(&RULES, trial)
 }
 
 /// How far the run can be trusted: its measured trials, and what others say of them.
-#[must_use]
 pub fn run(result: &StackResult) -> Verdict {
     let StackResult { plan, trials, witnesses, .. } = result;
     let measured: Vec<&Trial> = trials.iter().filter(|t| t.kind == TrialKind::Measured).collect();

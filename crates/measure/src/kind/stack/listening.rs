@@ -27,29 +27,23 @@ pub struct Listening {
 
 impl Listening {
     /// Opens the door; the port is free for the load too.
-    ///
-    /// # Errors
-    /// The address cannot be had.
     pub fn at(address: SocketAddr) -> Result<Self, TapError> {
         let (listener, _) = Listener::bind_with(address, None, std::net::UdpSocket::bind)?;
         Ok(Self { listener, lanes: Cell::default(), thrown_away: RefCell::default() })
     }
 
     /// The port of the conversation and of the load.
-    #[must_use]
     pub fn port(&self) -> u16 {
         self.listener.local_addr().port()
     }
 
     /// How many senders the loads have, once there was one.
-    #[must_use]
     pub fn lanes(&self) -> Option<u32> {
         self.lanes.get()
     }
 
     /// What to do on the other host, so that the next trials can be run. The engine is named
     /// because one that batches would look late here, where nobody knows its batches.
-    #[must_use]
     pub fn command(&self, plan: &StackPlan, trials: usize) -> String {
         let address = self.listener.local_addr();
         // That of all addresses is none to send to.
@@ -66,9 +60,6 @@ impl Listening {
 
     /// The next sender with a load of this plan, however long that takes; `None` when the
     /// user wants an end. Others are told what is wanted.
-    ///
-    /// # Errors
-    /// The door has fallen shut.
     pub fn next(
         &self,
         plan: &StackPlan,
@@ -104,7 +95,6 @@ impl Listening {
     }
 
     /// What happened at the door, explained.
-    #[must_use]
     pub fn finding(&self) -> Option<Finding> {
         let thrown_away = self.thrown_away.borrow();
         let last = thrown_away.last()?;

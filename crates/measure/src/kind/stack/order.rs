@@ -8,7 +8,6 @@ use netfathom_model::record::TrialKind;
 pub type Kind = (TrialKind, Option<Tap>);
 
 /// The kinds of a run's trials, in the order in which they run: so many of each.
-#[must_use]
 pub fn interleaved(kinds: &[(Kind, u32)]) -> Vec<Kind> {
     let mut order: Vec<(f64, Kind)> = Vec::new();
     for &(kind, count) in kinds {

@@ -22,7 +22,6 @@ use crate::tap::unavailable;
 pub struct Facts<'a> {
     /// Its place in the run.
     pub index: u32,
-    /// What it is for.
     pub kind: TrialKind,
     pub tap: Option<Tap>,
     /// Start, from the start of the run.
@@ -34,7 +33,6 @@ pub struct Facts<'a> {
 
 impl Facts<'_> {
     /// The record's view of the trial, with its verdict.
-    #[must_use]
     pub fn trial(&self, plan: &StackPlan, devices: &[Device]) -> Trial {
         let outcome = self.outcome;
         let qdisc = devices.first().map_or("noqueue", |d| d.qdisc.as_str());
@@ -112,7 +110,6 @@ impl Facts<'_> {
 }
 
 /// Fills in the intended departure of samples that never arrived, from the plan.
-#[must_use]
 pub fn completed(mut samples: Vec<Sample>, plan: &StackPlan, start_ns: u64) -> Vec<Sample> {
     let mut lost: Vec<&mut Sample> = samples.iter_mut().filter(|s| s.received_ns.is_none()).collect();
     lost.sort_by_key(|s| s.sequence);
@@ -124,7 +121,6 @@ pub fn completed(mut samples: Vec<Sample>, plan: &StackPlan, start_ns: u64) -> V
 }
 
 /// What the numbers of a run show, explained.
-#[must_use]
 pub fn findings(result: &StackResult) -> Vec<Finding> {
     let measured = || result.trials.iter().filter(|t| t.kind == TrialKind::Measured);
     let mut findings = Vec::new();

@@ -7,7 +7,6 @@ use netfathom_model::record::{
 use netfathom_stats::{Distribution, between_trials};
 
 /// One direction over all measured trials; `None` if no trial has a time of it.
-#[must_use]
 pub fn of(direction: Direction, trials: &[Trial]) -> Option<PathSummary> {
     let paths: Vec<&PathTimes> = trials
         .iter()

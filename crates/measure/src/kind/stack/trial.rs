@@ -36,7 +36,6 @@ use crate::tap::timestamping::{ReceiveStamps, STAMPS_BEGIN, SendStamps};
 
 /// What a trial is to do.
 pub struct Task<'a> {
-    /// The plan of the run.
     pub plan: &'a StackPlan,
     /// Where the two ends stand.
     pub rig: &'a Rig,
@@ -46,13 +45,10 @@ pub struct Task<'a> {
     pub alternates: bool,
     /// Whether stages are wanted, or only the stack time.
     pub stages: bool,
-    /// Which messages are kept raw.
     pub sampling: Sampling,
     /// Processors of the senders and of the reader.
     pub cpus: &'a Cpus,
-    /// The user wants an end.
     pub stop: &'a AtomicBool,
-    /// For those who watch.
     pub live: &'a Live,
     /// Where a capture lies while the trial runs, and afterwards if the plan says so.
     pub files: Files,
@@ -80,15 +76,11 @@ pub struct Outcome {
     pub captured: Vec<Captured>,
     /// What the bpf tap adds, where it was attached by turns.
     pub added: Vec<Added>,
-    /// The raw stream.
     pub samples: Vec<Sample>,
 }
 
 impl Task<'_> {
     /// Runs the trial between these ends.
-    ///
-    /// # Errors
-    /// If a socket or a tap fails. What the messages suffer is no error but accounted for.
     pub fn run(&self, ends: impl Ends, load: Load<'_>) -> Result<Outcome, TapError> {
         match self.tap {
             None => self.run_with(

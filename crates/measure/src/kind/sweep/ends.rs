@@ -28,23 +28,16 @@ const NOT_SERVED: &str =
 /// Why a sweep could not be made.
 #[derive(Debug, thiserror::Error)]
 pub enum SweepError {
-    /// There can be no lab here.
     #[error("{0}; without root a sweep can use --here loopback")]
     NoLab(#[from] WireError),
-    /// A transfer could not be made.
     #[error("{source}{remedy}")]
-    Transfer {
-        source: TransferError,
-        /// What to do, where the transfer itself does not know.
-        remedy: &'static str,
-    },
+    Transfer { source: TransferError, remedy: &'static str },
 }
 
 impl Failure for SweepError {}
 
 type Outcome = Result<Progressed<TransferResult>, TransferError>;
 
-/// The two ends.
 pub enum Ends {
     /// In namespaces of our own.
     Lab(Box<Lab>),

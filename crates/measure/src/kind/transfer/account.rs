@@ -35,7 +35,6 @@ impl<'a, T: Timing> Meter<'a, T> {
         Self { on, timing, peer: end.peer, started_ns, spent, bytes: 0, calls: 0 }
     }
 
-    /// Begins anew.
     pub fn restart(&mut self) {
         self.started_ns = monotonic_ns();
         (self.spent, self.bytes, self.calls) = (spent_by_thread(), 0, 0);
@@ -90,7 +89,6 @@ impl<'a, T: Timing> Meter<'a, T> {
     }
 }
 
-/// As a record has it.
 pub(super) fn state(info: &TcpInfo) -> TcpState {
     TcpState {
         mss_bytes: info.mss_bytes,

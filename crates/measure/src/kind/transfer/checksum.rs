@@ -91,7 +91,6 @@ fn read(around: Around<'_>, input: &mut File, buffer: &mut [u8]) -> Result<usize
     }
 }
 
-/// What the receiver's answer means.
 pub(super) fn answered(sent: &Trailer, said: &[u8]) -> Result<Checksum, Broken> {
     if said == sent {
         return Ok(told(sent, true));

@@ -17,7 +17,6 @@ use super::wakeups::Wakeups;
 use super::zero_copy::by_way;
 use super::{Around, Broken, Buffer, checksum, closing};
 
-/// What a client counts as.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Outcome {
     Whole,
@@ -25,7 +24,6 @@ pub(super) enum Outcome {
     TooLong,
 }
 
-/// A client that has ended.
 pub(super) struct Client {
     pub moved: Moved,
     pub peer: Option<SocketAddr>,

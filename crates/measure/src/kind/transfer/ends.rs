@@ -18,12 +18,9 @@ use super::{Around, Standard, TransferError};
 /// Senders that may wait to be taken by a service; the kernel has a limit of its own.
 const MOST_KNOCKING: i32 = 1024;
 
-/// What happens.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event {
-    /// A socket was made.
     Socket,
-    /// Its buffer was set.
     SocketBuffer {
         /// The send buffer, or the receive buffer.
         sends: bool,
@@ -38,7 +35,6 @@ pub enum Event {
     /// It has its own address, and whoever connects now gets through.
     Listening(SocketAddr),
     Connect(SocketAddr),
-    /// A sender has connected.
     Accept(SocketAddr),
     /// A client of a service has ended.
     Left(Left),
@@ -49,16 +45,13 @@ pub enum Event {
         /// So many may be there at once.
         most_clients: u32,
     },
-    /// An interval is over.
     Interval(Step),
 }
 
-/// A socket that is ready.
 pub(super) struct End {
     /// Whoever looks at a stream from another thread may hold it open for a moment.
     pub socket: Arc<OwnedFd>,
     pub local: SocketAddr,
-    /// Of one that is connected.
     pub peer: Option<SocketAddr>,
     pub granted_bytes: Option<u32>,
 }

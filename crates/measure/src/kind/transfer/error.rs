@@ -9,73 +9,42 @@ use netfathom_sys::endpoint;
 /// Why a transfer could not begin.
 #[derive(Debug, thiserror::Error)]
 pub enum TransferError {
-    /// The name leads to no address.
     #[error("cannot find the host `{host}`: {source}; check its spelling, or give its address")]
     UnknownHost { host: String, source: io::Error },
-    /// The name leads to no address at all.
     #[error("the host `{0}` has no address; give one")]
     NoAddress(String),
-    /// There is no connection.
     #[error("cannot connect to {address}: {source}{}", connect_remedy(.source, .address))]
     Connect { address: SocketAddr, source: io::Error },
-    /// The receiver takes fewer streams than this end sends.
     #[error(
         "{address} took {taken} of {streams} streams and no more: {source}; give the receiver --parallel {streams} too, \
          or --serve, which takes any number"
     )]
-    FewerStreams {
-        address: SocketAddr,
-        /// How many it took.
-        taken: usize,
-        /// How many there are.
-        streams: u16,
-        /// Why not another one.
-        source: io::Error,
-    },
-    /// The port or the address cannot be had.
+    FewerStreams { address: SocketAddr, taken: usize, streams: u16, source: io::Error },
     #[error("cannot listen on {address}: {source}{}", bind_remedy(.source))]
     Bind { address: SocketAddr, source: io::Error },
-    /// An option of the socket was refused.
     #[error("cannot set {option}: {source}{}", option_remedy(.source))]
-    Option {
-        /// Which, as it is asked for.
-        option: &'static str,
-        source: io::Error,
-    },
-    /// The kernel does not give the congestion control that was asked for.
+    Option { option: &'static str, source: io::Error },
     #[error("cannot use the congestion control `{name}`: {source}; there is: {available}{}", congestion_remedy(.source, .name))]
-    Congestion {
-        name: String,
-        /// The names of those that are loaded.
-        available: String,
-        source: io::Error,
-    },
-    /// A socket call failed.
+    Congestion { name: String, available: String, source: io::Error },
     #[error("cannot {action}: {source}")]
     Socket { action: &'static str, source: io::Error },
-    /// There is nothing to read or to write to.
     #[error("standard {which} is closed: {remedy}")]
     Closed {
         /// `input` or `output`.
         which: &'static str,
         remedy: &'static str,
     },
-    /// A directory has no bytes.
     #[error(
         "standard input is a directory, which has no bytes to send: pack it first: tar cf - DIR | netfathom ttcp -t \
          HOST"
     )]
     Directory,
-    /// Nobody came for as long as there was patience.
     #[error("no further sender came")]
     NobodyCame,
-    /// The user ended it before it began.
     #[error("ended before anybody came: nothing was transferred")]
     Interrupted,
-    /// Signals cannot be had.
     #[error("cannot take a signal for ending the transfer: {0}")]
     Signals(io::Error),
-    /// The machine has no thread left for us.
     #[error("cannot start a thread: {0}; raise the limit of processes (ulimit -u)")]
     NoThread(io::Error),
 }
@@ -129,7 +98,6 @@ fn option_remedy(error: &io::Error) -> &'static str {
 /// Why a transfer that had begun did not come to its end.
 #[derive(Debug)]
 pub(super) enum Broken {
-    /// The user ended it.
     Interrupted,
     /// The connection failed.
     Network(io::Error),

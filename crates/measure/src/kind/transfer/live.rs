@@ -13,7 +13,6 @@ use super::seen::Seen;
 /// How far a transfer is: others may look while it runs.
 #[derive(Debug, Default)]
 pub struct Live {
-    /// The streams that run.
     lanes: Mutex<Vec<Arc<Lane>>>,
     /// Bytes of those that are over.
     past_bytes: AtomicU64,
@@ -31,7 +30,6 @@ pub struct Live {
 
 impl Live {
     /// Bytes that went.
-    #[must_use]
     pub fn bytes(&self) -> u64 {
         // The past first: a stream that ends in between is then counted less, not twice.
         let past = self.past_bytes.load(Relaxed);
@@ -39,13 +37,11 @@ impl Live {
     }
 
     /// Bytes that there are to go; `None` where nobody knows.
-    #[must_use]
     pub fn planned(&self) -> Option<u64> {
         Some(self.planned.load(Relaxed)).filter(|&bytes| bytes > 0)
     }
 
     /// How many streams run.
-    #[must_use]
     pub fn streams(&self) -> usize {
         self.lanes.lock().unwrap_or_else(PoisonError::into_inner).len()
     }
@@ -73,7 +69,6 @@ impl Live {
         self.watcher.get_or_init(thread::current);
     }
 
-    /// The streams that run.
     pub(super) fn lanes(&self) -> Vec<Arc<Lane>> {
         self.lanes.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }

@@ -82,7 +82,6 @@ pub struct Around<'a> {
     pub standard: Standard<'a>,
     /// Moves while it runs.
     pub live: &'a Live,
-    /// Ends it.
     pub stop: &'a AtomicBool,
     /// Hears what happens, from whichever thread it happens in.
     pub tell: &'a (dyn Fn(Event) + Sync),
@@ -114,9 +113,6 @@ impl Around<'_> {
 }
 
 /// Transfers. What broke off after it had begun is a result too, which says so.
-///
-/// # Errors
-/// If there was nobody to transfer to or from.
 pub fn run(plan: &TransferPlan, around: Around<'_>) -> Result<Progressed<TransferResult>, TransferError> {
     let mut progressed = part(plan, around)?;
     let devices = device_of(&progressed.result).into_iter().collect();
@@ -137,9 +133,6 @@ fn device_of(result: &TransferResult) -> Option<Device> {
 }
 
 /// The same as a part of another measurement, which describes the machine once.
-///
-/// # Errors
-/// As [`run`].
 pub fn part(plan: &TransferPlan, around: Around<'_>) -> Result<Progressed<TransferResult>, TransferError> {
     let this = Interruptible::this_thread().map_err(TransferError::Signals)?;
     ends::check_standard(plan, around.standard)?;

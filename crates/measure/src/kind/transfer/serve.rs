@@ -37,7 +37,6 @@ pub struct Left {
     pub bytes: u64,
     /// From its connection to its last byte.
     pub duration_ns: u64,
-    /// Why it ended.
     pub end: TransferEnd,
 }
 
@@ -74,7 +73,6 @@ pub(super) fn serve(
     Ok(house.result(plan, &listening))
 }
 
-/// Takes in who comes.
 struct Porter<'a> {
     service: &'a Service,
     around: Around<'a>,

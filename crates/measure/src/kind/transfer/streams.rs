@@ -10,7 +10,6 @@ use netfathom_sys::endpoint;
 use super::ends::{self, End};
 use super::{Around, TransferError};
 
-/// What became of one stream.
 pub(super) struct Moved {
     pub stream: TransferStream,
     pub way: Way,
@@ -109,7 +108,6 @@ pub(super) fn result(
     }
 }
 
-/// The more, the worse.
 fn how_bad(end: &TransferEnd) -> u8 {
     match end {
         TransferEnd::Whole | TransferEnd::Stopped => 0,

@@ -25,7 +25,6 @@ use super::{Around, Broken, Buffer, TransferError, checksum, closing};
 /// that an ordinary user may have (`fs.pipe-max-size`).
 pub(super) const LARGE: usize = 1 << 20;
 
-/// How one stream is sent.
 pub(super) fn sending(plan: &TransferPlan) -> Moving {
     if plan.explain { send::<Timed> } else { send::<Untimed> }
 }
@@ -58,7 +57,6 @@ pub(super) fn receive(plan: &TransferPlan, around: Around<'_>) -> Result<Transfe
     })
 }
 
-/// One stream out.
 fn send<T: Timing>(plan: &TransferPlan, around: Around<'_>, number: usize, end: &End) -> Moved {
     let socket = end.socket.as_fd();
     let mut buffer = Buffer::new(plan);
@@ -110,7 +108,6 @@ fn send<T: Timing>(plan: &TransferPlan, around: Around<'_>, number: usize, end: 
     Moved { stream, way, buffer_address }
 }
 
-/// One stream in.
 fn take<T: Timing>(plan: &TransferPlan, around: Around<'_>, number: usize, end: &End) -> Moved {
     let socket = end.socket.as_fd();
     let mut buffer = Buffer::new(plan);

@@ -19,7 +19,6 @@ const PATIENCE: Duration = Duration::from_secs(3600);
 
 /// Takes the times of calls, or does nothing.
 pub(super) trait Timing: Default {
-    /// A call on the socket.
     fn on_socket<R>(&mut self, call: impl FnOnce() -> R) -> R;
     /// A call on standard input or output.
     fn on_standard<R>(&mut self, call: impl FnOnce() -> R) -> R;
@@ -57,7 +56,6 @@ impl Timing for Untimed {
     }
 }
 
-/// Takes them all.
 pub(super) struct Timed {
     /// What its thread had waited for a processor when it began.
     waited_ns: u64,

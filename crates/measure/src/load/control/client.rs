@@ -42,9 +42,6 @@ enum Stage {
 
 impl Session {
     /// Greets the sink at an address, which is that of its UDP socket too.
-    ///
-    /// # Errors
-    /// Nobody answers in time, or not as a sink does, or it refuses.
     pub fn open(to: SocketAddr, hello: Hello) -> Result<Self, ControlError> {
         let planned = hello.planned;
         let stream = TcpStream::connect_timeout(&to, CONNECT_WITHIN)
@@ -66,14 +63,11 @@ impl Session {
         Ok(Self { welcome, planned, peer: Arc::default(), writer, stage: Stage::Opened(lines) })
     }
 
-    /// What the sink answered.
-    #[must_use]
     pub fn welcome(&self) -> &Welcome {
         &self.welcome
     }
 
     /// The sink's state, for the sender's loop to poll.
-    #[must_use]
     pub fn peer(&self) -> &Arc<Peer> {
         &self.peer
     }
@@ -81,9 +75,6 @@ impl Session {
     /// Says that the load is about to begin and waits until the sink receives. From then on a
     /// thread of its own watches the sink, on the processors of the calling thread: call it
     /// before that one is bound to the sender's.
-    ///
-    /// # Errors
-    /// The sink is not ready in time, or no thread can be had.
     ///
     /// # Panics
     /// If the load has begun before.
@@ -110,9 +101,6 @@ impl Session {
     }
 
     /// Says what was sent and waits for what arrived.
-    ///
-    /// # Errors
-    /// The sink was lost meanwhile, or is now: why.
     ///
     /// # Panics
     /// If the load has not begun.

@@ -71,21 +71,15 @@ pub struct Incoming {
 
 impl Incoming {
     /// Its address; its messages come from there too, from other ports.
-    #[must_use]
     pub fn peer(&self) -> SocketAddr {
         self.link.lines.peer()
     }
 
-    /// What is to come.
-    #[must_use]
     pub fn hello(&self) -> &Hello {
         &self.link.hello
     }
 
     /// Sends it away.
-    ///
-    /// # Errors
-    /// It has gone already.
     pub fn refuse(mut self, why: Why) -> Result<(), ControlError> {
         self.link.writer.say(&FromSink::Refused { why })?;
         self.link.writer.finish();
@@ -94,9 +88,6 @@ impl Incoming {
     }
 
     /// Lets it in, with a flow number that nobody else can know.
-    ///
-    /// # Errors
-    /// It has gone, or this host has no random numbers.
     pub fn welcome(self, receive: Receive, tool: &str) -> Result<Welcomed, ControlError> {
         let flow = draw_flow()?;
         self.welcome_as(flow, receive, tool)
@@ -104,9 +95,6 @@ impl Incoming {
 
     /// Lets it in with a flow number that was drawn before: for who needs the number to get
     /// ready, which a sender has more time for before its welcome than after its begin.
-    ///
-    /// # Errors
-    /// It has gone.
     pub fn welcome_as(mut self, flow: u32, receive: Receive, tool: &str) -> Result<Welcomed, ControlError> {
         self.link.writer.say(&FromSink::Welcome(Welcome { flow, receive, tool: tool.to_owned() }))?;
         Ok(Welcomed { link: self.link, flow })
@@ -114,9 +102,6 @@ impl Incoming {
 }
 
 /// A flow number that nobody else can know.
-///
-/// # Errors
-/// This host has no random numbers.
 pub fn draw_flow() -> Result<u32, ControlError> {
     random_u32().map_err(|source| ControlError::Here { action: "read /dev/urandom", source })
 }
@@ -136,21 +121,15 @@ pub struct Welcomed {
 
 impl Welcomed {
     /// The number that its messages must carry.
-    #[must_use]
     pub fn flow(&self) -> u32 {
         self.flow
     }
 
-    /// What is to come.
-    #[must_use]
     pub fn hello(&self) -> &Hello {
         &self.link.hello
     }
 
     /// Waits until the load is about to begin.
-    ///
-    /// # Errors
-    /// The sender has gone or takes longer than [`BEGIN_WITHIN`], or this side was told to stop.
     pub fn await_begin(mut self, stop: &AtomicBool) -> Result<Begun, ControlError> {
         let awaited = "its begin";
         let deadline = Instant::now() + BEGIN_WITHIN;
@@ -183,15 +162,11 @@ pub struct Begun {
 
 impl Begun {
     /// First departure, by the sender's CLOCK_MONOTONIC.
-    #[must_use]
     pub fn start_ns(&self) -> u64 {
         self.start_ns
     }
 
     /// Says that the sink receives; it must.
-    ///
-    /// # Errors
-    /// The sender has gone.
     pub fn ready(mut self) -> Result<Running, ControlError> {
         self.link.writer.say(&FromSink::Ready)?;
         Ok(Running { link: self.link, deadline: None })
@@ -207,16 +182,12 @@ pub struct Running {
 
 impl Running {
     /// Holds the sender to the length that it announced, with a tenth and some seconds more.
-    #[must_use]
     pub fn held_to(self, announced: Duration) -> Self {
         let most = announced.saturating_add(announced / 10).saturating_add(DRAIN_MOST);
         Self { deadline: Instant::now().checked_add(most), ..self }
     }
 
     /// Tells the sender what has arrived so far, again and again, until it ends.
-    ///
-    /// # Errors
-    /// The sender has gone or gives no sign of life, or this side was told to stop.
     pub fn watch(
         mut self,
         mut delivered: impl FnMut() -> u64,
@@ -280,16 +251,12 @@ pub struct Ended {
 }
 
 impl Ended {
-    #[must_use]
     pub fn sent(&self) -> End {
         self.sent
     }
 
     /// Waits until everything has arrived, or nothing has for a while; the receivers must go
     /// on meanwhile.
-    ///
-    /// # Errors
-    /// The sender has gone.
     pub fn drain(&mut self, mut delivered: impl FnMut() -> u64) -> Result<(), ControlError> {
         let awaited = "a sign of life";
         let started = Instant::now();
@@ -314,9 +281,6 @@ impl Ended {
     }
 
     /// Says what arrived, which ends the conversation.
-    ///
-    /// # Errors
-    /// The sender has gone.
     pub fn tally(mut self, tally: Tally) -> Result<(), ControlError> {
         self.link.writer.say(&FromSink::Tally(tally))?;
         self.link.writer.finish();

@@ -14,21 +14,17 @@ pub const MOST_COUNTED: u64 = 1 << 44;
 /// What the threads of a sink can take of their processors: two years.
 const MOST_CPU_NS: u64 = 1 << 56;
 
-/// What the sender says.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "say", rename_all = "snake_case")]
 pub enum FromSender {
-    /// What is to come.
     Hello(Hello),
     /// The load is about to begin.
     Begin(Begin),
     /// A sign of life, the answer to each [`Seen`].
     Alive,
-    /// The load has ended.
     End(End),
 }
 
-/// What the sink says.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "say", rename_all = "snake_case")]
 pub enum FromSink {
@@ -38,14 +34,11 @@ pub enum FromSink {
     Refused {
         why: Why,
     },
-    /// The sink receives.
     Ready,
-    /// A sign of life.
     Seen(Seen),
     Tally(Tally),
 }
 
-/// What is to come.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Hello {
     /// [`VERSION`] of the sender.
@@ -58,7 +51,6 @@ pub struct Hello {
     pub echo: bool,
     /// Messages, all lanes together.
     pub planned: u64,
-    /// Length of the trial.
     pub duration_ns: u64,
 }
 
@@ -68,7 +60,6 @@ pub struct Welcome {
     /// The sink's cookie, random: only messages that carry it, and come from the address of
     /// this conversation's sender, are counted as its or answered.
     pub flow: u32,
-    /// How it receives.
     pub receive: Receive,
     /// The build, such as `netfathom 0.1.0`.
     pub tool: String,
@@ -81,7 +72,6 @@ pub struct Begin {
     pub start_ns: u64,
 }
 
-/// A sign of life.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Seen {
     /// Messages of this conversation that have arrived so far.
@@ -90,7 +80,6 @@ pub struct Seen {
 
 impl Seen {
     /// Whether that is more than all there is, in words.
-    #[must_use]
     pub fn excess(&self, planned: u64) -> Option<String> {
         (self.delivered > planned).then(|| format!("{} messages delivered of {planned}", self.delivered))
     }
@@ -98,17 +87,14 @@ impl Seen {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct End {
-    /// Messages that were tried.
     pub tried: u64,
     /// Those that the operating system accepted.
     pub accepted: u64,
-    /// Those that it refused.
     pub refused: u64,
 }
 
 impl End {
     /// What of it no sender of so many messages can have done, in words.
-    #[must_use]
     pub fn excess(&self, planned: u64) -> Option<String> {
         let Self { tried, accepted, refused } = *self;
         let counts = [(tried, "tried"), (accepted, "accepted"), (refused, "refused")];
@@ -147,7 +133,6 @@ pub struct Tally {
 
 impl Tally {
     /// What of it no sink can have counted of so many messages, in words.
-    #[must_use]
     pub fn excess(&self, planned: u64) -> Option<String> {
         if self.delivered > planned {
             return Some(format!("{} messages delivered of {planned}", self.delivered));
@@ -176,10 +161,7 @@ pub enum Why {
     /// It has another sender.
     Busy,
     /// It speaks another version.
-    Version {
-        /// The sink's.
-        speaks: u32,
-    },
+    Version { speaks: u32 },
     /// It is more, or something else, than this sink allows.
     Limit {
         /// What, and what would be allowed.

@@ -24,9 +24,6 @@ pub struct AfXdp {
 
 impl AfXdp {
     /// Through one queue of a device of the calling thread's namespace.
-    ///
-    /// # Errors
-    /// Without privilege, or where another socket has the queue.
     pub fn open(ifindex: u32, queue: u32, frame: Frame) -> Result<Self, XskError> {
         Ok(Self { socket: XskSender::open(ifindex, queue, FRAMES, frame.bytes())?, frame })
     }

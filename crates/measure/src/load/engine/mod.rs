@@ -28,13 +28,11 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    #[must_use]
     pub fn taken(accepted: usize) -> Self {
         Self { accepted, refused: 0, errno: 0 }
     }
 
     /// The first one was not.
-    #[must_use]
     pub fn refused(error: &std::io::Error) -> Self {
         Self { accepted: 0, refused: 1, errno: error.raw_os_error().unwrap_or(0) }
     }
@@ -42,7 +40,6 @@ impl Outcome {
 
 /// A way to send messages to one address.
 pub trait Engine: std::marker::Send {
-    /// Which one it is.
     fn kind(&self) -> engine::Engine;
 
     /// The most messages that leave together; fewer than of its kind where they are large.

@@ -17,7 +17,6 @@ pub struct Send {
 
 impl Send {
     /// Over a connected socket, with so many bytes a message.
-    #[must_use]
     pub fn new(socket: UdpSocket, size: usize) -> Self {
         Self { socket, payload: vec![0; size] }
     }

@@ -18,7 +18,6 @@ pub struct Sendmmsg {
 
 impl Sendmmsg {
     /// Over a connected socket, with so many bytes a message.
-    #[must_use]
     pub fn new(socket: UdpSocket, size: usize) -> Self {
         Self { socket, batch: SendBatch::new(engine::Engine::Sendmmsg.batch(), size) }
     }

@@ -15,9 +15,6 @@ pub struct Xdp {
 
 impl Xdp {
     /// Out of a device of the calling thread's namespace.
-    ///
-    /// # Errors
-    /// Without privilege, before Linux 5.18, or where the driver has no XDP.
     pub fn load(frame: &Frame, ifindex: u32) -> Result<Self, GeneratorError> {
         Ok(Self { generator: Generator::load(frame.bytes(), ifindex)? })
     }

@@ -19,7 +19,6 @@ pub struct AfXdp {
 
 impl AfXdp {
     /// Takes what the program redirects to this socket.
-    #[must_use]
     pub fn new(socket: XskReceiver, spin: Spin) -> Self {
         Self { socket, spin }
     }

@@ -40,8 +40,6 @@ impl FarEnd for Kernel {
     }
 }
 
-/// What a kernel program counted.
-#[must_use]
 pub fn read(counts: &SinkCounts) -> Read {
     Read {
         delivered: counts.delivered,

@@ -38,22 +38,15 @@ pub struct Datagram<'a> {
 pub trait Source: Send {
     /// Hands over the datagrams that are there; waits [`PATIENCE`] for the first. Returns how
     /// many they were.
-    ///
-    /// # Errors
-    /// If it cannot go on. That nothing came is none.
     fn receive(&mut self, each: &mut dyn FnMut(Datagram<'_>)) -> io::Result<usize>;
 
     /// Datagrams that it had no room for so far.
-    ///
-    /// # Errors
-    /// If the system does not tell.
     fn dropped(&self) -> io::Result<u64>;
 }
 
 /// Sends each message back to where it came from, once, as long as it is: never more than
 /// was received, and only to the address whose trial it is.
 pub struct Echo {
-    /// The socket that receives.
     pub socket: UdpSocket,
     /// Nobody else is answered.
     pub to: IpAddr,
@@ -76,7 +69,6 @@ pub struct Receiver {
     pub source: Box<dyn Source>,
     /// Tells each datagram's kind.
     pub tally: Tally,
-    /// Whether messages are sent back.
     pub echo: Option<Echo>,
 }
 

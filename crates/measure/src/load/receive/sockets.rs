@@ -56,10 +56,6 @@ pub struct Recv {
 }
 
 impl Recv {
-    /// Reads a bound socket.
-    ///
-    /// # Errors
-    /// If the socket is none.
     pub fn new(socket: UdpSocket) -> io::Result<Self> {
         socket.set_read_timeout(Some(PATIENCE))?;
         Ok(Self { socket, buffer: vec![0; BUFFER_BYTES] })
@@ -87,10 +83,6 @@ pub struct Recvmmsg {
 }
 
 impl Recvmmsg {
-    /// Reads a bound socket.
-    ///
-    /// # Errors
-    /// If the socket is none.
     pub fn new(socket: UdpSocket, spin: Spin) -> io::Result<Self> {
         socket.set_read_timeout(Some(PATIENCE))?;
         Ok(Self { socket, spin, batch: ReceiveBatch::new(BATCH, BATCH_BYTES) })
@@ -120,9 +112,6 @@ pub struct Gro {
 
 impl Gro {
     /// Reads a bound socket, which from then on gives joined buffers.
-    ///
-    /// # Errors
-    /// Before Linux 5.0.
     pub fn new(socket: UdpSocket, spin: Spin) -> io::Result<Self> {
         socket.set_read_timeout(Some(PATIENCE))?;
         enable_gro(&socket)?;

@@ -14,7 +14,6 @@ const MOST_HELD_BYTES: usize = 256 << 20;
 /// What a held packet takes beside its bytes: its place in the row and the allocator's share.
 const OVERHEAD_BYTES: usize = 48;
 
-/// What becomes of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fate {
     /// It may be handed over as it is, at once.
@@ -32,7 +31,6 @@ struct Held {
     packet: Box<[u8]>,
 }
 
-/// One direction of a path.
 pub(super) struct Line {
     delay_ns: u64,
     loss_per_million: u32,
@@ -43,7 +41,6 @@ pub(super) struct Line {
     held_bytes: usize,
 }
 
-/// How fast packets go out.
 struct Rate {
     bits_per_s: u64,
     /// How long a full queue takes to go out.

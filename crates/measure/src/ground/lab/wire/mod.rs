@@ -28,13 +28,10 @@ const BATCH: usize = 64;
 /// Why there is no lab over such a path.
 #[derive(Debug, thiserror::Error)]
 pub enum WireError {
-    /// There can be no two hosts.
     #[error(transparent)]
     Lab(#[from] LabError),
-    /// A host's device could not be made.
     #[error("no lab: {0}")]
     Device(#[from] TunError),
-    /// Nobody to carry the packets.
     #[error("no lab: cannot start a thread that carries packets: {0}; raise ulimit -u or -n")]
     Thread(#[source] io::Error),
 }
@@ -138,7 +135,6 @@ impl Drop for Relay {
     }
 }
 
-/// One direction, within its thread.
 struct Way {
     from: Arc<Tun>,
     to: Arc<Tun>,

@@ -8,7 +8,6 @@ use std::process::{Command, Stdio};
 /// away what is written to it as well: no second program that reads a pipe is in the measurement.
 const NOWHERE: &str = "/dev/zero";
 
-/// What tar makes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Archive {
     /// An archive: files are read, mostly in the kernel.
@@ -19,8 +18,6 @@ pub enum Archive {
 }
 
 impl Archive {
-    /// As one writes it.
-    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::Tar => "tar",
@@ -30,7 +27,6 @@ impl Archive {
 
     /// The command: it opens the planted files in their order, each once, and has read all of the
     /// tree when it ends. It is the root of all processes that take part.
-    #[must_use]
     pub fn command(self, root: &Path) -> Command {
         let mut command = Command::new("tar");
         // Names of users would be looked up in files, or in the network.
@@ -45,10 +41,6 @@ impl Archive {
         command
     }
 
-    /// Whether the programs are here.
-    ///
-    /// # Errors
-    /// Which is not, and what to do.
     pub fn check(self) -> Result<(), ProgramError> {
         let said = version("tar")?;
         if !said.contains("GNU tar") {
@@ -62,19 +54,10 @@ impl Archive {
 /// Why a benchmark cannot be run.
 #[derive(Debug, thiserror::Error)]
 pub enum ProgramError {
-    /// A program is not there.
     #[error("cannot run {program}: {source}; install it (Debian: apt install {program})")]
-    Missing {
-        program: &'static str,
-        /// What the system said.
-        source: io::Error,
-    },
-    /// It is there, but cannot sort.
+    Missing { program: &'static str, source: io::Error },
     #[error("tar is `{found}`, not GNU tar, which alone reads in a known order (--sort=name): install that")]
-    OtherTar {
-        /// What it says of itself.
-        found: String,
-    },
+    OtherTar { found: String },
 }
 
 fn version(program: &'static str) -> Result<String, ProgramError> {

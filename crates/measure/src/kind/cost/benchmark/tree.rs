@@ -41,13 +41,11 @@ pub struct Shape {
 
 impl Shape {
     /// As big as the paper's.
-    #[must_use]
     pub fn paper(seed: u64) -> Self {
         Self { entries: 12_688, bytes: 187_000_000, seed }
     }
 
     /// A part of it, with files of the same sizes, or as small as one can be.
-    #[must_use]
     pub fn scaled(self, share: f64) -> Self {
         let entries = ((f64::from(self.entries) * share).round() as u32).clamp(FEWEST_ENTRIES, MOST_ENTRIES);
         let bytes = (self.bytes as f64 * share).round() as u64;
@@ -149,19 +147,15 @@ impl Tree {
         self.entries.iter().filter_map(|entry| Some((self.root().join(&entry.path), entry.bytes?)))
     }
 
-    #[must_use]
     pub fn root(&self) -> &Path {
         self.place.path()
     }
 
-    /// What was asked for.
-    #[must_use]
     pub fn shape(&self) -> &Shape {
         &self.shape
     }
 
     /// The planted files, in the order in which `tar --sort=name` opens them.
-    #[must_use]
     pub fn marks(&self) -> Vec<Mark> {
         let mut before = 0;
         let all = self.shape.bytes as f64;
@@ -176,27 +170,18 @@ impl Tree {
     }
 
     /// Reads all of it, so that as much of it lies in memory as the machine has room for.
-    ///
-    /// # Errors
-    /// What the disk said.
     pub fn warm(&self) -> Result<(), TreeError> {
         self.each_file(|mut file| io::copy(&mut file, &mut io::sink()).map(drop))
     }
 
     /// Takes the files' data out of memory; names, sizes and owners stay in it, as only root could
     /// drop those, and everybody else's with them. A file system in memory keeps the data as well.
-    ///
-    /// # Errors
-    /// What the disk said.
     pub fn cold(&self) -> Result<(), TreeError> {
         self.each_file(|file| page_cache::write_back(file, true))?;
         self.each_file(page_cache::forget)
     }
 
     /// The share of the files' pages that lies in memory, of some 500 files spread over the order.
-    ///
-    /// # Errors
-    /// When it cannot be found out.
     pub fn resident_share(&self) -> Result<f64, TreeError> {
         let step = (self.entries.len() / SAMPLE).max(1);
         let (mut resident, mut pages) = (0, 0);

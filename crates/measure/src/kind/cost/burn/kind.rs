@@ -45,7 +45,6 @@ impl Kind {
         }
     }
 
-    /// With all that it needs.
     pub fn prepare(&self) -> Work {
         Work { kind: *self, memory: matches!(self, Self::Memory { .. }).then(Stream::new) }
     }
@@ -74,7 +73,6 @@ impl Kind {
     }
 }
 
-/// What burns.
 pub struct Work {
     kind: Kind,
     memory: Option<Stream>,

@@ -23,7 +23,6 @@ pub struct Pace<'a> {
     pub stop: &'a AtomicBool,
 }
 
-/// How far it came.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Paced {
     pub done: u64,
@@ -77,7 +76,6 @@ impl Pace<'_> {
 
 /// What is to be done next.
 pub enum Act {
-    /// A step of work.
     Step,
     /// Nothing until then.
     RestUntil(u64),

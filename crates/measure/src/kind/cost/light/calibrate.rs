@@ -16,9 +16,6 @@ const LONG_ENOUGH: u64 = 4;
 const RUNS: usize = 3;
 
 /// Finds sizes with which each of the phases takes about `target_ns`. The machine should be idle.
-///
-/// # Errors
-/// When a phase cannot be made or run, or `stop` is set.
 pub fn calibrate(
     parent: &Path,
     phases: &[&'static Phase],

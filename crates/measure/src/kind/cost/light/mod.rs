@@ -38,7 +38,6 @@ pub struct Phase {
     pub name: &'static str,
     /// The resource that it uses, in words.
     pub resource: &'static str,
-    /// What its size counts.
     pub unit: &'static str,
     /// Nanoseconds of each unit that pass on any machine, whatever else it does: only what comes on
     /// top is the machine's. 0 but for timers.
@@ -55,7 +54,6 @@ impl PartialEq for Phase {
 
 /// A phase that is ready to run.
 trait Work {
-    /// Does so much of it.
     fn run(&mut self, size: u64) -> io::Result<()>;
 }
 
@@ -71,22 +69,16 @@ pub static PHASES: [Phase; 8] = [
     timers::PHASE,
 ];
 
-/// The phase of that name.
-#[must_use]
 pub fn phase(name: &str) -> Option<&'static Phase> {
     PHASES.iter().find(|phase| phase.name == name)
 }
 
-/// Why the benchmark ended.
 #[derive(Debug, thiserror::Error)]
 pub enum LightError {
-    /// There is no room for its files.
     #[error("cannot make a directory in {path}: {source}; choose another with TMPDIR")]
     Place { path: String, source: io::Error },
-    /// A phase could not be made or run.
     #[error("the phase {phase} failed: {source}; leave it out with --phases")]
     Phase { phase: &'static str, source: io::Error },
-    /// It was asked to end.
     #[error("the benchmark was not finished: it was broken off")]
     Stopped,
 }
@@ -99,9 +91,6 @@ pub struct Light {
 
 impl Light {
     /// Makes what the phases need: memory, files below `parent`, threads, a connection.
-    ///
-    /// # Errors
-    /// When something cannot be had.
     pub fn prepare(parent: &Path, sizes: &Sizes) -> Result<Self, LightError> {
         let place = Workplace::create(parent, workplace::LIGHT)
             .map_err(|source| LightError::Place { path: parent.display().to_string(), source })?;
@@ -116,9 +105,6 @@ impl Light {
 
     /// Runs all phases once, one after the other. `mark` is called with [`START`] before the first,
     /// and at the end of each with its name; `stop` ends it after the phase that it is in.
-    ///
-    /// # Errors
-    /// When a phase fails, or `stop` is set.
     pub fn run(&mut self, stop: &AtomicBool, mark: &mut dyn FnMut(&str)) -> Result<(), LightError> {
         mark(START);
         for (phase, size, work) in &mut self.phases {

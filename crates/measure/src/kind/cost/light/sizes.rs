@@ -14,9 +14,6 @@ pub struct Sizes {
 
 impl Sizes {
     /// Of phases that each come once, with a size of 1 or more.
-    ///
-    /// # Errors
-    /// What is wrong, in words.
     pub fn new(phases: Vec<(&'static Phase, u64)>) -> Result<Self, String> {
         if phases.is_empty() {
             return Err("there is no phase in it".into());
@@ -32,8 +29,6 @@ impl Sizes {
         Ok(Self { phases })
     }
 
-    /// The phases and their sizes.
-    #[must_use]
     pub fn phases(&self) -> &[(&'static Phase, u64)] {
         &self.phases
     }

@@ -5,7 +5,6 @@ use std::io;
 
 use netfathom_sys::cpu;
 
-/// The first processor allowed.
 pub struct Together {
     allowed: Vec<usize>,
     first: usize,

@@ -67,9 +67,6 @@ impl Family {
     pub const WORD: &str = kin::WORD;
 
     /// Those of the family who live, the root first, if it does.
-    ///
-    /// # Errors
-    /// If they cannot be looked for.
     pub fn members(&self) -> Result<Vec<u32>, CostError> {
         let mut members = self.all(&mut Known::now())?;
         members.retain(|&pid| process::lives(pid));
@@ -96,9 +93,6 @@ impl Family {
     }
 
     /// Waits until one of these ends or `stop` is set, and reaps orphans all the while.
-    ///
-    /// # Errors
-    /// If it cannot be waited.
     pub fn await_one(&self, members: &[Process], stop: &AtomicBool) -> Result<(), CostError> {
         let wait = || process::wait_for_one(members, REAP, stop).map_err(step("wait for the program"));
         while wait()? == process::Waited::TimeUp {
@@ -109,9 +103,6 @@ impl Family {
     }
 
     /// Reaps the root, which has ended.
-    ///
-    /// # Errors
-    /// If it was reaped.
     pub fn reap(&self, root: Child) -> Result<process::Ended, CostError> {
         let mut known = Known::now();
         let ended = process::reap(root).map_err(step("wait for the program"))?;
@@ -124,9 +115,6 @@ impl Family {
 
     /// Asks all to end, waits for so long, and kills who is left: whether that was so. The root is left to be reaped by
     /// its parent; orphans are reaped here.
-    ///
-    /// # Errors
-    /// If somebody cannot be killed.
     pub fn end(&self, grace: Duration) -> Result<bool, CostError> {
         if self.await_end(SIGTERM, grace)?.is_none() {
             return Ok(false);

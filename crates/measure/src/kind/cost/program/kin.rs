@@ -15,10 +15,8 @@ pub const WORD: &str = "NETFATHOM_FAMILY";
 const LOOKS: usize = 100;
 const BETWEEN: Duration = Duration::from_millis(1);
 
-/// All families that are there.
 static KNOWN: Mutex<Vec<Kin>> = Mutex::new(Vec::new());
 
-/// A family that is there.
 #[derive(Debug)]
 pub struct Kin {
     /// The value of [`WORD`].
@@ -50,12 +48,10 @@ impl Known {
         Self(KNOWN.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// One more.
     pub fn add(&mut self, kin: Kin) {
         self.0.push(kin);
     }
 
-    /// One less.
     pub fn remove(&mut self, word: &str) {
         self.0.retain(|kin| kin.word != word);
     }
@@ -66,9 +62,6 @@ impl Known {
     }
 
     /// All of a family, the root first, zombies included.
-    ///
-    /// # Errors
-    /// If `/proc` cannot be read.
     pub fn members(&mut self, word: &str) -> io::Result<Vec<u32>> {
         let root = self.of(word).and_then(|kin| kin.root);
         let mut heads: Vec<u32> = root.into_iter().collect();

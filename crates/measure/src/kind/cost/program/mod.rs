@@ -27,7 +27,6 @@ pub use pause::rest;
 use process::Stopped;
 use toggle::Toggle;
 
-/// What programs are started in.
 #[derive(Clone, Debug)]
 pub struct Context {
     /// The network namespace; `None` for that of this process.
@@ -58,30 +57,17 @@ pub struct Ran {
 
 /// Something that can be there or not.
 pub trait Switch {
-    /// Has it there, started up.
-    ///
-    /// # Errors
-    /// If it does not come, or is gone at once.
     fn on(&mut self, level: Option<&CostLevel>) -> Result<(), CostError>;
 
     /// The benchmark begins: what it uses counts from now on.
-    ///
-    /// # Errors
-    /// If it cannot be looked at.
     fn begins(&mut self) -> Result<(), CostError> {
         Ok(())
     }
 
     /// Has it gone. Of a time, CLOCK_MONOTONIC from and to, it says how much of it the program was there.
-    ///
-    /// # Errors
-    /// If it cannot be ended.
     fn off(&mut self, during: (u64, u64)) -> Result<Ran, CostError>;
 
     /// Puts everything as it was before the run.
-    ///
-    /// # Errors
-    /// If that cannot be done.
     fn restore(&mut self) -> Result<(), CostError> {
         Ok(())
     }
@@ -94,7 +80,6 @@ impl Context {
     }
 
     /// That of a load: it is not the program under test, of which the user said how it is to be run.
-    #[must_use]
     pub fn of_load(&self) -> Self {
         Self {
             cpus: Vec::new(),
@@ -105,8 +90,6 @@ impl Context {
         }
     }
 
-    /// That of a plan.
-    #[must_use]
     pub fn of(plan: &CostPlan, namespace: Option<Arc<Namespace>>) -> Self {
         Self {
             namespace,
@@ -122,9 +105,6 @@ impl Context {
 }
 
 /// The program under test of a plan.
-///
-/// # Errors
-/// If a process that is to run does not, or may not be stopped.
 pub fn of(plan: &CostPlan, context: &Context) -> Result<Box<dyn Switch>, CostError> {
     Ok(match &plan.subject {
         Subject::Nothing | Subject::Interception { .. } => Box::new(Nothing),
@@ -143,19 +123,14 @@ pub fn of(plan: &CostPlan, context: &Context) -> Result<Box<dyn Switch>, CostErr
 pub struct Found(Before);
 
 enum Before {
-    /// It runs.
     Process(u32),
     /// It is there or not.
     Toggle(Toggle),
-    /// It ends with the run.
     Ours,
 }
 
 impl Found {
     /// Looks, and changes nothing.
-    ///
-    /// # Errors
-    /// If a service cannot be asked for.
     pub fn of(subject: &Subject) -> Result<Self, CostError> {
         Ok(Self(match subject {
             Subject::Process { pid } => Before::Process(*pid),
@@ -166,9 +141,6 @@ impl Found {
     }
 
     /// Puts it back, whatever it is now.
-    ///
-    /// # Errors
-    /// If that cannot be done.
     pub fn restore(self) -> Result<(), CostError> {
         match self.0 {
             Before::Process(pid) => process::go_on(pid),

@@ -28,9 +28,6 @@ pub struct Output {
 
 impl Output {
     /// Reads in a thread of its own until the last one who could write is gone.
-    ///
-    /// # Errors
-    /// If there is no thread left for it.
     pub fn read(&self, mut from: impl Read + Send + 'static) -> io::Result<()> {
         let Self { tail, bytes, reading } = self.clone();
         reading.fetch_add(1, Relaxed);

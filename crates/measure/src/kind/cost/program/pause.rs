@@ -8,7 +8,6 @@ use std::time::{Duration, Instant};
 /// How soon a wish to end is heard.
 pub const SLICE: Duration = Duration::from_millis(50);
 
-/// A time to wait.
 #[derive(Clone, Debug)]
 pub struct Pause {
     pub length: Duration,
@@ -21,7 +20,6 @@ impl Pause {
         Self { length: Duration::ZERO, stop: Arc::default() }
     }
 
-    /// Waits.
     pub fn make(&self) {
         rest(self.length, &self.stop);
     }

@@ -17,7 +17,6 @@ use crate::kind::cost::error::CostError;
 const LONGEST: Duration = Duration::from_secs(5);
 const LOOK: Duration = Duration::from_millis(1);
 
-/// A process and its descendants.
 pub struct Stopped {
     pid: u32,
     settle: Pause,
@@ -27,10 +26,6 @@ pub struct Stopped {
 
 impl Stopped {
     /// Stops it.
-    ///
-    /// # Errors
-    /// If there is no such process, it is not ours to stop, it is stopped already, or it is one of those that we
-    /// depend on.
     pub fn new(pid: u32, settle: Pause) -> Result<Self, CostError> {
         let refuse = |why: &str| CostError::Process { pid, why: why.into() };
         if process::ancestors(std::process::id()).contains(&pid) {
@@ -89,9 +84,6 @@ impl Stopped {
 }
 
 /// Lets a process and its descendants go on.
-///
-/// # Errors
-/// If it is there no more, or another user's.
 pub fn go_on(pid: u32) -> Result<(), CostError> {
     Stopped { pid, settle: Pause::none(), since: None }.signal(SIGCONT)
 }

@@ -23,7 +23,6 @@ const LEAST_LIFE: Duration = Duration::from_millis(20);
 /// Its family, once it was started.
 pub type Shared = Arc<OnceLock<Family>>;
 
-/// What the supervisor saw.
 #[derive(Debug, Default)]
 pub struct Life {
     pub peak_rss_bytes: Option<u64>,
@@ -35,12 +34,13 @@ pub struct Life {
     pub ended: Option<process::ExitStatus>,
 }
 
-/// What becomes of the program.
 pub enum Event {
-    /// It runs.
     Started,
     /// By itself; `alone` if it left nobody behind.
-    Ended { status: process::ExitStatus, alone: bool },
+    Ended {
+        status: process::ExitStatus,
+        alone: bool,
+    },
 }
 
 /// Starts the program, waits for it, and ends it.
@@ -57,9 +57,6 @@ pub struct Supervisor {
 
 impl Supervisor {
     /// Until it is over, or is to be.
-    ///
-    /// # Errors
-    /// If it cannot be started or followed.
     pub fn run(mut self, tell: &Sender<Event>) -> Result<Life, CostError> {
         if let Some(namespace) = &self.context.namespace {
             let entered = namespace.enter();

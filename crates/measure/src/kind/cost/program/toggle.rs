@@ -40,9 +40,6 @@ impl Toggle {
     }
 
     /// A service: it is left as it was.
-    ///
-    /// # Errors
-    /// If its name is none, or cannot be asked for.
     pub fn service(name: &str, settle: Pause) -> Result<Self, CostError> {
         let plain = |c: char| c.is_ascii_alphanumeric() || "-_.@:\\".contains(c);
         if name.is_empty() || name.starts_with('-') || !name.chars().all(plain) {
@@ -64,25 +61,16 @@ impl Toggle {
     }
 
     /// Stops it, if it is there.
-    ///
-    /// # Errors
-    /// If its command fails.
     pub fn clear(&mut self) -> Result<(), CostError> {
         if self.is_on { self.end() } else { Ok(()) }
     }
 
     /// Has it as it was when this was made, whatever it is now.
-    ///
-    /// # Errors
-    /// If its command fails.
     pub fn put_back(&mut self) -> Result<(), CostError> {
         if self.was_on { self.begin() } else { self.end() }
     }
 
     /// Starts it, whether it is there or not.
-    ///
-    /// # Errors
-    /// If its command fails.
     fn begin(&mut self) -> Result<(), CostError> {
         run(&self.start)?;
         self.is_on = true;
@@ -90,9 +78,6 @@ impl Toggle {
     }
 
     /// Stops it.
-    ///
-    /// # Errors
-    /// If its command fails.
     fn end(&mut self) -> Result<(), CostError> {
         run(&self.stop)?;
         self.is_on = false;

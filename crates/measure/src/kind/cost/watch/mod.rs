@@ -37,7 +37,6 @@ use self::traced::Traced;
 /// How often the kernel's memory is emptied while a benchmark runs.
 const DRAIN: Duration = Duration::from_millis(200);
 
-/// How marks are taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Means {
     /// Kernel programs.
@@ -48,7 +47,6 @@ pub enum Means {
 }
 
 impl Means {
-    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::Tracepoints => "tracepoints",
@@ -67,13 +65,10 @@ impl fmt::Display for Means {
 /// Why a benchmark cannot be observed as asked for.
 #[derive(Debug, thiserror::Error)]
 pub enum WatchError {
-    /// Something that cannot be an observation point.
     #[error("{0}")]
     Points(String),
-    /// A means that was asked for and does not work here.
     #[error("cannot observe by {means}: {why}; without a means asked for, what works is taken")]
     Means { means: Means, why: String },
-    /// System calls cannot be timed, for which there is one means only.
     #[error("cannot time system calls by tracepoints: {0}")]
     Records(String),
 }
@@ -87,7 +82,6 @@ pub struct Reached {
     pub at_ns: u64,
 }
 
-/// A benchmark that has ended.
 #[derive(Clone, Debug)]
 pub struct Observed {
     /// Just before it was put in place of our fork, by CLOCK_MONOTONIC in nanoseconds.
@@ -100,7 +94,6 @@ pub struct Observed {
     /// a thread of ours has woken up, which takes microseconds and on a busy machine longer. Two runs can be
     /// compared by it, as it comes on top of either.
     pub ended_ns: u64,
-    /// How it ended.
     pub status: ExitStatus,
     /// What its tree of processes spent.
     pub spent: Spent,
@@ -133,9 +126,6 @@ impl Watch {
     /// Chooses how these points are observed: as asked for, or by the first means that works. What that
     /// leaves out is returned with its reason. With `records` all its system calls are timed as well, which only
     /// tracepoints can; it costs more than marks do.
-    ///
-    /// # Errors
-    /// If something cannot be a point at all, or what was asked for does not work here.
     pub fn choose(
         points: &Points,
         asked: Option<Means>,
@@ -164,8 +154,6 @@ impl Watch {
         }
     }
 
-    /// How marks are taken.
-    #[must_use]
     pub fn means(&self) -> Means {
         match self.with {
             With::Tracepoints(_) => Means::Tracepoints,
@@ -177,9 +165,6 @@ impl Watch {
     /// Starts the benchmark; `armed` says whether with its observation points, which are there from now until
     /// it is finished, and at no other time. It adds to the command, so make a new one for each start. A
     /// benchmark that was started before is no longer observed.
-    ///
-    /// # Errors
-    /// If it cannot be started or observed.
     pub fn start(&mut self, command: &mut Command, armed: bool) -> io::Result<Child> {
         let observes = armed && self.points != Points::Ends && matches!(self.with, With::Notification);
         let notified = observes.then(|| Notified::of(command, &self.points)).transpose()?;
@@ -204,9 +189,6 @@ impl Watch {
 
     /// Waits until the benchmark's first process ends, at most for so long or until `stop` is set, which is
     /// looked at every 50 ms. What is to become of one that has not ended is the caller's decision.
-    ///
-    /// # Errors
-    /// What the kernel refused.
     pub fn wait(&mut self, child: &Child, limit: Duration, stop: &AtomicBool) -> io::Result<Waited> {
         let process = Process::open(child.id())?;
         let began = Instant::now();
@@ -231,9 +213,6 @@ impl Watch {
     /// Reaps the benchmark and tells what was observed. It waits for the end without a limit, so call
     /// [`Self::wait`] before. What its first process left behind should have ended and been reaped: what that
     /// spent is missing otherwise.
-    ///
-    /// # Errors
-    /// What the kernel refused, or if the child is not the one that was started last.
     pub fn finish(&mut self, child: Child) -> io::Result<Observed> {
         static NEVER: AtomicBool = AtomicBool::new(false);
         let waited = self.wait(&child, Duration::MAX, &NEVER);
@@ -267,9 +246,6 @@ impl Watch {
     }
 
     /// The system calls of the run that ended last, where they are recorded; to be asked before the next start.
-    ///
-    /// # Errors
-    /// If the kernel's memory cannot be read.
     pub fn calls(&self) -> io::Result<Vec<CallTimes>> {
         match &self.with {
             With::Tracepoints(traced) => traced.calls(),

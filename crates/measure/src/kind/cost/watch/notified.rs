@@ -18,7 +18,6 @@ pub(super) struct Notified {
     _notifier: Notifier,
 }
 
-/// What came so far.
 #[derive(Default)]
 struct Notes {
     marks: Vec<Reached>,
@@ -27,9 +26,6 @@ struct Notes {
 }
 
 /// Which calls have to notify.
-///
-/// # Errors
-/// If one of the points cannot be had so.
 pub(super) fn numbers(points: &Points) -> Result<Vec<u32>, WatchError> {
     let mut numbers: Vec<u32> = match points {
         Points::Ends => Vec::new(),
@@ -47,9 +43,6 @@ pub(super) fn numbers(points: &Points) -> Result<Vec<u32>, WatchError> {
 
 impl Notified {
     /// Has the benchmark that this command starts observed.
-    ///
-    /// # Errors
-    /// What the kernel refused.
     pub fn of(command: &mut Command, points: &Points) -> io::Result<Self> {
         let numbers = numbers(points).map_err(io::Error::other)?;
         let notes = Arc::<Mutex<Notes>>::default();

@@ -87,7 +87,6 @@ impl Points {
 /// Whether an opened path may be the file: one of them is the end of the other, component by component, as
 /// programs open files relative to folders. So the bare name of a file matches in whichever folder it is. Of a
 /// path that is cut the first component is not looked at.
-#[must_use]
 pub fn matches(file: &Path, opened: &Path, cut: bool) -> bool {
     let here = |part: &Component<'_>| *part != Component::CurDir;
     let mut opened: Vec<_> = opened.components().filter(here).collect();

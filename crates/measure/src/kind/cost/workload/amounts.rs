@@ -67,7 +67,6 @@ pub struct Counted {
 }
 
 impl Counted {
-    /// Those of one more run.
     pub fn add(&mut self, count: u64) {
         self.count += count;
         self.runs += u64::from(count > 0);
@@ -80,7 +79,6 @@ impl Counted {
 }
 
 impl Unknown {
-    /// Those of one more run.
     pub fn add(&mut self, spent: &Spent) {
         let missing = spent.missing_threads.unwrap_or(0);
         self.missing.add(missing);

@@ -27,9 +27,6 @@ const MOST: usize = 8;
 const MOST_CALLS: usize = 200;
 
 /// Runs the command twice and chooses; with the names of what is chosen.
-///
-/// # Errors
-/// If it cannot be recorded, no call can be a mark, or none is the same twice.
 pub fn choose(
     command: &(dyn Fn() -> Command + Sync),
     home: Option<Arc<Namespace>>,

@@ -19,7 +19,6 @@ const MANY: usize = 8192;
 /// Marks of a run that are kept to learn from.
 const MOST_LEARNED: u64 = 100_000;
 
-/// The marks of one benchmark.
 pub struct Emitted {
     listener: Listener,
     lost_before: u64,
@@ -29,13 +28,11 @@ pub struct Emitted {
 
 /// Which marks of a run are kept.
 pub enum Kept {
-    /// The first ones.
     ToLearn,
     /// Of these names so many each.
     Of(HashMap<String, u64>),
 }
 
-/// What came of one run.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Came {
     /// The marks that are kept, in order of time.
@@ -50,9 +47,6 @@ pub struct Came {
 
 impl Emitted {
     /// For a benchmark that is started.
-    ///
-    /// # Errors
-    /// If there can be no ring.
     pub fn create() -> Result<Self, ListenError> {
         Ok(Self { listener: Listener::create()?, lost_before: 0, damaged_before: 0, began_ns: 0 })
     }
@@ -66,9 +60,6 @@ impl Emitted {
     }
 
     /// Takes marks until `wait` returns. A thread of their own takes them, so that the wait is over when it is over.
-    ///
-    /// # Errors
-    /// If that thread cannot be.
     pub fn during<T>(&mut self, kept: Kept, wait: impl FnOnce() -> T) -> Result<(T, Came), CostError> {
         let failed = |why: String| CostError::Benchmark(format!("cannot take the benchmark's marks: {why}"));
         let over = AtomicBool::new(false);

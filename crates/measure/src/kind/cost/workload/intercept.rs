@@ -13,7 +13,6 @@ const COUNT_OPENS: &str = "tracepoint:syscalls:sys_enter_openat { @opens = count
 const NOWHERE: &str = "/dev/null";
 
 /// The program of a way, where it is not one of ours.
-#[must_use]
 pub fn program(way: Interception) -> Option<&'static str> {
     match way {
         Interception::Tracepoints | Interception::Notification => None,
@@ -24,7 +23,6 @@ pub fn program(way: Interception) -> Option<&'static str> {
 }
 
 /// Whether there is all that a way needs.
-#[must_use]
 pub fn is_installed(way: Interception) -> bool {
     let path = env::var_os("PATH").unwrap_or_default();
     let there = |program| env::split_paths(&path).any(|directory| directory.join(program).is_file());
@@ -32,7 +30,6 @@ pub fn is_installed(way: Interception) -> bool {
 }
 
 /// A command within such a program; as it is, if the way is one of ours.
-#[must_use]
 pub fn wrapped(way: Interception, command: Command) -> Command {
     let before: &[&str] = match way {
         Interception::Tracepoints | Interception::Notification => return command,

@@ -25,9 +25,6 @@ use crate::kind::cost::program::Context;
 use crate::kind::cost::watch::{Means, Points, Watch};
 
 /// Makes the benchmarks of a plan ready, and says what it is at.
-///
-/// # Errors
-/// If one of them cannot be had.
 pub fn make(
     plan: &CostPlan,
     context: &Context,

@@ -25,7 +25,6 @@ const LEAST_SPANS: u64 = 5;
 /// Why marks are of no use.
 pub const DAMAGED: &str = "its ring of marks held what cannot be: another program wrote into it, or its marks have times of another clock";
 
-/// A program that marks itself.
 pub struct Marking {
     name: String,
     pid: u32,
@@ -37,10 +36,6 @@ pub struct Marking {
 }
 
 impl Marking {
-    /// Of a process.
-    ///
-    /// # Errors
-    /// If there is none, or it cannot be listened to.
     pub fn new(name: &str, pid: u32, window_ns: u64) -> Result<Self, CostError> {
         // Whether it can be is to be known before anything else is done.
         Listener::of_process(pid).map_err(told)?;

@@ -18,13 +18,10 @@ pub use make::make;
 
 use super::error::CostError;
 
-/// A benchmark made ready.
 pub trait Workload {
-    /// Its name in tables.
     fn name(&self) -> &str;
     /// What it does, in one sentence, and what is known of the state it finds.
     fn about(&self) -> String;
-    /// How its marks are taken.
     fn means(&self) -> String;
     /// Its marks in order; known once it has run.
     fn marks(&self) -> Vec<String>;
@@ -43,25 +40,15 @@ pub trait Workload {
     /// Whether observation points cost something that controls can tell.
     fn has_points(&self) -> bool;
     /// Runs until it is known which marks there are.
-    ///
-    /// # Errors
-    /// If it fails, or has no marks that are the same twice.
     fn learn(&mut self, stop: &AtomicBool) -> Result<(), CostError>;
     /// Puts everything as it is to be found, before each run.
-    ///
-    /// # Errors
-    /// If that cannot be done.
     fn prepare(&mut self) -> Result<(), CostError> {
         Ok(())
     }
     /// Runs once.
-    ///
-    /// # Errors
-    /// If it cannot even be started.
     fn run(&mut self, condition: &Condition, stop: &AtomicBool) -> Result<Outcome, CostError>;
 }
 
-/// What came of one run.
 #[derive(Debug)]
 pub struct Outcome {
     /// From mark to mark; or why there are none.

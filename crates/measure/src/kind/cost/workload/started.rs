@@ -44,17 +44,14 @@ pub type Watches = Vec<(Option<Interception>, Watch)>;
 pub enum Source {
     /// Calls that are seen from outside; the names of the points.
     Points(Vec<String>),
-    /// The benchmark marks itself.
     Emitted(Emitted),
 }
 
 /// A benchmark that is started for each run.
 pub struct Started {
-    /// Its name in tables.
     pub name: String,
     /// What it does, in one sentence.
     pub about: String,
-    /// Makes the command anew.
     pub command: Box<dyn Fn() -> Command + Sync>,
     /// What it finds, and what puts that as it was.
     pub state: State,

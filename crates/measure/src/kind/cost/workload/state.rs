@@ -3,7 +3,6 @@
 use crate::kind::cost::benchmark::tree::Tree;
 use crate::kind::cost::error::CostError;
 
-/// What a benchmark finds.
 pub enum State {
     Asis,
     /// A tree that was made for it.
@@ -18,9 +17,6 @@ pub enum State {
 
 impl State {
     /// Puts it as it was.
-    ///
-    /// # Errors
-    /// If the disk refuses.
     pub fn prepare(&mut self) -> Result<(), CostError> {
         let Self::Tree { tree, cold, resident } = self else { return Ok(()) };
         let failed =
@@ -32,7 +28,6 @@ impl State {
         Ok(())
     }
 
-    /// A part of a sentence.
     pub fn about(&self) -> String {
         match self {
             Self::Asis | Self::Tree { resident: None, .. } => String::new(),

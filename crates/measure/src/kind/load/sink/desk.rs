@@ -61,7 +61,6 @@ struct Served {
     came: Option<(Instant, Instant)>,
 }
 
-/// What nobody announced.
 struct Stray {
     tally: Tally,
     from: Option<SocketAddr>,
@@ -71,18 +70,12 @@ struct Stray {
 
 impl Desk {
     /// At a bound socket.
-    ///
-    /// # Errors
-    /// If it is none.
     pub fn new(socket: &UdpSocket) -> io::Result<Self> {
         set_receive_buffer(socket, RECEIVE_BUFFER_BYTES)?;
         Ok(Self { socket: socket.try_clone()?, state: Mutex::default() })
     }
 
     /// Reads until it is over. Whatever comes is counted as what it is.
-    ///
-    /// # Errors
-    /// If receiving fails.
     pub fn read(
         &self,
         receive: Receive,
@@ -126,9 +119,6 @@ impl Desk {
     }
 
     /// From now on a sender's messages are its own.
-    ///
-    /// # Errors
-    /// If the socket cannot be shared.
     pub fn expect(
         &self,
         sender: &Welcomed,
@@ -152,13 +142,11 @@ impl Desk {
     }
 
     /// Messages of the sender that have arrived.
-    #[must_use]
     pub fn delivered(&self) -> u64 {
         self.state().served.as_ref().map_or(0, |s| s.tally.read.delivered)
     }
 
     /// The sender goes; what arrived of it, and from the first of it to the last.
-    #[must_use]
     pub fn dismiss(&self) -> (Read, Duration) {
         let Some(served) = self.state().served.take() else { return Default::default() };
         let took = served.came.map_or(Duration::ZERO, |(first, last)| last - first);
@@ -167,7 +155,6 @@ impl Desk {
     }
 
     /// Strays that nothing has been added to for so long; they are forgotten then.
-    #[must_use]
     pub fn strays(&self, quiet: Duration) -> Vec<Event> {
         let mut state = self.state();
         let now = Instant::now();

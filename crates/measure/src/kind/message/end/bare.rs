@@ -19,7 +19,6 @@ use crate::kind::message::ground::Socket;
 /// What is read at once, at most.
 const READ_BYTES: usize = 128 << 10;
 
-/// One end of it.
 pub struct Bare {
     socket: Socket,
     form: Form,

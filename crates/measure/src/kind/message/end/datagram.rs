@@ -19,7 +19,6 @@ const SILENCES: usize = 4;
 /// Where a body has its message's place among all, if it is long enough.
 const INDEX: Range<usize> = HEADER_BYTES..HEADER_BYTES + 8;
 
-/// One end of it.
 pub struct Datagram {
     socket: UdpSocket,
     form: Form,

@@ -12,14 +12,12 @@ use crate::kind::message::error::EndError;
 use crate::kind::message::ground::Socket;
 use crate::kind::message::kernel::SINK_ROOM;
 
-/// A benchmark has one channel.
 const CHANNEL: u16 = 0;
 /// Looks for a thread that has just begun, a millisecond apart.
 const NAMING_LOOKS: u32 = 200;
 /// For the close: what is under way is small.
 const CLOSING: Duration = Duration::from_secs(2);
 
-/// One end of it.
 pub struct Library {
     connection: Blocking,
     batch: bool,

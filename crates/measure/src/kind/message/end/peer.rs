@@ -21,7 +21,6 @@ const GOODBYE: &[u8] = b"";
 /// How long it may take to arrive: what is under way is little.
 const CLOSING: Duration = Duration::from_secs(2);
 
-/// One end of it.
 pub struct Peer {
     pair: Box<dyn Pair>,
     whose: Whose,

@@ -19,7 +19,6 @@ use crate::load::tap::{ReceiveTap, SendTap};
 use crate::load::window::Windows;
 use crate::tap::error::TapError;
 
-/// The sockets of one trial.
 pub struct Here {
     flow: u32,
     /// Connected to the reader, one a sender.
@@ -30,9 +29,6 @@ pub struct Here {
 
 impl Here {
     /// New sockets, with the path between them warmed up.
-    ///
-    /// # Errors
-    /// If they cannot be had, or nothing gets from the one to the other.
     pub fn open(task: &Task<'_>, flow: u32) -> Result<Self, FlightError> {
         let reader = task.rig.reader_socket(task.plan.port)?;
         let to = reader.local_addr().map_err(GroundError::Socket)?;

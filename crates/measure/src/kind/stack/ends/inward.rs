@@ -36,9 +36,6 @@ pub struct Inward {
 impl Inward {
     /// A new socket for a sender's messages. The sender hears its welcome only in
     /// [`Ends::fly`]: until then it waits, and a tap can be loaded.
-    ///
-    /// # Errors
-    /// If the port is taken.
     pub fn open(task: &Task<'_>, incoming: Incoming, port: u16) -> Result<Self, FlightError> {
         let reader = task.rig.reader_socket(port)?;
         reader.set_nonblocking(task.plan.reader_polls).map_err(GroundError::Socket)?;

@@ -35,14 +35,10 @@ pub trait Ends: Sized {
     /// Those of this host, one a sender.
     fn senders(&self) -> &[UdpSocket];
 
-    /// That of this host.
     fn reader(&self) -> Option<&UdpSocket>;
 
     /// Makes the messages fly. `make` makes the ends of the tap, one for each of the senders
     /// of this host and one for the reader, once it is known where the windows lie.
-    ///
-    /// # Errors
-    /// If a socket or a thread fails, or the other host is lost.
     fn fly<S: SendTap + Send, R: ReceiveTap + Send>(
         self,
         task: &Task<'_>,
@@ -51,10 +47,8 @@ pub trait Ends: Sized {
     ) -> Result<Landed<S, R>, TapError>;
 }
 
-/// The load of a trial.
 #[derive(Clone, Copy)]
 pub struct Load<'a> {
-    /// Length of the plan.
     pub duration_ns: u64,
     /// When the messages are to leave.
     pub departures: Departures<'a>,
@@ -62,7 +56,6 @@ pub struct Load<'a> {
 
 impl Load<'_> {
     /// Windows over the load, which begins then.
-    #[must_use]
     pub fn windows(&self, start_ns: u64) -> Windows {
         Windows { start_ns, shift: Windows::shift_for(self.duration_ns) }
     }

@@ -26,9 +26,6 @@ pub struct Outward {
 impl Outward {
     /// Greets the sink. That conversation has warmed the path up: the neighbour's hardware
     /// address and the route are known.
-    ///
-    /// # Errors
-    /// If there is none, it refuses, or there is no way to it.
     pub fn greet(task: &Task<'_>, to: SocketAddr, load: Load<'_>) -> Result<Self, FlightError> {
         let hello = Hello {
             version: VERSION,

@@ -27,7 +27,6 @@ pub struct Rebuilt<R> {
     strange: Option<Header>,
 }
 
-/// One of the senders.
 struct Lane {
     sent: Sent,
     /// The message before, of which it is not known yet when the next one was due.
@@ -36,7 +35,6 @@ struct Lane {
 
 impl<R> Rebuilt<R> {
     /// Of so many senders of a load of that duration; of a plan that leaves the intervals to chance, their mean.
-    #[must_use]
     pub fn new(
         tap: R,
         windows: Windows,
@@ -50,7 +48,6 @@ impl<R> Rebuilt<R> {
     }
 
     /// What a message says of its sending that cannot be, in words.
-    #[must_use]
     pub fn excess(&self) -> Option<String> {
         let Header { sequence, intended_ns, sent_ns, .. } = self.strange?;
         Some(format!(
@@ -61,7 +58,6 @@ impl<R> Rebuilt<R> {
     }
 
     /// The tap, and what was sent: counts as the senders told them, times as the messages did.
-    #[must_use]
     pub fn finish(self, told: End, planned: u64) -> (R, Sent) {
         let lanes = self.lanes.into_iter().map(|mut lane| {
             if let Some(last) = lane.last {

@@ -24,7 +24,6 @@ const GROWS: f64 = 1.2;
 /// Shares of the time, 0 to 1.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Facts {
-    /// What the shares are of.
     pub watched_ns: u64,
     pub looks: usize,
     /// Between one look and the next, as a rule.
@@ -47,7 +46,6 @@ pub(super) struct Facts {
     pub window_closed: f64,
     /// There was room in the peer's window, which did not move: its program does not read.
     pub unread: f64,
-    /// The congestion window was full.
     pub congested: f64,
     /// Something was lost and being made good.
     pub recovering: f64,

@@ -25,7 +25,6 @@ pub fn finding(result: &TransferResult) -> Option<Finding> {
     })
 }
 
-/// Of all streams.
 fn sum(result: &TransferResult) -> Option<ZeroCopied> {
     let each = result.streams.iter().filter_map(|stream| stream.zero_copy);
     each.reduce(|a, b| ZeroCopied {

@@ -55,9 +55,6 @@ struct Door {
 
 impl Listener {
     /// Listens on an address; port 0 takes a free one.
-    ///
-    /// # Errors
-    /// The address cannot be had.
     #[cfg(test)]
     pub fn bind(address: SocketAddr) -> Result<Self, ControlError> {
         Self::bind_with(address, None, |_| Ok(())).map(|(listener, ())| listener)
@@ -65,9 +62,6 @@ impl Listener {
 
     /// Listens on an address and has the sockets of the load bound to the same one: of port 0
     /// a port that is free for both. Senders elsewhere than in these networks are refused.
-    ///
-    /// # Errors
-    /// The address cannot be had, here or by `others`.
     pub fn bind_with<T>(
         address: SocketAddr,
         senders: Option<Allowed>,
@@ -98,15 +92,11 @@ impl Listener {
     }
 
     /// Where it listens.
-    #[must_use]
     pub fn local_addr(&self) -> SocketAddr {
         self.address
     }
 
     /// The next sender; `None` if none comes in time.
-    ///
-    /// # Errors
-    /// The listening thread has died.
     pub fn accept(&self, within: Duration) -> Result<Option<Incoming>, ControlError> {
         let arrivals = self.arrivals.lock().unwrap_or_else(PoisonError::into_inner);
         match arrivals.recv_timeout(within) {

@@ -19,7 +19,6 @@ pub struct Pool {
 }
 
 impl Pool {
-    /// The text of a seed.
     pub fn new(seed: u64) -> Self {
         // Not the numbers that the names of the files are drawn from.
         let mut random = SplitMix64::new(!seed);

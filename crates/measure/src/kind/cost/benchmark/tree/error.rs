@@ -10,24 +10,18 @@ use super::{FEWEST_ENTRIES, MOST_ENTRIES, Shape};
 /// Why there is no tree.
 #[derive(Debug, thiserror::Error)]
 pub enum TreeError {
-    /// There can be no such tree.
     #[error("no tree has {} entries of {} bytes: choose {FEWEST_ENTRIES} to {MOST_ENTRIES} entries with 100 bytes each or more", .0.entries, .0.bytes)]
     Shape(Shape),
-    /// The disk has too little room.
     #[error("no room for the tree in {}: it takes {needed_bytes} bytes and {entries} files and directories, and there is room for {}; free some space, choose another directory or a smaller tree", .path.display(), told(.room))]
     NoRoom {
-        /// Where it was to be.
         path: PathBuf,
         /// What it takes, in whole blocks.
         needed_bytes: u64,
-        /// Files and directories of it.
         entries: u64,
         room: Room,
     },
-    /// The disk refused.
     #[error("cannot make or read the tree at {}: {source}{}", .path.display(), remedy(.source))]
     Refused { path: PathBuf, source: io::Error },
-    /// It was broken off.
     #[error("the tree was not finished: it was broken off")]
     Stopped,
 }
