@@ -42,7 +42,6 @@ fn plan(test: MessageTest, args: &MessageArgs) -> Result<MessagePlan> {
     let mut plan = MessagePlan {
         carrier,
         layers: args.layers.clone(),
-        peers: args.peers,
         placements: args.placement.iter().map(|p| p.placement()).collect(),
         processors: args.cpus.choice(),
         cpus: args.cpu.clone(),

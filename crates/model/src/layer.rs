@@ -22,11 +22,6 @@ pub enum Layer {
         /// When it writes.
         strategy: Strategy,
     },
-    /// Another project's library, from the system's own package.
-    Peer {
-        /// Whose.
-        name: Peer,
-    },
 }
 
 /// How bare sockets hand header and body to the system.
@@ -83,16 +78,6 @@ pub enum Strategy {
     Thread,
     /// When the caller says so.
     Batch,
-}
-
-/// Another project's library.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Peer {
-    /// libzmq, by PAIR sockets.
-    Zmq,
-    /// nng, by pair sockets.
-    Nng,
 }
 
 impl Layer {
@@ -160,12 +145,8 @@ words! { Strategy:
     Strategy::Thread = "thread",
     Strategy::Batch = "batch",
 }
-words! { Peer:
-    Peer::Zmq = "zmq",
-    Peer::Nng = "nng",
-}
 
-/// As it is typed: `write+nodelay`, `two+nodelay@client`, `adaptive`, `zmq`.
+/// As it is typed: `write+nodelay`, `two+nodelay@client`, `adaptive`.
 impl fmt::Display for Layer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -180,7 +161,6 @@ impl fmt::Display for Layer {
                 Ok(())
             }
             Self::Library { strategy } => f.write_str(strategy.name()),
-            Self::Peer { name } => f.write_str(name.name()),
         }
     }
 }
@@ -189,8 +169,8 @@ impl fmt::Display for Layer {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "`{text}` is no layer: write a form of bare sockets (write, writev, two, sendfile, xdp) with its options \
-     (+nodelay, +cork, +more, +quickack, each for one end with @client or @server), a strategy of the library \
-     (adaptive, inline, thread, batch), or another project's library (zmq, nng)"
+     (+nodelay, +cork, +more, +quickack, each for one end with @client or @server), or a strategy of the library \
+     (adaptive, inline, thread, batch)"
 )]
 pub struct LayerError {
     text: String,
@@ -203,9 +183,6 @@ impl FromStr for Layer {
         let error = || LayerError { text: text.into() };
         if let Some(strategy) = Strategy::of(text) {
             return Ok(Self::Library { strategy });
-        }
-        if let Some(name) = Peer::of(text) {
-            return Ok(Self::Peer { name });
         }
         let mut parts = text.split('+');
         let form = parts.next().and_then(Form::of).ok_or_else(error)?;
@@ -240,8 +217,6 @@ mod tests {
             "inline",
             "thread",
             "batch",
-            "zmq",
-            "nng",
         ] {
             assert_eq!(text.parse::<Layer>().unwrap().to_string(), text);
         }

@@ -25,7 +25,6 @@ pub mod notify;
 pub mod offload;
 pub mod packet_ring;
 pub mod page_cache;
-pub mod peer;
 pub mod perf_event;
 pub mod pressure;
 pub mod probe;

@@ -7,7 +7,6 @@ use std::time::Duration;
 
 use netfathom_measure::ground::processors::spread;
 use netfathom_model::plan::MessageTest;
-use netfathom_stats::median;
 use netfathom_sys::cpu;
 
 use super::{AS_GOOD, Failure, run};
@@ -45,17 +44,8 @@ pub fn compare(rounds: u32) -> Result<(), Failure> {
     };
     thread::sleep(SETTLE);
     for bytes in SIZES {
-        let (mut middle, mut tail) = (Vec::new(), Vec::new());
-        for round in 0..rounds {
-            // Who comes first takes turns as well.
-            let theirs_first = (round % 2 == 1).then(|| theirs(cpus.senders[0], bytes)).transpose()?;
-            let ours = ours(bytes)?;
-            let theirs = theirs_first.map_or_else(|| theirs(cpus.senders[0], bytes), Ok)?;
-            middle.push(ours[0] / theirs[0]);
-            tail.push(ours[1] / theirs[1]);
-        }
-        for (name, ratios) in [("median", middle), ("p99", tail)] {
-            let ratio = median(&ratios).ok_or("too few rounds")?;
+        let ratios = run::take_turns(rounds, || ours(bytes), || theirs(cpus.senders[0], bytes))?;
+        for (name, ratio) in ["median", "p99"].into_iter().zip(ratios) {
             println!(
                 "| pingpong, {bytes} B, each end on a processor of its own: {name} | {:.2} times sockperf ({:.2} to {:.2}) | at most {AS_GOOD:.1} |",
                 ratio.value, ratio.low, ratio.high
@@ -83,17 +73,17 @@ fn start(processor: usize, words: &[&str]) -> std::io::Result<Child> {
 }
 
 /// Median and 99th percentile of a round trip with the library, in microseconds.
-fn ours(bytes: u32) -> Result<[f64; 2], Failure> {
+fn ours(bytes: u32) -> Result<Vec<f64>, Failure> {
     let bytes = bytes.to_string();
     let options =
         ["--layers", "adaptive", "--sizes", &bytes, "--trials", "1", "--least", "500ms", "--cpus", "cross"];
     let result = run::message(MessageTest::Pingpong, &options)?;
     let trial = result.cells.first().and_then(|cell| cell.trials.first()).ok_or("no trial")?;
-    Ok([trial.p50_ns, trial.p99_ns].map(|ns| ns as f64 / 1e3))
+    Ok([trial.p50_ns, trial.p99_ns].map(|ns| ns as f64 / 1e3).into())
 }
 
 /// The same with sockperf, which by itself halves them: --full-rtt has it not.
-fn theirs(processor: usize, bytes: u32) -> Result<[f64; 2], Failure> {
+fn theirs(processor: usize, bytes: u32) -> Result<Vec<f64>, Failure> {
     let size = (bytes + HEADER_BYTES).to_string();
     let words = ["ping-pong", "--tcp", "--full-rtt", "-i", HOST, "-p", PORT, "-t", "1", "-m", &size];
     let output = start(processor, &words)?.wait_with_output()?;
@@ -105,5 +95,5 @@ fn theirs(processor: usize, bytes: u32) -> Result<[f64; 2], Failure> {
             .ok_or_else(|| format!("sockperf says no {name}"))?;
         Ok(line.rsplit('=').next().unwrap_or_default().trim().parse()?)
     };
-    Ok([percentile("percentile 50.000")?, percentile("percentile 99.000")?])
+    Ok(vec![percentile("percentile 50.000")?, percentile("percentile 99.000")?])
 }

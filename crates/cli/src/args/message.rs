@@ -25,10 +25,8 @@ Layers: bare sockets are write (header and body in one write), writev, two (two
 writes) or sendfile, with the options +nodelay, +cork, +more and +quickack, each
 also for one end alone (two+nodelay@client). With xdp, over UDP in the lab, ends
 in the kernel are programs in the driver, otherwise programs at the socket. The
-library is named by when it writes: adaptive, inline, thread or batch. Other
-projects' libraries are zmq (Debian: libzmq5) and nng (libnng1), loaded from the
-system; --peers adds those that are installed. The first layer is what the rest
-is compared with.";
+library is named by when it writes: adaptive, inline, thread or batch. The first
+layer is what the rest is compared with.";
 
 /// `netfathom message`.
 #[derive(Debug, Subcommand)]
@@ -66,9 +64,6 @@ pub struct MessageArgs {
     /// xdp in the lab if an end is in the kernel]
     #[arg(long, value_delimiter = ',', value_name = "LAYER,...", value_parser = parse_layer)]
     pub layers: Vec<Layer>,
-    /// Other projects' libraries take part as well (zmq, nng), as far as they are installed
-    #[arg(long)]
-    pub peers: bool,
     /// What is under them
     #[arg(long, value_enum, default_value = "tcp", value_name = "WHAT")]
     pub over: Over,

@@ -76,8 +76,6 @@ pub struct MessagePlan {
     pub sizes_bytes: Vec<u64>,
     /// What carries the messages; the first one is what the others are compared with.
     pub layers: Vec<Layer>,
-    /// Whether other projects' libraries take part as well, as far as they are installed.
-    pub peers: bool,
     /// Which ends are in the kernel.
     pub placements: Vec<Placement>,
     /// On which processors the ends run.
@@ -189,7 +187,6 @@ impl MessagePlan {
             carrier: Carrier::Tcp,
             sizes_bytes: test.sizes_bytes(),
             layers: Self::usual_layers(Carrier::Tcp, place, &[Placement::UU]),
-            peers: false,
             placements: vec![Placement::UU],
             processors: ProcessorChoice::Sweep,
             cpus: Vec::new(),
@@ -273,9 +270,6 @@ impl MessagePlan {
                 "--rate: a client in the kernel keeps no rate; choose --placement UU or UK",
             ));
         }
-        if self.peers && self.carrier != Carrier::Tcp {
-            return Err(conflict("--peers: they are compared over TCP; choose --over tcp"));
-        }
         once("layers", &self.layers, ToString::to_string)?;
         self.layers.iter().try_for_each(|layer| self.carries(layer))?;
         Ok(())
@@ -308,9 +302,6 @@ impl MessagePlan {
             Layer::Library { .. } if self.carrier == Carrier::Udp => Err(conflict(&format!(
                 "--layers {layer}: the library needs a stream; choose --over tcp or unix"
             ))),
-            Layer::Peer { .. } if !tcp => {
-                Err(conflict(&format!("--layers {layer}: it is compared over TCP; choose --over tcp")))
-            }
             _ => Ok(()),
         }
     }

@@ -157,7 +157,7 @@ measurements! {
         udp: true,
         tcp: true,
         own_messages: true,
-        free: &["sizes_bytes", "layers", "peers", "placements", "processors", "messages", "least_ns", "most_ns", "remedies"],
+        free: &["sizes_bytes", "layers", "placements", "processors", "messages", "least_ns", "most_ns", "remedies"],
     },
     /// `netfathom cost`
     Cost(CostResult): Entry {

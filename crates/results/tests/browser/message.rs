@@ -42,7 +42,7 @@ fn sparse() -> Vec<(&'static str, Record)> {
                     m.cells[0].rate.map(|r| netfathom_model::record::MessageRate { mean_per_s: None, ..r });
             }),
         ),
-        ("message without its first layer", with(|m| m.cells.retain(|c| c.layer.to_string() == "nng"))),
+        ("message without its first layer", with(|m| m.cells.retain(|c| c.layer.to_string() == "thread"))),
         ("message that nobody counted", with(uncounted)),
         ("message of empty trials", with(empty)),
         ("message on processors without names", with(|m| m.pairs.clear())),

@@ -7,11 +7,11 @@ use netfathom_sys::cpu::{ThreadUsage, thread_id, thread_usage};
 use netfathom_sys::tcp_info;
 
 use super::end::End;
-use super::ground::Link;
+use super::ground::Socket;
 
 /// Readings of an end at the beginning of a trial.
 pub struct Meter<'a> {
-    link: &'a Link,
+    socket: &'a Socket,
     /// `None` where it is not known which threads there are, or of one what it took.
     threads: Option<Vec<(u32, ThreadUsage)>>,
     segments: Option<u32>,
@@ -19,10 +19,10 @@ pub struct Meter<'a> {
 
 impl<'a> Meter<'a> {
     /// Reads what the calling thread and those of its end took so far.
-    pub fn start(end: &dyn End, link: &'a Link) -> Self {
+    pub fn start(end: &dyn End, socket: &'a Socket) -> Self {
         let usage = |thread| Some((thread, thread_usage(thread).ok()?));
         let threads = end.threads().and_then(|own| own.into_iter().chain([thread_id()]).map(usage).collect());
-        Self { link, threads, segments: segments(link) }
+        Self { socket, threads, segments: segments(socket) }
     }
 
     /// What the threads took since; they are still there.
@@ -50,12 +50,11 @@ impl<'a> Meter<'a> {
 
     /// Segments that its socket has sent since.
     pub fn segments(&self) -> Option<u64> {
-        segments(self.link).zip(self.segments).map(|(now, then)| (now - then).into())
+        segments(self.socket).zip(self.segments).map(|(now, then)| (now - then).into())
     }
 }
 
-/// Segments that a socket of TCP has sent; those of other projects' libraries are out of reach.
-fn segments(link: &Link) -> Option<u32> {
-    let Link::Socket(socket) = link else { return None };
+/// Segments that a socket of TCP has sent.
+fn segments(socket: &Socket) -> Option<u32> {
     tcp_info::read(socket.as_fd()).ok()?.segments_out
 }

@@ -4,7 +4,6 @@ use std::io;
 
 use netfathom_model::layer::{End, Layer};
 use netfathom_sys::cpu::CpuError;
-use netfathom_sys::peer::PeerError;
 
 use crate::ground::error::{Failure, Mistake};
 use crate::ground::lab::LabError;
@@ -18,8 +17,6 @@ pub enum MessageError {
     Cpu(#[from] CpuError),
     #[error("--cpus cross: it takes two processors; name two with --cpu, or choose --cpus same")]
     OneProcessor,
-    #[error(transparent)]
-    Peer(#[from] PeerError),
     #[error("there is nothing to measure: {0}")]
     Nothing(String),
     #[error("cannot {action}: {source}")]
@@ -49,8 +46,6 @@ pub enum EndError {
     Generator(#[from] netfathom_bpf::generator::GeneratorError),
     #[error(transparent)]
     Device(#[from] netfathom_bpf::sink::SinkError),
-    #[error(transparent)]
-    Peer(#[from] PeerError),
     #[error(transparent)]
     Lab(#[from] LabError),
     #[error(transparent)]

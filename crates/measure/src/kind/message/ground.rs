@@ -4,20 +4,16 @@ use std::io;
 use std::net::{IpAddr, Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream, UdpSocket};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
-use std::sync::Arc;
 use std::time::Duration;
 
 use netfathom_model::environment::Device;
-use netfathom_model::layer::{End as Whose, Layer};
+use netfathom_model::layer::End as Whose;
 use netfathom_model::plan::{Carrier, Family, MessagePlan, Place};
 use netfathom_model::record::TcpCounts;
 use netfathom_sys::counters::TcpCounters;
 use netfathom_sys::link;
-use netfathom_sys::peer::Library;
 
 use super::error::MessageError;
-use super::peers::Peers;
-use super::rendezvous::Rendezvous;
 use crate::ground::lab::{self, Lab, LabError};
 
 /// What one end of a connection is made of.
@@ -60,36 +56,17 @@ impl Socket {
     }
 }
 
-/// What joins an end to the other one.
-pub enum Link {
-    /// A connection of ours, which a layer is put upon.
-    Socket(Socket),
-    /// The library makes it when the two ends meet.
-    Own(Arc<dyn Library>, Arc<Rendezvous>),
-}
-
-impl Link {
-    /// Ends whatever is blocked on it, here and at the other end.
-    pub fn cut(&self) {
-        match self {
-            Self::Socket(socket) => socket.cut(),
-            Self::Own(_, meeting) => meeting.cut(),
-        }
-    }
-}
-
 /// Where the two ends stand.
 pub struct Ground {
     lab: Option<Lab>,
     carrier: Carrier,
-    peers: Peers,
 }
 
 impl Ground {
     /// Makes the lab where there is to be one.
-    pub fn build(plan: &MessagePlan, peers: Peers) -> Result<Self, MessageError> {
+    pub fn build(plan: &MessagePlan) -> Result<Self, MessageError> {
         let lab = (plan.place == Place::Lab).then(Lab::create).transpose()?;
-        Ok(Self { lab, carrier: plan.carrier, peers })
+        Ok(Self { lab, carrier: plan.carrier })
     }
 
     /// The lab, if they are in one.
@@ -142,23 +119,8 @@ impl Ground {
         self.lab.as_ref().map_or(IpAddr::V4(Ipv4Addr::LOCALHOST), lab)
     }
 
-    /// A fresh connection for a layer: the client's end and the server's.
-    pub fn link(&self, layer: &Layer) -> Result<(Link, Link), MessageError> {
-        let library = match layer {
-            Layer::Peer { name } => self.peers.get(*name),
-            Layer::Bare { .. } | Layer::Library { .. } => None,
-        };
-        if let Some(library) = library {
-            let meeting = Arc::new(Rendezvous::new(self.server_address()));
-            let link = || Link::Own(Arc::clone(&library), Arc::clone(&meeting));
-            return Ok((link(), link()));
-        }
-        let (client, server) = self.connect()?;
-        Ok((Link::Socket(client), Link::Socket(server)))
-    }
-
     /// A fresh connection: the client's end and the server's.
-    fn connect(&self) -> Result<(Socket, Socket), MessageError> {
+    pub fn connect(&self) -> Result<(Socket, Socket), MessageError> {
         match self.carrier {
             Carrier::Tcp => self.tcp(),
             Carrier::Udp => self.udp(),

@@ -204,9 +204,6 @@ pub fn why_not(plan: &MessagePlan, placement: Placement, layer: &Layer, bytes: u
             "write: a message of the library has as many bytes",
         ),
         Layer::Library { .. } => return None,
-        Layer::Peer { .. } => {
-            ("it makes its own connections", "write: what the kernel does with messages as long")
-        }
     };
     Some(said.into())
 }

@@ -1,8 +1,7 @@
 //! `netfathom message`: a message layer beside bare sockets, in the same run.
 //!
 //! [`run`] is the map: `order` has the cells and their turns, `ground` the two hosts and their
-//! connections, `kernel` and `driver` the ends that are in the kernel, `peers` other projects'
-//! libraries, `shot` makes one trial of a cell out of two `end`s and a test (`oneway`, `pingpong`,
+//! connections, `kernel` and `driver` the ends that are in the kernel, `shot` makes one trial of a cell out of two `end`s and a test (`oneway`, `pingpong`,
 //! `post`), `cells` puts the trials together, `judge` says what they are worth, `stalls` recognises
 //! what keeps messages waiting, and `remedies` measures what helps.
 //!
@@ -38,11 +37,9 @@ mod oneway;
 mod order;
 mod pace;
 mod pairs;
-mod peers;
 mod pingpong;
 mod post;
 mod remedies;
-mod rendezvous;
 mod samples;
 mod shot;
 mod stalls;
@@ -52,7 +49,6 @@ pub use error::MessageError;
 
 use ground::Ground;
 use order::{Cell, Refusals, Turn};
-use peers::Peers;
 use shot::Shot;
 
 /// A killed run loses no more than this, or a round if that is shorter.
@@ -68,17 +64,14 @@ pub fn run(
     observer: &mut impl Observer<MessageResult>,
     stop: &AtomicBool,
 ) -> Result<Progressed<MessageResult>, RunError> {
-    let mut plan = plan.clone();
-    let (peers, missing) = Peers::load(&mut plan).map_err(MessageError::from)?;
-    let ground = Ground::build(&plan, peers)?;
-    let pairs = pairs::choose(&plan)?;
+    let ground = Ground::build(plan)?;
+    let pairs = pairs::choose(plan)?;
     let environment = environment::read(Vec::new(), ground.devices(), ground.lab());
-    let refusals = Refusals { socket: kernel::refusal(&plan), driver: driver::refusal(&plan, &ground) };
-    let (turns, mut absent) = order::of(&plan, &pairs, &refusals);
+    let refusals = Refusals { socket: kernel::refusal(plan), driver: driver::refusal(plan, &ground) };
+    let (turns, absent) = order::of(plan, &pairs, &refusals);
     if let (true, Some(cell)) = (turns.is_empty(), absent.first()) {
         return Err(MessageError::Nothing(cell.why.clone()).into());
     }
-    absent.extend(missing);
     let result = MessageResult { plan: plan.clone(), pairs, cells: Vec::new(), absent, remedies: Vec::new() };
     let mut p = Progressed::new(environment, result);
     let mut steps = Steps {
@@ -90,9 +83,9 @@ pub fn run(
     };
     steps.keep(&mut p)?;
     let around = Around { ground: &ground, stop };
-    let measured = take_turns(&plan, &turns, around, &mut steps, &mut p)
-        .and_then(|()| count_calls(&plan, around, &mut steps, &mut p))
-        .and_then(|()| remedies::measure(&plan, around, &mut steps, &mut p));
+    let measured = take_turns(plan, &turns, around, &mut steps, &mut p)
+        .and_then(|()| count_calls(plan, around, &mut steps, &mut p))
+        .and_then(|()| remedies::measure(plan, around, &mut steps, &mut p));
     if measured.is_err() && !p.result.cells.is_empty() {
         // What was finished is kept; of nothing nobody can learn.
         steps.keep(&mut p)?;

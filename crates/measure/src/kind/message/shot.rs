@@ -17,9 +17,9 @@ use netfathom_model::record::{EndCost, ProcessorPair, TcpCounts};
 use netfathom_sys::cpu::{self, KernelWorkers};
 
 use super::costs::Meter;
-use super::end::{self, End, Load, Peer};
+use super::end::{self, End, Load};
 use super::error::{EndError, MessageError};
-use super::ground::{Ground, Link, counts};
+use super::ground::{Ground, Socket, counts};
 use super::order::Cell;
 use super::task::{Done, Task};
 use super::{Around, calls, driver, kernel, oneway, pingpong, post};
@@ -81,12 +81,12 @@ pub fn make(
     Around { ground, stop }: Around<'_>,
     calls: Option<&Calls>,
 ) -> Result<Option<Shot>, MessageError> {
-    let (client, server) = ground.link(&cell.layer)?;
+    let (client, server) = ground.connect()?;
     let task = &Task::new(plan, kernel::room(plan.test, cell), pair.client == pair.server, stop);
     let meeting = Meeting::default();
     let (before, workers) = (ground.tcp_counts(), KernelWorkers::read().ok());
     let calls_before = calls.map(Calls::counts);
-    let place = |whose, cpu, link| Place { whose, cpu, link, ground, cell, task, meeting: &meeting, calls };
+    let place = |whose, cpu, socket| Place { whose, cpu, socket, ground, cell, task, meeting: &meeting, calls };
     let places = [place(Whose::Client, pair.client, &client), place(Whose::Server, pair.server, &server)];
     let [client_end, server_end] = thread::scope(|scope| {
         let (ended, ends) = channel();
@@ -148,7 +148,7 @@ fn watch(ends: &std::sync::mpsc::Receiver<()>, most: Duration, stop: &AtomicBool
 struct Place<'a> {
     whose: Whose,
     cpu: usize,
-    link: &'a Link,
+    socket: &'a Socket,
     ground: &'a Ground,
     cell: &'a Cell,
     task: &'a Task<'a>,
@@ -181,13 +181,13 @@ struct Leaving<'a> {
 
 impl Drop for Leaving<'_> {
     fn drop(&mut self) {
-        let Place { meeting, task, link, whose, .. } = self.place;
+        let Place { meeting, task, socket, whose, .. } = self.place;
         meeting.failed.store(true, Release);
         task.finish(*whose);
         if !self.well {
             // Only the first one counts.
             let _ = meeting.broke.set(*whose);
-            link.cut();
+            socket.cut();
         }
         // Nobody waits for it where the other one could not even start.
         let _ = self.ended.send(());
@@ -217,7 +217,7 @@ impl Place<'_> {
             let done = kernel::run(kernel, &mut *end, self.whose, self.cell, self.task);
             return Ok(Some((done.map_err(told("broke off"))?, EndCost::default())));
         }
-        let meter = Meter::start(&*end, self.link);
+        let meter = Meter::start(&*end, self.socket);
         let followed = self.calls.map(|calls| calls::Followed::begin(calls, &*end, self.whose));
         if !self.meeting.wait(METERED) {
             return Ok(None);
@@ -244,10 +244,9 @@ impl Place<'_> {
             Whose::Client => placement.kernel_client() && test != MessageTest::Oneway,
             Whose::Server => placement.kernel_server(),
         };
-        let Link::Socket(socket) = self.link else { return Ok(None) };
         let attach = || match driver::has(&self.cell.layer) {
-            true => driver::attach(self.ground, test, self.whose, socket),
-            false => kernel::attach(test, self.whose, self.cell, socket),
+            true => driver::attach(self.ground, test, self.whose, self.socket),
+            false => kernel::attach(test, self.whose, self.cell, self.socket),
         };
         in_kernel.then(attach).transpose()
     }
@@ -273,19 +272,10 @@ impl Place<'_> {
                 Load { message_bytes: bytes, bulk_bytes: 0, grown: false, into_sink }
             }
         };
-        match self.link {
-            Link::Socket(socket)
-                if self.whose == Whose::Client && driver::writes_frames(self.task.plan.test, self.cell) =>
-            {
-                Ok(Box::new(driver::frames(self.ground, socket, load)?))
-            }
-            Link::Socket(socket) => end::make(&self.cell.layer, self.whose, socket.again()?, load),
-            // Its threads begin where the one is that makes it.
-            Link::Own(library, meeting) => self.ground.at(self.whose, || {
-                cpu::pin(self.cpu)?;
-                Ok(Box::new(Peer::new(&**library, meeting, self.whose, load)?) as Box<dyn End>)
-            })?,
+        if self.whose == Whose::Client && driver::writes_frames(self.task.plan.test, self.cell) {
+            return Ok(Box::new(driver::frames(self.ground, self.socket, load)?));
         }
+        end::make(&self.cell.layer, self.whose, self.socket.again()?, load)
     }
 
     fn work(&self, end: &mut dyn End) -> Result<Done, EndError> {

@@ -14,7 +14,7 @@ use crate::story::{curves, pooled};
 const BARE_COLORS: [Color; 4] = ["rate", "cpu-steal", "cpu-system", "cpu-irq"];
 
 /// A layer has the same look in every picture: the library has a strong color a strategy, bare sockets have colors and
-/// dashes, what others made is brown.
+/// dashes.
 fn line(result: &MessageResult, layer: &Layer) -> Series {
     let of_library = |strategy: &Strategy| match strategy {
         Strategy::Adaptive => "tx",
@@ -24,7 +24,6 @@ fn line(result: &MessageResult, layer: &Layer) -> Series {
     };
     let (color, look) = match layer {
         Layer::Library { strategy } => (of_library(strategy), Look::Strong),
-        Layer::Peer { name } => ("planned", Look::QUIET[*name as usize % Look::QUIET.len()]),
         Layer::Bare { .. } => {
             let is_bare = |layer: &&&Layer| matches!(layer, Layer::Bare { .. });
             let all = groups::layers(result);

@@ -9,11 +9,9 @@ mod bare;
 mod datagram;
 mod frames;
 mod library;
-mod peer;
 mod sendfile;
 
 pub use frames::Frames;
-pub use peer::Peer;
 
 /// Bytes of the header of bare messages: the body's length, little-endian.
 pub const HEADER_BYTES: usize = 4;
@@ -94,9 +92,6 @@ pub fn make(layer: &Layer, whose: Whose, socket: Socket, load: Load) -> Result<B
         }
         (Layer::Library { strategy }, socket) => {
             Ok(Box::new(library::Library::new(*strategy, whose, socket, load)?))
-        }
-        (Layer::Peer { name }, _) => {
-            Err(EndError::Unexpected(format!("{} makes its own sockets", name.name())))
         }
     }
 }
