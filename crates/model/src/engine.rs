@@ -19,21 +19,11 @@ pub enum Engine {
     Xdp,
 }
 
-impl Engine {
-    /// All of them, from the one most like a program to the fastest: the ladder.
-    pub const LADDER: [Self; 5] = [Self::Send, Self::Sendmmsg, Self::Gso, Self::AfXdp, Self::Xdp];
+named! { Engine: Send = "send", Sendmmsg = "sendmmsg", Gso = "gso", AfXdp = "af_xdp", Xdp = "xdp" }
 
-    /// As it is written in flags and tables.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Send => "send",
-            Self::Sendmmsg => "sendmmsg",
-            Self::Gso => "gso",
-            Self::AfXdp => "af_xdp",
-            Self::Xdp => "xdp",
-        }
-    }
+impl Engine {
+    /// From the one most like a program to the fastest.
+    pub const LADDER: [Self; 5] = Self::ALL;
 
     /// The most messages that leave together. Spacing finer than what a full batch takes is
     /// not what such an engine promises, so its lag is held against that.
@@ -83,16 +73,4 @@ pub enum Receive {
     Xdp,
 }
 
-impl Receive {
-    /// As it is written in flags and tables.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Recv => "recv",
-            Self::Recvmmsg => "recvmmsg",
-            Self::Gro => "gro",
-            Self::AfXdp => "af_xdp",
-            Self::Xdp => "xdp",
-        }
-    }
-}
+named! { Receive: Recv = "recv", Recvmmsg = "recvmmsg", Gro = "gro", AfXdp = "af_xdp", Xdp = "xdp" }

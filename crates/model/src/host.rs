@@ -52,23 +52,9 @@ pub enum Topic {
     Processors,
 }
 
-impl Topic {
-    /// All of them, in the order of reading.
-    pub const ALL: [Self; 6] =
-        [Self::Taps, Self::Places, Self::Privileges, Self::Kernel, Self::Clock, Self::Processors];
-
-    /// As it is written in headings.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Taps => "taps",
-            Self::Places => "places",
-            Self::Privileges => "privileges",
-            Self::Kernel => "kernel features",
-            Self::Clock => "clock",
-            Self::Processors => "processors",
-        }
-    }
+named! { Topic:
+    Taps = "taps", Places = "places", Privileges = "privileges", Kernel = "kernel features", Clock = "clock",
+    Processors = "processors"
 }
 
 /// One thing that was tried.

@@ -102,49 +102,10 @@ impl Layer {
     }
 }
 
-/// A word for each value, both ways.
-macro_rules! words {
-    ($type:ty: $($value:path = $word:literal,)*) => {
-        impl $type {
-            /// As it is written in flags and tables.
-            #[must_use]
-            pub fn name(self) -> &'static str {
-                match self { $($value => $word,)* }
-            }
-
-            /// All of them.
-            pub const ALL: &'static [Self] = &[$($value,)*];
-
-            fn of(word: &str) -> Option<Self> {
-                Self::ALL.iter().copied().find(|value| value.name() == word)
-            }
-        }
-    };
-}
-
-words! { Form:
-    Form::Write = "write",
-    Form::Writev = "writev",
-    Form::Two = "two",
-    Form::Sendfile = "sendfile",
-    Form::Xdp = "xdp",
-}
-words! { SocketOption:
-    SocketOption::NoDelay = "nodelay",
-    SocketOption::Cork = "cork",
-    SocketOption::More = "more",
-    SocketOption::QuickAck = "quickack",
-}
-words! { End:
-    End::Client = "client",
-    End::Server = "server",
-}
-words! { Strategy:
-    Strategy::Adaptive = "adaptive",
-    Strategy::Inline = "inline",
-    Strategy::Thread = "thread",
-    Strategy::Batch = "batch",
-}
+named! { Form: Write = "write", Writev = "writev", Two = "two", Sendfile = "sendfile", Xdp = "xdp" }
+named! { SocketOption: NoDelay = "nodelay", Cork = "cork", More = "more", QuickAck = "quickack" }
+named! { End: Client = "client", Server = "server" }
+named! { Strategy: Adaptive = "adaptive", Inline = "inline", Thread = "thread", Batch = "batch" }
 
 /// As it is typed: `write+nodelay`, `two+nodelay@client`, `adaptive`.
 impl fmt::Display for Layer {
@@ -181,11 +142,11 @@ impl FromStr for Layer {
 
     fn from_str(text: &str) -> Result<Self, LayerError> {
         let error = || LayerError { text: text.into() };
-        if let Some(strategy) = Strategy::of(text) {
+        if let Some(strategy) = Strategy::named(text) {
             return Ok(Self::Library { strategy });
         }
         let mut parts = text.split('+');
-        let form = parts.next().and_then(Form::of).ok_or_else(error)?;
+        let form = parts.next().and_then(Form::named).ok_or_else(error)?;
         let options = parts.map(option).collect::<Option<Vec<_>>>().ok_or_else(error)?;
         Ok(Self::Bare { form, options })
     }
@@ -194,8 +155,8 @@ impl FromStr for Layer {
 /// `nodelay` or `nodelay@client`.
 fn option(text: &str) -> Option<(SocketOption, Option<End>)> {
     match text.split_once('@') {
-        Some((option, end)) => Some((SocketOption::of(option)?, Some(End::of(end)?))),
-        None => Some((SocketOption::of(text)?, None)),
+        Some((option, end)) => Some((SocketOption::named(option)?, Some(End::named(end)?))),
+        None => Some((SocketOption::named(text)?, None)),
     }
 }
 

@@ -8,6 +8,9 @@
 
 #![warn(missing_docs)]
 
+#[macro_use]
+mod named;
+
 pub mod accounting;
 pub mod engine;
 pub mod environment;

@@ -13,16 +13,9 @@ pub enum Direction {
     Rx,
 }
 
-impl Direction {
-    /// As it is written in tables.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Tx => "tx",
-            Self::Rx => "rx",
-        }
-    }
+named! { Direction: Tx = "tx", Rx = "rx" }
 
+impl Direction {
     /// The stages of this direction, in the order in which a message passes them.
     #[must_use]
     pub fn stages(self) -> &'static [Stage] {
@@ -71,25 +64,13 @@ pub enum Stage {
     Return,
 }
 
-impl Stage {
-    /// As it is written in tables, flags and files.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Socket => "socket",
-            Self::Qdisc => "qdisc",
-            Self::Device => "device",
-            Self::Driver => "driver",
-            Self::Backlog => "backlog",
-            Self::Protocol => "protocol",
-            Self::Wakeup => "wakeup",
-            Self::Runqueue => "runqueue",
-            Self::Sockqueue => "sockqueue",
-            Self::Read => "read",
-            Self::Return => "return",
-        }
-    }
+named! { Stage:
+    Socket = "socket", Qdisc = "qdisc", Device = "device", Driver = "driver", Backlog = "backlog",
+    Protocol = "protocol", Wakeup = "wakeup", Runqueue = "runqueue", Sockqueue = "sockqueue", Read = "read",
+    Return = "return"
+}
 
+impl Stage {
     /// What happens there, for a reader who does not know the kernel by heart.
     #[must_use]
     pub fn meaning(self) -> &'static str {
@@ -141,20 +122,7 @@ pub enum Tap {
     Pcap,
 }
 
-impl Tap {
-    /// All of them.
-    pub const ALL: [Self; 3] = [Self::Bpf, Self::Timestamping, Self::Pcap];
-
-    /// As it is written in tables and flags.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Bpf => "bpf",
-            Self::Timestamping => "timestamping",
-            Self::Pcap => "pcap",
-        }
-    }
-}
+named! { Tap: Bpf = "bpf", Timestamping = "timestamping", Pcap = "pcap" }
 
 #[cfg(test)]
 mod tests {

@@ -16,17 +16,7 @@ pub enum Level {
     Void,
 }
 
-impl Level {
-    /// As it is written in tables.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Valid => "VALID",
-            Self::Degraded => "DEGRADED",
-            Self::Void => "VOID",
-        }
-    }
-}
+named! { Level: Valid = "VALID", Degraded = "DEGRADED", Void = "VOID" }
 
 /// One thing that lowers the trust.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

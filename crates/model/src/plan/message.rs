@@ -25,6 +25,8 @@ pub enum MessageTest {
     Post,
 }
 
+named! { MessageTest: Oneway = "oneway", Pingpong = "pingpong", Post = "post" }
+
 /// What is under the messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -36,6 +38,8 @@ pub enum Carrier {
     /// Unix stream sockets.
     Unix,
 }
+
+named! { Carrier: Tcp = "tcp", Udp = "udp", Unix = "unix" }
 
 /// Which end runs in user space and which in the kernel, the client first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
@@ -49,6 +53,8 @@ pub enum Placement {
     /// Both in the kernel.
     KK,
 }
+
+named! { Placement: UU = "UU", KU = "KU", UK = "UK", KK = "KK" }
 
 /// On which processors the ends run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -100,16 +106,6 @@ pub struct MessagePlan {
 }
 
 impl MessageTest {
-    /// As it is written in commands and tables.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Oneway => "oneway",
-            Self::Pingpong => "pingpong",
-            Self::Post => "post",
-        }
-    }
-
     /// What is counted.
     #[must_use]
     pub fn counts(self) -> &'static str {
@@ -140,30 +136,7 @@ impl MessageTest {
     }
 }
 
-impl Carrier {
-    /// As it is written in flags and tables.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Tcp => "tcp",
-            Self::Udp => "udp",
-            Self::Unix => "unix",
-        }
-    }
-}
-
 impl Placement {
-    /// As it is written in flags and tables.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::UU => "UU",
-            Self::KU => "KU",
-            Self::UK => "UK",
-            Self::KK => "KK",
-        }
-    }
-
     /// Whether the client is in the kernel.
     #[must_use]
     pub fn kernel_client(self) -> bool {

@@ -19,20 +19,8 @@ pub enum Variant {
     Echo,
 }
 
-impl Variant {
-    /// All of them.
-    pub const ALL: [Self; 4] = [Self::Ignored, Self::OtherThread, Self::SameThread, Self::Echo];
-
-    /// As it is written in flags and tables.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Ignored => "ignored",
-            Self::OtherThread => "other-thread",
-            Self::SameThread => "same-thread",
-            Self::Echo => "echo",
-        }
-    }
+named! { Variant:
+    Ignored = "ignored", OtherThread = "other-thread", SameThread = "same-thread", Echo = "echo"
 }
 
 /// The plan of `netfathom reverse`: full load out of this host, and in the middle of it

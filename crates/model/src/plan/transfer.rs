@@ -38,16 +38,7 @@ pub enum Protocol {
     Udp,
 }
 
-impl Protocol {
-    /// As the classic writes it.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Tcp => "tcp",
-            Self::Udp => "udp",
-        }
-    }
-}
+named! { Protocol: Tcp = "tcp", Udp = "udp" }
 
 /// The plan of `netfathom ttcp`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -88,25 +88,11 @@ pub enum Cause {
     TooShort,
 }
 
-impl Cause {
-    /// As it is written in tables.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Nothing => "nothing wrong",
-            Self::SendBuffer => "send buffer",
-            Self::DelayedAcknowledgement => "delayed acknowledgements",
-            Self::Nagle => "Nagle",
-            Self::ReceiveWindow => "receiver's window",
-            Self::SlowSender => "slow program at the sender",
-            Self::SlowReceiver => "slow program at the receiver",
-            Self::Loss => "loss",
-            Self::Path => "path",
-            Self::Pace => "pace asked for",
-            Self::Elsewhere => "sender or path",
-            Self::TooShort => "too short to tell",
-        }
-    }
+named! { Cause:
+    Nothing = "nothing wrong", SendBuffer = "send buffer",
+    DelayedAcknowledgement = "delayed acknowledgements", Nagle = "Nagle", ReceiveWindow = "receiver's window",
+    SlowSender = "slow program at the sender", SlowReceiver = "slow program at the receiver", Loss = "loss",
+    Path = "path", Pace = "pace asked for", Elsewhere = "sender or path", TooShort = "too short to tell"
 }
 
 /// What held a transfer up, with what makes us think so.

@@ -95,22 +95,10 @@ pub enum PacketKind {
     UnknownLink,
 }
 
-impl PacketKind {
-    /// As it is written in tables.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Joined => "joined",
-            Self::Duplicate => "duplicates",
-            Self::NotInLog => "not in the log",
-            Self::Foreign => "foreign UDP",
-            Self::NotUdp => "not UDP",
-            Self::Fragment => "fragments",
-            Self::CutOff => "cut off",
-            Self::Malformed => "malformed",
-            Self::UnknownLink => "unknown link type",
-        }
-    }
+named! { PacketKind:
+    Joined = "joined", Duplicate = "duplicates", NotInLog = "not in the log", Foreign = "foreign UDP",
+    NotUdp = "not UDP", Fragment = "fragments", CutOff = "cut off", Malformed = "malformed",
+    UnknownLink = "unknown link type"
 }
 
 /// One log, and what was in it.

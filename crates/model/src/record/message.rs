@@ -49,18 +49,7 @@ pub enum Shares {
     Nothing,
 }
 
-impl Shares {
-    /// As it is written in tables.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Same => "same processor",
-            Self::Core => "same core",
-            Self::Cache => "same cache",
-            Self::Nothing => "apart",
-        }
-    }
-}
+named! { Shares: Same = "same processor", Core = "same core", Cache = "same cache", Nothing = "apart" }
 
 /// One layer with one size, one placement and one pair of processors.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
@@ -227,17 +216,9 @@ pub enum Stall {
     WakeUps,
 }
 
-impl Stall {
-    /// As it is written in tables.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::NagleBoth => "delayed acknowledgements, both ends",
-            Self::NagleOne => "delayed acknowledgements, one end",
-            Self::Timeouts => "retransmission time-outs",
-            Self::WakeUps => "wake-up spikes",
-        }
-    }
+named! { Stall:
+    NagleBoth = "delayed acknowledgements, both ends", NagleOne = "delayed acknowledgements, one end",
+    Timeouts = "retransmission time-outs", WakeUps = "wake-up spikes"
 }
 
 /// One way of sending beside the others.

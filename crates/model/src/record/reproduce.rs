@@ -158,14 +158,4 @@ pub enum Holds {
     CannotTell,
 }
 
-impl Holds {
-    /// As it is written in tables.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Yes => "holds",
-            Self::No => "does not hold",
-            Self::CannotTell => "cannot tell",
-        }
-    }
-}
+named! { Holds: Yes = "holds", No = "does not hold", CannotTell = "cannot tell" }

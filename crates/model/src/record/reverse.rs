@@ -48,21 +48,7 @@ pub enum Phase {
     After,
 }
 
-impl Phase {
-    /// All of them, in order.
-    pub const ALL: [Self; 4] = [Self::Before, Self::Rise, Self::Peak, Self::After];
-
-    /// As it is written in tables.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Before => "before",
-            Self::Rise => "rise",
-            Self::Peak => "peak",
-            Self::After => "after",
-        }
-    }
-}
+named! { Phase: Before = "before", Rise = "rise", Peak = "peak", After = "after" }
 
 /// One trial.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]

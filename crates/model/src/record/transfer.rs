@@ -79,17 +79,9 @@ pub enum Way {
     Discarded,
 }
 
-impl Way {
-    /// As it is written in tables.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Copied => "copied through a buffer",
-            Self::Spliced => "spliced between pipe and socket",
-            Self::SentAsFile => "sent from a file by sendfile",
-            Self::Discarded => "discarded in the kernel",
-        }
-    }
+named! { Way:
+    Copied = "copied through a buffer", Spliced = "spliced between pipe and socket",
+    SentAsFile = "sent from a file by sendfile", Discarded = "discarded in the kernel"
 }
 
 /// How a transfer came to its end.

@@ -86,7 +86,8 @@ pub fn make(
     let meeting = Meeting::default();
     let (before, workers) = (ground.tcp_counts(), KernelWorkers::read().ok());
     let calls_before = calls.map(Calls::counts);
-    let place = |whose, cpu, socket| Place { whose, cpu, socket, ground, cell, task, meeting: &meeting, calls };
+    let place =
+        |whose, cpu, socket| Place { whose, cpu, socket, ground, cell, task, meeting: &meeting, calls };
     let places = [place(Whose::Client, pair.client, &client), place(Whose::Server, pair.server, &server)];
     let [client_end, server_end] = thread::scope(|scope| {
         let (ended, ends) = channel();

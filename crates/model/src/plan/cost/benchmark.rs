@@ -84,17 +84,7 @@ pub enum MarkMeans {
     Ends,
 }
 
-impl MarkMeans {
-    /// As it is written in flags and tables.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Tracepoints => "tracepoints",
-            Self::Notification => "notification",
-            Self::Ends => "ends",
-        }
-    }
-}
+named! { MarkMeans: Tracepoints = "tracepoints", Notification = "notification", Ends = "ends" }
 
 impl BenchmarkKind {
     pub(super) fn check(&self) -> Result<(), PlanError> {

@@ -68,19 +68,10 @@ pub enum Interception {
     Bpftrace,
 }
 
-impl Interception {
-    /// As it is written in tables.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Tracepoints => "netfathom, tracepoints",
-            Self::Notification => "netfathom, notification",
-            Self::Strace => "strace -f, opens and execs",
-            Self::StraceAll => "strace -f",
-            Self::PerfTrace => "perf trace",
-            Self::Bpftrace => "bpftrace",
-        }
-    }
+named! { Interception:
+    Tracepoints = "netfathom, tracepoints", Notification = "netfathom, notification",
+    Strace = "strace -f, opens and execs", StraceAll = "strace -f", PerfTrace = "perf trace",
+    Bpftrace = "bpftrace"
 }
 
 impl Subject {

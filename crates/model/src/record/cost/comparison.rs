@@ -20,6 +20,11 @@ pub enum Effect {
     Observation,
 }
 
+named! { Effect:
+    Program = "the program", Load = "the load alone", Both = "program and load",
+    Observation = "the observation points"
+}
+
 /// What trials say of one condition beside another.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Comparison {
@@ -60,6 +65,10 @@ pub enum Outcome {
     CannotTell,
 }
 
+named! { Outcome:
+    Cost = "cost", NoCost = "no significant cost", Faster = "faster", CannotTell = "cannot tell"
+}
+
 /// One span in two conditions.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SpanCost {
@@ -84,30 +93,4 @@ pub struct Taken {
     pub after: f64,
     /// The difference a trial, with its interval between blocks.
     pub difference: Estimate,
-}
-
-impl Outcome {
-    /// As it is written in tables.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Cost => "cost",
-            Self::NoCost => "no significant cost",
-            Self::Faster => "faster",
-            Self::CannotTell => "cannot tell",
-        }
-    }
-}
-
-impl Effect {
-    /// As it is written in tables.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Program => "the program",
-            Self::Load => "the load alone",
-            Self::Both => "program and load",
-            Self::Observation => "the observation points",
-        }
-    }
 }

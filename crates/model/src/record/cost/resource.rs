@@ -56,6 +56,16 @@ pub enum Resource {
     PressureIo,
 }
 
+named! { Resource:
+    RunQueue = "run-queue delay", Cpu = "own processor time", UserCpu = "own user time",
+    SystemCpu = "own system time", BlockDelay = "wait for devices", Interrupts = "interrupts (machine)",
+    Steal = "steal (machine)", IoWait = "I/O wait (machine)", MinorFaults = "minor page faults",
+    MajorFaults = "major page faults", ReadBytes = "read from devices",
+    VoluntarySwitches = "voluntary switches", InvoluntarySwitches = "involuntary switches", Cycles = "cycles",
+    Instructions = "instructions", CacheMisses = "cache misses", PressureCpu = "CPU pressure (machine)",
+    PressureMemory = "memory pressure (machine)", PressureIo = "I/O pressure (machine)"
+}
+
 /// What an amount is counted in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ResourceUnit {
@@ -68,32 +78,6 @@ pub enum ResourceUnit {
 }
 
 impl Resource {
-    /// As it is written in tables.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::RunQueue => "run-queue delay",
-            Self::Cpu => "own processor time",
-            Self::UserCpu => "own user time",
-            Self::SystemCpu => "own system time",
-            Self::BlockDelay => "wait for devices",
-            Self::Interrupts => "interrupts (machine)",
-            Self::Steal => "steal (machine)",
-            Self::IoWait => "I/O wait (machine)",
-            Self::MinorFaults => "minor page faults",
-            Self::MajorFaults => "major page faults",
-            Self::ReadBytes => "read from devices",
-            Self::VoluntarySwitches => "voluntary switches",
-            Self::InvoluntarySwitches => "involuntary switches",
-            Self::Cycles => "cycles",
-            Self::Instructions => "instructions",
-            Self::CacheMisses => "cache misses",
-            Self::PressureCpu => "CPU pressure (machine)",
-            Self::PressureMemory => "memory pressure (machine)",
-            Self::PressureIo => "I/O pressure (machine)",
-        }
-    }
-
     /// What it is counted in.
     #[must_use]
     pub fn unit(self) -> ResourceUnit {
