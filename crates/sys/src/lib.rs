@@ -4,6 +4,9 @@
 //! safe Rust.
 #![allow(unsafe_code)]
 
+#[macro_use]
+mod refusal;
+
 pub mod capability;
 pub mod child;
 pub mod clock;

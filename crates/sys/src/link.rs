@@ -21,30 +21,12 @@ use netlink_packet_route::{AddressFamily, RouteNetlinkMessage};
 use crate::netns::Namespace;
 use crate::rtnetlink;
 
-/// What could not be done with a network device, why, and what to do.
-#[derive(Debug, thiserror::Error)]
-#[error("cannot {action}: {source}{}", remedy(.source))]
-pub struct LinkError {
-    /// What was tried and on what, such as `set device veth0 up`.
-    pub action: String,
-    #[source]
-    pub source: io::Error,
-}
-
-impl LinkError {
-    fn new(action: impl Into<String>) -> impl FnOnce(io::Error) -> Self {
-        let action = action.into();
-        move |source| Self { action, source }
-    }
-}
-
-fn remedy(source: &io::Error) -> &'static str {
-    match source.raw_os_error() {
-        Some(libc::EPERM) => "; this needs CAP_NET_ADMIN: run as root, or measure over loopback",
-        Some(libc::EOPNOTSUPP) => "; this kernel lacks it: load the module veth, or measure over loopback",
-        Some(libc::EEXIST) => "; it is there already",
-        _ => "",
-    }
+refusal! {
+    /// What could not be done with a network device, why, and what to do.
+    LinkError:
+    libc::EPERM => "; this needs CAP_NET_ADMIN: run as root, or measure over loopback",
+    libc::EOPNOTSUPP => "; this kernel lacks it: load the module veth, or measure over loopback",
+    libc::EEXIST => "; it is there already",
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]

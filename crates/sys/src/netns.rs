@@ -14,30 +14,13 @@ use std::thread;
 /// Where the kernel shows the network namespace of the calling thread (since 3.17).
 const OWN: &str = "/proc/thread-self/ns/net";
 
-/// What could not be done with a network namespace, why, and what to do.
-#[derive(Debug, thiserror::Error)]
-#[error("cannot {action}: {source}{}", remedy(.source))]
-pub struct NamespaceError {
-    /// What was tried, such as `create a network namespace`.
-    pub action: &'static str,
-    #[source]
-    pub source: io::Error,
-}
-
-impl NamespaceError {
-    fn new(action: &'static str) -> impl FnOnce(io::Error) -> Self {
-        move |source| Self { action, source }
-    }
-}
-
-fn remedy(source: &io::Error) -> &'static str {
-    match source.raw_os_error() {
-        Some(libc::EPERM) => "; this needs CAP_SYS_ADMIN: run as root, or measure over loopback",
-        Some(libc::ENOSPC) => "; the limit is reached: raise sysctl user.max_net_namespaces",
-        Some(libc::EINVAL | libc::ENOSYS) => "; this kernel has no network namespaces: use loopback",
-        Some(libc::ENOENT) => "; is /proc mounted?",
-        _ => "",
-    }
+refusal! {
+    /// What could not be done with a network namespace, why, and what to do.
+    NamespaceError:
+    libc::EPERM => "; this needs CAP_SYS_ADMIN: run as root, or measure over loopback",
+    libc::ENOSPC => "; the limit is reached: raise sysctl user.max_net_namespaces",
+    libc::EINVAL | libc::ENOSYS => "; this kernel has no network namespaces: use loopback",
+    libc::ENOENT => "; is /proc mounted?",
 }
 
 /// A network namespace, kept alive by this value, by threads inside it and by sockets made

@@ -29,30 +29,12 @@ const NEVER_CHANGED: usize = 3;
 /// The feature of a device that leaves the splitting of UDP_SEGMENT to it.
 pub const SPLITS_BUFFERS: &str = "tx-udp-segmentation";
 
-/// What could not be done with a feature of a device, why, and what to do.
-#[derive(Debug, thiserror::Error)]
-#[error("cannot {action}: {source}{}", remedy(.source))]
-pub struct OffloadError {
-    /// What was tried and on what, such as `switch tx-udp-segmentation of device veth0 off`.
-    pub action: String,
-    #[source]
-    pub source: io::Error,
-}
-
-impl OffloadError {
-    fn new(action: impl Into<String>) -> impl FnOnce(io::Error) -> Self {
-        let action = action.into();
-        move |source| Self { action, source }
-    }
-}
-
-fn remedy(source: &io::Error) -> &'static str {
-    match source.raw_os_error() {
-        Some(libc::EPERM) => "; this needs CAP_NET_ADMIN: run as root, or measure over loopback",
-        Some(libc::ENODEV) => "; no device of this name is in this network namespace",
-        Some(libc::EOPNOTSUPP) => "; its driver does not know features: leave them as they are",
-        _ => "",
-    }
+refusal! {
+    /// What could not be done with a feature of a device, why, and what to do.
+    OffloadError:
+    libc::EPERM => "; this needs CAP_NET_ADMIN: run as root, or measure over loopback",
+    libc::ENODEV => "; no device of this name is in this network namespace",
+    libc::EOPNOTSUPP => "; its driver does not know features: leave them as they are",
 }
 
 /// Whether a feature of a device is on, by its name as `ethtool -k` shows it; `None` where

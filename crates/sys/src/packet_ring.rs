@@ -19,32 +19,14 @@ use memory::{Memory, Shape};
 /// for about twice as long; a shorter time would have the timer disturb what is measured.
 const RETIRE_MS: u32 = 10;
 
-/// What could not be done with a packet ring, why, and what to do.
-#[derive(Debug, thiserror::Error)]
-#[error("cannot {action}: {source}{}", remedy(.source))]
-pub struct PacketRingError {
-    /// What was tried, such as `capture packets at device number 3`.
-    pub action: String,
-    #[source]
-    pub source: io::Error,
-}
-
-impl PacketRingError {
-    fn new(action: impl Into<String>) -> impl FnOnce(io::Error) -> Self {
-        let action = action.into();
-        move |source| Self { action, source }
-    }
-}
-
-fn remedy(source: &io::Error) -> &'static str {
-    match source.raw_os_error() {
-        Some(libc::EPERM) => "; this needs CAP_NET_RAW: run as root",
-        Some(libc::EAFNOSUPPORT) => "; this kernel has no packet sockets (CONFIG_PACKET)",
-        Some(libc::ENODEV) => "; no such device is in the network namespace of this thread",
-        Some(libc::ENETDOWN) => "; the device is down or gone: set it up and capture again",
-        Some(libc::ENOBUFS | libc::ENOMEM) => "; ask for a smaller ring",
-        _ => "",
-    }
+refusal! {
+    /// What could not be done with a packet ring, why, and what to do.
+    PacketRingError:
+    libc::EPERM => "; this needs CAP_NET_RAW: run as root",
+    libc::EAFNOSUPPORT => "; this kernel has no packet sockets (CONFIG_PACKET)",
+    libc::ENODEV => "; no such device is in the network namespace of this thread",
+    libc::ENETDOWN => "; the device is down or gone: set it up and capture again",
+    libc::ENOBUFS | libc::ENOMEM => "; ask for a smaller ring",
 }
 
 /// Which packets, by the way they go.

@@ -6,25 +6,12 @@ use std::{fs, io};
 
 use crate::sysfs;
 
-/// What could not be done, why, and what to do.
-#[derive(Debug, thiserror::Error)]
-#[error("cannot {action}: {source}{}", remedy(.source))]
-pub struct SteerError {
-    /// What was tried, such as `steer what arrives on device veth0 to processor 1`.
-    pub action: String,
-    #[source]
-    pub source: io::Error,
-}
-
-fn remedy(source: &io::Error) -> &'static str {
-    match source.raw_os_error() {
-        Some(libc::EPERM | libc::EACCES) => "; this needs CAP_SYS_ADMIN and CAP_NET_ADMIN: run as root",
-        Some(libc::ENOENT) => {
-            "; no such device is in this network namespace, or this kernel has no CONFIG_RPS"
-        }
-        Some(libc::EINVAL | libc::EOVERFLOW) => "; is there such a processor, and is it not isolated?",
-        _ => "",
-    }
+refusal! {
+    /// What could not be done, why, and what to do.
+    SteerError:
+    libc::EPERM | libc::EACCES => "; this needs CAP_SYS_ADMIN and CAP_NET_ADMIN: run as root",
+    libc::ENOENT => "; no such device is in this network namespace, or this kernel has no CONFIG_RPS",
+    libc::EINVAL | libc::EOVERFLOW => "; is there such a processor, and is it not isolated?",
 }
 
 /// Lets packets that arrive on the first queue of a device of the calling thread's namespace
@@ -45,13 +32,11 @@ pub fn to_processor(device: &str, cpu: Option<usize>) -> Result<(), SteerError> 
         let queue = format!("class/net/{device}/queues/rx-0/rps_cpus");
         sysfs::with_own(|sysfs| fs::write(sysfs.join(queue), mask(cpu)))?
     };
-    write().map_err(|source| SteerError {
-        action: match cpu {
-            Some(cpu) => format!("steer what arrives on device {device} to processor {cpu}"),
-            None => format!("leave what arrives on device {device} where it is"),
-        },
-        source,
-    })
+    let action = match cpu {
+        Some(cpu) => format!("steer what arrives on device {device} to processor {cpu}"),
+        None => format!("leave what arrives on device {device} where it is"),
+    };
+    write().map_err(SteerError::new(action))
 }
 
 /// A mask as the kernel reads it: words of 32 bits in hexadecimal, the highest first.

@@ -27,25 +27,12 @@ pub const MOST_BYTES: usize = HEADER_BYTES + 65_535;
 /// small-packet load, which is less than a reader may wait for a processor.
 const QUEUE_PACKETS: u32 = 10_000;
 
-/// What could not be done with a TUN device, why, and what to do.
-#[derive(Debug, thiserror::Error)]
-#[error("cannot {action}: {source}{}", remedy(.source))]
-pub struct TunError {
-    /// What was tried and on what, such as `create the TUN device tun0`.
-    pub action: String,
-    #[source]
-    pub source: io::Error,
-}
-
-fn remedy(source: &io::Error) -> &'static str {
-    match source.raw_os_error() {
-        Some(libc::EPERM | libc::EACCES) => "; this needs CAP_NET_ADMIN: run as root",
-        Some(libc::ENOENT | libc::ENODEV | libc::ENXIO) => {
-            "; this kernel has no TUN devices: load the module tun, or bring /dev/net/tun into the container"
-        }
-        Some(libc::EBUSY | libc::EEXIST) => "; a device of this name or number is there already",
-        _ => "",
-    }
+refusal! {
+    /// What could not be done with a TUN device, why, and what to do.
+    TunError:
+    libc::EPERM | libc::EACCES => "; this needs CAP_NET_ADMIN: run as root",
+    libc::ENOENT | libc::ENODEV | libc::ENXIO => "; this kernel has no TUN devices: load the module tun, or bring /dev/net/tun into the container",
+    libc::EBUSY | libc::EEXIST => "; a device of this name or number is there already",
 }
 
 /// Which packets a device hands over.
@@ -71,22 +58,20 @@ impl Tun {
     /// # Errors
     /// Without CAP_NET_ADMIN, when the name or number is taken, or when the kernel has no TUN.
     pub fn create(name: &str, index: u32, packets: Packets) -> Result<Self, TunError> {
-        let fail = |action: String| {
-            move |source| TunError { action: format!("{action} the TUN device {name}"), source }
-        };
+        let fail = |action: &str| TunError::new(format!("{action} the TUN device {name}"));
         let file = OpenOptions::new()
             .read(true)
             .write(true)
             .custom_flags(libc::O_NONBLOCK)
             .open(DOOR)
-            .map_err(fail(format!("open {DOOR} for")))?;
+            .map_err(fail(&format!("open {DOOR} for")))?;
         let fd = file.as_raw_fd();
         if index != 0 {
-            set_index(fd, index).map_err(fail(format!("choose the number {index} for")))?;
+            set_index(fd, index).map_err(fail(&format!("choose the number {index} for")))?;
         }
-        attach(fd, name).map_err(fail("create".into()))?;
-        set_offloads(fd, packets).map_err(fail("set the offloads of".into()))?;
-        set_queue(name).map_err(fail("lengthen the queue of".into()))?;
+        attach(fd, name).map_err(fail("create"))?;
+        set_offloads(fd, packets).map_err(fail("set the offloads of"))?;
+        set_queue(name).map_err(fail("lengthen the queue of"))?;
         Ok(Self { file })
     }
 

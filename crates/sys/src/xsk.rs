@@ -24,34 +24,16 @@ use umem::Umem;
 /// within one.
 pub const FRAME_BYTES: usize = 2048;
 
-/// What could not be done with an AF_XDP socket, why, and what to do.
-#[derive(Debug, thiserror::Error)]
-#[error("cannot {action}: {source}{}", remedy(.source))]
-pub struct XskError {
-    /// What was tried, such as `bind an AF_XDP socket to queue 0 of device 3`.
-    pub action: String,
-    #[source]
-    pub source: io::Error,
-}
-
-impl XskError {
-    fn new(action: impl Into<String>) -> impl FnOnce(io::Error) -> Self {
-        let action = action.into();
-        move |source| Self { action, source }
-    }
-}
-
-fn remedy(source: &io::Error) -> &'static str {
-    match source.raw_os_error() {
-        Some(libc::EPERM) => "; this needs CAP_NET_RAW and CAP_NET_ADMIN: run as root",
-        Some(libc::EAFNOSUPPORT) => "; this kernel has no AF_XDP (CONFIG_XDP_SOCKETS): use another engine",
-        Some(libc::ENODEV) => "; no such device is in the network namespace of this thread",
-        Some(libc::ENETDOWN) => "; set the device up first",
-        Some(libc::EBUSY) => "; another AF_XDP socket has this queue: end its program",
-        Some(libc::ENOBUFS | libc::ENOMEM) => "; use fewer frames, or raise ulimit -l",
-        Some(libc::EINVAL) => "; does the device have this queue?",
-        _ => "",
-    }
+refusal! {
+    /// What could not be done with an AF_XDP socket, why, and what to do.
+    XskError:
+    libc::EPERM => "; this needs CAP_NET_RAW and CAP_NET_ADMIN: run as root",
+    libc::EAFNOSUPPORT => "; this kernel has no AF_XDP (CONFIG_XDP_SOCKETS): use another engine",
+    libc::ENODEV => "; no such device is in the network namespace of this thread",
+    libc::ENETDOWN => "; set the device up first",
+    libc::EBUSY => "; another AF_XDP socket has this queue: end its program",
+    libc::ENOBUFS | libc::ENOMEM => "; use fewer frames, or raise ulimit -l",
+    libc::EINVAL => "; does the device have this queue?",
 }
 
 /// Which ring; the values are those of linux/if_xdp.h.
