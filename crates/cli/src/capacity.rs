@@ -6,7 +6,7 @@ use std::time::Duration;
 use anyhow::{Result, bail};
 use netfathom_measure::kind::capacity;
 use netfathom_model::engine::Engine;
-use netfathom_model::plan::{CapacityPlan, Place};
+use netfathom_model::plan::{CapacityPlan, EngineChoice, Place};
 
 use crate::args::CapacityArgs;
 use crate::keep::Run;
@@ -33,7 +33,11 @@ fn plan(args: &CapacityArgs) -> Result<CapacityPlan> {
         Some(to) => Place::To(plans::plain(to)),
         None => plans::place(args.lab, args.loopback),
     };
-    let named: Option<Vec<Engine>> = args.engine.iter().map(|e| e.engine()).collect();
+    let only = |choice: &EngineChoice| match choice {
+        EngineChoice::Only(engine) => Some(*engine),
+        EngineChoice::Auto => None,
+    };
+    let named: Option<Vec<Engine>> = args.engine.iter().map(only).collect();
     let Some(named) = named else {
         bail!("--engine auto: a search is made with each engine that is named; leave it out for all of them");
     };

@@ -78,7 +78,7 @@ fn plan(args: &CostArgs) -> Result<CostPlan> {
         benchmarks,
         load: args.load.as_ref().map(|load| load.load(args.frame)),
         levels,
-        means: args.means.map(crate::args::MeansArg::means),
+        means: args.means,
         own: args.own,
         precision: args.precision,
         least_blocks: args.least_blocks.min(args.blocks),

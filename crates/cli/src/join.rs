@@ -28,7 +28,7 @@ fn plan(args: &JoinArgs) -> Result<JoinPlan> {
         logs,
         numbering: args.number,
         port: args.port,
-        clock: args.clock.choice(),
+        clock: args.clock,
         window: args.window,
     };
     Ok(plan.validated()?)

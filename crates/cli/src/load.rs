@@ -7,7 +7,7 @@ use anyhow::{Context, Result, anyhow};
 use netfathom_measure::kind::load;
 use netfathom_measure::kind::load::sink::{self, Event, SinkPlan};
 use netfathom_model::engine::Receive;
-use netfathom_model::plan::{EngineChoice, LoadPlan, Place};
+use netfathom_model::plan::{EngineChoice, LoadPlan, Place, ReceiveChoice};
 
 use crate::args::{LoadCommand, SendArgs, SinkArgs};
 use crate::keep::Run;
@@ -49,14 +49,14 @@ fn plan(args: &SendArgs) -> Result<LoadPlan> {
         family: plans::family(args.ipv6, place),
         profile: plans::profile(&args.profile)?,
         trials: args.trials,
-        engine: args.engine.choice(),
-        receive: args.receive.choice(),
+        engine: args.engine,
+        receive: args.receive,
         workers: args.workers,
         size_bytes: args.size,
         seed: args.seed.unwrap_or_else(plans::fresh_seed),
         cpus: args.cpu.clone(),
         port: args.port,
-        spin: args.spin.spin(),
+        spin: args.spin,
         echo: args.echo,
         one_way: args.one_way,
         log: args.log.clone(),
@@ -72,7 +72,7 @@ fn expected(plan: &LoadPlan) -> Duration {
 }
 
 fn sink(args: &SinkArgs) -> Result<ExitCode> {
-    if args.log.is_some() && args.receive.receive() == Some(Receive::Xdp) {
+    if args.log.is_some() && args.receive == ReceiveChoice::Only(Receive::Xdp) {
         output::complain(&anyhow!(
             "--log writes down what comes to this program, and with --receive xdp the driver keeps the messages: \
              choose another --receive"
@@ -80,7 +80,10 @@ fn sink(args: &SinkArgs) -> Result<ExitCode> {
         return Ok(exit::USAGE.into());
     }
     let stop = stop::on_signals().context("cannot listen for signals")?;
-    let receive = args.receive.receive().unwrap_or(Receive::Recvmmsg);
+    let receive = match args.receive {
+        ReceiveChoice::Only(receive) => receive,
+        ReceiveChoice::Auto => Receive::Recvmmsg,
+    };
     let plan = SinkPlan {
         listen: args.listen,
         receive,

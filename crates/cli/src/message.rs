@@ -37,13 +37,13 @@ pub fn run(command: &MessageCommand) -> Result<ExitCode> {
 }
 
 fn plan(test: MessageTest, args: &MessageArgs) -> Result<MessagePlan> {
-    let carrier = args.over.carrier();
+    let carrier = args.over;
     let usual = MessagePlan::paper(test, plans::place(args.lab, args.loopback));
     let mut plan = MessagePlan {
         carrier,
         layers: args.layers.clone(),
-        placements: args.placement.iter().map(|p| p.placement()).collect(),
-        processors: args.cpus.choice(),
+        placements: args.placement.clone(),
+        processors: args.cpus,
         cpus: args.cpu.clone(),
         least_ns: args.least,
         most_ns: args.most.unwrap_or(if args.quick { QUICK_MOST_NS } else { usual.most_ns }),

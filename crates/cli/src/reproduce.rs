@@ -39,7 +39,7 @@ fn understand(name: &str, args: &ReproduceArgs) -> Result<(&'static Experiment, 
     let plan = ReproducePlan {
         name: name.into(),
         quick: args.quick,
-        tap: args.tap.choice(),
+        tap: args.tap,
         seed: args.seed.unwrap_or_else(plans::fresh_seed),
     };
     experiment.accepts(&plan)?;

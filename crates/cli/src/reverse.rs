@@ -27,10 +27,9 @@ pub fn run(args: &ReverseArgs) -> Result<ExitCode> {
 }
 
 fn plan(args: &ReverseArgs) -> Result<ReversePlan> {
-    let named: Vec<Variant> = args.variant.iter().map(|v| v.variant()).collect();
     let plan = ReversePlan {
         family: if args.ipv6 { Family::Ipv6 } else { Family::Ipv4 },
-        variants: if named.is_empty() { Variant::ALL.to_vec() } else { named },
+        variants: if args.variant.is_empty() { Variant::ALL.to_vec() } else { args.variant.clone() },
         trials: args.trials,
         duration_ns: args.time,
         inbound_from_per_s: args.inbound.0,

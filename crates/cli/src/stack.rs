@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use anyhow::{Result, bail};
 use netfathom_measure::kind::stack;
-use netfathom_model::path::Tap;
+use netfathom_model::path::{Direction, Tap};
 use netfathom_model::plan::{PcapPlan, Place, StackPlan, TapChoice};
 
-use crate::args::{Directions, StackArgs, TapArg};
+use crate::args::StackArgs;
 use crate::keep::Run;
 use crate::{exit, output, plans};
 
@@ -30,30 +30,24 @@ pub fn run(args: &StackArgs) -> Result<ExitCode> {
 
 fn plan(args: &StackArgs) -> Result<StackPlan> {
     let (place, usual) = match (args.to, args.listen) {
-        (Some(to), _) => (Place::To(plans::plain(to)), Directions::Tx),
-        (None, Some(listen)) => (Place::Listen(listen), Directions::Rx),
-        (None, None) => (plans::place(args.lab, args.loopback), Directions::Both),
+        (Some(to), _) => (Place::To(plans::plain(to)), &[Direction::Tx][..]),
+        (None, Some(listen)) => (Place::Listen(listen), &[Direction::Rx]),
+        (None, None) => (plans::place(args.lab, args.loopback), &[Direction::Tx, Direction::Rx]),
     };
     let several = args.trials >= 2;
-    if args.export.is_some() && matches!(args.tap, TapArg::Timestamping | TapArg::Pcap) {
+    if args.export.is_some() && matches!(args.tap, TapChoice::Only(Tap::Timestamping | Tap::Pcap)) {
         bail!("--export writes the times of single messages, which only the bpf tap keeps: leave --tap out");
     }
     plans::permit(place, &args.allow, false)?;
     let plan = StackPlan {
-        directions: args.directions.unwrap_or(usual).list(),
+        directions: args.directions.unwrap_or(usual).to_vec(),
         place,
         family: plans::family(args.ipv6, place),
         profile: plans::profile(&args.profile)?,
         trials: args.trials,
         controls: args.controls.unwrap_or(if several { args.trials.div_ceil(2).max(2) } else { 0 }),
         witnesses: args.witnesses.unwrap_or(witnesses(args)),
-        tap: match args.tap {
-            TapArg::Auto => TapChoice::Auto,
-            TapArg::Bpf => TapChoice::Only(Tap::Bpf),
-            TapArg::Timestamping => TapChoice::Only(Tap::Timestamping),
-            TapArg::Pcap => TapChoice::Only(Tap::Pcap),
-            TapArg::All => TapChoice::All,
-        },
+        tap: args.tap,
         pcap: PcapPlan { tcpdump: args.tcpdump, keep: args.keep_captures },
         size_bytes: args.size,
         samples: args.samples.unwrap_or(if args.export.is_some() { EXPORTED } else { 0 }),
@@ -72,7 +66,7 @@ fn plan(args: &StackArgs) -> Result<StackPlan> {
 /// Of taps that are compared each has half as many trials as the run's own.
 fn witnesses(args: &StackArgs) -> u32 {
     let part = match args.tap {
-        TapArg::All => 2,
+        TapChoice::All => 2,
         _ => 3,
     };
     // Two have hardly an interval.

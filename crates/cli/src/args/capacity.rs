@@ -4,8 +4,11 @@ use std::net::SocketAddr;
 
 use clap::Args as ClapArgs;
 use netfathom_measure::load::allow::Prefix;
+use netfathom_model::plan::EngineChoice;
 
-use super::{EngineArg, OutputArgs, parse_time, parse_whole};
+use super::load::ENGINES;
+use super::words::one_of;
+use super::{OutputArgs, parse_time, parse_whole};
 
 pub const EXAMPLES: &str = "\
 Examples:
@@ -29,8 +32,8 @@ pub struct CapacityArgs {
     #[arg(long)]
     pub loopback: bool,
     /// Engines to search with [default: all that work here; with --quick sendmmsg]
-    #[arg(long, value_enum, value_delimiter = ',', value_name = "ENGINE,...")]
-    pub engine: Vec<EngineArg>,
+    #[arg(long, value_parser = one_of(ENGINES), value_delimiter = ',', value_name = "ENGINE,...")]
+    pub engine: Vec<EngineChoice>,
     /// Numbers of senders to search with, each with each engine
     #[arg(long, value_delimiter = ',', default_value = "1", value_name = "N,...", value_parser = parse_whole::<u32>)]
     pub workers: Vec<u32>,

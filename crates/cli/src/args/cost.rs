@@ -6,6 +6,7 @@ use clap::{Args as ClapArgs, ValueEnum};
 use netfathom_model::plan::{CostLevel, CostLoad, MarkMeans, PAPER_FRAME_BYTES};
 use netfathom_model::units::parse_number;
 
+use super::words::{Word, one_of};
 use super::{OutputArgs, parse_time, parse_whole, ttcp::parse_size};
 
 pub const EXAMPLES: &str = "\
@@ -111,8 +112,8 @@ pub struct CostArgs {
     #[arg(long, value_delimiter = ',', value_name = "CPU,...", value_parser = parse_whole::<usize>)]
     pub program_cpu: Vec<usize>,
     /// How marks are taken [default: the best that works]
-    #[arg(long, value_enum, value_name = "HOW")]
-    pub means: Option<MeansArg>,
+    #[arg(long, value_parser = one_of(MEANS), value_name = "HOW")]
+    pub means: Option<MarkMeans>,
     /// Leaves out the trials that measure the overhead of the observation points
     #[arg(long)]
     pub no_controls: bool,
@@ -157,27 +158,11 @@ pub enum SequenceArg {
     Auto,
 }
 
-/// How marks are taken.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum MeansArg {
-    /// Tracepoint programs in the kernel; needs root
-    Tracepoints,
-    /// seccomp notification: no privilege, slower
-    Notification,
-    /// Start and end alone
-    Ends,
-}
-
-impl MeansArg {
-    /// As a plan has it.
-    pub fn means(self) -> MarkMeans {
-        match self {
-            Self::Tracepoints => MarkMeans::Tracepoints,
-            Self::Notification => MarkMeans::Notification,
-            Self::Ends => MarkMeans::Ends,
-        }
-    }
-}
+const MEANS: &[Word<MarkMeans>] = &[
+    ("tracepoints", MarkMeans::Tracepoints, "Tracepoint programs in the kernel; needs root"),
+    ("notification", MarkMeans::Notification, "seccomp notification: no privilege, slower"),
+    ("ends", MarkMeans::Ends, "Start and end alone"),
+];
 
 /// A load as typed.
 #[derive(Clone, Debug, PartialEq)]

@@ -1,8 +1,9 @@
 //! Arguments of `netfathom join`.
 
-use clap::{Args as ClapArgs, ValueEnum};
+use clap::Args as ClapArgs;
 use netfathom_model::plan::{ClockChoice, Numbering};
 
+use super::words::{Word, one_of};
 use super::{OutputArgs, parse_whole};
 
 pub const EXAMPLES: &str = "\
@@ -38,8 +39,8 @@ pub struct JoinArgs {
     #[arg(long, value_name = "PORT", value_parser = parse_whole::<u16>)]
     pub port: Option<u16>,
     /// How the clock of a log is put on that of a capture
-    #[arg(long, value_enum, default_value = "stated")]
-    pub clock: ClockArg,
+    #[arg(long, value_parser = one_of(CLOCKS), default_value = "stated")]
+    pub clock: ClockChoice,
     /// Messages that log and capture may be apart, or out of order
     #[arg(long, default_value_t = 65_536, value_name = "N", value_parser = parse_whole::<u32>)]
     pub window: u32,
@@ -47,24 +48,10 @@ pub struct JoinArgs {
     pub output: OutputArgs,
 }
 
-/// How clocks are put together.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum ClockArg {
-    /// As the log states it; without a statement its times are since 1970
-    Stated,
-    /// So that the shortest way takes no time, for clocks of two hosts
-    Fitted,
-}
-
-impl ClockArg {
-    /// As a plan has it.
-    pub fn choice(self) -> ClockChoice {
-        match self {
-            Self::Stated => ClockChoice::Stated,
-            Self::Fitted => ClockChoice::Fitted,
-        }
-    }
-}
+const CLOCKS: &[Word<ClockChoice>] = &[
+    ("stated", ClockChoice::Stated, "As the log states it; without a statement its times are since 1970"),
+    ("fitted", ClockChoice::Fitted, "So that the shortest way takes no time, for clocks of two hosts"),
+];
 
 /// `netfathom`, or such as `u32be@0`.
 fn parse_numbering(text: &str) -> Result<Numbering, String> {

@@ -3,11 +3,12 @@
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-use clap::{Args as ClapArgs, Subcommand, ValueEnum};
+use clap::{Args as ClapArgs, Subcommand};
 use netfathom_measure::load::allow::Prefix;
 use netfathom_model::engine::{Engine, Receive};
 use netfathom_model::plan::{EngineChoice, ReceiveChoice, Spin};
 
+use super::words::{Word, one_of};
 use super::{EXIT_STATUS, OutputArgs, PLAIN_EXIT_STATUS, parse_profile, parse_time, parse_whole};
 
 const SEND_EXAMPLES: &str = "\
@@ -39,98 +40,38 @@ pub enum LoadCommand {
     Sink(SinkArgs),
 }
 
-/// The engines by name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum EngineArg {
-    /// The lowest of the others that reaches the profile's highest rate in time
-    Auto,
-    /// One send call a message, as most programs do
-    Send,
-    /// One system call for what is due
-    Sendmmsg,
-    /// One buffer for what is due, which the kernel splits (UDP_SEGMENT)
-    Gso,
-    /// Whole frames, past the stack; needs root
-    #[value(name = "af_xdp", alias = "af-xdp")]
-    AfXdp,
-    /// Frames written by a kernel program; needs root, and XDP at the receiving device
-    Xdp,
-}
+pub const ENGINES: &[Word<EngineChoice>] = &[
+    ("auto", EngineChoice::Auto, "The lowest of the others that reaches the profile's highest rate in time"),
+    ("send", EngineChoice::Only(Engine::Send), "One send call a message, as most programs do"),
+    ("sendmmsg", EngineChoice::Only(Engine::Sendmmsg), "One system call for what is due"),
+    (
+        "gso",
+        EngineChoice::Only(Engine::Gso),
+        "One buffer for what is due, which the kernel splits (UDP_SEGMENT)",
+    ),
+    ("af_xdp", EngineChoice::Only(Engine::AfXdp), "Whole frames, past the stack; needs root"),
+    ("af-xdp", EngineChoice::Only(Engine::AfXdp), ""),
+    (
+        "xdp",
+        EngineChoice::Only(Engine::Xdp),
+        "Frames written by a kernel program; needs root, and XDP at the receiving device",
+    ),
+];
 
-impl EngineArg {
-    /// As a plan has it.
-    pub fn choice(self) -> EngineChoice {
-        self.engine().map_or(EngineChoice::Auto, EngineChoice::Only)
-    }
+const RECEIVERS: &[Word<ReceiveChoice>] = &[
+    ("auto", ReceiveChoice::Auto, "The one that matches the engine"),
+    ("recv", ReceiveChoice::Only(Receive::Recv), "One receive call a message"),
+    ("recvmmsg", ReceiveChoice::Only(Receive::Recvmmsg), "One system call for what is there"),
+    ("gro", ReceiveChoice::Only(Receive::Gro), "What the kernel has joined, in one buffer (UDP_GRO)"),
+    ("af_xdp", ReceiveChoice::Only(Receive::AfXdp), "Whole frames, before the stack; needs root"),
+    ("af-xdp", ReceiveChoice::Only(Receive::AfXdp), ""),
+    ("xdp", ReceiveChoice::Only(Receive::Xdp), "Counted and dropped in the driver; needs root"),
+];
 
-    /// The engine; `None` of `auto`.
-    pub fn engine(self) -> Option<Engine> {
-        Some(match self {
-            Self::Auto => return None,
-            Self::Send => Engine::Send,
-            Self::Sendmmsg => Engine::Sendmmsg,
-            Self::Gso => Engine::Gso,
-            Self::AfXdp => Engine::AfXdp,
-            Self::Xdp => Engine::Xdp,
-        })
-    }
-}
-
-/// The ways to receive by name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum ReceiveArg {
-    /// The one that matches the engine
-    Auto,
-    /// One receive call a message
-    Recv,
-    /// One system call for what is there
-    Recvmmsg,
-    /// What the kernel has joined, in one buffer (UDP_GRO)
-    Gro,
-    /// Whole frames, before the stack; needs root
-    #[value(name = "af_xdp", alias = "af-xdp")]
-    AfXdp,
-    /// Counted and dropped in the driver; needs root
-    Xdp,
-}
-
-impl ReceiveArg {
-    /// As a plan has it.
-    pub fn choice(self) -> ReceiveChoice {
-        self.receive().map_or(ReceiveChoice::Auto, ReceiveChoice::Only)
-    }
-
-    /// The way; `None` of `auto`.
-    pub fn receive(self) -> Option<Receive> {
-        Some(match self {
-            Self::Auto => return None,
-            Self::Recv => Receive::Recv,
-            Self::Recvmmsg => Receive::Recvmmsg,
-            Self::Gro => Receive::Gro,
-            Self::AfXdp => Receive::AfXdp,
-            Self::Xdp => Receive::Xdp,
-        })
-    }
-}
-
-/// How a sender waits.
-#[derive(Clone, Copy, Debug, ValueEnum)]
-pub enum SpinArg {
-    /// Sleeps while the next message is far, and spins the last 200 us
-    Auto,
-    /// Only sleeps: late by some 50 us, and leaves the processor to others
-    Never,
-}
-
-impl SpinArg {
-    /// As a plan has it.
-    pub fn spin(self) -> Spin {
-        match self {
-            Self::Auto => Spin::Auto,
-            Self::Never => Spin::Never,
-        }
-    }
-}
+const SPINS: &[Word<Spin>] = &[
+    ("auto", Spin::Auto, "Sleeps while the next message is far, and spins the last 200 us"),
+    ("never", Spin::Never, "Only sleeps: late by some 50 us, and leaves the processor to others"),
+];
 
 /// `netfathom load send`.
 #[derive(Debug, ClapArgs)]
@@ -151,11 +92,11 @@ pub struct SendArgs {
     #[arg(long, default_value = "constant:50k/5s", value_parser = parse_profile)]
     pub profile: String,
     /// How messages reach the wire
-    #[arg(long, value_enum, default_value = "send")]
-    pub engine: EngineArg,
+    #[arg(long, value_parser = one_of(ENGINES), default_value = "send")]
+    pub engine: EngineChoice,
     /// How they are taken from it, in the lab and over loopback
-    #[arg(long, value_enum, default_value = "auto")]
-    pub receive: ReceiveArg,
+    #[arg(long, value_parser = one_of(RECEIVERS), default_value = "auto")]
+    pub receive: ReceiveChoice,
     /// Senders at the same time, each on its own processor where there are any; they share
     /// the profile message by message
     #[arg(long, default_value_t = 1, value_name = "N", value_parser = parse_whole::<u32>)]
@@ -170,8 +111,8 @@ pub struct SendArgs {
     #[arg(long, conflicts_with = "to")]
     pub ipv6: bool,
     /// How a sender waits for the next message's time
-    #[arg(long, value_enum, default_value = "auto")]
-    pub spin: SpinArg,
+    #[arg(long, value_parser = one_of(SPINS), default_value = "auto")]
+    pub spin: Spin,
     /// The far end sends each message back; times the answers, idle and loaded
     #[arg(long)]
     pub echo: bool,
@@ -204,8 +145,8 @@ pub struct SinkArgs {
     #[arg(long, value_name = "ADDR:PORT", default_value = "0.0.0.0:9000")]
     pub listen: SocketAddr,
     /// How messages are taken; auto is recvmmsg
-    #[arg(long, value_enum, default_value = "recvmmsg")]
-    pub receive: ReceiveArg,
+    #[arg(long, value_parser = one_of(RECEIVERS), default_value = "recvmmsg")]
+    pub receive: ReceiveChoice,
     /// Takes loads from these addresses too, besides private ones
     #[arg(long, value_name = "ADDR/LEN")]
     pub allow: Vec<Prefix>,

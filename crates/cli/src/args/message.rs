@@ -1,11 +1,12 @@
 //! Arguments of `netfathom message`.
 
-use clap::{Args as ClapArgs, Subcommand, ValueEnum};
+use clap::{Args as ClapArgs, Subcommand};
 use netfathom_model::layer::{Layer, LayerError};
 use netfathom_model::plan::{Carrier, MessageTest, Placement, ProcessorChoice};
 use netfathom_model::units::parse_number;
 
 use super::ttcp::parse_size;
+use super::words::{Word, one_of};
 use super::{EXIT_STATUS, OutputArgs, parse_time, parse_whole};
 
 const EXAMPLES: &str = "\
@@ -65,14 +66,14 @@ pub struct MessageArgs {
     #[arg(long, value_delimiter = ',', value_name = "LAYER,...", value_parser = parse_layer)]
     pub layers: Vec<Layer>,
     /// What is under them
-    #[arg(long, value_enum, default_value = "tcp", value_name = "WHAT")]
-    pub over: Over,
+    #[arg(long, value_parser = one_of(CARRIERS), default_value = "tcp", value_name = "WHAT")]
+    pub over: Carrier,
     /// Which end runs in user space (U) and which in the kernel (K), the client first
-    #[arg(long, value_enum, value_delimiter = ',', default_value = "UU", value_name = "PLACEMENT,...")]
-    pub placement: Vec<PlacementArg>,
+    #[arg(long, value_parser = one_of(PLACEMENTS), value_delimiter = ',', default_value = "UU", value_name = "PLACEMENT,...")]
+    pub placement: Vec<Placement>,
     /// Processors of the ends: both on one, each on its own, or every kind of pair there is
-    #[arg(long, value_enum, default_value = "sweep", value_name = "WHICH")]
-    pub cpus: Cpus,
+    #[arg(long, value_parser = one_of(PROCESSORS), default_value = "sweep", value_name = "WHICH")]
+    pub cpus: ProcessorChoice,
     /// Processors to choose from [default: all that this process may use]
     #[arg(long, value_delimiter = ',', value_name = "CPU,...", value_parser = parse_whole::<usize>)]
     pub cpu: Vec<usize>,
@@ -112,75 +113,24 @@ pub struct MessageArgs {
     pub output: OutputArgs,
 }
 
-/// What is under the messages.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Over {
-    /// TCP
-    Tcp,
-    /// UDP, a datagram a message; bare sockets only
-    Udp,
-    /// Unix stream sockets
-    Unix,
-}
+const CARRIERS: &[Word<Carrier>] = &[
+    ("tcp", Carrier::Tcp, "TCP"),
+    ("udp", Carrier::Udp, "UDP, a datagram a message; bare sockets only"),
+    ("unix", Carrier::Unix, "Unix stream sockets"),
+];
 
-impl Over {
-    /// As a plan has it.
-    pub fn carrier(self) -> Carrier {
-        match self {
-            Self::Tcp => Carrier::Tcp,
-            Self::Udp => Carrier::Udp,
-            Self::Unix => Carrier::Unix,
-        }
-    }
-}
+const PLACEMENTS: &[Word<Placement>] = &[
+    ("UU", Placement::UU, "Both in user space"),
+    ("KU", Placement::KU, "The client in the kernel"),
+    ("UK", Placement::UK, "The server in the kernel"),
+    ("KK", Placement::KK, "Both in the kernel"),
+];
 
-/// Which ends are in the kernel.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-#[value(rename_all = "UPPER")]
-pub enum PlacementArg {
-    /// Both in user space
-    Uu,
-    /// The client in the kernel
-    Ku,
-    /// The server in the kernel
-    Uk,
-    /// Both in the kernel
-    Kk,
-}
-
-impl PlacementArg {
-    /// As a plan has it.
-    pub fn placement(self) -> Placement {
-        match self {
-            Self::Uu => Placement::UU,
-            Self::Ku => Placement::KU,
-            Self::Uk => Placement::UK,
-            Self::Kk => Placement::KK,
-        }
-    }
-}
-
-/// On which processors the ends run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Cpus {
-    /// Both on one
-    Same,
-    /// Each on one of its own
-    Cross,
-    /// Every kind of pair that this machine has
-    Sweep,
-}
-
-impl Cpus {
-    /// As a plan has it.
-    pub fn choice(self) -> ProcessorChoice {
-        match self {
-            Self::Same => ProcessorChoice::Same,
-            Self::Cross => ProcessorChoice::Cross,
-            Self::Sweep => ProcessorChoice::Sweep,
-        }
-    }
-}
+const PROCESSORS: &[Word<ProcessorChoice>] = &[
+    ("same", ProcessorChoice::Same, "Both on one"),
+    ("cross", ProcessorChoice::Cross, "Each on one of its own"),
+    ("sweep", ProcessorChoice::Sweep, "Every kind of pair that this machine has"),
+];
 
 fn parse_layer(text: &str) -> Result<Layer, LayerError> {
     text.parse()

@@ -1,9 +1,10 @@
 //! Arguments of `netfathom reproduce`.
 
-use clap::{Args as ClapArgs, ValueEnum};
-use netfathom_model::path::Tap;
+use clap::Args as ClapArgs;
 use netfathom_model::plan::TapChoice;
 
+use super::stack::TAPS;
+use super::words::one_of;
 use super::{OutputArgs, parse_whole};
 
 pub const EXAMPLES: &str = "\
@@ -15,31 +16,6 @@ Examples:
   netfathom reproduce borodin-rx --tap pcap
       one of them in the paper's size, with the paper's own method";
 
-/// The taps by name.
-#[derive(Clone, Copy, Debug, ValueEnum)]
-pub enum ReproduceTapArg {
-    /// The best that works here
-    Auto,
-    /// Tracepoint programs in the kernel: every stage; needs root
-    Bpf,
-    /// SO_TIMESTAMPING: fewer stages, no privilege
-    Timestamping,
-    /// A capture at the device, joined with the application's log: the papers' way; needs root
-    Pcap,
-}
-
-impl ReproduceTapArg {
-    /// As a plan has it.
-    pub fn choice(self) -> TapChoice {
-        match self {
-            Self::Auto => TapChoice::Auto,
-            Self::Bpf => TapChoice::Only(Tap::Bpf),
-            Self::Timestamping => TapChoice::Only(Tap::Timestamping),
-            Self::Pcap => TapChoice::Only(Tap::Pcap),
-        }
-    }
-}
-
 /// `netfathom reproduce`.
 #[derive(Debug, ClapArgs)]
 pub struct ReproduceArgs {
@@ -49,8 +25,8 @@ pub struct ReproduceArgs {
     #[arg(long)]
     pub quick: bool,
     /// How link-layer times are taken
-    #[arg(long, value_enum, default_value = "auto")]
-    pub tap: ReproduceTapArg,
+    #[arg(long, value_parser = one_of(TAPS.split_last().map_or(&[], |(_, rest)| rest)), default_value = "auto")]
+    pub tap: TapChoice,
     /// Makes a run repeat its choices [default: drawn anew]
     #[arg(long, value_name = "N", value_parser = parse_whole::<u64>)]
     pub seed: Option<u64>,

@@ -1,9 +1,10 @@
 //! Arguments of `netfathom reverse`.
 
-use clap::{Args as ClapArgs, ValueEnum};
+use clap::Args as ClapArgs;
 use netfathom_model::plan::Variant;
 
 use super::stack::parse_cpus;
+use super::words::{Word, one_of};
 use super::{OutputArgs, parse_rates, parse_time, parse_whole};
 
 pub const EXAMPLES: &str = "\
@@ -13,37 +14,19 @@ Examples:
   netfathom reverse --variant echo --inbound 1k..50k --trials 5
       the answers are echoes of the load";
 
-/// The variants by name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum VariantArg {
-    /// No one reads what comes in
-    Ignored,
-    /// Another thread reads it
-    OtherThread,
-    /// The sending thread reads it between its messages
-    SameThread,
-    /// It is the load itself, sent back
-    Echo,
-}
-
-impl VariantArg {
-    /// As a plan has it.
-    pub fn variant(self) -> Variant {
-        match self {
-            Self::Ignored => Variant::Ignored,
-            Self::OtherThread => Variant::OtherThread,
-            Self::SameThread => Variant::SameThread,
-            Self::Echo => Variant::Echo,
-        }
-    }
-}
+const VARIANTS: &[Word<Variant>] = &[
+    ("ignored", Variant::Ignored, "No one reads what comes in"),
+    ("other-thread", Variant::OtherThread, "Another thread reads it"),
+    ("same-thread", Variant::SameThread, "The sending thread reads it between its messages"),
+    ("echo", Variant::Echo, "It is the load itself, sent back"),
+];
 
 /// `netfathom reverse`.
 #[derive(Debug, ClapArgs)]
 pub struct ReverseArgs {
     /// What becomes of the incoming messages [default: all four]
-    #[arg(long, value_enum, value_delimiter = ',', value_name = "VARIANT,...")]
-    pub variant: Vec<VariantArg>,
+    #[arg(long, value_parser = one_of(VARIANTS), value_delimiter = ',', value_name = "VARIANT,...")]
+    pub variant: Vec<Variant>,
     /// Length of a trial: a quarter each before, rising, at the peak, after
     #[arg(long, default_value = "4s", value_name = "TIME", value_parser = parse_time)]
     pub time: u64,

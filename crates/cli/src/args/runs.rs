@@ -3,10 +3,12 @@
 use std::path::PathBuf;
 
 use clap::builder::PossibleValuesParser;
-use clap::{ArgGroup, Args as ClapArgs, Subcommand, ValueEnum};
+use clap::{ArgGroup, Args as ClapArgs, Subcommand};
 use netfathom_model::record::CATALOGUE;
 use netfathom_model::verdict::Level;
 use netfathom_results::store::{Filter, Moment};
+
+use super::words::{Word, one_of};
 
 pub const EXAMPLES: &str = "\
 Examples:
@@ -76,8 +78,8 @@ pub struct FilterArgs {
     #[arg(long, value_name = "TIME")]
     pub until: Option<Moment>,
     /// Only this verdict; may be repeated
-    #[arg(long, value_enum, ignore_case = true, value_name = "VERDICT")]
-    pub verdict: Vec<VerdictArg>,
+    #[arg(long, value_parser = one_of(VERDICTS), ignore_case = true, value_name = "VERDICT")]
+    pub verdict: Vec<Level>,
 }
 
 impl FilterArgs {
@@ -90,31 +92,16 @@ impl FilterArgs {
             kernel: self.kernel.clone(),
             since: self.since.map(|moment| moment.first),
             until: self.until.map(|moment| moment.end),
-            verdicts: self.verdict.iter().map(|v| v.level()).collect(),
+            verdicts: self.verdict.clone(),
         }
     }
 }
 
-/// The verdicts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum VerdictArg {
-    /// As it stands
-    Valid,
-    /// With reasons to bear in mind
-    Degraded,
-    /// Not to be used
-    Void,
-}
-
-impl VerdictArg {
-    fn level(self) -> Level {
-        match self {
-            Self::Valid => Level::Valid,
-            Self::Degraded => Level::Degraded,
-            Self::Void => Level::Void,
-        }
-    }
-}
+const VERDICTS: &[Word<Level>] = &[
+    ("valid", Level::Valid, "As it stands"),
+    ("degraded", Level::Degraded, "With reasons to bear in mind"),
+    ("void", Level::Void, "Not to be used"),
+];
 
 /// `netfathom runs list`.
 #[derive(Clone, Debug, Default, PartialEq, ClapArgs)]

@@ -4,9 +4,10 @@ use std::net::SocketAddr;
 
 use clap::{Args as ClapArgs, ValueEnum};
 use netfathom_measure::load::allow::Prefix;
-use netfathom_model::path::Direction;
-use netfathom_model::plan::InsertedDelay;
+use netfathom_model::path::{Direction, Tap};
+use netfathom_model::plan::{InsertedDelay, TapChoice};
 
+use super::words::{Word, one_of};
 use super::{OutputArgs, parse_profile, parse_time, parse_whole};
 
 pub const EXAMPLES: &str = "\
@@ -25,42 +26,24 @@ Examples:
   netfathom stack both --samples 10000 --json | jq .verdict
       keep 10,000 messages with all their times as Parquet, look at the verdict";
 
-/// `tx`, `rx` or `both`.
-#[derive(Clone, Copy, Debug, ValueEnum)]
-pub enum Directions {
-    /// Out: application to link layer
-    Tx,
-    /// In: link layer to application
-    Rx,
-    /// Out and in
-    Both,
-}
+const DIRECTIONS: &[Word<&[Direction]>] = &[
+    ("tx", &[Direction::Tx], "Out: application to link layer"),
+    ("rx", &[Direction::Rx], "In: link layer to application"),
+    ("both", &[Direction::Tx, Direction::Rx], "Out and in"),
+];
 
-impl Directions {
-    /// As the plan has them.
-    pub fn list(self) -> Vec<Direction> {
-        match self {
-            Self::Tx => vec![Direction::Tx],
-            Self::Rx => vec![Direction::Rx],
-            Self::Both => vec![Direction::Tx, Direction::Rx],
-        }
-    }
-}
-
-/// The taps by name.
-#[derive(Clone, Copy, Debug, ValueEnum)]
-pub enum TapArg {
-    /// The best that works here
-    Auto,
-    /// Tracepoint programs in the kernel: every stage; needs root
-    Bpf,
-    /// SO_TIMESTAMPING: fewer stages, no privilege
-    Timestamping,
-    /// A capture at the device, joined with the application's log; needs root
-    Pcap,
-    /// The best, and every other that works here beside it on the same load
-    All,
-}
+/// The last one is for `stack` alone.
+pub const TAPS: &[Word<TapChoice>] = &[
+    ("auto", TapChoice::Auto, "The best that works here"),
+    ("bpf", TapChoice::Only(Tap::Bpf), "Tracepoint programs in the kernel: every stage; needs root"),
+    ("timestamping", TapChoice::Only(Tap::Timestamping), "SO_TIMESTAMPING: fewer stages, no privilege"),
+    (
+        "pcap",
+        TapChoice::Only(Tap::Pcap),
+        "A capture at the device, joined with the application's log; needs root",
+    ),
+    ("all", TapChoice::All, "The best, and every other that works here beside it on the same load"),
+];
 
 /// The formats of exported samples.
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -73,8 +56,8 @@ pub enum ExportArg {
 #[derive(Debug, ClapArgs)]
 pub struct StackArgs {
     /// Which way to measure [default: both; tx with --to, rx with --listen]
-    #[arg(value_enum)]
-    pub directions: Option<Directions>,
+    #[arg(value_parser = one_of(DIRECTIONS))]
+    pub directions: Option<&'static [Direction]>,
     /// The way out to another host, where `netfathom load sink` runs
     #[arg(long, value_name = "ADDR:PORT", conflicts_with_all = ["lab", "loopback", "listen", "port", "ipv6"])]
     pub to: Option<SocketAddr>,
@@ -107,8 +90,8 @@ pub struct StackArgs {
     #[arg(long, value_name = "N", value_parser = parse_whole::<u32>)]
     pub witnesses: Option<u32>,
     /// How link-layer times are taken
-    #[arg(long, value_enum, default_value = "auto")]
-    pub tap: TapArg,
+    #[arg(long, value_parser = one_of(TAPS), default_value = "auto")]
+    pub tap: TapChoice,
     /// The pcap tap captures by tcpdump instead of netfathom's own reader of the packet ring
     #[arg(long)]
     pub tcpdump: bool,

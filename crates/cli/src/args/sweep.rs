@@ -1,9 +1,10 @@
 //! Arguments of `netfathom ttcp sweep`.
 
-use clap::{Args as ClapArgs, ValueEnum};
-use netfathom_model::plan::{DEFAULT_BUFFER_BYTES, DEFAULT_PORT, DEFAULT_QUEUE_BYTES};
+use clap::Args as ClapArgs;
+use netfathom_model::plan::{DEFAULT_BUFFER_BYTES, DEFAULT_PORT, DEFAULT_QUEUE_BYTES, Place};
 
 use super::ttcp::{parse_bits, parse_size, parse_socket_buffer};
+use super::words::{Word, one_of};
 use super::{OutputArgs, parse_time, parse_whole};
 
 pub const EXAMPLES: &str = "\
@@ -39,8 +40,8 @@ pub struct SweepArgs {
         default_values_t = [DEFAULT_BUFFER_BYTES])]
     pub write: Vec<u64>,
     /// TCP_NODELAY: a write goes at once, without Nagle's algorithm
-    #[arg(short = 'D', long, value_enum, default_value = "off", value_name = "WHETHER")]
-    pub no_delay: NoDelay,
+    #[arg(short = 'D', long, value_parser = one_of(NO_DELAY), default_value = "off", value_name = "WHETHER")]
+    pub no_delay: &'static [bool],
     /// Time from one end to the other, on a path that netfathom makes; a round trip takes twice that
     #[arg(long, value_name = "TIME", value_parser = parse_time)]
     pub delay: Option<u64>,
@@ -60,8 +61,8 @@ pub struct SweepArgs {
     #[arg(long, value_name = "N", default_value_t = 3, default_value_if("quick", "true", "2"), value_parser = parse_whole::<u32>)]
     pub trials: u32,
     /// Where both ends are [default: lab as root, otherwise loopback]
-    #[arg(long, value_enum, value_name = "WHERE")]
-    pub here: Option<Here>,
+    #[arg(long, value_parser = one_of(HERE), value_name = "WHERE")]
+    pub here: Option<Place>,
     /// Port of the receiver on another host
     #[arg(short, long, default_value_t = DEFAULT_PORT, value_name = "PORT", requires = "host", value_parser = parse_whole::<u16>)]
     pub port: u16,
@@ -79,36 +80,16 @@ pub struct SweepArgs {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Buffer(pub Option<u32>);
 
-/// With which setting of TCP_NODELAY.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum NoDelay {
-    /// Without it, as the classic
-    Off,
-    /// With it
-    On,
-    /// Each point once without and once with it
-    Both,
-}
+const NO_DELAY: &[Word<&[bool]>] = &[
+    ("off", &[false], "Without it, as the classic"),
+    ("on", &[true], "With it"),
+    ("both", &[false, true], "Each point once without and once with it"),
+];
 
-impl NoDelay {
-    /// The settings.
-    pub fn settings(self) -> Vec<bool> {
-        match self {
-            Self::Off => vec![false],
-            Self::On => vec![true],
-            Self::Both => vec![false, true],
-        }
-    }
-}
-
-/// Where both ends are.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Here {
-    /// Between two network namespaces that netfathom makes and removes; needs root
-    Lab,
-    /// Over this host's loopback device
-    Loopback,
-}
+const HERE: &[Word<Place>] = &[
+    ("lab", Place::Lab, "Between two network namespaces that netfathom makes and removes; needs root"),
+    ("loopback", Place::Loopback, "Over this host's loopback device"),
+];
 
 fn parse_buffer(text: &str) -> Result<Buffer, String> {
     if text == "auto" {

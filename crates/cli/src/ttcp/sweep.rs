@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use anyhow::{Result, bail};
 use netfathom_measure::kind::sweep;
-use netfathom_model::plan::{SweepEnds, SweepPlan, Wire};
+use netfathom_model::plan::{Place, SweepEnds, SweepPlan, Wire};
 
-use crate::args::{Here, SweepArgs};
+use crate::args::SweepArgs;
 use crate::keep::Run;
 use crate::{exit, output, plans};
 
@@ -28,7 +28,7 @@ fn plan(args: &SweepArgs) -> Result<SweepPlan> {
         socket_buffers_bytes: args.sndbuf.iter().map(|buffer| buffer.0).collect(),
         receive_buffer_bytes: args.rcvbuf,
         writes_bytes: args.write.clone(),
-        no_delay: args.no_delay.settings(),
+        no_delay: args.no_delay.to_vec(),
         time_ns: args.time,
         trials: args.trials,
         seed: args.seed.unwrap_or_else(plans::fresh_seed),
@@ -48,13 +48,13 @@ fn ends(args: &SweepArgs) -> Result<SweepEnds> {
         queue_bytes: args.queue,
     });
     match args.here {
-        Some(Here::Loopback) if wired => bail!(
+        Some(Place::Loopback) if wired => bail!(
             "--here loopback: --delay, --rate and --loss are those of a path between two hosts that netfathom makes: \
              leave them out, or take --here lab"
         ),
-        Some(Here::Loopback) => Ok(SweepEnds::Loopback),
+        Some(Place::Loopback) => Ok(SweepEnds::Loopback),
         None if !wired && !plans::is_root() => Ok(SweepEnds::Loopback),
-        Some(Here::Lab) | None => Ok(SweepEnds::Lab { wire }),
+        _ => Ok(SweepEnds::Lab { wire }),
     }
 }
 
