@@ -167,7 +167,6 @@ fn usable(addresses: [&str; 2]) -> impl Iterator<Item = IpAddr> {
     addresses.into_iter().take(count).map(|a| a.parse().unwrap())
 }
 
-/// Where a receiver on the far side listens.
 pub(crate) fn far_address(ipv6: bool) -> SocketAddr {
     SocketAddr::new(FAR[usize::from(ipv6)].parse().unwrap(), PORT)
 }

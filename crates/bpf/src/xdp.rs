@@ -23,7 +23,6 @@ pub enum Mode {
 pub struct AttachError {
     /// The device's number in the namespace of the calling thread.
     pub ifindex: u32,
-    /// How it was tried, at last.
     pub mode: Mode,
     pub source: io::Error,
 }

@@ -31,7 +31,6 @@ use number::{Number, number};
 
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
-    /// Where the number of a message lies.
     pub numbering: Numbering,
     /// Only packets from or to this UDP port; all others are foreign.
     pub port: Option<u16>,
@@ -121,7 +120,6 @@ pub struct Joined {
     pub reordered: u64,
     /// Messages of which the log says when they were received.
     pub received: u64,
-    /// What the log said of its clock.
     pub clock: Clock,
     /// Why the capture could not be read to its end.
     pub capture_damage: Option<CaptureError>,
@@ -147,7 +145,6 @@ impl Kinds {
         PacketKind::UnknownLink,
     ];
 
-    /// How many packets were of a kind.
     pub fn of(&self, kind: PacketKind) -> u64 {
         self.0[kind as usize]
     }
@@ -232,7 +229,6 @@ struct Stamp {
     resolution: Resolution,
 }
 
-/// What is told of packets whatever they hold.
 #[derive(Debug, Default)]
 struct Seen {
     packets: u64,

@@ -61,7 +61,6 @@ pub const MOST_OF_A_BLOCK: usize = 65_536;
 const MESSAGES: u32 = 1;
 const STATEMENT: u32 = 2;
 
-/// Which times the messages of a log have.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Columns {
     /// When each should have been sent.
@@ -130,7 +129,6 @@ pub struct Clock {
     pub ahead_ns: i64,
     /// The same by the first statement.
     pub first_ahead_ns: i64,
-    /// How many statements there were.
     pub statements: u64,
 }
 

@@ -38,7 +38,6 @@ impl Size {
     pub const WHOLE: Self = Self { most_trials: u32::MAX, of_time: 1.0 };
 }
 
-/// What an experiment's plans are made for.
 pub struct Ground<'a> {
     pub plan: &'a ReproducePlan,
     size: Size,
@@ -71,7 +70,6 @@ impl<'a> Ground<'a> {
         (usual * self.size.of_time * 1e9) as u64
     }
 
-    /// What was found out about the machine.
     pub fn into_findings(self) -> Vec<Finding> {
         self.findings
     }

@@ -45,9 +45,7 @@ pub struct Experiment {
     /// Its name on the command line, such as `borodin-tx`.
     pub name: &'static str,
     pub title: &'static str,
-    /// Where it comes from: author, year, what.
     pub source: &'static str,
-    /// What it shows, in a few words.
     pub shows: &'static str,
     /// About how long the short form takes.
     pub quick: Duration,

@@ -68,7 +68,6 @@ impl Directory {
         Self { fd: Arc::new(fd), path }
     }
 
-    /// Where it was opened, for messages.
     pub fn path(&self) -> &Path {
         &self.path
     }

@@ -29,7 +29,6 @@ refusal! {
     libc::ENOBUFS | libc::ENOMEM => "; ask for a smaller ring",
 }
 
-/// Which packets, by the way they go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Way {
     /// Those that this host sends.
@@ -170,7 +169,6 @@ impl PacketRing {
         if poll.revents & libc::POLLERR != 0 { self.error() } else { Ok(()) }
     }
 
-    /// What the kernel counted so far.
     pub fn statistics(&mut self) -> io::Result<Statistics> {
         // SAFETY: made of integers alone, for which zero is a value.
         let mut counted: libc::tpacket_stats_v3 = unsafe { std::mem::zeroed() };

@@ -18,7 +18,6 @@ use raw::Raw;
 pub struct TcpInfo {
     /// Whether this end has sent its end of the stream, and the peer has acknowledged it.
     pub end_acknowledged: bool,
-    /// What congestion control makes of the acknowledgements.
     pub congestion: Congestion,
     /// Largest segment that is sent, in bytes of payload.
     pub mss_bytes: u32,

@@ -35,7 +35,6 @@ refusal! {
     libc::EBUSY | libc::EEXIST => "; a device of this name or number is there already",
 }
 
-/// Which packets a device hands over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Packets {
     /// Those that would pass a wire, none larger than the device's MTU.

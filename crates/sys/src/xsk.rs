@@ -195,7 +195,6 @@ impl Socket {
         if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
     }
 
-    /// What the kernel counted for this socket.
     fn statistics(&self) -> io::Result<Statistics> {
         let mut statistics = Statistics::default();
         self.get_option(libc::XDP_STATISTICS, &mut statistics)?;

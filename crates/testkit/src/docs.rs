@@ -17,14 +17,12 @@ const NOT_RUN: &str = "<!-- not run:";
 const NEEDS: &str = "<!-- needs:";
 const END: &str = "-->";
 
-/// A block of commands.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Block {
     /// The page's path, from the root of the sources.
     pub page: PathBuf,
     /// The line where it begins.
     pub line: usize,
-    /// Its lines.
     pub text: String,
     /// Why it is not run, where it is not.
     pub not_run: Option<String>,
@@ -39,7 +37,6 @@ pub struct Block {
 ///
 /// # Panics
 /// If they cannot be read.
-#[must_use]
 pub fn pages(sources: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(sources.join("docs")).expect("docs");
     let names = entries.map(|entry| PathBuf::from("docs").join(entry.expect("an entry").file_name()));
@@ -54,7 +51,6 @@ pub fn pages(sources: &Path) -> Vec<PathBuf> {
 ///
 /// # Panics
 /// If it cannot be read.
-#[must_use]
 pub fn blocks(sources: &Path, page: &Path) -> Vec<Block> {
     let text = fs::read_to_string(sources.join(page)).unwrap_or_else(|e| panic!("{}: {e}", page.display()));
     let mut blocks = Vec::new();
@@ -103,7 +99,6 @@ pub fn blocks(sources: &Path, page: &Path) -> Vec<Block> {
 ///
 /// # Panics
 /// If it cannot be read.
-#[must_use]
 pub fn tabled(sources: &Path, page: &Path) -> Vec<(usize, String)> {
     let text = fs::read_to_string(sources.join(page)).unwrap_or_else(|e| panic!("{}: {e}", page.display()));
     let rows = text.lines().enumerate().filter(|(_, line)| line.starts_with('|'));
@@ -116,7 +111,6 @@ fn is_fence(line: &str) -> bool {
     line.trim_start().starts_with("```")
 }
 
-/// What a comment says.
 fn inside(comment: &str, begin: &str) -> Option<String> {
     let said = comment.strip_prefix(begin)?.trim_end().strip_suffix(END)?.trim();
     (!said.is_empty()).then(|| said.into())

@@ -65,7 +65,6 @@ impl TwoHosts {
     ///
     /// # Panics
     /// Without root; ask [`crate::privileged`] first.
-    #[must_use]
     pub fn create() -> Self {
         let (near, far) = (host(), host());
         join([&near, &far], DEVICE, 0);
@@ -73,7 +72,6 @@ impl TwoHosts {
     }
 
     /// The address of the far host.
-    #[must_use]
     pub fn far_address(&self) -> IpAddr {
         addresses(0)[1].into()
     }
@@ -95,7 +93,6 @@ impl ThreeHosts {
     ///
     /// # Panics
     /// Without root; ask [`crate::privileged`] first.
-    #[must_use]
     pub fn create() -> Self {
         let (first, middle, last) = (host(), host(), host());
         join([&first, &middle], DEVICE, 0);
@@ -104,13 +101,11 @@ impl ThreeHosts {
     }
 
     /// The address of the middle host, as the first sees it.
-    #[must_use]
     pub fn middle_address(&self) -> IpAddr {
         addresses(0)[1].into()
     }
 
     /// The address of the last host, as the middle one sees it.
-    #[must_use]
     pub fn last_address(&self) -> IpAddr {
         addresses(1)[1].into()
     }

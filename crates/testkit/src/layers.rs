@@ -8,7 +8,6 @@ type Module = Vec<String>;
 
 /// What breaks the layers of the crate with these sources: an import of a layer above, or modules of one layer that
 /// import each other in a circle. `layers` are the folders of the sources, from the lowest up. Tests may import anything.
-#[must_use]
 pub fn broken(src: &Path, layers: &[&str]) -> Vec<String> {
     let mut sources = Vec::new();
     for layer in layers {

@@ -26,7 +26,6 @@ pub fn skipped(test: &str, why: &str) {
 }
 
 /// Whether labs and kernel programs can be made; says so for the test if not.
-#[must_use]
 pub fn privileged(test: &str) -> bool {
     let needed = [Capability::NetAdmin, Capability::SysAdmin];
     let has = effective().is_ok_and(|have| needed.iter().all(|c| have.contains(c)));

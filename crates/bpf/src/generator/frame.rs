@@ -8,7 +8,6 @@ const ETHERNET: usize = 14;
 const UDP_HEADER: usize = 8;
 const PROTOCOL_UDP: u8 = 17;
 
-/// What is wrong with a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FrameError {
     #[error("it is neither IPv4 nor IPv6 right behind the Ethernet header")]
@@ -26,7 +25,6 @@ pub enum FrameError {
 pub(super) struct Frame {
     /// All of it, with the IPv4 checksum filled in and the UDP checksum 0.
     pub bytes: Vec<u8>,
-    /// Where the message begins.
     pub payload_at: usize,
 }
 

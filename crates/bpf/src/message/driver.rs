@@ -19,9 +19,7 @@ use crate::xdp::{self, Mode};
 /// Whose datagrams an end is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Flow {
-    /// Where they come to.
     pub here: SocketAddrV4,
-    /// Where they come from, and go back to.
     pub there: SocketAddrV4,
 }
 

@@ -7,7 +7,6 @@ use super::MessageError;
 /// MOST_GROWN of abi.h.
 pub const MOST_GROWN: u32 = 16_000;
 
-/// What an end does with what comes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Work {
     /// Sends it back.

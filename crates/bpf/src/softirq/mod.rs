@@ -57,7 +57,6 @@ pub struct SoftirqTimes {
     pub own_ns: u64,
     /// On top of anything else: other processes, none, ksoftirqd; in nanoseconds.
     pub others_ns: u64,
-    /// How many ran to their end.
     pub count: u64,
 }
 

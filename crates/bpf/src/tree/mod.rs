@@ -188,7 +188,6 @@ impl Tree {
         Ok(Recorded { calls, first: recorded::first(&map(&self.object, "order")?, count)? })
     }
 
-    /// What could not be told.
     pub fn lost(&self) -> Lost {
         self.mapping.get().lost()
     }

@@ -39,7 +39,6 @@ pub struct Spent {
     pub early: u64,
 }
 
-/// What could not be told.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Lost {
     /// Events for which there was no room.

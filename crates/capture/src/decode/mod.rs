@@ -75,7 +75,6 @@ struct Packet<'a> {
     payload: Rest<'a>,
 }
 
-/// What follows a header.
 #[derive(Clone, Copy, Debug)]
 struct Rest<'a> {
     /// What was captured of it, and belongs to it.

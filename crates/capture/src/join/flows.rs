@@ -3,7 +3,6 @@
 /// Flows that are known at a time; a log of more trials than these forgets the oldest.
 const MOST: usize = 256;
 
-/// How far one flow has come.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Flow {
     id: u32,

@@ -3,7 +3,6 @@
 use netfathom_model::message::Header;
 use netfathom_model::plan::Numbering;
 
-/// Who a message is, as it says itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Number {
     /// Its flow; 0 of messages that are not netfathom's.

@@ -69,9 +69,7 @@ pub struct Slot {
     pub flow: u32,
     pub state: State,
     pub marks: Marks,
-    /// What the time of its capture counts in.
     pub captured: Resolution,
-    /// What its times in the log count in.
     pub listed: Resolution,
     pub sequence: u64,
     /// When it was sent; 0 where nobody says.
@@ -92,7 +90,6 @@ impl Slot {
         Self { state: State::Joined, marks: self.marks, captured: self.captured, sent_ns, ..*listed }
     }
 
-    /// How far its times may be off together.
     #[inline]
     pub fn uncertainty_ns(&self) -> u32 {
         self.captured.half_step_ns() + self.listed.half_step_ns()

@@ -23,7 +23,6 @@ impl<R: Read> Source<R> {
         Self { read, buffer: vec![0; BUFFER_BYTES].into(), start: 0, end: 0, offset: 0 }
     }
 
-    /// Where the next byte lies in the file.
     pub fn offset(&self) -> u64 {
         self.offset + self.start as u64
     }

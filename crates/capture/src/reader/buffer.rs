@@ -12,7 +12,6 @@ pub const MOST_BYTES: usize = 512 << 10;
 /// Of a processor's cache.
 const LINE_BYTES: usize = 64;
 
-/// What was read and is not used yet.
 #[derive(Debug)]
 pub struct Buffer<R> {
     read: R,

@@ -17,7 +17,6 @@ const LINK_TYPE_MASK: u32 = 0x03ff_ffff;
 /// `PACKET_OUTGOING` of Linux.
 const OUTGOING: u8 = 4;
 
-/// What the header of a file said.
 #[derive(Debug)]
 pub struct Pcap {
     order: Order,

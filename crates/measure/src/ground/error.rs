@@ -17,7 +17,6 @@ pub trait Failure: Error + Send + Sync + 'static {
     }
 }
 
-/// What cannot be used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mistake {
     /// The processors, which the user may have left to us.
@@ -106,7 +105,6 @@ impl Failure for GroundError {
     }
 }
 
-/// What helps against the failures that users meet.
 fn socket_remedy(error: &io::Error) -> &'static str {
     match error.kind() {
         io::ErrorKind::NetworkUnreachable | io::ErrorKind::AddrNotAvailable => {

@@ -17,16 +17,12 @@ pub struct Live {
     pub lag_ns: AtomicI64,
 }
 
-/// What a run has produced so far.
 #[derive(Clone, Debug)]
 pub struct Progressed<R> {
-    /// Where it was taken.
     pub environment: Environment,
     /// Trials and what follows from them.
     pub result: R,
-    /// How far it can be trusted.
     pub verdict: Verdict,
-    /// What was noticed.
     pub findings: Vec<Finding>,
     /// The raw stream, where one was asked for.
     pub samples: Vec<Sample>,

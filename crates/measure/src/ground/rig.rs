@@ -128,7 +128,6 @@ impl Rig {
         Ok(socket)
     }
 
-    /// What others count right now.
     pub fn counters(&self) -> Result<Counted, GroundError> {
         let at = |role| self.at(role, counters::read)?.map_err(GroundError::Counters);
         Ok(Counted { sender: at(Role::Sender)?, reader: at(Role::Reader)? })

@@ -25,7 +25,6 @@ pub struct Evidence<'a> {
     pub read: &'a Read,
     /// Packets that the kernel dropped, by its own names; `None` if nobody watched.
     pub drops: Option<&'a BTreeMap<String, u64>>,
-    /// What others counted during the trial.
     pub counted: &'a Counted,
     /// How they left and how they were taken, which decides who counts them.
     pub ways: Ways,

@@ -55,7 +55,6 @@ pub struct Asked {
     pub flow: u32,
     /// Their senders.
     pub lanes: u32,
-    /// How many there are.
     pub planned: u64,
     /// Before it, none was due.
     pub start_ns: u64,

@@ -37,7 +37,6 @@ pub struct Whose {
 /// A far end that is ready, and what must stay while it is.
 pub struct Local {
     pub end: Box<dyn FarEnd>,
-    /// Where to send to.
     pub address: SocketAddr,
     _stays: Stays,
 }

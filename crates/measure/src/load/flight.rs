@@ -64,7 +64,6 @@ impl Departures<'_> {
     }
 }
 
-/// What all threads of a flight share.
 pub struct Flight<'a> {
     /// The trial's number among the messages.
     pub flow: u32,
@@ -79,9 +78,7 @@ pub struct Flight<'a> {
 
 /// One sender: its engine, its processor, its end of the tap.
 pub struct Sender<'a, S> {
-    /// How it sends.
     pub engine: Box<dyn Engine + 'a>,
-    /// Where it runs.
     pub cpu: usize,
     pub tap: S,
 }

@@ -10,7 +10,6 @@ use super::accounting::DEVICE_OUT;
 
 /// A rule: a number of a trial, and what it means beyond its limit.
 pub struct Rule<T> {
-    /// How far down it takes the verdict.
     pub level: Level,
     /// What the number may be at most.
     pub limit: f64,
@@ -25,7 +24,6 @@ pub struct Rule<T> {
 /// A trial that has a load and an account of it.
 pub trait Judged {
     fn load(&self) -> &Load;
-    /// Where every message ended.
     fn accounting(&self) -> &Accounting;
     /// Whether anybody told what arrived.
     fn is_told(&self) -> bool {
@@ -154,7 +152,6 @@ pub fn load_rules<T: Judged>() -> Vec<Rule<T>> {
     ]
 }
 
-/// How far one trial can be trusted.
 pub fn trial<T>(rules: &[Rule<T>], trial: &T) -> Verdict {
     let mut verdict = Verdict::default();
     for rule in rules {

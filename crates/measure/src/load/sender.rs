@@ -25,12 +25,10 @@ const SPIN_NS: u64 = 200_000;
 /// The longest nap, so that a slow profile still ends when it is told to.
 const NAP_NS: u64 = 50_000_000;
 
-/// What one sender is to do.
 pub struct Task<'a> {
     pub flow: u32,
     /// Its number among the senders, from 0; it sends every `lanes`-th message from this one on.
     pub lane: u32,
-    /// How many senders there are.
     pub lanes: u32,
     /// Where chance decides when messages are due: the mean time between two of this sender.
     pub mean_interval_ns: Option<i64>,

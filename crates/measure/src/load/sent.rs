@@ -199,7 +199,6 @@ impl Sent {
         second
     }
 
-    /// What several senders did together.
     pub fn merged(senders: impl IntoIterator<Item = Self>, windows: Windows) -> Self {
         let mut senders = senders.into_iter();
         let mut all = senders.next().unwrap_or_else(|| Self::new(windows, 1, 1, None));

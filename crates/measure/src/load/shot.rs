@@ -56,12 +56,10 @@ pub struct Shot<'a> {
     pub flow: u32,
     pub stop: &'a AtomicBool,
     pub live: &'a Live,
-    /// Where the senders write down what they sent.
     pub log: Option<&'a MessageLog>,
 }
 
 pub struct Outcome {
-    /// Where its windows lie.
     pub windows: Windows,
     /// What each sender did.
     pub senders: Vec<Sent>,
@@ -72,7 +70,6 @@ pub struct Outcome {
     pub receiver_is_here: bool,
     /// How they left and how they were taken.
     pub ways: Ways,
-    /// Where every message ended.
     pub accounting: Accounting,
     /// Whether buffers of several messages left the sender's device in one piece.
     pub unsplit: bool,
@@ -179,7 +176,6 @@ impl Shot<'_> {
         joined && sent.intervals.moments.n > 0 && device.is_some_and(whole)
     }
 
-    /// How many senders there are.
     pub fn lanes(&self) -> u32 {
         self.cpus.senders.len() as u32
     }

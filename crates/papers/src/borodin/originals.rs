@@ -86,7 +86,6 @@ fn number(text: &str) -> f64 {
     text.parse().unwrap_or(f64::NAN)
 }
 
-/// What the text prints of a platform.
 pub struct InText {
     /// 1 / mean time at peak, messages a second.
     pub capability_per_s: Option<Cell>,

@@ -70,7 +70,6 @@ impl Heap {
     }
 }
 
-/// Where the rate of a plan goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Slope {
     Rising,

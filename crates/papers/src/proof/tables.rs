@@ -49,7 +49,6 @@ impl Recovered {
     }
 }
 
-/// What was found with nothing there.
 pub fn findings(runs: &[ReproducedRun]) -> Vec<&Comparison> {
     named(runs, NOTHING)
         .into_iter()
@@ -104,7 +103,6 @@ pub fn burners(runs: &[ReproducedRun]) -> BesideTable {
     }
 }
 
-/// What the observation points of a tar take.
 pub fn interception(runs: &[ReproducedRun]) -> BesideTable {
     let found = points(runs)
         .map(|found| row("tracepoints".into(), vec![percent(found.ratio, 1.0), plain(found.blocks.into())]));

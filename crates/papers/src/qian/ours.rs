@@ -23,7 +23,6 @@ impl<'a> Ours<'a> {
         Some(Self { result, tar: result.benchmarks.first()? })
     }
 
-    /// What is said of a level.
     pub fn at(&self, level: &str, effect: Effect) -> Option<&'a Comparison> {
         let is = |c: &&Comparison| {
             let condition = self.result.conditions.get(c.condition);

@@ -8,7 +8,6 @@ use super::originals::{Sized, WHO, sized};
 use super::ours::{Ours, Value, library, mean_us, median_us, size, sockets, thread};
 use super::tables::quantity;
 
-/// What there is to see of a test.
 pub fn all(test: MessageTest, ours: Option<&Ours<'_>>) -> Vec<Figure> {
     let Some(ours) = ours else { return Vec::new() };
     let shapes = ours.extremes().into_iter().map(|pair| shape(test, ours, pair));

@@ -105,7 +105,6 @@ pub struct Way {
     pub expected: Expected,
 }
 
-/// What is expected of a round trip.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Expected {
     /// The paper's anomaly: about 79.5 ms, in two delayed acknowledgements.

@@ -109,7 +109,6 @@ pub fn instead(test: MessageTest, ours: Option<&Ours<'_>>) -> BesideTable {
     }
 }
 
-/// What a message takes of the processors.
 pub fn processor_time(test: MessageTest, ours: Option<&Ours<'_>>) -> BesideTable {
     let here = |ours: &Ours<'_>, pair, bytes| {
         let layers = [sockets()].into_iter().chain(INSTEAD.map(library));

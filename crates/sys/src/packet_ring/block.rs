@@ -47,7 +47,6 @@ impl<'a> Block<'a> {
         Some(Self { memory, number, header })
     }
 
-    /// How many packets it has.
     pub fn packets(&self) -> u32 {
         self.header.num_pkts
     }

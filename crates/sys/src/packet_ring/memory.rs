@@ -82,7 +82,6 @@ impl Memory {
         self.shape.block_bytes
     }
 
-    /// Where a block begins.
     pub(super) fn block(&self, number: usize) -> NonNull<u8> {
         assert!(number < self.shape.blocks, "a block outside the ring");
         // SAFETY: within the mapping, by the assertion.

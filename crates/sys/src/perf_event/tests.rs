@@ -13,7 +13,6 @@ fn work(rounds: u32) -> Command {
     shell(&format!("(i=0; while [ $i -lt {rounds} ]; do i=$((i+1)); done); true"))
 }
 
-/// What a loop of so many rounds takes.
 fn counted(event: Event, rounds: u32) -> Result<f64, CounterError> {
     let (mut child, counters) = ChildCounters::start(&mut work(rounds)).unwrap();
     assert!(child.wait().unwrap().success());

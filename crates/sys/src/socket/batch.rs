@@ -85,7 +85,6 @@ impl SendBatch {
         Self { slots: Slots::new(count, bytes) }
     }
 
-    /// How many messages there are.
     pub fn count(&self) -> usize {
         self.slots.count()
     }

@@ -38,7 +38,6 @@ pub enum StampKind {
 pub struct TxStamp {
     /// The number of the send call since the stamps were enabled, modulo 2^32.
     pub number: u32,
-    /// Where it was taken.
     pub kind: StampKind,
     /// CLOCK_REALTIME, ns.
     pub realtime_ns: u64,

@@ -25,7 +25,6 @@ impl Page {
     ///
     /// # Panics
     /// Where the browser cannot be started or does not answer.
-    #[must_use]
     pub fn start(test: &str) -> Option<Self> {
         if !Path::new(PROGRAM).exists() {
             skipped(test, &format!("{PROGRAM} is not installed; install Debian's package chromium"));
@@ -215,7 +214,6 @@ impl Page {
 }
 
 /// The address of a file.
-#[must_use]
 pub fn address(file: &Path) -> String {
     format!("file://{}", file.display())
 }

@@ -51,7 +51,6 @@ enum Reader {
 
 type Readers = Arc<Mutex<HashMap<Reader, Sender<Value>>>>;
 
-/// A browser that runs.
 pub struct Browser {
     to: Mutex<ChildStdin>,
     last_id: AtomicU64,
@@ -140,7 +139,6 @@ impl Browser {
         self.read(Reader::Session(session.into()))
     }
 
-    /// Ends that.
     pub fn forget(&self, session: &str) {
         held(&self.readers).remove(&Reader::Session(session.into()));
     }
@@ -152,7 +150,6 @@ impl Browser {
     }
 }
 
-/// What a call came to.
 pub fn result(method: &str, mut answer: Value) -> Value {
     assert!(answer["error"].is_null(), "{method}: {}", answer["error"]);
     answer["result"].take()

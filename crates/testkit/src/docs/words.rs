@@ -5,7 +5,6 @@ use std::str::Chars;
 
 /// The calls of a program in some lines of shell, each as its words, the program among them. What the shell would put in
 /// place of `$(...)` and of variables is `1` here.
-#[must_use]
 pub fn calls(script: &str, program: &str) -> Vec<Vec<String>> {
     let script = script.replace("\\\n", " ");
     let mut calls = Vec::new();
@@ -45,7 +44,6 @@ fn commands(script: &str) -> Vec<Vec<String>> {
     read.commands
 }
 
-/// What was read so far.
 #[derive(Default)]
 struct Read {
     commands: Vec<Vec<String>>,

@@ -58,15 +58,11 @@ PATH=$PATH:/sbin:/usr/sbin depmod -b . "$4"
 find . | cpio --quiet -o -H newc >"$6"
 "#;
 
-/// An image for one kernel.
 pub struct Image(PathBuf);
 
 impl Image {
     /// Makes an image in a folder, with programs for the kernel's machine, which find their libraries there: of this
     /// system, or of Debian. Its script is run by busybox's shell and leaves in `/out` what is to be kept.
-    ///
-    /// # Errors
-    /// What is missing for it.
     pub fn make(kernel: &Kernel, programs: &[&Path], script: &str, folder: &Path) -> Result<Self, String> {
         let (root, image) = (folder.join("root"), folder.join("image"));
         let said = |e: std::io::Error| format!("{}: {e}", root.display());
@@ -104,7 +100,6 @@ pub(super) fn output(command: &mut Command) -> Result<String, String> {
 }
 
 /// The package of a program that is not here and that it takes to emulate the machine.
-#[must_use]
 pub fn missing_program(machine: Machine) -> Option<&'static str> {
     const PROGRAMS: [(&str, &str); 7] = [
         ("busybox", "busybox-static"),

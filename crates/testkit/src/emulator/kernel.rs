@@ -10,7 +10,6 @@ use super::image::{output, tool};
 /// A kernel that is wanted, as a line of a list has it: name, architecture, suite, packages.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Wanted {
-    /// What a test calls it.
     pub name: String,
     pub machine: Machine,
     suite: String,
@@ -19,9 +18,6 @@ pub struct Wanted {
 
 impl Wanted {
     /// Those of a list; what follows a `#` is a comment.
-    ///
-    /// # Errors
-    /// The line that is none.
     pub fn of_list(list: &str) -> Result<Vec<Self>, String> {
         let lines = list.lines().map(|line| line.split('#').next().unwrap_or_default().trim());
         lines.filter(|line| !line.is_empty()).map(Self::of_line).collect()
@@ -38,9 +34,6 @@ impl Wanted {
     }
 
     /// Its packages, unpacked; kept in `cache`.
-    ///
-    /// # Errors
-    /// Why it is not to be had.
     pub fn unpacked(&self, cache: &Path) -> Result<Kernel, String> {
         let packages: Vec<&str> = self.packages.iter().map(String::as_str).collect();
         let name = format!("{}-{}", self.name, self.machine.debian());
@@ -71,7 +64,6 @@ pub(super) fn unpacked(
     Ok(folder.to_owned())
 }
 
-/// An unpacked kernel.
 pub struct Kernel {
     pub(super) machine: Machine,
     modules: PathBuf,
@@ -91,7 +83,6 @@ impl Kernel {
         Ok(Self { machine, modules: folder.join(modules), binary: folder.join(binary), release })
     }
 
-    /// What a boot loader loads.
     pub(super) fn binary(&self) -> &Path {
         &self.binary
     }

@@ -18,8 +18,6 @@ impl Machine {
         [Self::X86_64, Self::Aarch64].into_iter().find(|machine| machine.debian() == architecture)
     }
 
-    /// What Debian calls it.
-    #[must_use]
     pub fn debian(self) -> &'static str {
         match self {
             Self::X86_64 => "amd64",
@@ -28,7 +26,6 @@ impl Machine {
     }
 
     /// Whether it is that of this process.
-    #[must_use]
     pub fn is_own(self) -> bool {
         match self {
             Self::X86_64 => cfg!(target_arch = "x86_64"),
@@ -36,7 +33,6 @@ impl Machine {
         }
     }
 
-    /// The emulator.
     pub(super) fn emulator(self) -> &'static str {
         match self {
             Self::X86_64 => "qemu-system-x86_64",

@@ -22,10 +22,6 @@ const LAST_LINES: usize = 30;
 
 /// Boots a kernel with an image, in the emulator, and waits until it has run its script and gone off. The files that
 /// the script wrote to `/out` are then in the folder's `out`. Returns what the machine wrote to its console.
-///
-/// # Errors
-/// Why not: the emulator does not start, or the machine does not come to the script's end in time. The end of its
-/// console is in the text.
 pub fn boot(kernel: &Kernel, image: &Image, folder: &Path, limit: Duration) -> Result<String, String> {
     let (console, machine) = (folder.join("console"), kernel.machine);
     let qemu = Command::new(machine.emulator())

@@ -214,7 +214,6 @@ fn loaded(end: &KernelEnd) -> [u32; 2] {
     [Program::id_from_fd(program.as_fd()).unwrap(), map.info().unwrap().info.id]
 }
 
-/// How many of those are there.
 fn present(ids: &[[u32; 2]]) -> usize {
     let programs = ProgInfoIter::default().filter(|p| ids.iter().any(|id| id[0] == p.id));
     let maps = MapInfoIter::default().filter(|m| ids.iter().any(|id| id[1] == m.id));

@@ -19,7 +19,6 @@ pub struct Interface {
     offset_ns: i64,
 }
 
-/// What a tick of a time is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Unit {
     /// So many nanoseconds.

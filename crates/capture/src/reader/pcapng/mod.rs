@@ -31,7 +31,6 @@ const FLAGS: u16 = 2;
 /// An interface takes 20 bytes of a file, which packed are less than one.
 const MOST_INTERFACES: usize = 65_536;
 
-/// What the blocks so far said.
 #[derive(Debug)]
 pub struct Pcapng {
     order: Order,

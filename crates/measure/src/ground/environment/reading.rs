@@ -41,7 +41,6 @@ impl Reading {
     }
 }
 
-/// What a file says, in single spaces.
 pub fn words(path: &Path) -> io::Result<String> {
     Ok(fs::read_to_string(path)?.split_whitespace().collect::<Vec<_>>().join(" "))
 }

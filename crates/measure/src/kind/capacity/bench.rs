@@ -35,7 +35,6 @@ const MISSED: f64 = 0.01;
 /// Combinations of an engine and a number of workers.
 pub type Rows = Vec<(Engine, u32)>;
 
-/// What all rows of a run share.
 pub struct Bench<'a> {
     pub plan: &'a CapacityPlan,
     rig: &'a Rig,
@@ -85,7 +84,6 @@ pub struct Lane<'b, 'a> {
     burst_sent: u64,
     /// `None` where nobody told.
     burst_delivered: Option<u64>,
-    /// What was wrong with its flights.
     pub wrongs: Wrongs,
 }
 
@@ -115,7 +113,6 @@ impl Lane<'_, '_> {
         self.burst_delivered.map(|delivered| 1.0 - share(delivered, self.burst_sent))
     }
 
-    /// How many different processors the workers have.
     pub fn processors(&self) -> usize {
         self.cpus.senders.iter().collect::<BTreeSet<_>>().len()
     }
@@ -181,7 +178,6 @@ impl Lane<'_, '_> {
     }
 }
 
-/// What a flight says of its rate.
 fn probe(wanted_per_s: f64, planned: u64, outcome: &Outcome) -> Probe {
     let sent = &outcome.sent;
     let kept = Kept { left: sent.accepted, planned, end_ns: sent.end_ns() };

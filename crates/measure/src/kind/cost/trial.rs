@@ -11,9 +11,7 @@ use super::machine::Machine;
 use super::program::{Ran, Switch, rest};
 use super::workload::{Outcome, Workload};
 
-/// What every trial has.
 pub struct Stage<'a> {
-    /// What the program has to do.
     pub load: Load,
     pub program: Box<dyn Switch>,
     /// What the program gets to start up, and as long a rest where it is not.
@@ -21,7 +19,6 @@ pub struct Stage<'a> {
     pub stop: &'a AtomicBool,
 }
 
-/// Where a trial stands among the others.
 #[derive(Clone, Copy, Debug)]
 pub struct Place {
     /// Among all trials.

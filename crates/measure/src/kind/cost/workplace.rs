@@ -43,7 +43,6 @@ impl Workplace {
         Ok(Self { parent, directory, _lock: lock })
     }
 
-    /// Where it was made: for other programs.
     pub fn path(&self) -> &Path {
         self.directory.path()
     }

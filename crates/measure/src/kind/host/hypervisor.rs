@@ -23,7 +23,6 @@ const MAKERS: [&str; 15] = [
     "innotek GmbH",
 ];
 
-/// What is known of a hypervisor.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Hypervisor {
     /// There is one, which its sign names.

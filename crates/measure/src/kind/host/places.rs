@@ -48,7 +48,6 @@ pub(super) fn no_lab_reason(error: &LabError) -> String {
     }
 }
 
-/// What would make a lab possible.
 fn no_lab_remedy(error: &LabError) -> String {
     let (text, source) = match error {
         LabError::Namespace(e) => (e.to_string(), &e.source),

@@ -112,7 +112,6 @@ impl Times {
         self.current.moments = Moments::default();
     }
 
-    /// How many there are.
     pub fn count(&self) -> u64 {
         self.windows.iter().map(|window| window.n).sum::<u64>() + self.current.moments.n
     }

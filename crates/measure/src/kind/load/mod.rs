@@ -122,7 +122,6 @@ fn choose_cpus(plan: &LoadPlan) -> Result<Cpus, GroundError> {
     }
 }
 
-/// What all trials of a run share.
 struct Bench<'a> {
     plan: &'a LoadPlan,
     rig: &'a Rig,

@@ -42,7 +42,6 @@ const MOST_BYTES: usize = 65_507;
 /// A load of a longer trial is refused, unless the sink is to take longer ones: it keeps all other senders out.
 pub const MOST_NS: u64 = 600 * 1_000_000_000;
 
-/// What a sink is to do.
 #[derive(Clone, Debug)]
 pub struct SinkPlan {
     /// Where to listen; port 0 takes a free one.

@@ -18,14 +18,12 @@ use crate::load::sent::Sent;
 use crate::load::shot::Outcome;
 use crate::load::window::PART_GRAIN;
 
-/// What is known of a trial.
 pub struct Facts<'a> {
     /// Its place in the run.
     pub index: u32,
     pub kind: LoadTrialKind,
     /// Start, from the start of the run.
     pub started_after_ns: u64,
-    /// Where its threads ran.
     pub cpus: &'a Cpus,
     pub outcome: &'a Outcome,
 }

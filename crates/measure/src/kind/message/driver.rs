@@ -122,7 +122,6 @@ fn device(ground: &Ground, whose: Whose) -> Result<&Link, EndError> {
     ground.device(whose).ok_or_else(|| EndError::Unexpected("an end in the driver needs the lab".into()))
 }
 
-/// Where a connected socket is, and its peer.
 fn addresses(socket: &UdpSocket) -> Result<[SocketAddrV4; 2], EndError> {
     match (socket.local_addr()?, socket.peer_addr()?) {
         (SocketAddr::V4(here), SocketAddr::V4(there)) => Ok([here, there]),

@@ -56,7 +56,6 @@ impl Socket {
     }
 }
 
-/// Where the two ends stand.
 pub struct Ground {
     lab: Option<Lab>,
     carrier: Carrier,

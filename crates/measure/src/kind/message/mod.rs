@@ -94,7 +94,6 @@ pub fn run(
     measured.map(|()| p)
 }
 
-/// What every trial has.
 #[derive(Clone, Copy)]
 struct Around<'a> {
     ground: &'a Ground,

@@ -13,7 +13,6 @@ pub struct Cell {
     pub layer: Layer,
     /// Bytes of a body, or of a reply.
     pub bytes: u64,
-    /// Which ends are in the kernel.
     pub placement: Placement,
     /// Its place among the pairs.
     pub pair: usize,
@@ -43,7 +42,6 @@ pub fn of(plan: &MessagePlan, pairs: &[ProcessorPair], refusals: &Refusals) -> (
     (turns, absent)
 }
 
-/// How many cells there are.
 pub fn cells(turns: &[Turn]) -> usize {
     turns.iter().filter(|turn| turn.round == 0).count()
 }

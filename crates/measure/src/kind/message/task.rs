@@ -24,7 +24,6 @@ const MOST_LOST: u64 = 5;
 /// Between two looks at whether it has finished.
 const NAP: Duration = Duration::from_millis(1);
 
-/// What the two ends of a trial share.
 pub struct Task<'a> {
     pub plan: &'a MessagePlan,
     /// No more messages than that.
@@ -38,7 +37,6 @@ pub struct Task<'a> {
     finished: [AtomicBool; 2],
 }
 
-/// What an end has to tell.
 #[derive(Debug)]
 pub struct Done {
     /// Messages that it sent, or that came.

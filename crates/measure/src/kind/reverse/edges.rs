@@ -16,7 +16,6 @@ use crate::load::error::FlightError;
 /// The longest nap: so soon an end is noticed.
 const NAP_NS: u64 = 20_000_000;
 
-/// What was counted at one edge.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Edge {
     /// When, CLOCK_MONOTONIC: at the edge or a little later.
@@ -29,12 +28,10 @@ pub struct Edge {
 
 /// Who is watched, and until when.
 pub struct Watch<'a> {
-    /// Where the devices are.
     pub rig: &'a Rig,
     pub cpu: usize,
     /// The number of the sender's thread, once it runs.
     pub thread: &'a AtomicU32,
-    /// Where the edges are.
     pub phases: Phases,
     /// The sender is gone, whatever the time is.
     pub ended: &'a AtomicBool,

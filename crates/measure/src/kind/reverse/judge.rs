@@ -24,7 +24,6 @@ pub struct Checks {
     pub inbound_dropped: u64,
     /// Those that were read, or found the socket full; `None` where nobody reads.
     pub inbound_ended: Option<u64>,
-    /// What the sender's processor did, over the trial.
     pub processor: ProcessorShares,
     /// The part of the time in which the sender waited for its processor, before the load in or
     /// after it, whichever was worse.
@@ -147,12 +146,10 @@ const RULES: [Rule<Checks>; 10] = [
     },
 ];
 
-/// How far one trial can be trusted.
 pub fn trial(checks: &Checks) -> Verdict {
     judge::trial(&RULES, checks)
 }
 
-/// How far the run can be trusted.
 pub fn run(trials: &[Checks], planned: u32) -> Verdict {
     judge::run(&RULES, &trials.iter().collect::<Vec<_>>(), planned)
 }

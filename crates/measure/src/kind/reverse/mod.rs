@@ -142,7 +142,6 @@ fn steer(rig: &Rig, cpu: usize) -> Result<(), LeftOut> {
     }
 }
 
-/// What all trials of a run share.
 struct Bench<'a> {
     plan: &'a ReversePlan,
     rig: &'a Rig,

@@ -13,7 +13,6 @@ use crate::load::window::Windows;
 /// How many there are; they are equally long.
 const COUNT: u64 = Phase::ALL.len() as u64;
 
-/// Where the parts of one trial lie.
 #[derive(Clone, Copy, Debug)]
 pub struct Phases {
     pub duration_ns: u64,
@@ -42,7 +41,6 @@ impl Phases {
         bounds.start.div_ceil(length_ns) as usize..(bounds.end / length_ns) as usize
     }
 
-    /// How many windows the trial touches.
     pub fn window_count(&self) -> usize {
         self.duration_ns.div_ceil(self.windows.length_ns()) as usize
     }

@@ -8,11 +8,9 @@ use super::trial::Outcome;
 use crate::ground::rig::Rig;
 use crate::load::report::series;
 
-/// What is known of a trial.
 pub struct Facts<'a> {
     /// Its place among those of its variant.
     pub index: u32,
-    /// Where it was.
     pub rig: &'a Rig,
     /// Whether incoming packets were handled on the sender's processor.
     pub steered: bool,
@@ -105,7 +103,6 @@ impl Facts<'_> {
         worst_ns as f64 / (part.end - part.start).max(1) as f64
     }
 
-    /// What the sender's processor did over the trial.
     fn processor(&self) -> ProcessorShares {
         let edges: &[Edge] = &self.outcome.edges;
         self.between(0, edges.len().saturating_sub(1)).processor()

@@ -35,10 +35,8 @@ const STAY: Duration = Duration::from_secs(1);
 /// What a processor still has to take through the protocols when the last message has left.
 const SETTLE: Duration = Duration::from_millis(20);
 
-/// What a trial is to do.
 pub struct Task<'a> {
     pub plan: &'a ReversePlan,
-    /// Where the two ends stand.
     pub rig: &'a Rig,
     pub lab: &'a Lab,
     pub variant: Variant,
@@ -67,7 +65,6 @@ pub struct Outcome {
     pub counted: Counted,
 }
 
-/// What the far end sent to this host.
 pub struct Inbound {
     /// Messages that its operating system took.
     pub sent: u64,
@@ -129,7 +126,6 @@ impl Task<'_> {
     }
 }
 
-/// What the threads of a trial brought back.
 struct Flown {
     sent: Sent,
     inbound: Inbound,

@@ -28,10 +28,8 @@ use crate::tap::sampling::Sampling;
 /// Length of the burst that finds the flat-out rate, and of the warm-up.
 const BURST: Load<'static> = Load { duration_ns: 200_000_000, departures: Departures::FlatOut };
 
-/// What all trials of a run share.
 pub struct Bench<'a> {
     pub plan: &'a StackPlan,
-    /// Where the two ends stand.
     pub rig: &'a Rig,
     /// Processors of the senders and of the reader.
     pub cpus: &'a Cpus,
@@ -145,7 +143,6 @@ impl Bench<'_> {
         }
     }
 
-    /// What the record says of a trial.
     fn told(&self, turn: &Turn, started_after_ns: u64, mut outcome: Outcome) -> (Trial, Vec<Sample>) {
         let samples = std::mem::take(&mut outcome.samples);
         let index = turn.index as u32;

@@ -16,7 +16,6 @@ pub struct Taps {
     pub main: Tap,
     /// Those that are put beside it.
     pub others: Vec<Tap>,
-    /// What does not work.
     pub left_out: Vec<LeftOut>,
 }
 

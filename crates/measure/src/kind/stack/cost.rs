@@ -127,7 +127,6 @@ fn agreement(difference_ns: f64, half_width_ns: Option<f64>, margin_ns: f64) -> 
     }
 }
 
-/// Where the way in begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Begin {
     /// As the tap has it, which is the link layer of all but SO_TIMESTAMPING.

@@ -103,7 +103,6 @@ fn tap_rules() -> [Rule<Trial>; 7] {
     ]
 }
 
-/// How far one trial can be trusted.
 pub fn trial(trial: &Trial) -> Verdict {
     judge::trial(&RULES, trial)
 }

@@ -94,7 +94,6 @@ impl Listening {
         self.thrown_away.borrow_mut().push(why);
     }
 
-    /// What happened at the door, explained.
     pub fn finding(&self) -> Option<Finding> {
         let thrown_away = self.thrown_away.borrow();
         let last = thrown_away.last()?;

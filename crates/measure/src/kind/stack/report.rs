@@ -18,7 +18,6 @@ use crate::load::report::{load, series};
 use crate::tap::Collected;
 use crate::tap::unavailable;
 
-/// What is known of a trial.
 pub struct Facts<'a> {
     /// Its place in the run.
     pub index: u32,
@@ -120,7 +119,6 @@ pub fn completed(mut samples: Vec<Sample>, plan: &StackPlan, start_ns: u64) -> V
     samples
 }
 
-/// What the numbers of a run show, explained.
 pub fn findings(result: &StackResult) -> Vec<Finding> {
     let measured = || result.trials.iter().filter(|t| t.kind == TrialKind::Measured);
     let mut findings = Vec::new();

@@ -34,10 +34,8 @@ use crate::tap::pcap::{Files, PcapTap};
 use crate::tap::sampling::Sampling;
 use crate::tap::timestamping::{ReceiveStamps, STAMPS_BEGIN, SendStamps};
 
-/// What a trial is to do.
 pub struct Task<'a> {
     pub plan: &'a StackPlan,
-    /// Where the two ends stand.
     pub rig: &'a Rig,
     /// The tap; none in a control.
     pub tap: Option<Tap>,
@@ -62,13 +60,10 @@ pub struct Outcome {
     pub from: Vec<SocketAddr>,
     /// See `from`.
     pub to: Option<SocketAddr>,
-    /// Where its windows lie.
     pub windows: Windows,
     pub sent: Sent,
     pub read: Read,
-    /// What the tap collected, direction by direction.
     pub paths: Vec<(Direction, Collected)>,
-    /// Where every message ended.
     pub accounting: Accounting,
     /// How far the wall clock moved, where stamps were converted.
     pub clock_moved_ns: Option<i64>,
@@ -279,7 +274,6 @@ fn addresses(ends: &impl Ends) -> Vec<SocketAddr> {
     ends.senders().iter().filter_map(|sender| sender.local_addr().ok()).collect()
 }
 
-/// Where the trial's messages go to.
 fn destination(ends: &impl Ends) -> Option<SocketAddr> {
     match (ends.reader(), ends.senders().first()) {
         (Some(reader), _) => reader.local_addr().ok(),

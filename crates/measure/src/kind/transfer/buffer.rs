@@ -24,7 +24,6 @@ impl Buffer {
         Self { storage, start, length }
     }
 
-    /// Where it begins in memory.
     pub fn address(&self) -> u64 {
         self.bytes().as_ptr() as u64
     }

@@ -76,7 +76,6 @@ pub(super) fn end(
     }
 }
 
-/// What is seen of the peer.
 struct Peer<'a> {
     socket: BorrowedFd<'a>,
     said: Vec<u8>,

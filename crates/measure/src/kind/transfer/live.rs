@@ -41,7 +41,6 @@ impl Live {
         Some(self.planned.load(Relaxed)).filter(|&bytes| bytes > 0)
     }
 
-    /// How many streams run.
     pub fn streams(&self) -> usize {
         self.lanes.lock().unwrap_or_else(PoisonError::into_inner).len()
     }
@@ -104,7 +103,6 @@ pub(super) struct Lane {
 }
 
 impl Lane {
-    /// What was seen of it so far.
     pub fn seen(&self) -> MutexGuard<'_, Seen> {
         self.seen.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -75,7 +75,6 @@ pub struct Standard<'a> {
     pub output: BorrowedFd<'a>,
 }
 
-/// What a transfer runs with besides its plan.
 #[derive(Clone, Copy)]
 pub struct Around<'a> {
     /// Standard input and output.

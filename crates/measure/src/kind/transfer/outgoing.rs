@@ -21,7 +21,6 @@ use super::{Around, Broken, Buffer};
 /// are to read is still in the cache then. A whole time slice of the scheduler is several megabytes.
 const TURN_BYTES: usize = 128 << 10;
 
-/// What is left of a stream's turn.
 struct Turn {
     alone: bool,
     left: usize,

@@ -7,7 +7,6 @@ const MOST: usize = 1023;
 /// Between the first looks; a transfer that is over soon has them, too.
 const FIRST_PERIOD_NS: u64 = 1_000_000;
 
-/// What was seen of a stream.
 #[derive(Debug)]
 pub(super) struct Seen {
     samples: Vec<TransferSample>,

@@ -32,7 +32,6 @@ const TELL: Duration = Duration::from_secs(1);
 pub struct Left {
     /// The first is 1.
     pub number: u64,
-    /// Where it came from.
     pub peer: Option<SocketAddr>,
     pub bytes: u64,
     /// From its connection to its last byte.
@@ -129,7 +128,6 @@ impl Porter<'_> {
     }
 }
 
-/// Who is there, and who was.
 #[derive(Debug, Default)]
 struct House(Mutex<Counts>);
 
@@ -163,7 +161,6 @@ impl House {
         self.counts().inside -= 1;
     }
 
-    /// How many were turned away so far.
     fn turned_away(&self) -> u64 {
         let mut counts = self.counts();
         counts.served.turned_away += 1;

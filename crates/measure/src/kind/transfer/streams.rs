@@ -13,7 +13,6 @@ use super::{Around, TransferError};
 pub(super) struct Moved {
     pub stream: TransferStream,
     pub way: Way,
-    /// Where its buffer begins in memory.
     pub buffer_address: u64,
 }
 
@@ -79,7 +78,6 @@ fn joined(running: ScopedJoinHandle<'_, Moved>) -> Moved {
     running.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
 
-/// What became of all streams together.
 pub(super) fn result(
     plan: &TransferPlan,
     local: String,

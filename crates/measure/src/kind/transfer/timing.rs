@@ -26,7 +26,6 @@ pub(super) trait Timing: Default {
     fn wait_for_input(&mut self, input: BorrowedFd<'_>);
     /// Waits until a call that writes there would not wait for it.
     fn wait_for_output(&mut self, output: BorrowedFd<'_>);
-    /// What they were, where they were taken.
     fn took(&self) -> Option<CallTimes>;
 }
 

@@ -27,9 +27,7 @@ pub struct Step {
     pub stream: Option<usize>,
     /// Where the interval began, since the first stream did.
     pub from_ns: u64,
-    /// Where it ended.
     pub to_ns: u64,
-    /// What went in it.
     pub bytes: u64,
     /// Segments sent again in it.
     pub retransmits: u32,

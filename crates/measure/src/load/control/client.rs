@@ -32,7 +32,6 @@ pub struct Peer {
     ended: AtomicBool,
 }
 
-/// Who reads what the sink says.
 #[derive(Debug)]
 enum Stage {
     Opened(Lines),

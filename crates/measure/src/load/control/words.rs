@@ -123,7 +123,6 @@ pub struct Tally {
     pub garbage: u64,
     /// Messages that found the socket's buffer full.
     pub socket_drops: u64,
-    /// What the receiving threads took of their processors.
     pub cpu_ns: u64,
     /// Packets that came in on the device; `None` where that cannot be told.
     pub device_packets: Option<u64>,

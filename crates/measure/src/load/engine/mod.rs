@@ -19,9 +19,7 @@ pub use xdp::Xdp;
 /// after them is still to be tried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Outcome {
-    /// How many the operating system took.
     pub accepted: usize,
-    /// How many it did not take.
     pub refused: usize,
     /// Why not (errno(3)); 0 where it does not say.
     pub errno: i32,

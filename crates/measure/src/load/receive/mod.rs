@@ -30,11 +30,9 @@ pub struct Datagram<'a> {
     pub payload: &'a [u8],
     /// Whether there was more of it than was received.
     pub cut: bool,
-    /// Who sent it, where the source tells.
     pub from: Option<SocketAddr>,
 }
 
-/// Where datagrams come from.
 pub trait Source: Send {
     /// Hands over the datagrams that are there; waits [`PATIENCE`] for the first. Returns how
     /// many they were.
@@ -65,7 +63,6 @@ impl Echo {
 
 /// Counts what a source hands over.
 pub struct Receiver {
-    /// Where datagrams come from.
     pub source: Box<dyn Source>,
     /// Tells each datagram's kind.
     pub tally: Tally,

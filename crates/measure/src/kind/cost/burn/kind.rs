@@ -17,7 +17,6 @@ const LEAST_CALLS_PER_S: f64 = 100.0;
 /// Between two bursts of what takes an unknown share of the time.
 const REST_NS: u64 = 1_000_000;
 
-/// What is burnt, and how fast.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Kind {
     /// Time of a processor.
@@ -29,7 +28,6 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// What is wrong with it, in words.
     pub fn wrong(&self) -> Option<String> {
         match *self {
             Self::Cpu { share, .. } if !(share > 0.0 && share <= 1.0) => {

@@ -74,7 +74,6 @@ impl Pace<'_> {
     }
 }
 
-/// What is to be done next.
 pub enum Act {
     Step,
     /// Nothing until then.

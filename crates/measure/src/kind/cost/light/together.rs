@@ -17,7 +17,6 @@ impl Together {
         Ok(Self { allowed, first })
     }
 
-    /// What the other thread does first.
     pub fn join(&self) -> impl FnOnce() + Send + 'static {
         let first = self.first;
         move || {

@@ -184,7 +184,6 @@ pub fn spent_ns(mut look: impl FnMut() -> Option<Vec<u32>>) -> Option<u64> {
     None
 }
 
-/// Who ended in the meantime needs no signal.
 fn send(pid: u32, signal: i32) -> Result<(), std::io::ErrorKind> {
     let Ok(process) = Process::open(pid) else { return Ok(()) };
     let sent = process.signal(signal);

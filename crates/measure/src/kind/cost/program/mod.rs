@@ -33,9 +33,7 @@ pub struct Context {
     pub namespace: Option<Arc<Namespace>>,
     /// Processors; all if empty.
     pub cpus: Vec<usize>,
-    /// What it gets to start up.
     pub settle: Duration,
-    /// What it gets to end by itself.
     pub grace: Duration,
     /// What it means if it ends by itself.
     pub when_ended: WhenEnded,
@@ -47,7 +45,6 @@ pub struct Context {
     pub stop: Arc<AtomicBool>,
 }
 
-/// What came of a program in one trial.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Ran {
     pub used: ProgramTrial,
@@ -74,7 +71,6 @@ pub trait Switch {
 }
 
 impl Context {
-    /// What a program gets to start up.
     fn pause(&self) -> Pause {
         Pause { length: self.settle, stop: Arc::clone(&self.stop) }
     }

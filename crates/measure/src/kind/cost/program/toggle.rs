@@ -22,7 +22,6 @@ const SYSTEMD: &str = "/run/systemd/system";
 /// A command that takes longer hangs: systemd gives a service 90 s.
 const LONGEST: Duration = Duration::from_secs(180);
 
-/// What two shell commands start and stop.
 pub struct Toggle {
     start: String,
     stop: String,

@@ -95,7 +95,6 @@ pub struct Observed {
     /// compared by it, as it comes on top of either.
     pub ended_ns: u64,
     pub status: ExitStatus,
-    /// What its tree of processes spent.
     pub spent: Spent,
     /// What may have been marks and could not be told: events without room, paths that could not be read,
     /// threads beyond those that can be followed.

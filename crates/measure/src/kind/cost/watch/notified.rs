@@ -25,7 +25,6 @@ struct Notes {
     counts: HashMap<u32, u64>,
 }
 
-/// Which calls have to notify.
 pub(super) fn numbers(points: &Points) -> Result<Vec<u32>, WatchError> {
     let mut numbers: Vec<u32> = match points {
         Points::Ends => Vec::new(),

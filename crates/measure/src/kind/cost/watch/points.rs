@@ -8,7 +8,6 @@ use super::WatchError;
 /// The most marks of a benchmark.
 pub const MOST_POINTS: usize = 64;
 
-/// What is to be a mark.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Points {
     /// Nothing but start and end.

@@ -18,14 +18,12 @@ pub(super) struct Traced {
     seen: Seen,
 }
 
-/// What the programs told of one start.
 #[derive(Default)]
 struct Seen {
     exec_ns: Option<u64>,
     marks: Vec<Reached>,
 }
 
-/// What became of a benchmark that was followed.
 pub(super) struct Told {
     pub exec_ns: Option<u64>,
     pub marks: Vec<Reached>,

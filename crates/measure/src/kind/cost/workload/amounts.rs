@@ -30,7 +30,6 @@ pub fn amounts_of(spent: &Spent) -> Vec<Amount> {
     known.map(|(resource, value)| Amount { resource, value: value as f64 }).collect()
 }
 
-/// What the counters of the processor counted.
 pub fn amounts_of_counters(counters: &ChildCounters) -> Vec<Amount> {
     let counts = counters.read();
     let all = [

@@ -26,7 +26,6 @@ pub struct Emitted {
     began_ns: u64,
 }
 
-/// Which marks of a run are kept.
 pub enum Kept {
     ToLearn,
     /// Of these names so many each.

@@ -220,7 +220,6 @@ fn names(files: &[PathBuf]) -> Vec<String> {
     files.iter().zip(&short).map(name).collect()
 }
 
-/// What another part says is wrong.
 fn told(error: impl std::fmt::Display) -> CostError {
     CostError::Benchmark(error.to_string())
 }

@@ -33,7 +33,6 @@ pub trait Workload {
     fn resources(&self) -> Vec<String> {
         Vec::new()
     }
-    /// What cannot be measured, and why.
     fn absent(&self) -> Vec<String> {
         Vec::new()
     }
@@ -55,7 +54,6 @@ pub struct Outcome {
     pub spans_ns: Result<Vec<f64>, String>,
     /// From and to, CLOCK_MONOTONIC.
     pub during_ns: (u64, u64),
-    /// What it used and waited for.
     pub amounts: Vec<Amount>,
     /// Its own system calls, where they were recorded.
     pub calls: Vec<CallTotal>,

@@ -40,7 +40,6 @@ pub fn first_limit(most_ns: u64) -> Duration {
 /// Who takes marks: in all trials, and in those of a way of their own.
 pub type Watches = Vec<(Option<Interception>, Watch)>;
 
-/// Where marks come from.
 pub enum Source {
     /// Calls that are seen from outside; the names of the points.
     Points(Vec<String>),
@@ -50,12 +49,10 @@ pub enum Source {
 /// A benchmark that is started for each run.
 pub struct Started {
     pub name: String,
-    /// What it does, in one sentence.
     pub about: String,
     pub command: Box<dyn Fn() -> Command + Sync>,
     /// What it finds, and what puts that as it was.
     pub state: State,
-    /// Where its marks come from.
     pub source: Source,
     /// Who takes them: in all trials, and in those of a way of their own.
     pub watches: Watches,
@@ -69,7 +66,6 @@ pub struct Started {
     pub constants_ns: Vec<u64>,
     /// Whether its own system calls are told.
     pub own: bool,
-    /// What cannot be measured.
     pub absent: Vec<String>,
     /// What was not known of what its runs spent.
     pub unknown: Unknown,

@@ -21,7 +21,6 @@ pub trait End: Send {
     /// Hands a message over, or as many as go in one call; how many.
     fn send(&mut self) -> Result<u64, EndError>;
 
-    /// How many messages go in one call.
     fn burst(&self) -> u64 {
         1
     }
@@ -65,7 +64,6 @@ pub trait End: Send {
     }
 }
 
-/// What an end is to carry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Load {
     /// Bytes of a message's body.

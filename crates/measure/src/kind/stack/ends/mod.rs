@@ -73,7 +73,6 @@ pub struct Landed<S, R> {
     pub receive_tap: R,
     /// How messages left and were taken, as far as the counters of this host know of it.
     pub ways: Ways,
-    /// What the other host counted.
     pub checks: Vec<CounterCheck>,
 }
 

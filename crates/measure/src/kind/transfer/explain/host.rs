@@ -13,7 +13,6 @@ pub(in crate::kind::transfer) struct Host {
 }
 
 impl Host {
-    /// What stands in the file of the sysctl.
     pub fn limits(text: &str) -> Option<[u64; 3]> {
         let numbers: Vec<u64> = text.split_ascii_whitespace().map_while(|n| n.parse().ok()).collect();
         numbers.try_into().ok()

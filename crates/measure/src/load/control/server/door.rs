@@ -91,7 +91,6 @@ impl Listener {
         Ok(Self { address, arrivals: Mutex::new(arrivals), door, socket, thread: Some(thread) })
     }
 
-    /// Where it listens.
     pub fn local_addr(&self) -> SocketAddr {
         self.address
     }
