@@ -43,55 +43,21 @@ pub trait Work {
     ) -> Result<Progressed<Measurement>, RunError>;
 }
 
-impl Work for StackPlan {
-    fn run(
-        &self,
-        observer: &mut PartObserver<'_>,
-        stop: &AtomicBool,
-    ) -> Result<Progressed<Measurement>, RunError> {
-        stack::run(self, observer, stop).map(measured)
-    }
+macro_rules! work {
+    ($($plan:ty: $kind:ident),*) => {$(
+        impl Work for $plan {
+            fn run(
+                &self,
+                observer: &mut PartObserver<'_>,
+                stop: &AtomicBool,
+            ) -> Result<Progressed<Measurement>, RunError> {
+                $kind::run(self, observer, stop).map(measured)
+            }
+        }
+    )*};
 }
 
-impl Work for ReversePlan {
-    fn run(
-        &self,
-        observer: &mut PartObserver<'_>,
-        stop: &AtomicBool,
-    ) -> Result<Progressed<Measurement>, RunError> {
-        reverse::run(self, observer, stop).map(measured)
-    }
-}
-
-impl Work for SweepPlan {
-    fn run(
-        &self,
-        observer: &mut PartObserver<'_>,
-        stop: &AtomicBool,
-    ) -> Result<Progressed<Measurement>, RunError> {
-        sweep::run(self, observer, stop).map(measured)
-    }
-}
-
-impl Work for MessagePlan {
-    fn run(
-        &self,
-        observer: &mut PartObserver<'_>,
-        stop: &AtomicBool,
-    ) -> Result<Progressed<Measurement>, RunError> {
-        message::run(self, observer, stop).map(measured)
-    }
-}
-
-impl Work for CostPlan {
-    fn run(
-        &self,
-        observer: &mut PartObserver<'_>,
-        stop: &AtomicBool,
-    ) -> Result<Progressed<Measurement>, RunError> {
-        cost::run(self, observer, stop).map(measured)
-    }
-}
+work!(StackPlan: stack, ReversePlan: reverse, SweepPlan: sweep, MessagePlan: message, CostPlan: cost);
 
 /// The same of any measurement. Raw samples stay behind: no experiment asks for them.
 fn measured<R: Into<Measurement>>(progressed: Progressed<R>) -> Progressed<Measurement> {
