@@ -55,12 +55,12 @@ impl<'a> Whole<'a> {
     ) -> Progressed<ReproduceResult> {
         let mut whole = self.clone();
         whole.add(part, so_far);
-        whole.told(of).0
+        whole.result(of).0
     }
 
     /// All there is, of so many parts.
     pub fn progressed(&self, of: usize) -> Progressed<ReproduceResult> {
-        let (mut progressed, verdict) = self.told(of);
+        let (mut progressed, verdict) = self.result(of);
         // What is not whole, or VOID already, proves nothing either way.
         if self.verdicts.len() == of && progressed.verdict.level < Level::Void {
             verdict
@@ -72,7 +72,7 @@ impl<'a> Whole<'a> {
     }
 
     /// All there is, and what it says of itself, were it whole.
-    fn told(&self, of: usize) -> (Progressed<ReproduceResult>, Verdict) {
+    fn result(&self, of: usize) -> (Progressed<ReproduceResult>, Verdict) {
         let verdict = self.verdict(of);
         let mut told = (self.experiment.tell)(self.plan, &self.runs);
         if verdict.level == Level::Void {
@@ -130,12 +130,12 @@ mod tests {
     use netfathom_model::plan::TapChoice;
 
     use super::*;
-    use crate::borodin::made_up;
+    use crate::borodin::fixture;
     use crate::{PROOF, find};
 
     fn too_noisy() -> Progressed<Measurement> {
         let mut progressed =
-            Progressed::new(environment::read(Vec::new(), Vec::new(), None), made_up::reverse(&[]).into());
+            Progressed::new(environment::read(Vec::new(), Vec::new(), None), fixture::reverse(&[]).into());
         progressed.verdict.lower(Level::Void, "too noisy");
         progressed
     }
@@ -144,8 +144,8 @@ mod tests {
     fn one_of_many_that_are_counted_makes_nothing_void() {
         let plan = ReproducePlan { name: PROOF.into(), quick: true, tap: TapChoice::Auto, seed: 1 };
         let whole = Whole::new(find(PROOF).unwrap(), &plan, Vec::new());
-        let one_of_many = Part::new("one of many", made_up::reverse(&[]).plan).counted();
-        let alone = Part::new("alone", made_up::reverse(&[]).plan);
+        let one_of_many = Part::new("one of many", fixture::reverse(&[]).plan).counted();
+        let alone = Part::new("alone", fixture::reverse(&[]).plan);
         let verdict = whole.with(&one_of_many, too_noisy(), 1).verdict;
         assert_eq!(verdict.level, Level::Degraded);
         assert_eq!(verdict.reasons[0].text, "too noisy");

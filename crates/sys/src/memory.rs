@@ -18,17 +18,17 @@ pub struct Allocator;
 unsafe impl GlobalAlloc for Allocator {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         // SAFETY: the caller upholds the contract, which is the same.
-        there(unsafe { System.alloc(layout) }, layout.size())
+        allocated(unsafe { System.alloc(layout) }, layout.size())
     }
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
         // SAFETY: as above.
-        there(unsafe { System.alloc_zeroed(layout) }, layout.size())
+        allocated(unsafe { System.alloc_zeroed(layout) }, layout.size())
     }
 
     unsafe fn realloc(&self, at: *mut u8, layout: Layout, bytes: usize) -> *mut u8 {
         // SAFETY: as above.
-        there(unsafe { System.realloc(at, layout, bytes) }, bytes)
+        allocated(unsafe { System.realloc(at, layout, bytes) }, bytes)
     }
 
     unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
@@ -37,7 +37,7 @@ unsafe impl GlobalAlloc for Allocator {
     }
 }
 
-fn there(at: *mut u8, bytes: usize) -> *mut u8 {
+fn allocated(at: *mut u8, bytes: usize) -> *mut u8 {
     if at.is_null() { exit(bytes) } else { at }
 }
 

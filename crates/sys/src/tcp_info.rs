@@ -162,7 +162,7 @@ const APPLICATION_LIMITED: u8 = if cfg!(target_endian = "little") { 1 } else { 0
 
 pub fn read(socket: BorrowedFd<'_>) -> io::Result<TcpInfo> {
     let (raw, length) = Raw::read(socket)?;
-    Ok(told(&raw, length))
+    Ok(from_raw(&raw, length))
 }
 
 /// The field, if the kernel wrote as far as that.
@@ -172,7 +172,7 @@ macro_rules! written {
     };
 }
 
-fn told(raw: &Raw, length: usize) -> TcpInfo {
+fn from_raw(raw: &Raw, length: usize) -> TcpInfo {
     let delivery = written!(raw, length, delivery_rate);
     TcpInfo {
         end_acknowledged: matches!(raw.state, FIN_WAIT_2 | TIME_WAIT | CLOSED),

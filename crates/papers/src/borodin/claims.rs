@@ -151,7 +151,7 @@ fn capital(direction: Direction) -> &'static str {
 mod tests {
     use netfathom_model::record::Holds;
 
-    use super::super::made_up::{planned, stack};
+    use super::super::fixture::{planned, stack};
     use super::*;
 
     const FALLS: &[(i64, i64)] = &[(9000, 3000), (9100, 3100), (8900, 2900)];

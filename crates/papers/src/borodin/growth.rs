@@ -84,7 +84,7 @@ fn percent_more(ratio: Estimate) -> Estimate {
 
 #[cfg(test)]
 mod tests {
-    use super::super::made_up::stack;
+    use super::super::fixture::stack;
     use super::*;
 
     fn here(table: &BesideTable) -> Vec<f64> {

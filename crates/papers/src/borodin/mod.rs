@@ -12,9 +12,9 @@ use super::{Experiment, Needs, Told};
 mod claims;
 mod differences;
 mod figures;
-mod growth;
 #[cfg(test)]
-pub(crate) mod made_up;
+pub(crate) mod fixture;
+mod growth;
 mod originals;
 mod ours;
 mod plans;

@@ -190,7 +190,7 @@ pub fn own(who: String, cells: Vec<Option<Cell>>) -> BesideRow {
 
 #[cfg(test)]
 mod tests {
-    use super::super::made_up::stack;
+    use super::super::fixture::stack;
     use super::*;
 
     fn checked(table: &BesideTable) -> &BesideTable {

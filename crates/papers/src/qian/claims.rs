@@ -26,7 +26,7 @@ fn estimate(found: Option<&Comparison>) -> Option<Estimate> {
     Some(Estimate { value: found.ratio.value, half_width: found.ratio.half_width })
 }
 
-fn said(original: &Original, level: &Level) -> String {
+fn printed(original: &Original, level: &Level) -> String {
     original.cost(level.theirs).map_or_else(String::new, |cost| {
         let Level { theirs, .. } = level;
         format!(
@@ -50,7 +50,7 @@ fn rises(original: &Original, lightest: &Level, heaviest: &Level, ours: Option<&
     Claim {
         whose: Whose::Source,
         says: format!("{} takes more the more it has to do", original.who),
-        there: format!("{}; {}", said(original, lightest), said(original, heaviest)),
+        there: format!("{}; {}", printed(original, lightest), printed(original, heaviest)),
         here: format!("{}: {}; {}: {}", lightest.ours, slowdown(light), heaviest.ours, slowdown(heavy)),
         holds: above(quotient, 1.0),
     }
@@ -61,7 +61,7 @@ fn light(original: &Original, level: &Level, ours: Option<&Ours<'_>>) -> Claim {
     Claim {
         whose: Whose::Ours,
         says: format!("with little to do it takes nearly nothing (below {:.0} %)", 100.0 * NEARLY_NOTHING),
-        there: said(original, level),
+        there: printed(original, level),
         here: format!("{}: {}", level.ours, slowdown(found)),
         holds: below(found, 1.0 + NEARLY_NOTHING),
     }
@@ -76,7 +76,7 @@ fn heavy(original: &Original, level: &Level, ours: Option<&Ours<'_>>) -> Claim {
             "with much to do its PCost is above {:.0} %, where a system answers clearly slower",
             100.0 * NOTICED_PCOST
         ),
-        there: format!("{} (the threshold: 2.4)", said(original, level)),
+        there: format!("{} (the threshold: 2.4)", printed(original, level)),
         here: format!("{}: PCost {} %", level.ours, written(percent, 1)),
         holds: above(pcost, NOTICED_PCOST),
     }

@@ -174,7 +174,7 @@ mod tests {
     use netfathom_model::plan::{MessagePlan, MessageTest, Place};
     use netfathom_model::record::MessageResult;
 
-    use super::super::made_up::{Told, planned};
+    use super::super::fixture::{Told, planned};
     use super::super::plans::ANOMALY;
     use super::*;
 

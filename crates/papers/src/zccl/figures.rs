@@ -132,7 +132,7 @@ fn line(name: String, here: bool, points: Vec<FigurePoint>) -> FigureSeries {
 
 #[cfg(test)]
 mod tests {
-    use super::super::made_up::{Told, result};
+    use super::super::fixture::{Told, result};
     use super::*;
 
     fn drawn(test: MessageTest) -> Vec<Figure> {

@@ -15,7 +15,7 @@ mod claims;
 mod differences;
 mod figures;
 #[cfg(test)]
-mod made_up;
+mod fixture;
 mod originals;
 mod ours;
 mod placement;

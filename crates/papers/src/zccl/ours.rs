@@ -124,7 +124,7 @@ pub fn size(bytes: u64) -> String {
 mod tests {
     use netfathom_model::plan::MessageTest;
 
-    use super::super::made_up::{PAIRS, result};
+    use super::super::fixture::{PAIRS, result};
     use super::*;
 
     #[test]

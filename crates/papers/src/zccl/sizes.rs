@@ -78,7 +78,7 @@ mod tests {
     use netfathom_model::plan::{MessagePlan, MessageTest, Place};
     use netfathom_model::record::{Holds, MessageResult};
 
-    use super::super::made_up::{Told, planned};
+    use super::super::fixture::{Told, planned};
     use super::super::plans::SIZES;
     use super::*;
 

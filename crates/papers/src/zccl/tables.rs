@@ -159,7 +159,7 @@ fn rows(
 
 #[cfg(test)]
 mod tests {
-    use super::super::made_up::{Told, result};
+    use super::super::fixture::{Told, result};
     use super::*;
 
     const TESTS: [MessageTest; 3] = [MessageTest::Oneway, MessageTest::Pingpong, MessageTest::Post];
@@ -176,7 +176,7 @@ mod tests {
     }
 
     /// Sockets take 10 µs, the thread 30, inline 12.
-    fn told(bytes: u64, layer: &Layer) -> Option<Told> {
+    fn times(bytes: u64, layer: &Layer) -> Option<Told> {
         let us = match layer.to_string().as_str() {
             "write+nodelay" => 10.0,
             "thread" => 30.0,
@@ -190,7 +190,7 @@ mod tests {
     fn ours_stands_below_each_row_of_the_source() {
         let layers = [sockets(), thread(), library(Strategy::Inline)];
         for test in TESTS {
-            let made = result(test, &layers, |cell| told(cell.bytes, &cell.layer));
+            let made = result(test, &layers, |cell| times(cell.bytes, &cell.layer));
             let ours = Ours { name: "it", result: &made };
             for table in
                 [beside(test, Some(&ours)), instead(test, Some(&ours)), processor_time(test, Some(&ours))]

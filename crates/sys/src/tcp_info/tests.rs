@@ -85,21 +85,21 @@ fn a_peer_that_hears_nothing_makes_a_loss() {
 #[test]
 fn what_an_older_kernel_does_not_write_is_missing() {
     let raw = Raw { min_rtt_us: 9, bytes_sent: 9, ..Raw::empty() };
-    let old = told(&raw, offset_of!(Raw, pacing_rate));
+    let old = from_raw(&raw, offset_of!(Raw, pacing_rate));
     assert_eq!((old.limits, old.peer_window_bytes, old.min_rtt_us), (None, None, None));
     assert_eq!((old.unsent_bytes, old.sent_bytes, old.pacing_bytes_per_s), (None, None, None));
     assert_eq!((old.application_limited, old.timeouts), (None, None));
     // Half a field is none.
-    assert_eq!(told(&raw, offset_of!(Raw, bytes_sent) + 4).sent_bytes, None);
-    assert_eq!(told(&raw, offset_of!(Raw, bytes_retrans)).sent_bytes, Some(9));
-    assert!(told(&raw, size_of::<Raw>()).limits.is_some());
+    assert_eq!(from_raw(&raw, offset_of!(Raw, bytes_sent) + 4).sent_bytes, None);
+    assert_eq!(from_raw(&raw, offset_of!(Raw, bytes_retrans)).sent_bytes, Some(9));
+    assert!(from_raw(&raw, size_of::<Raw>()).limits.is_some());
 }
 
 #[test]
 fn what_stands_for_nothing_is_missing() {
     let nothing =
         Raw { min_rtt_us: u32::MAX, snd_ssthresh: i32::MAX as u32, pacing_rate: u64::MAX, ..Raw::empty() };
-    let info = told(&nothing, size_of::<Raw>());
+    let info = from_raw(&nothing, size_of::<Raw>());
     assert_eq!((info.min_rtt_us, info.ssthresh, info.pacing_bytes_per_s), (None, None, None));
     assert_eq!((info.receiver_rtt_us, info.delivery_bytes_per_s), (None, None));
 }

@@ -14,9 +14,9 @@ use crate::ground::observer::Live;
 use crate::ground::processors::{Cpus, spread};
 use crate::ground::rig::Rig;
 use crate::load::error::FlightError;
-use crate::load::far_off;
 use crate::load::flight::Departures;
 use crate::load::judge::share;
+use crate::load::remote;
 use crate::load::shot::{Outcome, Shot};
 
 /// Length of a burst without pauses.
@@ -166,7 +166,7 @@ impl Lane<'_, '_> {
             log: None,
         };
         let outcome = match plan.place {
-            Place::To(to) => far_off::fly(&shot, to, false, duration_ns, departures),
+            Place::To(to) => remote::fly(&shot, to, false, duration_ns, departures),
             _ => shot.fly(duration_ns, departures),
         }?;
         // One that the user ended leaves messages on their way.

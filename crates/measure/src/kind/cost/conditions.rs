@@ -87,7 +87,7 @@ fn load_alone(conditions: &[Condition], of: &Condition) -> Option<usize> {
 mod tests {
     use netfathom_model::plan::CostLoad;
 
-    use super::super::made_up::plan;
+    use super::super::fixture::plan;
     use super::*;
 
     fn names(plan: &CostPlan) -> Vec<String> {

@@ -26,7 +26,7 @@ pub fn conclude(progressed: &mut Progressed<CostResult>) {
     }
     for benchmark in &result.benchmarks {
         failures(benchmark, &mut verdict);
-        told(result, benchmark, &mut verdict);
+        judge_benchmark(result, benchmark, &mut verdict);
         points(benchmark, &mut verdict);
         load(result, benchmark, &mut verdict);
     }
@@ -42,7 +42,7 @@ fn failures(benchmark: &CostBenchmark, verdict: &mut Verdict) {
     verdict.lower(level, format!("{count} of {all} trials of {} do not count: {last}", benchmark.name));
 }
 
-fn told(result: &CostResult, benchmark: &CostBenchmark, verdict: &mut Verdict) {
+fn judge_benchmark(result: &CostResult, benchmark: &CostBenchmark, verdict: &mut Verdict) {
     let headline = result.headline();
     let all: Vec<_> = benchmark.of_effect(headline).collect();
     if all.is_empty() {

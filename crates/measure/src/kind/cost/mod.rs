@@ -11,13 +11,13 @@ mod blocks;
 pub mod burn;
 mod conditions;
 pub mod error;
+#[cfg(test)]
+mod fixture;
 pub mod guard;
 mod judge;
 pub mod light;
 mod load;
 mod machine;
-#[cfg(test)]
-mod made_up;
 mod order;
 mod own;
 pub mod program;

@@ -57,7 +57,7 @@ fn adds(trials: &[CostTrial], comparison: &Comparison, name: &str) -> Option<Est
 mod tests {
     use netfathom_model::record::{Effect, Outcome};
 
-    use super::super::made_up::{self, trial};
+    use super::super::fixture::{self, trial};
     use super::*;
 
     fn called(block: u32, condition: usize, calls: &[(&str, u64)]) -> CostTrial {
@@ -74,8 +74,8 @@ mod tests {
                 called(block, 1, &[("read", 900 + more), ("open", 500)]),
             ]
         });
-        let mut benchmark = made_up::benchmark(trials.collect());
-        benchmark.comparisons = vec![made_up::comparison(Effect::Load, 1, 0, Outcome::Cost)];
+        let mut benchmark = fixture::benchmark(trials.collect());
+        benchmark.comparisons = vec![fixture::comparison(Effect::Load, 1, 0, Outcome::Cost)];
         let ranked = ranked(&benchmark, 2);
         assert_eq!(ranked.iter().map(|call| call.name.as_str()).collect::<Vec<_>>(), ["open", "read"]);
         assert_eq!(ranked[1].times[0], Some(OwnTime { calls: 2.0, total_ns: 100.0 }));
@@ -87,8 +87,8 @@ mod tests {
     fn a_call_that_only_one_condition_makes_is_told_of_that() {
         let trials =
             (0..2).flat_map(|block| [called(block, 0, &[("a", 1)]), called(block, 1, &[("a", 1), ("b", 7)])]);
-        let mut benchmark = made_up::benchmark(trials.collect());
-        benchmark.comparisons = vec![made_up::comparison(Effect::Load, 1, 0, Outcome::Cost)];
+        let mut benchmark = fixture::benchmark(trials.collect());
+        benchmark.comparisons = vec![fixture::comparison(Effect::Load, 1, 0, Outcome::Cost)];
         let ranked = ranked(&benchmark, 2);
         let b = ranked.iter().find(|call| call.name == "b").unwrap();
         assert_eq!((b.times[0], b.times[1].unwrap().total_ns, b.adds[0].unwrap().value), (None, 7.0, 7.0));

@@ -189,7 +189,7 @@ fn program(result: &CostResult) -> Vec<ProgramUse> {
 mod tests {
     use netfathom_model::record::Amount;
 
-    use super::super::made_up::trial;
+    use super::super::fixture::trial;
     use super::*;
 
     const WHAT: Compared = Compared { effect: Effect::Program, condition: 1, against: 0 };

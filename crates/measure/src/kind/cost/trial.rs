@@ -57,7 +57,7 @@ impl Stage<'_> {
         if run.outcome.stopped {
             return Ok(None);
         }
-        Ok(Some(told(place, run, ran, missed)))
+        Ok(Some(record(place, run, ran, missed)))
     }
 
     fn run(&mut self, workload: &mut dyn Workload, condition: &Condition) -> Result<Run, CostError> {
@@ -81,7 +81,7 @@ struct Run {
     load_reached: Option<f64>,
 }
 
-fn told(place: Place, run: Run, ran: Option<Ran>, missed: Option<String>) -> CostTrial {
+fn record(place: Place, run: Run, ran: Option<Ran>, missed: Option<String>) -> CostTrial {
     let Run { outcome, machine, load_reached } = run;
     let Outcome { spans_ns, amounts, calls, .. } = outcome;
     let (spans_ns, failed) = match spans_ns {

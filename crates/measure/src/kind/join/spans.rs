@@ -6,7 +6,7 @@ use netfathom_model::record::JoinedSpan;
 
 use super::between::Way;
 use super::pair::Pair;
-use super::times::{Times, Told};
+use super::times::{Times, TimesSummary};
 use crate::load::window::GRAIN;
 
 /// A span, and how many of its times were of clocks that are not one.
@@ -93,7 +93,7 @@ fn span(
     times: &Times,
 ) -> Option<Span> {
     let apart = times.apart;
-    let Told { times, series, peak_per_s, uncertainty_ns } = times.clone().told();
+    let TimesSummary { times, series, peak_per_s, uncertainty_ns } = times.clone().summary();
     // What the clocks were fitted by may be off by as much again.
     let fitted = if plan.clock == ClockChoice::Fitted { 2.0 } else { 1.0 };
     let uncertainty_ns = fitted * uncertainty_ns;

@@ -31,7 +31,7 @@ pub struct Times {
 }
 
 /// Times as a record has them.
-pub struct Told {
+pub struct TimesSummary {
     pub times: Distribution,
     /// Over time.
     pub series: Series,
@@ -116,7 +116,7 @@ impl Times {
         self.windows.iter().map(|window| window.n).sum::<u64>() + self.current.moments.n
     }
 
-    pub fn told(mut self) -> Told {
+    pub fn summary(mut self) -> TimesSummary {
         self.flush();
         let mut all = stats::Distribution { moments: Moments::default(), histogram: self.histogram };
         self.windows.iter().for_each(|window| all.moments.merge(window));
@@ -124,7 +124,7 @@ impl Times {
         let peak_per_s = most as f64 * 1e9 / self.window_ns as f64;
         let uncertainty_ns = self.uncertainty_ns as f64 / all.moments.n.max(1) as f64;
         let series = Series::of(self.window_ns as u64, &self.windows);
-        Told { times: (&all).into(), series, peak_per_s, uncertainty_ns }
+        TimesSummary { times: (&all).into(), series, peak_per_s, uncertainty_ns }
     }
 }
 
@@ -140,7 +140,7 @@ mod tests {
         // Out of order, and before the begin.
         times.add(0, 7, 0);
         times.add(5_000_000_000, 8, 0);
-        let Told { times: all, series, peak_per_s: peak, uncertainty_ns } = times.told();
+        let TimesSummary { times: all, series, peak_per_s: peak, uncertainty_ns } = times.summary();
         assert!((uncertainty_ns - 5000.0 / 10_002.0).abs() < 1e-9);
         assert_eq!((all.n, all.negative), (10_002, 999));
         assert!(series.n.len() <= MOST_WINDOWS && series.n.len() > MOST_WINDOWS / 2);
@@ -159,7 +159,7 @@ mod tests {
         times.add(i64::MAX, 5, 1);
         times.add(i64::MIN, 6, 3);
         assert_eq!(times.apart, 4000);
-        let told = times.told();
+        let told = times.summary();
         assert_eq!((told.times.n, told.times.sum_ns, told.uncertainty_ns), (2, 11, 2.0));
     }
 }

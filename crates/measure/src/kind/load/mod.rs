@@ -19,7 +19,7 @@ use crate::load::error::FlightError;
 use crate::load::flight::Departures;
 use crate::load::message_log::MessageLog;
 use crate::load::shot::{Outcome, Shot};
-use crate::load::{allow, far_off};
+use crate::load::{allow, remote};
 
 mod judge;
 mod ladder;
@@ -203,7 +203,7 @@ impl Bench<'_> {
             log,
         };
         match self.plan.place {
-            Place::To(to) => far_off::fly(&shot, to, self.plan.one_way, duration_ns, departures),
+            Place::To(to) => remote::fly(&shot, to, self.plan.one_way, duration_ns, departures),
             _ => shot.fly(duration_ns, departures),
         }
     }

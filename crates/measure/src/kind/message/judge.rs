@@ -143,14 +143,14 @@ mod tests {
     use netfathom_model::record::MessageTrial;
     use netfathom_stats as stats;
 
-    use super::super::made_up;
+    use super::super::fixture;
     use super::*;
 
     fn cell(layer: &str, times: u64, sent: u64, lost: u64) -> MessageCell {
         let mut all = stats::Distribution::new(7);
         all.add_many(1000, times);
-        let trial = MessageTrial { sent, lost, ..made_up::trial(sent - lost) };
-        made_up::cell(layer, trial, &all)
+        let trial = MessageTrial { sent, lost, ..fixture::trial(sent - lost) };
+        fixture::cell(layer, trial, &all)
     }
 
     fn judged(cells: Vec<MessageCell>) -> Verdict {

@@ -72,7 +72,7 @@ pub fn run(
         let text = format!("the kernel would not send {} packets back", report.refused);
         return Err(EndError::Unexpected(text));
     }
-    let mut told = told(&report, done);
+    let mut told = from_report(&report, done);
     if task.plan.test == MessageTest::Oneway {
         // What lies between arrivals is no time of a message.
         (told.timed, told.times) = (report.messages, Distribution::new(GRAIN));
@@ -128,7 +128,7 @@ fn bounce(kernel: &KernelEnd, end: &mut dyn End, task: &Task<'_>) -> Result<Done
     Ok(done)
 }
 
-fn told(report: &EndReport, waited: Done) -> Done {
+fn from_report(report: &EndReport, waited: Done) -> Done {
     Done {
         messages: report.messages,
         first_ns: report.first_message_ns,

@@ -28,11 +28,11 @@ mod costs;
 mod driver;
 mod end;
 mod error;
+#[cfg(test)]
+mod fixture;
 mod ground;
 mod judge;
 mod kernel;
-#[cfg(test)]
-mod made_up;
 mod oneway;
 mod order;
 mod pace;

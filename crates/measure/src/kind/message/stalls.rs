@@ -170,7 +170,7 @@ mod tests {
     use netfathom_model::record::{EndCost, MessageTrial, TcpCounts};
     use netfathom_stats as stats;
 
-    use super::super::made_up;
+    use super::super::fixture;
     use super::*;
 
     fn cell(
@@ -184,8 +184,8 @@ mod tests {
         times_ns.iter().for_each(|&(ns, count)| times.add_many(ns, count));
         let end = EndCost { run_delay_ns: Some(waited_ns), ..EndCost::default() };
         let tcp = Some(TcpCounts { delayed_acks, timeouts, retransmitted: 0 });
-        let trial = MessageTrial { client: end, server: end, tcp, ..made_up::trial(times.moments.n) };
-        made_up::cell(layer, trial, &times)
+        let trial = MessageTrial { client: end, server: end, tcp, ..fixture::trial(times.moments.n) };
+        fixture::cell(layer, trial, &times)
     }
 
     const PAIR: ProcessorPair = ProcessorPair { shares: Shares::Cache, client: 1, server: 0 };

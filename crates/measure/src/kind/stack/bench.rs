@@ -97,7 +97,7 @@ impl Bench<'_> {
         if self.stop.load(Relaxed) {
             return Ok(None);
         }
-        Ok(flown.map(|(started_after_ns, outcome)| self.told(turn, started_after_ns, outcome)))
+        Ok(flown.map(|(started_after_ns, outcome)| self.record(turn, started_after_ns, outcome)))
     }
 
     fn outward(
@@ -143,7 +143,7 @@ impl Bench<'_> {
         }
     }
 
-    fn told(&self, turn: &Turn, started_after_ns: u64, mut outcome: Outcome) -> (Trial, Vec<Sample>) {
+    fn record(&self, turn: &Turn, started_after_ns: u64, mut outcome: Outcome) -> (Trial, Vec<Sample>) {
         let samples = std::mem::take(&mut outcome.samples);
         let index = turn.index as u32;
         let flat_out_per_s = match turn.kind {

@@ -37,7 +37,7 @@ fn trailer(hash: Sha256) -> Trailer {
     bytes
 }
 
-fn told(trailer: &Trailer, agrees: bool) -> Checksum {
+fn checksum(trailer: &Trailer, agrees: bool) -> Checksum {
     let sha256 = trailer[SIGN.len()..].iter().map(|byte| format!("{byte:02x}")).collect();
     Checksum { sha256, agrees }
 }
@@ -93,7 +93,7 @@ fn read(around: Around<'_>, input: &mut File, buffer: &mut [u8]) -> Result<usize
 
 pub(super) fn answered(sent: &Trailer, said: &[u8]) -> Result<Checksum, Broken> {
     if said == sent {
-        return Ok(told(sent, true));
+        return Ok(checksum(sent, true));
     }
     Err(Broken::Checksum(match said {
         [] => {
@@ -146,7 +146,7 @@ pub(super) fn receive(
         ));
     }
     match endpoint::send(socket, &ours) {
-        Ok(_) => Ok(told(&ours, true)),
+        Ok(_) => Ok(checksum(&ours, true)),
         Err(e) => Err(Broken::Network(e)),
     }
 }

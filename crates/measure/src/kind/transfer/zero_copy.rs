@@ -17,9 +17,9 @@ use netfathom_sys::{endpoint, offload, route};
 use super::outgoing::send_some;
 use super::{Around, Broken};
 
-mod said;
+mod finding;
 
-pub(super) use said::finding;
+pub(super) use finding::finding;
 
 /// Calls that may be under way; the kernel has a limit of its own (`net.core.optmem_max`).
 const MOST_CALLS: usize = 1024;

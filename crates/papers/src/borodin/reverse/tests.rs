@@ -1,6 +1,6 @@
 //! What is made of rates in four phases.
 
-use super::super::made_up::reverse;
+use super::super::fixture::reverse;
 use super::*;
 
 fn holds(trials: &[[f64; 4]]) -> (Holds, Holds) {

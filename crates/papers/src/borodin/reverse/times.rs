@@ -104,7 +104,7 @@ fn over_trial(trials: &[ReverseTrial]) -> Vec<FigurePoint> {
 mod tests {
     use netfathom_model::record::Holds;
 
-    use super::super::super::made_up::{reverse, timed};
+    use super::super::super::fixture::{reverse, timed};
     use super::*;
 
     /// Each trial is given by its times in the four phases, µs.

@@ -1,6 +1,6 @@
 //! Each claim with figures that say yes, that say no, and that say nothing.
 
-use super::super::made_up::{Told, result};
+use super::super::fixture::{Told, result};
 use super::*;
 
 /// µs a message of a layer at a size, in the middle of three rounds.

@@ -3,7 +3,7 @@
 use netfathom_model::plan::{MessagePlan, MessageTest, Place};
 use netfathom_model::record::{AbsentCell, Holds, MessageResult};
 
-use super::super::made_up::{Told, planned};
+use super::super::fixture::{Told, planned};
 use super::*;
 
 /// µs a message of each placement; none where there is no such cell.

@@ -85,7 +85,7 @@ impl Command {
                         what: self.what,
                         program: self.program(),
                         status: status.to_string(),
-                        said: output.said(),
+                        said: output.last_line(),
                         remedy,
                     });
                 }
@@ -142,7 +142,8 @@ impl Switch for Command {
         let fine =
             self.context.when_ended == WhenEnded::Fine && life.ended.is_none_or(|status| status.success());
         let trouble = (present < THROUGHOUT && !fine).then(|| {
-            let how = life.ended.map_or_else(String::new, |status| format!(" ({status}{})", output.said()));
+            let how =
+                life.ended.map_or_else(String::new, |status| format!(" ({status}{})", output.last_line()));
             format!("{} was there for {:.0} % of the benchmark only{how}", self.what, 100.0 * present)
         });
         let used = ProgramTrial {

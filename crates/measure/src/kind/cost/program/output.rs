@@ -53,7 +53,7 @@ impl Output {
 
     /// Its last line that says something, as a part of a sentence; empty if there is none. Who has just ended may
     /// have written what is not read yet.
-    pub fn said(&self) -> String {
+    pub fn last_line(&self) -> String {
         let began = Instant::now();
         while self.reading.load(Acquire) > 0 && began.elapsed() < LONGEST {
             thread::sleep(LOOK);
@@ -81,7 +81,7 @@ mod tests {
         }
         // What was counted is also kept.
         assert_eq!(output.bytes(), (1 << 20) + 17);
-        assert_eq!(output.said(), ": its last line was `no such device`");
-        assert_eq!(Output::default().said(), "");
+        assert_eq!(output.last_line(), ": its last line was `no such device`");
+        assert_eq!(Output::default().last_line(), "");
     }
 }

@@ -105,7 +105,7 @@ fn shell(command: &str) -> Result<(ExitStatus, String), CostError> {
     }
     let status = child.wait().map_err(step("wait for a command"))?;
     let said = if waited == Waited::Ended {
-        output.said()
+        output.last_line()
     } else {
         format!(": it had not ended after {} s", LONGEST.as_secs())
     };

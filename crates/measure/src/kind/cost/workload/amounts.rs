@@ -87,7 +87,7 @@ impl Unknown {
     }
 
     /// In words; nothing if all is known.
-    pub fn told(&self) -> Vec<String> {
+    pub fn descriptions(&self) -> Vec<String> {
         let Self { missing, early } = self;
         let mut told = Vec::new();
         if missing.count > 0 {
@@ -141,9 +141,9 @@ mod tests {
         let mut unknown = Unknown::default();
         unknown.add(&spent(0, 0));
         unknown.add(&Spent::default());
-        assert!(unknown.told().is_empty());
+        assert!(unknown.descriptions().is_empty());
         [(0, 3), (5, 2), (4, 0)].iter().for_each(|&(early, missing)| unknown.add(&spent(early, missing)));
-        let told = unknown.told();
+        let told = unknown.descriptions();
         assert!(told[0].starts_with("what 5 threads spent is unknown: 2 runs"), "{told:?}");
         assert!(told[1].starts_with("what 4 threads did at their very end is unknown: one run "), "{told:?}");
         assert_eq!(told.len(), 2);

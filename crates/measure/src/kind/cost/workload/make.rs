@@ -70,11 +70,11 @@ impl Maker<'_> {
         cold: bool,
         directory: Option<&Path>,
     ) -> Result<Started, CostError> {
-        archive.check().map_err(told)?;
+        archive.check().map_err(failed)?;
         let parent = directory.map_or_else(env::temp_dir, Path::to_owned);
         let mut progress =
             |_| if self.stop.load(Relaxed) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) };
-        let tree = Tree::create(&parent, &shape, &mut progress).map_err(told)?;
+        let tree = Tree::create(&parent, &shape, &mut progress).map_err(failed)?;
         let marks = tree.marks();
         let points = Points::Opens(marks.iter().map(|mark| mark.path.clone()).collect());
         let root = tree.root().to_owned();
@@ -106,8 +106,8 @@ impl Maker<'_> {
         } else {
             names.iter().map(phase).collect::<Result<_, _>>()?
         };
-        let sizes = light::calibrate(&env::temp_dir(), &phases, phase_ns, self.stop).map_err(told)?;
-        let own = env::current_exe().map_err(told)?;
+        let sizes = light::calibrate(&env::temp_dir(), &phases, phase_ns, self.stop).map_err(failed)?;
+        let own = env::current_exe().map_err(failed)?;
         let written = sizes.to_string();
         let command = move || {
             let mut command = Command::new(&own);
@@ -116,7 +116,7 @@ impl Maker<'_> {
         };
         let about = format!("{} short phases, each about one resource, in the sizes {sizes}", phases.len());
         let mut started = self.started(about, Box::new(command), Points::Ends, Vec::new())?;
-        started.source = Source::Emitted(Emitted::create().map_err(told)?);
+        started.source = Source::Emitted(Emitted::create().map_err(failed)?);
         started.phases = phases.iter().map(|phase| (phase.name.into(), phase.resource.into())).collect();
         started.constants_ns = sizes.phases().iter().map(|(phase, size)| phase.constant_ns * size).collect();
         Ok(started)
@@ -137,7 +137,7 @@ impl Maker<'_> {
         };
         let mut started = self.started(about, Box::new(command), points, names)?;
         if *marks == MarkSource::Emitted {
-            started.source = Source::Emitted(Emitted::create().map_err(told)?);
+            started.source = Source::Emitted(Emitted::create().map_err(failed)?);
         }
         Ok(started)
     }
@@ -177,7 +177,7 @@ impl Maker<'_> {
 
     /// The one that all trials have, and those of other ways to observe.
     fn watches(&self, points: &Points) -> Result<(Watches, Vec<String>), CostError> {
-        let choose = |points: &Points, means| Watch::choose(points, means, self.plan.own).map_err(told);
+        let choose = |points: &Points, means| Watch::choose(points, means, self.plan.own).map_err(failed);
         let Subject::Interception { ways } = &self.plan.subject else {
             let (watch, left_out) = choose(points, self.plan.means.map(means))?;
             return Ok((vec![(None, watch)], left_out.into_iter().collect()));
@@ -220,6 +220,6 @@ fn names(files: &[PathBuf]) -> Vec<String> {
     files.iter().zip(&short).map(name).collect()
 }
 
-fn told(error: impl std::fmt::Display) -> CostError {
+fn failed(error: impl std::fmt::Display) -> CostError {
     CostError::Benchmark(error.to_string())
 }

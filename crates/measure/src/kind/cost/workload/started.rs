@@ -133,7 +133,7 @@ impl Started {
             damaged,
             counters: amounts_of_counters(&counters),
             calls,
-            said: output.said(),
+            said: output.last_line(),
             waited,
         })
     }
@@ -269,7 +269,7 @@ impl Workload for Started {
         let lost = (count > 0).then(|| {
             format!("{count} events that may have been marks were lost in {} that count", self.lost.runs())
         });
-        self.absent.iter().cloned().chain(self.unknown.told()).chain(lost).collect()
+        self.absent.iter().cloned().chain(self.unknown.descriptions()).chain(lost).collect()
     }
 
     fn has_points(&self) -> bool {

@@ -9,7 +9,7 @@ use netfathom_model::engine::Receive;
 use netfathom_sys::cpu;
 use netfathom_sys::socket::{drops, end_receiving};
 
-use super::rebuilt::Rebuilt;
+use super::reconstruction::Rebuilt;
 use super::{Ends, Landed, Load};
 use crate::ground::error::GroundError;
 use crate::kind::stack::trial::Task;

@@ -21,7 +21,7 @@ use crate::tap::error::TapError;
 mod here;
 mod inward;
 mod outward;
-mod rebuilt;
+mod reconstruction;
 
 pub use here::Here;
 pub use inward::Inward;

@@ -11,7 +11,7 @@ use crate::load::accounting::Ways;
 use crate::load::control::Session;
 use crate::load::control::words::{Hello, VERSION};
 use crate::load::error::FlightError;
-use crate::load::far_off::{AGREEMENT_NS, Sink, counters};
+use crate::load::remote::{AGREEMENT_NS, Sink, counters};
 use crate::load::sent::Sent;
 use crate::load::tap::{ReceiveTap, SendTap};
 use crate::load::window::Windows;

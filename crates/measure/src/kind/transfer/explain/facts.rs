@@ -4,7 +4,7 @@ use netfathom_model::plan::{Role, TransferPlan};
 use netfathom_model::record::{CallTimes, TransferSample, TransferStream};
 
 use super::queue::{State, standing, unread, waiting};
-use super::said::percent;
+use super::text::percent;
 
 /// From so long on, nothing moving is an acknowledgement that was put off, not a round trip:
 /// Linux puts off for 40 ms (TCP_DELACK_MIN), others for up to 200 ms; less would be a busy

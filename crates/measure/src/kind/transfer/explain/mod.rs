@@ -14,10 +14,10 @@ mod network;
 mod queue;
 mod receiver;
 mod remedy;
-mod said;
 mod sender;
 #[cfg(test)]
 mod tests;
+mod text;
 
 use facts::Facts;
 pub(super) use host::Host;

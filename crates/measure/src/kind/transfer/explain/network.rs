@@ -5,7 +5,7 @@ use netfathom_model::plan::TransferPlan;
 use netfathom_model::record::{Cause, TransferStream};
 
 use super::facts::Facts;
-use super::said::{bytes, ms, percent, rate};
+use super::text::{bytes, ms, percent, rate};
 use super::{Host, Reason};
 
 /// Fewer segments sent again hold no transfer up: one in a short one is chance.

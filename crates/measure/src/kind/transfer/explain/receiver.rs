@@ -4,7 +4,7 @@ use netfathom_model::plan::TransferPlan;
 use netfathom_model::record::{Cause, TransferStream};
 
 use super::facts::Facts;
-use super::said::{bytes, ms, percent, rate};
+use super::text::{bytes, ms, percent, rate};
 use super::{FAST_BYTES_PER_S, Host, Reason, remedy};
 
 /// A buffer is to be so many times as large before it is looked at again.

@@ -31,7 +31,7 @@ pub(super) fn here(plan: &TransferPlan, host: &Host, enough_bytes: u64) -> Strin
 }
 
 /// At the receiver, whose limits are not known here.
-pub(super) fn there(enough_bytes: u64) -> String {
+pub(super) fn receiver(enough_bytes: u64) -> String {
     format!(
         "at the receiver leave -b out, or enlarge it: -b {} (no more is granted than its net.core.rmem_max); where \
          there is no -b, raise the last of the three numbers of net.ipv4.tcp_rmem there",

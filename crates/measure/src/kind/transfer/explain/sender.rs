@@ -4,7 +4,7 @@ use netfathom_model::plan::TransferPlan;
 use netfathom_model::record::{Cause, TransferStream};
 
 use super::facts::Facts;
-use super::said::{bytes, ms, of_time, percent, rate};
+use super::text::{bytes, ms, of_time, percent, rate};
 use super::{FAST_BYTES_PER_S, Host, LEAST_SHARE, Reason, network, remedy};
 
 /// A buffer is to hold so many times what fits into the present one before it is looked at again.
@@ -166,7 +166,7 @@ fn receive_window(facts: &Facts) -> Reason {
                 rate(most)
             ),
         ],
-        remedy: remedy::there(u64::from(facts.window_bytes).saturating_mul(LARGER)),
+        remedy: remedy::receiver(u64::from(facts.window_bytes).saturating_mul(LARGER)),
     }
 }
 

@@ -12,7 +12,7 @@ use super::{FEWEST_ENTRIES, MOST_ENTRIES, Shape};
 pub enum TreeError {
     #[error("no tree has {} entries of {} bytes: choose {FEWEST_ENTRIES} to {MOST_ENTRIES} entries with 100 bytes each or more", .0.entries, .0.bytes)]
     Shape(Shape),
-    #[error("no room for the tree in {}: it takes {needed_bytes} bytes and {entries} files and directories, and there is room for {}; free some space, choose another directory or a smaller tree", .path.display(), told(.room))]
+    #[error("no room for the tree in {}: it takes {needed_bytes} bytes and {entries} files and directories, and there is room for {}; free some space, choose another directory or a smaller tree", .path.display(), room_text(.room))]
     NoRoom {
         path: PathBuf,
         /// What it takes, in whole blocks.
@@ -26,7 +26,7 @@ pub enum TreeError {
     Stopped,
 }
 
-fn told(room: &Room) -> String {
+fn room_text(room: &Room) -> String {
     let entries = room.free_entries.map_or(String::new(), |free| format!(" and {free}"));
     format!("{} bytes{entries}", room.free_bytes)
 }
