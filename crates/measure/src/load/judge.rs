@@ -8,17 +8,57 @@ use netfathom_model::verdict::{Level, Verdict};
 
 use super::accounting::DEVICE_OUT;
 
-/// A rule: a number of a trial, and what it means beyond its limit.
+/// A rule: a number of a trial, and what it means beyond its limit. One without room, whose limit is 0, holds of a whole
+/// run even if a single trial breaks it. What a busy machine does to a single trial does not make a run VOID.
 pub struct Rule<T> {
-    pub level: Level,
-    /// What the number may be at most.
-    pub limit: f64,
-    pub value: fn(&T) -> f64,
-    /// What it means beyond the limit.
-    pub text: fn(f64) -> String,
-    /// Whether one bad trial is enough to say so of the whole run. What a busy machine does
-    /// to a single trial is not; a hole in the accounting is.
-    pub strict: bool,
+    level: Level,
+    limit: f64,
+    value: fn(&T) -> f64,
+    written: fn(f64) -> String,
+    /// What it means, with `{}` for the number as it is written.
+    text: &'static str,
+}
+
+impl<T> Rule<T> {
+    pub const fn void(
+        limit: f64,
+        value: fn(&T) -> f64,
+        written: fn(f64) -> String,
+        text: &'static str,
+    ) -> Self {
+        Self { level: Level::Void, limit, value, written, text }
+    }
+
+    pub const fn degraded(
+        limit: f64,
+        value: fn(&T) -> f64,
+        written: fn(f64) -> String,
+        text: &'static str,
+    ) -> Self {
+        Self { level: Level::Degraded, limit, value, written, text }
+    }
+
+    fn reason(&self, value: f64) -> String {
+        self.text.replace("{}", &(self.written)(value))
+    }
+}
+
+/// What is so or not, as a number to be held against a limit of 0.
+pub fn flag(is_so: bool) -> f64 {
+    f64::from(u8::from(is_so))
+}
+
+pub fn count(value: f64) -> String {
+    format!("{value:.0}")
+}
+
+/// Of a rule whose text has no number.
+pub fn no_number(_: f64) -> String {
+    String::new()
+}
+
+fn of_a_slot(value: f64) -> String {
+    share_of(value, "a slot")
 }
 
 /// A trial that has a load and an account of it.
@@ -67,88 +107,50 @@ fn refused(load: &Load) -> u64 {
 /// What holds of every load, whatever is measured with it.
 pub fn load_rules<T: Judged>() -> Vec<Rule<T>> {
     vec![
-        Rule {
-            level: Level::Void,
-            limit: 0.0,
-            value: |t| if t.load().sent == 0 { 1.0 } else { 0.0 },
-            text: |_| "the operating system accepted no message".into(),
-            strict: true,
-        },
-        Rule {
-            level: Level::Void,
-            limit: 0.0,
-            value: |t| t.accounting().gap().unsigned_abs() as f64,
-            text: |v| {
-                format!("the accounting does not close: {v:.0} messages have more than one fate or none")
-            },
-            strict: true,
-        },
-        Rule {
-            level: Level::Void,
-            limit: 0.0,
-            value: |t| t.accounting().count(&Fate::Unexplained) as f64,
-            text: |v| format!("{v:.0} messages vanished without a trace"),
-            strict: true,
-        },
-        Rule {
-            level: Level::Void,
-            limit: 0.01,
-            value: |t| share(t.load().missed_slots + t.load().unsent, t.load().planned),
-            text: |v| {
-                format!(
-                    "the generator missed {} of its slots (1 % allowed): lower the rate, or free the sender's processor",
-                    percent(v)
-                )
-            },
-            strict: false,
-        },
-        Rule {
-            level: Level::Degraded,
-            limit: 0.1,
-            value: |t| t.load().lag_p99_of_interval,
-            text: |v| {
-                format!(
-                    "the generator was late: its p99 lag is {} (10 % allowed), so the load was less even than planned",
-                    share_of(v, "a slot")
-                )
-            },
-            strict: false,
-        },
-        Rule {
-            level: Level::Degraded,
-            limit: 0.001,
-            value: |t| share(refused(t.load()), t.load().planned),
-            text: |v| format!("the operating system refused {} of the messages", percent(v)),
-            strict: false,
-        },
-        Rule {
-            level: Level::Void,
-            limit: 0.5,
-            value: lost,
-            text: |v| format!("{} of the messages were lost: lower the rate", percent(v)),
-            strict: false,
-        },
-        Rule {
-            level: Level::Degraded,
-            limit: 0.001,
-            value: lost,
-            text: |v| {
-                format!(
-                    "{} of the messages were lost; incoming times are those of the others only",
-                    percent(v)
-                )
-            },
-            strict: false,
-        },
-        Rule {
-            level: Level::Degraded,
-            limit: 0.0,
-            value: |t| t.accounting().counters.iter().filter(|c| !c.agrees()).count() as f64,
-            text: |v| {
-                format!("{v:.0} of the system's counters disagree with our own count: see the accounting")
-            },
-            strict: true,
-        },
+        Rule::void(0.0, |t| flag(t.load().sent == 0), no_number, "the operating system accepted no message"),
+        Rule::void(
+            0.0,
+            |t| t.accounting().gap().unsigned_abs() as f64,
+            count,
+            "the accounting does not close: {} messages have more than one fate or none",
+        ),
+        Rule::void(
+            0.0,
+            |t| t.accounting().count(&Fate::Unexplained) as f64,
+            count,
+            "{} messages vanished without a trace",
+        ),
+        Rule::void(
+            0.01,
+            |t| share(t.load().missed_slots + t.load().unsent, t.load().planned),
+            percent,
+            "the generator missed {} of its slots (1 % allowed): lower the rate, or free the sender's processor",
+        ),
+        Rule::degraded(
+            0.1,
+            |t| t.load().lag_p99_of_interval,
+            of_a_slot,
+            "the generator was late: its p99 lag is {} (10 % allowed), so the load was less even than planned",
+        ),
+        Rule::degraded(
+            0.001,
+            |t| share(refused(t.load()), t.load().planned),
+            percent,
+            "the operating system refused {} of the messages",
+        ),
+        Rule::void(0.5, lost, percent, "{} of the messages were lost: lower the rate"),
+        Rule::degraded(
+            0.001,
+            lost,
+            percent,
+            "{} of the messages were lost; incoming times are those of the others only",
+        ),
+        Rule::degraded(
+            0.0,
+            |t| t.accounting().counters.iter().filter(|c| !c.agrees()).count() as f64,
+            count,
+            "{} of the system's counters disagree with our own count: see the accounting",
+        ),
     ]
 }
 
@@ -157,7 +159,7 @@ pub fn trial<T>(rules: &[Rule<T>], trial: &T) -> Verdict {
     for rule in rules {
         let value = (rule.value)(trial);
         if value > rule.limit {
-            verdict.lower(rule.level, (rule.text)(value));
+            verdict.lower(rule.level, rule.reason(value));
         }
     }
     verdict
@@ -166,7 +168,7 @@ pub fn trial<T>(rules: &[Rule<T>], trial: &T) -> Verdict {
 /// How far a run can be trusted: each rule that its trials broke, with how many of them did
 /// and the worst of it.
 ///
-/// A rule that is not strict lowers the run by its full level if at least half of the trials
+/// A rule with room lowers the run by its full level if at least half of the trials
 /// broke it, and to DEGRADED otherwise: one disturbed trial in ten widens the interval
 /// already.
 pub fn run<T>(rules: &[Rule<T>], trials: &[&T], planned: u32) -> Verdict {
@@ -179,12 +181,12 @@ pub fn run<T>(rules: &[Rule<T>], trials: &[&T], planned: u32) -> Verdict {
         let broken: Vec<f64> = trials.iter().map(|t| (rule.value)(t)).filter(|&v| v > rule.limit).collect();
         let Some(worst) = broken.iter().copied().reduce(f64::max) else { continue };
         let most = 2 * broken.len() >= trials.len();
-        let level = if rule.strict || most { rule.level } else { rule.level.min(Level::Degraded) };
+        let level = if rule.limit == 0.0 || most { rule.level } else { rule.level.min(Level::Degraded) };
         let whose = match (broken.len(), trials.len()) {
             (1, 1) => String::new(),
             (n, all) => format!("in {n} of {all} trials, at worst: "),
         };
-        verdict.lower(level, format!("{whose}{}", (rule.text)(worst)));
+        verdict.lower(level, format!("{whose}{}", rule.reason(worst)));
     }
     if trials.len() < planned as usize {
         let text = format!("only {} of {planned} trials were finished", trials.len());

@@ -8,7 +8,8 @@ use netfathom_model::record::{Load, LoadTrial, LoadTrialKind};
 use netfathom_model::verdict::{Level, Verdict};
 
 use crate::load::judge::{
-    self, Judged, NO_FRAME_TAKEN, Rule, load_rules, messages_a_packet, percent, share, unsplit,
+    self, Judged, NO_FRAME_TAKEN, Rule, flag, load_rules, messages_a_packet, no_number, percent, share,
+    unsplit,
 };
 
 impl Judged for LoadTrial {
@@ -25,13 +26,12 @@ impl Judged for LoadTrial {
     }
 }
 
-static GSO_RULES: LazyLock<Vec<Rule<LoadTrial>>> = LazyLock::new(|| {
-    with(Rule { level: Level::Degraded, limit: 0.0, value: messages_a_buffer, text: unsplit, strict: true })
-});
+static GSO_RULES: LazyLock<Vec<Rule<LoadTrial>>> =
+    LazyLock::new(|| with(Rule::degraded(0.0, messages_a_buffer, unsplit, "{}")));
 
 static XDP_RULES: LazyLock<Vec<Rule<LoadTrial>>> = LazyLock::new(|| {
-    let value = |t: &LoadTrial| f64::from(u8::from(t.load.sent == 0 && !t.load.refused.is_empty()));
-    with(Rule { level: Level::Void, limit: 0.0, value, text: |_| NO_FRAME_TAKEN.into(), strict: true })
+    let value = |t: &LoadTrial| flag(t.load.sent == 0 && !t.load.refused.is_empty());
+    with(Rule::void(0.0, value, no_number, NO_FRAME_TAKEN))
 });
 
 static OTHER_RULES: LazyLock<Vec<Rule<LoadTrial>>> =
@@ -44,25 +44,18 @@ fn with(own: Rule<LoadTrial>) -> Vec<Rule<LoadTrial>> {
 
 fn own_rules() -> [Rule<LoadTrial>; 2] {
     [
-        Rule {
-            level: Level::Degraded,
-            limit: 0.0,
-            value: |t| if t.is_told() { 0.0 } else { 1.0 },
-            text: |_| "what arrived is unknown: these are the messages sent (--one-way)".into(),
-            strict: true,
-        },
-        Rule {
-            level: Level::Degraded,
-            limit: 0.001,
-            value: unanswered,
-            text: |v| {
-                format!(
-                    "{} of the messages that arrived were not answered; response and service are those of the others",
-                    percent(v)
-                )
-            },
-            strict: false,
-        },
+        Rule::degraded(
+            0.0,
+            |t| flag(!t.is_told()),
+            no_number,
+            "what arrived is unknown: these are the messages sent (--one-way)",
+        ),
+        Rule::degraded(
+            0.001,
+            unanswered,
+            percent,
+            "{} of the messages that arrived were not answered; response and service are those of the others",
+        ),
     ]
 }
 

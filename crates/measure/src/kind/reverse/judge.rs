@@ -1,9 +1,9 @@
 //! When a trial can be trusted: what was sent against what others counted.
 
 use netfathom_model::record::ProcessorShares;
-use netfathom_model::verdict::{Level, Verdict};
+use netfathom_model::verdict::Verdict;
 
-use crate::load::judge::{self, Rule, percent, share};
+use crate::load::judge::{self, Rule, count, flag, no_number, percent, share};
 
 /// The numbers of one trial that decide.
 #[derive(Clone, Copy, Debug, Default)]
@@ -42,108 +42,61 @@ fn missed(checks: &Checks) -> f64 {
 }
 
 const RULES: [Rule<Checks>; 10] = [
-    Rule {
-        level: Level::Void,
-        limit: 0.0,
-        value: |c| if c.sent == 0 { 1.0 } else { 0.0 },
-        text: |_| "the operating system accepted no message".into(),
-        strict: true,
-    },
-    Rule {
-        level: Level::Void,
-        limit: 0.0,
-        value: |c| c.sent.abs_diff(c.arrived + c.dropped) as f64,
-        text: |v| {
-            format!(
-                "the sender's count and that of the far device differ by {v:.0} messages that no counter of drops explains"
-            )
-        },
-        strict: true,
-    },
-    Rule {
-        level: Level::Void,
-        limit: 0.0,
-        value: |c| c.inbound_sent.abs_diff(c.inbound_arrived + c.inbound_dropped) as f64,
-        text: |v| {
-            format!(
-                "the far end's count of what it sent in and that of this host's device differ by {v:.0} messages that no counter of drops explains"
-            )
-        },
-        strict: true,
-    },
-    Rule {
-        level: Level::Void,
-        limit: 0.0,
-        value: |c| c.inbound_ended.map_or(0.0, |ended| ended.abs_diff(c.inbound_arrived) as f64),
-        text: |v| format!("{v:.0} of the messages that came in were neither read nor dropped at the socket"),
-        strict: true,
-    },
-    Rule {
-        level: Level::Degraded,
-        limit: 0.05,
-        value: missed,
-        text: |v| {
-            format!(
-                "the far end did not send {} of the inbound plan (5 % allowed): lower the peak of --inbound",
-                percent(v)
-            )
-        },
-        strict: false,
-    },
-    Rule {
-        level: Level::Degraded,
-        limit: 0.05,
-        value: |c| c.processor.steal,
-        text: |v| {
-            format!(
-                "the hypervisor took {} of the sender's processor (5 % allowed): repeat it when the machine is quiet",
-                percent(v)
-            )
-        },
-        strict: false,
-    },
-    Rule {
-        level: Level::Degraded,
-        limit: 0.05,
-        value: |c| c.waited_alone,
-        text: |v| {
-            format!(
-                "the sender waited for its processor in {} of the time even without a load in (5 % allowed): end what else runs there, or give it another with --cpu",
-                percent(v)
-            )
-        },
-        strict: false,
-    },
-    Rule {
-        level: Level::Degraded,
-        limit: 0.1,
-        value: |c| c.late,
-        text: |v| {
-            format!(
-                "the system's counts at the edges of the parts were read late, by {} of a part (10 % allowed): shares of the processor and waiting belong to parts that were shifted by as much",
-                percent(v)
-            )
-        },
-        strict: false,
-    },
-    Rule {
-        level: Level::Degraded,
-        limit: 0.0,
-        value: |c| if c.steered { 0.0 } else { 1.0 },
-        text: |_| {
-            "incoming packets were not handled on the sender's processor, as those of a real device would be: see what was left out".into()
-        },
-        strict: true,
-    },
-    Rule {
-        level: Level::Degraded,
-        limit: 0.0,
-        value: |c| if c.shared { 1.0 } else { 0.0 },
-        text: |_| {
-            "the far end ran on the sender's own processor and took its time from it: give it another with --cpu".into()
-        },
-        strict: true,
-    },
+    Rule::void(0.0, |c| flag(c.sent == 0), no_number, "the operating system accepted no message"),
+    Rule::void(
+        0.0,
+        |c| c.sent.abs_diff(c.arrived + c.dropped) as f64,
+        count,
+        "the sender's count and that of the far device differ by {} messages that no counter of drops explains",
+    ),
+    Rule::void(
+        0.0,
+        |c| c.inbound_sent.abs_diff(c.inbound_arrived + c.inbound_dropped) as f64,
+        count,
+        "the far end's count of what it sent in and that of this host's device differ by {} messages that no counter of drops explains",
+    ),
+    Rule::void(
+        0.0,
+        |c| c.inbound_ended.map_or(0.0, |ended| ended.abs_diff(c.inbound_arrived) as f64),
+        count,
+        "{} of the messages that came in were neither read nor dropped at the socket",
+    ),
+    Rule::degraded(
+        0.05,
+        missed,
+        percent,
+        "the far end did not send {} of the inbound plan (5 % allowed): lower the peak of --inbound",
+    ),
+    Rule::degraded(
+        0.05,
+        |c| c.processor.steal,
+        percent,
+        "the hypervisor took {} of the sender's processor (5 % allowed): repeat it when the machine is quiet",
+    ),
+    Rule::degraded(
+        0.05,
+        |c| c.waited_alone,
+        percent,
+        "the sender waited for its processor in {} of the time even without a load in (5 % allowed): end what else runs there, or give it another with --cpu",
+    ),
+    Rule::degraded(
+        0.1,
+        |c| c.late,
+        percent,
+        "the system's counts at the edges of the parts were read late, by {} of a part (10 % allowed): shares of the processor and waiting belong to parts that were shifted by as much",
+    ),
+    Rule::degraded(
+        0.0,
+        |c| flag(!c.steered),
+        no_number,
+        "incoming packets were not handled on the sender's processor, as those of a real device would be: see what was left out",
+    ),
+    Rule::degraded(
+        0.0,
+        |c| flag(c.shared),
+        no_number,
+        "the far end ran on the sender's own processor and took its time from it: give it another with --cpu",
+    ),
 ];
 
 pub fn trial(checks: &Checks) -> Verdict {
@@ -156,6 +109,8 @@ pub fn run(trials: &[Checks], planned: u32) -> Verdict {
 
 #[cfg(test)]
 mod tests {
+    use netfathom_model::verdict::Level;
+
     use super::*;
 
     const GOOD: Checks = Checks {

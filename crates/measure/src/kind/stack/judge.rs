@@ -10,7 +10,7 @@ use netfathom_model::record::{
 };
 use netfathom_model::verdict::{Level, Verdict};
 
-use crate::load::judge::{self, Judged, Rule, load_rules, percent, share};
+use crate::load::judge::{self, Judged, Rule, count, load_rules, percent, share};
 
 impl Judged for Trial {
     fn load(&self) -> &Load {
@@ -33,73 +33,46 @@ fn unjoined(t: &Trial) -> f64 {
 
 fn tap_rules() -> [Rule<Trial>; 7] {
     [
-        Rule {
-            level: Level::Degraded,
-            limit: 0.0,
-            value: |t| t.captured.iter().filter_map(|c| c.stamped_early).sum::<u64>() as f64,
-            text: |v| {
-                format!(
-                    "{v:.0} captured packets carry an earlier time than that of the capture, for a program on this host asks for time stamps (SO_TIMESTAMP, such as ping and ntp daemons do): times out are some hundred ns short, times in long"
-                )
-            },
-            strict: false,
-        },
-        Rule {
-            level: Level::Void,
-            limit: 0.05,
-            value: |t| if t.tap == Some(Tap::Pcap) { unjoined(t) } else { 0.0 },
-            text: |v| {
-                format!(
-                    "the capture lost {} of the messages (5 % allowed, Borodin 2014): lower the rate",
-                    percent(v)
-                )
-            },
-            strict: false,
-        },
-        Rule {
-            level: Level::Void,
-            limit: 0.01,
-            value: |t| if t.tap == Some(Tap::Pcap) { 0.0 } else { unjoined(t) },
-            text: |v| format!("the tap could not time {} of the messages: lower the rate", percent(v)),
-            strict: false,
-        },
-        Rule {
-            level: Level::Degraded,
-            limit: 0.0,
-            value: unjoined,
-            text: |v| format!("the tap could not time {} of the messages", percent(v)),
-            strict: true,
-        },
-        Rule {
-            level: Level::Degraded,
-            limit: 0.01,
-            value: |t| share(t.accounting.unstaged_rx, t.load.sent),
-            text: |v| format!("the tap could not cut {} of the incoming times into stages", percent(v)),
-            strict: false,
-        },
-        Rule {
-            level: Level::Void,
-            limit: 0.0,
-            value: |t| {
+        Rule::degraded(
+            0.0,
+            |t| t.captured.iter().filter_map(|c| c.stamped_early).sum::<u64>() as f64,
+            count,
+            "{} captured packets carry an earlier time than that of the capture, for a program on this host asks for time stamps (SO_TIMESTAMP, such as ping and ntp daemons do): times out are some hundred ns short, times in long",
+        ),
+        Rule::void(
+            0.05,
+            |t| if t.tap == Some(Tap::Pcap) { unjoined(t) } else { 0.0 },
+            percent,
+            "the capture lost {} of the messages (5 % allowed, Borodin 2014): lower the rate",
+        ),
+        Rule::void(
+            0.01,
+            |t| if t.tap == Some(Tap::Pcap) { 0.0 } else { unjoined(t) },
+            percent,
+            "the tap could not time {} of the messages: lower the rate",
+        ),
+        Rule::degraded(0.0, unjoined, percent, "the tap could not time {} of the messages"),
+        Rule::degraded(
+            0.01,
+            |t| share(t.accounting.unstaged_rx, t.load.sent),
+            percent,
+            "the tap could not cut {} of the incoming times into stages",
+        ),
+        Rule::void(
+            0.0,
+            |t| {
                 let refused: u64 = t.load.refused.iter().map(|r| r.count).sum();
                 if t.tap == Some(Tap::Timestamping) { refused as f64 } else { 0.0 }
             },
-            text: |v| {
-                format!(
-                    "{v:.0} messages were refused, and the stamps of later ones may belong to others: use the bpf tap"
-                )
-            },
-            strict: true,
-        },
-        Rule {
-            level: Level::Degraded,
-            limit: 1000.0,
-            value: |t| t.clock_moved_ns.unwrap_or(0).unsigned_abs() as f64,
-            text: |v| {
-                format!("the wall clock moved by {v:.0} ns against the monotonic one while stamps were taken")
-            },
-            strict: false,
-        },
+            count,
+            "{} messages were refused, and the stamps of later ones may belong to others: use the bpf tap",
+        ),
+        Rule::degraded(
+            1000.0,
+            |t| t.clock_moved_ns.unwrap_or(0).unsigned_abs() as f64,
+            count,
+            "the wall clock moved by {} ns against the monotonic one while stamps were taken",
+        ),
     ]
 }
 
