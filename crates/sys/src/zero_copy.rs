@@ -164,7 +164,7 @@ fn completion(message: &libc::msghdr) -> Option<Completion> {
         while let Some(control) = header.as_ref() {
             let kind = (control.cmsg_level, control.cmsg_type);
             if matches!(kind, (libc::SOL_IP, libc::IP_RECVERR) | (libc::SOL_IPV6, libc::IPV6_RECVERR)) {
-                return completion(&ptr::read_unaligned(libc::CMSG_DATA(header).cast()));
+                return from_error(&ptr::read_unaligned(libc::CMSG_DATA(header).cast()));
             }
             header = libc::CMSG_NXTHDR(message, header);
         }
@@ -172,7 +172,7 @@ fn completion(message: &libc::msghdr) -> Option<Completion> {
     None
 }
 
-fn completion(error: &libc::sock_extended_err) -> Option<Completion> {
+fn from_error(error: &libc::sock_extended_err) -> Option<Completion> {
     (error.ee_errno == 0 && error.ee_origin == SO_EE_ORIGIN_ZEROCOPY).then_some(Completion {
         first: error.ee_info,
         last: error.ee_data,

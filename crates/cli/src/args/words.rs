@@ -8,7 +8,7 @@ pub type Word<T> = (&'static str, T, &'static str);
 /// Takes one of these words. One without help is another form of that before it, and is not shown.
 pub fn one_of<T: Copy + Send + Sync + 'static>(
     words: &'static [Word<T>],
-) -> impl TypedValueParser<Value = T> + Clone {
+) -> impl TypedValueParser<Value = T> {
     let value = |&(word, _, help): &Word<T>| PossibleValue::new(word).help(help).hide(help.is_empty());
     PossibleValuesParser::new(words.iter().map(value)).try_map(|typed: String| {
         let found = words.iter().find(|(word, ..)| word.eq_ignore_ascii_case(&typed));
