@@ -193,5 +193,6 @@ fn tar(args: &CostArgs, gzip: bool) -> BenchmarkKind {
         bytes: args.bytes.unwrap_or(u64::from(args.entries) * PAPER_BYTES_PER_ENTRY),
         cold: args.cold,
         directory: args.tree.clone(),
+        early: args.early,
     }
 }

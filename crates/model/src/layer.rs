@@ -32,8 +32,10 @@ pub enum Form {
     Write,
     /// From two buffers in one call: writev(2), sendmsg(2).
     Writev,
-    /// Two writes.
+    /// Two writes: send(2) for each.
     Two,
+    /// The same by sendmsg(2) for each.
+    Sendmsg,
     /// Many messages at once out of a file in memory, without a copy: sendfile(2). The nearest to
     /// a sender in the kernel.
     Sendfile,
@@ -102,7 +104,9 @@ impl Layer {
     }
 }
 
-named! { Form: Write = "write", Writev = "writev", Two = "two", Sendfile = "sendfile", Xdp = "xdp" }
+named! { Form:
+    Write = "write", Writev = "writev", Two = "two", Sendmsg = "sendmsg", Sendfile = "sendfile", Xdp = "xdp"
+}
 named! { SocketOption: NoDelay = "nodelay", Cork = "cork", More = "more", QuickAck = "quickack" }
 named! { End: Client = "client", Server = "server" }
 named! { Strategy: Adaptive = "adaptive", Inline = "inline", Thread = "thread", Batch = "batch" }
@@ -129,7 +133,7 @@ impl fmt::Display for Layer {
 /// Why a text is no layer.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "`{text}` is no layer: write a form of bare sockets (write, writev, two, sendfile, xdp) with its options \
+    "`{text}` is no layer: write a form of bare sockets (write, writev, two, sendmsg, sendfile, xdp) with its options \
      (+nodelay, +cork, +more, +quickack, each for one end with @client or @server), or a strategy of the library \
      (adaptive, inline, thread, batch)"
 )]
@@ -172,6 +176,7 @@ mod tests {
             "writev+cork",
             "two+nodelay@client+quickack@server",
             "two+more",
+            "sendmsg",
             "sendfile",
             "xdp",
             "adaptive",

@@ -135,6 +135,9 @@ pub struct CostArgs {
     /// The tree's files are dropped from the page cache before each trial, instead of read
     #[arg(long)]
     pub cold: bool,
+    /// The marks of tar lie dense at the beginning and sparse at the end, for a COMMAND that ends early
+    #[arg(long)]
+    pub early: bool,
     /// Instead of a measurement: tables of mark times that were taken elsewhere, the baseline in the first row
     #[arg(long, value_delimiter = ',', value_name = "FILE.csv,...", conflicts_with_all = ["subject", "command", "load", "benchmark"])]
     pub sequences: Vec<PathBuf>,

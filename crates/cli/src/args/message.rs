@@ -23,11 +23,12 @@ Examples:
       how late messages come that leave at a rate of their own
 
 Layers: bare sockets are write (header and body in one write), writev, two (two
-writes) or sendfile, with the options +nodelay, +cork, +more and +quickack, each
-also for one end alone (two+nodelay@client). With xdp, over UDP in the lab, ends
-in the kernel are programs in the driver, otherwise programs at the socket. The
-library is named by when it writes: adaptive, inline, thread or batch. The first
-layer is what the rest is compared with.";
+writes), sendmsg (two calls of it) or sendfile, with the options +nodelay,
++cork, +more and +quickack, each also for one end alone (two+nodelay@client).
+With xdp, over UDP in the lab, ends in the kernel are programs in the driver,
+otherwise programs at the socket. The library is named by when it writes:
+adaptive, inline, thread or batch. The first layer is what the rest is compared
+with.";
 
 /// `netfathom message`.
 #[derive(Debug, Subcommand)]

@@ -255,9 +255,11 @@ impl MessagePlan {
     fn carries(&self, layer: &Layer) -> Result<(), PlanError> {
         let tcp = self.carrier == Carrier::Tcp;
         match layer {
-            Layer::Bare { form: Form::Two, .. } if self.carrier == Carrier::Udp => Err(conflict(
-                "--layers two: a datagram is written whole; choose write or writev, or --over tcp",
-            )),
+            Layer::Bare { form: Form::Two | Form::Sendmsg, .. } if self.carrier == Carrier::Udp => {
+                Err(conflict(&format!(
+                    "--layers {layer}: a datagram is written whole; choose write or writev, or --over tcp"
+                )))
+            }
             Layer::Bare { form: Form::Sendfile, .. } if self.test != MessageTest::Oneway || !tcp => Err(
                 conflict("--layers sendfile: many messages leave at once, which is for oneway over tcp only"),
             ),

@@ -93,8 +93,12 @@ pub struct Figure {
 pub enum FigureKind {
     /// A line through the points.
     Lines,
+    /// The same over a logarithmic vertical axis.
+    LogLines,
     /// A bar a point, the points by their labels.
     Bars,
+    /// The same over a logarithmic vertical axis.
+    LogBars,
 }
 
 /// One line, or the bars of one colour.

@@ -114,6 +114,7 @@ pub fn interception(ground: &Ground<'_>) -> CostPlan {
         bytes: 187_000_000 / 8,
         cold: false,
         directory: None,
+        early: false,
     };
     CostPlan {
         subject: Subject::Interception { ways: vec![Interception::Tracepoints] },

@@ -18,6 +18,7 @@ mod originals;
 mod ours;
 mod plans;
 mod projects;
+mod steps;
 mod tables;
 mod times;
 
@@ -66,14 +67,16 @@ pub static EXPERIMENTS: [Experiment; 3] = [
 ];
 
 fn tell(plan: &ReproducePlan, ours: Option<&Ours<'_>>, original: &originals::Original) -> Told {
-    let of_tcpdump = (original.who == originals::TCPDUMP.who).then(|| times::table(ours));
+    let of_tcpdump = original.who == originals::TCPDUMP.who;
     let tables: Vec<BesideTable> = [tables::costs(original, ours)]
         .into_iter()
-        .chain(of_tcpdump)
+        .chain(of_tcpdump.then(|| times::table(ours)))
         .chain([tables::sequences(original, ours)])
         .collect();
     let figures: Vec<Figure> = figures::all(original, ours);
-    let claims: Vec<Claim> = [claims::all(original, ours), times::claims(original, ours)].concat();
+    let of_tcpdump =
+        if of_tcpdump { [times::claims(ours), steps::claims(ours)].concat() } else { Vec::new() };
+    let claims: Vec<Claim> = [claims::all(original, ours), of_tcpdump].concat();
     Told { differences: differences::of(plan, original, ours), tables, figures, claims, ..Told::default() }
 }
 

@@ -1,6 +1,6 @@
 //! What was measured here, found again among the runs.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use netfathom_model::record::{
     Comparison, CostBenchmark, CostResult, CostTrial, Effect, Measured, ReproducedRun, Resource,
@@ -38,6 +38,11 @@ impl<'a> Ours<'a> {
 
     /// PCost over the paper's spans, which end at the last file, from block to block.
     pub fn pcost(&self, of: &Comparison) -> Option<Estimate> {
+        between_trials(&self.pcosts(of).into_values().collect::<Vec<f64>>())
+    }
+
+    /// The same of each block.
+    pub fn pcosts(&self, of: &Comparison) -> BTreeMap<u32, f64> {
         let spans = |condition, block| {
             let trials = self.tar.trials.iter().filter(|t| t.condition == condition && t.block == block);
             // A block with a trial that failed does not count: the drift of the machine would be in it.
@@ -48,8 +53,15 @@ impl<'a> Ours<'a> {
             (!all.is_empty()).then(|| (0..PAPER_SPANS).map(mean).collect::<Vec<f64>>())
         };
         let blocks: BTreeSet<u32> = self.tar.trials.iter().map(|trial| trial.block).collect();
-        let of_block = |block| pcost(&spans(of.against, block)?, &spans(of.condition, block)?);
-        between_trials(&blocks.into_iter().filter_map(of_block).collect::<Vec<f64>>())
+        let of_block =
+            |block| Some((block, pcost(&spans(of.against, block)?, &spans(of.condition, block)?)?));
+        blocks.into_iter().filter_map(of_block).collect()
+    }
+
+    /// The part of its packets that the program says it lost in a condition.
+    pub fn lost(&self, condition: usize) -> Option<Estimate> {
+        let of = |trial: &CostTrial| trial.program.filter(|_| trial.condition == condition)?.lost;
+        between_trials(&self.tar.trials.iter().filter_map(of).collect::<Vec<f64>>())
     }
 
     /// Total, user and system time of the benchmark in a condition, in seconds: the paper's own columns.

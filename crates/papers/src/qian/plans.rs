@@ -35,7 +35,7 @@ const GRACE_NS: u64 = 3_000_000_000;
 /// A tar, and nothing beside it yet. It compresses: most of the paper's processor time is in user mode (table 1).
 fn tar(ground: &Ground<'_>) -> CostPlan {
     let (entries, bytes) = if short(ground) { SHORT_TREE } else { PAPER_TREE };
-    let kind = BenchmarkKind::Tar { gzip: true, entries, bytes, cold: false, directory: None };
+    let kind = BenchmarkKind::Tar { gzip: true, entries, bytes, cold: false, directory: None, early: false };
     CostPlan {
         subject: Subject::Nothing,
         benchmarks: vec![Benchmark { name: "tar".into(), kind }],

@@ -12,7 +12,7 @@ use super::originals::source;
 use super::ours::{Ours, Value, mean_us, median_us};
 use super::plans::{ANOMALY_BYTES, Expected, Way, ways};
 use super::rounds::Rounds;
-use crate::claim::{within, written};
+use crate::claim::{ALIKE, within, written};
 
 /// What a round trip took the paper, in µs.
 pub const THERE_US: f64 = 79_500.0;
@@ -46,13 +46,13 @@ fn delayed(trial: &MessageTrial) -> Option<f64> {
 /// Each way of sending beside what the paper has of it.
 pub fn table(ours: Option<&Ours<'_>>) -> BesideTable {
     let rows = ways().into_iter().flat_map(|way| {
-        let there = (way.expected == Expected::Stalled).then(theirs).into_iter().flatten();
+        let there = theirs(&way);
         let here = ours.map(|o| {
             [way.median_ms(o), way.mean_ms(o), way.rounds(o, delayed)].map(|rounds| rounds.cell()).to_vec()
         });
         let here = here.filter(|cells| cells.iter().any(Option::is_some));
         let here = here.map(|cells| BesideRow { who: format!("here, {}", way.words), here: true, cells });
-        there.chain(here).collect::<Vec<_>>()
+        there.into_iter().chain(here).collect::<Vec<_>>()
     });
     BesideTable {
         title: "Round trips of a header and a body".into(),
@@ -68,12 +68,14 @@ pub fn table(ours: Option<&Ours<'_>>) -> BesideTable {
 }
 
 /// The paper's own, in ms.
-fn theirs() -> [BesideRow; 2] {
-    let cell = |printed: String| {
-        vec![None, Some(Cell { value: THERE_US / 1e3, half_width: None, printed: Some(printed) }), None]
+fn theirs(way: &Way) -> Option<BesideRow> {
+    let printed = match way.expected {
+        Expected::Stalled => format!("~{}", THERE_US / 1e3),
+        Expected::Same => "no change".into(),
+        _ => return None,
     };
-    let ms = format!("~{}", THERE_US / 1e3);
-    [source("two writes", cell(ms)), source("sendmsg() for send()", cell("no change".into()))]
+    let mean = Cell { value: THERE_US / 1e3, half_width: None, printed: Some(printed) };
+    Some(source(way.words, vec![None, Some(mean), None]))
 }
 
 pub fn figure(ours: Option<&Ours<'_>>) -> Option<Figure> {
@@ -103,6 +105,7 @@ pub fn claims(ours: Option<&Ours<'_>>) -> Vec<Claim> {
     let stalled = stalls(ours, &ways[0]);
     let of = |way: &Way| match way.expected {
         Expected::Stalled | Expected::Half => stall(ours, way),
+        Expected::Same => same(ours, &ways[0], stalled, way),
         Expected::Proposed | Expected::Gone => gone(ours, &ways[0], stalled, way),
     };
     ways.iter().map(of).collect()
@@ -145,10 +148,35 @@ fn stall(ours: &Ours<'_>, way: &Way) -> Claim {
     }
 }
 
+fn same(ours: &Ours<'_>, two: &Way, stalled: Holds, way: &Way) -> Claim {
+    let times = way.mean_ms(ours).over(&two.mean_ms(ours)).estimate();
+    Claim {
+        whose: Whose::Source,
+        says: format!("The stall is the same with {}", way.words),
+        there: "7.7.5: other calls, such as sendmsg() for send(), change nothing".into(),
+        here: format!(
+            "mean {} ms, {} times as long as by two writes; the same is an interval within {:.2} to {ALIKE:.2} (95 % \
+             intervals between rounds of trials){}",
+            written(way.mean_ms(ours).estimate(), 2),
+            written(times, 2),
+            1.0 / ALIKE,
+            no_stall(stalled, "repeated")
+        ),
+        holds: if stalled == Holds::Yes { within(times, 1.0 / ALIKE, ALIKE) } else { Holds::CannotTell },
+    }
+}
+
+fn no_stall(stalled: Holds, what: &str) -> String {
+    match stalled {
+        Holds::Yes => String::new(),
+        _ => format!("; but there was no such stall to be {what}"),
+    }
+}
+
 fn gone(ours: &Ours<'_>, two: &Way, stalled: Holds, way: &Way) -> Claim {
     let (of_two, mean) = (two.mean_ms(ours), way.mean_ms(ours));
     let times = of_two.over(&mean).ratio();
-    let without = if stalled == Holds::Yes { "" } else { "; but there was no such stall to be gone" };
+    let without = no_stall(stalled, "gone");
     let (whose, there) = match way.expected {
         Expected::Proposed => (Whose::Source, "7.7.5 proposes it, without a trial"),
         _ => (Whose::Ours, "not in the paper"),
@@ -203,25 +231,26 @@ mod tests {
     #[test]
     fn the_anomaly_is_there_or_not_or_nobody_can_tell() {
         let as_there = |there| match there {
-            Expected::Stalled => vec![86.0, 88.0, 87.0],
+            Expected::Stalled | Expected::Same => vec![86.0, 88.0, 87.0],
             Expected::Half => vec![43.0, 43.2, 42.9],
             Expected::Proposed | Expected::Gone => vec![0.05, 0.06, 0.05],
         };
-        assert_eq!(holds(as_there), [Holds::Yes; 9]);
+        assert_eq!(holds(as_there), [Holds::Yes; 10]);
         let half = |expected| match expected {
             Expected::Stalled => vec![43.0, 43.1],
+            Expected::Same => vec![86.0, 87.0],
             _ => as_there(expected),
         };
-        assert_eq!(holds(half)[0], Holds::No, "half of what the paper has");
-        assert_eq!(holds(half)[3..], [Holds::Yes; 6], "but it can be gone");
+        assert_eq!(holds(half)[..2], [Holds::No; 2], "half of what the paper has, and of what sendmsg takes");
+        assert_eq!(holds(half)[4..], [Holds::Yes; 6], "but it can be gone");
         let nowhere = holds(|_| vec![0.05, 0.06, 0.05]);
-        assert_eq!(nowhere[..3], [Holds::No; 3]);
-        assert_eq!(nowhere[3..], [Holds::CannotTell; 6], "what was not there cannot be gone");
+        assert_eq!(nowhere[..4], [Holds::No, Holds::CannotTell, Holds::No, Holds::No]);
+        assert_eq!(nowhere[4..], [Holds::CannotTell; 6], "what was not there cannot be gone");
         let everywhere = holds(|_| vec![86.0, 88.0, 87.0]);
-        assert_eq!(everywhere[0], Holds::Yes);
-        assert_eq!(everywhere[1..], [Holds::No; 8]);
-        assert_eq!(holds(|_| vec![43.0, 86.0, 0.1]), [Holds::CannotTell; 9]);
-        assert_eq!(holds(|_| vec![86.0]), [Holds::CannotTell; 9], "one trial");
+        assert_eq!(everywhere[..2], [Holds::Yes; 2]);
+        assert_eq!(everywhere[2..], [Holds::No; 8]);
+        assert_eq!(holds(|_| vec![43.0, 86.0, 0.1]), [Holds::CannotTell; 10]);
+        assert_eq!(holds(|_| vec![86.0]), [Holds::CannotTell; 10], "one trial");
     }
 
     #[test]
@@ -229,7 +258,7 @@ mod tests {
         let made = made(|_| vec![86.0, 86.0]);
         let sources: Vec<bool> =
             claims(Some(&of(&made))).iter().map(|claim| claim.whose == Whose::Source).collect();
-        assert_eq!(sources, [true, false, false, true, true, false, false, false, false]);
+        assert_eq!(sources, [true, true, false, false, true, true, false, false, false, false]);
     }
 
     #[test]
@@ -240,7 +269,7 @@ mod tests {
         let mean = table.rows[0].cells[1].as_ref().unwrap();
         assert_eq!((mean.value, mean.printed.as_deref()), (79.5, Some("~79.5")));
         assert!(table.rows.iter().all(|row| row.cells.len() == table.columns.len()));
-        let here = &table.rows[2];
+        let here = &table.rows[1];
         assert_eq!((here.who.as_str(), here.here), ("here, two writes", true));
         assert_eq!(here.cells[0].as_ref().unwrap().value, 86.0);
         assert_eq!(here.cells[2], None, "nothing counted acknowledgements");

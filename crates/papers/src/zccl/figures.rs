@@ -5,43 +5,39 @@ use netfathom_model::plan::MessageTest;
 use netfathom_model::record::{Cell, Figure, FigureKind, FigurePoint, FigureSeries};
 
 use super::originals::{Sized, WHO, sized};
-use super::ours::{Ours, Value, library, mean_us, median_us, size, sockets, thread};
+use super::ours::{Ours, Value, library, mean_us, median_us, per_s, sockets, thread};
 use super::tables::quantity;
 
 pub fn all(test: MessageTest, ours: Option<&Ours<'_>>) -> Vec<Figure> {
     let Some(ours) = ours else { return Vec::new() };
-    let shapes = ours.extremes().into_iter().map(|pair| shape(test, ours, pair));
-    let figures = shapes.chain([beside(test, ours), difference(test, ours)]);
+    let papers = ours.extremes().into_iter().map(|pair| papers_own(test, ours, pair));
+    let figures = papers.chain([beside(test, ours), difference(test, ours)]);
     figures.filter(|f| f.series.iter().any(|s| s.here && !s.points.is_empty())).collect()
 }
 
-/// Both curves in parts of what sockets do at one of the sizes, so that those of two machines of
-/// different years stand beside each other.
-fn shape(test: MessageTest, ours: &Ours<'_>, pair: usize) -> Figure {
-    let all = sized(test);
-    let unit = |bytes: u64| if test == MessageTest::Post { bytes as f64 } else { 1.0 };
-    // Posts grow faster the larger they are, all others are at their best with small messages.
-    let base = if test == MessageTest::Post { all.last() } else { all.first() };
-    let (base_bytes, base) = base.map_or((1, 1.0), |row| (row.bytes, row.sockets));
+/// The paper's own figures, 7.1, 7.3 and 7.5. All are logarithmic here, as 7.1 is there: machines of different years
+/// are far apart.
+fn papers_own(test: MessageTest, ours: &Ours<'_>, pair: usize) -> Figure {
+    let (number, what, value): (_, _, Value) = match test {
+        MessageTest::Oneway => ("7.1", "messages/s", per_s),
+        MessageTest::Pingpong => ("7.3", "a round trip in the mean, µs", mean_us),
+        MessageTest::Post => ("7.5", "kB/s", per_s),
+    };
+    // kB of 1000 bytes.
+    let unit = |bytes: u64| if test == MessageTest::Post { bytes as f64 / 1e3 } else { 1.0 };
     let there = |name, value: fn(&Sized) -> f64| {
-        let point = |row: &Sized| point(row.bytes, plain(100.0 * value(row) / base));
-        line(format!("{WHO}, {name}"), false, all.iter().map(point).collect())
+        let points = sized(test).iter().map(|row| point(row.bytes, plain(value(row)))).collect();
+        line(format!("{WHO}, {name}"), false, points)
     };
-    let of = |layer: &Layer, bytes| ours.rounds(pair, bytes, layer, quantity(test)).times(unit(bytes));
     let here = |name, layer: Layer| {
-        let share = |bytes| of(&layer, bytes).over(&of(&sockets(), base_bytes)).percent_cell();
-        line(format!("here, {name}"), true, over_sizes(test, share))
-    };
-    let what = match test {
-        MessageTest::Oneway => "messages/s",
-        MessageTest::Pingpong => "a round trip",
-        MessageTest::Post => "kB/s",
+        let cell = |bytes| ours.rounds(pair, bytes, &layer, value).times(unit(bytes)).cell();
+        line(format!("here, {name}"), true, over_sizes(test, cell))
     };
     Figure {
-        title: format!("How sockets and library change with the size, {}", ours.on(pair)),
+        title: format!("Sockets and library over the size (figure {number}), {}", ours.on(pair)),
         x: AXIS.into(),
-        y: format!("{what}, % of the sockets' at {}", size(base_bytes)),
-        kind: FigureKind::Lines,
+        y: what.into(),
+        kind: FigureKind::LogLines,
         series: vec![
             there("sockets", |row| row.sockets),
             there("ZCCL", |row| row.zccl),
@@ -166,15 +162,15 @@ mod tests {
     }
 
     #[test]
-    fn curves_have_a_point_in_common() {
+    fn the_papers_own_figures_are_absolute() {
         let oneway = &drawn(MessageTest::Oneway)[0];
-        assert_eq!(ys(oneway, "here, sockets"), [100.0; 9]);
-        assert_eq!(ys(oneway, "here, thread"), [25.0; 9]);
-        assert_eq!(ys(oneway, "Lichota, ZCCL")[..2], [25.0, 25.0]);
+        assert_eq!(ys(oneway, "here, sockets"), [1e5; 9]);
+        assert_eq!(ys(oneway, "Lichota, ZCCL")[..2], [9467.0, 9434.0]);
+        assert_eq!(ys(&drawn(MessageTest::Pingpong)[0], "here, thread"), [40.0; 9]);
         let post = &drawn(MessageTest::Post)[0];
-        assert_eq!(ys(post, "here, sockets")[4..], [25.0, 50.0, 100.0]);
-        assert_eq!(ys(post, "Lichota, sockets")[..2], [59.0, 72.0]);
-        assert_eq!(post.y, "kB/s, % of the sockets' at 64 KiB");
+        assert_eq!(ys(post, "here, sockets")[..2], [102_400.0, 204_800.0]);
+        assert_eq!(ys(post, "Lichota, sockets")[..2], [665.0, 808.0]);
+        assert_eq!((post.y.as_str(), post.kind), ("kB/s", FigureKind::LogLines));
     }
 
     #[test]

@@ -75,7 +75,7 @@ fn cell(asked: Asked, told: &Told) -> MessageCell {
 
 fn trial(round: u32, us: f64, cpu_us: f64) -> MessageTrial {
     let total = |us: f64| (us * 1e3 * MESSAGES as f64).round() as u64;
-    let end = EndCost { cpu_ns: Some(total(cpu_us / 2.0)), ..EndCost::default() };
+    let end = EndCost { cpu_ns: Some(total(cpu_us / 2.0)), waits: Some(MESSAGES / 4), ..EndCost::default() };
     MessageTrial {
         index: round,
         round,

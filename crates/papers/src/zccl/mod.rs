@@ -81,8 +81,8 @@ pub static EXPERIMENTS: [Experiment; 5] = [
         title: "Two writes a message, and round trips of 80 ms",
         source: "Lichota 2002 (ZCCL), section 7.7.5, the anomaly of test 3",
         shows: "Nagle's algorithm and delayed acknowledgements in each other's way, and all that helps",
-        quick: Duration::from_secs(80),
-        full: Duration::from_secs(750),
+        quick: Duration::from_secs(95),
+        full: Duration::from_secs(840),
         needs: Needs::Nothing,
         taps: &[],
         parts: |ground| {

@@ -3,7 +3,7 @@
 use netfathom_model::layer::Layer;
 use netfathom_model::plan::Placement;
 use netfathom_model::record::{
-    AbsentCell, BesideRow, BesideTable, Claim, Figure, FigureKind, FigurePoint, FigureSeries, Holds,
+    AbsentCell, BesideRow, BesideTable, Cell, Claim, Figure, FigureKind, FigurePoint, FigureSeries, Holds,
     MessageTrial, Whose,
 };
 
@@ -37,6 +37,11 @@ impl Part<'_> {
     fn gain(&self, placement: Placement, pair: usize, layer: &Layer) -> Rounds {
         let of = |placement| self.rounds(placement, pair, layer, per_s);
         of(placement).over(&of(Placement::UU))
+    }
+
+    /// kB of 1000 bytes.
+    fn kb_per_s(&self, placement: Placement, pair: usize, layer: &Layer) -> Option<Cell> {
+        self.rounds(placement, pair, layer, per_s).times(PLACED_BYTES as f64 / 1e3).cell()
     }
 
     fn pairs(&self) -> Vec<usize> {
@@ -76,9 +81,7 @@ pub fn tables(ours: &[Ours<'_>]) -> Vec<BesideTable> {
 
 fn beside(part: &Part<'_>) -> BesideTable {
     let here = |placement: Placement| {
-        let kb = |pair, layer: &Layer| {
-            part.rounds(placement, pair, layer, per_s).times(PLACED_BYTES as f64 / 1e3).cell()
-        };
+        let kb = |pair, layer: &Layer| part.kb_per_s(placement, pair, layer);
         let gain = |pair, layer: &Layer| part.gain(placement, pair, layer).percent_cell();
         let row = |pair| BesideRow {
             who: format!("here, {}, {}", placement.name(), part.on(pair)),
@@ -142,10 +145,11 @@ fn processor_time(part: &Part<'_>) -> BesideTable {
     let client = |t: &MessageTrial| a_message_us(t, t.client.cpu_ns?);
     let server = |t: &MessageTrial| a_message_us(t, t.server.cpu_ns?);
     let workers = |t: &MessageTrial| a_message_us(t, t.kernel_workers_ns?);
+    let sleeps = |t: &MessageTrial| Some(1e3 * t.client.waits? as f64 / t.messages.max(1) as f64);
     let row = |placement: Placement, pair, layer: &Layer| BesideRow {
         who: format!("here, {}, {layer}, {}", placement.name(), part.on(pair)),
         here: true,
-        cells: [client as Value, server, workers]
+        cells: [client as Value, server, workers, sleeps]
             .map(|value| part.rounds(placement, pair, layer, value).cell())
             .into(),
     };
@@ -155,22 +159,24 @@ fn processor_time(part: &Part<'_>) -> BesideTable {
     });
     BesideTable {
         title: format!("Processor time, {}", part.words),
-        columns: ["client, µs", "server, µs", "kernel's workers, µs"].map(Into::into).into(),
+        columns: ["client, µs", "server, µs", "kernel's workers, µs", "client's sleeps, of 1000"].map(Into::into).into(),
         rows: all.filter(|row| row.cells.iter().any(Option::is_some)).collect(),
         note: Some(
             "A message, or a round trip. An end in the kernel is in no thread's name: an echo is sent by the kernel's \
-             workers, and their time is that of all they did meanwhile, and a sink runs where its packets arrive."
+             workers, and their time is that of all they did meanwhile, and a sink runs where its packets arrive. The client sleeps \
+             where it waits: of sockets one way for room (7.6.4: a sender that is too fast sleeps for room), otherwise for an \
+             answer or another thread too."
                 .into(),
         ),
     }
 }
 
-/// Gains beside each other.
+/// Figure 7.2, and the same of round trips.
 pub fn figures(ours: &[Ours<'_>]) -> Vec<Figure> {
-    parts(ours).iter().filter_map(gains).collect()
+    parts(ours).iter().filter_map(rates).collect()
 }
 
-fn gains(part: &Part<'_>) -> Option<Figure> {
+fn rates(part: &Part<'_>) -> Option<Figure> {
     let there = |name: &str, column: usize| {
         let bar = |(x, row): (usize, &Placed)| {
             let cell = row.cells.get(column)?;
@@ -179,24 +185,25 @@ fn gains(part: &Part<'_>) -> Option<Figure> {
         let points = placed().iter().enumerate().filter_map(bar).collect();
         FigureSeries { name: format!("{WHO}, {name}"), here: false, points }
     };
-    let here = |pair: usize, layer: &Layer| {
+    let here = |pair: usize, name: &str, layer: &Layer| {
         let bar = |(x, &placement): (usize, &Placement)| {
-            let cell = part.gain(placement, pair, layer).percent_cell()?;
+            let cell = part.kb_per_s(placement, pair, layer)?;
             Some(bar(x, placement, cell.value, cell.half_width))
         };
         let points = PLACEMENTS.iter().enumerate().filter_map(bar).collect();
-        let name = if *layer == sockets() { "sockets" } else { "thread" };
         FigureSeries { name: format!("here, {name}, {}", part.on(pair)), here: true, points }
     };
     let pairs = part.ours.map(|o| o.extremes()).unwrap_or_default();
-    let ours = pairs.into_iter().flat_map(|pair| [here(pair, &sockets()), here(pair, &thread())]);
-    let ours: Vec<FigureSeries> = ours.filter(|s| !s.points.is_empty()).collect();
-    let theirs = if part.words == ONE_WAY { vec![there("sockets", 2), there("ZCCL", 3)] } else { Vec::new() };
+    let of_pair = |pair| [here(pair, "sockets", &sockets()), here(pair, "thread", &thread())];
+    let ours: Vec<FigureSeries> =
+        pairs.into_iter().flat_map(of_pair).filter(|s| !s.points.is_empty()).collect();
+    let one_way = part.words == ONE_WAY;
+    let theirs = if one_way { vec![there("sockets", 0), there("ZCCL", 1)] } else { Vec::new() };
     (!ours.is_empty()).then(|| Figure {
-        title: format!("Rate with ends in the kernel, {}", part.words),
+        title: format!("Rate by configuration, {}{}", part.words, if one_way { " (figure 7.2)" } else { "" }),
         x: "client and server".into(),
-        y: "% of the rate with both in user space".into(),
-        kind: FigureKind::Bars,
+        y: "kB/s".into(),
+        kind: FigureKind::LogBars,
         series: [theirs, ours].concat(),
     })
 }

@@ -66,6 +66,7 @@ pub enum Axis {
     Named,
     /// A number of what its label says.
     Number,
+    LogNumber,
     /// Seconds since the beginning of a trial.
     Run,
     /// Trials in their order, from 1.

@@ -84,7 +84,7 @@ fn waited_and_beyond(cell: &MessageCell) -> Option<(u64, f64)> {
 
 /// Whether small writes wait at an end until what was sent before is acknowledged.
 fn nagles(layer: &Layer, end: End) -> bool {
-    matches!(layer, Layer::Bare { form: Form::Two, .. })
+    matches!(layer, Layer::Bare { form: Form::Two | Form::Sendmsg, .. })
         && ![SocketOption::NoDelay, SocketOption::Cork, SocketOption::More]
             .iter()
             .any(|&option| layer.has(option, end))

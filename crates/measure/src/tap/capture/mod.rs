@@ -15,7 +15,7 @@ use crate::ground::rig::Rig;
 mod error;
 mod kept;
 mod ring;
-mod tcpdump;
+pub mod tcpdump;
 
 pub use error::CaptureTapError;
 

@@ -279,8 +279,9 @@ impl Drop for Running {
     }
 }
 
+/// What tcpdump says at its end.
 #[derive(Debug, PartialEq, Eq)]
-struct Counts {
+pub struct Counts {
     captured: u64,
     received: u64,
     dropped: u64,
@@ -289,7 +290,7 @@ struct Counts {
 
 impl Counts {
     /// From `12 packets captured, 12 packets received by filter, 0 packets dropped by kernel`.
-    fn parse(said: &str) -> Option<Self> {
+    pub fn parse(said: &str) -> Option<Self> {
         let count = |what: &str| {
             let before = said[..said.find(what)?].trim_end();
             let before = before.strip_suffix("packets").or_else(|| before.strip_suffix("packet"))?;
@@ -301,6 +302,11 @@ impl Counts {
             dropped: count("dropped by kernel")?,
             dropped_by_interface: count("dropped by interface"),
         })
+    }
+
+    /// The part that was received and not captured; `None` where nothing was received.
+    pub fn lost(&self) -> Option<f64> {
+        (self.received > 0).then(|| self.dropped as f64 / self.received as f64)
     }
 }
 
@@ -317,6 +323,7 @@ mod tests {
                    kernel, 4 packets dropped by interface";
         let counts = Counts { captured: 10, received: 30, dropped: 20, dropped_by_interface: Some(4) };
         assert_eq!(Counts::parse(one), Some(counts));
+        assert_eq!(Counts::parse(one).unwrap().lost(), Some(20.0 / 30.0));
         assert_eq!(Counts::parse("tcpdump: cannot"), None);
     }
 }

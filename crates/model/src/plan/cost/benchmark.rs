@@ -36,6 +36,9 @@ pub enum BenchmarkKind {
         cold: bool,
         /// Where the tree is made; `None` for the directory of temporary files.
         directory: Option<PathBuf>,
+        /// Whether its marks lie dense at the beginning and sparse at the end, for programs that end early.
+        #[serde(default)]
+        early: bool,
     },
     /// Short phases, one a resource.
     Light {
@@ -89,8 +92,8 @@ named! { MarkMeans: Tracepoints = "tracepoints", Notification = "notification", 
 impl BenchmarkKind {
     pub(super) fn check(&self) -> Result<(), PlanError> {
         match self {
-            Self::Tar { entries, bytes, .. } => {
-                range("entries", u64::from(*entries), 50, 1_000_000)?;
+            Self::Tar { entries, bytes, early, .. } => {
+                range("entries", u64::from(*entries), if *early { 1000 } else { 50 }, 1_000_000)?;
                 range("bytes", *bytes, 100_000, 1 << 40)
             }
             Self::Light { phase_ns, .. } => span("phase", *phase_ns, (5 * MS, 60 * S)),

@@ -106,7 +106,13 @@ fn the_tables_have_the_papers_columns() {
     assert_eq!(near.len(), 2, "{near:?}");
     let time = &all[3].rows[0].cells;
     let time: Vec<f64> = time.iter().flatten().map(|c| c.value).collect();
-    assert_eq!(time, [2.0, 2.0, 1.0]);
+    assert_eq!(time, [2.0, 2.0, 1.0, 250.0]);
     assert!(all[1].rows.iter().chain(&all[4].rows).all(|row| !row.here), "round trips were not measured");
-    assert_eq!(figures(&ours(&made)).len(), 1);
+    let [figure] = &figures(&ours(&made))[..] else { panic!("round trips were not measured") };
+    let ys = |name: &str| {
+        let series = figure.series.iter().find(|s| s.name == name).unwrap();
+        series.points.iter().map(|p| p.y).collect::<Vec<f64>>()
+    };
+    assert_eq!(ys("Lichota, sockets"), [780.2, 779.6, 1005.8, 1006.2]);
+    assert!((ys("here, sockets, apart")[2] - kb).abs() < 1e-9, "kB/s as in the table: {figure:?}");
 }

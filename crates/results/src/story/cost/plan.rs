@@ -61,14 +61,15 @@ fn subject(subject: &Subject) -> String {
 
 fn benchmark(benchmark: &Benchmark) -> String {
     let what = match &benchmark.kind {
-        BenchmarkKind::Tar { gzip, entries, bytes: size, cold, directory } => {
+        BenchmarkKind::Tar { gzip, entries, bytes: size, cold, directory, early } => {
             let place = directory.as_ref().map_or_else(String::new, |d| format!(", in {}", d.display()));
             format!(
-                "tar of {} entries with {}{}{}{place}",
+                "tar of {} entries with {}{}{}{}{place}",
                 count((*entries).into()),
                 bytes(*size as f64),
                 if *gzip { ", through gzip" } else { "" },
                 if *cold { ", dropped from the page cache before each trial" } else { "" },
+                if *early { ", with early marks" } else { "" },
             )
         }
         BenchmarkKind::Light { phases, phase_ns } => {

@@ -17,8 +17,8 @@ pub(super) fn draw(page: &mut Page, result: &ReproduceResult) {
     page.heading("Figures");
     for (place, figure) in result.figures.iter().enumerate() {
         match figure.kind {
-            FigureKind::Lines => page.chart(lines(figure, place)),
-            FigureKind::Bars => page.bars(bars(figure)),
+            FigureKind::Lines | FigureKind::LogLines => page.chart(lines(figure, place)),
+            FigureKind::Bars | FigureKind::LogBars => page.bars(bars(figure)),
         }
     }
 }
@@ -57,7 +57,7 @@ fn lines(figure: &Figure, place: usize) -> Chart {
         title: figure.title.clone(),
         about: format!("{} against {}.", figure.y, figure.x),
         x: Axis::Number,
-        y: Axis::Number,
+        y: if figure.kind == FigureKind::LogLines { Axis::LogNumber } else { Axis::Number },
         x_label: figure.x.clone(),
         y_label: figure.y.clone(),
         height: 320,
@@ -121,7 +121,7 @@ fn bars(figure: &Figure) -> Bars {
     Bars {
         title: format!("{}: {}, by {}", figure.title, figure.y, figure.x),
         unit: Axis::Number,
-        from_zero: true,
+        from_zero: figure.kind == FigureKind::Bars,
         groups: groups.into_iter().map(|(_, group)| group).collect(),
         ..Bars::default()
     }

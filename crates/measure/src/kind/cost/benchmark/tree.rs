@@ -37,12 +37,14 @@ pub struct Shape {
     pub bytes: u64,
     /// The same tree each time.
     pub seed: u64,
+    /// Whether marks lie dense at the beginning; a thousand entries at least then.
+    pub early: bool,
 }
 
 impl Shape {
     /// As big as the paper's.
     pub fn paper(seed: u64) -> Self {
-        Self { entries: 12_688, bytes: 187_000_000, seed }
+        Self { entries: 12_688, bytes: 187_000_000, seed, early: false }
     }
 
     /// A part of it, with files of the same sizes, or as small as one can be.

@@ -20,6 +20,7 @@ use super::pause::SLICE;
 use super::supervisor::{Event, Life, Shared, Supervisor};
 use super::{Context, Ran, Switch};
 use crate::kind::cost::error::{CostError, step};
+use crate::tap::capture::tcpdump::Counts;
 
 /// It counts as having been there throughout if it was for this part of the time.
 const THROUGHOUT: f64 = 0.98;
@@ -154,6 +155,7 @@ impl Switch for Command {
             present,
             starts: life.starts,
             output_bytes: Some(output.bytes()),
+            lost: Counts::parse(&output.end()).and_then(|counts| counts.lost()),
             killed: life.killed,
         };
         Ok(Ran { used, trouble })

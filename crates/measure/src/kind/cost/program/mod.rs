@@ -162,6 +162,7 @@ impl Switch for Nothing {
             present: 1.0,
             starts: 0,
             output_bytes: None,
+            lost: None,
             killed: false,
         };
         Ok(Ran { used, trouble: None })

@@ -51,16 +51,19 @@ impl Output {
         self.bytes.load(Relaxed)
     }
 
-    /// Its last line that says something, as a part of a sentence; empty if there is none. Who has just ended may
-    /// have written what is not read yet.
-    pub fn last_line(&self) -> String {
+    /// The end of it. Who has just ended may have written what is not read yet.
+    pub fn end(&self) -> String {
         let began = Instant::now();
         while self.reading.load(Acquire) > 0 && began.elapsed() < LONGEST {
             thread::sleep(LOOK);
         }
         let tail = self.tail.lock().unwrap_or_else(PoisonError::into_inner);
-        let text: Vec<u8> = tail.iter().copied().collect();
-        let text = String::from_utf8_lossy(&text);
+        String::from_utf8_lossy(&tail.iter().copied().collect::<Vec<u8>>()).into_owned()
+    }
+
+    /// Its last line that says something, as a part of a sentence; empty if there is none.
+    pub fn last_line(&self) -> String {
+        let text = self.end();
         let last = text.lines().map(str::trim).rfind(|line| !line.is_empty());
         last.map_or_else(String::new, |line| format!(": its last line was `{line}`"))
     }

@@ -117,6 +117,7 @@ impl Switch for Stopped {
             present: 1.0,
             starts: 0,
             output_bytes: None,
+            lost: None,
             killed: false,
         };
         Ok(Ran { used, trouble: None })

@@ -138,6 +138,7 @@ impl Switch for Toggle {
             present: 1.0,
             starts: 1,
             output_bytes: None,
+            lost: None,
             killed: false,
         };
         Ok(Ran { used, trouble: None })

@@ -50,8 +50,8 @@ struct Maker<'a> {
 impl Maker<'_> {
     fn make(&self) -> Result<Box<dyn Workload>, CostError> {
         Ok(match &self.benchmark.kind {
-            BenchmarkKind::Tar { gzip, entries, bytes, cold, directory } => {
-                let shape = Shape { entries: *entries, bytes: *bytes, seed: self.plan.seed };
+            BenchmarkKind::Tar { gzip, entries, bytes, cold, directory, early } => {
+                let shape = Shape { entries: *entries, bytes: *bytes, seed: self.plan.seed, early: *early };
                 let archive = if *gzip { Archive::TarGzip } else { Archive::Tar };
                 Box::new(self.tar(archive, shape, *cold, directory.as_deref())?)
             }

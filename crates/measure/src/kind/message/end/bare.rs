@@ -77,6 +77,11 @@ impl Bare {
                 all(socket, header, if self.more { send_more } else { send })?;
                 all(socket, body, send)?;
             }
+            Form::Sendmsg => {
+                let send = |socket: BorrowedFd<'_>, bytes: &[u8]| send_parts(socket, &[IoSlice::new(bytes)]);
+                all(socket, header, send)?;
+                all(socket, body, send)?;
+            }
         }
         if self.cork { set_cork(socket, false) } else { Ok(()) }
     }

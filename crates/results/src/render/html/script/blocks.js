@@ -27,6 +27,7 @@ const AXES = {
   percentile: { x: PERCENTILE_X },
   log_time: { kind: 'log-time', x: LOG_TIME_X, tick: tickTime, read: time },
   number: NUMBER,
+  log_number: { ...NUMBER, zero: false, log: true },
   time: { kind: 'time', tick: tickTime, read: time },
   rate: { x: RATE_X, kind: 'rate', tick: shortRate, read: rate },
 };
@@ -69,7 +70,7 @@ function blocksOf(blocks, title) {
 function blockChart(block) {
   const series = block.series.map((s) => ({ ...s, colour: s.color, look: s.look.replaceAll('_', '-'), joined: Boolean(s.marks || s.joined) }));
   const x = block.x === 'named' ? namedAxis(block) : block.x === 'number' ? numberAxis(block.x_label) : AXES[block.x].x;
-  const { kind, quantity } = block.y === 'number' ? { quantity: { ...NUMBER, label: block.y_label } } : AXES[block.y];
+  const { kind, quantity } = block.y_label ? { quantity: { ...AXES[block.y], label: block.y_label } } : AXES[block.y];
   const log = kind === 'log-time' || quantity && quantity.log;
   const marks = series.flatMap((s) => s.marks || []).filter(Boolean);
   const ends = marks.flatMap((m) => m.ends).filter((v) => isNumber(v) && (v > 0 || !log));

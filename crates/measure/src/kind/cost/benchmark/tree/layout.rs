@@ -40,7 +40,7 @@ pub fn entries(shape: &Shape) -> Vec<Entry> {
         Entry { path: home.join(format!("{}{number}.c", word(&mut random))), bytes: Some(bytes) }
     }));
     entries.sort_unstable_by(|a, b| a.path.cmp(&b.path));
-    plant(&mut entries, &mut random);
+    plant(&mut entries, &mut random, shape.early);
     entries
 }
 
@@ -57,12 +57,14 @@ fn directories_of(count: u32, random: &mut SplitMix64) -> (Vec<PathBuf>, Vec<Pat
     (homes[1..].to_vec(), homes)
 }
 
-/// Plants a file at a place of its own in each of as many equal parts of the order: in a directory
-/// that is named after the file before it, and so comes next.
-fn plant(entries: &mut Vec<Entry>, random: &mut SplitMix64) {
+/// Plants a file at a place of its own in each of as many parts of the order, equal ones or such as grow from one to the
+/// next: in a directory that is named after the file before it, and so comes next.
+fn plant(entries: &mut Vec<Entry>, random: &mut SplitMix64, early: bool) {
     let whole = entries.len();
+    let power = if early { 2 } else { 1 };
+    let edge = |mark: usize| whole * mark.pow(power) / MARKS.pow(power);
     for mark in (0..MARKS).rev() {
-        let (from, to) = (whole * mark / MARKS, whole * (mark + 1) / MARKS);
+        let (from, to) = (edge(mark), edge(mark + 1));
         let drawn = from + below(random, to - from);
         let is_file = |at: &usize| entries[*at].bytes.is_some();
         // There are more places than directories in each part.

@@ -101,6 +101,16 @@ fn a_flood_of_output_stops_nobody() {
 }
 
 #[test]
+fn what_a_capture_says_that_it_lost_is_kept() {
+    let counts = "9 packets captured\n12 packets received by filter\n3 packets dropped by kernel";
+    let script = format!("trap 'echo \"{counts}\" >&2; exit 0' TERM; while :; do sleep 0.01; done");
+    let (ran, ()) = there(shell(&script, context()), || ());
+    assert_eq!(ran.used.lost, Some(0.25));
+    let (ran, ()) = there(shell("echo 3 packets lost >&2; sleep 100", context()), || ());
+    assert_eq!(ran.used.lost, None, "who says nothing of packets");
+}
+
+#[test]
 fn what_cannot_be_there_is_told() {
     let nobody = Command::new("COMMAND", vec!["no-such-program-here".into()], context());
     assert!(refusal(nobody).contains("cannot start COMMAND `no-such-program-here`"));

@@ -1,0 +1,107 @@
+//! What the paper reads off its figure 1: PCost rises steeply up to 8 Mbit/s, slowly up to 24, and steeply beyond,
+//! where tcpdump loses packets (2.3).
+
+use netfathom_model::record::{Claim, Holds, Whose};
+use netfathom_stats::{Estimate, between_trials};
+
+use super::originals::{Level, TCPDUMP};
+use super::ours::Ours;
+use crate::claim::{above, written};
+
+/// Loss is what is surely more than this part.
+const LOST: f64 = 0.001;
+
+pub fn claims(ours: Option<&Ours<'_>>) -> Vec<Claim> {
+    let [_, first, second, third, last] = TCPDUMP.levels else { return Vec::new() };
+    // From 40 to 80 Mbit/s its own table rises as slowly as from 8 to 24.
+    vec![steps([first, second, third], ours), loses(last, ours)]
+}
+
+/// Points of PCost a Mbit/s on each step. The first begins without a load, where there is no PCost.
+fn slopes(levels: [&Level; 3], [p, q, r]: [f64; 3]) -> [f64; 3] {
+    let [a, b, c] = levels.map(|level| level.x);
+    [p / a, (q - p) / (b - a), (r - q) / (c - b)].map(|slope| 100.0 * slope)
+}
+
+fn theirs(levels: [&Level; 3]) -> [f64; 3] {
+    slopes(levels, levels.map(|level| TCPDUMP.cost(level.theirs).map_or(f64::NAN, |cost| cost.pcost)))
+}
+
+fn steps(levels: [&Level; 3], ours: Option<&Ours<'_>>) -> Claim {
+    let of = |level: &Level| ours.and_then(|o| Some(o.pcosts(o.beside(level.ours)?))).unwrap_or_default();
+    let [first, second, third] = levels.map(of);
+    let of_block =
+        |(block, p): (&u32, &f64)| Some(slopes(levels, [*p, *second.get(block)?, *third.get(block)?]));
+    let blocks: Vec<[f64; 3]> = first.iter().filter_map(of_block).collect();
+    let between = |of: fn(&[f64; 3]) -> f64| between_trials(&blocks.iter().map(of).collect::<Vec<_>>());
+    let [a, b, c] = levels.map(|level| level.ours);
+    let [there_a, there_b, there_c] = theirs(levels);
+    Claim {
+        whose: Whose::Source,
+        says: format!("PCost rises steeply up to {a}, slowly up to {b}, and steeply again beyond"),
+        there: format!(
+            "2.3 and figure 1; by table 2 {there_a:.1} points a Mbit/s up to {a}, {there_b:.1} up to {b}, {there_c:.1} up to {c}"
+        ),
+        here: format!(
+            "{} points a Mbit/s up to {a}, {} up to {b}, {} up to {c} (95 % intervals between blocks)",
+            written(between(|s| s[0]), 2),
+            written(between(|s| s[1]), 2),
+            written(between(|s| s[2]), 2)
+        ),
+        holds: are_steps(&blocks),
+    }
+}
+
+/// The middle one is flatter than the others.
+fn are_steps(blocks: &[[f64; 3]]) -> Holds {
+    let steeper = |step: usize| {
+        let more: Vec<f64> = blocks.iter().map(|slopes| slopes[step] - slopes[1]).collect();
+        above(between_trials(&more), 0.0)
+    };
+    match (steeper(0), steeper(2)) {
+        (Holds::Yes, Holds::Yes) => Holds::Yes,
+        (Holds::No, _) | (_, Holds::No) => Holds::No,
+        _ => Holds::CannotTell,
+    }
+}
+
+fn loses(heaviest: &Level, ours: Option<&Ours<'_>>) -> Claim {
+    let percent = |e: Option<Estimate>| {
+        let e = e.map(|e| Estimate { value: 100.0 * e.value, half_width: 100.0 * e.half_width });
+        format!("{} %", written(e, 2))
+    };
+    let lost = |level: &Level| ours.and_then(|o| o.lost(o.beside(level.ours)?.condition));
+    let each = TCPDUMP.levels.iter().map(|level| format!("{}: {}", level.ours, percent(lost(level))));
+    Claim {
+        whose: Whose::Source,
+        says: format!("Under the heaviest load tcpdump loses packets (more than {:.1} %)", 100.0 * LOST),
+        there: "2.3: from some 20 Mbit/s on its loss rises; the paper prints no number of it".into(),
+        here: format!(
+            "by tcpdump's own count, {} (95 % intervals between trials)",
+            each.collect::<Vec<_>>().join("; ")
+        ),
+        holds: above(lost(heaviest), LOST),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn steps_are_decided_between_blocks() {
+        assert_eq!(are_steps(&[[2.8, 0.6, 1.0], [2.9, 0.6, 1.0], [2.7, 0.6, 1.1]]), Holds::Yes);
+        assert_eq!(are_steps(&[[2.8, 0.6, 0.3], [2.9, 0.6, 0.3]]), Holds::No);
+        assert_eq!(are_steps(&[[2.8, 0.6, 1.0], [0.1, 0.5, 1.1]]), Holds::CannotTell);
+        assert_eq!(are_steps(&[[2.8, 0.6, 1.0]]), Holds::CannotTell, "one block");
+    }
+
+    #[test]
+    fn the_papers_own_table_has_the_steps_up_to_40_and_not_to_80() {
+        let [_, first, second, third, last] = TCPDUMP.levels else { panic!("{}", TCPDUMP.levels.len()) };
+        let [a, b, c] = theirs([first, second, third]);
+        assert!(a > 2.0 * b && c > 1.5 * b, "{a} {b} {c}");
+        let [_, flat, beyond] = theirs([first, second, last]);
+        assert!(beyond < flat, "{beyond} {flat}");
+    }
+}
