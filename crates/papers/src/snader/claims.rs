@@ -35,12 +35,12 @@ pub fn all(ours: &[Ours<'_>]) -> Vec<Claim> {
         claims.push(stalls(&near, SEGMENT_BYTES));
     }
     if let Some(loopback) = named(ours, LOOPBACK) {
-        claims.push(stalls(&loopback, LESS_THAN_LOOPBACKS_SEGMENT));
+        claims.push(elsewhere(stalls(&loopback, LESS_THAN_LOOPBACKS_SEGMENT)));
     }
     if let Some(path) = path {
-        claims.push(slower(&path, "over a path with a delay"));
-        claims.push(no_delay_changes_nothing(&path));
-        claims.push(stalls(&path, SEGMENT_BYTES));
+        claims.push(elsewhere(slower(&path, "over a path with a delay")));
+        claims.push(elsewhere(no_delay_changes_nothing(&path)));
+        claims.push(elsewhere(stalls(&path, SEGMENT_BYTES)));
         claims.push(by_the_buffer(&path));
         claims.push(grows(&path));
     }
@@ -48,6 +48,11 @@ pub fn all(ours: &[Ours<'_>]) -> Vec<Claim> {
         claims.push(at_least_the_receivers(&receiver));
     }
     claims
+}
+
+/// The book's claim, asked where the book did not: that is ours.
+fn elsewhere(claim: Claim) -> Claim {
+    Claim { whose: Whose::Ours, there: format!("not in the book, which has: {}", claim.there), ..claim }
 }
 
 /// How many times as fast the system's buffer is as that of one segment.
