@@ -5,7 +5,7 @@ import unittest
 from pathlib import Path
 
 _HERE = Path(__file__).resolve().parent
-FIXTURES = Path(os.environ.get("NETFATHOM_FIXTURES", _HERE / "../../crates/results/tests/fixtures"))
+FIXTURES = Path(os.environ.get("NETFATHOM_FIXTURES", "fixtures"))
 EXAMPLES = Path(os.environ.get("NETFATHOM_EXAMPLES", _HERE / "../examples"))
 
 

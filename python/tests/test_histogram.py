@@ -7,14 +7,13 @@ from fixtures import FIXTURES, records
 
 import netfathom
 from netfathom.histogram import bucket_bounds, bucket_index
-from netfathom.tables import time_sets
 
 
 class Quantiles(unittest.TestCase):
     def test_they_are_those_of_the_record(self):
         seen = 0
         for file in records():
-            for times in (s.times for s in time_sets(netfathom.read(file).measurement)):
+            for times in (h["times"] for h in netfathom.read(file).record["figures"]["histograms"]):
                 histogram = netfathom.Histogram.of(times)
                 self.assertEqual(len(histogram), times["n"])
                 told = histogram.quantiles(0.5, 0.9, 0.99, 0.999)

@@ -9,7 +9,7 @@ use std::process::ExitCode;
 
 use anyhow::{Result, anyhow, bail};
 use netfathom_results::compare::{self, Comparison, Gates, Run, Threshold, ThresholdError, Wishes};
-use netfathom_results::render::compared::{html, markdown};
+use netfathom_results::render::html;
 use netfathom_results::store;
 use netfathom_results::{draw, page, story};
 
@@ -173,8 +173,8 @@ fn write(args: &CompareArgs, what: &What, all: &[(Comparison, Gates)]) -> Result
             draw::terminal(&story::compare::of(all), page::LEAST_WIDTH, false)
         }
         CompareFormat::Txt => draw::terminal(&story::compare::of(all), output::width(), output::color()),
-        CompareFormat::Md => markdown::render(all),
-        CompareFormat::Html => html::render(all)?,
+        CompareFormat::Md => draw::markdown(&story::compare::of(all)),
+        CompareFormat::Html => html::render_comparisons(all)?,
     };
     let Some(path) = to_file else { return output::print(&text) };
     spare_runs(what, path)?;

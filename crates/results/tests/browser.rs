@@ -7,24 +7,20 @@
 mod blocks;
 #[path = "browser/compared.rs"]
 mod compared;
-#[path = "browser/cost.rs"]
-mod cost;
 #[path = "browser/experiments.rs"]
 mod experiments;
+#[path = "fixtures.rs"]
+mod fixtures;
 #[path = "browser/kinds.rs"]
 mod kinds;
 #[path = "browser/layout.rs"]
 mod layout;
 #[path = "browser/long.rs"]
 mod long;
-#[path = "browser/message.rs"]
-mod message;
 #[path = "browser/numbers.rs"]
 mod numbers;
 #[path = "browser/pictures.rs"]
 mod pictures;
-#[path = "browser/poison.rs"]
-mod poison;
 #[path = "browser/print.rs"]
 mod print;
 #[path = "browser/records.rs"]
@@ -37,6 +33,8 @@ mod same_words;
 mod samples;
 #[path = "browser/saved.rs"]
 mod saved;
+#[path = "walk.rs"]
+mod walk;
 
 use netfathom_model::record::Record;
 use netfathom_results::render::html::{render, render_run};

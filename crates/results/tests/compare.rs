@@ -1,5 +1,9 @@
 //! Quantities of runs, and what comparisons of them say.
 
+#[path = "browser/pictures.rs"]
+mod blocks;
+#[path = "fixtures.rs"]
+mod fixtures;
 #[path = "compare/gates.rs"]
 mod gates;
 #[path = "compare/obstacles.rs"]

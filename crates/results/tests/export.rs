@@ -2,6 +2,8 @@
 
 use netfathom_testkit::skipped as skip;
 
+#[path = "fixtures.rs"]
+mod fixtures;
 #[path = "export/formats.rs"]
 mod formats;
 #[path = "export/package.rs"]

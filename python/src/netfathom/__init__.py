@@ -12,7 +12,7 @@ from .errors import (
     NotARunError,
 )
 from .histogram import Histogram
-from .quantities import Quantity
+from .quantity import Quantity
 from .run import SCHEMA_VERSION, Broken, Run, read, runs
 
 __all__ = [

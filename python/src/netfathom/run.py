@@ -10,7 +10,7 @@ from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Union
 from . import frames, tables
 from .errors import DamagedError, NetfathomError, NewerSchemaError, NotARunError
 from .histogram import Histogram
-from .quantities import Quantity, quantities_of
+from .quantity import Quantity
 
 SCHEMA_VERSION = 1
 """The newest schema of a record that this package reads."""
@@ -38,9 +38,11 @@ class Run:
     @property
     def kind(self) -> str:
         """What was measured, such as ``stack`` or ``ttcp``."""
-        kind = str(self.record["measurement"]["kind"])
-        # The measurement is a transfer, ttcp is the command's name.
-        return "ttcp" if kind == "transfer" else kind
+        return str(self._figures["measurement"])
+
+    @property
+    def _figures(self) -> Dict[str, Any]:
+        return dict(self.record["figures"])
 
     @property
     def state(self) -> str:
@@ -69,40 +71,40 @@ class Run:
 
     def quantities(self) -> List[Quantity]:
         """What the run says, the main quantities first. The same as ``netfathom export --to csv`` tells."""
-        return quantities_of(self.record["measurement"])
+        return [Quantity(**quantity) for quantity in self._figures["quantities"]]
 
     def trials(self, to: Optional[str] = None) -> Any:
         """A row a quantity and trial: measurement, quantity, title, unit, better, main, trial (from 1), value.
 
         :param to: ``"pandas"``, ``"polars"`` or ``"pyarrow"``; without it a list of dicts
         """
-        return frames.table(tables.trials(self.kind, self.quantities()), tables.TRIALS, to)
+        return frames.table(tables.trials(self._figures), tables.TRIALS, to)
 
     def series(self, to: Optional[str] = None) -> Any:
         """A row a window of time: measurement, series, unit, trial_index, start_ns, end_ns, n, value, min, max.
 
         Empty of measurements that keep nothing over time.
         """
-        return frames.table(tables.series(self.kind, self.record["measurement"]), tables.SERIES, to)
+        return frames.table(tables.series(self._figures), tables.SERIES, to)
 
     def histograms(self, to: Optional[str] = None) -> Any:
         """A row a bucket: measurement, histogram, trial_index, low_ns, high_ns (exclusive), count.
 
         Times below zero share a row with ``low_ns`` None. Empty for measurements without histograms.
         """
-        return frames.table(tables.histograms(self.kind, self.record["measurement"]), tables.HISTOGRAMS, to)
+        return frames.table(tables.histograms(self._figures), tables.HISTOGRAMS, to)
 
     def histogram(self, name: str, trial_index: Optional[int] = None) -> Histogram:
         """The histogram of that name, such as ``tx``; of one trial, or of all of them together.
 
         :raises KeyError: if there is none; the message names those there are
         """
-        sets = tables.time_sets(self.record["measurement"])
-        wanted = [s for s in sets if s.name == name and trial_index in (None, s.trial)]
+        sets = self._figures["histograms"]
+        wanted = [s for s in sets if s["name"] == name and trial_index in (None, s["trial"])]
         if not wanted:
-            there = ", ".join(sorted({s.name for s in sets})) or "none"
+            there = ", ".join(sorted({s["name"] for s in sets})) or "none"
             raise KeyError(f"{self.id} has no histogram {name!r} of that trial; there are: {there}")
-        return Histogram.merged(Histogram.of(s.times) for s in wanted)
+        return Histogram.merged(Histogram.of(s["times"]) for s in wanted)
 
     def samples(self, to: Optional[str] = None) -> Any:
         """A row a sampled message: trial (its index), sequence, and CLOCK_MONOTONIC ns at each hook, None where it
@@ -163,9 +165,10 @@ def _parsed(file: Path, text: str) -> Dict[str, Any]:
         )
     known: Dict[str, Any] = record
     missing = [key for key in ("id", "state") if key not in known]
-    missing += [key for key in ("verdict", "environment", "measurement") if not isinstance(known.get(key), dict)]
-    if missing or "kind" not in known["measurement"]:
-        raise DamagedError(f"{file} is damaged: it lacks {', '.join(missing) or 'the kind of its measurement'}")
+    parts = ("verdict", "environment", "measurement", "figures")
+    missing += [key for key in parts if not isinstance(known.get(key), dict)]
+    if missing:
+        raise DamagedError(f"{file} is damaged: it lacks {', '.join(missing)}")
     return known
 
 

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use hyper::StatusCode;
 use netfathom_model::record::Record;
 use netfathom_results::compare::{self, Run, Wishes};
-use netfathom_results::render::{compared, html, listed};
+use netfathom_results::render::{html, listed};
 use netfathom_results::store::{self, ReadError};
 use percent_encoding::percent_decode_str;
 use tokio::sync::Semaphore;
@@ -161,5 +161,5 @@ fn comparison(out: &Path, names: &[OsString]) -> Result<String, Missing> {
         let gates = compare::gates(&compared, &[]).map_err(undrawn)?;
         all.push((compared, gates));
     }
-    compared::html::render(&all).map_err(undrawn)
+    html::render_comparisons(&all).map_err(undrawn)
 }

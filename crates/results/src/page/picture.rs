@@ -79,6 +79,8 @@ pub enum Axis {
     Percentile,
     /// A part of all, 0 to 1.
     Share,
+    /// The natural logarithm of a multiple.
+    Ratio,
 }
 
 #[derive(Clone, Debug, Default, Serialize)]

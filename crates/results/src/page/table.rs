@@ -25,6 +25,18 @@ pub enum Style {
     Faint,
 }
 
+impl Style {
+    /// The name of its color in reports.
+    pub(crate) fn tone(self) -> &'static str {
+        match self {
+            Self::Good => "valid",
+            Self::Warning => "degraded",
+            Self::Bad => "void",
+            Self::Plain | Self::Strong | Self::Faint => "",
+        }
+    }
+}
+
 #[derive(Clone, Debug, Serialize)]
 pub struct Column {
     /// A line break makes it stand on several lines in a terminal.

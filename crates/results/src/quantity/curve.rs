@@ -1,14 +1,19 @@
 //! What a record says over time.
 
 use netfathom_model::record::{Load, Measurement, Series};
+use schemars::JsonSchema;
+use serde::{Serialize, Serializer};
 
 use super::figures;
 
 /// One series of one trial.
+#[derive(Serialize, JsonSchema)]
 pub struct Curve {
     pub name: String,
     pub unit: &'static str,
     pub trial: Option<u32>,
+    /// Begin and end of each window in nanoseconds, how many fell into it, their value, the least and the most.
+    #[schemars(with = "Vec<(u64, u64, Option<u64>, Option<f64>, Option<f64>, Option<f64>)>")]
     pub points: Vec<Point>,
 }
 
@@ -21,6 +26,13 @@ pub struct Point {
     pub value: Option<f64>,
     pub min: Option<f64>,
     pub max: Option<f64>,
+}
+
+/// Without names, of which there would be more than of numbers.
+impl Serialize for Point {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        (self.start_ns, self.end_ns, self.n, self.value, self.min, self.max).serialize(to)
+    }
 }
 
 /// All of a run, from the start of each trial.

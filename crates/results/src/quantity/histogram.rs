@@ -4,16 +4,20 @@ use std::collections::BTreeMap;
 
 use netfathom_model::record::{Distribution, Measurement};
 use netfathom_stats::bucket_bounds;
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use super::{figures, word};
 
 /// A set of times, its name and its place in the run.
+#[derive(Serialize, JsonSchema)]
 pub struct Histogram<'a> {
     /// Such as `tx.socket`; what quantities made of it begin with.
     pub name: String,
     /// The trial's index in the record; `None` where all trials are in one.
     pub trial: Option<u32>,
     /// When that trial began, from the start of the run, and how long messages left.
+    #[serde(skip)]
     pub span_ns: Option<(u64, u64)>,
     pub times: &'a Distribution,
 }

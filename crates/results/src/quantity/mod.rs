@@ -1,6 +1,7 @@
 //! What a run says, quantity by quantity, in one form for every measurement: what comparisons, lists and exports are
 //! made of.
 
+mod all;
 mod capacity;
 mod cost;
 mod curve;
@@ -15,21 +16,25 @@ mod stack;
 mod sweep;
 mod transfer;
 
+pub use all::Figures as AllFigures;
 pub(crate) use curve::{Curve, Point, curves};
 pub use histogram::{Histogram, Pooled, histograms, pooled};
 use netfathom_model::record::Measurement;
-use serde::Serialize;
+use schemars::JsonSchema;
+use serde::{Serialize, Serializer};
 use serde_json::Value;
 pub(crate) use stack::trial_prefix;
 
 /// One thing that a run says about what was measured.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Quantity {
     /// Its name, the same in every run of its kind, such as `tx.mean` or `tx.socket.mean`: lower-case words with dots.
     pub name: String,
     /// What it is, in words, such as `stack time out, mean`.
     pub title: String,
     /// What its values are counted in.
+    #[serde(serialize_with = "short")]
+    #[schemars(with = "String")]
     pub unit: Unit,
     /// Which way is the better one.
     pub better: Better,
@@ -54,8 +59,27 @@ pub enum Unit {
     Count,
 }
 
+impl Unit {
+    /// As tables have it.
+    #[must_use]
+    pub fn short(self) -> &'static str {
+        match self {
+            Self::Nanoseconds => "ns",
+            Self::PerSecond => "per_s",
+            Self::BytesPerSecond => "bytes_per_s",
+            Self::Share => "share",
+            Self::Ratio => "ratio",
+            Self::Count => "count",
+        }
+    }
+}
+
+fn short<S: Serializer>(unit: &Unit, to: S) -> Result<S::Ok, S::Error> {
+    to.serialize_str(unit.short())
+}
+
 /// Which way of a quantity is the better one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Better {
     /// Times, losses, costs.
@@ -64,8 +88,6 @@ pub enum Better {
     More,
 }
 
-/// All that a measurement says, the main quantities first, no name twice. Trials that are there for the ruler's own cost are left out.
-#[must_use]
 /// What a result says in figures, in one form for every measurement.
 pub(crate) trait Figures {
     fn quantities(&self) -> Vec<Quantity>;
@@ -101,6 +123,8 @@ pub(crate) fn figures(measurement: &Measurement) -> &dyn Figures {
     }
 }
 
+/// All that a measurement says, the main quantities first, no name twice. Trials that are there for the ruler's own cost are left out.
+#[must_use]
 pub fn of(measurement: &Measurement) -> Vec<Quantity> {
     let mut all = figures(measurement).quantities();
     all.retain(|quantity| !quantity.trials.is_empty() && quantity.trials.iter().all(|v| v.is_finite()));

@@ -1,6 +1,5 @@
 //! Pictures of a record, drawn from the record alone.
 
-pub mod compared;
 pub mod html;
 pub mod listed;
 pub mod markdown;

@@ -6,14 +6,15 @@
 
 use std::io::{self, Read};
 
-/// What a record may take in bytes: the longest plan, a thousand trials with as many beside them, makes some 300 MB.
-pub const MOST_RECORD_BYTES: u64 = 512 << 20;
+/// What a record may take in bytes: the longest plan, a thousand trials with as many beside them, makes some 600 MB.
+pub const MOST_RECORD_BYTES: u64 = 1 << 30;
 
 /// What a time may be in nanoseconds, either way, and all other whole numbers together: half of what an `i64` holds, and
 /// 146 years.
 const MOST: u128 = (1 << 62) - 1;
-/// Numbers of any size: limits and seeds that a user may choose, clocks of others, and sums in wider types.
-const OF_ANY_SIZE: [&[u8]; 9] = [
+/// Numbers of any size: what is read by others alone, limits and seeds that a user may choose, clocks of others, and sums in wider types.
+const OF_ANY_SIZE: [&[u8]; 10] = [
+    b"points",
     b"seed",
     b"cpu",
     b"cpus",

@@ -14,6 +14,7 @@ mod sweep;
 mod tags;
 mod version;
 mod whole;
+mod written;
 
 pub use bounds::MOST_RECORD_BYTES;
 pub use catalogue::{
@@ -30,6 +31,7 @@ pub use samples::SamplesError;
 pub use sweep::sweep;
 pub use tags::{TagError, tag, untag};
 pub use whole::{write_whole, write_whole_in};
+pub use written::Written;
 
 /// The name of the record within its directory.
 pub const RECORD_FILE: &str = "record.json";

@@ -12,7 +12,7 @@ use netfathom_model::record::Record;
 use netfathom_sys::directory::Directory;
 
 use super::whole::write_whole_in;
-use super::{HEAD_FILE, RECORD_FILE, WriteError, bounds, head};
+use super::{HEAD_FILE, RECORD_FILE, WriteError, Written, bounds, head};
 
 /// The directory of one run. Every file in it is either whole or not there.
 #[derive(Clone, Debug)]
@@ -78,8 +78,7 @@ impl RunDir {
             path: self.path().to_owned(),
             why: e.to_string(),
         };
-        let mut json = serde_json::to_vec(record).map_err(unwritable)?;
-        json.push(b'\n');
+        let json = Written::of(record).json().map_err(unwritable)?;
         // JSON turns numbers that are not finite into null, silently; only reading shows it.
         serde_json::from_slice::<Record>(&json).map_err(unwritable)?;
         // What nobody would read is not written.

@@ -1,45 +1,48 @@
 //! Blocks in a report: what is drawn of them is what the page says, whichever measurement it is of.
 
 use netfathom_model::record::StageSummaryTimes;
-use netfathom_results::page::{Bar, Bars};
+use netfathom_results::page::{Bar, Bars, Page};
 use netfathom_results::story;
 use serde_json::Value;
 
-use crate::kinds::{of, open_all};
+use crate::kinds::{ALL, of, open_all};
 use crate::pictures::{bars, charts};
 use crate::records::fixture;
-use crate::same_words::STORIES;
 use crate::{Shown, records, show};
 
 #[test]
 fn every_chart_holds_the_values_of_its_block() {
-    for kind in STORIES {
+    for kind in ALL {
         let record = of(kind);
         let page = story::of(&record);
         let Some(mut shown) = show(&format!("the charts of {kind}"), &record) else { return };
         open_all(&mut shown);
-        for (id, chart) in charts(&page) {
-            let name = format!("{kind}: {id}");
-            if chart.series.iter().all(|s| s.values.iter().all(Option::is_none)) {
-                continue;
-            }
-            let drawn = shown.page.eval(&format!("netfathom.charts['{id}'].plot.data.map((v) => [...v])"));
-            let drawn: Vec<Vec<Option<f64>>> = serde_json::from_value(drawn).expect("columns");
-            let xs: Vec<Option<f64>> = chart.xs.iter().copied().map(Some).collect();
-            let mut columns: Vec<_> = chart.series.iter().map(|series| series.values.clone()).collect();
-            if chart.stacked {
-                stack(&mut columns);
-            }
-            let wanted = [&xs].into_iter().chain(&columns);
-            assert_eq!(drawn.len(), 1 + chart.series.len(), "{name}");
-            for (drawn, wanted) in drawn.iter().zip(wanted) {
-                assert_eq!(drawn.len(), wanted.len(), "{name}");
-                let is_same = drawn.iter().zip(wanted).all(|(a, b)| match (a, b) {
-                    (Some(a), Some(b)) => (a - b).abs() <= b.abs() * 1e-9,
-                    _ => a.is_none() && b.is_none(),
-                });
-                assert!(is_same, "{name}: {drawn:?} is not {wanted:?}");
-            }
+        charts_are_drawn(kind, &page, &mut shown);
+    }
+}
+
+pub fn charts_are_drawn(kind: &str, page: &Page, shown: &mut Shown) {
+    for (id, chart) in charts(page) {
+        let name = format!("{kind}: {id}");
+        if chart.series.iter().all(|s| s.values.iter().all(Option::is_none)) {
+            continue;
+        }
+        let drawn = shown.page.eval(&format!("netfathom.charts['{id}'].plot.data.map((v) => [...v])"));
+        let drawn: Vec<Vec<Option<f64>>> = serde_json::from_value(drawn).expect("columns");
+        let xs: Vec<Option<f64>> = chart.xs.iter().copied().map(Some).collect();
+        let mut columns: Vec<_> = chart.series.iter().map(|series| series.values.clone()).collect();
+        if chart.stacked {
+            stack(&mut columns);
+        }
+        let wanted = [&xs].into_iter().chain(&columns);
+        assert_eq!(drawn.len(), 1 + chart.series.len(), "{name}");
+        for (drawn, wanted) in drawn.iter().zip(wanted) {
+            assert_eq!(drawn.len(), wanted.len(), "{name}");
+            let is_same = drawn.iter().zip(wanted).all(|(a, b)| match (a, b) {
+                (Some(a), Some(b)) => (a - b).abs() <= b.abs() * 1e-9,
+                _ => a.is_none() && b.is_none(),
+            });
+            assert!(is_same, "{name}: {drawn:?} is not {wanted:?}");
         }
     }
 }
@@ -73,23 +76,27 @@ fn drawn(shown: &mut Shown) -> Vec<Vec<[Part; 3]>> {
 #[test]
 fn bars_whiskers_and_bands_lie_where_their_values_are() {
     let mut checked = 0;
-    for kind in STORIES {
+    for kind in ALL {
         let record = of(kind);
         let page = story::of(&record);
-        let all = bars(&page);
-        if all.is_empty() {
+        if bars(&page).is_empty() {
             continue;
         }
         let Some(mut shown) = show(&format!("the bars of {kind}"), &record) else { return };
         open_all(&mut shown);
-        let drawn = drawn(&mut shown);
-        assert_eq!(drawn.len(), all.len(), "{kind}");
-        for (bars, parts) in all.into_iter().zip(&drawn) {
-            lie_on_one_scale(kind, bars, parts);
-            checked += 1;
-        }
+        checked += bars_are_drawn(kind, &page, &mut shown);
     }
     assert!(checked > 3, "{checked}");
+}
+
+/// Returns how many blocks of bars there are.
+pub fn bars_are_drawn(kind: &str, page: &Page, shown: &mut Shown) -> usize {
+    let (all, drawn) = (bars(page), drawn(shown));
+    assert_eq!(drawn.len(), all.len(), "{kind}");
+    for (bars, parts) in all.iter().zip(&drawn) {
+        lie_on_one_scale(kind, bars, parts);
+    }
+    all.len()
 }
 
 /// The ends of everything that is drawn lie on one line over their values, or over the logarithms of these.

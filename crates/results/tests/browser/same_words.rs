@@ -4,53 +4,39 @@ use netfathom_results::page::{Block, Page};
 use netfathom_results::{draw, render, story};
 use pulldown_cmark::{Event, Options, Parser};
 
-use crate::kinds::{of, open_all};
-use crate::show;
-
-/// Every measurement, some of them more than once.
-pub const STORIES: [&str; 14] = [
-    "stack",
-    "load",
-    "capacity",
-    "reverse",
-    "join",
-    "ttcp",
-    "sweep",
-    "message",
-    "cost",
-    "cost-chance",
-    "cost-offline",
-    "cost-own",
-    "cost-observers",
-    "reproduce",
-];
+use crate::kinds::{ALL, of, open_all};
+use crate::{Shown, show};
 
 #[test]
 fn every_medium_has_the_words_of_the_page() {
-    for kind in STORIES {
+    for kind in ALL {
         let record = of(kind);
-        let page = story::of(&record);
-        let words = words_of(&page);
-        assert!(words.len() > 20, "{kind}: {words:?}");
-        let markdown = render::markdown::render(&record);
-        let events = Parser::new_ext(&markdown, Options::ENABLE_TABLES);
-        let written = events.filter_map(|event| match event {
-            Event::Text(text) | Event::Code(text) => Some(text.to_string()),
-            Event::End(_) | Event::SoftBreak => Some(" ".into()),
-            _ => None,
-        });
-        let mut media = vec![
-            ("terminal", plain(&draw::terminal(&page, 4_000, false))),
-            ("Markdown", plain(&written.collect::<String>())),
-        ];
-        if let Some(mut shown) = show(&format!("the words of {kind}"), &record) {
-            open_all(&mut shown);
-            media.push(("report", plain(shown.page.eval("document.body.textContent").as_str().unwrap())));
-        }
-        for (medium, text) in media {
-            let lacks: Vec<&String> = words.iter().filter(|words| !text.contains(words.as_str())).collect();
-            assert!(lacks.is_empty(), "{kind}: {medium} lacks {lacks:#?}");
-        }
+        let shown = show(&format!("the words of {kind}"), &record);
+        carried(kind, &story::of(&record), &render::markdown::render(&record), shown);
+    }
+}
+
+/// The words of a page stand in each medium.
+pub fn carried(kind: &str, page: &Page, markdown: &str, shown: Option<Shown>) {
+    let words = words_of(page);
+    assert!(words.len() > 20, "{kind}: {words:?}");
+    let events = Parser::new_ext(markdown, Options::ENABLE_TABLES);
+    let written = events.filter_map(|event| match event {
+        Event::Text(text) | Event::Code(text) => Some(text.to_string()),
+        Event::End(_) | Event::SoftBreak => Some(" ".into()),
+        _ => None,
+    });
+    let mut media = vec![
+        ("terminal", plain(&draw::terminal(page, 4_000, false))),
+        ("Markdown", plain(&written.collect::<String>())),
+    ];
+    if let Some(mut shown) = shown {
+        open_all(&mut shown);
+        media.push(("report", plain(shown.page.eval("document.body.textContent").as_str().unwrap())));
+    }
+    for (medium, text) in media {
+        let lacks: Vec<&String> = words.iter().filter(|words| !text.contains(words.as_str())).collect();
+        assert!(lacks.is_empty(), "{kind}: {medium} lacks {lacks:#?}");
     }
 }
 

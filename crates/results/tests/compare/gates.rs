@@ -2,7 +2,7 @@
 
 use netfathom_results::compare::{Outcome, Passage, Run, Threshold, Wishes, apart, gates};
 
-use crate::quantities::fixture;
+use crate::fixtures::fixture;
 use crate::simulated::Maker;
 
 fn passage(factor: f64, threshold: &str) -> Passage {

@@ -5,10 +5,10 @@ use netfathom_model::record::{Measurement, State};
 use netfathom_model::verdict::Level;
 use netfathom_results::compare::{CompareError, Comparison, Gates, Outcome, Run, Wishes, apart, pairs};
 use netfathom_results::quantity;
-use netfathom_results::render::compared::{html, markdown};
+use netfathom_results::render::html;
 use netfathom_results::{draw, story};
 
-use crate::quantities::{FIXTURES, fixture};
+use crate::fixtures::{ALL, fixture};
 use crate::simulated::Maker;
 
 const FORCE: Wishes = Wishes { force: true };
@@ -171,9 +171,9 @@ fn a_setting_is_shown_with_what_it_does_where_that_matters() {
     let text = draw::terminal(&story::compare::of(&all), 120, false);
     assert!(text.contains(&format!("changed       {line}")), "{text}");
     assert!(text.find("changed").unwrap() < text.find("Main quantities").unwrap(), "{text}");
-    let text = markdown::render(&all);
+    let text = draw::markdown(&story::compare::of(&all));
     assert!(text.contains("changed") && text.contains("(limits TCP send buffers)"), "{text}");
-    assert!(html::render(&all).unwrap().contains(">limits TCP send buffers<"));
+    assert!(html::render_comparisons(&all).unwrap().contains("(limits TCP send buffers)"));
 }
 
 #[test]
@@ -201,8 +201,8 @@ fn what_a_record_lacks_is_not_called_equal() {
     let all = [(apart(&a, &b, &Wishes::default()).unwrap(), Gates::default())];
     for text in [
         draw::terminal(&story::compare::of(&all), 80, false),
-        markdown::render(&all),
-        html::render(&all).unwrap(),
+        draw::markdown(&story::compare::of(&all)),
+        html::render_comparisons(&all).unwrap(),
     ] {
         assert!(text.contains("No settings were compared"), "{text}");
     }
@@ -253,8 +253,8 @@ fn of_pairs_a_difference_of_any_is_told_once() {
     let all = [(comparison, Gates::default())];
     for text in [
         draw::terminal(&story::compare::of(&all), 100, false),
-        markdown::render(&all),
-        html::render(&all).unwrap(),
+        draw::markdown(&story::compare::of(&all)),
+        html::render_comparisons(&all).unwrap(),
     ] {
         assert!(text.contains("in 2 of 4 pairs"), "{text}");
     }
@@ -262,7 +262,7 @@ fn of_pairs_a_difference_of_any_is_told_once() {
 
 #[test]
 fn every_kind_of_record_is_compared_with_a_changed_copy() {
-    for name in FIXTURES {
+    for name in ALL {
         let record = fixture(name);
         let a = Run { name: name.into(), record: record.clone() };
         let mut other = record;

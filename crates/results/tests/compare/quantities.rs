@@ -1,35 +1,11 @@
 //! Every measurement is told quantity by quantity.
 
 use std::collections::BTreeSet;
-use std::path::Path;
 
-use netfathom_model::record::{Measurement, Record, TrialKind};
+use netfathom_model::record::{Measurement, TrialKind};
 use netfathom_results::quantity::{Quantity, of};
-use netfathom_results::store;
 
-/// The kept records, one or more a measurement.
-pub const FIXTURES: [&str; 15] = [
-    "capacity",
-    "cost-chance",
-    "cost-observers",
-    "cost-offline",
-    "cost-own",
-    "cost",
-    "join",
-    "load",
-    "message",
-    "reproduce",
-    "reverse",
-    "stack",
-    "sweep",
-    "taps",
-    "ttcp",
-];
-
-pub fn fixture(name: &str) -> Record {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/fixtures/{name}.json"));
-    store::read(&path).unwrap()
-}
+use crate::fixtures::{ALL, fixture};
 
 fn named<'a>(all: &'a [Quantity], name: &str) -> &'a Quantity {
     all.iter().find(|quantity| quantity.name == name).unwrap_or_else(|| panic!("{name} of {:?}", names(all)))
@@ -41,7 +17,7 @@ fn names(all: &[Quantity]) -> Vec<&str> {
 
 #[test]
 fn every_measurement_has_a_main_quantity_and_no_name_twice() {
-    for name in FIXTURES {
+    for name in ALL {
         let all = of(&fixture(name).measurement);
         assert!(all.first().is_some_and(|quantity| quantity.main), "{name}: {:?}", names(&all));
         assert_eq!(names(&all).into_iter().collect::<BTreeSet<_>>().len(), all.len(), "{name}");

@@ -5,7 +5,7 @@ use netfathom_model::random::SplitMix64;
 use netfathom_model::record::{Measurement, Record, StackResult, Trial, TrialKind};
 use netfathom_results::compare::{Comparison, Outcome, Run, Threshold, Wishes, apart, gates, pairs};
 
-use crate::quantities::fixture;
+use crate::fixtures::fixture;
 
 /// What trials of one run differ among themselves, as a part.
 const SPREAD: f64 = 0.03;

@@ -8,8 +8,9 @@ use netfathom_results::export::{Extent, Format, What};
 use netfathom_results::quantity;
 use serde_json::{Value, json};
 
+use crate::fixtures::ALL;
 use crate::readers::{python, read, read_all};
-use crate::runs::{exported, names, run, transfer, written};
+use crate::runs::{exported, run, transfer, written};
 
 const OPENMETRICS: &str = "\
 import json, sys
@@ -28,8 +29,8 @@ fn series(text: &[u8]) -> Vec<String> {
 
 #[test]
 fn a_dashboard_gets_the_main_quantities_and_few_series() {
-    for name in names() {
-        let run = run(&name);
+    for name in ALL {
+        let run = run(name);
         let (text, _) = written(&run, Format::Openmetrics, What::Trials).unwrap();
         let series = series(&text);
         assert!(series.len() < 200, "{name}: {} series", series.len());
@@ -58,8 +59,8 @@ fn the_reference_parser_of_openmetrics_reads_every_fixture() {
         return;
     };
     let (_dirs, files): (Vec<_>, Vec<_>) =
-        names().iter().map(|name| exported(&run(name), Format::Openmetrics, EVERYTHING)).unzip();
-    for (name, families) in names().iter().zip(read_all(&python, OPENMETRICS, &files)) {
+        ALL.iter().map(|name| exported(&run(name), Format::Openmetrics, EVERYTHING)).unzip();
+    for (name, families) in ALL.iter().zip(read_all(&python, OPENMETRICS, &files)) {
         for quantity in quantity::of(&run(name).record.measurement) {
             let divisor = if quantity.unit == quantity::Unit::Nanoseconds { 1e9 } else { 1.0 };
             let values: Vec<f64> = samples(&families, "gauge")
@@ -119,9 +120,9 @@ fn promtool_accepts_it() {
         return crate::skip(TEST, "needs promtool: apt-get install prometheus");
     };
     assert!(version.status.success());
-    for name in names() {
+    for name in ALL {
         for extent in [EVERYTHING, What::Trials.into()] {
-            let (_dir, file) = exported(&run(&name), Format::Openmetrics, extent);
+            let (_dir, file) = exported(&run(name), Format::Openmetrics, extent);
             let input = std::fs::File::open(file).unwrap();
             let mut check = Command::new("promtool");
             let told = check.args(["check", "metrics"]).stdin(input).stdout(Stdio::piped()).output().unwrap();

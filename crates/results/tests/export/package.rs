@@ -5,12 +5,13 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use netfathom_results::export::{Format, What};
-use netfathom_results::store;
+use netfathom_results::store::{self, Written};
 use netfathom_sys::directory::Directory;
 use tempfile::TempDir;
 
+use crate::fixtures::{ALL, fixture};
 use crate::readers::{python, run};
-use crate::runs::{fixtures, messages, names, record, written};
+use crate::runs::{messages, written};
 
 const TABLES: [(&str, What); 3] =
     [("trials", What::Trials), ("series", What::Series), ("histograms", What::Histograms)];
@@ -19,11 +20,14 @@ fn package() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../python")
 }
 
-/// Every table that there is, as CSV, and a run with single messages.
+/// Every fixture as a run has it, every table of it as CSV, and a run with single messages.
 fn exports() -> TempDir {
     let dir = tempfile::tempdir().unwrap();
-    for name in names() {
-        let run = crate::runs::run(&name);
+    fs::create_dir(dir.path().join("fixtures")).unwrap();
+    for name in ALL {
+        let run = crate::runs::run(name);
+        let json = Written::of(&run.record).json().unwrap();
+        fs::write(dir.path().join(format!("fixtures/{name}.json")), json).unwrap();
         for (table, what) in TABLES {
             if let Ok((bytes, _)) = written(&run, Format::Csv, what) {
                 fs::write(dir.path().join(format!("{name}.{table}.csv")), bytes).unwrap();
@@ -32,7 +36,7 @@ fn exports() -> TempDir {
     }
     let sampled = dir.path().join("sampled");
     fs::create_dir(&sampled).unwrap();
-    fs::write(sampled.join(store::RECORD_FILE), serde_json::to_vec(&record("stack")).unwrap()).unwrap();
+    fs::write(sampled.join(store::RECORD_FILE), Written::of(&fixture("stack")).json().unwrap()).unwrap();
     store::samples::write(&Directory::open(&sampled).unwrap(), &messages()).unwrap();
     dir
 }
@@ -42,7 +46,7 @@ fn tested(python: &Path, exports: &Path, path: Option<PathBuf>) -> String {
     let mut command = Command::new(python);
     command.args(["-B", "-m", "unittest", "discover", "--verbose", "--start-directory"]);
     command.arg(package().join("tests")).current_dir(exports);
-    command.env("NETFATHOM_FIXTURES", fixtures()).env("NETFATHOM_EXPORTS", exports);
+    command.env("NETFATHOM_FIXTURES", exports.join("fixtures")).env("NETFATHOM_EXPORTS", exports);
     command.env("NETFATHOM_EXAMPLES", package().join("examples"));
     match path {
         Some(path) => command.env("PYTHONPATH", path),

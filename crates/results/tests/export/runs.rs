@@ -1,38 +1,19 @@
 //! Runs to export: the fixtures, and one with sampled messages.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use netfathom_model::record::{Measurement, Record, TransferResult};
+use netfathom_model::record::{Measurement, TransferResult};
 use netfathom_model::sample::Sample;
 use netfathom_results::export::{self, ExportError, Extent, Format, Run};
 use netfathom_results::store;
 use netfathom_sys::directory::Directory;
 use tempfile::TempDir;
 
-/// Where the fixtures stand.
-pub fn fixtures() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures")
-}
-
-/// The names of all of them.
-pub fn names() -> Vec<String> {
-    let files = fs::read_dir(fixtures()).expect("fixtures").map(|entry| entry.expect("an entry").path());
-    let mut names: Vec<String> = files
-        .filter(|file| file.extension().is_some_and(|e| e == "json"))
-        .map(|file| file.file_stem().expect("a name").to_string_lossy().into_owned())
-        .collect();
-    names.sort();
-    assert!(names.len() >= 15, "{names:?}");
-    names
-}
-
-pub fn record(name: &str) -> Record {
-    store::read(&fixtures().join(format!("{name}.json"))).expect("the fixture")
-}
+use crate::fixtures::fixture;
 
 pub fn run(name: &str) -> Run {
-    Run { record: record(name), samples: None }
+    Run { record: fixture(name), samples: None }
 }
 
 pub fn transfer(run: &mut Run) -> &mut TransferResult {
@@ -96,5 +77,5 @@ pub fn sampled() -> (TempDir, Run) {
     let dir = tempfile::tempdir().expect("a temporary directory");
     store::samples::write(&Directory::open(dir.path()).unwrap(), &messages()).expect("written");
     let samples = Some(dir.path().join(store::SAMPLES_FILE));
-    (dir, Run { record: record("stack"), samples })
+    (dir, Run { record: fixture("stack"), samples })
 }

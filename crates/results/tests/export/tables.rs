@@ -5,8 +5,9 @@ use netfathom_results::export::{Format, Run, What};
 use netfathom_results::quantity;
 use serde_json::{Value, json};
 
+use crate::fixtures::ALL;
 use crate::readers::{python, read, read_all};
-use crate::runs::{exported, messages, names, run, sampled, written};
+use crate::runs::{exported, messages, run, sampled, written};
 
 const CSV: &str = "\
 import csv, json, sys
@@ -31,8 +32,8 @@ fn every_quantity_of_every_fixture_is_read_as_it_was() {
     };
     for (script, format) in [(CSV, Format::Csv), (PARQUET, Format::Parquet)] {
         let (_dirs, files): (Vec<_>, Vec<_>) =
-            names().iter().map(|name| exported(&run(name), format, What::Trials)).unzip();
-        for (name, rows) in names().iter().zip(read_all(&python, script, &files)) {
+            ALL.iter().map(|name| exported(&run(name), format, What::Trials)).unzip();
+        for (name, rows) in ALL.iter().zip(read_all(&python, script, &files)) {
             let told: Vec<_> = rows.as_array().unwrap().iter().map(of_quantity).collect();
             assert_eq!(told, values(name), "{name}, {}", format.name());
         }

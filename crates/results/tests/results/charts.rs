@@ -12,7 +12,7 @@ use crate::curves::curve;
 use crate::pictures::charts;
 
 fn fixture() -> Record {
-    serde_json::from_str(include_str!("../fixtures/stack.json")).expect("the fixture is a record")
+    crate::fixtures::fixture("stack")
 }
 
 fn stack(record: &Record) -> &StackResult {
@@ -182,5 +182,14 @@ fn reverse_rates_are_the_records_over_the_window() {
         let mean = trials.iter().map(|t| t.outgoing[w] as f64).sum::<f64>() / trials.len() as f64;
         let wanted = mean / (trials[0].window_ns as f64 / 1e9);
         assert!((value.unwrap() - wanted).abs() < 1e-6 * wanted, "window {w}");
+    }
+}
+
+#[test]
+fn joined_times_over_the_run_are_the_records() {
+    let record = crate::fixtures::fixture("join");
+    let Measurement::Join(join) = &record.measurement else { panic!("another measurement") };
+    for (i, span) in join.spans.iter().enumerate() {
+        same(&chart(&record, &format!("span-{i}")).series[0].values, &means(&span.series));
     }
 }

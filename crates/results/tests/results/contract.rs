@@ -6,6 +6,8 @@ use netfathom_model::record::{Measurement, Record, TrialKind};
 use netfathom_results::{draw, schema, store, story};
 use serde_json::Value;
 
+use crate::fixtures::{ALL, fixture, path};
+
 /// A record as a terminal shows it.
 pub fn render(record: &Record, width: usize, color: bool) -> String {
     draw::terminal(&story::of(record), width, color)
@@ -14,34 +16,6 @@ pub fn render(record: &Record, width: usize, color: bool) -> String {
 /// A file of this crate.
 pub fn file(path: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(path)
-}
-
-/// The fixtures: records of every measurement. A field that comes later is added to the files by hand.
-const FIXTURES: [&str; 15] = [
-    "stack",
-    "load",
-    "capacity",
-    "reverse",
-    "join",
-    "reproduce",
-    "taps",
-    "ttcp",
-    "sweep",
-    "message",
-    "cost",
-    "cost-chance",
-    "cost-offline",
-    "cost-own",
-    "cost-observers",
-];
-
-fn fixture_text(name: &str) -> String {
-    std::fs::read_to_string(file(&format!("tests/fixtures/{name}.json"))).expect("the fixture")
-}
-
-/// A fixture, read as any record is.
-pub fn read_fixture(name: &str) -> Record {
-    store::read(&file(&format!("tests/fixtures/{name}.json"))).expect("the fixture")
 }
 
 /// The text of a page that fits, and steers no terminal.
@@ -55,7 +29,7 @@ pub fn sane(record: &Record) -> String {
 }
 
 pub fn stack_fixture() -> Record {
-    read_fixture("stack")
+    fixture("stack")
 }
 
 #[test]
@@ -73,19 +47,20 @@ fn schema_version_1_is_readable() {
 /// Every field that was written is there again; fields that came later may stand beside it.
 #[test]
 fn reading_and_writing_loses_nothing() {
-    for name in FIXTURES {
-        let old: Value = serde_json::from_str(&fixture_text(name)).expect("JSON");
-        let new = serde_json::to_value(read_fixture(name)).expect("a record as JSON");
+    for name in ALL {
+        let old: Value =
+            serde_json::from_slice(&std::fs::read(path(name)).expect("the fixture")).expect("JSON");
+        let new = serde_json::to_value(fixture(name)).expect("a record as JSON");
         assert_eq!(lost("", &old, &new), None, "the fixture {name} does not survive a round trip");
     }
 }
 
 #[test]
 fn each_fixture_is_of_its_measurement() {
-    for name in FIXTURES {
+    for name in ALL {
         // That of the taps is a second one of stack; of costs there are several.
         let kind = if name == "taps" { "stack" } else { name.split('-').next().unwrap_or(name) };
-        assert_eq!(read_fixture(name).measurement.name(), kind);
+        assert_eq!(fixture(name).measurement.name(), kind);
     }
 }
 
@@ -132,10 +107,14 @@ fn one_line_a_definition(mut schema: Value) -> String {
 }
 
 #[test]
-fn the_fixtures_are_valid_under_the_schema() {
+fn the_fixtures_as_written_are_valid_under_the_schema() {
     let validator = jsonschema::validator_for(&schema()).expect("a schema");
-    for name in FIXTURES {
-        let record: Value = serde_json::from_str(&fixture_text(name)).expect("JSON");
+    let written = |name| -> Value {
+        let json = store::Written::of(&fixture(name)).json().expect("JSON");
+        serde_json::from_slice(&json).expect("JSON")
+    };
+    for name in ALL {
+        let record = written(name);
         let errors: Vec<String> =
             validator.iter_errors(&record).map(|e| e.instance_path().to_string()).collect();
         assert!(errors.is_empty(), "{name}: {errors:#?}");
@@ -153,8 +132,9 @@ fn the_fixtures_are_valid_under_the_schema() {
         ("message", "/measurement/cells/1/ratio/half_width"),
         ("cost", "/measurement/benchmarks/1/comparisons/3/spans/2/before_ns"),
         ("cost-own", "/measurement/benchmarks/0/calls/1/adds/0/value"),
+        ("stack", "/figures/quantities/0/trials"),
     ] {
-        let mut record: Value = serde_json::from_str(&fixture_text(name)).expect("JSON");
+        let mut record = written(name);
         *record.pointer_mut(spoilt).expect("the fixture has it") = "many".into();
         assert!(!validator.is_valid(&record), "the schema lets everything through at {spoilt}");
     }

@@ -1,7 +1,8 @@
 //! Joins of files, experiments beside their originals, and taps beside each other, on a
 //! terminal: what is missing, what is hostile, and what is too wide.
 
-use crate::contract::{read_fixture, sane};
+use crate::contract::sane;
+use crate::fixtures::fixture;
 use crate::pictures::{bars, charts};
 use netfathom_model::plan::ClockChoice;
 use netfathom_model::record::{
@@ -13,21 +14,21 @@ const HOSTILE: &str =
     "\x1b[2Ja/very/long/name/of/a/capture/that/no/table/has/room/for/\r\nand/an/escape.pcap";
 
 fn join(change: impl FnOnce(&mut JoinResult)) -> Record {
-    let mut record = read_fixture("join");
+    let mut record = fixture("join");
     let Measurement::Join(join) = &mut record.measurement else { panic!("another measurement") };
     change(join);
     record
 }
 
 fn reproduce(change: impl FnOnce(&mut ReproduceResult)) -> Record {
-    let mut record = read_fixture("reproduce");
+    let mut record = fixture("reproduce");
     let Measurement::Reproduce(reproduce) = &mut record.measurement else { panic!("another measurement") };
     change(reproduce);
     record
 }
 
 fn taps(change: impl FnOnce(&mut StackResult)) -> Record {
-    let mut record = read_fixture("taps");
+    let mut record = fixture("taps");
     let Measurement::Stack(stack) = &mut record.measurement else { panic!("another measurement") };
     change(stack);
     record
@@ -174,7 +175,7 @@ fn one_tap_alone_is_beside_nothing() {
 
 #[test]
 fn figures_have_the_points_of_the_record() {
-    let record = read_fixture("reproduce");
+    let record = fixture("reproduce");
     let Measurement::Reproduce(reproduce) = &record.measurement else { panic!("another measurement") };
     let page = story::of(&record);
     let (lines, columns) = (&reproduce.figures[0], &reproduce.figures[1]);

@@ -8,8 +8,8 @@ use netfathom_model::sample::Sample;
 use netfathom_results::compare::{self, Run, Wishes};
 use netfathom_results::draw;
 use netfathom_results::export::{self, Format, What};
+use netfathom_results::render::html;
 use netfathom_results::render::markdown;
-use netfathom_results::render::{compared, html};
 use netfathom_results::{store, story};
 use netfathom_sys::directory::Directory;
 use proptest::prelude::*;
@@ -18,53 +18,35 @@ use proptest::test_runner::RngSeed;
 use serde_json::{Value, json};
 
 use crate::contract;
-use crate::hostile::{FIXTURES, fixture};
-
-/// All numbers of one name, where the record still reads with them, one name after the other.
-fn with_numbers(record: &Record, number: &Value) -> Record {
-    let mut value = serde_json::to_value(record).expect("a record is JSON");
-    let mut names = Vec::new();
-    names_of_numbers(&value, "", &mut names);
-    for name in names {
-        let mut tried = value.clone();
-        set_numbers(&mut tried, "", &name, number);
-        if serde_json::from_value::<Record>(tried.clone()).is_ok() {
-            value = tried;
-        }
-    }
-    serde_json::from_value(value).expect("each step was a record")
-}
-
-fn names_of_numbers(value: &Value, name: &str, found: &mut Vec<String>) {
-    match value {
-        Value::Number(_) if !found.iter().any(|f| f == name) => found.push(name.into()),
-        Value::Array(all) => all.iter().for_each(|v| names_of_numbers(v, name, found)),
-        Value::Object(all) => all.iter().for_each(|(k, v)| names_of_numbers(v, k, found)),
-        _ => {}
-    }
-}
-
-fn set_numbers(value: &mut Value, name: &str, wanted: &str, number: &Value) {
-    match value {
-        Value::Number(_) if name == wanted && name != "schema_version" => *value = number.clone(),
-        Value::Array(all) => all.iter_mut().for_each(|v| set_numbers(v, name, wanted, number)),
-        Value::Object(all) => all.iter_mut().for_each(|(k, v)| set_numbers(v, k, wanted, number)),
-        _ => {}
-    }
-}
+use crate::fixtures::{ALL, fixture};
+use crate::walk::{changed, hollow, walk};
 
 #[test]
 fn numbers_that_no_measurement_has_break_no_picture() {
     // Variants of one kind have the fields of that kind.
-    for (name, text) in FIXTURES.into_iter().filter(|(name, _)| !name.contains('-')) {
+    for name in ALL.into_iter().filter(|name| !name.contains('-')) {
         for number in [json!(0), json!(u32::MAX), json!(1u64 << 53), json!(1e300)] {
-            let record = with_numbers(&fixture(text), &number);
+            let record = changed(&fixture(name), &|v| v.is_number().then(|| number.clone()));
             let drawn = std::panic::catch_unwind(|| {
                 html::render(&record).expect("drawn");
                 let _ = contract::render(&record, 100, false);
                 let _ = markdown::render(&record);
             });
             assert!(drawn.is_ok(), "{name} with {number}");
+        }
+    }
+}
+
+/// What is missing is said or left out, whichever part it is.
+#[test]
+fn a_record_that_lacks_something_is_drawn_without_nonsense() {
+    for name in ALL {
+        let mut hollowed = vec![changed(&fixture(name), &hollow)];
+        walk(&fixture(name), &hollow, |_, one| hollowed.extend(serde_json::from_value(one.clone())));
+        for record in &hollowed {
+            contract::sane(record);
+            let page = serde_json::to_string(&story::of(record)).expect("JSON");
+            assert!(!page.contains("NaN") && !page.contains("inf\""), "{name}: {page}");
         }
     }
 }
@@ -89,8 +71,8 @@ fn make_all(record: &Record, honest: &Record, directory: &Path) {
         (comparison, gates)
     });
     let _ = draw::terminal(&story::compare::of(&all), 100, false);
-    let _ = compared::markdown::render(&all);
-    compared::html::render(&all).expect("drawn");
+    let _ = draw::markdown(&story::compare::of(&all));
+    html::render_comparisons(&all).expect("drawn");
     export(record, directory, &OF_RECORD);
     export(record, directory, &OF_MESSAGES);
 }
@@ -185,9 +167,9 @@ fn one_number_that_no_measurement_has_ends_nothing() {
     store::samples::write(&Directory::open(directory.path()).unwrap(), &[message(&json!(5_000_000))])
         .expect("written");
     let values: Vec<Value> =
-        FIXTURES.iter().map(|(_, text)| serde_json::from_str(text).expect("JSON")).collect();
+        ALL.iter().map(|name| serde_json::to_value(fixture(name)).expect("JSON")).collect();
     let places: Vec<_> = values.iter().map(places).collect();
-    let of = (0..FIXTURES.len(), any::<Index>(), any::<Index>(), select(extremes()));
+    let of = (0..ALL.len(), any::<Index>(), any::<Index>(), select(extremes()));
     let cases = std::env::var("PROPTEST_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(CASES);
     let config = ProptestConfig {
         cases,
@@ -201,9 +183,9 @@ fn one_number_that_no_measurement_has_ends_nothing() {
         let mut value = values[fixture_index].clone();
         *value.pointer_mut(place).expect("a place") = number.clone();
         if let Ok(record) = read_back(directory.path(), &value) {
-            let honest = fixture(FIXTURES[fixture_index].1);
+            let honest = fixture(ALL[fixture_index]);
             let made = catch_unwind(|| make_all(&record, &honest, directory.path()));
-            prop_assert!(made.is_ok(), "{}: {place} is {number}", FIXTURES[fixture_index].0);
+            prop_assert!(made.is_ok(), "{}: {place} is {number}", ALL[fixture_index]);
         }
     });
 }
@@ -238,7 +220,7 @@ fn messages() -> Vec<Sample> {
 #[test]
 fn messages_at_times_that_no_clock_tells_end_nothing() {
     let directory = tempfile::tempdir().expect("a directory");
-    let record = fixture(FIXTURES[0].1);
+    let record = fixture("stack");
     for message in messages() {
         store::samples::write(&Directory::open(directory.path()).unwrap(), std::slice::from_ref(&message))
             .expect("written");
@@ -251,8 +233,7 @@ fn messages_at_times_that_no_clock_tells_end_nothing() {
 
 #[test]
 fn a_sweep_of_more_points_than_memory_holds_is_drawn() {
-    let (_, sweep) = FIXTURES.iter().find(|(name, _)| *name == "sweep").expect("a sweep");
-    let mut record = Record { state: State::Interrupted, ..fixture(sweep) };
+    let mut record = Record { state: State::Interrupted, ..fixture("sweep") };
     let told = |record: &Record, planned: usize| {
         let drawn = contract::render(record, 200, false);
         assert!(drawn.contains(&format!("of {planned} trials are there")), "{planned}: {drawn:.500}");
@@ -269,7 +250,7 @@ fn a_sweep_of_more_points_than_memory_holds_is_drawn() {
 #[test]
 fn what_cannot_be_added_up_is_no_record() {
     let directory = tempfile::tempdir().expect("a directory");
-    let stack: Value = serde_json::from_str(FIXTURES[0].1).expect("JSON");
+    let stack: Value = serde_json::to_value(fixture("stack")).expect("JSON");
     let with = |place: &str, number: Value| {
         let mut value = stack.clone();
         *value.pointer_mut(place).expect("a place") = number;

@@ -1,34 +1,15 @@
 //! Records that mean no good, in every picture that is no web page.
 
 use netfathom_model::record::Record;
-use netfathom_results::render::markdown;
+use netfathom_results::compare::{Gates, Run, Wishes, apart};
+use netfathom_results::render::{html, markdown};
+use netfathom_results::{draw, story};
 use pulldown_cmark::{Event, Options, Parser, Tag};
 use serde_json::Value;
 
 use crate::contract;
-use crate::poison::{HOSTILE, poisoned};
-
-pub const FIXTURES: [(&str, &str); 15] = [
-    ("stack", include_str!("../fixtures/stack.json")),
-    ("taps", include_str!("../fixtures/taps.json")),
-    ("load", include_str!("../fixtures/load.json")),
-    ("capacity", include_str!("../fixtures/capacity.json")),
-    ("reverse", include_str!("../fixtures/reverse.json")),
-    ("join", include_str!("../fixtures/join.json")),
-    ("reproduce", include_str!("../fixtures/reproduce.json")),
-    ("ttcp", include_str!("../fixtures/ttcp.json")),
-    ("sweep", include_str!("../fixtures/sweep.json")),
-    ("message", include_str!("../fixtures/message.json")),
-    ("cost", include_str!("../fixtures/cost.json")),
-    ("cost-chance", include_str!("../fixtures/cost-chance.json")),
-    ("cost-offline", include_str!("../fixtures/cost-offline.json")),
-    ("cost-observers", include_str!("../fixtures/cost-observers.json")),
-    ("cost-own", include_str!("../fixtures/cost-own.json")),
-];
-
-pub fn fixture(text: &str) -> Record {
-    serde_json::from_str(text).expect("the fixture is a record")
-}
+use crate::fixtures::{ALL, fixture};
+use crate::walk::{HOSTILE, poisoned};
 
 /// What a reader of Markdown would do beside showing text.
 fn obeyed(text: &str) -> Vec<String> {
@@ -56,8 +37,8 @@ fn obeyed(text: &str) -> Vec<String> {
 
 #[test]
 fn markdown_obeys_nothing_of_a_record() {
-    for (name, text) in FIXTURES {
-        let record = poisoned(fixture(text));
+    for name in ALL {
+        let record = poisoned(fixture(name));
         assert_eq!(record.environment.kernel, HOSTILE);
         let drawn = markdown::render(&record);
         assert_eq!(obeyed(&drawn), Vec::<String>::new(), "{name}");
@@ -76,8 +57,8 @@ fn the_check_itself_notices() {
 
 #[test]
 fn markdown_of_honest_records_holds_their_tables() {
-    for (name, text) in FIXTURES {
-        let drawn = markdown::render(&fixture(text));
+    for name in ALL {
+        let drawn = markdown::render(&fixture(name));
         assert_eq!(obeyed(&drawn), Vec::<String>::new(), "{name}");
         assert!(drawn.starts_with("# netfathom "), "{name}");
         let parsed: Vec<Event<'_>> = Parser::new_ext(&drawn, Options::all()).collect();
@@ -92,9 +73,19 @@ fn markdown_of_honest_records_holds_their_tables() {
 }
 
 #[test]
+fn no_line_of_any_measurement_is_wider_than_the_page() {
+    for name in ALL {
+        for width in [80, 120] {
+            let text = contract::render(&fixture(name), width, false);
+            assert!(text.lines().all(|line| line.chars().count() <= width), "{name} at {width}: {text}");
+        }
+    }
+}
+
+#[test]
 fn a_terminal_obeys_nothing_of_a_record() {
-    for (name, text) in FIXTURES {
-        let record = poisoned(fixture(text));
+    for name in ALL {
+        let record = poisoned(fixture(name));
         let plain = contract::render(&record, 100, false);
         assert!(!plain.chars().any(steers), "{name}");
         assert!(plain.contains("window.pwned"), "{name}: the test is of no use");
@@ -107,13 +98,30 @@ fn a_terminal_obeys_nothing_of_a_record() {
     }
 }
 
+#[test]
+fn a_comparison_obeys_nothing_of_its_records() {
+    for name in ["stack", "message", "cost", "join"] {
+        let run = |record| Run { name: HOSTILE.into(), record };
+        let both = [run(fixture(name)), run(poisoned(fixture(name)))];
+        let comparison = apart(&both[0], &both[1], &Wishes { force: true }).expect("two runs");
+        let all = [(comparison, Gates::default())];
+        let page = story::compare::of(&all);
+        assert!(!draw::terminal(&page, 100, false).chars().any(steers), "{name}");
+        let drawn = draw::markdown(&page);
+        assert_eq!(obeyed(&drawn), Vec::<String>::new(), "{name}");
+        assert!(drawn.contains("window.pwned"), "{name}: the test is of no use");
+        let html = html::render_comparisons(&all).expect("drawn");
+        assert!(html.contains("\\u003cscript") && !html.contains("<script>window.pwned"), "{name}");
+    }
+}
+
 fn steers(c: char) -> bool {
     (c.is_control() && c != '\n') || ('\u{202a}'..='\u{202e}').contains(&c)
 }
 
 #[test]
 fn a_page_of_anything_has_an_end() {
-    let mut value: Value = serde_json::from_str(FIXTURES[0].1).expect("JSON");
+    let mut value: Value = serde_json::to_value(fixture("stack")).expect("JSON");
     let stages = value.pointer_mut("/measurement/summaries/0/stages").and_then(Value::as_array_mut);
     let stages = stages.expect("stages");
     stages.retain(|stage| stage["times"]["unavailable"].is_string());

@@ -9,16 +9,18 @@ mod cost;
 mod curves;
 mod experiments;
 mod extremes;
+#[path = "../fixtures.rs"]
+mod fixtures;
 mod host;
 mod hostile;
 mod layers;
 mod message;
 #[path = "../browser/pictures.rs"]
 mod pictures;
-#[path = "../browser/poison.rs"]
-mod poison;
 mod runs;
 mod samples;
 mod store;
 mod swapped;
 mod terminal;
+#[path = "../walk.rs"]
+mod walk;

@@ -8,12 +8,13 @@ use netfathom_model::record::{
 };
 use netfathom_results::story;
 
-use crate::contract::{self, read_fixture};
+use crate::contract;
 use crate::curves::{curve, same};
+use crate::fixtures::fixture;
 use crate::pictures::bars;
 
 fn message(change: impl FnOnce(&mut MessageResult)) -> Record {
-    let mut record = read_fixture("message");
+    let mut record = fixture("message");
     let Measurement::Message(message) = &mut record.measurement else { panic!("another measurement") };
     change(message);
     record
@@ -275,7 +276,7 @@ fn lines_are_what_each_test_is_about() {
         };
         cells(record).iter().filter(here).map(of).collect()
     };
-    let round_trips = read_fixture("message");
+    let round_trips = fixture("message");
     let page = story::of(&round_trips);
     same(curve(&page, "message-UU-1", "adaptive"), &of_adaptive(&round_trips, mean_of_medians));
     let one_way = message(|m| m.plan.test = MessageTest::Oneway);
@@ -285,7 +286,7 @@ fn lines_are_what_each_test_is_about() {
 
 #[test]
 fn bars_of_placements_are_their_times() {
-    let record = read_fixture("message");
+    let record = fixture("message");
     let page = story::of(&record);
     let smallest_alone = cells(&record).iter().filter(|c| c.bytes == 4 && c.pair == 0);
     let mut wanted: Vec<f64> = smallest_alone.map(mean_of_medians).collect();
@@ -298,7 +299,7 @@ fn bars_of_placements_are_their_times() {
 
 #[test]
 fn percentiles_show_the_stall() {
-    let record = read_fixture("message");
+    let record = fixture("message");
     let page = story::of(&record);
     let cell = cells(&record).iter().find(|c| c.bytes == 64 && c.layer.to_string() == "adaptive");
     let times = &cell.expect("it is there").times;

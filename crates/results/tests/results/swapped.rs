@@ -12,7 +12,7 @@ use netfathom_results::export::pcapng;
 use netfathom_results::store::{self, RunDir};
 use netfathom_testkit::privileged;
 
-use crate::hostile::fixture;
+use crate::fixtures::fixture;
 
 const NAME: &str = "20261121T031400Z-stack-1a2b3c4d";
 /// As often the two take turns, however busy the machine is, unless that takes too long.
@@ -43,7 +43,7 @@ fn a_victim_is_neither_written_to_nor_emptied() {
     if !privileged("a_victim_is_neither_written_to_nor_emptied") {
         return;
     }
-    let record = fixture(include_str!("../fixtures/stack.json"));
+    let record = fixture("stack");
     for (what, write) in WRITERS {
         for swapped in ["runs", &format!("runs/{NAME}")] {
             attacked(&format!("{what}, {swapped}"), swapped, write, &record);

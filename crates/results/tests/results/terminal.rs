@@ -10,7 +10,8 @@ use netfathom_model::record::{
 use netfathom_model::verdict::Verdict;
 use netfathom_stats as stats;
 
-use crate::contract::{read_fixture, stack_fixture};
+use crate::contract::stack_fixture;
+use crate::fixtures::fixture;
 
 /// The fixture with something changed.
 fn changed(change: impl FnOnce(&mut Record)) -> Record {
@@ -196,33 +197,33 @@ fn a_direction_without_messages_is_not_zero() {
 
 #[test]
 fn eighty_columns_of_load() {
-    insta::assert_snapshot!(render(&read_fixture("load"), 80, false));
+    insta::assert_snapshot!(render(&fixture("load"), 80, false));
 }
 
 #[test]
 fn eighty_columns_of_capacity() {
-    insta::assert_snapshot!(render(&read_fixture("capacity"), 80, false));
+    insta::assert_snapshot!(render(&fixture("capacity"), 80, false));
 }
 
 #[test]
 fn eighty_columns_of_reverse() {
-    insta::assert_snapshot!(render(&read_fixture("reverse"), 80, false));
+    insta::assert_snapshot!(render(&fixture("reverse"), 80, false));
 }
 
 #[test]
 fn eighty_columns_of_join() {
-    insta::assert_snapshot!(render(&read_fixture("join"), 80, false));
+    insta::assert_snapshot!(render(&fixture("join"), 80, false));
 }
 
 #[test]
 fn eighty_columns_of_reproduce() {
-    insta::assert_snapshot!(render(&read_fixture("reproduce"), 80, false));
+    insta::assert_snapshot!(render(&fixture("reproduce"), 80, false));
 }
 
 #[test]
 fn the_first_line_says_where_it_was_measured() {
     let of = |name: &str| {
-        let mut record = read_fixture(name);
+        let mut record = fixture(name);
         record.environment.host = Some("vm1".into());
         render(&record, 100, false).lines().next().unwrap_or_default().to_owned()
     };
@@ -241,7 +242,7 @@ fn the_first_line_says_where_it_was_measured() {
     ] {
         assert!(of(name).contains(&format!("  {place}  ")), "{name}: {}", of(name));
     }
-    let mut record = read_fixture("stack");
+    let mut record = fixture("stack");
     let Measurement::Stack(stack) = &mut record.measurement else { panic!("another measurement") };
     stack.plan.place = Place::To("10.0.0.2:9000".parse().unwrap());
     assert!(render(&record, 100, false).starts_with("netfathom stack  this host -> 10.0.0.2:9000  "));
@@ -251,7 +252,7 @@ fn the_first_line_says_where_it_was_measured() {
 fn a_tap_that_did_not_run_has_no_column_and_one_alone_no_table() {
     const TABLE: &str = "The taps beside each other";
     let with = |trials: [u32; 3]| {
-        let mut record = read_fixture("taps");
+        let mut record = fixture("taps");
         let Measurement::Stack(stack) = &mut record.measurement else { panic!("another measurement") };
         assert_eq!(stack.taps.len(), 3);
         for (tap, trials) in stack.taps.iter_mut().zip(trials) {
@@ -268,27 +269,27 @@ fn a_tap_that_did_not_run_has_no_column_and_one_alone_no_table() {
 
 #[test]
 fn eighty_columns_of_taps() {
-    insta::assert_snapshot!(render(&read_fixture("taps"), 80, false));
+    insta::assert_snapshot!(render(&fixture("taps"), 80, false));
 }
 
 #[test]
 fn eighty_columns_of_sweep() {
-    insta::assert_snapshot!(render(&read_fixture("sweep"), 80, false));
+    insta::assert_snapshot!(render(&fixture("sweep"), 80, false));
 }
 
 #[test]
 fn eighty_columns_of_ttcp() {
-    insta::assert_snapshot!(render(&read_fixture("ttcp"), 80, false));
+    insta::assert_snapshot!(render(&fixture("ttcp"), 80, false));
 }
 
 #[test]
 fn eighty_columns_of_message() {
-    insta::assert_snapshot!(render(&read_fixture("message"), 80, false));
+    insta::assert_snapshot!(render(&fixture("message"), 80, false));
 }
 
 #[test]
 fn a_long_address_leaves_its_table_and_not_the_page() {
-    let mut record = read_fixture("ttcp");
+    let mut record = fixture("ttcp");
     let Measurement::Transfer(transfer) = &mut record.measurement else { panic!("another measurement") };
     let long = "[2001:db8:1111:2222:3333:4444:5555:6666]:50001";
     transfer.streams[1].peer = Some(long.into());
@@ -298,7 +299,7 @@ fn a_long_address_leaves_its_table_and_not_the_page() {
 
 #[test]
 fn a_service_is_told_by_its_senders() {
-    let mut record = read_fixture("ttcp");
+    let mut record = fixture("ttcp");
     let Measurement::Transfer(transfer) = &mut record.measurement else { panic!("another measurement") };
     let served =
         Served { whole: 5, broken: 1, too_long: 2, turned_away: 3, most_at_once: 4, bytes: 1_234_567 };
@@ -308,22 +309,11 @@ fn a_service_is_told_by_its_senders() {
     assert!(text.contains("- turned away, too many being there: 3"), "{text}");
 }
 
-#[test]
-fn no_line_of_any_measurement_is_wider_than_the_page() {
-    for name in ["load", "capacity", "reverse", "join", "reproduce", "taps", "ttcp", "sweep", "message"] {
-        for width in [80, 120] {
-            let text = render(&read_fixture(name), width, false);
-            let wide: Vec<&str> = text.lines().filter(|l| l.chars().count() > width).collect();
-            assert!(wide.is_empty(), "{name} at {width}: {wide:?}");
-        }
-    }
-}
-
 /// What a run leaves that was stopped before anything was finished.
 #[test]
 fn nothing_finished_of_any_measurement_is_said() {
     for name in ["load", "capacity", "reverse"] {
-        let mut record = read_fixture(name);
+        let mut record = fixture(name);
         record.state = State::Interrupted;
         match &mut record.measurement {
             Measurement::Load(l) => {
@@ -349,14 +339,14 @@ fn nothing_finished_of_any_measurement_is_said() {
 
 #[test]
 fn an_engine_without_capacity_says_why() {
-    let text = render(&read_fixture("capacity"), 80, false);
+    let text = render(&fixture("capacity"), 80, false);
     assert!(text.contains("gso, 2 workers: capacity: no rate left in time"), "{text}");
     assert!(text.contains("xdp, 1 worker: of inferred: the engine bypasses the stack"), "{text}");
 }
 
 #[test]
 fn losses_that_nobody_told_are_not_none() {
-    let mut record = read_fixture("load");
+    let mut record = fixture("load");
     let Measurement::Load(l) = &mut record.measurement else { panic!("another measurement") };
     l.receive = None;
     if let Some(summary) = &mut l.summary {
@@ -370,7 +360,7 @@ fn losses_that_nobody_told_are_not_none() {
 /// A capture, say, has one time each way.
 #[test]
 fn a_tap_without_stages_says_so_once() {
-    let mut record = read_fixture("stack");
+    let mut record = fixture("stack");
     let Measurement::Stack(stack) = &mut record.measurement else { panic!("another measurement") };
     for stage in stack.summaries.iter_mut().flat_map(|s| &mut s.stages) {
         stage.times = StageSummaryTimes::Unavailable("a single time".into());

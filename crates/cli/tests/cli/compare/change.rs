@@ -298,6 +298,6 @@ fn the_job_for_ci_is_yaml_and_its_command_works() {
     assert!(
         fs::read_to_string(dir.path().join("comparison.md"))
             .unwrap()
-            .starts_with("### netfathom compare: message")
+            .starts_with("**netfathom compare** B beside A, message")
     );
 }

@@ -48,6 +48,10 @@ fn go(page: &mut Page, address: &str) {
 
 const NAMES: &str = "[...document.querySelectorAll('#runs td .id')].map((n) => n.textContent)";
 
+/// The runs that a comparison names.
+const SIDES: &str = "[...document.querySelectorAll('main p')].map((p) => p.textContent.split(/\\s+/))
+    .filter(([side]) => side === 'A' || side === 'B').map(([, name]) => name)";
+
 fn set(page: &mut Page, id: &str, value: &str) {
     page.eval(&format!(
         "(() => {{ const box = document.getElementById({id:?}); box.value = {value:?};
@@ -178,10 +182,9 @@ fn ticked_runs_are_compared_with_the_oldest_of_them() {
     tick(&mut page, 0);
     assert!(page.eval(ticks).as_str().unwrap().starts_with("Compare 2 runs"));
     page.drag("document.querySelector('#ticks a')", &[0.0], true);
-    page.wait_for("location.pathname === '/compare' && document.querySelector('article')");
+    page.wait_for("location.pathname === '/compare' && document.documentElement?.dataset.drawn === 'yes'");
     let name = |i: usize| json!(runs[i].file_name().unwrap().to_str().unwrap());
-    let sides = "[...document.querySelectorAll('article .runs .id')].map((n) => n.textContent)";
-    assert_eq!(page.eval(sides), json!([name(0), name(2)]));
+    assert_eq!(page.eval(SIDES), json!([name(0), name(2)]));
     assert_eq!(page.complaints(), Vec::<String>::new());
 }
 
@@ -232,9 +235,10 @@ fn a_reader_finds_opens_comes_back_and_compares_on_any_screen() {
             page.drag(&tick, &[0.0], true);
         }
         page.drag("document.querySelector('#ticks a')", &[0.0], true);
-        page.wait_for("location.pathname === '/compare' && document.querySelector('article footer')");
-        let sides = "[...document.querySelectorAll('article .runs .id')].map((n) => n.textContent)";
-        assert_eq!(page.eval(sides), json!([name(0), name(2)]));
+        page.wait_for(
+            "location.pathname === '/compare' && document.documentElement?.dataset.drawn === 'yes'",
+        );
+        assert_eq!(page.eval(SIDES), json!([name(0), name(2)]));
         let wide = page.eval("document.documentElement.scrollWidth");
         assert!(wide.as_u64() <= Some(u64::from(width)), "{wide} at {width}");
         assert_eq!(page.eval("window.pwned === undefined"), json!(true));

@@ -4,7 +4,7 @@ use netfathom_model::record::Measurement;
 
 use super::{Cell, Column, Kind, Table};
 use crate::export::ExportError;
-use crate::quantity::{self, Better, Quantity, Unit};
+use crate::quantity::{self, Better, Quantity};
 
 const COLUMNS: [Column; 8] = [
     Column::required("measurement", Kind::Text),
@@ -16,18 +16,6 @@ const COLUMNS: [Column; 8] = [
     Column::required("trial", Kind::Whole),
     Column::required("value", Kind::Real),
 ];
-
-/// As the table has it.
-pub fn unit(unit: Unit) -> &'static str {
-    match unit {
-        Unit::Nanoseconds => "ns",
-        Unit::PerSecond => "per_s",
-        Unit::BytesPerSecond => "bytes_per_s",
-        Unit::Share => "share",
-        Unit::Ratio => "ratio",
-        Unit::Count => "count",
-    }
-}
 
 fn better(better: Better) -> &'static str {
     match better {
@@ -53,7 +41,7 @@ fn rows(measurement: &str, quantity: &Quantity) -> Vec<Vec<Cell>> {
             measurement.into(),
             quantity.name.as_str().into(),
             quantity.title.as_str().into(),
-            unit(quantity.unit).into(),
+            quantity.unit.short().into(),
             better(quantity.better).into(),
             Cell::Flag(quantity.main),
             Cell::Whole(trial as i64 + 1),

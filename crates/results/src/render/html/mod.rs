@@ -16,6 +16,7 @@ use netfathom_model::verdict::Reason;
 use netfathom_sys::directory::Directory;
 use serde::Serialize;
 
+use crate::compare::{Comparison, Gates};
 use crate::page::printable;
 use crate::story;
 use bounded::Bounded;
@@ -92,18 +93,47 @@ struct Page<'a> {
     style: &'a str,
     uplot: &'a str,
     script: &'a str,
-    carried: Carried,
+    /// What the script draws, as JSON.
+    facts: String,
+    carried: Option<Carried>,
+    title: String,
+    command: String,
     id: String,
-    measurement: &'a str,
-    level: &'a str,
-    trust: &'a str,
+    heading: &'a str,
+    started: String,
+    verdicts: Vec<Verdict>,
+}
+
+/// The first thing to read.
+struct Verdict {
+    /// Of the style sheet.
+    tone: String,
+    label: &'static str,
+    trust: &'static str,
+    state: Vec<String>,
+    answer: String,
     reasons: Vec<Reason>,
     more_reasons: usize,
-    title: &'a str,
-    answer: String,
-    state: Option<String>,
-    left_out: Option<String>,
-    started: String,
+}
+
+impl Page<'_> {
+    /// A page that has nothing on it yet.
+    fn new(facts: &Facts<'_>) -> Result<Self, Error> {
+        Ok(Self {
+            policy: policy(),
+            style: STYLE,
+            uplot: UPLOT,
+            script: SCRIPT,
+            facts: json_for_script(facts)?,
+            carried: None,
+            title: String::new(),
+            command: String::new(),
+            id: String::new(),
+            heading: "",
+            started: String::new(),
+            verdicts: Vec::new(),
+        })
+    }
 }
 
 /// What the script draws beside the record. A seed may not fit a number of JavaScript, so a plan is in words.
@@ -118,15 +148,13 @@ struct Carried {
     /// As JSON; squeezed where there are samples, which need the room.
     record: String,
     is_squeezed: bool,
-    facts_json: String,
     samples: Option<Samples>,
     samples_json: String,
 }
 
 impl Carried {
-    fn of(record: &Record, facts: &Facts<'_>, run: Option<&Directory>) -> Result<Self, Error> {
-        let facts_json = json_for_script(facts)?;
-        let alone = STYLE.len() + UPLOT.len() + SCRIPT.len() + facts_json.len();
+    fn of(record: &Record, facts: &str, run: Option<&Directory>) -> Result<Self, Error> {
+        let alone = STYLE.len() + UPLOT.len() + SCRIPT.len() + facts.len();
         let squeeze = || Ok::<_, Error>(squeezed(&serde_json::to_vec(record)?)?);
         let with_samples = run.filter(|dir| Samples::are_in(record, dir));
         let (record_text, samples) = match with_samples {
@@ -140,7 +168,6 @@ impl Carried {
         Ok(Self {
             record: record_text,
             is_squeezed: samples.is_some(),
-            facts_json,
             samples_json: samples.as_ref().map_or(Ok(String::new()), json_for_script)?,
             samples,
         })
@@ -168,26 +195,57 @@ pub fn render_run(record: &Record, run: &Directory) -> Result<String, Error> {
 fn draw(record: &Record, run: Option<&Directory>) -> Result<String, Error> {
     let Bounded { record, left_out } = Bounded::of(record)?;
     let body = story::body(&record.measurement);
-    let facts = Facts { page: &body.page, plan: &body.plan };
     let reasons = &record.verdict.reasons;
     let shown = |r: &Reason| Reason { text: printable(&r.text), ..r.clone() };
+    let level = record.verdict.level;
+    let page = Page::new(&Facts { page: &body.page, plan: &body.plan })?;
     let page = Page {
-        policy: policy(),
-        style: STYLE,
-        uplot: UPLOT,
-        script: SCRIPT,
-        carried: Carried::of(&record, &facts, run)?,
+        carried: Some(Carried::of(&record, &page.facts, run)?),
+        title: format!("{} · {}", level.name(), printable(&record.id)),
+        command: record.measurement.name().into(),
         id: printable(&record.id),
-        measurement: record.measurement.name(),
-        level: record.verdict.level.name(),
-        trust: words::trust(record.verdict.level),
-        reasons: reasons.iter().take(MOST_REASONS).map(shown).collect(),
-        more_reasons: reasons.len().saturating_sub(MOST_REASONS),
-        state: words::state(record.state, &body.done),
-        left_out,
-        title: body.title,
-        answer: printable(&bounded::sentence(story::answer(&record.measurement))),
+        heading: body.title,
         started: printable(&record.started_utc),
+        verdicts: vec![Verdict {
+            tone: level.name().to_lowercase(),
+            label: level.name(),
+            trust: words::trust(level),
+            state: words::state(record.state, &body.done).into_iter().chain(left_out).collect(),
+            answer: printable(&bounded::sentence(story::answer(&record.measurement))),
+            reasons: reasons.iter().take(MOST_REASONS).map(shown).collect(),
+            more_reasons: reasons.len().saturating_sub(MOST_REASONS),
+        }],
+        ..page
+    };
+    Ok(page.render()?)
+}
+
+/// Draws comparisons, each with what came of its thresholds, as one HTML file that needs nothing beside itself.
+///
+/// # Errors
+/// Where the page cannot be filled.
+pub fn render_comparisons(comparisons: &[(Comparison, Gates)]) -> Result<String, Error> {
+    let verdict = |(comparison, _): &(Comparison, Gates)| {
+        let (style, label) = story::compare::label(comparison);
+        Verdict {
+            tone: style.tone().into(),
+            label,
+            trust: "",
+            state: Vec::new(),
+            answer: printable(&bounded::sentence(story::compare::words::answer(comparison))),
+            reasons: Vec::new(),
+            more_reasons: 0,
+        }
+    };
+    let verdicts: Vec<Verdict> = comparisons.iter().map(verdict).collect();
+    let what = comparisons.first().map_or("", |first| first.0.measurement);
+    let below = story::compare::below(comparisons);
+    let page = Page {
+        title: format!("{} · {what} · compare", verdicts.first().map_or("", |first| first.label)),
+        command: format!("compare · {what}"),
+        heading: "B beside A",
+        verdicts,
+        ..Page::new(&Facts { page: &below, plan: &Vec::new() })?
     };
     Ok(page.render()?)
 }

@@ -1,8 +1,9 @@
 //! A comparison.
 
+mod pictures;
 pub(crate) mod words;
 
-use crate::compare::{Compared, Comparison, Gates, Outcome};
+use crate::compare::{Compared, Comparison, Difference, Gates, Outcome};
 use crate::page::{Align, Page, Style, Table};
 
 use super::MOST_ROWS;
@@ -21,16 +22,35 @@ const MOST_CAUTIONS: usize = 6;
 #[must_use]
 pub fn of(comparisons: &[(Comparison, Gates)]) -> Page {
     let mut page = Page::default();
-    for (comparison, gates) in comparisons {
-        draw(&mut page, comparison, gates);
+    for (number, (comparison, gates)) in comparisons.iter().enumerate() {
+        page.gap();
+        page.labelled(Style::Strong, "netfathom compare", &title(comparison));
+        about(&mut page, comparison);
+        page.gap();
+        let (style, label) = label(comparison);
+        page.labelled(style, label, &words::answer(comparison));
+        found(&mut page, comparison, gates, number);
     }
     page
 }
 
-fn draw(page: &mut Page, comparison: &Comparison, gates: &Gates) {
-    page.gap();
-    let what = format!("B beside A, {}", comparison.measurement);
-    page.labelled(Style::Strong, "netfathom compare", &what);
+/// The same below their titles and answers.
+pub(crate) fn below(comparisons: &[(Comparison, Gates)]) -> Page {
+    let mut page = Page::default();
+    for (number, (comparison, gates)) in comparisons.iter().enumerate() {
+        page.heading(&title(comparison));
+        about(&mut page, comparison);
+        found(&mut page, comparison, gates, number);
+    }
+    page
+}
+
+pub(crate) fn title(comparison: &Comparison) -> String {
+    format!("B beside A, {}", comparison.measurement)
+}
+
+/// What was compared, and what else may be the reason.
+fn about(page: &mut Page, comparison: &Comparison) {
     for (side, heads) in [("A", &comparison.a), ("B", &comparison.b)] {
         for head in heads.iter().take(MOST_RUNS) {
             page.text(&format!("{side}  {}  {}", head.name, words::standing(head)));
@@ -40,9 +60,9 @@ fn draw(page: &mut Page, comparison: &Comparison, gates: &Gates) {
         }
     }
     differences(page, comparison);
-    page.gap();
-    let (style, label) = label(comparison);
-    page.labelled(style, label, &words::answer(comparison));
+}
+
+fn found(page: &mut Page, comparison: &Comparison, gates: &Gates, number: usize) {
     for obstacle in &comparison.obstacles {
         page.bullet(obstacle);
     }
@@ -60,9 +80,10 @@ fn draw(page: &mut Page, comparison: &Comparison, gates: &Gates) {
     }
     quantities(page, comparison);
     told(page, gates);
+    pictures::draw(page, comparison, number);
 }
 
-fn label(comparison: &Comparison) -> (Style, &'static str) {
+pub(crate) fn label(comparison: &Comparison) -> (Style, &'static str) {
     if comparison.is_refused() {
         return (Style::Bad, "NOT COMPARED");
     }
@@ -83,6 +104,7 @@ fn differences(page: &mut Page, comparison: &Comparison) {
     let more = comparison.differences.len().saturating_sub(MOST_DIFFERENCES);
     if more > 0 {
         page.text(&format!("and {more} more (--json has all)"));
+        page.details("all of them", |page| page.table(all_differences(&comparison.differences)));
     }
     if comparison.differences.is_empty() {
         page.text(&words::nothing_changed(comparison));
@@ -92,6 +114,14 @@ fn differences(page: &mut Page, comparison: &Comparison) {
     }
 }
 
+fn all_differences(differences: &[Difference]) -> Table {
+    let mut table = Table::new(&["what", "A", "B", "effect"].map(|head| (head, Align::Left)));
+    for d in differences {
+        table.row([&d.what, &d.a, &d.b, d.effect.unwrap_or_default()]);
+    }
+    table
+}
+
 fn quantities(page: &mut Page, comparison: &Comparison) {
     let (main, others): (Vec<&Compared>, Vec<&Compared>) = comparison.quantities.iter().partition(|q| q.main);
     for (title, those) in [("Main quantities", main), ("Others", others)] {
@@ -99,9 +129,10 @@ fn quantities(page: &mut Page, comparison: &Comparison) {
             continue;
         }
         page.heading(title);
-        page.table(table(&those));
+        page.table(table(&those[..those.len().min(MOST_ROWS)]));
         if those.len() > MOST_ROWS {
             page.note(&format!("and {} more (--json has all)", those.len() - MOST_ROWS));
+            page.details("all of them", |page| page.table(table(&those)));
         }
         notes(page, &those);
     }
@@ -129,7 +160,7 @@ fn table(those: &[&Compared]) -> Table {
         [a, b, words::change(q), words::interval(q), words::smallest(q), q.outcome.name().to_owned()]
     };
     let mut table = Table::new(&columns);
-    for quantity in those.iter().take(MOST_ROWS) {
+    for quantity in those {
         let cells = std::iter::once(quantity.name.clone()).chain(figures(quantity));
         match quantity.outcome {
             Outcome::Better | Outcome::Worse => table.row_strong(cells),

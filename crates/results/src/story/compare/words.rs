@@ -30,13 +30,6 @@ pub fn value(unit: Unit, value: f64) -> String {
     }
 }
 
-/// A power of ten of nanoseconds: `10 µs`.
-pub fn decade(power: i32) -> String {
-    let units = ["ns", "µs", "ms", "s"];
-    let unit = (power.max(0) as usize / 3).min(units.len() - 1);
-    format!("{} {}", grouped(10f64.powi(power - 3 * unit as i32), 0), units[unit])
-}
-
 /// In three digits however little it is: two values that stand beside each other must not both be `<0.001`.
 fn figures(value: f64) -> String {
     let decimals = match value.abs() {

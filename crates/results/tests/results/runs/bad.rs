@@ -213,11 +213,11 @@ fn a_record_without_end_is_not_read() {
     let entry = |i| all.entries.iter().find(|e| e.name == id(i)).expect("an entry");
     let problem = entry(1).problem.as_ref().expect("a problem");
     assert_eq!(problem.kind, ProblemKind::Damaged);
-    assert!(problem.why.contains("more than 512 MiB"), "{}", problem.why);
+    assert!(problem.why.contains("more than 1024 MiB"), "{}", problem.why);
     assert!(entry(2).head.is_some(), "one breaks the other");
     for said in [store::read(&run), store::read_run(out.path(), id(1).as_ref())] {
         let said = said.expect_err("a refusal").to_string();
-        assert!(said.contains("more than 512 MiB"), "{said}");
+        assert!(said.contains("more than 1024 MiB"), "{said}");
     }
     // What is no file has no size beforehand.
     let said = store::read(Path::new("/dev/zero")).expect_err("a refusal");

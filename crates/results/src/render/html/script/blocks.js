@@ -15,12 +15,16 @@ const numberAxis = (label) => ({ label, head: label, tick: roundNumber, read: (v
 const whole = (v) => (Number.isInteger(v) ? String(v) : '');
 const TRIAL_X = { label: 'trial', head: 'trial', tick: whole, cell: whole, read: (v) => 'trial ' + v };
 
+// A multiple as what it is more or less; from doubling on as itself.
+const changeBy = (v) => (v >= 2 ? '× ' + plainNumber(v) : v === 1 ? 'no change' : (v > 1 ? '+' : '') + percent(v - 1));
+
 const AXES = {
   bit_rate: { quantity: BITS },
   log_bit_rate: { quantity: LOG_BITS },
   bytes: { quantity: IN_BYTES },
   log_rate: { quantity: LOG_RATES, ...LOG_RATES },
   log_byte_rate: { quantity: LOG_BYTES, ...LOG_BYTES },
+  ratio: { tick: (v) => changeBy(Math.exp(v)), read: (v) => changeBy(Math.exp(v)) },
   share: { quantity: SHARES, tick: (v) => SHARES.tick(v) + '\u00a0%', read: percent },
   run: { x: TIME_X },
   trial: { x: TRIAL_X },

@@ -25,17 +25,23 @@ function dataIn(id) {
   return node && JSON.parse(node.textContent);
 }
 
-// Where there are raw samples, the record is squeezed to make room for them.
-async function start() {
+// Where there are raw samples, the record is squeezed to make room for them. A comparison carries none.
+async function carried(facts) {
   const node = document.getElementById('record');
+  if (!node) return {};
   const recordText = node.type === 'application/json' ? node.textContent : new TextDecoder().decode(await unpacked('record'));
   const record = JSON.parse(recordText);
-  const facts = dataIn('facts');
   recordId = String(record.id);
-  const context = { record, facts, recordText, result: record.measurement };
+  return { record, facts, recordText, result: record.measurement };
+}
+
+async function start() {
+  const facts = dataIn('facts');
+  const context = await carried(facts);
+  const { record } = context;
   const report = document.getElementById('report');
   const contents = document.getElementById('contents');
-  const closing = CLOSING.filter(([, , , wanted]) => !wanted || wanted(context));
+  const closing = CLOSING.filter(([, , , wanted]) => record && (!wanted || wanted(context)));
   for (const part of [...storySections(facts.page), ...closing]) {
     report.append(section(context, part));
     contents.append(el('a', { href: '#' + part[0] }, part[1]));

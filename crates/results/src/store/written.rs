@@ -1,0 +1,34 @@
+//! A record as it is written.
+
+use netfathom_model::record::Record;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::quantity::AllFigures;
+
+/// A record with its figures by name: other programs need not know each measurement to read them. This one does, and
+/// makes them from the measurement.
+#[derive(Serialize, JsonSchema)]
+pub struct Written<'a> {
+    #[serde(flatten)]
+    record: &'a Record,
+    /// What was measured by name, in one form for all measurements.
+    figures: AllFigures<'a>,
+}
+
+impl<'a> Written<'a> {
+    #[must_use]
+    pub fn of(record: &'a Record) -> Self {
+        Self { record, figures: AllFigures::of(&record.measurement) }
+    }
+
+    /// The text of `record.json`.
+    ///
+    /// # Errors
+    /// Where the record holds what JSON cannot.
+    pub fn json(&self) -> serde_json::Result<Vec<u8>> {
+        let mut json = serde_json::to_vec(self)?;
+        json.push(b'\n');
+        Ok(json)
+    }
+}

@@ -1,0 +1,141 @@
+//! Pictures of a comparison. The tables beside them have the figures.
+
+use netfathom_model::record::Distribution;
+use netfathom_stats as stats;
+
+use super::words;
+use crate::compare::{Compared, Comparison, Outcome, Scale};
+use crate::page::{Align, Axis, Bar, BarGroup, Bars, Block, Chart, Color, Look, Page, Series, Table};
+use crate::quantity::{Pooled, Unit};
+use crate::story::histogram;
+
+/// Bars of a picture, and choices of one.
+const MOST_BARS: usize = 400;
+const MOST_CHOICES: usize = 24;
+/// The logarithm of the greatest ratio that has its place: a hundredfold.
+const WIDEST: f64 = 4.605_170_185_988_092;
+const SIDES: [(&str, Color); 2] = [("A", "tx"), ("B", "rx")];
+
+type OfTimes = (&'static str, fn(&Distribution) -> f64);
+const OF_TIMES: [OfTimes; 6] = [
+    ("mean", |d| d.mean_ns),
+    ("p50", |d| d.p50_ns as f64),
+    ("p90", |d| d.p90_ns as f64),
+    ("p99", |d| d.p99_ns as f64),
+    ("p99.9", |d| d.p999_ns as f64),
+    ("max", |d| d.max_ns as f64),
+];
+
+/// What changed by how much, the values of each trial, and the distributions of both sides.
+pub(super) fn draw(page: &mut Page, comparison: &Comparison, number: usize) {
+    let changes = changes(&comparison.quantities);
+    if !changes.groups[0].bars.is_empty() {
+        page.heading("Change of each quantity");
+        page.bars(changes);
+    }
+    let main = comparison.quantities.iter().filter(|q| q.main).enumerate().map(|(place, q)| {
+        (q.name.clone(), Page::filled(|page| page.chart(values(q, format!("values-{number}-{place}")))))
+    });
+    choice(page, "Values of the trials", "Quantity", main);
+    let spreads = comparison.spreads.iter().enumerate().map(|(place, both)| {
+        (both.0.name.clone(), Page::filled(|page| spread(page, both, &format!("spread-{number}-{place}"))))
+    });
+    choice(page, "Distributions", "Distribution", spreads);
+}
+
+fn choice(
+    page: &mut Page,
+    title: &str,
+    label: &'static str,
+    options: impl Iterator<Item = (String, Vec<Block>)>,
+) {
+    let options: Vec<_> = options.take(MOST_CHOICES).collect();
+    if !options.is_empty() {
+        page.heading(title);
+        page.choice(label, options);
+    }
+}
+
+fn changes(quantities: &[Compared]) -> Bars {
+    let with_ratio = quantities.iter().filter(|q| q.change.scale == Scale::Ratio && q.change.value > 0.0);
+    Bars {
+        title: "B as a multiple of A".into(),
+        unit: Axis::Ratio,
+        from_zero: true,
+        key: vec![("better".into(), "valid"), ("worse".into(), "void"), ("not significant".into(), "lag")],
+        groups: vec![BarGroup {
+            name: String::new(),
+            mark: None,
+            bars: with_ratio.take(MOST_BARS).map(change).collect(),
+        }],
+        ..Bars::default()
+    }
+}
+
+/// Equal ratios have equal lengths.
+fn change(quantity: &Compared) -> Bar {
+    let place = |ratio: f64| ratio.max(f64::MIN_POSITIVE).ln().clamp(-WIDEST, WIDEST);
+    let color = match quantity.outcome {
+        Outcome::Better => "valid",
+        Outcome::Worse => "void",
+        Outcome::CannotTell | Outcome::Same => "lag",
+    };
+    Bar {
+        name: quantity.name.clone(),
+        about: quantity.title.clone(),
+        color,
+        value: Some(place(quantity.change.value)),
+        ends: quantity.change.interval.map(|(low, high)| (place(low), place(high))),
+        band: None,
+        is_chance: color == "lag",
+        text: format!("{} {}", words::change(quantity), quantity.outcome.name()),
+    }
+}
+
+fn values(quantity: &Compared, id: String) -> Chart {
+    let (y, factor, of) = match quantity.unit {
+        Unit::Nanoseconds => (Axis::Time, 1.0, ""),
+        Unit::BytesPerSecond => (Axis::BitRate, 8.0, ""),
+        Unit::Share => (Axis::Share, 1.0, ""),
+        Unit::PerSecond => (Axis::Number, 1.0, " a second"),
+        Unit::Ratio | Unit::Count => (Axis::Number, 1.0, ""),
+    };
+    let trials = quantity.a.len().max(quantity.b.len());
+    let side = |((label, color), values): ((&str, Color), &Vec<f64>)| Series {
+        label: label.into(),
+        color,
+        look: Look::Dots,
+        values: (0..trials).map(|trial| values.get(trial).map(|value| value * factor)).collect(),
+        ..Series::default()
+    };
+    Chart {
+        id,
+        title: quantity.title.clone(),
+        about: "A value a trial of A and of B.".into(),
+        x: Axis::Trial,
+        y,
+        y_label: format!("{}{of}", quantity.title),
+        height: 220,
+        xs: (1..=trials).map(|trial| trial as f64).collect(),
+        series: SIDES.into_iter().zip([&quantity.a, &quantity.b]).map(side).collect(),
+        ..Chart::default()
+    }
+}
+
+fn spread(page: &mut Page, (a, b): &(Pooled, Pooled), id: &str) {
+    let both = [&a.times, &b.times];
+    let sets = both.map(stats::Distribution::from);
+    let curves = SIDES.iter().zip(&sets).map(|(&(label, color), times)| {
+        (Series { label: label.into(), color, look: Look::Area, ..Series::default() }, times)
+    });
+    histogram::draw(page, id, &a.name, curves.collect());
+    let mut table = Table::new(&[("", Align::Left), ("A", Align::Right), ("B", Align::Right)]);
+    let mut row = |what: &str, unit: Unit, of: fn(&Distribution) -> f64| {
+        let [a, b] = both.map(|times| words::value(unit, of(times)));
+        table.row([what.to_owned(), a, b]);
+    };
+    row("n", Unit::Count, |d| d.n as f64);
+    row("below zero", Unit::Count, |d| d.negative as f64);
+    OF_TIMES.iter().for_each(|&(what, of)| row(what, Unit::Nanoseconds, of));
+    page.table(table);
+}
