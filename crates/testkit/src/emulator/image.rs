@@ -53,7 +53,9 @@ for module in $5; do
     find "$2" -name "$module.ko*" -exec cp {} "lib/modules/$4/" \;
 done
 find "lib/modules/$4" -name '*.xz' -exec xz -d {} \;
-for list in order builtin builtin.modinfo; do cp "$2/modules.$list" "lib/modules/$4/"; done
+for list in order builtin builtin.modinfo; do
+    [ ! -e "$2/modules.$list" ] || cp "$2/modules.$list" "lib/modules/$4/"
+done
 PATH=$PATH:/sbin:/usr/sbin depmod -b . "$4"
 find . | cpio --quiet -o -H newc >"$6"
 "#;
