@@ -56,7 +56,7 @@ unsafe extern "C" {
     fn getrlimit(resource: c_int, limit: *mut Rlimit) -> c_int;
     fn secure_getenv(name: *const c_char) -> *const c_char;
     fn getpid() -> c_int;
-    fn gettid() -> c_int;
+    fn syscall(number: c_long, ...) -> c_long;
     fn __errno_location() -> *mut c_int;
     #[link_name = "fcntl"]
     fn fcntl_c(fd: c_int, command: c_int, ...) -> c_int;
@@ -82,10 +82,16 @@ pub fn process() -> u32 {
     unsafe { getpid() }.cast_unsigned()
 }
 
+/// gettid(2), which glibc has a function for since 2.30 only; as numbered by the kernel's asm/unistd.h.
+#[cfg(target_arch = "x86_64")]
+const SYS_GETTID: c_long = 186;
+#[cfg(any(target_arch = "aarch64", target_arch = "riscv64", target_arch = "loongarch64"))]
+const SYS_GETTID: c_long = 178;
+
 /// This thread, by a system call.
 pub fn thread() -> u32 {
     // SAFETY: no arguments, and it cannot fail.
-    unsafe { gettid() }.cast_unsigned()
+    (unsafe { syscall(SYS_GETTID) }) as u32
 }
 
 /// Keeps what errno was: a signal handler must not change it.

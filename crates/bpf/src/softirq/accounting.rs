@@ -1,12 +1,12 @@
 //! Whether the time of a thread holds that of the soft interrupts on top of it.
 
 use std::io;
-use std::mem::zeroed;
 use std::net::{Ipv4Addr, UdpSocket};
 use std::time::{Duration, Instant};
 
 use libbpf_rs::btf::Btf;
 use libbpf_rs::btf::types::Struct;
+use netfathom_sys::cpu::{context_switches, thread_id, thread_time_ns};
 
 use super::{Softirq, SoftirqError};
 
@@ -77,32 +77,11 @@ fn to_itself() -> io::Result<UdpSocket> {
 
 /// How long it took by the clock and by the thread's account; `None` if it did not run all the time.
 fn send_for_a_while(socket: &UdpSocket) -> Option<(u64, u64)> {
-    let (switches, start, charged) = (switches()?, Instant::now(), thread_time_ns()?);
+    let (switches, start, charged) = (context_switches(), Instant::now(), thread_time_ns());
     while start.elapsed() < WINDOW {
         socket.send(&[0; 64]).ok()?;
     }
-    let (charged, passed) = (thread_time_ns()? - charged, start.elapsed());
-    let undisturbed = self::switches()? == switches;
+    let (charged, passed) = (thread_time_ns() - charged, start.elapsed());
+    let undisturbed = context_switches() == switches;
     undisturbed.then_some((u64::try_from(passed.as_nanos()).ok()?, charged))
-}
-
-/// How often the calling thread gave up its processor, or lost it.
-fn switches() -> Option<i64> {
-    // SAFETY: all-zero is a rusage.
-    let mut usage: libc::rusage = unsafe { zeroed() };
-    // SAFETY: the pointer is that of `usage`.
-    let result = unsafe { libc::getrusage(libc::RUSAGE_THREAD, &raw mut usage) };
-    (result == 0).then_some(usage.ru_nvcsw + usage.ru_nivcsw)
-}
-
-fn thread_time_ns() -> Option<u64> {
-    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: the pointer is that of `time`.
-    let result = unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &raw mut time) };
-    (result == 0).then_some(time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64)
-}
-
-fn thread_id() -> u32 {
-    // SAFETY: no arguments, and it cannot fail.
-    (unsafe { libc::gettid() }) as u32
 }

@@ -17,6 +17,7 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use libbpf_rs::{Link, Map, MapCore, MapFlags, Object, OpenObject, RingBufferBuilder};
+use netfathom_sys::cpu::thread_id;
 
 mod event;
 mod recorded;
@@ -109,9 +110,7 @@ impl Tree {
 
     /// The next process that the calling thread makes is the first of the tree; its threads do not count.
     pub fn adopt_next_child(&self) {
-        // SAFETY: no arguments, and it cannot fail.
-        let thread = unsafe { libc::gettid() };
-        self.seen().awaited_of.store(u64::from(thread.cast_unsigned()), Relaxed);
+        self.seen().awaited_of.store(thread_id().into(), Relaxed);
     }
 
     /// No more waits for a process that was not made after [`Self::adopt_next_child`].

@@ -132,8 +132,9 @@ pub(super) fn parse_scheduling(text: &str) -> io::Result<Scheduling> {
 
 /// The number of the calling thread, unique on the machine while it runs.
 pub fn thread_id() -> u32 {
+    // glibc has a function for it since 2.30 only.
     // SAFETY: no arguments, and it cannot fail.
-    (unsafe { libc::gettid() }) as u32
+    (unsafe { libc::syscall(libc::SYS_gettid) }) as u32
 }
 
 #[cfg(test)]

@@ -119,7 +119,7 @@ pub fn missing_program(machine: Machine) -> Option<&'static str> {
         Machine::Aarch64 => &[("qemu-system-aarch64", "qemu-system-arm")],
     };
     let strip: &[(&str, &str)] =
-        if machine.is_own() { &[] } else { &[(machine.strip(), "gcc-aarch64-linux-gnu")] };
+        if machine.is_own() { &[] } else { &[(machine.strip(), "binutils-aarch64-linux-gnu")] };
     let all = own.iter().chain(strip).chain(&PROGRAMS);
     all.into_iter().find(|(program, _)| !is_here(program)).map(|&(_, package)| package)
 }
