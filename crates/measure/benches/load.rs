@@ -19,8 +19,8 @@ use netfathom_measure::ground::rig::Rig;
 use netfathom_measure::load::engine;
 use netfathom_measure::load::far::{self, Whose};
 use netfathom_measure::load::flight::Departures;
-use netfathom_measure::load::sender::{Task, send_all};
-use netfathom_measure::load::shot::{Outcome, Shot};
+use netfathom_measure::load::sender::{SenderTask, send_all};
+use netfathom_measure::load::shot::{Shot, ShotOutcome};
 use netfathom_measure::load::window::Windows;
 use netfathom_model::engine::{Engine, Receive};
 use netfathom_model::message::Header;
@@ -207,7 +207,7 @@ impl Bench {
         departures: Departures<'_>,
         duration_ns: u64,
         stop: &AtomicBool,
-    ) -> Result<Outcome, netfathom_measure::load::error::FlightError> {
+    ) -> Result<ShotOutcome, netfathom_measure::load::error::FlightError> {
         let live = Live::default();
         let shot = self.shot(engine, engine.matching_receive(), stop, &live);
         shot.fly(duration_ns, departures)
@@ -342,7 +342,7 @@ impl Bench {
 fn kept_loop(engine: &mut dyn engine::Engine) -> f64 {
     let windows = Windows { start_ns: monotonic_ns(), shift: Windows::shift_for(BURST_NS) };
     let [stop, gone] = [const { AtomicBool::new(false) }; 2];
-    let task = Task {
+    let task = SenderTask {
         flow: 7,
         lane: 0,
         lanes: 1,

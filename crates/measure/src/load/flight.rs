@@ -179,7 +179,7 @@ impl Flight<'_> {
             Departures::Planned(..) => (self.duration_ns / 10).max(LEAST_OVERRUN_NS),
             Departures::FlatOut => 0,
         };
-        let task = sender::Task {
+        let task = sender::SenderTask {
             flow: self.flow,
             lane,
             lanes,

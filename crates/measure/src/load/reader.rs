@@ -16,7 +16,7 @@ const BUFFER_BYTES: usize = 65_536;
 /// Strangers may keep the socket filled for ever.
 const LONGEST_REST_NS: u64 = 5_000_000_000;
 
-pub struct Task<'a> {
+pub struct ReaderTask<'a> {
     /// Bound to the reader's address.
     pub socket: &'a UdpSocket,
     /// The trial; messages of others are foreign.
@@ -56,7 +56,7 @@ impl End<'_> {
 }
 
 /// Reads until the end is told and the socket is empty.
-pub fn read_all<T: ReceiveTap>(task: &Task<'_>, tap: &mut T) -> io::Result<Tally> {
+pub fn read_all<T: ReceiveTap>(task: &ReaderTask<'_>, tap: &mut T) -> io::Result<Tally> {
     let mut tally = Tally::new(task.flow, task.lanes, task.planned);
     let mut buffer = vec![0; BUFFER_BYTES];
     let cpu_before_ns = thread_time_ns();
@@ -126,7 +126,7 @@ mod tests {
             tried: &tried,
             accepted: &accepted,
         };
-        let task = Task { socket: &socket, flow: 5, lanes: 1, planned: 9, delay_ns: 0, end: &end };
+        let task = ReaderTask { socket: &socket, flow: 5, lanes: 1, planned: 9, delay_ns: 0, end: &end };
         let read = std::thread::scope(|s| {
             let reader = s.spawn(|| read_all(&task, &mut ()).unwrap().read);
             std::thread::sleep(std::time::Duration::from_millis(100));

@@ -14,7 +14,7 @@ use super::control::words::{self, Hello, Tally, VERSION};
 use super::control::{ControlError, Session};
 use super::flight::{Departures, FarEnd};
 use super::reader::End;
-use super::shot::{Outcome, Shot};
+use super::shot::{Shot, ShotOutcome};
 use super::tally::Read;
 use crate::load::error::FlightError;
 
@@ -30,7 +30,7 @@ pub fn fly(
     one_way: bool,
     duration_ns: u64,
     departures: Departures<'_>,
-) -> Result<Outcome, FlightError> {
+) -> Result<ShotOutcome, FlightError> {
     if one_way {
         let ways = Ways { engine: shot.engine, receive: None };
         return shot.fly_to(to, &mut Nobody, ways, duration_ns, departures);

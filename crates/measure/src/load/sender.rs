@@ -25,7 +25,7 @@ const SPIN_NS: u64 = 200_000;
 /// The longest nap, so that a slow profile still ends when it is told to.
 const NAP_NS: u64 = 50_000_000;
 
-pub struct Task<'a> {
+pub struct SenderTask<'a> {
     pub flow: u32,
     /// Its number among the senders, from 0; it sends every `lanes`-th message from this one on.
     pub lane: u32,
@@ -43,7 +43,7 @@ pub struct Task<'a> {
     pub live: &'a Live,
 }
 
-impl Task<'_> {
+impl SenderTask<'_> {
     #[inline]
     fn is_over(&self) -> bool {
         self.stop.load(Relaxed) || self.gone.load(Relaxed)
@@ -52,7 +52,7 @@ impl Task<'_> {
 
 /// Sends a message at each of the departures of this lane, given from the start of the trial.
 pub fn send_all<T: SendTap>(
-    task: &Task<'_>,
+    task: &SenderTask<'_>,
     departures: impl ExactSizeIterator<Item = u64>,
     engine: &mut dyn Engine,
     tap: &mut T,
@@ -100,7 +100,7 @@ fn lag_ns(header: &Header) -> i64 {
 /// is when the message after the batch is due.
 #[inline]
 fn hand_over<T: SendTap>(
-    task: &Task<'_>,
+    task: &SenderTask<'_>,
     batch: &mut Vec<Header>,
     next_ns: Option<u64>,
     engine: &mut dyn Engine,
@@ -134,7 +134,7 @@ fn hand_over<T: SendTap>(
 
 /// Waits for the departure; returns the time it is, or `None` if there is to be no more.
 #[inline]
-fn wait(intended_ns: u64, task: &Task<'_>) -> Option<u64> {
+fn wait(intended_ns: u64, task: &SenderTask<'_>) -> Option<u64> {
     let ahead_ns = if task.spin == Spin::Auto { SPIN_NS } else { 0 };
     let mut now = monotonic_ns();
     while now + ahead_ns < intended_ns {

@@ -59,7 +59,7 @@ pub struct Shot<'a> {
     pub log: Option<&'a MessageLog>,
 }
 
-pub struct Outcome {
+pub struct ShotOutcome {
     pub windows: Windows,
     /// What each sender did.
     pub senders: Vec<Sent>,
@@ -76,7 +76,7 @@ pub struct Outcome {
     pub answers: Option<Answers>,
 }
 
-impl Outcome {
+impl ShotOutcome {
     /// How often the receiver's thread slept, per message that arrived; `None` where it is not a thread of
     /// this host.
     pub fn receiver_sleeps(&self) -> Option<f64> {
@@ -92,7 +92,7 @@ impl Outcome {
 
 impl Shot<'_> {
     /// Makes the flight to a far end on this machine.
-    pub fn fly(&self, duration_ns: u64, departures: Departures<'_>) -> Result<Outcome, FlightError> {
+    pub fn fly(&self, duration_ns: u64, departures: Departures<'_>) -> Result<ShotOutcome, FlightError> {
         let whose =
             Whose { flow: self.flow, lanes: self.lanes(), planned: departures.messages(), spin: self.spin };
         let echo = self.echo.then(|| self.rig.answers_go_to());
@@ -109,7 +109,7 @@ impl Shot<'_> {
         ways: Ways,
         duration_ns: u64,
         departures: Departures<'_>,
-    ) -> Result<Outcome, FlightError> {
+    ) -> Result<ShotOutcome, FlightError> {
         let sockets: Vec<UdpSocket> =
             (0..self.lanes()).map(|_| self.rig.sender_socket(to)).collect::<Result<_, _>>()?;
         let answered = if self.echo { &sockets[..] } else { &[] };
@@ -161,7 +161,7 @@ impl Shot<'_> {
         let unsplit = self.unsplit(&sent);
         let receiver_is_here = far_cpu.is_some();
         let read = landed.read;
-        Ok(Outcome { windows, senders, sent, read, receiver_is_here, ways, accounting, unsplit, answers })
+        Ok(ShotOutcome { windows, senders, sent, read, receiver_is_here, ways, accounting, unsplit, answers })
     }
 
     /// Messages that left at the same nanosecond were in one buffer. Whether it was split the device says:

@@ -17,7 +17,7 @@ use crate::load::error::FlightError;
 use crate::load::flight::Departures;
 use crate::load::judge::share;
 use crate::load::remote;
-use crate::load::shot::{Outcome, Shot};
+use crate::load::shot::{Shot, ShotOutcome};
 
 /// Length of a burst without pauses.
 const BURST_NS: u64 = 200_000_000;
@@ -147,7 +147,7 @@ impl Lane<'_, '_> {
         departures: Departures<'_>,
         receive: Receive,
         live: &Live,
-    ) -> Result<Outcome, FlightError> {
+    ) -> Result<ShotOutcome, FlightError> {
         let plan = self.bench.plan;
         self.bench.flights += 1;
         let shot = Shot {
@@ -178,7 +178,7 @@ impl Lane<'_, '_> {
     }
 }
 
-fn probe(wanted_per_s: f64, planned: u64, outcome: &Outcome) -> Probe {
+fn probe(wanted_per_s: f64, planned: u64, outcome: &ShotOutcome) -> Probe {
     let sent = &outcome.sent;
     let kept = Kept { left: sent.accepted, planned, end_ns: sent.end_ns() };
     let mut probe = Probe {

@@ -11,7 +11,7 @@ use super::report;
 use super::search::{FLOOR_PER_S, ceiling_per_s};
 use crate::load::judge as load;
 use crate::load::judge::percent;
-use crate::load::shot::Outcome;
+use crate::load::shot::ShotOutcome;
 
 /// Searches whose interval is wider than this part of their mean disagree.
 const AGREED: f64 = 0.2;
@@ -33,7 +33,7 @@ pub struct Wrongs {
 }
 
 impl Wrongs {
-    pub fn note(&mut self, outcome: &Outcome) {
+    pub fn note(&mut self, outcome: &ShotOutcome) {
         let a = &outcome.accounting;
         self.gap += a.gap().unsigned_abs();
         self.unexplained += a.count(&Fate::Unexplained);

@@ -57,7 +57,7 @@ pub fn run(
             break;
         }
         let before = index * plan.trials as usize;
-        let task = Task { engine, workers, before, of: wanted.len() * plan.trials as usize };
+        let task = RowSearch { engine, workers, before, of: wanted.len() * plan.trials as usize };
         match task.row(&mut bench, observer) {
             Ok(Some((row, findings))) => {
                 p.result.rows.push(row);
@@ -115,7 +115,7 @@ fn left_out(engine: Engine, workers: u32, error: &FlightError) -> LeftOut {
 }
 
 /// One row that is to be made.
-struct Task {
+struct RowSearch {
     engine: Engine,
     workers: u32,
     /// Searches of the rows before it.
@@ -124,7 +124,7 @@ struct Task {
     of: usize,
 }
 
-impl Task {
+impl RowSearch {
     /// Bursts and searches in turn, so that both see the same weather. `None` if the user
     /// ended it before its first search did.
     fn row(

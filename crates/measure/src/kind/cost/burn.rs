@@ -101,13 +101,13 @@ pub fn burn(plan: &BurnPlan, stop: &AtomicBool, say: &(dyn Fn(&str) + Sync)) -> 
     let (start_ns, cpu_ns) = (monotonic_ns(), cpu::process_time_ns());
     let end_ns = plan.time_ns.map_or(u64::MAX, |time_ns| start_ns.saturating_add(time_ns));
     let pace = Pace { start_ns, end_ns, stop };
-    let outcomes: Result<Vec<Outcome>, BurnError> = thread::scope(|scope| {
+    let outcomes: Result<Vec<BurnerEnd>, BurnError> = thread::scope(|scope| {
         let threads = ready.iter_mut().map(|work| {
-            let burn = move || -> Result<Outcome, BurnError> {
+            let burn = move || -> Result<BurnerEnd, BurnError> {
                 plan.on.map_or(Ok(()), cpu::pin)?;
                 let not_first = work.go_first().err().map(|why| why.to_string());
                 not_first.iter().for_each(|why| say(&format!("as an ordinary thread: {why}")));
-                Ok(Outcome { not_first, paced: work.burn(&pace) })
+                Ok(BurnerEnd { not_first, paced: work.burn(&pace) })
             };
             thread::Builder::new().name("burner".into()).spawn_scoped(scope, burn)
         });
@@ -123,13 +123,13 @@ pub fn burn(plan: &BurnPlan, stop: &AtomicBool, say: &(dyn Fn(&str) + Sync)) -> 
 }
 
 /// How one kind of burning ended.
-struct Outcome {
+struct BurnerEnd {
     not_first: Option<String>,
     paced: Paced,
 }
 
-fn account(plan: &BurnPlan, kinds: &[Kind], outcomes: Vec<Outcome>, wall_ns: u64, cpu_ns: u64) -> Burnt {
-    let ended: Vec<(&Kind, Outcome)> = kinds.iter().zip(outcomes).collect();
+fn account(plan: &BurnPlan, kinds: &[Kind], outcomes: Vec<BurnerEnd>, wall_ns: u64, cpu_ns: u64) -> Burnt {
+    let ended: Vec<(&Kind, BurnerEnd)> = kinds.iter().zip(outcomes).collect();
     let done = |wanted: fn(&Kind) -> bool| {
         ended.iter().filter(|(kind, _)| wanted(kind)).map(|(_, outcome)| outcome.paced.done).sum()
     };

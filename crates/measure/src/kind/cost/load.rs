@@ -20,7 +20,7 @@ use crate::ground::lab::{Lab, Role};
 use crate::ground::observer::Live;
 use crate::load::engine;
 use crate::load::flight::{LEAD_IN_NS, windows_from_now};
-use crate::load::sender::{Task, send_all};
+use crate::load::sender::{SenderTask, send_all};
 
 /// Ethernet, IPv4 and UDP: what a frame has before the message.
 const HEADER_BYTES: u32 = 14 + 20 + 8;
@@ -165,7 +165,7 @@ impl Udp {
         let told = Arc::clone(&stop);
         let send = move || {
             let windows = windows_from_now(MAX_DURATION_NS);
-            let task = Task {
+            let task = SenderTask {
                 flow: 0,
                 lane: 0,
                 lanes: 1,

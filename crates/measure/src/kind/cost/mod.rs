@@ -51,7 +51,7 @@ use error::{CostError, step};
 use load::Load;
 use machine::Machine;
 use program::Context;
-use trial::{Place, Stage};
+use trial::{Coordinates, Stage};
 use workload::Workload;
 
 pub use workload::is_installed;
@@ -227,7 +227,7 @@ impl<O: Observer<CostResult>> Rig<'_, O> {
                 workload.name(),
                 conditions[condition].name
             ));
-            let place = Place { index: self.trials, block, condition };
+            let place = Coordinates { index: self.trials, block, condition };
             let trial = self.stage.trial(workload, &conditions[condition], place)?;
             let Some(trial) = trial else { return Ok(()) };
             self.trials += 1;

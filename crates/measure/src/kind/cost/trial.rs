@@ -9,7 +9,7 @@ use super::error::CostError;
 use super::load::Load;
 use super::machine::Machine;
 use super::program::{Ran, Switch, rest};
-use super::workload::{Outcome, Workload};
+use super::workload::{BenchmarkRun, Workload};
 
 pub struct Stage<'a> {
     pub load: Load,
@@ -20,7 +20,7 @@ pub struct Stage<'a> {
 }
 
 #[derive(Clone, Copy, Debug)]
-pub struct Place {
+pub struct Coordinates {
     /// Among all trials.
     pub index: u32,
     pub block: u32,
@@ -34,7 +34,7 @@ impl Stage<'_> {
         &mut self,
         workload: &mut dyn Workload,
         condition: &Condition,
-        place: Place,
+        place: Coordinates,
     ) -> Result<Option<CostTrial>, CostError> {
         let level = condition.level.as_ref();
         if let Some(level) = level {
@@ -76,14 +76,14 @@ impl Stage<'_> {
 
 /// One run of a benchmark, and what else there was.
 struct Run {
-    outcome: Outcome,
+    outcome: BenchmarkRun,
     machine: Vec<Amount>,
     load_reached: Option<f64>,
 }
 
-fn record(place: Place, run: Run, ran: Option<Ran>, missed: Option<String>) -> CostTrial {
+fn record(place: Coordinates, run: Run, ran: Option<Ran>, missed: Option<String>) -> CostTrial {
     let Run { outcome, machine, load_reached } = run;
-    let Outcome { spans_ns, amounts, calls, .. } = outcome;
+    let BenchmarkRun { spans_ns, amounts, calls, .. } = outcome;
     let (spans_ns, failed) = match spans_ns {
         Ok(spans_ns) => (spans_ns, None),
         Err(why) => (Vec::new(), Some(why)),

@@ -12,7 +12,7 @@ use crate::ground::observer::Live;
 
 /// A capture and the one before it, and what came of them.
 #[derive(Debug)]
-pub struct Way {
+pub struct Hop {
     /// The capture where the way ends, by its place among them.
     pub to: usize,
     /// The capture before is the log of it.
@@ -22,7 +22,7 @@ pub struct Way {
 }
 
 /// Joins a capture with the one before it, whose messages are those of a log.
-pub fn join(plan: &JoinPlan, to: usize, live: &Live, stop: &AtomicBool) -> Result<Way, JoinError> {
+pub fn join(plan: &JoinPlan, to: usize, live: &Live, stop: &AtomicBool) -> Result<Hop, JoinError> {
     let fitted = match plan.clock {
         ClockChoice::Stated => None,
         ClockChoice::Fitted => {
@@ -42,7 +42,7 @@ pub fn join(plan: &JoinPlan, to: usize, live: &Live, stop: &AtomicBool) -> Resul
             times.add(sent_ns as i64, time_ns, s.uncertainty_ns);
         }
     })?;
-    Ok(Way { to, joined, times })
+    Ok(Hop { to, joined, times })
 }
 
 /// Reads both once, and tells the messages that both have.

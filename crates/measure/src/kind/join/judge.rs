@@ -6,7 +6,7 @@ use netfathom_model::print;
 use netfathom_model::record::{ClockOffset, PacketKind};
 use netfathom_model::verdict::{Level, Verdict};
 
-use super::between::Way;
+use super::between::Hop;
 use super::pair::Pair;
 use super::spans::{Constant, Span};
 use crate::load::judge::{percent, share};
@@ -19,7 +19,7 @@ const MOST_NEGATIVE: f64 = 0.5;
 const MOST_MOVED_NS: u64 = 1_000;
 
 /// The verdict, with every reason.
-pub fn run(plan: &JoinPlan, pairs: &[Pair], ways: &[Way], spans: &[Span], clocks: &[ClockOffset]) -> Verdict {
+pub fn run(plan: &JoinPlan, pairs: &[Pair], ways: &[Hop], spans: &[Span], clocks: &[ClockOffset]) -> Verdict {
     let mut verdict = Verdict::default();
     if pairs.is_empty() {
         verdict.lower(Level::Void, "nothing was joined: the run was ended before");

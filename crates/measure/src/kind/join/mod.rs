@@ -27,7 +27,7 @@ mod times;
 
 pub use files::{JoinError, sort};
 
-use between::Way;
+use between::Hop;
 use pair::Pair;
 
 /// Joins. Ends early, keeping the finished pairs of files, once `stop` is set.
@@ -87,7 +87,7 @@ impl Steps {
 }
 
 /// Draws every conclusion from the pairs that were joined.
-fn conclude(p: &mut Progressed<JoinResult>, pairs: &[Pair], ways: &[Way]) {
+fn conclude(p: &mut Progressed<JoinResult>, pairs: &[Pair], ways: &[Hop]) {
     let plan = p.result.plan.clone();
     p.result.captures =
         (0..plan.captures.len()).filter_map(|capture| capture_file(&plan, capture, pairs)).collect();

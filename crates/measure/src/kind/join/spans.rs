@@ -4,7 +4,7 @@ use netfathom_model::path::Direction;
 use netfathom_model::plan::{ClockChoice, JoinPlan};
 use netfathom_model::record::JoinedSpan;
 
-use super::between::Way;
+use super::between::Hop;
 use super::pair::Pair;
 use super::times::{Times, TimesSummary};
 use crate::load::window::GRAIN;
@@ -60,7 +60,7 @@ impl Span {
 
 /// From the application to the first capture, from each capture to the next, and from the
 /// last to the application.
-pub fn all(plan: &JoinPlan, pairs: &[Pair], ways: &[Way]) -> Vec<Span> {
+pub fn all(plan: &JoinPlan, pairs: &[Pair], ways: &[Hop]) -> Vec<Span> {
     let name = |capture: usize| plan.captures[capture].as_str();
     let last = plan.captures.len() - 1;
     let mut spans = Vec::new();

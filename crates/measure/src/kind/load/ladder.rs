@@ -10,7 +10,7 @@ use netfathom_model::units::format_rate;
 
 use crate::load::error::FlightError;
 use crate::load::flight::Departures;
-use crate::load::shot::Outcome;
+use crate::load::shot::ShotOutcome;
 
 /// Length of a burst without pauses.
 const BURST_NS: u64 = 200_000_000;
@@ -39,7 +39,7 @@ pub fn climb(
     peak_per_s: f64,
     bursts: bool,
     stop: &AtomicBool,
-    mut fly: impl FnMut(Engine, u64, Departures<'_>) -> Result<Outcome, FlightError>,
+    mut fly: impl FnMut(Engine, u64, Departures<'_>) -> Result<ShotOutcome, FlightError>,
 ) -> Result<Climbed, FlightError> {
     let (mut steps, mut left_out): (Vec<LadderStep>, Vec<LeftOut>) = (Vec::new(), Vec::new());
     for &engine in engines {
@@ -72,7 +72,7 @@ fn step(
     engine: Engine,
     peak_per_s: f64,
     bursts: bool,
-    fly: &mut impl FnMut(Engine, u64, Departures<'_>) -> Result<Outcome, FlightError>,
+    fly: &mut impl FnMut(Engine, u64, Departures<'_>) -> Result<ShotOutcome, FlightError>,
 ) -> Result<LadderStep, FlightError> {
     let flat_out = if bursts { Some(fly(engine, BURST_NS, Departures::FlatOut)?.sent.per_s()) } else { None };
     let mut step = LadderStep {

@@ -18,7 +18,7 @@ use crate::ground::rig::Rig;
 use crate::load::error::FlightError;
 use crate::load::flight::Departures;
 use crate::load::message_log::MessageLog;
-use crate::load::shot::{Outcome, Shot};
+use crate::load::shot::{Shot, ShotOutcome};
 use crate::load::{allow, remote};
 
 mod judge;
@@ -170,7 +170,7 @@ impl Bench<'_> {
         engine: Engine,
         log: Option<&MessageLog>,
         live: &Live,
-    ) -> Result<Outcome, FlightError> {
+    ) -> Result<ShotOutcome, FlightError> {
         let (profile, seed) = of_trial(self.plan, kind, index);
         let departures = Departures::Planned(&profile, seed);
         let log = if kind == LoadTrialKind::Loaded { log } else { None };
@@ -185,7 +185,7 @@ impl Bench<'_> {
         echo: bool,
         log: Option<&MessageLog>,
         live: &Live,
-    ) -> Result<Outcome, FlightError> {
+    ) -> Result<ShotOutcome, FlightError> {
         self.flights += 1;
         let shot = Shot {
             rig: self.rig,

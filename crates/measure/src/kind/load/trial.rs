@@ -15,7 +15,7 @@ use crate::ground::processors::Cpus;
 use crate::load::judge::share;
 use crate::load::report::{lag_windows, load};
 use crate::load::sent::Sent;
-use crate::load::shot::Outcome;
+use crate::load::shot::ShotOutcome;
 use crate::load::window::PART_GRAIN;
 
 pub struct Facts<'a> {
@@ -25,7 +25,7 @@ pub struct Facts<'a> {
     /// Start, from the start of the run.
     pub started_after_ns: u64,
     pub cpus: &'a Cpus,
-    pub outcome: &'a Outcome,
+    pub outcome: &'a ShotOutcome,
 }
 
 impl Facts<'_> {

@@ -87,7 +87,7 @@ pub fn make(
     let (before, workers) = (ground.tcp_counts(), KernelWorkers::read().ok());
     let calls_before = calls.map(Calls::counts);
     let place =
-        |whose, cpu, socket| Place { whose, cpu, socket, ground, cell, task, meeting: &meeting, calls };
+        |whose, cpu, socket| EndThread { whose, cpu, socket, ground, cell, task, meeting: &meeting, calls };
     let places = [place(Whose::Client, pair.client, &client), place(Whose::Server, pair.server, &server)];
     let [client_end, server_end] = thread::scope(|scope| {
         let (ended, ends) = channel();
@@ -100,7 +100,7 @@ pub fn make(
             client.cut();
             server.cut();
         });
-        let join = |thread: ScopedJoinHandle<'_, Outcome>| {
+        let join = |thread: ScopedJoinHandle<'_, EndResult>| {
             thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
         };
         // That there is no thread is told before what the other end made of it.
@@ -146,7 +146,7 @@ fn watch(ends: &std::sync::mpsc::Receiver<()>, most: Duration, stop: &AtomicBool
     }
 }
 
-struct Place<'a> {
+struct EndThread<'a> {
     whose: Whose,
     cpu: usize,
     socket: &'a Socket,
@@ -157,13 +157,13 @@ struct Place<'a> {
     calls: Option<&'a Calls>,
 }
 
-type Outcome = Result<Option<(Done, EndCost)>, MessageError>;
+type EndResult = Result<Option<(Done, EndCost)>, MessageError>;
 
 fn start<'s, 'e: 's>(
     scope: &'s Scope<'s, 'e>,
-    place: Place<'e>,
+    place: EndThread<'e>,
     ended: Sender<()>,
-) -> io::Result<ScopedJoinHandle<'s, Outcome>> {
+) -> io::Result<ScopedJoinHandle<'s, EndResult>> {
     let name = place.whose.name().to_owned();
     thread::Builder::new().name(name).spawn_scoped(scope, move || {
         let mut leaving = Leaving { place: &place, ended, well: false };
@@ -175,14 +175,14 @@ fn start<'s, 'e: 's>(
 
 /// Tells the other end that this one is no longer there, however it left.
 struct Leaving<'a> {
-    place: &'a Place<'a>,
+    place: &'a EndThread<'a>,
     ended: Sender<()>,
     well: bool,
 }
 
 impl Drop for Leaving<'_> {
     fn drop(&mut self) {
-        let Place { meeting, task, socket, whose, .. } = self.place;
+        let EndThread { meeting, task, socket, whose, .. } = self.place;
         meeting.failed.store(true, Release);
         task.finish(*whose);
         if !self.well {
@@ -195,8 +195,8 @@ impl Drop for Leaving<'_> {
     }
 }
 
-impl Place<'_> {
-    fn run(&self) -> Outcome {
+impl EndThread<'_> {
+    fn run(&self) -> EndResult {
         cpu::pin(self.cpu)?;
         let told = |what| {
             move |source| MessageError::End { layer: self.cell.layer.clone(), end: self.whose, what, source }

@@ -10,7 +10,7 @@ use netfathom_sys::clock::monotonic_ns;
 use netfathom_sys::socket::{ReceiveBatch, SendBatch, Wait};
 
 use super::phases::Phases;
-use crate::load::engine::{Engine, Outcome, Send};
+use crate::load::engine::{Engine, Handed, Send};
 use crate::load::receive::PATIENCE;
 
 /// Datagrams a call, and room for each: more than the lab's MTU.
@@ -155,7 +155,7 @@ impl Engine for Draining<'_> {
         self.engine.kind()
     }
 
-    fn send(&mut self, messages: &mut [Header]) -> Outcome {
+    fn send(&mut self, messages: &mut [Header]) -> Handed {
         // An error of the socket would be that of an earlier answer; a later call reads on.
         while let Ok(received @ 1..) = receive(&mut self.batch, self.socket, Wait::No) {
             self.counts.take(&self.batch);

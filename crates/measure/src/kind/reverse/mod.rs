@@ -161,7 +161,7 @@ impl Bench<'_> {
         number: u32,
         live: &Live,
     ) -> Result<(ReverseTrial, Checks), TapError> {
-        let task = trial::Task {
+        let task = trial::ReverseTask {
             plan: self.plan,
             rig: self.rig,
             lab: self.lab,

@@ -4,7 +4,7 @@ use netfathom_model::record::{Phase, PhaseTimes, ProcessorShares, ReverseTrial, 
 
 use super::edges::{Between, Edge};
 use super::judge::{self, Checks};
-use super::trial::Outcome;
+use super::trial::ReverseOutcome;
 use crate::ground::rig::Rig;
 use crate::load::report::series;
 
@@ -16,14 +16,14 @@ pub struct Facts<'a> {
     pub steered: bool,
     /// Whether both ends had to share one.
     pub shared: bool,
-    pub outcome: &'a Outcome,
+    pub outcome: &'a ReverseOutcome,
 }
 
 impl Facts<'_> {
     /// The record's view of the trial, and the numbers that its verdict rests on.
     pub fn trial(&self) -> (ReverseTrial, Checks) {
         let checks = self.checks();
-        let Outcome { phases, sent, inbound, read, stack, .. } = self.outcome;
+        let ReverseOutcome { phases, sent, inbound, read, stack, .. } = self.outcome;
         let outgoing = self.outgoing();
         let trial = ReverseTrial {
             index: self.index,
@@ -49,13 +49,13 @@ impl Facts<'_> {
     /// Where somebody reads, what was read in each window; where nobody does, what the far end
     /// sent in it, for nobody was there to take the time of its arrival.
     fn inbound(&self) -> Vec<u64> {
-        let Outcome { phases, inbound, read, .. } = self.outcome;
+        let ReverseOutcome { phases, inbound, read, .. } = self.outcome;
         let windows = read.as_ref().map(|counts| &counts.windows).or(inbound.windows.as_ref());
         windows.map(|w| w.iter().copied().take(phases.window_count()).collect()).unwrap_or_default()
     }
 
     fn phase(&self, phase: Phase, outgoing: &[u64]) -> PhaseTimes {
-        let Outcome { phases, read, stack, .. } = self.outcome;
+        let ReverseOutcome { phases, read, stack, .. } = self.outcome;
         let bounds = phases.bounds_ns(phase);
         let between = self.during(phase);
         let inbound_per_s = match read {
@@ -95,7 +95,7 @@ impl Facts<'_> {
 
     /// How late an edge was read at worst, as a part of the length of a part.
     fn late(&self) -> f64 {
-        let Outcome { phases, edges, .. } = self.outcome;
+        let ReverseOutcome { phases, edges, .. } = self.outcome;
         let late_ns =
             |(edge, due_ns): (&Edge, u64)| edge.at_ns.saturating_sub(phases.windows.start_ns + due_ns);
         let worst_ns = edges.iter().zip(phases.edges_ns()).map(late_ns).max().unwrap_or(0);
@@ -109,7 +109,7 @@ impl Facts<'_> {
     }
 
     fn checks(&self) -> Checks {
-        let Outcome { sent, inbound, read, overflowed, counted, .. } = self.outcome;
+        let ReverseOutcome { sent, inbound, read, overflowed, counted, .. } = self.outcome;
         let (here, there) = self.rig.device_names();
         let here = counted.sender.devices.get(&here.unwrap_or_default()).copied().unwrap_or_default();
         let there = counted.reader.devices.get(&there.unwrap_or_default()).copied().unwrap_or_default();

@@ -6,7 +6,7 @@ use std::thread;
 use netfathom_model::plan::Spin;
 
 use super::sockets::Sockets;
-use super::trial::{FLAT_OUT_MESSAGES, Task, cloned, joined, on};
+use super::trial::{FLAT_OUT_MESSAGES, ReverseTask, cloned, joined, on};
 use crate::ground::observer::Live;
 use crate::load::engine::Send;
 use crate::load::error::FlightError;
@@ -19,10 +19,10 @@ const RUN_IN_NS: u64 = 200_000_000;
 /// Sends for a while without anything beside it, and keeps nothing of it: what the first
 /// moments of a load set going would otherwise be taken for a part of the trial, and lie in
 /// that which all others are compared with.
-pub fn run(task: &Task<'_>, sockets: &Sockets) -> Result<(), FlightError> {
+pub fn run(task: &ReverseTask<'_>, sockets: &Sockets) -> Result<(), FlightError> {
     let mut engine = Send::new(cloned(&sockets.sender)?, task.plan.size_bytes);
     let windows = windows_from_now(RUN_IN_NS);
-    let sending = sender::Task {
+    let sending = sender::SenderTask {
         mean_interval_ns: None,
         // Of no trial: neither timed nor answered.
         flow: 0,

@@ -35,7 +35,7 @@ const STAY: Duration = Duration::from_secs(1);
 /// What a processor still has to take through the protocols when the last message has left.
 const SETTLE: Duration = Duration::from_millis(20);
 
-pub struct Task<'a> {
+pub struct ReverseTask<'a> {
     pub plan: &'a ReversePlan,
     pub rig: &'a Rig,
     pub lab: &'a Lab,
@@ -50,7 +50,7 @@ pub struct Task<'a> {
 }
 
 /// What came of a trial, before anything is said about it.
-pub struct Outcome {
+pub struct ReverseOutcome {
     pub phases: Phases,
     pub sent: Sent,
     pub inbound: Inbound,
@@ -86,18 +86,18 @@ struct Signals {
 }
 
 struct Flight<'a> {
-    task: &'a Task<'a>,
+    task: &'a ReverseTask<'a>,
     sockets: &'a Sockets,
     phases: Phases,
     signals: Signals,
 }
 
-impl Task<'_> {
+impl ReverseTask<'_> {
     fn inbound_flow(&self) -> u32 {
         self.flow.wrapping_add(1)
     }
 
-    pub fn run(&self) -> Result<Outcome, TapError> {
+    pub fn run(&self) -> Result<ReverseOutcome, TapError> {
         let sockets = Sockets::open(self.rig, self.lab, self.plan, self.variant)?;
         let duration_ns = self.plan.duration_ns;
         let shift = Windows::shift_for(duration_ns);
@@ -113,7 +113,7 @@ impl Task<'_> {
         let flown = flight.run()?;
         thread::sleep(SETTLE);
         let dropped = drops(&sockets.inbound).map_err(GroundError::Socket)?;
-        Ok(Outcome {
+        Ok(ReverseOutcome {
             phases,
             sent: flown.sent,
             inbound: flown.inbound,
@@ -238,8 +238,14 @@ impl Flight<'_> {
         Counts::new(self.phases, self.task.inbound_flow())
     }
 
-    fn sending<'t>(&'t self, flow: u32, deadline_ns: u64, spin: Spin, live: &'t Live) -> sender::Task<'t> {
-        sender::Task {
+    fn sending<'t>(
+        &'t self,
+        flow: u32,
+        deadline_ns: u64,
+        spin: Spin,
+        live: &'t Live,
+    ) -> sender::SenderTask<'t> {
+        sender::SenderTask {
             mean_interval_ns: None,
             flow,
             lane: 0,

@@ -14,7 +14,7 @@ use netfathom_sys::directory::Directory;
 use super::ends::{Here, Inward, Load, Outward};
 use super::listening::Listening;
 use super::report;
-use super::trial::{Outcome, Task};
+use super::trial::{StackOutcome, StackTask};
 use crate::ground::observer::Live;
 use crate::ground::observer::{Observer, Step};
 use crate::ground::processors::Cpus;
@@ -80,7 +80,7 @@ impl Bench<'_> {
             departures: Departures::Planned(&self.plan.profile, self.plan.seed),
         };
         let files = Files::of_trial(self.directory.as_ref(), turn.index as u32, self.plan.pcap.keep);
-        let task = Task {
+        let task = StackTask {
             alternates: turn.kind == TrialKind::Alternating,
             ..self.task(turn.tap, turn.wants_stages(), self.sampling(turn), files, &live)
         };
@@ -102,13 +102,13 @@ impl Bench<'_> {
 
     fn outward(
         &self,
-        task: &Task<'_>,
+        task: &StackTask<'_>,
         to: SocketAddr,
         load: Load<'_>,
         turn: &Turn,
         observer: &mut impl Observer<StackResult>,
         live: &Arc<Live>,
-    ) -> Result<Option<(u64, Outcome)>, TapError> {
+    ) -> Result<Option<(u64, StackOutcome)>, TapError> {
         observer.begins(turn.step(), live);
         let started_after_ns = self.elapsed_ns();
         let outward = Outward::greet(task, to, load)?;
@@ -118,13 +118,13 @@ impl Bench<'_> {
     /// Waits for a sender, and for another one if the trial is lost with the first.
     fn inward(
         &self,
-        task: &Task<'_>,
+        task: &StackTask<'_>,
         listening: &Listening,
         load: Load<'_>,
         turn: &Turn,
         observer: &mut impl Observer<StackResult>,
         live: &Arc<Live>,
-    ) -> Result<Option<(u64, Outcome)>, TapError> {
+    ) -> Result<Option<(u64, StackOutcome)>, TapError> {
         let left = turn.of - turn.index;
         loop {
             let name = format!("waiting for: {}", listening.command(self.plan, left));
@@ -143,7 +143,7 @@ impl Bench<'_> {
         }
     }
 
-    fn record(&self, turn: &Turn, started_after_ns: u64, mut outcome: Outcome) -> (Trial, Vec<Sample>) {
+    fn record(&self, turn: &Turn, started_after_ns: u64, mut outcome: StackOutcome) -> (Trial, Vec<Sample>) {
         let samples = std::mem::take(&mut outcome.samples);
         let index = turn.index as u32;
         let flat_out_per_s = match turn.kind {
@@ -180,7 +180,7 @@ impl Bench<'_> {
         Some(self.burst(number, turn.tap, turn.wants_stages()).ok()?.sent.per_s())
     }
 
-    fn burst(&self, number: u32, tap: Option<Tap>, stages: bool) -> Result<Outcome, TapError> {
+    fn burst(&self, number: u32, tap: Option<Tap>, stages: bool) -> Result<StackOutcome, TapError> {
         let live = Live::default();
         let files = Files::of_burst(self.directory.as_ref());
         let task = self.task(tap, stages, Sampling::none(), files, &live);
@@ -216,8 +216,8 @@ impl Bench<'_> {
         sampling: Sampling,
         files: Files,
         live: &'a Live,
-    ) -> Task<'a> {
+    ) -> StackTask<'a> {
         let Self { plan, rig, cpus, stop, .. } = *self;
-        Task { plan, rig, tap, alternates: false, stages, sampling, cpus, stop, live, files }
+        StackTask { plan, rig, tap, alternates: false, stages, sampling, cpus, stop, live, files }
     }
 }

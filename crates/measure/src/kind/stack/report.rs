@@ -13,7 +13,7 @@ use netfathom_model::verdict::{Finding, Verdict};
 use netfathom_stats::{Moments, Windowed};
 
 use super::judge;
-use super::trial::Outcome;
+use super::trial::StackOutcome;
 use crate::load::report::{load, series};
 use crate::tap::Collected;
 use crate::tap::unavailable;
@@ -27,7 +27,7 @@ pub struct Facts<'a> {
     pub started_after_ns: u64,
     /// The rate of the burst, where one was made.
     pub flat_out_per_s: Option<f64>,
-    pub outcome: &'a Outcome,
+    pub outcome: &'a StackOutcome,
 }
 
 impl Facts<'_> {

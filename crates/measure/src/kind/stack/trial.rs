@@ -34,7 +34,7 @@ use crate::tap::pcap::{Files, PcapTap};
 use crate::tap::sampling::Sampling;
 use crate::tap::timestamping::{ReceiveStamps, STAMPS_BEGIN, SendStamps};
 
-pub struct Task<'a> {
+pub struct StackTask<'a> {
     pub plan: &'a StackPlan,
     pub rig: &'a Rig,
     /// The tap; none in a control.
@@ -53,7 +53,7 @@ pub struct Task<'a> {
 }
 
 /// What came of a trial, before anything is said about it.
-pub struct Outcome {
+pub struct StackOutcome {
     /// The trial's number among the messages.
     pub flow: u32,
     /// From which socket of each sender, and to where.
@@ -74,9 +74,9 @@ pub struct Outcome {
     pub samples: Vec<Sample>,
 }
 
-impl Task<'_> {
+impl StackTask<'_> {
     /// Runs the trial between these ends.
-    pub fn run(&self, ends: impl Ends, load: Load<'_>) -> Result<Outcome, TapError> {
+    pub fn run(&self, ends: impl Ends, load: Load<'_>) -> Result<StackOutcome, TapError> {
         match self.tap {
             None => self.run_with(
                 ends,
@@ -90,7 +90,7 @@ impl Task<'_> {
         }
     }
 
-    fn run_bpf(&self, ends: impl Ends, load: Load<'_>) -> Result<Outcome, TapError> {
+    fn run_bpf(&self, ends: impl Ends, load: Load<'_>) -> Result<StackOutcome, TapError> {
         let tap = self.load_programs(&ends, load)?;
         // Whoever sees a message last keeps it.
         let (at_senders, at_reader) = match ends.reader() {
@@ -137,7 +137,7 @@ impl Task<'_> {
         Ok(StackTap::load(&self.plan.directions, target)?)
     }
 
-    fn run_timestamping(&self, ends: impl Ends, load: Load<'_>) -> Result<Outcome, TapError> {
+    fn run_timestamping(&self, ends: impl Ends, load: Load<'_>) -> Result<StackOutcome, TapError> {
         if let Some(reader) = ends.reader() {
             enable_rx_stamps(reader).map_err(GroundError::Socket)?;
             std::thread::sleep(STAMPS_BEGIN);
@@ -178,7 +178,7 @@ impl Task<'_> {
         self.run_with(ends, load, make, collect)
     }
 
-    fn run_pcap(&self, ends: impl Ends, load: Load<'_>) -> Result<Outcome, TapError> {
+    fn run_pcap(&self, ends: impl Ends, load: Load<'_>) -> Result<StackOutcome, TapError> {
         let flow = ends.flow();
         let port = destination(&ends).ok_or(TapError::NoCaptureDevice)?.port();
         let tap = PcapTap::begin(self.plan, self.rig, port, self.files.clone())?;
@@ -207,7 +207,7 @@ impl Task<'_> {
         load: Load<'_>,
         make: impl FnOnce(Windows, &[UdpSocket]) -> Result<(Vec<S>, R), TapError>,
         collect: impl FnOnce(Vec<S>, R) -> Result<Tapped, TapError>,
-    ) -> Result<Outcome, TapError> {
+    ) -> Result<StackOutcome, TapError> {
         let flow = ends.flow();
         let (from, to) = (addresses(&ends), destination(&ends));
         let before = self.rig.counters()?;
@@ -229,7 +229,7 @@ impl Task<'_> {
         let mut accounting = tapped.complete(self.tap, evidence.account());
         accounting.counters.extend(checks);
         let Tapped { paths, clock_moved_ns, samples, captured, added, .. } = tapped;
-        Ok(Outcome {
+        Ok(StackOutcome {
             flow,
             from,
             to,

@@ -36,7 +36,7 @@ pub enum SweepError {
 
 impl Failure for SweepError {}
 
-type Outcome = Result<Progressed<TransferResult>, TransferError>;
+type Transferred = Result<Progressed<TransferResult>, TransferError>;
 
 pub enum Ends {
     /// In namespaces of our own.
@@ -106,7 +106,7 @@ impl Ends {
     }
 }
 
-fn in_lab(lab: &Lab, plan: &SweepPlan, c: Combination, stop: &AtomicBool) -> Result<Outcome, SweepError> {
+fn in_lab(lab: &Lab, plan: &SweepPlan, c: Combination, stop: &AtomicBool) -> Result<Transferred, SweepError> {
     let no_way_in = |e| SweepError::from(WireError::from(LabError::from(e)));
     // Each end is made by a thread that is in its namespace, which its own threads inherit. That it
     // can be entered is asked before, so that neither waits for the other in vain.
@@ -124,10 +124,10 @@ fn in_lab(lab: &Lab, plan: &SweepPlan, c: Combination, stop: &AtomicBool) -> Res
 /// Both ends at once, the receiver first; what became of the sender.
 fn between(
     at: IpAddr,
-    send: impl FnOnce(SocketAddr) -> Outcome,
-    receive: impl FnOnce(IpAddr, Sender<SocketAddr>, &AtomicBool) -> Outcome + Send,
+    send: impl FnOnce(SocketAddr) -> Transferred,
+    receive: impl FnOnce(IpAddr, Sender<SocketAddr>, &AtomicBool) -> Transferred + Send,
     stop: &AtomicBool,
-) -> Outcome {
+) -> Transferred {
     let gone = AtomicBool::new(false);
     thread::scope(|scope| {
         let (listening, ready) = channel();
@@ -145,11 +145,11 @@ fn between(
     })
 }
 
-fn send(plan: &SweepPlan, c: Combination, to: SocketAddr, stop: &AtomicBool) -> Outcome {
+fn send(plan: &SweepPlan, c: Combination, to: SocketAddr, stop: &AtomicBool) -> Transferred {
     make(&plan.transfer(c, &to.ip().to_string(), to.port()), stop, &|_| {})
 }
 
-fn receive(sweep: &SweepPlan, at: IpAddr, listening: Sender<SocketAddr>, stop: &AtomicBool) -> Outcome {
+fn receive(sweep: &SweepPlan, at: IpAddr, listening: Sender<SocketAddr>, stop: &AtomicBool) -> Transferred {
     let mut plan = TransferPlan::classic(Role::Receive);
     plan.socket_buffer_bytes = sweep.receive_buffer_bytes;
     // A free port: another sweep may run beside this one.
@@ -163,7 +163,7 @@ fn receive(sweep: &SweepPlan, at: IpAddr, listening: Sender<SocketAddr>, stop: &
     })
 }
 
-fn make(plan: &TransferPlan, stop: &AtomicBool, tell: &(dyn Fn(Event) + Sync)) -> Outcome {
+fn make(plan: &TransferPlan, stop: &AtomicBool, tell: &(dyn Fn(Event) + Sync)) -> Transferred {
     let (input, output) = (io::stdin(), io::stdout());
     // The data is made up and thrown away: neither is touched.
     let standard = Standard { input: input.as_fd(), output: output.as_fd() };

@@ -18,7 +18,7 @@ use super::zero_copy::by_way;
 use super::{Around, Broken, Buffer, checksum, closing};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Outcome {
+pub(super) enum ClientOutcome {
     Whole,
     Broken,
     TooLong,
@@ -28,7 +28,7 @@ pub(super) struct Client {
     pub moved: Moved,
     pub peer: Option<SocketAddr>,
     pub congestion: Option<String>,
-    pub outcome: Outcome,
+    pub outcome: ClientOutcome,
 }
 
 /// Takes all that a client sends, to its end or until it is cut off.
@@ -49,9 +49,9 @@ pub(super) fn take(
     stream.tcp = tcp_info::read(socket).ok().map(|info| state(&info));
     let ended = received.and_then(|sum| closing::release(socket).map(|()| sum));
     let outcome = match &ended {
-        Ok(_) => Outcome::Whole,
-        Err(Broken::Network(e)) if e.kind() == ErrorKind::FileTooLarge => Outcome::TooLong,
-        Err(_) => Outcome::Broken,
+        Ok(_) => ClientOutcome::Whole,
+        Err(Broken::Network(e)) if e.kind() == ErrorKind::FileTooLarge => ClientOutcome::TooLong,
+        Err(_) => ClientOutcome::Broken,
     };
     match ended {
         Ok(checksum) => stream.checksum = checksum,

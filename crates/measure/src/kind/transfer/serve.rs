@@ -181,9 +181,9 @@ impl House {
         counts.inside -= 1;
         counts.served.bytes += client.moved.stream.bytes;
         let count = match client.outcome {
-            client::Outcome::Whole => &mut counts.served.whole,
-            client::Outcome::Broken => &mut counts.served.broken,
-            client::Outcome::TooLong => &mut counts.served.too_long,
+            client::ClientOutcome::Whole => &mut counts.served.whole,
+            client::ClientOutcome::Broken => &mut counts.served.broken,
+            client::ClientOutcome::TooLong => &mut counts.served.too_long,
         };
         *count += 1;
         counts.way.get_or_insert(client.moved.way);

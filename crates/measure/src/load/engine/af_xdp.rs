@@ -5,7 +5,7 @@ use netfathom_model::message::Header;
 use netfathom_sys::clock::monotonic_ns;
 use netfathom_sys::xsk::{XskError, XskSender};
 
-use super::{Engine, Outcome};
+use super::{Engine, Handed};
 use crate::load::frame::Frame;
 
 /// Frames in memory that the kernel shares, a power of two: a few batches, so that the next
@@ -50,11 +50,11 @@ impl Engine for AfXdp {
     }
 
     #[inline]
-    fn send(&mut self, batch: &mut [Header]) -> Outcome {
+    fn send(&mut self, batch: &mut [Header]) -> Handed {
         let Some(room) = self.room() else {
             let now_ns = monotonic_ns();
             batch.iter_mut().for_each(|header| header.sent_ns = now_ns);
-            return Outcome { accepted: 0, refused: batch.len(), errno: EIO };
+            return Handed { accepted: 0, refused: batch.len(), errno: EIO };
         };
         let count = batch.len().min(room);
         let sent_ns = monotonic_ns();
@@ -66,6 +66,6 @@ impl Engine for AfXdp {
         // What the kernel has not taken by now is published all the same, and leaves with the
         // next call; if it never does, it is missing at the far end.
         let _ = self.socket.flush();
-        Outcome::taken(count)
+        Handed::taken(count)
     }
 }

@@ -9,7 +9,7 @@ use netfathom_model::message::Header;
 use netfathom_sys::clock::monotonic_ns;
 use netfathom_sys::socket::set_segment_size;
 
-use super::{Engine, Outcome};
+use super::{Engine, Handed};
 
 /// The most that one UDP datagram holds over IPv6, before it is split.
 const MOST_BYTES: usize = 65_487;
@@ -41,7 +41,7 @@ impl Engine for Gso {
     }
 
     #[inline]
-    fn send(&mut self, batch: &mut [Header]) -> Outcome {
+    fn send(&mut self, batch: &mut [Header]) -> Handed {
         let count = batch.len().min(self.most);
         let sent_ns = monotonic_ns();
         for (header, payload) in batch[..count].iter_mut().zip(self.buffer.chunks_exact_mut(self.size)) {
@@ -52,8 +52,8 @@ impl Engine for Gso {
             match self.socket.send(&self.buffer[..count * self.size]) {
                 Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
                 // The kernel takes such a buffer whole or not at all.
-                Err(e) => return Outcome { refused: count, ..Outcome::refused(&e) },
-                Ok(_) => return Outcome::taken(count),
+                Err(e) => return Handed { refused: count, ..Handed::refused(&e) },
+                Ok(_) => return Handed::taken(count),
             }
         }
     }

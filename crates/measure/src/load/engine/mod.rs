@@ -18,14 +18,14 @@ pub use xdp::Xdp;
 /// What became of the messages that an engine tried: the first of its batch. What comes
 /// after them is still to be tried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Outcome {
+pub struct Handed {
     pub accepted: usize,
     pub refused: usize,
     /// Why not (errno(3)); 0 where it does not say.
     pub errno: i32,
 }
 
-impl Outcome {
+impl Handed {
     pub fn taken(accepted: usize) -> Self {
         Self { accepted, refused: 0, errno: 0 }
     }
@@ -47,5 +47,5 @@ pub trait Engine: std::marker::Send {
 
     /// Hands messages to the system, in order, at most `most()` of them; stamps each
     /// that it tries just before it hands it over. It takes or refuses at least one.
-    fn send(&mut self, batch: &mut [Header]) -> Outcome;
+    fn send(&mut self, batch: &mut [Header]) -> Handed;
 }

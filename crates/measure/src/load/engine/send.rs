@@ -7,7 +7,7 @@ use netfathom_model::engine;
 use netfathom_model::message::Header;
 use netfathom_sys::clock::monotonic_ns;
 
-use super::{Engine, Outcome};
+use super::{Engine, Handed};
 
 /// One send(2) a message.
 pub struct Send {
@@ -28,15 +28,15 @@ impl Engine for Send {
     }
 
     #[inline]
-    fn send(&mut self, batch: &mut [Header]) -> Outcome {
+    fn send(&mut self, batch: &mut [Header]) -> Handed {
         let header = &mut batch[0];
         header.sent_ns = monotonic_ns();
         header.write(&mut self.payload);
         loop {
             match self.socket.send(&self.payload) {
                 Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
-                Err(e) => return Outcome::refused(&e),
-                Ok(_) => return Outcome::taken(1),
+                Err(e) => return Handed::refused(&e),
+                Ok(_) => return Handed::taken(1),
             }
         }
     }

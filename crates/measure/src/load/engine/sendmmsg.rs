@@ -7,7 +7,7 @@ use netfathom_model::message::Header;
 use netfathom_sys::clock::monotonic_ns;
 use netfathom_sys::socket::SendBatch;
 
-use super::{Engine, Outcome};
+use super::{Engine, Handed};
 
 /// One sendmmsg(2) a batch. Its messages carry the time just before the call, which is when
 /// the application handed them over.
@@ -29,7 +29,7 @@ impl Engine for Sendmmsg {
     }
 
     #[inline]
-    fn send(&mut self, batch: &mut [Header]) -> Outcome {
+    fn send(&mut self, batch: &mut [Header]) -> Handed {
         let sent_ns = monotonic_ns();
         for (i, header) in batch.iter_mut().enumerate() {
             header.sent_ns = sent_ns;
@@ -37,8 +37,8 @@ impl Engine for Sendmmsg {
         }
         // It stops at the first error and tells it by the next call.
         match self.batch.send(&self.socket, 0..batch.len()) {
-            Ok(accepted) => Outcome::taken(accepted),
-            Err(e) => Outcome::refused(&e),
+            Ok(accepted) => Handed::taken(accepted),
+            Err(e) => Handed::refused(&e),
         }
     }
 }

@@ -5,7 +5,7 @@ use netfathom_model::engine;
 use netfathom_model::message::Header;
 use netfathom_sys::clock::monotonic_ns;
 
-use super::{Engine, Outcome};
+use super::{Engine, Handed};
 use crate::load::frame::Frame;
 
 /// One BPF_PROG_RUN a batch.
@@ -26,16 +26,16 @@ impl Engine for Xdp {
     }
 
     #[inline]
-    fn send(&mut self, batch: &mut [Header]) -> Outcome {
+    fn send(&mut self, batch: &mut [Header]) -> Handed {
         match self.generator.send(batch) {
-            Ok(accepted) if accepted == batch.len() => Outcome::taken(accepted),
+            Ok(accepted) if accepted == batch.len() => Handed::taken(accepted),
             Ok(accepted) => {
                 dropped_to_the_end(batch);
-                Outcome { accepted, refused: batch.len() - accepted, errno: ENOBUFS }
+                Handed { accepted, refused: batch.len() - accepted, errno: ENOBUFS }
             }
             Err(e) => {
                 dropped_to_the_end(batch);
-                Outcome { refused: batch.len(), ..Outcome::refused(&e) }
+                Handed { refused: batch.len(), ..Handed::refused(&e) }
             }
         }
     }

@@ -9,7 +9,7 @@ fn run(departures: Vec<u64>, deadline_ns: u64, stop: bool) -> (Sent, usize) {
     socket.connect(reader.local_addr().unwrap()).unwrap();
     let stop = AtomicBool::new(stop);
     let start_ns = monotonic_ns() + 1_000_000;
-    let task = Task {
+    let task = SenderTask {
         flow: 7,
         lane: 0,
         lanes: 1,

@@ -99,7 +99,7 @@ impl Relay {
         let mut relay = Self { counters: Default::default(), threads: Vec::new(), run: Some(run) };
         let ways = [(&first, &second, seed, "wire there"), (&second, &first, !seed, "wire back")];
         for ((from, to, seed, name), counters) in ways.into_iter().zip(relay.counters.clone()) {
-            let way = Way {
+            let way = WireThread {
                 from: Arc::clone(from),
                 to: Arc::clone(to),
                 line: Line::new(wire, seed),
@@ -135,7 +135,7 @@ impl Drop for Relay {
     }
 }
 
-struct Way {
+struct WireThread {
     from: Arc<Tun>,
     to: Arc<Tun>,
     line: Line,
@@ -143,7 +143,7 @@ struct Way {
     stop: PipeReader,
 }
 
-impl Way {
+impl WireThread {
     fn run(mut self) {
         wait_punctually();
         let mut buffer = vec![0; MOST_BYTES];

@@ -12,7 +12,7 @@ use netfathom_mark::listen::{ListenError, Listener, Mark};
 use netfathom_model::record::Condition;
 use netfathom_sys::clock::monotonic_ns;
 
-use super::{Outcome, Workload};
+use super::{BenchmarkRun, Workload};
 use crate::kind::cost::error::CostError;
 
 /// How often the ring is emptied: it holds 65,536 marks.
@@ -157,13 +157,13 @@ impl Workload for Marking {
         Ok(())
     }
 
-    fn run(&mut self, _: &Condition, stop: &AtomicBool) -> Result<Outcome, CostError> {
+    fn run(&mut self, _: &Condition, stop: &AtomicBool) -> Result<BenchmarkRun, CostError> {
         let (spans, during_ns) = self.watch(stop)?;
         let whole = if spans.damaged > 0 { Err(DAMAGED.to_owned()) } else { Ok(()) };
         let mean = |kind: &(String, String)| {
             spans.mean_ns(kind).ok_or_else(|| format!("there was no {} → {} in the trial", kind.0, kind.1))
         };
-        Ok(Outcome {
+        Ok(BenchmarkRun {
             spans_ns: whole.and_then(|()| self.kinds.iter().map(mean).collect()),
             during_ns,
             amounts: Vec::new(),

@@ -45,11 +45,11 @@ pub trait Workload {
         Ok(())
     }
     /// Runs once.
-    fn run(&mut self, condition: &Condition, stop: &AtomicBool) -> Result<Outcome, CostError>;
+    fn run(&mut self, condition: &Condition, stop: &AtomicBool) -> Result<BenchmarkRun, CostError>;
 }
 
 #[derive(Debug)]
-pub struct Outcome {
+pub struct BenchmarkRun {
     /// From mark to mark; or why there are none.
     pub spans_ns: Result<Vec<f64>, String>,
     /// From and to, CLOCK_MONOTONIC.

@@ -18,7 +18,7 @@ use super::emitted::{Came, Emitted, Kept};
 use super::intercept;
 use super::marking::DAMAGED;
 use super::state::State;
-use super::{Outcome, Workload};
+use super::{BenchmarkRun, Workload};
 use crate::kind::cost::error::{CostError, step};
 use crate::kind::cost::program::{Family, Output, Starting, fresh_word};
 use crate::kind::cost::sequence::{Reached, Sequence};
@@ -318,7 +318,7 @@ impl Workload for Started {
         self.state.prepare()
     }
 
-    fn run(&mut self, condition: &Condition, stop: &AtomicBool) -> Result<Outcome, CostError> {
+    fn run(&mut self, condition: &Condition, stop: &AtomicBool) -> Result<BenchmarkRun, CostError> {
         let armed = condition.armed;
         let ran = self.once(armed || condition.way.is_some(), condition.way, stop)?;
         let during_ns = (ran.observed.started_ns, ran.observed.ended_ns);
@@ -337,7 +337,7 @@ impl Workload for Started {
         }
         self.unknown.add(&ran.observed.spent);
         let spent = amounts_of(&ran.observed.spent);
-        Ok(Outcome {
+        Ok(BenchmarkRun {
             spans_ns,
             during_ns,
             amounts: spent.into_iter().chain(ran.counters).collect(),

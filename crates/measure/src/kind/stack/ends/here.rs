@@ -8,7 +8,7 @@ use netfathom_sys::socket::drops;
 use super::{Ends, Landed, Load, engines, flight};
 use crate::ground::error::GroundError;
 use crate::ground::rig::warm_up;
-use crate::kind::stack::trial::Task;
+use crate::kind::stack::trial::StackTask;
 use crate::load::accounting::Ways;
 use crate::load::error::FlightError;
 use crate::load::flight::{FarEnd, LEAD_IN_NS};
@@ -29,7 +29,7 @@ pub struct Here {
 
 impl Here {
     /// New sockets, with the path between them warmed up.
-    pub fn open(task: &Task<'_>, flow: u32) -> Result<Self, FlightError> {
+    pub fn open(task: &StackTask<'_>, flow: u32) -> Result<Self, FlightError> {
         let reader = task.rig.reader_socket(task.plan.port)?;
         let to = reader.local_addr().map_err(GroundError::Socket)?;
         let senders: Vec<UdpSocket> =
@@ -55,7 +55,7 @@ impl Ends for Here {
 
     fn fly<S: SendTap + Send, R: ReceiveTap + Send>(
         self,
-        task: &Task<'_>,
+        task: &StackTask<'_>,
         load: Load<'_>,
         make: impl FnOnce(Windows, &[UdpSocket]) -> Result<(Vec<S>, R), TapError>,
     ) -> Result<Landed<S, R>, TapError> {
@@ -86,7 +86,7 @@ impl Ends for Here {
 
 /// The reader, with its end of the tap.
 struct Reader<'a, R> {
-    task: &'a Task<'a>,
+    task: &'a StackTask<'a>,
     ends: &'a Here,
     planned: u64,
     tap: R,
@@ -100,7 +100,7 @@ impl<R: ReceiveTap + Send> FarEnd for Reader<'_, R> {
 
     fn take(&mut self, end: &End<'_>) -> Result<Read, FlightError> {
         let socket = &self.ends.reader;
-        let reading = reader::Task {
+        let reading = reader::ReaderTask {
             socket,
             flow: self.ends.flow,
             lanes: self.task.plan.workers,

@@ -12,7 +12,7 @@ use netfathom_sys::socket::{drops, end_receiving};
 use super::reconstruction::Rebuilt;
 use super::{Ends, Landed, Load};
 use crate::ground::error::GroundError;
-use crate::kind::stack::trial::Task;
+use crate::kind::stack::trial::StackTask;
 use crate::load::accounting::Ways;
 use crate::load::control::{Begun, ControlError, Ended, Incoming, draw_flow};
 use crate::load::error::FlightError;
@@ -36,7 +36,7 @@ pub struct Inward {
 impl Inward {
     /// A new socket for a sender's messages. The sender hears its welcome only in
     /// [`Ends::fly`]: until then it waits, and a tap can be loaded.
-    pub fn open(task: &Task<'_>, incoming: Incoming, port: u16) -> Result<Self, FlightError> {
+    pub fn open(task: &StackTask<'_>, incoming: Incoming, port: u16) -> Result<Self, FlightError> {
         let reader = task.rig.reader_socket(port)?;
         reader.set_nonblocking(task.plan.reader_polls).map_err(GroundError::Socket)?;
         Ok(Self { incoming, flow: draw_flow()?, reader })
@@ -58,7 +58,7 @@ impl Ends for Inward {
 
     fn fly<S: SendTap + Send, R: ReceiveTap + Send>(
         self,
-        task: &Task<'_>,
+        task: &StackTask<'_>,
         load: Load<'_>,
         make: impl FnOnce(Windows, &[UdpSocket]) -> Result<(Vec<S>, R), TapError>,
     ) -> Result<Landed<S, R>, TapError> {
@@ -101,7 +101,7 @@ fn lost(error: ControlError) -> FlightError {
 
 /// The reader in its thread, and the conversation beside it.
 struct Reading<'a> {
-    task: &'a Task<'a>,
+    task: &'a StackTask<'a>,
     socket: &'a UdpSocket,
     flow: u32,
     lanes: u32,
@@ -135,7 +135,7 @@ impl Reading<'_> {
     }
 
     fn read<R: ReceiveTap>(&self, tap: &mut R, end: &End<'_>) -> Result<Read, FlightError> {
-        let reading = reader::Task {
+        let reading = reader::ReaderTask {
             socket: self.socket,
             flow: self.flow,
             lanes: self.lanes,

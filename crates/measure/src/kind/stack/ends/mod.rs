@@ -6,7 +6,7 @@ use std::net::UdpSocket;
 use netfathom_model::accounting::CounterCheck;
 use netfathom_model::plan::Spin;
 
-use super::trial::Task;
+use super::trial::StackTask;
 use crate::ground::error::GroundError;
 use crate::load::accounting::Ways;
 use crate::load::engine;
@@ -41,7 +41,7 @@ pub trait Ends: Sized {
     /// of this host and one for the reader, once it is known where the windows lie.
     fn fly<S: SendTap + Send, R: ReceiveTap + Send>(
         self,
-        task: &Task<'_>,
+        task: &StackTask<'_>,
         load: Load<'_>,
         make: impl FnOnce(Windows, &[UdpSocket]) -> Result<(Vec<S>, R), TapError>,
     ) -> Result<Landed<S, R>, TapError>;
@@ -77,7 +77,7 @@ pub struct Landed<S, R> {
 }
 
 /// A flight from this host.
-fn flight<'a>(task: &Task<'a>, load: Load<'a>, flow: u32, windows: Windows) -> Flight<'a> {
+fn flight<'a>(task: &StackTask<'a>, load: Load<'a>, flow: u32, windows: Windows) -> Flight<'a> {
     Flight {
         flow,
         duration_ns: load.duration_ns,
@@ -91,7 +91,7 @@ fn flight<'a>(task: &Task<'a>, load: Load<'a>, flow: u32, windows: Windows) -> F
 
 /// Each with a socket, a processor and its end of the tap.
 fn engines<S>(
-    task: &Task<'_>,
+    task: &StackTask<'_>,
     sockets: &[UdpSocket],
     taps: Vec<S>,
 ) -> Result<Vec<Sender<'static, S>>, FlightError> {

@@ -6,7 +6,7 @@ use netfathom_model::engine::Engine;
 use netfathom_sys::clock::monotonic_ns;
 
 use super::{Ends, Landed, Load, engines, flight};
-use crate::kind::stack::trial::Task;
+use crate::kind::stack::trial::StackTask;
 use crate::load::accounting::Ways;
 use crate::load::control::Session;
 use crate::load::control::words::{Hello, VERSION};
@@ -26,7 +26,7 @@ pub struct Outward {
 impl Outward {
     /// Greets the sink. That conversation has warmed the path up: the neighbour's hardware
     /// address and the route are known.
-    pub fn greet(task: &Task<'_>, to: SocketAddr, load: Load<'_>) -> Result<Self, FlightError> {
+    pub fn greet(task: &StackTask<'_>, to: SocketAddr, load: Load<'_>) -> Result<Self, FlightError> {
         let hello = Hello {
             version: VERSION,
             size_bytes: task.plan.size_bytes,
@@ -56,7 +56,7 @@ impl Ends for Outward {
 
     fn fly<S: SendTap + Send, R: ReceiveTap + Send>(
         mut self,
-        task: &Task<'_>,
+        task: &StackTask<'_>,
         load: Load<'_>,
         make: impl FnOnce(Windows, &[UdpSocket]) -> Result<(Vec<S>, R), TapError>,
     ) -> Result<Landed<S, R>, TapError> {
