@@ -92,9 +92,7 @@ struct Wanted {
 enum What {
     /// Each of the others with the first.
     Apart(PathBuf, Vec<PathBuf>),
-    /// Two and two.
     Pairs(Vec<PathBuf>),
-    /// To be taken.
     Rounds([Vec<String>; 2], [Change; 2]),
 }
 

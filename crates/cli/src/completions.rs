@@ -9,7 +9,6 @@ use clap_complete::{generate, shells};
 use crate::args::{Args, CompletionsArgs, Shell};
 use crate::output;
 
-/// What is completed.
 const NAME: &str = "netfathom";
 
 pub fn run(args: &CompletionsArgs) -> Result<ExitCode> {

@@ -13,7 +13,6 @@ use signal_hook::iterator::Signals;
 
 use crate::{exit, stop};
 
-/// The number of who watches.
 const WATCHED_BY: &str = "NETFATHOM_WATCHED_BY";
 /// The exit status of who is watched over and had no memory left to put anything back (EX_OSERR of sysexits.h).
 const OUT_OF_MEMORY: i32 = 71;
@@ -23,9 +22,6 @@ const BY_SIGNAL: u8 = 128;
 /// Runs this program once more and waits for it: its exit status. `None` in the one that is watched over. Unless
 /// that one ends cleanly, what it started is ended, within `grace` by itself and then by force, and what `before` gave,
 /// asked before it began with the command that starts it, undoes what it did to others.
-///
-/// # Errors
-/// If the program cannot be started again.
 pub fn watch_over<R: FnOnce()>(
     grace: Duration,
     before: impl FnOnce(&mut Command) -> R,

@@ -37,7 +37,6 @@ fn joined(words: impl Iterator<Item = String>) -> String {
     quoted.collect::<Vec<String>>().join(" ")
 }
 
-/// The commands around this one.
 pub fn around() -> Option<Around> {
     let set = |name| env::var(name).ok().filter(|command| !command.is_empty());
     let around = Around { before: set(BEFORE), after: set(AFTER) };

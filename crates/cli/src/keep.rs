@@ -32,7 +32,6 @@ use crate::{exit, invocation, output, stop};
 pub struct Run<'a> {
     /// Where results go.
     pub output: &'a OutputArgs,
-    /// How long it will take.
     pub expected: Duration,
     /// Whether the user named processors, so that wrong ones are wrong usage.
     pub named_cpus: bool,
@@ -151,7 +150,6 @@ fn status(record: &Record) -> ExitCode {
 pub struct Header {
     /// Name of the record and of its directory.
     pub id: String,
-    /// When it began.
     pub started: SystemTime,
 }
 
@@ -185,7 +183,6 @@ pub struct Keeper<'a> {
     progress: Progress,
     /// How often something was kept; the first time there is nothing yet.
     kept: usize,
-    /// What was.
     last: Option<Record>,
 }
 

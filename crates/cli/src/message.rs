@@ -23,7 +23,6 @@ const FOR_TAIL: u64 = 1000;
 /// What a trial with a rate may take, as a multiple of the time in which its messages are to leave.
 const SPARE: f64 = 1.5;
 
-/// Runs the command.
 pub fn run(command: &MessageCommand) -> Result<ExitCode> {
     let (test, args) = command.parts();
     let Some(plan) = output::understood(plan(test, args)) else { return Ok(exit::USAGE.into()) };

@@ -22,7 +22,6 @@ fn styled(bar: ProgressBar) -> ProgressBar {
     bar
 }
 
-/// The trial that runs.
 struct Current {
     label: String,
     live: Arc<Live>,
@@ -57,7 +56,6 @@ impl Progress {
         Self { current, _drawer: drawer.flatten() }
     }
 
-    /// A step begins.
     pub fn begins(&self, step: Step, live: &Arc<Live>) {
         let current = Current { label: step.name, live: Arc::clone(live), sent: 0, at: Instant::now() };
         *self.current.lock().unwrap_or_else(PoisonError::into_inner) = Some(current);
@@ -138,7 +136,6 @@ mod tests {
         assert_eq!([at(4), at(10), at(13)], ["6 s left", "0 s left", "3 s longer than estimated"]);
     }
 
-    /// Keeps what was drawn last.
     #[derive(Clone, Debug, Default)]
     struct Paper(Arc<Mutex<String>>);
 

@@ -113,7 +113,6 @@ fn prints(args: &ReportArgs) -> bool {
 /// Where a report goes.
 enum Target {
     Output,
-    /// The user named it.
     Named(PathBuf),
     /// Beside the record, where a link may have been left by others.
     Beside,

@@ -22,14 +22,12 @@ use super::change::{self, Change, GRACE, Journal};
 use crate::args::CompareArgs;
 use crate::{exit, invocation, output, stop};
 
-/// What is ours to say.
 const OURS: [&str; 3] = ["--out", "--json", "--quiet"];
 /// So much of what a run that failed has said is told.
 const MOST_SAID: usize = 2000;
 
 /// What was taken until the end, or until it was ended.
 pub struct Taken {
-    /// The whole rounds.
     pub pairs: Vec<(Run, Run)>,
     /// What must be known of the changes to read the result.
     pub notes: Vec<String>,
@@ -251,7 +249,6 @@ impl Current {
         if status.success() { Ok(()) } else { bail!("{status}") }
     }
 
-    /// One run to its end.
     fn run(&self, words: &[String], change: &Change, args: &CompareArgs) -> Result<(Run, String)> {
         if self.stop.load(Relaxed) {
             bail!("ended");

@@ -7,7 +7,6 @@ use serde_json::{Value, json};
 use super::seen::{Row, Seen, Times};
 use crate::output::harmless;
 
-/// One of the two.
 #[derive(Clone, Copy)]
 pub enum Form {
     Text,
@@ -18,7 +17,6 @@ pub enum Form {
 const NAME: usize = 39;
 
 impl Form {
-    /// What stands above the lines.
     pub fn header(self) -> Option<String> {
         match self {
             Self::Text => Some(format!("{:>14}  {:>12}  {:>8}  mark", "time s", "span", "thread")),
@@ -31,7 +29,6 @@ impl Form {
         self.header().map(|_| String::new())
     }
 
-    /// The line of a mark.
     pub fn mark(self, mark: &Mark, times: Times) -> String {
         match self {
             Self::Text => format!(

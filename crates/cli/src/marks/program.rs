@@ -56,7 +56,6 @@ impl Program {
         Ok(self.status.is_some())
     }
 
-    /// How it ended.
     pub fn ended(&self) -> Option<String> {
         let status = self.status?;
         let how = match (status.code(), status.signal()) {

@@ -46,11 +46,9 @@ impl Row {
     }
 }
 
-/// All marks so far.
 #[derive(Default)]
 pub struct Seen {
     first_ns: Option<u64>,
-    /// By process and thread.
     last_ns: HashMap<(u32, u32), u64>,
     /// In the order in which their names came.
     rows: Vec<(String, Row)>,
@@ -61,7 +59,6 @@ pub struct Seen {
 }
 
 impl Seen {
-    /// Adds a mark.
     pub fn add(&mut self, mark: &Mark) -> Times {
         let first_ns = *self.first_ns.get_or_insert(mark.at_ns);
         let thread = (mark.process, mark.thread);

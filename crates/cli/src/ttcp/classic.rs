@@ -22,7 +22,6 @@ const BITS: f64 = 8.0;
 /// Processor time that the classic takes for none: 16 MiB in 0.00 CPU seconds are 16384000 KB/cpu sec.
 const LEAST_CPU_S: f64 = 0.001;
 
-/// The classic's voice.
 pub struct Classic<'a> {
     pub plan: &'a TransferPlan,
     pub format: RateFormat,

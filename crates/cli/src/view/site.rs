@@ -28,7 +28,6 @@ const MOST_COMPARED: usize = 9;
 const REPORT_POLICY: &str = "frame-ancestors 'none'";
 const HTML: &str = "text/html; charset=utf-8";
 
-/// The runs of one directory.
 pub struct Site {
     out: PathBuf,
     reports: Arc<Semaphore>,
@@ -36,7 +35,6 @@ pub struct Site {
     lists: Arc<Semaphore>,
 }
 
-/// What is sent.
 pub struct Content {
     pub kind: &'static str,
     pub policy: String,
@@ -55,7 +53,6 @@ impl Missing {
     }
 }
 
-/// What a path asks for.
 enum Wanted {
     Page,
     List,

@@ -6,7 +6,6 @@ use netfathom_model::record::{Served, TransferEnd};
 use super::{Classic, seconds};
 
 impl Classic<'_> {
-    /// A client has ended.
     pub(super) fn left(&self, left: &Left) {
         let from = left.peer.map_or_else(|| "an unknown peer".into(), |peer| peer.to_string());
         let figures = self.real(left.bytes, seconds(left.duration_ns));
