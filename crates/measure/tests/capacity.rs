@@ -20,7 +20,7 @@ use netfathom_model::profile::Profile;
 use netfathom_model::record::{Bounded, CapacityResult, CapacityRow};
 use netfathom_model::units::format_rate;
 use netfathom_model::verdict::Level;
-use netfathom_testkit::{alone, privileged};
+use netfathom_testkit::{alone, needs_root};
 
 /// Keeps the steps' names and the number of rows at each record.
 #[derive(Default)]
@@ -87,9 +87,7 @@ fn assert_sound(row: &CapacityRow) {
 
 #[test]
 fn two_engines_are_searched_and_held_against_the_stack_time() {
-    if !privileged("a search in the lab") {
-        return;
-    }
+    needs_root!();
     let _alone = alone();
     let mut watcher = Watcher::default();
     let p = measure(plan(&[Engine::Send, Engine::Sendmmsg], &[1]), &mut watcher);
@@ -146,9 +144,7 @@ fn sleeps(receive: Receive) -> f64 {
 
 #[test]
 fn one_receiver_sleeps_for_each_message_and_the_other_polls() {
-    if !privileged("one_receiver_sleeps_for_each_message_and_the_other_polls") {
-        return;
-    }
+    needs_root!();
     let _alone = alone();
     let (blocking, polling) = (sleeps(Receive::Recv), sleeps(Receive::Recvmmsg));
     assert!(blocking > polling, "{blocking} and {polling} a message");
@@ -182,9 +178,7 @@ fn what_was_kept_up_was_delivered_by_the_kernels_own_count() {
 
 #[test]
 fn an_engine_that_does_not_work_here_is_left_out_and_the_rest_goes_on() {
-    if !privileged("an engine without a queue") {
-        return;
-    }
+    needs_root!();
     let _alone = alone();
     let plan = CapacityPlan { trials: 1, ..plan(&[Engine::AfXdp, Engine::Sendmmsg], &[2]) };
     let p = measure(plan, &mut Watcher::default());
@@ -228,9 +222,7 @@ fn a_stop_keeps_the_finished_rows() {
 #[test]
 #[ignore = "takes minutes: every engine, three searches of half a second a rate"]
 fn table_of_this_machine() {
-    if !privileged("the table of this machine") {
-        return;
-    }
+    needs_root!();
     let _alone = alone();
     let plan = CapacityPlan { hold_ns: 500_000_000, trials: 3, ..plan(&Engine::LADDER, &[1]) };
     let p = measure(plan, &mut Watcher::default());

@@ -10,7 +10,7 @@ use netfathom_model::message::{HEADER_BYTES, Header};
 use netfathom_model::path::Direction;
 use netfathom_model::plan::Family;
 use netfathom_sys::netns::Namespace;
-use netfathom_testkit::privileged;
+use netfathom_testkit::needs_root;
 
 const DELAY_NS: u32 = 200_000;
 const DELAY: Duration = Duration::from_nanos(DELAY_NS as u64);
@@ -61,9 +61,7 @@ fn assert_delayed(without: Duration, with: Duration) {
 
 #[test]
 fn a_delay_shows_where_it_was_put() {
-    if !privileged("a delay in a lab") {
-        return;
-    }
+    needs_root!();
     let lab = Lab::create().unwrap();
     for family in [Family::Ipv4, Family::Ipv6].into_iter().filter(|f| lab.supports(*f)) {
         let pair = Pair::new(&lab, family);

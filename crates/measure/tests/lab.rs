@@ -15,7 +15,7 @@ use netfathom_model::plan::Family;
 use netfathom_sys::counters::{self, Counters, DeviceCounters};
 use netfathom_sys::link::{self, VethEnd};
 use netfathom_sys::netns::Namespace;
-use netfathom_testkit::privileged;
+use netfathom_testkit::needs_root;
 
 /// Set in the child that makes a lab and waits to be killed.
 const VICTIM: &str = "NETFATHOM_TEST_VICTIM";
@@ -45,9 +45,7 @@ fn exchange(lab: &Lab, family: Family, word: &[u8]) {
 
 #[test]
 fn traffic_crosses_at_once_in_two_labs_with_the_same_addresses() {
-    if !privileged("two labs") {
-        return;
-    }
+    needs_root!();
     let labs = [Lab::create().unwrap(), Lab::create().unwrap()];
     assert_eq!(labs[0].sender_addr(Family::Ipv4), labs[1].sender_addr(Family::Ipv4));
     let namespaces: std::collections::BTreeSet<u64> =
@@ -62,9 +60,7 @@ fn traffic_crosses_at_once_in_two_labs_with_the_same_addresses() {
 
 #[test]
 fn many_labs_can_be_made_at_the_same_time() {
-    if !privileged("labs made at the same time") {
-        return;
-    }
+    needs_root!();
     thread::scope(|scope| {
         for _ in 0..8 {
             scope.spawn(|| {
@@ -77,9 +73,7 @@ fn many_labs_can_be_made_at_the_same_time() {
 
 #[test]
 fn devices_are_described() {
-    if !privileged("the devices of a lab") {
-        return;
-    }
+    needs_root!();
     let lab = Lab::create().unwrap();
     for (role, name) in [(Role::Sender, "sender"), (Role::Reader, "reader")] {
         let device = lab.device(role);
@@ -95,9 +89,7 @@ fn devices_are_described() {
 /// counters that a trial is checked against.
 #[test]
 fn a_lab_at_rest_is_silent() {
-    if !privileged("a lab at rest") {
-        return;
-    }
+    needs_root!();
     let lab = Lab::create().unwrap();
     thread::sleep(Duration::from_millis(2500));
     for namespace in [&lab.sender, &lab.reader] {
@@ -108,9 +100,7 @@ fn a_lab_at_rest_is_silent() {
 /// No address resolution, no chatter: the kernel counts the datagrams of the test alone.
 #[test]
 fn counters_move_by_the_traffic_alone() {
-    if !privileged("the counters of a lab") {
-        return;
-    }
+    needs_root!();
     let lab = Lab::create().unwrap();
     let before = counted(&lab.reader);
     let count = families(&lab).inspect(|family| exchange(&lab, *family, b"word")).count() as u64;
@@ -125,9 +115,7 @@ fn counters_move_by_the_traffic_alone() {
 /// A trial must be able to name the loss of a socket that nobody drains.
 #[test]
 fn a_full_socket_is_counted() {
-    if !privileged("a full socket") {
-        return;
-    }
+    needs_root!();
     let lab = Lab::create().unwrap();
     let bind = |namespace: &Namespace, address| {
         namespace.run(|| UdpSocket::bind(SocketAddr::new(address, 0))).unwrap().unwrap()
@@ -157,9 +145,7 @@ fn counted(namespace: &Namespace) -> Counters {
 
 #[test]
 fn nothing_is_left_of_a_dropped_lab() {
-    if !privileged("a dropped lab") {
-        return;
-    }
+    needs_root!();
     let lab = Lab::create().unwrap();
     let witness = Namespace::create().unwrap();
     put_canary(&witness, "canary0", &lab.sender);
@@ -172,9 +158,7 @@ fn nothing_is_left_of_a_dropped_lab() {
 
 #[test]
 fn nothing_is_left_of_a_killed_program() {
-    if !privileged("a killed program") {
-        return;
-    }
+    needs_root!();
     let mut victim = Victim::start();
     let witness = Namespace::create().unwrap();
     let descriptors = format!("/proc/{}/fd", victim.child.id());

@@ -18,7 +18,7 @@ use netfathom_model::plan::{
 };
 use netfathom_model::record::{JoinResult, StackResult, Trial, TrialKind};
 use netfathom_sys::directory::Directory;
-use netfathom_testkit::{privileged, skipped};
+use netfathom_testkit::{needs_root, privileged, skipped};
 
 /// Keeps files in a directory, and nothing else.
 struct Keeper(Directory);
@@ -122,9 +122,7 @@ fn live_and_offline_agree(pcap: PcapPlan, family: Family, place: Place) {
 
 #[test]
 fn live_and_offline_agree_exactly() {
-    if !privileged("the packet ring and its files") {
-        return;
-    }
+    needs_root!();
     live_and_offline_agree(PcapPlan::default(), Family::Ipv4, Place::Lab);
     live_and_offline_agree(PcapPlan::default(), Family::Ipv6, Place::Lab);
     live_and_offline_agree(PcapPlan::default(), Family::Ipv4, Place::Loopback);
@@ -132,9 +130,7 @@ fn live_and_offline_agree_exactly() {
 
 #[test]
 fn live_and_offline_agree_exactly_on_what_tcpdump_captured() {
-    if !privileged("tcpdump and its files") {
-        return;
-    }
+    needs_root!();
     let pcap = PcapPlan { tcpdump: true, keep: false };
     if let Err(left_out) = probe::pcap(true, false) {
         return skipped("tcpdump and its files", &left_out.reason);
@@ -145,9 +141,7 @@ fn live_and_offline_agree_exactly_on_what_tcpdump_captured() {
 
 #[test]
 fn lost_messages_have_their_outgoing_time_and_nothing_stays() {
-    if !privileged("captures of lost messages") {
-        return;
-    }
+    needs_root!();
     let directory = tempfile::tempdir().unwrap();
     let mut plan = plan("constant:20k/500ms", PcapPlan::default());
     // 20 ms a message: the socket's buffer is soon full, and stays so.
@@ -165,9 +159,7 @@ fn lost_messages_have_their_outgoing_time_and_nothing_stays() {
 
 #[test]
 fn all_taps_stand_beside_each_other() {
-    if !privileged("all taps on one load") {
-        return;
-    }
+    needs_root!();
     let directory = tempfile::tempdir().unwrap();
     let mut plan = plan("constant:5k/300ms", PcapPlan::default());
     plan.tap = TapChoice::All;
@@ -189,9 +181,7 @@ fn all_taps_stand_beside_each_other() {
 
 #[test]
 fn times_that_somebody_else_moved_are_told() {
-    if !privileged("captures beside a program that asks for time stamps") {
-        return;
-    }
+    needs_root!();
     let directory = tempfile::tempdir().unwrap();
     let stamped = || {
         let result = measure(&plan("constant:2k/200ms", PcapPlan::default()), directory.path());

@@ -12,7 +12,7 @@ use netfathom_model::path::{Stage, Tap};
 use netfathom_model::plan::{Family, ReversePlan, Variant};
 use netfathom_model::record::{Phase, ReverseResult, ReverseTrial};
 use netfathom_model::verdict::Level;
-use netfathom_testkit::{alone, privileged, unless_disturbed};
+use netfathom_testkit::{alone, needs_root, unless_disturbed};
 
 /// Sees everything there is before the first trial and after each.
 #[derive(Default)]
@@ -112,9 +112,7 @@ fn assert_ways_apart(p: &Progressed<ReverseResult>, tapped: bool) {
 
 #[test]
 fn outgoing_and_incoming_are_counted_separately() {
-    if !privileged("outgoing_and_incoming_are_counted_separately") {
-        return;
-    }
+    needs_root!();
     let _alone = alone();
     for tapped in [false, true] {
         unless_disturbed(|| {
@@ -130,9 +128,7 @@ fn outgoing_and_incoming_are_counted_separately() {
 
 #[test]
 fn what_comes_in_takes_from_what_goes_out() {
-    if !privileged("what_comes_in_takes_from_what_goes_out") {
-        return;
-    }
+    needs_root!();
     let _alone = alone();
     let drops = |peak: f64| {
         let variants = vec![Variant::Ignored, Variant::SameThread];
@@ -159,9 +155,7 @@ fn median_drop(trials: &[ReverseTrial]) -> f64 {
 
 #[test]
 fn a_run_that_is_told_to_end_keeps_what_it_has() {
-    if !privileged("a_run_that_is_told_to_end_keeps_what_it_has") {
-        return;
-    }
+    needs_root!();
     let _alone = alone();
     /// Ends the run in its second trial.
     struct Ender<'a> {

@@ -10,7 +10,7 @@ use netfathom_measure::kind::sweep;
 use netfathom_model::plan::{SweepEnds, SweepPlan, Wire};
 use netfathom_model::record::{Cause, SweepPoint, SweepResult};
 use netfathom_model::verdict::Level;
-use netfathom_testkit::privileged;
+use netfathom_testkit::needs_root;
 
 const DELAY_NS: u64 = 10_000_000;
 const RATE_BITS_PER_S: u64 = 50_000_000;
@@ -66,9 +66,7 @@ fn rate(point: &SweepPoint) -> f64 {
 
 #[test]
 fn a_small_buffer_over_a_delay_is_found_and_a_large_one_is_not() {
-    if !privileged("a sweep over a path") {
-        return;
-    }
+    needs_root!();
     let (stop, mut watcher) = (AtomicBool::new(false), Watcher::default());
     let progressed = sweep::run(&over_path().validated().unwrap(), &mut watcher, &stop).unwrap();
     assert_eq!(progressed.verdict.level, Level::Valid, "{:?}", progressed.verdict);
@@ -88,9 +86,7 @@ fn a_small_buffer_over_a_delay_is_found_and_a_large_one_is_not() {
 
 #[test]
 fn a_small_receive_buffer_holds_a_transfer_back() {
-    if !privileged("a sweep over a path") {
-        return;
-    }
+    needs_root!();
     let of = |receive_buffer_bytes| {
         let plan =
             SweepPlan { socket_buffers_bytes: vec![None], receive_buffer_bytes, trials: 1, ..over_path() };

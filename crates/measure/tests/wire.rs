@@ -13,7 +13,7 @@ use netfathom_sys::counters::{self, DeviceCounters};
 use netfathom_sys::link::{self, VethEnd};
 use netfathom_sys::netns::Namespace;
 use netfathom_sys::socket::{set_receive_buffer, set_segment_size};
-use netfathom_testkit::privileged;
+use netfathom_testkit::needs_root;
 
 /// Longer than any packet of these tests is under way.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -70,9 +70,7 @@ fn round_trips(lab: &Lab, family: Family, count: usize) -> Vec<Duration> {
 
 #[test]
 fn a_round_trip_takes_two_delays() {
-    if !privileged("the delay of a wire") {
-        return;
-    }
+    needs_root!();
     let delay = Duration::from_millis(5);
     let lab = lab(Wire::long(delay.as_nanos() as u64));
     for family in families(&lab) {
@@ -84,9 +82,7 @@ fn a_round_trip_takes_two_delays() {
 
 #[test]
 fn a_wire_without_delay_is_much_shorter() {
-    if !privileged("a wire without delay") {
-        return;
-    }
+    needs_root!();
     let short = round_trips(&lab(Wire::long(0)), Family::Ipv4, 200)[100];
     let long = round_trips(&lab(Wire::long(10_000_000)), Family::Ipv4, 20)[10];
     assert!(short * 4 < long, "{short:?}, {long:?}");
@@ -126,9 +122,7 @@ fn numbers(lab: &Lab, count: u32) -> Vec<u32> {
 
 #[test]
 fn as_many_are_lost_as_chance_has_it_and_a_seed_repeats_it() {
-    if !privileged("the loss of a wire") {
-        return;
-    }
+    needs_root!();
     const COUNT: u32 = 5000;
     let wire = || Wire { loss_per_million: 100_000, ..Wire::long(1_000_000) };
     let first = lab(wire());
@@ -146,9 +140,7 @@ fn as_many_are_lost_as_chance_has_it_and_a_seed_repeats_it() {
 
 #[test]
 fn packets_do_not_pass_each_other() {
-    if !privileged("the order on a wire") {
-        return;
-    }
+    needs_root!();
     let slow = Wire { rate_bits_per_s: Some(400_000_000), queue_bytes: 16 << 20, ..Wire::long(3_000_000) };
     for wire in [Wire::long(0), Wire::long(3_000_000), slow] {
         let lab = lab(wire.clone());
@@ -204,9 +196,7 @@ fn check(mut bytes: &[u8], pattern: &[u8], mut at: usize) {
 
 #[test]
 fn the_rate_is_what_tcp_gets() {
-    if !privileged("the rate of a wire") {
-        return;
-    }
+    needs_root!();
     let rate = 50_000_000;
     let lab = lab(Wire { rate_bits_per_s: Some(rate), ..Wire::long(5_000_000) });
     let payload = tcp_bytes_per_s(&lab, Family::Ipv4, 10 << 20);
@@ -218,9 +208,7 @@ fn the_rate_is_what_tcp_gets() {
 
 #[test]
 fn a_full_queue_drops_what_is_beyond() {
-    if !privileged("the queue of a wire") {
-        return;
-    }
+    needs_root!();
     // 100 datagrams of 1028 bytes at once, 10 of which have room.
     let lab = lab(Wire { rate_bits_per_s: Some(1_000_000), queue_bytes: 10 * 1028, ..Wire::long(0) });
     let (near, far) = sockets(&lab, Family::Ipv4);
@@ -237,9 +225,7 @@ fn a_full_queue_drops_what_is_beyond() {
 /// Over the path where packets pass whole, and where they pass one by one; over both families.
 #[test]
 fn bytes_arrive_as_they_were_sent() {
-    if !privileged("the bytes of a wire") {
-        return;
-    }
+    needs_root!();
     for wire in [Wire::long(0), Wire { loss_per_million: 1000, ..Wire::long(100_000) }] {
         let lab = lab(wire);
         for family in families(&lab) {
@@ -251,9 +237,7 @@ fn bytes_arrive_as_they_were_sent() {
 /// One packet under way, where the kernel knows segments of UDP, and single ones at the reader.
 #[test]
 fn segments_of_udp_arrive_one_by_one() {
-    if !privileged("segments over a wire") {
-        return;
-    }
+    needs_root!();
     let lab = lab(Wire::long(1_000_000));
     for family in families(&lab) {
         let (near, far) = sockets(&lab, family);
@@ -271,9 +255,7 @@ fn segments_of_udp_arrive_one_by_one() {
 /// What the kernel sent of its own accord would be lost, delayed and counted with the rest.
 #[test]
 fn a_wired_lab_at_rest_is_silent() {
-    if !privileged("a wired lab at rest") {
-        return;
-    }
+    needs_root!();
     let lab = lab(Wire::long(1_000_000));
     thread::sleep(Duration::from_millis(2500));
     for (host, role) in [(&lab.sender, Role::Sender), (&lab.reader, Role::Reader)] {
@@ -289,9 +271,7 @@ fn a_wired_lab_at_rest_is_silent() {
 /// the namespaces go shows that the threads are gone as well. See `lab.rs` for the canaries.
 #[test]
 fn nothing_is_left_of_a_dropped_wire() {
-    if !privileged("a dropped wire") {
-        return;
-    }
+    needs_root!();
     let lab = lab(Wire::long(10_000_000_000));
     let witness = Namespace::create().unwrap();
     for (name, host) in [("canary0", &lab.sender), ("canary1", &lab.reader)] {

@@ -35,6 +35,19 @@ pub fn privileged(test: &str) -> bool {
     has
 }
 
+/// Ends a test where labs and kernel programs cannot be made, and says so.
+#[macro_export]
+macro_rules! needs_root {
+    () => {
+        fn the_calling_test() {}
+        if !$crate::privileged(
+            std::any::type_name_of_val(&the_calling_test).trim_end_matches("::the_calling_test"),
+        ) {
+            return;
+        }
+    };
+}
+
 /// Keeps the other tests of this binary waiting that ask for the same: measurements do not share their processors.
 pub fn alone() -> MutexGuard<'static, ()> {
     static ONE: Mutex<()> = Mutex::new(());

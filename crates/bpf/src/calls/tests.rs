@@ -4,7 +4,7 @@ use std::sync::mpsc;
 use std::thread;
 
 use netfathom_sys::cpu::thread_id;
-use netfathom_testkit::{privileged, skipped};
+use netfathom_testkit::{needs_root, privileged, skipped};
 
 use super::*;
 
@@ -24,9 +24,7 @@ fn of(counts: &[CallCount], number: libc::c_long) -> u64 {
 
 #[test]
 fn each_call_of_the_threads_that_are_followed_is_counted_for_their_end() {
-    if !privileged("counts of system calls") {
-        return;
-    }
+    needs_root!();
     let calls = Calls::attach().unwrap();
     let (say, hear) = mpsc::channel();
     let (go, wait) = mpsc::channel();
@@ -58,9 +56,7 @@ fn each_call_of_the_threads_that_are_followed_is_counted_for_their_end() {
 
 #[test]
 fn a_number_that_no_call_has_is_counted_and_has_no_name() {
-    if !privileged("counts of system calls that are none") {
-        return;
-    }
+    needs_root!();
     let calls = Calls::attach().unwrap();
     calls.follow(thread_id(), 0).unwrap();
     call(5_000_000, 5);

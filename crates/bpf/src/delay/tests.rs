@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use netfathom_model::message::{HEADER_BYTES, Header};
 use netfathom_sys::link;
 use netfathom_sys::netns::Namespace;
-use netfathom_testkit::privileged;
+use netfathom_testkit::needs_root;
 
 use super::*;
 
@@ -69,9 +69,7 @@ fn delays_ours_alone(address: &str, delay: impl FnOnce() -> Delay) {
 
 #[test]
 fn our_messages_alone_are_delayed_until_it_is_dropped() {
-    if !privileged("a delay on a device") {
-        return;
-    }
+    needs_root!();
     for direction in [Direction::Tx, Direction::Rx] {
         let addresses = ["127.0.0.1:0", "[::1]:0"];
         for address in &addresses[..1 + usize::from(link::ipv6_available())] {
@@ -82,9 +80,7 @@ fn our_messages_alone_are_delayed_until_it_is_dropped() {
 
 #[test]
 fn the_way_of_older_kernels_does_the_same() {
-    if !privileged("a delay on a device") {
-        return;
-    }
+    needs_root!();
     for direction in [Direction::Tx, Direction::Rx] {
         let attach = || {
             let object = load(direction, DELAY_NS).unwrap();
@@ -97,9 +93,7 @@ fn the_way_of_older_kernels_does_the_same() {
 #[test]
 fn what_cannot_be_is_refused() {
     assert!(matches!(Delay::attach(LO, Direction::Tx, MOST_NS + 1), Err(DelayError::TooLong(_))));
-    if !privileged("a delay on no device") {
-        return;
-    }
+    needs_root!();
     let error = Delay::attach(4_000_000, Direction::Tx, DELAY_NS).err().unwrap().to_string();
     assert!(error.contains("attach") && error.contains("device"), "{error}");
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use netfathom_model::message::HEADER_BYTES;
 use netfathom_sys::clock::monotonic_ns;
 use netfathom_sys::{counters, link};
-use netfathom_testkit::{privileged, skipped};
+use netfathom_testkit::{needs_root, skipped};
 
 use super::*;
 use crate::lab::{PORT, Pair, await_that, families, far_address, messages};
@@ -35,9 +35,7 @@ fn receiver(pair: &Pair, ipv6: bool) -> UdpSocket {
 
 #[test]
 fn frames_that_cannot_carry_messages_are_refused() {
-    if !privileged("frames of a generator") {
-        return;
-    }
+    needs_root!();
     let pair = Pair::new();
     let refused = |change: &dyn Fn(&mut Vec<u8>)| {
         let mut frame = pair.frame(false, 64);
@@ -59,9 +57,7 @@ fn frames_that_cannot_carry_messages_are_refused() {
 
 #[test]
 fn every_message_arrives_once_with_a_right_checksum() {
-    if !privileged("a generator") {
-        return;
-    }
+    needs_root!();
     let pair = Pair::new();
     let sink = sink(&pair);
     sink.verify_checksums(true);
@@ -84,9 +80,7 @@ fn every_message_arrives_once_with_a_right_checksum() {
 
 #[test]
 fn the_stack_takes_the_messages_in_order_as_they_were_meant() {
-    if !privileged("a generator and a socket") {
-        return;
-    }
+    needs_root!();
     let pair = Pair::new();
     let _pass = pair.far.run(|| XdpPass::attach(pair.far_link.index)).unwrap().unwrap();
     for &ipv6 in families() {
@@ -126,9 +120,7 @@ fn the_stack_takes_the_messages_in_order_as_they_were_meant() {
 
 #[test]
 fn the_devices_count_its_frames() {
-    if !privileged("counters of a generator's devices") {
-        return;
-    }
+    needs_root!();
     let pair = Pair::new();
     let _sink = sink(&pair);
     let mut generator = generator(&pair, false, 64);
@@ -143,9 +135,7 @@ fn the_devices_count_its_frames() {
 
 #[test]
 fn why_nothing_leaves_is_said() {
-    if !privileged("a generator without a receiver") {
-        return;
-    }
+    needs_root!();
     let pair = Pair::new();
     let mut generator = generator(&pair, false, 1400);
     let mut batch = messages(FLOW, 0..40);
@@ -170,9 +160,7 @@ fn why_nothing_leaves_is_said() {
 
 #[test]
 fn messages_that_the_device_drops_are_the_ones_without_a_time() {
-    if !privileged("a generator that is too fast") {
-        return;
-    }
+    needs_root!();
     let pair = Pair::new();
     let sink = sink(&pair);
     // A kernel thread that empties the ring later: it holds 256 frames.
@@ -228,9 +216,7 @@ fn rate(mut send: impl FnMut() -> usize) -> (f64, f64) {
 #[test]
 #[ignore = "figures, not a test"]
 fn figures() {
-    if !privileged("figures of the generator") {
-        return;
-    }
+    needs_root!();
     let pair = Pair::new();
     let unread = receiver(&pair, false);
     let socket = pair.near.run(|| UdpSocket::bind("0.0.0.0:0").unwrap()).unwrap();

@@ -7,7 +7,7 @@ use std::os::fd::AsFd;
 use std::thread;
 use std::time::Duration;
 
-use netfathom_testkit::privileged;
+use netfathom_testkit::needs_root;
 
 use super::*;
 use crate::lab::await_that;

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use netfathom_sys::link;
 use netfathom_sys::netns::Namespace;
 use netfathom_sys::{cpu, endpoint};
-use netfathom_testkit::{privileged, skipped};
+use netfathom_testkit::{needs_root, privileged, skipped};
 
 use super::accounting::{Window, judged, tried_out};
 use super::*;
@@ -108,9 +108,7 @@ fn a_flood_over_the_loopback_device_is_on_top_of_its_sender() {
 
 #[test]
 fn a_flood_over_a_veth_pair_is_on_top_of_its_sender() {
-    if !privileged("soft interrupts of a veth pair") {
-        return;
-    }
+    needs_root!();
     let pair = Pair::new();
     let reader = pair.far.run(|| UdpSocket::bind((FAR[0], 0)).unwrap()).unwrap();
     let sender = pair.near.run(|| UdpSocket::bind("0.0.0.0:0").unwrap()).unwrap();
@@ -120,9 +118,7 @@ fn a_flood_over_a_veth_pair_is_on_top_of_its_sender() {
 
 #[test]
 fn a_transfer_by_other_threads_is_of_the_process_and_not_of_this_thread() {
-    if !privileged("soft interrupts of a transfer") {
-        return;
-    }
+    needs_root!();
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let sender = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
     let reader = listener.accept().unwrap().0;
@@ -145,9 +141,7 @@ fn a_transfer_by_other_threads_is_of_the_process_and_not_of_this_thread() {
 
 #[test]
 fn what_began_before_anyone_looked_is_left_out() {
-    if !privileged("soft interrupts under way") {
-        return;
-    }
+    needs_root!();
     let going = AtomicBool::new(true);
     thread::scope(|s| {
         for _ in 0..2 {
@@ -169,9 +163,7 @@ fn what_began_before_anyone_looked_is_left_out() {
 
 #[test]
 fn a_thread_that_sleeps_is_on_top_of_nothing() {
-    if !privileged("soft interrupts of nobody") {
-        return;
-    }
+    needs_root!();
     let Seen { wall_ns, thread, .. } = seen(|| thread::sleep(FLOOD));
     assert!(thread.own_ns < wall_ns / 50, "{thread:?}");
 }
@@ -179,9 +171,7 @@ fn a_thread_that_sleeps_is_on_top_of_nothing() {
 #[test]
 fn a_pid_namespace_of_its_own_is_no_obstacle() {
     const SAME: &str = "softirq::tests::a_flood_over_the_loopback_device_is_on_top_of_its_sender";
-    if !privileged("soft interrupts from within a PID namespace") {
-        return;
-    }
+    needs_root!();
     let mut command = Command::new("unshare");
     command.args(["--pid", "--fork"]).arg(current_exe().unwrap()).args([SAME, "--exact", "--nocapture"]);
     match command.output() {
@@ -195,9 +185,7 @@ fn a_pid_namespace_of_its_own_is_no_obstacle() {
 
 #[test]
 fn the_kernels_account_is_tried_out() {
-    if !privileged("the account of soft interrupts") {
-        return;
-    }
+    needs_root!();
     let told = accounting_splits_softirq();
     let tried = tried_out().unwrap();
     println!("told {told:?}, tried {tried:?}");

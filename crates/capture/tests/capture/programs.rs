@@ -14,7 +14,7 @@ use netfathom_capture::reader::CaptureReader;
 use netfathom_capture::write::PcapngWriter;
 use netfathom_sys::link;
 use netfathom_sys::netns::Namespace;
-use netfathom_testkit::{DEVICE, TwoHosts, privileged, skipped};
+use netfathom_testkit::{DEVICE, TwoHosts, needs_root, privileged, skipped};
 
 use crate::made::{Got, frame, read_whole};
 
@@ -158,9 +158,7 @@ const NANOSECONDS: &str = "pcap, nanoseconds";
 
 #[test]
 fn tcpdump_between_two_hosts() {
-    if !privileged("tcpdump_between_two_hosts") {
-        return;
-    }
+    needs_root!();
     let wanted =
         |args, is_near, format, link, way, is_cut| Wanted { args, is_near, format, link, way, is_cut };
     let (out, into) = (Some(Way::Out), Some(Way::In));
@@ -195,9 +193,7 @@ fn tcpdump_between_two_hosts() {
 
 #[test]
 fn tcpdump_on_loopback() {
-    if !privileged("tcpdump_on_loopback") {
-        return;
-    }
+    needs_root!();
     let host = Namespace::create().expect("a namespace");
     host.run(|| link::set_up(&link::read("lo").expect("lo")).expect("lo up")).expect("the namespace");
     let directory = tempfile::tempdir().expect("a directory");

@@ -1,6 +1,6 @@
 //! Captures and logs where something is in their way.
 
-use netfathom_testkit::privileged;
+use netfathom_testkit::needs_root;
 
 use crate::child::{netfathom, only_run, out, run, shell};
 
@@ -8,9 +8,7 @@ use crate::child::{netfathom, only_run, out, run, shell};
 /// be must be said, not left out.
 #[test]
 fn samples_of_the_pcap_tap_are_there_or_refused() {
-    if !privileged("samples of the pcap tap") {
-        return;
-    }
+    needs_root!();
     for wanted in ["--samples=100", "--export=pcapng"] {
         let dir = out();
         let args = "stack tx --tap pcap --trials 1 --controls 0 --witnesses 0 --profile constant:1k/100ms";
@@ -33,9 +31,7 @@ fn a_log_into_a_fifo_without_a_reader_can_be_ended() {
 /// Too few descriptors must fail, not wait for a thread that never came.
 #[test]
 fn too_few_descriptors_end_the_run() {
-    if !privileged("the pcap tap with few descriptors") {
-        return;
-    }
+    needs_root!();
     let dir = out();
     let script = "ulimit -n 10; timeout -s KILL 20 $0 stack both --tap pcap --trials 1 --controls 0 \
                   --witnesses 0 --profile constant:1k/100ms; exit $?";
@@ -48,9 +44,7 @@ fn too_few_descriptors_end_the_run() {
 #[test]
 fn a_tcpdump_that_says_nothing_is_given_up() {
     use std::os::unix::fs::PermissionsExt;
-    if !privileged("a tcpdump that says nothing") {
-        return;
-    }
+    needs_root!();
     let dir = out();
     let fake = dir.path().join("tcpdump");
     std::fs::write(&fake, "#!/bin/sh\nexec sleep 100\n").unwrap();

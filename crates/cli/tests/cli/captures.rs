@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use netfathom_testkit::{privileged, skipped};
+use netfathom_testkit::{needs_root, skipped};
 
 use crate::child::{LAB, is_root, netfathom, only_run, out, record, result, run, unprivileged};
 use crate::load::result as load_result;
@@ -62,9 +62,7 @@ fn a_log_that_cannot_be_is_refused() {
 
 #[test]
 fn a_capture_of_samples_opens_in_wireshark() {
-    if !privileged("samples of the bpf tap") {
-        return;
-    }
+    needs_root!();
     let dir = out();
     run(netfathom(LAB).args(["--trials", "1", "--export", "pcapng"]).arg("--out").arg(dir.path())).measured();
     let capture = only_run(dir.path()).join("samples.pcapng");
@@ -84,9 +82,7 @@ fn a_capture_of_samples_opens_in_wireshark() {
 
 #[test]
 fn captures_stay_where_they_are_asked_for() {
-    if !privileged("captures that stay") {
-        return;
-    }
+    needs_root!();
     let dir = out();
     let args = "stack --tap pcap --keep-captures --trials 1 --profile constant:1k/100ms";
     run(netfathom(args).arg("--out").arg(dir.path())).measured();

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use libbpf_rs::query::ProgInfoIter;
 use netfathom_model::record::State;
-use netfathom_testkit::privileged;
+use netfathom_testkit::needs_root;
 
 use crate::child::{LAB, LOOPBACK, end, first_trial, netfathom, only_run, out, run, runs, start, until};
 
@@ -105,9 +105,7 @@ fn a_killed_run_leaves_a_partial_record_and_the_next_one_sweeps() {
 
 #[test]
 fn a_killed_lab_leaves_nothing_on_the_host() {
-    if !privileged("cli::killed::a_killed_lab_leaves_nothing_on_the_host") {
-        return;
-    }
+    needs_root!();
     let (dir, veths_before) = (out(), veths());
     let seen = std::cell::RefCell::new(Held::default());
     kill_and_look(LAB, dir.path(), |pid| {

@@ -279,9 +279,7 @@ fn a_sink_that_is_not_there_or_cannot_be() {
 
 #[test]
 fn the_way_in_from_another_process() {
-    if !netfathom_testkit::privileged("cli::load_sink::the_way_in_from_another_process") {
-        return;
-    }
+    netfathom_testkit::needs_root!();
     // A free port: it is told by nobody here, as the table comes at the end.
     let port = UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     let dirs = [out(), out()];

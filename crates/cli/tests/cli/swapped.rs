@@ -6,7 +6,7 @@ use std::path::Path;
 
 use netfathom_model::record::State;
 use netfathom_results::store;
-use netfathom_testkit::privileged;
+use netfathom_testkit::needs_root;
 
 use crate::child::{end, first_trial, netfathom, only_run, out, run, start};
 use crate::refusals::refused;
@@ -50,9 +50,7 @@ fn names(directory: &Path) -> Vec<String> {
 
 #[test]
 fn a_run_goes_on_in_its_own_directory() {
-    if !privileged("a run whose directory is replaced") {
-        return;
-    }
+    needs_root!();
     for (args, files) in RUNS {
         if args.contains("--tcpdump")
             && std::process::Command::new("tcpdump").arg("--version").output().is_err()

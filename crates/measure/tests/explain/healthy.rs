@@ -2,7 +2,7 @@
 
 use netfathom_model::record::Cause::{Nothing, TooShort};
 use netfathom_model::record::TransferResult;
-use netfathom_testkit::privileged;
+use netfathom_testkit::needs_root;
 
 use crate::both::{Between, Outcome, Situation};
 
@@ -40,9 +40,7 @@ fn at_full_speed_over_loopback_nothing_is_wrong() {
 
 #[test]
 fn at_full_speed_in_a_lab_nothing_is_wrong() {
-    if !privileged("explanation of a healthy transfer in a lab") {
-        return;
-    }
+    needs_root!();
     nothing_is_wrong(&Situation::over(Between::Veth).run());
 }
 

@@ -8,15 +8,13 @@ use std::time::{Duration, Instant};
 
 use netfathom_model::plan::Wire;
 use netfathom_model::record::Cause::{Elsewhere, ReceiveWindow, SlowReceiver, SlowSender};
-use netfathom_testkit::privileged;
+use netfathom_testkit::needs_root;
 
 use crate::both::{Between, Situation};
 
 #[test]
 fn a_program_that_takes_its_time_to_read() {
-    if !privileged("explanation of a slow reader") {
-        return;
-    }
+    needs_root!();
     let slow = Situation::after(2).with(|s| {
         s.receives.made_up = false;
         s.sends.time_ns = Some(500_000_000);
@@ -35,9 +33,7 @@ fn a_program_that_takes_its_time_to_read() {
 
 #[test]
 fn a_program_that_takes_its_time_to_write() {
-    if !privileged("explanation of a slow writer") {
-        return;
-    }
+    needs_root!();
     let slow = Situation::after(2).with(|s| {
         (s.sends.made_up, s.sends.time_ns) = (false, None);
         s.programs = || {
@@ -74,9 +70,7 @@ fn stops_now_and_then(mut from: TcpStream) {
 
 #[test]
 fn a_program_that_stops_reading_now_and_then_on_a_slow_path() {
-    if !privileged("explanation of a reader that stops") {
-        return;
-    }
+    needs_root!();
     let wire = Wire { rate_bits_per_s: Some(200_000_000), ..Wire::long(2_000_000) };
     let stops = Situation::over(Between::Wire(wire)).with(|s| {
         s.sends.time_ns = Some(3_500_000_000);

@@ -7,15 +7,13 @@ use std::sync::mpsc::channel;
 
 use netfathom_model::record::Cause::{DelayedAcknowledgement, Elsewhere, Nagle, ReceiveWindow, SendBuffer};
 use netfathom_sys::endpoint;
-use netfathom_testkit::privileged;
+use netfathom_testkit::needs_root;
 
 use crate::both::{Between, Situation, TwoPrograms};
 
 #[test]
 fn a_send_buffer_smaller_than_a_write() {
-    if !privileged("explanation of a small send buffer") {
-        return;
-    }
+    needs_root!();
     let small = Situation::after(5).with(|s| {
         (s.sends.buffer_bytes, s.sends.socket_buffer_bytes) = (65_536, Some(4096));
     });
@@ -27,9 +25,7 @@ fn a_send_buffer_smaller_than_a_write() {
 
 #[test]
 fn a_send_buffer_smaller_than_what_the_path_holds() {
-    if !privileged("explanation of a send buffer on a long path") {
-        return;
-    }
+    needs_root!();
     // On a busy machine it takes a while until the congestion window is as large as the buffer.
     let small = Situation::after(20).with(|s| {
         (s.sends.socket_buffer_bytes, s.sends.time_ns) = (Some(32_768), Some(3_000_000_000));
@@ -40,9 +36,7 @@ fn a_send_buffer_smaller_than_what_the_path_holds() {
 
 #[test]
 fn a_receive_buffer_smaller_than_what_the_path_holds() {
-    if !privileged("explanation of a small receive buffer") {
-        return;
-    }
+    needs_root!();
     let small = Situation::after(10).with(|s| s.receives.socket_buffer_bytes = Some(16_384));
     let Some(outcome) = small.shows(ReceiveWindow, ReceiveWindow) else { return };
     small.cured_by(|s| s.receives.socket_buffer_bytes = None, 3.0, &outcome);
@@ -97,9 +91,7 @@ fn converse() -> TwoPrograms {
 
 #[test]
 fn small_pieces_that_wait_for_each_other() {
-    if !privileged("explanation of Nagle") {
-        return;
-    }
+    needs_root!();
     let small = Situation::after(20).with(|s| {
         (s.sends.made_up, s.sends.time_ns, s.receives.made_up) = (false, None, false);
         s.programs = converse;

@@ -16,7 +16,7 @@ use netfathom_model::plan::{EngineChoice, LoadPlan, Place, ReceiveChoice, Spin};
 use netfathom_model::record::{LoadResult, LoadTrialKind};
 use netfathom_model::verdict::Level;
 use netfathom_sys::offload;
-use netfathom_testkit::{DEVICE, TwoHosts, alone, privileged, skipped, unless_disturbed};
+use netfathom_testkit::{DEVICE, TwoHosts, alone, needs_root, privileged, skipped, unless_disturbed};
 
 use capture::Capture;
 use far::Far;
@@ -33,9 +33,7 @@ fn measure(plan: LoadPlan) -> Progressed<LoadResult> {
 /// the devices say the same.
 #[test]
 fn every_engine_reaches_every_receiver() {
-    if !privileged("every_engine_reaches_every_receiver") {
-        return;
-    }
+    needs_root!();
     let _alone = alone();
     let receivers = [Receive::Recv, Receive::Recvmmsg, Receive::Gro, Receive::AfXdp, Receive::Xdp];
     for engine in Engine::LADDER {
@@ -93,9 +91,7 @@ fn a_foreign_receiver_reads_what_every_engine_sends() {
 /// A veth says that it splits buffers and does not: what seems to leave never does so singly.
 #[test]
 fn unsplit_buffers_are_caught() {
-    if !privileged("unsplit_buffers_are_caught") {
-        return;
-    }
+    needs_root!();
     let _alone = alone();
     let verdict = |split: bool| {
         let hosts = TwoHosts::create();
@@ -115,9 +111,7 @@ fn unsplit_buffers_are_caught() {
 /// A few buffers of two among many of one change no counter that others move as well.
 #[test]
 fn a_few_unsplit_buffers_are_caught() {
-    if !privileged("a_few_unsplit_buffers_are_caught") {
-        return;
-    }
+    needs_root!();
     let _alone = alone();
     let hosts = TwoHosts::create();
     let far = Far::open(&hosts, Engine::Gso);
@@ -147,9 +141,7 @@ fn a_few_unsplit_buffers_are_caught() {
 /// A veth drops frames of the engine xdp unless its other end has a program or GRO.
 #[test]
 fn a_veth_that_takes_no_frames_is_named() {
-    if !privileged("a_veth_that_takes_no_frames_is_named") {
-        return;
-    }
+    needs_root!();
     let _alone = alone();
     let hosts = TwoHosts::create();
     // The far end of another engine: nothing that lets frames in.
@@ -173,9 +165,7 @@ fn to(address: SocketAddr, profile: &str, engine: Engine) -> LoadPlan {
 
 #[test]
 fn several_senders_share_the_profile() {
-    if !privileged("several_senders_share_the_profile") {
-        return;
-    }
+    needs_root!();
     let _alone = alone();
     let p = measure(LoadPlan { workers: 3, ..plan("ramp:1k..9k/300ms", Engine::Send) });
     let trial = &p.result.trials[0];
@@ -189,9 +179,7 @@ fn several_senders_share_the_profile() {
 /// hardly differ, and under a load that cannot be kept up they do.
 #[test]
 fn an_echo_shows_what_a_closed_loop_would_omit() {
-    if !privileged("an_echo_shows_what_a_closed_loop_would_omit") {
-        return;
-    }
+    needs_root!();
     let _alone = alone();
     let p = measure(LoadPlan { echo: true, ..plan("constant:1M/300ms", Engine::Send) });
     let kinds: Vec<LoadTrialKind> = p.result.trials.iter().map(|t| t.kind).collect();

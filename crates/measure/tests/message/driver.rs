@@ -4,7 +4,7 @@ use netfathom_model::layer::End;
 use netfathom_model::plan::{Carrier, MessagePlan, MessageTest, Place, Placement};
 use netfathom_model::record::{Counted, EndCost, MessageCell};
 use netfathom_model::verdict::Level;
-use netfathom_testkit::privileged;
+use netfathom_testkit::needs_root;
 
 use crate::bench::{alone, calls, plan, run};
 
@@ -16,9 +16,7 @@ fn driven(test: MessageTest) -> MessagePlan {
 
 #[test]
 fn round_trips_go_through_the_driver_in_every_placement() {
-    if !privileged("round_trips_go_through_the_driver_in_every_placement") {
-        return;
-    }
+    needs_root!();
     let _alone = alone();
     let p = run(MessagePlan { sizes_bytes: vec![1, 1468], ..driven(MessageTest::Pingpong) });
     assert_ne!(p.verdict.level, Level::Void, "{:?}", p.verdict);
@@ -36,9 +34,7 @@ fn round_trips_go_through_the_driver_in_every_placement() {
 
 #[test]
 fn datagrams_go_one_way_out_of_the_driver_and_into_it() {
-    if !privileged("datagrams_go_one_way_out_of_the_driver_and_into_it") {
-        return;
-    }
+    needs_root!();
     let _alone = alone();
     let plan = MessagePlan { messages: 5000, sizes_bytes: vec![27, 28, 1469], ..driven(MessageTest::Oneway) };
     let p = run(plan);

@@ -3,7 +3,7 @@
 use netfathom_model::plan::{Carrier, MessagePlan, MessageTest, Place, Placement};
 use netfathom_model::record::{EndCost, MessageCell};
 use netfathom_model::verdict::Level;
-use netfathom_testkit::privileged;
+use netfathom_testkit::needs_root;
 
 use crate::bench::{alone, plan, run};
 
@@ -19,9 +19,7 @@ fn of(cells: &[MessageCell], placement: Placement) -> Vec<&MessageCell> {
 
 #[test]
 fn round_trips_go_through_the_kernel_in_every_placement() {
-    if !privileged("round_trips_go_through_the_kernel_in_every_placement") {
-        return;
-    }
+    needs_root!();
     let _alone = alone();
     for (carrier, names) in [(Carrier::Tcp, "write+nodelay,adaptive"), (Carrier::Udp, "write")] {
         let p = run(placed(MessageTest::Pingpong, carrier, names));
@@ -51,9 +49,7 @@ fn round_trips_go_through_the_kernel_in_every_placement() {
 
 #[test]
 fn the_kernels_sink_counts_what_was_sent() {
-    if !privileged("the_kernels_sink_counts_what_was_sent") {
-        return;
-    }
+    needs_root!();
     let _alone = alone();
     let p = run(MessagePlan {
         messages: 5000,
@@ -76,9 +72,7 @@ fn the_kernels_sink_counts_what_was_sent() {
 
 #[test]
 fn bulk_comes_from_the_kernel_and_to_it() {
-    if !privileged("bulk_comes_from_the_kernel_and_to_it") {
-        return;
-    }
+    needs_root!();
     let _alone = alone();
     let plan = MessagePlan {
         sizes_bytes: vec![1024, 65_536],

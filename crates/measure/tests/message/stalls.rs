@@ -2,7 +2,7 @@
 
 use netfathom_model::plan::{MessagePlan, MessageTest, Place};
 use netfathom_model::record::Stall;
-use netfathom_testkit::privileged;
+use netfathom_testkit::needs_root;
 
 use crate::bench::{alone, cell, plan, run};
 
@@ -15,9 +15,7 @@ fn stalling(names: &str) -> MessagePlan {
 
 #[test]
 fn two_writes_stall_and_each_remedy_ends_it() {
-    if !privileged("two_writes_stall_and_each_remedy_ends_it") {
-        return;
-    }
+    needs_root!();
     let _alone = alone();
     let p = run(stalling("two,two+nodelay@client,two+nodelay"));
     let p50 = |layer| cell(&p.result, layer).times.p50_ns;
@@ -61,9 +59,7 @@ fn what_does_not_stall_is_not_remedied() {
 
 #[test]
 fn a_stall_is_recognised_at_a_rate_that_it_cannot_keep() {
-    if !privileged("a_stall_is_recognised_at_a_rate_that_it_cannot_keep") {
-        return;
-    }
+    needs_root!();
     let _alone = alone();
     let p = run(MessagePlan { rate_per_s: Some(1000.0), remedies: false, ..stalling("two") });
     // Each waits for all before it as well; when it has left it takes what it takes without a rate.

@@ -15,7 +15,7 @@ use netfathom_model::path::Tap;
 use netfathom_model::plan::{LoadPlan, StackPlan, TapChoice};
 use netfathom_model::profile::Profile;
 use netfathom_sys::clock::monotonic_ns;
-use netfathom_testkit::privileged;
+use netfathom_testkit::needs_root;
 
 use crate::two::{
     FAR, PROFILE, alone, assert_accounted, assert_of_one_clock, listen, listening, send, sending,
@@ -64,9 +64,7 @@ fn send_by_hand(to: SocketAddr, ahead_ns: i64) {
 
 #[test]
 fn the_two_hosts_clocks_are_never_compared() {
-    if !privileged("two clocks") {
-        return;
-    }
+    needs_root!();
     let _alone = alone();
     const DAY_NS: i64 = 24 * 3600 * 1_000_000_000;
     for tap in [Tap::Bpf, Tap::Timestamping] {
@@ -105,9 +103,7 @@ fn fall_silent(to: SocketAddr) -> TcpStream {
 
 #[test]
 fn a_sender_that_vanishes_leaves_no_trial() {
-    if !privileged("senders that vanish") {
-        return;
-    }
+    needs_root!();
     let _alone = alone();
     let (p, sent, waits) = listen(listening(), &AtomicBool::new(false), |to| {
         // Before its load begins, while it runs, without a word, and stopped by its user.
@@ -132,9 +128,7 @@ fn a_sender_that_vanishes_leaves_no_trial() {
 
 #[test]
 fn a_load_of_another_plan_is_told_what_is_wanted() {
-    if !privileged("loads of other plans") {
-        return;
-    }
+    needs_root!();
     let _alone = alone();
     let (p, refused, _) = listen(listening(), &AtomicBool::new(false), |to| {
         let other = LoadPlan { profile: "constant:1k/100ms".parse().unwrap(), ..sending(to, 1) };
@@ -153,9 +147,7 @@ fn a_load_of_another_plan_is_told_what_is_wanted() {
 
 #[test]
 fn who_waits_for_a_sender_can_be_stopped() {
-    if !privileged("stopping the wait") {
-        return;
-    }
+    needs_root!();
     let _alone = alone();
     let stop = AtomicBool::new(false);
     let (p, stopped_at, _) = listen(listening(), &stop, |_| {

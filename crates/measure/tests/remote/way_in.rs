@@ -8,7 +8,7 @@ use netfathom_model::path::{Direction, Stage, Tap};
 use netfathom_model::plan::{Family, LoadPlan, Place, StackPlan, TapChoice};
 use netfathom_model::record::TrialKind;
 use netfathom_sys::link;
-use netfathom_testkit::privileged;
+use netfathom_testkit::{needs_root, privileged};
 
 use crate::two::{
     PORT, alone, assert_accounted, assert_of_one_clock, has, listen, listening, plan, send, sending,
@@ -16,9 +16,7 @@ use crate::two::{
 
 #[test]
 fn the_way_in_of_what_another_host_sends() {
-    if !privileged("the way in from another host") {
-        return;
-    }
+    needs_root!();
     let _alone = alone();
     let plan = StackPlan { trials: 2, controls: 2, witnesses: 1, samples: 50, ..listening() };
     let stop = AtomicBool::new(false);
@@ -55,9 +53,7 @@ fn the_way_in_of_what_another_host_sends() {
 
 #[test]
 fn the_way_in_by_timestamps_alone() {
-    if !privileged("the way in by timestamps") {
-        return;
-    }
+    needs_root!();
     let _alone = alone();
     let plan = StackPlan { tap: TapChoice::Only(Tap::Timestamping), ..listening() };
     let (p, sent, _) = listen(plan, &AtomicBool::new(false), |to| send(sending(to, 1)).unwrap());

@@ -1,7 +1,7 @@
 use std::net::UdpSocket;
 use std::time::{Duration, Instant};
 
-use netfathom_testkit::privileged;
+use netfathom_testkit::{needs_root, privileged};
 use netlink_packet_core::{NLM_F_CREATE, NLM_F_EXCL};
 use netlink_packet_route::AddressFamily;
 use netlink_packet_route::route::{RouteHeader, RouteProtocol, RouteScope};
@@ -22,9 +22,7 @@ fn our_own_addresses_have_no_hardware_addresses() {
 
 #[test]
 fn a_neighbour_that_was_told_is_known() {
-    if !privileged("a_neighbour_that_was_told_is_known") {
-        return;
-    }
+    needs_root!();
     let lab = Lab::create();
     let expected = Route {
         index: lab.links[0].index,
@@ -79,9 +77,7 @@ fn add_router(index: u32) {
 
 #[test]
 fn behind_a_router_it_is_the_router_that_is_asked_for() {
-    if !privileged("behind_a_router_it_is_the_router_that_is_asked_for") {
-        return;
-    }
+    needs_root!();
     let lab = Lab::create();
     let beyond = || {
         add_router(lab.links[0].index);
@@ -93,9 +89,7 @@ fn behind_a_router_it_is_the_router_that_is_asked_for() {
 
 #[test]
 fn without_a_way_the_error_says_what_to_do() {
-    if !privileged("without_a_way_the_error_says_what_to_do") {
-        return;
-    }
+    needs_root!();
     let lab = Lab::create();
     let errors = lab.hosts[0]
         .run(|| ["203.0.113.9", "198.18.0.3"].map(|a| to(a.parse().unwrap()).unwrap_err().to_string()))
@@ -107,9 +101,7 @@ fn without_a_way_the_error_says_what_to_do() {
 /// Without being told, the neighbour is unknown until the first message has made the kernel ask.
 #[test]
 fn a_first_message_makes_the_neighbour_known() {
-    if !privileged("a_first_message_makes_the_neighbour_known") {
-        return;
-    }
+    needs_root!();
     let lab = Lab::with_arp();
     let way = || to(Lab::address(1));
     let error = lab.hosts[0].run(way).unwrap().unwrap_err();

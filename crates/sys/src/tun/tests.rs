@@ -2,7 +2,7 @@ use std::net::{IpAddr, Ipv4Addr, UdpSocket};
 use std::os::fd::AsFd;
 use std::time::Duration;
 
-use netfathom_testkit::privileged;
+use netfathom_testkit::needs_root;
 
 use super::*;
 use crate::link;
@@ -42,9 +42,7 @@ fn read(tun: &Tun) -> Vec<u8> {
 
 #[test]
 fn packets_go_out_and_come_in() {
-    if !privileged("packets of a TUN device") {
-        return;
-    }
+    needs_root!();
     let (_host, tun, socket) = host(Packets::Single);
     socket.send_to(b"over the wire", (OTHER, 7000)).unwrap();
     let mut packet = read(&tun);
@@ -63,9 +61,7 @@ fn packets_go_out_and_come_in() {
 
 #[test]
 fn a_device_is_as_asked_for_and_goes_with_its_value() {
-    if !privileged("a TUN device") {
-        return;
-    }
+    needs_root!();
     let (host, tun, _socket) = host(Packets::Whole);
     let device = host.run(|| link::read(NAME)).unwrap().unwrap();
     assert_eq!((device.index, device.mtu, device.mac, device.running), (1001, 1500, [0; 6], true));
@@ -77,9 +73,7 @@ fn a_device_is_as_asked_for_and_goes_with_its_value() {
 
 #[test]
 fn only_who_takes_them_gets_packets_whole() {
-    if !privileged("the offloads of a TUN device") {
-        return;
-    }
+    needs_root!();
     for (packets, names) in [(Packets::Single, "off"), (Packets::Whole, "on")] {
         let (host, _tun, _socket) = host(packets);
         let feature = |name| host.run(|| crate::offload::feature(NAME, name)).unwrap().unwrap();
@@ -91,9 +85,7 @@ fn only_who_takes_them_gets_packets_whole() {
 
 #[test]
 fn waiting_ends_in_time_and_when_told() {
-    if !privileged("waiting for a TUN device") {
-        return;
-    }
+    needs_root!();
     let (_host, tun, _socket) = host(Packets::Single);
     let (stop, run) = io::pipe().unwrap();
     let until = clock::monotonic_ns() + 20_000_000;

@@ -2,7 +2,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::time::Duration;
 
-use netfathom_testkit::privileged;
+use netfathom_testkit::needs_root;
 
 use super::*;
 use crate::lab::{DEVICE, Lab};
@@ -33,9 +33,7 @@ fn template(lab: &Lab, to: SocketAddr) -> Vec<u8> {
 
 #[test]
 fn numbered_frames_arrive_in_order_and_keep_the_template() {
-    if !privileged("numbered_frames_arrive_in_order_and_keep_the_template") {
-        return;
-    }
+    needs_root!();
     let lab = Lab::create();
     let (_, reader) = lab.pair();
     let frame = template(&lab, reader.local_addr().unwrap());
@@ -62,9 +60,7 @@ fn numbered_frames_arrive_in_order_and_keep_the_template() {
 
 #[test]
 fn what_the_device_refuses_is_counted() {
-    if !privileged("what_the_device_refuses_is_counted") {
-        return;
-    }
+    needs_root!();
     let lab = Lab::create();
     let (_, reader) = lab.pair();
     let frame = template(&lab, reader.local_addr().unwrap());
@@ -79,9 +75,7 @@ fn what_the_device_refuses_is_counted() {
 /// Kernels before 6.17 take 32 frames a call; a newer one is told to.
 #[test]
 fn what_one_call_does_not_take_the_next_ones_do() {
-    if !privileged("what_one_call_does_not_take_the_next_ones_do") {
-        return;
-    }
+    needs_root!();
     let lab = Lab::create();
     let (_, reader) = lab.pair();
     let frame = template(&lab, reader.local_addr().unwrap());
@@ -100,9 +94,7 @@ fn what_one_call_does_not_take_the_next_ones_do() {
 
 #[test]
 fn what_cannot_be_opened_says_why() {
-    if !privileged("what_cannot_be_opened_says_why") {
-        return;
-    }
+    needs_root!();
     let lab = Lab::create();
     let device = lab.links[0].index;
     let opened = |index, queue, frames, bytes| {
@@ -120,9 +112,7 @@ fn what_cannot_be_opened_says_why() {
 
 #[test]
 fn redirected_frames_are_received_and_those_without_room_are_counted() {
-    if !privileged("redirected_frames_are_received_and_those_without_room_are_counted") {
-        return;
-    }
+    needs_root!();
     let lab = Lab::create();
     let (sender, _reader) = lab.pair();
     let index = lab.links[1].index;

@@ -9,7 +9,7 @@ use std::os::fd::AsFd;
 use std::os::unix::fs::FileExt;
 use std::time::Instant;
 
-use netfathom_testkit::{privileged, skipped};
+use netfathom_testkit::{needs_root, skipped};
 
 use super::*;
 use crate::lab::{DEVICE, Lab};
@@ -83,9 +83,7 @@ fn the_loopback_device_copies_all() {
 
 #[test]
 fn a_veth_pair_copies_all() {
-    if !privileged("zero copy over a veth pair") {
-        return;
-    }
+    needs_root!();
     assert_eq!(carried(over_veth(&Lab::create())).uncopied_bytes(), 0);
 }
 
@@ -120,9 +118,7 @@ impl Lossy {
 
 #[test]
 fn what_no_host_receives_is_not_copied() {
-    if !privileged("zero copy over a veth pair that loses") {
-        return;
-    }
+    needs_root!();
     let Lossy { sender, .. } = Lossy::create();
     let mut ledger = Ledger::new(4);
     let pages = vec![5; TOO_LONG];
@@ -139,9 +135,7 @@ fn what_no_host_receives_is_not_copied() {
 fn more_calls_than_the_kernel_has_memory_for_have_to_wait() {
     /// A limit of the namespace since 6.7, of the machine before.
     const MEMORY: &str = "/proc/sys/net/core/optmem_max";
-    if !privileged("zero copy beyond the kernel's memory") {
-        return;
-    }
+    needs_root!();
     let lossy = Lossy::create();
     let (sender, mut reader) = (&lossy.sender, &lossy.reader);
     if lossy.lab.hosts[0].run(|| std::fs::write(MEMORY, "1000")).unwrap().is_err() {
@@ -274,9 +268,7 @@ fn over_the_loopback_device_the_pages_themselves_wait_to_be_read() {
 
 #[test]
 fn over_a_veth_pair_they_do_too_unless_it_cannot_gather() {
-    if !privileged("sendfile over a veth pair") {
-        return;
-    }
+    needs_root!();
     let lab = Lab::create();
     let ways = [of_send_file, of_splice, of_vmsplice, of_send, of_zero_copy];
     assert_eq!(ways.map(|way| way(over_veth(&lab))), *b"bbbaa");

@@ -12,9 +12,7 @@ fn round_trip(client: &UdpSocket, message: &[u8]) {
 
 #[test]
 fn an_echo_sends_every_datagram_back_whole() {
-    if !privileged("an echo of UDP in the kernel") {
-        return;
-    }
+    needs_root!();
     for length in [1_usize, 64, 1400, 9000, 17_000, 40_000, 65_507] {
         let [client, server] = udp_pair();
         let end = attach(&server, ECHO, 1);
@@ -29,9 +27,7 @@ fn an_echo_sends_every_datagram_back_whole() {
 
 #[test]
 fn an_empty_datagram_cannot_go_back_and_is_said_to_be_refused() {
-    if !privileged("an empty datagram to the kernel") {
-        return;
-    }
+    needs_root!();
     let [client, server] = udp_pair();
     let end = attach(&server, ECHO, 1);
     client.send(&[]).unwrap();
@@ -42,9 +38,7 @@ fn an_empty_datagram_cannot_go_back_and_is_said_to_be_refused() {
 
 #[test]
 fn a_sink_takes_every_datagram() {
-    if !privileged("a sink of UDP in the kernel") {
-        return;
-    }
+    needs_root!();
     let [client, server] = udp_pair();
     let end = attach(&server, Work::Sink, 1);
     (0..1000).for_each(|n| assert_eq!(client.send(&pattern(n, n)).unwrap(), n));
@@ -56,9 +50,7 @@ fn a_sink_takes_every_datagram() {
 
 #[test]
 fn a_datagram_bounces_by_itself() {
-    if !privileged("a bounce of UDP in the kernel") {
-        return;
-    }
+    needs_root!();
     for length in [8_usize, 1400, 20_000] {
         let [client, server] = udp_pair();
         let near = attach(&client, Work::Echo { until: Some(2000) }, 1);

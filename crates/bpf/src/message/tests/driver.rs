@@ -55,9 +55,7 @@ impl Conversation {
 
 #[test]
 fn an_echo_in_the_driver_sends_every_datagram_back_whole() {
-    if !privileged("an echo of UDP in a driver") {
-        return;
-    }
+    needs_root!();
     let talk = Conversation::new();
     let _polls = talk.near_polls();
     for length in [0_usize, 1, 2, 64, 1400, 1472] {
@@ -78,9 +76,7 @@ fn an_echo_in_the_driver_sends_every_datagram_back_whole() {
 
 #[test]
 fn a_sink_in_the_driver_takes_every_datagram_of_its_flow() {
-    if !privileged("a sink of UDP in a driver") {
-        return;
-    }
+    needs_root!();
     let talk = Conversation::new();
     let end = talk.far_end(Work::Sink);
     (0..1000).for_each(|n| assert_eq!(talk.near.send(&pattern(n, n)).unwrap(), n));
@@ -92,9 +88,7 @@ fn a_sink_in_the_driver_takes_every_datagram_of_its_flow() {
 
 #[test]
 fn what_is_not_of_its_flow_passes_an_end_in_the_driver() {
-    if !privileged("other datagrams to an end in a driver") {
-        return;
-    }
+    needs_root!();
     let talk = Conversation::new();
     let Conversation { pair, near, far } = &talk;
     let (other_near, other_far) = (bound(&pair.near, NEAR[0]), bound(&pair.far, FAR[0]));
@@ -122,9 +116,7 @@ fn what_is_not_of_its_flow_passes_an_end_in_the_driver() {
 
 #[test]
 fn a_datagram_bounces_between_drivers_until_its_last_message() {
-    if !privileged("a bounce between drivers") {
-        return;
-    }
+    needs_root!();
     for length in [0_usize, 8, 1400] {
         let talk = Conversation::new();
         let near = talk.near_end(Work::Echo { until: Some(2000) });
@@ -143,9 +135,7 @@ fn a_datagram_bounces_between_drivers_until_its_last_message() {
 
 #[test]
 fn a_bounce_between_drivers_is_stopped() {
-    if !privileged("stopping a bounce between drivers") {
-        return;
-    }
+    needs_root!();
     let talk = Conversation::new();
     let (near, far) = (talk.near_end(ECHO), talk.far_end(ECHO));
     talk.near.send(&[7; 8]).unwrap();
@@ -160,9 +150,7 @@ fn a_bounce_between_drivers_is_stopped() {
 
 #[test]
 fn an_end_that_is_taken_away_ends_the_bounce_between_drivers() {
-    if !privileged("taking an end away from a bounce between drivers") {
-        return;
-    }
+    needs_root!();
     for first in [0, 1] {
         let talk = Conversation::new();
         let mut ends = [Some(talk.near_end(ECHO)), Some(talk.far_end(ECHO))];

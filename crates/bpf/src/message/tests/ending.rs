@@ -14,9 +14,7 @@ use super::*;
 
 #[test]
 fn bytes_that_came_too_early_are_worked_on_or_refused() {
-    if !privileged("bytes that come too early") {
-        return;
-    }
+    needs_root!();
     let [mut client, mut server] = tcp_pair();
     client.write_all(b"early").unwrap();
     server.peek(&mut [0]).unwrap();
@@ -36,9 +34,7 @@ fn bytes_that_came_too_early_are_worked_on_or_refused() {
 
 #[test]
 fn a_datagram_that_came_too_early_is_refused_and_left_to_its_reader() {
-    if !privileged("a datagram that comes too early") {
-        return;
-    }
+    needs_root!();
     for early in [&b"early"[..], b""] {
         let [client, server] = udp_pair();
         client.send(early).unwrap();
@@ -51,9 +47,7 @@ fn a_datagram_that_came_too_early_is_refused_and_left_to_its_reader() {
 
 #[test]
 fn a_socket_has_one_end() {
-    if !privileged("a socket that is given twice") {
-        return;
-    }
+    needs_root!();
     let [_client, server] = tcp_pair();
     let _first = attach(&server, ECHO, 5);
     let second = Programs::load(Work::Sink, bytes(5)).unwrap().attach(server.as_fd()).err().unwrap();
@@ -62,9 +56,7 @@ fn a_socket_has_one_end() {
 
 #[test]
 fn a_socket_that_cannot_have_an_end_is_refused() {
-    if !privileged("a socket that is not connected") {
-        return;
-    }
+    needs_root!();
     let to = "127.0.0.1:1".parse().unwrap();
     for kind in [Kind::Stream, Kind::Datagram] {
         let socket = endpoint::open(kind, to).unwrap();
@@ -75,9 +67,7 @@ fn a_socket_that_cannot_have_an_end_is_refused() {
 
 #[test]
 fn a_datagram_socket_that_has_no_peer_can_be_a_sink_only() {
-    if !privileged("datagrams of many senders to the kernel") {
-        return;
-    }
+    needs_root!();
     for (work, refused) in [(Work::Sink, 0), (ECHO, 1)] {
         let server = UdpSocket::bind("127.0.0.1:0").unwrap();
         let end = attach(&server, work, 1);
@@ -91,9 +81,7 @@ fn a_datagram_socket_that_has_no_peer_can_be_a_sink_only() {
 
 #[test]
 fn a_socket_that_was_taken_back_is_like_any_other() {
-    if !privileged("a socket that comes back from the kernel") {
-        return;
-    }
+    needs_root!();
     let [mut client, mut server] = tcp_pair();
     let mut message = [0; 6];
     for way in 0..3 {
@@ -118,9 +106,7 @@ fn a_socket_that_was_taken_back_is_like_any_other() {
 
 #[test]
 fn whoever_has_the_socket_sees_the_end_of_the_stream() {
-    if !privileged("the end of a stream to the kernel") {
-        return;
-    }
+    needs_root!();
     for work in [ECHO, Work::Sink] {
         let [mut client, mut server] = tcp_pair();
         let end = attach(&server, work, 4);
@@ -134,9 +120,7 @@ fn whoever_has_the_socket_sees_the_end_of_the_stream() {
 
 #[test]
 fn the_counts_outlive_their_socket() {
-    if !privileged("a socket that is closed under the kernel's end") {
-        return;
-    }
+    needs_root!();
     let [mut client, server] = tcp_pair();
     let end = attach(&server, ECHO, 4);
     client.write_all(b"last").unwrap();
@@ -148,9 +132,7 @@ fn the_counts_outlive_their_socket() {
 
 #[test]
 fn a_bounce_is_stopped() {
-    if !privileged("stopping a bounce") {
-        return;
-    }
+    needs_root!();
     let [mut client, server] = tcp_pair();
     let (near, far) = (attach(&client, ECHO, 8), attach(&server, ECHO, 8));
     client.write_all(&[7; 8]).unwrap();
@@ -172,9 +154,7 @@ fn conversations() -> [[(Work, u32); 2]; 2] {
 
 #[test]
 fn sockets_are_closed_in_the_midst_of_a_bounce() {
-    if !privileged("closing sockets while a message bounces") {
-        return;
-    }
+    needs_root!();
     for (first, works) in [0, 1].into_iter().flat_map(|first| conversations().map(|works| (first, works))) {
         let mut pair = tcp_pair().map(Some);
         let ends = [0, 1].map(|i| attach(pair[i].as_ref().unwrap(), works[i].0, works[i].1));
@@ -190,9 +170,7 @@ fn sockets_are_closed_in_the_midst_of_a_bounce() {
 
 #[test]
 fn ends_are_taken_away_in_the_midst_of_a_bounce() {
-    if !privileged("taking ends away while a message bounces") {
-        return;
-    }
+    needs_root!();
     for (first, works) in [0, 1].into_iter().flat_map(|first| conversations().map(|works| (first, works))) {
         let mut pair = tcp_pair();
         let mut ends = [0, 1].map(|i| Some(attach(&pair[i], works[i].0, works[i].1)));
@@ -223,9 +201,7 @@ fn present(ids: &[[u32; 2]]) -> usize {
 #[test]
 fn a_process_that_is_killed_leaves_nothing() {
     const SAME: &str = "message::tests::ending::a_process_that_is_killed_leaves_nothing";
-    if !privileged("kill -9 of a process with ends in the kernel") {
-        return;
-    }
+    needs_root!();
     if env::var_os(VICTIM).is_some() {
         return bounce_until_killed();
     }
@@ -280,9 +256,7 @@ fn workers_share(work: impl FnOnce()) -> f64 {
 
 #[test]
 fn a_bounce_is_worked_on_by_the_kernels_workers() {
-    if !privileged("the kernel's workers during a bounce") {
-        return;
-    }
+    needs_root!();
     let bounce = || {
         let [mut client, server] = tcp_pair();
         let near = attach(&client, Work::Echo { until: Some(200_000) }, 8);

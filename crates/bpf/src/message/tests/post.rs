@@ -12,9 +12,7 @@ fn ask(n: u32, until: Option<u64>) -> Work {
 
 #[test]
 fn a_request_is_answered_by_a_reply_of_that_length() {
-    if !privileged("a server of posts in the kernel") {
-        return;
-    }
+    needs_root!();
     for (request, length) in
         [(4, 4), (8, 3), (8, 1000), (1, 16_000), (8, 16_001), (8, 128_000), (100, 1_000_000)]
     {
@@ -37,9 +35,7 @@ fn a_request_is_answered_by_a_reply_of_that_length() {
 
 #[test]
 fn a_reply_is_answered_by_its_last_bytes() {
-    if !privileged("a client of posts in the kernel") {
-        return;
-    }
+    needs_root!();
     for (length, request) in [(9, 8), (1000, 8), (40_000, 100), (2_000_000, 8)] {
         let [client, mut server] = tcp_pair();
         let end = attach(&client, ask(request, Some(21)), length);
@@ -62,9 +58,7 @@ fn a_reply_is_answered_by_its_last_bytes() {
 
 #[test]
 fn posts_go_to_and_fro_by_themselves() {
-    if !privileged("posts within the kernel") {
-        return;
-    }
+    needs_root!();
     for (request, length) in [(8, 1000), (8, 100_000)] {
         let [mut client, server] = tcp_pair();
         let near = attach(&client, ask(request, Some(1000)), length);
@@ -81,9 +75,7 @@ fn posts_go_to_and_fro_by_themselves() {
 
 #[test]
 fn datagrams_are_made_longer_and_shorter() {
-    if !privileged("posts of UDP within the kernel") {
-        return;
-    }
+    needs_root!();
     for (request, length) in [(8, 9), (8, 1400), (1, 16_000), (2000, 9)] {
         let [client, server] = udp_pair();
         let near = attach(&client, ask(request, Some(1000)), length);
@@ -99,9 +91,7 @@ fn datagrams_are_made_longer_and_shorter() {
 
 #[test]
 fn what_the_kernel_cannot_answer_is_said() {
-    if !privileged("posts that are too long") {
-        return;
-    }
+    needs_root!();
     let [client, _server] = tcp_pair();
     let [udp, _far] = udp_pair();
     let refused = |work, message_bytes, socket: BorrowedFd<'_>| {
@@ -118,9 +108,7 @@ fn what_the_kernel_cannot_answer_is_said() {
 
 #[test]
 fn whoever_has_the_socket_of_a_post_may_close_it_or_have_it_back() {
-    if !privileged("the end of posts") {
-        return;
-    }
+    needs_root!();
     for (work, message_bytes) in [(reply(1000), 8), (ask(8, None), 1000)] {
         let [mut client, mut server] = tcp_pair();
         let end = attach(&server, work, message_bytes);

@@ -11,9 +11,7 @@ fn round_trip(client: &mut TcpStream, message: &[u8]) {
 
 #[test]
 fn an_echo_sends_every_byte_back_and_counts_it() {
-    if !privileged("an echo of TCP in the kernel") {
-        return;
-    }
+    needs_root!();
     for length in [1_usize, 64, 1000, 16_384, 300_000] {
         let [mut client, server] = tcp_pair();
         let end = attach(&server, ECHO, length as u32);
@@ -29,9 +27,7 @@ fn an_echo_sends_every_byte_back_and_counts_it() {
 
 #[test]
 fn a_message_in_pieces_is_one_message() {
-    if !privileged("a message in pieces to the kernel") {
-        return;
-    }
+    needs_root!();
     let [mut client, server] = tcp_pair();
     let end = attach(&server, ECHO, 10);
     for n in 1..=10_u64 {
@@ -53,9 +49,7 @@ fn a_message_in_pieces_is_one_message() {
 
 #[test]
 fn an_echo_keeps_the_last_message_it_was_told_of() {
-    if !privileged("an echo that ends by itself") {
-        return;
-    }
+    needs_root!();
     let [mut client, server] = tcp_pair();
     let end = attach(&server, Work::Echo { until: Some(4) }, 8);
     (0..3).for_each(|n| round_trip(&mut client, &pattern(8, n)));
@@ -68,9 +62,7 @@ fn an_echo_keeps_the_last_message_it_was_told_of() {
 
 #[test]
 fn a_sink_takes_all_and_sends_nothing() {
-    if !privileged("a sink of TCP in the kernel") {
-        return;
-    }
+    needs_root!();
     const TIMES: u64 = 3000;
     let [mut client, server] = tcp_pair();
     let end = attach(&server, Work::Sink, 8192);
@@ -87,9 +79,7 @@ fn a_sink_takes_all_and_sends_nothing() {
 
 #[test]
 fn a_message_bounces_by_itself() {
-    if !privileged("a bounce of TCP in the kernel") {
-        return;
-    }
+    needs_root!();
     for length in [8_u32, 40_000] {
         let [mut client, server] = tcp_pair();
         let near = attach(&client, Work::Echo { until: Some(2000) }, length);
@@ -109,9 +99,7 @@ fn a_message_bounces_by_itself() {
 
 #[test]
 fn the_kernels_client_times_the_server_of_user_space() {
-    if !privileged("a client in the kernel") {
-        return;
-    }
+    needs_root!();
     let [mut client, mut server] = tcp_pair();
     let end = attach(&client, Work::Echo { until: Some(20) }, 100);
     client.write_all(&[5; 100]).unwrap();
@@ -131,9 +119,7 @@ fn the_kernels_client_times_the_server_of_user_space() {
 
 #[test]
 fn what_a_client_does_not_read_is_refused_in_the_end() {
-    if !privileged("a client that does not read") {
-        return;
-    }
+    needs_root!();
     const MOST_UNREAD: u64 = 64 << 20;
     let [mut client, server] = tcp_pair();
     let end = attach(&server, ECHO, 1 << 16);

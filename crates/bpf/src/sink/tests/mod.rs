@@ -5,7 +5,7 @@ use std::net::UdpSocket;
 use netfathom_model::message::{HEADER_BYTES, Header};
 use netfathom_sys::link;
 use netfathom_sys::netns::Namespace;
-use netfathom_testkit::privileged;
+use netfathom_testkit::needs_root;
 
 use super::*;
 use crate::lab::{PORT, Pair, await_that, families, far_address};
@@ -41,9 +41,7 @@ fn counts(pair: &Pair, sink: &XdpSink, frames: &[Vec<u8>]) -> SinkCounts {
 
 #[test]
 fn everything_is_counted_as_what_it_is() {
-    if !privileged("a sink") {
-        return;
-    }
+    needs_root!();
     let pair = Pair::new();
     for mode in [Mode::Native, Mode::Generic] {
         let sink = attach(&pair, mode);
@@ -89,9 +87,7 @@ fn everything_is_counted_as_what_it_is() {
 
 #[test]
 fn order_is_a_matter_of_each_sender_alone() {
-    if !privileged("several senders at a sink") {
-        return;
-    }
+    needs_root!();
     let pair = Pair::new();
     let sink = attach(&pair, Mode::Native);
     sink.begin(Counted { flow: FLOW, lanes: 3, planned: 1_000_000 }).unwrap();
@@ -108,9 +104,7 @@ fn order_is_a_matter_of_each_sender_alone() {
 
 #[test]
 fn other_shapes_of_ipv4() {
-    if !privileged("IPv4 options at a sink") {
-        return;
-    }
+    needs_root!();
     let pair = Pair::new();
     let sink = attach(&pair, Mode::Native);
     let plain = pair.datagram(false, PORT, &payload(FLOW, 0));
@@ -131,9 +125,7 @@ fn other_shapes_of_ipv4() {
 
 #[test]
 fn wrong_checksums_count_only_where_they_are_verified() {
-    if !privileged("checksums at a sink") {
-        return;
-    }
+    needs_root!();
     let pair = Pair::new();
     let sink = attach(&pair, Mode::Native);
     for &ipv6 in families() {
@@ -159,9 +151,7 @@ fn wrong_checksums_count_only_where_they_are_verified() {
 
 #[test]
 fn before_it_begins_and_when_it_is_gone_everything_passes() {
-    if !privileged("a sink that has not begun") {
-        return;
-    }
+    needs_root!();
     let pair = Pair::new();
     let reader = pair.far.run(|| UdpSocket::bind(far_address(false))).unwrap().unwrap();
     reader.set_read_timeout(Some(std::time::Duration::from_secs(5))).unwrap();
@@ -177,9 +167,7 @@ fn before_it_begins_and_when_it_is_gone_everything_passes() {
 
 #[test]
 fn messages_reach_an_af_xdp_socket() {
-    if !privileged("an AF_XDP socket") {
-        return;
-    }
+    needs_root!();
     let pair = Pair::new();
     let ifindex = pair.far_link.index;
     let redirect = pair.far.run(|| XdpRedirect::attach(ifindex, PORT)).unwrap().unwrap();
@@ -205,9 +193,7 @@ fn messages_reach_an_af_xdp_socket() {
 
 #[test]
 fn what_cannot_be_attached_is_said() {
-    if !privileged("a sink where there can be none") {
-        return;
-    }
+    needs_root!();
     let pair = Pair::new();
     let ifindex = pair.far_link.index;
     let first = attach(&pair, Mode::Auto);

@@ -4,9 +4,7 @@ use super::*;
 
 #[test]
 fn of_twelve_thousand_files_the_named_ones_are_told_in_order() {
-    if !privileged("marks of a benchmark") {
-        return;
-    }
+    needs_root!();
     let folder = Folder::new("opens");
     let long = "d".repeat(200);
     let names: Vec<String> =
@@ -48,9 +46,7 @@ fn of_twelve_thousand_files_the_named_ones_are_told_in_order() {
 
 #[test]
 fn others_opens_are_not_told_and_a_ring_that_is_full_is() {
-    if !privileged("marks of others") {
-        return;
-    }
+    needs_root!();
     let folder = Folder::new("others");
     let file = folder.file("known");
     let tree = armed(&Watching { opens: vec!["known".into()], ..Watching::default() });
@@ -75,9 +71,7 @@ fn others_opens_are_not_told_and_a_ring_that_is_full_is() {
 
 #[test]
 fn a_path_that_is_not_in_memory_is_read_late_and_one_that_is_nowhere_is_counted() {
-    if !privileged("paths that are not in memory") {
-        return;
-    }
+    needs_root!();
     let folder = Folder::new("late");
     folder.file("known");
     let tree = armed(&Watching { opens: vec!["known".into()], ..Watching::default() });
@@ -90,9 +84,7 @@ fn a_path_that_is_not_in_memory_is_read_late_and_one_that_is_nowhere_is_counted(
 
 #[test]
 fn nothing_is_at_system_calls_before_it_is_armed() {
-    if !privileged("when there are programs at system calls") {
-        return;
-    }
+    needs_root!();
     let watching =
         Watching { opens: vec!["a".into()], calls: vec![(libc::SYS_write as u32, 1)], record_calls: true };
     let mut tree = Tree::attach(&watching).unwrap();
@@ -105,9 +97,7 @@ fn nothing_is_at_system_calls_before_it_is_armed() {
 
 #[test]
 fn the_kth_call_is_that_of_the_whole_tree() {
-    if !privileged("marks at system calls") {
-        return;
-    }
+    needs_root!();
     let write = libc::SYS_write as u32;
     // The last one is made by our own fork before it is the program, and by nobody after.
     let mut calls = [2_000, 1, 1_001, 2_001].map(|k| (write, k)).to_vec();
@@ -140,9 +130,7 @@ fn the_kth_call_is_that_of_the_whole_tree() {
 
 #[test]
 fn all_calls_of_the_tree_are_counted_and_timed() {
-    if !privileged("all system calls of a tree") {
-        return;
-    }
+    needs_root!();
     let tree = armed(&Watching { record_calls: true, ..Watching::default() });
     let mut other = shell("while :; do sleep 0.2; done").process_group(0).spawn().unwrap();
     let dd = "dd if=/dev/zero of=/dev/null bs=1 count=1000 status=none; sleep 0.3";

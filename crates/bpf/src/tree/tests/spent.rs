@@ -5,9 +5,7 @@ use super::*;
 /// wait4(2) adds up the same for a tree whose members all wait for their children.
 #[test]
 fn what_a_tree_spent_is_what_its_parent_is_told() {
-    if !privileged("what a tree spent") {
-        return;
-    }
+    needs_root!();
     let tree = armed(&Watching { opens: vec!["null".into()], ..Watching::default() });
     let burn = "i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done";
     let scripts = [
@@ -40,9 +38,7 @@ fn what_a_tree_spent_is_what_its_parent_is_told() {
 
 #[test]
 fn more_threads_than_there_is_room_for_come_and_go() {
-    if !privileged("many forks") {
-        return;
-    }
+    needs_root!();
     let tree = Tree::attach(&Watching::default()).unwrap();
     let (_, spent) = run(&tree, &mut shell("i=0; while [ $i -lt 9000 ]; do (:); i=$((i+1)); done"));
     assert_eq!((spent.threads, spent.running, spent.unsettled), (9_001, 0, 0), "{spent:?}");
@@ -51,9 +47,7 @@ fn more_threads_than_there_is_room_for_come_and_go() {
 
 #[test]
 fn of_one_that_nobody_reaps_what_it_had_spent_at_its_end_is_taken() {
-    if !privileged("who is not reaped") {
-        return;
-    }
+    needs_root!();
     let tree = Tree::attach(&Watching::default()).unwrap();
     let child = start(&tree, &mut shell("i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done"));
     let until = Instant::now() + LONG;
@@ -73,9 +67,7 @@ fn of_one_that_nobody_reaps_what_it_had_spent_at_its_end_is_taken() {
 
 #[test]
 fn a_stranger_at_the_place_of_a_member_does_not_count() {
-    if !privileged("strangers at the places of members") {
-        return;
-    }
+    needs_root!();
     let tree = Tree::attach(&Watching::default()).unwrap();
     let burn = "read x; i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done";
     // As it is left behind if nothing is heard of a thread's end, or neither of its exit.
@@ -102,9 +94,7 @@ fn a_stranger_at_the_place_of_a_member_does_not_count() {
 
 #[test]
 fn the_most_memory_is_that_of_the_largest_process() {
-    if !privileged("the memory of a tree") {
-        return;
-    }
+    needs_root!();
     let tree = Tree::attach(&Watching::default()).unwrap();
     let (_, small) = run(&tree, &mut shell("head -c 64M /dev/zero | cat"));
     tree.reset().unwrap();
@@ -117,9 +107,7 @@ fn the_most_memory_is_that_of_the_largest_process() {
 
 #[test]
 fn two_on_one_processor_wait_for_each_other() {
-    if !privileged("waiting for a processor") {
-        return;
-    }
+    needs_root!();
     let tree = Tree::attach(&Watching::default()).unwrap();
     let burn = || {
         let script = "i=0; while [ $i -lt 600000 ]; do i=$((i+1)); done";
@@ -141,9 +129,7 @@ fn two_on_one_processor_wait_for_each_other() {
 
 #[test]
 fn a_member_that_leaves_its_parents_stays_one() {
-    if !privileged("members that leave") {
-        return;
-    }
+    needs_root!();
     let folder = Folder::new("leaves");
     folder.file("late");
     let tree = armed(&Watching { opens: vec!["late".into()], ..Watching::default() });

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use netfathom_model::record::Record;
 use netfathom_results::store;
-use netfathom_testkit::privileged;
+use netfathom_testkit::needs_root;
 
 use super::SHORT;
 use crate::child::{end, netfathom, out, run, shell, signal, start, until};
@@ -173,9 +173,7 @@ fn a_process_that_a_run_has_stopped_goes_on_when_compare_is_killed() {
 
 #[test]
 fn a_sysctl_of_the_lab_is_changed_for_one_side_and_shown() {
-    if !privileged("a_sysctl_of_the_lab_is_changed_for_one_side_and_shown") {
-        return;
-    }
+    needs_root!();
     let dir = out();
     let lab = SHORT.replace("--loopback --over unix", "--lab --over tcp");
     let before = "sysctl -qw net.ipv4.tcp_wmem='4096 4096 4096' && ethtool -K $DEVICE tso off";
@@ -221,9 +219,7 @@ fn a_change_of_one_side_that_nothing_undoes_is_refused() {
 
 #[test]
 fn a_command_in_the_lab_that_changes_nothing_is_shown_with_what_it_wrote() {
-    if !privileged("a_command_in_the_lab_that_changes_nothing_is_shown_with_what_it_wrote") {
-        return;
-    }
+    needs_root!();
     let dir = out();
     let lab = SHORT.replace("--loopback --over unix", "--lab --over tcp");
     let compare = |command: &str| {

@@ -1,7 +1,7 @@
 //! What was changed between two runs, seen by `compare` because the records have it.
 
 use netfathom_results::store;
-use netfathom_testkit::privileged;
+use netfathom_testkit::needs_root;
 
 use super::{SHORT, compare};
 use crate::child::{out, run, shell};
@@ -9,9 +9,7 @@ use crate::child::{out, run, shell};
 /// In a network namespace of its own, so that the sysctl of nobody else is touched.
 #[test]
 fn a_sysctl_that_was_changed_between_two_runs_is_the_first_thing_shown() {
-    if !privileged("a_sysctl_that_was_changed_between_two_runs_is_the_first_thing_shown") {
-        return;
-    }
+    needs_root!();
     let dir = out();
     let over_tcp = SHORT.replace("unix", "tcp");
     let script = format!(

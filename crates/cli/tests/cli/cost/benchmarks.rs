@@ -4,7 +4,7 @@ use std::fs;
 use std::process::Command;
 
 use netfathom_model::record::Outcome;
-use netfathom_testkit::{privileged, skipped};
+use netfathom_testkit::{needs_root, privileged, skipped};
 
 use super::{CHEAP, SHORT, Short, TRIALS, cost, measured, trials};
 use crate::child::{is_root, record, run, runs, shell, unprivileged};
@@ -132,9 +132,7 @@ fn where_no_mark_is_asked_for_there_are_start_and_end() {
 
 #[test]
 fn marks_that_are_chosen_by_themselves() {
-    if !privileged("cli::cost::benchmarks::marks_that_are_chosen_by_themselves") {
-        return;
-    }
+    needs_root!();
     let short = Short::new();
     let args = ["--sequence", "auto", NOTHING];
     // One process, whose calls come in one order.

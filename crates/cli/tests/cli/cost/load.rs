@@ -1,15 +1,13 @@
 //! What the program has to do.
 
-use netfathom_testkit::privileged;
+use netfathom_testkit::needs_root;
 
 use super::{CHEAP, Short, measured, trials};
 use crate::child::runs;
 
 #[test]
 fn packets_reach_the_host_that_the_program_is_in() {
-    if !privileged("cli::cost::load::packets_reach_the_host_that_the_program_is_in") {
-        return;
-    }
+    needs_root!();
     let short = Short::new();
     // Each start has a file of its own, with the packets that came in as the host counts them.
     let script = format!(

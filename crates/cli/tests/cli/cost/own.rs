@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use netfathom_model::record::CostTrial;
-use netfathom_testkit::privileged;
+use netfathom_testkit::needs_root;
 
 use super::{Beside, Short, measured, trials};
 use crate::child::{out, run, unprivileged};
@@ -27,9 +27,7 @@ int main(void) {
 
 #[test]
 fn its_own_calls_are_ranked() {
-    if !privileged("cli::cost::own::its_own_calls_are_ranked") {
-        return;
-    }
+    needs_root!();
     let short = Short::new();
     // Many calls of one kind, and two that take nearly all of the time.
     let script = "for i in 1 2 3 4 5; do :; done; sleep 0.05; sleep 0.05";
@@ -58,9 +56,7 @@ void _start(void) {
 
 #[test]
 fn the_calls_of_whoever_starts_it_are_not_its_own() {
-    if !privileged("cli::cost::own::the_calls_of_whoever_starts_it_are_not_its_own") {
-        return;
-    }
+    needs_root!();
     let short = Short::new();
     let (source, program) = (short.file("two.c"), short.file("cost-two"));
     std::fs::write(&source, TWO_CALLS).unwrap();

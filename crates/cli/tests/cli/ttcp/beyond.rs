@@ -4,7 +4,7 @@ use std::os::unix::process::CommandExt;
 use std::process::Stdio;
 
 use netfathom_model::record::{TransferResult, ZeroCopied};
-use netfathom_testkit::{TwoHosts, privileged, skipped};
+use netfathom_testkit::{TwoHosts, needs_root, skipped};
 
 use super::{free_port, receiver, result, ttcp};
 use crate::child::{Ended, end, is_root, run, shell, unprivileged};
@@ -78,9 +78,7 @@ fn what_was_copied_after_all_is_said_plainly() {
 
 #[test]
 fn a_veth_copies_too_and_a_file_does_not() {
-    if !privileged("cli::ttcp::beyond::a_veth_copies_too_and_a_file_does_not") {
-        return;
-    }
+    needs_root!();
     let hosts = TwoHosts::create();
     let far = hosts.far_address();
     let dir = tempfile::tempdir().unwrap();
@@ -137,9 +135,7 @@ fn has_cost(result: &TransferResult) {
 
 #[test]
 fn the_cost_is_that_of_the_process_and_of_softirqs() {
-    if !privileged("cli::ttcp::beyond::the_cost_is_that_of_the_process_and_of_softirqs") {
-        return;
-    }
+    needs_root!();
     for ends in [both("--cost --json", "--cost --json"), both("--cost --json -P 2", "--cost --json -P 2")] {
         ends.iter().for_each(|end| has_cost(&result(&end.out)));
     }

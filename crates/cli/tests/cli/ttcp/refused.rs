@@ -3,7 +3,7 @@
 use std::net::TcpListener;
 use std::process::Stdio;
 
-use netfathom_testkit::{TwoHosts, privileged};
+use netfathom_testkit::{TwoHosts, needs_root};
 
 use super::{free_port, receiver, ttcp};
 use crate::child::{end, run, shell, signal, start, until};
@@ -90,9 +90,7 @@ fn a_receiver_that_is_not_there_is_named_with_what_to_do() {
 
 #[test]
 fn a_host_without_a_way_to_it_is_named() {
-    if !privileged("cli::ttcp::refused::a_host_without_a_way_to_it_is_named") {
-        return;
-    }
+    needs_root!();
     let hosts = TwoHosts::create();
     // One is routed nowhere, the other's wire has nobody there.
     for (host, said) in [("10.78.0.1", "Network is unreachable"), ("10.77.0.9", "No route to host")] {

@@ -70,7 +70,7 @@ mod tests {
     use std::fs;
 
     use netfathom_sys::{offload, steer};
-    use netfathom_testkit::privileged;
+    use netfathom_testkit::needs_root;
 
     use super::*;
 
@@ -82,9 +82,7 @@ mod tests {
 
     #[test]
     fn what_is_changed_in_one_namespace_of_the_lab_is_recorded_there_and_nowhere_else() {
-        if !privileged("what_is_changed_in_one_namespace_of_the_lab_is_recorded_there_and_nowhere_else") {
-            return;
-        }
+        needs_root!();
         let lab = Lab::create().unwrap();
         let before = read(&devices(&lab), Some(&lab));
         let change = || {

@@ -5,7 +5,7 @@ use std::process::Stdio;
 use std::thread;
 
 use netfathom_sys::capability;
-use netfathom_testkit::{privileged, skipped};
+use netfathom_testkit::{needs_root, skipped};
 use tempfile::TempDir;
 
 use super::*;
@@ -185,9 +185,7 @@ fn what_a_parent_is_told_is_no_more_than_it_knows() {
     let large = observe(&mut watch, &mut shell(&large, folder.path()), true).spent;
     assert!(large.peak_rss_bytes.is_some_and(|peak| peak >= bytes), "{large:?}");
     assert_eq!(alone.peak_rss_bytes, None);
-    if !privileged("what tracepoints know more") {
-        return;
-    }
+    needs_root!();
     let (mut watch, left_out) = Watch::choose(&Points::Ends, None, false).unwrap();
     assert_eq!((watch.means(), left_out), (Means::Tracepoints, None));
     let two = observe(&mut watch, &mut shell(&format!("({BURN}) & {BURN}; wait"), folder.path()), true).spent;
@@ -217,9 +215,7 @@ fn links_at_calls() -> usize {
 #[test]
 fn only_a_benchmark_that_is_armed_has_programs_at_system_calls() {
     const ALONE: &str = "NETFATHOM_WATCH_ALONE";
-    if !privileged("when there are programs at system calls") {
-        return;
-    }
+    needs_root!();
     // Other tests of this process have such programs too.
     if std::env::var_os(ALONE).is_none() {
         let mut command = Command::new(std::env::current_exe().unwrap());
