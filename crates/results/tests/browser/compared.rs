@@ -24,7 +24,9 @@ fn comparison(kind: &str, is_hostile: bool) -> Comparison {
 
 #[test]
 fn a_comparison_is_a_page_of_blocks() {
-    for (kind, is_hostile) in [("stack", false), ("message", false), ("cost", false), ("cost", true)] {
+    for (kind, is_hostile) in
+        [("stack", false), ("ttcp", false), ("message", false), ("cost", false), ("cost", true)]
+    {
         let name = format!("compare {kind} {is_hostile}");
         let all = [(comparison(kind, is_hostile), Gates::default())];
         let page = story::compare::of(&all);

@@ -114,7 +114,7 @@ fn values(quantity: &Compared, id: String) -> Chart {
         about: "A value a trial of A and of B.".into(),
         x: Axis::Trial,
         y,
-        y_label: format!("{}{of}", quantity.title),
+        y_label: if y == Axis::Number { format!("{}{of}", quantity.title) } else { String::new() },
         height: 220,
         xs: (1..=trials).map(|trial| trial as f64).collect(),
         series: SIDES.into_iter().zip([&quantity.a, &quantity.b]).map(side).collect(),
