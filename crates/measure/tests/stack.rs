@@ -187,18 +187,13 @@ fn a_delay_on_the_way_in_is_found_between_link_layer_and_socket() {
     find_inserted(Direction::Rx, Stage::Protocol);
 }
 
-/// Rare negative times in `runqueue` are a known defect (see ARCHITECTURE.md, open ends): once
-/// it is mended, the bound of the other stages is to hold there too.
-fn assert_hardly_any_stage_is_negative(p: &Progressed<StackResult>) {
+/// The borders of the kernel's own sums lie up to half a microsecond beside those of the hooks.
+fn assert_no_stage_is_negative(p: &Progressed<StackResult>) {
     for path in p.result.trials.iter().flat_map(|t| &t.paths) {
         for stage in &path.stages {
             let Some(d) = stage.times.distribution() else { continue };
-            let told = format!("{:?}: {} ns, {} of {} below zero", stage.stage, d.min_ns, d.negative, d.n);
-            if stage.stage == Stage::Runqueue {
-                assert!(d.negative * 4 < path.total.n, "{told}");
-            } else {
-                assert!(d.min_ns > -2_000, "{told}");
-            }
+            let (stage, min, below) = (stage.stage, d.min_ns, d.negative);
+            assert!(min > -2_000, "{stage:?}: {min} ns, {below} of {} below zero", d.n);
         }
     }
 }
@@ -213,7 +208,7 @@ fn a_reader_that_polls_is_never_woken() {
     plan.reader_polls = true;
     let p = measure(&plan);
     assert_accounted(&p);
-    assert_hardly_any_stage_is_negative(&p);
+    assert_no_stage_is_negative(&p);
     assert_eq!(median_ns(&p, Stage::Wakeup), None, "nobody slept");
     // Only what others took of its processor.
     let rx = p.result.summaries.iter().find(|s| s.direction == Direction::Rx).unwrap();
@@ -242,7 +237,7 @@ fn a_slow_reader_is_found_in_the_socket() {
     // A reader that others keep from its processor waits there instead.
     assert!(share(Stage::Sockqueue) + share(Stage::Runqueue) > 0.9, "{shares:?}");
     assert!(share(Stage::Sockqueue) > 0.3, "{shares:?}");
-    assert_hardly_any_stage_is_negative(&with);
+    assert_no_stage_is_negative(&with);
     for stage in [Stage::Protocol, Stage::Read, Stage::Return] {
         let grown = median_ns(&with, stage).unwrap() - median_ns(&without, stage).unwrap();
         assert!(grown < 100_000, "{stage:?} grew by {grown} ns");

@@ -79,7 +79,8 @@ pub struct HookCount {
     pub hook: String,
     /// Our messages that it timed.
     pub events: u64,
-    /// Those it saw but could not keep: the slot was taken by another message.
+    /// Those it saw but could not keep: the slot was taken by another message. Of `sched_switch`: switches of the reader
+    /// that it did not see, which the stages do not need.
     pub lost: u64,
 }
 

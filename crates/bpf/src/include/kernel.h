@@ -93,8 +93,11 @@ struct sched_entity {
 	__u64 sum_exec_runtime;
 } relocated;
 
-struct sched_info {
+struct sched_info { /* empty without CONFIG_SCHED_INFO */
+	unsigned long pcount;
 	unsigned long long run_delay;
+	unsigned long long last_arrival;
+	unsigned long long last_queued;
 } relocated;
 
 struct task_io_accounting {

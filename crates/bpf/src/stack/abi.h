@@ -19,6 +19,7 @@ enum join {
 	JOIN_QDISC_DEQUEUE,
 	JOIN_NET_DEV_START_XMIT,
 	JOIN_SK_DATA_READY,
+	JOIN_SOCK_RECV_LENGTH,
 	JOINS
 };
 
@@ -61,24 +62,38 @@ struct rx_slot {
 struct reception {
 	__u64 number; /* + 1 */
 	__u64 sock_recv_length;
-	__u64 sched_wakeup;
-	__u64 sched_switch;
+	__u64 sched_switch; /* to the reader, the last before it; 0: unknown */
+	__u64 departures; /* of the reader from its processor until then */
+	struct idle at_departure; /* of the reader, at the last of these */
 	struct idle idle; /* of the reader, at sock_recv_length */
-	__u64 unused[2];
 };
 
-enum reader_state { RUNNING, WAITING, SLEEPING };
-
-/* The reader's thread. Odd versions are being written. */
+/*
+ * The reader's thread. Times are CLOCK_MONOTONIC, counts of arrivals on a processor the kernel's
+ * own. Odd versions are being written.
+ */
 struct reader {
 	__u64 version;
-	__u64 since; /* in this state */
-	struct idle idle; /* up to then */
-	__u64 sched_wakeup;
-	__u64 sched_switch;
-	__u32 state;
-	__u32 tid;
+	/* Its switches away from its processor, and the last one. */
+	__u64 departures;
+	__u64 departed;
+	__u64 arrivals; /* until then */
+	struct idle idle; /* until then */
+	/* Its last switch to a processor that a program saw. */
+	__u64 seen;
+	__u64 seen_arrivals; /* with it */
+	/* How far the clock was ahead of the run queue's, and when; 0: not known yet. */
+	__u64 ahead;
+	__u64 ahead_at;
+	/* What the kernel says it waited before it was known. */
+	__u64 waited_before;
+	/* Switches to or from it that no program saw. */
+	__u64 unseen;
 	__u64 receptions_n;
+	__u64 task; /* its task_struct */
+	__u32 tid;
+	__u32 sleeps; /* departed to sleep: the others could go on running */
+	__u64 unused;
 };
 
 /* Shared with user space by mmap. */

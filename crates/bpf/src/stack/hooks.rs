@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use libbpf_rs::btf::Btf;
+use libbpf_rs::btf::types::Struct;
 use netfathom_model::path::{Direction, Stage};
 
 use crate::{function, tracepoint};
@@ -20,8 +22,8 @@ struct Hook {
 #[derive(Debug)]
 struct Instead {
     at: At,
-    /// Without times of its own then.
-    stage: Option<Stage>,
+    /// Without times of their own then.
+    stages: &'static [Stage],
     /// What that means for the stages.
     effect: &'static str,
 }
@@ -35,18 +37,22 @@ enum At {
     Nothing,
 }
 
+/// Where the reader's thread is followed, by the account that the kernel keeps of each.
+const READER: &str = "sched_switch";
+const ACCOUNT: &str = "CONFIG_SCHED_INFO";
+
 const fn needed(tracepoint: &'static str, directions: &'static [Direction]) -> Hook {
     Hook { tracepoint, directions, instead: &[] }
 }
 
-const HOOKS: [Hook; 13] = [
+const HOOKS: [Hook; 12] = [
     needed("net_dev_queue", &[Tx]),
     Hook {
         tracepoint: "qdisc_enqueue",
         directions: &[Tx],
         instead: &[Instead {
             at: At::Nothing,
-            stage: Some(Stage::Qdisc),
+            stages: &[Stage::Qdisc],
             effect: "its time is part of the stage device",
         }],
     },
@@ -62,36 +68,50 @@ const HOOKS: [Hook; 13] = [
         instead: &[
             Instead {
                 at: At::Functions(&["sock_def_readable"]),
-                stage: None,
+                stages: &[],
                 effect: "the same moment, at the entry of the function that the tracepoint was put into",
             },
             Instead {
                 at: At::Tracepoint("on_ready_at_link", "netif_receive_skb"),
-                stage: Some(Stage::Protocol),
+                stages: &[Stage::Protocol],
                 effect: "its time is part of the stages after it",
             },
         ],
     },
-    needed("sched_wakeup", &[Rx]),
-    needed("sched_switch", &[Rx]),
+    Hook {
+        tracepoint: READER,
+        directions: &[Rx],
+        instead: &[Instead {
+            at: At::Nothing,
+            stages: &[Stage::Wakeup, Stage::Runqueue],
+            effect: "their time is part of the stages sockqueue and read",
+        }],
+    },
     Hook {
         tracepoint: "sock_recv_length",
         directions: &[Rx],
         instead: &[
             Instead {
                 at: At::Functions(&["inet_recvmsg", "inet6_recvmsg"]),
-                stage: None,
+                stages: &[],
                 effect: "the same moment, at the exit of the function before the tracepoint",
             },
             Instead {
                 at: At::Tracepoint("on_consume_skb", "consume_skb"),
-                stage: None,
+                stages: &[],
                 effect: "the stage read ends, and return begins, some 100 ns earlier",
             },
         ],
     },
     needed("kfree_skb", &[Tx, Rx]),
 ];
+
+/// Whether the kernel keeps what the program at [`READER`] looks into: the account of each thread.
+fn keeps_account() -> bool {
+    let Ok(btf) = Btf::from_vmlinux() else { return true };
+    let account = btf.type_by_name::<Struct<'_>>("sched_info");
+    account.is_none_or(|account| account.iter().any(|field| field.name.is_some_and(|name| name == "run_delay")))
+}
 
 /// A hook that this kernel lacks, and what was done about it.
 #[derive(Clone, Copy, Debug)]
@@ -102,16 +122,19 @@ pub struct Replaced {
 }
 
 impl Replaced {
-    /// The stage that has no times of its own.
+    /// The stages that have no times of their own.
     #[must_use]
-    pub fn stage(&self) -> Option<Stage> {
-        self.instead.stage
+    pub fn stages(&self) -> &'static [Stage] {
+        self.instead.stages
     }
 
-    /// The version of Linux that brought the hook.
+    /// The kernel to use.
     #[must_use]
-    pub fn since(&self) -> &'static str {
-        tracepoint::since(self.hook).unwrap_or_default()
+    pub fn remedy(&self) -> String {
+        match tracepoint::since(self.hook) {
+            Some(version) => format!("use Linux {version} or later"),
+            None => format!("use a kernel built with {ACCOUNT}"),
+        }
     }
 
     /// What the times are taken at; the hook itself where at nothing.
@@ -127,6 +150,9 @@ impl Replaced {
 
 impl fmt::Display for Replaced {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.hook == READER {
+            return write!(f, "this kernel was built without {ACCOUNT}: {}", self.instead.effect);
+        }
         write!(f, "this kernel has no tracepoint {}", tracepoint::list(&[self.hook.to_owned()]))?;
         match self.instead.at {
             At::Nothing => {}
@@ -144,7 +170,8 @@ pub(super) struct Chosen {
 }
 
 pub(super) fn choose(directions: &[Direction]) -> Chosen {
-    choose_from(directions, tracepoint::is_missing, function::has_hooks)
+    let is_missing = |name: &str| tracepoint::is_missing(name) || name == READER && !keeps_account();
+    choose_from(directions, is_missing, function::has_hooks)
 }
 
 /// What is missing without a replacement stays chosen: loading it says so.
@@ -203,7 +230,7 @@ mod tests {
         let all: Vec<String> = HOOKS.iter().map(|hook| program(hook.tracepoint)).chain(instead).collect();
         assert!(all.iter().all(|name| have.contains(name)), "{all:?} {have:?}");
         assert_eq!(all.len(), have.len(), "{all:?} {have:?}");
-        let replaced = HOOKS.iter().filter(|hook| !hook.instead.is_empty());
+        let replaced = HOOKS.iter().filter(|hook| !hook.instead.is_empty() && hook.tracepoint != READER);
         assert!(replaced.into_iter().all(|hook| tracepoint::since(hook.tracepoint).is_some()));
     }
 
@@ -223,7 +250,7 @@ mod tests {
         for name in ["on_sock_def_readable", "on_inet_recvmsg", "on_inet6_recvmsg"] {
             assert!(by_functions.programs.contains(&name.to_owned()), "{name}: {by_functions:?}");
         }
-        assert!(by_functions.replaced.iter().all(|r| r.stage().is_none()), "{by_functions:?}");
+        assert!(by_functions.replaced.iter().all(|r| r.stages().is_empty()), "{by_functions:?}");
         let without = chosen(&[Rx], &OF_6_3, false);
         assert!(without.programs.contains(&"on_consume_skb".to_owned()), "{without:?}");
         let texts: Vec<String> = without.replaced.iter().map(Replaced::to_string).collect();
@@ -236,7 +263,7 @@ mod tests {
                  ends, and return begins, some 100 ns earlier",
             ]
         );
-        assert_eq!(without.replaced[0].stage(), Some(Stage::Protocol));
+        assert_eq!(without.replaced[0].stages(), [Stage::Protocol]);
     }
 
     #[test]
@@ -246,6 +273,21 @@ mod tests {
         assert_eq!(
             of_5_10.replaced[0].to_string(),
             "this kernel has no tracepoint qdisc_enqueue (Linux 5.14): its time is part of the stage device"
+        );
+    }
+
+    #[test]
+    fn a_kernel_that_keeps_no_account_of_threads_is_named() {
+        let Chosen { programs, replaced } = chosen(&[Rx], &[READER], true);
+        assert!(!programs.contains(&"on_sched_switch".to_owned()));
+        assert_eq!(replaced[0].stages(), [Stage::Wakeup, Stage::Runqueue]);
+        assert_eq!(
+            (replaced[0].to_string(), replaced[0].remedy()),
+            (
+                "this kernel was built without CONFIG_SCHED_INFO: their time is part of the stages sockqueue and read"
+                    .into(),
+                "use a kernel built with CONFIG_SCHED_INFO".into()
+            )
         );
     }
 

@@ -38,7 +38,7 @@ const SPANS: [Option<Stage>; shared::TX_SPANS] =
 
 /// The hooks that join, in the order of `enum join` in abi.h.
 const JOIN_HOOKS: [&str; shared::JOINS] =
-    ["qdisc_enqueue", "qdisc_dequeue", "net_dev_start_xmit", "sk_data_ready"];
+    ["qdisc_enqueue", "qdisc_dequeue", "net_dev_start_xmit", "sk_data_ready", "sock_recv_length"];
 
 /// Why the programs could not be loaded.
 #[derive(Debug, thiserror::Error)]
@@ -170,14 +170,16 @@ impl StackTap {
         Ok(drops)
     }
 
-    /// Messages that a hook saw and could not join, by hook.
+    /// Messages that a hook saw and could not join, by hook; of `sched_switch` the switches of the reader that it did not
+    /// see, and that its times do not need.
     ///
     /// # Errors
     /// If a map cannot be read.
     pub fn lost(&self) -> Result<BTreeMap<&'static str, u64>, LoadError> {
         let used = |hook| self.replaced.iter().find(|r| r.hook == hook).map_or(hook, Replaced::at);
         let hooks = JOIN_HOOKS.map(used);
-        let mut lost: BTreeMap<_, _> = hooks.iter().map(|&h| (h, 0)).collect();
+        let unseen = self.mapping.get().reader.unseen.load(Relaxed);
+        let mut lost: BTreeMap<_, _> = hooks.iter().map(|&h| (h, 0)).chain([("sched_switch", unseen)]).collect();
         for cpu in self.per_cpu::<CpuState>("cpu_states")? {
             for (hook, count) in hooks.iter().zip(cpu.lost) {
                 *lost.entry(hook).or_default() += count;

@@ -11,12 +11,11 @@
 #include "../include/message.h"
 #include "../include/order.h"
 #include "abi.h"
+#include "reader.h"
 
 /* include/linux/netdevice.h, include/linux/socket.h */
 #define NET_XMIT_MASK 0x0f
 #define MSG_PEEK 2
-
-#define READ_ONCE(x) (*(volatile typeof(x) *)&(x))
 
 struct shared shared;
 

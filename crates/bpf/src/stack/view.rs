@@ -57,12 +57,35 @@ impl From<&abi::shared::Idle> for Idle {
 pub struct Reception {
     /// The receive call has the message.
     pub sock_recv_length: Option<u64>,
-    /// The reader's last wake-up before that.
-    pub sched_wakeup: Option<u64>,
     /// The reader's last way onto a processor before that.
     pub sched_switch: Option<u64>,
-    /// What the reader had waited and slept by then.
+    /// How often the reader had left its processor by then.
+    pub departures: u64,
+    /// What the reader had waited and slept when it left for the last time.
+    pub at_departure: Idle,
+    /// What it had waited and slept at the end.
     pub idle: Idle,
+}
+
+impl Reception {
+    /// The reader's wake-up before its last way onto a processor; `None` if it had not slept then.
+    #[must_use]
+    pub fn sched_wakeup(&self) -> Option<u64> {
+        let has_slept = self.idle.slept != self.at_departure.slept;
+        let waited = self.idle.waited.wrapping_sub(self.at_departure.waited);
+        self.sched_switch.filter(|_| has_slept).map(|switched| switched.wrapping_sub(waited))
+    }
+
+    /// What the reader had waited and slept when it had left its processor that often: known since its last departure
+    /// and at this one.
+    #[must_use]
+    pub fn idle_after(&self, departures: u64) -> Option<Idle> {
+        match self.departures - departures {
+            0 => Some(self.idle),
+            1 => Some(self.at_departure),
+            _ => None,
+        }
+    }
 }
 
 /// Reads the shared memory. Cheap to clone and to send to a thread.
@@ -113,8 +136,9 @@ impl View {
         let slot = &self.mapping.get().receptions[number as usize & (SLOTS - 1)];
         whole(&slot.number, number + 1, || Reception {
             sock_recv_length: stamp(&slot.sock_recv_length),
-            sched_wakeup: stamp(&slot.sched_wakeup),
             sched_switch: stamp(&slot.sched_switch),
+            departures: slot.departures.load(Relaxed),
+            at_departure: (&slot.at_departure).into(),
             idle: (&slot.idle).into(),
         })
     }
@@ -126,11 +150,12 @@ impl View {
         self.mapping.get().reader.receptions_n.load(Relaxed)
     }
 
-    /// What the calling thread, if it is the reader, has waited and slept so far. It is stored only while the thread is
-    /// off its processor, and the kernel orders that before the thread goes on: no version, and no order of loads.
+    /// How often the calling thread, if it is the reader, has left its processor so far. It is stored only while the
+    /// thread is off its processor, and the kernel orders that before the thread goes on: no version, and no order of
+    /// loads.
     #[inline]
     #[must_use]
-    pub fn idle(&self) -> Idle {
-        (&self.mapping.get().reader.idle).into()
+    pub fn departures(&self) -> u64 {
+        self.mapping.get().reader.departures.load(Relaxed)
     }
 }

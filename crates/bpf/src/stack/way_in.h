@@ -64,6 +64,21 @@ int BPF_PROG(on_netif_receive_skb, struct sk_buff *skb)
 /* Bounded, since the writer's processor may be slow or stopped. */
 #define READ_ATTEMPTS 8
 
+/* Whether the kernel keeps it at all: CONFIG_SCHED_INFO. Without it nothing counts as idle. */
+static __always_inline bool has_account(void)
+{
+	return bpf_core_field_exists(((struct task_struct *)0)->sched_info.run_delay);
+}
+
+/* The count is stored last and read last: with it come the others, or they do not fit (reader.h). */
+static __always_inline void read_account(struct task_struct *task, struct account *account)
+{
+	account->queued = BPF_CORE_READ(task, sched_info.last_queued);
+	account->waited = BPF_CORE_READ(task, sched_info.run_delay);
+	account->arrival = BPF_CORE_READ(task, sched_info.last_arrival);
+	account->arrivals = BPF_CORE_READ(task, sched_info.pcount);
+}
+
 /*
  * The time, and what the reader's thread has waited and slept until then, seen from any
  * processor. Both are of one moment: a hypervisor may stop this processor for milliseconds
@@ -74,21 +89,20 @@ static __always_inline int read_idle(struct idle *idle, __u64 *now)
 {
 	struct reader *reader = &shared.reader;
 
+	if (!has_account() || !reader->tid) {
+		*now = bpf_ktime_get_ns();
+		idle->waited = idle->slept = 0;
+		return 0;
+	}
 	for (int i = 0; i < READ_ATTEMPTS; i++) {
 		__u64 version = observe(reader->version);
-		__u64 since;
-		__u32 state;
+		struct account account;
+		bool known;
 
 		*now = bpf_ktime_get_ns();
-		since = READ_ONCE(reader->since);
-		state = READ_ONCE(reader->state);
-		idle->waited = READ_ONCE(reader->idle.waited);
-		idle->slept = READ_ONCE(reader->idle.slept);
-		if (state == WAITING)
-			idle->waited += *now - since;
-		else if (state == SLEEPING)
-			idle->slept += *now - since;
-		if (!(version & 1) && version == observe(reader->version))
+		read_account((struct task_struct *)reader->task, &account);
+		known = idle_until(reader, &account, *now, idle);
+		if (known && !(version & 1) && version == observe(reader->version))
 			return 0;
 	}
 	return -1;
@@ -167,86 +181,79 @@ int BPF_PROG(on_ready_at_link, struct sk_buff *skb)
 }
 
 /*
- * The reader's thread passes into another state; returns when. It is bound to one processor,
- * whose run queue is locked around both events, so there is one writer. The clock is read
- * while the version is odd: whoever reads until then tries again, and never sees an old state
- * at a time when the new one had begun.
+ * The reader is bound to one processor, whose run queue is locked around this event, so there is one writer. The clock
+ * is read while the version is odd: whoever reads until then tries again, and never sees an old state at a time when
+ * the new one had begun.
  */
-static __always_inline __u64 pass_into(enum reader_state state)
-{
-	struct reader *reader = &shared.reader;
-	__u64 now, spent;
-
-	publish(reader->version, reader->version + 1);
-	now = bpf_ktime_get_ns();
-	spent = now - reader->since;
-	if (reader->state == WAITING)
-		reader->idle.waited += spent;
-	else if (reader->state == SLEEPING)
-		reader->idle.slept += spent;
-	reader->state = state;
-	reader->since = now;
-	publish(reader->version, reader->version + 1);
-	return now;
-}
-
-SEC("tp_btf/sched_wakeup")
-int BPF_PROG(on_sched_wakeup, struct task_struct *task)
-{
-	__u32 tid = shared.reader.tid;
-
-	/* Before the reader is known: 0 is the idle task of every processor. */
-	if (!tid || task->pid != tid)
-		return 0;
-	/* One that was only about to sleep goes on running. */
-	if (shared.reader.state == SLEEPING)
-		shared.reader.sched_wakeup = pass_into(WAITING);
-	return 0;
-}
-
 SEC("tp_btf/sched_switch")
 int BPF_PROG(on_sched_switch, bool preempt, struct task_struct *prev, struct task_struct *next)
 {
-	__u32 tid = shared.reader.tid;
+	struct reader *reader = &shared.reader;
+	__u32 tid = reader->tid;
+	struct account account;
 
+	/* Before the reader is known: 0 is the idle task of every processor. */
 	if (!tid)
 		return 0;
-	if (next->pid == tid)
-		shared.reader.sched_switch = pass_into(RUNNING);
-	else if (prev->pid == tid)
-		pass_into(preempt || is_runnable(prev) ? WAITING : SLEEPING);
+	if (next->pid == tid) {
+		publish(reader->version, reader->version + 1);
+		reader->seen = bpf_ktime_get_ns();
+		/* The kernel counts it after this event. */
+		reader->seen_arrivals = next->sched_info.pcount + 1;
+		publish(reader->version, reader->version + 1);
+	} else if (prev->pid == tid) {
+		read_account(prev, &account);
+		publish(reader->version, reader->version + 1);
+		depart(reader, &account, bpf_ktime_get_ns(), !preempt && !is_runnable(prev));
+		publish(reader->version, reader->version + 1);
+	}
 	return 0;
+}
+
+/* From here on the reader's switches are followed: it is running now. User space in a container does not know its
+ * number in the first PID namespace. */
+static __always_inline void learn_reader(void)
+{
+	struct reader *reader = &shared.reader;
+	struct account account;
+
+	reader->task = bpf_get_current_task();
+	if (has_account()) {
+		read_account((struct task_struct *)reader->task, &account);
+		meet(reader, &account);
+	}
+	publish(reader->tid, (__u32)bpf_get_current_pid_tgid());
 }
 
 /*
  * A receive call of the reader is about to return. The event has no packet: the reader
- * counts its receives as this does, so the n-th here is the n-th there. The reader's thread
- * is learned here too, since user space in a container does not know its number in the first
- * PID namespace.
+ * counts its receives as this does, so the n-th here is the n-th there.
  */
-static __always_inline int on_received(__u64 now, int ret, int flags)
+static __always_inline int on_received(int ret, int flags)
 {
 	struct reader *reader = &shared.reader;
 	struct reception *reception;
-	__u64 number;
+	struct idle idle;
+	__u64 number, now;
 
-	/* It is running now, and from here on its switches are followed. */
-	if (!reader->tid) {
-		reader->since = now;
-		reader->tid = bpf_get_current_pid_tgid();
-	}
+	if (!reader->tid)
+		learn_reader();
 	if (ret < 0 || (flags & MSG_PEEK))
 		return 0;
 	number = reader->receptions_n++;
+	if (read_idle(&idle, &now)) {
+		count_lost(JOIN_SOCK_RECV_LENGTH);
+		return 0;
+	}
+	/* The reader sees this in user space: the same thread needs no order but the compiler's. */
 	reception = &shared.receptions[number & (SLOTS - 1)];
 	reception->sock_recv_length = now;
-	reception->sched_wakeup = reader->sched_wakeup;
-	reception->sched_switch = reader->sched_switch;
-	/*
-	 * It is running, so nothing is to be added to the sums; and what its switches stored it sees
-	 * itself, as it sees all of this in user space: the same thread needs no order but the compiler's.
-	 */
-	reception->idle = reader->idle;
+	reception->departures = reader->departures;
+	reception->at_departure = reader->idle;
+	reception->idle = idle;
+	/* It has waited and slept since its last departure until it came back. */
+	reception->sched_switch = reader->departed + (idle.waited - reader->idle.waited) +
+				  (idle.slept - reader->idle.slept);
 	reception->number = number + 1;
 	return 0;
 }
@@ -254,26 +261,20 @@ static __always_inline int on_received(__u64 now, int ret, int flags)
 SEC("tp_btf/sock_recv_length")
 int BPF_PROG(on_sock_recv_length, struct sock *sk, int ret, int flags)
 {
-	__u64 now = bpf_ktime_get_ns();
-
-	return is_readers(sk) ? on_received(now, ret, flags) : 0;
+	return is_readers(sk) ? on_received(ret, flags) : 0;
 }
 
 /* Since Linux 6.3 the tracepoint is the next statement after this function and that of IPv6. */
 SEC("fexit/inet_recvmsg")
 int BPF_PROG(on_inet_recvmsg, struct socket *socket, struct msghdr *message, size_t size, int flags, int ret)
 {
-	__u64 now = bpf_ktime_get_ns();
-
-	return is_readers(socket->sk) ? on_received(now, ret, flags) : 0;
+	return is_readers(socket->sk) ? on_received(ret, flags) : 0;
 }
 
 SEC("fexit/inet6_recvmsg")
 int BPF_PROG(on_inet6_recvmsg, struct socket *socket, struct msghdr *message, size_t size, int flags, int ret)
 {
-	__u64 now = bpf_ktime_get_ns();
-
-	return is_readers(socket->sk) ? on_received(now, ret, flags) : 0;
+	return is_readers(socket->sk) ? on_received(ret, flags) : 0;
 }
 
 /*
@@ -283,7 +284,6 @@ int BPF_PROG(on_inet6_recvmsg, struct socket *socket, struct msghdr *message, si
 SEC("tp_btf/consume_skb")
 int BPF_PROG(on_consume_skb, struct sk_buff *skb)
 {
-	__u64 now = bpf_ktime_get_ns();
 	struct message message;
 	const struct rx_slot *slot;
 	__u64 owner;
@@ -294,5 +294,5 @@ int BPF_PROG(on_consume_skb, struct sk_buff *skb)
 	slot = rx_slot(owner);
 	if (!owner || slot->owner != owner || !slot->sk_data_ready)
 		return 0;
-	return on_received(now, 0, 0);
+	return on_received(0, 0);
 }

@@ -30,7 +30,7 @@ static __always_inline void read_spent(struct task_struct *task, struct spent *s
 	struct task_delay_info *delays = 0;
 
 	spent->ran_ns = BPF_CORE_READ(task, se.sum_exec_runtime);
-	if (bpf_core_field_exists(task->sched_info)) {
+	if (bpf_core_field_exists(task->sched_info.run_delay)) {
 		spent->waited_ns = BPF_CORE_READ(task, sched_info.run_delay);
 		spent->waited_known = 1;
 	}

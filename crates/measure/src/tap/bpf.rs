@@ -65,22 +65,22 @@ impl BpfReader {
 #[derive(Clone, Copy, Debug, Default)]
 struct Call {
     ns: u64,
-    idle: Idle,
+    /// How often the reader had left its processor by then.
+    departures: u64,
 }
 
 impl Call {
-    /// Time and idleness of one moment: a thread that was taken off its processor between
-    /// the two readings, as the second idleness shows, reads again.
+    /// Both of one moment: a thread that was taken off its processor between the two readings reads again.
     #[inline]
     fn now(view: &View) -> Self {
-        let mut idle = view.idle();
+        let mut departures = view.departures();
         loop {
             let ns = monotonic_ns();
-            let after = view.idle();
-            if after == idle {
-                return Self { ns, idle };
+            let after = view.departures();
+            if after == departures {
+                return Self { ns, departures };
             }
-            idle = after;
+            departures = after;
         }
     }
 }
@@ -92,25 +92,31 @@ struct Arrived {
     link: u64,
     ready: u64,
     ready_idle: Idle,
-    call: Call,
+    call: u64,
+    call_idle: Idle,
     length: u64,
     length_idle: Idle,
     received: u64,
 }
 
 impl Arrived {
-    /// `None` if a hook did not see it, or told of it only after the reader had it: what lay
-    /// between link layer and receive call can then not be parted.
+    /// `None` if a hook did not see it, or told of it only after the reader had it, or if the reader was taken off its
+    /// processor twice in its call: what lay between link layer and receive call can then not be parted.
     fn new(rx: &RxStamps, reception: &Reception, call: Call, received: u64) -> Option<Self> {
-        if rx.sk_data_ready? > reception.sock_recv_length? {
+        let ready = rx.sk_data_ready?;
+        if ready > reception.sock_recv_length? {
             return None;
         }
+        // Of a call that began before, only the end counts.
+        let call_idle =
+            if call.ns > ready { reception.idle_after(call.departures)? } else { Idle::default() };
         Some(Self {
             arrival: rx.arrival,
             link: rx.netif_receive_skb?,
-            ready: rx.sk_data_ready?,
+            ready,
             ready_idle: rx.idle,
-            call,
+            call: call.ns,
+            call_idle,
             length: reception.sock_recv_length?,
             length_idle: reception.idle,
             received,
@@ -149,12 +155,12 @@ impl Arrived {
 
     /// How long the reader ran from the message's arrival in the socket to its receive call.
     fn busy(&self) -> i64 {
-        if self.call.ns <= self.ready {
+        if self.call <= self.ready {
             return 0;
         }
-        let idle = span(self.ready_idle.slept, self.call.idle.slept)
-            + span(self.ready_idle.waited, self.call.idle.waited);
-        span(self.ready, self.call.ns) - idle
+        let idle = span(self.ready_idle.slept, self.call_idle.slept)
+            + span(self.ready_idle.waited, self.call_idle.waited);
+        span(self.ready, self.call) - idle
     }
 }
 
@@ -209,7 +215,8 @@ mod tests {
         link: 100,
         ready: 150,
         ready_idle: Idle { waited: 1000, slept: 5000 },
-        call: Call { ns: 10, idle: Idle { waited: 1000, slept: 4900 } },
+        call: 10,
+        call_idle: Idle { waited: 0, slept: 0 },
         length: 400,
         length_idle: Idle { waited: 1000, slept: 5000 },
         received: 450,
@@ -231,7 +238,7 @@ mod tests {
 
     #[test]
     fn a_busy_reader_lets_the_message_wait_in_the_socket() {
-        let a = Arrived { call: Call { ns: 300, idle: BASE.ready_idle }, ..BASE };
+        let a = Arrived { call: 300, call_idle: BASE.ready_idle, ..BASE };
         let want = [
             (Stage::Backlog, 10),
             (Stage::Protocol, 50),
@@ -245,9 +252,32 @@ mod tests {
     #[test]
     fn a_busy_reader_that_is_preempted_is_not_busy_meanwhile() {
         let idle = Idle { waited: 1040, slept: 5000 };
-        let a = Arrived { call: Call { ns: 300, idle }, length_idle: idle, ..BASE };
+        let a = Arrived { call: 300, call_idle: idle, length_idle: idle, ..BASE };
         let stages = passed(a);
         assert!(stages.contains(&(Stage::Runqueue, 40)) && stages.contains(&(Stage::Sockqueue, 110)));
+    }
+
+    /// Ready at 150 while the reader ran; taken off its processor for 40 before or within its call.
+    #[test]
+    fn a_preemption_is_told_to_lie_before_the_call_or_within_it() {
+        let rx = RxStamps {
+            netif_receive_skb: Some(100),
+            sk_data_ready: Some(150),
+            idle: Idle { waited: 1000, slept: 5000 },
+            ..RxStamps::default()
+        };
+        let reception = Reception {
+            sock_recv_length: Some(400),
+            departures: 7,
+            at_departure: Idle { waited: 1000, slept: 5000 },
+            idle: Idle { waited: 1040, slept: 5000 },
+            ..Reception::default()
+        };
+        let busy = |departures| {
+            let call = Call { ns: 300, departures };
+            Arrived::new(&rx, &reception, call, 450).map(|arrived| arrived.busy())
+        };
+        assert_eq!([7, 6, 5].map(busy), [Some(110), Some(150), None]);
     }
 
     proptest! {
@@ -259,7 +289,8 @@ mod tests {
                 link,
                 ready,
                 ready_idle: Idle { waited: a, slept: b },
-                call: Call { ns: call, idle: Idle { waited: c, slept: d } },
+                call,
+                call_idle: Idle { waited: c, slept: d },
                 length,
                 length_idle: Idle { waited: e, slept: a },
                 received,

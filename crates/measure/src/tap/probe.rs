@@ -23,8 +23,13 @@ pub fn bpf(directions: &[Direction]) -> Result<Vec<Replaced>, LeftOut> {
 /// What the record says of a hook that the kernel lacks.
 #[must_use]
 pub fn without(hook: &Replaced) -> LeftOut {
-    let what = hook.stage().map_or_else(|| format!("hook {}", hook.hook), |s| format!("stage {}", s.name()));
-    LeftOut { what, reason: hook.to_string(), remedy: format!("use Linux {} or later", hook.since()) }
+    let stages: Vec<_> = hook.stages().iter().map(|stage| stage.name()).collect();
+    let what = match stages.len() {
+        0 => format!("hook {}", hook.hook),
+        1 => format!("stage {}", stages[0]),
+        _ => format!("stages {}", stages.join(" and ")),
+    };
+    LeftOut { what, reason: hook.to_string(), remedy: hook.remedy() }
 }
 
 fn bpf_remedy(error: &LoadError) -> String {

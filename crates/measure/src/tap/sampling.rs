@@ -62,7 +62,7 @@ impl Sampling {
         sample.receive_call_ns = Some(call_ns);
         if let Some(reception) = reception {
             let after_ready = |time: Option<u64>| time.filter(|&t| Some(t) > sample.sk_data_ready_ns);
-            sample.sched_wakeup_ns = after_ready(reception.sched_wakeup);
+            sample.sched_wakeup_ns = after_ready(reception.sched_wakeup());
             sample.sched_switch_ns = after_ready(reception.sched_switch);
             sample.sock_recv_length_ns = reception.sock_recv_length;
         }

@@ -30,7 +30,7 @@ const STAMPS_BEGIN: Duration = Duration::from_millis(500);
 pub(super) fn bpf() -> HostRow {
     let detail = "tracepoint programs: every stage, both directions, summed in the kernel";
     match probe::bpf(&[Direction::Tx, Direction::Rx]) {
-        Ok(replaced) => match replaced.iter().find(|hook| hook.stage().is_some()).map(probe::without) {
+        Ok(replaced) => match replaced.iter().find(|hook| !hook.stages().is_empty()).map(probe::without) {
             None => works(BPF, detail),
             Some(without) => {
                 limited(BPF, FEWER, format!("no {}: {}", without.what, without.reason), without.remedy)

@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::net::{SocketAddr, UdpSocket};
 use std::sync::atomic::AtomicBool;
 
-use netfathom_bpf::stack::{StackTap, Target, WINDOWS};
+use netfathom_bpf::stack::{Replaced, StackTap, Target, WINDOWS};
 use netfathom_model::accounting::Accounting;
 use netfathom_model::path::{Direction, Stage, Tap};
 use netfathom_model::plan::StackPlan;
@@ -247,7 +247,8 @@ impl StackTask<'_> {
 }
 
 fn missing_stages(tap: &StackTap) -> Vec<(Stage, String)> {
-    tap.replaced().iter().filter_map(|hook| Some((hook.stage()?, hook.to_string()))).collect()
+    let of = |hook: &Replaced| hook.stages().iter().map(|&stage| (stage, hook.to_string())).collect::<Vec<_>>();
+    tap.replaced().iter().flat_map(of).collect()
 }
 
 /// What the programs add to each direction, from the times of another tap.

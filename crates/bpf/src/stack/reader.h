@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * How long the reader's thread has waited for a processor, and slept.
+ *
+ * Not every switch is seen: no program runs while certain tasks of some machines are current, so a switch from
+ * one of these to the reader is seen by none. The kernel's own account of the thread has no holes. What it
+ * lacks is the sum of its sleep, and its times are of the run queue's clock. So a program notes each switch away
+ * from the reader, who is current himself then; what came after follows from the account, at any later
+ * moment. Switches to the reader are seen only to know how far the two clocks are apart.
+ */
+#ifndef NETFATHOM_STACK_READER_H
+#define NETFATHOM_STACK_READER_H
+
+/* struct sched_info. Times are of the run queue's clock. */
+struct account {
+	__u64 queued; /* waits since then; 0: it does not */
+	__u64 waited; /* up to its last arrival on a processor */
+	__u64 arrival;
+	__u64 arrivals;
+};
+
+/* Clocks run apart by less than 1/1024: NTP changes the rate of one by 1/2000 at most. */
+#define MOST_DRIFT_SHIFT 10
+
+/*
+ * How far CLOCK_MONOTONIC is ahead of the run queue's clock. A switch is seen some time after that clock was read, and
+ * never before: a difference that grew faster than clocks run apart was taken late. False if there is none yet.
+ */
+static __always_inline bool clock_ahead(const struct reader *reader, const struct account *account, __u64 *ahead)
+{
+	__u64 fresh = reader->seen - account->arrival;
+	__s64 grown = fresh - reader->ahead;
+	__s64 most = (reader->seen - reader->ahead_at) >> MOST_DRIFT_SHIFT;
+	bool is_seen = reader->seen_arrivals == account->arrivals;
+
+	*ahead = is_seen && (!reader->ahead_at || grown < most) ? fresh : reader->ahead;
+	return is_seen || reader->ahead_at;
+}
+
+/* False where it cannot be known: a departure was not seen, or the reader arrives at this moment. */
+static __always_inline bool idle_until(const struct reader *reader, const struct account *account, __u64 now,
+				       struct idle *idle)
+{
+	__u64 waited = account->waited - reader->waited_before - reader->idle.waited;
+	__u64 ahead, queued;
+
+	*idle = reader->idle;
+	if (account->arrivals == reader->arrivals + 1) {
+		idle->waited += waited;
+		if (account->queued)
+			return false;
+		if (!reader->sleeps)
+			return true;
+		if (!clock_ahead(reader, account, &ahead))
+			return false;
+		idle->slept += account->arrival + ahead - waited - reader->departed;
+		return true;
+	}
+	if (account->arrivals != reader->arrivals || waited)
+		return false;
+	if (!reader->sleeps) {
+		idle->waited += now - reader->departed;
+		return true;
+	}
+	if (!account->queued) {
+		idle->slept += now - reader->departed;
+		/* Otherwise it was woken, and is being switched to. */
+		return reader->seen_arrivals != account->arrivals + 1;
+	}
+	if (!reader->ahead_at)
+		return false;
+	queued = account->queued + reader->ahead;
+	idle->slept += queued - reader->departed;
+	idle->waited += now - queued;
+	return true;
+}
+
+/* The reader's first appearance: it runs. */
+static __always_inline void meet(struct reader *reader, const struct account *account)
+{
+	reader->waited_before = account->waited;
+	reader->arrivals = account->arrivals - 1;
+	reader->seen_arrivals = account->arrivals - 1;
+}
+
+/* The reader leaves its processor. */
+static __always_inline void depart(struct reader *reader, const struct account *account, __u64 now, bool sleeps)
+{
+	__u64 ahead;
+	struct idle idle;
+
+	if (!idle_until(reader, account, now, &idle)) {
+		/* What it slept between departures that were not seen is lost; what it waited is not. */
+		idle.waited = account->waited - reader->waited_before;
+		idle.slept = reader->idle.slept;
+		reader->unseen++;
+	}
+	if (reader->seen_arrivals != account->arrivals) {
+		reader->unseen += reader->departures != 0;
+	} else if (clock_ahead(reader, account, &ahead) && ahead != reader->ahead) {
+		reader->ahead = ahead;
+		reader->ahead_at = reader->seen;
+	}
+	reader->idle = idle;
+	reader->departed = now;
+	reader->arrivals = account->arrivals;
+	reader->sleeps = sleeps;
+	reader->departures++;
+}
+
+#endif

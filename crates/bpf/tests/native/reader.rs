@@ -1,0 +1,191 @@
+//! A thread is switched to and from at random, and some of these switches no program sees: what it has waited and slept
+//! is right all the same.
+
+use std::fmt::Write;
+
+use super::printed;
+
+/// Of the run queue's clock.
+const BEGIN: u64 = 7_000_000_000_000;
+/// How much slower it goes: 40 ns in a millisecond.
+const DRIFT: u64 = 25_000;
+
+/// xorshift64.
+struct Random(u64);
+
+impl Random {
+    fn up_to(&mut self, most: u64) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0 % most
+    }
+
+    fn one_in(&mut self, n: u64) -> bool {
+        self.up_to(n) == 0
+    }
+}
+
+/// A look at the thread: what is true at that moment.
+#[derive(Clone, Copy)]
+struct Truth {
+    waited: u64,
+    slept: u64,
+    /// It runs, and no program saw how it left its processor before.
+    must_refuse: bool,
+}
+
+/// The kernel's side of one thread.
+struct Kernel {
+    random: Random,
+    now: u64,
+    queued: u64,
+    waited: u64,
+    arrival: u64,
+    arrivals: u64,
+    slept: u64,
+    waited_truly: u64,
+    blind: bool,
+    hidden: u64,
+    input: String,
+    looks: Vec<Truth>,
+}
+
+impl Kernel {
+    fn new(seed: u64) -> Self {
+        let mut kernel = Self {
+            random: Random(seed),
+            now: 1_000_000_000,
+            queued: 0,
+            waited: 123_456,
+            arrival: BEGIN,
+            arrivals: 17,
+            slept: 0,
+            waited_truly: 0,
+            blind: false,
+            hidden: 0,
+            input: String::new(),
+            looks: Vec::new(),
+        };
+        kernel.line("m", "");
+        kernel
+    }
+
+    /// The run queue's clock.
+    fn clock(&self) -> u64 {
+        BEGIN + self.now - self.now / DRIFT
+    }
+
+    fn line(&mut self, what: &str, more: &str) {
+        let Self { now, queued, waited, arrival, arrivals, .. } = self;
+        let _ = writeln!(self.input, "{what} {now} {more} {queued} {waited} {arrival} {arrivals}");
+    }
+
+    fn look(&mut self, runs: bool) {
+        self.line("l", "");
+        let must_refuse = self.blind && runs;
+        self.looks.push(Truth { waited: self.waited_truly, slept: self.slept, must_refuse });
+    }
+
+    /// From reading the run queue's clock to the hook: 100 to 400 ns, and seldom a hypervisor's pause.
+    fn hook_delay(&mut self) -> u64 {
+        let pause = if self.random.one_in(50) { 400_000 } else { 0 };
+        100 + self.random.up_to(300) + pause
+    }
+
+    /// Some time in a state, looked at somewhere in it.
+    fn pass(&mut self, most: u64, runs: bool, each: fn(&mut Self, u64)) {
+        for _ in 0..2 {
+            let passed = 1 + self.random.up_to(most);
+            self.now += passed;
+            each(self, passed);
+            self.look(runs);
+        }
+    }
+
+    /// Runs, leaves its processor, comes back.
+    fn round(&mut self, hides_departure: bool) {
+        self.pass(300_000, true, |_, _| {});
+        let sleeps = self.random.one_in(2);
+        let left = self.clock();
+        let delay = 100 + self.random.up_to(300);
+        self.now += delay;
+        if hides_departure {
+            self.blind = true;
+        } else {
+            self.line("d", if sleeps { "1" } else { "0" });
+            self.blind = false;
+        }
+        if sleeps {
+            self.slept += delay;
+            self.pass(500_000, false, |kernel, ns| kernel.slept += ns);
+            self.queued = self.clock();
+        } else {
+            self.waited_truly += delay;
+            self.queued = left;
+        }
+        self.pass(500_000, false, |kernel, ns| kernel.waited_truly += ns);
+        self.arrive();
+    }
+
+    fn arrive(&mut self) {
+        let clock = self.clock();
+        let hidden = self.random.one_in(4);
+        let delay = self.hook_delay();
+        self.now += delay;
+        if hidden {
+            self.hidden += 1;
+        } else {
+            let _ = writeln!(self.input, "s {} {}", self.now, self.arrivals + 1);
+        }
+        self.waited += clock - self.queued;
+        self.queued = 0;
+        self.arrival = clock;
+        self.arrivals += 1;
+    }
+
+    /// What the programs knew at each look, and how many switches they did not see.
+    fn seen(&self) -> (Vec<Vec<u64>>, u64) {
+        let mut lines = printed("reader", &self.input);
+        let unseen = lines.pop().expect("the last line")[0];
+        assert_eq!(lines.len(), self.looks.len());
+        (lines, unseen)
+    }
+}
+
+/// How far two readings in a row may be from the truth: two borders, each of which the hooks see up to 400 ns late.
+const MOST_OFF: i64 = 1_000;
+
+#[test]
+fn switches_to_the_reader_that_no_program_sees_change_nothing() {
+    let mut kernel = Kernel::new(0x9e37_79b9_7f4a_7c15);
+    (0..3000).for_each(|_| kernel.round(false));
+    let (lines, unseen) = kernel.seen();
+    let known: Vec<_> = lines.iter().zip(&kernel.looks).filter(|(line, _)| line[0] == 1).collect();
+    // Before the first arrival that was seen, nothing is known of the clocks.
+    assert!(lines.len() - known.len() < 100, "{} of {}", known.len(), lines.len());
+    for pair in known.windows(2) {
+        let [(a, then), (b, now)] = pair else { unreachable!() };
+        let off = |at: usize, truly: u64| b[at].wrapping_sub(a[at]) as i64 - truly as i64;
+        let (waited, slept) = (off(1, now.waited - then.waited), off(2, now.slept - then.slept));
+        assert!(waited.abs() < MOST_OFF && slept.abs() < MOST_OFF, "{waited} {slept}: {a:?} {b:?}");
+    }
+    // The last arrival is followed by no departure.
+    assert!(unseen.abs_diff(kernel.hidden) <= 2 && unseen > 500, "{unseen} {}", kernel.hidden);
+}
+
+#[test]
+fn after_a_departure_that_no_program_saw_nothing_is_claimed() {
+    let mut kernel = Kernel::new(0x2545_f491_4f6c_dd1d);
+    for n in 0..3000 {
+        kernel.round(n % 5 == 4);
+    }
+    let (lines, unseen) = kernel.seen();
+    let refused = lines.iter().zip(&kernel.looks).filter(|(_, look)| look.must_refuse);
+    assert!(refused.clone().count() > 1000 && refused.clone().all(|(line, _)| line[0] == 0));
+    assert!(unseen >= 600, "{unseen}");
+    // Nor is what it waited forgotten.
+    let at = lines.iter().rposition(|line| line[0] == 1).expect("a look");
+    let off = lines[at][1] as i64 - kernel.looks[at].waited as i64;
+    assert!(off.unsigned_abs() < kernel.looks[at].waited / 1000, "{off}");
+}
