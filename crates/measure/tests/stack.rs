@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 
 use netfathom_measure::ground::observer::{Observer, Progressed};
 use netfathom_measure::kind::stack::run;
-use netfathom_model::accounting::Fate;
+use netfathom_model::accounting::{Accounting, Fate};
 use netfathom_model::path::{Direction, Stage, Tap};
 use netfathom_model::plan::{Family, InsertedDelay, Place, StackPlan, TapChoice};
 use netfathom_model::record::{Agreement, StackResult, StageSummaryTimes, TrialKind};
@@ -238,6 +238,8 @@ fn a_slow_reader_is_found_in_the_socket() {
     assert!(share(Stage::Sockqueue) + share(Stage::Runqueue) > 0.9, "{shares:?}");
     assert!(share(Stage::Sockqueue) > 0.3, "{shares:?}");
     assert_no_stage_is_negative(&with);
+    let Accounting { sent, unstaged_rx, hooks, .. } = &with.result.trials[0].accounting;
+    assert!(unstaged_rx * 100 <= *sent, "{unstaged_rx} of {sent} without stages: {hooks:?}");
     for stage in [Stage::Protocol, Stage::Read, Stage::Return] {
         let grown = median_ns(&with, stage).unwrap() - median_ns(&without, stage).unwrap();
         assert!(grown < 100_000, "{stage:?} grew by {grown} ns");

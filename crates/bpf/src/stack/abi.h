@@ -85,8 +85,7 @@ struct reader {
 	/* How far the clock was ahead of the run queue's, and when; 0: not known yet. */
 	__u64 ahead;
 	__u64 ahead_at;
-	/* What the kernel says it waited before it was known. */
-	__u64 waited_before;
+	__u64 run_delay; /* by the kernel, at the last departure */
 	/* Switches to or from it that no program saw. */
 	__u64 unseen;
 	__u64 receptions_n;

@@ -110,7 +110,8 @@ const HOOKS: [Hook; 12] = [
 fn keeps_account() -> bool {
     let Ok(btf) = Btf::from_vmlinux() else { return true };
     let account = btf.type_by_name::<Struct<'_>>("sched_info");
-    account.is_none_or(|account| account.iter().any(|field| field.name.is_some_and(|name| name == "run_delay")))
+    account
+        .is_none_or(|account| account.iter().any(|field| field.name.is_some_and(|name| name == "run_delay")))
 }
 
 /// A hook that this kernel lacks, and what was done about it.

@@ -179,7 +179,8 @@ impl StackTap {
         let used = |hook| self.replaced.iter().find(|r| r.hook == hook).map_or(hook, Replaced::at);
         let hooks = JOIN_HOOKS.map(used);
         let unseen = self.mapping.get().reader.unseen.load(Relaxed);
-        let mut lost: BTreeMap<_, _> = hooks.iter().map(|&h| (h, 0)).chain([("sched_switch", unseen)]).collect();
+        let mut lost: BTreeMap<_, _> =
+            hooks.iter().map(|&h| (h, 0)).chain([("sched_switch", unseen)]).collect();
         for cpu in self.per_cpu::<CpuState>("cpu_states")? {
             for (hook, count) in hooks.iter().zip(cpu.lost) {
                 *lost.entry(hook).or_default() += count;

@@ -6,7 +6,7 @@
  * one of these to the reader is seen by none. The kernel's own account of the thread has no holes. What it
  * lacks is the sum of its sleep, and its times are of the run queue's clock. So a program notes each switch away
  * from the reader, who is current himself then; what came after follows from the account, at any later
- * moment. Switches to the reader are seen only to know how far the two clocks are apart.
+ * moment. Of the switches to the reader those that are seen show how far the two clocks are apart.
  */
 #ifndef NETFATHOM_STACK_READER_H
 #define NETFATHOM_STACK_READER_H
@@ -37,48 +37,65 @@ static __always_inline bool clock_ahead(const struct reader *reader, const struc
 	return is_seen || reader->ahead_at;
 }
 
+/*
+ * Since its last departure the reader came back. Where that was seen, the hook is the border: the kernel may take an
+ * older time, that of the wake-up which made it switch.
+ */
+static __always_inline bool came_back(const struct reader *reader, const struct account *account, struct idle *idle)
+{
+	__u64 waited = account->waited - reader->run_delay;
+	__u64 ahead, arrived, queued = reader->departed;
+	bool known = clock_ahead(reader, account, &ahead);
+
+	if (account->queued || (reader->sleeps && !known))
+		return false;
+	arrived = known ? account->arrival + ahead : queued + waited;
+	if (reader->sleeps)
+		queued = arrived - waited;
+	else if ((__s64)(arrived - queued - waited) > 0)
+		arrived = queued + waited;
+	if (reader->seen_arrivals == account->arrivals)
+		arrived = reader->seen;
+	idle->slept += queued - reader->departed;
+	idle->waited += arrived - queued;
+	return true;
+}
+
+/* Since its last departure the reader is away. */
+static __always_inline bool is_away(const struct reader *reader, const struct account *account, __u64 now,
+				    struct idle *idle)
+{
+	bool arrives = reader->seen_arrivals == account->arrivals + 1;
+	__u64 until = arrives ? reader->seen : now;
+	__u64 queued = reader->departed;
+
+	if (account->waited != reader->run_delay)
+		return false;
+	if (reader->sleeps) {
+		queued = account->queued ? account->queued + reader->ahead : until;
+		if (account->queued ? !reader->ahead_at : arrives)
+			return false;
+	}
+	idle->slept += queued - reader->departed;
+	idle->waited += until - queued;
+	return true;
+}
+
 /* False where it cannot be known: a departure was not seen, or the reader arrives at this moment. */
 static __always_inline bool idle_until(const struct reader *reader, const struct account *account, __u64 now,
 				       struct idle *idle)
 {
-	__u64 waited = account->waited - reader->waited_before - reader->idle.waited;
-	__u64 ahead, queued;
-
 	*idle = reader->idle;
-	if (account->arrivals == reader->arrivals + 1) {
-		idle->waited += waited;
-		if (account->queued)
-			return false;
-		if (!reader->sleeps)
-			return true;
-		if (!clock_ahead(reader, account, &ahead))
-			return false;
-		idle->slept += account->arrival + ahead - waited - reader->departed;
-		return true;
-	}
-	if (account->arrivals != reader->arrivals || waited)
+	if (account->arrivals == reader->arrivals)
+		return is_away(reader, account, now, idle);
+	if (account->arrivals != reader->arrivals + 1)
 		return false;
-	if (!reader->sleeps) {
-		idle->waited += now - reader->departed;
-		return true;
-	}
-	if (!account->queued) {
-		idle->slept += now - reader->departed;
-		/* Otherwise it was woken, and is being switched to. */
-		return reader->seen_arrivals != account->arrivals + 1;
-	}
-	if (!reader->ahead_at)
-		return false;
-	queued = account->queued + reader->ahead;
-	idle->slept += queued - reader->departed;
-	idle->waited += now - queued;
-	return true;
+	return !reader->departures || came_back(reader, account, idle);
 }
 
 /* The reader's first appearance: it runs. */
 static __always_inline void meet(struct reader *reader, const struct account *account)
 {
-	reader->waited_before = account->waited;
 	reader->arrivals = account->arrivals - 1;
 	reader->seen_arrivals = account->arrivals - 1;
 }
@@ -91,8 +108,8 @@ static __always_inline void depart(struct reader *reader, const struct account *
 
 	if (!idle_until(reader, account, now, &idle)) {
 		/* What it slept between departures that were not seen is lost; what it waited is not. */
-		idle.waited = account->waited - reader->waited_before;
-		idle.slept = reader->idle.slept;
+		idle = reader->idle;
+		idle.waited += account->waited - reader->run_delay;
 		reader->unseen++;
 	}
 	if (reader->seen_arrivals != account->arrivals) {
@@ -104,6 +121,7 @@ static __always_inline void depart(struct reader *reader, const struct account *
 	reader->idle = idle;
 	reader->departed = now;
 	reader->arrivals = account->arrivals;
+	reader->run_delay = account->waited;
 	reader->sleeps = sleeps;
 	reader->departures++;
 }

@@ -247,7 +247,8 @@ impl StackTask<'_> {
 }
 
 fn missing_stages(tap: &StackTap) -> Vec<(Stage, String)> {
-    let of = |hook: &Replaced| hook.stages().iter().map(|&stage| (stage, hook.to_string())).collect::<Vec<_>>();
+    let of =
+        |hook: &Replaced| hook.stages().iter().map(|&stage| (stage, hook.to_string())).collect::<Vec<_>>();
     tap.replaced().iter().flat_map(of).collect()
 }
 
