@@ -229,21 +229,23 @@ fn a_slow_reader_is_found_in_the_socket() {
     let plain = plan("constant:10k/200ms");
     let mut slow = plain.clone();
     slow.reader_delay_ns = 200_000;
-    let (without, with) = (measure(&plain), measure(&slow));
-    assert_accounted(&with);
-    let rx = with.result.summaries.iter().find(|s| s.direction == Direction::Rx).unwrap();
-    let share = |stage: Stage| rx.stages[stage.index()].share.unwrap_or(0.0);
-    let shares: Vec<_> = rx.stages.iter().map(|s| (s.stage, s.share)).collect();
-    // A reader that others keep from its processor waits there instead.
-    assert!(share(Stage::Sockqueue) + share(Stage::Runqueue) > 0.9, "{shares:?}");
-    assert!(share(Stage::Sockqueue) > 0.3, "{shares:?}");
-    assert_no_stage_is_negative(&with);
-    let Accounting { sent, unstaged_rx, hooks, .. } = &with.result.trials[0].accounting;
-    assert!(unstaged_rx * 100 <= *sent, "{unstaged_rx} of {sent} without stages: {hooks:?}");
-    for stage in [Stage::Protocol, Stage::Read, Stage::Return] {
-        let grown = median_ns(&with, stage).unwrap() - median_ns(&without, stage).unwrap();
-        assert!(grown < 100_000, "{stage:?} grew by {grown} ns");
-    }
+    unless_disturbed(|| {
+        let (without, with) = (measure(&plain), measure(&slow));
+        assert_accounted(&with);
+        assert_no_stage_is_negative(&with);
+        let Accounting { sent, unstaged_rx, hooks, .. } = &with.result.trials[0].accounting;
+        assert!(unstaged_rx * 100 <= *sent, "{unstaged_rx} of {sent} without stages: {hooks:?}");
+        for stage in [Stage::Protocol, Stage::Read, Stage::Return] {
+            let grown = median_ns(&with, stage).unwrap() - median_ns(&without, stage).unwrap();
+            assert!(grown < 100_000, "{stage:?} grew by {grown} ns");
+        }
+        let rx = with.result.summaries.iter().find(|s| s.direction == Direction::Rx).unwrap();
+        let share = |stage: Stage| rx.stages[stage.index()].share.unwrap_or(0.0);
+        let shares: Vec<_> = rx.stages.iter().map(|s| (s.stage, s.share)).collect();
+        assert!(share(Stage::Sockqueue) + share(Stage::Runqueue) > 0.9, "{shares:?}");
+        // A reader that others keep from its processor waits there instead.
+        if share(Stage::Sockqueue) > 0.3 { Ok(()) } else { Err(format!("{shares:?}")) }
+    });
 }
 
 #[test]

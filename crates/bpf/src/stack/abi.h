@@ -82,7 +82,7 @@ struct reader {
 	/* Its last switch to a processor that a program saw. */
 	__u64 seen;
 	__u64 seen_arrivals; /* with it */
-	/* How far the clock was ahead of the run queue's, and when; 0: not known yet. */
+	/* How far the clock was ahead of the run queue's, and when. */
 	__u64 ahead;
 	__u64 ahead_at;
 	__u64 run_delay; /* by the kernel, at the last departure */

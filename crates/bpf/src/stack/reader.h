@@ -24,17 +24,20 @@ struct account {
 
 /*
  * How far CLOCK_MONOTONIC is ahead of the run queue's clock. A switch is seen some time after that clock was read, and
- * never before: a difference that grew faster than clocks run apart was taken late. False if there is none yet.
+ * never before: a difference that grew faster than clocks run apart was taken late.
  */
-static __always_inline bool clock_ahead(const struct reader *reader, const struct account *account, __u64 *ahead)
+static __always_inline __u64 clock_ahead(const struct reader *reader, const struct account *account)
 {
 	__u64 fresh = reader->seen - account->arrival;
 	__s64 grown = fresh - reader->ahead;
 	__s64 most = (reader->seen - reader->ahead_at) >> MOST_DRIFT_SHIFT;
-	bool is_seen = reader->seen_arrivals == account->arrivals;
 
-	*ahead = is_seen && (!reader->ahead_at || grown < most) ? fresh : reader->ahead;
-	return is_seen || reader->ahead_at;
+	return reader->seen_arrivals == account->arrivals && grown < most ? fresh : reader->ahead;
+}
+
+static __always_inline __u64 earlier(__u64 a, __u64 b)
+{
+	return (__s64)(a - b) < 0 ? a : b;
 }
 
 /*
@@ -44,21 +47,18 @@ static __always_inline bool clock_ahead(const struct reader *reader, const struc
 static __always_inline bool came_back(const struct reader *reader, const struct account *account, struct idle *idle)
 {
 	__u64 waited = account->waited - reader->run_delay;
-	__u64 ahead, arrived, queued = reader->departed;
-	bool known = clock_ahead(reader, account, &ahead);
+	__u64 arrived = account->arrival + clock_ahead(reader, account);
+	__u64 queued = reader->departed;
 
-	if (account->queued || (reader->sleeps && !known))
-		return false;
-	arrived = known ? account->arrival + ahead : queued + waited;
 	if (reader->sleeps)
 		queued = arrived - waited;
-	else if ((__s64)(arrived - queued - waited) > 0)
-		arrived = queued + waited;
+	else
+		arrived = earlier(arrived, queued + waited);
 	if (reader->seen_arrivals == account->arrivals)
 		arrived = reader->seen;
 	idle->slept += queued - reader->departed;
 	idle->waited += arrived - queued;
-	return true;
+	return !account->queued;
 }
 
 /* Since its last departure the reader is away. */
@@ -69,16 +69,11 @@ static __always_inline bool is_away(const struct reader *reader, const struct ac
 	__u64 until = arrives ? reader->seen : now;
 	__u64 queued = reader->departed;
 
-	if (account->waited != reader->run_delay)
-		return false;
-	if (reader->sleeps) {
-		queued = account->queued ? account->queued + reader->ahead : until;
-		if (account->queued ? !reader->ahead_at : arrives)
-			return false;
-	}
+	if (reader->sleeps)
+		queued = account->queued ? earlier(account->queued + reader->ahead, until) : until;
 	idle->slept += queued - reader->departed;
 	idle->waited += until - queued;
-	return true;
+	return account->waited == reader->run_delay && !(reader->sleeps && !account->queued && arrives);
 }
 
 /* False where it cannot be known: a departure was not seen, or the reader arrives at this moment. */
@@ -93,17 +88,19 @@ static __always_inline bool idle_until(const struct reader *reader, const struct
 	return !reader->departures || came_back(reader, account, idle);
 }
 
-/* The reader's first appearance: it runs. */
-static __always_inline void meet(struct reader *reader, const struct account *account)
+/* The reader's first appearance: it runs, and came not long ago, so that the clocks are known for a start. */
+static __always_inline void meet(struct reader *reader, const struct account *account, __u64 now)
 {
 	reader->arrivals = account->arrivals - 1;
 	reader->seen_arrivals = account->arrivals - 1;
+	reader->ahead = now - account->arrival;
+	reader->ahead_at = now;
 }
 
 /* The reader leaves its processor. */
 static __always_inline void depart(struct reader *reader, const struct account *account, __u64 now, bool sleeps)
 {
-	__u64 ahead;
+	__u64 ahead = clock_ahead(reader, account);
 	struct idle idle;
 
 	if (!idle_until(reader, account, now, &idle)) {
@@ -114,7 +111,7 @@ static __always_inline void depart(struct reader *reader, const struct account *
 	}
 	if (reader->seen_arrivals != account->arrivals) {
 		reader->unseen += reader->departures != 0;
-	} else if (clock_ahead(reader, account, &ahead) && ahead != reader->ahead) {
+	} else if (ahead != reader->ahead) {
 		reader->ahead = ahead;
 		reader->ahead_at = reader->seen;
 	}

@@ -220,7 +220,7 @@ static __always_inline void learn_reader(void)
 	reader->task = bpf_get_current_task();
 	if (has_account()) {
 		read_account((struct task_struct *)reader->task, &account);
-		meet(reader, &account);
+		meet(reader, &account, bpf_ktime_get_ns());
 	}
 	publish(reader->tid, (__u32)bpf_get_current_pid_tgid());
 }

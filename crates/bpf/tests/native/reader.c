@@ -41,7 +41,7 @@ int main(void)
 		switch (what) {
 		case 'm':
 			a = account();
-			meet(&reader, &a);
+			meet(&reader, &a, now);
 			break;
 		case 's':
 			reader.seen = now;

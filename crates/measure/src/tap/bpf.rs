@@ -3,6 +3,8 @@
 
 use std::io;
 use std::net::UdpSocket;
+use std::thread::sleep;
+use std::time::Duration;
 
 use netfathom_bpf::stack::{Idle, Reception, RxStamps, View};
 use netfathom_model::message::Header;
@@ -170,6 +172,8 @@ fn span(from_ns: u64, to_ns: u64) -> i64 {
 
 impl ReceiveTap for BpfReader {
     fn begin(&mut self, socket: &UdpSocket) {
+        // It shows how far the clocks are apart, by a switch to the reader just before.
+        sleep(Duration::from_micros(50));
         show_reader(socket);
     }
 
