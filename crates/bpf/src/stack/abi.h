@@ -92,7 +92,7 @@ struct reader {
 	__u64 task; /* its task_struct */
 	__u32 tid;
 	__u32 sleeps; /* departed to sleep: the others could go on running */
-	__u64 unused;
+	__u64 looked; /* the last departure after which it was seen to wait for a processor */
 };
 
 /* Shared with user space by mmap. */

@@ -47,37 +47,44 @@ static __always_inline __u64 earlier(__u64 a, __u64 b)
 static __always_inline bool came_back(const struct reader *reader, const struct account *account, struct idle *idle)
 {
 	__u64 waited = account->waited - reader->run_delay;
-	__u64 arrived = account->arrival + clock_ahead(reader, account);
+	/* What a message saw that came while the reader waited must hold afterwards too. */
+	__u64 ahead = reader->looked == reader->departures ? reader->ahead : clock_ahead(reader, account);
+	__u64 arrived = account->arrival + ahead;
+	__u64 woken = arrived - waited;
 	__u64 queued = reader->departed;
 
-	if (reader->sleeps)
-		queued = arrived - waited;
-	else
+	if (!reader->sleeps)
 		arrived = earlier(arrived, queued + waited);
 	if (reader->seen_arrivals == account->arrivals)
 		arrived = reader->seen;
+	if (reader->sleeps)
+		queued = earlier(woken, arrived);
 	idle->slept += queued - reader->departed;
 	idle->waited += arrived - queued;
 	return !account->queued;
 }
 
 /* Since its last departure the reader is away. */
-static __always_inline bool is_away(const struct reader *reader, const struct account *account, __u64 now,
+static __always_inline bool is_away(struct reader *reader, const struct account *account, __u64 now,
 				    struct idle *idle)
 {
 	bool arrives = reader->seen_arrivals == account->arrivals + 1;
 	__u64 until = arrives ? reader->seen : now;
 	__u64 queued = reader->departed;
 
-	if (reader->sleeps)
-		queued = account->queued ? earlier(account->queued + reader->ahead, until) : until;
+	if (reader->sleeps && account->queued) {
+		reader->looked = reader->departures;
+		queued = earlier(account->queued + reader->ahead, until);
+	} else if (reader->sleeps) {
+		queued = until;
+	}
 	idle->slept += queued - reader->departed;
 	idle->waited += until - queued;
 	return account->waited == reader->run_delay && !(reader->sleeps && !account->queued && arrives);
 }
 
 /* False where it cannot be known: a departure was not seen, or the reader arrives at this moment. */
-static __always_inline bool idle_until(const struct reader *reader, const struct account *account, __u64 now,
+static __always_inline bool idle_until(struct reader *reader, const struct account *account, __u64 now,
 				       struct idle *idle)
 {
 	*idle = reader->idle;

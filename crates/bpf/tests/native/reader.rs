@@ -52,7 +52,8 @@ struct Kernel {
 }
 
 impl Kernel {
-    fn new(seed: u64) -> Self {
+    /// `met_late` after it had got its processor.
+    fn new(seed: u64, met_late: u64) -> Self {
         let mut kernel = Self {
             random: Random(seed),
             now: 1_000_000_000,
@@ -67,7 +68,7 @@ impl Kernel {
             input: String::new(),
             looks: Vec::new(),
         };
-        kernel.arrival = kernel.clock() - 500;
+        kernel.arrival = kernel.clock() - met_late;
         kernel.line("m", "");
         kernel
     }
@@ -162,7 +163,7 @@ const MOST_OFF: i64 = 1_000;
 
 #[test]
 fn switches_to_the_reader_that_no_program_sees_change_nothing() {
-    let mut kernel = Kernel::new(0x9e37_79b9_7f4a_7c15);
+    let mut kernel = Kernel::new(0x9e37_79b9_7f4a_7c15, 500);
     (0..3000).for_each(|_| kernel.round(false));
     let (lines, unseen) = kernel.seen();
     assert!(lines.iter().all(|line| line[0] == 1));
@@ -179,7 +180,7 @@ fn switches_to_the_reader_that_no_program_sees_change_nothing() {
 
 #[test]
 fn after_a_departure_that_no_program_saw_nothing_is_claimed() {
-    let mut kernel = Kernel::new(0x2545_f491_4f6c_dd1d);
+    let mut kernel = Kernel::new(0x2545_f491_4f6c_dd1d, 500);
     for n in 0..3000 {
         kernel.round(n % 5 == 4);
     }
@@ -191,4 +192,16 @@ fn after_a_departure_that_no_program_saw_nothing_is_claimed() {
     let at = lines.iter().rposition(|line| line[0] == 1).expect("a look");
     let off = lines[at][1] as i64 - kernel.looks[at].waited as i64;
     assert!(off.unsigned_abs() < kernel.looks[at].waited / 20, "{off}");
+}
+
+#[test]
+fn a_rough_start_makes_no_time_negative() {
+    for seed in 1..12 {
+        let mut kernel = Kernel::new(seed << 40 | 0x5851_f42d_4c95, 20_000);
+        (0..20).for_each(|_| kernel.round(false));
+        for pair in kernel.seen().0.windows(2) {
+            let grown = |at: usize| pair[1][at].wrapping_sub(pair[0][at]) as i64;
+            assert!(grown(1) > -MOST_OFF && grown(2) > -MOST_OFF, "{pair:?}");
+        }
+    }
 }
