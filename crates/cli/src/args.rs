@@ -105,7 +105,7 @@ pub enum Command {
     /// What can be measured on this machine, and what is missing for the rest
     #[command(after_help = format!("{HOST_EXAMPLES}\n\n{PLAIN_EXIT_STATUS}"))]
     Host(HostArgs),
-    /// Time in the stack, message by message and stage by stage, as the rate rises
+    /// How long the kernel takes to send and receive a message, stage by stage
     // So that --trials -1 is told as a bad number, not as an option that there is not.
     #[command(allow_negative_numbers = true)]
     #[command(after_help = format!("{}\n\n{EXIT_STATUS}", stack::EXAMPLES))]
@@ -113,29 +113,29 @@ pub enum Command {
     /// The load generator alone, or its sink on another host
     #[command(subcommand)]
     Load(LoadCommand),
-    /// The highest rate that this machine sends, by engine and workers
+    /// How many messages per second this host sends, by engine and workers
     #[command(allow_negative_numbers = true)]
     #[command(after_help = format!("{}\n\n{EXIT_STATUS}", capacity::EXAMPLES))]
     Capacity(Box<CapacityArgs>),
-    /// How much sending capacity incoming messages take
+    /// How much sending capacity receiving takes
     #[command(allow_negative_numbers = true)]
     #[command(after_help = format!("{}\n\n{EXIT_STATUS}", reverse::EXAMPLES))]
     Reverse(Box<ReverseArgs>),
     /// Stack time from captures and message logs, offline
     #[command(after_help = format!("{}\n\n{EXIT_STATUS}", join::EXAMPLES))]
     Join(Box<JoinArgs>),
-    /// An experiment of the papers, its table beside the original
+    /// Repeats an experiment of the papers, its table beside the original
     #[command(allow_negative_numbers = true)]
     #[command(after_help = format!("{}\n\n{EXIT_STATUS}", reproduce::EXAMPLES))]
     Reproduce(Box<ReproduceArgs>),
-    /// Transfers between two hosts, option for option as the classic ttcp; --explain shows the limit
+    /// How fast a transfer is, with the options of the classic ttcp; --explain shows what limits it
     #[command(allow_negative_numbers = true)]
     #[command(after_help = format!("{}\n\n{}", ttcp::NOTES, ttcp::EXIT_STATUS))]
     Ttcp(Box<TtcpArgs>),
     /// A message library compared with bare sockets: one way, round trips, bulk replies
     #[command(subcommand)]
     Message(MessageCommand),
-    /// How much a program slows the rest of the machine
+    /// How much a program slows other work on this machine
     #[command(allow_negative_numbers = true)]
     #[command(after_help = format!("{}\n\n{EXIT_STATUS}", cost::EXAMPLES))]
     Cost(Box<CostArgs>),
@@ -148,16 +148,16 @@ pub enum Command {
     /// What a program marks by the marks API, live
     #[command(after_help = format!("{}\n\n{PLAIN_EXIT_STATUS}", marks::EXAMPLES))]
     Marks(MarksArgs),
-    /// Draws the report of a run from its record
+    /// Writes the report of a run from its record: HTML, Markdown or text
     #[command(after_help = format!("{}\n\n{PLAIN_EXIT_STATUS}", report::EXAMPLES))]
     Report(ReportArgs),
-    /// Two runs compared: better, worse, or inconclusive
+    /// Whether B is better or worse than A: two runs, or interleaved rounds; --fail-if for CI
     #[command(after_help = format!("{}\n\n{}", compare::EXAMPLES, compare::EXIT_STATUS))]
     Compare(Box<CompareArgs>),
     /// A run in a format that other programs read
     #[command(after_help = format!("{}\n\n{PLAIN_EXIT_STATUS}", export::EXAMPLES))]
     Export(ExportArgs),
-    /// The runs there are: finds, shows, tags and removes them
+    /// Lists, shows, tags and removes runs
     #[command(after_help = format!("{}\n\n{PLAIN_EXIT_STATUS}", runs::EXAMPLES))]
     Runs(Box<RunsArgs>),
     /// The runs as a page in a browser on this machine, until Ctrl-C
@@ -183,6 +183,9 @@ pub struct OutputArgs {
     /// No progress, no tables: files only
     #[arg(long)]
     pub quiet: bool,
+    /// All tables of the report, not only the answer and the main one
+    #[arg(long, short)]
+    pub verbose: bool,
     /// Run this command in both hosts of the lab before anything is measured; ROLE (sender,
     /// reader), DEVICE, ADDRESS and PEER are set for it; may be repeated
     #[arg(long, value_name = "CMD", allow_hyphen_values = true)]
@@ -216,6 +219,9 @@ pub struct HostArgs {
     /// Write the findings as JSON
     #[arg(long)]
     pub json: bool,
+    /// What works, too
+    #[arg(long, short)]
+    pub verbose: bool,
 }
 
 fn parse_whole<T: TryFrom<u64>>(text: &str) -> Result<T, String> {

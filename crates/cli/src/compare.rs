@@ -125,7 +125,7 @@ fn what(args: &CompareArgs) -> Result<What> {
     }
     match args.runs.as_slice() {
         [] => bail!(
-            "there is nothing to compare: name two runs (netfathom compare runs/BEFORE runs/AFTER), or take them by turns \
+            "there is nothing to compare: name two runs (netfathom compare runs/BEFORE runs/AFTER), or take them interleaved \
              (netfathom compare --run 'ARGS OF A' -- 'ARGS OF B')"
         ),
         [one] => bail!("{}: name the run to compare with it as well", one.display()),
@@ -170,7 +170,10 @@ fn write(args: &CompareArgs, what: &What, all: &[(Comparison, Gates)]) -> Result
         CompareFormat::Txt if to_file.is_some() => {
             draw::terminal(&story::compare::of(all), page::LEAST_WIDTH, false)
         }
-        CompareFormat::Txt => draw::terminal(&story::compare::of(all), output::width(), output::color()),
+        CompareFormat::Txt => {
+            output::page(&story::compare::of(all), args.verbose)?;
+            return if args.verbose { Ok(()) } else { output::print("\nmore: -v, or --format html -o FILE") };
+        }
         CompareFormat::Md => draw::markdown(&story::compare::of(all)),
         CompareFormat::Html => html::render_comparisons(all)?,
     };

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use netfathom_measure::kind::host;
-use netfathom_results::{draw, story};
+use netfathom_results::story;
 use netfathom_sys::limits;
 
 use crate::args::HostArgs;
@@ -14,10 +14,13 @@ pub fn run(args: &HostArgs) -> Result<ExitCode> {
     // What could not be tried would be told as missing.
     limits::check()?;
     let report = host::probe();
-    output::print(&if args.json {
-        serde_json::to_string(&report)?
-    } else {
-        draw::terminal(&story::host::of(&report), output::width(), output::color())
-    })?;
+    if args.json {
+        output::print(&serde_json::to_string(&report)?)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    output::page(&story::host::of(&report), args.verbose)?;
+    if !args.verbose {
+        output::print("\nmore: netfathom host -v")?;
+    }
     Ok(ExitCode::SUCCESS)
 }

@@ -19,7 +19,7 @@ use netfathom_model::sample::Sample;
 use netfathom_model::verdict::Level;
 use netfathom_results::render::html;
 use netfathom_results::store::{self, RunDir};
-use netfathom_results::{draw, story};
+use netfathom_results::story;
 use netfathom_results::{export, quantity};
 use netfathom_sys::directory::Directory;
 use netfathom_sys::limits;
@@ -114,13 +114,29 @@ impl Run<'_> {
         Err(error.into())
     }
 
+    /// Where the rest of the page is, and how many findings are in it.
+    fn more(&self, record: &Record) -> String {
+        let findings = match record.findings.len() {
+            0 => String::new(),
+            1 => " (1 finding)".into(),
+            n => format!(" ({n} findings)"),
+        };
+        let out = self.output.out.display().to_string();
+        let elsewhere =
+            if out == "runs" { String::new() } else { format!(" --out {}", output::harmless(&out)) };
+        format!("more{findings}: netfathom report last{elsewhere} --format txt, or -v")
+    }
+
     fn finish(&self, run_dir: &RunDir, record: &Record) -> Result<ExitCode> {
         save(run_dir, record)?;
         if self.output.json {
             output::print(&serde_json::to_string(record)?)?;
         } else if !self.output.quiet {
-            output::print(&draw::terminal(&story::of(record), output::width(), output::color()))?;
+            output::page(&story::of(record), self.output.verbose)?;
             output::print(&format!("\nreport: {}", run_dir.path().join(store::REPORT_FILE).display()))?;
+            if !self.output.verbose {
+                output::print(&self.more(record))?;
+            }
         }
         Ok(status(record))
     }

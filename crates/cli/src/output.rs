@@ -6,6 +6,8 @@ use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
 
 use anyhow::{Context, Error, Result};
+use netfathom_results::draw;
+use netfathom_results::page::Page;
 use netfathom_sys::limits;
 
 pub use harmless::{harmless, spared};
@@ -56,6 +58,12 @@ fn chain(error: &Error) -> String {
             format!("{told}: {cause}")
         }
     })
+}
+
+/// Writes a page: the short view, or with `verbose` the whole.
+pub fn page(page: &Page, verbose: bool) -> Result<()> {
+    let draw = if verbose { draw::terminal } else { draw::short };
+    print(&draw(page, width(), color()))
 }
 
 /// Columns to draw tables for.

@@ -14,7 +14,7 @@ mod removal;
 mod show;
 
 /// How many a terminal is given unasked.
-const MOST_LINES: usize = 100;
+const MOST_LINES: usize = 12;
 
 pub fn run(args: &RunsArgs) -> Result<ExitCode> {
     let Some(command) = &args.command else { return list(&args.out, &args.list) };

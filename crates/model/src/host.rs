@@ -54,7 +54,7 @@ pub enum Topic {
 
 named! { Topic:
     Taps = "taps", Places = "places", Privileges = "privileges", Kernel = "kernel features", Clock = "clock",
-    Processors = "processors"
+    Processors = "CPUs"
 }
 
 /// One thing that was tried.

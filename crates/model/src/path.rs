@@ -82,7 +82,7 @@ impl Stage {
             Self::Backlog => "waiting for the receive softirq (below the link layer)",
             Self::Protocol => "IP and UDP, up to the socket's receive buffer",
             Self::Wakeup => "waking the sleeping reader",
-            Self::Runqueue => "waiting for a processor",
+            Self::Runqueue => "waiting for a CPU",
             Self::Sockqueue => "waiting in the socket while the reader was busy",
             Self::Read => "the receive call: taking and copying the message",
             Self::Return => "back from the receive call to the application",

@@ -122,7 +122,7 @@ fn limit_found(reached: &[f64], limit: f64, highest: f64) -> Finding {
             Scale::Multiple.text(limit)
         ),
         evidence: format!("bursts: {} messages a second", bursts.join(", ")),
-        remedy: "for a higher rate use a machine with more or faster processors, or keep others off this one"
+        remedy: "for a higher rate use a machine with more or faster CPUs, or keep others off this one"
             .into(),
     }
 }

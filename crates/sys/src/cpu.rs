@@ -20,7 +20,7 @@ pub use workers::{KernelWorkers, WorkersRan};
 #[derive(Debug, thiserror::Error)]
 #[error("cannot {action}: {source}{hint}")]
 pub struct CpuError {
-    /// What was tried, such as `bind this thread to processor 3`.
+    /// What was tried, such as `bind this thread to CPU 3`.
     pub action: String,
     #[source]
     pub source: io::Error,
@@ -51,7 +51,7 @@ pub fn allowed() -> Result<Vec<usize>, CpuError> {
 
 /// Binds the calling thread to one processor.
 pub fn pin(cpu: usize) -> Result<(), CpuError> {
-    bind(&[cpu], &format!("bind this thread to processor {cpu}"))
+    bind(&[cpu], &format!("bind this thread to CPU {cpu}"))
 }
 
 /// Lets the calling thread use these processors: undoes [`pin`] with what [`allowed`] said.

@@ -9,7 +9,7 @@ use super::{parse_time, parse_whole};
 /// `netfathom burn`.
 #[derive(Debug, ClapArgs)]
 pub struct BurnArgs {
-    /// Share of one processor, such as 25%
+    /// Share of one CPU, such as 25%
     #[arg(long, value_name = "SHARE", value_parser = parse_share)]
     pub cpu: Option<f64>,
     /// Bytes of memory to read and write a second, such as 500M/s
@@ -18,7 +18,7 @@ pub struct BurnArgs {
     /// System calls a second, such as 100k/s
     #[arg(long, value_name = "CALLS/s", value_parser = parse_rate)]
     pub calls: Option<f64>,
-    /// The processor to burn on [default: where the scheduler likes]
+    /// The CPU to burn on [default: where the scheduler likes]
     #[arg(long, value_name = "CPU", value_parser = parse_whole::<u16>)]
     pub on: Option<u16>,
     /// As an ordinary thread, even if it could run before all others

@@ -52,7 +52,7 @@ pub struct CapacityArgs {
     /// Sends to these addresses too, besides private ones
     #[arg(long, value_name = "ADDR/LEN", requires = "to")]
     pub allow: Vec<Prefix>,
-    /// Processors of the workers, then of the receiver [default: from the last one down]
+    /// CPUs of the workers, then of the receiver [default: from the last one down]
     #[arg(long, value_name = "N,N,...", value_delimiter = ',', value_parser = parse_whole::<usize>)]
     pub cpu: Vec<usize>,
     /// About 10 seconds instead of minutes: 2 searches with one engine, each rate held for 100ms, where

@@ -7,9 +7,9 @@ use clap::{Args as ClapArgs, ValueEnum};
 pub const EXAMPLES: &str = "\
 Examples:
   netfathom compare runs/BEFORE runs/AFTER
-      quantity by quantity: better, worse, or cannot tell
-  netfathom compare --run 'stack tx' -- 'stack tx --workers 2'
-      both by turns, 8 rounds: what drifts for both is not taken for a change
+      quantity by quantity: better, worse, or not significant
+  netfathom compare --run 'stack tx --quick' -- 'stack tx --quick --workers 2'
+      interleaved, 8 rounds: drift of both is not taken for a change
   netfathom compare --before-b 'sysctl -w net.ipv4.tcp_sack=0' --in lab \\
       --run 'message oneway'
       one measurement before and after a change of the system
@@ -31,10 +31,10 @@ pub struct CompareArgs {
     /// their record.json, or names as `netfathom runs` has them (a beginning, a tag, last)
     #[arg(value_name = "RUN")]
     pub runs: Vec<PathBuf>,
-    /// The runs were taken by turns and are pairs: A B A B and so on
+    /// The runs were interleaved and are pairs: A B A B and so on
     #[arg(long, conflicts_with = "run")]
     pub pairs: bool,
-    /// Take the runs now, A and B by turns: the arguments of A, and after -- those of B
+    /// Take the runs now, A and B interleaved: the arguments of A, and after -- those of B
     #[arg(long, value_name = "ARGS", conflicts_with = "runs", allow_hyphen_values = true)]
     pub run: Option<String>,
     /// Run this command before each run of A, such as 'sysctl -w NAME=VALUE'; with it B may have the
@@ -89,6 +89,9 @@ pub struct CompareArgs {
     /// No progress of --run
     #[arg(long)]
     pub quiet: bool,
+    /// All quantities, settings and notes, not only the answer and the main table
+    #[arg(long, short)]
+    pub verbose: bool,
 }
 
 /// Where commands change something.

@@ -12,15 +12,15 @@ use super::{OutputArgs, parse_time, parse_whole, ttcp::parse_size};
 pub const EXAMPLES: &str = "\
 Examples:
   netfathom cost --phases loopback -- tcpdump -i lo -w /dev/null
-      what a capture takes from the traffic that it captures
+      how much a capture slows the traffic that it captures
   netfathom cost -- my-agent
-      what my-agent takes from others, by resource: eight short phases
+      how much my-agent slows others, by resource: eight short phases
   netfathom cost --benchmark tar --load udp:0,8M,80M -- tcpdump -eX -s0 -i veth0
-      the same under rising network load, from somebody who reads files
+      how much it slows reading files, under rising network load
   netfathom cost --benchmark build='make -C /src/app clean all' -- my-agent
-      what my-agent takes from a build of yours
+      how much my-agent slows a build of yours
   netfathom cost --pid $(pidof my-agent)
-      the same of one that runs already: it is stopped and continued
+      the same of one that runs already: it is paused and resumed
   netfathom cost --self -- make -C /src/app
       the program's own system calls, by what they add
   netfathom cost --sequences times.csv
@@ -28,9 +28,9 @@ Examples:
 
 Benchmarks: light (short phases, each about one resource; the default), tar and
 tar-gzip (over a tree that is made for it), or NAME=COMMAND of your own.
-COMMAND gets no input; its standard output is thrown away, its standard error
-read. It runs during the trials with it, and is ended with everything that it
-started after each.";
+COMMAND gets no input; its standard output is discarded, its standard error
+read. It runs during the trials with it; after each, it and its children are
+killed.";
 
 /// `netfathom cost`.
 #[derive(Debug, ClapArgs)]
@@ -38,7 +38,7 @@ pub struct CostArgs {
     /// The program under test, started for each trial with it and ended after that
     #[arg(last = true, value_name = "COMMAND")]
     pub command: Vec<String>,
-    /// From whom it takes: light, tar, tar-gzip, or NAME=COMMAND for the shell; may be repeated [default: light]
+    /// What may be slowed: light, tar, tar-gzip, or NAME=COMMAND for the shell; may be repeated [default: light]
     #[arg(long, value_name = "WHAT")]
     pub benchmark: Vec<String>,
     /// Files that are observation points when NAME=COMMAND opens them
@@ -66,7 +66,7 @@ pub struct CostArgs {
     /// Bytes of a frame of --load udp; the paper's is the default
     #[arg(long, value_name = "BYTES", default_value_t = PAPER_FRAME_BYTES, value_parser = parse_whole::<u32>)]
     pub frame: u32,
-    /// Instead of COMMAND: a process that runs, which is stopped for the baseline (SIGSTOP)
+    /// Instead of COMMAND: a process that runs, which is paused for the baseline (SIGSTOP)
     #[arg(long, value_name = "PID", group = "subject", value_parser = parse_whole::<u32>)]
     pub pid: Option<u32>,
     /// Instead of COMMAND: a service, which is left as it was
@@ -75,7 +75,7 @@ pub struct CostArgs {
     /// Instead of COMMAND: what one shell command starts and another stops; off before and after
     #[arg(long, num_args = 2, value_names = ["START", "STOP"], group = "subject")]
     pub toggle: Vec<String>,
-    /// Instead of COMMAND: nothing, so that what is found is chance, or what the load takes
+    /// Instead of COMMAND: nothing: an A/A test, or the slowdown by the load alone
     #[arg(long, group = "subject")]
     pub nothing: bool,
     /// Ends when the slowdown is known to so much, half the width of its 95 % interval
@@ -105,17 +105,17 @@ pub struct CostArgs {
     /// COMMAND gets a terminal
     #[arg(long)]
     pub terminal: bool,
-    /// Processors of the benchmarks [default: all]
+    /// CPUs of the benchmarks [default: all]
     #[arg(long, value_delimiter = ',', value_name = "CPU,...", value_parser = parse_whole::<usize>)]
     pub cpu: Vec<usize>,
-    /// Processors of COMMAND [default: all]
+    /// CPUs of COMMAND [default: all]
     #[arg(long, value_delimiter = ',', value_name = "CPU,...", value_parser = parse_whole::<usize>)]
     pub program_cpu: Vec<usize>,
     /// How marks are taken [default: the best that works]
     #[arg(long, value_parser = one_of(MEANS), value_name = "HOW")]
     pub means: Option<MarkMeans>,
     /// Leaves out the trials that measure the overhead of the observation points
-    #[arg(long)]
+    #[arg(long = "no-baselines", alias = "no-controls")]
     pub no_controls: bool,
     /// Phases of light [default: all]
     #[arg(long, value_delimiter = ',', value_name = "PHASE,...")]

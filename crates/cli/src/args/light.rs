@@ -15,9 +15,9 @@ Examples:
       the same work ten times, on an idle machine or beside another program
 
 Phases: cpu (arithmetic), memory (its bandwidth), calls (system calls), switches
-(two threads on one processor), metadata (making, renaming and removing names),
+(two threads on one CPU), metadata (making, renaming and removing names),
 data (files in the page cache), loopback (TCP within the machine), timers (short
-sleeps, which may become shorter beside a load that keeps processors awake).
+sleeps, which may become shorter beside a load that keeps CPUs awake).
 Files are made in TMPDIR, or /tmp, and removed.";
 
 /// `netfathom light`.

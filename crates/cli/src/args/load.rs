@@ -41,8 +41,12 @@ pub enum LoadCommand {
 }
 
 pub const ENGINES: &[Word<EngineChoice>] = &[
-    ("auto", EngineChoice::Auto, "The lowest of the others that reaches the profile's highest rate in time"),
-    ("send", EngineChoice::Only(Engine::Send), "One send call a message, as most programs do"),
+    (
+        "auto",
+        EngineChoice::Auto,
+        "The lowest of the others that reaches the profile's highest rate on schedule",
+    ),
+    ("send", EngineChoice::Only(Engine::Send), "One send call per message, as most programs do"),
     ("sendmmsg", EngineChoice::Only(Engine::Sendmmsg), "One system call for what is due"),
     (
         "gso",
@@ -70,7 +74,7 @@ const RECEIVERS: &[Word<ReceiveChoice>] = &[
 
 const SPINS: &[Word<Spin>] = &[
     ("auto", Spin::Auto, "Sleeps while the next message is far, and spins the last 200 us"),
-    ("never", Spin::Never, "Only sleeps: late by some 50 us, and leaves the processor to others"),
+    ("never", Spin::Never, "Only sleeps: late by some 50 us, and leaves the CPU to others"),
 ];
 
 /// `netfathom load send`.
@@ -85,7 +89,7 @@ pub struct SendArgs {
     /// Over this host's loopback device (default without root)
     #[arg(long)]
     pub loopback: bool,
-    /// Messages a second over one trial: constant:RATE/TIME, ramp:FROM..TO/TIME,
+    /// Messages per second over one trial: constant:RATE/TIME, ramp:FROM..TO/TIME,
     /// triangle:FROM..TO[,cap=RATE]/TIME, steps:RATE,RATE,.../TIME, poisson:RATE/TIME
     /// or csv:FILE (two columns: seconds, rate). poisson draws the times, not the number:
     /// RATE x TIME messages
@@ -97,7 +101,7 @@ pub struct SendArgs {
     /// How they are taken from it, in the lab and over loopback
     #[arg(long, value_parser = one_of(RECEIVERS), default_value = "auto")]
     pub receive: ReceiveChoice,
-    /// Senders at the same time, each on its own processor where there are any; they share
+    /// Senders at the same time, each on its own CPU where available; they share
     /// the profile message by message
     #[arg(long, default_value_t = 1, value_name = "N", value_parser = parse_whole::<u32>)]
     pub workers: u32,
@@ -125,7 +129,7 @@ pub struct SendArgs {
     /// Write down what was sent, message by message, for netfathom join
     #[arg(long, value_name = "FILE")]
     pub log: Option<PathBuf>,
-    /// Processors of the workers, then of the receiver [default: from the last one down]
+    /// CPUs of the workers, then of the receiver [default: from the last one down]
     #[arg(long, value_name = "N,N,...", value_delimiter = ',', value_parser = parse_whole::<usize>)]
     pub cpu: Vec<usize>,
     /// UDP port of the receiver; 0 takes a free one

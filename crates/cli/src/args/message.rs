@@ -72,10 +72,10 @@ pub struct MessageArgs {
     /// Which end runs in user space (U) and which in the kernel (K), the client first
     #[arg(long, value_parser = one_of(PLACEMENTS), value_delimiter = ',', default_value = "UU", value_name = "PLACEMENT,...")]
     pub placement: Vec<Placement>,
-    /// Processors of the ends: both on one, each on its own, or every kind of pair there is
+    /// CPUs of the ends: both on one, each on its own, or every kind of pair there is
     #[arg(long, value_parser = one_of(PROCESSORS), default_value = "sweep", value_name = "WHICH")]
     pub cpus: ProcessorChoice,
-    /// Processors to choose from [default: all that this process may use]
+    /// CPUs to choose from [default: all that this process may use]
     #[arg(long, value_delimiter = ',', value_name = "CPU,...", value_parser = parse_whole::<usize>)]
     pub cpu: Vec<usize>,
     /// Messages, round trips or replies of a trial, at least [default: 50000, 5000, 1000; with --rate what leaves in --least, or 1000 if --most has

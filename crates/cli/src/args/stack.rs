@@ -13,23 +13,23 @@ use super::{OutputArgs, parse_profile, parse_time, parse_whole};
 pub const EXAMPLES: &str = "\
 Examples:
   netfathom stack both
-      both directions in the built-in lab, 1,000 to 200,000 messages a second
+      both directions in the built-in lab, 1,000 to 200,000 messages per second
   netfathom stack --quick
       a first look, in about 10 seconds
   netfathom stack tx --profile triangle:1k..50k/20s --trials 5
-      the way out, up and down again
+      sending, as the rate rises and falls
   netfathom stack rx --loopback --tap timestamping
-      the way in, without any privilege
+      receiving, without any privilege
   netfathom stack tx --to 10.0.0.2:9000
-      the way out to another host, where this runs:
+      sending to another host, where this runs:
       netfathom load sink --listen 0.0.0.0:9000
   netfathom stack both --samples 10000 --json | jq .verdict
       keep 10,000 messages with all their times as Parquet, look at the verdict";
 
 const DIRECTIONS: &[Word<&[Direction]>] = &[
-    ("tx", &[Direction::Tx], "Out: application to link layer"),
-    ("rx", &[Direction::Rx], "In: link layer to application"),
-    ("both", &[Direction::Tx, Direction::Rx], "Out and in"),
+    ("tx", &[Direction::Tx], "Send: application to link layer"),
+    ("rx", &[Direction::Rx], "Receive: link layer to application"),
+    ("both", &[Direction::Tx, Direction::Rx], "Send and receive"),
 ];
 
 /// The last one is for `stack` alone.
@@ -55,13 +55,13 @@ pub enum ExportArg {
 /// `netfathom stack`.
 #[derive(Debug, ClapArgs)]
 pub struct StackArgs {
-    /// Which way to measure [default: both; tx with --to, rx with --listen]
+    /// Direction to measure [default: both; tx with --to, rx with --listen]
     #[arg(value_parser = one_of(DIRECTIONS))]
     pub directions: Option<&'static [Direction]>,
-    /// The way out to another host, where `netfathom load sink` runs
+    /// Measure sending to another host, where `netfathom load sink` runs
     #[arg(long, value_name = "ADDR:PORT", conflicts_with_all = ["lab", "loopback", "listen", "port", "ipv6"])]
     pub to: Option<SocketAddr>,
-    /// The way in from another host, where `netfathom load send --to THIS_HOST:PORT` runs
+    /// Measure receiving from another host, where `netfathom load send --to THIS_HOST:PORT` runs
     #[arg(long, value_name = "ADDR:PORT", conflicts_with_all = ["lab", "loopback", "port", "ipv6"])]
     pub listen: Option<SocketAddr>,
     /// Sends to these addresses too, besides private ones
@@ -73,7 +73,7 @@ pub struct StackArgs {
     /// Over this host's loopback device (default without root)
     #[arg(long)]
     pub loopback: bool,
-    /// Messages a second over one trial: constant:RATE/TIME, ramp:FROM..TO/TIME,
+    /// Messages per second over one trial: constant:RATE/TIME, ramp:FROM..TO/TIME,
     /// triangle:FROM..TO[,cap=RATE]/TIME, steps:RATE,RATE,.../TIME, poisson:RATE/TIME
     /// or csv:FILE. poisson draws the times, not the number: RATE x TIME messages
     #[arg(long, default_value = "ramp:1k..200k/10s", default_value_if("quick", "true", "ramp:1k..200k/500ms"), value_parser = parse_profile)]
@@ -81,13 +81,13 @@ pub struct StackArgs {
     /// Trials with the tap
     #[arg(long, default_value_t = 10, default_value_if("quick", "true", "3"), value_name = "N", value_parser = parse_whole::<u32>)]
     pub trials: u32,
-    /// Trials without the tap, interleaved with the others, for the tap's own cost
+    /// Trials without the tap, interleaved with the others, for the overhead of the tap
     /// [default: half of the trials]
-    #[arg(long, value_name = "N", value_parser = parse_whole::<u32>)]
+    #[arg(long = "baselines", alias = "controls", value_name = "N", value_parser = parse_whole::<u32>)]
     pub controls: Option<u32>,
-    /// Trials with the other tap, interleaved with the others, as a second opinion; with
-    /// --tap all of each other tap [default: 4 of 10; with --tap all half of the trials]
-    #[arg(long, value_name = "N", value_parser = parse_whole::<u32>)]
+    /// Trials with the other tap, interleaved with the others; with --tap all of each other
+    /// tap [default: 4 of 10; with --tap all half of the trials]
+    #[arg(long = "cross-checks", alias = "witnesses", value_name = "N", value_parser = parse_whole::<u32>)]
     pub witnesses: Option<u32>,
     /// How link-layer times are taken
     #[arg(long, value_parser = one_of(TAPS), default_value = "auto")]
@@ -111,10 +111,10 @@ pub struct StackArgs {
     /// packet with its stages as a comment [samples 10,000 messages unless --samples says else]
     #[arg(long, value_enum, value_name = "FORMAT")]
     pub export: Option<ExportArg>,
-    /// Senders at the same time, each on its own processor where there are any
+    /// Senders at the same time, each on its own CPU where available
     #[arg(long, default_value_t = 1, value_name = "N", value_parser = parse_whole::<u32>)]
     pub workers: u32,
-    /// Processors of the sender and of the reader [default: the last two]
+    /// CPUs of the sender and of the reader [default: the last two]
     #[arg(long, value_name = "SENDER,READER", value_parser = parse_cpus)]
     pub cpu: Option<(usize, usize)>,
     /// UDP port of the reader; 0 takes a free one
@@ -127,7 +127,7 @@ pub struct StackArgs {
     #[arg(long, value_name = "N", value_parser = parse_whole::<u64>)]
     pub seed: Option<u64>,
     /// The reader polls its socket instead of sleeping until a message comes: no wake-ups,
-    /// at the price of a processor
+    /// at the price of a CPU
     #[arg(long)]
     pub poll: bool,
     /// Prove the stages: the reader idles for this time after each message, such as 50us
@@ -144,7 +144,7 @@ pub fn parse_cpus(text: &str) -> Result<(usize, usize), String> {
     let number = |t: &str| t.parse().ok();
     text.split_once(',')
         .and_then(|(a, b)| Some((number(a)?, number(b)?)))
-        .ok_or_else(|| "write two processors such as 2,3: the sender's and the reader's".into())
+        .ok_or_else(|| "write two CPUs such as 2,3: the sender's and the reader's".into())
 }
 
 fn parse_delay(text: &str) -> Result<InsertedDelay, String> {

@@ -14,7 +14,7 @@ use super::{parse_time, parse_whole};
 pub const NOTES: &str = "\
 Examples:
   netfathom ttcp -rs
-      receives at port 5001 and throws it away; then on the other host:
+      receives at port 5001 and discards it; then on the other host:
   netfathom ttcp -tsv bsd
       sends 2048 buffers of 8192 bytes to the host bsd
   netfathom ttcp -tsvb 1448 bsd
@@ -29,14 +29,14 @@ Examples:
       sends over four connections for ten seconds; the receiver needs -P 4 too,
       or --serve
   netfathom ttcp -ts -Z -l 64k --cost bsd
-      sends without copying, and tells how much was copied after all and what
+      sends without copying, and shows how much was copied after all and what
       it cost
 
 Either end may be a classic ttcp. The figures are printed on standard error, as
 the classic does: KB are 1024 bytes, Mb 2^20 bits, and msec/call is 1024 x
 seconds / calls.
 
-Ends that do not come: a TCP sender that is ended early, by whatever way, cuts
+Early ends: a TCP sender that is ended early, by whatever way, cuts
 the connection, and the receiver fails; if its input ends early (a tar that
 was killed), it cannot know. After the last byte the sender waits until the
 receiver has closed, or for --idle once all is acknowledged and nothing moves.
@@ -84,7 +84,7 @@ pub struct TtcpArgs {
     /// Port of the receiver
     #[arg(short, long, default_value_t = DEFAULT_PORT, value_name = "PORT", value_parser = parse_whole::<u16>)]
     pub port: u16,
-    /// Make the data up and throw it away, instead of standard input and output
+    /// Generate the data and discard it, instead of standard input and output
     #[arg(short, long)]
     pub source_sink: bool,
     /// The buffer begins at a multiple of this power of two; 0 leaves it where it is
@@ -93,7 +93,7 @@ pub struct TtcpArgs {
     /// This number of bytes behind that multiple
     #[arg(short = 'O', long, default_value_t = 0, value_name = "BYTES", value_parser = parse_size)]
     pub offset: u64,
-    /// Print processor time and the buffer's address too
+    /// Print CPU time and the buffer's address too
     #[arg(short, long)]
     pub verbose: bool,
     /// Set SO_DEBUG; needs CAP_NET_ADMIN

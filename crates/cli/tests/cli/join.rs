@@ -71,7 +71,7 @@ impl Files {
     /// Runs a join in the directory of the files.
     fn join(&self, args: &str) -> (Ended, Record) {
         let kept = out();
-        let ended = run(netfathom(&format!("join {args}"))
+        let ended = run(netfathom(&format!("join -v {args}"))
             .current_dir(self.dir.path())
             .arg("--out")
             .arg(kept.path()));
@@ -242,7 +242,7 @@ fn what_cannot_be_understood_is_refused() {
         ("a.pcap a.log --port 65536", "--port"),
         ("a.pcap a.log --clock guessed", "--clock"),
     ] {
-        let said = refused(netfathom(&format!("join {args}")).current_dir(files.dir.path()), 2);
+        let said = refused(netfathom(&format!("join -v {args}")).current_dir(files.dir.path()), 2);
         assert!(said.contains(named), "{args}: `{named}` is not in {said}");
     }
 }

@@ -103,7 +103,7 @@ fn a_sink_that_counts_what_cannot_be_is_named() {
         (Lies::told("foreign", 1 << 54), "foreign messages"),
         (Lies::told("garbage", 1 << 54), "datagrams that are no messages"),
         (Lies::told("socket_drops", MOST), "dropped at the socket"),
-        (Lies::told("cpu_ns", MOST), "ns of processor time"),
+        (Lies::told("cpu_ns", MOST), "ns of CPU time"),
         (Lies::told("device_packets", MOST), "packets at the device"),
         (Lies::told("udp_in", 1 << 63), "datagrams delivered by UDP"),
         (Lies { seen: MOST, ..Lies::none() }, "18446744073709551615 messages delivered of 200"),

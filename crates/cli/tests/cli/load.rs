@@ -229,11 +229,11 @@ fn a_reverse_is_a_record_and_a_report() {
 fn reported(ended: &Ended, out: &Path) {
     let run_dir = only_run(out);
     let report = run_dir.join("report.html");
-    assert!(ended.out.ends_with(&format!("report: {}\n", report.display())), "{}", ended.out);
+    assert!(ended.out.contains(&format!("\nreport: {}\nmore", report.display())), "{}", ended.out);
     fs::remove_file(&report).unwrap();
     assert_eq!(run(netfathom("report").arg(&run_dir)).status, 0);
     assert!(report.exists());
     let again = run(netfathom("report --format txt").arg(&run_dir));
-    let tables = ended.out.split("\nreport: ").next().unwrap();
-    assert_eq!(again.out.trim_end(), tables.trim_end());
+    // The short view has the first lines of the whole.
+    assert_eq!(again.out.lines().next(), ended.out.lines().next());
 }

@@ -31,7 +31,7 @@ fn nobody_measures_over_loopback_and_is_told_what_is_missing() {
     let dir = out();
     std::fs::set_permissions(dir.path(), std::os::unix::fs::PermissionsExt::from_mode(0o777)).unwrap();
     let mut command = unprivileged(SHORT);
-    command.arg("--out").arg(dir.path());
+    command.arg("-v").arg("--out").arg(dir.path());
     let ended = run(&mut command).measured();
     assert!(ended.out.contains("write") && ended.out.contains("adaptive"), "{}", ended.out);
     let record = record(dir.path()).unwrap();

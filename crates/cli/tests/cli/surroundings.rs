@@ -9,7 +9,7 @@ use crate::child::{LAB, LOOPBACK, end, netfathom, out, record, result, run, shel
 #[test]
 fn without_privilege_it_measures_and_says_what_is_left_out() {
     let dir = out();
-    let mut command = unprivileged("stack both --profile constant:1k/100ms --trials 2");
+    let mut command = unprivileged("stack both -v --profile constant:1k/100ms --trials 2");
     let ended = run(command.arg("--out").arg(dir.path())).measured();
     let record = record(dir.path()).unwrap();
     let result = result(&record);
@@ -66,8 +66,8 @@ fn little_of_everything_is_enough_or_is_told() {
 #[test]
 fn an_empty_environment_is_enough() {
     let dir = out();
-    let ended =
-        run(netfathom(LOOPBACK).args(["--trials", "1", "--out"]).arg(dir.path()).env_clear()).measured();
+    let ended = run(netfathom(LOOPBACK).args(["-v", "--trials", "1", "--out"]).arg(dir.path()).env_clear())
+        .measured();
     assert!(ended.out.contains("Accounting"), "{}", ended.out);
 }
 

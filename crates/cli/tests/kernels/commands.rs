@@ -2,7 +2,7 @@
 
 /// Short enough for an emulator, and slow enough for one message to end before the next begins, with a delay of 1 ms
 /// on its path.
-const STACK: &str = "--json --profile constant:100/600ms --trials 1 --controls 0 --witnesses 0";
+const STACK: &str = "--json --profile constant:100/600ms --trials 1 --baselines 0 --cross-checks 0";
 const LOAD: &str = "load send --json --lab --profile constant:1k/200ms --trials 1";
 const PINGPONG: &str = "message pingpong --json --sizes 64 --cpus same --least 20ms --trials 1 --no-remedies";
 const COST: &str = "cost --json --least-blocks 2 --blocks 2 --time 1s";
@@ -29,7 +29,7 @@ pub fn runs() -> Vec<Run> {
         ("message-udp", format!("{PINGPONG} --over udp --placement UU,KK")),
         ("ttcp", "ttcp -t --json -s -n 64 -p 5013 127.0.0.1".to_owned()),
         ("cost-self", format!("{COST} --self -- ls /")),
-        ("cost-sequence", format!("{COST} --benchmark x=ls --sequence auto --nothing --no-controls")),
+        ("cost-sequence", format!("{COST} --benchmark x=ls --sequence auto --nothing --no-baselines")),
         ("capacity", "capacity --json --hold 50ms --trials 1 --engine send --workers 1".to_owned()),
         ("reverse", "reverse --json --time 500ms --trials 1 --inbound 1k..2k --variant ignored".to_owned()),
     ];

@@ -58,7 +58,7 @@ pub fn no_number(_: f64) -> String {
 }
 
 fn of_a_slot(value: f64) -> String {
-    share_of(value, "a slot")
+    share_of(value, "a send slot")
 }
 
 /// A trial that has a load and an account of it.
@@ -107,49 +107,49 @@ fn refused(load: &Load) -> u64 {
 /// What holds of every load, whatever is measured with it.
 pub fn load_rules<T: Judged>() -> Vec<Rule<T>> {
     vec![
-        Rule::void(0.0, |t| flag(t.load().sent == 0), no_number, "the operating system accepted no message"),
+        Rule::void(0.0, |t| flag(t.load().sent == 0), no_number, "the kernel accepted no message"),
         Rule::void(
             0.0,
             |t| t.accounting().gap().unsigned_abs() as f64,
             count,
-            "the accounting does not close: {} messages have more than one fate or none",
+            "{} messages have no outcome, or several: please report this defect",
         ),
         Rule::void(
             0.0,
             |t| t.accounting().count(&Fate::Unexplained) as f64,
             count,
-            "{} messages vanished without a trace",
+            "{} messages vanished: no counter explains them; repeat the run",
         ),
         Rule::void(
             0.01,
             |t| share(t.load().missed_slots + t.load().unsent, t.load().planned),
             percent,
-            "the generator missed {} of its slots (1 % allowed): lower the rate, or free the sender's processor",
+            "the generator missed {} of its send slots (1 % allowed): lower the rate, or free its CPU",
         ),
         Rule::degraded(
             0.1,
             |t| t.load().lag_p99_of_interval,
             of_a_slot,
-            "the generator was late: its p99 lag is {} (10 % allowed), so the load was less even than planned",
+            "the load was uneven: p99 lag {} (10 % allowed); free the sender's CPU (--cpu)",
         ),
         Rule::degraded(
             0.001,
             |t| share(refused(t.load()), t.load().planned),
             percent,
-            "the operating system refused {} of the messages",
+            "the kernel refused {} of the messages: lower the rate",
         ),
         Rule::void(0.5, lost, percent, "{} of the messages were lost: lower the rate"),
         Rule::degraded(
             0.001,
             lost,
             percent,
-            "{} of the messages were lost; incoming times are those of the others only",
+            "{} of the messages were lost: receive times are of the rest; lower the rate",
         ),
         Rule::degraded(
             0.0,
             |t| t.accounting().counters.iter().filter(|c| !c.agrees()).count() as f64,
             count,
-            "{} of the system's counters disagree with our own count: see the accounting",
+            "{} kernel counters disagree with the count of messages: see the accounting (-v)",
         ),
     ]
 }

@@ -36,7 +36,7 @@ pub enum TapError {
     #[error("cannot keep the capture as {path}: {source}", path = .path.display())]
     NotKept { path: PathBuf, source: io::Error },
     /// There is no device known that could be captured at.
-    #[error("cannot tell at which device to capture: name the address of one with --listen, or use the lab")]
+    #[error("no device to capture at: name the address of one with --listen, or use the lab")]
     NoCaptureDevice,
     /// The tap failed in the middle of a run.
     #[error("the bpf tap failed: {0}")]

@@ -49,7 +49,7 @@ pub enum Shares {
     Nothing,
 }
 
-named! { Shares: Same = "same processor", Core = "same core", Cache = "same cache", Nothing = "apart" }
+named! { Shares: Same = "same CPU", Core = "same core", Cache = "same cache", Nothing = "apart" }
 
 /// One layer with one size, one placement and one pair of processors.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]

@@ -162,4 +162,4 @@ pub enum Holds {
     CannotTell,
 }
 
-named! { Holds: Yes = "holds", No = "does not hold", CannotTell = "cannot tell" }
+named! { Holds: Yes = "holds", No = "does not hold", CannotTell = "inconclusive" }

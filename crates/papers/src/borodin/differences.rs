@@ -34,7 +34,7 @@ pub fn of_reverse(plan: &ReproducePlan) -> Vec<String> {
     let mut told: Vec<String> = vec![
         "Sender and far end are on one machine, joined by a pair of virtual devices. The original had three \
          platforms in a local network: platform 3 was measured, platforms 1 and 2 ran the same program toward it. \
-         Incoming packets are steered to the sender's processor, where a device with one queue would have them \
+         Incoming packets are steered to the sender's CPU, where a device with one queue would have them \
          handled too."
             .into(),
         "The paper does not say whether anything on platform 3 read the inbound messages. With `ignored` no \
@@ -61,7 +61,7 @@ fn place(ours: &StackResult) -> String {
             .into(),
         _ => "Sender and reader are on one machine, joined by a pair of virtual devices; the papers' platforms sent \
               into a network, and received from a generator on another node. No adapter, no driver's queue and no \
-              interrupt is in our times, and the sender's processor also takes each message into the other device."
+              interrupt is in our times, and the sender's CPU also takes each message into the other device."
             .into(),
     }
 }
@@ -117,7 +117,7 @@ fn senders(ours: &StackResult) -> Option<String> {
     match (ours.plan.measures(Direction::Tx), ours.plan.workers) {
         (true, 1) => Some(
             "One sender; the outgoing paper ran several instances of its program, as many as the capture followed \
-             with at most 5 % loss. Senders that share a processor keep to no profile, and beside the reader's this \
+             with at most 5 % loss. Senders that share a CPU keep to no profile, and beside the reader's this \
              machine has no more than one for them."
                 .into(),
         ),

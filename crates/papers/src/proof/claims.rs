@@ -85,8 +85,7 @@ fn recovered(runs: &[ReproducedRun], burner: Burner) -> Claim {
             burner.name(),
             100.0 * SWITCHING
         ),
-        there: recovered
-            .map_or("unknown".into(), |r| format!("it took {} of the processor", points_of(r.known))),
+        there: recovered.map_or("unknown".into(), |r| format!("it took {} of the CPU", points_of(r.known))),
         here: recovered.map_or("unknown".into(), |r| format!("the benchmark lacked {}", points_of(r.found))),
         holds: match recovered.and_then(|r| r.agrees()) {
             Some(true) => Holds::Yes,

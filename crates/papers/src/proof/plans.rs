@@ -29,7 +29,7 @@ impl Burner {
 
     pub fn name(self) -> &'static str {
         match self {
-            Self::Cpu => "burner: 25 % of a processor",
+            Self::Cpu => "burner: 25 % of a CPU",
             Self::Memory => "burner: 500 MB/s of memory",
             Self::Calls => "burner: 200,000 calls/s",
         }

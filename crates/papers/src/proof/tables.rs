@@ -82,7 +82,7 @@ pub fn nothings(runs: &[ReproducedRun]) -> BesideTable {
     });
     BesideTable {
         title: "With nothing there".into(),
-        columns: ["slowdown, %", "would have been seen from, %", "cost"].map(Into::into).into(),
+        columns: ["slowdown, %", "could detect, %", "cost"].map(Into::into).into(),
         rows: rows.collect(),
         note: None,
     }
@@ -94,12 +94,10 @@ pub fn burners(runs: &[ReproducedRun]) -> BesideTable {
         Some(row(burner.name().into(), vec![percent(recovered.known, 0.0), percent(recovered.found, 0.0)]))
     };
     BesideTable {
-        title: "A burner on the benchmark's processor".into(),
+        title: "A burner on the benchmark's CPU".into(),
         columns: ["it took, by the kernel's count, %", "the benchmark lacked, %"].map(Into::into).into(),
         rows: Burner::ALL.into_iter().filter_map(of).collect(),
-        note: Some(
-            "Of one processor. What the benchmark lacked follows from its slowdown: 1 - 1 / ratio.".into(),
-        ),
+        note: Some("Of one CPU. What the benchmark lacked follows from its slowdown: 1 - 1 / ratio.".into()),
     }
 }
 

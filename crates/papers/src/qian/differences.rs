@@ -7,7 +7,7 @@ use super::ours::Ours;
 
 const ALWAYS: [&str; 3] = [
     "The paper's system is Red Hat Linux 9 with kernel 2.4.31; it does not name its hardware. Here the tar and the program \
-     are kept to one processor, so that one takes from the other, and the tree is generated and read from the page cache, \
+     are kept to one CPU, so that one takes from the other, and the tree is generated and read from the page cache, \
      so that no disk's chance is in the figures.",
     "Tables 2 and 4 are in whole seconds, and the paper does not say of how many runs; tables 1 and 3 agree with table 2 to within a second or so. Ours \
      are several, in blocks there and back, with intervals.",

@@ -54,7 +54,7 @@ pub fn costs(original: &Original, ours: Option<&Ours<'_>>) -> BesideTable {
     };
     BesideTable {
         title: format!("What {} takes from a tar", original.who),
-        columns: ["slowdown, %", "PCost, %", "PCost as printed, %", "the program uses, % of a processor"]
+        columns: ["slowdown, %", "PCost, %", "PCost as printed, %", "the program uses, % of a CPU"]
             .map(Into::into)
             .into(),
         rows,

@@ -267,7 +267,7 @@ impl On<'_> {
         let times = of(&thread());
         self.claim(
             Whose::Ours,
-            "The sender thread takes more processor time",
+            "The sender thread takes more CPU time",
             "not in the paper; it follows from its explanation (7.5.4)",
             format!(
                 "{} times as much as sockets at both ends together, inline {} times, adaptive {} times, over {}",

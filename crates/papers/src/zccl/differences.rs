@@ -8,7 +8,7 @@ use super::plans::{PLACED_BYTES, PLACED_MESSAGES, STALLED_FULL};
 
 const NO_NETWORK: &str = "There is no 10 Mbit/s Ethernet through a hub (7.2.1). By the rates of table 7.1 it limited sockets from \
                           32 bytes on and the library from 256 bytes on, and it made round trips longer with the size; here \
-                          the processors are the limit at every size, and what the network hid shows.";
+                          the CPUs are the limit at every size, and what the network hid shows.";
 const SOCKETS: &str = "`sockets` here are bare sockets with one write of header and body a message and TCP_NODELAY. 7.4.1 sends \
                        header and body too, and names no option. At 37448 messages a second several must have left in one \
                        packet there: each by itself would have taken 25 Mbit/s and more.";
@@ -21,8 +21,8 @@ const LIBRARY: &str = "`thread` is the paper's design, every send handed to a th
                        to Post's sending thread (7.8.4), and calls poll() before each send (7.6.4); here the caller polls. \
                        `inline` is the advice of 7.9, which the paper did not try; `adaptive` is ours.";
 const PROCESSORS: &str = "There each end had a machine of its own, the server's the slower one. Here they share one, and it matters \
-                          on which processors they run: rows say what the two have in common, from one processor for both \
-                          (`same processor`) to no more than the machine (`apart`).";
+                          on which CPUs they run: rows say what the two have in common, from one CPU for both \
+                          (`same CPU`) to no more than the machine (`apart`).";
 
 pub fn of_sized(test: MessageTest, plan: &ReproducePlan, ours: Option<&Ours<'_>>) -> Vec<String> {
     let of_test = match test {
@@ -54,7 +54,7 @@ pub fn of_anomaly(plan: &ReproducePlan, ours: Option<&Ours<'_>>) -> Vec<String> 
     let sockets = "Both ends are on one machine, as in figure 7.4; over the network the paper saw the same.";
     let tried = "The paper tried other calls, such as sendmsg() for send(), which changed nothing, and proposes no-delay or \
                  TCP_CORK without a trial. All other ways are ours.";
-    let processors = "Each end has a processor of its own where there are two: these are times of timers.";
+    let processors = "Each end has a CPU of its own where there are two: these are times of timers.";
     let always = [size, sockets, tried, processors].map(str::to_owned);
     [always.into(), of_plan(ours, STALLED_FULL), short(plan)].concat()
 }

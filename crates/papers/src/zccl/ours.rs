@@ -59,10 +59,10 @@ impl<'a> Ours<'a> {
 
     pub fn where_on(&self, pair: usize) -> &'static str {
         match self.result.pairs[pair].shares {
-            Shares::Same => "both ends on one processor",
+            Shares::Same => "both ends on one CPU",
             Shares::Core => "ends on one core",
-            Shares::Cache => "each end on a processor of its own, which share a cache",
-            Shares::Nothing => "each end on a processor of its own",
+            Shares::Cache => "each end on a CPU of its own, which share a cache",
+            Shares::Nothing => "each end on a CPU of its own",
         }
     }
 

@@ -158,7 +158,7 @@ fn processor_time(part: &Part<'_>) -> BesideTable {
         part.pairs().into_iter().flat_map(of_pair).collect::<Vec<_>>()
     });
     BesideTable {
-        title: format!("Processor time, {}", part.words),
+        title: format!("CPU time, {}", part.words),
         columns: ["client, µs", "server, µs", "kernel's workers, µs", "client's sleeps, of 1000"].map(Into::into).into(),
         rows: all.filter(|row| row.cells.iter().any(Option::is_some)).collect(),
         note: Some(

@@ -25,7 +25,7 @@ pub fn beside(test: MessageTest, ours: Option<&Ours<'_>>) -> BesideTable {
             "Round trips",
             &["sockets, µs", "ZCCL; here thread, µs", "slowdown, %", "difference, µs"],
             "Table 7.4. Slowdown: (library - sockets) / sockets; the formula of 7.7.3 has a further - 1, its table has not. \
-             Ours are medians of a trial, which do not count how long others kept the processor; means, as the \
+             Ours are medians of a trial, which do not count how long others kept the CPU; means, as the \
              paper has them, stand below.",
         ),
         MessageTest::Post => (
@@ -116,7 +116,7 @@ pub fn processor_time(test: MessageTest, ours: Option<&Ours<'_>>) -> BesideTable
     };
     let rows = rows(test, ours, Sized::row, here);
     BesideTable {
-        title: "Processor time of both ends".into(),
+        title: "CPU time of both ends".into(),
         columns: ["sockets, µs", "thread, µs", "inline, µs", "adaptive, µs"].map(Into::into).into(),
         rows: rows.into_iter().filter(|row| row.here).collect(),
         note: Some(format!(
@@ -202,7 +202,7 @@ mod tests {
             let first = size(test.sizes_bytes()[0]);
             let expected = [
                 format!("Lichota, {first}"),
-                format!("here, {first}, same processor"),
+                format!("here, {first}, same CPU"),
                 format!("here, {first}, apart"),
             ];
             assert_eq!(whose, expected);

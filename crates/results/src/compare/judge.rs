@@ -9,7 +9,7 @@ use crate::quantity::{self, Better, Quantity};
 pub(super) const LEVEL: f64 = 0.99;
 /// The level of an interval.
 const SHOWN: f64 = 0.95;
-/// In how many cases the smallest change would have been found.
+/// Power at the minimum detectable effect.
 const FOUND: f64 = 0.8;
 
 /// Fills in all quantities that both sides have. The main ones are decided together, and so are the others; thresholds

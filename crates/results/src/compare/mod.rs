@@ -118,7 +118,7 @@ pub struct Compared {
     pub chance: Option<f64>,
     /// The same as if it were decided alone: thresholds are decided among themselves.
     pub chance_alone: Option<f64>,
-    /// The smallest change that would have been found four times in five: of ratios a part (0.05 is 5 %), otherwise in
+    /// The minimum detectable effect at 80 % power: of ratios a part (0.05 is 5 %), otherwise in
     /// the unit.
     pub smallest: Option<f64>,
     /// What can be said.
@@ -169,8 +169,8 @@ impl Outcome {
         match self {
             Self::Better => "better",
             Self::Worse => "worse",
-            Self::CannotTell => "cannot tell",
-            Self::Same => "the same",
+            Self::CannotTell => "not significant",
+            Self::Same => "no change",
         }
     }
 }

@@ -48,7 +48,7 @@ pub(super) fn of<'a>(design: Design, pairs: &[(&'a Run, &'a Run)], force: bool) 
     if design == Design::Apart {
         trusted.cautions.push(
             "the runs were taken one after the other: what the machine did differently meanwhile is part of the \
-             change, and trials of one run share it; `netfathom compare --run` takes both by turns"
+             change, and trials of one run share it; `netfathom compare --run` interleaves both"
                 .into(),
         );
     }

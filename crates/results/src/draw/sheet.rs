@@ -35,15 +35,18 @@ pub(super) struct Sheet {
     text: String,
     width: usize,
     medium: Medium,
+    /// Lines that it has room for, and has.
+    most_lines: usize,
+    lines: usize,
     /// Lines that it had no room for.
     left_out: usize,
 }
 
 impl Sheet {
-    /// The page as text of at most `width` columns.
-    pub fn draw(page: &Page, width: usize, medium: Medium) -> String {
-        let mut sheet = Self { text: String::new(), width, medium, left_out: 0 };
-        page.lead.iter().for_each(|block| sheet.block(block));
+    /// The page as text of at most `width` columns and `most_lines` lines.
+    pub fn draw(page: &Page, width: usize, most_lines: usize, medium: Medium) -> String {
+        let mut sheet = Self { text: String::new(), width, medium, most_lines, lines: 0, left_out: 0 };
+        page.lead.blocks.iter().for_each(|block| sheet.block(block));
         for section in page.sections.iter().filter(|section| !section.blocks.iter().all(Block::is_picture)) {
             sheet.heading(&section.title);
             section.blocks.iter().for_each(|block| sheet.block(block));
@@ -53,8 +56,9 @@ impl Sheet {
 
     fn finish(mut self) -> String {
         if self.left_out > 0 {
+            let gap = if self.text.ends_with("\n\n") { "" } else { "\n" };
             self.text.push_str(&format!(
-                "\n{} more lines were left out here; the record has them all\n",
+                "{gap}{} more lines were left out here; the record has them all\n",
                 self.left_out
             ));
         }
@@ -110,6 +114,7 @@ impl Sheet {
     fn blank(&mut self) {
         if !self.text.is_empty() && !self.text.ends_with("\n\n") {
             self.text.push('\n');
+            self.lines += 1;
         }
     }
 
@@ -182,12 +187,13 @@ impl Sheet {
     }
 
     fn put(&mut self, line: &str) {
-        if self.text.len() + line.len() > MOST_BYTES {
+        if self.left_out > 0 || self.lines >= self.most_lines || self.text.len() + line.len() > MOST_BYTES {
             self.left_out += 1;
             return;
         }
         self.text.push_str(line);
         self.text.push('\n');
+        self.lines += 1;
     }
 
     fn paint(&self, style: Style, text: &str) -> String {

@@ -13,6 +13,9 @@ use serde::Serialize;
 /// The narrowest page that the tables fit on, in columns of a terminal.
 pub const LEAST_WIDTH: usize = 80;
 
+/// Entries under the answer in the short view.
+pub const MOST_REMARKS: usize = 3;
+
 pub use picture::{Axis, Band, Bar, BarGroup, Bars, Chart, Color, Look, Mark, Series};
 pub(crate) use shortened::shortened;
 pub use steers::{printable, steers};
@@ -75,6 +78,13 @@ pub enum Block {
 }
 
 impl Block {
+    fn short(&self) -> Self {
+        match self {
+            Self::Table(table) => Self::Table(table.short()),
+            block => block.clone(),
+        }
+    }
+
     /// Whether it is in reports alone: a terminal and Markdown have no room for it.
     #[must_use]
     pub fn is_picture(&self) -> bool {
@@ -92,24 +102,63 @@ impl Block {
 }
 
 /// A heading and what stands under it.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Default, Serialize)]
 pub struct Section {
     pub title: String,
     pub blocks: Vec<Block>,
+    /// Blocks from its top that stand in the short view of the page too.
+    #[serde(skip)]
+    short: usize,
 }
 
 /// A page that fills from the top.
-#[derive(Clone, Debug, Default, Serialize)]
+#[derive(Clone, Debug, Serialize)]
 pub struct Page {
     /// What stands before the first heading.
-    pub lead: Vec<Block>,
+    pub lead: Section,
     pub sections: Vec<Section>,
 }
 
+impl Default for Page {
+    fn default() -> Self {
+        Self { lead: Section { short: usize::MAX, ..Section::default() }, sections: Vec::new() }
+    }
+}
+
 impl Page {
-    /// A heading; what follows stands under it.
+    /// A heading; what follows stands under it, in the whole page alone.
     pub fn heading(&mut self, title: &str) {
-        self.sections.push(Section { title: title.to_owned(), blocks: Vec::new() });
+        self.sections.push(Section { title: title.to_owned(), ..Section::default() });
+    }
+
+    /// A heading; what follows stands in the short view too, as far as [`Self::rest`].
+    pub fn main(&mut self, title: &str) {
+        self.heading(title);
+        self.section().short = usize::MAX;
+    }
+
+    /// What follows under this heading stands in the whole page alone.
+    pub fn rest(&mut self) {
+        let section = self.section();
+        section.short = section.short.min(section.blocks.len());
+    }
+
+    /// The page as a reader first needs it: the answer, the first entries of the list under it, and the main tables.
+    #[must_use]
+    pub fn short(&self) -> Self {
+        let cut = |section: &Section| Section {
+            title: section.title.clone(),
+            blocks: section.blocks.iter().take(section.short).map(Block::short).collect(),
+            short: section.short,
+        };
+        let mut lead = cut(&self.lead);
+        let mut entries = 0;
+        lead.blocks.retain(|block| {
+            entries += usize::from(matches!(block, Block::Item { .. }));
+            !matches!(block, Block::Item { .. }) || entries <= MOST_REMARKS
+        });
+        let sections = self.sections.iter().filter(|section| section.short > 0).map(cut).collect();
+        Self { lead, sections }
     }
 
     pub fn gap(&mut self) {
@@ -132,7 +181,7 @@ impl Page {
 
     /// A line under the entry of the list before it.
     pub fn detail(&mut self, text: &str) {
-        match self.blocks().last_mut() {
+        match self.section().blocks.last_mut() {
             Some(Block::Item { details, .. }) => details.push(text.to_owned()),
             _ => self.bullet(text),
         }
@@ -193,17 +242,14 @@ impl Page {
     pub fn filled(fill: impl FnOnce(&mut Self)) -> Vec<Block> {
         let mut page = Self::default();
         fill(&mut page);
-        page.lead
+        page.lead.blocks
     }
 
     fn push(&mut self, block: Block) {
-        self.blocks().push(block);
+        self.section().blocks.push(block);
     }
 
-    fn blocks(&mut self) -> &mut Vec<Block> {
-        match self.sections.last_mut() {
-            Some(section) => &mut section.blocks,
-            None => &mut self.lead,
-        }
+    fn section(&mut self) -> &mut Section {
+        self.sections.last_mut().unwrap_or(&mut self.lead)
     }
 }

@@ -5,6 +5,9 @@ use serde::Serialize;
 /// Rows of a table; the record may have a million.
 const MOST_ROWS: usize = 2_000;
 
+/// Rows in the short view of a page.
+const MOST_SHORT_ROWS: usize = 14;
+
 /// Where the text of a column stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -179,6 +182,15 @@ impl Table {
         }
         let cells = cells.into_iter().map(Into::into).collect();
         self.rows.push(Row { cells, across: across.map(str::to_owned), strong });
+    }
+
+    /// The first rows, and the last one, which is often the sum.
+    pub(super) fn short(&self) -> Self {
+        let left_out = self.rows.len().saturating_sub(MOST_SHORT_ROWS);
+        let is_shown = |place: usize| place + 1 < MOST_SHORT_ROWS || place + 1 == self.rows.len();
+        let rows =
+            self.rows.iter().enumerate().filter(|(place, _)| is_shown(*place)).map(|(_, row)| row.clone());
+        Self { columns: self.columns.clone(), rows: rows.collect(), left_out: self.left_out + left_out }
     }
 
     /// What stands under a table that has not all of its rows.

@@ -36,13 +36,13 @@ fn of_row(row: &CapacityRow) -> [Quantity; 4] {
             .main(true),
         Quantity::rate(
             format!("{prefix}.sustained"),
-            format!("{who}: kept up"),
+            format!("{who}: sustained"),
             found(|s| s.sustained_per_s),
         )
         .main(true),
         Quantity::rate(
             format!("{prefix}.blocking"),
-            format!("{who}: kept up with a receiver that sleeps"),
+            format!("{who}: sustained with a sleeping receiver"),
             row.blocking.iter().filter_map(|s| s.sustained_per_s),
         ),
         Quantity::rate(format!("{prefix}.flat_out"), format!("{who}: in bursts, mean"), flat_out),

@@ -32,7 +32,7 @@ impl Figures for MessageResult {
 
 /// What the processors of a cell share, in words.
 fn shares(result: &MessageResult, cell: &MessageCell) -> &'static str {
-    result.pairs.get(cell.pair).map_or("processors unknown", |pair| pair.shares.name())
+    result.pairs.get(cell.pair).map_or("CPUs unknown", |pair| pair.shares.name())
 }
 
 /// `LAYER.BYTES.PLACEMENT.PROCESSORS`.

@@ -52,11 +52,11 @@ fn identity(page: &mut Page, trials: &[Kept]) {
     if gaps.is_empty() {
         let trials =
             if trials.len() == 1 { "the trial".into() } else { format!("all {} trials", trials.len()) };
-        page.text(&format!("the sum closes in {trials}"));
+        page.text(&format!("all messages are accounted for in {trials}"));
     }
     for trial in gaps {
         let gap = trial.accounting.gap();
-        let what = if gap > 0 { "without a fate" } else { "with more than one fate" };
+        let what = if gap > 0 { "without an outcome" } else { "with more than one outcome" };
         page.bullet(&format!(
             "GAP in trial {}: {} messages {what}",
             trial_number(trial.index),
@@ -70,9 +70,9 @@ fn beside(page: &mut Page, trials: &[Kept]) {
     let sum = |value: fn(&Kept) -> u64| trials.iter().map(value).sum::<u64>();
     let counts = [
         ("never tried", sum(|t| t.load.unsent)),
-        ("out without a time", sum(|t| t.accounting.unjoined_tx)),
-        ("in without a time", sum(|t| t.accounting.unjoined_rx)),
-        ("in without stages", sum(|t| t.accounting.unstaged_rx)),
+        ("sent without a time", sum(|t| t.accounting.unjoined_tx)),
+        ("received without a time", sum(|t| t.accounting.unjoined_rx)),
+        ("received without stages", sum(|t| t.accounting.unstaged_rx)),
         ("received twice", sum(|t| t.accounting.duplicates)),
         ("out of order", sum(|t| t.accounting.reordered)),
         ("foreign", sum(|t| t.accounting.foreign)),
@@ -174,8 +174,8 @@ fn each(trials: &[Kept]) -> Table {
         "foreign",
         "cut off",
         "no message",
-        "out without a time",
-        "in without a time",
+        "sent without a time",
+        "received without a time",
     ];
     let counts =
         ["planned", "sent"].map(str::to_owned).into_iter().chain(named).chain(beside.map(str::to_owned));
@@ -237,7 +237,7 @@ fn every_counter(trials: &[Kept]) -> Table {
             count(c.expected),
             count(c.observed),
             if c.agrees() { "agrees" } else { "disagrees" }.into(),
-            if c.shared { "strangers may move it too" } else { "" }.into(),
+            if c.shared { "other traffic may move it too" } else { "" }.into(),
         ]);
     }
     table

@@ -1,4 +1,4 @@
-//! `netfathom capacity`: what was tried, what was kept up, and what the paper would infer.
+//! `netfathom capacity`: what was tried, what was sustained, and what the paper would infer.
 
 use crate::page::{Align, Axis, Bar, BarGroup, Bars, Block, Cell, Chart, Look, Page, Series, Style, Table};
 use netfathom_model::record::{Bounded, CapacityResult, CapacityRow, Inferred, Probe, Search};
@@ -19,6 +19,7 @@ pub(super) fn body(result: &CapacityResult) -> Body<'_> {
         title: "The load that this machine can make",
         done: there(result),
         page,
+        remarks: remarks(result),
         plan: plan(&result.plan),
         left_out: &result.left_out,
     }
@@ -34,47 +35,62 @@ fn plan(plan: &CapacityPlan) -> Vec<(&'static str, String)> {
         ("each rate held for", format_duration(plan.hold_ns)),
         ("searches", plan.trials.to_string()),
         ("size", format!("{} bytes of UDP payload", plan.size_bytes)),
-        ("processors", processors(&plan.cpus)),
+        ("CPUs", processors(&plan.cpus)),
         ("seed", plan.seed.to_string()),
     ]
 }
 
 fn there(result: &CapacityResult) -> String {
     let wanted = result.plan.engines.len() * result.plan.workers.len();
-    format!("{} of {wanted} pairs of engine and workers are there", result.rows.len())
+    format!("{} of {wanted} pairs of engine and workers are finished", result.rows.len())
 }
 
-/// Such as `301k/s ± 9k sustained (send, 1 worker; its receiver polls), 157k/s with a receiver that sleeps, …`: first
-/// what the machine can do, then what narrows it.
+/// Such as `This host sustains 301k/s ± 9k (send, 1 worker), 275k/s ± 4k on schedule`.
 pub(super) fn answer(result: &CapacityResult) -> String {
-    let plan = &result.plan;
-    let how = format!("{}, {} B, {}", place(plan.place), plan.size_bytes, counted(plan.trials, "search"));
     if result.rows.is_empty() {
-        return format!("no engine was searched, so there is no answer yet; {how}");
+        return "no engine was searched, so there is no answer yet".into();
     }
-    let part = |what: &str, of: fn(&CapacityRow) -> Option<Bounded>| {
-        best(result, of).map(|(row, b)| format!("{} {what} ({})", bounded(&b), name(row)))
+    let Some((row, most)) = best(result, |r| r.sustained_per_s) else {
+        return "no rate was sustained".into();
     };
-    let inferred = result.inferred.as_ref().filter(|i| i.verdict.level != Level::Void);
-    let parts = [
-        Some(sustained(result).unwrap_or_else(|| "no rate was sustained".into())),
-        Some(part("on schedule", |r| r.capacity_per_s).unwrap_or_else(|| "no rate was on schedule".into())),
-        part("flat out", |r| r.flat_out_per_s),
-        inferred.map(|i| format!("{} inferred", number::rate(i.theoretical_per_s))),
-    ];
-    format!("{}; {how}", parts.into_iter().flatten().collect::<Vec<_>>().join(", "))
+    let on_schedule = match best(result, |r| r.capacity_per_s) {
+        Some((_, on_schedule)) => format!("{} on schedule", bounded(&on_schedule)),
+        None => "no rate on schedule".into(),
+    };
+    format!("This host sustains {} ({}), {on_schedule}", bounded(&most), name(row))
 }
 
-/// What was kept up, and what the same engine keeps up with the receiver that most programs have.
-fn sustained(result: &CapacityResult) -> Option<String> {
-    let (row, most) = best(result, |r| r.sustained_per_s)?;
-    let polls = if row.engine.passes_stack() { "; its receiver polls" } else { "" };
-    let most = format!("{} sustained ({}{polls})", bounded(&most), name(row));
+/// What narrows the answer: the receiver, bursts, the paper's inference.
+fn remarks(result: &CapacityResult) -> Vec<String> {
+    let plan = &result.plan;
+    let part = |what: &str, of: fn(&CapacityRow) -> Option<Bounded>| {
+        best(result, of).map(|(row, b)| format!("{what}: {} ({})", bounded(&b), name(row)))
+    };
+    let sustained = best(result, |r| r.sustained_per_s);
+    let other = best(result, |r| r.capacity_per_s)
+        .filter(|(row, _)| sustained.is_some_and(|(most, _)| !std::ptr::eq(*row, most)));
+    let inferred = result.inferred.as_ref().filter(|i| i.verdict.level != Level::Void);
+    let how = format!("{}, {} B, {}", place(plan.place), plan.size_bytes, counted(plan.trials, "search"));
+    [
+        sustained.and_then(|(row, _)| receiver(result, row)),
+        other.map(|(row, _)| format!("on schedule with {}", name(row))),
+        part("unpaced, lost or not", |r| r.flat_out_per_s),
+        inferred.map(|i| format!("inferred from the stack time: {}", number::rate(i.theoretical_per_s))),
+        Some(how).filter(|_| !result.rows.is_empty()),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
+}
+
+/// What the same engine sustains with the receiver that most programs have.
+fn receiver(result: &CapacityResult, row: &CapacityRow) -> Option<String> {
     // Engines past the stack have none: then it is that of another.
-    let blocking = row.blocking_per_s.map(|b| (row, b)).or_else(|| best(result, |r| r.blocking_per_s));
-    let Some((with, blocking)) = blocking else { return Some(most) };
-    let whose = if std::ptr::eq(with, row) { String::new() } else { format!(" ({})", name(with)) };
-    Some(format!("{most}, {} with a receiver that sleeps{whose}", bounded(&blocking)))
+    let own = row.blocking_per_s.map(|blocking| (row, blocking));
+    let (with, blocking) = own.or_else(|| best(result, |r| r.blocking_per_s))?;
+    let engine = if std::ptr::eq(with, row) { String::new() } else { format!(" ({})", name(with)) };
+    let polls = if row.engine.passes_stack() { "the receiver polls; " } else { "" };
+    Some(format!("{polls}a sleeping receiver sustains {}{engine}", bounded(&blocking)))
 }
 
 fn best(result: &CapacityResult, of: fn(&CapacityRow) -> Option<Bounded>) -> Option<(&CapacityRow, Bounded)> {
@@ -94,7 +110,7 @@ fn rows(page: &mut Page, result: &CapacityResult) {
     if result.rows.is_empty() {
         return;
     }
-    page.heading("Messages a second, by engine and workers");
+    page.main("Messages per second, by engine and workers");
     if let Some(bars) = bars(result) {
         page.bars(bars);
     }
@@ -103,7 +119,7 @@ fn rows(page: &mut Page, result: &CapacityResult) {
         ("sustained", Align::Right),
         ("asleep", Align::Right),
         ("capacity", Align::Right),
-        ("flat out", Align::Right),
+        ("unpaced", Align::Right),
         ("of inferred", Align::Right),
     ]);
     let cell = |b: &Option<Bounded>| {
@@ -123,7 +139,8 @@ fn rows(page: &mut Page, result: &CapacityResult) {
         ]);
     }
     page.table(table);
-    page.note("×: workers");
+    page.note("×: workers; asleep: with a sleeping receiver; capacity: sustained on schedule");
+    page.rest();
     RATES.iter().for_each(|rate| page.note(&format!("{}: {}", rate.name, rate.about)));
     page.note(&intervals(result));
     page.note("of inferred: sustained over what is inferred below");
@@ -134,12 +151,12 @@ fn rows(page: &mut Page, result: &CapacityResult) {
     }
 }
 
-const SUSTAINED: &str = "highest rate that was kept up, under 0.1 % lost and within 0.1 % of the plan (or 1 ms of its end), \
-     however unevenly the messages left; the receiver of send, sendmmsg and gso asks for 50 µs before it sleeps";
+const SUSTAINED: &str = "highest rate with under 0.1 % lost and within 0.1 % of the plan (or 1 ms of its end), \
+     on schedule or not; the receiver of send, sendmmsg and gso polls for 50 µs before it sleeps";
 const ASLEEP: &str =
-    "the same with an ordinary receiver: one recv call a message, asleep until one comes; one search";
-const CAPACITY: &str = "sustained, and the lag VALID: the messages left when they should";
-const FLAT_OUT: &str = "left in bursts without a schedule, whatever became of them";
+    "sustained with an ordinary receiver: one recv call per message, asleep until one comes; one search";
+const CAPACITY: &str = "sustained on schedule: the p99 lag is VALID";
+const FLAT_OUT: &str = "sent in bursts without a schedule, lost or not";
 
 /// The four rates of each row; `None` where there is none.
 fn bars(result: &CapacityResult) -> Option<Bars> {
@@ -163,7 +180,7 @@ const RATES: [RateOf; 4] = [
     RateOf { name: "sustained", color: "tx", about: SUSTAINED, of: |row| row.sustained_per_s },
     RateOf { name: "asleep", color: "rx", about: ASLEEP, of: |row| row.blocking_per_s },
     RateOf { name: "capacity", color: "call", about: CAPACITY, of: |row| row.capacity_per_s },
-    RateOf { name: "flat out", color: "planned", about: FLAT_OUT, of: |row| row.flat_out_per_s },
+    RateOf { name: "unpaced", color: "planned", about: FLAT_OUT, of: |row| row.flat_out_per_s },
 ];
 
 fn group(row: &CapacityRow) -> BarGroup {
@@ -216,7 +233,7 @@ fn inferred(page: &mut Page, result: &CapacityResult) {
 fn inference(i: &Inferred) -> [String; 2] {
     [
         format!(
-            "mean stack time out at peak {}, {}, {} tap, taken at {}",
+            "mean time to send at peak {}, {}, {} tap, taken at {}",
             number::interval(i.peak.mean_ns, i.peak.between_trials_ns),
             counted(i.peak.trials, "trial"),
             i.tap.name(),
@@ -240,10 +257,10 @@ fn why_empty(row: &CapacityRow) -> Vec<String> {
     let mut lines = Vec::new();
     let mut say = |cell: &str, why: String| lines.push(format!("{}: {cell}: {why}", name(row)));
     if row.flat_out_per_s.is_none() {
-        say("flat out", "no burst was sent".into());
+        say("unpaced", "no burst was sent".into());
     }
     if row.sustained_per_s.is_none() {
-        say("sustained", probed(row, "no rate was kept up"));
+        say("sustained", probed(row, "no rate was sustained"));
     }
     if row.blocking_per_s.is_none() && row.sustained_per_s.is_some() {
         say("asleep", why_no_blocking(row).into());
@@ -253,13 +270,13 @@ fn why_empty(row: &CapacityRow) -> Vec<String> {
         let closest = closest.min_by(|a, b| a.lag_p99_of_slot.total_cmp(&b.lag_p99_of_slot));
         let more = closest.map_or(String::new(), |p| {
             format!(
-                "; closest at {}, lag p99 {:.2} slots, {} of the messages a whole slot late",
+                "; closest at {}, p99 lag {:.2} send slots, {} of the messages a whole send slot late",
                 number::rate(p.wanted_per_s),
                 p.lag_p99_of_slot,
                 number::percent(p.missed)
             )
         });
-        say("capacity", probed(row, "no rate left in time") + &more);
+        say("capacity", probed(row, "no rate was on schedule") + &more);
     }
     if row.of_inferred.is_none() && row.sustained_per_s.is_some() {
         let why = if row.engine.passes_stack() {
@@ -274,7 +291,7 @@ fn why_empty(row: &CapacityRow) -> Vec<String> {
 
 fn why_no_blocking(row: &CapacityRow) -> &'static str {
     if row.blocking.is_some() {
-        "no rate was kept up with such a receiver"
+        "no rate was sustained with such a receiver"
     } else if row.engine.passes_stack() {
         "not searched: the run ended before, or the receiver is on another host"
     } else {
@@ -367,8 +384,8 @@ fn probed_rates(place: usize, row: &CapacityRow) -> Vec<Block> {
         xs,
         series: vec![
             Series { look: Look::Dashed, ..dots("as wanted", "muted", wanted) },
-            dots("not kept up", "void", reached(|p| !p.sustained)),
-            dots("kept up, not in time", "tx", reached(|p| p.sustained && !p.in_time)),
+            dots("not sustained", "void", reached(|p| !p.sustained)),
+            dots("sustained, not on schedule", "tx", reached(|p| p.sustained && !p.in_time)),
             dots("in time", "call", reached(|p| p.in_time)),
         ],
         note: Some("A point is a rate that was held. On the line it was reached; below it, it was not."),
@@ -402,8 +419,8 @@ fn probe_table(probes: &[(usize, &Probe)]) -> Table {
 
 fn outcome(probe: &Probe) -> &'static str {
     match (probe.in_time, probe.sustained) {
-        (true, _) => "in time",
-        (false, true) => "kept up",
-        (false, false) => "not kept up",
+        (true, _) => "on schedule",
+        (false, true) => "sustained",
+        (false, false) => "not sustained",
     }
 }

@@ -4,25 +4,24 @@ use crate::page::{Cell, Page, Style};
 use netfathom_model::record::{Record, State};
 use netfathom_model::verdict::{Level, Verdict};
 
-use crate::story::place;
+use crate::story::{Body, place};
 
-/// Draws the head of a page: `answer` in one sentence, and in `there` how much of the plan is
-/// done, such as `2 of 10 trials are there`.
-pub(super) fn draw(page: &mut Page, record: &Record, answer: &str, there: &str) {
-    let version = record.tool.strip_prefix("netfathom ").unwrap_or(&record.tool);
-    page.labelled(
-        Style::Strong,
-        &format!("netfathom {}", record.measurement.name()),
-        &format!("{}  {}  {version}", place::of(record), record.id),
-    );
-    page.gap();
-    page.labelled(style(record.verdict.level), record.verdict.level.name(), answer);
+/// Draws the head of a page: `answer` in one sentence, and what changes how to read it.
+pub(super) fn draw(page: &mut Page, record: &Record, answer: &str, body: &Body<'_>) {
+    let level = record.verdict.level;
+    page.labelled(style(level), level.name(), answer);
+    if let Some(text) = unfinished(record.state, &body.done) {
+        page.bullet(&format!("NOT WHOLE: {text}"));
+    }
     for reason in &record.verdict.reasons {
-        page.bullet(&format!("{}: {}", reason.level.name(), reason.text));
+        let lower = if reason.level == level { "" } else { &format!("{}: ", reason.level.name()) };
+        page.bullet(&format!("{lower}{}", reason.text));
     }
-    if let Some(text) = unfinished(record.state, there) {
-        page.labelled(Style::Warning, "NOT WHOLE", &text);
-    }
+    body.remarks.iter().for_each(|remark| page.bullet(remark));
+    page.rest();
+    let version = record.tool.strip_prefix("netfathom ").unwrap_or(&record.tool);
+    let name = record.measurement.name();
+    page.note(&format!("netfathom {version} {name}, {}, {}", place::of(record), record.id));
 }
 
 /// The level of a verdict in a table, with its reasons.
@@ -43,9 +42,7 @@ pub(super) fn style(level: Level) -> Style {
 fn unfinished(state: State, there: &str) -> Option<String> {
     match state {
         State::Complete => None,
-        State::Partial => Some(format!(
-            "{there}; the record was written while trials were still to come, so the run goes on or was killed"
-        )),
-        State::Interrupted => Some(format!("{there}; the run was ended early and kept what was finished")),
+        State::Partial => Some(format!("{there}; the run goes on, or was killed")),
+        State::Interrupted => Some(format!("{there}; the run was ended early")),
     }
 }

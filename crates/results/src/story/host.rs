@@ -8,16 +8,15 @@ use netfathom_model::host::{HostGroup, HostReport, HostRow, HostStatus};
 #[must_use]
 pub fn of(report: &HostReport) -> Page {
     let mut page = Page::default();
-    page.labelled(Style::Strong, "netfathom host", &machine(report));
-    page.gap();
     page.labelled(Style::Strong, "->", &report.stack);
+    page.text(&tally(report));
+    page.text(&machine(report));
     let names = report.groups.iter().flat_map(|g| &g.rows).map(|r| r.name.chars().count());
     let widest = names.max().unwrap_or(0);
+    shortcomings(&mut page, report, widest);
     for group in &report.groups {
         draw(&mut page, group, widest);
     }
-    page.gap();
-    page.text(&tally(report));
     page
 }
 
@@ -28,6 +27,19 @@ fn machine(report: &HostReport) -> String {
         .filter(|s| !s.is_empty())
         .collect::<Vec<_>>()
         .join(", ")
+}
+
+/// What does not work, and the remedy: a line each.
+fn shortcomings(page: &mut Page, report: &HostReport, widest: usize) {
+    let rows = report.groups.iter().flat_map(|g| &g.rows);
+    let short = rows.filter_map(|row| row.status.shortcoming().map(|(_, remedy)| (row, remedy)));
+    for (i, (row, remedy)) in short.enumerate() {
+        if i == 0 {
+            page.main("Limited or missing");
+        }
+        let label = format!("  {:<widest$}  {:<7}", row.name, row.status.name());
+        page.labelled(style(&row.status), &label, remedy);
+    }
 }
 
 fn draw(page: &mut Page, group: &HostGroup, widest: usize) {

@@ -27,10 +27,13 @@ mod transfer;
 
 use netfathom_model::record::{LeftOut, Measurement, Record};
 
-use crate::page::Page;
+use crate::page::{Page, shortened};
 
 /// Rows beyond which a table is cut: the record has them all.
 const MOST_ROWS: usize = 40;
+
+/// Letters of an answer: with the verdict before it a line of 100.
+const LONGEST_ANSWER: usize = 90;
 
 /// What there is to say of a result, whatever became of the run.
 pub(crate) struct Body<'a> {
@@ -38,6 +41,8 @@ pub(crate) struct Body<'a> {
     /// How much of the plan is done.
     pub done: String,
     pub page: Page,
+    /// What changes how to read the answer, most important first.
+    pub remarks: Vec<String>,
     pub plan: Words,
     pub left_out: &'a [LeftOut],
 }
@@ -77,17 +82,17 @@ pub(crate) fn body(measurement: &Measurement) -> Body<'_> {
 pub fn of(record: &Record) -> Page {
     let mut page = Page::default();
     let body = body(&record.measurement);
-    headline::draw(&mut page, record, &answer(&record.measurement), &body.done);
+    headline::draw(&mut page, record, &answer(&record.measurement), &body);
     page.sections.extend(body.page.sections);
     notes::findings(&mut page, record);
     notes::left_out(&mut page, body.left_out);
     page
 }
 
-/// The answer of a measurement in one sentence.
+/// The answer of a measurement in one short sentence.
 #[must_use]
 pub fn answer(measurement: &Measurement) -> String {
-    match measurement {
+    let answer = match measurement {
         Measurement::Stack(result) => stack::answer(result),
         Measurement::Load(result) => load::answer(result),
         Measurement::Capacity(result) => capacity::answer(result),
@@ -98,7 +103,8 @@ pub fn answer(measurement: &Measurement) -> String {
         Measurement::Sweep(result) => sweep::answer(result),
         Measurement::Message(result) => message::answer(result),
         Measurement::Cost(result) => cost::answer(result),
-    }
+    };
+    shortened(&answer, LONGEST_ANSWER)
 }
 
 /// How a trial is called in print: its place in the run, from 1.

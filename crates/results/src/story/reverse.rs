@@ -20,6 +20,7 @@ pub(super) fn body(result: &ReverseResult) -> Body<'_> {
         title: "What incoming load takes from outgoing",
         done: there(result),
         page,
+        remarks: remarks(result),
         plan: plan(result),
         left_out: &result.left_out,
     }
@@ -37,7 +38,7 @@ fn plan(result: &ReverseResult) -> Vec<(&'static str, String)> {
         ("inbound load", format!("{from}..{to} a second")),
         ("stack times", if plan.tapped { "taken" } else { "not taken" }.into()),
         ("size", format!("{} bytes of UDP payload", plan.size_bytes)),
-        ("processors", cpus),
+        ("CPUs", cpus),
         ("seed", plan.seed.to_string()),
     ]
 }
@@ -45,7 +46,7 @@ fn plan(result: &ReverseResult) -> Vec<(&'static str, String)> {
 fn there(result: &ReverseResult) -> String {
     let done: usize = result.variants.iter().map(|v| v.trials.len()).sum();
     format!(
-        "{done} of {} trials are there",
+        "{done} of {} trials are finished",
         result.plan.variants.len() as u64 * u64::from(result.plan.trials)
     )
 }
@@ -54,25 +55,29 @@ fn summaries(result: &ReverseResult) -> impl Iterator<Item = (Variant, &ReverseS
     result.variants.iter().filter_map(|v| v.summary.as_ref().map(|s| (v.variant, s)))
 }
 
-/// Such as `at 200k/s inbound the outgoing rate drops by 41.2 % ± 1.1 (ignored), …`.
+/// Such as `Receiving 200k/s cuts the send rate by 31.1 % ± 0.3 to 61.9 % ± 0.2 (other-thread)`.
 pub(super) fn answer(result: &ReverseResult) -> String {
+    let mut drops: Vec<(Variant, &ReverseSummary)> = summaries(result).collect();
+    drops.sort_by(|a, b| a.1.drop.total_cmp(&b.1.drop));
+    let drop =
+        |(v, s): &(Variant, &ReverseSummary)| format!("{} ({})", share(s.drop, s.drop_interval), v.name());
+    let by = match drops.as_slice() {
+        [] => return "no trial is finished, so there is no answer yet".into(),
+        [only] => drop(only),
+        [least, .., most] => format!("{} to {}", share(least.1.drop, least.1.drop_interval), drop(most)),
+    };
+    // An echo comes back as fast as it can, whatever the plan's inbound load.
+    let planned = drops.iter().any(|(v, _)| *v != Variant::Echo);
+    let what = if planned { number::rate(result.plan.inbound_peak_per_s) } else { "its own echo".into() };
+    format!("Receiving {what} cuts the send rate by {by}")
+}
+
+/// How it was measured.
+fn remarks(result: &ReverseResult) -> Vec<String> {
     let plan = &result.plan;
     let tap = result.tap.map_or("no tap".into(), |t| format!("{} tap", t.name()));
-    let how = format!("{} of each, {} B, {tap}", counted(plan.trials, "trial"), plan.size_bytes);
-    let drops: Vec<String> = summaries(result)
-        .map(|(v, s)| format!("{} ({})", share(s.drop, s.drop_interval), v.name()))
-        .collect();
-    if drops.is_empty() {
-        return format!("no trial is finished, so there is no answer yet; {how}");
-    }
-    // An echo comes back as fast as it can, whatever the plan's inbound load.
-    let planned = summaries(result).any(|(v, _)| v != Variant::Echo);
-    let at = if planned {
-        format!("{} inbound", number::rate(plan.inbound_peak_per_s))
-    } else {
-        "its own echo".into()
-    };
-    format!("at {at} the outgoing rate drops by {}; {how}", drops.join(", "))
+    let how = format!("{} of each variant, {} B, {tap}", counted(plan.trials, "trial"), plan.size_bytes);
+    vec![how]
 }
 
 /// `41.2 % ± 1.1`.
@@ -84,7 +89,7 @@ fn overview(page: &mut Page, result: &ReverseResult) {
     if summaries(result).next().is_none() {
         return;
     }
-    page.heading("Outgoing rate under inbound load");
+    page.main("Send rate while receiving");
     let mut table = Table::new(&[
         ("variant", Align::Left),
         ("before", Align::Right),
@@ -108,9 +113,9 @@ fn overview(page: &mut Page, result: &ReverseResult) {
     page.table(table);
     page.note("drop: 1 - at peak / before; recovery: after / before; ±: 95 % interval between the trials");
     page.note(if result.steered {
-        "incoming packets were handled on the sender's processor"
+        "incoming packets were handled on the sender's CPU"
     } else {
-        "incoming packets were handled wherever the kernel put them, not on the sender's processor alone"
+        "incoming packets were handled wherever the kernel put them, not on the sender's CPU alone"
     });
 }
 
@@ -161,7 +166,7 @@ fn figure(page: &mut Page, variant: &VariantResult) {
     if !tapped.is_empty() {
         let series = curves::over_trials("stack time", "lag", &tapped, windows);
         let about = "Mean stack time of the outgoing messages in each window.";
-        let (id, title) = (format!("reverse-stack-{name}"), "Mean stack time out");
+        let (id, title) = (format!("reverse-stack-{name}"), "Mean time to send");
         page.chart(chart(id, title, about, Axis::Time, 150, series));
     }
 }
@@ -177,7 +182,7 @@ fn band(phase: &PhaseTimes) -> Band {
 
 fn trials(variant: &VariantResult) -> Table {
     let heads =
-        ["trial", "out before", "at peak", "after", "sent", "counted by the far device", "sent in", "read"];
+        ["trial", "before", "at peak", "after", "sent", "counted by the far device", "inbound sent", "read"];
     let heads = heads.map(|head| (head, Align::Right)).into_iter().chain([("verdict", Align::Left)]);
     let mut table = Table::new(&heads.collect::<Vec<_>>());
     for trial in &variant.trials {
@@ -200,7 +205,7 @@ fn trials(variant: &VariantResult) -> Table {
 
 fn meaning(variant: Variant) -> &'static str {
     match variant {
-        Variant::Ignored => "no one reads what comes in",
+        Variant::Ignored => "no thread reads what comes in",
         Variant::OtherThread => "another thread reads what comes in",
         Variant::SameThread => "the sending thread reads between its messages",
         Variant::Echo => "the far end sends the load back, another thread reads",
@@ -222,7 +227,7 @@ fn phases(page: &mut Page, s: &ReverseSummary) {
     row("sender waited", s.sender_waited.map(number::percent));
     type Part = fn(&ProcessorShares) -> f64;
     let parts: [(&str, Part); 6] = [
-        ("processor: user", |p| p.user),
+        ("CPU: user", |p| p.user),
         ("  system", |p| p.system),
         ("  softirq", |p| p.softirq),
         ("  irq", |p| p.irq),
@@ -277,7 +282,7 @@ fn messages(page: &mut Page, variant: &VariantResult) {
     let sum =
         |of: fn(&netfathom_model::record::ReverseTrial) -> u64| variant.trials.iter().map(of).sum::<u64>();
     page.text(&format!(
-        "out: sent {}, counted by the far end's device {}; in: sent {}, read {}",
+        "outgoing: sent {}, counted by the far end's device {}; inbound: sent {}, read {}",
         number::count(sum(|t| t.sent)),
         number::count(sum(|t| t.arrived)),
         number::count(sum(|t| t.inbound_sent)),

@@ -14,7 +14,7 @@ const HOST_COLUMNS: usize = 10;
 const KERNEL_COLUMNS: usize = 12;
 const PART_OF_MORE: usize = 4;
 /// What a command or an answer may take, over several lines.
-const MOST_TEXT: usize = 160;
+const MOST_TEXT: usize = 110;
 
 /// Runs as a table, a line a run that has nothing wrong, for a page of `width` columns. Below it stand the notes.
 #[must_use]
@@ -39,12 +39,15 @@ pub fn list(entries: &[&Entry], notes: &[String], width: usize) -> Page {
                 cells.extend(hosts.then(host));
                 cells.extend(kernels.then(kernel));
                 table.row_open(&cells, &remarks(entry, head));
+                if let Some(answer) = &head.answer {
+                    table.row_open(Vec::<String>::new(), &format!("  {}", shortened(answer, MOST_TEXT)));
+                }
             }
             (None, Some(problem)) => {
                 let why = shortened(&problem.why, width);
                 table.row_across(name, &format!("{}: {why}{}", problem.kind.name(), tags(entry)));
             }
-            (None, None) => table.row_across(name, "nothing is known of it"),
+            (None, None) => table.row_across(name, "unknown"),
         }
     }
     if !entries.is_empty() {
@@ -76,9 +79,7 @@ fn remarks(entry: &Entry, head: &Head) -> String {
     if entry.tags_problem.is_some() {
         words.push("(tags.json is damaged)".into());
     }
-    let end = if head.answer.is_some() { ":" } else { "" };
-    words.push(shortened(head.command.trim_start_matches("netfathom "), MOST_TEXT) + end);
-    words.extend(head.answer.as_deref().map(|answer| shortened(answer, MOST_TEXT)));
+    words.push(shortened(head.command.trim_start_matches("netfathom "), MOST_TEXT));
     words.join(" ")
 }
 
@@ -128,12 +129,12 @@ fn about(page: &mut Page, entry: &Entry, record: &Record) {
         ("command", record.command.clone()),
         ("begun", record.started_utc.clone()),
         ("state", state.to_owned()),
-        ("host", environment.host.clone().unwrap_or_else(|| "not in the record".into())),
+        ("host", environment.host.clone().unwrap_or_else(|| "not recorded".into())),
         ("kernel", environment.kernel.clone()),
-        ("processors", format!("{}, {}", environment.cpus, environment.cpu_model)),
+        ("CPUs", format!("{}, {}", environment.cpus, environment.cpu_model)),
     ];
     match &entry.tags_problem {
-        Some(why) => rows.push(("tags", format!("not known: tags.json: {why}"))),
+        Some(why) => rows.push(("tags", format!("unknown: tags.json: {why}"))),
         None if entry.tags.is_empty() => rows.push(("tags", "none".into())),
         None => rows.push(("tags", entry.tags.join(" "))),
     }

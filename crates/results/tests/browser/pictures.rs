@@ -10,7 +10,7 @@ fn blocks(page: &Page) -> Vec<(String, &Block)> {
 }
 
 fn of_page<'a>(page: &'a Page, scope: &str, found: &mut Vec<(String, &'a Block)>) {
-    let all = page.lead.iter().chain(page.sections.iter().flat_map(|section| &section.blocks));
+    let all = page.lead.blocks.iter().chain(page.sections.iter().flat_map(|section| &section.blocks));
     all.for_each(|block| of_block(block, scope, found));
 }
 

@@ -35,7 +35,7 @@ fn every_kind_fits_on_eighty_columns_and_on_a_page() {
         for line in text.lines() {
             assert!(line.chars().count() <= 80, "{name}: {line}");
         }
-        assert!(markdown.starts_with("**netfathom compare**"), "{name}");
+        assert!(markdown.starts_with("**") && markdown.contains("## Settings and plan"), "{name}");
         assert!(page.contains("default-src &#39;none&#39;; script-src &#39;sha256-"), "{name}");
         for wrong in ["NaN", "inf%"] {
             assert!(!text.contains(wrong), "{name}: {wrong}");

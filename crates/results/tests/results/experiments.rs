@@ -59,7 +59,7 @@ fn a_join_of_nothing_says_so() {
 }
 
 #[test]
-fn what_was_joined_is_said_once_where_it_is_the_same_both_ways() {
+fn the_answer_of_a_join_is_one_sentence() {
     let text = sane(&join(|j| {
         for (i, n) in [(0, 99_000), (2, 99_000)] {
             j.spans[i].times.n = n;
@@ -67,14 +67,14 @@ fn what_was_joined_is_said_once_where_it_is_the_same_both_ways() {
         j.logs.iter_mut().for_each(|l| l.messages = 99_004);
     }));
     let answer = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    let wanted = "4.27 µs on its way out and 12.5 µs on its way in, by 99,000 messages joined of 99,004;";
+    let wanted = "4.27 µs to send and 12.5 µs to receive - the capture";
     assert!(answer.contains(wanted), "{answer}");
 }
 
 #[test]
 fn fitted_clocks_tell_only_what_lies_above_the_shortest() {
     let text = sane(&join(|j| j.plan.clock = ClockChoice::Fitted));
-    assert!(text.contains("4.27 µs above the shortest on its way out"), "{text}");
+    assert!(text.contains("4.27 µs (above the shortest) to send"), "{text}");
 }
 
 #[test]
@@ -134,7 +134,7 @@ fn an_experiment_within_itself_is_a_line() {
         let itself = Measurement::Reproduce(Box::new(r.clone()));
         r.runs.push(ReproducedRun { name: "itself".into(), measurement: itself });
     }));
-    assert!(text.contains("itself: netfathom reproduce: borodin-tx: of 1 claim of the source"), "{text}");
+    assert!(text.contains("itself: netfathom reproduce: borodin-tx: 1 of 1 claim of the source"), "{text}");
 }
 
 #[test]
@@ -152,7 +152,7 @@ fn a_tap_without_costs_or_a_way_has_none() {
         }
     }));
     assert!(!text.contains("DISTORTS"), "{text}");
-    assert!(text.lines().any(|l| l.split_whitespace().eq(["mean", "in", "-", "-", "-"])), "{text}");
+    assert!(text.lines().any(|l| l.split_whitespace().eq(["mean", "rx", "-", "-", "-"])), "{text}");
 }
 
 #[test]

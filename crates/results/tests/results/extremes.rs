@@ -236,7 +236,7 @@ fn a_sweep_of_more_points_than_memory_holds_is_drawn() {
     let mut record = Record { state: State::Interrupted, ..fixture("sweep") };
     let told = |record: &Record, planned: usize| {
         let drawn = contract::render(record, 200, false);
-        assert!(drawn.contains(&format!("of {planned} trials are there")), "{planned}: {drawn:.500}");
+        assert!(drawn.contains(&format!("of {planned} trials are finished")), "{planned}: {drawn:.500}");
     };
     let Measurement::Sweep(result) = &record.measurement else { panic!("a sweep") };
     let plan = result.plan.clone();

@@ -19,6 +19,7 @@ mod message;
 mod pictures;
 mod runs;
 mod samples;
+mod short;
 mod store;
 mod swapped;
 mod terminal;

@@ -29,17 +29,20 @@ impl Classic<'_> {
             self.tell(&format!("explanation: {}", told.said));
         } else {
             let share = 100.0 * told.share;
-            self.tell(&format!("held up by: {}, {share:.0} % of the time", told.cause.name()));
-            self.tell(&format!("  {}", told.said));
+            self.tell(&format!(
+                "limited by: {} ({share:.0} % of the time): {}",
+                told.cause.name(),
+                told.said
+            ));
         }
         for seen in &told.evidence {
             self.tell(&format!("  seen: {seen}"));
         }
-        self.tell(&format!("  to do: {}", told.remedy));
+        self.tell(&format!("  fix: {}", told.remedy));
         let share = |(cause, share): &(Cause, f64)| format!("{} {:.0} %", cause.name(), 100.0 * share);
         let others: Vec<String> = told.others.iter().map(share).collect();
         if !others.is_empty() {
-            self.tell(&format!("  besides: {}", others.join(", ")));
+            self.tell(&format!("  also: {}", others.join(", ")));
         }
     }
 

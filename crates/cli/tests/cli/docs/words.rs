@@ -22,8 +22,21 @@ const PAGES: [&str; 10] = [
 const SPEAKING: [&str; 10] =
     ["bpf", "capture", "cli", "mark", "measure", "message", "model", "papers", "results", "sys"];
 /// Words of one's own, each as lower-case words between which anything but letters stands.
-const FORBIDDEN: [&str; 9] =
-    ["told", "said", "nobody", "of which", "whose", "so many", "made up", "put off", "puts off"];
+const FORBIDDEN: [&str; 13] = [
+    "told",
+    "said",
+    "nobody",
+    "of which",
+    "whose",
+    "so many",
+    "made up",
+    "put off",
+    "puts off",
+    "self cost",
+    "cannot tell",
+    "kept up",
+    "by turns",
+];
 
 /// The forbidden words of a text.
 fn forbidden(text: &str) -> Vec<&'static str> {

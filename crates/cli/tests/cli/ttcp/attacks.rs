@@ -102,7 +102,7 @@ fn a_sweep_of_one_point_tells_it_once() {
     let mut sweep = ttcp("sweep --here loopback --sndbuf 64k --time 50ms --trials 1");
     let ended = run(sweep.arg("--out").arg(dir.path()));
     assert_eq!(ended.status, 0, "{}", ended.err);
-    let answer = ended.out.split("\n\n").nth(1).unwrap();
+    let answer = ended.out.split("\n\n").next().unwrap();
     let answer = answer.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert_eq!(answer.matches("limited by:").count(), 1, "{answer}");
+    assert_eq!(answer.matches("limited by").count(), 1, "{answer}");
 }

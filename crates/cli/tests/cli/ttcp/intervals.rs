@@ -67,5 +67,5 @@ fn an_explanation_is_told_behind_the_figures() {
     assert_eq!((ended.status, end(receiving).status), (0, 0), "{}", ended.err);
     let (_, told) = ended.err.split_once("I/O calls").expect("figures");
     assert!(told.contains("ttcp-t: explanation: it was over before a cause could show"), "{told}");
-    assert!(told.contains("  seen: ") && told.contains("  to do: send more"), "{told}");
+    assert!(told.contains("  seen: ") && told.contains("  fix: send more"), "{told}");
 }

@@ -34,7 +34,7 @@ fn a_sweep_leaves_its_record_and_its_tables() {
     let mut order: Vec<u32> = result.points.iter().flat_map(|p| &p.trials).map(|t| t.index).collect();
     order.sort_unstable();
     assert_eq!(order, [0, 1, 2, 3]);
-    assert!(ended.out.contains("Rate over the send buffer, writes of 8,192 bytes"), "{}", ended.out);
+    assert!(ended.out.contains("Rate by send buffer, writes of 8,192 bytes"), "{}", ended.out);
     assert!(ended.out.lines().any(|l| l.trim_start().starts_with("auto ")), "{}", ended.out);
     let files: Vec<_> =
         runs(&runs(dir.path())[0]).iter().map(|f| f.file_name().unwrap().to_owned()).collect();

@@ -47,19 +47,17 @@ impl Wrongs {
 
     fn lower(&self, verdict: &mut Verdict) {
         if self.gap > 0 {
-            let text = format!(
-                "the accounting does not close: {} messages have more than one fate or none",
-                self.gap
-            );
+            let text =
+                format!("{} messages have no outcome, or several: please report this defect", self.gap);
             verdict.lower(Level::Void, text);
         }
         if self.unexplained > 0 {
-            let text = format!("{} messages vanished without a trace", self.unexplained);
+            let text = format!("{} messages vanished: no counter explains them", self.unexplained);
             verdict.lower(Level::Void, text);
         }
         if self.disagreeing > 0 {
             let text = format!(
-                "the system's counters disagree with our own count in {} of its flights",
+                "kernel counters disagree with the count of messages in {} of its probes",
                 self.disagreeing
             );
             verdict.lower(Level::Degraded, text);
@@ -85,12 +83,12 @@ pub fn row(row: &CapacityRow, planned: u32, wrongs: &Wrongs) -> Verdict {
     let lacking = |of: fn(&Search) -> Option<f64>| row.searches.iter().filter(|s| of(s).is_none()).count();
     let unsustained = lacking(|s| s.sustained_per_s);
     if unsustained > 0 {
-        degraded(format!("{}no rate was kept up, down to {}/s", whose(unsustained, all), floor()));
+        degraded(format!("{}no rate was sustained, down to {}/s", whose(unsustained, all), floor()));
     }
     let late = lacking(|s| s.capacity_per_s);
     if late > unsustained {
         degraded(format!(
-            "{}no rate left in time, down to {}/s ({}): free the sender's processor",
+            "{}no rate was on schedule, down to {}/s ({}): free the sender's CPU",
             whose(late, all),
             floor(),
             how_late(row)
@@ -98,25 +96,23 @@ pub fn row(row: &CapacityRow, planned: u32, wrongs: &Wrongs) -> Verdict {
     }
     if let Some((failed, held)) = row.searches.iter().find_map(contradiction) {
         degraded(format!(
-            "the searches contradict themselves: {}/s failed every time and {}/s held; something else took the processors for a while",
+            "{}/s always failed, yet {}/s held: other work took the CPUs for a while; repeat the run",
             Scale::Multiple.text(failed),
             Scale::Multiple.text(held)
         ));
     }
-    let found: [(&str, Found); 2] = [("kept up", |s| s.sustained_per_s), ("in time", |s| s.capacity_per_s)];
+    let found: [(&str, Found); 2] =
+        [("sustained", |s| s.sustained_per_s), ("on-schedule", |s| s.capacity_per_s)];
     for (what, of) in found {
         if let Some(apart) = disagreement(&row.searches.iter().filter_map(of).collect::<Vec<_>>()) {
-            degraded(format!(
-                "the searches disagree on what is {what}: they lie {} of their mean apart; more trials narrow the interval",
-                percent(apart)
-            ));
+            degraded(format!("{what} rates differ by {} between searches: add --trials", percent(apart)));
         }
     }
     if let Some((flat_out, sustained)) = row.flat_out_per_s.zip(row.sustained_per_s)
         && sustained.mean_per_s >= ceiling_per_s(flat_out.mean_per_s)
     {
         degraded(format!(
-            "the search gave up at {}/s, which still held",
+            "the search ended at {}/s, which still held: the host sustains more",
             Scale::Multiple.text(sustained.mean_per_s)
         ));
     }
@@ -145,9 +141,9 @@ fn how_late(row: &CapacityRow) -> String {
     let at_lowest = probes().filter(|p| p.wanted_per_s == lowest);
     at_lowest.min_by(|a, b| a.lag_p99_of_slot.total_cmp(&b.lag_p99_of_slot)).map_or_else(String::new, |p| {
         format!(
-            "at {}/s the p99 lag is {}, 10 % are allowed, and {} of the slots were missed",
+            "at {}/s p99 lag {}, 10 % allowed; {} of the send slots missed",
             Scale::Multiple.text(p.wanted_per_s),
-            share_of(p.lag_p99_of_slot, "a slot"),
+            share_of(p.lag_p99_of_slot, "a send slot"),
             percent(p.missed)
         )
     })
@@ -183,7 +179,7 @@ pub fn run(rows: &[CapacityRow], inferred: Option<&Inferred>, wanted: usize, lef
     for reason in inferred.iter().flat_map(|i| &i.verdict.reasons) {
         let mark = if reason.level == Level::Void { " (VOID)" } else { "" };
         let level = reason.level.min(Level::Degraded);
-        verdict.lower(level, format!("what is inferred from the stack time{mark}: {}", reason.text));
+        verdict.lower(level, format!("inferred from the stack time{mark}: {}", reason.text));
     }
     let done = rows.len() + left_out;
     if done < wanted {

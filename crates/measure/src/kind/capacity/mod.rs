@@ -144,7 +144,7 @@ impl RowSearch {
         lane.warm_up(&begin(1, "warm-up"))?;
         let mut searches: Vec<Search> = Vec::new();
         for number in 1..=trials {
-            let flat_out = lane.burst(&begin(number, "flat out"))?;
+            let flat_out = lane.burst(&begin(number, "unpaced"))?;
             let matching = self.engine.matching_receive();
             let found = search::search(flat_out, |rate| {
                 lane.probe(rate, matching, &begin(number, &print::rate(rate)))

@@ -54,10 +54,10 @@ pub fn findings(row: &CapacityRow, lost: Option<f64>, processors: usize) -> Vec<
     if let Some((flat_out, lost)) = row.flat_out_per_s.zip(lost).filter(|(_, lost)| *lost > WORTH_A_WORD) {
         let arrived = Scale::Multiple.text(flat_out.mean_per_s * (1.0 - lost));
         findings.push(Finding {
-            seen: format!("{name}: flat out {} a second leave, but only {arrived} arrive", rate(flat_out)),
-            cause: "the receiver is slower than the sender; where both are on one machine they also take processors from each other, so this is what the pair can do".into(),
+            seen: format!("{name}: unpaced, {} messages/s are sent, but only {arrived} arrive", rate(flat_out)),
+            cause: "the receiver is slower than the sender; where both are on one machine they also take CPUs from each other, so this is what the pair can do".into(),
             evidence: format!("{} of the messages of its bursts were lost", percent(lost)),
-            remedy: "go by the rate that was kept up, or send to another host with --to".into(),
+            remedy: "use the sustained rate, or send to another host with --to".into(),
         });
     }
     if let Some((sustained, capacity)) = row.sustained_per_s.zip(row.capacity_per_s)
@@ -65,7 +65,7 @@ pub fn findings(row: &CapacityRow, lost: Option<f64>, processors: usize) -> Vec<
     {
         findings.push(Finding {
             seen: format!(
-                "{name}: {} a second are kept up, but only {} leave in time",
+                "{name}: {}/s are sustained, but only {}/s on schedule",
                 rate(sustained),
                 rate(capacity)
             ),
@@ -75,15 +75,15 @@ pub fn findings(row: &CapacityRow, lost: Option<f64>, processors: usize) -> Vec<
             evidence:
                 "above that the p99 lag is more than 10 % of a slot, or more than 1 % of the slots are missed"
                     .into(),
-            remedy: "free the sender's processor, or choose another one with --cpu".into(),
+            remedy: "free the sender's CPU, or choose another one with --cpu".into(),
         });
     }
     if processors < row.workers as usize {
         findings.push(Finding {
-            seen: format!("{name}: they share processors with each other"),
-            cause: "this machine has fewer processors than there are workers and a receiver".into(),
-            evidence: format!("{} workers ran on {processors} of its processors", row.workers),
-            remedy: "use fewer workers: those that share a processor take turns, and are late for it".into(),
+            seen: format!("{name}: they share CPUs with each other"),
+            cause: "this machine has fewer CPUs than there are workers and a receiver".into(),
+            evidence: format!("{} workers ran on {processors} of its CPUs", row.workers),
+            remedy: "use fewer workers: those that share a CPU take turns, and are late for it".into(),
         });
     }
     findings

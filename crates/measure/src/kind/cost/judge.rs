@@ -39,7 +39,7 @@ fn failures(benchmark: &CostBenchmark, verdict: &mut Verdict) {
     let Some(last) = failed.last() else { return };
     let (count, all) = (failed.len(), benchmark.trials.len());
     let level = if count as f64 > FAILURES * all as f64 { Level::Void } else { Level::Degraded };
-    verdict.lower(level, format!("{count} of {all} trials of {} do not count: {last}", benchmark.name));
+    verdict.lower(level, format!("{count} of {all} trials of {} failed: {last}", benchmark.name));
 }
 
 fn judge_benchmark(result: &CostResult, benchmark: &CostBenchmark, verdict: &mut Verdict) {
@@ -49,7 +49,7 @@ fn judge_benchmark(result: &CostResult, benchmark: &CostBenchmark, verdict: &mut
         if result.conditions.len() > 1 && !benchmark.trials.is_empty() {
             verdict.lower(
                 Level::Void,
-                format!("no block of {} is whole: nothing can be compared", benchmark.name),
+                format!("no block of {} is whole: let it run longer (--time)", benchmark.name),
             );
         }
         return;
@@ -71,8 +71,7 @@ fn judge_benchmark(result: &CostResult, benchmark: &CostBenchmark, verdict: &mut
         format!("only {blocks} blocks: let it run longer (--time, --least-blocks)")
     } else {
         format!(
-            "the machine is too noisy: it could not detect less than {:.0} %; stop what else runs, give the \
-             benchmark a processor of its own (--cpu), or let it run longer (--time)",
+            "too noisy to detect less than {:.0} %: stop other work, or use --cpu or --time",
             100.0 * seen
         )
     };
@@ -91,8 +90,7 @@ fn imprecise(result: &CostResult, benchmark: &CostBenchmark, all: &[&Comparison]
         verdict.lower(
             Level::Degraded,
             format!(
-                "{}: the slowdown is known to ± {:.1} %, where ± {:.1} % was asked for: give it more time (--time), or a \
-                 processor of its own (--cpu)",
+                "{}: slowdown known to ± {:.1} %, not ± {:.1} %: give it more time (--time) or a CPU (--cpu)",
                 benchmark.name,
                 100.0 * widest,
                 100.0 * plan.precision
@@ -109,7 +107,7 @@ fn points(benchmark: &CostBenchmark, verdict: &mut Verdict) {
         verdict.lower(
             Level::Degraded,
             format!(
-                "the observation points of {} take {:.1} ± {:.1} % themselves, in all conditions alike",
+                "the observation points of {} add {:.1} ± {:.1} %, in all conditions alike",
                 benchmark.name,
                 100.0 * value,
                 100.0 * half
@@ -131,8 +129,7 @@ fn load(result: &CostResult, benchmark: &CostBenchmark, verdict: &mut Verdict) {
             verdict.lower(
                 level,
                 format!(
-                    "{}, {name}: the load reached {:.1} % of its level: lower it, or give it room with --cpu and \
-                     --program-cpu",
+                    "{}, {name}: the load reached {:.1} % of its level: lower it, or use --program-cpu",
                     benchmark.name,
                     100.0 * mean
                 ),
@@ -160,7 +157,7 @@ fn findings(result: &CostResult) -> Vec<Finding> {
     if loudest > FLOOD_PER_S {
         findings.push(Finding {
             seen: format!("{} writes very much to its standard error", result.subject),
-            cause: "what it writes is read and thrown away, which takes a processor's time as well".into(),
+            cause: "what it writes is read and thrown away, which takes a CPU's time as well".into(),
             evidence: format!("up to {:.0} MB a second", loudest / 1e6),
             remedy: "make it quieter, or redirect it: sh -c 'COMMAND 2>/dev/null'".into(),
         });

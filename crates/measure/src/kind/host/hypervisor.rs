@@ -82,7 +82,7 @@ impl Signs {
             return Hypervisor::Found(format!("{name} in the device tree"));
         }
         match (self.virtualised, self.has_flags || !self.makers.is_empty()) {
-            (true, _) => Hypervisor::Found("as the processor says".into()),
+            (true, _) => Hypervisor::Found("as the CPU says".into()),
             (false, true) => Hypervisor::NotNamed,
             (false, false) => Hypervisor::Unknown,
         }

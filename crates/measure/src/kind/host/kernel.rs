@@ -66,16 +66,16 @@ fn row(feature: &Feature) -> HostRow {
 
 fn perf_counters() -> HostRow {
     const NAME: &str = "perf counters";
-    const DETAIL: &str = "cycles, counted by the processor itself";
+    const DETAIL: &str = "cycles, counted by the CPU itself";
     const ALLOW: &str = "run as root, grant CAP_PERFMON, or: sysctl kernel.perf_event_paranoid=1";
-    const VIRTUAL: &str = "let the hypervisor pass the processor's counters on; bare metal has them";
+    const VIRTUAL: &str = "let the hypervisor pass the CPU's counters on; bare metal has them";
     match probe::hardware_cycles() {
         Ok(c) if c.count == 0 => missing(NAME, DETAIL, "the counter stands still", VIRTUAL),
         Ok(c) if !c.kernel_too => limited(NAME, DETAIL, "only user space may be counted", ALLOW),
         Ok(_) => works(NAME, DETAIL),
         Err(e) if is_denied(&e) => missing(NAME, DETAIL, words(&e), ALLOW),
         Err(e) if e.kind() == io::ErrorKind::NotFound => {
-            missing(NAME, DETAIL, "the kernel sees no such counter in the processor", VIRTUAL)
+            missing(NAME, DETAIL, "the kernel sees no such counter in the CPU", VIRTUAL)
         }
         Err(e) => missing(NAME, DETAIL, words(&e), VIRTUAL),
     }

@@ -35,7 +35,7 @@ fn reading(cost_ns: f64) -> HostRow {
         return works("reading", detail);
     }
     let reason = "the clock is read through the kernel, which disturbs what is measured";
-    limited("reading", &detail, reason, "boot with clocksource=tsc where the processor's counter is stable")
+    limited("reading", &detail, reason, "boot with clocksource=tsc where the CPU's counter is stable")
 }
 
 /// The narrowest span within which CLOCK_REALTIME could be read between two readings of
@@ -67,36 +67,36 @@ pub(super) fn processors(environment: &Environment) -> Vec<HostRow> {
 fn count(cpus: usize) -> HostRow {
     match cpus {
         0 => missing(
-            "processors",
+            "CPUs",
             "sender and reader are bound to one each",
             "the kernel does not tell which may be used",
             "lift the filter on sched_getaffinity",
         ),
         1 => limited(
-            "processors",
+            "CPUs",
             "1 may be used",
             "sender and reader take turns on it: waits are in every time, and rates are those of half a machine",
-            "give this machine a second processor, or this process a wider taskset",
+            "give this machine a second CPU, or this process a wider taskset",
         ),
-        n => works("processors", format!("{n} may be used; sender and reader take one each")),
+        n => works("CPUs", format!("{n} may be used; sender and reader take one each")),
     }
 }
 
 fn sharing(found: Hypervisor) -> HostRow {
     const NAME: &str = "hypervisor";
     match found {
-        Hypervisor::NotNamed => works(NAME, "none found: neither processor nor firmware names one"),
+        Hypervisor::NotNamed => works(NAME, "none found: neither CPU nor firmware names one"),
         Hypervisor::Unknown => limited(
             NAME,
             "not known",
-            "neither processor nor firmware of this machine would name one",
+            "neither CPU nor firmware of this machine would name one",
             "ask whoever runs this machine; if it is virtual, compare ratios rather than absolute times",
         ),
         Hypervisor::Found(which) => limited(
             NAME,
             &format!("{which}: compare ratios and orders rather than absolute times"),
             "a hypervisor shares the CPUs with other guests; their work shows as outliers",
-            "measure on bare metal, or on processors reserved for this machine",
+            "measure on bare metal, or on CPUs reserved for this machine",
         ),
     }
 }

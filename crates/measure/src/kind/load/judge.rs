@@ -48,13 +48,13 @@ fn own_rules() -> [Rule<LoadTrial>; 2] {
             0.0,
             |t| flag(!t.is_told()),
             no_number,
-            "what arrived is unknown: these are the messages sent (--one-way)",
+            "what arrived is unknown (--one-way): these are the messages sent",
         ),
         Rule::degraded(
             0.001,
             unanswered,
             percent,
-            "{} of the messages that arrived were not answered; response and service are those of the others",
+            "{} of the delivered messages got no answer: times are of the rest; lower the rate",
         ),
     ]
 }

@@ -105,7 +105,7 @@ fn step(
     step.taken = lag <= IN_TIME;
     let lag = share_of(lag, "a slot");
     step.why = if step.taken {
-        format!("the lowest step that reaches the rate in time: p99 lag is {lag}")
+        format!("the lowest step that reaches the rate on schedule: p99 lag is {lag}")
     } else {
         format!("reaches the rate, but late: p99 lag is {lag}, 10 % are allowed")
     };
@@ -121,7 +121,9 @@ fn take(steps: &mut [LadderStep], peak_per_s: f64) -> Engine {
     let reaches = steps.iter().position(|s| rate(s) >= peak_per_s);
     let fastest = (0..steps.len()).max_by(|&a, &b| rate(&steps[a]).total_cmp(&rate(&steps[b])));
     let (index, why) = match (reaches, fastest) {
-        (Some(index), _) => (index, "taken all the same: the lowest that reaches the rate, none did in time"),
+        (Some(index), _) => {
+            (index, "taken all the same: the lowest that reaches the rate, none was on schedule")
+        }
         (None, Some(index)) => (index, "taken all the same: the fastest here"),
         (None, None) => return Engine::Send,
     };
@@ -148,7 +150,7 @@ mod tests {
     fn where_none_is_in_time_the_lowest_that_reaches_the_rate_is_taken() {
         let mut steps = [step(Engine::Send, 1e5), step(Engine::Sendmmsg, 3e5), step(Engine::Gso, 9e5)];
         assert_eq!(take(&mut steps, 2e5), Engine::Sendmmsg);
-        assert!(steps[1].taken && steps[1].why.contains("none did in time"));
+        assert!(steps[1].taken && steps[1].why.contains("none was on schedule"));
     }
 
     #[test]

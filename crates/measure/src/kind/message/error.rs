@@ -15,7 +15,7 @@ pub enum MessageError {
     Lab(#[from] LabError),
     #[error("{0}")]
     Cpu(#[from] CpuError),
-    #[error("--cpus cross: it takes two processors; name two with --cpu, or choose --cpus same")]
+    #[error("--cpus cross: it takes two CPUs; name two with --cpu, or choose --cpus same")]
     OneProcessor,
     #[error("there is nothing to measure: {0}")]
     Nothing(String),

@@ -36,11 +36,11 @@ fn judge(result: &MessageResult, planned: usize) -> Verdict {
     }
     let lost: u64 = trials().map(|t| t.lost).sum();
     if lost > 0 && result.plan.carrier != Carrier::Udp {
-        let text = format!("{lost} messages were sent over a stream and did not come: the ends do not agree");
+        let text = format!("{lost} messages were sent over a stream and not received");
         verdict.lower(Level::Void, text);
     }
     if trials().any(|t| t.messages == 0) {
-        verdict.lower(Level::Void, "there are trials in which nothing came");
+        verdict.lower(Level::Void, "in some trials no message arrived");
     }
     if there < planned {
         verdict.lower(Level::Degraded, format!("only {there} of {planned} trials were finished"));
@@ -72,8 +72,7 @@ fn late(result: &MessageResult, rate_per_s: f64) -> Option<String> {
     let worst = cells.iter().max_by_key(|cell| cell.lag.as_ref().map(|lag| lag.p99_ns))?;
     let p99_us = worst.lag.as_ref()?.p99_ns as f64 / 1e3;
     Some(format!(
-        "messages left late in {} of {} cells, most with {} and {} bytes: the 99th percentile is {p99_us:.1} us, \
-         more than a tenth of the time between two; choose a lower --rate",
+        "sent late in {} of {} cells, at worst p99 {p99_us:.1} us ({}, {} bytes), over 10 % of a send slot: lower --rate",
         cells.len(),
         result.cells.len(),
         worst.layer,
@@ -90,8 +89,7 @@ fn restless(result: &MessageResult) -> Option<String> {
     let (most, bytes) = cells().max_by(|a, b| a.0.total_cmp(&b.0))?;
     (restless > 0).then(|| {
         format!(
-            "trials of {first} differ by more than a factor of {RESTLESS} in {restless} of {} places, by {most:.1} with \
-             {bytes} bytes: something else uses this machine; trust no ratio without its interval",
+            "trials of {first} differ up to × {most:.1} ({bytes} bytes; {restless} of {} cells): use a quiet machine",
             cells().count()
         )
     })
@@ -107,8 +105,7 @@ fn lossy(cells: &[MessageCell]) -> Option<String> {
     let lossy: Vec<_> = cells.iter().map(|cell| (cell, share(cell))).filter(|c| c.1 > LOST).collect();
     let (worst, share) = lossy.iter().max_by(|a, b| a.1.total_cmp(&b.1))?;
     Some(format!(
-        "more than {:.0} % of the messages were lost in {} of {} cells, most with {} and {} bytes: {:.1} %; rates and \
-         times are those of the rest",
+        "over {:.0} % lost in {} of {} cells, most with {} and {} bytes: {:.1} %; figures are of the rest",
         100.0 * LOST,
         lossy.len(),
         cells.len(),
@@ -123,12 +120,11 @@ fn short(cells: &[MessageCell]) -> Option<String> {
     let short: Vec<_> = cells.iter().filter(|cell| (1..TAIL).contains(&cell.times.n)).collect();
     let least = short.iter().min_by_key(|cell| cell.times.n)?;
     let remedy = match least.trials.iter().any(|trial| trial.cut_short) {
-        true => "its trials ran out of time; choose a longer --most",
-        false => "choose more --messages",
+        true => "allow more time with --most",
+        false => "add --messages",
     };
     Some(format!(
-        "{} of {} cells have fewer than {TAIL} times, and their 99th percentile is the longest one; least have {} with \
-         {} bytes: {}; {remedy}",
+        "{} of {} cells have fewer than {TAIL} times, too few for a p99 ({} with {} bytes: {}): {remedy}",
         short.len(),
         cells.len(),
         least.layer,

@@ -109,7 +109,7 @@ fn finding(stall: Stall, cell: &MessageCell, pair: ProcessorPair) -> Finding {
     let ms = |ns: i64| ns as f64 / 1e6;
     let (p50, p99) = (ms(cell.service_times().p50_ns), ms(cell.service_times().p99_ns));
     let seen = format!(
-        "{} with {} bytes, {} on processors {} and {}: the median takes {p50:.2} ms, the 99th percentile {p99:.2} ms",
+        "{} with {} bytes, {} on CPUs {} and {}: the median takes {p50:.2} ms, the 99th percentile {p99:.2} ms",
         cell.layer,
         cell.bytes,
         cell.placement.name(),
@@ -124,7 +124,7 @@ fn finding(stall: Stall, cell: &MessageCell, pair: ProcessorPair) -> Finding {
             "look where they are dropped (netfathom host, ip -s link)".into(),
         ),
         Stall::WakeUps => (
-            "an end was ready and had no processor: another thread had it".into(),
+            "an end was ready and had no CPU: another thread had it".into(),
             waited_and_beyond(cell).map_or_else(String::new, |(waited, beyond)| {
                 format!(
                     "by the scheduler's count the ends waited for a processor for {:.1} ms in all; what the times are \
@@ -133,7 +133,7 @@ fn finding(stall: Stall, cell: &MessageCell, pair: ProcessorPair) -> Finding {
                     beyond / 1e6
                 )
             }),
-            "keep other work off these processors, or put both ends on one (--cpus same)".into(),
+            "keep other work off these CPUs, or put both ends on one (--cpus same)".into(),
         ),
     };
     Finding { seen, cause, evidence, remedy }

@@ -75,7 +75,7 @@ fn cause(variant: Variant, s: &ReverseSummary) -> String {
     let [before, .., peak, _] = s.processor;
     let [waited_before, .., waited_peak, _] = s.sender_waited;
     let mut cause = format!(
-        "the sender's processor takes what comes in through the protocols before the sender goes on: soft interrupts had {} of it before and {} at the peak, the kernel for threads {} and {}, programs {} and {}; the sender waited for it {} of the time before and {} at the peak",
+        "the sender's CPU takes what comes in through the protocols before the sender goes on: soft interrupts had {} of it before and {} at the peak, the kernel for threads {} and {}, programs {} and {}; the sender waited for it {} of the time before and {} at the peak",
         percent(before.softirq),
         percent(peak.softirq),
         percent(before.system),
@@ -89,7 +89,7 @@ fn cause(variant: Variant, s: &ReverseSummary) -> String {
         cause.push_str(", and its own receive calls take from it what is left");
     }
     // Both hosts of a lab are on one machine.
-    cause.push_str(" (on a lab's veth the sender's processor also carries its own messages to the far end's socket, in soft interrupts)");
+    cause.push_str(" (on a lab's veth the sender's CPU also carries its own messages to the far end's socket, in soft interrupts)");
     cause
 }
 
@@ -119,13 +119,13 @@ fn evidence(variant: &VariantResult, s: &ReverseSummary) -> String {
 fn remedy(variant: Variant) -> &'static str {
     match variant {
         Variant::Ignored => {
-            "have them dropped before the protocols (XDP, or no such messages at all), or handled on another processor: interrupt affinity, receive queues, RPS"
+            "have them dropped before the protocols (XDP, or no such messages at all), or handled on another CPU: interrupt affinity, receive queues, RPS"
         }
         Variant::OtherThread | Variant::Echo => {
-            "have incoming packets handled on a processor other than the sender's: interrupt affinity, receive queues, RPS"
+            "have incoming packets handled on a CPU other than the sender's: interrupt affinity, receive queues, RPS"
         }
         Variant::SameThread => {
-            "let another thread on another processor read them, and have incoming packets handled there: interrupt affinity, receive queues, RPS"
+            "let another thread on another CPU read them, and have incoming packets handled there: interrupt affinity, receive queues, RPS"
         }
     }
 }

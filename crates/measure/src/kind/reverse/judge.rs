@@ -42,60 +42,60 @@ fn missed(checks: &Checks) -> f64 {
 }
 
 const RULES: [Rule<Checks>; 10] = [
-    Rule::void(0.0, |c| flag(c.sent == 0), no_number, "the operating system accepted no message"),
+    Rule::void(0.0, |c| flag(c.sent == 0), no_number, "the kernel accepted no message"),
     Rule::void(
         0.0,
         |c| c.sent.abs_diff(c.arrived + c.dropped) as f64,
         count,
-        "the sender's count and that of the far device differ by {} messages that no counter of drops explains",
+        "{} sent messages are missing at the far device, and no drop counter explains them",
     ),
     Rule::void(
         0.0,
         |c| c.inbound_sent.abs_diff(c.inbound_arrived + c.inbound_dropped) as f64,
         count,
-        "the far end's count of what it sent in and that of this host's device differ by {} messages that no counter of drops explains",
+        "{} inbound messages are missing at this host's device, and no drop counter explains them",
     ),
     Rule::void(
         0.0,
         |c| c.inbound_ended.map_or(0.0, |ended| ended.abs_diff(c.inbound_arrived) as f64),
         count,
-        "{} of the messages that came in were neither read nor dropped at the socket",
+        "{} inbound messages were neither read nor dropped at the socket",
     ),
     Rule::degraded(
         0.05,
         missed,
         percent,
-        "the far end did not send {} of the inbound plan (5 % allowed): lower the peak of --inbound",
+        "the far end missed {} of the inbound plan (5 % allowed): lower the peak of --inbound",
     ),
     Rule::degraded(
         0.05,
         |c| c.processor.steal,
         percent,
-        "the hypervisor took {} of the sender's processor (5 % allowed): repeat it when the machine is quiet",
+        "the hypervisor took {} of the sender's CPU (5 % allowed): repeat on a quiet machine",
     ),
     Rule::degraded(
         0.05,
         |c| c.waited_alone,
         percent,
-        "the sender waited for its processor in {} of the time even without a load in (5 % allowed): end what else runs there, or give it another with --cpu",
+        "without inbound load the sender waited for its CPU {} of the time (5 % allowed): use --cpu",
     ),
     Rule::degraded(
         0.1,
         |c| c.late,
         percent,
-        "the system's counts at the edges of the parts were read late, by {} of a part (10 % allowed): shares of the processor and waiting belong to parts that were shifted by as much",
+        "counters were read late, by {} of a phase (10 % allowed): CPU shares are shifted as much",
     ),
     Rule::degraded(
         0.0,
         |c| flag(!c.steered),
         no_number,
-        "incoming packets were not handled on the sender's processor, as those of a real device would be: see what was left out",
+        "incoming packets were not handled on the sender's CPU, unlike with a real device: see -v",
     ),
     Rule::degraded(
         0.0,
         |c| flag(c.shared),
         no_number,
-        "the far end ran on the sender's own processor and took its time from it: give it another with --cpu",
+        "the far end shared the sender's CPU: give it another with --cpu",
     ),
 ];
 

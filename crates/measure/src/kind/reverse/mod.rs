@@ -132,7 +132,7 @@ fn steer(rig: &Rig, cpu: usize) -> Result<(), LeftOut> {
     let device = rig.device_names().0.unwrap_or_default();
     let steered = rig.at(Role::Sender, || steer::to_processor(&device, Some(cpu)));
     let left_out = |reason: String| LeftOut {
-        what: "incoming packets on the sender's processor".into(),
+        what: "incoming packets on the sender's CPU".into(),
         reason,
         remedy: "use a kernel built with CONFIG_RPS, and run as root".into(),
     };

@@ -59,9 +59,9 @@ impl Turn {
     fn step(&self) -> Step {
         let kind = match self.kind {
             TrialKind::Measured => "measured",
-            TrialKind::Control => "control, no tap",
-            TrialKind::Witness => &format!("witness, {} tap", self.tap.map_or("no", Tap::name)),
-            TrialKind::Alternating => "both taps, one of them by turns",
+            TrialKind::Control => "baseline, no tap",
+            TrialKind::Witness => &format!("cross-check, {} tap", self.tap.map_or("no", Tap::name)),
+            TrialKind::Alternating => "both taps, one of them attached and detached",
         };
         Step::trial(kind, self.index + 1, self.of)
     }

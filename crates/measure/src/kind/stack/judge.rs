@@ -37,7 +37,7 @@ fn tap_rules() -> [Rule<Trial>; 7] {
             0.0,
             |t| t.captured.iter().filter_map(|c| c.stamped_early).sum::<u64>() as f64,
             count,
-            "{} captured packets carry an earlier time than that of the capture, for a program on this host asks for time stamps (SO_TIMESTAMP, such as ping and ntp daemons do): times out are some hundred ns short, times in long",
+            "{} packets were stamped early for another program (ping, ntpd): tx is short by some 100 ns, rx long",
         ),
         Rule::void(
             0.05,
@@ -56,7 +56,7 @@ fn tap_rules() -> [Rule<Trial>; 7] {
             0.01,
             |t| share(t.accounting.unstaged_rx, t.load.sent),
             percent,
-            "the tap could not cut {} of the incoming times into stages",
+            "{} of the receive times have no stages: the totals hold, shares are of the rest",
         ),
         Rule::void(
             0.0,
@@ -65,13 +65,13 @@ fn tap_rules() -> [Rule<Trial>; 7] {
                 if t.tap == Some(Tap::Timestamping) { refused as f64 } else { 0.0 }
             },
             count,
-            "{} messages were refused, and the stamps of later ones may belong to others: use the bpf tap",
+            "{} messages were refused, so timestamps may belong to other messages: use --tap bpf",
         ),
         Rule::degraded(
             1000.0,
             |t| t.clock_moved_ns.unwrap_or(0).unsigned_abs() as f64,
             count,
-            "the wall clock moved by {} ns against the monotonic one while stamps were taken",
+            "the wall clock moved by {} ns during a trial, and so did its timestamps: repeat the run",
         ),
     ]
 }
@@ -101,45 +101,42 @@ fn judge_capture(verdict: &mut Verdict, plan: &StackPlan, cost: Option<SelfCost>
         return;
     }
     let Some(cost) = cost else {
-        let text = "the effect of the capture on the sender is unknown: run two control trials or more, of \
-                    two trials or more (--controls 2 --trials 2)";
+        let text = "the effect of the capture on the sender is unknown: add --baselines 2 --trials 2";
         return verdict.lower(Level::Degraded, text);
     };
     let allowed = percent(DISTORTION);
-    let parts =
-        [("the time of the send calls", cost.send_call_share), ("the sender's highest rate", cost.rate_lost)];
+    let parts = [("the send calls", cost.send_call_share), ("the highest rate", cost.rate_lost)];
     for (what, share) in parts {
         let Some(share) = share else { continue };
         let by = format!("{} ± {}", percent(share.value), percent(share.half_width));
         let text = match Distorts::of(share) {
             Distorts::No => continue,
-            Distorts::Yes => format!(
-                "the capture changes {what} by {by} ({allowed} allowed): use the bpf tap, or a lower rate"
-            ),
+            Distorts::Yes => format!("the capture changes {what} by {by} ({allowed} allowed): use --tap bpf"),
             Distorts::CannotTell => format!(
-                "inconclusive whether the capture changes {what} by more than the {allowed} allowed ({by}): run more trials and controls"
+                "the capture changes {what} by {by}, {allowed} allowed: inconclusive, add --baselines"
             ),
         };
         verdict.lower(Level::Degraded, text);
     }
 }
 
-/// What controls and witnesses say does not make a result VOID, but it must be told.
+/// What baselines and cross-checks say does not make a result VOID, but it must be told.
 fn judge_others(verdict: &mut Verdict, trials: &[Trial], witnesses: &[Witness]) {
     // An alternating trial stalls while programs are attached; its differences are of the blocks between.
-    let kinds = [(TrialKind::Control, "control"), (TrialKind::Witness, "witness")];
+    let kinds = [(TrialKind::Control, "baseline"), (TrialKind::Witness, "cross-check")];
     for (kind, name) in kinds {
         let void = |t: &&Trial| t.kind == kind && t.verdict.level == Level::Void;
         let (bad, all) =
             (trials.iter().filter(void).count(), trials.iter().filter(|t| t.kind == kind).count());
         if bad > 0 {
-            let text = format!("{bad} of {all} {name} trials are VOID: what rests on them is doubtful");
+            let text =
+                format!("{bad} of {all} {name} trials are VOID: do not rely on what is compared with them");
             verdict.lower(Level::Degraded, text);
         }
     }
     for w in witnesses.iter().filter(|w| w.agreement == Agreement::Disagree) {
         let text = format!(
-            "the {} tap disagrees on {} by {:.0} ns: see the second witness",
+            "the {} tap disagrees on {} by {:.0} ns: see the cross-check (-v)",
             w.tap.name(),
             w.direction.name(),
             w.difference_ns.abs()

@@ -130,7 +130,7 @@ pub fn findings(result: &StackResult) -> Vec<Finding> {
             cause: "the reader did not run, or was slower than the load, for longer than the receive buffer lasts"
                 .into(),
             evidence: format!("{full} of {sent} messages found the receive buffer full"),
-            remedy: "lower the rate, or give the reader a processor of its own with --cpu".into(),
+            remedy: "lower the rate, or give the reader a CPU of its own with --cpu".into(),
         });
     }
     let negative: u64 = measured().flat_map(|t| &t.paths).map(|p| p.total.negative).sum();

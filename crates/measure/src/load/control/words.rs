@@ -149,7 +149,7 @@ impl Tally {
         let beyond = counts.into_iter().find(|(count, _)| *count > MOST_COUNTED);
         beyond
             .map(|(count, name)| format!("{count} {name}"))
-            .or_else(|| (self.cpu_ns > MOST_CPU_NS).then(|| format!("{} ns of processor time", self.cpu_ns)))
+            .or_else(|| (self.cpu_ns > MOST_CPU_NS).then(|| format!("{} ns of CPU time", self.cpu_ns)))
     }
 }
 

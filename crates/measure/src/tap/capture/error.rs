@@ -28,7 +28,7 @@ pub enum CaptureTapError {
     /// Something was still in the ring when the time for it was up.
     #[error(
         "the capture at {device} did not come to its end: {missing} packets were not read in time; \
-         give it a processor of its own, or lower the rate"
+         give it a CPU of its own, or lower the rate"
     )]
     Unfinished {
         device: String,

@@ -43,7 +43,7 @@ pub struct Comparison {
     pub pcost: Estimate,
     /// What can be said.
     pub outcome: Outcome,
-    /// The smallest slowdown that would have been told apart, four times in five; `None` of single runs.
+    /// The minimum detectable slowdown at 80 % power; `None` of single runs.
     pub smallest: Option<f64>,
     /// From mark to mark.
     pub spans: Vec<SpanCost>,
@@ -66,7 +66,7 @@ pub enum Outcome {
 }
 
 named! { Outcome:
-    Cost = "cost", NoCost = "no significant cost", Faster = "faster", CannotTell = "cannot tell"
+    Cost = "cost", NoCost = "no significant cost", Faster = "faster", CannotTell = "inconclusive"
 }
 
 /// One span in two conditions.

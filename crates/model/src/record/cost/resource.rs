@@ -57,7 +57,7 @@ pub enum Resource {
 }
 
 named! { Resource:
-    RunQueue = "run-queue delay", Cpu = "own processor time", UserCpu = "own user time",
+    RunQueue = "run-queue delay", Cpu = "own CPU time", UserCpu = "own user time",
     SystemCpu = "own system time", BlockDelay = "wait for devices", Interrupts = "interrupts (machine)",
     Steal = "steal (machine)", IoWait = "I/O wait (machine)", MinorFaults = "minor page faults",
     MajorFaults = "major page faults", ReadBytes = "read from devices",

@@ -116,7 +116,7 @@ fn a_cost_is_removed_or_left_or_not_there() {
 
 #[test]
 fn processor_time_comes_out_either_way() {
-    let takes = "The sender thread takes more processor time";
+    let takes = "The sender thread takes more CPU time";
     for (cpu, expected) in [
         ((|layer| if layer == "thread" { 2.0 } else { 1.0 }) as fn(&str) -> f64, YES),
         (|layer| if layer == "thread" { 0.5 } else { 1.0 }, NO),
@@ -144,6 +144,6 @@ fn one_trial_and_none_decide_nothing() {
 fn the_evidence_is_that_of_the_rounds() {
     let claims = quiet(MessageTest::Oneway, |layer, _| if layer == "thread" { 40.0 } else { 10.0 });
     assert!(claims[0].here.starts_with("25.0 (25.0 to 25.0) % over 4 B to 32 B"), "{}", claims[0].here);
-    assert!(claims[0].says.ends_with("(both ends on one processor)"), "{}", claims[0].says);
-    assert!(claims[4].says.ends_with("(each end on a processor of its own)"), "{}", claims[4].says);
+    assert!(claims[0].says.ends_with("(both ends on one CPU)"), "{}", claims[0].says);
+    assert!(claims[4].says.ends_with("(each end on a CPU of its own)"), "{}", claims[4].says);
 }

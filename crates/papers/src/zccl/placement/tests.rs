@@ -36,7 +36,7 @@ fn holds(times: Times, noise: f64) -> (Holds, Holds) {
     assert_eq!(claims.len(), 6, "two layers, one part");
     assert_eq!(claims[0].holds, claims[3].holds);
     // An end in the kernel has no processor of its own to be compared on.
-    assert!(claims.iter().all(|c| c.here.contains("same processor")), "{}", claims[0].here);
+    assert!(claims.iter().all(|c| c.here.contains("same CPU")), "{}", claims[0].here);
     (claims[0].holds, claims[1].holds)
 }
 
@@ -94,7 +94,7 @@ fn the_tables_have_the_papers_columns() {
         assert!(table.rows.iter().all(|row| row.cells.len() == table.columns.len()), "{table:?}");
     }
     let here: Vec<&str> = all[0].rows.iter().map(|row| &*row.who).take(6).collect();
-    let rows = ["Lichota, UU", "here, UU, same processor", "here, UU, apart", "Lichota, KU"];
+    let rows = ["Lichota, UU", "here, UU, same CPU", "here, UU, apart", "Lichota, KU"];
     assert_eq!(here[..4], rows);
     let uk = all[0].rows.iter().find(|row| row.who == "here, UK, apart").unwrap();
     let gains: Vec<f64> = uk.cells[2..].iter().flatten().map(|c| c.value.round()).collect();

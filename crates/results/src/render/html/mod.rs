@@ -114,6 +114,7 @@ struct Verdict {
     answer: String,
     reasons: Vec<Reason>,
     more_reasons: usize,
+    remarks: Vec<String>,
 }
 
 impl Page<'_> {
@@ -214,6 +215,7 @@ fn draw(record: &Record, run: Option<&Directory>) -> Result<String, Error> {
             answer: printable(&bounded::sentence(story::answer(&record.measurement))),
             reasons: reasons.iter().take(MOST_REASONS).map(shown).collect(),
             more_reasons: reasons.len().saturating_sub(MOST_REASONS),
+            remarks: body.remarks.iter().map(|remark| printable(remark)).collect(),
         }],
         ..page
     };
@@ -235,6 +237,7 @@ pub fn render_comparisons(comparisons: &[(Comparison, Gates)]) -> Result<String,
             answer: printable(&bounded::sentence(story::compare::words::answer(comparison))),
             reasons: Vec::new(),
             more_reasons: 0,
+            remarks: Vec::new(),
         }
     };
     let verdicts: Vec<Verdict> = comparisons.iter().map(verdict).collect();

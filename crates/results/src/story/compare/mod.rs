@@ -4,15 +4,19 @@ mod pictures;
 pub(crate) mod words;
 
 use crate::compare::{Compared, Comparison, Difference, Gates, Outcome};
-use crate::page::{Align, Page, Style, Table};
+use crate::page::{Align, Page, Style, Table, shortened};
 
 use super::MOST_ROWS;
 
 /// Of equal width, so that what follows stands in one column.
-const CHANGED: &str = "changed     ";
-const NOT_COMPARED: &str = "not compared";
+const CHANGED: &str = "  changed     ";
+const NOT_COMPARED: &str = "  not compared";
 /// Settings and plans that are told; `--json` has them all.
 const MOST_DIFFERENCES: usize = 20;
+/// The same in the short view.
+const MOST_SHORT_DIFFERENCES: usize = 4;
+/// Letters of the answer: with the longest label before it a line of 100.
+const LONGEST_ANSWER: usize = 86;
 /// Pairs are told by their first runs.
 const MOST_RUNS: usize = 2;
 /// Cautions of many runs are alike.
@@ -23,12 +27,11 @@ const MOST_CAUTIONS: usize = 6;
 pub fn of(comparisons: &[(Comparison, Gates)]) -> Page {
     let mut page = Page::default();
     for (number, (comparison, gates)) in comparisons.iter().enumerate() {
-        page.gap();
-        page.labelled(Style::Strong, "netfathom compare", &title(comparison));
-        about(&mut page, comparison);
-        page.gap();
+        if number > 0 {
+            page.main(&title(comparison));
+        }
         let (style, label) = label(comparison);
-        page.labelled(style, label, &words::answer(comparison));
+        page.labelled(style, label, &shortened(&words::answer(comparison), LONGEST_ANSWER));
         found(&mut page, comparison, gates, number);
     }
     page
@@ -39,7 +42,6 @@ pub(crate) fn below(comparisons: &[(Comparison, Gates)]) -> Page {
     let mut page = Page::default();
     for (number, (comparison, gates)) in comparisons.iter().enumerate() {
         page.heading(&title(comparison));
-        about(&mut page, comparison);
         found(&mut page, comparison, gates, number);
     }
     page
@@ -47,19 +49,6 @@ pub(crate) fn below(comparisons: &[(Comparison, Gates)]) -> Page {
 
 pub(crate) fn title(comparison: &Comparison) -> String {
     format!("B beside A, {}", comparison.measurement)
-}
-
-/// What was compared, and what else may be the reason.
-fn about(page: &mut Page, comparison: &Comparison) {
-    for (side, heads) in [("A", &comparison.a), ("B", &comparison.b)] {
-        for head in heads.iter().take(MOST_RUNS) {
-            page.text(&format!("{side}  {}  {}", head.name, words::standing(head)));
-        }
-        if heads.len() > MOST_RUNS {
-            page.text(&format!("   and {} more", heads.len() - MOST_RUNS));
-        }
-    }
-    differences(page, comparison);
 }
 
 fn found(page: &mut Page, comparison: &Comparison, gates: &Gates, number: usize) {
@@ -78,9 +67,22 @@ fn found(page: &mut Page, comparison: &Comparison, gates: &Gates, number: usize)
     if more > 0 {
         page.bullet(&format!("and {more} more of this kind (--json has all)"));
     }
+    sides(page, comparison);
+    differences(page, comparison);
     quantities(page, comparison);
     told(page, gates);
     pictures::draw(page, comparison, number);
+}
+
+fn sides(page: &mut Page, comparison: &Comparison) {
+    for (side, heads) in [("A", &comparison.a), ("B", &comparison.b)] {
+        for head in heads.iter().take(MOST_RUNS) {
+            page.text(&format!("{side}  {}  {}", head.name, words::standing(head)));
+        }
+        if heads.len() > MOST_RUNS {
+            page.text(&format!("   and {} more", heads.len() - MOST_RUNS));
+        }
+    }
 }
 
 pub(crate) fn label(comparison: &Comparison) -> (Style, &'static str) {
@@ -90,15 +92,18 @@ pub(crate) fn label(comparison: &Comparison) -> (Style, &'static str) {
     match words::overall(comparison) {
         Some(Outcome::Worse) => (Style::Bad, "WORSE"),
         Some(Outcome::Better) => (Style::Good, "BETTER"),
-        Some(Outcome::Same) => (Style::Good, "THE SAME"),
-        Some(Outcome::CannotTell) | None => (Style::Warning, "CANNOT TELL"),
+        Some(Outcome::Same) => (Style::Good, "NO CHANGE"),
+        Some(Outcome::CannotTell) | None => (Style::Warning, "INCONCLUSIVE"),
     }
 }
 
-/// First of all: what else may be the reason.
+/// What else may be the reason.
 fn differences(page: &mut Page, comparison: &Comparison) {
-    page.gap();
-    for difference in comparison.differences.iter().take(MOST_DIFFERENCES) {
+    page.main("Settings and plan");
+    for (i, difference) in comparison.differences.iter().take(MOST_DIFFERENCES).enumerate() {
+        if i == MOST_SHORT_DIFFERENCES {
+            page.rest();
+        }
         page.labelled(Style::Strong, CHANGED, &words::changed(difference));
     }
     let more = comparison.differences.len().saturating_sub(MOST_DIFFERENCES);
@@ -109,6 +114,7 @@ fn differences(page: &mut Page, comparison: &Comparison) {
     if comparison.differences.is_empty() {
         page.text(&words::nothing_changed(comparison));
     }
+    page.rest();
     for missing in comparison.not_compared.iter().take(MOST_DIFFERENCES) {
         page.labelled(Style::Warning, NOT_COMPARED, &format!("{}: {}", missing.what, missing.why));
     }
@@ -124,12 +130,16 @@ fn all_differences(differences: &[Difference]) -> Table {
 
 fn quantities(page: &mut Page, comparison: &Comparison) {
     let (main, others): (Vec<&Compared>, Vec<&Compared>) = comparison.quantities.iter().partition(|q| q.main);
-    for (title, those) in [("Main quantities", main), ("Others", others)] {
+    for (head, title, those) in [
+        (Page::main as fn(&mut Page, &str), "Main quantities", main),
+        (Page::heading, "Other quantities", others),
+    ] {
         if those.is_empty() {
             continue;
         }
-        page.heading(title);
+        head(page, title);
         page.table(table(&those[..those.len().min(MOST_ROWS)]));
+        page.rest();
         if those.len() > MOST_ROWS {
             page.note(&format!("and {} more (--json has all)", those.len() - MOST_ROWS));
             page.details("all of them", |page| page.table(table(&those)));
@@ -152,7 +162,7 @@ fn table(those: &[&Compared]) -> Table {
         ("B", Right),
         ("change", Right),
         ("95 %", Right),
-        ("would\nfind", Right),
+        ("could\ndetect", Right),
         ("", Left),
     ];
     let figures = |q: &Compared| {
@@ -189,7 +199,7 @@ fn told(page: &mut Page, gates: &Gates) {
     if gates.gates.is_empty() {
         return;
     }
-    page.heading("Thresholds");
+    page.main("Thresholds");
     for (threshold, passage) in words::gates(gates) {
         page.bullet(&format!("{threshold}: {passage}"));
     }

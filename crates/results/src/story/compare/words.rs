@@ -8,8 +8,9 @@ use crate::compare::{
 };
 use crate::quantity::Unit;
 
-/// Names in a sentence.
+/// Names in a sentence, and in the answer.
 const MOST_NAMED: usize = 4;
+const MOST_ANSWERED: usize = 2;
 
 /// A multiple beyond which its digits say nothing.
 const BEYOND_SENSE: f64 = 1000.0;
@@ -89,7 +90,7 @@ fn on_scale(unit: Unit, change: Change, value: f64) -> String {
     }
 }
 
-/// The smallest change that would have been found.
+/// The smallest change that could have been detected.
 pub fn smallest(quantity: &Compared) -> String {
     let told = |smallest: f64| match quantity.change.scale {
         Scale::Ratio if smallest >= 1.0 => ratio(1.0 + smallest),
@@ -104,32 +105,28 @@ pub fn overall(comparison: &Comparison) -> Option<Outcome> {
     comparison.counts().into_iter().find(|(_, count)| *count > 0).map(|(outcome, _)| outcome)
 }
 
-/// The answer in one sentence, with its end.
+/// The answer in one sentence, without its end.
 pub fn answer(comparison: &Comparison) -> String {
     if comparison.is_refused() {
-        return "These runs cannot be compared, so there is no better or worse.".into();
+        return "These runs cannot be compared".into();
     }
     let main =
         |outcome: Outcome| comparison.quantities.iter().filter(move |q| q.main && q.outcome == outcome);
     let told = |outcome: Outcome| -> Option<String> {
         let all: Vec<&Compared> = main(outcome).collect();
         let named: Vec<String> =
-            all.iter().take(MOST_NAMED).map(|q| format!("{} {}", q.name, change(q))).collect();
+            all.iter().take(MOST_ANSWERED).map(|q| format!("{} {}", q.name, change(q))).collect();
         let more = all.len().saturating_sub(named.len());
         let rest = if more > 0 { format!(" and {more} more") } else { String::new() };
         (!all.is_empty()).then(|| format!("{}: {}{rest}", outcome.name(), named.join(", ")))
     };
     let parts: Vec<String> = [Outcome::Worse, Outcome::Better].into_iter().filter_map(told).collect();
     let untold: Vec<&Compared> = main(Outcome::CannotTell).collect();
-    let mut sentence = if parts.is_empty() {
-        "No main quantity changed significantly".to_owned()
-    } else {
-        capitalised(&parts.join("; "))
-    };
-    if !untold.is_empty() {
-        sentence.push_str(&format!("; {}", cannot_tell(&untold, parts.is_empty())));
+    match (parts.is_empty(), untold.is_empty()) {
+        (true, true) => "No significant change".to_owned(),
+        (true, false) => format!("No significant change; {}", detectable(&untold)),
+        (false, _) => capitalised(&parts.join("; ")),
     }
-    sentence + "."
 }
 
 fn capitalised(text: &str) -> String {
@@ -137,32 +134,21 @@ fn capitalised(text: &str) -> String {
     chars.next().map_or_else(String::new, |first| first.to_uppercase().chain(chars).collect())
 }
 
-/// So many of something, in words: `1 quantity`, `3 quantities`.
-pub fn counted(n: usize, one: &str, many: &str) -> String {
-    format!("{n} {}", if n == 1 { one } else { many })
-}
-
-fn cannot_tell(untold: &[&Compared], all: bool) -> String {
-    let who = if all {
-        String::new()
-    } else {
-        format!("cannot tell {}; ", counted(untold.len(), "other", "others"))
-    };
+/// How small a change could have been detected.
+fn detectable(untold: &[&Compared]) -> String {
     let mut seen: Vec<&&Compared> = untold.iter().filter(|q| q.smallest.is_some()).collect();
     if seen.is_empty() {
-        return format!("{who}no change would have been found, for there is no interval");
+        return "without an interval no change is detectable".into();
     }
-    if seen.len() <= MOST_NAMED {
+    if seen.len() <= MOST_ANSWERED {
         let found: Vec<String> = seen.iter().map(|q| format!("{} {}", q.name, smallest(q))).collect();
-        return format!("{who}what would have been found: {}", found.join(", "));
+        return format!("could detect {}", found.join(", "));
     }
     seen.retain(|q| q.change.scale == Scale::Ratio);
     seen.sort_by(|a, b| a.smallest.unwrap_or(0.0).total_cmp(&b.smallest.unwrap_or(0.0)));
     match (seen.first(), seen.last()) {
-        (Some(least), Some(most)) => {
-            format!("{who}changes from {} to {} would have been found", smallest(least), smallest(most))
-        }
-        _ => format!("{who}what would have been found stands beside each"),
+        (Some(least), Some(most)) => format!("could detect {} to {}", smallest(least), smallest(most)),
+        _ => "what each could detect stands beside it".into(),
     }
 }
 
@@ -175,7 +161,7 @@ pub fn method(comparison: &Comparison) -> String {
     };
     format!(
         "{how}. Intervals of 95 %; better and worse at the level 99 %, corrected for all that is decided together \
-         (Benjamini & Hochberg). \"Would find\" is the smallest change that, alone, would have been found four times in five."
+         (Benjamini & Hochberg). \"Could detect\" is the minimum detectable effect at 80 % power, for a change alone."
     )
 }
 
@@ -194,7 +180,7 @@ pub fn passage(passage: Passage) -> &'static str {
     match passage {
         Passage::Beyond => "FAIL",
         Passage::Within => "pass",
-        Passage::CannotTell => "cannot tell",
+        Passage::CannotTell => "inconclusive",
         Passage::NotDecided => "not decided",
     }
 }

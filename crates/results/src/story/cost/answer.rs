@@ -17,55 +17,91 @@ const MOST_CALLS: usize = 3;
 /// Letters of a command in a sentence.
 const LONGEST_NAME: usize = 60;
 
+/// The same in the answer.
+const LONGEST_BRIEF: usize = 22;
+
 /// Letters of a load in a sentence.
-const LONGEST_LEVEL: usize = 30;
+const LONGEST_LEVEL: usize = 16;
 
 /// What is to be known of times without repetition.
-const SINGLE: &str = "single runs, so nothing tells it from chance";
+const SINGLE: &str = "single runs: chance cannot be excluded";
 
-/// The answer in one sentence.
+/// The comparison with the largest cost, or the first one; and that the others are not significant.
 pub(in crate::story) fn answer(result: &CostResult) -> String {
-    match how(result) {
-        None => findings(result),
-        Some(how) => format!("{}; {how}", findings(result)),
-    }
-}
-
-/// How it was measured: `12 blocks`.
-fn how(result: &CostResult) -> Option<String> {
-    let blocks = result.benchmarks.iter().flat_map(|b| &b.comparisons).map(|c| c.blocks).max()?;
-    Some(match blocks {
-        1 => "a single block".into(),
-        blocks => format!("{blocks} blocks"),
-    })
-}
-
-/// The slowdown with its interval comes first.
-fn findings(result: &CostResult) -> String {
     if let Some(own) = own(result) {
         return own;
     }
-    let mut told: Vec<String> = Vec::new();
-    let mut last = None;
-    for benchmark in &result.benchmarks {
-        for comparison in leading(result, benchmark) {
-            let who = who(result, comparison);
-            // Who was just told of is not named again.
-            let again = last.as_ref() == Some(&who);
-            told.push(of_one(result, benchmark, comparison, if again { "it" } else { &who }));
-            last = Some(who);
+    let all = compared(result);
+    let Some((benchmark, comparison)) = all.first() else {
+        return "no benchmark was finished both with and without it, so there is no answer yet".into();
+    };
+    let others = all.len() - 1;
+    let rest = if comparison.outcome == Outcome::Cost
+        && others > 0
+        && all[1..].iter().all(|(_, c)| c.outcome == Outcome::NoCost)
+    {
+        format!("; {others} {}: not significant", if others == 1 { "other" } else { "others" })
+    } else {
+        String::new()
+    };
+    brief(result, benchmark, comparison) + &rest
+}
+
+/// The other comparisons, and how it was measured.
+pub(super) fn remarks(result: &CostResult) -> Vec<String> {
+    if let Some(calls) = most_calls(result) {
+        return vec![calls];
+    }
+    let all = compared(result);
+    let first = all.first().and_then(|(_, comparison)| detail(comparison));
+    let others = all.iter().skip(1).map(|(benchmark, comparison)| said(result, benchmark, comparison));
+    let more = all.len().saturating_sub(MOST_TOLD);
+    let more = (more > 0).then(|| format!("{more} more below"));
+    let blocks = result.benchmarks.iter().flat_map(|b| &b.comparisons).map(|c| c.blocks).max();
+    let blocks = blocks.map(|n| {
+        if n == 1 { "a single block: chance cannot be excluded".into() } else { format!("{n} blocks") }
+    });
+    let others = others.take(MOST_TOLD - 1).chain(more);
+    first.into_iter().chain(others).chain(overall(result)).chain(blocks).collect()
+}
+
+/// What answers the question, the largest cost first.
+fn compared(result: &CostResult) -> Vec<(&CostBenchmark, &Comparison)> {
+    let of =
+        |benchmark| leading(result, benchmark).into_iter().map(move |comparison| (benchmark, comparison));
+    let mut all: Vec<_> = result.benchmarks.iter().flat_map(of).collect();
+    let cost = |c: &Comparison| if c.outcome == Outcome::Cost { c.ratio.value } else { 0.0 };
+    all.sort_by(|a, b| cost(b.1).total_cmp(&cost(a.1)));
+    all
+}
+
+/// One comparison in a short sentence.
+fn brief(result: &CostResult, benchmark: &CostBenchmark, comparison: &Comparison) -> String {
+    let who = shortened(&who(result, comparison), LONGEST_BRIEF);
+    let (whom, at) = (shortened(&benchmark.name, LONGEST_BRIEF), at(result, comparison));
+    let slow = slowdown(comparison);
+    let faster = || Figure { value: -slow.value, ..slow }.percent();
+    match comparison.outcome {
+        Outcome::NoCost => format!("no significant cost of {who} to {whom}{at}: {}", slow.percent()),
+        Outcome::CannotTell if slow.half.is_some() => {
+            format!("inconclusive whether {who} slows {whom}{at}: {}", slow.percent())
+        }
+        _ if slow.value < 0.0 => format!("{whom} takes {} less time with {who}{at}", faster()),
+        _ => format!("{who} slows {whom} by {}{at}", slow.percent()),
+    }
+}
+
+/// What a comparison could detect, or its PCost.
+fn detail(comparison: &Comparison) -> Option<String> {
+    match comparison.outcome {
+        Outcome::Cost | Outcome::Faster => {
+            Some(format!("PCost (Qian & Wang 2006) {}", pcost(comparison).percent()))
+        }
+        _ => {
+            let smallest = comparison.smallest.filter(|s| s.is_finite())?;
+            Some(format!("this run could detect a slowdown of {}", percent(smallest)))
         }
     }
-    if told.is_empty() {
-        return "no benchmark was finished both with and without it, so there is no answer yet".into();
-    }
-    let more = told.len().saturating_sub(MOST_TOLD);
-    let mut parts: Vec<String> = told.into_iter().take(MOST_TOLD).collect();
-    if more > 0 {
-        parts.push(format!("{more} more below"));
-    }
-    parts.extend(overall(result));
-    parts.join("; ")
 }
 
 /// Whether a program was asked for its own calls, and nothing is beside it.
@@ -74,32 +110,28 @@ pub(super) fn own_alone(result: &CostResult) -> bool {
     result.plan.as_ref().is_some_and(alone)
 }
 
-/// Of such a one: which of them take most.
+/// The time of such a one.
 fn own(result: &CostResult) -> Option<String> {
+    let (benchmark, mean_ns) = own_time(result)?;
+    (!benchmark.calls.is_empty())
+        .then(|| format!("{} takes {} per run", shortened(&benchmark.name, LONGEST_NAME), time(mean_ns)))
+}
+
+fn own_time(result: &CostResult) -> Option<(&CostBenchmark, f64)> {
     let benchmark = result.benchmarks.first().filter(|_| own_alone(result))?;
-    let trials: Vec<f64> = benchmark
-        .trials
-        .iter()
-        .filter(|t| t.condition == 0 && t.failed.is_none())
-        .map(|t| t.total_ns)
-        .collect();
-    let mean_ns = trials.iter().sum::<f64>() / trials.len() as f64;
+    let counts = |t: &&netfathom_model::record::CostTrial| t.condition == 0 && t.failed.is_none();
+    let trials: Vec<f64> = benchmark.trials.iter().filter(counts).map(|t| t.total_ns).collect();
+    Some((benchmark, trials.iter().sum::<f64>() / trials.len() as f64))
+}
+
+/// Which of its system calls take most of it.
+fn most_calls(result: &CostResult) -> Option<String> {
+    let (benchmark, mean_ns) = own_time(result)?;
     let share = |ns: f64| percent(ns / mean_ns);
     let of = |call: &OwnCall| Some(call.times.first().copied().flatten()?.total_ns);
-    let most: Vec<String> = benchmark
-        .calls
-        .iter()
-        .filter_map(|call| Some(format!("{} ({})", call.name, share(of(call)?))))
-        .take(MOST_CALLS)
-        .collect();
-    let name = shortened(&benchmark.name, LONGEST_NAME);
-    (!most.is_empty()).then(|| {
-        format!(
-            "{name} takes {} a run; the system calls that take most of it: {}",
-            time(mean_ns),
-            most.join(", ")
-        )
-    })
+    let named = |call: &OwnCall| Some(format!("{} ({})", call.name, share(of(call)?)));
+    let most: Vec<String> = benchmark.calls.iter().filter_map(named).take(MOST_CALLS).collect();
+    (!most.is_empty()).then(|| format!("system calls that take most of it: {}", most.join(", ")))
 }
 
 /// What one comparison says, in a sentence without its end.
@@ -116,7 +148,7 @@ fn of_one(result: &CostResult, benchmark: &CostBenchmark, comparison: &Compariso
         .filter(|s| s.is_finite())
         .map_or_else(String::new, |s| format!("; this run could detect {}", percent(s)));
     match comparison.outcome {
-        Outcome::Cost => format!("{who} slows {whom} down by {}{at} {pcost}", slow.percent()),
+        Outcome::Cost => format!("{who} slows {whom} by {}{at} {pcost}", slow.percent()),
         Outcome::Faster => {
             let faster = Figure { value: -slow.value, ..slow };
             format!("{whom} takes {} less time with {who}{at} {pcost}", faster.percent())
@@ -125,14 +157,14 @@ fn of_one(result: &CostResult, benchmark: &CostBenchmark, comparison: &Compariso
             format!("no significant cost of {who} to {whom}{at}: {}{seen}", slow.percent())
         }
         Outcome::CannotTell if slow.half.is_none() && slow.value >= 0.0 => {
-            format!("{who} slows {whom} down by {}{at} {pcost}; {SINGLE}", slow.percent())
+            format!("{who} slows {whom} by {}{at} {pcost}; {SINGLE}", slow.percent())
         }
         Outcome::CannotTell if slow.half.is_none() => {
             let faster = Figure { value: -slow.value, ..slow };
             format!("{whom} takes {} less time with {who}{at} {pcost}; {SINGLE}", faster.percent())
         }
         Outcome::CannotTell => {
-            format!("inconclusive whether {who} slows {whom} down{at}: {}{seen}", slow.percent())
+            format!("inconclusive whether {who} slows {whom}{at}: {}{seen}", slow.percent())
         }
     }
 }

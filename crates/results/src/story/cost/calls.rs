@@ -56,7 +56,7 @@ fn added(benchmark: &CostBenchmark, comparison: &Comparison) -> Bars {
 /// Where nothing is compared there are still their times in the first condition.
 fn alone(page: &mut Page, result: &CostResult, benchmark: &CostBenchmark) {
     let of = condition_name(result, 0);
-    page.heading(&format!("{}: its own system calls, {of}", shortened(&benchmark.name, LONGEST_NAME)));
+    page.main(&format!("{}: its own system calls, {of}", shortened(&benchmark.name, LONGEST_NAME)));
     let heads = [("calls", Align::Right), ("time", Align::Right), ("call", Align::Left)];
     let mut table = Table::new(&heads);
     for call in benchmark.calls.iter().take(MOST_ROWS) {

@@ -35,10 +35,10 @@ pub(super) fn row_name(result: &CostResult, comparison: &Comparison) -> String {
 /// What a table of an effect is about.
 pub(super) fn effect_words(effect: Effect) -> &'static str {
     match effect {
-        Effect::Program => "what the program takes, with and without it at the same load",
-        Effect::Load => "what the load takes alone, beside none",
-        Effect::Both => "what program and load take together, beside nothing",
-        Effect::Observation => "what observing takes",
+        Effect::Program => "slowdown by the program at the same load",
+        Effect::Load => "slowdown by the load alone",
+        Effect::Both => "slowdown by program and load together",
+        Effect::Observation => "slowdown by observing",
     }
 }
 
@@ -84,7 +84,7 @@ pub(super) fn outcome(outcome: Outcome) -> &'static str {
         Outcome::Cost => "cost",
         Outcome::NoCost => "not significant",
         Outcome::Faster => "faster",
-        Outcome::CannotTell => "cannot tell",
+        Outcome::CannotTell => "inconclusive",
     }
 }
 

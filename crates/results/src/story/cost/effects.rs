@@ -22,7 +22,8 @@ pub(super) fn draw(page: &mut Page, result: &CostResult) {
     for (benchmark, mut chart) in result.benchmarks.iter().zip(charts) {
         for effect in comparison::effects(result, benchmark) {
             let words = comparison::effect_words(effect);
-            page.heading(&format!("{}: {words}", shortened(&benchmark.name, 60)));
+            let head = if effect == result.headline() { Page::main } else { Page::heading };
+            head(page, &format!("{}: {words}", shortened(&benchmark.name, 60)));
             if let Some(chart) = chart.take() {
                 page.chart(chart);
             }

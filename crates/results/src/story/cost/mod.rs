@@ -49,6 +49,7 @@ pub(super) fn body(result: &CostResult) -> Body<'_> {
         title: if own { "What its own calls take" } else { "What it takes from others" },
         done: plan::done(result),
         page,
+        remarks: answer::remarks(result),
         plan,
         left_out: &[],
     }

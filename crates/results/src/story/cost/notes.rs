@@ -32,7 +32,7 @@ pub(super) fn taken_note(comparison: &Comparison) -> &'static str {
     if comparison.smallest.is_none() {
         "single runs have no interval, and chance cannot be excluded; (machine): all processes together"
     } else {
-        "*: beyond chance; the interval of every other difference holds 0; (machine): all processes together"
+        "*: significant; the interval of every other difference holds 0; (machine): all processes together"
     }
 }
 

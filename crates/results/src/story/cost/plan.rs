@@ -14,7 +14,7 @@ pub(super) fn done(result: &CostResult) -> String {
     let but = if failed > 0 { format!(", {failed} of them failed") } else { String::new() };
     let one = |n: usize, what: &str| format!("{n} {what}{}", if n == 1 { "" } else { "s" });
     format!(
-        "{} of {} in {} are there{but}",
+        "{} of {} in {} are finished{but}",
         one(trials().count(), "trial"),
         one(result.benchmarks.len(), "benchmark"),
         one(result.conditions.len(), "condition")
@@ -44,8 +44,8 @@ fn of_plan(plan: &CostPlan) -> Words {
     words.push(("blocks", format!("{} to {}", plan.least_blocks, plan.most_blocks)));
     words.push(("at the longest", format_duration(plan.most_ns)));
     words.push(("to start up, to end", [plan.settle_ns, plan.grace_ns].map(format_duration).join(", ")));
-    words.push(("processors of the benchmarks", processors(&plan.cpu)));
-    words.push(("processors of the program", processors(&plan.program_cpu)));
+    words.push(("CPUs of the benchmarks", processors(&plan.cpu)));
+    words.push(("CPUs of the program", processors(&plan.program_cpu)));
     words.push(("besides", besides(plan)));
     words.push(("seed", plan.seed.to_string()));
     words

@@ -24,7 +24,7 @@ pub(super) fn draw(page: &mut Page, result: &CostResult) {
     if !result.program.is_empty() {
         table(page, result);
         more(page, result.program.len());
-        page.note("100 % is one processor; what it takes is the slowdown of the benchmark");
+        page.note("100 % is one CPU; what it takes is the slowdown of the benchmark");
     }
     for note in notes {
         page.bullet(&note);
@@ -33,8 +33,7 @@ pub(super) fn draw(page: &mut Page, result: &CostResult) {
 
 fn table(page: &mut Page, result: &CostResult) {
     let benchmarks = || result.benchmarks.iter().take(MOST_BENCHMARKS);
-    let mut heads =
-        vec![("processor".to_owned(), Align::Right), ("memory,\nat most".to_owned(), Align::Right)];
+    let mut heads = vec![("CPU".to_owned(), Align::Right), ("memory,\nat most".to_owned(), Align::Right)];
     heads.extend(
         benchmarks().map(|b| (format!("takes from\n{}", shortened(&b.name, LONGEST_HEAD)), Align::Right)),
     );

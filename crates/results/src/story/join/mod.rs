@@ -22,6 +22,7 @@ pub(super) fn body(result: &JoinResult) -> Body<'_> {
         title: "Time in the network stack, from captures and logs",
         done: there(result),
         page,
+        remarks: remarks(result),
         plan: plan(&result.plan),
         left_out: &[],
     }
@@ -41,7 +42,7 @@ fn plan(plan: &JoinPlan) -> Vec<(&'static str, String)> {
 fn there(result: &JoinResult) -> String {
     let plan = &result.plan;
     format!(
-        "{} of {} captures and {} of {} logs are there",
+        "{} of {} captures and {} of {} logs are read",
         result.captures.len(),
         plan.captures.len(),
         result.logs.len(),
@@ -49,33 +50,40 @@ fn there(result: &JoinResult) -> String {
     )
 }
 
-/// Such as `a message spends 4.20 µs on its way out and 12.3 µs on its way in, by 1,000,000
-/// messages joined of 1,000,004; the clocks …`.
+/// Such as `A message takes 4.20 µs to send and 12.3 µs to receive`.
 pub(super) fn answer(result: &JoinResult) -> String {
     let ways = ways::ways(result);
     if ways.is_empty() {
         return "no message was in both a capture and a log, so there is no answer yet".into();
     }
-    let counted = |n, of| format!("{} messages joined of {}", number::count(n), number::count(of));
     let time = |w: &ways::Way| {
-        let way = if w.direction == Direction::Tx { "out" } else { "in" };
         let above = ways::above_shortest(result, w.direction);
         let steps = ways::doubt(w.span).map_or_else(String::new, |ns| format!(" (±{})", number::mean(ns)));
-        format!("{}{steps}{above} on its way {way}", number::mean(w.span.times.mean_ns))
+        format!("{}{steps}{above} {}", number::mean(w.span.times.mean_ns), verb(w.direction))
     };
-    let first = (ways[0].span.times.n, ways[0].logged);
-    let (times, by) = if ways.iter().all(|w| (w.span.times.n, w.logged) == first) {
-        let times: Vec<String> = ways.iter().map(time).collect();
-        (times.join(" and "), format!(", by {}", counted(first.0, first.1)))
-    } else {
-        let each = |w| format!("{} (by {})", time(w), counted(w.span.times.n, w.logged));
-        (ways.iter().map(each).collect::<Vec<_>>().join(" and "), String::new())
+    format!("A message takes {}", ways.iter().map(time).collect::<Vec<_>>().join(" and "))
+}
+
+fn verb(direction: Direction) -> &'static str {
+    match direction {
+        Direction::Tx => "to send",
+        Direction::Rx => "to receive",
+    }
+}
+
+/// What the answer rests on.
+fn remarks(result: &JoinResult) -> Vec<String> {
+    let by = |w: &ways::Way| {
+        let (joined, logged) = (number::count(w.span.times.n), number::count(w.logged));
+        format!("{joined} of {logged} messages {}", verb(w.direction))
     };
-    format!("a message spends {times}{by}; clocks {}", ways::clock(&result.plan))
+    let by: Vec<String> = ways::ways(result).iter().map(by).collect();
+    let clocks = format!("clocks {}", ways::clock(&result.plan));
+    if by.is_empty() { Vec::new() } else { vec![format!("joined {}", by.join(", ")), clocks] }
 }
 
 fn spans(page: &mut Page, result: &JoinResult) {
-    page.heading("Time between the places that a message passes");
+    page.main("Time between the places that a message passes");
     if result.spans.is_empty() {
         page.text("n/a: no message was seen at two places");
         return;
@@ -108,8 +116,8 @@ fn spans(page: &mut Page, result: &JoinResult) {
     }
     if result.plan.clock == ClockChoice::Fitted {
         page.note(
-            "the clocks were fitted so that the shortest way out takes no time: what that took from it is in the \
-             way in",
+            "the clocks were fitted so that the shortest time to send is zero: what that removed is in the time to \
+             receive",
         );
     }
 }
@@ -163,6 +171,7 @@ fn percentiles(page: &mut Page, result: &JoinResult) {
     if known().next().is_none() {
         return;
     }
+    page.rest();
     for (place, span) in result.spans.iter().enumerate().filter(|(_, s)| s.times.n > 0) {
         over_time(page, place, span);
     }
@@ -221,10 +230,13 @@ fn draw_capture(page: &mut Page, c: &CaptureFile, result: &JoinResult) {
         page.detail("no packet of it was a message of a log");
     }
     if c.backwards > 0 {
-        page.detail(&format!("{} packets lie before the one before them", number::count(c.backwards)));
+        page.detail(&format!(
+            "{} packets have a time before that of their predecessor",
+            number::count(c.backwards)
+        ));
     }
     if c.untimed > 0 {
-        page.detail(&format!("{} packets do not say when they were captured", number::count(c.untimed)));
+        page.detail(&format!("{} packets have no capture time", number::count(c.untimed)));
     }
     damage(page, c.damage.as_deref());
 }
@@ -273,14 +285,14 @@ fn draw_log(page: &mut Page, l: &LogFile, result: &JoinResult) {
     for (i, capture) in result.captures.iter().enumerate() {
         let of = |counts: &[u64]| counts.get(i).map_or_else(|| "n/a".into(), |&n| number::count(n));
         page.detail(&format!(
-            "not in {}: {}; there after a later one: {}",
+            "missing in {}: {}; out of order: {}",
             capture.name,
             of(&l.missing),
             of(&l.reordered)
         ));
     }
     if l.unusable > 0 {
-        page.detail(&format!("{} records of it say nothing", number::count(l.unusable)));
+        page.detail(&format!("{} records of it are unusable", number::count(l.unusable)));
     }
     damage(page, l.damage.as_deref());
 }
@@ -303,7 +315,7 @@ fn clocks(page: &mut Page, result: &JoinResult) {
 }
 
 fn offset(c: &ClockOffset) -> String {
-    let moved = c.moved_ns.map_or("movement not known".into(), |ns| format!("moved by {}", number::time(ns)));
-    let drift = c.drift_ppm.map_or("drift not known".into(), |ppm| format!("drift {ppm:+.4} ppm"));
+    let moved = c.moved_ns.map_or("movement unknown".into(), |ns| format!("moved by {}", number::time(ns)));
+    let drift = c.drift_ppm.map_or("drift unknown".into(), |ppm| format!("drift {ppm:+.4} ppm"));
     format!("{} ns; {moved}; {drift}", number::signed(c.offset_ns))
 }

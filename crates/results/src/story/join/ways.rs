@@ -33,8 +33,8 @@ pub(super) fn above_shortest(result: &JoinResult, direction: Direction) -> &'sta
     let by_way_out = result.logs.iter().any(|log| log.has_sent);
     match (result.plan.clock, direction) {
         (ClockChoice::Stated, _) => "",
-        (ClockChoice::Fitted, Direction::Rx) if by_way_out => ", the shortest way out included,",
-        (ClockChoice::Fitted, _) => " above the shortest",
+        (ClockChoice::Fitted, Direction::Rx) if by_way_out => " (with the shortest time to send)",
+        (ClockChoice::Fitted, _) => " (above the shortest)",
     }
 }
 
@@ -69,7 +69,7 @@ pub(super) fn numbering(plan: &JoinPlan) -> String {
 /// How the clocks were put together.
 pub(super) fn clock(plan: &JoinPlan) -> &'static str {
     match plan.clock {
-        ClockChoice::Stated => "as the logs state them",
-        ClockChoice::Fitted => "fitted, so that the shortest way takes no time",
+        ClockChoice::Stated => "as stated by the logs",
+        ClockChoice::Fitted => "fitted: the shortest time is zero",
     }
 }

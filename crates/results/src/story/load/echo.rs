@@ -13,15 +13,16 @@ pub(super) fn draw(page: &mut Page, result: &LoadResult) {
     if summary.echo_loaded.is_none() && summary.echo_idle.is_none() {
         return;
     }
-    page.heading("Echo: what the answers took");
+    page.main("Response times (echo)");
     let curves = curves(summary);
     let curves = curves.iter().map(|(series, d)| (series.clone(), d)).collect();
     if let Some(chart) = by_percentile("echo", "Response, service and lag by percentile", curves) {
         page.chart(chart);
     }
     page.table(table(summary));
-    page.note("response: from the intended departure to the answer; service: from the actual departure");
-    page.note("idle: so few messages that none waits for another; lag: actual minus intended departure");
+    page.note("response: from the intended send time to the answer; service: from the actual send time");
+    page.rest();
+    page.note("idle: so few messages that none waits for another; lag: actual minus intended send time");
     for (name, echo, sent) in [
         ("idle", &summary.echo_idle, None),
         ("loaded", &summary.echo_loaded, Some(super::loaded(result).map(|t| t.load.sent).sum::<u64>())),
@@ -97,8 +98,8 @@ fn omission(echo: &Echo) -> Option<String> {
     }
     let (seen, real) = (&echo.service, &echo.response);
     Some(format!(
-        "a tester that starts its clock at the actual departure would have reported p99 {} instead of {}, p99.9 {} \
-         instead of {} and a maximum of {} instead of {}: it leaves out what the load itself made wait \
+        "a tester that starts its clock at the actual send time would have reported p99 {} instead of {}, p99.9 {} \
+         instead of {} and a maximum of {} instead of {}: it leaves out the waits that the load itself caused \
          (coordinated omission)",
         number::least(seen.p99_ns),
         number::least(real.p99_ns),

@@ -20,7 +20,7 @@ pub(super) fn draw(page: &mut Page, result: &LoadResult) {
     }
     let mut table = Table::new(&[
         ("engine", Align::Left),
-        ("flat out", Align::Right),
+        ("unpaced", Align::Right),
         ("lag p99", Align::Right),
         ("taken", Align::Left),
         ("", Align::Left),
@@ -29,7 +29,7 @@ pub(super) fn draw(page: &mut Page, result: &LoadResult) {
         table.row_open(row(step), &step.why);
     }
     page.table(table);
-    page.note("flat out: what a short burst without pauses reached");
+    page.note("unpaced: what a short burst without pauses reached");
     page.note("lag p99: at the wanted rate, in slots; a slot is what a full batch of the engine takes");
 }
 

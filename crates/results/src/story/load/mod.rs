@@ -8,19 +8,19 @@ mod times;
 mod trials;
 
 use crate::page::Page;
-use netfathom_model::record::{LoadResult, LoadSummary, LoadTrial, LoadTrialKind};
+use netfathom_model::record::{LoadResult, LoadTrial, LoadTrialKind};
 
 use super::accounting::Kept;
 use super::{Body, accounting, counted, number, place::ends as place};
 
 pub(super) fn body(result: &LoadResult) -> Body<'_> {
     let mut page = Page::default();
-    engine::draw(&mut page, result);
+    echo::draw(&mut page, result);
     trials::draw(&mut page, result);
+    engine::draw(&mut page, result);
     trials::workers(&mut page, result);
     times::intervals(&mut page, result);
     times::lag(&mut page, result);
-    echo::draw(&mut page, result);
     let kept = result.trials.iter().map(|t| Kept {
         index: t.index,
         kind: trials::kind(t.kind),
@@ -34,6 +34,7 @@ pub(super) fn body(result: &LoadResult) -> Body<'_> {
         title: "The load that was made",
         done: there(result),
         page,
+        remarks: remarks(result),
         plan: plan::words(&result.plan),
         left_out: &result.left_out,
     }
@@ -45,32 +46,14 @@ fn loaded(result: &LoadResult) -> impl Iterator<Item = &LoadTrial> {
 }
 
 fn there(result: &LoadResult) -> String {
-    format!("{} of {} loaded trials are there", loaded(result).count(), result.plan.trials)
+    format!("{} of {} loaded trials are finished", loaded(result).count(), result.plan.trials)
 }
 
-/// Such as `205k/s ± 0.3k left, 99.9 % of the plan, none lost, lag p99 1.2 µs, over 3 trials, …`.
+/// Such as `205k/s ± 0.3k sent, 99.9 % of the plan, none lost, late by 1.2 µs (p99)`.
 pub(super) fn answer(result: &LoadResult) -> String {
-    let plan = &result.plan;
-    let how = format!(
-        "{}, {}, {} B, {}, {}",
-        place(plan.place),
-        plan.profile,
-        plan.size_bytes,
-        result.engine.name(),
-        counted(plan.workers, "worker")
-    );
-    let Some(summary) = &result.summary else {
-        return format!("no loaded trial is finished, so there is no answer yet; {how}");
+    let Some(s) = &result.summary else {
+        return "no loaded trial is finished, so there is no answer yet".into();
     };
-    let over = if summary.trials == 1 {
-        "in 1 trial, so without an interval".into()
-    } else {
-        format!("over {} trials", summary.trials)
-    };
-    format!("{}, {over}, {how}", outcome(summary))
-}
-
-fn outcome(s: &LoadSummary) -> String {
     let lost = match s.lost {
         Some(0.0) => "none lost".into(),
         Some(lost) => format!("{} lost", number::percent(lost)),
@@ -78,8 +61,21 @@ fn outcome(s: &LoadSummary) -> String {
     };
     let lag = if s.lag.n == 0 { "-".into() } else { number::least(s.lag.p99_ns) };
     format!(
-        "{} left, {} of the plan, {lost}, lag p99 {lag}",
+        "{} sent, {} of the plan, {lost}, late by {lag} (p99)",
         number::rate_interval(s.reached_per_s, s.between_trials_per_s),
         number::percent_down(s.of_plan)
     )
+}
+
+/// How it was measured.
+fn remarks(result: &LoadResult) -> Vec<String> {
+    let (plan, engine) = (&result.plan, result.engine.name());
+    let over = match result.summary.as_ref().map(|s| s.trials) {
+        None => return Vec::new(),
+        Some(1) => "1 trial (no interval)".into(),
+        Some(trials) => format!("{trials} trials"),
+    };
+    let workers = counted(plan.workers, "worker");
+    let (profile, size) = (&plan.profile, plan.size_bytes);
+    vec![format!("{over} of {profile}, {size} B, {}, {engine}, {workers}", place(plan.place))]
 }

@@ -29,7 +29,7 @@ pub(super) fn words(plan: &LoadPlan) -> Vec<(&'static str, String)> {
         ("echo", yes(plan.echo)),
         ("one way", yes(plan.one_way)),
         ("size", format!("{} bytes of UDP payload", plan.size_bytes)),
-        ("processors", processors(&plan.cpus)),
+        ("CPUs", processors(&plan.cpus)),
         ("port", if plan.port == 0 { "a free one".into() } else { plan.port.to_string() }),
         ("seed", plan.seed.to_string()),
     ]

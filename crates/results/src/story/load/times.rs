@@ -22,7 +22,7 @@ fn row(name: &str, d: &stats::Distribution, quantiles: &[f64]) -> Vec<String> {
 pub(super) fn intervals(page: &mut Page, result: &LoadResult) {
     let wanted = merged(result, |t| &t.wanted_intervals);
     let Some(achieved) = merged(result, |t| &t.intervals) else { return };
-    page.heading("Intervals: between neighbouring departures of one worker");
+    page.heading("Intervals between neighboring messages of one worker");
     let curve = |label: &str, color, look| Series { label: label.into(), color, look, ..Series::default() };
     let both = [
         wanted.as_ref().map(|d| (curve("wanted", "planned", Look::Area), d)),
@@ -45,7 +45,7 @@ pub(super) fn intervals(page: &mut Page, result: &LoadResult) {
     let quantiles = [0.0, 0.5, 0.99, 1.0];
     match &wanted {
         Some(wanted) => table.row(row("wanted", wanted, &quantiles)),
-        None => table.row_across("wanted", "n/a: the plan wants no two messages of one worker"),
+        None => table.row_across("wanted", "n/a: the plan has no two messages of one worker"),
     }
     table.row(row("achieved", &achieved, &quantiles));
     page.table(table);
@@ -54,10 +54,10 @@ pub(super) fn intervals(page: &mut Page, result: &LoadResult) {
 /// The generator's own fault, a row a loaded trial.
 pub(super) fn lag(page: &mut Page, result: &LoadResult) {
     let Some(all) = merged(result, |t| &t.load.lag) else { return };
-    page.heading("Lag: actual minus intended departure");
+    page.heading("Lag: actual minus intended send time");
     over_run::draw(page, result);
     let area = Series { label: "lag".into(), color: "lag", look: Look::Area, ..Series::default() };
-    histogram::draw(page, "lags", "How late messages left", vec![(area, &all)]);
+    histogram::draw(page, "lags", "How late messages were sent", vec![(area, &all)]);
     let send_call = pooled::merged(super::loaded(result).map(|t| &t.load.send_call));
     sender::lag(page, &all, &send_call);
     let mut table = Table::new(&[
@@ -79,7 +79,7 @@ pub(super) fn lag(page: &mut Page, result: &LoadResult) {
     page.table(table);
     if all.histogram.negative() > 0 {
         page.note(&format!(
-            "<0: {} messages left before they were due; they are kept in every number",
+            "<0: {} messages were sent before they were due; they are kept in every number",
             number::count(all.histogram.negative())
         ));
     }

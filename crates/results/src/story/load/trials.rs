@@ -10,7 +10,7 @@ pub(super) fn draw(page: &mut Page, result: &LoadResult) {
     if result.trials.is_empty() {
         return;
     }
-    page.heading("Trials");
+    page.main("Trials");
     let loads: Vec<_> = super::loaded(result).map(|t| (t.index, &t.load)).collect();
     sender::rate(page, &result.plan.profile, &loads);
     let mut table = Table::new(&[
@@ -30,6 +30,7 @@ pub(super) fn draw(page: &mut Page, result: &LoadResult) {
         table.row(together(summary));
     }
     page.table(table);
+    page.rest();
     if result.trials.len() > MOST_ROWS {
         page.note(&format!("… and {} more trials in the record", result.trials.len() - MOST_ROWS));
     }
@@ -108,11 +109,11 @@ pub(super) fn workers(page: &mut Page, result: &LoadResult) {
     page.heading("Workers, all loaded trials");
     let mut table = Table::new(&[
         ("worker", Align::Right),
-        ("processor", Align::Right),
+        ("CPU", Align::Right),
         ("sent", Align::Right),
         ("worst lag p99", Align::Right),
         ("CPU a message", Align::Right),
-        ("of its processor", Align::Right),
+        ("of its CPU", Align::Right),
     ]);
     for i in 0..most.min(MOST_ROWS) {
         table.row(worker(result, i));
@@ -121,7 +122,7 @@ pub(super) fn workers(page: &mut Page, result: &LoadResult) {
     if most > MOST_ROWS {
         page.note(&format!("… and {} more workers in the record", most - MOST_ROWS));
     }
-    page.note("of its processor: what its thread took, of the time between first and last departure");
+    page.note("of its CPU: what its thread took, of the time between first and last message");
 }
 
 fn worker(result: &LoadResult, i: usize) -> [String; 6] {

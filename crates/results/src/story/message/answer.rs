@@ -12,21 +12,29 @@ use super::plan::ends;
 use super::remedies::{as_it_was, best_remedy};
 use crate::story::number::mean as time;
 
+/// Stalls come first: nothing else is so slow.
 pub(in crate::story) fn answer(result: &MessageResult) -> String {
-    format!("{}; {} trials, {}", findings(result), result.plan.trials, ends(result))
+    findings(result).into_iter().next().unwrap_or_else(|| {
+        let what = if result.cells.is_empty() { "nothing was" } else { "no time could be" };
+        format!("{what} measured, so there is no answer yet")
+    })
 }
 
-/// Stalls come first: nothing else is so slow.
-fn findings(result: &MessageResult) -> String {
-    let mut parts: Vec<String> = result.remedies.iter().map(stall).collect();
-    let home = home(result);
-    parts.extend(home.as_ref().and_then(|home| compared(result, home)));
-    parts.extend(processors(result));
-    if parts.is_empty() {
-        let what = if result.cells.is_empty() { "nothing was" } else { "no time could be" };
-        return format!("{what} measured, so there is no answer yet");
-    }
-    parts.join("; ")
+/// What else was found, and how it was measured.
+pub(super) fn remarks(result: &MessageResult) -> Vec<String> {
+    let rest = findings(result).into_iter().skip(1);
+    let causes = result
+        .remedies
+        .iter()
+        .map(|remedied| format!("the stall of {}: {}", quoted(&remedied.layer), remedied.stall.name()));
+    let how = (!result.cells.is_empty()).then(|| format!("{} trials, {}", result.plan.trials, ends(result)));
+    causes.chain(rest).chain(how).collect()
+}
+
+fn findings(result: &MessageResult) -> Vec<String> {
+    let stalls = result.remedies.iter().map(stall);
+    let compared = home(result).and_then(|home| compared(result, &home));
+    stalls.chain(compared.into_iter().flatten()).chain(processors(result)).collect()
 }
 
 fn stall(remedied: &Remedied) -> String {
@@ -34,15 +42,14 @@ fn stall(remedied: &Remedied) -> String {
         row.filter(|row| row.times.n > 0).map_or_else(|| "n/a".into(), |row| time(row.times.p50_ns as f64))
     };
     let ended = match best_remedy(remedied) {
-        None => "no remedy that was tried ends it".into(),
+        None => "no remedy ends it".into(),
         Some(best) => format!("{} takes {}", quoted(&best.layer), median(Some(best))),
     };
     format!(
-        "{} stalls with {}, {} at the median ({}), where {ended}",
+        "{} stalls with {}: {} at the median; {ended}",
         quoted(&remedied.layer),
         bytes(remedied.bytes),
         median(as_it_was(remedied)),
-        remedied.stall.name(),
     )
 }
 
@@ -62,8 +69,8 @@ fn home(result: &MessageResult) -> Option<Group<'_>> {
     })
 }
 
-/// The library's adaptive strategy, or the second layer, against the first.
-fn compared(result: &MessageResult, home: &Group<'_>) -> Option<String> {
+/// The library's adaptive strategy, or the second layer, against the first: with the smallest size, and the largest.
+fn compared(result: &MessageResult, home: &Group<'_>) -> Option<Vec<String>> {
     let plan = &result.plan;
     let adaptive = Layer::Library { strategy: Strategy::Adaptive };
     let layers = home.layers(plan);
@@ -73,19 +80,13 @@ fn compared(result: &MessageResult, home: &Group<'_>) -> Option<String> {
     let both = |bytes: &u64| Some((*bytes, home.cell(layer, *bytes)?, home.reference(plan, *bytes)?));
     let sizes: Vec<(u64, &MessageCell, &MessageCell)> = home.sizes().iter().filter_map(both).collect();
     let (Some(small), Some(large)) = (sizes.first(), sizes.last()) else { return alone(result, home) };
-    let text = match plan.test {
-        MessageTest::Post => one(result, large)?,
-        _ if small.0 == large.0 => one(result, small)?,
-        _ => {
-            let large_too = match times(result, large)? {
-                Multiple::Told(times) => format!("{times} times"),
-                Multiple::Same(times) => format!("{times} times (no difference)"),
-                Multiple::Not => "it is inconclusive".into(),
-            };
-            format!("{}, with {} {large_too}", one(result, small)?, bytes(large.0))
-        }
+    let shown = match plan.test {
+        MessageTest::Post => vec![large],
+        _ if small.0 == large.0 => vec![small],
+        _ => vec![small, large],
     };
-    Some(format!("{text}, {}", place(result, home)))
+    let found = shown.into_iter().map(|beside| one(result, beside)).collect::<Option<Vec<_>>>()?;
+    Some(found.into_iter().chain([place(result, home)]).collect())
 }
 
 type Beside<'a> = (u64, &'a MessageCell, &'a MessageCell);
@@ -95,20 +96,16 @@ fn one(result: &MessageResult, beside: &Beside<'_>) -> Option<String> {
     let (layer, first, size) = (quoted(&cell.layer), quoted(&reference.layer), bytes(*size));
     let quantity = Quantity::of(&result.plan);
     let value = quantity.value(quantity.of_cell(cell)?.value);
-    let (did, as_it, than) = match (quantity, result.plan.test) {
-        (Quantity::Messages, _) => {
-            (format!("{layer} sends {value} messages of {size} a second"), "as many as", first)
-        }
-        (Quantity::Bytes, _) => (format!("{layer} brings replies of {size} at {value}"), "as fast as", first),
-        (Quantity::Time, test) => {
-            let what = if test == MessageTest::Oneway { "a message" } else { "a round trip" };
-            (format!("{what} of {size} by {layer} takes {value}"), "as long as by", first)
-        }
+    let did = match (quantity, result.plan.test) {
+        (Quantity::Messages, _) => format!("{layer} sends {value} messages/s of {size}"),
+        (Quantity::Bytes, _) => format!("{layer} brings replies of {size} at {value}"),
+        (Quantity::Time, MessageTest::Oneway) => format!("{layer} takes {value} for a message of {size}"),
+        (Quantity::Time, _) => format!("{layer} takes {value} for a round trip of {size}"),
     };
     Some(match times(result, beside)? {
-        Multiple::Told(times) => format!("{did}, {times} times {as_it} {than}"),
-        Multiple::Same(times) => format!("{did}, {times} times {as_it} {than} (no difference)"),
-        Multiple::Not => format!("{did}; how many times {as_it} {than} is inconclusive"),
+        Multiple::Told(times) => format!("{did}, {times} × {first}"),
+        Multiple::Same(times) => format!("{did}, {times} × {first} (not significant)"),
+        Multiple::Not => format!("{did}; against {first}: inconclusive"),
     })
 }
 
@@ -145,20 +142,20 @@ fn apart_in_kernel(result: &MessageResult, group: &Group<'_>) -> bool {
 }
 
 /// There is nothing to compare the only layer with, or the first one cannot be.
-fn alone(result: &MessageResult, home: &Group<'_>) -> Option<String> {
+fn alone(result: &MessageResult, home: &Group<'_>) -> Option<Vec<String>> {
     let quantity = Quantity::of(&result.plan);
     let size = home.sizes().first().copied()?;
     let cell = home.leading(&result.plan, size)?;
-    let nearest =
-        if result.plan.layers.contains(&cell.layer) { "" } else { ", the nearest to what cannot be" };
-    Some(format!(
-        "{}{nearest}: {}, {}, with {}, {}",
+    let found = format!(
+        "{}, {}, {}, with {}",
         quoted(&cell.layer),
         quantity.name(&result.plan),
         quantity.text(quantity.of_cell(cell)?),
         bytes(size),
-        place(result, home),
-    ))
+    );
+    let is_planned = result.plan.layers.contains(&cell.layer);
+    let nearest = (!is_planned).then(|| format!("{} is the nearest to what cannot be", quoted(&cell.layer)));
+    Some([Some(found), nearest, Some(place(result, home))].into_iter().flatten().collect())
 }
 
 /// What the processors alone make of a round trip: the nearest pair against the furthest.
@@ -178,15 +175,11 @@ fn processors(result: &MessageResult) -> Option<String> {
     let both = format!("{} against {}", value(b)?, value(a)?);
     let layer = quoted(&a.layer);
     Some(match times(result, &(size, b, a))? {
-        Multiple::Told(times) => {
-            format!("on {there}{kernel} that of {layer} takes {times} times as long as on {here}: {both}")
+        Multiple::Told(times) => format!("on {there}{kernel} {layer} takes {times} × that on {here}: {both}"),
+        Multiple::Same(times) => {
+            format!("on {there}{kernel} {layer} takes as long as on {here} (× {times}): {both}")
         }
-        Multiple::Same(times) => format!(
-            "on {there}{kernel} that of {layer} takes {times} times as long as on {here} (no difference): {both}"
-        ),
-        Multiple::Not => format!(
-            "whether that of {layer} takes longer on {there}{kernel} than on {here} is inconclusive: {both}"
-        ),
+        Multiple::Not => format!("on {there}{kernel} {layer} against on {here}: inconclusive, {both}"),
     })
 }
 

@@ -13,8 +13,8 @@ pub(super) const IN_KERNEL: &str = "an end in the kernel has no thread of its ow
 /// Where an end in the kernel runs; `None` where there is none.
 pub(super) fn where_kernel_ends_run(result: &MessageResult) -> Option<&'static str> {
     result.cells.iter().any(|cell| in_kernel(cell.placement)).then_some(
-        "an end in the kernel runs where its packets come in: mostly on the other end's processor, whatever the \
-         pair; compare K placements with UU on one processor",
+        "an end in the kernel runs where its packets come in: mostly on the other end's CPU, whatever the \
+         pair; compare K placements with UU on one CPU",
     )
 }
 

@@ -31,7 +31,7 @@ pub(super) fn draw(page: &mut Page, result: &MessageResult) {
     }
     page.note("± half the 95 % interval between trials; p50, p99, p99.9: of all trials together");
     page.note(
-        "a message, as the median of the trials: cpu: processor time in ns of the client (c) and the server (s), \
+        "a message, as the median of the trials: cpu: CPU time in ns of the client (c) and the server (s), \
          calls: system calls, sw: context switches, seg: TCP segments",
     );
     page.note(&format!("kern: that {}", caveats::WORKERS));

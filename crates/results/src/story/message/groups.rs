@@ -116,10 +116,10 @@ fn sizes<'a>(cells: impl Iterator<Item = &'a MessageCell>) -> Vec<u64> {
 /// The processors of the ends: `processors 0 and 1 (apart)`.
 pub(super) fn pair(result: &MessageResult, place: usize) -> String {
     match result.pairs.get(place) {
-        None => "processors that the record does not name".into(),
-        Some(ProcessorPair { client, server, .. }) if client == server => format!("processor {client} alone"),
+        None => "CPUs that the record does not name".into(),
+        Some(ProcessorPair { client, server, .. }) if client == server => format!("CPU {client} alone"),
         Some(ProcessorPair { shares, client, server }) => {
-            format!("processors {client} and {server} ({})", shares.name())
+            format!("CPUs {client} and {server} ({})", shares.name())
         }
     }
 }

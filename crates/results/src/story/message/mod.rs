@@ -33,11 +33,12 @@ pub(super) fn body(result: &MessageResult) -> Body<'_> {
     Body {
         title: match result.plan.test {
             MessageTest::Oneway => "How many messages go over a connection",
-            MessageTest::Pingpong => "How long a message takes there and back",
+            MessageTest::Pingpong => "How long a round trip takes",
             MessageTest::Post => "How fast bulk replies come",
         },
         done: plan::done(result),
         page,
+        remarks: answer::remarks(result),
         plan,
         left_out: &[],
     }

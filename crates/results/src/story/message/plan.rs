@@ -11,7 +11,7 @@ use crate::story::Words;
 pub(super) fn done(result: &MessageResult) -> String {
     let trials: usize = result.cells.iter().map(|cell| cell.trials.len()).sum();
     let each = result.plan.trials;
-    format!("{trials} trials of {} cells are there, {each} of each cell were asked for", result.cells.len())
+    format!("{trials} trials of {} cells are finished, {each} of each are planned", result.cells.len())
 }
 
 /// Where the two ends are.
@@ -39,7 +39,7 @@ pub(super) fn words(plan: &MessagePlan) -> Words {
         (size_name(plan), listed(plan.sizes_bytes.iter().map(|&b| count(b)).collect())),
         ("layers", listed(plan.layers.iter().map(ToString::to_string).collect())),
         ("placements", listed(plan.placements.iter().map(|p| p.name().into()).collect())),
-        ("processors", format!("{processors}{from}")),
+        ("CPUs", format!("{processors}{from}")),
         ("a trial has at least", format!("{} {}", count(plan.messages), plan.test.counts())),
         ("and takes", format!("{} to {}", format_duration(plan.least_ns), format_duration(plan.most_ns))),
         (

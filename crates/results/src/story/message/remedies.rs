@@ -12,7 +12,7 @@ const BAR: usize = 12;
 
 pub(super) fn draw(page: &mut Page, result: &MessageResult) {
     for remedied in &result.remedies {
-        page.heading(&format!(
+        page.main(&format!(
             "“{}” stalls with {} bytes on {}: {}",
             remedied.layer,
             number::count(remedied.bytes),
@@ -22,6 +22,7 @@ pub(super) fn draw(page: &mut Page, result: &MessageResult) {
         table(page, remedied);
     }
     if !result.remedies.is_empty() {
+        page.rest();
         page.note(
             "bars are logarithmic, of the median, which `times as fast` compares with that as it was; delayed \
              acks: ACKs that were delayed, a message",

@@ -12,8 +12,9 @@ use crate::story::number;
 pub(super) fn draw(page: &mut Page, result: &MessageResult) {
     let (plan, quantity) = (&result.plan, Quantity::of(&result.plan));
     let groups = groups::groups(result);
-    for group in &groups {
-        page.heading(&format!("{}: {}", group.name(result), quantity.name(plan)));
+    for (i, group) in groups.iter().enumerate() {
+        let head = if i == 0 { Page::main } else { Page::heading };
+        head(page, &format!("{}: {}", group.name(result), quantity.name(plan)));
         if let Some(chart) = charts::over_size(result, group) {
             page.chart(chart);
         }

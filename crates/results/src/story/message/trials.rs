@@ -74,7 +74,7 @@ fn lag(page: &mut Page, result: &MessageResult) {
     if known.is_empty() {
         return;
     }
-    page.heading("How late messages left");
+    page.heading("How late messages were sent");
     let mut table = with_cell(&["bytes", "p50", "p99", "most"]);
     for (cell, lag) in known.iter().take(MOST_ROWS) {
         let times = [lag.p50_ns, lag.p99_ns, lag.max_ns].map(number::time);
@@ -120,8 +120,8 @@ fn each(result: &MessageResult) -> Table {
         "",
         "",
         "",
-        "how long its threads were ready and waited for a processor",
-        "how long its threads were ready and waited for a processor",
+        "how long its threads were ready and waited for a CPU",
+        "how long its threads were ready and waited for a CPU",
         "acknowledgements that were delayed until their timer ran out",
     ]);
     let mut all: Vec<(&MessageCell, &MessageTrial)> =

@@ -14,17 +14,24 @@ use super::{Body, Words, counted};
 
 pub(super) fn body(result: &ReproduceResult) -> Body<'_> {
     let mut page = Page::default();
+    claims(&mut page, result);
     page.heading("Source");
     page.text(&result.title);
     page.text(&result.source);
-    claims(&mut page, result);
     figures::draw(&mut page, result);
     for table in &result.tables {
         tables::draw(&mut page, table);
     }
     differences(&mut page, result);
     runs::draw(&mut page, result);
-    Body { title: &result.title, done: there(result), page, plan: plan(result), left_out: &[] }
+    Body {
+        title: &result.title,
+        done: there(result),
+        page,
+        remarks: remarks(result),
+        plan: plan(result),
+        left_out: &[],
+    }
 }
 
 fn plan(result: &ReproduceResult) -> Words {
@@ -44,21 +51,23 @@ fn plan(result: &ReproduceResult) -> Words {
 
 fn there(result: &ReproduceResult) -> String {
     let count = |n: usize, what| counted(n as u32, what);
-    format!("{} and {} are there", count(result.runs.len(), "run"), count(result.tables.len(), "table"))
+    format!("{} and {} are finished", count(result.runs.len(), "run"), count(result.tables.len(), "table"))
 }
 
-/// Such as `borodin-tx: of 3 claims of the source, 1 holds here, 2 are inconclusive; of 1 of ours, 1 holds here`.
+/// Such as `borodin-tx: 2 of 3 claims of the source hold here, 1 inconclusive`.
 pub(super) fn answer(result: &ReproduceResult) -> String {
     let name = &result.plan.name;
-    let quick = if result.plan.quick { "; quick, so smaller than the source's" } else { "" };
-    if result.claims.is_empty() {
-        return format!("{name}: no claim was judged, so there is no answer yet{quick}");
+    match outcomes(&of(result, Whose::Source)).or_else(|| outcomes(&of(result, Whose::Ours))) {
+        Some(outcomes) => format!("{name}: {outcomes}"),
+        None => format!("{name}: no claim was judged, so there is no answer yet"),
     }
-    let parts: Vec<String> = [(Whose::Source, "of the source"), (Whose::Ours, "of ours")]
-        .into_iter()
-        .filter_map(|(whose, words)| outcomes(&of(result, whose), words))
-        .collect();
-    format!("{name}: {}{quick}", parts.join("; "))
+}
+
+/// What was asked besides, and how large it was.
+fn remarks(result: &ReproduceResult) -> Vec<String> {
+    let besides = of(result, Whose::Source).first().and_then(|_| outcomes(&of(result, Whose::Ours)));
+    let quick = result.plan.quick.then(|| "quick: smaller than the source's experiment".to_owned());
+    besides.map(|besides| format!("besides: {besides}")).into_iter().chain(quick).collect()
 }
 
 /// What the source claims, or what we ask besides.
@@ -66,32 +75,29 @@ fn of(result: &ReproduceResult, whose: Whose) -> Vec<&Claim> {
     result.claims.iter().filter(|claim| claim.whose == whose).collect()
 }
 
-fn outcomes(claims: &[&Claim], whose: &str) -> Option<String> {
+/// Such as `2 of 3 claims of the source hold here, 1 inconclusive`; `None` where there are none.
+fn outcomes(claims: &[&Claim]) -> Option<String> {
     let count = |holds| claims.iter().filter(|c| c.holds == holds).count();
-    let parts: Vec<String> =
-        [(Holds::Yes, "hold here"), (Holds::No, "do not"), (Holds::CannotTell, "undecided")]
-            .into_iter()
-            .filter(|&(h, _)| count(h) > 0)
-            .map(|(h, text)| format!("{} {}", count(h), singular(count(h), text)))
-            .collect();
-    let number = claims.len();
-    let noun = if number == 1 { "claim" } else { "claims" };
-    (number > 0).then(|| format!("of {number} {noun} {whose}, {}", parts.join(", ")))
-}
-
-fn singular(count: usize, text: &str) -> &str {
-    match (count, text) {
-        (1, "hold here") => "holds here",
-        (1, "do not") => "does not",
-        _ => text,
-    }
+    let of = match claims.first()?.whose {
+        Whose::Source => "of the source",
+        Whose::Ours => "of ours",
+    };
+    let (hold, noun) = match (count(Holds::Yes), claims.len()) {
+        (1, 1) => ("holds", "claim"),
+        (1, _) => ("holds", "claims"),
+        (_, 1) => ("hold", "claim"),
+        _ => ("hold", "claims"),
+    };
+    let open = count(Holds::CannotTell);
+    let open = if open > 0 { format!(", {open} inconclusive") } else { String::new() };
+    Some(format!("{} of {} {noun} {of} {hold} here{open}", count(Holds::Yes), claims.len()))
 }
 
 fn claims(page: &mut Page, result: &ReproduceResult) {
-    for (whose, heading) in [(Whose::Source, "What the source says"), (Whose::Ours, "What we ask besides")] {
+    for (whose, heading) in [(Whose::Source, "Claims of the source"), (Whose::Ours, "Claims of ours")] {
         let claims = of(result, whose);
         if !claims.is_empty() {
-            page.heading(heading);
+            page.main(heading);
             draw_claims(page, &claims);
         }
     }

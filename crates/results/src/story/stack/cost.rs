@@ -8,7 +8,7 @@ use crate::story::{number, trial_number};
 
 /// The tap's own cost.
 pub(super) fn self_cost(page: &mut Page, result: &StackResult) {
-    page.heading("Self-cost of the tap, against trials without it");
+    page.heading("Overhead of the tap, against baseline trials");
     estimates(page, result);
     if super::of_kind(result, TrialKind::Control).next().is_some() {
         page.details("trials with and without the tap", |page| page.table(trials(result)));
@@ -19,7 +19,7 @@ fn estimates(page: &mut Page, result: &StackResult) {
     let Some(cost) = &result.self_cost else {
         let controls = super::of_kind(result, TrialKind::Control).count();
         page.text(&format!(
-            "n/a: it takes at least two measured trials and two controls; here {} and {controls}",
+            "n/a: needs at least two measured trials and two baselines; here {} and {controls}",
             super::of_kind(result, TrialKind::Measured).count()
         ));
         return;
@@ -46,7 +46,7 @@ fn estimates(page: &mut Page, result: &StackResult) {
     }
     if let Some(lost) = &cost.rate_lost {
         page.text(&format!(
-            "rate lost    {}{} of the flat-out rate{}",
+            "rate lost    {}{} of the unpaced rate{}",
             if lost.value > 0.0 { "+" } else { "" },
             number::share_interval(lost.value, Some(lost.half_width)),
             doubt(lost)
@@ -55,7 +55,7 @@ fn estimates(page: &mut Page, result: &StackResult) {
 }
 
 fn trials(result: &StackResult) -> Table {
-    let heads = ["send call mean", "reader CPU per message", "flat-out rate", "clock moved"];
+    let heads = ["send call mean", "reader CPU per message", "unpaced rate", "clock moved"];
     let words = ["trial", "kind", "tap"].map(|head| (head, Align::Left));
     let mut table = Table::new(&[&words[..], &heads.map(|head| (head, Align::Right))].concat());
     let known = |value: Option<String>| value.unwrap_or_else(|| "-".into());
@@ -85,7 +85,7 @@ fn doubt(e: &Estimate) -> &'static str {
 
 /// What the other tap says.
 pub(super) fn witnesses(page: &mut Page, result: &StackResult) {
-    page.heading("Second witness");
+    page.heading("Cross-check with another tap");
     if result.witnesses.is_empty() {
         page.text("n/a: no trial was run with another tap");
     }
@@ -101,7 +101,7 @@ pub(super) fn witnesses(page: &mut Page, result: &StackResult) {
         };
         let behind = w.behind_ns.map_or_else(String::new, |ns| {
             format!(
-                "; on the same messages its stamp lies {} behind, which is part of that",
+                "; on the same messages its timestamp lies {} behind, which is part of that",
                 number::mean(ns)
             )
         });
@@ -117,7 +117,7 @@ pub(super) fn witnesses(page: &mut Page, result: &StackResult) {
     let moved = result.trials.iter().filter_map(|t| t.clock_moved_ns).max_by_key(|m| m.unsigned_abs());
     if let Some(moved) = moved {
         page.note(&format!(
-            "stamps were converted from CLOCK_REALTIME, which moved by at most {} during a trial",
+            "timestamps were converted from CLOCK_REALTIME, which moved by at most {} during a trial",
             number::time(moved.saturating_abs())
         ));
     }

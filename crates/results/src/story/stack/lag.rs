@@ -13,7 +13,7 @@ pub(super) fn draw(page: &mut Page, result: &StackResult) {
     else {
         return;
     };
-    page.heading("Lag of the load: actual minus intended departure");
+    page.heading("Lag of the load: actual minus intended send time");
     let all = merged(trials.iter().map(|t| &t.load.lag));
     let q = |q| all.quantile(q).map_or_else(|| "-".into(), number::least);
     let missed: u64 = trials.iter().map(|t| t.load.missed_slots).sum();
@@ -25,7 +25,7 @@ pub(super) fn draw(page: &mut Page, result: &StackResult) {
         ("p99", Align::Right),
         ("max", Align::Right),
         ("worst p99 of the interval", Align::Right),
-        ("missed slots", Align::Right),
+        ("missed send slots", Align::Right),
     ]);
     table.row(&[
         q(0.5),
@@ -39,7 +39,16 @@ pub(super) fn draw(page: &mut Page, result: &StackResult) {
 }
 
 fn each(result: &StackResult) -> Table {
-    let heads = ["lag mean", "p99", "max", "p99 of slot", "missed slots", "unsent", "send call mean", "p99"];
+    let heads = [
+        "lag mean",
+        "p99",
+        "max",
+        "p99 of send slot",
+        "missed send slots",
+        "unsent",
+        "send call mean",
+        "p99",
+    ];
     let heads = heads.map(|head| (head, Align::Right));
     let mut table = Table::new(&[&[("trial", Align::Right), ("kind", Align::Left)][..], &heads].concat());
     for t in &result.trials {

@@ -13,6 +13,7 @@ mod trials;
 mod waterfall;
 
 use crate::page::Page;
+use netfathom_model::accounting::Fate;
 use netfathom_model::path::Direction;
 use netfathom_model::record::{PathSummary, PathTimes, StackResult, Trial, TrialKind};
 
@@ -22,8 +23,10 @@ use super::{Body, accounting, number, place::ends as place, sender};
 pub(super) fn body(result: &StackResult) -> Body<'_> {
     let mut page = Page::default();
     for (i, summary) in result.summaries.iter().enumerate() {
-        page.heading(summary::title(summary.direction));
+        page.main(summary::title(summary.direction));
         waterfall::draw(&mut page, summary);
+        stages::draw(&mut page, summary);
+        page.rest();
         if i == 0 {
             let loads: Vec<_> = of_kind(result, TrialKind::Measured).map(|t| (t.index, &t.load)).collect();
             sender::rate(&mut page, &result.plan.profile, &loads);
@@ -31,7 +34,6 @@ pub(super) fn body(result: &StackResult) -> Body<'_> {
         over_run::draw(&mut page, result, summary.direction);
         trials::draw(&mut page, result, summary.direction);
         summary::draw(&mut page, summary);
-        stages::draw(&mut page, summary);
     }
     percentiles::draw(&mut page, result);
     let kept = result.trials.iter().map(|t| Kept {
@@ -51,6 +53,7 @@ pub(super) fn body(result: &StackResult) -> Body<'_> {
         title: "Time in the network stack",
         done: there(result),
         page,
+        remarks: remarks(result),
         plan: plan::words(&result.plan),
         left_out: &result.left_out,
     }
@@ -59,8 +62,8 @@ pub(super) fn body(result: &StackResult) -> Body<'_> {
 fn kind(kind: TrialKind) -> &'static str {
     match kind {
         TrialKind::Measured => "measured",
-        TrialKind::Control => "control",
-        TrialKind::Witness => "witness",
+        TrialKind::Control => "baseline",
+        TrialKind::Witness => "cross-check",
         TrialKind::Alternating => "alternating",
     }
 }
@@ -79,40 +82,59 @@ fn of_kind(result: &StackResult, kind: TrialKind) -> impl Iterator<Item = &Trial
 
 fn there(result: &StackResult) -> String {
     let done = of_kind(result, TrialKind::Measured).count();
-    format!("{done} of {} measured trials are there", result.plan.trials)
+    format!("{done} of {} measured trials are finished", result.plan.trials)
 }
 
-/// Where most of the time goes: ` (87 % in socket)`.
-fn most_of(summary: &PathSummary) -> String {
-    let inside = summary.stages.iter().filter(|s| s.inside).filter_map(|s| Some((s.stage, s.share?)));
-    let most = inside.max_by(|a, b| a.1.total_cmp(&b.1)).filter(|most| most.1 > 0.0);
-    most.map_or_else(String::new, |(stage, share)| format!(" ({:.0} % in {})", share * 100.0, stage.name()))
-}
-
-/// Such as `tx 1.21 µs ± 0.04 (87 % in socket), rx 8.4 µs ± 0.3 (51 % in wakeup) per message over 10 trials, lab, …`.
+/// Such as `A 64-byte UDP message takes 1.21 µs ± 0.04 to send and 8.4 µs ± 0.3 to receive`.
 pub(super) fn answer(result: &StackResult) -> String {
+    if result.summaries.is_empty() {
+        return "no measured trial is finished, so there is no answer yet".into();
+    }
+    let time = |s: &PathSummary| {
+        let time = match s.total.n {
+            0 => "n/a".into(),
+            _ => number::interval(s.overall.mean_ns, s.overall.between_trials_ns),
+        };
+        format!("{time} to {}", verb(s.direction))
+    };
+    let times: Vec<String> = result.summaries.iter().map(time).collect();
+    let size = number::count(result.plan.size_bytes as u64);
+    format!("A {size}-byte UDP message takes {}", times.join(" and "))
+}
+
+fn verb(direction: Direction) -> &'static str {
+    match direction {
+        Direction::Tx => "send",
+        Direction::Rx => "receive",
+    }
+}
+
+/// Where most of the time goes, and how it was measured.
+fn remarks(result: &StackResult) -> Vec<String> {
     let plan = &result.plan;
-    let how =
-        format!("{}, {}, {} B, {} tap", place(plan.place), plan.profile, plan.size_bytes, result.tap.name());
-    let Some(first) = result.summaries.first() else {
-        return format!("no measured trial is finished, so there is no answer yet; {how}");
-    };
-    let times: Vec<String> = result
-        .summaries
-        .iter()
-        .map(|s| {
-            let time = match s.total.n {
-                0 => "n/a".into(),
-                _ => number::interval(s.overall.mean_ns, s.overall.between_trials_ns) + &most_of(s),
-            };
-            format!("{} {time}", s.direction.name())
-        })
-        .collect();
-    let trials = first.overall.trials;
-    let over = if trials == 1 {
-        "in 1 trial, so without an interval".into()
-    } else {
-        format!("over {trials} trials")
-    };
-    format!("{} per message {over}, {how}", times.join(", "))
+    let trials = result.summaries.first().map_or(0, |s| s.overall.trials);
+    let over = if trials == 1 { "1 trial (no interval)".into() } else { format!("{trials} trials") };
+    let (ends, tap) = (place(plan.place), result.tap.name());
+    let how = format!("{over} of {}, {ends}, {tap} tap; {}", plan.profile, delivered(result));
+    let most = result.summaries.iter().filter_map(most_of);
+    most.chain((trials > 0).then_some(how)).collect()
+}
+
+/// Such as `all 5,000 messages delivered`, of the measured trials.
+fn delivered(result: &StackResult) -> String {
+    let accountings = || of_kind(result, TrialKind::Measured).map(|trial| &trial.accounting);
+    let sent: u64 = accountings().map(|a| a.sent).sum();
+    let delivered: u64 = accountings().map(|a| a.count(&Fate::Delivered)).sum();
+    match sent.checked_sub(delivered) {
+        Some(0) => format!("all {} messages delivered", number::count(sent)),
+        _ => format!("{} of {} messages delivered", number::count(delivered), number::count(sent)),
+    }
+}
+
+/// Such as `87 % of the time to send is socket: system call, socket, UDP, IP and routing`.
+fn most_of(summary: &PathSummary) -> Option<String> {
+    let inside = summary.stages.iter().filter(|s| s.inside).filter_map(|s| Some((s.stage, s.share?)));
+    let (stage, share) = inside.max_by(|a, b| a.1.total_cmp(&b.1)).filter(|most| most.1 > 0.0)?;
+    let verb = verb(summary.direction);
+    Some(format!("{:.0} % of the time to {verb} is {}: {}", share * 100.0, stage.name(), stage.meaning()))
 }

@@ -12,7 +12,6 @@ pub(super) fn draw(page: &mut Page, summary: &PathSummary) {
     if summary.stages.is_empty() {
         return;
     }
-    page.gap();
     let most = summary.stages.iter().filter_map(|s| s.share).fold(1.0, f64::max);
     page.table(build(summary, most));
     let outside = summary.stages.iter().any(|s| !s.inside && measured(s).is_some());

@@ -9,8 +9,8 @@ use crate::story::number;
 /// The heading over everything of a direction.
 pub(super) fn title(direction: Direction) -> &'static str {
     match direction {
-        Direction::Tx => "tx: from the application out to the link layer",
-        Direction::Rx => "rx: from the link layer in to the application",
+        Direction::Tx => "Send (tx): application to link layer",
+        Direction::Rx => "Receive (rx): link layer to application",
     }
 }
 
@@ -32,7 +32,7 @@ pub(super) fn draw(page: &mut Page, summary: &PathSummary) {
     }
     match &summary.peak {
         Some(peak) => table.row(row("peak", peak, summary.theoretical_per_s, summary.reached_per_s)),
-        None => table.row_across("peak", "n/a: no message left in the windows of highest rate"),
+        None => table.row_across("peak", "n/a: no message was sent in the windows of highest rate"),
     }
     page.table(table);
     let trials = summary.overall.trials;
@@ -44,9 +44,11 @@ pub(super) fn draw(page: &mut Page, summary: &PathSummary) {
     match (&summary.peak, summary.theoretical_per_s) {
         (None, _) => {}
         (Some(_), Some(_)) => {
-            page.note("capability: 1 / mean time at peak, inferred; reached: the rate that really left then");
+            page.note(
+                "capability: 1 / mean time at peak, inferred; reached: the rate that was really sent then",
+            );
         }
-        (Some(_), None) => page.note("reached: the rate that really left at peak"),
+        (Some(_), None) => page.note("reached: the rate that was really sent at peak"),
     }
     negatives(page, summary);
 }

@@ -23,7 +23,7 @@ pub(super) fn draw(page: &mut Page, result: &StackResult) {
         page.table(build(taps));
     }
     page.note("bias: mean minus that of the first tap, over what both see; ±: half the 95 % interval between trials");
-    page.note("cannot tell: the interval holds zero");
+    page.note("not significant: the interval holds zero");
     let costs = || ran.iter().filter_map(|t| t.cost.as_ref());
     if costs().any(|c| distorts(c.send_call_share) || distorts(c.rate_lost)) {
         page.note(
@@ -47,10 +47,10 @@ fn build(taps: &[&TapRow]) -> Table {
         }
     };
     row("trials", &|t| (t.trials.to_string(), ""));
-    row("mean out", &|t| mean(t.tx_ns));
-    row("bias out", &|t| bias(t.tx_bias_ns));
-    row("mean in", &|t| mean(t.rx_ns));
-    row("bias in", &|t| bias(t.rx_bias_ns));
+    row("mean tx", &|t| mean(t.tx_ns));
+    row("bias tx", &|t| bias(t.tx_bias_ns));
+    row("mean rx", &|t| mean(t.rx_ns));
+    row("bias rx", &|t| bias(t.rx_bias_ns));
     row("send() longer by", &|t| bias(cost(t, |c| Some(c.send_call_ns))));
     row("  of the call", &|t| share(cost(t, |c| c.send_call_share)));
     row("reader longer by", &|t| bias(cost(t, |c| c.reader_cpu_ns)));
@@ -81,5 +81,5 @@ fn share(e: Option<Estimate>) -> Said {
 }
 
 fn doubt(e: Estimate) -> &'static str {
-    if e.holds(0.0) { "cannot tell" } else { "" }
+    if e.holds(0.0) { "not significant" } else { "" }
 }

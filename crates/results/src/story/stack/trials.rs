@@ -42,6 +42,6 @@ pub(super) fn draw(page: &mut Page, result: &StackResult, direction: Direction) 
         "S: mean error of one trial; assumes independence, as in the paper, which queued messages lack",
     );
     if rows.windows(2).any(|w| w[0].0.index.checked_add(1) != Some(w[1].0.index)) {
-        page.note("the trials between these are controls and witnesses");
+        page.note("the trials between these are baselines and cross-checks");
     }
 }

@@ -13,19 +13,22 @@ pub(super) use points::answer;
 
 /// Columns of the longest bar.
 const BAR: usize = 20;
+/// Lines of points in the short view.
+const MOST_SHORT: usize = 2;
 
 pub(super) fn body(result: &SweepResult) -> Body<'_> {
     let mut page = Page::default();
     let scale = Scale::of(result);
     for (i, line) in points::lines(result).enumerate() {
-        page.heading(&format!("Rate over the send buffer, {}", points::series(&line[0])));
+        let head = if i < MOST_SHORT { Page::main } else { Page::heading };
+        head(&mut page, &format!("Rate by send buffer, {}", points::series(&line[0])));
         if let (0, Some(chart)) = (i, chart(result)) {
             page.chart(chart);
         }
         bars(&mut page, line, scale);
     }
     if !result.points.is_empty() {
-        page.note("bars are logarithmic, from half of the lowest rate; the share is that of the time");
+        page.note("bars are logarithmic; %: share of the time");
         causes(&mut page, result);
         rates(&mut page, result);
         page.details("each trial", |page| page.table(trials(result)));
@@ -36,6 +39,7 @@ pub(super) fn body(result: &SweepResult) -> Body<'_> {
         title: "How fast a transfer is with each send buffer",
         done: points::there(result),
         page,
+        remarks: points::remarks(result),
         plan,
         left_out: &[],
     }
@@ -206,7 +210,7 @@ fn causes(page: &mut Page, result: &SweepResult) {
     if causes.is_empty() {
         return;
     }
-    page.heading("What it means");
+    page.heading("Causes");
     for (cause, points, explanation) in causes {
         page.bullet(&format!(
             "{} ({}): {}",
@@ -219,7 +223,7 @@ fn causes(page: &mut Page, result: &SweepResult) {
 }
 
 fn rates(page: &mut Page, result: &SweepResult) {
-    page.heading("The numbers");
+    page.heading("Rates");
     let bounded = result.points.iter().filter_map(|p| p.rate).all(|r| r.interval_bytes_per_s.is_some());
     let ends = if bounded { ["95 % from", "to"] } else { ["lowest", "highest"] };
     let heads = ["buffer", "granted", "write", "-D", "median", ends[0], ends[1], "trials"];

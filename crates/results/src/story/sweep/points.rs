@@ -12,7 +12,7 @@ use crate::story::Words;
 /// How much of it is there.
 pub(super) fn there(result: &SweepResult) -> String {
     let trials: usize = result.points.iter().map(|p| p.trials.len()).sum();
-    format!("{trials} of {} trials are there", planned(&result.plan))
+    format!("{trials} of {} trials are finished", planned(&result.plan))
 }
 
 /// How many trials there are to be. Counted, not listed: what a damaged plan asks for would not fit in memory.
@@ -87,23 +87,33 @@ fn extremes(result: &SweepResult) -> Option<[(&SweepPoint, f64); 2]> {
     Some([known().max_by(by_rate)?, known().min_by(by_rate)?])
 }
 
-/// The answer in one sentence, without its end.
+/// Such as `96.6 Mb/s at best (send buffer auto), 171 kb/s at worst (send buffer 1448)`.
 pub(in crate::story) fn answer(result: &SweepResult) -> String {
-    let plan = &result.plan;
-    let how = format!("{} trials of {} a point, {}", plan.trials, format_duration(plan.time_ns), ends(plan));
     let Some([(fast, highest), (slow, lowest)]) = extremes(result) else {
-        return format!("no transfer came to its end, so there is no answer yet; {how}");
+        return "no transfer came to its end, so there is no answer yet".into();
     };
-    let with = |p: &SweepPoint| match p.socket_buffer_bytes {
-        None => format!("with the kernel's own send buffer and {}", series(p)),
-        asked => format!("with a send buffer of {} and {}", buffer(asked), series(p)),
+    let told = |p: &SweepPoint, rate, what: &str| {
+        format!("{}{what} (send buffer {})", bit_rate(rate), buffer(p.socket_buffer_bytes))
     };
-    let told = |p: &SweepPoint, rate| format!("{} {}, limited by: {}", bit_rate(rate), with(p), cause(p));
-    // A single point is not to be told as if there were two.
+    // A single point is not two.
     if std::ptr::eq(fast, slow) {
-        return format!("{}; {how}", told(fast, highest));
+        return told(fast, highest, "");
     }
-    format!("{}; {}; {how}", told(fast, highest), told(slow, lowest))
+    format!("{}, {}", told(fast, highest, " at best"), told(slow, lowest, " at worst"))
+}
+
+/// What limited the fastest and the slowest point, and how it was measured.
+pub(super) fn remarks(result: &SweepResult) -> Vec<String> {
+    let plan = &result.plan;
+    let how =
+        format!("{} trials of {} per point, {}", plan.trials, format_duration(plan.time_ns), ends(plan));
+    let limit = |what: &str, p: &SweepPoint| format!("{what}: {}, limited by {}", series(p), cause(p));
+    let [(fast, _), (slow, _)] = match extremes(result) {
+        Some(extremes) => extremes,
+        None => return Vec::new(),
+    };
+    let worst = (!std::ptr::eq(fast, slow)).then(|| limit("worst", slow));
+    [Some(limit("best", fast)), worst, Some(how)].into_iter().flatten().collect()
 }
 
 /// What was asked for.
@@ -113,13 +123,13 @@ pub(super) fn plan_words(plan: &SweepPlan) -> Words {
     let words = vec![
         ("ends", ends(plan)),
         ("send buffers", listed(plan.socket_buffers_bytes.iter().map(|&b| buffer(b)).collect())),
-        ("bytes of a write", listed(plan.writes_bytes.iter().map(u64::to_string).collect())),
+        ("bytes per write", listed(plan.writes_bytes.iter().map(u64::to_string).collect())),
         (
             "TCP_NODELAY",
             listed(plan.no_delay.iter().map(|&on| if on { "on" } else { "off" }.into()).collect()),
         ),
-        ("a trial sends for", format_duration(plan.time_ns)),
-        ("trials of each point", plan.trials.to_string()),
+        ("time of a trial", format_duration(plan.time_ns)),
+        ("trials per point", plan.trials.to_string()),
         ("seed", plan.seed.to_string()),
     ];
     words.into_iter().chain(received).collect()

@@ -146,7 +146,7 @@ pub(super) fn call_words(took: &CallTimes) -> Words {
     vec![
         ("in calls on the socket", time(took.socket_ns as f64)),
         ("waiting for standard input or output", time(took.standard_ns as f64)),
-        ("ready, waiting for a processor", time(took.runqueue_ns as f64)),
+        ("waiting for a CPU", time(took.runqueue_ns as f64)),
         ("median of a call", time(took.p50_ns as f64)),
         ("99 of 100 calls below", time(took.p99_ns as f64)),
         ("longest call", time(took.longest_ns as f64)),
@@ -160,8 +160,8 @@ pub(super) fn cost_words(cost: &TransferCost) -> Words {
     let mut words = vec![
         ("this process", time(cost.process_ns as f64)),
         ("softirqs on top of it", known(cost.own_softirq_ns)),
-        ("softirqs that others were charged with", known(cost.softirq_ns)),
-        ("all of it for 1024 bytes", time(cost.ns_per_kib)),
+        ("softirqs charged to others", known(cost.softirq_ns)),
+        ("all of it per 1024 bytes", time(cost.ns_per_kib)),
     ];
     words.extend(cost.left_out.clone().map(|why| ("softirqs were not counted", why)));
     words
@@ -173,7 +173,7 @@ pub(super) fn served_words(served: &Served) -> Words {
         ("streams that came to their end", served.whole),
         ("broke off, or sent nothing for too long", served.broken),
         ("cut after as many bytes as one may send", served.too_long),
-        ("turned away, too many being there", served.turned_away),
+        ("turned away, too many at once", served.turned_away),
         ("the most at once", served.most_at_once.into()),
         ("bytes of all of them", served.bytes),
     ];

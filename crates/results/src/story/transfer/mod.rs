@@ -3,9 +3,9 @@
 mod counts;
 mod over_time;
 
-use crate::page::{Align, Cell, Page, Table};
+use crate::page::{Align, Cell, Page, Table, shortened};
 use netfathom_model::plan::Role;
-use netfathom_model::record::{Explanation, TransferResult, TransferStream};
+use netfathom_model::record::{Cause, Explanation, TransferResult, TransferStream};
 
 use super::{Body, MOST_ROWS, Words, number};
 
@@ -13,6 +13,8 @@ pub(super) use counts::{ended, ended_briefly};
 
 /// Columns of a bar that stands for all of the time.
 const BAR: usize = 24;
+/// Letters of a host in the answer.
+const LONGEST_PEER: usize = 24;
 /// Streams beyond which only the first are told in detail.
 const MOST_DETAILED: usize = 8;
 
@@ -21,44 +23,57 @@ pub(super) fn body(result: &TransferResult) -> Body<'_> {
     if let Some(explanation) = &result.explanation {
         explain(&mut page, explanation);
     }
+    streams(&mut page, result);
     let plan = counts::plan_words(&result.plan);
     super::asked_for(&mut page, &plan);
-    streams(&mut page, result);
     for (i, stream) in result.streams.iter().enumerate().take(MOST_DETAILED) {
         detail(&mut page, i, stream);
     }
-    words(&mut page, "What it took of the processors", result.cost.as_ref().map(counts::cost_words));
-    words(&mut page, "Senders that were served", result.served.as_ref().map(counts::served_words));
-    Body { title: "A transfer between two hosts", done: counts::there(result), page, plan, left_out: &[] }
+    words(&mut page, "CPU time", result.cost.as_ref().map(counts::cost_words));
+    words(&mut page, "Senders served", result.served.as_ref().map(counts::served_words));
+    Body {
+        title: "A transfer between two hosts",
+        done: counts::there(result),
+        page,
+        remarks: remarks(result),
+        plan,
+        left_out: &[],
+    }
 }
 
-/// Such as `16,777,216 bytes sent to 10.0.0.2:5001 over tcp in 1.341 s: 100 Mb/s`.
+/// Such as `100 Mb/s to 10.0.0.2:5001 over tcp, limited by send buffer (41.0 %)`.
 pub(super) fn answer(result: &TransferResult) -> String {
-    let (what, to) = match result.plan.role {
-        Role::Transmit => ("sent", "to"),
-        Role::Receive => ("received", "from"),
-    };
     let over = result.plan.protocol.name();
     if let Some(served) = &result.served {
-        return format!(
-            "{} bytes {what} over {over} from {} streams, at most {} at once",
-            number::count(served.bytes),
-            number::count(served.whole + served.broken + served.too_long),
-            served.most_at_once
-        );
+        let streams = number::count(served.whole + served.broken + served.too_long);
+        let (bytes, most) = (number::count(served.bytes), served.most_at_once);
+        return format!("{bytes} bytes received over {over} in {streams} streams, at most {most} at once");
     }
-    let peer = result.peer.as_ref().map_or_else(|| "an unknown peer".into(), |peer| format!("{to} {peer}"));
-    format!(
-        "{} bytes {what} {peer} over {over} in {}: {}",
-        number::count(result.bytes()),
-        number::seconds(result.duration_ns()),
-        counts::rate(result)
-    )
+    let to = if result.plan.role == Role::Transmit { "to" } else { "from" };
+    let peer =
+        result.peer.as_ref().map_or_else(|| "an unknown peer".into(), |peer| shortened(peer, LONGEST_PEER));
+    let limit = result.explanation.as_ref().map_or_else(String::new, limit);
+    format!("{} {to} {peer} over {over}{limit}", counts::rate(result))
+}
+
+/// Such as `, limited by send buffer (41.0 %)`, of the time.
+fn limit(e: &Explanation) -> String {
+    match e.cause {
+        Cause::Nothing | Cause::TooShort => format!(": {}", e.cause.name()),
+        cause => format!(", limited by {} ({})", cause.name(), number::percent(e.share)),
+    }
+}
+
+/// How much went, and how long it took.
+fn remarks(result: &TransferResult) -> Vec<String> {
+    let what = if result.plan.role == Role::Transmit { "sent" } else { "received" };
+    let (bytes, time) = (number::count(result.bytes()), number::seconds(result.duration_ns()));
+    if result.served.is_some() { Vec::new() } else { vec![format!("{bytes} bytes {what} in {time}")] }
 }
 
 /// The one thing that matters most, with what makes us think so.
 fn explain(page: &mut Page, e: &Explanation) {
-    page.heading(&format!("What held it up: {}", counts::cause_words(e.cause, e.share)));
+    page.main(&format!("Limit: {}", counts::cause_words(e.cause, e.share)));
     page.text(&e.said);
     e.evidence.iter().for_each(|seen| page.bullet(seen));
     page.text(&format!("What to do: {}", e.remedy));
@@ -75,10 +90,11 @@ fn explain(page: &mut Page, e: &Explanation) {
 }
 
 fn streams(page: &mut Page, result: &TransferResult) {
-    page.heading(if result.served.is_some() { "Streams, the last ones that ended" } else { "Streams" });
+    page.main(if result.served.is_some() { "Streams, the last ones that ended" } else { "Streams" });
     over_time::draw(page, result);
     table(page, result);
-    page.note(&format!("the bytes were {}; times of the processor are those of this end", result.way.name()));
+    page.rest();
+    page.note(&format!("the bytes were {}; CPU times are those of this end", result.way.name()));
     if let Some(name) = &result.congestion {
         page.note(&format!("congestion control: {name}"));
     }

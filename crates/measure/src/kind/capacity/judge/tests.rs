@@ -61,11 +61,12 @@ fn what_is_missing_is_said() {
     let late = || search(vec![probe(1000.0, true, false), probe(2e5, true, false)], Some(2e5), None);
     assert!(
         text(vec![late()], 1)
-            .starts_with("no rate left in time, down to 1.00k/s (at 1.00k/s the p99 lag is 50.0 %")
+            .starts_with("no rate was on schedule, down to 1.00k/s (at 1.00k/s p99 lag 50.0 %")
     );
-    assert!(text(vec![late(), good()], 2).starts_with("in 1 of 2 searches no rate left in time"));
+    assert!(text(vec![late(), good()], 2).starts_with("in 1 of 2 searches no rate was on schedule"));
     assert!(
-        text(vec![search(vec![probe(1e3, false, false)], None, None)], 1).starts_with("no rate was kept up")
+        text(vec![search(vec![probe(1e3, false, false)], None, None)], 1)
+            .starts_with("no rate was sustained")
     );
 }
 
@@ -82,7 +83,7 @@ fn a_low_rate_that_failed_contradicts_a_high_one_that_held() {
 #[test]
 fn searches_that_disagree_and_rates_without_an_end_are_named() {
     let half = search(vec![probe(5e4, true, true)], Some(5e4), Some(5e4));
-    assert!(text(vec![good(), half], 2).contains("the searches disagree on what is kept up"));
+    assert!(text(vec![good(), half], 2).contains("sustained rates differ by"));
     let endless = search(vec![probe(4.4e6, true, true)], Some(4.4e6), Some(4.4e6));
     assert!(text(vec![endless], 1).contains("gave up at 4.40M/s"));
 }

@@ -31,7 +31,7 @@ impl Kind {
     pub fn wrong(&self) -> Option<String> {
         match *self {
             Self::Cpu { share, .. } if !(share > 0.0 && share <= 1.0) => {
-                Some(format!("{} % of a processor: choose above 0 up to 100", 100.0 * share))
+                Some(format!("{} % of a CPU: choose above 0 up to 100", 100.0 * share))
             }
             Self::Memory { per_s } if !(per_s > 0.0 && per_s <= 1e12) => {
                 Some(format!("{per_s} bytes a second: choose above 0 up to 1000G"))
@@ -50,7 +50,7 @@ impl Kind {
     /// That it could not keep up, in words.
     pub fn behind(&self, paced: &Paced) -> Option<String> {
         let (what, asked) = match *self {
-            Self::Cpu { share, .. } => ("cpu", format!("{} % of a processor", 100.0 * share)),
+            Self::Cpu { share, .. } => ("cpu", format!("{} % of a CPU", 100.0 * share)),
             Self::Memory { per_s } => ("memory", format!("{per_s} bytes a second")),
             Self::Calls { per_s } => ("calls", format!("{per_s} calls a second")),
         };

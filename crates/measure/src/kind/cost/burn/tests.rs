@@ -49,7 +49,7 @@ fn a_share_is_taken_beside_one_who_wants_all() {
         (all.join().unwrap(), most)
     });
     // Who wants all cannot get it, and says so.
-    assert!(!all.first && all.behind.len() == 1 && all.behind[0].contains("100 % of a processor"), "{all:?}");
+    assert!(!all.first && all.behind.len() == 1 && all.behind[0].contains("100 % of a CPU"), "{all:?}");
     let took = most.share_ns as f64 / most.wall_ns as f64;
     if most.first {
         assert!((0.77..=0.801).contains(&took), "{most:?}");

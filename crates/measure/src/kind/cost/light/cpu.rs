@@ -12,7 +12,7 @@ const STEPS: u64 = 1_000;
 
 pub const PHASE: Phase = Phase {
     name: "cpu",
-    resource: "a processor's arithmetic: its time, its clock, and what a sibling thread takes",
+    resource: "a CPU's arithmetic: its time, its clock, and what a sibling thread takes",
     unit: "thousand steps",
     constant_ns: 0,
     prepare,

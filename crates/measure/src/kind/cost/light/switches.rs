@@ -10,7 +10,7 @@ use super::{Phase, Work};
 
 pub const PHASE: Phase = Phase {
     name: "switches",
-    resource: "the scheduler: waking a thread and changing to it, on the first processor allowed",
+    resource: "the scheduler: waking a thread and changing to it, on the first CPU allowed",
     unit: "round trips",
     constant_ns: 0,
     prepare,

@@ -20,7 +20,7 @@ pub const ASKED_NS: u64 = 20_000;
 
 pub const PHASE: Phase = Phase {
     name: "timers",
-    resource: "how late a sleeper wakes: timer interrupts, idle states, the wait for a processor",
+    resource: "how late a sleeper wakes: timer interrupts, idle states, the wait for a CPU",
     unit: "sleeps of 20 us",
     constant_ns: ASKED_NS,
     prepare,

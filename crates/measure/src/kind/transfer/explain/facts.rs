@@ -103,7 +103,7 @@ impl Facts {
     pub fn processor_words(&self, stream: &TransferStream) -> String {
         let ran = (stream.user_ns + stream.system_ns) as f64 / stream.duration_ns.max(1) as f64;
         format!(
-            "{} of the time this end ran, {} it waited for a processor",
+            "{} of the time this end ran, {} it waited for a CPU",
             percent(ran),
             percent(self.processor - ran)
         )

@@ -22,20 +22,20 @@ function environment({ record, facts }) {
     columnsOf([
       el('div', {}, subtitle('Machine'), pairs([
         ['kernel', e.kernel || unread],
-        ['processor', e.cpu_model || unread],
-        ['processors', count(e.cpus)],
+        ['CPU', e.cpu_model || unread],
+        ['CPUs', count(e.cpus)],
         ['clock source', e.clocksource || unread],
         ['reading the clock', time(e.clock_read_ns)],
         ['governor', e.governor || 'none'],
         ['virtual machine', e.virtualised ? 'yes' : 'no'],
-        ...e.threads.map((t) => [t.role, 'on processor ' + t.cpu]),
+        ...e.threads.map((t) => [t.role, 'on CPU ' + t.cpu]),
         ...e.devices.map((d) => ['device of the ' + d.role, d.name + ', MTU ' + d.mtu + ', qdisc ' + d.qdisc]),
         ['written by', record.tool],
       ])),
       el('div', {}, subtitle('Plan'), pairs(facts.plan)),
     ]),
     lazyDetails('settings', () => settingsTables(e.settings)),
-    lazyDetails('processor vulnerabilities', () => namedValues('Processor vulnerabilities', e.mitigations)),
+    lazyDetails('CPU vulnerabilities', () => namedValues('CPU vulnerabilities', e.mitigations)),
   ];
 }
 
