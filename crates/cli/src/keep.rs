@@ -130,7 +130,7 @@ impl Run<'_> {
     fn finish(&self, run_dir: &RunDir, record: &Record) -> Result<ExitCode> {
         save(run_dir, record)?;
         if self.output.json {
-            output::print(&serde_json::to_string(record)?)?;
+            output::print(&serde_json::to_string(&store::Written::of(record))?)?;
         } else if !self.output.quiet {
             output::page(&story::of(record), self.output.verbose)?;
             output::print(&format!("\nreport: {}", run_dir.path().join(store::REPORT_FILE).display()))?;

@@ -98,7 +98,7 @@ fn finish(
         save(dir, &record)?;
     }
     if args.json {
-        output::print(&serde_json::to_string(&record)?)?;
+        output::print(&serde_json::to_string(&store::Written::of(&record))?)?;
     }
     Ok(if failure.is_some() { exit::FAILED.into() } else { ExitCode::SUCCESS })
 }

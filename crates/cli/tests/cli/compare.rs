@@ -97,7 +97,8 @@ fn pictures_go_where_they_are_sent_and_never_over_a_record() {
     assert_eq!(told.status, 0, "{}", told.err);
     assert!(fs::read_to_string(&page).unwrap().starts_with("<!doctype html>"));
     assert!(compare(&[&a, &b], "--format html --output -").out.starts_with("<!doctype html>"));
-    assert!(compare(&[&a, &b], "--format md").out.starts_with("**netfathom compare** B beside A, stack"));
+    let markdown = compare(&[&a, &b], "--format md").out;
+    assert!(markdown.starts_with("**WORSE**") && markdown.contains("netfathom compare"), "{markdown}");
     let before = fs::read(&b).unwrap();
     let over = compare(&[&a, &b], &format!("--format md --output {}", b.display()));
     assert_eq!((over.status, fs::read(&b).unwrap() == before), (1, true), "{}", over.err);
