@@ -292,5 +292,5 @@ fn the_job_for_ci_is_yaml_and_its_command_works() {
     let ended = run(crate::child::shell(&script).current_dir(dir.path()));
     assert_eq!(ended.status, 0, "{}", ended.err);
     let markdown = fs::read_to_string(dir.path().join("comparison.md")).unwrap();
-    assert!(markdown.starts_with("**") && markdown.contains("netfathom compare"), "{markdown}");
+    assert!(markdown.starts_with("**") && markdown.contains("## Settings and plan"), "{markdown}");
 }

@@ -107,6 +107,9 @@ pub fn catalogue_of_records(out: &Path) -> Result<Catalogue, CatalogueError> {
     read(out, head::of_record)
 }
 
+/// Fewer runs are read sooner than a thread starts.
+const LEAST_SHARE: usize = 64;
+
 /// How the head of a run is found.
 type ReadHead = fn(&Directory) -> Result<Head, Problem>;
 
@@ -119,18 +122,21 @@ fn read(out: &Path, head: ReadHead) -> Result<Catalogue, CatalogueError> {
         let which = if inside.is_directory(&name) { &mut directories } else { &mut strangers };
         which.push(name);
     }
-    let share = directories.len().div_ceil(threads()).max(1);
+    let share = directories.len().div_ceil(threads()).max(LEAST_SHARE);
     let found: Vec<Found> = thread::scope(|scope| {
         let read = |names| names_read(&inside, names, head);
         let start =
             |names| thread::Builder::new().spawn_scoped(scope, move || read(names)).map_err(|_| names);
-        let parts: Vec<_> = directories.chunks(share).map(start).collect();
-        let joined = parts.into_iter().flat_map(|part| match part {
+        let mut shares = directories.chunks(share);
+        let own = shares.next().unwrap_or_default();
+        let parts: Vec<_> = shares.map(start).collect();
+        let mut found = read(own);
+        found.extend(parts.into_iter().flat_map(|part| match part {
             Ok(thread) => thread.join().unwrap_or_else(|panic| resume_unwind(panic)),
             // Where no thread can be had this one reads.
             Err(names) => read(names),
-        });
-        joined.collect()
+        }));
+        found
     });
     let mut entries = Vec::with_capacity(found.len());
     for one in found {
