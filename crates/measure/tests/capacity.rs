@@ -207,7 +207,7 @@ fn a_stop_keeps_the_finished_rows() {
     let plan = CapacityPlan { place: Place::Loopback, ..plan(&[Engine::Send, Engine::Sendmmsg], &[1]) };
     // In the first search of the second row, and in the second of the first.
     for (at, searches) in
-        [("sendmmsg, 1 worker, search 1/2: flat", 2), ("send, 1 worker, search 2/2: flat", 1)]
+        [("sendmmsg, 1 worker, search 1/2: unpaced", 2), ("send, 1 worker, search 2/2: unpaced", 1)]
     {
         let stop = AtomicBool::new(false);
         let p = run(&plan, &mut Stopper { stop: &stop, at }, &stop).unwrap();
