@@ -146,7 +146,7 @@ mod tests {
     fn a_processor_that_is_not_there_is_named() {
         for cpu in [8191, usize::MAX] {
             let error = pin(cpu).unwrap_err().to_string();
-            assert!(error.contains(&format!("processor {cpu}")) && error.contains("may use [0"), "{error}");
+            assert!(error.contains(&format!("CPU {cpu}")) && error.contains("may use [0"), "{error}");
         }
     }
 
