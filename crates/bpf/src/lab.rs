@@ -96,7 +96,6 @@ fn checksum(bytes: &[u8]) -> [u8; 2] {
     (!(sum as u16)).to_be_bytes()
 }
 
-/// Sends whole frames out of a device.
 pub(crate) struct Raw {
     socket: OwnedFd,
     ifindex: u32,

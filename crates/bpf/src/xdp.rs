@@ -48,7 +48,6 @@ pub(crate) struct Attachment {
     _link: OwnedFd,
     /// Why it is in generic mode although native mode was preferred.
     pub native_refused: Option<AttachError>,
-    /// Native or generic.
     pub mode: Mode,
 }
 

@@ -51,9 +51,7 @@ impl Packing {
 /// What an input holds, by its first bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Content {
-    /// pcap or pcapng.
     Capture,
-    /// netfathom's binary log.
     Log,
     /// Neither: a log as text, if anything.
     Text,

@@ -149,7 +149,6 @@ impl Kinds {
         self.0[kind as usize]
     }
 
-    /// Every kind and its number.
     pub fn counts(&self) -> impl Iterator<Item = (PacketKind, u64)> + '_ {
         Self::ALL.into_iter().zip(self.0)
     }

@@ -50,20 +50,16 @@ use binary::BinaryReader;
 use csv::CsvReader;
 use source::Source;
 
-/// What a binary log begins with.
 pub const MAGIC: [u8; 8] = *b"nfmsglog";
 /// The version of the binary format that this build writes and reads.
 pub const VERSION: u32 = 1;
-/// Most messages of a block.
 pub const MOST_OF_A_BLOCK: usize = 65_536;
 
-/// The kinds of blocks by number.
 const MESSAGES: u32 = 1;
 const STATEMENT: u32 = 2;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Columns {
-    /// When each should have been sent.
     pub intended: bool,
     /// When each was sent.
     pub sent: bool,
@@ -77,7 +73,6 @@ impl Columns {
     pub const RECEIVED: Self = Self { intended: false, sent: false, received: true };
     pub const ALL: Self = Self { intended: true, sent: true, received: true };
 
-    /// The bits of the header.
     fn bits(self) -> u32 {
         u32::from(self.intended) | u32::from(self.sent) << 1 | u32::from(self.received) << 2
     }
@@ -112,7 +107,6 @@ impl Entry {
     }
 }
 
-/// A message and whose it is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Message {
     /// The flow; 0 where a log does not tell them apart.

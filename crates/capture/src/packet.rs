@@ -26,7 +26,6 @@ pub enum LinkType {
 }
 
 impl LinkType {
-    /// By its number in files.
     pub fn of(number: u32) -> Self {
         match number {
             0 => Self::Null,
@@ -41,7 +40,6 @@ impl LinkType {
         }
     }
 
-    /// Its number in files.
     pub fn number(self) -> u32 {
         match self {
             Self::Null => 0,
@@ -75,7 +73,6 @@ impl LinkType {
 /// Which way a packet went, seen from the host that captured it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Way {
-    /// Into it.
     In,
     Out,
 }
@@ -97,7 +94,6 @@ impl Resolution {
     const DECIMAL_NS: [u32; 10] =
         [1_000_000_000, 100_000_000, 10_000_000, 1_000_000, 100_000, 10_000, 1000, 100, 10, 1];
 
-    /// By its number in files.
     pub const fn of(number: u8) -> Self {
         Self(number)
     }
@@ -118,7 +114,6 @@ impl Resolution {
         self.step_ns() / 2
     }
 
-    /// The one with the longer steps.
     #[inline]
     pub fn coarser(self, other: Self) -> Self {
         if self.step_ns() < other.step_ns() { other } else { self }
@@ -140,7 +135,6 @@ pub struct Packet<'a> {
     pub link: LinkType,
     /// Which way it went, where the file says so.
     pub way: Option<Way>,
-    /// Its length on the wire.
     pub original_bytes: u32,
     /// What was captured of it: at most so long, often less.
     pub data: &'a [u8],

@@ -14,7 +14,6 @@ use crate::{exit, output, plans};
 
 /// Rates that a search tries, about.
 const PROBES: u32 = 16;
-/// What a probe takes besides its rate.
 const PROBE_OVERHEAD: Duration = Duration::from_millis(150);
 
 pub fn run(args: &CapacityArgs) -> Result<ExitCode> {

@@ -53,7 +53,6 @@ pub fn run(args: &CompareArgs) -> Result<ExitCode> {
     }
 }
 
-/// Compares and writes what comes of it.
 fn show(args: &CompareArgs, wanted: &Wanted, taken: &rounds::Taken) -> Result<ExitCode> {
     let comparisons = match &wanted.what {
         What::Apart(a, others) => apart(a, others, &wanted.wishes)?,

@@ -39,7 +39,6 @@ pub fn run(args: &ExportArgs) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// What is wrong with the arguments together.
 fn misused(args: &ExportArgs, to_file: Option<&Path>) -> Option<Error> {
     let format = args.to;
     if args.what.is_some() && !format.is_table() {

@@ -30,7 +30,6 @@ use crate::{exit, invocation, output, stop};
 
 /// What a command knows of its run before it is made.
 pub struct Run<'a> {
-    /// Where results go.
     pub output: &'a OutputArgs,
     pub expected: Duration,
     /// Whether the user named processors, so that wrong ones are wrong usage.
@@ -142,7 +141,6 @@ impl Run<'_> {
     }
 }
 
-/// Writes a record and its report.
 pub fn save(run_dir: &RunDir, record: &Record) -> Result<()> {
     run_dir.write_record(record)?;
     let report = html::render_run(record, run_dir.directory())?;

@@ -13,7 +13,6 @@ use crate::args::{LoadCommand, SendArgs, SinkArgs};
 use crate::keep::Run;
 use crate::{exit, output, plans, sink_events, stop};
 
-/// What a trial takes besides its profile.
 const TRIAL_OVERHEAD: Duration = Duration::from_millis(400);
 /// What it takes to find out which engine.
 const LADDER: Duration = Duration::from_secs(4);

@@ -82,7 +82,6 @@ mod exit {
     pub const FAILED: u8 = 1;
     /// Wrong usage; also clap's own.
     pub const USAGE: u8 = 2;
-    /// The result is VOID.
     pub const VOID: u8 = 3;
     /// A comparison is beyond its threshold.
     pub const BEYOND: u8 = 4;

@@ -36,7 +36,6 @@ pub fn of_parser(said: &clap::Error) -> Result<ExitCode> {
     Ok(u8::try_from(said.exit_code()).map_or(ExitCode::FAILURE, ExitCode::from))
 }
 
-/// Says on standard error what went wrong.
 pub fn complain(error: &Error) {
     // Not by eprintln, which panics where nobody can be told, such as on a full disk.
     let _ = writeln!(io::stderr(), "netfathom: {}", harmless(&limits::explained(chain(error))));
@@ -66,7 +65,6 @@ pub fn page(page: &Page, verbose: bool) -> Result<()> {
     print(&draw(page, width(), color()))
 }
 
-/// Columns to draw tables for.
 pub fn width() -> usize {
     terminal_size::terminal_size().map_or(80, |(columns, _)| columns.0.into())
 }

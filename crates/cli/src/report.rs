@@ -105,12 +105,10 @@ fn is_dash(path: &Path) -> bool {
     path.as_os_str() == "-"
 }
 
-/// Whether the report goes to standard output.
 fn prints(args: &ReportArgs) -> bool {
     args.output.as_deref().map_or(args.format != Format::Html, is_dash)
 }
 
-/// Where a report goes.
 enum Target {
     Output,
     Named(PathBuf),

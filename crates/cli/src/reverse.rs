@@ -11,7 +11,6 @@ use crate::args::ReverseArgs;
 use crate::keep::Run;
 use crate::{exit, output, plans};
 
-/// What a trial takes besides its time.
 const TRIAL_OVERHEAD: Duration = Duration::from_millis(800);
 
 pub fn run(args: &ReverseArgs) -> Result<ExitCode> {

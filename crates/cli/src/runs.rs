@@ -13,7 +13,6 @@ use crate::{exit, output};
 mod removal;
 mod show;
 
-/// How many a terminal is given unasked.
 const MOST_LINES: usize = 12;
 
 pub fn run(args: &RunsArgs) -> Result<ExitCode> {

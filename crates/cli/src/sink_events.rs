@@ -11,7 +11,6 @@ use serde_json::{Value, json};
 
 use crate::output;
 
-/// Tells one event on standard output.
 pub fn tell(event: &Event, as_json: bool) {
     let line = if as_json { json(event).to_string() } else { text(event) };
     // A reader that has gone is no reason to stop counting.

@@ -54,7 +54,6 @@ fn main() -> Result<(), Failure> {
     bench.bookkeeping()
 }
 
-/// Somebody who sends.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Contender {
     Own(Engine),

@@ -52,7 +52,6 @@ fn main() -> Result<(), Failure> {
     memory()
 }
 
-/// What is on while messages are sent.
 #[derive(Clone, Copy, PartialEq)]
 enum Ruler {
     None,
@@ -75,7 +74,6 @@ struct Bench {
     sender: UdpSocket,
     reader: UdpSocket,
     _lab: Lab,
-    /// Those that this process may use.
     cpus: Vec<usize>,
 }
 

@@ -62,7 +62,6 @@ fn sequences(file: &Path) -> (Vec<u64>, bool) {
     (sequences, times.is_sorted())
 }
 
-/// A file to capture to.
 fn target(path: &Path) -> File {
     File::options().read(true).write(true).create(true).truncate(true).open(path).unwrap()
 }

@@ -30,7 +30,6 @@ const MOST_WORKERS: usize = 4;
 pub struct Size {
     /// Trials, where the experiment has more.
     pub most_trials: u32,
-    /// Part of the time of a trial.
     pub of_time: f64,
 }
 

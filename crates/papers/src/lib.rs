@@ -70,7 +70,6 @@ pub enum Needs {
 }
 
 impl Needs {
-    /// As it is written in tables.
     pub fn name(self) -> &'static str {
         match self {
             Self::Root => "root",
@@ -99,7 +98,6 @@ pub fn find(name: &str) -> Option<&'static Experiment> {
 }
 
 impl Experiment {
-    /// About how long it takes.
     pub fn expected(&self, quick: bool) -> Duration {
         if quick { self.quick } else { self.full }
     }

@@ -72,7 +72,6 @@ pub struct PartObserver<'a> {
     pub part: &'a Part,
     /// Its number, from 1.
     pub number: usize,
-    /// Of how many.
     pub of: usize,
 }
 

@@ -10,7 +10,6 @@ use super::part::Part;
 use netfathom_measure::ground::environment;
 use netfathom_measure::ground::observer::Progressed;
 
-/// The finished parts of an experiment.
 #[derive(Clone)]
 pub struct Whole<'a> {
     experiment: &'a Experiment,

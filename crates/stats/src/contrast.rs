@@ -8,7 +8,6 @@ use statrs::distribution::{ContinuousCDF, StudentsT};
 pub struct Contrast {
     pub value: f64,
     pub error: f64,
-    /// Degrees of freedom of that error.
     pub degrees: f64,
 }
 
@@ -36,7 +35,6 @@ impl Contrast {
         (self.value - half, self.value + half)
     }
 
-    /// Half the width of that interval.
     pub fn half_width(&self, level: f64) -> f64 {
         self.t(f64::midpoint(1.0, level)) * self.error
     }

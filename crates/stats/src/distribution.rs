@@ -29,7 +29,6 @@ impl Distribution {
         self.histogram.add_many(value, count);
     }
 
-    /// Adds every value of another distribution.
     pub fn merge(&mut self, other: &Self) {
         self.moments.merge(&other.moments);
         self.histogram.merge(&other.histogram);

@@ -105,9 +105,7 @@ pub fn decide(differences: &[f64]) -> Option<Decision> {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Median {
     pub value: f64,
-    /// Lower end of the interval.
     pub low: f64,
-    /// Upper end of the interval.
     pub high: f64,
 }
 

@@ -7,9 +7,7 @@
 pub struct Moments {
     /// How many values were added.
     pub n: u64,
-    /// Sum of the values.
     pub sum: i128,
-    /// Sum of the squares of the values.
     pub sum_sq: u128,
     /// Smallest value; meaningless while `n` is 0.
     pub min: i64,
@@ -45,7 +43,6 @@ impl Moments {
         }
     }
 
-    /// Adds every value of another set.
     pub fn merge(&mut self, other: &Self) {
         self.n += other.n;
         self.sum += other.sum;

@@ -5,7 +5,6 @@ use crate::{Distribution, Moments};
 /// Values over time: the whole, and the moments of each window.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Windowed {
-    /// Everything.
     pub distribution: Distribution,
     pub windows: Vec<Moments>,
 }

@@ -49,7 +49,6 @@ pub fn allowed() -> Result<Vec<usize>, CpuError> {
     Ok((0..MOST_WORDS * BITS).filter(|cpu| mask[cpu / BITS] & (1 << (cpu % BITS)) != 0).collect())
 }
 
-/// Binds the calling thread to one processor.
 pub fn pin(cpu: usize) -> Result<(), CpuError> {
     bind(&[cpu], &format!("bind this thread to CPU {cpu}"))
 }
@@ -98,7 +97,6 @@ pub fn thread_time_ns() -> u64 {
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 
-/// How often a thread left its processor.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ContextSwitches {
     /// Because it waited for something.

@@ -79,7 +79,6 @@ fn supported(answer: io::Result<()>) -> io::Result<bool> {
     }
 }
 
-/// A device's driver.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Driver {
     /// Such as `virtio_net`.

@@ -24,7 +24,6 @@ const ROOT: u32 = 0;
 /// As the standard library makes files: what others may do is up to the umask.
 const FILE_MODE: Mode = Mode::from_raw_mode(0o666);
 
-/// A directory that is held open.
 #[derive(Clone, Debug)]
 pub struct Directory {
     fd: Arc<OwnedFd>,
@@ -158,7 +157,6 @@ impl Directory {
         Ok(unlinkat(&self.fd, plain(name.as_ref())?, AtFlags::empty())?)
     }
 
-    /// Removes an empty directory in it.
     pub fn remove_empty(&self, name: impl AsRef<OsStr>) -> io::Result<()> {
         Ok(unlinkat(&self.fd, plain(name.as_ref())?, AtFlags::REMOVEDIR)?)
     }
@@ -176,7 +174,6 @@ impl Directory {
         Ok(())
     }
 
-    /// The names of what is in it.
     pub fn names(&self) -> io::Result<Vec<OsString>> {
         let names = Dir::read_from(&self.fd)?
             .map(|entry| entry.map(|entry| OsStr::from_bytes(entry.file_name().to_bytes()).to_owned()));
@@ -184,7 +181,6 @@ impl Directory {
         Ok(names.filter(|name| !name.as_ref().is_ok_and(own)).collect::<Result<_, _>>()?)
     }
 
-    /// Whether it belongs to this user.
     pub fn is_ours(&self) -> bool {
         fstat(&self.fd).is_ok_and(|about| about.st_uid == effective_user())
     }

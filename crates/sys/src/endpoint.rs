@@ -32,9 +32,7 @@ use address::Encoded;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// TCP
     Stream,
-    /// UDP
     Datagram,
 }
 
@@ -65,7 +63,6 @@ pub fn bind(socket: BorrowedFd<'_>, to: SocketAddr) -> io::Result<()> {
     done(unsafe { libc::bind(socket.as_raw_fd(), address.pointer(), address.length()) })
 }
 
-/// Lets a TCP socket take connections.
 pub fn listen(socket: BorrowedFd<'_>, backlog: i32) -> io::Result<()> {
     // SAFETY: no pointers.
     done(unsafe { libc::listen(socket.as_raw_fd(), backlog) })

@@ -77,7 +77,6 @@ pub fn create_veth(near: VethEnd<'_>, far: VethEnd<'_>, far_namespace: &Namespac
         .map_err(LinkError::new(format!("create the veth pair {} and {}", near.name, far.name)))
 }
 
-/// Reads a device by its name.
 pub fn read(name: &str) -> Result<Link, LinkError> {
     let mut question = LinkMessage::default();
     question.attributes =
@@ -85,7 +84,6 @@ pub fn read(name: &str) -> Result<Link, LinkError> {
     ask(question).map_err(LinkError::new(format!("read device {name}")))
 }
 
-/// Reads a device by its number.
 pub fn read_index(index: u32) -> Result<Link, LinkError> {
     let mut question = LinkMessage::default();
     question.header.index = index;

@@ -18,7 +18,6 @@ const SET_FEATURES: u32 = 4;
 /// ETH_GSTRING_LEN: a name takes this many bytes, filled up with zeros.
 const NAME_BYTES: usize = 32;
 
-/// Features in one block of flags.
 const BLOCK_BITS: usize = u32::BITS as usize;
 /// A block of states has a word for each of: available, requested, active, never changed.
 const FEATURE_WORDS: usize = 4;

@@ -64,7 +64,6 @@ pub struct Statistics {
 }
 
 impl Statistics {
-    /// Packets that came into the ring.
     pub fn captured(&self) -> u64 {
         self.packets - self.dropped
     }

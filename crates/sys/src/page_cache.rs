@@ -6,7 +6,6 @@ use std::io;
 use std::os::fd::AsRawFd;
 use std::ptr;
 
-/// The pages of a file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Residency {
     pub resident_pages: u64,

@@ -29,7 +29,6 @@ pub struct Process {
     descriptor: OwnedFd,
 }
 
-/// How a wait came to its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Waited {
     /// The process has ended; it may still have to be reaped.

@@ -35,7 +35,6 @@ pub(crate) fn list(message: RouteNetlinkMessage) -> io::Result<Vec<RouteNetlinkM
     }
 }
 
-/// An answer to another question than ours.
 pub(crate) fn unexpected(answer: &impl std::fmt::Debug) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, format!("unexpected answer {answer:?}"))
 }

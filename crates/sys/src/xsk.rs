@@ -58,7 +58,6 @@ impl Role {
 
 /// A queue that is not given back after so long is somebody else's.
 const QUEUE_COMES_BACK: Duration = Duration::from_millis(500);
-/// Between two looks at it.
 const LOOK: Duration = Duration::from_millis(10);
 
 /// A socket with its memory, not yet bound.

@@ -16,7 +16,6 @@ const PREFIX_BITS_6: u8 = 64;
 /// A machine that swaps may need more than the usual millisecond.
 const IN_SERVICE: Duration = Duration::from_secs(2);
 
-/// The two ends of a wire.
 const fn addresses(wire: u8) -> [Ipv4Addr; 2] {
     [Ipv4Addr::new(10, 77, wire, 1), Ipv4Addr::new(10, 77, wire, 2)]
 }
@@ -71,7 +70,6 @@ impl TwoHosts {
         Self { near, far }
     }
 
-    /// The address of the far host.
     pub fn far_address(&self) -> IpAddr {
         addresses(0)[1].into()
     }

@@ -45,7 +45,6 @@ fn step<E: Into<Refusal>>(step: &'static str) -> impl Fn(E) -> CallsError {
 pub struct CallCount {
     /// Its number on this architecture. A number from 511 on counts as 511, which no call has.
     pub number: u32,
-    /// Entries into it.
     pub count: u64,
 }
 

@@ -96,7 +96,6 @@ impl Delay {
         Ok(delay)
     }
 
-    /// Messages that were delayed so far.
     pub fn delayed(&self) -> u64 {
         self.control.get().delayed.load(Relaxed)
     }

@@ -54,7 +54,6 @@ use crate::xdp::AttachError;
 
 const OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/generator.bpf.o"));
 
-/// The longest batch of one call.
 pub const MOST_BATCH: usize = Shared::SLOTS;
 /// Frames that the kernel prepares before the receiver's soft interrupt may run.
 const FRAMES_AT_ONCE: u32 = 64;

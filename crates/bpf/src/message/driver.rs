@@ -16,7 +16,6 @@ use super::abi::shared::Shared;
 use super::{KernelEnd, MessageError, Work, load};
 use crate::xdp::{self, Mode};
 
-/// Whose datagrams an end is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Flow {
     pub here: SocketAddrV4,

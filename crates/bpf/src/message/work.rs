@@ -9,21 +9,24 @@ pub const MOST_GROWN: u32 = 16_000;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Work {
-    /// Sends it back.
     Echo {
         /// The message that does not go back, counted from 1, and none after it. It is exact where
         /// no more than one message is under way.
         until: Option<u64>,
     },
-    /// Counts and drops it.
     Sink,
     /// The server of a post: answers each message, a request, by a reply of its bytes and zeros. Over a
     /// stream a request needs a byte for each 16,000 bytes of the reply, which goes through a pair of
     /// datagram sockets of the kernel's on its way; a datagram can grow to 16,000 bytes.
-    Reply { bytes: NonZeroU32 },
+    Reply {
+        bytes: NonZeroU32,
+    },
     /// The client of a post: answers each message, a reply, by a request. Over a stream it
     /// is the reply's last bytes, which must be fewer than the reply; of a datagram it is the first ones.
-    Ask { bytes: NonZeroU32, until: Option<u64> },
+    Ask {
+        bytes: NonZeroU32,
+        until: Option<u64>,
+    },
 }
 
 /// A map of the object, which programs are attached to.

@@ -12,7 +12,6 @@ use super::{SinkError, load, step};
 use crate::mapping::{Mapping, from_bytes};
 use crate::xdp::{AttachError, Attachment, Mode};
 
-/// Sequences whose presence is remembered.
 pub(super) const SLOTS: usize = Shared::SLOTS;
 /// Senders of one flow.
 pub const MOST_LANES: usize = Shared::NEXT;
@@ -33,7 +32,6 @@ pub struct SinkCounts {
     pub passed: u64,
     /// Messages that came for the first time, those out of order included.
     pub delivered: u64,
-    /// Messages that had come before.
     pub duplicates: u64,
     /// Of those delivered, the ones that came after a higher sequence of the same sender.
     pub reordered: u64,
@@ -71,7 +69,6 @@ impl XdpSink {
         Ok(Self { attachment, mapping, object })
     }
 
-    /// Native or generic.
     pub fn mode(&self) -> Mode {
         self.attachment.mode
     }

@@ -56,12 +56,10 @@ impl XdpRedirect {
         Ok(Self { attachment, object })
     }
 
-    /// Native or generic.
     pub fn mode(&self) -> Mode {
         self.attachment.mode
     }
 
-    /// Why it is in generic mode.
     pub fn native_refused(&self) -> Option<&AttachError> {
         self.attachment.native_refused.as_ref()
     }
@@ -96,7 +94,6 @@ impl XdpPass {
     }
 }
 
-/// Loads one program alone and attaches it.
 fn load(name: &str, ifindex: u32, port: u16, mode: Mode) -> Result<(Object, Attachment), SinkError> {
     let mut open = load::open(OBJECT, |of| of == name).map_err(step("open"))?;
     let mut constants = open.maps_mut().find(|m| m.name().to_string_lossy().ends_with(".rodata"));

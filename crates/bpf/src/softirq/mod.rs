@@ -128,7 +128,6 @@ impl Softirq {
     }
 }
 
-/// Before the programs are attached.
 fn set(control: &Control, number: u32, one_thread: bool) -> Result<(), SoftirqError> {
     let namespace = pid_namespace::own().map_err(SoftirqError::Namespace)?;
     control.namespace.device.store(namespace.device, Relaxed);

@@ -39,9 +39,7 @@ impl Drop for Idler {
 /// What each of several lookers saw of some work.
 struct Seen {
     wall_ns: u64,
-    /// One whose own is this process.
     process: SoftirqTimes,
-    /// One whose own is this thread.
     thread: SoftirqTimes,
     /// One whose own is a process that does nothing.
     idler: SoftirqTimes,

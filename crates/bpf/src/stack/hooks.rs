@@ -18,13 +18,11 @@ struct Hook {
     instead: &'static [Instead],
 }
 
-/// What takes a tracepoint's place.
 #[derive(Debug)]
 struct Instead {
     at: At,
     /// Without times of their own then.
     stages: &'static [Stage],
-    /// What that means for the stages.
     effect: &'static str,
 }
 
@@ -117,7 +115,6 @@ fn keeps_account() -> bool {
 /// A hook that this kernel lacks, and what was done about it.
 #[derive(Clone, Copy, Debug)]
 pub struct Replaced {
-    /// The tracepoint.
     pub hook: &'static str,
     instead: &'static Instead,
 }

@@ -43,7 +43,6 @@ const JOIN_HOOKS: [&str; shared::JOINS] =
 /// Why the programs could not be loaded.
 #[derive(Debug, thiserror::Error)]
 pub enum LoadError {
-    /// A step of loading failed.
     #[error("cannot {step} the kernel programs: {source}")]
     Step { step: &'static str, source: Refusal },
     /// The shared memory could not be mapped.
@@ -58,7 +57,6 @@ fn step<E: Into<Refusal>>(step: &'static str) -> impl Fn(E) -> LoadError {
     move |source| LoadError::Step { step, source: source.into() }
 }
 
-/// What the programs look for.
 #[derive(Clone, Copy, Debug)]
 pub struct Target {
     /// The trial's flow, as the messages carry it.
@@ -116,7 +114,6 @@ impl StackTap {
         self.links.clear();
     }
 
-    /// How many programs are attached.
     #[must_use]
     pub fn programs(&self) -> usize {
         self.links.len()

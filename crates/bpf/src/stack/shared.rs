@@ -9,7 +9,6 @@ use super::abi::shared::Shared;
 
 /// `log2` of the buckets an octave in the kernel's histograms.
 pub const GRAIN: u32 = 5;
-/// Windows of time over a trial.
 pub const WINDOWS: usize = 128;
 pub(super) const SLOTS: usize = Shared::TX;
 /// Of the kernel's histograms.

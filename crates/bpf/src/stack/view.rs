@@ -12,15 +12,11 @@ use super::shared::{Mapping, SLOTS, stamp};
 pub struct TxStamps {
     /// The application's stamp, as the message carries it.
     pub sent: Option<u64>,
-    /// The device queue.
     pub net_dev_queue: Option<u64>,
-    /// Into the queueing discipline.
     pub qdisc_enqueue: Option<u64>,
-    /// Out of it.
     pub qdisc_dequeue: Option<u64>,
     /// The link layer.
     pub net_dev_start_xmit: Option<u64>,
-    /// Back from the driver.
     pub net_dev_xmit: Option<u64>,
 }
 

@@ -42,7 +42,6 @@ pub enum What {
         /// The pair's place in [`super::Watching::calls`].
         which: usize,
     },
-    /// The first process of the tree ended.
     Ended,
 }
 

@@ -42,7 +42,6 @@ use crate::mapping::{Mapping, from_bytes};
 use crate::pid_namespace::{self, OWN};
 
 const OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/tree.bpf.o"));
-/// Programs that follow the tree.
 const FOLLOWING: [&str; 4] = ["on_free", "on_exit", "on_exec", "on_new_task"];
 
 /// Why a tree cannot be followed.

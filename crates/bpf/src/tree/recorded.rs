@@ -70,7 +70,6 @@ pub(super) fn first(map: &Map<'_>, recorded: u64) -> Result<Vec<Called>, TreeErr
     called.collect()
 }
 
-/// The sums at nothing again.
 pub(super) fn clear(map: &Map<'_>) -> Result<(), TreeError> {
     let cpus = libbpf_rs::num_possible_cpus().map_err(step("ask"))?;
     let zeros = vec![vec![0; map.value_size() as usize]; cpus];

@@ -17,7 +17,6 @@ pub struct Spent {
     pub major_faults: u64,
     /// How often they let others run, to wait or to end.
     pub voluntary_switches: u64,
-    /// How often others were put before them.
     pub involuntary_switches: u64,
     /// Bytes that storage had to read for them; `None` without CONFIG_TASK_IO_ACCOUNTING.
     pub read_bytes: Option<u64>,
@@ -28,7 +27,6 @@ pub struct Spent {
     /// The most memory that one of the processes had at a time in its last program, to 32 pages a
     /// processor; `None` before Linux 6.16, where it is gone when a process is seen to end.
     pub peak_rss_bytes: Option<u64>,
-    /// Threads that are in these sums.
     pub threads: u64,
     /// Threads that had not ended, which are in none of them.
     pub running: u64,

@@ -71,7 +71,6 @@ fn open_from_a_page_that_is_not_there() {
     assert!(open(path) >= 0 && open(16) < 0);
 }
 
-/// With its programs at system calls attached.
 fn armed(watching: &Watching) -> Tree {
     let mut tree = Tree::attach(watching).unwrap();
     tree.arm(true).unwrap();

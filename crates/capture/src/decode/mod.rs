@@ -13,7 +13,6 @@ use std::net::{IpAddr, SocketAddr};
 
 use crate::packet::{LinkType, Way};
 
-/// A UDP datagram in a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Datagram<'a> {
     pub source: SocketAddr,
@@ -41,7 +40,6 @@ pub enum Skipped {
     UnknownLink,
 }
 
-/// The UDP datagram in a packet.
 #[inline]
 pub fn udp(link: LinkType, data: &[u8]) -> Result<Datagram<'_>, Skipped> {
     let inside = link::inside(link, data)?;
@@ -84,7 +82,6 @@ struct Rest<'a> {
 }
 
 impl<'a> Rest<'a> {
-    /// Goes on by a header.
     #[inline]
     fn take<const N: usize>(&mut self) -> Result<&'a [u8; N], Skipped> {
         let header = self.bytes.first_chunk::<N>();

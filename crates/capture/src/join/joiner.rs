@@ -184,7 +184,6 @@ impl<'a, M: Messages, F: FnMut(&Sighting)> Joiner<'a, M, F> {
         self.run.1 >= RUN
     }
 
-    /// The next message of the log.
     #[inline]
     fn next_listed(&mut self) -> Option<Slot> {
         let Message { flow, resolution, entry } = match self.log.next_message() {

@@ -5,10 +5,8 @@ use crate::packet::{Resolution, Way};
 /// What is known of the message in a slot.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum State {
-    /// There is none.
     #[default]
     Empty,
-    /// Both halves have come.
     Joined,
     /// The log has it, the capture not yet: `sent_ns`, `received_ns`, `ahead_ns`.
     Listed,
@@ -22,9 +20,7 @@ pub enum State {
 pub struct Marks(u8);
 
 impl Marks {
-    /// Went into the host.
     pub const IN: u8 = 1;
-    /// Went out of the host.
     pub const OUT: u8 = 2;
     /// Was seen both ways.
     pub const AGAIN: u8 = 4;
@@ -33,13 +29,11 @@ impl Marks {
     /// Nobody says when it was captured.
     pub const UNTIMED: u8 = 16;
 
-    /// Notes one.
     #[inline]
     pub fn set(&mut self, mark: u8) {
         self.0 |= mark;
     }
 
-    /// Notes the way.
     #[inline]
     pub fn set_way(&mut self, way: Way) {
         self.set(match way {
@@ -147,7 +141,6 @@ impl Table {
         std::mem::replace(&mut self.slots[set + usize::from(second)], new)
     }
 
-    /// Everything that is left.
     pub fn drain(&mut self) -> impl Iterator<Item = Slot> + '_ {
         self.slots.iter_mut().map(std::mem::take).filter(|slot| slot.state != State::Empty)
     }

@@ -20,7 +20,6 @@ pub struct BinaryReader<R: Read> {
 }
 
 impl<R: Read> BinaryReader<R> {
-    /// Reads the header.
     pub fn new(mut source: Source<R>) -> Result<Self, CaptureError> {
         let Some(header) = source.take::<16>()? else {
             let why = "the log ends within its header of 16 bytes".into();

@@ -23,7 +23,6 @@ enum Column {
     Other,
 }
 
-/// Reads a log in CSV.
 #[derive(Debug)]
 pub struct CsvReader<R: Read> {
     source: Source<R>,
@@ -34,7 +33,6 @@ pub struct CsvReader<R: Read> {
     /// Of each time, the finest digit that was written so far, as a power of ten of a second. Who leaves zeros out at
     /// the end does not count in longer steps where there are some.
     finest: [Option<u8>; 3],
-    /// Lines that were read.
     line: u64,
     ended: bool,
 }

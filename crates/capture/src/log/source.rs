@@ -18,7 +18,6 @@ pub struct Source<R: Read> {
 }
 
 impl<R: Read> Source<R> {
-    /// Nothing is read yet.
     pub fn new(read: R) -> Self {
         Self { read, buffer: vec![0; BUFFER_BYTES].into(), start: 0, end: 0, offset: 0 }
     }

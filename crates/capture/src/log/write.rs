@@ -6,9 +6,7 @@ use super::{Columns, Entry, MAGIC, MESSAGES, MOST_OF_A_BLOCK, STATEMENT, VERSION
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LogFormat {
-    /// Small and fast.
     Binary,
-    /// For other programs.
     Csv,
 }
 

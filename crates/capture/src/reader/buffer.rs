@@ -9,7 +9,6 @@ const CHUNK_BYTES: usize = 256 << 10;
 /// The most that [`Buffer::have`] can be asked for: the largest block and its neighbour's begin.
 pub const MOST_BYTES: usize = 512 << 10;
 
-/// Of a processor's cache.
 const LINE_BYTES: usize = 64;
 
 #[derive(Debug)]

@@ -60,7 +60,6 @@ enum Order {
     Big,
 }
 
-/// Whether a capture begins like this.
 pub fn is_capture(first: &[u8]) -> bool {
     pcap::begins(first) || pcapng::begins(first)
 }

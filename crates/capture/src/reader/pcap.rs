@@ -24,12 +24,10 @@ pub struct Pcap {
     link: LinkType,
     /// Of the fraction.
     resolution: Resolution,
-    /// Its units of a second.
     units: u32,
     header_bytes: usize,
 }
 
-/// Whether a pcap file begins like this.
 pub fn begins(first: &[u8]) -> bool {
     magic(first).is_some()
 }

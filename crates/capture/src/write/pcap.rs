@@ -7,7 +7,6 @@ use crate::packet::LinkType;
 /// The magic of pcap files whose times are in nanoseconds, in our byte order.
 const MAGIC_NANOSECONDS: u32 = 0xa1b2_3c4d;
 
-/// Writes a pcap file.
 #[derive(Debug)]
 pub struct PcapWriter<W: Write> {
     out: W,
@@ -43,7 +42,6 @@ impl<W: Write> PcapWriter<W> {
         self.out.write_all(data)
     }
 
-    /// Ends the file.
     pub fn finish(mut self) -> io::Result<W> {
         self.out.flush()?;
         Ok(self.out)

@@ -22,11 +22,9 @@ const EPB_FLAGS: u16 = 2;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct InterfaceId(u32);
 
-/// Writes a pcapng file.
 #[derive(Debug)]
 pub struct PcapngWriter<W: Write> {
     out: W,
-    /// Of each interface.
     links: Vec<LinkType>,
     /// The block that is being made, kept for its memory.
     block: Vec<u8>,
@@ -105,7 +103,6 @@ impl<W: Write> PcapngWriter<W> {
         self.end()
     }
 
-    /// Ends the file.
     pub fn finish(mut self) -> io::Result<W> {
         self.out.flush()?;
         Ok(self.out)

@@ -90,7 +90,6 @@ impl Bytes {
         self
     }
 
-    /// The header of a pcap file.
     pub fn pcap(self, magic: u32, link: u32) -> Self {
         self.u32(magic).u16(2).u16(4).u32(0).u32(0).u32(262_144).u32(link)
     }
@@ -101,7 +100,6 @@ impl Bytes {
         self.u32(seconds).u32(fraction).u32(length).u32(length).raw(data)
     }
 
-    /// A block of pcapng around a body.
     pub fn block(self, kind: u32, body: impl FnOnce(Self) -> Self) -> Self {
         let body = body(Self::new(self.is_big)).padded().bytes;
         let length = body.len() as u32 + 12;

@@ -85,7 +85,6 @@ fn a_slow_pipe() {
     }
 }
 
-/// A disk that breaks.
 struct Broken(Cursor<Vec<u8>>);
 
 impl Read for Broken {

@@ -35,7 +35,6 @@ fn packets() -> Vec<Got> {
     packets
 }
 
-/// Comments of each of them.
 const COMMENTS: [&[&str]; 4] = [&["message 1: in the stack for 12.5 µs"], &["a", "second"], &[], &[]];
 
 fn pcapng() -> Vec<u8> {

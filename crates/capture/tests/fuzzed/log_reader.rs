@@ -65,7 +65,6 @@ fn written_again(messages: &[Message], format: LogFormat, reader: &LogReader<&[u
     }
 }
 
-/// Packets of every other message.
 struct Named<'a> {
     messages: &'a [Message],
     at: usize,

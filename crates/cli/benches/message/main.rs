@@ -16,7 +16,6 @@ mod pairs;
 mod run;
 mod sockperf;
 
-/// Turns of each layer.
 const ROUNDS: u32 = 8;
 /// Times may be so much longer than those of another program.
 const AS_GOOD: f64 = 1.0;

@@ -2,7 +2,6 @@
 
 use std::path::Path;
 
-/// Our own program.
 const NETFATHOM: &str = env!("CARGO_BIN_EXE_netfathom");
 
 /// Programs, each of which reads what the one before it writes.
@@ -86,7 +85,6 @@ impl Contender {
         self
     }
 
-    /// Whether it is installed.
     pub fn is_here(&self) -> bool {
         let program = Path::new(&self.program);
         let paths = std::env::var_os("PATH").unwrap_or_default();

@@ -8,7 +8,6 @@ use netfathom_sys::netns::Namespace;
 
 use super::Failure;
 
-/// What is counted of a transfer.
 #[derive(Clone, Copy)]
 pub enum Counted {
     /// Bytes of TCP that came in.
@@ -36,7 +35,6 @@ enum Ends {
 }
 
 impl Place {
-    /// A host of its own.
     pub fn loopback() -> Result<Self, Failure> {
         let alone = Namespace::create()?;
         alone.run(|| -> Result<(), LinkError> { link::set_up(&link::read("lo")?) })??;
@@ -46,7 +44,6 @@ impl Place {
         Ok(Self { name: "loopback", host, device: "lo", header_bytes, ends: Ends::Loopback(alone) })
     }
 
-    /// Two hosts.
     pub fn lab() -> Result<Self, Failure> {
         let lab = Lab::create()?;
         let host = lab.reader_addr(Family::Ipv4).to_string();

@@ -36,7 +36,6 @@ impl Drop for Running {
     }
 }
 
-/// Bits a second that come in.
 pub fn rate(contender: &Contender, place: &Place, row: &Row) -> Result<f64, Failure> {
     // No turn waits for the port of the one before.
     static PORT: AtomicU16 = AtomicU16::new(20_000);

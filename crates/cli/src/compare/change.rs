@@ -23,12 +23,9 @@ pub const GRACE: Duration = Duration::from_secs(6);
 /// Settings in a line.
 const MOST_SETTINGS: usize = 8;
 
-/// What is changed for one side.
 #[derive(Clone, Debug, Default)]
 pub struct Change {
-    /// Run before.
     pub before: Option<String>,
-    /// Run after.
     pub after: Option<String>,
     /// The value of `--setup`, where the lab is what is changed.
     pub setup: Option<String>,
@@ -36,7 +33,6 @@ pub struct Change {
     pub shown: Option<String>,
 }
 
-/// The changes of A and B.
 pub fn changes(args: &CompareArgs) -> Result<[Change; 2]> {
     let sides = [("a", &args.before_a, &args.after_a), ("b", &args.before_b, &args.after_b)];
     for (side, before, after) in sides {

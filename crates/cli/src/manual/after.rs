@@ -3,11 +3,8 @@
 /// The parts of a help page's end, in their order.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct After<'a> {
-    /// Commands and what they do.
     pub examples: Vec<(&'a str, String)>,
-    /// Statuses and what they mean.
     pub statuses: Vec<(&'a str, &'a str)>,
-    /// Paragraphs of words.
     pub notes: Vec<String>,
 }
 

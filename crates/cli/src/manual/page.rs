@@ -8,7 +8,6 @@ use clap_mangen::roff::{Roff, bold, italic, roman};
 
 use super::after::After;
 
-/// What every page says of its program.
 const SOURCE: &str = concat!("netfathom ", env!("CARGO_PKG_VERSION"));
 const MANUAL: &str = "User Commands";
 /// How the generator makes an empty line, which linters call two breaks too many.

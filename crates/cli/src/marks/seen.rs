@@ -18,7 +18,6 @@ pub struct Times {
     pub span_ns: Option<i64>,
 }
 
-/// Marks of one name.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Row {
     pub count: u64,
@@ -52,7 +51,6 @@ pub struct Seen {
     last_ns: HashMap<(u32, u32), u64>,
     /// In the order in which their names came.
     rows: Vec<(String, Row)>,
-    /// Where a name's row is.
     places: HashMap<String, usize>,
     /// Those of names beyond the most.
     others: Row,

@@ -15,7 +15,6 @@ pub fn spared<'a>(out: impl Write + IsTerminal + Send + 'a) -> Box<dyn Write + S
     if out.is_terminal() { Box::new(Harmless { out, begun: Vec::new() }) } else { Box::new(out) }
 }
 
-/// Text on its way to a terminal.
 struct Harmless<W> {
     out: W,
     /// Of a line whose end did not come yet: a character may be cut in two there.

@@ -83,7 +83,6 @@ fn go(runs: &[PathBuf], yes: bool, dry: bool) -> Result<ExitCode> {
     }
 }
 
-/// Asks whoever sits at the terminal.
 fn agreed(sum: &str) -> Result<bool> {
     if !io::stdin().is_terminal() {
         return Err(anyhow!(

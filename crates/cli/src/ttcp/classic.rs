@@ -43,7 +43,6 @@ impl Classic<'_> {
         format!("ttcp-{end}: {line}\n")
     }
 
-    /// Where the report is.
     pub fn report(&self, path: &Path) {
         self.say(format_args!("report: {}", output::harmless(&path.display().to_string())));
     }

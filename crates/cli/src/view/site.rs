@@ -17,7 +17,6 @@ use super::listing;
 
 /// How many reports are drawn at once: the machine may be measuring.
 pub const MOST_AT_WORK: usize = 2;
-/// Where reports stand.
 pub const REPORTS: &str = "report/";
 /// Where comparisons stand, and what names a run of one.
 const COMPARISONS: &str = "compare";
@@ -41,7 +40,6 @@ pub struct Content {
     pub text: String,
 }
 
-/// Why nothing is.
 pub struct Missing {
     pub status: StatusCode,
     pub why: String,

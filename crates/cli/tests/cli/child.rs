@@ -23,7 +23,6 @@ pub const LOOPBACK: &str = "stack --loopback --tap timestamping --profile consta
 /// Short, in the lab.
 pub const LAB: &str = "stack --lab --tap bpf --profile constant:1k/100ms";
 
-/// How a run ended.
 pub struct Ended {
     /// Exit status; 128 and the signal where one ended it, as shells say it.
     pub status: i32,
@@ -76,7 +75,6 @@ pub fn is_root() -> bool {
     std::fs::metadata("/proc/self").unwrap().uid() == 0
 }
 
-/// Starts it with both outputs in pipes.
 pub fn start(command: &mut Command) -> Child {
     command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
 }
@@ -108,7 +106,6 @@ pub fn end_within(mut child: Child, limit: Duration) -> Ended {
     Ended { status, out: text(out), err: text(err) }
 }
 
-/// Runs it to its end.
 pub fn run(command: &mut Command) -> Ended {
     end(start(command))
 }
@@ -159,7 +156,6 @@ pub fn out() -> TempDir {
     dir
 }
 
-/// The run directories in it.
 pub fn runs(out: &Path) -> Vec<PathBuf> {
     let mut runs: Vec<_> = std::fs::read_dir(out).unwrap().map(|e| e.unwrap().path()).collect();
     runs.sort();

@@ -7,7 +7,6 @@ mod commands;
 mod links;
 mod words;
 
-/// The root of the sources.
 fn sources() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
 }

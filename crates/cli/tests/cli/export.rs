@@ -19,7 +19,6 @@ fn fixture(name: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(format!("../results/tests/fixtures/{name}.json"))
 }
 
-/// A run with two sampled messages.
 fn sampled() -> (TempDir, PathBuf) {
     let dir = out();
     let at = dir.path().join("a-run");

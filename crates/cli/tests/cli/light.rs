@@ -7,7 +7,6 @@ use serde_json::Value;
 use crate::child::{end, netfathom, out, run, signal, start, until};
 use crate::refusals::refused;
 
-/// Small sizes of every phase.
 const SMALL: &str = "cpu=50,memory=2,calls=500,switches=50,metadata=10,data=5,loopback=50,timers=20";
 
 fn figures(text: &str) -> Value {

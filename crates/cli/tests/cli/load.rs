@@ -15,13 +15,11 @@ const SHORT: &str = "load send --loopback --profile constant:1k/100ms";
 /// What a user waits for after Ctrl-C.
 const PROMPT: std::time::Duration = std::time::Duration::from_secs(3);
 
-/// The loads of a record.
 pub fn result(record: &Record) -> LoadResult {
     let Measurement::Load(result) = &record.measurement else { panic!("another measurement") };
     (**result).clone()
 }
 
-/// Messages that arrived.
 pub fn delivered(accounting: &Accounting) -> u64 {
     accounting.fates.iter().filter(|f| f.fate == Fate::Delivered).map(|f| f.count).sum()
 }

@@ -46,7 +46,6 @@ impl Sink {
         sink
     }
 
-    /// The next event of a kind.
     pub fn next(&self, kind: &str) -> Value {
         loop {
             let event = self.events.recv_timeout(IN_VAIN).unwrap_or_else(|e| panic!("no {kind}: {e}"));

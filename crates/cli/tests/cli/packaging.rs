@@ -12,10 +12,8 @@ mod completions;
 mod debian;
 mod manual;
 
-/// The binary under test.
 const BINARY: &str = env!("CARGO_BIN_EXE_netfathom");
 
-/// The root of the sources.
 fn sources() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
 }

@@ -13,7 +13,6 @@ use crate::child::{
     until,
 };
 
-/// What a user waits for after Ctrl-C.
 const PROMPT: Duration = Duration::from_secs(2);
 
 fn long(args: &str, out: &Path) -> Command {

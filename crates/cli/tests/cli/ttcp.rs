@@ -63,7 +63,6 @@ fn service_on_a_terminal(test: &str) -> Option<(Child, TcpStream)> {
     Some((service, there))
 }
 
-/// The record on standard output.
 fn result(json: &str) -> TransferResult {
     let record: Record = serde_json::from_str(json).unwrap_or_else(|e| panic!("{e}: {json}"));
     match record.measurement {

@@ -76,7 +76,6 @@ impl Drop for Viewed {
     }
 }
 
-/// The status of an answer.
 pub fn status(answer: &str) -> u16 {
     answer.get(9..12).and_then(|s| s.parse().ok()).unwrap_or_else(|| panic!("no answer: {answer:?}"))
 }

@@ -18,7 +18,6 @@ use seen::Seen;
 
 /// Far beyond what the commands take: a machine that is still on hangs.
 const LIMIT: Duration = Duration::from_secs(1500);
-/// Emulators that run side by side.
 const SIDE_BY_SIDE: usize = 2;
 
 /// What make test-kernels hands over: another list of kernels, the binary for arm64, the kernel tests of crates/bpf

@@ -17,7 +17,6 @@ impl Seen {
         Self { wanted, release, folder }
     }
 
-    /// The numbers that its release begins with.
     pub fn version(&self) -> (u32, u32) {
         version(&self.release)
     }
@@ -60,7 +59,6 @@ impl Seen {
         self.stage(name, stage)?["times"]["measured"]["p50_ns"].as_f64()
     }
 
-    /// What the summary says of a stage.
     pub fn stage(&self, name: &str, stage: &str) -> Option<Value> {
         let result = self.result(name);
         let ways = result["summaries"].as_array().into_iter().flatten();

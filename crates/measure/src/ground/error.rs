@@ -25,10 +25,8 @@ pub enum Mistake {
     Named,
 }
 
-/// Why a run ended without a result.
 #[derive(Debug)]
 pub enum RunError {
-    /// The measurement failed.
     Measure(Box<dyn Failure>),
     /// The observer could not keep what was measured.
     Observer(io::Error),

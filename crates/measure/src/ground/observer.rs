@@ -13,14 +13,12 @@ use netfathom_sys::directory::Directory;
 #[derive(Debug, Default)]
 pub struct Live {
     pub sent: AtomicU64,
-    /// Lag of the last one.
     pub lag_ns: AtomicI64,
 }
 
 #[derive(Clone, Debug)]
 pub struct Progressed<R> {
     pub environment: Environment,
-    /// Trials and what follows from them.
     pub result: R,
     pub verdict: Verdict,
     pub findings: Vec<Finding>,

@@ -8,7 +8,6 @@ use crate::ground::error::GroundError;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cpus {
     pub senders: Vec<usize>,
-    /// The reader's.
     pub reader: usize,
 }
 

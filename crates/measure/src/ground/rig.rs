@@ -35,7 +35,6 @@ pub struct Rig {
 #[derive(Default)]
 pub struct Counted {
     pub sender: Counters,
-    /// In the reader's.
     pub reader: Counters,
 }
 
@@ -60,7 +59,6 @@ impl Rig {
         self.place
     }
 
-    /// The version of IP.
     pub fn family(&self) -> Family {
         self.family
     }

@@ -21,7 +21,6 @@ pub struct Evidence<'a> {
     /// Accepted by the operating system.
     pub sent: u64,
     pub refused: u64,
-    /// The reader's own counts.
     pub read: &'a Read,
     /// Packets that the kernel dropped, by its own names; `None` if nobody watched.
     pub drops: Option<&'a BTreeMap<String, u64>>,

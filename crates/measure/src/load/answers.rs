@@ -20,7 +20,6 @@ use crate::load::error::FlightError;
 /// A message of a batch may leave a little before it is due.
 const EARLY_NS: u64 = 1_000_000_000;
 
-/// The times of the answers so far.
 #[derive(Clone, Debug)]
 pub struct Answers {
     pub answered: u64,
@@ -37,7 +36,6 @@ impl Default for Answers {
 }
 
 impl Answers {
-    /// Adds what another socket's answers took.
     pub fn merge(&mut self, other: &Self) {
         self.answered += other.answered;
         self.response.merge(&other.response);
@@ -53,7 +51,6 @@ impl Answers {
 #[derive(Clone, Copy, Debug)]
 pub struct Asked {
     pub flow: u32,
-    /// Their senders.
     pub lanes: u32,
     pub planned: u64,
     /// Before it, none was due.

@@ -38,7 +38,6 @@ pub const QUIET_FOR: Duration = Duration::from_millis(200);
 /// And no longer than this, however many come.
 pub const DRAIN_MOST: Duration = Duration::from_secs(5);
 
-/// How long a connection may take.
 const CONNECT_WITHIN: Duration = Duration::from_secs(3);
 /// How long an answer may take for which the peer has to make sockets or load programs.
 const ANSWER_WITHIN: Duration = Duration::from_secs(5);

@@ -23,7 +23,6 @@ const FRAMES: u32 = 4096;
 /// The queue that a veth has.
 const QUEUE: u32 = 0;
 
-/// Whose messages are to be taken.
 #[derive(Clone, Copy, Debug)]
 pub struct Whose {
     pub flow: u32,

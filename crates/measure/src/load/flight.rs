@@ -34,7 +34,6 @@ const LONGEST_DRAIN: Duration = Duration::from_secs(5);
 /// No machine sends more in one flight without pauses.
 const FLAT_OUT_MESSAGES: u64 = 1 << 32;
 
-/// When the messages are to leave.
 #[derive(Clone, Copy)]
 pub enum Departures<'a> {
     /// As a profile wants it; the seed is that of its chance.
@@ -146,7 +145,6 @@ impl Flight<'_> {
         })
     }
 
-    /// Runs the senders side by side.
     fn send<'scope, 'env: 'scope, S: SendTap + Send + 'scope>(
         &'scope self,
         scope: &'scope Scope<'scope, 'env>,

@@ -28,7 +28,6 @@ const WAITING: usize = 64;
 /// Between two statements of the clocks.
 const CLOCK_EVERY: Duration = Duration::from_millis(100);
 
-/// A log that is being written.
 pub struct MessageLog {
     path: PathBuf,
     blocks: Option<SyncSender<Block>>,
@@ -41,7 +40,6 @@ struct Block {
     entries: Vec<Entry>,
 }
 
-/// One end's way into the log.
 pub struct Lane {
     size: usize,
     block: Block,
@@ -131,7 +129,6 @@ impl Lane {
         self.add(Entry { sequence, intended_ns, sent_ns, received_ns });
     }
 
-    /// Hands over what there is.
     fn flush(&mut self) {
         let fresh = Block::new(self.block.flow, self.size);
         let full = std::mem::replace(&mut self.block, fresh);

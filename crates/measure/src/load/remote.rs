@@ -88,7 +88,6 @@ impl FarEnd for Nobody {
 pub(crate) struct Sink {
     /// The conversation, until it is over.
     pub(crate) session: Option<Session>,
-    /// What it said at its end.
     pub(crate) tally: Option<Tally>,
 }
 

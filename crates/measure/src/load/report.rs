@@ -26,7 +26,6 @@ pub fn series(windowed: &Windowed, window_ns: u64) -> Series {
     Series::of(window_ns, windowed.filled())
 }
 
-/// Histograms of lag over the trial.
 pub fn lag_windows(sent: &Sent) -> LagWindows {
     LagWindows { window_ns: sent.second_ns, windows: sent.lag_by_second.iter().map(Into::into).collect() }
 }

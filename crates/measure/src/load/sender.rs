@@ -38,7 +38,6 @@ pub struct SenderTask<'a> {
     pub deadline_ns: u64,
     pub spin: Spin,
     pub stop: &'a AtomicBool,
-    /// Nobody is there any more to receive.
     pub gone: &'a AtomicBool,
     pub live: &'a Live,
 }

@@ -47,7 +47,6 @@ pub struct Sent {
     /// Where the plan leaves the intervals to chance: their mean.
     mean_interval_ns: Option<i64>,
     slot: Slot,
-    /// Messages that the operating system accepted.
     pub accepted: u64,
     /// Messages that it refused, by errno.
     pub refused: BTreeMap<i32, u64>,
@@ -70,7 +69,6 @@ pub struct Sent {
     pub send_call: Windowed,
     /// Time between neighbouring departures.
     pub intervals: Distribution,
-    /// Processor time of the sender's thread.
     pub cpu_ns: u64,
 }
 

@@ -32,12 +32,10 @@ use crate::load::error::FlightError;
 
 /// Routers between hosts, and one more; in the lab there is none.
 const HOPS: u8 = 64;
-/// Room for a burst of answers.
 const ANSWERS_BYTES: i32 = 4 << 20;
 /// The last answers are given up on when none has come for so long.
 const SILENCE: Duration = Duration::from_millis(200);
 
-/// A flight that is to be made.
 #[derive(Clone, Copy)]
 pub struct Shot<'a> {
     pub rig: &'a Rig,
@@ -52,7 +50,6 @@ pub struct Shot<'a> {
     pub port: u16,
     pub spin: Spin,
     pub echo: bool,
-    /// The trial's number among the messages.
     pub flow: u32,
     pub stop: &'a AtomicBool,
     pub live: &'a Live,
@@ -61,9 +58,7 @@ pub struct Shot<'a> {
 
 pub struct ShotOutcome {
     pub windows: Windows,
-    /// What each sender did.
     pub senders: Vec<Sent>,
-    /// The same together.
     pub sent: Sent,
     pub read: Read,
     /// Whether a thread of this host read it.
@@ -101,7 +96,6 @@ impl Shot<'_> {
         self.fly_to(far.address, &mut *far.end, ways, duration_ns, departures)
     }
 
-    /// Makes the flight to any far end.
     pub fn fly_to(
         &self,
         to: SocketAddr,

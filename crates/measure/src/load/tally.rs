@@ -10,7 +10,6 @@ use super::seen::{Arrival, SPAN, Seen};
 pub struct Read {
     /// Messages of the trial, each counted once.
     pub delivered: u64,
-    /// Received again.
     pub duplicates: u64,
     /// Of those delivered, the ones received after a later one of the same sender.
     pub reordered: u64,
@@ -22,7 +21,6 @@ pub struct Read {
     pub garbage: u64,
     /// Datagrams that the receiver's own buffer had no room for.
     pub dropped: u64,
-    /// Processor time of the reader's thread.
     pub cpu_ns: u64,
     /// How often it slept until something came (voluntary context switches).
     pub sleeps: u64,

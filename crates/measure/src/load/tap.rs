@@ -12,7 +12,6 @@ pub trait SendTap {
     fn finish(&mut self);
 }
 
-/// The reader's end.
 pub trait ReceiveTap {
     /// The reader's thread is about to begin.
     fn begin(&mut self, _: &UdpSocket) {}

@@ -63,7 +63,6 @@ impl BpfReader {
     }
 }
 
-/// The reader's call that received a message.
 #[derive(Clone, Copy, Debug, Default)]
 struct Call {
     ns: u64,

@@ -17,7 +17,6 @@ const BEHIND: u64 = 4096;
 /// The last ones have left so soon after.
 const LAST: Duration = Duration::from_millis(20);
 
-/// Keeps the chosen messages of one sender.
 pub struct Departed {
     view: View,
     sampling: Sampling,
@@ -25,7 +24,6 @@ pub struct Departed {
 }
 
 impl Departed {
-    /// Nothing yet.
     #[must_use]
     pub fn new(view: View, sampling: Sampling) -> Self {
         Self { view, sampling, chosen: VecDeque::new() }

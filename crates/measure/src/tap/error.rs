@@ -20,12 +20,7 @@ pub enum TapError {
     Flight(#[from] FlightError),
     /// The tap that was asked for does not work here.
     #[error("the {what} does not work here: {reason}; {remedy}")]
-    NoTap {
-        what: String,
-        reason: String,
-        /// What would help.
-        remedy: String,
-    },
+    NoTap { what: String, reason: String, remedy: String },
     /// Packets could not be captured.
     #[error("{0}")]
     Capture(#[from] CaptureTapError),

@@ -25,7 +25,6 @@ pub mod timestamping;
 pub struct Collected {
     /// Application to link layer or back.
     pub total: Windowed,
-    /// The stages that the tap saw.
     pub stages: Vec<(Stage, Windowed)>,
     /// Messages whose stack time could not be cut into stages.
     pub unstaged: u64,
@@ -59,7 +58,6 @@ impl Collected {
 pub struct Tapped {
     /// Times, direction by direction.
     pub paths: Vec<(Direction, Collected)>,
-    /// The raw stream.
     pub samples: Vec<Sample>,
     /// Packets that the kernel dropped, by its own names; `None` if the tap does not watch that.
     pub drops: Option<BTreeMap<String, u64>>,

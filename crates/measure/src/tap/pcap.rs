@@ -128,7 +128,6 @@ pub struct PcapTap {
     ahead_ns: i64,
 }
 
-/// One capture.
 struct Running {
     direction: Direction,
     device: String,
@@ -157,7 +156,6 @@ impl PcapTap {
         Ok(Self { captures, log, log_file, ahead_ns: realtime_ahead_ns() })
     }
 
-    /// A way into the log.
     #[must_use]
     pub fn lane(&self, flow: u32, ends: u32) -> Lane {
         self.log.lane(flow, ends)

@@ -40,14 +40,12 @@ impl Sampling {
         self.samples
     }
 
-    /// Whether a message is to be kept.
     #[inline]
     #[must_use]
     pub fn wants(&self, sequence: u64) -> bool {
         self.samples.len() < self.most && sequence % self.stride == self.offset
     }
 
-    /// Keeps a delivered message.
     pub fn delivered(
         &mut self,
         view: &View,
@@ -83,7 +81,6 @@ impl Sampling {
         }
     }
 
-    /// What the hooks saw of a message.
     fn seen(&self, view: &View, sequence: u64) -> Sample {
         let tx: TxStamps = view.tx(sequence).unwrap_or_default();
         let rx: RxStamps = view.rx(sequence).unwrap_or_default();

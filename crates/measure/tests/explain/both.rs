@@ -18,7 +18,6 @@ use netfathom_testkit::{alone, unless_disturbed};
 /// Far beyond what anything here takes.
 const HANGS: Duration = Duration::from_secs(60);
 
-/// What lies between the ends.
 #[derive(Clone)]
 pub enum Between {
     Loopback,
@@ -30,7 +29,6 @@ pub enum Between {
 pub type Programs = fn() -> TwoPrograms;
 pub type TwoPrograms = (Box<dyn FnOnce(PipeWriter) + Send>, Box<dyn FnOnce(PipeReader) + Send>);
 
-/// Both ends and what is between them.
 #[derive(Clone)]
 pub struct Situation {
     pub between: Between,

@@ -57,7 +57,6 @@ impl Capture {
         Ok(Self { child, reader: Some(reader) })
     }
 
-    /// Ends it and gives what came.
     pub fn end(mut self) -> io::Result<Vec<Captured>> {
         // What is still on its way through the packet ring.
         thread::sleep(Duration::from_millis(1200));

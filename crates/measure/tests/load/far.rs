@@ -10,7 +10,6 @@ use netfathom_testkit::{DEVICE, TwoHosts};
 
 /// What the far host needs to take messages in.
 pub struct Far {
-    /// Where to send to.
     pub address: SocketAddr,
     _socket: UdpSocket,
     _pass: Option<XdpPass>,

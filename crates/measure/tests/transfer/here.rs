@@ -17,12 +17,10 @@ use netfathom_model::verdict::Verdict;
 /// Far beyond what anything here takes.
 pub const HANGS: Duration = Duration::from_secs(30);
 
-/// An end that runs.
 pub struct Here {
     pub stop: Arc<AtomicBool>,
     /// Read by the end, unless its data is made up.
     pub input: Option<PipeWriter>,
-    /// Written by it.
     pub output: Option<PipeReader>,
     events: Receiver<Event>,
     running: JoinHandle<Result<(TransferResult, Verdict), TransferError>>,
@@ -36,7 +34,6 @@ pub fn receiver(protocol: Protocol) -> TransferPlan {
     plan
 }
 
-/// A sender that makes its data up.
 pub fn sender(protocol: Protocol, to: SocketAddr) -> TransferPlan {
     let mut plan = TransferPlan::classic(Role::Transmit);
     (plan.protocol, plan.host, plan.port, plan.made_up) =
@@ -55,7 +52,6 @@ impl Here {
         Self { stop, input: Some(into), output: Some(out), events, running }
     }
 
-    /// Where it listens.
     pub fn address(&self) -> SocketAddr {
         loop {
             match self.events.recv_timeout(HANGS).expect("a receiver that listens") {
@@ -65,7 +61,6 @@ impl Here {
         }
     }
 
-    /// Waits for its end.
     pub fn end(self) -> Result<(TransferResult, Verdict), TransferError> {
         self.running.join().unwrap()
     }
@@ -92,7 +87,6 @@ fn run(
     transfer::run(plan, Around { standard, live: &live, stop, tell: &tell }).map(|p| (p.result, p.verdict))
 }
 
-/// Why it broke off.
 pub fn why(result: &TransferResult) -> &str {
     match &result.end {
         TransferEnd::Broken { why } => why,

@@ -15,7 +15,6 @@ fn socket() -> UdpSocket {
     socket
 }
 
-/// The lengths of the datagrams that come.
 fn lengths(socket: &UdpSocket, count: usize) -> Vec<usize> {
     (0..count).map(|_| socket.recv(&mut [0; 65_536]).unwrap()).collect()
 }

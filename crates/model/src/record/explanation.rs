@@ -90,7 +90,7 @@ pub enum Cause {
 
 named! { Cause:
     Nothing = "nothing wrong", SendBuffer = "send buffer",
-    DelayedAcknowledgement = "delayed acknowledgements", Nagle = "Nagle", ReceiveWindow = "receiver's window",
+    DelayedAcknowledgement = "delayed ACKs", Nagle = "Nagle", ReceiveWindow = "receiver's window",
     SlowSender = "slow program at the sender", SlowReceiver = "slow program at the receiver", Loss = "loss",
     Path = "path", Pace = "pace asked for", Elsewhere = "sender or path", TooShort = "too short to tell"
 }

@@ -205,7 +205,7 @@ pub struct Remedied {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Stall {
-    /// Two writes a message, Nagle's algorithm at both ends and delayed acknowledgements: twice
+    /// Two writes a message, Nagle's algorithm at both ends and delayed ACKs: twice
     /// 40 ms a round trip.
     NagleBoth,
     /// The same at one end: 40 ms.
@@ -217,7 +217,7 @@ pub enum Stall {
 }
 
 named! { Stall:
-    NagleBoth = "delayed acknowledgements, both ends", NagleOne = "delayed acknowledgements, one end",
+    NagleBoth = "delayed ACKs, both ends", NagleOne = "delayed ACKs, one end",
     Timeouts = "retransmission time-outs", WakeUps = "wake-up spikes"
 }
 

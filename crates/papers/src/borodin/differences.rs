@@ -6,11 +6,9 @@ use netfathom_model::profile::Profile;
 use netfathom_model::record::StackResult;
 use netfathom_model::units::{format_duration, format_rate};
 
-/// The platforms of both papers.
 const TODAY: &str = "The kernel and the processors are today's. The papers' platforms: 1, Core i7 920, CentOS 6.4; \
                      2, Core i5 430M, Ubuntu 12.10; 3, Core i7 3667U, OS X 10.8.5.";
 
-/// Of an experiment that measures the stack.
 pub fn of_stack(plan: &ReproducePlan, ours: Option<&StackResult>) -> Vec<String> {
     let mut told = Vec::new();
     if let Some(ours) = ours {

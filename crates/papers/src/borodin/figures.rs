@@ -23,14 +23,12 @@ pub fn overall_and_peak(ours: Option<&StackResult>) -> Figure {
     by_platform("Time of outgoing messages, overall and at peak", series.collect())
 }
 
-/// Bars of the means over everything.
 pub fn overall(direction: Direction, ours: Option<&StackResult>) -> Figure {
     let here = ours.and_then(|o| ours::summary(o, direction)).map(|s| s.overall);
     let title = format!("Time of {} messages", way(direction));
     by_platform(&title, both("overall", &originals::overall(direction), here))
 }
 
-/// Bars of both ways.
 pub fn both_ways(ours: Option<&StackResult>) -> Figure {
     let series = [Direction::Tx, Direction::Rx].into_iter().flat_map(|direction| {
         let here = ours.and_then(|o| ours::summary(o, direction)).map(|s| s.overall);

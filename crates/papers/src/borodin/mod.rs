@@ -31,7 +31,6 @@ const BOTH: &str = "Borodin 2014, the outgoing and the incoming paper";
 /// Every tap takes both ways.
 const ALL_TAPS: &[Tap] = &Tap::ALL;
 
-/// The experiments of both papers.
 pub static EXPERIMENTS: [Experiment; 5] = [
     Experiment {
         name: "borodin-tx",

@@ -21,12 +21,10 @@ pub fn who(platform: &str) -> String {
     format!("Borodin, platform {platform}")
 }
 
-/// One row of a table of trials.
 pub struct TrialRow {
     pub platform: &'static str,
     /// Number of the trial, from 1.
     pub trial: &'static str,
-    /// Mean time.
     pub mean_us: f64,
     /// Packets, mean, min, max, error of the mean; as printed.
     pub cells: Vec<Cell>,
@@ -40,7 +38,6 @@ pub struct SummaryRow {
     pub cells: Vec<Cell>,
 }
 
-/// The table of trials of a direction.
 pub fn trials(direction: Direction) -> Vec<TrialRow> {
     let table = match direction {
         Direction::Tx => TX_TRIALS,
@@ -55,7 +52,6 @@ pub fn trials(direction: Direction) -> Vec<TrialRow> {
     rows(table).into_iter().map(row).collect()
 }
 
-/// The summary over everything of a direction.
 pub fn overall(direction: Direction) -> Vec<SummaryRow> {
     match direction {
         Direction::Tx => outgoing("overall"),

@@ -9,7 +9,6 @@ use netfathom_model::record::{
 };
 use netfathom_stats::between_trials;
 
-/// Points of a line over the rate.
 const RATES: usize = 32;
 
 /// The measurement of the stack among the parts.
@@ -187,7 +186,6 @@ pub fn falling_over_rising(result: &StackResult, direction: Direction) -> Vec<f6
     paths(result, direction).iter().filter_map(of).collect()
 }
 
-/// A window of time over all trials.
 pub struct TimePoint {
     /// Its middle.
     pub at_s: f64,

@@ -8,7 +8,6 @@ use crate::ground::Ground;
 use crate::part::Part;
 use netfathom_measure::ground::error::RunError;
 
-/// Trials in the paper.
 const TRIALS: u32 = 10;
 /// As few as still give an interval that decides something: t is 2.78 for five, 4.30 for three.
 const QUICK_TRIALS: u32 = 5;

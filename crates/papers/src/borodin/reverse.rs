@@ -153,7 +153,6 @@ fn rates(first: &ReverseTrial, trials: Vec<&[u64]>) -> Vec<FigurePoint> {
     (0..(end_ns / window_ns) as usize).map(point).collect()
 }
 
-/// Bars of the outgoing rate by phase.
 fn by_phase(result: &ReverseResult) -> Figure {
     let series = |of: &VariantResult| {
         let bar = |&phase: &Phase| {

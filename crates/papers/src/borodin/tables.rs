@@ -20,7 +20,6 @@ pub fn way(direction: Direction) -> &'static str {
     }
 }
 
-/// The summary over everything.
 pub fn overall(direction: Direction, ours: Option<&StackResult>) -> BesideTable {
     let here = ours.and_then(|o| ours::summary(o, direction)).map(|s| s.overall);
     summary(format!("Time of {} messages (table 1)", way(direction)), originals::overall(direction), here)
@@ -165,7 +164,6 @@ pub fn slopes(direction: Direction, ours: &StackResult) -> BesideTable {
     }
 }
 
-/// A number without an interval.
 pub fn plain(value: f64) -> Cell {
     Cell { value, half_width: None, printed: None }
 }
@@ -179,7 +177,6 @@ fn least(min_ns: i64) -> Cell {
     Cell { printed: (min_ns < 0).then(|| "<0".into()), ..plain(min_ns as f64 / 1e3) }
 }
 
-/// A row of a paper.
 pub fn source(who: String, cells: Vec<Option<Cell>>) -> BesideRow {
     BesideRow { who, here: false, cells }
 }

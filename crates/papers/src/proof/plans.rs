@@ -18,9 +18,7 @@ pub const NOTHINGS: u64 = 20;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Burner {
     Cpu,
-    /// Bandwidth of memory.
     Memory,
-    /// System calls.
     Calls,
 }
 

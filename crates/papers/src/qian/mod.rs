@@ -26,7 +26,6 @@ use ours::Ours;
 
 const SOURCE: &str = "Qian & Wang 2006, method for evaluating real performance costs of applications";
 
-/// The experiments of the paper.
 pub static EXPERIMENTS: [Experiment; 3] = [
     Experiment {
         name: "qian-tcpdump",

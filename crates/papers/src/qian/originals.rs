@@ -7,7 +7,6 @@ use crate::reference;
 /// One of the paper's two tables of base sequences.
 pub struct Original {
     csv: &'static str,
-    /// Its name in the paper.
     pub table: &'static str,
     /// What its conditions differ in, with the unit, for an axis.
     pub axis: &'static str,
@@ -21,7 +20,6 @@ pub struct Level {
     /// As in the paper's table.
     pub theirs: &'static str,
     pub ours: &'static str,
-    /// Its place on the axis.
     pub x: f64,
     /// PCost, where the text prints it.
     pub printed_percent: Option<f64>,

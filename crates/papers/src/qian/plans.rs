@@ -19,7 +19,6 @@ use netfathom_measure::ground::error::RunError;
 use netfathom_measure::ground::observer::Progressed;
 use netfathom_measure::kind::cost::error::CostError;
 
-/// Names of the parts within the experiments.
 pub const TCPDUMP: &str = "tcpdump";
 pub const MAKE: &str = "make";
 pub const INTERCEPT: &str = "interception";

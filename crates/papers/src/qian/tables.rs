@@ -5,7 +5,6 @@ use netfathom_model::record::{BesideRow, BesideTable, Cell, Comparison, Effect, 
 use super::originals::Original;
 use super::ours::Ours;
 
-/// A number without an interval.
 pub fn plain(value: f64) -> Cell {
     Cell { value, half_width: None, printed: None }
 }
@@ -16,7 +15,6 @@ fn percent(estimate: Estimate, less: f64, blocks: u32) -> Cell {
     Cell { value: 100.0 * (estimate.value - less), half_width, printed: None }
 }
 
-/// Slowdown and PCost at each level.
 pub fn costs(original: &Original, ours: Option<&Ours<'_>>) -> BesideTable {
     let mut rows = Vec::new();
     for level in original.levels {

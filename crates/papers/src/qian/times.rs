@@ -42,7 +42,6 @@ pub fn table(ours: Option<&Ours<'_>>) -> BesideTable {
     }
 }
 
-/// What the paper concludes from it.
 pub fn claims(ours: Option<&Ours<'_>>) -> Vec<Claim> {
     let [.., heaviest] = TCPDUMP.levels else { return Vec::new() };
     let found = ours.and_then(|o| o.beside(heaviest.ours)).filter(|c| c.blocks >= 2);

@@ -93,7 +93,7 @@ fn no_delay_changes_nothing(ours: &Ours<'_>) -> Claim {
     }
 }
 
-/// Part of a trial's time that went by in calls as long as a delayed acknowledgement.
+/// Part of a trial's time that went by in calls as long as a delayed ACK.
 fn in_delayed_calls(trial: &SweepTrial) -> Option<f64> {
     let s = trial.duration_ns as f64 / 1e9;
     (s > 0.0).then_some(trial.calls_took?.delayed_calls as f64 * DELAYED_S / s)
@@ -111,10 +111,7 @@ fn stalls(ours: &Ours<'_>, buffer: u32) -> Claim {
     let holds = above(share, STALLS);
     Claim {
         whose: Whose::Source,
-        says: format!(
-            "Writes wait for delayed acknowledgements where the buffer is small ({}, -b {buffer})",
-            ours.name
-        ),
+        says: format!("Writes wait for delayed ACKs where the buffer is small ({}, -b {buffer})", ours.name),
         there: STALLS_THERE.into(),
         here: format!(
             "{} % of the time went by in writes of 30 to 60 ms, as long as Linux delays an acknowledgement, with -D \

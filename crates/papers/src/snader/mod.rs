@@ -16,7 +16,6 @@ mod ours;
 mod plans;
 mod tables;
 
-/// The experiments of the book.
 pub static EXPERIMENTS: [Experiment; 1] = [Experiment {
     name: "ttcp-sndbuf",
     title: "A transfer with a send buffer of one segment",

@@ -8,7 +8,6 @@ use crate::reference;
 pub const SEGMENT_BYTES: u32 = 1448;
 /// The book's writes.
 pub const WRITE_BYTES: u64 = 8192;
-/// How many of them.
 const WRITES: u64 = 2048;
 pub const BYTES: f64 = (WRITES * WRITE_BYTES) as f64;
 

@@ -6,7 +6,6 @@ use super::originals::{SEGMENT_BYTES, WRITE_BYTES};
 use crate::ground::Ground;
 use crate::part::Part;
 
-/// Names of the parts within the experiment.
 pub const LAB: &str = "lab";
 pub const LOOPBACK: &str = "loopback";
 pub const PATH: &str = "path";

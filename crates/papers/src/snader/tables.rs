@@ -25,7 +25,6 @@ fn who(ours: &Ours<'_>, point: &SweepPoint) -> String {
     format!("here, {}{buffer}{}", ours.name, if point.no_delay { " -D" } else { "" })
 }
 
-/// The book's columns.
 pub fn transfers(ours: &[Ours<'_>]) -> BesideTable {
     let printed = originals::printed().into_iter().map(|of: Printed| {
         let write = plain(write_ms(BYTES / of.seconds.value));
@@ -99,7 +98,7 @@ pub fn held_up(ours: &[Ours<'_>]) -> BesideTable {
         rows: traced.into_iter().chain(here).collect(),
         note: Some(
             "The book's writes are those of its trace of system calls; it puts the second one down to delayed \
-             acknowledgements (figure 4.12: 200 ms from segment to segment). Calls of 30 to 60 ms are those that a delayed acknowledgement of Linux, 40 ms, would show in; two round \
+             acknowledgements (figure 4.12: 200 ms from segment to segment). Calls of 30 to 60 ms are those that a delayed ACK of Linux, 40 ms, would show in; two round \
              trips of the path are shorter. The last column is the kernel's own count (tcp_info, tcpi_sndbuf_limited)."
                 .into(),
         ),

@@ -1,4 +1,4 @@
-//! Two writes a message, Nagle's algorithm, and delayed acknowledgements.
+//! Two writes a message, Nagle's algorithm, and delayed ACKs.
 
 use std::ops::Range;
 
@@ -111,7 +111,7 @@ pub fn claims(ours: Option<&Ours<'_>>) -> Vec<Claim> {
     ways.iter().map(of).collect()
 }
 
-/// Whether a median lies where one or two delayed acknowledgements put it: either is a stall that can be gone.
+/// Whether a median lies where one or two delayed ACKs put it: either is a stall that can be gone.
 fn stalls(ours: &Ours<'_>, way: &Way) -> Holds {
     within(way.median_ms(ours).estimate(), ONE_MS.start, TWO_MS.end)
 }
@@ -127,7 +127,7 @@ fn stall(ours: &Ours<'_>, way: &Way) -> Claim {
         _ => (
             Whose::Ours,
             format!("With {} only, round trips of about 40 ms", way.words),
-            "not in the paper: one of two delayed acknowledgements is left",
+            "not in the paper: one of two delayed ACKs is left",
             ONE_MS,
         ),
     };

@@ -34,7 +34,6 @@ pub fn of_sized(test: MessageTest, plan: &ReproducePlan, ours: Option<&Ours<'_>>
     [always.collect(), of_plan(ours, test.messages()), short(plan)].concat()
 }
 
-/// Of the experiment on placements.
 pub fn of_placement(plan: &ReproducePlan, ours: Option<&Ours<'_>>) -> Vec<String> {
     let size = format!(
         "Test 2 is 100,000 messages of {PLACED_BYTES} bytes one way (7.6.2), and so is ours; the round trips are ours alone. \
@@ -47,7 +46,6 @@ pub fn of_placement(plan: &ReproducePlan, ours: Option<&Ours<'_>>) -> Vec<String
     [always.into(), of_plan(ours, PLACED_MESSAGES), short(plan)].concat()
 }
 
-/// Of the experiment on the anomaly.
 pub fn of_anomaly(plan: &ReproducePlan, ours: Option<&Ours<'_>>) -> Vec<String> {
     let size = "The paper has figure 7.4 and no table: 100 messages took about 7.95 s whatever the size, 79,500 µs each. Here all \
                 ways of sending are compared with one size, and two writes over the sizes of test 3.";

@@ -26,7 +26,6 @@ mod tables;
 
 use ours::{Ours, messages};
 
-/// The experiments of the paper.
 pub static EXPERIMENTS: [Experiment; 5] = [
     Experiment {
         name: "zccl-1",
@@ -80,7 +79,7 @@ pub static EXPERIMENTS: [Experiment; 5] = [
         name: "zccl-anomaly",
         title: "Two writes a message, and round trips of 80 ms",
         source: "Lichota 2002 (ZCCL), section 7.7.5, the anomaly of test 3",
-        shows: "Nagle's algorithm and delayed acknowledgements in each other's way, and all that helps",
+        shows: "Nagle's algorithm and delayed ACKs in each other's way, and all that helps",
         quick: Duration::from_secs(95),
         full: Duration::from_secs(840),
         needs: Needs::Nothing,

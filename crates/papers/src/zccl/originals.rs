@@ -14,7 +14,6 @@ const POST: &str = include_str!("../reference/zccl_test4_post.csv");
 /// How rows of the source are called.
 pub const WHO: &str = "Lichota";
 
-/// A row of a table over sizes.
 pub struct Sized {
     pub bytes: u64,
     /// Of bare sockets: messages a second, µs, or kB/s.
@@ -43,7 +42,6 @@ pub fn sized(test: MessageTest) -> Vec<Sized> {
     rows(table).into_iter().filter_map(row).collect()
 }
 
-/// A row of the table of placements.
 pub struct Placed {
     pub placement: Placement,
     /// kB/s of sockets and library, their gains over UU in percent; as printed.

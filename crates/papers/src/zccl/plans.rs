@@ -6,7 +6,6 @@ use netfathom_model::plan::{MessagePlan, MessageTest, Placement, ProcessorChoice
 use super::ours::{library, sockets, thread};
 use crate::ground::Ground;
 
-/// Names of the parts within the experiments.
 pub const ONEWAY: &str = "oneway";
 pub const PINGPONG: &str = "pingpong";
 pub const POST: &str = "post";
@@ -107,7 +106,7 @@ pub struct Way {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Expected {
-    /// The paper's anomaly: about 79.5 ms, in two delayed acknowledgements.
+    /// The paper's anomaly: about 79.5 ms, in two delayed ACKs.
     Stalled,
     /// As long as two writes: the paper tried it (7.7.5).
     Same,

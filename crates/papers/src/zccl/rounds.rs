@@ -94,12 +94,10 @@ impl Rounds {
 pub struct Ratio(Option<Estimate>);
 
 impl Ratio {
-    /// Whether it is above a bound.
     pub fn above(self, bound: f64) -> Holds {
         above(self.0, bound.ln())
     }
 
-    /// Whether it is below a bound.
     pub fn below(self, bound: f64) -> Holds {
         below(self.0, bound.ln())
     }

@@ -11,7 +11,6 @@ use super::rounds::Rounds;
 /// What stands beside the paper's library.
 pub const INSTEAD: [Strategy; 3] = [Strategy::Thread, Strategy::Inline, Strategy::Adaptive];
 
-/// The paper's own columns of a test.
 pub fn beside(test: MessageTest, ours: Option<&Ours<'_>>) -> BesideTable {
     let (title, columns, note): (_, &[&str], _) = match test {
         MessageTest::Oneway => (

@@ -10,13 +10,11 @@ use serde_json::Value;
 
 use super::known;
 
-/// One thing that differs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Difference {
     /// What: the name of a setting, such as `net.ipv4.tcp_wmem`, where only one end of a lab has it with that end
     /// before it (`sender: net.ipv4.tcp_wmem`); or a place in the record, such as `kernel`.
     pub what: String,
-    /// Of A.
     pub a: String,
     pub b: String,
     /// What it does, where it is known to matter for the measurement.
@@ -27,11 +25,9 @@ pub struct Difference {
     pub pairs: Option<InPairs>,
 }
 
-/// Some of the pairs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct InPairs {
     pub some: usize,
-    /// Of how many.
     pub all: usize,
 }
 

@@ -27,11 +27,9 @@ pub use threshold::{Gate, Gates, Passage, Threshold, ThresholdError, gates};
 pub struct Run {
     /// As it was given: a path, or the name of a run.
     pub name: String,
-    /// What is known of it.
     pub record: Record,
 }
 
-/// How the runs were taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Design {
@@ -46,20 +44,14 @@ pub enum Design {
 pub struct Head {
     /// As it was given.
     pub name: String,
-    /// The run's own name.
     pub id: String,
-    /// How far it can be trusted.
     pub verdict: Level,
-    /// Whether it is whole.
     pub state: State,
-    /// When it started.
     pub started_utc: String,
 }
 
-/// What comes of a comparison.
 #[derive(Clone, Debug, Serialize)]
 pub struct Comparison {
-    /// How the runs were taken.
     pub design: Design,
     /// What was measured, by A's record.
     pub measurement: &'static str,
@@ -72,7 +64,6 @@ pub struct Comparison {
     pub differences: Vec<Difference>,
     /// What could not be compared, for a record does not have it.
     pub not_compared: Vec<NotCompared>,
-    /// Settings that both have.
     pub settings_compared: usize,
     /// Why they cannot be compared. Unless that was forced, there are no quantities then.
     pub obstacles: Vec<String>,
@@ -91,27 +82,22 @@ pub struct Comparison {
     pub spreads: Vec<(Pooled, Pooled)>,
 }
 
-/// One quantity of both.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Compared {
     /// As in [`crate::quantity::Quantity`].
     pub name: String,
     /// What it is, in words.
     pub title: String,
-    /// What its values are counted in.
     pub unit: Unit,
-    /// Which way is the better one.
     pub better: Better,
     /// Whether it is one of the few that the measurement is made for.
     pub main: bool,
     /// The values of A: a trial each, or a run each of pairs.
     pub a: Vec<f64>,
-    /// The values of B.
     pub b: Vec<f64>,
     /// The mean of A; the geometric one where a ratio is told.
     pub a_mean: f64,
     pub b_mean: f64,
-    /// From A to B.
     pub change: Change,
     /// How likely so great a change is by chance, corrected for all that are decided together; `None` where that
     /// cannot be known.
@@ -121,7 +107,6 @@ pub struct Compared {
     /// The minimum detectable effect at 80 % power: of ratios a part (0.05 is 5 %), otherwise in
     /// the unit.
     pub smallest: Option<f64>,
-    /// What can be said.
     pub outcome: Outcome,
     /// Why it cannot be told, or why there is no ratio.
     pub note: Option<String>,
@@ -138,7 +123,6 @@ pub struct Change {
     pub interval: Option<(f64, f64)>,
 }
 
-/// How a change is told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Scale {
@@ -148,7 +132,6 @@ pub enum Scale {
     Difference,
 }
 
-/// What can be said of a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
@@ -163,7 +146,6 @@ pub enum Outcome {
 }
 
 impl Outcome {
-    /// As it is written in tables.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -187,10 +169,8 @@ pub enum CompareError {
     NoPairs,
 }
 
-/// What the user wants of a comparison.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Wishes {
-    /// Compare in spite of obstacles.
     pub force: bool,
 }
 
@@ -254,7 +234,6 @@ fn compare(design: Design, pairs: &[(&Run, &Run)], wishes: &Wishes) -> Result<Co
     Ok(comparison)
 }
 
-/// Whether any setting differs between two runs.
 #[must_use]
 pub fn settings_differ(a: &Record, b: &Record) -> bool {
     !settings::of(&a.environment, &b.environment).differences.is_empty()

@@ -10,18 +10,15 @@ use super::differences::Difference;
 /// Something of which at least one record has no value.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct NotCompared {
-    /// What: the beginning of names.
     pub what: String,
     /// In which record it is missing, and why.
     pub why: String,
 }
 
-/// What came of the settings.
 #[derive(Default)]
 pub(super) struct Found {
     pub differences: Vec<Difference>,
     pub not_compared: Vec<NotCompared>,
-    /// Names whose values both records have.
     pub compared: usize,
 }
 

@@ -38,17 +38,11 @@ enum Kind {
 /// Why a text is no threshold, or one for nothing.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ThresholdError {
-    /// Not of the form.
     #[error(
         "--fail-if '{text}': {why}; write QUANTITY>CHANGE or QUANTITY<-CHANGE, such as 'tx.mean>5%', 'rate<-3%' or \
          'tx.p99>200ns'"
     )]
-    Form {
-        text: String,
-        /// What is wrong.
-        why: String,
-    },
-    /// No quantity of that name.
+    Form { text: String, why: String },
     #[error("--fail-if '{text}': these runs have no quantity `{name}`{near}")]
     Unknown {
         text: String,
@@ -56,26 +50,13 @@ pub enum ThresholdError {
         /// Names that are like it, or all.
         near: String,
     },
-    /// Counted in something else.
     #[error("--fail-if '{text}': {name} is counted in {unit}; write {example}, or a part such as 5%")]
-    Unit {
-        text: String,
-        name: String,
-        unit: &'static str,
-        /// How it is written.
-        example: &'static str,
-    },
-    /// A part of nothing.
+    Unit { text: String, name: String, unit: &'static str, example: &'static str },
     #[error(
         "--fail-if '{text}': {name} has values that are zero or negative, which have no percentage; write a \
          difference such as {example}"
     )]
-    NoRatio {
-        text: String,
-        name: String,
-        /// How it is written.
-        example: &'static str,
-    },
+    NoRatio { text: String, name: String, example: &'static str },
 }
 
 impl FromStr for Threshold {
@@ -134,7 +115,6 @@ fn limit(text: &str) -> Option<(Limit, f64)> {
     Some((Limit::Absolute(value, Kind::Plain), value))
 }
 
-/// Whether a comparison passes a threshold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Passage {
@@ -142,27 +122,22 @@ pub enum Passage {
     Beyond,
     /// The 95 % interval of the change lies on the near side of it.
     Within,
-    /// Neither.
     CannotTell,
     /// The runs cannot be compared.
     NotDecided,
 }
 
-/// What a comparison says of one threshold.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Gate {
     pub threshold: String,
     pub quantity: String,
-    /// What is said.
     pub passage: Passage,
     /// How likely so great a change is by chance, corrected for all quantities that have a threshold.
     pub chance: Option<f64>,
 }
 
-/// All thresholds of a comparison.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Gates {
-    /// One each.
     pub gates: Vec<Gate>,
 }
 

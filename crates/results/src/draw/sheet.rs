@@ -8,7 +8,6 @@ use crate::page::{Block, Page, Style, Table, printable};
 /// What a page takes at most, in bytes; a record may have a million of anything.
 const MOST_BYTES: usize = 400_000;
 
-/// What a page is made for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Medium {
     /// Wrapped at the width, without escapes.
@@ -30,7 +29,6 @@ fn escapes(style: Style) -> &'static str {
     }
 }
 
-/// A sheet that fills from the top.
 pub(super) struct Sheet {
     text: String,
     width: usize,

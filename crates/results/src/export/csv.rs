@@ -6,7 +6,6 @@ use std::io::{self, Write};
 use super::ExportError;
 use super::rows::{Cell, Table};
 
-/// Writes a table.
 pub fn write(out: &mut (dyn Write + Send), table: Table<'_>) -> Result<(), ExportError> {
     let mut writer = csv::Writer::from_writer(out);
     writer.write_record(table.columns.iter().map(|column| column.name)).map_err(refused)?;

@@ -12,13 +12,7 @@ use crate::store::SamplesError;
 pub enum ExportError {
     /// The measurement has nothing that the format could hold.
     #[error("a run of netfathom {measurement} has nothing for {wanted}: that comes of {has}")]
-    Nothing {
-        wanted: String,
-        /// What the run is of.
-        measurement: String,
-        /// Which measurements have it.
-        has: &'static str,
-    },
+    Nothing { wanted: String, measurement: String, has: &'static str },
     /// The measurement has it, but this run has none.
     #[error("this run has nothing for {wanted}: {why}")]
     Empty {
@@ -32,7 +26,6 @@ pub enum ExportError {
     /// Whoever was to take it refused.
     #[error(transparent)]
     Io(#[from] io::Error),
-    /// The encoder refused.
     #[error("cannot be encoded: {0}; this is a defect of netfathom, please report it")]
     Encode(String),
 }

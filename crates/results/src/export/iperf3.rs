@@ -12,7 +12,6 @@ use super::looks::{self, Interval};
 /// The number of the first stream's socket: iperf3 tells a descriptor, readers take it for a name.
 const FIRST_SOCKET: usize = 5;
 
-/// Writes a transfer.
 pub fn write(
     out: &mut (dyn Write + Send),
     record: &Record,
@@ -163,7 +162,6 @@ fn together<'a>(intervals: impl Iterator<Item = &'a Interval> + Clone) -> Interv
     }
 }
 
-/// A whole stream.
 fn whole(stream: &TransferStream) -> Interval {
     Interval {
         start_ns: stream.began_ns,

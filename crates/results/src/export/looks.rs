@@ -15,14 +15,12 @@ pub struct Interval {
     pub bytes: u64,
     /// Segments that were sent again in it; `None` where nobody looked.
     pub retransmits: Option<u64>,
-    /// Smoothed round trip at its end.
     pub rtt_us: Option<u32>,
     /// Congestion window at its end, in segments.
     pub cwnd: Option<u32>,
 }
 
 impl Interval {
-    /// How long it is.
     pub fn seconds(&self) -> f64 {
         (self.end_ns - self.start_ns) as f64 / 1e9
     }

@@ -26,7 +26,6 @@ pub use error::ExportError;
 
 use crate::store;
 
-/// Which measurements keep distributions.
 const HAVE_HISTOGRAMS: &str = "netfathom stack, load send, join, message and reproduce";
 
 /// The formats there are. Each is described, to users too, by its own line here.
@@ -52,13 +51,11 @@ pub enum Format {
 }
 
 impl Format {
-    /// As it is typed.
     #[must_use]
     pub fn name(self) -> &'static str {
         self.into()
     }
 
-    /// Whether a terminal can show it.
     #[must_use]
     pub fn is_text(self) -> bool {
         !matches!(self, Self::Parquet | Self::Perfetto | Self::Pcapng)
@@ -85,7 +82,6 @@ pub enum What {
     Samples,
 }
 
-/// How much of a run is written.
 #[derive(Clone, Copy, Debug)]
 pub struct Extent {
     /// The table, of formats that are tables.

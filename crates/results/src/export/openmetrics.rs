@@ -17,7 +17,6 @@ const GRAIN: u32 = 2;
 /// Quantities in a summary: two series each, and under 200 with those of the run.
 const MOST_SUMMED_UP: usize = 98;
 
-/// A metric with all its samples.
 #[derive(Default)]
 struct Family {
     kind: &'static str,

@@ -16,7 +16,6 @@ use super::rows::{Cell, Column, Kind, Table};
 /// Rows in a row group: what is in memory at once.
 const GROUP_ROWS: usize = 100_000;
 
-/// Writes a table.
 pub fn write(out: &mut (dyn Write + Send), mut table: Table<'_>) -> std::result::Result<(), ExportError> {
     let properties = WriterProperties::builder().set_compression(Compression::SNAPPY).build();
     let schema = schema(table.name, table.columns)?;

@@ -115,7 +115,6 @@ impl<'a> Sighting<'a> {
         file.packet(interface, &packet, &[&self.comment()])
     }
 
-    /// The message's times in words.
     fn comment(&self) -> String {
         let s = self.sample;
         let (way, total, stages) = match self.way {

@@ -115,13 +115,10 @@ fn track(uuid: u64, parent_uuid: Option<u64>, name: String) -> TracePacket {
 struct Lane {
     /// From 1, within the trial.
     number: usize,
-    /// The first of its tracks.
     track: u64,
-    /// When it is free again.
     free_at: u64,
 }
 
-/// Those of each trial.
 #[derive(Default)]
 struct Lanes {
     of_trial: BTreeMap<u32, Vec<Lane>>,

@@ -22,7 +22,6 @@ pub use steers::{printable, steers};
 pub use table::{Align, Cell, Column, Row, Style, Table};
 pub use waterfall::{Fill, Step, Waterfall};
 
-/// One thing under another.
 #[derive(Clone, Debug, Serialize)]
 #[serde(tag = "block", rename_all = "snake_case")]
 pub enum Block {
@@ -101,7 +100,6 @@ impl Block {
     }
 }
 
-/// A heading and what stands under it.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Section {
     pub title: String,
@@ -109,9 +107,11 @@ pub struct Section {
     /// Blocks from its top that stand in the short view of the page too.
     #[serde(skip)]
     short: usize,
+    /// What stands there for the others.
+    #[serde(skip)]
+    stands_for_rest: Option<String>,
 }
 
-/// A page that fills from the top.
 #[derive(Clone, Debug, Serialize)]
 pub struct Page {
     /// What stands before the first heading.
@@ -143,13 +143,21 @@ impl Page {
         section.short = section.short.min(section.blocks.len());
     }
 
+    /// The same, with `text` in the short view in the place of what follows.
+    pub fn rest_as(&mut self, text: &str) {
+        self.rest();
+        self.section().stands_for_rest = Some(text.to_owned());
+    }
+
     /// The page as a reader first needs it: the answer, the first entries of the list under it, and the main tables.
     #[must_use]
     pub fn short(&self) -> Self {
         let cut = |section: &Section| Section {
             title: section.title.clone(),
-            blocks: section.blocks.iter().take(section.short).map(Block::short).collect(),
-            short: section.short,
+            blocks: (section.blocks.iter().take(section.short).map(Block::short))
+                .chain(section.stands_for_rest.clone().map(|text| Block::Note { text }))
+                .collect(),
+            ..Section::default()
         };
         let mut lead = cut(&self.lead);
         let mut entries = 0;
@@ -174,7 +182,6 @@ impl Page {
         self.push(Block::Note { text: text.to_owned() });
     }
 
-    /// One entry of a list.
     pub fn bullet(&mut self, text: &str) {
         self.push(Block::Item { text: text.to_owned(), details: Vec::new() });
     }
@@ -187,7 +194,6 @@ impl Page {
         }
     }
 
-    /// A named text under a label.
     pub fn aside(&mut self, name: &'static str, text: &str) {
         self.push(Block::Aside { name, text: text.to_owned() });
     }

@@ -50,7 +50,6 @@ pub struct Band {
     pub shaded: bool,
 }
 
-/// What an axis counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Axis {
@@ -145,7 +144,6 @@ pub struct Bars {
     /// Bars begin at zero and may lie below it; otherwise the scale is logarithmic.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub from_zero: bool,
-    /// What the colors mean.
     pub key: Vec<(String, Color)>,
     /// A value that all are held against, and its name.
     pub reference: Option<(String, f64)>,
@@ -163,7 +161,6 @@ pub struct BarGroup {
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Bar {
     pub name: String,
-    /// What it means.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub about: String,
     pub color: Color,

@@ -8,7 +8,6 @@ const MOST_ROWS: usize = 2_000;
 /// Rows in the short view of a page.
 const MOST_SHORT_ROWS: usize = 14;
 
-/// Where the text of a column stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Align {
@@ -16,7 +15,6 @@ pub enum Align {
     Right,
 }
 
-/// How a text is set off.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Style {
@@ -115,7 +113,6 @@ pub struct Table {
 }
 
 impl Table {
-    /// A table with these columns.
     pub fn new<S: AsRef<str>>(columns: &[(S, Align)]) -> Self {
         let column = |(head, align): &(S, Align)| Column {
             head: head.as_ref().to_owned(),

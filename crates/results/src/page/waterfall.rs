@@ -35,7 +35,6 @@ pub enum Step {
     Border { name: &'static str },
 }
 
-/// What a bar looks like.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Fill {

@@ -9,18 +9,15 @@ use super::{Curve, Histogram, Quantity, curves, histograms};
 /// What a record says, in one form for all measurements.
 #[derive(Serialize, JsonSchema)]
 pub struct Figures<'a> {
-    /// The measurement's name.
     measurement: &'static str,
     /// A value a trial, the main quantities first.
     quantities: Vec<Quantity>,
     /// What was seen over the time of a trial.
     series: Vec<Curve>,
-    /// The times of each trial.
     histograms: Vec<Histogram<'a>>,
 }
 
 impl<'a> Figures<'a> {
-    /// Of a result.
     #[must_use]
     pub fn of(measurement: &'a Measurement) -> Self {
         Self {

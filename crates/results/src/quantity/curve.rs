@@ -17,7 +17,6 @@ pub struct Curve {
     pub points: Vec<Point>,
 }
 
-/// One window.
 #[derive(Default)]
 pub struct Point {
     pub start_ns: u64,
@@ -54,7 +53,6 @@ impl Curve {
         Self { name, unit: "ns", trial, points: series.n.iter().enumerate().map(point).collect() }
     }
 
-    /// Events a second.
     pub(super) fn rate(name: String, trial: Option<u32>, window_ns: u64, counts: &[u64]) -> Self {
         let seconds = window_ns as f64 / 1e9;
         let point = |(window, &n): (usize, &u64)| Point {

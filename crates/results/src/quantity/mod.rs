@@ -32,11 +32,9 @@ pub struct Quantity {
     pub name: String,
     /// What it is, in words, such as `stack time out, mean`.
     pub title: String,
-    /// What its values are counted in.
     #[serde(serialize_with = "short")]
     #[schemars(with = "String")]
     pub unit: Unit,
-    /// Which way is the better one.
     pub better: Better,
     /// Whether it is one of the few that the measurement is made for.
     pub main: bool,
@@ -44,7 +42,6 @@ pub struct Quantity {
     pub trials: Vec<f64>,
 }
 
-/// What values are counted in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Unit {
@@ -84,7 +81,6 @@ fn short<S: Serializer>(unit: &Unit, to: S) -> Result<S::Ok, S::Error> {
 pub enum Better {
     /// Times, losses, costs.
     Less,
-    /// Rates.
     More,
 }
 
@@ -93,7 +89,6 @@ pub(crate) trait Figures {
     fn quantities(&self) -> Vec<Quantity>;
     /// What was asked for, with what that came to where it was left to netfathom.
     fn plan(&self) -> Value;
-    /// The times of each trial.
     fn histograms(&self) -> Vec<Histogram<'_>> {
         Vec::new()
     }

@@ -13,7 +13,6 @@ pub enum WriteError {
     /// A run of that name is there already; two runs never share a directory.
     #[error("cannot make the run directory {path}: it is there already; start again for a new run id", path = .path.display())]
     AlreadyThere { path: PathBuf },
-    /// The operating system refused.
     #[error("cannot {action} {path}: {source}; {remedy}{kept}", path = .path.display(), remedy = remedy_of(.source), kept = unharmed(*.kept))]
     Io {
         /// What was tried, as `write`.
@@ -33,11 +32,7 @@ pub enum WriteError {
     },
     /// The raw samples could not be encoded.
     #[error("cannot encode the samples for {path}: {source}; this is a defect of netfathom, please report it", path = .path.display())]
-    Encode {
-        /// Where they were to go.
-        path: PathBuf,
-        source: parquet::errors::ParquetError,
-    },
+    Encode { path: PathBuf, source: parquet::errors::ParquetError },
 }
 
 /// What to do about a refusal of the operating system.
@@ -74,7 +69,6 @@ pub enum ReadError {
         /// What it is instead, and what to name.
         why: String,
     },
-    /// The operating system refused.
     #[error("cannot read {path}: {source}", path = .path.display())]
     Io { path: PathBuf, source: io::Error },
     /// No JSON, cut off, or not the fields of a record.
@@ -85,7 +79,6 @@ pub enum ReadError {
         line: usize,
         /// Column in bytes, from 1.
         column: usize,
-        /// What is wrong there.
         why: String,
     },
     /// A record, but with a number that no measurement has.
@@ -104,11 +97,6 @@ pub enum ReadError {
     /// JSON, but it does not say which schema.
     #[error("{path} has no schema_version, which every record starts with: it is not a record of netfathom", path = .path.display())]
     MissingVersion { path: PathBuf },
-    /// From the future.
     #[error("{path} was written by a newer netfathom, schema {found}; this build reads up to {SCHEMA_VERSION}: upgrade netfathom to read it", path = .path.display())]
-    Newer {
-        path: PathBuf,
-        /// Its schema version.
-        found: u64,
-    },
+    Newer { path: PathBuf, found: u64 },
 }

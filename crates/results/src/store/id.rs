@@ -7,9 +7,7 @@ use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
 use rustix::rand::{GetRandomFlags, getrandom};
 
-/// How a run's name tells its time.
 const TIME: &str = "%Y%m%dT%H%M%SZ";
-/// How long that is.
 const TIME_BYTES: usize = "20261121T031400Z".len();
 
 /// The kernel has no random number for a run's name.

@@ -22,13 +22,10 @@ pub enum RemoveError {
     NotARun {
         /// The directory, as named.
         path: PathBuf,
-        /// What it is instead.
         why: &'static str,
     },
-    /// A netfathom is still writing it.
     #[error("{path} is not removed: it is being written; end that run first", path = .path.display())]
     Written { path: PathBuf },
-    /// The operating system refused.
     #[error("cannot remove {path}: {source}; some of its files may be gone", path = .path.display())]
     Io { path: PathBuf, source: io::Error },
 }

@@ -117,9 +117,7 @@ fn locked(directory: &File) -> bool {
 
 /// Why the content of a file could not be written.
 pub(crate) enum ContentError {
-    /// The disk refused.
     Io(io::Error),
-    /// The content refused.
     Encode(parquet::errors::ParquetError),
 }
 

@@ -11,12 +11,10 @@ use super::id::{back_from_last, started_of};
 use super::run_dir::replace;
 use super::{TAGS_FILE, WriteError};
 
-/// The longest name.
 const MOST_BYTES: usize = 100;
 /// What a file of tags may take; ours takes less than a page.
 const MOST_FILE_BYTES: u64 = 65_536;
 
-/// What the file holds.
 #[derive(Default, Serialize, Deserialize)]
 struct Tags {
     tags: Vec<String>,
@@ -27,26 +25,13 @@ struct Tags {
 pub enum TagError {
     /// More than the file of tags may take.
     #[error("{path} would be larger than {most_bytes} bytes; remove some tags first, with --remove", path = .path.display())]
-    TooMany {
-        path: PathBuf,
-        /// What it may take.
-        most_bytes: u64,
-    },
+    TooMany { path: PathBuf, most_bytes: u64 },
     /// It cannot be a tag.
     #[error("`{name}` cannot be a tag: {why}; write letters, digits, and . _ - / between them")]
-    Name {
-        name: String,
-        /// What is wrong with it.
-        why: &'static str,
-    },
+    Name { name: String, why: &'static str },
     /// What is there cannot be read, and is not replaced.
     #[error("cannot read {path}: {why}; remove it to tag this run anew", path = .path.display())]
-    Damaged {
-        /// The file of tags.
-        path: PathBuf,
-        /// What is wrong with it.
-        why: String,
-    },
+    Damaged { path: PathBuf, why: String },
     /// It cannot be written.
     #[error(transparent)]
     Write(#[from] WriteError),

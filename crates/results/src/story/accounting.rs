@@ -111,19 +111,22 @@ fn counters(page: &mut Page, trials: &[Kept]) {
 }
 
 fn hooks(page: &mut Page, trials: &[Kept]) {
-    let seen = trials.iter().any(|t| !t.accounting.hooks.is_empty());
-    let mut losses = trials.iter().flat_map(|t| t.accounting.hooks.iter().map(move |h| (t, h)));
-    if seen && losses.all(|(_, h)| h.lost == 0) {
-        page.text("no hook lost an event");
-        return;
+    let all = || trials.iter().flat_map(|t| t.accounting.hooks.iter().map(move |h| (t, h)));
+    if all().next().is_some() && all().all(|(_, h)| h.lost == 0) {
+        page.text("every hook timed all messages that it saw");
     }
-    for (trial, h) in trials.iter().flat_map(|t| t.accounting.hooks.iter().map(move |h| (t, h))) {
-        if h.lost > 0 {
-            // One that times nothing by itself has no count of its own.
-            let of = if h.events > 0 { format!(" of {}", count(h.events)) } else { String::new() };
-            let trial = trial_number(trial.index);
-            page.bullet(&format!("hook {} lost {}{of} events in trial {trial}", h.hook, count(h.lost)));
-        }
+    for (trial, h) in all().filter(|(_, h)| h.lost > 0) {
+        let (trial, lost) = (trial_number(trial.index), count(h.lost));
+        page.bullet(&if h.events > 0 {
+            format!(
+                "trial {trial}: {lost} messages have no time at {}; the means are of the other {}",
+                h.hook,
+                count(h.events)
+            )
+        } else {
+            // One that times nothing by itself.
+            format!("trial {trial}: {lost} events of {} were not seen; no time needs them", h.hook)
+        });
     }
 }
 
@@ -210,8 +213,8 @@ fn every_hook(trials: &[Kept]) -> Table {
     let heads = [
         ("trial", Align::Right),
         ("hook", Align::Left),
-        ("messages seen", Align::Right),
-        ("seen but not kept", Align::Right),
+        ("timed", Align::Right),
+        ("not timed", Align::Right),
     ];
     let mut table = Table::new(&heads);
     for (t, h) in trials.iter().flat_map(|t| t.accounting.hooks.iter().map(move |h| (t, h))) {

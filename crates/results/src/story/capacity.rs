@@ -304,7 +304,6 @@ fn probed(row: &CapacityRow, what: &str) -> String {
     if probes == 0 { "no rate was tried".into() } else { format!("{what} of the {probes} that were tried") }
 }
 
-/// How the searches went: a row each.
 fn searches(page: &mut Page, result: &CapacityResult) {
     let all: Vec<(&CapacityRow, usize, &Search)> =
         result.rows.iter().flat_map(|r| r.searches.iter().enumerate().map(move |(i, s)| (r, i, s))).collect();

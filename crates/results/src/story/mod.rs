@@ -38,7 +38,6 @@ const LONGEST_ANSWER: usize = 90;
 /// What there is to say of a result, whatever became of the run.
 pub(crate) struct Body<'a> {
     pub title: &'a str,
-    /// How much of the plan is done.
     pub done: String,
     pub page: Page,
     /// What changes how to read the answer, most important first.
@@ -50,7 +49,6 @@ pub(crate) struct Body<'a> {
 /// Names and what stands for them.
 pub(crate) type Words = Vec<(&'static str, String)>;
 
-/// The title of the plan's section.
 const ASKED_FOR: &str = "What was asked for";
 
 /// The plan as a section of the page.
@@ -61,7 +59,6 @@ fn asked_for(page: &mut Page, plan: &Words) {
     }
 }
 
-/// What every medium draws of a measurement.
 pub(crate) fn body(measurement: &Measurement) -> Body<'_> {
     match measurement {
         Measurement::Stack(result) => stack::body(result),
@@ -77,7 +74,6 @@ pub(crate) fn body(measurement: &Measurement) -> Body<'_> {
     }
 }
 
-/// The page of a record.
 #[must_use]
 pub fn of(record: &Record) -> Page {
     let mut page = Page::default();
@@ -118,7 +114,6 @@ fn counted(count: u32, what: &str) -> String {
     format!("{count} {what}{}", if count == 1 { "" } else { plural })
 }
 
-/// The processors that were asked for.
 pub(crate) fn processors(cpus: &[usize]) -> String {
     if cpus.is_empty() {
         return "chosen by netfathom".into();

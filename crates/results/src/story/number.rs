@@ -35,7 +35,6 @@ pub(super) fn signed(ns: i64) -> String {
     format!("{}{}", if ns < 0 { "-" } else { "+" }, count(ns.unsigned_abs()))
 }
 
-/// A length of time.
 pub(super) fn seconds(ns: u64) -> String {
     mean(ns as f64)
 }

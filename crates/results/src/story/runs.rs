@@ -89,7 +89,6 @@ fn tags(entry: &Entry) -> String {
 
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct RunFile {
-    /// Its name in the run's directory.
     pub name: String,
     pub bytes: u64,
 }

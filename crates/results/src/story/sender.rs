@@ -72,7 +72,6 @@ fn mean_rate(pieces: &[Piece], from_s: f64, to_s: f64) -> Option<f64> {
     (covered_s > 0.0).then(|| messages / covered_s)
 }
 
-/// Lag and send call by percentile.
 pub(super) fn lag(page: &mut Page, lag: &Distribution, send_call: &Distribution) {
     let curve = |label: &str, color, d| (Series { label: label.into(), color, ..Series::default() }, d);
     let curves = vec![curve("lag", "lag", lag), curve("send call", "call", send_call)];

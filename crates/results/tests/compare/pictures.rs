@@ -89,6 +89,21 @@ fn the_picture_has_each_ratio_where_it_is() {
 }
 
 #[test]
+fn the_short_view_counts_the_differences_that_it_leaves_out() {
+    let mut maker = Maker::new(3);
+    let (a, mut b) = (maker.run(4, 1.0), maker.run(4, 1.0));
+    b.record.environment.kernel = "6.13.0".into();
+    let mut comparison = apart(&a, &b, &FORCE).unwrap();
+    let difference = comparison.differences.remove(0);
+    let mut short = |differences| {
+        comparison.differences = vec![difference.clone(); differences];
+        draw::short(&page(comparison.clone()), 80, false)
+    };
+    assert!(!short(4).contains("more (-v"));
+    assert!(short(30).contains("  and 26 more (-v has all)"));
+}
+
+#[test]
 fn distributions_stand_where_the_records_have_them() {
     let a = Run { name: "a".into(), record: fixture("stack") };
     let mut b = a.clone();

@@ -21,7 +21,6 @@ for file in sys.argv[1:]:
 
 const EVERYTHING: Extent = Extent { what: What::Trials, all: true };
 
-/// Its lines that are samples.
 fn series(text: &[u8]) -> Vec<String> {
     let text = String::from_utf8(text.to_vec()).unwrap();
     text.lines().filter(|line| !line.starts_with('#')).map(str::to_owned).collect()

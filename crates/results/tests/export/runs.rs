@@ -32,7 +32,6 @@ pub fn written(
     Ok((out, untold))
 }
 
-/// The same in a file.
 pub fn exported(run: &Run, format: Format, extent: impl Into<Extent>) -> (TempDir, PathBuf) {
     let dir = tempfile::tempdir().expect("a temporary directory");
     let file = dir.path().join(format!("run.{}", format.name()));
@@ -72,7 +71,6 @@ fn message(sequence: u64, sent_ns: u64) -> Sample {
     }
 }
 
-/// A run with them.
 pub fn sampled() -> (TempDir, Run) {
     let dir = tempfile::tempdir().expect("a temporary directory");
     store::samples::write(&Directory::open(dir.path()).unwrap(), &messages()).expect("written");

@@ -13,7 +13,6 @@ pub fn render(record: &Record, width: usize, color: bool) -> String {
     draw::terminal(&story::of(record), width, color)
 }
 
-/// A file of this crate.
 pub fn file(path: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(path)
 }

@@ -51,7 +51,6 @@ fn a_record_that_lacks_something_is_drawn_without_nonsense() {
     }
 }
 
-/// Everything that is made of a record.
 fn make_all(record: &Record, honest: &Record, directory: &Path) {
     let _ = contract::render(record, 100, false);
     let _ = story::answer(&record.measurement);

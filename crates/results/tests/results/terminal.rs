@@ -13,7 +13,6 @@ use netfathom_stats as stats;
 use crate::contract::stack_fixture;
 use crate::fixtures::fixture;
 
-/// The fixture with something changed.
 fn changed(change: impl FnOnce(&mut Record)) -> Record {
     let mut record = stack_fixture();
     change(&mut record);

@@ -16,7 +16,6 @@ pub struct MachineUsage {
     /// How often a processor went from one thread to another.
     pub context_switches: u64,
     pub interrupts: u64,
-    /// Threads and processes that were started.
     pub started: u64,
 }
 

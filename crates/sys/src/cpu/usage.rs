@@ -15,7 +15,6 @@ pub struct ProcessorTimes {
     pub user_ns: u64,
     /// The kernel for programs and in threads of its own.
     pub system_ns: u64,
-    /// Interrupt handlers.
     pub irq_ns: u64,
     /// What interrupts left to be done, network packets above all. What a thread of its
     /// own does of it, ksoftirqd, counts here as well.

@@ -29,7 +29,6 @@ pub struct WorkersRan {
     /// In nanoseconds, by those that are still there; one that started in between is in it wholly.
     /// One that runs on another processor just now is as old as its last tick.
     pub ran_ns: u64,
-    /// Threads that started in between.
     pub started: u64,
     /// Threads that ended in between: what they ran since the earlier reading is not known,
     /// and not in it.

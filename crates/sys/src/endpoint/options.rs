@@ -6,7 +6,6 @@ use std::time::Duration;
 
 use crate::socket::{get_option, set_option};
 
-/// The two buffers of a socket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Buffer {
     /// What was sent and is not acknowledged yet.
@@ -78,7 +77,6 @@ pub fn set_debug(socket: BorrowedFd<'_>) -> io::Result<()> {
     set_option(&socket, libc::SOL_SOCKET, libc::SO_DEBUG, &1_i32)
 }
 
-/// Whether the socket is marked for debugging.
 pub fn is_debug(socket: BorrowedFd<'_>) -> io::Result<bool> {
     let mut on = 0_i32;
     get_option(&socket, libc::SOL_SOCKET, libc::SO_DEBUG, &mut on)?;

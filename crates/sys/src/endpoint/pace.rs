@@ -30,7 +30,6 @@ pub fn set_congestion(socket: BorrowedFd<'_>, name: &str) -> io::Result<()> {
     set_option(&socket, libc::IPPROTO_TCP, libc::TCP_CONGESTION, &padded)
 }
 
-/// The name of the socket's congestion control.
 pub fn congestion(socket: BorrowedFd<'_>) -> io::Result<String> {
     let mut name = [0_u8; NAME_BYTES];
     get_option(&socket, libc::IPPROTO_TCP, libc::TCP_CONGESTION, &mut name)?;

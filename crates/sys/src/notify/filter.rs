@@ -20,7 +20,6 @@ const MOST: usize = 128;
 const NUMBER_AT: u32 = 0;
 const ARCHITECTURE_AT: u32 = 4;
 
-/// System calls that notify.
 pub(super) struct Filter {
     program: Vec<sock_filter>,
     passes_by: libc::c_long,

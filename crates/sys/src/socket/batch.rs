@@ -139,7 +139,6 @@ pub struct Datagram<'a> {
     pub from: Option<SocketAddr>,
 }
 
-/// Buffers for messages that are received together.
 pub struct ReceiveBatch {
     slots: Slots,
     /// Written by the kernel through the headers alone.

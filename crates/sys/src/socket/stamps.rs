@@ -21,7 +21,6 @@ const OPT_TSONLY: u32 = 1 << 11;
 
 /// Room for a `scm_timestamping` and a `sock_extended_err` with the offender's address.
 const CONTROL_BYTES: usize = 256;
-/// Stamps read by one system call.
 const BATCH: usize = 8;
 
 /// Where the kernel took a stamp on the way out.
@@ -33,7 +32,6 @@ pub enum StampKind {
     Software,
 }
 
-/// A stamp on the way out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TxStamp {
     /// The number of the send call since the stamps were enabled, modulo 2^32.

@@ -192,7 +192,6 @@ impl Page {
         self.eval("new Promise((done) => setTimeout(done, 50))");
     }
 
-    /// Everything that the page complained about.
     pub fn complaints(&mut self) -> Vec<String> {
         self.calm();
         let loud = ["error", "warning", "assert"].map(Value::from);
@@ -213,7 +212,6 @@ impl Page {
     }
 }
 
-/// The address of a file.
 pub fn address(file: &Path) -> String {
     format!("file://{}", file.display())
 }

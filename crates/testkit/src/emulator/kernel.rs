@@ -87,7 +87,6 @@ impl Kernel {
         &self.binary
     }
 
-    /// Where its modules are.
     pub(super) fn modules(&self) -> &Path {
         &self.modules
     }

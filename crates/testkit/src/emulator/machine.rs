@@ -25,7 +25,6 @@ impl Machine {
         }
     }
 
-    /// Whether it is that of this process.
     pub fn is_own(self) -> bool {
         match self {
             Self::X86_64 => cfg!(target_arch = "x86_64"),

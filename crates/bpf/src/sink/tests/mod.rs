@@ -22,7 +22,6 @@ fn payload(flow: u32, sequence: u64) -> [u8; HEADER_BYTES] {
     payload
 }
 
-/// Attaches a sink to the far end.
 fn attach(pair: &Pair, mode: Mode) -> XdpSink {
     pair.far.run(|| XdpSink::attach(pair.far_link.index, PORT, mode)).unwrap().unwrap()
 }

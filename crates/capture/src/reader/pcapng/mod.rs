@@ -38,7 +38,6 @@ pub struct Pcapng {
     without_time: u64,
 }
 
-/// Whether a pcapng file begins like this.
 pub fn begins(first: &[u8]) -> bool {
     first.starts_with(&SECTION_HEADER.to_le_bytes())
 }

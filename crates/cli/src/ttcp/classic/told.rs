@@ -10,7 +10,6 @@ use crate::output;
 
 /// How far the lines behind the first of a sentence stand in.
 const HANG: &str = "    ";
-/// What stands before each line.
 const PREFIX: usize = "ttcp-t: ".len();
 
 impl Classic<'_> {

@@ -7,16 +7,12 @@ use std::process::{Child, Command};
 use super::{Beside, Short, lives, state};
 use crate::child::{end, netfathom, run, shell, signal, start, until};
 
-/// Who is killed.
 #[derive(Clone, Copy, PartialEq)]
 enum Whom {
-    /// The process that the user started.
     Guard,
-    /// The one that it started.
     Worker,
 }
 
-/// The process that the guard started.
 fn worker(guard: &Child) -> String {
     let guard = guard.id();
     let children = fs::read_to_string(format!("/proc/{guard}/task/{guard}/children")).unwrap();

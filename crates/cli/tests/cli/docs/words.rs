@@ -38,7 +38,6 @@ const FORBIDDEN: [&str; 13] = [
     "by turns",
 ];
 
-/// The forbidden words of a text.
 fn forbidden(text: &str) -> Vec<&'static str> {
     let words: Vec<String> = text
         .split(|c: char| !c.is_alphanumeric())

@@ -106,7 +106,6 @@ fn what_one_log_has_not_is_told_of_that_log() {
     assert_eq!(result(&record).captures[0].by_log, []);
 }
 
-/// A block of pcapng.
 fn block(kind: u32, body: &[u8]) -> Vec<u8> {
     let length = (12 + body.len() as u32).to_le_bytes();
     [&kind.to_le_bytes(), &length, body, &length].concat()

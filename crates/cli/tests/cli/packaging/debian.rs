@@ -16,7 +16,6 @@ fn package(dir: &Path) -> PathBuf {
     PathBuf::from(well(&mut deb).out.trim())
 }
 
-/// Whether packages can be made here.
 fn debian(test: &str) -> bool {
     here(test, "dpkg-deb", "dpkg") && here(test, "dpkg-shlibdeps", "dpkg-dev")
 }

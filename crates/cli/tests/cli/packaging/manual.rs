@@ -19,7 +19,6 @@ fn pages() -> (tempfile::TempDir, Vec<(String, String)>) {
     (dir, pages)
 }
 
-/// The commands that a help page lists.
 fn commands(of: &str) -> Vec<String> {
     let help = well(netfathom(of).arg("--help")).out;
     let Some((_, list)) = help.split_once("Commands:\n") else { return Vec::new() };

@@ -18,7 +18,6 @@ const QUEUES: [(&str, &str); 5] = [
     ("tx-", "byte_queue_limits/limit_max"),
 ];
 
-/// Reads what ethtool shows of a device.
 pub fn read(name: &str, into: &mut Reading) {
     match offload::features(name) {
         Ok(features) => {

@@ -50,13 +50,11 @@ pub enum LabError {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
-    /// The one that sends the load.
     Sender,
     Reader,
 }
 
 impl Role {
-    /// As it is written in records.
     pub fn name(self) -> &'static str {
         match self {
             Self::Sender => "sender",
@@ -69,7 +67,6 @@ impl Role {
 /// when the process ends.
 #[derive(Debug)]
 pub struct Lab {
-    /// The host that sends the load.
     pub sender: Namespace,
     pub reader: Namespace,
     links: [Link; 2],
@@ -135,12 +132,10 @@ impl Lab {
         address(0, family)
     }
 
-    /// The address of the reader.
     pub fn reader_addr(&self, family: Family) -> IpAddr {
         address(1, family)
     }
 
-    /// The network device of a host.
     pub fn link(&self, role: Role) -> &Link {
         &self.links[role as usize]
     }

@@ -43,7 +43,6 @@ pub struct Bench<'a> {
 }
 
 impl<'a> Bench<'a> {
-    /// Of a plan at its place.
     pub fn new(plan: &'a CapacityPlan, rig: &'a Rig, stop: &'a AtomicBool) -> Self {
         Self { plan, rig, stop, flights: 0 }
     }
@@ -79,7 +78,6 @@ pub struct Lane<'b, 'a> {
     cpus: Cpus,
     /// How the far end took them, once that is known.
     pub receive: Option<Receive>,
-    /// What each burst reached.
     pub bursts_per_s: Vec<f64>,
     burst_sent: u64,
     /// `None` where nobody told.
@@ -88,7 +86,6 @@ pub struct Lane<'b, 'a> {
 }
 
 impl Lane<'_, '_> {
-    /// A short burst that counts for nothing.
     pub fn warm_up(&mut self, live: &Live) -> Result<(), FlightError> {
         self.fly(WARM_UP_NS, Departures::FlatOut, self.engine.matching_receive(), live).map(drop)
     }

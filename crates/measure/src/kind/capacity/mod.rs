@@ -114,7 +114,6 @@ fn left_out(engine: Engine, workers: u32, error: &FlightError) -> LeftOut {
     LeftOut { what: report::name(engine, workers), reason: error.to_string(), remedy: remedy.into() }
 }
 
-/// One row that is to be made.
 struct RowSearch {
     engine: Engine,
     workers: u32,

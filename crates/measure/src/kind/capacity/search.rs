@@ -72,7 +72,6 @@ enum Halt<E> {
     Failed(E),
 }
 
-/// What must hold of a rate.
 type Good = fn(&Probe) -> bool;
 
 /// All that is known so far, and how to learn more.

@@ -26,7 +26,6 @@ pub struct BurnPlan {
     pub cpu_share: Option<f64>,
     /// Bytes of memory a second, each read and written; the processor time that it takes is its own.
     pub memory_bytes_per_s: Option<f64>,
-    /// System calls a second.
     pub calls_per_s: Option<f64>,
     /// The processor to burn on; `None` leaves it to the scheduler.
     pub on: Option<usize>,
@@ -38,7 +37,6 @@ pub struct BurnPlan {
 
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct Burnt {
-    /// How long it went on.
     pub wall_ns: u64,
     /// Processor time of the whole process meanwhile, waiting and counting included.
     pub cpu_ns: u64,
@@ -55,7 +53,6 @@ pub struct Burnt {
     pub behind: Vec<String>,
 }
 
-/// Why nothing is burnt.
 #[derive(Debug, thiserror::Error)]
 pub enum BurnError {
     #[error("nothing to burn: ask for --cpu, --memory or --calls")]
@@ -122,7 +119,6 @@ pub fn burn(plan: &BurnPlan, stop: &AtomicBool, say: &(dyn Fn(&str) + Sync)) -> 
     Ok(account(plan, &kinds, outcomes?, wall_ns, cpu_ns))
 }
 
-/// How one kind of burning ended.
 struct BurnerEnd {
     not_first: Option<String>,
     paced: Paced,

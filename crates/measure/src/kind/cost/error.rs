@@ -58,7 +58,6 @@ fn start_remedy(error: &io::Error) -> &'static str {
     }
 }
 
-/// A step that failed.
 pub fn step(step: &'static str) -> impl Fn(io::Error) -> CostError {
     move |source| CostError::Step { step, source }
 }

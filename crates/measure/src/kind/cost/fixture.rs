@@ -3,7 +3,6 @@
 use netfathom_model::plan::{Benchmark, BenchmarkKind, CostPlan, MarkSource, Subject, WhenEnded};
 use netfathom_model::record::{Comparison, CostBenchmark, CostTrial, Effect, Estimate, Outcome};
 
-/// A plan of one command beside another.
 pub fn plan() -> CostPlan {
     let kind = BenchmarkKind::Command {
         command: ["sleep", "0.01"].map(Into::into).into(),

@@ -26,7 +26,6 @@ const ASKED_AGAIN: Duration = Duration::from_secs(2);
 /// The exit statuses of our commands: success, failure, wrong usage, a result that is VOID, a change beyond a threshold.
 const CLEAN: RangeInclusive<i32> = 0..=4;
 
-/// The process that does the work.
 pub struct Ward {
     child: Child,
     process: Arc<Process>,
@@ -89,7 +88,6 @@ pub fn remove_what_is_left(plan: Option<&CostPlan>) {
 pub struct Left<'a>(&'a CostPlan);
 
 impl<'a> Left<'a> {
-    /// The directories of a plan's benchmarks.
     pub fn of(plan: &'a CostPlan) -> Self {
         remove_what_is_left(Some(plan));
         Self(plan)

@@ -31,7 +31,6 @@ pub enum Load {
     None,
     /// Packets from one host of the lab to the other.
     Udp(Box<Udp>),
-    /// A command for the shell.
     Command {
         /// With its `{level}`.
         command: String,
@@ -83,7 +82,6 @@ impl Load {
         }
     }
 
-    /// The devices that packets go through.
     pub fn devices(&self) -> Vec<Device> {
         let of_lab = |lab: &Lab| vec![lab.device(Role::Sender), lab.device(Role::Reader)];
         self.lab().map(of_lab).unwrap_or_default()

@@ -4,7 +4,6 @@ use netfathom_model::record::{Amount, Resource};
 use netfathom_sys::cpu::{MachineUsage, machine_usage};
 use netfathom_sys::pressure::{self, Pressure};
 
-/// The machine's own accounts at one moment.
 pub struct Machine {
     usage: Option<MachineUsage>,
     pressure: Option<Pressure>,

@@ -16,7 +16,6 @@ pub const KINDS: [&str; 3] = [TREE, LIGHT, PROJECTS];
 pub const TREE: &str = "tree";
 /// What the phases of the light benchmark write.
 pub const LIGHT: &str = "light";
-/// Generated C projects.
 pub const PROJECTS: &str = "projects";
 
 /// A directory of this process, removed when it is dropped.

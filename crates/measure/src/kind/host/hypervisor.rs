@@ -39,7 +39,6 @@ struct Signs {
     virtualised: bool,
     /// The flags of an x86 processor are there, with that of a hypervisor or without.
     has_flags: bool,
-    /// Vendors and products of the firmware (DMI).
     makers: Vec<String>,
     /// `compatible` of the device tree's root, and the names of the nodes below it.
     tree: Vec<String>,

@@ -8,7 +8,6 @@ use netfathom_sys::probe;
 use super::reason::{is_denied, words};
 use super::{limited, missing, works};
 
-/// Something that a single call tries.
 struct Feature {
     name: &'static str,
     detail: &'static str,

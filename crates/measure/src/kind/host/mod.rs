@@ -21,7 +21,6 @@ mod programs;
 mod reason;
 mod taps;
 
-/// Tries everything.
 pub fn probe() -> HostReport {
     let environment = environment::read(Vec::new(), Vec::new(), None);
     let lab = Lab::create();
@@ -67,7 +66,6 @@ fn is_usable(row: &HostRow) -> bool {
     !matches!(row.status, HostStatus::Missing { .. })
 }
 
-/// A row of something that works.
 fn works(name: &str, detail: impl Into<String>) -> HostRow {
     HostRow { name: name.into(), status: HostStatus::Works, detail: detail.into() }
 }

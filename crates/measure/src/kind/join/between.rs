@@ -17,7 +17,6 @@ pub struct Hop {
     pub to: usize,
     /// The capture before is the log of it.
     pub joined: Joined,
-    /// From one to the other.
     pub times: Times,
 }
 

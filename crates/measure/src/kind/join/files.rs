@@ -19,7 +19,6 @@ use crate::ground::observer::Live;
 /// Those who watch are told after so many packets.
 const TOLD_AFTER: u64 = 4096;
 
-/// Why there is nothing to join.
 #[derive(Debug, thiserror::Error)]
 pub enum JoinError {
     #[error("{name}: {source}")]

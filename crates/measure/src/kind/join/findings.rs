@@ -12,7 +12,6 @@ use super::spans::Span;
 /// A mean of fewer steps of a clock is worth a word.
 const FEWEST_STEPS: f64 = 20.0;
 
-/// Everything worth a word.
 pub fn all(plan: &JoinPlan, pairs: &[Pair], spans: &[Span]) -> Vec<Finding> {
     let mut findings = Vec::new();
     for pair in pairs {

@@ -37,7 +37,6 @@ impl Pair {
         self.joined.kinds.of(PacketKind::Joined)
     }
 
-    /// How the clocks were put together.
     pub fn offset(&self, choice: ClockChoice) -> ClockOffset {
         let clock = self.joined.clock;
         let of = |offset_ns, moved_ns, drift_ppm, how: &str| ClockOffset {

@@ -15,7 +15,6 @@ use netfathom_capture::input::{Input, Packing};
 
 /// So much is read at once.
 const CHUNK_BYTES: usize = 256 << 10;
-/// So many chunks are read ahead.
 const AHEAD: usize = 4;
 /// Whether an end is wanted is asked so often.
 const ASKED_EVERY: Duration = Duration::from_millis(50);

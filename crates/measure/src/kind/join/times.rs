@@ -8,7 +8,6 @@ use crate::load::window::GRAIN;
 
 /// Windows at most; one more, and each two become one.
 const MOST_WINDOWS: usize = 120;
-/// Windows begin with this length.
 const SHORTEST_WINDOW_NS: i64 = 1_000_000;
 /// No stack takes longer, nor are clocks apart by less that have different beginnings: beyond
 /// it, a time says that two clocks were compared which are not one.
@@ -33,7 +32,6 @@ pub struct Times {
 /// Times as a record has them.
 pub struct TimesSummary {
     pub times: Distribution,
-    /// Over time.
     pub series: Series,
     /// The most messages a second of a window.
     pub peak_per_s: f64,

@@ -14,7 +14,6 @@ use crate::load::shot::ShotOutcome;
 
 /// Length of a burst without pauses.
 const BURST_NS: u64 = 200_000_000;
-/// How long the wanted rate is tried.
 const TRY_NS: u64 = 300_000_000;
 /// A rate is reached when so much of it is.
 const REACHED: f64 = 0.999;
@@ -23,7 +22,6 @@ const IN_TIME: f64 = 0.1;
 
 pub struct Climbed {
     pub engine: Engine,
-    /// Every step.
     pub steps: Vec<LadderStep>,
     /// Engines that do not work here.
     pub left_out: Vec<LeftOut>,

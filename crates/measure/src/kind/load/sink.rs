@@ -49,7 +49,6 @@ pub struct SinkPlan {
     pub receive: Receive,
     /// From where loads are taken, besides private networks.
     pub allow: Vec<Prefix>,
-    /// How long a load may take.
     pub most_ns: u64,
     /// Ends after so many loads; `None` goes on until it is stopped.
     pub most_loads: Option<u32>,
@@ -124,7 +123,6 @@ struct Attended<'a> {
 }
 
 impl Attended<'_> {
-    /// Takes one sender after the other.
     fn attend(
         &self,
         told: &mut (dyn FnMut(Event) + Send),

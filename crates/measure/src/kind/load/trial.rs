@@ -19,7 +19,6 @@ use crate::load::shot::ShotOutcome;
 use crate::load::window::PART_GRAIN;
 
 pub struct Facts<'a> {
-    /// Its place in the run.
     pub index: u32,
     pub kind: LoadTrialKind,
     /// Start, from the start of the run.

@@ -31,7 +31,6 @@ pub fn add(result: &mut MessageResult, cell: &Cell, index: u32, round: u32, shot
     known.rate = rate(&known.trials);
 }
 
-/// The cell that a record has.
 pub fn key(of: &MessageCell) -> Cell {
     let MessageCell { layer, bytes, placement, pair, .. } = of;
     Cell { layer: layer.clone(), bytes: *bytes, placement: *placement, pair: *pair }

@@ -20,7 +20,6 @@ use crate::ground::lab::{self, Lab, LabError};
 #[derive(Debug)]
 pub enum Socket {
     Tcp(TcpStream),
-    /// Connected UDP
     Udp(UdpSocket),
     Unix(UnixStream),
 }

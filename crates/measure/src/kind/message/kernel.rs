@@ -208,7 +208,6 @@ pub fn why_not(plan: &MessagePlan, placement: Placement, layer: &Layer, bytes: u
     Some(said.into())
 }
 
-/// Whether its programs can make such answers.
 fn fits(plan: &MessagePlan, placement: Placement, bytes: u64) -> Option<Reason> {
     let ends = [(Whose::Client, placement.kernel_client()), (Whose::Server, placement.kernel_server())];
     let unfit = |&(whose, _): &(Whose, bool)| {

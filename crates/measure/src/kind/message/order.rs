@@ -14,7 +14,6 @@ pub struct Cell {
     /// Bytes of a body, or of a reply.
     pub bytes: u64,
     pub placement: Placement,
-    /// Its place among the pairs.
     pub pair: usize,
 }
 

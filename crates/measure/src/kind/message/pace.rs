@@ -18,7 +18,6 @@ pub struct Pace<'a> {
     ahead_ns: u64,
     begin_ns: u64,
     stop: &'a AtomicBool,
-    /// How late each message left.
     pub lag: Option<Distribution>,
     /// Processor time that this thread took for waiting.
     pub waiting_ns: u64,

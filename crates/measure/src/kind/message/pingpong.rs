@@ -77,7 +77,6 @@ pub fn count(
     Ok(done)
 }
 
-/// Sends back what comes.
 pub fn server(end: &mut dyn End, task: &Task<'_>) -> Result<Done, EndError> {
     let mut done = Done::nothing();
     while !task.is_all(done.messages) {

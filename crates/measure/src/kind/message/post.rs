@@ -37,7 +37,6 @@ pub fn counting_server(end: &mut dyn End, task: &Task<'_>) -> Result<Done, EndEr
     count(end, task, |end| end.post())
 }
 
-/// Sends a reply for each request.
 pub fn server(end: &mut dyn End, task: &Task<'_>) -> Result<Done, EndError> {
     let mut done = Done::nothing();
     while !task.is_all(done.messages) {

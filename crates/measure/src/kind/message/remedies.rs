@@ -59,7 +59,7 @@ pub fn measure<O: Observer<MessageResult>>(
     Ok(())
 }
 
-/// Each layer that delayed acknowledgements stall, once: what else stalls has no remedy that a
+/// Each layer that delayed ACKs stall, once: what else stalls has no remedy that a
 /// socket's owner could set.
 fn stalled(result: &MessageResult) -> Vec<(Stall, Cell)> {
     let mut found: Vec<(Stall, Cell)> = Vec::new();

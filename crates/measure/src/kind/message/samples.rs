@@ -17,13 +17,11 @@ pub struct Samples {
 
 /// A message of the sample; the next one whose place falls on the slot takes it.
 struct Slot {
-    /// Its place in the sample.
     place: AtomicU64,
     departed_ns: AtomicU64,
 }
 
 impl Samples {
-    /// Of every so manieth message.
     pub fn new(every: u64) -> Self {
         let slot = |_| Slot { place: AtomicU64::new(NONE), departed_ns: AtomicU64::new(0) };
         Self { every, slots: (0..MOST).map(slot).collect() }
@@ -34,7 +32,6 @@ impl Samples {
         Self { every: 1, slots: Vec::new() }
     }
 
-    /// Of every so manieth message.
     pub fn every(&self) -> u64 {
         self.every
     }

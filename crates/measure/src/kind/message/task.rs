@@ -26,9 +26,7 @@ const NAP: Duration = Duration::from_millis(1);
 
 pub struct Task<'a> {
     pub plan: &'a MessagePlan,
-    /// No more messages than that.
     room: u64,
-    /// Whether both ends are on one processor.
     pub shared_processor: bool,
     pub samples: Samples,
     pub stop: &'a AtomicBool,
@@ -51,7 +49,6 @@ pub struct Done {
     pub lost: u64,
     /// Whether time was over before there were enough.
     pub cut_short: bool,
-    /// Times that this end took.
     pub times: Distribution,
     /// With a rate: times from when messages left, not from when they were to.
     pub service: Option<Distribution>,
@@ -61,7 +58,6 @@ pub struct Done {
 }
 
 impl Done {
-    /// Nothing yet.
     pub fn nothing() -> Self {
         let times = Distribution::new(GRAIN);
         Self {
@@ -106,7 +102,6 @@ impl Done {
 /// What is to be done when it is so late.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Next {
-    /// Another one.
     Go,
     Last,
     /// The last one, though there are too few.

@@ -74,7 +74,6 @@ impl Watch<'_> {
     }
 }
 
-/// What happened between two edges.
 #[derive(Clone, Copy, Debug)]
 pub struct Between {
     from: Edge,
@@ -82,7 +81,6 @@ pub struct Between {
 }
 
 impl Between {
-    /// From one edge to a later one.
     pub fn new(from: Edge, to: Edge) -> Self {
         Self { from, to }
     }

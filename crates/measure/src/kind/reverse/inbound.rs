@@ -74,11 +74,8 @@ pub fn read(socket: &UdpSocket, mut counts: Counts, ended: &AtomicBool) -> io::R
     }
 }
 
-/// The far end of an echo.
 pub struct Echo<'a> {
-    /// Connected to the sender.
     pub socket: &'a UdpSocket,
-    /// The messages of this flow are answered.
     pub flow: u32,
     /// The answers' own flow, so that nothing that follows a message out takes them for it.
     pub answer_flow: u32,

@@ -5,7 +5,6 @@ use netfathom_model::verdict::Verdict;
 
 use crate::load::judge::{self, Rule, count, flag, no_number, percent, share};
 
-/// The numbers of one trial that decide.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Checks {
     /// Messages out, as the sender counted them.

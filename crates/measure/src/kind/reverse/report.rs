@@ -9,12 +9,10 @@ use crate::ground::rig::Rig;
 use crate::load::report::series;
 
 pub struct Facts<'a> {
-    /// Its place among those of its variant.
     pub index: u32,
     pub rig: &'a Rig,
     /// Whether incoming packets were handled on the sender's processor.
     pub steered: bool,
-    /// Whether both ends had to share one.
     pub shared: bool,
     pub outcome: &'a ReverseOutcome,
 }

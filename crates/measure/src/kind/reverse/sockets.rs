@@ -16,7 +16,6 @@ const READ_BYTES: i32 = 8 << 20;
 /// that every message of the trial dies the same death.
 const UNREAD_BYTES: i32 = 4096;
 
-/// Both ends of both ways.
 pub struct Sockets {
     /// Sends the load; connected to the far end.
     pub sender: UdpSocket,

@@ -66,7 +66,6 @@ pub struct ReverseOutcome {
 }
 
 pub struct Inbound {
-    /// Messages that its operating system took.
     pub sent: u64,
     /// Those that the plan wants; `None` of answers, which nothing plans.
     pub planned: Option<u64>,
@@ -260,7 +259,6 @@ impl Flight<'_> {
     }
 }
 
-/// Another handle of a socket.
 pub fn cloned(socket: &UdpSocket) -> Result<UdpSocket, GroundError> {
     socket.try_clone().map_err(GroundError::Socket)
 }

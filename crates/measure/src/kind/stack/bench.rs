@@ -44,7 +44,6 @@ pub struct Bench<'a> {
 pub struct Turn {
     /// Its place in the run, from 0.
     pub index: usize,
-    /// Of how many.
     pub of: usize,
     pub kind: TrialKind,
     pub tap: Option<Tap>,

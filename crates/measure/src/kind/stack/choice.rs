@@ -12,9 +12,7 @@ use crate::tap::error::TapError;
 use crate::tap::probe;
 
 pub struct Taps {
-    /// The run's own.
     pub main: Tap,
-    /// Those that are put beside it.
     pub others: Vec<Tap>,
     pub left_out: Vec<LeftOut>,
 }

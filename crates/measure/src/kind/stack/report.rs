@@ -19,7 +19,6 @@ use crate::tap::Collected;
 use crate::tap::unavailable;
 
 pub struct Facts<'a> {
-    /// Its place in the run.
     pub index: u32,
     pub kind: TrialKind,
     pub tap: Option<Tap>,

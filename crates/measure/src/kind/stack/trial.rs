@@ -75,7 +75,6 @@ pub struct StackOutcome {
 }
 
 impl StackTask<'_> {
-    /// Runs the trial between these ends.
     pub fn run(&self, ends: impl Ends, load: Load<'_>) -> Result<StackOutcome, TapError> {
         match self.tap {
             None => self.run_with(

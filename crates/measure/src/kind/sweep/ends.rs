@@ -39,9 +39,7 @@ impl Failure for SweepError {}
 type Transferred = Result<Progressed<TransferResult>, TransferError>;
 
 pub enum Ends {
-    /// In namespaces of our own.
     Lab(Box<Lab>),
-    /// Both on this host.
     Loopback,
     /// The receiver is elsewhere.
     Host(String, u16),

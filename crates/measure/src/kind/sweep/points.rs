@@ -80,7 +80,6 @@ fn cause(trials: &[SweepTrial]) -> Option<(Cause, f64)> {
     most.map(|(cause, of)| (cause, of.iter().sum::<f64>() / of.len() as f64))
 }
 
-/// Verdict and findings of what is there.
 pub fn conclude(p: &mut Progressed<SweepResult>) {
     p.verdict = judge(&p.result);
     p.findings = not_granted(&p.result).into_iter().collect();

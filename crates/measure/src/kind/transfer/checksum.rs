@@ -194,7 +194,6 @@ impl<'a> Taken<'a> {
         Ok(())
     }
 
-    /// Writes what waits for its block.
     fn flush(&mut self) -> Result<(), Broken> {
         match &mut self.output {
             Some(output) => write_all(self.around, output, &self.block),

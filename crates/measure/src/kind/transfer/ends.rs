@@ -40,7 +40,6 @@ pub enum Event {
     Left(Left),
     /// A service has as many clients as it may have, or no thread or descriptor for another one.
     TurnedAway {
-        /// How many so far.
         turned_away: u64,
         /// So many may be there at once.
         most_clients: u32,

@@ -99,11 +99,8 @@ fn option_remedy(error: &io::Error) -> &'static str {
 #[derive(Debug)]
 pub(super) enum Broken {
     Interrupted,
-    /// The connection failed.
     Network(io::Error),
-    /// Standard input did.
     Input(io::Error),
-    /// Standard output did.
     Output(io::Error),
     /// The data is not what the other end has, or it does not say so.
     Checksum(&'static str),

@@ -15,7 +15,6 @@ use super::timing::Timing;
 use super::wakeups::Wakeups;
 use super::{Around, Broken};
 
-/// How what comes can be taken.
 pub(super) fn way_in(plan: &TransferPlan, around: Around<'_>) -> Way {
     if plan.checksum {
         return Way::Copied;
@@ -31,7 +30,6 @@ pub(super) fn way_in(plan: &TransferPlan, around: Around<'_>) -> Way {
     Way::Spliced
 }
 
-/// Receives to the end of the stream.
 pub(super) fn receive_by(
     way: &mut Way,
     plan: &TransferPlan,

@@ -113,7 +113,6 @@ impl Lane {
     }
 }
 
-/// Keeps a stream among those that run.
 #[derive(Debug)]
 pub(super) struct OnLane<'a> {
     pub live: &'a Live,

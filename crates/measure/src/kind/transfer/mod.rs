@@ -77,9 +77,7 @@ pub struct Standard<'a> {
 
 #[derive(Clone, Copy)]
 pub struct Around<'a> {
-    /// Standard input and output.
     pub standard: Standard<'a>,
-    /// Moves while it runs.
     pub live: &'a Live,
     pub stop: &'a AtomicBool,
     /// Hears what happens, from whichever thread it happens in.
@@ -95,7 +93,6 @@ impl Around<'_> {
         (self.tell)(event);
     }
 
-    /// The same with nobody who listens.
     fn silent(self) -> Self {
         Self { tell: &|_| {}, ..self }
     }

@@ -118,7 +118,6 @@ fn send_unless(
     Ok(())
 }
 
-/// How standard input can go out.
 pub(super) fn way_out(around: Around<'_>) -> Way {
     match leads(around.standard.input) {
         Ok(Leads::Pipe) => {
@@ -135,7 +134,6 @@ pub(super) fn way_out(around: Around<'_>) -> Way {
     }
 }
 
-/// Sends standard input to its end.
 pub(super) fn send_input(
     plan: &TransferPlan,
     around: Around<'_>,

@@ -22,9 +22,7 @@ const LONGEST_NS: u64 = 20_000_000;
 /// Who is late catches up so much and no more: it would be a burst at full speed.
 const CATCH_UP_NS: u64 = 10_000_000;
 
-/// Makes a thread wait before it sends.
 pub(super) struct Pace {
-    /// When the next call may be made.
     due_ns: u64,
     bits_per_s: u64,
     /// Whether the last moments are spun: datagrams have nobody else who spaces them.

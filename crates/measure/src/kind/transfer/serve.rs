@@ -76,7 +76,6 @@ struct Porter<'a> {
     service: &'a Service,
     around: Around<'a>,
     house: &'a House,
-    /// Clients that were let in.
     came: u64,
     /// When it was last told that somebody was turned away.
     told: Option<Instant>,

@@ -35,7 +35,6 @@ pub(super) fn transmit(
     })
 }
 
-/// Streams that run.
 pub(super) struct Streams<'scope, 'env> {
     scope: &'scope Scope<'scope, 'env>,
     plan: &'env TransferPlan,

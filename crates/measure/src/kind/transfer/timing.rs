@@ -20,7 +20,6 @@ const PATIENCE: Duration = Duration::from_secs(3600);
 /// Takes the times of calls, or does nothing.
 pub(super) trait Timing: Default {
     fn on_socket<R>(&mut self, call: impl FnOnce() -> R) -> R;
-    /// A call on standard input or output.
     fn on_standard<R>(&mut self, call: impl FnOnce() -> R) -> R;
     /// Waits until a call that reads there and writes to the socket would not wait for the former.
     fn wait_for_input(&mut self, input: BorrowedFd<'_>);
@@ -29,7 +28,6 @@ pub(super) trait Timing: Default {
     fn took(&self) -> Option<CallTimes>;
 }
 
-/// Takes none.
 #[derive(Default)]
 pub(super) struct Untimed;
 

@@ -29,7 +29,6 @@ pub struct Step {
     pub from_ns: u64,
     pub to_ns: u64,
     pub bytes: u64,
-    /// Segments sent again in it.
     pub retransmits: u32,
     /// At its end the smoothed round trip; `None` of UDP, and of all together.
     pub rtt_us: Option<u32>,

@@ -34,7 +34,6 @@ impl Writer {
         self.stream.write_all(&line).map_err(|e| self.failed(e))
     }
 
-    /// Nothing more will be said.
     pub(super) fn finish(&self) {
         // If it is closed already, that is as well.
         let _ = self.stream.shutdown(Shutdown::Write);
@@ -59,7 +58,6 @@ pub(super) struct Lines {
     filled: usize,
 }
 
-/// Makes a connection ready for a conversation.
 pub(super) fn open(stream: TcpStream, peer: SocketAddr) -> Result<(Lines, Writer), ControlError> {
     let prepare = || {
         // A line must not wait for the acknowledgement of the one before.

@@ -79,7 +79,6 @@ impl Incoming {
         &self.link.hello
     }
 
-    /// Sends it away.
     pub fn refuse(mut self, why: Why) -> Result<(), ControlError> {
         self.link.writer.say(&FromSink::Refused { why })?;
         self.link.writer.finish();
@@ -173,7 +172,6 @@ impl Begun {
     }
 }
 
-/// A sender that sends.
 #[derive(Debug)]
 pub struct Running {
     link: Link,

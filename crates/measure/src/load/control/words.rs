@@ -18,7 +18,6 @@ const MOST_CPU_NS: u64 = 1 << 56;
 #[serde(tag = "say", rename_all = "snake_case")]
 pub enum FromSender {
     Hello(Hello),
-    /// The load is about to begin.
     Begin(Begin),
     /// A sign of life, the answer to each [`Seen`].
     Alive,
@@ -28,7 +27,6 @@ pub enum FromSender {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "say", rename_all = "snake_case")]
 pub enum FromSink {
-    /// The load may come.
     Welcome(Welcome),
     /// It may not.
     Refused {
@@ -45,7 +43,6 @@ pub struct Hello {
     pub version: u32,
     /// UDP payload.
     pub size_bytes: usize,
-    /// Senders at the same time.
     pub lanes: u32,
     /// Whether each message is to be answered with itself.
     pub echo: bool,
@@ -109,7 +106,6 @@ impl End {
 /// where a counter is the host's.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tally {
-    /// Messages that reached the application.
     pub delivered: u64,
     /// Received more than once.
     pub duplicates: u64,
@@ -121,7 +117,6 @@ pub struct Tally {
     pub truncated: u64,
     /// Received, and no message at all.
     pub garbage: u64,
-    /// Messages that found the socket's buffer full.
     pub socket_drops: u64,
     pub cpu_ns: u64,
     /// Packets that came in on the device; `None` where that cannot be told.
@@ -159,8 +154,9 @@ impl Tally {
 pub enum Why {
     /// It has another sender.
     Busy,
-    /// It speaks another version.
-    Version { speaks: u32 },
+    Version {
+        speaks: u32,
+    },
     /// It is more, or something else, than this sink allows.
     Limit {
         /// What, and what would be allowed.

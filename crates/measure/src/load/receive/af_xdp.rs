@@ -11,7 +11,6 @@ use netfathom_sys::xsk::XskReceiver;
 use super::sockets::spun;
 use super::{Datagram, PATIENCE, Source};
 
-/// Frames from one queue of a device.
 pub struct AfXdp {
     socket: XskReceiver,
     spin: Spin,

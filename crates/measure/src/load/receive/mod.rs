@@ -51,7 +51,6 @@ pub struct Echo {
 }
 
 impl Echo {
-    /// Answers a message that came from there.
     #[inline]
     pub fn answer(&self, payload: &[u8], from: SocketAddr) {
         if from.ip().to_canonical() == self.to.to_canonical() {
@@ -61,10 +60,8 @@ impl Echo {
     }
 }
 
-/// Counts what a source hands over.
 pub struct Receiver {
     pub source: Box<dyn Source>,
-    /// Tells each datagram's kind.
     pub tally: Tally,
     pub echo: Option<Echo>,
 }

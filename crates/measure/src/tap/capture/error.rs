@@ -30,18 +30,13 @@ pub enum CaptureTapError {
         "the capture at {device} did not come to its end: {missing} packets were not read in time; \
          give it a CPU of its own, or lower the rate"
     )]
-    Unfinished {
-        device: String,
-        /// Packets that are known to be missing.
-        missing: u64,
-    },
+    Unfinished { device: String, missing: u64 },
     /// A thread could not be bound to its processor.
     #[error("{0}; choose others with --cpu")]
     Cpu(#[from] CpuError),
     /// There is no thread left.
     #[error("cannot start the capture thread: {0}; raise the limit of processes (ulimit -u)")]
     NoThread(io::Error),
-    /// A thread of ours panicked.
     #[error("the capture thread died: this is a bug in netfathom")]
     Thread,
     /// The program is not there.
@@ -57,32 +52,17 @@ pub enum CaptureTapError {
     OutAtLoopback,
     /// The program did not begin to capture.
     #[error("{} does not capture at {device}: {said}; try it by hand, or leave --tcpdump out", .program.display())]
-    DoesNotBegin {
-        program: PathBuf,
-        device: String,
-        /// Its own words.
-        said: String,
-    },
+    DoesNotBegin { program: PathBuf, device: String, said: String },
     /// The program ended before its time, or did not end well.
     #[error("{} ended without its counts: {said}; the trial has no capture", .program.display())]
-    NoCounts {
-        program: PathBuf,
-        /// Its own words.
-        said: String,
-    },
+    NoCounts { program: PathBuf, said: String },
     /// The program says that it captured more than is in the file: it does not look whether
     /// its writing succeeds.
     #[error(
         "{} holds {kept} of the {captured} packets that tcpdump captured: is the disk full? \
          (df {})", .file.display(), .file.display()
     )]
-    FileTooShort {
-        file: PathBuf,
-        /// Packets in it.
-        kept: u64,
-        /// Packets that should be.
-        captured: u64,
-    },
+    FileTooShort { file: PathBuf, kept: u64, captured: u64 },
 }
 
 fn file_remedy(source: &io::Error) -> &'static str {

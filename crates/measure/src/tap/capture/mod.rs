@@ -26,10 +26,8 @@ pub const SNAPLEN: u32 = 128;
 /// about 300,000 small messages.
 const BUFFER_BYTES: usize = 64 << 20;
 
-/// What captures.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum By {
-    /// The packet ring of our own.
     Ring,
     /// tcpdump, by the path or the name of the program.
     Tcpdump(PathBuf),
@@ -70,13 +68,10 @@ pub struct Target<'a> {
 pub struct Task<'a> {
     /// The device, by its name.
     pub device: &'a str,
-    /// Which way the packets go.
     pub way: Way,
     /// To which UDP port; `None`: to any.
     pub port: Option<u16>,
-    /// Where the packets go.
     pub to: Target<'a>,
-    /// What captures.
     pub by: By,
     /// The processor that captures; `None`: any that the caller may use. It should not be the
     /// sender's.
@@ -87,7 +82,6 @@ pub struct Task<'a> {
 pub struct Captured {
     /// What captured: `packet ring`, or `tcpdump 4.99.3`.
     pub by: String,
-    /// Packets in the file.
     pub packets: u64,
     /// Packets that passed the filter and that the kernel had no room for.
     pub dropped: u64,

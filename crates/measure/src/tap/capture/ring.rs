@@ -25,7 +25,6 @@ const MOST_WRITING: Duration = Duration::from_secs(20);
 
 type Writer = PcapWriter<BufWriter<File>>;
 
-/// A ring that is read.
 pub(super) struct Running {
     stop: Arc<AtomicBool>,
     thread: Option<JoinHandle<Result<Captured, CaptureTapError>>>,

@@ -30,7 +30,6 @@ const STANDS_STILL: Duration = Duration::from_millis(2500);
 const LOOK: Duration = Duration::from_millis(100);
 const ENDS_WITHIN: Duration = Duration::from_secs(5);
 
-/// A tcpdump that runs.
 pub(super) struct Running {
     program: PathBuf,
     device: String,
@@ -220,7 +219,6 @@ impl Running {
         self.counts(ENDS_WITHIN)
     }
 
-    /// The counts that it says next.
     fn counts(&mut self, most: Duration) -> Result<Counts, CaptureTapError> {
         let from = self.said.len();
         // The last of them that it always says.
@@ -249,7 +247,6 @@ impl Running {
         CaptureTapError::NoCounts { program: self.program.clone(), said: self.words() }
     }
 
-    /// The last that it said.
     fn words(&self) -> String {
         self.said.last().cloned().unwrap_or_else(|| "it says nothing".into())
     }
@@ -279,7 +276,6 @@ impl Drop for Running {
     }
 }
 
-/// What tcpdump says at its end.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Counts {
     captured: u64,

@@ -43,7 +43,6 @@ pub fn rises(result: Option<&ReverseResult>) -> Claim {
     }
 }
 
-/// Mean stack time by phase.
 pub fn table(result: &ReverseResult) -> BesideTable {
     let trials = decisive(result);
     let mean = |phase| {

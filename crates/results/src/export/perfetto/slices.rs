@@ -2,7 +2,6 @@
 
 use netfathom_model::sample::Sample;
 
-/// One stage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Slice {
     pub name: &'static str,
@@ -22,7 +21,6 @@ pub struct Drawn {
     pub end: u64,
     /// Its stages on the way out, in order, none over another.
     pub out: Vec<Slice>,
-    /// The same of the way in.
     pub into: Vec<Slice>,
 }
 

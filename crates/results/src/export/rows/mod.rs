@@ -11,7 +11,6 @@ use super::{ExportError, Format, Run, What};
 
 /// A table whose rows are made as they are written.
 pub struct Table<'a> {
-    /// Its name in files that have one.
     pub name: &'static str,
     /// The columns, in order.
     pub columns: &'static [Column],
@@ -23,20 +22,14 @@ pub struct Table<'a> {
 pub struct Column {
     /// Its name, with the unit where it has one.
     pub name: &'static str,
-    /// What its cells are.
     pub kind: Kind,
-    /// Whether cells may be empty.
     pub optional: bool,
 }
 
-/// What the cells of a column are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// Words.
     Text,
-    /// Whole numbers.
     Whole,
-    /// Numbers.
     Real,
     /// Yes or no.
     Flag,

@@ -104,7 +104,6 @@ struct Page<'a> {
     verdicts: Vec<Verdict>,
 }
 
-/// The first thing to read.
 struct Verdict {
     /// Of the style sheet.
     tone: String,
@@ -144,7 +143,6 @@ struct Facts<'a> {
     plan: &'a story::Words,
 }
 
-/// The data that the page holds.
 struct Carried {
     /// As JSON; squeezed where there are samples, which need the room.
     record: String,

@@ -3,7 +3,6 @@
 use netfathom_model::record::State;
 use netfathom_model::verdict::Level;
 
-/// What a verdict means for the reader.
 pub fn trust(level: Level) -> &'static str {
     match level {
         Level::Valid => "These figures stand as they are.",

@@ -19,7 +19,6 @@ pub struct Filter {
     pub since: Option<Timestamp>,
     /// Begun before then.
     pub until: Option<Timestamp>,
-    /// One of these verdicts.
     pub verdicts: Vec<Level>,
 }
 

@@ -30,7 +30,6 @@ const MOST_STRANGERS: usize = 8;
 /// Beyond so many threads the disk is what is waited for.
 const MOST_THREADS: usize = 4;
 
-/// What a directory of runs holds.
 #[derive(Debug)]
 pub struct Catalogue {
     /// Its runs, the newest first.
@@ -41,22 +40,18 @@ pub struct Catalogue {
     pub stranger_names: Vec<String>,
 }
 
-/// One run.
 #[derive(Clone, Debug, Serialize)]
 pub struct Entry {
     /// The name of its directory, by which it is called; what is not UTF-8 in it is replaced.
     pub name: String,
-    /// Its directory.
     #[serde(serialize_with = "lossy")]
     pub path: PathBuf,
     /// When it began: by its record, or else by its name, or else when the directory was last changed.
     #[serde(serialize_with = "rfc3339")]
     pub started: Timestamp,
-    /// What its owner calls it.
     pub tags: Vec<String>,
     /// Why its tags are not known.
     pub tags_problem: Option<String>,
-    /// The head of its record.
     pub head: Option<Head>,
     /// Why there is none.
     pub problem: Option<Problem>,
@@ -73,7 +68,6 @@ fn rfc3339<S: Serializer>(time: &Timestamp, to: S) -> Result<S::Ok, S::Error> {
 /// Why a directory of runs could not be read.
 #[derive(Debug, thiserror::Error)]
 pub enum CatalogueError {
-    /// There is none.
     #[error("there is no directory {path}: runs go to `runs` where netfathom is started, or to --out DIR; name theirs with --out DIR", path = .path.display())]
     NotFound { path: PathBuf },
     /// It cannot be read.

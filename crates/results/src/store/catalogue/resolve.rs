@@ -6,7 +6,6 @@ use super::{Catalogue, CatalogueError, Entry, ProblemKind, catalogue};
 use crate::store::RECORD_FILE;
 use crate::store::id::back_from_last;
 
-/// How many runs a refusal names.
 const MOST_NAMED: usize = 4;
 
 /// Why a name is not that of one run.
@@ -15,18 +14,15 @@ pub enum ResolveError {
     /// The runs cannot be read.
     #[error(transparent)]
     Catalogue(#[from] CatalogueError),
-    /// Nothing is called so.
     #[error("no run in {out} is called `{name}`: write its directory's name or a beginning of it that no other has, its short id, a tag, last or last~1; `netfathom runs --out {out}` lists them", out = .out.display())]
     Unknown {
         name: String,
         /// Where it was sought.
         out: PathBuf,
     },
-    /// Several are.
     #[error("`{name}` is {count} runs: {runs}; write more of the name", runs = .named.join(", "))]
     Ambiguous {
         name: String,
-        /// How many there are.
         count: usize,
         /// The newest of them.
         named: Vec<String>,
@@ -37,7 +33,6 @@ pub enum ResolveError {
         name: String,
         /// Where it was sought.
         out: PathBuf,
-        /// How many there are.
         count: usize,
     },
 }

@@ -24,7 +24,6 @@ const MOST_HEAD_BYTES: u64 = 64 << 10;
 /// What is checked of a record, from its beginning and from its end. The verdict stands within it.
 const END_BYTES: usize = 4 << 10;
 
-/// What a record says first.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Head {
     /// The schema it was written by.
@@ -35,12 +34,9 @@ pub struct Head {
     pub tool: String,
     /// When it began, as it stands there.
     pub started_utc: String,
-    /// Whether it is whole.
     pub state: State,
-    /// Whether it is being written now.
     #[serde(skip_deserializing)]
     pub running: bool,
-    /// How far it can be trusted.
     pub verdict: Level,
     /// The host's own name, where the record tells.
     pub host: Option<String>,
@@ -86,7 +82,6 @@ pub struct Problem {
     pub why: String,
 }
 
-/// The sorts of problems.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ProblemKind {
@@ -96,12 +91,10 @@ pub enum ProblemKind {
     Unreadable,
     /// No JSON, cut off, or not the fields of a record.
     Damaged,
-    /// Written by a newer netfathom.
     Newer,
 }
 
 impl ProblemKind {
-    /// As it is written in tables.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -189,7 +182,6 @@ fn ends_crc(first: &[u8], last: &[u8]) -> u32 {
     crc.sum()
 }
 
-/// The same of a record on disk.
 fn ends_of(record: &File, bytes: u64) -> io::Result<u32> {
     let end = bytes.min(END_BYTES as u64);
     let [mut first, mut last] = [(); 2].map(|()| vec![0; end as usize]);

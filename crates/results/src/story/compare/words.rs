@@ -105,7 +105,8 @@ pub fn overall(comparison: &Comparison) -> Option<Outcome> {
     comparison.counts().into_iter().find(|(_, count)| *count > 0).map(|(outcome, _)| outcome)
 }
 
-/// The answer in one sentence, without its end.
+/// The answer in one sentence, without its end. Its first part has no word for the outcome: the label before it is
+/// that.
 pub fn answer(comparison: &Comparison) -> String {
     if comparison.is_refused() {
         return "These runs cannot be compared".into();
@@ -118,20 +119,15 @@ pub fn answer(comparison: &Comparison) -> String {
             all.iter().take(MOST_ANSWERED).map(|q| format!("{} {}", q.name, change(q))).collect();
         let more = all.len().saturating_sub(named.len());
         let rest = if more > 0 { format!(" and {more} more") } else { String::new() };
-        (!all.is_empty()).then(|| format!("{}: {}{rest}", outcome.name(), named.join(", ")))
+        (!all.is_empty()).then(|| format!("{}{rest}", named.join(", ")))
     };
-    let parts: Vec<String> = [Outcome::Worse, Outcome::Better].into_iter().filter_map(told).collect();
     let untold: Vec<&Compared> = main(Outcome::CannotTell).collect();
-    match (parts.is_empty(), untold.is_empty()) {
-        (true, true) => "No significant change".to_owned(),
-        (true, false) => format!("No significant change; {}", detectable(&untold)),
-        (false, _) => capitalised(&parts.join("; ")),
+    match (told(Outcome::Worse), told(Outcome::Better)) {
+        (Some(worse), Some(better)) => format!("{worse}; better: {better}"),
+        (Some(changed), None) | (None, Some(changed)) => changed,
+        (None, None) if untold.is_empty() => "No significant change".to_owned(),
+        (None, None) => format!("No significant change; {}", detectable(&untold)),
     }
-}
-
-fn capitalised(text: &str) -> String {
-    let mut chars = text.chars();
-    chars.next().map_or_else(String::new, |first| first.to_uppercase().chain(chars).collect())
 }
 
 /// How small a change could have been detected.
@@ -175,7 +171,6 @@ pub fn standing(head: &Head) -> String {
     format!("{}{whole}", head.verdict.name())
 }
 
-/// What a gate says.
 pub fn passage(passage: Passage) -> &'static str {
     match passage {
         Passage::Beyond => "FAIL",
@@ -185,7 +180,6 @@ pub fn passage(passage: Passage) -> &'static str {
     }
 }
 
-/// All gates in one word each.
 pub fn gates(gates: &Gates) -> Vec<(String, &'static str)> {
     gates.gates.iter().map(|gate| (gate.threshold.clone(), passage(gate.passage))).collect()
 }

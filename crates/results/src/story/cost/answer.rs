@@ -75,7 +75,6 @@ fn compared(result: &CostResult) -> Vec<(&CostBenchmark, &Comparison)> {
     all
 }
 
-/// One comparison in a short sentence.
 fn brief(result: &CostResult, benchmark: &CostBenchmark, comparison: &Comparison) -> String {
     let who = shortened(&who(result, comparison), LONGEST_BRIEF);
     let (whom, at) = (shortened(&benchmark.name, LONGEST_BRIEF), at(result, comparison));
@@ -110,7 +109,6 @@ pub(super) fn own_alone(result: &CostResult) -> bool {
     result.plan.as_ref().is_some_and(alone)
 }
 
-/// The time of such a one.
 fn own(result: &CostResult) -> Option<String> {
     let (benchmark, mean_ns) = own_time(result)?;
     (!benchmark.calls.is_empty())
@@ -178,7 +176,6 @@ fn at(result: &CostResult, comparison: &Comparison) -> String {
         .map_or_else(String::new, |l| format!(" at {}", shortened(&l.text, LONGEST_LEVEL)))
 }
 
-/// Who takes something.
 fn who(result: &CostResult, comparison: &Comparison) -> String {
     let subject = match result.plan.as_ref().map(|plan| &plan.subject) {
         Some(Subject::Nothing) => "nothing (A/A)".to_owned(),

@@ -42,7 +42,6 @@ fn compared(page: &mut Page, result: &CostResult, benchmark: &CostBenchmark, com
     page.note("adds: what a run lasts longer by it; a call that was not made has a dash");
 }
 
-/// What each call adds.
 fn added(benchmark: &CostBenchmark, comparison: &Comparison) -> Bars {
     let bar = |call: &OwnCall| {
         let adds = comparison::adds(benchmark, comparison, call)?;

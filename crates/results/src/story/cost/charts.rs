@@ -19,7 +19,6 @@ pub(super) fn color(effect: Effect) -> Color {
     }
 }
 
-/// Whether chance alone could have made it.
 pub(super) fn is_chance(outcome: Outcome) -> bool {
     !matches!(outcome, Outcome::Cost | Outcome::Faster)
 }

@@ -19,7 +19,6 @@ pub(super) fn condition_name(result: &CostResult, index: usize) -> String {
     }
 }
 
-/// The load of a comparison.
 pub(super) fn level<'a>(result: &'a CostResult, comparison: &Comparison) -> Option<&'a CostLevel> {
     result.conditions.get(comparison.condition)?.level.as_ref()
 }
@@ -114,7 +113,6 @@ pub(super) fn most_taken(benchmark: &CostBenchmark, comparison: &Comparison) -> 
     Some((format!("{}{about}", span_name(benchmark, place)), Figure::of(comparison, ratio).beyond_one()))
 }
 
-/// How much longer a span takes.
 pub(super) fn change(comparison: &Comparison, span: &SpanCost) -> Option<Figure> {
     span.ratio.map(|ratio| Figure::of(comparison, ratio).beyond_one())
 }
@@ -130,12 +128,10 @@ pub(super) fn adds(benchmark: &CostBenchmark, comparison: &Comparison, call: &Ow
     call.adds.get(place).copied().flatten().map(|adds| Figure::of(comparison, adds))
 }
 
-/// What the program takes in a condition.
 pub(super) fn takes(benchmark: &CostBenchmark, condition: usize) -> Option<&Comparison> {
     benchmark.of_effect(Effect::Program).find(|c| c.condition == condition)
 }
 
-/// Which condition beside which.
 pub(super) fn beside(result: &CostResult, comparison: &Comparison) -> String {
     beside_of(result, comparison.condition, comparison.against)
 }

@@ -11,7 +11,6 @@ pub(super) struct Figure {
 }
 
 impl Figure {
-    /// Of something that a comparison says.
     pub fn of(comparison: &Comparison, estimate: Estimate) -> Self {
         let single = comparison.smallest.is_none();
         let half = estimate.half_width;

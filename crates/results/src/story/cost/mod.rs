@@ -79,7 +79,6 @@ fn beside(result: &CostResult, benchmark: &CostBenchmark, comparison: &Compariso
     format!("{}, {}", shortened(&benchmark.name, LONGEST_NAME), comparison::beside(result, comparison))
 }
 
-/// Says how many rows were cut off.
 fn more(page: &mut Page, rows: usize) {
     if rows > MOST_ROWS {
         page.note(&format!("… and {} more in the record", rows - MOST_ROWS));

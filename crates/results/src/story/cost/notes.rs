@@ -14,7 +14,6 @@ const WHOLE: f64 = 0.99;
 /// Reasons of failed trials that are told.
 const MOST_REASONS: usize = 12;
 
-/// What a table of slowdowns shows.
 pub(super) fn slowdown_note(result: &CostResult) -> &'static str {
     let mut all = result.benchmarks.iter().flat_map(|b| &b.comparisons);
     if all.any(|c| slowdown(c).half.is_some()) {
@@ -27,7 +26,6 @@ pub(super) fn slowdown_note(result: &CostResult) -> &'static str {
     }
 }
 
-/// What a table of resources shows.
 pub(super) fn taken_note(comparison: &Comparison) -> &'static str {
     if comparison.smallest.is_none() {
         "single runs have no interval, and chance cannot be excluded; (machine): all processes together"

@@ -7,7 +7,6 @@ use netfathom_model::units::format_duration;
 
 use crate::story::Words;
 
-/// How much of it is there.
 pub(super) fn done(result: &CostResult) -> String {
     let trials = || result.benchmarks.iter().flat_map(|b| &b.trials);
     let failed = trials().filter(|t| t.failed.is_some()).count();

@@ -8,7 +8,6 @@ use crate::page::{Axis, Chart, Page, Series};
 
 /// The mean times of the marks of one condition.
 struct Sequence {
-    /// Its place among the conditions.
     condition: usize,
     /// Mean time of each mark in nanoseconds, the start, which is 0, first.
     marks_ns: Vec<f64>,

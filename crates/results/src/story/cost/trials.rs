@@ -8,13 +8,9 @@ use super::comparison::condition_name;
 use super::{LONGEST_NAME, more, notes, sequences};
 use crate::story::{MOST_ROWS, number, trial_number};
 
-/// The trials of one condition.
 struct Spread {
-    /// Its place among the conditions.
     condition: usize,
-    /// Trials that count,
     trials: usize,
-    /// and those that failed.
     failed: usize,
     /// Shortest, mean and longest time in nanoseconds.
     times_ns: Option<[f64; 3]>,
@@ -150,7 +146,6 @@ fn each(result: &CostResult, benchmark: &CostBenchmark) -> Table {
     table
 }
 
-/// Trials of a condition that count.
 pub(super) fn counting(benchmark: &CostBenchmark, condition: usize) -> impl Iterator<Item = &CostTrial> {
     benchmark.trials.iter().filter(move |t| t.condition == condition && t.failed.is_none())
 }

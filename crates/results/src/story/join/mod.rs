@@ -71,7 +71,6 @@ fn verb(direction: Direction) -> &'static str {
     }
 }
 
-/// What the answer rests on.
 fn remarks(result: &JoinResult) -> Vec<String> {
     let by = |w: &ways::Way| {
         let (joined, logged) = (number::count(w.span.times.n), number::count(w.logged));

@@ -66,7 +66,6 @@ pub(super) fn numbering(plan: &JoinPlan) -> String {
     }
 }
 
-/// How the clocks were put together.
 pub(super) fn clock(plan: &JoinPlan) -> &'static str {
     match plan.clock {
         ClockChoice::Stated => "as stated by the logs",

@@ -18,7 +18,6 @@ fn row(name: &str, d: &stats::Distribution, quantiles: &[f64]) -> Vec<String> {
     [name.to_owned(), mean].into_iter().chain(at).collect()
 }
 
-/// The time between neighbouring departures.
 pub(super) fn intervals(page: &mut Page, result: &LoadResult) {
     let wanted = merged(result, |t| &t.wanted_intervals);
     let Some(achieved) = merged(result, |t| &t.intervals) else { return };

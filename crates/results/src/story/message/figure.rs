@@ -5,10 +5,8 @@ use netfathom_model::print::{NOT_KNOWN, Scale};
 use netfathom_model::record::{Estimate, MessageCell};
 use netfathom_stats as stats;
 
-/// What a benchmark is read by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Quantity {
-    /// Messages a second.
     Messages,
     /// Bytes of replies a second.
     Bytes,
@@ -64,7 +62,6 @@ impl Quantity {
         }
     }
 
-    /// As it stands over a picture.
     pub fn name(self, plan: &MessagePlan) -> &'static str {
         match (self, plan.test) {
             (Self::Messages, _) => "messages a second",
@@ -74,7 +71,6 @@ impl Quantity {
         }
     }
 
-    /// The title of a picture.
     pub fn title(self, plan: &MessagePlan) -> &'static str {
         match (self, plan.test) {
             (Self::Messages, _) => "Messages a second",
@@ -96,7 +92,6 @@ impl Quantity {
         }
     }
 
-    /// What a multiple is one of.
     pub fn ratio_name(self, test: MessageTest) -> &'static str {
         match (self, test) {
             (Self::Time, MessageTest::Oneway) => "ratio of median times",
@@ -121,7 +116,6 @@ impl Quantity {
         figure.on(self.scale())
     }
 
-    /// The value alone.
     pub fn value(self, value: f64) -> String {
         self.scale().text(value)
     }

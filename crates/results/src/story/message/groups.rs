@@ -7,7 +7,6 @@ use netfathom_model::record::{MessageCell, MessageResult, ProcessorPair};
 /// Cells of one placement on one pair of processors.
 pub(super) struct Group<'a> {
     pub placement: Placement,
-    /// Its place among the pairs.
     pub pair: usize,
     cells: Vec<&'a MessageCell>,
 }

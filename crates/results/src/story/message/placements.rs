@@ -32,7 +32,6 @@ pub(super) fn draw(page: &mut Page, result: &MessageResult) {
     absent(page, &result.absent);
 }
 
-/// A column a placement.
 fn table(page: &mut Page, result: &MessageResult, groups: &[&Group<'_>]) {
     let quantity = Quantity::of(&result.plan);
     let placements = groups.iter().map(|group| (group.placement.name(), Align::Right));

@@ -7,14 +7,12 @@ use netfathom_model::units::{format_duration, format_rate};
 
 use crate::story::Words;
 
-/// How much of it is there.
 pub(super) fn done(result: &MessageResult) -> String {
     let trials: usize = result.cells.iter().map(|cell| cell.trials.len()).sum();
     let each = result.plan.trials;
     format!("{trials} trials of {} cells are finished, {each} of each are planned", result.cells.len())
 }
 
-/// Where the two ends are.
 pub(super) fn ends(result: &MessageResult) -> String {
     let place = if result.plan.place == Place::Lab { "lab" } else { "loopback" };
     format!("{} over {}", place, result.plan.carrier.name())
@@ -55,7 +53,6 @@ pub(super) fn words(plan: &MessagePlan) -> Words {
     ]
 }
 
-/// What the sizes are those of.
 pub(super) fn size_name(plan: &MessagePlan) -> &'static str {
     if plan.test == MessageTest::Post { "bytes of a reply" } else { "bytes of a message" }
 }

@@ -25,13 +25,13 @@ pub(super) fn draw(page: &mut Page, result: &MessageResult) {
         page.rest();
         page.note(
             "bars are logarithmic, of the median, which `times as fast` compares with that as it was; delayed \
-             acks: ACKs that were delayed, a message",
+             ACKs: per message",
         );
     }
 }
 
 fn table(page: &mut Page, remedied: &Remedied) {
-    let right = ["p50", "p99", "times\nas fast", "delayed\nacks"].map(|head| (head, Align::Right));
+    let right = ["p50", "p99", "times\nas fast", "delayed\nACKs"].map(|head| (head, Align::Right));
     let heads: Vec<(&str, Align)> = [("", Align::Left)]
         .into_iter()
         .chain(right)

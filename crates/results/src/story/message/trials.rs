@@ -106,7 +106,7 @@ fn each(result: &MessageResult) -> Table {
         "p99",
         "client waited",
         "server waited",
-        "delayed acks",
+        "delayed ACKs",
         "time-outs",
         "sent again",
     ];

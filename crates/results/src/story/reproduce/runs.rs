@@ -86,7 +86,6 @@ fn verdicts(measurement: &Measurement) -> Vec<&Verdict> {
     }
 }
 
-/// What is judged of a measurement.
 fn what(measurement: &Measurement) -> &'static str {
     if matches!(measurement, Measurement::Capacity(_)) { "rows" } else { "trials" }
 }

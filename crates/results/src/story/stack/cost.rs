@@ -6,7 +6,6 @@ use netfathom_model::record::{Agreement, Estimate, StackResult, TrialKind};
 
 use crate::story::{number, trial_number};
 
-/// The tap's own cost.
 pub(super) fn self_cost(page: &mut Page, result: &StackResult) {
     page.heading("Overhead of the tap, against baseline trials");
     estimates(page, result);
@@ -83,7 +82,6 @@ fn doubt(e: &Estimate) -> &'static str {
     if e.holds(0.0) { ": not significant" } else { "" }
 }
 
-/// What the other tap says.
 pub(super) fn witnesses(page: &mut Page, result: &StackResult) {
     page.heading("Cross-check with another tap");
     if result.witnesses.is_empty() {

@@ -75,7 +75,6 @@ fn paths(result: &StackResult, direction: Direction) -> Vec<(&Trial, &PathTimes)
         .collect()
 }
 
-/// The trials of one kind.
 fn of_kind(result: &StackResult, kind: TrialKind) -> impl Iterator<Item = &Trial> {
     result.trials.iter().filter(move |t| t.kind == kind)
 }

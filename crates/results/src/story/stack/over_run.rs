@@ -11,7 +11,6 @@ use crate::story::sender;
 /// Parts of the range of rates, each of them a point of the line.
 const BINS: usize = 40;
 
-/// One direction of a trial.
 type Path<'a> = (&'a Trial, &'a PathTimes);
 
 pub(super) fn draw(page: &mut Page, result: &StackResult, direction: Direction) {

@@ -31,7 +31,6 @@ fn curves(result: &StackResult, summary: &PathSummary) -> Vec<(Series, Distribut
     single.chain([(all, read(&summary.total))]).collect()
 }
 
-/// A row a direction.
 fn table(summaries: &[PathSummary]) -> Table {
     let mut table = Table::new(&[
         ("", Align::Left),

@@ -6,7 +6,6 @@ use netfathom_model::record::{Indicator, PathSummary};
 
 use crate::story::number;
 
-/// The heading over everything of a direction.
 pub(super) fn title(direction: Direction) -> &'static str {
     match direction {
         Direction::Tx => "Send (tx): application to link layer",

@@ -9,7 +9,6 @@ use netfathom_model::units::format_duration;
 
 use crate::story::Words;
 
-/// How much of it is there.
 pub(super) fn there(result: &SweepResult) -> String {
     let trials: usize = result.points.iter().map(|p| p.trials.len()).sum();
     format!("{trials} of {} trials are finished", planned(&result.plan))
@@ -26,7 +25,6 @@ fn distinct<T: Ord>(all: &[T]) -> usize {
     all.iter().collect::<BTreeSet<_>>().len()
 }
 
-/// Where the two ends are.
 pub(super) fn ends(plan: &SweepPlan) -> String {
     match &plan.ends {
         SweepEnds::Lab { wire: None } => "lab".into(),

@@ -10,7 +10,6 @@ use netfathom_model::units::format_duration;
 
 use crate::story::Words;
 
-/// How much of it is there.
 pub(super) fn there(result: &TransferResult) -> String {
     match result.plan.planned_bytes() {
         Some(planned) => format!("{} of {planned} bytes went", result.bytes()),
@@ -154,7 +153,6 @@ pub(super) fn call_words(took: &CallTimes) -> Words {
     ]
 }
 
-/// What it took of this host's processors.
 pub(super) fn cost_words(cost: &TransferCost) -> Words {
     let known = |ns: Option<u64>| ns.map_or_else(|| "n/a".into(), |ns| time(ns as f64));
     let mut words = vec![
@@ -167,7 +165,6 @@ pub(super) fn cost_words(cost: &TransferCost) -> Words {
     words
 }
 
-/// What a receiver did that served.
 pub(super) fn served_words(served: &Served) -> Words {
     let counts = [
         ("streams that came to their end", served.whole),
@@ -206,7 +203,6 @@ pub(super) fn connection_words(tcp: &TcpState) -> Words {
     ]
 }
 
-/// What a UDP end counted.
 pub(super) fn datagram_words(udp: &UdpCounts) -> Words {
     let counts = [
         ("of data", udp.datagrams),

@@ -2,7 +2,6 @@
 
 use netfathom_model::random::SplitMix64;
 
-/// Decides what happens by chance.
 pub(super) struct Chance {
     random: SplitMix64,
 }

@@ -93,7 +93,6 @@ impl Line {
         Fate::Held
     }
 
-    /// When the next packet is due.
     pub(super) fn next_due_ns(&self) -> Option<u64> {
         self.held.front().map(|held| held.due_ns)
     }

@@ -40,9 +40,7 @@ pub enum WireError {
 /// decided: what is under way is in none of these.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct WireCounts {
-    /// Handed over to the far host.
     pub passed: u64,
-    /// Lost by chance.
     pub lost: u64,
     /// Found the queue full, or too much under way.
     pub dropped: u64,

@@ -19,7 +19,6 @@ use content::Pool;
 pub use error::TreeError;
 use layout::Entry;
 
-/// Planted files.
 pub const MARKS: usize = 6;
 /// The fewest entries that have room for the marks.
 pub const FEWEST_ENTRIES: u32 = 60;
@@ -55,7 +54,6 @@ impl Shape {
     }
 }
 
-/// A planted file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Mark {
     /// Its name, which no other file of the tree has.

@@ -19,11 +19,8 @@ const REST_NS: u64 = 1_000_000;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Kind {
-    /// Time of a processor.
     Cpu { share: f64, first: bool },
-    /// Memory that is read and written.
     Memory { per_s: f64 },
-    /// System calls.
     Calls { per_s: f64 },
 }
 

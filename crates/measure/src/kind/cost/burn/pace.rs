@@ -15,7 +15,6 @@ const LONGEST_REST_NS: u64 = 100_000_000;
 /// Behind by more than this share, and by more than two periods, is said.
 const TOLERATED: f64 = 0.02;
 
-/// From when to when.
 #[derive(Clone, Copy)]
 pub struct Pace<'a> {
     pub start_ns: u64,

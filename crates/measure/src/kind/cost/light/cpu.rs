@@ -7,7 +7,6 @@ use netfathom_sys::directory::Directory;
 
 use super::{Phase, Work};
 
-/// Steps of a unit.
 const STEPS: u64 = 1_000;
 
 pub const PHASE: Phase = Phase {

@@ -52,7 +52,6 @@ impl PartialEq for Phase {
     }
 }
 
-/// A phase that is ready to run.
 trait Work {
     fn run(&mut self, size: u64) -> io::Result<()>;
 }

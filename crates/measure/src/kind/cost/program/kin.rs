@@ -119,7 +119,6 @@ impl Known {
     }
 }
 
-/// The word in a process's environment.
 fn named(pid: u32) -> Option<String> {
     for _ in 0..LOOKS {
         match process::environment(pid) {

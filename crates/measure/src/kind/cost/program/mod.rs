@@ -37,7 +37,6 @@ pub struct Context {
     pub grace: Duration,
     /// What it means if it ends by itself.
     pub when_ended: WhenEnded,
-    /// Whether it gets a terminal.
     pub terminal: bool,
     /// Whether those belong to it of whom nobody knows who started them.
     pub strangers: bool,
@@ -100,7 +99,6 @@ impl Context {
     }
 }
 
-/// The program under test of a plan.
 pub fn of(plan: &CostPlan, context: &Context) -> Result<Box<dyn Switch>, CostError> {
     Ok(match &plan.subject {
         Subject::Nothing | Subject::Interception { .. } => Box::new(Nothing),

@@ -76,7 +76,6 @@ impl Toggle {
         Ok(())
     }
 
-    /// Stops it.
     fn end(&mut self) -> Result<(), CostError> {
         run(&self.stop)?;
         self.is_on = false;

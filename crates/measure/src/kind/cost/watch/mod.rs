@@ -39,9 +39,7 @@ const DRAIN: Duration = Duration::from_millis(200);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Means {
-    /// Kernel programs.
     Tracepoints,
-    /// A seccomp filter that notifies.
     Notification,
     Ends,
 }
@@ -73,7 +71,6 @@ pub enum WatchError {
     Records(String),
 }
 
-/// A mark that the benchmark came by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reached {
     /// The place of its point among those that were asked for.
@@ -253,7 +250,6 @@ impl Watch {
     }
 }
 
-/// Makes ready to observe by that means.
 fn attempt(means: Means, points: &Points, records: bool) -> Result<With, WatchError> {
     let refused = |why: String| WatchError::Means { means, why };
     match means {

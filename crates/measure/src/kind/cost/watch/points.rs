@@ -5,7 +5,6 @@ use std::path::{Component, Path, PathBuf};
 
 use super::WatchError;
 
-/// The most marks of a benchmark.
 pub const MOST_POINTS: usize = 64;
 
 #[derive(Clone, Debug, PartialEq, Eq)]

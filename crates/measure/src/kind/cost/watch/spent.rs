@@ -17,13 +17,10 @@ pub struct Spent {
     pub user_ns: Option<u64>,
     /// Of `ran_ns` in the kernel, likewise.
     pub system_ns: Option<u64>,
-    /// Page faults without input.
     pub minor_faults: Option<u64>,
-    /// Page faults that waited for input.
     pub major_faults: Option<u64>,
     /// How often they let others run, to wait.
     pub voluntary_switches: Option<u64>,
-    /// How often others were put before them.
     pub involuntary_switches: Option<u64>,
     /// Bytes that storage had to read.
     pub read_bytes: Option<u64>,
@@ -33,7 +30,6 @@ pub struct Spent {
     pub blocked_ns: Option<u64>,
     /// The most memory that one of the processes had, in bytes.
     pub peak_rss_bytes: Option<u64>,
-    /// Threads within these sums.
     pub threads: Option<u64>,
     /// Of those, threads whose last moments are not in them, up to a tick of the clock each: nobody reaped
     /// them, or the kernel did not tell in time.

@@ -51,7 +51,6 @@ impl Traced {
         Ok(())
     }
 
-    /// Nothing came of it.
     pub fn expect_no_more(&mut self) -> io::Result<()> {
         self.tree.adopt_no_child();
         self.disarm()

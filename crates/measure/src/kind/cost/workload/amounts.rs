@@ -41,7 +41,6 @@ pub fn amounts_of_counters(counters: &ChildCounters) -> Vec<Amount> {
     all.into_iter().filter_map(of).collect()
 }
 
-/// Its own system calls by name.
 pub fn totals(calls: &[CallTimes]) -> Vec<CallTotal> {
     let total = |call: &CallTimes| CallTotal {
         name: call_name(call.number),

@@ -12,7 +12,6 @@ use netfathom_sys::clock::monotonic_ns;
 use crate::kind::cost::error::CostError;
 use crate::kind::cost::sequence::Reached;
 
-/// How often the ring is emptied.
 const DRAIN: Duration = Duration::from_millis(20);
 /// If so many came at once it is emptied again without a pause.
 const MANY: usize = 8192;
@@ -28,7 +27,6 @@ pub struct Emitted {
 
 pub enum Kept {
     ToLearn,
-    /// Of these names so many each.
     Of(HashMap<String, u64>),
 }
 

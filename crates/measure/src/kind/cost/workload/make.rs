@@ -210,7 +210,6 @@ fn means(means: MarkMeans) -> Means {
     }
 }
 
-/// The shortest names that tell files apart.
 fn names(files: &[PathBuf]) -> Vec<String> {
     let short: Vec<_> = files.iter().map(|file| file.file_name().unwrap_or_default()).collect();
     let distinct = short.iter().collect::<BTreeSet<_>>().len() == files.len();

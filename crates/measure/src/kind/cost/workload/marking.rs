@@ -17,7 +17,6 @@ use crate::kind::cost::error::CostError;
 
 /// How often the ring is emptied: it holds 65,536 marks.
 const DRAIN: Duration = Duration::from_millis(5);
-/// Kinds of spans that are told.
 const MOST_KINDS: usize = 32;
 /// A kind that is there less often than this in the first trial has no mean to speak of.
 const LEAST_SPANS: u64 = 5;
@@ -72,7 +71,6 @@ fn told(error: ListenError) -> CostError {
     CostError::Benchmark(format!("--marks-from: {error}"))
 }
 
-/// Times from mark to mark.
 #[derive(Default)]
 struct Spans {
     last: BTreeMap<(u32, u32), Mark>,

@@ -57,6 +57,5 @@ pub struct BenchmarkRun {
     pub amounts: Vec<Amount>,
     /// Its own system calls, where they were recorded.
     pub calls: Vec<CallTotal>,
-    /// Whether the user wanted an end.
     pub stopped: bool,
 }

@@ -73,7 +73,6 @@ pub struct Started {
     pub lost: Counted,
     /// The marks, once they are known.
     pub sequence: Option<Sequence>,
-    /// How long a run may take.
     pub limit: Duration,
 }
 

@@ -27,7 +27,6 @@ use crate::load::message_log::Lane;
 use crate::load::receive::{AfXdp, Datagram, Echo, Gro, Recv, Recvmmsg, Source};
 use crate::load::tally::{Read, Tally};
 
-/// Room for a burst.
 const RECEIVE_BUFFER_BYTES: i32 = 8 << 20;
 /// Flows that nobody announced, each with its own counts; the rest goes together.
 const MOST_STRAY_FLOWS: usize = 16;
@@ -36,7 +35,6 @@ const ANY_NUMBER: u64 = u64::MAX >> 1;
 const FRAMES: u32 = 4096;
 const QUEUE: u32 = 0;
 
-/// The reader's and the conversation's common ground.
 pub struct Desk {
     socket: UdpSocket,
     state: Mutex<State>,
@@ -48,7 +46,6 @@ struct State {
     strays: BTreeMap<Option<u32>, Stray>,
 }
 
-/// The sender that is being served.
 struct Served {
     flow: u32,
     peer: IpAddr,
@@ -69,7 +66,6 @@ struct Stray {
 }
 
 impl Desk {
-    /// At a bound socket.
     pub fn new(socket: &UdpSocket) -> io::Result<Self> {
         set_receive_buffer(socket, RECEIVE_BUFFER_BYTES)?;
         Ok(Self { socket: socket.try_clone()?, state: Mutex::default() })
@@ -141,7 +137,6 @@ impl Desk {
         Ok(())
     }
 
-    /// Messages of the sender that have arrived.
     pub fn delivered(&self) -> u64 {
         self.state().served.as_ref().map_or(0, |s| s.tally.read.delivered)
     }

@@ -37,7 +37,6 @@ pub struct Bare {
 }
 
 impl Bare {
-    /// Sets the options of this end.
     pub fn new(form: Form, layer: &Layer, whose: Whose, socket: Socket, load: Load) -> io::Result<Self> {
         let has = |option| layer.has(option, whose);
         if has(SocketOption::NoDelay) {

@@ -26,7 +26,6 @@ pub struct Sendfile {
 }
 
 impl Sendfile {
-    /// Writes the file.
     pub fn new(layer: &Layer, whose: Whose, socket: Socket, load: Load) -> io::Result<Self> {
         let messages = (FILE_BYTES / (HEADER_BYTES + load.message_bytes)).max(1);
         let content = frame(load.message_bytes).repeat(messages);

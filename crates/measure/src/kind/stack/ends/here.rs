@@ -23,7 +23,6 @@ pub struct Here {
     flow: u32,
     /// Connected to the reader, one a sender.
     senders: Vec<UdpSocket>,
-    /// Bound to the reader's address.
     reader: UdpSocket,
 }
 

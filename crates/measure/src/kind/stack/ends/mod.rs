@@ -50,7 +50,6 @@ pub trait Ends: Sized {
 #[derive(Clone, Copy)]
 pub struct Load<'a> {
     pub duration_ns: u64,
-    /// When the messages are to leave.
     pub departures: Departures<'a>,
 }
 
@@ -67,7 +66,6 @@ pub struct Landed<S, R> {
     pub windows: Windows,
     pub sent: Sent,
     pub read: Read,
-    /// The senders' ends of the tap.
     pub send_taps: Vec<S>,
     /// The reader's end of the tap; where the reader is on another host nothing was put in.
     pub receive_tap: R,
@@ -76,7 +74,6 @@ pub struct Landed<S, R> {
     pub checks: Vec<CounterCheck>,
 }
 
-/// A flight from this host.
 fn flight<'a>(task: &StackTask<'a>, load: Load<'a>, flow: u32, windows: Windows) -> Flight<'a> {
     Flight {
         flow,

@@ -5,7 +5,6 @@
 pub(in crate::kind::transfer) struct Host {
     /// What the socket's buffer was granted, where one was asked for.
     pub granted_buffer_bytes: Option<u32>,
-    /// The congestion control of the connections.
     pub congestion: Option<String>,
     /// Least, default and largest size of a buffer that the kernel sizes, in bytes:
     /// `net.ipv4.tcp_wmem` of a sender, `net.ipv4.tcp_rmem` of a receiver.

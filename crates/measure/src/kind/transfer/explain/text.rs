@@ -25,7 +25,6 @@ pub(super) fn ms(us: impl Into<f64>) -> String {
     print::time(us.into() * 1e3)
 }
 
-/// A rate in the unit of networks.
 pub(super) fn rate(bytes_per_s: f64) -> String {
     print::bit_rate(bytes_per_s)
 }

@@ -20,7 +20,6 @@ const MOST: u64 = 1_000_000;
 /// What a report has of the raw samples.
 #[derive(Default, Serialize)]
 pub struct Samples {
-    /// Rows of the file.
     rows: u64,
     /// Every how manieth row is here.
     every: u64,

@@ -28,7 +28,6 @@ const COLUMNS: [&str; 7] = [
 /// One row, by the columns above.
 type Row = [Option<i64>; COLUMNS.len()];
 
-/// One message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Point {
     /// When it left, or came in from another host, from the trial's start.
@@ -44,7 +43,6 @@ pub type Trials = BTreeMap<u32, Vec<Point>>;
 
 /// What was read.
 pub struct Stream {
-    /// Rows of the file.
     pub rows: u64,
     /// Every how manieth was taken.
     pub every: u64,
@@ -113,7 +111,6 @@ fn read_group(
     Ok(())
 }
 
-/// A part of a column.
 #[derive(Clone, Default)]
 struct Column {
     known: Vec<Option<i64>>,
@@ -122,7 +119,6 @@ struct Column {
 }
 
 impl Column {
-    /// Reads the next rows.
     fn fill(&mut self, reader: &mut ColumnReaderImpl<Int64Type>) -> Result<(), String> {
         self.known.clear();
         self.values.clear();

@@ -4,7 +4,6 @@ use std::collections::HashMap;
 
 use super::read::Trials;
 
-/// How times and moments are rounded.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Resolution {
     /// Leading bits of a stack time that are kept.

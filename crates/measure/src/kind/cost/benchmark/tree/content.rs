@@ -7,9 +7,7 @@ use super::layout::{below, word};
 /// All files are pieces of one text so long. gzip looks back 32 KiB and meets no piece twice;
 /// what looks back further would.
 const POOL_BYTES: usize = 4 << 20;
-/// Names that the text is made of.
 const NAMES: usize = 3_000;
-/// What stands between names.
 const SIGNS: [&str; 12] = [" ", " ", " ", ", ", "->", ".", "(", ")", " = ", " + ", " == ", " *"];
 const LINE_ENDS: [&str; 5] = [";\n", ";\n", ";\n", " {\n", "\n"];
 

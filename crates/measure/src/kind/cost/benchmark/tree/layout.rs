@@ -12,10 +12,8 @@ const ENTRIES_PER_DIRECTORY: u32 = 17;
 const DEEPEST: usize = 7;
 /// Of the logarithms of the files' sizes: the mean is then 3.1 times the median.
 const SIGMA: f64 = 1.5;
-/// What a planted file holds.
 pub const MARK_BYTES: u64 = 64;
 
-/// A file or a directory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
     /// Below the root of the tree.
@@ -82,7 +80,6 @@ pub fn mark_name(mark: usize) -> String {
     format!("netfathom-mark-{}", mark + 1)
 }
 
-/// Whether it is a planted file.
 pub fn is_mark(path: &Path) -> bool {
     path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"netfathom-mark-"))
 }
