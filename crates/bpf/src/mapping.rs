@@ -1,4 +1,8 @@
 //! The global variables of kernel programs, mapped into this process.
+//!
+//! Order: what is set before programs are attached, or a run of them is asked for, and what is read after they were
+//! detached or the run ended, is ordered by those system calls, and single counters need none: `Relaxed`. Everything
+//! else says at its place what orders it; the programs' half is `include/order.h`.
 
 use std::cell::UnsafeCell;
 use std::io;

@@ -1,6 +1,6 @@
 //! Counts the messages of a flow and drops them.
 
-use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::Ordering::{Relaxed, Release};
 use std::thread::sleep;
 use std::time::Duration;
 
@@ -103,7 +103,9 @@ impl XdpSink {
         let processors = libbpf_rs::num_possible_cpus().map_err(step("count processors for"))?;
         let zeros = vec![vec![0; size_of::<Counts>()]; processors];
         self.map()?.update_percpu(&[0; 4], &zeros, MapFlags::ANY).map_err(step("reset"))?;
-        shared.flow_plus_1.store(u64::from(counted.flow) + 1, Relaxed);
+        // Release: no program that sees the flow may see the plan of before. It is sent after this only, so that the
+        // programs, which read the flow first, need no more than the packet.
+        shared.flow_plus_1.store(u64::from(counted.flow) + 1, Release);
         Ok(())
     }
 

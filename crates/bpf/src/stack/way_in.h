@@ -191,15 +191,21 @@ int BPF_PROG(on_sched_switch, bool preempt, struct task_struct *prev, struct tas
 	struct reader *reader = &shared.reader;
 	__u32 tid = reader->tid;
 	struct account account;
+	__u64 arrivals;
 
 	/* Before the reader is known: 0 is the idle task of every processor. */
 	if (!tid)
 		return 0;
 	if (next->pid == tid) {
+		/*
+		 * Here, so that clang does not merge it with the load of reader->departures on the other branch: the verifier
+		 * refuses one instruction that reads from either (arm64, Linux 6.12).
+		 */
+		arrivals = next->sched_info.pcount;
 		publish(reader->version, reader->version + 1);
 		reader->seen = bpf_ktime_get_ns();
 		/* The kernel counts it after this event. */
-		reader->seen_arrivals = next->sched_info.pcount + 1;
+		reader->seen_arrivals = arrivals + 1;
 		publish(reader->version, reader->version + 1);
 	} else if (prev->pid == tid) {
 		read_account(prev, &account);

@@ -73,7 +73,8 @@ static __always_inline void add(const struct spent *now)
 	add_to(waited_known);
 	add_to(bytes_known);
 	add_to(blocked_known);
-	__sync_fetch_and_add(&shared.tree.settled, 1);
+	/* Last: user space that finds all of them settled reads the sums. */
+	add_published(shared.tree.settled, 1);
 }
 
 /* The most pages that a process that ends now had; 0 where its memory is gone already (before 6.16). */
@@ -109,7 +110,7 @@ static __always_inline void clear_place(__u64 task)
 
 	if (!old)
 		return;
-	exited = old->exited;
+	exited = observe(old->exited);
 	at_exit = old->at_exit;
 	/* Whoever takes it out is the one to sum it. */
 	if (bpf_map_delete_elem(&members, &task) || !exited)

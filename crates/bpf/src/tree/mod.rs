@@ -12,7 +12,7 @@
 //! the kernel makes for io_uring are followed.
 
 use std::io;
-use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::Ordering::{Acquire, Relaxed};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
@@ -144,7 +144,8 @@ impl Tree {
     /// has reaped them, what they had spent when they began to end is taken ([`Spent::early`]).
     pub fn settle(&self, limit: Duration) -> Result<(), TreeError> {
         let until = Instant::now() + limit;
-        let settled = || self.seen().settled.load(Relaxed) == self.seen().exited.load(Relaxed);
+        // Acquire: who sees that the last one is settled sees what it spent (add_published of include/order.h).
+        let settled = || self.seen().settled.load(Acquire) == self.seen().exited.load(Relaxed);
         while !settled() && Instant::now() < until {
             sleep(Duration::from_millis(1));
         }

@@ -1,6 +1,7 @@
 //! What the programs found, in the memory that they share with user space.
 
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::{Acquire, Relaxed};
 
 use super::abi::copied::Member;
 use super::abi::shared::{Shared, Tree};
@@ -68,8 +69,8 @@ impl Tree {
 
     pub fn spent(&self, page_bytes: u64) -> Spent {
         let get = |cell: &AtomicU64| cell.load(Relaxed);
-        // Read before what came earlier, so that no difference is below zero.
-        let (settled, exited) = (get(&self.settled), get(&self.exited));
+        // Read before what came earlier, so that no difference is below zero. Acquire: the sums are of no fewer threads.
+        let (settled, exited) = (self.settled.load(Acquire), get(&self.exited));
         let begun = get(&self.begun);
         let sums = &self.spent;
         let if_of_all =

@@ -5,6 +5,7 @@
  * programs and ends; the programs at system calls are loaded if they are needed.
  */
 #include "../include/kernel.h"
+#include "../include/order.h"
 #include "../include/task.h"
 #include "../include/who.h"
 #include "abi.h"
@@ -89,7 +90,8 @@ int on_exit(struct bpf_raw_tracepoint_args *args)
 		return 0;
 	__sync_fetch_and_add(&shared.tree.exited, 1);
 	read_spent(task, &member->at_exit);
-	member->exited = 1;
+	/* Whoever takes it out on another processor takes what it had spent. */
+	publish(member->exited, 1);
 	if (member->path) {
 		__sync_fetch_and_add(&shared.unread_paths, 1);
 		__sync_fetch_and_sub(&shared.pending_paths, 1);
