@@ -117,12 +117,16 @@ fn feature(program: &OsStr) -> Option<(&'static str, (u32, u32))> {
 /// brought it to an older kernel.
 fn too_old(feature: Option<(&'static str, (u32, u32))>, release: &str) -> Option<Refusal> {
     let (feature, since) = feature?;
-    let mut numbers = release.split(|c: char| !c.is_ascii_digit()).map_while(|number| number.parse().ok());
-    let running: (u32, u32) = (numbers.next()?, numbers.next()?);
-    (running < since).then(|| Cause::TooOld { feature, since, running: release.to_owned() }.into())
+    (version(release)? < since).then(|| Cause::TooOld { feature, since, running: release.to_owned() }.into())
 }
 
-fn release() -> String {
+/// The numbers that a release begins with.
+pub(crate) fn version(release: &str) -> Option<(u32, u32)> {
+    let mut numbers = release.split(|c: char| !c.is_ascii_digit()).map_while(|number| number.parse().ok());
+    Some((numbers.next()?, numbers.next()?))
+}
+
+pub(crate) fn release() -> String {
     fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default().trim().to_owned()
 }
 

@@ -11,10 +11,13 @@ use netfathom_testkit::{needs_root, skipped};
 
 use super::*;
 use crate::lab::{PORT, Pair, await_that, families, far_address, messages};
+use crate::load::{release, version};
 use crate::sink::{Counted, SinkCounts, XdpPass, XdpSink};
 use crate::xdp::Mode;
 
 const FLOW: u32 = 0xf10a_11ff;
+/// Frames that a veth takes before it is polled, VETH_RING_SIZE.
+const RING: usize = 256;
 
 fn generator(pair: &Pair, ipv6: bool, payload: usize) -> Generator {
     let frame = pair.frame(ipv6, payload);
@@ -61,18 +64,28 @@ fn every_message_arrives_once_with_a_right_checksum() {
     let pair = Pair::new();
     let sink = sink(&pair);
     sink.verify_checksums(true);
+    // Until Linux 6.5 a processor whose ksoftirqd is to run leaves the device to it (ksoftirqd_running): what is sent
+    // meanwhile may fill the device's ring.
+    let may_be_full = version(&release()).unwrap() < (6, 5);
     for &ipv6 in families() {
         for payload in [HEADER_BYTES, 47, 1400] {
             sink.begin(Counted { flow: FLOW, lanes: 1, planned: 1 << 40 }).unwrap();
             let mut generator = generator(&pair, ipv6, payload);
-            let mut at = 0;
+            let (mut at, mut delivered) = (0, 0);
             for length in [1, 2, 17, 64, 65, 300, MOST_BATCH, MOST_BATCH] {
                 let mut batch = messages(FLOW, at..at + length as u64);
-                assert_eq!(generator.send(&mut batch).unwrap(), length);
+                let left = generator.send(&mut batch).unwrap();
+                let timed = batch.iter().filter(|message| message.sent_ns != 0).count();
+                assert!(
+                    left == length || may_be_full && left >= RING && left == timed,
+                    "{left} of {length}, {timed}"
+                );
                 at += length as u64;
+                delivered += left as u64;
+                assert!(await_that(|| sink.counts().unwrap().delivered == delivered), "{:?}", sink.counts());
             }
-            let expected = SinkCounts { delivered: at, bytes: at * payload as u64, ..Default::default() };
-            assert!(await_that(|| sink.counts().unwrap().delivered == at), "{:?}", sink.counts());
+            let bytes = delivered * payload as u64;
+            let expected = SinkCounts { delivered, bytes, ..Default::default() };
             assert_eq!(SinkCounts { passed: 0, ..sink.counts().unwrap() }, expected);
         }
     }

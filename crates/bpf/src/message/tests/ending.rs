@@ -159,7 +159,7 @@ fn sockets_are_closed_in_the_midst_of_a_bounce() {
         let mut pair = tcp_pair().map(Some);
         let ends = [0, 1].map(|i| attach(pair[i].as_ref().unwrap(), works[i].0, works[i].1));
         pair[0].as_mut().unwrap().write_all(&[7; 8]).unwrap();
-        assert!(await_that(|| ends[0].messages() > 100));
+        assert!(await_that(|| ends[0].messages() > 100), "{:?}", ends.each_ref().map(|end| end.report()));
         pair[first] = None;
         pair[1 - first] = None;
         for end in ends {
@@ -175,7 +175,8 @@ fn ends_are_taken_away_in_the_midst_of_a_bounce() {
         let mut pair = tcp_pair();
         let mut ends = [0, 1].map(|i| Some(attach(&pair[i], works[i].0, works[i].1)));
         pair[0].write_all(&[7; 8]).unwrap();
-        assert!(await_that(|| ends[0].as_ref().unwrap().messages() > 100));
+        let goes_on = await_that(|| ends[0].as_ref().unwrap().messages() > 100);
+        assert!(goes_on, "{:?}", ends.each_ref().map(|end| end.as_ref().unwrap().report()));
         for which in [first, 1 - first] {
             assert!(ends[which].take().unwrap().detach().unwrap().messages > 0);
         }
