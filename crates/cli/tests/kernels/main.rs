@@ -18,6 +18,10 @@ use seen::Seen;
 
 /// Far beyond what the commands take: a machine that is still on hangs.
 const LIMIT: Duration = Duration::from_secs(1500);
+/// What the tests of crates/bpf start: they count the system calls of these programs, and busybox's make others.
+const TOOLS: [&str; 7] = ["cat", "dd", "head", "sh", "sleep", "tail", "tar"];
+/// The first Linux that has what all those tests use.
+const TESTED_FROM: (u32, u32) = (5, 18);
 const SIDE_BY_SIDE: usize = 2;
 
 /// What make test-kernels hands over: another list of kernels, the binary for arm64, the kernel tests of crates/bpf
@@ -42,9 +46,13 @@ fn run(wanted: &Wanted) -> Result<Seen, String> {
     let mut programs = vec![binary(wanted.machine)?];
     let cache = Path::new(env!("CARGO_TARGET_TMPDIR")).join("kernels");
     let kernel = wanted.unpacked(&cache)?;
-    let tests = given(&format!("NETFATHOM_BPF_TESTS_{}", wanted.machine.debian().to_uppercase()));
+    let tests = given(&format!("NETFATHOM_BPF_TESTS_{}", wanted.machine.debian().to_uppercase()))
+        .filter(|_| seen::version(&kernel.release) >= TESTED_FROM);
     let name = tests.as_deref().and_then(Path::file_name).map(|name| name.to_string_lossy().into_owned());
-    programs.extend(tests);
+    if let Some(tests) = tests {
+        programs.push(tests);
+        programs.extend(TOOLS.map(|tool| Path::new("/bin").join(tool)));
+    }
     let folder = tempfile::tempdir().unwrap();
     let paths: Vec<&Path> = programs.iter().map(PathBuf::as_path).collect();
     let script = commands::script(name.as_deref());

@@ -13,7 +13,7 @@ const MODULES: &str =
 
 /// Writes the script's files to the console when it has ended, and goes off.
 const INIT: &str = r#"#!/bin/busybox sh
-/bin/busybox --install -s /bin
+/bin/busybox --install -s /bin 2>/dev/null # what is there stays
 export PATH=/bin HOME=/root
 mount -t proc proc /proc
 mount -t sysfs sysfs /sys
