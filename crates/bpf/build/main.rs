@@ -17,8 +17,9 @@ struct Set {
     copied: &'static [&'static str],
 }
 
-const SETS: [Set; 9] = [
+const SETS: [Set; 10] = [
     Set { name: "calls", shared: &["shared"], copied: &[] },
+    Set { name: "contention", shared: &["shared"], copied: &["holder_key", "holder"] },
     Set { name: "delay", shared: &["control"], copied: &[] },
     Set { name: "generator", shared: &["shared"], copied: &["config"] },
     Set { name: "message", shared: &["shared"], copied: &[] },

@@ -3,6 +3,7 @@
 #![allow(unsafe_code)]
 
 pub mod calls;
+pub mod contention;
 pub mod delay;
 mod function;
 pub mod generator;

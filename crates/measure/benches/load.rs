@@ -334,6 +334,7 @@ impl Bench {
             stop,
             live,
             log: None,
+            contention: None,
         }
     }
 }

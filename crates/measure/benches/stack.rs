@@ -124,7 +124,7 @@ impl Bench {
         let target = Target { flow, reader_cookie: cookie(&self.reader)?, window_shift: windows.shift };
         let tap = StackTap::load(&BOTH, target)?;
         tap.start(windows.start_ns);
-        let mut reader = BpfReader::new(tap.view(), windows, WINDOWS, true, Sampling::new(0, 0, 0, 0));
+        let mut reader = BpfReader::new(tap.view(), windows, WINDOWS, true, Sampling::new(0, 0, 0, 0), None);
         let ns = self.messages(&mut reader)?;
         let (sums, incoming) = (tap.tx_sums()?, reader.into_parts().0);
         let timed = if ruler == Ruler::Full { BURST } else { 0 };

@@ -134,6 +134,7 @@ fn sleeps(receive: Receive) -> f64 {
         stop: &AtomicBool::new(false),
         live: &Live::default(),
         log: None,
+        contention: None,
     };
     // A message every 33 µs: before a receiver that asks for 50 µs sleeps.
     let profile = Profile::Constant { rate_per_s: 30_000.0, duration_ns: 500_000_000 };

@@ -9,8 +9,10 @@ use netfathom_measure::kind::stack::run;
 use netfathom_model::accounting::{Accounting, Fate};
 use netfathom_model::path::{Direction, Stage, Tap};
 use netfathom_model::plan::{Family, InsertedDelay, Place, StackPlan, TapChoice};
-use netfathom_model::record::{Agreement, StackResult, StageSummaryTimes, TrialKind};
-use netfathom_testkit::{alone, privileged, unless_disturbed};
+use netfathom_model::record::{
+    Agreement, Contention, Held, Holder, LoadThread, StackResult, StageSummaryTimes, TrialKind,
+};
+use netfathom_testkit::{Burner, alone, privileged, unless_disturbed};
 
 /// Sees everything there is before the first trial and after each.
 #[derive(Default)]
@@ -217,6 +219,43 @@ fn a_reader_that_polls_is_never_woken() {
         StageSummaryTimes::Unavailable(_) => 0,
     };
     assert!(waited < rx.total.n, "{waited} of {}", rx.total.n);
+}
+
+#[test]
+fn whoever_takes_the_processors_of_the_load_is_named() {
+    if !privileged("a burner on each processor") {
+        return;
+    }
+    let _alone = alone();
+    let mut plan = plan("constant:1k/500ms");
+    let both = netfathom_sys::cpu::allowed().unwrap();
+    let (sender, reader) = (both[0], both[both.len() - 1]);
+    plan.cpus = Some((sender, reader));
+    let burners = [Burner::on(sender), Burner::on(reader)];
+    let p = measure(&plan);
+    assert_accounted(&p);
+    let trial = &p.result.trials[0];
+    let threads = Contention::pooled(&trial.load.contention);
+    for (thread, burner) in [LoadThread::Sender, LoadThread::Reader].into_iter().zip(&burners) {
+        let of = threads.iter().find(|c| c.thread == thread).expect("observed");
+        let parts: u64 = of.holders.iter().map(|held| held.ns).sum();
+        assert_eq!(parts, of.waited_ns, "{of:?}");
+        let is_the_burner =
+            |held: &&Held| matches!(held.by, Holder::Process { pid, .. } if pid == burner.pid());
+        let had = of.holders.iter().find(is_the_burner).unwrap_or_else(|| panic!("not named: {of:?}"));
+        assert!(had.ns <= burner.ran_ns(), "{had:?}");
+        let foreign: f64 = of.foreign().map(|(_, share)| share).sum();
+        assert!(foreign > 0.5, "{of:?}");
+    }
+    for summary in &p.result.summaries {
+        let (all, undisturbed) = (&summary.total, &summary.undisturbed.as_ref().expect("some").total);
+        assert!(0 < undisturbed.n && undisturbed.n < all.n, "{} of {}", undisturbed.n, all.n);
+        assert!(undisturbed.max_ns <= all.max_ns);
+    }
+    // A message that waited for the burner is disturbed: milliseconds at a time.
+    let rx = p.result.summaries.iter().find(|s| s.direction == Direction::Rx).unwrap();
+    let (all, undisturbed) = (&rx.total, &rx.undisturbed.as_ref().unwrap().total);
+    assert!(undisturbed.mean_ns < all.mean_ns, "{undisturbed:?} {all:?}");
 }
 
 #[test]

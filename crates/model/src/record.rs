@@ -8,6 +8,7 @@ use crate::verdict::{Finding, Verdict};
 
 mod capacity;
 mod catalogue;
+mod contention;
 mod cost;
 mod distribution;
 mod explanation;
@@ -22,6 +23,7 @@ mod transfer;
 
 pub use capacity::{Bounded, CapacityResult, CapacityRow, Inferred, Probe, Search};
 pub use catalogue::{CATALOGUE, Entry, Measured, Measurement};
+pub use contention::{Contention, Held, Holder, LoadThread};
 pub use cost::{
     Amount, CallTotal, Comparison, Condition, CostBenchmark, CostResult, CostTrial, Effect, Outcome, Overall,
     OwnCall, OwnTime, ProgramTrial, ProgramUse, Resource, ResourceUnit, SpanCost, Taken,
@@ -45,7 +47,7 @@ pub use reverse::{
 pub use stack::{
     Added, Agreement, Captured, DISTORTION, Distorts, Indicator, LeftOut, Load, PathSummary, PathTimes,
     PeakTimes, Refused, SelfCost, StackResult, StageOutcome, StageSummary, StageSummaryTimes, StageTimes,
-    TapRow, Trial, TrialKind, Witness,
+    TapRow, Trial, TrialKind, Undisturbed, Witness,
 };
 pub use sweep::{SweepPoint, SweepRate, SweepResult, SweepTrial};
 pub use transfer::{

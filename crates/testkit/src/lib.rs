@@ -6,12 +6,14 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use netfathom_sys::capability::{Capability, effective};
 
 pub mod browser;
+mod burner;
 pub mod docs;
 pub mod emulator;
 mod hosts;
 pub mod layers;
 mod processors;
 
+pub use burner::Burner;
 pub use hosts::{DEVICE, ThreeHosts, TwoHosts};
 pub use processors::unless_disturbed;
 

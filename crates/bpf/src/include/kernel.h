@@ -89,8 +89,19 @@ struct signal_struct {
 	atomic_t live;
 } relocated;
 
+struct rq {
+	__u64 clock;
+	__u64 prev_steal_time_rq;
+	__u64 prev_irq_time;
+} relocated;
+
+struct cfs_rq {
+	struct rq *rq;
+} relocated;
+
 struct sched_entity {
 	__u64 sum_exec_runtime;
+	struct cfs_rq *cfs_rq; /* CONFIG_FAIR_GROUP_SCHED */
 } relocated;
 
 struct sched_info { /* empty without CONFIG_SCHED_INFO */
@@ -109,9 +120,16 @@ struct task_delay_info {
 	__u64 blkio_delay;
 } relocated;
 
+struct thread_info {
+	__u32 cpu; /* of every architecture since 5.16 */
+} relocated;
+
 struct task_struct {
+	struct thread_info thread_info;
 	int pid;
 	int tgid;
+	struct task_struct *group_leader;
+	char comm[16];
 	unsigned int __state; /* since 5.14 */
 	struct signal_struct *signal;
 	struct mm_struct *mm;
@@ -130,6 +148,10 @@ struct task_struct {
 
 struct task_struct___before_5_14 {
 	long state;
+} relocated;
+
+struct task_struct___before_5_16 {
+	unsigned int cpu;
 } relocated;
 
 static __always_inline bool is_runnable(struct task_struct *task)

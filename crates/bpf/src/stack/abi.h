@@ -66,6 +66,7 @@ struct reception {
 	__u64 departures; /* of the reader from its processor until then */
 	struct idle at_departure; /* of the reader, at the last of these */
 	struct idle idle; /* of the reader, at sock_recv_length */
+	__u64 unseen; /* not 0: nobody saw its last switch to a processor */
 };
 
 /*

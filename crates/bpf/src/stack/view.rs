@@ -61,6 +61,8 @@ pub struct Reception {
     pub at_departure: Idle,
     /// What it had waited and slept at the end.
     pub idle: Idle,
+    /// Whether no program saw how it came to its processor: who had it before is not known.
+    pub unseen: bool,
 }
 
 impl Reception {
@@ -136,6 +138,7 @@ impl View {
             departures: slot.departures.load(Relaxed),
             at_departure: (&slot.at_departure).into(),
             idle: (&slot.idle).into(),
+            unseen: slot.unseen.load(Relaxed) != 0,
         })
     }
 

@@ -239,11 +239,13 @@ static __always_inline int on_received(int ret, int flags)
 {
 	struct reader *reader = &shared.reader;
 	struct reception *reception;
+	struct task_struct *task;
 	struct idle idle;
 	__u64 number, now;
 
 	if (!reader->tid)
 		learn_reader();
+	task = (struct task_struct *)reader->task;
 	if (ret < 0 || (flags & MSG_PEEK))
 		return 0;
 	number = reader->receptions_n++;
@@ -260,6 +262,7 @@ static __always_inline int on_received(int ret, int flags)
 	/* It has waited and slept since its last departure until it came back. */
 	reception->sched_switch = reader->departed + (idle.waited - reader->idle.waited) +
 				  (idle.slept - reader->idle.slept);
+	reception->unseen = has_account() && reader->seen_arrivals != BPF_CORE_READ(task, sched_info.pcount);
 	reception->number = number + 1;
 	return 0;
 }

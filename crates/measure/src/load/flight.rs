@@ -9,10 +9,12 @@ use std::time::{Duration, Instant};
 
 use netfathom_model::plan::Spin;
 use netfathom_model::profile::Profile;
+use netfathom_model::record::LoadThread;
 use netfathom_sys::clock::monotonic_ns;
 use netfathom_sys::cpu;
 use netfathom_sys::socket::end_receiving;
 
+use super::contention::Contention;
 use super::engine::Engine;
 use super::reader::End;
 use super::sender::{self, send_all};
@@ -73,6 +75,8 @@ pub struct Flight<'a> {
     pub windows: Windows,
     pub stop: &'a AtomicBool,
     pub live: &'a Live,
+    /// Where it is observed who has the processors.
+    pub contention: Option<&'a Contention>,
 }
 
 /// One sender: its engine, its processor, its end of the tap.
@@ -125,7 +129,11 @@ impl Flight<'_> {
         let sleeping = far.sleeps_on()?;
         thread::scope(|scope| {
             let reader = spawn(scope, "reader", || {
-                let read = far_cpu.map_or(Ok(()), cpu::pin).map_err(Into::into).and_then(|()| far.take(&end));
+                let read = far_cpu.map_or(Ok(()), cpu::pin).map_err(Into::into).and_then(|()| {
+                    let observed = self.contention.zip(far_cpu).and_then(|(c, cpu)| c.observe(cpu));
+                    let read = far.take(&end)?;
+                    Ok(Read { contention: observed.and_then(|o| o.account(LoadThread::Reader)), ..read })
+                });
                 // Without a receiver there is nothing to send for.
                 gone.fetch_or(read.is_err(), Relaxed);
                 read
@@ -173,6 +181,7 @@ impl Flight<'_> {
         end: &End<'_>,
     ) -> Result<(Sent, S), FlightError> {
         cpu::pin(sender.cpu)?;
+        let observed = self.contention.and_then(|c| c.observe(sender.cpu));
         let overrun_ns = match self.departures {
             Departures::Planned(..) => (self.duration_ns / 10).max(LEAST_OVERRUN_NS),
             Departures::FlatOut => 0,
@@ -190,7 +199,7 @@ impl Flight<'_> {
             live: self.live,
         };
         let (first, step) = (u64::from(lane), u64::from(lanes));
-        let sent = match self.departures {
+        let mut sent = match self.departures {
             Departures::Planned(profile, seed) => {
                 let departures = profile.schedule(seed).lane(first, step);
                 send_all(&task, departures, &mut *sender.engine, &mut sender.tap)
@@ -200,6 +209,7 @@ impl Flight<'_> {
                 send_all(&task, departures, &mut *sender.engine, &mut sender.tap)
             }
         };
+        sent.contention.extend(observed.and_then(|o| o.account(LoadThread::Sender)));
         Ok((sent, sender.tap))
     }
 }

@@ -3,7 +3,7 @@
 use netfathom_model::accounting::{Accounting, Fate};
 pub use netfathom_model::print::percent;
 use netfathom_model::print::share_of;
-use netfathom_model::record::Load;
+use netfathom_model::record::{Held, Holder, Load, LoadThread};
 use netfathom_model::verdict::{Level, Verdict};
 
 use super::accounting::DEVICE_OUT;
@@ -17,6 +17,8 @@ pub struct Rule<T> {
     written: fn(f64) -> String,
     /// What it means, with `{}` for the number as it is written.
     text: &'static str,
+    /// What to do, where that depends on the trial.
+    advice: fn(&T) -> String,
 }
 
 impl<T> Rule<T> {
@@ -26,7 +28,7 @@ impl<T> Rule<T> {
         written: fn(f64) -> String,
         text: &'static str,
     ) -> Self {
-        Self { level: Level::Void, limit, value, written, text }
+        Self { level: Level::Void, limit, value, written, text, advice: |_| String::new() }
     }
 
     pub const fn degraded(
@@ -35,11 +37,16 @@ impl<T> Rule<T> {
         written: fn(f64) -> String,
         text: &'static str,
     ) -> Self {
-        Self { level: Level::Degraded, limit, value, written, text }
+        Self { level: Level::Degraded, limit, value, written, text, advice: |_| String::new() }
     }
 
-    fn reason(&self, value: f64) -> String {
-        self.text.replace("{}", &(self.written)(value))
+    /// What to do stands behind the text.
+    pub fn advise(self, advice: fn(&T) -> String) -> Self {
+        Self { advice, ..self }
+    }
+
+    fn reason(&self, value: f64, trial: &T) -> String {
+        self.text.replace("{}", &(self.written)(value)) + &(self.advice)(trial)
     }
 }
 
@@ -87,6 +94,25 @@ pub fn unsplit(messages_a_packet: f64) -> String {
     )
 }
 
+/// What to do about whoever had the senders' processors; `None` where they hardly waited.
+fn occupied(load: &Load) -> Option<String> {
+    const LEAST: f64 = 0.005;
+    let senders = load.contention.iter().filter(|c| c.thread == LoadThread::Sender);
+    let worst = senders.max_by_key(|c| c.waited_ns + c.stolen_ns)?;
+    let cpu = worst.cpu;
+    let of_its_time = |ns: u64| ns as f64 / worst.span_ns.max(1) as f64;
+    let most = worst.holders.iter().find(|held| held.by.is_foreign());
+    match most.filter(|held| held.ns >= worst.stolen_ns) {
+        Some(held) if of_its_time(held.ns) < LEAST => None,
+        Some(Held { by: Holder::Process { name, pid }, .. }) => {
+            Some(format!("stop {name} (pid {pid}) on CPU {cpu}, or move the load (--cpu)"))
+        }
+        Some(Held { by, .. }) => Some(format!("{by} had CPU {cpu}: move the load (--cpu)")),
+        None if of_its_time(worst.stolen_ns) < LEAST => None,
+        None => Some(format!("the hypervisor had CPU {cpu}: repeat the run")),
+    }
+}
+
 pub fn share(part: u64, whole: u64) -> f64 {
     part as f64 / whole.max(1) as f64
 }
@@ -122,16 +148,18 @@ pub fn load_rules<T: Judged>() -> Vec<Rule<T>> {
         ),
         Rule::void(
             0.01,
-            |t| share(t.load().missed_slots + t.load().unsent, t.load().planned),
+            |t: &T| share(t.load().missed_slots + t.load().unsent, t.load().planned),
             percent,
-            "the generator missed {} of its send slots (1 % allowed): lower the rate, or free its CPU",
-        ),
+            "the generator missed {} of its send slots (1 % allowed): ",
+        )
+        .advise(|t| occupied(t.load()).unwrap_or_else(|| "lower the rate, or free its CPU".into())),
         Rule::degraded(
             0.1,
-            |t| t.load().lag_p99_of_interval,
+            |t: &T| t.load().lag_p99_of_interval,
             of_a_slot,
-            "the load was uneven: p99 lag {} (10 % allowed); free the sender's CPU (--cpu)",
-        ),
+            "the load was uneven: p99 lag {} (10 % allowed): ",
+        )
+        .advise(|t| occupied(t.load()).unwrap_or_else(|| "free the sender's CPU (--cpu)".into())),
         Rule::degraded(
             0.001,
             |t| share(refused(t.load()), t.load().planned),
@@ -159,7 +187,7 @@ pub fn trial<T>(rules: &[Rule<T>], trial: &T) -> Verdict {
     for rule in rules {
         let value = (rule.value)(trial);
         if value > rule.limit {
-            verdict.lower(rule.level, rule.reason(value));
+            verdict.lower(rule.level, rule.reason(value, trial));
         }
     }
     verdict
@@ -178,19 +206,66 @@ pub fn run<T>(rules: &[Rule<T>], trials: &[&T], planned: u32) -> Verdict {
         return verdict;
     }
     for rule in rules {
-        let broken: Vec<f64> = trials.iter().map(|t| (rule.value)(t)).filter(|&v| v > rule.limit).collect();
-        let Some(worst) = broken.iter().copied().reduce(f64::max) else { continue };
+        let broken: Vec<(f64, &T)> =
+            trials.iter().map(|&t| ((rule.value)(t), t)).filter(|(v, _)| *v > rule.limit).collect();
+        let Some(&(worst, of)) = broken.iter().max_by(|a, b| a.0.total_cmp(&b.0)) else { continue };
         let most = 2 * broken.len() >= trials.len();
         let level = if rule.limit == 0.0 || most { rule.level } else { rule.level.min(Level::Degraded) };
         let whose = match (broken.len(), trials.len()) {
             (1, 1) => String::new(),
             (n, all) => format!("in {n} of {all} trials, at worst: "),
         };
-        verdict.lower(level, format!("{whose}{}", rule.reason(worst)));
+        verdict.lower(level, format!("{whose}{}", rule.reason(worst, of)));
     }
     if trials.len() < planned as usize {
         let text = format!("only {} of {planned} trials were finished", trials.len());
         verdict.lower(Level::Degraded, text);
     }
     verdict
+}
+
+#[cfg(test)]
+mod tests {
+    use netfathom_model::record::{Contention, Distribution, Series};
+
+    use super::*;
+
+    fn load(waited_ns: u64, by: Holder, stolen_ns: u64) -> Load {
+        let distribution = Distribution::from(&netfathom_stats::Distribution::new(5));
+        let holders = vec![Held { by: Holder::Idle, ns: 1 }, Held { by, ns: waited_ns }];
+        Load {
+            planned: 1,
+            sent: 1,
+            refused: Vec::new(),
+            unsent: 0,
+            missed_slots: 0,
+            span_ns: 0,
+            lag: distribution.clone(),
+            lag_p99_of_interval: 0.0,
+            send_call: distribution,
+            series: Series::default(),
+            contention: vec![Contention {
+                thread: LoadThread::Sender,
+                cpu: 1,
+                span_ns: 1000,
+                waited_ns,
+                holders,
+                stolen_ns,
+                interrupted_ns: 0,
+            }],
+        }
+    }
+
+    #[test]
+    fn the_advice_names_whoever_had_the_processor_of_the_sender() {
+        let rustc = || Holder::Process { name: "rustc".into(), pid: 3121 };
+        let advice = |waited_ns, by, stolen_ns| occupied(&load(waited_ns, by, stolen_ns));
+        let stop = "stop rustc (pid 3121) on CPU 1, or move the load (--cpu)";
+        assert_eq!(advice(300, rustc(), 10).as_deref(), Some(stop));
+        assert_eq!(advice(2, rustc(), 0), None);
+        let stolen = "the hypervisor had CPU 1: repeat the run";
+        assert_eq!(advice(2, rustc(), 10).as_deref(), Some(stolen));
+        let moved = "the hypervisor had CPU 1: move the load (--cpu)";
+        assert_eq!(advice(300, Holder::Hypervisor, 0).as_deref(), Some(moved));
+    }
 }

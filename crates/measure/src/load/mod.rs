@@ -7,6 +7,7 @@
 pub mod accounting;
 pub mod allow;
 pub mod answers;
+pub mod contention;
 pub mod control;
 pub mod engine;
 pub mod error;

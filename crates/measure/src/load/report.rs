@@ -4,9 +4,10 @@ use netfathom_model::record::{LagWindows, Load, Refused, Series};
 use netfathom_stats::Windowed;
 
 use super::sent::Sent;
+use super::tally::Read;
 
-/// What the generator did in one trial of so many planned messages.
-pub fn load(sent: &Sent, planned: u64) -> Load {
+/// What the load did in one trial of so many planned messages.
+pub fn load(sent: &Sent, read: &Read, planned: u64) -> Load {
     Load {
         planned,
         sent: sent.accepted,
@@ -18,6 +19,7 @@ pub fn load(sent: &Sent, planned: u64) -> Load {
         lag_p99_of_interval: sent.lag_p99_of_slot(),
         send_call: (&sent.send_call.distribution).into(),
         series: series(&sent.lag, sent.windows().length_ns()),
+        contention: sent.contention.iter().chain(&read.contention).cloned().collect(),
     }
 }
 

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use netfathom_bpf::stack::WINDOWS;
 use netfathom_model::message::Header;
+use netfathom_model::record::Contention;
 use netfathom_stats::{Distribution, Histogram, Moments, Windowed};
 
 use super::window::Windows;
@@ -70,6 +71,8 @@ pub struct Sent {
     /// Time between neighbouring departures.
     pub intervals: Distribution,
     pub cpu_ns: u64,
+    /// Who had the processors of the senders.
+    pub contention: Vec<Contention>,
 }
 
 impl Sent {
@@ -95,6 +98,7 @@ impl Sent {
             send_call: Windowed::new(PART_GRAIN, WINDOWS),
             intervals: Distribution::new(PART_GRAIN),
             cpu_ns: 0,
+            contention: Vec::new(),
         }
     }
 
@@ -223,5 +227,6 @@ impl Sent {
         self.send_call.merge(&other.send_call);
         self.intervals.merge(&other.intervals);
         self.cpu_ns += other.cpu_ns;
+        self.contention.extend_from_slice(&other.contention);
     }
 }

@@ -15,6 +15,7 @@ use netfathom_sys::socket::set_receive_buffer;
 
 use super::accounting::{Evidence, Ways};
 use super::answers::{self, Answers, Asked};
+use super::contention::Contention;
 use super::engine;
 use super::far::{self, Whose};
 use super::flight::{Departures, FarEnd, Flight, Sender, spawn};
@@ -54,6 +55,8 @@ pub struct Shot<'a> {
     pub stop: &'a AtomicBool,
     pub live: &'a Live,
     pub log: Option<&'a MessageLog>,
+    /// Where it is observed who has the processors.
+    pub contention: Option<&'a Contention>,
 }
 
 pub struct ShotOutcome {
@@ -122,6 +125,7 @@ impl Shot<'_> {
             windows,
             stop: self.stop,
             live: self.live,
+            contention: self.contention,
         };
         let far_cpu = (!matches!(self.rig.place(), Place::To(_))).then_some(self.cpus.reader);
         let asked = Asked {

@@ -1,6 +1,7 @@
 //! What came of a trial's messages at the far end: counts by kind, in constant memory.
 
 use netfathom_model::message::{HEADER_BYTES, Header, MAGIC};
+use netfathom_model::record::Contention;
 
 use super::control::words;
 use super::seen::{Arrival, SPAN, Seen};
@@ -26,6 +27,8 @@ pub struct Read {
     pub sleeps: u64,
     /// Nobody is there who could tell: the counts above say nothing.
     pub untold: bool,
+    /// Who had the reader's processor.
+    pub contention: Option<Contention>,
 }
 
 impl Read {
@@ -80,6 +83,7 @@ impl From<&words::Tally> for Read {
             cpu_ns: tally.cpu_ns,
             sleeps: 0,
             untold: false,
+            contention: None,
         }
     }
 }

@@ -15,11 +15,12 @@ use netfathom_sys::socket::show_reader;
 
 use super::Collected;
 use super::sampling::Sampling;
+use super::undisturbed::Undisturbed;
 use crate::load::tap::ReceiveTap;
 use crate::load::window::Windows;
 
 /// Joins and sums the way in.
-pub struct BpfReader {
+pub struct BpfReader<'a> {
     view: View,
     windows: Windows,
     rx: bool,
@@ -27,20 +28,28 @@ pub struct BpfReader {
     call: Call,
     collected: Collected,
     sampling: Sampling,
+    undisturbed: Option<Undisturbed<'a>>,
 }
 
-impl BpfReader {
+impl<'a> BpfReader<'a> {
     /// `rx` tells whether the way in is measured; samples are taken either way.
     #[must_use]
-    pub fn new(view: View, windows: Windows, window_count: usize, rx: bool, sampling: Sampling) -> Self {
+    pub fn new(
+        view: View,
+        windows: Windows,
+        window_count: usize,
+        rx: bool,
+        sampling: Sampling,
+        undisturbed: Option<Undisturbed<'a>>,
+    ) -> Self {
         let collected = Collected::new(Direction::Rx.stages(), window_count);
-        Self { view, windows, rx, number: 0, call: Call::default(), collected, sampling }
+        Self { view, windows, rx, number: 0, call: Call::default(), collected, sampling, undisturbed }
     }
 
-    /// What was collected, and the samples.
+    /// What was collected, of undisturbed messages too, and the samples.
     #[must_use]
-    pub fn into_parts(self) -> (Collected, Vec<Sample>) {
-        (self.collected, self.sampling.into_samples())
+    pub fn into_parts(self) -> (Collected, Option<Undisturbed<'a>>, Vec<Sample>) {
+        (self.collected, self.undisturbed, self.sampling.into_samples())
     }
 
     /// Adds the times of a delivered message on its way in.
@@ -169,7 +178,7 @@ fn span(from_ns: u64, to_ns: u64) -> i64 {
     to_ns.wrapping_sub(from_ns) as i64
 }
 
-impl ReceiveTap for BpfReader {
+impl ReceiveTap for BpfReader<'_> {
     fn begin(&mut self, socket: &UdpSocket) {
         // It shows how far the clocks are apart, by a switch to the reader just before.
         sleep(Duration::from_micros(50));
@@ -189,6 +198,10 @@ impl ReceiveTap for BpfReader {
     fn delivered(&mut self, header: &Header, received_ns: u64) {
         if self.rx {
             self.join(header, received_ns);
+        }
+        if let Some(undisturbed) = &mut self.undisturbed {
+            let reception = self.number.checked_sub(1).and_then(|n| self.view.reception(n));
+            undisturbed.add(&self.view, header, reception.is_some_and(|r| !r.unseen), received_ns);
         }
         if self.sampling.wants(header.sequence) {
             let reception = self.number.checked_sub(1).and_then(|n| self.view.reception(n));

@@ -6,7 +6,7 @@ use netfathom_model::accounting::{Accounting, Fate};
 use netfathom_model::path::{Direction, Stage, Tap};
 use netfathom_model::record::{Added, Captured};
 use netfathom_model::sample::Sample;
-use netfathom_stats::Windowed;
+use netfathom_stats::{Distribution, Windowed};
 
 use crate::load::accounting::hook_counts;
 use crate::load::window::{GRAIN, PART_GRAIN};
@@ -19,6 +19,7 @@ pub mod pcap;
 pub mod probe;
 pub mod sampling;
 pub mod timestamping;
+pub mod undisturbed;
 
 /// Stack times of one direction of one trial, as a tap collects them.
 #[derive(Clone, Debug)]
@@ -28,6 +29,8 @@ pub struct Collected {
     pub stages: Vec<(Stage, Windowed)>,
     /// Messages whose stack time could not be cut into stages.
     pub unstaged: u64,
+    /// The stack times of messages that found nothing foreign on their processors; `None` where that is not known.
+    pub undisturbed: Option<Distribution>,
     /// Stages that this kernel cannot show to the tap, and why.
     pub missing: Vec<(Stage, String)>,
 }
@@ -41,6 +44,7 @@ impl Collected {
             total: Windowed::new(GRAIN, windows),
             stages: stages.iter().map(part).collect(),
             unstaged: 0,
+            undisturbed: None,
             missing: Vec::new(),
         }
     }

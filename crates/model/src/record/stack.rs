@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Distribution, Estimate, Series};
+use super::{Contention, Distribution, Estimate, Series};
 use crate::accounting::Accounting;
 use crate::path::{Direction, Stage, Tap};
 use crate::plan::StackPlan;
@@ -158,6 +158,9 @@ pub struct Load {
     pub send_call: Distribution,
     /// Lag and departures over the trial.
     pub series: Series,
+    /// Who had the processors of the threads of the load; empty where that was not observed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub contention: Vec<Contention>,
 }
 
 /// Messages that the operating system refused with one error.
@@ -178,6 +181,9 @@ pub struct PathTimes {
     pub total: Distribution,
     /// The same over the windows of highest intensity; `None` if no message left there.
     pub peak: Option<PeakTimes>,
+    /// Of the messages that found nothing foreign on the processors that they needed (docs/stack.md); `None` where that was not observed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub undisturbed: Option<Distribution>,
     /// Every stage of the direction, in order.
     pub stages: Vec<StageTimes>,
     /// Stack time over the trial.
@@ -270,6 +276,18 @@ pub struct PathSummary {
     pub total: Distribution,
     /// All trials merged, stage by stage.
     pub stages: Vec<StageSummary>,
+    /// Of the undisturbed messages; `None` where a trial has none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub undisturbed: Option<Undisturbed>,
+}
+
+/// The stack times of messages that found nothing foreign on the processors that they needed.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct Undisturbed {
+    /// Over all trials.
+    pub overall: Indicator,
+    /// All trials merged.
+    pub total: Distribution,
 }
 
 /// One stage over all measured trials.

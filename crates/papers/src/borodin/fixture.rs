@@ -62,6 +62,7 @@ fn path(direction: Direction, (first, last): (i64, i64)) -> PathTimes {
             mean_error_ns: peak.mean_error(),
             reached_per_s: 95.0,
         }),
+        undisturbed: None,
         stages: Vec::new(),
         series: Series::of(WINDOW_NS, &times.windows),
     }
@@ -85,6 +86,7 @@ fn trial(index: u32, paths: Vec<PathTimes>) -> Trial {
             lag_p99_of_interval: 0.0,
             send_call: nothing,
             series: Series::default(),
+            contention: Vec::new(),
         },
         paths,
         accounting: Accounting::default(),
@@ -123,6 +125,7 @@ fn summary(direction: Direction, trials: &[Trial]) -> PathSummary {
         reached_per_s: Some(95.0),
         total: paths().next().unwrap().total.clone(),
         stages: Vec::new(),
+        undisturbed: None,
     }
 }
 

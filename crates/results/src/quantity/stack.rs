@@ -40,6 +40,20 @@ impl Figures for StackResult {
                 main: what == "mean" || what == "p99",
                 trials: paths.iter().filter(|path| path.total.n > 0).map(|path| value(&path.total)).collect(),
             }));
+            all.extend(OF_TIMES.map(|(what, value)| {
+                Quantity {
+                    name: format!("{}.undisturbed.{what}", direction.name()),
+                    title: format!("stack time {way}, undisturbed, {what}"),
+                    unit: Unit::Nanoseconds,
+                    better: Better::Less,
+                    main: false,
+                    trials: paths
+                        .iter()
+                        .filter_map(|p| p.undisturbed.as_ref().filter(|d| d.n > 0))
+                        .map(value)
+                        .collect(),
+                }
+            }));
             all.extend(direction.stages().iter().map(|&stage| of_stage(direction, stage, &paths)));
         }
         all.push(Quantity {

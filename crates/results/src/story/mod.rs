@@ -3,6 +3,7 @@
 mod accounting;
 mod capacity;
 pub mod compare;
+mod contention;
 mod cost;
 pub(crate) mod curves;
 mod headline;

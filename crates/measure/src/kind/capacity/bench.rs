@@ -161,6 +161,7 @@ impl Lane<'_, '_> {
             stop: self.bench.stop,
             live,
             log: None,
+            contention: None,
         };
         let outcome = match plan.place {
             Place::To(to) => remote::fly(&shot, to, false, duration_ns, departures),

@@ -15,6 +15,7 @@ use crate::ground::error::{GroundError, RunError};
 use crate::ground::observer::{Live, Observer, Progressed, Step};
 use crate::ground::processors::{Cpus, spread, spread_senders, thread_places};
 use crate::ground::rig::Rig;
+use crate::load::contention::Contention;
 use crate::load::error::FlightError;
 use crate::load::flight::Departures;
 use crate::load::message_log::MessageLog;
@@ -187,6 +188,7 @@ impl Bench<'_> {
         live: &Live,
     ) -> Result<ShotOutcome, FlightError> {
         self.flights += 1;
+        let contention = Contention::begin();
         let shot = Shot {
             rig: self.rig,
             engine,
@@ -201,6 +203,7 @@ impl Bench<'_> {
             stop: self.stop,
             live,
             log,
+            contention: contention.as_ref(),
         };
         match self.plan.place {
             Place::To(to) => remote::fly(&shot, to, self.plan.one_way, duration_ns, departures),

@@ -36,7 +36,7 @@ impl Facts<'_> {
             index: self.index,
             kind: self.kind,
             started_after_ns: self.started_after_ns,
-            load: load(&outcome.sent, profile.messages()),
+            load: load(&outcome.sent, &outcome.read, profile.messages()),
             reached_per_s: outcome.sent.per_s(),
             workers: outcome.senders.iter().zip(&self.cpus.senders).map(worker).collect(),
             intervals: (&outcome.sent.intervals).into(),

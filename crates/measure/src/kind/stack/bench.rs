@@ -26,7 +26,8 @@ use crate::tap::pcap::Files;
 use crate::tap::sampling::Sampling;
 
 /// Length of the burst that finds the flat-out rate, and of the warm-up.
-const BURST: Load<'static> = Load { duration_ns: 200_000_000, departures: Departures::FlatOut };
+const BURST: Load<'static> =
+    Load { duration_ns: 200_000_000, departures: Departures::FlatOut, contention: None };
 
 pub struct Bench<'a> {
     pub plan: &'a StackPlan,
@@ -77,6 +78,7 @@ impl Bench<'_> {
         let load = Load {
             duration_ns: self.plan.profile.duration_ns(),
             departures: Departures::Planned(&self.plan.profile, self.plan.seed),
+            contention: None,
         };
         let files = Files::of_trial(self.directory.as_ref(), turn.index as u32, self.plan.pcap.keep);
         let task = StackTask {

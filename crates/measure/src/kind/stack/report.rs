@@ -43,7 +43,7 @@ impl Facts<'_> {
             kind: self.kind,
             tap: self.tap,
             started_after_ns: self.started_after_ns,
-            load: load(&outcome.sent, plan.profile.messages()),
+            load: load(&outcome.sent, &outcome.read, plan.profile.messages()),
             paths: outcome.paths.iter().map(path).collect(),
             accounting: outcome.accounting.clone(),
             reader_cpu_ns_per_message: (delivered > 0).then(|| outcome.read.cpu_ns as f64 / delivered as f64),
@@ -81,6 +81,7 @@ impl Facts<'_> {
             direction,
             total: (&c.total.distribution).into(),
             peak: self.peak(&c.total, &plan.profile),
+            undisturbed: c.undisturbed.as_ref().map(Into::into),
             stages: direction.stages().iter().map(stage).collect(),
             series: series(&c.total, window_ns),
         }

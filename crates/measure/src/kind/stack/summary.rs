@@ -2,7 +2,7 @@
 
 use netfathom_model::path::{Direction, Stage};
 use netfathom_model::record::{
-    Indicator, PathSummary, PathTimes, StageSummary, StageSummaryTimes, Trial, TrialKind,
+    Indicator, PathSummary, PathTimes, StageSummary, StageSummaryTimes, Trial, TrialKind, Undisturbed,
 };
 use netfathom_stats::{Distribution, between_trials};
 
@@ -30,7 +30,16 @@ pub fn of(direction: Direction, trials: &[Trial]) -> Option<PathSummary> {
         reached_per_s: Some(reached).filter(|r| r.is_finite()),
         total: (&total).into(),
         stages,
+        undisturbed: undisturbed(&paths),
     })
+}
+
+/// Of trials that have some in all, so that their means count alike.
+fn undisturbed(paths: &[&PathTimes]) -> Option<Undisturbed> {
+    let of: Vec<_> =
+        paths.iter().map(|p| p.undisturbed.as_ref().filter(|d| d.n > 0)).collect::<Option<_>>()?;
+    let overall = indicator(of.iter().map(|d| (d.mean_ns, d.min_ns, d.max_ns)))?;
+    Some(Undisturbed { overall, total: (&merged(of.into_iter())?).into() })
 }
 
 /// A row of the papers' summary, from each trial's mean, min and max.

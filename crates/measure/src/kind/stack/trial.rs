@@ -20,6 +20,8 @@ use crate::ground::observer::Live;
 use crate::ground::processors::Cpus;
 use crate::ground::rig::Rig;
 use crate::load::accounting::Evidence;
+use crate::load::contention::Contention;
+use crate::load::flight::Departures;
 use crate::load::message_log::Lane;
 use crate::load::sent::Sent;
 use crate::load::tally::Read;
@@ -33,6 +35,7 @@ use crate::tap::error::TapError;
 use crate::tap::pcap::{Files, PcapTap};
 use crate::tap::sampling::Sampling;
 use crate::tap::timestamping::{ReceiveStamps, STAMPS_BEGIN, SendStamps};
+use crate::tap::undisturbed::Undisturbed;
 
 pub struct StackTask<'a> {
     pub plan: &'a StackPlan,
@@ -76,6 +79,10 @@ pub struct StackOutcome {
 
 impl StackTask<'_> {
     pub fn run(&self, ends: impl Ends, load: Load<'_>) -> Result<StackOutcome, TapError> {
+        // Baselines are without it: it is a part of what the tap costs.
+        let observed = self.tap.is_some() && matches!(load.departures, Departures::Planned(..));
+        let contention = observed.then(Contention::begin).flatten();
+        let load = Load { contention: contention.as_ref(), ..load };
         match self.tap {
             None => self.run_with(
                 ends,
@@ -97,15 +104,18 @@ impl StackTask<'_> {
             None => (self.sampling.again(), Sampling::none()),
         };
         let rx = self.plan.measures(Direction::Rx);
+        let here = ends.senders().first().and(ends.reader()).map(|_| ());
         let make = |windows: Windows, senders: &[_]| {
             tap.start(windows.start_ns);
-            let reader = BpfReader::new(tap.view(), windows, WINDOWS, rx, at_reader);
+            let undisturbed = here.and(load.contention).map(|c| Undisturbed::new(c, self.cpus));
+            let reader = BpfReader::new(tap.view(), windows, WINDOWS, rx, at_reader, undisturbed);
             let senders = senders.iter().map(|_| Departed::new(tap.view(), at_senders.again()));
             Ok((senders.collect(), reader))
         };
         let directions = &self.plan.directions;
-        let collect = |senders: Vec<Departed>, reader: BpfReader| {
-            let (incoming, mut samples) = reader.into_parts();
+        let collect = |senders: Vec<Departed>, reader: BpfReader<'_>| {
+            let (incoming, undisturbed, mut samples) = reader.into_parts();
+            let undisturbed = undisturbed.as_ref();
             samples.extend(senders.into_iter().flat_map(Departed::into_samples));
             let of = |&direction: &Direction| {
                 let collected = match direction {
@@ -115,10 +125,15 @@ impl StackTask<'_> {
                             total: sums.total,
                             stages: sums.stages,
                             unstaged: 0,
+                            undisturbed: undisturbed.map(|u| u.tx.clone()),
                             missing: missing_stages(&tap),
                         }
                     }
-                    Direction::Rx => Collected { missing: missing_stages(&tap), ..incoming.clone() },
+                    Direction::Rx => Collected {
+                        undisturbed: undisturbed.map(|u| u.rx.clone()),
+                        missing: missing_stages(&tap),
+                        ..incoming.clone()
+                    },
                 };
                 Ok((direction, collected))
             };

@@ -11,7 +11,7 @@ use crate::page::Page;
 use netfathom_model::record::{LoadResult, LoadTrial, LoadTrialKind};
 
 use super::accounting::Kept;
-use super::{Body, accounting, counted, number, place::ends as place};
+use super::{Body, accounting, contention, counted, number, place::ends as place};
 
 pub(super) fn body(result: &LoadResult) -> Body<'_> {
     let mut page = Page::default();
@@ -21,6 +21,7 @@ pub(super) fn body(result: &LoadResult) -> Body<'_> {
     trials::workers(&mut page, result);
     times::intervals(&mut page, result);
     times::lag(&mut page, result);
+    contention::draw(&mut page, loaded(result).map(|t| &t.load));
     let kept = result.trials.iter().map(|t| Kept {
         index: t.index,
         kind: trials::kind(t.kind),
@@ -77,5 +78,7 @@ fn remarks(result: &LoadResult) -> Vec<String> {
     };
     let workers = counted(plan.workers, "worker");
     let (profile, size) = (&plan.profile, plan.size_bytes);
-    vec![format!("{over} of {profile}, {size} B, {}, {engine}, {workers}", place(plan.place))]
+    let how = format!("{over} of {profile}, {size} B, {}, {engine}, {workers}", place(plan.place));
+    let waits = contention::remarks(loaded(result).map(|t| &t.load), None);
+    waits.into_iter().chain([how]).collect()
 }

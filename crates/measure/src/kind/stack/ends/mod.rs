@@ -9,6 +9,7 @@ use netfathom_model::plan::Spin;
 use super::trial::StackTask;
 use crate::ground::error::GroundError;
 use crate::load::accounting::Ways;
+use crate::load::contention::Contention;
 use crate::load::engine;
 use crate::load::error::FlightError;
 use crate::load::flight::{Departures, Flight, Sender};
@@ -51,6 +52,8 @@ pub trait Ends: Sized {
 pub struct Load<'a> {
     pub duration_ns: u64,
     pub departures: Departures<'a>,
+    /// Where it is observed who has the processors.
+    pub contention: Option<&'a Contention>,
 }
 
 impl Load<'_> {
@@ -74,7 +77,7 @@ pub struct Landed<S, R> {
     pub checks: Vec<CounterCheck>,
 }
 
-fn flight<'a>(task: &StackTask<'a>, load: Load<'a>, flow: u32, windows: Windows) -> Flight<'a> {
+fn flight<'a>(task: &'a StackTask<'a>, load: Load<'a>, flow: u32, windows: Windows) -> Flight<'a> {
     Flight {
         flow,
         duration_ns: load.duration_ns,
@@ -83,6 +86,7 @@ fn flight<'a>(task: &StackTask<'a>, load: Load<'a>, flow: u32, windows: Windows)
         windows,
         stop: task.stop,
         live: task.live,
+        contention: load.contention,
     }
 }
 

@@ -1,0 +1,202 @@
+//! Who had the processor while a thread waited for it: other processes by name, the hypervisor, interrupts.
+//!
+//! The program runs at every switch of every processor and reads the kernel's own account of the threads that are
+//! followed. Without any of them a switch costs it a look at two counters.
+
+use std::io;
+use std::sync::atomic::Ordering::{Acquire, Relaxed};
+use std::time::Duration;
+
+use libbpf_rs::{Link, MapCore, MapFlags, Object};
+use netfathom_sys::cpu::thread_id;
+
+#[cfg(test)]
+mod tests;
+
+crate::mapping::abi!("contention");
+
+use self::abi::copied;
+use self::abi::shared::{self, Shared};
+use crate::load::{self, Refusal};
+use crate::mapping::{Mapping, from_bytes};
+use crate::pid_namespace::{self, OWN};
+
+const OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/contention.bpf.o"));
+const HOLDERS: &str = "holders";
+
+/// What others take for less time disturbs nobody: LEAST_STINT_NS in abi.h.
+pub const LEAST_STINT_NS: u64 = 5000;
+
+/// Long enough for a switch away from the thread.
+const NAP: Duration = Duration::from_micros(50);
+/// No program runs while certain tasks of some machines are current, so one switch may not be seen.
+const MOST_NAPS: u32 = 20;
+
+/// Why waits for a processor cannot be attributed.
+#[derive(Debug, thiserror::Error)]
+pub enum ContentionError {
+    #[error("cannot {step} the program that sees who has the processor: {source}")]
+    Step { step: &'static str, source: Refusal },
+    #[error("cannot find out the PID namespace of this process from {OWN}: {0}; is /proc mounted?")]
+    Namespace(io::Error),
+    #[error("cannot map the memory of the program that sees who has the processor: {0}")]
+    Map(#[from] io::Error),
+    #[error("the program that sees who has the processor and this build disagree about {0}")]
+    Abi(&'static str),
+}
+
+fn step<E: Into<Refusal>>(step: &'static str) -> impl Fn(E) -> ContentionError {
+    move |source| ContentionError::Step { step, source: source.into() }
+}
+
+/// A process that had the processor.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Holder {
+    /// Its number in the first PID namespace; 0: the processor was idle, and took its time to come back.
+    pub process: u32,
+    /// Of the process, not of its thread.
+    pub name: String,
+    /// While a followed thread waited.
+    pub ns: u64,
+}
+
+/// What kept a thread from running since it was followed.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Account {
+    /// In the run queue, by the kernel's own account.
+    pub waited_ns: u64,
+    /// Parts of it, the longest first. What is missing has no name: no program saw the switch.
+    pub holders: Vec<Holder>,
+    /// Parts of it that no task had.
+    pub waiting: Lost,
+    /// While it ran.
+    pub running: Lost,
+}
+
+/// Time of a processor in which no task ran.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Lost {
+    /// By the hypervisor; 0 where the kernel does not know (CONFIG_PARAVIRT_TIME_ACCOUNTING).
+    pub stolen_ns: u64,
+    /// By interrupts; 0 where the kernel keeps no account of them (CONFIG_IRQ_TIME_ACCOUNTING).
+    pub interrupted_ns: u64,
+}
+
+/// Follows threads until it is dropped, or the process ends.
+pub struct Contention {
+    object: Object,
+    mapping: Mapping<Shared>,
+    _link: Link,
+}
+
+impl Contention {
+    /// As yet of no thread.
+    ///
+    /// # Errors
+    /// What the kernel refused. Needs CAP_BPF and CAP_PERFMON, Linux 5.17, CONFIG_SCHED_INFO and
+    /// CONFIG_FAIR_GROUP_SCHED.
+    pub fn attach() -> Result<Self, ContentionError> {
+        let open = load::open(OBJECT, |_| true).map_err(step("open"))?;
+        let object = load::load(open).map_err(step("load"))?;
+        let mapping: Mapping<Shared> = Mapping::of_globals(&object)?;
+        let namespace = pid_namespace::own().map_err(ContentionError::Namespace)?;
+        let shared = mapping.get();
+        shared.namespace.device.store(namespace.device, Relaxed);
+        shared.namespace.inode.store(namespace.inode, Relaxed);
+        let program = object.progs_mut().next().ok_or(ContentionError::Abi("its name"))?;
+        let link = program.attach().map_err(step("attach"))?;
+        Ok(Self { object, mapping, _link: link })
+    }
+
+    /// Follows the calling thread. `None` if the program did not see it within a millisecond, or follows
+    /// [`Shared::THREADS`] already.
+    #[must_use]
+    pub fn follow(&self) -> Option<Followed<'_>> {
+        let shared = self.mapping.get();
+        let place = shared.places.fetch_add(1, Relaxed);
+        let followed = Followed { contention: self, place, thread: shared.threads.get(place as usize)? };
+        followed.thread.number.store(thread_id(), Relaxed);
+        shared.pending.fetch_add(1, Relaxed);
+        for _ in 0..MOST_NAPS {
+            std::thread::sleep(NAP);
+            if followed.thread.task.load(Relaxed) != 0 {
+                return Some(followed);
+            }
+        }
+        shared.pending.fetch_sub(1, Relaxed);
+        None
+    }
+
+    /// Whether something foreign had this processor for over [`LEAST_STINT_NS`] within that time, CLOCK_MONOTONIC: a task
+    /// of another process, or the hypervisor. Known of processors that a followed thread is bound to, as soon as the
+    /// thread has the processor again; of the last 64 times only, before which everything counts as disturbed.
+    #[must_use]
+    pub fn is_disturbed(&self, cpu: usize, from_ns: u64, until_ns: u64) -> bool {
+        let threads = &self.mapping.get().threads;
+        let on_it = |t: &&shared::Thread| t.task.load(Relaxed) != 0 && t.cpu.load(Relaxed) as usize == cpu;
+        let Some(thread) = threads.iter().find(on_it) else { return true };
+        let n = thread.stints_n.load(Acquire);
+        let oldest = n.saturating_sub(thread.stints.len() as u64);
+        for i in (oldest..n).rev() {
+            let stint = &thread.stints[i as usize % thread.stints.len()];
+            if stint.end.load(Relaxed) < from_ns {
+                return false;
+            }
+            if stint.start.load(Relaxed) < until_ns {
+                return true;
+            }
+        }
+        oldest > 0
+    }
+
+    fn holders(&self, place: u32) -> Result<Vec<Holder>, ContentionError> {
+        let abi = || ContentionError::Abi(HOLDERS);
+        let map = self.object.maps().find(|map| map.name() == HOLDERS).ok_or_else(abi)?;
+        let mut holders = Vec::new();
+        for key in map.keys() {
+            let of: copied::HolderKey = from_bytes(&key).ok_or_else(abi)?;
+            let value =
+                if of.place == place { map.lookup(&key, MapFlags::ANY).map_err(step("ask"))? } else { None };
+            let Some(value) = value else { continue };
+            let copied::Holder { ns, name } = from_bytes(&value).ok_or_else(abi)?;
+            let name = name.split(|&byte| byte == 0).next().unwrap_or_default();
+            let name = String::from_utf8_lossy(name).into_owned();
+            holders.push(Holder { process: of.process, name, ns });
+        }
+        holders.sort_by_key(|holder| std::cmp::Reverse(holder.ns));
+        Ok(holders)
+    }
+}
+
+/// A thread that is followed until the value is dropped, which must be while it lives.
+pub struct Followed<'a> {
+    contention: &'a Contention,
+    place: u32,
+    thread: &'a shared::Thread,
+}
+
+impl Followed<'_> {
+    /// Up to the last time that it came to a processor.
+    ///
+    /// # Errors
+    /// If the map cannot be read.
+    pub fn account(&self) -> Result<Account, ContentionError> {
+        let lost = |lost: &shared::Lost| Lost {
+            stolen_ns: lost.stolen.load(Relaxed),
+            interrupted_ns: lost.interrupted.load(Relaxed),
+        };
+        Ok(Account {
+            waited_ns: self.thread.waited.load(Relaxed),
+            holders: self.contention.holders(self.place)?,
+            waiting: lost(&self.thread.waiting),
+            running: lost(&self.thread.running),
+        })
+    }
+}
+
+impl Drop for Followed<'_> {
+    fn drop(&mut self) {
+        self.thread.number.store(0, Relaxed);
+        self.thread.task.store(0, Relaxed);
+    }
+}

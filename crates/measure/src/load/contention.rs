@@ -1,0 +1,110 @@
+//! Who has the processors that the threads of a load need.
+
+use netfathom_bpf::contention::{Account, Followed};
+use netfathom_model::record::{self, Held, Holder, LoadThread};
+use netfathom_sys::clock::monotonic_ns;
+
+/// Processes with a name in a record, for each thread; the others are summed.
+const MOST_NAMED: usize = 8;
+
+/// Observes threads until it is dropped.
+pub struct Contention(netfathom_bpf::contention::Contention);
+
+impl Contention {
+    /// `None` where this kernel or the privileges do not allow it: nothing else depends on it.
+    #[must_use]
+    pub fn begin() -> Option<Self> {
+        netfathom_bpf::contention::Contention::attach().ok().map(Self)
+    }
+
+    /// Whether something foreign had the processor of a thread of the load within that time, CLOCK_MONOTONIC.
+    #[must_use]
+    pub fn is_disturbed(&self, cpu: usize, from_ns: u64, until_ns: u64) -> bool {
+        self.0.is_disturbed(cpu, from_ns, until_ns)
+    }
+
+    /// The calling thread, which is bound to this processor.
+    pub fn observe(&self, cpu: usize) -> Option<Observed<'_>> {
+        let followed = self.0.follow()?;
+        Some(Observed { followed, cpu, since_ns: monotonic_ns() })
+    }
+}
+
+/// A thread that is observed until the value is dropped.
+pub struct Observed<'a> {
+    followed: Followed<'a>,
+    cpu: usize,
+    since_ns: u64,
+}
+
+impl Observed<'_> {
+    /// Asked by the thread itself: it has the processor now.
+    pub fn account(&self, thread: LoadThread) -> Option<record::Contention> {
+        let account = self.followed.account().ok()?;
+        Some(record::Contention {
+            thread,
+            cpu: self.cpu,
+            span_ns: monotonic_ns() - self.since_ns,
+            waited_ns: account.waited_ns,
+            holders: holders(&account),
+            stolen_ns: account.running.stolen_ns,
+            interrupted_ns: account.running.interrupted_ns,
+        })
+    }
+}
+
+/// All parts of the wait, the longest first.
+fn holders(account: &Account) -> Vec<Held> {
+    let (mut held, mut others_ns, mut named) = (Vec::new(), 0, 0);
+    for holder in &account.holders {
+        let by = match holder.process {
+            0 => Holder::Idle,
+            pid if pid == std::process::id() => Holder::Netfathom,
+            _ if named == MOST_NAMED => {
+                others_ns += holder.ns;
+                continue;
+            }
+            pid => {
+                named += 1;
+                Holder::Process { name: holder.name.clone(), pid }
+            }
+        };
+        held.push(Held { by, ns: holder.ns });
+    }
+    let without_name = [
+        (Holder::Others, others_ns),
+        (Holder::Hypervisor, account.waiting.stolen_ns),
+        (Holder::Interrupts, account.waiting.interrupted_ns),
+    ];
+    held.extend(without_name.map(|(by, ns)| Held { by, ns }));
+    let seen_ns: u64 = held.iter().map(|h| h.ns).sum();
+    held.push(Held { by: Holder::Unknown, ns: account.waited_ns.saturating_sub(seen_ns) });
+    held.retain(|h| h.ns > 0);
+    held.sort_by_key(|h| std::cmp::Reverse(h.ns));
+    held
+}
+
+#[cfg(test)]
+mod tests {
+    use netfathom_bpf::contention as kernel;
+
+    use super::*;
+
+    #[test]
+    fn the_parts_of_a_wait_add_up_and_the_shortest_have_no_names() {
+        let process = |pid: u32| kernel::Holder { process: pid, name: format!("p{pid}"), ns: 100 };
+        let idle = kernel::Holder { process: 0, name: "swapper/1".into(), ns: 7 };
+        let account = Account {
+            waited_ns: 1500,
+            holders: (1_000_000..1_000_012).map(process).chain([idle]).collect(),
+            waiting: kernel::Lost { stolen_ns: 50, interrupted_ns: 3 },
+            ..Account::default()
+        };
+        let held = holders(&account);
+        assert_eq!(held.iter().map(|h| h.ns).sum::<u64>(), account.waited_ns);
+        let of = |by: &Holder| held.iter().find(|h| h.by == *by).map(|h| h.ns);
+        assert_eq!((of(&Holder::Others), of(&Holder::Idle)), (Some(400), Some(7)));
+        assert_eq!((of(&Holder::Hypervisor), of(&Holder::Interrupts)), (Some(50), Some(3)));
+        assert_eq!(of(&Holder::Unknown), Some(240));
+    }
+}

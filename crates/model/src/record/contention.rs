@@ -1,0 +1,165 @@
+//! Who had the processors that the threads of a load needed.
+
+use std::fmt;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// What kept one thread of a load from running, by the kernel's own account of the thread.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Contention {
+    /// What the thread does.
+    pub thread: LoadThread,
+    /// The processor that it is bound to.
+    pub cpu: usize,
+    /// How long it was followed.
+    pub span_ns: u64,
+    /// How long of that it could run and did not have the processor.
+    pub waited_ns: u64,
+    /// Who had it meanwhile, the longest first; the times add up to `waited_ns`.
+    pub holders: Vec<Held>,
+    /// What the hypervisor took while the thread ran; 0 where the kernel does not know.
+    pub stolen_ns: u64,
+    /// What interrupts took while the thread ran; 0 where the kernel keeps no account of them.
+    pub interrupted_ns: u64,
+}
+
+/// What a thread of a load does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum LoadThread {
+    /// It sends.
+    Sender,
+    /// It receives.
+    Reader,
+}
+
+/// A part of a wait.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Held {
+    /// Who had the processor.
+    pub by: Holder,
+    /// How long.
+    pub ns: u64,
+}
+
+/// What can have a processor.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Holder {
+    /// Another process.
+    Process {
+        /// As the kernel has it.
+        name: String,
+        /// In the first PID namespace.
+        pid: u32,
+    },
+    /// Further processes together.
+    Others,
+    /// Other threads of this process.
+    Netfathom,
+    /// No task: the processor was idle, and took its time to come back.
+    Idle,
+    /// Another machine.
+    Hypervisor,
+    /// Interrupts, where the kernel keeps an account of them.
+    Interrupts,
+    /// The switches were not seen.
+    Unknown,
+}
+
+impl Holder {
+    /// Whether it is neither the load itself, nor what every wake-up takes.
+    #[must_use]
+    pub fn is_foreign(&self) -> bool {
+        match self {
+            Self::Process { .. } | Self::Others | Self::Hypervisor | Self::Interrupts => true,
+            Self::Netfathom | Self::Idle | Self::Unknown => false,
+        }
+    }
+}
+
+impl fmt::Display for Holder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Process { name, pid } => write!(f, "{name} (pid {pid})"),
+            Self::Others => f.write_str("other processes"),
+            Self::Netfathom => f.write_str("netfathom itself"),
+            Self::Idle => f.write_str("nothing (idle, waking up)"),
+            Self::Hypervisor => f.write_str("the hypervisor"),
+            Self::Interrupts => f.write_str("interrupts"),
+            Self::Unknown => f.write_str("unknown"),
+        }
+    }
+}
+
+impl Contention {
+    /// The same threads of several trials together: one for each processor and what is done on it.
+    #[must_use]
+    pub fn pooled<'a>(all: impl IntoIterator<Item = &'a Self>) -> Vec<Self> {
+        let mut pooled: Vec<Self> = Vec::new();
+        for one in all {
+            match pooled.iter_mut().find(|p| (p.thread, p.cpu) == (one.thread, one.cpu)) {
+                Some(same) => same.add(one),
+                None => pooled.push(one.clone()),
+            }
+        }
+        pooled
+    }
+
+    fn add(&mut self, other: &Self) {
+        let sums = [
+            (&mut self.span_ns, other.span_ns),
+            (&mut self.waited_ns, other.waited_ns),
+            (&mut self.stolen_ns, other.stolen_ns),
+            (&mut self.interrupted_ns, other.interrupted_ns),
+        ];
+        sums.into_iter().for_each(|(sum, ns)| *sum = sum.saturating_add(ns));
+        for held in &other.holders {
+            match self.holders.iter_mut().find(|h| h.by == held.by) {
+                Some(same) => same.ns = same.ns.saturating_add(held.ns),
+                None => self.holders.push(held.clone()),
+            }
+        }
+        self.holders.sort_by_key(|held| std::cmp::Reverse(held.ns));
+    }
+
+    /// The part of its time that it waited, 0 to 1.
+    #[must_use]
+    pub fn waited_share(&self) -> f64 {
+        self.waited_ns as f64 / self.span_ns.max(1) as f64
+    }
+
+    /// The foreign holders, with their part of the wait, the longest first.
+    pub fn foreign(&self) -> impl Iterator<Item = (&Holder, f64)> {
+        let waited_ns = self.waited_ns.max(1) as f64;
+        self.holders.iter().filter(|h| h.by.is_foreign()).map(move |h| (&h.by, h.ns as f64 / waited_ns))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(cpu: usize, waited_ns: u64, holders: &[(Holder, u64)]) -> Contention {
+        let holders = holders.iter().map(|(by, ns)| Held { by: by.clone(), ns: *ns }).collect();
+        let thread = LoadThread::Reader;
+        Contention { thread, cpu, span_ns: 1000, waited_ns, holders, stolen_ns: 1, interrupted_ns: 0 }
+    }
+
+    #[test]
+    fn trials_are_pooled_by_thread_and_processor() {
+        let rustc = || Holder::Process { name: "rustc".into(), pid: 7 };
+        let trials = [
+            of(1, 100, &[(Holder::Idle, 60), (rustc(), 40)]),
+            of(0, 5, &[(Holder::Hypervisor, 5)]),
+            of(1, 300, &[(rustc(), 300)]),
+        ];
+        let pooled = Contention::pooled(&trials);
+        assert_eq!(pooled.len(), 2);
+        let reader = &pooled[0];
+        assert_eq!((reader.span_ns, reader.waited_ns, reader.stolen_ns), (2000, 400, 2));
+        assert_eq!(reader.foreign().collect::<Vec<_>>(), [(&rustc(), 0.85)]);
+        assert_eq!(reader.holders[1], Held { by: Holder::Idle, ns: 60 });
+    }
+}

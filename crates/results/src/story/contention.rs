@@ -1,0 +1,140 @@
+//! Who had the processors that the threads of a load needed.
+
+use netfathom_model::record::{Contention, Load, LoadThread};
+
+use super::number;
+use crate::page::{Align, Page, Table};
+
+/// Waits below this part of a thread's time are what every wake-up takes.
+const LEAST_WAITED: f64 = 0.01;
+/// Of a stack time: below that it is no answer to where the time goes.
+const LEAST_OF_STACK_TIME: f64 = 0.1;
+/// A holder with less of a wait is left to the table.
+const LEAST_HELD: f64 = 0.05;
+
+/// Who kept the load waiting, where that is worth a line. `of_receiving` is the part that the reader's waits have in
+/// the time to receive a message, where that is known.
+pub(super) fn remarks<'a>(loads: impl Iterator<Item = &'a Load>, of_receiving: Option<f64>) -> Vec<String> {
+    pooled(loads).iter().filter_map(|thread| remark(thread, of_receiving)).collect()
+}
+
+fn pooled<'a>(loads: impl Iterator<Item = &'a Load>) -> Vec<Contention> {
+    Contention::pooled(loads.flat_map(|load| &load.contention))
+}
+
+/// Such as `86 % of the time to receive is waiting for CPU 1: rustc (pid 3121) had it 71 %, the hypervisor 9 %`.
+fn remark(thread: &Contention, of_receiving: Option<f64>) -> Option<String> {
+    let cpu = thread.cpu;
+    let waits = match (thread.thread, of_receiving) {
+        (LoadThread::Reader, Some(share)) if share >= LEAST_OF_STACK_TIME => {
+            format!("{} of the time to receive is waiting for CPU {cpu}", whole_percent(share))
+        }
+        (LoadThread::Sender, _) | (LoadThread::Reader, None) if thread.waited_share() >= LEAST_WAITED => {
+            let share = whole_percent(thread.waited_share());
+            format!("the {} waited for CPU {cpu} {share} of the time", name(thread.thread))
+        }
+        _ => return None,
+    };
+    // What is left are the wake-ups of an idle processor, or the load itself.
+    if thread.foreign().map(|(_, share)| share).sum::<f64>() < 0.5 {
+        return None;
+    }
+    let most = thread.foreign().filter(|(_, share)| *share >= LEAST_HELD).take(2);
+    let most: Vec<String> = most.map(|(by, share)| format!("{by} had it {}", whole_percent(share))).collect();
+    (!most.is_empty()).then(|| format!("{waits}: {}", most.join(", ")))
+}
+
+/// Every wait with all who had the processor.
+pub(super) fn draw<'a>(page: &mut Page, loads: impl Iterator<Item = &'a Load>) {
+    let threads = pooled(loads);
+    if threads.is_empty() {
+        return;
+    }
+    page.heading("Who had the CPUs that the load needed");
+    let mut table = Table::new(&[
+        ("thread", Align::Left),
+        ("CPU", Align::Right),
+        ("waited", Align::Right),
+        ("of its time", Align::Right),
+        ("who had the CPU meanwhile", Align::Left),
+        ("of the wait", Align::Right),
+        ("time", Align::Right),
+    ]);
+    for thread in &threads {
+        let first = [
+            name(thread.thread).to_owned(),
+            thread.cpu.to_string(),
+            number::seconds(thread.waited_ns),
+            number::percent(thread.waited_share()),
+        ];
+        if thread.holders.is_empty() {
+            table.row([&first[..], &["-", "-", "-"].map(String::from)].concat());
+        }
+        for (i, held) in thread.holders.iter().enumerate() {
+            let of_wait = number::percent(held.ns as f64 / thread.waited_ns.max(1) as f64);
+            let own = if i == 0 { first.clone() } else { Default::default() };
+            let holder = [held.by.to_string(), of_wait, number::seconds(held.ns)];
+            table.row([own.to_vec(), holder.to_vec()].concat());
+        }
+    }
+    page.table(table);
+    for thread in &threads {
+        let lost = [("the hypervisor", thread.stolen_ns), ("interrupts", thread.interrupted_ns)];
+        for (who, ns) in lost.into_iter().filter(|(_, ns)| *ns > 0) {
+            let share = number::percent(ns as f64 / thread.span_ns.max(1) as f64);
+            let (name, cpu) = (name(thread.thread), thread.cpu);
+            page.text(&format!("while the {name} ran on CPU {cpu}, {who} took {share} of its time"));
+        }
+    }
+    page.note("by the kernel's account of each thread (sched_info); names are those of processes, and threads of one count together");
+}
+
+fn whole_percent(share: f64) -> String {
+    format!("{:.0} %", share * 100.0)
+}
+
+fn name(thread: LoadThread) -> &'static str {
+    match thread {
+        LoadThread::Sender => "sender",
+        LoadThread::Reader => "reader",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use netfathom_model::record::{Held, Holder};
+
+    use super::*;
+
+    fn thread(thread: LoadThread, waited_ns: u64, holders: &[(Holder, u64)]) -> Contention {
+        let holders = holders.iter().map(|(by, ns)| Held { by: by.clone(), ns: *ns }).collect();
+        Contention { thread, cpu: 1, span_ns: 1000, waited_ns, holders, stolen_ns: 0, interrupted_ns: 0 }
+    }
+
+    fn rustc() -> Holder {
+        Holder::Process { name: "rustc".into(), pid: 3121 }
+    }
+
+    #[test]
+    fn whoever_kept_the_reader_waiting_is_named() {
+        let busy = [(rustc(), 71), (Holder::Idle, 20), (Holder::Hypervisor, 9)];
+        let reader = thread(LoadThread::Reader, 100, &busy);
+        assert_eq!(
+            remark(&reader, Some(0.86)).unwrap(),
+            "86 % of the time to receive is waiting for CPU 1: rustc (pid 3121) had it 71 %, the hypervisor had it 9 %"
+        );
+        assert_eq!(remark(&reader, Some(0.05)), None);
+        assert_eq!(
+            remark(&reader, None).unwrap(),
+            "the reader waited for CPU 1 10 % of the time: rustc (pid 3121) had it 71 %, the hypervisor had it 9 %"
+        );
+    }
+
+    #[test]
+    fn wake_ups_of_an_idle_processor_are_no_contention() {
+        let reader = thread(LoadThread::Reader, 100, &[(Holder::Idle, 95), (rustc(), 5)]);
+        assert_eq!(remark(&reader, Some(0.86)), None);
+        let sender = thread(LoadThread::Sender, 5, &[(rustc(), 5)]);
+        assert_eq!(remark(&sender, None), None);
+    }
+}
