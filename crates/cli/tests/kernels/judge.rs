@@ -30,7 +30,7 @@ pub fn judge(seen: &Seen) -> Judged {
             }
         }
     }
-    let checks = [stages(seen), delays(seen), tests(seen, &mut judged.cells)];
+    let checks = [stages(seen), contention(seen), delays(seen), tests(seen, &mut judged.cells)];
     let name = |why| format!("{} {}: {why}", seen.release, seen.wanted.machine.debian());
     judged.wrong.extend(checks.into_iter().flatten().map(name));
     judged
@@ -105,6 +105,23 @@ fn stages(seen: &Seen) -> Vec<String> {
         }
     }
     wrong
+}
+
+/// Both threads of a load are followed wherever the program can run, and their waits add up.
+fn contention(seen: &Seen) -> Vec<String> {
+    let trial = &seen.result("stack-both")["trials"][0];
+    let threads: Vec<&Value> = trial["load"]["contention"].as_array().into_iter().flatten().collect();
+    let followed: Vec<_> = threads.iter().map(|thread| thread["thread"].as_str().unwrap_or("?")).collect();
+    let can = seen.version() >= (5, 17);
+    if followed != if can { &["sender", "reader"][..] } else { &[] } {
+        return vec![format!("stack-both: threads whose waits are known: {followed:?}")];
+    }
+    let ns = |value: &Value| value.as_u64().unwrap_or(u64::MAX);
+    let parts = |thread: &Value| {
+        thread["holders"].as_array().into_iter().flatten().map(|held| ns(&held["ns"])).sum::<u64>()
+    };
+    let is_open = |thread: &&&Value| ns(&thread["waited_ns"]) != parts(thread);
+    threads.iter().filter(is_open).map(|thread| format!("stack-both: parts of a wait: {thread}")).collect()
 }
 
 /// Ways with all of their messages in stages that do not add up to the total.
