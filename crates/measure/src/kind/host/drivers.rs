@@ -1,4 +1,4 @@
-//! Programs at devices and sockets: those that load, sinks and ends of messages use, loaded and
+//! Programs at devices, sockets and switches: those that load, sinks and ends of messages use, loaded and
 //! attached as there.
 
 use std::error::Error;
@@ -6,6 +6,7 @@ use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
 use std::num::NonZeroU32;
 use std::os::fd::AsFd;
 
+use netfathom_bpf::contention::Contention;
 use netfathom_bpf::generator::Generator;
 use netfathom_bpf::message::{Flow, KernelEnd, Programs, Work};
 use netfathom_bpf::sink::{XdpPass, XdpRedirect, XdpSink};
@@ -35,6 +36,11 @@ const VERDICT: &str = "socket verdict";
 const VERDICT_USE: &str = "programs that answer messages at a socket, in the kernel";
 const VERDICT_REMEDY: &str = "use Linux 5.13 or later, built with CONFIG_BPF_STREAM_PARSER";
 
+const CONTENTION: &str = "CPU contention";
+const CONTENTION_USE: &str = "names who had the CPU that a thread of a load waited for";
+const CONTENTION_REMEDY: &str =
+    "use Linux 5.17 or later, built with CONFIG_SCHED_INFO and CONFIG_FAIR_GROUP_SCHED";
+
 const PORT: u16 = 9;
 const ANYWHERE: SocketAddrV4 = SocketAddrV4::new(Ipv4Addr::UNSPECIFIED, PORT);
 
@@ -45,7 +51,13 @@ pub(super) fn rows(lab: &Result<Lab, LabError>) -> Vec<HostRow> {
         in_lab(lab, XDP, XDP_USE, XDP_REMEDY, xdp),
         in_lab(lab, AF_XDP, AF_XDP_USE, AF_XDP_REMEDY, af_xdp),
         row(VERDICT, VERDICT_USE, VERDICT_REMEDY, socket_verdict()),
+        row(CONTENTION, CONTENTION_USE, CONTENTION_REMEDY, contention()),
     ]
+}
+
+fn contention() -> Attempt {
+    Contention::attach()?.follow().map(drop).ok_or("no switch of a thread was seen")?;
+    Ok(())
 }
 
 /// A row of something that is tried on the devices of the lab.
