@@ -205,9 +205,6 @@ pub struct RunArg {
 
 impl RunArg {
     /// Where it is.
-    ///
-    /// # Errors
-    /// If no run has that name, or several have.
     pub fn path(&self) -> Result<PathBuf, ResolveError> {
         store::resolve(&self.out, &self.run)
     }

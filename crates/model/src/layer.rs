@@ -15,7 +15,7 @@ pub enum Layer {
         /// How header and body are handed to the system.
         form: Form,
         /// Options of the sockets; those without an end are set at both.
-        options: Vec<(SocketOption, Option<End>)>,
+        options: Vec<(SocketOption, Option<Side>)>,
     },
     /// The message library.
     Library {
@@ -61,7 +61,7 @@ pub enum SocketOption {
 /// One end of a benchmark.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum End {
+pub enum Side {
     /// The one that connects, and sends first.
     Client,
     /// The one that listens.
@@ -92,7 +92,7 @@ impl Layer {
 
     /// Whether an option of a bare socket is set at an end.
     #[must_use]
-    pub fn has(&self, wanted: SocketOption, at: End) -> bool {
+    pub fn has(&self, wanted: SocketOption, at: Side) -> bool {
         let Self::Bare { options, .. } = self else { return false };
         options.iter().any(|&(option, end)| option == wanted && end.is_none_or(|end| end == at))
     }
@@ -108,7 +108,7 @@ named! { Form:
     Write = "write", Writev = "writev", Two = "two", Sendmsg = "sendmsg", Sendfile = "sendfile", Xdp = "xdp"
 }
 named! { SocketOption: NoDelay = "nodelay", Cork = "cork", More = "more", QuickAck = "quickack" }
-named! { End: Client = "client", Server = "server" }
+named! { Side: Client = "client", Server = "server" }
 named! { Strategy: Adaptive = "adaptive", Inline = "inline", Thread = "thread", Batch = "batch" }
 
 /// As it is typed: `write+nodelay`, `two+nodelay@client`, `adaptive`.
@@ -157,9 +157,9 @@ impl FromStr for Layer {
 }
 
 /// `nodelay` or `nodelay@client`.
-fn option(text: &str) -> Option<(SocketOption, Option<End>)> {
+fn option(text: &str) -> Option<(SocketOption, Option<Side>)> {
     match text.split_once('@') {
-        Some((option, end)) => Some((SocketOption::named(option)?, Some(End::named(end)?))),
+        Some((option, end)) => Some((SocketOption::named(option)?, Some(Side::named(end)?))),
         None => Some((SocketOption::named(text)?, None)),
     }
 }
@@ -195,10 +195,11 @@ mod tests {
     fn an_option_is_set_at_both_ends_or_at_one() {
         let layer: Layer = "two+nodelay@client+quickack".parse().unwrap();
         assert!(
-            layer.has(SocketOption::NoDelay, End::Client) && !layer.has(SocketOption::NoDelay, End::Server)
+            layer.has(SocketOption::NoDelay, Side::Client) && !layer.has(SocketOption::NoDelay, Side::Server)
         );
         assert!(
-            layer.has(SocketOption::QuickAck, End::Client) && layer.has(SocketOption::QuickAck, End::Server)
+            layer.has(SocketOption::QuickAck, Side::Client)
+                && layer.has(SocketOption::QuickAck, Side::Server)
         );
         assert_eq!(Layer::reference().to_string(), "write+nodelay");
     }

@@ -119,9 +119,6 @@ impl Experiment {
 }
 
 /// Measures. Ends early, keeping what is finished, once `stop` is set.
-///
-/// # Errors
-/// If a part cannot be measured or the observer fails. What had been observed stays.
 pub fn run(
     experiment: &Experiment,
     plan: &ReproducePlan,

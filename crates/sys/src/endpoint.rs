@@ -79,9 +79,6 @@ pub fn connect(socket: BorrowedFd<'_>, to: SocketAddr) -> io::Result<()> {
 }
 
 /// Waits for the end of an attempt to connect that a signal has interrupted.
-///
-/// # Errors
-/// Why there is no connection, or EINTR.
 pub fn connected(socket: BorrowedFd<'_>) -> io::Result<()> {
     writable(socket, Duration::MAX)?;
     let mut error = 0_i32;

@@ -136,9 +136,6 @@ pub struct ChildCounts {
 
 impl ChildCounts {
     /// What was counted of an event.
-    ///
-    /// # Errors
-    /// Why nothing was.
     pub fn count(&self, event: Event) -> Result<Count, CounterError> {
         let reading = self.readings[event as usize].clone()?;
         reading.count().map_err(|reason| CounterError { event: event.name(), reason })

@@ -235,9 +235,6 @@ pub fn adopt_orphans(adopt: bool) -> io::Result<()> {
 
 /// The processes that descend from one, itself not among them, each after its parent, zombies included.
 /// It is a look at `/proc`: who is forked meanwhile may be missed, so look again after ending them.
-///
-/// # Errors
-/// If `/proc` cannot be read.
 pub fn descendants(pid: u32) -> io::Result<Vec<u32>> {
     Ok(Parents::now()?.descendants(pid))
 }
@@ -248,9 +245,6 @@ pub struct Parents(Vec<(u32, u32)>);
 
 impl Parents {
     /// Looks.
-    ///
-    /// # Errors
-    /// If `/proc` cannot be read.
     pub fn now() -> io::Result<Self> {
         let mut of_parent: Vec<(u32, u32)> = Vec::new();
         for entry in fs::read_dir("/proc")? {

@@ -34,9 +34,6 @@ pub struct Block {
 }
 
 /// The pages of the book and what leads to them, by their paths from `sources`.
-///
-/// # Panics
-/// If they cannot be read.
 pub fn pages(sources: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(sources.join("docs")).expect("docs");
     let names = entries.map(|entry| PathBuf::from("docs").join(entry.expect("an entry").file_name()));
@@ -48,9 +45,6 @@ pub fn pages(sources: &Path) -> Vec<PathBuf> {
 }
 
 /// The blocks of commands of a page: fenced ones of the kind `sh`, and all others in which netfathom is called.
-///
-/// # Panics
-/// If it cannot be read.
 pub fn blocks(sources: &Path, page: &Path) -> Vec<Block> {
     let text = fs::read_to_string(sources.join(page)).unwrap_or_else(|e| panic!("{}: {e}", page.display()));
     let mut blocks = Vec::new();
@@ -96,9 +90,6 @@ pub fn blocks(sources: &Path, page: &Path) -> Vec<Block> {
 }
 
 /// The commands in backquotes in a page's tables, each with its line.
-///
-/// # Panics
-/// If it cannot be read.
 pub fn tabled(sources: &Path, page: &Path) -> Vec<(usize, String)> {
     let text = fs::read_to_string(sources.join(page)).unwrap_or_else(|e| panic!("{}: {e}", page.display()));
     let rows = text.lines().enumerate().filter(|(_, line)| line.starts_with('|'));

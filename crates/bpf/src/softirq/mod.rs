@@ -91,9 +91,6 @@ impl Softirq {
     }
 
     /// The same with one thread as the own: what runs on top of others of its process is the others'.
-    ///
-    /// # Errors
-    /// As those of [`Softirq::attach`].
     pub fn attach_to_thread(thread: u32) -> Result<Self, SoftirqError> {
         Self::attach_to(thread, true)
     }

@@ -101,9 +101,6 @@ impl StackTap {
     }
 
     /// Attaches the programs again after [`Self::detach`]. It takes some milliseconds.
-    ///
-    /// # Errors
-    /// What the kernel refused.
     pub fn attach(&mut self) -> Result<(), LoadError> {
         self.links = attached(&self.object)?;
         Ok(())
@@ -131,9 +128,6 @@ impl StackTap {
     }
 
     /// What the kernel summed of the way out: stack time, then each stage.
-    ///
-    /// # Errors
-    /// If a map cannot be read.
     pub fn tx_sums(&self) -> Result<TxResult, LoadError> {
         let sums: Vec<TxSums> = self.per_cpu("tx_sums")?;
         let windows: Vec<TxWindows> = self.per_cpu("tx_windows")?;
@@ -143,9 +137,6 @@ impl StackTap {
     }
 
     /// Packets of ours that the kernel dropped, by the kernel's own names.
-    ///
-    /// # Errors
-    /// If a map cannot be read.
     pub fn drops(&self) -> Result<BTreeMap<String, u64>, LoadError> {
         let names = drop_reasons();
         let mut drops = BTreeMap::new();
@@ -169,9 +160,6 @@ impl StackTap {
 
     /// Messages that a hook saw and could not join, by hook; of `sched_switch` the switches of the reader that it did not
     /// see, and that its times do not need.
-    ///
-    /// # Errors
-    /// If a map cannot be read.
     pub fn lost(&self) -> Result<BTreeMap<&'static str, u64>, LoadError> {
         let used = |hook| self.replaced.iter().find(|r| r.hook == hook).map_or(hook, Replaced::at);
         let hooks = JOIN_HOOKS.map(used);

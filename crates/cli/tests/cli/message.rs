@@ -6,7 +6,7 @@ use netfathom_model::record::{Measurement, MessageResult, Record, State};
 use netfathom_model::verdict::Level;
 use netfathom_testkit::privileged;
 
-use crate::child::{end, netfathom, out, record, run, runs, shell, signal, start, unprivileged, until};
+use crate::child::{end, netfathom, out, record, run, runs, signal, start, unprivileged, until};
 
 /// Short, and no privilege needed.
 const SHORT: &str = "message pingpong --loopback --sizes 64 --layers write,adaptive --cpus same --trials 2 --messages 50 --least 0s";
@@ -48,15 +48,6 @@ fn nobody_measures_over_loopback_and_is_told_what_is_missing() {
 }
 
 #[test]
-fn json_is_the_record_and_nothing_else() {
-    let dir = out();
-    let mut command = into(&mut netfathom(&format!("{SHORT} --json")), dir.path());
-    let ended = run(&mut command).measured();
-    let record: Record = serde_json::from_str(&ended.out).unwrap();
-    assert_eq!(messages(&record).plan.layers.len(), 2);
-}
-
-#[test]
 fn an_interrupted_run_keeps_its_rounds() {
     let dir = out();
     let child = start(&mut into(&mut netfathom(LONG), dir.path()));
@@ -88,11 +79,4 @@ fn a_killed_run_leaves_its_rounds_and_no_program_in_the_kernel() {
         let ours = programs.filter(|p| p.name.to_string_lossy().starts_with("message_")).count();
         (ours == 0).then_some(())
     });
-}
-
-#[test]
-fn a_full_disk_is_told() {
-    let script = format!("$0 {SHORT} --out /proc/nowhere");
-    let ended = run(&mut shell(&script));
-    assert!(ended.status == 1 && ended.err.contains("/proc/nowhere"), "{}", ended.err);
 }

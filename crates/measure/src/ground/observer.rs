@@ -59,9 +59,6 @@ pub trait Observer<R> {
     /// A step begins; `live` moves while it runs.
     fn begins(&mut self, _step: Step, _live: &Arc<Live>) {}
     /// This is all there is so far: before the first step, and after each.
-    ///
-    /// # Errors
-    /// Whatever keeps the observer from going on ends the run.
     fn keep(&mut self, _so_far: &Progressed<R>) -> io::Result<()> {
         Ok(())
     }

@@ -137,9 +137,6 @@ struct Running {
 
 impl PcapTap {
     /// Begins to capture what goes to that port, at the device of each direction of the plan.
-    ///
-    /// # Errors
-    /// If a capture or the log cannot be had.
     pub fn begin(plan: &StackPlan, rig: &Rig, port: u16, files: Files) -> Result<Self, TapError> {
         let columns = match plan.place {
             Place::Lab | Place::Loopback => Columns::ALL,
@@ -162,9 +159,6 @@ impl PcapTap {
     }
 
     /// Ends the captures and joins each with the log, whose lanes are dropped.
-    ///
-    /// # Errors
-    /// If a capture or the log could not be written to its end, or not be read again.
     pub fn finish(self, flow: u32, windows: Windows) -> Result<Tapped, TapError> {
         let Self { captures, log, log_file, ahead_ns } = self;
         let clock_moved_ns = Some(realtime_ahead_ns() - ahead_ns);

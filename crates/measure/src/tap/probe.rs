@@ -9,9 +9,6 @@ use netfathom_sys::capability::{Capability, effective};
 use super::capture::{self, By};
 
 /// Whether the bpf tap works here in these directions, found out by loading it: the hooks that this kernel lacks.
-///
-/// # Errors
-/// Why not, and what would help.
 pub fn bpf(directions: &[Direction]) -> Result<Vec<Replaced>, LeftOut> {
     let target = Target { flow: 0, reader_cookie: 0, window_shift: 30 };
     StackTap::load(directions, target).map(|tap| tap.replaced().to_vec()).map_err(|error| {
@@ -50,9 +47,6 @@ fn bpf_remedy(error: &LoadError) -> String {
 
 /// Whether the pcap tap works here: whether packets may be captured, and by tcpdump if it is
 /// to be that; `out_at_lo` where they go out at the loopback device.
-///
-/// # Errors
-/// Why not, and what would help.
 pub fn pcap(tcpdump: bool, out_at_lo: bool) -> Result<(), LeftOut> {
     capture::probe(&By::of(tcpdump), out_at_lo).map_err(|e| {
         let told = e.to_string();

@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicBool;
 use netfathom_measure::ground::observer::Live;
 use netfathom_measure::ground::observer::{Observer, Progressed, Step};
 use netfathom_measure::kind::message;
-use netfathom_model::layer::{End, Layer};
+use netfathom_model::layer::{Layer, Side};
 use netfathom_model::plan::{MessagePlan, MessageTest, Place, ProcessorChoice};
 use netfathom_model::record::{Counted, MessageCell, MessageResult};
 pub use netfathom_testkit::alone;
@@ -62,7 +62,7 @@ pub fn cell<'a>(result: &'a MessageResult, layer: &str) -> &'a MessageCell {
 }
 
 /// Calls a message of one end, by name.
-pub fn calls(cell: &MessageCell, end: End, name: &str) -> f64 {
+pub fn calls(cell: &MessageCell, end: Side, name: &str) -> f64 {
     let Counted::Calls(calls) = &cell.calls else { panic!("{:?}", cell.calls) };
     calls.iter().filter(|c| c.end == end && c.name == name).map(|c| c.per_message).sum()
 }

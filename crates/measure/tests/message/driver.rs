@@ -1,6 +1,6 @@
 //! Ends in the driver (XDP): datagrams go one way, and to and fro, in every placement, and what cannot be is said.
 
-use netfathom_model::layer::End;
+use netfathom_model::layer::Side;
 use netfathom_model::plan::{Carrier, MessagePlan, MessageTest, Place, Placement};
 use netfathom_model::record::{Counted, EndCost, MessageCell};
 use netfathom_model::verdict::Level;
@@ -53,7 +53,7 @@ fn datagrams_go_one_way_out_of_the_driver_and_into_it() {
         // 256 frames a call at most.
         let counted = |c: &&&MessageCell| matches!(c.calls, Counted::Calls(_));
         for cell in cells.iter().filter(counted).filter(|_| placement.kernel_client()) {
-            assert!(calls(cell, End::Client, "bpf") >= 1.0 / 256.0, "{:?}", cell.calls);
+            assert!(calls(cell, Side::Client, "bpf") >= 1.0 / 256.0, "{:?}", cell.calls);
         }
         let absent = p.result.absent.iter().filter(|a| a.placement == placement);
         let whys: Vec<&str> = absent.map(|a| a.why.as_str()).collect();

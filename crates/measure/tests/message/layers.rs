@@ -5,7 +5,7 @@ use std::thread;
 use std::time::Duration;
 
 use netfathom_measure::kind::message;
-use netfathom_model::layer::End;
+use netfathom_model::layer::Side;
 use netfathom_model::plan::{Carrier, MessagePlan, MessageTest, Place, ProcessorChoice};
 use netfathom_model::verdict::Level;
 use netfathom_sys::netns::Namespace;
@@ -60,7 +60,7 @@ fn each_form_makes_the_calls_and_segments_that_it_must() {
         ("two+more", "sendto", 2.0),
         ("two+cork", "setsockopt", 2.0),
     ] {
-        for end in [End::Client, End::Server] {
+        for end in [Side::Client, Side::Server] {
             let counted = calls(cell(&p.result, layer), end, name);
             assert!(
                 within(counted, per_message - 0.02, per_message + 0.02),
@@ -80,10 +80,10 @@ fn each_form_makes_the_calls_and_segments_that_it_must() {
     // Its thread makes the calls, which count as those of its end, and both wake each other.
     let writes: f64 = ["sendto", "sendmsg", "write", "writev"]
         .iter()
-        .map(|name| calls(cell(&p.result, "thread"), End::Client, name))
+        .map(|name| calls(cell(&p.result, "thread"), Side::Client, name))
         .sum();
     assert!(within(writes, 0.9, 1.2), "{writes}");
-    let futex = |layer| calls(cell(&p.result, layer), End::Client, "futex");
+    let futex = |layer| calls(cell(&p.result, layer), Side::Client, "futex");
     assert!(futex("thread") > 0.5 && futex("inline") < 0.1, "{} {}", futex("thread"), futex("inline"));
     let waits = |layer| {
         let trials = &cell(&p.result, layer).trials;
@@ -104,7 +104,7 @@ fn bursts_of_the_adaptive_strategy_share_calls() {
     });
     let sent = |layer| {
         let names = ["sendto", "sendmsg", "write", "writev", "sendfile"];
-        names.iter().map(|name| calls(cell(&p.result, layer), End::Client, name)).sum::<f64>()
+        names.iter().map(|name| calls(cell(&p.result, layer), Side::Client, name)).sum::<f64>()
     };
     assert!((0.99..1.05).contains(&sent("write+nodelay")), "{}", sent("write+nodelay"));
     assert!(sent("adaptive") < 0.1 && sent("sendfile") < 0.01, "{} {}", sent("adaptive"), sent("sendfile"));

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Distribution, Estimate};
-use crate::layer::{End, Layer};
+use crate::layer::{Layer, Side};
 use crate::plan::{MessagePlan, Placement};
 
 /// What `netfathom message` found.
@@ -95,7 +95,7 @@ pub enum Counted {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CallCount {
     /// By which end.
-    pub end: End,
+    pub end: Side,
     /// The call.
     pub name: String,
     /// Calls a message.

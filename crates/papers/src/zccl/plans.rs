@@ -1,6 +1,6 @@
 //! The measurements that the experiments are made of.
 
-use netfathom_model::layer::{End, Form, Layer, SocketOption, Strategy};
+use netfathom_model::layer::{Form, Layer, Side, SocketOption, Strategy};
 use netfathom_model::plan::{MessagePlan, MessageTest, Placement, ProcessorChoice};
 
 use super::ours::{library, sockets, thread};
@@ -93,7 +93,7 @@ pub fn stalled_sizes(ground: &Ground<'_>) -> MessagePlan {
     }
 }
 
-fn two_writes(options: &[(SocketOption, Option<End>)]) -> Layer {
+fn two_writes(options: &[(SocketOption, Option<Side>)]) -> Layer {
     Layer::Bare { form: Form::Two, options: options.to_vec() }
 }
 
@@ -126,8 +126,8 @@ pub fn ways() -> [Way; 10] {
     [
         two(&[], "two writes", Expected::Stalled),
         bare(Form::Sendmsg, "sendmsg() for send()", Expected::Same),
-        two(&[(NoDelay, Some(End::Client))], "TCP_NODELAY, client", Expected::Half),
-        two(&[(NoDelay, Some(End::Server))], "TCP_NODELAY, server", Expected::Half),
+        two(&[(NoDelay, Some(Side::Client))], "TCP_NODELAY, client", Expected::Half),
+        two(&[(NoDelay, Some(Side::Server))], "TCP_NODELAY, server", Expected::Half),
         two(&[(NoDelay, None)], "TCP_NODELAY, both ends", Expected::Proposed),
         two(&[(Cork, None)], "TCP_CORK", Expected::Proposed),
         two(&[(More, None)], "MSG_MORE", Expected::Gone),

@@ -7,7 +7,7 @@ use netfathom_model::record::{Record, TransferEnd, TransferResult, TransferStrea
 use serde_json::{Map, Value, json};
 
 use super::ExportError;
-use super::looks::{self, Interval};
+use super::looks::{self, Interval, together};
 
 /// The number of the first stream's socket: iperf3 tells a descriptor, readers take it for a name.
 const FIRST_SOCKET: usize = 5;
@@ -109,16 +109,12 @@ fn address(text: &str) -> (String, Option<u16>) {
 }
 
 fn intervals(result: &TransferResult) -> Vec<Value> {
-    let streams: Vec<Vec<Interval>> = result.streams.iter().map(|stream| looks::of(result, stream)).collect();
-    let most = streams.iter().map(Vec::len).max().unwrap_or(0);
-    (0..most)
-        .map(|i| {
-            let there = || streams.iter().enumerate().filter_map(move |(s, of)| Some((s, of.get(i)?)));
-            let each: Vec<Value> =
-                there().map(|(place, interval)| of_stream(result, place, interval)).collect();
-            json!({ "streams": each, "sum": span(result, &together(there().map(|(_, interval)| interval))) })
-        })
-        .collect()
+    let of_streams = |of: &[(usize, Interval)]| -> Vec<Value> {
+        of.iter().map(|(place, interval)| of_stream(result, *place, interval)).collect()
+    };
+    let sum = |of: &[(usize, Interval)]| span(result, &together(of.iter().map(|(_, interval)| *interval)));
+    let all = looks::side_by_side(result);
+    all.iter().map(|of| json!({ "streams": of_streams(of), "sum": sum(of) })).collect()
 }
 
 /// The members that every span of time has.
@@ -150,18 +146,6 @@ fn of_stream(result: &TransferResult, place: usize, interval: &Interval) -> Valu
     told
 }
 
-/// All streams as one.
-fn together<'a>(intervals: impl Iterator<Item = &'a Interval> + Clone) -> Interval {
-    Interval {
-        start_ns: intervals.clone().map(|i| i.start_ns).min().unwrap_or(0),
-        end_ns: intervals.clone().map(|i| i.end_ns).max().unwrap_or(0),
-        bytes: intervals.clone().map(|i| i.bytes).sum(),
-        retransmits: intervals.map(|i| i.retransmits).sum(),
-        rtt_us: None,
-        cwnd: None,
-    }
-}
-
 fn whole(stream: &TransferStream) -> Interval {
     Interval {
         start_ns: stream.began_ns,
@@ -174,8 +158,7 @@ fn whole(stream: &TransferStream) -> Interval {
 }
 
 fn end(result: &TransferResult) -> Value {
-    let wholes: Vec<Interval> = result.streams.iter().map(whole).collect();
-    let all = together(wholes.iter());
+    let all = together(result.streams.iter().map(whole));
     let mine = span(result, &all);
     let mut end = Map::new();
     let each = result.streams.iter().enumerate().map(|(place, stream)| end_of_stream(result, place, stream));

@@ -32,7 +32,7 @@ impl Interval {
 }
 
 /// The intervals of a stream: between looks where it was watched, otherwise one from its beginning to its end.
-pub fn of(result: &TransferResult, stream: &TransferStream) -> Vec<Interval> {
+fn of(result: &TransferResult, stream: &TransferStream) -> Vec<Interval> {
     let length_ns = result.plan.interval_ns.filter(|&ns| ns > 0).unwrap_or(INTERVAL_NS);
     let end_ns = stream.began_ns + stream.duration_ns;
     let mut intervals: Vec<Interval> = Vec::new();
@@ -64,4 +64,24 @@ pub fn of(result: &TransferResult, stream: &TransferStream) -> Vec<Interval> {
         });
     }
     intervals
+}
+
+/// The intervals of all streams, side by side: those that have one, by their places.
+pub fn side_by_side(result: &TransferResult) -> Vec<Vec<(usize, Interval)>> {
+    let each: Vec<Vec<Interval>> = result.streams.iter().map(|stream| of(result, stream)).collect();
+    let most = each.iter().map(Vec::len).max().unwrap_or(0);
+    let there = |i| each.iter().enumerate().filter_map(move |(place, of)| Some((place, *of.get(i)?)));
+    (0..most).map(|i| there(i).collect()).collect()
+}
+
+/// All streams as one.
+pub fn together(intervals: impl Iterator<Item = Interval> + Clone) -> Interval {
+    Interval {
+        start_ns: intervals.clone().map(|i| i.start_ns).min().unwrap_or(0),
+        end_ns: intervals.clone().map(|i| i.end_ns).max().unwrap_or(0),
+        bytes: intervals.clone().map(|i| i.bytes).sum(),
+        retransmits: intervals.map(|i| i.retransmits).sum(),
+        rtt_us: None,
+        cwnd: None,
+    }
 }

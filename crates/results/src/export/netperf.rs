@@ -7,7 +7,7 @@ use netfathom_model::plan::{Protocol, Role};
 use netfathom_model::record::{Record, TransferEnd, TransferResult, TransferStream};
 
 use super::ExportError;
-use super::looks::{self, Interval};
+use super::looks;
 
 /// netperf's measure of throughput.
 const BITS: f64 = 1e6;
@@ -24,7 +24,9 @@ pub fn write(
     }
     let mut text = String::new();
     let began_s = record.started_utc.parse().ok().map(jiff::Timestamp::as_second);
-    for (i, interval) in together(result).iter().enumerate() {
+    // A test of netperf has one stream.
+    for (i, of) in looks::side_by_side(result).into_iter().enumerate() {
+        let interval = looks::together(of.into_iter().map(|(_, interval)| interval));
         let rate = interval.bits_per_s().map_or(0.0, |bits| bits / BITS);
         let ending = began_s.map_or(0.0, |s| s as f64) + interval.end_ns as f64 / 1e9;
         let seconds = interval.seconds();
@@ -39,25 +41,6 @@ pub fn write(
     out.write_all(text.as_bytes())?;
     let unknown = "netperf also tells what the other end used and where it was bound: one end of a transfer does not know, and those keys are left out";
     Ok(vec![unknown.into()])
-}
-
-/// The intervals of all streams together: a test of netperf has one stream.
-fn together(result: &TransferResult) -> Vec<Interval> {
-    let each: Vec<Vec<Interval>> = result.streams.iter().map(|stream| looks::of(result, stream)).collect();
-    let most = each.iter().map(Vec::len).max().unwrap_or(0);
-    (0..most)
-        .filter_map(|i| {
-            let there = || each.iter().filter_map(|intervals| intervals.get(i));
-            Some(Interval {
-                start_ns: there().map(|interval| interval.start_ns).min()?,
-                end_ns: there().map(|interval| interval.end_ns).max()?,
-                bytes: there().map(|interval| interval.bytes).sum(),
-                retransmits: None,
-                rtt_us: None,
-                cwnd: None,
-            })
-        })
-        .collect()
 }
 
 fn totals(result: &TransferResult) -> Vec<(&'static str, String)> {

@@ -47,9 +47,6 @@ pub fn write(
 }
 
 /// Writes the capture to wherever it is to go.
-///
-/// # Errors
-/// If that refuses.
 pub(super) fn write_to(
     out: &mut (dyn Write + Send),
     record: &Record,

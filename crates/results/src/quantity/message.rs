@@ -1,6 +1,6 @@
 //! Of `netfathom message`.
 
-use netfathom_model::layer::End;
+use netfathom_model::layer::Side;
 use netfathom_model::plan::MessageTest;
 use netfathom_model::record::{MessageCell, MessageResult, MessageTrial};
 use serde_json::Value;
@@ -73,12 +73,12 @@ fn of_cell(result: &MessageResult, cell: &MessageCell) -> Vec<Quantity> {
             named("client.cpu"),
             format!("{who}: processor time of the client a message"),
             // The client worked for what was lost, too.
-            of(&|t| per(t.end(End::Client).cpu_ns, t.sent)),
+            of(&|t| per(t.end(Side::Client).cpu_ns, t.sent)),
         ),
         Quantity::time(
             named("server.cpu"),
             format!("{who}: processor time of the server a message"),
-            of(&|t| per(t.end(End::Server).cpu_ns, t.messages)),
+            of(&|t| per(t.end(Side::Server).cpu_ns, t.messages)),
         ),
     ]
 }

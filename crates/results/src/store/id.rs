@@ -20,9 +20,6 @@ pub struct IdError(rustix::io::Errno);
 ///
 /// The short id is random: plans with the same seed start within the same second. A clock outside the years that
 /// can be written down counts as 1970.
-///
-/// # Errors
-/// If the kernel has no random number.
 pub fn new_id(started: SystemTime, measurement: &str) -> Result<String, IdError> {
     let mut random = [0; 4];
     getrandom(&mut random, GetRandomFlags::empty()).map_err(IdError)?;

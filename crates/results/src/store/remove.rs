@@ -32,9 +32,6 @@ pub enum RemoveError {
 
 /// Removes a run and all that is in its directory. `run` stands directly in a directory of runs; it is removed only if it holds
 /// a record or is named like a run. Symbolic links are removed themselves, never what they lead to.
-///
-/// # Errors
-/// If it is no run, is being written, or cannot be removed.
 pub fn remove(run: &Path) -> Result<(), RemoveError> {
     let path = run.to_owned();
     let refused = |why| RemoveError::NotARun { path: run.to_owned(), why };

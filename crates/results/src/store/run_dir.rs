@@ -25,9 +25,6 @@ pub struct RunDir {
 
 impl RunDir {
     /// Makes `<out>/<record_id>/`, and `out` where it is not there yet.
-    ///
-    /// # Errors
-    /// If a run of that name is there already, or the directory cannot be made.
     pub fn create(out: &Path, record_id: &str) -> Result<Self, WriteError> {
         let refused = |action, path: &Path, source| WriteError::Io {
             action,

@@ -38,18 +38,12 @@ pub enum TagError {
 }
 
 /// Gives a run of `out` these tags besides those that it has, and returns all.
-///
-/// # Errors
-/// If a name cannot be one, or the file of tags is damaged or cannot be written.
 pub fn tag(run: &Path, names: &[String]) -> Result<Vec<String>, TagError> {
     names.iter().try_for_each(|name| check(name))?;
     change(run, |tags| tags.extend(names.iter().cloned()))
 }
 
 /// Takes these tags from a run, and returns those that it still has. One that it has not is none the less gone.
-///
-/// # Errors
-/// If the file of tags is damaged or cannot be written.
 pub fn untag(run: &Path, names: &[String]) -> Result<Vec<String>, TagError> {
     change(run, |tags| tags.retain(|tag| !names.contains(tag)))
 }

@@ -8,9 +8,6 @@ use std::path::Path;
 use netfathom_sys::directory::Directory;
 
 /// Writes a file to a place that a user has named, as [`write_whole_in`] does.
-///
-/// # Errors
-/// As there.
 pub fn write_whole<T, E: From<io::Error>>(
     path: &Path,
     write: impl FnOnce(&mut File) -> Result<T, E>,

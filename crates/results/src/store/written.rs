@@ -23,9 +23,6 @@ impl<'a> Written<'a> {
     }
 
     /// The text of `record.json`.
-    ///
-    /// # Errors
-    /// Where the record holds what JSON cannot.
     pub fn json(&self) -> serde_json::Result<Vec<u8>> {
         let mut json = serde_json::to_vec(self)?;
         json.push(b'\n');

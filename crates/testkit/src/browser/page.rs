@@ -22,9 +22,6 @@ pub struct Page {
 
 impl Page {
     /// An empty page; `None`, with the reason on standard error, where there is no browser.
-    ///
-    /// # Panics
-    /// Where the browser cannot be started or does not answer.
     pub fn start(test: &str) -> Option<Self> {
         if !Path::new(PROGRAM).exists() {
             skipped(test, &format!("{PROGRAM} is not installed; install Debian's package chromium"));
@@ -46,9 +43,6 @@ impl Page {
     }
 
     /// Calls a method of the protocol and waits for its result.
-    ///
-    /// # Panics
-    /// Where the browser refuses it or does not answer.
     pub fn call(&mut self, method: &str, params: Value) -> Value {
         let answer = self.answer(method, &params);
         result(method, answer)
@@ -79,9 +73,6 @@ impl Page {
     }
 
     /// Does what makes the page save a file into a directory, and waits until it is there.
-    ///
-    /// # Panics
-    /// Where nothing is saved.
     pub fn save(&mut self, directory: &Path, act: &str) {
         let behaviour = json!({"behavior": "allow", "downloadPath": directory,
             "browserContextId": self.context, "eventsEnabled": true});
@@ -92,9 +83,6 @@ impl Page {
     }
 
     /// Opens an address and waits until it was loaded.
-    ///
-    /// # Panics
-    /// Where there is nothing.
     pub fn open(&mut self, address: &str) {
         self.events.retain(|e| e["method"] != "Page.loadEventFired");
         let opened = self.call("Page.navigate", json!({"url": address}));
@@ -103,9 +91,6 @@ impl Page {
     }
 
     /// The value of an expression in the page.
-    ///
-    /// # Panics
-    /// Where the page throws.
     pub fn eval(&mut self, expression: &str) -> Value {
         let answer = self.call("Runtime.evaluate", evaluated(expression));
         assert!(answer["exceptionDetails"].is_null(), "{expression}: {}", answer["exceptionDetails"]);
@@ -113,9 +98,6 @@ impl Page {
     }
 
     /// Waits until an expression in the page is true, also where another page is still to come.
-    ///
-    /// # Panics
-    /// Where it never is.
     pub fn wait_for(&mut self, expression: &str) {
         let start = Instant::now();
         let asked = evaluated(&format!("Boolean({expression})"));
@@ -135,9 +117,6 @@ impl Page {
     }
 
     /// Moves the mouse to the middle of an element and then on by steps; `held` with the button.
-    ///
-    /// # Panics
-    /// Where there is no such element.
     pub fn drag(&mut self, element: &str, steps: &[f64], held: bool) {
         let corner = format!(
             "(() => {{ const e = {element}; e.scrollIntoView({{ block: 'center', behavior: 'instant' }});

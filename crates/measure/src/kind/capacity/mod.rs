@@ -30,10 +30,6 @@ mod search;
 use bench::{Bench, Rows, places};
 
 /// Measures. Ends early, keeping the finished rows, once `stop` is set.
-///
-/// # Errors
-/// If not even single send calls work, the far end is lost, or the observer fails. What had
-/// been observed stays.
 pub fn run(
     plan: &CapacityPlan,
     observer: &mut impl Observer<CapacityResult>,

@@ -64,10 +64,6 @@ const LOOK: Duration = Duration::from_millis(50);
 const MOST_FAILURES: usize = 4;
 
 /// Measures. Ends early, keeping the finished trials, once `stop` is set.
-///
-/// # Errors
-/// If the benchmark or the program under test cannot be run, there can be no lab for the load, or the observer fails.
-/// What had been observed stays.
 pub fn run(
     plan: &CostPlan,
     observer: &mut impl Observer<CostResult>,

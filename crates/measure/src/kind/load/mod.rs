@@ -32,9 +32,6 @@ const IDLE_PER_S: f64 = 1000.0;
 const IDLE_NS: u64 = 2_000_000_000;
 
 /// Measures. Ends early, keeping the finished trials, once `stop` is set.
-///
-/// # Errors
-/// If a trial cannot be run or the observer fails. What had been observed stays.
 pub fn run(
     plan: &LoadPlan,
     observer: &mut impl Observer<LoadResult>,

@@ -1,7 +1,7 @@
 //! System calls of the ends, counted by the kernel in trials of their own: counting takes time.
 
 use netfathom_bpf::calls::{CallCount, Calls, ENDS};
-use netfathom_model::layer::End as Whose;
+use netfathom_model::layer::Side;
 use netfathom_model::plan::MessagePlan;
 use netfathom_model::record::{CallCount as Named, Counted};
 use netfathom_sys::cpu::thread_id;
@@ -27,7 +27,7 @@ pub struct Followed<'a> {
 
 impl<'a> Followed<'a> {
     /// Counts those of the calling thread and of its end's own ones.
-    pub fn begin(calls: &'a Calls, end: &dyn End, whose: Whose) -> Self {
+    pub fn begin(calls: &'a Calls, end: &dyn End, whose: Side) -> Self {
         let followed = |&thread: &u32| calls.follow(thread, whose as usize).is_ok();
         let threads = end.threads().into_iter().flatten().chain([thread_id()]).filter(followed).collect();
         Self { calls, threads }
@@ -56,15 +56,15 @@ pub fn since(now: &[Vec<CallCount>; ENDS], then: &[Vec<CallCount>; ENDS]) -> [Ve
 /// Calls a message, as a record has them.
 pub fn per_message(plan: &MessagePlan, cell: &Cell, shot: &Shot) -> Counted {
     let Some(calls) = &shot.calls else { return Counted::Not("they were not counted".into()) };
-    let ends = [Whose::Client, Whose::Server];
+    let ends = [Side::Client, Side::Server];
     let writes_frames = driver::writes_frames(plan.test, cell);
     let named = ends.into_iter().zip(calls).flat_map(|(end, calls)| {
         calls.iter().filter_map(move |call| {
             let name: String = call.name().map_or_else(|| format!("number {}", call.number), Into::into);
-            let own = if end == Whose::Client { &shot.client } else { &shot.server };
+            let own = if end == Side::Client { &shot.client } else { &shot.server };
             let per_message = call.count as f64 / own.messages.max(1) as f64;
             let ours =
-                WAITING.contains(&name.as_str()) || name == OURS && !(writes_frames && end == Whose::Client);
+                WAITING.contains(&name.as_str()) || name == OURS && !(writes_frames && end == Side::Client);
             (!ours).then_some(Named { end, name, per_message })
         })
     });

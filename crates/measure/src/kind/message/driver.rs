@@ -9,7 +9,7 @@ use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4, UdpSocket};
 use netfathom_bpf::generator::Generator;
 use netfathom_bpf::message::{Flow, KernelEnd, Work};
 use netfathom_bpf::sink::XdpPass;
-use netfathom_model::layer::{End as Whose, Form, Layer};
+use netfathom_model::layer::{Form, Layer, Side};
 use netfathom_model::message::HEADER_BYTES as NUMBERED_BYTES;
 use netfathom_model::plan::{MessagePlan, MessageTest, Placement};
 use netfathom_sys::link::Link;
@@ -44,19 +44,19 @@ pub fn writes_frames(test: MessageTest, cell: &Cell) -> bool {
 }
 
 /// Whether this end is a socket that frames of XDP come to.
-pub fn takes_frames(test: MessageTest, whose: Whose, cell: &Cell) -> bool {
+pub fn takes_frames(test: MessageTest, whose: Side, cell: &Cell) -> bool {
     let (here, there) = match whose {
-        Whose::Client => (cell.placement.kernel_client(), cell.placement.kernel_server()),
-        Whose::Server => (cell.placement.kernel_server(), cell.placement.kernel_client()),
+        Side::Client => (cell.placement.kernel_client(), cell.placement.kernel_server()),
+        Side::Server => (cell.placement.kernel_server(), cell.placement.kernel_client()),
     };
-    has(&cell.layer) && !here && there && (test == MessageTest::Pingpong || whose == Whose::Server)
+    has(&cell.layer) && !here && there && (test == MessageTest::Pingpong || whose == Side::Server)
 }
 
 /// Puts an end into the driver of its device, for the datagrams that would come to its socket.
 pub fn attach(
     ground: &Ground,
     test: MessageTest,
-    whose: Whose,
+    whose: Side,
     socket: &Socket,
 ) -> Result<KernelEnd, EndError> {
     let [here, there] = addresses(datagrams(socket)?)?;
@@ -69,7 +69,7 @@ fn work(test: MessageTest) -> Work {
 }
 
 /// Makes the device of an end take frames of XDP, until what it returns is dropped.
-pub fn have_taken(ground: &Ground, whose: Whose) -> Result<XdpPass, EndError> {
+pub fn have_taken(ground: &Ground, whose: Side) -> Result<XdpPass, EndError> {
     let index = device(ground, whose)?.index;
     Ok(ground.at(whose, || XdpPass::attach(index))??)
 }
@@ -83,11 +83,11 @@ pub fn frames(ground: &Ground, socket: &Socket, load: Load) -> Result<Frames, En
 
 fn generator(ground: &Ground, of: [SocketAddrV4; 2], message_bytes: usize) -> Result<Generator, EndError> {
     let [source, destination] = of.map(SocketAddr::from);
-    let (near, far) = (device(ground, Whose::Client)?, device(ground, Whose::Server)?);
+    let (near, far) = (device(ground, Side::Client)?, device(ground, Side::Server)?);
     let ends =
         Ends { source_mac: near.mac, destination_mac: far.mac, source, destination, hop_limit: HOP_LIMIT };
     let frame = Frame::new(&ends, FLOW, HEADER_BYTES + message_bytes);
-    Ok(ground.at(Whose::Client, || Generator::load(frame.bytes(), near.index))??)
+    Ok(ground.at(Side::Client, || Generator::load(frame.bytes(), near.index))??)
 }
 
 /// What the kernel or the driver says to ends of its own, if they are asked for and it refuses them.
@@ -101,10 +101,10 @@ pub fn refusal(plan: &MessagePlan, ground: &Ground) -> Option<String> {
 /// Loads and attaches each kind of end that the plan has, for datagrams that there are none of.
 fn attempt(plan: &MessagePlan, ground: &Ground) -> Result<(), EndError> {
     let nowhere = SocketAddrV4::new(Ipv4Addr::UNSPECIFIED, 0);
-    let index = device(ground, Whose::Server)?.index;
+    let index = device(ground, Side::Server)?.index;
     let flow = Flow { here: nowhere, there: nowhere };
-    ground.at(Whose::Server, || KernelEnd::at_driver(work(plan.test), flow, index))??;
-    have_taken(ground, Whose::Server)?;
+    ground.at(Side::Server, || KernelEnd::at_driver(work(plan.test), flow, index))??;
+    have_taken(ground, Side::Server)?;
     if plan.test == MessageTest::Oneway && plan.placements.iter().any(|p| p.kernel_client()) {
         generator(ground, [nowhere; 2], LEAST_WRITTEN as usize)?;
     }
@@ -118,7 +118,7 @@ fn datagrams(socket: &Socket) -> Result<&UdpSocket, EndError> {
     }
 }
 
-fn device(ground: &Ground, whose: Whose) -> Result<&Link, EndError> {
+fn device(ground: &Ground, whose: Side) -> Result<&Link, EndError> {
     ground.device(whose).ok_or_else(|| EndError::Unexpected("an end in the driver needs the lab".into()))
 }
 
@@ -164,7 +164,7 @@ mod tests {
         use MessageTest::{Oneway, Pingpong};
         let takes = |test, placement| {
             let cell = Cell { layer: "xdp".parse().unwrap(), bytes: 64, placement, pair: 0 };
-            [Whose::Client, Whose::Server].map(|whose| takes_frames(test, whose, &cell))
+            [Side::Client, Side::Server].map(|whose| takes_frames(test, whose, &cell))
         };
         assert_eq!(takes(Oneway, Placement::KU), [false, true]);
         assert_eq!(takes(Oneway, Placement::UK), [false, false]);
@@ -172,6 +172,6 @@ mod tests {
         assert_eq!(takes(Pingpong, Placement::KU), [false, true]);
         assert_eq!(takes(Pingpong, Placement::KK), [false, false]);
         let cell = Cell { layer: "write".parse().unwrap(), bytes: 64, placement: Placement::KU, pair: 0 };
-        assert!(!takes_frames(Pingpong, Whose::Server, &cell));
+        assert!(!takes_frames(Pingpong, Side::Server, &cell));
     }
 }

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use netfathom_model::layer::{End, Layer};
+use netfathom_model::layer::{Layer, Side};
 use netfathom_sys::cpu::CpuError;
 
 use crate::ground::error::{Failure, Mistake};
@@ -22,7 +22,7 @@ pub enum MessageError {
     #[error("cannot {action}: {source}")]
     Connect { action: &'static str, source: io::Error },
     #[error("{layer}: the {end} {what}: {source}", end = .end.name())]
-    End { layer: Layer, end: End, what: &'static str, source: EndError },
+    End { layer: Layer, end: Side, what: &'static str, source: EndError },
     #[error("cannot start a thread for an end: {0}; see the limit of processes (ulimit -u)")]
     Thread(io::Error),
 }

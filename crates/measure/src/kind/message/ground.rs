@@ -7,7 +7,7 @@ use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
 use netfathom_model::environment::Device;
-use netfathom_model::layer::End as Whose;
+use netfathom_model::layer::Side;
 use netfathom_model::plan::{Carrier, Family, MessagePlan, Place};
 use netfathom_model::record::TcpCounts;
 use netfathom_sys::counters::TcpCounters;
@@ -95,18 +95,18 @@ impl Ground {
     }
 
     /// Runs `work` where that end stands.
-    pub fn at<T: Send>(&self, whose: Whose, work: impl FnOnce() -> T + Send) -> Result<T, LabError> {
+    pub fn at<T: Send>(&self, whose: Side, work: impl FnOnce() -> T + Send) -> Result<T, LabError> {
         match whose {
-            Whose::Client => self.at_client(work),
-            Whose::Server => self.at_server(work),
+            Side::Client => self.at_client(work),
+            Side::Server => self.at_server(work),
         }
     }
 
     /// The device of that end; `None` over loopback.
-    pub fn device(&self, whose: Whose) -> Option<&link::Link> {
+    pub fn device(&self, whose: Side) -> Option<&link::Link> {
         let role = match whose {
-            Whose::Client => lab::Role::Sender,
-            Whose::Server => lab::Role::Reader,
+            Side::Client => lab::Role::Sender,
+            Side::Server => lab::Role::Reader,
         };
         self.lab.as_ref().map(|lab| lab.link(role))
     }

@@ -5,7 +5,7 @@ use std::os::fd::AsFd;
 use std::time::{Duration, Instant};
 
 use netfathom_bpf::message::{EndReport, KernelEnd, Programs, Work};
-use netfathom_model::layer::{End as Whose, Layer};
+use netfathom_model::layer::{Layer, Side};
 use netfathom_model::plan::{Carrier, MessagePlan, MessageTest, Placement};
 use netfathom_stats::{Distribution, Histogram, Moments, bucket_bounds};
 use netfathom_sys::capability::{Capability, effective};
@@ -31,21 +31,21 @@ const MOST_HEADER: u64 = 8;
 const MARGIN: u64 = 16;
 
 /// Gives a connected socket to the kernel, before anything was sent.
-pub fn attach(test: MessageTest, whose: Whose, cell: &Cell, socket: &Socket) -> Result<KernelEnd, EndError> {
+pub fn attach(test: MessageTest, whose: Side, cell: &Cell, socket: &Socket) -> Result<KernelEnd, EndError> {
     let (work, comes) = work(test, whose, cell.bytes);
     Ok(Programs::load(work, comes)?.attach(socket.as_fd())?)
 }
 
 /// What it does with messages of this test, and how long those are that come to it.
-fn work(test: MessageTest, whose: Whose, bytes: u64) -> (Work, NonZeroU32) {
+fn work(test: MessageTest, whose: Side, bytes: u64) -> (Work, NonZeroU32) {
     // The library's messages have a header of four bytes too, as long as they are short.
     let framed = |body: usize| u32::try_from(body + HEADER_BYTES).unwrap_or(u32::MAX);
     let (body, request) = (positive(framed(bytes as usize)), positive(framed(REQUEST_BYTES)));
     match (test, whose) {
         (MessageTest::Oneway, _) => (Work::Sink, body),
         (MessageTest::Pingpong, _) => (Work::Echo { until: None }, body),
-        (MessageTest::Post, Whose::Client) => (Work::Ask { bytes: request, until: None }, body),
-        (MessageTest::Post, Whose::Server) => (Work::Reply { bytes: body }, request),
+        (MessageTest::Post, Side::Client) => (Work::Ask { bytes: request, until: None }, body),
+        (MessageTest::Post, Side::Server) => (Work::Reply { bytes: body }, request),
     }
 }
 
@@ -57,14 +57,14 @@ fn positive(bytes: u32) -> NonZeroU32 {
 pub fn run(
     kernel: KernelEnd,
     end: &mut dyn End,
-    whose: Whose,
+    whose: Side,
     cell: &Cell,
     task: &Task<'_>,
 ) -> Result<Done, EndError> {
     let done = match (whose, cell.placement.kernel_server()) {
-        (Whose::Server, _) => serve(&kernel, task),
-        (Whose::Client, false) => begin(end, task)?,
-        (Whose::Client, true) => bounce(&kernel, end, task)?,
+        (Side::Server, _) => serve(&kernel, task),
+        (Side::Client, false) => begin(end, task)?,
+        (Side::Client, true) => bounce(&kernel, end, task)?,
     };
     kernel.stop();
     let report = kernel.detach()?;
@@ -82,7 +82,7 @@ pub fn run(
 
 /// The server in the kernel: until the client has finished, and what it sent is there.
 fn serve(kernel: &KernelEnd, task: &Task<'_>) -> Done {
-    task.await_finished(Whose::Client);
+    task.await_finished(Side::Client);
     let (mut seen, mut since) = (kernel.messages(), Instant::now());
     while !task.is_all(seen) && since.elapsed() < SILENCE {
         std::thread::sleep(NAP);
@@ -99,7 +99,7 @@ fn serve(kernel: &KernelEnd, task: &Task<'_>) -> Done {
 fn begin(end: &mut dyn End, task: &Task<'_>) -> Result<Done, EndError> {
     end.send()?;
     end.flush()?;
-    task.await_finished(Whose::Server);
+    task.await_finished(Side::Server);
     Ok(Done::nothing())
 }
 
@@ -209,8 +209,8 @@ pub fn why_not(plan: &MessagePlan, placement: Placement, layer: &Layer, bytes: u
 }
 
 fn fits(plan: &MessagePlan, placement: Placement, bytes: u64) -> Option<Reason> {
-    let ends = [(Whose::Client, placement.kernel_client()), (Whose::Server, placement.kernel_server())];
-    let unfit = |&(whose, _): &(Whose, bool)| {
+    let ends = [(Side::Client, placement.kernel_client()), (Side::Server, placement.kernel_server())];
+    let unfit = |&(whose, _): &(Side, bool)| {
         let (work, comes) = work(plan.test, whose, bytes);
         work.check(comes.get(), plan.carrier == Carrier::Udp).err()
     };

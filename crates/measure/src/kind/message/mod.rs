@@ -55,10 +55,6 @@ use shot::Shot;
 const KEEP: Duration = Duration::from_secs(5);
 
 /// Measures. Ends early, keeping the finished trials, once `stop` is set.
-///
-/// # Errors
-/// If there can be no lab, an end cannot be made or breaks off, or the observer fails. What had
-/// been observed stays.
 pub fn run(
     plan: &MessagePlan,
     observer: &mut impl Observer<MessageResult>,

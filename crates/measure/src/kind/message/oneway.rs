@@ -81,7 +81,7 @@ pub fn server(end: &mut dyn End, task: &Task<'_>) -> Result<Done, EndError> {
 mod tests {
     use std::sync::atomic::AtomicBool;
 
-    use netfathom_model::layer::End as Whose;
+    use netfathom_model::layer::Side;
     use netfathom_model::plan::{MessagePlan, MessageTest, Place};
 
     use super::*;
@@ -101,7 +101,7 @@ mod tests {
 
         fn receive(&mut self) -> Result<u64, EndError> {
             if self.places.is_empty() {
-                self.task.finish(Whose::Client);
+                self.task.finish(Side::Client);
                 self.last = None;
                 return Ok(0);
             }

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use netfathom_bpf::calls::{CallCount, Calls};
 use netfathom_bpf::message::KernelEnd;
-use netfathom_model::layer::End as Whose;
+use netfathom_model::layer::Side;
 use netfathom_model::plan::{MessagePlan, MessageTest, Placement};
 use netfathom_model::record::{EndCost, ProcessorPair, TcpCounts};
 use netfathom_sys::cpu::{self, KernelWorkers};
@@ -51,7 +51,7 @@ struct Meeting {
     ready: AtomicU32,
     failed: AtomicBool,
     /// The one that failed first: the other one only lost its peer.
-    broke: OnceLock<Whose>,
+    broke: OnceLock<Side>,
 }
 
 /// Both ends are made: each may be looked at.
@@ -88,7 +88,7 @@ pub fn make(
     let calls_before = calls.map(Calls::counts);
     let place =
         |whose, cpu, socket| EndThread { whose, cpu, socket, ground, cell, task, meeting: &meeting, calls };
-    let places = [place(Whose::Client, pair.client, &client), place(Whose::Server, pair.server, &server)];
+    let places = [place(Side::Client, pair.client, &client), place(Side::Server, pair.server, &server)];
     let [client_end, server_end] = thread::scope(|scope| {
         let (ended, ends) = channel();
         let [a, b] = places.map(|place| start(scope, place, ended.clone()));
@@ -111,7 +111,7 @@ pub fn make(
         return Ok(None);
     }
     let (client_end, server_end) = match meeting.broke.get() {
-        Some(Whose::Server) => {
+        Some(Side::Server) => {
             let server_end = server_end?;
             (client_end?, server_end)
         }
@@ -147,7 +147,7 @@ fn watch(ends: &std::sync::mpsc::Receiver<()>, most: Duration, stop: &AtomicBool
 }
 
 struct EndThread<'a> {
-    whose: Whose,
+    whose: Side,
     cpu: usize,
     socket: &'a Socket,
     ground: &'a Ground,
@@ -228,9 +228,9 @@ impl EndThread<'_> {
         let mut cost = meter.stop();
         cost.cpu_ns = cost.cpu_ns.and_then(|ns| ns.checked_sub(done.waiting_ns));
         self.task.finish(self.whose);
-        if self.whose == Whose::Client {
+        if self.whose == Side::Client {
             // What lies in its buffer has gone then.
-            self.task.await_finished(Whose::Server);
+            self.task.await_finished(Side::Server);
         }
         cost.segments = meter.segments();
         self.close(&mut *end).map_err(told("could not close"))?;
@@ -242,8 +242,8 @@ impl EndThread<'_> {
     fn attach(&self) -> Result<Option<KernelEnd>, EndError> {
         let (test, placement) = (self.task.plan.test, self.cell.placement);
         let in_kernel = match self.whose {
-            Whose::Client => placement.kernel_client() && test != MessageTest::Oneway,
-            Whose::Server => placement.kernel_server(),
+            Side::Client => placement.kernel_client() && test != MessageTest::Oneway,
+            Side::Server => placement.kernel_server(),
         };
         let attach = || match driver::has(&self.cell.layer) {
             true => driver::attach(self.ground, test, self.whose, self.socket),
@@ -254,8 +254,8 @@ impl EndThread<'_> {
 
     fn peer_in_kernel(&self) -> bool {
         match self.whose {
-            Whose::Client => self.cell.placement.kernel_server(),
-            Whose::Server => {
+            Side::Client => self.cell.placement.kernel_server(),
+            Side::Server => {
                 self.cell.placement == Placement::KU && self.task.plan.test != MessageTest::Oneway
             }
         }
@@ -273,7 +273,7 @@ impl EndThread<'_> {
                 Load { message_bytes: bytes, bulk_bytes: 0, grown: false, into_sink }
             }
         };
-        if self.whose == Whose::Client && driver::writes_frames(self.task.plan.test, self.cell) {
+        if self.whose == Side::Client && driver::writes_frames(self.task.plan.test, self.cell) {
             return Ok(Box::new(driver::frames(self.ground, self.socket, load)?));
         }
         end::make(&self.cell.layer, self.whose, self.socket.again()?, load)
@@ -282,20 +282,20 @@ impl EndThread<'_> {
     fn work(&self, end: &mut dyn End) -> Result<Done, EndError> {
         let counts = self.cell.placement == Placement::KU;
         match (self.task.plan.test, self.whose) {
-            (MessageTest::Pingpong, Whose::Server) if counts => pingpong::counting_server(end, self.task),
-            (MessageTest::Post, Whose::Server) if counts => post::counting_server(end, self.task),
-            (MessageTest::Oneway, Whose::Client) => oneway::client(end, self.task),
-            (test @ MessageTest::Oneway, Whose::Server) => {
+            (MessageTest::Pingpong, Side::Server) if counts => pingpong::counting_server(end, self.task),
+            (MessageTest::Post, Side::Server) if counts => post::counting_server(end, self.task),
+            (MessageTest::Oneway, Side::Client) => oneway::client(end, self.task),
+            (test @ MessageTest::Oneway, Side::Server) => {
                 let done = oneway::server(end, self.task)?;
                 // Which of them were lost is not known, so neither is which time is whose.
                 let times =
                     if driver::writes_frames(test, self.cell) { Done::nothing().times } else { done.times };
                 Ok(Done { times, ..done })
             }
-            (MessageTest::Pingpong, Whose::Client) => pingpong::client(end, self.task),
-            (MessageTest::Pingpong, Whose::Server) => pingpong::server(end, self.task),
-            (MessageTest::Post, Whose::Client) => post::client(end, self.task),
-            (MessageTest::Post, Whose::Server) => post::server(end, self.task),
+            (MessageTest::Pingpong, Side::Client) => pingpong::client(end, self.task),
+            (MessageTest::Pingpong, Side::Server) => pingpong::server(end, self.task),
+            (MessageTest::Post, Side::Client) => post::client(end, self.task),
+            (MessageTest::Post, Side::Server) => post::server(end, self.task),
         }
     }
 
@@ -306,8 +306,8 @@ impl EndThread<'_> {
             return Ok(());
         }
         match self.whose {
-            Whose::Client => end.finish(),
-            Whose::Server => {
+            Side::Client => end.finish(),
+            Side::Server => {
                 while end.receive()? > 0 {}
                 end.finish()
             }

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use netfathom_model::layer::{End, Form, Layer, SocketOption};
+use netfathom_model::layer::{Form, Layer, Side, SocketOption};
 use netfathom_model::plan::MessageTest;
 use netfathom_model::record::{
     Distribution, MessageCell, MessageResult, MessageTrial, ProcessorPair, Shares, Stall,
@@ -83,7 +83,7 @@ fn waited_and_beyond(cell: &MessageCell) -> Option<(u64, f64)> {
 }
 
 /// Whether small writes wait at an end until what was sent before is acknowledged.
-fn nagles(layer: &Layer, end: End) -> bool {
+fn nagles(layer: &Layer, end: Side) -> bool {
     matches!(layer, Layer::Bare { form: Form::Two | Form::Sendmsg, .. })
         && ![SocketOption::NoDelay, SocketOption::Cork, SocketOption::More]
             .iter()
@@ -140,10 +140,10 @@ fn finding(stall: Stall, cell: &MessageCell, pair: ProcessorPair) -> Finding {
 }
 
 fn nagle(stall: Stall, cell: &MessageCell) -> (String, String, String) {
-    let which: Vec<&str> = [End::Client, End::Server]
+    let which: Vec<&str> = [Side::Client, Side::Server]
         .into_iter()
         .filter(|&end| nagles(&cell.layer, end))
-        .map(End::name)
+        .map(Side::name)
         .collect();
     let which = if which.is_empty() { "an end".into() } else { format!("the {}", which.join(" and the ")) };
     let cause = format!(

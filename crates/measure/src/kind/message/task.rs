@@ -4,7 +4,7 @@ use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::time::{Duration, Instant};
 
-use netfathom_model::layer::End;
+use netfathom_model::layer::Side;
 use netfathom_model::plan::{Carrier, MessagePlan, MessageTest};
 use netfathom_stats::Distribution;
 use netfathom_sys::clock::monotonic_ns;
@@ -151,7 +151,7 @@ impl<'a> Task<'a> {
     pub fn receive(&self, end: &mut dyn super::end::End) -> Result<u64, EndError> {
         loop {
             // What comes before it has finished may be followed by the last one.
-            let finished = self.has_finished(End::Client);
+            let finished = self.has_finished(Side::Client);
             let came = end.receive()?;
             if came > 0 || finished || !end.is_silent() {
                 return Ok(came);
@@ -165,17 +165,17 @@ impl<'a> Task<'a> {
         total != u64::MAX && messages < total
     }
 
-    fn has_finished(&self, end: End) -> bool {
+    fn has_finished(&self, end: Side) -> bool {
         self.finished[end as usize].load(Acquire)
     }
 
     /// An end has done its work, and knows what it took.
-    pub fn finish(&self, end: End) {
+    pub fn finish(&self, end: Side) {
         self.finished[end as usize].store(true, Release);
     }
 
     /// Waits until it has, or the user wants an end; not for ever.
-    pub fn await_finished(&self, end: End) {
+    pub fn await_finished(&self, end: Side) {
         let begin = Instant::now();
         let most = Duration::from_nanos(self.plan.most_ns) + PATIENCE;
         while !self.has_finished(end) && !self.stop.load(Relaxed) && begin.elapsed() < most {

@@ -38,9 +38,6 @@ mod trial;
 use judge::Checks;
 
 /// Measures. Ends early, keeping the finished trials, once `stop` is set.
-///
-/// # Errors
-/// If a trial cannot be run or the observer fails. What had been observed stays.
 pub fn run(
     plan: &ReversePlan,
     observer: &mut impl Observer<ReverseResult>,

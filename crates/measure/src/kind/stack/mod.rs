@@ -36,9 +36,6 @@ use choice::{choose_cpus, choose_taps};
 use listening::Listening;
 
 /// Measures. Ends early, keeping the finished trials, once `stop` is set.
-///
-/// # Errors
-/// If a trial cannot be run or the observer fails. What had been observed stays.
 pub fn run(
     plan: &StackPlan,
     observer: &mut impl Observer<StackResult>,

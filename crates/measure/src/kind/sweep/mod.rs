@@ -21,9 +21,6 @@ mod points;
 use ends::Ends;
 
 /// Measures. Ends early, keeping the finished trials, once `stop` is set.
-///
-/// # Errors
-/// If there can be no lab, nobody receives, or the observer fails. What had been observed stays.
 pub fn run(
     plan: &SweepPlan,
     observer: &mut impl Observer<SweepResult>,

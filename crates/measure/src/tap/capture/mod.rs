@@ -42,9 +42,6 @@ impl By {
 }
 
 /// Whether packets can be captured here, found out at the loopback device.
-///
-/// # Errors
-/// Why not.
 pub fn probe(by: &By, out_at_lo: bool) -> Result<(), CaptureTapError> {
     let options = Options { way: Way::In, port: None, snaplen: SNAPLEN, bytes: 0 };
     PacketRing::open(link::read("lo")?.index, &options)?;

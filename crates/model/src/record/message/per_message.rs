@@ -1,24 +1,24 @@
 //! What a message took, out of what the trials of a cell took.
 
 use super::{Counted, Distribution, EndCost, MessageCell, MessageTrial};
-use crate::layer::End;
+use crate::layer::Side;
 
 impl MessageTrial {
     /// What one end took.
     #[must_use]
-    pub fn end(&self, end: End) -> &EndCost {
+    pub fn end(&self, end: Side) -> &EndCost {
         match end {
-            End::Client => &self.client,
-            End::Server => &self.server,
+            Side::Client => &self.client,
+            Side::Server => &self.server,
         }
     }
 
     /// Of what an end took: the client worked for what it sent, whether it came or not, the server for
     /// what came.
-    fn per_message_of(&self, end: End, cost: Option<u64>) -> Option<f64> {
+    fn per_message_of(&self, end: Side, cost: Option<u64>) -> Option<f64> {
         match end {
-            End::Client => share(cost, self.sent),
-            End::Server => self.per_message(cost),
+            Side::Client => share(cost, self.sent),
+            Side::Server => self.per_message(cost),
         }
     }
 
@@ -42,19 +42,19 @@ impl EndCost {
 impl MessageCell {
     /// Processor time of an end in nanoseconds a message, the median of the trials.
     #[must_use]
-    pub fn cpu_ns_per_message(&self, end: End) -> Option<f64> {
+    pub fn cpu_ns_per_message(&self, end: Side) -> Option<f64> {
         self.median_of(|trial| trial.per_message_of(end, trial.end(end).cpu_ns))
     }
 
     /// Waits and preemptions of an end's threads a message, the median of the trials.
     #[must_use]
-    pub fn switches_per_message(&self, end: End) -> Option<f64> {
+    pub fn switches_per_message(&self, end: Side) -> Option<f64> {
         self.median_of(|trial| trial.per_message_of(end, trial.end(end).switches()))
     }
 
     /// Segments that an end sent a message, the median of the trials.
     #[must_use]
-    pub fn segments_per_message(&self, end: End) -> Option<f64> {
+    pub fn segments_per_message(&self, end: Side) -> Option<f64> {
         self.median_of(|trial| trial.per_message_of(end, trial.end(end).segments))
     }
 
@@ -78,7 +78,7 @@ impl MessageCell {
 
     /// System calls of an end a message; `None` where they were not counted.
     #[must_use]
-    pub fn calls_per_message(&self, end: End) -> Option<f64> {
+    pub fn calls_per_message(&self, end: Side) -> Option<f64> {
         let Counted::Calls(calls) = &self.calls else { return None };
         Some(calls.iter().filter(|call| call.end == end).map(|call| call.per_message).sum())
     }
@@ -149,9 +149,9 @@ mod tests {
             service: None,
             lag: None,
             calls: Counted::Calls(vec![
-                call(End::Client, 1.0),
-                call(End::Client, 0.5),
-                call(End::Server, 4.0),
+                call(Side::Client, 1.0),
+                call(Side::Client, 0.5),
+                call(Side::Server, 4.0),
             ]),
         }
     }
@@ -159,27 +159,27 @@ mod tests {
     #[test]
     fn the_median_is_that_of_the_trials_that_know() {
         let odd = cell(&[(10, Some(500)), (10, Some(100)), (100, Some(2000))]);
-        assert_eq!(odd.cpu_ns_per_message(End::Client), Some(20.0));
+        assert_eq!(odd.cpu_ns_per_message(Side::Client), Some(20.0));
         let even = cell(&[(10, Some(500)), (10, None), (10, Some(100))]);
-        assert_eq!(even.cpu_ns_per_message(End::Client), Some(30.0));
+        assert_eq!(even.cpu_ns_per_message(Side::Client), Some(30.0));
     }
 
     #[test]
     fn a_client_worked_for_what_was_lost_as_well() {
         let mut cell = cell(&[(10, Some(500))]);
         cell.trials[0].sent = 50;
-        assert_eq!(cell.cpu_ns_per_message(End::Client), Some(10.0));
+        assert_eq!(cell.cpu_ns_per_message(Side::Client), Some(10.0));
         cell.trials[0].server.cpu_ns = Some(500);
-        assert_eq!(cell.cpu_ns_per_message(End::Server), Some(50.0));
+        assert_eq!(cell.cpu_ns_per_message(Side::Server), Some(50.0));
     }
 
     #[test]
     fn what_nobody_knows_is_not_zero() {
         let cell = cell(&[(0, Some(500)), (10, None)]);
-        assert_eq!(cell.cpu_ns_per_message(End::Client), None);
-        assert_eq!(cell.cpu_ns_per_message(End::Server), None);
+        assert_eq!(cell.cpu_ns_per_message(Side::Client), None);
+        assert_eq!(cell.cpu_ns_per_message(Side::Server), None);
         // Of waits without preemptions the sum is not known.
-        assert_eq!(cell.switches_per_message(End::Server), None);
+        assert_eq!(cell.switches_per_message(Side::Server), None);
         assert_eq!(cell.kernel_workers_ns_per_message(), None);
         assert_eq!(MessageCell { trials: Vec::new(), ..cell }.delayed_acks_per_message(), None);
     }
@@ -206,8 +206,11 @@ mod tests {
     #[test]
     fn calls_are_those_of_one_end() {
         let mut cell = cell(&[]);
-        assert_eq!([End::Client, End::Server].map(|end| cell.calls_per_message(end)), [Some(1.5), Some(4.0)]);
+        assert_eq!(
+            [Side::Client, Side::Server].map(|end| cell.calls_per_message(end)),
+            [Some(1.5), Some(4.0)]
+        );
         cell.calls = Counted::Not("no tracepoint".into());
-        assert_eq!(cell.calls_per_message(End::Client), None);
+        assert_eq!(cell.calls_per_message(Side::Client), None);
     }
 }

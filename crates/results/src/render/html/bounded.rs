@@ -14,8 +14,6 @@ const LIMITS: [usize; 4] = [10_000, 1_000, 100, 10];
 const NUMBERS: usize = 100;
 /// Lists that are named one by one.
 const MOST_NAMED: usize = 3;
-/// Characters of the answer.
-const MOST_OF_ANSWER: usize = 2_000;
 
 /// A record that is drawn, and what was left out of it.
 pub struct Bounded<'a> {
@@ -25,8 +23,6 @@ pub struct Bounded<'a> {
 }
 
 impl<'a> Bounded<'a> {
-    /// # Errors
-    /// Where the record cannot be written as JSON.
     pub fn of(record: &'a Record) -> Result<Self, serde_json::Error> {
         let whole = serde_json::to_string(record)?;
         if whole.len() <= MOST_BYTES {
@@ -94,15 +90,6 @@ fn said(cuts: &Cuts, limit: usize) -> String {
     )
 }
 
-/// An answer of a length that can be read.
-pub fn sentence(mut text: String) -> String {
-    if let Some((end, _)) = text.char_indices().nth(MOST_OF_ANSWER) {
-        text.truncate(end);
-        text.push_str(" … (left out: the rest of the answer)");
-    }
-    text
-}
-
 #[cfg(test)]
 mod tests {
     use serde_json::json;
@@ -117,11 +104,5 @@ mod tests {
         assert_eq!(cuts, Cuts::from([("a.b".to_owned(), 30), ("c".to_owned(), 11), ("d".to_owned(), 1_001)]));
         assert_eq!(value, json!({"a": {"b": vec![""; 10]}, "c": "x".repeat(10), "d": vec![1; 1_000]}));
         assert!(said(&cuts, 10).contains("a.b (of 30), c (of 11)"));
-    }
-
-    #[test]
-    fn an_answer_ends() {
-        assert!(sentence("ä".repeat(5_000)).chars().count() < 2_100);
-        assert_eq!(sentence("short".into()), "short");
     }
 }

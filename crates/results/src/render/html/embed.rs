@@ -22,9 +22,6 @@ pub fn json_for_script(value: &impl Serialize) -> Result<String, serde_json::Err
 }
 
 /// Deflated bytes as text: letters, digits, `+`, `/` and `=`.
-///
-/// # Errors
-/// Where the encoder refuses.
 pub fn squeezed(bytes: &[u8]) -> io::Result<String> {
     let mut encoder = DeflateEncoder::new(Vec::new(), Compression::default());
     encoder.write_all(bytes)?;

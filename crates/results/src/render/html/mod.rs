@@ -174,9 +174,6 @@ impl Carried {
 }
 
 /// Draws a record as one HTML file that needs nothing beside itself.
-///
-/// # Errors
-/// Where the record cannot be written as JSON, or the page cannot be filled.
 pub fn render(record: &Record) -> Result<String, Error> {
     draw(record, None)
 }
@@ -184,9 +181,6 @@ pub fn render(record: &Record) -> Result<String, Error> {
 /// The same of a record in the directory of its run, with the raw samples that are kept there: up to a
 /// million, as exactly as a file of 3 MB holds them. Samples that cannot be read are no error, the report
 /// says why.
-///
-/// # Errors
-/// Where the record cannot be written as JSON, or the page cannot be filled.
 pub fn render_run(record: &Record, run: &Directory) -> Result<String, Error> {
     draw(record, Some(run))
 }
@@ -210,7 +204,7 @@ fn draw(record: &Record, run: Option<&Directory>) -> Result<String, Error> {
             label: level.name(),
             trust: words::trust(level),
             state: words::state(record.state, &body.done).into_iter().chain(left_out).collect(),
-            answer: printable(&bounded::sentence(story::answer(&record.measurement))),
+            answer: printable(&story::answer(&record.measurement)),
             reasons: reasons.iter().take(MOST_REASONS).map(shown).collect(),
             more_reasons: reasons.len().saturating_sub(MOST_REASONS),
             remarks: body.remarks.iter().map(|remark| printable(remark)).collect(),
@@ -221,9 +215,6 @@ fn draw(record: &Record, run: Option<&Directory>) -> Result<String, Error> {
 }
 
 /// Draws comparisons, each with what came of its thresholds, as one HTML file that needs nothing beside itself.
-///
-/// # Errors
-/// Where the page cannot be filled.
 pub fn render_comparisons(comparisons: &[(Comparison, Gates)]) -> Result<String, Error> {
     let verdict = |(comparison, _): &(Comparison, Gates)| {
         let (style, label) = story::compare::label(comparison);
@@ -232,7 +223,7 @@ pub fn render_comparisons(comparisons: &[(Comparison, Gates)]) -> Result<String,
             label,
             trust: "",
             state: Vec::new(),
-            answer: printable(&bounded::sentence(story::compare::words::answer(comparison))),
+            answer: printable(&story::compare::answer(comparison)),
             reasons: Vec::new(),
             more_reasons: 0,
             remarks: Vec::new(),

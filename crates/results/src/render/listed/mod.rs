@@ -34,9 +34,6 @@ struct Page<'a> {
 }
 
 /// Draws the page over the runs in `out`. It asks for the list at `runs.json` beside itself.
-///
-/// # Errors
-/// Where the page cannot be filled.
 pub fn render(out: &str) -> Result<String, askama::Error> {
     Page { style: STYLE, script: SCRIPT, out }.render()
 }

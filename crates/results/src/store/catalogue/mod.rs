@@ -86,17 +86,11 @@ impl CatalogueError {
 }
 
 /// Reads the heads of all runs in `out`. What is damaged is listed as such; what disappears meanwhile is left out.
-///
-/// # Errors
-/// If the directory itself cannot be read.
 pub fn catalogue(out: &Path) -> Result<Catalogue, CatalogueError> {
     read(out, head::of_run)
 }
 
 /// The same by the records alone, which takes longer: for those who act upon what they say.
-///
-/// # Errors
-/// If the directory itself cannot be read.
 pub fn catalogue_of_records(out: &Path) -> Result<Catalogue, CatalogueError> {
     read(out, head::of_record)
 }

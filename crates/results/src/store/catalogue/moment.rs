@@ -22,9 +22,6 @@ pub struct MomentError(String);
 
 impl Moment {
     /// Reads `90s`, `30m`, `12h`, `2d` or `1w` before `now`, a day of UTC, or a time of RFC 3339.
-    ///
-    /// # Errors
-    /// If it is none of them.
     pub fn parse(text: &str, now: Timestamp) -> Result<Self, MomentError> {
         let at = |t: Timestamp| Self { first: t, end: t };
         let ago = || now.checked_sub(age(text)?).ok().map(at);

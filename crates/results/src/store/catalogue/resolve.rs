@@ -39,9 +39,6 @@ pub enum ResolveError {
 
 /// The run that is called `name`: by a path, by the name of its directory in `out` or a beginning of it that no other
 /// has, by its short id, by a tag, or as `last` and `last~1`. `-`, standard input, stays what it is.
-///
-/// # Errors
-/// If no run is called so, or several are, or `out` cannot be read.
 pub fn resolve(out: &Path, name: &Path) -> Result<PathBuf, ResolveError> {
     let by_path = |path: &Path| path.is_file() || path.join(RECORD_FILE).is_file();
     let text = name.to_str().filter(|text| !matches!(*text, "" | "-" | "." | ".."));
@@ -65,9 +62,6 @@ fn is_path(name: &Path) -> bool {
 
 impl Catalogue {
     /// The run that is called `name`, without regard to paths.
-    ///
-    /// # Errors
-    /// If no run is called so, or several are.
     pub fn named(&self, out: &Path, name: &str) -> Result<&Entry, ResolveError> {
         if let Some(back) = back_from_last(name) {
             // A run that has only begun has nothing to show yet.

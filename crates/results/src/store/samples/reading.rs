@@ -21,17 +21,11 @@ pub struct SamplesError {
 }
 
 /// All rows of a `samples.parquet`.
-///
-/// # Errors
-/// If it cannot be read, or is something else.
 pub fn read(path: &Path) -> Result<Vec<Sample>, SamplesError> {
     rows(path)?.collect()
 }
 
 /// The rows of a `samples.parquet`, one after the other: they need not fit the memory.
-///
-/// # Errors
-/// If it cannot be read, or lacks a column that every such file has.
 pub fn rows(path: &Path) -> Result<impl Iterator<Item = Result<Sample, SamplesError>> + use<>, SamplesError> {
     let path = path.to_owned();
     let refused = |why: String| SamplesError { path: path.clone(), why };

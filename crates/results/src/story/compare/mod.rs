@@ -1,7 +1,7 @@
 //! A comparison.
 
 mod pictures;
-pub(crate) mod words;
+mod words;
 
 use crate::compare::{Compared, Comparison, Difference, Gates, Outcome};
 use crate::page::{Align, Page, Style, Table, shortened};
@@ -31,7 +31,7 @@ pub fn of(comparisons: &[(Comparison, Gates)]) -> Page {
             page.main(&title(comparison));
         }
         let (style, label) = label(comparison);
-        page.labelled(style, label, &shortened(&words::answer(comparison), LONGEST_ANSWER));
+        page.labelled(style, label, &answer(comparison));
         found(&mut page, comparison, gates, number);
     }
     page
@@ -45,6 +45,10 @@ pub(crate) fn below(comparisons: &[(Comparison, Gates)]) -> Page {
         found(&mut page, comparison, gates, number);
     }
     page
+}
+
+pub(crate) fn answer(comparison: &Comparison) -> String {
+    shortened(&words::answer(comparison), LONGEST_ANSWER)
 }
 
 pub(crate) fn title(comparison: &Comparison) -> String {

@@ -1,7 +1,7 @@
 //! What each cell took, size by size: times, and the cost of a message at both ends.
 
 use crate::page::{Align, Page, Table};
-use netfathom_model::layer::End;
+use netfathom_model::layer::Side;
 use netfathom_model::record::{Counted, MessageCell, MessageResult};
 
 use super::figure::{Quantity, each, ratio};
@@ -10,7 +10,7 @@ use super::plan::size_name;
 use super::{caveats, charts, chosen};
 use crate::story::number;
 
-const ENDS: [End; 2] = [End::Client, End::Server];
+const ENDS: [Side; 2] = [Side::Client, Side::Server];
 
 pub(super) fn draw(page: &mut Page, result: &MessageResult) {
     let sizes = groups::all_sizes(result);
@@ -88,7 +88,7 @@ fn costs(page: &mut Page, result: &MessageResult, bytes: u64) {
     let heads = ["cpu\nc", "cpu\ns", "kern", "calls\nc", "calls\ns", "sw\nc", "sw\ns", "seg\nc", "seg\ns"];
     page.table(each_cell(result, bytes, &heads, |_, cell| {
         let whole = |ns: Option<f64>| ns.map_or_else(|| "n/a".into(), |ns| number::count(ns.round() as u64));
-        let both = |of: &dyn Fn(End) -> Option<f64>| ENDS.map(|end| each(of(end)));
+        let both = |of: &dyn Fn(Side) -> Option<f64>| ENDS.map(|end| each(of(end)));
         let mut cells = ENDS.map(|end| whole(cell.cpu_ns_per_message(end))).to_vec();
         cells.push(whole(cell.kernel_workers_ns_per_message()));
         cells.extend(both(&|end| cell.calls_per_message(end)));

@@ -7,7 +7,7 @@ use std::io::{self, IoSlice, IoSliceMut};
 use std::net::Shutdown;
 use std::os::fd::{AsFd, BorrowedFd};
 
-use netfathom_model::layer::{End as Whose, Form, Layer, SocketOption};
+use netfathom_model::layer::{Form, Layer, Side, SocketOption};
 use netfathom_sys::endpoint::{
     acknowledge_at_once, receive, receive_parts, send, send_more, send_parts, set_cork, set_no_delay,
 };
@@ -37,7 +37,7 @@ pub struct Bare {
 }
 
 impl Bare {
-    pub fn new(form: Form, layer: &Layer, whose: Whose, socket: Socket, load: Load) -> io::Result<Self> {
+    pub fn new(form: Form, layer: &Layer, whose: Side, socket: Socket, load: Load) -> io::Result<Self> {
         let has = |option| layer.has(option, whose);
         if has(SocketOption::NoDelay) {
             set_no_delay(socket.as_fd())?;

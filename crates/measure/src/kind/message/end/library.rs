@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use netfathom_message::strategy::Choice;
 use netfathom_message::{Blocking, Bytes, Config, Connection, Error, PostEnd, Wait};
-use netfathom_model::layer::{End as Whose, Strategy};
+use netfathom_model::layer::{Side, Strategy};
 use netfathom_sys::cpu::threads_named;
 
 use super::{End, Load, pattern};
@@ -30,7 +30,7 @@ pub struct Library {
 
 impl Library {
     /// Opens the connection: the other end does the same meanwhile.
-    pub fn new(strategy: Strategy, whose: Whose, socket: Socket, load: Load) -> Result<Self, EndError> {
+    pub fn new(strategy: Strategy, whose: Side, socket: Socket, load: Load) -> Result<Self, EndError> {
         let name = format!("nf-{}", whose.name());
         let mut config =
             Config { strategy: choice(strategy), name: name.clone().into(), ..Config::default() };

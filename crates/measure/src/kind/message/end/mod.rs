@@ -1,6 +1,6 @@
 //! An end of a connection: a message layer over a socket.
 
-use netfathom_model::layer::{End as Whose, Form, Layer};
+use netfathom_model::layer::{Form, Layer, Side};
 
 use super::error::EndError;
 use super::ground::Socket;
@@ -77,7 +77,7 @@ pub struct Load {
 }
 
 /// Puts a layer upon a socket. The other end is made at the same time, in another thread.
-pub fn make(layer: &Layer, whose: Whose, socket: Socket, load: Load) -> Result<Box<dyn End>, EndError> {
+pub fn make(layer: &Layer, whose: Side, socket: Socket, load: Load) -> Result<Box<dyn End>, EndError> {
     match (layer, socket) {
         (Layer::Bare { form, .. }, Socket::Udp(socket)) => {
             Ok(Box::new(datagram::Datagram::new(*form, socket, load)))

@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io::{self, Seek};
 use std::os::fd::AsFd;
 
-use netfathom_model::layer::{End as Whose, Form, Layer};
+use netfathom_model::layer::{Form, Layer, Side};
 use netfathom_sys::splice::{memory_file, send_file};
 
 use super::bare::Bare;
@@ -26,7 +26,7 @@ pub struct Sendfile {
 }
 
 impl Sendfile {
-    pub fn new(layer: &Layer, whose: Whose, socket: Socket, load: Load) -> io::Result<Self> {
+    pub fn new(layer: &Layer, whose: Side, socket: Socket, load: Load) -> io::Result<Self> {
         let messages = (FILE_BYTES / (HEADER_BYTES + load.message_bytes)).max(1);
         let content = frame(load.message_bytes).repeat(messages);
         Ok(Self {
