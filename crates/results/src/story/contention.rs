@@ -31,7 +31,7 @@ fn remark(thread: &Contention, of_receiving: Option<f64>) -> Option<String> {
         }
         (LoadThread::Sender, _) | (LoadThread::Reader, None) if thread.waited_share() >= LEAST_WAITED => {
             let share = whole_percent(thread.waited_share());
-            format!("the {} waited for CPU {cpu} {share} of the time", name(thread.thread))
+            format!("the {} waited {share} of the time for CPU {cpu}", name(thread.thread))
         }
         _ => return None,
     };
@@ -126,7 +126,7 @@ mod tests {
         assert_eq!(remark(&reader, Some(0.05)), None);
         assert_eq!(
             remark(&reader, None).unwrap(),
-            "the reader waited for CPU 1 10 % of the time: rustc (pid 3121) had it 71 %, the hypervisor had it 9 %"
+            "the reader waited 10 % of the time for CPU 1: rustc (pid 3121) had it 71 %, the hypervisor had it 9 %"
         );
     }
 

@@ -102,6 +102,6 @@ fn row(table: &mut Table, name: &str, d: &Distribution, share: Option<f64>, most
         q(d.p99_ns).into(),
         q(d.p999_ns).into(),
         share.map_or_else(|| "-".into(), number::percent).into(),
-        Cell::Bar { bar: share.map_or(0.0, |share| share / most) },
+        share.map_or_else(|| "".into(), |share| Cell::Bar { bar: share / most }),
     ]);
 }
