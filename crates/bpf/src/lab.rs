@@ -134,7 +134,8 @@ pub(crate) fn families() -> &'static [bool] {
 
 /// Waits until something is so: packets arrive in a soft interrupt, as a rule at once.
 pub(crate) fn await_that(mut so: impl FnMut() -> bool) -> bool {
-    let deadline = Instant::now() + Duration::from_secs(5);
+    // Only what never comes takes so long, also in an emulator on a busy machine.
+    let deadline = Instant::now() + Duration::from_secs(60);
     while !so() {
         if Instant::now() > deadline {
             return false;
