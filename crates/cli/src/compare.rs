@@ -1,6 +1,7 @@
 //! `netfathom compare`: two runs beside each other, read or taken by turns.
 
 mod change;
+mod kernel;
 mod rounds;
 
 use std::io::{self, IsTerminal};
@@ -30,6 +31,12 @@ pub fn run(args: &CompareArgs) -> Result<ExitCode> {
                 return Err(taken
                     .failed
                     .unwrap_or_else(|| anyhow!("ended before the first round was whole")));
+            }
+            if let ([Change { kernel: Some(kernel), .. }, _], [(a, b), ..]) = (&**changes, &taken.pairs[..])
+                && kernel.is_emulated()
+            {
+                output::print(kernel::without_times(&a.record, &b.record).trim_end())?;
+                return Ok(ExitCode::SUCCESS);
             }
             taken
         }
@@ -92,7 +99,7 @@ enum What {
     /// Each of the others with the first.
     Apart(PathBuf, Vec<PathBuf>),
     Pairs(Vec<PathBuf>),
-    Rounds([Vec<String>; 2], [Change; 2]),
+    Rounds([Vec<String>; 2], Box<[Change; 2]>),
 }
 
 impl Wanted {
@@ -113,6 +120,20 @@ impl Wanted {
 }
 
 fn what(args: &CompareArgs) -> Result<What> {
+    if args.kernel.len() == 1 {
+        bail!("--kernel: name two of them, that of A and that of B");
+    }
+    if let [a, b] = &args.kernel[..] {
+        let words = rounds::same_words(&args.against)?;
+        let kernels = [kernel::Kernel::of(a, args.emulate)?, kernel::Kernel::of(b, args.emulate)?];
+        if kernels[0].is_emulated() && !args.fail_if.is_empty() {
+            bail!(
+                "--fail-if: without /dev/kvm the kernels are emulated, and times of an emulator are not compared"
+            );
+        }
+        let changes = kernels.map(|kernel| Change { kernel: Some(kernel), ..Change::default() });
+        return Ok(What::Rounds([words.clone(), words], Box::new(changes)));
+    }
     if let Some(a) = &args.run {
         if args.against.is_empty() && args.before_a.is_none() && args.before_b.is_none() {
             bail!(
@@ -120,7 +141,7 @@ fn what(args: &CompareArgs) -> Result<What> {
                  system with --before-b"
             );
         }
-        return Ok(What::Rounds(rounds::sides(a, &args.against)?, change::changes(args)?));
+        return Ok(What::Rounds(rounds::sides(a, &args.against)?, Box::new(change::changes(args)?)));
     }
     match args.runs.as_slice() {
         [] => bail!(

@@ -16,6 +16,7 @@ pub mod device;
 pub mod directory;
 pub mod endpoint;
 pub mod file;
+pub mod guest;
 pub mod interrupt;
 #[cfg(test)]
 mod lab;

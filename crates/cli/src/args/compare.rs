@@ -57,11 +57,18 @@ pub struct CompareArgs {
     /// Where the commands before a run are run: on this host, or in the lab, where nothing has to be undone
     #[arg(long = "in", value_enum, value_name = "WHERE", default_value = "host")]
     pub place: CommandPlace,
-    /// Rounds of --run, each of one run of A and one of B
+    /// Take the runs in two kernels, booted by QEMU: give it twice, A and B. An image as a boot loader takes it, and
+    /// after a comma the directory of its modules unless its name (vmlinuz-RELEASE) tells; the arguments follow --
+    #[arg(long, value_name = "IMAGE[,MODULES]", requires = "against", conflicts_with_all = ["runs", "run"])]
+    pub kernel: Vec<String>,
+    /// Emulate the kernels, also where there is /dev/kvm: then no times are compared
+    #[arg(long, requires = "kernel")]
+    pub emulate: bool,
+    /// Rounds of --run and --kernel, each of one run of A and one of B
     #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u32).range(2..=1000))]
     pub rounds: u32,
-    /// The arguments of B for --run
-    #[arg(last = true, value_name = "ARGS OF B", requires = "run")]
+    /// The arguments of B for --run, of both for --kernel
+    #[arg(last = true, value_name = "ARGS OF B", conflicts_with = "runs")]
     pub against: Vec<String>,
     /// Exit status 4 where this change is shown: QUANTITY>CHANGE or QUANTITY<-CHANGE, the change in
     /// percent of A or in the unit (tx.mean>5%, rate<-3%, tx.p99>2us, lost>0.1pp); may be given

@@ -14,6 +14,7 @@ use netfathom_model::environment::Settings;
 use netfathom_model::record::Record;
 use netfathom_results::compare;
 
+use super::kernel::Kernel;
 use crate::args::{CommandPlace, CompareArgs};
 use crate::{guard, output};
 
@@ -31,6 +32,8 @@ pub struct Change {
     pub setup: Option<String>,
     /// The command before, as the record has it.
     pub shown: Option<String>,
+    /// Booted for each run, instead of the host's.
+    pub kernel: Option<Kernel>,
 }
 
 pub fn changes(args: &CompareArgs) -> Result<[Change; 2]> {
@@ -60,8 +63,8 @@ pub fn changes(args: &CompareArgs) -> Result<[Change; 2]> {
             CommandPlace::Host => Change {
                 shown: Some(before.clone()),
                 after: after.clone().or_else(|| args.after.clone()),
-                setup: None,
                 before: Some(before),
+                ..Change::default()
             },
             CommandPlace::Lab => in_lab("lab", before.clone()),
             CommandPlace::Sender => in_lab("lab's sender", only("sender", &before)),

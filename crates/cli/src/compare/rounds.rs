@@ -15,10 +15,12 @@ use netfathom_measure::ground::lab::setup;
 use netfathom_measure::kind::cost::guard::Ward;
 use netfathom_model::record::{CATALOGUE, Record};
 use netfathom_results::compare::{self, Run, Threshold, ThresholdError, Wishes};
+use netfathom_results::store::RunDir;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
 use super::change::{self, Change, GRACE, Journal};
+use super::kernel::Kernel;
 use crate::args::CompareArgs;
 use crate::{exit, invocation, output, stop};
 
@@ -49,6 +51,16 @@ pub fn sides(a: &str, b: &[String]) -> Result<[Vec<String>; 2]> {
         check(name, words)?;
     }
     Ok(sides)
+}
+
+/// The arguments of both sides, which are the same.
+pub fn same_words(typed: &[String]) -> Result<Vec<String>> {
+    let words = match typed {
+        [one] => words("A and B", one)?,
+        many => many.to_vec(),
+    };
+    check("A and B", &words)?;
+    Ok(words)
 }
 
 fn words(side: &str, text: &str) -> Result<Vec<String>> {
@@ -94,8 +106,14 @@ pub fn take(
         tell(args, &line);
         taken.notes.extend(warning);
     }
-    tell(args, &again(&taken));
+    if !are_emulated(changes) {
+        tell(args, &again(&taken));
+    }
     Ok(taken)
+}
+
+fn are_emulated(changes: &[Change; 2]) -> bool {
+    changes.iter().flat_map(|change| &change.kernel).any(Kernel::is_emulated)
 }
 
 fn rounds(
@@ -111,13 +129,15 @@ fn rounds(
     }
     let mut taken = Taken { pairs: Vec::new(), notes: Vec::new(), failed: None };
     let began = Instant::now();
-    for round in 0..args.rounds {
+    // What a kernel can do, one run shows.
+    let rounds = if are_emulated(changes) { 1 } else { args.rounds };
+    for round in 0..rounds {
         // There and back, so that a steady drift is for both.
         let order = if round % 2 == 0 { [0, 1] } else { [1, 0] };
         let mut pair = [None, None];
         let mut wrote = [String::new(), String::new()];
         for side in order {
-            tell(args, &progress(args, round, side, &sides[side], began.elapsed()));
+            tell(args, &progress(rounds, round, side, &sides[side], began.elapsed()));
             let run = || current.run(&sides[side], &changes[side], args);
             match journal.around(&changes[side], |before| current.prepare(before), run) {
                 Ok((run, said)) => {
@@ -180,13 +200,13 @@ fn failed(round: u32, side: usize, taken: &Taken) -> String {
     )
 }
 
-fn progress(args: &CompareArgs, round: u32, side: usize, words: &[String], since: Duration) -> String {
+fn progress(rounds: u32, round: u32, side: usize, words: &[String], since: Duration) -> String {
     let left = match round {
         0 => String::new(),
-        done => format!(", about {} s left", (since * (args.rounds - done) / done).as_secs()),
+        done => format!(", about {} s left", (since * (rounds - done) / done).as_secs()),
     };
     let words = output::harmless(&words.join(" "));
-    format!("round {} of {}, {}: {words}{left}", round + 1, args.rounds, ["A", "B"][side])
+    format!("round {} of {}, {}: {words}{left}", round + 1, rounds, ["A", "B"][side])
 }
 
 /// How the same is told once more.
@@ -253,6 +273,9 @@ impl Current {
         if self.stop.load(Relaxed) {
             bail!("ended");
         }
+        if let Some(kernel) = &change.kernel {
+            return Ok((self.boot(kernel, words, &args.out)?, String::new()));
+        }
         let (said, wrote) = (io::pipe().context("no pipe")?, io::pipe().context("no pipe")?);
         let command = command(words, change, &args.out, (wrote.1, said.1))?;
         let readers = [wrote.0, said.0].map(|mut pipe| {
@@ -274,6 +297,22 @@ impl Current {
         });
         let said = said?;
         Ok((record(status?, &wrote?, &said, &args.out)?, of_setup(&said)))
+    }
+
+    /// A run in a guest, whose record is kept here.
+    fn boot(&self, kernel: &Kernel, words: &[String], out: &Path) -> Result<Run> {
+        let folder = tempfile::tempdir().context("no folder for the guest")?;
+        let mut guest = kernel.boot(words, folder.path())?;
+        guest.process_group(0);
+        let ward = Ward::start(guest).context("cannot start the guest")?;
+        self.set(Some(Box::new(ward.signals())));
+        let ended = ward.wait().context("cannot wait for the guest");
+        self.set(None);
+        ended?;
+        let left = kernel.left(folder.path())?;
+        let run = record(left.status, &left.record, &left.said, out)?;
+        RunDir::create(out, &run.record.id)?.write_record(&run.record)?;
+        Ok(run)
     }
 }
 

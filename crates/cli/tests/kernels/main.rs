@@ -7,11 +7,12 @@ mod seen;
 mod table;
 
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::sync::Mutex;
 use std::thread;
 use std::time::Duration;
 
-use netfathom_testkit::emulator::{Image, Machine, Wanted, boot, missing_program};
+use netfathom_testkit::emulator::{Machine, Wanted, boot, missing_program};
 use netfathom_testkit::skipped;
 
 use seen::Seen;
@@ -56,9 +57,8 @@ fn run(wanted: &Wanted) -> Result<Seen, String> {
     let folder = tempfile::tempdir().unwrap();
     let paths: Vec<&Path> = programs.iter().map(PathBuf::as_path).collect();
     let script = commands::script(name.as_deref());
-    let image = Image::make(&kernel, &paths, &script, folder.path()).unwrap();
-    let console =
-        boot(&kernel, &image, folder.path(), LIMIT).unwrap_or_else(|why| panic!("{}: {why}", wanted.name));
+    let console = boot(&kernel, &paths, &script, folder.path(), LIMIT)
+        .unwrap_or_else(|why| panic!("{}: {why}", wanted.name));
     println!("{} {}\n{console}", kernel.release, wanted.machine.debian());
     Ok(Seen::new(wanted.clone(), kernel.release, folder))
 }
@@ -92,4 +92,46 @@ fn every_kernel_does_what_it_can() {
     }
     let wrong: Vec<String> = judged.iter().flat_map(|judged| judged.wrong.clone()).collect();
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn two_kernels_are_compared_by_what_one_of_them_lacks() {
+    const TEST: &str = "kernels::two_kernels_are_compared_by_what_one_of_them_lacks";
+    let wanted = Wanted::of_list(include_str!("list.txt")).unwrap();
+    let image = |name: &str| {
+        let wanted = wanted.iter().find(|wanted| wanted.name == name && wanted.machine.is_own());
+        let wanted = wanted.ok_or_else(|| format!("no {name} for this machine in the list"))?;
+        if let Some(package) = missing_program(wanted.machine) {
+            return Err(format!("needs the Debian package {package}"));
+        }
+        let kernel = wanted.unpacked(&Path::new(env!("CARGO_TARGET_TMPDIR")).join("kernels"))?;
+        Ok(format!("{},{}", kernel.binary.display(), kernel.modules.unwrap().display()))
+    };
+    let (old, new) = match (image("5.10"), image("6.12")) {
+        (Ok(old), Ok(new)) => (old, new),
+        (Err(why), _) | (_, Err(why)) => return skipped(TEST, &why),
+    };
+    let runs = tempfile::tempdir().unwrap();
+    let mut compare = Command::new(env!("CARGO_BIN_EXE_netfathom"));
+    compare.args(["compare", "--emulate", "--kernel", &new, "--kernel", &old, "--out"]).arg(runs.path());
+    compare.args([
+        "--",
+        "stack",
+        "tx",
+        "--profile",
+        "constant:100/300ms",
+        "--trials",
+        "1",
+        "--baselines",
+        "0",
+    ]);
+    let ended = compare.args(["--cross-checks", "0"]).output().unwrap();
+    let said = String::from_utf8_lossy(&ended.stdout);
+    assert!(ended.status.success(), "{said}{}", String::from_utf8_lossy(&ended.stderr));
+    assert!(
+        said.contains("only B lacks the stage qdisc: this kernel has no tracepoint qdisc_enqueue"),
+        "{said}"
+    );
+    assert!(!said.contains("only A") && !said.contains('%'), "{said}");
+    assert_eq!(std::fs::read_dir(runs.path()).unwrap().count(), 2);
 }

@@ -4,8 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::Machine;
-use super::image::{output, tool};
+use netfathom_sys::guest::{Kernel, Machine, output, tool};
 
 /// A kernel that is wanted, as a line of a list has it: name, architecture, suite, packages.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -38,17 +37,12 @@ impl Wanted {
         let packages: Vec<&str> = self.packages.iter().map(String::as_str).collect();
         let name = format!("{}-{}", self.name, self.machine.debian());
         let folder = unpacked(self.machine, &self.suite, &packages, &cache.join(name))?;
-        Kernel::in_folder(folder, self.machine)
+        in_folder(&folder, self.machine)
     }
 }
 
 /// Packages of Debian, unpacked into a folder unless it is there; another process may do the same.
-pub(super) fn unpacked(
-    machine: Machine,
-    suite: &str,
-    packages: &[&str],
-    folder: &Path,
-) -> Result<PathBuf, String> {
+fn unpacked(machine: Machine, suite: &str, packages: &[&str], folder: &Path) -> Result<PathBuf, String> {
     if !folder.exists() {
         let scratch = folder.with_extension(format!("{}.new", std::process::id()));
         let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scripts/debian");
@@ -64,32 +58,26 @@ pub(super) fn unpacked(
     Ok(folder.to_owned())
 }
 
-pub struct Kernel {
-    pub(super) machine: Machine,
-    modules: PathBuf,
-    binary: PathBuf,
-    /// Its release, as uname(2) has it.
-    pub release: String,
+fn in_folder(folder: &Path, machine: Machine) -> Result<Kernel, String> {
+    let find = r#"cd "$1"; ls -d lib/modules/* usr/lib/modules/* 2>/dev/null; ls boot/vmlinuz-* usr/lib/modules/*/vmlinuz 2>/dev/null; true"#;
+    let found = output(Command::new("sh").args(["-c", find, "sh"]).arg(folder))?;
+    let missing = || format!("{}: no kernel with modules in there", folder.display());
+    let mut lines = found.lines();
+    let (modules, binary) = (lines.next().ok_or_else(missing)?, lines.next().ok_or_else(missing)?);
+    let release = Path::new(modules).file_name().ok_or_else(missing)?.to_string_lossy().into_owned();
+    Ok(Kernel { machine, modules: Some(folder.join(modules)), binary: folder.join(binary), release })
 }
 
-impl Kernel {
-    fn in_folder(folder: PathBuf, machine: Machine) -> Result<Self, String> {
-        let find = r#"cd "$1"; ls -d lib/modules/* usr/lib/modules/* 2>/dev/null; ls boot/vmlinuz-* usr/lib/modules/*/vmlinuz 2>/dev/null; true"#;
-        let found = output(Command::new("sh").args(["-c", find, "sh"]).arg(&folder))?;
-        let missing = || format!("{}: no kernel with modules in there", folder.display());
-        let mut lines = found.lines();
-        let (modules, binary) = (lines.next().ok_or_else(missing)?, lines.next().ok_or_else(missing)?);
-        let release = Path::new(modules).file_name().ok_or_else(missing)?.to_string_lossy().into_owned();
-        Ok(Self { machine, modules: folder.join(modules), binary: folder.join(binary), release })
+/// Where busybox and the libraries of another machine are; those of this one are the system's own.
+pub(super) fn system(machine: Machine) -> Result<Option<PathBuf>, String> {
+    const PACKAGES: [&str; 5] = ["busybox-static", "libc6", "libgcc-s1", "libelf1", "zlib1g"];
+    /// Where make puts what is built for another machine; it is made by scripts/cross.
+    const TARGET: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../target");
+    if machine.is_own() {
+        return Ok(None);
     }
-
-    pub(super) fn binary(&self) -> &Path {
-        &self.binary
-    }
-
-    pub(super) fn modules(&self) -> &Path {
-        &self.modules
-    }
+    let folder = PathBuf::from(TARGET).join(format!("emulated-{}", machine.debian()));
+    unpacked(machine, "bookworm", &PACKAGES, &folder).map(Some)
 }
 
 #[cfg(test)]

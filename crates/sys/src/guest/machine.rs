@@ -1,23 +1,26 @@
-//! The machines that are emulated.
+//! The machines that there are guests of.
 
-use std::path::PathBuf;
-
-use super::kernel::unpacked;
-
-/// Where make puts what is built for another machine; it is made by scripts/cross.
-const TARGET: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../target");
-
+/// An architecture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Machine {
+    /// Debian's amd64.
     X86_64,
+    /// Debian's arm64.
     Aarch64,
 }
 
 impl Machine {
-    pub(super) fn of_debian(architecture: &str) -> Option<Self> {
-        [Self::X86_64, Self::Aarch64].into_iter().find(|machine| machine.debian() == architecture)
+    /// All.
+    pub const ALL: [Self; 2] = [Self::X86_64, Self::Aarch64];
+
+    /// By the name that Debian gives it.
+    #[must_use]
+    pub fn of_debian(architecture: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|machine| machine.debian() == architecture)
     }
 
+    /// The name that Debian gives it.
+    #[must_use]
     pub fn debian(self) -> &'static str {
         match self {
             Self::X86_64 => "amd64",
@@ -25,6 +28,8 @@ impl Machine {
         }
     }
 
+    /// Whether it is that of this process.
+    #[must_use]
     pub fn is_own(self) -> bool {
         match self {
             Self::X86_64 => cfg!(target_arch = "x86_64"),
@@ -36,6 +41,14 @@ impl Machine {
         match self {
             Self::X86_64 => "qemu-system-x86_64",
             Self::Aarch64 => "qemu-system-aarch64",
+        }
+    }
+
+    /// What a guest with this machine's own processors has (KVM).
+    pub(super) fn own_hardware(self) -> &'static [&'static str] {
+        match self {
+            Self::X86_64 => &["-cpu", "host"],
+            Self::Aarch64 => &["-machine", "virt", "-cpu", "host"],
         }
     }
 
@@ -62,15 +75,5 @@ impl Machine {
             Self::X86_64 => "x86_64-linux-gnu-strip",
             Self::Aarch64 => "aarch64-linux-gnu-strip",
         }
-    }
-
-    /// Where busybox and the libraries of another machine are; those of this one are the system's own.
-    pub(super) fn system(self) -> Result<Option<PathBuf>, String> {
-        const PACKAGES: [&str; 5] = ["busybox-static", "libc6", "libgcc-s1", "libelf1", "zlib1g"];
-        if self.is_own() {
-            return Ok(None);
-        }
-        let folder = PathBuf::from(TARGET).join(format!("emulated-{}", self.debian()));
-        unpacked(self, "bookworm", &PACKAGES, &folder).map(Some)
     }
 }

@@ -1,4 +1,4 @@
-//! What an emulated machine boots into: busybox, some programs and a script, in its memory.
+//! What a guest boots into: busybox, some programs and a script, in its memory.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -49,14 +49,16 @@ for program in $3; do
         cp -L "$library" "./$library"
     done
 done
-for module in $5; do
-    find "$2" -name "$module.ko*" -exec cp {} "lib/modules/$4/" \;
-done
-find "lib/modules/$4" -name '*.xz' -exec xz -d {} \;
-for list in order builtin builtin.modinfo; do
-    [ ! -e "$2/modules.$list" ] || cp "$2/modules.$list" "lib/modules/$4/"
-done
-PATH=$PATH:/sbin:/usr/sbin depmod -b . "$4"
+if [ "$2" ]; then
+    for module in $5; do
+        find -L "$2" -name "$module.ko*" -exec cp {} "lib/modules/$4/" \;
+    done
+    find "lib/modules/$4" -name '*.xz' -exec xz -d {} \;
+    for list in order builtin builtin.modinfo; do
+        [ ! -e "$2/modules.$list" ] || cp "$2/modules.$list" "lib/modules/$4/"
+    done
+    PATH=$PATH:/sbin:/usr/sbin depmod -b . "$4"
+fi
 find . | cpio --quiet -o -H newc >"$6"
 "#;
 
@@ -64,8 +66,18 @@ pub struct Image(PathBuf);
 
 impl Image {
     /// Makes an image in a folder, with programs for the kernel's machine, which find their libraries there: of this
-    /// system, or of Debian. Its script is run by busybox's shell and leaves in `/out` what is to be kept.
-    pub fn make(kernel: &Kernel, programs: &[&Path], script: &str, folder: &Path) -> Result<Self, String> {
+    /// system, or those in the folder `system`, with a busybox. Its script is run by a shell and leaves in `/out` what
+    /// is to be kept.
+    ///
+    /// # Errors
+    /// What the tools said that make it.
+    pub fn make(
+        kernel: &Kernel,
+        programs: &[&Path],
+        system: Option<&Path>,
+        script: &str,
+        folder: &Path,
+    ) -> Result<Self, String> {
         let (root, image) = (folder.join("root"), folder.join("image"));
         let said = |e: std::io::Error| format!("{}: {e}", root.display());
         fs::create_dir_all(&root).map_err(said)?;
@@ -74,8 +86,9 @@ impl Image {
         fs::set_permissions(root.join("init"), fs::Permissions::from_mode(0o755)).map_err(said)?;
         let programs: Vec<_> = programs.iter().map(|program| program.display().to_string()).collect();
         let mut make = Command::new("sh");
-        let system = kernel.machine.system()?.unwrap_or_default();
-        make.args(["-c", MAKE, "sh"]).arg(&root).arg(kernel.modules()).arg(programs.join(" "));
+        let (system, modules) =
+            (system.unwrap_or(Path::new("")), kernel.modules.as_deref().unwrap_or(Path::new("")));
+        make.args(["-c", MAKE, "sh"]).arg(&root).arg(modules).arg(programs.join(" "));
         make.args([&kernel.release, MODULES]).arg(&image).arg(kernel.machine.strip()).arg(system);
         tool(&mut make)?;
         Ok(Self(image))
@@ -87,11 +100,18 @@ impl Image {
 }
 
 /// Runs a program that has nothing to say unless it fails.
-pub(super) fn tool(command: &mut Command) -> Result<(), String> {
+///
+/// # Errors
+/// What it said.
+pub fn tool(command: &mut Command) -> Result<(), String> {
     output(command).map(drop)
 }
 
-pub(super) fn output(command: &mut Command) -> Result<String, String> {
+/// What a program wrote.
+///
+/// # Errors
+/// What it said.
+pub fn output(command: &mut Command) -> Result<String, String> {
     let name = command.get_program().to_string_lossy().into_owned();
     let ended = command.output().map_err(|e| format!("{name}: {e}"))?;
     if ended.status.success() {
@@ -101,15 +121,14 @@ pub(super) fn output(command: &mut Command) -> Result<String, String> {
     Err(format!("{name} failed ({}): {}", ended.status, said.trim()))
 }
 
-/// The package of a program that is not here and that it takes to emulate the machine.
+/// The package of Debian with a program that is not here and that it takes to boot the machine.
+#[must_use]
 pub fn missing_program(machine: Machine) -> Option<&'static str> {
-    const PROGRAMS: [(&str, &str); 7] = [
+    const PROGRAMS: [(&str, &str); 5] = [
         ("busybox", "busybox-static"),
         ("cpio", "cpio"),
         ("depmod", "kmod"),
         ("xz", "xz-utils"),
-        ("apt-get", "apt"),
-        ("dpkg-deb", "dpkg"),
         ("strip", "binutils"),
     ];
     let folders = std::env::var("PATH").unwrap_or_default() + ":/sbin:/usr/sbin";
