@@ -248,13 +248,13 @@ fn whoever_takes_the_processors_of_the_load_is_named() {
         assert!(foreign > 0.5, "{of:?}");
     }
     for summary in &p.result.summaries {
-        let (all, undisturbed) = (&summary.total, &summary.undisturbed.as_ref().expect("some").total);
+        let (all, undisturbed) = (&summary.total, &summary.undisturbed.as_ref().expect("some").total.times);
         assert!(0 < undisturbed.n && undisturbed.n < all.n, "{} of {}", undisturbed.n, all.n);
         assert!(undisturbed.max_ns <= all.max_ns);
     }
     // A message that waited for the burner is disturbed: milliseconds at a time.
     let rx = p.result.summaries.iter().find(|s| s.direction == Direction::Rx).unwrap();
-    let (all, undisturbed) = (&rx.total, &rx.undisturbed.as_ref().unwrap().total);
+    let (all, undisturbed) = (&rx.total, &rx.undisturbed.as_ref().unwrap().total.times);
     assert!(undisturbed.mean_ns < all.mean_ns, "{undisturbed:?} {all:?}");
 }
 

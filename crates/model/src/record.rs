@@ -47,7 +47,7 @@ pub use reverse::{
 pub use stack::{
     Added, Agreement, Captured, DISTORTION, Distorts, Indicator, LeftOut, Load, PathSummary, PathTimes,
     PeakTimes, Refused, SelfCost, StackResult, StageOutcome, StageSummary, StageSummaryTimes, StageTimes,
-    TapRow, Trial, TrialKind, Undisturbed, Witness,
+    TapRow, Trial, TrialKind, Undisturbed, UndisturbedTimes, Witness,
 };
 pub use sweep::{SweepPoint, SweepRate, SweepResult, SweepTrial};
 pub use transfer::{

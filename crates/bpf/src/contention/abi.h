@@ -31,11 +31,12 @@ struct thread {
 	__u64 task; /* its task_struct; 0 until it was seen to leave a processor */
 	__u64 waited_before; /* by the kernel's account, when it was seen first */
 	__u64 waited;
-	__u64 named; /* of it */
+	__u64 named; /* of it, or never to be */
 	struct lost waiting; /* lost to whoever had the processor meanwhile */
 	struct lost running; /* lost to the thread itself */
 	__u32 number; /* as user space has it; 0: a free place */
 	__u32 cpu; /* that it is bound to */
+	__u64 known; /* 1: it was seen, and may have gone */
 	__u64 stints_n;
 	struct stint stints[STINTS];
 };
@@ -45,9 +46,7 @@ struct shared {
 	/* Whose numbers those of the threads are. */
 	struct pid_namespace namespace;
 	__u32 places; /* in use so far */
-	__u32 pending; /* threads that were not seen yet, at most */
 	__u32 process; /* whose threads are followed, in the first PID namespace */
-	__u32 unused;
 	struct thread threads[PLACES];
 };
 
@@ -59,6 +58,7 @@ struct holder_key {
 struct holder {
 	__u64 ns;
 	char name[NAME];
+	__u64 kernel; /* 1: a thread of the kernel */
 };
 
 #endif

@@ -1,11 +1,11 @@
 //! Who had the processor while a thread waited for it: other processes by name, the hypervisor, interrupts.
 //!
 //! The program runs at every switch of every processor and reads the kernel's own account of the threads that are
-//! followed. Without any of them a switch costs it a look at two counters.
+//! followed.
 
 use std::io;
 use std::sync::atomic::Ordering::{Acquire, Relaxed};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use libbpf_rs::{Link, MapCore, MapFlags, Object};
 use netfathom_sys::cpu::thread_id;
@@ -24,13 +24,11 @@ use crate::pid_namespace::{self, OWN};
 const OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/contention.bpf.o"));
 const HOLDERS: &str = "holders";
 
-/// What others take for less time disturbs nobody: LEAST_STINT_NS in abi.h.
-pub const LEAST_STINT_NS: u64 = 5000;
-
 /// Long enough for a switch away from the thread.
 const NAP: Duration = Duration::from_micros(50);
-/// No program runs while certain tasks of some machines are current, so one switch may not be seen.
-const MOST_NAPS: u32 = 20;
+/// No program runs while certain tasks of some machines are current, so one switch may not be seen. Begun within the
+/// lead-in of a load.
+const LONGEST: Duration = Duration::from_millis(3);
 
 /// Why waits for a processor cannot be attributed.
 #[derive(Debug, thiserror::Error)]
@@ -54,6 +52,10 @@ fn step<E: Into<Refusal>>(step: &'static str) -> impl Fn(E) -> ContentionError {
 pub struct Holder {
     /// Its number in the first PID namespace; 0: the processor was idle, and took its time to come back.
     pub process: u32,
+    /// It is this process.
+    pub own: bool,
+    /// It is a thread of the kernel.
+    pub kernel: bool,
     /// Of the process, not of its thread.
     pub name: String,
     /// While a followed thread waited.
@@ -108,32 +110,32 @@ impl Contention {
         Ok(Self { object, mapping, _link: link })
     }
 
-    /// Follows the calling thread. `None` if the program did not see it within a millisecond, or follows
-    /// [`Shared::THREADS`] already.
+    /// Follows the calling thread. It must be bound to its processor. `None` if the program did not see it
+    /// within some milliseconds, or [`Shared::THREADS`] were followed before: places are not used twice.
     #[must_use]
     pub fn follow(&self) -> Option<Followed<'_>> {
         let shared = self.mapping.get();
         let place = shared.places.fetch_add(1, Relaxed);
         let followed = Followed { contention: self, place, thread: shared.threads.get(place as usize)? };
         followed.thread.number.store(thread_id(), Relaxed);
-        shared.pending.fetch_add(1, Relaxed);
-        for _ in 0..MOST_NAPS {
+        let start = Instant::now();
+        while start.elapsed() < LONGEST {
             std::thread::sleep(NAP);
             if followed.thread.task.load(Relaxed) != 0 {
                 return Some(followed);
             }
         }
-        shared.pending.fetch_sub(1, Relaxed);
         None
     }
 
-    /// Whether something foreign had this processor for over [`LEAST_STINT_NS`] within that time, CLOCK_MONOTONIC: a task
-    /// of another process, or the hypervisor. Known of processors that a followed thread is bound to, as soon as the
-    /// thread has the processor again; of the last 64 times only, before which everything counts as disturbed.
+    /// Whether something foreign had this processor for over 5 µs (LEAST_STINT_NS in abi.h) within that time,
+    /// CLOCK_MONOTONIC: a task of another process, or the hypervisor. What the hypervisor took shows at the next switch.
+    /// Known of processors that a thread is or was bound to while it is followed; of the last 64 times only, before
+    /// which everything counts as disturbed.
     #[must_use]
     pub fn is_disturbed(&self, cpu: usize, from_ns: u64, until_ns: u64) -> bool {
         let threads = &self.mapping.get().threads;
-        let on_it = |t: &&shared::Thread| t.task.load(Relaxed) != 0 && t.cpu.load(Relaxed) as usize == cpu;
+        let on_it = |t: &&shared::Thread| t.known.load(Relaxed) != 0 && t.cpu.load(Relaxed) as usize == cpu;
         let Some(thread) = threads.iter().find(on_it) else { return true };
         let n = thread.stints_n.load(Acquire);
         let oldest = n.saturating_sub(thread.stints.len() as u64);
@@ -158,10 +160,11 @@ impl Contention {
             let value =
                 if of.place == place { map.lookup(&key, MapFlags::ANY).map_err(step("ask"))? } else { None };
             let Some(value) = value else { continue };
-            let copied::Holder { ns, name } = from_bytes(&value).ok_or_else(abi)?;
+            let copied::Holder { ns, name, kernel } = from_bytes(&value).ok_or_else(abi)?;
             let name = name.split(|&byte| byte == 0).next().unwrap_or_default();
             let name = String::from_utf8_lossy(name).into_owned();
-            holders.push(Holder { process: of.process, name, ns });
+            let own = of.process == self.mapping.get().process.load(Relaxed);
+            holders.push(Holder { process: of.process, own, kernel: kernel != 0, name, ns });
         }
         holders.sort_by_key(|holder| std::cmp::Reverse(holder.ns));
         Ok(holders)

@@ -120,16 +120,12 @@ struct task_delay_info {
 	__u64 blkio_delay;
 } relocated;
 
-struct thread_info {
-	__u32 cpu; /* of every architecture since 5.16 */
-} relocated;
-
 struct task_struct {
-	struct thread_info thread_info;
 	int pid;
 	int tgid;
 	struct task_struct *group_leader;
 	char comm[16];
+	unsigned int flags;
 	unsigned int __state; /* since 5.14 */
 	struct signal_struct *signal;
 	struct mm_struct *mm;
@@ -148,10 +144,6 @@ struct task_struct {
 
 struct task_struct___before_5_14 {
 	long state;
-} relocated;
-
-struct task_struct___before_5_16 {
-	unsigned int cpu;
 } relocated;
 
 static __always_inline bool is_runnable(struct task_struct *task)

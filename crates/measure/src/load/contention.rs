@@ -4,6 +4,8 @@ use netfathom_bpf::contention::{Account, Followed};
 use netfathom_model::record::{self, Held, Holder, LoadThread};
 use netfathom_sys::clock::monotonic_ns;
 
+use super::flight::Departures;
+
 /// Processes with a name in a record, for each thread; the others are summed.
 const MOST_NAMED: usize = 8;
 
@@ -11,10 +13,12 @@ const MOST_NAMED: usize = 8;
 pub struct Contention(netfathom_bpf::contention::Contention);
 
 impl Contention {
-    /// `None` where this kernel or the privileges do not allow it: nothing else depends on it.
+    /// Of a load with a plan: a burst without pauses shall be as fast as it can. `None` where this kernel or the
+    /// privileges do not allow it: nothing else depends on it, and `netfathom host` shows why.
     #[must_use]
-    pub fn begin() -> Option<Self> {
-        netfathom_bpf::contention::Contention::attach().ok().map(Self)
+    pub fn of(departures: Departures<'_>) -> Option<Self> {
+        let planned = matches!(departures, Departures::Planned(..));
+        planned.then(netfathom_bpf::contention::Contention::attach)?.ok().map(Self)
     }
 
     /// Whether something foreign had the processor of a thread of the load within that time, CLOCK_MONOTONIC.
@@ -41,12 +45,14 @@ impl Observed<'_> {
     /// Asked by the thread itself: it has the processor now.
     pub fn account(&self, thread: LoadThread) -> Option<record::Contention> {
         let account = self.followed.account().ok()?;
+        let holders = holders(&account);
         Some(record::Contention {
             thread,
             cpu: self.cpu,
             span_ns: monotonic_ns() - self.since_ns,
-            waited_ns: account.waited_ns,
-            holders: holders(&account),
+            // The last switch to it may not have been seen, so that parts of its last wait are known alone.
+            waited_ns: holders.iter().map(|held| held.ns).sum(),
+            holders,
             stolen_ns: account.running.stolen_ns,
             interrupted_ns: account.running.interrupted_ns,
         })
@@ -59,14 +65,15 @@ fn holders(account: &Account) -> Vec<Held> {
     for holder in &account.holders {
         let by = match holder.process {
             0 => Holder::Idle,
-            pid if pid == std::process::id() => Holder::Netfathom,
+            _ if holder.own => Holder::Netfathom,
             _ if named == MOST_NAMED => {
                 others_ns += holder.ns;
                 continue;
             }
             pid => {
                 named += 1;
-                Holder::Process { name: holder.name.clone(), pid }
+                let name = holder.name.clone();
+                if holder.kernel { Holder::Kernel { name } } else { Holder::Process { name, pid } }
             }
         };
         held.push(Held { by, ns: holder.ns });
@@ -92,19 +99,25 @@ mod tests {
 
     #[test]
     fn the_parts_of_a_wait_add_up_and_the_shortest_have_no_names() {
-        let process = |pid: u32| kernel::Holder { process: pid, name: format!("p{pid}"), ns: 100 };
-        let idle = kernel::Holder { process: 0, name: "swapper/1".into(), ns: 7 };
+        let process = |pid| kernel::Holder {
+            process: pid,
+            own: pid == 7,
+            kernel: pid == 8,
+            name: format!("p{pid}"),
+            ns: if pid == 0 { 7 } else { 100 },
+        };
         let account = Account {
             waited_ns: 1500,
-            holders: (1_000_000..1_000_012).map(process).chain([idle]).collect(),
+            holders: [7, 8].into_iter().chain(1000..1010).chain([0]).map(process).collect(),
             waiting: kernel::Lost { stolen_ns: 50, interrupted_ns: 3 },
             ..Account::default()
         };
         let held = holders(&account);
         assert_eq!(held.iter().map(|h| h.ns).sum::<u64>(), account.waited_ns);
         let of = |by: &Holder| held.iter().find(|h| h.by == *by).map(|h| h.ns);
-        assert_eq!((of(&Holder::Others), of(&Holder::Idle)), (Some(400), Some(7)));
+        assert_eq!((of(&Holder::Others), of(&Holder::Idle)), (Some(300), Some(7)));
         assert_eq!((of(&Holder::Hypervisor), of(&Holder::Interrupts)), (Some(50), Some(3)));
-        assert_eq!(of(&Holder::Unknown), Some(240));
+        assert_eq!((of(&Holder::Unknown), of(&Holder::Netfathom)), (Some(240), Some(100)));
+        assert_eq!(of(&Holder::Kernel { name: "p8".into() }), Some(100));
     }
 }

@@ -21,6 +21,14 @@ pub mod sampling;
 pub mod timestamping;
 pub mod undisturbed;
 
+/// The times of undisturbed messages.
+#[derive(Clone, Debug)]
+pub struct Sifted {
+    /// Messages of which it is known whether they were disturbed.
+    pub judged: u64,
+    pub times: Distribution,
+}
+
 /// Stack times of one direction of one trial, as a tap collects them.
 #[derive(Clone, Debug)]
 pub struct Collected {
@@ -30,7 +38,7 @@ pub struct Collected {
     /// Messages whose stack time could not be cut into stages.
     pub unstaged: u64,
     /// The stack times of messages that found nothing foreign on their processors; `None` where that is not known.
-    pub undisturbed: Option<Distribution>,
+    pub undisturbed: Option<Sifted>,
     /// Stages that this kernel cannot show to the tap, and why.
     pub missing: Vec<(Stage, String)>,
 }

@@ -12,36 +12,45 @@ use netfathom_stats::Distribution;
 use crate::ground::processors::Cpus;
 use crate::load::contention::Contention;
 use crate::load::window::GRAIN;
+use crate::tap::Sifted;
 
 /// Sums both ways, at the reader.
 pub struct Undisturbed<'a> {
     contention: &'a Contention,
     cpus: &'a Cpus,
-    pub tx: Distribution,
-    pub rx: Distribution,
+    pub tx: Sifted,
+    pub rx: Sifted,
 }
 
 impl<'a> Undisturbed<'a> {
     #[must_use]
     pub fn new(contention: &'a Contention, cpus: &'a Cpus) -> Self {
-        Self { contention, cpus, tx: Distribution::new(GRAIN), rx: Distribution::new(GRAIN) }
+        let none = || Sifted { judged: 0, times: Distribution::new(GRAIN) };
+        Self { contention, cpus, tx: none(), rx: none() }
     }
 
-    /// A message that the reader has just received, and whether its last switch to a processor was seen: else nobody
-    /// knows what had the processor before.
+    /// A message that the reader has just received, and whether the reader's last switch to its processor was seen: else
+    /// it is not known what had the processor before.
     pub fn add(&mut self, view: &View, header: &Header, seen: bool, received_ns: u64) {
         let sender = self.cpus.senders[(header.sequence % self.cpus.senders.len() as u64) as usize];
-        let disturbed = |cpu, from_ns, until_ns| self.contention.is_disturbed(cpu, from_ns, until_ns);
-        let left = view.tx(header.sequence).and_then(|tx| tx.net_dev_start_xmit);
-        if let Some(left_ns) = left.filter(|&left_ns| !disturbed(sender, header.intended_ns, left_ns)) {
-            self.tx.add(left_ns.wrapping_sub(header.sent_ns) as i64);
+        let free = |cpu, from_ns, until_ns| !self.contention.is_disturbed(cpu, from_ns, until_ns);
+        if let Some(left_ns) = view.tx(header.sequence).and_then(|tx| tx.net_dev_start_xmit) {
+            self.tx.add(free(sender, header.intended_ns, left_ns), header.sent_ns, left_ns);
         }
         let Some(rx) = view.rx(header.sequence) else { return };
         let Some((link_ns, ready_ns)) = rx.netif_receive_skb.zip(rx.sk_data_ready) else { return };
         // The kernel's half of the way in may run on the sender's processor.
-        if seen && !disturbed(sender, link_ns, ready_ns) && !disturbed(self.cpus.reader, link_ns, received_ns)
-        {
-            self.rx.add(received_ns.wrapping_sub(link_ns) as i64);
+        let undisturbed =
+            seen && free(sender, link_ns, ready_ns) && free(self.cpus.reader, link_ns, received_ns);
+        self.rx.add(undisturbed, link_ns, received_ns);
+    }
+}
+
+impl Sifted {
+    fn add(&mut self, undisturbed: bool, from_ns: u64, to_ns: u64) {
+        self.judged += 1;
+        if undisturbed {
+            self.times.add(to_ns.wrapping_sub(from_ns) as i64);
         }
     }
 }

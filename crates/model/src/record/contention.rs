@@ -5,6 +5,11 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+/// No run has more threads in all its trials; a record may say anything.
+const MOST_POOLED: usize = 10_000;
+/// See [`MOST_POOLED`]; of one thread.
+const MOST_HOLDERS: usize = 16;
+
 /// What kept one thread of a load from running, by the kernel's own account of the thread.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Contention {
@@ -54,6 +59,11 @@ pub enum Holder {
         /// In the first PID namespace.
         pid: u32,
     },
+    /// A thread of the kernel, which does somebody's work.
+    Kernel {
+        /// As the kernel has it.
+        name: String,
+    },
     /// Further processes together.
     Others,
     /// Other threads of this process.
@@ -69,12 +79,12 @@ pub enum Holder {
 }
 
 impl Holder {
-    /// Whether it is neither the load itself, nor what every wake-up takes.
+    /// Whether it is neither the load itself, nor what every wake-up takes. Interrupts may be the load's own.
     #[must_use]
     pub fn is_foreign(&self) -> bool {
         match self {
-            Self::Process { .. } | Self::Others | Self::Hypervisor | Self::Interrupts => true,
-            Self::Netfathom | Self::Idle | Self::Unknown => false,
+            Self::Process { .. } | Self::Kernel { .. } | Self::Others | Self::Hypervisor => true,
+            Self::Netfathom | Self::Idle | Self::Interrupts | Self::Unknown => false,
         }
     }
 }
@@ -83,6 +93,7 @@ impl fmt::Display for Holder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Process { name, pid } => write!(f, "{name} (pid {pid})"),
+            Self::Kernel { name } => write!(f, "the kernel's {name}"),
             Self::Others => f.write_str("other processes"),
             Self::Netfathom => f.write_str("netfathom itself"),
             Self::Idle => f.write_str("nothing (idle, waking up)"),
@@ -98,10 +109,13 @@ impl Contention {
     #[must_use]
     pub fn pooled<'a>(all: impl IntoIterator<Item = &'a Self>) -> Vec<Self> {
         let mut pooled: Vec<Self> = Vec::new();
-        for one in all {
+        for one in all.into_iter().take(MOST_POOLED) {
             match pooled.iter_mut().find(|p| (p.thread, p.cpu) == (one.thread, one.cpu)) {
                 Some(same) => same.add(one),
-                None => pooled.push(one.clone()),
+                None => pooled.push(Self {
+                    holders: one.holders.iter().take(MOST_HOLDERS).cloned().collect(),
+                    ..one.clone()
+                }),
             }
         }
         pooled
@@ -115,7 +129,7 @@ impl Contention {
             (&mut self.interrupted_ns, other.interrupted_ns),
         ];
         sums.into_iter().for_each(|(sum, ns)| *sum = sum.saturating_add(ns));
-        for held in &other.holders {
+        for held in other.holders.iter().take(MOST_HOLDERS) {
             match self.holders.iter_mut().find(|h| h.by == held.by) {
                 Some(same) => same.ns = same.ns.saturating_add(held.ns),
                 None => self.holders.push(held.clone()),

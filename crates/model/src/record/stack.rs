@@ -183,11 +183,28 @@ pub struct PathTimes {
     pub peak: Option<PeakTimes>,
     /// Of the messages that found nothing foreign on the processors that they needed (docs/stack.md); `None` where that was not observed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub undisturbed: Option<Distribution>,
+    pub undisturbed: Option<UndisturbedTimes>,
     /// Every stage of the direction, in order.
     pub stages: Vec<StageTimes>,
     /// Stack time over the trial.
     pub series: Series,
+}
+
+/// The stack times of messages that found nothing foreign on the processors that they needed.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct UndisturbedTimes {
+    /// Messages of which it is known whether they were disturbed.
+    pub judged: u64,
+    /// Those that were not.
+    pub times: Distribution,
+}
+
+impl UndisturbedTimes {
+    /// Whether they stand for the others: fewer than half are those that met the processors in a better state.
+    #[must_use]
+    pub fn is_most(&self) -> bool {
+        self.times.n.saturating_mul(2) >= self.judged && self.times.n > 0
+    }
 }
 
 /// The papers' peak indicators of one trial: the windows in which the plan wanted at least
@@ -281,13 +298,13 @@ pub struct PathSummary {
     pub undisturbed: Option<Undisturbed>,
 }
 
-/// The stack times of messages that found nothing foreign on the processors that they needed.
+/// Undisturbed messages over all measured trials.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Undisturbed {
-    /// Over all trials.
+    /// Over everything.
     pub overall: Indicator,
     /// All trials merged.
-    pub total: Distribution,
+    pub total: UndisturbedTimes,
 }
 
 /// One stage over all measured trials.

@@ -22,7 +22,7 @@ fn pooled<'a>(loads: impl Iterator<Item = &'a Load>) -> Vec<Contention> {
     Contention::pooled(loads.flat_map(|load| &load.contention))
 }
 
-/// Such as `86 % of the time to receive is waiting for CPU 1: rustc (pid 3121) had it 71 %, the hypervisor 9 %`.
+/// Such as `86 % of the time to receive is waiting for CPU 1; of its waits rustc (pid 3121) had 71 %`.
 fn remark(thread: &Contention, of_receiving: Option<f64>) -> Option<String> {
     let cpu = thread.cpu;
     let waits = match (thread.thread, of_receiving) {
@@ -40,8 +40,8 @@ fn remark(thread: &Contention, of_receiving: Option<f64>) -> Option<String> {
         return None;
     }
     let most = thread.foreign().filter(|(_, share)| *share >= LEAST_HELD).take(2);
-    let most: Vec<String> = most.map(|(by, share)| format!("{by} had it {}", whole_percent(share))).collect();
-    (!most.is_empty()).then(|| format!("{waits}: {}", most.join(", ")))
+    let most: Vec<String> = most.map(|(by, share)| format!("{by} had {}", whole_percent(share))).collect();
+    (!most.is_empty()).then(|| format!("{waits}; of its waits {}", most.join(", ")))
 }
 
 /// Every wait with all who had the processor.
@@ -121,12 +121,12 @@ mod tests {
         let reader = thread(LoadThread::Reader, 100, &busy);
         assert_eq!(
             remark(&reader, Some(0.86)).unwrap(),
-            "86 % of the time to receive is waiting for CPU 1: rustc (pid 3121) had it 71 %, the hypervisor had it 9 %"
+            "86 % of the time to receive is waiting for CPU 1; of its waits rustc (pid 3121) had 71 %, the hypervisor had 9 %"
         );
         assert_eq!(remark(&reader, Some(0.05)), None);
         assert_eq!(
             remark(&reader, None).unwrap(),
-            "the reader waited 10 % of the time for CPU 1: rustc (pid 3121) had it 71 %, the hypervisor had it 9 %"
+            "the reader waited 10 % of the time for CPU 1; of its waits rustc (pid 3121) had 71 %, the hypervisor had 9 %"
         );
     }
 

@@ -185,7 +185,7 @@ impl Bench<'_> {
         live: &Live,
     ) -> Result<ShotOutcome, FlightError> {
         self.flights += 1;
-        let contention = Contention::begin();
+        let contention = Contention::of(departures);
         let shot = Shot {
             rig: self.rig,
             engine,

@@ -6,7 +6,7 @@ use netfathom_model::path::{Direction, Tap};
 use netfathom_model::plan::{Place, StackPlan};
 use netfathom_model::profile::Profile;
 use netfathom_model::record::{
-    PathTimes, PeakTimes, StackResult, StageOutcome, StageTimes, Trial, TrialKind,
+    PathTimes, PeakTimes, StackResult, StageOutcome, StageTimes, Trial, TrialKind, UndisturbedTimes,
 };
 use netfathom_model::sample::Sample;
 use netfathom_model::verdict::{Finding, Verdict};
@@ -81,7 +81,10 @@ impl Facts<'_> {
             direction,
             total: (&c.total.distribution).into(),
             peak: self.peak(&c.total, &plan.profile),
-            undisturbed: c.undisturbed.as_ref().map(Into::into),
+            undisturbed: c
+                .undisturbed
+                .as_ref()
+                .map(|u| UndisturbedTimes { judged: u.judged, times: (&u.times).into() }),
             stages: direction.stages().iter().map(stage).collect(),
             series: series(&c.total, window_ns),
         }

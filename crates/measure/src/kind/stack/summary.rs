@@ -3,6 +3,7 @@
 use netfathom_model::path::{Direction, Stage};
 use netfathom_model::record::{
     Indicator, PathSummary, PathTimes, StageSummary, StageSummaryTimes, Trial, TrialKind, Undisturbed,
+    UndisturbedTimes,
 };
 use netfathom_stats::{Distribution, between_trials};
 
@@ -37,9 +38,13 @@ pub fn of(direction: Direction, trials: &[Trial]) -> Option<PathSummary> {
 /// Of trials that have some in all, so that their means count alike.
 fn undisturbed(paths: &[&PathTimes]) -> Option<Undisturbed> {
     let of: Vec<_> =
-        paths.iter().map(|p| p.undisturbed.as_ref().filter(|d| d.n > 0)).collect::<Option<_>>()?;
-    let overall = indicator(of.iter().map(|d| (d.mean_ns, d.min_ns, d.max_ns)))?;
-    Some(Undisturbed { overall, total: (&merged(of.into_iter())?).into() })
+        paths.iter().map(|p| p.undisturbed.as_ref().filter(|u| u.times.n > 0)).collect::<Option<_>>()?;
+    let overall = indicator(of.iter().map(|u| (u.times.mean_ns, u.times.min_ns, u.times.max_ns)))?;
+    let times = (&merged(of.iter().map(|u| &u.times))?).into();
+    Some(Undisturbed {
+        overall,
+        total: UndisturbedTimes { judged: of.iter().map(|u| u.judged).sum(), times },
+    })
 }
 
 /// A row of the papers' summary, from each trial's mean, min and max.

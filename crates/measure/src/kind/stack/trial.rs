@@ -21,7 +21,6 @@ use crate::ground::processors::Cpus;
 use crate::ground::rig::Rig;
 use crate::load::accounting::Evidence;
 use crate::load::contention::Contention;
-use crate::load::flight::Departures;
 use crate::load::message_log::Lane;
 use crate::load::sent::Sent;
 use crate::load::tally::Read;
@@ -80,8 +79,7 @@ pub struct StackOutcome {
 impl StackTask<'_> {
     pub fn run(&self, ends: impl Ends, load: Load<'_>) -> Result<StackOutcome, TapError> {
         // Baselines are without it: it is a part of what the tap costs.
-        let observed = self.tap.is_some() && matches!(load.departures, Departures::Planned(..));
-        let contention = observed.then(Contention::begin).flatten();
+        let contention = self.tap.and_then(|_| Contention::of(load.departures));
         let load = Load { contention: contention.as_ref(), ..load };
         match self.tap {
             None => self.run_with(

@@ -129,15 +129,13 @@ fn loads(result: &StackResult) -> impl Iterator<Item = &Load> {
 /// CPUs often enough to matter.
 fn undisturbed(result: &StackResult) -> Option<String> {
     const LEAST_DISTURBED: f64 = 0.001;
-    // Fewer are no sample of all: a reader that is awake already is disturbed less.
-    const LEAST_UNDISTURBED: f64 = 0.5;
     let of =
         result.summaries.iter().map(|s| Some((s, s.undisturbed.as_ref()?))).collect::<Option<Vec<_>>>()?;
-    let share = |(s, u): &(&PathSummary, &Undisturbed)| u.total.n as f64 / s.total.n.max(1) as f64;
-    let least = of.iter().map(share).reduce(f64::min)?;
-    if !(LEAST_UNDISTURBED..1.0 - LEAST_DISTURBED).contains(&least) {
+    if !of.iter().all(|(_, u)| u.total.is_most()) {
         return None;
     }
+    let share = |(_, u): &(&PathSummary, &Undisturbed)| u.total.times.n as f64 / u.total.judged.max(1) as f64;
+    let least = of.iter().map(share).reduce(f64::min).filter(|share| *share < 1.0 - LEAST_DISTURBED)?;
     let times: Vec<String> = of
         .iter()
         .map(|(s, u)| {

@@ -63,7 +63,7 @@ fn build(summary: &PathSummary, most: f64) -> Table {
     }
     row(&mut table, "total", &summary.total, (summary.total.n > 0).then_some(1.0), most);
     if let Some(undisturbed) = &summary.undisturbed {
-        row(&mut table, "undisturbed", &undisturbed.total, None, most);
+        row(&mut table, "undisturbed", &undisturbed.total.times, None, most);
     }
     for stage in outside {
         stage_row(&mut table, stage, &format!("{} *", stage.stage.name()), most);
