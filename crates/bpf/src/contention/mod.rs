@@ -8,7 +8,7 @@ use std::sync::atomic::Ordering::{Acquire, Relaxed};
 use std::time::{Duration, Instant};
 
 use libbpf_rs::{Link, MapCore, MapFlags, Object};
-use netfathom_sys::cpu::thread_id;
+use netfathom_sys::cpu::{scheduling, thread_id};
 
 #[cfg(test)]
 mod tests;
@@ -179,7 +179,7 @@ pub struct Followed<'a> {
 }
 
 impl Followed<'_> {
-    /// Up to the last time that it came to a processor.
+    /// Up to now, asked by the thread itself.
     ///
     /// # Errors
     /// If the map cannot be read.
@@ -189,11 +189,20 @@ impl Followed<'_> {
             interrupted_ns: lost.interrupted.load(Relaxed),
         };
         Ok(Account {
-            waited_ns: self.thread.waited.load(Relaxed),
+            waited_ns: self.waited_ns(),
             holders: self.contention.holders(self.place)?,
             waiting: lost(&self.thread.waiting),
             running: lost(&self.thread.running),
         })
+    }
+}
+
+impl Followed<'_> {
+    /// The program does not see every switch to the thread, but the kernel's account has each.
+    fn waited_ns(&self) -> u64 {
+        let known = scheduling(thread_id()).map(|account| account.run_delay_ns);
+        let waited = known.map(|ns| ns.saturating_sub(self.thread.waited_before.load(Relaxed)));
+        waited.unwrap_or_else(|_| self.thread.waited.load(Relaxed))
     }
 }
 

@@ -4,8 +4,6 @@ use netfathom_bpf::contention::{Account, Followed};
 use netfathom_model::record::{self, Held, Holder, LoadThread};
 use netfathom_sys::clock::monotonic_ns;
 
-use super::flight::Departures;
-
 /// Processes with a name in a record, for each thread; the others are summed.
 const MOST_NAMED: usize = 8;
 
@@ -13,12 +11,11 @@ const MOST_NAMED: usize = 8;
 pub struct Contention(netfathom_bpf::contention::Contention);
 
 impl Contention {
-    /// Of a load with a plan: a burst without pauses shall be as fast as it can. `None` where this kernel or the
-    /// privileges do not allow it: nothing else depends on it, and `netfathom host` shows why.
+    /// `None` where this kernel or the privileges do not allow it: nothing else depends on it, and `netfathom host` shows
+    /// why.
     #[must_use]
-    pub fn of(departures: Departures<'_>) -> Option<Self> {
-        let planned = matches!(departures, Departures::Planned(..));
-        planned.then(netfathom_bpf::contention::Contention::attach)?.ok().map(Self)
+    pub fn begin() -> Option<Self> {
+        netfathom_bpf::contention::Contention::attach().ok().map(Self)
     }
 
     /// Whether something foreign had the processor of a thread of the load within that time, CLOCK_MONOTONIC.
@@ -50,7 +47,6 @@ impl Observed<'_> {
             thread,
             cpu: self.cpu,
             span_ns: monotonic_ns() - self.since_ns,
-            // The last switch to it may not have been seen, so that parts of its last wait are known alone.
             waited_ns: holders.iter().map(|held| held.ns).sum(),
             holders,
             stolen_ns: account.running.stolen_ns,

@@ -56,6 +56,11 @@ impl Departures<'_> {
         }
     }
 
+    /// Who has the processors meanwhile, of a load with a plan: a burst without pauses shall be as fast as it can.
+    pub fn observed(&self) -> Option<Contention> {
+        matches!(self, Self::Planned(..)).then(Contention::begin)?
+    }
+
     /// Messages, at most.
     pub fn messages(&self) -> u64 {
         match self {

@@ -15,7 +15,6 @@ use crate::ground::error::{GroundError, RunError};
 use crate::ground::observer::{Live, Observer, Progressed, Step};
 use crate::ground::processors::{Cpus, spread, spread_senders, thread_places};
 use crate::ground::rig::Rig;
-use crate::load::contention::Contention;
 use crate::load::error::FlightError;
 use crate::load::flight::Departures;
 use crate::load::message_log::MessageLog;
@@ -185,7 +184,7 @@ impl Bench<'_> {
         live: &Live,
     ) -> Result<ShotOutcome, FlightError> {
         self.flights += 1;
-        let contention = Contention::of(departures);
+        let contention = departures.observed();
         let shot = Shot {
             rig: self.rig,
             engine,

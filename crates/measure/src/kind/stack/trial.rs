@@ -20,7 +20,6 @@ use crate::ground::observer::Live;
 use crate::ground::processors::Cpus;
 use crate::ground::rig::Rig;
 use crate::load::accounting::Evidence;
-use crate::load::contention::Contention;
 use crate::load::message_log::Lane;
 use crate::load::sent::Sent;
 use crate::load::tally::Read;
@@ -79,7 +78,7 @@ pub struct StackOutcome {
 impl StackTask<'_> {
     pub fn run(&self, ends: impl Ends, load: Load<'_>) -> Result<StackOutcome, TapError> {
         // Baselines are without it: it is a part of what the tap costs.
-        let contention = self.tap.and_then(|_| Contention::of(load.departures));
+        let contention = self.tap.and_then(|_| load.departures.observed());
         let load = Load { contention: contention.as_ref(), ..load };
         match self.tap {
             None => self.run_with(
