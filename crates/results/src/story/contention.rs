@@ -9,12 +9,25 @@ use crate::page::{Align, Page, Table};
 const LEAST_WAITED: f64 = 0.01;
 /// Of a stack time: below that it is no answer to where the time goes.
 const LEAST_OF_STACK_TIME: f64 = 0.1;
+/// Of what messages waited. The kernel's account of a thread leaves out most of its wake-ups, which messages wait for.
+const LEAST_OF_STAGE: f64 = 0.1;
 /// A holder with less of a wait is left to the table.
 const LEAST_HELD: f64 = 0.05;
 
-/// Who kept the load waiting, where that is worth a line. `of_receiving` is the part that the reader's waits have in
-/// the time to receive a message, where that is known.
-pub(super) fn remarks<'a>(loads: impl Iterator<Item = &'a Load>, of_receiving: Option<f64>) -> Vec<String> {
+/// What messages waited for the reader's processor.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Waiting {
+    /// Its part in the time to receive them.
+    pub share: f64,
+    /// All messages together.
+    pub ns: f64,
+}
+
+/// Who kept the load waiting, where that is worth a line.
+pub(super) fn remarks<'a>(
+    loads: impl Iterator<Item = &'a Load>,
+    of_receiving: Option<Waiting>,
+) -> Vec<String> {
     pooled(loads).iter().filter_map(|thread| remark(thread, of_receiving)).collect()
 }
 
@@ -23,10 +36,14 @@ fn pooled<'a>(loads: impl Iterator<Item = &'a Load>) -> Vec<Contention> {
 }
 
 /// Such as `86 % of the time to receive is waiting for CPU 1; of its waits rustc (pid 3121) had 71 %`.
-fn remark(thread: &Contention, of_receiving: Option<f64>) -> Option<String> {
+fn remark(thread: &Contention, of_receiving: Option<Waiting>) -> Option<String> {
     let cpu = thread.cpu;
     let waits = match (thread.thread, of_receiving) {
-        (LoadThread::Reader, Some(share)) if share >= LEAST_OF_STACK_TIME => {
+        (LoadThread::Reader, Some(Waiting { share, ns })) if share >= LEAST_OF_STACK_TIME => {
+            let foreign = thread.foreign().map(|(_, share)| share).sum::<f64>() * thread.waited_ns as f64;
+            if foreign < LEAST_OF_STAGE * ns {
+                return None;
+            }
             format!("{} of the time to receive is waiting for CPU {cpu}", whole_percent(share))
         }
         (LoadThread::Sender, _) | (LoadThread::Reader, None) if thread.waited_share() >= LEAST_WAITED => {
@@ -111,6 +128,10 @@ mod tests {
         Contention { thread, cpu: 1, span_ns: 1000, waited_ns, holders, stolen_ns: 0, interrupted_ns: 0 }
     }
 
+    fn waiting(share: f64, ns: f64) -> Option<Waiting> {
+        Some(Waiting { share, ns })
+    }
+
     fn rustc() -> Holder {
         Holder::Process { name: "rustc".into(), pid: 3121 }
     }
@@ -120,10 +141,11 @@ mod tests {
         let busy = [(rustc(), 71), (Holder::Idle, 20), (Holder::Hypervisor, 9)];
         let reader = thread(LoadThread::Reader, 100, &busy);
         assert_eq!(
-            remark(&reader, Some(0.86)).unwrap(),
+            remark(&reader, waiting(0.86, 100.0)).unwrap(),
             "86 % of the time to receive is waiting for CPU 1; of its waits rustc (pid 3121) had 71 %, the hypervisor had 9 %"
         );
-        assert_eq!(remark(&reader, Some(0.05)), None);
+        assert_eq!(remark(&reader, waiting(0.05, 100.0)), None);
+        assert_eq!(remark(&reader, waiting(0.86, 10_000.0)), None, "mostly wake-ups");
         assert_eq!(
             remark(&reader, None).unwrap(),
             "the reader waited 10 % of the time for CPU 1; of its waits rustc (pid 3121) had 71 %, the hypervisor had 9 %"
@@ -133,7 +155,7 @@ mod tests {
     #[test]
     fn wake_ups_of_an_idle_processor_are_no_contention() {
         let reader = thread(LoadThread::Reader, 100, &[(Holder::Idle, 95), (rustc(), 5)]);
-        assert_eq!(remark(&reader, Some(0.86)), None);
+        assert_eq!(remark(&reader, waiting(0.86, 100.0)), None);
         let sender = thread(LoadThread::Sender, 5, &[(rustc(), 5)]);
         assert_eq!(remark(&sender, None), None);
     }

@@ -117,7 +117,7 @@ fn remarks(result: &StackResult) -> Vec<String> {
     let (ends, tap) = (place(plan.place), result.tap.name());
     let how = format!("{over} of {}, {ends}, {tap} tap; {}", plan.profile, delivered(result));
     let most = result.summaries.iter().filter_map(most_of);
-    let waits = contention::remarks(loads(result), runqueue_share(result));
+    let waits = contention::remarks(loads(result), waiting(result));
     waits.into_iter().chain(undisturbed(result)).chain(most).chain((trials > 0).then_some(how)).collect()
 }
 
@@ -146,10 +146,11 @@ fn undisturbed(result: &StackResult) -> Option<String> {
     Some(format!("undisturbed messages ({}) take {}", number::percent_down(least), times.join(" and ")))
 }
 
-/// The part of the time to receive that the reader waited for its processor.
-fn runqueue_share(result: &StackResult) -> Option<f64> {
+/// What messages waited for the reader's processor.
+fn waiting(result: &StackResult) -> Option<contention::Waiting> {
     let rx = result.summaries.iter().find(|s| s.direction == Direction::Rx)?;
-    rx.stages.iter().find(|s| s.stage == Stage::Runqueue)?.share
+    let share = rx.stages.iter().find(|s| s.stage == Stage::Runqueue)?.share?;
+    Some(contention::Waiting { share, ns: share * rx.total.mean_ns * rx.total.n as f64 })
 }
 
 /// Such as `all 5,000 messages delivered`, of the measured trials.
