@@ -17,7 +17,7 @@ struct Set {
     copied: &'static [&'static str],
 }
 
-const SETS: [Set; 10] = [
+const SETS: [Set; 11] = [
     Set { name: "calls", shared: &["shared"], copied: &[] },
     Set { name: "contention", shared: &["shared"], copied: &["holder_key", "holder"] },
     Set { name: "delay", shared: &["control"], copied: &[] },
@@ -28,6 +28,7 @@ const SETS: [Set; 10] = [
     Set { name: "softirq", shared: &["control"], copied: &["cpu"] },
     Set { name: "stack", shared: &["shared"], copied: &["cpu_state", "tx_sums", "tx_windows"] },
     Set { name: "tree", shared: &["shared"], copied: &["member", "event", "call_key", "call_sum", "call"] },
+    Set { name: "watch", shared: &["shared"], copied: &["counts", "sums"] },
 ];
 
 fn main() {

@@ -15,7 +15,7 @@ pub(crate) fn has_hooks(name: &str) -> bool {
     *ALLOWED.get_or_init(|| probe::tracing(Tracing::Fentry).is_ok()) && is_known(name)
 }
 
-fn is_known(name: &str) -> bool {
+pub(crate) fn is_known(name: &str) -> bool {
     libbpf_log::take_over();
     Btf::from_vmlinux().is_ok_and(|btf| btf.type_by_name::<Func<'_>>(name).is_some())
 }

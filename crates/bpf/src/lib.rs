@@ -18,9 +18,11 @@ pub mod probe;
 pub mod sink;
 pub mod softirq;
 pub mod stack;
+mod sums;
 mod tcx;
 pub mod tracepoint;
 pub mod tree;
+pub mod watch;
 pub mod xdp;
 
 pub use load::{Cause, Refusal};

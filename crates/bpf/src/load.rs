@@ -57,13 +57,15 @@ impl From<libbpf_rs::Error> for Refusal {
 }
 
 /// What programs use that not every kernel with BTF has, by the program's name.
-const FEATURES: [(&str, &str, (u32, u32)); 17] = [
+const FEATURES: [(&str, &str, (u32, u32)); 19] = [
     ("count_and_drop", "bpf_xdp_load_bytes", (5, 18)),
     ("pass", "XDP of frames in fragments", (5, 18)),
     ("generate", "live frames of XDP", (5, 18)),
     ("on_egress", "bpf_loop", (5, 17)),
     ("on_ingress", "bpf_loop", (5, 17)),
     ("on_any_switch", "bpf_loop", (5, 17)),
+    ("on_tcp_probe", "bpf_loop", (5, 17)),
+    ("on_tcp_rcv_space_adjust", "bpf_loop", (5, 17)),
     ("message_echo", "a verdict on sockets of UDP", (5, 13)),
     ("message_sink", "a verdict on sockets of UDP", (5, 13)),
     ("message_resize", "a verdict on sockets of UDP", (5, 13)),

@@ -30,6 +30,7 @@ mod sweep;
 mod ttcp;
 mod unknown;
 mod view;
+mod watch;
 mod words;
 
 pub use burn::BurnArgs;
@@ -52,6 +53,7 @@ pub use sweep::SweepArgs;
 pub use ttcp::{RateFormat, TtcpArgs, TtcpCommand, as_called};
 pub use unknown::parsed;
 pub use view::ViewArgs;
+pub use watch::WatchArgs;
 
 const EXIT_STATUS: &str = "\
 Exit status:
@@ -139,6 +141,9 @@ pub enum Command {
     #[command(allow_negative_numbers = true)]
     #[command(after_help = format!("{}\n\n{EXIT_STATUS}", cost::EXAMPLES))]
     Cost(Box<CostArgs>),
+    /// Where the messages that come to a running application spend their time, stage by stage
+    #[command(after_help = format!("{}\n\n{EXIT_STATUS}", watch::EXAMPLES))]
+    Watch(WatchArgs),
     /// A few seconds of work, one resource after the other
     #[command(after_help = format!("{}\n\n{PLAIN_EXIT_STATUS}", light::EXAMPLES))]
     Light(Box<LightArgs>),

@@ -11,6 +11,13 @@ pub const BEFORE: &str = "NETFATHOM_BEFORE";
 /// See [`BEFORE`].
 pub const AFTER: &str = "NETFATHOM_AFTER";
 
+/// The profile of a run that names none: `netfathom compare` sets it, so that all its runs have the load of the first.
+pub const PROFILE: &str = "NETFATHOM_PROFILE";
+
+pub fn profile() -> Option<String> {
+    env::var(PROFILE).ok()
+}
+
 /// The command as a shell takes it, without what only says where results go.
 pub fn command() -> String {
     let words = args::as_called(env::args_os());

@@ -31,6 +31,7 @@ use crate::{exit, invocation, output, stop};
 /// What a command knows of its run before it is made.
 pub struct Run<'a> {
     pub output: &'a OutputArgs,
+    /// The longest duration of a run without an end.
     pub expected: Duration,
     /// Whether the user named processors, so that wrong ones are wrong usage.
     pub named_cpus: bool,
@@ -76,7 +77,9 @@ impl Run<'_> {
                 return self.refused(error);
             }
         };
-        let state = if stop.load(Relaxed) { State::Interrupted } else { State::Complete };
+        // One without an end is whole whenever it is ended.
+        let is_cut = stop.load(Relaxed) && self.expected < Duration::MAX;
+        let state = if is_cut { State::Interrupted } else { State::Complete };
         let samples = progressed.samples.clone();
         let record = header.record(progressed, state);
         self.write_samples(&run_dir, &record, &samples)?;

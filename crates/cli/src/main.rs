@@ -35,6 +35,7 @@ mod stop;
 mod target;
 mod ttcp;
 mod view;
+mod watch;
 
 use args::{Args, Command};
 use netfathom_sys::memory::Allocator;
@@ -63,6 +64,7 @@ fn run(args: Args) -> Result<ExitCode> {
         Command::Ttcp(args) => ttcp::run(&args),
         Command::Message(command) => message::run(&command),
         Command::Cost(args) => cost::run(&args),
+        Command::Watch(args) => watch::run(&args),
         Command::Light(args) => light::run(&args),
         Command::Burn(args) => burn::run(&args),
         Command::Marks(args) => marks::run(&args),

@@ -65,6 +65,12 @@ pub fn page(page: &Page, verbose: bool) -> Result<()> {
     print(&draw(page, width(), color()))
 }
 
+/// Writes the short view of a page on standard error, where standard output is for data.
+pub fn page_aside(page: &Page) {
+    let text = draw::short(page, width(), colored(&io::stderr()));
+    let _ = io::stderr().write_all(text.as_bytes());
+}
+
 pub fn width() -> usize {
     terminal_size::terminal_size().map_or(80, |(columns, _)| columns.0.into())
 }

@@ -36,7 +36,7 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// `expected` is how long the whole run takes.
+    /// `expected` is how long the whole run takes; the longest duration of one that has no end.
     pub fn new(quiet: bool, expected: Duration) -> Self {
         let current = Arc::new(Mutex::new(None::<Current>));
         let started = Instant::now();
@@ -104,6 +104,7 @@ impl Drop for Drawer {
 /// What is left; what was expected is an estimate, and a run that takes longer says so.
 fn left(elapsed: Duration, expected: Duration) -> String {
     match expected.checked_sub(elapsed) {
+        Some(_) if expected == Duration::MAX => "until Ctrl-C".into(),
         Some(left) => format!("{} s left", left.as_secs()),
         None => format!("{} s longer than estimated", (elapsed - expected).as_secs()),
     }

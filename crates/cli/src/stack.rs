@@ -10,7 +10,7 @@ use netfathom_model::plan::{PcapPlan, Place, StackPlan, TapChoice};
 
 use crate::args::StackArgs;
 use crate::keep::Run;
-use crate::{exit, output, plans};
+use crate::{exit, invocation, output, plans};
 
 /// Messages that an export holds, unless the user wants another number.
 const EXPORTED: u32 = 10_000;
@@ -39,11 +39,15 @@ fn plan(args: &StackArgs) -> Result<StackPlan> {
         bail!("--export writes the times of single messages, which only the bpf tap keeps: leave --tap out");
     }
     plans::permit(place, &args.allow, false)?;
+    let profile = args.profile.clone().or_else(invocation::profile);
+    // A network that others use gets no more than it was asked for.
+    let is_within = matches!(place, Place::Lab | Place::Loopback);
     let plan = StackPlan {
         directions: args.directions.unwrap_or(usual).to_vec(),
         place,
         family: plans::family(args.ipv6, place),
-        profile: plans::profile(&args.profile)?,
+        profile: plans::profile(profile.as_deref().unwrap_or(usual_profile(args)))?,
+        fits: profile.is_none() && is_within,
         trials: args.trials,
         controls: args.controls.unwrap_or(if several { args.trials.div_ceil(2).max(2) } else { 0 }),
         witnesses: args.witnesses.unwrap_or(witnesses(args)),
@@ -61,6 +65,10 @@ fn plan(args: &StackArgs) -> Result<StackPlan> {
         allow: args.allow.iter().map(ToString::to_string).collect(),
     };
     Ok(plan.validated()?)
+}
+
+fn usual_profile(args: &StackArgs) -> &'static str {
+    if args.quick { "ramp:1k..200k/500ms" } else { "ramp:1k..200k/10s" }
 }
 
 /// Of taps that are compared each has half as many trials as the run's own.

@@ -12,6 +12,7 @@ use netfathom_measure::kind::transfer::{self, Around, Event, Live, Standard};
 use netfathom_model::plan::{Role, TransferPlan};
 use netfathom_model::record::{Measured, Record, State, TransferEnd, TransferResult};
 use netfathom_results::store::{self, RunDir};
+use netfathom_results::story;
 
 use crate::args::{TtcpArgs, TtcpCommand};
 use crate::keep::{Header, save};
@@ -34,8 +35,11 @@ pub fn run(args: &TtcpArgs) -> Result<ExitCode> {
     // Before anything goes: it would be a pity to learn of it afterwards.
     let run_dir = args.out.as_ref().map(|out| RunDir::create(out, &header.id)).transpose()?;
     let speaks = !args.json && !args.quiet;
+    // What limits it is the answer then, and the classic's lines are for -v.
+    let explains = speaks && args.explain;
+    let is_classic = speaks && (!args.explain || args.verbose);
     let classic = Classic { plan: &plan, format: args.format, verbose: args.verbose };
-    if speaks {
+    if is_classic {
         classic.header();
     }
     let live = Arc::new(Live::default());
@@ -46,7 +50,9 @@ pub fn run(args: &TtcpArgs) -> Result<ExitCode> {
         }
         let begins = matches!(event, Event::Connect(_) | Event::Accept(_))
             || (plan.serve.is_some() && matches!(event, Event::Listening(_)));
-        classic.event(event);
+        if is_classic || matches!(event, Event::Interval(_) | Event::TurnedAway { .. }) {
+            classic.event(event);
+        }
         if begins {
             progress.get_or_init(|| progress::start(&live, plan.serve.is_some()));
         }
@@ -56,10 +62,10 @@ pub fn run(args: &TtcpArgs) -> Result<ExitCode> {
     let outcome = transfer::run(&plan, Around { standard, live: &live, stop: &stop, tell: &tell });
     drop(progress);
     let progressed = outcome.inspect_err(|_| run_dir.iter().for_each(RunDir::discard))?;
-    if speaks {
+    if is_classic {
         classic.figures(&progressed);
     }
-    let status = finish(args, &header, run_dir.as_ref(), progressed)?;
+    let status = finish(args, &header, run_dir.as_ref(), explains, progressed)?;
     if let Some(dir) = run_dir.filter(|_| speaks) {
         classic.report(&dir.path().join(store::REPORT_FILE));
     }
@@ -85,11 +91,15 @@ fn finish(
     args: &TtcpArgs,
     header: &Header,
     run_dir: Option<&RunDir>,
+    explains: bool,
     progressed: Progressed<TransferResult>,
 ) -> Result<ExitCode> {
     let interrupted = progressed.result.end == TransferEnd::Interrupted;
     let state = if interrupted { State::Interrupted } else { State::Complete };
     let record = header.record(progressed, state);
+    if explains {
+        output::page_aside(&story::of(&record));
+    }
     let failure = failure(&record);
     if let Some(why) = &failure {
         output::complain(&anyhow!("{why}"));

@@ -7,7 +7,7 @@ use std::io::{self, Write};
 use std::net::{SocketAddr, UdpSocket};
 use std::sync::atomic::AtomicBool;
 
-use netfathom_bpf::stack::{StackTap, Target, WINDOWS};
+use netfathom_bpf::stack::{Hooks, StackTap, Target, WINDOWS};
 use netfathom_measure::ground::lab::Lab;
 use netfathom_measure::ground::observer::Progressed;
 use netfathom_measure::kind::stack::run;
@@ -122,7 +122,7 @@ impl Bench {
         }
         let flow = if ruler == Ruler::Full { FLOW } else { !FLOW };
         let target = Target { flow, reader_cookie: cookie(&self.reader)?, window_shift: windows.shift };
-        let tap = StackTap::load(&BOTH, target)?;
+        let tap = StackTap::load(Hooks::Tracepoints, &BOTH, target)?;
         tap.start(windows.start_ns);
         let mut reader = BpfReader::new(tap.view(), windows, WINDOWS, true, Sampling::new(0, 0, 0, 0), None);
         let ns = self.messages(&mut reader)?;

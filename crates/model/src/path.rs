@@ -20,14 +20,21 @@ impl Direction {
     #[must_use]
     pub fn stages(self) -> &'static [Stage] {
         match self {
-            Self::Tx => &[Stage::Socket, Stage::Qdisc, Stage::Device, Stage::Driver],
+            Self::Tx => {
+                &[Stage::Socket, Stage::Send, Stage::Output, Stage::Qdisc, Stage::Device, Stage::Driver]
+            }
             Self::Rx => &[
                 Stage::Backlog,
                 Stage::Protocol,
+                Stage::Input,
+                Stage::Enqueue,
                 Stage::Wakeup,
                 Stage::Runqueue,
                 Stage::Sockqueue,
                 Stage::Read,
+                Stage::Entry,
+                Stage::Dequeue,
+                Stage::Copy,
                 Stage::Return,
             ],
         }
@@ -42,6 +49,10 @@ impl Direction {
 pub enum Stage {
     /// Out: the application's stamp to `net_dev_queue`.
     Socket,
+    /// Out, the first part of `Socket`: until `ip_send_skb`.
+    Send,
+    /// Out, the rest of `Socket`.
+    Output,
     /// Out: `qdisc_enqueue` to `qdisc_dequeue`.
     Qdisc,
     /// Out: the rest from `net_dev_queue` to `net_dev_start_xmit`.
@@ -52,6 +63,10 @@ pub enum Stage {
     Backlog,
     /// In: `netif_receive_skb` to `sk_data_ready`.
     Protocol,
+    /// In, the first part of `Protocol`: until `__udp_enqueue_schedule_skb`.
+    Input,
+    /// In, the rest of `Protocol`.
+    Enqueue,
     /// In: what the reader slept after `sk_data_ready`, until `sched_wakeup`.
     Wakeup,
     /// In: what the reader waited for a processor after `sk_data_ready`, until `sched_switch`.
@@ -60,14 +75,20 @@ pub enum Stage {
     Sockqueue,
     /// In: the receive call itself, until `sock_recv_length`.
     Read,
+    /// In, a part of `Read`, of a message that is in the socket by then: the call until `udp_recvmsg`.
+    Entry,
+    /// In, a part of `Read`: from there on, until `__skb_recv_udp` returns.
+    Dequeue,
+    /// In, the rest of `Read`.
+    Copy,
     /// In: `sock_recv_length` to the application's stamp.
     Return,
 }
 
 named! { Stage:
-    Socket = "socket", Qdisc = "qdisc", Device = "device", Driver = "driver", Backlog = "backlog",
-    Protocol = "protocol", Wakeup = "wakeup", Runqueue = "runqueue", Sockqueue = "sockqueue", Read = "read",
-    Return = "return"
+    Socket = "socket", Send = "send", Output = "output", Qdisc = "qdisc", Device = "device", Driver = "driver",
+    Backlog = "backlog", Protocol = "protocol", Input = "input", Enqueue = "enqueue", Wakeup = "wakeup", Runqueue = "runqueue",
+    Sockqueue = "sockqueue", Read = "read", Entry = "entry", Dequeue = "dequeue", Copy = "copy", Return = "return"
 }
 
 impl Stage {
@@ -76,15 +97,22 @@ impl Stage {
     pub fn meaning(self) -> &'static str {
         match self {
             Self::Socket => "system call, socket, UDP, IP and routing, up to the device queue",
+            Self::Send => "system call, socket, routing, copying the message, UDP",
+            Self::Output => "IP and the neighbor, up to the device queue",
             Self::Qdisc => "waiting in the queueing discipline",
             Self::Device => "device queue and lock, up to the link layer",
             Self::Driver => "the driver's transmit call (below the link layer)",
             Self::Backlog => "waiting for the receive softirq (below the link layer)",
             Self::Protocol => "IP and UDP, up to the socket's receive buffer",
+            Self::Input => "IP and UDP, up to the socket",
+            Self::Enqueue => "into the socket's receive buffer: its accounting, its lock, its queue",
             Self::Wakeup => "waking the sleeping reader",
             Self::Runqueue => "waiting for a CPU",
             Self::Sockqueue => "waiting in the socket while the reader was busy",
             Self::Read => "the receive call: taking and copying the message",
+            Self::Entry => "the receive call, up to UDP",
+            Self::Dequeue => "the receive call, until the message is off the socket's queue",
+            Self::Copy => "the receive call from there on: copying the message",
             Self::Return => "back from the receive call to the application",
         }
     }
@@ -100,6 +128,17 @@ impl Stage {
     #[must_use]
     pub fn is_inside(self) -> bool {
         !matches!(self, Self::Driver | Self::Backlog)
+    }
+
+    /// The stage that it is a part of, where functions of the kernel have hooks; tracepoints see that one whole.
+    #[must_use]
+    pub fn whole(self) -> Option<Self> {
+        match self {
+            Self::Send | Self::Output => Some(Self::Socket),
+            Self::Input | Self::Enqueue => Some(Self::Protocol),
+            Self::Entry | Self::Dequeue | Self::Copy => Some(Self::Read),
+            _ => None,
+        }
     }
 
     /// Its place among the stages of its direction.
@@ -120,9 +159,22 @@ pub enum Tap {
     /// Packets captured at the device and joined with the application's log afterwards: the
     /// papers' own method.
     Pcap,
+    /// The tracepoint programs, and others at functions between them, which part some of the stages.
+    Fentry,
 }
 
-named! { Tap: Bpf = "bpf", Timestamping = "timestamping", Pcap = "pcap" }
+named! { Tap: Bpf = "bpf", Timestamping = "timestamping", Pcap = "pcap", Fentry = "fentry" }
+
+impl Tap {
+    /// Whether it divides a way into this stage; the parts of a stage stand in its place.
+    #[must_use]
+    pub fn has(self, stage: Stage) -> bool {
+        match self {
+            Self::Fentry => !stage.direction().stages().iter().any(|part| part.whole() == Some(stage)),
+            Self::Bpf | Self::Timestamping | Self::Pcap => stage.whole().is_none(),
+        }
+    }
+}
 
 #[cfg(test)]
 mod tests {
@@ -135,5 +187,17 @@ mod tests {
                 assert_eq!((stage.direction(), stage.index()), (direction, i));
             }
         }
+    }
+
+    #[test]
+    fn parts_stand_in_the_place_of_their_stage() {
+        for part in Stage::ALL {
+            let Some(whole) = part.whole() else { continue };
+            assert_eq!((part.direction(), part.is_inside()), (whole.direction(), whole.is_inside()));
+            assert!(whole.index() < part.index() && whole.whole().is_none(), "{part:?}");
+            assert!(Tap::Fentry.has(part) && !Tap::Fentry.has(whole), "{part:?}");
+            assert!(!Tap::Bpf.has(part) && Tap::Bpf.has(whole), "{part:?}");
+        }
+        assert!(Tap::ALL.iter().all(|tap| tap.has(Stage::Wakeup)));
     }
 }

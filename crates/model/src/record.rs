@@ -20,6 +20,7 @@ mod reverse;
 mod stack;
 mod sweep;
 mod transfer;
+mod watch;
 
 pub use capacity::{Bounded, CapacityResult, CapacityRow, Inferred, Probe, Search};
 pub use catalogue::{CATALOGUE, Entry, Measured, Measurement};
@@ -54,6 +55,7 @@ pub use transfer::{
     Checksum, Served, TcpState, TransferCost, TransferEnd, TransferResult, TransferStream, UdpCounts, Way,
     ZeroCopied,
 };
+pub use watch::{WatchAccount, WatchResult, WatchStage, WatchedProcess, WatchedStage};
 
 /// The version this build writes. It rises when a field changes its meaning or goes;
 /// a new field that old readers may ignore does not raise it.

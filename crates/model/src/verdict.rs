@@ -3,6 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::path::Direction;
+
 /// How far a result can be trusted. Ordered: the worst reason decides.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "UPPERCASE")]
@@ -18,19 +20,66 @@ pub enum Level {
 
 named! { Level: Valid = "VALID", Degraded = "DEGRADED", Void = "VOID" }
 
+/// A part of a result that can be trusted while another one cannot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Part {
+    /// The load as it was planned: rates, peaks, and times of all messages.
+    Load,
+    /// The time to send.
+    Tx,
+    /// The time to receive.
+    Rx,
+}
+
+named! { Part: Load = "load", Tx = "tx", Rx = "rx" }
+
+impl From<Direction> for Part {
+    fn from(direction: Direction) -> Self {
+        match direction {
+            Direction::Tx => Self::Tx,
+            Direction::Rx => Self::Rx,
+        }
+    }
+}
+
 /// One thing that lowers the trust.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Reason {
     /// How far down it takes the verdict.
     pub level: Level,
+    /// The only parts that it is about; empty: everything.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub about: Vec<Part>,
     /// What, why, and what to do.
     pub text: String,
+}
+
+impl Reason {
+    fn concerns(&self, part: Part) -> bool {
+        self.about.is_empty() || self.about.contains(&part)
+    }
+
+    /// The parts that it is about, as `load, rx`; nothing of one about everything that is answered.
+    #[must_use]
+    pub fn scope(&self) -> String {
+        let ways = [Part::Tx, Part::Rx].iter().all(|way| self.about.contains(way));
+        let about: Vec<&str> = self.about.iter().filter(|_| !ways).map(|part| part.name()).collect();
+        about.join(", ")
+    }
+
+    /// What stands before its text in a verdict of that level, such as `load VOID: `.
+    #[must_use]
+    pub fn label(&self, level: Level) -> String {
+        let label = format!("{} {}", self.scope(), if self.level == level { "" } else { self.level.name() });
+        if label == " " { label.trim().into() } else { format!("{}: ", label.trim()) }
+    }
 }
 
 /// VALID, DEGRADED or VOID, with reasons.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Verdict {
-    /// The worst of the reasons; VALID without any.
+    /// The worst of the reasons about what the answer says; VALID without any.
     pub level: Level,
     /// Why it is not VALID.
     pub reasons: Vec<Reason>,
@@ -39,11 +88,48 @@ pub struct Verdict {
 impl Verdict {
     /// Adds a reason, once.
     pub fn lower(&mut self, level: Level, text: impl Into<String>) {
-        let reason = Reason { level, text: text.into() };
+        self.lower_only(&[], level, text);
+    }
+
+    /// Adds a reason about some parts only, or about everything if there are none.
+    pub fn lower_only(&mut self, about: &[Part], level: Level, text: impl Into<String>) {
+        let text = text.into();
         self.level = self.level.max(level);
-        if !self.reasons.contains(&reason) {
-            self.reasons.push(reason);
+        match self.reasons.iter_mut().find(|known| known.level == level && known.text == text) {
+            Some(known) if about.is_empty() || known.about.is_empty() => known.about.clear(),
+            Some(known) => {
+                let more: Vec<Part> = about.iter().copied().filter(|&part| !known.concerns(part)).collect();
+                known.about.extend(more);
+            }
+            None => self.reasons.push(Reason { level, about: about.to_vec(), text }),
         }
+    }
+
+    /// The level is that of the parts that the answer is made of.
+    #[must_use]
+    pub fn answered_by(self, parts: &[Part]) -> Self {
+        let level = parts.iter().map(|&part| self.of(part)).max();
+        Self { level: level.unwrap_or(self.level), ..self }
+    }
+
+    /// How far a part can be trusted.
+    #[must_use]
+    pub fn of(&self, part: Part) -> Level {
+        let about = self.reasons.iter().filter(|reason| reason.concerns(part));
+        about.map(|reason| reason.level).max().unwrap_or_default()
+    }
+
+    /// The reasons, without those that say of one part what is worse for another.
+    pub fn shown(&self) -> impl Iterator<Item = &Reason> {
+        let worse =
+            |r: &Reason| self.reasons.iter().any(|other| other.text == r.text && other.level > r.level);
+        self.reasons.iter().filter(move |reason| !worse(reason))
+    }
+
+    /// The same for an answer that rests on every part.
+    #[must_use]
+    pub fn of_everything(self) -> Self {
+        self.answered_by(&Part::ALL)
     }
 }
 
@@ -58,4 +144,37 @@ pub struct Finding {
     pub evidence: String,
     /// What to do about it.
     pub remedy: String,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_part_has_the_level_of_the_reasons_about_it() {
+        let mut verdict = Verdict::default();
+        verdict.lower(Level::Degraded, "no part");
+        verdict.lower_only(&[Part::Load], Level::Void, "late");
+        verdict.lower_only(&[Part::Rx], Level::Void, "late");
+        assert_eq!(verdict.reasons.len(), 2);
+        assert_eq!(Part::ALL.map(|part| verdict.of(part)), [Level::Void, Level::Degraded, Level::Void]);
+        assert_eq!(verdict.clone().answered_by(&[Part::Tx]).level, Level::Degraded);
+        assert_eq!(verdict.clone().answered_by(&[]).level, Level::Void);
+        assert_eq!(verdict.clone().of_everything().level, Level::Void);
+        assert_eq!(verdict.reasons[1].label(Level::Degraded), "load, rx VOID: ");
+        verdict.lower_only(&[Part::Tx], Level::Degraded, "late");
+        assert_eq!((verdict.reasons.len(), verdict.shown().count()), (3, 2));
+        verdict.lower(Level::Void, "late");
+        assert_eq!(verdict.of(Part::Tx), Level::Void);
+        assert_eq!(verdict.reasons[1].label(Level::Void), "");
+    }
+
+    #[test]
+    fn a_reason_about_both_ways_names_neither() {
+        let mut verdict = Verdict::default();
+        verdict.lower_only(&[Part::Tx], Level::Degraded, "disturbed");
+        assert_eq!(verdict.reasons[0].label(Level::Degraded), "tx: ");
+        verdict.lower_only(&[Part::Rx], Level::Degraded, "disturbed");
+        assert_eq!(verdict.reasons[0].label(Level::Degraded), "");
+    }
 }

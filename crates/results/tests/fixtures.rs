@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use netfathom_model::record::Record;
 use netfathom_results::store;
 
-pub const ALL: [&str; 15] = [
+pub const ALL: [&str; 16] = [
     "stack",
     "taps",
     "load",
@@ -21,6 +21,7 @@ pub const ALL: [&str; 15] = [
     "cost-offline",
     "cost-own",
     "cost-observers",
+    "watch",
 ];
 
 pub fn path(name: &str) -> PathBuf {

@@ -1,7 +1,7 @@
 //! Programs that this one starts: what the standard library leaves out.
 
 use std::io;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::os::fd::{OwnedFd, RawFd};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command};
 use std::ptr::NonNull;
@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use crate::clock;
+use crate::process::Process;
 
 /// Has the kernel kill the program when the thread that starts it ends, for whatever reason,
 /// kill -9 of this process included. So start it in a thread that outlives it. A program
@@ -117,19 +118,8 @@ pub fn descriptor(child: &mut Child, number: RawFd) -> io::Result<OwnedFd> {
     if child.try_wait()?.is_some() {
         return Err(io::Error::from_raw_os_error(libc::ESRCH));
     }
-    // SAFETY: no pointers; the child was not waited for, so the number is its own.
-    let program = owned(unsafe { libc::syscall(libc::SYS_pidfd_open, child.id(), 0) })?;
-    // SAFETY: no pointers.
-    owned(unsafe { libc::syscall(libc::SYS_pidfd_getfd, program.as_raw_fd(), number, 0) })
-}
-
-/// A descriptor that a system call has just made, or its error.
-fn owned(result: libc::c_long) -> io::Result<OwnedFd> {
-    if result < 0 {
-        return Err(io::Error::last_os_error());
-    }
-    // SAFETY: the callers pass what the kernel has just made, which nobody else has.
-    Ok(unsafe { OwnedFd::from_raw_fd(result as RawFd) })
+    // It was not waited for, so the number is its own.
+    Process::open(child.id())?.descriptor(number)
 }
 
 fn signal(child: &mut Child, signal: i32) -> io::Result<()> {

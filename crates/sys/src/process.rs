@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, ExitStatus};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -15,7 +15,7 @@ mod terminal;
 pub use libc::{SIGCONT, SIGKILL, SIGSTOP, SIGTERM};
 pub use look::{
     Environment, ancestors, children_of_first_thread, environment, has_ended, is_our_fork, is_stopped, lives,
-    peak_rss_bytes, run_times_of_threads,
+    peak_rss_bytes, run_times_of_threads, sockets,
 };
 pub use spent::{forgets_children, spent_ns};
 pub use terminal::give_terminal;
@@ -43,12 +43,17 @@ impl Process {
     /// The process of a number, in this PID namespace.
     pub fn open(pid: u32) -> io::Result<Self> {
         // SAFETY: no pointers.
-        let result = unsafe { libc::syscall(libc::SYS_pidfd_open, pid, 0) };
-        if result < 0 {
-            return Err(io::Error::last_os_error());
-        }
-        // SAFETY: the kernel has just made this descriptor for us alone.
-        Ok(Self { descriptor: unsafe { OwnedFd::from_raw_fd(result as i32) } })
+        let descriptor = owned(unsafe { libc::syscall(libc::SYS_pidfd_open, pid, 0) })?;
+        Ok(Self { descriptor })
+    }
+
+    /// One of its descriptors, as one of ours (pidfd_getfd(2), since Linux 5.6).
+    ///
+    /// # Errors
+    /// EBADF if it has none of that number; EPERM without CAP_SYS_PTRACE, of another user's.
+    pub fn descriptor(&self, number: RawFd) -> io::Result<OwnedFd> {
+        // SAFETY: no pointers.
+        owned(unsafe { libc::syscall(libc::SYS_pidfd_getfd, self.descriptor.as_raw_fd(), number, 0) })
     }
 
     /// Waits until it ends, at most for so long, or until `stop` is set, which is looked at every 50 ms.
@@ -70,6 +75,15 @@ impl Process {
         };
         if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
     }
+}
+
+/// A descriptor that a system call has just made, or its error.
+fn owned(result: libc::c_long) -> io::Result<OwnedFd> {
+    if result < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: the kernel has just made this descriptor for us alone.
+    Ok(unsafe { OwnedFd::from_raw_fd(result as RawFd) })
 }
 
 /// Waits until one of them ends, as [`Process::wait`] does for one.

@@ -38,6 +38,13 @@ pub(crate) fn get_option<T>(socket: &impl AsRawFd, level: i32, name: i32, value:
     if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
+/// Whether a socket is one of TCP; false of what is no socket.
+pub fn is_tcp(socket: &impl AsRawFd) -> bool {
+    let mut protocol = 0i32;
+    get_option(socket, libc::SOL_SOCKET, libc::SO_PROTOCOL, &mut protocol).is_ok()
+        && protocol == libc::IPPROTO_TCP
+}
+
 /// Repeats a system call while a signal interrupts it; what it returns, or its error.
 fn retried(mut call: impl FnMut() -> isize) -> io::Result<usize> {
     loop {

@@ -15,11 +15,34 @@ impl Burner {
     /// Where it cannot be started.
     #[must_use]
     pub fn on(cpu: usize) -> Self {
-        let mut burner = Command::new("taskset");
-        burner.args(["-c", &cpu.to_string(), Self::NAME, "/dev/zero"]).stdout(Stdio::null());
-        let burner = Self(burner.spawn().expect("taskset"));
-        // Before that it has the name of taskset.
-        while fs::read_to_string(burner.file("comm")).expect("its name").trim() != Self::NAME {
+        Self::spawn("taskset", &["-c", &cpu.to_string(), Self::NAME, "/dev/zero"])
+    }
+
+    /// The same for 5 ms of every 20 ms, and before all threads of a lower real-time priority than 60 (SCHED_FIFO).
+    ///
+    /// # Panics
+    /// Where it cannot be started.
+    #[must_use]
+    pub fn by_turns(cpu: usize) -> Self {
+        let program = "while (1) { my $end = time + 0.005; 1 while time < $end; sleep 0.015 }";
+        let args = [
+            "-f",
+            "60",
+            "taskset",
+            "-c",
+            &cpu.to_string(),
+            "perl",
+            "-MTime::HiRes=time,sleep",
+            "-e",
+            program,
+        ];
+        Self::spawn("chrt", &args)
+    }
+
+    fn spawn(by: &str, args: &[&str]) -> Self {
+        let burner = Self(Command::new(by).args(args).stdout(Stdio::null()).spawn().expect(by));
+        // Before that it has the name of what starts it.
+        while !args.contains(&fs::read_to_string(burner.file("comm")).expect("its name").trim()) {
             std::thread::yield_now();
         }
         burner

@@ -41,6 +41,8 @@ pub enum ContentionError {
     Map(#[from] io::Error),
     #[error("the program that sees who has the processor and this build disagree about {0}")]
     Abi(&'static str),
+    #[error("the program that sees who has the processor saw no switch of this thread")]
+    Unseen,
 }
 
 fn step<E: Into<Refusal>>(step: &'static str) -> impl Fn(E) -> ContentionError {
@@ -110,8 +112,8 @@ impl Contention {
         Ok(Self { object, mapping, _link: link })
     }
 
-    /// Follows the calling thread. It must be bound to its processor. `None` if the program did not see it
-    /// within some milliseconds, or [`Shared::THREADS`] were followed before: places are not used twice.
+    /// Follows the calling thread. It must be bound to its processor. `None` if [`Shared::THREADS`] were followed before:
+    /// places are not used twice. On a slow machine it may be followed only from a later switch on.
     #[must_use]
     pub fn follow(&self) -> Option<Followed<'_>> {
         let shared = self.mapping.get();
@@ -119,13 +121,10 @@ impl Contention {
         let followed = Followed { contention: self, place, thread: shared.threads.get(place as usize)? };
         followed.thread.number.store(thread_id(), Relaxed);
         let start = Instant::now();
-        while start.elapsed() < LONGEST {
+        while followed.thread.task.load(Relaxed) == 0 && start.elapsed() < LONGEST {
             std::thread::sleep(NAP);
-            if followed.thread.task.load(Relaxed) != 0 {
-                return Some(followed);
-            }
         }
-        None
+        Some(followed)
     }
 
     /// Whether something foreign had this processor for over 5 µs (LEAST_STINT_NS in abi.h) within that time,
@@ -182,8 +181,11 @@ impl Followed<'_> {
     /// Up to now, asked by the thread itself.
     ///
     /// # Errors
-    /// If the map cannot be read.
+    /// If the map cannot be read, or the program saw no switch of the thread.
     pub fn account(&self) -> Result<Account, ContentionError> {
+        if self.thread.task.load(Relaxed) == 0 {
+            return Err(ContentionError::Unseen);
+        }
         let lost = |lost: &shared::Lost| Lost {
             stolen_ns: lost.stolen.load(Relaxed),
             interrupted_ns: lost.interrupted.load(Relaxed),

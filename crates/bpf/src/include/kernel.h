@@ -34,7 +34,16 @@ enum {
 	BPF_MAP_TYPE_DEVMAP = 14,
 	BPF_MAP_TYPE_SOCKMAP = 15,
 	BPF_MAP_TYPE_XSKMAP = 17,
+	BPF_MAP_TYPE_SK_STORAGE = 24,
 	BPF_MAP_TYPE_RINGBUF = 27,
+	BPF_MAP_TYPE_TASK_STORAGE = 29,
+};
+
+/* Flags of maps, and of a look at a storage. */
+enum {
+	BPF_F_NO_PREALLOC = 1 << 0,
+	BPF_F_CLONE = 1 << 9,
+	BPF_LOCAL_STORAGE_GET_F_CREATE = 1,
 };
 
 #include <bpf/bpf_helpers.h>
@@ -50,6 +59,14 @@ struct sk_buff {
 	unsigned char *data;
 	__u16 network_header;
 	__be16 protocol;
+	__s64 tstamp; /* CLOCK_REALTIME from ip_local_deliver on */
+	char cb[48];
+} relocated;
+
+struct tcp_skb_cb {
+	__u32 seq;
+	__u32 end_seq;
+	__u8 tcp_flags;
 } relocated;
 
 typedef struct {
@@ -58,10 +75,23 @@ typedef struct {
 
 struct sock_common {
 	atomic64_t skc_cookie;
+	__u16 skc_num; /* the local port */
 } relocated;
+
+typedef struct {
+	int owned; /* by a system call */
+} relocated socket_lock_t;
 
 struct sock {
 	struct sock_common __sk_common;
+	socket_lock_t sk_lock;
+	void *sk_bpf_storage; /* since 5.2 */
+} relocated;
+
+struct tcp_sock {
+	__u32 copied_seq; /* up to here it was read */
+	__u32 rcv_nxt;
+	__u64 bytes_acked;
 } relocated;
 
 struct socket {
@@ -140,6 +170,7 @@ struct task_struct {
 	unsigned long nivcsw;
 	struct task_io_accounting ioac;
 	struct task_delay_info *delays;
+	void *bpf_storage; /* since 5.11 */
 } relocated;
 
 struct task_struct___before_5_14 {
@@ -157,6 +188,7 @@ struct linux_binprm {
 	const char *filename;
 } relocated;
 
+struct net;
 struct net_device;
 struct netdev_queue;
 struct msghdr;

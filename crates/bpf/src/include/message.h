@@ -91,6 +91,12 @@ static __always_inline int read_probed(const unsigned char *udp, __be32 flow, st
 	return 0;
 }
 
+/* Reads the message of a UDP datagram; returns 0 if it is one of that flow. */
+static __always_inline int read_datagram(const unsigned char *udp, __be32 flow, struct message *message)
+{
+	return bpf_ksym_exists(bpf_rdonly_cast) ? read_plain(udp, flow, message) : read_probed(udp, flow, message);
+}
+
 /*
  * Reads the message of a packet whose IP header lies at `ip`. Returns 0 if it is one of
  * that flow: 64 bits of magic and flow tell it from all others, whatever the protocol.
@@ -99,13 +105,8 @@ static __always_inline int read_message(const struct sk_buff *skb, const unsigne
 					struct message *message)
 {
 	__u32 offset = udp_offset(skb->protocol);
-	const unsigned char *udp = ip + offset;
 
-	if (!offset)
-		return -1;
-	if (bpf_ksym_exists(bpf_rdonly_cast))
-		return read_plain(udp, flow, message);
-	return read_probed(udp, flow, message);
+	return offset ? read_datagram(ip + offset, flow, message) : -1;
 }
 
 #endif

@@ -15,10 +15,6 @@ struct __sk_buff {
 	__u64 sk;
 };
 
-struct tcp_sock {
-	__u64 bytes_acked;
-} relocated;
-
 struct shared shared;
 
 struct {

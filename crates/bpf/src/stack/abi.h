@@ -10,8 +10,11 @@
 /* kernel/include/net/dropreason-core.h has about 130 in 6.18. */
 #define REASONS 256
 
-/* The spans of the way out. */
-enum tx_span { TX_SOCKET, TX_QDISC, TX_DEVICE, TX_DRIVER, TX_TOTAL, TX_SPANS };
+/*
+ * The spans of the way out. Those of TX_SOCKET, where functions have hooks, are in a second value of the same maps: no
+ * value of a processor may be longer than 32 KiB.
+ */
+enum tx_span { TX_SOCKET, TX_QDISC, TX_DEVICE, TX_DRIVER, TX_TOTAL, TX_SPANS, TX_SEND = 0, TX_OUTPUT };
 
 /* The hooks that join a message to its slot, for counting what they could not. */
 enum join {
@@ -35,17 +38,7 @@ struct tx_slot {
 	__u64 qdisc_dequeue;
 	__u64 net_dev_start_xmit;
 	__u64 net_dev_xmit;
-	__u64 unused;
-};
-
-/*
- * What the reader's thread did since the programs were loaded, up to some moment: how long
- * it waited for a processor although it could run, and how long it slept, ns. Differences
- * of two such readings tell where a message waited in between.
- */
-struct idle {
-	__u64 waited;
-	__u64 slept;
+	__u64 output; /* entry of ip_send_skb, where functions have hooks */
 };
 
 /* A message on its way in, until it is in the socket's receive buffer. */
@@ -55,7 +48,14 @@ struct rx_slot {
 	__u64 netif_receive_skb;
 	__u64 sk_data_ready;
 	struct idle idle; /* of the reader, at sk_data_ready */
-	__u64 unused[2];
+	__u64 enqueue; /* entry of __udp_enqueue_schedule_skb, where functions have hooks */
+	__u64 unused;
+};
+
+/* A moment of the reader's thread. */
+struct moment {
+	__u64 ns; /* 0: unknown */
+	__u64 departures; /* from its processor until then */
 };
 
 /* One successful receive of the reader's socket, by its number. */
@@ -66,34 +66,10 @@ struct reception {
 	__u64 departures; /* of the reader from its processor until then */
 	struct idle at_departure; /* of the reader, at the last of these */
 	struct idle idle; /* of the reader, at sock_recv_length */
+	/* Entry of udp_recvmsg, exit of __skb_recv_udp, where functions have hooks. */
+	struct moment entry;
+	struct moment dequeue;
 	__u64 unseen; /* not 0: nobody saw its last switch to a processor */
-};
-
-/*
- * The reader's thread. Times are CLOCK_MONOTONIC, counts of arrivals on a processor the kernel's
- * own. Odd versions are being written.
- */
-struct reader {
-	__u64 version;
-	/* Its switches away from its processor, and the last one. */
-	__u64 departures;
-	__u64 departed;
-	__u64 arrivals; /* until then */
-	struct idle idle; /* until then */
-	/* Its last switch to a processor that a program saw. */
-	__u64 seen;
-	__u64 seen_arrivals; /* with it */
-	/* How far the clock was ahead of the run queue's, and when. */
-	__u64 ahead;
-	__u64 ahead_at;
-	__u64 run_delay; /* by the kernel, at the last departure */
-	/* Switches to or from it that no program saw. */
-	__u64 unseen;
-	__u64 receptions_n;
-	__u64 task; /* its task_struct */
-	__u32 tid;
-	__u32 sleeps; /* departed to sleep: the others could go on running */
-	__u64 looked; /* the last departure after which it was seen to wait for a processor */
 };
 
 /* Shared with user space by mmap. */
@@ -107,6 +83,10 @@ struct shared {
 	__u64 unused[5];
 
 	struct reader reader;
+	/* Of the receive call that the reader is in. */
+	struct moment entry;
+	struct moment dequeue;
+	__u64 fill[4]; /* slots begin with a cache line */
 	struct tx_slot tx[SLOTS];
 	struct rx_slot rx[SLOTS];
 	struct reception receptions[SLOTS];
@@ -126,6 +106,8 @@ struct tx_windows {
 struct cpu_state {
 	__u64 tx_owner; /* between net_dev_start_xmit and net_dev_xmit */
 	__u64 tx_skb;
+	__u64 output_owner; /* between ip_send_skb and net_dev_queue */
+	__u64 output;
 	__u64 rx_owner; /* between netif_receive_skb and sk_data_ready */
 	__u64 lost[JOINS];
 	__u64 drops[REASONS];

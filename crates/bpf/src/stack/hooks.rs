@@ -10,9 +10,17 @@ use crate::{function, tracepoint};
 
 use Direction::{Rx, Tx};
 
-/// A tracepoint on a message's way. Its program is called `on_` and its name.
+/// Where the tap takes its times.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Hooks {
+    Tracepoints,
+    /// At functions between them too.
+    Functions,
+}
+
+/// A place on a message's way. Its program is called `on_` and its name.
 struct Hook {
-    tracepoint: &'static str,
+    name: &'static str,
     directions: &'static [Direction],
     /// What takes its place on kernels without it, the nearest first; without an entry the tap needs it.
     instead: &'static [Instead],
@@ -39,14 +47,14 @@ enum At {
 const READER: &str = "sched_switch";
 const ACCOUNT: &str = "CONFIG_SCHED_INFO";
 
-const fn needed(tracepoint: &'static str, directions: &'static [Direction]) -> Hook {
-    Hook { tracepoint, directions, instead: &[] }
+const fn needed(name: &'static str, directions: &'static [Direction]) -> Hook {
+    Hook { name, directions, instead: &[] }
 }
 
-const HOOKS: [Hook; 12] = [
+const TRACEPOINTS: [Hook; 12] = [
     needed("net_dev_queue", &[Tx]),
     Hook {
-        tracepoint: "qdisc_enqueue",
+        name: "qdisc_enqueue",
         directions: &[Tx],
         instead: &[Instead {
             at: At::Nothing,
@@ -61,7 +69,7 @@ const HOOKS: [Hook; 12] = [
     needed("napi_gro_receive_entry", &[Rx]),
     needed("netif_receive_skb", &[Rx]),
     Hook {
-        tracepoint: "sk_data_ready",
+        name: "sk_data_ready",
         directions: &[Rx],
         instead: &[
             Instead {
@@ -77,7 +85,7 @@ const HOOKS: [Hook; 12] = [
         ],
     },
     Hook {
-        tracepoint: READER,
+        name: READER,
         directions: &[Rx],
         instead: &[Instead {
             at: At::Nothing,
@@ -86,7 +94,7 @@ const HOOKS: [Hook; 12] = [
         }],
     },
     Hook {
-        tracepoint: "sock_recv_length",
+        name: "sock_recv_length",
         directions: &[Rx],
         instead: &[
             Instead {
@@ -102,6 +110,41 @@ const HOOKS: [Hook; 12] = [
         ],
     },
     needed("kfree_skb", &[Tx, Rx]),
+];
+
+const SOCKET_WHOLE: &[Instead] = &[Instead {
+    at: At::Nothing,
+    stages: &[Stage::Send, Stage::Output],
+    effect: "the stage socket is not parted",
+}];
+
+const NO_ENTRY: &[Instead] =
+    &[Instead { at: At::Nothing, stages: &[Stage::Entry], effect: "its time is part of the stage dequeue" }];
+
+/// Each parts a stage of the tracepoints. A compiler may have put one into its callers.
+const FUNCTIONS: [Hook; 6] = [
+    Hook { name: "ip_send_skb", directions: &[Tx], instead: SOCKET_WHOLE },
+    Hook { name: "ip6_send_skb", directions: &[Tx], instead: SOCKET_WHOLE },
+    Hook {
+        name: "__udp_enqueue_schedule_skb",
+        directions: &[Rx],
+        instead: &[Instead {
+            at: At::Nothing,
+            stages: &[Stage::Input, Stage::Enqueue],
+            effect: "the stage protocol is not parted",
+        }],
+    },
+    Hook { name: "udp_recvmsg", directions: &[Rx], instead: NO_ENTRY },
+    Hook { name: "udpv6_recvmsg", directions: &[Rx], instead: NO_ENTRY },
+    Hook {
+        name: "__skb_recv_udp",
+        directions: &[Rx],
+        instead: &[Instead {
+            at: At::Nothing,
+            stages: &[Stage::Entry, Stage::Dequeue, Stage::Copy],
+            effect: "the stage read is not parted",
+        }],
+    },
 ];
 
 /// Whether the kernel keeps what the program at [`READER`] looks into: the account of each thread.
@@ -131,7 +174,8 @@ impl Replaced {
     pub fn remedy(&self) -> String {
         match tracepoint::since(self.hook) {
             Some(version) => format!("use Linux {version} or later"),
-            None => format!("use a kernel built with {ACCOUNT}"),
+            None if self.hook == READER => format!("use a kernel built with {ACCOUNT}"),
+            None => "use another build of the kernel: compilers may put a function into its callers".into(),
         }
     }
 
@@ -151,6 +195,9 @@ impl fmt::Display for Replaced {
         if self.hook == READER {
             return write!(f, "this kernel was built without {ACCOUNT}: {}", self.instead.effect);
         }
+        if FUNCTIONS.iter().any(|function| function.name == self.hook) {
+            return write!(f, "this kernel has no function {}: {}", self.hook, self.instead.effect);
+        }
         write!(f, "this kernel has no tracepoint {}", tracepoint::list(&[self.hook.to_owned()]))?;
         match self.instead.at {
             At::Nothing => {}
@@ -161,39 +208,47 @@ impl fmt::Display for Replaced {
 }
 
 /// The programs of the directions on this kernel.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Chosen {
     pub programs: Vec<String>,
     pub replaced: Vec<Replaced>,
 }
 
-pub(super) fn choose(directions: &[Direction]) -> Chosen {
+pub(super) fn choose(at: Hooks, directions: &[Direction]) -> Chosen {
     let is_missing = |name: &str| tracepoint::is_missing(name) || name == READER && !keeps_account();
-    choose_from(directions, is_missing, function::has_hooks)
+    let mut chosen = Chosen::default();
+    chosen.add(&TRACEPOINTS, directions, is_missing, function::has_hooks);
+    if at == Hooks::Functions {
+        // Whether programs can be attached to them is for the kernel to say.
+        chosen.add(&FUNCTIONS, directions, |name| !function::is_known(name), |_| false);
+    }
+    chosen
 }
 
-/// What is missing without a replacement stays chosen: loading it says so.
-fn choose_from(
-    directions: &[Direction],
-    is_missing: impl Fn(&str) -> bool,
-    has_hooks: impl Fn(&str) -> bool,
-) -> Chosen {
-    let mut chosen = Chosen { programs: Vec::new(), replaced: Vec::new() };
-    for hook in HOOKS.iter().filter(|hook| hook.directions.iter().any(|d| directions.contains(d))) {
-        let usable = |instead: &&Instead| match instead.at {
-            At::Functions(functions) => functions.iter().all(|name| has_hooks(name)),
-            At::Tracepoint(..) | At::Nothing => true,
-        };
-        let missing = is_missing(hook.tracepoint);
-        match hook.instead.iter().find(usable).filter(|_| missing) {
-            None => chosen.programs.push(program(hook.tracepoint)),
-            Some(instead) => {
-                chosen.programs.extend(instead.programs());
-                chosen.replaced.push(Replaced { hook: hook.tracepoint, instead });
+impl Chosen {
+    /// What is missing without a replacement stays chosen: loading it says so.
+    fn add(
+        &mut self,
+        hooks: &'static [Hook],
+        directions: &[Direction],
+        is_missing: impl Fn(&str) -> bool,
+        has_hooks: impl Fn(&str) -> bool,
+    ) {
+        for hook in hooks.iter().filter(|hook| hook.directions.iter().any(|d| directions.contains(d))) {
+            let usable = |instead: &&Instead| match instead.at {
+                At::Functions(functions) => functions.iter().all(|name| has_hooks(name)),
+                At::Tracepoint(..) | At::Nothing => true,
+            };
+            let missing = is_missing(hook.name);
+            match hook.instead.iter().find(usable).filter(|_| missing) {
+                None => self.programs.push(program(hook.name)),
+                Some(instead) => {
+                    self.programs.extend(instead.programs());
+                    self.replaced.push(Replaced { hook: hook.name, instead });
+                }
             }
         }
     }
-    chosen
 }
 
 impl Instead {
@@ -217,25 +272,28 @@ mod tests {
     const OF_6_3: [&str; 2] = ["sk_data_ready", "sock_recv_length"];
 
     fn chosen(directions: &[Direction], missing: &[&str], functions: bool) -> Chosen {
-        choose_from(directions, |name| missing.contains(&name), |_| functions)
+        let mut chosen = Chosen::default();
+        chosen.add(&TRACEPOINTS, directions, |name| missing.contains(&name), |_| functions);
+        chosen
     }
 
     #[test]
     fn every_program_that_can_be_chosen_is_in_the_object() {
         let open = crate::load::open(super::super::OBJECT, |_| false).unwrap();
         let have: Vec<String> = open.progs().map(|p| p.name().to_str().unwrap().to_owned()).collect();
-        let instead = HOOKS.iter().flat_map(|hook| hook.instead).flat_map(Instead::programs);
-        let all: Vec<String> = HOOKS.iter().map(|hook| program(hook.tracepoint)).chain(instead).collect();
+        let hooks = || TRACEPOINTS.iter().chain(&FUNCTIONS);
+        let instead = hooks().flat_map(|hook| hook.instead).flat_map(Instead::programs);
+        let all: Vec<String> = hooks().map(|hook| program(hook.name)).chain(instead).collect();
         assert!(all.iter().all(|name| have.contains(name)), "{all:?} {have:?}");
         assert_eq!(all.len(), have.len(), "{all:?} {have:?}");
-        let replaced = HOOKS.iter().filter(|hook| !hook.instead.is_empty() && hook.tracepoint != READER);
-        assert!(replaced.into_iter().all(|hook| tracepoint::since(hook.tracepoint).is_some()));
+        let replaced = TRACEPOINTS.iter().filter(|hook| !hook.instead.is_empty() && hook.name != READER);
+        assert!(replaced.into_iter().all(|hook| tracepoint::since(hook.name).is_some()));
     }
 
     #[test]
     fn where_nothing_is_missing_nothing_is_replaced() {
         let Chosen { programs, replaced } = chosen(&[Tx, Rx], &[], true);
-        assert_eq!((programs.len(), replaced.len()), (HOOKS.len(), 0));
+        assert_eq!((programs.len(), replaced.len()), (TRACEPOINTS.len(), 0));
         let Chosen { programs, .. } = chosen(&[Tx], &[], true);
         assert!(
             programs.contains(&"on_kfree_skb".to_owned()) && !programs.contains(&"on_netif_rx".to_owned())
@@ -286,6 +344,18 @@ mod tests {
                     .into(),
                 "use a kernel built with CONFIG_SCHED_INFO".into()
             )
+        );
+    }
+
+    #[test]
+    fn a_function_that_is_missing_leaves_its_stage_whole() {
+        let mut chosen = Chosen::default();
+        chosen.add(&FUNCTIONS, &[Tx, Rx], |name| name == "__skb_recv_udp", |_| false);
+        assert_eq!(chosen.programs.len(), FUNCTIONS.len() - 1);
+        assert_eq!(chosen.replaced[0].stages(), [Stage::Entry, Stage::Dequeue, Stage::Copy]);
+        assert_eq!(
+            chosen.replaced[0].to_string(),
+            "this kernel has no function __skb_recv_udp: the stage read is not parted"
         );
     }
 

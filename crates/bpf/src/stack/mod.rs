@@ -12,6 +12,8 @@ use netfathom_stats::{Distribution, Histogram, Moments, Windowed};
 
 use crate::load::{self, Refusal};
 use crate::mapping::{Plain, from_bytes};
+pub use crate::sums::GRAIN;
+use crate::sums::add_buckets;
 
 mod hooks;
 mod order;
@@ -24,10 +26,10 @@ crate::mapping::abi!("stack");
 
 use abi::copied::{CpuState, TxSums, TxWindows};
 use hooks::Chosen;
-pub use hooks::Replaced;
+pub use hooks::{Hooks, Replaced};
 use shared::Mapping;
-pub use shared::{GRAIN, WINDOWS};
-pub use view::{Idle, Reception, RxStamps, TxStamps, View};
+pub use shared::WINDOWS;
+pub use view::{Idle, Moment, Reception, RxStamps, TxStamps, View};
 
 const OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/stack.bpf.o"));
 
@@ -35,6 +37,8 @@ const OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/stack.bpf.o"));
 /// the stack time itself.
 const SPANS: [Option<Stage>; shared::TX_SPANS] =
     [Some(Stage::Socket), Some(Stage::Qdisc), Some(Stage::Device), Some(Stage::Driver), None];
+/// Those of the second value, `TX_SEND` and on.
+const PARTS: [Stage; 2] = [Stage::Send, Stage::Output];
 
 /// The hooks that join, in the order of `enum join` in abi.h.
 const JOIN_HOOKS: [&str; shared::JOINS] =
@@ -80,8 +84,8 @@ impl StackTap {
     ///
     /// # Errors
     /// What the kernel refused. Needs CAP_BPF and CAP_PERFMON, and BTF.
-    pub fn load(directions: &[Direction], target: Target) -> Result<Self, LoadError> {
-        let Chosen { programs, replaced } = hooks::choose(directions);
+    pub fn load(at: Hooks, directions: &[Direction], target: Target) -> Result<Self, LoadError> {
+        let Chosen { programs, replaced } = hooks::choose(at, directions);
         let is_wanted = |name: &str| programs.iter().any(|wanted| wanted == name);
         let open = load::open(OBJECT, is_wanted).map_err(step("open"))?;
         let object = load::load(open).map_err(step("load"))?;
@@ -129,18 +133,22 @@ impl StackTap {
 
     /// What the kernel summed of the way out: stack time, then each stage.
     pub fn tx_sums(&self) -> Result<TxResult, LoadError> {
-        let sums: Vec<TxSums> = self.per_cpu("tx_sums")?;
-        let windows: Vec<TxWindows> = self.per_cpu("tx_windows")?;
-        let span = |i: usize| merge_span(&sums, &windows, i);
-        let stages = SPANS.iter().enumerate().filter_map(|(i, stage)| stage.map(|s| (s, span(i)))).collect();
-        Ok(TxResult { total: span(SPANS.len() - 1), stages })
+        let spans = |value: u32| {
+            let sums: Vec<TxSums> = self.per_cpu("tx_sums", value)?;
+            let windows: Vec<TxWindows> = self.per_cpu("tx_windows", value)?;
+            Ok::<_, LoadError>(move |i: usize| merge_span(&sums, &windows, i))
+        };
+        let (whole, part) = (spans(0)?, spans(1)?);
+        let stages = SPANS.iter().enumerate().filter_map(|(i, stage)| stage.map(|s| (s, whole(i))));
+        let parts = PARTS.iter().enumerate().map(|(i, &stage)| (stage, part(i)));
+        Ok(TxResult { total: whole(SPANS.len() - 1), stages: stages.chain(parts).collect() })
     }
 
     /// Packets of ours that the kernel dropped, by the kernel's own names.
     pub fn drops(&self) -> Result<BTreeMap<String, u64>, LoadError> {
         let names = drop_reasons();
         let mut drops = BTreeMap::new();
-        for cpu in self.per_cpu::<CpuState>("cpu_states")? {
+        for cpu in self.per_cpu::<CpuState>("cpu_states", 0)? {
             for (reason, &count) in cpu.drops.iter().enumerate().filter(|&(_, &count)| count > 0) {
                 let other = || {
                     if reason + 1 == shared::REASONS {
@@ -166,7 +174,7 @@ impl StackTap {
         let unseen = self.mapping.get().reader.unseen.load(Relaxed);
         let mut lost: BTreeMap<_, _> =
             hooks.iter().map(|&h| (h, 0)).chain([("sched_switch", unseen)]).collect();
-        for cpu in self.per_cpu::<CpuState>("cpu_states")? {
+        for cpu in self.per_cpu::<CpuState>("cpu_states", 0)? {
             for (hook, count) in hooks.iter().zip(cpu.lost) {
                 *lost.entry(hook).or_default() += count;
             }
@@ -174,9 +182,9 @@ impl StackTap {
         Ok(lost)
     }
 
-    fn per_cpu<T: Plain>(&self, name: &'static str) -> Result<Vec<T>, LoadError> {
+    fn per_cpu<T: Plain>(&self, name: &'static str, key: u32) -> Result<Vec<T>, LoadError> {
         let map = self.object.maps().find(|m| m.name() == name).ok_or(LoadError::Abi(name))?;
-        let values = map.lookup_percpu(&0u32.to_ne_bytes(), MapFlags::ANY).map_err(step("read"))?;
+        let values = map.lookup_percpu(&key.to_ne_bytes(), MapFlags::ANY).map_err(step("read"))?;
         let values = values.ok_or(LoadError::Abi(name))?;
         values.iter().map(|bytes| from_bytes(bytes).ok_or(LoadError::Abi(name))).collect()
     }
@@ -204,10 +212,7 @@ fn merge_span(sums: &[TxSums], windows: &[TxWindows], span: usize) -> Windowed {
     }
     let mut histogram = Histogram::new(GRAIN);
     for cpu in sums {
-        histogram.add_negative(cpu.negative[span]);
-        let buckets: &[u32; shared::BUCKETS] = &cpu.buckets[span];
-        let filled = buckets.iter().enumerate().filter(|&(_, &count)| count > 0);
-        filled.for_each(|(index, &count)| histogram.add_bucket(index, count.into()));
+        add_buckets(&mut histogram, cpu.negative[span], &cpu.buckets[span]);
     }
     let mut moments = Moments::default();
     merged.iter().for_each(|w| moments.merge(w));

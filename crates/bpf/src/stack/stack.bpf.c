@@ -10,8 +10,9 @@
 #include "../include/histogram.h"
 #include "../include/message.h"
 #include "../include/order.h"
+#include "../include/reader.h"
+#include "../include/account.h"
 #include "abi.h"
-#include "reader.h"
 
 /* include/linux/netdevice.h, include/linux/socket.h */
 #define NET_XMIT_MASK 0x0f
@@ -28,19 +29,21 @@ struct {
 
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
+	__uint(max_entries, 2);
 	__type(key, __u32);
 	__type(value, struct tx_sums);
 } tx_sums SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
+	__uint(max_entries, 2);
 	__type(key, __u32);
 	__type(value, struct tx_windows);
 } tx_windows SEC(".maps");
 
 static const __u32 zero = 0;
+/* In tx_sums and tx_windows: the parts of TX_SOCKET. */
+static const __u32 parts = 1;
 
 static __always_inline struct cpu_state *this_cpu(void)
 {

@@ -27,6 +27,8 @@ pub struct RxStamps {
     pub arrival: Option<u64>,
     /// The link layer.
     pub netif_receive_skb: Option<u64>,
+    /// To the socket: the entry of `__udp_enqueue_schedule_skb`.
+    pub enqueue: Option<u64>,
     /// Into the socket's receive buffer.
     pub sk_data_ready: Option<u64>,
     /// What the reader had waited and slept by then.
@@ -48,11 +50,29 @@ impl From<&abi::shared::Idle> for Idle {
     }
 }
 
+/// A moment of the reader's thread.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Moment {
+    pub ns: u64,
+    /// How often the reader had left its processor by then.
+    pub departures: u64,
+}
+
+impl Moment {
+    fn seen(moment: &abi::shared::Moment) -> Option<Self> {
+        stamp(&moment.ns).map(|ns| Self { ns, departures: moment.departures.load(Relaxed) })
+    }
+}
+
 /// The reader's side of one successful receive, CLOCK_MONOTONIC ns.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Reception {
     /// The receive call has the message.
     pub sock_recv_length: Option<u64>,
+    /// UDP's half of the receive call begins: the entry of `udp_recvmsg`.
+    pub entry: Option<Moment>,
+    /// The message is off the socket's queue: the exit of `__skb_recv_udp`.
+    pub dequeue: Option<Moment>,
     /// The reader's last way onto a processor before that.
     pub sched_switch: Option<u64>,
     /// How often the reader had left its processor by then.
@@ -120,6 +140,7 @@ impl View {
         whole(&slot.owner, sequence + 1, || RxStamps {
             arrival: stamp(&slot.arrival),
             netif_receive_skb: stamp(&slot.netif_receive_skb),
+            enqueue: stamp(&slot.enqueue),
             sk_data_ready: published(&slot.sk_data_ready),
             // After the time, which was stored after it.
             idle: (&slot.idle).into(),
@@ -134,6 +155,8 @@ impl View {
         let slot = &self.mapping.get().receptions[number as usize & (SLOTS - 1)];
         whole(&slot.number, number + 1, || Reception {
             sock_recv_length: stamp(&slot.sock_recv_length),
+            entry: Moment::seen(&slot.entry),
+            dequeue: Moment::seen(&slot.dequeue),
             sched_switch: stamp(&slot.sched_switch),
             departures: slot.departures.load(Relaxed),
             at_departure: (&slot.at_departure).into(),

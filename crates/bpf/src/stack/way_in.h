@@ -14,6 +14,7 @@ static __always_inline void open_rx(struct rx_slot *slot, __u64 owner, __u64 arr
 	slot->arrival = arrival;
 	slot->netif_receive_skb = 0;
 	slot->sk_data_ready = 0;
+	slot->enqueue = 0;
 	publish(slot->owner, owner);
 }
 
@@ -64,21 +65,6 @@ int BPF_PROG(on_netif_receive_skb, struct sk_buff *skb)
 /* Bounded, since the writer's processor may be slow or stopped. */
 #define READ_ATTEMPTS 8
 
-/* Whether the kernel keeps it at all: CONFIG_SCHED_INFO. Without it nothing counts as idle. */
-static __always_inline bool has_account(void)
-{
-	return bpf_core_field_exists(((struct task_struct *)0)->sched_info.run_delay);
-}
-
-/* The count is stored last and read last: with it come the others, or they do not fit (reader.h). */
-static __always_inline void read_account(struct task_struct *task, struct account *account)
-{
-	account->queued = BPF_CORE_READ(task, sched_info.last_queued);
-	account->waited = BPF_CORE_READ(task, sched_info.run_delay);
-	account->arrival = BPF_CORE_READ(task, sched_info.last_arrival);
-	account->arrivals = BPF_CORE_READ(task, sched_info.pcount);
-}
-
 /*
  * The time, and what the reader's thread has waited and slept until then, seen from any
  * processor. Both are of one moment: a hypervisor may stop this processor for milliseconds
@@ -111,6 +97,30 @@ static __always_inline int read_idle(struct idle *idle, __u64 *now)
 static __always_inline bool is_readers(const struct sock *sk)
 {
 	return sk->__sk_common.skc_cookie.counter == shared.reader_cookie;
+}
+
+/*
+ * UDP hands a message to the socket: its buffer is charged and its queue locked from here on. No tracepoint is there.
+ * It has the packet too, so that the event after it joins the right one where packets come in lists.
+ */
+SEC("fentry/__udp_enqueue_schedule_skb")
+int BPF_PROG(on___udp_enqueue_schedule_skb, struct sock *sk, struct sk_buff *skb)
+{
+	__u64 now = bpf_ktime_get_ns(), owner;
+	struct message message;
+	struct cpu_state *cpu;
+	struct rx_slot *slot;
+
+	if (!is_readers(sk))
+		return 0;
+	owner = outgoing(skb, &message);
+	slot = rx_slot(owner);
+	cpu = this_cpu();
+	if (!owner || !cpu || slot->owner != owner)
+		return 0;
+	slot->enqueue = now;
+	cpu->rx_owner = owner;
+	return 0;
 }
 
 /*
@@ -241,7 +251,7 @@ static __always_inline int on_received(int ret, int flags)
 	struct reception *reception;
 	struct task_struct *task;
 	struct idle idle;
-	__u64 number, now;
+	__u64 number, now, arrivals;
 
 	if (!reader->tid)
 		learn_reader();
@@ -259,12 +269,50 @@ static __always_inline int on_received(int ret, int flags)
 	reception->departures = reader->departures;
 	reception->at_departure = reader->idle;
 	reception->idle = idle;
+	reception->entry = shared.entry;
+	reception->dequeue = shared.dequeue;
+	shared.entry.ns = 0;
+	shared.dequeue.ns = 0;
 	/* It has waited and slept since its last departure until it came back. */
 	reception->sched_switch = reader->departed + (idle.waited - reader->idle.waited) +
 				  (idle.slept - reader->idle.slept);
-	reception->unseen = has_account() && reader->seen_arrivals != BPF_CORE_READ(task, sched_info.pcount);
+	/* A reader that never left its processor came to it before it was met. */
+	arrivals = reader->departures ? reader->seen_arrivals : reader->arrivals + 1;
+	reception->unseen = has_account() && arrivals != BPF_CORE_READ(task, sched_info.pcount);
 	reception->number = number + 1;
 	return 0;
+}
+
+/* In the reader's thread, which may leave its processor between the two: then it is not known. */
+static __always_inline int note(const struct sock *sk, struct moment *moment)
+{
+	__u64 departures = observe(shared.reader.departures), now = bpf_ktime_get_ns();
+
+	if (!is_readers(sk))
+		return 0;
+	moment->ns = observe(shared.reader.departures) == departures ? now : 0;
+	moment->departures = departures;
+	return 0;
+}
+
+/* UDP's half of a receive call begins. */
+SEC("fentry/udp_recvmsg")
+int BPF_PROG(on_udp_recvmsg, struct sock *sk)
+{
+	return note(sk, &shared.entry);
+}
+
+SEC("fentry/udpv6_recvmsg")
+int BPF_PROG(on_udpv6_recvmsg, struct sock *sk)
+{
+	return note(sk, &shared.entry);
+}
+
+/* A message is off the socket's queue, and copied next. */
+SEC("fexit/__skb_recv_udp")
+int BPF_PROG(on___skb_recv_udp, struct sock *sk)
+{
+	return note(sk, &shared.dequeue);
 }
 
 SEC("tp_btf/sock_recv_length")

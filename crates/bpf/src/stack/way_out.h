@@ -17,10 +17,38 @@ static __always_inline struct tx_slot *joined(const struct sk_buff *skb, __u64 *
 	return NULL;
 }
 
+/* IP takes a message from UDP, before the packet knows its protocol. No tracepoint is there. */
+static __always_inline int on_output(const struct sk_buff *skb, __be16 protocol)
+{
+	const unsigned char *udp = skb->head + skb->network_header + udp_offset(protocol);
+	__u64 now = bpf_ktime_get_ns();
+	struct cpu_state *cpu = this_cpu();
+	struct message message;
+
+	if (cpu && !read_datagram(udp, shared.flow_be, &message)) {
+		cpu->output = now;
+		cpu->output_owner = message.sequence + 1;
+	}
+	return 0;
+}
+
+SEC("fentry/ip_send_skb")
+int BPF_PROG(on_ip_send_skb, struct net *net, struct sk_buff *skb)
+{
+	return on_output(skb, PROTOCOL_IPV4);
+}
+
+SEC("fentry/ip6_send_skb")
+int BPF_PROG(on_ip6_send_skb, struct sk_buff *skb)
+{
+	return on_output(skb, PROTOCOL_IPV6);
+}
+
 SEC("tp_btf/net_dev_queue")
 int BPF_PROG(on_net_dev_queue, struct sk_buff *skb)
 {
 	__u64 now = bpf_ktime_get_ns();
+	struct cpu_state *cpu;
 	struct message message;
 	struct tx_slot *slot;
 	__u64 owner = outgoing(skb, &message);
@@ -39,6 +67,9 @@ int BPF_PROG(on_net_dev_queue, struct sk_buff *skb)
 	slot->qdisc_dequeue = 0;
 	slot->net_dev_start_xmit = 0;
 	slot->net_dev_xmit = 0;
+	cpu = this_cpu();
+	/* Of a sender that changed its processor meanwhile nothing is known between. */
+	slot->output = cpu && cpu->output_owner == owner ? cpu->output : 0;
 	publish(slot->owner, owner);
 	return 0;
 }
@@ -102,6 +133,17 @@ static __always_inline void add_span(struct tx_sums *sums, struct tx_windows *wi
 	add_moments(&windows->span[span][window & (WINDOWS - 1)], value);
 }
 
+static __always_inline void add_parts(const struct tx_slot *slot, __u32 window)
+{
+	struct tx_sums *sums = bpf_map_lookup_elem(&tx_sums, &parts);
+	struct tx_windows *windows = bpf_map_lookup_elem(&tx_windows, &parts);
+
+	if (!sums || !windows)
+		return;
+	add_span(sums, windows, TX_SEND, window, slot->output - slot->sent);
+	add_span(sums, windows, TX_OUTPUT, window, slot->net_dev_queue - slot->output);
+}
+
 /* The way out has ended: sums up its spans. */
 static __always_inline void sum_up(const struct tx_slot *slot)
 {
@@ -119,7 +161,10 @@ static __always_inline void sum_up(const struct tx_slot *slot)
 		queued = slot->qdisc_dequeue - slot->qdisc_enqueue;
 		add_span(sums, windows, TX_QDISC, window, queued);
 	}
-	add_span(sums, windows, TX_SOCKET, window, slot->net_dev_queue - slot->sent);
+	if (slot->output)
+		add_parts(slot, window);
+	else
+		add_span(sums, windows, TX_SOCKET, window, slot->net_dev_queue - slot->sent);
 	add_span(sums, windows, TX_DEVICE, window, slot->net_dev_start_xmit - slot->net_dev_queue - queued);
 	add_span(sums, windows, TX_DRIVER, window, slot->net_dev_xmit - slot->net_dev_start_xmit);
 	add_span(sums, windows, TX_TOTAL, window, slot->net_dev_start_xmit - slot->sent);

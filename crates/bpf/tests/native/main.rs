@@ -15,8 +15,7 @@ fn printed(name: &str, input: &str) -> Vec<Vec<u64>> {
     let unique = format!("netfathom-{name}-{}-{}", std::process::id(), RUNS.fetch_add(1, Relaxed));
     let program = std::env::temp_dir().join(unique);
     let compiled = Command::new("cc")
-        .args(["-Wall", "-Werror", "-O1", "-I", &format!("{FOLDER}/src/include")])
-        .args(["-I", &format!("{FOLDER}/src/stack"), "-o"])
+        .args(["-Wall", "-Werror", "-O1", "-I", &format!("{FOLDER}/src/include"), "-o"])
         .arg(&program)
         .arg(format!("{FOLDER}/tests/native/{name}.c"))
         .status()

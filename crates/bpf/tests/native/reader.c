@@ -14,8 +14,6 @@ typedef uint32_t __be32;
 #undef __always_inline
 #define __always_inline inline
 
-#include "histogram.h"
-#include "abi.h"
 #include "reader.h"
 
 static struct account account(void)

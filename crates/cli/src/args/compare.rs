@@ -20,9 +20,9 @@ Examples:
 
 pub const EXIT_STATUS: &str = "\
 Exit status:
-  0  done        1  failed       2  wrong usage
+  0  compared, also if inconclusive    1  failed    2  wrong usage
   3  the runs cannot be compared
-  4  a change is beyond --fail-if";
+  4  a change is beyond --fail-if; with --strict also an inconclusive one";
 
 /// `netfathom compare`.
 #[derive(Debug, ClapArgs)]

@@ -25,7 +25,7 @@ pub struct ReproduceArgs {
     #[arg(long)]
     pub quick: bool,
     /// How link-layer times are taken
-    #[arg(long, value_parser = one_of(TAPS.split_last().map_or(&[], |(_, rest)| rest)), default_value = "auto")]
+    #[arg(long, value_parser = one_of(&TAPS[..TAPS.len() - 2]), default_value = "auto")]
     pub tap: TapChoice,
     /// Makes a run repeat its choices [default: drawn anew]
     #[arg(long, value_name = "N", value_parser = parse_whole::<u64>)]

@@ -32,7 +32,7 @@ const DIRECTIONS: &[Word<&[Direction]>] = &[
     ("both", &[Direction::Tx, Direction::Rx], "Send and receive"),
 ];
 
-/// The last one is for `stack` alone.
+/// The last two are for `stack` alone.
 pub const TAPS: &[Word<TapChoice>] = &[
     ("auto", TapChoice::Auto, "The best that works here"),
     ("bpf", TapChoice::Only(Tap::Bpf), "Tracepoint programs in the kernel: every stage; needs root"),
@@ -41,6 +41,11 @@ pub const TAPS: &[Word<TapChoice>] = &[
         "pcap",
         TapChoice::Only(Tap::Pcap),
         "A capture at the device, joined with the application's log; needs root",
+    ),
+    (
+        "fentry",
+        TapChoice::Only(Tap::Fentry),
+        "The bpf tap and programs at kernel functions: parts of its stages; where the kernel allows it",
     ),
     ("all", TapChoice::All, "The best, and every other that works here beside it on the same load"),
 ];
@@ -76,8 +81,9 @@ pub struct StackArgs {
     /// Messages per second over one trial: constant:RATE/TIME, ramp:FROM..TO/TIME,
     /// triangle:FROM..TO[,cap=RATE]/TIME, steps:RATE,RATE,.../TIME, poisson:RATE/TIME
     /// or csv:FILE. poisson draws the times, not the number: RATE x TIME messages
-    #[arg(long, default_value = "ramp:1k..200k/10s", default_value_if("quick", "true", "ramp:1k..200k/500ms"), value_parser = parse_profile)]
-    pub profile: String,
+    /// [default: ramp:1k..200k/10s, --quick: /500ms; its peak is lowered to what leaves on schedule here]
+    #[arg(long, value_parser = parse_profile)]
+    pub profile: Option<String>,
     /// Trials with the tap
     #[arg(long, default_value_t = 10, default_value_if("quick", "true", "3"), value_name = "N", value_parser = parse_whole::<u32>)]
     pub trials: u32,

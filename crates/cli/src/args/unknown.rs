@@ -57,12 +57,13 @@ fn advised(mut error: clap::Error, command: &str) -> clap::Error {
     error
 }
 
-fn instead(command: &str, option: &str) -> [String; 5] {
+fn instead(command: &str, option: &str) -> [String; 6] {
     [
         format!(
             "`{command}` measures its own test messages, not those of other programs: it has no {option}"
         ),
-        "time in the stack of a server's messages: netfathom join CAPTURE LOG".into(),
+        "where the messages of a running program spend their time, TCP: netfathom watch --pid PID".into(),
+        "the same of UDP: netfathom join CAPTURE LOG".into(),
         "what limits a transfer to or from it: netfathom ttcp --explain".into(),
         "what a running process takes from others: netfathom cost --pid PID".into(),
         "each of them step by step: docs/your-server.md".into(),

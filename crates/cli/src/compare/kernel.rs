@@ -11,7 +11,7 @@ use anyhow::{Context, Result, anyhow, bail};
 use netfathom_model::record::Record;
 use netfathom_sys::guest::{self, By, Image, Machine, missing_program};
 
-use crate::output;
+use crate::{invocation, output};
 
 /// A kernel, and what runs it.
 #[derive(Clone, Debug)]
@@ -65,8 +65,8 @@ impl Kernel {
         self.by == By::Emulation
     }
 
-    /// The guest, to be started. It ends after a run with these arguments.
-    pub fn boot(&self, words: &[String], folder: &Path) -> Result<Command> {
+    /// The guest, to be started. It ends after a run with these arguments, and that profile if they name none.
+    pub fn boot(&self, words: &[String], profile: Option<&str>, folder: &Path) -> Result<Command> {
         let own = std::env::current_exe().context("cannot find out which program this is")?;
         let program = words.iter().position(|word| word == "--").unwrap_or(words.len());
         let (before, after) = words.split_at(program);
@@ -74,7 +74,9 @@ impl Kernel {
         let all = shlex::try_join(all.chain(after.iter().map(String::as_str)))
             .context("an argument holds a NUL")?;
         let name = own.file_name().unwrap_or_default().to_string_lossy();
-        let script = format!("cd /tmp; {name} {all} >/out/record 2>/out/errors; echo $? >/out/status\n");
+        let profile = profile.map_or_else(String::new, |p| format!("{}={p}", invocation::PROFILE));
+        let script =
+            format!("cd /tmp; {profile} {name} {all} >/out/record 2>/out/errors; echo $? >/out/status\n");
         let image = Image::make(&self.kernel, &[&own], None, &script, folder).map_err(|why| anyhow!(why))?;
         guest::boot(&self.kernel, &image, folder, self.by).context("cannot start the guest")
     }

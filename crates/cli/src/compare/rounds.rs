@@ -1,5 +1,6 @@
 //! Runs of A and B by turns: A B, B A, A B and so on, each a netfathom of its own.
 
+use std::cell::OnceCell;
 use std::io::{self, Read, Write};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
@@ -13,7 +14,8 @@ use anyhow::{Context, Error, Result, anyhow, bail};
 use netfathom_measure::ground::environment;
 use netfathom_measure::ground::lab::setup;
 use netfathom_measure::kind::cost::guard::Ward;
-use netfathom_model::record::{CATALOGUE, Record};
+use netfathom_model::record::{CATALOGUE, Measured, Record, StackResult};
+use netfathom_model::verdict::{Level, Verdict};
 use netfathom_results::compare::{self, Run, Threshold, ThresholdError, Wishes};
 use netfathom_results::store::RunDir;
 use signal_hook::consts::{SIGINT, SIGTERM};
@@ -136,13 +138,14 @@ fn rounds(
         let order = if round % 2 == 0 { [0, 1] } else { [1, 0] };
         let mut pair = [None, None];
         let mut wrote = [String::new(), String::new()];
-        for side in order {
-            tell(args, &progress(rounds, round, side, &sides[side], began.elapsed()));
+        for (nth, side) in order.into_iter().enumerate() {
+            let left = time_left(began.elapsed(), 2 * round + nth as u32, 2 * rounds);
+            tell(args, &progress(rounds, round, side, &sides[side], &left));
             let run = || current.run(&sides[side], &changes[side], args);
             match journal.around(&changes[side], |before| current.prepare(before), run) {
                 Ok((run, said)) => {
                     wrote[side] = said;
-                    tell(args, &format!("  {} {}", run.name, run.record.verdict.level.name()));
+                    tell(args, &format!("  {} {}", run.name, verdict(&run.record)));
                     pair[side] = Some(run);
                 }
                 Err(error) => {
@@ -200,11 +203,24 @@ fn failed(round: u32, side: usize, taken: &Taken) -> String {
     )
 }
 
-fn progress(rounds: u32, round: u32, side: usize, words: &[String], since: Duration) -> String {
-    let left = match round {
-        0 => String::new(),
-        done => format!(", about {} s left", (since * (rounds - done) / done).as_secs()),
-    };
+/// The level; of a VOID run, which does not count, also why.
+fn verdict(record: &Record) -> String {
+    let Verdict { level, reasons } = &record.verdict;
+    let why = reasons.iter().find(|reason| reason.level == Level::Void);
+    why.map_or_else(
+        || level.name().into(),
+        |why| format!("{}: {}", level.name(), output::harmless(&why.text)),
+    )
+}
+
+fn time_left(since: Duration, done: u32, runs: u32) -> String {
+    if done == 0 {
+        return String::new();
+    }
+    format!(", about {} s left", (since * (runs - done) / done).as_secs())
+}
+
+fn progress(rounds: u32, round: u32, side: usize, words: &[String], left: &str) -> String {
     let words = output::harmless(&words.join(" "));
     format!("round {} of {}, {}: {words}{left}", round + 1, rounds, ["A", "B"][side])
 }
@@ -230,11 +246,13 @@ type PassOn = Box<dyn Fn(i32) + Send>;
 struct Current {
     stop: Arc<AtomicBool>,
     pass_on: Arc<Mutex<Option<PassOn>>>,
+    /// That of the first run: those after it must have the same load.
+    profile: OnceCell<String>,
 }
 
 impl Current {
     fn watch() -> Result<Self> {
-        let this = Self { stop: Arc::default(), pass_on: Arc::default() };
+        let this = Self { stop: Arc::default(), pass_on: Arc::default(), profile: OnceCell::new() };
         let asked = [SIGINT, SIGTERM].into_iter().chain(stop::hangup());
         let mut signals = Signals::new(asked).context("cannot listen for signals")?;
         let (stop, pass_on) = (Arc::clone(&this.stop), Arc::clone(&this.pass_on));
@@ -270,6 +288,14 @@ impl Current {
     }
 
     fn run(&self, words: &[String], change: &Change, args: &CompareArgs) -> Result<(Run, String)> {
+        let (run, said) = self.make(words, change, args)?;
+        if let Some(stack) = StackResult::of(&run.record.measurement) {
+            self.profile.get_or_init(|| stack.plan.profile.to_string());
+        }
+        Ok((run, said))
+    }
+
+    fn make(&self, words: &[String], change: &Change, args: &CompareArgs) -> Result<(Run, String)> {
         if self.stop.load(Relaxed) {
             bail!("ended");
         }
@@ -277,7 +303,8 @@ impl Current {
             return Ok((self.boot(kernel, words, &args.out)?, String::new()));
         }
         let (said, wrote) = (io::pipe().context("no pipe")?, io::pipe().context("no pipe")?);
-        let command = command(words, change, &args.out, (wrote.1, said.1))?;
+        let mut command = command(words, change, &args.out, (wrote.1, said.1))?;
+        command.envs(self.profile.get().map(|profile| (invocation::PROFILE, profile)));
         let readers = [wrote.0, said.0].map(|mut pipe| {
             thread::spawn(move || {
                 let mut all = Vec::new();
@@ -302,7 +329,7 @@ impl Current {
     /// A run in a guest, whose record is kept here.
     fn boot(&self, kernel: &Kernel, words: &[String], out: &Path) -> Result<Run> {
         let folder = tempfile::tempdir().context("no folder for the guest")?;
-        let mut guest = kernel.boot(words, folder.path())?;
+        let mut guest = kernel.boot(words, self.profile.get().map(String::as_str), folder.path())?;
         guest.process_group(0);
         let ward = Ward::start(guest).context("cannot start the guest")?;
         self.set(Some(Box::new(ward.signals())));

@@ -19,6 +19,7 @@ const PAGES: &[&str] = &[
     "message pingpong --help",
     "message post --help",
     "cost --help",
+    "watch --help",
     "light --help",
     "marks --help",
     "report --help",

@@ -12,14 +12,14 @@ use crate::child::{LAB, LOOPBACK, end, first_trial, netfathom, only_run, out, ru
 
 /// What of the kernel's hangs on a process.
 #[derive(Debug, Default)]
-struct Held {
+pub struct Held {
     programs: BTreeSet<u32>,
     /// As the links in /proc name them: `net:[4026532177]`.
     namespaces: BTreeSet<String>,
 }
 
 impl Held {
-    fn by(pid: u32) -> Self {
+    pub fn by(pid: u32) -> Self {
         let mut held = Self::default();
         let proc = Path::new("/proc").join(pid.to_string());
         for file in fs::read_dir(proc.join("fdinfo")).into_iter().flatten().flatten() {
@@ -32,7 +32,7 @@ impl Held {
         held
     }
 
-    fn is_gone(&self) -> bool {
+    pub fn is_gone(&self) -> bool {
         let programs: BTreeSet<u32> = ProgInfoIter::default().map(|p| p.id).collect();
         self.programs.is_disjoint(&programs) && self.namespaces.is_disjoint(&all_namespaces())
     }

@@ -32,3 +32,4 @@ mod swapped;
 mod terminal;
 mod ttcp;
 mod view;
+mod watch;

@@ -42,6 +42,10 @@ fn cell(seen: &Seen, name: &str) -> Result<String, String> {
         return Ok(format!("needs {since}"));
     }
     let (status, text) = (seen.status(name), seen.text(name, "err"));
+    if name.starts_with("stack-fentry") && !has_functions(seen) {
+        let refused = status == "1" && text.contains("attaches no program to its functions (fentry)");
+        return if refused { Ok("no fentry".into()) } else { Err(format!("{name}: {status}: {text}")) };
+    }
     if !["0", "3"].contains(&status.as_str()) || text.contains("netfathom: cannot") {
         return Err(format!("{name}: exit status {status}: {text}"));
     }
@@ -79,20 +83,38 @@ fn accountings(value: &Value) -> Vec<i64> {
     }
 }
 
-/// The bpf tap has every stage that the kernel can show; they add up to the whole.
+/// Whether the kernel lets programs attach to its functions.
+fn has_functions(seen: &Seen) -> bool {
+    seen.row("fentry")["status"] == "works"
+}
+
+/// Stages that the fentry tap parts, and what stands in their place.
+const WHOLE: [&str; 3] = ["socket", "protocol", "read"];
+const PARTS: [&str; 6] = ["send", "output", "input", "enqueue", "dequeue", "copy"];
+
+/// The bpf tap and the fentry tap have every stage that the kernel can show; they add up to the whole.
 fn stages(seen: &Seen) -> Vec<String> {
-    let has_functions = seen.row("fentry")["status"] == "works";
+    let has_functions = has_functions(seen);
     let has_ready = seen.version() >= (6, 3) || has_functions;
     let mut wrong = Vec::new();
-    for name in ["stack-both", "stack-ipv6", "stack-loopback"] {
+    // Every message waits for the call there.
+    if has_functions && seen.median_ns("stack-fentry-slow-reader", "entry").is_none() {
+        wrong.push("stack-fentry-slow-reader: no stage entry".to_owned());
+    }
+    let runs = [("stack-both", "bpf"), ("stack-ipv6", "bpf"), ("stack-loopback", "bpf")];
+    for (name, tap) in runs.into_iter().chain(has_functions.then_some(("stack-fentry", "fentry"))) {
         let result = seen.result(name);
-        if result["tap"] != "bpf" {
+        if result["tap"] != tap {
             wrong.push(format!("{name}: tap {}, {}", result["tap"], result["left_out"]));
             continue;
         }
-        for stage in ["socket", "device", "driver", "backlog", "protocol", "read", "return"] {
+        let (here, absent): (&[_], &[_]) = if tap == "bpf" { (&WHOLE, &PARTS) } else { (&PARTS, &WHOLE) };
+        wrong.extend(
+            absent.iter().filter_map(|stage| seen.stage(name, stage)).map(|s| format!("{name}: {s}")),
+        );
+        for stage in ["device", "driver", "backlog", "return"].iter().chain(here) {
             let measured = seen.median_ns(name, stage).is_some();
-            if measured != (stage != "protocol" || has_ready) {
+            if measured != (*stage != "protocol" || has_ready) {
                 wrong.push(format!("{name}: stage {stage}: {:?}", seen.stage(name, stage)));
             }
         }
@@ -107,7 +129,7 @@ fn stages(seen: &Seen) -> Vec<String> {
     wrong
 }
 
-/// Both threads of a load are followed wherever the program can run, and their waits add up.
+/// Both threads of a load are followed wherever the program can run.
 fn contention(seen: &Seen) -> Vec<String> {
     let trial = &seen.result("stack-both")["trials"][0];
     let threads: Vec<&Value> = trial["load"]["contention"].as_array().into_iter().flatten().collect();
@@ -116,12 +138,7 @@ fn contention(seen: &Seen) -> Vec<String> {
     if followed != if can { &["sender", "reader"][..] } else { &[] } {
         return vec![format!("stack-both: threads whose waits are known: {followed:?}")];
     }
-    let ns = |value: &Value| value.as_u64().unwrap_or(u64::MAX);
-    let parts = |thread: &Value| {
-        thread["holders"].as_array().into_iter().flatten().map(|held| ns(&held["ns"])).sum::<u64>()
-    };
-    let is_open = |thread: &&&Value| ns(&thread["waited_ns"]) != parts(thread);
-    threads.iter().filter(is_open).map(|thread| format!("stack-both: parts of a wait: {thread}")).collect()
+    Vec::new()
 }
 
 /// Ways with all of their messages in stages that do not add up to the total.
@@ -149,13 +166,19 @@ fn delays(seen: &Seen) -> Vec<String> {
     let has_protocol = seen.median_ns("stack-both", "protocol").is_some();
     // Without a hook at the socket's buffer what lies before it is waited for.
     let at_rx = if has_protocol { "protocol" } else { "wakeup" };
-    let planted = [("stack-delayed-tx", "socket"), ("stack-delayed-rx", at_rx)];
-    for (name, at) in planted.into_iter().filter(|(name, _)| lacks(seen, name).is_none()) {
+    let planted = [("stack-delayed-tx", "stack-both", "socket"), ("stack-delayed-rx", "stack-both", at_rx)];
+    let parted = [
+        ("stack-fentry-delayed-tx", "stack-fentry", "output"),
+        ("stack-fentry-delayed-rx", "stack-fentry", "input"),
+    ];
+    let all = planted.into_iter().chain(parted.into_iter().filter(|_| has_functions(seen)));
+    for (name, without, at) in all.filter(|(name, ..)| lacks(seen, name).is_none()) {
         if !seen.median_ns(name, at).is_some_and(|ns| ns >= DELAY_NS * 0.9) {
             wrong.push(format!("{name}: not in stage {at}: {:?}", seen.stage(name, at)));
         }
-        for stage in ["socket", "device", "protocol", "return"].into_iter().filter(|&stage| stage != at) {
-            let grown = seen.median_ns(name, stage).zip(seen.median_ns("stack-both", stage));
+        let others = ["device", "return"].iter().chain(&WHOLE[..2]).chain(&PARTS);
+        for stage in others.copied().filter(|&stage| stage != at) {
+            let grown = seen.median_ns(name, stage).zip(seen.median_ns(without, stage));
             if grown.is_some_and(|(with, without)| with - without > DELAY_NS / 2.0) {
                 wrong.push(format!("{name}: stage {stage} grew: {:?}", seen.stage(name, stage)));
             }

@@ -10,3 +10,4 @@ pub mod reverse;
 pub mod stack;
 pub mod sweep;
 pub mod transfer;
+pub mod watch;

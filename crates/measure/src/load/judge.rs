@@ -3,8 +3,8 @@
 use netfathom_model::accounting::{Accounting, Fate};
 pub use netfathom_model::print::percent;
 use netfathom_model::print::share_of;
-use netfathom_model::record::{Held, Holder, Load, LoadThread};
-use netfathom_model::verdict::{Level, Verdict};
+use netfathom_model::record::{Contention, Held, Holder, Load, LoadThread};
+use netfathom_model::verdict::{Level, Part, Verdict};
 
 use super::accounting::DEVICE_OUT;
 
@@ -17,8 +17,8 @@ pub struct Rule<T> {
     written: fn(f64) -> String,
     /// What it means, with `{}` for the number as it is written.
     text: &'static str,
-    /// What to do, where that depends on the trial.
-    advice: fn(&T, f64) -> String,
+    /// What to do, where that depends on the trials that broke it and the worst number of them.
+    advice: fn(&[&T], f64) -> String,
 }
 
 impl<T> Rule<T> {
@@ -41,12 +41,12 @@ impl<T> Rule<T> {
     }
 
     /// What to do stands behind the text.
-    pub fn advise(self, advice: fn(&T, f64) -> String) -> Self {
+    pub fn advise(self, advice: fn(&[&T], f64) -> String) -> Self {
         Self { advice, ..self }
     }
 
-    fn reason(&self, value: f64, trial: &T) -> String {
-        self.text.replace("{}", &(self.written)(value)) + &(self.advice)(trial, value)
+    fn reason(&self, worst: f64, broke: &[&T]) -> String {
+        self.text.replace("{}", &(self.written)(worst)) + &(self.advice)(broke, worst)
     }
 }
 
@@ -64,9 +64,19 @@ pub fn no_number(_: f64) -> String {
     String::new()
 }
 
-fn of_a_slot(value: f64) -> String {
+pub fn of_a_slot(value: f64) -> String {
     share_of(value, "a send slot")
 }
+
+/// What part of the send slots may be missed.
+pub const MOST_MISSED: f64 = 0.01;
+/// The 99th percentile of the lag, in send slots.
+pub const MOST_LAG: f64 = 0.1;
+/// What helps against whoever it is.
+const PRIORITY: &str = "start it with chrt -f 50";
+pub const MISSED: &str =
+    "the generator missed {} of its send slots (1 % allowed): lower the rate (--profile), or ";
+pub const UNEVEN: &str = "the load was uneven: 1 % of the messages left at least {} late (10 % allowed): ";
 
 /// A trial that has a load and an account of it.
 pub trait Judged {
@@ -94,22 +104,24 @@ pub fn unsplit(messages_a_packet: f64) -> String {
     )
 }
 
-/// What to do about whoever had the senders' processors; `None` where nobody had one for as large a part of its sender's
-/// time.
-fn occupied(load: &Load, least: f64) -> Option<String> {
-    let senders = load.contention.iter().filter(|c| c.thread == LoadThread::Sender);
-    let held = senders.flat_map(|sender| {
-        let stolen = Held { by: Holder::Hypervisor, ns: sender.stolen_ns };
-        let foreign = sender.holders.iter().filter(|held| held.by.is_foreign()).cloned();
-        foreign.chain([stolen]).map(move |held| (sender, held))
+/// What to do about whoever had the processors of such threads in all these loads; `None` where no one had one for as
+/// large a part of its thread's time.
+pub fn occupied<'a>(loads: impl Iterator<Item = &'a Load>, of: &[LoadThread], least: f64) -> Option<String> {
+    let threads = Contention::pooled(loads.flat_map(|load| &load.contention));
+    let threads = threads.iter().filter(|c| of.contains(&c.thread));
+    let held = threads.flat_map(|thread| {
+        let stolen = Held { by: Holder::Hypervisor, ns: thread.stolen_ns };
+        let foreign = thread.holders.iter().filter(|held| held.by.is_foreign()).cloned();
+        foreign.chain([stolen]).map(move |held| (thread, held))
     });
-    let (sender, most) = held.max_by_key(|(_, held)| held.ns)?;
-    if (most.ns as f64) < least * sender.span_ns as f64 || most.ns == 0 {
+    let (thread, most) = held.max_by_key(|(_, held)| held.ns)?;
+    if (most.ns as f64) < least * thread.span_ns as f64 || most.ns == 0 {
         return None;
     }
-    let cpu = sender.cpu;
+    let cpu = thread.cpu;
     Some(match most.by {
         Holder::Process { name, pid } => format!("stop {name} (pid {pid}) on CPU {cpu}"),
+        by @ Holder::Others => format!("start it with chrt -f 50: {by} had CPU {cpu}"),
         by => format!("move the load (--cpu): {by} had CPU {cpu}"),
     })
 }
@@ -131,6 +143,30 @@ fn refused(load: &Load) -> u64 {
     load.refused.iter().map(|r| r.count).sum()
 }
 
+/// The part of the messages that missed their send slots.
+pub fn missed(load: &Load) -> f64 {
+    share(load.missed_slots + load.unsent, load.planned)
+}
+
+pub fn free_sender<'a>(loads: impl Iterator<Item = &'a Load>, missed: f64) -> String {
+    // A tenth of what was missed is cause enough: one wait makes many messages late.
+    occupied(loads, &[LoadThread::Sender], missed / 10.0).unwrap_or_else(|| PRIORITY.into())
+}
+
+pub fn even_load<'a>(loads: impl Iterator<Item = &'a Load>) -> String {
+    occupied(loads, &[LoadThread::Sender], 0.005).unwrap_or_else(|| PRIORITY.into())
+}
+
+/// Whether messages were sent when the plan wanted them.
+pub fn lateness_rules<T: Judged>() -> [Rule<T>; 2] {
+    [
+        Rule::void(MOST_MISSED, |t: &T| missed(t.load()), percent, MISSED)
+            .advise(|broke, missed| free_sender(broke.iter().map(|t| t.load()), missed)),
+        Rule::degraded(MOST_LAG, |t: &T| t.load().lag_p99_of_interval, of_a_slot, UNEVEN)
+            .advise(|broke, _| even_load(broke.iter().map(|t| t.load()))),
+    ]
+}
+
 /// What holds of every load, whatever is measured with it.
 pub fn load_rules<T: Judged>() -> Vec<Rule<T>> {
     vec![
@@ -147,21 +183,6 @@ pub fn load_rules<T: Judged>() -> Vec<Rule<T>> {
             count,
             "{} messages vanished: no counter explains them; repeat the run",
         ),
-        Rule::void(
-            0.01,
-            |t: &T| share(t.load().missed_slots + t.load().unsent, t.load().planned),
-            percent,
-            "the generator missed {} of its send slots (1 % allowed): lower the rate, or ",
-        )
-        // A tenth of what was missed is cause enough: one wait makes many messages late.
-        .advise(|t, missed| occupied(t.load(), missed / 10.0).unwrap_or_else(|| "free its CPU".into())),
-        Rule::degraded(
-            0.1,
-            |t: &T| t.load().lag_p99_of_interval,
-            of_a_slot,
-            "the load was uneven: p99 lag {} (10 % allowed): ",
-        )
-        .advise(|t, _| occupied(t.load(), 0.005).unwrap_or_else(|| "free the sender's CPU (--cpu)".into())),
         Rule::degraded(
             0.001,
             |t| share(refused(t.load()), t.load().planned),
@@ -186,44 +207,42 @@ pub fn load_rules<T: Judged>() -> Vec<Rule<T>> {
 
 pub fn trial<T>(rules: &[Rule<T>], trial: &T) -> Verdict {
     let mut verdict = Verdict::default();
-    for rule in rules {
-        let value = (rule.value)(trial);
-        if value > rule.limit {
-            verdict.lower(rule.level, rule.reason(value, trial));
-        }
-    }
+    lower(&mut verdict, &[], rules, &[trial]);
     verdict
 }
 
-/// How far a run can be trusted: each rule that its trials broke, with how many of them did
-/// and the worst of it.
-///
-/// A rule with room lowers the run by its full level if at least half of the trials
-/// broke it, and to DEGRADED otherwise: one disturbed trial in ten widens the interval
-/// already.
+/// How far a run can be trusted.
 pub fn run<T>(rules: &[Rule<T>], trials: &[&T], planned: u32) -> Verdict {
     let mut verdict = Verdict::default();
     if trials.is_empty() {
         verdict.lower(Level::Void, "no trial was finished");
         return verdict;
     }
-    for rule in rules {
-        let broken: Vec<(f64, &T)> =
-            trials.iter().map(|&t| ((rule.value)(t), t)).filter(|(v, _)| *v > rule.limit).collect();
-        let Some(&(worst, of)) = broken.iter().max_by(|a, b| a.0.total_cmp(&b.0)) else { continue };
-        let most = 2 * broken.len() >= trials.len();
-        let level = if rule.limit == 0.0 || most { rule.level } else { rule.level.min(Level::Degraded) };
-        let whose = match (broken.len(), trials.len()) {
-            (1, 1) => String::new(),
-            (n, all) => format!("in {n} of {all} trials, at worst: "),
-        };
-        verdict.lower(level, format!("{whose}{}", rule.reason(worst, of)));
-    }
+    lower(&mut verdict, &[], rules, trials);
     if trials.len() < planned as usize {
         let text = format!("only {} of {planned} trials were finished", trials.len());
         verdict.lower(Level::Degraded, text);
     }
     verdict
+}
+
+/// Adds each rule that trials broke as a reason about these parts, with how many of them did and the worst of it.
+///
+/// A rule with room lowers by its full level if at least half of the trials
+/// broke it, and to DEGRADED otherwise: one disturbed trial in ten widens the interval
+/// already.
+pub fn lower<T>(verdict: &mut Verdict, about: &[Part], rules: &[Rule<T>], trials: &[&T]) {
+    for rule in rules {
+        let broke: Vec<&T> = trials.iter().copied().filter(|&t| (rule.value)(t) > rule.limit).collect();
+        let Some(worst) = broke.iter().map(|&t| (rule.value)(t)).reduce(f64::max) else { continue };
+        let most = 2 * broke.len() >= trials.len();
+        let level = if rule.limit == 0.0 || most { rule.level } else { rule.level.min(Level::Degraded) };
+        let trials_of_it = match (broke.len(), trials.len()) {
+            (1, 1) => String::new(),
+            (n, all) => format!("in {n} of {all} trials, at worst: "),
+        };
+        verdict.lower_only(about, level, format!("{trials_of_it}{}", rule.reason(worst, &broke)));
+    }
 }
 
 #[cfg(test)]
@@ -261,13 +280,17 @@ mod tests {
     #[test]
     fn the_advice_names_whoever_had_the_processor_of_the_sender() {
         let rustc = || Holder::Process { name: "rustc".into(), pid: 3121 };
-        let advice = |waited_ns, by, stolen_ns| occupied(&load(waited_ns, by, stolen_ns), 0.005);
+        let advised = |loads: &[Load], least| occupied(loads.iter(), &[LoadThread::Sender], least);
+        let advice = |waited_ns, by, stolen_ns| advised(&[load(waited_ns, by, stolen_ns)], 0.005);
         assert_eq!(advice(300, rustc(), 10).as_deref(), Some("stop rustc (pid 3121) on CPU 1"));
         assert_eq!(advice(2, rustc(), 0), None);
         assert_eq!(advice(0, rustc(), 0), None);
         let stolen = Some("move the load (--cpu): the hypervisor had CPU 1");
         assert_eq!(advice(2, rustc(), 10).as_deref(), stolen);
         assert_eq!(advice(300, Holder::Hypervisor, 0).as_deref(), stolen);
-        assert_eq!(occupied(&load(3, rustc(), 0), 0.04), None, "it is not why 40 % were missed");
+        assert_eq!(advised(&[load(3, rustc(), 0)], 0.04), None, "it is not why 40 % were missed");
+        let qemu = || Holder::Process { name: "qemu".into(), pid: 4 };
+        let trials = [load(300, rustc(), 0), load(200, qemu(), 0), load(200, qemu(), 0)];
+        assert_eq!(advised(&trials, 0.005).as_deref(), Some("stop qemu (pid 4) on CPU 1"), "of all trials");
     }
 }

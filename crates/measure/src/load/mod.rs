@@ -15,6 +15,7 @@ pub mod far;
 pub mod flight;
 pub mod frame;
 pub mod judge;
+pub mod lateness;
 pub mod message_log;
 pub mod reader;
 pub mod receive;

@@ -5,64 +5,34 @@ use std::collections::BTreeMap;
 use netfathom_bpf::stack::WINDOWS;
 use netfathom_model::message::Header;
 use netfathom_model::record::Contention;
-use netfathom_stats::{Distribution, Histogram, Moments, Windowed};
+use netfathom_stats::{Distribution, Moments, Windowed};
 
+use super::lateness::Lateness;
 use super::window::Windows;
 use super::window::{GRAIN, PART_GRAIN};
 
-/// Lag is compared with a slot in thousandths.
-const PER_SLOT: f64 = 1000.0;
 /// Coarse: there are many, and each goes into the record.
 const SECOND_GRAIN: u32 = 3;
-/// No slot of a batching engine is longer, unless the interval is: a slow load is no excuse for
-/// sending together what was wanted one by one.
-const LONGEST_NS: i64 = 250_000;
 /// At most so many histograms of lag over a trial.
 const MOST_SECONDS: u64 = 120;
 const SECOND_NS: u64 = 1_000_000_000;
 
-/// What a lag is held against: the time of a full batch at some interval of the whole plan,
-/// however many senders share it. Most intervals are
-/// like those before them, and a division takes a fifth of the time of all the sums here.
-#[derive(Clone, Copy, Debug)]
-struct Slot {
-    interval_ns: i64,
-    ns: i64,
-    per_ns: f64,
-}
-
-impl Slot {
-    fn new(interval_ns: i64, batch: f64) -> Self {
-        let full_ns = (interval_ns as f64 * batch) as i64;
-        let one_ns = (interval_ns as f64 * batch.min(1.0)) as i64;
-        let ns = full_ns.min(LONGEST_NS.max(one_ns)).max(1);
-        Self { interval_ns, ns, per_ns: PER_SLOT / ns as f64 }
-    }
-}
-
 #[derive(Clone, Debug)]
 pub struct Sent {
     windows: Windows,
-    /// Messages of a slot: those that leave together. Those of the other senders lie in between.
-    batch: f64,
-    /// Where the plan leaves the intervals to chance: their mean.
-    mean_interval_ns: Option<i64>,
-    slot: Slot,
     pub accepted: u64,
     /// Messages that it refused, by errno.
     pub refused: BTreeMap<i32, u64>,
     /// Messages that were never tried.
     pub unsent: u64,
-    /// Messages that left after the next slot of the engine was due.
-    pub missed_slots: u64,
     /// The first departure and the last, CLOCK_MONOTONIC; equal before the second.
     pub first_ns: u64,
     /// See `first_ns`.
     pub last_ns: u64,
     /// Actual minus intended departure.
     pub lag: Windowed,
-    /// The same in thousandths of the wanted time of a batch at that moment.
-    pub lag_of_slot: Histogram,
+    /// The same, held against the slots of the engine.
+    pub lateness: Lateness,
     /// The same, a histogram a window of [`Sent::second_ns`].
     pub lag_by_second: Vec<Distribution>,
     pub second_ns: u64,
@@ -78,21 +48,18 @@ pub struct Sent {
 impl Sent {
     /// Nothing yet, of one of `lanes` senders whose engine sends up to `batch` messages together.
     pub fn new(windows: Windows, batch: usize, lanes: u32, mean_interval_ns: Option<i64>) -> Self {
-        let batch = batch as f64 / f64::from(lanes);
+        // The messages of the other senders lie in between.
+        let lateness = Lateness::new(batch as f64 / f64::from(lanes), mean_interval_ns);
         let longest_ns = windows.length_ns().saturating_mul(WINDOWS as u64);
         Self {
             windows,
-            batch,
-            mean_interval_ns,
-            slot: Slot::new(1, batch),
             accepted: 0,
             refused: BTreeMap::new(),
             unsent: 0,
-            missed_slots: 0,
             first_ns: 0,
             last_ns: 0,
             lag: Windowed::new(GRAIN, WINDOWS),
-            lag_of_slot: Histogram::new(GRAIN),
+            lateness,
             lag_by_second: Vec::new(),
             second_ns: longest_ns.div_ceil(MOST_SECONDS * SECOND_NS).max(1) * SECOND_NS,
             send_call: Windowed::new(PART_GRAIN, WINDOWS),
@@ -126,11 +93,6 @@ impl Sent {
         self.accepted.saturating_sub(1) as f64 * 1e9 / self.span_ns().max(1) as f64
     }
 
-    /// 99th percentile of the lag, in what a batch takes at the wanted rate.
-    pub fn lag_p99_of_slot(&self) -> f64 {
-        self.lag_of_slot.quantile(0.99).unwrap_or(0) as f64 / PER_SLOT
-    }
-
     /// A call of the engine took so many messages.
     #[inline]
     pub fn call(&mut self, messages: usize, called_ns: u64, done_ns: u64) {
@@ -154,7 +116,7 @@ impl Sent {
             self.lag.distribution.histogram.add(lag_ns);
             self.lag_by_second[second].histogram.add(lag_ns);
             let next_ns = batch.get(i + 1).map(|next| next.intended_ns).or(next_ns);
-            self.hold_against_slot(lag_ns, next_ns.map(|next| next.saturating_sub(header.intended_ns)));
+            self.lateness.add(lag_ns, next_ns.map(|next| next.saturating_sub(header.intended_ns)));
             if self.first_ns == 0 {
                 self.first_ns = header.sent_ns;
             } else {
@@ -175,19 +137,6 @@ impl Sent {
         self.lag.add(self.windows.of(header.sent_ns), lag_ns);
         let second = self.second(header.sent_ns);
         self.lag_by_second[second].add(lag_ns);
-    }
-
-    /// Holds a lag against the slot of its message.
-    #[inline]
-    fn hold_against_slot(&mut self, lag_ns: i64, interval_ns: Option<u64>) {
-        // The last message has none after it: it cannot miss a slot.
-        let next_ns = interval_ns.map_or(i64::MAX, |ns| ns as i64).max(1);
-        let interval_ns = self.mean_interval_ns.unwrap_or(next_ns);
-        if interval_ns != self.slot.interval_ns {
-            self.slot = Slot::new(interval_ns, self.batch);
-        }
-        self.lag_of_slot.add((lag_ns as f64 * self.slot.per_ns) as i64);
-        self.missed_slots += u64::from(lag_ns > self.slot.ns);
     }
 
     /// The window of [`Sent::lag_by_second`] of a time.
@@ -213,14 +162,13 @@ impl Sent {
         self.accepted += other.accepted;
         other.refused.iter().for_each(|(&errno, n)| *self.refused.entry(errno).or_default() += n);
         self.unsent += other.unsent;
-        self.missed_slots += other.missed_slots;
         if other.first_ns != 0 {
             self.first_ns =
                 if self.first_ns == 0 { other.first_ns } else { self.first_ns.min(other.first_ns) };
             self.last_ns = self.last_ns.max(other.last_ns);
         }
         self.lag.merge(&other.lag);
-        self.lag_of_slot.merge(&other.lag_of_slot);
+        self.lateness.merge(&other.lateness);
         let more = other.lag_by_second.len().max(self.lag_by_second.len());
         self.lag_by_second.resize_with(more, || Distribution::new(SECOND_GRAIN));
         self.lag_by_second.iter_mut().zip(&other.lag_by_second).for_each(|(a, b)| a.merge(b));

@@ -6,7 +6,7 @@ use std::net::UdpSocket;
 use std::thread::sleep;
 use std::time::Duration;
 
-use netfathom_bpf::stack::{Idle, Reception, RxStamps, View};
+use netfathom_bpf::stack::{Idle, Moment, Reception, RxStamps, View};
 use netfathom_model::message::Header;
 use netfathom_model::path::{Direction, Stage};
 use netfathom_model::sample::Sample;
@@ -25,7 +25,7 @@ pub struct BpfReader<'a> {
     windows: Windows,
     rx: bool,
     number: u64,
-    call: Call,
+    call: Moment,
     collected: Collected,
     sampling: Sampling,
     undisturbed: Option<Undisturbed<'a>>,
@@ -43,7 +43,7 @@ impl<'a> BpfReader<'a> {
         undisturbed: Option<Undisturbed<'a>>,
     ) -> Self {
         let collected = Collected::new(Direction::Rx.stages(), window_count);
-        Self { view, windows, rx, number: 0, call: Call::default(), collected, sampling, undisturbed }
+        Self { view, windows, rx, number: 0, call: Moment::default(), collected, sampling, undisturbed }
     }
 
     /// What was collected, of undisturbed messages too, and the samples.
@@ -57,13 +57,12 @@ impl<'a> BpfReader<'a> {
     /// Its stack time needs the link layer's hook only. Its stages need all: a reader that
     /// is awake may take a message before `sk_data_ready` has told of it, and then nobody
     /// knows where the one stage ended and the next began.
-    fn join(&mut self, header: &Header, received_ns: u64) {
+    fn join(&mut self, header: &Header, reception: Option<Reception>, received_ns: u64) {
         let Some(rx) = self.view.rx(header.sequence) else { return };
         let Some(link) = rx.netif_receive_skb else { return };
         let window = self.windows.of(header.sent_ns);
         let Collected { total, stages, unstaged, .. } = &mut self.collected;
         total.add(window, span(link, received_ns));
-        let reception = self.number.checked_sub(1).and_then(|n| self.view.reception(n));
         if let Some(arrived) = reception.and_then(|r| Arrived::new(&rx, &r, self.call, received_ns)) {
             arrived.stages(|stage, ns| stages[stage.index()].1.add(window, ns));
         } else {
@@ -72,27 +71,25 @@ impl<'a> BpfReader<'a> {
     }
 }
 
-#[derive(Clone, Copy, Debug, Default)]
-struct Call {
-    ns: u64,
-    /// How often the reader had left its processor by then.
-    departures: u64,
+/// Time and departures of one moment: a thread that was taken off its processor between the two readings reads again.
+#[inline]
+fn now(view: &View) -> Moment {
+    let mut departures = view.departures();
+    loop {
+        let ns = monotonic_ns();
+        let after = view.departures();
+        if after == departures {
+            return Moment { ns, departures };
+        }
+        departures = after;
+    }
 }
 
-impl Call {
-    /// Both of one moment: a thread that was taken off its processor between the two readings reads again.
-    #[inline]
-    fn now(view: &View) -> Self {
-        let mut departures = view.departures();
-        loop {
-            let ns = monotonic_ns();
-            let after = view.departures();
-            if after == departures {
-                return Self { ns, departures };
-            }
-            departures = after;
-        }
-    }
+/// A moment, and what the reader had waited and slept by then.
+#[derive(Clone, Copy, Debug)]
+struct Point {
+    ns: u64,
+    idle: Idle,
 }
 
 /// The times of one message on its way in.
@@ -100,35 +97,35 @@ impl Call {
 struct Arrived {
     arrival: Option<u64>,
     link: u64,
-    ready: u64,
-    ready_idle: Idle,
-    call: u64,
-    call_idle: Idle,
-    length: u64,
-    length_idle: Idle,
+    enqueue: Option<u64>,
+    ready: Point,
+    call: Point,
+    entry: Option<Point>,
+    dequeue: Option<Point>,
+    length: Point,
     received: u64,
 }
 
 impl Arrived {
     /// `None` if a hook did not see it, or told of it only after the reader had it, or if the reader was taken off its
     /// processor twice in its call: what lay between link layer and receive call can then not be parted.
-    fn new(rx: &RxStamps, reception: &Reception, call: Call, received: u64) -> Option<Self> {
+    fn new(rx: &RxStamps, reception: &Reception, call: Moment, received: u64) -> Option<Self> {
         let ready = rx.sk_data_ready?;
         if ready > reception.sock_recv_length? {
             return None;
         }
+        let point = |m: Moment| Some(Point { ns: m.ns, idle: reception.idle_after(m.departures)? });
         // Of a call that began before, only the end counts.
-        let call_idle =
-            if call.ns > ready { reception.idle_after(call.departures)? } else { Idle::default() };
+        let early = Point { ns: call.ns, idle: Idle::default() };
         Some(Self {
             arrival: rx.arrival,
             link: rx.netif_receive_skb?,
-            ready,
-            ready_idle: rx.idle,
-            call: call.ns,
-            call_idle,
-            length: reception.sock_recv_length?,
-            length_idle: reception.idle,
+            enqueue: rx.enqueue,
+            ready: Point { ns: ready, idle: rx.idle },
+            call: if call.ns > ready { point(call)? } else { early },
+            entry: reception.entry.filter(|entry| entry.ns > ready).and_then(point),
+            dequeue: reception.dequeue.and_then(point),
+            length: Point { ns: reception.sock_recv_length?, idle: reception.idle },
             received,
         })
     }
@@ -143,35 +140,54 @@ impl Arrived {
         if let Some(arrival) = self.arrival {
             each(Stage::Backlog, span(arrival, self.link));
         }
-        let slept = span(self.ready_idle.slept, self.length_idle.slept);
-        let waited = span(self.ready_idle.waited, self.length_idle.waited);
+        let (from, to) = (self.ready.idle, self.length.idle);
         let busy = self.busy();
         // A kernel without a hook at the socket's buffer shows no span up to there.
-        let protocol = span(self.link, self.ready);
-        let passed = [
-            (Stage::Protocol, protocol),
-            (Stage::Wakeup, slept),
-            (Stage::Runqueue, waited),
-            (Stage::Sockqueue, busy),
-        ];
-        for (stage, ns) in passed {
+        let mut passed = |stage, ns| {
             if ns != 0 {
                 each(stage, ns);
             }
+        };
+        match self.enqueue {
+            Some(enqueue) => {
+                passed(Stage::Input, span(self.link, enqueue));
+                passed(Stage::Enqueue, span(enqueue, self.ready.ns));
+            }
+            None => passed(Stage::Protocol, span(self.link, self.ready.ns)),
         }
-        each(Stage::Read, span(self.ready, self.length) - slept - waited - busy);
-        each(Stage::Return, span(self.length, self.received));
+        passed(Stage::Wakeup, span(from.slept, to.slept));
+        passed(Stage::Runqueue, span(from.waited, to.waited));
+        passed(Stage::Sockqueue, busy);
+        let read = running(&self.ready, &self.length) - busy;
+        match self.dequeue {
+            Some(dequeue) => {
+                let begin = if self.is_late() { &self.call } else { &self.ready };
+                let entry = self.entry.map_or(0, |entry| running(begin, &entry));
+                let copy = running(&dequeue, &self.length);
+                passed(Stage::Entry, entry);
+                each(Stage::Dequeue, read - entry - copy);
+                each(Stage::Copy, copy);
+            }
+            None => each(Stage::Read, read),
+        }
+        each(Stage::Return, span(self.length.ns, self.received));
     }
 
     /// How long the reader ran from the message's arrival in the socket to its receive call.
     fn busy(&self) -> i64 {
-        if self.call <= self.ready {
-            return 0;
-        }
-        let idle = span(self.ready_idle.slept, self.call_idle.slept)
-            + span(self.ready_idle.waited, self.call_idle.waited);
-        span(self.ready, self.call) - idle
+        if self.is_late() { running(&self.ready, &self.call) } else { 0 }
     }
+
+    /// Whether the message was in the socket when the reader called.
+    fn is_late(&self) -> bool {
+        self.call.ns > self.ready.ns
+    }
+}
+
+/// How long the reader ran from one moment to another.
+fn running(from: &Point, to: &Point) -> i64 {
+    let idle = span(from.idle.slept, to.idle.slept) + span(from.idle.waited, to.idle.waited);
+    span(from.ns, to.ns) - idle
 }
 
 fn span(from_ns: u64, to_ns: u64) -> i64 {
@@ -187,7 +203,7 @@ impl ReceiveTap for BpfReader<'_> {
 
     #[inline]
     fn receive(&mut self, socket: &UdpSocket, buffer: &mut [u8]) -> io::Result<usize> {
-        self.call = Call::now(&self.view);
+        self.call = now(&self.view);
         let bytes = socket.recv(buffer)?;
         // What the hook missed must not shift the numbers of all that follow.
         self.number = self.view.receptions();
@@ -196,15 +212,14 @@ impl ReceiveTap for BpfReader<'_> {
 
     #[inline]
     fn delivered(&mut self, header: &Header, received_ns: u64) {
+        let reception = self.number.checked_sub(1).and_then(|n| self.view.reception(n));
         if self.rx {
-            self.join(header, received_ns);
+            self.join(header, reception, received_ns);
         }
         if let Some(undisturbed) = &mut self.undisturbed {
-            let reception = self.number.checked_sub(1).and_then(|n| self.view.reception(n));
             undisturbed.add(&self.view, header, reception.is_some_and(|r| !r.unseen), received_ns);
         }
         if self.sampling.wants(header.sequence) {
-            let reception = self.number.checked_sub(1).and_then(|n| self.view.reception(n));
             self.sampling.delivered(&self.view, header, self.call.ns, reception, received_ns);
         }
     }
@@ -226,21 +241,24 @@ mod tests {
         stages
     }
 
+    const IDLE: Idle = Idle { waited: 1000, slept: 5000 };
+
     const BASE: Arrived = Arrived {
         arrival: Some(90),
         link: 100,
-        ready: 150,
-        ready_idle: Idle { waited: 1000, slept: 5000 },
-        call: 10,
-        call_idle: Idle { waited: 0, slept: 0 },
-        length: 400,
-        length_idle: Idle { waited: 1000, slept: 5000 },
+        enqueue: None,
+        ready: Point { ns: 150, idle: IDLE },
+        call: Point { ns: 10, idle: Idle { waited: 0, slept: 0 } },
+        entry: None,
+        dequeue: None,
+        length: Point { ns: 400, idle: IDLE },
         received: 450,
     };
 
     #[test]
     fn a_sleeping_reader_is_woken_and_waits_for_a_processor() {
-        let a = Arrived { length_idle: Idle { waited: 1050, slept: 5030 }, ..BASE };
+        let length = Point { ns: 400, idle: Idle { waited: 1050, slept: 5030 } };
+        let a = Arrived { length, ..BASE };
         let want = [
             (Stage::Backlog, 10),
             (Stage::Protocol, 50),
@@ -254,7 +272,7 @@ mod tests {
 
     #[test]
     fn a_busy_reader_lets_the_message_wait_in_the_socket() {
-        let a = Arrived { call: 300, call_idle: BASE.ready_idle, ..BASE };
+        let a = Arrived { call: Point { ns: 300, idle: IDLE }, ..BASE };
         let want = [
             (Stage::Backlog, 10),
             (Stage::Protocol, 50),
@@ -268,7 +286,7 @@ mod tests {
     #[test]
     fn a_busy_reader_that_is_preempted_is_not_busy_meanwhile() {
         let idle = Idle { waited: 1040, slept: 5000 };
-        let a = Arrived { call: 300, call_idle: idle, length_idle: idle, ..BASE };
+        let a = Arrived { call: Point { ns: 300, idle }, length: Point { ns: 400, idle }, ..BASE };
         let stages = passed(a);
         assert!(stages.contains(&(Stage::Runqueue, 40)) && stages.contains(&(Stage::Sockqueue, 110)));
     }
@@ -279,36 +297,82 @@ mod tests {
         let rx = RxStamps {
             netif_receive_skb: Some(100),
             sk_data_ready: Some(150),
-            idle: Idle { waited: 1000, slept: 5000 },
+            idle: IDLE,
             ..RxStamps::default()
         };
         let reception = Reception {
             sock_recv_length: Some(400),
             departures: 7,
-            at_departure: Idle { waited: 1000, slept: 5000 },
+            at_departure: IDLE,
             idle: Idle { waited: 1040, slept: 5000 },
             ..Reception::default()
         };
         let busy = |departures| {
-            let call = Call { ns: 300, departures };
+            let call = Moment { ns: 300, departures };
             Arrived::new(&rx, &reception, call, 450).map(|arrived| arrived.busy())
         };
         assert_eq!([7, 6, 5].map(busy), [Some(110), Some(150), None]);
     }
 
+    #[test]
+    fn functions_part_the_stages_around_the_sockets_queue() {
+        // Preempted for 40 while it copies: that is the run queue's.
+        let dequeue = Point { ns: 330, idle: Idle { waited: 1050, slept: 5030 } };
+        let length = Point { ns: 400, idle: Idle { waited: 1090, slept: 5030 } };
+        let a = Arrived { enqueue: Some(130), dequeue: Some(dequeue), length, ..BASE };
+        let want = [
+            (Stage::Backlog, 10),
+            (Stage::Input, 30),
+            (Stage::Enqueue, 20),
+            (Stage::Wakeup, 30),
+            (Stage::Runqueue, 90),
+            (Stage::Dequeue, 100),
+            (Stage::Copy, 30),
+            (Stage::Return, 50),
+        ];
+        assert_eq!(passed(a), want);
+    }
+
+    #[test]
+    fn a_call_for_a_message_that_waited_begins_with_its_entry() {
+        let at = |ns| Point { ns, idle: IDLE };
+        let parted = Arrived { enqueue: Some(130), dequeue: Some(at(360)), ..BASE };
+        let late = Arrived { call: at(300), entry: Some(at(340)), ..parted };
+        let want = [
+            (Stage::Backlog, 10),
+            (Stage::Input, 30),
+            (Stage::Enqueue, 20),
+            (Stage::Sockqueue, 150),
+            (Stage::Entry, 40),
+            (Stage::Dequeue, 20),
+            (Stage::Copy, 40),
+            (Stage::Return, 50),
+        ];
+        assert_eq!(passed(late), want);
+        // It came after the call, and before UDP looked.
+        let between = passed(Arrived { entry: Some(at(170)), ..parted });
+        assert!(between.contains(&(Stage::Entry, 20)) && between.contains(&(Stage::Dequeue, 190)));
+    }
+
     proptest! {
         #[test]
-        fn the_stages_inside_always_add_up(t in prop::array::uniform10(1u64..1000)) {
-            let [link, ready, call, length, received, a, b, c, d, e] = t;
+        fn the_stages_inside_always_add_up(
+            t in prop::array::uniform12(1u64..1000),
+            entry in prop::option::of(1u64..1000),
+            enqueue in prop::option::of(1u64..1000),
+            hooked in prop::bool::ANY,
+        ) {
+            let [link, ready, call, length, received, a, b, c, d, e, dequeued, f] = t;
+            let point = |ns, waited, slept| Point { ns, idle: Idle { waited, slept } };
             let arrived = Arrived {
                 arrival: None,
                 link,
-                ready,
-                ready_idle: Idle { waited: a, slept: b },
-                call,
-                call_idle: Idle { waited: c, slept: d },
-                length,
-                length_idle: Idle { waited: e, slept: a },
+                enqueue,
+                ready: point(ready, a, b),
+                call: point(call, c, d),
+                entry: entry.map(|ns| point(ns, b, f)),
+                dequeue: hooked.then(|| point(dequeued, f, c)),
+                length: point(length, e, a),
                 received,
             };
             let sum: i64 = passed(arrived).iter().filter(|(s, _)| s.is_inside()).map(|(_, ns)| ns).sum();

@@ -9,6 +9,7 @@ use netfathom_model::sample::Sample;
 use netfathom_stats::{Distribution, Windowed};
 
 use crate::load::accounting::hook_counts;
+use crate::load::lateness::Lateness;
 use crate::load::window::{GRAIN, PART_GRAIN};
 
 pub mod bpf;
@@ -24,9 +25,11 @@ pub mod undisturbed;
 /// The times of undisturbed messages.
 #[derive(Clone, Debug)]
 pub struct Sifted {
-    /// Messages of which it is known whether they were disturbed.
+    /// Messages that could be judged as disturbed or not.
     pub judged: u64,
     pub times: Distribution,
+    /// How late they were sent.
+    pub lateness: Lateness,
 }
 
 /// Stack times of one direction of one trial, as a tap collects them.
@@ -109,8 +112,8 @@ impl Tapped {
 #[must_use]
 pub fn link_layer(tap: Tap, direction: Direction) -> &'static str {
     match (tap, direction) {
-        (Tap::Bpf, Direction::Tx) => "net_dev_start_xmit",
-        (Tap::Bpf, Direction::Rx) => "netif_receive_skb",
+        (Tap::Bpf | Tap::Fentry, Direction::Tx) => "net_dev_start_xmit",
+        (Tap::Bpf | Tap::Fentry, Direction::Rx) => "netif_receive_skb",
         (Tap::Timestamping, Direction::Tx) => "TX_SOFTWARE",
         (Tap::Timestamping, Direction::Rx) => "RX_SOFTWARE",
         (Tap::Pcap, Direction::Tx) => "capture out",
@@ -122,8 +125,8 @@ pub fn link_layer(tap: Tap, direction: Direction) -> &'static str {
 #[must_use]
 pub fn unavailable(tap: Tap, stage: Stage, qdisc: &str) -> String {
     match (tap, stage) {
-        (Tap::Bpf, Stage::Qdisc) => format!("the device has no queue of its own ({qdisc})"),
-        (Tap::Bpf, _) => "no message passed it".into(),
+        (Tap::Bpf | Tap::Fentry, Stage::Qdisc) => format!("the device has no queue of its own ({qdisc})"),
+        (Tap::Bpf | Tap::Fentry, _) => "no message passed it".into(),
         (Tap::Timestamping, s) if s.direction() == Direction::Rx => {
             "SO_TIMESTAMPING has a single stamp on the way in".into()
         }

@@ -1,7 +1,8 @@
 //! Whether a tap works here, found out by trying.
 
 use netfathom_bpf::Cause;
-use netfathom_bpf::stack::{LoadError, Replaced, StackTap, Target};
+use netfathom_bpf::probe::{Tracing, tracing};
+use netfathom_bpf::stack::{Hooks, LoadError, Replaced, StackTap, Target};
 use netfathom_model::path::Direction;
 use netfathom_model::record::LeftOut;
 use netfathom_sys::capability::{Capability, effective};
@@ -10,10 +11,31 @@ use super::capture::{self, By};
 
 /// Whether the bpf tap works here in these directions, found out by loading it: the hooks that this kernel lacks.
 pub fn bpf(directions: &[Direction]) -> Result<Vec<Replaced>, LeftOut> {
+    load("bpf tap", Hooks::Tracepoints, directions)
+}
+
+/// The same of the fentry tap.
+pub fn fentry(directions: &[Direction]) -> Result<Vec<Replaced>, LeftOut> {
+    tracing(Tracing::Fentry).map_err(|error| {
+        let (reason, remedy) = match may_load() {
+            Err(remedy) => (error.to_string(), remedy),
+            Ok(()) => (
+                format!("this kernel attaches no program to its functions (fentry): {error}"),
+                "use one that does, as distributions' do, or --tap bpf, which uses tracepoints only",
+            ),
+        };
+        LeftOut { what: FENTRY.into(), reason, remedy: remedy.into() }
+    })?;
+    load(FENTRY, Hooks::Functions, directions)
+}
+
+const FENTRY: &str = "fentry tap";
+
+fn load(what: &str, at: Hooks, directions: &[Direction]) -> Result<Vec<Replaced>, LeftOut> {
     let target = Target { flow: 0, reader_cookie: 0, window_shift: 30 };
-    StackTap::load(directions, target).map(|tap| tap.replaced().to_vec()).map_err(|error| {
-        let remedy = bpf_remedy(&error);
-        LeftOut { what: "bpf tap".into(), reason: error.to_string(), remedy }
+    StackTap::load(at, directions, target).map(|tap| tap.replaced().to_vec()).map_err(|error| {
+        let remedy = remedy(&error);
+        LeftOut { what: what.into(), reason: error.to_string(), remedy }
     })
 }
 
@@ -29,13 +51,21 @@ pub fn without(hook: &Replaced) -> LeftOut {
     LeftOut { what, reason: hook.to_string(), remedy: hook.remedy() }
 }
 
-fn bpf_remedy(error: &LoadError) -> String {
+/// What this process, or its kernel, lacks for any such program.
+fn may_load() -> Result<(), &'static str> {
     let has = |c| effective().is_ok_and(|all| all.contains(&c));
     if !(has(Capability::SysAdmin) || has(Capability::Bpf) && has(Capability::Perfmon)) {
-        return "run as root, or give the program CAP_BPF and CAP_PERFMON".into();
+        return Err("run as root, or give the program CAP_BPF and CAP_PERFMON");
     }
     if !std::path::Path::new("/sys/kernel/btf/vmlinux").exists() {
-        return "use a kernel built with CONFIG_DEBUG_INFO_BTF".into();
+        return Err("use a kernel built with CONFIG_DEBUG_INFO_BTF");
+    }
+    Ok(())
+}
+
+fn remedy(error: &LoadError) -> String {
+    if let Err(remedy) = may_load() {
+        return remedy.into();
     }
     let cause = if let LoadError::Step { source, .. } = error { Some(source.cause()) } else { None };
     match cause {

@@ -1,9 +1,10 @@
 //! The stack times of messages that found nothing foreign on the processors that they needed.
 //!
-//! A message is disturbed if another process or the hypervisor had its sender's processor between its intended departure
-//! and the link layer (out), or one of the processors on its way between the link layer and the application (in), for
-//! longer than [`netfathom_bpf::contention::LEAST_STINT_NS`]. The kernel's switches decide that, never the time that the
-//! message took. The condition still prefers short times a little: what lasts longer is more likely to be disturbed.
+//! A message is disturbed if another process or the hypervisor had one of these processors for longer than
+//! [`netfathom_bpf::contention::LEAST_STINT_NS`]: that of its sender from the intended departure on, that of the reader from
+//! the link layer on. A message that others delayed delays those behind it, so for them it counts from the first of the
+//! backlog. The kernel's switches decide that, never the time that the message took. The condition still prefers short
+//! times a little: what lasts longer is more likely to be disturbed.
 
 use netfathom_bpf::stack::View;
 use netfathom_model::message::Header;
@@ -11,6 +12,7 @@ use netfathom_stats::Distribution;
 
 use crate::ground::processors::Cpus;
 use crate::load::contention::Contention;
+use crate::load::lateness::Lateness;
 use crate::load::window::GRAIN;
 use crate::tap::Sifted;
 
@@ -18,31 +20,85 @@ use crate::tap::Sifted;
 pub struct Undisturbed<'a> {
     contention: &'a Contention,
     cpus: &'a Cpus,
+    lanes: Vec<Lane>,
+    reader: Backlog,
     pub tx: Sifted,
     pub rx: Sifted,
 }
 
+/// Messages of which each came before the one before it was done.
+#[derive(Clone, Copy, Debug, Default)]
+struct Backlog {
+    since_ns: u64,
+    done_ns: u64,
+}
+
+impl Backlog {
+    /// Adds a message; since when it waits, with those before it.
+    fn add(&mut self, from_ns: u64, done_ns: u64) -> u64 {
+        if from_ns >= self.done_ns {
+            self.since_ns = from_ns;
+        }
+        self.done_ns = done_ns;
+        self.since_ns
+    }
+}
+
+/// One sender, and its last message: only the next one tells its slot.
+#[derive(Clone, Default)]
+struct Lane {
+    backlog: Backlog,
+    last: Option<(Header, [bool; 2])>,
+}
+
 impl<'a> Undisturbed<'a> {
+    /// `mean_interval_ns` is that of the load where it leaves the intervals to chance.
     #[must_use]
-    pub fn new(contention: &'a Contention, cpus: &'a Cpus) -> Self {
-        let none = || Sifted { judged: 0, times: Distribution::new(GRAIN) };
-        Self { contention, cpus, tx: none(), rx: none() }
+    pub fn new(contention: &'a Contention, cpus: &'a Cpus, mean_interval_ns: Option<i64>) -> Self {
+        let none = || Sifted {
+            judged: 0,
+            times: Distribution::new(GRAIN),
+            lateness: Lateness::new(1.0, mean_interval_ns),
+        };
+        let lanes = vec![Lane::default(); cpus.senders.len()];
+        Self { contention, cpus, lanes, reader: Backlog::default(), tx: none(), rx: none() }
     }
 
     /// A message that the reader has just received, and whether the reader's last switch to its processor was seen: else
     /// it is not known what had the processor before.
     pub fn add(&mut self, view: &View, header: &Header, seen: bool, received_ns: u64) {
-        let sender = self.cpus.senders[(header.sequence % self.cpus.senders.len() as u64) as usize];
+        let lane = (header.sequence % self.lanes.len() as u64) as usize;
+        let sender = self.cpus.senders[lane];
+        let since_ns = self.lanes[lane].backlog.add(header.intended_ns, header.sent_ns);
         let free = |cpu, from_ns, until_ns| !self.contention.is_disturbed(cpu, from_ns, until_ns);
+        let mut undisturbed = [false; 2];
         if let Some(left_ns) = view.tx(header.sequence).and_then(|tx| tx.net_dev_start_xmit) {
-            self.tx.add(free(sender, header.intended_ns, left_ns), header.sent_ns, left_ns);
+            undisturbed[0] = free(sender, since_ns, left_ns);
+            self.tx.add(undisturbed[0], header.sent_ns, left_ns);
         }
-        let Some(rx) = view.rx(header.sequence) else { return };
-        let Some((link_ns, ready_ns)) = rx.netif_receive_skb.zip(rx.sk_data_ready) else { return };
-        // The kernel's half of the way in may run on the sender's processor.
-        let undisturbed =
-            seen && free(sender, link_ns, ready_ns) && free(self.cpus.reader, link_ns, received_ns);
-        self.rx.add(undisturbed, link_ns, received_ns);
+        let rx = view.rx(header.sequence);
+        if let Some((link_ns, ready_ns)) = rx.and_then(|rx| rx.netif_receive_skb.zip(rx.sk_data_ready)) {
+            let waits_ns = self.reader.add(link_ns, received_ns);
+            // The kernel's half of the way in may run on the sender's processor.
+            undisturbed[1] =
+                seen && free(sender, since_ns, ready_ns) && free(self.cpus.reader, waits_ns, received_ns);
+            self.rx.add(undisturbed[1], link_ns, received_ns);
+        }
+        self.hold_against_slot(lane, header, undisturbed);
+    }
+
+    /// The message before this one, if it was undisturbed.
+    fn hold_against_slot(&mut self, lane: usize, header: &Header, undisturbed: [bool; 2]) {
+        let last = self.lanes[lane].last.replace((*header, undisturbed));
+        let Some((last, undisturbed)) = last else { return };
+        let interval_ns = header.intended_ns.saturating_sub(last.intended_ns)
+            / header.sequence.saturating_sub(last.sequence).max(1);
+        let lag_ns = last.sent_ns.wrapping_sub(last.intended_ns) as i64;
+        for (way, undisturbed) in [&mut self.tx, &mut self.rx].into_iter().zip(undisturbed) {
+            if undisturbed {
+                way.lateness.add(lag_ns, Some(interval_ns));
+            }
+        }
     }
 }
 
@@ -52,5 +108,21 @@ impl Sifted {
         if undisturbed {
             self.times.add(to_ns.wrapping_sub(from_ns) as i64);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_message_waits_with_those_before_it_until_one_is_on_time() {
+        let mut backlog = Backlog::default();
+        assert_eq!(backlog.add(1000, 1001), 1000);
+        // Held up for 3 ms; two more were due meanwhile, the next one while they were sent.
+        assert_eq!(backlog.add(2000, 5000), 2000);
+        assert_eq!(backlog.add(3000, 5010), 2000);
+        assert_eq!(backlog.add(5005, 5020), 2000);
+        assert_eq!(backlog.add(6000, 6001), 6000);
     }
 }

@@ -40,6 +40,9 @@ pub struct StackPlan {
     pub family: Family,
     /// The rate over one trial.
     pub profile: Profile,
+    /// Whether the peak of the profile, a ramp, may be lowered to what leaves on schedule.
+    #[serde(default)]
+    pub fits: bool,
     /// Trials with the tap.
     pub trials: u32,
     /// Trials without any tap, interleaved: the ruler's own cost.
@@ -92,6 +95,7 @@ impl StackPlan {
             place: Place::Lab,
             family: Family::Ipv4,
             profile,
+            fits: false,
             trials: 1,
             controls: 0,
             witnesses: 0,

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     CapacityResult, CostResult, JoinResult, LoadResult, MessageResult, ReproduceResult, ReverseResult,
-    StackResult, SweepResult, TransferResult,
+    StackResult, SweepResult, TransferResult, WatchResult,
 };
 use crate::plan::MessageTest;
 
@@ -85,7 +85,7 @@ measurements! {
         udp: true,
         tcp: false,
         own_messages: true,
-        free: &[],
+        free: &["fits"],
     },
     /// `netfathom load send`
     Load(LoadResult): Entry {
@@ -167,6 +167,15 @@ measurements! {
         tcp: true,
         own_messages: false,
         free: &["subject", "levels", "precision", "least_blocks", "most_blocks", "most_ns", "grace_ns", "controls"],
+    },
+    /// `netfathom watch`
+    Watch(WatchResult): Entry {
+        name: "watch",
+        command: "watch",
+        udp: false,
+        tcp: true,
+        own_messages: false,
+        free: &["target", "time_ns"],
     },
 }
 

@@ -9,6 +9,8 @@ use serde::{Deserialize, Serialize};
 const MOST_POOLED: usize = 10_000;
 /// See [`MOST_POOLED`]; of one thread.
 const MOST_HOLDERS: usize = 16;
+/// Of one thread in all its trials; what further ones had counts as [`Holder::Others`].
+const MOST_POOLED_HOLDERS: usize = 100;
 
 /// What kept one thread of a load from running, by the kernel's own account of the thread.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -130,9 +132,12 @@ impl Contention {
         ];
         sums.into_iter().for_each(|(sum, ns)| *sum = sum.saturating_add(ns));
         for held in other.holders.iter().take(MOST_HOLDERS) {
-            match self.holders.iter_mut().find(|h| h.by == held.by) {
+            let is_known = self.holders.iter().any(|h| h.by == held.by);
+            let is_room = self.holders.len() < MOST_POOLED_HOLDERS;
+            let by = if is_known || is_room { &held.by } else { &Holder::Others };
+            match self.holders.iter_mut().find(|h| h.by == *by) {
                 Some(same) => same.ns = same.ns.saturating_add(held.ns),
-                None => self.holders.push(held.clone()),
+                None => self.holders.push(Held { by: by.clone(), ns: held.ns }),
             }
         }
         self.holders.sort_by_key(|held| std::cmp::Reverse(held.ns));
@@ -175,5 +180,15 @@ mod tests {
         assert_eq!((reader.span_ns, reader.waited_ns, reader.stolen_ns), (2000, 400, 2));
         assert_eq!(reader.foreign().collect::<Vec<_>>(), [(&rustc(), 0.85)]);
         assert_eq!(reader.holders[1], Held { by: Holder::Idle, ns: 60 });
+    }
+
+    #[test]
+    fn pooled_holders_are_bounded_and_lose_no_time() {
+        let process = |pid| Holder::Process { name: "sh".into(), pid };
+        let trials: Vec<Contention> = (0..1000).map(|pid| of(1, 10, &[(process(pid), 10)])).collect();
+        let pooled = Contention::pooled(&trials);
+        assert!(pooled[0].holders.len() <= MOST_POOLED_HOLDERS + 1);
+        assert_eq!(pooled[0].holders.iter().map(|held| held.ns).sum::<u64>(), pooled[0].waited_ns);
+        assert_eq!(pooled[0].holders[0].by, Holder::Others);
     }
 }

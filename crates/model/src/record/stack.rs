@@ -9,7 +9,7 @@ use super::{Contention, Distribution, Estimate, Series};
 use crate::accounting::Accounting;
 use crate::path::{Direction, Stage, Tap};
 use crate::plan::StackPlan;
-use crate::verdict::Verdict;
+use crate::verdict::{Level, Verdict};
 
 /// What `netfathom stack` produced.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
@@ -193,17 +193,32 @@ pub struct PathTimes {
 /// The stack times of messages that found nothing foreign on the processors that they needed.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct UndisturbedTimes {
-    /// Messages of which it is known whether they were disturbed.
+    /// Messages that could be judged as disturbed or not.
     pub judged: u64,
     /// Those that were not.
     pub times: Distribution,
+    /// Of those, the ones that were sent after the next message was due.
+    #[serde(default)]
+    pub missed_slots: u64,
+    /// As in [`Load`], of the undisturbed messages; of several trials the worst.
+    #[serde(default)]
+    pub lag_p99_of_interval: f64,
 }
 
 impl UndisturbedTimes {
+    /// Fewer do not stand for a trial.
+    pub const LEAST: u64 = 100;
+
     /// Whether they stand for the others: fewer than half are those that met the processors in a better state.
     #[must_use]
-    pub fn is_most(&self) -> bool {
-        self.times.n.saturating_mul(2) >= self.judged && self.times.n > 0
+    pub fn stand(&self) -> bool {
+        self.disturbed_share() <= 0.5 && self.times.n >= Self::LEAST
+    }
+
+    /// The part of the messages that were disturbed, 0 to 1.
+    #[must_use]
+    pub fn disturbed_share(&self) -> f64 {
+        self.judged.saturating_sub(self.times.n) as f64 / self.judged.max(1) as f64
     }
 }
 
@@ -280,6 +295,9 @@ pub struct Indicator {
 pub struct PathSummary {
     /// Which way.
     pub direction: Direction,
+    /// How far its time can be trusted: that of the undisturbed messages if they stand for the others, else of all.
+    #[serde(default)]
+    pub level: Level,
     /// Over everything.
     pub overall: Indicator,
     /// Over the windows of highest intensity.
@@ -296,6 +314,14 @@ pub struct PathSummary {
     /// Of the undisturbed messages; `None` where a trial has none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub undisturbed: Option<Undisturbed>,
+}
+
+impl PathSummary {
+    /// The undisturbed messages, if they stand for the others.
+    #[must_use]
+    pub fn stands_for_all(&self) -> Option<&Undisturbed> {
+        self.undisturbed.as_ref().filter(|undisturbed| undisturbed.total.stand())
+    }
 }
 
 /// Undisturbed messages over all measured trials.

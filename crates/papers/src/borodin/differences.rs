@@ -66,7 +66,9 @@ fn place(ours: &StackResult) -> String {
 
 fn tap(ours: &StackResult) -> Option<String> {
     let by = match ours.tap {
-        Tap::Bpf => "kernel programs at the hooks of the link layer, which read the application's own clock",
+        Tap::Bpf | Tap::Fentry => {
+            "kernel programs at the hooks of the link layer, which read the application's own clock"
+        }
         Tap::Timestamping => "the kernel's own stamps (SO_TIMESTAMPING)",
         Tap::Pcap => return None,
     };

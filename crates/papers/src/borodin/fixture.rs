@@ -7,7 +7,7 @@ use netfathom_model::record::{
     Distribution, Indicator, Load, PathSummary, PathTimes, PeakTimes, Phase, PhaseTimes, ProcessorShares,
     ReverseResult, ReverseTrial, Series, StackResult, Trial, TrialKind, VariantResult,
 };
-use netfathom_model::verdict::Verdict;
+use netfathom_model::verdict::{Level, Verdict};
 use netfathom_stats::{Moments, Windowed, between_trials};
 
 /// Windows of a trial of ten seconds.
@@ -118,6 +118,7 @@ fn summary(direction: Direction, trials: &[Trial]) -> PathSummary {
     let peaks = paths().filter_map(|p| p.peak).map(|p| (p.mean_ns, p.min_ns, p.max_ns));
     let peak = indicator(peaks.collect());
     PathSummary {
+        level: Level::default(),
         direction,
         overall,
         peak: Some(peak),

@@ -29,7 +29,7 @@ const INCOMING: &str = "Borodin 2014, The research of operation system network s
                         from network (the incoming paper)";
 const BOTH: &str = "Borodin 2014, the outgoing and the incoming paper";
 /// Every tap takes both ways.
-const ALL_TAPS: &[Tap] = &Tap::ALL;
+const ALL_TAPS: &[Tap] = &[Tap::Bpf, Tap::Timestamping, Tap::Pcap];
 
 pub static EXPERIMENTS: [Experiment; 5] = [
     Experiment {

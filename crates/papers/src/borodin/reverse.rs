@@ -2,7 +2,7 @@
 
 use netfathom_model::plan::{ReproducePlan, Variant};
 use netfathom_model::record::{
-    BesideTable, Cell, Claim, Figure, FigureKind, FigurePoint, FigureSeries, Holds, Measurement, Phase,
+    BesideTable, Cell, Claim, Figure, FigureKind, FigurePoint, FigureSeries, Holds, Measured, Phase,
     ReproducedRun, ReverseResult, ReverseTrial, VariantResult, Whose,
 };
 use netfathom_stats::{Estimate, between_trials};
@@ -54,10 +54,7 @@ pub fn tell(plan: &ReproducePlan, runs: &[ReproducedRun]) -> Told {
 }
 
 fn part<'a>(runs: &'a [ReproducedRun], name: &str) -> Option<&'a ReverseResult> {
-    runs.iter().find(|run| run.name == name).and_then(|run| match &run.measurement {
-        Measurement::Reverse(result) => Some(&**result),
-        _ => None,
-    })
+    runs.iter().find(|run| run.name == name).and_then(|run| ReverseResult::of(&run.measurement))
 }
 
 /// The trials that claims are decided on.

@@ -1,9 +1,11 @@
 //! What the values of a quantity say: the change, its interval, and whether it is beyond chance.
 
+use std::collections::BTreeSet;
+
 use netfathom_stats::{self as stats, Contrast};
 
-use super::{Change, Compared, Comparison, Design, Outcome, Run, Scale};
-use crate::quantity::{self, Better, Quantity};
+use super::{Change, Compared, Comparison, Design, Outcome, Run, Scale, trust};
+use crate::quantity::{Better, Quantity};
 
 /// The level of a decision: of all that are decided together, one false alarm in a hundred comparisons of equal runs.
 pub(super) const LEVEL: f64 = 0.99;
@@ -15,10 +17,9 @@ const FOUND: f64 = 0.8;
 /// Fills in all quantities that both sides have. The main ones are decided together, and so are the others; thresholds
 /// have no part in it.
 pub(super) fn fill(comparison: &mut Comparison, pairs: &[(&Run, &Run)]) {
-    let sides: Vec<(Vec<Quantity>, Vec<Quantity>)> = pairs
-        .iter()
-        .map(|(a, b)| (quantity::of(&a.record.measurement), quantity::of(&b.record.measurement)))
-        .collect();
+    let of = |run| trust::quantities(run, comparison.forced);
+    let mut sides: Vec<(Vec<Quantity>, Vec<Quantity>)> = pairs.iter().map(|(a, b)| (of(a), of(b))).collect();
+    agree_on_main(&mut sides);
     let Some((first_a, first_b)) = sides.first() else { return };
     let in_all = |name: &str| sides.iter().all(|(a, b)| find(a, name).is_some() && find(b, name).is_some());
     let only = |of: &[Quantity]| -> Vec<String> {
@@ -34,6 +35,15 @@ pub(super) fn fill(comparison: &mut Comparison, pairs: &[(&Run, &Run)]) {
         // Of what has no likelihood nothing is decided.
         let together = main.iter().zip(&corrected).filter(|(main, chance)| *main == own && chance.is_some());
         comparison.quantities.push(concluded(quantity, weighed, *chance, together.count()));
+    }
+}
+
+/// What is a main quantity of one run is one of the comparison.
+fn agree_on_main(sides: &mut [(Vec<Quantity>, Vec<Quantity>)]) {
+    let all = || sides.iter().flat_map(|(a, b)| a.iter().chain(b));
+    let main: BTreeSet<String> = all().filter(|q| q.main).map(|q| q.name.clone()).collect();
+    for quantity in sides.iter_mut().flat_map(|(a, b)| a.iter_mut().chain(b)) {
+        quantity.main |= main.contains(&quantity.name);
     }
 }
 

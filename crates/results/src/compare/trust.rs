@@ -4,7 +4,14 @@ use netfathom_model::record::State;
 use netfathom_model::verdict::Level;
 
 use super::{Design, Run};
-use crate::quantity;
+use crate::quantity::{self, Quantity};
+
+/// What a run says, as far as it vouches for it, or all of it.
+pub(super) fn quantities(run: &Run, force: bool) -> Vec<Quantity> {
+    let mut all = quantity::of(&run.record.measurement);
+    all.retain(|q| force || quantity::level(&run.record, &q.name) < Level::Void);
+    all
+}
 
 /// The pairs that count, and what must be said of the others.
 pub(super) struct Trusted<'a> {
@@ -20,7 +27,7 @@ pub(super) fn of<'a>(design: Design, pairs: &[(&'a Run, &'a Run)], force: bool) 
     let mut trusted = Trusted { pairs: Vec::new(), obstacles: Vec::new(), cautions: Vec::new() };
     let mut left_out: Vec<String> = Vec::new();
     for &(a, b) in pairs {
-        let wrong: Vec<String> = [a, b].into_iter().filter_map(unusable).collect();
+        let wrong: Vec<String> = [a, b].into_iter().filter_map(|run| unusable(run, design)).collect();
         match design {
             Design::Apart => trusted.obstacles.extend(wrong),
             Design::Pairs if force => trusted.cautions.extend(wrong),
@@ -55,15 +62,19 @@ pub(super) fn of<'a>(design: Design, pairs: &[(&'a Run, &'a Run)], force: bool) 
     trusted
 }
 
-/// Why a run is not to be compared.
-fn unusable(run: &Run) -> Option<String> {
+/// Why a run is not to be compared: one of many pairs is whole or left out, of a single one some quantities may do.
+fn unusable(run: &Run, design: Design) -> Option<String> {
     let record = &run.record;
     if quantity::of(&record.measurement).is_empty() {
         return Some(format!("{} has no finished trial: let it run to its end", run.name));
     }
+    let is_void = match design {
+        Design::Pairs => record.verdict.level == Level::Void,
+        Design::Apart => quantities(run, false).is_empty(),
+    };
     let reason = record.verdict.reasons.iter().find(|reason| reason.level == Level::Void);
     let why = reason.map_or("no reason is recorded", |reason| reason.text.as_str());
-    (record.verdict.level == Level::Void).then(|| format!("{} is VOID: {why}", run.name))
+    is_void.then(|| format!("{} is VOID: {why}", run.name))
 }
 
 /// What lowers the trust in runs that are compared, each once, with how many it is true of.
@@ -91,8 +102,14 @@ fn lacks(run: &Run) -> impl Iterator<Item = String> {
         State::Partial => Some("not whole: trials were still to come, or it was killed".to_owned()),
         State::Interrupted => Some("not whole: ended early, with fewer trials than planned".to_owned()),
     };
-    let degraded = run.record.verdict.level == Level::Degraded;
-    state.into_iter().chain(degraded.then(|| format!("DEGRADED: {}", reasons(run))))
+    let partly = !quantities(run, false).is_empty();
+    let void = run.record.verdict.shown().filter(|r| partly && r.level == Level::Void);
+    let void = void
+        .map(|r| format!("VOID ({}), and only the rest is compared: {}", r.scope(), r.text))
+        .collect::<Vec<_>>();
+    let degraded =
+        (run.record.verdict.level == Level::Degraded).then(|| format!("DEGRADED: {}", reasons(run)));
+    state.into_iter().chain(void).chain(degraded)
 }
 
 fn reasons(run: &Run) -> String {

@@ -56,8 +56,9 @@ impl Sheet {
         if self.left_out > 0 {
             let gap = if self.text.ends_with("\n\n") { "" } else { "\n" };
             self.text.push_str(&format!(
-                "{gap}{} more lines were left out here; the record has them all\n",
-                self.left_out
+                "{gap}{} more {} left out here; the record has all\n",
+                self.left_out,
+                if self.left_out == 1 { "line was" } else { "lines were" }
             ));
         }
         self.text

@@ -15,11 +15,13 @@ mod reverse;
 mod stack;
 mod sweep;
 mod transfer;
+mod watch;
 
 pub use all::Figures as AllFigures;
 pub(crate) use curve::{Curve, Point, curves};
 pub use histogram::{Histogram, Pooled, histograms, pooled};
-use netfathom_model::record::Measurement;
+use netfathom_model::record::{Measurement, Record};
+use netfathom_model::verdict::Level;
 use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 use serde_json::Value;
@@ -115,6 +117,7 @@ pub(crate) fn figures(measurement: &Measurement) -> &dyn Figures {
         Measurement::Sweep(result) => &**result,
         Measurement::Message(result) => &**result,
         Measurement::Cost(result) => &**result,
+        Measurement::Watch(result) => &**result,
     }
 }
 
@@ -126,6 +129,18 @@ pub fn of(measurement: &Measurement) -> Vec<Quantity> {
     tell_apart(&mut all);
     all.sort_by_key(|quantity| !quantity.main);
     all
+}
+
+/// How far a quantity of a record can be trusted.
+#[must_use]
+pub fn level(record: &Record, name: &str) -> Level {
+    let verdict = &record.verdict;
+    match record.measurement {
+        Measurement::Stack(_) if !verdict.reasons.is_empty() => {
+            stack::rests_on(name).iter().map(|&part| verdict.of(part)).max().unwrap_or_default()
+        }
+        _ => verdict.level,
+    }
 }
 
 impl Quantity {

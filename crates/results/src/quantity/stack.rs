@@ -4,6 +4,7 @@ use netfathom_model::path::{Direction, Stage};
 use netfathom_model::record::{
     Distribution, PathTimes, StackResult, StageOutcome, StageSummaryTimes, Trial, TrialKind,
 };
+use netfathom_model::verdict::Part;
 use serde_json::{Value, json};
 
 use super::Figures;
@@ -20,6 +21,20 @@ const OF_TIMES: [(&str, OfTimes); 4] = [
     ("p999", |d| d.p999_ns as f64),
 ];
 
+/// Those that the measurement is made for.
+const MAIN: [&str; 2] = ["mean", "p99"];
+
+/// The parts of a result that a quantity rests on: that of all messages on the load, too.
+pub(super) fn rests_on(name: &str) -> &'static [Part] {
+    match name.split('.').collect::<Vec<_>>()[..] {
+        ["tx", "undisturbed", ..] => &[Part::Tx],
+        ["rx", "undisturbed", ..] => &[Part::Rx],
+        ["tx", ..] => &[Part::Load, Part::Tx],
+        ["rx", ..] => &[Part::Load, Part::Rx],
+        _ => &[Part::Load],
+    }
+}
+
 impl Figures for StackResult {
     /// Stack time of each direction, its stages, and the rate that was reached.
     fn quantities(&self) -> Vec<Quantity> {
@@ -32,12 +47,15 @@ impl Figures for StackResult {
             };
             let paths: Vec<&PathTimes> =
                 trials.iter().flat_map(|t| &t.paths).filter(|path| path.direction == direction).collect();
+            // What the answer is of.
+            let stand =
+                self.summaries.iter().any(|s| s.direction == direction && s.stands_for_all().is_some());
             all.extend(OF_TIMES.map(|(what, value)| Quantity {
                 name: format!("{}.{what}", direction.name()),
                 title: format!("stack time {way}, {what}"),
                 unit: Unit::Nanoseconds,
                 better: Better::Less,
-                main: what == "mean" || what == "p99",
+                main: !stand && MAIN.contains(&what),
                 trials: paths.iter().filter(|path| path.total.n > 0).map(|path| value(&path.total)).collect(),
             }));
             all.extend(OF_TIMES.map(|(what, value)| Quantity {
@@ -45,10 +63,11 @@ impl Figures for StackResult {
                 title: format!("stack time {way}, undisturbed, {what}"),
                 unit: Unit::Nanoseconds,
                 better: Better::Less,
-                main: false,
+                main: stand && MAIN.contains(&what),
                 trials: undisturbed(&paths).map(value).collect(),
             }));
-            all.extend(direction.stages().iter().map(|&stage| of_stage(direction, stage, &paths)));
+            let stages = direction.stages().iter().filter(|&&stage| self.tap.has(stage));
+            all.extend(stages.map(|&stage| of_stage(direction, stage, &paths)));
         }
         all.push(Quantity {
             name: "rate".into(),
@@ -90,7 +109,7 @@ impl Figures for StackResult {
 
 /// Where they stand for the others.
 fn undisturbed<'a>(paths: &[&'a PathTimes]) -> impl Iterator<Item = &'a Distribution> {
-    paths.iter().filter_map(|p| p.undisturbed.as_ref()).filter(|u| u.is_most()).map(|u| &u.times)
+    paths.iter().filter_map(|p| p.undisturbed.as_ref()).filter(|u| u.stand()).map(|u| &u.times)
 }
 
 fn of_stage(direction: Direction, stage: Stage, paths: &[&PathTimes]) -> Quantity {

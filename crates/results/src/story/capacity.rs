@@ -2,26 +2,55 @@
 
 use crate::page::{Align, Axis, Bar, BarGroup, Bars, Block, Cell, Chart, Look, Page, Series, Style, Table};
 use netfathom_model::record::{Bounded, CapacityResult, CapacityRow, Inferred, Probe, Search};
-use netfathom_model::verdict::Level;
+use netfathom_model::verdict::{Level, Verdict};
 
 use netfathom_model::plan::CapacityPlan;
 use netfathom_model::units::format_duration;
 
-use super::{Body, MOST_ROWS, counted, number, place::ends as place, processors};
+use super::{
+    Body, MOST_ROWS, Story, counted, number,
+    place::{Site, ends as place},
+    processors,
+};
 
-pub(super) fn body(result: &CapacityResult) -> Body<'_> {
-    let mut page = Page::default();
-    rows(&mut page, result);
-    inferred(&mut page, result);
-    empty(&mut page, result);
-    searches(&mut page, result);
-    Body {
-        title: "The load that this machine can make",
-        done: there(result),
-        page,
-        remarks: remarks(result),
-        plan: plan(&result.plan),
-        left_out: &result.left_out,
+impl Story for CapacityResult {
+    fn body(&self) -> Body<'_> {
+        let mut page = Page::default();
+        rows(&mut page, self);
+        inferred(&mut page, self);
+        empty(&mut page, self);
+        searches(&mut page, self);
+        Body {
+            title: "The load that this machine can make",
+            done: there(self),
+            page,
+            remarks: remarks(self),
+            plan: plan(&self.plan),
+            left_out: &self.left_out,
+        }
+    }
+
+    /// Such as `This host sustains 301k/s ± 9k (send, 1 worker), 275k/s ± 4k on schedule`.
+    fn answer(&self) -> String {
+        if self.rows.is_empty() {
+            return "no engine was searched, so there is no answer yet".into();
+        }
+        let Some((row, most)) = best(self, |r| r.sustained_per_s) else {
+            return "no rate was sustained".into();
+        };
+        let on_schedule = match best(self, |r| r.capacity_per_s) {
+            Some((_, on_schedule)) => format!("{} on schedule", bounded(&on_schedule)),
+            None => "no rate on schedule".into(),
+        };
+        format!("This host sustains {} ({}), {on_schedule}", bounded(&most), name(row))
+    }
+
+    fn site(&self) -> Site {
+        Site::At(self.plan.place)
+    }
+
+    fn verdicts(&self) -> Vec<&Verdict> {
+        self.rows.iter().map(|row| &row.verdict).collect()
     }
 }
 
@@ -45,21 +74,6 @@ fn there(result: &CapacityResult) -> String {
     format!("{} of {wanted} pairs of engine and workers are finished", result.rows.len())
 }
 
-/// Such as `This host sustains 301k/s ± 9k (send, 1 worker), 275k/s ± 4k on schedule`.
-pub(super) fn answer(result: &CapacityResult) -> String {
-    if result.rows.is_empty() {
-        return "no engine was searched, so there is no answer yet".into();
-    }
-    let Some((row, most)) = best(result, |r| r.sustained_per_s) else {
-        return "no rate was sustained".into();
-    };
-    let on_schedule = match best(result, |r| r.capacity_per_s) {
-        Some((_, on_schedule)) => format!("{} on schedule", bounded(&on_schedule)),
-        None => "no rate on schedule".into(),
-    };
-    format!("This host sustains {} ({}), {on_schedule}", bounded(&most), name(row))
-}
-
 /// What narrows the answer: the receiver, bursts, the paper's inference.
 fn remarks(result: &CapacityResult) -> Vec<String> {
     let plan = &result.plan;
@@ -74,7 +88,7 @@ fn remarks(result: &CapacityResult) -> Vec<String> {
     [
         sustained.and_then(|(row, _)| receiver(result, row)),
         other.map(|(row, _)| format!("on schedule with {}", name(row))),
-        part("unpaced, lost or not", |r| r.flat_out_per_s),
+        part("sent without pauses, lost or not", |r| r.flat_out_per_s),
         inferred.map(|i| format!("inferred from the stack time: {}", number::rate(i.theoretical_per_s))),
         Some(how).filter(|_| !result.rows.is_empty()),
     ]
@@ -117,10 +131,10 @@ fn rows(page: &mut Page, result: &CapacityResult) {
     let mut table = Table::new(&[
         ("engine", Align::Left),
         ("sustained", Align::Right),
-        ("asleep", Align::Right),
-        ("capacity", Align::Right),
+        ("reader\nsleeps", Align::Right),
+        ("on\nschedule", Align::Right),
         ("unpaced", Align::Right),
-        ("of inferred", Align::Right),
+        ("of\ninferred", Align::Right),
     ]);
     let cell = |b: &Option<Bounded>| {
         b.map_or_else(|| "-".into(), |b| number::bare_rate_interval(b.mean_per_s, b.half_width_per_s))
@@ -139,7 +153,10 @@ fn rows(page: &mut Page, result: &CapacityResult) {
         ]);
     }
     page.table(table);
-    page.note("×: workers; asleep: with a sleeping receiver; capacity: sustained on schedule");
+    page.note(
+        "sustained: under 0.1 % lost; on schedule: and 99 % of the messages leave within 10 % of a send slot; unpaced: sent \
+         without pauses; ×: workers",
+    );
     page.rest();
     RATES.iter().for_each(|rate| page.note(&format!("{}: {}", rate.name, rate.about)));
     page.note(&intervals(result));
@@ -155,7 +172,7 @@ const SUSTAINED: &str = "highest rate with under 0.1 % lost and within 0.1 % of 
      on schedule or not; the receiver of send, sendmmsg and gso polls for 50 µs before it sleeps";
 const ASLEEP: &str =
     "sustained with an ordinary receiver: one recv call per message, asleep until one comes; one search";
-const CAPACITY: &str = "sustained on schedule: the p99 lag is VALID";
+const CAPACITY: &str = "sustained, and 99 % of the messages leave within 10 % of a send slot";
 const FLAT_OUT: &str = "sent in bursts without a schedule, lost or not";
 
 /// The four rates of each row; `None` where there is none.
@@ -178,8 +195,8 @@ struct RateOf {
 
 const RATES: [RateOf; 4] = [
     RateOf { name: "sustained", color: "tx", about: SUSTAINED, of: |row| row.sustained_per_s },
-    RateOf { name: "asleep", color: "rx", about: ASLEEP, of: |row| row.blocking_per_s },
-    RateOf { name: "capacity", color: "call", about: CAPACITY, of: |row| row.capacity_per_s },
+    RateOf { name: "reader sleeps", color: "rx", about: ASLEEP, of: |row| row.blocking_per_s },
+    RateOf { name: "on schedule", color: "call", about: CAPACITY, of: |row| row.capacity_per_s },
     RateOf { name: "unpaced", color: "planned", about: FLAT_OUT, of: |row| row.flat_out_per_s },
 ];
 
@@ -263,7 +280,7 @@ fn why_empty(row: &CapacityRow) -> Vec<String> {
         say("sustained", probed(row, "no rate was sustained"));
     }
     if row.blocking_per_s.is_none() && row.sustained_per_s.is_some() {
-        say("asleep", why_no_blocking(row).into());
+        say("reader sleeps", why_no_blocking(row).into());
     }
     if row.capacity_per_s.is_none() {
         let closest = row.searches.iter().flat_map(|s| &s.probes).filter(|p| p.sustained);
@@ -276,7 +293,7 @@ fn why_empty(row: &CapacityRow) -> Vec<String> {
                 number::percent(p.missed)
             )
         });
-        say("capacity", probed(row, "no rate was on schedule") + &more);
+        say("on schedule", probed(row, "no rate was on schedule") + &more);
     }
     if row.of_inferred.is_none() && row.sustained_per_s.is_some() {
         let why = if row.engine.passes_stack() {
@@ -319,7 +336,7 @@ fn searches(page: &mut Page, result: &CapacityResult) {
         ("from", Align::Right),
         ("to", Align::Right),
         ("sustained", Align::Right),
-        ("capacity", Align::Right),
+        ("on schedule", Align::Right),
     ]);
     for (row, i, search) in all.iter().take(MOST_ROWS) {
         let wanted = || search.probes.iter().map(|p| p.wanted_per_s);

@@ -44,10 +44,10 @@ fn remark(thread: &Contention, of_receiving: Option<Waiting>) -> Option<String> 
             if foreign < LEAST_OF_STAGE * ns {
                 return None;
             }
-            format!("{} of the time to receive is waiting for CPU {cpu}", whole_percent(share))
+            format!("{} of the time to receive is waiting for CPU {cpu}", number::whole_percent(share))
         }
         (LoadThread::Sender, _) | (LoadThread::Reader, None) if thread.waited_share() >= LEAST_WAITED => {
-            let share = whole_percent(thread.waited_share());
+            let share = number::whole_percent(thread.waited_share());
             format!("the {} waited {share} of the time for CPU {cpu}", name(thread.thread))
         }
         _ => return None,
@@ -57,7 +57,8 @@ fn remark(thread: &Contention, of_receiving: Option<Waiting>) -> Option<String> 
         return None;
     }
     let most = thread.foreign().filter(|(_, share)| *share >= LEAST_HELD).take(2);
-    let most: Vec<String> = most.map(|(by, share)| format!("{by} had {}", whole_percent(share))).collect();
+    let most: Vec<String> =
+        most.map(|(by, share)| format!("{by} had {}", number::whole_percent(share))).collect();
     (!most.is_empty()).then(|| format!("{waits}; of its waits {}", most.join(", ")))
 }
 
@@ -104,10 +105,6 @@ pub(super) fn draw<'a>(page: &mut Page, loads: impl Iterator<Item = &'a Load>) {
         }
     }
     page.note("by the kernel's account of each thread (sched_info); names are those of processes, and threads of one count together");
-}
-
-fn whole_percent(share: f64) -> String {
-    format!("{:.0} %", share * 100.0)
 }
 
 fn name(thread: LoadThread) -> &'static str {

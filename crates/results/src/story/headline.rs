@@ -13,11 +13,15 @@ pub(super) fn draw(page: &mut Page, record: &Record, answer: &str, body: &Body<'
     if let Some(text) = unfinished(record.state, &body.done) {
         page.bullet(&format!("NOT WHOLE: {text}"));
     }
-    for reason in &record.verdict.reasons {
-        let lower = if reason.level == level { "" } else { &format!("{}: ", reason.level.name()) };
-        page.bullet(&format!("{lower}{}", reason.text));
+    let reasons = record.verdict.shown();
+    let (deciding, others): (Vec<_>, Vec<_>) = reasons.partition(|r| r.level >= level);
+    for reason in deciding {
+        page.bullet(&format!("{}{}", reason.label(level), reason.text));
     }
     body.remarks.iter().for_each(|remark| page.bullet(remark));
+    for reason in others {
+        page.bullet(&format!("{}{}", reason.label(level), reason.text));
+    }
     page.rest();
     let version = record.tool.strip_prefix("netfathom ").unwrap_or(&record.tool);
     let name = record.measurement.name();

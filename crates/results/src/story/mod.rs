@@ -22,19 +22,23 @@ mod reverse;
 pub mod runs;
 mod sender;
 mod stack;
+mod stages;
 pub(crate) mod standing;
 mod sweep;
 mod transfer;
+mod watch;
 
 use netfathom_model::record::{LeftOut, Measurement, Record};
+use netfathom_model::verdict::Verdict;
 
 use crate::page::{Page, shortened};
+use place::Site;
 
 /// Rows beyond which a table is cut: the record has them all.
 const MOST_ROWS: usize = 40;
 
-/// Letters of an answer: with the verdict before it a line of 100.
-const LONGEST_ANSWER: usize = 90;
+/// Letters of an answer: with the verdict before it two lines of 80.
+const LONGEST_ANSWER: usize = 130;
 
 /// What there is to say of a result, whatever became of the run.
 pub(crate) struct Body<'a> {
@@ -60,25 +64,42 @@ fn asked_for(page: &mut Page, plan: &Words) {
     }
 }
 
-pub(crate) fn body(measurement: &Measurement) -> Body<'_> {
+/// What a measurement has to say.
+pub(crate) trait Story {
+    fn body(&self) -> Body<'_>;
+
+    /// The answer in one short sentence.
+    fn answer(&self) -> String;
+
+    /// Where it was made.
+    fn site(&self) -> Site;
+
+    /// Those of its parts.
+    fn verdicts(&self) -> Vec<&Verdict> {
+        Vec::new()
+    }
+}
+
+pub(crate) fn story(measurement: &Measurement) -> &dyn Story {
     match measurement {
-        Measurement::Stack(result) => stack::body(result),
-        Measurement::Load(result) => load::body(result),
-        Measurement::Capacity(result) => capacity::body(result),
-        Measurement::Reverse(result) => reverse::body(result),
-        Measurement::Join(result) => join::body(result),
-        Measurement::Transfer(result) => transfer::body(result),
-        Measurement::Sweep(result) => sweep::body(result),
-        Measurement::Message(result) => message::body(result),
-        Measurement::Cost(result) => cost::body(result),
-        Measurement::Reproduce(result) => reproduce::body(result),
+        Measurement::Stack(result) => &**result,
+        Measurement::Load(result) => &**result,
+        Measurement::Capacity(result) => &**result,
+        Measurement::Reverse(result) => &**result,
+        Measurement::Join(result) => &**result,
+        Measurement::Transfer(result) => &**result,
+        Measurement::Sweep(result) => &**result,
+        Measurement::Message(result) => &**result,
+        Measurement::Cost(result) => &**result,
+        Measurement::Reproduce(result) => &**result,
+        Measurement::Watch(result) => &**result,
     }
 }
 
 #[must_use]
 pub fn of(record: &Record) -> Page {
     let mut page = Page::default();
-    let body = body(&record.measurement);
+    let body = story(&record.measurement).body();
     headline::draw(&mut page, record, &answer(&record.measurement), &body);
     page.sections.extend(body.page.sections);
     notes::findings(&mut page, record);
@@ -89,19 +110,7 @@ pub fn of(record: &Record) -> Page {
 /// The answer of a measurement in one short sentence.
 #[must_use]
 pub fn answer(measurement: &Measurement) -> String {
-    let answer = match measurement {
-        Measurement::Stack(result) => stack::answer(result),
-        Measurement::Load(result) => load::answer(result),
-        Measurement::Capacity(result) => capacity::answer(result),
-        Measurement::Reverse(result) => reverse::answer(result),
-        Measurement::Join(result) => join::answer(result),
-        Measurement::Reproduce(result) => reproduce::answer(result),
-        Measurement::Transfer(result) => transfer::answer(result),
-        Measurement::Sweep(result) => sweep::answer(result),
-        Measurement::Message(result) => message::answer(result),
-        Measurement::Cost(result) => cost::answer(result),
-    };
-    shortened(&answer, LONGEST_ANSWER)
+    shortened(&story(measurement).answer(), LONGEST_ANSWER)
 }
 
 /// How a trial is called in print: its place in the run, from 1.

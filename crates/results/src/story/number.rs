@@ -55,6 +55,11 @@ pub(super) fn share_interval(share: f64, half_width: Option<f64>) -> String {
 }
 
 /// One thing over another, with half its interval.
+/// Where tenths would say more than is known.
+pub(super) fn whole_percent(share: f64) -> String {
+    format!("{:.0} %", share * 100.0)
+}
+
 pub(super) fn ratio(ratio: f64, half_width: Option<f64>) -> String {
     Scale::Ratio.interval(ratio, half_width)
 }

@@ -1,28 +1,57 @@
 //! `netfathom reverse`: what load that comes in takes from load that goes out.
 
 use crate::page::{Align, Axis, Band, Chart, Page, Table};
-use netfathom_model::plan::Variant;
+use netfathom_model::plan::{Place, Variant};
 use netfathom_model::record::{
     Estimate, Phase, PhaseTimes, ProcessorShares, ReverseResult, ReverseSummary, ReverseTrial, VariantResult,
 };
+use netfathom_model::verdict::Verdict;
 
 use netfathom_model::units::{format_duration, format_rate};
 
-use super::{Body, counted, curves, number, trial_number};
+use super::{Body, Story, counted, curves, number, place::Site, trial_number};
 
-pub(super) fn body(result: &ReverseResult) -> Body<'_> {
-    let mut page = Page::default();
-    overview(&mut page, result);
-    for variant in &result.variants {
-        draw_variant(&mut page, result, variant);
+impl Story for ReverseResult {
+    fn body(&self) -> Body<'_> {
+        let mut page = Page::default();
+        overview(&mut page, self);
+        for variant in &self.variants {
+            draw_variant(&mut page, self, variant);
+        }
+        Body {
+            title: "What incoming load takes from outgoing",
+            done: there(self),
+            page,
+            remarks: remarks(self),
+            plan: plan(self),
+            left_out: &self.left_out,
+        }
     }
-    Body {
-        title: "What incoming load takes from outgoing",
-        done: there(result),
-        page,
-        remarks: remarks(result),
-        plan: plan(result),
-        left_out: &result.left_out,
+
+    /// Such as `Receiving 200k/s cuts the send rate by 31.1 % ± 0.3 to 61.9 % ± 0.2 (other-thread)`.
+    fn answer(&self) -> String {
+        let mut drops: Vec<(Variant, &ReverseSummary)> = summaries(self).collect();
+        drops.sort_by(|a, b| a.1.drop.total_cmp(&b.1.drop));
+        let drop = |(v, s): &(Variant, &ReverseSummary)| {
+            format!("{} ({})", share(s.drop, s.drop_interval), v.name())
+        };
+        let by = match drops.as_slice() {
+            [] => return "no trial is finished, so there is no answer yet".into(),
+            [only] => drop(only),
+            [least, .., most] => format!("{} to {}", share(least.1.drop, least.1.drop_interval), drop(most)),
+        };
+        // An echo comes back as fast as it can, whatever the plan's inbound load.
+        let planned = drops.iter().any(|(v, _)| *v != Variant::Echo);
+        let what = if planned { number::rate(self.plan.inbound_peak_per_s) } else { "its own echo".into() };
+        format!("Receiving {what} cuts the send rate by {by}")
+    }
+
+    fn site(&self) -> Site {
+        Site::At(Place::Lab)
+    }
+
+    fn verdicts(&self) -> Vec<&Verdict> {
+        self.variants.iter().flat_map(|variant| &variant.trials).map(|trial| &trial.verdict).collect()
     }
 }
 
@@ -53,23 +82,6 @@ fn there(result: &ReverseResult) -> String {
 
 fn summaries(result: &ReverseResult) -> impl Iterator<Item = (Variant, &ReverseSummary)> {
     result.variants.iter().filter_map(|v| v.summary.as_ref().map(|s| (v.variant, s)))
-}
-
-/// Such as `Receiving 200k/s cuts the send rate by 31.1 % ± 0.3 to 61.9 % ± 0.2 (other-thread)`.
-pub(super) fn answer(result: &ReverseResult) -> String {
-    let mut drops: Vec<(Variant, &ReverseSummary)> = summaries(result).collect();
-    drops.sort_by(|a, b| a.1.drop.total_cmp(&b.1.drop));
-    let drop =
-        |(v, s): &(Variant, &ReverseSummary)| format!("{} ({})", share(s.drop, s.drop_interval), v.name());
-    let by = match drops.as_slice() {
-        [] => return "no trial is finished, so there is no answer yet".into(),
-        [only] => drop(only),
-        [least, .., most] => format!("{} to {}", share(least.1.drop, least.1.drop_interval), drop(most)),
-    };
-    // An echo comes back as fast as it can, whatever the plan's inbound load.
-    let planned = drops.iter().any(|(v, _)| *v != Variant::Echo);
-    let what = if planned { number::rate(result.plan.inbound_peak_per_s) } else { "its own echo".into() };
-    format!("Receiving {what} cuts the send rate by {by}")
 }
 
 /// How it was measured.
@@ -265,7 +277,7 @@ fn stages(page: &mut Page, s: &ReverseSummary) {
             number::mean(stage.peak_ns),
             format!("{sign}{}", number::mean(change)),
             if stage.before_ns > 0.0 {
-                format!("× {}", number::ratio(stage.peak_ns / stage.before_ns, None))
+                format!("{}x", number::ratio(stage.peak_ns / stage.before_ns, None))
             } else {
                 String::new()
             },

@@ -107,8 +107,9 @@ pub fn show(entry: &Entry, record: &Record, files: &[RunFile]) -> Page {
         Level::Void => Style::Bad,
     };
     page.labelled(style, level.name(), &answer(&record.measurement));
-    for reason in &record.verdict.reasons {
-        page.bullet(&format!("{}: {}", reason.level.name(), reason.text));
+    for reason in record.verdict.shown() {
+        let label = format!("{} {}", reason.scope(), reason.level.name());
+        page.bullet(&format!("{}: {}", label.trim(), reason.text));
     }
     about(&mut page, entry, record);
     notes::findings(&mut page, record);

@@ -131,6 +131,7 @@ fn the_fixtures_as_written_are_valid_under_the_schema() {
         ("message", "/measurement/cells/1/ratio/half_width"),
         ("cost", "/measurement/benchmarks/1/comparisons/3/spans/2/before_ns"),
         ("cost-own", "/measurement/benchmarks/0/calls/1/adds/0/value"),
+        ("watch", "/measurement/account/seen"),
         ("stack", "/figures/quantities/0/trials"),
     ] {
         let mut record = written(name);

@@ -220,6 +220,11 @@ fn eighty_columns_of_reproduce() {
 }
 
 #[test]
+fn eighty_columns_of_watch() {
+    insta::assert_snapshot!(render(&fixture("watch"), 80, false));
+}
+
+#[test]
 fn the_head_says_where_it_was_measured() {
     let of = |name: &str| {
         let mut record = fixture(name);
@@ -237,6 +242,7 @@ fn the_head_says_where_it_was_measured() {
         ("join", "captures and logs"),
         ("reproduce", "vm1"),
         ("cost-own", "vm1"),
+        ("watch", "vm1"),
         ("cost-offline", "times taken elsewhere"),
     ] {
         assert!(of(name).contains(&format!(", {place}, ")), "{name}: {}", of(name));
@@ -339,7 +345,7 @@ fn nothing_finished_of_any_measurement_is_said() {
 #[test]
 fn an_engine_without_capacity_says_why() {
     let text = render(&fixture("capacity"), 80, false);
-    assert!(text.contains("gso, 2 workers: capacity: no rate was on schedule"), "{text}");
+    assert!(text.contains("gso, 2 workers: on schedule: no rate was on schedule"), "{text}");
     assert!(text.contains("xdp, 1 worker: of inferred: the engine bypasses the stack"), "{text}");
 }
 

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::io;
+use std::os::fd::RawFd;
 
 use super::{RunTimes, run_times};
 
@@ -51,6 +52,20 @@ pub fn environment(pid: u32) -> Environment {
 /// The word `env_end` of proc(5).
 fn environment_address(pid: u32) -> Option<u64> {
     after_name(pid)?.split_ascii_whitespace().nth(48)?.parse().ok()
+}
+
+/// The sockets of a process: their inodes, and the descriptors that it has them by.
+///
+/// # Errors
+/// If there is no such process, or its descriptors are not for us to see.
+pub fn sockets(pid: u32) -> io::Result<Vec<(u64, RawFd)>> {
+    let socket = |entry: fs::DirEntry| {
+        let target = fs::read_link(entry.path()).ok()?;
+        let inode = target.to_str()?.strip_prefix("socket:[")?.strip_suffix(']')?.parse().ok()?;
+        Some((inode, entry.file_name().to_str()?.parse().ok()?))
+    };
+    // What was closed in the meantime is none.
+    Ok(fs::read_dir(format!("/proc/{pid}/fd"))?.filter_map(|entry| socket(entry.ok()?)).collect())
 }
 
 /// The children of this process's first thread, zombies included: those that it started itself, and all that are

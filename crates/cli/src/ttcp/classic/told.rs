@@ -1,9 +1,9 @@
-//! What was found out of a transfer, and what held it up, in sentences.
+//! What was found out of a transfer, in sentences.
 
 use std::io::{self, IsTerminal};
 
 use netfathom_measure::ground::observer::Progressed;
-use netfathom_model::record::{Cause, Explanation, TransferResult};
+use netfathom_model::record::TransferResult;
 
 use super::Classic;
 use crate::output;
@@ -13,35 +13,9 @@ const HANG: &str = "    ";
 const PREFIX: usize = "ttcp-t: ".len();
 
 impl Classic<'_> {
-    /// Findings, and the explanation.
     pub(super) fn found(&self, progressed: &Progressed<TransferResult>) {
         for finding in &progressed.findings {
             self.tell(&format!("{}: {}; {}", finding.seen, finding.cause, finding.remedy));
-        }
-        if let Some(told) = &progressed.result.explanation {
-            self.explanation(told);
-        }
-    }
-
-    fn explanation(&self, told: &Explanation) {
-        if matches!(told.cause, Cause::Nothing | Cause::TooShort) {
-            self.tell(&format!("explanation: {}", told.said));
-        } else {
-            let share = 100.0 * told.share;
-            self.tell(&format!(
-                "limited by: {} ({share:.0} % of the time): {}",
-                told.cause.name(),
-                told.said
-            ));
-        }
-        for seen in &told.evidence {
-            self.tell(&format!("  seen: {seen}"));
-        }
-        self.tell(&format!("  fix: {}", told.remedy));
-        let share = |(cause, share): &(Cause, f64)| format!("{} {:.0} %", cause.name(), 100.0 * share);
-        let others: Vec<String> = told.others.iter().map(share).collect();
-        if !others.is_empty() {
-            self.tell(&format!("  also: {}", others.join(", ")));
         }
     }
 

@@ -54,12 +54,14 @@ fn a_daemon_is_measured_and_ended() {
     let pids = short.file("pids");
     let daemon = format!("setsid sh -c 'echo $$ >>{pids}; exec sleep 1000' >/dev/null 2>&1 & exit 0");
     let (_, result) = measured(short.quickly(SLOW).args(["--", "sh", "-c", &daemon]));
-    for trial in trials(&result, 1) {
+    let measured = trials(&result, 1);
+    assert!(!measured.is_empty());
+    for trial in &measured {
         assert!((trial.program.unwrap().present - 1.0).abs() < 1e-9, "{trial:?}");
     }
     let pids = short.lines("pids");
-    // Once more than there are trials: to see whether it comes.
-    assert_eq!(pids.len(), super::TRIALS + 1);
+    // Once more than there are trials: to see whether it comes. On a busy machine the time ends before all are made.
+    assert_eq!(pids.len(), measured.len() + 1);
     assert!(!pids.iter().any(|pid| lives(pid)), "{pids:?}");
 }
 

@@ -87,7 +87,8 @@ fn inferred(p: &Progressed<StackResult>) -> Option<(Inferred, Vec<f64>)> {
         peak: summary.peak?,
         at_per_s: summary.reached_per_s?,
         theoretical_per_s: summary.theoretical_per_s?,
-        verdict: p.verdict.clone(),
+        // A rate needs the load that was planned.
+        verdict: p.verdict.clone().of_everything(),
     };
     Some((inferred, theoretical))
 }

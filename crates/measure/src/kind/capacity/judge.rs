@@ -88,7 +88,7 @@ pub fn row(row: &CapacityRow, planned: u32, wrongs: &Wrongs) -> Verdict {
     let late = lacking(|s| s.capacity_per_s);
     if late > unsustained {
         degraded(format!(
-            "{}no rate was on schedule, down to {}/s ({}): free the sender's CPU",
+            "{}no rate was on schedule, down to {}/s ({}): start it with chrt -f 50",
             whose(late, all),
             floor(),
             how_late(row)
@@ -96,7 +96,7 @@ pub fn row(row: &CapacityRow, planned: u32, wrongs: &Wrongs) -> Verdict {
     }
     if let Some((failed, held)) = row.searches.iter().find_map(contradiction) {
         degraded(format!(
-            "{}/s always failed, yet {}/s held: other work took the CPUs for a while; repeat the run",
+            "{}/s failed each time, though {}/s succeeded: other work took the CPUs for a while; repeat the run",
             Scale::Multiple.text(failed),
             Scale::Multiple.text(held)
         ));

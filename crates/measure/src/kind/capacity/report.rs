@@ -75,7 +75,7 @@ pub fn findings(row: &CapacityRow, lost: Option<f64>, processors: usize) -> Vec<
             evidence:
                 "above that the p99 lag is more than 10 % of a slot, or more than 1 % of the slots are missed"
                     .into(),
-            remedy: "free the sender's CPU, or choose another one with --cpu".into(),
+            remedy: "start it with chrt -f 50, or choose another CPU with --cpu".into(),
         });
     }
     if processors < row.workers as usize {

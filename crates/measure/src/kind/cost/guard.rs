@@ -135,7 +135,7 @@ mod tests {
         for code in 0..=4 {
             assert!(ended_cleanly(status(&format!("exit {code}"))));
         }
-        for hasty in ["exit 130", "exit 101", "kill -9 $$", "kill -1 $$"] {
+        for hasty in ["exit 130", "exit 101", "kill -9 $$", "kill -15 $$"] {
             assert!(!ended_cleanly(status(hasty)), "{hasty}");
         }
     }

@@ -59,19 +59,18 @@ fn judge_benchmark(result: &CostResult, benchmark: &CostBenchmark, verdict: &mut
         // Its own calls are ranked all the same.
         return;
     }
-    imprecise(result, benchmark, &all, verdict);
-    let untold = all.iter().filter(|c| c.outcome == Outcome::CannotTell).count();
-    if untold == 0 || result.plan.is_none() {
-        return;
+    let inconclusive = all.iter().filter(|c| c.outcome == Outcome::CannotTell).count();
+    if inconclusive == 0 || result.plan.is_none() {
+        return imprecise(result, benchmark, &all, verdict);
     }
-    let level = if untold == all.len() { Level::Void } else { Level::Degraded };
+    let level = if inconclusive == all.len() { Level::Void } else { Level::Degraded };
     let blocks = all.iter().map(|c| c.blocks).min().unwrap_or(0);
     let seen = all.iter().filter_map(|c| c.smallest).fold(0.0, f64::max);
     let why = if blocks < 3 {
         format!("only {blocks} blocks: let it run longer (--time, --least-blocks)")
     } else {
         format!(
-            "too noisy to detect less than {:.0} %: stop other work, or use --cpu or --time",
+            "too noisy to detect a slowdown below {:.0} %: stop other work, or use --cpu or --time",
             100.0 * seen
         )
     };

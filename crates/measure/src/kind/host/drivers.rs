@@ -10,6 +10,7 @@ use netfathom_bpf::contention::Contention;
 use netfathom_bpf::generator::Generator;
 use netfathom_bpf::message::{Flow, KernelEnd, Programs, Work};
 use netfathom_bpf::sink::{XdpPass, XdpRedirect, XdpSink};
+use netfathom_bpf::watch::Watch;
 use netfathom_bpf::xdp::Mode;
 use netfathom_model::host::HostRow;
 use netfathom_model::message::HEADER_BYTES;
@@ -41,6 +42,11 @@ const CONTENTION_USE: &str = "names who had the CPU that a thread of a load wait
 const CONTENTION_REMEDY: &str =
     "use Linux 5.17 or later, built with CONFIG_SCHED_INFO and CONFIG_FAIR_GROUP_SCHED";
 
+const WATCH: &str = "TCP of others";
+const WATCH_USE: &str = "watch: the messages that come to a running application";
+const WATCH_REMEDY: &str =
+    "use a Linux from 5.17 to 6.18; NETFATHOM_BPF_LOG=1 shows all that the verifier writes";
+
 const PORT: u16 = 9;
 const ANYWHERE: SocketAddrV4 = SocketAddrV4::new(Ipv4Addr::UNSPECIFIED, PORT);
 
@@ -52,11 +58,17 @@ pub(super) fn rows(lab: &Result<Lab, LabError>) -> Vec<HostRow> {
         in_lab(lab, AF_XDP, AF_XDP_USE, AF_XDP_REMEDY, af_xdp),
         row(VERDICT, VERDICT_USE, VERDICT_REMEDY, socket_verdict()),
         row(CONTENTION, CONTENTION_USE, CONTENTION_REMEDY, contention()),
+        row(WATCH, WATCH_USE, WATCH_REMEDY, watch()),
     ]
 }
 
 fn contention() -> Attempt {
     Contention::attach()?.follow().map(drop).ok_or("no switch of a thread was seen")?;
+    Ok(())
+}
+
+fn watch() -> Attempt {
+    Watch::attach(None)?;
     Ok(())
 }
 

@@ -17,7 +17,11 @@ pub(super) fn rows(lab: &Result<Lab, LabError>) -> Vec<HostRow> {
         btf(),
         tracing(Tracing::TpBtf, "tp_btf", "typed tracepoints: what the bpf tap stands on"),
         tracing(Tracing::RawTp, "raw_tp", "untyped tracepoints: what the bpf tap stands on"),
-        tracing(Tracing::Fentry, "fentry", "entries of kernel functions; optional, nothing needs it"),
+        tracing(
+            Tracing::Fentry,
+            "fentry",
+            "entries of kernel functions: what the fentry tap stands on; optional",
+        ),
         tcx(lab),
     ]
 }

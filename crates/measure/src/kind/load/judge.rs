@@ -8,8 +8,8 @@ use netfathom_model::record::{Load, LoadTrial, LoadTrialKind};
 use netfathom_model::verdict::{Level, Verdict};
 
 use crate::load::judge::{
-    self, Judged, NO_FRAME_TAKEN, Rule, flag, load_rules, messages_a_packet, no_number, percent, share,
-    unsplit,
+    self, Judged, NO_FRAME_TAKEN, Rule, flag, lateness_rules, load_rules, messages_a_packet, no_number,
+    percent, share, unsplit,
 };
 
 impl Judged for LoadTrial {
@@ -35,11 +35,15 @@ static XDP_RULES: LazyLock<Vec<Rule<LoadTrial>>> = LazyLock::new(|| {
 });
 
 static OTHER_RULES: LazyLock<Vec<Rule<LoadTrial>>> =
-    LazyLock::new(|| own_rules().into_iter().chain(load_rules()).collect());
+    LazyLock::new(|| own_rules().into_iter().chain(every_load()).collect());
 
 /// The rules of one engine: what is its own comes first.
 fn with(own: Rule<LoadTrial>) -> Vec<Rule<LoadTrial>> {
-    [own].into_iter().chain(own_rules()).chain(load_rules()).collect()
+    [own].into_iter().chain(own_rules()).chain(every_load()).collect()
+}
+
+fn every_load() -> impl Iterator<Item = Rule<LoadTrial>> {
+    load_rules().into_iter().chain(lateness_rules())
 }
 
 fn own_rules() -> [Rule<LoadTrial>; 2] {

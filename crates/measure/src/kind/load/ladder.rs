@@ -90,7 +90,7 @@ fn step(
     }
     let profile = Profile::Constant { rate_per_s: peak_per_s, duration_ns: TRY_NS };
     let sent = fly(engine, TRY_NS, Departures::Planned(&profile, 0))?.sent;
-    let lag = sent.lag_p99_of_slot();
+    let lag = sent.lateness.p99_of_slot();
     step.lag_p99_of_slot = Some(lag);
     if !bursts {
         step.flat_out_per_s = Some(sent.per_s().min(peak_per_s));

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
 use std::thread;
 use std::time::Duration;
 
-use netfathom_bpf::stack::{StackTap, Target, TxResult};
+use netfathom_bpf::stack::{Hooks, StackTap, Target, TxResult};
 use netfathom_model::path::Direction;
 use netfathom_model::plan::{ReversePlan, Spin, Variant};
 use netfathom_sys::cpu;
@@ -101,7 +101,8 @@ impl ReverseTask<'_> {
         let duration_ns = self.plan.duration_ns;
         let shift = Windows::shift_for(duration_ns);
         let target = Target { flow: self.flow, reader_cookie: 0, window_shift: shift };
-        let tap = self.tapped.then(|| StackTap::load(&[Direction::Tx], target)).transpose()?;
+        let tap =
+            self.tapped.then(|| StackTap::load(Hooks::Tracepoints, &[Direction::Tx], target)).transpose()?;
         run_in::run(self, &sockets)?;
         let before = self.rig.counters()?;
         let dropped_before = drops(&sockets.inbound).map_err(GroundError::Socket)?;

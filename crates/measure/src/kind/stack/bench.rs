@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use netfathom_model::path::Tap;
 use netfathom_model::plan::{Place, StackPlan, TapChoice};
+use netfathom_model::profile::Profile;
 use netfathom_model::record::{StackResult, Trial, TrialKind};
 use netfathom_model::sample::Sample;
 use netfathom_sys::clock::monotonic_ns;
@@ -181,12 +182,30 @@ impl Bench<'_> {
         Some(self.burst(number, turn.tap, turn.wants_stages()).ok()?.sent.per_s())
     }
 
+    /// A short load with the tap, which counts for nothing.
+    pub fn attempt(&self, number: u32, tap: Tap, profile: &Profile) -> Result<StackOutcome, TapError> {
+        let departures = Departures::Planned(profile, self.plan.seed);
+        let load = Load { duration_ns: profile.duration_ns(), departures, contention: None };
+        self.aside(u32::MAX - number, Some(tap), true, load)
+    }
+
     fn burst(&self, number: u32, tap: Option<Tap>, stages: bool) -> Result<StackOutcome, TapError> {
+        self.aside(number, tap, stages, BURST)
+    }
+
+    /// A load beside the trials.
+    fn aside(
+        &self,
+        number: u32,
+        tap: Option<Tap>,
+        stages: bool,
+        load: Load<'_>,
+    ) -> Result<StackOutcome, TapError> {
         let live = Live::default();
         let files = Files::of_burst(self.directory.as_ref());
         let task = self.task(tap, stages, Sampling::none(), files, &live);
         let here = Here::open(&task, self.flow(number))?;
-        task.run(here, BURST)
+        task.run(here, load)
     }
 
     /// Whether all traffic stays on this machine. A network with others on it is given no

@@ -41,6 +41,7 @@ impl Taps {
 fn probe(tap: Tap, plan: &StackPlan) -> Result<Vec<LeftOut>, LeftOut> {
     match tap {
         Tap::Bpf => Ok(probe::bpf(&plan.directions)?.iter().map(probe::without).collect()),
+        Tap::Fentry => Ok(probe::fentry(&plan.directions)?.iter().map(probe::without).collect()),
         Tap::Timestamping => Ok(Vec::new()),
         Tap::Pcap => {
             let out_at_lo = plan.place == Place::Loopback && plan.measures(Direction::Tx);
@@ -54,7 +55,7 @@ pub fn choose_taps(plan: &StackPlan) -> Result<Taps, TapError> {
     // The best first; what stands beside the one that was asked for comes after it.
     let (asked, beside): (Vec<Tap>, &[Tap]) = match plan.tap {
         TapChoice::Auto => (vec![Tap::Bpf, Tap::Timestamping], &[Tap::Timestamping]),
-        TapChoice::All => (vec![Tap::Bpf, Tap::Timestamping], &[Tap::Timestamping, Tap::Pcap]),
+        TapChoice::All => (vec![Tap::Bpf, Tap::Timestamping], &[Tap::Timestamping, Tap::Pcap, Tap::Fentry]),
         TapChoice::Only(Tap::Bpf) => (vec![Tap::Bpf], &[Tap::Timestamping]),
         TapChoice::Only(tap) => (vec![tap], &[Tap::Bpf]),
     };

@@ -3,14 +3,15 @@
 use std::sync::LazyLock;
 
 use netfathom_model::accounting::{Accounting, Fate};
-use netfathom_model::path::Tap;
+use netfathom_model::path::{Direction, Tap};
 use netfathom_model::plan::{Place, StackPlan};
 use netfathom_model::record::{
     Agreement, DISTORTION, Distorts, Load, SelfCost, StackResult, Trial, TrialKind, Witness,
 };
-use netfathom_model::verdict::{Level, Verdict};
+use netfathom_model::verdict::{Level, Part, Verdict};
 
-use crate::load::judge::{self, Judged, Rule, count, load_rules, percent, share};
+use super::way;
+use crate::load::judge::{self, Judged, Rule, count, lateness_rules, load_rules, percent, share};
 
 impl Judged for Trial {
     fn load(&self) -> &Load {
@@ -24,6 +25,9 @@ impl Judged for Trial {
 
 static RULES: LazyLock<Vec<Rule<Trial>>> =
     LazyLock::new(|| load_rules().into_iter().chain(tap_rules()).collect());
+
+/// Rules about the load alone.
+static LATENESS: LazyLock<[Rule<Trial>; 2]> = LazyLock::new(lateness_rules);
 
 /// Messages that the tap could not time, on the way where they are more.
 fn unjoined(t: &Trial) -> f64 {
@@ -77,7 +81,24 @@ fn tap_rules() -> [Rule<Trial>; 7] {
 }
 
 pub fn trial(trial: &Trial) -> Verdict {
-    judge::trial(&RULES, trial)
+    let mut verdict = judge::trial(&RULES, trial);
+    let ways: Vec<Direction> = trial.paths.iter().map(|path| path.direction).collect();
+    judge_parts(&mut verdict, &ways, &[trial]);
+    answered(verdict, &ways)
+}
+
+/// The ways, each by the messages that its answer is of, and the load.
+fn judge_parts(verdict: &mut Verdict, ways: &[Direction], trials: &[&Trial]) {
+    for &way in ways {
+        way::judge(verdict, way, trials);
+    }
+    judge::lower(verdict, &[Part::Load], &*LATENESS, trials);
+}
+
+/// The answer is the ways; a trial without any is there for its load.
+fn answered(verdict: Verdict, ways: &[Direction]) -> Verdict {
+    let ways: Vec<Part> = ways.iter().map(|&way| way.into()).collect();
+    verdict.answered_by(if ways.is_empty() { &[Part::Load] } else { &ways })
 }
 
 /// How far the run can be trusted: its measured trials, and what others say of them.
@@ -85,13 +106,14 @@ pub fn run(result: &StackResult) -> Verdict {
     let StackResult { plan, trials, witnesses, .. } = result;
     let measured: Vec<&Trial> = trials.iter().filter(|t| t.kind == TrialKind::Measured).collect();
     let mut verdict = judge::run(&RULES, &measured, plan.trials);
+    judge_parts(&mut verdict, &plan.directions, &measured);
     if !measured.is_empty() {
         judge_others(&mut verdict, trials, witnesses);
         if result.tap == Tap::Pcap {
             judge_capture(&mut verdict, plan, result.self_cost);
         }
     }
-    verdict
+    answered(verdict, &plan.directions)
 }
 
 /// A capture that loses nothing but slows the sender is still a distortion.
@@ -141,6 +163,6 @@ fn judge_others(verdict: &mut Verdict, trials: &[Trial], witnesses: &[Witness]) 
             w.direction.name(),
             w.difference_ns.abs()
         );
-        verdict.lower(Level::Degraded, text);
+        verdict.lower_only(&[w.direction.into()], Level::Degraded, text);
     }
 }

@@ -24,12 +24,14 @@ mod choice;
 mod cost;
 mod delay;
 mod ends;
+mod fit;
 mod judge;
 mod listening;
 mod order;
 mod report;
 mod summary;
 mod trial;
+mod way;
 
 use bench::{Bench, Turn};
 use choice::{choose_cpus, choose_taps};
@@ -74,6 +76,14 @@ pub fn run(
     conclude(&mut progressed, listening);
     observer.keep(&progressed)?;
     bench.warm_up()?;
+    if plan.fits
+        && let Some((profile, left_out)) = fit::fit(&bench, taps.main, observer)?
+    {
+        progressed.result.plan.profile = profile;
+        progressed.result.left_out.push(left_out);
+    }
+    let plan = &progressed.result.plan.clone();
+    let bench = Bench { plan, ..bench };
     let order = taps.order(plan);
     for (index, &(kind, tap)) in order.iter().enumerate() {
         if stop.load(Relaxed) {
@@ -100,6 +110,9 @@ fn conclude(p: &mut Progressed<StackResult>, listening: Option<&Listening>) {
     *witnesses = cost::witnesses(trials, &plan.directions);
     *taps = cost::beside_each_other(trials);
     p.verdict = judge::run(&p.result);
+    for summary in &mut p.result.summaries {
+        summary.level = p.verdict.of(summary.direction.into());
+    }
     p.findings = report::findings(&p.result);
     p.findings.extend(listening.and_then(Listening::finding));
 }

@@ -81,11 +81,18 @@ impl Facts<'_> {
             direction,
             total: (&c.total.distribution).into(),
             peak: self.peak(&c.total, &plan.profile),
-            undisturbed: c
-                .undisturbed
-                .as_ref()
-                .map(|u| UndisturbedTimes { judged: u.judged, times: (&u.times).into() }),
-            stages: direction.stages().iter().map(stage).collect(),
+            undisturbed: c.undisturbed.as_ref().map(|u| UndisturbedTimes {
+                judged: u.judged,
+                times: (&u.times).into(),
+                missed_slots: u.lateness.missed_slots,
+                lag_p99_of_interval: u.lateness.p99_of_slot(),
+            }),
+            stages: direction
+                .stages()
+                .iter()
+                .map(stage)
+                .filter(|row| tap.has(row.stage) || row.times.distribution().is_some())
+                .collect(),
             series: series(&c.total, window_ns),
         }
     }

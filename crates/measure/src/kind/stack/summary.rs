@@ -5,6 +5,7 @@ use netfathom_model::record::{
     Indicator, PathSummary, PathTimes, StageSummary, StageSummaryTimes, Trial, TrialKind, Undisturbed,
     UndisturbedTimes,
 };
+use netfathom_model::verdict::Level;
 use netfathom_stats::{Distribution, between_trials};
 
 /// One direction over all measured trials; `None` if no trial has a time of it.
@@ -22,9 +23,12 @@ pub fn of(direction: Direction, trials: &[Trial]) -> Option<PathSummary> {
     let total = merged(paths.iter().map(|p| &p.total))?;
     // On the way in messages overlap: the time of one says nothing about the time between two.
     let inferred = peak.filter(|p| direction == Direction::Tx && p.mean_ns > 0.0).map(|p| 1e9 / p.mean_ns);
-    let stages = direction.stages().iter().map(|&stage| stage_summary(stage, &paths, &total)).collect();
+    let found = |stage| paths.iter().flat_map(|p| &p.stages).any(|row| row.stage == stage);
+    let stages = direction.stages().iter().filter(|&&stage| found(stage));
+    let stages = stages.map(|&stage| stage_summary(stage, &paths, &total)).collect();
     Some(PathSummary {
         direction,
+        level: Level::default(),
         overall,
         peak,
         theoretical_per_s: inferred,
@@ -40,11 +44,13 @@ fn undisturbed(paths: &[&PathTimes]) -> Option<Undisturbed> {
     let of: Vec<_> =
         paths.iter().map(|p| p.undisturbed.as_ref().filter(|u| u.times.n > 0)).collect::<Option<_>>()?;
     let overall = indicator(of.iter().map(|u| (u.times.mean_ns, u.times.min_ns, u.times.max_ns)))?;
-    let times = (&merged(of.iter().map(|u| &u.times))?).into();
-    Some(Undisturbed {
-        overall,
-        total: UndisturbedTimes { judged: of.iter().map(|u| u.judged).sum(), times },
-    })
+    let total = UndisturbedTimes {
+        judged: of.iter().map(|u| u.judged).sum(),
+        times: (&merged(of.iter().map(|u| &u.times))?).into(),
+        missed_slots: of.iter().map(|u| u.missed_slots).sum(),
+        lag_p99_of_interval: of.iter().map(|u| u.lag_p99_of_interval).fold(0.0, f64::max),
+    };
+    Some(Undisturbed { overall, total })
 }
 
 /// A row of the papers' summary, from each trial's mean, min and max.

@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::net::{SocketAddr, UdpSocket};
 use std::sync::atomic::AtomicBool;
 
-use netfathom_bpf::stack::{Replaced, StackTap, Target, WINDOWS};
+use netfathom_bpf::stack::{Hooks, Replaced, StackTap, Target, WINDOWS};
 use netfathom_model::accounting::Accounting;
 use netfathom_model::path::{Direction, Stage, Tap};
 use netfathom_model::plan::StackPlan;
@@ -87,14 +87,15 @@ impl StackTask<'_> {
                 |_, senders| Ok((vec![(); senders.len()], ())),
                 |_, ()| Ok(Tapped::default()),
             ),
-            Some(Tap::Bpf) => self.run_bpf(ends, load),
+            Some(Tap::Bpf) => self.run_bpf(Hooks::Tracepoints, ends, load),
+            Some(Tap::Fentry) => self.run_bpf(Hooks::Functions, ends, load),
             Some(Tap::Timestamping) => self.run_timestamping(ends, load),
             Some(Tap::Pcap) => self.run_pcap(ends, load),
         }
     }
 
-    fn run_bpf(&self, ends: impl Ends, load: Load<'_>) -> Result<StackOutcome, TapError> {
-        let tap = self.load_programs(&ends, load)?;
+    fn run_bpf(&self, at: Hooks, ends: impl Ends, load: Load<'_>) -> Result<StackOutcome, TapError> {
+        let tap = self.load_programs(at, &ends, load)?;
         // Whoever sees a message last keeps it.
         let (at_senders, at_reader) = match ends.reader() {
             Some(_) => (Sampling::none(), self.sampling.again()),
@@ -104,7 +105,9 @@ impl StackTask<'_> {
         let here = ends.senders().first().and(ends.reader()).map(|_| ());
         let make = |windows: Windows, senders: &[_]| {
             tap.start(windows.start_ns);
-            let undisturbed = here.and(load.contention).map(|c| Undisturbed::new(c, self.cpus));
+            let mean_interval_ns = load.departures.mean_interval_ns(1);
+            let undisturbed =
+                here.and(load.contention).map(|c| Undisturbed::new(c, self.cpus, mean_interval_ns));
             let reader = BpfReader::new(tap.view(), windows, WINDOWS, rx, at_reader, undisturbed);
             let senders = senders.iter().map(|_| Departed::new(tap.view(), at_senders.again()));
             Ok((senders.collect(), reader))
@@ -141,11 +144,11 @@ impl StackTask<'_> {
         self.run_with(ends, load, make, collect)
     }
 
-    fn load_programs(&self, ends: &impl Ends, load: Load<'_>) -> Result<StackTap, TapError> {
+    fn load_programs(&self, at: Hooks, ends: &impl Ends, load: Load<'_>) -> Result<StackTap, TapError> {
         let reader_cookie = ends.reader().map_or(Ok(0), cookie).map_err(GroundError::Socket)?;
         let window_shift = Windows::shift_for(load.duration_ns);
         let target = Target { flow: ends.flow(), reader_cookie, window_shift };
-        Ok(StackTap::load(&self.plan.directions, target)?)
+        Ok(StackTap::load(at, &self.plan.directions, target)?)
     }
 
     fn run_timestamping(&self, ends: impl Ends, load: Load<'_>) -> Result<StackOutcome, TapError> {
@@ -156,7 +159,8 @@ impl StackTask<'_> {
         for sender in ends.senders() {
             enable_tx_stamps(sender, self.stages).map_err(GroundError::Socket)?;
         }
-        let programs = self.alternates.then(|| self.load_programs(&ends, load)).transpose()?;
+        let programs =
+            self.alternates.then(|| self.load_programs(Hooks::Tracepoints, &ends, load)).transpose()?;
         let by_turns = Cell::new(None);
         let ahead_ns = realtime_ahead_ns();
         let stages = self.stages;

@@ -46,8 +46,8 @@ fn no_message_leaves_early_and_each_has_its_number() {
 #[test]
 fn the_last_message_misses_no_slot() {
     let (sent, _) = run(vec![0], u64::MAX / 2, false);
-    assert_eq!((sent.accepted, sent.missed_slots), (1, 0));
-    assert!(sent.lag_p99_of_slot() < 1.0);
+    assert_eq!((sent.accepted, sent.lateness.missed_slots), (1, 0));
+    assert!(sent.lateness.p99_of_slot() < 1.0);
 }
 
 #[test]
@@ -55,8 +55,8 @@ fn lateness_is_lag_and_missed_slots_not_silence() {
     // All due at once: each but the first leaves after the next was due.
     let (sent, got) = run((0..100).map(|i| i * 10).collect(), u64::MAX / 2, false);
     assert_eq!(got, 100);
-    assert!(sent.missed_slots > 50, "{}", sent.missed_slots);
-    assert!(sent.lag_p99_of_slot() > 1.0);
+    assert!(sent.lateness.missed_slots > 50, "{}", sent.lateness.missed_slots);
+    assert!(sent.lateness.p99_of_slot() > 1.0);
 }
 
 #[test]

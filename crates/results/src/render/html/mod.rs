@@ -187,9 +187,9 @@ pub fn render_run(record: &Record, run: &Directory) -> Result<String, Error> {
 
 fn draw(record: &Record, run: Option<&Directory>) -> Result<String, Error> {
     let Bounded { record, left_out } = Bounded::of(record)?;
-    let body = story::body(&record.measurement);
-    let reasons = &record.verdict.reasons;
-    let shown = |r: &Reason| Reason { text: printable(&r.text), ..r.clone() };
+    let body = story::story(&record.measurement).body();
+    let reasons: Vec<&Reason> = record.verdict.shown().collect();
+    let shown = |r: &&Reason| Reason { text: printable(&r.text), ..(*r).clone() };
     let level = record.verdict.level;
     let page = Page::new(&Facts { page: &body.page, plan: &body.plan })?;
     let page = Page {

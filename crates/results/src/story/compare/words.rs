@@ -46,12 +46,12 @@ fn percent(part: f64) -> String {
     if part.abs() >= 9.995 { print::percent(part) } else { format!("{} %", figures(100.0 * part)) }
 }
 
-/// A ratio as what it is more or less: `+5.2 %`; from doubling on as a multiple, `x 2.4`.
+/// A ratio as what it is more or less: `+5.2 %`; from doubling on as a multiple, `2.40x`.
 pub fn ratio(ratio: f64) -> String {
     let more = 100.0 * (ratio - 1.0);
     match more.abs() {
-        _ if ratio > BEYOND_SENSE => format!("over x {}", figures(BEYOND_SENSE)),
-        _ if more >= 100.0 => format!("x {}", figures(ratio)),
+        _ if ratio > BEYOND_SENSE => format!("over {}x", figures(BEYOND_SENSE)),
+        _ if more >= 100.0 => format!("{}x", figures(ratio)),
         m if m >= 9.95 => format!("{more:+.0} %"),
         m if m >= 0.095 => format!("{more:+.1} %"),
         _ => format!("{more:+.2} %"),
@@ -92,15 +92,15 @@ fn on_scale(unit: Unit, change: Change, value: f64) -> String {
 
 /// The smallest change that could have been detected.
 pub fn smallest(quantity: &Compared) -> String {
-    let told = |smallest: f64| match quantity.change.scale {
+    let written = |smallest: f64| match quantity.change.scale {
         Scale::Ratio if smallest >= 1.0 => ratio(1.0 + smallest),
         Scale::Ratio => percent(smallest),
         Scale::Difference => difference(quantity.unit, smallest).trim_start_matches('+').to_owned(),
     };
-    quantity.smallest.map_or_else(|| NOTHING.into(), told)
+    quantity.smallest.map_or_else(|| NOTHING.into(), written)
 }
 
-/// The worst that is told of the main quantities.
+/// The worst outcome of the main quantities.
 pub fn overall(comparison: &Comparison) -> Option<Outcome> {
     comparison.counts().into_iter().find(|(_, count)| *count > 0).map(|(outcome, _)| outcome)
 }
@@ -113,7 +113,7 @@ pub fn answer(comparison: &Comparison) -> String {
     }
     let main =
         |outcome: Outcome| comparison.quantities.iter().filter(move |q| q.main && q.outcome == outcome);
-    let told = |outcome: Outcome| -> Option<String> {
+    let changed = |outcome: Outcome| -> Option<String> {
         let all: Vec<&Compared> = main(outcome).collect();
         let named: Vec<String> =
             all.iter().take(MOST_ANSWERED).map(|q| format!("{} {}", q.name, change(q))).collect();
@@ -121,29 +121,29 @@ pub fn answer(comparison: &Comparison) -> String {
         let rest = if more > 0 { format!(" and {more} more") } else { String::new() };
         (!all.is_empty()).then(|| format!("{}{rest}", named.join(", ")))
     };
-    let untold: Vec<&Compared> = main(Outcome::CannotTell).collect();
-    match (told(Outcome::Worse), told(Outcome::Better)) {
+    let inconclusive: Vec<&Compared> = main(Outcome::CannotTell).collect();
+    match (changed(Outcome::Worse), changed(Outcome::Better)) {
         (Some(worse), Some(better)) => format!("{worse}; better: {better}"),
-        (Some(changed), None) | (None, Some(changed)) => changed,
-        (None, None) if untold.is_empty() => "No significant change".to_owned(),
-        (None, None) => format!("No significant change; {}", detectable(&untold)),
+        (Some(one), None) | (None, Some(one)) => one,
+        (None, None) if inconclusive.is_empty() => "A and B have the same values".to_owned(),
+        (None, None) => format!("No significant change ({})", detectable(&inconclusive)),
     }
 }
 
 /// How small a change could have been detected.
-fn detectable(untold: &[&Compared]) -> String {
-    let mut seen: Vec<&&Compared> = untold.iter().filter(|q| q.smallest.is_some()).collect();
+fn detectable(inconclusive: &[&Compared]) -> String {
+    let mut seen: Vec<&&Compared> = inconclusive.iter().filter(|q| q.smallest.is_some()).collect();
     if seen.is_empty() {
         return "without an interval no change is detectable".into();
     }
     if seen.len() <= MOST_ANSWERED {
         let found: Vec<String> = seen.iter().map(|q| format!("{} {}", q.name, smallest(q))).collect();
-        return format!("could detect {}", found.join(", "));
+        return format!("minimum detectable: {}", found.join(", "));
     }
     seen.retain(|q| q.change.scale == Scale::Ratio);
     seen.sort_by(|a, b| a.smallest.unwrap_or(0.0).total_cmp(&b.smallest.unwrap_or(0.0)));
     match (seen.first(), seen.last()) {
-        (Some(least), Some(most)) => format!("could detect {} to {}", smallest(least), smallest(most)),
+        (Some(least), Some(most)) => format!("minimum detectable: {} to {}", smallest(least), smallest(most)),
         _ => "what each could detect stands beside it".into(),
     }
 }
@@ -215,10 +215,10 @@ pub fn alone(comparison: &Comparison) -> Vec<String> {
         .into_iter()
         .filter(|(_, names)| !names.is_empty())
         .map(|(side, names)| {
-            let told: Vec<&str> = names.iter().take(MOST_NAMED).map(String::as_str).collect();
-            let more = names.len().saturating_sub(told.len());
+            let shown: Vec<&str> = names.iter().take(MOST_NAMED).map(String::as_str).collect();
+            let more = names.len().saturating_sub(shown.len());
             let rest = if more > 0 { format!(" and {more} more") } else { String::new() };
-            format!("only {side} has {}{rest}", told.join(", "))
+            format!("only {side} has {}{rest}", shown.join(", "))
         })
         .collect()
 }
@@ -241,7 +241,7 @@ mod tests {
     fn a_ratio_is_what_it_is_more() {
         assert_eq!(
             [1.052, 0.97, 1.0004, 1.3, 2.4, 0.1, 1e30].map(ratio),
-            ["+5.2 %", "-3.0 %", "+0.04 %", "+30 %", "x 2.40", "-90 %", "over x 1,000"]
+            ["+5.2 %", "-3.0 %", "+0.04 %", "+30 %", "2.40x", "-90 %", "over 1,000x"]
         );
     }
 

@@ -90,13 +90,14 @@ fn brief(result: &CostResult, benchmark: &CostBenchmark, comparison: &Comparison
     }
 }
 
-/// What a comparison could detect, or its PCost.
+/// What a comparison could detect, or its PCost. Where it is inconclusive the verdict says what it could detect.
 fn detail(comparison: &Comparison) -> Option<String> {
     match comparison.outcome {
+        Outcome::CannotTell => None,
         Outcome::Cost | Outcome::Faster => {
             Some(format!("PCost (Qian & Wang 2006) {}", pcost(comparison).percent()))
         }
-        _ => {
+        Outcome::NoCost => {
             let smallest = comparison.smallest.filter(|s| s.is_finite())?;
             Some(format!("this run could detect a slowdown of {}", percent(smallest)))
         }

@@ -14,44 +14,57 @@ mod spans;
 mod taken;
 mod trials;
 
+use netfathom_model::plan::{CostLoad, Place};
 use netfathom_model::record::{Comparison, CostBenchmark, CostResult};
 
-use super::{Body, MOST_ROWS};
+use super::{Body, MOST_ROWS, Story, place::Site};
 use crate::page::{Block, Page, shortened};
-
-pub(super) use answer::answer;
 
 /// Letters of a benchmark's name in a heading.
 const LONGEST_NAME: usize = 50;
 
-pub(super) fn body(result: &CostResult) -> Body<'_> {
-    let mut page = Page::default();
-    let own = answer::own_alone(result);
-    if own {
-        result.benchmarks.iter().for_each(|benchmark| calls::draw(&mut page, result, benchmark));
-    }
-    effects::draw(&mut page, result);
-    for benchmark in &result.benchmarks {
-        if let Some(comparison) = comparison::shown(result, benchmark) {
-            spans::draw(&mut page, result, benchmark, comparison);
-            taken::draw(&mut page, result, benchmark, comparison);
-            others(&mut page, result, benchmark, comparison);
+impl Story for CostResult {
+    fn body(&self) -> Body<'_> {
+        let mut page = Page::default();
+        let own = answer::own_alone(self);
+        if own {
+            self.benchmarks.iter().for_each(|benchmark| calls::draw(&mut page, self, benchmark));
         }
-        if !own {
-            calls::draw(&mut page, result, benchmark);
+        effects::draw(&mut page, self);
+        for benchmark in &self.benchmarks {
+            if let Some(comparison) = comparison::shown(self, benchmark) {
+                spans::draw(&mut page, self, benchmark, comparison);
+                taken::draw(&mut page, self, benchmark, comparison);
+                others(&mut page, self, benchmark, comparison);
+            }
+            if !own {
+                calls::draw(&mut page, self, benchmark);
+            }
+        }
+        program::draw(&mut page, self);
+        trials::draw(&mut page, self);
+        let plan = plan::words(self);
+        super::asked_for(&mut page, &plan);
+        Body {
+            title: if own { "What its own calls take" } else { "What it takes from others" },
+            done: plan::done(self),
+            page,
+            remarks: answer::remarks(self),
+            plan,
+            left_out: &[],
         }
     }
-    program::draw(&mut page, result);
-    trials::draw(&mut page, result);
-    let plan = plan::words(result);
-    super::asked_for(&mut page, &plan);
-    Body {
-        title: if own { "What its own calls take" } else { "What it takes from others" },
-        done: plan::done(result),
-        page,
-        remarks: answer::remarks(result),
-        plan,
-        left_out: &[],
+
+    fn answer(&self) -> String {
+        answer::answer(self)
+    }
+
+    fn site(&self) -> Site {
+        match self.plan.as_ref().map(|plan| &plan.load) {
+            None => Site::Elsewhere("times taken elsewhere"),
+            Some(Some(CostLoad::Udp { .. })) => Site::At(Place::Lab),
+            Some(_) => Site::Here,
+        }
     }
 }
 

@@ -9,22 +9,43 @@ use netfathom_model::record::{
     CaptureFile, ClockOffset, JoinResult, JoinedSpan, KindCount, LogFile, PacketKind,
 };
 
-use super::{Body, curves, number, pooled};
+use super::{Body, Story, curves, number, place::Site, pooled};
 
-pub(super) fn body(result: &JoinResult) -> Body<'_> {
-    let mut page = Page::default();
-    spans(&mut page, result);
-    percentiles(&mut page, result);
-    captures(&mut page, result);
-    logs(&mut page, result);
-    clocks(&mut page, result);
-    Body {
-        title: "Time in the network stack, from captures and logs",
-        done: there(result),
-        page,
-        remarks: remarks(result),
-        plan: plan(&result.plan),
-        left_out: &[],
+impl Story for JoinResult {
+    fn body(&self) -> Body<'_> {
+        let mut page = Page::default();
+        spans(&mut page, self);
+        percentiles(&mut page, self);
+        captures(&mut page, self);
+        logs(&mut page, self);
+        clocks(&mut page, self);
+        Body {
+            title: "Time in the network stack, from captures and logs",
+            done: there(self),
+            page,
+            remarks: remarks(self),
+            plan: plan(&self.plan),
+            left_out: &[],
+        }
+    }
+
+    /// Such as `A message takes 4.20 µs to send and 12.3 µs to receive`.
+    fn answer(&self) -> String {
+        let ways = ways::ways(self);
+        if ways.is_empty() {
+            return "no message was in both a capture and a log, so there is no answer yet".into();
+        }
+        let time = |w: &ways::Way| {
+            let above = ways::above_shortest(self, w.direction);
+            let steps =
+                ways::doubt(w.span).map_or_else(String::new, |ns| format!(" (±{})", number::mean(ns)));
+            format!("{}{steps}{above} {}", number::mean(w.span.times.mean_ns), verb(w.direction))
+        };
+        format!("A message takes {}", ways.iter().map(time).collect::<Vec<_>>().join(" and "))
+    }
+
+    fn site(&self) -> Site {
+        Site::Elsewhere("captures and logs")
     }
 }
 
@@ -48,20 +69,6 @@ fn there(result: &JoinResult) -> String {
         result.logs.len(),
         plan.logs.len()
     )
-}
-
-/// Such as `A message takes 4.20 µs to send and 12.3 µs to receive`.
-pub(super) fn answer(result: &JoinResult) -> String {
-    let ways = ways::ways(result);
-    if ways.is_empty() {
-        return "no message was in both a capture and a log, so there is no answer yet".into();
-    }
-    let time = |w: &ways::Way| {
-        let above = ways::above_shortest(result, w.direction);
-        let steps = ways::doubt(w.span).map_or_else(String::new, |ns| format!(" (±{})", number::mean(ns)));
-        format!("{}{steps}{above} {}", number::mean(w.span.times.mean_ns), verb(w.direction))
-    };
-    format!("A message takes {}", ways.iter().map(time).collect::<Vec<_>>().join(" and "))
 }
 
 fn verb(direction: Direction) -> &'static str {

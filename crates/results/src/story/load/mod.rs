@@ -9,35 +9,67 @@ mod trials;
 
 use crate::page::Page;
 use netfathom_model::record::{LoadResult, LoadTrial, LoadTrialKind};
+use netfathom_model::verdict::Verdict;
 
 use super::accounting::Kept;
-use super::{Body, accounting, contention, counted, number, place::ends as place};
+use super::{
+    Body, Story, accounting, contention, counted, number,
+    place::{Site, ends as place},
+};
 
-pub(super) fn body(result: &LoadResult) -> Body<'_> {
-    let mut page = Page::default();
-    echo::draw(&mut page, result);
-    trials::draw(&mut page, result);
-    engine::draw(&mut page, result);
-    trials::workers(&mut page, result);
-    times::intervals(&mut page, result);
-    times::lag(&mut page, result);
-    contention::draw(&mut page, loaded(result).map(|t| &t.load));
-    let kept = result.trials.iter().map(|t| Kept {
-        index: t.index,
-        kind: trials::kind(t.kind),
-        load: &t.load,
-        accounting: &t.accounting,
-        captured: &[],
-        verdict: &t.verdict,
-    });
-    accounting::draw(&mut page, &kept.collect::<Vec<_>>());
-    Body {
-        title: "The load that was made",
-        done: there(result),
-        page,
-        remarks: remarks(result),
-        plan: plan::words(&result.plan),
-        left_out: &result.left_out,
+impl Story for LoadResult {
+    fn body(&self) -> Body<'_> {
+        let mut page = Page::default();
+        echo::draw(&mut page, self);
+        trials::draw(&mut page, self);
+        engine::draw(&mut page, self);
+        trials::workers(&mut page, self);
+        times::intervals(&mut page, self);
+        times::lag(&mut page, self);
+        contention::draw(&mut page, loaded(self).map(|t| &t.load));
+        let kept = self.trials.iter().map(|t| Kept {
+            index: t.index,
+            kind: trials::kind(t.kind),
+            load: &t.load,
+            accounting: &t.accounting,
+            captured: &[],
+            verdict: &t.verdict,
+        });
+        accounting::draw(&mut page, &kept.collect::<Vec<_>>());
+        Body {
+            title: "The load that was made",
+            done: there(self),
+            page,
+            remarks: remarks(self),
+            plan: plan::words(&self.plan),
+            left_out: &self.left_out,
+        }
+    }
+
+    /// Such as `205k/s ± 0.3k sent, 99.9 % of the plan, none lost, late by 1.2 µs (p99)`.
+    fn answer(&self) -> String {
+        let Some(s) = &self.summary else {
+            return "no loaded trial is finished, so there is no answer yet".into();
+        };
+        let lost = match s.lost {
+            Some(0.0) => "none lost".into(),
+            Some(lost) => format!("{} lost", number::percent(lost)),
+            None => "losses unknown".into(),
+        };
+        let lag = if s.lag.n == 0 { "-".into() } else { number::least(s.lag.p99_ns) };
+        format!(
+            "{} sent, {} of the plan, {lost}, late by {lag} (p99)",
+            number::rate_interval(s.reached_per_s, s.between_trials_per_s),
+            number::percent_down(s.of_plan)
+        )
+    }
+
+    fn site(&self) -> Site {
+        Site::At(self.plan.place)
+    }
+
+    fn verdicts(&self) -> Vec<&Verdict> {
+        self.trials.iter().map(|trial| &trial.verdict).collect()
     }
 }
 
@@ -48,24 +80,6 @@ fn loaded(result: &LoadResult) -> impl Iterator<Item = &LoadTrial> {
 
 fn there(result: &LoadResult) -> String {
     format!("{} of {} loaded trials are finished", loaded(result).count(), result.plan.trials)
-}
-
-/// Such as `205k/s ± 0.3k sent, 99.9 % of the plan, none lost, late by 1.2 µs (p99)`.
-pub(super) fn answer(result: &LoadResult) -> String {
-    let Some(s) = &result.summary else {
-        return "no loaded trial is finished, so there is no answer yet".into();
-    };
-    let lost = match s.lost {
-        Some(0.0) => "none lost".into(),
-        Some(lost) => format!("{} lost", number::percent(lost)),
-        None => "losses unknown".into(),
-    };
-    let lag = if s.lag.n == 0 { "-".into() } else { number::least(s.lag.p99_ns) };
-    format!(
-        "{} sent, {} of the plan, {lost}, late by {lag} (p99)",
-        number::rate_interval(s.reached_per_s, s.between_trials_per_s),
-        number::percent_down(s.of_plan)
-    )
 }
 
 /// How it was measured.

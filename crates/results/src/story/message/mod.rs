@@ -16,31 +16,39 @@ use netfathom_model::layer::Layer;
 use netfathom_model::plan::MessageTest;
 use netfathom_model::record::MessageResult;
 
-use super::Body;
+use super::{Body, Story, place::Site};
 use crate::page::Page;
 
-pub(super) use answer::answer;
+impl Story for MessageResult {
+    fn body(&self) -> Body<'_> {
+        let mut page = Page::default();
+        remedies::draw(&mut page, self);
+        sizes::draw(&mut page, self);
+        placements::draw(&mut page, self);
+        details::draw(&mut page, self);
+        trials::draw(&mut page, self);
+        let plan = plan::words(&self.plan);
+        super::asked_for(&mut page, &plan);
+        Body {
+            title: match self.plan.test {
+                MessageTest::Oneway => "How many messages go over a connection",
+                MessageTest::Pingpong => "How long a round trip takes",
+                MessageTest::Post => "How fast bulk replies come",
+            },
+            done: plan::done(self),
+            page,
+            remarks: answer::remarks(self),
+            plan,
+            left_out: &[],
+        }
+    }
 
-pub(super) fn body(result: &MessageResult) -> Body<'_> {
-    let mut page = Page::default();
-    remedies::draw(&mut page, result);
-    sizes::draw(&mut page, result);
-    placements::draw(&mut page, result);
-    details::draw(&mut page, result);
-    trials::draw(&mut page, result);
-    let plan = plan::words(&result.plan);
-    super::asked_for(&mut page, &plan);
-    Body {
-        title: match result.plan.test {
-            MessageTest::Oneway => "How many messages go over a connection",
-            MessageTest::Pingpong => "How long a round trip takes",
-            MessageTest::Post => "How fast bulk replies come",
-        },
-        done: plan::done(result),
-        page,
-        remarks: answer::remarks(result),
-        plan,
-        left_out: &[],
+    fn answer(&self) -> String {
+        answer::answer(self)
+    }
+
+    fn site(&self) -> Site {
+        Site::At(self.plan.place)
     }
 }
 

@@ -10,27 +10,42 @@ use crate::page::{Page, Style};
 use netfathom_model::plan::TapChoice;
 use netfathom_model::record::{Claim, Holds, ReproduceResult, Whose};
 
-use super::{Body, Words, counted};
+use super::{Body, Story, Words, counted, place::Site};
 
-pub(super) fn body(result: &ReproduceResult) -> Body<'_> {
-    let mut page = Page::default();
-    claims(&mut page, result);
-    page.heading("Source");
-    page.text(&result.title);
-    page.text(&result.source);
-    figures::draw(&mut page, result);
-    for table in &result.tables {
-        tables::draw(&mut page, table);
+impl Story for ReproduceResult {
+    fn body(&self) -> Body<'_> {
+        let mut page = Page::default();
+        claims(&mut page, self);
+        page.heading("Source");
+        page.text(&self.title);
+        page.text(&self.source);
+        figures::draw(&mut page, self);
+        for table in &self.tables {
+            tables::draw(&mut page, table);
+        }
+        differences(&mut page, self);
+        runs::draw(&mut page, self);
+        Body {
+            title: &self.title,
+            done: there(self),
+            page,
+            remarks: remarks(self),
+            plan: plan(self),
+            left_out: &[],
+        }
     }
-    differences(&mut page, result);
-    runs::draw(&mut page, result);
-    Body {
-        title: &result.title,
-        done: there(result),
-        page,
-        remarks: remarks(result),
-        plan: plan(result),
-        left_out: &[],
+
+    /// Such as `borodin-tx: 2 of 3 claims of the source hold here, 1 inconclusive`.
+    fn answer(&self) -> String {
+        let name = &self.plan.name;
+        match outcomes(&of(self, Whose::Source)).or_else(|| outcomes(&of(self, Whose::Ours))) {
+            Some(outcomes) => format!("{name}: {outcomes}"),
+            None => format!("{name}: no claim was judged, so there is no answer yet"),
+        }
+    }
+
+    fn site(&self) -> Site {
+        Site::Here
     }
 }
 
@@ -52,15 +67,6 @@ fn plan(result: &ReproduceResult) -> Words {
 fn there(result: &ReproduceResult) -> String {
     let count = |n: usize, what| counted(n as u32, what);
     format!("{} and {} are finished", count(result.runs.len(), "run"), count(result.tables.len(), "table"))
-}
-
-/// Such as `borodin-tx: 2 of 3 claims of the source hold here, 1 inconclusive`.
-pub(super) fn answer(result: &ReproduceResult) -> String {
-    let name = &result.plan.name;
-    match outcomes(&of(result, Whose::Source)).or_else(|| outcomes(&of(result, Whose::Ours))) {
-        Some(outcomes) => format!("{name}: {outcomes}"),
-        None => format!("{name}: no claim was judged, so there is no answer yet"),
-    }
 }
 
 /// What was asked besides, and how large it was.

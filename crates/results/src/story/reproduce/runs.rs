@@ -1,7 +1,7 @@
 //! The measurements that an experiment is made of, each whole.
 
-use netfathom_model::record::{Measurement, ReproduceResult};
-use netfathom_model::verdict::{Level, Verdict};
+use netfathom_model::record::{Measured, Measurement, ReproduceResult};
+use netfathom_model::verdict::Level;
 
 use crate::page::Page;
 use crate::story::{self, Body, headline, notes};
@@ -18,8 +18,8 @@ pub(super) fn draw(page: &mut Page, result: &ReproduceResult) {
         let name = run.measurement.name();
         page.bullet(&format!("{}: netfathom {name}: {}{trust}", run.name, story::answer(&run.measurement)));
         // An experiment within an experiment is named, not drawn: nothing makes one.
-        if !matches!(run.measurement, Measurement::Reproduce(_)) {
-            let whole = whole(story::body(&run.measurement), &verdicts);
+        if ReproduceResult::of(&run.measurement).is_none() {
+            let whole = whole(story::story(&run.measurement).body(), &verdicts);
             page.nested(format!("run-{place}"), format!("{}, whole", run.name), whole);
         }
     }
@@ -45,7 +45,7 @@ fn whole(body: Body<'_>, verdicts: &Verdicts) -> Page {
 struct Verdicts {
     /// The worst of them.
     level: Level,
-    /// Such as `2 of 10 trials DEGRADED`; empty where all are VALID.
+    /// Such as `2 of 10 DEGRADED`; empty where all are VALID.
     text: String,
     /// Why, each reason once.
     reasons: Vec<String>,
@@ -53,12 +53,14 @@ struct Verdicts {
 
 impl Verdicts {
     fn of(measurement: &Measurement) -> Self {
-        let verdicts = verdicts(measurement);
+        // The tables of the papers are of all messages, under the load that was planned.
+        let verdicts = story::story(measurement).verdicts().into_iter();
+        let verdicts: Vec<_> = verdicts.map(|v| v.clone().of_everything()).collect();
         let count = |level| verdicts.iter().filter(|v| v.level == level).count();
         let parts: Vec<String> = [Level::Void, Level::Degraded]
             .into_iter()
             .filter(|&l| count(l) > 0)
-            .map(|l| format!("{} of {} {} {}", count(l), verdicts.len(), what(measurement), l.name()))
+            .map(|l| format!("{} of {} {}", count(l), verdicts.len(), l.name()))
             .collect();
         let mut reasons: Vec<String> = Vec::new();
         for reason in verdicts.iter().flat_map(|v| &v.reasons) {
@@ -69,23 +71,4 @@ impl Verdicts {
         let level = verdicts.iter().map(|v| v.level).max().unwrap_or(Level::Valid);
         Self { level, text: parts.join(", "), reasons }
     }
-}
-
-fn verdicts(measurement: &Measurement) -> Vec<&Verdict> {
-    match measurement {
-        Measurement::Stack(r) => r.trials.iter().map(|t| &t.verdict).collect(),
-        Measurement::Load(r) => r.trials.iter().map(|t| &t.verdict).collect(),
-        Measurement::Capacity(r) => r.rows.iter().map(|t| &t.verdict).collect(),
-        Measurement::Reverse(r) => r.variants.iter().flat_map(|v| &v.trials).map(|t| &t.verdict).collect(),
-        Measurement::Join(_)
-        | Measurement::Reproduce(_)
-        | Measurement::Transfer(_)
-        | Measurement::Sweep(_)
-        | Measurement::Message(_)
-        | Measurement::Cost(_) => Vec::new(),
-    }
-}
-
-fn what(measurement: &Measurement) -> &'static str {
-    if matches!(measurement, Measurement::Capacity(_)) { "rows" } else { "trials" }
 }

@@ -15,48 +15,67 @@ mod waterfall;
 use crate::page::Page;
 use netfathom_model::accounting::Fate;
 use netfathom_model::path::{Direction, Stage};
-use netfathom_model::record::{Load, PathSummary, PathTimes, StackResult, Trial, TrialKind, Undisturbed};
+use netfathom_model::record::{Indicator, Load, PathSummary, PathTimes, StackResult, Trial, TrialKind};
+use netfathom_model::verdict::Verdict;
 
 use super::accounting::Kept;
-use super::{Body, accounting, contention, number, place::ends as place, sender};
+use super::{
+    Body, Story, accounting, contention, number,
+    place::{Site, ends as place},
+    sender,
+};
 
-pub(super) fn body(result: &StackResult) -> Body<'_> {
-    let mut page = Page::default();
-    for (i, summary) in result.summaries.iter().enumerate() {
-        page.main(summary::title(summary.direction));
-        waterfall::draw(&mut page, summary);
-        stages::draw(&mut page, summary);
-        page.rest();
-        if i == 0 {
-            let loads: Vec<_> = of_kind(result, TrialKind::Measured).map(|t| (t.index, &t.load)).collect();
-            sender::rate(&mut page, &result.plan.profile, &loads);
+impl Story for StackResult {
+    fn body(&self) -> Body<'_> {
+        let mut page = Page::default();
+        for (i, summary) in self.summaries.iter().enumerate() {
+            page.main(summary::title(summary.direction));
+            waterfall::draw(&mut page, summary);
+            stages::draw(&mut page, summary);
+            page.rest();
+            if i == 0 {
+                let loads: Vec<_> = of_kind(self, TrialKind::Measured).map(|t| (t.index, &t.load)).collect();
+                sender::rate(&mut page, &self.plan.profile, &loads);
+            }
+            over_run::draw(&mut page, self, summary.direction);
+            trials::draw(&mut page, self, summary.direction);
+            summary::draw(&mut page, summary);
         }
-        over_run::draw(&mut page, result, summary.direction);
-        trials::draw(&mut page, result, summary.direction);
-        summary::draw(&mut page, summary);
+        percentiles::draw(&mut page, self);
+        let kept = self.trials.iter().map(|t| Kept {
+            index: t.index,
+            kind: kind(t.kind),
+            load: &t.load,
+            accounting: &t.accounting,
+            captured: &t.captured,
+            verdict: &t.verdict,
+        });
+        accounting::draw(&mut page, &kept.collect::<Vec<_>>());
+        taps::draw(&mut page, self);
+        cost::self_cost(&mut page, self);
+        cost::witnesses(&mut page, self);
+        lag::draw(&mut page, self);
+        contention::draw(&mut page, loads(self));
+        Body {
+            title: "Time in the network stack",
+            done: there(self),
+            page,
+            remarks: remarks(self),
+            plan: plan::words(&self.plan),
+            left_out: &self.left_out,
+        }
     }
-    percentiles::draw(&mut page, result);
-    let kept = result.trials.iter().map(|t| Kept {
-        index: t.index,
-        kind: kind(t.kind),
-        load: &t.load,
-        accounting: &t.accounting,
-        captured: &t.captured,
-        verdict: &t.verdict,
-    });
-    accounting::draw(&mut page, &kept.collect::<Vec<_>>());
-    taps::draw(&mut page, result);
-    cost::self_cost(&mut page, result);
-    cost::witnesses(&mut page, result);
-    lag::draw(&mut page, result);
-    contention::draw(&mut page, loads(result));
-    Body {
-        title: "Time in the network stack",
-        done: there(result),
-        page,
-        remarks: remarks(result),
-        plan: plan::words(&result.plan),
-        left_out: &result.left_out,
+
+    fn answer(&self) -> String {
+        answer(self)
+    }
+
+    fn site(&self) -> Site {
+        Site::At(self.plan.place)
+    }
+
+    fn verdicts(&self) -> Vec<&Verdict> {
+        self.trials.iter().map(|trial| &trial.verdict).collect()
     }
 }
 
@@ -86,20 +105,42 @@ fn there(result: &StackResult) -> String {
 }
 
 /// Such as `A 64-byte UDP message takes 1.21 µs ± 0.04 to send and 8.4 µs ± 0.3 to receive`.
-pub(super) fn answer(result: &StackResult) -> String {
+fn answer(result: &StackResult) -> String {
     if result.summaries.is_empty() {
         return "no measured trial is finished, so there is no answer yet".into();
     }
-    let time = |s: &PathSummary| {
-        let time = match s.total.n {
-            0 => "n/a".into(),
-            _ => number::interval(s.overall.mean_ns, s.overall.between_trials_ns),
-        };
-        format!("{time} to {}", verb(s.direction))
-    };
-    let times: Vec<String> = result.summaries.iter().map(time).collect();
     let size = number::count(result.plan.size_bytes as u64);
-    format!("A {size}-byte UDP message takes {}", times.join(" and "))
+    let undisturbed = without_disturbed(result);
+    let all_stand = result.summaries.iter().all(|s| s.stands_for_all().is_some());
+    let mixed = result.summaries.windows(2).any(|ways| ways[0].level != ways[1].level);
+    let way = |s: &PathSummary| {
+        let alone = undisturbed.contains(&s.direction) && !all_stand;
+        let level = if mixed { format!(" ({})", s.level.name()) } else { String::new() };
+        let of = s.stands_for_all().filter(|_| !undisturbed.is_empty()).map_or(&s.overall, |u| &u.overall);
+        format!("{}{}{level}", time(s, of), if alone { " undisturbed" } else { "" })
+    };
+    let times = result.summaries.iter().map(way).collect::<Vec<_>>().join(" and ");
+    if all_stand && !undisturbed.is_empty() {
+        format!("Undisturbed {size}-byte UDP messages take {times}")
+    } else {
+        format!("A {size}-byte UDP message takes {times}")
+    }
+}
+
+fn time(summary: &PathSummary, of: &Indicator) -> String {
+    let time = match summary.total.n {
+        0 => "n/a".into(),
+        _ => number::interval(of.mean_ns, of.between_trials_ns),
+    };
+    format!("{time} to {}", verb(summary.direction))
+}
+
+/// The ways whose answer is of undisturbed messages, where some were disturbed.
+fn without_disturbed(result: &StackResult) -> Vec<Direction> {
+    const LEAST_DISTURBED: f64 = 0.001;
+    let some =
+        |s: &&PathSummary| s.stands_for_all().is_some_and(|u| u.total.disturbed_share() >= LEAST_DISTURBED);
+    result.summaries.iter().filter(some).map(|s| s.direction).collect()
 }
 
 fn verb(direction: Direction) -> &'static str {
@@ -116,34 +157,35 @@ fn remarks(result: &StackResult) -> Vec<String> {
     let over = if trials == 1 { "1 trial (no interval)".into() } else { format!("{trials} trials") };
     let (ends, tap) = (place(plan.place), result.tap.name());
     let how = format!("{over} of {}, {ends}, {tap} tap; {}", plan.profile, delivered(result));
+    let rates = plan.fits.then(|| {
+        format!(
+            "at up to {}, which leave on schedule here (--profile)",
+            number::rate(plan.profile.peak_per_s())
+        )
+    });
     let most = result.summaries.iter().filter_map(most_of);
     let waits = contention::remarks(loads(result), waiting(result));
-    waits.into_iter().chain(undisturbed(result)).chain(most).chain((trials > 0).then_some(how)).collect()
+    disturbed(result)
+        .into_iter()
+        .chain(waits)
+        .chain(rates)
+        .chain(most)
+        .chain((trials > 0).then_some(how))
+        .collect()
 }
 
 fn loads(result: &StackResult) -> impl Iterator<Item = &Load> {
     of_kind(result, TrialKind::Measured).map(|trial| &trial.load)
 }
 
-/// Such as `undisturbed messages (97 %) take 2.64 µs ± 0.03 to send and 17.2 µs ± 0.4 to receive`, where others had the
-/// CPUs often enough to matter.
-fn undisturbed(result: &StackResult) -> Option<String> {
-    const LEAST_DISTURBED: f64 = 0.001;
-    let of =
-        result.summaries.iter().map(|s| Some((s, s.undisturbed.as_ref()?))).collect::<Option<Vec<_>>>()?;
-    if !of.iter().all(|(_, u)| u.total.is_most()) {
-        return None;
-    }
-    let share = |(_, u): &(&PathSummary, &Undisturbed)| u.total.times.n as f64 / u.total.judged.max(1) as f64;
-    let least = of.iter().map(share).reduce(f64::min).filter(|share| *share < 1.0 - LEAST_DISTURBED)?;
-    let times: Vec<String> = of
-        .iter()
-        .map(|(s, u)| {
-            let time = number::interval(u.overall.mean_ns, u.overall.between_trials_ns);
-            format!("{time} to {}", verb(s.direction))
-        })
-        .collect();
-    Some(format!("undisturbed messages ({}) take {}", number::percent_down(least), times.join(" and ")))
+/// Such as `3 % of the messages were disturbed; all take 3.1 µs ± 1.2 to send and 86 µs ± 120 to receive`.
+fn disturbed(result: &StackResult) -> Option<String> {
+    let ways = without_disturbed(result);
+    let of = || result.summaries.iter().filter(|s| ways.contains(&s.direction));
+    let most = of().filter_map(|s| Some(s.stands_for_all()?.total.disturbed_share())).reduce(f64::max)?;
+    let all: Vec<String> = of().map(|s| time(s, &s.overall)).collect();
+    let share = number::percent(most);
+    Some(format!("{share} of the messages were disturbed; all take {}", all.join(" and ")))
 }
 
 /// What messages waited for the reader's processor.
@@ -159,6 +201,7 @@ fn delivered(result: &StackResult) -> String {
     let sent: u64 = accountings().map(|a| a.sent).sum();
     let delivered: u64 = accountings().map(|a| a.count(&Fate::Delivered)).sum();
     match sent.checked_sub(delivered) {
+        _ if sent == 0 => "no message sent".into(),
         Some(0) => format!("all {} messages delivered", number::count(sent)),
         _ => format!("{} of {} messages delivered", number::count(delivered), number::count(sent)),
     }
@@ -169,5 +212,6 @@ fn most_of(summary: &PathSummary) -> Option<String> {
     let inside = summary.stages.iter().filter(|s| s.inside).filter_map(|s| Some((s.stage, s.share?)));
     let (stage, share) = inside.max_by(|a, b| a.1.total_cmp(&b.1)).filter(|most| most.1 > 0.0)?;
     let verb = verb(summary.direction);
-    Some(format!("{:.0} % of the time to {verb} is {}: {}", share * 100.0, stage.name(), stage.meaning()))
+    let share = number::whole_percent(share);
+    Some(format!("{share} of the time to {verb} is {}: {}", stage.name(), stage.meaning()))
 }

@@ -1,12 +1,10 @@
 //! Where the time goes, stage by stage.
 
-use crate::page::{Align, Cell, Page, Table};
+use crate::page::{Page, Table};
 use netfathom_model::record::{Distribution, PathSummary, StageSummary, StageSummaryTimes};
 
 use crate::story::number;
-
-/// The longest bar; more would not be read more closely.
-const LONGEST_BAR: usize = 24;
+use crate::story::stages::{PARTLY, new_table, row};
 
 pub(super) fn draw(page: &mut Page, summary: &PathSummary) {
     if summary.stages.is_empty() {
@@ -21,7 +19,7 @@ pub(super) fn draw(page: &mut Page, summary: &PathSummary) {
     let partly =
         summary.stages.iter().filter(|s| s.inside).filter_map(measured).any(|d| d.n < summary.total.n);
     if partly {
-        page.note("n below that of the total: not every message passes the stage; share counts all messages");
+        page.note(PARTLY);
     }
     negatives(page, summary);
 }
@@ -41,17 +39,7 @@ fn negatives(page: &mut Page, summary: &PathSummary) {
 }
 
 fn build(summary: &PathSummary, most: f64) -> Table {
-    let mut table = Table::new(&[
-        ("stage", Align::Left),
-        ("n", Align::Right),
-        ("mean", Align::Right),
-        ("p50", Align::Right),
-        ("p99", Align::Right),
-        ("p99.9", Align::Right),
-        ("share", Align::Right),
-        ("", Align::Left),
-    ])
-    .bars(7, LONGEST_BAR);
+    let mut table = new_table();
     if let Some(reason) = one_reason(&summary.stages) {
         table.row_across("all stages", &format!("n/a: {reason}"));
         row(&mut table, "total", &summary.total, (summary.total.n > 0).then_some(1.0), most);
@@ -90,18 +78,4 @@ fn stage_row(table: &mut Table, stage: &StageSummary, name: &str, most: f64) {
         StageSummaryTimes::Measured(d) => row(table, name, d, stage.share, most),
         StageSummaryTimes::Unavailable(reason) => table.row_across(name, &format!("n/a: {reason}")),
     }
-}
-
-fn row(table: &mut Table, name: &str, d: &Distribution, share: Option<f64>, most: f64) {
-    let q = |ns| number::quantile(d, ns);
-    table.row([
-        name.into(),
-        number::short_count(d.n).into(),
-        if d.n > 0 { number::mean(d.mean_ns).into() } else { "-".into() },
-        q(d.p50_ns).into(),
-        q(d.p99_ns).into(),
-        q(d.p999_ns).into(),
-        share.map_or_else(|| "-".into(), number::percent).into(),
-        share.map_or_else(|| "".into(), |share| Cell::Bar { bar: share / most }),
-    ]);
 }

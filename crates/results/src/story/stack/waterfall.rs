@@ -91,16 +91,20 @@ fn total(summary: &PathSummary) -> Step {
 
 pub(super) fn color(stage: Stage) -> Color {
     match stage {
-        Stage::Socket => "stage-socket",
+        Stage::Socket | Stage::Send => "stage-socket",
+        Stage::Output => "stage-output",
         Stage::Qdisc => "stage-qdisc",
         Stage::Device => "stage-device",
         Stage::Driver => "stage-driver",
         Stage::Backlog => "stage-backlog",
-        Stage::Protocol => "stage-protocol",
+        Stage::Protocol | Stage::Input => "stage-protocol",
+        Stage::Enqueue => "stage-enqueue",
         Stage::Wakeup => "stage-wakeup",
         Stage::Runqueue => "stage-runqueue",
         Stage::Sockqueue => "stage-sockqueue",
-        Stage::Read => "stage-read",
+        Stage::Read | Stage::Dequeue => "stage-read",
+        Stage::Entry => "stage-entry",
+        Stage::Copy => "stage-copy",
         Stage::Return => "stage-return",
     }
 }

@@ -3,45 +3,58 @@
 mod points;
 
 use crate::page::{Align, Axis, Cell, Chart, Color, Look, Mark, Page, Series, Table};
+use netfathom_model::plan::{Place, SweepEnds};
 use netfathom_model::print::bit_rate;
 use netfathom_model::record::{Cause, Explanation, SweepPoint, SweepRate, SweepResult, SweepTrial};
 
-use super::{Body, MOST_ROWS, number};
+use super::{Body, MOST_ROWS, Story, number, place::Site};
 use crate::story::transfer;
-
-pub(super) use points::answer;
 
 /// Columns of the longest bar.
 const BAR: usize = 20;
 /// Lines of points in the short view.
 const MOST_SHORT: usize = 2;
 
-pub(super) fn body(result: &SweepResult) -> Body<'_> {
-    let mut page = Page::default();
-    let scale = Scale::of(result);
-    for (i, line) in points::lines(result).enumerate() {
-        let head = if i < MOST_SHORT { Page::main } else { Page::heading };
-        head(&mut page, &format!("Rate by send buffer, {}", points::series(&line[0])));
-        if let (0, Some(chart)) = (i, chart(result)) {
-            page.chart(chart);
+impl Story for SweepResult {
+    fn body(&self) -> Body<'_> {
+        let mut page = Page::default();
+        let scale = Scale::of(self);
+        for (i, line) in points::lines(self).enumerate() {
+            let head = if i < MOST_SHORT { Page::main } else { Page::heading };
+            head(&mut page, &format!("Rate by send buffer, {}", points::series(&line[0])));
+            if let (0, Some(chart)) = (i, chart(self)) {
+                page.chart(chart);
+            }
+            bars(&mut page, line, scale);
         }
-        bars(&mut page, line, scale);
+        if !self.points.is_empty() {
+            page.note("bars are logarithmic; %: share of the time");
+            causes(&mut page, self);
+            rates(&mut page, self);
+            page.details("each trial", |page| page.table(trials(self)));
+        }
+        let plan = points::plan_words(&self.plan);
+        super::asked_for(&mut page, &plan);
+        Body {
+            title: "How fast a transfer is with each send buffer",
+            done: points::there(self),
+            page,
+            remarks: points::remarks(self),
+            plan,
+            left_out: &[],
+        }
     }
-    if !result.points.is_empty() {
-        page.note("bars are logarithmic; %: share of the time");
-        causes(&mut page, result);
-        rates(&mut page, result);
-        page.details("each trial", |page| page.table(trials(result)));
+
+    fn answer(&self) -> String {
+        points::answer(self)
     }
-    let plan = points::plan_words(&result.plan);
-    super::asked_for(&mut page, &plan);
-    Body {
-        title: "How fast a transfer is with each send buffer",
-        done: points::there(result),
-        page,
-        remarks: points::remarks(result),
-        plan,
-        left_out: &[],
+
+    fn site(&self) -> Site {
+        match &self.plan.ends {
+            SweepEnds::Lab { .. } => Site::At(Place::Lab),
+            SweepEnds::Loopback => Site::At(Place::Loopback),
+            SweepEnds::Host { name, .. } => Site::To(name.clone()),
+        }
     }
 }
 

@@ -3,8 +3,8 @@
 use netfathom_model::plan::{Role, TransferPlan};
 use netfathom_model::print::{bit_rate, bytes, count, percent, time};
 use netfathom_model::record::{
-    CallTimes, Cause, Served, TcpState, TransferCost, TransferEnd, TransferResult, TransferStream, UdpCounts,
-    ZeroCopied,
+    CallTimes, Cause, Explanation, Served, TcpState, TransferCost, TransferEnd, TransferResult,
+    TransferStream, UdpCounts, ZeroCopied,
 };
 use netfathom_model::units::format_duration;
 
@@ -177,12 +177,11 @@ pub(super) fn served_words(served: &Served) -> Words {
     counts.map(|(name, n)| (name, count(n))).to_vec()
 }
 
-/// A cause with the share of the time that it took; of some there is no share.
-pub(super) fn cause_words(cause: Cause, share: f64) -> String {
-    match cause {
-        Cause::Nothing => "nothing".into(),
-        Cause::TooShort => cause.name().into(),
-        _ => format!("{}, {} of the time", cause.name(), percent(share)),
+/// A cause in a sentence, with the share of the time that it took; of some there is no share.
+pub(super) fn cause_words(e: &Explanation) -> String {
+    match e.cause {
+        Cause::Nothing | Cause::TooShort => e.said.clone(),
+        cause => format!("{}, {} of the time: {}", cause.name(), percent(e.share), e.said),
     }
 }
 

@@ -7,7 +7,7 @@ use crate::page::{Align, Cell, Page, Table, shortened};
 use netfathom_model::plan::Role;
 use netfathom_model::record::{Cause, Explanation, TransferResult, TransferStream};
 
-use super::{Body, MOST_ROWS, Words, number};
+use super::{Body, MOST_ROWS, Story, Words, number, place::Site};
 
 pub(super) use counts::{ended, ended_briefly};
 
@@ -18,54 +18,69 @@ const LONGEST_PEER: usize = 24;
 /// Streams beyond which only the first are told in detail.
 const MOST_DETAILED: usize = 8;
 
-pub(super) fn body(result: &TransferResult) -> Body<'_> {
-    let mut page = Page::default();
-    if let Some(explanation) = &result.explanation {
-        explain(&mut page, explanation);
+impl Story for TransferResult {
+    fn body(&self) -> Body<'_> {
+        let mut page = Page::default();
+        if let Some(explanation) = &self.explanation {
+            explain(&mut page, explanation);
+        }
+        streams(&mut page, self);
+        let plan = counts::plan_words(&self.plan);
+        super::asked_for(&mut page, &plan);
+        for (i, stream) in self.streams.iter().enumerate().take(MOST_DETAILED) {
+            detail(&mut page, i, stream);
+        }
+        words(&mut page, "CPU time", self.cost.as_ref().map(counts::cost_words));
+        words(&mut page, "Senders served", self.served.as_ref().map(counts::served_words));
+        Body {
+            title: "A transfer between two hosts",
+            done: counts::there(self),
+            page,
+            remarks: remarks(self),
+            plan,
+            left_out: &[],
+        }
     }
-    streams(&mut page, result);
-    let plan = counts::plan_words(&result.plan);
-    super::asked_for(&mut page, &plan);
-    for (i, stream) in result.streams.iter().enumerate().take(MOST_DETAILED) {
-        detail(&mut page, i, stream);
-    }
-    words(&mut page, "CPU time", result.cost.as_ref().map(counts::cost_words));
-    words(&mut page, "Senders served", result.served.as_ref().map(counts::served_words));
-    Body {
-        title: "A transfer between two hosts",
-        done: counts::there(result),
-        page,
-        remarks: remarks(result),
-        plan,
-        left_out: &[],
-    }
-}
 
-/// Such as `100 Mb/s to 10.0.0.2:5001 over tcp, limited by send buffer (41.0 %)`.
-pub(super) fn answer(result: &TransferResult) -> String {
-    let over = result.plan.protocol.name();
-    if let Some(served) = &result.served {
-        let streams = number::count(served.whole + served.broken + served.too_long);
-        let (bytes, most) = (number::count(served.bytes), served.most_at_once);
-        return format!("{bytes} bytes received over {over} in {streams} streams, at most {most} at once");
+    /// Such as `100 Mb/s to 10.0.0.2:5001 over tcp, limited by send buffer (41.0 %)`.
+    fn answer(&self) -> String {
+        let over = self.plan.protocol.name();
+        if let Some(served) = &self.served {
+            let streams = number::count(served.whole + served.broken + served.too_long);
+            let (bytes, most) = (number::count(served.bytes), served.most_at_once);
+            return format!(
+                "{bytes} bytes received over {over} in {streams} streams, at most {most} at once"
+            );
+        }
+        let to = if self.plan.role == Role::Transmit { "to" } else { "from" };
+        let peer =
+            self.peer.as_ref().map_or_else(|| "an unknown peer".into(), |peer| shortened(peer, LONGEST_PEER));
+        let limit = self.explanation.as_ref().map_or_else(String::new, limit);
+        format!("{} {to} {peer} over {over}{limit}", counts::rate(self))
     }
-    let to = if result.plan.role == Role::Transmit { "to" } else { "from" };
-    let peer =
-        result.peer.as_ref().map_or_else(|| "an unknown peer".into(), |peer| shortened(peer, LONGEST_PEER));
-    let limit = result.explanation.as_ref().map_or_else(String::new, limit);
-    format!("{} {to} {peer} over {over}{limit}", counts::rate(result))
+
+    fn site(&self) -> Site {
+        let other = self.peer.as_deref().unwrap_or("another host");
+        match self.plan.role {
+            Role::Transmit => Site::To(other.into()),
+            Role::Receive => Site::From(other.into()),
+        }
+    }
 }
 
 /// Such as `, limited by send buffer (41.0 %)`, of the time.
 fn limit(e: &Explanation) -> String {
     match e.cause {
-        Cause::Nothing | Cause::TooShort => format!(": {}", e.cause.name()),
+        Cause::Nothing | Cause::TooShort => format!("; {}", e.said),
         cause => format!(", limited by {} ({})", cause.name(), number::percent(e.share)),
     }
 }
 
-/// How much went, and how long it took.
+/// What to do; without an explanation how much went, and how long it took.
 fn remarks(result: &TransferResult) -> Vec<String> {
+    if let Some(explanation) = &result.explanation {
+        return vec![format!("what to do: {}", explanation.remedy)];
+    }
     let what = if result.plan.role == Role::Transmit { "sent" } else { "received" };
     let (bytes, time) = (number::count(result.bytes()), number::seconds(result.duration_ns()));
     if result.served.is_some() { Vec::new() } else { vec![format!("{bytes} bytes {what} in {time}")] }
@@ -73,10 +88,9 @@ fn remarks(result: &TransferResult) -> Vec<String> {
 
 /// The one thing that matters most, with what makes us think so.
 fn explain(page: &mut Page, e: &Explanation) {
-    page.main(&format!("Limit: {}", counts::cause_words(e.cause, e.share)));
-    page.text(&e.said);
+    page.main("What limits it");
+    page.text(&counts::cause_words(e));
     e.evidence.iter().for_each(|seen| page.bullet(seen));
-    page.text(&format!("What to do: {}", e.remedy));
     if e.others.is_empty() {
         return;
     }
@@ -87,6 +101,9 @@ fn explain(page: &mut Page, e: &Explanation) {
         table.row([cause.name().into(), number::percent(share).into(), Cell::Bar { bar: share }]);
     }
     page.table(table);
+    if e.share + e.others.iter().map(|(_, share)| share).sum::<f64>() > 1.0 {
+        page.note("several hold at the same time");
+    }
 }
 
 fn streams(page: &mut Page, result: &TransferResult) {

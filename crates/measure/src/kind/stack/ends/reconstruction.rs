@@ -147,7 +147,7 @@ mod tests {
         let messages: Vec<Header> = (0..10).map(|n| message(n, 100 * (n % 2))).collect();
         let sent = rebuilt(1, &messages, End { tried: 11, accepted: 10, refused: 1 }, 12);
         assert_eq!((sent.accepted, sent.unsent, sent.refused[&0]), (10, 1, 1));
-        assert_eq!((sent.span_ns(), sent.missed_slots), (9100, 0));
+        assert_eq!((sent.span_ns(), sent.lateness.missed_slots), (9100, 0));
         let lag = &sent.lag.distribution.moments;
         assert_eq!((lag.n, lag.min, lag.max), (10, 0, 100));
         assert_eq!(sent.intervals.moments.n, 9);
@@ -158,7 +158,7 @@ mod tests {
         // 1500 ns late, and three messages after it are lost.
         let messages = [message(0, 1500), message(4, 0)];
         let sent = rebuilt(1, &messages, End { tried: 5, accepted: 5, refused: 0 }, 5);
-        assert_eq!(sent.missed_slots, 1);
+        assert_eq!(sent.lateness.missed_slots, 1);
     }
 
     #[test]

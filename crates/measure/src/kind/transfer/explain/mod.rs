@@ -50,7 +50,7 @@ fn explain(plan: &TransferPlan, stream: &TransferStream, host: &Host) -> Explana
         Role::Transmit => sender::reasons(plan, stream, host, &facts),
         Role::Receive => receiver::reasons(plan, stream, host, &facts),
     };
-    choose(reasons)
+    choose(reasons, plan.socket_buffer_bytes.is_some())
 }
 
 /// What held most of the streams up. It is that of the stream of them that it took longest.
@@ -75,16 +75,24 @@ fn too_short(facts: &Facts) -> Explanation {
     Explanation {
         cause: Cause::TooShort,
         share: 1.0,
-        said: "it was over before a cause could show".into(),
+        said: "too short to explain".into(),
         evidence: vec![format!("{} looks at the connection, {LEAST_LOOKS} are needed", facts.looks)],
         remedy: "send more, or for a time: -n or --time 2s".into(),
         others: Vec::new(),
     }
 }
 
-fn choose(mut reasons: Vec<Reason>) -> Explanation {
+/// A socket buffer that the user has set comes before CPUs that are the limit with it: each of its waits takes CPU time
+/// too.
+fn choose(mut reasons: Vec<Reason>, set_buffer: bool) -> Explanation {
     // Equals stay in their order: the first of them is told.
     reasons.sort_by(|a, b| b.share.total_cmp(&a.share));
+    let is_theirs =
+        |r: &Reason| matches!(r.cause, Cause::SendBuffer | Cause::ReceiveWindow) && r.share >= LEAST_SHARE;
+    if set_buffer && reasons.first().is_some_and(|first| first.cause == Cause::Nothing) {
+        let theirs = reasons.iter().position(is_theirs).unwrap_or(0);
+        reasons[..=theirs].rotate_right(1);
+    }
     let mended = |reason: &Reason| reason.cause != Cause::Nothing;
     if reasons.first().is_none_or(|largest| largest.share < LEAST_SHARE) {
         return nothing_seen();

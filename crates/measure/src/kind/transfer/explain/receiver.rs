@@ -77,12 +77,12 @@ fn processor(stream: &TransferStream, facts: &Facts, waits: f64) -> Reason {
         cause: Cause::Nothing,
         share: busy + waits,
         said: if busy >= waits {
-            "nothing is wrong: the CPUs are the limit".into()
+            "nothing is wrong: the CPUs limit it".into()
         } else {
-            "nothing is wrong: it comes as fast as the sender gives it, which is fast".into()
+            "nothing is wrong: the sender limits it".into()
         },
         evidence,
-        remedy: "none is needed; larger reads (-l 128k) or --discard take less CPU time".into(),
+        remedy: "larger reads (-l 128k) or --discard take less CPU time".into(),
     }
 }
 

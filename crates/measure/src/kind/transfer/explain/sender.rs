@@ -227,11 +227,11 @@ fn processor(stream: &TransferStream, facts: &Facts) -> Reason {
         cause: Cause::Nothing,
         share: facts.processor + there,
         said: if facts.processor >= there {
-            "nothing is wrong: the CPUs are the limit".into()
+            "nothing is wrong: the CPUs limit it".into()
         } else {
-            "nothing is wrong: it goes as fast as the receiver takes it, which is fast".into()
+            "nothing is wrong: the receiver limits it".into()
         },
         evidence,
-        remedy: "none is needed; larger writes (-l 128k) or --zero-copy take less CPU time".into(),
+        remedy: "larger writes (-l 128k) or --zero-copy take less CPU time".into(),
     }
 }

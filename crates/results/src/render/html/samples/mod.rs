@@ -6,7 +6,7 @@ mod resolution;
 
 use std::io;
 
-use netfathom_model::record::{Measurement, Record};
+use netfathom_model::record::{Measured, Record, StackResult};
 use netfathom_sys::directory::Directory;
 use serde::Serialize;
 
@@ -33,7 +33,7 @@ pub struct Samples {
 impl Samples {
     /// Whether the directory of a run has any.
     pub fn are_in(record: &Record, run: &Directory) -> bool {
-        matches!(record.measurement, Measurement::Stack(_)) && run.holds(SAMPLES_FILE)
+        StackResult::of(&record.measurement).is_some() && run.holds(SAMPLES_FILE)
     }
 
     /// Those in the directory of a run that has some. `room_bytes` is how long the text that
@@ -44,9 +44,9 @@ impl Samples {
     pub fn of(record: &Record, run: &Directory, room_bytes: usize) -> io::Result<Self> {
         // A link may lead anywhere, and a report is given away.
         let file = run.plain_file(SAMPLES_FILE).map_err(|e| e.to_string());
-        let stream = file.and_then(|file| match &record.measurement {
-            Measurement::Stack(stack) => read::stream(file, stack, MOST),
-            _ => Err("no other measurement than stack keeps any".into()),
+        let stream = file.and_then(|file| {
+            let stack = StackResult::of(&record.measurement);
+            read::stream(file, stack.ok_or("no other measurement than stack keeps any")?, MOST)
         });
         Ok(match stream {
             Ok(Stream { rows, every, unplaced, trials }) => {

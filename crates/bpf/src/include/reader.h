@@ -8,8 +8,45 @@
  * from the reader, who is current himself then; what came after follows from the account, at any later
  * moment. Of the switches to the reader those that are seen show how far the two clocks are apart.
  */
-#ifndef NETFATHOM_STACK_READER_H
-#define NETFATHOM_STACK_READER_H
+#ifndef NETFATHOM_READER_H
+#define NETFATHOM_READER_H
+
+/*
+ * What the reader's thread did since the programs were loaded, up to some moment: how long
+ * it waited for a processor although it could run, and how long it slept, ns. Differences
+ * of two such readings tell where a message waited in between.
+ */
+struct idle {
+	__u64 waited;
+	__u64 slept;
+};
+
+/*
+ * The reader's thread. Times are CLOCK_MONOTONIC, counts of arrivals on a processor the kernel's
+ * own. Odd versions are being written.
+ */
+struct reader {
+	__u64 version;
+	/* Its switches away from its processor, and the last one. */
+	__u64 departures;
+	__u64 departed;
+	__u64 arrivals; /* until then */
+	struct idle idle; /* until then */
+	/* Its last switch to a processor that a program saw. */
+	__u64 seen;
+	__u64 seen_arrivals; /* with it */
+	/* How far the clock was ahead of the run queue's, and when. */
+	__u64 ahead;
+	__u64 ahead_at;
+	__u64 run_delay; /* by the kernel, at the last departure */
+	/* Switches to or from it that no program saw. */
+	__u64 unseen;
+	__u64 receptions_n;
+	__u64 task; /* its task_struct */
+	__u32 tid;
+	__u32 sleeps; /* departed to sleep: the others could go on running */
+	__u64 looked; /* the last departure after which it was seen to wait for a processor */
+};
 
 /* struct sched_info. Times are of the run queue's clock. */
 struct account {

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* What watch.bpf.c shares with user space. The build writes the Rust types from it (build/layout.rs). */
+#ifndef NETFATHOM_WATCH_ABI_H
+#define NETFATHOM_WATCH_ABI_H
+
+/* TASK_COMM_LEN of include/linux/sched.h */
+#define NAME 16
+
+/* The spans of a message, from the link layer to the end of its copy to the application. */
+enum span {
+	SPAN_PROTOCOL,
+	SPAN_LOCK,
+	SPAN_HOLE,
+	SPAN_WAKEUP,
+	SPAN_RUNQUEUE,
+	SPAN_BLOCKED,
+	SPAN_SOCKQUEUE,
+	SPAN_READ,
+	SPAN_TOTAL,
+	SPAN_APPLICATION, /* from there to the first byte that the application sends */
+	SPANS
+};
+
+/* What is counted. Each message that is seen ends as one of the next six, or waits. */
+enum count {
+	COUNT_SEEN,
+	COUNT_TIMED,
+	COUNT_MERGED, /* into the message before it: the ring of the socket was half full */
+	COUNT_REFUSED, /* by TCP, after the hook */
+	COUNT_UNSTAMPED, /* without a time of the link layer */
+	COUNT_UNFOLLOWED, /* the reader's thread was not followed yet, or a switch of it was not seen */
+	COUNT_CROWDED, /* there was no room for it */
+	COUNT_LONG, /* timed; the reader was away more often than its ring holds */
+	COUNT_BYTES_READ,
+	COUNT_BYTES_TIMED,
+	COUNT_THREADS, /* that were followed */
+	COUNT_UNSEEN, /* switches of theirs that were not seen */
+	COUNTS
+};
+
+/* Shared with user space by mmap. */
+struct shared {
+	/* Set by user space. */
+	struct pid_namespace namespace;
+	__s64 realtime_ahead; /* of CLOCK_MONOTONIC, ns */
+	__u32 port; /* of the sockets that are followed; 0: those that user space marked */
+	__u32 process; /* the first reader's */
+	__u32 tgid; /* the same in the first PID namespace */
+	__u32 unused;
+	char name[NAME];
+};
+
+/* Of one processor. */
+struct counts {
+	__u64 n[COUNTS];
+};
+
+/* Of one span and one processor. */
+struct sums {
+	struct moments moments;
+	__u64 negative;
+	__u32 buckets[BUCKETS];
+};
+
+#endif

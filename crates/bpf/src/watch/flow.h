@@ -1,0 +1,330 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* Sockets: what came into them and was not read yet. */
+#ifndef NETFATHOM_WATCH_FLOW_H
+#define NETFATHOM_WATCH_FLOW_H
+
+/* Messages that wait in one socket; a power of two. Beyond half of it they are merged. */
+#define RING 64
+/* include/net/tcp.h */
+#define TCPHDR_FIN 1
+
+enum state {
+	GONE, /* read, or refused by TCP */
+	READY,
+	AHEAD, /* of a hole */
+	FILLED, /* was ahead of a hole, and is ready */
+};
+
+/* A message, in the order of arrival. */
+struct arrival {
+	__u64 link; /* at the link layer, CLOCK_MONOTONIC; 0: unknown */
+	__u64 taken; /* by TCP */
+	__u64 ready;
+	__u32 end; /* the sequence number after its last byte */
+	__u32 bytes;
+	__u32 state;
+	__u32 locked; /* came while a system call had the socket: it waited for that */
+};
+
+struct flow {
+	__u32 met;
+	__u32 read_until;
+	__u32 head;
+	__u32 tail;
+	__u64 ahead; /* waiting messages that came ahead of a hole */
+	__u64 in_order; /* when the last message in order came */
+	__u64 read_at; /* 0: something was sent since */
+	struct arrival ring[RING];
+};
+
+/* Accepted sockets have what their listener has. */
+struct {
+	__uint(type, BPF_MAP_TYPE_SK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC | BPF_F_CLONE);
+	__type(key, int);
+	__type(value, struct flow);
+} flows SEC(".maps");
+
+static __always_inline bool after(__u32 a, __u32 b)
+{
+	return (__s32)(b - a) < 0;
+}
+
+static __always_inline struct arrival *arrival(struct flow *flow, __u32 place)
+{
+	return &flow->ring[place & (RING - 1)];
+}
+
+/* The payload of a segment. */
+struct segment {
+	__u32 seq;
+	__u32 end;
+};
+
+static __always_inline bool has_payload(struct sk_buff *skb, struct segment *segment)
+{
+	const struct tcp_skb_cb *cb = (const void *)&skb->cb;
+	__u8 flags = 0;
+
+	bpf_core_read(&segment->seq, sizeof(segment->seq), &cb->seq);
+	bpf_core_read(&segment->end, sizeof(segment->end), &cb->end_seq);
+	if (segment->seq == segment->end)
+		return false;
+	bpf_core_read(&flags, sizeof(flags), &cb->tcp_flags);
+	if (flags & TCPHDR_FIN)
+		segment->end--;
+	return segment->seq != segment->end;
+}
+
+struct settling {
+	struct flow *flow;
+	__u32 rcv_nxt;
+	bool covered; /* something that waits has all of the segment */
+	struct segment segment;
+};
+
+static long settle_one(__u32 i, struct settling *s)
+{
+	struct arrival *a = arrival(s->flow, s->flow->head + i);
+
+	if (a->state != AHEAD)
+		return 0;
+	if (!after(a->end, s->rcv_nxt)) {
+		a->ready = s->flow->in_order;
+		a->state = FILLED;
+	} else if (!after(s->segment.end, a->end) && !after(a->end - a->bytes, s->segment.seq)) {
+		s->covered = true;
+	}
+	return 0;
+}
+
+/* Messages ahead of a hole are ready since the one came that filled it: the last one in order. */
+static __always_inline void settle(struct settling *s)
+{
+	if (s->flow->ahead)
+		bpf_loop(RING, settle_one, s, 0);
+}
+
+/* The newest message came in order; as TCP does not expect what is after it, it was not taken, or not wholly. */
+static __always_inline void take_back(struct flow *flow, __u32 rcv_nxt)
+{
+	struct arrival *last = arrival(flow, flow->tail - 1);
+	__u32 refused = last->end - rcv_nxt;
+
+	if (flow->head == flow->tail || last->state != READY || !after(last->end, rcv_nxt))
+		return;
+	if (refused >= last->bytes) {
+		last->state = GONE;
+		count(COUNT_REFUSED, 1);
+		return;
+	}
+	last->end = rcv_nxt;
+	last->bytes -= refused;
+}
+
+/* Into the last message, which is the older one: its times stay. */
+static __always_inline bool merged(struct flow *flow, const struct segment *segment, __u32 state)
+{
+	struct arrival *last = arrival(flow, flow->tail - 1);
+
+	if (flow->tail - flow->head <= RING / 2 || last->state != state || last->end != segment->seq)
+		return false;
+	last->bytes += segment->end - segment->seq;
+	last->end = segment->end;
+	count(COUNT_MERGED, 1);
+	return true;
+}
+
+static __always_inline void push(struct flow *flow, const struct segment *segment, __u32 state, const struct sk_buff *skb,
+				 const struct sock *sk, __u64 now)
+{
+	struct arrival *a = arrival(flow, flow->tail);
+
+	if (merged(flow, segment, state))
+		return;
+	if (flow->tail - flow->head >= RING) {
+		count(COUNT_CROWDED, 1);
+		return;
+	}
+	a->link = skb->tstamp ? skb->tstamp - shared.realtime_ahead : 0;
+	a->taken = a->ready = now;
+	a->end = segment->end;
+	a->bytes = segment->end - segment->seq;
+	a->state = state;
+	a->locked = sk->sk_lock.owned != 0;
+	flow->ahead += state == AHEAD;
+	flow->tail++;
+}
+
+/* TCP has a segment of an established connection, and did nothing with it yet. */
+SEC("tp_btf/tcp_probe")
+int BPF_PROG(on_tcp_probe, struct sock *sk, struct sk_buff *skb)
+{
+	struct settling s = {};
+	struct tcp_sock *tcp;
+	__u64 now;
+
+	if (shared.port ? sk->__sk_common.skc_num != shared.port : !sk->sk_bpf_storage)
+		return 0;
+	if (!has_payload(skb, &s.segment))
+		return 0;
+	tcp = bpf_skc_to_tcp_sock(sk);
+	s.flow = bpf_sk_storage_get(&flows, sk, 0, shared.port ? BPF_LOCAL_STORAGE_GET_F_CREATE : 0);
+	if (!s.flow || !tcp)
+		return 0;
+	now = bpf_ktime_get_ns();
+	s.rcv_nxt = tcp->rcv_nxt;
+	if (!s.flow->met) {
+		s.flow->met = 1;
+		s.flow->read_until = s.rcv_nxt;
+	}
+	settle(&s);
+	take_back(s.flow, s.rcv_nxt);
+	if (!after(s.segment.end, s.rcv_nxt) || s.covered)
+		return 0; /* it came before */
+	count(COUNT_SEEN, 1);
+	if (after(s.segment.seq, s.rcv_nxt)) {
+		push(s.flow, &s.segment, AHEAD, skb, sk, now);
+		return 0;
+	}
+	s.segment.seq = s.rcv_nxt;
+	s.flow->in_order = now;
+	push(s.flow, &s.segment, READY, skb, sk, now);
+	return 0;
+}
+
+/* One look at what a thread has read. */
+struct reading {
+	struct flow *flow;
+	struct thread *thread;
+	__u64 now;
+	__u32 first;
+	__u32 copied;
+	bool known; /* what the thread did */
+	bool stays; /* a message before this one waits on */
+	struct away last;
+};
+
+struct waiting {
+	struct wait wait;
+	struct thread *thread;
+	bool known; /* all that the thread did since */
+};
+
+/* The times before the last one, the newest first. */
+static long add_before(__u32 i, struct waiting *w)
+{
+	struct thread *thread = w->thread;
+	const struct away *away = &thread->aways[(thread->aways_n - 1 - i) & (AWAYS - 1)];
+
+	if (i >= thread->aways_n || away->from + away->slept + away->waited <= w->wait.ready) {
+		w->known = true;
+		return 1;
+	}
+	add_away(&w->wait, away);
+	return 0;
+}
+
+static __always_inline void add_wait(const struct reading *r, struct waiting *w)
+{
+	add_away(&w->wait, &r->last);
+	bpf_loop(AWAYS, add_before, w, 0);
+	if (!w->known && r->thread->aways_n > AWAYS)
+		count(COUNT_LONG, 1);
+}
+
+static __always_inline void add_passed(__u32 span, __u64 ns)
+{
+	if (ns)
+		add(span, ns);
+}
+
+/* The spans of a message add up to its total: what is not known to be anything else, the thread ran and did not read. */
+static __always_inline void sum_up(const struct arrival *a, const struct reading *r)
+{
+	__u64 copying = r->thread->copying;
+	struct waiting waiting = { .wait.ready = a->ready, .thread = r->thread };
+	struct wait *wait = &waiting.wait;
+
+	wait->end = copying ? copying : r->now;
+	if (wait->end < wait->ready)
+		wait->end = wait->ready;
+	add_wait(r, &waiting);
+	add(a->locked ? SPAN_LOCK : SPAN_PROTOCOL, a->taken - a->link);
+	add_passed(SPAN_HOLE, a->ready - a->taken);
+	add_passed(SPAN_WAKEUP, wait->wakeup);
+	add_passed(SPAN_RUNQUEUE, wait->runqueue);
+	add_passed(SPAN_BLOCKED, wait->blocked);
+	add_passed(SPAN_SOCKQUEUE, wait->end - wait->ready - wait->wakeup - wait->runqueue - wait->blocked);
+	add(SPAN_READ, r->now - wait->end);
+	add(SPAN_TOTAL, r->now - a->link);
+	count(COUNT_TIMED, 1);
+	count(COUNT_BYTES_TIMED, a->bytes);
+}
+
+static __always_inline void end(struct arrival *a, const struct reading *r)
+{
+	if (!a->link)
+		count(COUNT_UNSTAMPED, 1);
+	else if (!r->known || a->ready < r->thread->met)
+		count(COUNT_UNFOLLOWED, 1);
+	else
+		sum_up(a, r);
+	r->flow->ahead -= a->state != READY;
+	a->state = GONE;
+}
+
+static long read_one(__u32 i, struct reading *r)
+{
+	struct arrival *a = arrival(r->flow, r->first + i);
+
+	if (a->state != GONE && after(a->end, r->copied)) {
+		r->stays = true;
+		/* Those after it are later in the stream, unless some came ahead of a hole. */
+		return !r->flow->ahead;
+	}
+	if (a->state != GONE)
+		end(a, r);
+	if (!r->stays)
+		r->flow->head++;
+	return 0;
+}
+
+/* A thread has copied something out of the socket; its system call goes on. */
+SEC("tp_btf/tcp_rcv_space_adjust")
+int BPF_PROG(on_tcp_rcv_space_adjust, struct sock *sk)
+{
+	struct reading r = {};
+	struct settling s = {};
+	struct account account;
+	struct tcp_sock *tcp;
+
+	if (!sk->sk_bpf_storage)
+		return 0;
+	r.flow = bpf_sk_storage_get(&flows, sk, 0, 0);
+	tcp = bpf_skc_to_tcp_sock(sk);
+	if (!r.flow || !r.flow->met || !tcp)
+		return 0;
+	r.now = bpf_ktime_get_ns();
+	r.thread = reading_thread(r.now);
+	if (!r.thread)
+		return 0;
+	r.copied = tcp->copied_seq;
+	s.flow = r.flow;
+	s.rcv_nxt = tcp->rcv_nxt;
+	settle(&s);
+	take_back(r.flow, s.rcv_nxt);
+	if (after(r.copied, r.flow->read_until)) {
+		count(COUNT_BYTES_READ, r.copied - r.flow->read_until);
+		r.flow->read_until = r.copied;
+	}
+	read_account(bpf_get_current_task_btf(), &account);
+	r.known = last_away(r.thread, &account, r.now, &r.last);
+	r.first = r.flow->head;
+	bpf_loop(r.flow->tail - r.first, read_one, &r, 0);
+	r.flow->read_at = r.now;
+	r.thread->copying = 0;
+	return 0;
+}
+
+#endif

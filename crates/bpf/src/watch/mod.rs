@@ -1,0 +1,213 @@
+//! Where the messages of other programs spend their time, from the link layer to the application's read of them: TCP.
+//!
+//! Nothing of a message is read but its headers. What is summed takes the same memory however long it goes on.
+
+use std::io;
+use std::net::{Ipv4Addr, UdpSocket};
+use std::os::fd::{AsFd, AsRawFd};
+use std::sync::atomic::Ordering::Relaxed;
+
+use libbpf_rs::{Link, Map, MapCore, MapFlags, Object};
+use netfathom_model::record::{WatchAccount, WatchStage, WatchedProcess};
+use netfathom_stats::{Distribution, Histogram, Moments};
+use netfathom_sys::clock::realtime_ahead_ns;
+use netfathom_sys::socket::enable_rx_stamps;
+
+#[cfg(test)]
+mod tests;
+
+crate::mapping::abi!("watch");
+
+use self::abi::copied::{self, Counts, Sums};
+use self::abi::shared::Shared;
+use crate::load::{self, Refusal};
+use crate::mapping::{Mapping, Plain, from_bytes};
+use crate::pid_namespace::{self, OWN};
+use crate::sums::{GRAIN, add_buckets};
+use crate::tracepoint;
+
+const OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/watch.bpf.o"));
+
+/// The only hook that kernels lack, and what comes of it is beside the total.
+const SENDING: &str = "tcp_sendmsg_locked";
+
+/// Linux 7.2 takes a gigabyte to load the programs, and then gives sockets no storage.
+const FAILS_FROM: (u32, u32) = (7, 0);
+
+/// Why messages cannot be watched.
+#[derive(Debug, thiserror::Error)]
+pub enum WatchError {
+    #[error("cannot {step} the programs that watch sockets: {source}")]
+    Step { step: &'static str, source: Refusal },
+    #[error("sockets cannot be watched on Linux {0} yet: use one from 6.1 to 6.18")]
+    TooNew(String),
+    #[error("cannot find out the PID namespace of this process from {OWN}: {0}; is /proc mounted?")]
+    Namespace(io::Error),
+    #[error("cannot have the kernel stamp packets: {0}; is the loopback device up? (ip link set lo up)")]
+    Stamps(io::Error),
+    #[error("cannot map the memory of the programs that watch sockets: {0}")]
+    Map(#[from] io::Error),
+    #[error("the programs that watch sockets and this build disagree about {0}")]
+    Abi(&'static str),
+}
+
+fn step<E: Into<Refusal>>(step: &'static str) -> impl Fn(E) -> WatchError {
+    move |source| WatchError::Step { step, source: source.into() }
+}
+
+/// In the order of `enum count` in abi.h.
+fn account(n: [u64; Counts::N]) -> WatchAccount {
+    let [
+        seen,
+        timed,
+        merged,
+        refused,
+        unstamped,
+        unfollowed,
+        crowded,
+        long,
+        bytes_read,
+        bytes_timed,
+        threads,
+        unseen,
+    ] = n;
+    WatchAccount {
+        seen,
+        timed,
+        merged,
+        refused,
+        unstamped,
+        unfollowed,
+        crowded,
+        long,
+        bytes_read,
+        bytes_timed,
+        threads,
+        unseen_switches: unseen,
+    }
+}
+
+/// After the stages, in `enum span` in abi.h.
+const TOTAL: usize = WatchStage::ALL.len();
+const APPLICATION: usize = TOTAL + 1;
+
+/// Watches until it is dropped, or the process ends.
+pub struct Watch {
+    object: Object,
+    mapping: Mapping<Shared>,
+    links: Vec<Link>,
+    sees_sending: bool,
+    /// While it is open, the kernel stamps packets as they come in.
+    _stamps: UdpSocket,
+}
+
+impl Watch {
+    /// Watches the sockets of this local port, or those that are [marked](Self::mark).
+    ///
+    /// # Errors
+    /// What the kernel refused. Needs CAP_BPF and CAP_PERFMON, Linux 5.17 and CONFIG_SCHED_INFO.
+    pub fn attach(port: Option<u16>) -> Result<Self, WatchError> {
+        let release = load::release();
+        if load::version(&release).is_some_and(|version| version >= FAILS_FROM) {
+            return Err(WatchError::TooNew(release));
+        }
+        let stamps = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).map_err(WatchError::Stamps)?;
+        enable_rx_stamps(&stamps).map_err(WatchError::Stamps)?;
+        let sees_sending = !tracepoint::is_missing(SENDING);
+        let wanted = |name: &str| sees_sending || name.strip_prefix("on_") != Some(SENDING);
+        let open = load::open(OBJECT, wanted).map_err(step("open"))?;
+        let object = load::load(open).map_err(step("load"))?;
+        let mapping: Mapping<Shared> = Mapping::of_globals(&object)?;
+        let namespace = pid_namespace::own().map_err(WatchError::Namespace)?;
+        let shared = mapping.get();
+        shared.namespace.device.store(namespace.device, Relaxed);
+        shared.namespace.inode.store(namespace.inode, Relaxed);
+        shared.port.store(port.unwrap_or(0).into(), Relaxed);
+        let mut watch = Self { object, mapping, links: Vec::new(), sees_sending, _stamps: stamps };
+        watch.set_clock();
+        let programs = watch.object.progs_mut().filter(|program| program.autoload());
+        watch.links = programs.map(|p| p.attach()).collect::<Result<_, _>>().map_err(step("attach"))?;
+        Ok(watch)
+    }
+
+    /// Watches a socket from now on, and those that it accepts if it listens. One that is watched stays as it is.
+    ///
+    /// # Errors
+    /// If the kernel has no memory for it (net.core.optmem_max), or has taken the socket away.
+    pub fn mark(&self, socket: &impl AsFd) -> Result<(), WatchError> {
+        let flows = self.map("flows")?;
+        let key = socket.as_fd().as_raw_fd().to_ne_bytes();
+        if flows.lookup(&key, MapFlags::ANY).map_err(step("ask"))?.is_some() {
+            return Ok(());
+        }
+        flows
+            .update(&key, &vec![0; flows.value_size() as usize], MapFlags::NO_EXIST)
+            .map_err(step("mark a socket for"))
+    }
+
+    /// Reads the clocks that packets and programs have; to be called every second or so. Returns how far they moved
+    /// against each other.
+    pub fn set_clock(&self) -> i64 {
+        let ahead = realtime_ahead_ns();
+        ahead - self.mapping.get().realtime_ahead.swap(ahead, Relaxed)
+    }
+
+    /// Takes the programs away from their hooks; what they summed stays.
+    pub fn detach(&mut self) {
+        self.links.clear();
+    }
+
+    /// The first process that read, once there was one.
+    #[must_use]
+    pub fn reader(&self) -> Option<WatchedProcess> {
+        let shared = self.mapping.get();
+        let pid = shared.process.load(Relaxed);
+        let bytes = shared.name.iter().map(|byte| byte.load(Relaxed));
+        let name: Vec<u8> = bytes.take_while(|&byte| byte != 0).collect();
+        (pid != 0).then(|| WatchedProcess { pid, name: String::from_utf8_lossy(&name).into_owned() })
+    }
+
+    pub fn account(&self) -> Result<WatchAccount, WatchError> {
+        let mut sum = [0; Counts::N];
+        for cpu in self.per_cpu::<Counts>("counts", 0)? {
+            sum.iter_mut().zip(cpu.n).for_each(|(sum, n)| *sum += n);
+        }
+        Ok(account(sum))
+    }
+
+    /// The times of the messages that passed a stage.
+    pub fn stage(&self, stage: WatchStage) -> Result<Distribution, WatchError> {
+        self.times(stage as usize)
+    }
+
+    pub fn total(&self) -> Result<Distribution, WatchError> {
+        self.times(TOTAL)
+    }
+
+    /// From the last byte that an application read to the first one that it sent; `None` where the kernel does not show
+    /// that.
+    pub fn application(&self) -> Result<Option<Distribution>, WatchError> {
+        self.sees_sending.then(|| self.times(APPLICATION)).transpose()
+    }
+
+    fn times(&self, span: usize) -> Result<Distribution, WatchError> {
+        let (mut moments, mut histogram) = (Moments::default(), Histogram::new(GRAIN));
+        for cpu in self.per_cpu::<Sums>("sums", span as u32)? {
+            moments.merge(&Moments::from(&cpu.moments));
+            add_buckets(&mut histogram, cpu.negative, &cpu.buckets);
+        }
+        Ok(Distribution { moments, histogram })
+    }
+
+    fn map(&self, name: &'static str) -> Result<Map<'_>, WatchError> {
+        self.object.maps().find(|map| map.name() == name).ok_or(WatchError::Abi(name))
+    }
+
+    fn per_cpu<T: Plain>(&self, name: &'static str, place: u32) -> Result<Vec<T>, WatchError> {
+        let cpus = self.map(name)?.lookup_percpu(&place.to_ne_bytes(), MapFlags::ANY).map_err(step("ask"))?;
+        let cpus = cpus.ok_or(WatchError::Abi(name))?;
+        cpus.iter().map(|bytes| from_bytes(bytes).ok_or(WatchError::Abi(name))).collect()
+    }
+}
+
+crate::sums::moments!(copied::Moments);

@@ -1,0 +1,176 @@
+//! A server in this process, a client beside it, and what is known of their messages.
+
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::thread;
+use std::time::Duration;
+
+use netfathom_sys::cpu::thread_time_ns;
+use netfathom_testkit::{needs_root, skipped};
+
+use super::*;
+
+const REQUESTS: u64 = 400;
+/// Far beyond what an emulator adds.
+const PAUSE: Duration = Duration::from_millis(40);
+
+/// `None` on kernels that it is not for.
+fn attach(port: Option<u16>) -> Option<Watch> {
+    match Watch::attach(port) {
+        Err(too_new @ WatchError::TooNew(_)) => {
+            skipped("watch::tests", &too_new.to_string());
+            None
+        }
+        watch => Some(watch.unwrap()),
+    }
+}
+
+/// One request of 64 bytes after the other; the server does `before` each read, once there is something to read.
+fn exchange(listener: &TcpListener, requests: u64, before: fn()) {
+    let address = listener.local_addr().unwrap();
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            let (mut stream, _) = listener.accept().unwrap();
+            let mut message = [0; 64];
+            while stream.peek(&mut message).unwrap() > 0 {
+                before();
+                stream.read_exact(&mut message).unwrap();
+                stream.write_all(&message).unwrap();
+            }
+        });
+        let mut stream = TcpStream::connect(address).unwrap();
+        stream.set_nodelay(true).unwrap();
+        let mut message = [7; 64];
+        for _ in 0..requests {
+            stream.write_all(&message).unwrap();
+            stream.read_exact(&mut message).unwrap();
+        }
+    });
+}
+
+/// All messages but the first, since its reader was not known before, and stages that are the total.
+fn holds(watch: &Watch, requests: u64) {
+    let account = watch.account().unwrap();
+    println!("{account:?}");
+    let stages = WatchStage::ALL.map(|stage| watch.stage(stage).unwrap());
+    for (stage, times) in WatchStage::ALL.iter().zip(&stages) {
+        println!("{stage:?} {} {:?} {:?}", times.moments.n, times.moments.mean(), times.quantile(0.5));
+    }
+    assert_eq!(account.seen, requests);
+    assert_eq!((account.timed, account.unfollowed), (requests - 1, 1));
+    assert_eq!((account.bytes_read, account.bytes_timed), (64 * requests, 64 * (requests - 1)));
+    // Other tests make threads too.
+    assert!(account.threads > 0 && account.unread() == 0);
+    let total = watch.total().unwrap();
+    assert_eq!(stages.iter().map(|times| times.moments.sum).sum::<i128>(), total.moments.sum);
+    assert_eq!((total.moments.n, total.histogram.count()), (requests - 1, requests - 1));
+}
+
+#[test]
+fn each_request_of_a_port_is_a_message_and_its_stages_are_its_time() {
+    needs_root!();
+    for address in ["127.0.0.1:0", "[::1]:0"] {
+        let listener = TcpListener::bind(address).unwrap();
+        let Some(watch) = attach(Some(listener.local_addr().unwrap().port())) else { return };
+        exchange(&listener, REQUESTS, || ());
+        holds(&watch, REQUESTS);
+        let reader = watch.reader().unwrap();
+        assert_eq!(reader.pid, std::process::id());
+        if let Some(application) = watch.application().unwrap() {
+            assert_eq!(application.moments.n, REQUESTS);
+        }
+    }
+}
+
+#[test]
+fn an_accepted_socket_is_watched_as_its_listener_is_and_no_other() {
+    needs_root!();
+    let listeners = [(); 2].map(|()| TcpListener::bind("127.0.0.1:0").unwrap());
+    let Some(watch) = attach(None) else { return };
+    watch.mark(&listeners[0]).unwrap();
+    watch.mark(&listeners[0]).unwrap();
+    exchange(&listeners[0], REQUESTS, || ());
+    exchange(&listeners[1], REQUESTS, || ());
+    holds(&watch, REQUESTS);
+}
+
+#[test]
+fn what_waits_in_great_numbers_is_merged_and_all_of_its_bytes_have_times() {
+    needs_root!();
+    const BURST: usize = 200;
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let Some(watch) = attach(Some(listener.local_addr().unwrap().port())) else { return };
+    let mut client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+    client.set_nodelay(true).unwrap();
+    let (mut server, _) = listener.accept().unwrap();
+    client.write_all(&[0; 64]).unwrap();
+    server.read_exact(&mut [0; 64]).unwrap();
+    for _ in 0..BURST {
+        client.write_all(&[0; 64]).unwrap();
+        // Otherwise the sender joins them.
+        thread::sleep(Duration::from_millis(1));
+    }
+    let mut burst = vec![0; 64 * BURST];
+    // Reads that end within a message, at its end, and after several.
+    for part in burst.chunks_mut(64 * 10 + 1) {
+        server.read_exact(part).unwrap();
+    }
+    let account = watch.account().unwrap();
+    println!("{account:?}");
+    assert!(account.merged > 0 && account.timed > 1, "{account:?}");
+    assert_eq!((account.unfollowed, account.crowded, account.unread()), (1, 0, 0), "{account:?}");
+    assert_eq!((account.bytes_read, account.bytes_timed), (64 * (BURST as u64 + 1), 64 * BURST as u64));
+    let stages = WatchStage::ALL.map(|stage| watch.stage(stage).unwrap().moments.sum);
+    assert_eq!(stages.iter().sum::<i128>(), watch.total().unwrap().moments.sum);
+}
+
+#[test]
+fn a_thread_that_is_made_for_a_connection_is_followed_from_its_start() {
+    needs_root!();
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let Some(watch) = attach(Some(listener.local_addr().unwrap().port())) else { return };
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            for stream in listener.incoming().take(50) {
+                let mut stream = stream.unwrap();
+                thread::spawn(move || {
+                    stream.read_exact(&mut [0; 64]).unwrap();
+                    stream.write_all(&[0; 64]).unwrap();
+                });
+            }
+        });
+        for _ in 0..50 {
+            let mut stream = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+            stream.write_all(&[0; 64]).unwrap();
+            stream.read_exact(&mut [0; 64]).unwrap();
+        }
+    });
+    let account = watch.account().unwrap();
+    println!("{account:?}");
+    assert_eq!((account.seen, account.timed, account.unfollowed), (50, 49, 1));
+    let stages = WatchStage::ALL.map(|stage| watch.stage(stage).unwrap().moments.sum);
+    assert_eq!(stages.iter().sum::<i128>(), watch.total().unwrap().moments.sum);
+}
+
+#[test]
+fn a_reader_that_sleeps_shows_as_blocked_and_one_that_works_as_sockqueue() {
+    needs_root!();
+    let spin = || {
+        let end = thread_time_ns() + PAUSE.as_nanos() as u64;
+        while thread_time_ns() < end {}
+    };
+    let cases: [(fn(), WatchStage); 2] =
+        [(|| thread::sleep(PAUSE), WatchStage::Blocked), (spin, WatchStage::Sockqueue)];
+    for (before, stage) in cases {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let Some(watch) = attach(Some(listener.local_addr().unwrap().port())) else { return };
+        exchange(&listener, 25, before);
+        holds(&watch, 25);
+        let of = |stage| watch.stage(stage).unwrap().quantile(0.5).unwrap_or(0);
+        let medians = WatchStage::ALL.map(of);
+        // The run queue is the machine's.
+        let others = medians.iter().sum::<i64>() - of(stage) - of(WatchStage::Runqueue);
+        assert!(of(stage) > 9 * PAUSE.as_nanos() as i64 / 10, "{stage:?}: {medians:?}");
+        assert!(others * 4 < of(stage), "{stage:?}: {medians:?}");
+    }
+}

@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * Threads that read: when they were away from their processor, and why. Nothing joins a message and a thread before it
+ * reads: then it looks what it did meanwhile.
+ */
+#ifndef NETFATHOM_WATCH_THREAD_H
+#define NETFATHOM_WATCH_THREAD_H
+
+/* The last times that a thread was away; a power of two. */
+#define AWAYS 16
+/*
+ * A wake-up so soon after a message came was for that message: TCP and the socket take no longer. Later ones were for
+ * something else, on which the thread slept.
+ */
+#define SOON_NS 20000
+
+/* Away from the processor: first asleep, if at all, then in a run queue. */
+struct away {
+	__u64 from;
+	__u64 slept;
+	__u64 waited;
+	__u64 waking; /* the last wake-up until it was back */
+};
+
+struct thread {
+	struct reader reader;
+	__u64 met; /* what was before is unknown; 0: nothing is */
+	__u64 waking;
+	__u64 copying; /* since then, the message that it reads */
+	__u64 aways_n;
+	struct away aways[AWAYS];
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, struct thread);
+} threads SEC(".maps");
+
+static __always_inline struct thread *followed(struct task_struct *task)
+{
+	return task->bpf_storage ? bpf_task_storage_get(&threads, task, 0, 0) : 0;
+}
+
+static __always_inline void name_process(struct task_struct *task)
+{
+	struct bpf_pidns_info current = {};
+
+	if (shared.process || !who_runs(&shared.namespace, &current))
+		return;
+	BPF_CORE_READ_STR_INTO(&shared.name, task, group_leader, comm);
+	shared.tgid = task->tgid;
+	shared.process = current.tgid;
+}
+
+/* The thread that runs, which reads from a followed socket. */
+static __always_inline struct thread *reading_thread(__u64 now)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct thread *thread = followed(task);
+	struct account account;
+
+	if (thread)
+		return thread;
+	thread = bpf_task_storage_get(&threads, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	if (!thread)
+		return 0;
+	read_account(task, &account);
+	meet(&thread->reader, &account, now);
+	thread->met = now;
+	count(COUNT_THREADS, 1);
+	name_process(task);
+	return thread;
+}
+
+/*
+ * The process that reads makes a thread, for a connection perhaps: it is followed from the start, as if it had just left
+ * its processor.
+ */
+SEC("tp_btf/task_newtask")
+int BPF_PROG(on_task_newtask, struct task_struct *task)
+{
+	struct thread *thread;
+
+	if (!shared.tgid || bpf_get_current_task_btf()->tgid != shared.tgid)
+		return 0;
+	thread = bpf_task_storage_get(&threads, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	if (!thread)
+		return 0;
+	thread->reader.departed = bpf_ktime_get_ns();
+	thread->reader.departures = 1;
+	count(COUNT_THREADS, 1);
+	return 0;
+}
+
+static __always_inline void note(struct thread *thread, const struct away *away)
+{
+	thread->aways[thread->aways_n & (AWAYS - 1)] = *away;
+	thread->aways_n++;
+}
+
+/* What came of the last departure, if the thread is back. False where that cannot be known. */
+static __always_inline bool last_away(struct thread *thread, const struct account *account, __u64 now,
+				      struct away *away)
+{
+	const struct reader *reader = &thread->reader;
+	struct idle idle;
+
+	if (!idle_until(&thread->reader, account, now, &idle))
+		return false;
+	away->from = reader->departed;
+	away->slept = idle.slept - reader->idle.slept;
+	away->waited = idle.waited - reader->idle.waited;
+	away->waking = thread->waking;
+	return true;
+}
+
+static __always_inline void leave(struct thread *thread, struct task_struct *task, bool sleeps)
+{
+	struct reader *reader = &thread->reader;
+	struct idle before = reader->idle;
+	struct away away = { .from = reader->departed, .waking = thread->waking };
+	__u64 departures = reader->departures, unseen = reader->unseen;
+	struct account account;
+
+	read_account(task, &account);
+	if (!reader->ahead_at && reader->seen_arrivals == account.arrivals) {
+		reader->ahead = reader->seen - account.arrival;
+		reader->ahead_at = reader->seen;
+	}
+	depart(reader, &account, bpf_ktime_get_ns(), sleeps);
+	away.slept = reader->idle.slept - before.slept;
+	away.waited = reader->idle.waited - before.waited;
+	if (departures)
+		note(thread, &away);
+	if (reader->unseen != unseen)
+		count(COUNT_UNSEEN, reader->unseen - unseen);
+}
+
+SEC("tp_btf/sched_switch")
+int BPF_PROG(on_sched_switch, bool preempt, struct task_struct *prev, struct task_struct *next)
+{
+	struct thread *thread = followed(next);
+
+	if (thread) {
+		thread->reader.seen = bpf_ktime_get_ns();
+		/* The kernel counts it after this event. */
+		thread->reader.seen_arrivals = next->sched_info.pcount + 1;
+	}
+	thread = followed(prev);
+	if (thread)
+		leave(thread, prev, !preempt && !is_runnable(prev));
+	return 0;
+}
+
+SEC("tp_btf/sched_waking")
+int BPF_PROG(on_sched_waking, struct task_struct *task)
+{
+	struct thread *thread = followed(task);
+
+	if (thread)
+		thread->waking = bpf_ktime_get_ns();
+	return 0;
+}
+
+SEC("tp_btf/skb_copy_datagram_iovec")
+int BPF_PROG(on_skb_copy_datagram_iovec)
+{
+	struct thread *thread = followed(bpf_get_current_task_btf());
+
+	if (thread)
+		thread->copying = bpf_ktime_get_ns();
+	return 0;
+}
+
+/* Where a message waited from the moment that it could be read until its copy began. */
+struct wait {
+	__u64 ready;
+	__u64 end;
+	__u64 wakeup;
+	__u64 runqueue;
+	__u64 blocked;
+};
+
+static __always_inline __u64 overlap(__u64 from, __u64 until, const struct wait *wait)
+{
+	__u64 begin = from > wait->ready ? from : wait->ready;
+	__u64 end = until < wait->end ? until : wait->end;
+
+	return begin < end ? end - begin : 0;
+}
+
+/* When the thread's sleep was no longer for something else, but its wake-up. */
+static __always_inline __u64 woken(const struct away *away, __u64 until, const struct wait *wait)
+{
+	__u64 soon = wait->ready + SOON_NS;
+	bool known = away->waking + SOON_NS > away->from && away->waking <= until;
+
+	if (known)
+		return away->waking < soon ? away->from : away->waking;
+	return away->from < soon ? away->from : until;
+}
+
+static __always_inline void add_away(struct wait *wait, const struct away *away)
+{
+	__u64 until = away->from + away->slept;
+	__u64 waking = woken(away, until, wait);
+
+	wait->blocked += overlap(away->from, waking, wait);
+	wait->wakeup += overlap(waking, until, wait);
+	wait->runqueue += overlap(until, until + away->waited, wait);
+}
+
+#endif

@@ -1,0 +1,201 @@
+//! `netfathom watch`: servers of the tests' own, and redis, whose clients count their requests.
+
+use std::fs;
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::thread;
+
+use netfathom_model::record::{Measured, Record, State, WatchResult, WatchStage};
+use netfathom_testkit::{needs_root, privileged, skipped};
+
+use crate::child::{Ended, end, netfathom, out, run, signal, start, until};
+use crate::killed::Held;
+
+/// Of the programs; `tcp_sendmsg_locked`, which some kernels lack, is attached among the first.
+const HOOKS: usize = 7;
+
+/// A run that watches already.
+fn watching(args: &str, out: &Path) -> Child {
+    let child = start(netfathom(&format!("watch {args}")).arg("--out").arg(out));
+    until("the programs", || (attached(child.id()) >= HOOKS).then_some(()));
+    child
+}
+
+/// How many programs of a process are at their hooks.
+fn attached(pid: u32) -> usize {
+    let infos = fs::read_dir(format!("/proc/{pid}/fdinfo")).into_iter().flatten().flatten();
+    infos.filter(|info| fs::read_to_string(info.path()).is_ok_and(|text| text.contains("link_id"))).count()
+}
+
+fn interrupted(child: Child) -> Ended {
+    signal("INT", &child);
+    end(child)
+}
+
+fn record(ended: &Ended) -> Record {
+    assert_eq!(ended.status, 0, "{}{}", ended.out, ended.err);
+    serde_json::from_str(&ended.out).unwrap()
+}
+
+fn result(record: &Record) -> &WatchResult {
+    let result = WatchResult::of(&record.measurement).unwrap();
+    let stages: i64 = result.stages.iter().map(|stage| stage.times.sum_ns).sum();
+    assert_eq!(stages, result.total.sum_ns, "the stages are not the total");
+    result
+}
+
+/// Echoes of 64 bytes, one after the other, by a reader that sleeps before each read, once there is something to read.
+fn echo(listener: &TcpListener, requests: usize, pause_ms: u64) {
+    let address = listener.local_addr().unwrap();
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            let (mut stream, _) = listener.accept().unwrap();
+            let mut message = [0; 64];
+            while stream.peek(&mut message).unwrap() > 0 {
+                thread::sleep(std::time::Duration::from_millis(pause_ms));
+                stream.read_exact(&mut message).unwrap();
+                stream.write_all(&message).unwrap();
+            }
+        });
+        let mut stream = TcpStream::connect(address).unwrap();
+        let mut message = [7; 64];
+        for _ in 0..requests {
+            stream.write_all(&message).unwrap();
+            stream.read_exact(&mut message).unwrap();
+        }
+    });
+}
+
+#[test]
+fn a_reader_that_sleeps_before_it_reads_is_found_and_ctrl_c_is_the_end() {
+    needs_root!();
+    let (dir, listener) = (out(), TcpListener::bind("127.0.0.1:0").unwrap());
+    let port = listener.local_addr().unwrap().port();
+    let child = watching(&format!("--port {port} --json"), dir.path());
+    // Longer than a second, after which sockets are looked for again.
+    echo(&listener, 60, 20);
+    let record = record(&interrupted(child));
+    let result = result(&record);
+    assert_eq!(record.state, State::Complete);
+    let account = &result.account;
+    assert_eq!((account.seen, account.timed, account.unfollowed), (60, 59, 1));
+    assert_eq!(result.reader.as_ref().map(|reader| reader.pid), Some(std::process::id()));
+    let median = |stage| result.stages.iter().find(|s| s.stage == stage).map_or(0, |s| s.times.p50_ns);
+    let blocked = median(WatchStage::Blocked);
+    // The run queue is the machine's.
+    let of_others = |s: &WatchStage| !matches!(s, WatchStage::Blocked | WatchStage::Runqueue);
+    let others: i64 = WatchStage::ALL.into_iter().filter(of_others).map(median).sum();
+    assert!(blocked > 18_000_000 && others * 4 < blocked, "{:?}", result.stages);
+    assert!(record.findings[0].seen.contains("sleeps on something else"), "{:?}", record.findings);
+}
+
+#[test]
+fn a_page_says_whose_messages_and_what_became_of_them() {
+    needs_root!();
+    let (dir, listener) = (out(), TcpListener::bind("[::1]:0").unwrap());
+    let port = listener.local_addr().unwrap().port();
+    let child = watching(&format!("--port {port}"), dir.path());
+    echo(&listener, 200, 0);
+    let ended = interrupted(child);
+    assert_eq!(ended.status, 0, "{}", ended.err);
+    let own = format!(" (pid {}): ", std::process::id());
+    for part in [
+        own.as_str(),
+        " from link layer to read, p99",
+        "of 200 messages are timed",
+        "wakeup",
+        "sockqueue",
+        "total",
+        "seen ",
+        "unfollowed ",
+    ] {
+        assert!(ended.out.contains(part), "{part}: {}", ended.out);
+    }
+}
+
+/// Ended with the test.
+struct Redis(Child);
+
+impl Redis {
+    /// `None` where it is not installed.
+    fn start(port: u16) -> Option<Self> {
+        let mut command = Command::new("redis-server");
+        command.args([
+            "--save",
+            "",
+            "--appendonly",
+            "no",
+            "--bind",
+            "127.0.0.1",
+            "--port",
+            &port.to_string(),
+        ]);
+        let child = command.current_dir("/").stdout(Stdio::null()).spawn().ok()?;
+        let redis = Self(child);
+        until("redis", || TcpStream::connect(("127.0.0.1", port)).ok());
+        Some(redis)
+    }
+}
+
+impl Drop for Redis {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+#[test]
+fn each_request_to_redis_is_a_message() {
+    const TEST: &str = "cli::watch::each_request_to_redis_is_a_message";
+    if !privileged(TEST) {
+        return;
+    }
+    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let Some(redis) = Redis::start(port) else { return skipped(TEST, "needs redis-server") };
+    let dir = out();
+    let child = watching(&format!("--pid {} --json", redis.0.id()), dir.path());
+    let mut client = Command::new("redis-benchmark");
+    client.args(["-p", &port.to_string(), "-t", "get", "-n", "20000", "-c", "5", "-q"]);
+    assert!(client.stdout(Stdio::null()).status().unwrap().success());
+    let record = record(&interrupted(child));
+    let result = result(&record);
+    let account = &result.account;
+    // It also asks for the configuration.
+    assert!((20_000..20_010).contains(&account.seen), "{account:?}");
+    assert_eq!(account.timed + account.unfollowed, account.seen, "{account:?}");
+    assert!(account.unfollowed < 10, "{account:?}");
+    assert_eq!(result.reader.as_ref().map(|reader| reader.name.as_str()), Some("redis-server"));
+    let answered = result.application.as_ref().map_or(account.seen, |application| application.n);
+    assert!(answered.abs_diff(account.seen) < 10, "{answered} answers to {account:?}");
+}
+
+#[test]
+fn a_process_that_ends_ends_the_run_and_one_that_is_not_there_begins_none() {
+    needs_root!();
+    let dir = out();
+    let mut sleeper = Command::new("sleep").arg("1000").spawn().unwrap();
+    let child = watching(&format!("--pid {}", sleeper.id()), dir.path());
+    sleeper.kill().unwrap();
+    sleeper.wait().unwrap();
+    let ended = end(child);
+    assert_eq!(ended.status, 3, "{}", ended.out);
+    assert!(ended.out.contains("no message came"), "{}", ended.out);
+    let none =
+        run(netfathom(&format!("watch --pid {} --time 1s", sleeper.id())).arg("--out").arg(dir.path()));
+    assert_eq!(none.status, 2, "{}", none.out);
+    assert!(none.err.contains("there is none of that number"), "{}", none.err);
+}
+
+#[test]
+fn a_killed_watch_leaves_no_program() {
+    needs_root!();
+    let dir = out();
+    let mut child = watching("--port 1", dir.path());
+    let held = Held::by(child.id());
+    assert!(!held.is_gone(), "this test cannot see {held:?}");
+    child.kill().unwrap();
+    child.wait().unwrap();
+    until("the kernel to clean up", || held.is_gone().then_some(()));
+}

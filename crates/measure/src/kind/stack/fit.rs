@@ -1,0 +1,54 @@
+//! The rates of a ramp that this machine sends on schedule now.
+
+use std::sync::Arc;
+
+use netfathom_model::path::Tap;
+use netfathom_model::print;
+use netfathom_model::profile::Profile;
+use netfathom_model::record::{LeftOut, StackResult};
+
+use super::bench::Bench;
+use crate::ground::observer::{Live, Observer, Step};
+use crate::tap::error::TapError;
+
+/// Peaks to try. Few, so that runs on one machine mostly have the same load.
+const PEAKS_PER_S: [f64; 5] = [10e3, 20e3, 50e3, 100e3, 200e3];
+/// The peak where none of them is sent on schedule: a busy machine delays messages at any rate.
+const LEAST_PER_S: f64 = 5e3;
+/// Length of a try.
+const TRY_NS: u64 = 150_000_000;
+/// What the p99 lag may be, in slots: half of what the verdict allows, for a trial lasts longer.
+const IN_TIME: f64 = 0.05;
+
+/// The ramp with the highest peak that the sender keeps to with this tap, and what is left out by that; `None` where the
+/// plan may stay.
+pub fn fit(
+    bench: &Bench<'_>,
+    tap: Tap,
+    observer: &mut impl Observer<StackResult>,
+) -> Result<Option<(Profile, LeftOut)>, TapError> {
+    let Profile::Ramp { from_per_s, to_per_s, duration_ns } = bench.plan.profile else { return Ok(None) };
+    let peaks: Vec<f64> = PEAKS_PER_S.into_iter().filter(|peak| *peak <= to_per_s).collect();
+    let (mut kept, mut late) = (0, peaks.len());
+    while kept < late {
+        let at = usize::midpoint(kept, late);
+        let name = format!("finding rates that leave on schedule: {}", print::rate(peaks[at]));
+        observer.begins(Step { name, number: 0, of: 0 }, &Arc::new(Live::default()));
+        let profile = Profile::Constant { rate_per_s: peaks[at], duration_ns: TRY_NS };
+        if bench.attempt(at as u32, tap, &profile)?.sent.lateness.p99_of_slot() <= IN_TIME {
+            kept = at + 1;
+        } else {
+            late = at;
+        }
+    }
+    let kept = kept.checked_sub(1).map_or(LEAST_PER_S, |at| peaks[at]);
+    if kept >= to_per_s {
+        return Ok(None);
+    }
+    let left_out = LeftOut {
+        what: format!("rates from {} to {}", print::rate(kept), print::rate(to_per_s)),
+        reason: "this machine did not send them on schedule when the run began".into(),
+        remedy: format!("--profile {} takes them all the same", bench.plan.profile),
+    };
+    Ok(Some((Profile::Ramp { from_per_s, to_per_s: kept, duration_ns }, left_out)))
+}

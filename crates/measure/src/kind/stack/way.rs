@@ -1,0 +1,91 @@
+//! When the time of one way can be trusted: by the messages that the answer is of, which are the undisturbed ones if they
+//! stand for the others (docs/decisions/0030-verdict-per-way.md).
+
+use netfathom_model::path::Direction;
+use netfathom_model::record::{Load, LoadThread, PathTimes, Trial, UndisturbedTimes};
+use netfathom_model::verdict::Verdict;
+
+use crate::load::judge::{
+    self, MISSED, MOST_LAG, MOST_MISSED, Rule, UNEVEN, even_load, free_sender, missed, occupied, of_a_slot,
+    percent, share,
+};
+
+/// What part of the send slots may be missed where only the time out is answered.
+const MOST_MISSED_OUT: f64 = 0.1;
+const DISTURBED: &str = "others had a CPU on the way of {} of the messages (half of them allowed): ";
+const UNDISTURBED_MISSED: &str = "the generator missed {} of the send slots of undisturbed messages (1 % allowed): lower the rate (--profile), or ";
+const UNDISTURBED_UNEVEN: &str =
+    "the load was uneven: 1 % of the undisturbed messages left at least {} late (10 % allowed): ";
+
+/// One way of a trial.
+struct Way<'a> {
+    trial: &'a Trial,
+    path: &'a PathTimes,
+}
+
+pub fn judge(verdict: &mut Verdict, direction: Direction, trials: &[&Trial]) {
+    let path = |trial: &&'_ Trial| trial.paths.iter().position(|path| path.direction == direction);
+    let ways: Vec<Way<'_>> =
+        trials.iter().filter_map(|trial| path(trial).map(|i| Way { trial, path: &trial.paths[i] })).collect();
+    judge::lower(verdict, &[direction.into()], &rules(direction), &ways.iter().collect::<Vec<_>>());
+}
+
+impl Way<'_> {
+    /// The messages that the answer is of, where they are not all.
+    fn undisturbed(&self) -> Option<&UndisturbedTimes> {
+        self.path.undisturbed.as_ref().filter(|undisturbed| undisturbed.stand())
+    }
+
+    fn disturbed_share(&self) -> f64 {
+        self.path.undisturbed.as_ref().map_or(0.0, UndisturbedTimes::disturbed_share)
+    }
+
+    /// Of all messages, if the answer is of all.
+    fn missed(&self) -> f64 {
+        if self.undisturbed().is_some() { 0.0 } else { missed(&self.trial.load) }
+    }
+
+    fn undisturbed_missed(&self) -> f64 {
+        self.undisturbed().map_or(0.0, |u| share(u.missed_slots, u.times.n))
+    }
+
+    /// Of all messages, if the answer is of all.
+    fn lag(&self) -> f64 {
+        if self.undisturbed().is_some() { 0.0 } else { self.trial.load.lag_p99_of_interval }
+    }
+
+    fn undisturbed_lag(&self) -> f64 {
+        self.undisturbed().map_or(0.0, |u| u.lag_p99_of_interval)
+    }
+}
+
+fn loads<'a>(ways: &'a [&Way<'_>]) -> impl Iterator<Item = &'a Load> {
+    ways.iter().map(|way| &way.trial.load)
+}
+
+/// The time out depends little on when the messages before were sent, the time in much: they decide whether the reader
+/// sleeps, or is busy.
+fn rules<'a>(direction: Direction) -> Vec<Rule<Way<'a>>> {
+    let most_missed = match direction {
+        Direction::Tx => MOST_MISSED_OUT,
+        Direction::Rx => MOST_MISSED,
+    };
+    let free: fn(&[&Way<'a>], f64) -> String = |ways, missed| free_sender(loads(ways), missed);
+    let even: fn(&[&Way<'a>], f64) -> String = |ways, _| even_load(loads(ways));
+    let mut rules = vec![
+        Rule::degraded(0.5, Way::disturbed_share, percent, DISTURBED).advise(|ways, _| {
+            occupied(loads(ways), &[LoadThread::Sender, LoadThread::Reader], 0.0)
+                .unwrap_or_else(|| "free the CPUs (--cpu)".into())
+        }),
+        Rule::void(most_missed, Way::missed, percent, MISSED).advise(free),
+        Rule::void(most_missed, Way::undisturbed_missed, percent, UNDISTURBED_MISSED).advise(free),
+        Rule::degraded(MOST_MISSED, Way::missed, percent, MISSED).advise(free),
+        Rule::degraded(MOST_MISSED, Way::undisturbed_missed, percent, UNDISTURBED_MISSED).advise(free),
+    ];
+    if direction == Direction::Rx {
+        rules.push(Rule::degraded(MOST_LAG, Way::lag, of_a_slot, UNEVEN).advise(even));
+        rules
+            .push(Rule::degraded(MOST_LAG, Way::undisturbed_lag, of_a_slot, UNDISTURBED_UNEVEN).advise(even));
+    }
+    rules
+}

@@ -1,0 +1,142 @@
+//! `netfathom watch`: where the messages of a running application spend their time, from the link layer to its read.
+//!
+//! [`run`] is the map: the kernel programs (`netfathom_bpf::watch`) follow sockets and sum; meanwhile this only finds
+//! the sockets of a process, and keeps the two clocks together.
+
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::time::{Duration, Instant};
+
+use netfathom_bpf::watch::{Watch, WatchError};
+use netfathom_model::plan::{WatchPlan, WatchTarget};
+use netfathom_model::record::{Distribution, WatchAccount, WatchResult, WatchStage, WatchedStage};
+use netfathom_stats as stats;
+
+use crate::ground::environment;
+use crate::ground::error::{Failure, Mistake, RunError};
+use crate::ground::observer::{Live, Observer, Progressed, Step};
+
+mod judge;
+mod process;
+
+use process::Watched;
+
+/// How often new sockets are sought and clocks are read.
+const TICK: Duration = Duration::from_secs(1);
+
+/// Why an application cannot be watched.
+#[derive(Debug, thiserror::Error)]
+pub enum WatchRunError {
+    #[error("{0}")]
+    Programs(#[from] WatchError),
+    #[error("cannot watch process {pid}: {source}{}", remedy(.source))]
+    Process { pid: u32, source: io::Error },
+}
+
+fn remedy(error: &io::Error) -> &'static str {
+    match error.kind() {
+        io::ErrorKind::NotFound => "; `ss -tlpn` lists the processes that listen",
+        io::ErrorKind::PermissionDenied => "; its sockets need CAP_SYS_PTRACE; --port needs no process",
+        _ => "",
+    }
+}
+
+impl Failure for WatchRunError {
+    fn mistake(&self) -> Option<Mistake> {
+        matches!(self, Self::Process { source, .. } if source.kind() == io::ErrorKind::NotFound)
+            .then_some(Mistake::Named)
+    }
+}
+
+/// Watches until the time is up, the process has ended or `stop` is set.
+///
+/// # Errors
+/// If there is no such process, or the kernel refuses its programs.
+pub fn run(
+    plan: &WatchPlan,
+    observer: &mut impl Observer<WatchResult>,
+    stop: &AtomicBool,
+) -> Result<Progressed<WatchResult>, RunError> {
+    let mut process = match plan.target {
+        WatchTarget::Process(pid) => Some(Watched::open(pid)?),
+        WatchTarget::Port(_) => None,
+    };
+    let mut progressed =
+        Progressed::new(environment::read(Vec::new(), Vec::new(), None), nothing(plan, process.as_ref()));
+    observer.keep(&progressed)?;
+    let mut watch = Watch::attach(port(plan)).map_err(WatchRunError::from)?;
+    let started = Instant::now();
+    look_on(&watch, plan, process.as_mut(), &mut progressed.result, (observer, stop))?;
+    watch.detach();
+    progressed.result.watched_ns = started.elapsed().as_nanos() as u64;
+    read(&watch, &mut progressed.result).map_err(WatchRunError::from)?;
+    progressed.result.unmarked = process.map_or(0, |process| process.unmarked);
+    progressed.verdict = judge::verdict(&progressed.result);
+    progressed.findings = judge::findings(&progressed.result);
+    observer.keep(&progressed)?;
+    Ok(progressed)
+}
+
+fn port(plan: &WatchPlan) -> Option<u16> {
+    match plan.target {
+        WatchTarget::Process(_) => None,
+        WatchTarget::Port(port) => Some(port),
+    }
+}
+
+fn nothing(plan: &WatchPlan, process: Option<&Watched>) -> WatchResult {
+    WatchResult {
+        plan: plan.clone(),
+        reader: process.map(Watched::name),
+        watched_ns: 0,
+        total: distribution(&stats::Distribution::new(netfathom_bpf::stack::GRAIN)),
+        stages: Vec::new(),
+        application: None,
+        account: WatchAccount::default(),
+        clock_moved_ns: 0,
+        unmarked: 0,
+    }
+}
+
+fn distribution(times: &stats::Distribution) -> Distribution {
+    times.into()
+}
+
+/// While the programs work.
+fn look_on(
+    watch: &Watch,
+    plan: &WatchPlan,
+    mut process: Option<&mut Watched>,
+    result: &mut WatchResult,
+    (observer, stop): (&mut impl Observer<WatchResult>, &AtomicBool),
+) -> Result<(), RunError> {
+    let end = plan.time_ns.and_then(|ns| Instant::now().checked_add(Duration::from_nanos(ns)));
+    let live = Arc::new(Live::default());
+    loop {
+        if let Some(process) = process.as_deref_mut() {
+            process.mark(watch)?;
+        }
+        let seen = watch.account().map_err(WatchRunError::from)?.seen;
+        observer.begins(Step { name: format!("{seen} messages"), number: 1, of: 1 }, &live);
+        let left = end.map(|end| end.saturating_duration_since(Instant::now()));
+        let ended = process::wait(process.as_deref(), left.unwrap_or(TICK).min(TICK), stop)?;
+        let moved = watch.set_clock().unsigned_abs();
+        result.clock_moved_ns = result.clock_moved_ns.max(moved);
+        let time_is_up = left.is_some_and(|left| left <= TICK);
+        if ended || time_is_up || stop.load(Relaxed) {
+            return Ok(());
+        }
+    }
+}
+
+/// What the programs summed.
+fn read(watch: &Watch, result: &mut WatchResult) -> Result<(), WatchError> {
+    let stage = |stage| Ok(WatchedStage { stage, times: distribution(&watch.stage(stage)?) });
+    result.stages = WatchStage::ALL.into_iter().map(stage).collect::<Result<_, WatchError>>()?;
+    result.total = distribution(&watch.total()?);
+    result.application = watch.application()?.as_ref().map(distribution);
+    result.account = watch.account()?;
+    result.reader = watch.reader().or(result.reader.take());
+    Ok(())
+}

@@ -1,0 +1,146 @@
+//! Undisturbed messages take what they take where nothing disturbs: beside a program that has a processor for 5 ms of
+//! every 20, and by turns without it.
+//!
+//! The threads of the load have real-time priority, so that ordinary programs do not take part.
+
+use std::process::Command;
+use std::sync::atomic::AtomicBool;
+
+use netfathom_measure::ground::observer::{Observer, Progressed};
+use netfathom_measure::kind::stack::run;
+use netfathom_model::path::Direction;
+use netfathom_model::plan::StackPlan;
+use netfathom_model::record::{Contention, Held, Holder, PathTimes, StackResult, Trial};
+use netfathom_model::verdict::{Level, Part};
+use netfathom_sys::cpu::{allowed, thread_id};
+use netfathom_testkit::{Burner, alone, privileged, skipped};
+
+/// With more, the machine itself may be why.
+const OTHERS: f64 = 0.005;
+/// Quiet ones and the others by turns.
+const ROUNDS: [bool; 8] = [false, true, true, false, false, true, true, false];
+
+struct Silent;
+
+impl Observer<StackResult> for Silent {}
+
+/// This thread, and those that it starts from now on, run before all ordinary ones.
+fn first_of_all() -> bool {
+    let thread = thread_id().to_string();
+    let set = Command::new("chrt").args(["-f", "-p", "50", &thread]).status();
+    let done = set.is_ok_and(|status| status.success());
+    if !done {
+        skipped("undisturbed messages", "needs real-time priority (chrt)");
+    }
+    done
+}
+
+/// Trials without and with the burner.
+#[derive(Default)]
+struct Rounds {
+    quiet: Vec<Progressed<StackResult>>,
+    burned: Vec<Progressed<StackResult>>,
+    /// What others than the burner had of the processors, at worst.
+    others: f64,
+}
+
+fn rounds(of_reader: bool) -> Option<Rounds> {
+    let cpus = allowed().unwrap();
+    let [sender, .., reader] = cpus[..] else {
+        skipped("undisturbed messages", "needs two processors");
+        return None;
+    };
+    let mut plan = StackPlan::one_trial("constant:1k/400ms".parse().unwrap());
+    (plan.cpus, plan.reader_polls) = (Some((sender, reader)), true);
+    let plan = plan.validated().unwrap();
+    let mut rounds = Rounds::default();
+    for burns in ROUNDS {
+        let burner = burns.then(|| Burner::by_turns(if of_reader { reader } else { sender }));
+        let progressed = run(&plan, &mut Silent, &AtomicBool::new(false)).unwrap();
+        let pid = burner.map(|burner| burner.pid());
+        rounds.others = rounds.others.max(others(&progressed.result.trials[0], pid));
+        if burns { rounds.burned.push(progressed) } else { rounds.quiet.push(progressed) }
+    }
+    Some(rounds)
+}
+
+/// Of the time of a thread, the most that others than the burner had. None of these threads sleeps for long, so an idle
+/// processor is one that the kernel kept from them (kernel.sched_rt_runtime_us).
+fn others(trial: &Trial, burner: Option<u32>) -> f64 {
+    let is_other = |held: &&Held| match held.by {
+        Holder::Process { pid, .. } => Some(pid) != burner,
+        Holder::Idle => true,
+        _ => held.by.is_foreign(),
+    };
+    let of = |c: &Contention| {
+        let held: u64 = c.holders.iter().filter(is_other).map(|held| held.ns).sum();
+        (held + c.stolen_ns) as f64 / c.span_ns as f64
+    };
+    trial.load.contention.iter().map(of).fold(0.0, f64::max)
+}
+
+/// Burned by quiet: the mean of all messages, and that of the undisturbed ones.
+fn ratios(rounds: &Rounds, direction: Direction) -> [f64; 2] {
+    let path = |p: &Progressed<StackResult>| -> PathTimes {
+        p.result.trials[0].paths.iter().find(|path| path.direction == direction).unwrap().clone()
+    };
+    let all = |of: &[Progressed<StackResult>]| -> f64 { of.iter().map(|p| path(p).total.mean_ns).sum() };
+    let undisturbed = |of: &[Progressed<StackResult>]| -> f64 {
+        of.iter().map(|p| path(p).undisturbed.unwrap().times.mean_ns).sum()
+    };
+    let Rounds { quiet, burned, .. } = rounds;
+    [all(burned) / all(quiet), undisturbed(burned) / undisturbed(quiet)]
+}
+
+/// Whether the machine left the rounds alone; says so if not.
+fn decided(rounds: &Rounds, test: &str) -> bool {
+    if rounds.others > OTHERS {
+        skipped(test, &format!("disturbed: others had {:.1} % of a processor", 100.0 * rounds.others));
+    }
+    rounds.others <= OTHERS
+}
+
+#[test]
+fn undisturbed_messages_take_the_same_beside_a_busy_reader() {
+    if !privileged("undisturbed messages") || !first_of_all() {
+        return;
+    }
+    let _alone = alone();
+    let Some(rounds) = rounds(true) else { return };
+    let [all, undisturbed] = ratios(&rounds, Direction::Rx);
+    if !decided(&rounds, "undisturbed messages beside a busy reader") {
+        return;
+    }
+    // A quarter of the messages wait for milliseconds.
+    assert!(all > 10.0, "{all}");
+    assert!(undisturbed < all / 5.0, "{undisturbed} of {all}");
+    assert!((0.6..1.67).contains(&undisturbed), "{undisturbed}");
+    for p in &rounds.burned {
+        assert!(p.verdict.of(Part::Rx) < Level::Void, "{:?}", p.verdict);
+    }
+}
+
+#[test]
+fn undisturbed_messages_take_the_same_beside_a_busy_sender_and_are_on_time() {
+    if !privileged("undisturbed messages") || !first_of_all() {
+        return;
+    }
+    let _alone = alone();
+    let Some(rounds) = rounds(false) else { return };
+    for p in &rounds.burned {
+        // Five of twenty messages are due meanwhile, all but the last more than a slot before the end of it.
+        let load = &p.result.trials[0].load;
+        assert!(load.missed_slots * 10 > load.planned, "{} of {}", load.missed_slots, load.planned);
+        assert_eq!(p.verdict.of(Part::Load), Level::Void, "{:?}", p.verdict);
+    }
+    if !decided(&rounds, "undisturbed messages beside a busy sender") {
+        return;
+    }
+    for direction in [Direction::Tx, Direction::Rx] {
+        let [_, undisturbed] = ratios(&rounds, direction);
+        assert!((0.6..1.67).contains(&undisturbed), "{direction:?}: {undisturbed}");
+    }
+    for p in &rounds.burned {
+        assert!(p.verdict.level < Level::Void, "{:?}", p.verdict);
+    }
+}

@@ -1,0 +1,144 @@
+//! What `netfathom watch` produces.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::Distribution;
+use crate::plan::WatchPlan;
+
+/// What `netfathom watch` produced.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct WatchResult {
+    /// What was asked for.
+    pub plan: WatchPlan,
+    /// The first process that read a watched socket, or the one that was asked for.
+    pub reader: Option<WatchedProcess>,
+    /// How long it was watched.
+    pub watched_ns: u64,
+    /// From the link layer to the end of the copy to the application.
+    pub total: Distribution,
+    /// Every stage, in the order in which a message passes them; they add up to the total.
+    pub stages: Vec<WatchedStage>,
+    /// Beside the total: from the last byte read to the first byte sent on the same socket; `None` where the kernel does
+    /// not show it.
+    pub application: Option<Distribution>,
+    /// What became of every message.
+    pub account: WatchAccount,
+    /// How far CLOCK_REALTIME, which packets are stamped with, moved against CLOCK_MONOTONIC, at most from one second to
+    /// the next.
+    pub clock_moved_ns: u64,
+    /// Sockets of the process that could not be watched.
+    pub unmarked: u64,
+}
+
+/// A process that reads.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct WatchedProcess {
+    /// Its number.
+    pub pid: u32,
+    /// Its name.
+    pub name: String,
+}
+
+/// The times of one stage.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct WatchedStage {
+    /// Which.
+    pub stage: WatchStage,
+    /// Of the messages that passed it.
+    pub times: Distribution,
+}
+
+/// A part of the time of a message of TCP on its way in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum WatchStage {
+    /// The link layer's stamp to `tcp_probe`.
+    Protocol,
+    /// The same, of what came while a system call had the socket.
+    Lock,
+    /// Until the bytes before it had come.
+    Hole,
+    /// What the reader slept after it was woken, or until its wake-up where that followed at once.
+    Wakeup,
+    /// What the reader waited for a processor.
+    Runqueue,
+    /// What the reader slept on something else.
+    Blocked,
+    /// What the reader ran before it began to copy.
+    Sockqueue,
+    /// The copy, `skb_copy_datagram_iovec` to `tcp_rcv_space_adjust`.
+    Read,
+}
+
+named! { WatchStage:
+    Protocol = "protocol", Lock = "lock", Hole = "hole", Wakeup = "wakeup", Runqueue = "runqueue",
+    Blocked = "blocked", Sockqueue = "sockqueue", Read = "read"
+}
+
+impl WatchStage {
+    /// What happens there, for a reader who does not know the kernel by heart.
+    #[must_use]
+    pub fn meaning(self) -> &'static str {
+        match self {
+            Self::Protocol => "IP and TCP, up to the socket",
+            Self::Lock => "IP and TCP, and the wait for a system call that had the socket",
+            Self::Hole => "waiting for earlier bytes that were lost or late",
+            Self::Wakeup => "waking the sleeping reader",
+            Self::Runqueue => "waiting for a CPU",
+            Self::Blocked => "the reader slept on something else",
+            Self::Sockqueue => "waiting in the socket while the reader was busy",
+            Self::Read => "copying the message to the application",
+        }
+    }
+}
+
+/// What became of the messages: those that were seen are the sum of the next six and of those that were not read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct WatchAccount {
+    /// As TCP got them.
+    pub seen: u64,
+    /// With all their stages.
+    pub timed: u64,
+    /// Merged into the message before them, as many waited in one socket: their bytes have its times.
+    pub merged: u64,
+    /// Refused by TCP, which had no room for them; they come again.
+    pub refused: u64,
+    /// Without a stamp of the link layer.
+    pub unstamped: u64,
+    /// Read by a thread that was not followed yet as they came, or with a switch that was not seen.
+    pub unfollowed: u64,
+    /// Not followed, as too many waited in one socket.
+    pub crowded: u64,
+    /// Of those timed: their reader was switched so often that a part of `blocked` and `runqueue` is in `sockqueue`.
+    pub long: u64,
+    /// Bytes that applications read.
+    pub bytes_read: u64,
+    /// Of these, those of timed messages.
+    pub bytes_timed: u64,
+    /// Threads that were followed: those that read, and those that their process made since.
+    pub threads: u64,
+    /// Switches of these threads that were not seen.
+    pub unseen_switches: u64,
+}
+
+impl WatchAccount {
+    /// Those that became something.
+    #[must_use]
+    pub fn ended(&self) -> u64 {
+        self.timed + self.merged + self.refused + self.unstamped + self.unfollowed + self.crowded
+    }
+
+    /// Those that waited in the end, or were not read before their connection was closed. It is below zero only if the
+    /// counts contradict each other.
+    #[must_use]
+    pub fn unread(&self) -> i64 {
+        self.seen as i64 - self.ended() as i64
+    }
+
+    /// The part of what was seen that has times, its own or those of the message that it was merged into.
+    #[must_use]
+    pub fn share_timed(&self) -> f64 {
+        if self.seen == 0 { 0.0 } else { (self.timed + self.merged) as f64 / self.seen as f64 }
+    }
+}

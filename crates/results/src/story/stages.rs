@@ -1,0 +1,42 @@
+//! The table of the stages that a message passes.
+
+use netfathom_model::record::Distribution;
+
+use super::number;
+use crate::page::{Align, Cell, Table};
+
+/// The longest bar; more would not be read more closely.
+const LONGEST_BAR: usize = 24;
+
+/// What stands under the table where it is so.
+pub(super) const PARTLY: &str =
+    "n below that of the total: not every message passes the stage; share counts all messages";
+
+pub(super) fn new_table() -> Table {
+    Table::new(&[
+        ("stage", Align::Left),
+        ("n", Align::Right),
+        ("mean", Align::Right),
+        ("p50", Align::Right),
+        ("p99", Align::Right),
+        ("p99.9", Align::Right),
+        ("share", Align::Right),
+        ("", Align::Left),
+    ])
+    .bars(7, LONGEST_BAR)
+}
+
+/// A stage, with the share that has the longest bar.
+pub(super) fn row(table: &mut Table, name: &str, d: &Distribution, share: Option<f64>, most: f64) {
+    let q = |ns| number::quantile(d, ns);
+    table.row([
+        name.into(),
+        number::short_count(d.n).into(),
+        if d.n > 0 { number::mean(d.mean_ns).into() } else { "-".into() },
+        q(d.p50_ns).into(),
+        q(d.p99_ns).into(),
+        q(d.p999_ns).into(),
+        share.map_or_else(|| "-".into(), number::percent).into(),
+        share.map_or_else(|| "".into(), |share| Cell::Bar { bar: share / most }),
+    ]);
+}
