@@ -20,7 +20,7 @@ pub fn run(args: &CapacityArgs) -> Result<ExitCode> {
     let Some(plan) = output::understood(plan(args)) else { return Ok(exit::USAGE.into()) };
     let run = Run {
         output: &args.output,
-        expected: expected(&plan),
+        expected: Some(expected(&plan)),
         named_cpus: !args.cpu.is_empty(),
         capture: false,
     };

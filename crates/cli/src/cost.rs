@@ -33,7 +33,7 @@ pub fn run(args: &CostArgs) -> Result<ExitCode> {
         return Ok(status);
     }
     let run = Run {
-        expected: Duration::from_nanos(plan.most_ns),
+        expected: Some(Duration::from_nanos(plan.most_ns)),
         named_cpus: !(args.cpu.is_empty() && args.program_cpu.is_empty()),
         ..kept(args)
     };
@@ -52,7 +52,7 @@ fn restoring(plan: &CostPlan) -> impl FnOnce() + use<'_> {
 }
 
 fn kept(args: &CostArgs) -> Run<'_> {
-    Run { output: &args.output, expected: AT_ONCE, named_cpus: false, capture: false }
+    Run { output: &args.output, expected: Some(AT_ONCE), named_cpus: false, capture: false }
 }
 
 fn prove(args: &CostArgs) -> Result<ExitCode> {

@@ -31,8 +31,8 @@ use crate::{exit, invocation, output, stop};
 /// What a command knows of its run before it is made.
 pub struct Run<'a> {
     pub output: &'a OutputArgs,
-    /// The longest duration of a run without an end.
-    pub expected: Duration,
+    /// How long the run takes; `None` of one without an end.
+    pub expected: Option<Duration>,
     /// Whether the user named processors, so that wrong ones are wrong usage.
     pub named_cpus: bool,
     /// Whether samples are written as a capture too.
@@ -78,7 +78,7 @@ impl Run<'_> {
             }
         };
         // One without an end is whole whenever it is ended.
-        let is_cut = stop.load(Relaxed) && self.expected < Duration::MAX;
+        let is_cut = stop.load(Relaxed) && self.expected.is_some();
         let state = if is_cut { State::Interrupted } else { State::Complete };
         let samples = progressed.samples.clone();
         let record = header.record(progressed, state);

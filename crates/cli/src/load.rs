@@ -30,7 +30,7 @@ fn send(args: &SendArgs) -> Result<ExitCode> {
     let Some(plan) = output::understood(plan(args)) else { return Ok(exit::USAGE.into()) };
     let run = Run {
         output: &args.output,
-        expected: expected(&plan),
+        expected: Some(expected(&plan)),
         named_cpus: !args.cpu.is_empty(),
         capture: false,
     };

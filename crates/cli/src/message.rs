@@ -28,7 +28,7 @@ pub fn run(command: &MessageCommand) -> Result<ExitCode> {
     let Some(plan) = output::understood(plan(test, args)) else { return Ok(exit::USAGE.into()) };
     let run = Run {
         output: &args.output,
-        expected: expected(&plan),
+        expected: Some(expected(&plan)),
         named_cpus: !args.cpu.is_empty(),
         capture: false,
     };

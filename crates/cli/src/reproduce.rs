@@ -30,7 +30,8 @@ fn make(experiment: &'static Experiment, plan: &ReproducePlan, output: &OutputAr
     if let Some(status) = guard::watch_over(Duration::ZERO, |_| || remove_what_is_left(None))? {
         return Ok(status);
     }
-    let run = Run { output, expected: experiment.expected(plan.quick), named_cpus: false, capture: false };
+    let run =
+        Run { output, expected: Some(experiment.expected(plan.quick)), named_cpus: false, capture: false };
     run.make(|observer, stop| netfathom_papers::run(experiment, plan, observer, stop))
 }
 

@@ -18,7 +18,7 @@ pub fn run(args: &ReverseArgs) -> Result<ExitCode> {
     let trials = plan.trials * plan.variants.len() as u32;
     let run = Run {
         output: &args.output,
-        expected: (Duration::from_nanos(plan.duration_ns) + TRIAL_OVERHEAD) * trials,
+        expected: Some((Duration::from_nanos(plan.duration_ns) + TRIAL_OVERHEAD) * trials),
         named_cpus: args.cpu.is_some(),
         capture: false,
     };

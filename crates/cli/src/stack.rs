@@ -21,7 +21,7 @@ pub fn run(args: &StackArgs) -> Result<ExitCode> {
     let Some(plan) = output::understood(plan(args)) else { return Ok(exit::USAGE.into()) };
     let run = Run {
         output: &args.output,
-        expected: expected(&plan),
+        expected: Some(expected(&plan)),
         named_cpus: args.cpu.is_some(),
         capture: args.export.is_some(),
     };

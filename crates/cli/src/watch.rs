@@ -15,7 +15,7 @@ pub fn run(args: &WatchArgs) -> Result<ExitCode> {
     let Some(plan) = output::understood(plan(args).map_err(Into::into)) else {
         return Ok(exit::USAGE.into());
     };
-    let expected = plan.time_ns.map_or(Duration::MAX, Duration::from_nanos);
+    let expected = plan.time_ns.map(Duration::from_nanos);
     let run = Run { output: &args.output, expected, named_cpus: false, capture: false };
     run.make(|observer, stop| watch::run(&plan, observer, stop))
 }

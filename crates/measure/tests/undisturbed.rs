@@ -15,10 +15,12 @@ use netfathom_model::verdict::{Level, Part};
 use netfathom_sys::cpu::{allowed, thread_id};
 use netfathom_testkit::{Burner, alone, privileged, skipped};
 
-/// With more, the machine itself may be why.
-const OTHERS: f64 = 0.005;
+/// With more the machine itself may be why: 0.4 ms of a round, whose messages take some milliseconds together.
+const OTHERS: f64 = 0.001;
 /// Quiet ones and the others by turns.
-const ROUNDS: [bool; 8] = [false, true, true, false, false, true, true, false];
+const ROUNDS: [bool; 12] = [false, true, true, false, false, true, true, false, false, true, true, false];
+/// Of either kind, that the machine must have left alone.
+const LEAST: usize = 3;
 
 struct Silent;
 
@@ -38,9 +40,13 @@ fn first_of_all() -> bool {
 /// Trials without and with the burner.
 #[derive(Default)]
 struct Rounds {
-    quiet: Vec<Progressed<StackResult>>,
-    burned: Vec<Progressed<StackResult>>,
-    /// What others than the burner had of the processors, at worst.
+    quiet: Vec<Round>,
+    burned: Vec<Round>,
+}
+
+struct Round {
+    progressed: Progressed<StackResult>,
+    /// What others than the burner had of a processor.
     others: f64,
 }
 
@@ -58,8 +64,8 @@ fn rounds(of_reader: bool) -> Option<Rounds> {
         let burner = burns.then(|| Burner::by_turns(if of_reader { reader } else { sender }));
         let progressed = run(&plan, &mut Silent, &AtomicBool::new(false)).unwrap();
         let pid = burner.map(|burner| burner.pid());
-        rounds.others = rounds.others.max(others(&progressed.result.trials[0], pid));
-        if burns { rounds.burned.push(progressed) } else { rounds.quiet.push(progressed) }
+        let round = Round { others: others(&progressed.result.trials[0], pid), progressed };
+        if burns { rounds.burned.push(round) } else { rounds.quiet.push(round) }
     }
     Some(rounds)
 }
@@ -79,25 +85,36 @@ fn others(trial: &Trial, burner: Option<u32>) -> f64 {
     trial.load.contention.iter().map(of).fold(0.0, f64::max)
 }
 
-/// Burned by quiet: the mean of all messages, and that of the undisturbed ones.
+/// Burned by quiet: the mean of all messages, and that of the undisturbed ones. Of the rounds the median, since what a
+/// hypervisor takes is not always counted as stolen.
 fn ratios(rounds: &Rounds, direction: Direction) -> [f64; 2] {
-    let path = |p: &Progressed<StackResult>| -> PathTimes {
-        p.result.trials[0].paths.iter().find(|path| path.direction == direction).unwrap().clone()
+    let path = |round: &Round| -> PathTimes {
+        let trial = &round.progressed.result.trials[0];
+        trial.paths.iter().find(|path| path.direction == direction).unwrap().clone()
     };
-    let all = |of: &[Progressed<StackResult>]| -> f64 { of.iter().map(|p| path(p).total.mean_ns).sum() };
-    let undisturbed = |of: &[Progressed<StackResult>]| -> f64 {
-        of.iter().map(|p| path(p).undisturbed.unwrap().times.mean_ns).sum()
+    let ratio = |mean: fn(&PathTimes) -> f64| {
+        let of = |rounds: &[Round]| {
+            let mut means: Vec<f64> = rounds.iter().map(|round| mean(&path(round))).collect();
+            means.sort_by(f64::total_cmp);
+            f64::midpoint(means[(means.len() - 1) / 2], means[means.len() / 2])
+        };
+        of(&rounds.burned) / of(&rounds.quiet)
     };
-    let Rounds { quiet, burned, .. } = rounds;
-    [all(burned) / all(quiet), undisturbed(burned) / undisturbed(quiet)]
+    [ratio(|path| path.total.mean_ns), ratio(|path| path.undisturbed.as_ref().unwrap().times.mean_ns)]
 }
 
-/// Whether the machine left the rounds alone; says so if not.
-fn decided(rounds: &Rounds, test: &str) -> bool {
-    if rounds.others > OTHERS {
-        skipped(test, &format!("disturbed: others had {:.1} % of a processor", 100.0 * rounds.others));
+/// Those rounds that the machine left alone; says so if they are too few.
+fn decided(mut rounds: Rounds, test: &str) -> Option<Rounds> {
+    let Rounds { quiet, burned } = &mut rounds;
+    let worst = quiet.iter().chain(&*burned).map(|round| round.others).fold(0.0, f64::max);
+    for of_kind in [&mut *quiet, &mut *burned] {
+        of_kind.retain(|round| round.others <= OTHERS);
     }
-    rounds.others <= OTHERS
+    let enough = quiet.len().min(burned.len()) >= LEAST;
+    if !enough {
+        skipped(test, &format!("disturbed: others had up to {:.1} % of a processor", 100.0 * worst));
+    }
+    enough.then_some(rounds)
 }
 
 #[test]
@@ -107,15 +124,13 @@ fn undisturbed_messages_take_the_same_beside_a_busy_reader() {
     }
     let _alone = alone();
     let Some(rounds) = rounds(true) else { return };
+    let Some(rounds) = decided(rounds, "undisturbed messages beside a busy reader") else { return };
     let [all, undisturbed] = ratios(&rounds, Direction::Rx);
-    if !decided(&rounds, "undisturbed messages beside a busy reader") {
-        return;
-    }
     // A quarter of the messages wait for milliseconds.
     assert!(all > 10.0, "{all}");
     assert!(undisturbed < all / 5.0, "{undisturbed} of {all}");
     assert!((0.6..1.67).contains(&undisturbed), "{undisturbed}");
-    for p in &rounds.burned {
+    for Round { progressed: p, .. } in &rounds.burned {
         assert!(p.verdict.of(Part::Rx) < Level::Void, "{:?}", p.verdict);
     }
 }
@@ -127,20 +142,18 @@ fn undisturbed_messages_take_the_same_beside_a_busy_sender_and_are_on_time() {
     }
     let _alone = alone();
     let Some(rounds) = rounds(false) else { return };
-    for p in &rounds.burned {
+    for Round { progressed: p, .. } in &rounds.burned {
         // Five of twenty messages are due meanwhile, all but the last more than a slot before the end of it.
         let load = &p.result.trials[0].load;
         assert!(load.missed_slots * 10 > load.planned, "{} of {}", load.missed_slots, load.planned);
         assert_eq!(p.verdict.of(Part::Load), Level::Void, "{:?}", p.verdict);
     }
-    if !decided(&rounds, "undisturbed messages beside a busy sender") {
-        return;
-    }
+    let Some(rounds) = decided(rounds, "undisturbed messages beside a busy sender") else { return };
     for direction in [Direction::Tx, Direction::Rx] {
         let [_, undisturbed] = ratios(&rounds, direction);
         assert!((0.6..1.67).contains(&undisturbed), "{direction:?}: {undisturbed}");
     }
-    for p in &rounds.burned {
+    for Round { progressed: p, .. } in &rounds.burned {
         assert!(p.verdict.level < Level::Void, "{:?}", p.verdict);
     }
 }

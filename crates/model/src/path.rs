@@ -159,7 +159,7 @@ pub enum Tap {
     /// Packets captured at the device and joined with the application's log afterwards: the
     /// papers' own method.
     Pcap,
-    /// The tracepoint programs, and others at functions between them, which part some of the stages.
+    /// The tracepoint programs, and others at functions between them, which divide some of the stages.
     Fentry,
 }
 

@@ -115,13 +115,13 @@ const TRACEPOINTS: [Hook; 12] = [
 const SOCKET_WHOLE: &[Instead] = &[Instead {
     at: At::Nothing,
     stages: &[Stage::Send, Stage::Output],
-    effect: "the stage socket is not parted",
+    effect: "the stage socket stays whole",
 }];
 
 const NO_ENTRY: &[Instead] =
     &[Instead { at: At::Nothing, stages: &[Stage::Entry], effect: "its time is part of the stage dequeue" }];
 
-/// Each parts a stage of the tracepoints. A compiler may have put one into its callers.
+/// Each divides a stage of the tracepoints. A compiler may have put one into its callers.
 const FUNCTIONS: [Hook; 6] = [
     Hook { name: "ip_send_skb", directions: &[Tx], instead: SOCKET_WHOLE },
     Hook { name: "ip6_send_skb", directions: &[Tx], instead: SOCKET_WHOLE },
@@ -131,7 +131,7 @@ const FUNCTIONS: [Hook; 6] = [
         instead: &[Instead {
             at: At::Nothing,
             stages: &[Stage::Input, Stage::Enqueue],
-            effect: "the stage protocol is not parted",
+            effect: "the stage protocol stays whole",
         }],
     },
     Hook { name: "udp_recvmsg", directions: &[Rx], instead: NO_ENTRY },
@@ -142,7 +142,7 @@ const FUNCTIONS: [Hook; 6] = [
         instead: &[Instead {
             at: At::Nothing,
             stages: &[Stage::Entry, Stage::Dequeue, Stage::Copy],
-            effect: "the stage read is not parted",
+            effect: "the stage read stays whole",
         }],
     },
 ];
@@ -355,7 +355,7 @@ mod tests {
         assert_eq!(chosen.replaced[0].stages(), [Stage::Entry, Stage::Dequeue, Stage::Copy]);
         assert_eq!(
             chosen.replaced[0].to_string(),
-            "this kernel has no function __skb_recv_udp: the stage read is not parted"
+            "this kernel has no function __skb_recv_udp: the stage read stays whole"
         );
     }
 

@@ -45,7 +45,7 @@ pub const TAPS: &[Word<TapChoice>] = &[
     (
         "fentry",
         TapChoice::Only(Tap::Fentry),
-        "The bpf tap and programs at kernel functions: parts of its stages; where the kernel allows it",
+        "The bpf tap with programs at kernel functions, which divide its stages; where the kernel allows it",
     ),
     ("all", TapChoice::All, "The best, and every other that works here beside it on the same load"),
 ];

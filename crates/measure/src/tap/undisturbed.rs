@@ -26,7 +26,7 @@ pub struct Undisturbed<'a> {
     pub rx: Sifted,
 }
 
-/// Messages of which each came before the one before it was done.
+/// Messages that each came before the previous one was done.
 #[derive(Clone, Copy, Debug, Default)]
 struct Backlog {
     since_ns: u64,

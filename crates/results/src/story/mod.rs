@@ -37,8 +37,8 @@ use place::Site;
 /// Rows beyond which a table is cut: the record has them all.
 const MOST_ROWS: usize = 40;
 
-/// Letters of an answer: with the verdict before it two lines of 80.
-const LONGEST_ANSWER: usize = 130;
+/// Letters of an answer: with the verdict before it a line of 100.
+const LONGEST_ANSWER: usize = 90;
 
 /// What there is to say of a result, whatever became of the run.
 pub(crate) struct Body<'a> {

@@ -1,5 +1,7 @@
 //! The short view: the answer in a line, and a page of 40 lines.
 
+use netfathom_model::record::{Measurement, Undisturbed, UndisturbedTimes};
+use netfathom_model::verdict::Level;
 use netfathom_results::{draw, story};
 
 use crate::fixtures::fixture;
@@ -36,6 +38,31 @@ fn the_answer_is_one_line_and_the_rest_a_page() {
         assert!(!text.contains("left out here"), "{name}: {text}");
         let remarks = text.lines().filter(|line| line.starts_with("  - "));
         assert!(remarks.count() <= 3, "{name}: {text}");
+    }
+}
+
+/// A verdict of each way stands in the same line.
+#[test]
+fn the_answer_of_ways_with_different_verdicts_is_one_line() {
+    for alone in [false, true] {
+        let mut record = fixture("stack");
+        let Measurement::Stack(result) = &mut record.measurement else { unreachable!() };
+        for (summary, level) in result.summaries.iter_mut().zip([Level::Degraded, Level::Void]) {
+            summary.level = level;
+            let total = UndisturbedTimes {
+                judged: summary.total.n * 3 / 2,
+                times: summary.total.clone(),
+                missed_slots: 0,
+                lag_p99_of_interval: 0.0,
+            };
+            summary.undisturbed =
+                (alone && level < Level::Void).then_some(Undisturbed { overall: summary.overall, total });
+        }
+        let text = draw::short(&story::of(&record), 200, false);
+        let first = text.lines().next().unwrap();
+        assert!(first.chars().count() <= 100 && !first.contains('…'), "{first}");
+        assert!(first.contains("DEGRADED)") && first.contains("VOID)"), "{first}");
+        assert_eq!(first.contains("(undisturbed, "), alone, "{first}");
     }
 }
 

@@ -66,8 +66,38 @@ impl Story for StackResult {
         }
     }
 
+    /// Such as `A 64-byte UDP message takes 1.21 µs ± 0.04 to send and 8.4 µs ± 0.3 to receive`.
     fn answer(&self) -> String {
-        answer(self)
+        if self.summaries.is_empty() {
+            return "no measured trial is finished, so there is no answer yet".into();
+        }
+        let some_disturbed = without_disturbed(self);
+        let all_stand = self.summaries.iter().all(|s| s.stands_for_all().is_some());
+        let undisturbed = all_stand && !some_disturbed.is_empty();
+        let of = |s: &PathSummary| {
+            let alone = s.stands_for_all().filter(|_| !some_disturbed.is_empty());
+            (alone.map_or(s.overall, |u| u.overall), !all_stand && some_disturbed.contains(&s.direction))
+        };
+        if self.summaries.windows(2).any(|ways| ways[0].level != ways[1].level) {
+            let way = |s: &PathSummary| {
+                let (of, alone) = of(s);
+                let alone = if alone { "undisturbed, " } else { "" };
+                format!("{} {} ({alone}{})", verb(s.direction), duration(s, &of), s.level.name())
+            };
+            let ways = self.summaries.iter().map(way).collect::<Vec<_>>().join(", ");
+            return format!("{}: {ways}", if undisturbed { "Undisturbed UDP" } else { "UDP" });
+        }
+        let way = |s: &PathSummary| {
+            let (of, alone) = of(s);
+            format!("{}{}", time(s, &of), if alone { " undisturbed" } else { "" })
+        };
+        let times = self.summaries.iter().map(way).collect::<Vec<_>>().join(" and ");
+        let size = number::count(self.plan.size_bytes as u64);
+        if undisturbed {
+            format!("Undisturbed {size}-byte UDP messages take {times}")
+        } else {
+            format!("A {size}-byte UDP message takes {times}")
+        }
     }
 
     fn site(&self) -> Site {
@@ -104,35 +134,16 @@ fn there(result: &StackResult) -> String {
     format!("{done} of {} measured trials are finished", result.plan.trials)
 }
 
-/// Such as `A 64-byte UDP message takes 1.21 µs ± 0.04 to send and 8.4 µs ± 0.3 to receive`.
-fn answer(result: &StackResult) -> String {
-    if result.summaries.is_empty() {
-        return "no measured trial is finished, so there is no answer yet".into();
-    }
-    let size = number::count(result.plan.size_bytes as u64);
-    let undisturbed = without_disturbed(result);
-    let all_stand = result.summaries.iter().all(|s| s.stands_for_all().is_some());
-    let mixed = result.summaries.windows(2).any(|ways| ways[0].level != ways[1].level);
-    let way = |s: &PathSummary| {
-        let alone = undisturbed.contains(&s.direction) && !all_stand;
-        let level = if mixed { format!(" ({})", s.level.name()) } else { String::new() };
-        let of = s.stands_for_all().filter(|_| !undisturbed.is_empty()).map_or(&s.overall, |u| &u.overall);
-        format!("{}{}{level}", time(s, of), if alone { " undisturbed" } else { "" })
-    };
-    let times = result.summaries.iter().map(way).collect::<Vec<_>>().join(" and ");
-    if all_stand && !undisturbed.is_empty() {
-        format!("Undisturbed {size}-byte UDP messages take {times}")
-    } else {
-        format!("A {size}-byte UDP message takes {times}")
-    }
+/// Such as `1.21 µs ± 0.04 to send`.
+fn time(summary: &PathSummary, of: &Indicator) -> String {
+    format!("{} to {}", duration(summary, of), verb(summary.direction))
 }
 
-fn time(summary: &PathSummary, of: &Indicator) -> String {
-    let time = match summary.total.n {
+fn duration(summary: &PathSummary, of: &Indicator) -> String {
+    match summary.total.n {
         0 => "n/a".into(),
         _ => number::interval(of.mean_ns, of.between_trials_ns),
-    };
-    format!("{time} to {}", verb(summary.direction))
+    }
 }
 
 /// The ways whose answer is of undisturbed messages, where some were disturbed.
