@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use anyhow::Result;
 use netfathom_measure::kind::message;
-use netfathom_model::plan::{MessagePlan, MessageTest};
+use netfathom_model::plan::{MessagePlan, MessageTest, Wire};
 
 use crate::args::{MessageArgs, MessageCommand};
 use crate::keep::Run;
@@ -39,6 +39,7 @@ fn plan(test: MessageTest, args: &MessageArgs) -> Result<MessagePlan> {
     let carrier = args.over;
     let usual = MessagePlan::paper(test, plans::place(args.lab, args.loopback));
     let mut plan = MessagePlan {
+        path: path(args),
         carrier,
         layers: args.layers.clone(),
         placements: args.placement.clone(),
@@ -72,6 +73,12 @@ fn plan(test: MessageTest, args: &MessageArgs) -> Result<MessagePlan> {
     Ok(plan.validated()?)
 }
 
+fn path(args: &MessageArgs) -> Option<Wire> {
+    let is_asked_for = args.bandwidth.is_some() || args.delay.is_some();
+    is_asked_for
+        .then(|| Wire { rate_bits_per_s: args.bandwidth, ..Wire::long(args.delay.unwrap_or_default()) })
+}
+
 /// What leaves in the least time; more, if there is time for what a tail needs.
 fn at_rate(plan: &MessagePlan) -> u64 {
     let within = |ns: u64| (plan.rate_per_s.unwrap_or(0.0) * ns as f64 / 1e9) as u64;
@@ -87,7 +94,11 @@ fn leaving_ns(plan: &MessagePlan) -> f64 {
 /// About: a trial ends with its messages, whose time nobody knows yet.
 fn expected(plan: &MessagePlan) -> Duration {
     let cells = plan.sizes_bytes.len() * plan.layers.len() * plan.placements.len() * 2;
-    let leaving_ns = (leaving_ns(plan) as u64).min(plan.most_ns);
+    let leaving_ns = match plan.path {
+        // Few trials come to their messages, and what the socket buffers hold follows.
+        Some(_) => plan.most_ns,
+        None => (leaving_ns(plan) as u64).min(plan.most_ns),
+    };
     let trial = Duration::from_nanos(plan.least_ns.max(leaving_ns)) + TRIAL_OVERHEAD;
     trial * plan.trials * cells as u32
 }

@@ -138,7 +138,9 @@ fn the_tables_of_messages_can_be_made() {
         return;
     }
     let _alone = alone();
-    for experiment in catalogue().filter(|e| e.name.starts_with("zccl")) {
+    // Those over a slow path are the same with another plan; the one with the fewest cells stands for them.
+    let chosen = |name: &str| !name.ends_with("-ethernet") || name == "zccl-4-ethernet";
+    for experiment in catalogue().filter(|e| e.name.starts_with("zccl") && chosen(e.name)) {
         let made = made(experiment.name);
         for run in &made.result.runs {
             let Measurement::Message(result) = &run.measurement else { panic!("another measurement") };

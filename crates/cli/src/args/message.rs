@@ -5,7 +5,7 @@ use netfathom_model::layer::{Layer, LayerError};
 use netfathom_model::plan::{Carrier, MessageTest, Placement, ProcessorChoice};
 use netfathom_model::units::parse_number;
 
-use super::ttcp::parse_size;
+use super::ttcp::{parse_bits, parse_size};
 use super::words::{Word, one_of};
 use super::{EXIT_STATUS, OutputArgs, parse_time, parse_whole};
 
@@ -95,6 +95,12 @@ pub struct MessageArgs {
     /// Trials of each combination, all layers in turn
     #[arg(long, value_name = "N", default_value_t = 5, default_value_if("quick", "true", "3"), value_parser = parse_whole::<u32>)]
     pub trials: u32,
+    /// Bits a second of the path between the ends, such as 10m [default: what this machine can do]
+    #[arg(long, value_name = "RATE", value_parser = parse_bits, conflicts_with = "loopback")]
+    pub bandwidth: Option<u64>,
+    /// Time from one end to the other on that path; a round trip takes twice that
+    #[arg(long, value_name = "TIME", value_parser = parse_time, conflicts_with = "loopback")]
+    pub delay: Option<u64>,
     /// Between two network namespaces that netfathom makes and removes; needs root (default as root)
     #[arg(long, conflicts_with = "loopback")]
     pub lab: bool,

@@ -5,7 +5,7 @@ use netfathom_model::record::{Measurement, State};
 use crate::child::{end, netfathom, out, record, run, signal, start, until};
 use crate::refusals::refused;
 
-const NAMES: [&str; 11] = [
+const NAMES: [&str; 15] = [
     "borodin-tx",
     "borodin-rx",
     "borodin-rx-triangle",
@@ -13,9 +13,13 @@ const NAMES: [&str; 11] = [
     "borodin-asymmetry",
     "ttcp-sndbuf",
     "zccl-1",
+    "zccl-1-ethernet",
     "zccl-2",
+    "zccl-2-ethernet",
     "zccl-3",
+    "zccl-3-ethernet",
     "zccl-4",
+    "zccl-4-ethernet",
     "zccl-anomaly",
 ];
 

@@ -5,5 +5,6 @@ mod bench;
 mod driver;
 mod kernel;
 mod layers;
+mod path;
 mod rates;
 mod stalls;

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{MS, Place, PlanError, S, range, span};
+use super::{MS, Place, PlanError, S, Wire, range, span};
 use crate::layer::{Form, Layer, SocketOption};
 
 /// The longest message of the library, and of what it is compared with.
@@ -76,6 +76,8 @@ pub struct MessagePlan {
     pub test: MessageTest,
     /// Where they stand: the lab or loopback.
     pub place: Place,
+    /// The path between the ends, in the lab; `None` where nothing but this machine limits it.
+    pub path: Option<Wire>,
     /// What is under the messages.
     pub carrier: Carrier,
     /// Bytes of a message's body; of the reply, where the test is `post`.
@@ -157,6 +159,7 @@ impl MessagePlan {
         Self {
             test,
             place,
+            path: None,
             carrier: Carrier::Tcp,
             sizes_bytes: test.sizes_bytes(),
             layers: Self::usual_layers(Carrier::Tcp, place, &[Placement::UU]),
@@ -227,6 +230,14 @@ impl MessagePlan {
         if !matches!(self.place, Place::Lab | Place::Loopback) {
             return Err(conflict("both ends are on this host: in the lab, or over loopback"));
         }
+        if let Some(path) = &self.path {
+            if self.place != Place::Lab || self.carrier == Carrier::Unix {
+                return Err(conflict(
+                    "--bandwidth and --delay are of a path between two hosts: choose --lab, and --over tcp or udp",
+                ));
+            }
+            path.clone().validated()?;
+        }
         if self.test == MessageTest::Post && self.carrier == Carrier::Udp {
             return Err(conflict("--over udp: a bulk reply is longer than a datagram; choose tcp or unix"));
         }
@@ -264,11 +275,14 @@ impl MessagePlan {
                 conflict("--layers sendfile: many messages leave at once, which is for oneway over tcp only"),
             ),
             Layer::Bare { form: Form::Xdp, .. }
-                if self.carrier != Carrier::Udp || self.place != Place::Lab || self.is_all_user_space() =>
+                if self.carrier != Carrier::Udp
+                    || self.place != Place::Lab
+                    || self.path.is_some()
+                    || self.is_all_user_space() =>
             {
                 Err(conflict(
                     "--layers xdp: ends in the driver take datagrams, in the lab; choose --over udp --lab, and a \
-                     --placement with an end in the kernel (KU, UK, KK)",
+                     --placement with an end in the kernel (KU, UK, KK), without --bandwidth and --delay",
                 ))
             }
             Layer::Bare { options, .. } if !tcp && !options.is_empty() => Err(conflict(&format!(

@@ -133,9 +133,13 @@ impl On<'_> {
             "One way, the library is as fast as sockets from 256 B on",
             "99.91 to 100 % (table 7.1); by its rates the network was the limit of both",
             format!(
-                "{} % over {}, with no network in the way; as fast is surely above {:.0} %",
+                "{} % over {}, {}; as fast is surely above {:.0} %",
                 share.written(100.0, 1),
                 span(sizes),
+                match self.ours.result.plan.path {
+                    Some(_) => "over a path as fast as the paper's",
+                    None => "with no network in the way",
+                },
                 100.0 * LITTLE
             ),
             share.above(LITTLE),

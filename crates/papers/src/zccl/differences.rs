@@ -9,6 +9,9 @@ use super::plans::{PLACED_BYTES, PLACED_MESSAGES, STALLED_FULL};
 const NO_NETWORK: &str = "There is no 10 Mbit/s Ethernet through a hub (7.2.1). By the rates of table 7.1 it limited sockets from \
                           32 bytes on and the library from 256 bytes on, and it made round trips longer with the size; here \
                           the CPUs are the limit at every size, and what the network hid shows.";
+const ETHERNET: &str = "The paper's network was a 10 Mbit/s Ethernet with a hub (7.2.1), on which both directions take turns. Here a \
+                        program passes packets on at 10 Mbit/s each way; it counts their bytes from the IP header on, and \
+                        shares the CPUs with the ends.";
 const SOCKETS: &str = "`sockets` here are bare sockets with one write of header and body a message and TCP_NODELAY. 7.4.1 sends \
                        header and body too, and names no option. At 37448 messages a second several must have left in one \
                        packet there: each by itself would have taken 25 Mbit/s and more.";
@@ -30,7 +33,7 @@ pub fn of_sized(test: MessageTest, plan: &ReproducePlan, ours: Option<&Ours<'_>>
         MessageTest::Pingpong => Some(NO_HEADER),
         MessageTest::Post => Some(ONE_CONNECTION),
     };
-    let always = [NO_NETWORK, SOCKETS, LIBRARY, PROCESSORS].into_iter().chain(of_test).map(str::to_owned);
+    let always = [network(ours), SOCKETS, LIBRARY, PROCESSORS].into_iter().chain(of_test).map(str::to_owned);
     [always.collect(), of_plan(ours, test.messages()), short(plan)].concat()
 }
 
@@ -42,7 +45,7 @@ pub fn of_placement(plan: &ReproducePlan, ours: Option<&Ours<'_>>) -> Vec<String
     let kernel = "An end in the kernel is a program on a socket's verdicts (BPF, sockmap) that swallows what comes or sends \
                   it back. It knows of bytes, not of messages: the library is at the end in user space alone. The paper had \
                   a kernel module with the application and the library in it (7.2.3).";
-    let always = [size, kernel.into(), NO_NETWORK.into(), LIBRARY.into(), PROCESSORS.into()];
+    let always = [size, kernel.into(), network(ours).into(), LIBRARY.into(), PROCESSORS.into()];
     [always.into(), of_plan(ours, PLACED_MESSAGES), short(plan)].concat()
 }
 
@@ -57,6 +60,11 @@ pub fn of_anomaly(plan: &ReproducePlan, ours: Option<&Ours<'_>>) -> Vec<String> 
     [always.into(), of_plan(ours, STALLED_FULL), short(plan)].concat()
 }
 
+fn network(ours: Option<&Ours<'_>>) -> &'static str {
+    let has_path = ours.is_some_and(|ours| ours.result.plan.path.is_some());
+    if has_path { ETHERNET } else { NO_NETWORK }
+}
+
 fn of_plan(ours: Option<&Ours<'_>>, theirs: u64) -> Vec<String> {
     let Some(plan) = ours.map(|o| &o.result.plan) else { return Vec::new() };
     vec![place(plan), much(plan, theirs)]
@@ -64,6 +72,7 @@ fn of_plan(ours: Option<&Ours<'_>>, theirs: u64) -> Vec<String> {
 
 fn place(plan: &MessagePlan) -> String {
     match plan.place {
+        _ if plan.path.is_some() => "Both ends are on one machine, and no adapter is in our times.".into(),
         Place::Loopback => "Both ends share the loopback device of this machine.".into(),
         _ => "Both ends are on one machine, joined by a pair of virtual devices: no adapter and no interrupt is in our \
               times."

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use netfathom_model::plan::{MessageTest, ReproducePlan};
+use netfathom_model::plan::{MessagePlan, MessageTest, ProcessorChoice, ReproducePlan};
 use netfathom_model::record::ReproducedRun;
 
 use super::ground::Ground;
@@ -26,79 +26,137 @@ mod tables;
 
 use ours::{Ours, messages};
 
-pub static EXPERIMENTS: [Experiment; 5] = [
+pub static EXPERIMENTS: [Experiment; 9] = [
+    ONEWAY,
     Experiment {
-        name: "zccl-1",
-        title: "Messages one way, by a library with a sender thread",
-        source: "Lichota 2002 (ZCCL), section 7.5, test 1",
-        shows: "what a hand-over to a thread takes from the rate of small messages, and what inline and adaptive make of it",
-        quick: Duration::from_secs(90),
-        full: Duration::from_secs(600),
-        needs: Needs::Nothing,
-        taps: &[],
-        parts: |ground| Ok(sized(ground, plans::ONEWAY, MessageTest::Oneway)),
-        tell: |plan, runs| tell_sized(MessageTest::Oneway, plan, runs),
+        name: "zccl-1-ethernet",
+        title: "Messages one way over 10 Mbit/s, by a library with a sender thread",
+        shows: "from which size on the network hides what a hand-over to a thread takes",
+        parts: |ground| Ok(sized_over_ethernet(ground, plans::ONEWAY, MessageTest::Oneway)),
+        ..OVER_ETHERNET
     },
+    PLACEMENT,
     Experiment {
-        name: "zccl-2",
-        title: "Messages with their ends in user space and in the kernel",
-        source: "Lichota 2002 (ZCCL), section 7.6, test 2",
-        shows: "what it brings to have the client, the server or both in the kernel",
-        quick: Duration::from_secs(45),
-        full: Duration::from_secs(300),
-        needs: Needs::Nothing,
-        taps: &[],
-        parts: |ground| Ok(placed(ground)),
-        tell: tell_placed,
+        name: "zccl-2-ethernet",
+        title: "Messages over 10 Mbit/s with their ends in user space and in the kernel",
+        source: PLACEMENT.source,
+        shows: "what it brings to have the client, the server or both in the kernel, up to what the network lets through",
+        parts: |ground| Ok(placed(ground, |plan| plans::over_ethernet(plan, ground))),
+        tell: PLACEMENT.tell,
+        ..OVER_ETHERNET
     },
+    PINGPONG,
     Experiment {
-        name: "zccl-3",
-        title: "Round trips of messages, by a library with a sender thread",
-        source: "Lichota 2002 (ZCCL), section 7.7, test 3",
-        shows: "that the hand-over to a thread takes as long whatever the size, and what is left of it inline",
-        quick: Duration::from_secs(90),
-        full: Duration::from_secs(600),
-        needs: Needs::Nothing,
-        taps: &[],
-        parts: |ground| Ok(sized(ground, plans::PINGPONG, MessageTest::Pingpong)),
-        tell: |plan, runs| tell_sized(MessageTest::Pingpong, plan, runs),
+        name: "zccl-3-ethernet",
+        title: "Round trips of messages over 10 Mbit/s, by a library with a sender thread",
+        source: PINGPONG.source,
+        shows: "how the slowdown falls where the network makes round trips longer with the size",
+        parts: |ground| Ok(sized_over_ethernet(ground, plans::PINGPONG, MessageTest::Pingpong)),
+        tell: PINGPONG.tell,
+        ..OVER_ETHERNET
     },
+    POST,
     Experiment {
-        name: "zccl-4",
-        title: "Posts: bulk replies to where the client wants them",
-        source: "Lichota 2002 (ZCCL), section 7.8, test 4",
-        shows: "from which size on a library costs little",
-        quick: Duration::from_secs(75),
-        full: Duration::from_secs(480),
-        needs: Needs::Nothing,
-        taps: &[],
-        parts: |ground| Ok(sized(ground, plans::POST, MessageTest::Post)),
-        tell: |plan, runs| tell_sized(MessageTest::Post, plan, runs),
+        name: "zccl-4-ethernet",
+        title: "Posts over 10 Mbit/s: bulk replies to where the client wants them",
+        source: POST.source,
+        shows: "from which size on a library costs little where the network is the limit",
+        parts: |ground| Ok(sized_over_ethernet(ground, plans::POST, MessageTest::Post)),
+        tell: POST.tell,
+        ..OVER_ETHERNET
     },
-    Experiment {
-        name: "zccl-anomaly",
-        title: "Two writes a message, and round trips of 80 ms",
-        source: "Lichota 2002 (ZCCL), section 7.7.5, the anomaly of test 3",
-        shows: "Nagle's algorithm and delayed ACKs in each other's way, and all that helps",
-        quick: Duration::from_secs(95),
-        full: Duration::from_secs(840),
-        needs: Needs::Nothing,
-        taps: &[],
-        parts: |ground| {
-            let sizes = Part::new(plans::SIZES, plans::stalled_sizes(ground));
-            Ok(vec![Part::new(plans::ANOMALY, plans::anomaly(ground)), sizes])
-        },
-        tell: tell_anomaly,
-    },
+    ANOMALY,
 ];
+
+/// What is the same in all that have a path as the paper's.
+const OVER_ETHERNET: Experiment = Experiment {
+    quick: Duration::from_secs(110),
+    full: Duration::from_secs(900),
+    needs: Needs::Root,
+    ..ONEWAY
+};
+
+const ONEWAY: Experiment = Experiment {
+    name: "zccl-1",
+    title: "Messages one way, by a library with a sender thread",
+    source: "Lichota 2002 (ZCCL), section 7.5, test 1",
+    shows: "what a hand-over to a thread takes from the rate of small messages, and what inline and adaptive make of it",
+    quick: Duration::from_secs(90),
+    full: Duration::from_secs(600),
+    needs: Needs::Nothing,
+    taps: &[],
+    parts: |ground| Ok(sized(ground, plans::ONEWAY, MessageTest::Oneway)),
+    tell: |plan, runs| tell_sized(MessageTest::Oneway, plan, runs),
+};
+
+const PLACEMENT: Experiment = Experiment {
+    name: "zccl-2",
+    title: "Messages with their ends in user space and in the kernel",
+    source: "Lichota 2002 (ZCCL), section 7.6, test 2",
+    shows: "what it brings to have the client, the server or both in the kernel",
+    quick: Duration::from_secs(45),
+    full: Duration::from_secs(300),
+    needs: Needs::Nothing,
+    taps: &[],
+    parts: |ground| Ok(placed(ground, |plan| plan)),
+    tell: tell_placed,
+};
+
+const PINGPONG: Experiment = Experiment {
+    name: "zccl-3",
+    title: "Round trips of messages, by a library with a sender thread",
+    source: "Lichota 2002 (ZCCL), section 7.7, test 3",
+    shows: "that the hand-over to a thread takes as long whatever the size, and what is left of it inline",
+    quick: Duration::from_secs(90),
+    full: Duration::from_secs(600),
+    needs: Needs::Nothing,
+    taps: &[],
+    parts: |ground| Ok(sized(ground, plans::PINGPONG, MessageTest::Pingpong)),
+    tell: |plan, runs| tell_sized(MessageTest::Pingpong, plan, runs),
+};
+
+const POST: Experiment = Experiment {
+    name: "zccl-4",
+    title: "Posts: bulk replies to where the client wants them",
+    source: "Lichota 2002 (ZCCL), section 7.8, test 4",
+    shows: "from which size on a library costs little",
+    quick: Duration::from_secs(75),
+    full: Duration::from_secs(480),
+    needs: Needs::Nothing,
+    taps: &[],
+    parts: |ground| Ok(sized(ground, plans::POST, MessageTest::Post)),
+    tell: |plan, runs| tell_sized(MessageTest::Post, plan, runs),
+};
+
+const ANOMALY: Experiment = Experiment {
+    name: "zccl-anomaly",
+    title: "Two writes a message, and round trips of 80 ms",
+    source: "Lichota 2002 (ZCCL), section 7.7.5, the anomaly of test 3",
+    shows: "Nagle's algorithm and delayed ACKs in each other's way, and all that helps",
+    quick: Duration::from_secs(95),
+    full: Duration::from_secs(840),
+    needs: Needs::Nothing,
+    taps: &[],
+    parts: |ground| {
+        let sizes = Part::new(plans::SIZES, plans::stalled_sizes(ground));
+        Ok(vec![Part::new(plans::ANOMALY, plans::anomaly(ground)), sizes])
+    },
+    tell: tell_anomaly,
+};
 
 fn sized(ground: &Ground<'_>, name: &'static str, test: MessageTest) -> Vec<Part> {
     vec![Part::new(name, plans::sized(ground, test))]
 }
 
-fn placed(ground: &Ground<'_>) -> Vec<Part> {
+/// Each end had a machine of its own there.
+fn sized_over_ethernet(ground: &Ground<'_>, name: &'static str, test: MessageTest) -> Vec<Part> {
+    let plan = MessagePlan { processors: ProcessorChoice::Cross, ..plans::sized(ground, test) };
+    vec![Part::new(name, plans::over_ethernet(plan, ground))]
+}
+
+fn placed(ground: &Ground<'_>, change: impl Fn(MessagePlan) -> MessagePlan) -> Vec<Part> {
     let parts = [(plans::ONEWAY, MessageTest::Oneway), (plans::PINGPONG, MessageTest::Pingpong)];
-    parts.map(|(name, test)| Part::new(name, plans::placed(ground, test))).into()
+    parts.map(|(name, test)| Part::new(name, change(plans::placed(ground, test)))).into()
 }
 
 fn tell_sized(test: MessageTest, plan: &ReproducePlan, runs: &[ReproducedRun]) -> Told {

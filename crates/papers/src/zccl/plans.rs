@@ -1,7 +1,7 @@
 //! The measurements that the experiments are made of.
 
 use netfathom_model::layer::{Form, Layer, Side, SocketOption, Strategy};
-use netfathom_model::plan::{MessagePlan, MessageTest, Placement, ProcessorChoice};
+use netfathom_model::plan::{MessagePlan, MessageTest, Placement, ProcessorChoice, Wire};
 
 use super::ours::{library, sockets, thread};
 use crate::ground::Ground;
@@ -15,6 +15,10 @@ pub const SIZES: &str = "sizes";
 /// Test 2 (7.6.2).
 pub const PLACED_BYTES: u64 = 32;
 pub const PLACED_MESSAGES: u64 = 100_000;
+/// The paper's network (7.2.1),
+const ETHERNET_BITS_PER_S: u64 = 10_000_000;
+/// with room for some 40 of its longest packets. Our choice: the paper does not say.
+const ETHERNET_QUEUE_BYTES: u64 = 64 << 10;
 /// Any that is far less than a segment will do.
 pub const ANOMALY_BYTES: u64 = 64;
 
@@ -29,6 +33,16 @@ pub const PLACEMENTS: [Placement; 4] = [Placement::UU, Placement::KU, Placement:
 pub fn sized(ground: &Ground<'_>, test: MessageTest) -> MessagePlan {
     let layers = vec![sockets(), thread(), library(Strategy::Inline), library(Strategy::Adaptive)];
     MessagePlan { layers, ..usual(ground, test) }
+}
+
+/// The same over a path as fast as the paper's network, where trials take longer.
+pub fn over_ethernet(plan: MessagePlan, ground: &Ground<'_>) -> MessagePlan {
+    let rate_bits_per_s = Some(ETHERNET_BITS_PER_S);
+    MessagePlan {
+        path: Some(Wire { rate_bits_per_s, queue_bytes: ETHERNET_QUEUE_BYTES, ..Wire::long(0) }),
+        trials: ground.trials(3, 10),
+        ..plan
+    }
 }
 
 /// A test with the ends in user space and in the kernel.
@@ -141,7 +155,7 @@ pub fn ways() -> [Way; 10] {
 mod tests {
     use std::sync::atomic::AtomicBool;
 
-    use netfathom_model::plan::{ReproducePlan, TapChoice};
+    use netfathom_model::plan::{Place, ReproducePlan, TapChoice};
     use netfathom_model::record::ReproduceResult;
 
     use super::*;
@@ -168,6 +182,9 @@ mod tests {
                 let sized = sized(&ground, test).validated().unwrap();
                 assert_eq!(sized.sizes_bytes, test.sizes_bytes());
                 assert_eq!(sized.messages == test.messages(), !quick);
+                let in_lab = MessagePlan { place: Place::Lab, ..sized };
+                let path = over_ethernet(in_lab, &ground).validated().unwrap().path;
+                assert_eq!(path.unwrap().rate_bits_per_s, Some(ETHERNET_BITS_PER_S));
             }
             for test in [MessageTest::Oneway, MessageTest::Pingpong] {
                 assert_eq!(placed(&ground, test).validated().unwrap().placements, PLACEMENTS);

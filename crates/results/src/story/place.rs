@@ -1,7 +1,9 @@
 //! Where a measurement was made: the same words in every picture.
 
-use netfathom_model::plan::Place;
+use netfathom_model::plan::{Place, Wire};
+use netfathom_model::print::bit_rate;
 use netfathom_model::record::Record;
+use netfathom_model::units::format_duration;
 
 use super::story;
 
@@ -43,4 +45,15 @@ pub(crate) fn ends(place: Place) -> String {
         Place::To(address) => format!("to {address}"),
         Place::Listen(address) => format!("from another host, at {address}"),
     }
+}
+
+/// Such as `round trip 20ms, 10.0 Mb/s`.
+pub(crate) fn path(wire: &Wire) -> String {
+    let delay = wire.delay_ns > 0 || wire.rate_bits_per_s.is_none();
+    let parts = [
+        delay.then(|| format!("round trip {}", format_duration(wire.delay_ns.saturating_mul(2)))),
+        wire.rate_bits_per_s.map(|bits| bit_rate(bits as f64 / 8.0)),
+        (wire.loss_per_million > 0).then(|| format!("{} % lost", f64::from(wire.loss_per_million) / 1e4)),
+    ];
+    parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
 }

@@ -29,6 +29,9 @@ const IPV6_PREFIX_BITS: u8 = 64;
 const DEVICE: &str = "veth0";
 /// The same, over a path whose properties are chosen.
 const WIRED_DEVICE: &str = "tun0";
+/// Where a connection's round trip and threshold are kept for the next one to the same host, which would begin where
+/// another one has ended.
+const NO_METRICS: &str = "/proc/sys/net/ipv4/tcp_no_metrics_save";
 /// Their numbers. They differ, so that a hook that sees both hosts can tell them apart, and
 /// lie above those of the tunnel devices that some kernels put into every namespace.
 const INDEX: [u32; 2] = [1001, 1002];
@@ -78,7 +81,7 @@ impl Lab {
     /// Makes the two hosts, ready for traffic: addresses, neighbours and routes are there,
     /// and neither host sends anything of its own accord.
     pub fn create() -> Result<Self, LabError> {
-        let ends = [Namespace::create()?, Namespace::create()?];
+        let ends = [new_host()?, new_host()?];
         ends[0].run(|| {
             let [near, far] = INDEX.map(|index| VethEnd { name: DEVICE, index });
             link::create_veth(near, far, &ends[1])
@@ -155,7 +158,10 @@ fn address(end: usize, family: Family) -> IpAddr {
 }
 
 fn new_host() -> Result<Namespace, LabError> {
-    Ok(Namespace::create()?)
+    let host = Namespace::create()?;
+    // Where /proc/sys cannot be written, connections go on from each other, as everywhere.
+    let _ = host.run(|| std::fs::write(NO_METRICS, "1"))?;
+    Ok(host)
 }
 
 /// Makes the device of one end of a path, ready for traffic.

@@ -7,12 +7,15 @@ use netfathom_sys::cpu::CpuError;
 
 use crate::ground::error::{Failure, Mistake};
 use crate::ground::lab::LabError;
+use crate::ground::lab::wire::WireError;
 
 /// Why messages could not be measured.
 #[derive(Debug, thiserror::Error)]
 pub enum MessageError {
     #[error("{0}{remedy}", remedy = lab_remedy(.0))]
     Lab(#[from] LabError),
+    #[error("{0}; without root leave out --bandwidth and --delay, and choose --loopback")]
+    Path(#[from] WireError),
     #[error("{0}")]
     Cpu(#[from] CpuError),
     #[error("--cpus cross: it takes two CPUs; name two with --cpu, or choose --cpus same")]

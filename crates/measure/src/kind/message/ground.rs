@@ -63,7 +63,11 @@ pub struct Ground {
 impl Ground {
     /// Makes the lab where there is to be one.
     pub fn build(plan: &MessagePlan) -> Result<Self, MessageError> {
-        let lab = (plan.place == Place::Lab).then(Lab::create).transpose()?;
+        let lab = match (plan.place, &plan.path) {
+            (Place::Lab, Some(path)) => Some(Lab::over(path, plan.seed)?),
+            (Place::Lab, None) => Some(Lab::create()?),
+            _ => None,
+        };
         Ok(Self { lab, carrier: plan.carrier })
     }
 

@@ -24,8 +24,10 @@ use super::order::Cell;
 use super::task::{Done, Task};
 use super::{Around, calls, driver, kernel, oneway, pingpong, post};
 
-/// What a trial may take beyond its time before its connection is cut.
+/// What a trial may take beyond its time before its connection is cut,
 const OVERRUN: Duration = Duration::from_secs(5);
+/// and over a path with a rate, until this has passed it: more than the buffers of both sockets hold (tcp_wmem, tcp_rmem).
+const BUFFERED_BYTES: f64 = 16e6;
 /// How often is looked whether the user wants an end.
 const LOOK: Duration = Duration::from_millis(100);
 /// Looks at whether the other end is ready.
@@ -96,7 +98,7 @@ pub fn make(
         if a.is_err() || b.is_err() {
             meeting.failed.store(true, Release);
         }
-        watch(&ends, Duration::from_nanos(plan.most_ns) + OVERRUN, stop, || {
+        watch(&ends, longest(plan), stop, || {
             client.cut();
             server.cut();
         });
@@ -125,6 +127,13 @@ pub fn make(
     let kernel_workers_ns = workers.map(|(then, now)| now.since(&then).ran_ns);
     let calls = calls.zip(calls_before).map(|(calls, then)| calls::since(&calls.counts(), &then));
     Ok(Some(Shot { client, server, client_cost, server_cost, tcp, kernel_workers_ns, calls }))
+}
+
+/// How long a trial may take before its connection is cut.
+fn longest(plan: &MessagePlan) -> Duration {
+    let rate = plan.path.as_ref().and_then(|path| path.rate_bits_per_s);
+    let passing = rate.map_or(0.0, |bits| 8.0 * BUFFERED_BYTES / bits as f64);
+    Duration::from_nanos(plan.most_ns) + OVERRUN + Duration::from_secs_f64(passing)
 }
 
 /// Waits until both ends have ended; cuts their connection when it takes too long, or the user wants

@@ -19,9 +19,6 @@ use crate::kind::transfer::{self, Around, Event, Live, Standard, TransferError};
 
 /// What the receiver reads at once: as much as there is, so that it is never what is measured.
 const READ_BYTES: u64 = 64 << 10;
-/// Where a connection's round trip and threshold are kept for the next one to the same host,
-/// which would begin where another combination has ended.
-const NO_METRICS: &str = "/proc/sys/net/ipv4/tcp_no_metrics_save";
 const NOT_SERVED: &str =
     "; a sweep needs a receiver that takes one sender after the other: netfathom ttcp -rs --serve";
 
@@ -54,13 +51,6 @@ impl Ends {
             SweepEnds::Loopback => return Ok(Self::Loopback),
             SweepEnds::Host { name, port } => return Ok(Self::Host(name.clone(), *port)),
         };
-        for host in [&lab.sender, &lab.reader] {
-            // Where /proc/sys cannot be written the trials go on from each other, as everybody's do.
-            let _ = host
-                .run(|| std::fs::write(NO_METRICS, "1"))
-                .map_err(LabError::from)
-                .map_err(WireError::from)?;
-        }
         Ok(Self::Lab(Box::new(lab)))
     }
 

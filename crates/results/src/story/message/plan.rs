@@ -6,6 +6,7 @@ use netfathom_model::record::MessageResult;
 use netfathom_model::units::{format_duration, format_rate};
 
 use crate::story::Words;
+use crate::story::place::path;
 
 pub(super) fn done(result: &MessageResult) -> String {
     let trials: usize = result.cells.iter().map(|cell| cell.trials.len()).sum();
@@ -15,7 +16,8 @@ pub(super) fn done(result: &MessageResult) -> String {
 
 pub(super) fn ends(result: &MessageResult) -> String {
     let place = if result.plan.place == Place::Lab { "lab" } else { "loopback" };
-    format!("{} over {}", place, result.plan.carrier.name())
+    let path = result.plan.path.as_ref().map_or_else(String::new, |wire| format!(" ({})", path(wire)));
+    format!("{place}{path} over {}", result.plan.carrier.name())
 }
 
 /// What was asked for.
@@ -34,6 +36,7 @@ pub(super) fn words(plan: &MessagePlan) -> Words {
     vec![
         ("test", test(plan.test).into()),
         ("ends", format!("{} over {}", plan.place.name(), plan.carrier.name())),
+        ("path", plan.path.as_ref().map_or_else(|| "this machine's own".into(), path)),
         (size_name(plan), listed(plan.sizes_bytes.iter().map(|&b| count(b)).collect())),
         ("layers", listed(plan.layers.iter().map(ToString::to_string).collect())),
         ("placements", listed(plan.placements.iter().map(|p| p.name().into()).collect())),

@@ -8,6 +8,7 @@ use netfathom_model::record::{Cause, Explanation, SweepPoint, SweepRate, SweepRe
 use netfathom_model::units::format_duration;
 
 use crate::story::Words;
+use crate::story::place::path;
 
 pub(super) fn there(result: &SweepResult) -> String {
     let trials: usize = result.points.iter().map(|p| p.trials.len()).sum();
@@ -30,16 +31,7 @@ pub(super) fn ends(plan: &SweepPlan) -> String {
         SweepEnds::Lab { wire: None } => "lab".into(),
         SweepEnds::Loopback => "loopback".into(),
         SweepEnds::Host { name, port } => format!("to {name}, port {port}"),
-        SweepEnds::Lab { wire: Some(wire) } => {
-            let mut text = format!("lab, round trip {}", format_duration(wire.delay_ns.saturating_mul(2)));
-            if let Some(bits) = wire.rate_bits_per_s {
-                text += &format!(", {}", bit_rate(bits as f64 / 8.0));
-            }
-            if wire.loss_per_million > 0 {
-                text += &format!(", {} % lost", f64::from(wire.loss_per_million) / 1e4);
-            }
-            text
-        }
+        SweepEnds::Lab { wire: Some(wire) } => format!("lab, {}", path(wire)),
     }
 }
 
