@@ -30,6 +30,8 @@ pub enum Layer {
 pub enum Form {
     /// Both lie in one buffer: one write.
     Write,
+    /// The body alone: both ends know its length.
+    Headerless,
     /// From two buffers in one call: writev(2), sendmsg(2).
     Writev,
     /// Two writes: send(2) for each.
@@ -105,7 +107,7 @@ impl Layer {
 }
 
 named! { Form:
-    Write = "write", Writev = "writev", Two = "two", Sendmsg = "sendmsg", Sendfile = "sendfile", Xdp = "xdp"
+    Write = "write", Headerless = "headerless", Writev = "writev", Two = "two", Sendmsg = "sendmsg", Sendfile = "sendfile", Xdp = "xdp"
 }
 named! { SocketOption: NoDelay = "nodelay", Cork = "cork", More = "more", QuickAck = "quickack" }
 named! { Side: Client = "client", Server = "server" }
@@ -133,7 +135,7 @@ impl fmt::Display for Layer {
 /// Why a text is no layer.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "`{text}` is no layer: write a form of bare sockets (write, writev, two, sendmsg, sendfile, xdp) with its options \
+    "`{text}` is no layer: write a form of bare sockets (write, writev, two, headerless, sendmsg, sendfile, xdp) with its options \
      (+nodelay, +cork, +more, +quickack, each for one end with @client or @server), or a strategy of the library \
      (adaptive, inline, thread, batch)"
 )]
@@ -178,6 +180,7 @@ mod tests {
             "two+more",
             "sendmsg",
             "sendfile",
+            "headerless+nodelay",
             "xdp",
             "adaptive",
             "inline",

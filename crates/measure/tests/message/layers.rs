@@ -49,11 +49,12 @@ fn each_form_makes_the_calls_and_segments_that_it_must() {
         return;
     }
     let _alone = alone();
-    let names = "write+nodelay,writev+nodelay,two+nodelay,sendmsg+nodelay,two+more,two+cork,inline,thread";
+    let names = "write+nodelay,headerless+nodelay,writev+nodelay,two+nodelay,sendmsg+nodelay,two+more,two+cork,inline,thread";
     let p = run(plan(MessageTest::Pingpong, Place::Lab, names));
     let within = |value: f64, low: f64, high: f64| (low..high).contains(&value);
     for (layer, name, per_message) in [
         ("write+nodelay", "sendto", 1.0),
+        ("headerless+nodelay", "sendto", 1.0),
         ("writev+nodelay", "sendmsg", 1.0),
         ("two+nodelay", "sendto", 2.0),
         ("sendmsg+nodelay", "sendmsg", 2.0),

@@ -271,6 +271,15 @@ impl MessagePlan {
                     "--layers {layer}: a datagram is written whole; choose write or writev, or --over tcp"
                 )))
             }
+            Layer::Bare { form: Form::Headerless, .. }
+                if self.test == MessageTest::Post
+                    || self.carrier == Carrier::Udp
+                    || !self.is_all_user_space() =>
+            {
+                Err(conflict(&format!(
+                    "--layers {layer}: for oneway and pingpong over tcp or unix, with both ends in user space"
+                )))
+            }
             Layer::Bare { form: Form::Sendfile, .. } if self.test != MessageTest::Oneway || !tcp => Err(
                 conflict("--layers sendfile: many messages leave at once, which is for oneway over tcp only"),
             ),

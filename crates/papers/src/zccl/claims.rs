@@ -6,7 +6,7 @@ use netfathom_model::plan::MessageTest;
 use netfathom_model::record::{Claim, Holds, Whose};
 use netfathom_stats::Estimate;
 
-use super::ours::{Ours, Value, cpu_us, library, mean_us, median_us, per_s, size, sockets, thread};
+use super::ours::{Ours, Value, cpu_us, library, mean_us, median_us, per_s, size, thread};
 use super::rounds::Rounds;
 use super::tables::quantity;
 use crate::claim::{above, within, written};
@@ -77,7 +77,7 @@ impl On<'_> {
     /// A layer as a multiple of bare sockets, over these sizes.
     fn over_sockets(&self, layer: &Layer, sizes: &[u64], value: Value) -> Rounds {
         let of = |layer: &Layer, bytes| self.ours.rounds(self.pair, bytes, layer, value);
-        Rounds::geometric(&self.each(sizes, |bytes| of(layer, bytes).over(&of(&sockets(), bytes))))
+        Rounds::geometric(&self.each(sizes, |bytes| of(layer, bytes).over(&of(&self.ours.sockets(), bytes))))
     }
 
     /// What a layer takes longer than bare sockets, µs, over these sizes.
@@ -85,14 +85,14 @@ impl On<'_> {
         // One way there are no times of single messages that would add up to the rate.
         let value: Value = if self.test == MessageTest::Oneway { mean_us } else { median_us };
         let of = |layer: &Layer, bytes| self.ours.rounds(self.pair, bytes, layer, value);
-        Rounds::mean(&self.each(sizes, |bytes| of(layer, bytes).less(&of(&sockets(), bytes))))
+        Rounds::mean(&self.each(sizes, |bytes| of(layer, bytes).less(&of(&self.ours.sockets(), bytes))))
     }
 
     /// What it takes longer in percent of what bare sockets take, over these sizes.
     fn slowdown(&self, sizes: &[u64]) -> Rounds {
         let of = |layer: &Layer, bytes| self.ours.rounds(self.pair, bytes, layer, quantity(self.test));
         let slowdown = |bytes| {
-            let sockets = of(&sockets(), bytes);
+            let sockets = of(&self.ours.sockets(), bytes);
             of(&thread(), bytes).less(&sockets).over(&sockets).times(100.0)
         };
         Rounds::mean(&self.each(sizes, slowdown))

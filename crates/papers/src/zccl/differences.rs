@@ -15,8 +15,8 @@ const ETHERNET: &str = "The paper's network was a 10 Mbit/s Ethernet with a hub 
 const SOCKETS: &str = "`sockets` here are bare sockets with one write of header and body a message and TCP_NODELAY. 7.4.1 sends \
                        header and body too, and names no option. At 37448 messages a second several must have left in one \
                        packet there: each by itself would have taken 25 Mbit/s and more.";
-const NO_HEADER: &str = "The sockets of test 3 sent no header (7.7.2), because of the anomaly of 7.7.5; ours send one of four bytes \
-                         with the body.";
+const NO_HEADER: &str = "The sockets of test 3 sent no header (7.7.2), because of the anomaly of 7.7.5, and neither do ours here \
+                         (`headerless`); with TCP_NODELAY, which the paper does not name.";
 const ONE_CONNECTION: &str = "7.4.3: the paper's sockets used one TCP connection, its library more. Here both use one, with Message \
                               and Post as channels of it.";
 const LIBRARY: &str = "`thread` is the paper's design, every send handed to a thread that writes, in this project's own \

@@ -5,7 +5,7 @@ use netfathom_model::plan::MessageTest;
 use netfathom_model::record::{Cell, Figure, FigureKind, FigurePoint, FigureSeries};
 
 use super::originals::{Sized, WHO, sized};
-use super::ours::{Ours, Value, library, mean_us, median_us, per_s, sockets, thread};
+use super::ours::{Ours, Value, library, mean_us, median_us, per_s, thread};
 use super::tables::quantity;
 
 pub fn all(test: MessageTest, ours: Option<&Ours<'_>>) -> Vec<Figure> {
@@ -41,7 +41,7 @@ fn papers_own(test: MessageTest, ours: &Ours<'_>, pair: usize) -> Figure {
         series: vec![
             there("sockets", |row| row.sockets),
             there("ZCCL", |row| row.zccl),
-            here("sockets", sockets()),
+            here("sockets", ours.sockets()),
             here("thread", thread()),
         ],
     }
@@ -54,7 +54,7 @@ fn beside(test: MessageTest, ours: &Ours<'_>) -> Figure {
     let here = |pair, strategy: Strategy| {
         let share = |bytes| {
             let of = |layer: &Layer| ours.rounds(pair, bytes, layer, quantity(test));
-            let (own, sockets) = (of(&library(strategy)), of(&sockets()));
+            let (own, sockets) = (of(&library(strategy)), of(&ours.sockets()));
             match slower {
                 true => own.less(&sockets).over(&sockets).times(100.0).cell(),
                 false => own.over(&sockets).percent_cell(),
@@ -87,7 +87,7 @@ fn difference(test: MessageTest, ours: &Ours<'_>) -> Figure {
     let value: Value = if test == MessageTest::Pingpong { median_us } else { mean_us };
     let here = |pair| {
         let of = |bytes, layer: &Layer| ours.rounds(pair, bytes, layer, value);
-        let more = |bytes| of(bytes, &thread()).less(&of(bytes, &sockets())).cell();
+        let more = |bytes| of(bytes, &thread()).less(&of(bytes, &ours.sockets())).cell();
         line(format!("here, thread, {}", ours.on(pair)), true, over_sizes(test, more))
     };
     let what = match test {
@@ -129,6 +129,7 @@ fn line(name: String, here: bool, points: Vec<FigurePoint>) -> FigureSeries {
 #[cfg(test)]
 mod tests {
     use super::super::fixture::{Told, result};
+    use super::super::ours::sockets;
     use super::*;
 
     fn drawn(test: MessageTest) -> Vec<Figure> {

@@ -1,6 +1,6 @@
 //! What was measured here, found again among the runs, and the words for it.
 
-use netfathom_model::layer::{Layer, Strategy};
+use netfathom_model::layer::{Form, Layer, SocketOption, Strategy};
 use netfathom_model::plan::Placement;
 use netfathom_model::record::{Measured, MessageCell, MessageResult, MessageTrial, ReproducedRun, Shares};
 
@@ -27,6 +27,11 @@ pub fn sockets() -> Layer {
     Layer::reference()
 }
 
+/// The paper's sockets of test 3 (7.7.2).
+pub fn headerless() -> Layer {
+    Layer::Bare { form: Form::Headerless, options: vec![(SocketOption::NoDelay, None)] }
+}
+
 /// What stands for the paper's library.
 pub fn thread() -> Layer {
     library(Strategy::Thread)
@@ -37,6 +42,11 @@ pub fn library(strategy: Strategy) -> Layer {
 }
 
 impl<'a> Ours<'a> {
+    /// The bare sockets that all is compared with.
+    pub fn sockets(&self) -> Layer {
+        self.result.plan.layers.first().cloned().unwrap_or_else(sockets)
+    }
+
     /// The pairs of processors in order, those that share most first.
     pub fn pairs(&self) -> Vec<usize> {
         let mut pairs: Vec<usize> = (0..self.result.pairs.len()).collect();

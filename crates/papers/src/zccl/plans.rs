@@ -3,7 +3,7 @@
 use netfathom_model::layer::{Form, Layer, Side, SocketOption, Strategy};
 use netfathom_model::plan::{MessagePlan, MessageTest, Placement, ProcessorChoice, Wire};
 
-use super::ours::{library, sockets, thread};
+use super::ours::{headerless, library, sockets, thread};
 use crate::ground::Ground;
 
 pub const ONEWAY: &str = "oneway";
@@ -31,7 +31,8 @@ pub const PLACEMENTS: [Placement; 4] = [Placement::UU, Placement::KU, Placement:
 
 /// A test in the paper's sizes: its sockets, its library, and what could stand in its place.
 pub fn sized(ground: &Ground<'_>, test: MessageTest) -> MessagePlan {
-    let layers = vec![sockets(), thread(), library(Strategy::Inline), library(Strategy::Adaptive)];
+    let sockets = if test == MessageTest::Pingpong { headerless() } else { sockets() };
+    let layers = vec![sockets, thread(), library(Strategy::Inline), library(Strategy::Adaptive)];
     MessagePlan { layers, ..usual(ground, test) }
 }
 

@@ -5,7 +5,7 @@ use netfathom_model::plan::{MessageTest, Placement};
 use netfathom_model::record::{BesideRow, BesideTable, Cell};
 
 use super::originals::{self, Sized, source};
-use super::ours::{Ours, Value, cpu_us, library, mean_us, median_us, per_s, size, sockets, thread};
+use super::ours::{Ours, Value, cpu_us, library, mean_us, median_us, per_s, size, thread};
 use super::rounds::Rounds;
 
 /// What stands beside the paper's library.
@@ -35,7 +35,7 @@ pub fn beside(test: MessageTest, ours: Option<&Ours<'_>>) -> BesideTable {
     };
     let here = |ours: &Ours<'_>, pair, bytes| {
         let of = |layer: &Layer| ours.rounds(pair, bytes, layer, quantity(test));
-        let (sockets, thread) = (of(&sockets()), of(&thread()));
+        let (sockets, thread) = (of(&ours.sockets()), of(&thread()));
         match test {
             MessageTest::Oneway => rates(&sockets, &thread, 1.0),
             MessageTest::Pingpong => slowdown(&sockets, &thread),
@@ -70,7 +70,7 @@ fn slowdown(sockets: &Rounds, thread: &Rounds) -> Vec<Option<Cell>> {
 pub fn means(ours: Option<&Ours<'_>>) -> BesideTable {
     let here = |ours: &Ours<'_>, pair, bytes| {
         let of = |layer: &Layer| ours.rounds(pair, bytes, layer, mean_us);
-        slowdown(&of(&sockets()), &of(&thread()))
+        slowdown(&of(&ours.sockets()), &of(&thread()))
     };
     let mut table = beside(MessageTest::Pingpong, None);
     table.title = "Round trips in the mean".into();
@@ -84,7 +84,7 @@ pub fn instead(test: MessageTest, ours: Option<&Ours<'_>>) -> BesideTable {
     let slower = test == MessageTest::Pingpong;
     let here = |ours: &Ours<'_>, pair, bytes| {
         let of = |layer: &Layer| ours.rounds(pair, bytes, layer, quantity(test));
-        let sockets = of(&sockets());
+        let sockets = of(&ours.sockets());
         let percent = |strategy: &Strategy| {
             let own = of(&library(*strategy));
             match slower {
@@ -110,7 +110,7 @@ pub fn instead(test: MessageTest, ours: Option<&Ours<'_>>) -> BesideTable {
 
 pub fn processor_time(test: MessageTest, ours: Option<&Ours<'_>>) -> BesideTable {
     let here = |ours: &Ours<'_>, pair, bytes| {
-        let layers = [sockets()].into_iter().chain(INSTEAD.map(library));
+        let layers = [ours.sockets()].into_iter().chain(INSTEAD.map(library));
         layers.map(|layer| ours.rounds(pair, bytes, &layer, cpu_us).cell()).collect()
     };
     let rows = rows(test, ours, Sized::row, here);
@@ -159,6 +159,7 @@ fn rows(
 #[cfg(test)]
 mod tests {
     use super::super::fixture::{Told, result};
+    use super::super::ours::sockets;
     use super::*;
 
     const TESTS: [MessageTest; 3] = [MessageTest::Oneway, MessageTest::Pingpong, MessageTest::Post];

@@ -18,7 +18,7 @@ fn the_papers_tests_are_plans() {
 #[test]
 fn what_cannot_be_is_refused_with_what_could() {
     type Change = fn(&mut MessagePlan);
-    let cases: [(Change, &str); 16] = [
+    let cases: [(Change, &str); 18] = [
         (|p| p.sizes_bytes.push(0), "--sizes 0"),
         (|p| p.sizes_bytes.clear(), "--sizes: times"),
         (|p| p.messages = 0, "--messages 0"),
@@ -33,6 +33,14 @@ fn what_cannot_be_is_refused_with_what_could() {
         (|p| (p.placements, p.rate_per_s) = (vec![Placement::KU], Some(1e3)), "keeps no rate"),
         (|p| p.layers.push(p.layers[0].clone()), "there twice"),
         (|p| p.place = Place::To(([127, 0, 0, 1], 1).into()), "on this host"),
+        (
+            |p| (p.test, p.layers) = (MessageTest::Post, vec!["headerless".parse().unwrap()]),
+            "oneway and pingpong",
+        ),
+        (
+            |p| (p.placements, p.layers) = (vec![Placement::UK], vec!["headerless".parse().unwrap()]),
+            "both ends in user space",
+        ),
         (|p| p.path = Some(Wire::long(1)), "choose --lab"),
         (|p| (p.place, p.path) = (Place::Lab, Some(Wire::long(u64::MAX))), "--delay"),
     ];

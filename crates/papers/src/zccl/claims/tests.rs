@@ -1,6 +1,7 @@
 //! Each claim with figures that say yes, that say no, and that say nothing.
 
 use super::super::fixture::{Told, result};
+use super::super::ours::sockets;
 use super::*;
 
 /// µs a message of a layer at a size, in the middle of three rounds.

@@ -25,7 +25,7 @@ pub struct Bare {
     cork: bool,
     more: bool,
     quick_ack: bool,
-    /// Header and body of a message.
+    /// Header and body of a message, as far as it has a header.
     message: Vec<u8>,
     /// Header and body of a bulk reply.
     bulk: Vec<u8>,
@@ -47,7 +47,10 @@ impl Bare {
             cork: has(SocketOption::Cork),
             more: has(SocketOption::More),
             quick_ack: has(SocketOption::QuickAck),
-            message: frame(load.message_bytes),
+            message: match form {
+                Form::Headerless => vec![0; load.message_bytes],
+                _ => frame(load.message_bytes),
+            },
             bulk: frame(load.bulk_bytes),
             grown: load.grown,
             buffer: vec![0; READ_BYTES.max(load.bulk_bytes)],
@@ -65,9 +68,9 @@ impl Bare {
         if self.cork {
             set_cork(socket, true)?;
         }
-        let (header, body) = frame.split_at(HEADER_BYTES);
+        let (header, body) = frame.split_at(HEADER_BYTES.min(frame.len()));
         match self.form {
-            Form::Write | Form::Sendfile | Form::Xdp => all(socket, frame, send)?,
+            Form::Write | Form::Headerless | Form::Sendfile | Form::Xdp => all(socket, frame, send)?,
             Form::Writev => {
                 let sent = send_parts(socket, &[IoSlice::new(header), IoSlice::new(body)])?;
                 all(socket, &frame[sent..], send)?;
