@@ -9,7 +9,7 @@ export PATH := $(PATH):$(HOME)/.cargo/bin
 .PHONY: help demo test test-kernels bench build install deb docs release clean
 
 help:
-	@echo 'make demo      build, measure this machine for a minute, write a report'
+	@echo 'make demo      build, measure this machine for half a minute, write a report'
 	@echo 'make test      run every test that this machine can run, say what was skipped and why'
 	@echo 'make test-kernels   boot other kernels in an emulator, run every command there, write docs/kernels.md'
 	@echo 'make bench     overhead of the tap, speed of load, transfers, messages and join beside other programs, as'

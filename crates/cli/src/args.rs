@@ -247,6 +247,13 @@ fn parse_time(text: &str) -> Result<u64, String> {
     parse_duration_ns(text)
 }
 
+/// `1%`, `0.5%`, or a fraction.
+fn parse_percent(text: &str) -> Result<f64, String> {
+    let (number, unit) = text.strip_suffix('%').map_or((text, 1.0), |number| (number, 100.0));
+    let value: Option<f64> = number.trim().parse().ok().filter(|value: &f64| value.is_finite());
+    value.map(|value| value / unit).ok_or_else(|| format!("`{text}` is no part: write 1% or 0.5%"))
+}
+
 /// `FROM..TO`, both rates.
 fn parse_rates(text: &str) -> Result<(f64, f64), String> {
     let form = || format!("`{text}` is no range of rates: write FROM..TO, such as 1k..100k");
@@ -257,6 +264,12 @@ fn parse_rates(text: &str) -> Result<(f64, f64), String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn parts_are_percent_or_fractions() {
+        assert_eq!((parse_percent("1%"), parse_percent("0.005")), (Ok(0.01), Ok(0.005)));
+        assert!(parse_percent("x%").is_err() && parse_percent("nan").is_err());
+    }
 
     #[test]
     fn a_whole_number_may_have_a_multiple() {

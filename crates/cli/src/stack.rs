@@ -6,7 +6,7 @@ use std::time::Duration;
 use anyhow::{Result, bail};
 use netfathom_measure::kind::stack;
 use netfathom_model::path::{Direction, Tap};
-use netfathom_model::plan::{PcapPlan, Place, StackPlan, TapChoice};
+use netfathom_model::plan::{PcapPlan, Place, StackPlan, TapChoice, Until};
 
 use crate::args::StackArgs;
 use crate::keep::Run;
@@ -34,7 +34,6 @@ fn plan(args: &StackArgs) -> Result<StackPlan> {
         (None, Some(listen)) => (Place::Listen(listen), &[Direction::Rx]),
         (None, None) => (plans::place(args.lab, args.loopback), &[Direction::Tx, Direction::Rx]),
     };
-    let several = args.trials >= 2;
     if args.export.is_some() && matches!(args.tap, TapChoice::Only(Tap::Timestamping | Tap::Pcap)) {
         bail!("--export writes the times of single messages, which only the bpf tap keeps: leave --tap out");
     }
@@ -42,15 +41,17 @@ fn plan(args: &StackArgs) -> Result<StackPlan> {
     let profile = args.profile.clone().or_else(invocation::profile);
     // A network that others use gets no more than it was asked for.
     let is_within = matches!(place, Place::Lab | Place::Loopback);
+    let counts = Counts::of(args);
     let plan = StackPlan {
         directions: args.directions.unwrap_or(usual).to_vec(),
         place,
         family: plans::family(args.ipv6, place),
-        profile: plans::profile(profile.as_deref().unwrap_or(usual_profile(args)))?,
+        profile: plans::profile(profile.as_deref().unwrap_or(counts.usual_profile(args.quick)))?,
         fits: profile.is_none() && is_within,
-        trials: args.trials,
-        controls: args.controls.unwrap_or(if several { args.trials.div_ceil(2).max(2) } else { 0 }),
-        witnesses: args.witnesses.unwrap_or(witnesses(args)),
+        trials: counts.trials,
+        controls: args.controls.unwrap_or(counts.controls),
+        witnesses: args.witnesses.unwrap_or(counts.witnesses),
+        until: counts.until,
         tap: args.tap,
         pcap: PcapPlan { tcpdump: args.tcpdump, keep: args.keep_captures },
         size_bytes: args.size,
@@ -67,23 +68,99 @@ fn plan(args: &StackArgs) -> Result<StackPlan> {
     Ok(plan.validated()?)
 }
 
-fn usual_profile(args: &StackArgs) -> &'static str {
-    if args.quick { "ramp:1k..200k/500ms" } else { "ramp:1k..200k/10s" }
+/// Trials of each kind, where the user names no number.
+struct Counts {
+    trials: u32,
+    controls: u32,
+    witnesses: u32,
+    until: Option<Until>,
 }
 
-/// Of taps that are compared each has half as many trials as the run's own.
-fn witnesses(args: &StackArgs) -> u32 {
-    let part = match args.tap {
-        TapChoice::All => 2,
-        _ => 3,
-    };
-    // Two have hardly an interval.
-    if args.trials >= 2 { args.trials.div_ceil(part).max(3) } else { 0 }
+impl Counts {
+    /// Trials of a sender on another host, which is given their number.
+    const OF_SENDER: u32 = 10;
+
+    fn of(args: &StackArgs) -> Self {
+        match args.trials.or_else(|| args.listen.map(|_| Self::OF_SENDER)) {
+            Some(trials) => Self::fixed(trials, args.tap),
+            // Most of the time goes to what ends the run.
+            None => Self {
+                trials: Until::LEAST_TRIALS,
+                controls: 2,
+                witnesses: 2,
+                until: Some(Until { precision: args.precision, time_limit_ns: args.time_limit }),
+            },
+        }
+    }
+
+    fn usual_profile(&self, quick: bool) -> &'static str {
+        match self.until {
+            Some(_) => "ramp:1k..200k/1s",
+            None if quick => "ramp:1k..200k/500ms",
+            None => "ramp:1k..200k/10s",
+        }
+    }
+
+    /// Of taps that are compared each has half as many trials as the run's own.
+    fn fixed(trials: u32, tap: TapChoice) -> Self {
+        let part = if tap == TapChoice::All { 2 } else { 3 };
+        let several = trials >= 2;
+        let of = |part, least| if several { trials.div_ceil(part).max(least) } else { 0 };
+        // Two cross-checks have hardly an interval.
+        Self { trials, controls: of(2, 2), witnesses: of(part, 3), until: None }
+    }
 }
 
 fn expected(plan: &StackPlan) -> Duration {
+    if let Some(until) = plan.until {
+        return Duration::from_nanos(until.time_limit_ns);
+    }
     let trial = Duration::from_nanos(plan.profile.duration_ns()) + TRIAL_OVERHEAD;
     let others = if plan.tap == TapChoice::All { 2 } else { 1 };
     // One more tells what the tap adds to its own times.
     trial * (plan.trials + plan.controls + others * plan.witnesses + u32::from(plan.witnesses > 0))
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+
+    #[derive(Parser)]
+    struct Line {
+        #[command(flatten)]
+        args: StackArgs,
+    }
+
+    fn planned(line: &str) -> Option<StackPlan> {
+        let line = Line::try_parse_from(["stack"].into_iter().chain(line.split_whitespace())).ok()?;
+        Some(plan(&line.args).unwrap())
+    }
+
+    #[test]
+    fn a_run_without_a_number_of_trials_ends_by_precision_or_time() {
+        let plan = planned("both --loopback").unwrap();
+        assert_eq!(plan.until, Some(Until { precision: 0.05, time_limit_ns: 30_000_000_000 }));
+        assert_eq!(expected(&plan), Duration::from_secs(30));
+        let asked = planned("--loopback --precision 2% --time-limit 2m").unwrap().until;
+        assert_eq!(asked, Some(Until { precision: 0.02, time_limit_ns: 120_000_000_000 }));
+        for line in ["--trials 3", "--quick", "--listen 127.0.0.1:9"] {
+            assert_eq!(planned(line).unwrap().until, None, "{line}");
+            assert!(planned(&format!("{line} --precision 2%")).is_none(), "{line}");
+        }
+    }
+
+    #[test]
+    fn a_number_of_trials_is_what_it_was() {
+        let counts = |line| {
+            let plan = planned(line).unwrap();
+            (plan.trials, plan.controls, plan.witnesses, plan.profile.duration_ns() / 1_000_000)
+        };
+        assert_eq!(counts("--loopback --trials 10"), (10, 5, 4, 10_000));
+        assert_eq!(counts("--loopback --trials 1"), (1, 0, 0, 10_000));
+        assert_eq!(counts("--loopback --quick"), (3, 2, 3, 500));
+        assert_eq!(counts("--loopback --trials 10 --tap all"), (10, 5, 5, 10_000));
+        assert_eq!(counts("--listen 127.0.0.1:9"), (10, 5, 4, 10_000));
+    }
 }

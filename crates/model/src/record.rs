@@ -15,6 +15,7 @@ mod explanation;
 mod join;
 mod load;
 mod message;
+mod precision;
 mod reproduce;
 mod reverse;
 mod stack;
@@ -37,6 +38,7 @@ pub use message::{
     AbsentCell, CallCount, Counted, EndCost, MessageCell, MessageRate, MessageResult, MessageTrial,
     ProcessorPair, Remedied, RemedyRow, Shares, Stall, TcpCounts,
 };
+pub use precision::{Ended, Precision, Value, Width};
 pub use reproduce::{
     BesideRow, BesideTable, Cell, Claim, Figure, FigureKind, FigurePoint, FigureSeries, Holds,
     ReproduceResult, ReproducedRun, Whose,

@@ -7,7 +7,7 @@ use netfathom_model::plan::{CostLevel, CostLoad, MarkMeans, PAPER_FRAME_BYTES};
 use netfathom_model::units::parse_number;
 
 use super::words::{Word, one_of};
-use super::{OutputArgs, parse_time, parse_whole, ttcp::parse_size};
+use super::{OutputArgs, parse_percent, parse_time, parse_whole, ttcp::parse_size};
 
 pub const EXAMPLES: &str = "\
 Examples:
@@ -196,13 +196,6 @@ fn parse_load(text: &str) -> Result<LoadArg, String> {
     Ok(LoadArg::Udp(levels?))
 }
 
-/// `1%`, `0.5%`, or a fraction.
-fn parse_percent(text: &str) -> Result<f64, String> {
-    let (number, unit) = text.strip_suffix('%').map_or((text, 1.0), |number| (number, 100.0));
-    let value: Option<f64> = number.trim().parse().ok().filter(|value: &f64| value.is_finite());
-    value.map(|value| value / unit).ok_or_else(|| format!("`{text}` is no part: write 1% or 0.5%"))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -214,11 +207,5 @@ mod tests {
         assert_eq!((bits, levels[1].text.as_str()), (vec![0.0, 800e3, 80e6], "800k"));
         assert!(parse_load("udp:0,x").is_err());
         assert_eq!(parse_load("ab {level}").unwrap(), LoadArg::Command("ab {level}".into()));
-    }
-
-    #[test]
-    fn parts_are_percent_or_fractions() {
-        assert_eq!((parse_percent("1%"), parse_percent("0.005")), (Ok(0.01), Ok(0.005)));
-        assert!(parse_percent("x%").is_err() && parse_percent("nan").is_err());
     }
 }

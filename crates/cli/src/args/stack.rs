@@ -8,7 +8,7 @@ use netfathom_model::path::{Direction, Tap};
 use netfathom_model::plan::{InsertedDelay, TapChoice};
 
 use super::words::{Word, one_of};
-use super::{OutputArgs, parse_profile, parse_time, parse_whole};
+use super::{OutputArgs, parse_percent, parse_profile, parse_time, parse_whole};
 
 pub const EXAMPLES: &str = "\
 Examples:
@@ -81,18 +81,24 @@ pub struct StackArgs {
     /// Messages per second over one trial: constant:RATE/TIME, ramp:FROM..TO/TIME,
     /// triangle:FROM..TO[,cap=RATE]/TIME, steps:RATE,RATE,.../TIME, poisson:RATE/TIME
     /// or csv:FILE. poisson draws the times, not the number: RATE x TIME messages
-    /// [default: ramp:1k..200k/10s, --quick: /500ms; its peak is lowered to what leaves on schedule here]
+    /// [default: ramp:1k..200k/1s, with --trials /10s, --quick /500ms; its peak is lowered to what leaves on schedule here]
     #[arg(long, value_parser = parse_profile)]
     pub profile: Option<String>,
-    /// Trials with the tap
-    #[arg(long, default_value_t = 10, default_value_if("quick", "true", "3"), value_name = "N", value_parser = parse_whole::<u32>)]
-    pub trials: u32,
+    /// Trials with the tap [default: as many as it takes for --precision; --quick: 3; --listen: 10]
+    #[arg(long, default_value_if("quick", "true", "3"), value_name = "N", value_parser = parse_whole::<u32>)]
+    pub trials: Option<u32>,
+    /// Ends when half the 95 % interval of each mean and p99 is at most this part of it
+    #[arg(long, value_name = "PERCENT", default_value = "5%", conflicts_with_all = ["trials", "quick", "listen"], value_parser = parse_percent)]
+    pub precision: f64,
+    /// Ends before this time, however wide the intervals are
+    #[arg(long, value_name = "TIME", default_value = "30s", conflicts_with_all = ["trials", "quick", "listen"], value_parser = parse_time)]
+    pub time_limit: u64,
     /// Trials without the tap, interleaved with the others, for the overhead of the tap
-    /// [default: half of the trials]
+    /// [default: half of the trials; without --trials 2 to 6 of them]
     #[arg(long = "baselines", alias = "controls", value_name = "N", value_parser = parse_whole::<u32>)]
     pub controls: Option<u32>,
     /// Trials with the other tap, interleaved with the others; with --tap all of each other
-    /// tap [default: 4 of 10; with --tap all half of the trials]
+    /// tap [default: 4 of 10; with --tap all half of the trials; without --trials 2 to 6]
     #[arg(long = "cross-checks", alias = "witnesses", value_name = "N", value_parser = parse_whole::<u32>)]
     pub witnesses: Option<u32>,
     /// How link-layer times are taken
@@ -126,7 +132,7 @@ pub struct StackArgs {
     /// UDP port of the reader; 0 takes a free one
     #[arg(long, default_value_t = 0, value_parser = parse_whole::<u16>)]
     pub port: u16,
-    /// About 10 seconds instead of three to four minutes: 3 trials of 500ms, where not set otherwise
+    /// About 10 seconds instead of 30: 3 trials of 500ms, where not set otherwise
     #[arg(long)]
     pub quick: bool,
     /// Makes a run repeat its choices [default: drawn anew]

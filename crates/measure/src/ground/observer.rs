@@ -46,7 +46,8 @@ pub struct Step {
 
 impl Step {
     pub fn trial(kind: &str, number: usize, of: usize) -> Self {
-        Self { name: format!("trial {number}/{of} ({kind})"), number, of }
+        let of_all = if of > 0 { format!("/{of}") } else { String::new() };
+        Self { name: format!("trial {number}{of_all} ({kind})"), number, of }
     }
 }
 

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::load::MOST_WORKERS;
-use super::{Family, MS, Place, PlanError, US, range, size, span};
+use super::{Family, MS, Place, PlanError, S, US, range, size, span};
 use crate::path::{Direction, Tap};
 use crate::profile::Profile;
 
@@ -29,6 +29,30 @@ pub struct PcapPlan {
     pub keep: bool,
 }
 
+/// When a run ends that has no fixed number of trials.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Until {
+    /// Half the 95 % interval of each mean and p99 is at most this part of its value.
+    pub precision: f64,
+    /// No trial begins that would end after it, from the start of the run.
+    pub time_limit_ns: u64,
+}
+
+impl Until {
+    /// The fewest measured trials. With fewer, chance makes too many intervals narrow.
+    pub const LEAST_TRIALS: u32 = 6;
+    /// The widest precision; beyond it, intervals of skewed trials are too short after so few of them.
+    const WIDEST: f64 = 0.2;
+    const TIME_LIMIT_NS: (u64, u64) = (S, 86_400 * S);
+
+    fn validated(self) -> Result<(), PlanError> {
+        if !(0.001..=Self::WIDEST).contains(&self.precision) {
+            return Err(PlanError::Conflict("--precision: choose from 0.1% to 20%".into()));
+        }
+        span("time-limit", self.time_limit_ns, Self::TIME_LIMIT_NS)
+    }
+}
+
 /// The plan of `netfathom stack`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct StackPlan {
@@ -43,12 +67,16 @@ pub struct StackPlan {
     /// Whether the peak of the profile, a ramp, may be lowered to what leaves on schedule.
     #[serde(default)]
     pub fits: bool,
-    /// Trials with the tap.
+    /// Trials with the tap. With `until` this and the next two are the fewest of each kind, and its part of those that
+    /// follow.
     pub trials: u32,
     /// Trials without any tap, interleaved: the ruler's own cost.
     pub controls: u32,
     /// Trials with the other tap, interleaved: the second witness.
     pub witnesses: u32,
+    /// When the run ends; `None`: after so many trials.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub until: Option<Until>,
     /// The tap asked for.
     pub tap: TapChoice,
     /// How the pcap tap captures.
@@ -99,6 +127,7 @@ impl StackPlan {
             trials: 1,
             controls: 0,
             witnesses: 0,
+            until: None,
             tap: TapChoice::Only(Tap::Bpf),
             pcap: PcapPlan::default(),
             size_bytes: 64,
@@ -125,6 +154,7 @@ impl StackPlan {
         range("controls", self.controls.into(), 0, 1000)?;
         range("witnesses", self.witnesses.into(), 0, 1000)?;
         range("samples", self.samples.into(), 0, 10_000_000)?;
+        self.until.map_or(Ok(()), Until::validated)?;
         span("reader-delay", self.reader_delay_ns, (0, 100 * MS))?;
         if self.pcap != PcapPlan::default()
             && !matches!(self.tap, TapChoice::Only(Tap::Pcap) | TapChoice::All)
@@ -152,6 +182,11 @@ impl StackPlan {
     /// Of two hosts only one is this one: nothing can be asked of the other.
     fn fits_its_place(&self) -> Result<(), PlanError> {
         let conflict = |text: &str| Err(PlanError::Conflict(text.into()));
+        if self.until.is_some() && matches!(self.place, Place::Listen(_)) {
+            return conflict(
+                "--listen names the number of trials to the sender's host: use --trials, not --precision or --time-limit",
+            );
+        }
         let (address, sees) = match self.place {
             Place::Lab | Place::Loopback => return Ok(()),
             Place::To(address) => (address, Direction::Tx),
@@ -181,6 +216,13 @@ impl StackPlan {
             );
         }
         Ok(())
+    }
+
+    /// The most measured trials that there can be.
+    #[must_use]
+    pub fn most_trials(&self) -> u32 {
+        let within = |until: Until| (until.time_limit_ns / self.profile.duration_ns().max(1)) as u32;
+        self.until.map_or(self.trials, within).max(self.trials)
     }
 
     /// Whether a direction is to be measured.
@@ -232,6 +274,22 @@ mod tests {
             })
             .contains("--lab")
         );
+    }
+
+    #[test]
+    fn a_precision_is_one_that_intervals_can_keep() {
+        let until = |precision, time_limit_ns| Some(Until { precision, time_limit_ns });
+        assert!(refusal(|p| p.until = until(0.3, S)).contains("0.1% to 20%"));
+        assert!(refusal(|p| p.until = until(f64::NAN, S)).contains("--precision"));
+        assert!(refusal(|p| p.until = until(0.05, S / 2)).contains("--time-limit 500ms"));
+        let listening = |p: &mut StackPlan| {
+            p.place = Place::Listen("10.0.0.1:7000".parse().unwrap());
+            p.directions = vec![Direction::Rx];
+            p.until = until(0.05, S);
+        };
+        assert!(refusal(listening).contains("--trials"));
+        let lasting = StackPlan { until: until(0.05, 30 * S), ..plan() };
+        assert_eq!((lasting.validated().unwrap().most_trials(), plan().most_trials()), (30, 1));
     }
 
     #[test]

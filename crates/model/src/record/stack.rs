@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Contention, Distribution, Estimate, Series};
+use super::{Contention, Distribution, Estimate, Precision, Series};
 use crate::accounting::Accounting;
 use crate::path::{Direction, Stage, Tap};
 use crate::plan::StackPlan;
@@ -30,6 +30,9 @@ pub struct StackResult {
     pub witnesses: Vec<Witness>,
     /// Every tap that ran, beside each other.
     pub taps: Vec<TapRow>,
+    /// How narrow the intervals are; `None` of a run with a fixed number of trials.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub precision: Option<Precision>,
 }
 
 /// Something that could not be used, and why.
@@ -286,7 +289,8 @@ pub struct Indicator {
     pub min_ns: i64,
     /// Largest time of all trials.
     pub max_ns: i64,
-    /// Half the 95 % interval between trials, Student's t; `None` of a single trial.
+    /// Half the 95 % interval between trials, Student's t; wider where the number of trials depends on it (docs/stack.md).
+    /// `None` of a single trial.
     pub between_trials_ns: Option<f64>,
 }
 

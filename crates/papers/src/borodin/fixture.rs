@@ -41,6 +41,7 @@ pub fn planned(profile: &str, ways: &[(Direction, &[(i64, i64)])]) -> StackResul
         self_cost: None,
         witnesses: Vec::new(),
         taps: Vec::new(),
+        precision: None,
     }
 }
 

@@ -17,12 +17,13 @@ pub(super) struct PlanDifferences {
 }
 
 /// What does not change what a trial is, of any measurement: how many there are, chance, where threads run.
-const FREE: [&str; 12] = [
+const FREE: [&str; 13] = [
     "seed",
     "port",
     "trials",
     "controls",
     "witnesses",
+    "until",
     "samples",
     "allow",
     "log",

@@ -1,6 +1,8 @@
 //! The short view: the answer in a line, and a page of 40 lines.
 
-use netfathom_model::record::{Measurement, Undisturbed, UndisturbedTimes};
+use netfathom_model::path::Direction;
+use netfathom_model::plan::Until;
+use netfathom_model::record::{Ended, Measurement, Precision, Undisturbed, UndisturbedTimes, Value, Width};
 use netfathom_model::verdict::Level;
 use netfathom_results::{draw, story};
 
@@ -87,4 +89,28 @@ fn short_views_are_as_they_were() {
     for name in FIXTURES {
         insta::assert_snapshot!(format!("short_{name}"), draw::short(&story::of(&fixture(name)), 80, false));
     }
+}
+
+/// Why a run without a number of trials ended stands in the short view.
+#[test]
+fn a_run_that_ends_by_itself_says_why() {
+    let mut record = fixture("stack");
+    let Measurement::Stack(stack) = &mut record.measurement else { panic!("another measurement") };
+    let width = |of, half: f64| Width { direction: Direction::Rx, of, half: Some(half) };
+    stack.plan.until = Some(Until { precision: 0.05, time_limit_ns: 30_000_000_000 });
+    let mut said = |halves: [f64; 2], ended| {
+        let Measurement::Stack(stack) = &mut record.measurement else { panic!("another measurement") };
+        let widths = vec![width(Value::Mean, halves[0]), width(Value::P99, halves[1])];
+        stack.precision = Some(Precision { after_ns: 28_300_000_000, widths, ended: Some(ended) });
+        let text = draw::short(&story::of(&record), 300, false);
+        text.lines().find(|line| line.contains("ended")).unwrap().to_owned()
+    };
+    insta::assert_snapshot!(
+        [
+            said([0.031, 0.046], Ended::Narrow),
+            said([0.031, 0.21], Ended::TimeLimit),
+            said([0.031, 0.046], Ended::TimeLimit),
+        ]
+        .join("\n")
+    );
 }

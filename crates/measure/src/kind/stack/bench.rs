@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use netfathom_model::path::Tap;
 use netfathom_model::plan::{Place, StackPlan, TapChoice};
+use netfathom_model::print::percent;
 use netfathom_model::profile::Profile;
 use netfathom_model::record::{StackResult, Trial, TrialKind};
 use netfathom_model::sample::Sample;
@@ -46,9 +47,12 @@ pub struct Bench<'a> {
 pub struct Turn {
     /// Its place in the run, from 0.
     pub index: usize,
+    /// Of how many; 0 where that depends on them.
     pub of: usize,
     pub kind: TrialKind,
     pub tap: Option<Tap>,
+    /// How narrow the widest interval is so far, where that ends the run.
+    pub widest: Option<f64>,
 }
 
 impl Turn {
@@ -64,7 +68,8 @@ impl Turn {
             TrialKind::Witness => &format!("cross-check, {} tap", self.tap.map_or("no", Tap::name)),
             TrialKind::Alternating => "both taps, one of them attached and detached",
         };
-        Step::trial(kind, self.index + 1, self.of)
+        let widest = self.widest.map_or_else(String::new, |half| format!("; so far ± {}", percent(half)));
+        Step::trial(&format!("{kind}{widest}"), self.index + 1, self.of)
     }
 }
 
@@ -219,13 +224,13 @@ impl Bench<'_> {
         (self.plan.seed as u32).wrapping_mul(0x9e37_79b9).wrapping_add(number)
     }
 
-    fn elapsed_ns(&self) -> u64 {
+    pub fn elapsed_ns(&self) -> u64 {
         monotonic_ns() - self.started_ns
     }
 
     fn sampling(&self, turn: &Turn) -> Sampling {
         let measured = turn.kind == TrialKind::Measured;
-        let most = if measured { self.plan.samples.div_ceil(self.plan.trials) } else { 0 };
+        let most = if measured { self.plan.samples.div_ceil(self.plan.most_trials()) } else { 0 };
         Sampling::new(turn.index as u32, self.plan.profile.messages(), most as usize, self.plan.seed)
     }
 

@@ -5,7 +5,7 @@ use netfathom_model::path::{Direction, Tap};
 use netfathom_model::plan::{Place, StackPlan, TapChoice};
 use netfathom_model::record::{LeftOut, TrialKind};
 
-use super::order::{Kind, interleaved};
+use super::order::Order;
 use crate::ground::error::GroundError;
 use crate::ground::processors::{Cpus, spread, thread_places};
 use crate::tap::error::TapError;
@@ -19,14 +19,14 @@ pub struct Taps {
 
 impl Taps {
     /// The trials of a run, in the order in which they run.
-    pub fn order(&self, plan: &StackPlan) -> Vec<Kind> {
+    pub fn order(&self, plan: &StackPlan) -> Order {
         let own = [
             ((TrialKind::Measured, Some(self.main)), plan.trials),
             ((TrialKind::Control, None), plan.controls),
         ];
         let others = self.others.iter().map(|&tap| ((TrialKind::Witness, Some(tap)), plan.witnesses));
         let alternating = ((TrialKind::Alternating, Some(Tap::Timestamping)), self.alternating(plan));
-        interleaved(&own.into_iter().chain(others).chain([alternating]).collect::<Vec<_>>())
+        Order::of(&own.into_iter().chain(others).chain([alternating]).collect::<Vec<_>>())
     }
 
     /// How many trials tell what the main tap adds to the times that it reports: one has many rounds.

@@ -10,7 +10,7 @@ use netfathom_model::record::{
 };
 use netfathom_model::verdict::{Level, Part, Verdict};
 
-use super::way;
+use super::{precision, way};
 use crate::load::judge::{self, Judged, Rule, count, lateness_rules, load_rules, percent, share};
 
 impl Judged for Trial {
@@ -105,7 +105,9 @@ fn answered(verdict: Verdict, ways: &[Direction]) -> Verdict {
 pub fn run(result: &StackResult) -> Verdict {
     let StackResult { plan, trials, witnesses, .. } = result;
     let measured: Vec<&Trial> = trials.iter().filter(|t| t.kind == TrialKind::Measured).collect();
-    let mut verdict = judge::run(&RULES, &measured, plan.trials);
+    let planned = if plan.until.is_some() { 0 } else { plan.trials };
+    let mut verdict = judge::run(&RULES, &measured, planned);
+    precision::judge(&mut verdict, result);
     judge_parts(&mut verdict, &plan.directions, &measured);
     if !measured.is_empty() {
         judge_others(&mut verdict, trials, witnesses);

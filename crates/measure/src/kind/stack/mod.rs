@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use netfathom_model::path::Tap;
 use netfathom_model::plan::{Place, StackPlan, TapChoice};
 use netfathom_model::record::StackResult;
+use netfathom_stats::{between_sequential_trials, between_trials};
 use netfathom_sys::clock::monotonic_ns;
 
 use crate::ground::environment;
@@ -28,6 +29,7 @@ mod fit;
 mod judge;
 mod listening;
 mod order;
+mod precision;
 mod report;
 mod summary;
 mod trial;
@@ -36,6 +38,7 @@ mod way;
 use bench::{Bench, Turn};
 use choice::{choose_cpus, choose_taps};
 use listening::Listening;
+use order::Order;
 
 /// Measures. Ends early, keeping the finished trials, once `stop` is set.
 pub fn run(
@@ -66,6 +69,7 @@ pub fn run(
         self_cost: None,
         witnesses: Vec::new(),
         taps: Vec::new(),
+        precision: None,
     };
     let environment = environment::read(choice::places(plan.place, &cpus), rig.devices(), rig.lab());
     let mut progressed = Progressed::new(environment, result);
@@ -73,7 +77,7 @@ pub fn run(
     let directory = observer.directory().cloned();
     let started_ns = monotonic_ns();
     let bench = Bench { plan, rig: &rig, cpus: &cpus, listening, stop, started_ns, directory };
-    conclude(&mut progressed, listening);
+    conclude(&mut progressed, &bench);
     observer.keep(&progressed)?;
     bench.warm_up()?;
     if plan.fits
@@ -84,31 +88,54 @@ pub fn run(
     }
     let plan = &progressed.result.plan.clone();
     let bench = Bench { plan, ..bench };
-    let order = taps.order(plan);
-    for (index, &(kind, tap)) in order.iter().enumerate() {
-        if stop.load(Relaxed) {
-            break;
-        }
-        let turn = Turn { index, of: order.len(), kind, tap };
-        let Some((trial, samples)) = bench.trial(&turn, observer)? else { break };
-        progressed.result.trials.push(trial);
-        progressed.samples.extend(samples);
-        conclude(&mut progressed, listening);
-        observer.keep(&progressed)?;
-    }
-    conclude(&mut progressed, listening);
+    measure(&bench, taps.order(plan), &mut progressed, observer)?;
     Ok(progressed)
 }
 
+/// The trials, until there are as many as planned or their intervals are as narrow.
+fn measure(
+    bench: &Bench<'_>,
+    order: Order,
+    progressed: &mut Progressed<StackResult>,
+    observer: &mut impl Observer<StackResult>,
+) -> Result<(), RunError> {
+    let round = order.round();
+    let (of, most) = if bench.plan.until.is_some() { (0, usize::MAX) } else { (round, round) };
+    for (index, (kind, tap)) in order.take(most).enumerate() {
+        if bench.stop.load(Relaxed) {
+            break;
+        }
+        let widest = progressed.result.precision.as_ref().and_then(|precision| precision.widest()?.half);
+        let turn = Turn { index, of, kind, tap, widest };
+        let Some((trial, samples)) = bench.trial(&turn, observer)? else { break };
+        progressed.result.trials.push(trial);
+        progressed.samples.extend(samples);
+        conclude(progressed, bench);
+        let ended = precision::ended(&progressed.result, round);
+        if let Some(precision) = &mut progressed.result.precision {
+            precision.ended = ended;
+        }
+        observer.keep(progressed)?;
+        if ended.is_some() {
+            return Ok(());
+        }
+    }
+    conclude(progressed, bench);
+    Ok(())
+}
+
 /// Draws every conclusion from the trials that are there.
-fn conclude(p: &mut Progressed<StackResult>, listening: Option<&Listening>) {
+fn conclude(p: &mut Progressed<StackResult>, bench: &Bench<'_>) {
+    let listening = bench.listening;
     let StackResult { plan, tap, trials, summaries, self_cost, witnesses, taps, .. } = &mut p.result;
     // Only the sender knows how many it is.
     plan.workers = listening.and_then(Listening::lanes).unwrap_or(plan.workers);
-    *summaries = plan.directions.iter().filter_map(|&d| summary::of(d, trials)).collect();
+    let interval = if plan.until.is_some() { between_sequential_trials } else { between_trials };
+    *summaries = plan.directions.iter().filter_map(|&d| summary::of(d, trials, interval)).collect();
     *self_cost = cost::of_tap(trials, *tap);
     *witnesses = cost::witnesses(trials, &plan.directions);
     *taps = cost::beside_each_other(trials);
+    p.result.precision = precision::of(&p.result, bench.elapsed_ns());
     p.verdict = judge::run(&p.result);
     for summary in &mut p.result.summaries {
         summary.level = p.verdict.of(summary.direction.into());

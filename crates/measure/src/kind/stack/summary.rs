@@ -6,19 +6,24 @@ use netfathom_model::record::{
     UndisturbedTimes,
 };
 use netfathom_model::verdict::Level;
-use netfathom_stats::{Distribution, between_trials};
+use netfathom_stats::{Distribution, Estimate};
+
+/// The interval of the trials' values.
+pub type Interval = fn(&[f64]) -> Option<Estimate>;
 
 /// One direction over all measured trials; `None` if no trial has a time of it.
-pub fn of(direction: Direction, trials: &[Trial]) -> Option<PathSummary> {
+pub fn of(direction: Direction, trials: &[Trial], interval: Interval) -> Option<PathSummary> {
     let paths: Vec<&PathTimes> = trials
         .iter()
         .filter(|t| t.kind == TrialKind::Measured)
         .flat_map(|t| &t.paths)
         .filter(|p| p.direction == direction && p.total.n > 0)
         .collect();
-    let overall = indicator(paths.iter().map(|p| (p.total.mean_ns, p.total.min_ns, p.total.max_ns)))?;
+    let indicator = |trials: Vec<_>| indicator(&trials, interval);
+    let rows = paths.iter().map(|p| (p.total.mean_ns, p.total.min_ns, p.total.max_ns));
+    let overall = indicator(rows.collect())?;
     let peaks: Vec<_> = paths.iter().filter_map(|p| p.peak).collect();
-    let peak = indicator(peaks.iter().map(|p| (p.mean_ns, p.min_ns, p.max_ns)));
+    let peak = indicator(peaks.iter().map(|p| (p.mean_ns, p.min_ns, p.max_ns)).collect());
     let reached = peaks.iter().map(|p| p.reached_per_s).sum::<f64>() / peaks.len() as f64;
     let total = merged(paths.iter().map(|p| &p.total))?;
     // On the way in messages overlap: the time of one says nothing about the time between two.
@@ -35,15 +40,16 @@ pub fn of(direction: Direction, trials: &[Trial]) -> Option<PathSummary> {
         reached_per_s: Some(reached).filter(|r| r.is_finite()),
         total: (&total).into(),
         stages,
-        undisturbed: undisturbed(&paths),
+        undisturbed: undisturbed(&paths, interval),
     })
 }
 
 /// Of trials that have some in all, so that their means count alike.
-fn undisturbed(paths: &[&PathTimes]) -> Option<Undisturbed> {
+fn undisturbed(paths: &[&PathTimes], interval: Interval) -> Option<Undisturbed> {
     let of: Vec<_> =
         paths.iter().map(|p| p.undisturbed.as_ref().filter(|u| u.times.n > 0)).collect::<Option<_>>()?;
-    let overall = indicator(of.iter().map(|u| (u.times.mean_ns, u.times.min_ns, u.times.max_ns)))?;
+    let rows = of.iter().map(|u| (u.times.mean_ns, u.times.min_ns, u.times.max_ns));
+    let overall = indicator(&rows.collect::<Vec<_>>(), interval)?;
     let total = UndisturbedTimes {
         judged: of.iter().map(|u| u.judged).sum(),
         times: (&merged(of.iter().map(|u| &u.times))?).into(),
@@ -54,15 +60,14 @@ fn undisturbed(paths: &[&PathTimes]) -> Option<Undisturbed> {
 }
 
 /// A row of the papers' summary, from each trial's mean, min and max.
-fn indicator(trials: impl Iterator<Item = (f64, i64, i64)>) -> Option<Indicator> {
-    let rows: Vec<_> = trials.collect();
+fn indicator(rows: &[(f64, i64, i64)], interval: Interval) -> Option<Indicator> {
     let means: Vec<f64> = rows.iter().map(|r| r.0).collect();
     Some(Indicator {
         trials: rows.len() as u32,
         mean_ns: means.iter().sum::<f64>() / means.len() as f64,
         min_ns: rows.iter().map(|r| r.1).min()?,
         max_ns: rows.iter().map(|r| r.2).max()?,
-        between_trials_ns: between_trials(&means).map(|e| e.half_width),
+        between_trials_ns: interval(&means).map(|e| e.half_width),
     })
 }
 

@@ -6,6 +6,7 @@ mod lag;
 mod over_run;
 mod percentiles;
 mod plan;
+mod precision;
 mod stages;
 mod summary;
 mod taps;
@@ -131,7 +132,8 @@ fn of_kind(result: &StackResult, kind: TrialKind) -> impl Iterator<Item = &Trial
 
 fn there(result: &StackResult) -> String {
     let done = of_kind(result, TrialKind::Measured).count();
-    format!("{done} of {} measured trials are finished", result.plan.trials)
+    let least = if result.plan.until.is_some() { "at least " } else { "" };
+    format!("{done} of {least}{} measured trials are finished", result.plan.trials)
 }
 
 /// Such as `1.21 µs ± 0.04 to send`.
@@ -176,8 +178,9 @@ fn remarks(result: &StackResult) -> Vec<String> {
     });
     let most = result.summaries.iter().filter_map(most_of);
     let waits = contention::remarks(loads(result), waiting(result));
-    disturbed(result)
+    precision::remark(result)
         .into_iter()
+        .chain(disturbed(result))
         .chain(waits)
         .chain(rates)
         .chain(most)

@@ -2,6 +2,7 @@
 
 use netfathom_model::path::Tap;
 use netfathom_model::plan::{StackPlan, TapChoice};
+use netfathom_model::print::percent;
 use netfathom_model::units::format_duration;
 
 use crate::story::place;
@@ -15,13 +16,14 @@ pub(super) fn words(plan: &StackPlan) -> Vec<(&'static str, String)> {
     let directions: Vec<&str> = plan.directions.iter().map(|d| d.name()).collect();
     let cpus = plan.cpus.map_or("chosen by netfathom".into(), |(s, r)| format!("sender {s}, reader {r}"));
     let port = if plan.port == 0 { "a free one".into() } else { plan.port.to_string() };
+    let least = if plan.until.is_some() { " at least" } else { "" };
     let mut rows = vec![
         ("directions", directions.join(", ")),
         ("place", place::ends(plan.place)),
         ("profile", plan.profile.to_string()),
-        ("trials with the tap", plan.trials.to_string()),
-        ("baseline trials", plan.controls.to_string()),
-        ("cross-check trials", plan.witnesses.to_string()),
+        ("trials with the tap", format!("{}{least}", plan.trials)),
+        ("baseline trials", format!("{}{least}", plan.controls)),
+        ("cross-check trials", format!("{}{least}", plan.witnesses)),
         ("tap asked for", tap),
         ("workers", plan.workers.to_string()),
         ("size", format!("{} bytes of UDP payload", plan.size_bytes)),
@@ -35,6 +37,10 @@ pub(super) fn words(plan: &StackPlan) -> Vec<(&'static str, String)> {
             if plan.pcap.tcpdump { "Debian's tcpdump" } else { "netfathom's own reader of the packet ring" };
         let kept = if plan.pcap.keep { "in the run's directory" } else { "no" };
         rows.extend([("the pcap tap captures by", by.into()), ("captures and logs kept", kept.into())]);
+    }
+    if let Some(until) = plan.until {
+        let limit = format_duration(until.time_limit_ns);
+        rows.push(("ends with intervals of", format!("± {}, or after {limit}", percent(until.precision))));
     }
     if plan.reader_delay_ns > 0 {
         rows.push(("reader's delay", format_duration(plan.reader_delay_ns)));

@@ -1,0 +1,131 @@
+//! A run that goes on until its intervals are narrow: what they are, when it ends, and what a wide one makes of the
+//! verdict (docs/decisions/0031-until-narrow.md).
+//!
+//! The rule is that of Chow & Robbins (1965), for a width relative to the mean as Nadas (1969) has it: look after each
+//! trial, and end with the first interval that is narrow. Such intervals hold the mean less often than Student's do of
+//! a number of trials that was fixed beforehand. Two corrections are ours: a minimum of trials, and a higher level of
+//! the interval, both for the end and in the result. `tests.rs` simulates what they achieve.
+
+use netfathom_model::path::Direction;
+use netfathom_model::plan::Until;
+use netfathom_model::print::percent;
+use netfathom_model::record::{
+    Distribution, Ended, LoadThread, PathTimes, Precision, StackResult, Trial, TrialKind, Value, Width,
+};
+use netfathom_model::units::format_duration;
+use netfathom_model::verdict::{Level, Verdict};
+use netfathom_stats::{between_sequential_trials, bucket_bounds, bucket_index};
+
+use crate::load::judge::occupied;
+
+/// A little wider than asked is not worth a word; that of `cost` is the same.
+const ALMOST: f64 = 1.5;
+/// Fewer messages have a 99th percentile that is one of the longest few.
+const LEAST_FOR_P99: u64 = 1000;
+
+/// How narrow the intervals are by now; `None` of a run with a fixed number of trials.
+pub fn of(result: &StackResult, after_ns: u64) -> Option<Precision> {
+    result.plan.until?;
+    let ways = result.summaries.iter();
+    let widths = ways.flat_map(|summary| {
+        let direction = summary.direction;
+        let answered = answered(result, direction, summary.stands_for_all().is_some());
+        let halves = [(Value::Mean, Some(of_means(&answered))), (Value::P99, of_p99s(&answered))];
+        halves.into_iter().filter_map(move |(of, half)| Some(Width { direction, of, half: half? }))
+    });
+    Some(Precision { after_ns, widths: widths.collect(), ended: None })
+}
+
+/// Trial by trial, the messages that the answer is of.
+fn answered<'a>(result: &'a StackResult, direction: Direction, undisturbed: bool) -> Vec<&'a Distribution> {
+    let paths = measured(result).flat_map(|trial| &trial.paths);
+    let of_way = paths.filter(|path| path.direction == direction && path.total.n > 0);
+    let times = |path: &'a PathTimes| {
+        let alone = path.undisturbed.as_ref().filter(|_| undisturbed);
+        alone.map_or(&path.total, |alone| &alone.times)
+    };
+    of_way.map(times).collect()
+}
+
+fn measured(result: &StackResult) -> impl Iterator<Item = &Trial> {
+    result.trials.iter().filter(|trial| trial.kind == TrialKind::Measured)
+}
+
+fn of_means(trials: &[&Distribution]) -> Option<f64> {
+    half(&trials.iter().map(|times| times.mean_ns).collect::<Vec<_>>())
+}
+
+/// `None` where a trial has too few messages; never narrower than the bucket that a percentile is the middle of.
+fn of_p99s(trials: &[&Distribution]) -> Option<Option<f64>> {
+    if trials.iter().any(|times| times.n < LEAST_FOR_P99 || times.p99_ns <= 0) {
+        return None;
+    }
+    let bucket = |times: &&Distribution| {
+        let (low, high) = bucket_bounds(bucket_index(times.p99_ns as u64, times.grain), times.grain);
+        (high - low) as f64 / 2.0 / times.p99_ns as f64
+    };
+    let least = trials.iter().map(bucket).fold(0.0, f64::max);
+    let half = half(&trials.iter().map(|times| times.p99_ns as f64).collect::<Vec<_>>());
+    Some(half.map(|half| half.max(least)))
+}
+
+/// Half the interval as a part of the value.
+fn half(values: &[f64]) -> Option<f64> {
+    let estimate = between_sequential_trials(values)?;
+    (estimate.value > 0.0).then(|| estimate.half_width / estimate.value)
+}
+
+/// Whether the run ends with the trials that are there. `round` is the number of trials of all kinds that it has at least.
+pub fn ended(result: &StackResult, round: usize) -> Option<Ended> {
+    let (until, precision) = (result.plan.until?, result.precision.as_ref()?);
+    let first = result.trials.first()?;
+    if result.trials.len() >= round && precision.is_within(until.precision) {
+        return Some(Ended::Narrow);
+    }
+    let spent_ns = precision.after_ns.saturating_sub(first.started_after_ns);
+    let next_ns = spent_ns / result.trials.len() as u64;
+    (precision.after_ns + next_ns > until.time_limit_ns).then_some(Ended::TimeLimit)
+}
+
+/// A mean that is known less well than asked lowers the trust in its way. A p99 is no part of the answer.
+pub fn judge(verdict: &mut Verdict, result: &StackResult) {
+    let (Some(until), Some(precision)) = (result.plan.until, &result.precision) else { return };
+    let trials = measured(result).count() as u32;
+    if trials < Until::LEAST_TRIALS && trials > 0 {
+        let least = Until::LEAST_TRIALS;
+        let text = format!("{trials} of at least {least} measured trials were finished: raise --time-limit");
+        verdict.lower(Level::Degraded, text);
+    }
+    for width in precision.widths.iter().filter(|width| width.of == Value::Mean) {
+        let Some(half) = width.half else { continue };
+        let remedy = remedy(result, precision, width, until);
+        let (level, text) = if half >= 1.0 {
+            (Level::Void, format!("the interval of the mean, ± {}, includes 0: {remedy}", percent(half)))
+        } else if half > ALMOST * until.precision {
+            let asked = percent(until.precision);
+            (
+                Level::Degraded,
+                format!("the mean is known to ± {} only (± {asked} asked): {remedy}", percent(half)),
+            )
+        } else {
+            continue;
+        };
+        verdict.lower_only(&[width.direction.into()], level, text);
+    }
+}
+
+/// More time; or, where that would be more than an hour, another machine state.
+fn remedy(result: &StackResult, precision: &Precision, width: &Width, until: Until) -> String {
+    let longer = precision.time_limit_ns(width, until).filter(|&ns| ns > until.time_limit_ns);
+    longer.map_or_else(
+        || {
+            let loads = measured(result).map(|trial| &trial.load);
+            occupied(loads, &[LoadThread::Sender, LoadThread::Reader], 0.0)
+                .unwrap_or_else(|| "free the CPUs (--cpu)".into())
+        },
+        |ns| format!("--time-limit {}", format_duration(ns)),
+    )
+}
+
+#[cfg(test)]
+mod tests;
