@@ -74,7 +74,7 @@ pub struct StackPlan {
     pub controls: u32,
     /// Trials with the other tap, interleaved: the second witness.
     pub witnesses: u32,
-    /// When the run ends; `None`: after so many trials.
+    /// When the run ends; `None`: after a fixed number of trials.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub until: Option<Until>,
     /// The tap asked for.
