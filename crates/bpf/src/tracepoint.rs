@@ -14,11 +14,12 @@ const PREFIX: &str = "btf_trace_";
 
 /// Tracepoints that our programs attach to and some kernels with BTF lack: how many arguments our programs take,
 /// and which version brought them.
-const SINCE: [(&str, usize, &str); 4] = [
+const SINCE: [(&str, usize, &str); 5] = [
     ("qdisc_enqueue", 3, "5.14"),
     ("sk_data_ready", 1, "6.3"),
     ("sock_recv_length", 3, "6.3"),
     ("sock_send_length", 3, "6.3"),
+    ("tcp_sendmsg_locked", 2, "6.16"),
 ];
 
 /// How many arguments a tracepoint of this kernel passes; `None` if this kernel has no such

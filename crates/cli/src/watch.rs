@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use anyhow::Result;
 use netfathom_measure::kind::watch;
+use netfathom_model::path::Direction;
 use netfathom_model::plan::{PlanError, WatchPlan, WatchTarget};
 
 use crate::args::WatchArgs;
@@ -23,5 +24,6 @@ pub fn run(args: &WatchArgs) -> Result<ExitCode> {
 fn plan(args: &WatchArgs) -> Result<WatchPlan, PlanError> {
     // One of the two is there.
     let target = args.port.map_or(WatchTarget::Process(args.pid.unwrap_or_default()), WatchTarget::Port);
-    WatchPlan { target, time_ns: args.time }.validated()
+    let directions = args.directions.unwrap_or(&[Direction::Rx]).to_vec();
+    WatchPlan { target, directions, time_ns: args.time }.validated()
 }

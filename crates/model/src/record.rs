@@ -57,7 +57,9 @@ pub use transfer::{
     Checksum, Served, TcpState, TransferCost, TransferEnd, TransferResult, TransferStream, UdpCounts, Way,
     ZeroCopied,
 };
-pub use watch::{WatchAccount, WatchResult, WatchStage, WatchedProcess, WatchedStage};
+pub use watch::{
+    WatchAccount, WatchResult, WatchSend, WatchSendAccount, WatchStage, WatchedProcess, WatchedStage,
+};
 
 /// The version this build writes. It rises when a field changes its meaning or goes;
 /// a new field that old readers may ignore does not raise it.

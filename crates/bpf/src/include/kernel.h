@@ -57,7 +57,9 @@ struct sk_buff {
 	struct sock *sk;
 	unsigned char *head;
 	unsigned char *data;
+	unsigned int len;
 	__u16 network_header;
+	__u16 transport_header;
 	__be16 protocol;
 	__s64 tstamp; /* CLOCK_REALTIME from ip_local_deliver on */
 	char cb[48];
@@ -67,6 +69,7 @@ struct tcp_skb_cb {
 	__u32 seq;
 	__u32 end_seq;
 	__u8 tcp_flags;
+	__u32 ack_seq;
 } relocated;
 
 typedef struct {
@@ -85,6 +88,8 @@ typedef struct {
 struct sock {
 	struct sock_common __sk_common;
 	socket_lock_t sk_lock;
+	unsigned long sk_tsq_flags;
+	__u32 sk_pacing_status;
 	void *sk_bpf_storage; /* since 5.2 */
 } relocated;
 
@@ -92,6 +97,26 @@ struct tcp_sock {
 	__u32 copied_seq; /* up to here it was read */
 	__u32 rcv_nxt;
 	__u64 bytes_acked;
+	__u32 write_seq; /* up to here it was written */
+	__u32 snd_nxt;
+	__u32 snd_una;
+	__u32 snd_wnd;
+	__u32 snd_cwnd;
+	__u32 mss_cache;
+	__u32 packets_out;
+	__u32 sacked_out;
+	__u32 lost_out;
+	__u32 retrans_out;
+	__u64 tcp_wstamp_ns; /* the earliest departure of the next packet, CLOCK_MONOTONIC */
+	__u8 nonagle : 4;
+} relocated;
+
+struct iov_iter {
+	size_t count;
+} relocated;
+
+struct msghdr {
+	struct iov_iter msg_iter;
 } relocated;
 
 struct socket {
@@ -191,7 +216,6 @@ struct linux_binprm {
 struct net;
 struct net_device;
 struct netdev_queue;
-struct msghdr;
 struct Qdisc;
 
 struct bpf_raw_tracepoint_args {

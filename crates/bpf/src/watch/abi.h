@@ -18,6 +18,19 @@ enum span {
 	SPAN_READ,
 	SPAN_TOTAL,
 	SPAN_APPLICATION, /* from there to the first byte that the application sends */
+	/* From the call that sends a message to the device that gets its last byte. */
+	SPAN_TX_SOCKET,
+	SPAN_TX_SNDBUF,
+	SPAN_TX_CORK,
+	SPAN_TX_NAGLE,
+	SPAN_TX_CWND,
+	SPAN_TX_RWND,
+	SPAN_TX_PACING,
+	SPAN_TX_TSQ,
+	SPAN_TX_SENDQ,
+	SPAN_TX_QDISC,
+	SPAN_TX_TOTAL,
+	SPAN_TX_ACKED, /* from there to its acknowledgement */
 	SPANS
 };
 
@@ -35,6 +48,14 @@ enum count {
 	COUNT_BYTES_TIMED,
 	COUNT_THREADS, /* that were followed */
 	COUNT_UNSEEN, /* switches of theirs that were not seen */
+	/* What is sent. Each message that is seen ends as one of the next four, or waits. */
+	COUNT_TX_SEEN,
+	COUNT_TX_TIMED,
+	COUNT_TX_MERGED, /* into the message before it: many waited in the socket */
+	COUNT_TX_CROWDED, /* there was no room for it */
+	COUNT_TX_MISSED, /* acknowledged; no program saw it go to the device */
+	COUNT_TX_BYTES_TIMED,
+	COUNT_TX_RETRANSMITTED, /* segments */
 	COUNTS
 };
 

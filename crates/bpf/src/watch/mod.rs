@@ -1,4 +1,5 @@
-//! Where the messages of other programs spend their time, from the link layer to the application's read of them: TCP.
+//! Where the messages of other programs spend their time, TCP: from the link layer to the application's read of them, and
+//! from the call that sends them to the device.
 //!
 //! Nothing of a message is read but its headers. What is summed takes the same memory however long it goes on.
 
@@ -8,7 +9,8 @@ use std::os::fd::{AsFd, AsRawFd};
 use std::sync::atomic::Ordering::Relaxed;
 
 use libbpf_rs::{Link, Map, MapCore, MapFlags, Object};
-use netfathom_model::record::{WatchAccount, WatchStage, WatchedProcess};
+use netfathom_model::path::Direction;
+use netfathom_model::record::{WatchAccount, WatchSendAccount, WatchStage, WatchedProcess};
 use netfathom_stats::{Distribution, Histogram, Moments};
 use netfathom_sys::clock::realtime_ahead_ns;
 use netfathom_sys::socket::enable_rx_stamps;
@@ -28,7 +30,7 @@ use crate::tracepoint;
 
 const OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/watch.bpf.o"));
 
-/// The only hook that kernels lack, and what comes of it is beside the total.
+/// Of what comes in, the only hook that kernels lack, and what comes of it is beside the total. What is sent needs it.
 const SENDING: &str = "tcp_sendmsg_locked";
 
 /// Linux 7.2 takes a gigabyte to load the programs, and then gives sockets no storage.
@@ -70,6 +72,7 @@ fn account(n: [u64; Counts::N]) -> WatchAccount {
         bytes_timed,
         threads,
         unseen,
+        ..,
     ] = n;
     WatchAccount {
         seen,
@@ -87,34 +90,68 @@ fn account(n: [u64; Counts::N]) -> WatchAccount {
     }
 }
 
-/// After the stages, in `enum span` in abi.h.
-const TOTAL: usize = WatchStage::ALL.len();
+fn send_account(n: [u64; Counts::N]) -> WatchSendAccount {
+    let [.., seen, timed, merged, crowded, missed, bytes_timed, retransmitted] = n;
+    WatchSendAccount { seen, timed, merged, crowded, missed, bytes_timed, retransmitted }
+}
+
+/// Behind the stages of each direction, in `enum span` in abi.h.
+const TOTAL: usize = WatchStage::Socket as usize;
 const APPLICATION: usize = TOTAL + 1;
+const BESIDE_RX: usize = 2;
+const SEND_TOTAL: usize = WatchStage::ALL.len() + BESIDE_RX;
+const ACKNOWLEDGED: usize = SEND_TOTAL + 1;
+
+fn span(stage: WatchStage) -> usize {
+    let place = stage as usize;
+    if place < TOTAL { place } else { place + BESIDE_RX }
+}
+
+/// What the names of the programs begin with.
+fn prefix(direction: Direction) -> &'static str {
+    match direction {
+        Direction::Rx => "on_",
+        Direction::Tx => "tx_",
+    }
+}
+
+/// The map with the state of a socket.
+fn sockets(direction: Direction) -> &'static str {
+    match direction {
+        Direction::Rx => "flows",
+        Direction::Tx => "sendings",
+    }
+}
 
 /// Watches until it is dropped, or the process ends.
 pub struct Watch {
     object: Object,
     mapping: Mapping<Shared>,
     links: Vec<Link>,
+    directions: Vec<Direction>,
     sees_sending: bool,
     /// While it is open, the kernel stamps packets as they come in.
-    _stamps: UdpSocket,
+    _stamps: Option<UdpSocket>,
 }
 
 impl Watch {
     /// Watches the sockets of this local port, or those that are [marked](Self::mark).
     ///
     /// # Errors
-    /// What the kernel refused. Needs CAP_BPF and CAP_PERFMON, Linux 5.17 and CONFIG_SCHED_INFO.
-    pub fn attach(port: Option<u16>) -> Result<Self, WatchError> {
+    /// What the kernel refused. Needs CAP_BPF and CAP_PERFMON, Linux 5.17 and CONFIG_SCHED_INFO; for what is sent Linux
+    /// 6.16.
+    pub fn attach(port: Option<u16>, directions: &[Direction]) -> Result<Self, WatchError> {
         let release = load::release();
         if load::version(&release).is_some_and(|version| version >= FAILS_FROM) {
             return Err(WatchError::TooNew(release));
         }
-        let stamps = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).map_err(WatchError::Stamps)?;
-        enable_rx_stamps(&stamps).map_err(WatchError::Stamps)?;
+        let stamps = directions.contains(&Direction::Rx).then(stamps).transpose();
+        let stamps = stamps.map_err(WatchError::Stamps)?;
         let sees_sending = !tracepoint::is_missing(SENDING);
-        let wanted = |name: &str| sees_sending || name.strip_prefix("on_") != Some(SENDING);
+        let wanted = |name: &str| {
+            directions.iter().any(|&way| name.starts_with(prefix(way)))
+                && (sees_sending || name.strip_prefix("on_") != Some(SENDING))
+        };
         let open = load::open(OBJECT, wanted).map_err(step("open"))?;
         let object = load::load(open).map_err(step("load"))?;
         let mapping: Mapping<Shared> = Mapping::of_globals(&object)?;
@@ -123,7 +160,14 @@ impl Watch {
         shared.namespace.device.store(namespace.device, Relaxed);
         shared.namespace.inode.store(namespace.inode, Relaxed);
         shared.port.store(port.unwrap_or(0).into(), Relaxed);
-        let mut watch = Self { object, mapping, links: Vec::new(), sees_sending, _stamps: stamps };
+        let mut watch = Self {
+            object,
+            mapping,
+            links: Vec::new(),
+            directions: directions.to_vec(),
+            sees_sending,
+            _stamps: stamps,
+        };
         watch.set_clock();
         let programs = watch.object.progs_mut().filter(|program| program.autoload());
         watch.links = programs.map(|p| p.attach()).collect::<Result<_, _>>().map_err(step("attach"))?;
@@ -135,14 +179,15 @@ impl Watch {
     /// # Errors
     /// If the kernel has no memory for it (net.core.optmem_max), or has taken the socket away.
     pub fn mark(&self, socket: &impl AsFd) -> Result<(), WatchError> {
-        let flows = self.map("flows")?;
         let key = socket.as_fd().as_raw_fd().to_ne_bytes();
-        if flows.lookup(&key, MapFlags::ANY).map_err(step("ask"))?.is_some() {
-            return Ok(());
+        for &direction in &self.directions {
+            let map = self.map(sockets(direction))?;
+            if map.lookup(&key, MapFlags::ANY).map_err(step("ask"))?.is_none() {
+                map.update(&key, &vec![0; map.value_size() as usize], MapFlags::NO_EXIST)
+                    .map_err(step("mark a socket for"))?;
+            }
         }
-        flows
-            .update(&key, &vec![0; flows.value_size() as usize], MapFlags::NO_EXIST)
-            .map_err(step("mark a socket for"))
+        Ok(())
     }
 
     /// Reads the clocks that packets and programs have; to be called every second or so. Returns how far they moved
@@ -157,7 +202,7 @@ impl Watch {
         self.links.clear();
     }
 
-    /// The first process that read, once there was one.
+    /// The first process that read, or sent if only that is watched, once there was one.
     #[must_use]
     pub fn reader(&self) -> Option<WatchedProcess> {
         let shared = self.mapping.get();
@@ -167,17 +212,27 @@ impl Watch {
         (pid != 0).then(|| WatchedProcess { pid, name: String::from_utf8_lossy(&name).into_owned() })
     }
 
+    /// What became of what came in.
     pub fn account(&self) -> Result<WatchAccount, WatchError> {
+        self.counts().map(account)
+    }
+
+    /// What became of what was sent.
+    pub fn send_account(&self) -> Result<WatchSendAccount, WatchError> {
+        self.counts().map(send_account)
+    }
+
+    fn counts(&self) -> Result<[u64; Counts::N], WatchError> {
         let mut sum = [0; Counts::N];
         for cpu in self.per_cpu::<Counts>("counts", 0)? {
             sum.iter_mut().zip(cpu.n).for_each(|(sum, n)| *sum += n);
         }
-        Ok(account(sum))
+        Ok(sum)
     }
 
     /// The times of the messages that passed a stage.
     pub fn stage(&self, stage: WatchStage) -> Result<Distribution, WatchError> {
-        self.times(stage as usize)
+        self.times(span(stage))
     }
 
     pub fn total(&self) -> Result<Distribution, WatchError> {
@@ -188,6 +243,16 @@ impl Watch {
     /// that.
     pub fn application(&self) -> Result<Option<Distribution>, WatchError> {
         self.sees_sending.then(|| self.times(APPLICATION)).transpose()
+    }
+
+    /// From the call that sends a message to the device.
+    pub fn send_total(&self) -> Result<Distribution, WatchError> {
+        self.times(SEND_TOTAL)
+    }
+
+    /// From the device to the acknowledgement.
+    pub fn acknowledged(&self) -> Result<Distribution, WatchError> {
+        self.times(ACKNOWLEDGED)
     }
 
     fn times(&self, span: usize) -> Result<Distribution, WatchError> {
@@ -208,6 +273,13 @@ impl Watch {
         let cpus = cpus.ok_or(WatchError::Abi(name))?;
         cpus.iter().map(|bytes| from_bytes(bytes).ok_or(WatchError::Abi(name))).collect()
     }
+}
+
+/// While it is open, the kernel stamps packets.
+fn stamps() -> io::Result<UdpSocket> {
+    let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0))?;
+    enable_rx_stamps(&socket)?;
+    Ok(socket)
 }
 
 crate::sums::moments!(copied::Moments);

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Where the messages of other programs spend their time, from the link layer to the application's read.
+ * Where the messages of other programs spend their time: from the link layer to the application's read, and from the
+ * call that sends to the device.
  *
- * A message is what TCP gets at once: a segment, or several that GRO joined. It is known by the sequence number of its
+ * A message that comes is what TCP gets at once: a segment, or several that GRO joined. It is known by the sequence number of its
  * last byte, so it does not matter how the socket's queue joins or splits packets, or how the application reads them.
- * TCP calls the hooks of a socket under that socket's lock. Tracepoints run with preemption disabled, and only a
- * thread that reads or sends adds to sums, so that the sums of one processor have one writer at a time.
+ * TCP calls the hooks of a socket under that socket's lock. Tracepoints run with preemption disabled, and what comes in
+ * is summed by a thread that reads or sends alone, so that the sums of one processor have one writer at a time. For what
+ * is sent, sending.h has the reason.
  */
 #include "../include/kernel.h"
 #include "../include/histogram.h"
@@ -62,6 +64,7 @@ __noinline int add(__u32 span, __s64 value)
 
 #include "thread.h"
 #include "flow.h"
+#include "sending.h"
 
 /* The application's own time: from the last byte that it read to the first one that it sends. */
 SEC("tp_btf/tcp_sendmsg_locked")

@@ -26,7 +26,7 @@ Examples:
   netfathom stack both --samples 10000 --json | jq .verdict
       keep 10,000 messages with all their times as Parquet, look at the verdict";
 
-const DIRECTIONS: &[Word<&[Direction]>] = &[
+pub const DIRECTIONS: &[Word<&[Direction]>] = &[
     ("tx", &[Direction::Tx], "Send: application to link layer"),
     ("rx", &[Direction::Rx], "Receive: link layer to application"),
     ("both", &[Direction::Tx, Direction::Rx], "Send and receive"),

@@ -2,12 +2,18 @@
 
 use clap::Args as ClapArgs;
 
+use netfathom_model::path::Direction;
+
+use super::stack::DIRECTIONS;
+use super::words::one_of;
 use super::{OutputArgs, parse_time, parse_whole};
 
 pub const EXAMPLES: &str = "\
 Examples:
   netfathom watch --port 6379 --time 10s
       the messages that come to a server, for ten seconds
+  netfathom watch tx --port 6379 --time 10s
+      the messages that it sends (Linux 6.16)
   netfathom watch --pid 4242
       all TCP sockets of a process, until Ctrl-C or until it ends
 
@@ -18,6 +24,9 @@ CAP_SYS_PTRACE. No payload is read.";
 #[derive(Debug, ClapArgs)]
 #[group(id = "target", required = true, multiple = false, args = ["pid", "port"])]
 pub struct WatchArgs {
+    /// Direction to watch [default: rx]
+    #[arg(value_parser = one_of(DIRECTIONS))]
+    pub directions: Option<&'static [Direction]>,
     /// Watches the sockets of this process, and those that they accept
     #[arg(long, value_name = "N", value_parser = parse_whole::<u32>)]
     pub pid: Option<u32>,

@@ -7,19 +7,26 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::thread;
 
+use netfathom_model::path::Direction;
 use netfathom_model::record::{Measured, Record, State, WatchResult, WatchStage};
 use netfathom_testkit::{needs_root, privileged, skipped};
 
 use crate::child::{Ended, end, netfathom, out, run, signal, start, until};
 use crate::killed::Held;
 
-/// Of the programs; `tcp_sendmsg_locked`, which some kernels lack, is attached among the first.
+/// Of the programs that receive; `tcp_sendmsg_locked`, which some kernels lack, is attached among the first.
 const HOOKS: usize = 7;
+/// Of those that send.
+const HOOKS_TX: usize = 6;
 
 /// A run that watches already.
 fn watching(args: &str, out: &Path) -> Child {
+    watching_with(HOOKS, args, out)
+}
+
+fn watching_with(hooks: usize, args: &str, out: &Path) -> Child {
     let child = start(netfathom(&format!("watch {args}")).arg("--out").arg(out));
-    until("the programs", || (attached(child.id()) >= HOOKS).then_some(()));
+    until("the programs", || (attached(child.id()) >= hooks).then_some(()));
     child
 }
 
@@ -86,7 +93,7 @@ fn a_reader_that_sleeps_before_it_reads_is_found_and_ctrl_c_is_the_end() {
     let blocked = median(WatchStage::Blocked);
     // The run queue is the machine's.
     let of_others = |s: &WatchStage| !matches!(s, WatchStage::Blocked | WatchStage::Runqueue);
-    let others: i64 = WatchStage::ALL.into_iter().filter(of_others).map(median).sum();
+    let others: i64 = WatchStage::of(Direction::Rx).iter().filter(|s| of_others(s)).map(|&s| median(s)).sum();
     assert!(blocked > 18_000_000 && others * 4 < blocked, "{:?}", result.stages);
     assert!(record.findings[0].seen.contains("sleeps on something else"), "{:?}", record.findings);
 }
@@ -169,6 +176,48 @@ fn each_request_to_redis_is_a_message() {
     assert_eq!(result.reader.as_ref().map(|reader| reader.name.as_str()), Some("redis-server"));
     let answered = result.application.as_ref().map_or(account.seen, |application| application.n);
     assert!(answered.abs_diff(account.seen) < 10, "{answered} answers to {account:?}");
+}
+
+#[test]
+fn each_answer_of_redis_is_a_message_that_is_sent() {
+    const TEST: &str = "cli::watch::each_answer_of_redis_is_a_message_that_is_sent";
+    if !privileged(TEST) {
+        return;
+    }
+    if tracepoint_is_missing() {
+        return skipped(TEST, "needs tcp_sendmsg_locked: Linux 6.16");
+    }
+    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let Some(_redis) = Redis::start(port) else { return skipped(TEST, "needs redis-server") };
+    for (directions, hooks) in [("tx", HOOKS_TX), ("both", HOOKS_TX + HOOKS)] {
+        let dir = out();
+        let child = watching_with(hooks, &format!("{directions} --port {port} --json"), dir.path());
+        let mut client = Command::new("redis-benchmark");
+        client.args(["-p", &port.to_string(), "-t", "get", "-n", "20000", "-c", "5", "-q"]);
+        assert!(client.stdout(Stdio::null()).status().unwrap().success());
+        let record = record(&interrupted(child));
+        let result = result(&record);
+        let send = result.send.as_ref().unwrap();
+        let account = &send.account;
+        // It also answers what its configuration is.
+        assert!((20_000..20_010).contains(&account.seen), "{account:?}");
+        assert_eq!((account.seen, account.unsent()), (account.timed + account.missed, 0), "{account:?}");
+        assert!(account.missed < 10, "{account:?}");
+        let stages: i64 = send.stages.iter().map(|stage| stage.times.sum_ns).sum();
+        assert_eq!(stages, send.total.sum_ns, "the stages are not the total");
+        assert_eq!(result.reader.as_ref().map(|reader| reader.name.as_str()), Some("redis-server"));
+        let expected = if directions == "both" { 20_000..20_010 } else { 0..1 };
+        assert!(expected.contains(&result.account.seen), "{:?}", result.account);
+    }
+}
+
+/// Linux 6.16 brought it.
+fn tracepoint_is_missing() -> bool {
+    let events = Path::new("/sys/kernel/tracing/events/tcp");
+    let version = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap();
+    let mut numbers = version.split(['.', '-']).map_while(|number| number.parse::<u32>().ok());
+    let version = (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0));
+    !events.join("tcp_sendmsg_locked").exists() && version < (6, 16)
 }
 
 #[test]

@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{MS, PlanError, S, span};
+use crate::path::Direction;
 
 /// What is watched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -20,11 +21,25 @@ pub enum WatchTarget {
 pub struct WatchPlan {
     /// What is watched.
     pub target: WatchTarget,
+    /// Which way the messages go.
+    #[serde(default = "received")]
+    pub directions: Vec<Direction>,
     /// For how long; `None` until it is ended, or the process ends.
     pub time_ns: Option<u64>,
 }
 
+/// What records have that name no direction.
+fn received() -> Vec<Direction> {
+    vec![Direction::Rx]
+}
+
 impl WatchPlan {
+    /// Whether it watches what goes this way.
+    #[must_use]
+    pub fn watches(&self, direction: Direction) -> bool {
+        self.directions.contains(&direction)
+    }
+
     /// Checks what the types do not.
     ///
     /// # Errors

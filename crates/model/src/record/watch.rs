@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Distribution;
+use crate::path::Direction;
 use crate::plan::WatchPlan;
 
 /// What `netfathom watch` produced.
@@ -11,19 +12,22 @@ use crate::plan::WatchPlan;
 pub struct WatchResult {
     /// What was asked for.
     pub plan: WatchPlan,
-    /// The first process that read a watched socket, or the one that was asked for.
+    /// The first process that used a watched socket, or the one that was asked for.
     pub reader: Option<WatchedProcess>,
     /// How long it was watched.
     pub watched_ns: u64,
-    /// From the link layer to the end of the copy to the application.
+    /// Of what comes in, from the link layer to the end of the copy to the application.
     pub total: Distribution,
     /// Every stage, in the order in which a message passes them; they add up to the total.
     pub stages: Vec<WatchedStage>,
     /// Beside the total: from the last byte read to the first byte sent on the same socket; `None` where the kernel does
     /// not show it.
     pub application: Option<Distribution>,
-    /// What became of every message.
+    /// What became of every message that came in.
     pub account: WatchAccount,
+    /// What was sent; `None` if that was not asked for.
+    #[serde(default)]
+    pub send: Option<WatchSend>,
     /// How far CLOCK_REALTIME, which packets are stamped with, moved against CLOCK_MONOTONIC, at most from one second to
     /// the next.
     pub clock_moved_ns: u64,
@@ -31,7 +35,20 @@ pub struct WatchResult {
     pub unmarked: u64,
 }
 
-/// A process that reads.
+/// The messages that were sent.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct WatchSend {
+    /// From the call that sends to the device that gets the last byte.
+    pub total: Distribution,
+    /// Every stage, in the order in which a message passes them; they add up to the total.
+    pub stages: Vec<WatchedStage>,
+    /// Beside the total: from the device to the acknowledgement of the last byte.
+    pub acknowledged: Distribution,
+    /// What became of every message.
+    pub account: WatchSendAccount,
+}
+
+/// A process that uses a watched socket.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct WatchedProcess {
     /// Its number.
@@ -49,7 +66,7 @@ pub struct WatchedStage {
     pub times: Distribution,
 }
 
-/// A part of the time of a message of TCP on its way in.
+/// A part of the time of a message of TCP.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum WatchStage {
@@ -69,14 +86,48 @@ pub enum WatchStage {
     Sockqueue,
     /// The copy, `skb_copy_datagram_iovec` to `tcp_rcv_space_adjust`.
     Read,
+    /// The call that sends: the copy, and what TCP and IP do at once.
+    Socket,
+    /// In that call, or until the next one: the send buffer was full.
+    Sndbuf,
+    /// In the send queue, held by TCP_CORK.
+    Cork,
+    /// In the send queue, held by Nagle's algorithm.
+    Nagle,
+    /// In the send queue, held by the congestion window.
+    Cwnd,
+    /// In the send queue, held by the window of the receiver.
+    Rwnd,
+    /// In the send queue, held by pacing.
+    Pacing,
+    /// In the send queue, held by TCP small queues: the device had enough of this socket.
+    Tsq,
+    /// In the send queue, held by something else.
+    Sendq,
+    /// `net_dev_queue` to `net_dev_start_xmit`.
+    Qdisc,
 }
 
 named! { WatchStage:
     Protocol = "protocol", Lock = "lock", Hole = "hole", Wakeup = "wakeup", Runqueue = "runqueue",
-    Blocked = "blocked", Sockqueue = "sockqueue", Read = "read"
+    Blocked = "blocked", Sockqueue = "sockqueue", Read = "read",
+    Socket = "socket", Sndbuf = "sndbuf", Cork = "cork", Nagle = "nagle", Cwnd = "cwnd", Rwnd = "rwnd",
+    Pacing = "pacing", Tsq = "tsq", Sendq = "sendq", Qdisc = "qdisc"
 }
 
 impl WatchStage {
+    /// Those of one direction, in the order in which a message passes them.
+    #[must_use]
+    pub fn of(direction: Direction) -> &'static [Self] {
+        let first_sent = Self::Socket as usize;
+        match direction {
+            Direction::Rx => &Self::ALL_IN_ORDER[..first_sent],
+            Direction::Tx => &Self::ALL_IN_ORDER[first_sent..],
+        }
+    }
+
+    const ALL_IN_ORDER: &'static [Self] = &Self::ALL;
+
     /// What happens there, for a reader who does not know the kernel by heart.
     #[must_use]
     pub fn meaning(self) -> &'static str {
@@ -89,6 +140,16 @@ impl WatchStage {
             Self::Blocked => "the reader slept on something else",
             Self::Sockqueue => "waiting in the socket while the reader was busy",
             Self::Read => "copying the message to the application",
+            Self::Socket => "the send call: copying, TCP and IP",
+            Self::Sndbuf => "waiting for room in the send buffer",
+            Self::Cork => "held by TCP_CORK",
+            Self::Nagle => "held by Nagle's algorithm until an acknowledgement comes",
+            Self::Cwnd => "waiting for the congestion window",
+            Self::Rwnd => "waiting for the receiver's window",
+            Self::Pacing => "waiting for its time, by pacing",
+            Self::Tsq => "waiting as the device still had much of this socket",
+            Self::Sendq => "waiting in the send queue, for a reason that was over when looked at",
+            Self::Qdisc => "queueing discipline, and IP's last step to the device",
         }
     }
 }
@@ -134,6 +195,40 @@ impl WatchAccount {
     #[must_use]
     pub fn unread(&self) -> i64 {
         self.seen as i64 - self.ended() as i64
+    }
+
+    /// The part of what was seen that has times, its own or those of the message that it was merged into.
+    #[must_use]
+    pub fn share_timed(&self) -> f64 {
+        if self.seen == 0 { 0.0 } else { (self.timed + self.merged) as f64 / self.seen as f64 }
+    }
+}
+
+/// What became of the messages that were sent: those seen are the sum of the next four and of those that wait in the end.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct WatchSendAccount {
+    /// As calls sent them.
+    pub seen: u64,
+    /// With all their stages.
+    pub timed: u64,
+    /// Merged into the message before them, as many waited in one socket: they have its times.
+    pub merged: u64,
+    /// Not followed, as too many waited in one socket.
+    pub crowded: u64,
+    /// Acknowledged, or at the device, without having been seen on the way there.
+    pub missed: u64,
+    /// Bytes of timed messages.
+    pub bytes_timed: u64,
+    /// Segments that TCP sent again; a message has the times of the first.
+    pub retransmitted: u64,
+}
+
+impl WatchSendAccount {
+    /// Those that waited in the end, or when their connection was closed. It is below zero only if the counts contradict
+    /// each other.
+    #[must_use]
+    pub fn unsent(&self) -> i64 {
+        self.seen as i64 - (self.timed + self.merged + self.crowded + self.missed) as i64
     }
 
     /// The part of what was seen that has times, its own or those of the message that it was merged into.

@@ -1,6 +1,7 @@
 //! Of `netfathom watch`.
 
-use netfathom_model::record::{Distribution, WatchResult};
+use netfathom_model::path::Direction;
+use netfathom_model::record::{Distribution, WatchResult, WatchSend};
 use serde_json::Value;
 
 use super::Figures;
@@ -9,7 +10,7 @@ use super::histogram::{Histogram, Pooled};
 use super::plan::plan_with;
 
 impl Figures for WatchResult {
-    /// The time of a message on its way in, its stages, and the application's own.
+    /// The times of messages in each direction, their stages, and the application's own.
     fn quantities(&self) -> Vec<Quantity> {
         let mut all = of_times("rx", "link layer to read", &self.total, true);
         for stage in &self.stages {
@@ -19,10 +20,26 @@ impl Figures for WatchResult {
         if let Some(times) = &self.application {
             all.extend(of_times("application", "last byte read to first byte sent", times, false));
         }
+        if let Some(send) = &self.send {
+            all.extend(of_times("tx", "send call to device", &send.total, true));
+            for stage in &send.stages {
+                let name = stage.stage.name();
+                all.extend(of_times(&format!("tx.{name}"), &format!("stage {name}"), &stage.times, false));
+            }
+            all.extend(of_times("tx.acknowledged", "device to acknowledgement", &send.acknowledged, false));
+        }
         let seconds = self.watched_ns as f64 / 1e9;
-        let rate = (seconds > 0.0).then(|| self.account.seen as f64 / seconds);
-        all.push(Quantity::rate("rate", "messages that came", rate));
-        all.push(Quantity::share("untimed", "messages without times", [1.0 - self.account.share_timed()]));
+        let rate = |seen: u64| (seconds > 0.0).then(|| seen as f64 / seconds);
+        if self.plan.watches(Direction::Rx) {
+            all.push(Quantity::rate("rate", "messages that came", rate(self.account.seen)));
+            let untimed = [1.0 - self.account.share_timed()];
+            all.push(Quantity::share("untimed", "messages without times", untimed));
+        }
+        for account in self.send.iter().map(|send| &send.account) {
+            all.push(Quantity::rate("tx.rate", "messages that were sent", rate(account.seen)));
+            let untimed = [1.0 - account.share_timed()];
+            all.push(Quantity::share("tx.untimed", "sent messages without times", untimed));
+        }
         all
     }
 
@@ -49,8 +66,15 @@ impl Sets for WatchResult {
     fn sets(&self) -> impl Iterator<Item = (String, &Distribution)> {
         let stages = self.stages.iter().map(|stage| (format!("rx.{}", stage.stage.name()), &stage.times));
         let application = self.application.iter().map(|times| ("application".to_owned(), times));
-        [("rx".to_owned(), &self.total)].into_iter().chain(stages).chain(application)
+        let total = self.plan.watches(Direction::Rx).then(|| ("rx".to_owned(), &self.total));
+        total.into_iter().chain(stages).chain(application).chain(self.send.iter().flat_map(sent))
     }
+}
+
+fn sent(send: &WatchSend) -> impl Iterator<Item = (String, &Distribution)> {
+    let stages = send.stages.iter().map(|stage| (format!("tx.{}", stage.stage.name()), &stage.times));
+    let acknowledged = ("tx.acknowledged".to_owned(), &send.acknowledged);
+    [("tx".to_owned(), &send.total)].into_iter().chain(stages).chain([acknowledged])
 }
 
 fn of_times(prefix: &str, title: &str, d: &Distribution, main: bool) -> Vec<Quantity> {

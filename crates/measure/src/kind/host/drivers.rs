@@ -12,6 +12,7 @@ use netfathom_bpf::message::{Flow, KernelEnd, Programs, Work};
 use netfathom_bpf::sink::{XdpPass, XdpRedirect, XdpSink};
 use netfathom_bpf::watch::Watch;
 use netfathom_bpf::xdp::Mode;
+use netfathom_model::path::Direction;
 use netfathom_model::host::HostRow;
 use netfathom_model::message::HEADER_BYTES;
 use netfathom_sys::capability::{Capability, effective};
@@ -68,7 +69,7 @@ fn contention() -> Attempt {
 }
 
 fn watch() -> Attempt {
-    Watch::attach(None)?;
+    Watch::attach(None, &[Direction::Rx])?;
     Ok(())
 }
 

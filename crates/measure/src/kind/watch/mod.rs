@@ -1,4 +1,5 @@
-//! `netfathom watch`: where the messages of a running application spend their time, from the link layer to its read.
+//! `netfathom watch`: where the messages of a running application spend their time, from the link layer to its read, and
+//! from its call that sends to the device.
 //!
 //! [`run`] is the map: the kernel programs (`netfathom_bpf::watch`) follow sockets and sum; meanwhile this only finds
 //! the sockets of a process, and keeps the two clocks together.
@@ -9,8 +10,9 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 use netfathom_bpf::watch::{Watch, WatchError};
+use netfathom_model::path::Direction;
 use netfathom_model::plan::{WatchPlan, WatchTarget};
-use netfathom_model::record::{Distribution, WatchAccount, WatchResult, WatchStage, WatchedStage};
+use netfathom_model::record::{Distribution, WatchAccount, WatchResult, WatchSend, WatchStage, WatchedStage};
 use netfathom_stats as stats;
 
 use crate::ground::environment;
@@ -65,7 +67,7 @@ pub fn run(
     let mut progressed =
         Progressed::new(environment::read(Vec::new(), Vec::new(), None), nothing(plan, process.as_ref()));
     observer.keep(&progressed)?;
-    let mut watch = Watch::attach(port(plan)).map_err(WatchRunError::from)?;
+    let mut watch = Watch::attach(port(plan), &plan.directions).map_err(WatchRunError::from)?;
     let started = Instant::now();
     look_on(&watch, plan, process.as_mut(), &mut progressed.result, (observer, stop))?;
     watch.detach();
@@ -94,6 +96,7 @@ fn nothing(plan: &WatchPlan, process: Option<&Watched>) -> WatchResult {
         stages: Vec::new(),
         application: None,
         account: WatchAccount::default(),
+        send: None,
         clock_moved_ns: 0,
         unmarked: 0,
     }
@@ -117,7 +120,7 @@ fn look_on(
         if let Some(process) = process.as_deref_mut() {
             process.mark(watch)?;
         }
-        let seen = watch.account().map_err(WatchRunError::from)?.seen;
+        let seen = seen(watch).map_err(WatchRunError::from)?;
         observer.begins(Step { name: format!("{seen} messages"), number: 1, of: 1 }, &live);
         let left = end.map(|end| end.saturating_duration_since(Instant::now()));
         let ended = process::wait(process.as_deref(), left.unwrap_or(TICK).min(TICK), stop)?;
@@ -130,13 +133,31 @@ fn look_on(
     }
 }
 
+fn seen(watch: &Watch) -> Result<u64, WatchError> {
+    Ok(watch.account()?.seen + watch.send_account()?.seen)
+}
+
 /// What the programs summed.
 fn read(watch: &Watch, result: &mut WatchResult) -> Result<(), WatchError> {
-    let stage = |stage| Ok(WatchedStage { stage, times: distribution(&watch.stage(stage)?) });
-    result.stages = WatchStage::ALL.into_iter().map(stage).collect::<Result<_, WatchError>>()?;
-    result.total = distribution(&watch.total()?);
-    result.application = watch.application()?.as_ref().map(distribution);
-    result.account = watch.account()?;
     result.reader = watch.reader().or(result.reader.take());
+    if result.plan.watches(Direction::Tx) {
+        result.send = Some(WatchSend {
+            total: distribution(&watch.send_total()?),
+            stages: stages(watch, Direction::Tx)?,
+            acknowledged: distribution(&watch.acknowledged()?),
+            account: watch.send_account()?,
+        });
+    }
+    if result.plan.watches(Direction::Rx) {
+        result.stages = stages(watch, Direction::Rx)?;
+        result.total = distribution(&watch.total()?);
+        result.application = watch.application()?.as_ref().map(distribution);
+        result.account = watch.account()?;
+    }
     Ok(())
+}
+
+fn stages(watch: &Watch, direction: Direction) -> Result<Vec<WatchedStage>, WatchError> {
+    let stage = |&stage| Ok(WatchedStage { stage, times: distribution(&watch.stage(stage)?) });
+    WatchStage::of(direction).iter().map(stage).collect()
 }

@@ -1,0 +1,384 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * Sockets: what was written to them, and is not acknowledged yet.
+ *
+ * A message is what one call sends. It is known by the sequence number after its last byte: what the call has not copied
+ * yet is in its iterator, so the range is known before anything of it is sent. A call that was cut short by a full send
+ * buffer, and the call that sends the rest, end at the same byte: they are one message. Segments are matched by the bytes
+ * that they carry, so it does not matter how TCP cuts or joins them, and a retransmission changes nothing.
+ *
+ * Each span is summed by one program, and no program interrupts itself: the sums of one processor have one writer.
+ */
+#ifndef NETFATHOM_WATCH_SENDING_H
+#define NETFATHOM_WATCH_SENDING_H
+
+/* Messages of one socket that are not acknowledged; a power of two. Beyond half of it, those not sent are merged. */
+#define SENDS 64
+/* include/net/tcp.h, include/linux/tcp.h, include/net/sock.h */
+#define NAGLE_OFF 1
+#define NAGLE_CORK 2
+#define TSQF_THROTTLED 1
+#define PACING_NEEDED 1
+
+struct departure {
+	__u64 sent; /* the call has the socket */
+	__u64 buffered; /* waited for the send buffer, ns */
+	__u64 turn; /* the call began with its last part so far */
+	__u64 returned; /* 0: the call goes on */
+	__u64 queued;
+	__u64 left;
+	__u32 start;
+	__u32 end;
+	__u32 thread;
+	__u32 why; /* the span of its wait */
+};
+
+/* Places in the ring are in this order: head, left, queued, tail. */
+struct sending {
+	__u32 head; /* before it all are acknowledged, or given up */
+	__u32 left;
+	__u32 queued;
+	__u32 tail;
+	__u32 written; /* the sequence number at the last turn of a call */
+	__u32 crowded; /* the end of the message that found no room */
+	__u32 why; /* nothing is sent, at the last look */
+	__u32 queued_until;
+	__u32 left_until;
+	__u32 unused;
+	__u64 queued_at;
+	__u64 left_at;
+	struct departure ring[SENDS];
+};
+
+/* Accepted sockets have what their listener has. */
+struct {
+	__uint(type, BPF_MAP_TYPE_SK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC | BPF_F_CLONE);
+	__type(key, int);
+	__type(value, struct sending);
+} sendings SEC(".maps");
+
+static __always_inline struct departure *departure(struct sending *s, __u32 place)
+{
+	return &s->ring[place & (SENDS - 1)];
+}
+
+static __always_inline __u32 smaller(__u32 a, __u32 b)
+{
+	return a < b ? a : b;
+}
+
+/* What keeps TCP from sending more, in the order in which tcp_write_xmit asks. */
+static __always_inline __u32 what_holds(const struct sock *sk, const struct tcp_sock *tcp, __u64 now)
+{
+	__u32 unsent = tcp->write_seq - tcp->snd_nxt;
+	__u32 in_flight = tcp->packets_out - tcp->sacked_out - tcp->lost_out + tcp->retrans_out;
+	__u32 nonagle = BPF_CORE_READ_BITFIELD_PROBED(tcp, nonagle);
+
+	if (sk->sk_pacing_status == PACING_NEEDED && tcp->tcp_wstamp_ns > now)
+		return SPAN_TX_PACING;
+	if (in_flight >= tcp->snd_cwnd)
+		return SPAN_TX_CWND;
+	if (after(tcp->snd_nxt + smaller(unsent, tcp->mss_cache), tcp->snd_una + tcp->snd_wnd))
+		return SPAN_TX_RWND;
+	if (unsent < tcp->mss_cache && nonagle & NAGLE_CORK)
+		return SPAN_TX_CORK;
+	if (unsent < tcp->mss_cache && !(nonagle & NAGLE_OFF) && tcp->packets_out)
+		return SPAN_TX_NAGLE;
+	return sk->sk_tsq_flags & TSQF_THROTTLED ? SPAN_TX_TSQ : SPAN_TX_SENDQ;
+}
+
+/* The next turn of the call, or another one that sends the rest. */
+static __always_inline void go_on(struct sending *s, struct departure *d, __u32 written, __u64 now)
+{
+	/* Nothing was copied since the last turn: it waited for the send buffer. */
+	if (s->written == written)
+		d->buffered += now - d->turn;
+	d->turn = now;
+	d->returned = 0;
+	d->thread = bpf_get_current_pid_tgid();
+}
+
+/* The application does not send the rest of a message: it was what is written. All of it may have left. */
+static __always_inline void cut_short(struct sending *s, struct departure *d, __u32 written)
+{
+	d->end = written;
+	if (!d->queued && !after(written, s->queued_until)) {
+		d->queued = s->queued_at;
+		d->why = s->why;
+		if (!after(written, s->left_until))
+			d->left = s->left_at;
+	}
+}
+
+static __always_inline bool has_room(struct sending *s)
+{
+	if (s->tail - s->head < SENDS)
+		return true;
+	if (s->head == s->left)
+		return false;
+	/* Its acknowledgement is given up. */
+	s->head++;
+	return true;
+}
+
+static __always_inline void begin(struct sending *s, __u32 written, __u32 end, __u64 now)
+{
+	struct departure *last = departure(s, s->tail - 1), *d = departure(s, s->tail);
+	bool waits = s->head != s->tail && !last->queued;
+
+	if (end == s->crowded)
+		return;
+	count(COUNT_TX_SEEN, 1);
+	if (waits && !last->returned)
+		last->returned = last->turn;
+	if (waits && s->tail - s->left > SENDS / 2) {
+		last->end = end;
+		last->turn = now;
+		last->returned = 0;
+		last->thread = bpf_get_current_pid_tgid();
+		count(COUNT_TX_MERGED, 1);
+		return;
+	}
+	if (!has_room(s)) {
+		s->crowded = end;
+		count(COUNT_TX_CROWDED, 1);
+		return;
+	}
+	d->sent = d->turn = now;
+	d->buffered = d->returned = d->queued = d->left = 0;
+	d->start = written;
+	d->end = end;
+	d->thread = bpf_get_current_pid_tgid();
+	d->why = SPAN_TX_SENDQ;
+	s->tail++;
+}
+
+/* A call is about to copy a part of its message into the socket, or to wait for room. */
+SEC("tp_btf/tcp_sendmsg_locked")
+int BPF_PROG(tx_tcp_sendmsg_locked, struct sock *sk, struct msghdr *msg)
+{
+	struct departure *last;
+	struct tcp_sock *tcp;
+	struct sending *s;
+	__u32 written, end;
+	__u64 now;
+
+	if (shared.port ? sk->__sk_common.skc_num != shared.port : !sk->sk_bpf_storage)
+		return 0;
+	tcp = bpf_skc_to_tcp_sock(sk);
+	s = bpf_sk_storage_get(&sendings, sk, 0, shared.port ? BPF_LOCAL_STORAGE_GET_F_CREATE : 0);
+	if (!s || !tcp)
+		return 0;
+	now = bpf_ktime_get_ns();
+	written = tcp->write_seq;
+	end = written + msg->msg_iter.count;
+	last = departure(s, s->tail - 1);
+	if (!shared.process)
+		name_process(bpf_get_current_task_btf());
+	if (s->head == s->tail || !after(last->end, written)) {
+		begin(s, written, end, now);
+	} else if (last->end == end || last->start == written) {
+		/* A call that took nothing is one with the next. */
+		last->end = end;
+		go_on(s, last, written, now);
+	} else {
+		cut_short(s, last, written);
+		begin(s, written, end, now);
+	}
+	s->written = written;
+	return 0;
+}
+
+/* The call is over; the socket's lock is free. */
+SEC("tp_btf/sock_send_length")
+int BPF_PROG(tx_sock_send_length, struct sock *sk)
+{
+	struct departure *last;
+	struct tcp_sock *tcp;
+	struct sending *s;
+	__u64 now;
+
+	if (!sk->sk_bpf_storage)
+		return 0;
+	s = bpf_sk_storage_get(&sendings, sk, 0, 0);
+	if (!s || s->head == s->tail)
+		return 0;
+	last = departure(s, s->tail - 1);
+	if (last->queued || last->returned || last->thread != (__u32)bpf_get_current_pid_tgid())
+		return 0;
+	tcp = bpf_skc_to_tcp_sock(sk);
+	if (!tcp)
+		return 0;
+	now = bpf_ktime_get_ns();
+	last->returned = now;
+	s->why = what_holds(sk, tcp, now);
+	return 0;
+}
+
+/* As it is on the wire. */
+struct tcp_header {
+	__be16 source;
+	__be16 dest;
+	__be32 seq;
+	__be32 ack_seq;
+	__u8 offset; /* of the payload, in words; the upper half */
+	__u8 flags;
+};
+
+/* A segment on its way to a device. */
+struct passing {
+	struct sending *s;
+	__u32 end; /* the sequence number after its payload */
+	__u64 now;
+};
+
+/* False of what is no segment of a followed socket, or lies in a tunnel's packet. */
+static __always_inline bool passes(struct sk_buff *skb, struct passing *p)
+{
+	struct tcp_header header;
+	struct sock *sk = skb->sk;
+	unsigned long at;
+
+	if (!sk || !sk->sk_bpf_storage)
+		return false;
+	p->s = bpf_sk_storage_get(&sendings, sk, 0, 0);
+	if (!p->s || p->s->left == p->s->tail)
+		return false;
+	at = (unsigned long)skb->head + skb->transport_header;
+	if (bpf_probe_read_kernel(&header, sizeof(header), (void *)at) || bpf_ntohs(header.source) != sk->__sk_common.skc_num)
+		return false;
+	at += header.offset / 16 * 4;
+	p->end = bpf_ntohl(header.seq) + skb->len - (__u32)(at - (unsigned long)skb->data);
+	p->now = bpf_ktime_get_ns();
+	return true;
+}
+
+static long queue_one(__u32 i, struct passing *p)
+{
+	struct departure *d = departure(p->s, p->s->queued);
+
+	if (p->s->queued == p->s->tail || after(d->end, p->end))
+		return 1;
+	if (!d->queued) {
+		d->queued = p->now;
+		d->why = p->s->why;
+	}
+	p->s->queued++;
+	return 0;
+}
+
+/* TCP has sent a segment: it comes to the device's queue. */
+SEC("tp_btf/net_dev_queue")
+int BPF_PROG(tx_net_dev_queue, struct sk_buff *skb)
+{
+	struct passing p = {};
+
+	if (!passes(skb, &p))
+		return 0;
+	if (after(p.s->left, p.s->queued))
+		p.s->queued = p.s->left;
+	if (p.s->queued == p.s->tail)
+		return 0;
+	bpf_loop(SENDS, queue_one, &p, 0);
+	if (after(p.end, p.s->queued_until) || !p.s->queued_at) {
+		p.s->queued_until = p.end;
+		p.s->queued_at = p.now;
+	}
+	return 0;
+}
+
+/* The spans of a message add up to its total. */
+static __always_inline void sum_up_sent(const struct departure *d, __u64 left)
+{
+	__u64 until = d->returned && d->returned < d->queued ? d->returned : d->queued;
+
+	add(SPAN_TX_SOCKET, until - d->sent - d->buffered);
+	add_passed(SPAN_TX_SNDBUF, d->buffered);
+	add_passed(d->why, d->queued - until);
+	add(SPAN_TX_QDISC, left - d->queued);
+	add(SPAN_TX_TOTAL, left - d->sent);
+	count(COUNT_TX_TIMED, 1);
+	count(COUNT_TX_BYTES_TIMED, d->end - d->start);
+}
+
+static long leave_one(__u32 i, struct passing *p)
+{
+	struct departure *d = departure(p->s, p->s->left);
+
+	if (p->s->left == p->s->tail || after(d->end, p->end))
+		return 1;
+	if (!d->left)
+		d->left = p->now;
+	if (d->queued)
+		sum_up_sent(d, d->left);
+	else
+		count(COUNT_TX_MISSED, 1);
+	p->s->left++;
+	return 0;
+}
+
+/* The device gets a segment. */
+SEC("tp_btf/net_dev_start_xmit")
+int BPF_PROG(tx_net_dev_start_xmit, struct sk_buff *skb)
+{
+	struct passing p = {};
+
+	if (!passes(skb, &p))
+		return 0;
+	if (after(p.s->head, p.s->left))
+		p.s->left = p.s->head;
+	bpf_loop(SENDS, leave_one, &p, 0);
+	if (after(p.end, p.s->left_until) || !p.s->left_at) {
+		p.s->left_until = p.end;
+		p.s->left_at = p.now;
+	}
+	return 0;
+}
+
+static long acknowledge_one(__u32 i, struct passing *p)
+{
+	struct departure *d = departure(p->s, p->s->head);
+
+	if (p->s->head == p->s->tail || after(d->end, p->end))
+		return 1;
+	if (after(p->s->left, p->s->head))
+		add(SPAN_TX_ACKED, p->now - d->left);
+	else
+		count(COUNT_TX_MISSED, 1);
+	p->s->head++;
+	return 0;
+}
+
+/* TCP has a segment of an established connection, and looks at its acknowledgement next. */
+SEC("tp_btf/tcp_probe")
+int BPF_PROG(tx_tcp_probe, struct sock *sk, struct sk_buff *skb)
+{
+	const struct tcp_skb_cb *cb = (const void *)&skb->cb;
+	struct passing p = {};
+	struct tcp_sock *tcp;
+
+	if (!sk->sk_bpf_storage)
+		return 0;
+	p.s = bpf_sk_storage_get(&sendings, sk, 0, 0);
+	if (!p.s || p.s->head == p.s->tail)
+		return 0;
+	tcp = bpf_skc_to_tcp_sock(sk);
+	if (!tcp || bpf_core_read(&p.end, sizeof(p.end), &cb->ack_seq) || after(p.end, tcp->snd_nxt))
+		return 0;
+	p.now = bpf_ktime_get_ns();
+	if (after(p.s->tail, p.s->queued))
+		p.s->why = what_holds(sk, tcp, p.now);
+	bpf_loop(SENDS, acknowledge_one, &p, 0);
+	return 0;
+}
+
+SEC("tp_btf/tcp_retransmit_skb")
+int BPF_PROG(tx_tcp_retransmit_skb, struct sock *sk)
+{
+	if (sk->sk_bpf_storage && bpf_sk_storage_get(&sendings, sk, 0, 0))
+		count(COUNT_TX_RETRANSMITTED, 1);
+	return 0;
+}
+
+#endif

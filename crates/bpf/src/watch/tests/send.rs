@@ -1,0 +1,195 @@
+//! What a server sends, and what holds it.
+
+use std::os::fd::AsRawFd;
+
+use super::*;
+
+fn tx() -> &'static [WatchStage] {
+    WatchStage::of(Direction::Tx)
+}
+
+/// `None` on kernels that lack a hook for it.
+fn attach(listener: &TcpListener) -> Option<Watch> {
+    if tracepoint::is_missing(SENDING) {
+        skipped("watch::tests::send", "needs tcp_sendmsg_locked: Linux 6.16");
+        return None;
+    }
+    match Watch::attach(Some(listener.local_addr().unwrap().port()), &[Direction::Tx]) {
+        Err(too_new @ WatchError::TooNew(_)) => {
+            skipped("watch::tests::send", &too_new.to_string());
+            None
+        }
+        watch => Some(watch.unwrap()),
+    }
+}
+
+fn set(socket: &impl AsRawFd, level: i32, option: i32, value: i32) {
+    let size = size_of::<i32>() as u32;
+    // SAFETY: the value lives during the call, and the size is its.
+    let done =
+        unsafe { libc::setsockopt(socket.as_raw_fd(), level, option, (&raw const value).cast(), size) };
+    assert_eq!(done, 0, "{}", io::Error::last_os_error());
+}
+
+/// A connection: the server's end, which is watched, and the client's.
+fn connection(listener: &TcpListener) -> (TcpStream, TcpStream) {
+    let client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+    (listener.accept().unwrap().0, client)
+}
+
+/// All of `messages` have times, which their stages add up to. Returns the sums of the stages.
+fn holds(watch: &Watch, messages: u64, bytes: u64) -> Vec<(WatchStage, u64, i128)> {
+    let (account, total) = (watch.send_account().unwrap(), watch.send_total().unwrap());
+    println!("{account:?}");
+    let of = |&stage| (stage, watch.stage(stage).unwrap().moments);
+    let sums: Vec<_> = tx().iter().map(of).map(|(stage, m)| (stage, m.n, m.sum)).collect();
+    println!("{sums:?}");
+    assert_eq!((account.seen, account.timed, account.unsent()), (messages, messages, 0), "{account:?}");
+    assert_eq!(account.bytes_timed, bytes, "{account:?}");
+    assert_eq!((total.moments.n, total.histogram.count()), (messages, messages));
+    assert_eq!(sums.iter().map(|sum| sum.2).sum::<i128>(), total.moments.sum);
+    assert_eq!(total.histogram.negative(), 0);
+    assert!(watch.acknowledged().unwrap().moments.n <= messages);
+    sums
+}
+
+/// At least `times` pauses are in this stage, and in all others together less than a quarter of what it has.
+fn is_in(sums: &[(WatchStage, u64, i128)], stage: WatchStage, times: u64) {
+    let sum = |found: &dyn Fn(WatchStage) -> bool| {
+        sums.iter().filter(|sum| found(sum.0)).map(|sum| sum.2).sum::<i128>()
+    };
+    let here = sum(&|of| of == stage);
+    assert!(here > i128::from(times) * PAUSE.as_nanos() as i128 * 9 / 10, "{stage:?}: {sums:?}");
+    assert!(sum(&|of| of != stage) * 4 < here, "{stage:?}: {sums:?}");
+}
+
+#[test]
+fn each_call_that_sends_is_a_message_and_its_stages_are_its_time() {
+    needs_root!();
+    for address in ["127.0.0.1:0", "[::1]:0"] {
+        let listener = TcpListener::bind(address).unwrap();
+        let Some(watch) = attach(&listener) else { return };
+        exchange(&listener, REQUESTS, || ());
+        let sums = holds(&watch, REQUESTS, 64 * REQUESTS);
+        let of = |stage| sums.iter().find(|sum| sum.0 == stage).unwrap();
+        assert_eq!((of(WatchStage::Socket).1, of(WatchStage::Qdisc).1), (REQUESTS, REQUESTS));
+        // All but the last have an answer, which acknowledges them.
+        assert!(watch.acknowledged().unwrap().moments.n >= REQUESTS - 1);
+        assert_eq!(watch.reader().unwrap().pid, std::process::id());
+    }
+}
+
+#[test]
+fn a_closed_window_of_the_receiver_shows_as_rwnd() {
+    needs_root!();
+    const ROUNDS: u64 = 10;
+    const BYTES: usize = 200_000;
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    // Accepted sockets have it too.
+    set(&listener, libc::SOL_SOCKET, libc::SO_SNDBUF, 4 * BYTES as i32);
+    let Some(watch) = attach(&listener) else { return };
+    let (mut server, mut client) = connection(&listener);
+    set(&client, libc::SOL_SOCKET, libc::SO_RCVBUF, 16_384);
+    let mut message = vec![0; BYTES];
+    for _ in 0..ROUNDS {
+        server.write_all(&message).unwrap();
+        thread::sleep(PAUSE);
+        client.read_exact(&mut message).unwrap();
+    }
+    is_in(&holds(&watch, ROUNDS, ROUNDS * BYTES as u64), WatchStage::Rwnd, ROUNDS);
+}
+
+#[test]
+fn a_full_send_buffer_shows_as_sndbuf_whether_the_call_waits_or_comes_again() {
+    needs_root!();
+    const BYTES: usize = 1_000_000;
+    for nonblocking in [false, true] {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        set(&listener, libc::SOL_SOCKET, libc::SO_SNDBUF, 16_384);
+        let Some(watch) = attach(&listener) else { return };
+        let (mut server, mut client) = connection(&listener);
+        set(&client, libc::SOL_SOCKET, libc::SO_RCVBUF, 16_384);
+        server.set_nonblocking(nonblocking).unwrap();
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                thread::sleep(2 * PAUSE);
+                client.read_exact(&mut vec![0; BYTES]).unwrap();
+            });
+            let message = vec![0; BYTES];
+            let mut rest = message.as_slice();
+            while !rest.is_empty() {
+                match server.write(rest) {
+                    Ok(n) => rest = &rest[n..],
+                    Err(full) => assert_eq!(full.kind(), io::ErrorKind::WouldBlock),
+                }
+            }
+        });
+        let sums = holds(&watch, 1, BYTES as u64);
+        let sndbuf = sums.iter().find(|sum| sum.0 == WatchStage::Sndbuf).unwrap().2;
+        assert!(sndbuf > 2 * PAUSE.as_nanos() as i128 * 9 / 10, "{sums:?}");
+    }
+}
+
+#[test]
+fn what_tcp_holds_back_shows_by_its_reason() {
+    needs_root!();
+    const ROUNDS: u64 = 20;
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let Some(watch) = attach(&listener) else { return };
+    let (mut server, mut client) = connection(&listener);
+    for _ in 0..ROUNDS {
+        set(&server, libc::IPPROTO_TCP, libc::TCP_CORK, 1);
+        server.write_all(&[0; 10]).unwrap();
+        thread::sleep(PAUSE);
+        set(&server, libc::IPPROTO_TCP, libc::TCP_CORK, 0);
+        client.read_exact(&mut [0; 10]).unwrap();
+        client.write_all(&[0]).unwrap();
+        server.read_exact(&mut [0]).unwrap();
+    }
+    is_in(&holds(&watch, ROUNDS, 10 * ROUNDS), WatchStage::Cork, ROUNDS);
+}
+
+#[test]
+fn two_small_writes_against_delayed_acknowledgements_show_as_nagle() {
+    needs_root!();
+    const ROUNDS: u64 = 40;
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let Some(watch) = attach(&listener) else { return };
+    let (mut server, mut client) = connection(&listener);
+    for _ in 0..ROUNDS {
+        client.write_all(&[0]).unwrap();
+        server.read_exact(&mut [0]).unwrap();
+        server.write_all(&[0; 10]).unwrap();
+        server.write_all(&[0; 10]).unwrap();
+        client.read_exact(&mut [0; 20]).unwrap();
+    }
+    let sums = holds(&watch, 2 * ROUNDS, 20 * ROUNDS);
+    let of = |stage| sums.iter().find(|sum| sum.0 == stage).unwrap();
+    // The first acknowledgements of a connection are not delayed.
+    assert!((ROUNDS / 2..=ROUNDS).contains(&of(WatchStage::Nagle).1), "{sums:?}");
+    let others: i128 = sums.iter().filter(|sum| sum.0 != WatchStage::Nagle).map(|sum| sum.2).sum();
+    assert!(of(WatchStage::Nagle).2 > 4 * others, "{sums:?}");
+}
+
+#[test]
+fn what_waits_in_great_numbers_is_merged_and_its_bytes_have_times() {
+    needs_root!();
+    const BURST: usize = 300;
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    set(&listener, libc::SOL_SOCKET, libc::SO_SNDBUF, 1_000_000);
+    let Some(watch) = attach(&listener) else { return };
+    let (mut server, mut client) = connection(&listener);
+    set(&client, libc::SOL_SOCKET, libc::SO_RCVBUF, 16_384);
+    for _ in 0..BURST {
+        server.write_all(&[0; 1000]).unwrap();
+    }
+    client.read_exact(&mut vec![0; 1000 * BURST]).unwrap();
+    // Its acknowledgement follows all others.
+    let account = watch.send_account().unwrap();
+    println!("{account:?}");
+    assert_eq!((account.seen, account.unsent(), account.missed), (BURST as u64, 0, 0));
+    assert!(account.merged > 0 && account.timed > 1 && account.crowded == 0, "{account:?}");
+    assert_eq!(account.bytes_timed, 1000 * BURST as u64);
+    let sum: i128 = tx().iter().map(|&stage| watch.stage(stage).unwrap().moments.sum).sum();
+    assert_eq!(sum, watch.send_total().unwrap().moments.sum);
+}

@@ -1,0 +1,185 @@
+//! One direction: its stages, one after the other.
+
+use netfathom_model::path::Direction;
+use netfathom_model::record::{Distribution, WatchStage, WatchedStage};
+
+use crate::page::{Align, Axis, Color, Fill, Look, Page, Series, Step, Table, Waterfall};
+use crate::story::stages::{PARTLY, new_table, row};
+use crate::story::{curves, number, pooled};
+
+pub(super) struct Way<'a> {
+    pub direction: Direction,
+    pub total: &'a Distribution,
+    pub stages: &'a [WatchedStage],
+    /// What is no part of the total.
+    pub beside: Option<&'a Distribution>,
+}
+
+/// Which way messages are watched.
+pub(super) fn named(directions: &[Direction]) -> &'static str {
+    match directions {
+        [Direction::Rx] => "what comes in",
+        [Direction::Tx] => "what is sent",
+        _ => "what is sent, and what comes in",
+    }
+}
+
+impl Way<'_> {
+    pub fn answer(&self) -> Option<String> {
+        let span = match self.direction {
+            Direction::Rx => "from link layer to read",
+            Direction::Tx => "from send call to device",
+        };
+        let (mean, p99) = (number::mean(self.total.mean_ns), number::time(self.total.p99_ns));
+        (self.total.n > 0).then(|| format!("{mean} {span}, p99 {p99}"))
+    }
+
+    /// The stage that takes most.
+    pub fn most(&self) -> Option<String> {
+        let most = self.passed().max_by_key(|stage| stage.times.sum_ns)?;
+        let share = number::percent(self.share(most));
+        Some(format!("{share} of it is {}: {}", most.stage.name(), most.stage.meaning()))
+    }
+
+    fn share(&self, stage: &WatchedStage) -> f64 {
+        self.part(stage) / self.total.mean_ns.max(f64::MIN_POSITIVE)
+    }
+
+    /// A stage's part of the mean, over all messages: also over those that did not pass it.
+    fn part(&self, stage: &WatchedStage) -> f64 {
+        stage.times.sum_ns as f64 / self.total.n.max(1) as f64
+    }
+
+    /// What no message passed has no row.
+    fn passed(&self) -> impl Iterator<Item = &WatchedStage> {
+        self.stages.iter().filter(|stage| stage.times.n > 0)
+    }
+
+    pub fn stages(&self, page: &mut Page) {
+        page.main(match self.direction {
+            Direction::Rx => "Receive (rx): link layer to application",
+            Direction::Tx => "Send (tx): application to device",
+        });
+        if self.total.n == 0 {
+            page.text("n/a: no message has times");
+            return;
+        }
+        self.waterfall(page);
+        let most = self.passed().map(|stage| self.share(stage)).fold(f64::MIN_POSITIVE, f64::max);
+        let mut table = new_table();
+        for stage in self.passed() {
+            row(&mut table, stage.stage.name(), &stage.times, Some(self.share(stage)), most);
+        }
+        row(&mut table, "total", self.total, Some(1.0), most);
+        let (name, note) = match self.direction {
+            Direction::Rx => {
+                ("application *", "from the last byte read to the first byte sent on the same socket")
+            }
+            Direction::Tx => ("acknowledged *", "from the device to the acknowledgement of the last byte"),
+        };
+        if let Some(times) = self.beside.filter(|times| times.n > 0) {
+            row(&mut table, name, times, None, most);
+        }
+        page.table(table);
+        if self.beside.is_some() {
+            page.note(&format!("* beside the total: {note}"));
+        }
+        if self.passed().any(|stage| stage.times.n < self.total.n) {
+            page.note(PARTLY);
+        }
+    }
+
+    fn waterfall(&self, page: &mut Page) {
+        let mut at = 0.0;
+        let bar = |stage: &WatchedStage| {
+            let from = at;
+            at += self.part(stage);
+            let ends = (from, at);
+            let text = (number::mean(self.part(stage)), short_percent(self.share(stage)));
+            step((stage.stage.name(), stage.stage.meaning()), (color(stage.stage), Fill::Full), ends, text)
+        };
+        let mut steps: Vec<Step> = self.passed().map(bar).collect();
+        let mean = self.total.mean_ns;
+        let text = (number::mean(mean), number::percent(1.0));
+        steps.push(step(("total", "mean over all timed messages"), ("ink", Fill::Sum), (0.0, mean), text));
+        let about = match self.direction {
+            Direction::Rx => "Stages of a message on its way in, one after the other",
+            Direction::Tx => "Stages of a message that is sent, one after the other",
+        };
+        page.waterfall(Waterfall {
+            about: about.into(),
+            unit: Axis::Time,
+            steps,
+            note: "A bar is the stage's part of the mean time over all messages, also over those that did not pass it.",
+        });
+    }
+
+    pub fn percentiles(&self, page: &mut Page) {
+        let known: Vec<(&str, &'static str, &Distribution)> = [("total", "rx", self.total)]
+            .into_iter()
+            .chain(self.passed().map(|stage| (stage.stage.name(), color(stage.stage), &stage.times)))
+            .filter(|(_, _, times)| times.n > 0)
+            .collect();
+        if known.is_empty() {
+            return;
+        }
+        let (heading, id) = match self.direction {
+            Direction::Rx => ("Percentiles", "watch-percentiles"),
+            Direction::Tx => ("Percentiles of what was sent", "watch-percentiles-tx"),
+        };
+        page.heading(heading);
+        let times: Vec<_> = known.iter().map(|(_, _, times)| pooled::read(times)).collect();
+        let series = |&(name, color, _): &(&str, &'static str, &Distribution)| {
+            let look = if name == "total" { Look::Strong } else { Look::Thin };
+            Series { label: name.into(), color, look, ..Series::default() }
+        };
+        let all = known.iter().map(series).zip(&times).collect();
+        if let Some(chart) = curves::by_percentile(id, "Time by percentile", all) {
+            page.chart(chart);
+        }
+        page.table(percentile_table(&known));
+    }
+}
+
+fn percentile_table(known: &[(&str, &'static str, &Distribution)]) -> Table {
+    let right = ["min", "p50", "p90", "p99", "p99.9", "max"].map(|head| (head, Align::Right));
+    let mut table = Table::new(&[[("stage", Align::Left)].as_slice(), right.as_slice()].concat());
+    for (name, _, d) in known {
+        let q =
+            [d.min_ns, d.p50_ns, d.p90_ns, d.p99_ns, d.p999_ns, d.max_ns].map(|ns| number::quantile(d, ns));
+        table.row([[(*name).to_owned()].as_slice(), &q].concat());
+    }
+    table
+}
+
+/// A share that fits beside a bar.
+fn short_percent(share: f64) -> String {
+    if share < 0.001 { "<0.1 %".into() } else { number::percent(share) }
+}
+
+fn step(
+    (name, about): (&'static str, &'static str),
+    (color, fill): (Color, Fill),
+    ends: (f64, f64),
+    (text, share): (String, String),
+) -> Step {
+    Step::Bar { name, about, color, fill, ends, text, aside: None, share }
+}
+
+fn color(stage: WatchStage) -> Color {
+    match stage {
+        WatchStage::Protocol => "stage-protocol",
+        WatchStage::Lock | WatchStage::Tsq => "stage-backlog",
+        WatchStage::Hole => "stage-device",
+        WatchStage::Wakeup | WatchStage::Cwnd => "stage-wakeup",
+        WatchStage::Runqueue | WatchStage::Rwnd => "stage-runqueue",
+        WatchStage::Blocked | WatchStage::Sndbuf => "stage-driver",
+        WatchStage::Sockqueue | WatchStage::Sendq => "stage-sockqueue",
+        WatchStage::Read => "stage-read",
+        WatchStage::Socket => "stage-socket",
+        WatchStage::Cork => "stage-copy",
+        WatchStage::Nagle => "stage-enqueue",
+        WatchStage::Pacing => "stage-entry",
+        WatchStage::Qdisc => "stage-qdisc",
+    }
+}
