@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use netfathom_model::record::Record;
 use netfathom_results::store;
 
-pub const ALL: [&str; 16] = [
+pub const ALL: [&str; 17] = [
     "stack",
     "taps",
     "load",
@@ -22,6 +22,7 @@ pub const ALL: [&str; 16] = [
     "cost-own",
     "cost-observers",
     "watch",
+    "watch-tx",
 ];
 
 pub fn path(name: &str) -> PathBuf {

@@ -3,7 +3,7 @@
 
 use netfathom_model::path::Direction;
 use netfathom_model::plan::{WatchPlan, WatchTarget};
-use netfathom_model::record::{WatchAccount, WatchResult, WatchSend, WatchSendAccount};
+use netfathom_model::record::{WatchAccount, WatchResult, WatchSendAccount};
 
 use super::place::Site;
 use super::{Body, Story, number};
@@ -36,9 +36,10 @@ impl Story for WatchResult {
     fn answer(&self) -> String {
         let name = name(self);
         let sent = self.send.as_ref().map_or(0, |send| send.account.seen);
-        let answers: Vec<String> = ways(self).iter().filter_map(Way::answer).collect();
+        let ways = ways(self);
+        let answers: Vec<String> = ways.iter().filter_map(|way| way.answer(ways.len() > 1)).collect();
         match (answers.is_empty(), self.account.seen + sent) {
-            (false, _) => format!("{name}: {}", answers.join("; ")),
+            (false, _) => format!("{name}: {}", answers.join(", ")),
             (true, 0) => {
                 let what = if self.plan.watches(Direction::Rx) { "came" } else { "was sent" };
                 format!("{name}: no message {what} in {}", number::seconds(self.watched_ns))
@@ -89,23 +90,30 @@ fn ways(result: &WatchResult) -> Vec<Way<'_>> {
     [send, receive].into_iter().flatten().collect()
 }
 
+/// At most three.
 fn remarks(result: &WatchResult) -> Vec<String> {
-    let (account, send) = (&result.account, result.send.as_ref());
-    let most = ways(result).iter().filter_map(Way::most).collect::<Vec<_>>();
-    let lasted = number::seconds(result.watched_ns);
+    let ways = ways(result);
+    let most = ways.iter().filter_map(|way| way.most(ways.len() > 1));
     let timed = |seen: u64, share: f64, what: &str| {
-        let (share, seen) = (number::percent_down(share), number::count(seen));
-        format!("{share} of {seen} {what} are timed, in {lasted}")
+        (seen > 0).then(|| format!("{} of {} {what}", number::percent_down(share), number::count(seen)))
     };
-    let sent = send
-        .filter(|send| send.account.seen > 0)
-        .map(|send: &WatchSend| timed(send.account.seen, send.account.share_timed(), "sent messages"));
-    let received = (account.seen > 0).then(|| timed(account.seen, account.share_timed(), "messages"));
-    let application = result.application.as_ref().filter(|times| times.n > 0).map(|times| {
+    let (send, account) = (result.send.as_ref().map(|send| &send.account), &result.account);
+    let (sent, received) = match (send, result.plan.watches(Direction::Rx)) {
+        (Some(send), both) => (
+            timed(send.seen, send.share_timed(), if both { "sent" } else { "messages" }),
+            timed(account.seen, account.share_timed(), "received messages"),
+        ),
+        (None, _) => (None, timed(account.seen, account.share_timed(), "messages")),
+    };
+    let timed: Vec<String> = [sent, received].into_iter().flatten().collect();
+    let timed = (!timed.is_empty())
+        .then(|| format!("{} are timed, in {}", timed.join(" and "), number::seconds(result.watched_ns)));
+    let alone = result.application.as_ref().filter(|times| times.n > 0 && ways.len() == 1);
+    let application = alone.map(|times| {
         let (mean, p99) = (number::mean(times.mean_ns), number::time(times.p99_ns));
         format!("from its read to its answer the application takes {mean}, p99 {p99}")
     });
-    most.into_iter().chain([sent, received, application].into_iter().flatten()).collect()
+    most.chain([timed, application].into_iter().flatten()).collect()
 }
 
 fn account(page: &mut Page, result: &WatchResult) {

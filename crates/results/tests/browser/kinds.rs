@@ -75,6 +75,7 @@ fn every_chart_is_drawn() {
         ("message", vec!["message-UU-0", "message-UK-1", "message-times-UU-0-4"]),
         ("cost", vec!["cost-0", "cost-1", "cost-behind-0", "cost-trials-0"]),
         ("watch", vec!["watch-percentiles"]),
+        ("watch-tx", vec!["watch-percentiles-tx"]),
         ("cost-offline", vec!["cost-marks-0", "cost-behind-0"]),
         ("reproduce", vec!["figure-0", "run-1-reverse-ignored"]),
     ];

@@ -25,6 +25,7 @@ const FIXTURES: [&str; 16] = [
     "cost-own",
     "reproduce",
     "watch",
+    "watch-tx",
 ];
 
 #[test]

@@ -225,6 +225,11 @@ fn eighty_columns_of_watch() {
 }
 
 #[test]
+fn eighty_columns_of_watch_tx() {
+    insta::assert_snapshot!(render(&fixture("watch-tx"), 80, false));
+}
+
+#[test]
 fn the_head_says_where_it_was_measured() {
     let of = |name: &str| {
         let mut record = fixture(name);

@@ -25,20 +25,27 @@ pub(super) fn named(directions: &[Direction]) -> &'static str {
 }
 
 impl Way<'_> {
-    pub fn answer(&self) -> Option<String> {
+    /// The mean, and the tail if no other way stands beside it.
+    pub fn answer(&self, beside: bool) -> Option<String> {
         let span = match self.direction {
             Direction::Rx => "from link layer to read",
             Direction::Tx => "from send call to device",
         };
-        let (mean, p99) = (number::mean(self.total.mean_ns), number::time(self.total.p99_ns));
-        (self.total.n > 0).then(|| format!("{mean} {span}, p99 {p99}"))
+        let mean = number::mean(self.total.mean_ns);
+        let tail = if beside { String::new() } else { format!(", p99 {}", number::time(self.total.p99_ns)) };
+        (self.total.n > 0).then(|| format!("{mean} {span}{tail}"))
     }
 
     /// The stage that takes most.
-    pub fn most(&self) -> Option<String> {
+    pub fn most(&self, beside: bool) -> Option<String> {
         let most = self.passed().max_by_key(|stage| stage.times.sum_ns)?;
         let share = number::percent(self.share(most));
-        Some(format!("{share} of it is {}: {}", most.stage.name(), most.stage.meaning()))
+        let it = match (beside, self.direction) {
+            (false, _) => "it",
+            (true, Direction::Rx) => "receive time",
+            (true, Direction::Tx) => "send time",
+        };
+        Some(format!("{share} of {it} is {}: {}", most.stage.name(), most.stage.meaning()))
     }
 
     fn share(&self, stage: &WatchedStage) -> f64 {
