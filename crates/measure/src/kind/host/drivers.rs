@@ -12,9 +12,9 @@ use netfathom_bpf::message::{Flow, KernelEnd, Programs, Work};
 use netfathom_bpf::sink::{XdpPass, XdpRedirect, XdpSink};
 use netfathom_bpf::watch::Watch;
 use netfathom_bpf::xdp::Mode;
-use netfathom_model::path::Direction;
 use netfathom_model::host::HostRow;
 use netfathom_model::message::HEADER_BYTES;
+use netfathom_model::path::Direction;
 use netfathom_sys::capability::{Capability, effective};
 use netfathom_sys::probe::xdp_socket;
 
