@@ -8,7 +8,7 @@ use netfathom_results::{draw, story};
 
 use crate::fixtures::fixture;
 
-const FIXTURES: [&str; 16] = [
+const FIXTURES: [&str; 17] = [
     "stack",
     "taps",
     "load",
