@@ -32,125 +32,132 @@ COMMAND gets no input; its standard output is discarded, its standard error
 read. It runs during the trials with it; after each, it and its children are
 killed.";
 
+const INSTEAD: &str = "Instead of COMMAND";
+const LOAD: &str = "Load on COMMAND";
+const LIFE: &str = "Start and end of COMMAND";
+const TRIALS: &str = "Trials";
+const MARKS: &str = "Observation points";
+const SIZES: &str = "Sizes of light and tar";
+
 /// `netfathom cost`.
 #[derive(Debug, ClapArgs)]
 pub struct CostArgs {
-    /// The program under test, started for each trial with it and ended after that
+    /// Program under test; runs during the trials with it, and is ended after each
     #[arg(last = true, value_name = "COMMAND")]
     pub command: Vec<String>,
-    /// What may be slowed: light, tar, tar-gzip, or NAME=COMMAND for the shell; may be repeated [default: light]
+    /// What may be slowed: light, tar, tar-gzip, or NAME=COMMAND for the shell; repeatable [default: light]
     #[arg(long, value_name = "WHAT")]
     pub benchmark: Vec<String>,
-    /// Files that are observation points when NAME=COMMAND opens them
-    #[arg(long, value_delimiter = ',', value_name = "FILE,...")]
-    pub marks: Vec<PathBuf>,
-    /// Observation points of NAME=COMMAND: netfathom chooses characteristic system calls
-    #[arg(long, value_enum, value_name = "HOW", conflicts_with = "marks")]
-    pub sequence: Option<SequenceArg>,
-    /// The benchmark is a program that runs already and marks itself (see netfathom marks)
-    #[arg(long, value_name = "PID|NAME", conflicts_with_all = ["benchmark", "marks", "sequence"])]
-    pub marks_from: Option<String>,
-    /// How long a trial watches the program of --marks-from
-    #[arg(long, value_name = "TIME", default_value = "1s", value_parser = parse_time)]
-    pub window: u64,
-    /// Ranks COMMAND's own system calls: by their time, and by what --load adds to them
-    #[arg(long = "self", conflicts_with_all = ["benchmark", "marks_from", "pid", "service", "toggle"])]
-    pub own: bool,
-    /// What COMMAND has to do: udp:BITS,... a second in the lab, where COMMAND then runs, or a command for the
-    /// shell with {level} in it
+    /// Phases of light to run [default: all]
+    #[arg(long, value_delimiter = ',', value_name = "PHASE,...")]
+    pub phases: Vec<String>,
+    /// Load on COMMAND: udp:BITS,... per second in the lab, where COMMAND then runs, or a shell command
+    /// with {level} in it
     #[arg(long, value_name = "LOAD", value_parser = parse_load)]
     pub load: Option<LoadArg>,
-    /// What {level} stands for, in COMMAND or in the command of --load
-    #[arg(long, value_delimiter = ',', value_name = "LEVEL,...")]
-    pub levels: Vec<String>,
-    /// Bytes of a frame of --load udp; the paper's is the default
-    #[arg(long, value_name = "BYTES", default_value_t = PAPER_FRAME_BYTES, value_parser = parse_whole::<u32>)]
-    pub frame: u32,
-    /// Instead of COMMAND: a process that runs, which is paused for the baseline (SIGSTOP)
+    /// Instead of COMMAND: a running process, paused for the baseline (SIGSTOP)
     #[arg(long, value_name = "PID", group = "subject", value_parser = parse_whole::<u32>)]
     pub pid: Option<u32>,
-    /// Instead of COMMAND: a service, which is left as it was
-    #[arg(long, value_name = "NAME", group = "subject")]
-    pub service: Option<String>,
-    /// Instead of COMMAND: what one shell command starts and another stops; off before and after
-    #[arg(long, num_args = 2, value_names = ["START", "STOP"], group = "subject")]
-    pub toggle: Vec<String>,
-    /// Instead of COMMAND: nothing: an A/A test, or the slowdown by the load alone
-    #[arg(long, group = "subject")]
-    pub nothing: bool,
-    /// Ends when the slowdown is known to so much, half the width of its 95 % interval
-    #[arg(long, value_name = "PERCENT", default_value = "1%", value_parser = parse_percent)]
-    pub precision: f64,
-    /// Ends after this time at the latest, once there are --least-blocks
+    /// Rank COMMAND's own system calls by their time, and by what --load adds to them
+    #[arg(long = "self", conflicts_with_all = ["benchmark", "marks_from", "pid", "service", "toggle"])]
+    pub own: bool,
+    /// End after this time, once there are --least-blocks
     #[arg(long, value_name = "TIME", default_value = "2m", default_value_if("quick", "true", "30s"), value_parser = parse_time)]
     pub time: u64,
-    /// Blocks at least; a block has every condition twice, as A B B A
-    #[arg(long, value_name = "N", default_value_t = 5, default_value_if("quick", "true", "4"), value_parser = parse_whole::<u32>)]
-    pub least_blocks: u32,
-    /// Blocks at most
-    #[arg(long, value_name = "N", default_value_t = 1000, value_parser = parse_whole::<u32>)]
-    pub blocks: u32,
-    /// What COMMAND gets to start up before each trial [default: 300ms; with --job none]
-    #[arg(long, value_name = "TIME", value_parser = parse_time)]
-    pub settle: Option<u64>,
-    /// What COMMAND gets to end after SIGTERM before it is killed
-    #[arg(long, value_name = "TIME", default_value = "3s", value_parser = parse_time)]
-    pub grace: u64,
-    /// COMMAND is started again whenever it ends well
-    #[arg(long, conflicts_with = "job")]
-    pub again: bool,
-    /// COMMAND does its job and ends, maybe before the benchmark: what the job takes is measured
+    /// End once half the 95 % interval of the slowdown is this small
+    #[arg(long, value_name = "PERCENT", default_value = "1%", value_parser = parse_percent)]
+    pub precision: f64,
+    /// Fewer and shorter trials, where not set otherwise
     #[arg(long)]
-    pub job: bool,
-    /// COMMAND gets a terminal
-    #[arg(long)]
-    pub terminal: bool,
+    pub quick: bool,
     /// CPUs of the benchmarks [default: all]
     #[arg(long, value_delimiter = ',', value_name = "CPU,...", value_parser = parse_whole::<usize>)]
     pub cpu: Vec<usize>,
     /// CPUs of COMMAND [default: all]
     #[arg(long, value_delimiter = ',', value_name = "CPU,...", value_parser = parse_whole::<usize>)]
     pub program_cpu: Vec<usize>,
+    /// A service; left as it was
+    #[arg(help_heading = INSTEAD, long, value_name = "NAME", group = "subject")]
+    pub service: Option<String>,
+    /// What one shell command starts and another stops; off before and after
+    #[arg(help_heading = INSTEAD, long, num_args = 2, value_names = ["START", "STOP"], group = "subject")]
+    pub toggle: Vec<String>,
+    /// Nothing: an A/A test, or the slowdown by the load alone
+    #[arg(help_heading = INSTEAD, long, group = "subject")]
+    pub nothing: bool,
+    /// No measurement: tables of mark times taken elsewhere, the baseline in the first row
+    #[arg(help_heading = INSTEAD, long, value_delimiter = ',', value_name = "FILE.csv,...", conflicts_with_all = ["subject", "command", "load", "benchmark"])]
+    pub sequences: Vec<PathBuf>,
+    /// No program of yours: check this command against known costs
+    #[arg(help_heading = INSTEAD, long, conflicts_with_all = ["subject", "command", "load", "benchmark", "sequences"])]
+    pub prove: bool,
+    /// Values of {level}, in COMMAND or in the command of --load
+    #[arg(help_heading = LOAD, long, value_delimiter = ',', value_name = "LEVEL,...")]
+    pub levels: Vec<String>,
+    /// Bytes of a frame of --load udp; the default is the paper's
+    #[arg(help_heading = LOAD, long, value_name = "BYTES", default_value_t = PAPER_FRAME_BYTES, value_parser = parse_whole::<u32>)]
+    pub frame: u32,
+    /// Time for COMMAND to start before each trial [default: 300ms; with --job none]
+    #[arg(help_heading = LIFE, long, value_name = "TIME", value_parser = parse_time)]
+    pub settle: Option<u64>,
+    /// Time for COMMAND to end after SIGTERM, before SIGKILL
+    #[arg(help_heading = LIFE, long, value_name = "TIME", default_value = "3s", value_parser = parse_time)]
+    pub grace: u64,
+    /// Restart COMMAND whenever it exits with status 0
+    #[arg(help_heading = LIFE, long, conflicts_with = "job")]
+    pub again: bool,
+    /// COMMAND does a job and exits, maybe before the benchmark: measure what the job takes
+    #[arg(help_heading = LIFE, long)]
+    pub job: bool,
+    /// Give COMMAND a terminal
+    #[arg(help_heading = LIFE, long)]
+    pub terminal: bool,
+    /// Fewest blocks; a block has every condition twice, as A B B A
+    #[arg(help_heading = TRIALS, long, value_name = "N", default_value_t = 5, default_value_if("quick", "true", "4"), value_parser = parse_whole::<u32>)]
+    pub least_blocks: u32,
+    /// Most blocks
+    #[arg(help_heading = TRIALS, long, value_name = "N", default_value_t = 1000, value_parser = parse_whole::<u32>)]
+    pub blocks: u32,
+    /// Repeat the order and the tree of a run [default: random]
+    #[arg(help_heading = TRIALS, long, value_name = "N", value_parser = parse_whole::<u64>)]
+    pub seed: Option<u64>,
+    /// Files: NAME=COMMAND passes an observation point when it opens one
+    #[arg(help_heading = MARKS, long, value_delimiter = ',', value_name = "FILE,...")]
+    pub marks: Vec<PathBuf>,
+    /// Choose characteristic system calls of NAME=COMMAND as observation points
+    #[arg(help_heading = MARKS, long, value_enum, value_name = "HOW", conflicts_with = "marks")]
+    pub sequence: Option<SequenceArg>,
+    /// Benchmark: a running program that marks itself (see netfathom marks)
+    #[arg(help_heading = MARKS, long, value_name = "PID|NAME", conflicts_with_all = ["benchmark", "marks", "sequence"])]
+    pub marks_from: Option<String>,
+    /// How long a trial watches the program of --marks-from
+    #[arg(help_heading = MARKS, long, value_name = "TIME", default_value = "1s", value_parser = parse_time)]
+    pub window: u64,
     /// How marks are taken [default: the best that works]
-    #[arg(long, value_parser = one_of(MEANS), value_name = "HOW")]
+    #[arg(help_heading = MARKS, long, value_parser = one_of(MEANS), value_name = "HOW")]
     pub means: Option<MarkMeans>,
-    /// Leaves out the trials that measure the overhead of the observation points
-    #[arg(long = "no-baselines", alias = "no-controls")]
+    /// Skip the trials that measure the overhead of the observation points
+    #[arg(help_heading = MARKS, long = "no-baselines", alias = "no-controls")]
     pub no_controls: bool,
-    /// Phases of light [default: all]
-    #[arg(long, value_delimiter = ',', value_name = "PHASE,...")]
-    pub phases: Vec<String>,
-    /// How long a phase of light takes on the machine at rest
-    #[arg(long, value_name = "TIME", default_value = "150ms", default_value_if("quick", "true", "60ms"), value_parser = parse_time)]
+    /// Length of a phase of light on an idle machine
+    #[arg(help_heading = SIZES, long, value_name = "TIME", default_value = "150ms", default_value_if("quick", "true", "60ms"), value_parser = parse_time)]
     pub phase: u64,
-    /// Files and directories of the tree of tar
-    #[arg(long, value_name = "N", default_value_t = 12_700, default_value_if("quick", "true", "3000"), value_parser = parse_whole::<u32>)]
+    /// Files and directories in the tree of tar
+    #[arg(help_heading = SIZES, long, value_name = "N", default_value_t = 12_700, default_value_if("quick", "true", "3000"), value_parser = parse_whole::<u32>)]
     pub entries: u32,
     /// Bytes of the tree of tar [default: in the paper's proportion to --entries, 187 MB for 12700]
-    #[arg(long, value_name = "BYTES", value_parser = parse_size)]
+    #[arg(help_heading = SIZES, long, value_name = "BYTES", value_parser = parse_size)]
     pub bytes: Option<u64>,
-    /// Where the tree of tar is made [default: the directory of temporary files]
-    #[arg(long, value_name = "DIR")]
+    /// Where to make the tree of tar [default: the temporary directory]
+    #[arg(help_heading = SIZES, long, value_name = "DIR")]
     pub tree: Option<PathBuf>,
-    /// The tree's files are dropped from the page cache before each trial, instead of read
-    #[arg(long)]
+    /// Drop the tree's files from the page cache before each trial, instead of reading them
+    #[arg(help_heading = SIZES, long)]
     pub cold: bool,
-    /// The marks of tar lie dense at the beginning and sparse at the end, for a COMMAND that ends early
-    #[arg(long)]
+    /// Put the marks of tar dense at the beginning, for a COMMAND that exits early
+    #[arg(help_heading = SIZES, long)]
     pub early: bool,
-    /// Instead of a measurement: tables of mark times that were taken elsewhere, the baseline in the first row
-    #[arg(long, value_delimiter = ',', value_name = "FILE.csv,...", conflicts_with_all = ["subject", "command", "load", "benchmark"])]
-    pub sequences: Vec<PathBuf>,
-    /// Instead of a measurement of yours: netfathom proves its own ruler
-    #[arg(long, conflicts_with_all = ["subject", "command", "load", "benchmark", "sequences"])]
-    pub prove: bool,
-    /// Shorter trials and fewer of them, where not set otherwise
-    #[arg(long)]
-    pub quick: bool,
-    /// Makes a run repeat its order and its tree [default: drawn anew]
-    #[arg(long, value_name = "N", value_parser = parse_whole::<u64>)]
-    pub seed: Option<u64>,
-    #[command(flatten)]
+    #[command(flatten, next_help_heading = "Output")]
     pub output: OutputArgs,
 }
 

@@ -47,6 +47,11 @@ pub const EXIT_STATUS: &str = "\
 Exit status:
   0  done        1  failed, or not whole        2  wrong usage";
 
+const CLASSIC: &str = "More of the classic";
+const TRANSFER: &str = "Transfer";
+const SERVER: &str = "Server (--serve)";
+const OUTPUT: &str = "Output";
+
 /// What there is beside the classic.
 #[derive(Debug, Subcommand)]
 pub enum TtcpCommand {
@@ -71,108 +76,107 @@ pub struct TtcpArgs {
     /// Receive
     #[arg(short, long)]
     pub receive: bool,
-    /// Whom to send to, by name or address; of a receiver, which own address to listen on
+    /// Host to send to; with -r the own address to listen on
     #[arg(value_name = "HOST")]
     pub host: Option<String>,
-    /// Bytes of a write or read; a datagram over UDP [default: 8192; where bytes are moved
-    /// without a buffer, whatever is there]
+    /// Send generated data, or discard what comes, instead of standard input and output
+    #[arg(short, long)]
+    pub source_sink: bool,
+    /// Bytes per write or read; over UDP a datagram [default: 8192; without a buffer, what is there]
     #[arg(short = 'l', long, value_name = "BYTES", value_parser = parse_size)]
     pub buffer_size: Option<u64>,
+    /// Number of buffers to send, with -s
+    #[arg(short = 'n', long, default_value_t = DEFAULT_BUFFERS, value_name = "N", value_parser = parse_whole::<u64>)]
+    pub count: u64,
+    /// Send for this time instead, with -s; the rest in the send buffer gets --idle to arrive
+    #[arg(long, conflicts_with = "count", value_name = "TIME", value_parser = parse_time)]
+    pub time: Option<u64>,
     /// UDP instead of TCP
     #[arg(short, long)]
     pub udp: bool,
     /// Port of the receiver
     #[arg(short, long, default_value_t = DEFAULT_PORT, value_name = "PORT", value_parser = parse_whole::<u16>)]
     pub port: u16,
-    /// Generate the data and discard it, instead of standard input and output
-    #[arg(short, long)]
-    pub source_sink: bool,
-    /// The buffer begins at a multiple of this power of two; 0 leaves it where it is
-    #[arg(short = 'A', long, default_value_t = DEFAULT_ALIGN, value_name = "BYTES", value_parser = parse_size)]
-    pub align: u64,
-    /// This number of bytes behind that multiple
-    #[arg(short = 'O', long, default_value_t = 0, value_name = "BYTES", value_parser = parse_size)]
-    pub offset: u64,
-    /// Print CPU time and the buffer's address too
-    #[arg(short, long)]
-    pub verbose: bool,
-    /// Set SO_DEBUG; needs CAP_NET_ADMIN
-    #[arg(short, long)]
-    pub debug: bool,
-    /// Size of the socket's send or receive buffer; 0 leaves it to the kernel
+    /// Size of the send or receive buffer of the socket; 0 leaves it to the kernel
     #[arg(short = 'b', long, default_value_t = 0, value_name = "BYTES", value_parser = parse_socket_buffer)]
     pub socket_buffer: u32,
-    /// Unit of the rate: k, m, g for bits, K, M, G for bytes
-    #[arg(short, long, value_enum, default_value = "K", value_name = "UNIT")]
-    pub format: RateFormat,
-    /// How many buffers to send, with -s
-    #[arg(short = 'n', long, default_value_t = DEFAULT_BUFFERS, value_name = "N", value_parser = parse_whole::<u64>)]
-    pub count: u64,
-    /// Send for this time instead, with -s; what the send buffer holds by then gets --idle to arrive
-    #[arg(long, conflicts_with = "count", value_name = "TIME", value_parser = parse_time)]
-    pub time: Option<u64>,
-    /// Set TCP_NODELAY: a write goes at once
-    #[arg(short = 'D', long)]
-    pub no_delay: bool,
-    /// Receiver: write whole buffers only, except for the last; a sender ignores it
-    #[arg(short = 'B', long)]
-    pub full_blocks: bool,
-    /// Look at each byte received
-    #[arg(short = 'T', long)]
-    pub touch: bool,
-    /// Receiver, with -s: leave the data in the kernel instead of copying it (MSG_TRUNC)
-    #[arg(long)]
-    pub discard: bool,
-    /// Verify the data end to end by its SHA-256; both ends need this, and TCP
-    #[arg(long)]
-    pub checksum: bool,
-    /// Sender: how long nothing has to move, behind the last byte, before it waits no longer for the
-    /// receiver; receiver of UDP, or with -P: how long nothing has to come
-    #[arg(long, default_value = "5s", value_name = "TIME", value_parser = parse_time)]
-    pub idle: u64,
-    /// Number of connections at once, with -s; the receiver needs the same number, or --serve
+    /// Connections at once, with -s; the receiver needs the same number, or --serve
     #[arg(short = 'P', long, default_value_t = 1, value_name = "N", value_parser = parse_whole::<u16>)]
     pub parallel: u16,
+    /// Show what limited the transfer and what to do
+    #[arg(long)]
+    pub explain: bool,
     /// Print progress at this interval
     #[arg(short, long, value_name = "TIME", value_parser = parse_time)]
     pub interval: Option<u64>,
-    /// Watch the connection, and show what limited the transfer and what to do
-    #[arg(long)]
-    pub explain: bool,
-    /// Move the data without copying it, and show how much really went so: MSG_ZEROCOPY for
-    /// generated data, sendfile, splice; at a receiver with -s as --discard
-    #[arg(short = 'Z', long)]
+    /// Print CPU time and the buffer's address too
+    #[arg(short, long)]
+    pub verbose: bool,
+    /// Unit of the rate: k, m, g for bits, K, M, G for bytes
+    #[arg(help_heading = CLASSIC, short, long, value_enum, default_value = "K", value_name = "UNIT")]
+    pub format: RateFormat,
+    /// Set TCP_NODELAY: send each write at once
+    #[arg(help_heading = CLASSIC, short = 'D', long)]
+    pub no_delay: bool,
+    /// Receiver: write whole buffers only, except the last; a sender ignores it
+    #[arg(help_heading = CLASSIC, short = 'B', long)]
+    pub full_blocks: bool,
+    /// Read each byte received
+    #[arg(help_heading = CLASSIC, short = 'T', long)]
+    pub touch: bool,
+    /// Align the buffer to this power of two; 0 leaves it where it is
+    #[arg(help_heading = CLASSIC, short = 'A', long, default_value_t = DEFAULT_ALIGN, value_name = "BYTES", value_parser = parse_size)]
+    pub align: u64,
+    /// Start the buffer this many bytes after that
+    #[arg(help_heading = CLASSIC, short = 'O', long, default_value_t = 0, value_name = "BYTES", value_parser = parse_size)]
+    pub offset: u64,
+    /// Set SO_DEBUG; needs CAP_NET_ADMIN
+    #[arg(help_heading = CLASSIC, short, long)]
+    pub debug: bool,
+    /// Move the data without copying it, and show how much was copied after all: MSG_ZEROCOPY,
+    /// sendfile, splice; a receiver with -s as --discard
+    #[arg(help_heading = TRANSFER, short = 'Z', long)]
     pub zero_copy: bool,
-    /// Maximum rate of each stream, in bits per second: 500k, 10m, 1g (powers of 1000)
-    #[arg(long, value_name = "RATE", value_parser = parse_bits)]
+    /// Receiver, with -s: drop the data in the kernel instead of copying it (MSG_TRUNC)
+    #[arg(help_heading = TRANSFER, long)]
+    pub discard: bool,
+    /// Maximum rate of each stream in bits per second: 500k, 10m, 1g (powers of 1000)
+    #[arg(help_heading = TRANSFER, long, value_name = "RATE", value_parser = parse_bits)]
     pub pace: Option<u64>,
-    /// Congestion control of TCP by its name, such as cubic or bbr [default: the system's]
-    #[arg(short = 'C', long, value_name = "NAME")]
+    /// Congestion control of TCP, such as cubic or bbr [default: the system's]
+    #[arg(help_heading = TRANSFER, short = 'C', long, value_name = "NAME")]
     pub congestion: Option<String>,
-    /// Show the CPU time for each KiB: of the threads, and, as root, of the softirqs that
-    /// others are charged with; what other traffic of this host causes is within that
-    #[arg(long)]
-    pub cost: bool,
+    /// Verify the data by its SHA-256; at both ends, over TCP
+    #[arg(help_heading = TRANSFER, long)]
+    pub checksum: bool,
+    /// Give up when nothing moves for this time: a sender after its last byte, a receiver of UDP or
+    /// with -P after the first
+    #[arg(help_heading = TRANSFER, long, default_value = "5s", value_name = "TIME", value_parser = parse_time)]
+    pub idle: u64,
     /// Receiver, with -s: take sender after sender, several at once, until Ctrl-C
-    #[arg(long)]
+    #[arg(help_heading = SERVER, long)]
     pub serve: bool,
-    /// With --serve: maximum number of connections at once; one beyond that is cut off
-    #[arg(long, default_value_t = 64, value_name = "N", value_parser = parse_whole::<u32>, requires = "serve")]
+    /// Most connections at once; one more is cut off
+    #[arg(help_heading = SERVER, long, default_value_t = 64, value_name = "N", value_parser = parse_whole::<u32>, requires = "serve")]
     pub max_clients: u32,
-    /// With --serve: cut a connection off that sends more bytes than that
-    #[arg(long, value_name = "BYTES", value_parser = parse_size, requires = "serve")]
+    /// Most bytes of a connection before it is cut off
+    #[arg(help_heading = SERVER, long, value_name = "BYTES", value_parser = parse_size, requires = "serve")]
     pub max_bytes: Option<u64>,
-    /// With --serve: cut off a sender that sends nothing for this time
-    #[arg(long, default_value = "30s", value_name = "TIME", value_parser = parse_time, requires = "serve")]
+    /// Cut off a sender that sends nothing for this time
+    #[arg(help_heading = SERVER, long, default_value = "30s", value_name = "TIME", value_parser = parse_time, requires = "serve")]
     pub timeout: u64,
-    /// Keep the record and a report in a directory of their own below this one
-    #[arg(long, value_name = "DIR")]
+    /// Show the CPU time per KiB: of the threads and, as root, of softirqs charged to others;
+    /// other traffic of the host is within that
+    #[arg(help_heading = OUTPUT, long)]
+    pub cost: bool,
+    /// Keep the record and a report in a new directory below this one
+    #[arg(help_heading = OUTPUT, long, value_name = "DIR")]
     pub out: Option<PathBuf>,
     /// Write the record to standard output instead of the figures
-    #[arg(long)]
+    #[arg(help_heading = OUTPUT, long)]
     pub json: bool,
-    /// No figures, no progress: errors only
-    #[arg(long)]
+    /// Errors only: no figures, no progress
+    #[arg(help_heading = OUTPUT, long)]
     pub quiet: bool,
 }
 
