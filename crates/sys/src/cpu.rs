@@ -10,7 +10,7 @@ mod usage;
 mod workers;
 
 pub use machine::{MachineUsage, machine_usage};
-pub use realtime::before_all_others;
+pub use realtime::{before_all_others, is_before_others};
 pub use spent::{Spent, process_time_ns, spent_by_process, spent_by_thread};
 pub use threads::{ThreadUsage, thread_usage, threads, threads_named};
 pub use usage::{ProcessorTimes, Scheduling, processor_times, scheduling, thread_id};

@@ -5,6 +5,7 @@ pub use netfathom_model::print::percent;
 use netfathom_model::print::share_of;
 use netfathom_model::record::{Contention, Held, Holder, Load, LoadThread};
 use netfathom_model::verdict::{Level, Part, Verdict};
+use netfathom_sys::cpu::is_before_others;
 
 use super::accounting::DEVICE_OUT;
 
@@ -72,11 +73,10 @@ pub fn of_a_slot(value: f64) -> String {
 pub const MOST_MISSED: f64 = 0.01;
 /// The 99th percentile of the lag, in send slots.
 pub const MOST_LAG: f64 = 0.1;
-/// What helps against whoever it is.
-const PRIORITY: &str = "start it with chrt -f 50";
 pub const MISSED: &str =
     "the generator missed {} of its send slots (1 % allowed): lower the rate (--profile), or ";
-pub const UNEVEN: &str = "the load was uneven: 1 % of the messages left at least {} late (10 % allowed): ";
+pub const UNEVEN: &str =
+    "the load was uneven: 1 % of the messages were sent at least {} late (10 % allowed): ";
 
 /// A trial that has a load and an account of it.
 pub trait Judged {
@@ -104,6 +104,11 @@ pub fn unsplit(messages_a_packet: f64) -> String {
     )
 }
 
+/// What helps against whoever it is, of what is not so already.
+pub fn priority() -> &'static str {
+    if is_before_others() { "choose another CPU with --cpu" } else { "start it with chrt -f 50" }
+}
+
 /// What to do about whoever had the processors of such threads in all these loads; `None` where no one had one for as
 /// large a part of its thread's time.
 pub fn occupied<'a>(loads: impl Iterator<Item = &'a Load>, of: &[LoadThread], least: f64) -> Option<String> {
@@ -121,7 +126,7 @@ pub fn occupied<'a>(loads: impl Iterator<Item = &'a Load>, of: &[LoadThread], le
     let cpu = thread.cpu;
     Some(match most.by {
         Holder::Process { name, pid } => format!("stop {name} (pid {pid}) on CPU {cpu}"),
-        by @ Holder::Others => format!("start it with chrt -f 50: {by} had CPU {cpu}"),
+        by @ Holder::Others => format!("{}: {by} had CPU {cpu}", priority()),
         by => format!("move the load (--cpu): {by} had CPU {cpu}"),
     })
 }
@@ -150,11 +155,11 @@ pub fn missed(load: &Load) -> f64 {
 
 pub fn free_sender<'a>(loads: impl Iterator<Item = &'a Load>, missed: f64) -> String {
     // A tenth of what was missed is cause enough: one wait makes many messages late.
-    occupied(loads, &[LoadThread::Sender], missed / 10.0).unwrap_or_else(|| PRIORITY.into())
+    occupied(loads, &[LoadThread::Sender], missed / 10.0).unwrap_or_else(|| priority().into())
 }
 
 pub fn even_load<'a>(loads: impl Iterator<Item = &'a Load>) -> String {
-    occupied(loads, &[LoadThread::Sender], 0.005).unwrap_or_else(|| PRIORITY.into())
+    occupied(loads, &[LoadThread::Sender], 0.005).unwrap_or_else(|| priority().into())
 }
 
 /// Whether messages were sent when the plan wanted them.
@@ -239,7 +244,7 @@ pub fn lower<T>(verdict: &mut Verdict, about: &[Part], rules: &[Rule<T>], trials
         let level = if rule.limit == 0.0 || most { rule.level } else { rule.level.min(Level::Degraded) };
         let trials_of_it = match (broke.len(), trials.len()) {
             (1, 1) => String::new(),
-            (n, all) => format!("in {n} of {all} trials, at worst: "),
+            (n, all) => format!("{n} of {all} trials (worst shown): "),
         };
         verdict.lower_only(about, level, format!("{trials_of_it}{}", rule.reason(worst, &broke)));
     }

@@ -22,6 +22,14 @@ pub fn before_all_others() -> Result<(), CpuError> {
     Err(CpuError { action: "run before all others (SCHED_FIFO)".into(), source, hint: hint.into() })
 }
 
+/// Whether the threads that this process starts run before every ordinary one, as under `chrt -f 50`.
+#[must_use]
+pub fn is_before_others() -> bool {
+    // SAFETY: no pointers; that of the process is the policy of its first thread.
+    let policy = unsafe { libc::sched_getscheduler(libc::getpid()) };
+    matches!(policy, libc::SCHED_FIFO | libc::SCHED_RR | libc::SCHED_DEADLINE)
+}
+
 #[cfg(test)]
 mod tests {
     use std::thread;

@@ -88,10 +88,11 @@ pub fn row(row: &CapacityRow, planned: u32, wrongs: &Wrongs) -> Verdict {
     let late = lacking(|s| s.capacity_per_s);
     if late > unsustained {
         degraded(format!(
-            "{}no rate was on schedule, down to {}/s ({}): start it with chrt -f 50",
+            "{}no rate was on schedule, down to {}/s ({}): {}",
             whose(late, all),
             floor(),
-            how_late(row)
+            how_late(row),
+            load::priority()
         ));
     }
     if let Some((failed, held)) = row.searches.iter().find_map(contradiction) {

@@ -7,7 +7,7 @@ use netfathom_model::verdict::Finding;
 use netfathom_stats::between_trials;
 
 use super::search::step_per_s;
-use crate::load::judge::percent;
+use crate::load::judge::{percent, priority};
 
 /// A loss that is worth a word.
 const WORTH_A_WORD: f64 = 0.01;
@@ -75,7 +75,7 @@ pub fn findings(row: &CapacityRow, lost: Option<f64>, processors: usize) -> Vec<
             evidence:
                 "above that the p99 lag is more than 10 % of a slot, or more than 1 % of the slots are missed"
                     .into(),
-            remedy: "start it with chrt -f 50, or choose another CPU with --cpu".into(),
+            remedy: format!("{}, or repeat the run when the host is quiet", priority()),
         });
     }
     if processors < row.workers as usize {

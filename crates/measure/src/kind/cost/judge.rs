@@ -89,9 +89,8 @@ fn imprecise(result: &CostResult, benchmark: &CostBenchmark, all: &[&Comparison]
         verdict.lower(
             Level::Degraded,
             format!(
-                "{}: slowdown known to ± {:.1} %, not ± {:.1} %: give it more time (--time) or a CPU (--cpu)",
+                "{}: time was up before the slowdown was known to ± {:.1} %: give it more time (--time) or a CPU (--cpu)",
                 benchmark.name,
-                100.0 * widest,
                 100.0 * plan.precision
             ),
         );
@@ -155,8 +154,8 @@ fn findings(result: &CostResult) -> Vec<Finding> {
         .fold(0.0, f64::max);
     if loudest > FLOOD_PER_S {
         findings.push(Finding {
-            seen: format!("{} writes very much to its standard error", result.subject),
-            cause: "what it writes is read and thrown away, which takes a CPU's time as well".into(),
+            seen: format!("{} writes a lot to its standard error", result.subject),
+            cause: "netfathom reads and discards it, which takes CPU time as well".into(),
             evidence: format!("up to {:.0} MB a second", loudest / 1e6),
             remedy: "make it quieter, or redirect it: sh -c 'COMMAND 2>/dev/null'".into(),
         });
@@ -165,7 +164,9 @@ fn findings(result: &CostResult) -> Vec<Finding> {
     if of_program {
         findings.push(Finding {
             seen: "the baseline is the machine with the process stopped, not without it".into(),
-            cause: "SIGSTOP takes no memory from it, nor what it has asked of others".into(),
+            cause:
+                "a stopped process keeps its memory and what it set up in the kernel, such as BPF programs"
+                    .into(),
             evidence: "--pid".into(),
             remedy: "to measure that too, have it started and stopped: --toggle, --service, or COMMAND"
                 .into(),

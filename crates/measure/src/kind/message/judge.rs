@@ -72,7 +72,7 @@ fn late(result: &MessageResult, rate_per_s: f64) -> Option<String> {
     let worst = cells.iter().max_by_key(|cell| cell.lag.as_ref().map(|lag| lag.p99_ns))?;
     let p99_us = worst.lag.as_ref()?.p99_ns as f64 / 1e3;
     Some(format!(
-        "sent late in {} of {} cells, at worst p99 {p99_us:.1} us ({}, {} bytes), over 10 % of a send slot: lower --rate",
+        "sent late in {} of {} cells, worst p99 {p99_us:.1} us ({}, {} bytes), over 10 % of a send slot: lower --rate",
         cells.len(),
         result.cells.len(),
         worst.layer,

@@ -32,7 +32,7 @@ fn slow_program(facts: &Facts) -> Reason {
     Reason {
         cause: Cause::SlowReceiver,
         share: facts.standard,
-        said: "whoever reads standard output does not take what is there".into(),
+        said: "the program that reads standard output does not keep up".into(),
         evidence: vec![
             format!("{} of the time waiting for standard output", percent(facts.standard)),
             format!("{} of the time something was there to be read", percent(1.0 - facts.empty)),

@@ -205,7 +205,7 @@ fn slow_reader(facts: &Facts) -> Reason {
     Reason {
         cause: Cause::SlowReceiver,
         share: if fast(facts) { 0.0 } else { facts.not_read() + full },
-        said: "the program at the receiver does not read what is there".into(),
+        said: "the receiving program does not read its socket fast enough".into(),
         evidence: evidence.into_iter().flatten().collect(),
         remedy: "make the program there faster; netfathom ttcp -r --explain there tells what it waits for"
             .into(),
