@@ -184,7 +184,7 @@ impl Header {
             state,
             command: invocation::command(),
             around: invocation::around(),
-            answer: (!is_empty).then(|| story::answer(&measurement)),
+            answer: (!is_empty).then(|| story::answer(&measurement, verdict.level)),
             environment,
             measurement,
             verdict,

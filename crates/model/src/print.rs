@@ -134,11 +134,39 @@ impl Scale {
         if !half.is_finite() {
             return format!("{} ± ?", self.text(value));
         }
+        let (unit, decimals) = self.precision(value, half);
+        let half = half / unit.size;
+        let half = if half > 0.0 && half < LEAST_SHOWN { "<0.001".into() } else { grouped(half, decimals) };
+        let value = grouped(value / unit.size, decimals);
+        format!("{value}{multiple}{} ± {half}{multiple}", unit.name, multiple = unit.multiple)
+    }
+}
+
+impl Scale {
+    /// The value with an interval that is not symmetric: `12.2 % (-1.1 to 28.2 %)`, in the digits of [`Self::interval`]. An
+    /// end that is not zero does not read as zero.
+    #[must_use]
+    pub fn within(self, value: f64, (low, high): (f64, f64)) -> String {
+        if ![value, low, high].iter().all(|number| number.is_finite()) {
+            return self.text(value);
+        }
+        let (unit, least) = self.precision(value.abs().max(low.abs()).max(high.abs()), (high - low) / 2.0);
+        let written = |number: f64| {
+            let number = number / unit.size;
+            let is_lost = number != 0.0 && (number.abs() * 10f64.powi(least as i32)).round() == 0.0;
+            grouped(number, if is_lost { decimals(number).max(least) } else { least })
+        };
+        let (value, [low, high]) = (written(value), [low, high].map(written));
+        let (multiple, name) = (unit.multiple, unit.name);
+        format!("{value}{multiple}{name} ({low}{multiple} to {high}{multiple}{name})")
+    }
+
+    /// The unit of a value and half its interval, and the decimals that both are written with.
+    fn precision(self, value: f64, half: f64) -> (Unit, usize) {
         let larger = value.abs().max(half);
         let unit = self.unit(larger);
-        let half = half / unit.size;
         let decimals = if larger == 0.0 { 0 } else { decimals(larger / unit.size) };
-        let decimals = match half {
+        let decimals = match half / unit.size {
             h if h < LEAST_SHOWN => decimals,
             h if h >= 9.95 => 0,
             h if h >= 0.995 => decimals.min(1),
@@ -146,9 +174,7 @@ impl Scale {
             h if h >= 0.00995 => decimals.clamp(2, 3),
             _ => 3,
         };
-        let half = if half > 0.0 && half < LEAST_SHOWN { "<0.001".into() } else { grouped(half, decimals) };
-        let value = grouped(value / unit.size, decimals);
-        format!("{value}{multiple}{} ± {half}{multiple}", unit.name, multiple = unit.multiple)
+        (unit, decimals)
     }
 }
 

@@ -99,7 +99,10 @@ impl Decision {
     }
 }
 
-/// Decides whether differences of pairs are beyond chance: Student's t at the level 0.99, two-sided, and
+/// The level at which [`decide`] decides.
+pub const DECIDED: f64 = 0.99;
+
+/// Decides whether differences of pairs are beyond chance: Student's t at the level [`DECIDED`], two-sided, and
 /// the least difference that this would find with the power 0.8. `None` below two pairs.
 pub fn decide(differences: &[f64]) -> Option<Decision> {
     let contrast = Contrast::paired(differences)?;
@@ -109,7 +112,17 @@ pub fn decide(differences: &[f64]) -> Option<Decision> {
         0.0 => f64::INFINITY.copysign(value),
         _ => value / error,
     };
-    Some(Decision { t, beyond: contrast.t(0.995), smallest: contrast.smallest(0.99, 0.8) })
+    let beyond = contrast.t(f64::midpoint(1.0, DECIDED));
+    Some(Decision { t, beyond, smallest: contrast.smallest(DECIDED, 0.8) })
+}
+
+/// The interval of a [`paired_ratio`] of so many pairs at the level [`DECIDED`]: [`decide`] finds their logarithms above
+/// or below 0 exactly if 1 lies outside of it. `None` below two pairs.
+pub fn decided_interval(ratio: Estimate, pairs: u32) -> Option<(f64, f64)> {
+    let degrees = f64::from(pairs.checked_sub(1).filter(|&degrees| degrees > 0)?);
+    let t = |level: f64| Contrast { value: 0.0, error: 1.0, degrees }.half_width(level);
+    let factor = (1.0 + ratio.half_width / ratio.value).powf(t(DECIDED) / t(0.95));
+    Some((ratio.value / factor, ratio.value * factor))
 }
 
 /// A median with the order statistics that enclose it.
@@ -177,6 +190,25 @@ mod tests {
         assert!(!same.is_above() && !same.is_below());
         assert!(decide(&[0.5, 0.5]).unwrap().is_above());
         assert_eq!(decide(&[1.0]), None);
+    }
+
+    #[test]
+    fn the_interval_of_a_decision_agrees_with_it() {
+        // From far below the edge of significance to far above it, in small steps.
+        for step in 0..400 {
+            let by = f64::from(step) * 5e-4;
+            let pairs = [0.04, -0.05, 0.01, 0.03, -0.02].map(|noise: f64| ((by + noise).exp(), 1.0));
+            let decision = decide(&pairs.map(|(a, _)| a.ln())).unwrap();
+            let (low, high) = decided_interval(paired_ratio(&pairs).unwrap(), 5).unwrap();
+            assert_eq!(
+                (decision.is_above(), decision.is_below()),
+                (low > 1.0, high < 1.0),
+                "{by} {low} {high}"
+            );
+        }
+        let sure = Estimate { value: 1.5, half_width: 0.0 };
+        assert_eq!(decided_interval(sure, 3), Some((1.5, 1.5)));
+        assert_eq!(decided_interval(sure, 1), None);
     }
 
     #[test]

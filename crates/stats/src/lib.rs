@@ -15,8 +15,8 @@ pub use contrast::{Contrast, corrected};
 pub use distribution::Distribution;
 pub use histogram::{Histogram, bucket_bounds, bucket_index};
 pub use interval::{
-    Decision, Estimate, Median, between_sequential_trials, between_trials, decide, difference, median,
-    paired_ratio, ratio,
+    DECIDED, Decision, Estimate, Median, between_sequential_trials, between_trials, decide, decided_interval,
+    difference, median, paired_ratio, ratio,
 };
 pub use moments::Moments;
 pub use pcost::pcost;

@@ -138,6 +138,9 @@ impl Classic<'_> {
             self.say(self.cpu(result.bytes(), cpu));
         }
         self.say(calls_line(calls, real));
+        if self.plan.explain {
+            self.say("in these lines, as in the classic, KB are 1024 bytes and Mb 2^20 bits; below, Gb/s are 10^9 bits/s");
+        }
         if self.verbose {
             self.say(format_args!("buffer address {:#x}", result.buffer_address));
         }

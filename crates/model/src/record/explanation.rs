@@ -91,8 +91,8 @@ pub enum Cause {
 named! { Cause:
     Nothing = "nothing wrong", SendBuffer = "send buffer",
     DelayedAcknowledgement = "delayed ACKs", Nagle = "Nagle", ReceiveWindow = "receiver's window",
-    SlowSender = "slow program at the sender", SlowReceiver = "slow program at the receiver", Loss = "loss",
-    Path = "path", Pace = "pace asked for", Elsewhere = "sender or path", TooShort = "too short to tell"
+    SlowSender = "sending program", SlowReceiver = "receiving program", Loss = "loss",
+    Path = "path", Pace = "--pace", Elsewhere = "sender or path", TooShort = "too short to tell"
 }
 
 /// What held a transfer up, with what makes us think so.

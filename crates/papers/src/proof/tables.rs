@@ -82,7 +82,7 @@ pub fn nothings(runs: &[ReproducedRun]) -> BesideTable {
     });
     BesideTable {
         title: "With nothing there".into(),
-        columns: ["slowdown, %", "could detect, %", "cost"].map(Into::into).into(),
+        columns: ["slowdown, %", "MDE, %", "cost"].map(Into::into).into(),
         rows: rows.collect(),
         note: None,
     }

@@ -38,12 +38,15 @@ pub(super) struct Sheet {
     lines: usize,
     /// Lines that it had no room for.
     left_out: usize,
+    /// Bytes and lines before a heading under which nothing stands yet.
+    bare_heading: Option<(usize, usize)>,
 }
 
 impl Sheet {
     /// The page as text of at most `width` columns and `most_lines` lines.
     pub fn draw(page: &Page, width: usize, most_lines: usize, medium: Medium) -> String {
-        let mut sheet = Self { text: String::new(), width, medium, most_lines, lines: 0, left_out: 0 };
+        let text = String::new();
+        let mut sheet = Self { text, width, medium, most_lines, lines: 0, left_out: 0, bare_heading: None };
         page.lead.blocks.iter().for_each(|block| sheet.block(block));
         for section in page.sections.iter().filter(|section| !section.blocks.iter().all(Block::is_picture)) {
             sheet.heading(&section.title);
@@ -55,11 +58,12 @@ impl Sheet {
     fn finish(mut self) -> String {
         if self.left_out > 0 {
             let gap = if self.text.ends_with("\n\n") { "" } else { "\n" };
-            self.text.push_str(&format!(
-                "{gap}{} more {} left out here; the record has all\n",
-                self.left_out,
-                if self.left_out == 1 { "line was" } else { "lines were" }
-            ));
+            let (n, lines) = (self.left_out, if self.left_out == 1 { "line" } else { "lines" });
+            let where_from = match self.most_lines {
+                usize::MAX => " left out here; the record has all",
+                _ => ": -v",
+            };
+            self.text.push_str(&format!("{gap}{n} more {lines}{where_from}\n"));
         }
         self.text
     }
@@ -69,6 +73,7 @@ impl Sheet {
     }
 
     fn heading(&mut self, text: &str) {
+        self.bare_heading = Some((self.text.len(), self.lines));
         self.blank();
         if self.is_markdown() {
             return self.paragraph("## ", text);
@@ -76,7 +81,24 @@ impl Sheet {
         self.wrapped(Style::Strong, "", "  ", text);
     }
 
+    /// Draws a block; what is no table stands whole or not at all, and no heading without what it is of.
     fn block(&mut self, block: &Block) {
+        let (had_room, before) = (self.left_out == 0, (self.text.len(), self.lines));
+        self.lines_of(block);
+        let is_cut = had_room && self.left_out > 0;
+        let is_begun = self.text.len() > before.0;
+        if is_cut && (!matches!(block, Block::Table(_)) || !is_begun) {
+            let (bytes, lines) = self.bare_heading.filter(|_| !self.is_markdown()).unwrap_or(before);
+            self.left_out += self.lines - lines;
+            self.lines = lines;
+            self.text.truncate(bytes);
+        }
+        if self.text.len() > before.0 {
+            self.bare_heading = None;
+        }
+    }
+
+    fn lines_of(&mut self, block: &Block) {
         match block {
             Block::Gap => self.blank(),
             Block::Table(table) => self.table(table),

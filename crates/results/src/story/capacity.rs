@@ -1,7 +1,7 @@
 //! `netfathom capacity`: what was tried, what was sustained, and what the paper would infer.
 
 use crate::page::{Align, Axis, Bar, BarGroup, Bars, Block, Cell, Chart, Look, Page, Series, Style, Table};
-use netfathom_model::record::{Bounded, CapacityResult, CapacityRow, Inferred, Probe, Search};
+use netfathom_model::record::{Bounded, CapacityResult, CapacityRow, Estimate, Inferred, Probe, Search};
 use netfathom_model::verdict::{Level, Verdict};
 
 use netfathom_model::plan::CapacityPlan;
@@ -30,7 +30,7 @@ impl Story for CapacityResult {
         }
     }
 
-    /// Such as `This host sustains 301k/s ± 9k (send, 1 worker), 275k/s ± 4k on schedule`.
+    /// Such as `This host sustains 64-byte messages at 301k/s ± 9k to a polling receiver, 157k/s to a sleeping one (send ×1)`.
     fn answer(&self) -> String {
         if self.rows.is_empty() {
             return "no engine was searched, so there is no answer yet".into();
@@ -38,11 +38,25 @@ impl Story for CapacityResult {
         let Some((row, most)) = best(self, |r| r.sustained_per_s) else {
             return "no rate was sustained".into();
         };
-        let on_schedule = match best(self, |r| r.capacity_per_s) {
-            Some((_, on_schedule)) => format!("{} on schedule", bounded(&on_schedule)),
-            None => "no rate on schedule".into(),
-        };
-        format!("This host sustains {} ({}), {on_schedule}", bounded(&most), name(row))
+        let most = format!("This host sustains {}-byte messages at {}", self.plan.size_bytes, bounded(&most));
+        match (row.blocking_per_s, row.engine.passes_stack()) {
+            (Some(asleep), _) => format!(
+                "{most} to a polling receiver, {} to a sleeping one ({})",
+                bounded(&asleep),
+                short_name(row)
+            ),
+            (None, true) => {
+                format!("{most} to a polling receiver ({})", short_name(row))
+            }
+            (None, false) => format!("{most} past the stack ({})", short_name(row)),
+        }
+    }
+
+    fn answered(&self) -> Vec<Estimate> {
+        let most = best(self, |r| r.sustained_per_s).and_then(|(_, most)| {
+            Some(Estimate { value: most.mean_per_s, half_width: most.half_width_per_s? })
+        });
+        most.into_iter().collect()
     }
 
     fn site(&self) -> Site {
@@ -74,37 +88,37 @@ fn there(result: &CapacityResult) -> String {
     format!("{} of {wanted} pairs of engine and workers are finished", result.rows.len())
 }
 
-/// What narrows the answer: the receiver, bursts, the paper's inference.
+/// What the answer is of, and what narrows it: the schedule, bursts, the paper's inference.
 fn remarks(result: &CapacityResult) -> Vec<String> {
     let plan = &result.plan;
     let part = |what: &str, of: fn(&CapacityRow) -> Option<Bounded>| {
         best(result, of).map(|(row, b)| format!("{what}: {} ({})", bounded(&b), name(row)))
     };
     let sustained = best(result, |r| r.sustained_per_s);
-    let other = best(result, |r| r.capacity_per_s)
-        .filter(|(row, _)| sustained.is_some_and(|(most, _)| !std::ptr::eq(*row, most)));
+    let on_schedule = part("on schedule too, 99 % of them within 10 % of a send slot", |r| r.capacity_per_s);
     let inferred = result.inferred.as_ref().filter(|i| i.verdict.level != Level::Void);
-    let how = format!("{}, {} B, {}", place(plan.place), plan.size_bytes, counted(plan.trials, "search"));
+    let how = format!(
+        "sustained: {}-byte messages a second that arrive, under 0.1 % lost, sent on schedule or late; {}, {}",
+        plan.size_bytes,
+        place(plan.place),
+        counted(plan.trials, "search")
+    );
     [
-        sustained.and_then(|(row, _)| receiver(result, row)),
-        other.map(|(row, _)| format!("on schedule with {}", name(row))),
+        Some(how).filter(|_| !result.rows.is_empty()),
+        on_schedule.or_else(|| sustained.map(|_| "no rate was on schedule".into())),
+        sustained.and_then(|(row, _)| asleep(result, row)),
         part("sent without pauses, lost or not", |r| r.flat_out_per_s),
         inferred.map(|i| format!("inferred from the stack time: {}", number::rate(i.theoretical_per_s))),
-        Some(how).filter(|_| !result.rows.is_empty()),
     ]
     .into_iter()
     .flatten()
     .collect()
 }
 
-/// What the same engine sustains with the receiver that most programs have.
-fn receiver(result: &CapacityResult, row: &CapacityRow) -> Option<String> {
-    // Engines past the stack have none: then it is that of another.
-    let own = row.blocking_per_s.map(|blocking| (row, blocking));
-    let (with, blocking) = own.or_else(|| best(result, |r| r.blocking_per_s))?;
-    let engine = if std::ptr::eq(with, row) { String::new() } else { format!(" ({})", name(with)) };
-    let polls = if row.engine.passes_stack() { "the receiver polls; " } else { "" };
-    Some(format!("{polls}a sleeping receiver sustains {}{engine}", bounded(&blocking)))
+/// What another engine sustains with the receiver that most programs have; engines past the stack have none.
+fn asleep(result: &CapacityResult, row: &CapacityRow) -> Option<String> {
+    let (with, blocking) = best(result, |r| r.blocking_per_s).filter(|_| row.blocking_per_s.is_none())?;
+    Some(format!("a sleeping receiver sustains {} ({})", bounded(&blocking), name(with)))
 }
 
 fn best(result: &CapacityResult, of: fn(&CapacityRow) -> Option<Bounded>) -> Option<(&CapacityRow, Bounded)> {
@@ -116,6 +130,10 @@ fn name(row: &CapacityRow) -> String {
     format!("{}, {}", row.engine.name(), counted(row.workers, "worker"))
 }
 
+fn short_name(row: &CapacityRow) -> String {
+    format!("{} ×{}", row.engine.name(), row.workers)
+}
+
 fn bounded(b: &Bounded) -> String {
     number::rate_interval(b.mean_per_s, b.half_width_per_s)
 }
@@ -124,16 +142,16 @@ fn rows(page: &mut Page, result: &CapacityResult) {
     if result.rows.is_empty() {
         return;
     }
-    page.main("Messages per second, by engine and workers");
+    page.main("Messages per second sustained, by engine and workers");
     if let Some(bars) = bars(result) {
         page.bars(bars);
     }
     let mut table = Table::new(&[
         ("engine", Align::Left),
-        ("sustained", Align::Right),
-        ("reader\nsleeps", Align::Right),
+        ("receiver\npolls", Align::Right),
+        ("receiver\nsleeps", Align::Right),
         ("on\nschedule", Align::Right),
-        ("unpaced", Align::Right),
+        ("sent\nunpaced", Align::Right),
         ("of\ninferred", Align::Right),
     ]);
     let cell = |b: &Option<Bounded>| {
@@ -143,7 +161,7 @@ fn rows(page: &mut Page, result: &CapacityResult) {
         let of_inferred =
             row.of_inferred.map_or_else(|| "-".into(), |e| number::ratio(e.value, Some(e.half_width)));
         table.row(&[
-            format!("{} ×{}", row.engine.name(), row.workers),
+            short_name(row),
             cell(&row.sustained_per_s),
             cell(&row.blocking_per_s),
             cell(&row.capacity_per_s),
@@ -154,8 +172,8 @@ fn rows(page: &mut Page, result: &CapacityResult) {
     }
     page.table(table);
     page.note(
-        "sustained: under 0.1 % lost; on schedule: and 99 % of the messages leave within 10 % of a send slot; unpaced: sent \
-         without pauses; ×: workers",
+        "sustained: under 0.1 % lost; on schedule: the receiver polls, and 99 % of the messages are sent within 10 % of \
+         a send slot; sent unpaced: without pauses, lost or not; ×: workers",
     );
     page.rest();
     RATES.iter().for_each(|rate| page.note(&format!("{}: {}", rate.name, rate.about)));
@@ -172,7 +190,7 @@ const SUSTAINED: &str = "highest rate with under 0.1 % lost and within 0.1 % of 
      on schedule or not; the receiver of send, sendmmsg and gso polls for 50 µs before it sleeps";
 const ASLEEP: &str =
     "sustained with an ordinary receiver: one recv call per message, asleep until one comes; one search";
-const CAPACITY: &str = "sustained, and 99 % of the messages leave within 10 % of a send slot";
+const CAPACITY: &str = "sustained, and 99 % of the messages are sent within 10 % of a send slot";
 const FLAT_OUT: &str = "sent in bursts without a schedule, lost or not";
 
 /// The four rates of each row; `None` where there is none.
@@ -194,10 +212,10 @@ struct RateOf {
 }
 
 const RATES: [RateOf; 4] = [
-    RateOf { name: "sustained", color: "tx", about: SUSTAINED, of: |row| row.sustained_per_s },
-    RateOf { name: "reader sleeps", color: "rx", about: ASLEEP, of: |row| row.blocking_per_s },
+    RateOf { name: "receiver polls", color: "tx", about: SUSTAINED, of: |row| row.sustained_per_s },
+    RateOf { name: "receiver sleeps", color: "rx", about: ASLEEP, of: |row| row.blocking_per_s },
     RateOf { name: "on schedule", color: "call", about: CAPACITY, of: |row| row.capacity_per_s },
-    RateOf { name: "unpaced", color: "planned", about: FLAT_OUT, of: |row| row.flat_out_per_s },
+    RateOf { name: "sent unpaced", color: "planned", about: FLAT_OUT, of: |row| row.flat_out_per_s },
 ];
 
 fn group(row: &CapacityRow) -> BarGroup {
@@ -274,13 +292,13 @@ fn why_empty(row: &CapacityRow) -> Vec<String> {
     let mut lines = Vec::new();
     let mut say = |cell: &str, why: String| lines.push(format!("{}: {cell}: {why}", name(row)));
     if row.flat_out_per_s.is_none() {
-        say("unpaced", "no burst was sent".into());
+        say("sent unpaced", "no burst was sent".into());
     }
     if row.sustained_per_s.is_none() {
-        say("sustained", probed(row, "no rate was sustained"));
+        say("receiver polls", probed(row, "no rate was sustained"));
     }
     if row.blocking_per_s.is_none() && row.sustained_per_s.is_some() {
-        say("reader sleeps", why_no_blocking(row).into());
+        say("receiver sleeps", why_no_blocking(row).into());
     }
     if row.capacity_per_s.is_none() {
         let closest = row.searches.iter().flat_map(|s| &s.probes).filter(|p| p.sustained);
@@ -402,7 +420,7 @@ fn probed_rates(place: usize, row: &CapacityRow) -> Vec<Block> {
             Series { look: Look::Dashed, ..dots("as wanted", "muted", wanted) },
             dots("not sustained", "void", reached(|p| !p.sustained)),
             dots("sustained, not on schedule", "tx", reached(|p| p.sustained && !p.in_time)),
-            dots("in time", "call", reached(|p| p.in_time)),
+            dots("on schedule", "call", reached(|p| p.in_time)),
         ],
         note: Some("A point is a rate that was held. On the line it was reached; below it, it was not."),
         ..Chart::default()

@@ -4,12 +4,12 @@ use crate::page::{Cell, Page, Style};
 use netfathom_model::record::{Record, State};
 use netfathom_model::verdict::{Level, Verdict};
 
-use crate::story::{Body, place};
+use crate::story::{Body, answer, place};
 
-/// Draws the head of a page: `answer` in one sentence, and what changes how to read it.
-pub(super) fn draw(page: &mut Page, record: &Record, answer: &str, body: &Body<'_>) {
+/// Draws the head of a page: the answer in one sentence, and what changes how to read it.
+pub(super) fn draw(page: &mut Page, record: &Record, body: &Body<'_>) {
     let level = record.verdict.level;
-    page.labelled(style(level), level.name(), answer);
+    page.labelled(style(level), level.name(), &answer(&record.measurement, level));
     if let Some(text) = unfinished(record.state, &body.done) {
         page.bullet(&format!("NOT WHOLE: {text}"));
     }

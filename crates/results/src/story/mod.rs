@@ -28,8 +28,8 @@ mod sweep;
 mod transfer;
 mod watch;
 
-use netfathom_model::record::{LeftOut, Measurement, Record};
-use netfathom_model::verdict::Verdict;
+use netfathom_model::record::{Estimate, LeftOut, Measurement, Record};
+use netfathom_model::verdict::{Level, Verdict};
 
 use crate::page::{Page, shortened};
 use place::Site;
@@ -74,6 +74,11 @@ pub(crate) trait Story {
     /// Where it was made.
     fn site(&self) -> Site;
 
+    /// The values of the answer with their intervals, if all of them have one.
+    fn answered(&self) -> Vec<Estimate> {
+        Vec::new()
+    }
+
     /// Those of its parts.
     fn verdicts(&self) -> Vec<&Verdict> {
         Vec::new()
@@ -100,17 +105,23 @@ pub(crate) fn story(measurement: &Measurement) -> &dyn Story {
 pub fn of(record: &Record) -> Page {
     let mut page = Page::default();
     let body = story(&record.measurement).body();
-    headline::draw(&mut page, record, &answer(&record.measurement), &body);
+    headline::draw(&mut page, record, &body);
     page.sections.extend(body.page.sections);
     notes::findings(&mut page, record);
     notes::left_out(&mut page, body.left_out);
     page
 }
 
-/// The answer of a measurement in one short sentence.
+/// The answer of a measurement in one short sentence, if it has a use.
 #[must_use]
-pub fn answer(measurement: &Measurement) -> String {
-    shortened(&story(measurement).answer(), LONGEST_ANSWER)
+pub fn answer(measurement: &Measurement, level: Level) -> String {
+    let story = story(measurement);
+    let answered = story.answered();
+    let is_wide = |e: &Estimate| e.half_width.is_nan() || e.half_width > e.value.abs();
+    if level == Level::Void && !answered.is_empty() && answered.iter().all(is_wide) {
+        return "no usable answer: the interval is wider than the value".into();
+    }
+    shortened(&story.answer(), LONGEST_ANSWER)
 }
 
 /// How a trial is called in print: its place in the run, from 1.

@@ -127,7 +127,7 @@ fn overview(page: &mut Page, result: &ReverseResult) {
     page.note(if result.steered {
         "incoming packets were handled on the sender's CPU"
     } else {
-        "incoming packets were handled wherever the kernel put them, not on the sender's CPU alone"
+        "incoming packets were handled on CPUs that the kernel chose, not only on the sender's"
     });
 }
 
@@ -285,7 +285,7 @@ fn stages(page: &mut Page, s: &ReverseSummary) {
     }
     page.table(table);
     if outside {
-        page.note("* below the link layer: beside the stack time, not in it");
+        page.note("* below the link layer: not part of the stack time");
     }
 }
 

@@ -106,7 +106,7 @@ pub fn show(entry: &Entry, record: &Record, files: &[RunFile]) -> Page {
         Level::Degraded => Style::Warning,
         Level::Void => Style::Bad,
     };
-    page.labelled(style, level.name(), &answer(&record.measurement));
+    page.labelled(style, level.name(), &answer(&record.measurement, record.verdict.level));
     for reason in record.verdict.shown() {
         let label = format!("{} {}", reason.scope(), reason.level.name());
         page.bullet(&format!("{}: {}", label.trim(), reason.text));

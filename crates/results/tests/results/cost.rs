@@ -42,16 +42,16 @@ fn eighty_columns_of_each() {
 fn the_slowdown_with_its_interval_comes_first() {
     let said = |record: &Record| flat(record);
     let text = said(&fixture("cost"));
-    assert!(text.contains("VALID tcpdump -eX -s0 slows tar by 15.7 % ± 0.2 at 80M - PCost (Qian & Wang 2006) 50.8 % ± 0.7 - tcpdump -eX -s0 slows light by"), "{text}");
+    assert!(text.contains("VALID tcpdump -eX -s0 slows tar by 15.7 % (15.3 to 16.0 %) at 80M - PCost (Qian & Wang 2006) 50.8 % ± 0.7 - tcpdump -eX -s0 slows light by"), "{text}");
     let text = said(&fixture("cost-chance"));
     assert!(
         text.contains(
-            "no significant cost of nothing (A/A) to tar: 0.12 % ± 0.25 - this run could detect a slowdown of 0.449 %"
+            "no significant cost of nothing (A/A) to tar: 0.12 % (-0.23 to 0.47 %) - minimum detectable slowdown: 0.449 % (80 % power)"
         ),
         "{text}"
     );
     let text = said(&fixture("cost-observers"));
-    assert!(text.contains("“netfathom, tracepoints” slows opens by 0.77 % ± 0.18"), "{text}");
+    assert!(text.contains("“netfathom, tracepoints” slows opens by 0.77 % (0.51 to 1.03 %)"), "{text}");
     let outcome = |outcome| with("cost-own", |c| c.benchmarks[0].comparisons[0].outcome = outcome);
     let text = said(&outcome(Outcome::CannotTell));
     assert!(text.contains("inconclusive whether process 4711 slows tar: 8."), "{text}");
@@ -60,7 +60,7 @@ fn the_slowdown_with_its_interval_comes_first() {
         (tar.outcome, tar.ratio.value) = (Outcome::Faster, 0.931);
     });
     let text = said(&faster);
-    assert!(text.contains("tar takes 6.90 % ± "), "{text}");
+    assert!(text.contains("tar takes 6.90 % (6.52 to 7.28 %) less time"), "{text}");
 }
 
 #[test]
@@ -71,8 +71,8 @@ fn at_the_highest_load_that_has_a_cost() {
             tar.last().expect("four levels").outcome = highest;
         })
     };
-    assert!(flat(&outcomes(Outcome::Cost)).contains("slows tar by 15.7 % ± 0.2 at 80M"));
-    assert!(flat(&outcomes(Outcome::CannotTell)).contains("slows tar by 2.84 % ± 0.43 at 8M"));
+    assert!(flat(&outcomes(Outcome::Cost)).contains("slows tar by 15.7 % (15.3 to 16.0 %) at 80M"));
+    assert!(flat(&outcomes(Outcome::CannotTell)).contains("slows tar by 2.84 % (2.22 to 3.45 %) at 8M"));
     // Loads that are no rates stand in their order.
     let words = with("cost", |c| {
         c.conditions.iter_mut().filter_map(|o| o.level.as_mut()).for_each(|l| l.bits_per_s = None);
@@ -179,7 +179,10 @@ fn a_part_of_an_experiment_is_a_line() {
     let Measurement::Reproduce(reproduce) = &mut record.measurement else { panic!("another measurement") };
     reproduce.runs[0].measurement = cost;
     let text = flat(&record);
-    assert!(text.contains("netfathom cost: tcpdump -eX -s0 slows tar by 15.7 % ± 0.2 at 80M"), "{text}");
+    assert!(
+        text.contains("netfathom cost: tcpdump -eX -s0 slows tar by 15.7 % (15.3 to 16.0 %) at 80M"),
+        "{text}"
+    );
 }
 
 fn benchmark(record: &Record) -> &CostBenchmark {

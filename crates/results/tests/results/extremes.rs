@@ -53,7 +53,7 @@ fn a_record_that_lacks_something_is_drawn_without_nonsense() {
 
 fn make_all(record: &Record, honest: &Record, directory: &Path) {
     let _ = contract::render(record, 100, false);
-    let _ = story::answer(&record.measurement);
+    let _ = story::answer(&record.measurement, record.verdict.level);
     let _ = markdown::render(record);
     html::render(record).expect("drawn");
     let run = |record: &Record, id: &str| {

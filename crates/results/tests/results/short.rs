@@ -3,7 +3,8 @@
 use netfathom_model::path::Direction;
 use netfathom_model::plan::Until;
 use netfathom_model::record::{Ended, Measurement, Precision, Undisturbed, UndisturbedTimes, Value, Width};
-use netfathom_model::verdict::Level;
+use netfathom_model::verdict::{Level, Verdict};
+use netfathom_results::page::Page;
 use netfathom_results::{draw, story};
 
 use crate::fixtures::fixture;
@@ -38,7 +39,7 @@ fn the_answer_is_one_line_and_the_rest_a_page() {
         assert!(!first.contains('…'), "{name}: {first}");
         let text = draw::short(&page, 80, false);
         assert!(text.lines().count() <= draw::MOST_LINES, "{name}: {text}");
-        assert!(!text.contains("left out here"), "{name}: {text}");
+        assert!(!text.contains(": -v\n"), "{name}: {text}");
         let remarks = text.lines().filter(|line| line.starts_with("  - "));
         assert!(remarks.count() <= 3, "{name}: {text}");
     }
@@ -81,6 +82,45 @@ fn every_block_of_the_short_view_is_in_the_whole() {
         let missing: Vec<String> = cut.flat_map(words).filter(|word| !whole.contains(word)).collect();
         assert_eq!(missing, Vec::<String>::new(), "{name}");
         assert!(short.len() < draw::terminal(&page, 4_000, false).len(), "{name}");
+    }
+}
+
+#[test]
+fn what_does_not_fit_is_left_out_whole_and_with_its_heading() {
+    let paragraph = (0..40).map(|n| format!("word{n}")).collect::<Vec<_>>().join(" ");
+    for notes in 1..20 {
+        let mut page = Page::default();
+        page.note("the answer");
+        for _ in 0..notes {
+            page.main("heading");
+            page.note(&paragraph);
+        }
+        let text = draw::short(&page, 80, false);
+        let count = |what: &str| text.matches(what).count();
+        assert_eq!((count("word0 "), count("word0 ")), (count("word39"), count("heading")), "{text}");
+        assert_eq!(count(": -v\n") == 1, count("word39") < notes, "{text}");
+    }
+}
+
+#[test]
+fn a_void_answer_that_is_not_known_to_its_own_size_is_none() {
+    let first = |half: f64, level| {
+        let mut record = fixture("load");
+        let Measurement::Load(result) = &mut record.measurement else { panic!("a load") };
+        let summary = result.summary.as_mut().expect("a summary");
+        summary.between_trials_per_s = Some(half * summary.reached_per_s);
+        record.verdict = Verdict::default();
+        record.verdict.lower(level, "late");
+        draw::short(&story::of(&record), 200, false).lines().take(2).collect::<Vec<_>>().join("\n")
+    };
+    let none = first(1.5, Level::Void);
+    assert!(
+        none.starts_with("VOID  no usable answer: the interval is wider than the value\n")
+            && none.contains("- late"),
+        "{none}"
+    );
+    for text in [first(0.5, Level::Void), first(1.5, Level::Degraded)] {
+        assert!(!text.contains("no usable answer") && text.contains("- late"), "{text}");
     }
 }
 

@@ -260,7 +260,7 @@ fn the_head_says_where_it_was_measured() {
 
 #[test]
 fn a_tap_that_did_not_run_has_no_column_and_one_alone_no_table() {
-    const TABLE: &str = "The taps beside each other";
+    const TABLE: &str = "The taps compared";
     let with = |trials: [u32; 3]| {
         let mut record = fixture("taps");
         let Measurement::Stack(stack) = &mut record.measurement else { panic!("another measurement") };

@@ -204,7 +204,7 @@ fn draw(record: &Record, run: Option<&Directory>) -> Result<String, Error> {
             label: level.name(),
             trust: words::trust(level),
             state: words::state(record.state, &body.done).into_iter().chain(left_out).collect(),
-            answer: printable(&story::answer(&record.measurement)),
+            answer: printable(&story::answer(&record.measurement, record.verdict.level)),
             reasons: reasons.iter().take(MOST_REASONS).map(shown).collect(),
             more_reasons: reasons.len().saturating_sub(MOST_REASONS),
             remarks: body.remarks.iter().map(|remark| printable(remark)).collect(),

@@ -52,7 +52,7 @@ pub(crate) fn answer(comparison: &Comparison) -> String {
 }
 
 pub(crate) fn title(comparison: &Comparison) -> String {
-    format!("B beside A, {}", comparison.measurement)
+    format!("B compared with A, {}", comparison.measurement)
 }
 
 fn found(page: &mut Page, comparison: &Comparison, gates: &Gates, number: usize) {
@@ -166,7 +166,7 @@ fn table(those: &[&Compared]) -> Table {
         ("B", Right),
         ("change", Right),
         ("95 %", Right),
-        ("could\ndetect", Right),
+        ("MDE", Right),
         ("", Left),
     ];
     let figures = |q: &Compared| {

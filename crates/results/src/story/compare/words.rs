@@ -144,7 +144,7 @@ fn detectable(inconclusive: &[&Compared]) -> String {
     seen.sort_by(|a, b| a.smallest.unwrap_or(0.0).total_cmp(&b.smallest.unwrap_or(0.0)));
     match (seen.first(), seen.last()) {
         (Some(least), Some(most)) => format!("minimum detectable: {} to {}", smallest(least), smallest(most)),
-        _ => "what each could detect stands beside it".into(),
+        _ => "the table has the minimum detectable effect (MDE) of each".into(),
     }
 }
 
@@ -157,7 +157,7 @@ pub fn method(comparison: &Comparison) -> String {
     };
     format!(
         "{how}. Intervals of 95 %; better and worse at the level 99 %, corrected for all that is decided together \
-         (Benjamini & Hochberg). \"Could detect\" is the minimum detectable effect at 80 % power, for a change alone."
+         (Benjamini & Hochberg). MDE: minimum detectable effect at 80 % power, for a change alone."
     )
 }
 
@@ -188,10 +188,10 @@ pub fn gates(gates: &Gates) -> Vec<(String, &'static str)> {
 pub fn gates_method(gates: &Gates) -> Option<String> {
     let together = match gates.quantities() {
         0 => return None,
-        1 => "alone".to_owned(),
-        n => format!("corrected for the {n} quantities that have one"),
+        1 => String::new(),
+        n => format!(", corrected for the {n} quantities that have one"),
     };
-    Some(format!("Thresholds are decided apart from all else, at the level 99 %, {together}."))
+    Some(format!("Thresholds are tested separately, at the level 99 %{together}."))
 }
 
 /// What changed, from what to what, and what that does.

@@ -59,7 +59,11 @@ pub(super) fn remarks(result: &CostResult) -> Vec<String> {
     let more = (more > 0).then(|| format!("{more} more below"));
     let blocks = result.benchmarks.iter().flat_map(|b| &b.comparisons).map(|c| c.blocks).max();
     let blocks = blocks.map(|n| {
-        if n == 1 { "a single block: chance cannot be excluded".into() } else { format!("{n} blocks") }
+        if n == 1 {
+            "a single block: chance cannot be excluded".into()
+        } else {
+            format!("intervals of 99 % between {n} blocks")
+        }
     });
     let others = others.take(MOST_TOLD - 1).chain(more);
     first.into_iter().chain(others).chain(overall(result)).chain(blocks).collect()
@@ -79,10 +83,10 @@ fn brief(result: &CostResult, benchmark: &CostBenchmark, comparison: &Comparison
     let who = shortened(&who(result, comparison), LONGEST_BRIEF);
     let (whom, at) = (shortened(&benchmark.name, LONGEST_BRIEF), at(result, comparison));
     let slow = slowdown(comparison);
-    let faster = || Figure { value: -slow.value, ..slow }.percent();
+    let faster = || slow.opposite().percent();
     match comparison.outcome {
         Outcome::NoCost => format!("no significant cost of {who} to {whom}{at}: {}", slow.percent()),
-        Outcome::CannotTell if slow.half.is_some() => {
+        Outcome::CannotTell if slow.interval.is_some() => {
             format!("inconclusive whether {who} slows {whom}{at}: {}", slow.percent())
         }
         _ if slow.value < 0.0 => format!("{whom} takes {} less time with {who}{at}", faster()),
@@ -99,7 +103,7 @@ fn detail(comparison: &Comparison) -> Option<String> {
         }
         Outcome::NoCost => {
             let smallest = comparison.smallest.filter(|s| s.is_finite())?;
-            Some(format!("this run could detect a slowdown of {}", percent(smallest)))
+            Some(format!("minimum detectable slowdown: {} (80 % power)", percent(smallest)))
         }
     }
 }
@@ -145,22 +149,21 @@ fn of_one(result: &CostResult, benchmark: &CostBenchmark, comparison: &Compariso
     let seen = comparison
         .smallest
         .filter(|s| s.is_finite())
-        .map_or_else(String::new, |s| format!("; this run could detect {}", percent(s)));
+        .map_or_else(String::new, |s| format!("; minimum detectable: {}", percent(s)));
     match comparison.outcome {
         Outcome::Cost => format!("{who} slows {whom} by {}{at} {pcost}", slow.percent()),
         Outcome::Faster => {
-            let faster = Figure { value: -slow.value, ..slow };
-            format!("{whom} takes {} less time with {who}{at} {pcost}", faster.percent())
+            format!("{whom} takes {} less time with {who}{at} {pcost}", slow.opposite().percent())
         }
         Outcome::NoCost => {
             format!("no significant cost of {who} to {whom}{at}: {}{seen}", slow.percent())
         }
-        Outcome::CannotTell if slow.half.is_none() && slow.value >= 0.0 => {
+        Outcome::CannotTell if slow.interval.is_none() && slow.value >= 0.0 => {
             format!("{who} slows {whom} by {}{at} {pcost}; {SINGLE}", slow.percent())
         }
-        Outcome::CannotTell if slow.half.is_none() => {
-            let faster = Figure { value: -slow.value, ..slow };
-            format!("{whom} takes {} less time with {who}{at} {pcost}; {SINGLE}", faster.percent())
+        Outcome::CannotTell if slow.interval.is_none() => {
+            let faster = slow.opposite().percent();
+            format!("{whom} takes {faster} less time with {who}{at} {pcost}; {SINGLE}")
         }
         Outcome::CannotTell => {
             format!("inconclusive whether {who} slows {whom}{at}: {}{seen}", slow.percent())

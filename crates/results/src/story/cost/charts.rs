@@ -65,14 +65,13 @@ pub(super) fn over_load(result: &CostResult, benchmark: &CostBenchmark, place: u
         names: loads,
         x_label: "load".into(),
         series,
-        note: Some("Loads are equally far apart. Whiskers are 95 % intervals between blocks."),
+        note: Some("Loads are equally far apart. Whiskers are 99 % intervals between blocks."),
         ..Chart::default()
     })
 }
 
 fn mark(effect: Effect, figure: Figure) -> Mark {
-    let half = figure.half.unwrap_or(0.0);
-    let ends = (figure.value - half, figure.value + half);
+    let ends = figure.ends().unwrap_or((figure.value, figure.value));
     Mark { color: color(effect).into(), shape: "dot", ends }
 }
 
@@ -107,7 +106,7 @@ pub(super) fn bar(name: &str, effect: Effect, figure: Figure, is_chance: bool) -
         name: shortened(name, LONGEST_NAME),
         color: color(effect),
         value: Some(figure.value),
-        ends: figure.half.map(|half| (figure.value - half, figure.value + half)),
+        ends: figure.ends(),
         is_chance,
         text: figure.percent(),
         ..Bar::default()

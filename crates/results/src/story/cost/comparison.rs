@@ -110,11 +110,11 @@ pub(super) fn most_taken(benchmark: &CostBenchmark, comparison: &Comparison) -> 
         told.filter_map(|(i, s)| Some((i, s.ratio?))).max_by(|a, b| a.1.value.total_cmp(&b.1.value))?;
     let about = benchmark.resources.get(place).filter(|r| !r.trim().is_empty());
     let about = about.map_or_else(String::new, |resource| format!(", {resource}"));
-    Some((format!("{}{about}", span_name(benchmark, place)), Figure::of(comparison, ratio).beyond_one()))
+    Some((format!("{}{about}", span_name(benchmark, place)), Figure::decided(comparison, ratio)))
 }
 
 pub(super) fn change(comparison: &Comparison, span: &SpanCost) -> Option<Figure> {
-    span.ratio.map(|ratio| Figure::of(comparison, ratio).beyond_one())
+    span.ratio.map(|ratio| Figure::decided(comparison, ratio))
 }
 
 /// How much more of a resource is used.
@@ -139,5 +139,5 @@ pub(super) fn beside(result: &CostResult, comparison: &Comparison) -> String {
 /// The same of what is no comparison.
 pub(super) fn beside_of(result: &CostResult, condition: usize, against: usize) -> String {
     let [this, that] = [condition, against].map(|c| shortened(&condition_name(result, c), LONGEST_CONDITION));
-    format!("“{this}” beside “{that}”")
+    format!("“{this}” vs. “{that}”")
 }

@@ -55,10 +55,10 @@ fn table(page: &mut Page, result: &CostResult, benchmark: &CostBenchmark, effect
 fn build(result: &CostResult, rows: &[&Comparison], loads: bool, most: f64) -> Table {
     let load = loads.then_some(("load", Align::Right));
     let figures = [("slowdown", Align::Right), ("PCost", Align::Right), ("MDE", Align::Right)];
-    let heads = load.into_iter().chain(figures).chain([("blocks", Align::Right), ("outcome", Align::Left)]);
+    let heads = load.into_iter().chain(figures).chain([("outcome", Align::Left)]);
     let condition = (!loads).then_some(("condition", Align::Left));
     let heads: Vec<_> = heads.chain([("", Align::Left)]).chain(condition).collect();
-    let mut table = Table::new(&heads).bars(if loads { 6 } else { 5 }, BAR);
+    let mut table = Table::new(&heads).bars(if loads { 5 } else { 4 }, BAR);
     for comparison in rows.iter().take(MOST_ROWS) {
         let name = row_name(result, comparison);
         let mut cells: Vec<Cell> = Vec::new();
@@ -67,7 +67,6 @@ fn build(result: &CostResult, rows: &[&Comparison], loads: bool, most: f64) -> T
             slowdown(comparison).percent().into(),
             pcost(comparison).percent().into(),
             comparison.smallest.map_or_else(|| "-".into(), number::percent).into(),
-            comparison.blocks.to_string().into(),
             comparison::outcome(comparison.outcome).into(),
             Cell::Bar { bar: (comparison.ratio.value - 1.0) / most },
         ]);
@@ -90,5 +89,7 @@ fn overall(page: &mut Page, result: &CostResult) {
     }
     page.table(table);
     more(page, result.overall.len());
-    page.note("the geometric mean of the ratios of times, and the mean of the PCosts");
+    page.note(
+        "the geometric mean of the ratios of times, and the mean of the PCosts, ± half the 95 % interval",
+    );
 }

@@ -2,25 +2,42 @@
 
 use netfathom_model::print::Scale;
 use netfathom_model::record::{Comparison, Estimate, Resource, ResourceUnit};
+use netfathom_stats as stats;
 
-/// A value, and half its 95 % interval; `None` of single runs, which have none.
+/// A value with its interval; `None` of single runs, which have none.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Figure {
     pub value: f64,
-    pub half: Option<f64>,
+    pub interval: Option<Interval>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Interval {
+    /// Half of the 95 % interval.
+    Half(f64),
+    /// The interval that the outcome goes by, of the level [`stats::DECIDED`].
+    Decided(f64, f64),
 }
 
 impl Figure {
     pub fn of(comparison: &Comparison, estimate: Estimate) -> Self {
-        let single = comparison.smallest.is_none();
         let half = estimate.half_width;
-        Self { value: estimate.value, half: (!single || half != 0.0).then_some(half) }
+        let interval = (!is_single(comparison) || half != 0.0).then_some(Interval::Half(half));
+        Self { value: estimate.value, interval }
+    }
+
+    /// Of a ratio of which there is an outcome, less one: 1.12 is 0.12.
+    pub fn decided(comparison: &Comparison, ratio: Estimate) -> Self {
+        let of_stats = stats::Estimate { value: ratio.value, half_width: ratio.half_width };
+        let ends = stats::decided_interval(of_stats, comparison.blocks).filter(|_| !is_single(comparison));
+        let interval = ends.map(|(low, high)| Interval::Decided(low - 1.0, high - 1.0));
+        Self { value: ratio.value - 1.0, interval }
     }
 
     /// Of what stands by itself: one without any width is of single runs.
     pub fn alone(estimate: Estimate) -> Self {
         let half = estimate.half_width;
-        Self { value: estimate.value, half: (half != 0.0).then_some(half) }
+        Self { value: estimate.value, interval: (half != 0.0).then_some(Interval::Half(half)) }
     }
 
     /// A multiple as what it is more than once: 1.12 is 0.12.
@@ -28,12 +45,29 @@ impl Figure {
         Self { value: self.value - 1.0, ..self }
     }
 
-    /// Whether 0 is outside of the interval. Without one nothing is told.
-    pub fn beyond_chance(self) -> bool {
-        self.half.is_some_and(|half| half.is_finite() && self.value.abs() > half)
+    /// How much less instead of how much more.
+    pub fn opposite(self) -> Self {
+        let interval = self.interval.map(|interval| match interval {
+            Interval::Decided(low, high) => Interval::Decided(-high, -low),
+            half @ Interval::Half(_) => half,
+        });
+        Self { value: -self.value, interval }
     }
 
-    /// Of shares: `12.3 % ± 1.1`.
+    pub fn ends(self) -> Option<(f64, f64)> {
+        self.interval.map(|interval| match interval {
+            Interval::Half(half) => (self.value - half, self.value + half),
+            Interval::Decided(low, high) => (low, high),
+        })
+    }
+
+    /// Whether 0 is outside of the interval. Without one it is not.
+    pub fn beyond_chance(self) -> bool {
+        self.ends()
+            .is_some_and(|(low, high)| low.is_finite() && high.is_finite() && (low > 0.0 || high < 0.0))
+    }
+
+    /// Of shares: `12.3 % ± 1.1`, or `12.3 % (11.0 to 13.6 %)`.
     pub fn percent(self) -> String {
         self.on(Scale::Share)
     }
@@ -49,13 +83,21 @@ impl Figure {
     }
 
     fn on(self, scale: Scale) -> String {
-        scale.interval(self.value, self.half)
+        match self.interval {
+            Some(Interval::Decided(low, high)) => scale.within(self.value, (low, high)),
+            Some(Interval::Half(half)) => scale.interval(self.value, Some(half)),
+            None => scale.text(self.value),
+        }
     }
+}
+
+fn is_single(comparison: &Comparison) -> bool {
+    comparison.smallest.is_none()
 }
 
 /// The slowdown: how much longer the benchmark takes, 0.12 for 12 %.
 pub(super) fn slowdown(comparison: &Comparison) -> Figure {
-    Figure::of(comparison, comparison.ratio).beyond_one()
+    Figure::decided(comparison, comparison.ratio)
 }
 
 /// The PCost, 1 for 100 %.
@@ -65,7 +107,7 @@ pub(super) fn pcost(comparison: &Comparison) -> Figure {
 
 /// So much of a resource: `12.3 ms`, `1,204`, `3.1 MiB`.
 pub(super) fn amount(resource: Resource, value: f64) -> String {
-    Figure { value, half: None }.amount(resource)
+    Figure { value, interval: None }.amount(resource)
 }
 
 fn scale(of: ResourceUnit) -> Scale {
@@ -81,7 +123,7 @@ mod tests {
     use super::*;
 
     fn figure(value: f64, half: f64) -> Figure {
-        Figure { value, half: Some(half) }
+        Figure { value, interval: Some(Interval::Half(half)) }
     }
 
     #[test]
@@ -92,5 +134,12 @@ mod tests {
         assert_eq!(amount(Resource::Cycles, 3.21e9), "3.21G");
         assert_eq!(amount(Resource::ReadBytes, 3.5 * 1024.0 * 1024.0), "3.50 MiB");
         assert_eq!(figure(f64::NAN, 0.1).percent(), "n/a");
+        let decided = Figure { value: 0.122, interval: Some(Interval::Decided(-0.0112, 0.282)) };
+        assert_eq!(decided.percent(), "12 % (-1 to 28 %)");
+        assert_eq!(decided.opposite().percent(), "-12 % (-28 to 1 %)");
+        assert!(!decided.beyond_chance());
+        let barely = Figure { value: 0.122, interval: Some(Interval::Decided(0.0003, 0.282)) };
+        assert_eq!(barely.percent(), "12 % (0.030 to 28 %)");
+        assert!(barely.beyond_chance());
     }
 }

@@ -16,10 +16,9 @@ const MOST_REASONS: usize = 12;
 
 pub(super) fn slowdown_note(result: &CostResult) -> &'static str {
     let mut all = result.benchmarks.iter().flat_map(|b| &b.comparisons);
-    if all.any(|c| slowdown(c).half.is_some()) {
-        "slowdown: how much longer the benchmark takes; PCost (Qian & Wang 2006): the sum over its spans of (d' - d) / \
-         (d' + d), which saturates; each ± half its 95 % interval between blocks; MDE: minimum detectable \
-         slowdown at 80 % power"
+    if all.any(|c| slowdown(c).interval.is_some()) {
+        "slowdown: how much longer the benchmark takes, with its 99 % interval between blocks, which decides the outcome; \
+         PCost (Qian & Wang 2006): the sum over its spans of (d' - d) / (d' + d), which saturates, ± half its 95 % interval; MDE: minimum detectable slowdown at 80 % power"
     } else {
         "slowdown: how much longer the benchmark takes; PCost (Qian & Wang 2006): the sum over its spans of (d' - d) / \
          (d' + d), which saturates; single runs have no interval, and chance cannot be excluded"
@@ -30,7 +29,7 @@ pub(super) fn taken_note(comparison: &Comparison) -> &'static str {
     if comparison.smallest.is_none() {
         "single runs have no interval, and chance cannot be excluded; (machine): all processes together"
     } else {
-        "*: significant; the interval of every other difference holds 0; (machine): all processes together"
+        "*: the 95 % interval excludes 0; (machine): all processes together"
     }
 }
 
@@ -79,15 +78,19 @@ pub(super) fn program_notes(result: &CostResult) -> Vec<String> {
     let away = count(|p| p.present < WHOLE);
     if away > 0 {
         let least = all().map(|p| p.present).filter(|p| p.is_finite()).fold(1.0, f64::min);
-        said.push(format!("it was not there all the time {}, at least for {}", of(away), percent(least)));
+        said.push(format!(
+            "it ran only for part of the benchmark {}, in the worst for {} of it",
+            of(away),
+            percent(least)
+        ));
     }
     let again = count(|p| p.starts > 1);
     if again > 0 {
-        said.push(format!("it ended by itself and was started again {}", of(again)));
+        said.push(format!("it exited and was restarted {}", of(again)));
     }
     let killed = count(|p| p.killed);
     if killed > 0 {
-        said.push(format!("it did not end when it was asked to and was killed {}", of(killed)));
+        said.push(format!("it ignored SIGTERM and was killed {}", of(killed)));
     }
     said
 }

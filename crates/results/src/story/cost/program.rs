@@ -20,11 +20,13 @@ pub(super) fn draw(page: &mut Page, result: &CostResult) {
     if result.program.is_empty() && notes.is_empty() {
         return;
     }
-    page.heading("What the program uses itself, and what it takes");
+    page.heading("What the program uses, and what it takes from others");
     if !result.program.is_empty() {
         table(page, result);
         more(page, result.program.len());
-        page.note("100 % is one CPU; what it takes is the slowdown of the benchmark");
+        page.note(
+            "100 % is one CPU; what it takes is the slowdown of the benchmark, with its interval above",
+        );
     }
     for note in notes {
         page.bullet(&note);
@@ -44,10 +46,9 @@ fn table(page: &mut Page, result: &CostResult) {
             used.processors.map_or_else(|| NOT_KNOWN.into(), number::percent),
             used.peak_rss_bytes.map_or_else(|| NOT_KNOWN.into(), |rss| bytes(rss as f64)),
         ];
-        cells.extend(
-            benchmarks()
-                .map(|b| takes(b, used.condition).map_or_else(|| "-".into(), |c| slowdown(c).percent())),
-        );
+        cells.extend(benchmarks().map(|b| {
+            takes(b, used.condition).map_or_else(|| "-".into(), |c| number::percent(slowdown(c).value))
+        }));
         table.row_open(&cells, &condition_name(result, used.condition));
     }
     page.table(table);

@@ -46,7 +46,7 @@ pub(super) fn fill(page: &mut Page, benchmark: &CostBenchmark, comparison: &Comp
     more(page, comparison.spans.len());
     let most = comparison::most_taken(benchmark, comparison);
     if let (false, Some((name, change))) = (benchmark.resources.is_empty(), most) {
-        page.text(&format!("most is taken from {} ({})", shortened(&name, LONGEST_NAME), change.percent()));
+        page.text(&format!("most is taken from {}: {}", shortened(&name, LONGEST_NAME), change.percent()));
     }
 }
 

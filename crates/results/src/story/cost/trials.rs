@@ -74,7 +74,7 @@ fn chart(result: &CostResult, benchmark: &CostBenchmark, spreads: &[Spread], pla
     };
     Some(Chart {
         id: format!("cost-trials-{place}"),
-        title: format!("Each trial beside the mean of “{}”", condition_name(result, first)),
+        title: format!("Each trial relative to the mean of “{}”", condition_name(result, first)),
         about: "The time of each trial in the order in which they ran; every second block is shaded.".into(),
         x: Axis::Trial,
         y: Axis::Share,

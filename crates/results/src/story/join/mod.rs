@@ -118,7 +118,7 @@ fn spans(page: &mut Page, result: &JoinResult) {
     }
     page.table(table);
     if result.spans.iter().any(|s| s.times.negative > 0) {
-        page.note("below zero: the clocks were not put together closer than that; kept in every number");
+        page.note("below zero: the clocks agree no better than that; all statistics include them");
     }
     if result.plan.clock == ClockChoice::Fitted {
         page.note(

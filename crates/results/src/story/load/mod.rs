@@ -8,7 +8,7 @@ mod times;
 mod trials;
 
 use crate::page::Page;
-use netfathom_model::record::{LoadResult, LoadTrial, LoadTrialKind};
+use netfathom_model::record::{Estimate, LoadResult, LoadTrial, LoadTrialKind};
 use netfathom_model::verdict::Verdict;
 
 use super::accounting::Kept;
@@ -62,6 +62,14 @@ impl Story for LoadResult {
             number::rate_interval(s.reached_per_s, s.between_trials_per_s),
             number::percent_down(s.of_plan)
         )
+    }
+
+    fn answered(&self) -> Vec<Estimate> {
+        let rate = self
+            .summary
+            .as_ref()
+            .and_then(|s| Some(Estimate { value: s.reached_per_s, half_width: s.between_trials_per_s? }));
+        rate.into_iter().collect()
     }
 
     fn site(&self) -> Site {

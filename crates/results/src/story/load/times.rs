@@ -78,7 +78,7 @@ pub(super) fn lag(page: &mut Page, result: &LoadResult) {
     page.table(table);
     if all.histogram.negative() > 0 {
         page.note(&format!(
-            "<0: {} messages were sent before they were due; they are kept in every number",
+            "<0: {} messages were sent before they were due; all statistics include them",
             number::count(all.histogram.negative())
         ));
     }

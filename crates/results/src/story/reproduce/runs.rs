@@ -16,7 +16,11 @@ pub(super) fn draw(page: &mut Page, result: &ReproduceResult) {
         let verdicts = Verdicts::of(&run.measurement);
         let trust = if verdicts.text.is_empty() { String::new() } else { format!(" ({})", verdicts.text) };
         let name = run.measurement.name();
-        page.bullet(&format!("{}: netfathom {name}: {}{trust}", run.name, story::answer(&run.measurement)));
+        page.bullet(&format!(
+            "{}: netfathom {name}: {}{trust}",
+            run.name,
+            story::story(&run.measurement).answer()
+        ));
         // An experiment within an experiment is named, not drawn: nothing makes one.
         if ReproduceResult::of(&run.measurement).is_none() {
             let whole = whole(story::story(&run.measurement).body(), &verdicts);

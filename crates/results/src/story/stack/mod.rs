@@ -16,8 +16,10 @@ mod waterfall;
 use crate::page::Page;
 use netfathom_model::accounting::Fate;
 use netfathom_model::path::{Direction, Stage};
-use netfathom_model::record::{Indicator, Load, PathSummary, PathTimes, StackResult, Trial, TrialKind};
-use netfathom_model::verdict::Verdict;
+use netfathom_model::record::{
+    Estimate, Indicator, Load, PathSummary, PathTimes, StackResult, Trial, TrialKind,
+};
+use netfathom_model::verdict::{Level, Verdict};
 
 use super::accounting::Kept;
 use super::{
@@ -76,14 +78,17 @@ impl Story for StackResult {
         let all_stand = self.summaries.iter().all(|s| s.stands_for_all().is_some());
         let undisturbed = all_stand && !some_disturbed.is_empty();
         let of = |s: &PathSummary| {
-            let alone = s.stands_for_all().filter(|_| !some_disturbed.is_empty());
-            (alone.map_or(s.overall, |u| u.overall), !all_stand && some_disturbed.contains(&s.direction))
+            let alone = !all_stand && some_disturbed.contains(&s.direction);
+            (*indicator(s, !some_disturbed.is_empty()), alone)
         };
         if self.summaries.windows(2).any(|ways| ways[0].level != ways[1].level) {
             let way = |s: &PathSummary| {
                 let (of, alone) = of(s);
                 let alone = if alone { "undisturbed, " } else { "" };
-                format!("{} {} ({alone}{})", verb(s.direction), duration(s, &of), s.level.name())
+                let is_none =
+                    s.level == Level::Void && estimate(&of).is_some_and(|e| e.half_width > e.value.abs());
+                let time = if is_none { "unknown".into() } else { duration(s, &of) };
+                format!("{} {time} ({alone}{})", verb(s.direction), s.level.name())
             };
             let ways = self.summaries.iter().map(way).collect::<Vec<_>>().join(", ");
             return format!("{}: {ways}", if undisturbed { "Undisturbed UDP" } else { "UDP" });
@@ -99,6 +104,12 @@ impl Story for StackResult {
         } else {
             format!("A {size}-byte UDP message takes {times}")
         }
+    }
+
+    fn answered(&self) -> Vec<Estimate> {
+        let some_disturbed = !without_disturbed(self).is_empty();
+        let of = |s| estimate(indicator(s, some_disturbed));
+        self.summaries.iter().map(of).collect::<Option<_>>().unwrap_or_default()
     }
 
     fn site(&self) -> Site {
@@ -134,6 +145,15 @@ fn there(result: &StackResult) -> String {
     let done = of_kind(result, TrialKind::Measured).count();
     let least = if result.plan.until.is_some() { "at least " } else { "" };
     format!("{done} of {least}{} measured trials are finished", result.plan.trials)
+}
+
+/// What the answer is of: the undisturbed messages where they stand for all, if some were disturbed.
+fn indicator(summary: &PathSummary, some_disturbed: bool) -> &Indicator {
+    summary.stands_for_all().filter(|_| some_disturbed).map_or(&summary.overall, |u| &u.overall)
+}
+
+fn estimate(of: &Indicator) -> Option<Estimate> {
+    of.between_trials_ns.map(|half_width| Estimate { value: of.mean_ns, half_width })
 }
 
 /// Such as `1.21 µs ± 0.04 to send`.
@@ -172,7 +192,7 @@ fn remarks(result: &StackResult) -> Vec<String> {
     let how = format!("{over} of {}, {ends}, {tap} tap; {}", plan.profile, delivered(result));
     let rates = plan.fits.then(|| {
         format!(
-            "at up to {}, which leave on schedule here (--profile)",
+            "rates up to {}, the highest sent on schedule here (set others with --profile)",
             number::rate(plan.profile.peak_per_s())
         )
     });

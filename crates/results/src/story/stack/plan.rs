@@ -10,7 +10,7 @@ use crate::story::place;
 pub(super) fn words(plan: &StackPlan) -> Vec<(&'static str, String)> {
     let tap = match plan.tap {
         TapChoice::Auto => "auto".to_owned(),
-        TapChoice::All => "all, beside each other on the same load".to_owned(),
+        TapChoice::All => "all, on the same load".to_owned(),
         TapChoice::Only(tap) => tap.name().to_owned(),
     };
     let directions: Vec<&str> = plan.directions.iter().map(|d| d.name()).collect();

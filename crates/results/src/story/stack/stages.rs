@@ -14,7 +14,7 @@ pub(super) fn draw(page: &mut Page, summary: &PathSummary) {
     page.table(build(summary, most));
     let outside = summary.stages.iter().any(|s| !s.inside && measured(s).is_some());
     if outside {
-        page.note("* below the link layer: beside the total, not in it");
+        page.note("* below the link layer: not part of the total");
     }
     let partly =
         summary.stages.iter().filter(|s| s.inside).filter_map(measured).any(|d| d.n < summary.total.n);
@@ -34,7 +34,7 @@ fn negatives(page: &mut Page, summary: &PathSummary) {
     };
     let found: Vec<String> = summary.stages.iter().filter_map(below).collect();
     if !found.is_empty() {
-        page.note(&format!("below zero: {}; kept in every number", found.join(", ")));
+        page.note(&format!("below zero: {}; all statistics include them", found.join(", ")));
     }
 }
 
@@ -50,7 +50,8 @@ fn build(summary: &PathSummary, most: f64) -> Table {
         stage_row(&mut table, stage, stage.stage.name(), most);
     }
     row(&mut table, "total", &summary.total, (summary.total.n > 0).then_some(1.0), most);
-    if let Some(undisturbed) = &summary.undisturbed {
+    // As few as that describe the lucky moments of a busy CPU.
+    if let Some(undisturbed) = summary.undisturbed.as_ref().filter(|u| u.total.stand()) {
         row(&mut table, "undisturbed", &undisturbed.total.times, None, most);
     }
     for stage in outside {

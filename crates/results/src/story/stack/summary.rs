@@ -69,7 +69,7 @@ fn negatives(page: &mut Page, summary: &PathSummary) {
     let t = &summary.total;
     if t.negative > 0 {
         page.note(&format!(
-            "<0: {} of {} times lie below zero, the smallest at {}; they are kept in every number",
+            "<0: {} of {} times lie below zero, the smallest at {}; all statistics include them",
             number::count(t.negative),
             number::count(t.n),
             number::time(t.min_ns)

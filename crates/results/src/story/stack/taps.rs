@@ -18,7 +18,7 @@ pub(super) fn draw(page: &mut Page, result: &StackResult) {
     if ran.len() < 2 {
         return;
     }
-    page.heading("The taps beside each other, on the same load");
+    page.heading("The taps compared, on the same load");
     for taps in ran.chunks(MOST_TAPS) {
         page.table(build(taps));
     }

@@ -9,6 +9,7 @@ use netfathom_model::units::format_duration;
 
 use crate::story::Words;
 use crate::story::place::path;
+use crate::story::transfer::limited;
 
 pub(super) fn there(result: &SweepResult) -> String {
     let trials: usize = result.points.iter().map(|p| p.trials.len()).sum();
@@ -77,19 +78,19 @@ fn extremes(result: &SweepResult) -> Option<[(&SweepPoint, f64); 2]> {
     Some([known().max_by(by_rate)?, known().min_by(by_rate)?])
 }
 
-/// Such as `96.6 Mb/s at best (send buffer auto), 171 kb/s at worst (send buffer 1448)`.
+/// Such as `96.6 Mb/s with send buffer auto (best), 171 kb/s with send buffer 1448 (worst)`.
 pub(in crate::story) fn answer(result: &SweepResult) -> String {
     let Some([(fast, highest), (slow, lowest)]) = extremes(result) else {
         return "no transfer came to its end, so there is no answer yet".into();
     };
     let told = |p: &SweepPoint, rate, what: &str| {
-        format!("{}{what} (send buffer {})", bit_rate(rate), buffer(p.socket_buffer_bytes))
+        format!("{} with send buffer {}{what}", bit_rate(rate), buffer(p.socket_buffer_bytes))
     };
     // A single point is not two.
     if std::ptr::eq(fast, slow) {
         return told(fast, highest, "");
     }
-    format!("{}, {}", told(fast, highest, " at best"), told(slow, lowest, " at worst"))
+    format!("{}, {}", told(fast, highest, " (best)"), told(slow, lowest, " (worst)"))
 }
 
 /// What limited the fastest and the slowest point, and how it was measured.
@@ -97,7 +98,10 @@ pub(super) fn remarks(result: &SweepResult) -> Vec<String> {
     let plan = &result.plan;
     let how =
         format!("{} trials of {} per point, {}", plan.trials, format_duration(plan.time_ns), ends(plan));
-    let limit = |what: &str, p: &SweepPoint| format!("{what}: {}, limited by {}", series(p), cause(p));
+    let limit = |what: &str, p: &SweepPoint| {
+        let by = p.cause.map_or_else(|| cause(p), |(cause, share)| limited(cause, share));
+        format!("{what}: {}, {by}", series(p))
+    };
     let [(fast, _), (slow, _)] = match extremes(result) {
         Some(extremes) => extremes,
         None => return Vec::new(),

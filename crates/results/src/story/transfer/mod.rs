@@ -42,7 +42,7 @@ impl Story for TransferResult {
         }
     }
 
-    /// Such as `100 Mb/s to 10.0.0.2:5001 over tcp, limited by send buffer (41.0 %)`.
+    /// Such as `100 Mb/s to 10.0.0.2:5001 over tcp, limited by the send buffer 41.0 % of the time`.
     fn answer(&self) -> String {
         let over = self.plan.protocol.name();
         if let Some(served) = &self.served {
@@ -68,12 +68,21 @@ impl Story for TransferResult {
     }
 }
 
-/// Such as `, limited by send buffer (41.0 %)`, of the time.
 fn limit(e: &Explanation) -> String {
     match e.cause {
         Cause::Nothing | Cause::TooShort => format!("; {}", e.said),
-        cause => format!(", limited by {} ({})", cause.name(), number::percent(e.share)),
+        cause => format!(", {}", limited(cause, e.share)),
     }
+}
+
+/// Such as `limited by the send buffer 41.0 % of the time`.
+pub(super) fn limited(cause: Cause, share: f64) -> String {
+    let article = match cause {
+        Cause::Nothing | Cause::TooShort => return cause.name().into(),
+        Cause::DelayedAcknowledgement | Cause::Nagle | Cause::Loss | Cause::Pace => "",
+        _ => "the ",
+    };
+    format!("limited by {article}{} {} of the time", cause.name(), number::percent(share))
 }
 
 /// What to do; without an explanation how much went, and how long it took.
@@ -102,7 +111,7 @@ fn explain(page: &mut Page, e: &Explanation) {
     }
     page.table(table);
     if e.share + e.others.iter().map(|(_, share)| share).sum::<f64>() > 1.0 {
-        page.note("several hold at the same time");
+        page.note("several causes overlap");
     }
 }
 
