@@ -124,7 +124,7 @@ fn account(page: &mut Page, result: &WatchResult) {
             (number::count(send.account.bytes_timed), number::count(send.account.retransmitted));
         page.note(&format!("{bytes} bytes are of timed messages; {again} segments were retransmitted"));
     }
-    if !result.plan.watches(Direction::Rx) {
+    if result.send.is_some() && !result.plan.watches(Direction::Rx) {
         return;
     }
     let account = &result.account;

@@ -104,5 +104,5 @@ fn a_sweep_of_one_point_tells_it_once() {
     assert_eq!(ended.status, 0, "{}", ended.err);
     let answer = ended.out.split("\n\n").next().unwrap();
     let answer = answer.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert_eq!(answer.matches("limited by").count(), 1, "{answer}");
+    assert_eq!(answer.matches("writes of").count(), 1, "{answer}");
 }
