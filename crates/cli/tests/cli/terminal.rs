@@ -19,6 +19,6 @@ fn a_terminal_shows_how_the_run_goes_on() {
         assert!(shown.contains(part), "no {part:?} in {shown:?}");
     }
     // Its tables have colours there, and the line is gone before they come.
-    let (_, tables) = shown.split_once("A 64-byte UDP message").expect("tables");
+    let (_, tables) = shown.split_once("Send (tx)").expect("tables");
     assert!(tables.contains('\x1b') && !tables.contains("s left"), "{tables:?}");
 }
