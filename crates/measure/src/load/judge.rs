@@ -106,7 +106,7 @@ pub fn unsplit(messages_a_packet: f64) -> String {
 
 /// What helps against whoever it is, of what is not so already.
 pub fn priority() -> &'static str {
-    if is_before_others() { "choose another CPU with --cpu" } else { "start it with chrt -f 50" }
+    if is_before_others() { "choose another CPU with --cpu" } else { "run netfathom under chrt -f 50" }
 }
 
 /// What to do about whoever had the processors of such threads in all these loads; `None` where no one had one for as
@@ -297,5 +297,38 @@ mod tests {
         let qemu = || Holder::Process { name: "qemu".into(), pid: 4 };
         let trials = [load(300, rustc(), 0), load(200, qemu(), 0), load(200, qemu(), 0)];
         assert_eq!(advised(&trials, 0.005).as_deref(), Some("stop qemu (pid 4) on CPU 1"), "of all trials");
+    }
+
+    /// The policy is that of the process, so the test runs itself again under each.
+    #[test]
+    fn chrt_is_advised_exactly_where_it_is_not_in_force() {
+        const POLICY: &str = "NETFATHOM_TEST_POLICY";
+        const ITSELF: &str = "load::judge::tests::chrt_is_advised_exactly_where_it_is_not_in_force";
+        if let Ok(policy) = std::env::var(POLICY) {
+            let advice = [priority().to_owned(), advice_of_others()];
+            let named = advice.map(|advice| advice.contains("chrt -f 50"));
+            assert_eq!(named, [policy == "-o"; 2], "under chrt {policy}");
+            return;
+        }
+        let itself = std::env::current_exe().unwrap();
+        for (policy, priority) in [("-o", "0"), ("-f", "50")] {
+            let under = |program: &std::path::Path, args: &[&str]| {
+                let mut chrt = std::process::Command::new("chrt");
+                let ended =
+                    chrt.args([policy, priority]).arg(program).args(args).env(POLICY, policy).output();
+                ended.ok().filter(|ended| ended.status.code() != Some(127))
+            };
+            if under("true".as_ref(), &[]).is_none_or(|ended| !ended.status.success()) {
+                netfathom_testkit::skipped(ITSELF, "needs chrt, and CAP_SYS_NICE for real-time priority");
+                return;
+            }
+            let ended = under(&itself, &["--exact", ITSELF]).unwrap();
+            let out = String::from_utf8_lossy(&ended.stdout);
+            assert!(ended.status.success() && out.contains("1 passed"), "{out}");
+        }
+    }
+
+    fn advice_of_others() -> String {
+        occupied([&load(300, Holder::Others, 0)].into_iter(), &[LoadThread::Sender], 0.005).unwrap()
     }
 }
