@@ -8,6 +8,7 @@ use netfathom_model::profile::{Profile, ProfileError};
 use netfathom_model::units::{parse_duration_ns, parse_number};
 use netfathom_results::store::{self, ResolveError};
 
+mod brief;
 mod burn;
 mod capacity;
 mod compare;
@@ -193,7 +194,7 @@ pub struct OutputArgs {
     pub verbose: bool,
     /// Run this command in both hosts of the lab before anything is measured; ROLE (sender,
     /// reader), DEVICE, ADDRESS and PEER are set for it; may be repeated
-    #[arg(long, value_name = "CMD", allow_hyphen_values = true)]
+    #[arg(help_heading = "Lab", long, value_name = "CMD", allow_hyphen_values = true)]
     pub setup: Vec<String>,
 }
 

@@ -24,6 +24,9 @@ Exit status:
   3  the runs cannot be compared
   4  a change is beyond --fail-if; with --strict also an inconclusive one";
 
+const AROUND: &str = "Commands before and after a run (--run)";
+const KERNELS: &str = "Two kernels";
+
 /// `netfathom compare`.
 #[derive(Debug, ClapArgs)]
 pub struct CompareArgs {
@@ -39,30 +42,30 @@ pub struct CompareArgs {
     pub run: Option<String>,
     /// Run this command before each run of A, such as 'sysctl -w NAME=VALUE'; with it B may have the
     /// same arguments as A and be left out
-    #[arg(long, value_name = "CMD", requires = "run", allow_hyphen_values = true)]
+    #[arg(help_heading = AROUND, long, value_name = "CMD", requires = "run", allow_hyphen_values = true)]
     pub before_a: Option<String>,
     /// The same before each run of B
-    #[arg(long, value_name = "CMD", requires = "run", allow_hyphen_values = true)]
+    #[arg(help_heading = AROUND, long, value_name = "CMD", requires = "run", allow_hyphen_values = true)]
     pub before_b: Option<String>,
     /// Run this command after each run that had one before it, to undo that: also if the run fails,
     /// is interrupted or is killed
-    #[arg(long, value_name = "CMD", conflicts_with_all = ["after_a", "after_b"], allow_hyphen_values = true)]
+    #[arg(help_heading = AROUND, long, value_name = "CMD", conflicts_with_all = ["after_a", "after_b"], allow_hyphen_values = true)]
     pub after: Option<String>,
     /// Run this command after each run of A
-    #[arg(long, value_name = "CMD", requires = "run", allow_hyphen_values = true)]
+    #[arg(help_heading = AROUND, long, value_name = "CMD", requires = "run", allow_hyphen_values = true)]
     pub after_a: Option<String>,
     /// Run this command after each run of B
-    #[arg(long, value_name = "CMD", requires = "run", allow_hyphen_values = true)]
+    #[arg(help_heading = AROUND, long, value_name = "CMD", requires = "run", allow_hyphen_values = true)]
     pub after_b: Option<String>,
     /// Where the commands before a run are run: on this host, or in the lab, where nothing has to be undone
-    #[arg(long = "in", value_enum, value_name = "WHERE", default_value = "host")]
+    #[arg(help_heading = AROUND, long = "in", value_enum, value_name = "WHERE", default_value = "host")]
     pub place: CommandPlace,
     /// Take the runs in two kernels, booted by QEMU: give it twice, A and B. An image as a boot loader takes it, and
     /// after a comma the directory of its modules unless its name (vmlinuz-RELEASE) tells; the arguments follow --
-    #[arg(long, value_name = "IMAGE[,MODULES]", requires = "against", conflicts_with_all = ["runs", "run"])]
+    #[arg(help_heading = KERNELS, long, value_name = "IMAGE[,MODULES]", requires = "against", conflicts_with_all = ["runs", "run"])]
     pub kernel: Vec<String>,
     /// Emulate the kernels, also where there is /dev/kvm: then no times are compared
-    #[arg(long, requires = "kernel")]
+    #[arg(help_heading = KERNELS, long, requires = "kernel")]
     pub emulate: bool,
     /// Rounds of --run and --kernel, each of one run of A and one of B
     #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u32).range(2..=1000))]

@@ -157,7 +157,7 @@ pub struct CostArgs {
     /// Put the marks of tar dense at the beginning, for a COMMAND that exits early
     #[arg(help_heading = SIZES, long)]
     pub early: bool,
-    #[command(flatten, next_help_heading = "Output")]
+    #[command(flatten)]
     pub output: OutputArgs,
 }
 

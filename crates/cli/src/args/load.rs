@@ -77,6 +77,8 @@ const SPINS: &[Word<Spin>] = &[
     ("never", Spin::Never, "Only sleeps: late by some 50 us, and leaves the CPU to others"),
 ];
 
+const ENDS: &str = "Addresses and log";
+
 /// `netfathom load send`.
 #[derive(Debug, ClapArgs)]
 pub struct SendArgs {
@@ -89,10 +91,10 @@ pub struct SendArgs {
     /// Over this host's loopback device (default without root)
     #[arg(long)]
     pub loopback: bool,
-    /// Messages per second over one trial: constant:RATE/TIME, ramp:FROM..TO/TIME,
-    /// triangle:FROM..TO[,cap=RATE]/TIME, steps:RATE,RATE,.../TIME, poisson:RATE/TIME
-    /// or csv:FILE (two columns: seconds, rate). poisson draws the times, not the number:
-    /// RATE x TIME messages
+    /// Messages per second over one trial, such as constant:RATE/TIME or ramp:FROM..TO/TIME
+    ///
+    /// Others: triangle:FROM..TO[,cap=RATE]/TIME, steps:RATE,RATE,.../TIME, poisson:RATE/TIME and csv:FILE (two columns:
+    /// seconds, rate). poisson draws the times, not the number: RATE x TIME messages.
     #[arg(long, default_value = "constant:50k/5s", value_parser = parse_profile)]
     pub profile: String,
     /// How messages reach the wire
@@ -112,7 +114,7 @@ pub struct SendArgs {
     #[arg(long, default_value_t = 64, value_name = "BYTES", value_parser = parse_whole::<usize>)]
     pub size: usize,
     /// IPv6 instead of IPv4
-    #[arg(long, conflicts_with = "to")]
+    #[arg(help_heading = ENDS, long, conflicts_with = "to")]
     pub ipv6: bool,
     /// How a sender waits for the next message's time
     #[arg(long, value_parser = one_of(SPINS), default_value = "auto")]
@@ -121,19 +123,19 @@ pub struct SendArgs {
     #[arg(long)]
     pub echo: bool,
     /// Sends without a report of what arrives; --allow must include the address
-    #[arg(long, requires = "to")]
+    #[arg(help_heading = ENDS, long, requires = "to")]
     pub one_way: bool,
     /// Sends to these addresses too, besides private ones
-    #[arg(long, value_name = "ADDR/LEN", requires = "to")]
+    #[arg(help_heading = ENDS, long, value_name = "ADDR/LEN", requires = "to")]
     pub allow: Vec<Prefix>,
     /// Write down what was sent, message by message, for netfathom join
-    #[arg(long, value_name = "FILE")]
+    #[arg(help_heading = ENDS, long, value_name = "FILE")]
     pub log: Option<PathBuf>,
     /// CPUs of the workers, then of the receiver [default: from the last one down]
     #[arg(long, value_name = "N,N,...", value_delimiter = ',', value_parser = parse_whole::<usize>)]
     pub cpu: Vec<usize>,
     /// UDP port of the receiver; 0 takes a free one
-    #[arg(long, default_value_t = 0, value_parser = parse_whole::<u16>)]
+    #[arg(help_heading = ENDS, long, default_value_t = 0, value_parser = parse_whole::<u16>)]
     pub port: u16,
     /// Makes a run repeat its choices [default: drawn anew]
     #[arg(long, value_name = "N", value_parser = parse_whole::<u64>)]

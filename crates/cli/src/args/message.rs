@@ -55,6 +55,9 @@ impl MessageCommand {
     }
 }
 
+const TRIALS: &str = "Trials";
+const ENDS: &str = "Ends and path";
+
 /// What the three tests have in common.
 #[derive(Debug, ClapArgs)]
 pub struct MessageArgs {
@@ -76,18 +79,18 @@ pub struct MessageArgs {
     #[arg(long, value_parser = one_of(PROCESSORS), default_value = "sweep", value_name = "WHICH")]
     pub cpus: ProcessorChoice,
     /// CPUs to choose from [default: all that this process may use]
-    #[arg(long, value_delimiter = ',', value_name = "CPU,...", value_parser = parse_whole::<usize>)]
+    #[arg(help_heading = ENDS, long, value_delimiter = ',', value_name = "CPU,...", value_parser = parse_whole::<usize>)]
     pub cpu: Vec<usize>,
     /// Messages, round trips or replies of a trial, at least [default: 50000, 5000, 1000; with --rate what leaves in --least, or 1000 if --most has
     /// time for them]
-    #[arg(long, value_name = "N", value_parser = parse_whole::<u64>)]
+    #[arg(help_heading = TRIALS, long, value_name = "N", value_parser = parse_whole::<u64>)]
     pub messages: Option<u64>,
     /// A trial takes at least as long
-    #[arg(long, value_name = "TIME", default_value = "100ms", default_value_if("quick", "true", "30ms"), value_parser = parse_time)]
+    #[arg(help_heading = TRIALS, long, value_name = "TIME", default_value = "100ms", default_value_if("quick", "true", "30ms"), value_parser = parse_time)]
     pub least: u64,
     /// A trial takes at most as long, even if it has not come to its messages [default: 2s; --quick: 500ms; with --rate half
     /// as long again as they take, if that is more]
-    #[arg(long, value_name = "TIME", value_parser = parse_time)]
+    #[arg(help_heading = TRIALS, long, value_name = "TIME", value_parser = parse_time)]
     pub most: Option<u64>,
     /// Open loop: messages leave at this rate a second, and times count from when they were to leave
     #[arg(long, value_name = "RATE", value_parser = parse_number)]
@@ -96,10 +99,10 @@ pub struct MessageArgs {
     #[arg(long, value_name = "N", default_value_t = 5, default_value_if("quick", "true", "3"), value_parser = parse_whole::<u32>)]
     pub trials: u32,
     /// Bits a second of the path between the ends, such as 10m [default: what this machine can do]
-    #[arg(long, value_name = "RATE", value_parser = parse_bits, conflicts_with = "loopback")]
+    #[arg(help_heading = ENDS, long, value_name = "RATE", value_parser = parse_bits, conflicts_with = "loopback")]
     pub bandwidth: Option<u64>,
     /// Time from one end to the other on that path; a round trip takes twice that
-    #[arg(long, value_name = "TIME", value_parser = parse_time, conflicts_with = "loopback")]
+    #[arg(help_heading = ENDS, long, value_name = "TIME", value_parser = parse_time, conflicts_with = "loopback")]
     pub delay: Option<u64>,
     /// Between two network namespaces that netfathom makes and removes; needs root (default as root)
     #[arg(long, conflicts_with = "loopback")]
@@ -107,14 +110,14 @@ pub struct MessageArgs {
     /// Over this host's loopback device
     #[arg(long)]
     pub loopback: bool,
-    /// Does not measure remedies where a stall is recognised
-    #[arg(long)]
+    /// Does not measure remedies where a stall is recognized
+    #[arg(help_heading = TRIALS, long)]
     pub no_remedies: bool,
     /// Fewer sizes, fewer and shorter trials, where not set otherwise
     #[arg(long)]
     pub quick: bool,
     /// Makes a run repeat its order [default: drawn anew]
-    #[arg(long, value_name = "N", value_parser = parse_whole::<u64>)]
+    #[arg(help_heading = TRIALS, long, value_name = "N", value_parser = parse_whole::<u64>)]
     pub seed: Option<u64>,
     #[command(flatten)]
     pub output: OutputArgs,

@@ -26,6 +26,11 @@ Examples:
   netfathom stack both --samples 10000 --json | jq .verdict
       keep 10,000 messages with all their times as Parquet, look at the verdict";
 
+const TRIALS: &str = "Trials";
+const KEPT: &str = "Captures and samples";
+const ENDS: &str = "Addresses";
+const PROOFS: &str = "Proof of the stages";
+
 pub const DIRECTIONS: &[Word<&[Direction]>] = &[
     ("tx", &[Direction::Tx], "Send: application to link layer"),
     ("rx", &[Direction::Rx], "Receive: link layer to application"),
@@ -70,7 +75,7 @@ pub struct StackArgs {
     #[arg(long, value_name = "ADDR:PORT", conflicts_with_all = ["lab", "loopback", "port", "ipv6"])]
     pub listen: Option<SocketAddr>,
     /// Sends to these addresses too, besides private ones
-    #[arg(long, value_name = "ADDR/LEN", requires = "to")]
+    #[arg(help_heading = ENDS, long, value_name = "ADDR/LEN", requires = "to")]
     pub allow: Vec<Prefix>,
     /// Between two network namespaces that netfathom makes and removes (default as root)
     #[arg(long, conflicts_with = "loopback")]
@@ -78,50 +83,51 @@ pub struct StackArgs {
     /// Over this host's loopback device (default without root)
     #[arg(long)]
     pub loopback: bool,
-    /// Messages per second over one trial: constant:RATE/TIME, ramp:FROM..TO/TIME,
-    /// triangle:FROM..TO[,cap=RATE]/TIME, steps:RATE,RATE,.../TIME, poisson:RATE/TIME
-    /// or csv:FILE. poisson draws the times, not the number: RATE x TIME messages
+    /// Messages per second over one trial, such as constant:RATE/TIME or ramp:FROM..TO/TIME
     /// [default: ramp:1k..200k/1s, with --trials /10s, --quick /500ms; its peak is lowered to what leaves on schedule here]
+    ///
+    /// Others: triangle:FROM..TO[,cap=RATE]/TIME, steps:RATE,RATE,.../TIME, poisson:RATE/TIME and csv:FILE. poisson draws
+    /// the times, not the number: RATE x TIME messages.
     #[arg(long, value_parser = parse_profile)]
     pub profile: Option<String>,
     /// Trials with the tap [default: as many as it takes for --precision; --quick: 3; --listen: 10]
     #[arg(long, default_value_if("quick", "true", "3"), value_name = "N", value_parser = parse_whole::<u32>)]
     pub trials: Option<u32>,
-    /// Ends when half the 95 % interval of each mean and p99 is at most this part of it
+    /// End once half the 95 % interval of each mean and p99 is at most this part of it
     #[arg(long, value_name = "PERCENT", default_value = "5%", conflicts_with_all = ["trials", "quick", "listen"], value_parser = parse_percent)]
     pub precision: f64,
-    /// Ends before this time, however wide the intervals are
+    /// End before this time, however wide the intervals
     #[arg(long, value_name = "TIME", default_value = "30s", conflicts_with_all = ["trials", "quick", "listen"], value_parser = parse_time)]
     pub time_limit: u64,
     /// Trials without the tap, interleaved with the others, for the overhead of the tap
     /// [default: half of the trials; without --trials 2 to 6 of them]
-    #[arg(long = "baselines", alias = "controls", value_name = "N", value_parser = parse_whole::<u32>)]
+    #[arg(help_heading = TRIALS, long = "baselines", alias = "controls", value_name = "N", value_parser = parse_whole::<u32>)]
     pub controls: Option<u32>,
     /// Trials with the other tap, interleaved with the others; with --tap all of each other
     /// tap [default: 4 of 10; with --tap all half of the trials; without --trials 2 to 6]
-    #[arg(long = "cross-checks", alias = "witnesses", value_name = "N", value_parser = parse_whole::<u32>)]
+    #[arg(help_heading = TRIALS, long = "cross-checks", alias = "witnesses", value_name = "N", value_parser = parse_whole::<u32>)]
     pub witnesses: Option<u32>,
     /// How link-layer times are taken
     #[arg(long, value_parser = one_of(TAPS), default_value = "auto")]
     pub tap: TapChoice,
     /// The pcap tap captures by tcpdump instead of netfathom's own reader of the packet ring
-    #[arg(long)]
+    #[arg(help_heading = KEPT, long)]
     pub tcpdump: bool,
     /// The pcap tap leaves its captures and logs in the run's directory, for netfathom join
-    #[arg(long)]
+    #[arg(help_heading = KEPT, long)]
     pub keep_captures: bool,
     /// UDP payload in bytes
     #[arg(long, default_value_t = 64, value_name = "BYTES", value_parser = parse_whole::<usize>)]
     pub size: usize,
     /// IPv6 instead of IPv4
-    #[arg(long)]
+    #[arg(help_heading = ENDS, long)]
     pub ipv6: bool,
     /// Keep the raw times of up to N messages, spread evenly, in samples.parquet
-    #[arg(long, value_name = "N", value_parser = parse_whole::<u32>)]
+    #[arg(help_heading = KEPT, long, value_name = "N", value_parser = parse_whole::<u32>)]
     pub samples: Option<u32>,
     /// Write the sampled messages for other programs too: pcapng is a capture for Wireshark, each
     /// packet with its stages as a comment [samples 10,000 messages unless --samples says else]
-    #[arg(long, value_enum, value_name = "FORMAT")]
+    #[arg(help_heading = KEPT, long, value_enum, value_name = "FORMAT")]
     pub export: Option<ExportArg>,
     /// Senders at the same time, each on its own CPU where available
     #[arg(long, default_value_t = 1, value_name = "N", value_parser = parse_whole::<u32>)]
@@ -130,23 +136,22 @@ pub struct StackArgs {
     #[arg(long, value_name = "SENDER,READER", value_parser = parse_cpus)]
     pub cpu: Option<(usize, usize)>,
     /// UDP port of the reader; 0 takes a free one
-    #[arg(long, default_value_t = 0, value_parser = parse_whole::<u16>)]
+    #[arg(help_heading = ENDS, long, default_value_t = 0, value_parser = parse_whole::<u16>)]
     pub port: u16,
     /// About 10 seconds instead of 30: 3 trials of 500ms, where not set otherwise
     #[arg(long)]
     pub quick: bool,
     /// Makes a run repeat its choices [default: drawn anew]
-    #[arg(long, value_name = "N", value_parser = parse_whole::<u64>)]
+    #[arg(help_heading = TRIALS, long, value_name = "N", value_parser = parse_whole::<u64>)]
     pub seed: Option<u64>,
-    /// The reader polls its socket instead of sleeping until a message comes: no wake-ups,
-    /// at the price of a CPU
+    /// The reader polls its socket instead of sleeping: no wake-ups, but a busy CPU
     #[arg(long)]
     pub poll: bool,
-    /// Prove the stages: the reader idles for this time after each message, such as 50us
-    #[arg(long, value_name = "TIME", value_parser = parse_time, default_value = "0ns", hide_default_value = true)]
+    /// The reader idles for this time after each message, such as 50us
+    #[arg(help_heading = PROOFS, long, value_name = "TIME", value_parser = parse_time, default_value = "0ns", hide_default_value = true)]
     pub reader_delay: u64,
-    /// Prove the stages: a kernel program idles on each message, such as tx:20us or rx:20us
-    #[arg(long, value_name = "WAY:TIME", value_parser = parse_delay)]
+    /// A kernel program idles on each message, such as tx:20us or rx:20us
+    #[arg(help_heading = PROOFS, long, value_name = "WAY:TIME", value_parser = parse_delay)]
     pub insert_delay: Option<InsertedDelay>,
     #[command(flatten)]
     pub output: OutputArgs,

@@ -50,7 +50,6 @@ Exit status:
 const CLASSIC: &str = "More of the classic";
 const TRANSFER: &str = "Transfer";
 const SERVER: &str = "Server (--serve)";
-const OUTPUT: &str = "Output";
 
 /// What there is beside the classic.
 #[derive(Debug, Subcommand)]
@@ -167,16 +166,16 @@ pub struct TtcpArgs {
     pub timeout: u64,
     /// Show the CPU time per KiB: of the threads and, as root, of softirqs charged to others;
     /// other traffic of the host is within that
-    #[arg(help_heading = OUTPUT, long)]
+    #[arg(long)]
     pub cost: bool,
     /// Keep the record and a report in a new directory below this one
-    #[arg(help_heading = OUTPUT, long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
     /// Write the record to standard output instead of the figures
-    #[arg(help_heading = OUTPUT, long)]
+    #[arg(long)]
     pub json: bool,
     /// Errors only: no figures, no progress
-    #[arg(help_heading = OUTPUT, long)]
+    #[arg(long)]
     pub quiet: bool,
 }
 

@@ -2,11 +2,12 @@
 
 use std::ffi::OsString;
 
-use clap::Parser;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::{CommandFactory, FromArgMatches};
 use netfathom_model::record::CATALOGUE;
 
 use super::Args;
+use super::brief::brief;
 
 /// Options by which programs that watch others choose their target.
 const WATCHING: [&str; 12] = [
@@ -30,7 +31,8 @@ const WATCHING: [&str; 12] = [
 /// What is wrong with them, and what to do; also the help, where it is asked for.
 pub fn parsed(typed: Vec<OsString>) -> Result<Args, clap::Error> {
     let command = typed.get(1).and_then(|word| word.to_str()).unwrap_or_default().to_owned();
-    Args::try_parse_from(typed).map_err(|error| advised(error, &command))
+    let matches = Args::command().mut_subcommands(brief).try_get_matches_from(typed);
+    matches.and_then(|matches| Args::from_arg_matches(&matches)).map_err(|error| advised(error, &command))
 }
 
 fn advised(mut error: clap::Error, command: &str) -> clap::Error {

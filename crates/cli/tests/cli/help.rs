@@ -112,3 +112,28 @@ fn no_command_is_wrong_usage_and_shows_the_commands() {
     assert_eq!((ended.status, ended.out.as_str()), (2, ""));
     assert!(ended.err.contains("Usage: netfathom <COMMAND>"), "{}", ended.err);
 }
+
+/// More than that scrolls the usage away.
+#[test]
+fn short_help_fits_on_sixty_lines() {
+    for args in PAGES {
+        let args = args.replace("--help", "-h");
+        let lines = page(&args, "80").lines().count();
+        assert!(lines <= 60, "{args}: {lines} lines");
+    }
+}
+
+#[test]
+fn short_help_names_the_long_one_where_it_has_more() {
+    for args in PAGES {
+        let [short, long] = [&args.replace("--help", "-h"), *args].map(|args| page(args, "80"));
+        let more = long.lines().filter(|line| line.trim_start().starts_with("-")).count()
+            > short.lines().filter(|line| line.trim_start().starts_with("-")).count();
+        assert!(!more || short.contains("(see more with '--help')"), "{args}: {short}");
+    }
+    let [short, long] = ["cost -h", "cost --help"].map(|args| page(args, "80"));
+    assert!(
+        !short.contains("--grace") && long.contains("--grace"),
+        "an option under a heading is a rare one"
+    );
+}
