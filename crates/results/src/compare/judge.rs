@@ -9,8 +9,8 @@ use crate::quantity::{Better, Quantity};
 
 /// The level of a decision: of all that are decided together, one false alarm in a hundred comparisons of equal runs.
 pub(super) const LEVEL: f64 = 0.99;
-/// The level of an interval.
-const SHOWN: f64 = 0.95;
+/// The level of the interval that `--strict` holds against a threshold.
+const STRICT: f64 = 0.95;
 /// Power at the minimum detectable effect.
 const FOUND: f64 = 0.8;
 
@@ -31,10 +31,31 @@ pub(super) fn fill(comparison: &mut Comparison, pairs: &[(&Run, &Run)]) {
         shared.iter().map(|quantity| weigh(comparison.design, quantity, &sides)).collect();
     let main: Vec<bool> = shared.iter().map(|quantity| quantity.main).collect();
     let corrected = corrected(&weighed, &main);
-    for (((quantity, weighed), own), chance) in shared.iter().zip(weighed).zip(&main).zip(&corrected) {
+    let levels = [false, true].map(|of| {
         // Of what has no likelihood nothing is decided.
-        let together = main.iter().zip(&corrected).filter(|(main, chance)| *main == own && chance.is_some());
-        comparison.quantities.push(concluded(quantity, weighed, *chance, together.count()));
+        let family = main.iter().zip(&corrected).filter(|(main, _)| **main == of);
+        Levels::of(&family.filter_map(|(_, chance)| *chance).collect::<Vec<_>>())
+    });
+    for (((quantity, weighed), own), chance) in shared.iter().zip(weighed).zip(&main).zip(&corrected) {
+        comparison.quantities.push(concluded(quantity, weighed, *chance, levels[usize::from(*own)]));
+    }
+}
+
+/// Of what is decided together.
+#[derive(Clone, Copy)]
+struct Levels {
+    /// Where an interval excludes no change exactly if the corrected likelihood is below 1 - [`LEVEL`]: the more are
+    /// significant, the lower (Benjamini & Yekutieli 2005, for the correction of Benjamini & Hochberg).
+    decided: f64,
+    /// Where nothing else is significant: decided together with others, a change is found less easily.
+    hardest: f64,
+}
+
+impl Levels {
+    fn of(chances: &[f64]) -> Self {
+        let significant = chances.iter().filter(|&&chance| chance < 1.0 - LEVEL).count();
+        let of = |part: usize| 1.0 - (1.0 - LEVEL) * part.max(1) as f64 / chances.len().max(1) as f64;
+        Self { decided: of(significant), hardest: of(1) }
     }
 }
 
@@ -128,19 +149,20 @@ fn corrected(weighed: &[Weighed], main: &[bool]) -> Vec<Option<f64>> {
     all
 }
 
-fn concluded(quantity: &Quantity, weighed: Weighed, chance: Option<f64>, together: usize) -> Compared {
+fn concluded(quantity: &Quantity, weighed: Weighed, chance: Option<f64>, levels: Levels) -> Compared {
     let chance_alone = weighed.chance();
     let Weighed { a, b, scale, contrast, value } = weighed;
     let same = a.iter().chain(&b).all(|v| v.total_cmp(&a[0]).is_eq());
     let outcome = outcome(quantity.better, value, chance, same);
     let has_spread = contrast.is_some_and(|contrast| contrast.error > 0.0);
-    // Decided together with others, it is found less easily; hardest where nothing else has changed.
-    let level = 1.0 - (1.0 - LEVEL) / together.max(1) as f64;
     let smallest = contrast.filter(|_| has_spread).map(|contrast| match scale {
-        Scale::Ratio => contrast.smallest(level, FOUND).exp() - 1.0,
-        Scale::Difference => contrast.smallest(level, FOUND),
+        Scale::Ratio => contrast.smallest(levels.hardest, FOUND).exp() - 1.0,
+        Scale::Difference => contrast.smallest(levels.hardest, FOUND),
     });
-    let interval = contrast.filter(|_| has_spread || same).map(|contrast| contrast.interval(SHOWN));
+    let interval = |level: f64| {
+        let ends = contrast.filter(|_| has_spread || same).map(|contrast| contrast.interval(level));
+        ends.map(|(low, high)| (scale.back(low), scale.back(high)))
+    };
     Compared {
         name: quantity.name.clone(),
         title: quantity.title.clone(),
@@ -152,7 +174,8 @@ fn concluded(quantity: &Quantity, weighed: Weighed, chance: Option<f64>, togethe
         change: Change {
             scale,
             value: scale.back(value),
-            interval: interval.map(|(low, high)| (scale.back(low), scale.back(high))),
+            decided: interval(levels.decided),
+            interval: interval(STRICT),
         },
         chance,
         chance_alone,

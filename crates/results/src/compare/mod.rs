@@ -119,7 +119,10 @@ pub struct Change {
     pub scale: Scale,
     /// The ratio, 1.05 for 5 % more, or the difference in the quantity's unit.
     pub value: f64,
-    /// Its 95 % interval; `None` where there is none.
+    /// The interval that the outcome goes by: without no change in it the change is significant. `None` where there is
+    /// none.
+    pub decided: Option<(f64, f64)>,
+    /// Its 95 % interval, for `--strict`.
     pub interval: Option<(f64, f64)>,
 }
 

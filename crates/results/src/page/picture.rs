@@ -147,6 +147,9 @@ pub struct Bars {
     pub key: Vec<(String, Color)>,
     /// A value that all are held against, and its name.
     pub reference: Option<(String, f64)>,
+    /// What the ends of bars are, unless intervals of 95 %.
+    #[serde(skip_serializing_if = "str::is_empty")]
+    pub whiskers: &'static str,
     pub groups: Vec<BarGroup>,
 }
 

@@ -1,5 +1,7 @@
 //! Many made-up comparisons: how often a difference is found where there is one, and where there is none.
 
+use std::collections::BTreeSet;
+
 use netfathom_model::environment::Settings;
 use netfathom_model::random::SplitMix64;
 use netfathom_model::record::{Measurement, Record, StackResult, Trial, TrialKind};
@@ -212,6 +214,32 @@ fn pairs_find_what_the_drift_of_the_machine_hides() {
     let alone = rounds(&mut maker, 1, 1.05).remove(0);
     let comparison = pairs(&[alone], &Wishes::default()).unwrap();
     assert!(comparison.is_refused(), "{:?}", comparison.obstacles);
+}
+
+/// From far below the edge of significance to far above it, with some quantities changed and others not.
+#[test]
+fn the_interval_that_is_shown_decides() {
+    let mut maker = Maker::new(7);
+    let mut outcomes = BTreeSet::new();
+    for step in 0..200 {
+        let by = 1.0 + f64::from(step) * 5e-4;
+        let (a, b) = (maker.run(TRIALS, 1.0), maker.run(TRIALS, by));
+        let alone = maker.mean_alone(TRIALS, by);
+        let rounds = rounds(&mut maker, 8, by);
+        for comparison in [
+            apart(&a, &b, &Wishes::default()).unwrap(),
+            apart(&a, &alone, &Wishes::default()).unwrap(),
+            pairs(&rounds, &Wishes::default()).unwrap(),
+        ] {
+            for quantity in comparison.quantities.iter().filter(|q| q.chance.is_some()) {
+                let (low, high) = quantity.change.decided.unwrap();
+                let found = matches!(quantity.outcome, Outcome::Better | Outcome::Worse);
+                assert_eq!(found, low > 1.0 || high < 1.0, "{by} {}: {low} {high}", quantity.name);
+                outcomes.insert(found);
+            }
+        }
+    }
+    assert_eq!(outcomes.len(), 2, "steps on both sides of the edge");
 }
 
 #[test]

@@ -165,7 +165,7 @@ fn table(those: &[&Compared]) -> Table {
         ("A", Right),
         ("B", Right),
         ("change", Right),
-        ("95 %", Right),
+        ("interval", Right),
         ("MDE", Right),
         ("", Left),
     ];

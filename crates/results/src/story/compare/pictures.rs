@@ -62,6 +62,7 @@ fn changes(quantities: &[Compared]) -> Bars {
         title: "B as a multiple of A".into(),
         unit: Axis::Ratio,
         from_zero: true,
+        whiskers: "intervals at the level that decides",
         key: vec![("better".into(), "valid"), ("worse".into(), "void"), ("not significant".into(), "lag")],
         groups: vec![BarGroup {
             name: String::new(),
@@ -85,7 +86,7 @@ fn change(quantity: &Compared) -> Bar {
         about: quantity.title.clone(),
         color,
         value: Some(place(quantity.change.value)),
-        ends: quantity.change.interval.map(|(low, high)| (place(low), place(high))),
+        ends: quantity.change.decided.map(|(low, high)| (place(low), place(high))),
         band: None,
         is_chance: color == "lag",
         text: format!("{} {}", words::change(quantity), quantity.outcome.name()),

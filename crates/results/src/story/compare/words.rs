@@ -69,7 +69,7 @@ pub fn change(quantity: &Compared) -> String {
     on_scale(quantity.unit, quantity.change, quantity.change.value)
 }
 
-/// The interval of the change, `+3.1 % to +7.4 %`.
+/// The interval that decides, `+3.1 % to +7.4 %`.
 pub fn interval(quantity: &Compared) -> String {
     let end = |value| on_scale(quantity.unit, quantity.change, value);
     let between = |(low, high): (f64, f64)| {
@@ -80,7 +80,7 @@ pub fn interval(quantity: &Compared) -> String {
             _ => format!("{low} to {high}"),
         }
     };
-    quantity.change.interval.map_or_else(|| NOTHING.into(), between)
+    quantity.change.decided.map_or_else(|| NOTHING.into(), between)
 }
 
 fn on_scale(unit: Unit, change: Change, value: f64) -> String {
@@ -156,8 +156,8 @@ pub fn method(comparison: &Comparison) -> String {
         Design::Pairs => format!("{runs} pairs of runs, a value a run (paired t)"),
     };
     format!(
-        "{how}. Intervals of 95 %; better and worse at the level 99 %, corrected for all that is decided together \
-         (Benjamini & Hochberg). MDE: minimum detectable effect at 80 % power, for a change alone."
+        "{how}. Significant: the interval excludes no change. Its level is 99 %, corrected for all that is decided \
+         together (Benjamini & Hochberg; Benjamini & Yekutieli). MDE: minimum detectable effect at 80 % power, for a change alone."
     )
 }
 

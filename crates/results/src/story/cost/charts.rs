@@ -97,7 +97,15 @@ pub(super) fn slowdowns(result: &CostResult) -> Option<Bars> {
         .filter(|effect| result.benchmarks.iter().any(|b| b.of_effect(*effect).next().is_some()))
         .map(|effect| (effect.name().to_owned(), color(effect)))
         .collect();
-    (!groups.is_empty()).then(|| Bars { unit: Axis::Share, from_zero: true, key, groups, ..Bars::default() })
+    let whiskers = "99 % intervals, which decide";
+    (!groups.is_empty()).then(|| Bars {
+        unit: Axis::Share,
+        from_zero: true,
+        key,
+        whiskers,
+        groups,
+        ..Bars::default()
+    })
 }
 
 /// A share as a bar.

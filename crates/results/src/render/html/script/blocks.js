@@ -109,7 +109,7 @@ function blockCell(cell) {
   return track;
 }
 
-function blockBars({ title, unit, from_zero, key, reference, groups }) {
+function blockBars({ title, unit, from_zero, key, reference, whiskers, groups }) {
   const bars = groups.flatMap((g) => g.bars);
   const { tick, read } = AXES[unit];
   const scaled = [...bars.flatMap((b) => [b.value, ...(b.ends || []), b.band, -b.band]), reference && reference[1]];
@@ -126,6 +126,6 @@ function blockBars({ title, unit, from_zero, key, reference, groups }) {
     el('ol', { class: 'bars' }, groups.map((g) => el('li', { 'aria-label': g.name || title },
       g.name && el('p', {}, el('b', {}, g.name), ' ', g.mark && blockCell(g.mark)), g.bars.map(line)))),
     rulerOf(scale, tick), note(!from_zero && 'The scale is logarithmic and does not begin at zero. ',
-      bars.some((b) => b.ends) && 'Whiskers are 95 % intervals. ', bars.some((b) => b.is_chance) && 'What is hatched is not significant. ',
+      bars.some((b) => b.ends) && 'Whiskers are ' + (whiskers || '95 % intervals') + '. ', bars.some((b) => b.is_chance) && 'What is hatched is not significant. ',
       bars.some((b) => isNumber(b.band)) && 'A bar within the grey band could not have been significant.'));
 }
