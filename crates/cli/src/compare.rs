@@ -9,7 +9,9 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Result, anyhow, bail};
-use netfathom_results::compare::{self, Comparison, Gates, Run, Threshold, ThresholdError, Wishes};
+use netfathom_results::compare::{
+    self, Comparison, Gates, LEAST_PAIRS, Run, Threshold, ThresholdError, Wishes,
+};
 use netfathom_results::render::html;
 use netfathom_results::store;
 use netfathom_results::{draw, page, story};
@@ -44,6 +46,9 @@ pub fn run(args: &CompareArgs) -> Result<ExitCode> {
         What::Apart(..) => rounds::Taken { pairs: Vec::new(), notes: Vec::new(), failed: None },
     };
     let status = show(args, &wanted, &taken);
+    if let What::Rounds(..) = wanted.what {
+        rounds::tell(args, &rounds::again(&taken));
+    }
     match taken.failed {
         None => status,
         Some(failed) if failed.is::<ThresholdError>() => {
@@ -141,6 +146,12 @@ fn what(args: &CompareArgs) -> Result<What> {
                  system with --before-b"
             );
         }
+        if !args.fail_if.is_empty() && (args.rounds as usize) < LEAST_PAIRS {
+            bail!(
+                "--rounds {}: a threshold (--fail-if) takes {LEAST_PAIRS} rounds or more: with fewer no change is significant",
+                args.rounds
+            );
+        }
         return Ok(What::Rounds(rounds::sides(a, &args.against)?, Box::new(change::changes(args)?)));
     }
     match args.runs.as_slice() {
@@ -231,7 +242,7 @@ fn is_dash(path: &Path) -> bool {
 fn status(args: &CompareArgs, all: &[(Comparison, Gates)]) -> ExitCode {
     if all.iter().any(|(_, gates)| gates.fail(args.strict)) {
         exit::BEYOND.into()
-    } else if all.iter().any(|(comparison, _)| comparison.is_refused()) {
+    } else if all.iter().any(|(comparison, gates)| comparison.is_refused() || !gates.are_decided()) {
         exit::VOID.into()
     } else {
         ExitCode::SUCCESS

@@ -108,9 +108,6 @@ pub fn take(
         tell(args, &line);
         taken.notes.extend(warning);
     }
-    if !are_emulated(changes) {
-        tell(args, &again(&taken));
-    }
     Ok(taken)
 }
 
@@ -226,14 +223,14 @@ fn progress(rounds: u32, round: u32, side: usize, words: &[String], left: &str) 
 }
 
 /// How the same is told once more.
-fn again(taken: &Taken) -> String {
+pub fn again(taken: &Taken) -> String {
     let names = taken.pairs.iter().flat_map(|(a, b)| [a.name.as_str(), b.name.as_str()]);
     let quoted: Vec<String> =
         names.map(|name| shlex::try_quote(name).map_or_else(|_| name.into(), Into::into)).collect();
     format!("to compare them once more: netfathom compare --pairs {}", quoted.join(" "))
 }
 
-fn tell(args: &CompareArgs, line: &str) {
+pub fn tell(args: &CompareArgs, line: &str) {
     if !args.quiet {
         // Nobody to tell is no reason to end.
         let _ = writeln!(io::stderr(), "{line}");

@@ -18,6 +18,7 @@ const FOUND: f64 = 0.8;
 /// have no part in it.
 pub(super) fn fill(comparison: &mut Comparison, pairs: &[(&Run, &Run)]) {
     let of = |run| trust::quantities(run, comparison.forced);
+    comparison.withheld = trust::withheld(pairs, comparison.forced);
     let mut sides: Vec<(Vec<Quantity>, Vec<Quantity>)> = pairs.iter().map(|(a, b)| (of(a), of(b))).collect();
     agree_on_main(&mut sides);
     let Some((first_a, first_b)) = sides.first() else { return };

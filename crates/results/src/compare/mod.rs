@@ -10,7 +10,7 @@ mod settings;
 mod threshold;
 mod trust;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use netfathom_model::record::{Record, State};
 use netfathom_model::verdict::Level;
@@ -20,7 +20,7 @@ use crate::quantity::{Better, Pooled, Unit};
 
 pub use differences::{Difference, InPairs};
 pub use settings::NotCompared;
-pub use threshold::{Gate, Gates, Passage, Threshold, ThresholdError, gates};
+pub use threshold::{Gate, Gates, LEAST_PAIRS, Passage, Threshold, ThresholdError, gates};
 
 /// A run with the name that it was asked for by.
 #[derive(Clone, Debug)]
@@ -67,12 +67,16 @@ pub struct Comparison {
     pub settings_compared: usize,
     /// Why they cannot be compared. Unless that was forced, there are no quantities then.
     pub obstacles: Vec<String>,
-    /// Whether they were compared in spite of that.
+    /// Whether one of them measured something else: then nothing can be compared.
+    pub kinds_differ: bool,
+    /// Whether they were compared in spite of the obstacles.
     pub forced: bool,
     /// What must be known to read the result.
     pub cautions: Vec<String>,
     /// Each quantity that both have, the main ones first.
     pub quantities: Vec<Compared>,
+    /// Quantities that are left out, with the number of runs that are VOID as far as they are concerned.
+    pub withheld: BTreeMap<String, usize>,
     /// Quantities that only A has.
     pub only_a: Vec<String>,
     /// Quantities that only B has.
@@ -198,6 +202,8 @@ fn compare(design: Design, pairs: &[(&Run, &Run)], wishes: &Wishes) -> Result<Co
     let &(a, _) = pairs.first().ok_or(CompareError::NoPairs)?;
     distinct(pairs)?;
     let trusted = trust::of(design, pairs, wishes.force);
+    let measured = |run: &Run| run.record.measurement.name();
+    let kinds_differ = pairs.iter().any(|(x, y)| measured(x) != measured(a) || measured(y) != measured(a));
     let plan = plans::differences(design, pairs);
     // Where none can be compared, what differs may be why.
     let compared = if trusted.pairs.is_empty() { pairs } else { &trusted.pairs };
@@ -213,7 +219,8 @@ fn compare(design: Design, pairs: &[(&Run, &Run)], wishes: &Wishes) -> Result<Co
     let differences = differences::explained(differences, a.record.measurement.entry());
     let not_compared: BTreeSet<NotCompared> =
         settings.iter().flat_map(|found| found.not_compared.iter().cloned()).collect();
-    let obstacles: Vec<String> = trusted.obstacles.into_iter().chain(plan.obstacles).collect();
+    // Runs of different things are no matter of trust.
+    let obstacles: Vec<String> = plan.obstacles.into_iter().chain(trusted.obstacles).collect();
     let mut comparison = Comparison {
         design,
         measurement: a.record.measurement.name(),
@@ -222,15 +229,17 @@ fn compare(design: Design, pairs: &[(&Run, &Run)], wishes: &Wishes) -> Result<Co
         differences,
         not_compared: not_compared.into_iter().collect(),
         settings_compared: settings.iter().map(|found| found.compared).min().unwrap_or_default(),
-        forced: wishes.force && !obstacles.is_empty(),
+        kinds_differ,
+        forced: wishes.force && !kinds_differ && !obstacles.is_empty(),
         obstacles,
         cautions: trusted.cautions,
         quantities: Vec::new(),
+        withheld: BTreeMap::new(),
         only_a: Vec::new(),
         only_b: Vec::new(),
         spreads: Vec::new(),
     };
-    if comparison.obstacles.is_empty() || wishes.force {
+    if !comparison.is_refused() {
         judge::fill(&mut comparison, &trusted.pairs);
         comparison.spreads = distributions::both(&trusted.pairs);
     }

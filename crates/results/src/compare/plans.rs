@@ -76,8 +76,8 @@ pub(super) fn differences(design: Design, pairs: &[(&Run, &Run)]) -> PlanDiffere
         )
     };
     let mut differences = merged(pairs.iter().map(of_pair));
-    // It is another one in every run.
-    differences.retain(|difference| difference.what.split('.').next_back() != Some("seed"));
+    // The seed is another one in every run; whether rates were fitted, the profile shows.
+    differences.retain(|d| !matches!(d.what.split('.').next_back(), Some("seed" | "fits")));
     let obstacles = match design {
         Design::Apart => differences.iter().filter_map(|d| obstacle(of_a, d)).collect(),
         Design::Pairs => pairs.iter().skip(1).flat_map(|pair| within_sides((a, b), *pair)).collect(),
@@ -109,7 +109,7 @@ fn obstacle(measurement: &Measurement, difference: &Difference) -> Option<String
     }
     let why = WHY.iter().find(|(name, _)| name == key).map_or("they did not do the same work", |w| w.1);
     Some(format!(
-        "{} differs ({} and {}): {why}; measure both alike",
+        "{} differs ({} and {}): {why}; if that is what you compare, use --force; otherwise measure both alike",
         difference.what,
         shortened(&difference.a, LONGEST),
         shortened(&difference.b, LONGEST)

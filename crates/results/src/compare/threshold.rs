@@ -8,8 +8,11 @@ use netfathom_stats as stats;
 use serde::Serialize;
 
 use super::judge::LEVEL;
-use super::{Compared, Comparison, Outcome, Scale};
+use super::{Compared, Comparison, Design, Outcome, Scale};
 use crate::quantity::Unit;
+
+/// With fewer pairs only enormous changes are significant (Student's t of 99 % is 9.9 with three, 5.8 with four).
+pub const LEAST_PAIRS: usize = 4;
 
 /// A change that must not be.
 #[derive(Clone, Debug, PartialEq)]
@@ -123,7 +126,7 @@ pub enum Passage {
     /// The 95 % interval of the change lies on the near side of it.
     Within,
     CannotTell,
-    /// The runs cannot be compared.
+    /// The runs cannot be compared, or not in this; or there are too few to find any change.
     NotDecided,
 }
 
@@ -134,6 +137,8 @@ pub struct Gate {
     pub passage: Passage,
     /// How likely so great a change is by chance, corrected for all quantities that have a threshold.
     pub chance: Option<f64>,
+    /// Why it is not decided, besides what keeps the runs from being compared at all.
+    pub why: Option<String>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -152,6 +157,11 @@ impl Gates {
         })
     }
 
+    #[must_use]
+    pub fn are_decided(&self) -> bool {
+        self.gates.iter().all(|gate| gate.passage != Passage::NotDecided)
+    }
+
     /// How many quantities are decided together.
     #[must_use]
     pub fn quantities(&self) -> usize {
@@ -166,18 +176,37 @@ impl Gates {
 /// If there is no such quantity, or it is counted in something else.
 pub fn gates(comparison: &Comparison, thresholds: &[Threshold]) -> Result<Gates, ThresholdError> {
     if comparison.is_refused() {
-        let gates = thresholds.iter().map(|threshold| threshold.gate(Passage::NotDecided, None)).collect();
+        let gates = thresholds.iter().map(|threshold| threshold.undecided(None)).collect();
         return Ok(Gates { gates });
     }
-    let compared: Vec<&Compared> =
+    let compared: Vec<Result<&Compared, String>> =
         thresholds.iter().map(|threshold| threshold.find(comparison)).collect::<Result<_, _>>()?;
-    let chances = corrected(&compared);
+    let chances = corrected(&compared.iter().flatten().copied().collect::<Vec<_>>());
     let judged = thresholds.iter().zip(compared).map(|(threshold, quantity)| {
+        let quantity = match quantity {
+            Ok(quantity) => quantity,
+            Err(why) => return Ok(threshold.undecided(Some(why))),
+        };
         let chance = chances.get(quantity.name.as_str()).copied();
         let (limit, scale) = threshold.on_scale(quantity)?;
-        Ok(threshold.gate(threshold.passage(quantity, chance, limit, scale), chance))
+        let passage = threshold.passage(quantity, chance, limit, scale);
+        match undecidable(comparison.design, quantity).filter(|_| passage == Passage::CannotTell) {
+            Some(why) => Ok(threshold.undecided(Some(why))),
+            None => Ok(Gate { passage, chance, ..threshold.undecided(None) }),
+        }
     });
     Ok(Gates { gates: judged.collect::<Result<_, _>>()? })
+}
+
+/// Why no change could have been significant.
+fn undecidable(design: Design, quantity: &Compared) -> Option<String> {
+    let pairs = quantity.a.len();
+    if design == Design::Pairs && pairs < LEAST_PAIRS {
+        return Some(format!(
+            "{pairs} rounds can be compared, and {LEAST_PAIRS} are the minimum for a threshold"
+        ));
+    }
+    quantity.chance_alone.is_none().then(|| quantity.note.clone()).flatten()
 }
 
 /// The likelihood by chance of each quantity, corrected for these alone: who adds a threshold changes nothing of what is
@@ -192,13 +221,24 @@ fn corrected<'a>(compared: &[&'a Compared]) -> BTreeMap<&'a str, f64> {
 }
 
 impl Threshold {
-    fn gate(&self, passage: Passage, chance: Option<f64>) -> Gate {
-        Gate { threshold: self.text.clone(), quantity: self.name.clone(), passage, chance }
+    fn undecided(&self, why: Option<String>) -> Gate {
+        let (threshold, quantity) = (self.text.clone(), self.name.clone());
+        Gate { threshold, quantity, passage: Passage::NotDecided, chance: None, why }
     }
 
-    fn find<'a>(&self, comparison: &'a Comparison) -> Result<&'a Compared, ThresholdError> {
-        let named = comparison.quantities.iter().find(|quantity| quantity.name == self.name);
-        named.ok_or_else(|| self.unknown(comparison))
+    /// The quantity, or why it is not compared.
+    fn find<'a>(&self, comparison: &'a Comparison) -> Result<Result<&'a Compared, String>, ThresholdError> {
+        if let Some(named) = comparison.quantities.iter().find(|quantity| quantity.name == self.name) {
+            return Ok(Ok(named));
+        }
+        match comparison.withheld.get(&self.name) {
+            Some(void) => Ok(Err(format!(
+                "{void} of {} runs are VOID as far as {} is concerned",
+                comparison.a.len() + comparison.b.len(),
+                self.name
+            ))),
+            None => Err(self.unknown(comparison)),
+        }
     }
 
     /// The limit as a ratio or a difference, whichever it was written as.

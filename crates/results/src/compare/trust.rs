@@ -1,5 +1,7 @@
 //! How far runs can be compared: verdicts, unfinished runs, runs without a trial.
 
+use std::collections::BTreeMap;
+
 use netfathom_model::record::State;
 use netfathom_model::verdict::Level;
 
@@ -11,6 +13,19 @@ pub(super) fn quantities(run: &Run, force: bool) -> Vec<Quantity> {
     let mut all = quantity::of(&run.record.measurement);
     all.retain(|q| force || quantity::level(&run.record, &q.name) < Level::Void);
     all
+}
+
+/// What some runs do not vouch for, with their number.
+pub(super) fn withheld(pairs: &[(&Run, &Run)], force: bool) -> BTreeMap<String, usize> {
+    let mut withheld = BTreeMap::new();
+    for run in pairs.iter().flat_map(|&(a, b)| [a, b]).filter(|_| !force) {
+        for quantity in quantity::of(&run.record.measurement) {
+            if quantity::level(&run.record, &quantity.name) == Level::Void {
+                *withheld.entry(quantity.name).or_default() += 1;
+            }
+        }
+    }
+    withheld
 }
 
 /// The pairs that count, and what must be said of the others.

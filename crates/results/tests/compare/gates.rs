@@ -1,6 +1,7 @@
 //! Thresholds.
 
-use netfathom_results::compare::{Outcome, Passage, Run, Threshold, Wishes, apart, gates};
+use netfathom_model::verdict::{Level, Part};
+use netfathom_results::compare::{Outcome, Passage, Run, Threshold, Wishes, apart, gates, pairs};
 
 use crate::fixtures::fixture;
 use crate::simulated::Maker;
@@ -62,13 +63,43 @@ fn a_quantity_that_is_not_there_names_those_that_are_near() {
 }
 
 #[test]
-fn one_trial_passes_only_where_nobody_is_strict() {
+fn what_one_trial_shows_is_not_decided() {
     let mut maker = Maker::new(9);
     let (a, b) = (maker.run(1, 1.0), maker.run(1, 9.0));
     let comparison = apart(&a, &b, &Wishes::default()).unwrap();
     let gates = gates(&comparison, &["tx.mean>5%".parse().unwrap()]).unwrap();
-    assert_eq!(gates.gates[0].passage, Passage::CannotTell);
-    assert!(gates.fail(true) && !gates.fail(false));
+    assert_eq!(gates.gates[0].passage, Passage::NotDecided);
+    assert!(gates.gates[0].why.as_ref().is_some_and(|why| why.contains("trial")), "{gates:?}");
+    assert!(!gates.are_decided());
+}
+
+#[test]
+fn three_rounds_decide_no_threshold_and_four_do() {
+    let passage = |rounds: usize, factor| {
+        let mut maker = Maker::new(9);
+        let made: Vec<(Run, Run)> = (0..rounds).map(|_| (maker.run(3, 1.0), maker.run(3, factor))).collect();
+        let comparison = pairs(&made, &Wishes::default()).unwrap();
+        gates(&comparison, &["tx.mean>5%".parse().unwrap()]).unwrap()
+    };
+    let few = passage(3, 1.08);
+    assert_eq!((few.gates[0].passage, few.are_decided()), (Passage::NotDecided, false), "{few:?}");
+    assert!(few.gates[0].why.as_ref().is_some_and(|why| why.starts_with("3 rounds can")), "{few:?}");
+    assert_eq!(passage(4, 9.0).gates[0].passage, Passage::Beyond);
+}
+
+/// An uneven load says nothing against the time to send.
+#[test]
+fn a_threshold_of_what_runs_do_not_vouch_for_is_not_decided() {
+    let mut maker = Maker::new(9);
+    let (mut a, mut b) = (maker.run(10, 1.0), maker.run(10, 1.0));
+    for run in [&mut a, &mut b] {
+        run.record.verdict.lower_only(&[Part::Rx], Level::Void, "the load was uneven");
+    }
+    let comparison = apart(&a, &b, &Wishes::default()).unwrap();
+    let gates = gates(&comparison, &["rx.p99>5%".parse().unwrap(), "tx.mean>5%".parse().unwrap()]).unwrap();
+    assert_eq!(gates.gates[0].passage, Passage::NotDecided);
+    assert_eq!(gates.gates[0].why.as_deref(), Some("2 of 2 runs are VOID as far as rx.p99 is concerned"));
+    assert_ne!(gates.gates[1].passage, Passage::NotDecided);
 }
 
 /// All that is said of the runs, which no threshold may change.

@@ -59,7 +59,7 @@ fn found(page: &mut Page, comparison: &Comparison, gates: &Gates, number: usize)
     for obstacle in &comparison.obstacles {
         page.bullet(obstacle);
     }
-    if comparison.is_refused() {
+    if comparison.is_refused() && !comparison.kinds_differ {
         page.text("To compare them all the same: --force");
     } else if comparison.forced {
         page.text("Compared all the same, by --force.");

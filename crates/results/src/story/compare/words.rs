@@ -4,7 +4,7 @@ use netfathom_model::print::{self, grouped};
 use netfathom_model::record::State;
 
 use crate::compare::{
-    Change, Compared, Comparison, Design, Difference, Gates, Head, Outcome, Passage, Scale,
+    Change, Compared, Comparison, Design, Difference, Gate, Gates, Head, Outcome, Passage, Scale,
 };
 use crate::quantity::Unit;
 
@@ -180,8 +180,12 @@ pub fn passage(passage: Passage) -> &'static str {
     }
 }
 
-pub fn gates(gates: &Gates) -> Vec<(String, &'static str)> {
-    gates.gates.iter().map(|gate| (gate.threshold.clone(), passage(gate.passage))).collect()
+pub fn gates(gates: &Gates) -> Vec<(String, String)> {
+    let told = |gate: &Gate| {
+        let why = gate.why.as_ref().map_or_else(String::new, |why| format!(": {why}"));
+        (gate.threshold.clone(), format!("{}{why}", passage(gate.passage)))
+    };
+    gates.gates.iter().map(told).collect()
 }
 
 /// How gates are decided; none where none is.
