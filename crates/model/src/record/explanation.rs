@@ -62,8 +62,14 @@ pub struct TransferSample {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Cause {
-    /// Nothing that could be mended: the processors were the limit.
+    /// Nothing that could be mended.
     Nothing,
+    /// This end ran, or waited for a processor, all the time.
+    Processor,
+    /// The same, and most of it went to write calls that moved little each.
+    SmallWrites,
+    /// The same of read calls.
+    SmallReads,
     /// The send buffer is smaller than a write, or than what is in flight at the full rate.
     SendBuffer,
     /// The sender waits for acknowledgements that the receiver puts off.
@@ -89,7 +95,8 @@ pub enum Cause {
 }
 
 named! { Cause:
-    Nothing = "nothing wrong", SendBuffer = "send buffer",
+    Nothing = "no fault found", Processor = "CPU", SmallWrites = "small writes",
+    SmallReads = "small reads", SendBuffer = "send buffer",
     DelayedAcknowledgement = "delayed ACKs", Nagle = "Nagle", ReceiveWindow = "receiver's window",
     SlowSender = "sending program", SlowReceiver = "receiving program", Loss = "loss",
     Path = "path", Pace = "--pace", Elsewhere = "sender or path", TooShort = "too short to tell"

@@ -78,7 +78,8 @@ fn extremes(result: &SweepResult) -> Option<[(&SweepPoint, f64); 2]> {
     Some([known().max_by(by_rate)?, known().min_by(by_rate)?])
 }
 
-/// Such as `96.6 Mb/s with send buffer auto (best), 171 kb/s with send buffer 1448 (worst)`.
+/// Such as `96.6 Mb/s with send buffer auto (best), 171 kb/s with send buffer 1448 (worst)`; where points differ in more,
+/// `5.24 Gb/s (-b 4096 -l 8192) at best, 119 Mb/s (-b 4096 -l 64) at worst`.
 pub(in crate::story) fn answer(result: &SweepResult) -> String {
     let Some([(fast, highest), (slow, lowest)]) = extremes(result) else {
         return "no transfer came to its end, so there is no answer yet".into();
@@ -90,7 +91,15 @@ pub(in crate::story) fn answer(result: &SweepResult) -> String {
     if std::ptr::eq(fast, slow) {
         return told(fast, highest, "");
     }
-    format!("{}, {}", told(fast, highest, " (best)"), told(slow, lowest, " (worst)"))
+    if lines(result).nth(1).is_none() {
+        return format!("{}, {}", told(fast, highest, " (best)"), told(slow, lowest, " (worst)"));
+    }
+    let flags = |p: &SweepPoint, rate| {
+        let no_delay = if p.no_delay { " -D" } else { "" };
+        let buffer = buffer(p.socket_buffer_bytes);
+        format!("{} (-b {buffer} -l {}{no_delay})", bit_rate(rate), p.write_bytes)
+    };
+    format!("{} at best, {} at worst", flags(fast, highest), flags(slow, lowest))
 }
 
 /// What limited the fastest and the slowest point, and how it was measured.

@@ -79,7 +79,12 @@ fn limit(e: &Explanation) -> String {
 pub(super) fn limited(cause: Cause, share: f64) -> String {
     let article = match cause {
         Cause::Nothing | Cause::TooShort => return cause.name().into(),
-        Cause::DelayedAcknowledgement | Cause::Nagle | Cause::Loss | Cause::Pace => "",
+        Cause::DelayedAcknowledgement
+        | Cause::Nagle
+        | Cause::Loss
+        | Cause::Pace
+        | Cause::SmallWrites
+        | Cause::SmallReads => "",
         _ => "the ",
     };
     format!("limited by {article}{} {} of the time", cause.name(), number::percent(share))

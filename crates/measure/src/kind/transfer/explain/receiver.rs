@@ -5,7 +5,7 @@ use netfathom_model::record::{Cause, TransferStream};
 
 use super::facts::Facts;
 use super::text::{bytes, ms, percent, rate};
-use super::{FAST_BYTES_PER_S, Host, Reason, remedy};
+use super::{FAST_BYTES_PER_S, Host, Reason, busy, remedy};
 
 /// A buffer is to be so many times as large before it is looked at again.
 const LARGER: u64 = 8;
@@ -21,7 +21,7 @@ pub(super) fn reasons(
     let waits = facts.empty.min(facts.blocked);
     // Of equals the first is told.
     vec![
-        processor(stream, facts, if fast && !small { waits } else { 0.0 }),
+        processor(plan, stream, facts, if fast && !small { waits } else { 0.0 }),
         slow_program(facts),
         window(plan, host, facts, if small { waits } else { 0.0 }),
         elsewhere(facts, if small || fast { 0.0 } else { waits }),
@@ -61,7 +61,7 @@ fn window(plan: &TransferPlan, host: &Host, facts: &Facts, share: f64) -> Reason
     }
 }
 
-fn processor(stream: &TransferStream, facts: &Facts, waits: f64) -> Reason {
+fn processor(plan: &TransferPlan, stream: &TransferStream, facts: &Facts, waits: f64) -> Reason {
     let mut evidence = vec![facts.processor_words(stream)];
     if waits > 0.0 {
         evidence.push(format!(
@@ -72,17 +72,16 @@ fn processor(stream: &TransferStream, facts: &Facts, waits: f64) -> Reason {
     }
     // As long as something is there to be read, nothing but a processor is missing.
     let behind = (1.0 - facts.empty - facts.standard).max(0.0);
-    let busy = facts.processor.max(behind);
+    let runs = facts.processor.max(behind);
+    if runs >= waits {
+        return busy(plan, stream, runs + waits, evidence);
+    }
     Reason {
         cause: Cause::Nothing,
-        share: busy + waits,
-        said: if busy >= waits {
-            "nothing is wrong: the CPUs limit it".into()
-        } else {
-            "nothing is wrong: the sender limits it".into()
-        },
+        share: runs + waits,
+        said: "no fault here: the sender limits it".into(),
         evidence,
-        remedy: "larger reads (-l 128k) or --discard take less CPU time".into(),
+        remedy: "none here; netfathom ttcp -t --explain there tells what the sender waits for".into(),
     }
 }
 
@@ -90,7 +89,7 @@ fn elsewhere(facts: &Facts, share: f64) -> Reason {
     Reason {
         cause: Cause::Elsewhere,
         share,
-        said: "nothing is wrong here: this end waited for the sender or the path".into(),
+        said: "no fault here: this end waited for the sender or the path".into(),
         evidence: vec![
             format!("{} of the time nothing was there to be read", percent(facts.empty)),
             format!(

@@ -5,7 +5,7 @@ use netfathom_model::record::{Cause, TransferStream};
 
 use super::facts::Facts;
 use super::text::{bytes, ms, of_time, percent, rate};
-use super::{FAST_BYTES_PER_S, Host, LEAST_SHARE, Reason, network, remedy};
+use super::{FAST_BYTES_PER_S, Host, LEAST_SHARE, Reason, busy, network, remedy};
 
 /// A buffer is to hold so many times what fits into the present one before it is looked at again.
 const LARGER: u64 = 8;
@@ -19,7 +19,7 @@ pub(super) fn reasons(
     facts: &Facts,
 ) -> Vec<Reason> {
     // Of equals the first is told.
-    let mut all = vec![processor(stream, facts)];
+    let mut all = vec![processor(plan, stream, facts)];
     all.extend(network::reasons(plan, stream, host, facts));
     all.extend([
         slow_program(plan, facts),
@@ -212,7 +212,7 @@ fn slow_reader(facts: &Facts) -> Reason {
     }
 }
 
-fn processor(stream: &TransferStream, facts: &Facts) -> Reason {
+fn processor(plan: &TransferPlan, stream: &TransferStream, facts: &Facts) -> Reason {
     let closed = if fast(facts) { facts.not_read() } else { 0.0 };
     let there = closed + if takes_less(facts) { facts.window_full } else { 0.0 };
     let mut evidence = vec![facts.processor_words(stream)];
@@ -223,15 +223,15 @@ fn processor(stream: &TransferStream, facts: &Facts) -> Reason {
             rate(facts.bytes_per_s)
         ));
     }
+    let share = facts.processor + there;
+    if facts.processor >= there {
+        return busy(plan, stream, share, evidence);
+    }
     Reason {
         cause: Cause::Nothing,
-        share: facts.processor + there,
-        said: if facts.processor >= there {
-            "nothing is wrong: the CPUs limit it".into()
-        } else {
-            "nothing is wrong: the receiver limits it".into()
-        },
+        share,
+        said: "no fault here: the receiver limits it".into(),
         evidence,
-        remedy: "larger writes (-l 128k) or --zero-copy take less CPU time".into(),
+        remedy: "none here; netfathom ttcp -r --explain there tells what the receiver waits for".into(),
     }
 }

@@ -177,7 +177,14 @@ fn a_pace_is_the_limit_only_where_it_was_reached() {
 fn who_runs_all_the_time_is_not_held_up() {
     let mut runs = stream(|_, s| queue(s, 40_000, 0, 28));
     runs.system_ns = 150_000_000;
-    assert_eq!(sender(&runs), Cause::Nothing);
+    assert_eq!(sender(&runs), Cause::Processor);
+    let small = TransferPlan { buffer_bytes: 64, ..plan(Role::Transmit) };
+    let told = explain(&small, &runs, &Host::default());
+    assert_eq!((told.cause, told.remedy.as_str()), (Cause::SmallWrites, "larger writes: -l 64k"));
+    assert!(
+        told.evidence.contains(&"300 writes of at most 64 bytes; this end ran 503 µs for each".into()),
+        "{told:?}"
+    );
     let mut short = runs.clone();
     short.samples.truncate(10);
     assert_eq!(sender(&short), Cause::TooShort);
@@ -191,7 +198,9 @@ fn a_receiver_tells_its_own_program_and_window_from_the_rest() {
     // 15 MB/s and 10 ms: 150 KB come in a round trip.
     assert_eq!(receiver(&of(160_000, 0)), Cause::ReceiveWindow);
     assert_eq!(receiver(&of(1_600_000, 0)), Cause::Elsewhere);
-    assert_eq!(receiver(&of(160_000, 5000)), Cause::Nothing);
+    assert_eq!(receiver(&of(160_000, 5000)), Cause::Processor);
+    let small = TransferPlan { buffer_bytes: 64, ..plan(Role::Receive) };
+    assert_eq!(explain(&small, &of(160_000, 5000), &Host::default()).cause, Cause::SmallReads);
     let mut slow = of(160_000, 5000);
     slow.calls_took = Some(CallTimes { standard_ns: 190_000_000, ..CallTimes::default() });
     assert_eq!(receiver(&slow), Cause::SlowReceiver);
