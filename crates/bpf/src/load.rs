@@ -4,7 +4,9 @@
 use std::ffi::OsStr;
 use std::fs;
 
-use libbpf_rs::{ErrorKind, Object, ObjectBuilder, OpenObject};
+use libbpf_rs::{
+    ErrorKind, MapCore, MapFlags, MapType, Object, ObjectBuilder, OpenObject, num_possible_cpus,
+};
 
 use crate::{libbpf_log, tracepoint};
 
@@ -110,6 +112,27 @@ pub(crate) fn load(open: OpenObject) -> Result<Object, Refusal> {
         let failed = Refusal::from(Cause::Failed { source, reason });
         if failed.is_denied() { failed } else { too_old(newest, &release()).unwrap_or(failed) }
     })
+}
+
+/// Forgets everything that programs have left in their memory. They must be attached to nothing.
+pub(crate) fn clear(object: &Object) -> Result<(), Refusal> {
+    for map in object.maps() {
+        let keys: Vec<Vec<u8>> = map.keys().collect();
+        let zero = vec![0; map.value_size() as usize];
+        match map.map_type() {
+            MapType::PercpuArray => {
+                let zeros = vec![zero; num_possible_cpus()?];
+                keys.iter().try_for_each(|key| map.update_percpu(key, &zeros, MapFlags::ANY))?;
+            }
+            MapType::Hash => keys.iter().try_for_each(|key| map.delete(key))?,
+            // Constants are arrays too.
+            MapType::Array if map.name().to_string_lossy().ends_with(".bss") => {
+                keys.iter().try_for_each(|key| map.update(key, &zero, MapFlags::ANY))?;
+            }
+            _ => {}
+        }
+    }
+    Ok(())
 }
 
 fn feature(program: &OsStr) -> Option<(&'static str, (u32, u32))> {

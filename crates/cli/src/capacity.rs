@@ -10,6 +10,7 @@ use netfathom_model::plan::{CapacityPlan, EngineChoice, Place};
 
 use crate::args::CapacityArgs;
 use crate::keep::Run;
+use crate::progress::Expected;
 use crate::{exit, output, plans};
 
 /// Rates that a search tries, about.
@@ -20,7 +21,7 @@ pub fn run(args: &CapacityArgs) -> Result<ExitCode> {
     let Some(plan) = output::understood(plan(args)) else { return Ok(exit::USAGE.into()) };
     let run = Run {
         output: &args.output,
-        expected: Some(expected(&plan)),
+        expected: Expected::About(expected(&plan)),
         named_cpus: !args.cpu.is_empty(),
         capture: false,
     };

@@ -12,6 +12,7 @@ use netfathom_model::plan::{
 
 use crate::args::{CostArgs, LoadArg};
 use crate::keep::Run;
+use crate::progress::Expected;
 use crate::{exit, guard, marks, output, plans, reproduce};
 
 /// The paper's tree: its bytes and entries (Qian & Wang 2006).
@@ -33,7 +34,7 @@ pub fn run(args: &CostArgs) -> Result<ExitCode> {
         return Ok(status);
     }
     let run = Run {
-        expected: Some(Duration::from_nanos(plan.most_ns)),
+        expected: Expected::AtMost(Duration::from_nanos(plan.most_ns)),
         named_cpus: !(args.cpu.is_empty() && args.program_cpu.is_empty()),
         ..kept(args)
     };
@@ -52,7 +53,7 @@ fn restoring(plan: &CostPlan) -> impl FnOnce() + use<'_> {
 }
 
 fn kept(args: &CostArgs) -> Run<'_> {
-    Run { output: &args.output, expected: Some(AT_ONCE), named_cpus: false, capture: false }
+    Run { output: &args.output, expected: Expected::About(AT_ONCE), named_cpus: false, capture: false }
 }
 
 fn prove(args: &CostArgs) -> Result<ExitCode> {

@@ -10,6 +10,7 @@ use netfathom_model::plan::JoinPlan;
 
 use crate::args::JoinArgs;
 use crate::keep::Run;
+use crate::progress::Expected;
 use crate::{exit, output};
 
 /// Bytes of captures and logs that are read in a second, roughly.
@@ -17,8 +18,12 @@ const BYTES_PER_S: u64 = 500_000_000;
 
 pub fn run(args: &JoinArgs) -> Result<ExitCode> {
     let Some(plan) = output::understood(plan(args)) else { return Ok(exit::USAGE.into()) };
-    let run =
-        Run { output: &args.output, expected: Some(expected(&plan)), named_cpus: false, capture: false };
+    let run = Run {
+        output: &args.output,
+        expected: Expected::About(expected(&plan)),
+        named_cpus: false,
+        capture: false,
+    };
     run.make(|observer, stop| join::run(&plan, observer, stop))
 }
 

@@ -5,7 +5,7 @@ use std::io;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::time::{Duration, SystemTime};
+use std::time::SystemTime;
 
 use anyhow::{Context, Result, anyhow};
 use netfathom_measure::ground::error::{Mistake, RunError};
@@ -25,14 +25,13 @@ use netfathom_sys::directory::Directory;
 use netfathom_sys::limits;
 
 use crate::args::OutputArgs;
-use crate::progress::Progress;
+use crate::progress::{Expected, Progress};
 use crate::{exit, invocation, output, stop};
 
 /// What a command knows of its run before it is made.
 pub struct Run<'a> {
     pub output: &'a OutputArgs,
-    /// How long the run takes; `None` of one without an end.
-    pub expected: Option<Duration>,
+    pub expected: Expected,
     /// Whether the user named processors, so that wrong ones are wrong usage.
     pub named_cpus: bool,
     /// Whether samples are written as a capture too.
@@ -78,7 +77,7 @@ impl Run<'_> {
             }
         };
         // One without an end is whole whenever it is ended.
-        let is_cut = stop.load(Relaxed) && self.expected.is_some();
+        let is_cut = stop.load(Relaxed) && self.expected != Expected::Endless;
         let state = if is_cut { State::Interrupted } else { State::Complete };
         let samples = progressed.samples.clone();
         let record = header.record(progressed, state);

@@ -11,6 +11,7 @@ use netfathom_model::plan::{EngineChoice, LoadPlan, Place, ReceiveChoice};
 
 use crate::args::{LoadCommand, SendArgs, SinkArgs};
 use crate::keep::Run;
+use crate::progress::Expected;
 use crate::{exit, output, plans, sink_events, stop};
 
 const TRIAL_OVERHEAD: Duration = Duration::from_millis(400);
@@ -30,7 +31,7 @@ fn send(args: &SendArgs) -> Result<ExitCode> {
     let Some(plan) = output::understood(plan(args)) else { return Ok(exit::USAGE.into()) };
     let run = Run {
         output: &args.output,
-        expected: Some(expected(&plan)),
+        expected: Expected::About(expected(&plan)),
         named_cpus: !args.cpu.is_empty(),
         capture: false,
     };

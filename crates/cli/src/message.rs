@@ -9,6 +9,7 @@ use netfathom_model::plan::{MessagePlan, MessageTest, Wire};
 
 use crate::args::{MessageArgs, MessageCommand};
 use crate::keep::Run;
+use crate::progress::Expected;
 use crate::{exit, output, plans};
 
 /// What a trial takes besides its time: connecting, and closing.
@@ -28,7 +29,7 @@ pub fn run(command: &MessageCommand) -> Result<ExitCode> {
     let Some(plan) = output::understood(plan(test, args)) else { return Ok(exit::USAGE.into()) };
     let run = Run {
         output: &args.output,
-        expected: Some(expected(&plan)),
+        expected: Expected::About(expected(&plan)),
         named_cpus: !args.cpu.is_empty(),
         capture: false,
     };

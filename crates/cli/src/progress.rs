@@ -29,6 +29,35 @@ struct Current {
     at: Instant,
 }
 
+/// How long a run takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Expected {
+    About(Duration),
+    /// It ends as soon as it knows enough.
+    AtMost(Duration),
+    /// Until the user ends it.
+    Endless,
+}
+
+impl Expected {
+    fn time(self) -> Option<Duration> {
+        match self {
+            Self::About(time) | Self::AtMost(time) => Some(time),
+            Self::Endless => None,
+        }
+    }
+
+    /// What is left; what was expected is an estimate, and a run that takes longer says so.
+    fn left(self, elapsed: Duration) -> String {
+        let Some(expected) = self.time() else { return "until Ctrl-C".into() };
+        match (self, expected.checked_sub(elapsed)) {
+            (Self::AtMost(_), Some(left)) => format!("at most {} s left", left.as_secs()),
+            (_, Some(left)) => format!("{} s left", left.as_secs()),
+            (_, None) => format!("{} s longer than estimated", (elapsed - expected).as_secs()),
+        }
+    }
+}
+
 /// Draws trial, rate, lag and time left until it is dropped; nothing where standard error is no terminal.
 pub struct Progress {
     current: Arc<Mutex<Option<Current>>>,
@@ -36,21 +65,21 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// `expected` is how long the whole run takes; `None` of one without an end.
-    pub fn new(quiet: bool, expected: Option<Duration>) -> Self {
+    pub fn new(quiet: bool, expected: Expected) -> Self {
         let current = Arc::new(Mutex::new(None::<Current>));
         let started = Instant::now();
         let drawn = Arc::clone(&current);
         let drawer = (!quiet).then(|| {
             let target = ProgressDrawTarget::stderr();
-            let bar = styled(ProgressBar::with_draw_target(expected.map(|e| e.as_millis() as u64), target));
+            let time = expected.time();
+            let bar = styled(ProgressBar::with_draw_target(time.map(|time| time.as_millis() as u64), target));
             Drawer::start(move |has_ended| {
                 if has_ended {
                     bar.finish_and_clear();
                 } else if let Some(trial) = drawn.lock().unwrap_or_else(PoisonError::into_inner).as_mut() {
                     let elapsed = started.elapsed();
-                    bar.set_position(elapsed.min(expected.unwrap_or_default()).as_millis() as u64);
-                    bar.set_message(format!("{}, {}", trial.line(), left(elapsed, expected)));
+                    bar.set_position(elapsed.min(time.unwrap_or_default()).as_millis() as u64);
+                    bar.set_message(format!("{}, {}", trial.line(), expected.left(elapsed)));
                 }
             })
         });
@@ -102,15 +131,6 @@ impl Drop for Drawer {
     }
 }
 
-/// What is left; what was expected is an estimate, and a run that takes longer says so.
-fn left(elapsed: Duration, expected: Option<Duration>) -> String {
-    let Some(expected) = expected else { return "until Ctrl-C".into() };
-    match expected.checked_sub(elapsed) {
-        Some(left) => format!("{} s left", left.as_secs()),
-        None => format!("{} s longer than estimated", (elapsed - expected).as_secs()),
-    }
-}
-
 impl Current {
     fn line(&mut self) -> String {
         let (sent, now) = (self.live.sent.load(Relaxed), Instant::now());
@@ -134,8 +154,11 @@ mod tests {
 
     #[test]
     fn a_run_that_takes_longer_says_so() {
-        let at = |s| left(Duration::from_secs(s), Some(Duration::from_secs(10)));
+        let about = Expected::About(Duration::from_secs(10));
+        let at = |s| about.left(Duration::from_secs(s));
         assert_eq!([at(4), at(10), at(13)], ["6 s left", "0 s left", "3 s longer than estimated"]);
+        let at_most = Expected::AtMost(Duration::from_secs(10));
+        assert_eq!(at_most.left(Duration::from_secs(4)), "at most 6 s left");
     }
 
     #[derive(Clone, Debug, Default)]

@@ -10,6 +10,7 @@ use netfathom_papers::{Experiment, catalogue};
 
 use crate::args::{OutputArgs, ReproduceArgs};
 use crate::keep::Run;
+use crate::progress::Expected;
 use crate::{exit, guard, output, plans};
 
 pub fn run(args: &ReproduceArgs) -> Result<ExitCode> {
@@ -30,8 +31,12 @@ fn make(experiment: &'static Experiment, plan: &ReproducePlan, output: &OutputAr
     if let Some(status) = guard::watch_over(Duration::ZERO, |_| || remove_what_is_left(None))? {
         return Ok(status);
     }
-    let run =
-        Run { output, expected: Some(experiment.expected(plan.quick)), named_cpus: false, capture: false };
+    let run = Run {
+        output,
+        expected: Expected::About(experiment.expected(plan.quick)),
+        named_cpus: false,
+        capture: false,
+    };
     run.make(|observer, stop| netfathom_papers::run(experiment, plan, observer, stop))
 }
 

@@ -9,6 +9,7 @@ use netfathom_model::plan::{Family, ReversePlan, Variant};
 
 use crate::args::ReverseArgs;
 use crate::keep::Run;
+use crate::progress::Expected;
 use crate::{exit, output, plans};
 
 const TRIAL_OVERHEAD: Duration = Duration::from_millis(800);
@@ -18,7 +19,7 @@ pub fn run(args: &ReverseArgs) -> Result<ExitCode> {
     let trials = plan.trials * plan.variants.len() as u32;
     let run = Run {
         output: &args.output,
-        expected: Some((Duration::from_nanos(plan.duration_ns) + TRIAL_OVERHEAD) * trials),
+        expected: Expected::About((Duration::from_nanos(plan.duration_ns) + TRIAL_OVERHEAD) * trials),
         named_cpus: args.cpu.is_some(),
         capture: false,
     };

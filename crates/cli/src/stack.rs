@@ -10,6 +10,7 @@ use netfathom_model::plan::{PcapPlan, Place, StackPlan, TapChoice, Until};
 
 use crate::args::StackArgs;
 use crate::keep::Run;
+use crate::progress::Expected;
 use crate::{exit, invocation, output, plans};
 
 /// Messages that an export holds, unless the user wants another number.
@@ -21,7 +22,7 @@ pub fn run(args: &StackArgs) -> Result<ExitCode> {
     let Some(plan) = output::understood(plan(args)) else { return Ok(exit::USAGE.into()) };
     let run = Run {
         output: &args.output,
-        expected: Some(expected(&plan)),
+        expected: expected(&plan),
         named_cpus: args.cpu.is_some(),
         capture: args.export.is_some(),
     };
@@ -94,11 +95,9 @@ impl Counts {
     }
 
     fn usual_profile(&self, quick: bool) -> &'static str {
-        match self.until {
-            Some(_) => "ramp:1k..200k/1s",
-            None if quick => "ramp:1k..200k/500ms",
-            None => "ramp:1k..200k/10s",
-        }
+        // What differs from trial to trial decides how wide the interval is: many short ones say more than few long ones.
+        let are_short = quick || self.until.is_some();
+        if are_short { "ramp:1k..200k/500ms" } else { "ramp:1k..200k/10s" }
     }
 
     /// Of taps that are compared each has half as many trials as the run's own.
@@ -111,14 +110,16 @@ impl Counts {
     }
 }
 
-fn expected(plan: &StackPlan) -> Duration {
+fn expected(plan: &StackPlan) -> Expected {
     if let Some(until) = plan.until {
-        return Duration::from_nanos(until.time_limit_ns);
+        return Expected::AtMost(Duration::from_nanos(until.time_limit_ns));
     }
     let trial = Duration::from_nanos(plan.profile.duration_ns()) + TRIAL_OVERHEAD;
     let others = if plan.tap == TapChoice::All { 2 } else { 1 };
     // One more tells what the tap adds to its own times.
-    trial * (plan.trials + plan.controls + others * plan.witnesses + u32::from(plan.witnesses > 0))
+    Expected::About(
+        trial * (plan.trials + plan.controls + others * plan.witnesses + u32::from(plan.witnesses > 0)),
+    )
 }
 
 #[cfg(test)]
@@ -142,7 +143,7 @@ mod tests {
     fn a_run_without_a_number_of_trials_ends_by_precision_or_time() {
         let plan = planned("both --loopback").unwrap();
         assert_eq!(plan.until, Some(Until { precision: 0.05, time_limit_ns: 30_000_000_000 }));
-        assert_eq!(expected(&plan), Duration::from_secs(30));
+        assert_eq!(expected(&plan), Expected::AtMost(Duration::from_secs(30)));
         let asked = planned("--loopback --precision 2% --time-limit 2m").unwrap().until;
         assert_eq!(asked, Some(Until { precision: 0.02, time_limit_ns: 120_000_000_000 }));
         for line in ["--trials 3", "--quick", "--listen 127.0.0.1:9"] {

@@ -10,13 +10,14 @@ use netfathom_model::plan::{PlanError, WatchPlan, WatchTarget};
 
 use crate::args::WatchArgs;
 use crate::keep::Run;
+use crate::progress::Expected;
 use crate::{exit, output};
 
 pub fn run(args: &WatchArgs) -> Result<ExitCode> {
     let Some(plan) = output::understood(plan(args).map_err(Into::into)) else {
         return Ok(exit::USAGE.into());
     };
-    let expected = plan.time_ns.map(Duration::from_nanos);
+    let expected = plan.time_ns.map_or(Expected::Endless, |ns| Expected::About(Duration::from_nanos(ns)));
     let run = Run { output: &args.output, expected, named_cpus: false, capture: false };
     run.make(|observer, stop| watch::run(&plan, observer, stop))
 }

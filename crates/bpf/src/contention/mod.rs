@@ -90,7 +90,7 @@ pub struct Lost {
 pub struct Contention {
     object: Object,
     mapping: Mapping<Shared>,
-    _link: Link,
+    link: Option<Link>,
 }
 
 impl Contention {
@@ -103,13 +103,34 @@ impl Contention {
         let open = load::open(OBJECT, |_| true).map_err(step("open"))?;
         let object = load::load(open).map_err(step("load"))?;
         let mapping: Mapping<Shared> = Mapping::of_globals(&object)?;
+        let mut contention = Self { object, mapping, link: None };
+        contention.begin()?;
+        Ok(contention)
+    }
+
+    /// Takes the program away from its hook; accounts of threads end.
+    pub fn detach(&mut self) {
+        self.link = None;
+    }
+
+    /// Begins anew, of no thread: much faster than loading.
+    ///
+    /// # Errors
+    /// What the kernel refused.
+    pub fn again(&mut self) -> Result<(), ContentionError> {
+        self.detach();
+        load::clear(&self.object).map_err(step("clear"))?;
+        self.begin()
+    }
+
+    fn begin(&mut self) -> Result<(), ContentionError> {
         let namespace = pid_namespace::own().map_err(ContentionError::Namespace)?;
-        let shared = mapping.get();
+        let shared = self.mapping.get();
         shared.namespace.device.store(namespace.device, Relaxed);
         shared.namespace.inode.store(namespace.inode, Relaxed);
-        let program = object.progs_mut().next().ok_or(ContentionError::Abi("its name"))?;
-        let link = program.attach().map_err(step("attach"))?;
-        Ok(Self { object, mapping, _link: link })
+        let program = self.object.progs_mut().next().ok_or(ContentionError::Abi("its name"))?;
+        self.link = Some(program.attach().map_err(step("attach"))?);
+        Ok(())
     }
 
     /// Follows the calling thread. It must be bound to its processor. `None` if [`Shared::THREADS`] were followed before:

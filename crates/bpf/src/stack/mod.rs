@@ -90,12 +90,27 @@ impl StackTap {
         let open = load::open(OBJECT, is_wanted).map_err(step("open"))?;
         let object = load::load(open).map_err(step("load"))?;
         let mapping = Arc::new(Mapping::of_globals(&object)?);
-        let shared = mapping.get();
+        let mut tap = Self { object, links: Vec::new(), mapping, replaced };
+        tap.aim(target)?;
+        Ok(tap)
+    }
+
+    /// Begins anew with another target, after [`Self::detach`]: much faster than loading. Views of before must be gone.
+    ///
+    /// # Errors
+    /// What the kernel refused.
+    pub fn again(&mut self, target: Target) -> Result<(), LoadError> {
+        self.detach();
+        load::clear(&self.object).map_err(step("clear"))?;
+        self.aim(target)
+    }
+
+    fn aim(&mut self, target: Target) -> Result<(), LoadError> {
+        let shared = self.mapping.get();
         shared.flow_be.store(target.flow.to_be(), Relaxed);
         shared.reader_cookie.store(target.reader_cookie, Relaxed);
         shared.window_shift.store(target.window_shift, Relaxed);
-        let links = attached(&object)?;
-        Ok(Self { object, links, mapping, replaced })
+        self.attach()
     }
 
     /// The hooks that this kernel lacks.

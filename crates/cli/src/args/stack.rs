@@ -84,7 +84,7 @@ pub struct StackArgs {
     #[arg(long)]
     pub loopback: bool,
     /// Messages per second over one trial, such as constant:RATE/TIME or ramp:FROM..TO/TIME
-    /// [default: ramp:1k..200k/1s, with --trials /10s, --quick /500ms; its peak is lowered to what leaves on schedule here]
+    /// [default: ramp:1k..200k/500ms, with --trials /10s; its peak is lowered to what leaves on schedule here]
     ///
     /// Others: triangle:FROM..TO[,cap=RATE]/TIME, steps:RATE,RATE,.../TIME, poisson:RATE/TIME and csv:FILE. poisson draws
     /// the times, not the number: RATE x TIME messages.

@@ -9,6 +9,7 @@ use netfathom_model::plan::{Place, SweepEnds, SweepPlan, Wire};
 
 use crate::args::SweepArgs;
 use crate::keep::Run;
+use crate::progress::Expected;
 use crate::{exit, output, plans};
 
 /// What a trial takes besides its time: connecting, and waiting until the receiver has all.
@@ -18,8 +19,12 @@ const ROUND_TRIPS: u32 = 3;
 
 pub fn run(args: &SweepArgs) -> Result<ExitCode> {
     let Some(plan) = output::understood(plan(args)) else { return Ok(exit::USAGE.into()) };
-    let run =
-        Run { output: &args.output, expected: Some(expected(&plan)), named_cpus: false, capture: false };
+    let run = Run {
+        output: &args.output,
+        expected: Expected::About(expected(&plan)),
+        named_cpus: false,
+        capture: false,
+    };
     run.make(|observer, stop| sweep::run(&plan, observer, stop))
 }
 

@@ -18,6 +18,17 @@ impl Contention {
         netfathom_bpf::contention::Contention::attach().ok().map(Self)
     }
 
+    /// Takes the program away from its hook until [`Self::again`].
+    pub fn rest(&mut self) {
+        self.0.detach();
+    }
+
+    /// Begins anew, of no thread: much faster than loading. `None` as of [`Self::begin`].
+    #[must_use]
+    pub fn again(mut self) -> Option<Self> {
+        self.0.again().ok().map(|()| self)
+    }
+
     /// Whether something foreign had the processor of a thread of the load within that time, CLOCK_MONOTONIC.
     #[must_use]
     pub fn is_disturbed(&self, cpu: usize, from_ns: u64, until_ns: u64) -> bool {

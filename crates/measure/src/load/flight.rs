@@ -58,7 +58,11 @@ impl Departures<'_> {
 
     /// Who has the processors meanwhile, of a load with a plan: a burst without pauses shall be as fast as it can.
     pub fn observed(&self) -> Option<Contention> {
-        matches!(self, Self::Planned(..)).then(Contention::begin)?
+        self.are_observed().then(Contention::begin)?
+    }
+
+    pub fn are_observed(&self) -> bool {
+        matches!(self, Self::Planned(..))
     }
 
     /// Messages, at most.

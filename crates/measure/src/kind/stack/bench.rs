@@ -15,6 +15,7 @@ use netfathom_sys::directory::Directory;
 
 use super::ends::{Here, Inward, Load, Outward};
 use super::listening::Listening;
+use super::programs::Programs;
 use super::report;
 use super::trial::{StackOutcome, StackTask};
 use crate::ground::observer::Live;
@@ -40,6 +41,7 @@ pub struct Bench<'a> {
     pub listening: Option<&'a Listening>,
     pub stop: &'a AtomicBool,
     pub started_ns: u64,
+    pub programs: Programs,
     /// Where captures lie; with the temporary files if nowhere else.
     pub directory: Option<Directory>,
 }
@@ -51,6 +53,8 @@ pub struct Turn {
     pub of: usize,
     pub kind: TrialKind,
     pub tap: Option<Tap>,
+    /// Whether the rate without pauses is found as well.
+    pub bursts: bool,
     /// How narrow the widest interval is so far, where that ends the run.
     pub widest: Option<f64>,
 }
@@ -157,6 +161,7 @@ impl Bench<'_> {
             // A burst that fails takes nothing from the trial before it.
             TrialKind::Witness if self.plan.tap != TapChoice::All => None,
             TrialKind::Alternating => None,
+            _ if !turn.bursts => None,
             _ => self.flat_out(2 * index + 2, turn),
         };
         let facts = report::Facts {
@@ -242,7 +247,7 @@ impl Bench<'_> {
         files: Files,
         live: &'a Live,
     ) -> StackTask<'a> {
-        let Self { plan, rig, cpus, stop, .. } = *self;
-        StackTask { plan, rig, tap, alternates: false, stages, sampling, cpus, stop, live, files }
+        let Self { plan, rig, cpus, stop, ref programs, .. } = *self;
+        StackTask { plan, rig, tap, alternates: false, stages, sampling, cpus, stop, live, programs, files }
     }
 }

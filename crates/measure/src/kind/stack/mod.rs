@@ -30,6 +30,7 @@ mod judge;
 mod listening;
 mod order;
 mod precision;
+mod programs;
 mod report;
 mod summary;
 mod trial;
@@ -39,6 +40,7 @@ use bench::{Bench, Turn};
 use choice::{choose_cpus, choose_taps};
 use listening::Listening;
 use order::Order;
+use programs::Programs;
 
 /// Measures. Ends early, keeping the finished trials, once `stop` is set.
 pub fn run(
@@ -76,7 +78,8 @@ pub fn run(
     let listening = listening.as_ref();
     let directory = observer.directory().cloned();
     let started_ns = monotonic_ns();
-    let bench = Bench { plan, rig: &rig, cpus: &cpus, listening, stop, started_ns, directory };
+    let programs = Programs::default();
+    let bench = Bench { plan, rig: &rig, cpus: &cpus, listening, stop, started_ns, programs, directory };
     conclude(&mut progressed, &bench);
     observer.keep(&progressed)?;
     bench.warm_up()?;
@@ -106,7 +109,9 @@ fn measure(
             break;
         }
         let widest = progressed.result.precision.as_ref().and_then(|precision| precision.widest()?.half);
-        let turn = Turn { index, of, kind, tap, widest };
+        // In the time of later rounds there are more trials.
+        let bursts = index < round;
+        let turn = Turn { index, of, kind, tap, bursts, widest };
         let Some((trial, samples)) = bench.trial(&turn, observer)? else { break };
         progressed.result.trials.push(trial);
         progressed.samples.extend(samples);

@@ -15,6 +15,7 @@ use netfathom_sys::socket::{cookie, enable_rx_stamps, enable_tx_stamps};
 
 use super::alternation::{self, Alternation};
 use super::ends::{Ends, Landed, Load};
+use super::programs::Programs;
 use crate::ground::error::GroundError;
 use crate::ground::observer::Live;
 use crate::ground::processors::Cpus;
@@ -49,6 +50,7 @@ pub struct StackTask<'a> {
     pub cpus: &'a Cpus,
     pub stop: &'a AtomicBool,
     pub live: &'a Live,
+    pub programs: &'a Programs,
     /// Where a capture lies while the trial runs, and afterwards if the plan says so.
     pub files: Files,
 }
@@ -78,8 +80,13 @@ pub struct StackOutcome {
 impl StackTask<'_> {
     pub fn run(&self, ends: impl Ends, load: Load<'_>) -> Result<StackOutcome, TapError> {
         // Baselines are without it: it is a part of what the tap costs.
-        let contention = self.tap.and_then(|_| load.departures.observed());
-        let load = Load { contention: contention.as_ref(), ..load };
+        let contention = self.tap.and_then(|_| self.programs.contention(load.departures));
+        let outcome = self.run_tapped(ends, Load { contention: contention.as_ref(), ..load });
+        self.programs.keep_contention(contention);
+        outcome
+    }
+
+    fn run_tapped(&self, ends: impl Ends, load: Load<'_>) -> Result<StackOutcome, TapError> {
         match self.tap {
             None => self.run_with(
                 ends,
@@ -141,14 +148,16 @@ impl StackTask<'_> {
             let (drops, lost) = (Some(tap.drops()?), tap.lost()?);
             Ok(Tapped { paths, samples, drops, lost, ..Tapped::default() })
         };
-        self.run_with(ends, load, make, collect)
+        let outcome = self.run_with(ends, load, make, collect);
+        self.programs.keep_tap(at, tap);
+        outcome
     }
 
     fn load_programs(&self, at: Hooks, ends: &impl Ends, load: Load<'_>) -> Result<StackTap, TapError> {
         let reader_cookie = ends.reader().map_or(Ok(0), cookie).map_err(GroundError::Socket)?;
         let window_shift = Windows::shift_for(load.duration_ns);
         let target = Target { flow: ends.flow(), reader_cookie, window_shift };
-        Ok(StackTap::load(at, &self.plan.directions, target)?)
+        Ok(self.programs.tap(at, &self.plan.directions, target)?)
     }
 
     fn run_timestamping(&self, ends: impl Ends, load: Load<'_>) -> Result<StackOutcome, TapError> {

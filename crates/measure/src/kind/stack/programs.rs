@@ -1,0 +1,52 @@
+//! Kernel programs between trials: loading them takes longer than all else that a trial needs to begin.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use netfathom_bpf::stack::{Hooks, LoadError, StackTap, Target};
+use netfathom_model::path::Direction;
+
+use crate::load::contention::Contention;
+use crate::load::flight::Departures;
+
+/// Loaded, and attached to nothing.
+#[derive(Default)]
+pub struct Programs {
+    taps: Mutex<Vec<(Hooks, StackTap)>>,
+    contention: Mutex<Option<Contention>>,
+}
+
+impl Programs {
+    /// Attached, and with nothing of earlier trials.
+    pub fn tap(&self, at: Hooks, directions: &[Direction], target: Target) -> Result<StackTap, LoadError> {
+        let kept = locked(&self.taps).extract_if(.., |(hooks, _)| *hooks == at).next();
+        let Some((_, mut tap)) = kept else { return StackTap::load(at, directions, target) };
+        tap.again(target)?;
+        Ok(tap)
+    }
+
+    pub fn keep_tap(&self, at: Hooks, mut tap: StackTap) {
+        tap.detach();
+        locked(&self.taps).push((at, tap));
+    }
+
+    /// What sees who has the processors, of a load that is to be observed.
+    pub fn contention(&self, departures: Departures<'_>) -> Option<Contention> {
+        if !departures.are_observed() {
+            return None;
+        }
+        let kept = locked(&self.contention).take();
+        kept.map_or_else(Contention::begin, Contention::again)
+    }
+
+    pub fn keep_contention(&self, contention: Option<Contention>) {
+        if let Some(mut contention) = contention {
+            contention.rest();
+            *locked(&self.contention) = Some(contention);
+        }
+    }
+}
+
+/// What a trial has left is whole, also if it panicked.
+fn locked<T>(kept: &Mutex<T>) -> MutexGuard<'_, T> {
+    kept.lock().unwrap_or_else(PoisonError::into_inner)
+}
