@@ -109,10 +109,14 @@ pub fn priority() -> &'static str {
     if is_before_others() { "choose another CPU with --cpu" } else { "run netfathom under chrt -f 50" }
 }
 
-/// What to do about whoever had the processors of such threads in all these loads; `None` where no one had one for as
+/// What to do about whoever had the processors of such threads in all these trials; `None` where no one had one for as
 /// large a part of its thread's time.
-pub fn occupied<'a>(loads: impl Iterator<Item = &'a Load>, of: &[LoadThread], least: f64) -> Option<String> {
-    let threads = Contention::pooled(loads.flat_map(|load| &load.contention));
+pub fn occupied<'a>(
+    threads: impl Iterator<Item = &'a Contention>,
+    of: &[LoadThread],
+    least: f64,
+) -> Option<String> {
+    let threads = Contention::pooled(threads);
     let threads = threads.iter().filter(|c| of.contains(&c.thread));
     let held = threads.flat_map(|thread| {
         let stolen = Held { by: Holder::Hypervisor, ns: thread.stolen_ns };
@@ -155,11 +159,12 @@ pub fn missed(load: &Load) -> f64 {
 
 pub fn free_sender<'a>(loads: impl Iterator<Item = &'a Load>, missed: f64) -> String {
     // A tenth of what was missed is cause enough: one wait makes many messages late.
-    occupied(loads, &[LoadThread::Sender], missed / 10.0).unwrap_or_else(|| priority().into())
+    occupied(loads.flat_map(|load| &load.contention), &[LoadThread::Sender], missed / 10.0)
+        .unwrap_or_else(|| priority().into())
 }
 
-pub fn even_load<'a>(loads: impl Iterator<Item = &'a Load>) -> String {
-    occupied(loads, &[LoadThread::Sender], 0.005).unwrap_or_else(|| priority().into())
+pub fn even_load<'a>(threads: impl Iterator<Item = &'a Contention>) -> String {
+    occupied(threads, &[LoadThread::Sender], 0.005).unwrap_or_else(|| priority().into())
 }
 
 /// Whether messages were sent when the plan wanted them.
@@ -168,7 +173,7 @@ pub fn lateness_rules<T: Judged>() -> [Rule<T>; 2] {
         Rule::void(MOST_MISSED, |t: &T| missed(t.load()), percent, MISSED)
             .advise(|broke, missed| free_sender(broke.iter().map(|t| t.load()), missed)),
         Rule::degraded(MOST_LAG, |t: &T| t.load().lag_p99_of_interval, of_a_slot, UNEVEN)
-            .advise(|broke, _| even_load(broke.iter().map(|t| t.load()))),
+            .advise(|broke, _| even_load(broke.iter().flat_map(|t| &t.load().contention))),
     ]
 }
 
@@ -285,7 +290,9 @@ mod tests {
     #[test]
     fn the_advice_names_whoever_had_the_processor_of_the_sender() {
         let rustc = || Holder::Process { name: "rustc".into(), pid: 3121 };
-        let advised = |loads: &[Load], least| occupied(loads.iter(), &[LoadThread::Sender], least);
+        let advised = |loads: &[Load], least| {
+            occupied(loads.iter().flat_map(|load| &load.contention), &[LoadThread::Sender], least)
+        };
         let advice = |waited_ns, by, stolen_ns| advised(&[load(waited_ns, by, stolen_ns)], 0.005);
         assert_eq!(advice(300, rustc(), 10).as_deref(), Some("stop rustc (pid 3121) on CPU 1"));
         assert_eq!(advice(2, rustc(), 0), None);

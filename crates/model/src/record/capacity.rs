@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Estimate, Indicator, LeftOut};
+use super::{Contention, Estimate, Indicator, LeftOut};
 use crate::engine::{Engine, Receive};
 use crate::path::Tap;
 use crate::plan::CapacityPlan;
@@ -47,6 +47,8 @@ pub struct CapacityRow {
     pub searches: Vec<Search>,
     /// The search with the ordinary receiver, for what is kept up alone.
     pub blocking: Option<Search>,
+    /// Who had the processors that senders and receiver needed, in `searches`; nothing where the kernel does not show it.
+    pub contention: Vec<Contention>,
     /// How far it can be trusted.
     pub verdict: Verdict,
 }

@@ -8,7 +8,7 @@ use netfathom_model::plan::CapacityPlan;
 use netfathom_model::units::format_duration;
 
 use super::{
-    Body, MOST_ROWS, Story, counted, number,
+    Body, MOST_ROWS, Story, contention, counted, number,
     place::{Site, ends as place},
     processors,
 };
@@ -20,6 +20,7 @@ impl Story for CapacityResult {
         inferred(&mut page, self);
         empty(&mut page, self);
         searches(&mut page, self);
+        contention::draw(&mut page, self.rows.iter().flat_map(|row| &row.contention));
         Body {
             title: "The load that this machine can make",
             done: there(self),
@@ -103,9 +104,11 @@ fn remarks(result: &CapacityResult) -> Vec<String> {
         place(plan.place),
         counted(plan.trials, "search")
     );
+    let waits = contention::remarks(result.rows.iter().flat_map(|row| &row.contention), None);
     [
         Some(how).filter(|_| !result.rows.is_empty()),
         on_schedule.or_else(|| sustained.map(|_| "no rate was on schedule".into())),
+        waits.into_iter().next(),
         sustained.and_then(|(row, _)| asleep(result, row)),
         part("sent without pauses, lost or not", |r| r.flat_out_per_s),
         inferred.map(|i| format!("inferred from the stack time: {}", number::rate(i.theoretical_per_s))),

@@ -1,6 +1,6 @@
 //! Who had the processors that the threads of a load needed.
 
-use netfathom_model::record::{Contention, Load, LoadThread};
+use netfathom_model::record::{Contention, LoadThread};
 
 use super::number;
 use crate::page::{Align, Page, Table};
@@ -25,14 +25,10 @@ pub(super) struct Waiting {
 
 /// Who kept the load waiting, where that is worth a line.
 pub(super) fn remarks<'a>(
-    loads: impl Iterator<Item = &'a Load>,
+    threads: impl Iterator<Item = &'a Contention>,
     of_receiving: Option<Waiting>,
 ) -> Vec<String> {
-    pooled(loads).iter().filter_map(|thread| remark(thread, of_receiving)).collect()
-}
-
-fn pooled<'a>(loads: impl Iterator<Item = &'a Load>) -> Vec<Contention> {
-    Contention::pooled(loads.flat_map(|load| &load.contention))
+    Contention::pooled(threads).iter().filter_map(|thread| remark(thread, of_receiving)).collect()
 }
 
 /// Such as `86 % of the time to receive is waiting for CPU 1; of its waits rustc (pid 3121) had 71 %`.
@@ -63,8 +59,8 @@ fn remark(thread: &Contention, of_receiving: Option<Waiting>) -> Option<String> 
 }
 
 /// Every wait with all who had the processor.
-pub(super) fn draw<'a>(page: &mut Page, loads: impl Iterator<Item = &'a Load>) {
-    let threads = pooled(loads);
+pub(super) fn draw<'a>(page: &mut Page, threads: impl Iterator<Item = &'a Contention>) {
+    let threads = Contention::pooled(threads);
     if threads.is_empty() {
         return;
     }
@@ -73,9 +69,9 @@ pub(super) fn draw<'a>(page: &mut Page, loads: impl Iterator<Item = &'a Load>) {
         ("thread", Align::Left),
         ("CPU", Align::Right),
         ("waited", Align::Right),
-        ("of its time", Align::Right),
+        ("of its\ntime", Align::Right),
         ("who had the CPU meanwhile", Align::Left),
-        ("of the wait", Align::Right),
+        ("of the\nwait", Align::Right),
         ("time", Align::Right),
     ]);
     for thread in &threads {

@@ -6,13 +6,14 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use netfathom_model::engine::{Engine, Receive};
 use netfathom_model::plan::{CapacityPlan, Place, Spin};
 use netfathom_model::profile::Profile;
-use netfathom_model::record::Probe;
+use netfathom_model::record::{Contention, Probe};
 
 use super::judge::Wrongs;
 use crate::ground::error::GroundError;
 use crate::ground::observer::Live;
 use crate::ground::processors::{Cpus, spread};
 use crate::ground::rig::Rig;
+use crate::load::contention;
 use crate::load::error::FlightError;
 use crate::load::flight::Departures;
 use crate::load::judge::share;
@@ -57,6 +58,7 @@ impl<'a> Bench<'a> {
             bursts_per_s: Vec::new(),
             burst_sent: 0,
             burst_delivered: None,
+            contention: Vec::new(),
             wrongs: Wrongs::default(),
         })
     }
@@ -82,18 +84,20 @@ pub struct Lane<'b, 'a> {
     burst_sent: u64,
     /// `None` where nobody told.
     burst_delivered: Option<u64>,
+    /// Who had the processors in the searches with the receiver that polls.
+    pub contention: Vec<Contention>,
     pub wrongs: Wrongs,
 }
 
 impl Lane<'_, '_> {
     pub fn warm_up(&mut self, live: &Live) -> Result<(), FlightError> {
-        self.fly(WARM_UP_NS, Departures::FlatOut, self.engine.matching_receive(), live).map(drop)
+        self.fly(WARM_UP_NS, Departures::FlatOut, self.engine.matching_receive(), None, live).map(drop)
     }
 
     /// A burst without pauses; the highest rate that any of them has reached so far: one
     /// that others disturbed is no reason to search lower.
     pub fn burst(&mut self, live: &Live) -> Result<f64, FlightError> {
-        let outcome = self.fly(BURST_NS, Departures::FlatOut, self.engine.matching_receive(), live)?;
+        let outcome = self.fly(BURST_NS, Departures::FlatOut, self.engine.matching_receive(), None, live)?;
         // One that the user ended is no burst: the search after it ends as well.
         if !self.bench.stop.load(Relaxed) {
             self.bursts_per_s.push(outcome.sent.per_s());
@@ -126,7 +130,11 @@ impl Lane<'_, '_> {
         }
         let profile = Profile::Constant { rate_per_s, duration_ns: self.bench.plan.hold_ns };
         let departures = Departures::Planned(&profile, self.bench.plan.seed);
-        let outcome = self.fly(profile.duration_ns(), departures, receive, live)?;
+        // A receiver that sleeps after each message would pay for its switches.
+        let observed = (receive == self.engine.matching_receive()).then(|| departures.observed()).flatten();
+        let outcome = self.fly(profile.duration_ns(), departures, receive, observed.as_ref(), live)?;
+        let seen = outcome.sent.contention.iter().chain(&outcome.read.contention);
+        self.contention = Contention::pooled(self.contention.iter().chain(seen));
         if self.bench.stop.load(Relaxed) {
             return Ok(None);
         }
@@ -143,6 +151,7 @@ impl Lane<'_, '_> {
         duration_ns: u64,
         departures: Departures<'_>,
         receive: Receive,
+        contention: Option<&contention::Contention>,
         live: &Live,
     ) -> Result<ShotOutcome, FlightError> {
         let plan = self.bench.plan;
@@ -161,7 +170,7 @@ impl Lane<'_, '_> {
             stop: self.bench.stop,
             live,
             log: None,
-            contention: None,
+            contention,
         };
         let outcome = match plan.place {
             Place::To(to) => remote::fly(&shot, to, false, duration_ns, departures),

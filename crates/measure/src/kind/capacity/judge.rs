@@ -3,7 +3,7 @@
 use netfathom_model::accounting::Fate;
 use netfathom_model::engine::Engine;
 use netfathom_model::print::{Scale, share_of};
-use netfathom_model::record::{CapacityRow, Inferred, Probe, Search};
+use netfathom_model::record::{CapacityRow, Inferred, LoadThread, Probe, Search};
 use netfathom_model::verdict::{Level, Verdict};
 use netfathom_stats::between_trials;
 
@@ -15,6 +15,8 @@ use crate::load::shot::ShotOutcome;
 
 /// Searches whose interval is wider than this part of their mean disagree.
 const AGREED: f64 = 0.2;
+/// Who had a smaller part of the time is no reason for searches that disagree.
+const OCCUPIED: f64 = 0.005;
 /// A rate that failed so far below one that held is no matter of the bracket.
 const BY_FAR: f64 = 1.1;
 
@@ -71,6 +73,11 @@ impl Wrongs {
     }
 }
 
+/// What to do about whoever had the processors while rates were tried.
+fn free(row: &CapacityRow) -> Option<String> {
+    load::occupied(row.contention.iter(), &[LoadThread::Sender, LoadThread::Reader], OCCUPIED)
+}
+
 /// How far one row can be trusted, of which so many searches were planned.
 pub fn row(row: &CapacityRow, planned: u32, wrongs: &Wrongs) -> Verdict {
     let mut verdict = Verdict::default();
@@ -92,21 +99,26 @@ pub fn row(row: &CapacityRow, planned: u32, wrongs: &Wrongs) -> Verdict {
             whose(late, all),
             floor(),
             how_late(row),
-            load::priority()
+            load::even_load(row.contention.iter())
         ));
     }
     if let Some((failed, held)) = row.searches.iter().find_map(contradiction) {
         degraded(format!(
-            "{}/s failed each time, though {}/s succeeded: other work took the CPUs for a while; repeat the run",
+            "{}/s failed each time, though {}/s succeeded, as other work took the CPUs for a while: {}",
             Scale::Multiple.text(failed),
-            Scale::Multiple.text(held)
+            Scale::Multiple.text(held),
+            free(row).unwrap_or_else(|| "repeat the run".into())
         ));
     }
     let found: [(&str, Found); 2] =
         [("sustained", |s| s.sustained_per_s), ("on-schedule", |s| s.capacity_per_s)];
     for (what, of) in found {
         if let Some(apart) = disagreement(&row.searches.iter().filter_map(of).collect::<Vec<_>>()) {
-            degraded(format!("{what} rates differ by {} between searches: add --trials", percent(apart)));
+            degraded(format!(
+                "{what} rates differ by {} between searches: {}",
+                percent(apart),
+                free(row).unwrap_or_else(|| "add --trials".into())
+            ));
         }
     }
     if let Some((flat_out, sustained)) = row.flat_out_per_s.zip(row.sustained_per_s)

@@ -169,6 +169,7 @@ impl RowSearch {
             of_inferred: None,
             searches,
             blocking,
+            contention: lane.contention.clone(),
             verdict: Verdict::default(),
         };
         row.verdict = judge::row(&row, trials, &lane.wrongs);

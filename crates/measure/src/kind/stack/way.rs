@@ -2,7 +2,7 @@
 //! stand for the others (docs/decisions/0030-verdict-per-way.md).
 
 use netfathom_model::path::Direction;
-use netfathom_model::record::{Load, LoadThread, PathTimes, Trial, UndisturbedTimes};
+use netfathom_model::record::{Contention, Load, LoadThread, PathTimes, Trial, UndisturbedTimes};
 use netfathom_model::verdict::Verdict;
 
 use crate::load::judge::{
@@ -63,6 +63,10 @@ fn loads<'a>(ways: &'a [&Way<'_>]) -> impl Iterator<Item = &'a Load> {
     ways.iter().map(|way| &way.trial.load)
 }
 
+fn threads<'a>(ways: &'a [&Way<'_>]) -> impl Iterator<Item = &'a Contention> {
+    loads(ways).flat_map(|load| &load.contention)
+}
+
 /// The time out depends little on when the messages before were sent, the time in much: they decide whether the reader
 /// sleeps, or is busy.
 fn rules<'a>(direction: Direction) -> Vec<Rule<Way<'a>>> {
@@ -71,10 +75,10 @@ fn rules<'a>(direction: Direction) -> Vec<Rule<Way<'a>>> {
         Direction::Rx => MOST_MISSED,
     };
     let free: fn(&[&Way<'a>], f64) -> String = |ways, missed| free_sender(loads(ways), missed);
-    let even: fn(&[&Way<'a>], f64) -> String = |ways, _| even_load(loads(ways));
+    let even: fn(&[&Way<'a>], f64) -> String = |ways, _| even_load(threads(ways));
     let mut rules = vec![
         Rule::degraded(0.5, Way::disturbed_share, percent, DISTURBED).advise(|ways, _| {
-            occupied(loads(ways), &[LoadThread::Sender, LoadThread::Reader], 0.0)
+            occupied(threads(ways), &[LoadThread::Sender, LoadThread::Reader], 0.0)
                 .unwrap_or_else(|| "free the CPUs (--cpu)".into())
         }),
         Rule::void(most_missed, Way::missed, percent, MISSED).advise(free),

@@ -26,7 +26,7 @@ impl Story for LoadResult {
         trials::workers(&mut page, self);
         times::intervals(&mut page, self);
         times::lag(&mut page, self);
-        contention::draw(&mut page, loaded(self).map(|t| &t.load));
+        contention::draw(&mut page, loaded(self).flat_map(|t| &t.load.contention));
         let kept = self.trials.iter().map(|t| Kept {
             index: t.index,
             kind: trials::kind(t.kind),
@@ -101,6 +101,6 @@ fn remarks(result: &LoadResult) -> Vec<String> {
     let workers = counted(plan.workers, "worker");
     let (profile, size) = (&plan.profile, plan.size_bytes);
     let how = format!("{over} of {profile}, {size} B, {}, {engine}, {workers}", place(plan.place));
-    let waits = contention::remarks(loaded(result).map(|t| &t.load), None);
+    let waits = contention::remarks(loaded(result).flat_map(|t| &t.load.contention), None);
     waits.into_iter().chain([how]).collect()
 }

@@ -58,7 +58,7 @@ impl Story for StackResult {
         cost::self_cost(&mut page, self);
         cost::witnesses(&mut page, self);
         lag::draw(&mut page, self);
-        contention::draw(&mut page, loads(self));
+        contention::draw(&mut page, loads(self).flat_map(|load| &load.contention));
         Body {
             title: "Time in the network stack",
             done: there(self),
@@ -197,7 +197,7 @@ fn remarks(result: &StackResult) -> Vec<String> {
         )
     });
     let most = result.summaries.iter().filter_map(most_of);
-    let waits = contention::remarks(loads(result), waiting(result));
+    let waits = contention::remarks(loads(result).flat_map(|load| &load.contention), waiting(result));
     precision::remark(result)
         .into_iter()
         .chain(disturbed(result))

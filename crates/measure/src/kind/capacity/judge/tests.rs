@@ -36,6 +36,7 @@ fn made(searches: Vec<Search>) -> CapacityRow {
         of_inferred: None,
         searches,
         blocking: None,
+        contention: Vec::new(),
         verdict: Verdict::default(),
     }
 }

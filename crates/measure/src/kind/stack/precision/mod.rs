@@ -119,8 +119,8 @@ fn remedy(result: &StackResult, precision: &Precision, width: &Width, until: Unt
     let longer = precision.time_limit_ns(width, until).filter(|&ns| ns > until.time_limit_ns);
     longer.map_or_else(
         || {
-            let loads = measured(result).map(|trial| &trial.load);
-            occupied(loads, &[LoadThread::Sender, LoadThread::Reader], 0.0)
+            let threads = measured(result).flat_map(|trial| &trial.load.contention);
+            occupied(threads, &[LoadThread::Sender, LoadThread::Reader], 0.0)
                 .unwrap_or_else(|| "free the CPUs (--cpu)".into())
         },
         |ns| format!("--time-limit {}", format_duration(ns)),
