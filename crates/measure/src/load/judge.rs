@@ -336,6 +336,11 @@ mod tests {
     }
 
     fn advice_of_others() -> String {
-        occupied([&load(300, Holder::Others, 0)].into_iter(), &[LoadThread::Sender], 0.005).unwrap()
+        occupied(
+            [&load(300, Holder::Others, 0)].iter().flat_map(|load| &load.contention),
+            &[LoadThread::Sender],
+            0.005,
+        )
+        .unwrap()
     }
 }

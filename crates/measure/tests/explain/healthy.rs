@@ -1,6 +1,6 @@
 //! Nothing is wrong.
 
-use netfathom_model::record::Cause::{Nothing, TooShort};
+use netfathom_model::record::Cause::{Nothing, Processor, TooShort};
 use netfathom_model::record::TransferResult;
 use netfathom_testkit::needs_root;
 
@@ -13,11 +13,12 @@ fn nothing_is_wrong(outcome: &Outcome) {
         let told = result.explanation.as_ref().expect("it was asked for");
         let (role, ran) = (result.plan.role, ran(result));
         println!("{role:?}, which ran {:.0} % of the time: {told:?}", 100.0 * ran);
-        if told.cause != Nothing && ran < 0.5 {
+        let is_fine = matches!(told.cause, Nothing | Processor);
+        if !is_fine && ran < 0.5 {
             println!("skipped: {role:?} waited for a machine that is busy with other things");
             continue;
         }
-        assert_eq!(told.cause, Nothing, "{role:?} ran {:.0} % of the time: {told:#?}", 100.0 * ran);
+        assert!(is_fine, "{role:?} ran {:.0} % of the time: {told:#?}", 100.0 * ran);
     }
 }
 

@@ -99,22 +99,17 @@ fn busy(plan: &TransferPlan, stream: &TransferStream, share: f64, mut evidence: 
         text::bytes(plan.buffer_bytes),
         print::time(ran_ns)
     ));
-    if plan.buffer_bytes <= SMALL_BYTES {
-        return Reason {
-            cause: small,
-            share,
-            said: format!("the CPU of this end is the limit, and most of its time goes to {calls} as such"),
-            evidence,
-            remedy: format!("larger {calls}: -l 64k"),
-        };
-    }
-    Reason {
-        cause: Cause::Processor,
-        share,
-        said: "no fault found: the CPU of this end is the limit".into(),
-        evidence,
-        remedy: format!("larger {calls} (-l 128k) or {otherwise} take less CPU time"),
-    }
+    let (cause, said, remedy) = if plan.buffer_bytes <= SMALL_BYTES {
+        let said = format!("the CPU of this end is the limit, and most of its time goes to {calls} as such");
+        (small, said, format!("larger {calls}: -l 64k"))
+    } else {
+        let said = "no fault found: the CPU of this end is the limit".to_owned();
+        (Cause::Processor, said, format!("larger {calls} (-l 128k) or {otherwise} take less CPU time"))
+    };
+    let waited_ns = stream.calls_took.unwrap_or_default().runqueue_ns;
+    let is_beside_others = waited_ns as f64 >= LEAST_SHARE * stream.duration_ns as f64;
+    let others = if is_beside_others { "stop other work on the CPUs of this end; " } else { "" };
+    Reason { cause, share, said, evidence, remedy: format!("{others}{remedy}") }
 }
 
 /// A socket buffer that the user has set comes before CPUs that are the limit with it: each of its waits takes CPU time
