@@ -281,7 +281,7 @@ fn the_job_for_ci_is_yaml_and_its_command_works() {
         ("sudo netfathom", "\"$0\""),
         ("make -C base install", "true"),
         ("make -C head install", "true"),
-        ("--rounds 10", "--rounds 2"),
+        ("--rounds 10", "--rounds 4"),
         (">5%", ">500%"),
         ("--trials 5", "--trials 2 --messages 100 --least 1ms"),
     ] {
