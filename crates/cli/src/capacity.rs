@@ -45,7 +45,7 @@ fn plan(args: &CapacityArgs) -> Result<CapacityPlan> {
     let here = |e: &Engine| place != Place::Loopback || e.passes_stack();
     let engines = match named {
         named if !named.is_empty() => named,
-        _ if args.quick => vec![Engine::Sendmmsg],
+        _ if args.quick => vec![Engine::Send],
         _ => Engine::LADDER.into_iter().filter(here).collect(),
     };
     plans::permit(place, &args.allow, false)?;

@@ -31,7 +31,7 @@ pub struct CapacityArgs {
     /// Over this host's loopback device (default without root)
     #[arg(long)]
     pub loopback: bool,
-    /// Engines to search with [default: all that work here; with --quick sendmmsg]
+    /// Engines to search with [default: all that work here; with --quick send]
     #[arg(long, value_parser = one_of(ENGINES), value_delimiter = ',', value_name = "ENGINE,...")]
     pub engine: Vec<EngineChoice>,
     /// Numbers of senders to search with, each with each engine

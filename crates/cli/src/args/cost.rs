@@ -65,7 +65,7 @@ pub struct CostArgs {
     #[arg(long, value_name = "TIME", default_value = "2m", default_value_if("quick", "true", "30s"), value_parser = parse_time)]
     pub time: u64,
     /// End once half the 95 % interval of the slowdown is this small
-    #[arg(long, value_name = "PERCENT", default_value = "1%", value_parser = parse_percent)]
+    #[arg(long, value_name = "PERCENT", default_value = "1%", default_value_if("quick", "true", "10%"), value_parser = parse_percent)]
     pub precision: f64,
     /// Fewer and shorter trials, where not set otherwise
     #[arg(long)]

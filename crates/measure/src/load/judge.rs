@@ -66,7 +66,7 @@ pub fn no_number(_: f64) -> String {
 }
 
 pub fn of_a_slot(value: f64) -> String {
-    share_of(value, "a send slot")
+    share_of(value, "the time between two sends")
 }
 
 /// What part of the send slots may be missed.
@@ -75,8 +75,7 @@ pub const MOST_MISSED: f64 = 0.01;
 pub const MOST_LAG: f64 = 0.1;
 pub const MISSED: &str =
     "the generator missed {} of its send slots (1 % allowed): lower the rate (--profile), or ";
-pub const UNEVEN: &str =
-    "the load was uneven: 1 % of the messages were sent at least {} late (10 % allowed): ";
+pub const UNEVEN: &str = "the load was uneven: 1 % of the messages were late by {} or more (10 % allowed): ";
 
 /// A trial that has a load and an account of it.
 pub trait Judged {
@@ -249,7 +248,7 @@ pub fn lower<T>(verdict: &mut Verdict, about: &[Part], rules: &[Rule<T>], trials
         let level = if rule.limit == 0.0 || most { rule.level } else { rule.level.min(Level::Degraded) };
         let trials_of_it = match (broke.len(), trials.len()) {
             (1, 1) => String::new(),
-            (n, all) => format!("{n} of {all} trials (worst shown): "),
+            (n, all) => format!("{n} of {all} trials: "),
         };
         verdict.lower_only(about, level, format!("{trials_of_it}{}", rule.reason(worst, &broke)));
     }

@@ -18,12 +18,13 @@ pub(super) enum Medium {
     Markdown,
 }
 
+/// Verdicts have a background of their own: yellow and green letters are illegible on white.
 fn escapes(style: Style) -> &'static str {
     match style {
         Style::Plain => "",
         Style::Strong => "\x1b[1m",
-        Style::Good => "\x1b[1;32m",
-        Style::Warning => "\x1b[1;33m",
+        Style::Good => "\x1b[30;42m",
+        Style::Warning => "\x1b[30;43m",
         Style::Bad => "\x1b[1;31m",
         Style::Faint => "\x1b[2m",
     }

@@ -11,7 +11,7 @@ use crate::store::SamplesError;
 #[derive(Debug, thiserror::Error)]
 pub enum ExportError {
     /// The measurement has nothing that the format could hold.
-    #[error("a run of netfathom {measurement} has nothing for {wanted}: that comes of {has}")]
+    #[error("a run of netfathom {measurement} has nothing for {wanted}: that comes from {has}")]
     Nothing { wanted: String, measurement: String, has: &'static str },
     /// The measurement has it, but this run has none.
     #[error("this run has nothing for {wanted}: {why}")]

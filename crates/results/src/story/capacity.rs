@@ -1,7 +1,7 @@
 //! `netfathom capacity`: what was tried, what was sustained, and what the paper would infer.
 
 use crate::page::{Align, Axis, Bar, BarGroup, Bars, Block, Cell, Chart, Look, Page, Series, Style, Table};
-use netfathom_model::record::{Bounded, CapacityResult, CapacityRow, Estimate, Inferred, Probe, Search};
+use netfathom_model::record::{Bounded, CapacityResult, CapacityRow, Inferred, Probe, Search};
 use netfathom_model::verdict::{Level, Verdict};
 
 use netfathom_model::plan::CapacityPlan;
@@ -22,7 +22,7 @@ impl Story for CapacityResult {
         searches(&mut page, self);
         contention::draw(&mut page, self.rows.iter().flat_map(|row| &row.contention));
         Body {
-            title: "The load that this machine can make",
+            title: "Sending capacity of this host",
             done: there(self),
             page,
             remarks: remarks(self),
@@ -31,7 +31,7 @@ impl Story for CapacityResult {
         }
     }
 
-    /// Such as `This host sustains 64-byte messages at 301k/s ± 9k to a polling receiver, 157k/s to a sleeping one (send ×1)`.
+    /// Such as `This host sends 301k ± 9k messages/s with send ×1, 157k/s to a sleeping receiver`.
     fn answer(&self) -> String {
         if self.rows.is_empty() {
             return "no engine was searched, so there is no answer yet".into();
@@ -39,25 +39,20 @@ impl Story for CapacityResult {
         let Some((row, most)) = best(self, |r| r.sustained_per_s) else {
             return "no rate was sustained".into();
         };
-        let most = format!("This host sustains {}-byte messages at {}", self.plan.size_bytes, bounded(&most));
+        let rate =
+            range(row).unwrap_or_else(|| number::bare_rate_interval(most.mean_per_s, most.half_width_per_s));
+        let most = format!("This host sends {rate} messages/s with {}", short_name(row));
         match (row.blocking_per_s, row.engine.passes_stack()) {
-            (Some(asleep), _) => format!(
-                "{most} to a polling receiver, {} to a sleeping one ({})",
-                bounded(&asleep),
-                short_name(row)
-            ),
-            (None, true) => {
-                format!("{most} to a polling receiver ({})", short_name(row))
+            (Some(asleep), _) => {
+                format!("{most}, {} to a sleeping receiver", number::rate(asleep.mean_per_s))
             }
-            (None, false) => format!("{most} past the stack ({})", short_name(row)),
+            (None, true) => format!("{most} to a polling receiver"),
+            (None, false) => format!("{most}, past the stack"),
         }
     }
 
-    fn answered(&self) -> Vec<Estimate> {
-        let most = best(self, |r| r.sustained_per_s).and_then(|(_, most)| {
-            Some(Estimate { value: most.mean_per_s, half_width: most.half_width_per_s? })
-        });
-        most.into_iter().collect()
+    fn is_of_values(&self) -> bool {
+        best(self, |row| row.sustained_per_s).is_some()
     }
 
     fn site(&self) -> Site {
@@ -96,10 +91,11 @@ fn remarks(result: &CapacityResult) -> Vec<String> {
         best(result, of).map(|(row, b)| format!("{what}: {} ({})", bounded(&b), name(row)))
     };
     let sustained = best(result, |r| r.sustained_per_s);
-    let on_schedule = part("on schedule too, 99 % of them within 10 % of a send slot", |r| r.capacity_per_s);
+    let on_schedule =
+        part("on schedule, 99 % of them late by under 10 % of a send slot", |r| r.capacity_per_s);
     let inferred = result.inferred.as_ref().filter(|i| i.verdict.level != Level::Void);
     let how = format!(
-        "sustained: {}-byte messages a second that arrive, under 0.1 % lost, sent on schedule or late; {}, {}",
+        "sustained to a polling receiver: under 0.1 % of the {}-byte messages lost; some sent late; {}, {}",
         plan.size_bytes,
         place(plan.place),
         counted(plan.trials, "search")
@@ -110,7 +106,7 @@ fn remarks(result: &CapacityResult) -> Vec<String> {
         on_schedule.or_else(|| sustained.map(|_| "no rate was on schedule".into())),
         waits.into_iter().next(),
         sustained.and_then(|(row, _)| asleep(result, row)),
-        part("sent without pauses, lost or not", |r| r.flat_out_per_s),
+        part("unpaced in a short burst, including lost messages", |r| r.flat_out_per_s),
         inferred.map(|i| format!("inferred from the stack time: {}", number::rate(i.theoretical_per_s))),
     ]
     .into_iter()
@@ -141,6 +137,14 @@ fn bounded(b: &Bounded) -> String {
     number::rate_interval(b.mean_per_s, b.half_width_per_s)
 }
 
+/// From the least to the most that two searches found: too few for an interval.
+fn range(row: &CapacityRow) -> Option<String> {
+    let found: Vec<f64> = row.searches.iter().filter_map(|search| search.sustained_per_s).collect();
+    let [a, b] = found[..] else { return None };
+    let [low, high] = [a.min(b), a.max(b)].map(|rate| number::bare_rate_interval(rate, None));
+    (low != high).then(|| format!("{low} to {high}"))
+}
+
 fn rows(page: &mut Page, result: &CapacityResult) {
     if result.rows.is_empty() {
         return;
@@ -155,14 +159,11 @@ fn rows(page: &mut Page, result: &CapacityResult) {
         ("receiver\nsleeps", Align::Right),
         ("on\nschedule", Align::Right),
         ("sent\nunpaced", Align::Right),
-        ("of\ninferred", Align::Right),
     ]);
     let cell = |b: &Option<Bounded>| {
         b.map_or_else(|| "-".into(), |b| number::bare_rate_interval(b.mean_per_s, b.half_width_per_s))
     };
     for row in &result.rows {
-        let of_inferred =
-            row.of_inferred.map_or_else(|| "-".into(), |e| number::ratio(e.value, Some(e.half_width)));
         table.row(&[
             short_name(row),
             cell(&row.sustained_per_s),
@@ -170,18 +171,16 @@ fn rows(page: &mut Page, result: &CapacityResult) {
             cell(&row.capacity_per_s),
             // No search stands behind a burst: what matters is how far off the others are.
             row.flat_out_per_s.map_or_else(|| "-".into(), |b| number::bare_rate_interval(b.mean_per_s, None)),
-            of_inferred,
         ]);
     }
     page.table(table);
     page.note(
         "sustained: under 0.1 % lost; on schedule: the receiver polls, and 99 % of the messages are sent within 10 % of \
-         a send slot; sent unpaced: without pauses, lost or not; ×: workers",
+         a send slot; sent unpaced: a short burst before the searches, including lost messages; ×: workers",
     );
     page.rest();
     RATES.iter().for_each(|rate| page.note(&format!("{}: {}", rate.name, rate.about)));
     page.note(&intervals(result));
-    page.note("of inferred: sustained over what is inferred below");
     for row in &result.rows {
         for reason in &row.verdict.reasons {
             page.bullet(&format!("{}: {}: {}", name(row), reason.level.name(), reason.text));
@@ -194,7 +193,7 @@ const SUSTAINED: &str = "highest rate with under 0.1 % lost and within 0.1 % of 
 const ASLEEP: &str =
     "sustained with an ordinary receiver: one recv call per message, asleep until one comes; one search";
 const CAPACITY: &str = "sustained, and 99 % of the messages are sent within 10 % of a send slot";
-const FLAT_OUT: &str = "sent in bursts without a schedule, lost or not";
+const FLAT_OUT: &str = "sent in short bursts without a schedule, including lost messages";
 
 /// The four rates of each row; `None` where there is none.
 fn bars(result: &CapacityResult) -> Option<Bars> {
@@ -263,6 +262,15 @@ fn inferred(page: &mut Page, result: &CapacityResult) {
     for line in inference(i) {
         page.text(&line);
     }
+    for row in &result.rows {
+        if let Some(of) = row.of_inferred {
+            page.bullet(&format!(
+                "{}: sustained {} times that",
+                name(row),
+                number::ratio(of.value, Some(of.half_width))
+            ));
+        }
+    }
     for reason in &i.verdict.reasons {
         page.bullet(&format!("{}: {}", reason.level.name(), reason.text));
     }
@@ -322,7 +330,7 @@ fn why_empty(row: &CapacityRow) -> Vec<String> {
         } else {
             "the engine bypasses the stack, so the stack time does not apply"
         };
-        say("of inferred", why.into());
+        say("sustained, as a multiple of the inferred rate", why.into());
     }
     lines
 }

@@ -15,13 +15,11 @@ pub(super) fn draw(page: &mut Page, record: &Record, body: &Body<'_>) {
     }
     let reasons = record.verdict.shown();
     let (deciding, others): (Vec<_>, Vec<_>) = reasons.partition(|r| r.level >= level);
-    for reason in deciding {
-        page.bullet(&format!("{}{}", reason.label(level), reason.text));
-    }
+    let mut reasons = deciding.into_iter().chain(others).map(|r| format!("{}{}", r.label(level), r.text));
+    // The short view has room for the first few: one reason must not keep what the answer is of from it.
+    reasons.next().iter().for_each(|reason| page.bullet(reason));
     body.remarks.iter().for_each(|remark| page.bullet(remark));
-    for reason in others {
-        page.bullet(&format!("{}{}", reason.label(level), reason.text));
-    }
+    reasons.for_each(|reason| page.bullet(&reason));
     page.rest();
     let version = record.tool.strip_prefix("netfathom ").unwrap_or(&record.tool);
     let name = record.measurement.name();

@@ -28,7 +28,7 @@ mod sweep;
 mod transfer;
 mod watch;
 
-use netfathom_model::record::{Estimate, LeftOut, Measurement, Record};
+use netfathom_model::record::{LeftOut, Measurement, Record};
 use netfathom_model::verdict::{Level, Verdict};
 
 use crate::page::{Page, shortened};
@@ -74,9 +74,9 @@ pub(crate) trait Story {
     /// Where it was made.
     fn site(&self) -> Site;
 
-    /// The values of the answer with their intervals, if all of them have one.
-    fn answered(&self) -> Vec<Estimate> {
-        Vec::new()
+    /// Whether the answer is one value, or several, that a VOID verdict forbids to use.
+    fn is_of_values(&self) -> bool {
+        false
     }
 
     /// Those of its parts.
@@ -116,12 +116,10 @@ pub fn of(record: &Record) -> Page {
 #[must_use]
 pub fn answer(measurement: &Measurement, level: Level) -> String {
     let story = story(measurement);
-    let answered = story.answered();
-    let is_wide = |e: &Estimate| e.half_width.is_nan() || e.half_width > e.value.abs();
-    if level == Level::Void && !answered.is_empty() && answered.iter().all(is_wide) {
-        return "no usable answer: the interval is wider than the value".into();
+    match level {
+        Level::Void if story.is_of_values() => "no usable answer; the values below are not to be used".into(),
+        _ => shortened(&story.answer(), LONGEST_ANSWER),
     }
-    shortened(&story.answer(), LONGEST_ANSWER)
 }
 
 /// How a trial is called in print: its place in the run, from 1.

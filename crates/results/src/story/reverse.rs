@@ -19,7 +19,7 @@ impl Story for ReverseResult {
             draw_variant(&mut page, self, variant);
         }
         Body {
-            title: "What incoming load takes from outgoing",
+            title: "Send rate while receiving",
             done: there(self),
             page,
             remarks: remarks(self),
@@ -28,22 +28,20 @@ impl Story for ReverseResult {
         }
     }
 
-    /// Such as `Receiving 200k/s cuts the send rate by 31.1 % ± 0.3 to 61.9 % ± 0.2 (other-thread)`.
+    /// Such as `Receiving 200k/s costs 31.1 % ± 0.3 to 61.9 % ± 0.2 (other-thread) of the send rate`.
     fn answer(&self) -> String {
         let mut drops: Vec<(Variant, &ReverseSummary)> = summaries(self).collect();
         drops.sort_by(|a, b| a.1.drop.total_cmp(&b.1.drop));
-        let drop = |(v, s): &(Variant, &ReverseSummary)| {
-            format!("{} ({})", share(s.drop, s.drop_interval), v.name())
-        };
+        let cut = |s: &ReverseSummary| share(s.drop, s.drop_interval);
         let by = match drops.as_slice() {
             [] => return "no trial is finished, so there is no answer yet".into(),
-            [only] => drop(only),
-            [least, .., most] => format!("{} to {}", share(least.1.drop, least.1.drop_interval), drop(most)),
+            [(variant, only)] => format!("{} ({})", cut(only), variant.name()),
+            [least, .., most] => format!("{} to {} ({})", cut(least.1), cut(most.1), most.0.name()),
         };
         // An echo comes back as fast as it can, whatever the plan's inbound load.
         let planned = drops.iter().any(|(v, _)| *v != Variant::Echo);
         let what = if planned { number::rate(self.plan.inbound_peak_per_s) } else { "its own echo".into() };
-        format!("Receiving {what} cuts the send rate by {by}")
+        format!("Receiving {what} costs {by} of the send rate")
     }
 
     fn site(&self) -> Site {

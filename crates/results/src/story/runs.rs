@@ -40,7 +40,7 @@ pub fn list(entries: &[&Entry], notes: &[String], width: usize) -> Page {
                 cells.extend(kernels.then(kernel));
                 table.row_open(&cells, &remarks(entry, head));
                 if let Some(answer) = &head.answer {
-                    table.row_open(Vec::<String>::new(), &format!("  {}", shortened(answer, MOST_TEXT)));
+                    table.row_open(Vec::<String>::new(), &shortened(answer, MOST_TEXT));
                 }
             }
             (None, Some(problem)) => {

@@ -39,6 +39,7 @@ impl Story for WatchResult {
         let ways = ways(self);
         let answers: Vec<String> = ways.iter().filter_map(|way| way.answer(ways.len() > 1)).collect();
         match (answers.is_empty(), self.account.seen + sent) {
+            (false, _) if answers.len() > 1 => format!("{name}: mean times: {}", answers.join(", ")),
             (false, _) => format!("{name}: {}", answers.join(", ")),
             (true, 0) => {
                 let what = if self.plan.watches(Direction::Rx) { "came" } else { "was sent" };

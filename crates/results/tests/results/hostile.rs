@@ -91,7 +91,8 @@ fn a_terminal_obeys_nothing_of_a_record() {
         assert!(plain.contains("window.pwned"), "{name}: the test is of no use");
         // In colour there are our own marks, and no others.
         let mut coloured = contract::render(&record, 100, true);
-        for ours in ["\u{1b}[0m", "\u{1b}[1m", "\u{1b}[2m", "\u{1b}[1;31m", "\u{1b}[1;32m", "\u{1b}[1;33m"] {
+        for ours in ["\u{1b}[0m", "\u{1b}[1m", "\u{1b}[2m", "\u{1b}[1;31m", "\u{1b}[30;42m", "\u{1b}[30;43m"]
+        {
             coloured = coloured.replace(ours, "");
         }
         assert!(!coloured.chars().any(steers), "{name}");

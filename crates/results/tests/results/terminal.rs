@@ -51,7 +51,7 @@ fn no_line_is_wider_than_the_page() {
 
 #[test]
 fn escapes_come_with_color_only() {
-    assert!(render(&stack_fixture(), 80, true).contains("\x1b[1;33mDEGRADED\x1b[0m"));
+    assert!(render(&stack_fixture(), 80, true).contains("\x1b[30;43mDEGRADED\x1b[0m"));
     let hostile = changed(|r| r.findings[0].seen = "\x1b[2Jgone\r\nand\x07 back".into());
     let text = render(&hostile, 80, false);
     assert!(!text.contains(|c: char| c.is_control() && c != '\n'), "{text}");
@@ -349,9 +349,14 @@ fn nothing_finished_of_any_measurement_is_said() {
 
 #[test]
 fn an_engine_without_capacity_says_why() {
-    let text = render(&fixture("capacity"), 80, false);
+    let text = render(&fixture("capacity"), 200, false);
     assert!(text.contains("gso, 2 workers: on schedule: no rate was on schedule"), "{text}");
-    assert!(text.contains("xdp, 1 worker: of inferred: the engine bypasses the stack"), "{text}");
+    assert!(
+        text.contains(
+            "xdp, 1 worker: sustained, as a multiple of the inferred rate: the engine bypasses the stack"
+        ),
+        "{text}"
+    );
 }
 
 #[test]

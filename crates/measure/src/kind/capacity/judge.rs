@@ -117,7 +117,7 @@ pub fn row(row: &CapacityRow, planned: u32, wrongs: &Wrongs) -> Verdict {
             degraded(format!(
                 "{what} rates differ by {} between searches: {}",
                 percent(apart),
-                free(row).unwrap_or_else(|| "add --trials".into())
+                free(row).unwrap_or_else(|| format!("take more, --trials {}", 2 * all.max(2)))
             ));
         }
     }

@@ -89,7 +89,7 @@ fn imprecise(result: &CostResult, benchmark: &CostBenchmark, all: &[&Comparison]
         verdict.lower(
             Level::Degraded,
             format!(
-                "{}: time was up before the slowdown was known to ± {:.1} %: give it more time (--time) or a CPU (--cpu)",
+                "{}: time was up before the slowdown was known to ± {:.1} %: give it more time (--time) or CPUs of its own (--cpu)",
                 benchmark.name,
                 100.0 * plan.precision
             ),

@@ -125,6 +125,7 @@ pub fn answer(comparison: &Comparison) -> String {
     match (changed(Outcome::Worse), changed(Outcome::Better)) {
         (Some(worse), Some(better)) => format!("{worse}; better: {better}"),
         (Some(one), None) | (None, Some(one)) => one,
+        (None, None) if comparison.quantities.is_empty() => "A and B have no quantity in common".to_owned(),
         (None, None) if inconclusive.is_empty() => "A and B have the same values".to_owned(),
         (None, None) => format!("No significant change ({})", detectable(&inconclusive)),
     }
@@ -136,9 +137,8 @@ fn detectable(inconclusive: &[&Compared]) -> String {
     if seen.is_empty() {
         return "without an interval no change is detectable".into();
     }
-    if seen.len() <= MOST_ANSWERED {
-        let found: Vec<String> = seen.iter().map(|q| format!("{} {}", q.name, smallest(q))).collect();
-        return format!("minimum detectable: {}", found.join(", "));
+    if let [one] = seen[..] {
+        return format!("minimum detectable: {} {}", one.name, smallest(one));
     }
     seen.retain(|q| q.change.scale == Scale::Ratio);
     seen.sort_by(|a, b| a.smallest.unwrap_or(0.0).total_cmp(&b.smallest.unwrap_or(0.0)));

@@ -3,8 +3,8 @@
 use netfathom_model::plan::{CostPlan, Subject};
 use netfathom_model::record::{Comparison, CostBenchmark, CostResult, Effect, Outcome, OwnCall};
 
-use super::comparison::{condition_name, leading, level};
-use super::figure::{Figure, pcost, slowdown};
+use super::comparison::{condition_name, leading, level_name, most_taken};
+use super::figure::{Figure, pcost as pcost_of, slowdown};
 use crate::page::shortened;
 use crate::story::number::{mean as time, percent};
 
@@ -53,7 +53,12 @@ pub(super) fn remarks(result: &CostResult) -> Vec<String> {
         return vec![calls];
     }
     let all = compared(result);
-    let first = all.first().and_then(|(_, comparison)| detail(comparison));
+    let first = all.first().and_then(|(benchmark, comparison)| detail(benchmark, comparison));
+    let pcost = all
+        .first()
+        .filter(|(_, comparison)| !matches!(comparison.outcome, Outcome::NoCost | Outcome::CannotTell));
+    let pcost =
+        pcost.map(|(_, comparison)| format!("PCost (Qian & Wang 2006) {}", pcost_of(comparison).percent()));
     let others = all.iter().skip(1).map(|(benchmark, comparison)| said(result, benchmark, comparison));
     let more = all.len().saturating_sub(MOST_TOLD);
     let more = (more > 0).then(|| format!("{more} more below"));
@@ -62,11 +67,11 @@ pub(super) fn remarks(result: &CostResult) -> Vec<String> {
         if n == 1 {
             "a single block: chance cannot be excluded".into()
         } else {
-            format!("intervals of 99 % between {n} blocks")
+            format!("intervals of 99 %, from {n} repetitions of without, with, with, without")
         }
     });
     let others = others.take(MOST_TOLD - 1).chain(more);
-    first.into_iter().chain(others).chain(overall(result)).chain(blocks).collect()
+    first.into_iter().chain(others).chain(overall(result)).chain(blocks).chain(pcost).collect()
 }
 
 /// What answers the question, the largest cost first.
@@ -89,17 +94,25 @@ fn brief(result: &CostResult, benchmark: &CostBenchmark, comparison: &Comparison
         Outcome::CannotTell if slow.interval.is_some() => {
             format!("inconclusive whether {who} slows {whom}{at}: {}", slow.percent())
         }
+        _ if slow.interval.is_none() => {
+            let (by, than) =
+                if slow.value < 0.0 { (faster(), "shorter") } else { (slow.percent(), "longer") };
+            format!("{whom} took {by} {than} with {who}{at} in single runs: inconclusive")
+        }
         _ if slow.value < 0.0 => format!("{whom} takes {} less time with {who}{at}", faster()),
         _ => format!("{who} slows {whom} by {}{at}", slow.percent()),
     }
 }
 
-/// What a comparison could detect, or its PCost. Where it is inconclusive the verdict says what it could detect.
-fn detail(comparison: &Comparison) -> Option<String> {
+/// What a comparison could detect, or which part is slowed most. Where it is inconclusive the verdict says what it could
+/// detect.
+fn detail(benchmark: &CostBenchmark, comparison: &Comparison) -> Option<String> {
     match comparison.outcome {
-        Outcome::CannotTell => None,
-        Outcome::Cost | Outcome::Faster => {
-            Some(format!("PCost (Qian & Wang 2006) {}", pcost(comparison).percent()))
+        Outcome::CannotTell | Outcome::Faster => None,
+        Outcome::Cost if benchmark.resources.is_empty() => None,
+        Outcome::Cost => {
+            let (span, change) = most_taken(benchmark, comparison)?;
+            Some(format!("slowed most: {span}: {}", change.percent()))
         }
         Outcome::NoCost => {
             let smallest = comparison.smallest.filter(|s| s.is_finite())?;
@@ -145,7 +158,7 @@ pub(super) fn said(result: &CostResult, benchmark: &CostBenchmark, comparison: &
 fn of_one(result: &CostResult, benchmark: &CostBenchmark, comparison: &Comparison, who: &str) -> String {
     let (whom, at) = (shortened(&benchmark.name, LONGEST_NAME), at(result, comparison));
     let slow = slowdown(comparison);
-    let pcost = format!("(PCost {})", pcost(comparison).percent());
+    let pcost = format!("(PCost {})", pcost_of(comparison).percent());
     let seen = comparison
         .smallest
         .filter(|s| s.is_finite())
@@ -176,8 +189,8 @@ fn at(result: &CostResult, comparison: &Comparison) -> String {
     if result.plan.is_none() {
         return String::new();
     }
-    level(result, comparison)
-        .map_or_else(String::new, |l| format!(" at {}", shortened(&l.text, LONGEST_LEVEL)))
+    level_name(result, comparison)
+        .map_or_else(String::new, |level| format!(" at {}", shortened(&level, LONGEST_LEVEL)))
 }
 
 fn who(result: &CostResult, comparison: &Comparison) -> String {

@@ -1,6 +1,7 @@
 //! Comparisons: their names, what is asked of them, and what can be said.
 
 use netfathom_model::plan::CostLevel;
+use netfathom_model::print::Scale;
 use netfathom_model::record::{
     Comparison, CostBenchmark, CostResult, Effect, Outcome, OwnCall, SpanCost, Taken,
 };
@@ -23,11 +24,17 @@ pub(super) fn level<'a>(result: &'a CostResult, comparison: &Comparison) -> Opti
     result.conditions.get(comparison.condition)?.level.as_ref()
 }
 
+/// A load as it is read: bits per second with their unit.
+pub(super) fn level_name(result: &CostResult, comparison: &Comparison) -> Option<String> {
+    let level = level(result, comparison)?;
+    Some(level.bits_per_s.map_or_else(|| level.text.clone(), |bits| Scale::BitRate.text(bits)))
+}
+
 /// A comparison as the row of a table of its effect: its load where there is one, its condition otherwise.
 pub(super) fn row_name(result: &CostResult, comparison: &Comparison) -> String {
-    match (comparison.effect, level(result, comparison)) {
+    match (comparison.effect, level_name(result, comparison)) {
         (Effect::Observation, _) | (_, None) => condition_name(result, comparison.condition),
-        (_, Some(level)) => level.text.clone(),
+        (_, Some(level)) => level,
     }
 }
 
@@ -80,7 +87,7 @@ pub(super) fn shown<'a>(result: &CostResult, benchmark: &'a CostBenchmark) -> Op
 /// What can be said, in a word or two.
 pub(super) fn outcome(outcome: Outcome) -> &'static str {
     match outcome {
-        Outcome::Cost => "cost",
+        Outcome::Cost => "slower",
         Outcome::NoCost => "not significant",
         Outcome::Faster => "faster",
         Outcome::CannotTell => "inconclusive",

@@ -1,7 +1,7 @@
 //! The slowdown by load or condition, a table for each effect on each benchmark.
 
 use crate::page::{Align, Cell, Page, Table, shortened};
-use netfathom_model::record::{Comparison, CostBenchmark, CostResult, Effect};
+use netfathom_model::record::{Comparison, CostBenchmark, CostResult, Effect, Outcome};
 
 use super::comparison::{self, row_name};
 use super::figure::{Figure, pcost, slowdown};
@@ -35,8 +35,24 @@ pub(super) fn draw(page: &mut Page, result: &CostResult) {
     }
     if result.benchmarks.iter().any(|b| !b.comparisons.is_empty()) {
         page.note(notes::slowdown_note(result));
+        page.rest();
+        pcosts(page, result);
     }
     overall(page, result);
+}
+
+/// The measure of the paper, of each comparison.
+fn pcosts(page: &mut Page, result: &CostResult) {
+    page.note(notes::PCOST);
+    for benchmark in &result.benchmarks {
+        for effect in comparison::effects(result, benchmark) {
+            let rows = benchmark.of_effect(effect).take(MOST_ROWS);
+            let of = |c: &Comparison| format!("{} ({})", pcost(c).percent(), row_name(result, c));
+            let all: Vec<String> = rows.map(of).collect();
+            let (name, words) = (shortened(&benchmark.name, 60), comparison::effect_words(effect));
+            page.bullet(&format!("{name}: {words}: {}", all.join(", ")));
+        }
+    }
 }
 
 /// The largest slowdown, of which bars are shares.
@@ -52,23 +68,35 @@ fn table(page: &mut Page, result: &CostResult, benchmark: &CostBenchmark, effect
     more(page, rows.len());
 }
 
+fn is_open(comparison: &Comparison) -> bool {
+    matches!(comparison.outcome, Outcome::NoCost | Outcome::CannotTell)
+}
+
+/// Beside a slowdown that is significant it says nothing.
+fn detectable(comparison: &Comparison) -> Option<f64> {
+    comparison.smallest.filter(|_| is_open(comparison))
+}
+
 fn build(result: &CostResult, rows: &[&Comparison], loads: bool, most: f64) -> Table {
     let load = loads.then_some(("load", Align::Right));
-    let figures = [("slowdown", Align::Right), ("PCost", Align::Right), ("MDE", Align::Right)];
+    let figures = [("slowdown", Align::Right), ("MDE", Align::Right)];
     let heads = load.into_iter().chain(figures).chain([("outcome", Align::Left)]);
     let condition = (!loads).then_some(("condition", Align::Left));
     let heads: Vec<_> = heads.chain([("", Align::Left)]).chain(condition).collect();
-    let mut table = Table::new(&heads).bars(if loads { 5 } else { 4 }, BAR);
+    let mut table = Table::new(&heads).bars(if loads { 4 } else { 3 }, BAR);
     for comparison in rows.iter().take(MOST_ROWS) {
         let name = row_name(result, comparison);
         let mut cells: Vec<Cell> = Vec::new();
         cells.extend(loads.then(|| shortened(&name, LONGEST_LOAD).into()));
         cells.extend([
             slowdown(comparison).percent().into(),
-            pcost(comparison).percent().into(),
-            comparison.smallest.map_or_else(|| "-".into(), number::percent).into(),
+            detectable(comparison).map_or_else(|| "-".into(), number::percent).into(),
             comparison::outcome(comparison.outcome).into(),
-            Cell::Bar { bar: (comparison.ratio.value - 1.0) / most },
+            if is_open(comparison) {
+                "".into()
+            } else {
+                Cell::Bar { bar: (comparison.ratio.value - 1.0) / most }
+            },
         ]);
         if loads { table.row(cells) } else { table.row_open(cells, &name) }
     }

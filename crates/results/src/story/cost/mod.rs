@@ -46,7 +46,7 @@ impl Story for CostResult {
         let plan = plan::words(self);
         super::asked_for(&mut page, &plan);
         Body {
-            title: if own { "What its own calls take" } else { "What it takes from others" },
+            title: if own { "What its own calls take" } else { "Slowdown of other work" },
             done: plan::done(self),
             page,
             remarks: answer::remarks(self),

@@ -17,13 +17,16 @@ const MOST_REASONS: usize = 12;
 pub(super) fn slowdown_note(result: &CostResult) -> &'static str {
     let mut all = result.benchmarks.iter().flat_map(|b| &b.comparisons);
     if all.any(|c| slowdown(c).interval.is_some()) {
-        "slowdown: how much longer the benchmark takes, with its 99 % interval between blocks, which decides the outcome; \
-         PCost (Qian & Wang 2006): the sum over its spans of (d' - d) / (d' + d), which saturates, ± half its 95 % interval; MDE: minimum detectable slowdown at 80 % power"
+        "slowdown: how much longer the benchmark takes, with its 99 % interval, which decides the outcome; MDE: minimum \
+         detectable slowdown at 80 % power, of what is not significant"
     } else {
-        "slowdown: how much longer the benchmark takes; PCost (Qian & Wang 2006): the sum over its spans of (d' - d) / \
-         (d' + d), which saturates; single runs have no interval, and chance cannot be excluded"
+        "slowdown: how much longer the benchmark takes; single runs have no interval, and chance cannot be excluded"
     }
 }
+
+/// What the paper's measure is.
+pub(super) const PCOST: &str = "PCost (Qian & Wang 2006): the sum over the benchmark's spans of (d' - d) / (d' + d); it \
+     saturates, so it is no percentage of time";
 
 pub(super) fn taken_note(comparison: &Comparison) -> &'static str {
     if comparison.smallest.is_none() {

@@ -8,7 +8,7 @@ mod times;
 mod trials;
 
 use crate::page::Page;
-use netfathom_model::record::{Estimate, LoadResult, LoadTrial, LoadTrialKind};
+use netfathom_model::record::{LoadResult, LoadTrial, LoadTrialKind};
 use netfathom_model::verdict::Verdict;
 
 use super::accounting::Kept;
@@ -37,7 +37,7 @@ impl Story for LoadResult {
         });
         accounting::draw(&mut page, &kept.collect::<Vec<_>>());
         Body {
-            title: "The load that was made",
+            title: "Load generator",
             done: there(self),
             page,
             remarks: remarks(self),
@@ -64,12 +64,8 @@ impl Story for LoadResult {
         )
     }
 
-    fn answered(&self) -> Vec<Estimate> {
-        let rate = self
-            .summary
-            .as_ref()
-            .and_then(|s| Some(Estimate { value: s.reached_per_s, half_width: s.between_trials_per_s? }));
-        rate.into_iter().collect()
+    fn is_of_values(&self) -> bool {
+        self.summary.is_some()
     }
 
     fn site(&self) -> Site {

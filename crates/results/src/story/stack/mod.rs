@@ -28,6 +28,9 @@ use super::{
     sender,
 };
 
+/// Up to this part the messages that others disturbed are too few for the answer.
+const FEW_DISTURBED: f64 = 0.05;
+
 impl Story for StackResult {
     fn body(&self) -> Body<'_> {
         let mut page = Page::default();
@@ -97,19 +100,21 @@ impl Story for StackResult {
             let (of, alone) = of(s);
             format!("{}{}", time(s, &of), if alone { " undisturbed" } else { "" })
         };
-        let times = self.summaries.iter().map(way).collect::<Vec<_>>().join(" and ");
+        let times = self.summaries.iter().map(way).collect::<Vec<_>>();
         let size = number::count(self.plan.size_bytes as u64);
-        if undisturbed {
-            format!("Undisturbed {size}-byte UDP messages take {times}")
-        } else {
-            format!("A {size}-byte UDP message takes {times}")
+        match most_disturbed(self).filter(|_| undisturbed) {
+            Some(share) if share > FEW_DISTURBED => {
+                let of = number::whole_percent(1.0 - share);
+                format!("Undisturbed messages ({of} of all) take {}", times.join(", "))
+            }
+            Some(_) => format!("Undisturbed {size}-byte UDP messages take {}", times.join(" and ")),
+            None => format!("A {size}-byte UDP message takes {}", times.join(" and ")),
         }
     }
 
-    fn answered(&self) -> Vec<Estimate> {
-        let some_disturbed = !without_disturbed(self).is_empty();
-        let of = |s| estimate(indicator(s, some_disturbed));
-        self.summaries.iter().map(of).collect::<Option<_>>().unwrap_or_default()
+    /// Ways with different verdicts have them in the answer.
+    fn is_of_values(&self) -> bool {
+        !self.summaries.is_empty() && self.summaries.windows(2).all(|ways| ways[0].level == ways[1].level)
     }
 
     fn site(&self) -> Site {
@@ -198,12 +203,12 @@ fn remarks(result: &StackResult) -> Vec<String> {
     });
     let most = result.summaries.iter().filter_map(most_of);
     let waits = contention::remarks(loads(result).flat_map(|load| &load.contention), waiting(result));
-    precision::remark(result)
+    disturbed(result)
         .into_iter()
-        .chain(disturbed(result))
+        .chain(precision::remark(result))
+        .chain(most)
         .chain(waits)
         .chain(rates)
-        .chain(most)
         .chain((trials > 0).then_some(how))
         .collect()
 }
@@ -212,14 +217,20 @@ fn loads(result: &StackResult) -> impl Iterator<Item = &Load> {
     of_kind(result, TrialKind::Measured).map(|trial| &trial.load)
 }
 
-/// Such as `3 % of the messages were disturbed; all take 3.1 µs ± 1.2 to send and 86 µs ± 120 to receive`.
+/// Such as `other programs disturbed 3 % of the messages; all together take 3.1 µs ± 1.2 to send and 86 µs ± 120 to receive`.
 fn disturbed(result: &StackResult) -> Option<String> {
     let ways = without_disturbed(result);
-    let of = || result.summaries.iter().filter(|s| ways.contains(&s.direction));
-    let most = of().filter_map(|s| Some(s.stands_for_all()?.total.disturbed_share())).reduce(f64::max)?;
-    let all: Vec<String> = of().map(|s| time(s, &s.overall)).collect();
-    let share = number::percent(most);
-    Some(format!("{share} of the messages were disturbed; all take {}", all.join(" and ")))
+    let of = result.summaries.iter().filter(|s| ways.contains(&s.direction));
+    let all: Vec<String> = of.map(|s| time(s, &s.overall)).collect();
+    let share = number::percent(most_disturbed(result)?);
+    Some(format!("other programs disturbed {share} of the messages; all together take {}", all.join(" and ")))
+}
+
+/// The part of the messages that the answer leaves out, of the way that has more of them.
+fn most_disturbed(result: &StackResult) -> Option<f64> {
+    let ways = without_disturbed(result);
+    let of = result.summaries.iter().filter(|s| ways.contains(&s.direction));
+    of.filter_map(|s| Some(s.stands_for_all()?.total.disturbed_share())).reduce(f64::max)
 }
 
 /// What messages waited for the reader's processor.

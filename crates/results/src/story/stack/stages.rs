@@ -55,7 +55,9 @@ fn build(summary: &PathSummary, most: f64) -> Table {
         row(&mut table, "undisturbed", &undisturbed.total.times, None, most);
     }
     for stage in outside {
-        stage_row(&mut table, stage, &format!("{} *", stage.stage.name()), most);
+        // No part of the total, so no share of it.
+        let alone = StageSummary { share: None, ..stage.clone() };
+        stage_row(&mut table, &alone, &format!("{} *", stage.stage.name()), most);
     }
     table
 }

@@ -31,9 +31,13 @@ impl Way<'_> {
             Direction::Rx => "from link layer to read",
             Direction::Tx => "from send call to device",
         };
-        let mean = number::mean(self.total.mean_ns);
-        let tail = if beside { String::new() } else { format!(", p99 {}", number::time(self.total.p99_ns)) };
-        (self.total.n > 0).then(|| format!("{mean} {span}{tail}"))
+        let (mean, p99) = (number::mean(self.total.mean_ns), number::time(self.total.p99_ns));
+        let way = match self.direction {
+            Direction::Rx => "receive",
+            Direction::Tx => "send",
+        };
+        let text = if beside { format!("{way} {mean}") } else { format!("mean {mean} {span}, p99 {p99}") };
+        (self.total.n > 0).then_some(text)
     }
 
     /// The stage that takes most.

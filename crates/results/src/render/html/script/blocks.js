@@ -127,5 +127,5 @@ function blockBars({ title, unit, from_zero, key, reference, whiskers, groups })
       g.name && el('p', {}, el('b', {}, g.name), ' ', g.mark && blockCell(g.mark)), g.bars.map(line)))),
     rulerOf(scale, tick), note(!from_zero && 'The scale is logarithmic and does not begin at zero. ',
       bars.some((b) => b.ends) && 'Whiskers are ' + (whiskers || '95 % intervals') + '. ', bars.some((b) => b.is_chance) && 'What is hatched is not significant. ',
-      bars.some((b) => isNumber(b.band)) && 'A bar within the grey band could not have been significant.'));
+      bars.some((b) => isNumber(b.band)) && 'Grey: below the minimum detectable change (80 % power).'));
 }
