@@ -67,7 +67,7 @@ pub(super) fn remarks(result: &CostResult) -> Vec<String> {
         if n == 1 {
             "a single block: chance cannot be excluded".into()
         } else {
-            format!("intervals of 99 %, from {n} repetitions of without, with, with, without")
+            format!("intervals of 99 %, from {n} blocks (a block has every condition twice)")
         }
     });
     let others = others.take(MOST_TOLD - 1).chain(more);
