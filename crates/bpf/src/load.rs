@@ -67,7 +67,7 @@ const FEATURES: [(&str, &str, (u32, u32)); 19] = [
     ("on_ingress", "bpf_loop", (5, 17)),
     ("on_any_switch", "bpf_loop", (5, 17)),
     ("on_tcp_probe", "bpf_loop", (5, 17)),
-    ("on_tcp_rcv_space_adjust", "bpf_loop", (5, 17)),
+    ("rx_tcp_rcv_space_adjust", "bpf_loop", (5, 17)),
     ("message_echo", "a verdict on sockets of UDP", (5, 13)),
     ("message_sink", "a verdict on sockets of UDP", (5, 13)),
     ("message_resize", "a verdict on sockets of UDP", (5, 13)),

@@ -1,9 +1,9 @@
 //! What `std::net::UdpSocket` leaves out: buffer sizes, identity, drop counters, time stamps,
 //! and many messages a system call.
 
-use std::io;
 use std::net::{SocketAddr, UdpSocket};
 use std::os::fd::{AsFd, AsRawFd};
+use std::{fs, io};
 
 mod batch;
 mod segments;
@@ -40,9 +40,27 @@ pub(crate) fn get_option<T>(socket: &impl AsRawFd, level: i32, name: i32, value:
 
 /// Whether a socket is one of TCP; false of what is no socket.
 pub fn is_tcp(socket: &impl AsRawFd) -> bool {
+    protocol(socket) == Some(libc::IPPROTO_TCP)
+}
+
+/// Whether a socket is one of UDP; false of what is no socket.
+pub fn is_udp(socket: &impl AsRawFd) -> bool {
+    protocol(socket) == Some(libc::IPPROTO_UDP)
+}
+
+fn protocol(socket: &impl AsRawFd) -> Option<i32> {
     let mut protocol = 0i32;
-    get_option(socket, libc::SOL_SOCKET, libc::SO_PROTOCOL, &mut protocol).is_ok()
-        && protocol == libc::IPPROTO_TCP
+    get_option(socket, libc::SOL_SOCKET, libc::SO_PROTOCOL, &mut protocol).ok()?;
+    Some(protocol)
+}
+
+/// Whether this network namespace has a socket of UDP with this local port.
+pub fn is_udp_port(port: u16) -> bool {
+    let here = format!(":{port:04X}");
+    ["udp", "udp6"].iter().any(|of| {
+        let table = fs::read_to_string(format!("/proc/thread-self/net/{of}")).unwrap_or_default();
+        table.lines().any(|line| line.split_ascii_whitespace().nth(1).is_some_and(|at| at.ends_with(&here)))
+    })
 }
 
 /// Repeats a system call while a signal interrupts it; what it returns, or its error.

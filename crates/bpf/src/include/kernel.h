@@ -58,6 +58,7 @@ struct sk_buff {
 	unsigned char *head;
 	unsigned char *data;
 	unsigned int len;
+	unsigned int data_len; /* of that, what is in pages */
 	__u16 network_header;
 	__u16 transport_header;
 	__be16 protocol;
@@ -85,12 +86,23 @@ typedef struct {
 	int owned; /* by a system call */
 } relocated socket_lock_t;
 
+struct sk_buff_head {
+	struct sk_buff *prev;
+	__u32 qlen;
+} relocated;
+
 struct sock {
 	struct sock_common __sk_common;
+	struct sk_buff_head sk_receive_queue;
+	__u16 sk_protocol; /* since 5.6 */
 	socket_lock_t sk_lock;
 	unsigned long sk_tsq_flags;
 	__u32 sk_pacing_status;
 	void *sk_bpf_storage; /* since 5.2 */
+} relocated;
+
+struct udp_sock {
+	struct sk_buff_head reader_queue;
 } relocated;
 
 struct tcp_sock {

@@ -59,15 +59,20 @@ enum count {
 	COUNTS
 };
 
+/* Constants, so that the verifier leaves out what is not asked for: a hook has one program for all. */
+struct config {
+	__u32 port; /* of the sockets that are followed; 0: those that user space marked */
+	__u32 receives; /* what comes in is followed */
+	__u32 sends; /* what is sent is */
+};
+
 /* Shared with user space by mmap. */
 struct shared {
 	/* Set by user space. */
 	struct pid_namespace namespace;
 	__s64 realtime_ahead; /* of CLOCK_MONOTONIC, ns */
-	__u32 port; /* of the sockets that are followed; 0: those that user space marked */
 	__u32 process; /* the first reader's */
 	__u32 tgid; /* the same in the first PID namespace */
-	__u32 unused;
 	char name[NAME];
 };
 

@@ -55,25 +55,26 @@ static __always_inline struct arrival *arrival(struct flow *flow, __u32 place)
 	return &flow->ring[place & (RING - 1)];
 }
 
-/* The payload of a segment. */
+/* What TCP has read in the header of a segment. */
 struct segment {
-	__u32 seq;
+	__u32 seq; /* of its payload */
 	__u32 end;
+	__u32 acked; /* what it acknowledges is before that */
 };
 
-static __always_inline bool has_payload(struct sk_buff *skb, struct segment *segment)
+/* One copy of them all, as each takes a call. */
+static __always_inline bool read_segment(const struct sk_buff *skb, struct segment *segment)
 {
-	const struct tcp_skb_cb *cb = (const void *)&skb->cb;
-	__u8 flags = 0;
+	char cb[sizeof(skb->cb)] __attribute__((aligned(8)));
 
-	bpf_core_read(&segment->seq, sizeof(segment->seq), &cb->seq);
-	bpf_core_read(&segment->end, sizeof(segment->end), &cb->end_seq);
-	if (segment->seq == segment->end)
+	if (bpf_probe_read_kernel(cb, sizeof(cb), &skb->cb))
 		return false;
-	bpf_core_read(&flags, sizeof(flags), &cb->tcp_flags);
-	if (flags & TCPHDR_FIN)
+	segment->seq = *(__u32 *)(cb + bpf_core_field_offset(struct tcp_skb_cb, seq));
+	segment->end = *(__u32 *)(cb + bpf_core_field_offset(struct tcp_skb_cb, end_seq));
+	segment->acked = *(__u32 *)(cb + bpf_core_field_offset(struct tcp_skb_cb, ack_seq));
+	if (segment->seq != segment->end && cb[bpf_core_field_offset(struct tcp_skb_cb, tcp_flags)] & TCPHDR_FIN)
 		segment->end--;
-	return segment->seq != segment->end;
+	return true;
 }
 
 struct settling {
@@ -156,24 +157,15 @@ static __always_inline void push(struct flow *flow, const struct segment *segmen
 	flow->tail++;
 }
 
-/* TCP has a segment of an established connection, and did nothing with it yet. */
-SEC("tp_btf/tcp_probe")
-int BPF_PROG(on_tcp_probe, struct sock *sk, struct sk_buff *skb)
+/* A segment with payload, which TCP has not looked at yet. */
+static __always_inline void arrive(struct sock *sk, const struct tcp_sock *tcp, const struct sk_buff *skb,
+				   const struct segment *segment, __u64 now)
 {
-	struct settling s = {};
-	struct tcp_sock *tcp;
-	__u64 now;
+	struct settling s = { .rcv_nxt = tcp->rcv_nxt, .segment = *segment };
 
-	if (shared.port ? sk->__sk_common.skc_num != shared.port : !sk->sk_bpf_storage)
-		return 0;
-	if (!has_payload(skb, &s.segment))
-		return 0;
-	tcp = bpf_skc_to_tcp_sock(sk);
-	s.flow = bpf_sk_storage_get(&flows, sk, 0, shared.port ? BPF_LOCAL_STORAGE_GET_F_CREATE : 0);
-	if (!s.flow || !tcp)
-		return 0;
-	now = bpf_ktime_get_ns();
-	s.rcv_nxt = tcp->rcv_nxt;
+	s.flow = bpf_sk_storage_get(&flows, sk, 0, config.port ? BPF_LOCAL_STORAGE_GET_F_CREATE : 0);
+	if (!s.flow)
+		return;
 	if (!s.flow->met) {
 		s.flow->met = 1;
 		s.flow->read_until = s.rcv_nxt;
@@ -181,16 +173,26 @@ int BPF_PROG(on_tcp_probe, struct sock *sk, struct sk_buff *skb)
 	settle(&s);
 	take_back(s.flow, s.rcv_nxt);
 	if (!after(s.segment.end, s.rcv_nxt) || s.covered)
-		return 0; /* it came before */
+		return; /* it came before */
 	count(COUNT_SEEN, 1);
 	if (after(s.segment.seq, s.rcv_nxt)) {
 		push(s.flow, &s.segment, AHEAD, skb, sk, now);
-		return 0;
+		return;
 	}
 	s.segment.seq = s.rcv_nxt;
 	s.flow->in_order = now;
 	push(s.flow, &s.segment, READY, skb, sk, now);
-	return 0;
+}
+
+/* The application's own time ends: from the last byte that it read to the first one that it sends. */
+static __always_inline void answer(struct sock *sk, __u64 now)
+{
+	struct flow *flow = bpf_sk_storage_get(&flows, sk, 0, 0);
+
+	if (!flow || !flow->read_at)
+		return;
+	add(SPAN_APPLICATION, now - flow->read_at);
+	flow->read_at = 0;
 }
 
 /* One look at what a thread has read. */
@@ -256,13 +258,13 @@ static __always_inline void sum_up(const struct arrival *a, const struct reading
 	add_passed(SPAN_RUNQUEUE, wait->runqueue);
 	add_passed(SPAN_BLOCKED, wait->blocked);
 	add_passed(SPAN_SOCKQUEUE, wait->end - wait->ready - wait->wakeup - wait->runqueue - wait->blocked);
-	add(SPAN_READ, r->now - wait->end);
+	add_passed(SPAN_READ, r->now - wait->end);
 	add(SPAN_TOTAL, r->now - a->link);
 	count(COUNT_TIMED, 1);
 	count(COUNT_BYTES_TIMED, a->bytes);
 }
 
-static __always_inline void end(struct arrival *a, const struct reading *r)
+static __always_inline void end(const struct arrival *a, const struct reading *r)
 {
 	if (!a->link)
 		count(COUNT_UNSTAMPED, 1);
@@ -270,8 +272,6 @@ static __always_inline void end(struct arrival *a, const struct reading *r)
 		count(COUNT_UNFOLLOWED, 1);
 	else
 		sum_up(a, r);
-	r->flow->ahead -= a->state != READY;
-	a->state = GONE;
 }
 
 static long read_one(__u32 i, struct reading *r)
@@ -283,8 +283,11 @@ static long read_one(__u32 i, struct reading *r)
 		/* Those after it are later in the stream, unless some came ahead of a hole. */
 		return !r->flow->ahead;
 	}
-	if (a->state != GONE)
+	if (a->state != GONE) {
 		end(a, r);
+		r->flow->ahead -= a->state != READY;
+		a->state = GONE;
+	}
 	if (!r->stays)
 		r->flow->head++;
 	return 0;
@@ -292,7 +295,7 @@ static long read_one(__u32 i, struct reading *r)
 
 /* A thread has copied something out of the socket; its system call goes on. */
 SEC("tp_btf/tcp_rcv_space_adjust")
-int BPF_PROG(on_tcp_rcv_space_adjust, struct sock *sk)
+int BPF_PROG(rx_tcp_rcv_space_adjust, struct sock *sk)
 {
 	struct reading r = {};
 	struct settling s = {};
@@ -318,7 +321,7 @@ int BPF_PROG(on_tcp_rcv_space_adjust, struct sock *sk)
 		count(COUNT_BYTES_READ, r.copied - r.flow->read_until);
 		r.flow->read_until = r.copied;
 	}
-	read_account(bpf_get_current_task_btf(), &account);
+	load_account(bpf_get_current_task_btf(), &account);
 	r.known = last_away(r.thread, &account, r.now, &r.last);
 	r.first = r.flow->head;
 	bpf_loop(r.flow->tail - r.first, read_one, &r, 0);

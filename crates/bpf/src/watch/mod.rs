@@ -1,4 +1,4 @@
-//! Where the messages of other programs spend their time, TCP: from the link layer to the application's read of them, and
+//! Where the messages of other programs spend their time: from the link layer to the application's read of them, and
 //! from the call that sends them to the device.
 //!
 //! Nothing of a message is read but its headers. What is summed takes the same memory however long it goes on.
@@ -8,7 +8,7 @@ use std::net::{Ipv4Addr, UdpSocket};
 use std::os::fd::{AsFd, AsRawFd};
 use std::sync::atomic::Ordering::Relaxed;
 
-use libbpf_rs::{Link, Map, MapCore, MapFlags, Object};
+use libbpf_rs::{Link, Map, MapCore, MapFlags, Object, OpenObject, ProgramMut};
 use netfathom_model::path::Direction;
 use netfathom_model::record::{WatchAccount, WatchSendAccount, WatchStage, WatchedProcess};
 use netfathom_stats::{Distribution, Histogram, Moments};
@@ -20,10 +20,10 @@ mod tests;
 
 crate::mapping::abi!("watch");
 
-use self::abi::copied::{self, Counts, Sums};
+use self::abi::copied::{self, Config, Counts, Sums};
 use self::abi::shared::Shared;
 use crate::load::{self, Refusal};
-use crate::mapping::{Mapping, Plain, from_bytes};
+use crate::mapping::{Mapping, Plain, as_bytes, from_bytes};
 use crate::pid_namespace::{self, OWN};
 use crate::sums::{GRAIN, add_buckets};
 use crate::tracepoint;
@@ -32,6 +32,10 @@ const OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/watch.bpf.o"));
 
 /// Of what comes in, the only hook that kernels lack, and what comes of it is beside the total. What is sent needs it.
 const SENDING: &str = "tcp_sendmsg_locked";
+
+/// The hooks of what comes by UDP. They fire for TCP too, so they are attached once there is a socket of UDP.
+const DATAGRAMS: [&str; 2] = ["sk_data_ready", "sock_recv_length"];
+const PREFIX_DATAGRAMS: &str = "udp_";
 
 /// Linux 7.2 takes a gigabyte to load the programs, and then gives sockets no storage.
 const FAILS_FROM: (u32, u32) = (7, 0);
@@ -107,10 +111,13 @@ fn span(stage: WatchStage) -> usize {
     if place < TOTAL { place } else { place + BESIDE_RX }
 }
 
-/// What the names of the programs begin with.
+/// The programs of both directions; of one, the constants leave out the other.
+const OF_BOTH: [&str; 2] = ["on_tcp_probe", "on_tcp_sendmsg_locked"];
+
+/// What the names of the others begin with.
 fn prefix(direction: Direction) -> &'static str {
     match direction {
-        Direction::Rx => "on_",
+        Direction::Rx => "rx_",
         Direction::Tx => "tx_",
     }
 }
@@ -130,12 +137,14 @@ pub struct Watch {
     links: Vec<Link>,
     directions: Vec<Direction>,
     sees_sending: bool,
+    follows_datagrams: bool,
     /// While it is open, the kernel stamps packets as they come in.
     _stamps: Option<UdpSocket>,
 }
 
 impl Watch {
-    /// Watches the sockets of this local port, or those that are [marked](Self::mark).
+    /// Watches the sockets of this local port, or those that are [marked](Self::mark); of UDP, those after
+    /// [`Self::follow_datagrams`].
     ///
     /// # Errors
     /// What the kernel refused. Needs CAP_BPF and CAP_PERFMON, Linux 5.17 and CONFIG_SCHED_INFO; for what is sent Linux
@@ -148,30 +157,67 @@ impl Watch {
         let stamps = directions.contains(&Direction::Rx).then(stamps).transpose();
         let stamps = stamps.map_err(WatchError::Stamps)?;
         let sees_sending = !tracepoint::is_missing(SENDING);
-        let wanted = |name: &str| {
-            directions.iter().any(|&way| name.starts_with(prefix(way)))
-                && (sees_sending || name.strip_prefix("on_") != Some(SENDING))
+        let sees_datagrams =
+            directions.contains(&Direction::Rx) && !DATAGRAMS.iter().any(|name| tracepoint::is_missing(name));
+        // Without it nothing of what is sent can be seen, and of what comes in only the application's own time.
+        let lacks = |name: &str| {
+            !sees_sending && directions == [Direction::Rx] && name.strip_prefix("on_") == Some(SENDING)
         };
-        let open = load::open(OBJECT, wanted).map_err(step("open"))?;
+        let wanted = |name: &str| {
+            let asked =
+                OF_BOTH.contains(&name) || directions.iter().any(|&way| name.starts_with(prefix(way)));
+            asked && !lacks(name) || sees_datagrams && name.starts_with(PREFIX_DATAGRAMS)
+        };
+        let mut open = load::open(OBJECT, wanted).map_err(step("open"))?;
+        configure(&mut open, port, directions)?;
         let object = load::load(open).map_err(step("load"))?;
         let mapping: Mapping<Shared> = Mapping::of_globals(&object)?;
         let namespace = pid_namespace::own().map_err(WatchError::Namespace)?;
         let shared = mapping.get();
         shared.namespace.device.store(namespace.device, Relaxed);
         shared.namespace.inode.store(namespace.inode, Relaxed);
-        shared.port.store(port.unwrap_or(0).into(), Relaxed);
         let mut watch = Self {
             object,
             mapping,
             links: Vec::new(),
             directions: directions.to_vec(),
             sees_sending,
+            follows_datagrams: false,
             _stamps: stamps,
         };
         watch.set_clock();
-        let programs = watch.object.progs_mut().filter(|program| program.autoload());
-        watch.links = programs.map(|p| p.attach()).collect::<Result<_, _>>().map_err(step("attach"))?;
+        watch.attach_programs(|name| !name.starts_with(PREFIX_DATAGRAMS))?;
         Ok(watch)
+    }
+
+    /// Returns how many there are.
+    fn attach_programs(&mut self, wanted: fn(&str) -> bool) -> Result<usize, WatchError> {
+        let is_wanted =
+            |program: &ProgramMut<'_>| program.autoload() && program.name().to_str().is_some_and(wanted);
+        let programs = self.object.progs_mut().filter(is_wanted);
+        let links: Vec<Link> =
+            programs.map(|p| p.attach()).collect::<Result<_, _>>().map_err(step("attach"))?;
+        let attached = links.len();
+        self.links.extend(links);
+        Ok(attached)
+    }
+
+    /// Watches what comes by UDP too, from now on, if that was asked for. False where the kernel does not show it
+    /// (Linux 6.3).
+    ///
+    /// # Errors
+    /// What the kernel refused.
+    pub fn follow_datagrams(&mut self) -> Result<bool, WatchError> {
+        if !self.follows_datagrams {
+            self.follows_datagrams = self.attach_programs(|name| name.starts_with(PREFIX_DATAGRAMS))? > 0;
+        }
+        Ok(self.follows_datagrams)
+    }
+
+    /// Whether what comes by UDP is watched.
+    #[must_use]
+    pub fn follows_datagrams(&self) -> bool {
+        self.follows_datagrams
     }
 
     /// Watches a socket from now on, and those that it accepts if it listens. One that is watched stays as it is.
@@ -179,13 +225,23 @@ impl Watch {
     /// # Errors
     /// If the kernel has no memory for it (net.core.optmem_max), or has taken the socket away.
     pub fn mark(&self, socket: &impl AsFd) -> Result<(), WatchError> {
+        self.directions.iter().try_for_each(|&direction| self.mark_in(sockets(direction), socket))
+    }
+
+    /// The same of a socket of UDP, if what comes is watched.
+    ///
+    /// # Errors
+    /// As [`Self::mark`], and what the kernel refused.
+    pub fn mark_datagrams(&mut self, socket: &impl AsFd) -> Result<(), WatchError> {
+        if self.follow_datagrams()? { self.mark_in("datagrams", socket) } else { Ok(()) }
+    }
+
+    fn mark_in(&self, map: &'static str, socket: &impl AsFd) -> Result<(), WatchError> {
         let key = socket.as_fd().as_raw_fd().to_ne_bytes();
-        for &direction in &self.directions {
-            let map = self.map(sockets(direction))?;
-            if map.lookup(&key, MapFlags::ANY).map_err(step("ask"))?.is_none() {
-                map.update(&key, &vec![0; map.value_size() as usize], MapFlags::NO_EXIST)
-                    .map_err(step("mark a socket for"))?;
-            }
+        let map = self.map(map)?;
+        if map.lookup(&key, MapFlags::ANY).map_err(step("ask"))?.is_none() {
+            map.update(&key, &vec![0; map.value_size() as usize], MapFlags::NO_EXIST)
+                .map_err(step("mark a socket for"))?;
         }
         Ok(())
     }
@@ -273,6 +329,22 @@ impl Watch {
         let cpus = cpus.ok_or(WatchError::Abi(name))?;
         cpus.iter().map(|bytes| from_bytes(bytes).ok_or(WatchError::Abi(name))).collect()
     }
+}
+
+/// Writes what does not change to the programs' constants.
+fn configure(open: &mut OpenObject, port: Option<u16>, directions: &[Direction]) -> Result<(), WatchError> {
+    let watches = |way| u32::from(directions.contains(&way));
+    let config = Config {
+        port: port.unwrap_or(0).into(),
+        receives: watches(Direction::Rx),
+        sends: watches(Direction::Tx),
+    };
+    let config = as_bytes(&config);
+    let mut constants = open.maps_mut().find(|m| m.name().to_string_lossy().ends_with(".rodata"));
+    let value = constants.as_mut().and_then(|m| m.initial_value_mut());
+    let value = value.filter(|v| v.len() == config.len()).ok_or(WatchError::Abi("its constants"))?;
+    value.copy_from_slice(config);
+    Ok(())
 }
 
 /// While it is open, the kernel stamps packets.

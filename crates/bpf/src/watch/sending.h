@@ -155,22 +155,16 @@ static __always_inline void begin(struct sending *s, __u32 written, __u32 end, _
 }
 
 /* A call is about to copy a part of its message into the socket, or to wait for room. */
-SEC("tp_btf/tcp_sendmsg_locked")
-int BPF_PROG(tx_tcp_sendmsg_locked, struct sock *sk, struct msghdr *msg)
+static __always_inline void send(struct sock *sk, const struct msghdr *msg, __u64 now)
 {
+	struct tcp_sock *tcp = bpf_skc_to_tcp_sock(sk);
 	struct departure *last;
-	struct tcp_sock *tcp;
 	struct sending *s;
 	__u32 written, end;
-	__u64 now;
 
-	if (shared.port ? sk->__sk_common.skc_num != shared.port : !sk->sk_bpf_storage)
-		return 0;
-	tcp = bpf_skc_to_tcp_sock(sk);
-	s = bpf_sk_storage_get(&sendings, sk, 0, shared.port ? BPF_LOCAL_STORAGE_GET_F_CREATE : 0);
+	s = bpf_sk_storage_get(&sendings, sk, 0, config.port ? BPF_LOCAL_STORAGE_GET_F_CREATE : 0);
 	if (!s || !tcp)
-		return 0;
-	now = bpf_ktime_get_ns();
+		return;
 	written = tcp->write_seq;
 	end = written + msg->msg_iter.count;
 	last = departure(s, s->tail - 1);
@@ -187,7 +181,6 @@ int BPF_PROG(tx_tcp_sendmsg_locked, struct sock *sk, struct msghdr *msg)
 		begin(s, written, end, now);
 	}
 	s->written = written;
-	return 0;
 }
 
 /* The call is over; the socket's lock is free. */
@@ -350,27 +343,16 @@ static long acknowledge_one(__u32 i, struct passing *p)
 	return 0;
 }
 
-/* TCP has a segment of an established connection, and looks at its acknowledgement next. */
-SEC("tp_btf/tcp_probe")
-int BPF_PROG(tx_tcp_probe, struct sock *sk, struct sk_buff *skb)
+/* A segment acknowledges what is before `until`, which TCP has not looked at yet. */
+static __always_inline void acknowledge(struct sock *sk, const struct tcp_sock *tcp, __u32 until, __u64 now)
 {
-	const struct tcp_skb_cb *cb = (const void *)&skb->cb;
-	struct passing p = {};
-	struct tcp_sock *tcp;
+	struct passing p = { .s = bpf_sk_storage_get(&sendings, sk, 0, 0), .end = until, .now = now };
 
-	if (!sk->sk_bpf_storage)
-		return 0;
-	p.s = bpf_sk_storage_get(&sendings, sk, 0, 0);
-	if (!p.s || p.s->head == p.s->tail)
-		return 0;
-	tcp = bpf_skc_to_tcp_sock(sk);
-	if (!tcp || bpf_core_read(&p.end, sizeof(p.end), &cb->ack_seq) || after(p.end, tcp->snd_nxt))
-		return 0;
-	p.now = bpf_ktime_get_ns();
+	if (!p.s || p.s->head == p.s->tail || after(until, tcp->snd_nxt))
+		return;
 	if (after(p.s->tail, p.s->queued))
-		p.s->why = what_holds(sk, tcp, p.now);
+		p.s->why = what_holds(sk, tcp, now);
 	bpf_loop(SENDS, acknowledge_one, &p, 0);
-	return 0;
 }
 
 SEC("tp_btf/tcp_retransmit_skb")

@@ -10,6 +10,7 @@ use netfathom_testkit::{needs_root, skipped};
 
 use super::*;
 
+mod datagrams;
 mod send;
 
 const REQUESTS: u64 = 400;
@@ -158,25 +159,33 @@ fn a_thread_that_is_made_for_a_connection_is_followed_from_its_start() {
     assert_eq!(stages.iter().sum::<i128>(), watch.total().unwrap().moments.sum);
 }
 
+/// What a reader does once there is something to read, and the stage that has it.
+const DELAYS: [(fn(), WatchStage); 2] =
+    [(|| thread::sleep(PAUSE), WatchStage::Blocked), (spin, WatchStage::Sockqueue)];
+
+fn spin() {
+    let end = thread_time_ns() + PAUSE.as_nanos() as u64;
+    while thread_time_ns() < end {}
+}
+
+/// The pause is in this stage, and in all others together less than a quarter of that.
+fn is_in(watch: &Watch, stage: WatchStage) {
+    let of = |stage| watch.stage(stage).unwrap().quantile(0.5).unwrap_or(0);
+    let medians = rx().map(of);
+    // The run queue is the machine's.
+    let others = medians.iter().sum::<i64>() - of(stage) - of(WatchStage::Runqueue);
+    assert!(of(stage) > 9 * PAUSE.as_nanos() as i64 / 10, "{stage:?}: {medians:?}");
+    assert!(others * 4 < of(stage), "{stage:?}: {medians:?}");
+}
+
 #[test]
 fn a_reader_that_sleeps_shows_as_blocked_and_one_that_works_as_sockqueue() {
     needs_root!();
-    let spin = || {
-        let end = thread_time_ns() + PAUSE.as_nanos() as u64;
-        while thread_time_ns() < end {}
-    };
-    let cases: [(fn(), WatchStage); 2] =
-        [(|| thread::sleep(PAUSE), WatchStage::Blocked), (spin, WatchStage::Sockqueue)];
-    for (before, stage) in cases {
+    for (before, stage) in DELAYS {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let Some(watch) = attach(Some(listener.local_addr().unwrap().port())) else { return };
         exchange(&listener, 25, before);
         holds(&watch, 25);
-        let of = |stage| watch.stage(stage).unwrap().quantile(0.5).unwrap_or(0);
-        let medians = rx().map(of);
-        // The run queue is the machine's.
-        let others = medians.iter().sum::<i64>() - of(stage) - of(WatchStage::Runqueue);
-        assert!(of(stage) > 9 * PAUSE.as_nanos() as i64 / 10, "{stage:?}: {medians:?}");
-        assert!(others * 4 < of(stage), "{stage:?}: {medians:?}");
+        is_in(&watch, stage);
     }
 }

@@ -43,6 +43,15 @@ static __always_inline struct thread *followed(struct task_struct *task)
 	return task->bpf_storage ? bpf_task_storage_get(&threads, task, 0, 0) : 0;
 }
 
+/* As read_account, of a thread that runs or leaves its processor: nothing changes meanwhile, so that loads will do. */
+static __always_inline void load_account(const struct task_struct *task, struct account *account)
+{
+	account->queued = task->sched_info.last_queued;
+	account->waited = task->sched_info.run_delay;
+	account->arrival = task->sched_info.last_arrival;
+	account->arrivals = task->sched_info.pcount;
+}
+
 static __always_inline void name_process(struct task_struct *task)
 {
 	struct bpf_pidns_info current = {};
@@ -66,7 +75,7 @@ static __always_inline struct thread *reading_thread(__u64 now)
 	thread = bpf_task_storage_get(&threads, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
 	if (!thread)
 		return 0;
-	read_account(task, &account);
+	load_account(task, &account);
 	meet(&thread->reader, &account, now);
 	thread->met = now;
 	count(COUNT_THREADS, 1);
@@ -79,7 +88,7 @@ static __always_inline struct thread *reading_thread(__u64 now)
  * its processor.
  */
 SEC("tp_btf/task_newtask")
-int BPF_PROG(on_task_newtask, struct task_struct *task)
+int BPF_PROG(rx_task_newtask, struct task_struct *task)
 {
 	struct thread *thread;
 
@@ -124,7 +133,7 @@ static __always_inline void leave(struct thread *thread, struct task_struct *tas
 	__u64 departures = reader->departures, unseen = reader->unseen;
 	struct account account;
 
-	read_account(task, &account);
+	load_account(task, &account);
 	if (!reader->ahead_at && reader->seen_arrivals == account.arrivals) {
 		reader->ahead = reader->seen - account.arrival;
 		reader->ahead_at = reader->seen;
@@ -139,7 +148,7 @@ static __always_inline void leave(struct thread *thread, struct task_struct *tas
 }
 
 SEC("tp_btf/sched_switch")
-int BPF_PROG(on_sched_switch, bool preempt, struct task_struct *prev, struct task_struct *next)
+int BPF_PROG(rx_sched_switch, bool preempt, struct task_struct *prev, struct task_struct *next)
 {
 	struct thread *thread = followed(next);
 
@@ -155,7 +164,7 @@ int BPF_PROG(on_sched_switch, bool preempt, struct task_struct *prev, struct tas
 }
 
 SEC("tp_btf/sched_waking")
-int BPF_PROG(on_sched_waking, struct task_struct *task)
+int BPF_PROG(rx_sched_waking, struct task_struct *task)
 {
 	struct thread *thread = followed(task);
 
@@ -165,7 +174,7 @@ int BPF_PROG(on_sched_waking, struct task_struct *task)
 }
 
 SEC("tp_btf/skb_copy_datagram_iovec")
-int BPF_PROG(on_skb_copy_datagram_iovec)
+int BPF_PROG(rx_skb_copy_datagram_iovec)
 {
 	struct thread *thread = followed(bpf_get_current_task_btf());
 

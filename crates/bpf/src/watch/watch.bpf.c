@@ -4,7 +4,8 @@
  * call that sends to the device.
  *
  * A message that comes is what TCP gets at once: a segment, or several that GRO joined. It is known by the sequence number of its
- * last byte, so it does not matter how the socket's queue joins or splits packets, or how the application reads them.
+ * last byte, so it does not matter how the socket's queue joins or splits packets, or how the application reads them. A
+ * datagram of UDP is one by itself.
  * TCP calls the hooks of a socket under that socket's lock. Tracepoints run with preemption disabled, and what comes in
  * is summed by a thread that reads or sends alone, so that the sums of one processor have one writer at a time. For what
  * is sent, sending.h has the reason.
@@ -17,6 +18,7 @@
 #include "../include/account.h"
 #include "abi.h"
 
+const volatile struct config config;
 struct shared shared;
 
 struct {
@@ -62,23 +64,52 @@ __noinline int add(__u32 span, __s64 value)
 	return 0;
 }
 
+/* With a port, a socket of it is followed from its first message on. */
+static __always_inline bool is_followed(const struct sock *sk)
+{
+	return config.port ? sk->__sk_common.skc_num == config.port : sk->sk_bpf_storage != 0;
+}
+
 #include "thread.h"
 #include "flow.h"
 #include "sending.h"
+#include "datagrams.h"
 
-/* The application's own time: from the last byte that it read to the first one that it sends. */
-SEC("tp_btf/tcp_sendmsg_locked")
-int BPF_PROG(on_tcp_sendmsg_locked, struct sock *sk)
+/* TCP has a segment of an established connection, and did nothing with it yet. */
+SEC("tp_btf/tcp_probe")
+int BPF_PROG(on_tcp_probe, struct sock *sk, struct sk_buff *skb)
 {
-	struct flow *flow;
+	struct segment segment;
+	struct tcp_sock *tcp;
+	bool arrives;
+	__u64 now;
 
-	if (!sk->sk_bpf_storage)
+	if (!is_followed(sk) || !read_segment(skb, &segment))
 		return 0;
-	flow = bpf_sk_storage_get(&flows, sk, 0, 0);
-	if (!flow || !flow->read_at)
+	arrives = config.receives && segment.seq != segment.end;
+	tcp = bpf_skc_to_tcp_sock(sk);
+	if (!tcp || !(config.sends || arrives))
 		return 0;
-	add(SPAN_APPLICATION, bpf_ktime_get_ns() - flow->read_at);
-	flow->read_at = 0;
+	now = bpf_ktime_get_ns();
+	if (config.sends)
+		acknowledge(sk, tcp, segment.acked, now);
+	if (arrives)
+		arrive(sk, tcp, skb, &segment, now);
+	return 0;
+}
+
+SEC("tp_btf/tcp_sendmsg_locked")
+int BPF_PROG(on_tcp_sendmsg_locked, struct sock *sk, struct msghdr *msg)
+{
+	__u64 now;
+
+	if (!is_followed(sk))
+		return 0;
+	now = bpf_ktime_get_ns();
+	if (config.receives)
+		answer(sk, now);
+	if (config.sends)
+		send(sk, msg, now);
 	return 0;
 }
 

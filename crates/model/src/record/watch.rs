@@ -28,6 +28,9 @@ pub struct WatchResult {
     /// What was sent; `None` if that was not asked for.
     #[serde(default)]
     pub send: Option<WatchSend>,
+    /// What came by UDP was watched too.
+    #[serde(default)]
+    pub datagrams: bool,
     /// How far CLOCK_REALTIME, which packets are stamped with, moved against CLOCK_MONOTONIC, at most from one second to
     /// the next.
     pub clock_moved_ns: u64,
@@ -66,11 +69,11 @@ pub struct WatchedStage {
     pub times: Distribution,
 }
 
-/// A part of the time of a message of TCP.
+/// A part of the time of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum WatchStage {
-    /// The link layer's stamp to `tcp_probe`.
+    /// The link layer's stamp to `tcp_probe`; of UDP to `sk_data_ready`.
     Protocol,
     /// The same, of what came while a system call had the socket.
     Lock,
@@ -84,7 +87,7 @@ pub enum WatchStage {
     Blocked,
     /// What the reader ran before it began to copy.
     Sockqueue,
-    /// The copy, `skb_copy_datagram_iovec` to `tcp_rcv_space_adjust`.
+    /// The copy, `skb_copy_datagram_iovec` to `tcp_rcv_space_adjust`; of UDP, large datagrams alone have it.
     Read,
     /// The call that sends: the copy, and what TCP and IP do at once.
     Socket,
@@ -157,7 +160,7 @@ impl WatchStage {
 /// What became of the messages: those that were seen are the sum of the next six and of those that were not read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct WatchAccount {
-    /// As TCP got them.
+    /// As TCP or UDP got them.
     pub seen: u64,
     /// With all their stages.
     pub timed: u64,

@@ -23,7 +23,7 @@ fn attach(listener: &TcpListener) -> Option<Watch> {
     }
 }
 
-fn set(socket: &impl AsRawFd, level: i32, option: i32, value: i32) {
+pub(super) fn set(socket: &impl AsRawFd, level: i32, option: i32, value: i32) {
     let size = size_of::<i32>() as u32;
     // SAFETY: the value lives during the call, and the size is its.
     let done =

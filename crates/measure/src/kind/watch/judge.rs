@@ -18,7 +18,7 @@ const RULES: [Rule<WatchResult>; 10] = [
         0.0,
         |r| flag(r.account.seen == 0 && r.plan.watches(Direction::Rx) && sent(r) == 0),
         no_number,
-        "no message came: is this the right port or process, and TCP? `ss -tnp` lists connections",
+        "no message came: is this the right port or process, and TCP or UDP? `ss -tunap` lists sockets",
     ),
     Rule::void(
         0.0,

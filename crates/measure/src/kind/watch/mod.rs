@@ -14,6 +14,7 @@ use netfathom_model::path::Direction;
 use netfathom_model::plan::{WatchPlan, WatchTarget};
 use netfathom_model::record::{Distribution, WatchAccount, WatchResult, WatchSend, WatchStage, WatchedStage};
 use netfathom_stats as stats;
+use netfathom_sys::socket::is_udp_port;
 
 use crate::ground::environment;
 use crate::ground::error::{Failure, Mistake, RunError};
@@ -69,10 +70,11 @@ pub fn run(
     observer.keep(&progressed)?;
     let mut watch = Watch::attach(port(plan), &plan.directions).map_err(WatchRunError::from)?;
     let started = Instant::now();
-    look_on(&watch, plan, process.as_mut(), &mut progressed.result, (observer, stop))?;
+    look_on(&mut watch, plan, process.as_mut(), &mut progressed.result, (observer, stop))?;
     watch.detach();
     progressed.result.watched_ns = started.elapsed().as_nanos() as u64;
     read(&watch, &mut progressed.result).map_err(WatchRunError::from)?;
+    progressed.result.datagrams = watch.follows_datagrams();
     progressed.result.unmarked = process.map_or(0, |process| process.unmarked);
     progressed.verdict = judge::verdict(&progressed.result);
     progressed.findings = judge::findings(&progressed.result);
@@ -97,6 +99,7 @@ fn nothing(plan: &WatchPlan, process: Option<&Watched>) -> WatchResult {
         application: None,
         account: WatchAccount::default(),
         send: None,
+        datagrams: false,
         clock_moved_ns: 0,
         unmarked: 0,
     }
@@ -108,7 +111,7 @@ fn distribution(times: &stats::Distribution) -> Distribution {
 
 /// While the programs work.
 fn look_on(
-    watch: &Watch,
+    watch: &mut Watch,
     plan: &WatchPlan,
     mut process: Option<&mut Watched>,
     result: &mut WatchResult,
@@ -119,6 +122,9 @@ fn look_on(
     loop {
         if let Some(process) = process.as_deref_mut() {
             process.mark(watch)?;
+        }
+        if port(plan).is_some_and(|port| !watch.follows_datagrams() && is_udp_port(port)) {
+            watch.follow_datagrams().map_err(WatchRunError::from)?;
         }
         let seen = seen(watch).map_err(WatchRunError::from)?;
         observer.begins(Step { name: format!("{seen} messages"), number: 1, of: 1 }, &live);

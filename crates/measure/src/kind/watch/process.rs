@@ -9,7 +9,7 @@ use std::{fs, io};
 use netfathom_bpf::watch::Watch;
 use netfathom_model::record::WatchedProcess;
 use netfathom_sys::process::{Process, Waited, lives, sockets, wait_for_one};
-use netfathom_sys::socket::is_tcp;
+use netfathom_sys::socket::{is_tcp, is_udp};
 
 use super::WatchRunError;
 
@@ -38,7 +38,7 @@ impl Watched {
     }
 
     /// Has the sockets watched that it made since the last time. Those that its listeners accept are watched already.
-    pub fn mark(&mut self, watch: &Watch) -> Result<(), WatchRunError> {
+    pub fn mark(&mut self, watch: &mut Watch) -> Result<(), WatchRunError> {
         // Of a process that has ended there are none.
         let now = sockets(self.pid).unwrap_or_default();
         self.known.retain(|inode| now.iter().any(|socket| socket.0 == *inode));
@@ -51,9 +51,11 @@ impl Watched {
     }
 
     /// False of a socket that could not be watched.
-    fn mark_one(&self, watch: &Watch, number: RawFd) -> Result<bool, WatchRunError> {
+    fn mark_one(&self, watch: &mut Watch, number: RawFd) -> Result<bool, WatchRunError> {
         match self.process.descriptor(number) {
-            Ok(socket) => Ok(!is_tcp(&socket) || watch.mark(&socket).is_ok()),
+            Ok(socket) if is_tcp(&socket) => Ok(watch.mark(&socket).is_ok()),
+            Ok(socket) if is_udp(&socket) => Ok(watch.mark_datagrams(&socket).is_ok()),
+            Ok(_) => Ok(true),
             Err(source) if source.kind() == io::ErrorKind::PermissionDenied => {
                 Err(WatchRunError::Process { pid: self.pid, source })
             }

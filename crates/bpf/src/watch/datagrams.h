@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * Sockets of UDP: what came into them and was not read yet.
+ *
+ * No hook has both a datagram and its reader, so they are counted: the n-th in a socket's queue is the n-th that is read.
+ * No lock is held: datagrams come on several processors at once, and several threads read. Each has a place of its own, by
+ * its number. Where a count was missed, the two are put together again when nothing else waits.
+ */
+#ifndef NETFATHOM_WATCH_DATAGRAMS_H
+#define NETFATHOM_WATCH_DATAGRAMS_H
+
+/* Datagrams that wait in one socket; a power of two. The default receive buffer has room for some 280. */
+#define PLACES 512
+/* A datagram that was read is returned to its reader long before. */
+#define LOST_NS 1000000000
+/* include/linux/in.h, include/linux/socket.h */
+#define IPPROTO_UDP 17
+#define MSG_PEEK 2
+#define MSG_ERRQUEUE 0x2000
+
+struct datagram {
+	__u64 link; /* at the link layer, CLOCK_MONOTONIC; 0: unknown */
+	__u64 ready;
+	__u32 after; /* its number, plus 1: written last */
+	__u32 linear; /* no hook shows when its copy begins */
+};
+
+struct datagrams {
+	__u32 met;
+	__u32 came;
+	__u32 read;
+	__u32 unused;
+	struct datagram ring[PLACES];
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_SK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, struct datagrams);
+} datagrams SEC(".maps");
+
+static __always_inline struct datagram *datagram(struct datagrams *d, __u32 number)
+{
+	return &d->ring[number & (PLACES - 1)];
+}
+
+/* The reader takes them from the second queue, which it fills from the first. */
+static __always_inline __u32 waiting_in(struct sock *sk)
+{
+	return sk->sk_receive_queue.qlen + BPF_CORE_READ((struct udp_sock *)sk, reader_queue.qlen);
+}
+
+/* Of the last datagram in the queue, unless it was taken meanwhile. */
+static __always_inline void look_at_last(struct sock *sk, struct datagram *to)
+{
+	const struct sk_buff *last = sk->sk_receive_queue.prev;
+	__s64 stamp = last->tstamp;
+
+	to->linear = !last->data_len;
+	barrier();
+	to->link = stamp && sk->sk_receive_queue.qlen && sk->sk_receive_queue.prev == last ? stamp - shared.realtime_ahead : 0;
+}
+
+/* Numbers go on where counts were missed, if the datagram of this number alone waits. */
+static __always_inline void realign(struct datagrams *d, __u32 number, __u32 waiting, __u64 now)
+{
+	bool ahead = after(d->read, number);
+	bool lost = d->read != number && datagram(d, d->read)->ready + LOST_NS < now;
+
+	if (waiting == 1 && (ahead || lost))
+		d->read = number;
+}
+
+/* A datagram is in the queue of its socket. */
+SEC("tp_btf/sk_data_ready")
+int BPF_PROG(udp_sk_data_ready, struct sock *sk)
+{
+	struct datagram *to;
+	struct datagrams *d;
+	__u32 number, waiting;
+	__u64 now;
+
+	if (sk->sk_protocol != IPPROTO_UDP || !is_followed(sk))
+		return 0;
+	d = bpf_sk_storage_get(&datagrams, sk, 0, config.port ? BPF_LOCAL_STORAGE_GET_F_CREATE : 0);
+	if (!d)
+		return 0;
+	now = bpf_ktime_get_ns();
+	waiting = waiting_in(sk);
+	if (!d->met) {
+		d->met = 1;
+		/* Those before it were not counted as they came. */
+		d->came = waiting > 1 ? waiting - 1 : 0;
+	}
+	number = __sync_fetch_and_add(&d->came, 1);
+	count(COUNT_SEEN, 1);
+	realign(d, number, waiting, now);
+	if (after(d->read, number)) {
+		count(COUNT_UNFOLLOWED, 1);
+		return 0;
+	}
+	if (number - d->read >= PLACES) {
+		count(COUNT_CROWDED, 1);
+		return 0;
+	}
+	to = datagram(d, number);
+	to->ready = now;
+	look_at_last(sk, to);
+	publish(to->after, number + 1);
+	return 0;
+}
+
+/* A thread has read a datagram; its system call goes on. */
+SEC("tp_btf/sock_recv_length")
+int BPF_PROG(udp_sock_recv_length, struct sock *sk, int bytes, int flags)
+{
+	struct arrival a = { .state = READY };
+	struct reading r = {};
+	struct account account;
+	struct datagrams *d;
+	struct datagram *from;
+	__u32 number;
+
+	if (!sk->sk_bpf_storage || sk->sk_protocol != IPPROTO_UDP || bytes < 0 || flags & (MSG_PEEK | MSG_ERRQUEUE))
+		return 0;
+	d = bpf_sk_storage_get(&datagrams, sk, 0, 0);
+	if (!d || !d->met)
+		return 0;
+	number = __sync_fetch_and_add(&d->read, 1);
+	from = datagram(d, number);
+	count(COUNT_BYTES_READ, bytes);
+	r.now = bpf_ktime_get_ns();
+	r.thread = reading_thread(r.now);
+	if (!r.thread || observe(from->after) != number + 1)
+		return 0;
+	a.link = from->link;
+	a.taken = a.ready = from->ready;
+	a.bytes = bytes;
+	if (from->linear)
+		r.thread->copying = 0;
+	load_account(bpf_get_current_task_btf(), &account);
+	r.known = last_away(r.thread, &account, r.now, &r.last);
+	end(&a, &r);
+	r.thread->copying = 0;
+	return 0;
+}
+
+#endif
