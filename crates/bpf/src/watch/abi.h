@@ -39,7 +39,7 @@ enum count {
 	COUNT_SEEN,
 	COUNT_TIMED,
 	COUNT_MERGED, /* into the message before it: the ring of the socket was half full */
-	COUNT_REFUSED, /* by TCP, after the hook */
+	COUNT_REFUSED, /* the socket had no room */
 	COUNT_UNSTAMPED, /* without a time of the link layer */
 	COUNT_UNFOLLOWED, /* the reader's thread was not followed yet, or a switch of it was not seen */
 	COUNT_CROWDED, /* there was no room for it */

@@ -111,6 +111,17 @@ int BPF_PROG(udp_sk_data_ready, struct sock *sk)
 	return 0;
 }
 
+/* A datagram finds no room in the receive buffer of its socket. */
+SEC("tp_btf/udp_fail_queue_rcv_skb")
+int BPF_PROG(udp_udp_fail_queue_rcv_skb, int error, struct sock *sk)
+{
+	if (!is_followed(sk) || (!config.port && !bpf_sk_storage_get(&datagrams, sk, 0, 0)))
+		return 0;
+	count(COUNT_SEEN, 1);
+	count(COUNT_REFUSED, 1);
+	return 0;
+}
+
 /* A thread has read a datagram; its system call goes on. */
 SEC("tp_btf/sock_recv_length")
 int BPF_PROG(udp_sock_recv_length, struct sock *sk, int bytes, int flags)

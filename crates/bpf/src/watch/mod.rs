@@ -34,7 +34,7 @@ const OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/watch.bpf.o"));
 const SENDING: &str = "tcp_sendmsg_locked";
 
 /// The hooks of what comes by UDP. They fire for TCP too, so they are attached once there is a socket of UDP.
-const DATAGRAMS: [&str; 2] = ["sk_data_ready", "sock_recv_length"];
+const DATAGRAMS: [&str; 3] = ["sk_data_ready", "sock_recv_length", "udp_fail_queue_rcv_skb"];
 const PREFIX_DATAGRAMS: &str = "udp_";
 
 /// Linux 7.2 takes a gigabyte to load the programs, and then gives sockets no storage.

@@ -15,7 +15,7 @@ Examples:
   netfathom watch tx --port 6379 --time 10s
       the messages that it sends (Linux 6.16)
   netfathom watch --pid 4242
-      all TCP sockets of a process, until Ctrl-C or until it ends
+      all TCP and UDP sockets of a process, until Ctrl-C or until it ends
 
 It needs root, or CAP_BPF and CAP_PERFMON; --pid of another user's process also
 CAP_SYS_PTRACE. No payload is read.";

@@ -166,7 +166,7 @@ pub struct WatchAccount {
     pub timed: u64,
     /// Merged into the message before them, as many waited in one socket: their bytes have its times.
     pub merged: u64,
-    /// Refused by TCP, which had no room for them; they come again.
+    /// The socket had no room for them. TCP's come again, UDP's are lost.
     pub refused: u64,
     /// Without a stamp of the link layer.
     pub unstamped: u64,

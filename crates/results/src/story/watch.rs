@@ -2,7 +2,7 @@
 //! call that sends to the device.
 
 use netfathom_model::path::Direction;
-use netfathom_model::plan::{WatchPlan, WatchTarget};
+use netfathom_model::plan::WatchTarget;
 use netfathom_model::record::{WatchAccount, WatchResult, WatchSendAccount};
 
 use super::place::Site;
@@ -20,7 +20,7 @@ impl Story for WatchResult {
         ways.iter().for_each(|way| way.stages(&mut page));
         account(&mut page, self);
         ways.iter().for_each(|way| way.percentiles(&mut page));
-        let plan = plan(&self.plan);
+        let plan = plan(self);
         super::asked_for(&mut page, &plan);
         Body {
             title: "Messages of a running application",
@@ -54,14 +54,15 @@ impl Story for WatchResult {
     }
 }
 
-fn plan(plan: &WatchPlan) -> Vec<(&'static str, String)> {
+fn plan(result: &WatchResult) -> Vec<(&'static str, String)> {
+    let (plan, protocols) = (&result.plan, if result.datagrams { "TCP and UDP" } else { "TCP" });
     let target = match plan.target {
         WatchTarget::Process(pid) => format!("sockets of process {pid}, and those that they accept"),
         WatchTarget::Port(port) => format!("sockets with local port {port}"),
     };
     vec![
         ("watched", target),
-        ("protocol", format!("TCP over IPv4 and IPv6, {}", way::named(&plan.directions))),
+        ("protocol", format!("{protocols} over IPv4 and IPv6, {}", way::named(&plan.directions))),
         ("time", plan.time_ns.map_or("until it is ended".into(), number::seconds)),
     ]
 }
@@ -119,17 +120,27 @@ fn remarks(result: &WatchResult) -> Vec<String> {
 
 fn account(page: &mut Page, result: &WatchResult) {
     page.main("Account: what became of the messages");
-    if let Some(send) = &result.send {
-        rows(page, "sent", &sent(&send.account));
-        let (bytes, again) =
-            (number::count(send.account.bytes_timed), number::count(send.account.retransmitted));
+    let receives = result.plan.watches(Direction::Rx);
+    let send = result.send.as_ref().map(|send| &send.account);
+    let of_sent = send.map(|account| ("sent", sent(account).to_vec()));
+    let head = if send.is_some() { "received" } else { "messages" };
+    let of_received = receives.then(|| (head, received(&result.account).to_vec()));
+    let columns: Vec<Column> = [of_sent, of_received].into_iter().flatten().collect();
+    table(page, &columns);
+    if columns.len() > 1 {
+        // The tables of two directions leave no room for it.
+        page.rest();
+    }
+    if let Some(account) = send {
+        let (bytes, again) = (number::count(account.bytes_timed), number::count(account.retransmitted));
         page.note(&format!("{bytes} bytes are of timed messages; {again} segments were retransmitted"));
     }
-    if result.send.is_some() && !result.plan.watches(Direction::Rx) {
-        return;
+    if receives {
+        read(page, &result.account);
     }
-    let account = &result.account;
-    rows(page, if result.send.is_some() { "received" } else { "messages" }, &received(account));
+}
+
+fn read(page: &mut Page, account: &WatchAccount) {
     let bytes = account.bytes_read.max(1) as f64;
     let timed = number::percent_down((account.bytes_timed as f64 / bytes).min(1.0));
     let (read, threads) =
@@ -139,10 +150,29 @@ fn account(page: &mut Page, result: &WatchResult) {
 
 type Row = (&'static str, u64, &'static str);
 
-fn rows(page: &mut Page, what: &'static str, rows: &[Row]) {
-    let mut table = Table::new(&[("", Align::Left), (what, Align::Right), ("", Align::Left)]);
-    for (name, count, why) in rows.iter().filter(|(name, count, _)| *count > 0 || *name == "seen") {
-        table.row_open([*name, &number::count(*count)], why);
+/// The rows of one direction, under its name.
+type Column = (&'static str, Vec<Row>);
+
+/// What both directions have stands in one row. What befell no message has none.
+fn table(page: &mut Page, columns: &[Column]) {
+    let heads = columns.iter().map(|(head, _)| (*head, Align::Right));
+    let heads: Vec<_> = [("", Align::Left)].into_iter().chain(heads).chain([("", Align::Left)]).collect();
+    let mut table = Table::new(&heads);
+    let mut names: Vec<&str> = Vec::new();
+    columns.iter().rev().flat_map(|(_, rows)| rows).for_each(|(name, ..)| {
+        if !names.contains(name) {
+            names.push(name);
+        }
+    });
+    for name in names {
+        let of = |(_, rows): &Column| rows.iter().find(|row| row.0 == name).copied();
+        let rows: Vec<Option<Row>> = columns.iter().map(of).collect();
+        let known: Vec<Row> = rows.iter().flatten().copied().collect();
+        if name == "seen" || known.iter().any(|row| row.1 > 0) {
+            let counts = rows.iter().map(|row| row.map_or_else(|| "-".into(), |row| number::count(row.1)));
+            let why = if known.iter().all(|row| row.2 == known[0].2) { known[0].2 } else { "" };
+            table.row_open([name.to_owned()].into_iter().chain(counts), why);
+        }
     }
     page.table(table);
 }
@@ -160,10 +190,10 @@ fn sent(account: &WatchSendAccount) -> [Row; 6] {
 
 fn received(account: &WatchAccount) -> [Row; 8] {
     [
-        ("seen", account.seen, "what TCP got at once: a segment, or several that GRO joined"),
+        ("seen", account.seen, "segments and datagrams, as the kernel got them: GRO joins some"),
         ("timed", account.timed, ""),
         ("merged", account.merged, "many waited in one socket: they have the times of the one before"),
-        ("refused", account.refused, "by TCP, which had no room; they come again"),
+        ("refused", account.refused, "the socket had no room: TCP's come again, UDP's are lost"),
         ("unstamped", account.unstamped, "no stamp of the link layer"),
         (
             "unfollowed",

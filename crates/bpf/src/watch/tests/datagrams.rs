@@ -109,3 +109,23 @@ fn datagrams_that_wait_have_their_own_times_and_those_without_a_place_are_counte
     assert_eq!((last.timed, last.unread()), (2 * 512 + 1, 0), "{last:?}");
     assert!(i128::from(watch.total().unwrap().moments.min) < PAUSE.as_nanos() as i128 / 2);
 }
+
+#[test]
+fn what_finds_no_room_in_the_buffer_is_refused() {
+    needs_root!();
+    const SENT: u64 = 50;
+    let server = UdpSocket::bind("127.0.0.1:0").unwrap();
+    send::set(&server, libc::SOL_SOCKET, libc::SO_RCVBUF, 4096);
+    let Some(watch) = attach(Some(server.local_addr().unwrap().port())) else { return };
+    let client = UdpSocket::bind("127.0.0.1:0").unwrap();
+    client.connect(server.local_addr().unwrap()).unwrap();
+    (0..SENT).for_each(|_| assert_eq!(client.send(&[7; 64]).unwrap(), 64));
+    server.set_nonblocking(true).unwrap();
+    let mut received = 0;
+    while server.recv(&mut [0; 64]).is_ok() {
+        received += 1;
+    }
+    let account = watch.account().unwrap();
+    assert!((1..SENT).contains(&received), "{received}");
+    assert_eq!((account.seen, account.refused, account.unread()), (SENT, SENT - received, 0), "{account:?}");
+}

@@ -84,7 +84,7 @@ impl Way<'_> {
         row(&mut table, "total", self.total, Some(1.0), most);
         let (name, note) = match self.direction {
             Direction::Rx => {
-                ("application *", "from the last byte read to the first byte sent on the same socket")
+                ("application *", "from the last byte read to the first sent on that socket")
             }
             Direction::Tx => ("acknowledged *", "from the device to the acknowledgement of the last byte"),
         };
