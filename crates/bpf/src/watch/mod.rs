@@ -37,16 +37,11 @@ const SENDING: &str = "tcp_sendmsg_locked";
 const DATAGRAMS: [&str; 3] = ["sk_data_ready", "sock_recv_length", "udp_fail_queue_rcv_skb"];
 const PREFIX_DATAGRAMS: &str = "udp_";
 
-/// Linux 7.2 takes a gigabyte to load the programs, and then gives sockets no storage.
-const FAILS_FROM: (u32, u32) = (7, 0);
-
 /// Why messages cannot be watched.
 #[derive(Debug, thiserror::Error)]
 pub enum WatchError {
     #[error("cannot {step} the programs that watch sockets: {source}")]
     Step { step: &'static str, source: Refusal },
-    #[error("sockets cannot be watched on Linux {0} yet: use one from 6.1 to 6.18")]
-    TooNew(String),
     #[error("cannot find out the PID namespace of this process from {OWN}: {0}; is /proc mounted?")]
     Namespace(io::Error),
     #[error("cannot have the kernel stamp packets: {0}; is the loopback device up? (ip link set lo up)")]
@@ -150,10 +145,6 @@ impl Watch {
     /// What the kernel refused. Needs CAP_BPF and CAP_PERFMON, Linux 5.17 and CONFIG_SCHED_INFO; for what is sent Linux
     /// 6.16.
     pub fn attach(port: Option<u16>, directions: &[Direction]) -> Result<Self, WatchError> {
-        let release = load::release();
-        if load::version(&release).is_some_and(|version| version >= FAILS_FROM) {
-            return Err(WatchError::TooNew(release));
-        }
         let stamps = directions.contains(&Direction::Rx).then(stamps).transpose();
         let stamps = stamps.map_err(WatchError::Stamps)?;
         let sees_sending = !tracepoint::is_missing(SENDING);

@@ -231,7 +231,7 @@ static __always_inline bool passes(struct sk_buff *skb, struct passing *p)
 {
 	struct tcp_header header;
 	struct sock *sk = skb->sk;
-	unsigned long at;
+	unsigned long at, from_data;
 
 	if (!sk || !sk->sk_bpf_storage)
 		return false;
@@ -241,8 +241,10 @@ static __always_inline bool passes(struct sk_buff *skb, struct passing *p)
 	at = (unsigned long)skb->head + skb->transport_header;
 	if (bpf_probe_read_kernel(&header, sizeof(header), (void *)at) || bpf_ntohs(header.source) != sk->__sk_common.skc_num)
 		return false;
-	at += header.offset / 16 * 4;
-	p->end = bpf_ntohl(header.seq) + skb->len - (__u32)(at - (unsigned long)skb->data);
+	from_data = at + header.offset / 16 * 4 - (unsigned long)skb->data;
+	/* Linux 7 knows both as pointers, and refuses a difference in 32 bits, which is all that is needed of it. */
+	barrier_var(from_data);
+	p->end = bpf_ntohl(header.seq) + skb->len - (__u32)from_data;
 	p->now = bpf_ktime_get_ns();
 	return true;
 }

@@ -17,15 +17,8 @@ const REQUESTS: u64 = 400;
 /// Far beyond what an emulator adds.
 const PAUSE: Duration = Duration::from_millis(40);
 
-/// `None` on kernels that it is not for.
-fn attach(port: Option<u16>) -> Option<Watch> {
-    match Watch::attach(port, &[Direction::Rx]) {
-        Err(too_new @ WatchError::TooNew(_)) => {
-            skipped("watch::tests", &too_new.to_string());
-            None
-        }
-        watch => Some(watch.unwrap()),
-    }
+fn attach(port: Option<u16>) -> Watch {
+    Watch::attach(port, &[Direction::Rx]).unwrap()
 }
 
 fn rx() -> [WatchStage; 8] {
@@ -78,7 +71,7 @@ fn each_request_of_a_port_is_a_message_and_its_stages_are_its_time() {
     needs_root!();
     for address in ["127.0.0.1:0", "[::1]:0"] {
         let listener = TcpListener::bind(address).unwrap();
-        let Some(watch) = attach(Some(listener.local_addr().unwrap().port())) else { return };
+        let watch = attach(Some(listener.local_addr().unwrap().port()));
         exchange(&listener, REQUESTS, || ());
         holds(&watch, REQUESTS);
         let reader = watch.reader().unwrap();
@@ -93,7 +86,7 @@ fn each_request_of_a_port_is_a_message_and_its_stages_are_its_time() {
 fn an_accepted_socket_is_watched_as_its_listener_is_and_no_other() {
     needs_root!();
     let listeners = [(); 2].map(|()| TcpListener::bind("127.0.0.1:0").unwrap());
-    let Some(watch) = attach(None) else { return };
+    let watch = attach(None);
     watch.mark(&listeners[0]).unwrap();
     watch.mark(&listeners[0]).unwrap();
     exchange(&listeners[0], REQUESTS, || ());
@@ -106,7 +99,7 @@ fn what_waits_in_great_numbers_is_merged_and_all_of_its_bytes_have_times() {
     needs_root!();
     const BURST: usize = 200;
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let Some(watch) = attach(Some(listener.local_addr().unwrap().port())) else { return };
+    let watch = attach(Some(listener.local_addr().unwrap().port()));
     let mut client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
     client.set_nodelay(true).unwrap();
     let (mut server, _) = listener.accept().unwrap();
@@ -135,7 +128,7 @@ fn what_waits_in_great_numbers_is_merged_and_all_of_its_bytes_have_times() {
 fn a_thread_that_is_made_for_a_connection_is_followed_from_its_start() {
     needs_root!();
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let Some(watch) = attach(Some(listener.local_addr().unwrap().port())) else { return };
+    let watch = attach(Some(listener.local_addr().unwrap().port()));
     thread::scope(|scope| {
         scope.spawn(|| {
             for stream in listener.incoming().take(50) {
@@ -183,7 +176,7 @@ fn a_reader_that_sleeps_shows_as_blocked_and_one_that_works_as_sockqueue() {
     needs_root!();
     for (before, stage) in DELAYS {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let Some(watch) = attach(Some(listener.local_addr().unwrap().port())) else { return };
+        let watch = attach(Some(listener.local_addr().unwrap().port()));
         exchange(&listener, 25, before);
         holds(&watch, 25);
         is_in(&watch, stage);

@@ -52,9 +52,11 @@ impl Machine {
         }
     }
 
-    /// What is to be emulated beside the processors' number and the memory.
-    pub(super) fn hardware(self) -> &'static [&'static str] {
+    /// What is to be emulated for a kernel of this release, beside the processors' number and the memory.
+    pub(super) fn hardware(self, release: &str) -> &'static [&'static str] {
         match self {
+            // Without it Linux 7 has no memory for the storage of sockets and tasks (kmalloc_nolock).
+            Self::X86_64 if needs_cmpxchg16b(release) => &["-cpu", "max"],
             // A double fault of 6.12 behind a cmpxchg16b under QEMU 7.2 has not come again without it.
             Self::X86_64 => &["-cpu", "max,-cx16"],
             Self::Aarch64 => &["-machine", "virt", "-cpu", "cortex-a72"],
@@ -76,4 +78,9 @@ impl Machine {
             Self::Aarch64 => "aarch64-linux-gnu-strip",
         }
     }
+}
+
+fn needs_cmpxchg16b(release: &str) -> bool {
+    let major = release.split('.').next().and_then(|major| major.parse::<u32>().ok());
+    major.is_some_and(|major| major >= 7)
 }

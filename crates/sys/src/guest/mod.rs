@@ -60,7 +60,7 @@ pub fn boot(kernel: &Kernel, image: &Image, folder: &Path, by: By) -> io::Result
         By::Kvm => qemu.args(machine.own_hardware()).args(["-accel", "kvm"]),
         // With a thread per CPU, one CPU can run a breakpoint that the other has just removed (text_poke of a static
         // key): 6.12 panics.
-        By::Emulation => qemu.args(machine.hardware()).args(["-accel", "tcg,thread=single"]),
+        By::Emulation => qemu.args(machine.hardware(&kernel.release)).args(["-accel", "tcg,thread=single"]),
     };
     qemu.args(["-m", "1024", "-smp", "2"])
         .args(["-display", "none", "-monitor", "none", "-no-reboot", "-nic", "none"])
