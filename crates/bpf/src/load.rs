@@ -3,6 +3,7 @@
 
 use std::ffi::OsStr;
 use std::fs;
+use std::path::Path;
 
 use libbpf_rs::{
     ErrorKind, MapCore, MapFlags, MapType, Object, ObjectBuilder, OpenObject, num_possible_cpus,
@@ -17,6 +18,10 @@ pub struct Refusal(Box<Cause>);
 
 #[derive(Debug, thiserror::Error)]
 pub enum Cause {
+    #[error(
+        "this kernel has no BTF ({BTF} is missing), by which programs are fitted to it: they need CONFIG_DEBUG_INFO_BTF, which distributions' kernels have"
+    )]
+    NoTypes,
     #[error("this kernel has no tracepoint {}", tracepoint::list(.0))]
     NoTracepoint(Vec<String>),
     #[error("{feature} needs Linux {}.{}, and this is Linux {running}", .since.0, .since.1)]
@@ -34,7 +39,7 @@ impl Refusal {
     pub fn kind(&self) -> Option<ErrorKind> {
         match self.cause() {
             Cause::Failed { source, .. } => Some(source.kind()),
-            Cause::NoTracepoint(_) | Cause::TooOld { .. } => None,
+            Cause::NoTypes | Cause::NoTracepoint(_) | Cause::TooOld { .. } => None,
         }
     }
 
@@ -57,6 +62,9 @@ impl From<libbpf_rs::Error> for Refusal {
         Cause::Failed { source, reason: None }.into()
     }
 }
+
+/// Where a kernel shows its own types.
+const BTF: &str = "/sys/kernel/btf/vmlinux";
 
 /// What programs use that not every kernel with BTF has, by the program's name.
 const FEATURES: [(&str, &str, (u32, u32)); 19] = [
@@ -107,6 +115,9 @@ pub(crate) fn load(open: OpenObject) -> Result<Object, Refusal> {
     let (loaded, log) = libbpf_log::keeping(|| open.load());
     loaded.map_err(|source| {
         let denied = source.kind() == ErrorKind::PermissionDenied;
+        if !denied && !Path::new(BTF).exists() {
+            return Cause::NoTypes.into();
+        }
         // Without privilege libbpf complains about limits that it could not raise.
         let reason = libbpf_log::reason(&log).filter(|reason| !denied || reason.starts_with("verifier"));
         let failed = Refusal::from(Cause::Failed { source, reason });

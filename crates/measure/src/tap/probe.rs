@@ -58,7 +58,7 @@ fn may_load() -> Result<(), &'static str> {
         return Err("run as root, or give the program CAP_BPF and CAP_PERFMON");
     }
     if !std::path::Path::new("/sys/kernel/btf/vmlinux").exists() {
-        return Err("use a kernel built with CONFIG_DEBUG_INFO_BTF");
+        return Err("use a distribution's own kernel; stack --tap timestamping needs no BTF");
     }
     Ok(())
 }
