@@ -7,13 +7,27 @@ const LOAD: &str = "load send --json --lab --profile constant:1k/200ms --trials 
 const PINGPONG: &str = "message pingpong --json --sizes 64 --cpus same --least 20ms --trials 1 --no-remedies";
 const COST: &str = "cost --json --least-blocks 2 --blocks 2 --time 1s";
 
+const WATCH: &str = "--json --port 9311 --time 3s";
+
+/// What a client sends to the server that is watched, in as many calls.
+pub const LINES: u64 = 10;
+pub const LINE: &str = "hello";
+
+/// Commands that run once more, without BTF, and what they come to.
+pub const WITHOUT_BTF: [(&str, &str); 4] = [
+    ("host", "host --json"),
+    ("stack", "stack --tap bpf"),
+    ("watch", "watch --port 9311 --time 1s"),
+    ("load", "load send --lab --engine xdp --trials 1"),
+];
+
 /// A command, and the name of what it leaves.
 pub struct Run {
     pub name: String,
     pub command: String,
 }
 
-/// What is run. A receiver of ttcp runs beside its sender.
+/// What is run.
 pub fn runs() -> Vec<Run> {
     let own = [
         ("host", "host --json".to_owned()),
@@ -35,6 +49,9 @@ pub fn runs() -> Vec<Run> {
         ("cost-self", format!("{COST} --self -- ls /")),
         ("cost-sequence", format!("{COST} --benchmark x=ls --sequence auto --nothing --no-baselines")),
         ("capacity", "capacity --json --hold 50ms --trials 1 --engine send --workers 1".to_owned()),
+        ("watch-rx", format!("watch rx {WATCH}")),
+        ("watch-tx", format!("watch tx {WATCH}")),
+        ("watch-both", format!("watch both {WATCH}")),
         ("reverse", "reverse --json --time 500ms --trials 1 --inbound 1k..2k --variant ignored".to_owned()),
     ];
     let engines = ["send", "sendmmsg", "gso", "af_xdp", "xdp"];
@@ -43,16 +60,43 @@ pub fn runs() -> Vec<Run> {
     all.map(|(name, command)| Run { name, command }).collect()
 }
 
+/// A receiver of ttcp runs beside its sender; what is watched is an echo of netcat's, to which a client speaks once the
+/// programs are attached, or the command has ended.
+fn around(name: &str) -> (&'static str, String) {
+    match name {
+        "ttcp" => ("netfathom ttcp -r -s -p 5013 >/dev/null 2>&1 & sleep 1", String::new()),
+        "watch-rx" | "watch-tx" | "watch-both" => (
+            "busybox nc -ll -p 9311 -e busybox cat & server=$!",
+            format!(
+                "& watch=$!\n\
+                 attached() {{ grep -l link_id /proc/$watch/fdinfo/* 2>/dev/null | wc -l; }}\n\
+                 links=0; while kill -0 $watch 2>/dev/null; do\n\
+                     busybox sleep 0.5; now=$(attached); [ $now -eq 0 ] || [ $now -ne $links ] || break; links=$now\n\
+                 done\n\
+                 (for line in $(seq {LINES}); do echo {LINE}; busybox sleep 0.05; done; busybox sleep 1) |\n\
+                     busybox nc 127.0.0.1 9311 >/dev/null\n\
+                 kill $server; wait $watch"
+            ),
+        ),
+        _ => ("", String::new()),
+    }
+}
+
 /// Runs them, and the kernel tests of a crate if its program is among those of the image.
 pub fn script(tests: Option<&str>) -> String {
     let one = |Run { name, command }: Run| {
-        let before =
-            if name == "ttcp" { "netfathom ttcp -r -s -p 5013 >/dev/null 2>&1 & sleep 1\n" } else { "" };
+        let (before, after) = around(&name);
         format!(
-            "{before}netfathom {command} >/out/{name}.json 2>/out/{name}.err\n\
+            "{before}\nnetfathom {command} >/out/{name}.json 2>/out/{name}.err {after}\n\
              echo $? >/out/{name}.status; echo \"{name}: $(cat /out/{name}.status), $(cut -d. -f1 /proc/uptime) s\"\n"
         )
     };
+    let without_btf = WITHOUT_BTF.map(|(name, command)| {
+        let name = format!("without-btf-{name}");
+        format!("netfathom {command} >/out/{name}.json 2>/out/{name}.err; echo $? >/out/{name}.status\n")
+    });
+    let without_btf =
+        format!("mount -t tmpfs none /sys/kernel/btf\n{}umount /sys/kernel/btf\n", without_btf.concat());
     // loom asks no kernel.
     let tests = tests.map(|program| {
         format!(
@@ -61,5 +105,5 @@ pub fn script(tests: Option<&str>) -> String {
         )
     });
     let all: String = runs().into_iter().map(one).collect();
-    format!("cd /tmp\n{all}{}", tests.unwrap_or_default())
+    format!("cd /tmp\n{all}{without_btf}{}", tests.unwrap_or_default())
 }

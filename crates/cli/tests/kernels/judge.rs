@@ -4,11 +4,12 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
+use super::checks::{taps_agree, watched, without_btf};
 use super::commands::runs;
 use super::seen::{Seen, version};
 
 /// Planted on a message's way, ns.
-const DELAY_NS: f64 = 1e6;
+pub const DELAY_NS: f64 = 1e6;
 
 /// A verdict on one kernel.
 #[derive(Default)]
@@ -30,7 +31,15 @@ pub fn judge(seen: &Seen) -> Judged {
             }
         }
     }
-    let checks = [stages(seen), contention(seen), delays(seen), tests(seen, &mut judged.cells)];
+    let checks = [
+        stages(seen),
+        contention(seen),
+        delays(seen),
+        taps_agree(seen),
+        watched(seen),
+        without_btf(seen, &mut judged.cells),
+        tests(seen, &mut judged.cells),
+    ];
     let name = |why| format!("{} {}: {why}", seen.release, seen.wanted.machine.debian());
     judged.wrong.extend(checks.into_iter().flatten().map(name));
     judged
@@ -54,15 +63,17 @@ fn cell(seen: &Seen, name: &str) -> Result<String, String> {
 }
 
 /// The version of Linux that the command asked for, later than this one.
-fn lacks(seen: &Seen, name: &str) -> Option<String> {
+pub fn lacks(seen: &Seen, name: &str) -> Option<String> {
     let text = seen.text(name, "err");
     needs(&text).filter(|since| version(since) > seen.version()).map(str::to_owned)
 }
 
-/// The version in `needs Linux 5.18`.
+/// The latest version in `needs Linux 5.18`, or `this kernel has no tracepoint a (Linux 6.16), b (Linux 6.3)`.
 fn needs(text: &str) -> Option<&str> {
-    let (_, rest) = text.split_once("needs Linux ")?;
-    rest.split(|c: char| !c.is_ascii_digit() && c != '.').next().map(|since| since.trim_end_matches('.'))
+    let parts: Vec<&str> = text.split("Linux ").collect();
+    let pairs = parts.windows(2).filter(|pair| pair[0].ends_with("needs ") || pair[0].ends_with('('));
+    let versions = pairs.filter_map(|pair| pair[1].split(|c: char| !c.is_ascii_digit() && c != '.').next());
+    versions.map(|since| since.trim_end_matches('.')).max_by_key(|since| version(since))
 }
 
 /// Messages sent less those whose end is known, of each accounting in a record.
@@ -84,7 +95,7 @@ fn accountings(value: &Value) -> Vec<i64> {
 }
 
 /// Whether the kernel lets programs attach to its functions.
-fn has_functions(seen: &Seen) -> bool {
+pub fn has_functions(seen: &Seen) -> bool {
     seen.row("fentry")["status"] == "works"
 }
 
@@ -201,7 +212,12 @@ fn tests(seen: &Seen, cells: &mut BTreeMap<String, String>) -> Vec<String> {
     }
     let (cell, wrong) = match seen.failed_tests() {
         Some(0) => ("pass".into(), None),
-        Some(failed) => (format!("{failed} fail"), Some(format!("tests of crates/bpf: {text}"))),
+        Some(failed) => {
+            let names =
+                text.lines().filter_map(|line| line.strip_prefix("---- ")?.strip_suffix(" stdout ----"));
+            let names = names.collect::<Vec<_>>().join("`, `");
+            (format!("{failed} fail: `{names}`"), Some(format!("tests of crates/bpf: {text}")))
+        }
         None => ("fail".into(), Some(format!("the tests of crates/bpf did not end: {text}"))),
     };
     cells.insert(super::table::TESTS.into(), cell);

@@ -1,6 +1,7 @@
 //! Every command on kernels that people have, in emulated machines. Only right and wrong are judged: all times there
 //! are those of the emulator, so that a run may well be VOID. What is planted is found where it was put.
 
+mod checks;
 mod commands;
 mod judge;
 mod seen;
@@ -25,18 +26,18 @@ const TOOLS: [&str; 7] = ["cat", "dd", "head", "sh", "sleep", "tail", "tar"];
 const TESTED_FROM: (u32, u32) = (5, 18);
 const SIDE_BY_SIDE: usize = 2;
 
-/// What make test-kernels hands over: another list of kernels, the binary for arm64, the kernel tests of crates/bpf
-/// for each machine, and where the table is to be written.
+/// What make test-kernels hands over: another list of kernels, a binary for each machine, the kernel tests of crates/bpf,
+/// and where the table is to be written.
 fn given(variable: &str) -> Option<PathBuf> {
     std::env::var_os(variable).map(PathBuf::from)
 }
 
 fn binary(machine: Machine) -> Result<PathBuf, String> {
-    if machine.is_own() {
-        return Ok(env!("CARGO_BIN_EXE_netfathom").into());
-    }
-    let name = format!("NETFATHOM_{}", machine.debian().to_uppercase());
-    given(&name).ok_or_else(|| format!("no netfathom for {}: make test-kernels builds it", machine.debian()))
+    let own = || machine.is_own().then(|| env!("CARGO_BIN_EXE_netfathom").into());
+    let handed = given(&format!("NETFATHOM_{}", machine.debian().to_uppercase()));
+    handed
+        .or_else(own)
+        .ok_or_else(|| format!("no netfathom for {}: make test-kernels builds it", machine.debian()))
 }
 
 /// What the commands left on that kernel.

@@ -41,7 +41,11 @@ impl Seen {
 
     /// A row of `netfathom host`.
     pub fn row(&self, name: &str) -> Value {
-        let groups = self.json("host")["groups"].as_array().cloned().unwrap_or_default();
+        Self::row_of(&self.json("host"), name)
+    }
+
+    pub fn row_of(host: &Value, name: &str) -> Value {
+        let groups = host["groups"].as_array().cloned().unwrap_or_default();
         let rows = groups.iter().flat_map(|group| group["rows"].as_array().into_iter().flatten());
         rows.into_iter().find(|row| row["name"] == name).cloned().unwrap_or_default()
     }
