@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use netfathom_model::record::Record;
 use netfathom_results::store;
 
-pub const ALL: [&str; 17] = [
+pub const ALL: [&str; 18] = [
     "stack",
     "taps",
     "load",
@@ -23,6 +23,7 @@ pub const ALL: [&str; 17] = [
     "cost-observers",
     "watch",
     "watch-tx",
+    "watch-both",
 ];
 
 pub fn path(name: &str) -> PathBuf {

@@ -10,22 +10,21 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use libbpf_rs::{Link, Map, MapCore, MapFlags, Object, OpenObject, ProgramMut};
 use netfathom_model::path::Direction;
-use netfathom_model::record::{WatchAccount, WatchSendAccount, WatchStage, WatchedProcess};
-use netfathom_stats::{Distribution, Histogram, Moments};
+use netfathom_model::record::WatchedProcess;
 use netfathom_sys::clock::realtime_ahead_ns;
 use netfathom_sys::socket::enable_rx_stamps;
 
+mod read;
 #[cfg(test)]
 mod tests;
 
 crate::mapping::abi!("watch");
 
-use self::abi::copied::{self, Config, Counts, Sums};
+use self::abi::copied::Config;
 use self::abi::shared::Shared;
 use crate::load::{self, Refusal};
-use crate::mapping::{Mapping, Plain, as_bytes, from_bytes};
+use crate::mapping::{Mapping, as_bytes};
 use crate::pid_namespace::{self, OWN};
-use crate::sums::{GRAIN, add_buckets};
 use crate::tracepoint;
 
 const OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/watch.bpf.o"));
@@ -54,56 +53,6 @@ pub enum WatchError {
 
 fn step<E: Into<Refusal>>(step: &'static str) -> impl Fn(E) -> WatchError {
     move |source| WatchError::Step { step, source: source.into() }
-}
-
-/// In the order of `enum count` in abi.h.
-fn account(n: [u64; Counts::N]) -> WatchAccount {
-    let [
-        seen,
-        timed,
-        merged,
-        refused,
-        unstamped,
-        unfollowed,
-        crowded,
-        long,
-        bytes_read,
-        bytes_timed,
-        threads,
-        unseen,
-        ..,
-    ] = n;
-    WatchAccount {
-        seen,
-        timed,
-        merged,
-        refused,
-        unstamped,
-        unfollowed,
-        crowded,
-        long,
-        bytes_read,
-        bytes_timed,
-        threads,
-        unseen_switches: unseen,
-    }
-}
-
-fn send_account(n: [u64; Counts::N]) -> WatchSendAccount {
-    let [.., seen, timed, merged, crowded, missed, bytes_timed, retransmitted] = n;
-    WatchSendAccount { seen, timed, merged, crowded, missed, bytes_timed, retransmitted }
-}
-
-/// Behind the stages of each direction, in `enum span` in abi.h.
-const TOTAL: usize = WatchStage::Socket as usize;
-const APPLICATION: usize = TOTAL + 1;
-const BESIDE_RX: usize = 2;
-const SEND_TOTAL: usize = WatchStage::ALL.len() + BESIDE_RX;
-const ACKNOWLEDGED: usize = SEND_TOTAL + 1;
-
-fn span(stage: WatchStage) -> usize {
-    let place = stage as usize;
-    if place < TOTAL { place } else { place + BESIDE_RX }
 }
 
 /// The programs of both directions; of one, the constants leave out the other.
@@ -259,66 +208,8 @@ impl Watch {
         (pid != 0).then(|| WatchedProcess { pid, name: String::from_utf8_lossy(&name).into_owned() })
     }
 
-    /// What became of what came in.
-    pub fn account(&self) -> Result<WatchAccount, WatchError> {
-        self.counts().map(account)
-    }
-
-    /// What became of what was sent.
-    pub fn send_account(&self) -> Result<WatchSendAccount, WatchError> {
-        self.counts().map(send_account)
-    }
-
-    fn counts(&self) -> Result<[u64; Counts::N], WatchError> {
-        let mut sum = [0; Counts::N];
-        for cpu in self.per_cpu::<Counts>("counts", 0)? {
-            sum.iter_mut().zip(cpu.n).for_each(|(sum, n)| *sum += n);
-        }
-        Ok(sum)
-    }
-
-    /// The times of the messages that passed a stage.
-    pub fn stage(&self, stage: WatchStage) -> Result<Distribution, WatchError> {
-        self.times(span(stage))
-    }
-
-    pub fn total(&self) -> Result<Distribution, WatchError> {
-        self.times(TOTAL)
-    }
-
-    /// From the last byte that an application read to the first one that it sent; `None` where the kernel does not show
-    /// that.
-    pub fn application(&self) -> Result<Option<Distribution>, WatchError> {
-        self.sees_sending.then(|| self.times(APPLICATION)).transpose()
-    }
-
-    /// From the call that sends a message to the device.
-    pub fn send_total(&self) -> Result<Distribution, WatchError> {
-        self.times(SEND_TOTAL)
-    }
-
-    /// From the device to the acknowledgement.
-    pub fn acknowledged(&self) -> Result<Distribution, WatchError> {
-        self.times(ACKNOWLEDGED)
-    }
-
-    fn times(&self, span: usize) -> Result<Distribution, WatchError> {
-        let (mut moments, mut histogram) = (Moments::default(), Histogram::new(GRAIN));
-        for cpu in self.per_cpu::<Sums>("sums", span as u32)? {
-            moments.merge(&Moments::from(&cpu.moments));
-            add_buckets(&mut histogram, cpu.negative, &cpu.buckets);
-        }
-        Ok(Distribution { moments, histogram })
-    }
-
     fn map(&self, name: &'static str) -> Result<Map<'_>, WatchError> {
         self.object.maps().find(|map| map.name() == name).ok_or(WatchError::Abi(name))
-    }
-
-    fn per_cpu<T: Plain>(&self, name: &'static str, place: u32) -> Result<Vec<T>, WatchError> {
-        let cpus = self.map(name)?.lookup_percpu(&place.to_ne_bytes(), MapFlags::ANY).map_err(step("ask"))?;
-        let cpus = cpus.ok_or(WatchError::Abi(name))?;
-        cpus.iter().map(|bytes| from_bytes(bytes).ok_or(WatchError::Abi(name))).collect()
     }
 }
 
@@ -344,5 +235,3 @@ fn stamps() -> io::Result<UdpSocket> {
     enable_rx_stamps(&socket)?;
     Ok(socket)
 }
-
-crate::sums::moments!(copied::Moments);

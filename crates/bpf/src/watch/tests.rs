@@ -5,6 +5,7 @@ use std::net::{TcpListener, TcpStream};
 use std::thread;
 use std::time::Duration;
 
+use netfathom_model::record::WatchStage;
 use netfathom_sys::cpu::thread_time_ns;
 use netfathom_testkit::{needs_root, skipped};
 

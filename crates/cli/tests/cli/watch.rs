@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io::{Read, Write};
-use std::net::{TcpListener, TcpStream};
+use std::net::{TcpListener, TcpStream, UdpSocket};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::thread;
@@ -16,6 +16,8 @@ use crate::killed::Held;
 
 /// Of the programs that receive; `tcp_sendmsg_locked`, which some kernels lack, is attached among the first.
 const HOOKS: usize = 7;
+/// Of UDP, once there is a socket of it.
+const HOOKS_UDP: usize = 3;
 /// Of those that send.
 const HOOKS_TX: usize = 6;
 /// Of these, one program is for both.
@@ -77,6 +79,16 @@ fn echo(listener: &TcpListener, requests: usize, pause_ms: u64) {
     });
 }
 
+/// For 20 ms each time, and for nothing else.
+fn waits_for_a_reader_that_sleeps(result: &WatchResult) {
+    let median = |stage| result.stages.iter().find(|s| s.stage == stage).map_or(0, |s| s.times.p50_ns);
+    let blocked = median(WatchStage::Blocked);
+    // The run queue is the machine's.
+    let of_others = |s: &WatchStage| !matches!(s, WatchStage::Blocked | WatchStage::Runqueue);
+    let others: i64 = WatchStage::of(Direction::Rx).iter().filter(|s| of_others(s)).map(|&s| median(s)).sum();
+    assert!(blocked > 18_000_000 && others * 4 < blocked, "{:?}", result.stages);
+}
+
 #[test]
 fn a_reader_that_sleeps_before_it_reads_is_found_and_ctrl_c_is_the_end() {
     needs_root!();
@@ -91,12 +103,7 @@ fn a_reader_that_sleeps_before_it_reads_is_found_and_ctrl_c_is_the_end() {
     let account = &result.account;
     assert_eq!((account.seen, account.timed, account.unfollowed), (60, 59, 1));
     assert_eq!(result.reader.as_ref().map(|reader| reader.pid), Some(std::process::id()));
-    let median = |stage| result.stages.iter().find(|s| s.stage == stage).map_or(0, |s| s.times.p50_ns);
-    let blocked = median(WatchStage::Blocked);
-    // The run queue is the machine's.
-    let of_others = |s: &WatchStage| !matches!(s, WatchStage::Blocked | WatchStage::Runqueue);
-    let others: i64 = WatchStage::of(Direction::Rx).iter().filter(|s| of_others(s)).map(|&s| median(s)).sum();
-    assert!(blocked > 18_000_000 && others * 4 < blocked, "{:?}", result.stages);
+    waits_for_a_reader_that_sleeps(result);
     assert!(record.findings[0].seen.contains("sleeps on something else"), "{:?}", record.findings);
 }
 
@@ -210,6 +217,36 @@ fn each_answer_of_redis_is_a_message_that_is_sent() {
         assert_eq!(result.reader.as_ref().map(|reader| reader.name.as_str()), Some("redis-server"));
         let expected = if directions == "both" { 20_000..20_010 } else { 0..1 };
         assert!(expected.contains(&result.account.seen), "{:?}", result.account);
+    }
+}
+
+#[test]
+fn each_datagram_to_a_server_is_a_message_and_its_sleep_is_found() {
+    needs_root!();
+    const SENT: u64 = 60;
+    for address in ["127.0.0.1:0", "[::1]:0"] {
+        let (dir, server) = (out(), UdpSocket::bind(address).unwrap());
+        let at = server.local_addr().unwrap();
+        let child = watching_with(HOOKS + HOOKS_UDP, &format!("--port {} --json", at.port()), dir.path());
+        let client = UdpSocket::bind(address).unwrap();
+        client.connect(at).unwrap();
+        let mut message = [7; 64];
+        for _ in 0..SENT {
+            client.send(&message).unwrap();
+            // There is something to read.
+            thread::sleep(std::time::Duration::from_millis(20));
+            server.recv(&mut message).unwrap();
+        }
+        let record = record(&interrupted(child));
+        let result = result(&record);
+        let account = &result.account;
+        assert!(result.datagrams);
+        assert_eq!(
+            (account.timed, account.unfollowed, account.bytes_read),
+            (SENT - 1, 1, 64 * SENT),
+            "{account:?}"
+        );
+        waits_for_a_reader_that_sleeps(result);
     }
 }
 

@@ -17,7 +17,7 @@ impl Story for WatchResult {
     fn body(&self) -> Body<'_> {
         let mut page = Page::default();
         let ways = ways(self);
-        ways.iter().for_each(|way| way.stages(&mut page));
+        ways.iter().for_each(|way| way.stages(&mut page, ways.len() > 1));
         account(&mut page, self);
         ways.iter().for_each(|way| way.percentiles(&mut page));
         let plan = plan(self);
@@ -97,7 +97,9 @@ fn remarks(result: &WatchResult) -> Vec<String> {
     let ways = ways(result);
     let most = ways.iter().filter_map(|way| way.most(ways.len() > 1));
     let timed = |seen: u64, share: f64, what: &str| {
-        (seen > 0).then(|| format!("{} of {} {what}", number::percent_down(share), number::count(seen)))
+        // The counts of two ways make more than a line; the account has them.
+        let of = if ways.len() > 1 { String::new() } else { format!("{} ", number::count(seen)) };
+        (seen > 0).then(|| format!("{} of {of}{what}", number::percent_down(share)))
     };
     let (send, account) = (result.send.as_ref().map(|send| &send.account), &result.account);
     let (sent, received) = match (send, result.plan.watches(Direction::Rx)) {
@@ -198,7 +200,7 @@ fn received(account: &WatchAccount) -> [Row; 8] {
         (
             "unfollowed",
             account.unfollowed,
-            "came before the first read of their thread, or a switch of it was not seen",
+            "came before their thread first read, or a switch of it was not seen",
         ),
         ("crowded", account.crowded, "too many waited in one socket"),
         ("unread", account.unread().max(0).unsigned_abs(), "in the end, or when the connection was closed"),

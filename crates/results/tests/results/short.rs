@@ -9,7 +9,7 @@ use netfathom_results::{draw, story};
 
 use crate::fixtures::fixture;
 
-const FIXTURES: [&str; 17] = [
+const FIXTURES: [&str; 18] = [
     "stack",
     "taps",
     "load",
@@ -27,6 +27,7 @@ const FIXTURES: [&str; 17] = [
     "reproduce",
     "watch",
     "watch-tx",
+    "watch-both",
 ];
 
 #[test]

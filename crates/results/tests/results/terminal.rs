@@ -230,6 +230,11 @@ fn eighty_columns_of_watch_tx() {
 }
 
 #[test]
+fn eighty_columns_of_watch_both() {
+    insta::assert_snapshot!(render(&fixture("watch-both"), 80, false));
+}
+
+#[test]
 fn the_head_says_where_it_was_measured() {
     let of = |name: &str| {
         let mut record = fixture(name);

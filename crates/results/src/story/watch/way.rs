@@ -66,7 +66,8 @@ impl Way<'_> {
         self.stages.iter().filter(|stage| stage.times.n > 0)
     }
 
-    pub fn stages(&self, page: &mut Page) {
+    /// With another way beside it, the short view has no room for all notes.
+    pub fn stages(&self, page: &mut Page, beside: bool) {
         page.main(match self.direction {
             Direction::Rx => "Receive (rx): link layer to application",
             Direction::Tx => "Send (tx): application to device",
@@ -83,9 +84,7 @@ impl Way<'_> {
         }
         row(&mut table, "total", self.total, Some(1.0), most);
         let (name, note) = match self.direction {
-            Direction::Rx => {
-                ("application *", "from the last byte read to the first sent on that socket")
-            }
+            Direction::Rx => ("application *", "from the last byte read to the first sent on that socket"),
             Direction::Tx => ("acknowledged *", "from the device to the acknowledgement of the last byte"),
         };
         if let Some(times) = self.beside.filter(|times| times.n > 0) {
@@ -94,6 +93,9 @@ impl Way<'_> {
         page.table(table);
         if self.beside.is_some() {
             page.note(&format!("* beside the total: {note}"));
+        }
+        if beside {
+            page.rest();
         }
         if self.passed().any(|stage| stage.times.n < self.total.n) {
             page.note(PARTLY);
