@@ -5,7 +5,7 @@ use clap::Command;
 /// Examples on a short page.
 const EXAMPLES: usize = 3;
 
-/// The command and those below it. In `-h`, options under a heading, later examples and notes are left out.
+/// The command and those below it: their `-h` has no option under a heading, the first examples, and no notes.
 pub fn brief(command: Command) -> Command {
     let command = command.mut_args(|arg| {
         let rare = arg.get_help_heading().is_some();
