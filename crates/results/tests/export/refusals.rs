@@ -19,14 +19,14 @@ fn refused(run: &Run, format: Format, what: What) -> String {
 fn a_measurement_that_has_nothing_for_a_format_is_told_which_have() {
     let of = |name: &str, format| refused(&run(name), format, What::Trials);
     let said = of("stack", Format::Iperf3);
-    assert_eq!(said, "a run of netfathom stack has nothing for iperf3: that comes of netfathom ttcp");
+    assert_eq!(said, "a run of netfathom stack has nothing for iperf3: that comes from netfathom ttcp");
     assert!(of("sweep", Format::Netperf).contains("netfathom ttcp sweep has nothing for netperf"));
     assert!(of("cost", Format::Hdr).contains("netfathom stack, load send, join, message and reproduce"));
     for format in [Format::Perfetto, Format::Pcapng] {
-        assert!(of("load", format).contains("that comes of netfathom stack with --samples"));
+        assert!(of("load", format).contains("that comes from netfathom stack with --samples"));
     }
     let said = refused(&run("sweep"), Format::Csv, What::Series);
-    assert!(said.contains("has nothing for series: that comes of netfathom stack"), "{said}");
+    assert!(said.contains("has nothing for series: that comes from netfathom stack"), "{said}");
 }
 
 #[test]
