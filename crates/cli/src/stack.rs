@@ -86,7 +86,7 @@ impl Counts {
             Some(trials) => Self::fixed(trials, args.tap),
             // Most of the time goes to what ends the run.
             None => Self {
-                trials: Until::LEAST_TRIALS,
+                trials: 2 * Until::LEAST_TRIALS,
                 controls: 2,
                 witnesses: 2,
                 until: Some(Until { precision: args.precision, time_limit_ns: args.time_limit }),
@@ -142,8 +142,8 @@ mod tests {
     #[test]
     fn a_run_without_a_number_of_trials_ends_by_precision_or_time() {
         let plan = planned("both --loopback").unwrap();
-        assert_eq!(plan.until, Some(Until { precision: 0.05, time_limit_ns: 30_000_000_000 }));
-        assert_eq!(expected(&plan), Expected::AtMost(Duration::from_secs(30)));
+        assert_eq!(plan.until, Some(Until { precision: 0.05, time_limit_ns: 35_000_000_000 }));
+        assert_eq!(expected(&plan), Expected::AtMost(Duration::from_secs(35)));
         let asked = planned("--loopback --precision 2% --time-limit 2m").unwrap().until;
         assert_eq!(asked, Some(Until { precision: 0.02, time_limit_ns: 120_000_000_000 }));
         for line in ["--trials 3", "--quick", "--listen 127.0.0.1:9"] {

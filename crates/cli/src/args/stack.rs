@@ -97,7 +97,7 @@ pub struct StackArgs {
     #[arg(long, value_name = "PERCENT", default_value = "5%", conflicts_with_all = ["trials", "quick", "listen"], value_parser = parse_percent)]
     pub precision: f64,
     /// End before this time, however wide the intervals
-    #[arg(long, value_name = "TIME", default_value = "30s", conflicts_with_all = ["trials", "quick", "listen"], value_parser = parse_time)]
+    #[arg(long, value_name = "TIME", default_value = "35s", conflicts_with_all = ["trials", "quick", "listen"], value_parser = parse_time)]
     pub time_limit: u64,
     /// Trials without the tap, interleaved with the others, for the overhead of the tap
     /// [default: half of the trials; without --trials 2 to 6 of them]

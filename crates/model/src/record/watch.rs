@@ -26,10 +26,8 @@ pub struct WatchResult {
     /// What became of every message that came in.
     pub account: WatchAccount,
     /// What was sent; `None` if that was not asked for.
-    #[serde(default)]
     pub send: Option<WatchSend>,
     /// What came by UDP was watched too.
-    #[serde(default)]
     pub datagrams: bool,
     /// How far CLOCK_REALTIME, which packets are stamped with, moved against CLOCK_MONOTONIC, at most from one second to
     /// the next.
