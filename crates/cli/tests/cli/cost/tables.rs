@@ -60,7 +60,11 @@ fn the_headline_is_the_slowdown_and_never_pcost_alone() {
     assert_eq!((ended.status, ended.err.as_str()), (0, ""));
     let headline = ended.out.split("\n\n").next().unwrap();
     let words = headline.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(words.contains("qian_tcpdump_sequences took 18.1 % longer with “80Mbps” in single runs: inconclusive"), "{words}");
+    assert!(
+        words
+            .contains("qian_tcpdump_sequences took 18.1 % longer with “80Mbps” in single runs: inconclusive"),
+        "{words}"
+    );
     assert!(words.contains("a single block: chance cannot be excluded"), "{words}");
 }
 

@@ -13,6 +13,9 @@ use netfathom_model::verdict::{Level, Part, Verdict};
 use super::{precision, way};
 use crate::load::judge::{self, Judged, Rule, count, lateness_rules, load_rules, percent, share};
 
+/// Trials of a run that ends by its intervals which may be late or disturbed.
+const FEW: f64 = 0.1;
+
 impl Judged for Trial {
     fn load(&self) -> &Load {
         &self.load
@@ -83,16 +86,16 @@ fn tap_rules() -> [Rule<Trial>; 7] {
 pub fn trial(trial: &Trial) -> Verdict {
     let mut verdict = judge::trial(&RULES, trial);
     let ways: Vec<Direction> = trial.paths.iter().map(|path| path.direction).collect();
-    judge_parts(&mut verdict, &ways, &[trial]);
+    judge_parts(&mut verdict, &ways, &[trial], 0.0);
     answered(verdict, &ways)
 }
 
 /// The ways, each by the messages that its answer is of, and the load.
-fn judge_parts(verdict: &mut Verdict, ways: &[Direction], trials: &[&Trial]) {
+fn judge_parts(verdict: &mut Verdict, ways: &[Direction], trials: &[&Trial], spared: f64) {
     for &way in ways {
-        way::judge(verdict, way, trials);
+        way::judge(verdict, way, trials, spared);
     }
-    judge::lower(verdict, &[Part::Load], &*LATENESS, trials);
+    judge::lower_beyond(verdict, &[Part::Load], &*LATENESS, trials, spared);
 }
 
 /// The answer is the ways; a trial without any is there for its load.
@@ -108,7 +111,9 @@ pub fn run(result: &StackResult) -> Verdict {
     let planned = if plan.until.is_some() { 0 } else { plan.trials };
     let mut verdict = judge::run(&RULES, &measured, planned);
     precision::judge(&mut verdict, result);
-    judge_parts(&mut verdict, &plan.directions, &measured);
+    // What a few trials do to the mean is in its interval, and that has just been judged.
+    let spared = if plan.until.is_some() { FEW } else { 0.0 };
+    judge_parts(&mut verdict, &plan.directions, &measured, spared);
     if !measured.is_empty() {
         judge_others(&mut verdict, trials, witnesses);
         if result.tap == Tap::Pcap {

@@ -15,7 +15,7 @@ const MOST_MISSED_OUT: f64 = 0.1;
 const DISTURBED: &str = "other tasks held a CPU that {} of the messages needed (half allowed): ";
 const UNDISTURBED_MISSED: &str = "the generator missed {} of the send slots of undisturbed messages (1 % allowed): lower the rate (--profile), or ";
 const UNDISTURBED_UNEVEN: &str =
-    "the load was uneven: 1 % of the undisturbed messages were sent at least {} late (10 % allowed): ";
+    "the load was uneven: 1 % of the undisturbed messages were late by {} or more (10 % allowed): ";
 
 /// One way of a trial.
 struct Way<'a> {
@@ -23,11 +23,12 @@ struct Way<'a> {
     path: &'a PathTimes,
 }
 
-pub fn judge(verdict: &mut Verdict, direction: Direction, trials: &[&Trial]) {
+pub fn judge(verdict: &mut Verdict, direction: Direction, trials: &[&Trial], spared: f64) {
     let path = |trial: &&'_ Trial| trial.paths.iter().position(|path| path.direction == direction);
     let ways: Vec<Way<'_>> =
         trials.iter().filter_map(|trial| path(trial).map(|i| Way { trial, path: &trial.paths[i] })).collect();
-    judge::lower(verdict, &[direction.into()], &rules(direction), &ways.iter().collect::<Vec<_>>());
+    let ways: Vec<&Way<'_>> = ways.iter().collect();
+    judge::lower_beyond(verdict, &[direction.into()], &rules(direction), &ways, spared);
 }
 
 impl Way<'_> {
