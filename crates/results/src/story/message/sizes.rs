@@ -12,9 +12,15 @@ use crate::story::number;
 pub(super) fn draw(page: &mut Page, result: &MessageResult) {
     let (plan, quantity) = (&result.plan, Quantity::of(&result.plan));
     let groups = groups::groups(result);
+    let several = plan.layers.len() > 1;
+    let of = plan
+        .layers
+        .first()
+        .filter(|_| several)
+        .map_or_else(String::new, |first| format!(" (×: times that of {first})"));
     for (i, group) in groups.iter().enumerate() {
         let head = if i == 0 { Page::main } else { Page::heading };
-        head(page, &format!("{}: {}", group.name(result), quantity.name(plan)));
+        head(page, &format!("{}: {}{of}", group.name(result), quantity.name(plan)));
         if let Some(chart) = charts::over_size(result, group) {
             page.chart(chart);
         }
@@ -53,7 +59,8 @@ fn cell(result: &MessageResult, group: &Group<'_>, layer: &Layer, bytes: u64) ->
     match group.reference(&result.plan, bytes) {
         Some(reference) if !std::ptr::eq(cell, reference) => {
             // Close together, so that the usual six layers have room beside each other.
-            ratio(quantity.ratio(cell, reference)).replace(" ± ", "±")
+            let ratio = ratio(quantity.ratio(cell, reference)).replace(" ± ", "±");
+            if ratio.starts_with(|first: char| first.is_ascii_digit()) { format!("×{ratio}") } else { ratio }
         }
         // Without the first layer there is nothing to compare with.
         _ => absolute(cell),
