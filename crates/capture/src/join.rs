@@ -12,7 +12,7 @@ use netfathom_model::record::PacketKind;
 use crate::decode::{self, Skipped};
 use crate::error::CaptureError;
 use crate::log::{Clock, Messages};
-use crate::packet::{LinkType, Packets, Resolution, Way};
+use crate::packet::{LinkType, PacketDirection, Packets, Resolution};
 
 mod captured;
 mod clock;
@@ -35,7 +35,7 @@ pub struct Options {
     /// Only packets from or to this UDP port; all others are foreign.
     pub port: Option<u16>,
     /// Only packets that went this way, where the capture says which; all others are foreign.
-    pub way: Option<Way>,
+    pub way: Option<PacketDirection>,
     /// Messages that log and capture may be apart, or out of order.
     pub window: u32,
     /// Puts the clocks together instead of what the log states.
@@ -68,7 +68,7 @@ pub struct Sighting {
     /// How far that and the times of the log may be off together, either way: half a step of both.
     pub uncertainty_ns: u32,
     /// Which way it went, where the capture says so.
-    pub way: Option<Way>,
+    pub way: Option<PacketDirection>,
     /// Whether this is the first sight of it. The other one is of the same message on its other
     /// way through the same host, and comes only where the capture says which way it went.
     pub first: bool,
@@ -172,7 +172,7 @@ pub fn join(
     each: impl FnMut(&Sighting),
 ) -> Joined {
     let mut joiner = Joiner::new(log, options, each);
-    let mut seen = Seen::default();
+    let mut seen = CaptureTotals::default();
     let damage = loop {
         match packets.next_packet() {
             Ok(Some(packet)) => {
@@ -200,7 +200,7 @@ pub fn join(
 fn message(
     packet: &crate::packet::Packet<'_>,
     options: &Options,
-) -> Result<(Number, Option<Way>), PacketKind> {
+) -> Result<(Number, Option<PacketDirection>), PacketKind> {
     let datagram = decode::udp(packet.link, packet.data).map_err(|skipped| match skipped {
         Skipped::NotUdp => PacketKind::NotUdp,
         Skipped::Fragment => PacketKind::Fragment,
@@ -229,7 +229,7 @@ struct Stamp {
 }
 
 #[derive(Debug, Default)]
-struct Seen {
+struct CaptureTotals {
     packets: u64,
     bytes: u64,
     first_ns: i64,
@@ -244,7 +244,7 @@ struct Seen {
 /// Link types beyond these are not listed: a file may name any number of them.
 const MOST_LINKS: usize = 8;
 
-impl Seen {
+impl CaptureTotals {
     #[inline]
     fn add(&mut self, stamp: Option<Stamp>, link: LinkType, bytes: usize) {
         match stamp {

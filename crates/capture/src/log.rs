@@ -48,7 +48,7 @@ pub use write::{LogFormat, LogWriter};
 
 use binary::BinaryReader;
 use csv::CsvReader;
-use source::Source;
+use source::ReadAhead;
 
 pub const MAGIC: [u8; 8] = *b"nfmsglog";
 /// The version of the binary format that this build writes and reads.
@@ -91,7 +91,7 @@ impl Columns {
 
 /// One message of a log; a time that is 0 is not there.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Entry {
+pub struct LogEntry {
     pub sequence: u64,
     /// When it should have been sent.
     pub intended_ns: u64,
@@ -99,7 +99,7 @@ pub struct Entry {
     pub received_ns: u64,
 }
 
-impl Entry {
+impl LogEntry {
     /// The time that is beyond all that there can be, if one is.
     #[inline]
     fn beyond(&self) -> Option<u64> {
@@ -113,7 +113,7 @@ pub struct Message {
     pub flow: u32,
     /// What the coarsest of its times counted in; they are the middle of such a step.
     pub resolution: Resolution,
-    pub entry: Entry,
+    pub entry: LogEntry,
 }
 
 /// What a log has said of its clock so far.
@@ -176,7 +176,7 @@ enum Form<R: Read> {
 impl<R: Read> LogReader<R> {
     /// Begins to read: finds out which form it has, and reads the header.
     pub fn new(read: R) -> Result<Self, CaptureError> {
-        let mut source = Source::new(read);
+        let mut source = ReadAhead::new(read);
         let begin = source.peek(MAGIC.len())?;
         if begin.is_empty() {
             return Err(CaptureError::NotThis("no message log: it is empty".into()));

@@ -72,7 +72,7 @@ impl LinkType {
 
 /// Which way a packet went, seen from the host that captured it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Way {
+pub enum PacketDirection {
     In,
     Out,
 }
@@ -134,7 +134,7 @@ pub struct Packet<'a> {
     /// How its bytes begin.
     pub link: LinkType,
     /// Which way it went, where the file says so.
-    pub way: Option<Way>,
+    pub way: Option<PacketDirection>,
     pub original_bytes: u32,
     /// What was captured of it: at most so long, often less.
     pub data: &'a [u8],

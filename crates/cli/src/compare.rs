@@ -42,8 +42,10 @@ pub fn run(args: &CompareArgs) -> Result<ExitCode> {
             }
             taken
         }
-        What::Pairs(names) => rounds::Taken { pairs: read_pairs(names)?, notes: Vec::new(), failed: None },
-        What::Apart(..) => rounds::Taken { pairs: Vec::new(), notes: Vec::new(), failed: None },
+        What::Pairs(names) => {
+            rounds::RoundsTaken { pairs: read_pairs(names)?, notes: Vec::new(), failed: None }
+        }
+        What::Apart(..) => rounds::RoundsTaken { pairs: Vec::new(), notes: Vec::new(), failed: None },
     };
     let status = show(args, &wanted, &taken);
     if let What::Rounds(..) = wanted.what {
@@ -65,7 +67,7 @@ pub fn run(args: &CompareArgs) -> Result<ExitCode> {
     }
 }
 
-fn show(args: &CompareArgs, wanted: &Wanted, taken: &rounds::Taken) -> Result<ExitCode> {
+fn show(args: &CompareArgs, wanted: &Wanted, taken: &rounds::RoundsTaken) -> Result<ExitCode> {
     let comparisons = match &wanted.what {
         What::Apart(a, others) => apart(a, others, &wanted.wishes)?,
         What::Pairs(_) | What::Rounds(..) => vec![compare::pairs(&taken.pairs, &wanted.wishes)?],

@@ -43,9 +43,9 @@ pub fn run(args: &CostArgs) -> Result<ExitCode> {
 
 /// What puts everything as it is now after a run that could not do so itself.
 fn restoring(plan: &CostPlan) -> impl FnOnce() + use<'_> {
-    let found = cost::program::Found::of(&plan.subject);
+    let found = cost::program::StateBefore::of(&plan.subject);
     move || {
-        if let Err(error) = found.and_then(cost::program::Found::restore) {
+        if let Err(error) = found.and_then(cost::program::StateBefore::restore) {
             output::complain(&error.into());
         }
         cost::guard::remove_what_is_left(Some(plan));

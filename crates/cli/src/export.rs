@@ -24,7 +24,7 @@ pub fn run(args: &ExportArgs) -> Result<ExitCode> {
     let record = store::read(&path)?;
     let directory = target::directory_of(&path);
     let samples = directory.as_ref().map(|directory| directory.join(store::SAMPLES_FILE));
-    let run = export::Run { record, samples };
+    let run = export::StoredRun { record, samples };
     let extent = Extent { what: args.what.unwrap_or(What::Trials), all: args.all };
     let untold = match to_file {
         Some(file) => {

@@ -54,7 +54,7 @@ impl Run<'_> {
         let started = SystemTime::now();
         let id = store::new_id(started, R::ENTRY.name)?;
         let run_dir = RunDir::create(&self.output.out, &id)?;
-        let header = Header { id, started };
+        let header = RecordHeader { id, started };
         let progress = Progress::new(self.output.quiet || self.output.json, self.expected);
         let mut keeper = Keeper { header: &header, run_dir: &run_dir, progress, kept: 0, last: None };
         let progressed = work(&mut keeper, &stop);
@@ -163,13 +163,13 @@ fn status(record: &Record) -> ExitCode {
 }
 
 /// What is known of a record before it is measured.
-pub struct Header {
+pub struct RecordHeader {
     /// Name of the record and of its directory.
     pub id: String,
     pub started: SystemTime,
 }
 
-impl Header {
+impl RecordHeader {
     /// The record of what was measured.
     pub fn record<R: Into<Measurement>>(&self, progressed: Progressed<R>, state: State) -> Record {
         let Progressed { environment, result, verdict, findings, .. } = progressed;
@@ -194,7 +194,7 @@ impl Header {
 
 /// Keeps what is measured after each step, so that a killed run loses at most one.
 pub struct Keeper<'a> {
-    header: &'a Header,
+    header: &'a RecordHeader,
     run_dir: &'a RunDir,
     progress: Progress,
     /// How often something was kept; the first time there is nothing yet.

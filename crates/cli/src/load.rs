@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow};
 use netfathom_measure::kind::load;
-use netfathom_measure::kind::load::sink::{self, Event, SinkPlan};
+use netfathom_measure::kind::load::sink::{self, SinkEvent, SinkPlan};
 use netfathom_model::engine::Receive;
 use netfathom_model::plan::{EngineChoice, LoadPlan, Place, ReceiveChoice};
 
@@ -94,7 +94,7 @@ fn sink(args: &SinkArgs) -> Result<ExitCode> {
     };
     let mut lost = false;
     let mut tell = |event| {
-        lost |= matches!(event, Event::Lost { .. });
+        lost |= matches!(event, SinkEvent::Lost { .. });
         sink_events::tell(&event, args.json);
     };
     sink::serve(&plan, &mut tell, &stop)?;

@@ -37,7 +37,7 @@ pub fn run(args: &MarksArgs) -> Result<ExitCode> {
     };
     let form = if args.json { Form::Json } else { Form::Text };
     let mut out = Out { to: BufWriter::new(io::stdout().lock()), has_reader: true };
-    let watched = Watch { listener, program, seen: Seen::default() };
+    let watched = MarkDisplay { listener, program, seen: Seen::default() };
     watched.until_the_end(form, args.quiet, &stop, &mut out)?;
     Ok(ExitCode::SUCCESS)
 }
@@ -68,14 +68,14 @@ impl Out<'_> {
     }
 }
 
-struct Watch {
+struct MarkDisplay {
     listener: Listener,
     /// If this command has started one.
     program: Option<Program>,
     seen: Seen,
 }
 
-impl Watch {
+impl MarkDisplay {
     fn until_the_end(mut self, form: Form, quiet: bool, stop: &AtomicBool, out: &mut Out<'_>) -> Result<()> {
         if !quiet {
             form.header().map_or(Ok(()), |line| out.line(&line))?;

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Result, anyhow};
-use netfathom_results::store::{self, Catalogue, Entry};
+use netfathom_results::store::{self, Catalogue, RunEntry};
 use netfathom_results::{draw, story};
 
 use crate::args::{ListArgs, RunsArgs, RunsCommand, TagArgs};
@@ -35,7 +35,7 @@ pub fn run(args: &RunsArgs) -> Result<ExitCode> {
 fn list(out: &Path, args: &ListArgs) -> Result<ExitCode> {
     let all = store::catalogue(out)?;
     let filter = args.filter.filter();
-    let wanted: Vec<&Entry> = all.entries.iter().filter(|e| filter.wants(e)).collect();
+    let wanted: Vec<&RunEntry> = all.entries.iter().filter(|e| filter.wants(e)).collect();
     let most = match args.limit {
         Some(0) => usize::MAX,
         Some(limit) => limit,
@@ -57,7 +57,7 @@ fn list(out: &Path, args: &ListArgs) -> Result<ExitCode> {
 }
 
 /// What the table does not say.
-fn notes(out: &Path, all: &Catalogue, wanted: &[&Entry], shown: usize) -> Vec<String> {
+fn notes(out: &Path, all: &Catalogue, wanted: &[&RunEntry], shown: usize) -> Vec<String> {
     let mut notes = Vec::new();
     if wanted.is_empty() {
         let why = if all.entries.is_empty() { "" } else { " that match" };

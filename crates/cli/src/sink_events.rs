@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use netfathom_measure::kind::load::sink::Event;
+use netfathom_measure::kind::load::sink::SinkEvent;
 use netfathom_measure::load::tally::Read;
 use netfathom_model::print;
 use netfathom_model::units::format_duration;
@@ -11,19 +11,19 @@ use serde_json::{Value, json};
 
 use crate::output;
 
-pub fn tell(event: &Event, as_json: bool) {
+pub fn tell(event: &SinkEvent, as_json: bool) {
     let line = if as_json { json(event).to_string() } else { text(event) };
     // A reader that has gone is no reason to stop counting.
     let _ = output::print(&line);
 }
 
-fn text(event: &Event) -> String {
+fn text(event: &SinkEvent) -> String {
     match event {
-        Event::Listening(address) => format!(
+        SinkEvent::Listening(address) => format!(
             "listening on {address}, UDP and TCP; on another host: netfathom load send --to {}; Ctrl-C ends",
             reachable(*address)
         ),
-        Event::Begins { peer, hello } => format!(
+        SinkEvent::Begins { peer, hello } => format!(
             "{peer}: {} of {} bytes over {}{}",
             if hello.planned < 1 << 32 {
                 format!("{} messages", hello.planned)
@@ -34,7 +34,7 @@ fn text(event: &Event) -> String {
             format_duration(hello.duration_ns),
             if hello.echo { ", each to be answered" } else { "" }
         ),
-        Event::Ended { peer, sent, read, took } => {
+        SinkEvent::Ended { peer, sent, read, took } => {
             let lost = sent.accepted.saturating_sub(read.delivered);
             format!(
                 "{peer}: {} of {} arrived, {lost} lost{}",
@@ -43,10 +43,10 @@ fn text(event: &Event) -> String {
                 rest(read, *took)
             )
         }
-        Event::Lost { peer, why, read } => {
+        SinkEvent::Lost { peer, why, read } => {
             format!("{peer}: lost after {} messages: {why}", read.delivered)
         }
-        Event::Strays { flow, from, read, took } => {
+        SinkEvent::Strays { flow, from, read, took } => {
             let from = from.map_or_else(String::new, |from| format!(" from {from}"));
             let what = match flow {
                 Some(flow) => format!("flow {flow:08x}"),
@@ -84,17 +84,17 @@ fn rest(read: &Read, took: Duration) -> String {
     text
 }
 
-fn json(event: &Event) -> Value {
+fn json(event: &SinkEvent) -> Value {
     match event {
-        Event::Listening(address) => json!({"event": "listening", "address": address}),
-        Event::Begins { peer, hello } => json!({"event": "begins", "peer": peer, "hello": hello}),
-        Event::Ended { peer, sent, read, took } => json!({
+        SinkEvent::Listening(address) => json!({"event": "listening", "address": address}),
+        SinkEvent::Begins { peer, hello } => json!({"event": "begins", "peer": peer, "hello": hello}),
+        SinkEvent::Ended { peer, sent, read, took } => json!({
             "event": "ended", "peer": peer, "sent": sent, "read": counts(read), "seconds": took.as_secs_f64(),
         }),
-        Event::Lost { peer, why, read } => {
+        SinkEvent::Lost { peer, why, read } => {
             json!({"event": "lost", "peer": peer, "why": why, "read": counts(read)})
         }
-        Event::Strays { flow, from, read, took } => json!({
+        SinkEvent::Strays { flow, from, read, took } => json!({
             "event": "strays", "flow": flow, "from": from, "read": counts(read), "seconds": took.as_secs_f64(),
         }),
     }

@@ -42,7 +42,7 @@ fn plan(args: &StackArgs) -> Result<StackPlan> {
     let profile = args.profile.clone().or_else(invocation::profile);
     // A network that others use gets no more than it was asked for.
     let is_within = matches!(place, Place::Lab | Place::Loopback);
-    let counts = Counts::of(args);
+    let counts = TrialCounts::of(args);
     let plan = StackPlan {
         directions: args.directions.unwrap_or(usual).to_vec(),
         place,
@@ -70,14 +70,14 @@ fn plan(args: &StackArgs) -> Result<StackPlan> {
 }
 
 /// Trials of each kind, where the user names no number.
-struct Counts {
+struct TrialCounts {
     trials: u32,
     controls: u32,
     witnesses: u32,
     until: Option<Until>,
 }
 
-impl Counts {
+impl TrialCounts {
     /// Trials of a sender on another host, which is given their number.
     const OF_SENDER: u32 = 10;
 

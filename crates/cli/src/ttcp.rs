@@ -8,14 +8,14 @@ use std::time::SystemTime;
 
 use anyhow::{Context, Result, anyhow};
 use netfathom_measure::ground::observer::Progressed;
-use netfathom_measure::kind::transfer::{self, Around, Event, Live, Standard};
+use netfathom_measure::kind::transfer::{self, Around, Live, Standard, TransferEvent};
 use netfathom_model::plan::{Role, TransferPlan};
 use netfathom_model::record::{Measured, Record, State, TransferEnd, TransferResult};
 use netfathom_results::store::{self, RunDir};
 use netfathom_results::story;
 
 use crate::args::{TtcpArgs, TtcpCommand};
-use crate::keep::{Header, save};
+use crate::keep::{RecordHeader, save};
 use crate::{exit, output, stop};
 
 mod classic;
@@ -31,7 +31,7 @@ pub fn run(args: &TtcpArgs) -> Result<ExitCode> {
     let Some(plan) = output::understood(plan(args)) else { return Ok(exit::USAGE.into()) };
     let stop = stop::on_signals().context("cannot listen for signals")?;
     let started = SystemTime::now();
-    let header = Header { id: store::new_id(started, "ttcp")?, started };
+    let header = RecordHeader { id: store::new_id(started, "ttcp")?, started };
     // Before anything goes: it would be a pity to learn of it afterwards.
     let run_dir = args.out.as_ref().map(|out| RunDir::create(out, &header.id)).transpose()?;
     let speaks = !args.json && !args.quiet;
@@ -44,13 +44,13 @@ pub fn run(args: &TtcpArgs) -> Result<ExitCode> {
     }
     let live = Arc::new(Live::default());
     let progress = OnceLock::new();
-    let tell = |event: Event| {
+    let tell = |event: TransferEvent| {
         if !speaks {
             return;
         }
-        let begins = matches!(event, Event::Connect(_) | Event::Accept(_))
-            || (plan.serve.is_some() && matches!(event, Event::Listening(_)));
-        if is_classic || matches!(event, Event::Interval(_) | Event::TurnedAway { .. }) {
+        let begins = matches!(event, TransferEvent::Connect(_) | TransferEvent::Accept(_))
+            || (plan.serve.is_some() && matches!(event, TransferEvent::Listening(_)));
+        if is_classic || matches!(event, TransferEvent::Interval(_) | TransferEvent::TurnedAway { .. }) {
             classic.event(event);
         }
         if begins {
@@ -89,7 +89,7 @@ fn plan(args: &TtcpArgs) -> Result<TransferPlan> {
 
 fn finish(
     args: &TtcpArgs,
-    header: &Header,
+    header: &RecordHeader,
     run_dir: Option<&RunDir>,
     explains: bool,
     progressed: Progressed<TransferResult>,

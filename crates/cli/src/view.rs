@@ -38,7 +38,7 @@ pub fn run(args: &ViewArgs) -> Result<ExitCode> {
     let site = Arc::new(Site::new(args.out.clone()));
     let ended = runtime.block_on(async {
         // Before anybody is told the address, and may think of the end.
-        let ends = serve::Ends::listen().context("cannot listen for signals")?;
+        let ends = serve::StopSignals::listen().context("cannot listen for signals")?;
         tell(args, &address)?;
         serve::until(ends, listener, site).await.context("the server has ended")
     });

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering::*};
 
 use crate::layout::{OWN_SLOTS, VARIABLE, ring_bytes};
 use crate::os;
-use crate::ring::{self, Ring, Told};
+use crate::ring::{self, MarkFields, Ring};
 
 /// What a process records into. Aligned so that no address of one has the lowest bit, which marks
 /// a ring that is being made.
@@ -20,13 +20,13 @@ struct Recorder {
 }
 
 /// The place of the only one.
-struct Place(UnsafeCell<MaybeUninit<Recorder>>);
+struct RecorderCell(UnsafeCell<MaybeUninit<Recorder>>);
 
 // SAFETY: written once, by whoever has put [`making`] into RECORDER, before its address is
 // published there, and only read afterwards.
-unsafe impl Sync for Place {}
+unsafe impl Sync for RecorderCell {}
 
-static PLACE: Place = Place(UnsafeCell::new(MaybeUninit::uninit()));
+static PLACE: RecorderCell = RecorderCell(UnsafeCell::new(MaybeUninit::uninit()));
 
 /// Null before the first mark; [`making`]; [`IMPOSSIBLE`]; or the one in [`PLACE`].
 static RECORDER: AtomicPtr<Recorder> = AtomicPtr::new(ptr::null_mut());
@@ -155,7 +155,7 @@ impl Recorder {
     #[inline]
     fn record(&self, name: &str, at_ns: u64) {
         let (process, thread) = self.ids();
-        self.ring.record(&Told { name: name.as_bytes(), at_ns, process, thread });
+        self.ring.record(&MarkFields { name: name.as_bytes(), at_ns, process, thread });
     }
 
     /// This process and this thread, without a system call but for the first time in each.

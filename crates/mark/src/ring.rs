@@ -20,7 +20,7 @@ const TRIES: u32 = 10_000;
 
 /// What is told of a mark.
 #[derive(Clone, Copy)]
-pub struct Told<'a> {
+pub struct MarkFields<'a> {
     /// As the program wrote it.
     pub name: &'a [u8],
     /// CLOCK_MONOTONIC, ns.
@@ -126,7 +126,7 @@ impl<'m> Ring<'m> {
 
     /// Records a mark, or counts it as lost if there is no free slot.
     #[inline]
-    pub fn record(&self, told: &Told<'_>) {
+    pub fn record(&self, told: &MarkFields<'_>) {
         match self.take() {
             Some((slot, lap)) => {
                 slot.fill(told);
@@ -184,7 +184,7 @@ impl<'m> Ring<'m> {
 impl Slot {
     /// Writes what is told of a mark.
     #[inline]
-    fn fill(&self, told: &Told<'_>) {
+    fn fill(&self, told: &MarkFields<'_>) {
         self.at_ns.store(told.at_ns, Relaxed);
         let [p, t] = [told.process.to_ne_bytes(), told.thread.to_ne_bytes()];
         let owner = [p[0], p[1], p[2], p[3], t[0], t[1], t[2], t[3]];

@@ -12,7 +12,7 @@ use std::process::{Command, Stdio};
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
-use netfathom_capture::log::{Columns, Entry, LogFormat, LogWriter};
+use netfathom_capture::log::{Columns, LogEntry, LogFormat, LogWriter};
 use netfathom_capture::packet::LinkType;
 use netfathom_capture::write::PcapWriter;
 use netfathom_measure::kind::join;
@@ -70,7 +70,7 @@ fn make(dir: &Path, n: u64) -> Result<(), Failure> {
         let noise = sequence.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40;
         let took_ns = 2_000 + noise % 2_000 + if noise % 1000 == 0 { 300_000 } else { 0 };
         capture.packet(AHEAD_NS + sent_ns + took_ns, FRAME_BYTES as u32, &frame)?;
-        block.push(Entry { sequence, intended_ns: sent_ns, sent_ns, received_ns: 0 });
+        block.push(LogEntry { sequence, intended_ns: sent_ns, sent_ns, received_ns: 0 });
         if block.len() as u64 == BLOCK || sequence + 1 == n {
             log.write_clock(sent_ns, AHEAD_NS as i64)?;
             log.write_block(7, &block)?;

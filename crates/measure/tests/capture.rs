@@ -9,7 +9,7 @@ use std::{env, fs, thread};
 
 use netfathom_measure::ground::lab::Role;
 use netfathom_measure::ground::rig::Rig;
-use netfathom_measure::tap::capture::{By, Captured, Target, Task, Way, begin};
+use netfathom_measure::tap::capture::{By, CaptureDirection, Captured, Target, Task, begin};
 use netfathom_model::message::Header;
 use netfathom_model::plan::{Family, Place};
 use netfathom_testkit::{privileged, skipped};
@@ -80,7 +80,7 @@ fn a_burst_right_before_the_end_is_captured_by_each_and_at_either_end() {
     }
     let rig = Rig::build(Place::Lab, Family::Ipv4).unwrap();
     let (sender, reader, port) = pair(&rig);
-    let places = [(Role::Sender, Way::Out), (Role::Reader, Way::In)];
+    let places = [(Role::Sender, CaptureDirection::Out), (Role::Reader, CaptureDirection::In)];
     let directory = tempfile::tempdir().unwrap();
     let mut running = Vec::new();
     for (role, way) in places {
@@ -126,7 +126,8 @@ fn answers_are_no_messages_of_the_way_out() {
         capturing.finish().unwrap().packets
     };
     for by in [By::Ring, tcpdump()] {
-        let counts = [Way::Out, Way::In, Way::Both].map(|way| count(by.clone(), way));
+        let counts = [CaptureDirection::Out, CaptureDirection::In, CaptureDirection::Both]
+            .map(|way| count(by.clone(), way));
         assert_eq!(counts, [5, 3, 8], "{by:?}");
     }
 }
@@ -142,7 +143,7 @@ fn a_full_disk_is_said() {
     let (device, full) = ("veth0", Path::new("/dev/full"));
     let errors = [By::Ring, tcpdump()].map(|by| {
         let to = Target { file: &target(full), path: full.to_owned() };
-        let task = Task { device, way: Way::Out, port: Some(port), to, by, cpu: None };
+        let task = Task { device, way: CaptureDirection::Out, port: Some(port), to, by, cpu: None };
         let capturing = begin(&task, &rig, Role::Sender).unwrap();
         send(&sender, MESSAGES);
         capturing.finish().unwrap_err().to_string()
@@ -162,7 +163,7 @@ fn what_cannot_begin_says_why() {
     let error = |device, by| {
         let path = directory.path().join("x");
         let to = Target { file: &target(&path), path };
-        let task = Task { device, way: Way::Out, port: None, to, by, cpu: None };
+        let task = Task { device, way: CaptureDirection::Out, port: None, to, by, cpu: None };
         begin(&task, &rig, Role::Sender).map(|_| ()).unwrap_err().to_string()
     };
     let missing = error("veth0", By::Tcpdump(PathBuf::from("/no/tcpdump")));
@@ -189,7 +190,8 @@ fn no_tcpdump_outlives_a_killed_program() {
         // Not in the lab: its device would go away with the killed program, and end tcpdump, too.
         let rig = Rig::build(Place::Loopback, Family::Ipv4).unwrap();
         let to = Target { file: &target(file.as_ref()), path: file.clone().into() };
-        let task = Task { device: "lo", way: Way::In, port: Some(9), to, by: tcpdump(), cpu: None };
+        let task =
+            Task { device: "lo", way: CaptureDirection::In, port: Some(9), to, by: tcpdump(), cpu: None };
         let _capturing = begin(&task, &rig, Role::Sender).unwrap();
         // Only now: a tcpdump that cannot say that it begins ends of that.
         fs::write(Path::new(&file).with_extension("begun"), []).unwrap();

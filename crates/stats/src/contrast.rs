@@ -17,18 +17,18 @@ pub struct Contrast {
 impl Contrast {
     /// `mean(b) - mean(a)` of groups that do not depend on each other (Welch). `None` below two values in either.
     pub fn apart(a: &[f64], b: &[f64]) -> Option<Self> {
-        let ((mean_a, a), (mean_b, b)) = (Part::of(a)?, Part::of(b)?);
+        let ((mean_a, a), (mean_b, b)) = (GroupError::of(a)?, GroupError::of(b)?);
         let square = a.error_squared + b.error_squared;
         let least = a.degrees.min(b.degrees);
         // Welch-Satterthwaite; of values that do not differ at all there is nothing to weigh.
-        let weight = |part: Part| (part.error_squared / square).powi(2) / part.degrees;
+        let weight = |part: GroupError| (part.error_squared / square).powi(2) / part.degrees;
         let degrees = if square > 0.0 { 1.0 / (weight(a) + weight(b)) } else { least };
         Some(Self { value: mean_b - mean_a, error: square.sqrt(), degrees })
     }
 
     /// The mean of differences of pairs. `None` below two.
     pub fn paired(differences: &[f64]) -> Option<Self> {
-        let (value, part) = Part::of(differences)?;
+        let (value, part) = GroupError::of(differences)?;
         Some(Self { value, error: part.error_squared.sqrt(), degrees: part.degrees })
     }
 
@@ -70,12 +70,12 @@ impl Contrast {
 
 /// What one group brings to the error.
 #[derive(Clone, Copy)]
-struct Part {
+struct GroupError {
     error_squared: f64,
     degrees: f64,
 }
 
-impl Part {
+impl GroupError {
     fn of(values: &[f64]) -> Option<(f64, Self)> {
         let k = values.len() as f64;
         if values.len() < 2 {

@@ -19,9 +19,9 @@ mod queue;
 pub use errors::{befell_the_sender, has_no_room, is_shortage, is_too_long};
 pub use flow::{discard, more_comes, receive, receive_from, receive_parts, send, send_more, send_parts};
 pub use options::{
-    Buffer, acknowledge_at_once, buffer_bytes, cut_on_close, is_debug, is_no_delay, put_off_acknowledgements,
-    set_address_reuse, set_both_families, set_buffer, set_cork, set_debug, set_keep_alive, set_no_delay,
-    set_nonblocking, set_receive_limit, set_wake_threshold,
+    SocketBuffer, acknowledge_at_once, buffer_bytes, cut_on_close, is_debug, is_no_delay,
+    put_off_acknowledgements, set_address_reuse, set_both_families, set_buffer, set_cork, set_debug,
+    set_keep_alive, set_no_delay, set_nonblocking, set_receive_limit, set_wake_threshold,
 };
 
 pub use pace::{available_congestion_controls, congestion, pacing, set_congestion, set_pacing};
@@ -31,7 +31,7 @@ use crate::socket::get_option;
 use address::Encoded;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum SocketKind {
     Stream,
     Datagram,
 }
@@ -41,11 +41,11 @@ fn done(result: i32) -> io::Result<()> {
 }
 
 /// Makes a socket for addresses of this family; no program that is started inherits it.
-pub fn open(kind: Kind, family_of: SocketAddr) -> io::Result<OwnedFd> {
+pub fn open(kind: SocketKind, family_of: SocketAddr) -> io::Result<OwnedFd> {
     let family = if family_of.is_ipv6() { libc::AF_INET6 } else { libc::AF_INET };
     let kind = match kind {
-        Kind::Stream => libc::SOCK_STREAM,
-        Kind::Datagram => libc::SOCK_DGRAM,
+        SocketKind::Stream => libc::SOCK_STREAM,
+        SocketKind::Datagram => libc::SOCK_DGRAM,
     };
     // SAFETY: no pointers.
     let fd = unsafe { libc::socket(family, kind | libc::SOCK_CLOEXEC, 0) };

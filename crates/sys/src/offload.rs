@@ -106,7 +106,7 @@ fn switch(device: &str, name: &str, on: bool) -> io::Result<()> {
 }
 
 #[derive(Clone, Copy)]
-struct State {
+struct FeatureState {
     active: bool,
     switchable: bool,
 }
@@ -189,12 +189,12 @@ impl Ethtool {
         Ok(command.split_off(HEADER))
     }
 
-    fn features(&self, number: usize) -> io::Result<State> {
+    fn features(&self, number: usize) -> io::Result<FeatureState> {
         let block = number / BLOCK_BITS;
         let words = &self.blocks(block + 1)?[block * FEATURE_WORDS..];
         let bit = 1 << (number % BLOCK_BITS);
         let switchable = words[AVAILABLE] & bit != 0 && words[NEVER_CHANGED] & bit == 0;
-        Ok(State { active: words[ACTIVE] & bit != 0, switchable })
+        Ok(FeatureState { active: words[ACTIVE] & bit != 0, switchable })
     }
 
     fn switch(&self, number: usize, on: bool) -> io::Result<()> {

@@ -30,7 +30,7 @@ refusal! {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Way {
+pub enum CaptureDirection {
     /// Those that this host sends.
     Out,
     In,
@@ -42,7 +42,7 @@ pub enum Way {
 /// fragments the first one over IPv4, none over IPv6; none behind IPv6 extension headers.
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
-    pub way: Way,
+    pub way: CaptureDirection,
     /// To which port; `None`: to any.
     pub port: Option<u16>,
     /// How many bytes of each are kept, link-layer header included; at least 1.
@@ -117,7 +117,7 @@ impl PacketRing {
         // SAFETY: the kernel has just returned this descriptor to us alone.
         let fd = unsafe { OwnedFd::from_raw_fd(fd) };
         filter::attach(&fd, options)?;
-        if options.way == Way::In {
+        if options.way == CaptureDirection::In {
             // Spares those who send the copy for a filter that would refuse it. Since Linux
             // 4.20; on an older kernel the filter alone does it.
             let _ = set_option(&fd, libc::SOL_PACKET, libc::PACKET_IGNORE_OUTGOING, &1_i32);

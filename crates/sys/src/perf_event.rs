@@ -9,7 +9,7 @@ mod raw;
 use raw::{Attributes, CLOSE_ON_EXEC, HARDWARE, Reading, SOFTWARE};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Event {
+pub enum PerfEvent {
     /// Cycles of the processor while it did not sleep.
     Cycles,
     /// Instructions that were carried out to their end.
@@ -24,7 +24,7 @@ pub enum Event {
     PageFaults,
 }
 
-impl Event {
+impl PerfEvent {
     pub const ALL: [Self; 6] = [
         Self::Cycles,
         Self::Instructions,
@@ -71,7 +71,7 @@ pub struct Count {
 /// Counters of one program, from its exec on, with all threads and programs that it starts.
 #[derive(Debug)]
 pub struct ChildCounters {
-    counters: [Result<OwnedFd, CounterError>; Event::ALL.len()],
+    counters: [Result<OwnedFd, CounterError>; PerfEvent::ALL.len()],
     kernel_too: bool,
 }
 
@@ -101,11 +101,11 @@ impl ChildCounters {
 
     /// Counters that the next program of the calling thread wakes.
     fn sleeping() -> Self {
-        let open = |kernel_too| Event::ALL.map(|event| for_children(event, kernel_too));
+        let open = |kernel_too| PerfEvent::ALL.map(|event| for_children(event, kernel_too));
         let all = open(true);
         let denied = all.iter().any(|counter| counter.as_ref().is_err_and(is_denied));
         let (counters, kernel_too) = if denied { (open(false), false) } else { (all, true) };
-        let mut names = Event::ALL.map(Event::name).into_iter();
+        let mut names = PerfEvent::ALL.map(PerfEvent::name).into_iter();
         let counters = counters.map(|counter| {
             let event = names.next().unwrap_or_default();
             counter.map_err(|source| CounterError { event, reason: reason(&source) })
@@ -121,7 +121,7 @@ impl ChildCounters {
 
     /// What was counted so far, also while it runs.
     pub fn read(&self) -> ChildCounts {
-        let readings = Event::ALL.map(|event| {
+        let readings = PerfEvent::ALL.map(|event| {
             let failed = |source: io::Error| CounterError { event: event.name(), reason: source.to_string() };
             Reading::of(self.counters[event as usize].as_ref().map_err(Clone::clone)?).map_err(failed)
         });
@@ -131,12 +131,12 @@ impl ChildCounters {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChildCounts {
-    readings: [Result<Reading, CounterError>; Event::ALL.len()],
+    readings: [Result<Reading, CounterError>; PerfEvent::ALL.len()],
 }
 
 impl ChildCounts {
     /// What was counted of an event.
-    pub fn count(&self, event: Event) -> Result<Count, CounterError> {
+    pub fn count(&self, event: PerfEvent) -> Result<Count, CounterError> {
         let reading = self.readings[event as usize].clone()?;
         reading.count().map_err(|reason| CounterError { event: event.name(), reason })
     }
@@ -161,13 +161,13 @@ fn reason(error: &io::Error) -> String {
 }
 
 /// A counter that sleeps in the calling thread and wakes in the program that it starts.
-fn for_children(event: Event, kernel_too: bool) -> io::Result<OwnedFd> {
+fn for_children(event: PerfEvent, kernel_too: bool) -> io::Result<OwnedFd> {
     open(&Attributes::for_children(event.number(), kernel_too))
 }
 
 /// A running counter of the calling thread's cycles, on any processor.
 pub(crate) fn running_cycles(kernel_too: bool) -> io::Result<OwnedFd> {
-    open(&Attributes::running(Event::Cycles.number(), kernel_too))
+    open(&Attributes::running(PerfEvent::Cycles.number(), kernel_too))
 }
 
 /// What a counter of [`running_cycles`] has counted.

@@ -107,14 +107,14 @@ pub fn device_to(address: IpAddr) -> Result<String, RouteError> {
     Ok(device.name)
 }
 
-struct Way {
+struct RouteReply {
     kind: RouteType,
     index: u32,
     source: IpAddr,
     gateway: Option<IpAddr>,
 }
 
-fn look_up(address: IpAddr) -> io::Result<Way> {
+fn look_up(address: IpAddr) -> io::Result<RouteReply> {
     let mut question = RouteMessage::default();
     question.header.address_family = link::family(address);
     question.header.destination_prefix_length = if address.is_ipv4() { 32 } else { 128 };
@@ -125,7 +125,7 @@ fn look_up(address: IpAddr) -> io::Result<Way> {
     }
 }
 
-fn parse(message: RouteMessage) -> io::Result<Way> {
+fn parse(message: RouteMessage) -> io::Result<RouteReply> {
     let (mut index, mut source, mut gateway) = (None, None, None);
     for attribute in &message.attributes {
         match attribute {
@@ -144,7 +144,7 @@ fn parse(message: RouteMessage) -> io::Result<Way> {
         netlink_packet_route::AddressFamily::Inet6 => Ipv6Addr::UNSPECIFIED.into(),
         _ => Ipv4Addr::UNSPECIFIED.into(),
     };
-    Ok(Way { kind: message.header.kind, index, source: source.unwrap_or(none), gateway })
+    Ok(RouteReply { kind: message.header.kind, index, source: source.unwrap_or(none), gateway })
 }
 
 fn ip(address: &RouteAddress) -> Option<IpAddr> {

@@ -9,7 +9,7 @@ mod batch;
 mod segments;
 mod stamps;
 
-pub use batch::{Datagram, ReceiveBatch, SendBatch, Wait};
+pub use batch::{ReceiveBatch, ReceivedDatagram, SendBatch, Wait};
 pub use segments::{Coalesced, MOST_SEGMENTS, enable_gro, receive_coalesced, set_segment_size};
 pub use stamps::{Received, StampKind, TxStamp, TxStampQueue, enable_rx_stamps, enable_tx_stamps, receive};
 

@@ -38,14 +38,14 @@ refusal! {
 
 /// Which ring; the values are those of linux/if_xdp.h.
 #[derive(Clone, Copy)]
-enum Role {
+enum RingKind {
     Receive = libc::XDP_RX_RING as isize,
     Transmit = libc::XDP_TX_RING as isize,
     Fill = libc::XDP_UMEM_FILL_RING as isize,
     Completion = libc::XDP_UMEM_COMPLETION_RING as isize,
 }
 
-impl Role {
+impl RingKind {
     fn page(self) -> libc::off_t {
         match self {
             Self::Receive => libc::XDP_PGOFF_RX_RING,
@@ -110,20 +110,20 @@ impl Socket {
     }
 
     /// Makes a ring of so many entries, a power of two.
-    fn size(&self, role: Role, entries: u32) -> io::Result<()> {
+    fn size(&self, role: RingKind, entries: u32) -> io::Result<()> {
         self.set_option(role as i32, &entries)
     }
 
     /// Makes a ring of so many entries, a power of two, and maps it.
-    fn ring<T>(&self, role: Role, entries: u32) -> io::Result<ring::Map<T>> {
+    fn ring<T>(&self, role: RingKind, entries: u32) -> io::Result<ring::Map<T>> {
         self.size(role, entries)?;
         let mut offsets = Offsets::default();
         self.get_option(libc::XDP_MMAP_OFFSETS, &mut offsets)?;
         let place = match role {
-            Role::Receive => offsets.receive,
-            Role::Transmit => offsets.transmit,
-            Role::Fill => offsets.fill,
-            Role::Completion => offsets.completion,
+            RingKind::Receive => offsets.receive,
+            RingKind::Transmit => offsets.transmit,
+            RingKind::Fill => offsets.fill,
+            RingKind::Completion => offsets.completion,
         };
         ring::Map::new(&self.fd, role.page(), place, entries)
     }

@@ -15,13 +15,13 @@ use crate::xdp::{self, AttachError, Attachment, Mode};
 const LOOPBACK: u32 = 1;
 
 /// A program's place in the dispatcher.
-pub(super) struct Place {
+pub(super) struct Attached {
     _attachment: Attachment,
     /// Keeps the namespace, and with it the device.
     _namespace: File,
 }
 
-impl Place {
+impl Attached {
     pub fn take(program: BorrowedFd<'_>) -> Result<Self, AttachError> {
         let failed = |source| AttachError { ifindex: LOOPBACK, mode: Mode::Generic, source };
         thread::scope(|scope| {

@@ -44,7 +44,7 @@ crate::mapping::abi!("generator");
 
 use abi::copied::Config;
 use abi::shared::Shared;
-use dispatcher::Place;
+use dispatcher::Attached;
 use frame::Frame;
 pub use frame::FrameError;
 
@@ -93,7 +93,7 @@ pub struct Generator {
     frame: Frame,
     /// The tracepoints that tell which frames the device took.
     _links: Vec<Link>,
-    _place: Place,
+    _place: Attached,
     object: Object,
 }
 
@@ -116,7 +116,7 @@ impl Generator {
         let links = traced.map(|p| p.attach()).collect::<Result<Vec<_>, _>>().map_err(step("watch"))?;
         let program =
             object.progs().find(|p| p.name() == "generate").ok_or(GeneratorError::Abi("its name"))?;
-        let place = Place::take(program.as_fd())?;
+        let place = Attached::take(program.as_fd())?;
         let mapping = Mapping::of_globals(&object)?;
         let generator = Self { mapping, frame, _links: links, _place: place, object };
         // A run of no message shows whether the kernel has live frames and takes this one.

@@ -12,7 +12,7 @@ use netfathom_testkit::{needs_root, skipped};
 use super::*;
 use crate::lab::{PORT, Pair, await_that, families, far_address, messages};
 use crate::load::{release, version};
-use crate::sink::{Counted, SinkCounts, XdpPass, XdpSink};
+use crate::sink::{SinkCounts, SinkFlow, XdpPass, XdpSink};
 use crate::xdp::Mode;
 
 const FLOW: u32 = 0xf10a_11ff;
@@ -26,7 +26,7 @@ fn generator(pair: &Pair, ipv6: bool, payload: usize) -> Generator {
 
 fn sink(pair: &Pair) -> XdpSink {
     let sink = pair.far.run(|| XdpSink::attach(pair.far_link.index, PORT, Mode::Native)).unwrap().unwrap();
-    sink.begin(Counted { flow: FLOW, lanes: 1, planned: 1 << 40 }).unwrap();
+    sink.begin(SinkFlow { flow: FLOW, lanes: 1, planned: 1 << 40 }).unwrap();
     sink
 }
 
@@ -69,7 +69,7 @@ fn every_message_arrives_once_with_a_right_checksum() {
     let may_be_full = version(&release()).unwrap() < (6, 5);
     for &ipv6 in families() {
         for payload in [HEADER_BYTES, 47, 1400] {
-            sink.begin(Counted { flow: FLOW, lanes: 1, planned: 1 << 40 }).unwrap();
+            sink.begin(SinkFlow { flow: FLOW, lanes: 1, planned: 1 << 40 }).unwrap();
             let mut generator = generator(&pair, ipv6, payload);
             let (mut at, mut delivered) = (0, 0);
             for length in [1, 2, 17, 64, 65, 300, MOST_BATCH, MOST_BATCH] {
@@ -239,7 +239,7 @@ fn figures() {
     let sink = sink(&pair);
     let mut generator = generator(&pair, false, 64);
     for length in [1, 16, 64, 256, 1024, MOST_BATCH] {
-        sink.begin(Counted { flow: FLOW, lanes: 1, planned: 1 << 40 }).unwrap();
+        sink.begin(SinkFlow { flow: FLOW, lanes: 1, planned: 1 << 40 }).unwrap();
         let mut batch = messages(FLOW, 0..length as u64);
         let (millions, us) = rate(|| {
             batch.iter_mut().for_each(|m| m.sequence += length as u64);

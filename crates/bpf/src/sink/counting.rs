@@ -17,7 +17,7 @@ pub(super) const SLOTS: usize = Shared::SLOTS;
 pub const MOST_LANES: usize = Shared::NEXT;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Counted {
+pub struct SinkFlow {
     pub flow: u32,
     /// Its senders, from 1 to [`MOST_LANES`]; each sends every so many-th sequence.
     pub lanes: u32,
@@ -89,7 +89,7 @@ impl XdpSink {
     ///
     /// # Panics
     /// With no sender, or more than [`MOST_LANES`].
-    pub fn begin(&self, counted: Counted) -> Result<(), SinkError> {
+    pub fn begin(&self, counted: SinkFlow) -> Result<(), SinkError> {
         let lanes = counted.lanes as usize;
         assert!((1..=MOST_LANES).contains(&lanes), "{lanes} senders; from 1 to {MOST_LANES}");
         let shared = self.mapping.get();

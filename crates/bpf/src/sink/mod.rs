@@ -13,7 +13,7 @@ mod tests;
 
 crate::mapping::abi!("sink");
 
-pub use counting::{Counted, MOST_LANES, SinkCounts, XdpSink};
+pub use counting::{MOST_LANES, SinkCounts, SinkFlow, XdpSink};
 
 use crate::load::{self, Refusal};
 use crate::xdp::{self, AttachError, Attachment, Mode};

@@ -10,7 +10,7 @@ use crate::mapping::from_bytes;
 
 /// Something that a thread of the benchmark did.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Event {
+pub struct TreeEvent {
     /// When, by CLOCK_MONOTONIC in nanoseconds. Of system calls: when they began.
     pub at_ns: u64,
     /// Its process, in our PID namespace; `None` if it is in another.
@@ -46,7 +46,7 @@ pub enum What {
 }
 
 /// The event that a program wrote, up to the end of its path; `None` if it is none.
-pub(super) fn read(bytes: &[u8]) -> Option<Event> {
+pub(super) fn read(bytes: &[u8]) -> Option<TreeEvent> {
     let mut padded = [0; size_of::<copied::Event>()];
     padded.get_mut(..bytes.len())?.copy_from_slice(bytes);
     let event: copied::Event = from_bytes(&padded)?;
@@ -64,5 +64,5 @@ pub(super) fn read(bytes: &[u8]) -> Option<Event> {
         _ => return None,
     };
     let known = |number: u32| Some(number).filter(|&number| number > 0);
-    Some(Event { at_ns: event.at_ns, pid: known(event.pid), tid: known(event.tid), what })
+    Some(TreeEvent { at_ns: event.at_ns, pid: known(event.pid), tid: known(event.tid), what })
 }

@@ -29,7 +29,7 @@ mod watching;
 
 crate::mapping::abi!("tree");
 
-pub use event::{Event, What};
+pub use event::{TreeEvent, What};
 pub use recorded::{CallTimes, Called, Recorded, call_name};
 pub use spent::{Lost, Spent};
 pub use watching::Watching;
@@ -118,8 +118,8 @@ impl Tree {
     }
 
     /// What it did since the last time this was asked, in order of time.
-    pub fn events(&self) -> Result<Vec<Event>, TreeError> {
-        let mut events: Vec<Event> = Vec::new();
+    pub fn events(&self) -> Result<Vec<TreeEvent>, TreeError> {
+        let mut events: Vec<TreeEvent> = Vec::new();
         let mut strange = false;
         let map = map(&self.object, "ring")?;
         let mut builder = RingBufferBuilder::new();

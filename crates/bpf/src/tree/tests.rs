@@ -103,7 +103,7 @@ fn run(tree: &Tree, command: &mut Command) -> (Ended, Spent) {
     (ended, tree.spent())
 }
 
-fn opened(events: &[Event]) -> Vec<(usize, &Path)> {
+fn opened(events: &[TreeEvent]) -> Vec<(usize, &Path)> {
     let opened = events.iter().filter_map(|event| match &event.what {
         What::Opened { which, path, .. } => Some((*which, path.as_path())),
         _ => None,

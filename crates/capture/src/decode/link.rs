@@ -1,7 +1,7 @@
 //! Down to IP: what packets of each link type begin with.
 
 use super::Skipped;
-use crate::packet::{LinkType, Way};
+use crate::packet::{LinkType, PacketDirection};
 
 /// EtherTypes (IEEE 802 numbers).
 const IPV4: u16 = 0x0800;
@@ -35,7 +35,7 @@ pub(super) enum Version {
 pub(super) struct Inside<'a> {
     pub version: Version,
     pub data: &'a [u8],
-    pub way: Option<Way>,
+    pub way: Option<PacketDirection>,
 }
 
 #[inline]
@@ -54,7 +54,7 @@ pub(super) fn inside(link: LinkType, data: &[u8]) -> Result<Inside<'_>, Skipped>
 
 /// What follows an EtherType, any number of VLAN tags first.
 #[inline]
-fn ethertype(mut kind: u16, mut data: &[u8], way: Option<Way>) -> Result<Inside<'_>, Skipped> {
+fn ethertype(mut kind: u16, mut data: &[u8], way: Option<PacketDirection>) -> Result<Inside<'_>, Skipped> {
     loop {
         let version = match kind {
             IPV4 => Version::V4,
@@ -91,10 +91,10 @@ fn cooked_2(data: &[u8]) -> Result<Inside<'_>, Skipped> {
     ethertype(kind, &data[20..], way(u16::from(header[10])))
 }
 
-fn way(packet_type: u16) -> Option<Way> {
+fn way(packet_type: u16) -> Option<PacketDirection> {
     match packet_type {
-        OUTGOING => Some(Way::Out),
-        kind if INCOMING.contains(&kind) => Some(Way::In),
+        OUTGOING => Some(PacketDirection::Out),
+        kind if INCOMING.contains(&kind) => Some(PacketDirection::In),
         _ => None,
     }
 }

@@ -11,7 +11,7 @@ mod link;
 
 use std::net::{IpAddr, SocketAddr};
 
-use crate::packet::{LinkType, Way};
+use crate::packet::{LinkType, PacketDirection};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Datagram<'a> {
@@ -22,7 +22,7 @@ pub struct Datagram<'a> {
     /// Whether less was captured than its header says.
     pub cut: bool,
     /// Which way it went, where the link type says so (Linux cooked).
-    pub way: Option<Way>,
+    pub way: Option<PacketDirection>,
 }
 
 /// Why a packet has no datagram to be read.

@@ -1,7 +1,7 @@
 //! A capture as the log of another one: for the way between the two.
 
 use crate::error::CaptureError;
-use crate::log::{Clock, Columns, Entry, Message, Messages};
+use crate::log::{Clock, Columns, LogEntry, Message, Messages};
 use crate::packet::Packets;
 
 use super::{Options, message};
@@ -28,7 +28,7 @@ impl<P: Packets> Messages for Captured<'_, P> {
             // a time has 0, which is none in a log either.
             let timed = packet.time_ns > 0;
             let sent_ns = if timed { u64::try_from(packet.middle_ns()).unwrap_or(0) } else { 0 };
-            let entry = Entry { sequence: number.sequence, sent_ns, ..Entry::default() };
+            let entry = LogEntry { sequence: number.sequence, sent_ns, ..LogEntry::default() };
             return Ok(Some(Message { flow: number.flow, resolution: packet.resolution, entry }));
         }
         Ok(None)

@@ -9,7 +9,7 @@ use super::table::{Marks, Slot, State, Table};
 use super::{Joined, Kinds, Options, Sighting, Stamp};
 use crate::error::CaptureError;
 use crate::log::{Message, Messages};
-use crate::packet::{Resolution, Way};
+use crate::packet::{PacketDirection, Resolution};
 
 /// So many packets, each near the one before, show that the log has a gap, or the capture
 /// begins late. One number alone may be anything.
@@ -65,7 +65,7 @@ impl<'a, M: Messages, F: FnMut(&Sighting)> Joiner<'a, M, F> {
 
     /// A packet with the number of a message.
     #[inline]
-    pub fn packet(&mut self, number: Number, stamp: Option<Stamp>, way: Option<Way>) {
+    pub fn packet(&mut self, number: Number, stamp: Option<Stamp>, way: Option<PacketDirection>) {
         let Number { flow, sequence, .. } = number;
         let captured_ns = stamp.map(|stamp| stamp.middle_ns);
         let mut marks = Marks::default();
@@ -264,7 +264,7 @@ impl<'a, M: Messages, F: FnMut(&Sighting)> Joiner<'a, M, F> {
 
     /// A packet of a message that was captured before. On its other way it is told, once.
     #[cold]
-    fn again(&mut self, number: Number, stamp: Option<Stamp>, way_now: Option<Way>) {
+    fn again(&mut self, number: Number, stamp: Option<Stamp>, way_now: Option<PacketDirection>) {
         self.kinds.add(PacketKind::Duplicate);
         let Some(Stamp { middle_ns: captured_ns, resolution }) = stamp else { return };
         let Some(slot) = self.table.find(number.flow, number.sequence) else { return };
@@ -360,9 +360,9 @@ fn there(time_ns: u64) -> Option<u64> {
     (time_ns != 0).then_some(time_ns)
 }
 
-fn other(way: Way) -> Way {
+fn other(way: PacketDirection) -> PacketDirection {
     match way {
-        Way::In => Way::Out,
-        Way::Out => Way::In,
+        PacketDirection::In => PacketDirection::Out,
+        PacketDirection::Out => PacketDirection::In,
     }
 }

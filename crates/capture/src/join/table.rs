@@ -1,6 +1,6 @@
 //! Where messages wait for their other half.
 
-use crate::packet::{Resolution, Way};
+use crate::packet::{PacketDirection, Resolution};
 
 /// What is known of the message in a slot.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -35,18 +35,18 @@ impl Marks {
     }
 
     #[inline]
-    pub fn set_way(&mut self, way: Way) {
+    pub fn set_way(&mut self, way: PacketDirection) {
         self.set(match way {
-            Way::In => Self::IN,
-            Way::Out => Self::OUT,
+            PacketDirection::In => Self::IN,
+            PacketDirection::Out => Self::OUT,
         });
     }
 
     /// The way, where one was noted.
-    pub fn way(self) -> Option<Way> {
+    pub fn way(self) -> Option<PacketDirection> {
         match (self.has(Self::IN), self.has(Self::OUT)) {
-            (true, _) => Some(Way::In),
-            (_, true) => Some(Way::Out),
+            (true, _) => Some(PacketDirection::In),
+            (_, true) => Some(PacketDirection::Out),
             _ => None,
         }
     }

@@ -5,7 +5,7 @@ use netfathom_model::record::PacketKind;
 use proptest::prelude::*;
 
 use super::*;
-use crate::log::{Columns, Entry, Message};
+use crate::log::{Columns, LogEntry, Message};
 use crate::packet::Packet;
 
 mod clocks;
@@ -15,18 +15,25 @@ const AHEAD_NS: i64 = 1_700_000_000_000_000_000;
 
 #[derive(Clone, Default)]
 struct Made {
-    packets: Vec<(i64, Option<Way>, Vec<u8>)>,
+    packets: Vec<(i64, Option<PacketDirection>, Vec<u8>)>,
     at: usize,
 }
 
 impl Made {
-    fn message(&mut self, captured_ns: i64, flow: u32, sequence: u64, sent_ns: u64, way: Option<Way>) {
+    fn message(
+        &mut self,
+        captured_ns: i64,
+        flow: u32,
+        sequence: u64,
+        sent_ns: u64,
+        way: Option<PacketDirection>,
+    ) {
         let mut payload = [0; 32];
         Header { flow, sequence, intended_ns: sent_ns, sent_ns }.write(&mut payload);
         self.payload(captured_ns, way, &payload);
     }
 
-    fn payload(&mut self, captured_ns: i64, way: Option<Way>, payload: &[u8]) {
+    fn payload(&mut self, captured_ns: i64, way: Option<PacketDirection>, payload: &[u8]) {
         let mut data = vec![0x45, 0, 0, 0, 0, 0, 0x40, 0, 64, 17, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2];
         data[2..4].copy_from_slice(&(28 + payload.len() as u16).to_be_bytes());
         data.extend([0x10, 0, 0x20, 0]);
@@ -81,7 +88,7 @@ impl Messages for Listed {
 }
 
 fn sent(flow: u32, sequence: u64, sent_ns: u64, received_ns: u64) -> Message {
-    let entry = Entry { sequence, intended_ns: sent_ns, sent_ns, received_ns };
+    let entry = LogEntry { sequence, intended_ns: sent_ns, sent_ns, received_ns };
     Message { flow, entry, ..Message::default() }
 }
 
@@ -140,7 +147,7 @@ proptest! {
         }
         let (joined, sightings) = run(&packets, log.clone(), Columns::ALL, window);
 
-        let known: HashMap<(u32, u64), Entry> = log.iter().map(|m| ((m.flow, m.entry.sequence), m.entry)).collect();
+        let known: HashMap<(u32, u64), LogEntry> = log.iter().map(|m| ((m.flow, m.entry.sequence), m.entry)).collect();
         let listed: HashSet<u32> = log.iter().map(|m| m.flow).collect();
         let mut seen = HashSet::new();
         let (mut found, mut twice, mut without) = (0, 0, 0);
@@ -265,8 +272,8 @@ fn a_message_on_both_its_ways_is_told_twice_and_counted_once() {
     let mut packets = Made::default();
     for s in 0..100u64 {
         let at = 1 + 1000 * s as i64;
-        packets.message(at + 10, 1, s, at as u64, Some(Way::Out));
-        packets.message(at + 25, 1, s, at as u64, Some(Way::In));
+        packets.message(at + 10, 1, s, at as u64, Some(PacketDirection::Out));
+        packets.message(at + 25, 1, s, at as u64, Some(PacketDirection::In));
     }
     // In the log's order, and with all of the log behind the packets.
     for reversed in [false, true] {
@@ -278,8 +285,8 @@ fn a_message_on_both_its_ways_is_told_twice_and_counted_once() {
         assert_eq!((joined.kinds.of(PacketKind::Joined), joined.kinds.of(PacketKind::Duplicate)), (100, 100));
         let of = |first: bool| sightings.iter().filter(move |s| s.first == first);
         assert_eq!((of(true).count(), of(false).count()), (100, 100), "{reversed}");
-        assert!(of(true).all(|s| (s.way, s.out_ns()) == (Some(Way::Out), Some(10))));
-        assert!(of(false).all(|s| (s.way, s.in_ns()) == (Some(Way::In), Some(65))));
+        assert!(of(true).all(|s| (s.way, s.out_ns()) == (Some(PacketDirection::Out), Some(10))));
+        assert!(of(false).all(|s| (s.way, s.in_ns()) == (Some(PacketDirection::In), Some(65))));
     }
 }
 
@@ -297,11 +304,16 @@ fn a_lost_message_still_has_its_way_out() {
 #[test]
 fn ports_and_ways_that_are_not_wanted_are_foreign() {
     let mut packets = Made::default();
-    (0..4u64).for_each(|s| packets.message(0, 1, s, 1, Some(if s < 1 { Way::In } else { Way::Out })));
+    (0..4u64).for_each(|s| {
+        packets.message(0, 1, s, 1, Some(if s < 1 { PacketDirection::In } else { PacketDirection::Out }))
+    });
     let log = || Listed::new(Columns::SENT, (0..4).map(|s| sent(1, s, 1, 0)).collect());
-    for (port, way, foreign) in
-        [(Some(0x2000), None, 0), (Some(0x1000), None, 0), (Some(53), None, 4), (None, Some(Way::Out), 1)]
-    {
+    for (port, way, foreign) in [
+        (Some(0x2000), None, 0),
+        (Some(0x1000), None, 0),
+        (Some(53), None, 4),
+        (None, Some(PacketDirection::Out), 1),
+    ] {
         let options = Options { port, way, ..Options::default() };
         let joined = join(&mut packets.clone(), &mut log(), &options, |_| ());
         assert_eq!(joined.kinds.of(PacketKind::Foreign), foreign, "{port:?} {way:?}");

@@ -2,13 +2,13 @@
 
 use std::io::Read;
 
-use super::source::Source;
-use super::{Clock, Columns, Entry, MESSAGES, MOST_OF_A_BLOCK, Message, STATEMENT, VERSION};
+use super::source::ReadAhead;
+use super::{Clock, Columns, LogEntry, MESSAGES, MOST_OF_A_BLOCK, Message, STATEMENT, VERSION};
 use crate::error::CaptureError;
 
 #[derive(Debug)]
 pub struct BinaryReader<R: Read> {
-    source: Source<R>,
+    source: ReadAhead<R>,
     columns: Columns,
     /// Bytes of a message.
     stride: usize,
@@ -20,7 +20,7 @@ pub struct BinaryReader<R: Read> {
 }
 
 impl<R: Read> BinaryReader<R> {
-    pub fn new(mut source: Source<R>) -> Result<Self, CaptureError> {
+    pub fn new(mut source: ReadAhead<R>) -> Result<Self, CaptureError> {
         let Some(header) = source.take::<16>()? else {
             let why = "the log ends within its header of 16 bytes".into();
             return Err(CaptureError::Damaged { offset: source.peek(16)?.len() as u64, why });
@@ -135,7 +135,7 @@ impl<R: Read> BinaryReader<R> {
 }
 
 #[inline]
-fn entry(record: &[u8], columns: Columns) -> Entry {
+fn entry(record: &[u8], columns: Columns) -> LogEntry {
     let mut at = 8;
     let mut next = |there: bool| {
         if !there {
@@ -146,7 +146,7 @@ fn entry(record: &[u8], columns: Columns) -> Entry {
     };
     let [intended_ns, sent_ns, received_ns] =
         [next(columns.intended), next(columns.sent), next(columns.received)];
-    Entry { sequence: u64_at(record, 0), intended_ns, sent_ns, received_ns }
+    LogEntry { sequence: u64_at(record, 0), intended_ns, sent_ns, received_ns }
 }
 
 /// The number at a place that is known to be there; 0 of one that is not.

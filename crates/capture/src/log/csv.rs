@@ -2,8 +2,8 @@
 
 use std::io::Read;
 
-use super::source::Source;
-use super::{Clock, Columns, Entry, Message};
+use super::source::ReadAhead;
+use super::{Clock, Columns, LogEntry, Message};
 use crate::error::CaptureError;
 use crate::packet::Resolution;
 
@@ -15,7 +15,7 @@ const LOOKED_AHEAD: usize = 1000;
 const MOST_COLUMNS: usize = 64;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Column {
+enum CsvColumn {
     Flow,
     Sequence,
     /// One of the three times, and how many ns its unit has as a power of ten.
@@ -25,9 +25,9 @@ enum Column {
 
 #[derive(Debug)]
 pub struct CsvReader<R: Read> {
-    source: Source<R>,
+    source: ReadAhead<R>,
     separator: u8,
-    layout: Vec<Column>,
+    layout: Vec<CsvColumn>,
     columns: Columns,
     clock: Clock,
     /// Of each time, the finest digit that was written so far, as a power of ten of a second. Who leaves zeros out at
@@ -42,7 +42,7 @@ type Times = [Option<(u64, u8)>; 3];
 
 impl<R: Read> CsvReader<R> {
     /// Reads as far as the line that names the columns.
-    pub fn new(source: Source<R>) -> Result<Self, CaptureError> {
+    pub fn new(source: ReadAhead<R>) -> Result<Self, CaptureError> {
         let mut reader = Self {
             source,
             separator: b',',
@@ -80,13 +80,13 @@ impl<R: Read> CsvReader<R> {
         self.separator = [b',', b';', b'\t'].into_iter().find(|s| line.contains(s)).unwrap_or(b',');
         let names: Vec<&[u8]> = line.split(|&b| b == self.separator).map(bare).collect();
         self.layout = names.iter().map(|name| column(name)).collect();
-        let count = |wanted: fn(&Column) -> bool| self.layout.iter().filter(|c| wanted(c)).count();
+        let count = |wanted: fn(&CsvColumn) -> bool| self.layout.iter().filter(|c| wanted(c)).count();
         let times = [
-            count(|c| matches!(c, Column::Time(0, _))),
-            count(|c| matches!(c, Column::Time(1, _))),
-            count(|c| matches!(c, Column::Time(2, _))),
+            count(|c| matches!(c, CsvColumn::Time(0, _))),
+            count(|c| matches!(c, CsvColumn::Time(1, _))),
+            count(|c| matches!(c, CsvColumn::Time(2, _))),
         ];
-        let sequences = count(|c| *c == Column::Sequence);
+        let sequences = count(|c| *c == CsvColumn::Sequence);
         if sequences == 0 && times == [0; 3] || names.len() > MOST_COLUMNS {
             return none(
                 "no message log: it begins neither with `nfmsglog` nor with a line that names columns, such as sequence,sent_ns".into(),
@@ -103,7 +103,7 @@ impl<R: Read> CsvReader<R> {
                 self.line
             ));
         }
-        if sequences > 1 || times.iter().any(|&n| n > 1) || count(|c| *c == Column::Flow) > 1 {
+        if sequences > 1 || times.iter().any(|&n| n > 1) || count(|c| *c == CsvColumn::Flow) > 1 {
             return none(format!("no message log: line {} names a column twice", self.line));
         }
         self.columns = Columns { intended: times[0] > 0, sent: times[1] > 0, received: times[2] > 0 };
@@ -136,7 +136,7 @@ impl<R: Read> CsvReader<R> {
             time_ns.saturating_add(own.half_step_ns().into())
         };
         let [intended_ns, sent_ns, received_ns] = [0, 1, 2].map(&mut middle_ns);
-        let entry = Entry { intended_ns, sent_ns, received_ns, ..message.entry };
+        let entry = LogEntry { intended_ns, sent_ns, received_ns, ..message.entry };
         match entry.beyond() {
             None => Ok(Message { entry, resolution, ..message }),
             Some(late_ns) => Err(format!("a time of {late_ns} ns, after the year 2116")),
@@ -174,15 +174,15 @@ impl<R: Read> CsvReader<R> {
             };
             let field = bare(field);
             match *column {
-                Column::Other => {}
-                Column::Sequence => message.entry.sequence = number(field, 0)?,
-                Column::Flow => {
+                CsvColumn::Other => {}
+                CsvColumn::Sequence => message.entry.sequence = number(field, 0)?,
+                CsvColumn::Flow => {
                     let flow = if field.is_empty() { 0 } else { number(field, 0)? };
                     message.flow =
                         u32::try_from(flow).map_err(|_| format!("flow {flow} is beyond {}", u32::MAX))?;
                 }
-                Column::Time(_, _) if field.is_empty() => {}
-                Column::Time(which, power) => {
+                CsvColumn::Time(_, _) if field.is_empty() => {}
+                CsvColumn::Time(which, power) => {
                     let time_ns = number(field, power)?;
                     // 0 says that there is none.
                     times[which] = (time_ns != 0).then_some((time_ns, digits(field, power)));
@@ -265,7 +265,7 @@ fn none<T>(why: String) -> Result<T, CaptureError> {
     Err(CaptureError::NotThis(why))
 }
 
-fn column(name: &[u8]) -> Column {
+fn column(name: &[u8]) -> CsvColumn {
     let name = String::from_utf8_lossy(name).to_ascii_lowercase();
     let (what, unit) = name.rsplit_once('_').unwrap_or((&name, ""));
     let power = match unit {
@@ -275,17 +275,17 @@ fn column(name: &[u8]) -> Column {
         "s" => 9,
         _ => {
             return match name.as_str() {
-                "flow" => Column::Flow,
-                "sequence" => Column::Sequence,
-                _ => Column::Other,
+                "flow" => CsvColumn::Flow,
+                "sequence" => CsvColumn::Sequence,
+                _ => CsvColumn::Other,
             };
         }
     };
     match what {
-        "intended" => Column::Time(0, power),
-        "sent" => Column::Time(1, power),
-        "received" => Column::Time(2, power),
-        _ => Column::Other,
+        "intended" => CsvColumn::Time(0, power),
+        "sent" => CsvColumn::Time(1, power),
+        "received" => CsvColumn::Time(2, power),
+        _ => CsvColumn::Other,
     }
 }
 

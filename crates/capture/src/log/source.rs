@@ -8,7 +8,7 @@ const BUFFER_BYTES: usize = 256 << 10;
 
 /// A file and what was read ahead of it.
 #[derive(Debug)]
-pub struct Source<R: Read> {
+pub struct ReadAhead<R: Read> {
     read: R,
     buffer: Box<[u8]>,
     start: usize,
@@ -17,7 +17,7 @@ pub struct Source<R: Read> {
     offset: u64,
 }
 
-impl<R: Read> Source<R> {
+impl<R: Read> ReadAhead<R> {
     pub fn new(read: R) -> Self {
         Self { read, buffer: vec![0; BUFFER_BYTES].into(), start: 0, end: 0, offset: 0 }
     }

@@ -28,9 +28,9 @@ fn values() -> impl Strategy<Value = [u64; 4]> {
     (any::<u64>(), time(), time(), time()).prop_map(|(number, a, b, c)| [number, a, b, c])
 }
 
-fn entry(columns: Columns, values: [u64; 4]) -> Entry {
+fn entry(columns: Columns, values: [u64; 4]) -> LogEntry {
     let of = |there, value| if there { value } else { 0 };
-    Entry {
+    LogEntry {
         sequence: values[0],
         intended_ns: of(columns.intended, values[1]),
         sent_ns: of(columns.sent, values[2]),
@@ -51,7 +51,7 @@ proptest! {
         writer.write_clock(1, ahead).unwrap();
         let mut written = Vec::new();
         for (flow, values) in &blocks {
-            let entries: Vec<Entry> = values.iter().map(|v| entry(columns, *v)).collect();
+            let entries: Vec<LogEntry> = values.iter().map(|v| entry(columns, *v)).collect();
             writer.write_block(*flow, &entries).unwrap();
             writer.write_clock(2, ahead + 1).unwrap();
             written.extend(entries.into_iter().map(|entry| Message { flow: *flow, entry, ..Message::default() }));
@@ -208,8 +208,12 @@ fn columns_come_in_any_order_unit_and_dress() {
                 ;;;2;0.0000000019;.\r\n";
     let (messages, end, clock) = read(text.as_bytes());
     // Half a step was added: of a microsecond, and of the last digit of 1.5 ms.
-    let first =
-        Entry { sequence: 1, intended_ns: 2_500, sent_ns: 1_763_712_000_123_456_789, received_ns: 1_550_000 };
+    let first = LogEntry {
+        sequence: 1,
+        intended_ns: 2_500,
+        sent_ns: 1_763_712_000_123_456_789,
+        received_ns: 1_550_000,
+    };
     assert_eq!(messages, [Message { flow: 7, entry: first, resolution: Resolution::of(4) }]);
     assert_eq!(end, Err("damaged at byte 155: line 6: `.` is no number".to_owned()));
     assert_eq!((clock.ahead_ns, clock.statements), (-5, 1));
@@ -220,8 +224,8 @@ fn columns_come_in_any_order_unit_and_dress() {
 
 #[test]
 fn a_block_beyond_the_most_is_split() {
-    let entries: Vec<Entry> =
-        (0..70_000).map(|n| Entry { sequence: n, sent_ns: n + 1, ..Entry::default() }).collect();
+    let entries: Vec<LogEntry> =
+        (0..70_000).map(|n| LogEntry { sequence: n, sent_ns: n + 1, ..LogEntry::default() }).collect();
     let columns = Columns { sent: true, ..Columns::default() };
     let mut writer = LogWriter::new(Vec::new(), LogFormat::Binary, columns).unwrap();
     writer.write_block(3, &entries).unwrap();

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use super::{Columns, Entry, MAGIC, MESSAGES, MOST_OF_A_BLOCK, STATEMENT, VERSION};
+use super::{Columns, LogEntry, MAGIC, MESSAGES, MOST_OF_A_BLOCK, STATEMENT, VERSION};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LogFormat {
@@ -49,7 +49,7 @@ impl<W: Write> LogWriter<W> {
         Ok(Self { out, format, columns, block })
     }
 
-    pub fn write_block(&mut self, flow: u32, entries: &[Entry]) -> io::Result<()> {
+    pub fn write_block(&mut self, flow: u32, entries: &[LogEntry]) -> io::Result<()> {
         for entries in entries.chunks(MOST_OF_A_BLOCK) {
             self.block.clear();
             match self.format {
@@ -87,7 +87,7 @@ impl<W: Write> LogWriter<W> {
         Ok(self.out)
     }
 
-    fn binary(&mut self, flow: u32, entries: &[Entry]) {
+    fn binary(&mut self, flow: u32, entries: &[LogEntry]) {
         let columns = self.columns;
         self.block.extend(MESSAGES.to_le_bytes());
         self.block.extend(flow.to_le_bytes());
@@ -104,7 +104,7 @@ impl<W: Write> LogWriter<W> {
         }
     }
 
-    fn csv(&mut self, flow: u32, entries: &[Entry]) -> io::Result<()> {
+    fn csv(&mut self, flow: u32, entries: &[LogEntry]) -> io::Result<()> {
         for entry in entries {
             write!(self.block, "{flow},{}", entry.sequence)?;
             for (there, time_ns) in times(self.columns, entry) {
@@ -120,7 +120,7 @@ impl<W: Write> LogWriter<W> {
     }
 }
 
-fn times(columns: Columns, entry: &Entry) -> [(bool, u64); 3] {
+fn times(columns: Columns, entry: &LogEntry) -> [(bool, u64); 3] {
     [
         (columns.intended, entry.intended_ns),
         (columns.sent, entry.sent_ns),

@@ -21,7 +21,7 @@ mod pcapng;
 use std::io::Read;
 
 use crate::error::CaptureError;
-use crate::packet::{LinkType, Packet, Packets, Resolution, Way};
+use crate::packet::{LinkType, Packet, PacketDirection, Packets, Resolution};
 use buffer::Buffer;
 
 /// The most that can have been captured of one packet.
@@ -43,11 +43,11 @@ enum Format {
 
 /// A packet that was consumed: its bytes begin `back` bytes before what comes next.
 #[derive(Clone, Copy, Debug)]
-struct Found {
+struct ConsumedPacket {
     time_ns: i64,
     resolution: Resolution,
     link: LinkType,
-    way: Option<Way>,
+    way: Option<PacketDirection>,
     original_bytes: u32,
     back: usize,
     captured_bytes: usize,

@@ -3,9 +3,9 @@
 use std::io::Read;
 
 use super::buffer::Buffer;
-use super::{Found, Order, check_lengths, damaged};
+use super::{ConsumedPacket, Order, check_lengths, damaged};
 use crate::error::CaptureError;
-use crate::packet::{LinkType, Resolution, Way};
+use crate::packet::{LinkType, PacketDirection, Resolution};
 
 const FILE_HEADER_BYTES: usize = 24;
 const MICROSECONDS: u32 = 0xa1b2_c3d4;
@@ -77,7 +77,7 @@ impl Pcap {
     }
 
     #[inline]
-    pub fn next(&self, buffer: &mut Buffer<impl Read>) -> Result<Option<Found>, CaptureError> {
+    pub fn next(&self, buffer: &mut Buffer<impl Read>) -> Result<Option<ConsumedPacket>, CaptureError> {
         let offset = buffer.offset();
         let bytes = buffer.have(self.header_bytes)?;
         if bytes.len() < self.header_bytes {
@@ -108,7 +108,7 @@ impl Pcap {
         // At most 2^32 seconds, which is half of what there is room for.
         let time_ns =
             i64::from(seconds) * 1_000_000_000 + i64::from(fraction) * i64::from(self.resolution.step_ns());
-        Ok(Some(Found {
+        Ok(Some(ConsumedPacket {
             time_ns,
             resolution: self.resolution,
             link: self.link,
@@ -126,9 +126,9 @@ fn cut(there: usize, whole: usize, what: &str) -> String {
 }
 
 /// By the type that a modified file has of a packet.
-fn way(header: &[u8]) -> Way {
+fn way(header: &[u8]) -> PacketDirection {
     match header.get(22) {
-        Some(&OUTGOING) => Way::Out,
-        _ => Way::In,
+        Some(&OUTGOING) => PacketDirection::Out,
+        _ => PacketDirection::In,
     }
 }

@@ -3,7 +3,7 @@
 
 use std::io::{self, Write};
 
-use crate::packet::{LinkType, Packet, Way};
+use crate::packet::{LinkType, Packet, PacketDirection};
 
 const SECTION_HEADER: u32 = 0x0a0d_0d0a;
 const INTERFACE_DESCRIPTION: u32 = 1;
@@ -108,11 +108,11 @@ impl<W: Write> PcapngWriter<W> {
         Ok(self.out)
     }
 
-    fn packet_options(&mut self, way: Option<Way>, comments: &[&str]) -> io::Result<()> {
+    fn packet_options(&mut self, way: Option<PacketDirection>, comments: &[&str]) -> io::Result<()> {
         if let Some(way) = way {
             let flags = match way {
-                Way::In => 1u32,
-                Way::Out => 2,
+                PacketDirection::In => 1u32,
+                PacketDirection::Out => 2,
             };
             self.option(EPB_FLAGS, &flags.to_le_bytes())?;
         }

@@ -1,7 +1,7 @@
 //! Datagrams out of packets of every link type, header by header.
 
 use netfathom_capture::decode::{Datagram, Skipped, udp};
-use netfathom_capture::packet::{LinkType, Way};
+use netfathom_capture::packet::{LinkType, PacketDirection};
 
 use LinkType::{Ethernet, Ipv4, Ipv6, Loop, Null, Raw, Sll, Sll2};
 
@@ -81,13 +81,13 @@ fn every_link_type() {
         (Ethernet, ethernet(&[0x8100, 0x800], &four), None),
         (Ethernet, ethernet(&[0x88a8, 0x8100, 0x86dd], &six), None),
         (Ethernet, ethernet(&[0x9100, 0x9100, 0x8100, 0x800], &four), None),
-        (Sll, sll(0, 1, 0x800, &four), Some(Way::In)),
-        (Sll, sll(4, 65534, 0x86dd, &six), Some(Way::Out)),
-        (Sll, sll(3, 1, 0x8100, &[&[0, 5, 8, 0], &four[..]].concat()), Some(Way::In)),
+        (Sll, sll(0, 1, 0x800, &four), Some(PacketDirection::In)),
+        (Sll, sll(4, 65534, 0x86dd, &six), Some(PacketDirection::Out)),
+        (Sll, sll(3, 1, 0x8100, &[&[0, 5, 8, 0], &four[..]].concat()), Some(PacketDirection::In)),
         (Sll, sll(9, 1, 0x800, &four), None),
-        (Sll2, sll2(4, 1, 0x800, &four), Some(Way::Out)),
-        (Sll2, sll2(1, 1, 0x86dd, &six), Some(Way::In)),
-        (Sll2, sll2(2, 1, 0x8100, &[&[0, 5, 8, 0], &four[..]].concat()), Some(Way::In)),
+        (Sll2, sll2(4, 1, 0x800, &four), Some(PacketDirection::Out)),
+        (Sll2, sll2(1, 1, 0x86dd, &six), Some(PacketDirection::In)),
+        (Sll2, sll2(2, 1, 0x8100, &[&[0, 5, 8, 0], &four[..]].concat()), Some(PacketDirection::In)),
         (Raw, four.clone(), None),
         (Raw, six.clone(), None),
         (Ipv4, four.clone(), None),

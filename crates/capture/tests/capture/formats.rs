@@ -1,6 +1,6 @@
 //! Both formats, in both byte orders and every resolution.
 
-use netfathom_capture::packet::{LinkType, Packets, Way};
+use netfathom_capture::packet::{LinkType, PacketDirection, Packets};
 use netfathom_capture::reader::CaptureReader;
 
 use crate::made::*;
@@ -30,7 +30,7 @@ fn modified_pcap_tells_the_way() {
     });
     let packets = read_whole(&file.bytes[..]);
     let ways: Vec<_> = packets.iter().map(|packet| (packet.way, &packet.data[..])).collect();
-    assert_eq!(ways, [(Some(Way::In), &b"abc"[..]), (Some(Way::Out), b"abc")]);
+    assert_eq!(ways, [(Some(PacketDirection::In), &b"abc"[..]), (Some(PacketDirection::Out), b"abc")]);
 }
 
 #[test]
@@ -120,7 +120,7 @@ fn the_way_is_in_the_flags() {
             },
         );
         let ways: Vec<_> = read_whole(&file.bytes[..]).into_iter().map(|packet| packet.way).collect();
-        assert_eq!(ways, [None, Some(Way::In), Some(Way::Out), None]);
+        assert_eq!(ways, [None, Some(PacketDirection::In), Some(PacketDirection::Out), None]);
     }
 }
 

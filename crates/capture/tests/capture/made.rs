@@ -3,7 +3,7 @@
 use std::io::Read;
 
 use netfathom_capture::error::CaptureError;
-use netfathom_capture::packet::{LinkType, Packets, Way};
+use netfathom_capture::packet::{LinkType, PacketDirection, Packets};
 use netfathom_capture::reader::CaptureReader;
 
 pub const MICROSECONDS: u32 = 0xa1b2_c3d4;
@@ -21,7 +21,7 @@ pub const ENHANCED_PACKET: u32 = 6;
 pub struct Got {
     pub time_ns: i64,
     pub link: LinkType,
-    pub way: Option<Way>,
+    pub way: Option<PacketDirection>,
     pub original_bytes: u32,
     pub data: Vec<u8>,
 }

@@ -9,7 +9,7 @@ use std::thread;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use netfathom_capture::decode;
-use netfathom_capture::packet::{LinkType, Packet, Resolution, Way};
+use netfathom_capture::packet::{LinkType, Packet, PacketDirection, Resolution};
 use netfathom_capture::reader::CaptureReader;
 use netfathom_capture::write::PcapngWriter;
 use netfathom_sys::link;
@@ -124,7 +124,7 @@ fn read_file(path: &Path) -> (&'static str, Vec<Got>) {
 fn check(
     got: &[&Got],
     to: IpAddr,
-    way: Option<Way>,
+    way: Option<PacketDirection>,
     is_cut: bool,
     (before, after): (i64, i64),
     unit_ns: i64,
@@ -148,7 +148,7 @@ struct Wanted {
     is_near: bool,
     format: &'static str,
     link: LinkType,
-    way: Option<Way>,
+    way: Option<PacketDirection>,
     is_cut: bool,
 }
 
@@ -161,7 +161,7 @@ fn tcpdump_between_two_hosts() {
     needs_root!();
     let wanted =
         |args, is_near, format, link, way, is_cut| Wanted { args, is_near, format, link, way, is_cut };
-    let (out, into) = (Some(Way::Out), Some(Way::In));
+    let (out, into) = (Some(PacketDirection::Out), Some(PacketDirection::In));
     let all = [
         wanted(&["-i", DEVICE], true, MICROSECONDS, LinkType::Ethernet, None, false),
         wanted(&["-i", DEVICE, NANO], true, NANOSECONDS, LinkType::Ethernet, None, false),
@@ -281,7 +281,7 @@ fn dumpcap_at_two_devices() {
     let of = |link| got.iter().filter(|got| got.link == link).collect::<Vec<_>>();
     check(&of(LinkType::Ethernet), hosts.far_address(), None, false, sent, 1);
     let cooked = [of(LinkType::Sll), of(LinkType::Sll2)].concat();
-    check(&cooked, hosts.far_address(), Some(Way::Out), false, sent, 1);
+    check(&cooked, hosts.far_address(), Some(PacketDirection::Out), false, sent, 1);
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use netfathom_capture::packet::{LinkType, Packet, Resolution, Way};
+use netfathom_capture::packet::{LinkType, Packet, PacketDirection, Resolution};
 use netfathom_capture::write::{PcapWriter, PcapngWriter};
 use netfathom_testkit::skipped;
 
@@ -26,8 +26,8 @@ fn packets() -> Vec<Got> {
         data: data.to_vec(),
     };
     let mut packets = vec![
-        of(TIME, LinkType::Ethernet, Some(Way::Out), &ethernet),
-        of(TIME + 1, LinkType::Raw, Some(Way::In), &raw),
+        of(TIME, LinkType::Ethernet, Some(PacketDirection::Out), &ethernet),
+        of(TIME + 1, LinkType::Raw, Some(PacketDirection::In), &raw),
         of(TIME - 5, LinkType::Ethernet, None, &ethernet),
         of(0, LinkType::Ethernet, None, b""),
     ];

@@ -31,7 +31,7 @@ pub struct SweepArgs {
     /// Send buffers to try, in bytes; auto leaves it to the kernel
     #[arg(short = 'b', long, value_delimiter = ',', value_name = "BYTES,...", value_parser = parse_buffer,
         default_value = "1448,4096,16k,64k,256k,1m,auto", default_value_if("quick", "true", "1448,16k,256k,auto"))]
-    pub sndbuf: Vec<Buffer>,
+    pub sndbuf: Vec<SendBuffer>,
     /// Receive buffer of the other end [default: left to the kernel]
     #[arg(long, value_name = "BYTES", conflicts_with = "host", value_parser = parse_socket_buffer)]
     pub rcvbuf: Option<u32>,
@@ -78,7 +78,7 @@ pub struct SweepArgs {
 
 /// A send buffer to ask for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Buffer(pub Option<u32>);
+pub struct SendBuffer(pub Option<u32>);
 
 const NO_DELAY: &[Word<&[bool]>] = &[
     ("off", &[false], "Without it, as the classic"),
@@ -91,13 +91,13 @@ const HERE: &[Word<Place>] = &[
     ("loopback", Place::Loopback, "Over this host's loopback device"),
 ];
 
-fn parse_buffer(text: &str) -> Result<Buffer, String> {
+fn parse_buffer(text: &str) -> Result<SendBuffer, String> {
     if text == "auto" {
-        return Ok(Buffer(None));
+        return Ok(SendBuffer(None));
     }
     let bytes = parse_size(text).ok().and_then(|bytes| u32::try_from(bytes).ok());
     bytes
-        .map(|bytes| Buffer(Some(bytes)))
+        .map(|bytes| SendBuffer(Some(bytes)))
         .ok_or_else(|| "write a number of bytes such as 1448, 64k or 1m, or auto".into())
 }
 
@@ -124,8 +124,8 @@ mod tests {
 
     #[test]
     fn a_buffer_may_be_left_to_the_kernel() {
-        assert_eq!(parse_buffer("auto"), Ok(Buffer(None)));
-        assert_eq!(parse_buffer("16k"), Ok(Buffer(Some(16_384))));
+        assert_eq!(parse_buffer("auto"), Ok(SendBuffer(None)));
+        assert_eq!(parse_buffer("16k"), Ok(SendBuffer(Some(16_384))));
         assert!(parse_buffer("8g").is_err() && parse_buffer("automatic").is_err());
     }
 }

@@ -31,7 +31,7 @@ const OURS: [&str; 3] = ["--out", "--json", "--quiet"];
 const MOST_SAID: usize = 2000;
 
 /// What was taken until the end, or until it was ended.
-pub struct Taken {
+pub struct RoundsTaken {
     pub pairs: Vec<(Run, Run)>,
     /// What must be known of the changes to read the result.
     pub notes: Vec<String>,
@@ -99,7 +99,7 @@ pub fn take(
     changes: &[Change; 2],
     thresholds: &[Threshold],
     args: &CompareArgs,
-) -> Result<Taken> {
+) -> Result<RoundsTaken> {
     let changed = changes.iter().any(|change| change.shown.is_some());
     let before = changed.then(environment::host_settings);
     let mut taken = rounds(sides, changes, thresholds, args)?;
@@ -120,13 +120,13 @@ fn rounds(
     changes: &[Change; 2],
     thresholds: &[Threshold],
     args: &CompareArgs,
-) -> Result<Taken> {
+) -> Result<RoundsTaken> {
     let current = Current::watch()?;
     let mut journal = Journal::open(changes)?;
     if changes.iter().any(|change| change.before.is_some() && change.after.is_none()) {
         tell(args, "no --after: what the last command before a run has changed stays changed");
     }
-    let mut taken = Taken { pairs: Vec::new(), notes: Vec::new(), failed: None };
+    let mut taken = RoundsTaken { pairs: Vec::new(), notes: Vec::new(), failed: None };
     let began = Instant::now();
     // What a kernel can do, one run shows.
     let rounds = if are_emulated(changes) { 1 } else { args.rounds };
@@ -178,7 +178,7 @@ fn rounds(
 /// What the first round tells of the others: whether the changes have an effect, and whether there is what the thresholds
 /// are for.
 fn first(
-    taken: &mut Taken,
+    taken: &mut RoundsTaken,
     changes: &[Change; 2],
     wrote: &[String; 2],
     thresholds: &[Threshold],
@@ -191,7 +191,7 @@ fn first(
     }
 }
 
-fn failed(round: u32, side: usize, taken: &Taken) -> String {
+fn failed(round: u32, side: usize, taken: &RoundsTaken) -> String {
     format!(
         "round {}, {}: the run failed; {} rounds are whole",
         round + 1,
@@ -223,7 +223,7 @@ fn progress(rounds: u32, round: u32, side: usize, words: &[String], left: &str) 
 }
 
 /// How the same is told once more.
-pub fn again(taken: &Taken) -> String {
+pub fn again(taken: &RoundsTaken) -> String {
     let names = taken.pairs.iter().flat_map(|(a, b)| [a.name.as_str(), b.name.as_str()]);
     let quoted: Vec<String> =
         names.map(|name| shlex::try_quote(name).map_or_else(|_| name.into(), Into::into)).collect();

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use anyhow::{Context, Result, anyhow};
 use netfathom_model::print::bytes;
 use netfathom_model::verdict::Level;
-use netfathom_results::store::{self, Entry};
+use netfathom_results::store::{self, RunEntry};
 
 use super::inside;
 use crate::args::{PruneArgs, RemoveArgs};
@@ -30,8 +30,8 @@ pub fn prune(out: &Path, args: &PruneArgs) -> Result<ExitCode> {
     let filter = args.filter.filter();
     let wanted = all.entries.iter().filter(|e| filter.wants(e));
     // What cannot be read may be of a newer netfathom: it goes only by its name.
-    let (readable, unread): (Vec<&Entry>, Vec<&Entry>) = wanted.partition(|e| e.head.is_some());
-    let (old, spared): (Vec<&Entry>, Vec<&Entry>) = readable
+    let (readable, unread): (Vec<&RunEntry>, Vec<&RunEntry>) = wanted.partition(|e| e.head.is_some());
+    let (old, spared): (Vec<&RunEntry>, Vec<&RunEntry>) = readable
         .into_iter()
         .enumerate()
         .filter(|&(place, entry)| goes(args, place, entry))
@@ -52,7 +52,7 @@ pub fn prune(out: &Path, args: &PruneArgs) -> Result<ExitCode> {
 }
 
 /// Whether everything that was asked for says that this run, `place` before the newest, goes.
-fn goes(args: &PruneArgs, place: usize, entry: &Entry) -> bool {
+fn goes(args: &PruneArgs, place: usize, entry: &RunEntry) -> bool {
     args.keep.is_none_or(|keep| place >= keep)
         && args.older_than.is_none_or(|then| entry.started < then.first)
         && (!args.void || entry.head.as_ref().is_some_and(|h| h.verdict == Level::Void))

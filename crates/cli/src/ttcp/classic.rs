@@ -5,7 +5,7 @@ use std::io::{self, IsTerminal, Write};
 use std::path::Path;
 
 use netfathom_measure::ground::observer::Progressed;
-use netfathom_measure::kind::transfer::{Event, Step};
+use netfathom_measure::kind::transfer::{Step, TransferEvent};
 use netfathom_model::plan::{Protocol, Role, TransferPlan};
 use netfathom_model::record::{TransferEnd, TransferResult};
 
@@ -68,20 +68,22 @@ impl Classic<'_> {
     }
 
     /// What happens before bytes go.
-    pub fn event(&self, event: Event) {
+    pub fn event(&self, event: TransferEvent) {
         match event {
-            Event::Socket => self.say("socket"),
-            Event::SocketBuffer { sends: true, .. } => self.say("sndbuf"),
-            Event::SocketBuffer { sends: false, .. } => self.say("rcvbuf"),
-            Event::NoDelay => self.say("nodelay"),
-            Event::Debug => self.say("debug"),
-            Event::Connect(_) => self.say("connect"),
+            TransferEvent::Socket => self.say("socket"),
+            TransferEvent::SocketBuffer { sends: true, .. } => self.say("sndbuf"),
+            TransferEvent::SocketBuffer { sends: false, .. } => self.say("rcvbuf"),
+            TransferEvent::NoDelay => self.say("nodelay"),
+            TransferEvent::Debug => self.say("debug"),
+            TransferEvent::Connect(_) => self.say("connect"),
             // Of several streams the first has begun when the last comes, and so has the progress.
-            Event::Accept(from) => self.say_over(format_args!("accept from {}", from.ip())),
-            Event::Left(left) => self.left(&left),
-            Event::TurnedAway { turned_away, most_clients } => self.turned_away(turned_away, most_clients),
-            Event::Listening(_) => {}
-            Event::Interval(step) => self.say_over(self.step(&step)),
+            TransferEvent::Accept(from) => self.say_over(format_args!("accept from {}", from.ip())),
+            TransferEvent::Left(left) => self.left(&left),
+            TransferEvent::TurnedAway { turned_away, most_clients } => {
+                self.turned_away(turned_away, most_clients)
+            }
+            TransferEvent::Listening(_) => {}
+            TransferEvent::Interval(step) => self.say_over(self.step(&step)),
         }
     }
 

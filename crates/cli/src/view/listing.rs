@@ -4,7 +4,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use anyhow::Result;
-use netfathom_results::store::{self, Entry};
+use netfathom_results::store::{self, RunEntry};
 use percent_encoding::{NON_ALPHANUMERIC, percent_encode};
 use serde::Serialize;
 
@@ -20,7 +20,7 @@ struct Listing<'a> {
 #[derive(Serialize)]
 struct Listed<'a> {
     #[serde(flatten)]
-    entry: &'a Entry,
+    entry: &'a RunEntry,
     /// Where its report stands; a run without a readable record has none.
     report: Option<String>,
 }
@@ -33,7 +33,7 @@ pub fn json(out: &Path) -> Result<String> {
     Ok(serde_json::to_string(&listing)?)
 }
 
-fn address(entry: &Entry) -> Option<String> {
+fn address(entry: &RunEntry) -> Option<String> {
     let name = entry.path.file_name().filter(|_| entry.head.is_some())?;
     Some(format!("{REPORTS}{}", percent_encode(name.as_bytes(), NON_ALPHANUMERIC)))
 }

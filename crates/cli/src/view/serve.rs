@@ -27,9 +27,9 @@ const REQUEST_TIME: Duration = Duration::from_secs(120);
 const BREATH: Duration = Duration::from_millis(100);
 
 /// Ctrl-C, and an end that is asked for otherwise.
-pub struct Ends(Signal, Signal);
+pub struct StopSignals(Signal, Signal);
 
-impl Ends {
+impl StopSignals {
     /// From now on they are waited for, and end nothing by themselves. Within a runtime.
     pub fn listen() -> io::Result<Self> {
         Ok(Self(signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?))
@@ -37,7 +37,7 @@ impl Ends {
 }
 
 /// Serves until one of the ends.
-pub async fn until(mut ends: Ends, listener: TcpListener, site: Arc<Site>) -> io::Result<()> {
+pub async fn until(mut ends: StopSignals, listener: TcpListener, site: Arc<Site>) -> io::Result<()> {
     listener.set_nonblocking(true)?;
     let listener = tokio::net::TcpListener::from_std(listener)?;
     let mut open = VecDeque::new();

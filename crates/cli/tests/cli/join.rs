@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use netfathom_capture::log::{Columns, Entry, LogFormat, LogWriter};
+use netfathom_capture::log::{Columns, LogEntry, LogFormat, LogWriter};
 use netfathom_capture::packet::LinkType;
 use netfathom_capture::write::PcapWriter;
 use netfathom_model::message::{HEADER_BYTES, Header};
@@ -48,7 +48,7 @@ impl Files {
                 let at = sent_ns + AHEAD_NS as u64 + 3_000;
                 pcap.packet(at, 60, &udp(&header)).unwrap();
             }
-            let entry = Entry { sequence, intended_ns: sent_ns, sent_ns, received_ns: sent_ns + 43_000 };
+            let entry = LogEntry { sequence, intended_ns: sent_ns, sent_ns, received_ns: sent_ns + 43_000 };
             log.write_block(FLOW, &[entry]).unwrap();
             let since = sent_ns + AHEAD_NS as u64;
             csv += &format!("{sequence},{}.{:09}\n", since / 1_000_000_000, since % 1_000_000_000);
@@ -289,7 +289,7 @@ impl Drop for Tcpdump {
 }
 
 /// Messages between two hosts, with a capture at either and one log of both ends.
-fn exchange(dir: &Path) -> Vec<Entry> {
+fn exchange(dir: &Path) -> Vec<LogEntry> {
     const SENT: u64 = 3000;
     let hosts = TwoHosts::create();
     let far = hosts.far.run(|| UdpSocket::bind((hosts.far_address(), 0)).unwrap()).unwrap();
@@ -316,7 +316,7 @@ fn exchange(dir: &Path) -> Vec<Entry> {
         let mut payload = [0; 64];
         Header { flow: FLOW, sequence, intended_ns: sent_ns, sent_ns }.write(&mut payload);
         near.send(&payload).unwrap();
-        entries.push(Entry { sequence, intended_ns: sent_ns, sent_ns, received_ns: 0 });
+        entries.push(LogEntry { sequence, intended_ns: sent_ns, sent_ns, received_ns: 0 });
         std::thread::sleep(Duration::from_micros(50));
     }
     let received = receiver.join().unwrap();

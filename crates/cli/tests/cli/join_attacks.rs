@@ -1,6 +1,6 @@
 //! What `netfathom join` must not be led to say by files that look whole.
 
-use netfathom_capture::log::{Columns, Entry, LogFormat, LogWriter};
+use netfathom_capture::log::{Columns, LogEntry, LogFormat, LogWriter};
 use netfathom_capture::packet::LinkType;
 use netfathom_capture::write::PcapWriter;
 use netfathom_model::message::Header;
@@ -33,7 +33,7 @@ fn files(columns: Columns, apart: i64) -> TempDir {
         let header = Header { flow: FLOW, sequence, intended_ns: sent_ns, sent_ns };
         pcap.packet(sent_ns + AHEAD_NS as u64 + 3_000, 60, &udp(&header)).unwrap();
         let here = sent_ns.checked_add_signed(apart).unwrap();
-        let entry = Entry { sequence, intended_ns: here, sent_ns: here, received_ns: here + 43_000 };
+        let entry = LogEntry { sequence, intended_ns: here, sent_ns: here, received_ns: here + 43_000 };
         log.write_block(FLOW, &[entry]).unwrap();
     }
     std::fs::write(dir.path().join("a.pcap"), pcap.finish().unwrap()).unwrap();

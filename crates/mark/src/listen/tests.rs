@@ -8,7 +8,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use super::reader::Refused;
 use super::*;
 use crate::layout::{Header, LEAST_SLOTS, MAGIC, Slot, VERSION};
-use crate::ring::{Told, Unusable, examine};
+use crate::ring::{MarkFields, Unusable, examine};
 
 /// Small, so that it goes round soon; mapped as a writer has it.
 struct Small {
@@ -35,7 +35,7 @@ impl Small {
     }
 
     fn record(&self, at_ns: u64) {
-        self.ring.record(&Told { name: b"mark", at_ns, process: 1, thread: 2 });
+        self.ring.record(&MarkFields { name: b"mark", at_ns, process: 1, thread: 2 });
     }
 
     fn header(&self) -> &Header {

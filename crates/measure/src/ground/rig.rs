@@ -33,7 +33,7 @@ pub struct Rig {
 /// What others counted, on either side: so far, or in between. Of a side on another host
 /// nothing is known here.
 #[derive(Default)]
-pub struct Counted {
+pub struct SideCounters {
     pub sender: Counters,
     pub reader: Counters,
 }
@@ -126,16 +126,16 @@ impl Rig {
         Ok(socket)
     }
 
-    pub fn counters(&self) -> Result<Counted, GroundError> {
+    pub fn counters(&self) -> Result<SideCounters, GroundError> {
         let at = |role| self.at(role, counters::read)?.map_err(GroundError::Counters);
-        Ok(Counted { sender: at(Role::Sender)?, reader: at(Role::Reader)? })
+        Ok(SideCounters { sender: at(Role::Sender)?, reader: at(Role::Reader)? })
     }
 
     /// What others have counted since.
-    pub fn counted_since(&self, before: &Counted) -> Result<Counted, GroundError> {
+    pub fn counted_since(&self, before: &SideCounters) -> Result<SideCounters, GroundError> {
         let now = self.counters()?;
         let since = |now: &Counters, before| now.since(before).map_err(GroundError::Counters);
-        Ok(Counted {
+        Ok(SideCounters {
             sender: since(&now.sender, &before.sender)?,
             reader: since(&now.reader, &before.reader)?,
         })

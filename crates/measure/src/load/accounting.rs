@@ -7,7 +7,7 @@ use netfathom_model::engine::{Engine, Receive};
 use netfathom_model::plan::{Family, Place};
 use netfathom_sys::counters::{Counters, UdpCounters};
 
-use crate::ground::rig::Counted;
+use crate::ground::rig::SideCounters;
 use crate::load::tally::Read;
 
 /// The counter that knows how many packets really left.
@@ -24,7 +24,7 @@ pub struct Evidence<'a> {
     pub read: &'a Read,
     /// Packets that the kernel dropped, by its own names; `None` if nobody watched.
     pub drops: Option<&'a BTreeMap<String, u64>>,
-    pub counted: &'a Counted,
+    pub counted: &'a SideCounters,
     /// How they left and how they were taken, which decides who counts them.
     pub ways: Ways,
     pub place: Place,
@@ -134,7 +134,7 @@ impl Evidence<'_> {
         let of = |c: &Counters, name: &Option<String>| {
             name.as_ref().and_then(|name| c.devices.get(name)).copied().unwrap_or_default()
         };
-        let Counted { sender, reader } = self.counted;
+        let SideCounters { sender, reader } = self.counted;
         let out = of(sender, &self.devices.0).tx_dropped;
         // What the device did not take of its frames this engine knows itself, and has refused.
         let refused = if self.ways.engine == Engine::Xdp { self.refused } else { 0 };
@@ -147,7 +147,7 @@ impl Evidence<'_> {
         let crossed = self.sent.saturating_sub(count(Fate::BacklogFull) + count(Fate::DeviceDrop));
         let shared = self.place != Place::Lab;
         let out = if shared { self.sent.saturating_sub(count(Fate::DeviceDrop)) } else { crossed };
-        let Counted { sender, reader } = self.counted;
+        let SideCounters { sender, reader } = self.counted;
         let udp = |c: &Counters| -> UdpCounters {
             match self.family {
                 Family::Ipv4 => c.udp4,
@@ -220,7 +220,7 @@ mod tests {
             refused: 1,
             read: &read,
             drops: drops.as_ref(),
-            counted: &Counted::default(),
+            counted: &SideCounters::default(),
             ways: Ways::SOCKETS,
             place: Place::Lab,
             devices: (Some("a".into()), Some("b".into())),

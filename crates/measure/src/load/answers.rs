@@ -12,7 +12,7 @@ use netfathom_sys::clock::monotonic_ns;
 
 use super::control::ControlError;
 use super::receive::PATIENCE;
-use super::seen::{Arrival, Seen};
+use super::seen::{Arrival, SequenceWindow};
 use super::window::PART_GRAIN;
 use crate::ground::error::GroundError;
 use crate::load::error::FlightError;
@@ -80,7 +80,7 @@ pub fn read(
 ) -> Result<Answers, FlightError> {
     socket.set_read_timeout(Some(PATIENCE)).map_err(GroundError::Socket)?;
     let mut answers = Answers::default();
-    let mut seen = Seen::default();
+    let mut seen = SequenceWindow::default();
     let mut buffer = [0; 2048];
     loop {
         match socket.recv(&mut buffer) {

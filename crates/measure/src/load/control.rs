@@ -25,7 +25,7 @@ mod server;
 pub mod words;
 
 pub use client::{Peer, Session};
-pub use server::{Begun, Ended, Incoming, Listener, Running, Welcomed, draw_flow};
+pub use server::{Begun, Conversation, Ended, Incoming, Listener, Welcomed, draw_flow};
 
 use words::Why;
 

@@ -3,7 +3,7 @@
 
 use std::net::{IpAddr, SocketAddr};
 
-use netfathom_bpf::sink::{Counted, XdpPass, XdpRedirect, XdpSink};
+use netfathom_bpf::sink::{SinkFlow, XdpPass, XdpRedirect, XdpSink};
 use netfathom_bpf::xdp::Mode;
 use netfathom_model::engine::{Engine, Receive};
 use netfathom_model::plan::Spin;
@@ -100,7 +100,7 @@ pub fn local(
             let index = device()?;
             let sink = rig.at(Role::Reader, || XdpSink::attach(index, address.port(), Mode::Native))??;
             // Before the first message leaves: it takes some milliseconds.
-            sink.begin(Counted { flow: whose.flow, lanes: whose.lanes, planned: whose.planned })?;
+            sink.begin(SinkFlow { flow: whose.flow, lanes: whose.lanes, planned: whose.planned })?;
             // The socket stays: a port that nobody has would answer by ICMP.
             Box::new(Kernel { sink, _port: socket })
         }

@@ -16,7 +16,7 @@ use netfathom_sys::socket::end_receiving;
 
 use super::contention::Contention;
 use super::engine::Engine;
-use super::reader::End;
+use super::reader::EndSignal;
 use super::sender::{self, send_all};
 use super::sent::Sent;
 use super::tally::Read;
@@ -108,7 +108,7 @@ pub trait FarEnd: Send {
     }
 
     /// Takes messages until the end is told and nothing is left; runs in a thread of its own.
-    fn take(&mut self, end: &End<'_>) -> Result<Read, FlightError>;
+    fn take(&mut self, end: &EndSignal<'_>) -> Result<Read, FlightError>;
 }
 
 pub struct Landed<S> {
@@ -127,7 +127,7 @@ impl Flight<'_> {
     ) -> Result<Landed<S>, FlightError> {
         let [told, gone] = [const { AtomicBool::new(false) }; 2];
         let [received, tried, accepted] = [const { AtomicU64::new(0) }; 3];
-        let end = End {
+        let end = EndSignal {
             told: &told,
             stop: self.stop,
             gone: &gone,
@@ -166,7 +166,7 @@ impl Flight<'_> {
         &'scope self,
         scope: &'scope Scope<'scope, 'env>,
         senders: Vec<Sender<'scope, S>>,
-        end: &'scope End<'scope>,
+        end: &'scope EndSignal<'scope>,
     ) -> Result<Vec<(Sent, S)>, FlightError> {
         let lanes = senders.len() as u32;
         let threads: Vec<_> = senders
@@ -187,7 +187,7 @@ impl Flight<'_> {
         mut sender: Sender<'_, S>,
         lane: u32,
         lanes: u32,
-        end: &End<'_>,
+        end: &EndSignal<'_>,
     ) -> Result<(Sent, S), FlightError> {
         cpu::pin(sender.cpu)?;
         let observed = self.contention.and_then(|c| c.observe(sender.cpu));
@@ -235,7 +235,7 @@ pub fn spawn<'scope, T: Send + 'scope>(
 
 /// Waits until everything has arrived, nothing comes any more, or it takes too long: then
 /// the reader idles no more and takes what is left at once.
-fn await_last(sent: u64, end: &End<'_>, finished: impl Fn() -> bool) {
+fn await_last(sent: u64, end: &EndSignal<'_>, finished: impl Fn() -> bool) {
     let deadline = Instant::now() + LONGEST_DRAIN;
     let (mut last, mut since) = (0, Instant::now());
     let over = || finished() || end.stop.load(Relaxed) || end.gone.load(Relaxed);

@@ -16,7 +16,7 @@ const SEQUENCE: usize = 8;
 
 /// The two ends of a way between neighbours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Ends {
+pub struct FrameAddresses {
     pub source_mac: [u8; 6],
     /// That of the next host on the way.
     pub destination_mac: [u8; 6],
@@ -40,7 +40,7 @@ impl Frame {
     ///
     /// # Panics
     /// If the ends are not of one family, or the size is not one of a message.
-    pub fn new(ends: &Ends, flow: u32, size: usize) -> Self {
+    pub fn new(ends: &FrameAddresses, flow: u32, size: usize) -> Self {
         let ethernet = PacketBuilder::ethernet2(ends.source_mac, ends.destination_mac);
         let (udp, ip_bytes) = match (ends.source.ip(), ends.destination.ip()) {
             (IpAddr::V4(from), IpAddr::V4(to)) => {
@@ -102,13 +102,13 @@ mod tests {
     use etherparse::{SlicedPacket, TransportSlice};
     use proptest::prelude::*;
 
-    fn ends(v6: bool) -> Ends {
+    fn ends(v6: bool) -> FrameAddresses {
         let (source, destination) = if v6 {
             ("[2001:2::1]:4000", "[2001:2::2]:5000")
         } else {
             ("198.18.0.1:4000", "198.18.0.2:5000")
         };
-        Ends {
+        FrameAddresses {
             source_mac: [2, 0, 0, 0, 0, 1],
             destination_mac: [2, 0, 0, 0, 0, 2],
             source: source.parse().unwrap(),

@@ -14,13 +14,13 @@ const LONGEST_NS: i64 = 250_000;
 /// however many senders share it. Most intervals are
 /// like those before them, and a division takes a fifth of the time of all the sums here.
 #[derive(Clone, Copy, Debug)]
-struct Slot {
+struct SendSlot {
     interval_ns: i64,
     ns: i64,
     per_ns: f64,
 }
 
-impl Slot {
+impl SendSlot {
     fn new(interval_ns: i64, batch: f64) -> Self {
         let full_ns = (interval_ns as f64 * batch) as i64;
         let one_ns = (interval_ns as f64 * batch.min(1.0)) as i64;
@@ -36,7 +36,7 @@ pub struct Lateness {
     batch: f64,
     /// Where the plan leaves the intervals to chance: their mean.
     mean_interval_ns: Option<i64>,
-    slot: Slot,
+    slot: SendSlot,
     /// In thousandths of a slot.
     of_slot: Histogram,
     /// Messages that left after the next slot was due.
@@ -45,7 +45,7 @@ pub struct Lateness {
 
 impl Lateness {
     pub fn new(batch: f64, mean_interval_ns: Option<i64>) -> Self {
-        let (slot, of_slot) = (Slot::new(1, batch), Histogram::new(GRAIN));
+        let (slot, of_slot) = (SendSlot::new(1, batch), Histogram::new(GRAIN));
         Self { batch, mean_interval_ns, slot, of_slot, missed_slots: 0 }
     }
 
@@ -56,7 +56,7 @@ impl Lateness {
         let next_ns = interval_ns.map_or(i64::MAX, |ns| ns as i64).max(1);
         let interval_ns = self.mean_interval_ns.unwrap_or(next_ns);
         if interval_ns != self.slot.interval_ns {
-            self.slot = Slot::new(interval_ns, self.batch);
+            self.slot = SendSlot::new(interval_ns, self.batch);
         }
         self.of_slot.add((lag_ns as f64 * self.slot.per_ns) as i64);
         self.missed_slots += u64::from(lag_ns > self.slot.ns);

@@ -9,7 +9,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use netfathom_capture::log::{Columns, Entry, LogFormat, LogWriter};
+use netfathom_capture::log::{Columns, LogEntry, LogFormat, LogWriter};
 use netfathom_model::message::Header;
 use netfathom_sys::clock::{monotonic_ns, realtime_ahead_ns};
 use netfathom_sys::file;
@@ -30,20 +30,20 @@ const CLOCK_EVERY: Duration = Duration::from_millis(100);
 
 pub struct MessageLog {
     path: PathBuf,
-    blocks: Option<SyncSender<Block>>,
+    blocks: Option<SyncSender<LogBlock>>,
     writer: Option<JoinHandle<io::Result<()>>>,
 }
 
 /// Messages of one flow that one end saw after each other.
-struct Block {
+struct LogBlock {
     flow: u32,
-    entries: Vec<Entry>,
+    entries: Vec<LogEntry>,
 }
 
-pub struct Lane {
+pub struct SenderLog {
     size: usize,
-    block: Block,
-    blocks: Option<SyncSender<Block>>,
+    block: LogBlock,
+    blocks: Option<SyncSender<LogBlock>>,
 }
 
 impl MessageLog {
@@ -66,9 +66,9 @@ impl MessageLog {
     }
 
     /// A way in for one of so many ends of one flow. Its last messages go in when it is dropped.
-    pub fn lane(&self, flow: u32, ends: u32) -> Lane {
+    pub fn lane(&self, flow: u32, ends: u32) -> SenderLog {
         let size = (TOGETHER / ends.max(1) as usize).max(LEAST_BLOCK);
-        Lane { size, block: Block::new(flow, size), blocks: self.blocks.clone() }
+        SenderLog { size, block: LogBlock::new(flow, size), blocks: self.blocks.clone() }
     }
 
     /// Ends the log, once all lanes are dropped.
@@ -90,7 +90,7 @@ impl Drop for MessageLog {
 }
 
 /// Writes blocks until nobody is left who could bring one.
-fn write(mut log: LogWriter<File>, blocks: &Receiver<Block>) -> io::Result<()> {
+fn write(mut log: LogWriter<File>, blocks: &Receiver<LogBlock>) -> io::Result<()> {
     let mut next_ns = 0;
     loop {
         if monotonic_ns() >= next_ns {
@@ -107,15 +107,15 @@ fn write(mut log: LogWriter<File>, blocks: &Receiver<Block>) -> io::Result<()> {
     log.finish().map(drop)
 }
 
-impl Block {
+impl LogBlock {
     fn new(flow: u32, size: usize) -> Self {
         Self { flow, entries: Vec::with_capacity(size) }
     }
 }
 
-impl Lane {
+impl SenderLog {
     #[inline]
-    pub fn add(&mut self, entry: Entry) {
+    pub fn add(&mut self, entry: LogEntry) {
         self.block.entries.push(entry);
         if self.block.entries.len() == self.size {
             self.flush();
@@ -126,28 +126,28 @@ impl Lane {
     #[inline]
     pub fn received(&mut self, header: &Header, received_ns: u64) {
         let Header { sequence, intended_ns, sent_ns, .. } = *header;
-        self.add(Entry { sequence, intended_ns, sent_ns, received_ns });
+        self.add(LogEntry { sequence, intended_ns, sent_ns, received_ns });
     }
 
     fn flush(&mut self) {
-        let fresh = Block::new(self.block.flow, self.size);
+        let fresh = LogBlock::new(self.block.flow, self.size);
         let full = std::mem::replace(&mut self.block, fresh);
         // A writer that has failed says so at the end.
         let _ = self.blocks.as_ref().map(|blocks| blocks.send(full));
     }
 }
 
-impl Drop for Lane {
+impl Drop for SenderLog {
     fn drop(&mut self) {
         self.flush();
     }
 }
 
-impl SendTap for Option<Lane> {
+impl SendTap for Option<SenderLog> {
     #[inline]
     fn sent(&mut self, header: &Header, accepted: bool) {
         if let (Some(lane), true) = (self, accepted) {
-            lane.add(Entry {
+            lane.add(LogEntry {
                 sequence: header.sequence,
                 intended_ns: header.intended_ns,
                 sent_ns: header.sent_ns,
@@ -159,7 +159,7 @@ impl SendTap for Option<Lane> {
     fn finish(&mut self) {}
 }
 
-impl ReceiveTap for Option<Lane> {
+impl ReceiveTap for Option<SenderLog> {
     #[inline]
     fn receive(&mut self, socket: &UdpSocket, buffer: &mut [u8]) -> io::Result<usize> {
         socket.recv(buffer)
@@ -190,7 +190,7 @@ mod tests {
         let log = MessageLog::create(&path, Columns::SENT).unwrap();
         let mut lanes: Vec<_> = (0..ENDS).map(|_| log.lane(7, ENDS)).collect();
         for sequence in 0..100_000 {
-            let entry = Entry { sequence, intended_ns: 1, sent_ns: 2, received_ns: 0 };
+            let entry = LogEntry { sequence, intended_ns: 1, sent_ns: 2, received_ns: 0 };
             lanes[(sequence % u64::from(ENDS)) as usize].add(entry);
         }
         drop(lanes);
@@ -220,7 +220,7 @@ mod tests {
         drop(reader);
         let mut lane = log.lane(7, 1);
         for sequence in 0..10_000 {
-            lane.add(Entry { sequence, intended_ns: 1, sent_ns: 2, received_ns: 0 });
+            lane.add(LogEntry { sequence, intended_ns: 1, sent_ns: 2, received_ns: 0 });
         }
         drop(lane);
         let told = log.finish().unwrap_err().to_string();

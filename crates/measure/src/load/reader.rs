@@ -27,11 +27,11 @@ pub struct ReaderTask<'a> {
     /// Idle for so long after each message, until the end is told.
     pub delay_ns: u64,
     /// When to end, and how far it is.
-    pub end: &'a End<'a>,
+    pub end: &'a EndSignal<'a>,
 }
 
 /// What the reader and those who wait for it tell each other.
-pub struct End<'a> {
+pub struct EndSignal<'a> {
     /// Set before the last receive call is woken, so that an empty message is not taken for
     /// the end.
     pub told: &'a AtomicBool,
@@ -47,7 +47,7 @@ pub struct End<'a> {
     pub accepted: &'a AtomicU64,
 }
 
-impl End<'_> {
+impl EndSignal<'_> {
     /// Whether to read no further, once the end was told; `since_ns` keeps when that was seen.
     pub fn is_over(&self, now_ns: u64, since_ns: &mut Option<u64>) -> bool {
         self.told.load(Relaxed)
@@ -118,7 +118,7 @@ mod tests {
         }
         let [told, stop, gone] = [const { AtomicBool::new(false) }; 3];
         let [received, tried, accepted] = [const { AtomicU64::new(0) }; 3];
-        let end = End {
+        let end = EndSignal {
             told: &told,
             stop: &stop,
             gone: &gone,

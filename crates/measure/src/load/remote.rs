@@ -13,7 +13,7 @@ use super::accounting::Ways;
 use super::control::words::{self, Hello, Tally, VERSION};
 use super::control::{ControlError, Session};
 use super::flight::{Departures, FarEnd};
-use super::reader::End;
+use super::reader::EndSignal;
 use super::shot::{Shot, ShotOutcome};
 use super::tally::Read;
 use crate::load::error::FlightError;
@@ -75,7 +75,7 @@ pub(crate) fn counters(tally: &Tally, receive: Receive) -> Vec<CounterCheck> {
 struct Nobody;
 
 impl FarEnd for Nobody {
-    fn take(&mut self, end: &End<'_>) -> Result<Read, FlightError> {
+    fn take(&mut self, end: &EndSignal<'_>) -> Result<Read, FlightError> {
         while !end.told.load(Relaxed) {
             // There is nothing to wait for.
             end.received.store(u64::MAX, Relaxed);
@@ -100,7 +100,7 @@ impl FarEnd for Sink {
         Ok(start_ns)
     }
 
-    fn take(&mut self, end: &End<'_>) -> Result<Read, FlightError> {
+    fn take(&mut self, end: &EndSignal<'_>) -> Result<Read, FlightError> {
         let Some(session) = self.session.take() else { return Ok(Read { untold: true, ..Read::default() }) };
         while !end.told.load(Acquire) {
             let peer = session.peer();
@@ -109,7 +109,7 @@ impl FarEnd for Sink {
             thread::sleep(LOOK);
         }
         let (tried, accepted) = (end.tried.load(Relaxed), end.accepted.load(Relaxed));
-        match session.end(words::End { tried, accepted, refused: tried.saturating_sub(accepted) }) {
+        match session.end(words::SendTotals { tried, accepted, refused: tried.saturating_sub(accepted) }) {
             Ok(tally) => Ok(Read::from(&*self.tally.insert(tally))),
             // The user's own end may come before the sink's answer.
             Err(_) if end.stop.load(Relaxed) => Ok(Read { untold: true, ..Read::default() }),

@@ -18,18 +18,18 @@ pub enum Arrival {
 }
 
 /// The last sequences, one bit each.
-pub struct Seen {
+pub struct SequenceWindow {
     bits: Vec<u64>,
     next: u64,
 }
 
-impl Default for Seen {
+impl Default for SequenceWindow {
     fn default() -> Self {
         Self { bits: vec![0; (SPAN / 64) as usize], next: 0 }
     }
 }
 
-impl Seen {
+impl SequenceWindow {
     /// One more than the highest sequence that has come.
     pub fn next(&self) -> u64 {
         self.next
@@ -75,7 +75,7 @@ mod tests {
 
     #[test]
     fn each_kind_is_told() {
-        let mut seen = Seen::default();
+        let mut seen = SequenceWindow::default();
         assert_eq!(seen.arrive(0), Arrival::InOrder { gap: 0 });
         assert_eq!(seen.arrive(3), Arrival::InOrder { gap: 2 });
         assert_eq!(seen.arrive(1), Arrival::Late);
@@ -88,7 +88,7 @@ mod tests {
     proptest! {
         #[test]
         fn agrees_with_a_set(sequences in prop::collection::vec(0u64..500, 0..400)) {
-            let mut seen = Seen::default();
+            let mut seen = SequenceWindow::default();
             let mut set = std::collections::HashSet::new();
             for s in sequences {
                 prop_assert_eq!(seen.arrive(s) != Arrival::Duplicate, set.insert(s));

@@ -19,8 +19,8 @@ use super::contention::Contention;
 use super::engine;
 use super::far::{self, Whose};
 use super::flight::{Departures, FarEnd, Flight, Sender, spawn};
-use super::frame::{Ends, Frame};
-use super::message_log::{Lane, MessageLog};
+use super::frame::{Frame, FrameAddresses};
+use super::message_log::{MessageLog, SenderLog};
 use super::sent::Sent;
 use super::tally::Read;
 use super::window::Windows;
@@ -211,7 +211,7 @@ impl Shot<'_> {
         &self,
         sockets: &[UdpSocket],
         to: SocketAddr,
-    ) -> Result<Vec<Sender<'static, Option<Lane>>>, FlightError> {
+    ) -> Result<Vec<Sender<'static, Option<SenderLog>>>, FlightError> {
         let sender = |(lane, (socket, &cpu)): (u32, (&UdpSocket, &usize))| {
             let tap = self.log.map(|log| log.lane(self.flow, self.lanes()));
             Ok(Sender { engine: self.engine(lane, socket, to)?, cpu, tap })
@@ -260,13 +260,19 @@ impl Shot<'_> {
             Some(lab) => {
                 let (near, far) = (lab.link(Role::Sender), lab.link(Role::Reader));
                 let (source_mac, destination_mac) = (near.mac, far.mac);
-                (near.index, Ends { source_mac, destination_mac, source, destination: to, hop_limit: 1 })
+                (
+                    near.index,
+                    FrameAddresses { source_mac, destination_mac, source, destination: to, hop_limit: 1 },
+                )
             }
             None => {
                 let way = route::to(to.ip())?;
                 let (source_mac, destination_mac) = (way.source_mac, way.destination_mac);
                 let source = SocketAddr::new(way.source, source.port());
-                (way.index, Ends { source_mac, destination_mac, source, destination: to, hop_limit: HOPS })
+                (
+                    way.index,
+                    FrameAddresses { source_mac, destination_mac, source, destination: to, hop_limit: HOPS },
+                )
             }
         };
         Ok((index, Frame::new(&ends, self.flow, self.size)))

@@ -4,7 +4,7 @@ use netfathom_model::message::{HEADER_BYTES, Header, MAGIC};
 use netfathom_model::record::Contention;
 
 use super::control::words;
-use super::seen::{Arrival, SPAN, Seen};
+use super::seen::{Arrival, SPAN, SequenceWindow};
 
 /// What was read, counted by kind. Each datagram is of exactly one.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -93,7 +93,7 @@ impl From<&words::Tally> for Read {
 pub struct Tally {
     flow: u32,
     planned: u64,
-    lanes: Vec<Seen>,
+    lanes: Vec<SequenceWindow>,
     pub read: Read,
 }
 
@@ -109,7 +109,7 @@ impl Tally {
     /// Of a trial with that flow, so many senders and so many messages: a sequence beyond
     /// them is damaged.
     pub fn new(flow: u32, lanes: u32, planned: u64) -> Self {
-        let lanes = (0..lanes.max(1)).map(|_| Seen::default()).collect();
+        let lanes = (0..lanes.max(1)).map(|_| SequenceWindow::default()).collect();
         Self { flow, planned, lanes, read: Read::default() }
     }
 
@@ -155,7 +155,7 @@ impl Tally {
     /// The sequences of one sender that are missing at the end, of `tried` that it sent.
     pub fn missing_at_end(&self, lane: u32, tried: u64) -> impl Iterator<Item = u64> + use<> {
         let lanes = self.lanes.len() as u64;
-        let next = self.lanes.get(lane as usize).map_or(tried, Seen::next);
+        let next = self.lanes.get(lane as usize).map_or(tried, SequenceWindow::next);
         (next.max(tried.saturating_sub(SPAN))..tried).map(move |n| n * lanes + u64::from(lane))
     }
 }

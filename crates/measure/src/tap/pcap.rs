@@ -18,11 +18,11 @@ use netfathom_sys::clock::realtime_ahead_ns;
 use netfathom_sys::directory::Directory;
 
 use super::Collected;
-use super::capture::{self, By, CaptureTapError, Capturing, Way};
+use super::capture::{self, By, CaptureDirection, CaptureTapError, Capturing};
 use super::{Tapped, link_layer};
 use crate::ground::lab::Role;
 use crate::ground::rig::Rig;
-use crate::load::message_log::{Lane, MessageLog};
+use crate::load::message_log::{MessageLog, SenderLog};
 use crate::load::window::Windows;
 use crate::tap::error::TapError;
 
@@ -122,13 +122,13 @@ pub fn devices(plan: &StackPlan, rig: &Rig) -> Result<Vec<(Direction, String)>, 
 
 /// The running captures of a trial, and its log.
 pub struct PcapTap {
-    captures: Vec<Running>,
+    captures: Vec<DeviceCapture>,
     log: MessageLog,
     log_file: Scratch,
     ahead_ns: i64,
 }
 
-struct Running {
+struct DeviceCapture {
     direction: Direction,
     device: String,
     capturing: Capturing,
@@ -148,13 +148,13 @@ impl PcapTap {
         let log = MessageLog::begin(log_file.file.try_clone(), log_file.path(), columns)?;
         let by = By::of(plan.pcap.tcpdump);
         let devices = devices(plan, rig)?.into_iter();
-        let begin = |(direction, device)| Running::begin(direction, device, &by, rig, port, &files);
+        let begin = |(direction, device)| DeviceCapture::begin(direction, device, &by, rig, port, &files);
         let captures = devices.map(begin).collect::<Result<_, _>>()?;
         Ok(Self { captures, log, log_file, ahead_ns: realtime_ahead_ns() })
     }
 
     #[must_use]
-    pub fn lane(&self, flow: u32, ends: u32) -> Lane {
+    pub fn lane(&self, flow: u32, ends: u32) -> SenderLog {
         self.log.lane(flow, ends)
     }
 
@@ -176,7 +176,7 @@ impl PcapTap {
     }
 }
 
-impl Running {
+impl DeviceCapture {
     fn begin(
         direction: Direction,
         device: String,
@@ -186,8 +186,8 @@ impl Running {
         files: &Files,
     ) -> Result<Self, TapError> {
         let (role, way, what) = match direction {
-            Direction::Tx => (Role::Sender, Way::Out, "1-out.pcap"),
-            Direction::Rx => (Role::Reader, Way::In, "2-in.pcap"),
+            Direction::Tx => (Role::Sender, CaptureDirection::Out, "1-out.pcap"),
+            Direction::Rx => (Role::Reader, CaptureDirection::In, "2-in.pcap"),
         };
         let file = files.open(what)?;
         let to = capture::Target { file: &file.file, path: file.path() };

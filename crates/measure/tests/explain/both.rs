@@ -9,7 +9,7 @@ use std::thread;
 use std::time::Duration;
 
 use netfathom_measure::ground::lab::Lab;
-use netfathom_measure::kind::transfer::{self, Around, Event, Live, Standard};
+use netfathom_measure::kind::transfer::{self, Around, Live, Standard, TransferEvent};
 use netfathom_model::plan::{Family, Role, TransferPlan, Wire};
 use netfathom_model::record::{Cause, Explanation, TransferResult};
 use netfathom_sys::netns::Namespace;
@@ -159,16 +159,16 @@ impl Situation {
     }
 }
 
-fn accepted(address: IpAddr, tell: &Sender<Event>, program: fn(TcpStream)) -> Option<TransferResult> {
+fn accepted(address: IpAddr, tell: &Sender<TransferEvent>, program: fn(TcpStream)) -> Option<TransferResult> {
     let listener = TcpListener::bind((address, 0)).unwrap();
-    tell.send(Event::Listening(listener.local_addr().unwrap())).unwrap();
+    tell.send(TransferEvent::Listening(listener.local_addr().unwrap())).unwrap();
     program(listener.accept().unwrap().0);
     None
 }
 
-fn listening(events: &Receiver<Event>) -> SocketAddr {
+fn listening(events: &Receiver<TransferEvent>) -> SocketAddr {
     loop {
-        if let Event::Listening(at) = events.recv_timeout(HANGS).expect("a receiver that listens") {
+        if let TransferEvent::Listening(at) = events.recv_timeout(HANGS).expect("a receiver that listens") {
             return at;
         }
     }
@@ -178,7 +178,7 @@ fn end(
     plan: &TransferPlan,
     input: Option<PipeReader>,
     output: Option<PipeWriter>,
-    tell: &Sender<Event>,
+    tell: &Sender<TransferEvent>,
 ) -> TransferResult {
     let (live, stop) = (Live::default(), AtomicBool::new(false));
     let nothing = pipe().unwrap();

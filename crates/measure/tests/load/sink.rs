@@ -8,7 +8,7 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use netfathom_measure::kind::load::run;
-use netfathom_measure::kind::load::sink::{Event, MOST_NS, SinkPlan, serve};
+use netfathom_measure::kind::load::sink::{MOST_NS, SinkEvent, SinkPlan, serve};
 use netfathom_measure::load::error::FlightError;
 use netfathom_model::accounting::Fate;
 use netfathom_model::engine::{Engine, Receive};
@@ -20,7 +20,7 @@ use super::{alone, measure, plan};
 /// A sink that runs in a thread, over loopback.
 struct Running {
     address: SocketAddr,
-    events: Receiver<Event>,
+    events: Receiver<SinkEvent>,
     stop: Arc<AtomicBool>,
     thread: Option<JoinHandle<Result<(), FlightError>>>,
 }
@@ -44,7 +44,7 @@ impl Running {
             // A test that has seen enough listens no more.
             serve(&plan, &mut |event| drop(sender.lock().unwrap().send(event)), &stopped)
         });
-        let Ok(Event::Listening(address)) = events.recv() else { panic!("it does not listen") };
+        let Ok(SinkEvent::Listening(address)) = events.recv() else { panic!("it does not listen") };
         Self { address, events, stop, thread: Some(thread) }
     }
 
@@ -116,7 +116,7 @@ fn whatever_comes_is_counted_as_what_it_is() {
     let strays: Vec<_> = sink
         .events
         .try_iter()
-        .filter_map(|e| if let Event::Strays { flow, read, .. } = e { Some((flow, read)) } else { None })
+        .filter_map(|e| if let SinkEvent::Strays { flow, read, .. } = e { Some((flow, read)) } else { None })
         .collect();
     let of = |flow| strays.iter().find(|s| s.0 == flow).map(|s| s.1.clone()).unwrap();
     let flow = of(Some(9));
@@ -132,7 +132,7 @@ fn a_sender_that_loses_its_sink_stops() {
     let plan = sink.to("constant:1k/20s");
     let started = Instant::now();
     let sending = thread::spawn(move || run(&plan.validated().unwrap(), &mut (), &AtomicBool::new(false)));
-    while !matches!(sink.events.recv(), Ok(Event::Begins { .. })) {}
+    while !matches!(sink.events.recv(), Ok(SinkEvent::Begins { .. })) {}
     thread::sleep(Duration::from_millis(500));
     sink.stop();
     let outcome = sending.join().unwrap();

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use netfathom_measure::load::control::words::{End, Hello, VERSION};
+use netfathom_measure::load::control::words::{Hello, SendTotals, VERSION};
 use netfathom_measure::load::control::{ControlError, Session};
 use netfathom_measure::load::error::FlightError;
 use netfathom_model::accounting::Fate;
@@ -58,7 +58,7 @@ fn send_by_hand(to: SocketAddr, ahead_ns: i64) {
         }
     }
     let (tried, accepted) = (hello().planned, hello().planned);
-    let tally = session.end(End { tried, accepted, refused: 0 }).unwrap();
+    let tally = session.end(SendTotals { tried, accepted, refused: 0 }).unwrap();
     assert_eq!(tally.delivered, accepted - accepted / LOST_EVERY);
 }
 
@@ -115,7 +115,7 @@ fn a_sender_that_vanishes_leaves_no_trial() {
         thread::sleep(Duration::from_millis(1500));
         let mut session = Session::open(to, hello()).unwrap();
         session.begin(1).unwrap();
-        session.end(End { tried: 10, accepted: 10, refused: 0 }).unwrap();
+        session.end(SendTotals { tried: 10, accepted: 10, refused: 0 }).unwrap();
         send(sending(to, 1)).unwrap()
     });
     assert_eq!(waits.len(), 5, "{waits:?}");

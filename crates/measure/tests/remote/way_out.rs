@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::mpsc::channel;
 use std::thread;
 
-use netfathom_measure::kind::load::sink::{Event, MOST_NS, SinkPlan, serve};
+use netfathom_measure::kind::load::sink::{MOST_NS, SinkEvent, SinkPlan, serve};
 use netfathom_measure::kind::stack;
 use netfathom_measure::load::error::FlightError;
 use netfathom_model::accounting::Fate;
@@ -47,7 +47,7 @@ fn the_way_out_to_another_host() {
         scope.spawn(move || {
             far.run(|| serve(&sink, &mut |event| drop(told.send(event)), over)).unwrap().unwrap();
         });
-        assert!(matches!(events.recv(), Ok(Event::Listening(_))));
+        assert!(matches!(events.recv(), Ok(SinkEvent::Listening(_))));
         let (waiting, _) = channel();
         let run = || stack::run(&plan, &mut Waiting(waiting), &AtomicBool::new(false));
         let p = hosts.near.run(run).unwrap();
@@ -57,7 +57,7 @@ fn the_way_out_to_another_host() {
     let arrived: Vec<u64> = events
         .iter()
         .filter_map(|event| match event {
-            Event::Ended { read, .. } => Some(read.delivered),
+            SinkEvent::Ended { read, .. } => Some(read.delivered),
             _ => None,
         })
         .collect();

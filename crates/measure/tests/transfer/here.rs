@@ -9,7 +9,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use netfathom_measure::kind::transfer::{self, Around, Event, Live, Standard, TransferError};
+use netfathom_measure::kind::transfer::{self, Around, Live, Standard, TransferError, TransferEvent};
 use netfathom_model::plan::{Protocol, Role, TransferPlan};
 use netfathom_model::record::{TransferEnd, TransferResult};
 use netfathom_model::verdict::Verdict;
@@ -22,7 +22,7 @@ pub struct Here {
     /// Read by the end, unless its data is made up.
     pub input: Option<PipeWriter>,
     pub output: Option<PipeReader>,
-    events: Receiver<Event>,
+    events: Receiver<TransferEvent>,
     running: JoinHandle<Result<(TransferResult, Verdict), TransferError>>,
 }
 
@@ -55,7 +55,7 @@ impl Here {
     pub fn address(&self) -> SocketAddr {
         loop {
             match self.events.recv_timeout(HANGS).expect("a receiver that listens") {
-                Event::Listening(at) => return at,
+                TransferEvent::Listening(at) => return at,
                 _ => continue,
             }
         }
@@ -76,7 +76,7 @@ fn run(
     input: &PipeReader,
     output: &PipeWriter,
     stop: &AtomicBool,
-    tell: &Sender<Event>,
+    tell: &Sender<TransferEvent>,
 ) -> Result<(TransferResult, Verdict), TransferError> {
     let live = Live::default();
     let standard = Standard { input: input.as_fd(), output: output.as_fd() };

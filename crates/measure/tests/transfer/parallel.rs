@@ -12,7 +12,7 @@ use netfathom_model::plan::Protocol::{Tcp, Udp};
 use netfathom_model::plan::TransferPlan;
 use netfathom_model::record::TransferEnd;
 use netfathom_model::verdict::Level;
-use netfathom_sys::endpoint::{self, Kind};
+use netfathom_sys::endpoint::{self, SocketKind};
 
 use crate::here::{HANGS, Here, receiver, sender, why};
 
@@ -97,7 +97,7 @@ fn a_receiver_of_more_streams_waits_for_them_and_says_how_many_came() {
 }
 
 fn connect_from(host: &str, to: SocketAddr) -> TcpStream {
-    let socket = endpoint::open(Kind::Stream, to).unwrap();
+    let socket = endpoint::open(SocketKind::Stream, to).unwrap();
     endpoint::bind(socket.as_fd(), SocketAddr::new(host.parse().unwrap(), 0)).unwrap();
     endpoint::connect(socket.as_fd(), to).unwrap();
     let socket = TcpStream::from(socket);
@@ -135,7 +135,7 @@ fn others_do_not_make_the_wait_longer() {
         let began = std::time::Instant::now();
         // Refused once the receiver has ended.
         while began.elapsed() < HANGS {
-            let socket = endpoint::open(Kind::Stream, at).unwrap();
+            let socket = endpoint::open(SocketKind::Stream, at).unwrap();
             endpoint::bind(socket.as_fd(), "127.0.0.2:0".parse().unwrap()).unwrap();
             if endpoint::connect(socket.as_fd(), at).is_err() {
                 return true;

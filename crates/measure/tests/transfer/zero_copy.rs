@@ -10,7 +10,7 @@ use std::time::Duration;
 use netfathom_model::plan::Protocol::Tcp;
 use netfathom_model::plan::TransferPlan;
 use netfathom_model::record::{TransferEnd, TransferResult, Way, ZeroCopied};
-use netfathom_sys::endpoint::{self, Buffer};
+use netfathom_sys::endpoint::{self, SocketBuffer};
 
 use crate::here::{HANGS, Here, receiver, sender, why};
 
@@ -67,7 +67,7 @@ fn time_and_several_streams_are_counted_as_well() {
 #[test]
 fn a_receiver_that_reads_late_and_does_not_close_is_not_waited_for() {
     let listener = listener();
-    endpoint::set_buffer(listener.as_fd(), Buffer::Receive, 20_000).unwrap();
+    endpoint::set_buffer(listener.as_fd(), SocketBuffer::Receive, 20_000).unwrap();
     let plan = TransferPlan { socket_buffer_bytes: Some(1 << 20), idle_ns: 300_000_000, ..to(&listener) };
     let here = Here::start(TransferPlan { buffers: 30, ..plan });
     let mut from = listener.accept().unwrap().0;
@@ -86,7 +86,7 @@ fn a_receiver_that_reads_late_and_does_not_close_is_not_waited_for() {
 fn who_waits_for_the_kernel_can_be_ended_and_a_cut_is_told() {
     for cut in [false, true] {
         let listener = listener();
-        endpoint::set_buffer(listener.as_fd(), Buffer::Receive, 20_000).unwrap();
+        endpoint::set_buffer(listener.as_fd(), SocketBuffer::Receive, 20_000).unwrap();
         let here = Here::start(TransferPlan { buffers: 1_000_000, ..to(&listener) });
         let from = listener.accept().unwrap().0;
         thread::sleep(Duration::from_millis(200));

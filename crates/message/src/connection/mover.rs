@@ -12,7 +12,7 @@ use parking_lot::MutexGuard;
 use super::{Shared, Wait, shared::Sending, write::Flow};
 use crate::{
     Error,
-    protocol::{Beat, KeepAlive, Step},
+    protocol::{Beat, KeepAlive, KeepAliveStep},
     strategy::Cause,
 };
 
@@ -111,8 +111,8 @@ impl Shared {
             inside_frame: self.inside_frame.load(Ordering::Relaxed),
         };
         match watch.look(now, beat) {
-            Ok(Step::Wait(next)) => next,
-            Ok(Step::Ping(next)) => {
+            Ok(KeepAliveStep::Wait(next)) => next,
+            Ok(KeepAliveStep::Ping(next)) => {
                 self.sending.lock().out.ping();
                 let _ = self.flush(Cause::Behind);
                 next

@@ -64,7 +64,7 @@ struct Piece {
     last: bool,
 }
 
-enum Found {
+enum Parsed {
     Message { channel: u16, at: Range<usize> },
     Stashed { channel: u16, at: Range<usize> },
     Post(Received),
@@ -133,20 +133,20 @@ impl Incoming {
     pub fn next(&mut self, want: Want) -> Result<Option<Event<'_>>, ProtocolError> {
         Ok(match self.find(want)? {
             None => None,
-            Some(Found::Message { channel, at }) => {
+            Some(Parsed::Message { channel, at }) => {
                 Some(Event::Message { channel, body: self.buffer.at(at) })
             }
-            Some(Found::Stashed { channel, at }) => {
+            Some(Parsed::Stashed { channel, at }) => {
                 Some(Event::Message { channel, body: self.channels[usize::from(channel)].inbox.at(at) })
             }
-            Some(Found::Post(received)) => Some(Event::Post(received)),
-            Some(Found::Control(control)) => Some(Event::Control(control)),
-            Some(Found::Hello(hello)) => Some(Event::Hello(hello)),
+            Some(Parsed::Post(received)) => Some(Event::Post(received)),
+            Some(Parsed::Control(control)) => Some(Event::Control(control)),
+            Some(Parsed::Hello(hello)) => Some(Event::Hello(hello)),
         })
     }
 
     #[inline]
-    fn find(&mut self, want: Want) -> Result<Option<Found>, ProtocolError> {
+    fn find(&mut self, want: Want) -> Result<Option<Parsed>, ProtocolError> {
         if self.stashed > 0
             && let Some(found) = self.unstash(want)
         {
@@ -168,20 +168,20 @@ impl Incoming {
             let Some((header, size)) = Header::read(self.buffer.filled())? else { return Ok(None) };
             if header.kind == Kind::Message {
                 match self.message(header, size, want)? {
-                    Taken::Not => return Ok(None),
-                    Taken::Stashed => {}
-                    Taken::Wanted(found) => return Ok(Some(found)),
+                    Intake::Not => return Ok(None),
+                    Intake::Stashed => {}
+                    Intake::Wanted(found) => return Ok(Some(found)),
                 }
             } else if header.kind.body().is_none() {
                 self.begin_piece(header, size)?;
             } else {
-                return Ok(self.control(header, size)?.map(Found::Control));
+                return Ok(self.control(header, size)?.map(Parsed::Control));
             }
         }
     }
 
     #[inline]
-    fn message(&mut self, header: Header, size: usize, want: Want) -> Result<Taken, ProtocolError> {
+    fn message(&mut self, header: Header, size: usize, want: Want) -> Result<Intake, ProtocolError> {
         let Header { channel, length, .. } = header;
         if length > self.limits.max_message {
             return Err(ProtocolError::MessageTooLong { length, limit: self.limits.max_message });
@@ -198,7 +198,7 @@ impl Incoming {
             return Err(ProtocolError::CreditExceeded { channel, excess: frame - state.allowance });
         }
         if self.buffer.filled().len() < frame as usize {
-            return Ok(Taken::Not);
+            return Ok(Intake::Not);
         }
         state.allowance -= frame;
         self.frames += 1;
@@ -207,11 +207,11 @@ impl Incoming {
         let at = at.start + size..at.end;
         if want == Want::Any || want == Want::Message(channel) {
             self.taken(channel, frame);
-            return Ok(Taken::Wanted(Found::Message { channel, at }));
+            return Ok(Intake::Wanted(Parsed::Message { channel, at }));
         }
         state.inbox.put(self.buffer.at(at));
         self.stashed += 1;
-        Ok(Taken::Stashed)
+        Ok(Intake::Stashed)
     }
 
     /// Books a message as taken by the application. The peer is told of half a window at a time.
@@ -226,11 +226,11 @@ impl Incoming {
         }
     }
 
-    fn greeting(&mut self) -> Result<Option<Found>, ProtocolError> {
+    fn greeting(&mut self) -> Result<Option<Parsed>, ProtocolError> {
         let Some(hello) = Hello::decode(self.buffer.filled())? else { return Ok(None) };
         self.buffer.take(crate::wire::HELLO);
         self.set_peer(hello)?;
-        Ok(Some(Found::Hello(hello)))
+        Ok(Some(Parsed::Hello(hello)))
     }
 
     /// Credit or a buffer of the peer, if that is what comes next and all of it is here.
@@ -291,8 +291,8 @@ impl Incoming {
     }
 }
 
-enum Taken {
+enum Intake {
     Not,
     Stashed,
-    Wanted(Found),
+    Wanted(Parsed),
 }

@@ -17,7 +17,7 @@ pub struct Beat {
 
 /// What is due.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Step {
+pub enum KeepAliveStep {
     /// Nothing before this long.
     Wait(Duration),
     /// A ping should be sent; then to be asked again after this long.
@@ -55,7 +55,7 @@ impl KeepAlive {
     ///
     /// # Errors
     /// [`ProtocolError::Silent`] and [`ProtocolError::FrameTimeout`].
-    pub fn look(&mut self, now: Duration, beat: Beat) -> Result<Step, ProtocolError> {
+    pub fn look(&mut self, now: Duration, beat: Beat) -> Result<KeepAliveStep, ProtocolError> {
         if beat.reads != self.last.reads {
             (self.heard, self.pinged) = (now, false);
         }
@@ -67,17 +67,17 @@ impl KeepAlive {
             return Err(ProtocolError::FrameTimeout { ms: self.frame_within.as_millis() as u64 });
         }
         let frame_check = self.frame_within / 2;
-        let Some(ping_after) = self.ping_after else { return Ok(Step::Wait(frame_check)) };
+        let Some(ping_after) = self.ping_after else { return Ok(KeepAliveStep::Wait(frame_check)) };
         let silence = now - self.heard;
         if silence >= self.silent_after {
             return Err(ProtocolError::Silent { ms: self.silent_after.as_millis() as u64 });
         }
         if silence >= ping_after && !self.pinged {
             self.pinged = true;
-            return Ok(Step::Ping(frame_check.min(self.silent_after - silence)));
+            return Ok(KeepAliveStep::Ping(frame_check.min(self.silent_after - silence)));
         }
         let due = if self.pinged { self.silent_after } else { ping_after };
-        Ok(Step::Wait(frame_check.min(due - silence)))
+        Ok(KeepAliveStep::Wait(frame_check.min(due - silence)))
     }
 }
 
@@ -91,13 +91,13 @@ mod tests {
     fn silence_is_asked_once_and_then_given_up() {
         let mut watch = KeepAlive::new(Some(S), 3 * S, 100 * S);
         let beat = Beat { reads: 1, ..Beat::default() };
-        assert_eq!(watch.look(S, beat), Ok(Step::Wait(S)));
-        assert_eq!(watch.look(2 * S, beat), Ok(Step::Ping(2 * S)));
-        assert_eq!(watch.look(3 * S, beat), Ok(Step::Wait(S)));
+        assert_eq!(watch.look(S, beat), Ok(KeepAliveStep::Wait(S)));
+        assert_eq!(watch.look(2 * S, beat), Ok(KeepAliveStep::Ping(2 * S)));
+        assert_eq!(watch.look(3 * S, beat), Ok(KeepAliveStep::Wait(S)));
         assert_eq!(watch.look(4 * S, beat), Err(ProtocolError::Silent { ms: 3000 }));
         let answered = Beat { reads: 2, ..beat };
-        assert_eq!(watch.look(4 * S, answered), Ok(Step::Wait(S)));
-        assert_eq!(watch.look(5 * S, answered), Ok(Step::Ping(2 * S)));
+        assert_eq!(watch.look(4 * S, answered), Ok(KeepAliveStep::Wait(S)));
+        assert_eq!(watch.look(5 * S, answered), Ok(KeepAliveStep::Ping(2 * S)));
     }
 
     #[test]

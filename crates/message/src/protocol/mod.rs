@@ -31,7 +31,7 @@ mod posting;
 
 pub use batch::Batch;
 pub use incoming::{Event, Incoming, Space, Want};
-pub use keep_alive::{Beat, KeepAlive, Step};
+pub use keep_alive::{Beat, KeepAlive, KeepAliveStep};
 pub use limits::Limits;
 pub use outgoing::{Outgoing, Refused};
 pub use posting::{PostEnd, PostId, Received};

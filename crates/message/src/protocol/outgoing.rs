@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 
 use thiserror::Error;
 
-use super::{Batch, Limits, PostEnd, PostId, posting::Lane};
+use super::{Batch, Limits, PostEnd, PostId, posting::ChannelPosts};
 use crate::wire::{Control, Header, Hello, Kind};
 
 /// Why something cannot be sent. The connection is as it was before.
@@ -54,7 +54,7 @@ struct Channel {
     offered: usize,
     /// Those of them that the peer was not yet told of.
     untold: usize,
-    lane: Lane,
+    lane: ChannelPosts,
 }
 
 impl Channel {

@@ -56,7 +56,7 @@ pub(super) struct Job {
 
 /// The posts of one channel, and the buffers the peer has for them.
 #[derive(Debug, Default)]
-pub(super) struct Lane {
+pub(super) struct ChannelPosts {
     pub jobs: VecDeque<Job>,
     pub grants: VecDeque<u64>,
     /// Whether the channel stands in the round of those with something to send.
@@ -70,7 +70,7 @@ pub(super) struct Piece {
     pub last: Option<PostId>,
 }
 
-impl Lane {
+impl ChannelPosts {
     pub fn ready(&self) -> bool {
         self.jobs.front().is_some_and(|job| job.begun || !self.grants.is_empty())
     }

@@ -10,7 +10,7 @@ use netfathom_model::record::{
 
 use super::originals::source;
 use super::ours::{Ours, Value, mean_us, median_us};
-use super::plans::{ANOMALY_BYTES, Expected, Way, ways};
+use super::plans::{ANOMALY_BYTES, Expected, WriteStyle, ways};
 use super::rounds::Rounds;
 use crate::claim::{ALIKE, within, written};
 
@@ -23,7 +23,7 @@ const TWO_MS: Range<f64> = 70.0..120.0;
 /// that one of some hundred may still have waited.
 const TIMES_LESS: f64 = 10.0;
 
-impl Way {
+impl WriteStyle {
     fn rounds(&self, ours: &Ours<'_>, value: Value) -> Rounds {
         // It is measured on one pair: its times are those of timers.
         let pair = ours.pairs().last().copied();
@@ -68,7 +68,7 @@ pub fn table(ours: Option<&Ours<'_>>) -> BesideTable {
 }
 
 /// The paper's own, in ms.
-fn theirs(way: &Way) -> Option<BesideRow> {
+fn theirs(way: &WriteStyle) -> Option<BesideRow> {
     let printed = match way.expected {
         Expected::Stalled => format!("~{}", THERE_US / 1e3),
         Expected::Same => "no change".into(),
@@ -80,7 +80,7 @@ fn theirs(way: &Way) -> Option<BesideRow> {
 
 pub fn figure(ours: Option<&Ours<'_>>) -> Option<Figure> {
     let ours = ours?;
-    let bar = |(x, way): (usize, &Way)| {
+    let bar = |(x, way): (usize, &WriteStyle)| {
         let cell = way.mean_ms(ours).cell()?;
         Some(FigurePoint {
             x: x as f64,
@@ -103,7 +103,7 @@ pub fn claims(ours: Option<&Ours<'_>>) -> Vec<Claim> {
     let Some(ours) = ours else { return Vec::new() };
     let ways = ways();
     let stalled = stalls(ours, &ways[0]);
-    let of = |way: &Way| match way.expected {
+    let of = |way: &WriteStyle| match way.expected {
         Expected::Stalled | Expected::Half => stall(ours, way),
         Expected::Same => same(ours, &ways[0], stalled, way),
         Expected::Proposed | Expected::Gone => gone(ours, &ways[0], stalled, way),
@@ -112,11 +112,11 @@ pub fn claims(ours: Option<&Ours<'_>>) -> Vec<Claim> {
 }
 
 /// Whether a median lies where one or two delayed ACKs put it: either is a stall that can be gone.
-fn stalls(ours: &Ours<'_>, way: &Way) -> Holds {
+fn stalls(ours: &Ours<'_>, way: &WriteStyle) -> Holds {
     within(way.median_ms(ours).estimate(), ONE_MS.start, TWO_MS.end)
 }
 
-fn stall(ours: &Ours<'_>, way: &Way) -> Claim {
+fn stall(ours: &Ours<'_>, way: &WriteStyle) -> Claim {
     let (whose, says, there, band) = match way.expected {
         Expected::Stalled => (
             Whose::Source,
@@ -148,7 +148,7 @@ fn stall(ours: &Ours<'_>, way: &Way) -> Claim {
     }
 }
 
-fn same(ours: &Ours<'_>, two: &Way, stalled: Holds, way: &Way) -> Claim {
+fn same(ours: &Ours<'_>, two: &WriteStyle, stalled: Holds, way: &WriteStyle) -> Claim {
     let times = way.mean_ms(ours).over(&two.mean_ms(ours)).estimate();
     Claim {
         whose: Whose::Source,
@@ -173,7 +173,7 @@ fn no_stall(stalled: Holds, what: &str) -> String {
     }
 }
 
-fn gone(ours: &Ours<'_>, two: &Way, stalled: Holds, way: &Way) -> Claim {
+fn gone(ours: &Ours<'_>, two: &WriteStyle, stalled: Holds, way: &WriteStyle) -> Claim {
     let (of_two, mean) = (two.mean_ms(ours), way.mean_ms(ours));
     let times = of_two.over(&mean).ratio();
     let without = no_stall(stalled, "gone");

@@ -113,7 +113,7 @@ fn two_writes(options: &[(SocketOption, Option<Side>)]) -> Layer {
 }
 
 /// A way of sending header and body.
-pub struct Way {
+pub struct WriteStyle {
     pub layer: Layer,
     pub words: &'static str,
     pub expected: Expected,
@@ -133,11 +133,14 @@ pub enum Expected {
 }
 
 /// The stalled ones first, then what helps.
-pub fn ways() -> [Way; 10] {
+pub fn ways() -> [WriteStyle; 10] {
     use SocketOption::{Cork, More, NoDelay, QuickAck};
-    let two = |options: &[_], words, expected| Way { layer: two_writes(options), words, expected };
-    let bare =
-        |form, words, expected| Way { layer: Layer::Bare { form, options: Vec::new() }, words, expected };
+    let two = |options: &[_], words, expected| WriteStyle { layer: two_writes(options), words, expected };
+    let bare = |form, words, expected| WriteStyle {
+        layer: Layer::Bare { form, options: Vec::new() },
+        words,
+        expected,
+    };
     [
         two(&[], "two writes", Expected::Stalled),
         bare(Form::Sendmsg, "sendmsg() for send()", Expected::Same),

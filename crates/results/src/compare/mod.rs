@@ -207,7 +207,7 @@ fn compare(design: Design, pairs: &[(&Run, &Run)], wishes: &Wishes) -> Result<Co
     let plan = plans::differences(design, pairs);
     // Where none can be compared, what differs may be why.
     let compared = if trusted.pairs.is_empty() { pairs } else { &trusted.pairs };
-    let settings: Vec<settings::Found> =
+    let settings: Vec<settings::SettingsCompared> =
         compared.iter().map(|(a, b)| settings::of(&a.record.environment, &b.record.environment)).collect();
     let around = compared.iter().zip(&settings).map(|((a, b), settings)| {
         let mut all = differences::of(&a.record, &b.record);

@@ -16,7 +16,7 @@ pub struct NotCompared {
 }
 
 #[derive(Default)]
-pub(super) struct Found {
+pub(super) struct SettingsCompared {
     pub differences: Vec<Difference>,
     pub not_compared: Vec<NotCompared>,
     pub compared: usize,
@@ -28,7 +28,7 @@ struct Side<'a> {
     settings: &'a Settings,
 }
 
-pub(super) fn of(a: &Environment, b: &Environment) -> Found {
+pub(super) fn of(a: &Environment, b: &Environment) -> SettingsCompared {
     let (of_a, of_b) = (&a.settings, &b.settings);
     let (a, b) = (Side { environment: a, settings: of_a }, Side { environment: b, settings: of_b });
     let roles: BTreeSet<&String> = of_a.namespaces.keys().chain(of_b.namespaces.keys()).collect();
@@ -40,7 +40,8 @@ pub(super) fn of(a: &Environment, b: &Environment) -> Found {
             settings.host.keys().chain(settings.namespaces.values().flat_map(BTreeMap::keys))
         })
         .collect();
-    let mut found = Found { not_compared: not_recorded(of_a, of_b), ..Found::default() };
+    let mut found =
+        SettingsCompared { not_compared: not_recorded(of_a, of_b), ..SettingsCompared::default() };
     for name in names {
         let values: Vec<_> =
             places.iter().map(|place| (a.value(*place, name), b.value(*place, name))).collect();

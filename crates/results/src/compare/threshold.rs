@@ -28,11 +28,11 @@ enum Limit {
     /// A part of A, 0.05 for 5 %.
     Relative(f64),
     /// A difference, and the unit that was written with it.
-    Absolute(f64, Kind),
+    Absolute(f64, UnitKind),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
+enum UnitKind {
     Plain,
     Time,
     Points,
@@ -108,14 +108,14 @@ fn limit(text: &str) -> Option<(Limit, f64)> {
         return Some((Limit::Relative(part), part));
     }
     let times = [("ns", 1.0), ("us", 1e3), ("µs", 1e3), ("ms", 1e6)];
-    let suffixed = times.into_iter().map(|(unit, ns)| (unit, ns, Kind::Time));
-    for (unit, factor, kind) in suffixed.chain([("pp", 0.01, Kind::Points), ("s", 1e9, Kind::Time)]) {
+    let suffixed = times.into_iter().map(|(unit, ns)| (unit, ns, UnitKind::Time));
+    for (unit, factor, kind) in suffixed.chain([("pp", 0.01, UnitKind::Points), ("s", 1e9, UnitKind::Time)]) {
         if let Some(value) = digits.strip_suffix(unit).and_then(number) {
             return Some((Limit::Absolute(value * factor, kind), value * factor));
         }
     }
     let value = number(digits).or_else(|| parse_number(digits).ok().map(|n| sign * n))?;
-    Some((Limit::Absolute(value, Kind::Plain), value))
+    Some((Limit::Absolute(value, UnitKind::Plain), value))
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -252,10 +252,10 @@ impl Threshold {
             // Nothing changed, whatever a part of it would be.
             (Limit::Relative(_), _) if quantity.outcome == Outcome::Same => Ok((0.0, Scale::Difference)),
             (Limit::Relative(_), _) => Err(ThresholdError::NoRatio { text, name, example }),
-            (Limit::Absolute(value, Kind::Time), Unit::Nanoseconds)
-            | (Limit::Absolute(value, Kind::Points), Unit::Share)
+            (Limit::Absolute(value, UnitKind::Time), Unit::Nanoseconds)
+            | (Limit::Absolute(value, UnitKind::Points), Unit::Share)
             | (
-                Limit::Absolute(value, Kind::Plain),
+                Limit::Absolute(value, UnitKind::Plain),
                 Unit::Share | Unit::PerSecond | Unit::BytesPerSecond | Unit::Ratio | Unit::Count,
             ) => Ok((value, Scale::Difference)),
             (Limit::Absolute(..), _) => Err(ThresholdError::Unit { text, name, unit, example }),

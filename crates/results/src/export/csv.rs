@@ -4,7 +4,7 @@
 use std::io::{self, Write};
 
 use super::ExportError;
-use super::rows::{Cell, Table};
+use super::rows::{FieldValue, Table};
 
 pub fn write(out: &mut (dyn Write + Send), table: Table<'_>) -> Result<(), ExportError> {
     let mut writer = csv::Writer::from_writer(out);
@@ -23,13 +23,13 @@ fn refused(error: csv::Error) -> ExportError {
     }
 }
 
-fn text(cell: &Cell) -> String {
+fn text(cell: &FieldValue) -> String {
     match cell {
-        Cell::Text(text) => text.clone(),
-        Cell::Whole(value) => value.to_string(),
+        FieldValue::Text(text) => text.clone(),
+        FieldValue::Whole(value) => value.to_string(),
         // The shortest digits that are read back as the same number.
-        Cell::Real(value) => value.to_string(),
-        Cell::Flag(value) => value.to_string(),
-        Cell::Empty => String::new(),
+        FieldValue::Real(value) => value.to_string(),
+        FieldValue::Flag(value) => value.to_string(),
+        FieldValue::Empty => String::new(),
     }
 }

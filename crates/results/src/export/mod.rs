@@ -98,7 +98,7 @@ impl From<What> for Extent {
 
 /// A run as it is on disk.
 #[derive(Clone, Debug)]
-pub struct Run {
+pub struct StoredRun {
     pub record: Record,
     /// Where its single messages stand; `None` of a record that has no directory.
     pub samples: Option<PathBuf>,
@@ -111,7 +111,7 @@ pub struct Run {
 /// refuses.
 pub fn write(
     out: &mut (dyn Write + Send),
-    run: &Run,
+    run: &StoredRun,
     format: Format,
     extent: impl Into<Extent>,
 ) -> Result<Vec<String>, ExportError> {
@@ -136,13 +136,13 @@ pub fn write(
     }
 }
 
-fn transfer(run: &Run, format: Format) -> Result<&TransferResult, ExportError> {
+fn transfer(run: &StoredRun, format: Format) -> Result<&TransferResult, ExportError> {
     let measurement = &run.record.measurement;
     TransferResult::of(measurement)
         .ok_or_else(|| ExportError::nothing(format.name(), measurement, "netfathom ttcp"))
 }
 
-fn stack_and_samples(run: &Run, format: Format) -> Result<(&StackResult, Vec<Sample>), ExportError> {
+fn stack_and_samples(run: &StoredRun, format: Format) -> Result<(&StackResult, Vec<Sample>), ExportError> {
     let Some(stack) = StackResult::of(&run.record.measurement) else {
         let has = "netfathom stack with --samples";
         return Err(ExportError::nothing(format.name(), &run.record.measurement, has));

@@ -11,7 +11,7 @@ use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::types::{Type, TypePtr};
 
 use super::ExportError;
-use super::rows::{Cell, Column, Kind, Table};
+use super::rows::{Column, FieldKind, FieldValue, Table};
 
 /// Rows in a row group: what is in memory at once.
 const GROUP_ROWS: usize = 100_000;
@@ -29,10 +29,10 @@ pub fn write(out: &mut (dyn Write + Send), mut table: Table<'_>) -> std::result:
         for (place, column) in table.columns.iter().enumerate() {
             let cells = rows.iter().map(|row| &row[place]);
             match column.kind {
-                Kind::Text => put::<ByteArrayType, _>(&mut group, column, cells, text)?,
-                Kind::Whole => put::<Int64Type, _>(&mut group, column, cells, whole)?,
-                Kind::Real => put::<DoubleType, _>(&mut group, column, cells, real)?,
-                Kind::Flag => put::<BoolType, _>(&mut group, column, cells, flag)?,
+                FieldKind::Text => put::<ByteArrayType, _>(&mut group, column, cells, text)?,
+                FieldKind::Whole => put::<Int64Type, _>(&mut group, column, cells, whole)?,
+                FieldKind::Real => put::<DoubleType, _>(&mut group, column, cells, real)?,
+                FieldKind::Flag => put::<BoolType, _>(&mut group, column, cells, flag)?,
             }
         }
         group.close()?;
@@ -44,10 +44,10 @@ pub fn write(out: &mut (dyn Write + Send), mut table: Table<'_>) -> std::result:
 fn schema(name: &str, columns: &[Column]) -> Result<TypePtr> {
     let field = |column: &Column| {
         let (physical, logical) = match column.kind {
-            Kind::Text => (PhysicalType::BYTE_ARRAY, Some(LogicalType::String)),
-            Kind::Whole => (PhysicalType::INT64, None),
-            Kind::Real => (PhysicalType::DOUBLE, None),
-            Kind::Flag => (PhysicalType::BOOLEAN, None),
+            FieldKind::Text => (PhysicalType::BYTE_ARRAY, Some(LogicalType::String)),
+            FieldKind::Whole => (PhysicalType::INT64, None),
+            FieldKind::Real => (PhysicalType::DOUBLE, None),
+            FieldKind::Flag => (PhysicalType::BOOLEAN, None),
         };
         let repetition = if column.optional { Repetition::OPTIONAL } else { Repetition::REQUIRED };
         let builder = Type::primitive_type_builder(column.name, physical);
@@ -57,27 +57,27 @@ fn schema(name: &str, columns: &[Column]) -> Result<TypePtr> {
     Type::group_type_builder(name).with_fields(fields).build().map(Arc::new)
 }
 
-fn text(cell: &Cell) -> Option<ByteArray> {
-    if let Cell::Text(text) = cell { Some(text.as_str().into()) } else { None }
+fn text(cell: &FieldValue) -> Option<ByteArray> {
+    if let FieldValue::Text(text) = cell { Some(text.as_str().into()) } else { None }
 }
 
-fn whole(cell: &Cell) -> Option<i64> {
-    if let Cell::Whole(value) = cell { Some(*value) } else { None }
+fn whole(cell: &FieldValue) -> Option<i64> {
+    if let FieldValue::Whole(value) = cell { Some(*value) } else { None }
 }
 
-fn real(cell: &Cell) -> Option<f64> {
-    if let Cell::Real(value) = cell { Some(*value) } else { None }
+fn real(cell: &FieldValue) -> Option<f64> {
+    if let FieldValue::Real(value) = cell { Some(*value) } else { None }
 }
 
-fn flag(cell: &Cell) -> Option<bool> {
-    if let Cell::Flag(value) = cell { Some(*value) } else { None }
+fn flag(cell: &FieldValue) -> Option<bool> {
+    if let FieldValue::Flag(value) = cell { Some(*value) } else { None }
 }
 
 fn put<'a, T: DataType, W: Write + Send>(
     group: &mut SerializedRowGroupWriter<'_, W>,
     column: &Column,
-    cells: impl Iterator<Item = &'a Cell>,
-    value: fn(&Cell) -> Option<T::T>,
+    cells: impl Iterator<Item = &'a FieldValue>,
+    value: fn(&FieldValue) -> Option<T::T>,
 ) -> Result<()> {
     let fewer = || ParquetError::General("fewer columns than fields".into());
     let mut writer = group.next_column()?.ok_or_else(fewer)?;

@@ -8,7 +8,7 @@ use std::io::{self, BufWriter, Write};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use etherparse::{PacketBuilder, PacketBuilderStep, UdpHeader};
-use netfathom_capture::packet::{LinkType, Packet, Resolution, Way};
+use netfathom_capture::packet::{LinkType, Packet, PacketDirection, Resolution};
 use netfathom_capture::write::{InterfaceId, PcapngWriter};
 use netfathom_model::message::Header;
 use netfathom_model::record::{Record, StackResult, Trial};
@@ -68,7 +68,7 @@ fn capture(out: impl Write, record: &Record, stack: &StackResult, samples: &[Sam
     for sighting in sightings {
         let Some(trial) = stack.trials.iter().find(|t| t.index == sighting.sample.trial) else { continue };
         let bytes = packet(trial, sighting.sample, stack.plan.size_bytes)?;
-        let interface = if sighting.way == Way::Out { out } else { into };
+        let interface = if sighting.way == PacketDirection::Out { out } else { into };
         sighting.write(&mut file, interface, &bytes, record.environment.realtime_ahead_ns)?;
     }
     file.finish()?;
@@ -78,7 +78,7 @@ fn capture(out: impl Write, record: &Record, stack: &StackResult, samples: &[Sam
 /// A message where it passes the link layer.
 struct Sighting<'a> {
     sample: &'a Sample,
-    way: Way,
+    way: PacketDirection,
     /// CLOCK_MONOTONIC.
     at_ns: u64,
 }
@@ -86,7 +86,10 @@ struct Sighting<'a> {
 impl<'a> Sighting<'a> {
     /// Those of a sample: one on the way out, one on the way in, as far as it was seen.
     fn of(sample: &'a Sample) -> impl Iterator<Item = Self> {
-        let at = [(Way::Out, sample.net_dev_start_xmit_ns), (Way::In, sample.netif_receive_skb_ns)];
+        let at = [
+            (PacketDirection::Out, sample.net_dev_start_xmit_ns),
+            (PacketDirection::In, sample.netif_receive_skb_ns),
+        ];
         at.into_iter().filter_map(move |(way, at)| Some(Self { sample, way, at_ns: at? }))
     }
 
@@ -115,8 +118,8 @@ impl<'a> Sighting<'a> {
     fn comment(&self) -> String {
         let s = self.sample;
         let (way, total, stages) = match self.way {
-            Way::Out => ("way out", span(Some(s.sent_ns), Some(self.at_ns)), stages_out(s)),
-            Way::In => ("way in", span(Some(self.at_ns), s.received_ns), stages_in(s)),
+            PacketDirection::Out => ("way out", span(Some(s.sent_ns), Some(self.at_ns)), stages_out(s)),
+            PacketDirection::In => ("way in", span(Some(self.at_ns), s.received_ns), stages_in(s)),
         };
         let total = total.map_or("not to its end".into(), |ns| format!("{ns} ns"));
         let stages: Vec<String> =

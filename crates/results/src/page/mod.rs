@@ -20,7 +20,7 @@ pub use picture::{Axis, Band, Bar, BarGroup, Bars, Chart, Color, Look, Mark, Ser
 pub(crate) use shortened::shortened;
 pub use steers::{printable, steers};
 pub use table::{Align, Cell, Column, Row, Style, Table};
-pub use waterfall::{Fill, Step, Waterfall};
+pub use waterfall::{Fill, Waterfall, WaterfallStep};
 
 #[derive(Clone, Debug, Serialize)]
 #[serde(tag = "block", rename_all = "snake_case")]

@@ -10,14 +10,14 @@ pub struct Waterfall {
     /// What it shows, for those who do not see it.
     pub about: String,
     pub unit: Axis,
-    pub steps: Vec<Step>,
+    pub steps: Vec<WaterfallStep>,
     /// What a reader must know of the bars.
     pub note: &'static str,
 }
 
 #[derive(Clone, Debug, Serialize)]
 #[serde(tag = "step", rename_all = "snake_case")]
-pub enum Step {
+pub enum WaterfallStep {
     Bar {
         name: &'static str,
         about: &'static str,

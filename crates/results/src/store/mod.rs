@@ -18,7 +18,7 @@ mod written;
 
 pub use bounds::MOST_RECORD_BYTES;
 pub use catalogue::{
-    Catalogue, CatalogueError, Entry, Filter, Moment, MomentError, ResolveError, catalogue,
+    Catalogue, CatalogueError, Filter, Moment, MomentError, ResolveError, RunEntry, catalogue,
     catalogue_of_records, resolve,
 };
 pub use error::{ReadError, WriteError};

@@ -7,7 +7,7 @@ use netfathom_model::verdict::Level;
 
 use super::{answer, notes};
 use crate::page::LEAST_WIDTH;
-use crate::store::{Entry, Head};
+use crate::store::{Head, RunEntry};
 
 /// What a host's name and a kernel's release may take of 80 columns, and the part that is added of wider pages.
 const HOST_COLUMNS: usize = 10;
@@ -18,7 +18,7 @@ const MOST_TEXT: usize = 110;
 
 /// Runs as a table, a line a run that has nothing wrong, for a page of `width` columns. Below it stand the notes.
 #[must_use]
-pub fn list(entries: &[&Entry], notes: &[String], width: usize) -> Page {
+pub fn list(entries: &[&RunEntry], notes: &[String], width: usize) -> Page {
     let width = width.max(LEAST_WIDTH);
     let mut page = Page::default();
     let more = (width - LEAST_WIDTH) / PART_OF_MORE;
@@ -59,14 +59,14 @@ pub fn list(entries: &[&Entry], notes: &[String], width: usize) -> Page {
 }
 
 /// Whether runs were made in different places, so that each line has to name its own.
-fn differ<'a>(entries: &[&'a Entry], of: impl Fn(&'a Head) -> Option<&'a str>) -> bool {
+fn differ<'a>(entries: &[&'a RunEntry], of: impl Fn(&'a Head) -> Option<&'a str>) -> bool {
     let mut all = entries.iter().filter_map(|entry| entry.head.as_ref()).map(of);
     let first = all.next();
     all.any(|other| Some(other) != first)
 }
 
 /// What a line has beside its columns: what is not as usual, the tags, and the command.
-fn remarks(entry: &Entry, head: &Head) -> String {
+fn remarks(entry: &RunEntry, head: &Head) -> String {
     let mut words = Vec::new();
     if head.state != State::Complete {
         words.push(head.condition().to_owned());
@@ -83,7 +83,7 @@ fn remarks(entry: &Entry, head: &Head) -> String {
     words.join(" ")
 }
 
-fn tags(entry: &Entry) -> String {
+fn tags(entry: &RunEntry) -> String {
     if entry.tags.is_empty() { String::new() } else { format!(" [{}]", entry.tags.join(" ")) }
 }
 
@@ -95,7 +95,7 @@ pub struct RunFile {
 
 /// What a run is and says, without its tables.
 #[must_use]
-pub fn show(entry: &Entry, record: &Record, files: &[RunFile]) -> Page {
+pub fn show(entry: &RunEntry, record: &Record, files: &[RunFile]) -> Page {
     let mut page = Page::default();
     let named = format!("{}  {}", entry.name, record.tool);
     page.labelled(Style::Strong, &format!("netfathom {}", record.measurement.name()), &named);
@@ -121,7 +121,7 @@ pub fn show(entry: &Entry, record: &Record, files: &[RunFile]) -> Page {
     page
 }
 
-fn about(page: &mut Page, entry: &Entry, record: &Record) {
+fn about(page: &mut Page, entry: &RunEntry, record: &Record) {
     page.heading("The run");
     let environment = &record.environment;
     let state = entry.head.as_ref().map_or("complete", Head::condition);

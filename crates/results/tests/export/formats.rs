@@ -215,7 +215,7 @@ fn what_iperf3_knows_and_we_do_not_is_null() {
     for stream in &mut result.streams {
         stream.udp = Some(UdpCounts { datagrams: 10, ..UdpCounts::default() });
     }
-    let json = |run: &netfathom_results::export::Run| -> Value {
+    let json = |run: &netfathom_results::export::StoredRun| -> Value {
         serde_json::from_slice(&written(run, Format::Iperf3, What::Trials).unwrap().0).unwrap()
     };
     let told = json(&run);

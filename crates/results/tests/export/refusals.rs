@@ -4,11 +4,11 @@ use std::fs;
 use std::io::{self, Write};
 
 use netfathom_model::record::{Measurement, TransferEnd};
-use netfathom_results::export::{self, ExportError, Format, Run, What};
+use netfathom_results::export::{self, ExportError, Format, StoredRun, What};
 
 use crate::runs::{run, sampled, transfer, written};
 
-fn refused(run: &Run, format: Format, what: What) -> String {
+fn refused(run: &StoredRun, format: Format, what: What) -> String {
     let mut out = Vec::new();
     let error = export::write(&mut out, run, format, what).expect_err("a refusal");
     assert!(out.is_empty(), "something was written");

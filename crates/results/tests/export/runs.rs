@@ -5,25 +5,25 @@ use std::path::PathBuf;
 
 use netfathom_model::record::{Measurement, TransferResult};
 use netfathom_model::sample::Sample;
-use netfathom_results::export::{self, ExportError, Extent, Format, Run};
+use netfathom_results::export::{self, ExportError, Extent, Format, StoredRun};
 use netfathom_results::store;
 use netfathom_sys::directory::Directory;
 use tempfile::TempDir;
 
 use crate::fixtures::fixture;
 
-pub fn run(name: &str) -> Run {
-    Run { record: fixture(name), samples: None }
+pub fn run(name: &str) -> StoredRun {
+    StoredRun { record: fixture(name), samples: None }
 }
 
-pub fn transfer(run: &mut Run) -> &mut TransferResult {
+pub fn transfer(run: &mut StoredRun) -> &mut TransferResult {
     let Measurement::Transfer(result) = &mut run.record.measurement else { panic!("another measurement") };
     result
 }
 
 /// A run in a format, as bytes, and what was left out.
 pub fn written(
-    run: &Run,
+    run: &StoredRun,
     format: Format,
     extent: impl Into<Extent>,
 ) -> Result<(Vec<u8>, Vec<String>), ExportError> {
@@ -32,7 +32,7 @@ pub fn written(
     Ok((out, untold))
 }
 
-pub fn exported(run: &Run, format: Format, extent: impl Into<Extent>) -> (TempDir, PathBuf) {
+pub fn exported(run: &StoredRun, format: Format, extent: impl Into<Extent>) -> (TempDir, PathBuf) {
     let dir = tempfile::tempdir().expect("a temporary directory");
     let file = dir.path().join(format!("run.{}", format.name()));
     let (bytes, _) = written(run, format, extent).expect("it can be exported");
@@ -71,9 +71,9 @@ fn message(sequence: u64, sent_ns: u64) -> Sample {
     }
 }
 
-pub fn sampled() -> (TempDir, Run) {
+pub fn sampled() -> (TempDir, StoredRun) {
     let dir = tempfile::tempdir().expect("a temporary directory");
     store::samples::write(&Directory::open(dir.path()).unwrap(), &messages()).expect("written");
     let samples = Some(dir.path().join(store::SAMPLES_FILE));
-    (dir, Run { record: fixture("stack"), samples })
+    (dir, StoredRun { record: fixture("stack"), samples })
 }

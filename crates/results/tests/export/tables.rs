@@ -1,7 +1,7 @@
 //! Tables, by Python's own reader of CSV and by Arrow's of Parquet.
 
 use netfathom_model::record::Measurement;
-use netfathom_results::export::{Format, Run, What};
+use netfathom_results::export::{Format, StoredRun, What};
 use netfathom_results::quantity;
 use serde_json::{Value, json};
 
@@ -18,7 +18,7 @@ import json, sys, pyarrow.parquet as pq
 for file in sys.argv[1:]:
     print(json.dumps(pq.read_table(file).to_pylist()))";
 
-fn by(script: &str, run: &Run, format: Format, what: What) -> Option<Vec<Value>> {
+fn by(script: &str, run: &StoredRun, format: Format, what: What) -> Option<Vec<Value>> {
     let python = python("export::tables")?;
     let (_dir, file) = exported(run, format, what);
     let Value::Array(rows) = read(&python, script, &file) else { panic!("no list of rows") };

@@ -95,7 +95,8 @@ const OF_RECORD: [(Format, What); 8] = [
 ];
 
 fn export(record: &Record, directory: &Path, all: &[(Format, What)]) {
-    let run = export::Run { record: record.clone(), samples: Some(directory.join(store::SAMPLES_FILE)) };
+    let run =
+        export::StoredRun { record: record.clone(), samples: Some(directory.join(store::SAMPLES_FILE)) };
     for &(format, what) in all {
         // That a record has nothing for a format is said, and no matter here.
         let _ = export::write(&mut Vec::new(), &run, format, what);

@@ -7,14 +7,14 @@ use std::time::Duration;
 use crate::socket::{get_option, set_option};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Buffer {
+pub enum SocketBuffer {
     /// What was sent and is not acknowledged yet.
     Send,
     /// What was received and is not read yet.
     Receive,
 }
 
-impl Buffer {
+impl SocketBuffer {
     fn option(self) -> i32 {
         match self {
             Self::Send => libc::SO_SNDBUF,
@@ -25,14 +25,14 @@ impl Buffer {
 
 /// Asks for a buffer of that size and returns what was granted, in the same measure: the
 /// kernel doubles what it is asked for, to have room for its own data, and this is half of that.
-pub fn set_buffer(socket: BorrowedFd<'_>, which: Buffer, bytes: u32) -> io::Result<u32> {
+pub fn set_buffer(socket: BorrowedFd<'_>, which: SocketBuffer, bytes: u32) -> io::Result<u32> {
     let asked = i32::try_from(bytes).unwrap_or(i32::MAX);
     set_option(&socket, libc::SOL_SOCKET, which.option(), &asked)?;
     Ok(buffer_bytes(socket, which)? / 2)
 }
 
 /// The size of a buffer now, as the kernel counts it: the memory of packets, not only payload.
-pub fn buffer_bytes(socket: BorrowedFd<'_>, which: Buffer) -> io::Result<u32> {
+pub fn buffer_bytes(socket: BorrowedFd<'_>, which: SocketBuffer) -> io::Result<u32> {
     let mut bytes = 0_i32;
     get_option(&socket, libc::SOL_SOCKET, which.option(), &mut bytes)?;
     Ok(bytes.unsigned_abs())

@@ -12,7 +12,7 @@ pub(super) fn streams() -> (TcpStream, TcpStream) {
 fn pair() -> (OwnedFd, TcpStream) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
-    let socket = open(Kind::Stream, address).unwrap();
+    let socket = open(SocketKind::Stream, address).unwrap();
     connect(socket.as_fd(), address).unwrap();
     (socket, listener.accept().unwrap().0)
 }
@@ -55,15 +55,15 @@ fn closing_cuts_the_connection_only_where_it_is_to() {
 #[test]
 fn a_buffer_is_granted_in_the_measure_it_was_asked_for() {
     let (socket, _peer) = pair();
-    assert_eq!(set_buffer(socket.as_fd(), Buffer::Send, 20_000).unwrap(), 20_000);
-    assert_eq!(buffer_bytes(socket.as_fd(), Buffer::Send).unwrap(), 40_000);
-    assert!(set_buffer(socket.as_fd(), Buffer::Receive, u32::MAX).unwrap() < i32::MAX.unsigned_abs());
+    assert_eq!(set_buffer(socket.as_fd(), SocketBuffer::Send, 20_000).unwrap(), 20_000);
+    assert_eq!(buffer_bytes(socket.as_fd(), SocketBuffer::Send).unwrap(), 40_000);
+    assert!(set_buffer(socket.as_fd(), SocketBuffer::Receive, u32::MAX).unwrap() < i32::MAX.unsigned_abs());
 }
 
 #[test]
 fn a_datagram_tells_its_whole_length_and_its_sender() {
     let any = "127.0.0.1:0".parse().unwrap();
-    let ends = [(); 2].map(|()| open(Kind::Datagram, any).unwrap());
+    let ends = [(); 2].map(|()| open(SocketKind::Datagram, any).unwrap());
     ends.iter().for_each(|end| bind(end.as_fd(), any).unwrap());
     let [from, to] = ends.each_ref().map(|end| local_address(end.as_fd()).unwrap());
     connect(ends[0].as_fd(), to).unwrap();
@@ -79,7 +79,7 @@ fn a_datagram_tells_its_whole_length_and_its_sender() {
 #[test]
 fn a_refusal_is_told() {
     let gone = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-    let socket = open(Kind::Stream, gone).unwrap();
+    let socket = open(SocketKind::Stream, gone).unwrap();
     assert_eq!(connect(socket.as_fd(), gone).unwrap_err().kind(), io::ErrorKind::ConnectionRefused);
 }
 

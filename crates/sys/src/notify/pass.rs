@@ -7,10 +7,10 @@ use std::os::unix::net::UnixStream;
 
 /// Space for one control message with one descriptor, aligned as it has to be.
 #[repr(C, align(8))]
-struct Control([u8; 64]);
+struct DescriptorControl([u8; 64]);
 
 /// A message of one byte with room for a descriptor beside it. The pointers are to be valid while it is used.
-fn message(byte: &mut libc::iovec, control: &mut Control, control_bytes: usize) -> libc::msghdr {
+fn message(byte: &mut libc::iovec, control: &mut DescriptorControl, control_bytes: usize) -> libc::msghdr {
     // SAFETY: a struct of numbers and pointers, for which zeros are values.
     let mut message: libc::msghdr = unsafe { MaybeUninit::zeroed().assume_init() };
     message.msg_iov = byte;
@@ -26,7 +26,7 @@ const DESCRIPTOR_BYTES: u32 = size_of::<RawFd>() as u32;
 pub(super) fn send(socket: &UnixStream, descriptor: RawFd, call: libc::c_long) -> io::Result<()> {
     let mut byte = 0u8;
     let mut part = libc::iovec { iov_base: (&raw mut byte).cast(), iov_len: 1 };
-    let mut control = Control([0; 64]);
+    let mut control = DescriptorControl([0; 64]);
     // SAFETY: arithmetic alone.
     let space = unsafe { libc::CMSG_SPACE(DESCRIPTOR_BYTES) } as usize;
     let message = message(&mut part, &mut control, space);
@@ -54,8 +54,8 @@ pub(super) fn send(socket: &UnixStream, descriptor: RawFd, call: libc::c_long) -
 pub(super) fn receive(socket: &UnixStream) -> io::Result<OwnedFd> {
     let mut byte = 0u8;
     let mut part = libc::iovec { iov_base: (&raw mut byte).cast(), iov_len: 1 };
-    let mut control = Control([0; 64]);
-    let mut message = message(&mut part, &mut control, size_of::<Control>());
+    let mut control = DescriptorControl([0; 64]);
+    let mut message = message(&mut part, &mut control, size_of::<DescriptorControl>());
     loop {
         // SAFETY: all that the message points to lives until the end of this function.
         let received = unsafe { libc::recvmsg(socket.as_raw_fd(), &raw mut message, libc::MSG_CMSG_CLOEXEC) };

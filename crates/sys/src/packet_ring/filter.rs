@@ -9,7 +9,7 @@ use libc::{
     BPF_W, sock_filter,
 };
 
-use super::{Options, Way, set_option};
+use super::{CaptureDirection, Options, set_option};
 
 /// Where a jump goes that refuses the packet, until the length of the program is known.
 const REFUSE: u8 = u8::MAX;
@@ -40,9 +40,9 @@ fn program(options: &Options) -> Vec<sock_filter> {
     let outgoing = u32::from(libc::PACKET_OUTGOING);
     let way = (libc::SKF_AD_OFF + libc::SKF_AD_PKTTYPE) as u32;
     match options.way {
-        Way::Out => code.extend([load(BPF_W, way), jump(BPF_JEQ, outgoing, 0, REFUSE)]),
-        Way::In => code.extend([load(BPF_W, way), jump(BPF_JEQ, outgoing, REFUSE, 0)]),
-        Way::Both => {}
+        CaptureDirection::Out => code.extend([load(BPF_W, way), jump(BPF_JEQ, outgoing, 0, REFUSE)]),
+        CaptureDirection::In => code.extend([load(BPF_W, way), jump(BPF_JEQ, outgoing, REFUSE, 0)]),
+        CaptureDirection::Both => {}
     }
     let (six, four) = (ipv6(options), ipv4(options));
     code.push(load(BPF_H, ETHERTYPE));

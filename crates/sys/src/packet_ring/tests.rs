@@ -13,7 +13,7 @@ const SOON: Duration = Duration::from_secs(2);
 const SIX: [Ipv6Addr; 2] =
     [Ipv6Addr::new(0x2001, 2, 0, 0, 0, 0, 0, 1), Ipv6Addr::new(0x2001, 2, 0, 0, 0, 0, 0, 2)];
 
-fn options(way: Way, port: u16) -> Options {
+fn options(way: CaptureDirection, port: u16) -> Options {
     Options { way, port: Some(port), snaplen: 128, bytes: 1 << 20 }
 }
 
@@ -92,8 +92,14 @@ fn each_message_is_captured_once_at_either_end_at_its_time() {
         let options = options(way, port(&reader));
         lab.hosts[end].run(|| PacketRing::open(lab.links[end].index, &options).unwrap()).unwrap()
     };
-    let mut rings = [(0, Way::Out), (0, Way::In), (0, Way::Both), (1, Way::In), (1, Way::Out)]
-        .map(|(end, way)| open(end, way));
+    let mut rings = [
+        (0, CaptureDirection::Out),
+        (0, CaptureDirection::In),
+        (0, CaptureDirection::Both),
+        (1, CaptureDirection::In),
+        (1, CaptureDirection::Out),
+    ]
+    .map(|(end, way)| open(end, way));
     // Several times round the ring, which holds about 5,000.
     let mut sent = Vec::new();
     let mut captured: [Vec<Kept>; 5] = Default::default();
@@ -130,7 +136,7 @@ fn on_the_loopback_device_the_way_tells_the_two_passes_apart() {
         let reader = UdpSocket::bind("127.0.0.1:0").unwrap();
         let sender = UdpSocket::bind("127.0.0.1:0").unwrap();
         sender.connect(reader.local_addr().unwrap()).unwrap();
-        let ways = [Way::Out, Way::In, Way::Both];
+        let ways = [CaptureDirection::Out, CaptureDirection::In, CaptureDirection::Both];
         let mut rings = ways.map(|way| PacketRing::open(lo.index, &options(way, port(&reader))).unwrap());
         let sent = exchange(&sender, &reader, 500);
         rings.each_mut().map(|ring| {
@@ -152,7 +158,7 @@ fn foreign_ports_stay_out_and_long_packets_are_cut() {
     let (sender, reader) = lab.pair();
     let (foreign, _other_reader) = lab.pair();
     let open = |port| {
-        let options = Options { way: Way::Out, port, snaplen: 46, bytes: 1 << 20 };
+        let options = Options { way: CaptureDirection::Out, port, snaplen: 46, bytes: 1 << 20 };
         lab.hosts[0].run(|| PacketRing::open(lab.links[0].index, &options).unwrap()).unwrap()
     };
     let (mut ours, mut any) = (open(Some(port(&reader))), open(None));
@@ -193,9 +199,9 @@ fn ipv6_is_captured_too() {
         let options = Options { port, ..options(way, 0) };
         lab.hosts[end].run(|| PacketRing::open(lab.links[end].index, &options).unwrap()).unwrap()
     };
-    let mut out = open(0, Way::Out, Some(to.port()));
-    let mut any = open(0, Way::Out, None);
-    let mut arriving = open(1, Way::In, Some(to.port()));
+    let mut out = open(0, CaptureDirection::Out, Some(to.port()));
+    let mut any = open(0, CaptureDirection::Out, None);
+    let mut arriving = open(1, CaptureDirection::In, Some(to.port()));
     let foreign = if to.port() == 9 { 10 } else { 9 };
     sender.send_to(&[6; 64], (SIX[1], foreign)).unwrap();
     sender.connect(to).unwrap();
@@ -210,7 +216,7 @@ fn what_a_full_ring_drops_is_counted() {
     }
     let lab = Lab::create();
     let (sender, reader) = lab.pair();
-    let options = Options { bytes: 0, ..options(Way::Out, port(&reader)) };
+    let options = Options { bytes: 0, ..options(CaptureDirection::Out, port(&reader)) };
     let mut ring = lab.hosts[0].run(|| PacketRing::open(lab.links[0].index, &options).unwrap()).unwrap();
     send(&sender, 5_000);
     let full = ring.statistics().unwrap();
@@ -233,7 +239,7 @@ fn what_cannot_be_captured_says_why() {
     }
     let host = crate::netns::Namespace::create().unwrap();
     let opened = |index, snaplen| {
-        let options = Options { snaplen, ..options(Way::Out, 9) };
+        let options = Options { snaplen, ..options(CaptureDirection::Out, 9) };
         host.run(|| PacketRing::open(index, &options).map(|_| ()).unwrap_err().to_string()).unwrap()
     };
     assert!(opened(4711, 64).contains("device number 4711: No such device"), "{}", opened(4711, 64));
@@ -249,8 +255,9 @@ fn a_device_that_goes_away_ends_the_wait() {
         return;
     }
     let lab = Lab::create();
-    let ring =
-        lab.hosts[0].run(|| PacketRing::open(lab.links[0].index, &options(Way::Out, 9)).unwrap()).unwrap();
+    let ring = lab.hosts[0]
+        .run(|| PacketRing::open(lab.links[0].index, &options(CaptureDirection::Out, 9)).unwrap())
+        .unwrap();
     // With the other host its end of the pair goes, and with that this one.
     let Lab { hosts: [_near, far], .. } = lab;
     drop(far);
@@ -273,7 +280,7 @@ fn a_time_that_a_packet_had_before_is_told() {
     let lab = Lab::create();
     let (sender, reader) = lab.pair();
     crate::socket::enable_rx_stamps(&reader).unwrap();
-    let options = options(Way::Out, port(&reader));
+    let options = options(CaptureDirection::Out, port(&reader));
     let mut ring = lab.hosts[0].run(|| PacketRing::open(lab.links[0].index, &options).unwrap()).unwrap();
     // The kernel leaves it to a worker to begin with it (net_enable_timestamp, 6.18).
     let deadline = Instant::now() + SOON;

@@ -13,7 +13,7 @@ fn work(rounds: u32) -> Command {
     shell(&format!("(i=0; while [ $i -lt {rounds} ]; do i=$((i+1)); done); true"))
 }
 
-fn counted(event: Event, rounds: u32) -> Result<f64, CounterError> {
+fn counted(event: PerfEvent, rounds: u32) -> Result<f64, CounterError> {
     let (mut child, counters) = ChildCounters::start(&mut work(rounds)).unwrap();
     assert!(child.wait().unwrap().success());
     let count = counters.read().count(event)?;
@@ -22,7 +22,7 @@ fn counted(event: Event, rounds: u32) -> Result<f64, CounterError> {
 }
 
 /// How often the loop of three times as many rounds takes as much, without what every program takes.
-fn growth(event: Event) -> Result<f64, CounterError> {
+fn growth(event: PerfEvent) -> Result<f64, CounterError> {
     let [none, few, many] = [0, 40_000, 120_000].map(|rounds| counted(event, rounds));
     let (none, few, many) = (none?, few?, many?);
     Ok((many - none) / (few - none))
@@ -30,7 +30,7 @@ fn growth(event: Event) -> Result<f64, CounterError> {
 
 #[test]
 fn instructions_rise_with_the_work() {
-    match growth(Event::Instructions) {
+    match growth(PerfEvent::Instructions) {
         Ok(ratio) => assert!((2.7..3.3).contains(&ratio), "{ratio}"),
         Err(error) => netfathom_testkit::skipped("sys::perf_event", &error.to_string()),
     }
@@ -39,7 +39,7 @@ fn instructions_rise_with_the_work() {
 #[test]
 fn time_rises_with_the_work() {
     // Time is noisy where instructions are not: one of several tries is near enough.
-    let ratios: Vec<f64> = (0..5).map(|_| growth(Event::TaskClock).unwrap()).collect();
+    let ratios: Vec<f64> = (0..5).map(|_| growth(PerfEvent::TaskClock).unwrap()).collect();
     assert!(ratios.iter().any(|ratio| (2.4..3.6).contains(ratio)), "{ratios:?}");
 }
 
@@ -49,7 +49,7 @@ fn only_the_program_is_counted() {
     let (mut child, counters) = ChildCounters::start(&mut work(0)).unwrap();
     assert!(child.wait().unwrap().success());
     let whole = counters.read();
-    assert!(whole.count(Event::PageFaults).unwrap().count > 50, "{whole:?}");
+    assert!(whole.count(PerfEvent::PageFaults).unwrap().count > 50, "{whole:?}");
     // What this thread does itself is not in it, whatever pages it touches.
     std::hint::black_box(vec![1_u8; 4 << 20]);
     assert_eq!(whole, counters.read());
@@ -61,7 +61,7 @@ fn a_program_that_still_runs_is_counted() {
     let mut busy = shell("while :; do :; done");
     let (mut child, counters) = ChildCounters::start(&mut busy).unwrap();
     let deadline = std::time::Instant::now() + std::time::Duration::from_secs(30);
-    let ran_ns = || counters.read().count(Event::TaskClock).map_or(0, |count| count.count);
+    let ran_ns = || counters.read().count(PerfEvent::TaskClock).map_or(0, |count| count.count);
     while ran_ns() < 20_000_000 && std::time::Instant::now() < deadline {}
     let seen_ns = ran_ns();
     child.kill().unwrap();

@@ -130,7 +130,7 @@ pub enum Wait {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Datagram<'a> {
+pub struct ReceivedDatagram<'a> {
     /// What was in it, up to the size of a buffer.
     pub payload: &'a [u8],
     /// Whether there was more in it than fits.
@@ -198,8 +198,8 @@ impl ReceiveBatch {
     }
 
     /// The messages of the last receive, in the order of their arrival.
-    pub fn datagrams(&self) -> impl ExactSizeIterator<Item = Datagram<'_>> {
-        self.slots.headers[..self.received].iter().enumerate().map(|(slot, header)| Datagram {
+    pub fn datagrams(&self) -> impl ExactSizeIterator<Item = ReceivedDatagram<'_>> {
+        self.slots.headers[..self.received].iter().enumerate().map(|(slot, header)| ReceivedDatagram {
             payload: &self.slots.slot(slot)[..header.msg_len as usize],
             truncated: header.msg_hdr.msg_flags & libc::MSG_TRUNC != 0,
             from: self.sender(slot),

@@ -65,11 +65,11 @@ impl Coalesced {
 const CONTROL_BYTES: usize = 64;
 
 #[repr(C, align(8))]
-struct Control([u8; CONTROL_BYTES]);
+struct SegmentControl([u8; CONTROL_BYTES]);
 
 /// Receives one buffer of one or more messages. 65,535 bytes are always enough.
 pub fn receive_coalesced(socket: &UdpSocket, buffer: &mut [u8], wait: Wait) -> io::Result<Coalesced> {
-    let mut control = MaybeUninit::<Control>::uninit();
+    let mut control = MaybeUninit::<SegmentControl>::uninit();
     let mut part = libc::iovec { iov_base: buffer.as_mut_ptr().cast(), iov_len: buffer.len() };
     // SAFETY: all-zero is a msghdr without buffers.
     let mut message: libc::msghdr = unsafe { zeroed() };

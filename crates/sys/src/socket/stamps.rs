@@ -69,11 +69,11 @@ pub fn enable_rx_stamps(socket: &UdpSocket) -> io::Result<()> {
 
 #[repr(C, align(8))]
 #[derive(Clone, Copy)]
-struct Control([u8; CONTROL_BYTES]);
+struct StampControl([u8; CONTROL_BYTES]);
 
 /// Receives one message with its stamp. Blocks as the socket does.
 pub fn receive(socket: &UdpSocket, buffer: &mut [u8]) -> io::Result<Received> {
-    let mut control = MaybeUninit::<Control>::uninit();
+    let mut control = MaybeUninit::<StampControl>::uninit();
     let mut part = libc::iovec { iov_base: buffer.as_mut_ptr().cast(), iov_len: buffer.len() };
     // SAFETY: all-zero is a msghdr without buffers.
     let mut message: libc::msghdr = unsafe { zeroed() };
@@ -128,7 +128,7 @@ fn parse(message: &libc::msghdr) -> Parsed {
 
 /// The buffers to read stamps of sent messages with, several at a time.
 pub struct TxStampQueue {
-    controls: Box<[Control; BATCH]>,
+    controls: Box<[StampControl; BATCH]>,
     messages: Box<[libc::mmsghdr; BATCH]>,
 }
 
@@ -139,7 +139,7 @@ unsafe impl Send for TxStampQueue {}
 impl Default for TxStampQueue {
     fn default() -> Self {
         Self {
-            controls: Box::new([Control([0; CONTROL_BYTES]); BATCH]),
+            controls: Box::new([StampControl([0; CONTROL_BYTES]); BATCH]),
             // SAFETY: all-zero is a message header without buffers.
             messages: Box::new(unsafe { zeroed() }),
         }

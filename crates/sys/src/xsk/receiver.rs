@@ -5,7 +5,7 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use std::time::Duration;
 
 use super::ring::{Consumer, Producer};
-use super::{Role, Socket, XskError};
+use super::{RingKind, Socket, XskError};
 
 /// Receives the frames that an XDP program redirects to this socket: one that was put into
 /// the program's XSKMAP, by its descriptor, under the number of the queue.
@@ -33,11 +33,11 @@ impl XskReceiver {
         let socket = Socket::create(frames)?;
         // Twice the frames: the kernel shows us a frame before it takes the frame's place out of
         // this ring (xsk_flush, 6.18), which must not look full then.
-        let mut fill = Producer::new(socket.ring(Role::Fill, 2 * frames)?);
+        let mut fill = Producer::new(socket.ring(RingKind::Fill, 2 * frames)?);
         // No socket is bound without both rings of the memory, although none goes out here.
-        socket.size(Role::Completion, 1)?;
+        socket.size(RingKind::Completion, 1)?;
         // As many entries as frames: this ring can be full only when no frame is left.
-        let receive = Consumer::new(socket.ring(Role::Receive, frames)?);
+        let receive = Consumer::new(socket.ring(RingKind::Receive, frames)?);
         socket.umem.frames().for_each(|frame| fill.write(frame));
         fill.publish();
         socket.bind(ifindex, queue)?;

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 /// Linux 5.4).
 #[repr(C)]
 #[derive(Clone, Copy, Default)]
-pub(super) struct Place {
+pub(super) struct RingOffsets {
     producer: u64,
     consumer: u64,
     entries: u64,
@@ -21,17 +21,17 @@ pub(super) struct Place {
 #[repr(C)]
 #[derive(Default)]
 pub(super) struct Offsets {
-    pub(super) receive: Place,
-    pub(super) transmit: Place,
-    pub(super) fill: Place,
-    pub(super) completion: Place,
+    pub(super) receive: RingOffsets,
+    pub(super) transmit: RingOffsets,
+    pub(super) fill: RingOffsets,
+    pub(super) completion: RingOffsets,
 }
 
 /// A ring in memory shared with the kernel. Entries are plain integers: any bytes are one.
 pub(super) struct Map<T> {
     start: NonNull<u8>,
     bytes: usize,
-    place: Place,
+    place: RingOffsets,
     mask: u32,
     entries: NonNull<T>,
 }
@@ -41,7 +41,7 @@ pub(super) struct Map<T> {
 unsafe impl<T> Send for Map<T> {}
 
 impl<T> Map<T> {
-    pub(super) fn new(fd: &OwnedFd, page: libc::off_t, place: Place, count: u32) -> io::Result<Self> {
+    pub(super) fn new(fd: &OwnedFd, page: libc::off_t, place: RingOffsets, count: u32) -> io::Result<Self> {
         let bytes = place.entries as usize + count as usize * size_of::<T>();
         let protection = libc::PROT_READ | libc::PROT_WRITE;
         let flags = libc::MAP_SHARED | libc::MAP_POPULATE;

@@ -7,7 +7,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use super::ring::{Consumer, Producer};
-use super::{FRAME_BYTES, Role, Socket, XskError};
+use super::{FRAME_BYTES, RingKind, Socket, XskError};
 
 /// Frames that the kernel takes in one call unless it is told otherwise.
 const USUAL_BUDGET: u32 = 32;
@@ -54,10 +54,10 @@ impl XskSender {
         }
         let mut socket = Socket::create(frames)?;
         // No socket is bound without both rings of the memory, although none comes in here.
-        socket.size(Role::Fill, 1)?;
+        socket.size(RingKind::Fill, 1)?;
         // Room for every frame: completing one can never fail for want of it.
-        let completion = Consumer::new(socket.ring(Role::Completion, frames)?);
-        let transmit = Producer::new(socket.ring(Role::Transmit, frames)?);
+        let completion = Consumer::new(socket.ring(RingKind::Completion, frames)?);
+        let transmit = Producer::new(socket.ring(RingKind::Transmit, frames)?);
         socket.bind(ifindex, queue)?;
         for frame in socket.umem.frames() {
             socket.umem.slice_mut(frame, template.len()).copy_from_slice(template);

@@ -7,7 +7,7 @@ use std::time::Instant;
 use libbpf_rs::Program;
 use libbpf_rs::query::{MapInfoIter, ProgInfoIter};
 use netfathom_sys::cpu::KernelWorkers;
-use netfathom_sys::endpoint::{self, Kind};
+use netfathom_sys::endpoint::{self, SocketKind};
 
 use super::driver::Conversation;
 use super::*;
@@ -58,7 +58,7 @@ fn a_socket_has_one_end() {
 fn a_socket_that_cannot_have_an_end_is_refused() {
     needs_root!();
     let to = "127.0.0.1:1".parse().unwrap();
-    for kind in [Kind::Stream, Kind::Datagram] {
+    for kind in [SocketKind::Stream, SocketKind::Datagram] {
         let socket = endpoint::open(kind, to).unwrap();
         let refused = Programs::load(ECHO, bytes(5)).unwrap().attach(socket.as_fd()).err().unwrap();
         assert!(refused.to_string().contains("give a socket to"), "{refused}");

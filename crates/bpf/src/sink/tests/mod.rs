@@ -29,7 +29,7 @@ fn attach(pair: &Pair, mode: Mode) -> XdpSink {
 /// Sends them and checks what was counted since `begin`.
 fn counts(pair: &Pair, sink: &XdpSink, frames: &[Vec<u8>]) -> SinkCounts {
     let raw = pair.raw();
-    sink.begin(Counted { flow: FLOW, lanes: 1, planned: 1 << 40 }).unwrap();
+    sink.begin(SinkFlow { flow: FLOW, lanes: 1, planned: 1 << 40 }).unwrap();
     frames.iter().for_each(|frame| raw.send(frame));
     let all = |c: SinkCounts| {
         c.passed + c.delivered + c.duplicates + c.too_late + c.truncated + c.bad_checksum + c.damaged
@@ -89,7 +89,7 @@ fn order_is_a_matter_of_each_sender_alone() {
     needs_root!();
     let pair = Pair::new();
     let sink = attach(&pair, Mode::Native);
-    sink.begin(Counted { flow: FLOW, lanes: 3, planned: 1_000_000 }).unwrap();
+    sink.begin(SinkFlow { flow: FLOW, lanes: 3, planned: 1_000_000 }).unwrap();
     // The second sender is far ahead of the others, which come in order.
     let sequences = [0, 300_001, 3, 2, 6, 300_004, 5, 300_001];
     let raw = pair.raw();

@@ -32,7 +32,7 @@ fn of_twelve_thousand_files_the_named_ones_are_told_in_order() {
     let times: Vec<u64> = events.iter().map(|event| event.at_ns).collect();
     assert!(times.is_sorted() && times[0] > before && *times.last().unwrap() < after, "{times:?}");
     assert_eq!(events.last().unwrap().what, What::Ended);
-    let executed = |event: &&Event| matches!(event.what, What::Executed { .. });
+    let executed = |event: &&TreeEvent| matches!(event.what, What::Executed { .. });
     let programs: Vec<_> = events.iter().filter(executed).map(|event| &event.what).collect();
     let is = |what: &What, is_root: bool, name: &str| matches!(what, What::Executed { root, path } if *root == is_root && path.ends_with(name));
     assert!(
@@ -104,7 +104,7 @@ fn the_kth_call_is_that_of_the_whole_tree() {
     calls.push((libc::SYS_setpgid as u32, 1));
     let mut tree = armed(&Watching { calls, ..Watching::default() });
     let dd = "dd if=/dev/zero of=/dev/null bs=1 count=1000 status=none";
-    let called = |events: &[Event]| -> Vec<usize> {
+    let called = |events: &[TreeEvent]| -> Vec<usize> {
         let which = events.iter().filter_map(|event| match event.what {
             What::Called { which } => Some(which),
             _ => None,

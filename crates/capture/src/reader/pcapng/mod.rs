@@ -6,9 +6,9 @@ mod options;
 use std::io::Read;
 
 use super::buffer::{Buffer, MOST_BYTES};
-use super::{Found, Order, check_lengths, damaged};
+use super::{ConsumedPacket, Order, check_lengths, damaged};
 use crate::error::CaptureError;
-use crate::packet::Way;
+use crate::packet::PacketDirection;
 use interface::Interface;
 use options::Options;
 
@@ -55,7 +55,7 @@ impl Pcapng {
     }
 
     #[inline]
-    pub fn next(&mut self, buffer: &mut Buffer<impl Read>) -> Result<Option<Found>, CaptureError> {
+    pub fn next(&mut self, buffer: &mut Buffer<impl Read>) -> Result<Option<ConsumedPacket>, CaptureError> {
         loop {
             let offset = buffer.offset();
             let head = buffer.have(HEAD_BYTES)?;
@@ -170,7 +170,7 @@ impl Pcapng {
 
     /// A packet with a time: an enhanced one, or an old one.
     #[inline]
-    fn enhanced(&self, body: &[u8], old: bool) -> Result<Found, String> {
+    fn enhanced(&self, body: &[u8], old: bool) -> Result<ConsumedPacket, String> {
         let Some((head, rest)) = body.split_at_checked(ENHANCED_BYTES) else {
             return Err(format!(
                 "a packet's block has {} bytes of the {ENHANCED_BYTES} before its data",
@@ -191,7 +191,7 @@ impl Pcapng {
                 rest.len()
             ));
         };
-        Ok(Found {
+        Ok(ConsumedPacket {
             time_ns: interface.time_ns(ticks)?,
             resolution: interface.resolution,
             link: interface.link,
@@ -203,7 +203,7 @@ impl Pcapng {
     }
 
     /// A packet without a time, of the first interface.
-    fn simple(&mut self, body: &[u8]) -> Result<Found, String> {
+    fn simple(&mut self, body: &[u8]) -> Result<ConsumedPacket, String> {
         let Some((head, rest)) = body.split_at_checked(4) else {
             return Err("a simple packet's block has no length of the packet".into());
         };
@@ -220,7 +220,7 @@ impl Pcapng {
         }
         let (link, resolution) = (interface.link, interface.resolution);
         self.without_time += 1;
-        Ok(Found {
+        Ok(ConsumedPacket {
             time_ns: 0,
             resolution,
             link,
@@ -239,7 +239,7 @@ impl Pcapng {
         })
     }
 
-    fn way(&self, options: &[u8]) -> Result<Option<Way>, String> {
+    fn way(&self, options: &[u8]) -> Result<Option<PacketDirection>, String> {
         let mut way = None;
         for option in Options::new(self.order, options) {
             let (code, value) = option?;
@@ -248,8 +248,8 @@ impl Pcapng {
                     return Err(format!("a packet's flags have {} bytes instead of 4", value.len()));
                 }
                 way = match self.order.u32_at(value, 0) & 3 {
-                    1 => Some(Way::In),
-                    2 => Some(Way::Out),
+                    1 => Some(PacketDirection::In),
+                    2 => Some(PacketDirection::Out),
                     _ => None,
                 };
             }

@@ -18,7 +18,7 @@ fn received(after_ns: impl Fn(u64) -> u64) -> Files {
         let captured_ns = sent_ns + 3_000;
         pcap.packet(captured_ns + AHEAD_NS as u64, 60, &udp(&header)).unwrap();
         let entry =
-            Entry { sequence, intended_ns: 0, sent_ns: 0, received_ns: captured_ns + after_ns(sequence) };
+            LogEntry { sequence, intended_ns: 0, sent_ns: 0, received_ns: captured_ns + after_ns(sequence) };
         log.write_block(FLOW, &[entry]).unwrap();
     }
     files.write("a.pcap", &pcap.finish().unwrap());

@@ -34,7 +34,7 @@ fn log(flows: Range<u32>, columns: Columns) -> Vec<u8> {
     let mut log = LogWriter::new(Vec::new(), LogFormat::Binary, columns).unwrap();
     log.write_clock(1, AHEAD_NS).unwrap();
     for (flow, sequence, sent_ns) in messages(flows) {
-        let entry = Entry { sequence, intended_ns: sent_ns, sent_ns, received_ns: sent_ns + 40_000 };
+        let entry = LogEntry { sequence, intended_ns: sent_ns, sent_ns, received_ns: sent_ns + 40_000 };
         log.write_block(flow, &[entry]).unwrap();
     }
     log.finish().unwrap()

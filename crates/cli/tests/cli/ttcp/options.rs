@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use netfathom_model::record::{TransferResult, Way};
 use netfathom_sys::child::descriptor;
-use netfathom_sys::endpoint::{self, Buffer};
+use netfathom_sys::endpoint::{self, SocketBuffer};
 
 use super::{free_port, receiver, result, ttcp};
 use crate::child::{end, is_root, run, start, until};
@@ -59,7 +59,7 @@ fn options_of_the_socket_are_those_that_the_kernel_has() {
     for (options, expected) in [("", false), ("-D", true), ("--no-delay", true)] {
         assert_eq!(seen(options, nodelay), expected, "{options}");
     }
-    let send_buffer = |fd: OwnedFd| endpoint::buffer_bytes(fd.as_fd(), Buffer::Send).unwrap();
+    let send_buffer = |fd: OwnedFd| endpoint::buffer_bytes(fd.as_fd(), SocketBuffer::Send).unwrap();
     for options in ["-b 20000", "-b20000", "--socket-buffer 20000"] {
         assert_eq!(seen(options, send_buffer), 40_000, "{options}");
     }
@@ -107,7 +107,7 @@ fn a_receiver_has_its_buffer_before_it_listens() {
     let port = free_port();
     let mut child = receiver(&mut ttcp(&format!("-rs -b 30k -p {port}")), port);
     let socket = socket_of(&mut child);
-    assert_eq!(endpoint::buffer_bytes(socket.as_fd(), Buffer::Receive).unwrap(), 2 * 30 * 1024);
+    assert_eq!(endpoint::buffer_bytes(socket.as_fd(), SocketBuffer::Receive).unwrap(), 2 * 30 * 1024);
     drop(socket);
     drop(TcpStream::connect(("127.0.0.1", port)).unwrap());
     assert_eq!(end(child).status, 0);

@@ -48,9 +48,9 @@ impl<'a> Bench<'a> {
         Self { plan, rig, stop, flights: 0 }
     }
 
-    pub fn lane(&mut self, engine: Engine, workers: u32) -> Result<Lane<'_, 'a>, FlightError> {
+    pub fn lane(&mut self, engine: Engine, workers: u32) -> Result<EngineFlights<'_, 'a>, FlightError> {
         let cpus = places(self.plan, workers)?;
-        Ok(Lane {
+        Ok(EngineFlights {
             bench: self,
             engine,
             cpus,
@@ -74,7 +74,7 @@ pub fn places(plan: &CapacityPlan, workers: u32) -> Result<Cpus, GroundError> {
 }
 
 /// The flights of one engine with so many workers, and what is known of them together.
-pub struct Lane<'b, 'a> {
+pub struct EngineFlights<'b, 'a> {
     bench: &'b mut Bench<'a>,
     engine: Engine,
     cpus: Cpus,
@@ -89,7 +89,7 @@ pub struct Lane<'b, 'a> {
     pub wrongs: Wrongs,
 }
 
-impl Lane<'_, '_> {
+impl EngineFlights<'_, '_> {
     pub fn warm_up(&mut self, live: &Live) -> Result<(), FlightError> {
         self.fly(WARM_UP_NS, Departures::FlatOut, self.engine.matching_receive(), None, live).map(drop)
     }

@@ -12,7 +12,7 @@ use netfathom_sys::cpu::{self, CpuError};
 mod kind;
 mod pace;
 
-use kind::Kind;
+use kind::BurnKind;
 use pace::{Pace, Paced};
 
 /// The largest share of a processor that is taken before all others: what is left keeps the
@@ -68,15 +68,15 @@ pub enum BurnError {
 }
 
 impl BurnPlan {
-    fn kinds(&self) -> Result<Vec<Kind>, BurnError> {
-        let cpu = self.cpu_share.map(|share| Kind::Cpu { share, first: self.may_go_first() });
-        let memory = self.memory_bytes_per_s.map(|per_s| Kind::Memory { per_s });
-        let calls = self.calls_per_s.map(|per_s| Kind::Calls { per_s });
-        let kinds: Vec<Kind> = cpu.into_iter().chain(memory).chain(calls).collect();
+    fn kinds(&self) -> Result<Vec<BurnKind>, BurnError> {
+        let cpu = self.cpu_share.map(|share| BurnKind::Cpu { share, first: self.may_go_first() });
+        let memory = self.memory_bytes_per_s.map(|per_s| BurnKind::Memory { per_s });
+        let calls = self.calls_per_s.map(|per_s| BurnKind::Calls { per_s });
+        let kinds: Vec<BurnKind> = cpu.into_iter().chain(memory).chain(calls).collect();
         if kinds.is_empty() {
             return Err(BurnError::Nothing);
         }
-        match kinds.iter().find_map(Kind::wrong) {
+        match kinds.iter().find_map(BurnKind::wrong) {
             Some(wrong) => Err(BurnError::Range(wrong)),
             None => Ok(kinds),
         }
@@ -94,7 +94,7 @@ pub fn burn(plan: &BurnPlan, stop: &AtomicBool, say: &(dyn Fn(&str) + Sync)) -> 
         say("more than 90 % is not taken before all others: the kernel's own threads need the rest");
     }
     // What takes long, memory that is touched, is not part of what was burnt.
-    let mut ready: Vec<_> = kinds.iter().map(Kind::prepare).collect();
+    let mut ready: Vec<_> = kinds.iter().map(BurnKind::prepare).collect();
     let (start_ns, cpu_ns) = (monotonic_ns(), cpu::process_time_ns());
     let end_ns = plan.time_ns.map_or(u64::MAX, |time_ns| start_ns.saturating_add(time_ns));
     let pace = Pace { start_ns, end_ns, stop };
@@ -124,18 +124,24 @@ struct BurnerEnd {
     paced: Paced,
 }
 
-fn account(plan: &BurnPlan, kinds: &[Kind], outcomes: Vec<BurnerEnd>, wall_ns: u64, cpu_ns: u64) -> Burnt {
-    let ended: Vec<(&Kind, BurnerEnd)> = kinds.iter().zip(outcomes).collect();
-    let done = |wanted: fn(&Kind) -> bool| {
+fn account(
+    plan: &BurnPlan,
+    kinds: &[BurnKind],
+    outcomes: Vec<BurnerEnd>,
+    wall_ns: u64,
+    cpu_ns: u64,
+) -> Burnt {
+    let ended: Vec<(&BurnKind, BurnerEnd)> = kinds.iter().zip(outcomes).collect();
+    let done = |wanted: fn(&BurnKind) -> bool| {
         ended.iter().filter(|(kind, _)| wanted(kind)).map(|(_, outcome)| outcome.paced.done).sum()
     };
     let not_first = ended.iter().find_map(|(_, outcome)| outcome.not_first.clone());
     Burnt {
         wall_ns,
         cpu_ns,
-        share_ns: done(|kind| matches!(kind, Kind::Cpu { .. })),
-        bytes: done(|kind| matches!(kind, Kind::Memory { .. })),
-        calls: done(|kind| matches!(kind, Kind::Calls { .. })),
+        share_ns: done(|kind| matches!(kind, BurnKind::Cpu { .. })),
+        bytes: done(|kind| matches!(kind, BurnKind::Memory { .. })),
+        calls: done(|kind| matches!(kind, BurnKind::Calls { .. })),
         first: plan.may_go_first() && not_first.is_none(),
         not_first,
         behind: ended.iter().filter_map(|(kind, outcome)| kind.behind(&outcome.paced)).collect(),

@@ -27,7 +27,7 @@ const HEADER_BYTES: u32 = 14 + 20 + 8;
 /// The smallest that the kernel grants: what nobody reads is to be thrown away soon.
 const LEAST_BUFFER: i32 = 1;
 
-pub enum Load {
+pub enum BackgroundLoad {
     None,
     /// Packets from one host of the lab to the other.
     Udp(Box<Udp>),
@@ -62,7 +62,7 @@ pub struct Moment {
     datagrams: u64,
 }
 
-impl Load {
+impl BackgroundLoad {
     /// Makes ready what the plan asks for, in the lab if that is where it goes.
     pub fn of(plan: &CostPlan, context: &Context) -> Result<Self, CostError> {
         Ok(match &plan.load {

@@ -48,7 +48,7 @@ use crate::ground::observer::Live;
 use crate::ground::observer::{Observer, Progressed, Step};
 use conditions::Compared;
 use error::{CostError, step};
-use load::Load;
+use load::BackgroundLoad;
 use machine::Machine;
 use program::Context;
 use trial::{Coordinates, Stage};
@@ -74,7 +74,7 @@ pub fn run(
     // Who leaves its parent is still to be found and ended.
     process::adopt_orphans(true).map_err(step("adopt orphans"))?;
     let mut context = Context::of(plan, None);
-    let load = Load::of(plan, &context)?;
+    let load = BackgroundLoad::of(plan, &context)?;
     context.namespace = host_of_program(&load)?;
     let mut making =
         |name: String| observer.begins(Step { name, number: 0, of: 0 }, &Arc::new(Live::default()));
@@ -126,7 +126,7 @@ pub fn offline(paths: &[&Path]) -> Result<Progressed<CostResult>, SequencesError
 }
 
 /// Packets are sent to a host of their own: the program has to be there to see them.
-fn host_of_program(load: &Load) -> Result<Option<Arc<Namespace>>, CostError> {
+fn host_of_program(load: &BackgroundLoad) -> Result<Option<Arc<Namespace>>, CostError> {
     let Some(lab) = load.lab() else { return Ok(None) };
     let namespace = lab
         .reader

@@ -6,13 +6,13 @@ use std::time::Duration;
 use netfathom_model::record::{Amount, Condition, CostTrial};
 
 use super::error::CostError;
-use super::load::Load;
+use super::load::BackgroundLoad;
 use super::machine::Machine;
 use super::program::{Ran, Switch, rest};
 use super::workload::{BenchmarkRun, Workload};
 
 pub struct Stage<'a> {
-    pub load: Load,
+    pub load: BackgroundLoad,
     pub program: Box<dyn Switch>,
     /// What the program gets to start up, and as long a rest where it is not.
     pub settle: Duration,
@@ -60,7 +60,7 @@ impl Stage<'_> {
         Ok(Some(record(place, run, ran, missed)))
     }
 
-    fn run(&mut self, workload: &mut dyn Workload, condition: &Condition) -> Result<Run, CostError> {
+    fn run(&mut self, workload: &mut dyn Workload, condition: &Condition) -> Result<MeasuredRun, CostError> {
         workload.prepare()?;
         if condition.program {
             self.program.begins()?;
@@ -70,19 +70,19 @@ impl Stage<'_> {
         let outcome = workload.run(condition, self.stop)?;
         let machine = Machine::now().since(&before);
         let load_reached = self.load.reached(from, self.load.moment()?);
-        Ok(Run { outcome, machine, load_reached })
+        Ok(MeasuredRun { outcome, machine, load_reached })
     }
 }
 
 /// One run of a benchmark, and what else there was.
-struct Run {
+struct MeasuredRun {
     outcome: BenchmarkRun,
     machine: Vec<Amount>,
     load_reached: Option<f64>,
 }
 
-fn record(place: Coordinates, run: Run, ran: Option<Ran>, missed: Option<String>) -> CostTrial {
-    let Run { outcome, machine, load_reached } = run;
+fn record(place: Coordinates, run: MeasuredRun, ran: Option<Ran>, missed: Option<String>) -> CostTrial {
+    let MeasuredRun { outcome, machine, load_reached } = run;
     let BenchmarkRun { spans_ns, amounts, calls, .. } = outcome;
     let (spans_ns, failed) = match spans_ns {
         Ok(spans_ns) => (spans_ns, None),

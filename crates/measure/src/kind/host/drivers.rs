@@ -23,7 +23,7 @@ use super::places::no_lab_reason;
 use super::reason::plain;
 use super::{missing, works};
 use crate::ground::lab::{Lab, LabError, Role};
-use crate::load::frame::{Ends, Frame};
+use crate::load::frame::{Frame, FrameAddresses};
 
 const XDP: &str = "XDP, native";
 const XDP_USE: &str = "engine xdp, its sink and ends of messages in the driver; tried on veth";
@@ -118,7 +118,7 @@ fn xdp(lab: &Lab) -> Attempt {
         Attempt::Ok(())
     })??;
     let address = SocketAddr::V4(ANYWHERE);
-    let ends = Ends {
+    let ends = FrameAddresses {
         source_mac: sender.mac,
         destination_mac: reader.mac,
         source: address,

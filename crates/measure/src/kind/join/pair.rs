@@ -4,7 +4,7 @@ use std::sync::atomic::AtomicBool;
 
 use netfathom_capture::join::{ClockFit, Fit, Fitted, Joined, Options, Sighting, join as join_both};
 use netfathom_capture::log::{Columns, Messages};
-use netfathom_capture::packet::Way;
+use netfathom_capture::packet::PacketDirection;
 use netfathom_model::plan::{ClockChoice, JoinPlan};
 use netfathom_model::record::{ClockOffset, PacketKind};
 
@@ -147,7 +147,7 @@ impl Ways {
     #[inline]
     fn add(&mut self, sighting: &Sighting) {
         self.both_ways += u64::from(!sighting.first);
-        let inward_bound = sighting.way == Some(Way::In);
+        let inward_bound = sighting.way == Some(PacketDirection::In);
         if let Some((sent_ns, time_ns)) = sighting.sent_ns.zip(sighting.out_ns())
             && (sighting.first || !inward_bound)
         {

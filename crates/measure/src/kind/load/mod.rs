@@ -42,7 +42,7 @@ pub fn run(
     let rig = Rig::build(plan.place, plan.family)?;
     let cpus = choose_cpus(plan)?;
     let environment = environment::read(thread_places(&cpus), rig.devices(), rig.lab());
-    let mut bench = Bench { plan, rig: &rig, cpus: &cpus, stop, flights: 0 };
+    let mut bench = LoadRun { plan, rig: &rig, cpus: &cpus, stop, flights: 0 };
     let mut p = Progressed::new(environment, bench.choose(observer)?);
     conclude(&mut p);
     observer.keep(&p)?;
@@ -62,7 +62,7 @@ pub fn run(
         }
         p.result.receive = outcome.ways.receive;
         let facts =
-            trial::Facts { index: index as u32, kind, started_after_ns, cpus: &cpus, outcome: &outcome };
+            trial::LoadFacts { index: index as u32, kind, started_after_ns, cpus: &cpus, outcome: &outcome };
         p.result.trials.push(facts.trial(plan));
         conclude(&mut p);
         observer.keep(&p)?;
@@ -119,7 +119,7 @@ fn choose_cpus(plan: &LoadPlan) -> Result<Cpus, GroundError> {
     }
 }
 
-struct Bench<'a> {
+struct LoadRun<'a> {
     plan: &'a LoadPlan,
     rig: &'a Rig,
     cpus: &'a Cpus,
@@ -127,7 +127,7 @@ struct Bench<'a> {
     flights: u32,
 }
 
-impl Bench<'_> {
+impl LoadRun<'_> {
     /// The engine that the plan names, or the one that the ladder leads to.
     fn choose(&mut self, observer: &mut impl Observer<LoadResult>) -> Result<LoadResult, FlightError> {
         let result = |engine| LoadResult {

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread;
 use std::time::Duration;
 
-use netfathom_bpf::sink::{Counted, XdpSink};
+use netfathom_bpf::sink::{SinkFlow, XdpSink};
 use netfathom_bpf::xdp::Mode;
 use netfathom_capture::log::Columns;
 use netfathom_model::engine::Receive;
@@ -58,7 +58,7 @@ pub struct SinkPlan {
 }
 
 #[derive(Clone, Debug)]
-pub enum Event {
+pub enum SinkEvent {
     Listening(SocketAddr),
     /// A sender has announced its load.
     Begins {
@@ -67,7 +67,7 @@ pub enum Event {
     },
     Ended {
         peer: SocketAddr,
-        sent: words::End,
+        sent: words::SendTotals,
         read: Read,
         /// From its first message to its last; zero where the driver has counted them.
         took: Duration,
@@ -93,7 +93,7 @@ pub enum Event {
 /// Serves until it is stopped.
 pub fn serve(
     plan: &SinkPlan,
-    told: &mut (dyn FnMut(Event) + Send),
+    told: &mut (dyn FnMut(SinkEvent) + Send),
     stop: &AtomicBool,
 ) -> Result<(), FlightError> {
     let senders = Some(Allowed::new(&plan.allow));
@@ -101,7 +101,7 @@ pub fn serve(
     let address = listener.local_addr();
     let desk = Desk::new(&socket).map_err(GroundError::Socket)?;
     let log = plan.log.as_deref().map(|path| MessageLog::create(path, Columns::RECEIVED)).transpose()?;
-    told(Event::Listening(address));
+    told(SinkEvent::Listening(address));
     let over = AtomicBool::new(false);
     thread::scope(|scope| {
         let reader = spawn(scope, "sink", || desk.read(plan.receive, address, &over, stop))?;
@@ -125,7 +125,7 @@ struct Attended<'a> {
 impl Attended<'_> {
     fn attend(
         &self,
-        told: &mut (dyn FnMut(Event) + Send),
+        told: &mut (dyn FnMut(SinkEvent) + Send),
         stop: &AtomicBool,
         reader_died: impl Fn() -> bool,
     ) -> Result<(), FlightError> {
@@ -144,7 +144,7 @@ impl Attended<'_> {
                     // Whoever was sent away does not count as a load.
                     let refused = matches!(e, FlightError::Control(ControlError::Refused { .. }));
                     loads += u32::from(!refused);
-                    told(Event::Lost { peer, why: e.to_string(), read: desk.dismiss().0 });
+                    told(SinkEvent::Lost { peer, why: e.to_string(), read: desk.dismiss().0 });
                 }
             }
         }
@@ -155,9 +155,9 @@ impl Attended<'_> {
     fn load(
         &self,
         incoming: Incoming,
-        told: &mut (dyn FnMut(Event) + Send),
+        told: &mut (dyn FnMut(SinkEvent) + Send),
         stop: &AtomicBool,
-    ) -> Result<Event, FlightError> {
+    ) -> Result<SinkEvent, FlightError> {
         let Self { plan, desk, .. } = self;
         let address = self.listener.local_addr();
         let (peer, hello) = (plain(incoming.peer()), incoming.hello().clone());
@@ -166,7 +166,7 @@ impl Attended<'_> {
             incoming.refuse(why.clone())?;
             return Err(ControlError::Refused { peer, why }.into());
         }
-        told(Event::Begins { peer, hello: hello.clone() });
+        told(SinkEvent::Begins { peer, hello: hello.clone() });
         let flow = draw_flow()?;
         let kernel =
             (plan.receive == Receive::Xdp).then(|| count(address, peer.ip(), flow, &hello)).transpose();
@@ -199,7 +199,7 @@ impl Attended<'_> {
         }
         let counted = counters::read().and_then(|now| now.since(&before)).map_err(GroundError::Counters)?;
         ended.tally(tally(&read, &counted, peer.ip()))?;
-        Ok(Event::Ended { peer, sent, read, took })
+        Ok(SinkEvent::Ended { peer, sent, read, took })
     }
 }
 
@@ -231,7 +231,7 @@ fn refusal(plan: &SinkPlan, hello: &Hello) -> Option<String> {
 /// Has a program in the driver count the messages of a flow.
 fn count(address: SocketAddr, peer: IpAddr, flow: u32, hello: &Hello) -> Result<XdpSink, FlightError> {
     let sink = XdpSink::attach(device_to(peer)?, address.port(), Mode::Native)?;
-    sink.begin(Counted { flow, lanes: hello.lanes, planned: hello.planned })?;
+    sink.begin(SinkFlow { flow, lanes: hello.lanes, planned: hello.planned })?;
     Ok(sink)
 }
 

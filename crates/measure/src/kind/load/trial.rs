@@ -18,7 +18,7 @@ use crate::load::sent::Sent;
 use crate::load::shot::ShotOutcome;
 use crate::load::window::PART_GRAIN;
 
-pub struct Facts<'a> {
+pub struct LoadFacts<'a> {
     pub index: u32,
     pub kind: LoadTrialKind,
     /// Start, from the start of the run.
@@ -27,7 +27,7 @@ pub struct Facts<'a> {
     pub outcome: &'a ShotOutcome,
 }
 
-impl Facts<'_> {
+impl LoadFacts<'_> {
     /// The record's view of the trial, with its verdict.
     pub fn trial(&self, plan: &LoadPlan) -> LoadTrial {
         let outcome = self.outcome;

@@ -14,13 +14,13 @@ use netfathom_model::message::HEADER_BYTES as NUMBERED_BYTES;
 use netfathom_model::plan::{MessagePlan, MessageTest, Placement};
 use netfathom_sys::link::Link;
 
-use super::end::{Frames, HEADER_BYTES, Load};
+use super::end::{Frames, HEADER_BYTES, MessageLoad};
 use super::error::EndError;
 use super::ground::{Ground, Socket};
 use super::kernel;
 use super::order::Cell;
 use crate::ground::lab::MTU;
-use crate::load::frame::{Ends, Frame};
+use crate::load::frame::{Frame, FrameAddresses};
 
 /// Headers of IPv4 and UDP.
 const PACKET_HEADERS: usize = 28;
@@ -75,7 +75,7 @@ pub fn have_taken(ground: &Ground, whose: Side) -> Result<XdpPass, EndError> {
 }
 
 /// The client that writes frames, in the name of its socket.
-pub fn frames(ground: &Ground, socket: &Socket, load: Load) -> Result<Frames, EndError> {
+pub fn frames(ground: &Ground, socket: &Socket, load: MessageLoad) -> Result<Frames, EndError> {
     let socket = datagrams(socket)?;
     let generator = generator(ground, addresses(socket)?, load.message_bytes)?;
     Ok(Frames::new(generator, FLOW, socket.try_clone()?, load))
@@ -84,8 +84,13 @@ pub fn frames(ground: &Ground, socket: &Socket, load: Load) -> Result<Frames, En
 fn generator(ground: &Ground, of: [SocketAddrV4; 2], message_bytes: usize) -> Result<Generator, EndError> {
     let [source, destination] = of.map(SocketAddr::from);
     let (near, far) = (device(ground, Side::Client)?, device(ground, Side::Server)?);
-    let ends =
-        Ends { source_mac: near.mac, destination_mac: far.mac, source, destination, hop_limit: HOP_LIMIT };
+    let ends = FrameAddresses {
+        source_mac: near.mac,
+        destination_mac: far.mac,
+        source,
+        destination,
+        hop_limit: HOP_LIMIT,
+    };
     let frame = Frame::new(&ends, FLOW, HEADER_BYTES + message_bytes);
     Ok(ground.at(Side::Client, || Generator::load(frame.bytes(), near.index))??)
 }

@@ -12,18 +12,18 @@ const NONE: u64 = u64::MAX;
 
 pub struct Samples {
     every: u64,
-    slots: Vec<Slot>,
+    slots: Vec<SampleSlot>,
 }
 
 /// A message of the sample; the next one whose place falls on the slot takes it.
-struct Slot {
+struct SampleSlot {
     place: AtomicU64,
     departed_ns: AtomicU64,
 }
 
 impl Samples {
     pub fn new(every: u64) -> Self {
-        let slot = |_| Slot { place: AtomicU64::new(NONE), departed_ns: AtomicU64::new(0) };
+        let slot = |_| SampleSlot { place: AtomicU64::new(NONE), departed_ns: AtomicU64::new(0) };
         Self { every, slots: (0..MOST).map(slot).collect() }
     }
 
@@ -58,7 +58,7 @@ impl Samples {
         (is_it && slot.place.load(Relaxed) == place).then_some(ns)
     }
 
-    fn slot(&self, index: u64) -> (u64, &Slot) {
+    fn slot(&self, index: u64) -> (u64, &SampleSlot) {
         let place = index / self.every;
         (place, &self.slots[place as usize % MOST])
     }

@@ -17,7 +17,7 @@ use netfathom_model::record::{EndCost, ProcessorPair, TcpCounts};
 use netfathom_sys::cpu::{self, KernelWorkers};
 
 use super::costs::Meter;
-use super::end::{self, End, Load};
+use super::end::{self, End, MessageLoad};
 use super::error::{EndError, MessageError};
 use super::ground::{Ground, Socket, counts};
 use super::order::Cell;
@@ -275,11 +275,11 @@ impl EndThread<'_> {
         let load = match self.task.plan.test {
             MessageTest::Post => {
                 let grown = self.cell.placement.kernel_server();
-                Load { message_bytes: post::REQUEST_BYTES, bulk_bytes: bytes, grown, into_sink: false }
+                MessageLoad { message_bytes: post::REQUEST_BYTES, bulk_bytes: bytes, grown, into_sink: false }
             }
             test => {
                 let into_sink = test == MessageTest::Oneway && self.cell.placement.kernel_server();
-                Load { message_bytes: bytes, bulk_bytes: 0, grown: false, into_sink }
+                MessageLoad { message_bytes: bytes, bulk_bytes: 0, grown: false, into_sink }
             }
         };
         if self.whose == Side::Client && driver::writes_frames(self.task.plan.test, self.cell) {

@@ -27,7 +27,7 @@ pub struct Edge {
 }
 
 /// Who is watched, and until when.
-pub struct Watch<'a> {
+pub struct WatchedSender<'a> {
     pub rig: &'a Rig,
     pub cpu: usize,
     /// The number of the sender's thread, once it runs.
@@ -37,7 +37,7 @@ pub struct Watch<'a> {
     pub ended: &'a AtomicBool,
 }
 
-impl Watch<'_> {
+impl WatchedSender<'_> {
     /// Sleeps from edge to edge and reads at each; fewer than there are if the sender ends
     /// before them.
     pub fn edges(&self) -> Result<Vec<Edge>, FlightError> {

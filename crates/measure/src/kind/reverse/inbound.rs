@@ -19,14 +19,14 @@ const BATCH_BYTES: usize = 2048;
 
 /// Messages of one flow that an application read, by window of time.
 #[derive(Clone, Debug)]
-pub struct Counts {
+pub struct WindowCounts {
     phases: Phases,
     flow: u32,
     /// A count a window; the last takes what comes after the trial.
     pub windows: Vec<u64>,
 }
 
-impl Counts {
+impl WindowCounts {
     /// None yet.
     pub fn new(phases: Phases, flow: u32) -> Self {
         Self { phases, flow, windows: vec![0; phases.window_count()] }
@@ -61,7 +61,7 @@ fn receive(batch: &mut ReceiveBatch, socket: &UdpSocket, wait: Wait) -> io::Resu
 }
 
 /// Reads and counts until `ended` is set and nothing is left.
-pub fn read(socket: &UdpSocket, mut counts: Counts, ended: &AtomicBool) -> io::Result<Counts> {
+pub fn read(socket: &UdpSocket, mut counts: WindowCounts, ended: &AtomicBool) -> io::Result<WindowCounts> {
     socket.set_read_timeout(Some(PATIENCE))?;
     let mut batch = batch();
     loop {
@@ -137,12 +137,12 @@ pub struct Draining<'a> {
     engine: Send,
     socket: &'a UdpSocket,
     batch: ReceiveBatch,
-    pub counts: Counts,
+    pub counts: WindowCounts,
 }
 
 impl<'a> Draining<'a> {
     /// Sends by the engine, and reads the socket before each message.
-    pub fn new(engine: Send, socket: &'a UdpSocket, counts: Counts) -> Self {
+    pub fn new(engine: Send, socket: &'a UdpSocket, counts: WindowCounts) -> Self {
         Self { engine, socket, batch: batch(), counts }
     }
 }
@@ -194,14 +194,14 @@ mod tests {
         let (one, other) = pair();
         send_numbered(&one, 7, 100);
         send_numbered(&one, 8, 3);
-        let counts = read(&other, Counts::new(phases(), 7), &AtomicBool::new(true)).unwrap();
+        let counts = read(&other, WindowCounts::new(phases(), 7), &AtomicBool::new(true)).unwrap();
         assert_eq!(counts.total(), 100);
     }
 
     #[test]
     fn an_engine_reads_everything_before_it_sends() {
         let ((sender, _far), (inbound_far, inbound)) = (pair(), pair());
-        let mut engine = Draining::new(Send::new(sender, 64), &inbound, Counts::new(phases(), 7));
+        let mut engine = Draining::new(Send::new(sender, 64), &inbound, WindowCounts::new(phases(), 7));
         let mut messages = [Header { flow: 1, sequence: 0, intended_ns: 0, sent_ns: 0 }];
         for (there, total) in
             [(0, 0), (200, 200), (BATCH as u64, 200 + BATCH as u64), (1, 201 + BATCH as u64)]
@@ -226,7 +226,7 @@ mod tests {
         let echo = Echo { socket: &far, flow: 7, answer_flow: 8, size: 64, phases };
         let answered = echo.answer(&AtomicBool::new(true)).unwrap();
         assert!((48..=52).contains(&answered), "{answered}");
-        let counts = read(&sender, Counts::new(phases, 8), &AtomicBool::new(true)).unwrap();
+        let counts = read(&sender, WindowCounts::new(phases, 8), &AtomicBool::new(true)).unwrap();
         assert_eq!(counts.total(), answered);
     }
 }

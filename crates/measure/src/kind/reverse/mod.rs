@@ -171,7 +171,7 @@ impl Bench<'_> {
             live,
         };
         let outcome = task.run()?;
-        let facts = report::Facts {
+        let facts = report::ReverseFacts {
             index,
             rig: self.rig,
             steered: self.steered,

@@ -8,7 +8,7 @@ use super::trial::ReverseOutcome;
 use crate::ground::rig::Rig;
 use crate::load::report::series;
 
-pub struct Facts<'a> {
+pub struct ReverseFacts<'a> {
     pub index: u32,
     pub rig: &'a Rig,
     /// Whether incoming packets were handled on the sender's processor.
@@ -17,7 +17,7 @@ pub struct Facts<'a> {
     pub outcome: &'a ReverseOutcome,
 }
 
-impl Facts<'_> {
+impl ReverseFacts<'_> {
     /// The record's view of the trial, and the numbers that its verdict rests on.
     pub fn trial(&self) -> (ReverseTrial, Checks) {
         let checks = self.checks();
@@ -33,7 +33,7 @@ impl Facts<'_> {
             sent: sent.accepted,
             arrived: checks.arrived,
             inbound_sent: inbound.sent,
-            inbound_read: read.as_ref().map_or(0, super::inbound::Counts::total),
+            inbound_read: read.as_ref().map_or(0, super::inbound::WindowCounts::total),
             verdict: judge::trial(&checks),
         };
         (trial, checks)

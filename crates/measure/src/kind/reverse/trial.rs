@@ -11,15 +11,15 @@ use netfathom_model::plan::{ReversePlan, Spin, Variant};
 use netfathom_sys::cpu;
 use netfathom_sys::socket::drops;
 
-use super::edges::{Edge, Watch};
-use super::inbound::{Counts, Draining, Echo, read};
+use super::edges::{Edge, WatchedSender};
+use super::inbound::{Draining, Echo, WindowCounts, read};
 use super::phases::{self, Phases};
 use super::run_in;
 use super::sockets::Sockets;
 use crate::ground::error::GroundError;
 use crate::ground::lab::Lab;
 use crate::ground::observer::Live;
-use crate::ground::rig::{Counted, Rig};
+use crate::ground::rig::{Rig, SideCounters};
 use crate::load::engine::{Send, Sendmmsg};
 use crate::load::error::FlightError;
 use crate::load::flight::{spawn, windows_from_now};
@@ -55,14 +55,14 @@ pub struct ReverseOutcome {
     pub sent: Sent,
     pub inbound: Inbound,
     /// What an application of this host read; `None` where nobody reads.
-    pub read: Option<Counts>,
+    pub read: Option<WindowCounts>,
     /// Messages that the socket on this host had no room for.
     pub overflowed: u64,
     /// What was counted at the edges of the parts; all of them, unless the trial was stopped.
     pub edges: Vec<Edge>,
     /// Stack times, where they were taken.
     pub stack: Option<TxResult>,
-    pub counted: Counted,
+    pub counted: SideCounters,
 }
 
 pub struct Inbound {
@@ -129,7 +129,7 @@ impl ReverseTask<'_> {
 struct Flown {
     sent: Sent,
     inbound: Inbound,
-    read: Option<Counts>,
+    read: Option<WindowCounts>,
     edges: Vec<Edge>,
 }
 
@@ -162,7 +162,7 @@ impl Flight<'_> {
     }
 
     /// The load: as fast as one thread sends. Returns what it read as well, if it is to.
-    fn send(&self) -> Result<(Sent, Option<Counts>), FlightError> {
+    fn send(&self) -> Result<(Sent, Option<WindowCounts>), FlightError> {
         self.signals.thread.store(cpu::thread_id(), Relaxed);
         let end_ns = self.phases.windows.start_ns + self.phases.duration_ns;
         let task = self.sending(self.task.flow, end_ns, Spin::Auto, self.task.live);
@@ -218,13 +218,13 @@ impl Flight<'_> {
         Ok(Inbound { sent, planned: None, windows: None })
     }
 
-    fn read(&self) -> Result<Counts, FlightError> {
+    fn read(&self) -> Result<WindowCounts, FlightError> {
         read(&self.sockets.inbound, self.counts(), &self.signals.ended).map_err(FlightError::Receive)
     }
 
     fn watch(&self) -> Result<Vec<Edge>, FlightError> {
         let Self { task, phases, signals, .. } = self;
-        let watch = Watch {
+        let watch = WatchedSender {
             rig: task.rig,
             cpu: task.cpus.0,
             thread: &signals.thread,
@@ -234,8 +234,8 @@ impl Flight<'_> {
         watch.edges()
     }
 
-    fn counts(&self) -> Counts {
-        Counts::new(self.phases, self.task.inbound_flow())
+    fn counts(&self) -> WindowCounts {
+        WindowCounts::new(self.phases, self.task.inbound_flow())
     }
 
     fn sending<'t>(

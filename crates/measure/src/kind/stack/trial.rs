@@ -21,7 +21,7 @@ use crate::ground::observer::Live;
 use crate::ground::processors::Cpus;
 use crate::ground::rig::Rig;
 use crate::load::accounting::Evidence;
-use crate::load::message_log::Lane;
+use crate::load::message_log::SenderLog;
 use crate::load::sent::Sent;
 use crate::load::tally::Read;
 use crate::load::tap::{ReceiveTap, SendTap};
@@ -216,7 +216,7 @@ impl StackTask<'_> {
             start.set(Some(windows));
             Ok((senders, reader))
         };
-        let collect = |senders: Vec<Option<Lane>>, reader: Option<Lane>| {
+        let collect = |senders: Vec<Option<SenderLog>>, reader: Option<SenderLog>| {
             drop((senders, reader));
             let windows = start.get().unwrap_or_else(|| load.windows(0));
             tap.finish(flow, windows)

@@ -15,7 +15,7 @@ use crate::ground::error::Failure;
 use crate::ground::lab::wire::WireError;
 use crate::ground::lab::{self, Lab, LabError};
 use crate::ground::observer::Progressed;
-use crate::kind::transfer::{self, Around, Event, Live, Standard, TransferError};
+use crate::kind::transfer::{self, Around, Live, Standard, TransferError, TransferEvent};
 
 /// What the receiver reads at once: as much as there is, so that it is never what is measured.
 const READ_BYTES: u64 = 64 << 10;
@@ -144,14 +144,14 @@ fn receive(sweep: &SweepPlan, at: IpAddr, listening: Sender<SocketAddr>, stop: &
     (plan.host, plan.port, plan.made_up) = (Some(at.to_string()), 0, true);
     (plan.buffer_bytes, plan.buffer_named) = (READ_BYTES, true);
     make(&plan, stop, &move |event| {
-        if let Event::Listening(at) = event {
+        if let TransferEvent::Listening(at) = event {
             // Whoever wants to know waits for it.
             let _ = listening.send(at);
         }
     })
 }
 
-fn make(plan: &TransferPlan, stop: &AtomicBool, tell: &(dyn Fn(Event) + Sync)) -> Transferred {
+fn make(plan: &TransferPlan, stop: &AtomicBool, tell: &(dyn Fn(TransferEvent) + Sync)) -> Transferred {
     let (input, output) = (io::stdin(), io::stdout());
     // The data is made up and thrown away: neither is touched.
     let standard = Standard { input: input.as_fd(), output: output.as_fd() };

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use netfathom_model::plan::TransferPlan;
 use netfathom_sys::endpoint;
 
-use super::ends::{self, End, Event};
+use super::ends::{self, End, TransferEvent};
 use super::{Around, TransferError};
 
 /// Lets senders in until it is dropped; who comes then is refused at once, instead of waiting for
@@ -39,7 +39,7 @@ impl<'a> Door<'a> {
                 end => end?,
             };
             if self.is_ours(&end)? {
-                end.peer.inspect(|from| self.around.tell(Event::Accept(*from)));
+                end.peer.inspect(|from| self.around.tell(TransferEvent::Accept(*from)));
                 return Ok(Some(end));
             }
             // Somebody else's: the kernel cuts it, so that its sender learns of it.

@@ -6,7 +6,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 
 use netfathom_model::plan::{Protocol, Role, TransferPlan};
-use netfathom_sys::endpoint::{self, Buffer, Kind};
+use netfathom_sys::endpoint::{self, SocketBuffer, SocketKind};
 use netfathom_sys::splice::{Leads, leads};
 use netfathom_sys::stdio;
 use netfathom_sys::zero_copy;
@@ -19,7 +19,7 @@ use super::{Around, Standard, TransferError};
 const MOST_KNOCKING: i32 = 1024;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Event {
+pub enum TransferEvent {
     Socket,
     SocketBuffer {
         /// The send buffer, or the receive buffer.
@@ -84,10 +84,10 @@ pub(super) fn check_standard(plan: &TransferPlan, standard: Standard<'_>) -> Res
     }
 }
 
-fn kind(plan: &TransferPlan) -> Kind {
+fn kind(plan: &TransferPlan) -> SocketKind {
     match plan.protocol {
-        Protocol::Tcp => Kind::Stream,
-        Protocol::Udp => Kind::Datagram,
+        Protocol::Tcp => SocketKind::Stream,
+        Protocol::Udp => SocketKind::Datagram,
     }
 }
 
@@ -146,7 +146,7 @@ fn resolve(host: &str, port: u16) -> Result<Vec<SocketAddr>, TransferError> {
 fn connect_to(plan: &TransferPlan, to: SocketAddr, around: Around<'_>) -> Result<End, TransferError> {
     let refused = |source| TransferError::Connect { address: to, source };
     let socket = endpoint::open(kind(plan), to).map_err(refused)?;
-    around.tell(Event::Socket);
+    around.tell(TransferEvent::Socket);
     let granted_bytes = set_options(plan, socket.as_fd(), around)?;
     let mut attempt = endpoint::connect(socket.as_fd(), to);
     while attempt.as_ref().is_err_and(|e| e.kind() == ErrorKind::Interrupted) {
@@ -157,7 +157,7 @@ fn connect_to(plan: &TransferPlan, to: SocketAddr, around: Around<'_>) -> Result
     }
     attempt.map_err(refused)?;
     let local = local(socket.as_fd())?;
-    around.tell(Event::Connect(to));
+    around.tell(TransferEvent::Connect(to));
     Ok(End { socket: Arc::new(socket), local, peer: Some(to), granted_bytes })
 }
 
@@ -190,7 +190,7 @@ fn bind(
     (socket, at): (OwnedFd, SocketAddr),
     around: Around<'_>,
 ) -> Result<End, TransferError> {
-    around.tell(Event::Socket);
+    around.tell(TransferEvent::Socket);
     let fd = socket.as_fd();
     let refused = |source| TransferError::Bind { address: at, source };
     let granted_bytes = set_options(plan, fd, around)?;
@@ -206,7 +206,7 @@ fn bind(
         endpoint::listen(fd, backlog(plan)).map_err(refused)?;
     }
     let local = local(fd)?;
-    around.tell(Event::Listening(local));
+    around.tell(TransferEvent::Listening(local));
     Ok(End { socket: Arc::new(socket), local, peer: None, granted_bytes })
 }
 
@@ -230,19 +230,19 @@ fn set_options(
     let mut granted = None;
     if let Some(asked_bytes) = plan.socket_buffer_bytes {
         let sends = plan.role == Role::Transmit;
-        let which = if sends { Buffer::Send } else { Buffer::Receive };
+        let which = if sends { SocketBuffer::Send } else { SocketBuffer::Receive };
         let granted_bytes =
             endpoint::set_buffer(socket, which, asked_bytes).map_err(refused("--socket-buffer"))?;
-        around.tell(Event::SocketBuffer { sends, asked_bytes, granted_bytes });
+        around.tell(TransferEvent::SocketBuffer { sends, asked_bytes, granted_bytes });
         granted = Some(granted_bytes);
     }
     if plan.debug {
         endpoint::set_debug(socket).map_err(refused("--debug"))?;
-        around.tell(Event::Debug);
+        around.tell(TransferEvent::Debug);
     }
     if plan.no_delay {
         endpoint::set_no_delay(socket).map_err(refused("--no-delay"))?;
-        around.tell(Event::NoDelay);
+        around.tell(TransferEvent::NoDelay);
     }
     if plan.protocol == Protocol::Tcp {
         set_flow(plan, socket)?;

@@ -8,12 +8,12 @@ use std::thread::{self, Thread};
 use netfathom_sys::interrupt::Interruptible;
 
 use super::cost::Cost;
-use super::seen::Seen;
+use super::seen::SampleSeries;
 
 /// How far a transfer is: others may look while it runs.
 #[derive(Debug, Default)]
 pub struct Live {
-    lanes: Mutex<Vec<Arc<Lane>>>,
+    lanes: Mutex<Vec<Arc<LiveStream>>>,
     /// Bytes of those that are over.
     past_bytes: AtomicU64,
     /// Bytes that there are, 0 where nobody knows.
@@ -68,13 +68,13 @@ impl Live {
         self.watcher.get_or_init(thread::current);
     }
 
-    pub(super) fn lanes(&self) -> Vec<Arc<Lane>> {
+    pub(super) fn lanes(&self) -> Vec<Arc<LiveStream>> {
         self.lanes.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// A stream of the calling thread begins; it is over when what is returned is dropped.
     pub(super) fn begin(&self, stream: usize, socket: &Arc<OwnedFd>) -> OnLane<'_> {
-        let lane = Arc::new(Lane {
+        let lane = Arc::new(LiveStream {
             stream,
             socket: Arc::downgrade(socket),
             // That of the main thread worked, and so does this one.
@@ -91,7 +91,7 @@ impl Live {
 
 /// One stream, as others see it.
 #[derive(Debug)]
-pub(super) struct Lane {
+pub(super) struct LiveStream {
     /// Its number, from 0.
     pub stream: usize,
     /// Open for as long as the stream is.
@@ -99,11 +99,11 @@ pub(super) struct Lane {
     thread: Option<Interruptible>,
     pub bytes: AtomicU64,
     pub calls: AtomicU64,
-    seen: Mutex<Seen>,
+    seen: Mutex<SampleSeries>,
 }
 
-impl Lane {
-    pub fn seen(&self) -> MutexGuard<'_, Seen> {
+impl LiveStream {
+    pub fn seen(&self) -> MutexGuard<'_, SampleSeries> {
         self.seen.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -116,7 +116,7 @@ impl Lane {
 #[derive(Debug)]
 pub(super) struct OnLane<'a> {
     pub live: &'a Live,
-    pub lane: Arc<Lane>,
+    pub lane: Arc<LiveStream>,
 }
 
 impl Drop for OnLane<'_> {

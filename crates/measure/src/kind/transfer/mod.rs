@@ -51,7 +51,7 @@ mod wakeups;
 mod watch;
 mod zero_copy;
 
-pub use ends::Event;
+pub use ends::TransferEvent;
 pub use error::TransferError;
 pub use live::Live;
 pub use serve::Left;
@@ -81,7 +81,7 @@ pub struct Around<'a> {
     pub live: &'a Live,
     pub stop: &'a AtomicBool,
     /// Hears what happens, from whichever thread it happens in.
-    pub tell: &'a (dyn Fn(Event) + Sync),
+    pub tell: &'a (dyn Fn(TransferEvent) + Sync),
 }
 
 impl Around<'_> {
@@ -89,7 +89,7 @@ impl Around<'_> {
         self.stop.load(Relaxed)
     }
 
-    fn tell(&self, event: Event) {
+    fn tell(&self, event: TransferEvent) {
         (self.tell)(event);
     }
 

@@ -8,19 +8,19 @@ const MOST: usize = 1023;
 const FIRST_PERIOD_NS: u64 = 1_000_000;
 
 #[derive(Debug)]
-pub(super) struct Seen {
+pub(super) struct SampleSeries {
     samples: Vec<TransferSample>,
     period_ns: u64,
     due_ns: u64,
 }
 
-impl Default for Seen {
+impl Default for SampleSeries {
     fn default() -> Self {
         Self { samples: Vec::new(), period_ns: FIRST_PERIOD_NS, due_ns: 0 }
     }
 }
 
-impl Seen {
+impl SampleSeries {
     /// When the next look is due, on the one clock.
     pub fn due_ns(&self) -> u64 {
         self.due_ns
@@ -62,7 +62,7 @@ mod tests {
 
     #[test]
     fn however_long_it_takes_the_looks_are_few_and_even() {
-        let mut seen = Seen::default();
+        let mut seen = SampleSeries::default();
         for look in 0..100_000_u64 {
             let now_ns = 5_000_000_000 + look * FIRST_PERIOD_NS;
             if seen.due_ns() <= now_ns {
@@ -78,7 +78,7 @@ mod tests {
 
     #[test]
     fn a_look_that_came_late_does_not_bring_two() {
-        let mut seen = Seen::default();
+        let mut seen = SampleSeries::default();
         seen.keep(TransferSample::default(), 10 * FIRST_PERIOD_NS);
         assert_eq!(seen.due_ns(), 11 * FIRST_PERIOD_NS);
         seen.keep(TransferSample::default(), 11 * FIRST_PERIOD_NS + 300);

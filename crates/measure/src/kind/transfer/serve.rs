@@ -17,7 +17,7 @@ use netfathom_model::record::{Served, TransferEnd, TransferResult, TransferStrea
 use netfathom_sys::endpoint;
 
 use super::client;
-use super::ends::{self, End, Event};
+use super::ends::{self, End, TransferEvent};
 use super::{Around, TransferError};
 
 /// Streams that a record keeps, the last ones.
@@ -122,7 +122,7 @@ impl Porter<'_> {
         if self.told.is_none_or(|told| told.elapsed() >= TELL) {
             self.told = Some(Instant::now());
             let most_clients = self.service.most_clients;
-            self.around.tell(Event::TurnedAway { turned_away, most_clients });
+            self.around.tell(TransferEvent::TurnedAway { turned_away, most_clients });
         }
     }
 }
@@ -172,7 +172,7 @@ impl House {
         let (bytes, duration_ns, end) = (stream.bytes, stream.duration_ns, stream.end.clone());
         let left = Left { number, peer: client.peer, bytes, duration_ns, end };
         self.book(client);
-        around.tell(Event::Left(left));
+        around.tell(TransferEvent::Left(left));
     }
 
     fn book(&self, client: client::Client) {

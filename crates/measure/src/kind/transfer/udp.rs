@@ -18,7 +18,7 @@ use netfathom_sys::clock::monotonic_ns;
 use netfathom_sys::{endpoint, socket};
 
 use super::account::Meter;
-use super::ends::{self, End, Event};
+use super::ends::{self, End, TransferEvent};
 use super::incoming::touch;
 use super::pace::Pace;
 use super::streams::{self, Moved};
@@ -222,7 +222,7 @@ impl Receiver<'_> {
         if self.counts.marks == 0 {
             self.meter.restart();
         }
-        self.around.tell(Event::Accept(from));
+        self.around.tell(TransferEvent::Accept(from));
         endpoint::set_receive_limit(socket, Duration::from_nanos(self.plan.idle_ns)).map_err(Broken::Network)
     }
 

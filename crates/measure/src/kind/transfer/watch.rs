@@ -12,7 +12,7 @@ use netfathom_sys::clock::monotonic_ns;
 use netfathom_sys::endpoint;
 use netfathom_sys::tcp_info::{self, Congestion};
 
-use super::live::Lane;
+use super::live::LiveStream;
 use super::{Around, TransferError};
 
 /// Without a stream there is nothing to look at; it is told when one begins.
@@ -82,7 +82,7 @@ struct Watcher<'a> {
 
 /// A stream, and what was told of it.
 struct Known {
-    lane: Arc<Lane>,
+    lane: Arc<LiveStream>,
     /// The last look that worked: its socket may be gone.
     last: TransferSample,
     told: TransferSample,
@@ -169,7 +169,7 @@ impl Watcher<'_> {
         hears && self.around.live.bytes() == 0
     }
 
-    fn know(&mut self, lanes: Vec<Arc<Lane>>) {
+    fn know(&mut self, lanes: Vec<Arc<LiveStream>>) {
         for lane in lanes {
             if !self.known.iter().any(|known| Arc::ptr_eq(&known.lane, &lane)) {
                 let nothing = TransferSample::default();
@@ -190,13 +190,13 @@ impl Watcher<'_> {
             let step = known.step(from_ns, to_ns);
             sum.bytes += step.bytes;
             sum.retransmits += step.retransmits;
-            self.around.tell(super::Event::Interval(step));
+            self.around.tell(super::TransferEvent::Interval(step));
         }
         if self.plan.serve.is_some() {
             sum.bytes = self.around.live.bytes().saturating_sub(self.told_bytes);
         }
         if several || self.plan.serve.is_some() {
-            self.around.tell(super::Event::Interval(sum));
+            self.around.tell(super::TransferEvent::Interval(sum));
         }
         // Of those that are over, all was told.
         self.known.retain(|known| known.lane.socket.strong_count() > 0);
@@ -231,7 +231,7 @@ impl Known {
 }
 
 /// One look at a stream; `None` once its socket is gone.
-fn sample(lane: &Lane, role: Role, at_ns: u64) -> Option<TransferSample> {
+fn sample(lane: &LiveStream, role: Role, at_ns: u64) -> Option<TransferSample> {
     let socket = lane.socket.upgrade()?;
     let mut sample = TransferSample {
         at_ns,

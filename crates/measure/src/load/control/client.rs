@@ -8,7 +8,7 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use super::line::{Lines, Writer, open, printable};
-use super::words::{Begin, End, FromSender, FromSink, Hello, Tally, Welcome, Why};
+use super::words::{Begin, FromSender, FromSink, Hello, SendTotals, Tally, Welcome, Why};
 use super::{ANSWER_WITHIN, CONNECT_WITHIN, ControlError, DRAIN_MOST, LOST_AFTER};
 
 /// A conversation with a sink. Dropped before its end, it hangs up.
@@ -103,7 +103,7 @@ impl Session {
     ///
     /// # Panics
     /// If the load has not begun.
-    pub fn end(mut self, sent: End) -> Result<Tally, ControlError> {
+    pub fn end(mut self, sent: SendTotals) -> Result<Tally, ControlError> {
         let Stage::Watched(watcher) = std::mem::replace(&mut self.stage, Stage::Over) else {
             panic!("a session ends after its begin");
         };

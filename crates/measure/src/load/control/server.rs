@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use netfathom_model::engine::Receive;
 
 use super::line::{Lines, Writer};
-use super::words::{End, FromSender, FromSink, Hello, Seen, Tally, Welcome, Why};
+use super::words::{DeliveredSoFar, FromSender, FromSink, Hello, SendTotals, Tally, Welcome, Why};
 use super::{BEGIN_WITHIN, ControlError, DRAIN_MOST, LINE_WITHIN, LOST_AFTER, QUIET_FOR, SEEN_EVERY};
 
 mod door;
@@ -166,19 +166,19 @@ impl Begun {
     }
 
     /// Says that the sink receives; it must.
-    pub fn ready(mut self) -> Result<Running, ControlError> {
+    pub fn ready(mut self) -> Result<Conversation, ControlError> {
         self.link.writer.say(&FromSink::Ready)?;
-        Ok(Running { link: self.link, deadline: None })
+        Ok(Conversation { link: self.link, deadline: None })
     }
 }
 
 #[derive(Debug)]
-pub struct Running {
+pub struct Conversation {
     link: Link,
     deadline: Option<Instant>,
 }
 
-impl Running {
+impl Conversation {
     /// Holds the sender to the length that it announced, with a tenth and some seconds more.
     pub fn held_to(self, announced: Duration) -> Self {
         let most = announced.saturating_add(announced / 10).saturating_add(DRAIN_MOST);
@@ -234,7 +234,7 @@ impl Ticks {
     fn tell(&mut self, link: &mut Link, delivered: impl FnOnce() -> u64) -> Result<(), ControlError> {
         if self.next_in().is_zero() {
             self.last = Some(Instant::now());
-            link.writer.say(&FromSink::Seen(Seen { delivered: delivered() }))?;
+            link.writer.say(&FromSink::Seen(DeliveredSoFar { delivered: delivered() }))?;
         }
         Ok(())
     }
@@ -245,11 +245,11 @@ impl Ticks {
 pub struct Ended {
     link: Link,
     seen: Ticks,
-    sent: End,
+    sent: SendTotals,
 }
 
 impl Ended {
-    pub fn sent(&self) -> End {
+    pub fn sent(&self) -> SendTotals {
         self.sent
     }
 

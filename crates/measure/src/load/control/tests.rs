@@ -9,7 +9,7 @@ use std::time::Instant;
 
 use netfathom_model::engine::Receive;
 
-use super::words::{End, Hello, Tally, VERSION};
+use super::words::{Hello, SendTotals, Tally, VERSION};
 use super::*;
 
 /// Far beyond every time-out here: whoever hangs is found out.
@@ -37,7 +37,7 @@ fn accept(listener: &Listener) -> Incoming {
 }
 
 /// A sink up to the moment where it receives.
-fn running(listener: &Listener) -> Running {
+fn running(listener: &Listener) -> Conversation {
     let welcomed = accept(listener).welcome(Receive::Recvmmsg, "netfathom test").unwrap();
     welcomed.await_begin(&AtomicBool::new(false)).unwrap().ready().unwrap()
 }
@@ -46,7 +46,7 @@ fn tally(delivered: u64) -> Tally {
     Tally { delivered, udp_in: Some(delivered), ..Tally::default() }
 }
 
-const SENT: End = End { tried: 1000, accepted: 998, refused: 2 };
+const SENT: SendTotals = SendTotals { tried: 1000, accepted: 998, refused: 2 };
 
 #[test]
 fn the_whole_conversation() {

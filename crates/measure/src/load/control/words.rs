@@ -19,9 +19,9 @@ const MOST_CPU_NS: u64 = 1 << 56;
 pub enum FromSender {
     Hello(Hello),
     Begin(Begin),
-    /// A sign of life, the answer to each [`Seen`].
+    /// A sign of life, the answer to each [`FromSink::Seen`].
     Alive,
-    End(End),
+    End(SendTotals),
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -33,7 +33,7 @@ pub enum FromSink {
         why: Why,
     },
     Ready,
-    Seen(Seen),
+    Seen(DeliveredSoFar),
     Tally(Tally),
 }
 
@@ -70,12 +70,12 @@ pub struct Begin {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Seen {
+pub struct DeliveredSoFar {
     /// Messages of this conversation that have arrived so far.
     pub delivered: u64,
 }
 
-impl Seen {
+impl DeliveredSoFar {
     /// Whether that is more than all there is, in words.
     pub fn excess(&self, planned: u64) -> Option<String> {
         (self.delivered > planned).then(|| format!("{} messages delivered of {planned}", self.delivered))
@@ -83,14 +83,14 @@ impl Seen {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct End {
+pub struct SendTotals {
     pub tried: u64,
     /// Those that the operating system accepted.
     pub accepted: u64,
     pub refused: u64,
 }
 
-impl End {
+impl SendTotals {
     /// What of it no sender of so many messages can have done, in words.
     pub fn excess(&self, planned: u64) -> Option<String> {
         let Self { tried, accepted, refused } = *self;

@@ -10,7 +10,7 @@ use netfathom_sys::clock::monotonic_ns;
 
 use crate::load::error::FlightError;
 use crate::load::flight::FarEnd;
-use crate::load::reader::End;
+use crate::load::reader::EndSignal;
 use crate::load::tally::Read;
 
 /// Between two looks at the counts.
@@ -25,7 +25,7 @@ pub struct Kernel {
 }
 
 impl FarEnd for Kernel {
-    fn take(&mut self, end: &End<'_>) -> Result<Read, FlightError> {
+    fn take(&mut self, end: &EndSignal<'_>) -> Result<Read, FlightError> {
         let (mut ended_ns, mut last) = (None, 0);
         loop {
             let told = end.told.load(Relaxed);

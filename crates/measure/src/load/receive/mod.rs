@@ -9,7 +9,7 @@ use netfathom_sys::clock::monotonic_ns;
 use netfathom_sys::cpu::{context_switches, thread_time_ns};
 
 use super::flight::FarEnd;
-use super::reader::End;
+use super::reader::EndSignal;
 use super::tally::{Read, Tally};
 use crate::load::error::FlightError;
 
@@ -67,7 +67,7 @@ pub struct Receiver {
 }
 
 impl FarEnd for Receiver {
-    fn take(&mut self, end: &End<'_>) -> Result<Read, FlightError> {
+    fn take(&mut self, end: &EndSignal<'_>) -> Result<Read, FlightError> {
         let before = self.source.dropped().map_err(FlightError::Receive)?;
         let (cpu_before_ns, slept_before) = (thread_time_ns(), context_switches().voluntary);
         let mut ended_ns = None;

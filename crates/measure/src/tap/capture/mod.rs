@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use netfathom_sys::link;
 use netfathom_sys::netns::Namespace;
-pub use netfathom_sys::packet_ring::Way;
+pub use netfathom_sys::packet_ring::CaptureDirection;
 use netfathom_sys::packet_ring::{Options, PacketRing};
 
 use crate::ground::lab::Role;
@@ -43,7 +43,7 @@ impl By {
 
 /// Whether packets can be captured here, found out at the loopback device.
 pub fn probe(by: &By, out_at_lo: bool) -> Result<(), CaptureTapError> {
-    let options = Options { way: Way::In, port: None, snaplen: SNAPLEN, bytes: 0 };
+    let options = Options { way: CaptureDirection::In, port: None, snaplen: SNAPLEN, bytes: 0 };
     PacketRing::open(link::read("lo")?.index, &options)?;
     match by {
         By::Ring => Ok(()),
@@ -65,7 +65,7 @@ pub struct Target<'a> {
 pub struct Task<'a> {
     /// The device, by its name.
     pub device: &'a str,
-    pub way: Way,
+    pub way: CaptureDirection,
     /// To which UDP port; `None`: to any.
     pub port: Option<u16>,
     pub to: Target<'a>,
@@ -96,8 +96,8 @@ pub struct Capturing {
 }
 
 enum How {
-    Ring(ring::Running),
-    Tcpdump(tcpdump::Running),
+    Ring(ring::RingCapture),
+    Tcpdump(tcpdump::TcpdumpCapture),
 }
 
 /// Begins to capture at one end of a rig; what passes the device from now on is captured.

@@ -25,13 +25,13 @@ const MOST_WRITING: Duration = Duration::from_secs(20);
 
 type Writer = PcapWriter<BufWriter<File>>;
 
-pub(super) struct Running {
+pub(super) struct RingCapture {
     stop: Arc<AtomicBool>,
     thread: Option<JoinHandle<Result<Captured, CaptureTapError>>>,
 }
 
 /// Opens the ring and the file, and starts the thread.
-pub(super) fn begin(task: &Task<'_>, place: &Namespace) -> Result<Running, CaptureTapError> {
+pub(super) fn begin(task: &Task<'_>, place: &Namespace) -> Result<RingCapture, CaptureTapError> {
     let options = Options { way: task.way, port: task.port, snaplen: SNAPLEN, bytes: BUFFER_BYTES };
     let file = |source| CaptureTapError::File { file: task.to.path.clone(), source };
     let out = BufWriter::with_capacity(FILE_BUFFER_BYTES, task.to.file.try_clone().map_err(file)?);
@@ -55,10 +55,10 @@ pub(super) fn begin(task: &Task<'_>, place: &Namespace) -> Result<Running, Captu
         reader.run(writer)
     };
     let thread = thread::Builder::new().name("capture".into()).spawn(work);
-    Ok(Running { stop, thread: Some(thread.map_err(CaptureTapError::NoThread)?) })
+    Ok(RingCapture { stop, thread: Some(thread.map_err(CaptureTapError::NoThread)?) })
 }
 
-impl Running {
+impl RingCapture {
     pub(super) fn finish(mut self) -> Result<Captured, CaptureTapError> {
         self.stop.store(true, Ordering::Relaxed);
         let ended = self.thread.take().map(JoinHandle::join);
@@ -66,7 +66,7 @@ impl Running {
     }
 }
 
-impl Drop for Running {
+impl Drop for RingCapture {
     fn drop(&mut self) {
         self.stop.store(true, Ordering::Relaxed);
         if let Some(thread) = self.thread.take() {

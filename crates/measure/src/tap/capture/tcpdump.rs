@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 use netfathom_sys::netns::Namespace;
 use netfathom_sys::{child, cpu};
 
-use super::{BUFFER_BYTES, CaptureTapError, Captured, SNAPLEN, Task, Way, kept};
+use super::{BUFFER_BYTES, CaptureDirection, CaptureTapError, Captured, SNAPLEN, Task, kept};
 
 /// It takes some milliseconds; a machine that swaps may need more.
 const BEGINS_WITHIN: Duration = Duration::from_secs(10);
@@ -30,7 +30,7 @@ const STANDS_STILL: Duration = Duration::from_millis(2500);
 const LOOK: Duration = Duration::from_millis(100);
 const ENDS_WITHIN: Duration = Duration::from_secs(5);
 
-pub(super) struct Running {
+pub(super) struct TcpdumpCapture {
     program: PathBuf,
     device: String,
     version: String,
@@ -44,8 +44,12 @@ pub(super) struct Running {
 }
 
 /// Starts it, and waits until it captures.
-pub(super) fn begin(task: &Task<'_>, program: &Path, place: Namespace) -> Result<Running, CaptureTapError> {
-    if task.device == "lo" && task.way != Way::In {
+pub(super) fn begin(
+    task: &Task<'_>,
+    program: &Path,
+    place: Namespace,
+) -> Result<TcpdumpCapture, CaptureTapError> {
+    if task.device == "lo" && task.way != CaptureDirection::In {
         return Err(CaptureTapError::OutAtLoopback);
     }
     let version = version(program)?;
@@ -65,7 +69,7 @@ pub(super) fn begin(task: &Task<'_>, program: &Path, place: Namespace) -> Result
     let watcher = thread::Builder::new().name("tcpdump".into()).spawn(work);
     let watcher = watcher.map_err(CaptureTapError::NoThread)?;
     let child = child.recv().map_err(|_| CaptureTapError::Thread)??;
-    let mut running = Running {
+    let mut running = TcpdumpCapture {
         program: program.into(),
         device: task.device.into(),
         version,
@@ -93,9 +97,9 @@ fn command(task: &Task<'_>, program: &Path, file: File) -> Command {
     command.args(["-i", task.device, "-n", "-p", "-Z", "root", "--time-stamp-precision=nano"]);
     command.args(["-s", &SNAPLEN.to_string(), "-B", &(BUFFER_BYTES >> 10).to_string()]);
     match task.way {
-        Way::Out => command.args(["-Q", "out"]),
-        Way::In => command.args(["-Q", "in"]),
-        Way::Both => &mut command,
+        CaptureDirection::Out => command.args(["-Q", "out"]),
+        CaptureDirection::In => command.args(["-Q", "in"]),
+        CaptureDirection::Both => &mut command,
     };
     // To a file that is open: its name may lead elsewhere by now.
     command.args(["-w", "-"]).stdout(file);
@@ -163,7 +167,7 @@ pub(super) fn version(program: &Path) -> Result<String, CaptureTapError> {
     Ok(said.lines().next().unwrap_or("tcpdump").replacen(" version", "", 1))
 }
 
-impl Running {
+impl TcpdumpCapture {
     pub(super) fn finish(mut self) -> Result<Captured, CaptureTapError> {
         self.drain()?;
         let _ = child::interrupt(&mut self.child);
@@ -212,14 +216,14 @@ impl Running {
         Ok(())
     }
 
-    fn report(&mut self) -> Result<Counts, CaptureTapError> {
+    fn report(&mut self) -> Result<TcpdumpCounts, CaptureTapError> {
         if child::ask_for_report(&mut self.child).is_err() {
             return Err(self.no_counts());
         }
         self.counts(ENDS_WITHIN)
     }
 
-    fn counts(&mut self, most: Duration) -> Result<Counts, CaptureTapError> {
+    fn counts(&mut self, most: Duration) -> Result<TcpdumpCounts, CaptureTapError> {
         let from = self.said.len();
         // The last of them that it always says.
         if self.listen_for("dropped by kernel", most).is_none() {
@@ -228,7 +232,7 @@ impl Running {
         // The very last one follows at once, if at all.
         self.listen_for("dropped by interface", Duration::from_millis(20));
         let said = self.said[from..].join(", ");
-        Counts::parse(&said).ok_or_else(|| self.no_counts())
+        TcpdumpCounts::parse(&said).ok_or_else(|| self.no_counts())
     }
 
     fn listen_for(&mut self, words: &str, most: Duration) -> Option<()> {
@@ -270,21 +274,21 @@ impl Running {
     }
 }
 
-impl Drop for Running {
+impl Drop for TcpdumpCapture {
     fn drop(&mut self) {
         self.end();
     }
 }
 
 #[derive(Debug, PartialEq, Eq)]
-pub struct Counts {
+pub struct TcpdumpCounts {
     captured: u64,
     received: u64,
     dropped: u64,
     dropped_by_interface: Option<u64>,
 }
 
-impl Counts {
+impl TcpdumpCounts {
     /// From `12 packets captured, 12 packets received by filter, 0 packets dropped by kernel`.
     pub fn parse(said: &str) -> Option<Self> {
         let count = |what: &str| {
@@ -313,13 +317,13 @@ mod tests {
     #[test]
     fn counts_are_read_in_either_form() {
         let lines = "1 packet captured, 3 packets received by filter, 2 packets dropped by kernel";
-        let counts = Counts { captured: 1, received: 3, dropped: 2, dropped_by_interface: None };
-        assert_eq!(Counts::parse(lines), Some(counts));
+        let counts = TcpdumpCounts { captured: 1, received: 3, dropped: 2, dropped_by_interface: None };
+        assert_eq!(TcpdumpCounts::parse(lines), Some(counts));
         let one = "tcpdump: 10 packets captured, 30 packets received by filter, 20 packets dropped by \
                    kernel, 4 packets dropped by interface";
-        let counts = Counts { captured: 10, received: 30, dropped: 20, dropped_by_interface: Some(4) };
-        assert_eq!(Counts::parse(one), Some(counts));
-        assert_eq!(Counts::parse(one).unwrap().lost(), Some(20.0 / 30.0));
-        assert_eq!(Counts::parse("tcpdump: cannot"), None);
+        let counts = TcpdumpCounts { captured: 10, received: 30, dropped: 20, dropped_by_interface: Some(4) };
+        assert_eq!(TcpdumpCounts::parse(one), Some(counts));
+        assert_eq!(TcpdumpCounts::parse(one).unwrap().lost(), Some(20.0 / 30.0));
+        assert_eq!(TcpdumpCounts::parse("tcpdump: cannot"), None);
     }
 }

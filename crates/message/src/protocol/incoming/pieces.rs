@@ -1,6 +1,6 @@
 //! Pieces of posts, into the buffers that wait for them.
 
-use super::{Found, Guess, Incoming, Piece, Want};
+use super::{Guess, Incoming, Parsed, Piece, Want};
 use crate::{
     protocol::{ProtocolError, Received, posting::Waiting},
     wire::{Header, Kind},
@@ -35,7 +35,7 @@ impl Incoming {
 
     /// Moves what a read brought along into the waiting buffer, and ends the piece, and the post,
     /// if that was all.
-    pub(super) fn fill_piece(&mut self, want: Want) -> Option<Found> {
+    pub(super) fn fill_piece(&mut self, want: Want) -> Option<Parsed> {
         let mut piece = self.piece?;
         let state = &mut self.channels[usize::from(piece.channel)];
         let waiting = state.waiting.front_mut()?;
@@ -57,7 +57,7 @@ impl Incoming {
         let waiting = state.waiting.pop_front()?;
         let received = Received { channel: piece.channel, buffer: waiting.buffer, length: waiting.filled };
         if want == Want::Any || want == Want::Post(piece.channel) {
-            return Some(Found::Post(received));
+            return Some(Parsed::Post(received));
         }
         state.done.push_back(received);
         self.stashed += 1;

@@ -1,11 +1,11 @@
 //! What came before it was wanted.
 
-use super::{Found, Incoming, Want};
+use super::{Incoming, Parsed, Want};
 use crate::wire::{Header, Kind};
 
 impl Incoming {
     /// Something kept that is now wanted.
-    pub(super) fn unstash(&mut self, want: Want) -> Option<Found> {
+    pub(super) fn unstash(&mut self, want: Want) -> Option<Parsed> {
         let found = match want {
             Want::Nothing => None,
             Want::Message(channel) => self.unstash_message(channel),
@@ -17,15 +17,15 @@ impl Incoming {
         Some(found)
     }
 
-    fn unstash_message(&mut self, channel: u16) -> Option<Found> {
+    fn unstash_message(&mut self, channel: u16) -> Option<Parsed> {
         let at = self.channels.get_mut(usize::from(channel))?.inbox.take()?;
         let header = Header { kind: Kind::Message, channel, length: at.len() as u32 };
         self.taken(channel, header.frame() as u32);
-        Some(Found::Stashed { channel, at })
+        Some(Parsed::Stashed { channel, at })
     }
 
-    fn unstash_post(&mut self, channel: u16) -> Option<Found> {
-        self.channels.get_mut(usize::from(channel))?.done.pop_front().map(Found::Post)
+    fn unstash_post(&mut self, channel: u16) -> Option<Parsed> {
+        self.channels.get_mut(usize::from(channel))?.done.pop_front().map(Parsed::Post)
     }
 
     /// Messages and posts that came and were not wanted yet.

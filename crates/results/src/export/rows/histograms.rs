@@ -2,18 +2,18 @@
 
 use netfathom_model::record::Measurement;
 
-use super::{Cell, Column, Kind, Table};
+use super::{Column, FieldKind, FieldValue, Table};
 use crate::export::ExportError;
 use crate::export::HAVE_HISTOGRAMS;
 use crate::quantity::{Histogram, histograms};
 
 const COLUMNS: [Column; 6] = [
-    Column::required("measurement", Kind::Text),
-    Column::required("histogram", Kind::Text),
-    Column::optional("trial_index", Kind::Whole),
-    Column::optional("low_ns", Kind::Whole),
-    Column::required("high_ns", Kind::Whole),
-    Column::required("count", Kind::Whole),
+    Column::required("measurement", FieldKind::Text),
+    Column::required("histogram", FieldKind::Text),
+    Column::optional("trial_index", FieldKind::Whole),
+    Column::optional("low_ns", FieldKind::Whole),
+    Column::required("high_ns", FieldKind::Whole),
+    Column::required("count", FieldKind::Whole),
 ];
 
 /// The buckets that hold anything; those below zero share a row that has no lower end.
@@ -26,15 +26,15 @@ pub fn table(measurement: &Measurement) -> Result<Table<'_>, ExportError> {
     Ok(Table { name: "histograms", columns: &COLUMNS, rows: Box::new(rows.map(Ok)) })
 }
 
-fn rows(measurement: &str, set: &Histogram<'_>) -> Vec<Vec<Cell>> {
+fn rows(measurement: &str, set: &Histogram<'_>) -> Vec<Vec<FieldValue>> {
     let row = |low: Option<u64>, high: u64, count: u64| {
         vec![
             measurement.into(),
             set.name.as_str().into(),
-            Cell::whole(set.trial),
-            Cell::whole(low),
-            Cell::whole(Some(high)),
-            Cell::whole(Some(count)),
+            FieldValue::whole(set.trial),
+            FieldValue::whole(low),
+            FieldValue::whole(Some(high)),
+            FieldValue::whole(Some(count)),
         ]
     };
     let negative = (set.times.negative > 0).then(|| row(None, 0, set.times.negative));

@@ -7,7 +7,7 @@ mod trials;
 
 use std::path::Path;
 
-use super::{ExportError, Format, Run, What};
+use super::{ExportError, Format, StoredRun, What};
 
 /// A table whose rows are made as they are written.
 pub struct Table<'a> {
@@ -15,19 +15,19 @@ pub struct Table<'a> {
     /// The columns, in order.
     pub columns: &'static [Column],
     /// A cell a column.
-    pub rows: Box<dyn Iterator<Item = Result<Vec<Cell>, ExportError>> + 'a>,
+    pub rows: Box<dyn Iterator<Item = Result<Vec<FieldValue>, ExportError>> + 'a>,
 }
 
 #[derive(Clone, Copy, Debug)]
 pub struct Column {
     /// Its name, with the unit where it has one.
     pub name: &'static str,
-    pub kind: Kind,
+    pub kind: FieldKind,
     pub optional: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum FieldKind {
     Text,
     Whole,
     Real,
@@ -36,7 +36,7 @@ pub enum Kind {
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub enum Cell {
+pub enum FieldValue {
     Text(String),
     Whole(i64),
     Real(f64),
@@ -45,7 +45,7 @@ pub enum Cell {
     Empty,
 }
 
-impl Cell {
+impl FieldValue {
     fn real(value: Option<f64>) -> Self {
         value.filter(|v| v.is_finite()).map_or(Self::Empty, Self::Real)
     }
@@ -55,24 +55,24 @@ impl Cell {
     }
 }
 
-impl From<&str> for Cell {
+impl From<&str> for FieldValue {
     fn from(text: &str) -> Self {
         Self::Text(text.into())
     }
 }
 
 impl Column {
-    const fn required(name: &'static str, kind: Kind) -> Self {
+    const fn required(name: &'static str, kind: FieldKind) -> Self {
         Self { name, kind, optional: false }
     }
 
-    const fn optional(name: &'static str, kind: Kind) -> Self {
+    const fn optional(name: &'static str, kind: FieldKind) -> Self {
         Self { name, kind, optional: true }
     }
 }
 
 /// The table that was asked for.
-pub fn of(run: &Run, what: What, format: Format) -> Result<Table<'_>, ExportError> {
+pub fn of(run: &StoredRun, what: What, format: Format) -> Result<Table<'_>, ExportError> {
     let measurement = &run.record.measurement;
     match what {
         What::Trials => trials::table(measurement),
@@ -83,7 +83,7 @@ pub fn of(run: &Run, what: What, format: Format) -> Result<Table<'_>, ExportErro
 }
 
 /// Where the single messages of a run stand.
-pub fn samples_file(run: &Run, format: Format) -> Result<&Path, ExportError> {
+pub fn samples_file(run: &StoredRun, format: Format) -> Result<&Path, ExportError> {
     let missing = |why: &str| ExportError::Empty { wanted: wanted(format), why: why.into() };
     let file = run
         .samples

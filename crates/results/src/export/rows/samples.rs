@@ -4,19 +4,19 @@ use std::path::Path;
 
 use netfathom_model::sample::Sample;
 
-use super::{Cell, Column, Kind, Table};
+use super::{Column, FieldKind, FieldValue, Table};
 use crate::export::ExportError;
 use crate::store::samples::{self, Field};
 
 const COLUMNS: [Column; samples::FIELDS.len()] = columns();
 
 const fn columns() -> [Column; samples::FIELDS.len()] {
-    let mut columns = [Column::required("", Kind::Whole); samples::FIELDS.len()];
+    let mut columns = [Column::required("", FieldKind::Whole); samples::FIELDS.len()];
     let mut i = 0;
     while i < columns.len() {
         columns[i] = match samples::FIELDS[i] {
-            Field::Required(name, ..) => Column::required(name, Kind::Whole),
-            Field::Optional(name, ..) => Column::optional(name, Kind::Whole),
+            Field::Required(name, ..) => Column::required(name, FieldKind::Whole),
+            Field::Optional(name, ..) => Column::optional(name, FieldKind::Whole),
         };
         i += 1;
     }
@@ -29,12 +29,12 @@ pub fn table(file: &Path) -> Result<Table<'static>, ExportError> {
     Ok(Table { name: "samples", columns: &COLUMNS, rows: Box::new(rows) })
 }
 
-fn row(sample: &Sample) -> Vec<Cell> {
+fn row(sample: &Sample) -> Vec<FieldValue> {
     samples::FIELDS
         .iter()
         .map(|field| match field {
-            Field::Required(_, get, _) => Cell::whole(Some(get(sample))),
-            Field::Optional(_, get, _) => Cell::whole(get(sample)),
+            Field::Required(_, get, _) => FieldValue::whole(Some(get(sample))),
+            Field::Optional(_, get, _) => FieldValue::whole(get(sample)),
         })
         .collect()
 }

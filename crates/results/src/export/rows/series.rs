@@ -2,21 +2,21 @@
 
 use netfathom_model::record::Measurement;
 
-use super::{Cell, Column, Kind, Table};
+use super::{Column, FieldKind, FieldValue, Table};
 use crate::export::ExportError;
 use crate::quantity::{Curve, Point, curves};
 
 const COLUMNS: [Column; 10] = [
-    Column::required("measurement", Kind::Text),
-    Column::required("series", Kind::Text),
-    Column::required("unit", Kind::Text),
-    Column::optional("trial_index", Kind::Whole),
-    Column::required("start_ns", Kind::Whole),
-    Column::required("end_ns", Kind::Whole),
-    Column::optional("n", Kind::Whole),
-    Column::optional("value", Kind::Real),
-    Column::optional("min", Kind::Real),
-    Column::optional("max", Kind::Real),
+    Column::required("measurement", FieldKind::Text),
+    Column::required("series", FieldKind::Text),
+    Column::required("unit", FieldKind::Text),
+    Column::optional("trial_index", FieldKind::Whole),
+    Column::required("start_ns", FieldKind::Whole),
+    Column::required("end_ns", FieldKind::Whole),
+    Column::optional("n", FieldKind::Whole),
+    Column::optional("value", FieldKind::Real),
+    Column::optional("min", FieldKind::Real),
+    Column::optional("max", FieldKind::Real),
 ];
 const HAS: &str = "netfathom stack, load send, reverse, join and reproduce, and of ttcp with --explain";
 
@@ -30,19 +30,19 @@ pub fn table(measurement: &Measurement) -> Result<Table<'_>, ExportError> {
     Ok(Table { name: "series", columns: &COLUMNS, rows: Box::new(rows.map(Ok)) })
 }
 
-fn rows(measurement: &str, curve: &Curve) -> Vec<Vec<Cell>> {
+fn rows(measurement: &str, curve: &Curve) -> Vec<Vec<FieldValue>> {
     let row = |point: &Point| {
         vec![
             measurement.into(),
             curve.name.as_str().into(),
             curve.unit.into(),
-            Cell::whole(curve.trial),
-            Cell::whole(Some(point.start_ns)),
-            Cell::whole(Some(point.end_ns)),
-            Cell::whole(point.n),
-            Cell::real(point.value),
-            Cell::real(point.min),
-            Cell::real(point.max),
+            FieldValue::whole(curve.trial),
+            FieldValue::whole(Some(point.start_ns)),
+            FieldValue::whole(Some(point.end_ns)),
+            FieldValue::whole(point.n),
+            FieldValue::real(point.value),
+            FieldValue::real(point.min),
+            FieldValue::real(point.max),
         ]
     };
     curve.points.iter().map(row).collect()

@@ -2,19 +2,19 @@
 
 use netfathom_model::record::Measurement;
 
-use super::{Cell, Column, Kind, Table};
+use super::{Column, FieldKind, FieldValue, Table};
 use crate::export::ExportError;
 use crate::quantity::{self, Better, Quantity};
 
 const COLUMNS: [Column; 8] = [
-    Column::required("measurement", Kind::Text),
-    Column::required("quantity", Kind::Text),
-    Column::required("title", Kind::Text),
-    Column::required("unit", Kind::Text),
-    Column::required("better", Kind::Text),
-    Column::required("main", Kind::Flag),
-    Column::required("trial", Kind::Whole),
-    Column::required("value", Kind::Real),
+    Column::required("measurement", FieldKind::Text),
+    Column::required("quantity", FieldKind::Text),
+    Column::required("title", FieldKind::Text),
+    Column::required("unit", FieldKind::Text),
+    Column::required("better", FieldKind::Text),
+    Column::required("main", FieldKind::Flag),
+    Column::required("trial", FieldKind::Whole),
+    Column::required("value", FieldKind::Real),
 ];
 
 fn better(better: Better) -> &'static str {
@@ -35,7 +35,7 @@ pub fn table(measurement: &Measurement) -> Result<Table<'_>, ExportError> {
     Ok(Table { name: "trials", columns: &COLUMNS, rows: Box::new(rows.map(Ok)) })
 }
 
-fn rows(measurement: &str, quantity: &Quantity) -> Vec<Vec<Cell>> {
+fn rows(measurement: &str, quantity: &Quantity) -> Vec<Vec<FieldValue>> {
     let row = |(trial, &value): (usize, &f64)| {
         vec![
             measurement.into(),
@@ -43,9 +43,9 @@ fn rows(measurement: &str, quantity: &Quantity) -> Vec<Vec<Cell>> {
             quantity.title.as_str().into(),
             quantity.unit.short().into(),
             better(quantity.better).into(),
-            Cell::Flag(quantity.main),
-            Cell::Whole(trial as i64 + 1),
-            Cell::Real(value),
+            FieldValue::Flag(quantity.main),
+            FieldValue::Whole(trial as i64 + 1),
+            FieldValue::Real(value),
         ]
     };
     quantity.trials.iter().enumerate().map(row).collect()

@@ -118,7 +118,7 @@ struct Verdict {
 
 impl Page<'_> {
     /// A page that has nothing on it yet.
-    fn new(facts: &Facts<'_>) -> Result<Self, Error> {
+    fn new(facts: &ReportData<'_>) -> Result<Self, Error> {
         Ok(Self {
             policy: policy(),
             style: STYLE,
@@ -138,7 +138,7 @@ impl Page<'_> {
 
 /// What the script draws beside the record. A seed may not fit a number of JavaScript, so a plan is in words.
 #[derive(Serialize)]
-struct Facts<'a> {
+struct ReportData<'a> {
     page: &'a crate::page::Page,
     plan: &'a story::Words,
 }
@@ -191,7 +191,7 @@ fn draw(record: &Record, run: Option<&Directory>) -> Result<String, Error> {
     let reasons: Vec<&Reason> = record.verdict.shown().collect();
     let shown = |r: &&Reason| Reason { text: printable(&r.text), ..(*r).clone() };
     let level = record.verdict.level;
-    let page = Page::new(&Facts { page: &body.page, plan: &body.plan })?;
+    let page = Page::new(&ReportData { page: &body.page, plan: &body.plan })?;
     let page = Page {
         carried: Some(Carried::of(&record, &page.facts, run)?),
         title: format!("{} · {}", level.name(), printable(&record.id)),
@@ -237,7 +237,7 @@ pub fn render_comparisons(comparisons: &[(Comparison, Gates)]) -> Result<String,
         command: format!("compare · {what}"),
         heading: "B beside A",
         verdicts,
-        ..Page::new(&Facts { page: &below, plan: &Vec::new() })?
+        ..Page::new(&ReportData { page: &below, plan: &Vec::new() })?
     };
     Ok(page.render()?)
 }

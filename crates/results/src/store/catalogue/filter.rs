@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use netfathom_model::verdict::Level;
 
-use super::{Entry, Head};
+use super::{Head, RunEntry};
 
 /// What a run must be to be wanted. Everything that is set must hold; nothing set wants all.
 #[derive(Clone, Debug, Default)]
@@ -25,7 +25,7 @@ pub struct Filter {
 impl Filter {
     /// Whether this run is wanted. A run without a head is wanted only where nothing is asked that its head would say.
     #[must_use]
-    pub fn wants(&self, entry: &Entry) -> bool {
+    pub fn wants(&self, entry: &RunEntry) -> bool {
         self.since.is_none_or(|since| entry.started >= since)
             && self.until.is_none_or(|until| entry.started < until)
             && self.tags.iter().all(|tag| entry.tags.contains(tag))

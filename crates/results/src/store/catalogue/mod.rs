@@ -33,7 +33,7 @@ const MOST_THREADS: usize = 4;
 #[derive(Debug)]
 pub struct Catalogue {
     /// Its runs, the newest first.
-    pub entries: Vec<Entry>,
+    pub entries: Vec<RunEntry>,
     /// How many entries are no runs: files, links, directories with neither a record nor a run's name.
     pub strangers: usize,
     /// The names of the first of them.
@@ -41,7 +41,7 @@ pub struct Catalogue {
 }
 
 #[derive(Clone, Debug, Serialize)]
-pub struct Entry {
+pub struct RunEntry {
     /// The name of its directory, by which it is called; what is not UTF-8 in it is replaced.
     pub name: String,
     #[serde(serialize_with = "lossy")]
@@ -133,7 +133,7 @@ fn read(out: &Path, head: ReadHead) -> Result<Catalogue, CatalogueError> {
             Err(name) => strangers.push(name),
         }
     }
-    entries.sort_unstable_by(|a: &Entry, b| (b.started, &b.name).cmp(&(a.started, &a.name)));
+    entries.sort_unstable_by(|a: &RunEntry, b| (b.started, &b.name).cmp(&(a.started, &a.name)));
     strangers.sort_unstable();
     let stranger_names = strangers.iter().take(MOST_STRANGERS).map(|n| n.to_string_lossy().into_owned());
     Ok(Catalogue { entries, strangers: strangers.len(), stranger_names: stranger_names.collect() })
@@ -144,7 +144,7 @@ fn threads() -> usize {
 }
 
 /// A run, or the name of what is none.
-type Found = Result<Entry, OsString>;
+type Found = Result<RunEntry, OsString>;
 
 fn names_read(out: &Directory, names: &[OsString], head: ReadHead) -> Vec<Found> {
     names.iter().filter_map(|name| entry_read(out, name, head)).collect()
@@ -169,7 +169,7 @@ fn entry_read(out: &Directory, name: &OsStr, head: ReadHead) -> Option<Found> {
     };
     let (tags, tags_problem) = tags.map_or_else(|why| (Vec::new(), Some(why)), |tags| (tags, None));
     let started = head.as_ref().and_then(Head::started).or(named).unwrap_or_else(|| changed(&path));
-    Some(Ok(Entry { name: shown, path, started, tags, tags_problem, head, problem }))
+    Some(Ok(RunEntry { name: shown, path, started, tags, tags_problem, head, problem }))
 }
 
 /// When a directory was changed that says nothing else of its time.

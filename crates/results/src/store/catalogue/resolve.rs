@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{Catalogue, CatalogueError, Entry, ProblemKind, catalogue};
+use super::{Catalogue, CatalogueError, ProblemKind, RunEntry, catalogue};
 use crate::store::RECORD_FILE;
 use crate::store::id::back_from_last;
 
@@ -62,18 +62,19 @@ fn is_path(name: &Path) -> bool {
 
 impl Catalogue {
     /// The run that is called `name`, without regard to paths.
-    pub fn named(&self, out: &Path, name: &str) -> Result<&Entry, ResolveError> {
+    pub fn named(&self, out: &Path, name: &str) -> Result<&RunEntry, ResolveError> {
         if let Some(back) = back_from_last(name) {
             // A run that has only begun has nothing to show yet.
-            let has_record = |e: &&Entry| e.problem.as_ref().is_none_or(|p| p.kind != ProblemKind::NoRecord);
+            let has_record =
+                |e: &&RunEntry| e.problem.as_ref().is_none_or(|p| p.kind != ProblemKind::NoRecord);
             let mut there = self.entries.iter().filter(has_record);
             let count = there.clone().count();
             let too_few = || ResolveError::TooFew { name: name.into(), out: out.to_owned(), count };
             return there.nth(back).ok_or_else(too_few);
         }
-        let exactly = |e: &&Entry| e.name == name;
-        let tagged = |e: &&Entry| e.tags.iter().any(|tag| tag == name);
-        let begins = |e: &&Entry| e.name.starts_with(name) || short_id(&e.name).starts_with(name);
+        let exactly = |e: &&RunEntry| e.name == name;
+        let tagged = |e: &&RunEntry| e.tags.iter().any(|tag| tag == name);
+        let begins = |e: &&RunEntry| e.name.starts_with(name) || short_id(&e.name).starts_with(name);
         self.only(name, exactly)
             .or_else(|| self.only(name, tagged))
             .or_else(|| self.only(name, begins))
@@ -81,10 +82,10 @@ impl Catalogue {
     }
 
     /// `None` where there is none such.
-    fn only(&self, name: &str, such: impl Fn(&&Entry) -> bool) -> Option<Result<&Entry, ResolveError>> {
+    fn only(&self, name: &str, such: impl Fn(&&RunEntry) -> bool) -> Option<Result<&RunEntry, ResolveError>> {
         let mut found = self.entries.iter().filter(such);
         let first = found.next()?;
-        let others: Vec<&Entry> = found.collect();
+        let others: Vec<&RunEntry> = found.collect();
         if others.is_empty() {
             return Some(Ok(first));
         }

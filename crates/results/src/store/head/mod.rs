@@ -135,7 +135,7 @@ struct Beginning {
     command: String,
     answer: Option<String>,
     environment: Machine,
-    measurement: Kind,
+    measurement: MeasurementKind,
 }
 
 #[derive(Deserialize)]
@@ -150,7 +150,7 @@ struct Machine {
 }
 
 #[derive(Deserialize)]
-struct Kind {
+struct MeasurementKind {
     kind: String,
 }
 

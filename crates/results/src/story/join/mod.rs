@@ -35,7 +35,7 @@ impl Story for JoinResult {
         if ways.is_empty() {
             return "no message was in both a capture and a log, so there is no answer yet".into();
         }
-        let time = |w: &ways::Way| {
+        let time = |w: &ways::JoinedWay| {
             let above = ways::above_shortest(self, w.direction);
             let steps =
                 ways::doubt(w.span).map_or_else(String::new, |ns| format!(" (±{})", number::mean(ns)));
@@ -79,7 +79,7 @@ fn verb(direction: Direction) -> &'static str {
 }
 
 fn remarks(result: &JoinResult) -> Vec<String> {
-    let by = |w: &ways::Way| {
+    let by = |w: &ways::JoinedWay| {
         let (joined, logged) = (number::count(w.span.times.n), number::count(w.logged));
         format!("{joined} of {logged} messages {}", verb(w.direction))
     };

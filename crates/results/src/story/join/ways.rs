@@ -6,7 +6,7 @@ use netfathom_model::print;
 use netfathom_model::record::{JoinResult, JoinedSpan};
 
 /// One way of the stack, as the answer needs it.
-pub(super) struct Way<'a> {
+pub(super) struct JoinedWay<'a> {
     pub direction: Direction,
     pub span: &'a JoinedSpan,
     /// Messages in the logs that have a time at its end.
@@ -14,7 +14,7 @@ pub(super) struct Way<'a> {
 }
 
 /// The ways that were measured and have times.
-pub(super) fn ways(result: &JoinResult) -> Vec<Way<'_>> {
+pub(super) fn ways(result: &JoinResult) -> Vec<JoinedWay<'_>> {
     let logged = |direction| {
         let has = |l: &&netfathom_model::record::LogFile| match direction {
             Direction::Tx => l.has_sent,
@@ -24,7 +24,9 @@ pub(super) fn ways(result: &JoinResult) -> Vec<Way<'_>> {
     };
     let way = |span: &'_ JoinedSpan| span.direction.map(|d| (d, logged(d)));
     let known = result.spans.iter().filter(|s| s.times.n > 0);
-    known.filter_map(|span| way(span).map(|(direction, logged)| Way { direction, span, logged })).collect()
+    known
+        .filter_map(|span| way(span).map(|(direction, logged)| JoinedWay { direction, span, logged }))
+        .collect()
 }
 
 /// What a time is where the clocks were fitted; nothing otherwise. They are fitted by the way

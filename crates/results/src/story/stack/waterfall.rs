@@ -4,7 +4,7 @@ use netfathom_model::path::{Direction, Stage};
 use netfathom_model::record::{PathSummary, StageSummary, StageSummaryTimes};
 
 use super::stages::{measured, one_reason};
-use crate::page::{Axis, Color, Fill, Page, Step, Waterfall};
+use crate::page::{Axis, Color, Fill, Page, Waterfall, WaterfallStep};
 use crate::story::number;
 
 pub(super) fn draw(page: &mut Page, summary: &PathSummary) {
@@ -22,10 +22,14 @@ pub(super) fn draw(page: &mut Page, summary: &PathSummary) {
     });
 }
 
-fn steps(summary: &PathSummary) -> Vec<Step> {
+fn steps(summary: &PathSummary) -> Vec<WaterfallStep> {
     if let Some(reason) = one_reason(&summary.stages) {
         let names: Vec<&str> = summary.stages.iter().map(|s| s.stage.name()).collect();
-        return vec![Step::Missing { name: "all stages", about: names.join(", "), why: reason.to_owned() }];
+        return vec![WaterfallStep::Missing {
+            name: "all stages",
+            about: names.join(", "),
+            why: reason.to_owned(),
+        }];
     }
     // What lies below the link layer on the way in comes before it: left of zero.
     let below = summary.stages.iter().filter(|s| summary.direction == Direction::Rx && !s.inside);
@@ -35,13 +39,13 @@ fn steps(summary: &PathSummary) -> Vec<Step> {
         at += part(summary, s);
         step(summary, s, (from, at))
     };
-    let mut steps: Vec<Step> = summary.stages.iter().map(step).collect();
+    let mut steps: Vec<WaterfallStep> = summary.stages.iter().map(step).collect();
     let inside = |s: &StageSummary| s.inside;
     let border = match summary.direction {
         Direction::Tx => summary.stages.iter().rposition(inside).map_or(0, |last| last + 1),
         Direction::Rx => summary.stages.iter().position(inside).unwrap_or(0),
     };
-    steps.insert(border, Step::Border { name: "link layer" });
+    steps.insert(border, WaterfallStep::Border { name: "link layer" });
     steps
 }
 
@@ -50,17 +54,17 @@ fn part(summary: &PathSummary, stage: &StageSummary) -> f64 {
     measured(stage).map_or(0.0, |d| d.sum_ns as f64 / summary.total.n as f64)
 }
 
-fn step(summary: &PathSummary, s: &StageSummary, ends: (f64, f64)) -> Step {
+fn step(summary: &PathSummary, s: &StageSummary, ends: (f64, f64)) -> WaterfallStep {
     let (name, about) = (s.stage.name(), s.stage.meaning());
     let d = match &s.times {
         StageSummaryTimes::Measured(d) => d,
         StageSummaryTimes::Unavailable(why) => {
-            return Step::Missing { name, about: about.to_owned(), why: why.clone() };
+            return WaterfallStep::Missing { name, about: about.to_owned(), why: why.clone() };
         }
     };
     let passed = d.n as f64 / summary.total.n as f64;
     let each = || format!("{} passed, {} each", number::percent(passed), number::mean(d.mean_ns));
-    Step::Bar {
+    WaterfallStep::Bar {
         name,
         about,
         color: color(s.stage),
@@ -75,9 +79,9 @@ fn step(summary: &PathSummary, s: &StageSummary, ends: (f64, f64)) -> Step {
     }
 }
 
-fn total(summary: &PathSummary) -> Step {
+fn total(summary: &PathSummary) -> WaterfallStep {
     let mean_ns = summary.total.mean_ns;
-    Step::Bar {
+    WaterfallStep::Bar {
         name: "stack time",
         about: "mean over all messages",
         color: "ink",

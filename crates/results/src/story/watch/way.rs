@@ -3,7 +3,7 @@
 use netfathom_model::path::Direction;
 use netfathom_model::record::{Distribution, WatchStage, WatchedStage};
 
-use crate::page::{Align, Axis, Color, Fill, Look, Page, Series, Step, Table, Waterfall};
+use crate::page::{Align, Axis, Color, Fill, Look, Page, Series, Table, Waterfall, WaterfallStep};
 use crate::story::stages::{PARTLY, new_table, row};
 use crate::story::{curves, number, pooled};
 
@@ -111,7 +111,7 @@ impl Way<'_> {
             let text = (number::mean(self.part(stage)), short_percent(self.share(stage)));
             step((stage.stage.name(), stage.stage.meaning()), (color(stage.stage), Fill::Full), ends, text)
         };
-        let mut steps: Vec<Step> = self.passed().map(bar).collect();
+        let mut steps: Vec<WaterfallStep> = self.passed().map(bar).collect();
         let mean = self.total.mean_ns;
         let text = (number::mean(mean), number::percent(1.0));
         steps.push(step(("total", "mean over all timed messages"), ("ink", Fill::Sum), (0.0, mean), text));
@@ -175,8 +175,8 @@ fn step(
     (color, fill): (Color, Fill),
     ends: (f64, f64),
     (text, share): (String, String),
-) -> Step {
-    Step::Bar { name, about, color, fill, ends, text, aside: None, share }
+) -> WaterfallStep {
+    WaterfallStep::Bar { name, about, color, fill, ends, text, aside: None, share }
 }
 
 fn color(stage: WatchStage) -> Color {

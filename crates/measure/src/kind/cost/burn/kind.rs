@@ -18,13 +18,13 @@ const LEAST_CALLS_PER_S: f64 = 100.0;
 const REST_NS: u64 = 1_000_000;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Kind {
+pub enum BurnKind {
     Cpu { share: f64, first: bool },
     Memory { per_s: f64 },
     Calls { per_s: f64 },
 }
 
-impl Kind {
+impl BurnKind {
     pub fn wrong(&self) -> Option<String> {
         match *self {
             Self::Cpu { share, .. } if !(share > 0.0 && share <= 1.0) => {
@@ -69,14 +69,14 @@ impl Kind {
 }
 
 pub struct Work {
-    kind: Kind,
+    kind: BurnKind,
     memory: Option<Stream>,
 }
 
 impl Work {
     /// Has the calling thread run before all others, if it is to.
     pub fn go_first(&self) -> Result<(), CpuError> {
-        if matches!(self.kind, Kind::Cpu { first: true, .. }) { before_all_others() } else { Ok(()) }
+        if matches!(self.kind, BurnKind::Cpu { first: true, .. }) { before_all_others() } else { Ok(()) }
     }
 
     /// Burns in the calling thread, which then waits punctually.
@@ -84,12 +84,12 @@ impl Work {
         wait_punctually();
         let rate = self.kind.rate();
         match self.kind {
-            Kind::Cpu { .. } => burn_time(pace, rate),
-            Kind::Memory { .. } => {
+            BurnKind::Cpu { .. } => burn_time(pace, rate),
+            BurnKind::Memory { .. } => {
                 let memory = self.memory.get_or_insert_with(Stream::new);
                 burn_memory(pace, rate, memory)
             }
-            Kind::Calls { .. } => burn_calls(pace, rate),
+            BurnKind::Calls { .. } => burn_calls(pace, rate),
         }
     }
 }

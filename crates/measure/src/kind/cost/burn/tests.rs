@@ -91,7 +91,7 @@ fn calls_are_those_that_the_kernel_counts() {
         Ok(calls) => calls,
         Err(error) => return netfathom_testkit::skipped(TEST, &error.to_string()),
     };
-    let mut work = Kind::Calls { per_s: 30e3 }.prepare();
+    let mut work = BurnKind::Calls { per_s: 30e3 }.prepare();
     let start_ns = monotonic_ns();
     let pace = Pace { start_ns, end_ns: start_ns + 200_000_000, stop: &GO_ON };
     calls.follow(thread_id(), 0).unwrap();

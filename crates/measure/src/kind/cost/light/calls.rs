@@ -6,7 +6,7 @@ use std::io;
 use netfathom_sys::directory::Directory;
 use netfathom_sys::probe::effective_user;
 
-use super::{Phase, Work};
+use super::{Phase, PhaseWork};
 
 pub const PHASE: Phase = Phase {
     name: "calls",
@@ -16,13 +16,13 @@ pub const PHASE: Phase = Phase {
     prepare,
 };
 
-fn prepare(_place: &Directory) -> io::Result<Box<dyn Work>> {
+fn prepare(_place: &Directory) -> io::Result<Box<dyn PhaseWork>> {
     Ok(Box::new(Calls))
 }
 
 struct Calls;
 
-impl Work for Calls {
+impl PhaseWork for Calls {
     fn run(&mut self, size: u64) -> io::Result<()> {
         for _ in 0..size {
             black_box(effective_user());

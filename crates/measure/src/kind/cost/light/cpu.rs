@@ -5,7 +5,7 @@ use std::io;
 
 use netfathom_sys::directory::Directory;
 
-use super::{Phase, Work};
+use super::{Phase, PhaseWork};
 
 const STEPS: u64 = 1_000;
 
@@ -17,13 +17,13 @@ pub const PHASE: Phase = Phase {
     prepare,
 };
 
-fn prepare(_place: &Directory) -> io::Result<Box<dyn Work>> {
+fn prepare(_place: &Directory) -> io::Result<Box<dyn PhaseWork>> {
     Ok(Box::new(Steps(1)))
 }
 
 struct Steps(u64);
 
-impl Work for Steps {
+impl PhaseWork for Steps {
     fn run(&mut self, size: u64) -> io::Result<()> {
         for _ in 0..size {
             self.0 = black_box(thousand_steps(self.0));

@@ -7,7 +7,7 @@ use std::os::unix::fs::FileExt;
 use netfathom_sys::directory::Directory;
 use netfathom_sys::splice::memory_file;
 
-use super::{Phase, Work};
+use super::{Phase, PhaseWork};
 
 const FILE_BYTES: u64 = 32 << 20;
 /// Bytes of a unit: one call each to write and to read.
@@ -28,14 +28,14 @@ struct Data {
 }
 
 /// A file in memory: one on a disk is written to it now and then, and who writes to it meanwhile waits for the disk.
-fn prepare(_place: &Directory) -> io::Result<Box<dyn Work>> {
+fn prepare(_place: &Directory) -> io::Result<Box<dyn PhaseWork>> {
     let mut data = Data { file: memory_file(&[])?, block: vec![0x5a; BLOCK_BYTES], at: 0 };
     // The first to write has the system find a place for it.
     data.run(FILE_BYTES / BLOCK_BYTES as u64)?;
     Ok(Box::new(data))
 }
 
-impl Work for Data {
+impl PhaseWork for Data {
     fn run(&mut self, size: u64) -> io::Result<()> {
         (0..size).try_for_each(|_| {
             self.file.write_all_at(&self.block, self.at)?;

@@ -7,7 +7,7 @@ use std::thread::{self, JoinHandle};
 use netfathom_sys::directory::Directory;
 
 use super::together::Together;
-use super::{Phase, Work};
+use super::{Phase, PhaseWork};
 
 const MESSAGE_BYTES: usize = 64;
 
@@ -25,7 +25,7 @@ struct Loopback {
     together: Together,
 }
 
-fn prepare(_place: &Directory) -> io::Result<Box<dyn Work>> {
+fn prepare(_place: &Directory) -> io::Result<Box<dyn PhaseWork>> {
     let (near, mut far) = pair()?;
     let together = Together::new()?;
     let join = together.join();
@@ -52,7 +52,7 @@ fn pair() -> io::Result<(TcpStream, TcpStream)> {
     Ok((near, far))
 }
 
-impl Work for Loopback {
+impl PhaseWork for Loopback {
     fn run(&mut self, size: u64) -> io::Result<()> {
         let mut message = [7; MESSAGE_BYTES];
         let near = &mut self.near;

@@ -6,7 +6,7 @@ use std::io;
 
 use netfathom_sys::directory::Directory;
 
-use super::{Phase, Work};
+use super::{Phase, PhaseWork};
 
 /// Words of a unit: 1 MiB.
 const BLOCK_WORDS: usize = (1 << 20) / 8;
@@ -22,7 +22,7 @@ pub const PHASE: Phase = Phase {
     prepare,
 };
 
-fn prepare(_place: &Directory) -> io::Result<Box<dyn Work>> {
+fn prepare(_place: &Directory) -> io::Result<Box<dyn PhaseWork>> {
     Ok(Box::new(Stream::new()))
 }
 
@@ -53,7 +53,7 @@ impl Stream {
     }
 }
 
-impl Work for Stream {
+impl PhaseWork for Stream {
     fn run(&mut self, size: u64) -> io::Result<()> {
         (0..size).for_each(|_| self.go_on(BLOCK_WORDS));
         Ok(())

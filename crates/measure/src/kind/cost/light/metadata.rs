@@ -8,7 +8,7 @@ use std::io;
 
 use netfathom_sys::directory::Directory;
 
-use super::{Phase, Work};
+use super::{Phase, PhaseWork};
 
 pub const PHASE: Phase = Phase {
     name: "metadata",
@@ -22,12 +22,12 @@ struct Metadata {
     place: Directory,
 }
 
-fn prepare(place: &Directory) -> io::Result<Box<dyn Work>> {
+fn prepare(place: &Directory) -> io::Result<Box<dyn PhaseWork>> {
     place.create_new("file")?;
     Ok(Box::new(Metadata { place: place.clone() }))
 }
 
-impl Work for Metadata {
+impl PhaseWork for Metadata {
     fn run(&mut self, size: u64) -> io::Result<()> {
         (0..size).try_for_each(|_| {
             self.place.link_again("file", "made")?;

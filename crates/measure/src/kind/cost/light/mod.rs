@@ -43,7 +43,7 @@ pub struct Phase {
     /// top is the machine's. 0 but for timers.
     pub constant_ns: u64,
     /// Makes what it needs, so that its own time is work alone.
-    prepare: fn(&Directory) -> io::Result<Box<dyn Work>>,
+    prepare: fn(&Directory) -> io::Result<Box<dyn PhaseWork>>,
 }
 
 impl PartialEq for Phase {
@@ -52,7 +52,7 @@ impl PartialEq for Phase {
     }
 }
 
-trait Work {
+trait PhaseWork {
     fn run(&mut self, size: u64) -> io::Result<()>;
 }
 
@@ -84,7 +84,7 @@ pub enum LightError {
 
 /// The benchmark with all that its phases need, ready to run as often as is wanted.
 pub struct Light {
-    phases: Vec<(&'static Phase, u64, Box<dyn Work>)>,
+    phases: Vec<(&'static Phase, u64, Box<dyn PhaseWork>)>,
     _place: Workplace,
 }
 

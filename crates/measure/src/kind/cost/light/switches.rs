@@ -6,7 +6,7 @@ use std::thread::{self, JoinHandle};
 use netfathom_sys::directory::Directory;
 
 use super::together::Together;
-use super::{Phase, Work};
+use super::{Phase, PhaseWork};
 
 pub const PHASE: Phase = Phase {
     name: "switches",
@@ -24,7 +24,7 @@ struct Switches {
     together: Together,
 }
 
-fn prepare(_place: &Directory) -> io::Result<Box<dyn Work>> {
+fn prepare(_place: &Directory) -> io::Result<Box<dyn PhaseWork>> {
     let together = Together::new()?;
     let join = together.join();
     let ((mut hears, to), (from, mut answers)) = (io::pipe()?, io::pipe()?);
@@ -38,7 +38,7 @@ fn prepare(_place: &Directory) -> io::Result<Box<dyn Work>> {
     Ok(Box::new(Switches { to: Some(to), from, other: Some(other), together }))
 }
 
-impl Work for Switches {
+impl PhaseWork for Switches {
     fn run(&mut self, size: u64) -> io::Result<()> {
         let mut to = self.to.as_ref().ok_or(io::ErrorKind::BrokenPipe)?;
         let mut round_trip = || to.write_all(&[1]).and_then(|()| self.from.read_exact(&mut [0]));

@@ -13,7 +13,7 @@ use std::thread::{self, JoinHandle};
 use netfathom_sys::clock::{monotonic_ns, sleep_until_ns, wait_punctually};
 use netfathom_sys::directory::Directory;
 
-use super::{Phase, Work};
+use super::{Phase, PhaseWork};
 
 /// What a sleep asks for: long enough that the thread really sleeps.
 pub const ASKED_NS: u64 = 20_000;
@@ -34,7 +34,7 @@ struct Timers {
     sleeper: Option<JoinHandle<()>>,
 }
 
-fn prepare(_place: &Directory) -> io::Result<Box<dyn Work>> {
+fn prepare(_place: &Directory) -> io::Result<Box<dyn PhaseWork>> {
     let ((sleep, asked), (say, awake)) = (mpsc::channel(), mpsc::channel());
     let sleeper = move || {
         wait_punctually();
@@ -50,7 +50,7 @@ fn prepare(_place: &Directory) -> io::Result<Box<dyn Work>> {
     Ok(Box::new(Timers { sleep: Some(sleep), awake, sleeper: Some(sleeper) }))
 }
 
-impl Work for Timers {
+impl PhaseWork for Timers {
     fn run(&mut self, size: u64) -> io::Result<()> {
         let died = || io::Error::other("the thread of the timers died");
         let sleep = self.sleep.as_ref().ok_or_else(died)?;

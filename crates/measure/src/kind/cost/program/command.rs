@@ -17,10 +17,10 @@ use netfathom_sys::clock::monotonic_ns;
 use super::family::fresh_word;
 use super::output::Output;
 use super::pause::SLICE;
-use super::supervisor::{Event, Life, Shared, Supervisor};
+use super::supervisor::{Life, ProgramEvent, Shared, Supervisor};
 use super::{Context, Ran, Switch};
 use crate::kind::cost::error::{CostError, step};
-use crate::tap::capture::tcpdump::Counts;
+use crate::tap::capture::tcpdump::TcpdumpCounts;
 
 /// It counts as having been there throughout if it was for this part of the time.
 const THROUGHOUT: f64 = 0.98;
@@ -70,12 +70,12 @@ impl Command {
     }
 
     /// Ended by itself before it was needed: an error, except of one that leaves its work to a child.
-    fn await_start(&self, events: &Receiver<Event>, output: &Output) -> Result<(), CostError> {
+    fn await_start(&self, events: &Receiver<ProgramEvent>, output: &Output) -> Result<(), CostError> {
         let deadline = Instant::now() + self.context.settle;
         loop {
             let left = deadline.saturating_duration_since(Instant::now());
             match events.recv_timeout(left.min(SLICE)) {
-                Ok(Event::Ended { status, alone }) if alone && !self.may_end(status) => {
+                Ok(ProgramEvent::Ended { status, alone }) if alone && !self.may_end(status) => {
                     let remedy = if status.success() {
                         "; give a program that goes on, --again to have it started again whenever it ends, or --job if \
                          that is all that it does"
@@ -155,7 +155,7 @@ impl Switch for Command {
             present,
             starts: life.starts,
             output_bytes: Some(output.bytes()),
-            lost: Counts::parse(&output.end()).and_then(|counts| counts.lost()),
+            lost: TcpdumpCounts::parse(&output.end()).and_then(|counts| counts.lost()),
             killed: life.killed,
         };
         Ok(Ran { used, trouble })

@@ -114,7 +114,7 @@ pub fn of(plan: &CostPlan, context: &Context) -> Result<Box<dyn Switch>, CostErr
 }
 
 /// How the program was found before a run, for who puts it back if the run cannot.
-pub struct Found(Before);
+pub struct StateBefore(Before);
 
 enum Before {
     Process(u32),
@@ -123,7 +123,7 @@ enum Before {
     Ours,
 }
 
-impl Found {
+impl StateBefore {
     /// Looks, and changes nothing.
     pub fn of(subject: &Subject) -> Result<Self, CostError> {
         Ok(Self(match subject {

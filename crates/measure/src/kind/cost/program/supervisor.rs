@@ -34,7 +34,7 @@ pub struct Life {
     pub ended: Option<process::ExitStatus>,
 }
 
-pub enum Event {
+pub enum ProgramEvent {
     Started,
     /// By itself; `alone` if it left nobody behind.
     Ended {
@@ -57,7 +57,7 @@ pub struct Supervisor {
 
 impl Supervisor {
     /// Until it is over, or is to be.
-    pub fn run(mut self, tell: &Sender<Event>) -> Result<Life, CostError> {
+    pub fn run(mut self, tell: &Sender<ProgramEvent>) -> Result<Life, CostError> {
         if let Some(namespace) = &self.context.namespace {
             let entered = namespace.enter();
             entered.map_err(|e| CostError::Load(std::io::Error::other(e)))?;
@@ -69,7 +69,7 @@ impl Supervisor {
             let (started, from_ns) = (Instant::now(), monotonic_ns());
             let root = self.start()?;
             // Nobody who has left listens.
-            let _ = tell.send(Event::Started);
+            let _ = tell.send(ProgramEvent::Started);
             let ended = self.watch(root, from_ns, tell)?;
             let again =
                 self.context.when_ended == WhenEnded::Again && ended.is_some_and(|status| status.success());
@@ -122,7 +122,7 @@ impl Supervisor {
         &mut self,
         root: process::Child,
         from_ns: u64,
-        tell: &Sender<Event>,
+        tell: &Sender<ProgramEvent>,
     ) -> Result<Option<process::ExitStatus>, CostError> {
         let shared = Arc::clone(&self.family);
         let Some(family) = shared.get() else { return Ok(None) };
@@ -133,7 +133,7 @@ impl Supervisor {
             let ended = family.reap(root)?;
             let left = !family.members()?.is_empty();
             // Nobody who has left listens.
-            let _ = tell.send(Event::Ended { status: ended.status, alone: !left });
+            let _ = tell.send(ProgramEvent::Ended { status: ended.status, alone: !left });
             if !left {
                 self.life.times.push((from_ns, monotonic_ns()));
                 self.life.ended = Some(ended.status);

@@ -1,7 +1,7 @@
 //! How a benchmark is observed: when it came by its observation points (marks), and what its tree of
 //! processes spent. It is not changed for it.
 //!
-//! Three means, which [`Watch::choose`] tries in this order:
+//! Three means, which [`BenchmarkWatch::choose`] tries in this order:
 //!
 //! - kernel programs at tracepoints ([`netfathom_bpf::tree`]), which need privilege. The benchmark waits for
 //!   nobody; with marks every system call of the machine takes a little longer.
@@ -112,13 +112,13 @@ struct Running {
 }
 
 /// Observes a benchmark, one start after the other.
-pub struct Watch {
+pub struct BenchmarkWatch {
     points: Points,
     with: With,
     running: Option<Running>,
 }
 
-impl Watch {
+impl BenchmarkWatch {
     /// Chooses how these points are observed: as asked for, or by the first means that works. What that
     /// leaves out is returned with its reason. With `records` all its system calls are timed as well, which only
     /// tracepoints can; it costs more than marks do.

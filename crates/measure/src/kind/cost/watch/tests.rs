@@ -21,10 +21,10 @@ fn shell(script: &str, folder: &Path) -> Command {
 }
 
 /// By all means that work here.
-fn each(test: &str, points: &Points) -> Vec<Watch> {
+fn each(test: &str, points: &Points) -> Vec<BenchmarkWatch> {
     let mut watches = Vec::new();
     for means in [Means::Tracepoints, Means::Notification] {
-        match Watch::choose(points, Some(means), false) {
+        match BenchmarkWatch::choose(points, Some(means), false) {
             Ok((watch, None)) => watches.push(watch),
             Ok((_, Some(left_out))) => panic!("{left_out}"),
             Err(e) => skipped(test, &e.to_string()),
@@ -33,7 +33,7 @@ fn each(test: &str, points: &Points) -> Vec<Watch> {
     watches
 }
 
-fn observe(watch: &mut Watch, command: &mut Command, armed: bool) -> Observed {
+fn observe(watch: &mut BenchmarkWatch, command: &mut Command, armed: bool) -> Observed {
     let child = watch.start(command, armed).unwrap();
     assert_eq!(watch.wait(&child, LONG, &NEVER).unwrap(), Waited::Ended);
     let observed = watch.finish(child).unwrap();
@@ -114,13 +114,13 @@ fn without_privilege_there_are_marks_and_what_is_missing_is_said() {
     let unprivileged = || {
         capability::drop_all().unwrap();
         let Err(WatchError::Means { means: Means::Tracepoints, .. }) =
-            Watch::choose(&points, Some(Means::Tracepoints), false)
+            BenchmarkWatch::choose(&points, Some(Means::Tracepoints), false)
         else {
             panic!("tracepoints without privilege");
         };
-        let (ends, why) = Watch::choose(&Points::Ends, None, false).unwrap();
+        let (ends, why) = BenchmarkWatch::choose(&Points::Ends, None, false).unwrap();
         assert!(ends.means() == Means::Ends && why.unwrap().contains("no tracepoints"));
-        let (mut watch, why) = Watch::choose(&points, None, false).unwrap();
+        let (mut watch, why) = BenchmarkWatch::choose(&points, None, false).unwrap();
         assert!(why.unwrap().contains("no tracepoints"));
         assert_eq!(watch.means(), Means::Notification);
         let observed = observe(&mut watch, &mut shell("cat known", folder.path()), true);
@@ -148,7 +148,7 @@ fn what_a_benchmark_leaves_behind_goes_on() {
 fn a_benchmark_that_does_not_end_is_the_callers() {
     let folder = files(["known".into()]);
     let points = Points::Opens(vec!["known".into()]);
-    let ends = Watch::choose(&Points::Ends, Some(Means::Ends), false).unwrap().0;
+    let ends = BenchmarkWatch::choose(&Points::Ends, Some(Means::Ends), false).unwrap().0;
     for mut watch in each("what does not end", &points).into_iter().chain([ends]) {
         let missing = watch.start(&mut Command::new("/nowhere/at/all"), true).unwrap_err();
         assert_eq!(missing.kind(), io::ErrorKind::NotFound);
@@ -172,7 +172,7 @@ fn a_benchmark_that_does_not_end_is_the_callers() {
 #[test]
 fn what_a_parent_is_told_is_no_more_than_it_knows() {
     let folder = files([]);
-    let (mut watch, left_out) = Watch::choose(&Points::Ends, Some(Means::Ends), false).unwrap();
+    let (mut watch, left_out) = BenchmarkWatch::choose(&Points::Ends, Some(Means::Ends), false).unwrap();
     assert_eq!(left_out, None);
     let alone = observe(&mut watch, &mut shell(BURN, folder.path()), true).spent;
     assert!(alone.ran_ns.unwrap() > 0 && alone.waited_ns.is_some() && alone.threads.is_none(), "{alone:?}");
@@ -186,7 +186,7 @@ fn what_a_parent_is_told_is_no_more_than_it_knows() {
     assert!(large.peak_rss_bytes.is_some_and(|peak| peak >= bytes), "{large:?}");
     assert_eq!(alone.peak_rss_bytes, None);
     needs_root!();
-    let (mut watch, left_out) = Watch::choose(&Points::Ends, None, false).unwrap();
+    let (mut watch, left_out) = BenchmarkWatch::choose(&Points::Ends, None, false).unwrap();
     assert_eq!((watch.means(), left_out), (Means::Tracepoints, None));
     let two = observe(&mut watch, &mut shell(&format!("({BURN}) & {BURN}; wait"), folder.path()), true).spent;
     assert_eq!((two.threads, two.missing_threads), (Some(2), Some(0)));
@@ -198,11 +198,14 @@ fn points_that_cannot_be_are_refused() {
     let call = |number, k| Points::Calls(vec![CallPoint { number, k }]);
     let files = |files: &[&str]| Points::Opens(files.iter().map(PathBuf::from).collect());
     for points in [files(&["a/.."]), files(&[]), files(&["a"; 65]), call(1, 0)] {
-        let refused = Watch::choose(&points, None, false);
+        let refused = BenchmarkWatch::choose(&points, None, false);
         assert!(matches!(refused, Err(WatchError::Points(_))), "{points:?}");
     }
     let execve = call(notify::EXECS[0], 1);
-    assert!(matches!(Watch::choose(&execve, Some(Means::Notification), false), Err(WatchError::Points(_))));
+    assert!(matches!(
+        BenchmarkWatch::choose(&execve, Some(Means::Notification), false),
+        Err(WatchError::Points(_))
+    ));
 }
 
 /// Descriptors of this process that are programs at system calls.
@@ -227,10 +230,10 @@ fn only_a_benchmark_that_is_armed_has_programs_at_system_calls() {
     }
     let folder = files(["known".into()]);
     let points = Points::Opens(vec!["known".into()]);
-    let traced = || Watch::choose(&points, Some(Means::Tracepoints), false).unwrap().0;
+    let traced = || BenchmarkWatch::choose(&points, Some(Means::Tracepoints), false).unwrap().0;
     let (mut one, mut other) = (traced(), traced());
-    let mut ends = Watch::choose(&Points::Ends, Some(Means::Ends), false).unwrap().0;
-    let during = |watch: &mut Watch, armed: bool| {
+    let mut ends = BenchmarkWatch::choose(&Points::Ends, Some(Means::Ends), false).unwrap().0;
+    let during = |watch: &mut BenchmarkWatch, armed: bool| {
         let child = watch.start(&mut shell("cat known", folder.path()), armed).unwrap();
         let during = links_at_calls();
         let ended = watch.finish(child).unwrap();
@@ -249,7 +252,7 @@ fn only_a_benchmark_that_is_armed_has_programs_at_system_calls() {
 #[test]
 fn an_end_is_when_we_are_told_by_all_means() {
     let folder = files(["known".into()]);
-    let ends = Watch::choose(&Points::Ends, Some(Means::Ends), false).unwrap().0;
+    let ends = BenchmarkWatch::choose(&Points::Ends, Some(Means::Ends), false).unwrap().0;
     let points = Points::Opens(vec!["known".into()]);
     for mut watch in each("when it ended", &points).into_iter().chain([ends]) {
         for armed in [true, false] {

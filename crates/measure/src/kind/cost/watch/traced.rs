@@ -15,16 +15,16 @@ const PATIENCE: Duration = Duration::from_secs(1);
 pub(super) struct Traced {
     tree: Tree,
     calls: Vec<(u32, u64)>,
-    seen: Seen,
+    seen: ProcessMarks,
 }
 
 #[derive(Default)]
-struct Seen {
+struct ProcessMarks {
     exec_ns: Option<u64>,
     marks: Vec<Reached>,
 }
 
-pub(super) struct Told {
+pub(super) struct Trace {
     pub exec_ns: Option<u64>,
     pub marks: Vec<Reached>,
     pub spent: Spent,
@@ -35,7 +35,7 @@ impl Traced {
     pub fn attach(points: &Points, record_calls: bool) -> Result<Self, TreeError> {
         let watching = Watching { opens: points.names(), calls: points.calls(), record_calls };
         let tree = Tree::attach(&watching)?;
-        Ok(Self { tree, calls: watching.calls, seen: Seen::default() })
+        Ok(Self { tree, calls: watching.calls, seen: ProcessMarks::default() })
     }
 
     /// The next child of the calling thread is the benchmark. Attaching takes milliseconds, which one without
@@ -46,7 +46,7 @@ impl Traced {
         if !armed {
             self.disarm()?;
         }
-        self.seen = Seen::default();
+        self.seen = ProcessMarks::default();
         self.tree.adopt_next_child();
         Ok(())
     }
@@ -82,16 +82,16 @@ impl Traced {
     }
 
     /// All of it, after the benchmark was reaped.
-    pub fn tell(&mut self, points: &Points) -> io::Result<Told> {
+    pub fn tell(&mut self, points: &Points) -> io::Result<Trace> {
         self.tree.settle(PATIENCE).map_err(io::Error::other)?;
         self.drain(points)?;
-        let Seen { exec_ns, mut marks } = std::mem::take(&mut self.seen);
+        let ProcessMarks { exec_ns, mut marks } = std::mem::take(&mut self.seen);
         marks.sort_by_key(|mark| mark.at_ns);
         let lost = self.tree.lost();
         let mut spent = Spent::from(self.tree.spent());
         spent.missing_threads = spent.missing_threads.map(|missing| missing + lost.threads);
         let lost = lost.events + lost.threads + lost.unread_paths;
-        Ok(Told { exec_ns, marks, spent, lost })
+        Ok(Trace { exec_ns, marks, spent, lost })
     }
 
     /// The benchmark's system calls, where they are recorded.

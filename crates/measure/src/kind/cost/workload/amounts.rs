@@ -2,7 +2,7 @@
 
 use netfathom_bpf::tree::{CallTimes, call_name};
 use netfathom_model::record::{Amount, CallTotal, Resource};
-use netfathom_sys::perf_event::{ChildCounters, Event};
+use netfathom_sys::perf_event::{ChildCounters, PerfEvent};
 
 use crate::kind::cost::watch::Spent;
 
@@ -33,9 +33,9 @@ pub fn amounts_of(spent: &Spent) -> Vec<Amount> {
 pub fn amounts_of_counters(counters: &ChildCounters) -> Vec<Amount> {
     let counts = counters.read();
     let all = [
-        (Resource::Cycles, Event::Cycles),
-        (Resource::Instructions, Event::Instructions),
-        (Resource::CacheMisses, Event::CacheMisses),
+        (Resource::Cycles, PerfEvent::Cycles),
+        (Resource::Instructions, PerfEvent::Instructions),
+        (Resource::CacheMisses, PerfEvent::CacheMisses),
     ];
     let of = |(resource, event)| Some(Amount { resource, value: counts.count(event).ok()?.count as f64 });
     all.into_iter().filter_map(of).collect()
@@ -53,18 +53,18 @@ pub fn totals(calls: &[CallTimes]) -> Vec<CallTotal> {
 /// Threads of which it is not known what they spent, in all runs.
 #[derive(Default)]
 pub struct Unknown {
-    missing: Counted,
-    early: Counted,
+    missing: Occurrences,
+    early: Occurrences,
 }
 
 /// So many, in so many runs.
 #[derive(Default)]
-pub struct Counted {
+pub struct Occurrences {
     pub count: u64,
     runs: u64,
 }
 
-impl Counted {
+impl Occurrences {
     pub fn add(&mut self, count: u64) {
         self.count += count;
         self.runs += u64::from(count > 0);

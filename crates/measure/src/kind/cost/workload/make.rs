@@ -11,18 +11,18 @@ use netfathom_model::plan::{
     Benchmark, BenchmarkKind, CostPlan, Interception, MarkMeans, MarkSource, Subject,
 };
 
-use super::amounts::{Counted, Unknown};
+use super::amounts::{Occurrences, Unknown};
 use super::emitted::Emitted;
 use super::marking::Marking;
-use super::started::{Source, Started, Watches, first_limit};
-use super::state::State;
+use super::started::{SpanSource, Started, Watches, first_limit};
+use super::state::TreeState;
 use super::{Workload, auto, intercept};
 use crate::kind::cost::benchmark::archive::Archive;
 use crate::kind::cost::benchmark::tree::{Shape, Tree};
 use crate::kind::cost::error::CostError;
 use crate::kind::cost::light::{self, Phase};
 use crate::kind::cost::program::Context;
-use crate::kind::cost::watch::{Means, Points, Watch};
+use crate::kind::cost::watch::{BenchmarkWatch, Means, Points};
 
 /// Makes the benchmarks of a plan ready, and says what it is at.
 pub fn make(
@@ -86,7 +86,7 @@ impl Maker<'_> {
             if archive == Archive::TarGzip { ", and gzip compresses it" } else { "" }
         );
         let names = marks.into_iter().map(|mark| mark.name).collect();
-        let state = State::Tree { tree: Box::new(tree), cold, resident: None };
+        let state = TreeState::Tree { tree: Box::new(tree), cold, resident: None };
         let started = self.started(about, Box::new(move || archive.command(&root)), points, names)?;
         Ok(Started { state, ..started })
     }
@@ -116,7 +116,7 @@ impl Maker<'_> {
         };
         let about = format!("{} short phases, each about one resource, in the sizes {sizes}", phases.len());
         let mut started = self.started(about, Box::new(command), Points::Ends, Vec::new())?;
-        started.source = Source::Emitted(Emitted::create().map_err(failed)?);
+        started.source = SpanSource::Emitted(Emitted::create().map_err(failed)?);
         started.phases = phases.iter().map(|phase| (phase.name.into(), phase.resource.into())).collect();
         started.constants_ns = sizes.phases().iter().map(|(phase, size)| phase.constant_ns * size).collect();
         Ok(started)
@@ -137,7 +137,7 @@ impl Maker<'_> {
         };
         let mut started = self.started(about, Box::new(command), points, names)?;
         if *marks == MarkSource::Emitted {
-            started.source = Source::Emitted(Emitted::create().map_err(failed)?);
+            started.source = SpanSource::Emitted(Emitted::create().map_err(failed)?);
         }
         Ok(started)
     }
@@ -159,8 +159,8 @@ impl Maker<'_> {
             name: self.benchmark.name.clone(),
             about,
             command,
-            state: State::Asis,
-            source: Source::Points(names),
+            state: TreeState::Asis,
+            source: SpanSource::Points(names),
             watches,
             namespace: self.home(),
             cpus: self.plan.cpu.clone(),
@@ -169,7 +169,7 @@ impl Maker<'_> {
             own: self.plan.own,
             absent: left_out,
             unknown: Unknown::default(),
-            lost: Counted::default(),
+            lost: Occurrences::default(),
             sequence: None,
             limit: first_limit(self.plan.most_ns),
         })
@@ -177,7 +177,8 @@ impl Maker<'_> {
 
     /// The one that all trials have, and those of other ways to observe.
     fn watches(&self, points: &Points) -> Result<(Watches, Vec<String>), CostError> {
-        let choose = |points: &Points, means| Watch::choose(points, means, self.plan.own).map_err(failed);
+        let choose =
+            |points: &Points, means| BenchmarkWatch::choose(points, means, self.plan.own).map_err(failed);
         let Subject::Interception { ways } = &self.plan.subject else {
             let (watch, left_out) = choose(points, self.plan.means.map(means))?;
             return Ok((vec![(None, watch)], left_out.into_iter().collect()));

@@ -13,16 +13,16 @@ use netfathom_sys::netns::Namespace;
 use netfathom_sys::perf_event::ChildCounters;
 use netfathom_sys::process::Waited;
 
-use super::amounts::{Counted, Unknown, amounts_of, amounts_of_counters, totals};
+use super::amounts::{Occurrences, Unknown, amounts_of, amounts_of_counters, totals};
 use super::emitted::{Came, Emitted, Kept};
 use super::intercept;
 use super::marking::DAMAGED;
-use super::state::State;
+use super::state::TreeState;
 use super::{BenchmarkRun, Workload};
 use crate::kind::cost::error::{CostError, step};
 use crate::kind::cost::program::{Family, Output, Starting, fresh_word};
 use crate::kind::cost::sequence::{Reached, Sequence};
-use crate::kind::cost::watch::{Observed, Watch};
+use crate::kind::cost::watch::{BenchmarkWatch, Observed};
 
 /// A measurement of seconds may have benchmarks that take longer than it should.
 const LEAST_FIRST: Duration = Duration::from_secs(10);
@@ -38,9 +38,9 @@ pub fn first_limit(most_ns: u64) -> Duration {
 }
 
 /// Who takes marks: in all trials, and in those of a way of their own.
-pub type Watches = Vec<(Option<Interception>, Watch)>;
+pub type Watches = Vec<(Option<Interception>, BenchmarkWatch)>;
 
-pub enum Source {
+pub enum SpanSource {
     /// Calls that are seen from outside; the names of the points.
     Points(Vec<String>),
     Emitted(Emitted),
@@ -52,8 +52,8 @@ pub struct Started {
     pub about: String,
     pub command: Box<dyn Fn() -> Command + Sync>,
     /// What it finds, and what puts that as it was.
-    pub state: State,
-    pub source: Source,
+    pub state: TreeState,
+    pub source: SpanSource,
     /// Who takes them: in all trials, and in those of a way of their own.
     pub watches: Watches,
     /// Where it runs; `None` for the namespace of this process.
@@ -70,7 +70,7 @@ pub struct Started {
     /// What was not known of what its runs spent.
     pub unknown: Unknown,
     /// What may have been marks and was lost, of runs that count.
-    pub lost: Counted,
+    pub lost: Occurrences,
     /// The marks, once they are known.
     pub sequence: Option<Sequence>,
     pub limit: Duration,
@@ -102,10 +102,10 @@ impl Started {
         }
         let word = fresh_word();
         command.env(Family::WORD, &word).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
-        if let Source::Emitted(emitted) = &mut self.source {
+        if let SpanSource::Emitted(emitted) = &mut self.source {
             emitted.attach(&mut command);
         }
-        let start = |watch: &mut Watch| ChildCounters::around(|| watch.start(&mut command, armed));
+        let start = |watch: &mut BenchmarkWatch| ChildCounters::around(|| watch.start(&mut command, armed));
         let starting = Starting::now();
         let (mut child, counters) = self.start_there(at, start)?;
         let family = starting.family("the benchmark", word, child.id(), false);
@@ -141,7 +141,7 @@ impl Started {
     fn start_there<T>(
         &mut self,
         at: usize,
-        start: impl FnOnce(&mut Watch) -> std::io::Result<T>,
+        start: impl FnOnce(&mut BenchmarkWatch) -> std::io::Result<T>,
     ) -> Result<T, CostError> {
         let all = cpu::allowed().map_err(|e| CostError::Benchmark(e.to_string()))?;
         let on = |cpus: &[usize]| cpu::allow(cpus).map_err(|e| CostError::Benchmark(e.to_string()));
@@ -176,19 +176,19 @@ impl Started {
         let failed = step("wait for the benchmark");
         let mut wait = || self.watches[at].1.wait(child, self.limit, stop);
         let (waited, came) = match &mut self.source {
-            Source::Emitted(emitted) => {
+            SpanSource::Emitted(emitted) => {
                 let kept = self.sequence.as_ref().map_or(Kept::ToLearn, |known| Kept::Of(known.needed()));
                 emitted.during(kept, wait)?
             }
-            Source::Points(_) => (wait(), Came::default()),
+            SpanSource::Points(_) => (wait(), Came::default()),
         };
         Ok((waited.map_err(failed)?, came))
     }
 
     fn named(&self, emitted: Vec<Reached>, observed: &Observed) -> Vec<Reached> {
         match &self.source {
-            Source::Emitted(_) => emitted,
-            Source::Points(names) => {
+            SpanSource::Emitted(_) => emitted,
+            SpanSource::Points(names) => {
                 let name_of = |mark: &crate::kind::cost::watch::Reached| {
                     Some(Reached { name: names.get(mark.index)?.clone(), at_ns: mark.at_ns })
                 };
@@ -217,7 +217,7 @@ impl Started {
 
     /// Each point that was not reached is one that never will be: found out before anything is measured.
     fn reached_all(&mut self, marks: &[Reached]) -> Result<(), CostError> {
-        let Source::Points(names) = &self.source else { return Ok(()) };
+        let SpanSource::Points(names) = &self.source else { return Ok(()) };
         for name in names {
             let times = marks.iter().filter(|mark| mark.name == *name).count();
             if times == 0 && self.watches[0].1.means() != crate::kind::cost::watch::Means::Ends {
@@ -246,8 +246,8 @@ impl Workload for Started {
 
     fn means(&self) -> String {
         match &self.source {
-            Source::Emitted(_) => "the benchmark's own marks".into(),
-            Source::Points(_) => self.watches[0].1.means().name().into(),
+            SpanSource::Emitted(_) => "the benchmark's own marks".into(),
+            SpanSource::Points(_) => self.watches[0].1.means().name().into(),
         }
     }
 
@@ -264,7 +264,7 @@ impl Workload for Started {
     }
 
     fn absent(&self) -> Vec<String> {
-        let Counted { count, .. } = self.lost;
+        let Occurrences { count, .. } = self.lost;
         let lost = (count > 0).then(|| {
             format!("{count} events that may have been marks were lost in {} that count", self.lost.runs())
         });
@@ -272,7 +272,7 @@ impl Workload for Started {
     }
 
     fn has_points(&self) -> bool {
-        matches!(&self.source, Source::Points(names) if !names.is_empty())
+        matches!(&self.source, SpanSource::Points(names) if !names.is_empty())
     }
 
     fn learn(&mut self, stop: &AtomicBool) -> Result<(), CostError> {
@@ -286,7 +286,7 @@ impl Workload for Started {
         }
         self.reached_all(&ran.marks)?;
         let mut first = ran.marks;
-        if let Source::Points(_) = &self.source {
+        if let SpanSource::Points(_) = &self.source {
             // A file that is opened again was reached before.
             let mut seen = Vec::new();
             first.retain(|mark| {

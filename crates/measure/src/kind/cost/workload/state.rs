@@ -3,7 +3,7 @@
 use crate::kind::cost::benchmark::tree::Tree;
 use crate::kind::cost::error::CostError;
 
-pub enum State {
+pub enum TreeState {
     Asis,
     /// A tree that was made for it.
     Tree {
@@ -15,7 +15,7 @@ pub enum State {
     },
 }
 
-impl State {
+impl TreeState {
     /// Puts it as it was.
     pub fn prepare(&mut self) -> Result<(), CostError> {
         let Self::Tree { tree, cold, resident } = self else { return Ok(()) };

@@ -18,12 +18,12 @@ use netfathom_sys::link;
 use netfathom_sys::socket::{drops, set_receive_buffer};
 use netfathom_sys::xsk::XskReceiver;
 
-use super::Event;
+use super::SinkEvent;
 use crate::ground::error::GroundError;
 use crate::load::control::Welcomed;
 use crate::load::control::words::Hello;
 use crate::load::error::FlightError;
-use crate::load::message_log::Lane;
+use crate::load::message_log::SenderLog;
 use crate::load::receive::{AfXdp, Datagram, Echo, Gro, Recv, Recvmmsg, Source};
 use crate::load::tally::{Read, Tally};
 
@@ -37,11 +37,11 @@ const QUEUE: u32 = 0;
 
 pub struct Desk {
     socket: UdpSocket,
-    state: Mutex<State>,
+    state: Mutex<DeskState>,
 }
 
 #[derive(Default)]
-struct State {
+struct DeskState {
     served: Option<Served>,
     strays: BTreeMap<Option<u32>, Stray>,
 }
@@ -51,7 +51,7 @@ struct Served {
     peer: IpAddr,
     tally: Tally,
     echo: Option<Echo>,
-    log: Option<Lane>,
+    log: Option<SenderLog>,
     drops_before: u64,
     cpu_ns: u64,
     /// When the first messages came, and the last.
@@ -120,7 +120,7 @@ impl Desk {
         sender: &Welcomed,
         peer: IpAddr,
         hello: &Hello,
-        log: Option<Lane>,
+        log: Option<SenderLog>,
     ) -> io::Result<()> {
         let echo = hello.echo.then(|| self.socket.try_clone()).transpose()?;
         let served = Served {
@@ -150,7 +150,7 @@ impl Desk {
     }
 
     /// Strays that nothing has been added to for so long; they are forgotten then.
-    pub fn strays(&self, quiet: Duration) -> Vec<Event> {
+    pub fn strays(&self, quiet: Duration) -> Vec<SinkEvent> {
         let mut state = self.state();
         let now = Instant::now();
         let gone: Vec<_> = state
@@ -162,17 +162,17 @@ impl Desk {
         let event = |flow| {
             let stray = state.strays.remove(&flow)?;
             let took = stray.last - stray.first;
-            Some(Event::Strays { flow, from: stray.from, read: stray.tally.read, took })
+            Some(SinkEvent::Strays { flow, from: stray.from, read: stray.tally.read, took })
         };
         gone.into_iter().filter_map(event).collect()
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, DeskState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl State {
+impl DeskState {
     #[inline]
     fn take(&mut self, datagram: &Datagram<'_>) {
         let header = Header::read(datagram.payload);

@@ -12,7 +12,7 @@ use netfathom_sys::endpoint::{
     acknowledge_at_once, receive, receive_parts, send, send_more, send_parts, set_cork, set_no_delay,
 };
 
-use super::{End, HEADER_BYTES, Load, frame};
+use super::{End, HEADER_BYTES, MessageLoad, frame};
 use crate::kind::message::error::EndError;
 use crate::kind::message::ground::Socket;
 
@@ -37,7 +37,13 @@ pub struct Bare {
 }
 
 impl Bare {
-    pub fn new(form: Form, layer: &Layer, whose: Side, socket: Socket, load: Load) -> io::Result<Self> {
+    pub fn new(
+        form: Form,
+        layer: &Layer,
+        whose: Side,
+        socket: Socket,
+        load: MessageLoad,
+    ) -> io::Result<Self> {
         let has = |option| layer.has(option, whose);
         if has(SocketOption::NoDelay) {
             set_no_delay(socket.as_fd())?;

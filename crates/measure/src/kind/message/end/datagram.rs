@@ -8,7 +8,7 @@ use std::os::fd::AsFd;
 use netfathom_model::layer::Form;
 use netfathom_sys::endpoint::{receive, send, send_parts};
 
-use super::{End, HEADER_BYTES, Load, frame};
+use super::{End, HEADER_BYTES, MessageLoad, frame};
 use crate::kind::message::error::EndError;
 
 /// Times that an end says it has finished: a full buffer may drop one.
@@ -30,7 +30,7 @@ pub struct Datagram {
 
 impl Datagram {
     /// Upon a connected socket whose receive calls have a limit.
-    pub fn new(form: Form, socket: UdpSocket, load: Load) -> Self {
+    pub fn new(form: Form, socket: UdpSocket, load: MessageLoad) -> Self {
         let message = frame(load.message_bytes);
         Self { socket, form, buffer: vec![0; message.len() + 1], message, sent: 0, silent: false }
     }
@@ -110,7 +110,7 @@ mod tests {
         let [a, b] = [(); 2].map(|()| UdpSocket::bind("127.0.0.1:0").unwrap());
         a.connect(b.local_addr().unwrap()).unwrap();
         b.connect(a.local_addr().unwrap()).unwrap();
-        let load = Load { message_bytes, bulk_bytes: 0, grown: false, into_sink: false };
+        let load = MessageLoad { message_bytes, bulk_bytes: 0, grown: false, into_sink: false };
         [a, b].map(|socket| {
             socket.set_read_timeout(Some(UDP_PATIENCE)).unwrap();
             Datagram::new(Form::Write, socket, load)

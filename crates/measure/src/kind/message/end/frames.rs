@@ -7,7 +7,7 @@ use netfathom_model::layer::Form;
 use netfathom_model::message::Header;
 
 use super::datagram::Datagram;
-use super::{End, Load};
+use super::{End, MessageLoad};
 use crate::kind::message::error::EndError;
 
 /// Messages of a call: what a call itself takes is little beside them, and a reader's buffer of the usual
@@ -23,7 +23,7 @@ pub struct Frames {
 
 impl Frames {
     /// Upon the socket in whose name the generator sends.
-    pub fn new(generator: Generator, flow: u32, socket: UdpSocket, load: Load) -> Self {
+    pub fn new(generator: Generator, flow: u32, socket: UdpSocket, load: MessageLoad) -> Self {
         let unsent = |sequence| Header { flow, sequence, intended_ns: 0, sent_ns: 0 };
         let batch = (0..BATCH as u64).map(unsent).collect();
         Self { generator, socket: Datagram::new(Form::Xdp, socket, load), batch }

@@ -7,7 +7,7 @@ use netfathom_message::{Blocking, Bytes, Config, Connection, Error, PostEnd, Wai
 use netfathom_model::layer::{Side, Strategy};
 use netfathom_sys::cpu::threads_named;
 
-use super::{End, Load, pattern};
+use super::{End, MessageLoad, pattern};
 use crate::kind::message::error::EndError;
 use crate::kind::message::ground::Socket;
 use crate::kind::message::kernel::SINK_ROOM;
@@ -30,7 +30,7 @@ pub struct Library {
 
 impl Library {
     /// Opens the connection: the other end does the same meanwhile.
-    pub fn new(strategy: Strategy, whose: Side, socket: Socket, load: Load) -> Result<Self, EndError> {
+    pub fn new(strategy: Strategy, whose: Side, socket: Socket, load: MessageLoad) -> Result<Self, EndError> {
         let name = format!("nf-{}", whose.name());
         let mut config =
             Config { strategy: choice(strategy), name: name.clone().into(), ..Config::default() };

@@ -65,7 +65,7 @@ pub trait End: Send {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Load {
+pub struct MessageLoad {
     /// Bytes of a message's body.
     pub message_bytes: usize,
     /// Bytes of a bulk reply; 0 where there are none.
@@ -77,7 +77,7 @@ pub struct Load {
 }
 
 /// Puts a layer upon a socket. The other end is made at the same time, in another thread.
-pub fn make(layer: &Layer, whose: Side, socket: Socket, load: Load) -> Result<Box<dyn End>, EndError> {
+pub fn make(layer: &Layer, whose: Side, socket: Socket, load: MessageLoad) -> Result<Box<dyn End>, EndError> {
     match (layer, socket) {
         (Layer::Bare { form, .. }, Socket::Udp(socket)) => {
             Ok(Box::new(datagram::Datagram::new(*form, socket, load)))

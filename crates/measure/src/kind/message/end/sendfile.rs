@@ -9,7 +9,7 @@ use netfathom_model::layer::{Form, Layer, Side};
 use netfathom_sys::splice::{memory_file, send_file};
 
 use super::bare::Bare;
-use super::{End, HEADER_BYTES, Load, frame};
+use super::{End, HEADER_BYTES, MessageLoad, frame};
 use crate::kind::message::error::EndError;
 use crate::kind::message::ground::Socket;
 
@@ -26,7 +26,7 @@ pub struct Sendfile {
 }
 
 impl Sendfile {
-    pub fn new(layer: &Layer, whose: Side, socket: Socket, load: Load) -> io::Result<Self> {
+    pub fn new(layer: &Layer, whose: Side, socket: Socket, load: MessageLoad) -> io::Result<Self> {
         let messages = (FILE_BYTES / (HEADER_BYTES + load.message_bytes)).max(1);
         let content = frame(load.message_bytes).repeat(messages);
         Ok(Self {

@@ -12,7 +12,7 @@ use crate::kind::stack::trial::StackTask;
 use crate::load::accounting::Ways;
 use crate::load::error::FlightError;
 use crate::load::flight::{FarEnd, LEAD_IN_NS};
-use crate::load::reader::{self, End, read_all};
+use crate::load::reader::{self, EndSignal, read_all};
 use crate::load::sent::Sent;
 use crate::load::tally::{Read, Tally};
 use crate::load::tap::{ReceiveTap, SendTap};
@@ -97,7 +97,7 @@ impl<R: ReceiveTap + Send> FarEnd for Reader<'_, R> {
         self.ends.reader.try_clone().map(Some).map_err(|e| GroundError::Socket(e).into())
     }
 
-    fn take(&mut self, end: &End<'_>) -> Result<Read, FlightError> {
+    fn take(&mut self, end: &EndSignal<'_>) -> Result<Read, FlightError> {
         let socket = &self.ends.reader;
         let reading = reader::ReaderTask {
             socket,

@@ -17,7 +17,7 @@ use crate::load::accounting::Ways;
 use crate::load::control::{Begun, ControlError, Ended, Incoming, draw_flow};
 use crate::load::error::FlightError;
 use crate::load::flight::spawn;
-use crate::load::reader::{self, End, read_all};
+use crate::load::reader::{self, EndSignal, read_all};
 use crate::load::tally::Read;
 use crate::load::tap::{ReceiveTap, SendTap};
 use crate::load::window::Windows;
@@ -113,7 +113,7 @@ impl Reading<'_> {
     fn run<R: ReceiveTap + Send>(&self, begun: Begun, tap: &mut R) -> Result<(Ended, Read), FlightError> {
         let [told, gone] = [const { AtomicBool::new(false) }; 2];
         let [received, tried, accepted] = [const { AtomicU64::new(0) }; 3];
-        let end = End {
+        let end = EndSignal {
             told: &told,
             stop: self.task.stop,
             gone: &gone,
@@ -134,7 +134,7 @@ impl Reading<'_> {
         })
     }
 
-    fn read<R: ReceiveTap>(&self, tap: &mut R, end: &End<'_>) -> Result<Read, FlightError> {
+    fn read<R: ReceiveTap>(&self, tap: &mut R, end: &EndSignal<'_>) -> Result<Read, FlightError> {
         let reading = reader::ReaderTask {
             socket: self.socket,
             flow: self.flow,

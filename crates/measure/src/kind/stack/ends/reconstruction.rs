@@ -6,7 +6,7 @@ use std::net::UdpSocket;
 
 use netfathom_model::message::Header;
 
-use crate::load::control::words::End;
+use crate::load::control::words::SendTotals;
 use crate::load::sent::Sent;
 use crate::load::tap::ReceiveTap;
 use crate::load::window::Windows;
@@ -58,7 +58,7 @@ impl<R> Rebuilt<R> {
     }
 
     /// The tap, and what was sent: counts as the senders told them, times as the messages did.
-    pub fn finish(self, told: End, planned: u64) -> (R, Sent) {
+    pub fn finish(self, told: SendTotals, planned: u64) -> (R, Sent) {
         let lanes = self.lanes.into_iter().map(|mut lane| {
             if let Some(last) = lane.last {
                 lane.sent.departed(&[last], None);
@@ -135,7 +135,7 @@ mod tests {
         Header { flow: 5, sequence, intended_ns, sent_ns: intended_ns + lag_ns }
     }
 
-    fn rebuilt(lanes: u32, messages: &[Header], told: End, planned: u64) -> Sent {
+    fn rebuilt(lanes: u32, messages: &[Header], told: SendTotals, planned: u64) -> Sent {
         let windows = Windows { start_ns: START_NS, shift: Windows::shift_for(1_000_000) };
         let mut rebuilt = Rebuilt::new((), windows, lanes, 1_000_000, None);
         messages.iter().for_each(|m| rebuilt.delivered(m, 7));
@@ -145,7 +145,7 @@ mod tests {
     #[test]
     fn the_load_is_what_the_messages_say() {
         let messages: Vec<Header> = (0..10).map(|n| message(n, 100 * (n % 2))).collect();
-        let sent = rebuilt(1, &messages, End { tried: 11, accepted: 10, refused: 1 }, 12);
+        let sent = rebuilt(1, &messages, SendTotals { tried: 11, accepted: 10, refused: 1 }, 12);
         assert_eq!((sent.accepted, sent.unsent, sent.refused[&0]), (10, 1, 1));
         assert_eq!((sent.span_ns(), sent.lateness.missed_slots), (9100, 0));
         let lag = &sent.lag.distribution.moments;
@@ -157,7 +157,7 @@ mod tests {
     fn a_gap_does_not_hide_a_missed_slot() {
         // 1500 ns late, and three messages after it are lost.
         let messages = [message(0, 1500), message(4, 0)];
-        let sent = rebuilt(1, &messages, End { tried: 5, accepted: 5, refused: 0 }, 5);
+        let sent = rebuilt(1, &messages, SendTotals { tried: 5, accepted: 5, refused: 0 }, 5);
         assert_eq!(sent.lateness.missed_slots, 1);
     }
 
@@ -174,7 +174,7 @@ mod tests {
         assert!(
             rebuilt.excess().unwrap().starts_with("message 1 was due at 1000000001000 ns and sent at 0 ns")
         );
-        let (_, sent) = rebuilt.finish(End { tried: 3, accepted: 3, refused: 0 }, 3);
+        let (_, sent) = rebuilt.finish(SendTotals { tried: 3, accepted: 3, refused: 0 }, 3);
         assert_eq!((sent.lag.distribution.moments.n, sent.lag.distribution.moments.max), (1, 100));
     }
 
@@ -183,7 +183,7 @@ mod tests {
         // One arrives whole before the other; of the second one message is overtaken.
         let order = [0, 2, 4, 1, 5, 3];
         let messages: Vec<Header> = order.iter().map(|&n| message(n, 0)).collect();
-        let sent = rebuilt(2, &messages, End { tried: 6, accepted: 6, refused: 0 }, 6);
+        let sent = rebuilt(2, &messages, SendTotals { tried: 6, accepted: 6, refused: 0 }, 6);
         assert_eq!((sent.lag.distribution.moments.n, sent.span_ns()), (6, 5000));
         assert_eq!(sent.intervals.moments.n, 3);
     }

@@ -3,7 +3,7 @@
 use netfathom_model::plan::{Role, TransferPlan};
 use netfathom_model::record::{CallTimes, TransferSample, TransferStream};
 
-use super::queue::{State, standing, unread, waiting};
+use super::queue::{QueueState, standing, unread, waiting};
 use super::text::percent;
 
 /// From so long on, nothing moving is an acknowledgement that was put off, not a round trip:
@@ -144,11 +144,11 @@ impl Facts {
     fn sender(&mut self, plan: &TransferPlan, stream: &TransferStream, looks: &[TransferSample]) {
         let mss = stream.tcp.map_or(1, |tcp| tcp.mss_bytes.max(1));
         let mut widest = 0;
-        let states: Vec<State> = looks
+        let states: Vec<QueueState> = looks
             .iter()
             .map(|look| {
                 widest = widest.max(look.peer_window_bytes);
-                State::of(look, mss, widest)
+                QueueState::of(look, mss, widest)
             })
             .collect();
         let held = if self.sees_pieces(plan) { waiting(looks, &states) } else { Vec::new() };
@@ -167,22 +167,24 @@ impl Facts {
                 continue;
             }
             match states[at] {
-                State::Empty => self.empty += share,
+                QueueState::Empty => self.empty += share,
                 // The buffer had held twice as much: who waits here waits for the disk.
-                State::AllSent if self.of_file && looks[at].queued_bytes < filled / 2 => self.empty += share,
-                State::AllSent => {
+                QueueState::AllSent if self.of_file && looks[at].queued_bytes < filled / 2 => {
+                    self.empty += share
+                }
+                QueueState::AllSent => {
                     self.all_sent += share;
                     if PUT_OFF_NS.contains(&stands[at]) && stands[at] > put_off_ns {
                         self.put_off += share;
                     }
                 }
                 // The kernel's own buffers grow; one of a fixed size is what there is.
-                State::MostSent if plan.socket_buffer_bytes.is_some() => self.all_sent += share,
-                State::WindowFull => self.window_full += share,
-                State::WindowClosed => self.window_closed += share,
+                QueueState::MostSent if plan.socket_buffer_bytes.is_some() => self.all_sent += share,
+                QueueState::WindowFull => self.window_full += share,
+                QueueState::WindowClosed => self.window_closed += share,
                 _ if unread[at] => self.unread += share,
-                State::Congested => self.congested += share,
-                State::MostSent | State::Remainder | State::Ready => self.paced += share,
+                QueueState::Congested => self.congested += share,
+                QueueState::MostSent | QueueState::Remainder | QueueState::Ready => self.paced += share,
             }
         }
         if self.far_apart() {

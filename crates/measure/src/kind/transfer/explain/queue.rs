@@ -11,7 +11,7 @@ const UNREAD: u64 = 8;
 
 /// What a sender's queue is in at a look.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum State {
+pub(super) enum QueueState {
     Empty,
     AllSent,
     /// More is under way than waits, and nothing known keeps that back: bbr spreads it over the
@@ -25,7 +25,7 @@ pub(super) enum State {
     Ready,
 }
 
-impl State {
+impl QueueState {
     /// Of a look, where the peer's window was that wide before.
     pub fn of(look: &TransferSample, mss: u32, widest: u32) -> Self {
         let segment = u64::from(mss.min(widest / 2));
@@ -55,11 +55,11 @@ impl State {
 ///
 /// One look cannot tell that a piece waited: with looks further apart than half a round trip each
 /// is of another piece, which may just be on its way out.
-pub(super) fn waiting(looks: &[TransferSample], states: &[State]) -> Vec<bool> {
+pub(super) fn waiting(looks: &[TransferSample], states: &[QueueState]) -> Vec<bool> {
     let mut within = vec![false; looks.len()];
     let mut from = 0;
     while from < looks.len() {
-        let same = |at: usize| states[at] == State::Remainder && looks[at].bytes == looks[from].bytes;
+        let same = |at: usize| states[at] == QueueState::Remainder && looks[at].bytes == looks[from].bytes;
         let until = (from..looks.len()).find(|&at| !same(at)).unwrap_or(looks.len());
         // Where more came first, it went because it then was a whole segment.
         let released = looks.get(until).is_none_or(|next| acknowledged(next) >= sent(&looks[from]));
@@ -72,7 +72,7 @@ pub(super) fn waiting(looks: &[TransferSample], states: &[State]) -> Vec<bool> {
 /// For each look, how long nothing moved around it: neither program nor acknowledgement. A single
 /// look stands for no time, and what ends with a segment sent again was no acknowledgement that was
 /// put off, but one that was lost, or what it was for.
-pub(super) fn standing(looks: &[TransferSample], states: &[State]) -> Vec<u64> {
+pub(super) fn standing(looks: &[TransferSample], states: &[QueueState]) -> Vec<u64> {
     let mut stands = vec![0; looks.len()];
     let key = |at: usize| (looks[at].bytes, looks[at].queued_bytes, looks[at].retransmits, states[at]);
     let mut from = 0;

@@ -92,7 +92,7 @@ fn read_group(
             _ => return Err(format!("its column {name} holds no whole numbers")),
         }
     }
-    let mut columns = vec![Column::default(); readers.len()];
+    let mut columns = vec![SampleColumn::default(); readers.len()];
     while gathered.taken < most {
         for (column, reader) in columns.iter_mut().zip(&mut readers) {
             column.fill(reader)?;
@@ -112,13 +112,13 @@ fn read_group(
 }
 
 #[derive(Clone, Default)]
-struct Column {
+struct SampleColumn {
     known: Vec<Option<i64>>,
     values: Vec<i64>,
     levels: Vec<i16>,
 }
 
-impl Column {
+impl SampleColumn {
     fn fill(&mut self, reader: &mut ColumnReaderImpl<Int64Type>) -> Result<(), String> {
         self.known.clear();
         self.values.clear();
