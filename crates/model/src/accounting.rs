@@ -27,7 +27,6 @@ pub enum Fate {
 
 impl Fate {
     /// As it is written in tables.
-    #[must_use]
     pub fn name(&self) -> String {
         match self {
             Self::Delivered => "delivered".into(),
@@ -66,7 +65,6 @@ pub struct CounterCheck {
 
 impl CounterCheck {
     /// Whether counter and count tell the same story.
-    #[must_use]
     pub fn agrees(&self) -> bool {
         self.observed == self.expected || (self.shared && self.observed > self.expected)
     }
@@ -116,13 +114,11 @@ pub struct Accounting {
 
 impl Accounting {
     /// How many ended in that way.
-    #[must_use]
     pub fn count(&self, fate: &Fate) -> u64 {
         self.fates.iter().filter(|f| f.fate == *fate).map(|f| f.count).sum()
     }
 
     /// `sent` minus the sum over all fates: 0 when the sum closes.
-    #[must_use]
     pub fn gap(&self) -> i64 {
         let ended = self.fates.iter().fold(0u64, |sum, f| sum.saturating_add(f.count));
         self.sent.saturating_sub(ended) as i64 - ended.saturating_sub(self.sent) as i64

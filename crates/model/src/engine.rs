@@ -27,7 +27,6 @@ impl Engine {
 
     /// The most messages that leave together. Spacing finer than what a full batch takes is
     /// not what such an engine promises, so its lag is held against that.
-    #[must_use]
     pub fn batch(self) -> usize {
         match self {
             Self::Send => 1,
@@ -40,13 +39,11 @@ impl Engine {
     }
 
     /// Whether messages pass the sockets and the protocols of this host on their way out.
-    #[must_use]
     pub fn passes_stack(self) -> bool {
         matches!(self, Self::Send | Self::Sendmmsg | Self::Gso)
     }
 
     /// The way to receive that keeps up with it.
-    #[must_use]
     pub fn matching_receive(self) -> Receive {
         match self {
             Self::Send | Self::Sendmmsg => Receive::Recvmmsg,

@@ -18,7 +18,6 @@ pub struct HostReport {
 
 impl HostReport {
     /// A row by its name; `None` if it was not tried.
-    #[must_use]
     pub fn row(&self, topic: Topic, name: &str) -> Option<&HostRow> {
         let group = self.groups.iter().find(|g| g.topic == topic)?;
         group.rows.iter().find(|r| r.name == name)
@@ -93,7 +92,6 @@ pub enum HostStatus {
 
 impl HostStatus {
     /// As it is written in tables.
-    #[must_use]
     pub fn name(&self) -> &'static str {
         match self {
             Self::Works => "works",
@@ -103,7 +101,6 @@ impl HostStatus {
     }
 
     /// Reason and remedy, where there is something to remedy.
-    #[must_use]
     pub fn shortcoming(&self) -> Option<(&str, &str)> {
         match self {
             Self::Works => None,

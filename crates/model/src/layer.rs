@@ -87,20 +87,17 @@ pub enum Strategy {
 impl Layer {
     /// Bare sockets with one write a message and without Nagle's algorithm: what the others are
     /// compared with.
-    #[must_use]
     pub fn reference() -> Self {
         Self::Bare { form: Form::Write, options: vec![(SocketOption::NoDelay, None)] }
     }
 
     /// Whether an option of a bare socket is set at an end.
-    #[must_use]
     pub fn has(&self, wanted: SocketOption, at: Side) -> bool {
         let Self::Bare { options, .. } = self else { return false };
         options.iter().any(|&(option, end)| option == wanted && end.is_none_or(|end| end == at))
     }
 
     /// Whether it is bare sockets.
-    #[must_use]
     pub fn is_bare(&self) -> bool {
         matches!(self, Self::Bare { .. })
     }

@@ -43,7 +43,6 @@ impl Header {
 
     /// Reads the header; `None` of a payload that is too short or not ours.
     #[inline]
-    #[must_use]
     pub fn read(payload: &[u8]) -> Option<Self> {
         let head = payload.first_chunk::<HEADER_BYTES>()?;
         let u32_at = |at: usize| u32::from_be_bytes([head[at], head[at + 1], head[at + 2], head[at + 3]]);

@@ -9,13 +9,11 @@ macro_rules! named {
             pub const ALL: [Self; [$($name),*].len()] = [$(Self::$value),*];
 
             /// As it is written in flags, tables and files.
-            #[must_use]
             pub fn name(self) -> &'static str {
                 match self { $(Self::$value => $name),* }
             }
 
             /// The one with that name.
-            #[must_use]
             pub fn named(name: &str) -> Option<Self> {
                 Self::ALL.into_iter().find(|value| value.name() == name)
             }

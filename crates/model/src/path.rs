@@ -17,7 +17,6 @@ named! { Direction: Tx = "tx", Rx = "rx" }
 
 impl Direction {
     /// The stages of this direction, in the order in which a message passes them.
-    #[must_use]
     pub fn stages(self) -> &'static [Stage] {
         match self {
             Self::Tx => {
@@ -93,7 +92,6 @@ named! { Stage:
 
 impl Stage {
     /// What happens there, for a reader who does not know the kernel by heart.
-    #[must_use]
     pub fn meaning(self) -> &'static str {
         match self {
             Self::Socket => "system call, socket, UDP, IP and routing, up to the device queue",
@@ -118,20 +116,17 @@ impl Stage {
     }
 
     /// The direction that it belongs to.
-    #[must_use]
     pub fn direction(self) -> Direction {
         if Direction::Tx.stages().contains(&self) { Direction::Tx } else { Direction::Rx }
     }
 
     /// Whether it lies between application and link layer; the others are shown beside
     /// the total, not in it.
-    #[must_use]
     pub fn is_inside(self) -> bool {
         !matches!(self, Self::Driver | Self::Backlog)
     }
 
     /// The stage that it is a part of, where functions of the kernel have hooks; tracepoints see that one whole.
-    #[must_use]
     pub fn whole(self) -> Option<Self> {
         match self {
             Self::Send | Self::Output => Some(Self::Socket),
@@ -142,7 +137,6 @@ impl Stage {
     }
 
     /// Its place among the stages of its direction.
-    #[must_use]
     pub fn index(self) -> usize {
         self.direction().stages().iter().position(|&s| s == self).unwrap_or(0)
     }
@@ -167,7 +161,6 @@ named! { Tap: Bpf = "bpf", Timestamping = "timestamping", Pcap = "pcap", Fentry 
 
 impl Tap {
     /// Whether it divides a way into this stage; the parts of a stage stand in its place.
-    #[must_use]
     pub fn has(self, stage: Stage) -> bool {
         match self {
             Self::Fentry => !stage.direction().stages().iter().any(|part| part.whole() == Some(stage)),

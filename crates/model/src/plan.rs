@@ -56,7 +56,6 @@ pub enum Place {
 
 impl Place {
     /// As it is written in tables and flags.
-    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::Lab => "lab",
@@ -67,7 +66,6 @@ impl Place {
     }
 
     /// The largest packet that is never split, headers of IP included.
-    #[must_use]
     pub fn mtu(self) -> usize {
         match self {
             Self::Lab | Self::To(_) | Self::Listen(_) => 1500,
@@ -90,7 +88,6 @@ pub enum Family {
 
 impl Family {
     /// Bytes of the IP and UDP headers.
-    #[must_use]
     pub fn header_bytes(self) -> usize {
         match self {
             Self::Ipv4 => 20 + 8,

@@ -105,7 +105,6 @@ impl Scale {
     }
 
     /// The value in its unit: `1.18 µs`, `452k/s`, `0.034 %`, `<0.001 %`.
-    #[must_use]
     pub fn text(self, value: f64) -> String {
         if !value.is_finite() {
             return NOT_KNOWN.into();
@@ -128,7 +127,6 @@ impl Scale {
 
     /// The value with half its interval: `1.18 µs ± 0.04`, `452k/s ± 6k`. Both have the decimals that show the larger of
     /// them, but no more than two digits of the half, and more where it would read as nothing.
-    #[must_use]
     pub fn interval(self, value: f64, half: Option<f64>) -> String {
         let Some(half) = half.filter(|_| value.is_finite()) else { return self.text(value) };
         if !half.is_finite() {
@@ -145,7 +143,6 @@ impl Scale {
 impl Scale {
     /// The value with an interval that is not symmetric: `12.2 % (-1.1 to 28.2 %)`, in the digits of [`Self::interval`]. An
     /// end that is not zero does not read as zero.
-    #[must_use]
     pub fn within(self, value: f64, (low, high): (f64, f64)) -> String {
         if ![value, low, high].iter().all(|number| number.is_finite()) {
             return self.text(value);
@@ -179,37 +176,31 @@ impl Scale {
 }
 
 /// A time in nanoseconds: `1.18 µs`.
-#[must_use]
 pub fn time(ns: f64) -> String {
     Scale::Time.text(ns)
 }
 
 /// A rate: `452k/s`.
-#[must_use]
 pub fn rate(per_s: f64) -> String {
     Scale::Rate.text(per_s)
 }
 
 /// Bits a second of bytes a second: `941 Mb/s`.
-#[must_use]
 pub fn bit_rate(bytes_per_s: f64) -> String {
     Scale::BitRate.text(bytes_per_s * 8.0)
 }
 
 /// Bytes in memory or on a disk: `3.12 MiB`.
-#[must_use]
 pub fn bytes(bytes: f64) -> String {
     Scale::Bytes.text(bytes)
 }
 
 /// A share of 0 to 1: `94.1 %`.
-#[must_use]
 pub fn percent(share: f64) -> String {
     Scale::Share.text(share)
 }
 
 /// The same rounded down near the whole: what is not all must not read as 100 %.
-#[must_use]
 pub fn percent_down(share: f64) -> String {
     match share {
         s if s > 0.9945 && s < 1.0 => format!("{} %", grouped((s * 1e4).floor() / 100.0, 2)),
@@ -218,21 +209,18 @@ pub fn percent_down(share: f64) -> String {
 }
 
 /// How many times a share is of its whole, in a sentence: `12.3 % of a slot`, `778 times a slot`.
-#[must_use]
 pub fn share_of(share: f64, whole: &str) -> String {
     let text = percent(share);
     if text.ends_with('%') { format!("{text} of {whole}") } else { format!("{text} {whole}") }
 }
 
 /// A count to the last digit: `1,005,000`.
-#[must_use]
 pub fn count(n: u64) -> String {
     let text = n.to_string();
     parted(&text, text.len())
 }
 
 /// With so many decimals, thousands parted by commas. Halves are rounded away from zero, and nothing is not negative.
-#[must_use]
 pub fn grouped(value: f64, decimals: usize) -> String {
     if value.abs() >= MOST_PLAIN {
         return format!("{value:.1e}");
@@ -259,7 +247,6 @@ fn parted(text: &str, whole: usize) -> String {
 }
 
 /// Decimals that show three digits, and no more than three of them.
-#[must_use]
 pub fn decimals(value: f64) -> usize {
     match value.abs() {
         v if v >= 99.95 => 0,

@@ -82,7 +82,6 @@ pub enum Profile {
 
 impl Profile {
     /// Length of a trial in nanoseconds.
-    #[must_use]
     pub fn duration_ns(&self) -> u64 {
         match self {
             Self::Constant { duration_ns, .. }
@@ -95,7 +94,6 @@ impl Profile {
     }
 
     /// The linear pieces, in order of time.
-    #[must_use]
     pub fn pieces(&self) -> Vec<Piece> {
         let between = |ends: &[(f64, f64)]| Piece {
             start_s: ends[0].0,
@@ -133,13 +131,11 @@ impl Profile {
     }
 
     /// The highest rate of the profile.
-    #[must_use]
     pub fn peak_per_s(&self) -> f64 {
         self.pieces().iter().fold(0.0, |top, p| top.max(p.from_per_s).max(p.to_per_s))
     }
 
     /// The wanted rate at a time from the start of the trial; 0 outside it.
-    #[must_use]
     pub fn rate_at_s(&self, t_s: f64) -> f64 {
         let within = |p: &&Piece| (p.start_s..=p.start_s + p.length_s).contains(&t_s);
         self.pieces()
@@ -149,14 +145,12 @@ impl Profile {
     }
 
     /// How many messages the profile holds.
-    #[must_use]
     pub fn messages(&self) -> u64 {
         self.pieces().iter().map(Piece::messages).sum::<f64>().round() as u64
     }
 
     /// The intended departures, from the start of the trial. The seed decides those of a
     /// poisson profile; the others need none.
-    #[must_use]
     pub fn schedule(&self, seed: u64) -> Schedule {
         Schedule::new(self, seed)
     }
@@ -164,7 +158,6 @@ impl Profile {
     /// When the messages with these numbers are due, from the start of the trial; `None` of
     /// one that the profile does not hold. Numbers that rise are found in one walk over the
     /// schedule; one that falls begins another.
-    #[must_use]
     pub fn due_of(&self, seed: u64, numbers: impl IntoIterator<Item = u64>) -> Vec<Option<u64>> {
         let mut schedule = self.schedule(seed);
         let mut next = 0;

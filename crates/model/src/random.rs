@@ -11,7 +11,6 @@ pub struct SplitMix64 {
 
 impl SplitMix64 {
     /// Any seed is as good as any other.
-    #[must_use]
     pub fn new(seed: u64) -> Self {
         Self { state: seed }
     }

@@ -43,7 +43,6 @@ fn plain(digits: &str) -> Option<f64> {
 }
 
 /// Writes a rate the way it is read: `200k`, `1.5M`, `750`.
-#[must_use]
 pub fn format_rate(per_s: f64) -> String {
     let (value, suffix) = match per_s {
         r if r >= 1e6 => (r / 1e6, "M"),
@@ -55,7 +54,6 @@ pub fn format_rate(per_s: f64) -> String {
 }
 
 /// Writes a duration the way it is read: `10s`, `250ms`.
-#[must_use]
 pub fn format_duration(ns: u64) -> String {
     for (unit, size) in [("s", 1_000_000_000), ("ms", 1_000_000), ("us", 1_000)] {
         if ns >= size && ns.is_multiple_of(size / 1000) {

@@ -61,7 +61,6 @@ impl Reason {
     }
 
     /// The parts that it is about, as `load, rx`; nothing of one about everything that is answered.
-    #[must_use]
     pub fn scope(&self) -> String {
         let ways = [Part::Tx, Part::Rx].iter().all(|way| self.about.contains(way));
         let about: Vec<&str> = self.about.iter().filter(|_| !ways).map(|part| part.name()).collect();
@@ -69,7 +68,6 @@ impl Reason {
     }
 
     /// What stands before its text in a verdict of that level, such as `load VOID: `.
-    #[must_use]
     pub fn label(&self, level: Level) -> String {
         let label = format!("{} {}", self.scope(), if self.level == level { "" } else { self.level.name() });
         if label == " " { label.trim().into() } else { format!("{}: ", label.trim()) }
@@ -106,14 +104,12 @@ impl Verdict {
     }
 
     /// The level is that of the parts that the answer is made of.
-    #[must_use]
     pub fn answered_by(self, parts: &[Part]) -> Self {
         let level = parts.iter().map(|&part| self.of(part)).max();
         Self { level: level.unwrap_or(self.level), ..self }
     }
 
     /// How far a part can be trusted.
-    #[must_use]
     pub fn of(&self, part: Part) -> Level {
         let about = self.reasons.iter().filter(|reason| reason.concerns(part));
         about.map(|reason| reason.level).max().unwrap_or_default()
@@ -127,7 +123,6 @@ impl Verdict {
     }
 
     /// The same for an answer that rests on every part.
-    #[must_use]
     pub fn of_everything(self) -> Self {
         self.answered_by(&Part::ALL)
     }

@@ -13,7 +13,6 @@ impl Burner {
 
     /// # Panics
     /// Where it cannot be started.
-    #[must_use]
     pub fn on(cpu: usize) -> Self {
         Self::spawn("taskset", &["-c", &cpu.to_string(), Self::NAME, "/dev/zero"])
     }
@@ -22,7 +21,6 @@ impl Burner {
     ///
     /// # Panics
     /// Where it cannot be started.
-    #[must_use]
     pub fn by_turns(cpu: usize) -> Self {
         let program = "while (1) { my $end = time + 0.005; 1 while time < $end; sleep 0.015 }";
         let args = [
@@ -49,7 +47,6 @@ impl Burner {
     }
 
     /// Its number.
-    #[must_use]
     pub fn pid(&self) -> u32 {
         self.0.id()
     }
@@ -58,7 +55,6 @@ impl Burner {
     ///
     /// # Panics
     /// Where the kernel keeps none.
-    #[must_use]
     pub fn ran_ns(&self) -> u64 {
         let account = fs::read_to_string(self.file("schedstat")).expect("its account");
         account.split_whitespace().next().and_then(|ns| ns.parse().ok()).expect("a number")

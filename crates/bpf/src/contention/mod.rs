@@ -135,7 +135,6 @@ impl Contention {
 
     /// Follows the calling thread. It must be bound to its processor. `None` if [`Shared::THREADS`] were followed before:
     /// places are not used twice. On a slow machine it may be followed only from a later switch on.
-    #[must_use]
     pub fn follow(&self) -> Option<Followed<'_>> {
         let shared = self.mapping.get();
         let place = shared.places.fetch_add(1, Relaxed);
@@ -152,7 +151,6 @@ impl Contention {
     /// CLOCK_MONOTONIC: a task of another process, or the hypervisor. What the hypervisor took shows at the next switch.
     /// Known of processors that a thread is or was bound to while it is followed; of the last 64 times only, before
     /// which everything counts as disturbed.
-    #[must_use]
     pub fn is_disturbed(&self, cpu: usize, from_ns: u64, until_ns: u64) -> bool {
         let threads = &self.mapping.get().threads;
         let on_it = |t: &&shared::Thread| t.known.load(Relaxed) != 0 && t.cpu.load(Relaxed) as usize == cpu;

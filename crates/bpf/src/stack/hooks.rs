@@ -164,13 +164,11 @@ pub struct Replaced {
 
 impl Replaced {
     /// The stages that have no times of their own.
-    #[must_use]
     pub fn stages(&self) -> &'static [Stage] {
         self.instead.stages
     }
 
     /// The kernel to use.
-    #[must_use]
     pub fn remedy(&self) -> String {
         match tracepoint::since(self.hook) {
             Some(version) => format!("use Linux {version} or later"),
@@ -180,7 +178,6 @@ impl Replaced {
     }
 
     /// What the times are taken at; the hook itself where at nothing.
-    #[must_use]
     pub fn at(&self) -> &'static str {
         match self.instead.at {
             At::Functions(functions) => functions[0],

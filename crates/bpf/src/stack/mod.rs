@@ -114,7 +114,6 @@ impl StackTap {
     }
 
     /// The hooks that this kernel lacks.
-    #[must_use]
     pub fn replaced(&self) -> &[Replaced] {
         &self.replaced
     }
@@ -130,7 +129,6 @@ impl StackTap {
         self.links.clear();
     }
 
-    #[must_use]
     pub fn programs(&self) -> usize {
         self.links.len()
     }
@@ -141,7 +139,6 @@ impl StackTap {
     }
 
     /// A view of each message's times, for the reader's thread.
-    #[must_use]
     pub fn view(&self) -> View {
         View::new(Arc::clone(&self.mapping))
     }

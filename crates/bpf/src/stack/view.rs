@@ -87,7 +87,6 @@ pub struct Reception {
 
 impl Reception {
     /// The reader's wake-up before its last way onto a processor; `None` if it had not slept then.
-    #[must_use]
     pub fn sched_wakeup(&self) -> Option<u64> {
         let has_slept = self.idle.slept != self.at_departure.slept;
         let waited = self.idle.waited.wrapping_sub(self.at_departure.waited);
@@ -96,7 +95,6 @@ impl Reception {
 
     /// What the reader had waited and slept when it had left its processor that often: known since its last departure
     /// and at this one.
-    #[must_use]
     pub fn idle_after(&self, departures: u64) -> Option<Idle> {
         match self.departures - departures {
             0 => Some(self.idle),
@@ -119,7 +117,6 @@ impl View {
 
     /// The way out of a message; `None` if its slot holds another by now.
     #[inline]
-    #[must_use]
     pub fn tx(&self, sequence: u64) -> Option<TxStamps> {
         let slot = &self.mapping.get().tx[(sequence + 1) as usize & (SLOTS - 1)];
         whole(&slot.owner, sequence + 1, || TxStamps {
@@ -134,7 +131,6 @@ impl View {
 
     /// The way in of a message; `None` if its slot holds another by now.
     #[inline]
-    #[must_use]
     pub fn rx(&self, sequence: u64) -> Option<RxStamps> {
         let slot = &self.mapping.get().rx[(sequence + 1) as usize & (SLOTS - 1)];
         whole(&slot.owner, sequence + 1, || RxStamps {
@@ -150,7 +146,6 @@ impl View {
     /// The reader's receive with that number, counted from 0 since the programs were
     /// loaded; `None` if the hook did not see it or its place was taken since.
     #[inline]
-    #[must_use]
     pub fn reception(&self, number: u64) -> Option<Reception> {
         let slot = &self.mapping.get().receptions[number as usize & (SLOTS - 1)];
         whole(&slot.number, number + 1, || Reception {
@@ -167,7 +162,6 @@ impl View {
 
     /// Successful receives of the reader that the hook has seen.
     #[inline]
-    #[must_use]
     pub fn receptions(&self) -> u64 {
         self.mapping.get().reader.receptions_n.load(Relaxed)
     }
@@ -176,7 +170,6 @@ impl View {
     /// thread is off its processor, and the kernel orders that before the thread goes on: no version, and no order of
     /// loads.
     #[inline]
-    #[must_use]
     pub fn departures(&self) -> u64 {
         self.mapping.get().reader.departures.load(Relaxed)
     }

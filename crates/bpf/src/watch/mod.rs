@@ -155,7 +155,6 @@ impl Watch {
     }
 
     /// Whether what comes by UDP is watched.
-    #[must_use]
     pub fn follows_datagrams(&self) -> bool {
         self.follows_datagrams
     }
@@ -199,7 +198,6 @@ impl Watch {
     }
 
     /// The first process that read, or sent if only that is watched, once there was one.
-    #[must_use]
     pub fn reader(&self) -> Option<WatchedProcess> {
         let shared = self.mapping.get();
         let pid = shared.process.load(Relaxed);

@@ -13,7 +13,6 @@ pub struct Contention(netfathom_bpf::contention::Contention);
 impl Contention {
     /// `None` where this kernel or the privileges do not allow it: nothing else depends on it, and `netfathom host` shows
     /// why.
-    #[must_use]
     pub fn begin() -> Option<Self> {
         netfathom_bpf::contention::Contention::attach().ok().map(Self)
     }
@@ -24,13 +23,11 @@ impl Contention {
     }
 
     /// Begins anew, of no thread: much faster than loading. `None` as of [`Self::begin`].
-    #[must_use]
     pub fn again(mut self) -> Option<Self> {
         self.0.again().ok().map(|()| self)
     }
 
     /// Whether something foreign had the processor of a thread of the load within that time, CLOCK_MONOTONIC.
-    #[must_use]
     pub fn is_disturbed(&self, cpu: usize, from_ns: u64, until_ns: u64) -> bool {
         self.0.is_disturbed(cpu, from_ns, until_ns)
     }

@@ -33,7 +33,6 @@ pub struct BpfReader<'a> {
 
 impl<'a> BpfReader<'a> {
     /// `rx` tells whether the way in is measured; samples are taken either way.
-    #[must_use]
     pub fn new(
         view: View,
         windows: Windows,
@@ -47,7 +46,6 @@ impl<'a> BpfReader<'a> {
     }
 
     /// What was collected, of undisturbed messages too, and the samples.
-    #[must_use]
     pub fn into_parts(self) -> (Collected, Option<Undisturbed<'a>>, Vec<Sample>) {
         (self.collected, self.undisturbed, self.sampling.into_samples())
     }

@@ -24,12 +24,10 @@ pub struct Departed {
 }
 
 impl Departed {
-    #[must_use]
     pub fn new(view: View, sampling: Sampling) -> Self {
         Self { view, sampling, chosen: VecDeque::new() }
     }
 
-    #[must_use]
     pub fn into_samples(self) -> Vec<Sample> {
         self.sampling.into_samples()
     }

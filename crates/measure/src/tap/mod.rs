@@ -48,7 +48,6 @@ pub struct Collected {
 
 impl Collected {
     /// Empty, with room for the stages.
-    #[must_use]
     pub fn new(stages: &[Stage], windows: usize) -> Self {
         let part = |&stage| (stage, Windowed::new(PART_GRAIN, windows));
         Self {
@@ -88,7 +87,6 @@ pub struct Tapped {
 
 impl Tapped {
     /// Adds to the accounting what the tap joined and what it could not.
-    #[must_use]
     pub fn complete(&self, tap: Option<Tap>, mut accounting: Accounting) -> Accounting {
         let Some(tap) = tap else { return accounting };
         let joined = |d| self.paths.iter().find(|p| p.0 == d).map(|p| p.1.total.distribution.moments.n);
@@ -109,7 +107,6 @@ impl Tapped {
 }
 
 /// Where a tap takes the time of the link layer.
-#[must_use]
 pub fn link_layer(tap: Tap, direction: Direction) -> &'static str {
     match (tap, direction) {
         (Tap::Bpf | Tap::Fentry, Direction::Tx) => "net_dev_start_xmit",
@@ -122,7 +119,6 @@ pub fn link_layer(tap: Tap, direction: Direction) -> &'static str {
 }
 
 /// Why the tap has no times of a stage, other than for want of a hook.
-#[must_use]
 pub fn unavailable(tap: Tap, stage: Stage, qdisc: &str) -> String {
     match (tap, stage) {
         (Tap::Bpf | Tap::Fentry, Stage::Qdisc) => format!("the device has no queue of its own ({qdisc})"),

@@ -36,13 +36,11 @@ pub struct Files {
 
 impl Files {
     /// Of a trial, by its place in the run.
-    #[must_use]
     pub fn of_trial(directory: Option<&Directory>, index: u32, keep: bool) -> Self {
         Self { directory: directory.cloned(), stem: format!("trial-{:02}", index + 1), keep }
     }
 
     /// Of a burst, which nobody looks at again.
-    #[must_use]
     pub fn of_burst(directory: Option<&Directory>) -> Self {
         Self { directory: directory.cloned(), stem: "burst".into(), keep: false }
     }
@@ -153,7 +151,6 @@ impl PcapTap {
         Ok(Self { captures, log, log_file, ahead_ns: realtime_ahead_ns() })
     }
 
-    #[must_use]
     pub fn lane(&self, flow: u32, ends: u32) -> SenderLog {
         self.log.lane(flow, ends)
     }

@@ -40,7 +40,6 @@ fn load(what: &str, at: Hooks, directions: &[Direction]) -> Result<Vec<Replaced>
 }
 
 /// What the record says of a hook that the kernel lacks.
-#[must_use]
 pub fn without(hook: &Replaced) -> LeftOut {
     let stages: Vec<_> = hook.stages().iter().map(|stage| stage.name()).collect();
     let what = match stages.len() {

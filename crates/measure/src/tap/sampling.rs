@@ -18,30 +18,25 @@ pub struct Sampling {
 
 impl Sampling {
     /// About `most` of `planned` messages, and never more; none if `most` is 0.
-    #[must_use]
     pub fn new(trial: u32, planned: u64, most: usize, seed: u64) -> Self {
         let stride = planned.div_ceil(most.max(1) as u64).max(1);
         Self { trial, stride, offset: seed % stride, most, samples: Vec::with_capacity(most) }
     }
 
-    #[must_use]
     pub fn none() -> Self {
         Self::new(0, 0, 0, 0)
     }
 
     /// The same choice, with nothing kept yet: for another thread that sees other messages.
-    #[must_use]
     pub fn again(&self) -> Self {
         Self { samples: Vec::with_capacity(self.most), ..*self }
     }
 
-    #[must_use]
     pub fn into_samples(self) -> Vec<Sample> {
         self.samples
     }
 
     #[inline]
-    #[must_use]
     pub fn wants(&self, sequence: u64) -> bool {
         self.samples.len() < self.most && sequence % self.stride == self.offset
     }

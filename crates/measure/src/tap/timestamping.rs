@@ -47,7 +47,6 @@ impl SendStamps {
     /// `socket` is the sender's own, which has the stamps enabled. `ahead_ns` is what
     /// CLOCK_REALTIME is ahead of CLOCK_MONOTONIC; `stages` tells whether
     /// the socket takes the stamp that parts the stages.
-    #[must_use]
     pub fn new(
         socket: UdpSocket,
         ahead_ns: i64,
@@ -67,7 +66,6 @@ impl SendStamps {
         }
     }
 
-    #[must_use]
     pub fn into_collected(self) -> Collected {
         self.collected
     }
@@ -139,13 +137,11 @@ pub struct ReceiveStamps {
 
 impl ReceiveStamps {
     /// `ahead_ns` is what CLOCK_REALTIME is ahead of CLOCK_MONOTONIC.
-    #[must_use]
     pub fn new(ahead_ns: i64, windows: Windows, window_count: usize) -> Self {
         let collected = Collected::new(&[], window_count);
         Self { ahead_ns, windows, stamp_ns: None, collected }
     }
 
-    #[must_use]
     pub fn into_collected(self) -> Collected {
         self.collected
     }

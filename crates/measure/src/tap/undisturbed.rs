@@ -53,7 +53,6 @@ struct Lane {
 
 impl<'a> Undisturbed<'a> {
     /// `mean_interval_ns` is that of the load where it leaves the intervals to chance.
-    #[must_use]
     pub fn new(contention: &'a Contention, cpus: &'a Cpus, mean_interval_ns: Option<i64>) -> Self {
         let none = || Sifted {
             judged: 0,

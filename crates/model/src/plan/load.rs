@@ -85,7 +85,6 @@ pub struct LoadPlan {
 impl LoadPlan {
     /// The smallest plan: one trial in the lab by single send calls. Others are made from it
     /// by changing what is to be different.
-    #[must_use]
     pub fn one_trial(profile: Profile) -> Self {
         Self {
             place: Place::Lab,

@@ -109,7 +109,6 @@ pub struct MessagePlan {
 
 impl MessageTest {
     /// What is counted.
-    #[must_use]
     pub fn counts(self) -> &'static str {
         match self {
             Self::Oneway => "messages",
@@ -119,7 +118,6 @@ impl MessageTest {
     }
 
     /// The paper's number of them (Lichota 2002, chapter 7).
-    #[must_use]
     pub fn messages(self) -> u64 {
         match self {
             Self::Oneway => 50_000,
@@ -129,7 +127,6 @@ impl MessageTest {
     }
 
     /// The paper's sizes in bytes (Lichota 2002, chapter 7).
-    #[must_use]
     pub fn sizes_bytes(self) -> Vec<u64> {
         match self {
             Self::Oneway | Self::Pingpong => (2..=10).map(|n| 1 << n).collect(),
@@ -140,13 +137,11 @@ impl MessageTest {
 
 impl Placement {
     /// Whether the client is in the kernel.
-    #[must_use]
     pub fn kernel_client(self) -> bool {
         matches!(self, Self::KU | Self::KK)
     }
 
     /// Whether the server is in the kernel.
-    #[must_use]
     pub fn kernel_server(self) -> bool {
         matches!(self, Self::UK | Self::KK)
     }
@@ -154,7 +149,6 @@ impl Placement {
 
 impl MessagePlan {
     /// The paper's test over TCP, both ends in user space, on every kind of pair of processors.
-    #[must_use]
     pub fn paper(test: MessageTest, place: Place) -> Self {
         Self {
             test,
@@ -178,7 +172,6 @@ impl MessagePlan {
 
     /// Bare sockets in their three forms, and the library, as far as the carrier has them; in the
     /// lab both ways into the kernel, as far as ends are there.
-    #[must_use]
     pub fn usual_layers(carrier: Carrier, place: Place, placements: &[Placement]) -> Vec<Layer> {
         let bare = |form, no_delay: bool| {
             let options = if no_delay { vec![(SocketOption::NoDelay, None)] } else { Vec::new() };

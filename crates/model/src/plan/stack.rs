@@ -116,7 +116,6 @@ pub struct InsertedDelay {
 impl StackPlan {
     /// The smallest plan: one trial in the lab, both ways, with the bpf tap. Others are
     /// made from it by changing what is to be different.
-    #[must_use]
     pub fn one_trial(profile: Profile) -> Self {
         Self {
             directions: vec![Direction::Tx, Direction::Rx],
@@ -219,14 +218,12 @@ impl StackPlan {
     }
 
     /// The most measured trials that there can be.
-    #[must_use]
     pub fn most_trials(&self) -> u32 {
         let within = |until: Until| (until.time_limit_ns / self.profile.duration_ns().max(1)) as u32;
         self.until.map_or(self.trials, within).max(self.trials)
     }
 
     /// Whether a direction is to be measured.
-    #[must_use]
     pub fn measures(&self, direction: Direction) -> bool {
         self.directions.contains(&direction)
     }

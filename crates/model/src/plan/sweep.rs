@@ -67,7 +67,6 @@ pub struct Combination {
 impl SweepPlan {
     /// Every combination once, by write and TCP_NODELAY, and within these from the smallest
     /// buffer to the kernel's own.
-    #[must_use]
     pub fn combinations(&self) -> Vec<Combination> {
         let mut buffers = self.socket_buffers_bytes.clone();
         buffers.sort_by_key(|asked| asked.unwrap_or(u32::MAX));
@@ -90,7 +89,6 @@ impl SweepPlan {
     /// The order of all trials, as places among the combinations: each has its first trial
     /// before any has its second, and every round is shuffled anew, so that what drifts on the
     /// machine drifts for all of them.
-    #[must_use]
     pub fn order(&self) -> Vec<usize> {
         let points = self.combinations().len();
         let mut random = SplitMix64::new(self.seed);
@@ -104,7 +102,6 @@ impl SweepPlan {
     }
 
     /// The sending end of one trial of a combination.
-    #[must_use]
     pub fn transfer(&self, c: Combination, host: &str, port: u16) -> TransferPlan {
         let mut plan = TransferPlan::classic(Role::Transmit);
         (plan.host, plan.port) = (Some(host.into()), port);

@@ -117,7 +117,6 @@ pub struct Service {
 impl TransferPlan {
     /// What the classic does without options. Others are made from it by changing what is to
     /// be different.
-    #[must_use]
     pub fn classic(role: Role) -> Self {
         Self {
             role,
@@ -151,7 +150,6 @@ impl TransferPlan {
     }
 
     /// Bytes that a transmitter sends which makes its data itself, over all its streams.
-    #[must_use]
     pub fn planned_bytes(&self) -> Option<u64> {
         let known = self.role == Role::Transmit && self.made_up && self.time_ns.is_none();
         known.then(|| self.buffer_bytes.saturating_mul(self.buffers).saturating_mul(self.streams.into()))

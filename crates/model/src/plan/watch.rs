@@ -35,7 +35,6 @@ fn received() -> Vec<Direction> {
 
 impl WatchPlan {
     /// Whether it watches what goes this way.
-    #[must_use]
     pub fn watches(&self, direction: Direction) -> bool {
         self.directions.contains(&direction)
     }

@@ -40,7 +40,6 @@ pub struct Wire {
 
 impl Wire {
     /// A path that is only long. Others are made from it by changing what is to be different.
-    #[must_use]
     pub fn long(delay_ns: u64) -> Self {
         Self { delay_ns, loss_per_million: 0, rate_bits_per_s: None, queue_bytes: DEFAULT_QUEUE_BYTES }
     }

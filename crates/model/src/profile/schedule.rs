@@ -40,7 +40,6 @@ impl Schedule {
     ///
     /// # Panics
     /// If `step` is 0.
-    #[must_use]
     pub fn lane(mut self, first: u64, step: u64) -> Self {
         assert!(step > 0, "a lane takes every step-th departure, from 1 on");
         self.skip_departures(first);

@@ -12,7 +12,6 @@ const MIN_GAP_S: f64 = 1e-6;
 impl Profile {
     /// The file of `csv:FILE`; `None` of any other text. Whoever may read files reads it and
     /// gives its text to [`Profile::from_csv`].
-    #[must_use]
     pub fn csv_path(text: &str) -> Option<&str> {
         text.strip_prefix("csv:").filter(|path| !path.is_empty())
     }

@@ -50,7 +50,6 @@ macro_rules! measurements {
 
         impl Measurement {
             /// What is known of all runs of its kind.
-            #[must_use]
             pub fn entry(&self) -> &'static Entry {
                 match self {
                     $(Self::$variant(_) => <$result>::ENTRY,)*
@@ -181,13 +180,11 @@ measurements! {
 
 impl Measurement {
     /// Its name, as it stands in the names of records.
-    #[must_use]
     pub fn name(&self) -> &'static str {
         self.entry().name
     }
 
     /// The command that made it, as it is typed.
-    #[must_use]
     pub fn command(&self) -> &'static str {
         match self {
             Self::Message(message) => match message.plan.test {

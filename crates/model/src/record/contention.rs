@@ -82,7 +82,6 @@ pub enum Holder {
 
 impl Holder {
     /// Whether it is neither the load itself, nor what every wake-up takes. Interrupts may be the load's own.
-    #[must_use]
     pub fn is_foreign(&self) -> bool {
         match self {
             Self::Process { .. } | Self::Kernel { .. } | Self::Others | Self::Hypervisor => true,
@@ -108,7 +107,6 @@ impl fmt::Display for Holder {
 
 impl Contention {
     /// The same threads of several trials together: one for each processor and what is done on it.
-    #[must_use]
     pub fn pooled<'a>(all: impl IntoIterator<Item = &'a Self>) -> Vec<Self> {
         let mut pooled: Vec<Self> = Vec::new();
         for one in all.into_iter().take(MOST_POOLED) {
@@ -144,7 +142,6 @@ impl Contention {
     }
 
     /// The part of its time that it waited, 0 to 1.
-    #[must_use]
     pub fn waited_share(&self) -> f64 {
         self.waited_ns as f64 / self.span_ns.max(1) as f64
     }

@@ -183,7 +183,6 @@ impl CostBenchmark {
 impl CostResult {
     /// The comparisons that answer what was asked: of the program where there is one, of the load or the observers
     /// otherwise.
-    #[must_use]
     pub fn headline(&self) -> Effect {
         let has = |effect| self.benchmarks.iter().any(|b| b.of_effect(effect).next().is_some());
         [Effect::Program, Effect::Load, Effect::Observation]

@@ -23,7 +23,6 @@ pub struct Series {
 
 impl Series {
     /// Writes windows of moments down, column by column.
-    #[must_use]
     pub fn of(window_ns: u64, windows: &[stats::Moments]) -> Self {
         let filled = |value: fn(&stats::Moments) -> i64| -> Vec<i64> {
             windows.iter().map(|m| if m.n > 0 { value(m) } else { 0 }).collect()
@@ -39,7 +38,6 @@ impl Series {
     }
 
     /// Mean of a window; `None` where it is empty or not there.
-    #[must_use]
     pub fn mean_ns(&self, window: usize) -> Option<f64> {
         let n = *self.n.get(window)?;
         let sum_ns = *self.sum_ns.get(window)?;
@@ -47,7 +45,6 @@ impl Series {
     }
 
     /// Middle of a window in seconds from the start of the trial.
-    #[must_use]
     pub fn middle_s(&self, window: usize) -> f64 {
         (window as f64 + 0.5) * self.window_ns as f64 / 1e9
     }
@@ -150,7 +147,6 @@ impl From<stats::Estimate> for Estimate {
 
 impl Estimate {
     /// Whether the interval holds `x`: the difference to it cannot be told.
-    #[must_use]
     pub fn holds(&self, x: f64) -> bool {
         (self.value - x).abs() <= self.half_width
     }

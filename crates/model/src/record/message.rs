@@ -238,7 +238,6 @@ pub struct RemedyRow {
 
 impl MessageTrial {
     /// Messages, round trips or replies a second.
-    #[must_use]
     pub fn per_s(&self) -> Option<f64> {
         (self.duration_ns > 0 && self.messages > 0)
             .then(|| self.messages as f64 / (self.duration_ns as f64 / 1e9))

@@ -52,13 +52,11 @@ pub struct Width {
 
 impl Width {
     /// Whether it is as narrow as asked.
-    #[must_use]
     pub fn is_within(&self, precision: f64) -> bool {
         self.half.is_some_and(|half| half <= precision)
     }
 
     /// Such as `rx p99`.
-    #[must_use]
     pub fn name(&self) -> String {
         format!("{} {}", self.direction.name(), self.of.name())
     }
@@ -69,13 +67,11 @@ impl Precision {
     const LIMITS_S: [u64; 8] = [30, 60, 120, 300, 600, 1200, 1800, 3600];
 
     /// Whether all are as narrow as asked.
-    #[must_use]
     pub fn is_within(&self, precision: f64) -> bool {
         self.widths.iter().all(|width| width.is_within(precision))
     }
 
     /// The widest interval.
-    #[must_use]
     pub fn widest(&self) -> Option<&Width> {
         let half = |width: &Width| width.half.unwrap_or(f64::INFINITY);
         self.widths.iter().max_by(|a, b| half(a).total_cmp(&half(b)))
@@ -83,7 +79,6 @@ impl Precision {
 
     /// A time limit in which that interval is as narrow as asked if trials go on to differ as they do: an interval
     /// is half as wide after four times as many. `None` beyond an hour.
-    #[must_use]
     pub fn time_limit_ns(&self, width: &Width, until: Until) -> Option<u64> {
         let needed_ns = self.after_ns as f64 * (width.half? / until.precision).powi(2);
         Self::LIMITS_S.into_iter().map(|s| s * 1_000_000_000).find(|&limit| limit as f64 >= needed_ns)

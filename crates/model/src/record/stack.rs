@@ -213,13 +213,11 @@ impl UndisturbedTimes {
     pub const LEAST: u64 = 100;
 
     /// Whether they stand for the others: fewer than half are those that met the processors in a better state.
-    #[must_use]
     pub fn stand(&self) -> bool {
         self.disturbed_share() <= 0.5 && self.times.n >= Self::LEAST
     }
 
     /// The part of the messages that were disturbed, 0 to 1.
-    #[must_use]
     pub fn disturbed_share(&self) -> f64 {
         self.judged.saturating_sub(self.times.n) as f64 / self.judged.max(1) as f64
     }
@@ -269,7 +267,6 @@ pub enum StageOutcome {
 
 impl StageOutcome {
     /// The times, if there are any.
-    #[must_use]
     pub fn distribution(&self) -> Option<&Distribution> {
         match self {
             Self::Measured { distribution, .. } => Some(distribution),
@@ -322,7 +319,6 @@ pub struct PathSummary {
 
 impl PathSummary {
     /// The undisturbed messages, if they stand for the others.
-    #[must_use]
     pub fn stands_for_all(&self) -> Option<&Undisturbed> {
         self.undisturbed.as_ref().filter(|undisturbed| undisturbed.total.stand())
     }
@@ -395,7 +391,6 @@ pub enum Distorts {
 
 impl Distorts {
     /// From a part of the send call, or of the rate, and its interval.
-    #[must_use]
     pub fn of(share: Estimate) -> Self {
         if share.value.abs() > DISTORTION && !share.holds(0.0) {
             Self::Yes

@@ -76,7 +76,6 @@ pub struct SweepTrial {
 
 impl SweepTrial {
     /// Bytes a second until the receiver had them all; `None` where it did not come to that.
-    #[must_use]
     pub fn bytes_per_s(&self) -> Option<f64> {
         let whole = matches!(self.end, TransferEnd::Whole | TransferEnd::Acknowledged);
         let ns = self.closed_ns.unwrap_or(self.duration_ns);

@@ -37,19 +37,16 @@ pub struct TransferResult {
 
 impl TransferResult {
     /// Bytes of all streams.
-    #[must_use]
     pub fn bytes(&self) -> u64 {
         self.streams.iter().map(|s| s.bytes).sum()
     }
 
     /// From the beginning of the first stream to the end of the last.
-    #[must_use]
     pub fn duration_ns(&self) -> u64 {
         self.streams.iter().map(|s| s.began_ns + s.duration_ns).max().unwrap_or(0)
     }
 
     /// Bytes a second of all streams; `None` where no time passed.
-    #[must_use]
     pub fn bytes_per_s(&self) -> Option<f64> {
         let ns = self.duration_ns();
         (ns > 0).then(|| self.bytes() as f64 / (ns as f64 / 1e9))

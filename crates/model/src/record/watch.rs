@@ -118,7 +118,6 @@ named! { WatchStage:
 
 impl WatchStage {
     /// Those of one direction, in the order in which a message passes them.
-    #[must_use]
     pub fn of(direction: Direction) -> &'static [Self] {
         let first_sent = Self::Socket as usize;
         match direction {
@@ -130,7 +129,6 @@ impl WatchStage {
     const ALL_IN_ORDER: &'static [Self] = &Self::ALL;
 
     /// What happens there, for a reader who does not know the kernel by heart.
-    #[must_use]
     pub fn meaning(self) -> &'static str {
         match self {
             Self::Protocol => "IP and TCP, up to the socket",
@@ -186,20 +184,17 @@ pub struct WatchAccount {
 
 impl WatchAccount {
     /// Those that became something.
-    #[must_use]
     pub fn ended(&self) -> u64 {
         self.timed + self.merged + self.refused + self.unstamped + self.unfollowed + self.crowded
     }
 
     /// Those that waited in the end, or were not read before their connection was closed. It is below zero only if the
     /// counts contradict each other.
-    #[must_use]
     pub fn unread(&self) -> i64 {
         self.seen as i64 - self.ended() as i64
     }
 
     /// The part of what was seen that has times, its own or those of the message that it was merged into.
-    #[must_use]
     pub fn share_timed(&self) -> f64 {
         if self.seen == 0 { 0.0 } else { (self.timed + self.merged) as f64 / self.seen as f64 }
     }
@@ -227,13 +222,11 @@ pub struct WatchSendAccount {
 impl WatchSendAccount {
     /// Those that waited in the end, or when their connection was closed. It is below zero only if the counts contradict
     /// each other.
-    #[must_use]
     pub fn unsent(&self) -> i64 {
         self.seen as i64 - (self.timed + self.merged + self.crowded + self.missed) as i64
     }
 
     /// The part of what was seen that has times, its own or those of the message that it was merged into.
-    #[must_use]
     pub fn share_timed(&self) -> f64 {
         if self.seen == 0 { 0.0 } else { (self.timed + self.merged) as f64 / self.seen as f64 }
     }

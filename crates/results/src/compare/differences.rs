@@ -33,7 +33,6 @@ pub struct InPairs {
 
 impl Difference {
     /// Such as `in 2 of 5 pairs`; `None` where it is so in all.
-    #[must_use]
     pub fn in_pairs(&self) -> Option<String> {
         self.pairs.map(|InPairs { some, all }| format!("in {some} of {all} pairs"))
     }

@@ -153,7 +153,6 @@ pub enum Outcome {
 }
 
 impl Outcome {
-    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::Better => "better",
@@ -246,7 +245,6 @@ fn compare(design: Design, pairs: &[(&Run, &Run)], wishes: &Wishes) -> Result<Co
     Ok(comparison)
 }
 
-#[must_use]
 pub fn settings_differ(a: &Record, b: &Record) -> bool {
     !settings::of(&a.environment, &b.environment).differences.is_empty()
 }
@@ -283,7 +281,6 @@ fn is_same(a: &Record, b: &Record) -> bool {
 
 impl Comparison {
     /// What can be said of the main quantities together: how many are better, worse, not told, the same.
-    #[must_use]
     pub fn counts(&self) -> [(Outcome, usize); 4] {
         [Outcome::Worse, Outcome::Better, Outcome::CannotTell, Outcome::Same].map(|outcome| {
             let those = self.quantities.iter().filter(|q| q.main && q.outcome == outcome);
@@ -292,7 +289,6 @@ impl Comparison {
     }
 
     /// Whether nothing is claimed.
-    #[must_use]
     pub fn is_refused(&self) -> bool {
         !self.obstacles.is_empty() && !self.forced
     }

@@ -148,7 +148,6 @@ pub struct Gates {
 
 impl Gates {
     /// Whether one fails; with `strict` also where it cannot be told.
-    #[must_use]
     pub fn fail(&self, strict: bool) -> bool {
         self.gates.iter().any(|gate| match gate.passage {
             Passage::Beyond => true,
@@ -157,13 +156,11 @@ impl Gates {
         })
     }
 
-    #[must_use]
     pub fn are_decided(&self) -> bool {
         self.gates.iter().all(|gate| gate.passage != Passage::NotDecided)
     }
 
     /// How many quantities are decided together.
-    #[must_use]
     pub fn quantities(&self) -> usize {
         let decided = self.gates.iter().filter(|gate| gate.passage != Passage::NotDecided);
         decided.map(|gate| gate.quantity.as_str()).collect::<BTreeSet<_>>().len()

@@ -16,13 +16,11 @@ const LEFT_OUT: usize = 2;
 
 /// Draws a page as text of at most `width` columns (80 where it is less), each line ended by a newline. With `color`
 /// it has ANSI escapes; without, none at all, whatever the page says.
-#[must_use]
 pub fn terminal(page: &Page, width: usize, color: bool) -> String {
     Sheet::draw(page, width.max(LEAST_WIDTH), usize::MAX, medium(color))
 }
 
 /// Draws the short view of a page, on at most [`MOST_LINES`] lines. Below it there is room for where the rest is.
-#[must_use]
 pub fn short(page: &Page, width: usize, color: bool) -> String {
     Sheet::draw(&page.short(), width.max(LEAST_WIDTH), MOST_LINES - LEFT_OUT, medium(color))
 }
@@ -32,7 +30,6 @@ fn medium(color: bool) -> Medium {
 }
 
 /// Draws a page as GitHub's Markdown. Nothing in it is obeyed: what the page says is text.
-#[must_use]
 pub fn markdown(page: &Page) -> String {
     // The reader's program wraps.
     Sheet::draw(page, usize::MAX, usize::MAX, Medium::Markdown)

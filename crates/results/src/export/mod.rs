@@ -51,18 +51,15 @@ pub enum Format {
 }
 
 impl Format {
-    #[must_use]
     pub fn name(self) -> &'static str {
         self.into()
     }
 
-    #[must_use]
     pub fn is_text(self) -> bool {
         !matches!(self, Self::Parquet | Self::Perfetto | Self::Pcapng)
     }
 
     /// Whether it is a table, of which there are several.
-    #[must_use]
     pub fn is_table(self) -> bool {
         matches!(self, Self::Parquet | Self::Csv)
     }

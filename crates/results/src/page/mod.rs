@@ -85,7 +85,6 @@ impl Block {
     }
 
     /// Whether it is in reports alone: a terminal and Markdown have no room for it.
-    #[must_use]
     pub fn is_picture(&self) -> bool {
         matches!(
             self,
@@ -150,7 +149,6 @@ impl Page {
     }
 
     /// The page as a reader first needs it: the answer, the first entries of the list under it, and the main tables.
-    #[must_use]
     pub fn short(&self) -> Self {
         let cut = |section: &Section| Section {
             title: section.title.clone(),

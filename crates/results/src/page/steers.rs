@@ -4,7 +4,6 @@
 /// ends of lines and paragraphs among them, and those that turn the direction of text (Unicode's `Bidi_Control`).
 ///
 /// A record may come from anywhere, and must neither steer the terminal nor deceive its reader.
-#[must_use]
 pub fn steers(c: char) -> bool {
     let turns =
         matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
@@ -12,7 +11,6 @@ pub fn steers(c: char) -> bool {
 }
 
 /// The text without what steers a terminal or deceives its reader.
-#[must_use]
 pub fn printable(text: &str) -> String {
     text.replace(steers, " ")
 }

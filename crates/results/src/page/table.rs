@@ -78,7 +78,6 @@ pub enum Cell {
 
 impl Cell {
     /// The text of the cell on one line; bars have none.
-    #[must_use]
     pub fn text(&self) -> String {
         match self {
             Self::Text(text) | Self::Marked { text, .. } => text.clone(),
@@ -125,21 +124,18 @@ impl Table {
     }
 
     /// The column holds bars of at most this length in a terminal.
-    #[must_use]
     pub fn bars(mut self, column: usize, longest: usize) -> Self {
         self.columns[column].longest_bar = longest;
         self
     }
 
     /// Headings are broken where they are wider than their figures.
-    #[must_use]
     pub fn wrapped_heads(mut self) -> Self {
         self.columns.iter_mut().for_each(|column| column.wraps = true);
         self
     }
 
     /// Says what each column means, in their order; an empty text where the heading says it.
-    #[must_use]
     pub fn about(mut self, texts: &[&'static str]) -> Self {
         for (column, text) in self.columns.iter_mut().zip(texts) {
             column.about = Some(*text).filter(|text| !text.is_empty());
@@ -191,7 +187,6 @@ impl Table {
     }
 
     /// What stands under a table that has not all of its rows.
-    #[must_use]
     pub fn cut(&self) -> Option<String> {
         (self.left_out > 0)
             .then(|| format!("{} more rows were left out here; the record has them all", self.left_out))

@@ -18,7 +18,6 @@ pub struct Figures<'a> {
 }
 
 impl<'a> Figures<'a> {
-    #[must_use]
     pub fn of(measurement: &'a Measurement) -> Self {
         Self {
             measurement: measurement.name(),

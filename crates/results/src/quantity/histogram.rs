@@ -56,7 +56,6 @@ impl Pooled {
 }
 
 /// Those of each trial that hold a time, in the order of the record.
-#[must_use]
 pub fn histograms(measurement: &Measurement) -> Vec<Histogram<'_>> {
     let mut all = figures(measurement).histograms();
     all.retain(|histogram| histogram.times.n > 0);
@@ -65,7 +64,6 @@ pub fn histograms(measurement: &Measurement) -> Vec<Histogram<'_>> {
 }
 
 /// The main distributions of a run; empty where it keeps none.
-#[must_use]
 pub fn pooled(measurement: &Measurement) -> Vec<Pooled> {
     figures(measurement).pooled().into_iter().filter(|pooled| pooled.times.n > 0).collect()
 }

@@ -60,7 +60,6 @@ pub enum Unit {
 
 impl Unit {
     /// As tables have it.
-    #[must_use]
     pub fn short(self) -> &'static str {
         match self {
             Self::Nanoseconds => "ns",
@@ -122,7 +121,6 @@ pub(crate) fn figures(measurement: &Measurement) -> &dyn Figures {
 }
 
 /// All that a measurement says, the main quantities first, no name twice. Trials that are there for the ruler's own cost are left out.
-#[must_use]
 pub fn of(measurement: &Measurement) -> Vec<Quantity> {
     let mut all = figures(measurement).quantities();
     all.retain(|quantity| !quantity.trials.is_empty() && quantity.trials.iter().all(|v| v.is_finite()));
@@ -132,7 +130,6 @@ pub fn of(measurement: &Measurement) -> Vec<Quantity> {
 }
 
 /// How far a quantity of a record can be trusted.
-#[must_use]
 pub fn level(record: &Record, name: &str) -> Level {
     let verdict = &record.verdict;
     match record.measurement {

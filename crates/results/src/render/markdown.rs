@@ -7,7 +7,6 @@ use crate::draw;
 use crate::story;
 
 /// Draws a record as GitHub's Markdown. Nothing in it is obeyed: what the record says is text.
-#[must_use]
 pub fn render(record: &Record) -> String {
     let mut page = story::of(record);
     story::quantities::draw(&mut page, record);

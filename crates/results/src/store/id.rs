@@ -31,7 +31,6 @@ fn name(started: SystemTime, measurement: &str, short_id: u32) -> String {
 }
 
 /// A time as RFC 3339 in UTC with whole seconds, such as `2026-11-21T03:14:00Z`.
-#[must_use]
 pub fn rfc3339(time: SystemTime) -> String {
     in_seconds(timestamp(time))
 }

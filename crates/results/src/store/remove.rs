@@ -63,7 +63,6 @@ pub fn remove(run: &Path) -> Result<(), RemoveError> {
 /// What removing a directory would free, in bytes on the disk.
 ///
 /// What cannot be read counts nothing.
-#[must_use]
 pub fn size_bytes(run: &Path) -> u64 {
     let mut left = vec![run.to_owned()];
     let mut sum = 0;

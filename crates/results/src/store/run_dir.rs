@@ -47,13 +47,11 @@ impl RunDir {
     }
 
     /// Where it was made.
-    #[must_use]
     pub fn path(&self) -> &Path {
         self.directory.path()
     }
 
     /// Itself, wherever its name leads by now.
-    #[must_use]
     pub fn directory(&self) -> &Directory {
         &self.directory
     }

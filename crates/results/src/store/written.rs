@@ -17,7 +17,6 @@ pub struct Written<'a> {
 }
 
 impl<'a> Written<'a> {
-    #[must_use]
     pub fn of(record: &'a Record) -> Self {
         Self { record, figures: AllFigures::of(&record.measurement) }
     }

@@ -5,7 +5,6 @@ use crate::page::{Page, Style};
 use netfathom_model::host::{HostGroup, HostReport, HostRow, HostStatus};
 
 /// The page of what can be measured here.
-#[must_use]
 pub fn of(report: &HostReport) -> Page {
     let mut page = Page::default();
     page.labelled(Style::Strong, "->", &report.stack);

@@ -101,7 +101,6 @@ pub(crate) fn story(measurement: &Measurement) -> &dyn Story {
     }
 }
 
-#[must_use]
 pub fn of(record: &Record) -> Page {
     let mut page = Page::default();
     let body = story(&record.measurement).body();
@@ -113,7 +112,6 @@ pub fn of(record: &Record) -> Page {
 }
 
 /// The answer of a measurement in one short sentence, if it has a use.
-#[must_use]
 pub fn answer(measurement: &Measurement, level: Level) -> String {
     let story = story(measurement);
     match level {

@@ -17,7 +17,6 @@ const PART_OF_MORE: usize = 4;
 const MOST_TEXT: usize = 110;
 
 /// Runs as a table, a line a run that has nothing wrong, for a page of `width` columns. Below it stand the notes.
-#[must_use]
 pub fn list(entries: &[&RunEntry], notes: &[String], width: usize) -> Page {
     let width = width.max(LEAST_WIDTH);
     let mut page = Page::default();
@@ -94,7 +93,6 @@ pub struct RunFile {
 }
 
 /// What a run is and says, without its tables.
-#[must_use]
 pub fn show(entry: &RunEntry, record: &Record, files: &[RunFile]) -> Page {
     let mut page = Page::default();
     let named = format!("{}  {}", entry.name, record.tool);

@@ -23,7 +23,6 @@ pub fn before_all_others() -> Result<(), CpuError> {
 }
 
 /// Whether the threads that this process starts run before every ordinary one, as under `chrt -f 50`.
-#[must_use]
 pub fn is_before_others() -> bool {
     // SAFETY: no pointers; that of the process is the policy of its first thread.
     let policy = unsafe { libc::sched_getscheduler(libc::getpid()) };

@@ -122,7 +122,6 @@ pub fn output(command: &mut Command) -> Result<String, String> {
 }
 
 /// The package of Debian with a program that is not here and that it takes to boot the machine.
-#[must_use]
 pub fn missing_program(machine: Machine) -> Option<&'static str> {
     const PROGRAMS: [(&str, &str); 5] = [
         ("busybox", "busybox-static"),

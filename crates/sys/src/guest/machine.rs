@@ -14,13 +14,11 @@ impl Machine {
     pub const ALL: [Self; 2] = [Self::X86_64, Self::Aarch64];
 
     /// By the name that Debian gives it.
-    #[must_use]
     pub fn of_debian(architecture: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|machine| machine.debian() == architecture)
     }
 
     /// The name that Debian gives it.
-    #[must_use]
     pub fn debian(self) -> &'static str {
         match self {
             Self::X86_64 => "amd64",
@@ -29,7 +27,6 @@ impl Machine {
     }
 
     /// Whether it is that of this process.
-    #[must_use]
     pub fn is_own(self) -> bool {
         match self {
             Self::X86_64 => cfg!(target_arch = "x86_64"),

@@ -39,7 +39,6 @@ pub enum By {
 
 impl By {
     /// What this machine allows.
-    #[must_use]
     pub fn best() -> Self {
         match File::options().read(true).write(true).open("/dev/kvm") {
             Ok(_) => Self::Kvm,

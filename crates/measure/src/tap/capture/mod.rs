@@ -35,7 +35,6 @@ pub enum By {
 
 impl By {
     /// As a plan has it.
-    #[must_use]
     pub fn of(tcpdump: bool) -> Self {
         if tcpdump { Self::Tcpdump("tcpdump".into()) } else { Self::Ring }
     }

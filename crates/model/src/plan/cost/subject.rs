@@ -76,7 +76,6 @@ named! { Interception:
 
 impl Subject {
     /// What was typed, in one line.
-    #[must_use]
     pub fn in_words(&self) -> String {
         match self {
             Self::Nothing => "nothing".into(),

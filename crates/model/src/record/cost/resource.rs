@@ -79,7 +79,6 @@ pub enum ResourceUnit {
 
 impl Resource {
     /// What it is counted in.
-    #[must_use]
     pub fn unit(self) -> ResourceUnit {
         match self {
             Self::RunQueue

@@ -5,7 +5,6 @@ use crate::layer::Side;
 
 impl MessageTrial {
     /// What one end took.
-    #[must_use]
     pub fn end(&self, end: Side) -> &EndCost {
         match end {
             Side::Client => &self.client,
@@ -33,7 +32,6 @@ fn share(of_all: Option<u64>, messages: u64) -> Option<f64> {
 
 impl EndCost {
     /// How often its threads were switched away from: waits and preemptions together.
-    #[must_use]
     pub fn switches(&self) -> Option<u64> {
         Some(self.waits? + self.preemptions?)
     }
@@ -41,43 +39,36 @@ impl EndCost {
 
 impl MessageCell {
     /// Processor time of an end in nanoseconds a message, the median of the trials.
-    #[must_use]
     pub fn cpu_ns_per_message(&self, end: Side) -> Option<f64> {
         self.median_of(|trial| trial.per_message_of(end, trial.end(end).cpu_ns))
     }
 
     /// Waits and preemptions of an end's threads a message, the median of the trials.
-    #[must_use]
     pub fn switches_per_message(&self, end: Side) -> Option<f64> {
         self.median_of(|trial| trial.per_message_of(end, trial.end(end).switches()))
     }
 
     /// Segments that an end sent a message, the median of the trials.
-    #[must_use]
     pub fn segments_per_message(&self, end: Side) -> Option<f64> {
         self.median_of(|trial| trial.per_message_of(end, trial.end(end).segments))
     }
 
     /// Processor time of the kernel's own workers in nanoseconds a message, the median of the trials.
-    #[must_use]
     pub fn kernel_workers_ns_per_message(&self) -> Option<f64> {
         self.median_of(|trial| trial.per_message(trial.kernel_workers_ns))
     }
 
     /// Acknowledgements that were put off at either end, a message, the median of the trials.
-    #[must_use]
     pub fn delayed_acks_per_message(&self) -> Option<f64> {
         self.median_of(|trial| trial.per_message(trial.tcp.map(|tcp| tcp.delayed_acks)))
     }
 
     /// Times from when messages left, with a rate as without.
-    #[must_use]
     pub fn service_times(&self) -> &Distribution {
         self.service.as_ref().unwrap_or(&self.times)
     }
 
     /// System calls of an end a message; `None` where they were not counted.
-    #[must_use]
     pub fn calls_per_message(&self, end: Side) -> Option<f64> {
         let Counted::Calls(calls) = &self.calls else { return None };
         Some(calls.iter().filter(|call| call.end == end).map(|call| call.per_message).sum())
@@ -85,13 +76,11 @@ impl MessageCell {
 
     /// The median of a trial's times in nanoseconds; `None` where none were taken, as of a one-way test
     /// whose server is in the kernel.
-    #[must_use]
     pub fn median_ns(&self, trial: &MessageTrial) -> Option<f64> {
         (self.times.n > 0 && trial.messages > 0).then_some(trial.p50_ns as f64)
     }
 
     /// The medians of the trials in nanoseconds, each beside another cell's of the same round.
-    #[must_use]
     pub fn medians_beside(&self, other: &Self) -> Vec<(f64, f64)> {
         let of_round = |round| other.trials.iter().find(|trial| trial.round == round);
         self.trials

@@ -39,7 +39,6 @@ pub fn render(out: &str) -> Result<String, askama::Error> {
 }
 
 /// The content policy that the page is to be sent with: nothing but its own script and style, and its own list.
-#[must_use]
 pub fn policy() -> &'static str {
     static POLICY: LazyLock<String> = LazyLock::new(|| {
         format!(

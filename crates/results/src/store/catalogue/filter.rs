@@ -24,7 +24,6 @@ pub struct Filter {
 
 impl Filter {
     /// Whether this run is wanted. A run without a head is wanted only where nothing is asked that its head would say.
-    #[must_use]
     pub fn wants(&self, entry: &RunEntry) -> bool {
         self.since.is_none_or(|since| entry.started >= since)
             && self.until.is_none_or(|until| entry.started < until)

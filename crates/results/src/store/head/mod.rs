@@ -52,19 +52,16 @@ pub struct Head {
 
 impl Head {
     /// When it began; `None` where that is no time.
-    #[must_use]
     pub fn started(&self) -> Option<Timestamp> {
         self.started_utc.parse().ok()
     }
 
     /// The kernel's release without its build.
-    #[must_use]
     pub fn kernel_release(&self) -> &str {
         self.kernel.split_whitespace().next().unwrap_or_default()
     }
 
     /// Whether it is whole, in a word.
-    #[must_use]
     pub fn condition(&self) -> &'static str {
         match self.state {
             State::Complete => "complete",
@@ -95,7 +92,6 @@ pub enum ProblemKind {
 }
 
 impl ProblemKind {
-    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::NoRecord => "no record",

@@ -23,7 +23,6 @@ const MOST_RUNS: usize = 2;
 const MOST_CAUTIONS: usize = 6;
 
 /// The page of comparisons, each with what came of its thresholds.
-#[must_use]
 pub fn of(comparisons: &[(Comparison, Gates)]) -> Page {
     let mut page = Page::default();
     for (number, (comparison, gates)) in comparisons.iter().enumerate() {
