@@ -14,7 +14,7 @@ use crate::error::CaptureError;
 use crate::log::{Clock, Messages};
 use crate::packet::{LinkType, PacketDirection, Packets, Resolution};
 
-mod captured;
+mod capture_log;
 mod clock;
 mod flows;
 mod joiner;
@@ -23,7 +23,7 @@ mod table;
 #[cfg(test)]
 mod tests;
 
-pub use captured::Captured;
+pub use capture_log::Captured;
 pub use clock::{ClockFit, Fit, Fitted};
 
 use joiner::Joiner;
@@ -192,7 +192,7 @@ pub fn join(
         }
     };
     let joined = Joined { capture_damage: damage, ..joiner.finish() };
-    seen.told(joined)
+    seen.summary(joined)
 }
 
 /// The number of the message in a packet, and its way; or what kind of packet it is otherwise.
@@ -273,7 +273,7 @@ impl CaptureTotals {
         self.latest_ns = self.latest_ns.max(time_ns);
     }
 
-    fn told(self, joined: Joined) -> Joined {
+    fn summary(self, joined: Joined) -> Joined {
         Joined {
             packets: self.packets,
             bytes: self.bytes,

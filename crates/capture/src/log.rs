@@ -140,7 +140,7 @@ impl Clock {
         Ok(())
     }
 
-    pub fn told(&self) -> String {
+    pub fn clock_source(&self) -> String {
         match self.statements {
             0 => "since 1970, as none is stated".into(),
             _ if self.ahead_ns == 0 && self.first_ahead_ns == 0 => "CLOCK_REALTIME, stated".into(),

@@ -13,6 +13,8 @@ mod burn;
 mod capacity;
 mod compare;
 mod cost;
+#[cfg(test)]
+mod documented;
 mod export;
 mod join;
 mod light;
@@ -24,8 +26,6 @@ mod reproduce;
 mod reverse;
 mod runs;
 mod shell;
-#[cfg(test)]
-mod shown;
 mod stack;
 mod sweep;
 mod ttcp;

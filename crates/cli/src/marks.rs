@@ -15,12 +15,12 @@ use crate::stop;
 mod lines;
 mod name;
 mod program;
-mod seen;
+mod seen_marks;
 
 use lines::Form;
 pub use name::process;
 use program::Program;
-use seen::Seen;
+use seen_marks::Seen;
 
 /// Between two looks: a ring of 65,536 marks is full after this time only at 13 million a second.
 const LOOK: Duration = Duration::from_millis(5);

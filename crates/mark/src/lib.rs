@@ -18,7 +18,7 @@ mod ring;
 mod usdt;
 
 #[cfg(not(all(target_os = "linux", target_pointer_width = "64")))]
-#[path = "elsewhere.rs"]
+#[path = "unsupported.rs"]
 mod process;
 
 #[cfg(all(test, target_os = "linux", target_pointer_width = "64"))]

@@ -214,7 +214,7 @@ impl Slot {
     }
 
     /// What was told of the mark, and its name.
-    pub fn told(&self) -> (u64, [u32; 2], NameParts) {
+    pub fn fields(&self) -> (u64, [u32; 2], NameParts) {
         let owner = self.owner.load(Relaxed).to_ne_bytes();
         let number = |at: usize| u32::from_ne_bytes(owner[at..at + 4].try_into().unwrap_or_default());
         let words = self.name.each_ref().map(|word| word.load(Relaxed));

@@ -143,7 +143,7 @@ fn compare(mut own: Command, mut other: Command) -> Result<Option<[Vec<f64>; 3]>
     Ok(Some([ratios, owns, others]))
 }
 
-fn told(what: &str, ratios: &[f64], than: &str, target: &str) {
+fn print_ratio(what: &str, ratios: &[f64], than: &str, target: &str) {
     let ratio = median(ratios).map_or_else(
         || "too few rounds".into(),
         |m| format!("{:.2} times {than} ({:.2} to {:.2})", m.value, m.low, m.high),
@@ -160,7 +160,7 @@ fn against_tcpdump(dir: &Path) -> Result<(), Failure> {
         println!("| join, 5 M packets | tcpdump is not installed | |");
         return Ok(());
     };
-    told("join, 5 M packets a second", &ratios, "tcpdump -r -w /dev/null", "at least 1.0");
+    print_ratio("join, 5 M packets a second", &ratios, "tcpdump -r -w /dev/null", "at least 1.0");
     let ns = |seconds: &[f64]| 1e9 * middle(seconds) / MANY as f64;
     println!("| time a packet | {:.0} ns; tcpdump {:.0} ns | |", ns(&own), ns(&other));
     Ok(())
@@ -169,7 +169,7 @@ fn against_tcpdump(dir: &Path) -> Result<(), Failure> {
 fn against_tshark(dir: &Path) -> Result<(), Failure> {
     match compare(joining(dir)?, tshark(dir))? {
         Some([ratios, ..]) => {
-            told("join, 200,000 packets a second", &ratios, "tshark -T fields", "at least 100")
+            print_ratio("join, 200,000 packets a second", &ratios, "tshark -T fields", "at least 100")
         }
         None => println!("| join, 200,000 packets | tshark is not installed | |"),
     }

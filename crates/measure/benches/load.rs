@@ -17,7 +17,7 @@ use netfathom_measure::ground::observer::Live;
 use netfathom_measure::ground::processors::{Cpus, spread};
 use netfathom_measure::ground::rig::Rig;
 use netfathom_measure::load::engine;
-use netfathom_measure::load::far::{self, Whose};
+use netfathom_measure::load::far_end::{self, Whose};
 use netfathom_measure::load::flight::Departures;
 use netfathom_measure::load::sender::{SenderTask, send_all};
 use netfathom_measure::load::shot::{Shot, ShotOutcome};
@@ -297,7 +297,7 @@ impl Bench {
         let receive = if engine == Engine::Xdp { Receive::Xdp } else { Receive::Recvmmsg };
         let shot = self.shot(engine, receive, &stop, &live);
         let whose = Whose { flow: shot.flow, lanes: 1, planned: u64::MAX >> 1, spin: Spin::Auto };
-        let far = far::local(&self.rig, 0, receive, engine, whose, None)?;
+        let far = far_end::local(&self.rig, 0, receive, engine, whose, None)?;
         let socket = self.rig.sender_socket(far.address)?;
         let mut engine = shot.engine(0, &socket, far.address)?;
         let cpu = self.cpus.senders[0];

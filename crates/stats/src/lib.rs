@@ -9,7 +9,7 @@ mod histogram;
 mod interval;
 mod moments;
 mod pcost;
-mod windowed;
+mod windowed_moments;
 
 pub use contrast::{Contrast, corrected};
 pub use distribution::Distribution;
@@ -20,4 +20,4 @@ pub use interval::{
 };
 pub use moments::Moments;
 pub use pcost::pcost;
-pub use windowed::Windowed;
+pub use windowed_moments::Windowed;

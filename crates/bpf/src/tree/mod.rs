@@ -19,8 +19,8 @@ use std::time::{Duration, Instant};
 use libbpf_rs::{Link, Map, MapCore, MapFlags, Object, OpenObject, RingBufferBuilder};
 use netfathom_sys::cpu::thread_id;
 
+mod call_records;
 mod event;
-mod recorded;
 mod shared;
 mod spent;
 #[cfg(test)]
@@ -29,8 +29,8 @@ mod watching;
 
 crate::mapping::abi!("tree");
 
+pub use call_records::{CallTimes, Called, Recorded, call_name};
 pub use event::{TreeEvent, What};
-pub use recorded::{CallTimes, Called, Recorded, call_name};
 pub use spent::{Lost, Spent};
 pub use watching::Watching;
 
@@ -182,9 +182,9 @@ impl Tree {
 
     /// All its system calls, if [`Watching::record_calls`] was set.
     pub fn recorded(&self) -> Result<Recorded, TreeError> {
-        let calls = recorded::sums(&map(&self.object, "call_sums")?)?;
+        let calls = call_records::sums(&map(&self.object, "call_sums")?)?;
         let count = self.seen().recorded.load(Relaxed);
-        Ok(Recorded { calls, first: recorded::first(&map(&self.object, "order")?, count)? })
+        Ok(Recorded { calls, first: call_records::first(&map(&self.object, "order")?, count)? })
     }
 
     pub fn lost(&self) -> Lost {
@@ -196,7 +196,7 @@ impl Tree {
     pub fn reset(&self) -> Result<(), TreeError> {
         self.take_out(|_| true)?;
         if self.at_calls.contains(&watching::RECORD) {
-            recorded::clear(&map(&self.object, "call_sums")?)?;
+            call_records::clear(&map(&self.object, "call_sums")?)?;
         }
         self.mapping.get().clear();
         self.events().map(drop)

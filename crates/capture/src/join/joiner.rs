@@ -246,9 +246,9 @@ impl<'a, M: Messages, F: FnMut(&Sighting)> Joiner<'a, M, F> {
         let first = Sighting {
             flow: both.flow,
             sequence: both.sequence,
-            sent_ns: there(both.sent_ns),
-            stamped_ns: there(sighted.sent_ns),
-            received_ns: there(both.second),
+            sent_ns: known_time(both.sent_ns),
+            stamped_ns: known_time(sighted.sent_ns),
+            received_ns: known_time(both.second),
             captured_ns: self.captured_ns(sighted, both.third),
             uncertainty_ns: both.uncertainty_ns(),
             way: sighted.marks.way(),
@@ -283,9 +283,9 @@ impl<'a, M: Messages, F: FnMut(&Sighting)> Joiner<'a, M, F> {
         let sighting = Sighting {
             flow: slot.flow,
             sequence: slot.sequence,
-            sent_ns: there(slot.sent_ns),
-            stamped_ns: there(number.sent_ns),
-            received_ns: there(slot.second),
+            sent_ns: known_time(slot.sent_ns),
+            stamped_ns: known_time(number.sent_ns),
+            received_ns: known_time(slot.second),
             captured_ns: Some(self.on_log(captured_ns, slot.third)),
             uncertainty_ns: slot.uncertainty_ns(),
             way: way_now,
@@ -317,8 +317,8 @@ impl<'a, M: Messages, F: FnMut(&Sighting)> Joiner<'a, M, F> {
         let first = Sighting {
             flow: sighted.flow,
             sequence: sighted.sequence,
-            sent_ns: there(sighted.sent_ns).filter(|_| self.stamps_stand_in),
-            stamped_ns: there(sighted.sent_ns),
+            sent_ns: known_time(sighted.sent_ns).filter(|_| self.stamps_stand_in),
+            stamped_ns: known_time(sighted.sent_ns),
             received_ns: None,
             captured_ns: self.captured_ns(sighted, ahead_ns),
             uncertainty_ns: sighted.uncertainty_ns(),
@@ -356,7 +356,7 @@ impl<'a, M: Messages, F: FnMut(&Sighting)> Joiner<'a, M, F> {
     }
 }
 
-fn there(time_ns: u64) -> Option<u64> {
+fn known_time(time_ns: u64) -> Option<u64> {
     (time_ns != 0).then_some(time_ns)
 }
 

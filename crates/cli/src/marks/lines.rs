@@ -4,7 +4,7 @@ use netfathom_mark::listen::Mark;
 use netfathom_model::print;
 use serde_json::{Value, json};
 
-use super::seen::{Row, Seen, Times};
+use super::seen_marks::{Row, Seen, Times};
 use crate::output::harmless;
 
 #[derive(Clone, Copy)]

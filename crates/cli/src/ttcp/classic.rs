@@ -13,9 +13,9 @@ use crate::args::RateFormat;
 use crate::output;
 
 mod cost;
+mod findings;
 mod service;
 mod streams;
-mod told;
 
 const KB: f64 = 1024.0;
 const BITS: f64 = 8.0;

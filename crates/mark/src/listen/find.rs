@@ -22,7 +22,7 @@ pub fn readers(pid: u32) -> Result<Vec<Reader>, ListenError> {
     for file in rings(pid)? {
         match Reader::open(file) {
             Ok(reader) => readers.push(reader),
-            Err(why) => refused = refused.or(told(pid, &why)),
+            Err(why) => refused = refused.or(refusal(pid, &why)),
         }
     }
     match refused {
@@ -33,7 +33,7 @@ pub fn readers(pid: u32) -> Result<Vec<Reader>, ListenError> {
 }
 
 /// Why there is no listening, if it is a ring at all.
-fn told(pid: u32, why: &Refused) -> Option<ListenError> {
+fn refusal(pid: u32, why: &Refused) -> Option<ListenError> {
     Some(match *why {
         Refused::Unusable(Unusable::NoRing) => return None,
         Refused::Unusable(Unusable::Version(version)) => ListenError::OtherVersion { pid, version },

@@ -157,7 +157,7 @@ impl Reader {
         let word = slot.word.load(Acquire);
         let next_lap = state::word(lap + 1, state::FREE);
         if word == state::word(lap, state::WRITTEN) {
-            let mark = told(slot);
+            let mark = read_mark(slot);
             slot.word.store(next_lap, Release);
             return Found::Mark(mark);
         }
@@ -237,8 +237,8 @@ impl Drop for Reader {
     }
 }
 
-fn told(slot: &Slot) -> Mark {
-    let (at_ns, [process, thread], parts) = slot.told();
+fn read_mark(slot: &Slot) -> Mark {
+    let (at_ns, [process, thread], parts) = slot.fields();
     let (name, cut) = named(&parts);
     Mark { name, cut, at_ns, process, thread }
 }

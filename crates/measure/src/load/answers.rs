@@ -12,7 +12,7 @@ use netfathom_sys::clock::monotonic_ns;
 
 use super::control::ControlError;
 use super::receive::PATIENCE;
-use super::seen::{Arrival, SequenceWindow};
+use super::sequence_window::{Arrival, SequenceWindow};
 use super::window::PART_GRAIN;
 use crate::ground::error::GroundError;
 use crate::load::error::FlightError;

@@ -17,7 +17,7 @@ use super::accounting::{Evidence, Ways};
 use super::answers::{self, Answers, Asked};
 use super::contention::Contention;
 use super::engine;
-use super::far::{self, Whose};
+use super::far_end::{self, Whose};
 use super::flight::{Departures, FarEnd, Flight, Sender, spawn};
 use super::frame::{Frame, FrameAddresses};
 use super::message_log::{MessageLog, SenderLog};
@@ -94,7 +94,7 @@ impl Shot<'_> {
         let whose =
             Whose { flow: self.flow, lanes: self.lanes(), planned: departures.messages(), spin: self.spin };
         let echo = self.echo.then(|| self.rig.answers_go_to());
-        let mut far = far::local(self.rig, self.port, self.receive, self.engine, whose, echo)?;
+        let mut far = far_end::local(self.rig, self.port, self.receive, self.engine, whose, echo)?;
         let ways = Ways { engine: self.engine, receive: Some(self.receive) };
         self.fly_to(far.address, &mut *far.end, ways, duration_ns, departures)
     }

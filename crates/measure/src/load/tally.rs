@@ -4,7 +4,7 @@ use netfathom_model::message::{HEADER_BYTES, Header, MAGIC};
 use netfathom_model::record::Contention;
 
 use super::control::words;
-use super::seen::{Arrival, SPAN, SequenceWindow};
+use super::sequence_window::{Arrival, SPAN, SequenceWindow};
 
 /// What was read, counted by kind. Each datagram is of exactly one.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -14,11 +14,11 @@ use crate::load::window::{GRAIN, PART_GRAIN};
 
 pub mod bpf;
 pub mod capture;
-pub mod departed;
 pub mod error;
 pub mod pcap;
 pub mod probe;
 pub mod sampling;
+pub mod send_samples;
 pub mod timestamping;
 pub mod undisturbed;
 

@@ -8,7 +8,7 @@ use netfathom_model::record::{Entry, Record};
 use serde::Serialize;
 use serde_json::Value;
 
-use super::known;
+use super::known_settings;
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Difference {
@@ -81,7 +81,7 @@ pub(super) fn explained(mut all: Vec<Difference>, entry: &Entry) -> Vec<Differen
             Some((_, name)) => name,
             None => &difference.what,
         };
-        difference.effect = known::effect(name, entry);
+        difference.effect = known_settings::effect(name, entry);
     }
     all.sort_by_key(|difference| difference.effect.is_none());
     all

@@ -4,7 +4,7 @@
 mod differences;
 mod distributions;
 mod judge;
-mod known;
+mod known_settings;
 mod plans;
 mod settings;
 mod threshold;

@@ -7,7 +7,7 @@ use netfathom_model::record::{Record, TransferEnd, TransferResult, TransferStrea
 use serde_json::{Map, Value, json};
 
 use super::ExportError;
-use super::looks::{self, Interval, together};
+use super::intervals::{self, Interval, together};
 
 /// The number of the first stream's socket: iperf3 tells a descriptor, readers take it for a name.
 const FIRST_SOCKET: usize = 5;
@@ -113,7 +113,7 @@ fn intervals(result: &TransferResult) -> Vec<Value> {
         of.iter().map(|(place, interval)| of_stream(result, *place, interval)).collect()
     };
     let sum = |of: &[(usize, Interval)]| span(result, &together(of.iter().map(|(_, interval)| *interval)));
-    let all = looks::side_by_side(result);
+    let all = intervals::side_by_side(result);
     all.iter().map(|of| json!({ "streams": of_streams(of), "sum": sum(of) })).collect()
 }
 

@@ -6,8 +6,8 @@
 mod csv;
 mod error;
 mod hdr;
+mod intervals;
 mod iperf3;
-mod looks;
 mod netperf;
 mod openmetrics;
 mod parquet;

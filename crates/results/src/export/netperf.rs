@@ -7,7 +7,7 @@ use netfathom_model::plan::{Protocol, Role};
 use netfathom_model::record::{Record, TransferEnd, TransferResult, TransferStream};
 
 use super::ExportError;
-use super::looks;
+use super::intervals;
 
 /// netperf's measure of throughput.
 const BITS: f64 = 1e6;
@@ -25,8 +25,8 @@ pub fn write(
     let mut text = String::new();
     let began_s = record.started_utc.parse().ok().map(jiff::Timestamp::as_second);
     // A test of netperf has one stream.
-    for (i, of) in looks::side_by_side(result).into_iter().enumerate() {
-        let interval = looks::together(of.into_iter().map(|(_, interval)| interval));
+    for (i, of) in intervals::side_by_side(result).into_iter().enumerate() {
+        let interval = intervals::together(of.into_iter().map(|(_, interval)| interval));
         let rate = interval.bits_per_s().map_or(0.0, |bits| bits / BITS);
         let ending = began_s.map_or(0.0, |s| s as f64) + interval.end_ns as f64 / 1e9;
         let seconds = interval.seconds();

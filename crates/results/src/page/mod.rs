@@ -2,10 +2,10 @@
 //!
 //! A story fills a page from the top; what draws it knows blocks only.
 
+mod control_characters;
 mod picture;
-mod shortened;
-mod steers;
 mod table;
+mod truncation;
 mod waterfall;
 
 use serde::Serialize;
@@ -16,10 +16,10 @@ pub const LEAST_WIDTH: usize = 80;
 /// Entries under the answer in the short view.
 pub const MOST_REMARKS: usize = 3;
 
+pub use control_characters::{printable, steers};
 pub use picture::{Axis, Band, Bar, BarGroup, Bars, Chart, Color, Look, Mark, Series};
-pub(crate) use shortened::shortened;
-pub use steers::{printable, steers};
 pub use table::{Align, Cell, Column, Row, Style, Table};
+pub(crate) use truncation::shortened;
 pub use waterfall::{Fill, Waterfall, WaterfallStep};
 
 #[derive(Clone, Debug, Serialize)]

@@ -1,21 +1,22 @@
 //! Runs on disk: one directory a run, written so that a kill at any moment leaves the
 //! record before it readable.
 
+mod atomic_write;
 mod bounds;
 mod catalogue;
 mod error;
 mod head;
 mod id;
 mod read;
+mod record_file;
 mod remove;
 pub(crate) mod run_dir;
 pub mod samples;
 mod sweep;
 mod tags;
 mod version;
-mod whole;
-mod written;
 
+pub use atomic_write::{write_whole, write_whole_in};
 pub use bounds::MOST_RECORD_BYTES;
 pub use catalogue::{
     Catalogue, CatalogueError, Filter, Moment, MomentError, ResolveError, RunEntry, catalogue,
@@ -25,13 +26,12 @@ pub use error::{ReadError, WriteError};
 pub use head::{Head, Problem, ProblemKind};
 pub use id::{IdError, new_id, rfc3339};
 pub use read::{read, read_run};
+pub use record_file::Written;
 pub use remove::{RemoveError, remove, size_bytes};
 pub use run_dir::RunDir;
 pub use samples::SamplesError;
 pub use sweep::sweep;
 pub use tags::{TagError, tag, untag};
-pub use whole::{write_whole, write_whole_in};
-pub use written::Written;
 
 /// The name of the record within its directory.
 pub const RECORD_FILE: &str = "record.json";

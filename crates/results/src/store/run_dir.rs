@@ -11,7 +11,7 @@ use std::time::Duration;
 use netfathom_model::record::Record;
 use netfathom_sys::directory::Directory;
 
-use super::whole::write_whole_in;
+use super::atomic_write::write_whole_in;
 use super::{HEAD_FILE, RECORD_FILE, WriteError, Written, bounds, head};
 
 /// The directory of one run. Every file in it is either whole or not there.

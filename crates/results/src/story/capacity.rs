@@ -23,7 +23,7 @@ impl Story for CapacityResult {
         contention::draw(&mut page, self.rows.iter().flat_map(|row| &row.contention));
         Body {
             title: "Sending capacity of this host",
-            done: there(self),
+            done: finished(self),
             page,
             remarks: remarks(self),
             plan: plan(&self.plan),
@@ -79,7 +79,7 @@ fn plan(plan: &CapacityPlan) -> Vec<(&'static str, String)> {
     ]
 }
 
-fn there(result: &CapacityResult) -> String {
+fn finished(result: &CapacityResult) -> String {
     let wanted = result.plan.engines.len() * result.plan.workers.len();
     format!("{} of {wanted} pairs of engine and workers are finished", result.rows.len())
 }

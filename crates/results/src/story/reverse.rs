@@ -20,7 +20,7 @@ impl Story for ReverseResult {
         }
         Body {
             title: "Send rate while receiving",
-            done: there(self),
+            done: finished(self),
             page,
             remarks: remarks(self),
             plan: plan(self),
@@ -70,7 +70,7 @@ fn plan(result: &ReverseResult) -> Vec<(&'static str, String)> {
     ]
 }
 
-fn there(result: &ReverseResult) -> String {
+fn finished(result: &ReverseResult) -> String {
     let done: usize = result.variants.iter().map(|v| v.trials.len()).sum();
     format!(
         "{done} of {} trials are finished",

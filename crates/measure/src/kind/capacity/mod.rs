@@ -22,7 +22,7 @@ use crate::load::allow;
 use crate::load::error::FlightError;
 
 mod bench;
-mod infer;
+mod inference;
 mod judge;
 mod report;
 mod search;
@@ -67,7 +67,7 @@ pub fn run(
         observer.keep(&p)?;
     }
     if !stop.load(Relaxed) {
-        infer::infer(&mut p.result, observer, stop);
+        inference::infer(&mut p.result, observer, stop);
         observer.keep(&p)?;
     }
     conclude(&mut p, &wanted);

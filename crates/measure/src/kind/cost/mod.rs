@@ -19,7 +19,7 @@ pub mod light;
 mod load;
 mod machine;
 mod order;
-mod own;
+mod own_calls;
 pub mod program;
 mod sequence;
 mod sequences;

@@ -8,7 +8,7 @@ use netfathom_stats as stats;
 
 use super::blocks::{self, Pair};
 use super::conditions::Compared;
-use super::own;
+use super::own_calls;
 
 /// A run that would not have seen so much says nothing.
 const SAYS_NOTHING: f64 = 0.25;
@@ -42,7 +42,7 @@ pub fn renew(result: &mut CostResult, compared: &[Compared]) {
     for benchmark in &mut result.benchmarks {
         benchmark.comparisons =
             compared.iter().filter_map(|what| comparison(&benchmark.trials, *what)).collect();
-        benchmark.calls = own::ranked(benchmark, conditions);
+        benchmark.calls = own_calls::ranked(benchmark, conditions);
     }
     result.overall = if result.benchmarks.len() > 1 {
         compared.iter().filter_map(|what| overall(&result.benchmarks, *what)).collect()

@@ -137,7 +137,7 @@ fn log_file(plan: &JoinPlan, log: usize, pairs: &[Pair]) -> Option<LogFile> {
         messages: first.joined.messages,
         has_sent: first.columns.sent,
         has_received: first.columns.received,
-        clock: first.joined.clock.told(),
+        clock: first.joined.clock.clock_source(),
         step_ns: first.joined.log_resolution.step_ns(),
         missing: each(|joined| joined.missing),
         reordered: each(|joined| joined.reordered),

@@ -29,10 +29,10 @@ use crate::load::window::Windows;
 use crate::tap::Collected;
 use crate::tap::Tapped;
 use crate::tap::bpf::BpfReader;
-use crate::tap::departed::Departed;
 use crate::tap::error::TapError;
 use crate::tap::pcap::{Files, PcapTap};
 use crate::tap::sampling::Sampling;
+use crate::tap::send_samples::Departed;
 use crate::tap::timestamping::{ReceiveStamps, STAMPS_BEGIN, SendStamps};
 use crate::tap::undisturbed::Undisturbed;
 

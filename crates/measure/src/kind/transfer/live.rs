@@ -8,7 +8,7 @@ use std::thread::{self, Thread};
 use netfathom_sys::interrupt::Interruptible;
 
 use super::cost::Cost;
-use super::seen::SampleSeries;
+use super::sample_series::SampleSeries;
 
 /// How far a transfer is: others may look while it runs.
 #[derive(Debug, Default)]

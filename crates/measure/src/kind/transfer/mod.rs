@@ -40,7 +40,7 @@ mod live;
 mod outgoing;
 mod pace;
 mod report;
-mod seen;
+mod sample_series;
 mod segments;
 mod serve;
 mod streams;

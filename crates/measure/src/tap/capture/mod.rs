@@ -13,7 +13,7 @@ use crate::ground::lab::Role;
 use crate::ground::rig::Rig;
 
 mod error;
-mod kept;
+mod file_check;
 mod ring;
 pub mod tcpdump;
 

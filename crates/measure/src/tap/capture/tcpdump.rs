@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 use netfathom_sys::netns::Namespace;
 use netfathom_sys::{child, cpu};
 
-use super::{BUFFER_BYTES, CaptureDirection, CaptureTapError, Captured, SNAPLEN, Task, kept};
+use super::{BUFFER_BYTES, CaptureDirection, CaptureTapError, Captured, SNAPLEN, Task, file_check};
 
 /// It takes some milliseconds; a machine that swaps may need more.
 const BEGINS_WITHIN: Duration = Duration::from_secs(10);
@@ -173,7 +173,7 @@ impl TcpdumpCapture {
         let _ = child::interrupt(&mut self.child);
         let counts = self.counts(ENDS_WITHIN)?;
         self.await_end();
-        let kept = kept::packets(&self.file)
+        let kept = file_check::packets(&self.file)
             .map_err(|source| CaptureTapError::File { file: self.path.clone(), source })?;
         if kept != counts.captured {
             let file = self.path.clone();

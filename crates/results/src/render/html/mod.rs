@@ -3,9 +3,9 @@
 //! The verdict and the answer are written here, so that they stand even where scripts are
 //! off; everything else is drawn in the browser from the record, which the file carries.
 
-mod bounded;
 pub(super) mod embed;
 mod samples;
+mod size_limit;
 mod words;
 
 use std::io;
@@ -19,9 +19,9 @@ use serde::Serialize;
 use crate::compare::{Comparison, Gates};
 use crate::page::printable;
 use crate::story;
-use bounded::Bounded;
 use embed::{json_for_script, sha256_source, squeezed};
 use samples::Samples;
+use size_limit::Bounded;
 
 const STYLE: &str = concat!(
     include_str!("vendor/uplot/uPlot.min.css"),

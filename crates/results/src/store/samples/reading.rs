@@ -33,7 +33,7 @@ pub fn rows(path: &Path) -> Result<impl Iterator<Item = Result<Sample, SamplesEr
     let directory = Directory::open(path.parent().unwrap_or(Path::new("")));
     let file = directory.and_then(|run| run.plain_file(path.file_name().unwrap_or_default()));
     let file = file.map_err(|e| refused(e.to_string()))?;
-    let reader = SerializedFileReader::new(file).map_err(|e| refused(said(&e)))?;
+    let reader = SerializedFileReader::new(file).map_err(|e| refused(reason(&e)))?;
     let schema = reader.metadata().file_metadata().schema_descr_ptr();
     let known = |name: &str| schema.columns().iter().any(|column| column.name() == name);
     for field in &FIELDS {
@@ -45,7 +45,7 @@ pub fn rows(path: &Path) -> Result<impl Iterator<Item = Result<Sample, SamplesEr
     }
     let of = path.clone();
     let rows = reader.into_iter().map(move |row| {
-        row.map(|row| sample(&row)).map_err(|e| SamplesError { path: of.clone(), why: said(&e) })
+        row.map(|row| sample(&row)).map_err(|e| SamplesError { path: of.clone(), why: reason(&e) })
     });
     let why = "it is damaged: the reader of Parquet gave up on it";
     Ok(caught(rows, move || Err(SamplesError { path: path.clone(), why: why.into() })))
@@ -67,7 +67,7 @@ fn caught<T>(rows: impl Iterator<Item = T>, panicked: impl Fn() -> T) -> impl It
     })
 }
 
-fn said(error: &ParquetError) -> String {
+fn reason(error: &ParquetError) -> String {
     match error {
         ParquetError::General(why) | ParquetError::EOF(why) => format!("it is damaged or no Parquet: {why}"),
         other => other.to_string(),

@@ -73,7 +73,7 @@ fn found(page: &mut Page, comparison: &Comparison, gates: &Gates, number: usize)
     sides(page, comparison);
     differences(page, comparison);
     quantities(page, comparison);
-    told(page, gates);
+    thresholds(page, gates);
     pictures::draw(page, comparison, number);
 }
 
@@ -198,7 +198,7 @@ fn notes(page: &mut Page, those: &[&Compared]) {
     }
 }
 
-fn told(page: &mut Page, gates: &Gates) {
+fn thresholds(page: &mut Page, gates: &Gates) {
     if gates.gates.is_empty() {
         return;
     }

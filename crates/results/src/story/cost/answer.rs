@@ -59,7 +59,7 @@ pub(super) fn remarks(result: &CostResult) -> Vec<String> {
         .filter(|(_, comparison)| !matches!(comparison.outcome, Outcome::NoCost | Outcome::CannotTell));
     let pcost =
         pcost.map(|(_, comparison)| format!("PCost (Qian & Wang 2006) {}", pcost_of(comparison).percent()));
-    let others = all.iter().skip(1).map(|(benchmark, comparison)| said(result, benchmark, comparison));
+    let others = all.iter().skip(1).map(|(benchmark, comparison)| sentence(result, benchmark, comparison));
     let more = all.len().saturating_sub(MOST_TOLD);
     let more = (more > 0).then(|| format!("{more} more below"));
     let blocks = result.benchmarks.iter().flat_map(|b| &b.comparisons).map(|c| c.blocks).max();
@@ -151,7 +151,7 @@ fn most_calls(result: &CostResult) -> Option<String> {
 }
 
 /// What one comparison says, in a sentence without its end.
-pub(super) fn said(result: &CostResult, benchmark: &CostBenchmark, comparison: &Comparison) -> String {
+pub(super) fn sentence(result: &CostResult, benchmark: &CostBenchmark, comparison: &Comparison) -> String {
     of_one(result, benchmark, comparison, &who(result, comparison))
 }
 

@@ -84,7 +84,7 @@ pub(super) fn slowdowns(result: &CostResult) -> Option<Bars> {
             .comparisons
             .iter()
             .map(|c| Bar {
-                about: answer::said(result, benchmark, c),
+                about: answer::sentence(result, benchmark, c),
                 band: c.smallest,
                 ..bar(&row_name(result, c), c.effect, slowdown(c), is_chance(c.outcome))
             })

@@ -9,9 +9,9 @@ mod figure;
 mod notes;
 mod plan;
 mod program;
+mod resources;
 mod sequences;
 mod spans;
-mod taken;
 mod trials;
 
 use netfathom_model::plan::{CostLoad, Place};
@@ -34,7 +34,7 @@ impl Story for CostResult {
         for benchmark in &self.benchmarks {
             if let Some(comparison) = comparison::shown(self, benchmark) {
                 spans::draw(&mut page, self, benchmark, comparison);
-                taken::draw(&mut page, self, benchmark, comparison);
+                resources::draw(&mut page, self, benchmark, comparison);
                 others(&mut page, self, benchmark, comparison);
             }
             if !own {
@@ -77,7 +77,7 @@ fn others(page: &mut Page, result: &CostResult, benchmark: &CostBenchmark, shown
         let blocks = Page::filled(|page| {
             page.text(&beside(result, benchmark, comparison));
             spans::fill(page, benchmark, comparison);
-            taken::fill(page, comparison);
+            resources::fill(page, comparison);
         });
         (name, blocks)
     };

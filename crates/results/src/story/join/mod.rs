@@ -9,7 +9,7 @@ use netfathom_model::record::{
     CaptureFile, ClockOffset, JoinResult, JoinedSpan, KindCount, LogFile, PacketKind,
 };
 
-use super::{Body, Story, curves, number, place::Site, pooled};
+use super::{Body, Story, curves, distributions, number, place::Site};
 
 impl Story for JoinResult {
     fn body(&self) -> Body<'_> {
@@ -21,7 +21,7 @@ impl Story for JoinResult {
         clocks(&mut page, self);
         Body {
             title: "Time in the network stack, from captures and logs",
-            done: there(self),
+            done: finished(self),
             page,
             remarks: remarks(self),
             plan: plan(&self.plan),
@@ -60,7 +60,7 @@ fn plan(plan: &JoinPlan) -> Vec<(&'static str, String)> {
     ]
 }
 
-fn there(result: &JoinResult) -> String {
+fn finished(result: &JoinResult) -> String {
     let plan = &result.plan;
     format!(
         "{} of {} captures and {} of {} logs are read",
@@ -157,7 +157,7 @@ fn name(span: &JoinedSpan) -> String {
 }
 
 fn percentile_chart(page: &mut Page, result: &JoinResult) {
-    let times: Vec<_> = result.spans.iter().map(|span| pooled::read(&span.times)).collect();
+    let times: Vec<_> = result.spans.iter().map(|span| distributions::read(&span.times)).collect();
     let look = |place: usize| {
         let before = result.spans[..place].iter().filter(|s| s.direction == result.spans[place].direction);
         [Look::Strong, Look::Dashed, Look::Thin][before.count() % 3]

@@ -5,8 +5,8 @@ use netfathom_model::record::{Distribution, Echo, LoadResult, LoadSummary};
 use netfathom_stats as stats;
 
 use crate::story::curves::by_percentile;
+use crate::story::distributions::read;
 use crate::story::number;
-use crate::story::pooled::read;
 
 pub(super) fn draw(page: &mut Page, result: &LoadResult) {
     let Some(summary) = &result.summary else { return };

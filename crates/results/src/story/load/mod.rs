@@ -38,7 +38,7 @@ impl Story for LoadResult {
         accounting::draw(&mut page, &kept.collect::<Vec<_>>());
         Body {
             title: "Load generator",
-            done: there(self),
+            done: finished(self),
             page,
             remarks: remarks(self),
             plan: plan::words(&self.plan),
@@ -82,7 +82,7 @@ fn loaded(result: &LoadResult) -> impl Iterator<Item = &LoadTrial> {
     result.trials.iter().filter(|t| t.kind == LoadTrialKind::Loaded)
 }
 
-fn there(result: &LoadResult) -> String {
+fn finished(result: &LoadResult) -> String {
     format!("{} of {} loaded trials are finished", loaded(result).count(), result.plan.trials)
 }
 

@@ -5,7 +5,7 @@ use netfathom_stats::Distribution;
 
 use crate::page::{Axis, Chart, Color, Look, Page, Series};
 use crate::story::curves::{longest, means, middles, pooled};
-use crate::story::pooled::merged;
+use crate::story::distributions::merged;
 
 /// Percentiles and moments have windows of different lengths: one axis holds both.
 pub(super) fn draw(page: &mut Page, result: &LoadResult) {

@@ -5,11 +5,11 @@ use netfathom_model::record::{Distribution, LoadResult, LoadTrial};
 use netfathom_stats as stats;
 
 use super::over_run;
-use crate::story::{MOST_ROWS, histogram, number, pooled, sender, trial_number};
+use crate::story::{MOST_ROWS, distributions, histogram, number, sender, trial_number};
 
 /// Adds up what all loaded trials kept; `None` where there is nothing.
 fn merged(result: &LoadResult, of: fn(&LoadTrial) -> &Distribution) -> Option<stats::Distribution> {
-    Some(pooled::merged(super::loaded(result).map(of))).filter(|all| all.moments.n > 0)
+    Some(distributions::merged(super::loaded(result).map(of))).filter(|all| all.moments.n > 0)
 }
 
 fn row(name: &str, d: &stats::Distribution, quantiles: &[f64]) -> Vec<String> {
@@ -57,7 +57,7 @@ pub(super) fn lag(page: &mut Page, result: &LoadResult) {
     over_run::draw(page, result);
     let area = Series { label: "lag".into(), color: "lag", look: Look::Area, ..Series::default() };
     histogram::draw(page, "lags", "How late messages were sent", vec![(area, &all)]);
-    let send_call = pooled::merged(super::loaded(result).map(|t| &t.load.send_call));
+    let send_call = distributions::merged(super::loaded(result).map(|t| &t.load.send_call));
     sender::lag(page, &all, &send_call);
     let mut table = Table::new(&[
         ("trial", Align::Right),

@@ -9,7 +9,7 @@ use super::figure::{Figure, Quantity};
 use super::groups::{self, Group};
 use super::plan::size_name;
 use crate::page::{Axis, Bar, BarGroup, Bars, Block, Chart, Color, Look, Mark, Series};
-use crate::story::{curves, pooled};
+use crate::story::{curves, distributions};
 
 const BARE_COLORS: [Color; 4] = ["rate", "cpu-steal", "cpu-system", "cpu-irq"];
 
@@ -91,7 +91,7 @@ pub(super) fn percentiles(result: &MessageResult, bytes: u64) -> Vec<(String, Ve
         let cells: Vec<_> = group
             .layers(&result.plan)
             .into_iter()
-            .filter_map(|layer| Some((layer, pooled::read(&group.cell(layer, bytes)?.times))))
+            .filter_map(|layer| Some((layer, distributions::read(&group.cell(layer, bytes)?.times))))
             .collect();
         let lines = cells.iter().map(|(layer, times)| (line(result, layer), times)).collect();
         let id = format!("message-times-{}-{}-{bytes}", group.placement.name(), group.pair);

@@ -27,7 +27,7 @@ impl Story for ReproduceResult {
         runs::draw(&mut page, self);
         Body {
             title: &self.title,
-            done: there(self),
+            done: finished(self),
             page,
             remarks: remarks(self),
             plan: plan(self),
@@ -64,7 +64,7 @@ fn plan(result: &ReproduceResult) -> Words {
     ]
 }
 
-fn there(result: &ReproduceResult) -> String {
+fn finished(result: &ReproduceResult) -> String {
     let count = |n: usize, what| counted(n as u32, what);
     format!("{} and {} are finished", count(result.runs.len(), "run"), count(result.tables.len(), "table"))
 }

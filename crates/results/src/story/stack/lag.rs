@@ -3,7 +3,7 @@
 use crate::page::{Align, Page, Table};
 use netfathom_model::record::{StackResult, Trial, TrialKind};
 
-use crate::story::pooled::merged;
+use crate::story::distributions::merged;
 use crate::story::{number, sender, trial_number};
 
 pub(super) fn draw(page: &mut Page, result: &StackResult) {

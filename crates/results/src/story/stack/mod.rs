@@ -64,7 +64,7 @@ impl Story for StackResult {
         contention::draw(&mut page, loads(self).flat_map(|load| &load.contention));
         Body {
             title: "Time in the network stack",
-            done: there(self),
+            done: finished(self),
             page,
             remarks: remarks(self),
             plan: plan::words(&self.plan),
@@ -146,7 +146,7 @@ fn of_kind(result: &StackResult, kind: TrialKind) -> impl Iterator<Item = &Trial
     result.trials.iter().filter(move |t| t.kind == kind)
 }
 
-fn there(result: &StackResult) -> String {
+fn finished(result: &StackResult) -> String {
     let done = of_kind(result, TrialKind::Measured).count();
     let least = if result.plan.until.is_some() { "at least " } else { "" };
     format!("{done} of {least}{} measured trials are finished", result.plan.trials)

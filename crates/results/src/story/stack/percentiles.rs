@@ -5,8 +5,8 @@ use netfathom_stats::Distribution;
 
 use crate::page::{Align, Page, Series, Table};
 use crate::story::curves::{by_percentile, single_trial};
+use crate::story::distributions::read;
 use crate::story::number;
-use crate::story::pooled::read;
 
 pub(super) fn draw(page: &mut Page, result: &StackResult) {
     if result.summaries.is_empty() {

@@ -37,7 +37,7 @@ impl Story for SweepResult {
         super::asked_for(&mut page, &plan);
         Body {
             title: "How fast a transfer is with each send buffer",
-            done: points::there(self),
+            done: points::finished(self),
             page,
             remarks: points::remarks(self),
             plan,

@@ -11,7 +11,7 @@ use crate::story::Words;
 use crate::story::place::path;
 use crate::story::transfer::limited;
 
-pub(super) fn there(result: &SweepResult) -> String {
+pub(super) fn finished(result: &SweepResult) -> String {
     let trials: usize = result.points.iter().map(|p| p.trials.len()).sum();
     format!("{trials} of {} trials are finished", planned(&result.plan))
 }

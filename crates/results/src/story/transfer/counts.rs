@@ -10,7 +10,7 @@ use netfathom_model::units::format_duration;
 
 use crate::story::Words;
 
-pub(super) fn there(result: &TransferResult) -> String {
+pub(super) fn finished(result: &TransferResult) -> String {
     match result.plan.planned_bytes() {
         Some(planned) => format!("{} of {planned} bytes went", result.bytes()),
         None => format!("{} bytes went", result.bytes()),

@@ -34,7 +34,7 @@ impl Story for TransferResult {
         words(&mut page, "Senders served", self.served.as_ref().map(counts::served_words));
         Body {
             title: "A transfer between two hosts",
-            done: counts::there(self),
+            done: counts::finished(self),
             page,
             remarks: remarks(self),
             plan,

@@ -5,7 +5,7 @@ use netfathom_model::record::{Distribution, WatchStage, WatchedStage};
 
 use crate::page::{Align, Axis, Color, Fill, Look, Page, Series, Table, Waterfall, WaterfallStep};
 use crate::story::stages::{PARTLY, new_table, row};
-use crate::story::{curves, number, pooled};
+use crate::story::{curves, distributions, number};
 
 pub(super) struct Way<'a> {
     pub direction: Direction,
@@ -141,7 +141,7 @@ impl Way<'_> {
             Direction::Tx => ("Percentiles of what was sent", "watch-percentiles-tx"),
         };
         page.heading(heading);
-        let times: Vec<_> = known.iter().map(|(_, _, times)| pooled::read(times)).collect();
+        let times: Vec<_> = known.iter().map(|(_, _, times)| distributions::read(times)).collect();
         let series = |&(name, color, _): &(&str, &'static str, &Distribution)| {
             let look = if name == "total" { Look::Strong } else { Look::Thin };
             Series { label: name.into(), color, look, ..Series::default() }

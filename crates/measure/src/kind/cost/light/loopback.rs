@@ -6,7 +6,7 @@ use std::thread::{self, JoinHandle};
 
 use netfathom_sys::directory::Directory;
 
-use super::together::Together;
+use super::thread_pair::Together;
 use super::{Phase, PhaseWork};
 
 const MESSAGE_BYTES: usize = 64;

@@ -17,8 +17,8 @@ pub(super) mod memory;
 mod metadata;
 mod sizes;
 mod switches;
+mod thread_pair;
 mod timers;
-mod together;
 
 pub use calibrate::calibrate;
 pub use sizes::{Sizes, unknown};

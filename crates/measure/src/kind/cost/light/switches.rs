@@ -5,7 +5,7 @@ use std::thread::{self, JoinHandle};
 
 use netfathom_sys::directory::Directory;
 
-use super::together::Together;
+use super::thread_pair::Together;
 use super::{Phase, PhaseWork};
 
 pub const PHASE: Phase = Phase {

@@ -21,18 +21,18 @@ use netfathom_sys::clock;
 use netfathom_sys::notify;
 use netfathom_sys::process::{self, Process, Waited};
 
-mod notified;
+mod notification;
 mod points;
 mod spent;
 #[cfg(test)]
 mod tests;
-mod traced;
+mod tracepoints;
 
 pub use points::{CallPoint, MOST_POINTS, Points, matches};
 pub use spent::Spent;
 
-use self::notified::Notified;
-use self::traced::Traced;
+use self::notification::Notified;
+use self::tracepoints::Traced;
 
 /// How often the kernel's memory is emptied while a benchmark runs.
 const DRAIN: Duration = Duration::from_millis(200);
@@ -259,7 +259,7 @@ fn attempt(means: Means, points: &Points, records: bool) -> Result<With, WatchEr
             Err(e) => Err(refused(e.to_string())),
         },
         Means::Notification => {
-            notified::numbers(points)?;
+            notification::numbers(points)?;
             notify::probe().map_err(|e| refused(e.to_string()))?;
             Ok(With::Notification)
         }

@@ -12,11 +12,11 @@ use netfathom_model::plan::{
 };
 
 use super::amounts::{Occurrences, Unknown};
-use super::emitted::Emitted;
+use super::benchmark_program::{SpanSource, Started, Watches, first_limit};
+use super::emitted_marks::Emitted;
 use super::marking::Marking;
-use super::started::{SpanSource, Started, Watches, first_limit};
 use super::state::TreeState;
-use super::{Workload, auto, intercept};
+use super::{Workload, call_choice, intercept};
 use crate::kind::cost::benchmark::archive::Archive;
 use crate::kind::cost::benchmark::tree::{Shape, Tree};
 use crate::kind::cost::error::CostError;
@@ -133,7 +133,7 @@ impl Maker<'_> {
         let (points, names) = match marks {
             MarkSource::Emitted => (Points::Ends, Vec::new()),
             MarkSource::Files(files) => (Points::Opens(files.clone()), names(files)),
-            MarkSource::Auto => auto::choose(&command, self.home(), self.plan, self.stop)?,
+            MarkSource::Auto => call_choice::choose(&command, self.home(), self.plan, self.stop)?,
         };
         let mut started = self.started(about, Box::new(command), points, names)?;
         if *marks == MarkSource::Emitted {

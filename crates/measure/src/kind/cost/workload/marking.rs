@@ -37,7 +37,7 @@ pub struct Marking {
 impl Marking {
     pub fn new(name: &str, pid: u32, window_ns: u64) -> Result<Self, CostError> {
         // Whether it can be is to be known before anything else is done.
-        Listener::of_process(pid).map_err(told)?;
+        Listener::of_process(pid).map_err(benchmark_error)?;
         let window = Duration::from_nanos(window_ns);
         Ok(Self { name: name.into(), pid, window, kinds: Vec::new(), lost: 0, damaged: 0 })
     }
@@ -45,7 +45,7 @@ impl Marking {
     /// What it does for a while: its spans by kind, and from when to when.
     fn watch(&mut self, stop: &AtomicBool) -> Result<(Spans, (u64, u64)), CostError> {
         let from_ns = monotonic_ns();
-        let mut listener = Listener::of_process(self.pid).map_err(told)?;
+        let mut listener = Listener::of_process(self.pid).map_err(benchmark_error)?;
         let began = Instant::now();
         let mut spans = Spans::default();
         let mut marks = Vec::new();
@@ -67,7 +67,7 @@ impl Marking {
     }
 }
 
-fn told(error: ListenError) -> CostError {
+fn benchmark_error(error: ListenError) -> CostError {
     CostError::Benchmark(format!("--marks-from: {error}"))
 }
 
@@ -105,10 +105,10 @@ impl Workload for Marking {
     }
 
     fn about(&self) -> String {
-        let told =
+        let counted =
             |count: u64, text: &str| if count > 0 { format!("; {count} {text}") } else { String::new() };
-        let lost =
-            told(self.lost, "marks were lost") + &told(self.damaged, "times its ring held what cannot be");
+        let lost = counted(self.lost, "marks were lost")
+            + &counted(self.damaged, "times its ring held what cannot be");
         let seconds = self.window.as_secs_f64();
         format!(
             "process {} runs by itself; a trial is {seconds} s of it, and a span the mean of its kind{lost}",

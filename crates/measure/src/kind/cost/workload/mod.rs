@@ -1,12 +1,12 @@
 //! The benchmarks, each ready to be run again and again.
 
 mod amounts;
-mod auto;
-mod emitted;
+mod benchmark_program;
+mod call_choice;
+mod emitted_marks;
 mod intercept;
 mod make;
 mod marking;
-mod started;
 mod state;
 
 use std::sync::atomic::AtomicBool;

@@ -38,7 +38,10 @@ impl<'a> Bounded<'a> {
                 break;
             }
         }
-        Ok(Self { record: Cow::Owned(serde_json::from_value(value)?), left_out: Some(said(&cuts, limit)) })
+        Ok(Self {
+            record: Cow::Owned(serde_json::from_value(value)?),
+            left_out: Some(cut_notice(&cuts, limit)),
+        })
     }
 }
 
@@ -76,7 +79,7 @@ fn longest(cuts: &mut Cuts, name: &str, len: usize) {
     *known = len.max(*known);
 }
 
-fn said(cuts: &Cuts, limit: usize) -> String {
+fn cut_notice(cuts: &Cuts, limit: usize) -> String {
     let named: Vec<String> =
         cuts.iter().take(MOST_NAMED).map(|(name, n)| format!("{name} (of {n})")).collect();
     let more = cuts.len().saturating_sub(MOST_NAMED);
@@ -103,6 +106,6 @@ mod tests {
         cut(&mut value, 10, "", &mut cuts);
         assert_eq!(cuts, Cuts::from([("a.b".to_owned(), 30), ("c".to_owned(), 11), ("d".to_owned(), 1_001)]));
         assert_eq!(value, json!({"a": {"b": vec![""; 10]}, "c": "x".repeat(10), "d": vec![1; 1_000]}));
-        assert!(said(&cuts, 10).contains("a.b (of 30), c (of 11)"));
+        assert!(cut_notice(&cuts, 10).contains("a.b (of 30), c (of 11)"));
     }
 }

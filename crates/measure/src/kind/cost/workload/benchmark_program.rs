@@ -14,7 +14,7 @@ use netfathom_sys::perf_event::ChildCounters;
 use netfathom_sys::process::Waited;
 
 use super::amounts::{Occurrences, Unknown, amounts_of, amounts_of_counters, totals};
-use super::emitted::{Came, Emitted, Kept};
+use super::emitted_marks::{Came, Emitted, Kept};
 use super::intercept;
 use super::marking::DAMAGED;
 use super::state::TreeState;

@@ -16,7 +16,7 @@ use netfathom_sys::cpu;
 use netfathom_sys::netns::Namespace;
 use netfathom_sys::process::{Process, Waited, reap};
 
-use super::started::{GRACE, first_limit};
+use super::benchmark_program::{GRACE, first_limit};
 use crate::kind::cost::error::{CostError, step};
 use crate::kind::cost::program::{Family, Starting, fresh_word};
 use crate::kind::cost::watch::{CallPoint, Points};
