@@ -19,7 +19,7 @@ struct Set {
 
 const SETS: [Set; 11] = [
     Set { name: "calls", shared: &["shared"], copied: &[] },
-    Set { name: "contention", shared: &["shared"], copied: &["holder_key", "holder"] },
+    Set { name: "contention", shared: &["shared"], copied: &["holder_key", "holder", "irq_key", "irq"] },
     Set { name: "delay", shared: &["control"], copied: &[] },
     Set { name: "generator", shared: &["shared"], copied: &["config"] },
     Set { name: "message", shared: &["shared"], copied: &[] },

@@ -7,6 +7,7 @@ use std::io::{self, Write};
 use std::net::{SocketAddr, UdpSocket};
 use std::sync::atomic::AtomicBool;
 
+use netfathom_bpf::contention::Contention;
 use netfathom_bpf::stack::{Hooks, StackTap, Target, WINDOWS};
 use netfathom_measure::ground::lab::Lab;
 use netfathom_measure::ground::observer::Progressed;
@@ -41,6 +42,7 @@ fn main() -> Result<(), Failure> {
         (Ruler::None, "control against control, a message out and in", "1 within its interval"),
         (Ruler::Foreign, "the hooks alone, finding no message of theirs", ""),
         (Ruler::Full, "the full tap, a message out and in", "under 300 ns"),
+        (Ruler::Contention, "finding out who has the CPU, a message out and in", "at most 1.02 times"),
     ];
     for (ruler, what, target) in rows {
         row(what, &bench.compare(ruler)?, target);
@@ -58,6 +60,8 @@ enum Ruler {
     /// The programs look for another flow: the price of getting into and out of them.
     Foreign,
     Full,
+    /// No tap, but the programs that see who has the processor.
+    Contention,
 }
 
 fn row(what: &str, c: &Comparison, target: &str) {
@@ -118,6 +122,11 @@ impl Bench {
     fn burst(&self, ruler: Ruler) -> Result<f64, Failure> {
         let windows = Windows { start_ns: monotonic_ns(), shift: Windows::shift_for(1_000_000_000) };
         if ruler == Ruler::None {
+            return Ok(self.messages(&mut ())?);
+        }
+        if ruler == Ruler::Contention {
+            let contention = Contention::attach()?;
+            let _followed = contention.follow().ok_or("not followed")?;
             return Ok(self.messages(&mut ())?);
         }
         let flow = if ruler == Ruler::Full { FLOW } else { !FLOW };

@@ -13,11 +13,19 @@
 #define LEAST_STINT_NS 5000
 /* TASK_COMM_LEN of include/linux/sched.h */
 #define NAME 16
+/* Names of cgroups and interrupts, cut. */
+#define LABEL 40
+/* Softirqs by their vector (include/linux/interrupt.h), and one more for the interrupt of the local timer. */
+#define NR_SOFTIRQS 10
+#define LOCAL_TIMER NR_SOFTIRQS
+#define CAUSES 11
+/* Pairs of a followed thread and a device's interrupt. */
+#define MOST_IRQS 512
 
-/* What a processor loses without a switch, in ns. */
+/* What a processor had no task for while the thread waited, and while it ran, in ns. */
 struct lost {
-	__u64 stolen; /* by the hypervisor: CONFIG_PARAVIRT_TIME_ACCOUNTING */
-	__u64 interrupted; /* CONFIG_IRQ_TIME_ACCOUNTING */
+	__u64 waiting;
+	__u64 running;
 };
 
 /* When something foreign had a processor, CLOCK_MONOTONIC. */
@@ -32,8 +40,18 @@ struct thread {
 	__u64 waited_before; /* by the kernel's account, when it was seen first */
 	__u64 waited;
 	__u64 named; /* of it, or never to be */
-	struct lost waiting; /* lost to whoever had the processor meanwhile */
-	struct lost running; /* lost to the thread itself */
+	__u64 throttled; /* of it, by the CPU quota of its cgroup */
+	struct lost stolen; /* by the hypervisor: CONFIG_PARAVIRT_TIME_ACCOUNTING */
+	struct lost interrupts[CAUSES];
+	__u64 interrupted; /* since the wait was charged last */
+	/* Its last departure: when, by the run queue's clock, with what state and account. */
+	__u64 departed;
+	__u64 state;
+	__u64 waited_then;
+	__u64 is_throttled;
+	/* Away, and not waiting. */
+	__u64 stopped; /* by a signal, a debugger or a freezer */
+	__u64 blocked; /* in the kernel: page faults, disks, locks */
 	__u32 number; /* as user space has it; 0: a free place */
 	__u32 cpu; /* that it is bound to */
 	__u64 known; /* 1: it was seen, and may have gone */
@@ -58,7 +76,19 @@ struct holder_key {
 struct holder {
 	__u64 ns;
 	char name[NAME];
+	char cgroup[LABEL];
 	__u64 kernel; /* 1: a thread of the kernel */
+};
+
+struct irq_key {
+	__u32 place;
+	__u32 number;
+};
+
+/* The interrupt of a device. */
+struct irq {
+	struct lost lost;
+	char name[LABEL];
 };
 
 #endif

@@ -4,7 +4,8 @@
  *
  * All times are of the run queue's clock, as the kernel's own account of each task is. Some switches are seen by no
  * program, as those away from certain tasks of some machines: no time is wrong then, and where the switch to such a
- * task was seen, what it had follows from the arrival of the next one.
+ * task was seen, what it had follows from the arrival of the next one. Interrupts and softirqs are no switches: they have
+ * programs of their own (interrupts.h).
  */
 #include "../include/kernel.h"
 #include "../include/order.h"
@@ -13,6 +14,13 @@
 
 /* include/linux/sched.h */
 #define PF_KTHREAD 0x00200000
+#define TASK_UNINTERRUPTIBLE 0x0002
+/* __TASK_STOPPED, __TASK_TRACED, TASK_FROZEN (since 6.1) */
+#define STOPPED 0x800c
+/* include/linux/interrupt.h */
+#define NET_TX_SOFTIRQ 2
+#define NET_RX_SOFTIRQ 3
+#define TASKLET_SOFTIRQ 6
 
 struct shared shared;
 
@@ -23,13 +31,28 @@ struct {
 	__type(value, struct holder);
 } holders SEC(".maps");
 
-/* What a processor had lost at the last switch that was seen on it, and to whom that was. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, MOST_IRQS);
+	__type(key, struct irq_key);
+	__type(value, struct irq);
+} irqs SEC(".maps");
+
+#define MANY (PLACES + 1)
+
+/* A processor at the last switch that was seen on it, and since then. */
 struct seen {
-	struct lost lost;
+	__u64 stolen;
 	__u64 at; /* CLOCK_MONOTONIC; 0: none yet */
 	__u64 now; /* of the run queue's clock */
 	struct task_struct *next;
 	__u32 next_process;
+	__u32 watched; /* 1 + the place of the followed thread that is bound to it; MANY; 0: none */
+	__u64 packets;
+	/* CLOCK_MONOTONIC; 0: none runs. */
+	__u64 interrupt_since;
+	__u64 softirq_since;
+	__u64 within_softirq; /* of interrupts, ns */
 };
 
 struct {
@@ -51,14 +74,22 @@ struct change {
 	struct task_struct *next;
 	__u64 arrival; /* of prev */
 	__u64 now;
-	struct lost lost; /* since the last switch that was seen */
+	__u64 stolen; /* since the last switch that was seen */
 	__u64 since; /* then */
 	__u32 cpu;
+	__u32 state; /* of prev: 0, or that in which it sleeps */
 	__u64 clock; /* now, CLOCK_MONOTONIC */
 	__u64 foreign_since; /* 0: nothing foreign had the processor */
 	struct stay missed; /* whose departure was not seen; no task: none */
 	__u64 missed_ns; /* what it had, at most */
 };
+
+static __always_inline struct seen *this_cpu(void)
+{
+	const __u32 zero = 0;
+
+	return bpf_map_lookup_elem(&seen, &zero);
+}
 
 /* The thread that does the work of softirqs, of the followed threads' own packets too. */
 static __always_inline bool is_ksoftirqd(const struct task_struct *task)
@@ -79,19 +110,15 @@ static __always_inline bool is_foreign(const struct task_struct *task)
 /* Compares with the last switch that was seen on this processor. */
 static __always_inline void look(struct change *change, const struct rq *rq, const struct task_struct *prev)
 {
-	const __u32 zero = 0;
-	struct seen *before = bpf_map_lookup_elem(&seen, &zero);
-	struct lost now = {};
+	struct seen *before = this_cpu();
+	__u64 stolen = 0;
 
 	if (!before)
 		return;
 	if (bpf_core_field_exists(rq->prev_steal_time_rq))
-		now.stolen = rq->prev_steal_time_rq;
-	if (bpf_core_field_exists(rq->prev_irq_time))
-		now.interrupted = rq->prev_irq_time;
+		stolen = rq->prev_steal_time_rq;
 	if (before->at) {
-		change->lost.stolen = now.stolen - before->lost.stolen;
-		change->lost.interrupted = now.interrupted - before->lost.interrupted;
+		change->stolen = stolen - before->stolen;
 		change->since = before->now;
 	}
 	/* An idle processor has no arrival in the account. */
@@ -104,25 +131,53 @@ static __always_inline void look(struct change *change, const struct rq *rq, con
 	}
 	if (is_foreign(prev) && change->now - change->arrival > LEAST_STINT_NS)
 		change->foreign_since = change->clock - (change->now - change->arrival);
-	else if (change->lost.stolen > LEAST_STINT_NS)
+	else if (change->stolen > LEAST_STINT_NS)
 		change->foreign_since = before->at;
 	if (change->missed.process && change->missed.process != shared.process &&
 	    change->missed_ns > LEAST_STINT_NS)
 		change->foreign_since = before->at;
-	before->lost = now;
+	before->stolen = stolen;
 	before->at = change->clock;
 	before->now = change->now;
 	before->next = change->next;
 	before->next_process = change->next->tgid;
+	/* Where softirqs can be preempted, what they took is not known. */
+	before->softirq_since = 0;
 }
 
-static __always_inline void note_stint(struct thread *thread, const struct change *change)
+static __always_inline void note_stint(struct thread *thread, __u64 start, __u64 end)
 {
 	struct stint *stint = &thread->stints[thread->stints_n & (STINTS - 1)];
 
-	stint->start = change->foreign_since;
-	stint->end = change->clock;
+	stint->start = start;
+	stint->end = end;
 	publish(thread->stints_n, thread->stints_n + 1);
+}
+
+/* The last part of the cgroup's path: in the unified hierarchy, or, where that has one group, in that of the CPU controller. */
+static __always_inline void name_cgroup(struct task_struct *task, char name[LABEL])
+{
+	const char *at = NULL;
+
+	if (bpf_core_field_exists(task->cgroups))
+		at = BPF_CORE_READ(task, cgroups, dfl_cgrp, kn, name);
+	if (at)
+		bpf_probe_read_kernel_str(name, LABEL, at);
+	if (name[0] || !bpf_core_field_exists(task->sched_task_group))
+		return;
+	at = BPF_CORE_READ(task, sched_task_group, css.cgroup, kn, name);
+	if (at)
+		bpf_probe_read_kernel_str(name, LABEL, at);
+}
+
+/* By the quota of its cgroup. Linux 6.18 takes single threads off the run queue, versions before it the cgroup. */
+static __always_inline bool is_throttled(struct task_struct *task)
+{
+	if (bpf_core_field_exists(task->throttled))
+		return BPF_CORE_READ(task, throttled);
+	if (bpf_core_field_exists(((struct cfs_rq *)0)->throttle_count))
+		return BPF_CORE_READ(task, se.cfs_rq, throttle_count) > 0;
+	return false;
 }
 
 static __always_inline void charge(struct thread *thread, __u32 place, const struct stay *to, __u64 ns)
@@ -136,6 +191,7 @@ static __always_inline void charge(struct thread *thread, __u32 place, const str
 	if (!holder) {
 		/* A thread has a name of its own; people know that of its process. */
 		BPF_CORE_READ_STR_INTO(&first.name, task, group_leader, comm);
+		name_cgroup(task, first.cgroup);
 		first.kernel = !!(BPF_CORE_READ(task, flags) & PF_KTHREAD);
 		bpf_map_update_elem(&holders, &key, &first, 0);
 		holder = bpf_map_lookup_elem(&holders, &key);
@@ -144,14 +200,14 @@ static __always_inline void charge(struct thread *thread, __u32 place, const str
 		holder->ns += ns;
 }
 
-/* The part of what was lost that lies within the last `had` ns: losses have no times of their own. */
-static __always_inline __u64 within(__u64 lost, __u64 had, const struct change *change)
+/* The part of what was stolen that lies within the last `had` ns: it has no times of its own. */
+static __always_inline __u64 stolen_within(__u64 had, const struct change *change)
 {
 	__u64 span = change->now - change->since;
 
 	if (had >= span)
-		return lost < had ? lost : had;
-	return lost * (had >> 10) / ((span >> 10) + 1);
+		return change->stolen < had ? change->stolen : had;
+	return change->stolen * (had >> 10) / ((span >> 10) + 1);
 }
 
 /* prev had the processor that the thread waits for. */
@@ -162,12 +218,24 @@ static __always_inline void blame(struct thread *thread, __u32 place, __u64 queu
 
 	if ((__s64)had <= 0)
 		return;
-	stolen = within(change->lost.stolen, had, change);
-	interrupted = within(change->lost.interrupted, had - stolen, change);
-	thread->waiting.stolen += stolen;
-	thread->waiting.interrupted += interrupted;
+	stolen = stolen_within(had, change);
+	had -= stolen;
+	/* One softirq for packets stands for several: what is too much belongs to other times. */
+	interrupted = thread->interrupted < had ? thread->interrupted : had;
+	had -= interrupted;
+	thread->interrupted -= interrupted;
+	thread->stolen.waiting += stolen;
 	thread->named += stolen + interrupted;
-	charge(thread, place, &change->prev, had - stolen - interrupted);
+	if (!had)
+		return;
+	if (!thread->is_throttled) {
+		charge(thread, place, &change->prev, had);
+		return;
+	}
+	thread->throttled += had;
+	thread->named += had;
+	if (had > LEAST_STINT_NS)
+		note_stint(thread, change->clock - had, change->clock);
 }
 
 /* The switch to the thread was not seen: what of its wait has no name belongs to whoever was switched to before. */
@@ -181,6 +249,37 @@ static __always_inline void blame_missed(struct thread *thread, __u32 place, con
 		charge(thread, place, &change->missed, had);
 }
 
+/* What it did since its last departure follows from its account: no switch to it need have been seen. */
+static __always_inline void add_absence(struct thread *thread, const struct change *change, __u64 run_delay)
+{
+	__u64 away = change->arrival - thread->departed - (run_delay - thread->waited_then);
+
+	if (thread->departed && (__s64)away > 0) {
+		if (thread->state & STOPPED)
+			thread->stopped += away;
+		else if (thread->state & TASK_UNINTERRUPTIBLE)
+			thread->blocked += away;
+	}
+	thread->departed = change->now;
+	thread->waited_then = run_delay;
+	thread->state = change->state;
+	thread->is_throttled = is_throttled(change->prev.task);
+}
+
+static __always_inline void at_departure(struct thread *thread, __u32 place, const struct change *change)
+{
+	struct task_struct *task = change->prev.task;
+	__u64 run_delay = BPF_CORE_READ(task, sched_info.run_delay);
+
+	thread->stolen.running += change->stolen;
+	thread->waited = run_delay - thread->waited_before;
+	add_absence(thread, change, run_delay);
+	if (change->missed.task)
+		blame_missed(thread, place, change);
+	/* What has no name by now has none later. */
+	thread->named = thread->waited;
+}
+
 static __always_inline void at_switch(struct thread *thread, __u32 place, const struct change *change)
 {
 	struct task_struct *task = (struct task_struct *)thread->task;
@@ -190,38 +289,40 @@ static __always_inline void at_switch(struct thread *thread, __u32 place, const 
 	if (thread->cpu != change->cpu)
 		return;
 	if (change->foreign_since)
-		note_stint(thread, change);
+		note_stint(thread, change->foreign_since, change->clock);
 	if (task == change->prev.task) {
-		thread->running.stolen += change->lost.stolen;
-		thread->running.interrupted += change->lost.interrupted;
-		thread->waited = BPF_CORE_READ(task, sched_info.run_delay) - thread->waited_before;
-		if (change->missed.task)
-			blame_missed(thread, place, change);
-		/* What has no name by now has none later. */
-		thread->named = thread->waited;
+		at_departure(thread, place, change);
 		return;
 	}
 	queued = BPF_CORE_READ(task, sched_info.last_queued);
 	if (!queued)
 		return;
 	blame(thread, place, queued, change);
+	if (task != change->next) {
+		thread->is_throttled = is_throttled(task);
+		return;
+	}
+	if (thread->state & STOPPED)
+		note_stint(thread, change->clock - (change->now - thread->departed), change->clock);
 	/* The kernel adds this wait to its account after this event. */
-	if (task == change->next)
-		thread->waited = BPF_CORE_READ(task, sched_info.run_delay) + (change->now - queued) -
-				 thread->waited_before;
+	thread->waited = BPF_CORE_READ(task, sched_info.run_delay) + (change->now - queued) -
+			 thread->waited_before;
 }
 
 /* A thread that user space named by its number leaves its processor: from now on it is followed. */
-static __always_inline void meet(struct thread *thread, const struct change *change)
+static __always_inline void meet(struct thread *thread, __u32 place, const struct change *change)
 {
 	struct task_struct *task = change->prev.task;
 	struct bpf_pidns_info current = {};
+	struct seen *cpu = this_cpu();
 
 	if (!who_runs(&shared.namespace, &current) || thread->number != current.pid)
 		return;
 	shared.process = change->prev.process;
 	thread->cpu = change->cpu;
 	thread->known = 1;
+	if (cpu)
+		cpu->watched = cpu->watched ? MANY : place + 1;
 	thread->waited_before = BPF_CORE_READ(task, sched_info.run_delay);
 	publish(thread->task, (__u64)task);
 }
@@ -236,7 +337,7 @@ static long at_place(__u32 place, struct change *change)
 	if (thread->task)
 		at_switch(thread, place, change);
 	else if (thread->number)
-		meet(thread, change);
+		meet(thread, place, change);
 	return 0;
 }
 
@@ -251,6 +352,7 @@ int BPF_PROG(on_any_switch, bool preempt, struct task_struct *prev, struct task_
 		.arrival = prev->sched_info.last_arrival,
 		.now = rq->clock,
 		.cpu = bpf_get_smp_processor_id(),
+		.state = preempt ? 0 : prev->__state,
 		.clock = bpf_ktime_get_ns(),
 	};
 
@@ -258,5 +360,7 @@ int BPF_PROG(on_any_switch, bool preempt, struct task_struct *prev, struct task_
 	bpf_loop(shared.places, at_place, &change, 0);
 	return 0;
 }
+
+#include "interrupts.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";

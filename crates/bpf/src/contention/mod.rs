@@ -1,28 +1,34 @@
-//! Who had the processor while a thread waited for it: other processes by name, the hypervisor, interrupts.
+//! What kept a thread from running: other processes by name, the hypervisor, interrupts and softirqs, the quota of its
+//! cgroup, signals, its own page faults.
 //!
-//! The program runs at every switch of every processor and reads the kernel's own account of the threads that are
-//! followed.
+//! One program runs at every switch of every processor and reads the kernel's own account of the threads that are
+//! followed; others time the interrupts of their processors.
 
 use std::io;
+use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::{Acquire, Relaxed};
 use std::time::{Duration, Instant};
 
-use libbpf_rs::{Link, MapCore, MapFlags, Object};
+use libbpf_rs::{Link, Object};
 use netfathom_sys::cpu::{scheduling, thread_id};
 
+mod account;
 #[cfg(test)]
 mod tests;
 
+pub use account::{Account, Holder, Interrupt, Lost, Source};
+
 crate::mapping::abi!("contention");
 
-use self::abi::copied;
 use self::abi::shared::{self, Shared};
 use crate::load::{self, Refusal};
-use crate::mapping::{Mapping, from_bytes};
+use crate::mapping::Mapping;
 use crate::pid_namespace::{self, OWN};
+use crate::tracepoint;
 
 const OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/contention.bpf.o"));
-const HOLDERS: &str = "holders";
+/// Tracepoints that not every architecture has.
+const LOCAL_TIMER: [&str; 2] = ["local_timer_entry", "local_timer_exit"];
 
 /// Long enough for a switch away from the thread.
 const NAP: Duration = Duration::from_micros(50);
@@ -49,48 +55,11 @@ fn step<E: Into<Refusal>>(step: &'static str) -> impl Fn(E) -> ContentionError {
     move |source| ContentionError::Step { step, source: source.into() }
 }
 
-/// A process that had the processor.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Holder {
-    /// Its number in the first PID namespace; 0: the processor was idle, and took its time to come back.
-    pub process: u32,
-    /// It is this process.
-    pub own: bool,
-    /// It is a thread of the kernel.
-    pub kernel: bool,
-    /// Of the process, not of its thread.
-    pub name: String,
-    /// While a followed thread waited.
-    pub ns: u64,
-}
-
-/// What kept a thread from running since it was followed.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Account {
-    /// In the run queue, by the kernel's own account.
-    pub waited_ns: u64,
-    /// Parts of it, the longest first. What is missing has no name: no program saw the switch.
-    pub holders: Vec<Holder>,
-    /// Parts of it that no task had.
-    pub waiting: Lost,
-    /// While it ran.
-    pub running: Lost,
-}
-
-/// Time of a processor in which no task ran.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Lost {
-    /// By the hypervisor; 0 where the kernel does not know (CONFIG_PARAVIRT_TIME_ACCOUNTING).
-    pub stolen_ns: u64,
-    /// By interrupts; 0 where the kernel keeps no account of them (CONFIG_IRQ_TIME_ACCOUNTING).
-    pub interrupted_ns: u64,
-}
-
 /// Follows threads until it is dropped, or the process ends.
 pub struct Contention {
     object: Object,
     mapping: Mapping<Shared>,
-    link: Option<Link>,
+    links: Vec<Link>,
 }
 
 impl Contention {
@@ -100,17 +69,22 @@ impl Contention {
     /// What the kernel refused. Needs CAP_BPF and CAP_PERFMON, Linux 5.17, CONFIG_SCHED_INFO and
     /// CONFIG_FAIR_GROUP_SCHED.
     pub fn attach() -> Result<Self, ContentionError> {
-        let open = load::open(OBJECT, |_| true).map_err(step("open"))?;
+        let open = load::open(OBJECT, |name| {
+            !LOCAL_TIMER
+                .iter()
+                .any(|timer| name.strip_prefix("on_") == Some(timer) && tracepoint::is_missing(timer))
+        })
+        .map_err(step("open"))?;
         let object = load::load(open).map_err(step("load"))?;
         let mapping: Mapping<Shared> = Mapping::of_globals(&object)?;
-        let mut contention = Self { object, mapping, link: None };
+        let mut contention = Self { object, mapping, links: Vec::new() };
         contention.begin()?;
         Ok(contention)
     }
 
-    /// Takes the program away from its hook; accounts of threads end.
+    /// Takes the programs away from their hooks; accounts of threads end.
     pub fn detach(&mut self) {
-        self.link = None;
+        self.links.clear();
     }
 
     /// Begins anew, of no thread: much faster than loading.
@@ -128,8 +102,9 @@ impl Contention {
         let shared = self.mapping.get();
         shared.namespace.device.store(namespace.device, Relaxed);
         shared.namespace.inode.store(namespace.inode, Relaxed);
-        let program = self.object.progs_mut().next().ok_or(ContentionError::Abi("its name"))?;
-        self.link = Some(program.attach().map_err(step("attach"))?);
+        let programs = self.object.progs_mut().filter(|program| program.autoload());
+        let links: Result<_, _> = programs.map(|program| program.attach()).collect();
+        self.links = links.map_err(step("attach"))?;
         Ok(())
     }
 
@@ -168,25 +143,6 @@ impl Contention {
         }
         oldest > 0
     }
-
-    fn holders(&self, place: u32) -> Result<Vec<Holder>, ContentionError> {
-        let abi = || ContentionError::Abi(HOLDERS);
-        let map = self.object.maps().find(|map| map.name() == HOLDERS).ok_or_else(abi)?;
-        let mut holders = Vec::new();
-        for key in map.keys() {
-            let of: copied::HolderKey = from_bytes(&key).ok_or_else(abi)?;
-            let value =
-                if of.place == place { map.lookup(&key, MapFlags::ANY).map_err(step("ask"))? } else { None };
-            let Some(value) = value else { continue };
-            let copied::Holder { ns, name, kernel } = from_bytes(&value).ok_or_else(abi)?;
-            let name = name.split(|&byte| byte == 0).next().unwrap_or_default();
-            let name = String::from_utf8_lossy(name).into_owned();
-            let own = of.process == self.mapping.get().process.load(Relaxed);
-            holders.push(Holder { process: of.process, own, kernel: kernel != 0, name, ns });
-        }
-        holders.sort_by_key(|holder| std::cmp::Reverse(holder.ns));
-        Ok(holders)
-    }
 }
 
 /// A thread that is followed until the value is dropped, which must be while it lives.
@@ -205,20 +161,26 @@ impl Followed<'_> {
         if self.thread.task.load(Relaxed) == 0 {
             return Err(ContentionError::Unseen);
         }
-        let lost = |lost: &shared::Lost| Lost {
-            stolen_ns: lost.stolen.load(Relaxed),
-            interrupted_ns: lost.interrupted.load(Relaxed),
-        };
+        let interrupts = self.interrupts()?;
+        let (stolen, ns) = (&self.thread.stolen, |ns: &AtomicU64| ns.load(Relaxed));
         Ok(Account {
             waited_ns: self.waited_ns(),
-            holders: self.contention.holders(self.place)?,
-            waiting: lost(&self.thread.waiting),
-            running: lost(&self.thread.running),
+            holders: self.holders()?,
+            waiting: Lost {
+                stolen_ns: ns(&stolen.waiting),
+                interrupted_ns: interrupts.iter().map(|i| i.waiting_ns).sum(),
+            },
+            running: Lost {
+                stolen_ns: ns(&stolen.running),
+                interrupted_ns: interrupts.iter().map(|i| i.running_ns).sum(),
+            },
+            interrupts,
+            throttled_ns: ns(&self.thread.throttled),
+            stopped_ns: ns(&self.thread.stopped),
+            blocked_ns: ns(&self.thread.blocked),
         })
     }
-}
 
-impl Followed<'_> {
     /// The program does not see every switch to the thread, but the kernel's account has each.
     fn waited_ns(&self) -> u64 {
         let known = scheduling(thread_id()).map(|account| account.run_delay_ns);

@@ -1,6 +1,12 @@
 //! A thread that always wants its processor, beside processes that take it.
 
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::atomic::AtomicBool;
 use std::time::Instant;
+use std::{fs, thread};
 
 use netfathom_sys::clock::monotonic_ns;
 use netfathom_sys::cpu;
@@ -32,7 +38,9 @@ fn a_wait_has_the_names_and_the_times_of_those_who_had_the_processor() {
     let contention = Contention::attach().unwrap();
     let last = cpu::allowed().unwrap().into_iter().last().unwrap();
     cpu::pin(last).unwrap();
+    let group = Group::new("netfathom-burner");
     let burners = [Burner::on(last), Burner::on(last)];
+    let group = group.filter(|group| group.take_process(burners[1].pid()).is_some());
     let followed = contention.follow().expect("followed");
     let ran = || burners.each_ref().map(Burner::ran_ns);
     let (ran_before, before) = (ran(), waited_ns());
@@ -46,6 +54,9 @@ fn a_wait_has_the_names_and_the_times_of_those_who_had_the_processor() {
         let holder = account.holders.iter().find(|holder| holder.process == burner.pid()).expect("named");
         println!("{} ran {} by the kernel", burner.pid(), until - since);
         assert_eq!(holder.name, Burner::NAME);
+        if let Some(group) = group.as_ref().filter(|_| burner.pid() == burners[1].pid()) {
+            assert_eq!(holder.cgroup, group.name());
+        }
         assert!(is_within_a_tenth(holder.ns, until - since));
     }
     let named: u64 = account.holders.iter().map(|holder| holder.ns).sum();
@@ -105,4 +116,159 @@ fn what_others_had_the_processor_for_is_known_by_its_time() {
     assert!(of_runs * 2 < runs.len(), "{of_runs} of {}", runs.len());
     drop(followed);
     assert!(contention.is_disturbed(last + 1, end, end), "what is not followed is not known");
+}
+
+#[test]
+fn a_thread_that_a_signal_stopped_waited_for_nobody() {
+    needs_root!();
+    let contention = Contention::attach().unwrap();
+    let last = cpu::allowed().unwrap().into_iter().last().unwrap();
+    cpu::pin(last).unwrap();
+    let followed = contention.follow().expect("followed");
+    let own = std::process::id();
+    let stops = format!("kill -STOP {own}; sleep 0.3; kill -CONT {own}");
+    let had =
+        || cpu::scheduling(thread_id()).map(|account| account.on_cpu_ns + account.run_delay_ns).unwrap();
+    let (begin, had_before) = (Instant::now(), had());
+    let mut stopper = Command::new("sh").args(["-c", &stops]).spawn().unwrap();
+    spin(LONG);
+    // It never sleeps of its own will, but where it starts the program.
+    let absent = begin.elapsed().as_nanos() as u64 - (had() - had_before);
+    stopper.wait().unwrap();
+    let account = followed.account().unwrap();
+    println!("stopped {} of {absent} in which it neither ran nor waited", account.stopped_ns);
+    assert!(account.stopped_ns >= 250_000_000, "{account:?}");
+    assert!(is_within_a_tenth(account.stopped_ns, absent), "{} of {absent}", account.stopped_ns);
+}
+
+/// A cgroup of the CPU controller; gone with the value, its threads back in the first one.
+struct Group {
+    directory: PathBuf,
+    is_of_first_version: bool,
+}
+
+impl Group {
+    /// `None` where no cgroup can be made.
+    fn new(name: &str) -> Option<Self> {
+        let first = Path::new("/sys/fs/cgroup/cpu");
+        let is_of_first_version = first.join("cpu.cfs_quota_us").exists() || first.join("tasks").exists();
+        let root = if is_of_first_version { first } else { Path::new("/sys/fs/cgroup") };
+        let directory = root.join(format!("{name}-{}", std::process::id()));
+        fs::create_dir(&directory).ok()?;
+        Some(Self { directory, is_of_first_version })
+    }
+
+    fn set(&self, file: &str, value: &str) -> Option<()> {
+        fs::write(self.directory.join(file), value).ok()
+    }
+
+    fn name(&self) -> String {
+        self.directory.file_name().unwrap().to_string_lossy().into_owned()
+    }
+
+    fn take_process(&self, pid: u32) -> Option<()> {
+        self.set("cgroup.procs", &pid.to_string())
+    }
+
+    /// A twenty-fifth of a CPU for this thread: less than it has beside many others.
+    fn limit(&self) -> Option<()> {
+        if self.is_of_first_version {
+            self.set("cpu.cfs_period_us", "50000")?;
+            self.set("cpu.cfs_quota_us", "2000")?;
+            self.set("tasks", &thread_id().to_string())
+        } else {
+            self.set("cgroup.type", "threaded")?;
+            self.set("cpu.max", "2000 50000")?;
+            self.set("cgroup.threads", &thread_id().to_string())
+        }
+    }
+
+    fn throttled_ns(&self) -> u64 {
+        let text = fs::read_to_string(self.directory.join("cpu.stat")).unwrap();
+        let of = |name| text.lines().find_map(|line| line.strip_prefix(name)?.trim().parse::<u64>().ok());
+        of("throttled_time ").or_else(|| of("throttled_usec ").map(|us| us * 1000)).unwrap()
+    }
+}
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        let leave = if self.is_of_first_version { "../tasks" } else { "../cgroup.threads" };
+        let _ = self.set(leave, &thread_id().to_string());
+        // A process that was ended leaves it a moment later.
+        let begin = Instant::now();
+        while fs::remove_dir(&self.directory).is_err() && begin.elapsed() < LONG {
+            thread::sleep(Duration::from_millis(1));
+        }
+    }
+}
+
+#[test]
+fn a_quota_that_is_used_up_is_no_other_task() {
+    const TEST: &str = "a_quota_that_is_used_up_is_no_other_task";
+    needs_root!();
+    let contention = Contention::attach().unwrap();
+    let last = cpu::allowed().unwrap().into_iter().last().unwrap();
+    cpu::pin(last).unwrap();
+    let Some(quota) = Group::new("netfathom-quota").filter(|group| group.limit().is_some()) else {
+        return netfathom_testkit::skipped(TEST, "needs a cgroup with the CPU controller");
+    };
+    let followed = contention.follow().expect("followed");
+    spin(Duration::from_millis(100));
+    let look = || (quota.throttled_ns(), followed.account().unwrap());
+    let (before, first) = look();
+    spin(2 * LONG);
+    let (after, account) = look();
+    let (by_kernel, seen) = (after - before, account.throttled_ns - first.throttled_ns);
+    println!("throttled {seen}, by the kernel {by_kernel}; {account:?}");
+    assert!(by_kernel > LONG.as_nanos() as u64 / 4, "the quota stopped nothing");
+    assert!(is_within_a_tenth(seen, by_kernel), "{seen} of {by_kernel}");
+}
+
+#[test]
+fn packets_of_others_are_a_softirq() {
+    needs_root!();
+    let contention = Contention::attach().unwrap();
+    let last = cpu::allowed().unwrap().into_iter().last().unwrap();
+    cpu::pin(last).unwrap();
+    let followed = contention.follow().expect("followed");
+    let (end, listener) = (AtomicBool::new(false), TcpListener::bind("127.0.0.1:0").unwrap());
+    let mut sender = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+    let (mut receiver, _) = listener.accept().unwrap();
+    sender.set_nonblocking(true).unwrap();
+    receiver.set_nonblocking(true).unwrap();
+    let ran = || cpu::scheduling(thread_id()).unwrap().on_cpu_ns;
+    let mut flood = || {
+        cpu::pin(last).unwrap();
+        let mut buffer = vec![0; 1 << 16];
+        let before = ran();
+        while !end.load(Relaxed) {
+            let _ = (sender.write(&buffer[..1400]), receiver.read(&mut buffer));
+        }
+        ran() - before
+    };
+    let ticks = || cpu::processor_times(last).unwrap().softirq_ns;
+    let before = ticks();
+    let ran_ns = thread::scope(|scope| {
+        let flood = scope.spawn(&mut flood);
+        spin(4 * LONG);
+        end.store(true, Relaxed);
+        flood.join().unwrap()
+    });
+    let (account, by_kernel) = (followed.account().unwrap(), ticks() - before);
+    let of = |is: fn(&Source) -> bool| {
+        let of_it = account.interrupts.iter().filter(|i| is(&i.source));
+        of_it.fold((0, 0), |sum, i| (sum.0 + i.waiting_ns, sum.1 + i.running_ns))
+    };
+    let packets = of(|source| *source == Source::Softirq("NET_RX"));
+    let softirqs = of(|source| matches!(source, Source::Softirq(_)));
+    let own = account.holders.iter().find(|holder| holder.own).expect("the thread that floods").ns;
+    println!("NET_RX {packets:?} of {softirqs:?}, by the kernel {by_kernel}; {own} of {ran_ns}");
+    assert!(packets.0 * 10 > softirqs.0 * 9, "the flood is NET_RX");
+    assert!(packets.0 * 10 > ran_ns, "{packets:?}");
+    // What the kernel says that the thread ran includes the softirqs that interrupted it.
+    assert!(is_within_a_tenth(own + packets.0, ran_ns), "{own} and {packets:?} of {ran_ns}");
+    // Without CONFIG_IRQ_TIME_ACCOUNTING it counts softirqs by ticks, which slide into them from sections without
+    // interrupts, and the programs are in its count.
+    let all = softirqs.0 + softirqs.1;
+    assert!(all < by_kernel + by_kernel / 10 + 50_000_000 && all * 5 > by_kernel * 2, "{all} of {by_kernel}");
 }

@@ -159,11 +159,35 @@ struct signal_struct {
 struct rq {
 	__u64 clock;
 	__u64 prev_steal_time_rq;
-	__u64 prev_irq_time;
 } relocated;
 
 struct cfs_rq {
 	struct rq *rq;
+	int throttle_count; /* CONFIG_CFS_BANDWIDTH */
+} relocated;
+
+struct kernfs_node {
+	const char *name;
+} relocated;
+
+struct cgroup {
+	struct kernfs_node *kn;
+} relocated;
+
+struct cgroup_subsys_state {
+	struct cgroup *cgroup;
+} relocated;
+
+struct css_set {
+	struct cgroup *dfl_cgrp;
+} relocated;
+
+struct task_group {
+	struct cgroup_subsys_state css;
+} relocated;
+
+struct irqaction {
+	const char *name;
 } relocated;
 
 struct sched_entity {
@@ -208,6 +232,9 @@ struct task_struct {
 	struct task_io_accounting ioac;
 	struct task_delay_info *delays;
 	void *bpf_storage; /* since 5.11 */
+	struct css_set *cgroups;
+	struct task_group *sched_task_group; /* CONFIG_CGROUP_SCHED */
+	bool throttled; /* since 6.18 */
 } relocated;
 
 struct task_struct___before_5_14 {

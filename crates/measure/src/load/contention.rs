@@ -1,6 +1,6 @@
 //! Who has the processors that the threads of a load need.
 
-use netfathom_bpf::contention::{Account, Followed};
+use netfathom_bpf::contention::{Account, Followed, Interrupt, Source};
 use netfathom_model::record::{self, Held, Holder, LoadThread};
 use netfathom_sys::clock::monotonic_ns;
 
@@ -58,7 +58,9 @@ impl Observed<'_> {
             waited_ns: holders.iter().map(|held| held.ns).sum(),
             holders,
             stolen_ns: account.running.stolen_ns,
-            interrupted_ns: account.running.interrupted_ns,
+            interrupts: interrupts(&account, |interrupt| interrupt.running_ns),
+            stopped_ns: account.stopped_ns,
+            blocked_ns: account.blocked_ns,
         })
     }
 }
@@ -76,8 +78,9 @@ fn holders(account: &Account) -> Vec<Held> {
             }
             pid => {
                 named += 1;
-                let name = holder.name.clone();
-                if holder.kernel { Holder::Kernel { name } } else { Holder::Process { name, pid } }
+                let (name, cgroup) = (holder.name.clone(), Some(holder.cgroup.clone()));
+                let cgroup = cgroup.filter(|cgroup| !cgroup.is_empty());
+                if holder.kernel { Holder::Kernel { name } } else { Holder::Process { name, pid, cgroup } }
             }
         };
         held.push(Held { by, ns: holder.ns });
@@ -85,14 +88,35 @@ fn holders(account: &Account) -> Vec<Held> {
     let without_name = [
         (Holder::Others, others_ns),
         (Holder::Hypervisor, account.waiting.stolen_ns),
-        (Holder::Interrupts, account.waiting.interrupted_ns),
+        (Holder::Quota, account.throttled_ns),
     ];
     held.extend(without_name.map(|(by, ns)| Held { by, ns }));
+    held.extend(interrupts(account, |interrupt| interrupt.waiting_ns));
     let seen_ns: u64 = held.iter().map(|h| h.ns).sum();
     held.push(Held { by: Holder::Unknown, ns: account.waited_ns.saturating_sub(seen_ns) });
     held.retain(|h| h.ns > 0);
     held.sort_by_key(|h| std::cmp::Reverse(h.ns));
     held
+}
+
+/// By what interrupted, the longest first.
+fn interrupts(account: &Account, ns: impl Fn(&Interrupt) -> u64) -> Vec<Held> {
+    let mut named: Vec<(Holder, u64)> =
+        account.interrupts.iter().map(|i| (source(&i.source), ns(i))).collect();
+    named.retain(|(_, ns)| *ns > 0);
+    named.sort_by_key(|(_, ns)| std::cmp::Reverse(*ns));
+    let rest = named.split_off(named.len().min(MOST_NAMED));
+    let rest_ns: u64 = rest.iter().map(|(_, ns)| ns).sum();
+    let rest = (rest_ns > 0).then_some((Holder::Interrupts, rest_ns));
+    named.into_iter().chain(rest).map(|(by, ns)| Held { by, ns }).collect()
+}
+
+fn source(source: &Source) -> Holder {
+    match source {
+        Source::Device(name) => Holder::Interrupt { name: name.clone() },
+        Source::Timer => Holder::Timer,
+        Source::Softirq(vector) => Holder::Softirq { vector: (*vector).into() },
+    }
 }
 
 #[cfg(test)]
@@ -108,20 +132,33 @@ mod tests {
             own: pid == 7,
             kernel: pid == 8,
             name: format!("p{pid}"),
+            cgroup: if pid == 1000 { "build.slice".into() } else { String::new() },
             ns: if pid == 0 { 7 } else { 100 },
         };
         let account = Account {
             waited_ns: 1500,
             holders: [7, 8].into_iter().chain(1000..1010).chain([0]).map(process).collect(),
             waiting: kernel::Lost { stolen_ns: 50, interrupted_ns: 3 },
+            throttled_ns: 40,
+            interrupts: vec![
+                Interrupt { source: Source::Softirq("NET_RX"), waiting_ns: 2, running_ns: 5 },
+                Interrupt { source: Source::Device("eth0".into()), waiting_ns: 1, running_ns: 9 },
+            ],
             ..Account::default()
         };
         let held = holders(&account);
         assert_eq!(held.iter().map(|h| h.ns).sum::<u64>(), account.waited_ns);
         let of = |by: &Holder| held.iter().find(|h| h.by == *by).map(|h| h.ns);
         assert_eq!((of(&Holder::Others), of(&Holder::Idle)), (Some(300), Some(7)));
-        assert_eq!((of(&Holder::Hypervisor), of(&Holder::Interrupts)), (Some(50), Some(3)));
-        assert_eq!((of(&Holder::Unknown), of(&Holder::Netfathom)), (Some(240), Some(100)));
+        assert_eq!((of(&Holder::Hypervisor), of(&Holder::Quota)), (Some(50), Some(40)));
+        let [softirq, device] =
+            [Source::Softirq("NET_RX"), Source::Device("eth0".into())].map(|s| source(&s));
+        assert_eq!((of(&softirq), of(&device)), (Some(2), Some(1)));
+        assert_eq!((of(&Holder::Unknown), of(&Holder::Netfathom)), (Some(200), Some(100)));
+        let ran = interrupts(&account, |interrupt| interrupt.running_ns);
+        assert_eq!(ran, [Held { by: device, ns: 9 }, Held { by: softirq, ns: 5 }]);
+        let grouped = Holder::Process { name: "p1000".into(), pid: 1000, cgroup: Some("build.slice".into()) };
+        assert_eq!(of(&grouped), Some(100));
         assert_eq!(of(&Holder::Kernel { name: "p8".into() }), Some(100));
     }
 }

@@ -128,7 +128,8 @@ pub fn occupied<'a>(
     }
     let cpu = thread.cpu;
     Some(match most.by {
-        Holder::Process { name, pid } => format!("stop {name} (pid {pid}) on CPU {cpu}"),
+        Holder::Process { name, pid, .. } => format!("stop {name} (pid {pid}) on CPU {cpu}"),
+        Holder::Quota => "give netfathom's cgroup more CPU time: its quota stopped the load".into(),
         by @ Holder::Others => format!("{}: {by} had CPU {cpu}", priority()),
         by => format!("move the load (--cpu): {by} had CPU {cpu}"),
     })
@@ -289,7 +290,9 @@ mod tests {
                 waited_ns,
                 holders,
                 stolen_ns,
-                interrupted_ns: 0,
+                interrupts: Vec::new(),
+                stopped_ns: 0,
+                blocked_ns: 0,
             }],
         }
     }
@@ -312,7 +315,7 @@ mod tests {
 
     #[test]
     fn the_advice_names_whoever_had_the_processor_of_the_sender() {
-        let rustc = || Holder::Process { name: "rustc".into(), pid: 3121 };
+        let rustc = || Holder::Process { name: "rustc".into(), pid: 3121, cgroup: None };
         let advised = |loads: &[Load], least| {
             occupied(loads.iter().flat_map(|load| &load.contention), &[LoadThread::Sender], least)
         };
@@ -324,7 +327,7 @@ mod tests {
         assert_eq!(advice(2, rustc(), 10).as_deref(), stolen);
         assert_eq!(advice(300, Holder::Hypervisor, 0).as_deref(), stolen);
         assert_eq!(advised(&[load(3, rustc(), 0)], 0.04), None, "it is not why 40 % were missed");
-        let qemu = || Holder::Process { name: "qemu".into(), pid: 4 };
+        let qemu = || Holder::Process { name: "qemu".into(), pid: 4, cgroup: None };
         let trials = [load(300, rustc(), 0), load(200, qemu(), 0), load(200, qemu(), 0)];
         assert_eq!(advised(&trials, 0.005).as_deref(), Some("stop qemu (pid 4) on CPU 1"), "of all trials");
     }

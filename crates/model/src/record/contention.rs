@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 /// No run has more threads in all its trials; a record may say anything.
 const MOST_POOLED: usize = 10_000;
 /// See [`MOST_POOLED`]; of one thread.
-const MOST_HOLDERS: usize = 16;
+const MOST_HOLDERS: usize = 32;
 /// Of one thread in all its trials; what further ones had counts as [`Holder::Others`].
 const MOST_POOLED_HOLDERS: usize = 100;
 
@@ -27,8 +27,20 @@ pub struct Contention {
     pub holders: Vec<Held>,
     /// What the hypervisor took while the thread ran; 0 where the kernel does not know.
     pub stolen_ns: u64,
-    /// What interrupts took while the thread ran; 0 where the kernel keeps no account of them.
-    pub interrupted_ns: u64,
+    /// What interrupts and softirqs took while the thread ran, the longest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub interrupts: Vec<Held>,
+    /// How long a signal, a debugger or a freezer stopped the thread.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub stopped_ns: u64,
+    /// How long it slept in the kernel for what no signal wakes it from: page faults, disks, locks.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub blocked_ns: u64,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_zero(ns: &u64) -> bool {
+    *ns == 0
 }
 
 /// What a thread of a load does.
@@ -39,6 +51,10 @@ pub enum LoadThread {
     Sender,
     /// It receives.
     Reader,
+    /// It sends messages, and takes the answers.
+    Client,
+    /// It takes messages, and answers.
+    Server,
 }
 
 /// A part of a wait.
@@ -60,6 +76,9 @@ pub enum Holder {
         name: String,
         /// In the first PID namespace.
         pid: u32,
+        /// The last part of its cgroup's path; nothing in the first cgroup.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        cgroup: Option<String>,
     },
     /// A thread of the kernel, which does somebody's work.
     Kernel {
@@ -74,8 +93,22 @@ pub enum Holder {
     Idle,
     /// Another machine.
     Hypervisor,
-    /// Interrupts, where the kernel keeps an account of them.
+    /// The interrupt of a device.
+    Interrupt {
+        /// Of its handler.
+        name: String,
+    },
+    /// The interrupt of the processor's timer.
+    Timer,
+    /// Work that interrupts and system calls leave behind.
+    Softirq {
+        /// As the kernel calls it, such as `NET_RX`.
+        vector: String,
+    },
+    /// Further interrupts together.
     Interrupts,
+    /// No task of the cgroup may run: its CPU quota is used up.
+    Quota,
     /// The switches were not seen.
     Unknown,
 }
@@ -84,8 +117,11 @@ impl Holder {
     /// Whether it is neither the load itself, nor what every wake-up takes. Interrupts may be the load's own.
     pub fn is_foreign(&self) -> bool {
         match self {
-            Self::Process { .. } | Self::Kernel { .. } | Self::Others | Self::Hypervisor => true,
-            Self::Netfathom | Self::Idle | Self::Interrupts | Self::Unknown => false,
+            Self::Process { .. } | Self::Kernel { .. } | Self::Others | Self::Hypervisor | Self::Quota => {
+                true
+            }
+            Self::Netfathom | Self::Idle | Self::Unknown => false,
+            Self::Interrupt { .. } | Self::Timer | Self::Softirq { .. } | Self::Interrupts => false,
         }
     }
 }
@@ -93,13 +129,20 @@ impl Holder {
 impl fmt::Display for Holder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Process { name, pid } => write!(f, "{name} (pid {pid})"),
+            Self::Process { name, pid, cgroup: None } => write!(f, "{name} (pid {pid})"),
+            Self::Process { name, pid, cgroup: Some(cgroup) } => {
+                write!(f, "{name} (pid {pid}, cgroup {cgroup})")
+            }
             Self::Kernel { name } => write!(f, "the kernel's {name}"),
             Self::Others => f.write_str("other processes"),
             Self::Netfathom => f.write_str("netfathom itself"),
             Self::Idle => f.write_str("nothing (idle, waking up)"),
             Self::Hypervisor => f.write_str("the hypervisor"),
+            Self::Interrupt { name } => write!(f, "interrupt {name}"),
+            Self::Timer => f.write_str("the timer interrupt"),
+            Self::Softirq { vector } => write!(f, "softirq {vector}"),
             Self::Interrupts => f.write_str("interrupts"),
+            Self::Quota => f.write_str("the CPU quota of its cgroup"),
             Self::Unknown => f.write_str("unknown"),
         }
     }
@@ -114,6 +157,7 @@ impl Contention {
                 Some(same) => same.add(one),
                 None => pooled.push(Self {
                     holders: one.holders.iter().take(MOST_HOLDERS).cloned().collect(),
+                    interrupts: one.interrupts.iter().take(MOST_HOLDERS).cloned().collect(),
                     ..one.clone()
                 }),
             }
@@ -126,19 +170,12 @@ impl Contention {
             (&mut self.span_ns, other.span_ns),
             (&mut self.waited_ns, other.waited_ns),
             (&mut self.stolen_ns, other.stolen_ns),
-            (&mut self.interrupted_ns, other.interrupted_ns),
+            (&mut self.stopped_ns, other.stopped_ns),
+            (&mut self.blocked_ns, other.blocked_ns),
         ];
         sums.into_iter().for_each(|(sum, ns)| *sum = sum.saturating_add(ns));
-        for held in other.holders.iter().take(MOST_HOLDERS) {
-            let is_known = self.holders.iter().any(|h| h.by == held.by);
-            let is_room = self.holders.len() < MOST_POOLED_HOLDERS;
-            let by = if is_known || is_room { &held.by } else { &Holder::Others };
-            match self.holders.iter_mut().find(|h| h.by == *by) {
-                Some(same) => same.ns = same.ns.saturating_add(held.ns),
-                None => self.holders.push(Held { by: by.clone(), ns: held.ns }),
-            }
-        }
-        self.holders.sort_by_key(|held| std::cmp::Reverse(held.ns));
+        add(&mut self.holders, &other.holders, &Holder::Others);
+        add(&mut self.interrupts, &other.interrupts, &Holder::Interrupts);
     }
 
     /// The part of its time that it waited, 0 to 1.
@@ -153,6 +190,20 @@ impl Contention {
     }
 }
 
+/// What is beyond the bounds counts as the rest.
+fn add(sums: &mut Vec<Held>, parts: &[Held], rest: &Holder) {
+    for held in parts.iter().take(MOST_HOLDERS) {
+        let is_known = sums.iter().any(|h| h.by == held.by);
+        let is_room = sums.len() < MOST_POOLED_HOLDERS;
+        let by = if is_known || is_room { &held.by } else { rest };
+        match sums.iter_mut().find(|h| h.by == *by) {
+            Some(same) => same.ns = same.ns.saturating_add(held.ns),
+            None => sums.push(Held { by: by.clone(), ns: held.ns }),
+        }
+    }
+    sums.sort_by_key(|held| std::cmp::Reverse(held.ns));
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -160,12 +211,24 @@ mod tests {
     fn of(cpu: usize, waited_ns: u64, holders: &[(Holder, u64)]) -> Contention {
         let holders = holders.iter().map(|(by, ns)| Held { by: by.clone(), ns: *ns }).collect();
         let thread = LoadThread::Reader;
-        Contention { thread, cpu, span_ns: 1000, waited_ns, holders, stolen_ns: 1, interrupted_ns: 0 }
+        let interrupts = vec![Held { by: Holder::Timer, ns: 3 }];
+        let (stopped_ns, blocked_ns) = (5, 0);
+        Contention {
+            thread,
+            cpu,
+            span_ns: 1000,
+            waited_ns,
+            holders,
+            stolen_ns: 1,
+            interrupts,
+            stopped_ns,
+            blocked_ns,
+        }
     }
 
     #[test]
     fn trials_are_pooled_by_thread_and_processor() {
-        let rustc = || Holder::Process { name: "rustc".into(), pid: 7 };
+        let rustc = || Holder::Process { name: "rustc".into(), pid: 7, cgroup: None };
         let trials = [
             of(1, 100, &[(Holder::Idle, 60), (rustc(), 40)]),
             of(0, 5, &[(Holder::Hypervisor, 5)]),
@@ -175,13 +238,17 @@ mod tests {
         assert_eq!(pooled.len(), 2);
         let reader = &pooled[0];
         assert_eq!((reader.span_ns, reader.waited_ns, reader.stolen_ns), (2000, 400, 2));
+        assert_eq!(
+            (&reader.interrupts[..], reader.stopped_ns),
+            (&[Held { by: Holder::Timer, ns: 6 }][..], 10)
+        );
         assert_eq!(reader.foreign().collect::<Vec<_>>(), [(&rustc(), 0.85)]);
         assert_eq!(reader.holders[1], Held { by: Holder::Idle, ns: 60 });
     }
 
     #[test]
     fn pooled_holders_are_bounded_and_lose_no_time() {
-        let process = |pid| Holder::Process { name: "sh".into(), pid };
+        let process = |pid| Holder::Process { name: "sh".into(), pid, cgroup: None };
         let trials: Vec<Contention> = (0..1000).map(|pid| of(1, 10, &[(process(pid), 10)])).collect();
         let pooled = Contention::pooled(&trials);
         assert!(pooled[0].holders.len() <= MOST_POOLED_HOLDERS + 1);

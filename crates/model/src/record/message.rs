@@ -5,7 +5,7 @@ mod per_message;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Distribution, Estimate};
+use super::{Contention, Distribution, Estimate};
 use crate::layer::{Layer, Side};
 use crate::plan::{MessagePlan, Placement};
 
@@ -22,6 +22,9 @@ pub struct MessageResult {
     pub absent: Vec<AbsentCell>,
     /// The remedies of stalls that were recognised, side by side with what they remedy.
     pub remedies: Vec<Remedied>,
+    /// Who had the processors of the ends, in the trials in which system calls were counted.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub contention: Vec<Contention>,
 }
 
 /// The processors of the two ends.

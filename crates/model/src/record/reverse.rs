@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Estimate, LeftOut, Series};
+use super::{Contention, Estimate, LeftOut, Series};
 use crate::path::{Stage, Tap};
 use crate::plan::{ReversePlan, Variant};
 use crate::verdict::Verdict;
@@ -73,6 +73,9 @@ pub struct ReverseTrial {
     pub inbound_sent: u64,
     /// Those that an application of this host read.
     pub inbound_read: u64,
+    /// Who had the sender's processor; `None` where that was not observed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub contention: Option<Contention>,
     /// How far this trial can be trusted.
     pub verdict: Verdict,
 }

@@ -186,6 +186,7 @@ fn reverse_trial(index: u32, rates: [f64; 4]) -> ReverseTrial {
         arrived: 0,
         inbound_sent: 0,
         inbound_read: 0,
+        contention: None,
         verdict: Verdict::default(),
     }
 }

@@ -53,7 +53,14 @@ pub fn planned(plan: MessagePlan, told: impl Fn(&Asked) -> Option<Told>) -> Mess
             }
         }
     }
-    MessageResult { plan, pairs: PAIRS.to_vec(), cells, absent: Vec::new(), remedies: Vec::new() }
+    MessageResult {
+        plan,
+        pairs: PAIRS.to_vec(),
+        cells,
+        absent: Vec::new(),
+        remedies: Vec::new(),
+        contention: Vec::new(),
+    }
 }
 
 fn cell(asked: Asked, told: &Told) -> MessageCell {

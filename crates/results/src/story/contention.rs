@@ -1,6 +1,6 @@
 //! Who had the processors that the threads of a load needed.
 
-use netfathom_model::record::{Contention, LoadThread};
+use netfathom_model::record::{Contention, Held, Holder, LoadThread};
 
 use super::number;
 use crate::page::{Align, Page, Table};
@@ -13,6 +13,9 @@ const LEAST_OF_STACK_TIME: f64 = 0.1;
 const LEAST_OF_STAGE: f64 = 0.1;
 /// A holder with less of a wait is left to the table.
 const LEAST_HELD: f64 = 0.05;
+
+/// What interrupts the load, or stops it, below this part of a thread's time is left to the table.
+const LEAST_TAKEN: f64 = 0.05;
 
 /// What messages waited for the reader's processor.
 #[derive(Clone, Copy, Debug)]
@@ -28,7 +31,40 @@ pub(super) fn remarks<'a>(
     threads: impl Iterator<Item = &'a Contention>,
     of_receiving: Option<Waiting>,
 ) -> Vec<String> {
-    Contention::pooled(threads).iter().filter_map(|thread| remark(thread, of_receiving)).collect()
+    let threads = Contention::pooled(threads);
+    let remarks = threads.iter().flat_map(|thread| [remark(thread, of_receiving), taken(thread)]);
+    remarks.flatten().collect()
+}
+
+/// What kept the thread from its work other than by having its processor: `softirq NET_RX took 31 % of the reader's time on CPU 1`.
+fn taken(thread: &Contention) -> Option<String> {
+    let held = |by, ns| Held { by, ns };
+    let interrupts = thread.interrupts.iter().filter(|interrupt| !is_own(thread.thread, &interrupt.by));
+    let stolen = held(Holder::Hypervisor, thread.stolen_ns);
+    let most = interrupts.cloned().chain([stolen]).max_by_key(|held| held.ns)?;
+    let of_time = |ns: u64| ns as f64 / thread.span_ns.max(1) as f64;
+    let (name, cpu) = (name(thread.thread), thread.cpu);
+    for (what, ns) in
+        [("stopped (by a signal or a freezer)", thread.stopped_ns), (BLOCKED, thread.blocked_ns)]
+    {
+        if of_time(ns) >= LEAST_TAKEN {
+            return Some(format!(
+                "the {name} was {what} for {} of the time",
+                number::whole_percent(of_time(ns))
+            ));
+        }
+    }
+    let share = number::whole_percent(of_time(most.ns));
+    (of_time(most.ns) >= LEAST_TAKEN)
+        .then(|| format!("{} took {share} of the {name}'s time on CPU {cpu}", most.by))
+}
+
+const BLOCKED: &str = "blocked in the kernel (page faults, disks, locks)";
+
+/// The packets of the load may be the cause: on loopback and veth they arrive in softirqs of the sender.
+fn is_own(thread: LoadThread, interrupt: &Holder) -> bool {
+    let is_packets = matches!(interrupt, Holder::Softirq { vector } if vector.starts_with("NET_"));
+    thread != LoadThread::Reader && is_packets
 }
 
 /// Such as `86 % of the time to receive is waiting for CPU 1; of its waits rustc (pid 3121) had 71 %`.
@@ -42,7 +78,7 @@ fn remark(thread: &Contention, of_receiving: Option<Waiting>) -> Option<String> 
             }
             format!("{} of the time to receive is waiting for CPU {cpu}", number::whole_percent(share))
         }
-        (LoadThread::Sender, _) | (LoadThread::Reader, None) if thread.waited_share() >= LEAST_WAITED => {
+        (_, None) | (LoadThread::Sender, _) if thread.waited_share() >= LEAST_WAITED => {
             let share = number::whole_percent(thread.waited_share());
             format!("the {} waited {share} of the time for CPU {cpu}", name(thread.thread))
         }
@@ -93,32 +129,53 @@ pub(super) fn draw<'a>(page: &mut Page, threads: impl Iterator<Item = &'a Conten
     }
     page.table(table);
     for thread in &threads {
-        let lost = [("the hypervisor", thread.stolen_ns), ("interrupts", thread.interrupted_ns)];
-        for (who, ns) in lost.into_iter().filter(|(_, ns)| *ns > 0) {
-            let share = number::percent(ns as f64 / thread.span_ns.max(1) as f64);
-            let (name, cpu) = (name(thread.thread), thread.cpu);
-            page.text(&format!("while the {name} ran on CPU {cpu}, {who} took {share} of its time"));
+        for text in losses(thread) {
+            page.text(&text);
         }
     }
     page.note("by the kernel's account of each thread (sched_info); names are those of processes, and threads of one count together");
+}
+
+/// What no other task had.
+fn losses(thread: &Contention) -> Vec<String> {
+    let percent = |ns: u64| number::percent(ns as f64 / thread.span_ns.max(1) as f64);
+    let (name, cpu) = (name(thread.thread), thread.cpu);
+    let stolen = Held { by: Holder::Hypervisor, ns: thread.stolen_ns };
+    let took = [stolen].into_iter().chain(thread.interrupts.iter().cloned()).filter(|held| held.ns > 0);
+    let took: Vec<String> = took.map(|held| format!("{} took {}", held.by, percent(held.ns))).collect();
+    let ran = format!("while the {name} ran on CPU {cpu}, {} of its time", took.join(", "));
+    let away = [("stopped (by a signal or a freezer)", thread.stopped_ns), (BLOCKED, thread.blocked_ns)];
+    let away = away.into_iter().filter(|(_, ns)| *ns > 0);
+    let away = away.map(|(what, ns)| format!("the {name} was {what} for {} of its time", percent(ns)));
+    (!took.is_empty()).then_some(ran).into_iter().chain(away).collect()
 }
 
 fn name(thread: LoadThread) -> &'static str {
     match thread {
         LoadThread::Sender => "sender",
         LoadThread::Reader => "reader",
+        LoadThread::Client => "client",
+        LoadThread::Server => "server",
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use netfathom_model::record::{Held, Holder};
-
     use super::*;
 
     fn thread(thread: LoadThread, waited_ns: u64, holders: &[(Holder, u64)]) -> Contention {
         let holders = holders.iter().map(|(by, ns)| Held { by: by.clone(), ns: *ns }).collect();
-        Contention { thread, cpu: 1, span_ns: 1000, waited_ns, holders, stolen_ns: 0, interrupted_ns: 0 }
+        Contention {
+            thread,
+            cpu: 1,
+            span_ns: 1000,
+            waited_ns,
+            holders,
+            stolen_ns: 0,
+            interrupts: Vec::new(),
+            stopped_ns: 0,
+            blocked_ns: 0,
+        }
     }
 
     fn waiting(share: f64, ns: f64) -> Option<Waiting> {
@@ -126,7 +183,7 @@ mod tests {
     }
 
     fn rustc() -> Holder {
-        Holder::Process { name: "rustc".into(), pid: 3121 }
+        Holder::Process { name: "rustc".into(), pid: 3121, cgroup: None }
     }
 
     #[test]
@@ -151,5 +208,28 @@ mod tests {
         assert_eq!(remark(&reader, waiting(0.86, 100.0)), None);
         let sender = thread(LoadThread::Sender, 5, &[(rustc(), 5)]);
         assert_eq!(remark(&sender, None), None);
+    }
+
+    #[test]
+    fn what_interrupts_or_stops_a_thread_is_named() {
+        let with = |of: LoadThread, interrupts: &[(&str, u64)], stopped_ns| {
+            let softirq = |vector: &str| Holder::Softirq { vector: vector.into() };
+            let interrupts =
+                interrupts.iter().map(|(vector, ns)| Held { by: softirq(vector), ns: *ns }).collect();
+            taken(&Contention { interrupts, stopped_ns, ..thread(of, 0, &[]) })
+        };
+        assert_eq!(
+            with(LoadThread::Reader, &[("NET_RX", 310), ("RCU", 90)], 0).unwrap(),
+            "softirq NET_RX took 31 % of the reader's time on CPU 1"
+        );
+        assert_eq!(
+            with(LoadThread::Sender, &[("NET_RX", 310), ("RCU", 90)], 0).unwrap(),
+            "softirq RCU took 9 % of the sender's time on CPU 1"
+        );
+        assert_eq!(with(LoadThread::Sender, &[("NET_RX", 310), ("RCU", 40)], 0), None);
+        assert_eq!(
+            with(LoadThread::Reader, &[], 200).unwrap(),
+            "the reader was stopped (by a signal or a freezer) for 20 % of the time"
+        );
     }
 }

@@ -3,13 +3,14 @@
 use crate::page::{Align, Axis, Band, Chart, Page, Table};
 use netfathom_model::plan::{Place, Variant};
 use netfathom_model::record::{
-    Estimate, Phase, PhaseTimes, ProcessorShares, ReverseResult, ReverseSummary, ReverseTrial, VariantResult,
+    Contention, Estimate, Phase, PhaseTimes, ProcessorShares, ReverseResult, ReverseSummary, ReverseTrial,
+    VariantResult,
 };
 use netfathom_model::verdict::Verdict;
 
 use netfathom_model::units::{format_duration, format_rate};
 
-use super::{Body, Story, counted, curves, number, place::Site, trial_number};
+use super::{Body, Story, contention, counted, curves, number, place::Site, trial_number};
 
 impl Story for ReverseResult {
     fn body(&self) -> Body<'_> {
@@ -18,6 +19,7 @@ impl Story for ReverseResult {
         for variant in &self.variants {
             draw_variant(&mut page, self, variant);
         }
+        contention::draw(&mut page, observed(self));
         Body {
             title: "Send rate while receiving",
             done: finished(self),
@@ -87,7 +89,12 @@ fn remarks(result: &ReverseResult) -> Vec<String> {
     let plan = &result.plan;
     let tap = result.tap.map_or("no tap".into(), |t| format!("{} tap", t.name()));
     let how = format!("{} of each variant, {} B, {tap}", counted(plan.trials, "trial"), plan.size_bytes);
-    vec![how]
+    let waits = contention::remarks(observed(result), None);
+    waits.into_iter().chain([how]).collect()
+}
+
+fn observed(result: &ReverseResult) -> impl Iterator<Item = &Contention> {
+    result.variants.iter().flat_map(|variant| &variant.trials).filter_map(|trial| trial.contention.as_ref())
 }
 
 /// `41.2 % ± 1.1`.

@@ -10,6 +10,7 @@ use super::driver;
 use super::end::End;
 use super::order::Cell;
 use super::shot::Shot;
+use crate::load::contention::Contention;
 
 /// What tells the kernel to stop counting is a call itself. Of a client that writes frames by such calls they
 /// are counted all the same: it is one too many for all its messages.
@@ -17,6 +18,13 @@ const OURS: &str = "bpf";
 /// How the ends wait for each other, and a client for its time, and how that is known to be no cost of
 /// the message; no layer makes such calls.
 const WAITING: [&str; 2] = ["clock_nanosleep", "clock_gettime"];
+
+/// What sees a trial that is not timed.
+#[derive(Clone, Copy)]
+pub struct Watched<'a> {
+    pub calls: &'a Calls,
+    pub contention: Option<&'a Contention>,
+}
 
 /// The threads of an end, while their calls are counted.
 pub struct Followed<'a> {

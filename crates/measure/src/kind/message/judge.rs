@@ -1,17 +1,21 @@
 //! What the trials are worth.
 
 use netfathom_model::plan::Carrier;
-use netfathom_model::record::{MessageCell, MessageResult};
+use netfathom_model::record::{LoadThread, MessageCell, MessageResult};
 use netfathom_model::verdict::{Level, Verdict};
 
 use super::{cells, stalls};
 use crate::ground::observer::Progressed;
+use crate::load::judge::occupied;
 
 /// Part of an interval that the 99th percentile of the lag may take.
 const LAG: f64 = 0.1;
 
 /// Trials of bare sockets differ by less where a machine is left alone.
 const RESTLESS: f64 = 2.0;
+
+/// Whoever had this part of an end's time is named as the one to stop.
+const LEAST_HELD: f64 = 0.02;
 
 /// Part of the datagrams that may be lost.
 const LOST: f64 = 0.01;
@@ -89,8 +93,10 @@ fn restless(result: &MessageResult) -> Option<String> {
     let (most, bytes) = cells().max_by(|a, b| a.0.total_cmp(&b.0))?;
     (restless > 0).then(|| {
         format!(
-            "trials of {first} differ up to × {most:.1} ({bytes} bytes; {restless} of {} cells): use a quiet machine",
-            cells().count()
+            "trials of {first} differ up to × {most:.1} ({bytes} bytes; {restless} of {} cells): {}",
+            cells().count(),
+            occupied(result.contention.iter(), &[LoadThread::Client, LoadThread::Server], LEAST_HELD)
+                .unwrap_or_else(|| "use a quiet machine".into())
         )
     })
 }
@@ -155,8 +161,14 @@ mod tests {
             ..MessagePlan::paper(MessageTest::Pingpong, Place::Loopback)
         };
         let planned = cells.len();
-        let result =
-            MessageResult { plan, pairs: Vec::new(), cells, absent: Vec::new(), remedies: Vec::new() };
+        let result = MessageResult {
+            plan,
+            pairs: Vec::new(),
+            cells,
+            absent: Vec::new(),
+            remedies: Vec::new(),
+            contention: Vec::new(),
+        };
         judge(&result, planned)
     }
 

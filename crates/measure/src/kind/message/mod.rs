@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 
 use netfathom_bpf::calls::Calls;
 use netfathom_model::plan::MessagePlan;
-use netfathom_model::record::{Counted, MessageResult, ProcessorPair};
+use netfathom_model::record::{self, Counted, MessageResult, ProcessorPair};
 
 use crate::ground::environment;
 use crate::ground::error::RunError;
@@ -47,6 +47,8 @@ mod task;
 
 pub use error::MessageError;
 
+use crate::load::contention::Contention;
+use calls::Watched;
 use ground::Ground;
 use order::{Cell, Refusals, Turn};
 use shot::Shot;
@@ -68,7 +70,14 @@ pub fn run(
     if let (true, Some(cell)) = (turns.is_empty(), absent.first()) {
         return Err(MessageError::Nothing(cell.why.clone()).into());
     }
-    let result = MessageResult { plan: plan.clone(), pairs, cells: Vec::new(), absent, remedies: Vec::new() };
+    let result = MessageResult {
+        plan: plan.clone(),
+        pairs,
+        cells: Vec::new(),
+        absent,
+        remedies: Vec::new(),
+        contention: Vec::new(),
+    };
     let mut p = Progressed::new(environment, result);
     let mut steps = Steps {
         observer,
@@ -102,12 +111,12 @@ impl Around<'_> {
         plan: &MessagePlan,
         cell: &Cell,
         pairs: &[ProcessorPair],
-        calls: Option<&Calls>,
+        watched: Option<Watched<'_>>,
     ) -> Result<Option<Shot>, MessageError> {
         if self.stop.load(Relaxed) {
             return Ok(None);
         }
-        shot::make(plan, cell, pairs[cell.pair], self, calls)
+        shot::make(plan, cell, pairs[cell.pair], self, watched)
     }
 }
 
@@ -158,7 +167,7 @@ fn take_turns<O: Observer<MessageResult>>(
     Ok(())
 }
 
-/// One more trial of each cell, in which its system calls are counted.
+/// One more trial of each cell, in which its system calls are counted, and it is seen who has its processors. Both take time.
 fn count_calls<O: Observer<MessageResult>>(
     plan: &MessagePlan,
     around: Around<'_>,
@@ -173,11 +182,15 @@ fn count_calls<O: Observer<MessageResult>>(
             return Ok(());
         }
     };
+    let mut contention = Contention::begin();
     for at in 0..p.result.cells.len() {
         let cell = cells::key(&p.result.cells[at]);
         steps.begins("counting calls", &cell);
-        let Some(shot) = around.shot(plan, &cell, &p.result.pairs, Some(&calls))? else { break };
+        contention = contention.and_then(Contention::again);
+        let watched = Watched { calls: &calls, contention: contention.as_ref() };
+        let Some(shot) = around.shot(plan, &cell, &p.result.pairs, Some(watched))? else { break };
         p.result.cells[at].calls = calls::per_message(plan, &cell, &shot);
+        p.result.contention = record::Contention::pooled(p.result.contention.iter().chain(&shot.contention));
     }
     Ok(())
 }

@@ -9,13 +9,14 @@ use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread::{self, Scope, ScopedJoinHandle};
 use std::time::{Duration, Instant};
 
-use netfathom_bpf::calls::{CallCount, Calls};
+use netfathom_bpf::calls::CallCount;
 use netfathom_bpf::message::KernelEnd;
 use netfathom_model::layer::Side;
 use netfathom_model::plan::{MessagePlan, MessageTest, Placement};
-use netfathom_model::record::{EndCost, ProcessorPair, TcpCounts};
+use netfathom_model::record::{Contention, EndCost, LoadThread, ProcessorPair, TcpCounts};
 use netfathom_sys::cpu::{self, KernelWorkers};
 
+use super::calls::Watched;
 use super::costs::Meter;
 use super::end::{self, End, MessageLoad};
 use super::error::{EndError, MessageError};
@@ -44,6 +45,8 @@ pub struct Shot {
     pub kernel_workers_ns: Option<u64>,
     /// System calls of the two ends, where they were to be counted.
     pub calls: Option<[Vec<CallCount>; 2]>,
+    /// Who had the processors of the ends, where that was observed.
+    pub contention: Vec<Contention>,
 }
 
 /// Where the two ends wait for each other.
@@ -81,15 +84,15 @@ pub fn make(
     cell: &Cell,
     pair: ProcessorPair,
     Around { ground, stop }: Around<'_>,
-    calls: Option<&Calls>,
+    watched: Option<Watched<'_>>,
 ) -> Result<Option<Shot>, MessageError> {
     let (client, server) = ground.connect()?;
     let task = &Task::new(plan, kernel::room(plan.test, cell), pair.client == pair.server, stop);
     let meeting = Meeting::default();
     let (before, workers) = (ground.tcp_counts(), KernelWorkers::read().ok());
-    let calls_before = calls.map(Calls::counts);
+    let calls_before = watched.map(|watched| watched.calls.counts());
     let place =
-        |whose, cpu, socket| EndThread { whose, cpu, socket, ground, cell, task, meeting: &meeting, calls };
+        |whose, cpu, socket| EndThread { whose, cpu, socket, ground, cell, task, meeting: &meeting, watched };
     let places = [place(Side::Client, pair.client, &client), place(Side::Server, pair.server, &server)];
     let [client_end, server_end] = thread::scope(|scope| {
         let (ended, ends) = channel();
@@ -119,14 +122,15 @@ pub fn make(
         }
         _ => (client_end?, server_end?),
     };
-    let (Some((client, client_cost)), Some((server, server_cost))) = (client_end, server_end) else {
-        return Ok(None);
-    };
+    let (Some(client_end), Some(server_end)) = (client_end, server_end) else { return Ok(None) };
+    let (client, client_cost, of_client) = client_end;
+    let (server, server_cost, of_server) = server_end;
+    let contention = of_client.into_iter().chain(of_server).collect();
     let tcp = before.zip(ground.tcp_counts()).map(|(then, now)| counts(now.since(&then)));
     let workers = workers.zip(KernelWorkers::read().ok());
     let kernel_workers_ns = workers.map(|(then, now)| now.since(&then).ran_ns);
-    let calls = calls.zip(calls_before).map(|(calls, then)| calls::since(&calls.counts(), &then));
-    Ok(Some(Shot { client, server, client_cost, server_cost, tcp, kernel_workers_ns, calls }))
+    let calls = watched.zip(calls_before).map(|(watched, then)| calls::since(&watched.calls.counts(), &then));
+    Ok(Some(Shot { client, server, client_cost, server_cost, tcp, kernel_workers_ns, calls, contention }))
 }
 
 /// How long a trial may take before its connection is cut.
@@ -163,10 +167,10 @@ struct EndThread<'a> {
     cell: &'a Cell,
     task: &'a Task<'a>,
     meeting: &'a Meeting,
-    calls: Option<&'a Calls>,
+    watched: Option<Watched<'a>>,
 }
 
-type EndResult = Result<Option<(Done, EndCost)>, MessageError>;
+type EndResult = Result<Option<(Done, EndCost, Option<Contention>)>, MessageError>;
 
 fn start<'s, 'e: 's>(
     scope: &'s Scope<'s, 'e>,
@@ -204,6 +208,13 @@ impl Drop for Leaving<'_> {
     }
 }
 
+fn thread(whose: Side) -> LoadThread {
+    match whose {
+        Side::Client => LoadThread::Client,
+        Side::Server => LoadThread::Server,
+    }
+}
+
 impl EndThread<'_> {
     fn run(&self) -> EndResult {
         cpu::pin(self.cpu)?;
@@ -225,15 +236,17 @@ impl EndThread<'_> {
                 return Ok(None);
             }
             let done = kernel::run(kernel, &mut *end, self.whose, self.cell, self.task);
-            return Ok(Some((done.map_err(told("broke off"))?, EndCost::default())));
+            return Ok(Some((done.map_err(told("broke off"))?, EndCost::default(), None)));
         }
         let meter = Meter::start(&*end, self.socket);
-        let followed = self.calls.map(|calls| calls::Followed::begin(calls, &*end, self.whose));
+        let followed = self.watched.map(|w| calls::Followed::begin(w.calls, &*end, self.whose));
+        let observed = self.watched.and_then(|w| w.contention).and_then(|c| c.observe(self.cpu));
         if !self.meeting.wait(METERED) {
             return Ok(None);
         }
         let done = self.work(&mut *end).map_err(told("broke off"))?;
         drop(followed);
+        let contention = observed.and_then(|observed| observed.account(thread(self.whose)));
         let mut cost = meter.stop();
         cost.cpu_ns = cost.cpu_ns.and_then(|ns| ns.checked_sub(done.waiting_ns));
         self.task.finish(self.whose);
@@ -243,7 +256,7 @@ impl EndThread<'_> {
         }
         cost.segments = meter.segments();
         self.close(&mut *end).map_err(told("could not close"))?;
-        Ok(Some((done, cost)))
+        Ok(Some((done, cost, contention)))
     }
 
     /// Gives the socket to the kernel, or its flow to the driver, where this end is to be there. A client that

@@ -1,11 +1,11 @@
 //! When a trial can be trusted: what was sent against what others counted.
 
-use netfathom_model::record::ProcessorShares;
+use netfathom_model::record::{Contention, LoadThread, ProcessorShares};
 use netfathom_model::verdict::Verdict;
 
-use crate::load::judge::{self, Rule, count, flag, no_number, percent, share};
+use crate::load::judge::{self, Rule, count, flag, no_number, occupied, percent, priority, share};
 
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Checks {
     /// Messages out, as the sender counted them.
     pub sent: u64,
@@ -33,6 +33,14 @@ pub struct Checks {
     pub steered: bool,
     /// Whether both ends had to share one processor.
     pub shared: bool,
+    /// Who had the sender's processor.
+    pub contention: Option<Contention>,
+}
+
+/// A tenth of what it waited is cause enough.
+fn free_sender(broke: &[&Checks], waited: f64) -> String {
+    let threads = broke.iter().filter_map(|checks| checks.contention.as_ref());
+    occupied(threads, &[LoadThread::Sender], waited / 10.0).unwrap_or_else(|| priority().into())
 }
 
 /// The part of the inbound plan that was not sent.
@@ -40,70 +48,73 @@ fn missed(checks: &Checks) -> f64 {
     checks.inbound_planned.map_or(0.0, |planned| share(planned.saturating_sub(checks.inbound_sent), planned))
 }
 
-const RULES: [Rule<Checks>; 10] = [
-    Rule::void(0.0, |c| flag(c.sent == 0), no_number, "the kernel accepted no message"),
-    Rule::void(
-        0.0,
-        |c| c.sent.abs_diff(c.arrived + c.dropped) as f64,
-        count,
-        "{} sent messages are missing at the far device, and no drop counter explains them",
-    ),
-    Rule::void(
-        0.0,
-        |c| c.inbound_sent.abs_diff(c.inbound_arrived + c.inbound_dropped) as f64,
-        count,
-        "{} inbound messages are missing at this host's device, and no drop counter explains them",
-    ),
-    Rule::void(
-        0.0,
-        |c| c.inbound_ended.map_or(0.0, |ended| ended.abs_diff(c.inbound_arrived) as f64),
-        count,
-        "{} inbound messages were neither read nor dropped at the socket",
-    ),
-    Rule::degraded(
-        0.05,
-        missed,
-        percent,
-        "the far end missed {} of the inbound plan (5 % allowed): lower the peak of --inbound",
-    ),
-    Rule::degraded(
-        0.05,
-        |c| c.processor.steal,
-        percent,
-        "the hypervisor took {} of the sender's CPU (5 % allowed): repeat on a quiet machine",
-    ),
-    Rule::degraded(
-        0.05,
-        |c| c.waited_alone,
-        percent,
-        "without inbound load the sender waited for its CPU {} of the time (5 % allowed): use --cpu",
-    ),
-    Rule::degraded(
-        0.1,
-        |c| c.late,
-        percent,
-        "counters were read late, by {} of a phase (10 % allowed): CPU shares are shifted as much",
-    ),
-    Rule::degraded(
-        0.0,
-        |c| flag(!c.steered),
-        no_number,
-        "incoming packets were not handled on the sender's CPU, unlike with a real device: see -v",
-    ),
-    Rule::degraded(
-        0.0,
-        |c| flag(c.shared),
-        no_number,
-        "the far end shared the sender's CPU: give it another with --cpu",
-    ),
-];
+fn rules() -> [Rule<Checks>; 10] {
+    [
+        Rule::void(0.0, |c| flag(c.sent == 0), no_number, "the kernel accepted no message"),
+        Rule::void(
+            0.0,
+            |c| c.sent.abs_diff(c.arrived + c.dropped) as f64,
+            count,
+            "{} sent messages are missing at the far device, and no drop counter explains them",
+        ),
+        Rule::void(
+            0.0,
+            |c| c.inbound_sent.abs_diff(c.inbound_arrived + c.inbound_dropped) as f64,
+            count,
+            "{} inbound messages are missing at this host's device, and no drop counter explains them",
+        ),
+        Rule::void(
+            0.0,
+            |c| c.inbound_ended.map_or(0.0, |ended| ended.abs_diff(c.inbound_arrived) as f64),
+            count,
+            "{} inbound messages were neither read nor dropped at the socket",
+        ),
+        Rule::degraded(
+            0.05,
+            missed,
+            percent,
+            "the far end missed {} of the inbound plan (5 % allowed): lower the peak of --inbound",
+        ),
+        Rule::degraded(
+            0.05,
+            |c| c.processor.steal,
+            percent,
+            "the hypervisor took {} of the sender's CPU (5 % allowed): repeat on a quiet machine",
+        ),
+        Rule::degraded(
+            0.05,
+            |c: &Checks| c.waited_alone,
+            percent,
+            "without inbound load the sender waited for its CPU {} of the time (5 % allowed): ",
+        )
+        .advise(free_sender),
+        Rule::degraded(
+            0.1,
+            |c| c.late,
+            percent,
+            "counters were read late, by {} of a phase (10 % allowed): CPU shares are shifted as much",
+        ),
+        Rule::degraded(
+            0.0,
+            |c| flag(!c.steered),
+            no_number,
+            "incoming packets were not handled on the sender's CPU, unlike with a real device: see -v",
+        ),
+        Rule::degraded(
+            0.0,
+            |c| flag(c.shared),
+            no_number,
+            "the far end shared the sender's CPU: give it another with --cpu",
+        ),
+    ]
+}
 
 pub fn trial(checks: &Checks) -> Verdict {
-    judge::trial(&RULES, checks)
+    judge::trial(&rules(), checks)
 }
 
 pub fn run(trials: &[Checks], planned: u32) -> Verdict {
-    judge::run(&RULES, &trials.iter().collect::<Vec<_>>(), planned)
+    judge::run(&rules(), &trials.iter().collect::<Vec<_>>(), planned)
 }
 
 #[cfg(test)]
@@ -126,6 +137,7 @@ mod tests {
         late: 0.01,
         steered: true,
         shared: false,
+        contention: None,
     };
 
     #[test]
@@ -145,7 +157,7 @@ mod tests {
             Checks { inbound_ended: Some(91), ..GOOD },
         ] {
             assert_eq!(trial(&bad).level, Level::Void, "{bad:?}");
-            assert_eq!(run(&[GOOD, GOOD, bad], 3).level, Level::Void, "{bad:?}");
+            assert_eq!(run(&[GOOD, GOOD, bad.clone()], 3).level, Level::Void, "{bad:?}");
         }
     }
 

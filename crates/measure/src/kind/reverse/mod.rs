@@ -21,6 +21,7 @@ use crate::ground::observer::Live;
 use crate::ground::observer::{Observer, Progressed, Step};
 use crate::ground::processors::{Cpus, spread, thread_places};
 use crate::ground::rig::Rig;
+use crate::load::contention::Contention;
 use crate::tap::error::TapError;
 use crate::tap::probe;
 
@@ -73,6 +74,8 @@ pub fn run(
     conclude(&mut progressed, &checks);
     observer.keep(&progressed)?;
     let order = order(plan);
+    // Like the tap it takes time of the sender.
+    let mut contention = tapped.then(Contention::begin).flatten();
     for (number, &place) in order.iter().enumerate() {
         if stop.load(Relaxed) {
             break;
@@ -82,7 +85,9 @@ pub fn run(
         observer.begins(Step::trial(name, number + 1, order.len()), &live);
         let of_variant = &mut progressed.result.variants[place];
         let index = of_variant.trials.len() as u32;
-        let (trial, of_trial) = bench.trial(of_variant.variant, index, number as u32, &live)?;
+        contention = contention.and_then(Contention::again);
+        let turn = Turn { variant: of_variant.variant, index, number: number as u32 };
+        let (trial, of_trial) = bench.trial(turn, contention.as_ref(), &live)?;
         if stop.load(Relaxed) {
             break;
         }
@@ -150,12 +155,18 @@ struct Bench<'a> {
     stop: &'a AtomicBool,
 }
 
+/// A trial of a variant, by its places among those of the variant and of the run.
+struct Turn {
+    variant: Variant,
+    index: u32,
+    number: u32,
+}
+
 impl Bench<'_> {
     fn trial(
         &self,
-        variant: Variant,
-        index: u32,
-        number: u32,
+        Turn { variant, index, number }: Turn,
+        contention: Option<&Contention>,
         live: &Live,
     ) -> Result<(ReverseTrial, Checks), TapError> {
         let task = trial::ReverseTask {
@@ -169,6 +180,7 @@ impl Bench<'_> {
             flow: (self.plan.seed as u32).wrapping_mul(0x9e37_79b9).wrapping_add(2 * number + 1),
             stop: self.stop,
             live,
+            contention,
         };
         let outcome = task.run()?;
         let facts = report::ReverseFacts {

@@ -34,6 +34,7 @@ impl ReverseFacts<'_> {
             arrived: checks.arrived,
             inbound_sent: inbound.sent,
             inbound_read: read.as_ref().map_or(0, super::inbound::WindowCounts::total),
+            contention: self.outcome.contention.clone(),
             verdict: judge::trial(&checks),
         };
         (trial, checks)
@@ -125,6 +126,7 @@ impl ReverseFacts<'_> {
             late: self.late(),
             steered: self.steered,
             shared: self.shared,
+            contention: self.outcome.contention.clone(),
         }
     }
 }

@@ -109,6 +109,7 @@ mod tests {
             arrived: 1,
             inbound_sent: 0,
             inbound_read: 0,
+            contention: None,
             verdict: Verdict::default(),
         }
     }

@@ -8,6 +8,7 @@ use std::time::Duration;
 use netfathom_bpf::stack::{Hooks, StackTap, Target, TxResult};
 use netfathom_model::path::Direction;
 use netfathom_model::plan::{ReversePlan, Spin, Variant};
+use netfathom_model::record::{self, LoadThread};
 use netfathom_sys::cpu;
 use netfathom_sys::socket::drops;
 
@@ -20,6 +21,7 @@ use crate::ground::error::GroundError;
 use crate::ground::lab::Lab;
 use crate::ground::observer::Live;
 use crate::ground::rig::{Rig, SideCounters};
+use crate::load::contention::Contention;
 use crate::load::engine::{Send, Sendmmsg};
 use crate::load::error::FlightError;
 use crate::load::flight::{spawn, windows_from_now};
@@ -47,12 +49,15 @@ pub struct ReverseTask<'a> {
     pub flow: u32,
     pub stop: &'a AtomicBool,
     pub live: &'a Live,
+    pub contention: Option<&'a Contention>,
 }
 
 /// What came of a trial, before anything is said about it.
 pub struct ReverseOutcome {
     pub phases: Phases,
     pub sent: Sent,
+    /// Who had the sender's processor.
+    pub contention: Option<record::Contention>,
     pub inbound: Inbound,
     /// What an application of this host read; `None` where nobody reads.
     pub read: Option<WindowCounts>,
@@ -116,6 +121,7 @@ impl ReverseTask<'_> {
         Ok(ReverseOutcome {
             phases,
             sent: flown.sent,
+            contention: flown.contention,
             inbound: flown.inbound,
             read: flown.read,
             overflowed: dropped.wrapping_sub(dropped_before).into(),
@@ -128,10 +134,14 @@ impl ReverseTask<'_> {
 
 struct Flown {
     sent: Sent,
+    contention: Option<record::Contention>,
     inbound: Inbound,
     read: Option<WindowCounts>,
     edges: Vec<Edge>,
 }
+
+/// What the sender did, what it read, and who had its processor.
+type Sending = (Sent, Option<WindowCounts>, Option<record::Contention>);
 
 impl Flight<'_> {
     /// Runs all threads: the sender on its processor, everything else on the other.
@@ -156,27 +166,29 @@ impl Flight<'_> {
             self.signals.ended.store(true, Relaxed);
             let (inbound, edges) = (joined(far, "far end"), joined(watch, "watch"));
             let by_reader = reader.map(|reader| joined(reader, "reader")).transpose();
-            let (sent, by_sender) = sent?;
-            Ok(Flown { sent, inbound: inbound?, read: by_sender.or(by_reader?), edges: edges? })
+            let (sent, by_sender, contention) = sent?;
+            Ok(Flown { sent, contention, inbound: inbound?, read: by_sender.or(by_reader?), edges: edges? })
         })
     }
 
     /// The load: as fast as one thread sends. Returns what it read as well, if it is to.
-    fn send(&self) -> Result<(Sent, Option<WindowCounts>), FlightError> {
+    fn send(&self) -> Result<Sending, FlightError> {
         self.signals.thread.store(cpu::thread_id(), Relaxed);
         let end_ns = self.phases.windows.start_ns + self.phases.duration_ns;
         let task = self.sending(self.task.flow, end_ns, Spin::Auto, self.task.live);
         let engine = Send::new(cloned(&self.sockets.sender)?, self.task.plan.size_bytes);
         let departures = std::iter::repeat_n(0, FLAT_OUT_MESSAGES);
-        let outcome = if self.task.variant == Variant::SameThread {
+        let observed = self.task.contention.and_then(|contention| contention.observe(self.task.cpus.0));
+        let (sent, read) = if self.task.variant == Variant::SameThread {
             let mut engine = Draining::new(engine, &self.sockets.inbound, self.counts());
             (send_all(&task, departures, &mut engine, &mut ()), Some(engine.counts))
         } else {
             let mut engine = engine;
             (send_all(&task, departures, &mut engine, &mut ()), None)
         };
+        let contention = observed.as_ref().and_then(|observed| observed.account(LoadThread::Sender));
         self.stay();
-        Ok(outcome)
+        Ok((sent, read, contention))
     }
 
     /// What the scheduler knows of a thread is gone with it.

@@ -10,6 +10,7 @@ use super::figure::{Quantity, ratio};
 use super::groups::{Group, groups, pair, placement};
 use super::plan::ends;
 use super::remedies::{as_it_was, best_remedy};
+use crate::story::contention;
 use crate::story::number::mean as time;
 
 /// Stalls come first: nothing else is so slow.
@@ -28,7 +29,8 @@ pub(super) fn remarks(result: &MessageResult) -> Vec<String> {
         .iter()
         .map(|remedied| format!("the stall of {}: {}", quoted(&remedied.layer), remedied.stall.name()));
     let how = (!result.cells.is_empty()).then(|| format!("{} trials, {}", result.plan.trials, ends(result)));
-    causes.chain(rest).chain(how).collect()
+    let waits = contention::remarks(result.contention.iter(), None);
+    causes.chain(waits).chain(rest).chain(how).collect()
 }
 
 fn findings(result: &MessageResult) -> Vec<String> {

@@ -16,7 +16,7 @@ use netfathom_model::layer::Layer;
 use netfathom_model::plan::MessageTest;
 use netfathom_model::record::MessageResult;
 
-use super::{Body, Story, place::Site};
+use super::{Body, Story, contention, place::Site};
 use crate::page::Page;
 
 impl Story for MessageResult {
@@ -27,6 +27,7 @@ impl Story for MessageResult {
         placements::draw(&mut page, self);
         details::draw(&mut page, self);
         trials::draw(&mut page, self);
+        contention::draw(&mut page, self.contention.iter());
         let plan = plan::words(&self.plan);
         super::asked_for(&mut page, &plan);
         Body {
