@@ -67,7 +67,7 @@ impl From<libbpf_rs::Error> for Refusal {
 const BTF: &str = "/sys/kernel/btf/vmlinux";
 
 /// What programs use that not every kernel with BTF has, by the program's name.
-const FEATURES: [(&str, &str, (u32, u32)); 19] = [
+const FEATURES: [(&str, &str, (u32, u32)); 21] = [
     ("count_and_drop", "bpf_xdp_load_bytes", (5, 18)),
     ("pass", "XDP of frames in fragments", (5, 18)),
     ("generate", "live frames of XDP", (5, 18)),
@@ -75,6 +75,8 @@ const FEATURES: [(&str, &str, (u32, u32)); 19] = [
     ("on_ingress", "bpf_loop", (5, 17)),
     ("on_any_switch", "bpf_loop", (5, 17)),
     ("on_tcp_probe", "bpf_loop", (5, 17)),
+    ("stream_net_dev_queue", "a word of a packet at any address", (6, 2)),
+    ("stream_netif_receive_skb", "a word of a packet at any address", (6, 2)),
     ("rx_tcp_rcv_space_adjust", "bpf_loop", (5, 17)),
     ("message_echo", "a verdict on sockets of UDP", (5, 13)),
     ("message_sink", "a verdict on sockets of UDP", (5, 13)),

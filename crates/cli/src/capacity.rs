@@ -6,7 +6,7 @@ use std::time::Duration;
 use anyhow::{Result, bail};
 use netfathom_measure::kind::capacity;
 use netfathom_model::engine::Engine;
-use netfathom_model::plan::{CapacityPlan, EngineChoice, Place};
+use netfathom_model::plan::{CapacityPlan, EngineChoice, Place, Transport};
 
 use crate::args::CapacityArgs;
 use crate::keep::Run;
@@ -45,13 +45,14 @@ fn plan(args: &CapacityArgs) -> Result<CapacityPlan> {
     let here = |e: &Engine| place != Place::Loopback || e.passes_stack();
     let engines = match named {
         named if !named.is_empty() => named,
-        _ if args.quick => vec![Engine::Send],
+        _ if args.quick || args.transport == Transport::Tcp => vec![Engine::Send],
         _ => Engine::LADDER.into_iter().filter(here).collect(),
     };
     plans::permit(place, &args.allow, false)?;
     let plan = CapacityPlan {
         place,
         family: plans::family(args.ipv6, place),
+        transport: args.transport,
         engines,
         workers: args.workers.clone(),
         hold_ns: args.hold,

@@ -47,6 +47,7 @@ fn plan(args: &StackArgs) -> Result<StackPlan> {
         directions: args.directions.unwrap_or(usual).to_vec(),
         place,
         family: plans::family(args.ipv6, place),
+        transport: args.transport,
         profile: plans::profile(profile.as_deref().unwrap_or(counts.usual_profile(args.quick)))?,
         fits: profile.is_none() && is_within,
         trials: counts.trials,

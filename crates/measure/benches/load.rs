@@ -24,7 +24,7 @@ use netfathom_measure::load::shot::{Shot, ShotOutcome};
 use netfathom_measure::load::window::Windows;
 use netfathom_model::engine::{Engine, Receive};
 use netfathom_model::message::Header;
-use netfathom_model::plan::{Family, Place, Spin};
+use netfathom_model::plan::{Family, Place, Spin, Transport};
 use netfathom_model::profile::Profile;
 use netfathom_stats::{Median, median};
 use netfathom_sys::clock::monotonic_ns;
@@ -324,6 +324,7 @@ impl Bench {
         Shot {
             rig: &self.rig,
             engine,
+            transport: Transport::Udp,
             receive,
             cpus: &self.cpus,
             size: SIZE,

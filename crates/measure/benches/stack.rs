@@ -130,7 +130,8 @@ impl Bench {
             return Ok(self.messages(&mut ())?);
         }
         let flow = if ruler == Ruler::Full { FLOW } else { !FLOW };
-        let target = Target { flow, reader_cookie: cookie(&self.reader)?, window_shift: windows.shift };
+        let target =
+            Target { flow, reader_cookie: cookie(&self.reader)?, window_shift: windows.shift, stream: None };
         let tap = StackTap::load(Hooks::Tracepoints, &BOTH, target)?;
         tap.start(windows.start_ns);
         let mut reader = BpfReader::new(tap.view(), windows, WINDOWS, true, Sampling::new(0, 0, 0, 0), None);

@@ -15,7 +15,7 @@ use netfathom_measure::kind::capacity::run;
 use netfathom_measure::load::flight::Departures;
 use netfathom_measure::load::shot::Shot;
 use netfathom_model::engine::{Engine, Receive};
-use netfathom_model::plan::{CapacityPlan, Family, Place, Spin};
+use netfathom_model::plan::{CapacityPlan, Family, Place, Spin, Transport};
 use netfathom_model::profile::Profile;
 use netfathom_model::record::{Bounded, CapacityResult, CapacityRow, Held, Holder, LoadThread};
 use netfathom_model::units::format_rate;
@@ -41,6 +41,7 @@ impl Observer<CapacityResult> for Watcher {
 
 fn plan(engines: &[Engine], workers: &[u32]) -> CapacityPlan {
     CapacityPlan {
+        transport: Transport::Udp,
         place: Place::Lab,
         family: Family::Ipv4,
         engines: engines.to_vec(),
@@ -144,6 +145,7 @@ fn sleeps(receive: Receive) -> f64 {
     let shot = Shot {
         rig: &rig,
         engine: Engine::Send,
+        transport: Transport::Udp,
         receive,
         cpus: &cpus,
         size: 64,

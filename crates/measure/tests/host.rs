@@ -9,6 +9,7 @@ use netfathom_measure::ground::lab::Lab;
 use netfathom_measure::kind::host::probe;
 use netfathom_model::host::{HostReport, HostStatus, Topic};
 use netfathom_model::path::Direction;
+use netfathom_model::plan::Transport;
 use netfathom_sys::capability::{Capability, effective};
 use netfathom_sys::probe::effective_user;
 use netfathom_testkit::{alone, skipped};
@@ -54,7 +55,7 @@ fn the_probe_agrees_with_others() {
         assert_eq!(works, held.contains(&capability), "{capability}");
     }
     assert_eq!(status(&report, Topic::Places, "lab, IPv4") == "works", Lab::create().is_ok());
-    let bpf = netfathom_measure::tap::probe::bpf(&[Direction::Tx, Direction::Rx]).is_ok();
+    let bpf = netfathom_measure::tap::probe::bpf(Transport::Udp, &[Direction::Tx, Direction::Rx]).is_ok();
     assert_eq!(status(&report, Topic::Taps, "bpf") == "works", bpf);
     // The tap stands on both, so it cannot work without them.
     for program in ["tp_btf", "raw_tp"] {

@@ -1,15 +1,16 @@
 //! `stack` against truths that it did not produce: counters of the interface, a delay that
 //! the test inserted, a second tap.
 
-use std::io;
-use std::sync::atomic::AtomicBool;
+use std::io::{self, Read, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use netfathom_bpf::probe::{Tracing, tracing};
 use netfathom_measure::ground::observer::{Observer, Progressed};
 use netfathom_measure::kind::stack::run;
 use netfathom_model::accounting::{Accounting, Fate};
+use netfathom_model::message::Header;
 use netfathom_model::path::{Direction, Stage, Tap};
-use netfathom_model::plan::{Family, InsertedDelay, Place, StackPlan, TapChoice};
+use netfathom_model::plan::{Family, InsertedDelay, Place, StackPlan, TapChoice, Transport};
 use netfathom_model::record::{
     Agreement, Contention, Held, Holder, LoadThread, PathSummary, StackResult, StageSummary,
     StageSummaryTimes, TrialKind,
@@ -79,9 +80,11 @@ fn every_message_is_accounted_for_and_the_interfaces_counters_agree() {
         return;
     }
     let _alone = alone();
-    for family in [Family::Ipv4, Family::Ipv6] {
+    let families = [Family::Ipv4, Family::Ipv6].into_iter();
+    for (family, transport) in families.flat_map(|family| Transport::ALL.map(|transport| (family, transport)))
+    {
         let mut plan = plan("ramp:1k..20k/500ms");
-        plan.family = family;
+        (plan.family, plan.transport) = (family, transport);
         plan.controls = 1;
         plan.samples = 100;
         let p = measure(&plan);
@@ -175,14 +178,16 @@ fn find_inserted(direction: Direction, where_: Stage) {
     }
     let _alone = alone();
     const DELAY_NS: u32 = 60_000;
-    let plain = plan("constant:1k/400ms");
-    let mut delayed = plain.clone();
-    delayed.inserted_delay = Some(InsertedDelay { direction, delay_ns: DELAY_NS });
-    unless_disturbed(|| {
-        let (without, with) = (measure(&plain), measure(&delayed));
-        assert_accounted(&with);
-        found(&without, &with, where_, DELAY_NS.into())
-    });
+    for transport in Transport::ALL {
+        let plain = StackPlan { transport, ..plan("constant:1k/400ms") };
+        let mut delayed = plain.clone();
+        delayed.inserted_delay = Some(InsertedDelay { direction, delay_ns: DELAY_NS });
+        unless_disturbed(|| {
+            let (without, with) = (measure(&plain), measure(&delayed));
+            assert_accounted(&with);
+            found(&without, &with, where_, DELAY_NS.into())
+        });
+    }
 }
 
 #[test]
@@ -345,6 +350,63 @@ fn a_slow_reader_is_found_in_the_socket() {
         assert!(share(Stage::Sockqueue) + share(Stage::Runqueue) > 0.9, "{shares:?}");
         // A reader that others keep from its processor waits there instead.
         if share(Stage::Sockqueue) > 0.3 { Ok(()) } else { Err(format!("{shares:?}")) }
+    });
+}
+
+/// A reader that takes 200 large messages a second fills its buffer and closes the window: what the sender's calls leave
+/// behind waits in TCP, and nothing is lost.
+#[test]
+fn a_closed_window_is_found_in_the_send_queue() {
+    if !privileged("a closed window") {
+        return;
+    }
+    let _alone = alone();
+    let mut plan = StackPlan { transport: Transport::Tcp, ..plan("constant:1k/300ms") };
+    (plan.size_bytes, plan.reader_delay_ns) = (16_000, 5_000_000);
+    let p = measure(&plan);
+    assert_accounted(&p);
+    let a = &p.result.trials[0].accounting;
+    assert_eq!((a.sent, a.unjoined_tx, a.unjoined_rx), (a.count(&Fate::Delivered), 0, 0), "{a:?}");
+    let tx = p.result.summaries.iter().find(|s| s.direction == Direction::Tx).unwrap();
+    let share = row(tx, Stage::Sendq).and_then(|row| row.share).unwrap_or(0.0);
+    // Each of those that wait does so for longer than the reader takes for one.
+    assert!(share > 0.5 && median_ns(&p, Stage::Sendq).unwrap() > 5_000_000, "{:?}", tx.stages);
+}
+
+/// Messages larger than a segment leave in GSO packets and arrive in parts; those of a connection beside ours are not ours.
+#[test]
+fn messages_are_known_by_their_bytes_in_the_stream() {
+    if !privileged("messages over TCP") {
+        return;
+    }
+    let _alone = alone();
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let mut ours = std::net::TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+    let (mut theirs, _) = listener.accept().unwrap();
+    let over = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        // Messages of another trial, as if it were ours.
+        let chatter = scope.spawn(|| {
+            let mut message = [0; 4000];
+            Header { flow: 1, sequence: 0, intended_ns: 1, sent_ns: 2 }.write(&mut message);
+            while !over.load(Ordering::Relaxed) {
+                ours.write_all(&message).and_then(|()| theirs.read_exact(&mut message)).unwrap();
+            }
+        });
+        let runs =
+            [(Place::Loopback, 4000), (Place::Lab, 4000), (Place::Lab, 1000)].map(|(place, size_bytes)| {
+                let transport = Transport::Tcp;
+                measure(&StackPlan { place, transport, size_bytes, ..plan("constant:20k/200ms") })
+            });
+        over.store(true, Ordering::Relaxed);
+        chatter.join().unwrap();
+        for p in runs {
+            assert_accounted(&p);
+            let a = &p.result.trials[0].accounting;
+            assert_eq!((a.count(&Fate::Delivered), a.unjoined_tx, a.unjoined_rx), (a.sent, 0, 0), "{a:?}");
+            assert!(a.sent > 100, "{a:?}");
+            assert!(a.unstaged_rx * 100 <= a.sent, "{a:?}");
+        }
     });
 }
 

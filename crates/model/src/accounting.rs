@@ -99,6 +99,9 @@ pub struct Accounting {
     pub truncated: u64,
     /// Received, and no message at all.
     pub garbage: u64,
+    /// Segments of TCP that were sent again.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub retransmitted: u64,
     /// Measured messages whose outgoing time could not be taken.
     pub unjoined_tx: u64,
     /// Delivered messages whose incoming time could not be taken.
@@ -110,6 +113,10 @@ pub struct Accounting {
     pub hooks: Vec<HookCount>,
     /// What others counted.
     pub counters: Vec<CounterCheck>,
+}
+
+fn is_none(count: &u64) -> bool {
+    *count == 0
 }
 
 impl Accounting {

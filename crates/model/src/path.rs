@@ -3,6 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::plan::Transport;
+
 /// Which way a message goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -19,9 +21,15 @@ impl Direction {
     /// The stages of this direction, in the order in which a message passes them.
     pub fn stages(self) -> &'static [Stage] {
         match self {
-            Self::Tx => {
-                &[Stage::Socket, Stage::Send, Stage::Output, Stage::Qdisc, Stage::Device, Stage::Driver]
-            }
+            Self::Tx => &[
+                Stage::Socket,
+                Stage::Send,
+                Stage::Output,
+                Stage::Sendq,
+                Stage::Qdisc,
+                Stage::Device,
+                Stage::Driver,
+            ],
             Self::Rx => &[
                 Stage::Backlog,
                 Stage::Protocol,
@@ -52,6 +60,8 @@ pub enum Stage {
     Send,
     /// Out, the rest of `Socket`.
     Output,
+    /// Out, over TCP: from the end of the send call to `net_dev_queue`, of a message that the call did not send.
+    Sendq,
     /// Out: `qdisc_enqueue` to `qdisc_dequeue`.
     Qdisc,
     /// Out: the rest from `net_dev_queue` to `net_dev_start_xmit`.
@@ -85,18 +95,24 @@ pub enum Stage {
 }
 
 named! { Stage:
-    Socket = "socket", Send = "send", Output = "output", Qdisc = "qdisc", Device = "device", Driver = "driver",
+    Socket = "socket", Send = "send", Output = "output", Sendq = "sendq", Qdisc = "qdisc", Device = "device",
+    Driver = "driver",
     Backlog = "backlog", Protocol = "protocol", Input = "input", Enqueue = "enqueue", Wakeup = "wakeup", Runqueue = "runqueue",
     Sockqueue = "sockqueue", Read = "read", Entry = "entry", Dequeue = "dequeue", Copy = "copy", Return = "return"
 }
 
 impl Stage {
     /// What happens there, for a reader who does not know the kernel by heart.
-    pub fn meaning(self) -> &'static str {
+    pub fn meaning(self, transport: Transport) -> &'static str {
         match self {
+            Self::Socket if transport == Transport::Tcp => {
+                "system call, socket, TCP, IP and routing, up to the device queue"
+            }
+            Self::Protocol if transport == Transport::Tcp => "IP and TCP, up to the socket's receive buffer",
             Self::Socket => "system call, socket, UDP, IP and routing, up to the device queue",
             Self::Send => "system call, socket, routing, copying the message, UDP",
             Self::Output => "IP and the neighbor, up to the device queue",
+            Self::Sendq => "waiting in the socket after the call: for a window, pacing or the device",
             Self::Qdisc => "waiting in the queueing discipline",
             Self::Device => "device queue and lock, up to the link layer",
             Self::Driver => "the driver's transmit call (below the link layer)",

@@ -96,6 +96,36 @@ impl Family {
     }
 }
 
+/// The protocol that carries the messages.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Transport {
+    /// A datagram a message.
+    #[default]
+    Udp,
+    /// One connection a sender, with TCP_NODELAY.
+    Tcp,
+}
+
+named! { Transport: Udp = "udp", Tcp = "tcp" }
+
+impl Transport {
+    /// In records the usual one goes without saying.
+    #[must_use]
+    pub fn is_usual(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// As people write it.
+    #[must_use]
+    pub fn title(self) -> &'static str {
+        match self {
+            Self::Udp => "UDP",
+            Self::Tcp => "TCP",
+        }
+    }
+}
+
 /// Why something cannot be a plan.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PlanError {
@@ -166,7 +196,13 @@ const MS: u64 = 1_000_000;
 const S: u64 = 1_000_000_000;
 
 /// Checks that a payload holds a message and fits into one packet.
-fn size(size: usize, place: Place, family: Family) -> Result<(), PlanError> {
+/// More than a segment holds, so that one that is cut is measured too.
+const LARGEST_OVER_TCP: usize = 16_384;
+
+fn size(size: usize, place: Place, family: Family, transport: Transport) -> Result<(), PlanError> {
+    if transport == Transport::Tcp && size > HEADER_BYTES {
+        return range("size", size as u64, HEADER_BYTES as u64, LARGEST_OVER_TCP as u64);
+    }
     let most = place.mtu() - family.header_bytes();
     if size < HEADER_BYTES {
         return Err(PlanError::SizeBelowHeader { size });

@@ -3,6 +3,7 @@
 
 use std::net::{SocketAddr, UdpSocket};
 use std::os::fd::{AsFd, AsRawFd};
+use std::time::Duration;
 use std::{fs, io};
 
 mod batch;
@@ -124,6 +125,44 @@ pub fn drops(socket: impl AsFd) -> io::Result<u32> {
     let mut memory = [0u32; SK_MEMINFO_DROPS + 1];
     get_option(&socket.as_fd(), libc::SOL_SOCKET, SO_MEMINFO, &mut memory)?;
     Ok(memory[SK_MEMINFO_DROPS])
+}
+
+/// Receives into the whole buffer: a datagram, or as many bytes of a stream, for which it waits. Fewer at its end.
+#[inline]
+pub fn receive_whole(socket: &UdpSocket, buffer: &mut [u8]) -> io::Result<usize> {
+    // SAFETY: the pointer and the length are those of `buffer`.
+    let bytes = unsafe {
+        libc::recv(socket.as_raw_fd(), buffer.as_mut_ptr().cast(), buffer.len(), libc::MSG_WAITALL)
+    };
+    usize::try_from(bytes).map_err(|_| io::Error::last_os_error())
+}
+
+/// Waits until there is something to receive on one of these sockets; false if nothing comes in time.
+pub fn await_any<'a>(sockets: impl Iterator<Item = &'a UdpSocket>, most: Duration) -> io::Result<bool> {
+    let waiting =
+        |socket: &UdpSocket| libc::pollfd { fd: socket.as_raw_fd(), events: libc::POLLIN, revents: 0 };
+    let mut all: Vec<libc::pollfd> = sockets.map(waiting).collect();
+    let most_ms = i32::try_from(most.as_millis()).unwrap_or(i32::MAX);
+    // SAFETY: the pointer and the length are those of `all`.
+    match unsafe { libc::poll(all.as_mut_ptr(), all.len() as libc::nfds_t, most_ms) } {
+        ready @ 0.. => Ok(ready > 0),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
+/// The sequence number that the next byte of a TCP connection gets. It is read in repair mode, which changes nothing else.
+///
+/// # Errors
+/// Without CAP_NET_ADMIN in the socket's network namespace.
+pub fn next_sequence(socket: &UdpSocket) -> io::Result<u32> {
+    const REPAIR_OFF_WITHOUT_PROBE: i32 = -1;
+    const SEND_QUEUE: i32 = 2;
+    set_option(socket, libc::IPPROTO_TCP, libc::TCP_REPAIR, &1)?;
+    let mut sequence = 0u32;
+    let read = set_option(socket, libc::IPPROTO_TCP, libc::TCP_REPAIR_QUEUE, &SEND_QUEUE)
+        .and_then(|()| get_option(socket, libc::IPPROTO_TCP, libc::TCP_QUEUE_SEQ, &mut sequence));
+    set_option(socket, libc::IPPROTO_TCP, libc::TCP_REPAIR, &REPAIR_OFF_WITHOUT_PROBE)?;
+    read.map(|()| sequence)
 }
 
 /// Calls receive once without waiting for, or taking, a message: who watches the socket then

@@ -11,6 +11,9 @@
 #define PASS (-1)
 /* Offsets count from the IP header, whatever the link layer's header is (since 4.18). */
 #define FROM_IP 1
+#define ETHERNET_HEADER 14
+#define PROTOCOL_TCP 6
+#define PROTOCOL_UDP 17
 /* More readings of the clock than fit into the longest delay, 1 ms. */
 #define MOST_READINGS (1 << 20)
 
@@ -30,12 +33,32 @@ static __always_inline int load(struct __sk_buff *skb, __u32 offset, void *to, _
 	return bpf_skb_load_bytes_relative(skb, offset, to, bytes, FROM_IP);
 }
 
+/* Where the payload lies, counted from the IP header; 0 of what is neither UDP nor TCP. */
+static __always_inline __u32 payload_offset(struct __sk_buff *skb)
+{
+	__u32 header = udp_offset(skb->protocol);
+	__u8 protocol, words;
+
+	if (!header || load(skb, skb->protocol == PROTOCOL_IPV4 ? 9 : 6, &protocol, 1))
+		return 0;
+	if (protocol == PROTOCOL_UDP)
+		return header + UDP_HEADER;
+	if (protocol != PROTOCOL_TCP || load(skb, header + 12, &words, 1))
+		return 0;
+	return header + words / 16 * 4;
+}
+
+/*
+ * Of TCP: one that begins with a message. Its payload is in pages, where only the helper looks that counts from the link
+ * layer; the devices of a lab are Ethernet's.
+ */
 static __always_inline bool carries_message(struct __sk_buff *skb)
 {
-	__u32 udp = udp_offset(skb->protocol);
+	__u32 payload = payload_offset(skb);
 	__be32 magic;
 
-	return udp && !load(skb, udp + UDP_HEADER, &magic, sizeof(magic)) && magic == bpf_htonl(MAGIC);
+	return payload && !bpf_skb_load_bytes(skb, ETHERNET_HEADER + payload, &magic, sizeof(magic)) &&
+	       magic == bpf_htonl(MAGIC);
 }
 
 /* One reading of the clock; ends the loop when the time is over. */

@@ -11,10 +11,10 @@
 #define REASONS 256
 
 /*
- * The spans of the way out. Those of TX_SOCKET, where functions have hooks, are in a second value of the same maps: no
- * value of a processor may be longer than 32 KiB.
+ * The spans of the way out. Those of TX_SOCKET, where functions have hooks, and what TCP holds back are in a second value
+ * of the same maps: no value of a processor may be longer than 32 KiB.
  */
-enum tx_span { TX_SOCKET, TX_QDISC, TX_DEVICE, TX_DRIVER, TX_TOTAL, TX_SPANS, TX_SEND = 0, TX_OUTPUT };
+enum tx_span { TX_SOCKET, TX_QDISC, TX_DEVICE, TX_DRIVER, TX_TOTAL, TX_SPANS, TX_SEND = 0, TX_OUTPUT, TX_SENDQ };
 
 /* The hooks that join a message to its slot, for counting what they could not. */
 enum join {
@@ -23,6 +23,7 @@ enum join {
 	JOIN_NET_DEV_START_XMIT,
 	JOIN_SK_DATA_READY,
 	JOIN_SOCK_RECV_LENGTH,
+	JOIN_NET_DEV_QUEUE, /* of TCP */
 	JOINS
 };
 
@@ -38,7 +39,7 @@ struct tx_slot {
 	__u64 qdisc_dequeue;
 	__u64 net_dev_start_xmit;
 	__u64 net_dev_xmit;
-	__u64 output; /* entry of ip_send_skb, where functions have hooks */
+	__u64 output; /* entry of ip_send_skb, where functions have hooks; of TCP the end of the call, if that was before net_dev_queue */
 };
 
 /* A message on its way in, until it is in the socket's receive buffer. */
@@ -72,6 +73,23 @@ struct reception {
 	__u64 unseen; /* not 0: nobody saw its last switch to a processor */
 };
 
+/*
+ * The connection of a trial over TCP: message n is the bytes from n * message_bytes on. Set by user space for each trial,
+ * but for the last two.
+ */
+struct stream {
+	__u64 sender_cookie;
+	__be32 ports; /* as on the wire */
+	__be32 from; /* the last word of the sender's address */
+	__be32 to;
+	__u32 first; /* the sequence number of byte 0 */
+	__u64 message_bytes;
+	__u64 announced; /* the message of the sender's call, + 1 */
+	__u64 top; /* bytes before the highest that was seen; tells one turn of the sequence numbers from the next */
+	__u64 ready; /* messages before it are in the reader's socket */
+	__u64 unused;
+};
+
 /* Shared with user space by mmap. */
 struct shared {
 	/* Set by user space for each trial. */
@@ -82,6 +100,7 @@ struct shared {
 
 	__u64 unused[5];
 
+	struct stream stream;
 	struct reader reader;
 	/* Of the receive call that the reader is in. */
 	struct moment entry;
@@ -104,7 +123,8 @@ struct tx_windows {
 
 /* What one processor is at, and what it could not join. */
 struct cpu_state {
-	__u64 tx_owner; /* between net_dev_start_xmit and net_dev_xmit */
+	__u64 tx_owner; /* between net_dev_start_xmit and net_dev_xmit; of TCP the first of tx_count */
+	__u64 tx_count;
 	__u64 tx_skb;
 	__u64 output_owner; /* between ip_send_skb and net_dev_queue */
 	__u64 output;

@@ -5,6 +5,7 @@ use std::fmt;
 use libbpf_rs::btf::Btf;
 use libbpf_rs::btf::types::Struct;
 use netfathom_model::path::{Direction, Stage};
+use netfathom_model::plan::Transport;
 
 use crate::{function, tracepoint};
 
@@ -51,6 +52,16 @@ const fn needed(name: &'static str, directions: &'static [Direction]) -> Hook {
     Hook { name, directions, instead: &[] }
 }
 
+const FOLLOWED: Hook = Hook {
+    name: READER,
+    directions: &[Rx],
+    instead: &[Instead {
+        at: At::Nothing,
+        stages: &[Stage::Wakeup, Stage::Runqueue],
+        effect: "their time is part of the stages sockqueue and read",
+    }],
+};
+
 const TRACEPOINTS: [Hook; 12] = [
     needed("net_dev_queue", &[Tx]),
     Hook {
@@ -84,15 +95,7 @@ const TRACEPOINTS: [Hook; 12] = [
             },
         ],
     },
-    Hook {
-        name: READER,
-        directions: &[Rx],
-        instead: &[Instead {
-            at: At::Nothing,
-            stages: &[Stage::Wakeup, Stage::Runqueue],
-            effect: "their time is part of the stages sockqueue and read",
-        }],
-    },
+    FOLLOWED,
     Hook {
         name: "sock_recv_length",
         directions: &[Rx],
@@ -110,6 +113,23 @@ const TRACEPOINTS: [Hook; 12] = [
         ],
     },
     needed("kfree_skb", &[Tx, Rx]),
+];
+
+/// Those of messages over TCP, whose programs are called `stream_` and their name; the reader's thread is followed by the
+/// same programs.
+const STREAM: [Hook; 12] = [
+    needed("net_dev_queue", &[Tx]),
+    needed("sock_send_length", &[Tx]),
+    Hook { name: "qdisc_enqueue", directions: &[Tx], instead: TRACEPOINTS[1].instead },
+    needed("qdisc_dequeue", &[Tx]),
+    needed("net_dev_start_xmit", &[Tx]),
+    needed("net_dev_xmit", &[Tx]),
+    needed("netif_rx", &[Rx]),
+    needed("napi_gro_receive_entry", &[Rx]),
+    needed("netif_receive_skb", &[Rx]),
+    needed("sk_data_ready", &[Rx]),
+    FOLLOWED,
+    needed("sock_recv_length", &[Rx]),
 ];
 
 const SOCKET_WHOLE: &[Instead] = &[Instead {
@@ -207,13 +227,18 @@ impl fmt::Display for Replaced {
 /// The programs of the directions on this kernel.
 #[derive(Debug, Default)]
 pub(super) struct Chosen {
+    transport: Transport,
     pub programs: Vec<String>,
     pub replaced: Vec<Replaced>,
 }
 
-pub(super) fn choose(at: Hooks, directions: &[Direction]) -> Chosen {
+pub(super) fn choose(at: Hooks, transport: Transport, directions: &[Direction]) -> Chosen {
     let is_missing = |name: &str| tracepoint::is_missing(name) || name == READER && !keeps_account();
-    let mut chosen = Chosen::default();
+    let mut chosen = Chosen { transport, ..Chosen::default() };
+    if transport == Transport::Tcp {
+        chosen.add(&STREAM, directions, is_missing, |_| false);
+        return chosen;
+    }
     chosen.add(&TRACEPOINTS, directions, is_missing, function::has_hooks);
     if at == Hooks::Functions {
         // Whether programs can be attached to them is for the kernel to say.
@@ -238,7 +263,7 @@ impl Chosen {
             };
             let missing = is_missing(hook.name);
             match hook.instead.iter().find(usable).filter(|_| missing) {
-                None => self.programs.push(program(hook.name)),
+                None => self.programs.push(program(self.transport, hook.name)),
                 Some(instead) => {
                     self.programs.extend(instead.programs());
                     self.replaced.push(Replaced { hook: hook.name, instead });
@@ -251,15 +276,17 @@ impl Chosen {
 impl Instead {
     fn programs(&self) -> Vec<String> {
         match self.at {
-            At::Functions(functions) => functions.iter().map(|name| program(name)).collect(),
+            At::Functions(functions) => functions.iter().map(|name| format!("on_{name}")).collect(),
             At::Tracepoint(program, _) => vec![program.to_owned()],
             At::Nothing => Vec::new(),
         }
     }
 }
 
-fn program(at: &str) -> String {
-    format!("on_{at}")
+fn program(transport: Transport, at: &str) -> String {
+    let is_of_thread = [READER, "sock_recv_length"].contains(&at);
+    let prefix = if transport == Transport::Tcp && !is_of_thread { "stream" } else { "on" };
+    format!("{prefix}_{at}")
 }
 
 #[cfg(test)]
@@ -280,7 +307,10 @@ mod tests {
         let have: Vec<String> = open.progs().map(|p| p.name().to_str().unwrap().to_owned()).collect();
         let hooks = || TRACEPOINTS.iter().chain(&FUNCTIONS);
         let instead = hooks().flat_map(|hook| hook.instead).flat_map(Instead::programs);
-        let all: Vec<String> = hooks().map(|hook| program(hook.name)).chain(instead).collect();
+        let datagrams = hooks().map(|hook| program(Transport::Udp, hook.name));
+        let streams = STREAM.iter().map(|hook| program(Transport::Tcp, hook.name));
+        let streams = streams.filter(|name| name.starts_with("stream_"));
+        let all: Vec<String> = datagrams.chain(streams).chain(instead).collect();
         assert!(all.iter().all(|name| have.contains(name)), "{all:?} {have:?}");
         assert_eq!(all.len(), have.len(), "{all:?} {have:?}");
         let replaced = TRACEPOINTS.iter().filter(|hook| !hook.instead.is_empty() && hook.name != READER);
@@ -289,7 +319,7 @@ mod tests {
 
     #[test]
     fn where_nothing_is_missing_nothing_is_replaced() {
-        let Chosen { programs, replaced } = chosen(&[Tx, Rx], &[], true);
+        let Chosen { programs, replaced, .. } = chosen(&[Tx, Rx], &[], true);
         assert_eq!((programs.len(), replaced.len()), (TRACEPOINTS.len(), 0));
         let Chosen { programs, .. } = chosen(&[Tx], &[], true);
         assert!(
@@ -331,7 +361,7 @@ mod tests {
 
     #[test]
     fn a_kernel_that_keeps_no_account_of_threads_is_named() {
-        let Chosen { programs, replaced } = chosen(&[Rx], &[READER], true);
+        let Chosen { programs, replaced, .. } = chosen(&[Rx], &[READER], true);
         assert!(!programs.contains(&"on_sched_switch".to_owned()));
         assert_eq!(replaced[0].stages(), [Stage::Wakeup, Stage::Runqueue]);
         assert_eq!(
@@ -358,7 +388,7 @@ mod tests {
 
     #[test]
     fn what_nothing_replaces_stays_to_be_refused_by_name() {
-        let Chosen { programs, replaced } = chosen(&[Tx], &["net_dev_queue"], true);
+        let Chosen { programs, replaced, .. } = chosen(&[Tx], &["net_dev_queue"], true);
         assert!(programs.contains(&"on_net_dev_queue".to_owned()) && replaced.is_empty());
     }
 }

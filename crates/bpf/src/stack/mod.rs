@@ -2,12 +2,14 @@
 
 use std::collections::BTreeMap;
 use std::io;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
 use libbpf_rs::btf::types::Enum;
 use libbpf_rs::{Link, MapCore, MapFlags, Object};
 use netfathom_model::path::{Direction, Stage};
+use netfathom_model::plan::Transport;
 use netfathom_stats::{Distribution, Histogram, Moments, Windowed};
 
 use crate::load::{self, Refusal};
@@ -37,12 +39,18 @@ const OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/stack.bpf.o"));
 /// the stack time itself.
 const SPANS: [Option<Stage>; shared::TX_SPANS] =
     [Some(Stage::Socket), Some(Stage::Qdisc), Some(Stage::Device), Some(Stage::Driver), None];
-/// Those of the second value, `TX_SEND` and on.
-const PARTS: [Stage; 2] = [Stage::Send, Stage::Output];
+/// Those of the second value, from `TX_SEND` on.
+const PARTS: [Stage; 3] = [Stage::Send, Stage::Output, Stage::Sendq];
 
 /// The hooks that join, in the order of `enum join` in abi.h.
-const JOIN_HOOKS: [&str; shared::JOINS] =
-    ["qdisc_enqueue", "qdisc_dequeue", "net_dev_start_xmit", "sk_data_ready", "sock_recv_length"];
+const JOIN_HOOKS: [&str; shared::JOINS] = [
+    "qdisc_enqueue",
+    "qdisc_dequeue",
+    "net_dev_start_xmit",
+    "sk_data_ready",
+    "sock_recv_length",
+    "net_dev_queue",
+];
 
 /// Why the programs could not be loaded.
 #[derive(Debug, thiserror::Error)]
@@ -69,6 +77,45 @@ pub struct Target {
     pub reader_cookie: u64,
     /// Windows of time are `2^window_shift` ns long.
     pub window_shift: u32,
+    /// The connection, where messages go over TCP.
+    pub stream: Option<Stream>,
+}
+
+/// A connection that carries messages of one size.
+#[derive(Clone, Copy, Debug)]
+pub struct Stream {
+    /// SO_COOKIE of the sender's socket.
+    pub sender_cookie: u64,
+    pub sender: SocketAddr,
+    pub reader: SocketAddr,
+    /// The sequence number of the first message's first byte.
+    pub first: u32,
+    pub message_bytes: u64,
+}
+
+impl Stream {
+    /// No connection: to find out whether the programs load.
+    pub const NONE: Self = {
+        let nowhere = SocketAddr::new(IpAddr::V4(Ipv4Addr::UNSPECIFIED), 0);
+        Self { sender_cookie: 0, sender: nowhere, reader: nowhere, first: 0, message_bytes: 0 }
+    };
+}
+
+impl Target {
+    fn transport(&self) -> Transport {
+        if self.stream.is_some() { Transport::Tcp } else { Transport::Udp }
+    }
+}
+
+/// The last four bytes of an address, as they are on the wire.
+fn last_word(address: IpAddr) -> u32 {
+    match address {
+        IpAddr::V4(v4) => u32::from_ne_bytes(v4.octets()),
+        IpAddr::V6(v6) => {
+            let [.., a, b, c, d] = v6.octets();
+            u32::from_ne_bytes([a, b, c, d])
+        }
+    }
 }
 
 /// Loaded and attached programs; dropping them detaches everything.
@@ -85,7 +132,7 @@ impl StackTap {
     /// # Errors
     /// What the kernel refused. Needs CAP_BPF and CAP_PERFMON, and BTF.
     pub fn load(at: Hooks, directions: &[Direction], target: Target) -> Result<Self, LoadError> {
-        let Chosen { programs, replaced } = hooks::choose(at, directions);
+        let Chosen { programs, replaced, .. } = hooks::choose(at, target.transport(), directions);
         let is_wanted = |name: &str| programs.iter().any(|wanted| wanted == name);
         let open = load::open(OBJECT, is_wanted).map_err(step("open"))?;
         let object = load::load(open).map_err(step("load"))?;
@@ -110,6 +157,16 @@ impl StackTap {
         shared.flow_be.store(target.flow.to_be(), Relaxed);
         shared.reader_cookie.store(target.reader_cookie, Relaxed);
         shared.window_shift.store(target.window_shift, Relaxed);
+        if let Some(stream) = target.stream {
+            let to = &shared.stream;
+            let ports = u32::from(stream.sender.port()) << 16 | u32::from(stream.reader.port());
+            to.sender_cookie.store(stream.sender_cookie, Relaxed);
+            to.ports.store(ports.to_be(), Relaxed);
+            to.from.store(last_word(stream.sender.ip()), Relaxed);
+            to.to.store(last_word(stream.reader.ip()), Relaxed);
+            to.first.store(stream.first, Relaxed);
+            to.message_bytes.store(stream.message_bytes, Relaxed);
+        }
         self.attach()
     }
 

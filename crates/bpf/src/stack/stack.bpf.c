@@ -95,6 +95,7 @@ static __always_inline struct rx_slot *rx_slot(__u64 owner)
 
 #include "way_out.h"
 #include "way_in.h"
+#include "stream.h"
 
 SEC("tp_btf/kfree_skb")
 int BPF_PROG(on_kfree_skb, struct sk_buff *skb, void *location)

@@ -11,7 +11,7 @@ fn before_the_reader_is_known_nobody_is_watched() {
     if !privileged("watching the reader") {
         return;
     }
-    let target = Target { flow: 1, reader_cookie: u64::MAX, window_shift: 20 };
+    let target = Target { flow: 1, reader_cookie: u64::MAX, window_shift: 20, stream: None };
     let tap = StackTap::load(Hooks::Tracepoints, &[Direction::Rx], target).unwrap();
     // The processors go in and out of their idle tasks meanwhile, whose number is 0.
     sleep(Duration::from_millis(50));
@@ -23,7 +23,7 @@ fn begun_again_it_knows_nothing_of_before() {
     if !privileged("watching the reader") {
         return;
     }
-    let target = Target { flow: 1, reader_cookie: u64::MAX, window_shift: 20 };
+    let target = Target { flow: 1, reader_cookie: u64::MAX, window_shift: 20, stream: None };
     let mut tap = StackTap::load(Hooks::Tracepoints, &[Direction::Tx], target).unwrap();
     tap.detach();
     tap.mapping.get().reader.unseen.store(7, Relaxed);

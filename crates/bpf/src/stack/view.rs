@@ -1,7 +1,8 @@
 //! What the hooks saw of one message, for the thread that reads it.
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::Ordering::{Relaxed, Release};
+use std::sync::atomic::fence;
 
 use super::abi;
 use super::order::{published, whole};
@@ -127,6 +128,19 @@ impl View {
             net_dev_start_xmit: stamp(&slot.net_dev_start_xmit),
             net_dev_xmit: stamp(&slot.net_dev_xmit),
         })
+    }
+
+    /// A message that is to be sent over TCP, by the calling thread: no program can read its stamp.
+    #[inline]
+    pub fn announce(&self, sequence: u64, sent_ns: u64) {
+        let shared = self.mapping.get();
+        let slot = &shared.tx[(sequence + 1) as usize & (SLOTS - 1)];
+        slot.owner.store(0, Relaxed);
+        fence(Release);
+        slot.fields().iter().skip(1).for_each(|field| field.store(0, Relaxed));
+        slot.sent.store(sent_ns, Relaxed);
+        slot.owner.store(sequence + 1, Release);
+        shared.stream.announced.store(sequence + 1, Release);
     }
 
     /// The way in of a message; `None` if its slot holds another by now.

@@ -144,12 +144,23 @@ static __always_inline void add_parts(const struct tx_slot *slot, __u32 window)
 	add_span(sums, windows, TX_OUTPUT, window, slot->net_dev_queue - slot->output);
 }
 
+/* What TCP has not sent by the end of the call waits for its turn. */
+static __always_inline void add_sendq(const struct tx_slot *slot, __u32 window)
+{
+	struct tx_sums *sums = bpf_map_lookup_elem(&tx_sums, &parts);
+	struct tx_windows *windows = bpf_map_lookup_elem(&tx_windows, &parts);
+
+	if (sums && windows)
+		add_span(sums, windows, TX_SENDQ, window, slot->net_dev_queue - slot->output);
+}
+
 /* The way out has ended: sums up its spans. */
-static __always_inline void sum_up(const struct tx_slot *slot)
+static __always_inline void sum_up(const struct tx_slot *slot, bool is_stream)
 {
 	struct tx_sums *sums = bpf_map_lookup_elem(&tx_sums, &zero);
 	struct tx_windows *windows = bpf_map_lookup_elem(&tx_windows, &zero);
 	__u64 window = (slot->sent - shared.start_ns) >> (shared.window_shift & 63);
+	__u64 handed = slot->net_dev_queue;
 	__s64 queued = 0;
 
 	if (!sums || !windows)
@@ -161,10 +172,14 @@ static __always_inline void sum_up(const struct tx_slot *slot)
 		queued = slot->qdisc_dequeue - slot->qdisc_enqueue;
 		add_span(sums, windows, TX_QDISC, window, queued);
 	}
-	if (slot->output)
+	if (is_stream && slot->output && slot->output < handed) {
+		handed = slot->output;
+		add_sendq(slot, window);
+	}
+	if (!is_stream && slot->output)
 		add_parts(slot, window);
 	else
-		add_span(sums, windows, TX_SOCKET, window, slot->net_dev_queue - slot->sent);
+		add_span(sums, windows, TX_SOCKET, window, handed - slot->sent);
 	add_span(sums, windows, TX_DEVICE, window, slot->net_dev_start_xmit - slot->net_dev_queue - queued);
 	add_span(sums, windows, TX_DRIVER, window, slot->net_dev_xmit - slot->net_dev_start_xmit);
 	add_span(sums, windows, TX_TOTAL, window, slot->net_dev_start_xmit - slot->sent);
@@ -192,6 +207,6 @@ int on_net_dev_xmit(struct bpf_raw_tracepoint_args *args)
 	if (slot->owner != owner)
 		return 0;
 	slot->net_dev_xmit = now;
-	sum_up(slot);
+	sum_up(slot, false);
 	return 0;
 }

@@ -4,9 +4,10 @@ use std::net::SocketAddr;
 
 use clap::Args as ClapArgs;
 use netfathom_measure::load::allow::Prefix;
-use netfathom_model::plan::EngineChoice;
+use netfathom_model::plan::{EngineChoice, Transport};
 
 use super::load::ENGINES;
+use super::stack::TRANSPORTS;
 use super::words::one_of;
 use super::{OutputArgs, parse_time, parse_whole};
 
@@ -43,7 +44,10 @@ pub struct CapacityArgs {
     /// Searches, for the interval
     #[arg(long, default_value_t = 3, default_value_if("quick", "true", "2"), value_name = "N", value_parser = parse_whole::<u32>)]
     pub trials: u32,
-    /// UDP payload in bytes
+    /// Protocol that carries the messages
+    #[arg(long, value_parser = one_of(TRANSPORTS), default_value = "udp")]
+    pub transport: Transport,
+    /// Bytes of a message: UDP payload, or bytes in the stream of TCP
     #[arg(long, default_value_t = 64, value_name = "BYTES", value_parser = parse_whole::<usize>)]
     pub size: usize,
     /// IPv6 instead of IPv4

@@ -156,7 +156,10 @@ pub struct SinkArgs {
     /// Takes loads from these addresses too, besides private ones
     #[arg(long, value_name = "ADDR/LEN")]
     pub allow: Vec<Prefix>,
-    /// Maximum duration of a load; while one runs, all others are refused
+    /// Senders that are served at the same time, each with its own account; others are refused
+    #[arg(long, value_name = "N", default_value_t = 64, value_parser = clap::value_parser!(u32).range(1..=256))]
+    pub senders: u32,
+    /// Maximum duration of a load
     #[arg(long, value_name = "TIME", default_value = "10m", value_parser = parse_time)]
     pub max_time: u64,
     /// Ends after this number of loads [default: runs until Ctrl-C]

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use clap::{Args as ClapArgs, ValueEnum};
 use netfathom_measure::load::allow::Prefix;
 use netfathom_model::path::{Direction, Tap};
-use netfathom_model::plan::{InsertedDelay, TapChoice};
+use netfathom_model::plan::{InsertedDelay, TapChoice, Transport};
 
 use super::words::{Word, one_of};
 use super::{OutputArgs, parse_percent, parse_profile, parse_time, parse_whole};
@@ -35,6 +35,11 @@ pub const DIRECTIONS: &[Word<&[Direction]>] = &[
     ("tx", &[Direction::Tx], "Send: application to link layer"),
     ("rx", &[Direction::Rx], "Receive: link layer to application"),
     ("both", &[Direction::Tx, Direction::Rx], "Send and receive"),
+];
+
+pub const TRANSPORTS: &[Word<Transport>] = &[
+    ("udp", Transport::Udp, "A datagram a message"),
+    ("tcp", Transport::Tcp, "One connection a sender, with TCP_NODELAY; needs Linux 6.3 for stages"),
 ];
 
 /// The last two are for `stack` alone.
@@ -80,7 +85,7 @@ pub struct StackArgs {
     /// Between two network namespaces that netfathom makes and removes (default as root)
     #[arg(long, conflicts_with = "loopback")]
     pub lab: bool,
-    /// Over this host's loopback device (default without root)
+    /// Over the loopback device (default without root)
     #[arg(long)]
     pub loopback: bool,
     /// Messages per second over one trial, such as constant:RATE/TIME or ramp:FROM..TO/TIME
@@ -116,7 +121,12 @@ pub struct StackArgs {
     /// The pcap tap leaves its captures and logs in the run's directory, for netfathom join
     #[arg(help_heading = KEPT, long)]
     pub keep_captures: bool,
-    /// UDP payload in bytes
+    /// Protocol that carries the messages
+    #[arg(long, value_parser = one_of(TRANSPORTS), default_value = "udp")]
+    pub transport: Transport,
+    /// Bytes of a message
+    ///
+    /// Over UDP its payload, over TCP bytes in the stream.
     #[arg(long, default_value_t = 64, value_name = "BYTES", value_parser = parse_whole::<usize>)]
     pub size: usize,
     /// IPv6 instead of IPv4
@@ -129,13 +139,15 @@ pub struct StackArgs {
     /// packet with its stages as a comment [samples 10,000 messages unless --samples says else]
     #[arg(help_heading = KEPT, long, value_enum, value_name = "FORMAT")]
     pub export: Option<ExportArg>,
-    /// Senders at the same time, each on its own CPU where available
+    /// Senders at the same time
+    ///
+    /// Each on its own CPU where available.
     #[arg(long, default_value_t = 1, value_name = "N", value_parser = parse_whole::<u32>)]
     pub workers: u32,
     /// CPUs of the sender and of the reader [default: the last two]
     #[arg(long, value_name = "SENDER,READER", value_parser = parse_cpus)]
     pub cpu: Option<(usize, usize)>,
-    /// UDP port of the reader; 0 takes a free one
+    /// Port of the reader; 0 takes a free one
     #[arg(help_heading = ENDS, long, default_value_t = 0, value_parser = parse_whole::<u16>)]
     pub port: u16,
     /// About 10 seconds instead of 30: 3 trials of 500ms, where not set otherwise

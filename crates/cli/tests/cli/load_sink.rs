@@ -181,13 +181,13 @@ fn a_sink_whose_sender_is_killed_tells_it_and_takes_the_next() {
 }
 
 #[test]
-fn a_second_sender_is_told_that_there_is_one() {
-    let (sink, dirs) = (Sink::start(""), [out(), out()]);
+fn one_sender_more_than_the_sink_takes_is_told_so() {
+    let (sink, dirs) = (Sink::start("--senders 1"), [out(), out()]);
     let first = start(&mut send(&sink, "--profile constant:1k/1s", dirs[0].path()));
     sink.next("begins");
     let second = run(&mut send(&sink, "--profile constant:1k/1s", dirs[1].path()));
     assert_eq!(second.status, 1);
-    assert!(second.err.contains("another sender"), "{}", second.err);
+    assert!(second.err.contains("as many senders as it takes"), "{}", second.err);
     end(first).measured();
     assert_eq!(delivered(&result(&record(dirs[0].path()).unwrap()).trials[0].accounting), 1000);
 }

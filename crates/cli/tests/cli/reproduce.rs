@@ -5,12 +5,13 @@ use netfathom_model::record::{Measurement, State};
 use crate::child::{end, netfathom, out, record, run, signal, start, until};
 use crate::refusals::refused;
 
-const NAMES: [&str; 15] = [
+const NAMES: [&str; 16] = [
     "borodin-tx",
     "borodin-rx",
     "borodin-rx-triangle",
     "borodin-reverse",
     "borodin-asymmetry",
+    "borodin-protocols",
     "ttcp-sndbuf",
     "zccl-1",
     "zccl-1-ethernet",

@@ -1,7 +1,8 @@
 //! Where the two ends of a measurement stand, and the sockets and counters of either.
 
 use std::io;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream, UdpSocket};
+use std::os::fd::OwnedFd;
 use std::time::Duration;
 
 use netfathom_model::environment::Device;
@@ -9,7 +10,7 @@ use netfathom_model::plan::{Family, Place};
 use netfathom_sys::counters::{self, Counters};
 use netfathom_sys::link;
 use netfathom_sys::netns::Namespace;
-use netfathom_sys::socket::set_receive_buffer;
+use netfathom_sys::socket::{receive_whole, set_receive_buffer};
 
 use super::lab::{Lab, LabError, Role};
 use crate::ground::error::GroundError;
@@ -18,6 +19,8 @@ use crate::ground::error::GroundError;
 const RECEIVE_BUFFER_BYTES: i32 = 8 << 20;
 /// How long one send call may wait for a device.
 const LONGEST_SEND: Duration = Duration::from_millis(200);
+/// On this machine a connection is made at once.
+const LONGEST_CONNECT: Duration = Duration::from_secs(5);
 /// Messages that find routes and warm caches before a trial; no trial's own.
 const WARM_UP_MESSAGES: usize = 64;
 
@@ -117,13 +120,37 @@ impl Rig {
             sender.connect(to)?;
             Ok(sender)
         })?;
-        let socket = connected.map_err(GroundError::Socket)?;
+        self.bounded(connected.map_err(GroundError::Socket)?)
+    }
+
+    fn bounded(&self, socket: UdpSocket) -> Result<UdpSocket, GroundError> {
         // A device that takes nothing must not hold a sender that is to stop.
         socket.set_write_timeout(Some(LONGEST_SEND)).map_err(GroundError::Socket)?;
         if self.lab.is_some() {
             netfathom_sys::socket::set_hop_limit(&socket, 1).map_err(GroundError::Socket)?;
         }
         Ok(socket)
+    }
+
+    /// New connections of TCP from the sender to the reader, each by its two ends. They are of the type of datagram
+    /// sockets: what all engines and readers need of one is the same.
+    pub fn connections(&self, port: u16, count: u32) -> Result<Vec<(UdpSocket, UdpSocket)>, GroundError> {
+        let address = SocketAddr::new(self.reader_addr(), port);
+        let listener = self
+            .at(Role::Reader, || TcpListener::bind(address))?
+            .map_err(|source| GroundError::Bind { address, source })?;
+        let to = listener.local_addr().map_err(GroundError::Socket)?;
+        let connect = |_| {
+            let sender = self.at(Role::Sender, || TcpStream::connect_timeout(&to, LONGEST_CONNECT))?;
+            let ends = sender.and_then(|sender| {
+                sender.set_nodelay(true)?;
+                let (reader, _) = listener.accept()?;
+                Ok((UdpSocket::from(OwnedFd::from(sender)), UdpSocket::from(OwnedFd::from(reader))))
+            });
+            let (sender, reader) = ends.map_err(GroundError::Socket)?;
+            Ok((self.bounded(sender)?, reader))
+        };
+        (0..count).map(connect).collect()
     }
 
     pub fn counters(&self) -> Result<SideCounters, GroundError> {
@@ -189,7 +216,7 @@ pub fn warm_up(sender: &UdpSocket, reader: &UdpSocket) -> Result<(), GroundError
     let mut buffer = [0; 64];
     for _ in 0..WARM_UP_MESSAGES {
         sender.send(&[0; 64]).map_err(GroundError::Socket)?;
-        reader.recv(&mut buffer).map_err(|source| match source.kind() {
+        receive_whole(reader, &mut buffer).map_err(|source| match source.kind() {
             io::ErrorKind::WouldBlock => GroundError::NothingCrosses,
             _ => GroundError::Socket(source),
         })?;

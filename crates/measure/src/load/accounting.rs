@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use netfathom_model::accounting::{Accounting, CounterCheck, Fate, FateCount, HookCount};
 use netfathom_model::engine::{Engine, Receive};
-use netfathom_model::plan::{Family, Place};
-use netfathom_sys::counters::{Counters, UdpCounters};
+use netfathom_model::plan::{Family, Place, Transport};
+use netfathom_sys::counters::{Counters, DeviceCounters, UdpCounters};
 
 use crate::ground::rig::SideCounters;
 use crate::load::tally::Read;
@@ -39,11 +39,16 @@ pub struct Ways {
     pub engine: Engine,
     /// How they were taken; `None` where that is another host's matter.
     pub receive: Option<Receive>,
+    pub transport: Transport,
 }
 
 impl Ways {
     /// One call a message at either end, as ordinary programs do.
-    pub const SOCKETS: Self = Self { engine: Engine::Send, receive: Some(Receive::Recv) };
+    pub const SOCKETS: Self =
+        Self { engine: Engine::Send, receive: Some(Receive::Recv), transport: Transport::Udp };
+
+    /// The same over connections of TCP.
+    pub const STREAMS: Self = Self { transport: Transport::Tcp, ..Self::SOCKETS };
 }
 
 impl Evidence<'_> {
@@ -142,6 +147,9 @@ impl Evidence<'_> {
     }
 
     fn counters(&self, count: impl Fn(Fate) -> u64) -> Vec<CounterCheck> {
+        if self.ways.transport == Transport::Tcp {
+            return self.stream_counters();
+        }
         // What was dropped at the device or behind it is not counted there; on a veth pair,
         // which tells the sender of it, UDP does not count it as out either.
         let crossed = self.sent.saturating_sub(count(Fate::BacklogFull) + count(Fate::DeviceDrop));
@@ -184,6 +192,24 @@ impl Evidence<'_> {
             checks.push(check("reader: UDP receive buffer errors", full, udp(reader).rcvbuf_errors));
         }
         checks
+    }
+}
+
+impl Evidence<'_> {
+    /// How many packets messages are is for TCP to choose. What crosses from one device to the other both count.
+    fn stream_counters(&self) -> Vec<CounterCheck> {
+        let of =
+            |c: &Counters, name: &Option<String>| name.as_ref().and_then(|name| c.devices.get(name)).copied();
+        let SideCounters { sender, reader } = self.counted;
+        let (out, into) = (of(sender, &self.devices.0), of(reader, &self.devices.1));
+        let crossed = out.zip(into).filter(|_| self.place == Place::Lab);
+        let check = |(out, into): (DeviceCounters, DeviceCounters)| CounterCheck {
+            counter: "reader: device packets in".into(),
+            expected: out.tx_packets,
+            observed: into.rx_packets,
+            shared: false,
+        };
+        crossed.map(check).into_iter().collect()
     }
 }
 

@@ -44,7 +44,7 @@ const ANSWER_WITHIN: Duration = Duration::from_secs(5);
 /// How long a line may take that the peer had ready.
 const LINE_WITHIN: Duration = Duration::from_secs(1);
 /// How long the sender may take between its welcome and its begin: it makes its sockets, and
-/// meanwhile keeps all others out.
+/// meanwhile has a place that others may want.
 pub const BEGIN_WITHIN: Duration = Duration::from_secs(5);
 
 /// Why a conversation did not come about, or ended.

@@ -199,6 +199,12 @@ pub fn load_rules<T: Judged>() -> Vec<Rule<T>> {
             percent,
             "the kernel refused {} of the messages: lower the rate",
         ),
+        Rule::degraded(
+            0.001,
+            |t| share(t.accounting().retransmitted, t.load().sent),
+            percent,
+            "segments were retransmitted, {} of the messages: times include the repair",
+        ),
         Rule::void(0.5, lost, percent, "{} of the messages were lost: lower the rate"),
         Rule::degraded(
             0.001,

@@ -13,6 +13,7 @@ use netfathom_capture::log::{Columns, LogEntry, LogFormat, LogWriter};
 use netfathom_model::message::Header;
 use netfathom_sys::clock::{monotonic_ns, realtime_ahead_ns};
 use netfathom_sys::file;
+use netfathom_sys::socket::receive_whole;
 
 use super::tap::{ReceiveTap, SendTap};
 use crate::load::error::FlightError;
@@ -162,7 +163,7 @@ impl SendTap for Option<SenderLog> {
 impl ReceiveTap for Option<SenderLog> {
     #[inline]
     fn receive(&mut self, socket: &UdpSocket, buffer: &mut [u8]) -> io::Result<usize> {
-        socket.recv(buffer)
+        receive_whole(socket, buffer)
     }
 
     #[inline]

@@ -25,6 +25,7 @@ pub mod sender;
 pub mod sent;
 pub mod sequence_window;
 pub mod shot;
+pub mod streamed;
 pub mod tally;
 pub mod tap;
 pub mod window;

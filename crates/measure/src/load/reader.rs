@@ -26,6 +26,8 @@ pub struct ReaderTask<'a> {
     pub planned: u64,
     /// Idle for so long after each message, until the end is told.
     pub delay_ns: u64,
+    /// Bytes of each message, where they come in a stream.
+    pub stream: Option<usize>,
     /// When to end, and how far it is.
     pub end: &'a EndSignal<'a>,
 }
@@ -58,13 +60,22 @@ impl EndSignal<'_> {
 /// Reads until the end is told and the socket is empty.
 pub fn read_all<T: ReceiveTap>(task: &ReaderTask<'_>, tap: &mut T) -> io::Result<Tally> {
     let mut tally = Tally::new(task.flow, task.lanes, task.planned);
-    let mut buffer = vec![0; BUFFER_BYTES];
+    let mut buffer = vec![0; task.stream.unwrap_or(BUFFER_BYTES)];
     let cpu_before_ns = thread_time_ns();
     let mut ended_ns = None;
     let told = || task.end.told.load(Relaxed);
+    // What is under way in a stream comes, if not at once.
+    let is_due = |delivered| task.stream.is_some() && delivered < task.end.accepted.load(Relaxed);
     tap.begin(task.socket);
     loop {
         let bytes = match tap.receive(task.socket, &mut buffer) {
+            Ok(0)
+                if told()
+                    && is_due(tally.read.delivered)
+                    && !task.end.is_over(monotonic_ns(), &mut ended_ns) =>
+            {
+                continue;
+            }
             Ok(0) if told() => break,
             Err(e) if e.kind() == io::ErrorKind::WouldBlock && told() => break,
             // A reader that polls, or that a signal has woken.
@@ -126,7 +137,15 @@ mod tests {
             tried: &tried,
             accepted: &accepted,
         };
-        let task = ReaderTask { socket: &socket, flow: 5, lanes: 1, planned: 9, delay_ns: 0, end: &end };
+        let task = ReaderTask {
+            socket: &socket,
+            flow: 5,
+            lanes: 1,
+            planned: 9,
+            delay_ns: 0,
+            stream: None,
+            end: &end,
+        };
         let read = std::thread::scope(|s| {
             let reader = s.spawn(|| read_all(&task, &mut ()).unwrap().read);
             std::thread::sleep(std::time::Duration::from_millis(100));

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use netfathom_model::accounting::CounterCheck;
 use netfathom_model::engine::Receive;
+use netfathom_model::plan::Transport;
 use netfathom_sys::clock::monotonic_ns;
 
 use super::accounting::Ways;
@@ -32,7 +33,7 @@ pub fn fly(
     departures: Departures<'_>,
 ) -> Result<ShotOutcome, FlightError> {
     if one_way {
-        let ways = Ways { engine: shot.engine, receive: None };
+        let ways = Ways { engine: shot.engine, receive: None, transport: Transport::Udp };
         return shot.fly_to(to, &mut Nobody, ways, duration_ns, departures);
     }
     let session = Session::open(
@@ -47,7 +48,7 @@ pub fn fly(
         },
     )?;
     let welcome = session.welcome().clone();
-    let ways = Ways { engine: shot.engine, receive: Some(welcome.receive) };
+    let ways = Ways { engine: shot.engine, receive: Some(welcome.receive), transport: Transport::Udp };
     let shot = Shot { flow: welcome.flow, ..*shot };
     let mut sink = Sink { session: Some(session), tally: None };
     let mut outcome = shot.fly_to(to, &mut sink, ways, duration_ns, departures)?;

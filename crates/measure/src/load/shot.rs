@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use netfathom_model::accounting::Accounting;
 use netfathom_model::engine::{Engine, Receive};
-use netfathom_model::plan::{Place, Spin};
+use netfathom_model::plan::{Place, Spin, Transport};
 use netfathom_sys::offload;
 use netfathom_sys::route;
 use netfathom_sys::socket::set_receive_buffer;
@@ -21,8 +21,10 @@ use super::far_end::{self, Whose};
 use super::flight::{Departures, FarEnd, Flight, Sender, spawn};
 use super::frame::{Frame, FrameAddresses};
 use super::message_log::{MessageLog, SenderLog};
+use super::receive::{Receiver, Streams};
 use super::sent::Sent;
-use super::tally::Read;
+use super::streamed::Streamed;
+use super::tally::{Read, Tally};
 use super::window::Windows;
 use crate::ground::error::GroundError;
 use crate::ground::lab::Role;
@@ -41,6 +43,8 @@ const SILENCE: Duration = Duration::from_millis(200);
 pub struct Shot<'a> {
     pub rig: &'a Rig,
     pub engine: Engine,
+    /// Over TCP both ends are on this machine, and the engine is one call a message.
+    pub transport: Transport,
     /// How they are taken, where that is on this machine.
     pub receive: Receive,
     /// Processors of the senders, of which there are as many, and of the receiver.
@@ -91,12 +95,41 @@ impl ShotOutcome {
 impl Shot<'_> {
     /// Makes the flight to a far end on this machine.
     pub fn fly(&self, duration_ns: u64, departures: Departures<'_>) -> Result<ShotOutcome, FlightError> {
+        if self.transport == Transport::Tcp {
+            return self.fly_connected(duration_ns, departures);
+        }
         let whose =
             Whose { flow: self.flow, lanes: self.lanes(), planned: departures.messages(), spin: self.spin };
         let echo = self.echo.then(|| self.rig.answers_go_to());
         let mut far = far_end::local(self.rig, self.port, self.receive, self.engine, whose, echo)?;
-        let ways = Ways { engine: self.engine, receive: Some(self.receive) };
+        let ways = Ways { engine: self.engine, receive: Some(self.receive), transport: Transport::Udp };
         self.fly_to(far.address, &mut *far.end, ways, duration_ns, departures)
+    }
+
+    /// Over connections.
+    fn fly_connected(
+        &self,
+        duration_ns: u64,
+        departures: Departures<'_>,
+    ) -> Result<ShotOutcome, FlightError> {
+        let connections = self.rig.connections(self.port, self.lanes())?;
+        let (senders, readers): (Vec<_>, Vec<_>) = connections.into_iter().unzip();
+        let own = readers.iter().map(UdpSocket::try_clone).collect::<Result<_, _>>();
+        let source =
+            own.and_then(|own| Streams::new(own, self.size, self.receive == Receive::Recv, self.spin));
+        let source = Box::new(source.map_err(GroundError::Socket)?);
+        let tally = Tally::new(self.flow, self.lanes(), departures.messages());
+        let mut far = Receiver { source, tally, echo: None };
+        let ways = Ways { engine: self.engine, receive: Some(self.receive), transport: self.transport };
+        let streamed = Streamed::begin(&senders, &readers)?;
+        let to = senders[0].peer_addr().map_err(GroundError::Socket)?;
+        let mut outcome = self.fly_from(&senders, to, &mut far, ways, duration_ns, departures)?;
+        let bytes = |messages: u64| messages * self.size as u64;
+        let (checks, retransmitted) =
+            streamed.end(bytes(outcome.sent.accepted), bytes(outcome.read.delivered))?;
+        outcome.accounting.counters.extend(checks);
+        outcome.accounting.retransmitted = retransmitted;
+        Ok(outcome)
     }
 
     pub fn fly_to(
@@ -109,11 +142,23 @@ impl Shot<'_> {
     ) -> Result<ShotOutcome, FlightError> {
         let sockets: Vec<UdpSocket> =
             (0..self.lanes()).map(|_| self.rig.sender_socket(to)).collect::<Result<_, _>>()?;
-        let answered = if self.echo { &sockets[..] } else { &[] };
+        self.fly_from(&sockets, to, far, ways, duration_ns, departures)
+    }
+
+    fn fly_from(
+        &self,
+        sockets: &[UdpSocket],
+        to: SocketAddr,
+        far: &mut dyn FarEnd,
+        ways: Ways,
+        duration_ns: u64,
+        departures: Departures<'_>,
+    ) -> Result<ShotOutcome, FlightError> {
+        let answered = if self.echo { sockets } else { &[] };
         for socket in answered {
             set_receive_buffer(socket, ANSWERS_BYTES).map_err(GroundError::Socket)?;
         }
-        let senders = self.senders(&sockets, to)?;
+        let senders = self.senders(sockets, to)?;
         let before = self.rig.counters()?;
         // Last: some engines take longer to load than the first message is away.
         let windows = Windows { start_ns: far.begin()?, shift: Windows::shift_for(duration_ns) };
@@ -228,6 +273,9 @@ impl Shot<'_> {
     ) -> Result<Box<dyn engine::Engine>, FlightError> {
         let own = || socket.try_clone().map_err(GroundError::Socket);
         Ok(match self.engine {
+            Engine::Send if self.transport == Transport::Tcp => {
+                Box::new(engine::Stream::new(own()?, self.size, None))
+            }
             Engine::Send => Box::new(engine::Send::new(own()?, self.size)),
             Engine::Sendmmsg => Box::new(engine::Sendmmsg::new(own()?, self.size)),
             Engine::Gso => {

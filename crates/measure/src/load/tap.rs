@@ -5,11 +5,19 @@ use std::io;
 use std::net::UdpSocket;
 
 use netfathom_model::message::Header;
+use netfathom_sys::socket::receive_whole;
+
+/// Called with each message between its stamp and its call.
+pub type Announce = Box<dyn FnMut(&Header) + Send>;
 
 pub trait SendTap {
     /// A message was handed to the operating system, which accepted or refused it.
     fn sent(&mut self, header: &Header, accepted: bool);
     fn finish(&mut self);
+    /// What is to be told of a message before its call, where it goes over TCP.
+    fn announces(&self) -> Option<Announce> {
+        None
+    }
 }
 
 pub trait ReceiveTap {
@@ -32,7 +40,7 @@ impl SendTap for () {
 impl ReceiveTap for () {
     #[inline]
     fn receive(&mut self, socket: &UdpSocket, buffer: &mut [u8]) -> io::Result<usize> {
-        socket.recv(buffer)
+        receive_whole(socket, buffer)
     }
     #[inline]
     fn delivered(&mut self, _: &Header, _: u64) {}

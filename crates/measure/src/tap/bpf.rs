@@ -11,7 +11,7 @@ use netfathom_model::message::Header;
 use netfathom_model::path::{Direction, Stage};
 use netfathom_model::sample::Sample;
 use netfathom_sys::clock::monotonic_ns;
-use netfathom_sys::socket::show_reader;
+use netfathom_sys::socket::{receive_whole, show_reader};
 
 use super::Collected;
 use super::sampling::Sampling;
@@ -202,7 +202,7 @@ impl ReceiveTap for BpfReader<'_> {
     #[inline]
     fn receive(&mut self, socket: &UdpSocket, buffer: &mut [u8]) -> io::Result<usize> {
         self.call = now(&self.view);
-        let bytes = socket.recv(buffer)?;
+        let bytes = receive_whole(socket, buffer)?;
         // What the hook missed must not shift the numbers of all that follow.
         self.number = self.view.receptions();
         Ok(bytes)

@@ -2,16 +2,17 @@
 
 use netfathom_bpf::Cause;
 use netfathom_bpf::probe::{Tracing, tracing};
-use netfathom_bpf::stack::{Hooks, LoadError, Replaced, StackTap, Target};
+use netfathom_bpf::stack::{Hooks, LoadError, Replaced, StackTap, Stream, Target};
 use netfathom_model::path::Direction;
+use netfathom_model::plan::Transport;
 use netfathom_model::record::LeftOut;
 use netfathom_sys::capability::{Capability, effective};
 
 use super::capture::{self, By};
 
 /// Whether the bpf tap works here in these directions, found out by loading it: the hooks that this kernel lacks.
-pub fn bpf(directions: &[Direction]) -> Result<Vec<Replaced>, LeftOut> {
-    load("bpf tap", Hooks::Tracepoints, directions)
+pub fn bpf(transport: Transport, directions: &[Direction]) -> Result<Vec<Replaced>, LeftOut> {
+    load("bpf tap", Hooks::Tracepoints, transport, directions)
 }
 
 /// The same of the fentry tap.
@@ -26,15 +27,21 @@ pub fn fentry(directions: &[Direction]) -> Result<Vec<Replaced>, LeftOut> {
         };
         LeftOut { what: FENTRY.into(), reason, remedy: remedy.into() }
     })?;
-    load(FENTRY, Hooks::Functions, directions)
+    load(FENTRY, Hooks::Functions, Transport::Udp, directions)
 }
 
 const FENTRY: &str = "fentry tap";
 
-fn load(what: &str, at: Hooks, directions: &[Direction]) -> Result<Vec<Replaced>, LeftOut> {
-    let target = Target { flow: 0, reader_cookie: 0, window_shift: 30 };
+fn load(
+    what: &str,
+    at: Hooks,
+    transport: Transport,
+    directions: &[Direction],
+) -> Result<Vec<Replaced>, LeftOut> {
+    let stream = (transport == Transport::Tcp).then_some(Stream::NONE);
+    let target = Target { flow: 0, reader_cookie: 0, window_shift: 30, stream };
     StackTap::load(at, directions, target).map(|tap| tap.replaced().to_vec()).map_err(|error| {
-        let remedy = remedy(&error);
+        let remedy = remedy(&error, transport);
         LeftOut { what: what.into(), reason: error.to_string(), remedy }
     })
 }
@@ -62,12 +69,15 @@ fn may_load() -> Result<(), &'static str> {
     Ok(())
 }
 
-fn remedy(error: &LoadError) -> String {
+fn remedy(error: &LoadError, transport: Transport) -> String {
     if let Err(remedy) = may_load() {
         return remedy.into();
     }
     let cause = if let LoadError::Step { source, .. } = error { Some(source.cause()) } else { None };
     match cause {
+        Some(Cause::NoTracepoint(_) | Cause::TooOld { .. }) if transport == Transport::Tcp => {
+            "use Linux 6.3 or later, or --transport udp"
+        }
         Some(Cause::NoTracepoint(_) | Cause::TooOld { .. }) => "use Linux 5.10 or later",
         _ => "NETFATHOM_BPF_LOG=1 shows all that libbpf and the verifier write",
     }

@@ -9,7 +9,7 @@ use netfathom_model::message::Header;
 use netfathom_model::sample::Sample;
 
 use super::sampling::Sampling;
-use crate::load::tap::SendTap;
+use crate::load::tap::{Announce, SendTap};
 
 /// A message that waits in the device's queue has left so many messages later; its slot is
 /// taken by another one only after 16,384.
@@ -43,6 +43,11 @@ impl SendTap for Departed {
         if let Some(first) = self.chosen.pop_front_if(|&mut first| first + BEHIND <= sequence) {
             self.sampling.unread(&self.view, first);
         }
+    }
+
+    fn announces(&self) -> Option<Announce> {
+        let view = self.view.clone();
+        Some(Box::new(move |header| view.announce(header.sequence, header.sent_ns)))
     }
 
     fn finish(&mut self) {

@@ -30,13 +30,16 @@ struct Pending {
     software_ns: u64,
 }
 
-/// The sender's end: reads the stamps of each message after its send call.
+/// The sender's end: reads the stamps of each message after its send call. Of messages over TCP that
+/// went in one segment only the last has any.
 ///
 /// Drained after every send none is lost; left alone, the socket's buffer overflows silently.
 pub struct SendStamps {
     socket: UdpSocket,
     queue: TxStampQueue,
     pending: Vec<Pending>,
+    /// How far the numbers of two messages are apart.
+    bytes: u32,
     ahead_ns: i64,
     windows: Windows,
     collected: Collected,
@@ -49,6 +52,7 @@ impl SendStamps {
     /// the socket takes the stamp that parts the stages.
     pub fn new(
         socket: UdpSocket,
+        bytes: u32,
         ahead_ns: i64,
         stages: bool,
         windows: Windows,
@@ -59,6 +63,7 @@ impl SendStamps {
             socket,
             queue: TxStampQueue::default(),
             pending: vec![Pending::default(); PENDING],
+            bytes,
             ahead_ns,
             windows,
             collected: Collected::new(stages, window_count),
@@ -71,11 +76,11 @@ impl SendStamps {
     }
 
     fn drain(&mut self) {
-        let Self { socket, queue, pending, ahead_ns, windows, collected, next } = self;
+        let Self { socket, queue, pending, bytes, ahead_ns, windows, collected, next } = self;
         let parted = !collected.stages.is_empty();
         // A queue that cannot be read shows as messages without a time.
         let _ = queue.drain(socket, |stamp| {
-            if let Some(done) = take(stamp, pending, *next, *ahead_ns, parted) {
+            if let Some(done) = take(stamp, pending, (*next, *bytes), *ahead_ns, parted) {
                 add(collected, windows, &done);
             }
         });
@@ -83,9 +88,16 @@ impl SendStamps {
 }
 
 /// Puts a stamp to its message; returns the message once it has all that it will get.
-fn take(stamp: TxStamp, pending: &mut [Pending], next: u64, ahead_ns: i64, parted: bool) -> Option<Pending> {
-    // The kernel counts modulo 2^32; the message is the last sent with that number.
-    let behind = (next as u32).wrapping_sub(stamp.number);
+fn take(
+    stamp: TxStamp,
+    pending: &mut [Pending],
+    (next, bytes): (u64, u32),
+    ahead_ns: i64,
+    parted: bool,
+) -> Option<Pending> {
+    // The kernel counts modulo 2^32; the message is the last sent with that number, which of bytes is that of its last.
+    let last = (next as u32).wrapping_add(1).wrapping_mul(bytes).wrapping_sub(1);
+    let behind = last.wrapping_sub(stamp.number) / bytes;
     let owner = next.checked_sub(u64::from(behind))?;
     let slot = &mut pending[owner as usize % PENDING];
     if slot.owner != owner + 1 {

@@ -38,6 +38,7 @@ impl Running {
                 receive: Receive::Recvmmsg,
                 allow: Vec::new(),
                 most_ns: MOST_NS,
+                most_senders: 8,
                 most_loads: None,
                 log: None,
             };
@@ -80,6 +81,45 @@ fn a_sink_tells_what_arrived() {
         );
     }
     assert_eq!(p.result.receive, Some(Receive::Recvmmsg));
+}
+
+#[test]
+fn each_of_several_senders_has_its_own_account() {
+    let _alone = alone();
+    let sink = Running::start();
+    let sent = |load: LoadPlan| {
+        let p = measure(load);
+        let a = &p.result.trials[0].accounting;
+        assert_eq!((a.gap(), a.foreign, a.reordered, a.duplicates), (0, 0, 0, 0), "{a:?}");
+        assert!(a.counters.iter().all(|c| c.agrees()), "{:?}", a.counters);
+        assert_eq!(a.sent, a.count(&Fate::Delivered));
+        a.sent
+    };
+    let loads =
+        ["constant:1k/400ms", "constant:2k/400ms", "constant:3k/400ms"].map(|profile| sink.to(profile));
+    let counts = thread::scope(|scope| {
+        let senders = loads.map(|load| scope.spawn(|| sent(load)));
+        senders.map(|sender| sender.join().unwrap())
+    });
+    assert_eq!(counts, [400, 800, 1200]);
+    let mut under_way = 0;
+    let mut most = 0;
+    let mut read = Vec::new();
+    for event in sink.events.try_iter() {
+        match event {
+            SinkEvent::Begins { .. } => under_way += 1,
+            SinkEvent::Ended { sent, read: r, .. } => {
+                under_way -= 1;
+                assert_eq!(sent.accepted, r.delivered);
+                read.push(r.delivered);
+            }
+            other => panic!("{other:?}"),
+        }
+        most = most.max(under_way);
+    }
+    read.sort_unstable();
+    assert!(most > 1, "they were served one after the other");
+    assert_eq!(read, [400, 800, 1200]);
 }
 
 #[test]

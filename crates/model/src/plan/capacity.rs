@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::load::{MOST_WORKERS, NO_DRIVER};
-use super::{Family, MS, Place, PlanError, S, range, size, span};
+use super::{Family, MS, Place, PlanError, S, Transport, range, size, span};
 use crate::engine::Engine;
 
 /// The plan of `netfathom capacity`.
@@ -14,6 +14,9 @@ pub struct CapacityPlan {
     pub place: Place,
     /// IPv4 or IPv6.
     pub family: Family,
+    /// UDP or TCP.
+    #[serde(default, skip_serializing_if = "Transport::is_usual")]
+    pub transport: Transport,
     /// The engines to search with.
     pub engines: Vec<Engine>,
     /// The numbers of workers to search with, each with each engine.
@@ -22,7 +25,7 @@ pub struct CapacityPlan {
     pub hold_ns: u64,
     /// Searches, for the interval.
     pub trials: u32,
-    /// UDP payload.
+    /// Payload of a datagram, or bytes in the stream.
     pub size_bytes: usize,
     /// Seeds the flow numbers.
     pub seed: u64,
@@ -38,13 +41,24 @@ impl CapacityPlan {
     /// # Errors
     /// The first thing that is wrong, with the range that would be right.
     pub fn validated(self) -> Result<Self, PlanError> {
-        size(self.size_bytes, self.place, self.family)?;
+        size(self.size_bytes, self.place, self.family, self.transport)?;
         range("trials", self.trials.into(), 1, 1000)?;
         span("hold", self.hold_ns, (50 * MS, 600 * S))?;
         range("engines", self.engines.len() as u64, 1, Engine::LADDER.len() as u64)?;
         range("workers", self.workers.len() as u64, 1, 64)?;
         if self.place == Place::Loopback && self.engines.iter().any(|e| !e.passes_stack()) {
             return Err(PlanError::Conflict(NO_DRIVER.into()));
+        }
+        if self.transport == Transport::Tcp {
+            if self.engines != [Engine::Send] {
+                return Err(PlanError::Conflict(
+                    "--transport tcp has one engine: choose --engine send".into(),
+                ));
+            }
+            if matches!(self.place, Place::To(_)) {
+                let text = "--transport tcp has both ends on this host: leave out --to";
+                return Err(PlanError::Conflict(text.into()));
+            }
         }
         self.workers.iter().try_for_each(|&w| range("workers", w.into(), 1, MOST_WORKERS.into()))?;
         Ok(self)

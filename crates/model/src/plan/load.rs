@@ -111,7 +111,7 @@ impl LoadPlan {
     /// # Errors
     /// The first thing that is wrong, with the range that would be right.
     pub fn validated(self) -> Result<Self, PlanError> {
-        size(self.size_bytes, self.place, self.family)?;
+        size(self.size_bytes, self.place, self.family, super::Transport::Udp)?;
         range("trials", self.trials.into(), 1, 1000)?;
         range("workers", self.workers.into(), 1, MOST_WORKERS.into())?;
         let conflict = |text: &str| Err(PlanError::Conflict(text.into()));

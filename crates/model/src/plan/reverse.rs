@@ -56,7 +56,7 @@ impl ReversePlan {
     /// # Errors
     /// The first thing that is wrong, with the range that would be right.
     pub fn validated(self) -> Result<Self, PlanError> {
-        size(self.size_bytes, super::Place::Lab, self.family)?;
+        size(self.size_bytes, super::Place::Lab, self.family, super::Transport::Udp)?;
         range("trials", self.trials.into(), 1, 1000)?;
         span("time", self.duration_ns, (400 * MS, 3_600 * S))?;
         let (from, to) = (self.inbound_from_per_s, self.inbound_peak_per_s);

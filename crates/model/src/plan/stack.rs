@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::load::MOST_WORKERS;
-use super::{Family, MS, Place, PlanError, S, US, range, size, span};
+use super::{Family, MS, Place, PlanError, S, Transport, US, range, size, span};
 use crate::path::{Direction, Tap};
 use crate::profile::Profile;
 
@@ -62,6 +62,9 @@ pub struct StackPlan {
     pub place: Place,
     /// IPv4 or IPv6.
     pub family: Family,
+    /// UDP or TCP.
+    #[serde(default, skip_serializing_if = "Transport::is_usual")]
+    pub transport: Transport,
     /// The rate over one trial.
     pub profile: Profile,
     /// Whether the peak of the profile, a ramp, may be lowered to what leaves on schedule.
@@ -81,7 +84,7 @@ pub struct StackPlan {
     pub tap: TapChoice,
     /// How the pcap tap captures.
     pub pcap: PcapPlan,
-    /// UDP payload.
+    /// Payload of a datagram, or bytes in the stream.
     pub size_bytes: usize,
     /// Messages to keep raw, all trials together; 0 for none.
     pub samples: u32,
@@ -121,6 +124,7 @@ impl StackPlan {
             directions: vec![Direction::Tx, Direction::Rx],
             place: Place::Lab,
             family: Family::Ipv4,
+            transport: Transport::Udp,
             profile,
             fits: false,
             trials: 1,
@@ -147,7 +151,7 @@ impl StackPlan {
     /// # Errors
     /// The first thing that is wrong, with the range that would be right.
     pub fn validated(self) -> Result<Self, PlanError> {
-        size(self.size_bytes, self.place, self.family)?;
+        size(self.size_bytes, self.place, self.family, self.transport)?;
         range("workers", self.workers.into(), 1, MOST_WORKERS.into())?;
         range("trials", self.trials.into(), 1, 1000)?;
         range("controls", self.controls.into(), 0, 1000)?;
@@ -175,6 +179,7 @@ impl StackPlan {
             }
         }
         self.fits_its_place()?;
+        self.fits_its_transport()?;
         Ok(self)
     }
 
@@ -213,6 +218,31 @@ impl StackPlan {
             return conflict(
                 "--poll and --reader-delay are for a reader on this host: leave them out with --to",
             );
+        }
+        Ok(())
+    }
+
+    /// What is of datagrams alone.
+    fn fits_its_transport(&self) -> Result<(), PlanError> {
+        let conflict = |text: &str| Err(PlanError::Conflict(text.into()));
+        if self.transport == Transport::Udp {
+            return Ok(());
+        }
+        if !matches!(self.place, Place::Lab | Place::Loopback) {
+            return conflict("--transport tcp has both ends on this host: leave out --to and --listen");
+        }
+        if self.workers > 1 {
+            return conflict("--transport tcp times the connection of one sender: leave out --workers");
+        }
+        if self.reader_polls {
+            return conflict("--poll takes whole datagrams: leave it out with --transport tcp");
+        }
+        if let TapChoice::Only(tap @ (Tap::Pcap | Tap::Fentry)) = self.tap {
+            let text = format!(
+                "--tap {}: it knows datagrams alone; with --transport tcp use --tap bpf or --tap timestamping",
+                tap.name()
+            );
+            return Err(PlanError::Conflict(text));
         }
         Ok(())
     }

@@ -18,6 +18,7 @@ mod growth;
 mod originals;
 mod ours;
 mod plans;
+mod protocols;
 mod reverse;
 mod tables;
 
@@ -31,7 +32,7 @@ const BOTH: &str = "Borodin 2014, the outgoing and the incoming paper";
 /// Every tap takes both ways.
 const ALL_TAPS: &[Tap] = &[Tap::Bpf, Tap::Timestamping, Tap::Pcap];
 
-pub static EXPERIMENTS: [Experiment; 5] = [
+pub static EXPERIMENTS: [Experiment; 6] = [
     Experiment {
         name: "borodin-tx",
         title: "Time of outgoing messages as the rate rises",
@@ -91,6 +92,18 @@ pub static EXPERIMENTS: [Experiment; 5] = [
         taps: ALL_TAPS,
         parts: |ground| plans::ramp(ground, "both ways", &[Direction::Tx, Direction::Rx]),
         tell: tell_asymmetry,
+    },
+    Experiment {
+        name: "borodin-protocols",
+        title: "Outgoing messages over TCP beside UDP",
+        source: OUTGOING,
+        shows: "what a heavier transport protocol takes of the load capability",
+        quick: Duration::from_secs(60),
+        full: Duration::from_secs(480),
+        needs: Needs::Nothing,
+        taps: &[Tap::Bpf, Tap::Timestamping],
+        parts: protocols::parts,
+        tell: protocols::tell,
     },
 ];
 

@@ -1,7 +1,7 @@
 //! The plans of the experiments, in the paper's size and in a short form.
 
 use netfathom_model::path::Direction;
-use netfathom_model::plan::{Family, ReversePlan, StackPlan, Variant};
+use netfathom_model::plan::{Family, ReversePlan, StackPlan, Transport, Variant};
 use netfathom_model::profile::Profile;
 
 use crate::ground::Ground;
@@ -87,6 +87,11 @@ pub fn reverse(ground: &mut Ground<'_>) -> Result<Vec<Part>, RunError> {
     };
     let times = ReversePlan { variants: vec![Variant::Ignored], tapped: true, ..rates.clone() };
     Ok(vec![Part::new(RATES, rates), Part::new(TIMES, times)])
+}
+
+/// Outgoing messages over one connection, or in datagrams.
+pub fn over(ground: &Ground<'_>, transport: Transport, profile: Profile) -> StackPlan {
+    StackPlan { transport, workers: 1, ..stack(ground, &[Direction::Tx], profile) }
 }
 
 /// What all plans of the stack have in common. Without controls and witnesses.

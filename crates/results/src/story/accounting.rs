@@ -76,6 +76,7 @@ fn beside(page: &mut Page, trials: &[Kept]) {
         ("received twice", sum(|t| t.accounting.duplicates)),
         ("out of order", sum(|t| t.accounting.reordered)),
         ("foreign", sum(|t| t.accounting.foreign)),
+        ("segments retransmitted", sum(|t| t.accounting.retransmitted)),
         ("cut off", sum(|t| t.accounting.truncated)),
         ("no message at all", sum(|t| t.accounting.garbage)),
     ];

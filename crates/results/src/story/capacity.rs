@@ -36,12 +36,13 @@ impl Story for CapacityResult {
         if self.rows.is_empty() {
             return "no engine was searched, so there is no answer yet".into();
         }
+        let tcp = if self.plan.transport.is_usual() { "" } else { "TCP " };
         let Some((row, most)) = best(self, |r| r.sustained_per_s) else {
             return "no rate was sustained".into();
         };
         let rate =
             range(row).unwrap_or_else(|| number::bare_rate_interval(most.mean_per_s, most.half_width_per_s));
-        let most = format!("This host sends {rate} messages/s with {}", short_name(row));
+        let most = format!("This host sends {rate} {tcp}messages/s with {}", short_name(row));
         match (row.blocking_per_s, row.engine.passes_stack()) {
             (Some(asleep), _) => {
                 format!("{most}, {} to a sleeping receiver", number::rate(asleep.mean_per_s))
@@ -73,7 +74,7 @@ fn plan(plan: &CapacityPlan) -> Vec<(&'static str, String)> {
         ("workers", workers.join(", ")),
         ("each rate held for", format_duration(plan.hold_ns)),
         ("searches", plan.trials.to_string()),
-        ("size", format!("{} bytes of UDP payload", plan.size_bytes)),
+        ("size", format!("{} bytes over {}", plan.size_bytes, plan.transport.title())),
         ("CPUs", processors(&plan.cpus)),
         ("seed", plan.seed.to_string()),
     ]

@@ -2,7 +2,7 @@
 
 use crate::contract::render;
 use netfathom_model::accounting::Fate;
-use netfathom_model::plan::Place;
+use netfathom_model::plan::{Place, Transport};
 use netfathom_model::record::{
     Agreement, Estimate, Measurement, Record, Refused, Served, StackResult, StageSummaryTimes, State,
     TrialKind,
@@ -172,7 +172,10 @@ fn the_list_under_the_answer_says_where_the_time_goes() {
         let share = most.share.unwrap() * 100.0;
         let words = format!("  - {share:.0} % of the time to ");
         assert!(text.contains(&words), "{text}: {words}");
-        assert!(text.contains(&format!(" is {}: {}", most.stage.name(), most.stage.meaning())), "{text}");
+        assert!(
+            text.contains(&format!(" is {}: {}", most.stage.name(), most.stage.meaning(Transport::Udp))),
+            "{text}"
+        );
     }
 }
 

@@ -18,6 +18,7 @@ const OPT_ID: u32 = 1 << 7;
 const TX_SCHED: u32 = 1 << 8;
 const OPT_CMSG: u32 = 1 << 10;
 const OPT_TSONLY: u32 = 1 << 11;
+const OPT_ID_TCP: u32 = 1 << 16;
 
 /// Room for a `scm_timestamping` and a `sock_extended_err` with the offender's address.
 const CONTROL_BYTES: usize = 256;
@@ -34,7 +35,7 @@ pub enum StampKind {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TxStamp {
-    /// The number of the send call since the stamps were enabled, modulo 2^32.
+    /// The number of the send call since the stamps were enabled, of TCP that of its last byte, modulo 2^32.
     pub number: u32,
     pub kind: StampKind,
     /// CLOCK_REALTIME, ns.
@@ -55,7 +56,9 @@ pub struct Received {
 /// on the way to the one in the driver.
 pub fn enable_tx_stamps(socket: &UdpSocket, sched: bool) -> io::Result<()> {
     let kinds = if sched { TX_SCHED | TX_SOFTWARE } else { TX_SOFTWARE };
-    let flags = kinds | SOFTWARE | OPT_ID | OPT_TSONLY | OPT_CMSG;
+    // Since Linux 6.2: else it counts from what was acknowledged.
+    let of_stream = if super::is_tcp(socket) { OPT_ID_TCP } else { 0 };
+    let flags = kinds | SOFTWARE | OPT_ID | OPT_TSONLY | OPT_CMSG | of_stream;
     set_option(socket, libc::SOL_SOCKET, SO_TIMESTAMPING, &flags)
 }
 
@@ -71,7 +74,7 @@ pub fn enable_rx_stamps(socket: &UdpSocket) -> io::Result<()> {
 #[derive(Clone, Copy)]
 struct StampControl([u8; CONTROL_BYTES]);
 
-/// Receives one message with its stamp. Blocks as the socket does.
+/// Receives one message with its stamp, as [`super::receive_whole`] does.
 pub fn receive(socket: &UdpSocket, buffer: &mut [u8]) -> io::Result<Received> {
     let mut control = MaybeUninit::<StampControl>::uninit();
     let mut part = libc::iovec { iov_base: buffer.as_mut_ptr().cast(), iov_len: buffer.len() };
@@ -82,7 +85,7 @@ pub fn receive(socket: &UdpSocket, buffer: &mut [u8]) -> io::Result<Received> {
     message.msg_control = control.as_mut_ptr().cast();
     message.msg_controllen = CONTROL_BYTES as _;
     // SAFETY: the message points to `buffer` and `control`, with their own lengths.
-    let bytes = unsafe { libc::recvmsg(socket.as_raw_fd(), &raw mut message, 0) };
+    let bytes = unsafe { libc::recvmsg(socket.as_raw_fd(), &raw mut message, libc::MSG_WAITALL) };
     if bytes < 0 {
         return Err(io::Error::last_os_error());
     }

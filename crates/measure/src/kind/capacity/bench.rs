@@ -159,6 +159,7 @@ impl EngineFlights<'_, '_> {
         let shot = Shot {
             rig: self.bench.rig,
             engine: self.engine,
+            transport: plan.transport,
             receive,
             cpus: &self.cpus,
             size: plan.size_bytes,

@@ -66,6 +66,7 @@ fn stack_plan(plan: &CapacityPlan, sustained_per_s: f64) -> Result<StackPlan, St
         directions: vec![Direction::Tx],
         place: plan.place,
         family: plan.family,
+        transport: plan.transport,
         trials: TRIALS,
         tap: TapChoice::Auto,
         size_bytes: plan.size_bytes,

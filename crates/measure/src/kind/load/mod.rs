@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use netfathom_capture::log::Columns;
 use netfathom_model::engine::Engine;
-use netfathom_model::plan::{EngineChoice, LoadPlan, Place, ReceiveChoice};
+use netfathom_model::plan::{EngineChoice, LoadPlan, Place, ReceiveChoice, Transport};
 use netfathom_model::profile::Profile;
 use netfathom_model::record::{LoadResult, LoadTrialKind};
 use netfathom_sys::clock::monotonic_ns;
@@ -188,6 +188,7 @@ impl LoadRun<'_> {
         let shot = Shot {
             rig: self.rig,
             engine,
+            transport: Transport::Udp,
             receive: receive(self.plan, engine),
             cpus: self.cpus,
             size: self.plan.size_bytes,

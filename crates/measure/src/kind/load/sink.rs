@@ -2,11 +2,12 @@
 //! whatever else comes.
 //!
 //! One thread reads the socket all the time; who its messages belong to is looked up for
-//! each. Another one holds the conversation with one sender after the other.
+//! each. The conversation with each sender has a thread of its own.
 
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
+use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
@@ -39,7 +40,7 @@ const PATIENCE: Duration = Duration::from_millis(100);
 const MOST_LANES: u32 = 256;
 /// The most that a datagram over IPv4 carries: 65,535 bytes less the headers of IP and UDP (RFC 768).
 const MOST_BYTES: usize = 65_507;
-/// A load of a longer trial is refused, unless the sink is to take longer ones: it keeps all other senders out.
+/// A load of a longer trial is refused, unless the sink is to take longer ones: its sender has a place that others may want.
 pub const MOST_NS: u64 = 600 * 1_000_000_000;
 
 #[derive(Clone, Debug)]
@@ -50,6 +51,8 @@ pub struct SinkPlan {
     /// From where loads are taken, besides private networks.
     pub allow: Vec<Prefix>,
     pub most_ns: u64,
+    /// Senders that are served at the same time.
+    pub most_senders: u32,
     /// Ends after so many loads; `None` goes on until it is stopped.
     pub most_loads: Option<u32>,
     /// Where it writes down what it received, message by message: not where the driver counts
@@ -97,7 +100,8 @@ pub fn serve(
     stop: &AtomicBool,
 ) -> Result<(), FlightError> {
     let senders = Some(Allowed::new(&plan.allow));
-    let (listener, socket) = Listener::bind_with(plan.listen, senders, std::net::UdpSocket::bind)?;
+    let (listener, socket) =
+        Listener::bind_with(plan.listen, senders, plan.most_senders, std::net::UdpSocket::bind)?;
     let address = listener.local_addr();
     let desk = Desk::new(&socket).map_err(GroundError::Socket)?;
     let log = plan.log.as_deref().map(|path| MessageLog::create(path, Columns::RECEIVED)).transpose()?;
@@ -115,6 +119,36 @@ pub fn serve(
     log.map_or(Ok(()), MessageLog::finish)
 }
 
+/// Loads of a sink, in all.
+#[derive(Default)]
+struct Loads {
+    begun: AtomicU32,
+    ended: AtomicU32,
+}
+
+impl Loads {
+    fn begun(&self) -> u32 {
+        self.begun.load(Relaxed)
+    }
+
+    fn ended(&self) -> u32 {
+        self.ended.load(Relaxed)
+    }
+
+    fn begin(&self) {
+        self.begun.fetch_add(1, Relaxed);
+    }
+
+    /// One is over; it may have been none.
+    fn end(&self, was_load: bool) {
+        if was_load {
+            self.ended.fetch_add(1, Relaxed);
+        } else {
+            self.begun.fetch_sub(1, Relaxed);
+        }
+    }
+}
+
 struct Attended<'a> {
     plan: &'a SinkPlan,
     listener: &'a Listener,
@@ -129,33 +163,51 @@ impl Attended<'_> {
         stop: &AtomicBool,
         reader_died: impl Fn() -> bool,
     ) -> Result<(), FlightError> {
-        let Self { plan, listener, desk, .. } = self;
-        let mut loads = 0;
-        while !stop.load(Relaxed) && !reader_died() && plan.most_loads.is_none_or(|most| loads < most) {
-            desk.strays(Duration::from_secs(1)).into_iter().for_each(&mut *told);
-            let Some(incoming) = listener.accept(PATIENCE)? else { continue };
-            let peer = plain(incoming.peer());
-            match self.load(incoming, told, stop) {
-                Ok(event) => {
-                    loads += 1;
-                    told(event);
+        let (told, loads) = (Mutex::new(told), Loads::default());
+        let tell = |event| told.lock().unwrap_or_else(PoisonError::into_inner)(event);
+        thread::scope(|scope| {
+            while !stop.load(Relaxed)
+                && !reader_died()
+                && self.plan.most_loads.is_none_or(|most| loads.ended() < most)
+            {
+                self.desk.strays(Duration::from_secs(1)).into_iter().for_each(tell);
+                // Those under way may be the last.
+                if self.plan.most_loads.is_some_and(|most| loads.begun() >= most) {
+                    thread::sleep(PATIENCE);
+                    continue;
                 }
-                Err(e) => {
-                    // Whoever was sent away does not count as a load.
-                    let refused = matches!(e, FlightError::Control(ControlError::Refused { .. }));
-                    loads += u32::from(!refused);
-                    told(SinkEvent::Lost { peer, why: e.to_string(), read: desk.dismiss().0 });
-                }
+                let Some(incoming) = self.listener.accept(PATIENCE)? else { continue };
+                loads.begin();
+                let (loads, tell) = (&loads, &tell);
+                spawn(scope, "load", move || {
+                    loads.end(self.serve(incoming, tell, stop));
+                    Ok(())
+                })?;
             }
-        }
-        Ok(())
+            Ok(())
+        })
+    }
+
+    /// One load; whether it was one. Whoever was sent away does not count.
+    fn serve(&self, incoming: Incoming, tell: &(dyn Fn(SinkEvent) + Sync), stop: &AtomicBool) -> bool {
+        let peer = plain(incoming.peer());
+        let ended = draw_flow().map_err(FlightError::from).and_then(|flow| {
+            self.load(incoming, flow, tell, stop).inspect_err(|e| {
+                let read = self.desk.dismiss(flow).0;
+                tell(SinkEvent::Lost { peer, why: e.to_string(), read });
+            })
+        });
+        let refused = matches!(ended, Err(FlightError::Control(ControlError::Refused { .. })));
+        ended.into_iter().for_each(tell);
+        !refused
     }
 
     /// One load, from its announcement to its tally.
     fn load(
         &self,
         incoming: Incoming,
-        told: &mut (dyn FnMut(SinkEvent) + Send),
+        flow: u32,
+        tell: &(dyn Fn(SinkEvent) + Sync),
         stop: &AtomicBool,
     ) -> Result<SinkEvent, FlightError> {
         let Self { plan, desk, .. } = self;
@@ -166,8 +218,7 @@ impl Attended<'_> {
             incoming.refuse(why.clone())?;
             return Err(ControlError::Refused { peer, why }.into());
         }
-        told(SinkEvent::Begins { peer, hello: hello.clone() });
-        let flow = draw_flow()?;
+        tell(SinkEvent::Begins { peer, hello: hello.clone() });
         let kernel =
             (plan.receive == Receive::Xdp).then(|| count(address, peer.ip(), flow, &hello)).transpose();
         let kernel = match kernel {
@@ -187,13 +238,13 @@ impl Attended<'_> {
         let running = begun.ready()?.held_to(Duration::from_nanos(hello.duration_ns));
         let delivered = || match &kernel {
             // What comes in by another device passes the program, and is the desk's.
-            Some(sink) => sink.counts().map_or(0, |c| c.delivered) + desk.delivered(),
-            None => desk.delivered(),
+            Some(sink) => sink.counts().map_or(0, |c| c.delivered) + desk.delivered(flow),
+            None => desk.delivered(flow),
         };
         let mut ended = running.watch(delivered, stop)?;
         ended.drain(delivered)?;
         let sent = ended.sent();
-        let (mut read, took) = desk.dismiss();
+        let (mut read, took) = desk.dismiss(flow);
         if let Some(sink) = &kernel {
             read.merge(&crate::load::receive::kernel_read(&sink.counts()?));
         }

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use netfathom_model::path::{Direction, Tap};
-use netfathom_model::plan::{Place, ReversePlan, Variant};
+use netfathom_model::plan::{Place, ReversePlan, Transport, Variant};
 use netfathom_model::record::{LeftOut, ReverseResult, ReverseTrial, VariantResult};
 use netfathom_sys::steer;
 
@@ -49,7 +49,7 @@ pub fn run(
     let cpus = choose_cpus(plan)?;
     let mut left_out = Vec::new();
     let tapped = plan.tapped
-        && match probe::bpf(&[Direction::Tx]) {
+        && match probe::bpf(Transport::Udp, &[Direction::Tx]) {
             Ok(replaced) => {
                 left_out.extend(replaced.iter().map(probe::without));
                 true

@@ -105,7 +105,7 @@ impl ReverseTask<'_> {
         let sockets = Sockets::open(self.rig, self.lab, self.plan, self.variant)?;
         let duration_ns = self.plan.duration_ns;
         let shift = Windows::shift_for(duration_ns);
-        let target = Target { flow: self.flow, reader_cookie: 0, window_shift: shift };
+        let target = Target { flow: self.flow, reader_cookie: 0, window_shift: shift, stream: None };
         let tap =
             self.tapped.then(|| StackTap::load(Hooks::Tracepoints, &[Direction::Tx], target)).transpose()?;
         run_in::run(self, &sockets)?;

@@ -2,7 +2,7 @@
 
 use netfathom_model::environment::ThreadPlace;
 use netfathom_model::path::{Direction, Tap};
-use netfathom_model::plan::{Place, StackPlan, TapChoice};
+use netfathom_model::plan::{Place, StackPlan, TapChoice, Transport};
 use netfathom_model::record::{LeftOut, TrialKind};
 
 use super::order::Order;
@@ -39,8 +39,15 @@ impl Taps {
 
 /// Whether a tap works here, and what it does without.
 fn probe(tap: Tap, plan: &StackPlan) -> Result<Vec<LeftOut>, LeftOut> {
+    if plan.transport == Transport::Tcp && matches!(tap, Tap::Pcap | Tap::Fentry) {
+        return Err(LeftOut {
+            what: format!("{} tap", tap.name()),
+            reason: "it knows messages by their datagrams, and over TCP there are none".into(),
+            remedy: "use --transport udp".into(),
+        });
+    }
     match tap {
-        Tap::Bpf => Ok(probe::bpf(&plan.directions)?.iter().map(probe::without).collect()),
+        Tap::Bpf => Ok(probe::bpf(plan.transport, &plan.directions)?.iter().map(probe::without).collect()),
         Tap::Fentry => Ok(probe::fentry(&plan.directions)?.iter().map(probe::without).collect()),
         Tap::Timestamping => Ok(Vec::new()),
         Tap::Pcap => {

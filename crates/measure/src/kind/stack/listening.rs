@@ -28,7 +28,7 @@ pub struct Listening {
 impl Listening {
     /// Opens the door; the port is free for the load too.
     pub fn at(address: SocketAddr) -> Result<Self, TapError> {
-        let (listener, _) = Listener::bind_with(address, None, std::net::UdpSocket::bind)?;
+        let (listener, _) = Listener::bind_with(address, None, 1, std::net::UdpSocket::bind)?;
         Ok(Self { listener, lanes: Cell::default(), thrown_away: RefCell::default() })
     }
 

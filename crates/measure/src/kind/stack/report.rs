@@ -2,8 +2,8 @@
 
 use netfathom_model::accounting::Fate;
 use netfathom_model::environment::Device;
-use netfathom_model::path::{Direction, Tap};
-use netfathom_model::plan::{Place, StackPlan};
+use netfathom_model::path::{Direction, Stage, Tap};
+use netfathom_model::plan::{Place, StackPlan, Transport};
 use netfathom_model::profile::Profile;
 use netfathom_model::record::{
     PathTimes, PeakTimes, StackResult, StageOutcome, StageTimes, Trial, TrialKind, UndisturbedTimes,
@@ -90,6 +90,7 @@ impl Facts<'_> {
             stages: direction
                 .stages()
                 .iter()
+                .filter(|&&stage| stage != Stage::Sendq || plan.transport == Transport::Tcp)
                 .map(stage)
                 .filter(|row| tap.has(row.stage) || row.times.distribution().is_some())
                 .collect(),

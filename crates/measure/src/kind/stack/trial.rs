@@ -1,17 +1,18 @@
 //! One trial: the two ends, a tap on them, and what came of both.
 
 use std::cell::Cell;
+use std::io;
 use std::net::{SocketAddr, UdpSocket};
 use std::sync::atomic::AtomicBool;
 
-use netfathom_bpf::stack::{Hooks, Replaced, StackTap, Target, WINDOWS};
+use netfathom_bpf::stack::{Hooks, Replaced, StackTap, Stream, Target, WINDOWS};
 use netfathom_model::accounting::Accounting;
 use netfathom_model::path::{Direction, Stage, Tap};
-use netfathom_model::plan::StackPlan;
+use netfathom_model::plan::{StackPlan, Transport};
 use netfathom_model::record::{Added, Captured};
 use netfathom_model::sample::Sample;
 use netfathom_sys::clock::realtime_ahead_ns;
-use netfathom_sys::socket::{cookie, enable_rx_stamps, enable_tx_stamps};
+use netfathom_sys::socket::{cookie, enable_rx_stamps, enable_tx_stamps, next_sequence};
 
 use super::alternation::{self, Alternation};
 use super::ends::{Ends, Landed, Load};
@@ -156,8 +157,27 @@ impl StackTask<'_> {
     fn load_programs(&self, at: Hooks, ends: &impl Ends, load: Load<'_>) -> Result<StackTap, TapError> {
         let reader_cookie = ends.reader().map_or(Ok(0), cookie).map_err(GroundError::Socket)?;
         let window_shift = Windows::shift_for(load.duration_ns);
-        let target = Target { flow: ends.flow(), reader_cookie, window_shift };
+        let stream = self.connection(ends).map_err(GroundError::Socket)?;
+        let target = Target { flow: ends.flow(), reader_cookie, window_shift, stream };
         Ok(self.programs.tap(at, &self.plan.directions, target)?)
+    }
+
+    /// Whether messages go over TCP.
+    pub fn stream(&self) -> bool {
+        self.plan.transport == Transport::Tcp
+    }
+
+    fn connection(&self, ends: &impl Ends) -> io::Result<Option<Stream>> {
+        let (true, [sender, ..], Some(reader)) = (self.stream(), ends.senders(), ends.reader()) else {
+            return Ok(None);
+        };
+        Ok(Some(Stream {
+            sender_cookie: cookie(sender)?,
+            sender: sender.local_addr()?,
+            reader: reader.local_addr()?,
+            first: next_sequence(sender)?,
+            message_bytes: self.plan.size_bytes as u64,
+        }))
     }
 
     fn run_timestamping(&self, ends: impl Ends, load: Load<'_>) -> Result<StackOutcome, TapError> {
@@ -173,13 +193,15 @@ impl StackTask<'_> {
         let by_turns = Cell::new(None);
         let ahead_ns = realtime_ahead_ns();
         let stages = self.stages;
+        // Stamps of a stream have the numbers of bytes.
+        let bytes = if self.stream() { self.plan.size_bytes as u32 } else { 1 };
         let make = |windows: Windows, senders: &[UdpSocket]| {
             if let Some(tap) = programs {
                 tap.start(windows.start_ns);
                 by_turns.set(Some((Alternation::begin(tap, windows)?, windows)));
             }
             let stamps = |sender: &UdpSocket| {
-                Ok(SendStamps::new(sender.try_clone()?, ahead_ns, stages, windows, WINDOWS))
+                Ok(SendStamps::new(sender.try_clone()?, bytes, ahead_ns, stages, windows, WINDOWS))
             };
             let senders = senders.iter().map(stamps).collect::<std::io::Result<Vec<_>>>();
             Ok((senders.map_err(GroundError::Socket)?, ReceiveStamps::new(ahead_ns, windows, WINDOWS)))
@@ -236,7 +258,7 @@ impl StackTask<'_> {
         let (from, to) = (addresses(&ends), destination(&ends));
         let before = self.rig.counters()?;
         let landed = ends.fly(self, load, make)?;
-        let Landed { windows, sent, read, send_taps, receive_tap, ways, checks } = landed;
+        let Landed { windows, sent, read, send_taps, receive_tap, ways, checks, retransmitted } = landed;
         let tapped = collect(send_taps, receive_tap)?;
         let counted = self.rig.counted_since(&before)?;
         let evidence = Evidence {
@@ -252,6 +274,7 @@ impl StackTask<'_> {
         };
         let mut accounting = tapped.complete(self.tap, evidence.account());
         accounting.counters.extend(checks);
+        accounting.retransmitted = retransmitted;
         let Tapped { paths, clock_moved_ns, samples, captured, added, .. } = tapped;
         Ok(StackOutcome {
             flow,

@@ -1,12 +1,12 @@
-//! The sink's side of the conversation: a door, and behind it one sender at a time, step by
+//! The sink's side of the conversation: a door, and behind it each sender in its own time, step by
 //! step. Each step is a type, so none can be left out.
 
 use std::fs::File;
 use std::io::{self, Read};
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use std::sync::atomic::{AtomicBool, AtomicU32};
 use std::time::{Duration, Instant};
 
 use netfathom_model::engine::Receive;
@@ -24,30 +24,31 @@ const LATEST_NS: u64 = 1 << 62;
 /// How soon a wait notices that it is to stop, or that the last message came.
 const POLL_EVERY: Duration = Duration::from_millis(10);
 
-/// The connection with the sender, and the right to be the only one. Fields go in order:
+/// The connection with the sender, and its place among those that are served. Fields go in order:
 /// the next sender is let in when the connection is closed.
 #[derive(Debug)]
 struct Link {
     lines: Lines,
     writer: Writer,
     hello: Hello,
-    _only: Only,
+    _seat: Seat,
 }
 
-/// Keeps others out as long as it lives.
+/// Counts among those that are served as long as it lives.
 #[derive(Debug)]
-struct Only(Arc<AtomicBool>);
+struct Seat(Arc<AtomicU32>);
 
-impl Only {
-    /// `None` while another one lives.
-    fn claim(busy: &Arc<AtomicBool>) -> Option<Self> {
-        (!busy.swap(true, Acquire)).then(|| Self(Arc::clone(busy)))
+impl Seat {
+    /// `None` while so many others are served.
+    fn claim(taken: &Arc<AtomicU32>, most: u32) -> Option<Self> {
+        let more = |taken| (taken < most).then_some(taken + 1);
+        taken.fetch_update(Acquire, Relaxed, more).is_ok().then(|| Self(Arc::clone(taken)))
     }
 }
 
-impl Drop for Only {
+impl Drop for Seat {
     fn drop(&mut self) {
-        self.0.store(false, Release);
+        self.0.fetch_sub(1, Release);
     }
 }
 

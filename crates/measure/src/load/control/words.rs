@@ -152,7 +152,7 @@ impl Tally {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "reason", rename_all = "snake_case")]
 pub enum Why {
-    /// It has another sender.
+    /// It has as many senders as it takes.
     Busy,
     Version {
         speaks: u32,
@@ -170,7 +170,9 @@ pub enum Why {
 impl fmt::Display for Why {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Busy => f.write_str("it takes the load of another sender; try again when that has ended"),
+            Self::Busy => f.write_str(
+                "it has as many senders as it takes at the same time; try again when one has ended",
+            ),
             Self::Version { speaks } => write!(
                 f,
                 "it speaks version {speaks} of the conversation and this netfathom version {VERSION}; use the \

@@ -7,12 +7,14 @@ mod af_xdp;
 mod gso;
 mod send;
 mod sendmmsg;
+mod stream;
 mod xdp;
 
 pub use af_xdp::AfXdp;
 pub use gso::Gso;
 pub use send::Send;
 pub use sendmmsg::Sendmmsg;
+pub use stream::Stream;
 pub use xdp::Xdp;
 
 /// What became of the messages that an engine tried: the first of its batch. What comes

@@ -16,10 +16,12 @@ use crate::load::error::FlightError;
 mod af_xdp;
 mod kernel;
 mod sockets;
+mod streams;
 
 pub use af_xdp::AfXdp;
 pub use kernel::{Kernel, read as kernel_read};
 pub use sockets::{Gro, Recv, Recvmmsg};
+pub use streams::Streams;
 
 /// How long a source waits for the first datagram before it looks whether to end.
 pub const PATIENCE: Duration = Duration::from_millis(20);

@@ -40,7 +40,7 @@ pub(super) fn spun<T: Default + PartialEq>(
 }
 
 /// That nothing came in time, or that a signal came, is no failure.
-fn received<T: Default>(outcome: io::Result<T>) -> io::Result<T> {
+pub(super) fn received<T: Default>(outcome: io::Result<T>) -> io::Result<T> {
     match outcome {
         Err(e) if matches!(e.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted) => {
             Ok(T::default())

@@ -16,6 +16,7 @@ mod waterfall;
 use crate::page::Page;
 use netfathom_model::accounting::Fate;
 use netfathom_model::path::{Direction, Stage};
+use netfathom_model::plan::Transport;
 use netfathom_model::record::{
     Estimate, Indicator, Load, PathSummary, PathTimes, StackResult, Trial, TrialKind,
 };
@@ -36,7 +37,7 @@ impl Story for StackResult {
         let mut page = Page::default();
         for (i, summary) in self.summaries.iter().enumerate() {
             page.main(summary::title(summary.direction));
-            waterfall::draw(&mut page, summary);
+            waterfall::draw(&mut page, summary, self.plan.transport);
             stages::draw(&mut page, summary);
             page.rest();
             if i == 0 {
@@ -77,6 +78,7 @@ impl Story for StackResult {
         if self.summaries.is_empty() {
             return "no measured trial is finished, so there is no answer yet".into();
         }
+        let protocol = self.plan.transport.title();
         let some_disturbed = without_disturbed(self);
         let all_stand = self.summaries.iter().all(|s| s.stands_for_all().is_some());
         let undisturbed = all_stand && !some_disturbed.is_empty();
@@ -94,7 +96,7 @@ impl Story for StackResult {
                 format!("{} {time} ({alone}{})", verb(s.direction), s.level.name())
             };
             let ways = self.summaries.iter().map(way).collect::<Vec<_>>().join(", ");
-            return format!("{}: {ways}", if undisturbed { "Undisturbed UDP" } else { "UDP" });
+            return format!("{}{protocol}: {ways}", if undisturbed { "Undisturbed " } else { "" });
         }
         let way = |s: &PathSummary| {
             let (of, alone) = of(s);
@@ -107,8 +109,8 @@ impl Story for StackResult {
                 let of = number::whole_percent(1.0 - share);
                 format!("Undisturbed messages ({of} of all) take {}", times.join(", "))
             }
-            Some(_) => format!("Undisturbed {size}-byte UDP messages take {}", times.join(" and ")),
-            None => format!("A {size}-byte UDP message takes {}", times.join(" and ")),
+            Some(_) => format!("Undisturbed {size}-byte {protocol} messages take {}", times.join(" and ")),
+            None => format!("A {size}-byte {protocol} message takes {}", times.join(" and ")),
         }
     }
 
@@ -201,7 +203,7 @@ fn remarks(result: &StackResult) -> Vec<String> {
             number::rate(plan.profile.peak_per_s())
         )
     });
-    let most = result.summaries.iter().filter_map(most_of);
+    let most = result.summaries.iter().filter_map(|summary| most_of(summary, result.plan.transport));
     let waits = contention::remarks(loads(result).flat_map(|load| &load.contention), waiting(result));
     disturbed(result)
         .into_iter()
@@ -253,10 +255,10 @@ fn delivered(result: &StackResult) -> String {
 }
 
 /// Such as `87 % of the time to send is socket: system call, socket, UDP, IP and routing`.
-fn most_of(summary: &PathSummary) -> Option<String> {
+fn most_of(summary: &PathSummary, transport: Transport) -> Option<String> {
     let inside = summary.stages.iter().filter(|s| s.inside).filter_map(|s| Some((s.stage, s.share?)));
     let (stage, share) = inside.max_by(|a, b| a.1.total_cmp(&b.1)).filter(|most| most.1 > 0.0)?;
     let verb = verb(summary.direction);
     let share = number::whole_percent(share);
-    Some(format!("{share} of the time to {verb} is {}: {}", stage.name(), stage.meaning()))
+    Some(format!("{share} of the time to {verb} is {}: {}", stage.name(), stage.meaning(transport)))
 }

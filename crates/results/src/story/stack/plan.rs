@@ -1,7 +1,7 @@
 //! What was asked for.
 
 use netfathom_model::path::Tap;
-use netfathom_model::plan::{StackPlan, TapChoice};
+use netfathom_model::plan::{StackPlan, TapChoice, Transport};
 use netfathom_model::print::percent;
 use netfathom_model::units::format_duration;
 
@@ -26,7 +26,13 @@ pub(super) fn words(plan: &StackPlan) -> Vec<(&'static str, String)> {
         ("cross-check trials", format!("{}{least}", plan.witnesses)),
         ("tap asked for", tap),
         ("workers", plan.workers.to_string()),
-        ("size", format!("{} bytes of UDP payload", plan.size_bytes)),
+        (
+            "size",
+            match plan.transport {
+                Transport::Udp => format!("{} bytes of UDP payload", plan.size_bytes),
+                Transport::Tcp => format!("{} bytes in a connection of TCP", plan.size_bytes),
+            },
+        ),
         ("samples", plan.samples.to_string()),
         ("CPUs", cpus),
         ("port", port),

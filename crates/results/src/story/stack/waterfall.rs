@@ -1,17 +1,18 @@
 //! Where the time goes, as a picture: each stage's part of the mean stack time.
 
 use netfathom_model::path::{Direction, Stage};
+use netfathom_model::plan::Transport;
 use netfathom_model::record::{PathSummary, StageSummary, StageSummaryTimes};
 
 use super::stages::{measured, one_reason};
 use crate::page::{Axis, Color, Fill, Page, Waterfall, WaterfallStep};
 use crate::story::number;
 
-pub(super) fn draw(page: &mut Page, summary: &PathSummary) {
+pub(super) fn draw(page: &mut Page, summary: &PathSummary, transport: Transport) {
     if summary.stages.is_empty() || summary.total.n == 0 {
         return;
     }
-    let mut steps = steps(summary);
+    let mut steps = steps(summary, transport);
     steps.push(total(summary));
     page.waterfall(Waterfall {
         about: format!("Stages of {}, one after the other", summary.direction.name()),
@@ -22,7 +23,7 @@ pub(super) fn draw(page: &mut Page, summary: &PathSummary) {
     });
 }
 
-fn steps(summary: &PathSummary) -> Vec<WaterfallStep> {
+fn steps(summary: &PathSummary, transport: Transport) -> Vec<WaterfallStep> {
     if let Some(reason) = one_reason(&summary.stages) {
         let names: Vec<&str> = summary.stages.iter().map(|s| s.stage.name()).collect();
         return vec![WaterfallStep::Missing {
@@ -37,7 +38,7 @@ fn steps(summary: &PathSummary) -> Vec<WaterfallStep> {
     let step = |s: &StageSummary| {
         let from = at;
         at += part(summary, s);
-        step(summary, s, (from, at))
+        step(summary, s, transport, (from, at))
     };
     let mut steps: Vec<WaterfallStep> = summary.stages.iter().map(step).collect();
     let inside = |s: &StageSummary| s.inside;
@@ -54,8 +55,8 @@ fn part(summary: &PathSummary, stage: &StageSummary) -> f64 {
     measured(stage).map_or(0.0, |d| d.sum_ns as f64 / summary.total.n as f64)
 }
 
-fn step(summary: &PathSummary, s: &StageSummary, ends: (f64, f64)) -> WaterfallStep {
-    let (name, about) = (s.stage.name(), s.stage.meaning());
+fn step(summary: &PathSummary, s: &StageSummary, transport: Transport, ends: (f64, f64)) -> WaterfallStep {
+    let (name, about) = (s.stage.name(), s.stage.meaning(transport));
     let d = match &s.times {
         StageSummaryTimes::Measured(d) => d,
         StageSummaryTimes::Unavailable(why) => {
@@ -97,6 +98,7 @@ pub(super) fn color(stage: Stage) -> Color {
     match stage {
         Stage::Socket | Stage::Send => "stage-socket",
         Stage::Output => "stage-output",
+        Stage::Sendq => "stage-sockqueue",
         Stage::Qdisc => "stage-qdisc",
         Stage::Device => "stage-device",
         Stage::Driver => "stage-driver",

@@ -1,5 +1,5 @@
-//! Where every datagram that comes to a sink is put to whom it belongs: the sender that is
-//! being served, or nobody.
+//! Where every datagram that comes to a sink is put to whom it belongs: one of the senders that
+//! are being served, or nobody.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -42,18 +42,21 @@ pub struct Desk {
 
 #[derive(Default)]
 struct DeskState {
-    served: Option<Served>,
+    /// By their flows.
+    served: BTreeMap<u32, Served>,
     strays: BTreeMap<Option<u32>, Stray>,
 }
 
 struct Served {
-    flow: u32,
     peer: IpAddr,
     tally: Tally,
     echo: Option<Echo>,
     log: Option<SenderLog>,
+    /// Of the socket, which all have in common.
     drops_before: u64,
     cpu_ns: u64,
+    /// Datagrams of the last receive call.
+    batch: u32,
     /// When the first messages came, and the last.
     came: Option<(Instant, Instant)>,
 }
@@ -105,10 +108,8 @@ impl Desk {
                 state.get_or_insert_with(|| self.state()).take(&datagram);
             });
             received.map_err(FlightError::Receive)?;
-            if let Some(served) = state.as_mut().and_then(|s| s.served.as_mut()) {
-                served.cpu_ns += thread_time_ns() - cpu_ns;
-                let now = Instant::now();
-                served.came = Some((served.came.map_or(now, |came| came.0), now));
+            if let Some(state) = &mut state {
+                state.charge(thread_time_ns() - cpu_ns);
             }
         }
         Ok(())
@@ -124,26 +125,26 @@ impl Desk {
     ) -> io::Result<()> {
         let echo = hello.echo.then(|| self.socket.try_clone()).transpose()?;
         let served = Served {
-            flow: sender.flow(),
             peer,
             tally: Tally::new(sender.flow(), hello.lanes, hello.planned),
             echo: echo.map(|socket| Echo { socket, to: peer }),
             log,
             drops_before: drops(&self.socket)?.into(),
             cpu_ns: 0,
+            batch: 0,
             came: None,
         };
-        self.state().served = Some(served);
+        self.state().served.insert(sender.flow(), served);
         Ok(())
     }
 
-    pub fn delivered(&self) -> u64 {
-        self.state().served.as_ref().map_or(0, |s| s.tally.read.delivered)
+    pub fn delivered(&self, flow: u32) -> u64 {
+        self.state().served.get(&flow).map_or(0, |s| s.tally.read.delivered)
     }
 
     /// The sender goes; what arrived of it, and from the first of it to the last.
-    pub fn dismiss(&self) -> (Read, Duration) {
-        let Some(served) = self.state().served.take() else { return Default::default() };
+    pub fn dismiss(&self, flow: u32) -> (Read, Duration) {
+        let Some(served) = self.state().served.remove(&flow) else { return Default::default() };
         let took = served.came.map_or(Duration::ZERO, |(first, last)| last - first);
         let dropped = drops(&self.socket).map_or(0, |now| u64::from(now).saturating_sub(served.drops_before));
         (Read { dropped, cpu_ns: served.cpu_ns, ..served.tally.read }, took)
@@ -173,16 +174,32 @@ impl Desk {
 }
 
 impl DeskState {
+    /// Puts the time of a receive call to those whom it had datagrams of.
+    fn charge(&mut self, cpu_ns: u64) {
+        let now = Instant::now();
+        let all = u64::from(self.served.values().map(|served| served.batch).sum::<u32>());
+        for served in self.served.values_mut().filter(|served| served.batch > 0) {
+            served.cpu_ns += cpu_ns * u64::from(std::mem::take(&mut served.batch)) / all;
+            served.came = Some((served.came.map_or(now, |came| came.0), now));
+        }
+    }
+
     #[inline]
     fn take(&mut self, datagram: &Datagram<'_>) {
         let header = Header::read(datagram.payload);
         let flow = header.map(|h| h.flow);
         // Sources that do not tell who sent a datagram leave it to the cookie alone.
         let is_from = |peer| datagram.from.is_none_or(|from| from.ip().to_canonical() == peer);
-        if let Some(served) = self.served.as_mut()
-            && is_from(served.peer)
-            && flow.is_none_or(|flow| flow == served.flow)
-        {
+        let owner = match flow {
+            Some(flow) => self.served.get_mut(&flow).filter(|served| is_from(served.peer)),
+            // What is no message is the sender's that is there, if there is one only.
+            None => {
+                let mut all = self.served.values_mut().filter(|served| is_from(served.peer));
+                all.next().filter(|_| all.next().is_none())
+            }
+        };
+        if let Some(served) = owner {
+            served.batch += 1;
             let new = served.tally.take(datagram.payload, datagram.cut);
             if let (Some(_), Some(echo), Some(from)) = (new, &served.echo, datagram.from) {
                 echo.answer(datagram.payload, from);
@@ -192,9 +209,7 @@ impl DeskState {
             }
             return;
         }
-        if let Some(served) = self.served.as_mut() {
-            served.tally.read.foreign += 1;
-        }
+        self.served.values_mut().for_each(|served| served.tally.read.foreign += 1);
         self.stray(flow, datagram);
     }
 

@@ -2,6 +2,7 @@
 
 use std::net::UdpSocket;
 
+use netfathom_model::plan::Transport;
 use netfathom_sys::clock::monotonic_ns;
 use netfathom_sys::socket::drops;
 
@@ -14,6 +15,7 @@ use crate::load::error::FlightError;
 use crate::load::flight::{FarEnd, LEAD_IN_NS};
 use crate::load::reader::{self, EndSignal, read_all};
 use crate::load::sent::Sent;
+use crate::load::streamed::Streamed;
 use crate::load::tally::{Read, Tally};
 use crate::load::tap::{ReceiveTap, SendTap};
 use crate::load::window::Windows;
@@ -29,14 +31,25 @@ pub struct Here {
 impl Here {
     /// New sockets, with the path between them warmed up.
     pub fn open(task: &StackTask<'_>, flow: u32) -> Result<Self, FlightError> {
-        let reader = task.rig.reader_socket(task.plan.port)?;
-        let to = reader.local_addr().map_err(GroundError::Socket)?;
-        let senders: Vec<UdpSocket> =
-            (0..task.plan.workers).map(|_| task.rig.sender_socket(to)).collect::<Result<_, _>>()?;
+        let (senders, reader) = match task.plan.transport {
+            Transport::Udp => datagrams(task)?,
+            Transport::Tcp => {
+                let (senders, mut readers): (Vec<_>, Vec<_>) =
+                    task.rig.connections(task.plan.port, 1)?.into_iter().unzip();
+                (senders, readers.swap_remove(0))
+            }
+        };
         senders.iter().try_for_each(|sender| warm_up(sender, &reader))?;
         reader.set_nonblocking(task.plan.reader_polls).map_err(GroundError::Socket)?;
         Ok(Self { flow, senders, reader })
     }
+}
+
+fn datagrams(task: &StackTask<'_>) -> Result<(Vec<UdpSocket>, UdpSocket), FlightError> {
+    let reader = task.rig.reader_socket(task.plan.port)?;
+    let to = reader.local_addr().map_err(GroundError::Socket)?;
+    let sender = |_| task.rig.sender_socket(to);
+    Ok(((0..task.plan.workers).map(sender).collect::<Result<_, _>>()?, reader))
 }
 
 impl Ends for Here {
@@ -60,6 +73,7 @@ impl Ends for Here {
     ) -> Result<Landed<S, R>, TapError> {
         let windows = load.windows(monotonic_ns() + LEAD_IN_NS);
         let (send_taps, tap) = make(windows, &self.senders)?;
+        let stream = task.stream().then(|| Streamed::begin(&self.senders, [&self.reader])).transpose()?;
         let planned = load.departures.messages();
         let mut reader = Reader { task, ends: &self, planned, tap, tally: None };
         let senders = engines(task, &self.senders, send_taps)?;
@@ -71,14 +85,20 @@ impl Ends for Here {
             missing.for_each(|sequence| receive_tap.skipped(sequence));
         }
         let (sents, send_taps): (Vec<Sent>, Vec<S>) = landed.sent.into_iter().unzip();
+        let sent = Sent::merged(sents, windows);
+        let size = task.plan.size_bytes as u64;
+        let streamed =
+            stream.map(|s| s.end(sent.accepted * size, landed.read.delivered * size)).transpose()?;
+        let (checks, retransmitted) = streamed.unwrap_or_default();
         Ok(Landed {
             windows,
-            sent: Sent::merged(sents, windows),
+            sent,
             read: landed.read,
             send_taps,
             receive_tap,
-            ways: Ways::SOCKETS,
-            checks: Vec::new(),
+            ways: if task.stream() { Ways::STREAMS } else { Ways::SOCKETS },
+            checks,
+            retransmitted,
         })
     }
 }
@@ -105,6 +125,7 @@ impl<R: ReceiveTap + Send> FarEnd for Reader<'_, R> {
             lanes: self.task.plan.workers,
             planned: self.planned,
             delay_ns: self.task.plan.reader_delay_ns,
+            stream: self.task.stream().then_some(self.task.plan.size_bytes),
             end,
         };
         let tally = read_all(&reading, &mut self.tap).map_err(FlightError::Receive)?;

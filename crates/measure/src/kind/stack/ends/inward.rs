@@ -87,7 +87,7 @@ impl Ends for Inward {
             return Err(FlightError::SenderLost(text).into());
         }
         let (ways, checks) = (Ways::SOCKETS, Vec::new());
-        Ok(Landed { windows, sent, read, send_taps, receive_tap, ways, checks })
+        Ok(Landed { windows, sent, read, send_taps, receive_tap, ways, checks, retransmitted: 0 })
     }
 }
 
@@ -136,6 +136,7 @@ impl Reading<'_> {
 
     fn read<R: ReceiveTap>(&self, tap: &mut R, end: &EndSignal<'_>) -> Result<Read, FlightError> {
         let reading = reader::ReaderTask {
+            stream: None,
             socket: self.socket,
             flow: self.flow,
             lanes: self.lanes,

@@ -4,7 +4,7 @@
 use std::net::UdpSocket;
 
 use netfathom_model::accounting::CounterCheck;
-use netfathom_model::plan::Spin;
+use netfathom_model::plan::{Spin, Transport};
 
 use super::trial::StackTask;
 use crate::ground::error::GroundError;
@@ -75,6 +75,8 @@ pub struct Landed<S, R> {
     /// How messages left and were taken, as far as the counters of this host know of it.
     pub ways: Ways,
     pub checks: Vec<CounterCheck>,
+    /// Segments of TCP that were sent again.
+    pub retransmitted: u64,
 }
 
 fn flight<'a>(task: &'a StackTask<'a>, load: Load<'a>, flow: u32, windows: Windows) -> Flight<'a> {
@@ -91,14 +93,19 @@ fn flight<'a>(task: &'a StackTask<'a>, load: Load<'a>, flow: u32, windows: Windo
 }
 
 /// Each with a socket, a processor and its end of the tap.
-fn engines<S>(
+fn engines<S: SendTap>(
     task: &StackTask<'_>,
     sockets: &[UdpSocket],
     taps: Vec<S>,
 ) -> Result<Vec<Sender<'static, S>>, FlightError> {
     let sender = |((socket, tap), &cpu): ((&UdpSocket, S), &usize)| {
         let socket = socket.try_clone().map_err(GroundError::Socket)?;
-        Ok(Sender { engine: Box::new(engine::Send::new(socket, task.plan.size_bytes)), cpu, tap })
+        let size = task.plan.size_bytes;
+        let engine: Box<dyn engine::Engine> = match task.plan.transport {
+            Transport::Udp => Box::new(engine::Send::new(socket, size)),
+            Transport::Tcp => Box::new(engine::Stream::new(socket, size, tap.announces())),
+        };
+        Ok(Sender { engine, cpu, tap })
     };
     sockets.iter().zip(taps).zip(&task.cpus.senders).map(sender).collect()
 }

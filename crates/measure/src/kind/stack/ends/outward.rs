@@ -3,6 +3,7 @@
 use std::net::{SocketAddr, UdpSocket};
 
 use netfathom_model::engine::Engine;
+use netfathom_model::plan::Transport;
 use netfathom_sys::clock::monotonic_ns;
 
 use super::{Ends, Landed, Load, engines, flight};
@@ -75,8 +76,9 @@ impl Ends for Outward {
             read: landed.read,
             send_taps,
             receive_tap,
-            ways: Ways { engine: Engine::Send, receive: None },
+            ways: Ways { engine: Engine::Send, receive: None, transport: Transport::Udp },
             checks: sink.tally.map(|tally| counters(&tally, welcome.receive)).unwrap_or_default(),
+            retransmitted: 0,
         })
     }
 }

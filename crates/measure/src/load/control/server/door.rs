@@ -1,12 +1,12 @@
-//! Where senders knock: a thread of its own greets them, so that a second one hears at once
-//! that the sink is taken, whatever that does meanwhile.
+//! Where senders knock: a thread of its own greets them, so that one more than the sink takes hears so at once,
+//! whatever that does meanwhile.
 
 use std::collections::VecDeque;
 use std::io::{self, ErrorKind};
 use std::net::{IpAddr, Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::os::fd::OwnedFd;
-use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::{AtomicBool, AtomicU32};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use super::{Incoming, Link, Only};
+use super::{Incoming, Link, Seat};
 use crate::load::allow::{Allowed, Prefix};
 use crate::load::control::line::{Lines, Writer, open};
 use crate::load::control::words::{FromSender, FromSink, VERSION, Why};
@@ -31,7 +31,7 @@ const REFUSED_LINGER: Duration = Duration::from_millis(250);
 /// What the kernel lacks now (descriptors, memory) it may have then.
 const ACCEPT_AGAIN: Duration = Duration::from_millis(50);
 
-/// Listens for senders. One is let in at a time; the others are told so.
+/// Listens for senders. As many as are taken are let in at a time; the others are told so.
 #[derive(Debug)]
 pub struct Listener {
     address: SocketAddr,
@@ -48,7 +48,9 @@ struct Door {
     /// Whose load may come; `None` for anybody's.
     senders: Option<Allowed>,
     closing: AtomicBool,
-    busy: Arc<AtomicBool>,
+    /// Senders that are served, and how many may be.
+    served: Arc<AtomicU32>,
+    most: u32,
     /// Connections that have not said yet what they want, the oldest first.
     greeting: Mutex<VecDeque<Arc<TcpStream>>>,
 }
@@ -57,7 +59,7 @@ impl Listener {
     /// Listens on an address; port 0 takes a free one.
     #[cfg(test)]
     pub fn bind(address: SocketAddr) -> Result<Self, ControlError> {
-        Self::bind_with(address, None, |_| Ok(())).map(|(listener, ())| listener)
+        Self::bind_with(address, None, 1, |_| Ok(())).map(|(listener, ())| listener)
     }
 
     /// Listens on an address and has the sockets of the load bound to the same one: of port 0
@@ -65,6 +67,7 @@ impl Listener {
     pub fn bind_with<T>(
         address: SocketAddr,
         senders: Option<Allowed>,
+        most: u32,
         mut others: impl FnMut(SocketAddr) -> io::Result<T>,
     ) -> Result<(Self, T), ControlError> {
         let failed = |source| ControlError::Listen { address, source };
@@ -73,18 +76,18 @@ impl Listener {
             let listener = TcpListener::bind(address).map_err(failed)?;
             attempts -= 1;
             match others(listener.local_addr().map_err(failed)?) {
-                Ok(bound) => return Ok((Self::start(listener, senders).map_err(failed)?, bound)),
+                Ok(bound) => return Ok((Self::start(listener, senders, most).map_err(failed)?, bound)),
                 Err(e) if e.kind() == ErrorKind::AddrInUse && attempts > 0 => {}
                 Err(e) => return Err(failed(e)),
             }
         }
     }
 
-    fn start(listener: TcpListener, senders: Option<Allowed>) -> io::Result<Self> {
+    fn start(listener: TcpListener, senders: Option<Allowed>, most: u32) -> io::Result<Self> {
         let address = listener.local_addr()?;
         let socket = TcpStream::from(OwnedFd::from(listener.try_clone()?));
         let (sender, arrivals) = channel();
-        let door = Arc::new(Door { senders, ..Door::default() });
+        let door = Arc::new(Door { senders, most, ..Door::default() });
         let greeting = Arc::clone(&door);
         let greet = move || greeting.greet_all(&listener, &sender);
         let thread = thread::Builder::new().name("nf-door".to_owned()).spawn(greet)?;
@@ -170,12 +173,12 @@ impl Door {
 
     /// A sender of several trials comes back at once: that its last conversation is over may
     /// be known there some moments before it is here.
-    fn claim(&self) -> Option<Only> {
+    fn claim(&self) -> Option<Seat> {
         let deadline = Instant::now() + PARTING;
         loop {
-            let only = Only::claim(&self.busy);
-            if only.is_some() || Instant::now() >= deadline {
-                return only;
+            let seat = Seat::claim(&self.served, self.most);
+            if seat.is_some() || Instant::now() >= deadline {
+                return seat;
             }
             thread::sleep(PARTING / 20);
         }
@@ -185,7 +188,7 @@ impl Door {
         let (mut lines, mut writer) = open(stream, peer)?;
         let awaited = "a hello";
         let said: Value = lines.next(LINE_WITHIN, awaited)?;
-        // Before it can keep others out.
+        // Before it can take a place.
         if let Some(why) = self.senders.as_ref().and_then(|senders| stranger(senders, peer.ip())) {
             return refuse(&mut lines, &mut writer, why);
         }
@@ -197,10 +200,10 @@ impl Door {
         let Ok(FromSender::Hello(hello)) = serde_json::from_value(said) else {
             return Err(lines.garbage(awaited, "another word came".to_owned()));
         };
-        let Some(only) = self.claim() else {
+        let Some(seat) = self.claim() else {
             return refuse(&mut lines, &mut writer, Why::Busy);
         };
-        Ok(Some(Incoming { link: Link { lines, writer, hello, _only: only } }))
+        Ok(Some(Incoming { link: Link { lines, writer, hello, _seat: seat } }))
     }
 }
 
