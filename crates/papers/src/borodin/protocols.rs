@@ -86,7 +86,7 @@ mod tests {
     fn run(transport: Transport, times: &[(i64, i64)]) -> ReproducedRun {
         let mut result = stack(&[(Direction::Tx, times)]);
         result.plan.transport = transport;
-        ReproducedRun { name: String::new(), measurement: Measurement::Stack(result) }
+        ReproducedRun { name: String::new(), measurement: Measurement::Stack(Box::new(result)) }
     }
 
     #[test]
