@@ -8,10 +8,12 @@ use netfathom_measure::kind::watch;
 use netfathom_model::path::Direction;
 use netfathom_model::plan::{PlanError, WatchPlan, WatchTarget};
 
-use crate::args::WatchArgs;
+use crate::args::{First, WatchArgs};
 use crate::keep::Run;
 use crate::progress::Expected;
 use crate::{exit, output};
+
+const RX: &[Direction] = &[Direction::Rx];
 
 pub fn run(args: &WatchArgs) -> Result<ExitCode> {
     let Some(plan) = output::understood(plan(args).map_err(Into::into)) else {
@@ -23,8 +25,27 @@ pub fn run(args: &WatchArgs) -> Result<ExitCode> {
 }
 
 fn plan(args: &WatchArgs) -> Result<WatchPlan, PlanError> {
-    // One of the two is there.
-    let target = args.port.map_or(WatchTarget::Process(args.pid.unwrap_or_default()), WatchTarget::Port);
-    let directions = args.directions.unwrap_or(&[Direction::Rx]).to_vec();
-    WatchPlan { target, directions, time_ns: args.time }.validated()
+    let (directions, name) = match &args.first {
+        Some(First::Direction(directions)) => (*directions, args.name.clone()),
+        Some(First::Name(name)) if args.name.is_none() => (RX, Some(name.clone())),
+        Some(First::Name(name)) => {
+            return Err(PlanError::Conflict(format!("{name}: no direction; choose rx, tx or both")));
+        }
+        None => (RX, None),
+    };
+    let targets = [
+        name.map(WatchTarget::Name),
+        args.pid.map(WatchTarget::Process),
+        args.port.map(WatchTarget::Port),
+        args.cgroup.clone().map(WatchTarget::Cgroup),
+        args.container.clone().map(WatchTarget::Container),
+        args.flow.map(|(local, peer)| WatchTarget::Flow { local, peer }),
+    ];
+    let mut targets = targets.into_iter().flatten();
+    let (Some(target), None) = (targets.next(), targets.next()) else {
+        return Err(PlanError::Conflict(
+            "name one target: NAME, --pid, --port, --cgroup, --container or --flow; `ss -tlpn` lists processes that listen".into(),
+        ));
+    };
+    WatchPlan { target, directions: directions.to_vec(), time_ns: args.time }.validated()
 }

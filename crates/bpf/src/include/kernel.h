@@ -77,9 +77,21 @@ typedef struct {
 	__s64 counter;
 } atomic64_t;
 
+struct in6_addr {
+	union {
+		__be32 u6_addr32[4];
+	} in6_u;
+} relocated;
+
 struct sock_common {
 	atomic64_t skc_cookie;
+	__be32 skc_daddr;
+	__be32 skc_rcv_saddr;
+	__be16 skc_dport;
 	__u16 skc_num; /* the local port */
+	unsigned short skc_family;
+	struct in6_addr skc_v6_daddr; /* CONFIG_IPV6 */
+	struct in6_addr skc_v6_rcv_saddr;
 } relocated;
 
 typedef struct {

@@ -43,12 +43,6 @@ struct datagram {
  */
 extern void *bpf_rdonly_cast(const void *address, __u32 btf_id) __ksym __weak;
 
-struct in6_addr {
-	union {
-		__be32 u6_addr32[4];
-	} in6_u;
-} __attribute__((preserve_access_index));
-
 struct ipv6hdr {
 	struct in6_addr saddr;
 	struct in6_addr daddr;

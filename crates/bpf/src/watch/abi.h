@@ -6,6 +6,11 @@
 /* TASK_COMM_LEN of include/linux/sched.h */
 #define NAME 16
 
+/* Most processes that are watched. */
+#define PROCESSES 4096
+/* Processes that had a processor which a followed thread waited for; what is beyond has no name. */
+#define HOLDERS 1024
+
 /* The spans of a message, from the link layer to the end of its copy to the application. */
 enum span {
 	SPAN_PROTOCOL,
@@ -48,6 +53,7 @@ enum count {
 	COUNT_BYTES_TIMED,
 	COUNT_THREADS, /* that were followed */
 	COUNT_UNSEEN, /* switches of theirs that were not seen */
+	COUNT_WAITED_NS, /* what they waited for a processor, by the kernel's account */
 	/* What is sent. Each message that is seen ends as one of the next four, or waits. */
 	COUNT_TX_SEEN,
 	COUNT_TX_TIMED,
@@ -61,7 +67,12 @@ enum count {
 
 /* Constants, so that the verifier leaves out what is not asked for: a hook has one program for all. */
 struct config {
-	__u32 port; /* of the sockets that are followed; 0: those that user space marked */
+	__u32 port; /* of the sockets that are followed; 0: those of processes */
+	/* Of one connection, addresses and port as on the wire; port 0: of all with that port. */
+	__u32 peer_port;
+	__u32 family;
+	__u32 local[4];
+	__u32 peer[4];
 	__u32 receives; /* what comes in is followed */
 	__u32 sends; /* what is sent is */
 };
@@ -79,6 +90,13 @@ struct shared {
 /* Of one processor. */
 struct counts {
 	__u64 n[COUNTS];
+};
+
+/* A process that had the processor which a followed thread waited for. */
+struct holder {
+	__u64 ns;
+	__u64 kernel; /* not 0: it is a thread of the kernel */
+	char name[NAME];
 };
 
 /* Of one span and one processor. */

@@ -4,7 +4,7 @@
 //! Nothing of a message is read but its headers. What is summed takes the same memory however long it goes on.
 
 use std::io;
-use std::net::{Ipv4Addr, UdpSocket};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, UdpSocket};
 use std::os::fd::{AsFd, AsRawFd};
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -35,6 +35,9 @@ const SENDING: &str = "tcp_sendmsg_locked";
 /// The hooks of what comes by UDP. They fire for TCP too, so they are attached once there is a socket of UDP.
 const DATAGRAMS: [&str; 3] = ["sk_data_ready", "sock_recv_length", "udp_fail_queue_rcv_skb"];
 const PREFIX_DATAGRAMS: &str = "udp_";
+
+/// The hook that sees which sockets a process opens.
+const PREFIX_PROCESSES: &str = "processes_";
 
 /// Why messages cannot be watched.
 #[derive(Debug, thiserror::Error)]
@@ -74,6 +77,17 @@ fn sockets(direction: Direction) -> &'static str {
     }
 }
 
+/// Which sockets are watched.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Selection {
+    /// Those that are [marked](Watch::mark), and those that [watched processes](Watch::watch_process) open.
+    Marked,
+    /// Those with this local port; of UDP, after [`Watch::follow_datagrams`].
+    Port(u16),
+    /// One connection: its own address, and that of the other end.
+    Flow(SocketAddr, SocketAddr),
+}
+
 /// Watches until it is dropped, or the process ends.
 pub struct Watch {
     object: Object,
@@ -87,13 +101,12 @@ pub struct Watch {
 }
 
 impl Watch {
-    /// Watches the sockets of this local port, or those that are [marked](Self::mark); of UDP, those after
-    /// [`Self::follow_datagrams`].
+    /// Watches these sockets from now on.
     ///
     /// # Errors
     /// What the kernel refused. Needs CAP_BPF and CAP_PERFMON, Linux 5.17 and CONFIG_SCHED_INFO; for what is sent Linux
     /// 6.16.
-    pub fn attach(port: Option<u16>, directions: &[Direction]) -> Result<Self, WatchError> {
+    pub fn attach(selection: Selection, directions: &[Direction]) -> Result<Self, WatchError> {
         let stamps = directions.contains(&Direction::Rx).then(stamps).transpose();
         let stamps = stamps.map_err(WatchError::Stamps)?;
         let sees_sending = !tracepoint::is_missing(SENDING);
@@ -106,10 +119,12 @@ impl Watch {
         let wanted = |name: &str| {
             let asked =
                 OF_BOTH.contains(&name) || directions.iter().any(|&way| name.starts_with(prefix(way)));
-            asked && !lacks(name) || sees_datagrams && name.starts_with(PREFIX_DATAGRAMS)
+            asked && !lacks(name)
+                || sees_datagrams && name.starts_with(PREFIX_DATAGRAMS)
+                || selection == Selection::Marked && name.starts_with(PREFIX_PROCESSES)
         };
         let mut open = load::open(OBJECT, wanted).map_err(step("open"))?;
-        configure(&mut open, port, directions)?;
+        configure(&mut open, selection, directions)?;
         let object = load::load(open).map_err(step("load"))?;
         let mapping: Mapping<Shared> = Mapping::of_globals(&object)?;
         let namespace = pid_namespace::own().map_err(WatchError::Namespace)?;
@@ -167,6 +182,20 @@ impl Watch {
         self.directions.iter().try_for_each(|&direction| self.mark_in(sockets(direction), socket))
     }
 
+    /// Watches what this process connects or listens on from now on.
+    ///
+    /// # Errors
+    /// What the kernel refused, such as too many of them.
+    pub fn watch_process(&self, pid: u32) -> Result<(), WatchError> {
+        let map = self.map("processes")?;
+        map.update(&pid.to_ne_bytes(), &0u32.to_ne_bytes(), MapFlags::ANY).map_err(step("name a process to"))
+    }
+
+    /// Its number may be another's from now on.
+    pub fn forget_process(&self, pid: u32) {
+        let _ = self.map("processes").map(|map| map.delete(&pid.to_ne_bytes()));
+    }
+
     /// The same of a socket of UDP, if what comes is watched.
     ///
     /// # Errors
@@ -212,10 +241,24 @@ impl Watch {
 }
 
 /// Writes what does not change to the programs' constants.
-fn configure(open: &mut OpenObject, port: Option<u16>, directions: &[Direction]) -> Result<(), WatchError> {
+fn configure(
+    open: &mut OpenObject,
+    selection: Selection,
+    directions: &[Direction],
+) -> Result<(), WatchError> {
     let watches = |way| u32::from(directions.contains(&way));
+    let (port, flow) = match selection {
+        Selection::Marked => (0, None),
+        Selection::Port(port) => (port, None),
+        Selection::Flow(local, peer) => (local.port(), Some((local, peer))),
+    };
+    let family = |peer: SocketAddr| if peer.is_ipv4() { libc::AF_INET } else { libc::AF_INET6 };
     let config = Config {
-        port: port.unwrap_or(0).into(),
+        port: port.into(),
+        peer_port: flow.map_or(0, |(_, peer)| peer.port().to_be().into()),
+        family: flow.map_or(0, |(_, peer)| family(peer).cast_unsigned()),
+        local: flow.map_or([0; 4], |(local, _)| words(local.ip())),
+        peer: flow.map_or([0; 4], |(_, peer)| words(peer.ip())),
         receives: watches(Direction::Rx),
         sends: watches(Direction::Tx),
     };
@@ -225,6 +268,16 @@ fn configure(open: &mut OpenObject, port: Option<u16>, directions: &[Direction])
     let value = value.filter(|v| v.len() == config.len()).ok_or(WatchError::Abi("its constants"))?;
     value.copy_from_slice(config);
     Ok(())
+}
+
+/// As on the wire; of IPv4 the first.
+fn words(address: IpAddr) -> [u32; 4] {
+    let mut bytes = [0; 16];
+    match address {
+        IpAddr::V4(v4) => bytes[..4].copy_from_slice(&v4.octets()),
+        IpAddr::V6(v6) => bytes = v6.octets(),
+    }
+    std::array::from_fn(|i| u32::from_ne_bytes([0, 1, 2, 3].map(|byte| bytes[4 * i + byte])))
 }
 
 /// While it is open, the kernel stamps packets.

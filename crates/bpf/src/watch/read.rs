@@ -1,7 +1,7 @@
 //! What the programs counted and summed.
 
 use libbpf_rs::{MapCore, MapFlags};
-use netfathom_model::record::{WatchAccount, WatchSendAccount, WatchStage};
+use netfathom_model::record::{Held, Holder, WatchAccount, WatchSendAccount, WatchStage, WatchWaits};
 use netfathom_stats::{Distribution, Histogram, Moments};
 
 use super::abi::copied::{self, Counts, Sums};
@@ -24,6 +24,7 @@ fn account(n: [u64; Counts::N]) -> WatchAccount {
         bytes_timed,
         threads,
         unseen,
+        _waited,
         ..,
     ] = n;
     WatchAccount {
@@ -68,6 +69,30 @@ impl Watch {
     /// What became of what was sent.
     pub fn send_account(&self) -> Result<WatchSendAccount, WatchError> {
         self.counts().map(send_account)
+    }
+
+    /// How long followed threads waited for a CPU, by the kernel's account, and which processes had it, the longest first.
+    pub fn waits(&self) -> Result<WatchWaits, WatchError> {
+        const HOLDERS: &str = "holders";
+        let [.., waited_ns, _, _, _, _, _, _, _] = self.counts()?;
+        let map = self.map(HOLDERS)?;
+        let mut holders = Vec::new();
+        for key in map.keys() {
+            let pid = key.as_slice().try_into().map(u32::from_ne_bytes).map_err(|_| WatchError::Abi(HOLDERS))?;
+            let Some(value) = map.lookup(&key, MapFlags::ANY).map_err(step("ask"))? else { continue };
+            let holder: copied::Holder = from_bytes(&value).ok_or(WatchError::Abi(HOLDERS))?;
+            let name: Vec<u8> = holder.name.into_iter().take_while(|&byte| byte != 0).collect();
+            let name = String::from_utf8_lossy(&name).into_owned();
+            let by = if holder.kernel > 0 { Holder::Kernel { name } } else { Holder::Process { name, pid } };
+            holders.push(Held { by, ns: holder.ns });
+        }
+        holders.sort_by_key(|held| std::cmp::Reverse(held.ns));
+        let known: u64 = holders.iter().map(|held| held.ns).sum();
+        let unknown_ns = waited_ns.saturating_sub(known);
+        if unknown_ns > 0 {
+            holders.push(Held { by: Holder::Unknown, ns: unknown_ns });
+        }
+        Ok(WatchWaits { waited_ns, holders })
     }
 
     fn counts(&self) -> Result<[u64; Counts::N], WatchError> {

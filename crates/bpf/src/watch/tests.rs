@@ -12,14 +12,16 @@ use netfathom_testkit::{needs_root, skipped};
 use super::*;
 
 mod datagrams;
+mod planted;
 mod send;
+mod target;
 
 const REQUESTS: u64 = 400;
 /// Far beyond what an emulator adds.
 const PAUSE: Duration = Duration::from_millis(40);
 
 fn attach(port: Option<u16>) -> Watch {
-    Watch::attach(port, &[Direction::Rx]).unwrap()
+    Watch::attach(port.map_or(Selection::Marked, Selection::Port), &[Direction::Rx]).unwrap()
 }
 
 fn rx() -> [WatchStage; 8] {

@@ -134,6 +134,8 @@ static __always_inline void leave(struct thread *thread, struct task_struct *tas
 	struct account account;
 
 	load_account(task, &account);
+	if (departures)
+		blame(account.arrival, account.waited - reader->run_delay);
 	if (!reader->ahead_at && reader->seen_arrivals == account.arrivals) {
 		reader->ahead = reader->seen - account.arrival;
 		reader->ahead_at = reader->seen;
@@ -160,6 +162,7 @@ int BPF_PROG(rx_sched_switch, bool preempt, struct task_struct *prev, struct tas
 	thread = followed(prev);
 	if (thread)
 		leave(thread, prev, !preempt && !is_runnable(prev));
+	note_stay(prev);
 	return 0;
 }
 

@@ -64,12 +64,8 @@ __noinline int add(__u32 span, __s64 value)
 	return 0;
 }
 
-/* With a port, a socket of it is followed from its first message on. */
-static __always_inline bool is_followed(const struct sock *sk)
-{
-	return config.port ? sk->__sk_common.skc_num == config.port : sk->sk_bpf_storage != 0;
-}
-
+#include "target.h"
+#include "holders.h"
 #include "thread.h"
 #include "flow.h"
 #include "sending.h"
@@ -110,6 +106,22 @@ int BPF_PROG(on_tcp_sendmsg_locked, struct sock *sk, struct msghdr *msg)
 		answer(sk, now);
 	if (config.sends)
 		send(sk, msg, now);
+	return 0;
+}
+
+/*
+ * A process that is watched connects a socket, or has it listen: it is followed before the first message. Those that it
+ * accepts have what their listener has.
+ */
+SEC("tp_btf/inet_sock_set_state")
+int BPF_PROG(processes_inet_sock_set_state, struct sock *sk, int before, int now)
+{
+	if ((now != TCP_SYN_SENT && now != TCP_LISTEN) || sk->sk_protocol != IPPROTO_TCP || !of_watched_process())
+		return 0;
+	if (config.receives)
+		bpf_sk_storage_get(&flows, sk, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	if (config.sends)
+		bpf_sk_storage_get(&sendings, sk, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
 	return 0;
 }
 

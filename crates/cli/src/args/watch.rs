@@ -1,38 +1,72 @@
 //! Arguments of `netfathom watch`.
 
-use clap::Args as ClapArgs;
+use std::convert::Infallible;
+use std::net::SocketAddr;
 
+use clap::Args as ClapArgs;
 use netfathom_model::path::Direction;
 
 use super::stack::DIRECTIONS;
-use super::words::one_of;
 use super::{OutputArgs, parse_time, parse_whole};
 
 pub const EXAMPLES: &str = "\
 Examples:
-  netfathom watch --port 6379 --time 10s
-      the messages that come to a server, for ten seconds
-  netfathom watch tx --port 6379 --time 10s
-      the messages that it sends (Linux 6.16)
-  netfathom watch --pid 4242
-      all TCP and UDP sockets of a process, until Ctrl-C or until it ends
+  netfathom watch redis-server --time 10s
+      the messages that come to a program, for ten seconds
+  netfathom watch both --port 6379
+      those that a server gets and sends (Linux 6.16), until Ctrl-C
+  netfathom watch --cgroup /system.slice/nginx.service
+      the processes of a service
+  netfathom watch --flow 10.0.0.1:5432:10.0.0.2:40312
+      one connection: its own end, and the other one
 
-It needs root, or CAP_BPF and CAP_PERFMON; --pid of another user's process also
+It needs root, or CAP_BPF and CAP_PERFMON; for processes of other users also
 CAP_SYS_PTRACE. No payload is read.";
+
+/// The first word.
+#[derive(Clone, Debug)]
+pub enum First {
+    Direction(&'static [Direction]),
+    Name(String),
+}
+
+fn parse_first(text: &str) -> Result<First, Infallible> {
+    let known = DIRECTIONS.iter().find(|(word, ..)| word.eq_ignore_ascii_case(text));
+    Ok(known.map_or_else(|| First::Name(text.to_owned()), |&(_, directions, _)| First::Direction(directions)))
+}
+
+/// Two addresses with their ports, and a colon between them.
+fn parse_flow(text: &str) -> Result<(SocketAddr, SocketAddr), String> {
+    let halves = text.match_indices([':', ',']).map(|(at, _)| (&text[..at], &text[at + 1..]));
+    let mut flows = halves.filter_map(|(local, peer)| Some((local.parse().ok()?, peer.parse().ok()?)));
+    flows.next().ok_or_else(|| "write both ends, as 10.0.0.1:80:10.0.0.2:40312 or [::1]:80:[::1]:40312".into())
+}
 
 /// `netfathom watch`.
 #[derive(Debug, ClapArgs)]
-#[group(id = "target", required = true, multiple = false, args = ["pid", "port"])]
+#[group(id = "target", multiple = false, args = ["pid", "port", "cgroup", "container", "flow", "name"])]
 pub struct WatchArgs {
-    /// Direction to watch [default: rx]
-    #[arg(value_parser = one_of(DIRECTIONS))]
-    pub directions: Option<&'static [Direction]>,
+    /// Direction to watch: rx, tx or both [default: rx]; or the name of the program
+    #[arg(value_name = "DIRECTION", value_parser = parse_first)]
+    pub first: Option<First>,
+    /// Watches the processes of this name
+    #[arg(value_name = "NAME")]
+    pub name: Option<String>,
     /// Watches the sockets of this process, and those that they accept
     #[arg(long, value_name = "N", value_parser = parse_whole::<u32>)]
     pub pid: Option<u32>,
     /// Watches the sockets with this local port: those of a server
     #[arg(long, value_name = "N", value_parser = parse_whole::<u16>)]
     pub port: Option<u16>,
+    /// Watches the processes of a cgroup: of a systemd service, a pod or a session
+    #[arg(long, value_name = "PATH")]
+    pub cgroup: Option<String>,
+    /// Watches the processes of a container, by its name or the start of its id
+    #[arg(long, value_name = "NAME")]
+    pub container: Option<String>,
+    /// Watches one connection, by the addresses and ports of both ends, its own first
+    #[arg(long, value_name = "LOCAL:PEER", value_parser = parse_flow)]
+    pub flow: Option<(SocketAddr, SocketAddr)>,
     /// How long [default: until Ctrl-C]
     #[arg(long, visible_alias = "once", value_name = "TIME", value_parser = parse_time)]
     pub time: Option<u64>,

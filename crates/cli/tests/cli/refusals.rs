@@ -62,6 +62,21 @@ fn options_of_programs_that_watch_others() {
 }
 
 #[test]
+fn targets_that_cannot_be_watched() {
+    let said = all_wrong(&[
+        "watch",
+        "watch rx",
+        "watch --port 0",
+        "watch --port 80 --pid 1",
+        "watch out redis-server",
+        "watch --cgroup /",
+        "watch --flow 10.0.0.1:80",
+        "watch --flow 10.0.0.1:80:[::1]:80",
+    ]);
+    insta::assert_snapshot!(said);
+}
+
+#[test]
 fn profiles_that_cannot_be() {
     let said = all_wrong(&[
         "stack --profile ramp",

@@ -1,5 +1,7 @@
 //! The plan of `netfathom watch`.
 
+use std::net::SocketAddr;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -7,13 +9,26 @@ use super::{MS, PlanError, S, span};
 use crate::path::Direction;
 
 /// What is watched.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum WatchTarget {
     /// Those of a process, by its number, and those that they accept.
     Process(u32),
     /// Those with this local port.
     Port(u16),
+    /// Those of the processes with this name.
+    Name(String),
+    /// Those of the processes of a cgroup and of the cgroups below it, by its path in the hierarchy.
+    Cgroup(String),
+    /// Those of the processes of a container, by its name or the start of its id.
+    Container(String),
+    /// One connection.
+    Flow {
+        /// The end that is watched.
+        local: SocketAddr,
+        /// The other one.
+        peer: SocketAddr,
+    },
 }
 
 /// The plan of `netfathom watch`.
@@ -47,9 +62,21 @@ impl WatchPlan {
         if let Some(time_ns) = self.time_ns {
             span("time", time_ns, (100 * MS, 86_400 * S))?;
         }
-        if matches!(self.target, WatchTarget::Port(0) | WatchTarget::Process(0)) {
-            return Err(PlanError::Conflict("0 is no port and no process: name one that is there".into()));
-        }
-        Ok(self)
+        let wrong = match &self.target {
+            WatchTarget::Port(0) | WatchTarget::Process(0) => {
+                "0 is no port and no process: name one that is there"
+            }
+            WatchTarget::Flow { local, peer } if local.is_ipv4() != peer.is_ipv4() => {
+                "--flow: one address is of IPv4, the other of IPv6; `ss -tn` lists connections"
+            }
+            WatchTarget::Flow { local, peer } if local.port() == 0 || peer.port() == 0 => {
+                "--flow: a port is 0; `ss -tn` lists connections"
+            }
+            WatchTarget::Cgroup(path) if path.trim_matches('/').is_empty() => {
+                "--cgroup: the root has all processes; name one below it, as in `systemd-cgls`"
+            }
+            _ => return Ok(self),
+        };
+        Err(PlanError::Conflict(wrong.into()))
     }
 }

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::Distribution;
+use super::{Distribution, Held, Holder};
 use crate::path::Direction;
 use crate::plan::WatchPlan;
 
@@ -23,6 +23,9 @@ pub struct WatchResult {
     /// Beside the total: from the last byte read to the first byte sent on the same socket; `None` where the kernel does
     /// not show it.
     pub application: Option<Distribution>,
+    /// What its threads waited for a CPU.
+    #[serde(default)]
+    pub waits: WatchWaits,
     /// What became of every message that came in.
     pub account: WatchAccount,
     /// What was sent; `None` if that was not asked for.
@@ -34,6 +37,23 @@ pub struct WatchResult {
     pub clock_moved_ns: u64,
     /// Sockets of the process that could not be watched.
     pub unmarked: u64,
+}
+
+/// What the threads that read waited for a CPU, also while no message waited for them.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct WatchWaits {
+    /// All together, by the kernel's account of each thread.
+    pub waited_ns: u64,
+    /// Who had the CPU meanwhile, the longest first.
+    pub holders: Vec<Held>,
+}
+
+impl WatchWaits {
+    /// Each holder with its part of the wait, 0 to 1.
+    pub fn parts(&self) -> impl Iterator<Item = (&Holder, f64)> {
+        let waited_ns = self.waited_ns.max(1) as f64;
+        self.holders.iter().map(move |held| (&held.by, held.ns as f64 / waited_ns))
+    }
 }
 
 /// The messages that were sent.

@@ -3,7 +3,7 @@
 
 use netfathom_model::path::Direction;
 use netfathom_model::plan::WatchTarget;
-use netfathom_model::record::{WatchAccount, WatchResult, WatchSendAccount};
+use netfathom_model::record::{WatchAccount, WatchResult, WatchSendAccount, WatchWaits};
 
 use super::place::Site;
 use super::{Body, Story, number};
@@ -19,6 +19,7 @@ impl Story for WatchResult {
         let ways = ways(self);
         ways.iter().for_each(|way| way.stages(&mut page, ways.len() > 1));
         account(&mut page, self);
+        waits(&mut page, &self.waits);
         ways.iter().for_each(|way| way.percentiles(&mut page));
         let plan = plan(self);
         super::asked_for(&mut page, &plan);
@@ -56,9 +57,13 @@ impl Story for WatchResult {
 
 fn plan(result: &WatchResult) -> Vec<(&'static str, String)> {
     let (plan, protocols) = (&result.plan, if result.datagrams { "TCP and UDP" } else { "TCP" });
-    let target = match plan.target {
+    let target = match &plan.target {
         WatchTarget::Process(pid) => format!("sockets of process {pid}, and those that they accept"),
         WatchTarget::Port(port) => format!("sockets with local port {port}"),
+        WatchTarget::Name(name) => format!("sockets of the program {name}, and those that they accept"),
+        WatchTarget::Cgroup(path) => format!("sockets of processes in cgroup {path}, and those that they accept"),
+        WatchTarget::Container(name) => format!("sockets of container {name}, and those that they accept"),
+        WatchTarget::Flow { local, peer } => format!("the connection from {local} to {peer}"),
     };
     vec![
         ("watched", target),
@@ -68,10 +73,12 @@ fn plan(result: &WatchResult) -> Vec<(&'static str, String)> {
 }
 
 fn name(result: &WatchResult) -> String {
-    match (&result.reader, result.plan.target) {
+    match (&result.reader, &result.plan.target) {
         (Some(reader), _) => format!("{} (pid {})", reader.name, reader.pid),
         (None, WatchTarget::Process(pid)) => format!("process {pid}"),
         (None, WatchTarget::Port(port)) => format!("port {port}"),
+        (None, WatchTarget::Name(name) | WatchTarget::Cgroup(name) | WatchTarget::Container(name)) => name.clone(),
+        (None, WatchTarget::Flow { local, peer }) => format!("{local} to {peer}"),
     }
 }
 
@@ -95,7 +102,7 @@ fn ways(result: &WatchResult) -> Vec<Way<'_>> {
 /// At most three.
 fn remarks(result: &WatchResult) -> Vec<String> {
     let ways = ways(result);
-    let most = ways.iter().filter_map(|way| way.most(ways.len() > 1));
+    let most = ways.iter().filter_map(|way| way.most(ways.len() > 1, &result.waits));
     let timed = |seen: u64, share: f64, what: &str| {
         // The counts of two ways make more than a line; the account has them.
         let of = if ways.len() > 1 { String::new() } else { format!("{} ", number::count(seen)) };
@@ -148,6 +155,21 @@ fn read(page: &mut Page, account: &WatchAccount) {
     let (read, threads) =
         (number::count(account.bytes_read), super::counted(account.threads as u32, "thread"));
     page.note(&format!("{timed} of {read} bytes that were read are of timed messages; {threads} followed"));
+}
+
+/// Who had the CPU that the reading threads waited for.
+fn waits(page: &mut Page, waits: &WatchWaits) {
+    if waits.holders.is_empty() {
+        return;
+    }
+    page.heading("Who had the CPU while its threads waited for one");
+    let mut table = Table::new(&[("", Align::Left), ("of the wait", Align::Right), ("time", Align::Right)]);
+    for (held, (by, part)) in waits.holders.iter().zip(waits.parts()) {
+        table.row([by.to_string(), number::percent(part), number::seconds(held.ns)]);
+    }
+    page.table(table);
+    let waited = number::seconds(waits.waited_ns);
+    page.note(&format!("they waited {waited}, by the kernel's account of each thread, also while no message waited"));
 }
 
 type Row = (&'static str, u64, &'static str);

@@ -14,7 +14,7 @@ fn attach(listener: &TcpListener) -> Option<Watch> {
         skipped("watch::tests::send", "needs tcp_sendmsg_locked: Linux 6.16");
         return None;
     }
-    Some(Watch::attach(Some(listener.local_addr().unwrap().port()), &[Direction::Tx]).unwrap())
+    Some(Watch::attach(Selection::Port(listener.local_addr().unwrap().port()), &[Direction::Tx]).unwrap())
 }
 
 pub(super) fn set(socket: &impl AsRawFd, level: i32, option: i32, value: i32) {

@@ -9,10 +9,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
-use netfathom_bpf::watch::{Watch, WatchError};
+use netfathom_bpf::watch::{Selection, Watch, WatchError};
 use netfathom_model::path::Direction;
 use netfathom_model::plan::{WatchPlan, WatchTarget};
-use netfathom_model::record::{Distribution, WatchAccount, WatchResult, WatchSend, WatchStage, WatchedStage};
+use netfathom_model::record::{Distribution, WatchAccount, WatchResult, WatchSend, WatchStage, WatchWaits, WatchedStage};
 use netfathom_stats as stats;
 use netfathom_sys::socket::is_udp_port;
 
@@ -20,13 +20,19 @@ use crate::ground::environment;
 use crate::ground::error::{Failure, Mistake, RunError};
 use crate::ground::observer::{Live, Observer, Progressed, Step};
 
+mod container;
+mod findings;
 mod judge;
+mod members;
 mod process;
 
 use process::Watched;
 
 /// How often new sockets are sought and clocks are read.
 const TICK: Duration = Duration::from_secs(1);
+
+/// Of those who had the CPU, so many are in the record.
+const MOST_HOLDERS: usize = 16;
 
 /// Why an application cannot be watched.
 #[derive(Debug, thiserror::Error)]
@@ -35,6 +41,8 @@ pub enum WatchRunError {
     Programs(#[from] WatchError),
     #[error("cannot watch process {pid}: {source}{}", remedy(.source))]
     Process { pid: u32, source: io::Error },
+    #[error("cannot watch {what}: {why}")]
+    Target { what: String, why: String },
 }
 
 fn remedy(error: &io::Error) -> &'static str {
@@ -47,8 +55,12 @@ fn remedy(error: &io::Error) -> &'static str {
 
 impl Failure for WatchRunError {
     fn mistake(&self) -> Option<Mistake> {
-        matches!(self, Self::Process { source, .. } if source.kind() == io::ErrorKind::NotFound)
-            .then_some(Mistake::Named)
+        let named = match self {
+            Self::Programs(_) => false,
+            Self::Process { source, .. } => source.kind() == io::ErrorKind::NotFound,
+            Self::Target { .. } => true,
+        };
+        named.then_some(Mistake::Named)
     }
 }
 
@@ -61,14 +73,11 @@ pub fn run(
     observer: &mut impl Observer<WatchResult>,
     stop: &AtomicBool,
 ) -> Result<Progressed<WatchResult>, RunError> {
-    let mut process = match plan.target {
-        WatchTarget::Process(pid) => Some(Watched::open(pid)?),
-        WatchTarget::Port(_) => None,
-    };
+    let mut process = Watched::open(&plan.target)?;
     let mut progressed =
         Progressed::new(environment::read(Vec::new(), Vec::new(), None), nothing(plan, process.as_ref()));
     observer.keep(&progressed)?;
-    let mut watch = Watch::attach(port(plan), &plan.directions).map_err(WatchRunError::from)?;
+    let mut watch = Watch::attach(selection(plan), &plan.directions).map_err(WatchRunError::from)?;
     let started = Instant::now();
     look_on(&mut watch, plan, process.as_mut(), &mut progressed.result, (observer, stop))?;
     watch.detach();
@@ -77,26 +86,36 @@ pub fn run(
     progressed.result.datagrams = watch.follows_datagrams();
     progressed.result.unmarked = process.map_or(0, |process| process.unmarked);
     progressed.verdict = judge::verdict(&progressed.result);
-    progressed.findings = judge::findings(&progressed.result);
+    progressed.findings = findings::findings(&progressed.result);
     observer.keep(&progressed)?;
     Ok(progressed)
 }
 
-fn port(plan: &WatchPlan) -> Option<u16> {
+fn selection(plan: &WatchPlan) -> Selection {
     match plan.target {
-        WatchTarget::Process(_) => None,
-        WatchTarget::Port(port) => Some(port),
+        WatchTarget::Port(port) => Selection::Port(port),
+        WatchTarget::Flow { local, peer } => Selection::Flow(local, peer),
+        _ => Selection::Marked,
+    }
+}
+
+fn port(plan: &WatchPlan) -> Option<u16> {
+    match selection(plan) {
+        Selection::Marked => None,
+        Selection::Port(port) => Some(port),
+        Selection::Flow(local, _) => Some(local.port()),
     }
 }
 
 fn nothing(plan: &WatchPlan, process: Option<&Watched>) -> WatchResult {
     WatchResult {
         plan: plan.clone(),
-        reader: process.map(Watched::name),
+        reader: process.map(Watched::first),
         watched_ns: 0,
         total: distribution(&stats::Distribution::new(netfathom_bpf::stack::GRAIN)),
         stages: Vec::new(),
         application: None,
+        waits: WatchWaits::default(),
         account: WatchAccount::default(),
         send: None,
         datagrams: false,
@@ -120,9 +139,7 @@ fn look_on(
     let end = plan.time_ns.and_then(|ns| Instant::now().checked_add(Duration::from_nanos(ns)));
     let live = Arc::new(Live::default());
     loop {
-        if let Some(process) = process.as_deref_mut() {
-            process.mark(watch)?;
-        }
+        let live_on = process.as_deref_mut().map(|process| process.mark(watch)).transpose()?;
         if port(plan).is_some_and(|port| !watch.follows_datagrams() && is_udp_port(port)) {
             watch.follow_datagrams().map_err(WatchRunError::from)?;
         }
@@ -133,7 +150,7 @@ fn look_on(
         let moved = watch.set_clock().unsigned_abs();
         result.clock_moved_ns = result.clock_moved_ns.max(moved);
         let time_is_up = left.is_some_and(|left| left <= TICK);
-        if ended || time_is_up || stop.load(Relaxed) {
+        if ended || live_on == Some(false) || time_is_up || stop.load(Relaxed) {
             return Ok(());
         }
     }
@@ -159,6 +176,8 @@ fn read(watch: &Watch, result: &mut WatchResult) -> Result<(), WatchError> {
         result.total = distribution(&watch.total()?);
         result.application = watch.application()?.as_ref().map(distribution);
         result.account = watch.account()?;
+        result.waits = watch.waits()?;
+        result.waits.holders.truncate(MOST_HOLDERS);
     }
     Ok(())
 }

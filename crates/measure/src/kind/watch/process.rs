@@ -1,72 +1,105 @@
-//! The process that is watched, and its sockets.
+//! The processes that are watched, and their sockets.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use std::io;
 use std::os::fd::RawFd;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
-use std::{fs, io};
 
 use netfathom_bpf::watch::Watch;
+use netfathom_model::plan::WatchTarget;
 use netfathom_model::record::WatchedProcess;
 use netfathom_sys::process::{Process, Waited, lives, sockets, wait_for_one};
 use netfathom_sys::socket::{is_tcp, is_udp};
 
 use super::WatchRunError;
+use super::members::{self, Members};
 
 pub(super) struct Watched {
-    pid: u32,
-    process: Process,
+    members: Members,
+    /// The first, by a descriptor, if it is the only one that is meant.
+    one: Option<Process>,
+    first: WatchedProcess,
     /// Sockets that were looked at, by their inodes.
-    known: BTreeSet<u64>,
+    known: BTreeMap<u32, BTreeSet<u64>>,
     pub unmarked: u64,
 }
 
 impl Watched {
-    pub fn open(pid: u32) -> Result<Self, WatchRunError> {
-        let failed = |source| WatchRunError::Process { pid, source };
-        if !lives(pid) {
+    /// `None` of a target that is no processes.
+    pub fn open(target: &WatchTarget) -> Result<Option<Self>, WatchRunError> {
+        let Some(members) = Members::find(target)? else { return Ok(None) };
+        let first = members.now().first().copied().unwrap_or_default();
+        let failed = |source| WatchRunError::Process { pid: first, source };
+        if !lives(first) {
             return Err(failed(io::Error::new(io::ErrorKind::NotFound, "there is none of that number")));
         }
-        let process = Process::open(pid).map_err(failed)?;
-        sockets(pid).map_err(failed)?;
-        Ok(Self { pid, process, known: BTreeSet::new(), unmarked: 0 })
+        let process = Process::open(first).map_err(failed)?;
+        sockets(first).map_err(failed)?;
+        let one = matches!(members, Members::One(_)).then_some(process);
+        let first = WatchedProcess { pid: first, name: members::name(first) };
+        Ok(Some(Self { members, one, first, known: BTreeMap::new(), unmarked: 0 }))
     }
 
-    pub fn name(&self) -> WatchedProcess {
-        let name = fs::read_to_string(format!("/proc/{}/comm", self.pid)).unwrap_or_default();
-        WatchedProcess { pid: self.pid, name: name.trim_end().to_owned() }
+    /// One of them.
+    pub fn first(&self) -> WatchedProcess {
+        self.first.clone()
     }
 
-    /// Has the sockets watched that it made since the last time. Those that its listeners accept are watched already.
-    pub fn mark(&mut self, watch: &mut Watch) -> Result<(), WatchRunError> {
+    /// Has the sockets watched that they made since the last time. Those that their listeners accept are watched
+    /// already, and what a known process connects is, too. False if no process is left.
+    pub fn mark(&mut self, watch: &mut Watch) -> Result<bool, WatchRunError> {
+        let now = self.members.now();
+        let ended: Vec<u32> = self.known.keys().copied().filter(|pid| !now.contains(pid)).collect();
+        for pid in ended {
+            watch.forget_process(pid);
+            self.known.remove(&pid);
+        }
+        for &pid in &now {
+            if !self.known.contains_key(&pid) {
+                watch.watch_process(pid)?;
+            }
+            self.mark_process(watch, pid)?;
+        }
+        Ok(!now.is_empty())
+    }
+
+    fn mark_process(&mut self, watch: &mut Watch, pid: u32) -> Result<(), WatchRunError> {
         // Of a process that has ended there are none.
-        let now = sockets(self.pid).unwrap_or_default();
-        self.known.retain(|inode| now.iter().any(|socket| socket.0 == *inode));
-        for (inode, number) in now {
-            if self.known.insert(inode) && !self.mark_one(watch, number)? {
+        let now = sockets(pid).unwrap_or_default();
+        let known = self.known.entry(pid).or_default();
+        known.retain(|inode| now.iter().any(|socket| socket.0 == *inode));
+        let new: Vec<RawFd> =
+            now.into_iter().filter(|(inode, _)| known.insert(*inode)).map(|(_, number)| number).collect();
+        if new.is_empty() {
+            return Ok(());
+        }
+        let Ok(process) = Process::open(pid) else { return Ok(()) };
+        for number in new {
+            if !mark_one(watch, pid, &process, number)? {
                 self.unmarked += 1;
             }
         }
         Ok(())
     }
+}
 
-    /// False of a socket that could not be watched.
-    fn mark_one(&self, watch: &mut Watch, number: RawFd) -> Result<bool, WatchRunError> {
-        match self.process.descriptor(number) {
-            Ok(socket) if is_tcp(&socket) => Ok(watch.mark(&socket).is_ok()),
-            Ok(socket) if is_udp(&socket) => Ok(watch.mark_datagrams(&socket).is_ok()),
-            Ok(_) => Ok(true),
-            Err(source) if source.kind() == io::ErrorKind::PermissionDenied => {
-                Err(WatchRunError::Process { pid: self.pid, source })
-            }
-            // Closed in the meantime.
-            Err(_) => Ok(true),
+/// False of a socket that could not be watched.
+fn mark_one(watch: &mut Watch, pid: u32, process: &Process, number: RawFd) -> Result<bool, WatchRunError> {
+    match process.descriptor(number) {
+        Ok(socket) if is_tcp(&socket) => Ok(watch.mark(&socket).is_ok()),
+        Ok(socket) if is_udp(&socket) => Ok(watch.mark_datagrams(&socket).is_ok()),
+        Ok(_) => Ok(true),
+        Err(source) if source.kind() == io::ErrorKind::PermissionDenied => {
+            Err(WatchRunError::Process { pid, source })
         }
+        // Closed in the meantime.
+        Err(_) => Ok(true),
     }
 }
 
-/// Waits until the process has ended, which is true, the time is up or `stop` is set; without a process for the latter.
+/// Waits until the only process has ended, which is true, the time is up or `stop` is set; without one for the latter.
 pub(super) fn wait(watched: Option<&Watched>, limit: Duration, stop: &AtomicBool) -> Result<bool, io::Error> {
-    let one = watched.map(|watched| std::slice::from_ref(&watched.process)).unwrap_or_default();
+    let one = watched.and_then(|watched| watched.one.as_ref()).map(std::slice::from_ref).unwrap_or_default();
     Ok(wait_for_one(one, limit, stop)? == Waited::Ended)
 }

@@ -1,7 +1,7 @@
 //! One direction: its stages, one after the other.
 
 use netfathom_model::path::Direction;
-use netfathom_model::record::{Distribution, WatchStage, WatchedStage};
+use netfathom_model::record::{Distribution, WatchStage, WatchWaits, WatchedStage};
 
 use crate::page::{Align, Axis, Color, Fill, Look, Page, Series, Table, Waterfall, WaterfallStep};
 use crate::story::stages::{PARTLY, new_table, row};
@@ -14,6 +14,9 @@ pub(super) struct Way<'a> {
     /// What is no part of the total.
     pub beside: Option<&'a Distribution>,
 }
+
+/// A holder of the CPU with less of the waits is left to the table.
+const LEAST_HELD: f64 = 0.2;
 
 /// Which way messages are watched.
 pub(super) fn named(directions: &[Direction]) -> &'static str {
@@ -40,8 +43,8 @@ impl Way<'_> {
         (self.total.n > 0).then_some(text)
     }
 
-    /// The stage that takes most.
-    pub fn most(&self, beside: bool) -> Option<String> {
+    /// The stage that takes most; of waits for a CPU, who had it.
+    pub fn most(&self, beside: bool, waits: &WatchWaits) -> Option<String> {
         let most = self.passed().max_by_key(|stage| stage.times.sum_ns)?;
         let share = number::percent(self.share(most));
         let it = match (beside, self.direction) {
@@ -49,7 +52,12 @@ impl Way<'_> {
             (true, Direction::Rx) => "receive time",
             (true, Direction::Tx) => "send time",
         };
-        Some(format!("{share} of {it} is {}: {}", most.stage.name(), most.stage.meaning()))
+        let held = waits.parts().next().filter(|(by, part)| by.is_foreign() && *part > LEAST_HELD);
+        let meaning = match held.filter(|_| most.stage == WatchStage::Runqueue) {
+            Some((by, part)) => format!("{by} had the CPU for {} of its waits", number::percent(part)),
+            None => most.stage.meaning().to_owned(),
+        };
+        Some(format!("{share} of {it} is {}: {meaning}", most.stage.name()))
     }
 
     fn share(&self, stage: &WatchedStage) -> f64 {
