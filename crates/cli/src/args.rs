@@ -54,7 +54,7 @@ pub use sweep::SweepArgs;
 pub use ttcp::{RateFormat, TtcpArgs, TtcpCommand, as_called};
 pub use unknown::parsed;
 pub use view::ViewArgs;
-pub use watch::WatchArgs;
+pub use watch::{First, WatchArgs};
 
 const EXIT_STATUS: &str = "\
 Exit status:

@@ -58,7 +58,8 @@ pub use transfer::{
     ZeroCopied,
 };
 pub use watch::{
-    WatchAccount, WatchResult, WatchSend, WatchSendAccount, WatchStage, WatchWaits, WatchedProcess, WatchedStage,
+    WatchAccount, WatchResult, WatchSend, WatchSendAccount, WatchStage, WatchWaits, WatchedProcess,
+    WatchedStage,
 };
 
 /// The version this build writes. It rises when a field changes its meaning or goes;

@@ -133,6 +133,11 @@ struct tcp_sock {
 	__u32 retrans_out;
 	__u64 tcp_wstamp_ns; /* the earliest departure of the next packet, CLOCK_MONOTONIC */
 	__u8 nonagle : 4;
+	bool is_mptcp; /* CONFIG_MPTCP; since 5.6 */
+} relocated;
+
+struct inet_connection_sock {
+	const void *icsk_ulp_ops; /* since 4.13 */
 } relocated;
 
 struct iov_iter {

@@ -23,6 +23,7 @@ enum span {
 	SPAN_READ,
 	SPAN_TOTAL,
 	SPAN_APPLICATION, /* from there to the first byte that the application sends */
+	SPAN_ANSWER, /* of a client: from the first byte that it sends to the end of the copy of what comes next */
 	/* From the call that sends a message to the device that gets its last byte. */
 	SPAN_TX_SOCKET,
 	SPAN_TX_SNDBUF,
@@ -54,6 +55,8 @@ enum count {
 	COUNT_THREADS, /* that were followed */
 	COUNT_UNSEEN, /* switches of theirs that were not seen */
 	COUNT_WAITED_NS, /* what they waited for a processor, by the kernel's account */
+	COUNT_MPTCP, /* connections that are a part of one of MPTCP: they are not followed */
+	COUNT_TLS, /* sockets that the kernel encrypts: messages are records */
 	/* What is sent. Each message that is seen ends as one of the next four, or waits. */
 	COUNT_TX_SEEN,
 	COUNT_TX_TIMED,

@@ -26,6 +26,21 @@ struct arrival {
 	__u32 locked; /* came while a system call had the socket: it waited for that */
 };
 
+/* What is done with a socket. */
+enum met {
+	NOT_MET,
+	FOLLOWED,
+	ENCRYPTED, /* followed; the kernel encrypts */
+	LEFT, /* not followed: the application has the socket of MPTCP, which reads from this one */
+};
+
+/* Who speaks first. */
+enum role {
+	UNKNOWN,
+	SERVER,
+	CLIENT,
+};
+
 struct flow {
 	__u32 met;
 	__u32 read_until;
@@ -34,6 +49,9 @@ struct flow {
 	__u64 ahead; /* waiting messages that came ahead of a hole */
 	__u64 in_order; /* when the last message in order came */
 	__u64 read_at; /* 0: something was sent since */
+	__u64 asked_at; /* 0: something was read since */
+	__u32 role;
+	__u32 unused;
 	struct arrival ring[RING];
 };
 
@@ -157,6 +175,12 @@ static __always_inline void push(struct flow *flow, const struct segment *segmen
 	flow->tail++;
 }
 
+/* Of a connection of MPTCP. */
+static __always_inline bool is_part(const struct tcp_sock *tcp)
+{
+	return bpf_core_field_exists(tcp->is_mptcp) && BPF_CORE_READ_BITFIELD_PROBED(tcp, is_mptcp);
+}
+
 /* A segment with payload, which TCP has not looked at yet. */
 static __always_inline void arrive(struct sock *sk, const struct tcp_sock *tcp, const struct sk_buff *skb,
 				   const struct segment *segment, __u64 now)
@@ -167,9 +191,13 @@ static __always_inline void arrive(struct sock *sk, const struct tcp_sock *tcp, 
 	if (!s.flow)
 		return;
 	if (!s.flow->met) {
-		s.flow->met = 1;
+		s.flow->met = is_part(tcp) ? LEFT : FOLLOWED;
 		s.flow->read_until = s.rcv_nxt;
+		if (s.flow->met == LEFT)
+			count(COUNT_MPTCP, 1);
 	}
+	if (s.flow->met == LEFT)
+		return;
 	settle(&s);
 	take_back(s.flow, s.rcv_nxt);
 	if (!after(s.segment.end, s.rcv_nxt) || s.covered)
@@ -189,10 +217,26 @@ static __always_inline void answer(struct sock *sk, __u64 now)
 {
 	struct flow *flow = bpf_sk_storage_get(&flows, sk, 0, 0);
 
-	if (!flow || !flow->read_at)
+	if (!flow)
+		return;
+	if (!flow->role)
+		flow->role = CLIENT;
+	if (flow->role == CLIENT && !flow->asked_at)
+		flow->asked_at = now;
+	if (!flow->read_at)
 		return;
 	add(SPAN_APPLICATION, now - flow->read_at);
 	flow->read_at = 0;
+}
+
+/* A client has its answer. */
+static __always_inline void answered(struct flow *flow, __u64 now)
+{
+	if (!flow->role)
+		flow->role = SERVER;
+	if (flow->asked_at)
+		add(SPAN_ANSWER, now - flow->asked_at);
+	flow->asked_at = 0;
 }
 
 /* One look at what a thread has read. */
@@ -294,6 +338,15 @@ static long read_one(__u32 i, struct reading *r)
 	return 0;
 }
 
+/* The layer above is that of TLS: MPTCP reads without this hook. */
+static __always_inline void note_encrypted(const struct sock *sk, struct flow *flow)
+{
+	if (flow->met != FOLLOWED || !BPF_CORE_READ((struct inet_connection_sock *)sk, icsk_ulp_ops))
+		return;
+	flow->met = ENCRYPTED;
+	count(COUNT_TLS, 1);
+}
+
 /* A thread has copied something out of the socket; its system call goes on. */
 SEC("tp_btf/tcp_rcv_space_adjust")
 int BPF_PROG(rx_tcp_rcv_space_adjust, struct sock *sk)
@@ -327,7 +380,9 @@ int BPF_PROG(rx_tcp_rcv_space_adjust, struct sock *sk)
 	r.first = r.flow->head;
 	bpf_loop(r.flow->tail - r.first, read_one, &r, 0);
 	r.flow->read_at = r.now;
+	answered(r.flow, r.now);
 	r.thread->copying = 0;
+	note_encrypted(sk, r.flow);
 	return 0;
 }
 

@@ -25,6 +25,8 @@ fn account(n: [u64; Counts::N]) -> WatchAccount {
         threads,
         unseen,
         _waited,
+        mptcp,
+        encrypted,
         ..,
     ] = n;
     WatchAccount {
@@ -40,6 +42,8 @@ fn account(n: [u64; Counts::N]) -> WatchAccount {
         bytes_timed,
         threads,
         unseen_switches: unseen,
+        mptcp,
+        encrypted,
     }
 }
 
@@ -51,7 +55,8 @@ fn send_account(n: [u64; Counts::N]) -> WatchSendAccount {
 /// Behind the stages of each direction, in `enum span` in abi.h.
 const TOTAL: usize = WatchStage::Socket as usize;
 const APPLICATION: usize = TOTAL + 1;
-const BESIDE_RX: usize = 2;
+const ANSWER: usize = APPLICATION + 1;
+const BESIDE_RX: usize = 3;
 const SEND_TOTAL: usize = WatchStage::ALL.len() + BESIDE_RX;
 const ACKNOWLEDGED: usize = SEND_TOTAL + 1;
 
@@ -74,16 +79,21 @@ impl Watch {
     /// How long followed threads waited for a CPU, by the kernel's account, and which processes had it, the longest first.
     pub fn waits(&self) -> Result<WatchWaits, WatchError> {
         const HOLDERS: &str = "holders";
-        let [.., waited_ns, _, _, _, _, _, _, _] = self.counts()?;
+        let [.., waited_ns, _, _, _, _, _, _, _, _, _] = self.counts()?;
         let map = self.map(HOLDERS)?;
         let mut holders = Vec::new();
         for key in map.keys() {
-            let pid = key.as_slice().try_into().map(u32::from_ne_bytes).map_err(|_| WatchError::Abi(HOLDERS))?;
+            let pid =
+                key.as_slice().try_into().map(u32::from_ne_bytes).map_err(|_| WatchError::Abi(HOLDERS))?;
             let Some(value) = map.lookup(&key, MapFlags::ANY).map_err(step("ask"))? else { continue };
             let holder: copied::Holder = from_bytes(&value).ok_or(WatchError::Abi(HOLDERS))?;
             let name: Vec<u8> = holder.name.into_iter().take_while(|&byte| byte != 0).collect();
             let name = String::from_utf8_lossy(&name).into_owned();
-            let by = if holder.kernel > 0 { Holder::Kernel { name } } else { Holder::Process { name, pid } };
+            let by = if holder.kernel > 0 {
+                Holder::Kernel { name }
+            } else {
+                Holder::Process { name, pid, cgroup: None }
+            };
             holders.push(Held { by, ns: holder.ns });
         }
         holders.sort_by_key(|held| std::cmp::Reverse(held.ns));
@@ -116,6 +126,12 @@ impl Watch {
     /// that.
     pub fn application(&self) -> Result<Option<Distribution>, WatchError> {
         self.sees_sending.then(|| self.times(APPLICATION)).transpose()
+    }
+
+    /// Of clients, from the first byte that they send to the end of the copy of what comes next; `None` where the kernel
+    /// does not show that.
+    pub fn answer(&self) -> Result<Option<Distribution>, WatchError> {
+        self.sees_sending.then(|| self.times(ANSWER)).transpose()
     }
 
     /// From the call that sends a message to the device.

@@ -15,6 +15,7 @@ mod datagrams;
 mod planted;
 mod send;
 mod target;
+mod truth;
 
 const REQUESTS: u64 = 400;
 /// Far beyond what an emulator adds.

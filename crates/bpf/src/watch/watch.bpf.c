@@ -118,8 +118,12 @@ int BPF_PROG(processes_inet_sock_set_state, struct sock *sk, int before, int now
 {
 	if ((now != TCP_SYN_SENT && now != TCP_LISTEN) || sk->sk_protocol != IPPROTO_TCP || !of_watched_process())
 		return 0;
-	if (config.receives)
-		bpf_sk_storage_get(&flows, sk, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	if (config.receives) {
+		struct flow *flow = bpf_sk_storage_get(&flows, sk, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+
+		if (flow)
+			flow->role = now == TCP_LISTEN ? SERVER : CLIENT;
+	}
 	if (config.sends)
 		bpf_sk_storage_get(&sendings, sk, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
 	return 0;

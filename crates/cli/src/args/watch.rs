@@ -39,7 +39,9 @@ fn parse_first(text: &str) -> Result<First, Infallible> {
 fn parse_flow(text: &str) -> Result<(SocketAddr, SocketAddr), String> {
     let halves = text.match_indices([':', ',']).map(|(at, _)| (&text[..at], &text[at + 1..]));
     let mut flows = halves.filter_map(|(local, peer)| Some((local.parse().ok()?, peer.parse().ok()?)));
-    flows.next().ok_or_else(|| "write both ends, as 10.0.0.1:80:10.0.0.2:40312 or [::1]:80:[::1]:40312".into())
+    flows
+        .next()
+        .ok_or_else(|| "write both ends, as 10.0.0.1:80:10.0.0.2:40312 or [::1]:80:[::1]:40312".into())
 }
 
 /// `netfathom watch`.

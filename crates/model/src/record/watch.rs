@@ -23,6 +23,10 @@ pub struct WatchResult {
     /// Beside the total: from the last byte read to the first byte sent on the same socket; `None` where the kernel does
     /// not show it.
     pub application: Option<Distribution>,
+    /// Beside the total, of clients: from the first byte sent to the end of the copy of what comes next; `None` where the
+    /// kernel does not show it.
+    #[serde(default)]
+    pub answer: Option<Distribution>,
     /// What its threads waited for a CPU.
     #[serde(default)]
     pub waits: WatchWaits,
@@ -200,6 +204,12 @@ pub struct WatchAccount {
     pub threads: u64,
     /// Switches of these threads that were not seen.
     pub unseen_switches: u64,
+    /// Connections that are a part of one of MPTCP: their messages are not followed, nor seen.
+    #[serde(default)]
+    pub mptcp: u64,
+    /// Sockets that the kernel encrypts (kTLS): a message may be a part of a record.
+    #[serde(default)]
+    pub encrypted: u64,
 }
 
 impl WatchAccount {

@@ -20,6 +20,9 @@ impl Figures for WatchResult {
         if let Some(times) = &self.application {
             all.extend(of_times("application", "last byte read to first byte sent", times, false));
         }
+        if let Some(times) = &self.answer {
+            all.extend(of_times("answer", "first byte sent to next byte read, of clients", times, false));
+        }
         if let Some(send) = &self.send {
             all.extend(of_times("tx", "send call to device", &send.total, true));
             for stage in &send.stages {
@@ -66,8 +69,14 @@ impl Sets for WatchResult {
     fn sets(&self) -> impl Iterator<Item = (String, &Distribution)> {
         let stages = self.stages.iter().map(|stage| (format!("rx.{}", stage.stage.name()), &stage.times));
         let application = self.application.iter().map(|times| ("application".to_owned(), times));
+        let answer = self.answer.iter().map(|times| ("answer".to_owned(), times));
         let total = self.plan.watches(Direction::Rx).then(|| ("rx".to_owned(), &self.total));
-        total.into_iter().chain(stages).chain(application).chain(self.send.iter().flat_map(sent))
+        total
+            .into_iter()
+            .chain(stages)
+            .chain(application)
+            .chain(answer)
+            .chain(self.send.iter().flat_map(sent))
     }
 }
 

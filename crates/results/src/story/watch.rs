@@ -61,7 +61,9 @@ fn plan(result: &WatchResult) -> Vec<(&'static str, String)> {
         WatchTarget::Process(pid) => format!("sockets of process {pid}, and those that they accept"),
         WatchTarget::Port(port) => format!("sockets with local port {port}"),
         WatchTarget::Name(name) => format!("sockets of the program {name}, and those that they accept"),
-        WatchTarget::Cgroup(path) => format!("sockets of processes in cgroup {path}, and those that they accept"),
+        WatchTarget::Cgroup(path) => {
+            format!("sockets of processes in cgroup {path}, and those that they accept")
+        }
         WatchTarget::Container(name) => format!("sockets of container {name}, and those that they accept"),
         WatchTarget::Flow { local, peer } => format!("the connection from {local} to {peer}"),
     };
@@ -77,7 +79,9 @@ fn name(result: &WatchResult) -> String {
         (Some(reader), _) => format!("{} (pid {})", reader.name, reader.pid),
         (None, WatchTarget::Process(pid)) => format!("process {pid}"),
         (None, WatchTarget::Port(port)) => format!("port {port}"),
-        (None, WatchTarget::Name(name) | WatchTarget::Cgroup(name) | WatchTarget::Container(name)) => name.clone(),
+        (None, WatchTarget::Name(name) | WatchTarget::Cgroup(name) | WatchTarget::Container(name)) => {
+            name.clone()
+        }
         (None, WatchTarget::Flow { local, peer }) => format!("{local} to {peer}"),
     }
 }
@@ -88,13 +92,28 @@ fn ways(result: &WatchResult) -> Vec<Way<'_>> {
         direction: Direction::Rx,
         total: &result.total,
         stages: &result.stages,
-        beside: result.application.as_ref(),
+        beside: vec![
+            (
+                "application *",
+                "from the last byte read to the first sent on that socket",
+                result.application.as_ref(),
+            ),
+            (
+                "answer **",
+                "of a client: from the first byte sent to the next one read",
+                result.answer.as_ref(),
+            ),
+        ],
     });
     let send = result.send.as_ref().map(|send| Way {
         direction: Direction::Tx,
         total: &send.total,
         stages: &send.stages,
-        beside: Some(&send.acknowledged),
+        beside: vec![(
+            "acknowledged *",
+            "from the device to the acknowledgement of the last byte",
+            Some(&send.acknowledged),
+        )],
     });
     [send, receive].into_iter().flatten().collect()
 }
@@ -169,7 +188,9 @@ fn waits(page: &mut Page, waits: &WatchWaits) {
     }
     page.table(table);
     let waited = number::seconds(waits.waited_ns);
-    page.note(&format!("they waited {waited}, by the kernel's account of each thread, also while no message waited"));
+    page.note(&format!(
+        "they waited {waited}, by the kernel's account of each thread, also while no message waited"
+    ));
 }
 
 type Row = (&'static str, u64, &'static str);

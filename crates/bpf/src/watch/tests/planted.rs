@@ -78,9 +78,9 @@ fn a_sleep_of_the_reader_is_in_blocked_by_its_size() {
     for ms in SIZES_MS {
         let (watch, truth) = planted(|| thread::sleep(Duration::from_millis(ms)), || ());
         println!("{truth:?}");
-        let (blocked, runqueue) = (sum(&watch, WatchStage::Blocked), sum(&watch, WatchStage::Runqueue));
+        let blocked = sum(&watch, WatchStage::Blocked);
         assert!(blocked >= EACH * ms * MS * 19 / 20, "{ms} ms: {blocked}");
-        assert!(is_about(blocked + runqueue, truth.elapsed_ns), "{ms} ms: {blocked} {runqueue} {truth:?}");
+        assert!(is_about(blocked, truth.elapsed_ns - truth.waited_ns), "{ms} ms: {blocked} {truth:?}");
         assert!(others(&watch, WatchStage::Blocked) < EACH * MS / 2, "{ms} ms");
     }
 }
@@ -97,7 +97,7 @@ fn work_of_the_reader_is_in_sockqueue_by_its_size() {
         let sockqueue = sum(&watch, WatchStage::Sockqueue);
         // Interrupts and the hypervisor take time from it that is not its own.
         assert!(sockqueue >= truth.ran_ns * 19 / 20, "{ms} ms: {sockqueue} {truth:?}");
-        assert!(is_about(sockqueue + sum(&watch, WatchStage::Runqueue), truth.elapsed_ns), "{ms} ms: {truth:?}");
+        assert!(is_about(sockqueue, truth.elapsed_ns - truth.waited_ns), "{ms} ms: {sockqueue} {truth:?}");
         assert!(others(&watch, WatchStage::Sockqueue) < EACH * MS / 2, "{ms} ms");
     }
 }
@@ -112,20 +112,89 @@ fn a_busy_cpu_is_in_runqueue_by_what_the_reader_waited_and_who_had_it_is_known()
         let end = thread_time_ns() + 5 * MS;
         while thread_time_ns() < end {}
     };
-    let (watch, truth) = planted(work, || cpu::pin(last).unwrap());
-    let runqueue = sum(&watch, WatchStage::Runqueue);
+    let ran = || burners.each_ref().map(Burner::ran_ns);
+    let before: std::sync::OnceLock<[u64; 2]> = Default::default();
+    let at_start = || {
+        cpu::pin(last).unwrap();
+        before.set(ran()).unwrap();
+    };
+    let (watch, truth) = planted(work, at_start);
+    let (runqueue, after) = (sum(&watch, WatchStage::Runqueue), ran());
     println!("{runqueue} {truth:?}");
     assert!(truth.waited_ns > EACH * MS, "the burners did not burn: {truth:?}");
     // It also waits after a wake-up, before it peeks.
     assert!(runqueue * 20 >= truth.waited_ns * 19, "{runqueue} {truth:?}");
     let waits = watch.waits().unwrap();
     println!("{waits:?}");
-    let of_burners = waits.holders.iter().filter(|held| {
-        matches!(&held.by, Holder::Process { name, pid }
-            if name == Burner::NAME && burners.iter().any(|burner| burner.pid() == *pid))
-    });
-    let had: u64 = of_burners.map(|held| held.ns).sum();
-    // Others may be busy there too.
-    assert!(had * 3 > waits.waited_ns, "{waits:?}");
+    for ((burner, before), after) in burners.iter().zip(before.get().unwrap()).zip(after) {
+        let by = Holder::Process { name: Burner::NAME.into(), pid: burner.pid(), cgroup: None };
+        let had = waits.holders.iter().find(|held| held.by == by).expect("named").ns;
+        // At times the reader has nothing to read, and waits for no CPU.
+        assert!(
+            (after - before) / 2 < had && had <= (after - before) * 51 / 50,
+            "{had} of {}",
+            after - before
+        );
+    }
     assert_eq!(waits.holders.iter().map(|held| held.ns).sum::<u64>(), waits.waited_ns);
+}
+
+const ECHO: &str = "import socket
+listener = socket.create_server(('127.0.0.1', 0))
+print(listener.getsockname()[1], flush=True)
+connection, _ = listener.accept()
+while message := connection.recv(64):
+    connection.sendall(message)";
+
+/// Ended with the test.
+struct Server(std::process::Child);
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+#[test]
+fn a_server_that_is_stopped_by_a_signal_shows_as_blocked_by_how_long() {
+    use std::io::{BufRead, BufReader};
+    use std::process::{Command, Stdio};
+
+    needs_root!();
+    let server = Command::new("python3").args(["-c", ECHO]).stdout(Stdio::piped()).spawn();
+    let Ok(server) = server else { return skipped("watch::tests::planted", "needs python3") };
+    let mut server = Server(server);
+    let mut port = String::new();
+    BufReader::new(server.0.stdout.as_mut().unwrap()).read_line(&mut port).unwrap();
+    let port: u16 = port.trim().parse().unwrap();
+    let mut client = TcpStream::connect(("127.0.0.1", port)).unwrap();
+    let (pid, watch) = (server.0.id(), attach(Some(port)));
+    let process = netfathom_sys::process::Process::open(pid).unwrap();
+    let mut message = [7; 64];
+    client.write_all(&message).unwrap();
+    client.read_exact(&mut message).unwrap();
+    let mut before = 0;
+    for ms in SIZES_MS {
+        let (mut least, mut most) = (0, 0);
+        for _ in 0..EACH {
+            process.signal(netfathom_sys::process::SIGSTOP).unwrap();
+            while !netfathom_sys::process::is_stopped(pid) {
+                thread::yield_now();
+            }
+            let since = std::time::Instant::now();
+            client.write_all(&message).unwrap();
+            let sent = std::time::Instant::now();
+            thread::sleep(Duration::from_millis(ms));
+            least += sent.elapsed().as_nanos() as u64;
+            process.signal(netfathom_sys::process::SIGCONT).unwrap();
+            client.read_exact(&mut message).unwrap();
+            most += since.elapsed().as_nanos() as u64;
+        }
+        let blocked = sum(&watch, WatchStage::Blocked);
+        println!("{ms} ms: {} in blocked, from {least} to {most}", blocked - before);
+        assert!((least..most).contains(&(blocked - before)), "{ms} ms");
+        before = blocked;
+    }
+    assert!(others(&watch, WatchStage::Blocked) * 20 < before);
 }

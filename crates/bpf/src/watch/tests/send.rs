@@ -144,6 +144,30 @@ fn what_tcp_holds_back_shows_by_its_reason() {
 }
 
 #[test]
+fn what_pacing_holds_shows_as_pacing() {
+    needs_root!();
+    const ROUNDS: u64 = 5;
+    const BYTES: usize = 400_000;
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    set(&listener, libc::SOL_SOCKET, libc::SO_SNDBUF, 4 * BYTES as i32);
+    let Some(watch) = attach(&listener) else { return };
+    let (mut server, mut client) = connection(&listener);
+    // A message takes more than a pause.
+    set(&server, libc::SOL_SOCKET, libc::SO_MAX_PACING_RATE, 8_000_000);
+    let mut message = vec![0; BYTES];
+    for _ in 0..ROUNDS {
+        server.write_all(&message).unwrap();
+        client.read_exact(&mut message).unwrap();
+        client.write_all(&[0]).unwrap();
+        server.read_exact(&mut [0]).unwrap();
+    }
+    let sums = holds(&watch, ROUNDS, ROUNDS * BYTES as u64);
+    let pacing = sums.iter().find(|sum| sum.0 == WatchStage::Pacing).unwrap();
+    assert!(pacing.1 * 2 > ROUNDS, "{sums:?}");
+    is_in(&sums, WatchStage::Pacing, pacing.1 / 2);
+}
+
+#[test]
 fn two_small_writes_against_delayed_acknowledgements_show_as_nagle() {
     needs_root!();
     const ROUNDS: u64 = 40;

@@ -1,5 +1,7 @@
 //! Which sockets are watched.
 
+use std::os::fd::{FromRawFd, OwnedFd};
+
 use super::*;
 
 /// `first` and `second` are the ends of a connection: an answer to each of so many requests.
@@ -62,4 +64,78 @@ fn what_a_watched_process_listens_on_is_watched() {
     watch.forget_process(std::process::id());
     exchange(&listener, REQUESTS, || ());
     holds(&watch, REQUESTS);
+}
+
+#[test]
+fn a_client_has_the_time_to_its_answers() {
+    needs_root!();
+    const ANSWERS: u64 = 5;
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let watch = attach(None);
+    watch.watch_process(std::process::id()).unwrap();
+    let mut client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+    watch.forget_process(std::process::id());
+    let mut server = listener.accept().unwrap().0;
+    let mut message = [7; 64];
+    for _ in 0..ANSWERS {
+        client.write_all(&message).unwrap();
+        server.read_exact(&mut message).unwrap();
+        thread::sleep(PAUSE);
+        server.write_all(&message).unwrap();
+        client.read_exact(&mut message).unwrap();
+    }
+    let Some(answer) = watch.answer().unwrap() else { return };
+    assert_eq!(answer.moments.n, ANSWERS);
+    assert!(answer.quantile(0.0).unwrap() >= PAUSE.as_nanos() as i64 * 7 / 8, "{:?}", answer.moments);
+    // Between an answer and the next request it does nothing.
+    let application = watch.application().unwrap().unwrap().moments;
+    assert!(application.sum * 4 < answer.moments.sum, "{application:?}");
+}
+
+/// Of MPTCP, which std knows nothing of, with a connected one or a listener.
+fn mptcp(at: Option<SocketAddr>) -> io::Result<TcpListener> {
+    const IPPROTO_MPTCP: i32 = 262;
+    // SAFETY: no pointers.
+    let number = unsafe { libc::socket(libc::AF_INET, libc::SOCK_STREAM, IPPROTO_MPTCP) };
+    if number < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: the kernel has just made it for us alone.
+    let socket = unsafe { TcpListener::from_raw_fd(number) };
+    // SAFETY: a struct of numbers.
+    let mut address: libc::sockaddr_in = unsafe { std::mem::zeroed() };
+    address.sin_family = libc::AF_INET as u16;
+    address.sin_addr.s_addr = u32::from(Ipv4Addr::LOCALHOST).to_be();
+    address.sin_port = at.map_or(0, |at| at.port().to_be());
+    let size = size_of::<libc::sockaddr_in>() as u32;
+    // SAFETY: the address lives during the calls, and the size is its.
+    let done = unsafe {
+        match at {
+            Some(_) => libc::connect(number, (&raw const address).cast(), size),
+            None => libc::bind(number, (&raw const address).cast(), size) | libc::listen(number, 1),
+        }
+    };
+    if done == 0 { Ok(socket) } else { Err(io::Error::last_os_error()) }
+}
+
+#[test]
+fn connections_of_mptcp_are_recognized_and_not_seen() {
+    needs_root!();
+    let Ok(listener) = mptcp(None) else {
+        return skipped("watch::tests::target::mptcp", "needs CONFIG_MPTCP and net.mptcp.enabled=1");
+    };
+    let at = listener.local_addr().unwrap();
+    let watch = attach(Some(at.port()));
+    let client = mptcp(Some(at)).unwrap();
+    let mut client = TcpStream::from(OwnedFd::from(client));
+    let mut server = listener.accept().unwrap().0;
+    answers(&mut client, &mut server, 5);
+    let account = watch.account().unwrap();
+    assert_eq!((account.seen, account.mptcp), (0, 1), "{account:?}");
+    // One of TCP to the same listener is watched.
+    let mut client = TcpStream::connect(at).unwrap();
+    let mut server = listener.accept().unwrap().0;
+    answers(&mut client, &mut server, 5);
+    let account = watch.account().unwrap();
+    assert_eq!((account.seen, account.mptcp), (5, 1), "{account:?}");
 }

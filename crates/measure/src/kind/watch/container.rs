@@ -97,7 +97,9 @@ mod tests {
             format!("/docker/{id}"),
             format!("/system.slice/docker-{id}.scope"),
             format!("/machine.slice/libpod-{id}.scope"),
-            format!("/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod1_2.slice/cri-containerd-{id}.scope"),
+            format!(
+                "/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod1_2.slice/cri-containerd-{id}.scope"
+            ),
             format!("/kubepods/besteffort/pod1-2/{id}"),
         ];
         for cgroup in paths {
@@ -114,7 +116,9 @@ mod tests {
     #[test]
     fn a_part_of_an_id_is_its_start_and_not_too_short() {
         assert!(is_start("0123", "0123456789") && is_start("web", "web"));
-        assert!(!is_start("012", "0123456789") && !is_start("123456", "0123456789") && !is_start("we", "web"));
+        assert!(
+            !is_start("012", "0123456789") && !is_start("123456", "0123456789") && !is_start("we", "web")
+        );
     }
 
     #[test]

@@ -15,14 +15,16 @@ const DELAYED_ACK_NS: f64 = 30e6;
 pub(super) fn findings(result: &WatchResult) -> Vec<Finding> {
     let mut of_stages: Vec<(f64, Finding)> = WatchStage::ALL.iter().filter_map(|&s| of(result, s)).collect();
     of_stages.sort_by(|a, b| b.0.total_cmp(&a.0));
-    let others = [refused(result), long(result), unmarked(result)];
+    let others = [refused(result), mptcp(result), encrypted(result), long(result), unmarked(result)];
     of_stages.into_iter().map(|(_, finding)| finding).chain(others.into_iter().flatten()).collect()
 }
 
 /// That of a stage, and its part of the time.
 fn of(result: &WatchResult, stage: WatchStage) -> Option<(f64, Finding)> {
     let (part, what) = match &result.send {
-        Some(send) if stage as usize >= WatchStage::Socket as usize => (share(send.total.sum_ns, &send.stages, stage), "the sent messages"),
+        Some(send) if stage as usize >= WatchStage::Socket as usize => {
+            (share(send.total.sum_ns, &send.stages, stage), "the sent messages")
+        }
         _ => (share(result.total.sum_ns, &result.stages, stage), "its messages"),
     };
     if part <= if stage == WatchStage::Hole { LOST } else { MUCH } {
@@ -87,7 +89,8 @@ fn text(result: &WatchResult, stage: WatchStage) -> Option<(&'static str, String
 /// Without somebody to name it is the wake-ups of an idle CPU.
 fn runqueue(result: &WatchResult) -> Option<(&'static str, String, &'static str)> {
     let (by, part) = result.waits.parts().find(|(by, _)| by.is_foreign())?;
-    let cause = format!("{by} had the CPU for {} of the time that its reading threads waited", print::percent(part));
+    let cause =
+        format!("{by} had the CPU for {} of the time that its reading threads waited", print::percent(part));
     let remedy = "stop it or move it to other CPUs (taskset -p), or give the application a CPU of its own (taskset, cpuset)";
     Some(("messages wait as their reader waits for a CPU", cause, remedy))
 }
@@ -99,7 +102,11 @@ fn sockqueue(result: &WatchResult) -> (&'static str, String, &'static str) {
         1 => format!("one thread reads all of them, and {busy}"),
         n => format!("each of {n} threads {busy} of its own sockets"),
     };
-    (seen, cause, "find out what it computes (perf top -p PID); read in more threads, such as by SO_REUSEPORT")
+    (
+        seen,
+        cause,
+        "find out what it computes (perf top -p PID); read in more threads, such as by SO_REUSEPORT",
+    )
 }
 
 fn nagle(result: &WatchResult) -> (&'static str, String, &'static str) {
@@ -128,6 +135,24 @@ fn refused(result: &WatchResult) -> Option<Finding> {
         cause: "the application reads slower than they come, or the buffer is too small for a burst".into(),
         evidence: format!("{} of {} messages; those of UDP are lost", account.refused, account.seen),
         remedy: "set SO_RCVBUF, up to net.core.rmem_max, or read in more threads".into(),
+    })
+}
+
+fn mptcp(result: &WatchResult) -> Option<Finding> {
+    (result.account.mptcp > 0).then(|| Finding {
+        seen: "some connections are of MPTCP, and are not watched".into(),
+        cause: "the application's socket is above those that the hooks see; programs in Go listen by MPTCP by default".into(),
+        evidence: format!("{} connections", result.account.mptcp),
+        remedy: "to watch them, have the application or its peer use TCP: GODEBUG=multipathtcp=0, or sysctl -w net.mptcp.enabled=0".into(),
+    })
+}
+
+fn encrypted(result: &WatchResult) -> Option<Finding> {
+    (result.account.encrypted > 0).then(|| Finding {
+        seen: "the kernel encrypts some sockets (kTLS)".into(),
+        cause: "a message there is what TCP gets at once, which may be a part of a TLS record".into(),
+        evidence: format!("{} sockets", result.account.encrypted),
+        remedy: "read the counts of these sockets as segments, not as requests".into(),
     })
 }
 

@@ -43,7 +43,9 @@ impl Members {
                 let of_root = |pid: &u32| top(*pid, &named) == *root || *pid == *root;
                 named.iter().copied().filter(of_root).collect()
             }
-            Self::Cgroup(path) => all().filter(|&pid| cgroups(pid).iter().any(|of| is_in(of, path))).collect(),
+            Self::Cgroup(path) => {
+                all().filter(|&pid| cgroups(pid).iter().any(|of| is_in(of, path))).collect()
+            }
         }
     }
 }
@@ -84,7 +86,9 @@ fn by_name(name: &str) -> Result<Members, WatchRunError> {
         0 => refused("no process has that name; `ss -tulpn` lists those that listen".into()),
         n => {
             let pids = listed(roots.iter().map(u32::to_string));
-            refused(format!("{n} of that name were started apart, pids {pids}; name one by --pid, or its --port"))
+            refused(format!(
+                "{n} of that name were started apart, pids {pids}; name one by --pid, or its --port"
+            ))
         }
     }
 }
@@ -125,7 +129,8 @@ fn by_cgroup(typed: &str) -> Result<Members, WatchRunError> {
     let path = in_hierarchy(typed);
     let members = Members::Cgroup(format!("/{path}"));
     if members.now().is_empty() {
-        let why = "no process is in it; /proc/PID/cgroup has the path of a process, `systemd-cgls` lists all".into();
+        let why = "no process is in it; /proc/PID/cgroup has the path of a process, `systemd-cgls` lists all"
+            .into();
         return Err(WatchRunError::Target { what: format!("the cgroup /{path}"), why });
     }
     Ok(members)
@@ -137,17 +142,21 @@ fn by_container(wanted: &str) -> Result<String, WatchRunError> {
     for container in paths.iter().filter_map(|path| container::of(path)) {
         known.entry(container.id.clone()).or_insert(container);
     }
-    let names: BTreeMap<&str, Vec<String>> = known.keys().map(|id| (id.as_str(), container::names(id))).collect();
-    let is_wanted =
-        |id: &str| container::is_start(wanted, id) || names[id].iter().any(|name| name == wanted);
+    let names: BTreeMap<&str, Vec<String>> =
+        known.keys().map(|id| (id.as_str(), container::names(id))).collect();
+    let is_wanted = |id: &str| container::is_start(wanted, id) || names[id].iter().any(|name| name == wanted);
     let found: Vec<&Container> = known.values().filter(|container| is_wanted(&container.id)).collect();
     let shown = |id: &str| names[id].first().cloned().unwrap_or_else(|| id.chars().take(12).collect());
     let refused = |why| Err(WatchRunError::Target { what: format!("the container {wanted}"), why });
     match found[..] {
         [one] => Ok(one.cgroup.clone()),
-        [] if known.is_empty() => refused("no process of this host is in a container; name its --cgroup or --pid".into()),
+        [] if known.is_empty() => {
+            refused("no process of this host is in a container; name its --cgroup or --pid".into())
+        }
         [] => refused(format!("there are {}", listed(known.keys().map(|id| shown(id))))),
-        _ => refused(format!("that is the start of {}; type more", listed(found.iter().map(|c| c.id.clone())))),
+        _ => {
+            refused(format!("that is the start of {}; type more", listed(found.iter().map(|c| c.id.clone()))))
+        }
     }
 }
 

@@ -12,7 +12,9 @@ use std::time::{Duration, Instant};
 use netfathom_bpf::watch::{Selection, Watch, WatchError};
 use netfathom_model::path::Direction;
 use netfathom_model::plan::{WatchPlan, WatchTarget};
-use netfathom_model::record::{Distribution, WatchAccount, WatchResult, WatchSend, WatchStage, WatchWaits, WatchedStage};
+use netfathom_model::record::{
+    Distribution, WatchAccount, WatchResult, WatchSend, WatchStage, WatchWaits, WatchedStage,
+};
 use netfathom_stats as stats;
 use netfathom_sys::socket::is_udp_port;
 
@@ -115,6 +117,7 @@ fn nothing(plan: &WatchPlan, process: Option<&Watched>) -> WatchResult {
         total: distribution(&stats::Distribution::new(netfathom_bpf::stack::GRAIN)),
         stages: Vec::new(),
         application: None,
+        answer: None,
         waits: WatchWaits::default(),
         account: WatchAccount::default(),
         send: None,
@@ -175,6 +178,7 @@ fn read(watch: &Watch, result: &mut WatchResult) -> Result<(), WatchError> {
         result.stages = stages(watch, Direction::Rx)?;
         result.total = distribution(&watch.total()?);
         result.application = watch.application()?.as_ref().map(distribution);
+        result.answer = watch.answer()?.as_ref().map(distribution);
         result.account = watch.account()?;
         result.waits = watch.waits()?;
         result.waits.holders.truncate(MOST_HOLDERS);

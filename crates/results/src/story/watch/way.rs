@@ -11,8 +11,8 @@ pub(super) struct Way<'a> {
     pub direction: Direction,
     pub total: &'a Distribution,
     pub stages: &'a [WatchedStage],
-    /// What is no part of the total.
-    pub beside: Option<&'a Distribution>,
+    /// What is no part of the total: name, note and times.
+    pub beside: Vec<(&'static str, &'static str, Option<&'a Distribution>)>,
 }
 
 /// A holder of the CPU with less of the waits is left to the table.
@@ -91,16 +91,15 @@ impl Way<'_> {
             row(&mut table, stage.stage.name(), &stage.times, Some(self.share(stage)), most);
         }
         row(&mut table, "total", self.total, Some(1.0), most);
-        let (name, note) = match self.direction {
-            Direction::Rx => ("application *", "from the last byte read to the first sent on that socket"),
-            Direction::Tx => ("acknowledged *", "from the device to the acknowledgement of the last byte"),
-        };
-        if let Some(times) = self.beside.filter(|times| times.n > 0) {
+        let known = self.beside.iter().filter_map(|&(name, note, times)| Some((name, note, times?)));
+        let known: Vec<_> = known.filter(|(.., times)| times.n > 0).collect();
+        for (name, _, times) in &known {
             row(&mut table, name, times, None, most);
         }
         page.table(table);
-        if self.beside.is_some() {
-            page.note(&format!("* beside the total: {note}"));
+        for (name, note, _) in &known {
+            let mark = name.trim_start_matches(char::is_alphabetic).trim_start();
+            page.note(&format!("{mark} beside the total: {note}"));
         }
         if beside {
             page.rest();

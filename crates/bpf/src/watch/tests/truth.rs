@@ -1,0 +1,55 @@
+//! The clock of a client, against the stages of both ends.
+
+use std::time::Instant;
+
+use super::*;
+
+/// All that was timed: in which direction ever, and what applications took in between.
+fn timed_ns(watch: &Watch) -> i128 {
+    let all = [watch.total(), watch.send_total(), watch.application().map(Option::unwrap)];
+    all.into_iter().map(|times| times.unwrap().moments.sum).sum()
+}
+
+/// One message at a time goes to and fro, so that at each moment one stage of one end has it. What is missing lies between the
+/// hook of the device and the stamp of the link layer, and in what no hook sees of a call.
+#[test]
+fn the_stages_of_both_ends_are_the_time_that_the_client_sees() {
+    needs_root!();
+    const ROUNDS: u64 = 2000;
+    if tracepoint::is_missing(SENDING) {
+        return skipped("watch::tests::truth", "needs tcp_sendmsg_locked: Linux 6.16");
+    }
+    let watch = Watch::attach(Selection::Marked, &[Direction::Tx, Direction::Rx]).unwrap();
+    watch.watch_process(std::process::id()).unwrap();
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let mut client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+    watch.forget_process(std::process::id());
+    client.set_nodelay(true).unwrap();
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            let (mut server, _) = listener.accept().unwrap();
+            server.set_nodelay(true).unwrap();
+            let mut message = [0; 64];
+            while server.read_exact(&mut message).is_ok() {
+                server.write_all(&message).unwrap();
+            }
+        });
+        let mut message = [7; 64];
+        let mut exchange = |rounds| {
+            for _ in 0..rounds {
+                client.write_all(&message).unwrap();
+                client.read_exact(&mut message).unwrap();
+            }
+            Instant::now()
+        };
+        let since = exchange(10);
+        let before = timed_ns(&watch);
+        let elapsed = exchange(ROUNDS).duration_since(since).as_nanos() as i128;
+        let timed = timed_ns(&watch) - before;
+        let account = watch.account().unwrap();
+        println!("client {elapsed} ns, stages {timed} ns; {account:?}");
+        assert_eq!((account.seen, account.unfollowed), (2 * (ROUNDS + 10), 2), "{account:?}");
+        assert!((elapsed - timed).abs() * 50 < elapsed, "client {elapsed} ns, stages {timed} ns");
+        client.shutdown(std::net::Shutdown::Both).unwrap();
+    });
+}
