@@ -22,7 +22,7 @@ fn the_stages_of_both_ends_are_the_time_that_the_client_sees() {
     let watch = Watch::attach(Selection::Marked, &[Direction::Tx, Direction::Rx]).unwrap();
     watch.watch_process(std::process::id()).unwrap();
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let mut client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+    let client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
     watch.forget_process(std::process::id());
     client.set_nodelay(true).unwrap();
     thread::scope(|scope| {
@@ -34,6 +34,8 @@ fn the_stages_of_both_ends_are_the_time_that_the_client_sees() {
                 server.write_all(&message).unwrap();
             }
         });
+        // It ends with this block, however that ends.
+        let mut client = client;
         let mut message = [7; 64];
         let mut exchange = |rounds| {
             for _ in 0..rounds {
@@ -50,6 +52,5 @@ fn the_stages_of_both_ends_are_the_time_that_the_client_sees() {
         println!("client {elapsed} ns, stages {timed} ns; {account:?}");
         assert_eq!((account.seen, account.unfollowed), (2 * (ROUNDS + 10), 2), "{account:?}");
         assert!((elapsed - timed).abs() * 50 < elapsed, "client {elapsed} ns, stages {timed} ns");
-        client.shutdown(std::net::Shutdown::Both).unwrap();
     });
 }
