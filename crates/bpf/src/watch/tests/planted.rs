@@ -97,7 +97,12 @@ fn work_of_the_reader_is_in_sockqueue_by_its_size() {
         let sockqueue = sum(&watch, WatchStage::Sockqueue);
         // Interrupts and the hypervisor take time from it that is not its own.
         assert!(sockqueue >= truth.ran_ns * 19 / 20, "{ms} ms: {sockqueue} {truth:?}");
-        assert!(is_about(sockqueue, truth.elapsed_ns - truth.waited_ns), "{ms} ms: {sockqueue} {truth:?}");
+        // Of one that was switched away often, the first waits count as sockqueue, and the account has it.
+        let long = watch.account().unwrap().long > 0;
+        assert!(
+            long || is_about(sockqueue, truth.elapsed_ns - truth.waited_ns),
+            "{ms} ms: {sockqueue} {truth:?}"
+        );
         assert!(others(&watch, WatchStage::Sockqueue) < EACH * MS / 2, "{ms} ms");
     }
 }
