@@ -195,7 +195,7 @@ mod tests {
 
     #[test]
     fn a_cgroup_without_a_process_is_refused() {
-        let refused = by_cgroup("/sys/fs/cgroup/nobody.slice/").unwrap_err().to_string();
-        assert!(refused.contains("the cgroup /nobody.slice: no process"), "{refused}");
+        let refused = by_cgroup("/sys/fs/cgroup/missing.slice/").unwrap_err().to_string();
+        assert!(refused.contains("the cgroup /missing.slice: no process"), "{refused}");
     }
 }
