@@ -16,6 +16,7 @@ mod cost;
 #[cfg(test)]
 mod documented;
 mod export;
+mod fleet;
 mod join;
 mod light;
 mod load;
@@ -39,6 +40,10 @@ pub use capacity::CapacityArgs;
 pub use compare::{CommandPlace, CompareArgs, CompareFormat};
 pub use cost::{CostArgs, LoadArg};
 pub use export::ExportArgs;
+pub use fleet::{
+    AccessArgs, AgentArgs, AloneArgs, DownArgs, FleetCommand, FleetLoadArgs, HostsArgs, MeshArgs, UpArgs,
+    Via, WhoArgs,
+};
 pub use join::JoinArgs;
 pub use light::LightArgs;
 pub use load::{LoadCommand, SendArgs, SinkArgs};
@@ -66,7 +71,8 @@ const ALL_EXIT_STATUS: &str = "\
 Exit status:
   0  done        1  failed       2  wrong usage
   3  the result is VOID
-  4  a comparison is beyond a threshold (compare --fail-if)";
+  4  a comparison is beyond a threshold (compare --fail-if)
+  5  PARTIAL: hosts or pairs are missing (fleet)";
 
 /// Of commands that judge nothing.
 const PLAIN_EXIT_STATUS: &str = "\
@@ -145,6 +151,12 @@ pub enum Command {
     /// Where the messages that come to a running application spend their time, stage by stage
     #[command(after_help = format!("{}\n\n{EXIT_STATUS}", watch::EXAMPLES))]
     Watch(WatchArgs),
+    /// Many hosts, one measurement: which host is slow, and what one takes of all the others
+    #[command(subcommand)]
+    Fleet(FleetCommand),
+    /// Takes part in the measurements of a fleet
+    #[command(after_help = format!("{}\n\n{PLAIN_EXIT_STATUS}", fleet::AGENT_EXAMPLES))]
+    Agent(Box<AgentArgs>),
     /// A few seconds of work, one resource after the other
     #[command(after_help = format!("{}\n\n{PLAIN_EXIT_STATUS}", light::EXAMPLES))]
     Light(Box<LightArgs>),

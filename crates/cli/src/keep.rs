@@ -13,7 +13,7 @@ use netfathom_measure::ground::lab;
 use netfathom_measure::ground::observer::Live;
 use netfathom_measure::ground::observer::{Observer, Progressed, Step};
 use netfathom_model::record::{
-    Holds, Measured, Measurement, Record, ReproduceResult, SCHEMA_VERSION, StackResult, State,
+    FleetResult, Holds, Measured, Measurement, Record, ReproduceResult, SCHEMA_VERSION, StackResult, State,
 };
 use netfathom_model::sample::Sample;
 use netfathom_model::verdict::Level;
@@ -157,6 +157,9 @@ fn status(record: &Record) -> ExitCode {
     };
     if record.verdict.level == Level::Void {
         return exit::VOID.into();
+    }
+    if FleetResult::of(&record.measurement).is_some_and(FleetResult::is_partial) {
+        return exit::PARTIAL.into();
     }
     let refuted = ReproduceResult::of(&record.measurement).is_some_and(refuted);
     if refuted { exit::FAILED.into() } else { ExitCode::SUCCESS }

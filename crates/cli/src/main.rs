@@ -12,6 +12,7 @@ mod compare;
 mod completions;
 mod cost;
 mod export;
+mod fleet;
 mod guard;
 mod host;
 mod invocation;
@@ -65,6 +66,8 @@ fn run(args: Args) -> Result<ExitCode> {
         Command::Message(command) => message::run(&command),
         Command::Cost(args) => cost::run(&args),
         Command::Watch(args) => watch::run(&args),
+        Command::Fleet(command) => fleet::run(&command),
+        Command::Agent(args) => fleet::agent(&args),
         Command::Light(args) => light::run(&args),
         Command::Burn(args) => burn::run(&args),
         Command::Marks(args) => marks::run(&args),
@@ -87,4 +90,6 @@ mod exit {
     pub const VOID: u8 = 3;
     /// A comparison is beyond its threshold.
     pub const BEYOND: u8 = 4;
+    /// Hosts or pairs of a fleet are missing.
+    pub const PARTIAL: u8 = 5;
 }

@@ -10,6 +10,7 @@ use crate::units::format_duration;
 
 mod capacity;
 mod cost;
+mod fleet;
 mod join;
 mod load;
 mod message;
@@ -26,6 +27,7 @@ pub use cost::{
     Benchmark, BenchmarkKind, CostLevel, CostLoad, CostPlan, Interception, LEVEL_WORD, MarkMeans, MarkSource,
     PAPER_FRAME_BYTES, Subject, WhenEnded,
 };
+pub use fleet::{FleetPlan, FleetTest, MOST_HOSTS, as_name, is_name};
 pub use join::{ClockChoice, JoinPlan, Numbering};
 pub use load::{EngineChoice, LoadPlan, ReceiveChoice, Spin};
 pub use message::{Carrier, MessagePlan, MessageTest, Placement, ProcessorChoice};

@@ -12,6 +12,7 @@ mod contention;
 mod cost;
 mod distribution;
 mod explanation;
+mod fleet;
 mod join;
 mod load;
 mod message;
@@ -32,6 +33,9 @@ pub use cost::{
 };
 pub use distribution::{Distribution, Estimate, Series};
 pub use explanation::{CallTimes, Cause, Explanation, TransferSample};
+pub use fleet::{
+    FleetClock, FleetFigure, FleetHost, FleetPair, FleetResult, FleetStart, FleetStep, HostEffect, Side,
+};
 pub use join::{CaptureFile, ClockOffset, JoinResult, JoinedSpan, KindCount, LogFile, LogKinds, PacketKind};
 pub use load::{Echo, LadderStep, LagWindows, LoadResult, LoadSummary, LoadTrial, LoadTrialKind, Worker};
 pub use message::{

@@ -9,6 +9,7 @@ mod histogram;
 mod interval;
 mod moments;
 mod pcost;
+mod polish;
 mod windowed_moments;
 
 pub use contrast::{Contrast, corrected};
@@ -20,4 +21,5 @@ pub use interval::{
 };
 pub use moments::Moments;
 pub use pcost::pcost;
+pub use polish::{Polished, middle_of, polish};
 pub use windowed_moments::Windowed;

@@ -12,10 +12,12 @@ pub mod emulator;
 mod hosts;
 pub mod layers;
 mod processors;
+mod star;
 
 pub use burner::Burner;
 pub use hosts::{DEVICE, ThreeHosts, TwoHosts};
 pub use processors::unless_disturbed;
+pub use star::{Star, ip};
 
 /// Says that a test is skipped and why, past the test harness, which keeps the output of
 /// tests that pass to itself. `scripts/test` counts these lines, so a test says it once:

@@ -9,6 +9,7 @@ mod cost;
 mod docs;
 mod export;
 mod files;
+mod fleet;
 mod help;
 mod join;
 mod join_attacks;

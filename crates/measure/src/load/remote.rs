@@ -24,13 +24,15 @@ const LOOK: Duration = Duration::from_millis(20);
 /// From the agreement with the sink to the first departure: longer than a round trip.
 pub(crate) const AGREEMENT_NS: u64 = 300_000_000;
 
-/// Makes a flight to a sink on another host; with `one_way`, to whoever is there.
+/// Makes a flight to a sink on another host; with `one_way`, to whoever is there. It begins at `start_ns`, on the one
+/// clock, or as soon as the sink has agreed.
 pub fn fly(
     shot: &Shot<'_>,
     to: SocketAddr,
     one_way: bool,
     duration_ns: u64,
     departures: Departures<'_>,
+    start_ns: Option<u64>,
 ) -> Result<ShotOutcome, FlightError> {
     if one_way {
         let ways = Ways { engine: shot.engine, receive: None, transport: Transport::Udp };
@@ -50,7 +52,7 @@ pub fn fly(
     let welcome = session.welcome().clone();
     let ways = Ways { engine: shot.engine, receive: Some(welcome.receive), transport: Transport::Udp };
     let shot = Shot { flow: welcome.flow, ..*shot };
-    let mut sink = Sink { session: Some(session), tally: None };
+    let mut sink = Sink { session: Some(session), tally: None, start_ns };
     let mut outcome = shot.fly_to(to, &mut sink, ways, duration_ns, departures)?;
     if let Some(tally) = &sink.tally {
         outcome.accounting.counters.extend(counters(tally, welcome.receive));
@@ -90,11 +92,13 @@ pub(crate) struct Sink {
     /// The conversation, until it is over.
     pub(crate) session: Option<Session>,
     pub(crate) tally: Option<Tally>,
+    /// When to begin, where that is not for this end to choose.
+    pub(crate) start_ns: Option<u64>,
 }
 
 impl FarEnd for Sink {
     fn begin(&mut self) -> Result<u64, FlightError> {
-        let start_ns = monotonic_ns() + AGREEMENT_NS;
+        let start_ns = self.start_ns.unwrap_or_else(|| monotonic_ns() + AGREEMENT_NS);
         if let Some(session) = &mut self.session {
             session.begin(start_ns)?;
         }

@@ -4,10 +4,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    CapacityResult, CostResult, JoinResult, LoadResult, MessageResult, ReproduceResult, ReverseResult,
-    StackResult, SweepResult, TransferResult, WatchResult,
+    CapacityResult, CostResult, FleetResult, JoinResult, LoadResult, MessageResult, ReproduceResult,
+    ReverseResult, StackResult, SweepResult, TransferResult, WatchResult,
 };
-use crate::plan::MessageTest;
+use crate::plan::{FleetTest, MessageTest};
 
 /// What is known of a measurement before any is made.
 #[derive(Debug)]
@@ -176,6 +176,15 @@ measurements! {
         own_messages: false,
         free: &["target", "time_ns"],
     },
+    /// `netfathom fleet`
+    Fleet(FleetResult): Entry {
+        name: "fleet",
+        command: "fleet",
+        udp: true,
+        tcp: true,
+        own_messages: true,
+        free: &["hosts", "parallel", "peers", "explain"],
+    },
 }
 
 impl Measurement {
@@ -191,6 +200,14 @@ impl Measurement {
                 MessageTest::Oneway => "message oneway",
                 MessageTest::Pingpong => "message pingpong",
                 MessageTest::Post => "message post",
+            },
+            Self::Fleet(fleet) => match fleet.plan.test {
+                FleetTest::Throughput => "fleet mesh throughput",
+                FleetTest::Latency => "fleet mesh latency",
+                FleetTest::Loss => "fleet mesh loss",
+                FleetTest::Load => "fleet load",
+                FleetTest::Stack => "fleet stack",
+                FleetTest::Capacity => "fleet capacity",
             },
             _ => self.entry().command,
         }

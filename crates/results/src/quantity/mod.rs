@@ -5,6 +5,7 @@ mod all;
 mod capacity;
 mod cost;
 mod curve;
+mod fleet;
 mod histogram;
 mod join;
 mod load;
@@ -117,6 +118,7 @@ pub(crate) fn figures(measurement: &Measurement) -> &dyn Figures {
         Measurement::Message(result) => &**result,
         Measurement::Cost(result) => &**result,
         Measurement::Watch(result) => &**result,
+        Measurement::Fleet(result) => &**result,
     }
 }
 

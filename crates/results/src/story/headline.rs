@@ -4,12 +4,13 @@ use crate::page::{Cell, Page, Style};
 use netfathom_model::record::{Record, State};
 use netfathom_model::verdict::{Level, Verdict};
 
-use crate::story::{Body, answer, place};
+use crate::story::{Body, answer, place, story};
 
 /// Draws the head of a page: the answer in one sentence, and what changes how to read it.
 pub(super) fn draw(page: &mut Page, record: &Record, body: &Body<'_>) {
     let level = record.verdict.level;
-    page.labelled(style(level), level.name(), &answer(&record.measurement, level));
+    let label = story(&record.measurement).partial().unwrap_or_else(|| level.name().into());
+    page.labelled(style(level), &label, &answer(&record.measurement, level));
     if let Some(text) = unfinished(record.state, &body.done) {
         page.bullet(&format!("NOT WHOLE: {text}"));
     }

@@ -7,6 +7,7 @@ mod contention;
 mod cost;
 pub(crate) mod curves;
 pub(crate) mod distributions;
+pub mod fleet;
 mod headline;
 mod histogram;
 pub mod host;
@@ -71,6 +72,11 @@ pub(crate) trait Story {
     /// The answer in one short sentence.
     fn answer(&self) -> String;
 
+    /// What stands in the place of the verdict where hosts or parts are missing, such as `PARTIAL 14 of 16`.
+    fn partial(&self) -> Option<String> {
+        None
+    }
+
     /// Where it was made.
     fn site(&self) -> Site;
 
@@ -98,6 +104,7 @@ pub(crate) fn story(measurement: &Measurement) -> &dyn Story {
         Measurement::Cost(result) => &**result,
         Measurement::Reproduce(result) => &**result,
         Measurement::Watch(result) => &**result,
+        Measurement::Fleet(result) => &**result,
     }
 }
 

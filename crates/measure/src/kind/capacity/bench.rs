@@ -174,7 +174,7 @@ impl EngineFlights<'_, '_> {
             contention,
         };
         let outcome = match plan.place {
-            Place::To(to) => remote::fly(&shot, to, false, duration_ns, departures),
+            Place::To(to) => remote::fly(&shot, to, false, duration_ns, departures, None),
             _ => shot.fly(duration_ns, departures),
         }?;
         // One that the user ended leaves messages on their way.

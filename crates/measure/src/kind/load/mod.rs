@@ -7,7 +7,7 @@ use netfathom_capture::log::Columns;
 use netfathom_model::engine::Engine;
 use netfathom_model::plan::{EngineChoice, LoadPlan, Place, ReceiveChoice, Transport};
 use netfathom_model::profile::Profile;
-use netfathom_model::record::{LoadResult, LoadTrialKind};
+use netfathom_model::record::{LoadResult, LoadTrial, LoadTrialKind};
 use netfathom_sys::clock::monotonic_ns;
 
 use crate::ground::environment;
@@ -42,7 +42,7 @@ pub fn run(
     let rig = Rig::build(plan.place, plan.family)?;
     let cpus = choose_cpus(plan)?;
     let environment = environment::read(thread_places(&cpus), rig.devices(), rig.lab());
-    let mut bench = LoadRun { plan, rig: &rig, cpus: &cpus, stop, flights: 0 };
+    let mut bench = LoadRun { plan, rig: &rig, cpus: &cpus, stop, flights: 0, start_ns: None };
     let mut p = Progressed::new(environment, bench.choose(observer)?);
     conclude(&mut p);
     observer.keep(&p)?;
@@ -72,6 +72,22 @@ pub fn run(
     }
     conclude(&mut p);
     Ok(p)
+}
+
+/// One loaded trial as a part of another measurement: to a sink on another host, from `start_ns` of the one clock on.
+/// It ends early once `stop` is set. Also returns when its first message departed.
+pub fn part(plan: &LoadPlan, start_ns: u64, stop: &AtomicBool) -> Result<(LoadTrial, u64), RunError> {
+    let rig = Rig::build(plan.place, plan.family)?;
+    let cpus = choose_cpus(plan)?;
+    let mut bench = LoadRun { plan, rig: &rig, cpus: &cpus, stop, flights: 0, start_ns: Some(start_ns) };
+    let (kind, live) = (LoadTrialKind::Loaded, Live::default());
+    let engine = match plan.engine {
+        EngineChoice::Only(engine) => engine,
+        EngineChoice::Auto => Engine::Send,
+    };
+    let outcome = bench.trial(kind, 0, engine, None, &live)?;
+    let facts = trial::LoadFacts { index: 0, kind, started_after_ns: 0, cpus: &cpus, outcome: &outcome };
+    Ok((facts.trial(plan), outcome.sent.first_ns))
 }
 
 /// Each loaded trial, with an idle one before it where answers are timed.
@@ -125,6 +141,8 @@ struct LoadRun<'a> {
     cpus: &'a Cpus,
     stop: &'a AtomicBool,
     flights: u32,
+    /// When a load to another host begins, on the one clock; `None` once both ends are ready.
+    start_ns: Option<u64>,
 }
 
 impl LoadRun<'_> {
@@ -203,7 +221,9 @@ impl LoadRun<'_> {
             contention: contention.as_ref(),
         };
         match self.plan.place {
-            Place::To(to) => remote::fly(&shot, to, self.plan.one_way, duration_ns, departures),
+            Place::To(to) => {
+                remote::fly(&shot, to, self.plan.one_way, duration_ns, departures, self.start_ns)
+            }
             _ => shot.fly(duration_ns, departures),
         }
     }

@@ -67,7 +67,7 @@ impl Ends for Outward {
         let (send_taps, receive_tap) = make(windows, &self.senders)?;
         let senders = engines(task, &self.senders, send_taps)?;
         self.session.begin(windows.start_ns)?;
-        let mut sink = Sink { session: Some(self.session), tally: None };
+        let mut sink = Sink { session: Some(self.session), tally: None, start_ns: None };
         let landed = flight(task, load, welcome.flow, windows).run(senders, &mut sink, None)?;
         let (sents, send_taps): (Vec<Sent>, Vec<S>) = landed.sent.into_iter().unzip();
         Ok(Landed {

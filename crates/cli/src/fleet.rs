@@ -1,0 +1,213 @@
+//! `netfathom agent` and `netfathom fleet`: arguments to plan, plan to run.
+
+mod list;
+mod up;
+
+use std::process::ExitCode;
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use netfathom_fleet::access::Access;
+use netfathom_fleet::agent::{self, AgentEvent, AgentPlan, Limits};
+use netfathom_fleet::controller;
+use netfathom_model::plan::{FleetPlan, FleetTest, PlanError, as_name, is_name};
+use netfathom_model::record::FleetResult;
+use netfathom_results::story;
+
+use crate::args::{
+    AccessArgs, AgentArgs, AloneArgs, FleetCommand, FleetLoadArgs, HostsArgs, MeshArgs, OutputArgs, WhoArgs,
+};
+use crate::keep::Run;
+use crate::progress::Expected;
+use crate::{exit, output, plans, stop};
+
+const SERVER: &str = "nats://127.0.0.1:4222";
+/// Beside the time of a load: orders, lead and reports.
+const AROUND_ROUND: Duration = Duration::from_millis(800);
+
+pub fn run(command: &FleetCommand) -> Result<ExitCode> {
+    match command {
+        FleetCommand::Hosts(args) => hosts(args),
+        FleetCommand::Mesh(args) => mesh(args),
+        FleetCommand::Load(args) => load(args),
+        FleetCommand::Stack(args) => alone(FleetTest::Stack, args),
+        FleetCommand::Capacity(args) => alone(FleetTest::Capacity, args),
+        FleetCommand::Up(args) => up::up(args),
+        FleetCommand::Down(args) => up::down(args),
+    }
+}
+
+/// As it was typed, or as `fleet up` has left it.
+fn access(args: &AccessArgs) -> Result<Access> {
+    if args.nats.is_none()
+        && let Some(state) = up::State::read(&args.fleet)?
+    {
+        return Ok(state.access());
+    }
+    Ok(Access {
+        url: args.nats.clone().unwrap_or_else(|| SERVER.into()),
+        ca: args.nats_ca.clone(),
+        key: args.nats_key.clone(),
+        plaintext: args.plaintext,
+        fleet: args.fleet.clone(),
+    })
+}
+
+/// The names of a file, of `fleet up`, or none: then all that answer take part.
+fn expected(who: &WhoArgs) -> Result<Vec<String>> {
+    if let Some(path) = &who.hosts {
+        return list::read(path);
+    }
+    let state = if who.access.nats.is_none() { up::State::read(&who.access.fleet)? } else { None };
+    Ok(state.map_or_else(Vec::new, |state| state.names()))
+}
+
+pub fn agent(args: &AgentArgs) -> Result<ExitCode> {
+    let host = || std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+    let name = args.name.clone().unwrap_or_else(|| as_name(host().trim()));
+    if !is_name(&name) || !is_name(&args.access.fleet) {
+        let wrong = anyhow::anyhow!("--name and --fleet have 1 to 64 letters, digits, `-` and `_`");
+        output::complain(&wrong);
+        return Ok(exit::USAGE.into());
+    }
+    let stop = stop::on_signals().context("cannot listen for signals")?;
+    let plan = AgentPlan {
+        access: Access {
+            url: args.access.nats.clone().unwrap_or_else(|| SERVER.into()),
+            ca: args.access.nats_ca.clone(),
+            key: args.access.nats_key.clone(),
+            plaintext: args.access.plaintext,
+            fleet: args.access.fleet.clone(),
+        },
+        name,
+        labels: args.label.iter().cloned().collect(),
+        address: args.address,
+        limits: Limits {
+            allow: args.allow.clone(),
+            most_time_ns: args.max_time,
+            most_rate_per_s: args.max_rate,
+            most_bits_per_s: args.max_bits,
+            takes: args.take.clone(),
+        },
+        most_ns: args.time,
+    };
+    let server = plan.access.shown();
+    let mut tell = |event: AgentEvent| {
+        let line = match event {
+            AgentEvent::Joined { name, address } => {
+                format!("{name} takes part at {server}, as {address}; Ctrl-C ends")
+            }
+            AgentEvent::Took { task } => task,
+            AgentEvent::Refused { why } => format!("refused: {why}"),
+            AgentEvent::Abandoned { tasks } => format!("the controller is gone: ended {tasks} tasks"),
+        };
+        if !args.quiet {
+            let _ = output::print(&line);
+        }
+    };
+    agent::run(&plan, &stop, &mut tell)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn hosts(args: &HostsArgs) -> Result<ExitCode> {
+    let hosts = controller::hosts(&access(&args.who.access)?, &expected(&args.who)?)?;
+    if args.json {
+        output::print(&serde_json::to_string(&hosts)?)?;
+    } else {
+        output::page(&story::fleet::page_of(&hosts), true)?;
+    }
+    let whole = hosts.iter().all(|host| host.missing.is_none());
+    Ok(if whole { ExitCode::SUCCESS } else { exit::PARTIAL.into() })
+}
+
+fn plan(test: FleetTest, who: &WhoArgs, time_ns: u64) -> Result<FleetPlan> {
+    Ok(FleetPlan {
+        fleet: who.access.fleet.clone(),
+        test,
+        hosts: expected(who)?,
+        time_ns,
+        streams: 1,
+        rates_per_s: vec![1000.0],
+        size_bytes: 64,
+        peers: None,
+        parallel: None,
+        to: None,
+        explain: false,
+        seed: plans::fresh_seed(),
+    })
+}
+
+fn mesh(args: &MeshArgs) -> Result<ExitCode> {
+    let plan = plan(args.test, &args.who, args.time).and_then(|plan| {
+        let plan = FleetPlan {
+            streams: args.streams,
+            rates_per_s: vec![args.rate],
+            size_bytes: args.size,
+            peers: args.peers,
+            parallel: args.parallel,
+            explain: !args.no_explain,
+            seed: args.seed.unwrap_or(plan.seed),
+            ..plan
+        };
+        Ok(plan.validated()?)
+    });
+    let lists =
+        list::Lists { bad: args.bad_hosts.as_deref(), good: args.good_hosts.as_deref(), slurm: args.slurm };
+    measure(plan, &args.who, &args.output, &lists)
+}
+
+fn load(args: &FleetLoadArgs) -> Result<ExitCode> {
+    let plan = plan(FleetTest::Load, &args.who, args.time).and_then(|plan| {
+        let (rates_per_s, to) = (args.rate.clone(), Some(args.to.clone()));
+        Ok(FleetPlan { rates_per_s, to, size_bytes: args.size, ..plan }.validated()?)
+    });
+    measure(plan, &args.who, &args.output, &list::Lists::default())
+}
+
+fn alone(test: FleetTest, args: &AloneArgs) -> Result<ExitCode> {
+    let plan = plan(test, &args.who, args.time).and_then(|plan| {
+        let (rates_per_s, parallel) = (vec![args.rate], args.parallel);
+        Ok(FleetPlan { rates_per_s, parallel, size_bytes: args.size, ..plan }.validated()?)
+    });
+    measure(plan, &args.who, &args.output, &list::Lists::default())
+}
+
+fn measure(
+    plan: Result<FleetPlan>,
+    who: &WhoArgs,
+    output: &OutputArgs,
+    lists: &list::Lists<'_>,
+) -> Result<ExitCode> {
+    let plan = match plan {
+        Err(error) if error.is::<PlanError>() => {
+            crate::output::complain(&error);
+            return Ok(exit::USAGE.into());
+        }
+        plan => plan?,
+    };
+    let access = access(&who.access)?;
+    let run = Run { output, expected: Expected::About(time_of(&plan)), named_cpus: false, capture: false };
+    let mut result: Option<FleetResult> = None;
+    let status = run.make(|observer, stop| {
+        let progressed = controller::run(&plan, &access, observer, stop)?;
+        result = Some(progressed.result.clone());
+        Ok(progressed)
+    })?;
+    if let Some(result) = &result {
+        lists.write(result)?;
+    }
+    Ok(status)
+}
+
+/// As far as it is known before anybody has answered.
+fn time_of(plan: &FleetPlan) -> Duration {
+    let hosts = plan.hosts.len().max(4) as u32;
+    let rounds = match plan.test {
+        FleetTest::Throughput => 2 * plan.peers.unwrap_or(hosts - 1),
+        FleetTest::Latency | FleetTest::Loss => plan.peers.unwrap_or(hosts - 1),
+        FleetTest::Load => plan.rates_per_s.len() as u32,
+        FleetTest::Stack => 12,
+        FleetTest::Capacity => 20,
+    };
+    (Duration::from_nanos(plan.time_ns) + AROUND_ROUND) * rounds
+}

@@ -1,0 +1,168 @@
+//! `netfathom fleet up` and `down`: a NATS server with a certificate and keys of its own, and agents by ssh.
+//!
+//! What it makes lies in one directory that only its user can read: `$XDG_RUNTIME_DIR/netfathom/fleet-NAME`.
+
+mod remote;
+mod server;
+
+use std::fs;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail};
+use netfathom_fleet::access::Access;
+use netfathom_fleet::controller;
+use netfathom_model::plan::{as_name, is_name};
+use netfathom_results::story;
+use serde::{Deserialize, Serialize};
+
+use super::list;
+use crate::args::{DownArgs, UpArgs, Via};
+use crate::{exit, output, plans};
+
+const STATE: &str = "state.json";
+/// Between two looks at who has come.
+const AGAIN: Duration = Duration::from_millis(300);
+
+/// What `fleet up` has started.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct State {
+    directory: PathBuf,
+    fleet: String,
+    url: String,
+    server: server::Process,
+    ssh: String,
+    agents: Vec<remote::Agent>,
+    /// Of all hosts of the list, also those without an agent.
+    hosts: Vec<String>,
+}
+
+impl State {
+    /// The state of a fleet; `None` of one that is not up.
+    pub fn read(fleet: &str) -> Result<Option<Self>> {
+        let path = directory(fleet).join(STATE);
+        let Ok(text) = fs::read_to_string(&path) else { return Ok(None) };
+        let form =
+            || format!("cannot read {}: remove that directory, and run fleet up again", path.display());
+        serde_json::from_str(&text).map(Some).with_context(form)
+    }
+
+    fn write(&self) -> Result<()> {
+        let path = self.directory.join(STATE);
+        let written = fs::write(&path, serde_json::to_string(self)?);
+        written.with_context(|| format!("cannot write {}", path.display()))
+    }
+
+    pub fn access(&self) -> Access {
+        Access {
+            url: self.url.clone(),
+            ca: Some(self.directory.join(server::CA)),
+            key: Some(self.directory.join(server::CONTROLLER_KEY)),
+            plaintext: false,
+            fleet: self.fleet.clone(),
+        }
+    }
+
+    pub fn names(&self) -> Vec<String> {
+        self.hosts.clone()
+    }
+}
+
+fn directory(fleet: &str) -> PathBuf {
+    let home =
+        || PathBuf::from(std::env::var_os("HOME").unwrap_or_else(|| "/tmp".into())).join(".local/state");
+    let runtime = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from);
+    let base = runtime.unwrap_or_else(|| if plans::is_root() { "/run".into() } else { home() });
+    base.join("netfathom").join(format!("fleet-{fleet}"))
+}
+
+pub fn up(args: &UpArgs) -> Result<ExitCode> {
+    if !is_name(&args.fleet) {
+        output::complain(&anyhow::anyhow!("--fleet has 1 to 64 letters, digits, `-` and `_`"));
+        return Ok(exit::USAGE.into());
+    }
+    let hosts = list::read_hosts(&args.hosts)?;
+    if State::read(&args.fleet)?.is_some() {
+        bail!(
+            "the fleet {0} is up: end it with netfathom fleet down --fleet {0}, or choose another --fleet",
+            args.fleet
+        );
+    }
+    let directory = directory(&args.fleet);
+    let mut builder = fs::DirBuilder::new();
+    let made = builder.recursive(true).mode(0o700).create(&directory);
+    made.with_context(|| format!("cannot make {}", directory.display()))?;
+    let started = server::start(&directory, &args.fleet, args.address, args.port);
+    let (process, url) = started.inspect_err(|_| drop(fs::remove_dir_all(&directory)))?;
+    let mut state = State {
+        directory,
+        fleet: args.fleet.clone(),
+        url,
+        server: process,
+        ssh: args.ssh.clone(),
+        agents: Vec::new(),
+        hosts: hosts.iter().map(|host| as_name(list::name_of(host))).collect(),
+    };
+    // From now on `fleet down` finds what there is.
+    state.write()?;
+    match args.via {
+        Via::None => {
+            output::print(&by_hand(&state))?;
+            Ok(ExitCode::SUCCESS)
+        }
+        Via::Ssh => by_ssh(args, &hosts, &mut state),
+    }
+}
+
+/// What starts an agent, for those who do it themselves.
+fn by_hand(state: &State) -> String {
+    let directory = state.directory.display();
+    format!(
+        "The server is at {url}. Copy {directory}/{key} and {directory}/{ca}\nto each host (chmod 600), and run there:\n\n    \
+         netfathom agent --nats {url} --nats-ca {ca} --nats-key {key} --fleet {fleet} --name NAME\n\nthen: netfathom fleet \
+         hosts --fleet {fleet}",
+        url = state.url,
+        key = server::AGENT_KEY,
+        ca = server::CA,
+        fleet = state.fleet
+    )
+}
+
+fn by_ssh(args: &UpArgs, hosts: &[String], state: &mut State) -> Result<ExitCode> {
+    let parcel = remote::Parcel::read(&state.directory, &state.url, &state.fleet, args.binary.clone())?;
+    for (host, started) in remote::start_all(&args.ssh, hosts, &parcel)? {
+        match started {
+            Ok(agent) => state.agents.push(agent),
+            Err(why) => output::complain(&anyhow::anyhow!("{host}: {why}")),
+        }
+    }
+    state.write()?;
+    let until = Instant::now() + Duration::from_nanos(args.wait);
+    loop {
+        let hosts = controller::hosts(&state.access(), &state.hosts)?;
+        let missing = hosts.iter().filter(|host| host.missing.is_some()).count();
+        let all_came = missing + state.agents.len() <= state.hosts.len();
+        if all_came || Instant::now() > until {
+            output::page(&story::fleet::page_of(&hosts), true)?;
+            return Ok(if missing == 0 { ExitCode::SUCCESS } else { exit::PARTIAL.into() });
+        }
+        std::thread::sleep(AGAIN);
+    }
+}
+
+pub fn down(args: &DownArgs) -> Result<ExitCode> {
+    let Some(state) = State::read(&args.fleet)? else {
+        bail!("the fleet {} is not up: fleet up starts one", args.fleet);
+    };
+    let failed = remote::end_all(&state.ssh, &state.agents)?;
+    for (host, why) in &failed {
+        output::complain(&anyhow::anyhow!("{host}: its agent may still run: {why}"));
+    }
+    state.server.end()?;
+    let gone = fs::remove_dir_all(&state.directory);
+    gone.with_context(|| format!("cannot remove {}", state.directory.display()))?;
+    output::print(&format!("ended {} agents and the server", state.agents.len() - failed.len()))?;
+    Ok(if failed.is_empty() { ExitCode::SUCCESS } else { exit::FAILED.into() })
+}

@@ -1,0 +1,180 @@
+//! Agents on other hosts: started and ended by a command such as ssh.
+//!
+//! All that is secret goes by standard input; a command line can be read by every user of a host.
+
+use std::io::Write;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::thread;
+
+use anyhow::{Context, Result};
+use netfathom_model::plan::as_name;
+use serde::{Deserialize, Serialize};
+
+use super::server;
+use crate::fleet::list;
+
+/// Connections at the same time: a server of ssh turns away more (MaxStartups).
+const AT_ONCE: usize = 10;
+const DIRECTORY: &str = "/tmp/netfathom-agent.";
+
+/// An agent that was started.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Agent {
+    host: String,
+    /// Where it lies on that host.
+    directory: String,
+    pid: u32,
+}
+
+/// What goes to each host.
+pub struct Parcel {
+    key: Vec<u8>,
+    ca: Vec<u8>,
+    /// This program, unless the hosts have one.
+    program: Vec<u8>,
+    path: Option<String>,
+    url: String,
+    fleet: String,
+}
+
+impl Parcel {
+    pub fn read(directory: &Path, url: &str, fleet: &str, path: Option<String>) -> Result<Self> {
+        let file =
+            |name: &str| std::fs::read(directory.join(name)).with_context(|| format!("cannot read {name}"));
+        let program = match path {
+            Some(_) => Vec::new(),
+            None => std::fs::read("/proc/self/exe")
+                .context("cannot read this program to copy it: name one with --binary")?,
+        };
+        let (key, ca) = (file(server::AGENT_KEY)?, file(server::CA)?);
+        Ok(Self { key, ca, program, path, url: url.into(), fleet: fleet.into() })
+    }
+
+    /// Runs in the shell of a host. dd reads no byte too many, which head may.
+    fn script(&self, name: &str) -> Result<String> {
+        let (key, ca) = (self.key.len(), self.ca.len());
+        let program = match &self.path {
+            Some(path) => format!("p={}; ", shlex::try_quote(path)?),
+            None => "cat > netfathom && chmod 700 netfathom && p=./netfathom && ".into(),
+        };
+        Ok(format!(
+            "umask 077; d=$(mktemp -d {DIRECTORY}XXXXXXXX) && cd \"$d\" && dd bs=1 count={key} of=agent.nk 2>/dev/null \
+             && dd bs=1 count={ca} of=ca.pem 2>/dev/null && {program}\
+             {{ nohup \"$p\" agent --quiet --nats {url} --nats-ca ca.pem --nats-key agent.nk --fleet {fleet} --name {name} \
+             </dev/null >agent.log 2>&1 & }} && echo \"$d $!\"",
+            url = self.url,
+            fleet = self.fleet,
+        ))
+    }
+}
+
+/// Starts an agent on each host; those that could not be, with the reason.
+pub fn start_all(
+    ssh: &str,
+    hosts: &[String],
+    parcel: &Parcel,
+) -> Result<Vec<(String, Result<Agent, String>)>> {
+    let start = |host: &String| -> Result<Agent, String> {
+        let script = parcel.script(&as_name(list::name_of(host))).map_err(|e| e.to_string())?;
+        let said = run(ssh, host, &script, &[&parcel.key, &parcel.ca, &parcel.program])?;
+        let agent = parsed(host, &said);
+        agent.ok_or_else(|| {
+            format!("it did not say where its agent is, but: {}", said.lines().last().unwrap_or_default())
+        })
+    };
+    each(ssh, hosts, start)
+}
+
+/// Ends agents and removes what they lie in; those where that failed.
+pub fn end_all(ssh: &str, agents: &[Agent]) -> Result<Vec<(String, String)>> {
+    let end = |agent: &Agent| -> Result<(), String> {
+        let Agent { directory, pid, .. } = agent;
+        let script = format!(
+            "if [ \"$(readlink /proc/{pid}/cwd)\" = {directory} ]; then kill {pid}; i=0; \
+             while [ -d /proc/{pid} ] && [ $i -lt 50 ]; do sleep 0.1; i=$((i+1)); done; kill -9 {pid} 2>/dev/null; fi; \
+             rm -rf {directory}"
+        );
+        run(ssh, &agent.host, &script, &[]).map(drop)
+    };
+    let ended = each(ssh, agents, end)?;
+    Ok(ended.into_iter().filter_map(|(agent, ended)| Some((agent.host, ended.err()?))).collect())
+}
+
+fn each<T: Clone + Sync + Send, R: Send>(
+    ssh: &str,
+    all: &[T],
+    work: impl Fn(&T) -> Result<R, String> + Sync,
+) -> Result<Vec<(T, Result<R, String>)>> {
+    shlex::split(ssh)
+        .filter(|words| !words.is_empty())
+        .context("--ssh is no command: write it as for a shell")?;
+    let mut done = Vec::new();
+    for part in all.chunks(AT_ONCE) {
+        let outcomes = thread::scope(|scope| {
+            let started: Vec<_> = part.iter().map(|one| scope.spawn(|| work(one))).collect();
+            let joined =
+                started.into_iter().map(|t| t.join().unwrap_or_else(|_| Err("a thread failed".into())));
+            joined.collect::<Vec<_>>()
+        });
+        done.extend(part.iter().cloned().zip(outcomes));
+    }
+    Ok(done)
+}
+
+fn run(ssh: &str, host: &str, script: &str, input: &[&Vec<u8>]) -> Result<String, String> {
+    if host.starts_with('-') {
+        return Err("a host with a name that begins with - would be an option of ssh".into());
+    }
+    let words = shlex::split(ssh).unwrap_or_default();
+    let (program, rest) = words.split_first().ok_or("--ssh is no command")?;
+    let mut command = Command::new(program);
+    command
+        .args(rest)
+        .arg(host)
+        .arg(script)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    let mut child = command.spawn().map_err(|e| format!("cannot run {program}: {e}"))?;
+    let mut stdin = child.stdin.take().ok_or("no way to its input")?;
+    // A command that does not read to its end says why on standard error.
+    let _ = input.iter().try_for_each(|bytes| stdin.write_all(bytes));
+    drop(stdin);
+    let done = child.wait_with_output().map_err(|e| e.to_string())?;
+    if done.status.success() {
+        return Ok(String::from_utf8_lossy(&done.stdout).into_owned());
+    }
+    let said = String::from_utf8_lossy(&done.stderr).into_owned();
+    Err(format!("{program} failed: {}", said.lines().last().unwrap_or("no output")))
+}
+
+/// What comes from a host goes into a command of a shell later: it is what we asked for, or nothing.
+fn parsed(host: &str, said: &str) -> Option<Agent> {
+    let (directory, pid) = said.lines().last()?.trim().rsplit_once(' ')?;
+    let rest = directory.strip_prefix(DIRECTORY)?;
+    let plain = !rest.is_empty() && rest.bytes().all(|b| b.is_ascii_alphanumeric());
+    let pid = pid.parse().ok().filter(|pid| *pid > 1)?;
+    plain.then(|| Agent { host: host.into(), directory: directory.into(), pid })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_host_says_cannot_become_a_command() {
+        let agent = parsed("h", "motd\n/tmp/netfathom-agent.aB3 17\n").unwrap();
+        assert_eq!((agent.directory.as_str(), agent.pid), ("/tmp/netfathom-agent.aB3", 17));
+        for bad in [
+            "/tmp/netfathom-agent.a;rm 17",
+            "/tmp/netfathom-agent.../x 1",
+            "/ 7",
+            "/tmp/netfathom-agent.a 1",
+            "",
+        ] {
+            assert!(parsed("h", bad).is_none(), "{bad}");
+        }
+        assert!(run("ssh", "-oProxyCommand=x", "", &[]).is_err());
+    }
+}

@@ -1,0 +1,285 @@
+//! Fleets of network namespaces: each a host with an agent, a NATS server at the switch between them.
+
+use std::net::TcpStream;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use netfathom_model::record::{FleetResult, Measured};
+use netfathom_testkit::{Star, alone, ip, needs_root, skipped};
+use tempfile::TempDir;
+
+use crate::child::{Ended, end, netfathom, only_run, out, record};
+
+/// Far beyond what joining takes on a busy machine.
+const JOINS: Duration = Duration::from_secs(20);
+const PORT: u16 = 4222;
+const URL: &str = "nats://10.78.0.254:4222";
+
+/// Whether there is a NATS server to start; says so for the test if not.
+fn has_nats(test: &str) -> bool {
+    let has = Command::new("nats-server").arg("--version").output().is_ok();
+    if !has {
+        skipped(test, "needs nats-server");
+    }
+    has
+}
+
+/// Hosts with agents. All of it is gone with this value.
+struct Fleet {
+    star: Star,
+    server: Child,
+    agents: Vec<Child>,
+    dir: TempDir,
+}
+
+impl Fleet {
+    fn start(hosts: u8) -> Self {
+        let (star, dir) = (Star::create(hosts), out());
+        let server = serve(&star);
+        let agents = (0..hosts).map(|place| agent(&star, place, "")).collect();
+        let fleet = Self { star, server, agents, dir };
+        let names = fleet.names(hosts);
+        let until = Instant::now() + JOINS;
+        while fleet.run(&format!("fleet hosts --hosts {names}")).status != 0 {
+            assert!(Instant::now() < until, "the agents do not join");
+        }
+        fleet
+    }
+
+    /// A file with the names of hosts.
+    fn names(&self, hosts: u8) -> String {
+        let path = self.dir.path().join(format!("hosts-{hosts}"));
+        let names: Vec<String> = (0..hosts).map(name).collect();
+        std::fs::write(&path, names.join("\n")).unwrap();
+        path.display().to_string()
+    }
+
+    fn command(&self, args: &str) -> Command {
+        let mut command = netfathom(&format!("{args} --nats {URL} --plaintext"));
+        command.current_dir(self.dir.path());
+        command
+    }
+
+    fn start_command(&self, args: &str) -> Child {
+        let mut command = self.command(args);
+        Star::spawn(&self.star.hub, command.stdout(Stdio::piped()).stderr(Stdio::piped()))
+    }
+
+    fn run(&self, args: &str) -> Ended {
+        end(self.start_command(args))
+    }
+
+    /// A measurement in a directory of its own, and what came of it.
+    fn measure(&self, args: &str, into: &str) -> (Ended, FleetResult) {
+        let into = self.dir.path().join(into);
+        let ended = self.run(&format!("{args} --out {}", into.display()));
+        let result = result(&into);
+        (ended, result)
+    }
+}
+
+fn result(runs: &Path) -> FleetResult {
+    FleetResult::of(&record(runs).expect("a record").measurement).expect("a fleet").clone()
+}
+
+impl Drop for Fleet {
+    fn drop(&mut self) {
+        for child in self.agents.iter_mut().chain([&mut self.server]) {
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
+}
+
+fn name(place: u8) -> String {
+    format!("c{place:02}")
+}
+
+fn serve(star: &Star) -> Child {
+    let mut command = Command::new("nats-server");
+    command.args(["-a", "10.78.0.254", "-p", &PORT.to_string()]).stdout(Stdio::null()).stderr(Stdio::null());
+    let server = Star::spawn(&star.hub, &mut command);
+    let until = Instant::now() + JOINS;
+    while star.hub.run(|| TcpStream::connect((Star::hub_address(), PORT))).unwrap().is_err() {
+        assert!(Instant::now() < until, "nats-server does not start");
+        thread::sleep(Duration::from_millis(20));
+    }
+    server
+}
+
+fn agent(star: &Star, place: u8, more: &str) -> Child {
+    let args = format!("agent --quiet --plaintext --nats {URL} --name {} --label rack=a {more}", name(place));
+    let mut command = netfathom(&args);
+    Star::spawn(&star.hosts[usize::from(place)], command.stdout(Stdio::null()).stderr(Stdio::null()))
+}
+
+#[test]
+fn a_host_with_a_slow_wire_is_named_first_and_alone() {
+    needs_root!();
+    if !has_nats("cli::fleet::a_host_with_a_slow_wire_is_named_first_and_alone") {
+        return;
+    }
+    let _alone = alone();
+    let fleet = Fleet::start(5);
+    // What the kernel itself lets through: a truth that the transfers do not know of.
+    tc(&fleet, 3, "qdisc add dev wire0 root tbf rate 40mbit burst 32k latency 50ms");
+    let bad = fleet.dir.path().join("bad");
+    let args = format!("fleet mesh throughput --time 300ms --bad-hosts {}", bad.display());
+    let (ended, result) = fleet.measure(&args, "slow");
+    assert_eq!(ended.status, 0, "{}\n{}", ended.out, ended.err);
+    assert_eq!((result.planned_pairs, result.measured().count(), result.hosts.len()), (20, 20, 5));
+    assert_eq!(std::fs::read_to_string(bad).unwrap(), "c03\n", "{:#?}", result.effects);
+    assert!(ended.out.lines().next().unwrap().contains("c03 is slow"), "{}", ended.out);
+    let slow = result.pairs.iter().filter(|pair| pair.from == "c03");
+    assert!(slow.clone().count() == 4 && slow.into_iter().all(|p| p.bytes_per_s.unwrap() * 8.0 < 60e6));
+    let start = result.start.expect("senders that start together");
+    assert!(start.bound_ns.is_some_and(|ns| ns > 0) && start.rounds == 10, "{start:?}");
+
+    // The same hosts lose, or do not.
+    let (ended, result) = fleet.measure("fleet mesh latency --time 300ms --rate 500", "even");
+    assert_eq!((ended.status, result.measured().count(), result.planned_pairs), (0, 10, 10), "{}", ended.err);
+    let merged = result.merged.unwrap();
+    assert_eq!(merged.n, result.pairs.iter().map(|p| p.round_trip.as_ref().unwrap().n).sum::<u64>());
+    assert!(merged.n > 1000);
+    tc(&fleet, 3, "qdisc del dev wire0 root");
+    let (ended, result) = fleet.measure("fleet load --to c00 --rate 2k,4k --time 300ms", "load");
+    assert_eq!(ended.status, 0, "{}", ended.err);
+    let step = &result.steps[0];
+    assert_eq!((step.senders, step.planned, step.delivered), (4, 600, 600), "{result:#?}");
+}
+
+fn tc(fleet: &Fleet, place: usize, args: &str) {
+    let command = || Command::new("tc").args(args.split_whitespace()).output();
+    let done = fleet.star.hosts[place].run(command).unwrap().unwrap();
+    assert!(done.status.success(), "tc {args}: {}", String::from_utf8_lossy(&done.stderr));
+}
+
+#[test]
+fn hosts_that_are_lost_are_named_and_the_rest_goes_on() {
+    needs_root!();
+    if !has_nats("cli::fleet::hosts_that_are_lost_are_named_and_the_rest_goes_on") {
+        return;
+    }
+    let _alone = alone();
+    let mut fleet = Fleet::start(4);
+    let names = fleet.names(5);
+    let into = fleet.dir.path().join("lost");
+    let running = fleet.start_command(&format!(
+        "fleet mesh throughput --time 400ms --hosts {names} --out {}",
+        into.display()
+    ));
+    thread::sleep(Duration::from_millis(2500));
+    fleet.agents[2].kill().unwrap();
+    let ended = end(running);
+    let result = result(&into);
+    assert_eq!(ended.status, 5, "{}\n{}", ended.out, ended.err);
+    assert!(ended.out.starts_with("PARTIAL 3 of 5"), "{}", ended.out);
+    let missing: Vec<&str> =
+        result.hosts.iter().filter(|h| h.missing.is_some()).map(|h| h.name.as_str()).collect();
+    assert_eq!(missing, ["c02", "c04"]);
+    assert!(ended.out.contains("c02 (its agent") && ended.out.contains("c04 (no agent"), "{}", ended.out);
+    // Whoever is there has all its pairs with the others.
+    let there = |name: &str| ["c00", "c01", "c03"].contains(&name);
+    assert_eq!(
+        result.measured().filter(|p| there(&p.from) && there(&p.to)).count(),
+        6,
+        "{:#?}",
+        result.pairs
+    );
+}
+
+#[test]
+fn load_ends_with_its_controller_and_a_run_with_its_server() {
+    needs_root!();
+    if !has_nats("cli::fleet::load_ends_with_its_controller_and_a_run_with_its_server") {
+        return;
+    }
+    let _alone = alone();
+    let mut fleet = Fleet::start(2);
+    let sent = |fleet: &Fleet| {
+        let read = || std::fs::read_to_string("/proc/thread-self/net/dev").unwrap();
+        let text = fleet.star.hosts[1].run(read).unwrap() + &fleet.star.hosts[0].run(read).unwrap();
+        let bytes = text.lines().filter(|line| line.contains("wire0:"));
+        bytes.map(|line| line.split_whitespace().nth(9).unwrap().parse::<u64>().unwrap()).sum::<u64>()
+    };
+    let into = fleet.dir.path().join("abandoned");
+    let args = format!("fleet mesh throughput --time 20s --out {}", into.display());
+    let mut running = fleet.start_command(&args);
+    let until = Instant::now() + JOINS;
+    let idle = sent(&fleet);
+    while sent(&fleet) < idle + 50_000_000 {
+        assert!(Instant::now() < until, "no load");
+        thread::sleep(Duration::from_millis(50));
+    }
+    running.kill().unwrap();
+    running.wait().unwrap();
+    thread::sleep(Duration::from_millis(1500));
+    let before = sent(&fleet);
+    thread::sleep(Duration::from_millis(500));
+    // Signs of life of the NATS client, and no load.
+    assert!(sent(&fleet) < before + 100_000, "the load goes on without a controller");
+    assert!(only_run(&into).is_dir(), "what was there is kept");
+
+    // The agents are free again; the server goes in the middle of what they do next.
+    let into = fleet.dir.path().join("cut");
+    let running = fleet.start_command(&format!("fleet mesh throughput --time 8s --out {}", into.display()));
+    let idle = sent(&fleet);
+    while sent(&fleet) < idle + 50_000_000 {
+        assert!(Instant::now() < until + JOINS, "no load");
+        thread::sleep(Duration::from_millis(50));
+    }
+    fleet.server.kill().unwrap();
+    fleet.server.wait().unwrap();
+    let ended = end(running);
+    assert_eq!(ended.status, 5, "{}\n{}", ended.out, ended.err);
+    assert!(ended.out.starts_with("PARTIAL") && ended.out.contains("is gone"), "{}", ended.out);
+}
+
+#[test]
+fn an_agent_keeps_its_limits_and_is_not_redirected() {
+    needs_root!();
+    if !has_nats("cli::fleet::an_agent_keeps_its_limits_and_is_not_redirected") {
+        return;
+    }
+    let _alone = alone();
+    let mut fleet = Fleet::start(1);
+    fleet.agents.push(agent(&fleet.star, 0, "--max-time 200ms"));
+    let twin = end(fleet.agents.pop().unwrap());
+    assert_ne!(twin.status, 0, "a second agent of the same name");
+    // Garbage of every kind has no effect on an agent.
+    fleet.star.hub.run(garbage).unwrap();
+    let hosts = fleet.run("fleet hosts --json");
+    assert!(hosts.out.contains("c00"), "{}", hosts.err);
+    let refused = fleet.run("fleet mesh throughput");
+    assert!(refused.status == 1 && refused.err.contains("it takes two"), "{}", refused.err);
+    let clear = end(Star::spawn(
+        &fleet.star.hub,
+        netfathom(&format!("fleet hosts --nats {URL}")).stderr(Stdio::piped()),
+    ));
+    assert!(clear.status != 0 && clear.err.contains("in the clear"), "{}", clear.err);
+    ip(&fleet.star.hosts[0], "link show lo");
+}
+
+/// What a client without manners publishes where agents listen: NATS's own protocol, by hand.
+fn garbage() {
+    use std::io::{Read, Write};
+    let mut stream = TcpStream::connect((Star::hub_address(), PORT)).unwrap();
+    let mut hello = [0; 4096];
+    let _ = stream.read(&mut hello).unwrap();
+    let deep = "[".repeat(100_000);
+    let long = format!("{{\"session\":\"{}\"}}", "x".repeat(900_000));
+    let mut said = String::from("CONNECT {\"verbose\":false}\r\n");
+    for subject in ["hello", "who.c00", "order.c00", "beat"] {
+        for payload in ["", "{}", "\u{0}\u{1}", "{\"version\":1}", "null", &deep, &long] {
+            said += &format!(
+                "PUB netfathom.default.{subject} netfathom.nowhere {}\r\n{payload}\r\n",
+                payload.len()
+            );
+        }
+    }
+    said += "PING\r\n";
+    stream.write_all(said.as_bytes()).unwrap();
+    let _ = stream.read(&mut hello).unwrap();
+}

@@ -1,0 +1,215 @@
+//! Whose orders an agent takes: one controller's at a time, each once, for as long as that controller is there.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::time::{Duration, Instant};
+
+use crate::wire::{self, Order};
+
+/// A controller that was not heard of for so long is gone. It is heard of six times within it.
+pub const LEASE: Duration = Duration::from_millis(800);
+/// Orders that are void later than this are from the future.
+const MOST_AHEAD_NS: u64 = 60_000_000_000;
+/// Sessions that are over and remembered; orders of an older one have expired.
+const MOST_OVER: usize = 256;
+/// Tasks at the same time: of a load, one for each sender.
+const MOST_TASKS: usize = 1024;
+
+pub struct Desk {
+    to: (String, String),
+    session: Option<Session>,
+    over: VecDeque<String>,
+}
+
+struct Session {
+    id: String,
+    last_number: u64,
+    heard: Instant,
+    running: BTreeMap<u64, (Arc<AtomicBool>, Instant)>,
+}
+
+impl Desk {
+    pub fn new(name: &str, incarnation: &str) -> Self {
+        Self { to: (name.into(), incarnation.into()), session: None, over: VecDeque::new() }
+    }
+
+    /// Whether an order is to be obeyed; why not.
+    pub fn admit(&mut self, order: &Order, now_utc_ns: u64, now: Instant) -> Result<(), String> {
+        if order.version != wire::VERSION {
+            let (theirs, own) = (order.version, wire::VERSION);
+            return Err(format!(
+                "it speaks version {own} and the controller {theirs}: install the same netfathom"
+            ));
+        }
+        if order.to != self.to {
+            return Err("the order is for another agent, or for an earlier one of this name".into());
+        }
+        if order.expires_utc_ns < now_utc_ns {
+            return Err("the order has expired: it was sent long ago, or a clock was set".into());
+        }
+        if order.expires_utc_ns - now_utc_ns > MOST_AHEAD_NS {
+            return Err("the order is from the future: it is void only after more than a minute".into());
+        }
+        if order.session.len() > 64 || self.over.contains(&order.session) {
+            return Err("the order is of a session that is over".into());
+        }
+        match &mut self.session {
+            Some(session) if session.id == order.session => {
+                if order.number <= session.last_number {
+                    return Err(format!("order {} of this session was given before", order.number));
+                }
+                if session.running.len() >= MOST_TASKS {
+                    return Err(format!("it does {MOST_TASKS} things already"));
+                }
+                (session.last_number, session.heard) = (order.number, now);
+            }
+            // The next round of the same controller ends what is left of the one before.
+            Some(session) if session.is_heard(now) && base(&session.id) != base(&order.session) => {
+                return Err(
+                    "it takes part in the measurement of another controller: try again after that".into()
+                );
+            }
+            _ => self.begin(order, now),
+        }
+        Ok(())
+    }
+
+    fn begin(&mut self, order: &Order, now: Instant) {
+        self.end();
+        let (id, last_number) = (order.session.clone(), order.number);
+        self.session = Some(Session { id, last_number, heard: now, running: BTreeMap::new() });
+    }
+
+    /// Ends the session, and what runs for it.
+    pub fn end(&mut self) {
+        let Some(session) = self.session.take() else { return };
+        session.stop();
+        self.over.push_back(session.id);
+        if self.over.len() > MOST_OVER {
+            self.over.pop_front();
+        }
+    }
+
+    /// A controller says that it is there, or that it has what it wanted.
+    pub fn beat(&mut self, session: &str, over: bool, now: Instant) {
+        match self.session.as_mut().filter(|own| base(&own.id) == session) {
+            Some(_) if over => self.end(),
+            Some(own) => own.heard = now,
+            None => {}
+        }
+    }
+
+    pub fn runs(&mut self, number: u64, stop: Arc<AtomicBool>, until: Instant) {
+        if let Some(session) = &mut self.session {
+            session.running.insert(number, (stop, until));
+        }
+    }
+
+    pub fn ended(&mut self, number: u64) {
+        if let Some(session) = &mut self.session {
+            session.running.remove(&number);
+        }
+    }
+
+    /// Stops what has had its time, and all where the controller is gone; how many tasks that abandoned.
+    pub fn look(&mut self, now: Instant) -> usize {
+        let Some(session) = &self.session else { return 0 };
+        if session.is_heard(now) {
+            let over = session.running.values().filter(|(_, until)| *until < now);
+            over.for_each(|(stop, _)| stop.store(true, Relaxed));
+            return 0;
+        }
+        let abandoned = session.running.len();
+        self.end();
+        abandoned
+    }
+
+    pub fn is_busy(&self, now: Instant) -> bool {
+        self.session.as_ref().is_some_and(|session| session.is_heard(now))
+    }
+}
+
+/// The part of a session's name that all rounds of a controller have.
+fn base(session: &str) -> &str {
+    session.split_once('.').map_or(session, |(base, _)| base)
+}
+
+impl Session {
+    fn is_heard(&self, now: Instant) -> bool {
+        now.saturating_duration_since(self.heard) < LEASE
+    }
+
+    fn stop(&self) {
+        self.running.values().for_each(|(stop, _)| stop.store(true, Relaxed));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::wire::Task;
+
+    const NOW: u64 = 1_000_000_000_000;
+
+    fn order(session: &str, number: u64) -> Order {
+        Order {
+            version: wire::VERSION,
+            to: ("a".into(), "1".into()),
+            session: session.into(),
+            number,
+            expires_utc_ns: NOW + 5_000_000_000,
+            task: Task::Rest,
+        }
+    }
+
+    fn refusal(desk: &mut Desk, order: &Order, now: Instant) -> String {
+        desk.admit(order, NOW, now).expect_err("a refusal")
+    }
+
+    #[test]
+    fn an_order_is_obeyed_once_and_by_whom_it_is_for() {
+        let (mut desk, now) = (Desk::new("a", "1"), Instant::now());
+        assert!(desk.admit(&order("s", 1), NOW, now).is_ok());
+        assert!(refusal(&mut desk, &order("s", 1), now).contains("given before"));
+        let other = Order { to: ("a".into(), "0".into()), ..order("s", 2) };
+        assert!(refusal(&mut desk, &other, now).contains("another agent"));
+        let late = Order { expires_utc_ns: NOW - 1, ..order("s", 2) };
+        assert!(refusal(&mut desk, &late, now).contains("expired"));
+        let early = Order { expires_utc_ns: NOW + 2 * MOST_AHEAD_NS, ..order("s", 2) };
+        assert!(refusal(&mut desk, &early, now).contains("future"));
+        let newer = Order { version: 9, ..order("s", 2) };
+        assert!(refusal(&mut desk, &newer, now).contains("version"));
+    }
+
+    #[test]
+    fn one_controller_at_a_time_and_a_session_that_is_over_stays_so() {
+        let (mut desk, now) = (Desk::new("a", "1"), Instant::now());
+        assert!(desk.admit(&order("s", 1), NOW, now).is_ok() && desk.is_busy(now));
+        assert!(refusal(&mut desk, &order("t", 1), now).contains("another controller"));
+        let stop = Arc::new(AtomicBool::new(false));
+        desk.runs(1, Arc::clone(&stop), now + Duration::from_secs(60));
+        desk.beat("s", false, now + LEASE / 2);
+        assert_eq!((desk.look(now + LEASE), stop.load(Relaxed)), (0, false));
+        // The beat of another session does not keep this one.
+        desk.beat("t", false, now + LEASE);
+        assert_eq!((desk.look(now + 2 * LEASE), stop.load(Relaxed)), (1, true));
+        assert!(refusal(&mut desk, &order("s", 2), now).contains("over"));
+        assert!(desk.admit(&order("t.1", 1), NOW, now + 2 * LEASE).is_ok());
+        desk.runs(1, Arc::clone(&stop), now + Duration::from_secs(60));
+        stop.store(false, Relaxed);
+        // The next round of the same controller ends what the last one left, and comes at once.
+        assert!(desk.admit(&order("t.2", 2), NOW, now + 2 * LEASE).is_ok() && stop.load(Relaxed));
+        assert!(refusal(&mut desk, &order("t.1", 3), now + 2 * LEASE).contains("over"));
+    }
+
+    #[test]
+    fn a_task_has_its_time() {
+        let (mut desk, now) = (Desk::new("a", "1"), Instant::now());
+        desk.admit(&order("s", 1), NOW, now).unwrap();
+        let stop = Arc::new(AtomicBool::new(false));
+        desk.runs(1, Arc::clone(&stop), now);
+        desk.look(now + LEASE / 2);
+        assert!(stop.load(Relaxed));
+    }
+}

@@ -1,0 +1,177 @@
+//! What an agent does at most, whatever it is asked for.
+
+use std::net::IpAddr;
+use std::time::Duration;
+
+use netfathom_measure::load::allow::{Allowed, Prefix};
+use netfathom_model::message::HEADER_BYTES;
+use netfathom_model::plan::FleetTest;
+use netfathom_model::print;
+use netfathom_model::units::format_duration;
+
+use crate::wire::{Alone, Service, Task};
+
+/// A start further ahead is from the future.
+const MOST_AHEAD_NS: u64 = 30_000_000_000;
+/// A start that was is missed; a little is how late a busy host reads its orders.
+const MOST_LATE_NS: u64 = 50_000_000;
+const MOST_STREAMS: u16 = 64;
+/// For connecting before the time of a task, and for what is under way after it.
+const AROUND: Duration = Duration::from_secs(20);
+
+#[derive(Clone, Debug)]
+pub struct Limits {
+    /// Networks that may be loaded besides private ones.
+    pub allow: Vec<Prefix>,
+    pub most_time_ns: u64,
+    pub most_rate_per_s: f64,
+    /// Bits a second of each connection.
+    pub most_bits_per_s: Option<u64>,
+    /// What it takes part in; empty is everything.
+    pub takes: Vec<FleetTest>,
+}
+
+impl Limits {
+    /// What it does not take part in, and why.
+    pub fn lacks(&self) -> Vec<(String, String)> {
+        use FleetTest::{Capacity, Latency, Load, Loss, Stack, Throughput};
+        let all = [Throughput, Latency, Loss, Load, Stack, Capacity];
+        let not = all.into_iter().filter(|test| !self.takes(&[*test]));
+        not.map(|test| (test.name().into(), "its --take does not name it".into())).collect()
+    }
+
+    fn takes(&self, any: &[FleetTest]) -> bool {
+        self.takes.is_empty() || any.iter().any(|test| self.takes.contains(test))
+    }
+
+    /// How long a task may go on.
+    pub fn time_of(&self, task: &Task) -> Duration {
+        let ns = match task {
+            Task::Serve { most_ns, .. } => {
+                (*most_ns).min(self.most_time_ns.saturating_add(AROUND.as_nanos() as u64))
+            }
+            // Trials, searches and what is between them.
+            Task::Alone { time_ns, .. } => time_ns.saturating_mul(100).min(600_000_000_000),
+            Task::Transfer { time_ns, .. } | Task::Load { time_ns, .. } => *time_ns,
+            Task::Compare { .. } | Task::Rest => 0,
+        };
+        Duration::from_nanos(ns) + AROUND
+    }
+
+    /// Whether a task is within them; why not.
+    pub fn admit(&self, task: &Task, now_utc_ns: u64) -> Result<(), String> {
+        use FleetTest::{Capacity, Latency, Load, Loss, Stack, Throughput};
+        let (kinds, to, start_utc_ns, time_ns): (&[FleetTest], Option<IpAddr>, Option<u64>, u64) = match task
+        {
+            Task::Rest | Task::Serve { what: Service::Clock, .. } => return Ok(()),
+            Task::Serve { what: Service::Transfer { streams, .. }, .. } => {
+                self.streams(*streams)?;
+                (&[Throughput], None, None, 0)
+            }
+            Task::Serve { what: Service::Load, .. } => (&[Latency, Loss, Load], None, None, 0),
+            Task::Compare { with } => return self.to(with.ip()),
+            Task::Transfer { to, start_utc_ns, time_ns, streams, .. } => {
+                self.streams(*streams)?;
+                (&[Throughput], Some(to.ip()), Some(*start_utc_ns), *time_ns)
+            }
+            Task::Load { to, start_utc_ns, time_ns, rate_per_s, size_bytes, .. } => {
+                self.rate(*rate_per_s, *size_bytes)?;
+                (&[Latency, Loss, Load], Some(to.ip()), Some(*start_utc_ns), *time_ns)
+            }
+            Task::Alone { what, time_ns, rate_per_s, size_bytes, .. } => {
+                self.rate(*rate_per_s, *size_bytes)?;
+                let kind: &[FleetTest] = if *what == Alone::Stack { &[Stack] } else { &[Capacity] };
+                (kind, None, None, *time_ns)
+            }
+        };
+        if !self.takes(kinds) {
+            return Err(format!("it does not take part in {}: its --take does not name it", kinds[0].name()));
+        }
+        if time_ns > self.most_time_ns {
+            let (asked, most) = (format_duration(time_ns), format_duration(self.most_time_ns));
+            return Err(format!("{asked} is longer than its --max-time {most}"));
+        }
+        start_utc_ns.map_or(Ok(()), |start| in_time(start, now_utc_ns))?;
+        to.map_or(Ok(()), |to| self.to(to))
+    }
+
+    fn to(&self, to: IpAddr) -> Result<(), String> {
+        Allowed::new(&self.allow).check(to).map_err(|refusal| refusal.to_string())
+    }
+
+    fn streams(&self, streams: u16) -> Result<(), String> {
+        if (1..=MOST_STREAMS).contains(&streams) {
+            return Ok(());
+        }
+        Err(format!("it takes 1 to {MOST_STREAMS} connections, not {streams}"))
+    }
+
+    fn rate(&self, rate_per_s: f64, size_bytes: usize) -> Result<(), String> {
+        // A NaN is within nothing.
+        if !(1.0..=self.most_rate_per_s).contains(&rate_per_s) {
+            let (asked, most) = (print::rate(rate_per_s), print::rate(self.most_rate_per_s));
+            return Err(format!("{asked} is not within its --max-rate {most}"));
+        }
+        if (HEADER_BYTES..=65_507).contains(&size_bytes) {
+            Ok(())
+        } else {
+            Err(format!("no message has {size_bytes} bytes"))
+        }
+    }
+}
+
+fn in_time(start_utc_ns: u64, now_utc_ns: u64) -> Result<(), String> {
+    if start_utc_ns.saturating_sub(now_utc_ns) > MOST_AHEAD_NS {
+        return Err("its start is from the future: more than 30 s ahead by the agent's clock".into());
+    }
+    if now_utc_ns.saturating_sub(start_utc_ns) > MOST_LATE_NS {
+        let late = format_duration(now_utc_ns - start_utc_ns);
+        return Err(format!("the order came {late} after its start"));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NOW: u64 = 1_000_000_000_000;
+
+    fn limits() -> Limits {
+        let takes = vec![FleetTest::Load, FleetTest::Throughput];
+        Limits {
+            allow: Vec::new(),
+            most_time_ns: 2_000_000_000,
+            most_rate_per_s: 1e4,
+            most_bits_per_s: None,
+            takes,
+        }
+    }
+
+    fn load(to: &str, rate_per_s: f64, time_ns: u64, ahead_ns: i64) -> Task {
+        let start_utc_ns = NOW.saturating_add_signed(ahead_ns);
+        Task::Load { to: to.parse().unwrap(), start_utc_ns, time_ns, rate_per_s, size_bytes: 64, echo: false }
+    }
+
+    #[test]
+    fn no_order_leads_beyond_them() {
+        let cases: [(Task, &str); 8] = [
+            (load("203.0.113.7:9", 1e3, 1, 0), "not an address of a private"),
+            (load("224.0.0.1:9", 1e3, 1, 0), "multicast"),
+            (load("10.0.0.1:9", 1e5, 1, 0), "--max-rate"),
+            (load("10.0.0.1:9", f64::NAN, 1, 0), "--max-rate"),
+            (load("10.0.0.1:9", 1e3, 3_000_000_000, 0), "--max-time"),
+            (load("10.0.0.1:9", 1e3, 1, i64::MAX), "future"),
+            (load("10.0.0.1:9", 1e3, 1, -60_000_000), "after its start"),
+            (
+                Task::Alone { what: Alone::Stack, time_ns: 1, rate_per_s: 1e3, size_bytes: 64, seed: 1 },
+                "does not take part in stack",
+            ),
+        ];
+        for (task, said) in cases {
+            let why = limits().admit(&task, NOW).unwrap_err();
+            assert!(why.contains(said), "{why}");
+        }
+        assert_eq!(limits().admit(&load("10.0.0.1:9", 1e3, 1_000_000_000, 1_000_000), NOW), Ok(()));
+    }
+}

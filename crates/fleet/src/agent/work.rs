@@ -1,0 +1,285 @@
+//! What an agent does, each task in a thread of its own.
+
+use std::fs::File;
+use std::net::{IpAddr, SocketAddr, UdpSocket};
+use std::os::fd::AsFd;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+
+use netfathom_measure::kind::load::sink::{self, SinkEvent, SinkPlan};
+use netfathom_measure::kind::transfer::{self, Around, Live, Standard, TransferEvent};
+use netfathom_measure::kind::{capacity, load, stack};
+use netfathom_model::accounting::Fate;
+use netfathom_model::engine::{Engine, Receive};
+use netfathom_model::plan::{
+    CapacityPlan, Family, LoadPlan, Place, Role, Spin, StackPlan, TransferPlan, Transport,
+};
+use netfathom_model::profile::Profile;
+use netfathom_model::record::{Measurement, TransferEnd, TransferResult};
+use netfathom_results::quantity::{self, Better};
+use netfathom_stats::middle_of;
+use netfathom_sys::clock::{monotonic_ns, realtime_ahead_ns, realtime_ns, sleep_until_ns, wait_punctually};
+use tokio::sync::oneshot;
+
+use super::limits::Limits;
+use crate::clock;
+use crate::wire::{Alone, Figure, Loaded, Outcome, Service, Task, Transferred, plain};
+
+/// A write of a transfer: enough that the calls are not what is measured.
+const BUFFER_BYTES: u64 = 128 << 10;
+/// What is under way when the time is over has so long to arrive.
+const IDLE_NS: u64 = 2_000_000_000;
+/// Before its start a thread spins, since sleep ends late by a wake-up.
+const SPIN_NS: u64 = 200_000;
+/// Trials of a measurement that a host makes by itself.
+const TRIALS: u32 = 5;
+const MOST_FIGURES: usize = 400;
+
+pub struct Work {
+    pub address: IpAddr,
+    pub limits: Limits,
+}
+
+type Ready = oneshot::Sender<Option<u16>>;
+
+/// What is done, in words.
+pub fn named(task: &Task) -> String {
+    match task {
+        Task::Serve { what: Service::Clock, .. } => "answers what time it is".into(),
+        Task::Serve { what: Service::Transfer { .. }, .. } => "receives a transfer".into(),
+        Task::Serve { what: Service::Load, .. } => "receives messages".into(),
+        Task::Compare { with } => format!("compares its clock with {}", with.ip()),
+        Task::Transfer { to, .. } => format!("sends a transfer to {}", to.ip()),
+        Task::Load { to, .. } => format!("sends messages to {}", to.ip()),
+        Task::Alone { what: Alone::Stack, .. } => "measures stack time".into(),
+        Task::Alone { what: Alone::Capacity, .. } => "measures capacity".into(),
+        Task::Rest => "rests".into(),
+    }
+}
+
+impl Work {
+    pub fn perform(&self, task: &Task, stop: &AtomicBool, ready: Ready) -> Outcome {
+        let served = |outcome: Result<Outcome, String>| {
+            outcome.unwrap_or_else(|why| Outcome::Failed { why: plain(&why) })
+        };
+        match *task {
+            Task::Serve { what: Service::Clock, .. } => served(self.serve_clock(stop, ready)),
+            Task::Serve { what: Service::Transfer { streams, explain }, .. } => {
+                served(self.receive(streams, explain, stop, ready))
+            }
+            Task::Serve { what: Service::Load, most_ns } => served(self.sink(most_ns, stop, ready)),
+            _ => {
+                let _ = ready.send(None);
+                served(self.active(task, stop))
+            }
+        }
+    }
+
+    fn active(&self, task: &Task, stop: &AtomicBool) -> Result<Outcome, String> {
+        match *task {
+            Task::Compare { with } => {
+                let clock = clock::compare(with, stop).map_err(|e| e.to_string())?;
+                Ok(Outcome::Clock { offset_ns: clock.offset_ns, bound_ns: clock.bound_ns })
+            }
+            Task::Transfer { to, start_utc_ns, time_ns, streams, explain } => {
+                self.send(to, start_utc_ns, (time_ns, streams, explain), stop)
+            }
+            Task::Load { to, start_utc_ns, time_ns, rate_per_s, size_bytes, echo } => {
+                let profile = Profile::Constant { rate_per_s, duration_ns: time_ns };
+                let mut plan = LoadPlan::one_trial(profile);
+                (plan.place, plan.family) = (Place::To(to), family(to.ip()));
+                (plan.size_bytes, plan.echo, plan.spin) = (size_bytes, echo, Spin::Auto);
+                plan.allow = self.limits.allow.iter().map(ToString::to_string).collect();
+                self.load(&plan, start_utc_ns, stop)
+            }
+            Task::Alone { what, time_ns, rate_per_s, size_bytes, seed } => {
+                alone(what, time_ns, rate_per_s, size_bytes, seed, stop)
+            }
+            Task::Rest | Task::Serve { .. } => Ok(Outcome::Served),
+        }
+    }
+
+    fn serve_clock(&self, stop: &AtomicBool, ready: Ready) -> Result<Outcome, String> {
+        let socket =
+            UdpSocket::bind((self.address, 0)).map_err(|e| format!("no socket at {}: {e}", self.address))?;
+        let _ = ready.send(socket.local_addr().ok().map(|at| at.port()));
+        clock::serve(&socket, stop).map(|()| Outcome::Served).map_err(|e| e.to_string())
+    }
+
+    fn receive(
+        &self,
+        streams: u16,
+        explain: bool,
+        stop: &AtomicBool,
+        ready: Ready,
+    ) -> Result<Outcome, String> {
+        let mut plan = TransferPlan::classic(Role::Receive);
+        (plan.host, plan.port) = (Some(self.address.to_string()), 0);
+        (plan.streams, plan.explain) = (streams, explain);
+        let ready = Mutex::new(Some(ready));
+        let tell = |event: TransferEvent| {
+            if let TransferEvent::Listening(at) = event {
+                let ready = ready.lock().ok().and_then(|mut ready| ready.take());
+                ready.map(|ready| ready.send(Some(at.port())));
+            }
+        };
+        transferred(plan, stop, &tell).map(|result| moved(&result, 0))
+    }
+
+    fn send(
+        &self,
+        to: SocketAddr,
+        start_utc_ns: u64,
+        (time_ns, streams, explain): (u64, u16, bool),
+        stop: &AtomicBool,
+    ) -> Result<Outcome, String> {
+        let mut plan = TransferPlan::classic(Role::Transmit);
+        (plan.host, plan.port) = (Some(to.ip().to_string()), to.port());
+        (plan.time_ns, plan.idle_ns) = (Some(time_ns), IDLE_NS);
+        (plan.streams, plan.explain) = (streams, explain);
+        plan.pace_bits_per_s = self.limits.most_bits_per_s.map(|bits| bits / u64::from(streams.max(1)));
+        arm(start_utc_ns, stop)?;
+        let started_utc_ns = realtime_ns();
+        transferred(plan, stop, &|_| {}).map(|result| moved(&result, started_utc_ns))
+    }
+
+    fn sink(&self, most_ns: u64, stop: &AtomicBool, ready: Ready) -> Result<Outcome, String> {
+        let plan = SinkPlan {
+            listen: SocketAddr::new(self.address, 0),
+            receive: Receive::Recvmmsg,
+            allow: self.limits.allow.clone(),
+            most_ns,
+            most_senders: 1,
+            most_loads: Some(1),
+            log: None,
+        };
+        let (mut ready, mut outcome) = (Some(ready), Err("no sender came".to_owned()));
+        let mut tell = |event| match event {
+            SinkEvent::Listening(at) => drop(ready.take().map(|ready| ready.send(Some(at.port())))),
+            SinkEvent::Ended { .. } => outcome = Ok(Outcome::Served),
+            SinkEvent::Lost { why, .. } => outcome = Err(why),
+            SinkEvent::Begins { .. } | SinkEvent::Strays { .. } => {}
+        };
+        sink::serve(&plan, &mut tell, stop).map_err(|e| e.to_string())?;
+        outcome
+    }
+
+    fn load(&self, plan: &LoadPlan, start_utc_ns: u64, stop: &AtomicBool) -> Result<Outcome, String> {
+        let ahead_ns = realtime_ahead_ns();
+        let start_ns = start_utc_ns.saturating_add_signed(-ahead_ns);
+        let (trial, first_ns) = load::part(plan, start_ns, stop).map_err(|e| e.to_string())?;
+        let accounting = &trial.accounting;
+        Ok(Outcome::Loaded(Box::new(Loaded {
+            started_utc_ns: first_ns.saturating_add_signed(ahead_ns),
+            planned: trial.load.planned,
+            sent: trial.load.sent,
+            delivered: accounting.count(&Fate::Delivered),
+            lag_p99_ns: trial.load.lag.p99_ns,
+            round_trip: trial.echo.map(|echo| echo.service),
+        })))
+    }
+}
+
+fn family(ip: IpAddr) -> Family {
+    if ip.is_ipv6() { Family::Ipv6 } else { Family::Ipv4 }
+}
+
+/// Waits for an instant of CLOCK_REALTIME, on the one clock, so that a clock that is set meanwhile moves nothing.
+fn arm(start_utc_ns: u64, stop: &AtomicBool) -> Result<(), String> {
+    wait_punctually();
+    let start_ns = start_utc_ns.saturating_add_signed(-realtime_ahead_ns());
+    while monotonic_ns() + SPIN_NS < start_ns {
+        if stop.load(Relaxed) {
+            return Err("it was ended before its start".into());
+        }
+        sleep_until_ns((start_ns - SPIN_NS).min(monotonic_ns() + 50_000_000));
+    }
+    while monotonic_ns() < start_ns {
+        std::hint::spin_loop();
+    }
+    Ok(())
+}
+
+fn transferred(
+    plan: TransferPlan,
+    stop: &AtomicBool,
+    tell: &(dyn Fn(TransferEvent) + Sync),
+) -> Result<TransferResult, String> {
+    let mut plan = TransferPlan { made_up: true, buffer_bytes: BUFFER_BYTES, buffer_named: true, ..plan };
+    plan.align = 4096;
+    let null =
+        File::options().read(true).write(true).open("/dev/null").map_err(|e| format!("/dev/null: {e}"))?;
+    let standard = Standard { input: null.as_fd(), output: null.as_fd() };
+    let live = Live::default();
+    let done = transfer::part(&plan, Around { standard, live: &live, stop, tell });
+    done.map(|progressed| progressed.result).map_err(|e| e.to_string())
+}
+
+fn moved(result: &TransferResult, started_utc_ns: u64) -> Outcome {
+    let tcp = || result.streams.iter().filter_map(|stream| stream.tcp);
+    let broken = result.streams.iter().find_map(|stream| match &stream.end {
+        TransferEnd::Broken { why } => Some(plain(why)),
+        TransferEnd::Interrupted => Some("it was ended before its time".into()),
+        _ => None,
+    });
+    Outcome::Transferred(Transferred {
+        started_utc_ns,
+        peer: result.streams.first().and_then(|stream| stream.peer.clone()).or_else(|| result.peer.clone()),
+        bytes: result.bytes(),
+        duration_ns: result.duration_ns(),
+        retransmits: tcp().map(|tcp| tcp.retransmits).reduce(|a, b| a + b),
+        rtt_us: tcp().map(|tcp| tcp.rtt_us).max(),
+        cause: result.explanation.as_ref().map(|e| (e.cause, plain(&e.said))),
+        broken,
+    })
+}
+
+/// A measurement between two network namespaces, or over loopback, that no other host takes part in.
+fn alone(
+    what: Alone,
+    time_ns: u64,
+    rate_per_s: f64,
+    size_bytes: usize,
+    seed: u64,
+    stop: &AtomicBool,
+) -> Result<Outcome, String> {
+    let measurement: Measurement = match what {
+        Alone::Stack => {
+            let profile = Profile::Constant { rate_per_s, duration_ns: time_ns };
+            let plan = StackPlan { trials: TRIALS, size_bytes, seed, ..StackPlan::one_trial(profile) };
+            let plan = plan.validated().map_err(|e| e.to_string())?;
+            stack::run(&plan, &mut (), stop).map_err(|e| e.to_string())?.result.into()
+        }
+        Alone::Capacity => {
+            let plan = CapacityPlan {
+                place: Place::Lab,
+                family: Family::Ipv4,
+                engines: vec![Engine::Send],
+                workers: vec![1],
+                transport: Transport::Udp,
+                hold_ns: time_ns,
+                trials: 1,
+                size_bytes,
+                seed,
+                cpus: Vec::new(),
+                allow: Vec::new(),
+            };
+            let plan = plan.validated().map_err(|e| e.to_string())?;
+            capacity::run(&plan, &mut (), stop).map_err(|e| e.to_string())?.result.into()
+        }
+    };
+    if stop.load(Relaxed) {
+        return Err("it was ended before its time".into());
+    }
+    let figure = |q: &quantity::Quantity| {
+        Some(Figure {
+            name: q.name.clone(),
+            title: q.title.clone(),
+            unit: q.unit.short().into(),
+            less: q.better == Better::Less,
+            main: q.main,
+            value: middle_of(q.trials.iter().copied())?,
+        })
+    };
+    Ok(Outcome::Figures(quantity::of(&measurement).iter().filter_map(figure).take(MOST_FIGURES).collect()))
+}

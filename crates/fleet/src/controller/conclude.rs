@@ -1,0 +1,148 @@
+//! What all hosts together say: which is different, how close they started, and what is missing.
+
+use std::collections::BTreeMap;
+
+use netfathom_measure::ground::observer::Progressed;
+use netfathom_model::plan::FleetTest;
+use netfathom_model::print::percent;
+use netfathom_model::record::{Distribution, FleetPair, FleetResult, FleetStart};
+use netfathom_model::verdict::{Finding, Level, Verdict};
+use netfathom_stats as stats;
+use netfathom_stats::middle_of;
+
+use crate::effect;
+
+pub fn conclude(p: &mut Progressed<FleetResult>) {
+    let result = &mut p.result;
+    let names: Vec<String> = result.hosts.iter().map(|host| host.name.clone()).collect();
+    let test = result.plan.test;
+    result.effects = match test {
+        test if test.is_mesh() => effect::judge(&names, &mut result.pairs, test),
+        FleetTest::Stack | FleetTest::Capacity => effect::judge_figures(&result.figures),
+        _ => Vec::new(),
+    };
+    result.merged = merged(result.pairs.iter().filter_map(|pair| pair.round_trip.as_ref()));
+    result.start = start(result);
+    p.verdict = verdict(&p.result);
+    p.findings = findings(&p.result);
+}
+
+/// Histograms and moments of all, added: a percentile of the sum is that of all values, to one bucket.
+pub fn merged<'a>(all: impl Iterator<Item = &'a Distribution>) -> Option<Distribution> {
+    let sum = all.map(stats::Distribution::from).reduce(|mut a, b| {
+        a.merge(&b);
+        a
+    })?;
+    Some((&sum).into())
+}
+
+fn start(result: &FleetResult) -> Option<FleetStart> {
+    let mut rounds: BTreeMap<u32, Vec<i64>> = BTreeMap::new();
+    for pair in &result.pairs {
+        rounds.entry(pair.round).or_default().extend(pair.late_ns);
+    }
+    let spread = |late: &Vec<i64>| Some((late.iter().max()? - late.iter().min()?).unsigned_abs());
+    let spreads: Vec<u64> = rounds.values().filter(|late| late.len() > 1).filter_map(spread).collect();
+    let late_max_ns = result.pairs.iter().filter_map(|p| p.late_ns).max()?.max(0).unsigned_abs();
+    let there = result.hosts.iter().filter(|host| host.address.is_some());
+    let bounds: Option<Vec<u64>> = there.map(|host| Some(host.clock?.bound_ns)).collect();
+    // Both are compared with the first.
+    let bound_ns = bounds.map(|mut bounds| {
+        bounds.sort_unstable_by(|a, b| b.cmp(a));
+        bounds.iter().take(2).sum()
+    });
+    Some(FleetStart {
+        rounds: spreads.len() as u32,
+        spread_p50_ns: middle_of(spreads.iter().map(|&ns| ns as f64))? as u64,
+        spread_max_ns: spreads.iter().copied().max()?,
+        late_max_ns,
+        bound_ns,
+    })
+}
+
+fn verdict(result: &FleetResult) -> Verdict {
+    let mut verdict = Verdict::default();
+    if let Some(why) = &result.cut {
+        let (done, planned) = (result.measured().count(), result.planned_pairs);
+        let so_far = if planned > 0 { format!(" after {done} of {planned} pairs") } else { String::new() };
+        verdict.lower(Level::Degraded, format!("ended{so_far}: {why}"));
+    }
+    let missing: Vec<String> =
+        result.hosts.iter().filter_map(|h| Some(format!("{} ({})", h.name, h.missing.as_ref()?))).collect();
+    if !missing.is_empty() {
+        verdict.lower(Level::Degraded, format!("missing: {}", missing.join(", ")));
+    }
+    // A pair of a missing host is missing with it.
+    let is_there = |name: &str| result.hosts.iter().any(|h| h.name == name && h.missing.is_none());
+    let failed = |pair: &&FleetPair| pair.failed.is_some() && is_there(&pair.from) && is_there(&pair.to);
+    let failed: Vec<String> = (result.pairs.iter().filter(failed))
+        .map(|pair| format!("{} to {} ({})", pair.from, pair.to, pair.failed.as_deref().unwrap_or_default()))
+        .collect();
+    if let Some(first) = failed.first() {
+        let more =
+            if failed.len() > 1 { format!(" and {} more pairs", failed.len() - 1) } else { String::new() };
+        verdict.lower(Level::Degraded, format!("failed: {first}{more}"));
+    }
+    verdict
+}
+
+fn findings(result: &FleetResult) -> Vec<Finding> {
+    let finding = |effect: &netfathom_model::record::HostEffect| Finding {
+        seen: match &effect.figure {
+            Some(figure) => format!(
+                "{} is different: its {figure} is {} of the median",
+                effect.host,
+                percent(effect.ratio)
+            ),
+            None => {
+                format!("{} is slow: its pairs reach {} of the median", effect.host, percent(effect.ratio))
+            }
+        },
+        cause: effect.cause.clone().unwrap_or_else(|| "not seen from the transfers themselves".into()),
+        evidence: format!(
+            "{} of {} pairs with it are worse than the median of the pairs without it; {:.0} times what chance does",
+            effect.worse,
+            effect.pairs,
+            effect.strength.abs().min(999.0)
+        ),
+        remedy: format!(
+            "on {}: netfathom host, netfathom stack, and ttcp --explain to a good host",
+            effect.host
+        ),
+    };
+    result.outliers().map(finding).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn merged_quantiles_are_those_of_the_pooled_values_to_one_bucket(
+            hosts in prop::collection::vec(prop::collection::vec(0_i64..5_000_000_000, 1..200), 1..12),
+        ) {
+            const GRAIN: u32 = 7;
+            let parts: Vec<Distribution> = hosts.iter().map(|values| {
+                let mut d = stats::Distribution::new(GRAIN);
+                values.iter().for_each(|&v| d.add(v));
+                (&d).into()
+            }).collect();
+            // As it comes over the wire.
+            let text = serde_json::to_string(&parts).unwrap();
+            let parts: Vec<Distribution> = serde_json::from_str(&text).unwrap();
+            let sum = merged(parts.iter()).unwrap();
+            let mut pooled: Vec<i64> = hosts.concat();
+            pooled.sort_unstable();
+            let all = [(0.5, sum.p50_ns), (0.9, sum.p90_ns), (0.99, sum.p99_ns), (0.999, sum.p999_ns)];
+            for (q, merged) in all {
+                let truth = pooled[((q * pooled.len() as f64).ceil() as usize).max(1) - 1];
+                let (low, high) = stats::bucket_bounds(stats::bucket_index(truth as u64, GRAIN), GRAIN);
+                prop_assert!((low as i64..high as i64).contains(&merged), "{q}: {merged} for {truth}");
+            }
+            prop_assert_eq!(sum.n, pooled.len() as u64);
+            prop_assert_eq!(sum.sum_ns, pooled.iter().sum::<i64>());
+        }
+    }
+}

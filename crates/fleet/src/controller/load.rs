@@ -1,0 +1,108 @@
+//! What one host takes of all the others: they share a rate, step by step, up to the one that is not sustained.
+
+use std::net::SocketAddr;
+
+use netfathom_measure::ground::error::RunError;
+use netfathom_measure::ground::observer::Observer;
+use netfathom_model::record::{FleetPair, FleetResult, FleetStep};
+
+use super::round::{Ended, Pairing};
+use super::{Crew, Run};
+use crate::wire::{Outcome, Service, Task};
+
+/// Messages that may be missing of a step that is sustained: one of a thousand.
+const MISSING: f64 = 0.001;
+
+impl<O: Observer<FleetResult>> Run<'_, O> {
+    pub async fn load(&mut self, crew: &mut Crew) -> Result<(), RunError> {
+        let plan = self.plan;
+        let to = plan.to.clone().or_else(|| crew.members.keys().next().cloned()).unwrap_or_default();
+        for (number, &rate_per_s) in plan.rates_per_s.iter().enumerate() {
+            let senders: Vec<String> = crew.members.keys().filter(|name| **name != to).cloned().collect();
+            if !self.goes_on(crew) || senders.is_empty() || !crew.members.contains_key(&to) {
+                break;
+            }
+            self.begins("step", number + 1, plan.rates_per_s.len());
+            let pairs: Vec<Pairing> =
+                senders.iter().map(|from| Pairing { from: from.clone(), to: to.clone() }).collect();
+            let share = rate_per_s / pairs.len() as f64;
+            let task = |_: &Pairing, to: SocketAddr, start_utc_ns| Task::Load {
+                to,
+                start_utc_ns,
+                time_ns: plan.time_ns,
+                rate_per_s: share,
+                size_bytes: plan.size_bytes,
+                echo: false,
+            };
+            let ended = crew.round(&pairs, Service::Load, plan.time_ns, task).await;
+            self.p.result.pairs.extend(ended.iter().map(|ended| late(number as u32, ended)));
+            let step = step(rate_per_s, plan.time_ns, &ended);
+            let sustained = step.sustained;
+            self.p.result.steps.push(step);
+            self.keep(crew)?;
+            if !sustained {
+                break;
+            }
+        }
+        self.goes_on(crew);
+        Ok(())
+    }
+}
+
+fn step(rate_per_s: f64, time_ns: u64, ended: &[Ended]) -> FleetStep {
+    let mut step = FleetStep {
+        rate_per_s,
+        senders: 0,
+        planned: 0,
+        sent: 0,
+        delivered: 0,
+        sent_per_s: 0.0,
+        delivered_per_s: 0.0,
+        lag_p99_ns: 0,
+        sustained: false,
+        failed: Vec::new(),
+    };
+    for one in ended {
+        match (&one.sent, &one.received) {
+            (Ok(Outcome::Loaded(loaded)), _) => {
+                step.senders += 1;
+                step.planned += loaded.planned;
+                step.sent += loaded.sent;
+                step.delivered += loaded.delivered;
+                step.lag_p99_ns = step.lag_p99_ns.max(loaded.lag_p99_ns);
+            }
+            (Err(miss), _) | (_, Err(miss)) => step.failed.push((one.from.clone(), miss.why().to_owned())),
+            _ => step.failed.push((one.from.clone(), "it reported something else".into())),
+        }
+    }
+    let seconds = time_ns as f64 / 1e9;
+    step.sent_per_s = step.sent as f64 / seconds;
+    step.delivered_per_s = step.delivered as f64 / seconds;
+    let whole = |part: u64| part as f64 >= (1.0 - MISSING) * step.planned as f64;
+    step.sustained = step.failed.is_empty() && step.planned > 0 && whole(step.sent) && whole(step.delivered);
+    step
+}
+
+/// A sender of a step as a pair: what it sent and lost, and when it started.
+fn late(round: u32, ended: &Ended) -> FleetPair {
+    let loaded = match &ended.sent {
+        Ok(Outcome::Loaded(loaded)) => Some(loaded),
+        _ => None,
+    };
+    FleetPair {
+        from: ended.from.clone(),
+        to: ended.to.clone(),
+        round,
+        late_ns: loaded.map(|l| l.started_utc_ns as i64 - ended.start_utc_ns as i64),
+        bytes_per_s: None,
+        retransmits: None,
+        rtt_us: None,
+        send_cause: None,
+        receive_cause: None,
+        round_trip: None,
+        sent: loaded.map(|l| l.sent),
+        lost: loaded.map(|l| l.sent.saturating_sub(l.delivered)),
+        residual: None,
+        failed: ended.sent.as_ref().err().map(|miss| miss.why().to_owned()),
+    }
+}

@@ -1,0 +1,104 @@
+//! Every pair of hosts, round by round.
+
+use std::net::SocketAddr;
+
+use netfathom_measure::ground::error::RunError;
+use netfathom_measure::ground::observer::Observer;
+use netfathom_model::plan::FleetTest;
+use netfathom_model::record::{FleetPair, FleetResult};
+
+use super::round::{Ended, Pairing};
+use super::{Crew, Run};
+use crate::schedule;
+use crate::wire::{Outcome, Service, Task, Transferred};
+
+impl<O: Observer<FleetResult>> Run<'_, O> {
+    pub async fn mesh(&mut self, crew: &mut Crew) -> Result<(), RunError> {
+        let plan = self.plan;
+        let names: Vec<String> = crew.members.keys().cloned().collect();
+        let some = |n: Option<u32>| n.map(|n| n as usize);
+        let both_ways = plan.test == FleetTest::Throughput;
+        let rounds =
+            schedule::rounds(names.len(), some(plan.peers), some(plan.parallel), both_ways, plan.seed);
+        self.p.result.planned_pairs = rounds.iter().map(Vec::len).sum::<usize>() as u32;
+        for (number, round) in rounds.iter().enumerate() {
+            if !self.goes_on(crew) {
+                break;
+            }
+            self.begins("round", number + 1, rounds.len());
+            let named =
+                |&(from, to): &(usize, usize)| Pairing { from: names[from].clone(), to: names[to].clone() };
+            let pairs: Vec<Pairing> = round.iter().map(named).collect();
+            let (streams, explain) = (plan.streams, plan.explain);
+            let (what, echo) = match plan.test {
+                FleetTest::Throughput => (Service::Transfer { streams, explain }, false),
+                test => (Service::Load, test == FleetTest::Latency),
+            };
+            let task = |_: &Pairing, to: SocketAddr, start_utc_ns| match what {
+                Service::Transfer { .. } => {
+                    Task::Transfer { to, start_utc_ns, time_ns: plan.time_ns, streams, explain }
+                }
+                _ => Task::Load {
+                    to,
+                    start_utc_ns,
+                    time_ns: plan.time_ns,
+                    rate_per_s: plan.rates_per_s[0],
+                    size_bytes: plan.size_bytes,
+                    echo,
+                },
+            };
+            let ended = crew.round(&pairs, what, plan.time_ns, task).await;
+            self.p.result.pairs.extend(ended.into_iter().map(|ended| pair(number as u32, ended)));
+            self.keep(crew)?;
+        }
+        self.goes_on(crew);
+        Ok(())
+    }
+}
+
+/// What a pair is in the record.
+fn pair(round: u32, ended: Ended) -> FleetPair {
+    let mut pair = FleetPair {
+        from: ended.from,
+        to: ended.to,
+        round,
+        late_ns: None,
+        bytes_per_s: None,
+        retransmits: None,
+        rtt_us: None,
+        send_cause: None,
+        receive_cause: None,
+        round_trip: None,
+        sent: None,
+        lost: None,
+        residual: None,
+        failed: None,
+    };
+    let late = |started_utc_ns: u64| Some(started_utc_ns as i64 - ended.start_utc_ns as i64);
+    match (ended.sent, ended.received) {
+        (Ok(Outcome::Transferred(sent)), Ok(Outcome::Transferred(received))) => {
+            pair.late_ns = late(sent.started_utc_ns);
+            (pair.retransmits, pair.rtt_us) = (sent.retransmits, sent.rtt_us);
+            pair.bytes_per_s = rate(&received);
+            pair.failed = sent.broken.or(received.broken);
+            (pair.send_cause, pair.receive_cause) = (sent.cause, received.cause);
+        }
+        (Ok(Outcome::Loaded(sent)), Ok(Outcome::Served)) => {
+            pair.late_ns = late(sent.started_utc_ns);
+            (pair.sent, pair.lost) = (Some(sent.sent), Some(sent.sent.saturating_sub(sent.delivered)));
+            pair.round_trip = sent.round_trip;
+        }
+        (Err(miss), _) | (Ok(_), Err(miss)) => pair.failed = Some(miss.why().to_owned()),
+        _ => pair.failed = Some("the agents reported something else than they were asked for".into()),
+    }
+    if pair.failed.is_none() && pair.bytes_per_s.is_none() && pair.sent.is_none_or(|sent| sent == 0) {
+        pair.failed = Some("nothing arrived".into());
+    }
+    pair
+}
+
+/// Bytes a second, by the clock of the receiver.
+fn rate(received: &Transferred) -> Option<f64> {
+    let ns = received.duration_ns;
+    (ns > 0 && received.bytes > 0).then(|| received.bytes as f64 / (ns as f64 / 1e9))
+}

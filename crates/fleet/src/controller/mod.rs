@@ -1,0 +1,231 @@
+//! The controller of a fleet: who is there, what each is to do, and what came of it.
+
+mod alone;
+mod conclude;
+mod link;
+mod load;
+mod mesh;
+mod round;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+
+use netfathom_measure::ground::environment;
+use netfathom_measure::ground::error::RunError;
+use netfathom_measure::ground::observer::{Live, Observer, Progressed, Step};
+use netfathom_model::plan::{FleetPlan, FleetTest};
+use netfathom_model::record::{FleetHost, FleetResult};
+
+use crate::access::Access;
+use crate::agent::LEASE;
+use crate::error::FleetError;
+use link::{Link, Member, Miss};
+
+/// An identifier that nobody guesses.
+pub(crate) fn drawn() -> String {
+    use std::io::Read;
+    let mut bytes = [0_u8; 16];
+    // There is one wherever a kernel runs; without it the name would not be secret, only new.
+    let read = std::fs::File::open("/dev/urandom").and_then(|mut file| file.read_exact(&mut bytes));
+    if read.is_err() {
+        bytes = u128::from(netfathom_sys::clock::realtime_ns()).to_le_bytes();
+    }
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// The hosts of a fleet, by name; those of `expected` that do not answer are missing.
+pub fn hosts(access: &Access, expected: &[String]) -> Result<Vec<FleetHost>, FleetError> {
+    let runtime = runtime()?;
+    runtime.block_on(async {
+        let mut crew = Crew::call(access, expected).await?;
+        crew.compare_clocks(&AtomicBool::new(false)).await;
+        crew.link.release().await;
+        Ok(crew.hosts.into_values().collect())
+    })
+}
+
+fn runtime() -> Result<tokio::runtime::Runtime, FleetError> {
+    let mut builder = tokio::runtime::Builder::new_multi_thread();
+    builder.worker_threads(2).thread_name("fleet").enable_all().build().map_err(FleetError::Runtime)
+}
+
+/// Measures. Ends early, keeping what there is, once `stop` is set.
+pub fn run(
+    plan: &FleetPlan,
+    access: &Access,
+    observer: &mut impl Observer<FleetResult>,
+    stop: &AtomicBool,
+) -> Result<Progressed<FleetResult>, RunError> {
+    let runtime = runtime()?;
+    runtime.block_on(async {
+        let mut crew = Crew::call(access, &plan.hosts).await?;
+        let needed = if plan.test.is_mesh() || plan.test == FleetTest::Load { 2 } else { 1 };
+        if crew.members.len() < needed {
+            return Err(FleetError::TooFew(crew.members.len(), crew.missing()).into());
+        }
+        if let Some(to) = plan.to.as_ref().filter(|to| !crew.members.contains_key(*to)) {
+            return Err(FleetError::NoHost(to.clone()).into());
+        }
+        let environment = environment::read(Vec::new(), Vec::new(), None);
+        let mut run = Run { plan, p: Progressed::new(environment, nothing(plan)), observer, stop };
+        run.keep(&crew)?;
+        if needed == 2 {
+            run.observer.begins(Step { name: "clocks".into(), number: 0, of: 0 }, &Arc::default());
+            crew.compare_clocks(stop).await;
+        }
+        match plan.test {
+            FleetTest::Throughput | FleetTest::Latency | FleetTest::Loss => run.mesh(&mut crew).await?,
+            FleetTest::Load => run.load(&mut crew).await?,
+            FleetTest::Stack | FleetTest::Capacity => run.alone(&mut crew).await?,
+        }
+        crew.link.release().await;
+        run.keep(&crew)?;
+        Ok(run.p)
+    })
+}
+
+fn nothing(plan: &FleetPlan) -> FleetResult {
+    FleetResult {
+        plan: plan.clone(),
+        hosts: Vec::new(),
+        planned_pairs: 0,
+        pairs: Vec::new(),
+        effects: Vec::new(),
+        steps: Vec::new(),
+        figures: Vec::new(),
+        merged: None,
+        start: None,
+        cut: None,
+    }
+}
+
+struct Run<'a, O> {
+    plan: &'a FleetPlan,
+    p: Progressed<FleetResult>,
+    observer: &'a mut O,
+    stop: &'a AtomicBool,
+}
+
+impl<O: Observer<FleetResult>> Run<'_, O> {
+    fn begins(&mut self, what: &str, number: usize, of: usize) {
+        let name = format!("{what} {number}/{of}");
+        self.observer.begins(Step { name, number, of }, &Arc::new(Live::default()));
+    }
+
+    /// Whether to go on: not once the user, or the end of the NATS server, has ended it.
+    fn goes_on(&mut self, crew: &Crew) -> bool {
+        if self.stop.load(Relaxed) {
+            self.p.result.cut = Some("the run was ended early".into());
+        } else if let Some(why) = crew.link.cut() {
+            self.p.result.cut = Some(why);
+        }
+        self.p.result.cut.is_none()
+    }
+
+    fn keep(&mut self, crew: &Crew) -> Result<(), RunError> {
+        self.p.result.hosts = crew.hosts.values().cloned().collect();
+        conclude::conclude(&mut self.p);
+        self.observer.keep(&self.p)?;
+        Ok(())
+    }
+}
+
+/// Those who take part, and those who should.
+struct Crew {
+    link: Arc<Link>,
+    members: BTreeMap<String, Member>,
+    hosts: BTreeMap<String, FleetHost>,
+}
+
+impl Crew {
+    async fn call(access: &Access, expected: &[String]) -> Result<Self, FleetError> {
+        let link = Link::open(access).await?;
+        let mut all = link.call(expected).await?;
+        if all.iter().any(|called| called.member.as_ref().is_ok_and(|member| member.facts.busy)) {
+            // A controller that was killed: its agents find that out, and are free.
+            tokio::time::sleep(LEASE).await;
+            all = link.call(expected).await?;
+        }
+        let mut members = BTreeMap::new();
+        let mut hosts: BTreeMap<String, FleetHost> = expected
+            .iter()
+            .map(|name| (name.clone(), absent(name, "no agent of this name answers")))
+            .collect();
+        for called in all {
+            if !expected.is_empty() && !hosts.contains_key(&called.name) {
+                continue;
+            }
+            let host = match called.member {
+                Ok(member) if member.facts.busy => {
+                    absent(&called.name, "its agent takes part in the measurement of another controller")
+                }
+                Ok(member) => {
+                    let host = present(&member);
+                    members.insert(called.name.clone(), member);
+                    host
+                }
+                Err(why) => {
+                    members.remove(&called.name);
+                    absent(&called.name, &why)
+                }
+            };
+            hosts.insert(called.name, host);
+        }
+        if hosts.is_empty() {
+            return Err(FleetError::NoAgents { fleet: access.fleet.clone(), url: access.shown() });
+        }
+        Ok(Self { link, members, hosts })
+    }
+
+    /// A host that takes part no longer.
+    fn lose(&mut self, name: &str, why: &str) {
+        self.members.remove(name);
+        if let Some(host) = self.hosts.get_mut(name) {
+            host.missing.get_or_insert_with(|| why.to_owned());
+        }
+    }
+
+    /// Takes note of what did not work: who is gone is missing from now on.
+    fn missed(&mut self, name: &str, miss: &Miss) {
+        if let Miss::Gone(why) = miss {
+            self.lose(name, why);
+        }
+    }
+
+    fn missing(&self) -> String {
+        let missing =
+            self.hosts.values().filter_map(|h| Some(format!("{}: {}", h.name, h.missing.as_ref()?)));
+        let all: Vec<String> = missing.take(5).collect();
+        if all.is_empty() { "start another agent with netfathom agent".into() } else { all.join("; ") }
+    }
+}
+
+fn absent(name: &str, why: &str) -> FleetHost {
+    FleetHost {
+        name: name.into(),
+        labels: BTreeMap::new(),
+        address: None,
+        version: None,
+        kernel: None,
+        cpus: None,
+        lacks: Vec::new(),
+        clock: None,
+        missing: Some(why.into()),
+    }
+}
+
+fn present(member: &Member) -> FleetHost {
+    let facts = &member.facts;
+    FleetHost {
+        name: facts.name.clone(),
+        labels: facts.labels.clone(),
+        address: Some(facts.address.to_string()),
+        version: Some(facts.tool.clone()),
+        kernel: Some(facts.kernel.clone()),
+        cpus: Some(facts.cpus),
+        lacks: facts.lacks.clone(),
+        clock: None,
+        missing: None,
+    }
+}

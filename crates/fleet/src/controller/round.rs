@@ -1,0 +1,157 @@
+//! One round: receivers are ready, then senders start at one instant, then both ends report.
+
+use std::net::SocketAddr;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::time::Duration;
+
+use futures_util::future::join_all;
+use netfathom_model::record::FleetClock;
+
+use super::{Crew, Miss};
+use crate::wire::{Outcome, Service, Task};
+
+/// From the orders to the start: longer than it takes to give them, and for a load to agree with its receiver.
+const LEAD: Duration = Duration::from_millis(450);
+const LEAD_OF_EACH: Duration = Duration::from_millis(5);
+/// After the time of a task, for what is under way and for the report.
+const AFTER: Duration = Duration::from_secs(8);
+
+/// What one sender is to do with one receiver.
+pub struct Pairing {
+    pub from: String,
+    pub to: String,
+}
+
+/// What came of it at both ends.
+pub struct Ended {
+    pub from: String,
+    pub to: String,
+    /// The planned start by the clock of the sender.
+    pub start_utc_ns: u64,
+    pub sent: Result<Outcome, Miss>,
+    pub received: Result<Outcome, Miss>,
+}
+
+impl Crew {
+    /// The clocks of all against that of the first. Those that cannot be compared go by what their answers said.
+    pub async fn compare_clocks(&mut self, stop: &AtomicBool) {
+        self.link.next_round();
+        let Some(first) = self.members.values().next().cloned() else { return };
+        self.set_clock(&first.facts.name, FleetClock { offset_ns: 0, bound_ns: 0 });
+        let most_ns = 60_000_000_000;
+        let Ok(serving) = self.link.order(&first, Task::Serve { what: Service::Clock, most_ns }).await else {
+            return;
+        };
+        let Some(port) = serving.port else { return };
+        let with = SocketAddr::new(first.facts.address, port);
+        let others: Vec<_> = self.members.values().skip(1).cloned().collect();
+        // A few at a time: exchanges that wait for each other have long round trips.
+        for some in others.chunks(4) {
+            if stop.load(Relaxed) {
+                return;
+            }
+            let compared = join_all(some.iter().map(|member| async {
+                let started = self.link.order(member, Task::Compare { with }).await?;
+                self.link.outcome(member, started, AFTER).await
+            }));
+            for (member, outcome) in some.iter().zip(compared.await) {
+                match outcome {
+                    Ok(Outcome::Clock { offset_ns, bound_ns }) => {
+                        self.set_clock(&member.facts.name, FleetClock { offset_ns, bound_ns });
+                    }
+                    Ok(_) => {}
+                    Err(miss) => self.missed(&member.facts.name, &miss),
+                }
+            }
+        }
+    }
+
+    fn set_clock(&mut self, name: &str, clock: FleetClock) {
+        if let Some(member) = self.members.get_mut(name) {
+            member.clock = Some(clock);
+        }
+        if let Some(host) = self.hosts.get_mut(name) {
+            host.clock = Some(clock);
+        }
+    }
+
+    /// An instant that all can be ready by, on the clock of the first host.
+    fn instant(&self, pairs: usize) -> Option<u64> {
+        let first = self.members.values().find(|member| member.clock.is_some())?;
+        let lead = LEAD + LEAD_OF_EACH * pairs as u32;
+        let offset_ns = first.clock.map_or(0, |clock| clock.offset_ns);
+        Some((first.now_utc_ns() + lead.as_nanos() as u64).saturating_add_signed(-offset_ns))
+    }
+
+    /// The same instant on the clock of a host.
+    fn start_of(&self, name: &str, instant_utc_ns: Option<u64>, pairs: usize) -> u64 {
+        let Some(member) = self.members.get(name) else { return 0 };
+        match (member.clock, instant_utc_ns) {
+            (Some(clock), Some(instant)) => instant.saturating_add_signed(clock.offset_ns),
+            _ => member.now_utc_ns() + (LEAD + LEAD_OF_EACH * pairs as u32).as_nanos() as u64,
+        }
+    }
+
+    /// Has all pairs of a round do their work at the same time.
+    pub async fn round(
+        &mut self,
+        pairs: &[Pairing],
+        what: Service,
+        time_ns: u64,
+        task: impl Fn(&Pairing, SocketAddr, u64) -> Task,
+    ) -> Vec<Ended> {
+        self.link.next_round();
+        let most_ns = time_ns + AFTER.as_nanos() as u64;
+        let serving = join_all(pairs.iter().map(|pair| async {
+            let (Some(from), Some(to)) = (self.members.get(&pair.from), self.members.get(&pair.to)) else {
+                let missing = if self.members.contains_key(&pair.from) { &pair.to } else { &pair.from };
+                return Err(Miss::Failed(format!("{missing} is missing")));
+            };
+            let started = self.link.order(to, Task::Serve { what, most_ns }).await?;
+            Ok((from, to, started))
+        }))
+        .await;
+        let instant = self.instant(pairs.len());
+        let within = LEAD + LEAD_OF_EACH * pairs.len() as u32 + Duration::from_nanos(time_ns) + AFTER;
+        let ended = join_all(pairs.iter().zip(serving).map(|(pair, serving)| async {
+            let start_utc_ns = self.start_of(&pair.from, instant, pairs.len());
+            let ended = |sent, received| Ended {
+                from: pair.from.clone(),
+                to: pair.to.clone(),
+                start_utc_ns,
+                sent,
+                received,
+            };
+            let (from, to, started) = match serving {
+                Ok(serving) => serving,
+                Err(miss) => return ended(Err(Miss::Failed(miss.why().into())), Err(miss)),
+            };
+            let Some(port) = started.port else {
+                // Its report says why it has none.
+                let received = self.link.outcome(to, started, AFTER).await;
+                return ended(Err(Miss::Failed("the receiver has no port".into())), received);
+            };
+            let at = SocketAddr::new(to.facts.address, port);
+            let sending = match self.link.order(from, task(pair, at, start_utc_ns)).await {
+                Ok(sending) => sending,
+                Err(miss) => return ended(Err(miss), Err(Miss::Failed("the sender did not start".into()))),
+            };
+            let sent = self.link.outcome(from, sending, within).await;
+            // Nothing more comes to a receiver without a sender.
+            let left = if sent.is_ok() { AFTER } else { Duration::ZERO };
+            let received = match self.link.outcome(to, started, left).await {
+                Err(Miss::Gone(why)) if sent.is_err() && why.contains("did not answer") => {
+                    Err(Miss::Failed(why))
+                }
+                received => received,
+            };
+            ended(sent, received)
+        }))
+        .await;
+        for one in &ended {
+            one.sent.as_ref().err().into_iter().for_each(|miss| self.missed(&one.from, miss));
+            one.received.as_ref().err().into_iter().for_each(|miss| self.missed(&one.to, miss));
+        }
+        ended
+    }
+}

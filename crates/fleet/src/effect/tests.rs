@@ -1,0 +1,106 @@
+use netfathom_model::random::SplitMix64;
+
+use super::*;
+
+fn pair(from: usize, to: usize) -> FleetPair {
+    let (from, to) = (name(from), name(to));
+    FleetPair {
+        from,
+        to,
+        round: 0,
+        late_ns: None,
+        bytes_per_s: None,
+        retransmits: None,
+        rtt_us: None,
+        send_cause: None,
+        receive_cause: None,
+        round_trip: None,
+        sent: None,
+        lost: None,
+        residual: None,
+        failed: None,
+    }
+}
+
+fn name(host: usize) -> String {
+    format!("c{host:02}")
+}
+
+/// Rates of all pairs of `n` hosts that scatter by a quarter, each as `change` makes it.
+fn mesh(n: usize, seed: u64, change: impl Fn(usize, usize) -> f64) -> (Vec<String>, Vec<FleetPair>) {
+    let mut random = SplitMix64::new(seed);
+    let mut pairs = Vec::new();
+    for (i, j) in (0..n).flat_map(|i| (0..n).map(move |j| (i, j))).filter(|(i, j)| i != j) {
+        let noise = 0.5 + 0.5 * (random.next_unit() + random.next_unit());
+        pairs.push(FleetPair { bytes_per_s: Some(1e9 * noise * change(i, j)), ..pair(i, j) });
+    }
+    ((0..n).map(name).collect(), pairs)
+}
+
+#[test]
+fn a_slow_host_is_named_first_and_alone() {
+    for seed in 0..20 {
+        let slow = |i, j| if i == 7 || j == 7 { 0.4 } else { 1.0 };
+        let (names, mut pairs) = mesh(24, seed, slow);
+        let effects = judge(&names, &mut pairs, FleetTest::Throughput);
+        let named: Vec<&str> = effects.iter().filter(|e| e.named).map(|e| e.host.as_str()).collect();
+        assert_eq!(named, ["c07"], "seed {seed}");
+        assert!((effects[0].ratio - 0.4).abs() < 0.08 && effects[0].side == Side::Both, "{:?}", effects[0]);
+    }
+}
+
+#[test]
+fn nobody_is_named_where_all_are_alike() {
+    for (n, seed) in (0..300).map(|seed| (2 + seed as usize % 12, seed)) {
+        let (names, mut pairs) = mesh(n, seed, |_, _| 1.0);
+        let effects = judge(&names, &mut pairs, FleetTest::Throughput);
+        assert!(effects.iter().all(|e| !e.named), "{n} hosts, seed {seed}: {:?}", effects[0]);
+    }
+}
+
+#[test]
+fn the_side_that_is_slow_is_named_and_a_slow_pair_is_no_slow_host() {
+    let (names, mut pairs) = mesh(12, 1, |_, j| if j == 3 { 0.4 } else { 1.0 });
+    let effects = judge(&names, &mut pairs, FleetTest::Throughput);
+    assert_eq!((effects[0].host.as_str(), effects[0].side, effects[0].pairs), ("c03", Side::Receive, 11));
+    let (names, mut pairs) = mesh(12, 2, |i, j| if (i, j) == (4, 5) { 0.1 } else { 1.0 });
+    assert!(judge(&names, &mut pairs, FleetTest::Throughput).iter().all(|e| !e.named));
+    let worst = pairs.iter().min_by(|a, b| a.residual.partial_cmp(&b.residual).unwrap()).unwrap();
+    assert_eq!((worst.from.as_str(), worst.to.as_str()), ("c04", "c05"));
+}
+
+#[test]
+fn one_percent_of_loss_is_found_and_single_losses_are_not() {
+    let loss = |planted: bool, seed| {
+        let (names, mut pairs) = mesh(16, seed, |_, _| 1.0);
+        let mut random = SplitMix64::new(seed);
+        pairs.retain(|pair| pair.from < pair.to);
+        for pair in &mut pairs {
+            let own = planted && [&pair.from, &pair.to].contains(&&name(9));
+            let chance = u64::from(random.next_unit() < 0.1);
+            (pair.sent, pair.lost) = (Some(1000), Some(if own { 8 + chance } else { chance }));
+        }
+        judge(&names, &mut pairs, FleetTest::Loss)
+    };
+    for seed in 0..20 {
+        assert!(loss(false, seed).iter().all(|e| !e.named));
+        let planted = loss(true, seed);
+        assert!(planted[0].named && planted[0].host == "c09" && !planted[1].named);
+    }
+}
+
+#[test]
+fn a_host_that_measures_worse_by_itself_is_named() {
+    let figure = |slow: f64| FleetFigure {
+        name: "rx.mean".into(),
+        title: String::new(),
+        unit: "ns".into(),
+        less: true,
+        main: true,
+        hosts: (0..8).map(|i| (name(i), if i == 2 { slow } else { 1000.0 + 10.0 * i as f64 })).collect(),
+    };
+    let effects = judge_figures(&[figure(2000.0)]);
+    assert!(effects[0].named && effects[0].host == "c02" && effects[0].figure.as_deref() == Some("rx.mean"));
+    // Faster is no fault, and a little slower is chance.
+    assert!([500.0, 1100.0].iter().all(|&v| judge_figures(&[figure(v)]).iter().all(|e| !e.named)));
+}

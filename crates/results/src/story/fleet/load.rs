@@ -1,0 +1,70 @@
+//! What one host takes of all the others together.
+
+use netfathom_model::print::{percent, rate, time};
+use netfathom_model::record::{FleetResult, FleetStep};
+
+use crate::page::{Align, Page, Table};
+
+pub fn answer(result: &FleetResult) -> String {
+    let to = result.plan.to.as_deref().unwrap_or("the first host");
+    let best = result.steps.iter().rfind(|step| step.sustained);
+    let broken = result.steps.iter().find(|step| !step.sustained);
+    match (best, broken) {
+        (Some(best), None) => {
+            format!(
+                "{to} takes at least {} of {} senders without loss",
+                rate(best.delivered_per_s),
+                best.senders
+            )
+        }
+        (Some(best), Some(next)) => format!(
+            "{to} takes {} of {} senders; of {} it takes {}",
+            rate(best.delivered_per_s),
+            best.senders,
+            rate(next.rate_per_s),
+            rate(next.delivered_per_s)
+        ),
+        (None, Some(first)) => {
+            format!("{to} does not take {}: {} arrived", rate(first.rate_per_s), rate(first.delivered_per_s))
+        }
+        (None, None) => "no step was measured".into(),
+    }
+}
+
+pub fn draw(page: &mut Page, result: &FleetResult) {
+    page.main("Steps");
+    let heads = ["rate", "senders", "sent", "delivered", "lost", "late by p99"];
+    let mut heads: Vec<_> = heads.map(|head| (head, Align::Right)).into();
+    heads.push(("", Align::Left));
+    let mut table = Table::new(&heads);
+    for step in &result.steps {
+        let lost = step.sent.saturating_sub(step.delivered) as f64 / step.sent.max(1) as f64;
+        table.row([
+            rate(step.rate_per_s),
+            step.senders.to_string(),
+            rate(step.sent_per_s),
+            rate(step.delivered_per_s),
+            percent(lost),
+            time(step.lag_p99_ns as f64),
+            word(step),
+        ]);
+    }
+    page.table(table);
+    page.rest();
+    page.note("a step is sustained when 99.9 % of the planned messages were sent, and arrived");
+    for step in &result.steps {
+        for (host, why) in step.failed.iter().take(super::super::MOST_ROWS) {
+            page.bullet(&format!("at {}, {host}: {why}", rate(step.rate_per_s)));
+        }
+    }
+}
+
+fn word(step: &FleetStep) -> String {
+    let whole = |part: u64| part as f64 >= 0.999 * step.planned as f64;
+    match () {
+        () if step.sustained => "sustained".into(),
+        () if !step.failed.is_empty() => format!("{} senders failed", step.failed.len()),
+        () if !whole(step.sent) => "the senders did not send it".into(),
+        () => "the receiver did not take it".into(),
+    }
+}
