@@ -55,6 +55,7 @@ fn plan(args: &StackArgs) -> Result<StackPlan> {
         witnesses: args.witnesses.unwrap_or(counts.witnesses),
         until: counts.until,
         tap: args.tap,
+        stages: args.stages,
         pcap: PcapPlan { tcpdump: args.tcpdump, keep: args.keep_captures },
         size_bytes: args.size,
         samples: args.samples.unwrap_or(if args.export.is_some() { EXPORTED } else { 0 }),

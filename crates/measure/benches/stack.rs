@@ -37,11 +37,17 @@ fn main() -> Result<(), Failure> {
     println!("| what | measured | target |\n|---|---|---|");
     let bench = Bench::new()?;
     // The first bursts find the caches cold.
-    (0..4).try_for_each(|_| bench.burst(Ruler::Full).map(drop))?;
+    (0..4).try_for_each(|_| bench.burst(Ruler::At(Hooks::Tracepoints)).map(drop))?;
     let rows = [
         (Ruler::None, "control against control, a message out and in", "1 within its interval"),
         (Ruler::Foreign, "the hooks alone, finding no message of theirs", ""),
-        (Ruler::Full, "the full tap, a message out and in", "under 300 ns"),
+        (
+            Ruler::At(Hooks::LinkLayer),
+            "the tap with --stages total, a message out and in",
+            "at most 1.05 times",
+        ),
+        (Ruler::At(Hooks::Path), "the tap with --stages path, a message out and in", "at most 1.12 times"),
+        (Ruler::At(Hooks::Tracepoints), "the full tap, a message out and in", "at most 1.18 times"),
         (Ruler::Contention, "finding out who has the CPU, a message out and in", "at most 1.02 times"),
     ];
     for (ruler, what, target) in rows {
@@ -59,7 +65,7 @@ enum Ruler {
     None,
     /// The programs look for another flow: the price of getting into and out of them.
     Foreign,
-    Full,
+    At(Hooks),
     /// No tap, but the programs that see who has the processor.
     Contention,
 }
@@ -129,15 +135,18 @@ impl Bench {
             let _followed = contention.follow().ok_or("not followed")?;
             return Ok(self.messages(&mut ())?);
         }
-        let flow = if ruler == Ruler::Full { FLOW } else { !FLOW };
+        let (at, flow) = match ruler {
+            Ruler::At(hooks) => (hooks, FLOW),
+            _ => (Hooks::Tracepoints, !FLOW),
+        };
         let target =
             Target { flow, reader_cookie: cookie(&self.reader)?, window_shift: windows.shift, stream: None };
-        let tap = StackTap::load(Hooks::Tracepoints, &BOTH, target)?;
+        let tap = StackTap::load(at, &BOTH, target)?;
         tap.start(windows.start_ns);
         let mut reader = BpfReader::new(tap.view(), windows, WINDOWS, true, Sampling::new(0, 0, 0, 0), None);
         let ns = self.messages(&mut reader)?;
         let (sums, incoming) = (tap.tx_sums()?, reader.into_parts().0);
-        let timed = if ruler == Ruler::Full { BURST } else { 0 };
+        let timed = if flow == FLOW { BURST } else { 0 };
         assert_eq!(sums.total.distribution.moments.n, timed, "every message was timed on its way out");
         assert_eq!(incoming.total.distribution.moments.n, timed, "and on its way in");
         Ok(ns)

@@ -55,7 +55,12 @@ fn the_probe_agrees_with_others() {
         assert_eq!(works, held.contains(&capability), "{capability}");
     }
     assert_eq!(status(&report, Topic::Places, "lab, IPv4") == "works", Lab::create().is_ok());
-    let bpf = netfathom_measure::tap::probe::bpf(Transport::Udp, &[Direction::Tx, Direction::Rx]).is_ok();
+    let bpf = netfathom_measure::tap::probe::bpf(
+        netfathom_bpf::stack::Hooks::Tracepoints,
+        Transport::Udp,
+        &[Direction::Tx, Direction::Rx],
+    )
+    .is_ok();
     assert_eq!(status(&report, Topic::Taps, "bpf") == "works", bpf);
     // The tap stands on both, so it cannot work without them.
     for program in ["tp_btf", "raw_tp"] {

@@ -10,7 +10,7 @@ use netfathom_measure::kind::stack::run;
 use netfathom_model::accounting::{Accounting, Fate};
 use netfathom_model::message::Header;
 use netfathom_model::path::{Direction, Stage, Tap};
-use netfathom_model::plan::{Family, InsertedDelay, Place, StackPlan, TapChoice, Transport};
+use netfathom_model::plan::{Family, InsertedDelay, Place, StackPlan, StageSet, TapChoice, Transport};
 use netfathom_model::record::{
     Agreement, Contention, Held, Holder, LoadThread, PathSummary, StackResult, StageSummary,
     StageSummaryTimes, TrialKind,
@@ -240,6 +240,30 @@ fn assert_no_stage_is_negative(p: &Progressed<StackResult>) {
             let (stage, min, below) = (stage.stage, d.min_ns, d.negative);
             assert!(min > -2_000, "{stage:?}: {min} ns, {below} of {} below zero", d.n);
         }
+    }
+}
+
+#[test]
+fn fewer_hooks_time_the_same_messages_and_name_the_stages_that_they_lack() {
+    if !privileged("fewer hooks") {
+        return;
+    }
+    let _alone = alone();
+    for (stages, rx_has) in [(StageSet::Total, [false, false]), (StageSet::Path, [true, false])] {
+        let p = measure(&StackPlan { stages, ..plan("constant:2k/300ms") });
+        assert_accounted(&p);
+        let accounting = &p.result.trials[0].accounting;
+        assert_eq!((accounting.unjoined_tx, accounting.unjoined_rx), (0, 0), "{stages:?}");
+        let rx = p.result.summaries.iter().find(|s| s.direction == Direction::Rx).unwrap();
+        let is_measured = |stage| match &row(rx, stage).unwrap().times {
+            StageSummaryTimes::Measured(d) => d.n > 0,
+            StageSummaryTimes::Unavailable(why) => {
+                assert!(why.contains("--stages"), "{why}");
+                false
+            }
+        };
+        assert_eq!([Stage::Protocol, Stage::Wakeup].map(is_measured), rx_has, "{stages:?}");
+        assert_eq!(rx.total.n, accounting.count(&Fate::Delivered));
     }
 }
 

@@ -33,7 +33,7 @@ pub use load::{EngineChoice, LoadPlan, ReceiveChoice, Spin};
 pub use message::{Carrier, MessagePlan, MessageTest, Placement, ProcessorChoice};
 pub use reproduce::ReproducePlan;
 pub use reverse::{ReversePlan, Variant};
-pub use stack::{InsertedDelay, PcapPlan, StackPlan, TapChoice, Until};
+pub use stack::{InsertedDelay, PcapPlan, StackPlan, StageSet, TapChoice, Until};
 pub use sweep::{Combination, SweepEnds, SweepPlan};
 pub use transfer::{
     DEFAULT_ALIGN, DEFAULT_BUFFER_BYTES, DEFAULT_BUFFERS, DEFAULT_IDLE_NS, DEFAULT_PORT, MARK_BYTES,

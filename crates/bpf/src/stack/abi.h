@@ -98,7 +98,8 @@ struct shared {
 	__u32 flow_be; /* as on the wire */
 	__u32 window_shift;
 
-	__u64 unused[5];
+	__u64 follows_reader; /* on_sched_switch is attached */
+	__u64 unused[4];
 
 	struct stream stream;
 	struct reader reader;

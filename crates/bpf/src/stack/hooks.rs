@@ -14,9 +14,21 @@ use Direction::{Rx, Tx};
 /// Where the tap takes its times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Hooks {
+    /// At the link layer alone: no stages.
+    LinkLayer,
+    /// At tracepoints, without the scheduler's.
+    Path,
     Tracepoints,
     /// At functions between them too.
     Functions,
+}
+
+impl Hooks {
+    /// Whether it is known when the reader has a processor.
+    #[must_use]
+    pub fn follow_reader(self) -> bool {
+        matches!(self, Self::Tracepoints | Self::Functions)
+    }
 }
 
 /// A place on a message's way. Its program is called `on_` and its name.
@@ -42,6 +54,8 @@ enum At {
     /// A program at another tracepoint, which every kernel has.
     Tracepoint(&'static str, &'static str),
     Nothing,
+    /// The hook is there, and not wanted.
+    LeftOut,
 }
 
 /// Where the reader's thread is followed, by the account that the kernel keeps of each.
@@ -132,6 +146,35 @@ const STREAM: [Hook; 12] = [
     needed("sock_recv_length", &[Rx]),
 ];
 
+/// The program of the way out at the link layer alone.
+const DEPARTURE: &str = "on_departure";
+/// What it takes to know the time of the link layer, and what became of messages.
+const AT_LINK_LAYER: [&str; 2] = ["netif_receive_skb", "kfree_skb"];
+
+/// The hooks that a smaller set lacks, by the first of them.
+const LINK_LAYER_LACKS: [(Direction, &str, Instead); 2] = [
+    (Tx, "net_dev_queue", left_out(&[Stage::Socket, Stage::Qdisc, Stage::Device, Stage::Driver])),
+    (
+        Rx,
+        "sk_data_ready",
+        left_out(&[
+            Stage::Backlog,
+            Stage::Protocol,
+            Stage::Wakeup,
+            Stage::Runqueue,
+            Stage::Sockqueue,
+            Stage::Read,
+            Stage::Return,
+        ]),
+    ),
+];
+const PATH_LACKS: [(Direction, &str, Instead); 1] =
+    [(Rx, READER, left_out(&[Stage::Wakeup, Stage::Runqueue]))];
+
+const fn left_out(stages: &'static [Stage]) -> Instead {
+    Instead { at: At::LeftOut, stages, effect: "left out by --stages" }
+}
+
 const SOCKET_WHOLE: &[Instead] = &[Instead {
     at: At::Nothing,
     stages: &[Stage::Send, Stage::Output],
@@ -192,6 +235,7 @@ impl Replaced {
     pub fn remedy(&self) -> String {
         match tracepoint::since(self.hook) {
             Some(version) => format!("use Linux {version} or later"),
+            _ if matches!(self.instead.at, At::LeftOut) => "--stages all measures them".into(),
             None if self.hook == READER => format!("use a kernel built with {ACCOUNT}"),
             None => "use another build of the kernel: compilers may put a function into its callers".into(),
         }
@@ -202,13 +246,16 @@ impl Replaced {
         match self.instead.at {
             At::Functions(functions) => functions[0],
             At::Tracepoint(_, name) => name,
-            At::Nothing => self.hook,
+            At::Nothing | At::LeftOut => self.hook,
         }
     }
 }
 
 impl fmt::Display for Replaced {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if matches!(self.instead.at, At::LeftOut) {
+            return f.write_str(self.instead.effect);
+        }
         if self.hook == READER {
             return write!(f, "this kernel was built without {ACCOUNT}: {}", self.instead.effect);
         }
@@ -217,7 +264,7 @@ impl fmt::Display for Replaced {
         }
         write!(f, "this kernel has no tracepoint {}", tracepoint::list(&[self.hook.to_owned()]))?;
         match self.instead.at {
-            At::Nothing => {}
+            At::Nothing | At::LeftOut => {}
             At::Functions(_) | At::Tracepoint(..) => write!(f, ", {} was used", self.at())?,
         }
         write!(f, ": {}", self.instead.effect)
@@ -240,6 +287,11 @@ pub(super) fn choose(at: Hooks, transport: Transport, directions: &[Direction]) 
         return chosen;
     }
     chosen.add(&TRACEPOINTS, directions, is_missing, function::has_hooks);
+    match at {
+        Hooks::LinkLayer => chosen.leave_out(&LINK_LAYER_LACKS, directions),
+        Hooks::Path => chosen.leave_out(&PATH_LACKS, directions),
+        Hooks::Tracepoints | Hooks::Functions => {}
+    }
     if at == Hooks::Functions {
         // Whether programs can be attached to them is for the kernel to say.
         chosen.add(&FUNCTIONS, directions, |name| !function::is_known(name), |_| false);
@@ -248,6 +300,21 @@ pub(super) fn choose(at: Hooks, transport: Transport, directions: &[Direction]) 
 }
 
 impl Chosen {
+    /// Takes the hooks away that the set lacks.
+    fn leave_out(&mut self, lacks: &'static [(Direction, &str, Instead)], directions: &[Direction]) {
+        let is_link_layer = lacks.iter().any(|(direction, ..)| *direction == Tx);
+        self.replaced.retain(|replaced| !is_link_layer && replaced.hook != READER);
+        if is_link_layer {
+            self.programs
+                .retain(|name| AT_LINK_LAYER.iter().any(|hook| *name == program(Transport::Udp, hook)));
+            self.programs.extend(directions.contains(&Tx).then(|| DEPARTURE.into()));
+        } else {
+            self.programs.retain(|name| *name != program(Transport::Udp, READER));
+        }
+        let wanted = lacks.iter().filter(|(direction, ..)| directions.contains(direction));
+        self.replaced.extend(wanted.map(|(_, hook, instead)| Replaced { hook, instead }));
+    }
+
     /// What is missing without a replacement stays chosen: loading it says so.
     fn add(
         &mut self,
@@ -259,7 +326,7 @@ impl Chosen {
         for hook in hooks.iter().filter(|hook| hook.directions.iter().any(|d| directions.contains(d))) {
             let usable = |instead: &&Instead| match instead.at {
                 At::Functions(functions) => functions.iter().all(|name| has_hooks(name)),
-                At::Tracepoint(..) | At::Nothing => true,
+                At::Tracepoint(..) | At::Nothing | At::LeftOut => true,
             };
             let missing = is_missing(hook.name);
             match hook.instead.iter().find(usable).filter(|_| missing) {
@@ -278,7 +345,7 @@ impl Instead {
         match self.at {
             At::Functions(functions) => functions.iter().map(|name| format!("on_{name}")).collect(),
             At::Tracepoint(program, _) => vec![program.to_owned()],
-            At::Nothing => Vec::new(),
+            At::Nothing | At::LeftOut => Vec::new(),
         }
     }
 }
@@ -310,7 +377,7 @@ mod tests {
         let datagrams = hooks().map(|hook| program(Transport::Udp, hook.name));
         let streams = STREAM.iter().map(|hook| program(Transport::Tcp, hook.name));
         let streams = streams.filter(|name| name.starts_with("stream_"));
-        let all: Vec<String> = datagrams.chain(streams).chain(instead).collect();
+        let all: Vec<String> = datagrams.chain(streams).chain(instead).chain([DEPARTURE.into()]).collect();
         assert!(all.iter().all(|name| have.contains(name)), "{all:?} {have:?}");
         assert_eq!(all.len(), have.len(), "{all:?} {have:?}");
         let replaced = TRACEPOINTS.iter().filter(|hook| !hook.instead.is_empty() && hook.name != READER);
@@ -325,6 +392,23 @@ mod tests {
         assert!(
             programs.contains(&"on_kfree_skb".to_owned()) && !programs.contains(&"on_netif_rx".to_owned())
         );
+    }
+
+    #[test]
+    fn a_smaller_set_has_fewer_programs_and_names_the_stages_that_it_lacks() {
+        let of = |lacks, directions: &[Direction]| {
+            let mut chosen = chosen(directions, &[], true);
+            chosen.leave_out(lacks, directions);
+            let stages: Vec<Stage> = chosen.replaced.iter().flat_map(Replaced::stages).copied().collect();
+            (chosen.programs, stages)
+        };
+        let (programs, stages) = of(&LINK_LAYER_LACKS, &[Tx, Rx]);
+        assert_eq!(programs, ["on_netif_receive_skb", "on_kfree_skb", DEPARTURE]);
+        assert_eq!(stages.len(), 11);
+        assert_eq!(of(&LINK_LAYER_LACKS, &[Rx]).0, ["on_netif_receive_skb", "on_kfree_skb"]);
+        let (programs, stages) = of(&PATH_LACKS, &[Tx, Rx]);
+        assert_eq!((programs.len(), stages), (TRACEPOINTS.len() - 1, vec![Stage::Wakeup, Stage::Runqueue]));
+        assert!(!programs.contains(&program(Transport::Udp, READER)));
     }
 
     #[test]

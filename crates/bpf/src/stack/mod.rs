@@ -123,6 +123,7 @@ pub struct StackTap {
     object: Object,
     links: Vec<Link>,
     mapping: Arc<Mapping>,
+    at: Hooks,
     replaced: Vec<Replaced>,
 }
 
@@ -137,7 +138,7 @@ impl StackTap {
         let open = load::open(OBJECT, is_wanted).map_err(step("open"))?;
         let object = load::load(open).map_err(step("load"))?;
         let mapping = Arc::new(Mapping::of_globals(&object)?);
-        let mut tap = Self { object, links: Vec::new(), mapping, replaced };
+        let mut tap = Self { object, links: Vec::new(), mapping, at, replaced };
         tap.aim(target)?;
         Ok(tap)
     }
@@ -157,6 +158,7 @@ impl StackTap {
         shared.flow_be.store(target.flow.to_be(), Relaxed);
         shared.reader_cookie.store(target.reader_cookie, Relaxed);
         shared.window_shift.store(target.window_shift, Relaxed);
+        shared.follows_reader.store(u64::from(self.at.follow_reader()), Relaxed);
         if let Some(stream) = target.stream {
             let to = &shared.stream;
             let ports = u32::from(stream.sender.port()) << 16 | u32::from(stream.reader.port());
@@ -197,7 +199,7 @@ impl StackTap {
 
     /// A view of each message's times, for the reader's thread.
     pub fn view(&self) -> View {
-        View::new(Arc::clone(&self.mapping))
+        View::new(Arc::clone(&self.mapping), self.at)
     }
 
     /// What the kernel summed of the way out: stack time, then each stage.

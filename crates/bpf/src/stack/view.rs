@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::{Relaxed, Release};
 use std::sync::atomic::fence;
 
+use super::Hooks;
 use super::abi;
 use super::order::{published, whole};
 use super::shared::{Mapping, SLOTS, stamp};
@@ -109,11 +110,18 @@ impl Reception {
 #[derive(Clone)]
 pub struct View {
     mapping: Arc<Mapping>,
+    at: Hooks,
 }
 
 impl View {
-    pub(super) fn new(mapping: Arc<Mapping>) -> Self {
-        Self { mapping }
+    pub(super) fn new(mapping: Arc<Mapping>, at: Hooks) -> Self {
+        Self { mapping, at }
+    }
+
+    /// Where the times are taken.
+    #[must_use]
+    pub fn hooks(&self) -> Hooks {
+        self.at
     }
 
     /// The way out of a message; `None` if its slot holds another by now.

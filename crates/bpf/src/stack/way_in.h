@@ -62,6 +62,12 @@ int BPF_PROG(on_netif_receive_skb, struct sk_buff *skb)
 	return 0;
 }
 
+/* Of one that is not, nothing is known but its receive calls. */
+static __always_inline bool follows_reader(void)
+{
+	return has_account() && shared.follows_reader;
+}
+
 /* Bounded, since the writer's processor may be slow or stopped. */
 #define READ_ATTEMPTS 8
 
@@ -75,7 +81,7 @@ static __always_inline int read_idle(struct idle *idle, __u64 *now)
 {
 	struct reader *reader = &shared.reader;
 
-	if (!has_account() || !reader->tid) {
+	if (!follows_reader() || !reader->tid) {
 		*now = bpf_ktime_get_ns();
 		idle->waited = idle->slept = 0;
 		return 0;
@@ -278,7 +284,7 @@ static __always_inline int on_received(int ret, int flags)
 				  (idle.slept - reader->idle.slept);
 	/* A reader that never left its processor came to it before it was met. */
 	arrivals = reader->departures ? reader->seen_arrivals : reader->arrivals + 1;
-	reception->unseen = has_account() && arrivals != BPF_CORE_READ(task, sched_info.pcount);
+	reception->unseen = follows_reader() && arrivals != BPF_CORE_READ(task, sched_info.pcount);
 	reception->number = number + 1;
 	return 0;
 }

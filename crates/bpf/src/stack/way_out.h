@@ -154,20 +154,25 @@ static __always_inline void add_sendq(const struct tx_slot *slot, __u32 window)
 		add_span(sums, windows, TX_SENDQ, window, slot->net_dev_queue - slot->output);
 }
 
+/* What leaves after the plan's end belongs to the last window. */
+static __always_inline __u64 window_of(const struct tx_slot *slot)
+{
+	__u64 window = (slot->sent - shared.start_ns) >> (shared.window_shift & 63);
+
+	return window >= WINDOWS ? WINDOWS - 1 : window;
+}
+
 /* The way out has ended: sums up its spans. */
 static __always_inline void sum_up(const struct tx_slot *slot, bool is_stream)
 {
 	struct tx_sums *sums = bpf_map_lookup_elem(&tx_sums, &zero);
 	struct tx_windows *windows = bpf_map_lookup_elem(&tx_windows, &zero);
-	__u64 window = (slot->sent - shared.start_ns) >> (shared.window_shift & 63);
+	__u64 window = window_of(slot);
 	__u64 handed = slot->net_dev_queue;
 	__s64 queued = 0;
 
 	if (!sums || !windows)
 		return;
-	/* What leaves after the plan's end belongs to the last window. */
-	if (window >= WINDOWS)
-		window = WINDOWS - 1;
 	if (slot->qdisc_enqueue && slot->qdisc_dequeue) {
 		queued = slot->qdisc_dequeue - slot->qdisc_enqueue;
 		add_span(sums, windows, TX_QDISC, window, queued);
@@ -183,6 +188,35 @@ static __always_inline void sum_up(const struct tx_slot *slot, bool is_stream)
 	add_span(sums, windows, TX_DEVICE, window, slot->net_dev_start_xmit - slot->net_dev_queue - queued);
 	add_span(sums, windows, TX_DRIVER, window, slot->net_dev_xmit - slot->net_dev_start_xmit);
 	add_span(sums, windows, TX_TOTAL, window, slot->net_dev_start_xmit - slot->sent);
+}
+
+/* The only hook of the way out where nothing but its whole time is wanted. */
+SEC("tp_btf/net_dev_start_xmit")
+int BPF_PROG(on_departure, struct sk_buff *skb, struct net_device *dev)
+{
+	__u64 now = bpf_ktime_get_ns();
+	struct message message;
+	struct tx_windows *windows;
+	struct tx_sums *sums;
+	struct tx_slot *slot;
+	__u64 owner = outgoing(skb, &message);
+
+	if (!owner)
+		return 0;
+	slot = tx_slot(owner);
+	/* A second device below one that has sent it on does not count again. */
+	if (slot->owner == owner)
+		return 0;
+	/* As open_rx does. */
+	publish(slot->owner, 0);
+	slot->sent = message.sent_ns;
+	slot->net_dev_start_xmit = now;
+	publish(slot->owner, owner);
+	sums = bpf_map_lookup_elem(&tx_sums, &zero);
+	windows = bpf_map_lookup_elem(&tx_windows, &zero);
+	if (sums && windows)
+		add_span(sums, windows, TX_TOTAL, window_of(slot), now - message.sent_ns);
+	return 0;
 }
 
 /* The driver may have freed the packet by now: its address is compared, never followed. */

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use clap::{Args as ClapArgs, ValueEnum};
 use netfathom_measure::load::allow::Prefix;
 use netfathom_model::path::{Direction, Tap};
-use netfathom_model::plan::{InsertedDelay, TapChoice, Transport};
+use netfathom_model::plan::{InsertedDelay, StageSet, TapChoice, Transport};
 
 use super::words::{Word, one_of};
 use super::{OutputArgs, parse_percent, parse_profile, parse_time, parse_whole};
@@ -58,6 +58,12 @@ pub const TAPS: &[Word<TapChoice>] = &[
         "The bpf tap with programs at kernel functions, which divide its stages; where the kernel allows it",
     ),
     ("all", TapChoice::All, "The best, and every other that works here beside it on the same load"),
+];
+
+const STAGES: &[Word<StageSet>] = &[
+    ("total", StageSet::Total, "None: two programs, at the link layer"),
+    ("path", StageSet::Path, "All but wakeup and runqueue: no program at each switch of threads"),
+    ("all", StageSet::All, "Every stage"),
 ];
 
 /// The formats of exported samples.
@@ -115,6 +121,9 @@ pub struct StackArgs {
     /// How link-layer times are taken
     #[arg(long, value_parser = one_of(TAPS), default_value = "auto")]
     pub tap: TapChoice,
+    /// Stages of the bpf tap: fewer take less time themselves
+    #[arg(long, value_parser = one_of(STAGES), default_value = "all")]
+    pub stages: StageSet,
     /// The pcap tap captures by tcpdump instead of netfathom's own reader of the packet ring
     #[arg(help_heading = KEPT, long)]
     pub tcpdump: bool,

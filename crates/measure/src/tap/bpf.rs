@@ -6,7 +6,7 @@ use std::net::UdpSocket;
 use std::thread::sleep;
 use std::time::Duration;
 
-use netfathom_bpf::stack::{Idle, Moment, Reception, RxStamps, View};
+use netfathom_bpf::stack::{Hooks, Idle, Moment, Reception, RxStamps, View};
 use netfathom_model::message::Header;
 use netfathom_model::path::{Direction, Stage};
 use netfathom_model::sample::Sample;
@@ -63,7 +63,7 @@ impl<'a> BpfReader<'a> {
         total.add(window, span(link, received_ns));
         if let Some(arrived) = reception.and_then(|r| Arrived::new(&rx, &r, self.call, received_ns)) {
             arrived.stages(|stage, ns| stages[stage.index()].1.add(window, ns));
-        } else {
+        } else if self.view.hooks() != Hooks::LinkLayer {
             *unstaged += 1;
         }
     }
@@ -215,7 +215,8 @@ impl ReceiveTap for BpfReader<'_> {
             self.join(header, reception, received_ns);
         }
         if let Some(undisturbed) = &mut self.undisturbed {
-            undisturbed.add(&self.view, header, reception.is_some_and(|r| !r.unseen), received_ns);
+            let seen = !self.view.hooks().follow_reader() || reception.is_some_and(|r| !r.unseen);
+            undisturbed.add(&self.view, header, seen, received_ns);
         }
         if self.sampling.wants(header.sequence) {
             self.sampling.delivered(&self.view, header, self.call.ns, reception, received_ns);

@@ -11,8 +11,8 @@ use netfathom_sys::capability::{Capability, effective};
 use super::capture::{self, By};
 
 /// Whether the bpf tap works here in these directions, found out by loading it: the hooks that this kernel lacks.
-pub fn bpf(transport: Transport, directions: &[Direction]) -> Result<Vec<Replaced>, LeftOut> {
-    load("bpf tap", Hooks::Tracepoints, transport, directions)
+pub fn bpf(at: Hooks, transport: Transport, directions: &[Direction]) -> Result<Vec<Replaced>, LeftOut> {
+    load("bpf tap", at, transport, directions)
 }
 
 /// The same of the fentry tap.

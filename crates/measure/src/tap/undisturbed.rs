@@ -6,7 +6,7 @@
 //! backlog. The kernel's switches decide that, never the time that the message took. The condition still prefers short
 //! times a little: what lasts longer is more likely to be disturbed.
 
-use netfathom_bpf::stack::View;
+use netfathom_bpf::stack::{Hooks, View};
 use netfathom_model::message::Header;
 use netfathom_stats::Distribution;
 
@@ -76,7 +76,12 @@ impl<'a> Undisturbed<'a> {
             self.tx.add(undisturbed[0], header.sent_ns, left_ns);
         }
         let rx = view.rx(header.sequence);
-        if let Some((link_ns, ready_ns)) = rx.and_then(|rx| rx.netif_receive_skb.zip(rx.sk_data_ready)) {
+        let link_and_ready = rx.and_then(|rx| {
+            let link_ns = rx.netif_receive_skb?;
+            let ready_ns = if view.hooks() == Hooks::LinkLayer { link_ns } else { rx.sk_data_ready? };
+            Some((link_ns, ready_ns))
+        });
+        if let Some((link_ns, ready_ns)) = link_and_ready {
             let waits_ns = self.reader.add(link_ns, received_ns);
             // The kernel's half of the way in may run on the sender's processor.
             undisturbed[1] =

@@ -20,6 +20,34 @@ pub enum TapChoice {
     All,
 }
 
+/// What the bpf tap takes times at: less takes less of the time itself.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum StageSet {
+    /// The link layer alone.
+    Total,
+    /// All but what the reader's thread does meanwhile.
+    Path,
+    /// Every stage.
+    #[default]
+    All,
+}
+
+impl StageSet {
+    /// As it is typed.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Total => "total",
+            Self::Path => "path",
+            Self::All => "all",
+        }
+    }
+
+    fn is_all(&self) -> bool {
+        *self == Self::All
+    }
+}
+
 /// How the pcap tap captures.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PcapPlan {
@@ -82,6 +110,9 @@ pub struct StackPlan {
     pub until: Option<Until>,
     /// The tap asked for.
     pub tap: TapChoice,
+    /// The stages of the bpf tap.
+    #[serde(default, skip_serializing_if = "StageSet::is_all")]
+    pub stages: StageSet,
     /// How the pcap tap captures.
     pub pcap: PcapPlan,
     /// Payload of a datagram, or bytes in the stream.
@@ -132,6 +163,7 @@ impl StackPlan {
             witnesses: 0,
             until: None,
             tap: TapChoice::Only(Tap::Bpf),
+            stages: StageSet::All,
             pcap: PcapPlan::default(),
             size_bytes: 64,
             samples: 0,
@@ -164,6 +196,16 @@ impl StackPlan {
         {
             return Err(PlanError::Conflict(
                 "--tcpdump and --keep-captures are for the pcap tap: add --tap pcap, or --tap all".into(),
+            ));
+        }
+        if self.stages != StageSet::All && !matches!(self.tap, TapChoice::Auto | TapChoice::Only(Tap::Bpf)) {
+            return Err(PlanError::Conflict(
+                "--stages chooses the hooks of the bpf tap: leave --tap out, or use --tap bpf".into(),
+            ));
+        }
+        if self.stages != StageSet::All && self.transport == Transport::Tcp {
+            return Err(PlanError::Conflict(
+                "--stages is for UDP: leave it out, or use --transport udp".into(),
             ));
         }
         if self.samples > 0 && matches!(self.tap, TapChoice::Only(Tap::Timestamping | Tap::Pcap)) {
@@ -306,6 +348,11 @@ mod tests {
     #[test]
     fn a_precision_is_one_that_intervals_can_keep() {
         let until = |precision, time_limit_ns| Some(Until { precision, time_limit_ns });
+        let of_another_tap =
+            |p: &mut StackPlan| (p.stages, p.tap) = (StageSet::Path, TapChoice::Only(Tap::Pcap));
+        assert!(refusal(of_another_tap).contains("--tap bpf"));
+        let over_tcp = |p: &mut StackPlan| (p.stages, p.transport) = (StageSet::Path, Transport::Tcp);
+        assert!(refusal(over_tcp).contains("--transport udp"));
         assert!(refusal(|p| p.until = until(0.3, S)).contains("0.1% to 20%"));
         assert!(refusal(|p| p.until = until(f64::NAN, S)).contains("--precision"));
         assert!(refusal(|p| p.until = until(0.05, S / 2)).contains("--time-limit 500ms"));

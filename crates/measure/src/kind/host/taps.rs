@@ -5,6 +5,7 @@ use std::net::{Ipv4Addr, UdpSocket};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use netfathom_bpf::stack::Hooks;
 use netfathom_model::host::HostRow;
 use netfathom_model::path::Direction;
 use netfathom_model::plan::Transport;
@@ -30,7 +31,7 @@ const STAMPS_BEGIN: Duration = Duration::from_millis(500);
 /// Loads and attaches the programs of `netfathom stack`.
 pub(super) fn bpf() -> HostRow {
     let detail = "tracepoint programs: every stage, both directions, summed in the kernel";
-    match probe::bpf(Transport::Udp, &[Direction::Tx, Direction::Rx]) {
+    match probe::bpf(Hooks::Tracepoints, Transport::Udp, &[Direction::Tx, Direction::Rx]) {
         Ok(replaced) => match replaced.iter().find(|hook| !hook.stages().is_empty()).map(probe::without) {
             None => works(BPF, detail),
             Some(without) => {

@@ -9,6 +9,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
+use netfathom_bpf::stack::Hooks;
 use netfathom_model::path::{Direction, Tap};
 use netfathom_model::plan::{Place, ReversePlan, Transport, Variant};
 use netfathom_model::record::{LeftOut, ReverseResult, ReverseTrial, VariantResult};
@@ -49,7 +50,7 @@ pub fn run(
     let cpus = choose_cpus(plan)?;
     let mut left_out = Vec::new();
     let tapped = plan.tapped
-        && match probe::bpf(Transport::Udp, &[Direction::Tx]) {
+        && match probe::bpf(Hooks::Tracepoints, Transport::Udp, &[Direction::Tx]) {
             Ok(replaced) => {
                 left_out.extend(replaced.iter().map(probe::without));
                 true

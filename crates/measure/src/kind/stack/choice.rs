@@ -1,8 +1,9 @@
 //! What a plan leaves open: the taps and the processors.
 
+use netfathom_bpf::stack::Hooks;
 use netfathom_model::environment::ThreadPlace;
 use netfathom_model::path::{Direction, Tap};
-use netfathom_model::plan::{Place, StackPlan, TapChoice, Transport};
+use netfathom_model::plan::{Place, StackPlan, StageSet, TapChoice, Transport};
 use netfathom_model::record::{LeftOut, TrialKind};
 
 use super::order::Order;
@@ -37,6 +38,15 @@ impl Taps {
     }
 }
 
+/// The hooks of the bpf tap that take the times of these stages.
+pub fn hooks(stages: StageSet) -> Hooks {
+    match stages {
+        StageSet::Total => Hooks::LinkLayer,
+        StageSet::Path => Hooks::Path,
+        StageSet::All => Hooks::Tracepoints,
+    }
+}
+
 /// Whether a tap works here, and what it does without.
 fn probe(tap: Tap, plan: &StackPlan) -> Result<Vec<LeftOut>, LeftOut> {
     if plan.transport == Transport::Tcp && matches!(tap, Tap::Pcap | Tap::Fentry) {
@@ -47,7 +57,10 @@ fn probe(tap: Tap, plan: &StackPlan) -> Result<Vec<LeftOut>, LeftOut> {
         });
     }
     match tap {
-        Tap::Bpf => Ok(probe::bpf(plan.transport, &plan.directions)?.iter().map(probe::without).collect()),
+        Tap::Bpf => {
+            let replaced = probe::bpf(hooks(plan.stages), plan.transport, &plan.directions)?;
+            Ok(replaced.iter().map(probe::without).collect())
+        }
         Tap::Fentry => Ok(probe::fentry(&plan.directions)?.iter().map(probe::without).collect()),
         Tap::Timestamping => Ok(Vec::new()),
         Tap::Pcap => {

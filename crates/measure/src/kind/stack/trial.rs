@@ -15,6 +15,7 @@ use netfathom_sys::clock::realtime_ahead_ns;
 use netfathom_sys::socket::{cookie, enable_rx_stamps, enable_tx_stamps, next_sequence};
 
 use super::alternation::{self, Alternation};
+use super::choice::hooks;
 use super::ends::{Ends, Landed, Load};
 use super::programs::Programs;
 use crate::ground::error::GroundError;
@@ -95,7 +96,7 @@ impl StackTask<'_> {
                 |_, senders| Ok((vec![(); senders.len()], ())),
                 |_, ()| Ok(Tapped::default()),
             ),
-            Some(Tap::Bpf) => self.run_bpf(Hooks::Tracepoints, ends, load),
+            Some(Tap::Bpf) => self.run_bpf(hooks(self.plan.stages), ends, load),
             Some(Tap::Fentry) => self.run_bpf(Hooks::Functions, ends, load),
             Some(Tap::Timestamping) => self.run_timestamping(ends, load),
             Some(Tap::Pcap) => self.run_pcap(ends, load),
@@ -189,7 +190,7 @@ impl StackTask<'_> {
             enable_tx_stamps(sender, self.stages).map_err(GroundError::Socket)?;
         }
         let programs =
-            self.alternates.then(|| self.load_programs(Hooks::Tracepoints, &ends, load)).transpose()?;
+            self.alternates.then(|| self.load_programs(hooks(self.plan.stages), &ends, load)).transpose()?;
         let by_turns = Cell::new(None);
         let ahead_ns = realtime_ahead_ns();
         let stages = self.stages;

@@ -1,7 +1,7 @@
 //! What was asked for.
 
 use netfathom_model::path::Tap;
-use netfathom_model::plan::{StackPlan, TapChoice, Transport};
+use netfathom_model::plan::{StackPlan, StageSet, TapChoice, Transport};
 use netfathom_model::print::percent;
 use netfathom_model::units::format_duration;
 
@@ -47,6 +47,9 @@ pub(super) fn words(plan: &StackPlan) -> Vec<(&'static str, String)> {
     if let Some(until) = plan.until {
         let limit = format_duration(until.time_limit_ns);
         rows.push(("ends with intervals of", format!("± {}, or after {limit}", percent(until.precision))));
+    }
+    if plan.stages != StageSet::All {
+        rows.push(("stages asked for", plan.stages.name().into()));
     }
     if plan.reader_delay_ns > 0 {
         rows.push(("reader's delay", format_duration(plan.reader_delay_ns)));
