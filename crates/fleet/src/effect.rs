@@ -107,7 +107,9 @@ impl Seen<'_> {
         // The rest that the polish leaves is too small with few hosts; the pairs without this one scatter as they are.
         let own_scatter = 1.4826 * middle_of(without.iter().map(|v| (v - others).abs()))?;
         let (with, without) = (of_side.len() as f64, without.len() as f64);
-        let error = self.scatter.max(own_scatter) * 1.2533 * (1.0 / with + 1.0 / without).sqrt();
+        // Single losses are all that a polish of losses leaves.
+        let scatter = if self.test == FleetTest::Loss { own_scatter } else { self.scatter.max(own_scatter) };
+        let error = scatter * 1.2533 * (1.0 / with + 1.0 / without).sqrt();
         let strength = if error > 0.0 { effect / error } else { effect.signum() * 1e3 };
         let limit = if self.test == FleetTest::Loss { WORSE_LOSS } else { WORSE };
         let named = of_side.len() >= LEAST_PAIRS
